@@ -25,14 +25,15 @@ struct function_search {
 	struct query_work *work;
 	struct regex *name; /* the compiled pattern */
 	/*
-	 * The results of matching function names, for the stripe of `row`. They
-	 * are kept while profiles are of the same stripe.
+	 * Which function names of one stripe match, so that each name is
+	 * matched only once. Replaced when a profile of another stripe is
+	 * searched; `row` holds the stripe's table.
 	 */
 	struct columns_find *find;
 	struct querier_row row;
 	/* Decoder for profiles that are not stored as columns. */
 	struct decoder *decoder;
-	/* Buffer for profiles that are fetched. */
+	/* Buffer for the profile that is being fetched. */
 	struct profile fetched;
 	int64_t taken; /* bytes taken from the budget for this search */
 	size_t unread; /* number of profiles that could not be read */

@@ -16,7 +16,8 @@ struct arena;
 
 enum {
 	/*
-	 * Largest number of parameters of a request, in URL and form together.
+	 * Largest number of parameters of a request: those in the URL plus
+	 * those in the form.
 	 */
 	PARAMS_MAX = 1000
 };
@@ -36,8 +37,9 @@ struct params {
 };
 
 /*
- * Append a parameter. The texts of name and value must outlive p; the array is
- * in the arena. Returns false when there are too many parameters.
+ * Append a parameter. The texts of `name` and `value` must outlive p; the array
+ * of parameters is allocated in the arena. Returns false when there are too
+ * many parameters.
  */
 bool params_add(struct params *p, struct arena *a, struct str name,
 		struct str value);
@@ -66,14 +68,14 @@ NODISCARD int params_require(const struct params *p, const char *name,
 #define TIME_REQUIRED (INT64_MIN + 1)
 
 /*
- * The parameters that may give a time: `ms_name` in milliseconds or, if it is
- * missing, `s_name` in seconds. Both also accept RFC 3339 and relative times
- * such as now-1h.
+ * How a time is given: by the parameter called `ms_name`, in milliseconds, or,
+ * if that parameter is missing, by the parameter called `s_name`, in seconds.
+ * Both also accept RFC 3339 and relative times such as now-1h.
  */
 struct time_param {
 	const char *ms_name;
-	const char *s_name; /* name of the other parameter, or NULL */
-	/* Time in ms if both are missing, or TIME_REQUIRED. */
+	const char *s_name; /* name of the parameter in seconds, or NULL */
+	/* Time in ms if both parameters are missing, or TIME_REQUIRED. */
 	int64_t fallback;
 };
 

@@ -35,13 +35,16 @@ struct query_merge {
 	struct query_work *work;
 	const struct query_merge_options *o;
 	struct merge *merge;
-	/* Profiles added up as columns and not yet merged. */
+	/* Sum of profiles that are stored as columns; not yet in the merge. */
 	struct columns_sum *sum;
-	/* Last profile in the sum; holds the table that `sum` uses. */
+	/*
+	 * The last profile added to `sum`; holds a reference to the table that
+	 * `sum` uses.
+	 */
 	struct querier_row row;
 	/* The decoder; NULL once all profiles are merged. */
 	struct decoder *decoder;
-	/* Buffer for profiles that are fetched. */
+	/* Buffer for the profile that is being fetched. */
 	struct profile fetched;
 	/* Scratch: type set of the profiles being added. */
 	struct typeset *types;
@@ -65,7 +68,10 @@ struct query_merge {
 	struct labels *labels;
 };
 
-/* Prepare a merge. The merge borrows all pointers until query_merge_fini(). */
+/*
+ * Prepare a merge. The merge keeps the pointers, so what they point to must
+ * live until query_merge_fini().
+ */
 void query_merge_init(struct query_merge *g, struct tsdb *db,
 		      struct query_work *work,
 		      const struct query_merge_options *o);
@@ -104,8 +110,8 @@ NODISCARD int query_merge_subtract(struct query_merge *base, struct merge *both,
 				   struct pprof **p, struct err *err);
 
 /*
- * The limits for reports of this merge: the memory and the deadline of the
- * query. Valid as long as the merge.
+ * Returns the limits that a report about this merge must keep: the memory and
+ * the deadline of the query. The result is valid as long as the merge.
  */
 struct limits query_merge_limits(struct query_merge *g);
 

@@ -17,12 +17,12 @@ struct query_work {
 	struct budget *memory; /* the budget that the query takes memory from */
 	/* Bytes that the query has taken from the budget. */
 	int64_t taken;
-	/* End of the query, in terms of clock_mono_ns(). */
+	/* Time at which the query must end, in ns of clock_mono_ns(). */
 	int64_t deadline_ns;
 	/*
 	 * Time at which all queries must end because everprof is stopping, in
-	 * terms of clock_mono_ns(). The pointer is NULL if no such time can be
-	 * set.
+	 * ns of clock_mono_ns(). The pointer is NULL for queries that need not
+	 * watch for this.
 	 */
 	const _Atomic int64_t *stop_ns;
 	/* The answer being written; NULL: its memory is not counted. */
@@ -31,12 +31,12 @@ struct query_work {
 };
 
 /*
- * Take n bytes from the budget for this query. Returns ERR_LIMIT, and takes
- * nothing, when the budget has fewer bytes left.
+ * Take `n` bytes from the budget for this query. Returns ERR_LIMIT, and takes
+ * nothing, when fewer than `n` bytes are left in the budget.
  */
 NODISCARD int query_take(struct query_work *w, int64_t n, struct err *err);
 
-/* Return n of the query's bytes to the budget. */
+/* Return `n` of the bytes that the query has taken to the budget. */
 void query_give(struct query_work *w, int64_t n);
 
 /*
@@ -47,12 +47,13 @@ void query_give(struct query_work *w, int64_t n);
 NODISCARD int query_take_output(struct query_work *w, struct err *err);
 
 /*
- * End the query: return all memory to the budget except that of the output,
- * which stays taken until the answer is sent (docs/decisions.md, 91).
+ * End the query: return to the budget all memory except the memory of the
+ * output, which the query keeps until the answer is sent (docs/decisions.md,
+ * 91).
  */
 void query_settle(struct query_work *w);
 
-/* Return all memory to the budget, including that of the output. */
+/* Return all memory to the budget, including the memory of the output. */
 void query_release(struct query_work *w);
 
 /*

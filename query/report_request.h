@@ -13,15 +13,26 @@
 #include "pprof/report.h"
 #include "query/params.h"
 
-/* A report as requested by the parameters of a query. */
+/* The report that the parameters of a query ask for, with its options. */
 struct report_request {
 	struct str name;
-	/* Type of the report; NULL: raw, proto, meta or pgo. */
+	/*
+	 * The report that `name` selects. NULL if `name` is raw, proto, meta or
+	 * pgo, which answer with profiles or metadata, not with a report.
+	 */
 	const struct report_type *type;
-	bool stored;   /* for a single profile, answer with the bytes stored */
-	bool single;   /* raw or meta: profiles cannot be merged for it */
-	bool text;     /* format=text; reports without JSON are text anyway */
-	bool one_type; /* values of only one sample type are needed */
+	/*
+	 * The answer for a single profile is made from its stored bytes,
+	 * without decoding: raw, meta, and proto without filters.
+	 */
+	bool stored;
+	bool single; /* raw or meta: only a single profile can be requested */
+	/*
+	 * True if format=text was given; reports without a JSON form are always
+	 * text.
+	 */
+	bool text;
+	bool one_type; /* only one sample type of the profiles is needed */
 	bool filtered; /* filters leave out some samples or frames */
 	struct report_options options;
 	/* Options for showing the two sides of a diff. */

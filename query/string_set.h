@@ -18,7 +18,7 @@ struct string_set {
 	struct str *v; /* the texts, in the arena */
 	size_t count;
 	size_t cap;
-	/* Maps the hash of a text to the text's place in v. */
+	/* Maps the hash of a text to the index of the text in `v`. */
 	struct table index;
 };
 

@@ -31,7 +31,8 @@ struct timeline_options {
 	 * empty: each series is a group.
 	 */
 	struct str group_by;
-	bool rate; /* values are per second instead of per step */
+	/* Whether to divide sums by time, giving values per second. */
+	bool rate;
 };
 
 /*
@@ -44,15 +45,17 @@ struct timeline_line {
 	double *values; /* result: values summed over the group's series */
 	bool *known;    /* whether any profile is in the step */
 	/*
-	 * Scratch fields for the series that is being added: for each step the
-	 * sum of the totals, their count, and so on.
+	 * The members from here to the end are scratch, for the series that is
+	 * being added. `sum` and `count`: per step, the sum of the totals and
+	 * the number of totals in it.
 	 */
 	double *sum;
 	uint32_t *count;
 	double *seconds; /* seconds that profiles cover, for rates of flows */
 	int64_t last;    /* total of the previous profile of the series */
 	bool has_last;
-	size_t first_step; /* first step in which the series has profiles */
+	/* Number of the first step in which the series has profiles. */
+	size_t first_step;
 	/* Number of the series' last step + 1; 0: no profiles. */
 	size_t end_step;
 };
@@ -70,12 +73,18 @@ struct timeline {
 	size_t points; /* number of time steps */
 	VEC(struct timeline_group) groups;
 	struct table index;    /* finds groups by the hash of their labels */
-	struct arena text;     /* memory for the names of lines */
+	struct arena text;     /* memory for the texts of line names */
 	struct typeset *types; /* scratch: type set of the current profiles */
-	/* Scratch: numbers of the lines for those types. */
+	/*
+	 * Scratch: for each sample type in `types`, the index of the group's
+	 * line.
+	 */
 	VEC(uint32_t) places;
 	size_t memory; /* bytes of all groups and lines */
-	/* Whether a series was left out because its group was not admitted. */
+	/*
+	 * Whether any series was left out because it needed a new group and
+	 * `admit` was false.
+	 */
 	bool left_out;
 };
 

@@ -32,7 +32,10 @@ struct conprof_visitor {
 	int (*visit)(void *ctx, const char *path, struct labels *labels,
 		     int64_t ms, struct bytes value, struct err *err);
 
-	/* Receives an error for each damaged part, which is left out. */
+	/*
+	 * Receives an error for each piece of data that is damaged and
+	 * therefore left out.
+	 */
 	void (*damaged)(void *ctx, const struct err *err);
 	void *ctx;
 };

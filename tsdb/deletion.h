@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Deletion hides profiles at once, by tombstones. Sealing and compaction later
- * leave out the hidden profiles when they write blocks.
+ * Deletion hides profiles at once, by tombstones (records of a series and a
+ * deleted time interval). Sealing and compaction later leave out the hidden
+ * profiles when they write blocks.
  *
  * Ownership: borrows the database.
  * Threads: any; takes job_mu, flush_mu and append_mu.
@@ -14,9 +15,10 @@
 
 /*
  * Deletes the profiles in [from, to] (ms) of all series that the matchers match
- * (count 0: all series). Samples appended later are not affected. The deletion
- * is durable when 0 is returned. On failure (ERR_IO, ERR_NOSPACE, ERR_CORRUPT)
- * some of the profiles may be deleted; the call can be repeated safely.
+ * (count 0: all series). Samples appended later are not affected. When 0 is
+ * returned, the deletion is durable. On failure (ERR_IO, ERR_NOSPACE,
+ * ERR_CORRUPT) some of the profiles may be deleted; the caller may simply try
+ * again.
  */
 NODISCARD int tsdb_delete(struct tsdb *db, const struct matcher *v,
 			  size_t count, int64_t from, int64_t to,

@@ -20,15 +20,18 @@ struct tsdb_part {
 	uint64_t series;
 	uint64_t groups; /* number of chunks */
 	uint64_t bytes;  /* bytes on disk */
-	unsigned level;  /* compaction level of a block; 0: a head */
+	unsigned level;  /* compaction level of a block; 0 for a head */
 };
 
 /*
- * Sizes of the profiles that have one value of a label, are stored by one
- * codec, or are in one section.
+ * Statistics about the profiles that have one value of a label, about the data
+ * of one codec, or about one section.
  */
 struct tsdb_label_stats {
-	/* Label value ("" for series without the label), codec or section. */
+	/*
+	 * The label value ("" for series without the label), or the name of the
+	 * codec or of the section.
+	 */
 	const char *value;
 	uint64_t profiles;
 	uint64_t raw_bytes;

@@ -46,9 +46,10 @@ void querier_select(struct querier *q, const struct matcher *v, size_t count,
 		    int64_t from, int64_t to);
 
 /*
- * Returns the first error because of which stored data is missing in an answer,
- * or NULL. Selections, lists and totals are then incomplete. Errors of
- * querier_fetch() are not included: its caller receives them.
+ * Returns the first error that made an answer incomplete, or NULL if all
+ * answers were complete. After an error, selections, lists of times and totals
+ * may lack stored data. Errors of querier_fetch() are not included: its caller
+ * receives them.
  */
 const struct err *querier_lost(const struct querier *q);
 
@@ -59,15 +60,17 @@ const struct err *querier_lost(const struct querier *q);
 uint64_t querier_lost_count(const struct querier *q);
 
 /*
- * Returns the bytes used by the selection and by data kept for the next call.
+ * Returns the number of bytes that the selection uses, together with the data
+ * that is kept for later calls.
  */
 size_t querier_memory(const struct querier *q);
 
 /*
- * Calls fn for the values of a label (if `name` is empty: for the names of all
- * labels) in the parts that overlap [from, to]. fn may receive a text more than
- * once, and texts of series without data in the interval. Texts are valid only
- * during the call of fn. The selection does not change.
+ * Calls fn for the values of a label, or, if `name` is empty, for the names of
+ * all labels. Only parts that overlap [from, to] are read. fn may receive a
+ * text more than once, and also texts of series that have no profile in [from,
+ * to]. Texts are valid only during the call of fn. The selection does not
+ * change.
  */
 void querier_texts(struct querier *q, struct str name, int64_t from, int64_t to,
 		   void (*fn)(void *ctx, struct str text), void *ctx);
@@ -112,12 +115,12 @@ struct profile {
 void profile_fini(struct profile *p);
 
 /*
- * Replaces *out by the profile of series i at exactly the time `ms`, and
- * verifies its hash. Returns ERR_NOTFOUND when there is no such profile,
- * ERR_CORRUPT when the profile is damaged on disk, ERR_IO when the disk cannot
- * be read, ERR_TOOBIG when the profile is larger than the maximum of out->raw,
- * ERR_UNSUPPORTED when it is stored with an unknown codec, and the errors of
- * the spend function.
+ * Replaces the contents of *out with the profile of series i at exactly the
+ * time `ms`, and verifies its hash. Returns ERR_NOTFOUND when there is no such
+ * profile, ERR_CORRUPT when the profile is damaged on disk, ERR_IO when the
+ * disk cannot be read, ERR_TOOBIG when the profile is larger than the maximum
+ * of out->raw, ERR_UNSUPPORTED when it is stored with an unknown codec, and the
+ * errors of the function set by querier_on_spend().
  */
 NODISCARD int querier_fetch(struct querier *q, size_t i, int64_t ms,
 			    struct profile *out, struct err *err);
@@ -129,9 +132,9 @@ NODISCARD int querier_fetch(struct querier *q, size_t i, int64_t ms,
 typedef int (*querier_spend_fn)(void *ctx, size_t bytes, struct err *err);
 
 /*
- * Has `spend` called from now on before the bytes of a profile are read. Its
- * argument `bytes` is the additional memory that the querier and the profile
- * will use.
+ * Sets the function that the querier calls, from now on, before it reads the
+ * bytes of a profile. The argument `bytes` of that function is the additional
+ * memory that the querier and the profile will use.
  */
 void querier_on_spend(struct querier *q, querier_spend_fn spend, void *ctx);
 
@@ -142,12 +145,12 @@ void querier_on_spend(struct querier *q, querier_spend_fn spend, void *ctx);
 void querier_sequential(struct querier *q);
 
 /*
- * A profile in the form in which its codec stores it: a row, together with the
- * other rows of its chunk.
+ * A profile in the form in which the columns codec stores it: one row (the
+ * columns of one profile), together with the other rows of its chunk.
  */
 struct querier_row {
 	const struct codec_rows *rows;
-	uint16_t row; /* the profile's index in rows */
+	uint16_t row; /* index in `rows` of the profile's row */
 	/* Reference to the table that the rows use; NULL if there is none. */
 	struct table_ref *table;
 };
@@ -176,16 +179,17 @@ NODISCARD int querier_rows(struct querier *q, size_t i, int64_t ms,
 void querier_trim(struct querier *q);
 
 /*
- * Sets *hash and *raw_len for the profile of series i at exactly the time `ms`,
- * without reading its bytes. Errors as querier_fetch().
+ * Sets *hash and *raw_len to the hash and the uncompressed size of the profile
+ * of series i at exactly the time `ms`, without reading its bytes. Errors as
+ * querier_fetch().
  */
 NODISCARD int querier_stat(struct querier *q, size_t i, int64_t ms,
 			   uint64_t *hash, uint32_t *raw_len, struct err *err);
 
 /*
  * Appends the encoded type set (model/types.h) of the newest profile of series
- * i to *out. Reads no values. Returns ERR_NOTFOUND when the series is empty,
- * and ERR_CORRUPT or ERR_IO when it cannot be read.
+ * i to *out. Reads no values. Returns ERR_NOTFOUND when the series has no
+ * profiles, and ERR_CORRUPT or ERR_IO when it cannot be read.
  */
 NODISCARD int querier_newest_types(struct querier *q, size_t i, struct buf *out,
 				   struct err *err);
@@ -195,7 +199,10 @@ struct totals_row {
 	int64_t ms;
 	int64_t duration_ns;
 	uint32_t typeset; /* index in totals_view.typesets */
-	/* Index of the first total in totals_view.totals; one per type. */
+	/*
+	 * Index in totals_view.totals of the profile's first total. A profile
+	 * has one total per sample type.
+	 */
 	uint32_t first;
 };
 

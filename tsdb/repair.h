@@ -15,11 +15,15 @@
 /* The result of a repair. */
 struct tsdb_repair {
 	uint64_t rewritten; /* number of blocks rewritten */
-	/* Number of profiles that are lost in the new blocks. */
+	/*
+	 * Number of profiles that the new blocks lack because they could not be
+	 * read.
+	 */
 	uint64_t lost;
 	/* Number of profiles found only in the WAL at startup. */
 	uint64_t recovered;
-	uint64_t set_aside; /* number of blocks and heads that cannot be read */
+	/* Number of blocks and heads that could not be opened. */
+	uint64_t set_aside;
 };
 
 /*
@@ -38,10 +42,10 @@ NODISCARD int tsdb_repair(struct tsdb *db, struct tsdb_repair *out,
 			  struct err *err);
 
 /*
- * Encodes blocks again for whose chunks the columns codec was never tried, one
- * after another, oldest first. Blocks that are done stay done if the job is
- * interrupted. progress may be NULL. *recoded is set to the number of blocks
- * rewritten. Errors as tsdb_repair().
+ * Encodes again, oldest first, all blocks with chunks for which the columns
+ * codec was never tried. If the job is interrupted, the blocks that it has
+ * finished stay as they are. progress may be NULL. *recoded is set to the
+ * number of blocks rewritten. Errors as tsdb_repair().
  */
 NODISCARD int tsdb_recode(struct tsdb *db, tsdb_progress_fn progress, void *ctx,
 			  size_t *recoded, struct err *err);

@@ -19,16 +19,16 @@ struct tsdb_stats {
 	uint64_t blocks;
 	uint64_t block_bytes;
 	uint64_t block_samples;
-	uint64_t unflushed; /* number of unflushed profiles */
+	uint64_t unflushed; /* number of profiles that are only in the WAL */
 	uint64_t wal_bytes;
 	uint64_t values_bytes; /* bytes of the values of heads */
 	uint64_t groups_bytes; /* bytes of the chunk metadata of heads */
 	uint64_t ballast_bytes;
 	uint64_t storage_bytes;   /* bytes of everything except snapshots */
-	uint64_t series_limit;    /* limit of head_series; 0: no limit */
-	uint64_t unflushed_limit; /* limit of unflushed */
-	uint64_t wal_limit;       /* limit of wal_bytes */
-	/* Limit of the size of the whole database; 0: no limit. */
+	uint64_t series_limit;    /* maximum of head_series; 0: no limit */
+	uint64_t unflushed_limit; /* maximum of `unflushed` */
+	uint64_t wal_limit;       /* maximum of wal_bytes */
+	/* Maximum size of the whole database in bytes; 0: no limit. */
 	uint64_t retention_bytes;
 	uint64_t open_queriers;
 	/*
@@ -36,9 +36,9 @@ struct tsdb_stats {
 	 * it is trusted.
 	 */
 	int64_t clock_doubt_ms;
-	/* Start of the oldest part; 0 if there are no parts. */
+	/* Start of the oldest part, in ms; 0 if there are no parts. */
 	int64_t min_ms;
-	int64_t max_ms; /* end of the newest part, exclusive */
+	int64_t max_ms; /* end of the newest part, in ms, exclusive */
 };
 
 /*

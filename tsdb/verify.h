@@ -18,7 +18,8 @@ struct codec;
 /* The input and the results of a verification. */
 struct verify {
 	/*
-	 * Called for each problem; `path` is the file or directory that has it.
+	 * Called for each problem. `path` is the file or directory that has the
+	 * problem; `what` describes it.
 	 */
 	void (*found)(void *ctx, const char *path, const char *what);
 	void *ctx;
@@ -27,7 +28,7 @@ struct verify {
 	/* The codec for columns, as in struct tsdb_options. */
 	const struct codec *columns;
 
-	/* Results; each call adds to them. */
+	/* The results are counts; each verification adds to them. */
 	uint64_t blocks;
 	uint64_t heads;
 	uint64_t segments;

@@ -29,8 +29,8 @@ void function_search_fini(struct function_search *f)
 }
 
 /*
- * Take memory for the growth of all buffers since the last call. Nothing is
- * returned here: the end of the query work returns all of it.
+ * Take memory for the growth of all buffers since the last call. No memory is
+ * returned to the budget here: when the query work ends, all of it is returned.
  */
 static int search_account(struct function_search *f, const struct querier *q,
 			  struct err *err)
@@ -91,13 +91,16 @@ int function_search_look(struct function_search *f, struct querier *q,
 	rc = querier_rows(q, series, ms, no_values, &row, err);
 	if (!rc) {
 		*found = columns_find_row(f->find, row.rows, row.row);
-		/* The kept results refer to the table of this profile now. */
+		/*
+		 * The search results kept in f->find now refer to the table of
+		 * the new row.
+		 */
 		querier_row_fini(&f->row);
 		f->row = row;
 	} else if (rc == ERR_UNSUPPORTED) {
 		rc = look_inside(f, q, series, ms, found, err);
 	}
-	/* One unreadable profile must not fail the search of the others. */
+	/* If one profile is unreadable, the search goes on with the others. */
 	if (rc == ERR_CORRUPT || rc == ERR_NOTFOUND || rc == ERR_IO) {
 		f->unread++;
 		rc = 0;

@@ -5,8 +5,8 @@
 #include "query/work/bounded_decode.h"
 
 /*
- * This only takes memory; release_inputs() returns memory, once for the whole
- * merge.
+ * This function only takes memory from the budget. release_inputs() returns
+ * memory to the budget, once for the whole merge.
  */
 int query_merge_account(struct query_merge *g, const struct querier *q,
 			struct err *err)
@@ -24,7 +24,7 @@ int query_merge_account(struct query_merge *g, const struct querier *q,
 }
 
 /*
- * The bytes are added to `taken`, so that query_merge_account() does not take
+ * The bytes are added to g->taken, so that query_merge_account() does not take
  * them again after the buffer has grown.
  */
 int query_merge_spend_fetch(void *ctx, size_t bytes, struct err *err)
@@ -74,9 +74,9 @@ static int query_merge_leave_out(struct query_merge *g, int rc,
 
 /*
  * Add a profile that is stored as columns, without decoding it. Returns 1 when
- * the profile is unreadable and left out. Returns ERR_UNSUPPORTED when the
- * profile must be decoded; the profiles in the sum are merged before that, so
- * that the order of profiles is kept (docs/decisions.md, 51).
+ * the profile is unreadable and therefore left out. Returns ERR_UNSUPPORTED
+ * when the profile must be decoded; the profiles in the sum are merged before
+ * that, so that the order of profiles is kept (docs/decisions.md, 51).
  */
 static int profile_adder_add_row(struct query_merge *g,
 				 const struct query_profile *x, struct err *err)
@@ -110,8 +110,8 @@ int query_add_profile(struct query_merge *g, const struct query_profile *x,
 	struct pprof *p;
 	struct err why;
 	/*
-	 * A profile without operations is the only one of the query. It is kept
-	 * unchanged, which is possible only in decoded form.
+	 * x->ops is NULL if this is the only profile of the query. Such a
+	 * profile is kept unchanged, which is possible only in decoded form.
 	 */
 	int rc = x->ops ? profile_adder_add_row(g, x, err) : ERR_UNSUPPORTED;
 

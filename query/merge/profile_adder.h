@@ -17,9 +17,14 @@ struct query_profile {
 	struct querier *q;
 	size_t series; /* index of the series in the querier's selection */
 	int64_t ms;
-	/* Flags of the sample types that are merged. */
+	/*
+	 * For each sample type of the profile: whether its values are merged.
+	 */
 	const bool *types;
-	/* One operation per type; NULL: the query's only profile. */
+	/*
+	 * For each sample type, how its values are merged. NULL: this is the
+	 * only profile of the query, and is kept unchanged.
+	 */
 	const enum merge_op *ops;
 };
 

@@ -84,7 +84,7 @@ static int add_nearest(struct query_merge *g, struct querier *q,
 				       .q = q, .series = series, .ms = g->ms },
 			       err);
 	g->profiles += !rc;
-	/* An unreadable profile fails the query, because it is the only one. */
+	/* An unreadable profile fails the query, because it is the query's only profile. */
 	return rc == 1 ? err_set(err, g->damage.code, "%s", g->damage.msg) : rc;
 }
 

@@ -6,27 +6,35 @@
 
 /*
  * A run: consecutive profiles of one series that have the same type set, and of
- * which either all or none have a duration. how[] says how each sample type is
- * aggregated.
+ * which either all or none have a duration. Each profile is a row (its time and
+ * totals) of `t`. Arrays have one element per sample type.
  */
 struct row_run {
 	struct query_merge *g;
 	struct querier *q;
 	size_t series;
-	/* Times and totals of all profiles of the series. */
+	/* The rows of all profiles of the series. */
 	const struct totals_view *t;
 	size_t first; /* index of the run's first row */
 	size_t end;   /* index of the run's last row + 1 */
 	/* The kind of values of each sample type: flow, state or counter. */
 	enum value_kind kinds[TYPES_MAX];
-	/* How types are aggregated; AGGREGATE_AUTO: not at all. */
+	/* How each type is aggregated; AGGREGATE_AUTO: the type is left out. */
 	enum aggregate how[TYPES_MAX];
-	enum merge_op ops[TYPES_MAX]; /* scratch: result of ops_for() */
-	/* Types that need only the first and last rows. */
+	/* Scratch: the array that ops_for() sets. */
+	enum merge_op ops[TYPES_MAX];
+	/*
+	 * Whether the type is computed from a few rows, the first and last of
+	 * each process: AGGREGATE_DELTA and AGGREGATE_LAST.
+	 */
 	bool of_ends[TYPES_MAX];
-	bool of_all[TYPES_MAX]; /* types that need every row of the run */
-	bool has_ends;          /* whether of_ends has any type */
-	/* Whether of_all has any type, or there are no types at all. */
+	/*
+	 * Whether the type is computed from every row of the run: AGGREGATE_SUM
+	 * and AGGREGATE_MEAN.
+	 */
+	bool of_all[TYPES_MAX];
+	bool has_ends; /* whether of_ends is true for any type */
+	/* Whether of_all is true for any type, or there are no types at all. */
 	bool has_all;
 };
 
@@ -66,8 +74,9 @@ static int plan_stretch(struct row_run *s, struct err *err)
 		if ((only != SIZE_MAX && i != only) ||
 		    (s->how[i] == AGGREGATE_DELTA && s->end - s->first == 1))
 			/*
-			 * The type is not wanted, or one profile has no
-			 * difference.
+			 * The query does not ask for this type, or the type is
+			 * a counter and the run has a single profile, so that
+			 * there is no increase.
 			 */
 			s->how[i] = AGGREGATE_AUTO;
 		s->of_ends[i] = s->how[i] == AGGREGATE_DELTA ||
@@ -81,8 +90,8 @@ static int plan_stretch(struct row_run *s, struct err *err)
 }
 
 /*
- * Set s->ops and return it: `op` for all types aggregated as `a`, `other` for
- * all types aggregated as `b`, and MERGE_SKIP for the rest.
+ * Set s->ops and return it. Types that are aggregated by `a` get the operation
+ * `op`, types aggregated by `b` get `other`, and the rest get MERGE_SKIP.
  */
 static const enum merge_op *ops_for(struct row_run *s, enum aggregate a,
 				    enum merge_op op, enum aggregate b,
@@ -109,7 +118,10 @@ static bool restarts_after(const struct row_run *s, size_t i)
 				   s->g->types->count);
 }
 
-/* Merge row i with the given operations. */
+/*
+ * Add the profile of row i to the merge: the sample types whose flag in `types`
+ * is set, each by its operation in `ops`.
+ */
 static int add_of(struct row_run *s, size_t i, const bool *types,
 		  const enum merge_op *ops, struct err *err)
 {
@@ -124,8 +136,8 @@ static int add_of(struct row_run *s, size_t i, const bool *types,
 
 /*
  * Add the last readable row in [first, end). *at is set to the index of this
- * row, or to `end` if no row is readable. `last` says that these rows end the
- * run: only then are types added that are aggregated as "last".
+ * row, or to `end` if no row is readable. `last` is true if `end` is the end of
+ * the run: only then are types with AGGREGATE_LAST added.
  */
 static int add_last(struct row_run *s, size_t first, size_t end, bool last,
 		    size_t *at, struct err *err)
@@ -144,9 +156,10 @@ static int add_last(struct row_run *s, size_t first, size_t end, bool last,
 }
 
 /*
- * Subtract the first readable row in [first, at]. If this is the row `at`,
- * which was added, the difference is 0: the increase is unknown, and the total
- * since the process started would be wrong.
+ * Subtract the first readable row in [first, at]. The row `at` has been added
+ * before. If it is the only readable row, it is subtracted from itself, which
+ * gives 0: the increase is unknown, and the total since the process started
+ * would be wrong.
  */
 static int subtract_first(struct row_run *s, size_t first, size_t at,
 			  struct err *err)
@@ -181,8 +194,8 @@ static int add_ends(struct row_run *s, struct err *err)
 		rc = add_last(s, first, end, end == s->end, &at, err);
 		/*
 		 * The first process may have started before the run, so its
-		 * first values are subtracted. The other processes started at
-		 * 0.
+		 * first values are subtracted. Later processes started with
+		 * counters at 0.
 		 */
 		if (!rc && first == s->first && at < end)
 			rc = subtract_first(s, first, at, err);

@@ -152,7 +152,10 @@ static uint32_t timeline_add_line(struct timeline *t, struct timeline_group *g,
 static uint32_t find_line(struct timeline *t, struct timeline_group *g,
 			  const struct value_type *type, enum value_kind kind)
 {
-	/* A buffer, because types and units may contain any byte. */
+	/*
+	 * The name is built in a buffer that knows its length, because types
+	 * and units may contain any byte.
+	 */
 	struct buf text = { 0 };
 	struct str name;
 	uint32_t i = 0;
@@ -170,8 +173,8 @@ static uint32_t find_line(struct timeline *t, struct timeline_group *g,
 }
 
 /*
- * The number of the step that contains a time. The subtraction is unsigned,
- * because the range may be longer than INT64_MAX ms.
+ * The number of the step that contains the time `ms`. The subtraction is
+ * unsigned, because the range may be longer than INT64_MAX ms.
  */
 static size_t step_of(const struct timeline *t, int64_t ms)
 {
@@ -182,8 +185,9 @@ static size_t step_of(const struct timeline *t, int64_t ms)
 }
 
 /*
- * Set t->places to the lines of a row's sample types. They are the same for all
- * rows with this type set.
+ * Set t->places to the indices of the lines for the sample types of a row (the
+ * time and totals of one profile). All rows with this type set have the same
+ * lines.
  */
 static int find_lines(struct timeline *t, struct timeline_group *g,
 		      const struct totals_view *v, const struct totals_row *row,
@@ -218,9 +222,10 @@ static bool timeline_has_restarted(const struct timeline *t,
 }
 
 /*
- * Add a total to step `at`. For a counter, its increase is added. `anew` says
- * that the process restarted: the increase is then the whole value. The first
- * value of a counter adds nothing, because its increase is unknown.
+ * Add a profile's total `now` to the step number `at`. For a counter, the
+ * increase since the previous profile is added. `anew` is true if the process
+ * restarted in between: the increase is then all of `now`. The first value of a
+ * counter adds nothing, because its increase is unknown.
  */
 static void timeline_add_value(struct timeline_line *l, size_t at, int64_t now,
 			       int64_t duration_ns, bool anew)
@@ -294,7 +299,8 @@ static double finish_point(const struct timeline *t,
 /*
  * Add the values of one series to its group, and clear the scratch fields for
  * the next series. Means and rates are computed per series and then added, so
- * that two instances count twice (docs/decisions.md, 95).
+ * that two equal instances of a program give twice the value of one
+ * (docs/decisions.md, 95).
  */
 static void fold_line(const struct timeline *t, struct timeline_line *l)
 {

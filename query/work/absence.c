@@ -4,18 +4,23 @@
 #include "model/types.h"
 #include "query/string_set.h"
 
-#define NAMED 12 /* largest number of types that a message lists */
+#define NAMED 12 /* largest number of profile types that a message lists */
 
-/* A search for a value of one label that a matcher accepts. */
+/*
+ * A search through all values of one label for a value that `matcher` accepts.
+ */
 struct search {
 	const struct matcher *matcher;
-	bool any;   /* any series has the label */
-	bool found; /* the matcher accepts at least one value */
-	bool late;  /* the deadline has passed */
+	bool any;   /* whether any series has the label */
+	bool found; /* whether the matcher accepts any of the values */
+	bool late;  /* whether the deadline has passed */
 	const struct query_work *work;
-	/* Number of values seen; the deadline is checked now and then. */
+	/*
+	 * Number of values seen; the deadline is checked once per 1024 values.
+	 */
 	size_t count;
-	struct string_set types; /* profile types seen, for the message */
+	/* Profile types seen so far, for the message. */
+	struct string_set types;
 };
 
 /* Callback for each value of the label: check it against the matcher. */
@@ -36,7 +41,9 @@ static void absence_look_at(void *ctx, struct str value)
 		string_set_add(&s->types, value);
 }
 
-/* Write the first profile types in byte order to a message. */
+/*
+ * Append the profile types to the message in byte order, at most NAMED of them.
+ */
 static void add_types(struct string_set *t, struct buf *out)
 {
 	string_set_sort(t);
@@ -59,8 +66,8 @@ static const char *absence_sign_of(enum matcher_op op)
 }
 
 /*
- * Whether no stored series satisfies a matcher at any time. If so, the reason
- * is written to `out`.
+ * Whether no stored series satisfies the matcher at any time. If so, the reason
+ * is appended to `out`.
  */
 static bool is_unmatched(struct querier *q, const struct query_work *w,
 			 const struct matcher *m, struct buf *out)
@@ -68,7 +75,8 @@ static bool is_unmatched(struct querier *q, const struct query_work *w,
 	struct search s = { .matcher = m, .work = w };
 
 	if (matcher_matches(m, str_of("")))
-		return false; /* series without the label satisfy the matcher */
+		/* A series that lacks the label satisfies the matcher. */
+		return false;
 	querier_texts(q, m->name, INT64_MIN, INT64_MAX, absence_look_at, &s);
 	if (s.found) {
 		string_set_fini(&s.types);

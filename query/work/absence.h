@@ -16,8 +16,8 @@
 /*
  * Set err to a message that no profile matches the selector, followed by `when`
  * and by the first matcher that no stored series satisfies at any time, if
- * there is one. Keeps the selection of q. Stops searching at the deadline.
- * Always returns ERR_NOTFOUND.
+ * there is one. The selection of the querier `q` does not change. Stops
+ * searching at the deadline. Always returns ERR_NOTFOUND.
  */
 int query_explain_absence(struct querier *q, const struct query_work *w,
 			  const struct selector *s, const char *when,

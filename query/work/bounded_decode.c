@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/work/bounded_decode.h"
 
-#define DECODE_MIN (int64_t)(64 * KIB) /* least memory for decoding, in bytes */
+/* Least number of bytes to reserve for decoding. */
+#define DECODE_MIN (int64_t)(64 * KIB)
 
 /*
  * Take memory for decoding `len` bytes, minus the memory that the decoder has

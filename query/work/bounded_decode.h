@@ -14,9 +14,9 @@
 
 /*
  * Decode `raw` as decoder_run() does. Memory that the decoder does not have yet
- * is taken from the budget while it works, and returned at the end: the caller
- * then accounts for decoder_memory(). Returns ERR_LIMIT when the budget is used
- * up, and the other errors of decoder_run().
+ * is taken from the budget during decoding, and returned to the budget at the
+ * end. The caller must then take decoder_memory() from the budget. Returns
+ * ERR_LIMIT when the budget is used up, and the other errors of decoder_run().
  */
 NODISCARD int bounded_decode(struct decoder *d, struct budget *memory,
 			     struct bytes raw, struct pprof **out,

@@ -89,7 +89,7 @@ int params_time(const struct params *p, const struct time_param *t,
 
 	/*
 	 * A parameter with an empty value counts as missing, because forms send
-	 * one for each field that was left empty.
+	 * a parameter for each field, even if the field was left empty.
 	 */
 	if (params_find(p, t->ms_name, &s) && s.len)
 		return params_parse_time(p, t->ms_name, s, true, out, err);

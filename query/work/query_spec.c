@@ -10,7 +10,7 @@
 /* Largest distance of a single profile from the requested time, in ms. */
 #define SEARCH_MS (5LL * 60 * 1000)
 
-/* The names of all parameters of a spec, including the spec's suffix. */
+/* The names of all parameters of a spec, each with the suffix appended. */
 struct spec_names {
 	char query[16];
 	char mode[16];
@@ -39,8 +39,9 @@ static struct spec_names spec_names_make(const char *suffix)
 }
 
 /*
- * Parse where to look for a single profile. The default is before and after the
- * requested time, because with time=now all profiles are before it
+ * Parse the parameter that says whether a single profile must be before, after,
+ * exactly at or just near the requested time. The default is near, in both
+ * directions, because with time=now all profiles are before the requested time
  * (docs/decisions.md, 94).
  */
 static int parse_match(const struct params *p, const char *name,
@@ -65,7 +66,7 @@ static int parse_match(const struct params *p, const char *name,
 	return 0;
 }
 
-/* Add two times. An overflow gives the largest or smallest int64_t instead. */
+/* Add two times. On overflow the result is the largest or smallest int64_t. */
 static int64_t spec_saturate(int64_t a, int64_t b)
 {
 	int64_t sum;
@@ -94,8 +95,8 @@ void query_spec_at(struct query_spec *s, int64_t ms)
 }
 
 /*
- * Whether the parameters mean a merge although there is no mode: the range is
- * given and no time. Nothing else could be meant (docs/decisions.md, 94).
+ * Whether the parameters, which do not include `mode`, ask for a merge: both
+ * ends of a range are given, and no `time` (docs/decisions.md, 94).
  */
 static bool is_range(const struct params *p, const struct spec_names *n)
 {
@@ -180,9 +181,9 @@ static int64_t spec_distance_between(const struct query_spec *s, int64_t ms)
 }
 
 /*
- * Find the profile of one series that is nearest to the requested time; if two
- * are equally near, the earlier one. Returns 1 when *found is set, 0 when the
- * series has no profile in the range.
+ * Find the profile of one series that is nearest to the requested time. If two
+ * profiles are equally near, the earlier profile is chosen. Returns 1 when
+ * *found is set, 0 when the series has no profile in the range.
  */
 static int nearest_of(const struct query_spec *s, struct querier *q,
 		      size_t series, int64_t *found, struct err *err)

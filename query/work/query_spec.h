@@ -38,8 +38,9 @@ struct query_spec {
 
 /*
  * Parse the parameters mode, query, time, from and to; `suffix` ("", "_a" or
- * "_b") is appended to their names. Returns ERR_INVALID, with the name of the
- * parameter. Call query_spec_fini() on success and failure alike.
+ * "_b") is appended to their names. Returns ERR_INVALID, with the parameter's
+ * name in the message, when a parameter is missing or malformed. Call
+ * query_spec_fini() on success and failure alike.
  */
 NODISCARD int query_spec_parse(struct query_spec *s, const struct params *p,
 			       const char *suffix, struct err *err);
@@ -52,10 +53,11 @@ void query_spec_at(struct query_spec *s, int64_t ms);
 
 /*
  * Find the profile nearest to the spec's time in the series that q has
- * selected. If two are equally near, the first series in label order wins. Sets
- * *series and *ms. Returns ERR_NOTFOUND, with an explanation, when no profile
- * is within 5 minutes, ERR_CORRUPT when damage may be the reason, and
- * ERR_TIMEOUT or ERR_CLOSED when time ran out.
+ * selected. If profiles of two series are equally near, the profile of the
+ * first series in label order is chosen. Sets *series and *ms. Returns
+ * ERR_NOTFOUND, with an explanation, when no profile is within 5 minutes,
+ * ERR_CORRUPT when damage may be the reason, and ERR_TIMEOUT or ERR_CLOSED when
+ * time ran out.
  */
 NODISCARD int query_nearest(const struct query_spec *s,
 			    const struct query_work *w, struct querier *q,

@@ -21,8 +21,8 @@ void query_give(struct query_work *w, int64_t n)
 int query_take_output(struct query_work *w, struct err *err)
 {
 	/*
-	 * Buffers are accounted by capacity, because they occupy that much
-	 * memory.
+	 * A buffer counts with its capacity, not its length, because the
+	 * capacity is the memory that it occupies.
 	 */
 	int64_t grown =
 		w->output ? (int64_t)w->output->cap - w->taken_for_output : 0;
@@ -61,8 +61,8 @@ int query_check_deadline(const struct query_work *w, struct err *err)
 	int64_t now = clock_mono_ns();
 
 	/*
-	 * Shutdown is checked first: a query that it cuts off has not run too
-	 * long.
+	 * Shutdown is checked before the deadline: if shutdown ends the query,
+	 * the error must not say that the query took too long.
 	 */
 	if (w->stop_ns && now > atomic_load(w->stop_ns))
 		return err_set(err, ERR_CLOSED, "everprof is shutting down");

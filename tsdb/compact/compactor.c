@@ -20,8 +20,9 @@ struct work {
 };
 
 /*
- * Add a head to the sources of the new block, and extend the window and LSN
- * range of the block to cover the head.
+ * Add the ULID of a head to the sources in the new block's meta.json, and
+ * extend the window and LSN range of the new block to include those of the
+ * head.
  */
 static void compactor_describe_range(struct meta *m, struct head *r)
 {
@@ -39,9 +40,10 @@ static void compactor_describe_range(struct meta *m, struct head *r)
 }
 
 /*
- * Add a parent and its sources to the new block, extend the window and LSN
- * range of the block to cover the parent, and raise its level to that of the
- * parent.
+ * Add a block that is merged into the new block: its ULID becomes a parent in
+ * meta.json, and its sources become sources of the new block. Extend the window
+ * and LSN range of the new block to include those of the parent. Raise the
+ * level of the new block to at least that of the parent.
  */
 static void compactor_describe_block(struct meta *m, const struct meta *b)
 {
@@ -61,9 +63,10 @@ static void compactor_describe_block(struct meta *m, const struct meta *b)
 }
 
 /*
- * Set two flags of the new block. `columns`: all chunks have been tried as
- * columns, in this compaction or in earlier ones. `some_columns`: some chunks
- * may be columns, so the block has format 2 (docs/decisions.md, 96).
+ * Set two flags of the new block. `columns`: encoding as columns has been tried
+ * for all chunks, in this compaction or in earlier ones. `some_columns`: some
+ * chunks may be stored as columns, so the block has format 2
+ * (docs/decisions.md, 96).
  */
 static void compactor_note_columns(const struct work *k, struct meta *m)
 {
@@ -149,8 +152,8 @@ static int compactor_write_groups(struct work *k, struct err *err)
 }
 
 /*
- * Write the index of the new block. Series without chunks, of which all
- * profiles were deleted or lost, are left out.
+ * Write the index of the new block. A series without chunks is left out; all of
+ * its profiles were deleted or lost.
  */
 static int write_index(struct work *k, struct err *err)
 {
@@ -247,8 +250,9 @@ static int compactor_publish(struct work *k, struct block **out,
 }
 
 /*
- * Run the compaction with the codec `columns`, or with zstd alone if it is
- * NULL. Unless the block was published, block_writer_free() removes its files.
+ * Run the compaction with the codec `columns`, or with zstd alone if `columns`
+ * is NULL. If the block is not published, block_writer_free() removes its
+ * files.
  */
 static int compact_with(const struct compaction *c, const struct codec *columns,
 			struct block **out, struct err *err)

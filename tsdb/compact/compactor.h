@@ -16,8 +16,8 @@
 struct compaction {
 	const struct block_env *env;
 	/*
-	 * Oldest first: of two profiles of a series at the same time, the one
-	 * in the earlier part is kept.
+	 * The parts to compact, oldest first: of two profiles of a series at
+	 * the same time, the profile in the earlier part is kept.
 	 */
 	const struct part *parts;
 	size_t count;
@@ -29,10 +29,15 @@ struct compaction {
 	 * new block. The chunks of smaller files are copied.
 	 */
 	uint64_t link_min;
-	bool salvage; /* go on after I/O errors: struct rewriter_options */
-	struct rewrite_loss *loss; /* lost profiles are added to its counts */
-	struct metric *damaged;    /* counts profiles lost to damage */
-	/* Non-zero cancels the compaction; may be NULL. */
+	bool salvage; /* after I/O errors go on, see struct rewriter_options */
+	/* The number of lost profiles is added here. */
+	struct rewrite_loss *loss;
+	/* Counter of lost profiles, to damage or I/O errors. */
+	struct metric *damaged;
+	/*
+	 * A value that is not 0 cancels the compaction. The pointer may be
+	 * NULL.
+	 */
 	const _Atomic int *cancel;
 };
 

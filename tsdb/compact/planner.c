@@ -7,10 +7,12 @@
 #define DAY_MS     (24 * HOUR_MS)
 #define LEVEL_MAX  (31 * DAY_MS)
 #define SERIES_MAX 1000000
-#define GRACE_MS   HOUR_MS /* wait for late samples after a window has ended */
+/* Time to wait for late samples after a window ends. */
+#define GRACE_MS HOUR_MS
 /* A head without samples for this time is idle. */
-#define IDLE_MS   (10ll * 60000)
-#define DOUBT_MAX (7 * DAY_MS) /* a clock jump that lasts longer is accepted */
+#define IDLE_MS (10ll * 60000)
+/* Time after which a clock jump is accepted as correct. */
+#define DOUBT_MAX (7 * DAY_MS)
 
 struct plan_levels plan_levels(int64_t retention_ms, uint64_t retention_bytes)
 {
@@ -30,8 +32,9 @@ struct plan_levels plan_levels(int64_t retention_ms, uint64_t retention_bytes)
 }
 
 /*
- * Find the first group of consecutive blocks that overlap: each begins before
- * an earlier block ends. Overlaps are the result of imports and late samples.
+ * Find the first group of consecutive blocks that overlap, which means that
+ * each begins before an earlier block ends. Overlaps are the result of imports
+ * and late samples.
  */
 static size_t planner_find_overlapping(const struct plan_block *v, size_t count,
 				       size_t *out)
@@ -60,9 +63,10 @@ static int64_t span_start(int64_t ms, int64_t span)
 }
 
 /*
- * Starting at index *from, find the first block that lies within one aligned
- * span; set *from to its index, and return how many consecutive blocks lie
- * within that span. 0: there is no such block.
+ * Find the first block, at index *from or later, that lies within one span;
+ * spans are aligned to multiples of `span`. Set *from to the index of that
+ * block, and return how many consecutive blocks lie within the same span.
+ * Returns 0 if there is no such block.
  */
 static size_t span_blocks(const struct plan_block *v, size_t count,
 			  int64_t span, size_t *from)
@@ -84,8 +88,8 @@ static size_t span_blocks(const struct plan_block *v, size_t count,
 }
 
 /*
- * Whether the compaction of one of the blocks failed before. Such blocks are
- * left alone, lest the failure repeat every minute.
+ * Whether the compaction of any of these blocks failed before. Such blocks are
+ * not compacted again, because the failure would repeat every minute.
  */
 static bool any_failed(const struct plan_block *v, size_t count)
 {
@@ -115,8 +119,9 @@ static bool is_too_large(const struct plan_levels *levels,
 }
 
 /*
- * Find blocks that fill an aligned span of some level, or that lie in a span
- * that is complete because a later block has begun.
+ * Find blocks to merge: blocks that together fill an aligned span of some
+ * level, or blocks in a span that will receive no more blocks, because a later
+ * block has begun after it.
  */
 static size_t fill_level(const struct plan_levels *levels,
 			 const struct plan_block *v, size_t count, size_t *out)
@@ -145,9 +150,10 @@ static size_t fill_level(const struct plan_levels *levels,
 }
 
 /*
- * Find the newest block worth rewriting to drop deleted profiles. A small block
- * will be merged soon anyway, so it is rewritten only if all its series have
- * tombstones; a large block, if more than 5 % of its series have.
+ * Find the newest block for which it is worth the effort to drop deleted
+ * profiles. A small block will be merged soon anyway, so it is rewritten only
+ * if all its series have tombstones. If the block is large, it is rewritten
+ * when more than 5 % of its series have tombstones.
  */
 static size_t with_tombstones(const struct plan_levels *levels,
 			      const struct plan_block *v, size_t count,
@@ -181,7 +187,10 @@ size_t plan_compaction(const struct plan_levels *levels,
 		n = 0;
 	if (n || !count)
 		return n;
-	/* The newest block is left alone: its span is still filling. */
+	/*
+	 * The newest block is left out, because more blocks may be added to its
+	 * span.
+	 */
 	n = fill_level(levels, v, count - 1, out);
 	return n ? n : with_tombstones(levels, v, count - 1, out);
 }
@@ -197,7 +206,7 @@ static bool is_over(const struct plan_bounds *b, const struct plan_head *r)
 /*
  * Whether sealing this head, or an earlier generation of its window, failed
  * recently. Generations are sealed in order, so that a failure blocks the later
- * ones. An explicit request to seal every head ignores earlier failures.
+ * generations. An explicit request to seal every head ignores earlier failures.
  */
 static bool is_blocked(const struct plan_bounds *b, const struct plan_head *v,
 		       size_t count, int at)
@@ -219,9 +228,9 @@ static bool is_due(const struct plan_bounds *b, const struct plan_head *r)
 }
 
 /*
- * Return the oldest generation of the window of head number `at`. A window has
- * several generations if samples came after its first head was closed;
- * generations are sealed in order.
+ * Return the index of the oldest generation of the window of head number `at`.
+ * A window has several generations if samples came after its first head was
+ * closed; generations are sealed in order.
  */
 static int oldest_generation(const struct plan_head *v, size_t count, int at)
 {
@@ -240,8 +249,8 @@ static bool planner_is_before(const struct plan_head *a,
 
 /*
  * Choose a head to seal early because a bound is exceeded: the oldest head
- * whose window is over, else the head with the most series or, if by_bytes, the
- * most bytes of values.
+ * whose window is over. If there is none, choose the head with the most bytes
+ * of values (`by_bytes`) or the most series (otherwise).
  */
 static int pick_early(const struct plan_bounds *b, const struct plan_head *v,
 		      size_t count, bool by_bytes)
@@ -308,7 +317,10 @@ int plan_seal(const struct plan_bounds *b, const struct plan_head *v,
 
 /* Retention. */
 
-/* The item whose window ends first. The newest head is skipped. */
+/*
+ * The index of the item whose time range ends first. The newest head is
+ * skipped.
+ */
 static int oldest_item(const struct plan_item *v, size_t count)
 {
 	int best = PLAN_NONE;
@@ -342,7 +354,7 @@ int64_t plan_clock(struct plan_clock *c, int64_t now_ms, int64_t elapsed_ms)
 	int64_t off = now_ms > expected ? now_ms - expected : expected - now_ms;
 
 	c->trusted_ms = expected;
-	/* Adding one marks the clock as doubtful even if no time passed. */
+	/* The 1 marks the time of day as doubtful even if elapsed_ms is 0. */
 	c->doubt_ms = off > DAY_MS ? c->doubt_ms + elapsed_ms + 1 : 0;
 	if (!c->doubt_ms || c->doubt_ms >= DOUBT_MAX) {
 		c->trusted_ms = now_ms;

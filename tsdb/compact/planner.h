@@ -13,8 +13,8 @@
 #include "base/defs.h"
 
 /*
- * PLAN_LEVELS_MAX is the maximum number of levels. PLAN_NONE is returned in
- * place of an index when there is nothing to do.
+ * PLAN_LEVELS_MAX: maximum number of levels. PLAN_NONE: returned in place of an
+ * index when there is nothing to do.
  */
 enum {
 	PLAN_LEVELS_MAX = 8,
@@ -24,14 +24,17 @@ enum {
 /* The properties of a block that the planner looks at. */
 struct plan_block {
 	int64_t min_ms;
-	int64_t max_ms; /* end of its time range, exclusive */
+	int64_t max_ms; /* end of the block's time range in ms, exclusive */
 	uint64_t series;
-	uint64_t tombstones; /* series that have a tombstone */
+	uint64_t tombstones; /* number of series that have a tombstone */
 	uint64_t bytes;
-	bool failed; /* an earlier compaction of it failed */
+	bool failed; /* an earlier compaction of this block failed */
 };
 
-/* The time spans that blocks grow to, one for each level. */
+/*
+ * The levels of compaction: `ms` has the maximum time span of a block of each
+ * level.
+ */
 struct plan_levels {
 	int64_t ms[PLAN_LEVELS_MAX];
 	size_t count;
@@ -42,9 +45,10 @@ struct plan_levels {
 };
 
 /*
- * Returns the levels: two hours times powers of three. A level spans at most a
- * tenth of the retention time, and at most 31 days; a block may have at most a
- * tenth of retention_bytes. 0: no retention.
+ * Returns the levels, whose spans are two hours times powers of three. A span
+ * is at most a tenth of the retention time, and at most 31 days. The result's
+ * bytes_max is a tenth of retention_bytes. For both parameters 0 means that
+ * there is no retention.
  */
 struct plan_levels plan_levels(int64_t retention_ms, uint64_t retention_bytes);
 
@@ -67,7 +71,7 @@ struct plan_head {
 	uint64_t series;
 	uint64_t bytes; /* bytes of its values */
 	bool closed;    /* takes no more samples */
-	bool failed;    /* sealing the head failed recently */
+	bool failed;    /* an attempt to seal the head failed recently */
 };
 
 /* The bounds beyond which heads are sealed early. */
@@ -80,20 +84,21 @@ struct plan_bounds {
 };
 
 /*
- * Returns the index of the head to seal next, or PLAN_NONE: a closed head; a
- * head whose window ended an hour ago and that has been idle for ten minutes;
- * if there are too many series or bytes, the oldest head whose window is over,
- * else the largest head; if there are too many heads, the head that has been
- * idle for longest.
+ * Returns the index of the head to seal next, or PLAN_NONE. The first of these
+ * rules that finds a head decides: (1) a head that is closed, or whose window
+ * ended an hour ago and that has been idle for ten minutes; (2) if the heads
+ * have too many series or bytes: the oldest head whose window is over, else the
+ * largest head; (3) if there are too many heads: the head that has been idle
+ * for longest.
  */
 int plan_seal(const struct plan_bounds *b, const struct plan_head *v,
 	      size_t count);
 
 /* A head or block that retention may remove. */
 struct plan_item {
-	int64_t max_ms; /* end of its time range, exclusive */
+	int64_t max_ms; /* end of its time range in ms, exclusive */
 	uint64_t bytes;
-	bool open; /* the newest head, which is never removed */
+	bool open; /* the newest head, which the planner does not remove */
 };
 
 /* The bounds of retention and the current state. */
@@ -111,24 +116,29 @@ int plan_removal(const struct plan_retention *p, const struct plan_item *v,
 /*
  * The retention clock: the current time for retention by time
  * (docs/decisions.md, 86). A wrong system clock must not make profiles look
- * old. The time of day is trusted as long as it differs by at most a day from
- * the last trusted time plus the running time since. After a larger jump the
- * retention clock continues from its old value until an operator confirms the
- * time of day, or until the jump has lasted for a week.
+ * old. The expected time is the last trusted time plus the time that the
+ * process has run since. The time of day is trusted if it differs from the
+ * expected time by at most a day. After a larger jump the retention clock goes
+ * on from its old value until an operator confirms the time of day, or until
+ * the jump has lasted for a week.
  */
 struct plan_clock {
 	/*
-	 * The time of day that was trusted last, plus the running time since.
+	 * The last trusted time of day, plus the time that the process has run
+	 * since.
 	 */
 	int64_t trusted_ms;
-	/* How long the time of day has been in doubt; 0: it is trusted. */
+	/*
+	 * For how long, in ms, the time of day has been in doubt; 0: it is
+	 * trusted.
+	 */
 	int64_t doubt_ms;
 };
 
 /*
- * Advances the clock by elapsed_ms of running time, given the time of day
- * now_ms. Returns the time that retention is to use, which is never later than
- * now_ms.
+ * Advances the clock by `elapsed_ms`, the time that the process has run since
+ * the last call; `now_ms` is the time of day. Returns the time that retention
+ * is to use, which is never later than `now_ms`.
  */
 int64_t plan_clock(struct plan_clock *c, int64_t now_ms, int64_t elapsed_ms);
 

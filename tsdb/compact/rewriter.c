@@ -8,8 +8,8 @@
 #include "tsdb/compact/rewriter_slots.h"
 
 /*
- * For each block, r->files has one plan per values file. Files are numbered
- * from 1, so plan 0 is unused.
+ * For each block, r->files has an array of decisions, one per values file.
+ * Files are numbered from 1, so element 0 is unused.
  */
 struct rewriter *rewriter_new(const struct rewriter_options *o,
 			      struct block_writer *w)
@@ -97,8 +97,9 @@ static void rewriter_report(struct rewriter *r, size_t source, int64_t ms,
 }
 
 /*
- * Write the dictionary table of the stripe and set the places of the stripe's
- * chunks. Copied tables belong to the stripe, so their list is emptied.
+ * Write the dictionary table of the current stripe, and set the place of this
+ * table in the entries of the stripe's chunks. The list of copied tables is
+ * emptied, because the next stripe cannot use them.
  */
 static int end_stripe(struct rewriter *r, struct err *err)
 {
@@ -122,8 +123,8 @@ int rewriter_end_target(struct rewriter *r, struct err *err)
 }
 
 /*
- * A stripe ends early when its table or its list of chunks grows too large
- * (docs/decisions.md, 46).
+ * A stripe is ended before the end of its target when its table or its list of
+ * chunks grows too large (docs/decisions.md, 46).
  */
 int end_full_stripe(struct rewriter *r, struct err *err)
 {
@@ -151,15 +152,16 @@ static int rewriter_close_group(struct rewriter *r, struct err *err)
 					buf_bytes(&b->typeset), new_chunk(r),
 					err);
 	chunk_writer_reset(b);
-	/* Do not keep the memory of an exceptionally large chunk. */
+	/* Free the buffer if an exceptionally large chunk has made it large. */
 	if (r->stored.cap > CHUNK_BYTES_MAX)
 		buf_fini(&r->stored);
 	return rc ? rc : end_full_stripe(r, err);
 }
 
 /*
- * Add profile i of a decoded chunk to the chunk under construction, after
- * closing that chunk if the profile does not fit into it.
+ * Add profile i of a decoded chunk to the chunk under construction. If the
+ * profile does not fit, the chunk under construction is written first, and a
+ * new one begins.
  */
 static int put_profile(struct rewriter *r, const struct slot *s, uint16_t i,
 		       struct err *err)
@@ -181,8 +183,9 @@ static int put_profile(struct rewriter *r, const struct slot *s, uint16_t i,
 }
 
 /*
- * Append the profiles of a chunk that no tombstone interval hides to r->items.
- * Only the chunk metadata is read here; values are decoded when needed.
+ * Append to r->items the profiles of a chunk that are not hidden by a tombstone
+ * interval. Only the chunk metadata is read here; values are decoded when
+ * needed.
  */
 static int add_items(struct rewriter *r, size_t source, struct err *err)
 {
@@ -194,7 +197,7 @@ static int add_items(struct rewriter *r, size_t source, struct err *err)
 	size_t count = 0;
 	int rc = from.meta(from.ctx, &src->group, &scratch, &head, err);
 
-	/* Read once more: the failure may have been transient. */
+	/* Read a second time: the error may have been transient. */
 	if (may_pass(rc))
 		rc = from.meta(from.ctx, &src->group, &scratch, &head, err);
 	if (!rc)
@@ -210,8 +213,8 @@ static int add_items(struct rewriter *r, size_t source, struct err *err)
 	}
 	buf_fini(&scratch);
 	/*
-	 * Without the metadata the number of lost profiles is unknown: report
-	 * one.
+	 * Without the metadata the number of lost profiles is unknown: count
+	 * one profile.
 	 */
 	if (is_loss(r, rc)) {
 		rewriter_report(r, source, src->group.first, err);
@@ -221,8 +224,8 @@ static int add_items(struct rewriter *r, size_t source, struct err *err)
 }
 
 /*
- * Sort by time; of two profiles at the same time the older source comes first,
- * and encode_groups() drops the second as a duplicate.
+ * Sort profiles by time; of two profiles at the same time the profile from the
+ * older source comes first, and encode_groups() drops the other as a duplicate.
  */
 static int rewriter_by_time(const void *a, const void *b)
 {
@@ -251,9 +254,10 @@ int encode_groups(struct rewriter *r, size_t from, size_t to, struct err *err)
 		struct slot *s = NULL;
 
 		/*
-		 * An older source has a profile of this time already. `last` is
-		 * set only by profiles that could be read, so a damaged profile
-		 * is replaced by a copy from a newer source.
+		 * `last` is the time of the last profile that could be read. If
+		 * a profile from an older source has the same time, the profile
+		 * `it` is dropped. Damaged profiles do not set `last`, so a
+		 * copy from a newer source replaces them.
 		 */
 		if (i && it->ms == last)
 			continue;
@@ -268,7 +272,10 @@ int encode_groups(struct rewriter *r, size_t from, size_t to, struct err *err)
 	return rc;
 }
 
-/* Sort chunks by first time; of equal times, older sources first. */
+/*
+ * Sort chunks by the time of their first profile; if the times are equal, the
+ * chunk of the older source comes first.
+ */
 static int by_first(const void *a, const void *b)
 {
 	const struct source *x = a;
@@ -322,8 +329,8 @@ static int rewriter_collect(struct rewriter *r, struct err *err)
 }
 
 /*
- * Returns the index after the last chunk of the cluster of overlapping chunks
- * that begins with chunk `from`.
+ * Chunks that overlap form a cluster. Returns the index after the last chunk of
+ * the cluster that begins with chunk `from`.
  */
 static size_t cluster_end(const struct rewriter *r, size_t from)
 {
@@ -339,8 +346,8 @@ static size_t cluster_end(const struct rewriter *r, size_t from)
 }
 
 /*
- * Write the chunks of a series. A chunk that overlaps no other is taken over
- * without decoding if possible; the rest is encoded again.
+ * Write the chunks of a series. A chunk that overlaps no other chunk is copied
+ * or linked without decoding, if possible. All other chunks are encoded again.
  */
 static int rewriter_write_groups(struct rewriter *r, struct err *err)
 {
@@ -351,8 +358,8 @@ static int rewriter_write_groups(struct rewriter *r, struct err *err)
 
 		if (to == i + 1 && may_take(r, i)) {
 			/*
-			 * Close the previous chunk first, to keep chunks in
-			 * order of time.
+			 * Write the chunk under construction first, to keep
+			 * chunks in order of time.
 			 */
 			rc = rewriter_close_group(r, err);
 			if (!rc)

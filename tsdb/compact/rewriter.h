@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rewriter writes the chunks of one series after another, from several
- * parts, into a new block. Chunks are encoded again, or, where that gains
- * nothing, taken over without decoding (docs/decisions.md, 19).
+ * The rewriter writes the profiles of several parts into a new block, series by
+ * series. Chunks are encoded again, or, where encoding again gains nothing,
+ * taken over (linked, copied, or translated to the table of the new stripe)
+ * without restoring their profiles (docs/decisions.md, 19).
  *
  * Ownership: borrows the parts and the block writer; rewriter_free() frees the
  * rest.
@@ -19,19 +20,22 @@
 struct rewrite_loss {
 	/* Lost profiles; a chunk without readable metadata counts as one. */
 	uint64_t profiles;
-	/* How many of `profiles` were lost to I/O errors, not damage. */
+	/*
+	 * How many of `profiles` were lost to I/O errors, as opposed to damage.
+	 */
 	uint64_t unread;
 };
 
 /* The input and the settings of a rewriter. */
 struct rewriter_options {
 	/*
-	 * Oldest first: of two profiles of a series at the same time, the one
-	 * in the earlier part is kept.
+	 * The parts to rewrite, oldest first: of two profiles of a series at
+	 * the same time, the profile in the earlier part is kept.
 	 */
 	const struct part *parts;
 	size_t count;
-	bool reencode; /* encode all chunks again, not only overlapping ones */
+	/* Encode all chunks again, not only chunks that overlap. */
+	bool reencode;
 	/* Codec tried before zstd; NULL: zstd only. */
 	const struct codec *columns;
 	int level; /* zstd compression level */
@@ -42,22 +46,26 @@ struct rewriter_options {
 	uint64_t link_min;
 	/*
 	 * After an I/O error, leave out the profiles that the disk failed to
-	 * read and go on. Used for heads, which must be sealed lest memory grow
-	 * without bound. If false, an I/O error aborts the block, because the
-	 * disk may be able to read the parents later. Damaged profiles are
-	 * always left out, because damage is permanent.
+	 * read and go on. This is set for heads, which must be sealed because
+	 * memory would otherwise grow without bound. If false, an I/O error
+	 * ends the rewriting without a new block, because the disk may be able
+	 * to read the old blocks later. Damaged profiles are always left out,
+	 * because damage is permanent.
 	 */
 	bool salvage;
-	struct rewrite_loss *loss; /* lost profiles are added to its counts */
+	/* The number of lost profiles is added here. */
+	struct rewrite_loss *loss;
 	const struct log *log;
-	struct metric *damaged; /* counts profiles lost to damage */
+	/* Counter of lost profiles, to damage or I/O errors. */
+	struct metric *damaged;
 };
 
 struct rewriter;
 
 /*
  * Returns a rewriter for the given parts, which writes to w. The options are
- * copied; what they point to must outlive the rewriter.
+ * copied, but the objects that their pointers refer to must outlive the
+ * rewriter.
  */
 struct rewriter *rewriter_new(const struct rewriter_options *o,
 			      struct block_writer *w);
@@ -66,9 +74,10 @@ struct rewriter *rewriter_new(const struct rewriter_options *o,
 void rewriter_free(struct rewriter *r);
 
 /*
- * Writes the profiles of one series, which are in the given places, and appends
- * the new chunks to the list of rewriter_chunks(). ERR_IO, ERR_NOSPACE,
- * ERR_CORRUPT: the block is unusable and must be abandoned.
+ * Writes the profiles of one series; `places` are the parts that have the
+ * series, with its number in each. Appends the new chunks to the list of
+ * rewriter_chunks(). ERR_IO, ERR_NOSPACE, ERR_CORRUPT: the block is unusable
+ * and must be abandoned.
  */
 NODISCARD int rewriter_series(struct rewriter *r,
 			      const struct merged_place *places, size_t count,
@@ -82,8 +91,9 @@ NODISCARD int rewriter_series(struct rewriter *r,
 NODISCARD int rewriter_end_target(struct rewriter *r, struct err *err);
 
 /*
- * Returns the index entries of all chunks written so far, borrowed until more
- * chunks are written. The entries of a stripe are set when the stripe ends.
+ * Returns the index entries of all chunks written so far. The array is valid
+ * until more chunks are written. The entries of a stripe's chunks are set when
+ * the stripe ends.
  */
 const struct index_chunk *rewriter_chunks(const struct rewriter *r,
 					  size_t *count);

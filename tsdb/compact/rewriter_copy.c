@@ -37,9 +37,9 @@ static int plan_file(struct rewriter *r, uint32_t part, uint32_t number,
 }
 
 /*
- * Set *place, which is the place of a dictionary table in a file of another
- * block, to the place of its copy in the new block. The table is copied with
- * the first chunk that needs it.
+ * `from` is a file of another block, and *place is the place of a dictionary
+ * table in this file. Set *place to the place of the table's copy in the new
+ * block. The table is copied with the first chunk that needs it.
  */
 static int copy_table(struct rewriter *r, const struct file *from,
 		      struct chunk_table *place, struct err *err)
@@ -91,8 +91,8 @@ static int adopt_group(struct rewriter *r, struct part p, struct slot *s,
 		rc = chunk_writer_adopt(r->chunk_writer, &s->meta, table->table,
 					stored, &r->stored, err);
 		/*
-		 * From now on the chunk writer may use this table, but not the
-		 * previous one.
+		 * From now on the chunk writer may use this table, and no
+		 * longer uses the previous one.
 		 */
 		table_unref(r->adopted);
 		r->adopted = table_ref(table);
@@ -138,7 +138,8 @@ int take_group(struct rewriter *r, size_t source, struct err *err)
 	if (!rc)
 		rc = plan_file(r, part, s->meta.place.file, &plan, err);
 	/*
-	 * Fall back to encoding, which logs labels and time of lost profiles.
+	 * Encode the profiles one by one instead: this logs labels and time of
+	 * each lost profile.
 	 */
 	if (may_pass(rc))
 		return encode_groups(r, source, source + 1, err);
@@ -152,7 +153,10 @@ int take_group(struct rewriter *r, size_t source, struct err *err)
 	rc = adopt_group(r, p, s, err);
 	if (rc == ERR_UNSUPPORTED)
 		rc = copy_group(r, p, s, err);
-	/* Fall back to encoding, which saves the profiles that are intact. */
+	/*
+	 * Encode the profiles one by one instead: this saves the intact
+	 * profiles.
+	 */
 	if (may_pass(rc))
 		return encode_groups(r, source, source + 1, err);
 	return rc ? rc : end_full_stripe(r, err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Takes over a stored chunk without restoring its profiles: links or copies its
- * bytes, or transcodes it to the columns of the new stripe.
+ * Takes over a stored chunk, which means to put it into the new block without
+ * restoring its profiles: by a link to its file, by a copy of its bytes, or by
+ * a translation of its columns to the table of the new stripe.
  *
  * Ownership: borrows everything from the rewriter.
  * Threads: one thread at a time.
@@ -19,8 +20,8 @@
 NODISCARD int take_group(struct rewriter *r, size_t source, struct err *err);
 
 /*
- * Returns whether a chunk may be taken over: it comes from a block, the option
- * `reencode` is off, and no tombstone interval overlaps the chunk.
+ * Returns whether a chunk may be taken over. It may if it comes from a block,
+ * the option `reencode` is off, and no tombstone interval overlaps the chunk.
  */
 bool may_take(const struct rewriter *r, size_t source);
 

@@ -15,30 +15,36 @@
 #include "tsdb/compact/rewriter.h"
 #include "tsdb/part/values.h"
 
-#define SLOTS 16 /* number of decoded chunks kept at once */
+#define SLOTS 16 /* maximum number of decoded chunks in memory */
 
-#define SLOT_BYTES (32 * MIB) /* bound on the bytes of values in all slots */
+#define SLOT_BYTES (32 * MIB) /* maximum bytes of the values in all slots */
 
-#define NO_SOURCE SIZE_MAX /* marks an empty slot */
+#define NO_SOURCE SIZE_MAX /* value of slot.source in an empty slot */
 
-/* A chunk of the current series, and the place (part) it comes from. */
+/*
+ * A chunk of the current series, and the place (a part and the number of the
+ * series in the part) from which the chunk comes.
+ */
 struct source {
 	struct chunk group;
-	uint32_t place; /* index in rewriter.places; lower: older part */
+	/* Index in rewriter.places; a lower index is an older part. */
+	uint32_t place;
 };
 
 /* A decoded chunk, cached while overlapping chunks are merged. */
 struct slot {
-	size_t source; /* chunk: index in rewriter.sources, or NO_SOURCE */
+	/* Index of the chunk in rewriter.sources, or NO_SOURCE. */
+	size_t source;
 	uint64_t used; /* rewriter.tick when the slot was last used */
 	struct chunk_meta meta;
 	int64_t totals[TYPES_MAX * CHUNK_PROFILES_MAX];
 	struct bytes typeset;
 	struct values values;
-	struct err why; /* why profiles of the chunk could not be read */
+	/* Error of the profiles of the chunk that could not be read. */
+	struct err why;
 };
 
-/* One profile of overlapping chunks that are being merged. */
+/* A profile of one of the overlapping chunks that are being merged. */
 struct item {
 	int64_t ms;
 	uint32_t source;
@@ -50,14 +56,16 @@ struct item {
  * block.
  */
 struct file_plan {
-	bool seen;       /* the decision was made */
-	bool link;       /* link the file instead of copying its chunks */
+	bool seen; /* whether the decision was made */
+	/* Whether to link the file instead of copying its chunks. */
+	bool link;
 	uint32_t number; /* number of the linked file in the new block */
 };
 
 /*
- * A dictionary table that was copied into the new block, together with the
- * chunks that use it: its file and offset before, and its new place.
+ * A dictionary table of an old block that was copied into the new block: its
+ * old file and offset, and its new place. Chunks that use the table are copied
+ * with it.
  */
 struct copied {
 	const struct file *from;
@@ -66,37 +74,41 @@ struct copied {
 };
 
 /*
- * The state of the rewriter: first what concerns the whole block, then what
- * concerns the current series.
+ * The state of the rewriter: first the members for the whole block, then the
+ * members for the current series.
  */
 struct rewriter {
 	struct rewriter_options o;
 	struct block_writer *w;
 	struct chunk_writer *chunk_writer;
 	struct values_reader reader;
-	struct buf stored; /* compressed bytes of a chunk */
-	struct buf next;   /* uncompressed bytes of the profile to be added */
-	struct file_plan **files; /* files[part][number of the values file] */
+	/* Compressed bytes of the chunk under construction. */
+	struct buf stored;
+	struct buf next; /* uncompressed bytes of the profile to be added */
+	/* files[part][number of a values file]: whether the file is linked. */
+	struct file_plan **files;
 	struct index_chunk *chunks;
 	size_t chunk_count;
 	size_t chunk_cap;
-	VEC(struct copied) copied; /* tables copied in the current stripe */
-	struct table_ref *adopted; /* table of the last transcoded chunk */
+	/* Tables that were copied in the current stripe. */
+	VEC(struct copied) copied;
+	/* Table of the chunk that was transcoded last. */
+	struct table_ref *adopted;
 
-	/* The series that is being written. */
+	/* The places of the series that is being written. */
 	const struct merged_place *places;
 	size_t place_count;
-	/* Chunks and tombstones of the series, by place. */
+	/* For each place, the chunks and tombstones of the series. */
 	struct chunks *groups;
 	struct source *sources;
 	size_t source_count;
 	size_t source_cap;
-	/* Profiles of the overlapping chunks being merged. */
+	/* Profiles of the overlapping chunks that are being merged. */
 	struct item *items;
 	size_t item_count;
 	size_t item_cap;
 	struct slot slots[SLOTS];
-	uint64_t tick; /* counts uses of slots */
+	uint64_t tick; /* incremented at each use of a slot */
 };
 
 /* Returns the part that chunk number `source` comes from; borrowed. */

@@ -3,7 +3,10 @@
 
 #include "tsdb/compact/rewriter_private.h"
 
-/* The bytes allocated for the values of all slots, whether in use or not. */
+/*
+ * The number of bytes allocated for the values of all slots, whether the slots
+ * are in use or not.
+ */
 static size_t held_bytes(const struct rewriter *r)
 {
 	size_t sum = 0;
@@ -22,8 +25,8 @@ void slot_free(struct slot *s)
 
 /*
  * Return the least recently used slot. If the slots hold too much memory, all
- * slots are emptied: a simple way to enforce the bound, because overlapping
- * chunks of that size are rare.
+ * slots are emptied first. This simple way to keep the bound is enough, because
+ * overlapping chunks of that size are rare.
  */
 static struct slot *oldest_slot(struct rewriter *r)
 {
@@ -102,8 +105,9 @@ int slot_of(struct rewriter *r, size_t source, struct slot **out,
 		if (!rc)
 			rc = load_values(r, s, source);
 		/*
-		 * After a loss, values.ok is false for all profiles of the
-		 * slot, and the caller reports each profile.
+		 * If the failed read counts as a loss, values.ok is false for
+		 * all profiles of the slot, and the caller reports each of
+		 * these profiles.
 		 */
 		if (rc && !is_loss(r, rc))
 			return err_set(err, rc, "%s", s->why.msg);

@@ -11,7 +11,7 @@
 
 #include "tsdb/compact/rewriter_private.h"
 
-/* Empties a slot and frees its values. */
+/* Marks a slot as empty and frees its values. */
 void slot_free(struct slot *s);
 
 /*
@@ -21,15 +21,16 @@ void slot_free(struct slot *s);
 void slots_reset(struct rewriter *r);
 
 /*
- * Returns whether a failed read is worth a retry: an I/O error, or damage that
- * may have happened on the way from the disk.
+ * Returns whether a failed read with the error code `rc` is worth a retry: it
+ * was an I/O error, or it found damage that may have happened on the way from
+ * the disk.
  */
 bool may_pass(int rc);
 
 /*
- * Returns whether a failed read is a loss, so that the block is written without
- * the profiles that could not be read. Damage is always a loss, an I/O error
- * only with the option `salvage`.
+ * Returns whether the profiles of a failed read are given up, so that the block
+ * is written without them. Damaged profiles are always given up; after an I/O
+ * error profiles are given up only with the option `salvage`.
  */
 bool is_loss(const struct rewriter *r, int rc);
 
@@ -42,9 +43,10 @@ NODISCARD int rewriter_load_meta(struct rewriter *r, struct slot *s,
 
 /*
  * Sets *out to the slot that holds chunk number `source`, decoded; loads the
- * chunk if no slot has it. The slot is valid until the next call. Profiles of
- * the chunk that could not be read have values.ok false. Returns the error of a
- * failed read, unless is_loss() holds for the error.
+ * chunk if no slot has it. The slot is valid until the next call. If a profile
+ * of the chunk could not be read, the element of values.ok for the profile is
+ * false. Returns the error of a failed read, unless is_loss() is true for the
+ * error.
  */
 NODISCARD int slot_of(struct rewriter *r, size_t source, struct slot **out,
 		      struct err *err);

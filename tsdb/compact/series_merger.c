@@ -11,7 +11,7 @@
 /* Walks the series of one part in label order. */
 struct cursor {
 	struct part part;
-	uint32_t *order; /* heads only: numbers of the series in label order */
+	uint32_t *order; /* series numbers in label order; for heads only */
 	uint32_t count;
 	uint32_t next;
 	uint32_t series; /* number of the current series */
@@ -19,7 +19,10 @@ struct cursor {
 	struct labels *labels;
 };
 
-/* A series of a head and its labels, for sorting without the head's lock. */
+/*
+ * A series of a head with its labels. An array of these can be sorted without
+ * the head's lock.
+ */
 struct numbered {
 	const struct labels *labels;
 	uint32_t number;
@@ -91,8 +94,8 @@ static void cursor_fini(struct cursor *c)
 }
 
 /*
- * Hash the labels without the metric name: all profile types of one target have
- * the same hash, and so form a stripe.
+ * Hash the labels without the metric name. All profile types of one target have
+ * the same hash, so their series form a stripe.
  */
 static uint64_t target_of(const struct labels *ls, struct buf *scratch)
 {
@@ -109,7 +112,7 @@ static uint64_t target_of(const struct labels *ls, struct buf *scratch)
 	return hash_bytes(buf_bytes(scratch));
 }
 
-/* Record that the current series is in this part. */
+/* Record that part number `part` has the current series. */
 static void series_merger_add_place(struct series_merger *r, uint32_t part,
 				    uint32_t series)
 {
@@ -211,7 +214,7 @@ const struct merged_place *series_merger_places(const struct series_merger *r,
 	return &r->places[r->v[i].place];
 }
 
-/* A merged series and its target, for sorting. */
+/* The index of a merged series and its target, for sorting. */
 struct striped {
 	uint64_t target;
 	uint32_t entry;

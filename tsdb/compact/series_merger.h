@@ -12,18 +12,28 @@
 
 #include "tsdb/part/part.h"
 
-/* A series in one of the merged parts. */
+/*
+ * Where a merged series is found: a part, and the number of the series in that
+ * part.
+ */
 struct merged_place {
-	uint32_t part;   /* index of the part */
+	/* Index of the part in the array given to series_merger_fill(). */
+	uint32_t part;
 	uint32_t series; /* number of the series in that part */
 };
 
 /* One merged series. */
 struct series_merger_entry {
-	uint64_t target; /* hash of the labels without __name__ */
-	uint32_t place;  /* index of the first element of `places` */
-	uint32_t chunk;  /* set by the caller: index of the first chunk */
-	uint32_t chunks; /* set by the caller: number of chunks */
+	/*
+	 * Hash of the labels without __name__, equal for the series of a
+	 * target.
+	 */
+	uint64_t target;
+	/* Index in series_merger.places of the first place of the series. */
+	uint32_t place;
+	/* Index of the series' first chunk; set by the caller. */
+	uint32_t chunk;
+	uint32_t chunks; /* number of the series' chunks; set by the caller */
 };
 
 /* The merged series; a zeroed struct is empty and ready for use. */
@@ -31,7 +41,10 @@ struct series_merger {
 	struct series_merger_entry *v; /* the series, in label order */
 	size_t count;
 	size_t cap;
-	/* Places of all series, by entry, then by part. */
+	/*
+	 * The places of all series: first those of v[0], oldest part first,
+	 * then those of v[1], and so on.
+	 */
 	struct merged_place *places;
 	size_t place_count;
 	size_t place_cap;
@@ -49,14 +62,16 @@ NODISCARD int series_merger_fill(struct series_merger *r,
 void series_merger_fini(struct series_merger *r);
 
 /*
- * Returns the places of entry i, oldest part first, and their number. Borrowed.
+ * Returns the places of entry i, oldest part first, and sets *count to their
+ * number. The array is borrowed from the merger.
  */
 const struct merged_place *series_merger_places(const struct series_merger *r,
 						size_t i, size_t *count);
 
 /*
- * Returns the indices of all entries in stripe order: series of one target are
- * adjacent, in label order. The caller frees the array with mem_free().
+ * Returns the indices of all entries in stripe order: the series of one target
+ * follow one another, in label order. The caller frees the array with
+ * mem_free().
  */
 uint32_t *series_merger_stripes(const struct series_merger *r);
 

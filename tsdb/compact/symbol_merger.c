@@ -19,8 +19,8 @@ struct symbol_merger {
 	const struct part *parts;
 	size_t count;
 	/*
-	 * For each block, the number in the merged list of each of its symbols;
-	 * NULL for heads.
+	 * maps[part][number of a symbol in the part]: the number of the symbol
+	 * in the merged list. maps[part] is NULL if the part is a head.
 	 */
 	uint32_t **maps;
 
@@ -28,14 +28,16 @@ struct symbol_merger {
 	struct word *words;
 	size_t word_count;
 	size_t word_cap;
-	struct table index; /* finds the number of a word by its text */
+	struct table index; /* finds the index of a word by its text */
 
 	uint32_t symbols; /* number of merged symbols */
-	uint64_t bytes;   /* size of all symbols in the index file */
+	uint64_t bytes;   /* bytes that all symbols take in the index file */
 	struct buf text;  /* copy of the current symbol */
 };
 
-/* Texts are borrowed from the head, which interns them. */
+/*
+ * The text is not copied: the head keeps each text as long as the head exists.
+ */
 static void symbol_merger_add_word(struct symbol_merger *l, struct str text)
 {
 	l->words = mem_grow(l->words, l->word_count, &l->word_cap,
@@ -81,15 +83,19 @@ static void sort_words(struct symbol_merger *l)
 }
 
 /*
- * One of the sorted lists that are merged: the symbols of a block, or the words
- * of all heads.
+ * One of the sorted lists that are merged: the symbols of one block, or the
+ * words of all heads together.
  */
 struct stream {
 	struct symbols_iter it;
-	uint32_t *map; /* a block's element of `maps`; NULL: words of heads */
+	/*
+	 * The block's array in `maps`; NULL if the stream is the words of
+	 * heads.
+	 */
+	uint32_t *map;
 	struct str text;
-	uint32_t number; /* words consumed so far; heads only */
-	bool some;       /* text is set; false at the end */
+	uint32_t number; /* number of words read so far; used for heads only */
+	bool some;       /* whether `text` is set; false at the end */
 };
 
 /* Advance a stream to its next text, or to the end. */
@@ -120,9 +126,9 @@ static int symbol_merger_emit(struct symbol_merger *l, struct stream *v,
 	int rc = 0;
 
 	/*
-	 * Copy the text, which becomes invalid when its stream advances. The
-	 * copy begins with its encoded length, so that the bytes of the symbol
-	 * table are counted.
+	 * Copy the text, because it becomes invalid when its stream advances.
+	 * The copy begins with the encoded length of the text, so that l->bytes
+	 * counts the length, too.
 	 */
 	buf_reset(&l->text);
 	enc_str(&l->text, text);
@@ -159,8 +165,9 @@ static const struct stream *symbol_merger_find_smallest(const struct stream *v,
 }
 
 /*
- * Merge all streams. The merge runs twice, first to number the symbols, then to
- * write them, because keeping the texts of all blocks would take much memory.
+ * Merge all streams. This runs twice: the first time to number the symbols, the
+ * second time to write them. Keeping the texts of all blocks instead would take
+ * much memory.
  */
 static int symbol_merger_walk(struct symbol_merger *l, struct index_writer *w,
 			      struct err *err)
@@ -254,7 +261,8 @@ static bool same_word(const void *ctx, uint32_t number, const void *key)
 
 /*
  * The number of a head's label text in the merged list. The text is always
- * found, because series are listed before the texts of the head are collected.
+ * found, because the series of the head are listed before its texts are
+ * collected.
  */
 static uint32_t symbol_merger_number_of(const struct symbol_merger *l,
 					struct str text)

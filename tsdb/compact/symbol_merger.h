@@ -30,8 +30,8 @@ void symbol_merger_free(struct symbol_merger *l);
 uint32_t symbol_merger_count(const struct symbol_merger *l);
 
 /*
- * Returns the size in bytes of all symbols, each preceded by its length as a
- * uvarint.
+ * Returns the number of bytes that all symbols take in an index, each preceded
+ * by its length as a uvarint.
  */
 uint64_t symbol_merger_bytes(const struct symbol_merger *l);
 

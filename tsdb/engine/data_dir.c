@@ -51,7 +51,10 @@ int tsdb_check_dir(struct fs *fs, const char *path, bool or_empty,
 		foreign = foreign || !is_nobodys(l.names[i]);
 	}
 	name_list_fini(&l);
-	/* One such file is enough: other files may be an operator's notes. */
+	/*
+	 * One file that only everprof makes is enough: the other files may be
+	 * an operator's notes.
+	 */
 	if (rc || ours || (or_empty && !foreign))
 		return rc;
 	return err_set(err, ERR_INVALID,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Distinguishes data directories of everprof from other directories. Otherwise
- * a wrong path on the command line could fill or clean somebody's home.
+ * Distinguishes data directories of everprof from other directories. Without
+ * this check a wrong path on the command line could add files to somebody's
+ * home directory, or remove files there.
  *
  * Ownership: keeps nothing.
  * Threads: any.

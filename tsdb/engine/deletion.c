@@ -10,7 +10,7 @@
 
 /* The parameters of a deletion. */
 struct deletion {
-	struct selection what; /* matchers of the series, and time range */
+	struct selection what; /* matchers of the series, and the time range */
 	/* LSN limit: records appended later are not deleted. */
 	uint64_t lsn;
 };
@@ -55,8 +55,8 @@ static int delete_in_part(struct part p, const struct deletion *d,
 }
 
 /*
- * Delete profiles of all parts. After an error, profiles deleted before stay
- * deleted.
+ * Delete profiles of all parts. If one part fails, the profiles of the parts
+ * before it stay deleted.
  */
 static int delete_in_parts(struct tsdb *db, const struct deletion *d,
 			   struct err *err)

@@ -18,8 +18,8 @@ bool ends_with(const char *s, const char *end)
 }
 
 /*
- * Remove a directory that the last process had not finished creating or
- * removing.
+ * Remove a directory whose creation or removal the last process had not
+ * finished.
  */
 static int remove_leftover(struct tsdb *db, const char *dir, const char *name,
 			   struct err *err)
@@ -58,8 +58,8 @@ static bool loading_is_named(const char *name, const struct ulid *u)
 }
 
 /*
- * Leave a directory in place that the disk fails to read; the next startup
- * tries again.
+ * Skip a directory that the disk fails to read, and leave it in place; the next
+ * startup tries again.
  */
 static int loading_pass_over(struct tsdb *db, const char *path,
 			     const struct err *err)
@@ -108,7 +108,10 @@ static int load_block(struct tsdb *db, const char *name, struct err *err)
 	struct block *b = NULL;
 	int rc = open_named(db, path, name, &b, err);
 
-	/* Try a second time: the error may be in memory, not on disk. */
+	/*
+	 * Try a second time: the bytes may have been damaged in memory, not on
+	 * disk.
+	 */
 	if (rc == ERR_CORRUPT)
 		rc = open_named(db, path, name, &b, err);
 	if (rc == ERR_IO)
@@ -147,8 +150,8 @@ static bool is_superseded(const struct tsdb *db, const struct block *b)
 }
 
 /*
- * Remove a part that a block replaces. In a read-only database it is only
- * removed from the view.
+ * Remove a part that a block has replaced. In a read-only database the part is
+ * only removed from the view.
  */
 static int drop_part(struct tsdb *db, struct part p, struct err *err)
 {

@@ -14,10 +14,10 @@
 #include "tsdb/wal/wal_replay.h"
 
 /*
- * Whether a block contains the profile of a WAL record, or contained it before
- * it was deleted. For an undamaged block this is so if its window and LSN range
- * include the record. In a damaged block the profile is looked up
- * (docs/decisions.md, 84).
+ * Whether a block contains the profile of a WAL record, or contained the
+ * profile before it was deleted. If the block is undamaged, this is decided by
+ * its window and LSN range, which then include the record. In a damaged block
+ * the profile is looked up (docs/decisions.md, 84).
  */
 static bool block_accounts_for(struct block *b, const struct labels *ls,
 			       const struct segment_entry *e)
@@ -44,8 +44,9 @@ static bool block_accounts_for(struct block *b, const struct labels *ls,
 
 /*
  * Whether a record that belongs to no head may be skipped, because a block or a
- * retired span includes it. That the profile is missing everywhere is no reason
- * to skip the record (docs/decisions.md, 84).
+ * retired span (records whose profiles were removed on purpose) includes it. A
+ * record whose profile is found nowhere may not be skipped (docs/decisions.md,
+ * 84).
  */
 static bool is_accounted_for(struct tsdb *db, const struct labels *ls,
 			     const struct segment_entry *e)
@@ -58,11 +59,11 @@ static bool is_accounted_for(struct tsdb *db, const struct labels *ls,
 }
 
 /*
- * Create a head for WAL records that are in no head and no block. Its opening
- * LSN is just below the record's LSN, so that the next startup finds this head
- * for the record. If an unreadable head already has the name, lower LSNs are
- * tried: LSNs are multiples of 8, so there are 7 free values between two
- * records.
+ * Create a head for WAL records that are in no head and no block. A head takes
+ * no record with an LSN below its opening LSN. The opening LSN is chosen just
+ * below the record's LSN, so that the next startup finds this head for the
+ * record. If an unreadable head already has the name, lower LSNs are tried:
+ * LSNs are multiples of 8, so there are 7 free values between two records.
  */
 static int make_recovery_range(struct tsdb *db, const struct segment_entry *e,
 			       struct head **out, struct err *err)
@@ -78,9 +79,9 @@ static int make_recovery_range(struct tsdb *db, const struct segment_entry *e,
 }
 
 /*
- * Find or create the head that a WAL record belongs to. NULL: a block contains
- * the record's profile, it was removed on purpose, or no head could be created
- * for it.
+ * Find or create the head that a WAL record belongs to. Returns NULL if a block
+ * contains the record's profile, if the profile was removed on purpose, or if
+ * no head could be created for the record.
  */
 static struct head *head_of(struct tsdb *db, const struct labels *ls,
 			    const struct segment_entry *e)
@@ -91,8 +92,9 @@ static struct head *head_of(struct tsdb *db, const struct labels *ls,
 	if (r || is_accounted_for(db, ls, e))
 		return r;
 	/*
-	 * In a read-only database the head exists only in memory. A running
-	 * server may have created the head on disk after the heads were listed.
+	 * Nothing may be written to a read-only database, so this head exists
+	 * only in memory. It may also exist on disk, if a running server has
+	 * created it after the heads were listed.
 	 */
 	if (db->o.read_only)
 		return head_in_memory(db, window_start(e->ms));
@@ -149,8 +151,8 @@ static void replay_entry(void *ctx, const struct segment_entry *e)
 	}
 	r = head_of(db, labels, e);
 	/*
-	 * A head created for lost records must not take other records of its
-	 * window, whose profiles are in blocks.
+	 * `r` may be a head that was created for lost records. Such a head must
+	 * not take a record of its window whose profile is in a block.
 	 */
 	if (r && r->recovery && is_accounted_for(db, labels, e))
 		r = NULL;
@@ -182,7 +184,7 @@ static uint64_t highest_segment(const struct tsdb *db)
 
 /*
  * Close all heads of a window except the last one, which takes samples. The
- * others were about to be sealed when the last process ended.
+ * closed heads were about to be sealed when the last process ended.
  */
 static void close_generations(struct tsdb *db)
 {
@@ -193,14 +195,15 @@ static void close_generations(struct tsdb *db)
 }
 
 /*
- * Log that profiles were recovered, because it means that a head or block was
+ * Log that profiles were recovered, because this means that a head or block was
  * lost.
  */
 static void tell_recovered(struct tsdb *db)
 {
 	/*
 	 * A running server may have created heads after the heads were listed.
-	 * The count does not show a loss then.
+	 * Records of these heads would be counted as recovered, although
+	 * nothing was lost.
 	 */
 	if (db->o.read_only && dirlock_is_held(db->path))
 		db->recovered = 0;
@@ -216,9 +219,9 @@ static void tell_recovered(struct tsdb *db)
 }
 
 /*
- * Set the retention clock of a database that never saved it, to the time of the
- * newest stored profile. This is done before new profiles are added, because a
- * wrong system clock may give these wrong times.
+ * Set the retention clock of a database that never saved it to the time of the
+ * newest stored profile. This is done before new profiles are added, because
+ * their times may be wrong if the system clock is wrong.
  */
 static int begin_clock(struct tsdb *db, struct err *err)
 {
@@ -292,7 +295,7 @@ static int make_dir(struct tsdb *db, const char *path, struct err *err)
 	return rc && rc != ERR_EXISTS ? rc : fs_sync_dir(db->o.fs, parent, err);
 }
 
-/* Refuse a directory that contains other data than a database. */
+/* Refuse a directory that contains something else than a database. */
 static int check_dir(const struct tsdb *db, struct err *err)
 {
 	bool may_be_new = !db->o.read_only && !db->o.must_exist;
@@ -325,9 +328,9 @@ int db_load(struct tsdb *db, struct err *err)
 	if (!rc)
 		/*
 		 * Open the WAL before the heads, and the heads before the
-		 * blocks: profiles move in this order. If a running server
-		 * moves a profile during that, the profile is seen twice rather
-		 * than not at all.
+		 * blocks, because profiles move in this order. If a running
+		 * server moves a profile in the meantime, the profile is seen
+		 * twice rather than not at all.
 		 */
 		rc = wal_open(&wo, &db->wal, err);
 	if (!rc && !db->o.read_only)

@@ -11,7 +11,7 @@
 #include "tsdb/db/db.h"
 
 /*
- * Locks the data directory (unless read-only), opens WAL, heads and blocks,
+ * Locks the data directory (unless read-only), opens the WAL, heads and blocks,
  * replays the WAL and completes interrupted removals. Returns ERR_BUSY when
  * another process holds the lock, ERR_INVALID when this is not a data
  * directory, ERR_UNSUPPORTED when a newer version wrote it, and ERR_IO when a

@@ -71,8 +71,8 @@ static int link_files(struct snapshot *s, const struct block *b,
 }
 
 /*
- * Add a block to the snapshot. Its directory is renamed to its final name after
- * all of its directories are durable.
+ * Add a block to the snapshot. The new directory gets its final name only when
+ * its contents are durable.
  */
 static int link_block(struct snapshot *s, const struct block *b,
 		      struct err *err)
@@ -170,7 +170,7 @@ static int make_parent(struct tsdb *db, const char *path, struct err *err)
 
 /*
  * The snapshot is built under a temporary name and renamed when it is complete.
- * A startup removes snapshots with temporary names.
+ * When a database is opened, snapshots with temporary names are removed.
  */
 int tsdb_snapshot(struct tsdb *db, const char *name, bool ranges,
 		  struct err *err)
@@ -209,8 +209,8 @@ int tsdb_snapshot(struct tsdb *db, const char *name, bool ranges,
 		 */
 		if (rc && fs_remove_dir(db->o.fs, tmp, NULL)) {
 			/*
-			 * The error of the snapshot is returned, not that of
-			 * its removal.
+			 * The caller receives the error of the snapshot, not
+			 * the error of removing it.
 			 */
 		}
 	}

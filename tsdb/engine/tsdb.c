@@ -13,9 +13,9 @@
 #include "tsdb/maintain/maintenance.h"
 #include "tsdb/wal/wal_trim.h"
 
-#define SYNC_MS     1000  /* time between syncs of the WAL */
-#define MAINTAIN_MS 60000 /* time between rounds of maintenance */
-/* Bytes of the cache of stripes' tables, which readers share. */
+#define SYNC_MS     1000  /* time between syncs of the WAL, in ms */
+#define MAINTAIN_MS 60000 /* time between rounds of maintenance, in ms */
+/* Maximum bytes of the cache of stripes' tables, which all readers share. */
 #define TABLES_MAX (32 * MIB)
 
 struct appender *tsdb_appender(struct tsdb *db)
@@ -78,8 +78,8 @@ void tsdb_interrupt(struct tsdb *db)
 }
 
 /*
- * The maintenance thread is joined first; then the flush thread runs its last
- * round.
+ * The maintenance thread is joined first. Then the flush thread runs its last
+ * round and is joined.
  */
 static void stop_workers(struct tsdb *db)
 {
@@ -156,7 +156,8 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 		ballast_init(&db->ballast, o->fs, db->path,
 			     db_segment_size(db));
 		/*
-		 * Reserve disk space now: when it is needed, the disk is full.
+		 * Reserve disk space now, because when the space is needed, the
+		 * disk is full.
 		 */
 		ballast_make(&db->ballast);
 		start_worker(&db->flush, flush_run, db);

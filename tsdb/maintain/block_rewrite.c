@@ -29,8 +29,9 @@ int replace_parts(struct tsdb *db, const struct part *v, size_t count,
 	if (aside)
 		return db_set_aside(db, v, count, b, err);
 	/*
-	 * Without a new block, all profiles were deleted. db_retire() records
-	 * this, so that a later startup does not consider the profiles lost.
+	 * If there is no new block, all profiles were deleted. db_retire()
+	 * records this, so that a later startup does not consider the profiles
+	 * lost.
 	 */
 	return b ? db_supersede(db, v, count, b, err) :
 		   db_retire(db, v, count, err);
@@ -47,8 +48,8 @@ static bool has_failed(const struct tsdb *db, const struct ulid *u)
 }
 
 /*
- * Remember blocks whose compaction failed. The planner does not pick them again
- * until the next startup.
+ * Remember blocks whose compaction failed. The planner does not select them
+ * again until the next startup.
  */
 static void block_rewrite_note_failed(struct tsdb *db, const struct part *v,
 				      size_t count)
@@ -62,8 +63,8 @@ static void block_rewrite_note_failed(struct tsdb *db, const struct part *v,
 
 /*
  * The flag that cancels a compaction: it is set by a waiting job or at the end
- * of the process. If a deletion cancelled the last compaction, the next one is
- * cancelled only by the end of the process. Otherwise frequent deletions would
+ * of the process. If a deletion cancelled the last compaction, only the end of
+ * the process cancels the next compaction. Otherwise frequent deletions would
  * prevent compaction forever (docs/decisions.md, 89).
  */
 static const _Atomic int *cancel_of(const struct tsdb *db)
@@ -195,7 +196,10 @@ int rewrite_each(struct tsdb *db, const struct rewriting *how,
 
 	db_begin_job(db);
 	rc = trash_empty(&db->trash, err);
-	/* While old files cannot be removed, no new ones are written. */
+	/*
+	 * While old directories cannot be renamed for removal, no new blocks
+	 * are written.
+	 */
 	goes_on = !rc;
 	v = blocks_by_time(db, &count);
 	for (size_t i = 0; i < count && goes_on; i++) {

@@ -22,10 +22,16 @@ typedef void (*rewrite_progress_fn)(void *ctx, const char *block, size_t i,
 
 /* Options of a rewrite: which blocks are rewritten, and how. */
 struct rewriting {
-	/* Whether a block is to be rewritten; only used by rewrite_each(). */
+	/*
+	 * Returns whether a block is to be rewritten. Only rewrite_each() calls
+	 * this.
+	 */
 	bool (*wanted)(const struct tsdb *db, struct block *b);
-	bool reencode; /* encode all chunks again, as in struct compaction */
-	/* Leave out chunks on I/O errors, instead of failing. */
+	/* Encode all chunks again, not only chunks that overlap. */
+	bool reencode;
+	/*
+	 * On an I/O error, leave out the chunk and go on, instead of failing.
+	 */
 	bool salvage;
 	bool background;              /* deletions may cancel the rewrite */
 	rewrite_progress_fn progress; /* called after each block; may be NULL */
@@ -45,18 +51,19 @@ struct rewritten {
 bool has_room(struct tsdb *db, uint64_t bytes);
 
 /*
- * Replaces parts, in the view and on disk, by the block b that was made from
- * them; b is NULL if no profile is left. With `aside`, the old directories are
- * renamed, not removed: set it if the disk failed to return some of their data.
- * Errors as db_supersede(), db_retire(), db_set_aside().
+ * Replaces parts, in the view and on disk, by the new block b that has their
+ * profiles. b is NULL if none of the profiles is left. With `aside`, the
+ * directories of the old parts are renamed, not removed: set it if the disk
+ * failed to return some of their data. Errors as db_supersede(), db_retire(),
+ * db_set_aside().
  */
 NODISCARD int replace_parts(struct tsdb *db, const struct part *v, size_t count,
 			    struct block *b, bool aside, struct err *err)
 	REQUIRES(db->job_mu);
 
 /*
- * Returns the smallest size of values files that are linked, not copied, in
- * bytes.
+ * Returns the minimum size in bytes of a values file that is linked into a new
+ * block. The chunks of smaller files are copied.
  */
 uint64_t link_min(const struct tsdb *db);
 
@@ -84,8 +91,9 @@ struct part *blocks_by_time(struct tsdb *db, size_t *count);
  * Rewrites each block that how->wanted() selects into a new block, and adds up
  * the results in *out. If a block fails, the error is logged, and the other
  * blocks are still rewritten; the first error is returned. Stops after
- * ERR_NOSPACE. Does nothing if earlier removals, which a restart depends on,
- * still fail. Takes job_mu.
+ * ERR_NOSPACE. First renames the directories that wait for removal
+ * (trash_empty()); if that fails, returns the error and rewrites nothing. Takes
+ * job_mu.
  */
 NODISCARD int rewrite_each(struct tsdb *db, const struct rewriting *how,
 			   struct rewritten *out, struct err *err);

@@ -24,8 +24,8 @@ static bool are_one_window(const struct part *v, size_t count)
 }
 
 /*
- * Sort the oldest block first. If two blocks have a profile of the same time,
- * the order decides which profile is kept.
+ * Sort blocks by age, the oldest first. If two blocks have a profile of the
+ * same series and time, the profile of the first block is kept.
  */
 static void sort_by_age(struct part *v, size_t count)
 {
@@ -53,8 +53,9 @@ static int compact_blocks(struct tsdb *db, const struct part *v, size_t count,
 }
 
 /*
- * Estimate how many bytes a compaction writes: all files except those that it
- * links. The condition must agree with the rewriter's (rewriter_copy.c).
+ * Estimate how many bytes a compaction writes: the size of all files that it
+ * does not link. The condition for linking must agree with the rewriter's
+ * (rewriter_copy.c).
  */
 static uint64_t compaction_written_bytes(const struct tsdb *db,
 					 const struct part *v, size_t count)

@@ -8,7 +8,7 @@
 #include "tsdb/maintain/retention.h"
 #include "tsdb/maintain/sealing.h"
 
-/* Largest number of pieces of work per kind of job and round. */
+/* Largest number of calls of next() for one kind of job in one round. */
 #define ROUND_JOBS 1000
 
 /*

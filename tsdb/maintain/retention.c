@@ -21,7 +21,7 @@ static uint64_t head_bytes(struct head *r)
 }
 
 /*
- * Remove a part whose time or size exceeds the retention. A head is closed
+ * Remove a part that the planner has selected for removal. A head is closed
  * first, so that later appends go to a new generation of its window.
  */
 static int remove_part(struct tsdb *db, struct part p, struct err *err)
@@ -75,8 +75,8 @@ static void describe_items(const struct part *v, size_t count,
 		it->bytes = v[i].head ? head_bytes(v[i].head) :
 					v[i].block->bytes;
 		/*
-		 * The newest head is spared, unless it alone exceeds the size
-		 * limit.
+		 * The newest head is marked as `open`, which retention skips,
+		 * unless this head alone exceeds the size limit.
 		 */
 		it->open = i == open &&
 			   (!p->bytes_max || it->bytes <= p->bytes_max);
@@ -96,8 +96,8 @@ static void log_removal(const struct tsdb *db, const struct plan_item *it,
 }
 
 /*
- * Save the retention clock. If that fails, retention goes on: after a restart
- * the clock just begins with an older value.
+ * Save the retention clock. If that fails, retention goes on: the only effect
+ * is that after a restart the clock begins with an older value.
  */
 static void save_clock(struct tsdb *db, int64_t now_ns)
 {
@@ -132,8 +132,9 @@ static int64_t db_retention_now(struct tsdb *db)
 	int64_t now_ns = clock_mono_ns();
 	int64_t elapsed = db->clock_ns ? (now_ns - db->clock_ns) / 1000000 : 0;
 	/*
-	 * At the first call the doubt may come from the state file. It is then
-	 * logged again.
+	 * Whether the doubt about the system clock has been logged. At the
+	 * first call of this process it has not: the doubt may come from the
+	 * state file, and is then logged again.
 	 */
 	bool doubted = db->clock_ns && c->doubt_ms;
 	int64_t retention_now;

@@ -10,10 +10,10 @@
 #include "tsdb/maintain/block_rewrite.h"
 
 #define MINUTE_NS 60000000000LL
-/* Time until sealing is tried again when the disk is full. */
+/* Time in ns until sealing is tried again after the disk was full. */
 #define NO_ROOM_NS 2000000000LL
 
-/* append_mu is held, so no append to this head is running when it is closed. */
+/* While append_mu is held, no append runs that could still use the head. */
 bool sealing_close_head(struct tsdb *db, struct head *r)
 {
 	mutex_lock(&db->append_mu);
@@ -35,8 +35,9 @@ int remove_empty(struct tsdb *db, struct head *r, struct err *err)
 		rc = fs_rename(db->o.fs, r->path, gone, err);
 		if (!rc) {
 			/*
-			 * Removing the directory may fail later. Even if it
-			 * reappears at a startup, it is empty.
+			 * The directory may still exist at the next startup, if
+			 * removing it fails. This does no harm, because the
+			 * head is empty.
 			 */
 			trash_add_hidden(&db->trash, gone);
 			db_replace_locked(db, &part, 1, NULL);
@@ -48,9 +49,10 @@ int remove_empty(struct tsdb *db, struct head *r, struct err *err)
 
 /*
  * Turn a head into a block: flush its unflushed profiles, encode all chunks,
- * replace the head in the view, and remove WAL segments that are no longer
- * needed. The block gets the head's ULID and lists it as its source: so a
- * startup after a crash detects that the head is sealed.
+ * replace the head by the block in the view, and remove WAL segments that are
+ * no longer needed. The block gets the head's ULID and lists this ULID as its
+ * source. If the process crashes before the head is removed, the next startup
+ * thus detects that the head is sealed.
  */
 static int sealing_seal(struct tsdb *db, struct head *r, struct err *err)
 	REQUIRES(db->job_mu)
@@ -123,9 +125,9 @@ int seal_next(struct tsdb *db, bool all, struct err *err)
 	else if (pick != PLAN_NONE)
 		rc = sealing_seal(db, v[pick].head, err);
 	/*
-	 * Delay the next attempt for this head, so that others get their turn.
-	 * If the disk is full the delay is short, because space may become free
-	 * at any time.
+	 * After a failure, delay the next attempt to seal this head, so that
+	 * other heads get their turn. If the disk is full the delay is short,
+	 * because space may become free at any time.
 	 */
 	if (rc)
 		v[pick].head->retry_ns =

@@ -12,9 +12,9 @@
 
 /*
  * Closes a head: new samples of its window then go to a new head, the next
- * generation. If the head is empty, it stays open and false is returned: the
- * next generation would get the same name, because there is no LSN between the
- * two.
+ * generation. An empty head stays open, and false is returned. If it were
+ * closed, no LSN would lie between the opening LSNs of this head and of the
+ * next generation, so both would have the same name.
  */
 bool sealing_close_head(struct tsdb *db, struct head *r);
 

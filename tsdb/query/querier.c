@@ -107,7 +107,10 @@ void querier_closep(struct querier **q)
 	*q = NULL;
 }
 
-/* Equality callback of the hash table of hits, which compares label sets. */
+/*
+ * Compare the label set of a hit (a selected series) with a key, for the hash
+ * table.
+ */
 static bool querier_same_labels(const void *ctx, uint32_t number,
 				const void *key)
 {
@@ -150,7 +153,10 @@ static int querier_by_labels(const void *a, const void *b)
 			  ((const struct hit *)b)->labels);
 }
 
-/* Add the matching series of one part to the hits. */
+/*
+ * Find the matching series of one part, and add them to the hits (the selected
+ * series).
+ */
 static int select_part(struct querier *q, uint32_t part, struct table *index,
 		       const struct selection *s, struct err *err)
 {
@@ -187,10 +193,7 @@ void querier_select(struct querier *q, const struct matcher *v, size_t count,
 
 		if (part_min(q->parts[i]) > to || part_max(q->parts[i]) < from)
 			continue;
-		/*
-		 * One unreadable part must not prevent the others from
-		 * answering.
-		 */
+		/* If one part is unreadable, the other parts still answer. */
 		if (select_part(q, i, &index, &s, &err))
 			note_lost(q, 1, &err);
 	}
@@ -207,16 +210,13 @@ void querier_texts(struct querier *q, struct str name, int64_t from, int64_t to,
 
 		if (part_min(q->parts[i]) > to || part_max(q->parts[i]) < from)
 			continue;
-		/*
-		 * One unreadable part must not prevent the others from
-		 * answering.
-		 */
+		/* If one part is unreadable, the other parts still answer. */
 		if (part_texts(q->parts[i], name, fn, ctx, &err))
 			note_lost(q, 1, &err);
 	}
 }
 
-/* An estimate of the memory that grows with the query. */
+/* An estimate, which counts only the memory that grows with the query. */
 size_t querier_memory(const struct querier *q)
 {
 	size_t sum =
@@ -250,8 +250,8 @@ static int querier_by_time(const void *a, const void *b)
 }
 
 /*
- * Sort times and drop duplicates. Usually the times are sorted already; but
- * parts can overlap while profiles are flushed or blocks compacted.
+ * Sort times and drop duplicates. Usually the times are sorted already, but two
+ * parts may have the same profiles while a flush or a compaction moves them.
  */
 static void querier_order(struct times *t)
 {

@@ -35,7 +35,9 @@ static size_t raw_bytes(const struct chunk_meta *h)
 	return sum;
 }
 
-/* Refuse a profile beyond the caller's limit before reading it. */
+/*
+ * Refuse, before reading it, a profile that is larger than the caller's limit.
+ */
 static int querier_too_big(const struct profile *p, uint32_t raw_len,
 			   struct err *err)
 {
@@ -125,7 +127,7 @@ static int fetch_kept(struct querier *q, struct part part,
 			return rc;
 		metric_add(q->db->metrics.value_bytes, h->place.len);
 		rc = values_all(&q->values, part, h, &q->kept, &q->kept_why);
-		/* In a damaged chunk, some profiles may be intact. */
+		/* Even in a damaged chunk, some profiles may be intact. */
 		if (rc && rc != ERR_CORRUPT)
 			return err_set(err, rc, "%s", q->kept_why.msg);
 		q->kept_file = f;
@@ -224,8 +226,9 @@ int querier_fetch(struct querier *q, size_t i, int64_t ms, struct profile *out,
 }
 
 /*
- * Find the place of the block that may have a profile of series i at time ms.
- * NONE: no part or several parts may have it, or a head may.
+ * Find the block that may have a profile of series i at time `ms`, and return
+ * the index of its place. Returns NONE if no part or several parts may have the
+ * profile, or if a head may have it.
  */
 static uint32_t only_block(const struct querier *q, size_t i, int64_t ms)
 {
@@ -247,8 +250,8 @@ static uint32_t only_block(const struct querier *q, size_t i, int64_t ms)
 }
 
 /*
- * Move the cursor to a place of series i and list the chunks there, unless the
- * cursor is at that place already.
+ * Move the cursor to place number `place` of series i and list the chunks
+ * there, unless the cursor is there already.
  */
 static int move_cursor(struct querier *q, size_t i, uint32_t place,
 		       struct err *err)
@@ -268,9 +271,9 @@ static int move_cursor(struct querier *q, size_t i, uint32_t place,
 }
 
 /*
- * Read the metadata of the chunk that may hold the time ms into c->meta.
- * Consecutive profiles are usually in the same chunk, whose metadata is then
- * read once.
+ * Read into c->meta the metadata of the chunk that may have a profile at time
+ * `ms`. Consecutive profiles are usually in the same chunk, whose metadata is
+ * then read only once.
  */
 static int cursor_group(struct querier *q, int64_t ms, struct err *err)
 {
@@ -295,8 +298,8 @@ static int cursor_group(struct querier *q, int64_t ms, struct err *err)
 
 /*
  * Find a profile with the cursor, without a lookup in the index. *row is set to
- * its number in the chunk described by q->cursor.meta. ERR_NOTFOUND: the cursor
- * cannot tell; use querier_lookup().
+ * the number of the profile in the chunk that q->cursor.meta describes.
+ * ERR_NOTFOUND: the cursor cannot find the profile, but querier_lookup() may.
  */
 static int find_by_cursor(struct querier *q, size_t i, int64_t ms,
 			  struct found *f, uint16_t *row, struct err *err)

@@ -17,13 +17,13 @@
 #include "tsdb/querier.h"
 #include "tsdb/wal/body.h"
 
-#define NONE UINT32_MAX /* index that ends a list of places */
+#define NONE UINT32_MAX /* no place: the end of a list, or nothing found */
 
 #define LOOKS 8 /* maximum attempts to collect totals */
 
 /*
- * A part that contains a selected series; an element of the series' list of
- * places.
+ * A part that contains a selected series; an element of the series' linked list
+ * of places in querier.places.
  */
 struct place {
 	uint32_t part;
@@ -34,9 +34,12 @@ struct place {
 /* A selected series. */
 struct hit {
 	struct labels *labels; /* label set; the hit holds a reference */
-	/* index of the first place; places are in part order */
+	/*
+	 * Index of the first place in querier.places. The list is in the order
+	 * of the parts.
+	 */
 	uint32_t first;
-	/* index of the last place, to append to the list */
+	/* Index of the last place, after which the next place is appended. */
 	uint32_t last;
 };
 
@@ -85,7 +88,8 @@ struct querier {
 	struct body_decoder decoder;
 	struct values_reader values;
 	bool sequential;
-	struct values kept; /* profiles of the last chunk, if sequential */
+	/* Profiles of the last chunk, if `sequential` is set. */
+	struct values kept;
 	const struct file *kept_file;
 	struct chunk_place kept_place;
 	struct err kept_why; /* error, if profiles in `kept` are damaged */
@@ -115,8 +119,9 @@ int note_failed(struct querier *q, int rc, const struct err *why);
 void close_cursor(struct cursor *c);
 
 /*
- * Asks the querier's spend function, if there is one, whether `bytes` more
- * bytes may be used. Returns the error of that function.
+ * Calls the querier's `spend` function, if there is one, before `bytes` more
+ * bytes of memory are used. Returns the error of that function: the memory may
+ * not be used then.
  */
 NODISCARD int querier_spend_bytes(struct querier *q, size_t bytes,
 				  struct err *err);

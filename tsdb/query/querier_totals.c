@@ -40,7 +40,10 @@ static void querier_add_row(struct totals *t, int64_t ms, int64_t duration_ns,
 	};
 }
 
-/* The chunks of a series in one part, while their metadata is read. */
+/*
+ * The chunks of a series in one part, and the metadata of the chunk that is
+ * being read.
+ */
 struct heads {
 	struct chunk_source source;
 	struct chunks groups;
@@ -50,8 +53,8 @@ struct heads {
 };
 
 /*
- * Append the rows of one chunk, from its metadata. The metadata has the totals
- * by sample type, t->values has them by profile.
+ * Append the rows of one chunk, from its metadata. In the metadata totals are
+ * ordered by sample type, in t->values by profile.
  */
 static int querier_add_group(struct totals *t, struct heads *s, size_t i,
 			     struct err *err)
@@ -93,7 +96,10 @@ static int add_flushed(struct querier *q, const struct place *at, int64_t from,
 		struct err why;
 
 		rc = querier_add_group(&q->totals, &s, i, &why);
-		/* Unreadable metadata of one chunk must not hide the others. */
+		/*
+		 * If the metadata of one chunk is unreadable, the other chunks
+		 * are still read.
+		 */
 		if (rc == ERR_CORRUPT || rc == ERR_IO) {
 			s.source.damaged(s.source.ctx, &s.groups.v[i], &why);
 			note_lost(q, 1, &why);
@@ -160,8 +166,9 @@ static void order_rows(struct totals *t)
 }
 
 /*
- * Append the row of a profile that was not in any chunk. *moved is set if the
- * profile has been flushed or removed since the times were listed.
+ * Append the row of a profile that was not in any of the chunks that were read.
+ * *moved is set if the profile is no longer only in the WAL: it has been
+ * flushed or removed since the times were listed.
  */
 static int add_one_unflushed(struct querier *q, size_t i, int64_t ms,
 			     bool *moved, struct err *err)
@@ -175,7 +182,7 @@ static int add_one_unflushed(struct querier *q, size_t i, int64_t ms,
 	/* The profile was flushed or removed after its time was listed. */
 	*moved = *moved || (!rc && !(f.hit.unflushed && f.hit.segment));
 	wal_segment_unref(f.hit.segment);
-	/* One unreadable record must not hide the others. */
+	/* If one record is unreadable, the other records are still read. */
 	if (rc == ERR_CORRUPT || rc == ERR_IO)
 		note_lost(q, 1, &why);
 	else if (rc && rc != ERR_NOTFOUND)
@@ -235,8 +242,9 @@ static int querier_collect(struct querier *q, size_t i, int64_t from,
 }
 
 /*
- * If a flush moves profiles meanwhile, the totals are collected again. After
- * LOOKS attempts the result is returned, although profiles may be missing.
+ * If a flush moves profiles while they are being collected, the totals are
+ * collected again. After LOOKS attempts the result is returned, although
+ * profiles may be missing.
  */
 int querier_totals(struct querier *q, size_t i, int64_t from, int64_t to,
 		   struct totals_view *out, struct err *err)

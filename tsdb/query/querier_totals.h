@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collects the totals of many profiles from chunk metadata, without reading
- * their bytes. Its public functions are declared in tsdb/querier.h.
+ * Collects the totals of many profiles from chunk metadata, without reading the
+ * bytes of the profiles. The public functions in this file's source are
+ * declared in tsdb/querier.h.
  *
  * Ownership: as for the querier.
  * Threads: one thread at a time for each querier.

@@ -17,11 +17,13 @@
 #include "tsdb/tools/conprof_head.h"
 #include "tsdb/tools/conprof_walk.h"
 
-#define ENCODING_BYTES 1 /* chunk encoding for byte slices */
+/* Value of a chunk's encoding byte that means byte slices. */
+#define ENCODING_BYTES 1
 
 /*
- * Find the chunk at offset `at` of a file: {uvarint length | encoding | data |
- * CRC}. Returns false if the chunk is damaged.
+ * Find the chunk at offset `at` of a file and set *data to its data. Format:
+ * {uvarint length | encoding | data | CRC}. Returns false if the chunk is
+ * damaged.
  */
 static bool chunk_at(struct bytes file, uint64_t at, struct bytes *data)
 {
@@ -180,7 +182,10 @@ static bool has_dir(const char *path, const char *name)
 	return !stat(at, &st) && S_ISDIR(st.st_mode);
 }
 
-/* conprof has a directory wal/, but no ranges/; everprof has both. */
+/*
+ * A data directory of conprof has wal/ but no ranges/; a data directory of
+ * everprof has both.
+ */
 bool conprof_is_dir(const char *path)
 {
 	return has_dir(path, "wal") && !has_dir(path, "ranges");

@@ -18,7 +18,7 @@
 #define ENCODING_BYTES 1
 /* Size of a page of the WAL in bytes. */
 #define PAGE ((size_t)32 * 1024)
-/* Bytes of u8 type, u16 length and u32 CRC. */
+/* Size of a fragment's header in bytes: u8 type, u16 length, u32 CRC. */
 #define FRAGMENT_HEADER 7
 
 /* Compare the ref of a series with a key, for the hash table. */
@@ -30,7 +30,8 @@ static bool same_ref(const void *ctx, uint32_t number, const void *key)
 }
 
 /*
- * Hash of a ref. Refs are consecutive numbers; the multiplication spreads them.
+ * Hash of a ref. Refs are consecutive numbers; the multiplication gives them
+ * hashes that are far apart.
  */
 static uint64_t ref_hash(uint64_t ref)
 {
@@ -193,7 +194,7 @@ static bool fragment_decode(struct bytes page, struct fragment *f)
 }
 
 /*
- * Read the fragments of one page. *open says that a record has begun and not
+ * Read the fragments of one page. *open says whether a record has begun and not
  * ended. After damage the rest of the page is skipped, because a damaged length
  * does not show where the next fragment begins.
  */
@@ -226,7 +227,10 @@ static int walk_page(struct walk *w, struct bytes page, uint64_t at, bool *open,
 		if (f.kind <= 2)
 			buf_reset(&w->record);
 		if (f.kind > 2 && !*open)
-			/* The first fragment of this record was damaged. */
+			/*
+			 * This fragment continues a record whose first fragment
+			 * was damaged.
+			 */
 			continue;
 		buf_add(&w->record, f.data.ptr, f.data.len);
 		*open = f.kind == 2 || f.kind == 3;
@@ -322,7 +326,10 @@ static int visit_head_chunk(struct walk *w, struct dec *d, struct bytes file,
 	return visit_chunk(w, &c, err);
 }
 
-/* Whether the rest of the file is zeros, as preallocated. */
+/*
+ * Whether the rest of the file is zeros: space that was allocated in advance
+ * and not used.
+ */
 static bool conprof_all_zero(const struct dec *d)
 {
 	for (const uint8_t *p = d->pos; p < d->end; p++) {

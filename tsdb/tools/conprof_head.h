@@ -14,8 +14,9 @@
 /*
  * Reads the WAL in `dir`: collects its series if w->names_only is set, else
  * visits its samples. With `checkpoints`, the segments in checkpoint folders
- * are read first, because they are older than the other segments. Damage is
- * reported to the visitor. Returns the first error of the visitor.
+ * are read first, because their records are older than those of the other
+ * segments. Damage is reported to the visitor. Returns the first error of the
+ * visitor.
  */
 NODISCARD int walk_wal(struct walk *w, const char *dir, bool checkpoints,
 		       struct err *err);

@@ -42,8 +42,9 @@ static bool is_hidden(const struct chunks *gaps, int64_t ms)
 }
 
 /*
- * Decode times, which are stored as first value, first difference, and
- * differences of differences. Returns the number of times decoded.
+ * Decode times. The first time is stored as it is, the second as the difference
+ * from the first, and each later time as the change of that difference. Returns
+ * the number of times decoded.
  */
 static size_t times_decode(struct bytes b, size_t count, int64_t *ms)
 {
@@ -72,7 +73,10 @@ static bool any_wanted(const struct walk *w, const struct conprof_chunk *c,
 {
 	bool any = false;
 
-	/* Ask for every profile, because the visitor may count the calls. */
+	/*
+	 * Ask for every profile that is not hidden, even when the result is
+	 * known, because the visitor may count the calls.
+	 */
 	for (size_t i = 0; i < count; i++)
 		any |= !is_hidden(c->gaps, ms[i]) &&
 		       w->v->wants(w->v->ctx, ms[i]);
@@ -80,8 +84,8 @@ static bool any_wanted(const struct walk *w, const struct conprof_chunk *c,
 }
 
 /*
- * Visit the values of a chunk that are wanted. If the chunk is damaged, values
- * before the damage are visited, and the rest is reported as lost.
+ * Visit the wanted values of a chunk. If the chunk is damaged, values before
+ * the damage are visited, and the rest is reported as lost.
  */
 static int visit_values(struct walk *w, const struct conprof_chunk *c,
 			const int64_t *ms, size_t count, bool whole,

@@ -18,13 +18,14 @@
 
 #define FILE_MAX_BYTES (4096ull * MIB) /* largest file that is read, in bytes */
 
-#define VALUES_MAX (1024 * MIB) /* largest uncompressed values of a chunk */
+/* Largest uncompressed size of a chunk's values, in bytes. */
+#define VALUES_MAX (1024 * MIB)
 
 #define RECORD_MAX (1024 * MIB) /* largest WAL record, in bytes */
 
 /*
- * A series of the head. WAL records and head chunks refer to it by the number
- * `ref`.
+ * A series of the head, to which WAL records and head chunks refer by the
+ * number `ref`.
  */
 struct head_series {
 	uint64_t ref;
@@ -38,20 +39,23 @@ struct walk {
 	const struct conprof_visitor *v;
 	const char *path; /* path of the file being read, for messages */
 	struct zstd *zstd;
-	struct buf values; /* uncompressed values of a chunk */
+	struct buf values; /* uncompressed values of the current chunk */
 	struct buf record; /* WAL record, joined from its fragments */
 	struct buf plain;  /* WAL record, uncompressed */
 	struct head_series *series;
 	size_t count;
 	size_t cap;
 	struct table index; /* finds series by ref */
-	/* The current pass over the WAL only collects series. */
+	/*
+	 * Whether the current pass over the WAL only collects the series and
+	 * visits no profiles.
+	 */
 	bool names_only;
 };
 
 /*
- * A chunk with its labels and time range, as its index entry or header gives
- * them.
+ * A chunk with its labels and time range. For a chunk of a block these come
+ * from the index, for a chunk of the head from the chunk's header.
  */
 struct conprof_chunk {
 	struct labels *labels;

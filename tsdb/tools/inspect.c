@@ -31,7 +31,7 @@ static void inspect_describe_block(const struct block *b,
 }
 
 /*
- * Add to *out what a head knows without reading files. The caller holds the
+ * Add to *out the properties of a head that are in memory. The caller holds the
  * head's lock.
  */
 static void count_range_locked(const struct head *r, struct tsdb_part *out)
@@ -105,14 +105,14 @@ struct counted {
 };
 
 /*
- * Adds one chunk to the counts. Each way to group the counts has such a
- * function.
+ * Adds one chunk to the counts. There is one function of this type for each
+ * grouping: by label value, by codec, by section.
  */
 typedef int (*tally_fn)(struct tally *t, struct part p, const struct labels *ls,
 			const struct chunk_meta *h, struct err *err);
 
 /*
- * The state of one count: a row of statistics for each value of a label, for
+ * The state of one count. `v` has a row of statistics for each label value, for
  * each codec, or for each section.
  */
 struct tally {
@@ -120,9 +120,11 @@ struct tally {
 	tally_fn group;
 	struct values_reader reader;
 	struct buf scratch;
-	size_t head_bytes;          /* bytes of the current chunk's metadata */
-	const char *codec;          /* codec whose sections are being counted */
-	VEC(struct counted) tables; /* tables counted already */
+	/* Bytes of the metadata of the chunk that is being counted. */
+	size_t head_bytes;
+	/* Name of the codec whose sections are being counted. */
+	const char *codec;
+	VEC(struct counted) tables; /* tables that are counted already */
 	struct table table_index;
 	struct tsdb_label_stats *v;
 	size_t count;
@@ -175,7 +177,10 @@ static int by_label(struct tally *t, struct part p UNUSED,
 	return 0;
 }
 
-/* Compare the place of table i with a key, for the hash table. */
+/*
+ * Compare the place (file and offset) of table i with a key, for the hash
+ * table.
+ */
 static bool same_table(const void *ctx, uint32_t i, const void *key)
 {
 	const struct tally *t = ctx;

@@ -8,7 +8,8 @@
 #include "tsdb/verify.h"
 
 /*
- * Callback of the verification, of which only the number of problems is used.
+ * Callback for each problem that verification finds. It does nothing, because
+ * only the number of problems is needed.
  */
 static void ignore_problem(void *ctx UNUSED, const char *path UNUSED,
 			   const char *what UNUSED)
@@ -29,7 +30,10 @@ static bool is_damaged(const struct tsdb *db, struct block *b)
 
 int tsdb_repair(struct tsdb *db, struct tsdb_repair *out, struct err *err)
 {
-	/* Encoding chunks again verifies every profile that is kept. */
+	/*
+	 * Chunks are encoded again, because this verifies every profile that is
+	 * kept.
+	 */
 	const struct rewriting how = { .wanted = is_damaged,
 				       .reencode = true,
 				       .salvage = true };

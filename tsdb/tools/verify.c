@@ -90,8 +90,8 @@ static void verify_part(struct verify *v, struct part part, const char *path)
 }
 
 /*
- * Compares files with meta.json, decodes all chunks, and compares the results
- * with the counts in meta.json.
+ * Compares the checksums of the block's files with meta.json, decodes all
+ * chunks, and compares the numbers of series and profiles with meta.json.
  */
 void verify_open_block(struct verify *v, struct block *b)
 {
@@ -180,7 +180,7 @@ static void verify_head(struct verify *v, struct head_env *env,
 
 /*
  * Verify all blocks of a data directory. Directories that an earlier startup
- * has set aside are problems, too.
+ * has renamed because they are damaged are reported as problems, too.
  */
 static int verify_blocks(struct verify *v, const char *dir,
 			 struct metric *ignored, struct err *err)
@@ -331,9 +331,10 @@ int tsdb_verify(const char *dir, struct verify *v, struct err *err)
 		return checked;
 	}
 	/*
-	 * WAL, heads, blocks: this is the order in which profiles move. If a
-	 * running server moves a profile during the verification, the profile
-	 * is seen twice rather than not at all.
+	 * Verify the WAL first, then the heads, then the blocks, because
+	 * profiles move in this order. If a running server moves a profile
+	 * during the verification, the profile is seen twice rather than not at
+	 * all.
 	 */
 	verify_wal(v, dir, live);
 	verify_heads(v, dir, ignored, live);

@@ -62,8 +62,9 @@ struct log_verify {
 };
 
 /*
- * Callback for bytes that are not a record. A torn end is left to
- * verify_records(), which knows whether a server may be writing to the log.
+ * Callback for bytes that are not a record. A torn end (a record that the end
+ * of the file cuts off) is left to verify_records(), which knows whether a
+ * server may be writing to the log.
  */
 static void damaged_stretch(void *ctx, uint64_t offset, uint64_t len, bool torn)
 {
@@ -87,8 +88,8 @@ static bool verify_all_zero(struct bytes b)
 }
 
 /*
- * The padding after a record's body, which the end of the file may cut off. No
- * reader uses it, but verification checks every byte.
+ * The padding after a record's body; it may be shorter at the end of the file.
+ * No reader uses the padding, but verification checks every byte.
  */
 static struct bytes padding_of(struct bytes file, uint64_t end,
 			       const struct record *r)
