@@ -4,9 +4,9 @@
  * checks that google/pprof makes (proto.go's decoder, encode.go's postDecode,
  * profile.go's CheckValid). Legacy formats are decoded too.
  *
- * Ownership: the decoder owns the profile that it returns until its next use;
- * strings of the profile borrow from the input bytes, except for those of
- * legacy formats.
+ * Ownership: the decoder owns the profile that it returns, which is valid until
+ * the decoder's next use. Strings of the profile point into the input bytes,
+ * except if the format is a legacy one.
  * Threads: one thread per decoder.
  */
 #ifndef PPROF_DECODE_H

@@ -35,12 +35,12 @@ NODISCARD static inline int limits_spend(const struct limits *e, size_t bytes,
 }
 
 /*
- * The work and memory of a loop, so that the loop asks its limits only now and
- * then.
+ * Counts the work and memory of a loop, so that the loop asks its limits only
+ * now and then.
  */
 struct growth_meter {
 	size_t spent; /* memory granted so far, in bytes */
-	size_t work;  /* units of work since limits were last asked */
+	size_t work;  /* units of work since the limits were last asked */
 };
 
 /*
