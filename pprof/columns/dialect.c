@@ -7,8 +7,8 @@
 
 /*
  * A patch (the bytes by which a profile differs from its replay) may have at
- * most one eighth of the profile's size. It is compressed at a low level,
- * because the replay, as prefix, already makes it small.
+ * most one eighth of the profile's size. A low compression level is enough,
+ * because zstd gets the replay as prefix.
  */
 #define PATCH_WORTH 8
 #define PATCH_LEVEL 1
