@@ -10,8 +10,8 @@
 #include "pprof/rows/group_decode.h"
 
 /*
- * Larger buffers are freed after use, so that no decoder keeps the memory of
- * one large profile.
+ * Buffers with more bytes are freed after use, so that no decoder keeps the
+ * memory of one large profile.
  */
 #define BUFFER_KEEP ((size_t)4 * MIB)
 
@@ -99,8 +99,8 @@ static size_t columns_decoder_memory(const struct codec_decoder *d)
 
 /*
  * Restore a profile that has a patch: replay the profile, then decompress the
- * patch with the replay as zstd prefix. The maximum length of a replay is the
- * same as in the encoder.
+ * patch with the replay (the profile as written again from the columns) as zstd
+ * prefix. The maximum length of a replay is the same as in the encoder.
  */
 static int columns_apply_patch(struct codec_decoder *d,
 			       const struct dictionary *dict, size_t i,

@@ -17,7 +17,7 @@ enum answer {
  */
 struct columns_find {
 	const struct regex *name;
-	/* dictionary of `functions`, `keys`; NULL: none */
+	/* Dictionary of `functions` and `keys`; NULL: none. */
 	const struct dictionary *d;
 	/*
 	 * Whether each function and each key matches, as a value of `enum

@@ -27,7 +27,9 @@ struct columns_sum {
 	 * rows.
 	 */
 	uint32_t shape;
-	/* layout (mappings, load addresses) of the row being added */
+	/*
+	 * Layout (mappings with their load addresses) of the row being added.
+	 */
 	uint32_t layout;
 	/*
 	 * How the merge treats the values of each sample type of `p`. Never

@@ -20,7 +20,7 @@
 /* An encoder: the state of the stripe, then the state of the current group. */
 struct codec_encoder {
 	struct codec_table table;
-	/* numbers of elements of the empty dictionary */
+	/* Number of elements of each kind in the empty dictionary. */
 	struct dict_mark start;
 	struct intern *intern;
 	struct decoder *decoder;
@@ -52,8 +52,8 @@ struct codec_encoder {
 	/* The current group. */
 	struct colgroup group;
 	/*
-	 * values of the group's first profile, then of the next; in each
-	 * profile, one sample type after another
+	 * Values of the first profile of the group, then of the next, and so
+	 * on. In each profile, one sample type after another.
 	 */
 	VEC(int64_t) values;
 	/*

@@ -17,7 +17,7 @@ struct decoder {
 	struct dictionary *d;
 	struct buf raw[DICT_STREAMS];
 	struct dec streams[DICT_STREAMS];
-	/* Number of elements of each kind, as stored. */
+	/* Number of elements of each kind, from the stream STREAM_COUNTS. */
 	struct dict_mark counts;
 	struct dict_ref strings;
 	struct dict_guess guess;
@@ -30,7 +30,7 @@ struct decoder {
 
 /*
  * Read a reference (see struct dict_ref) to an element, whose number must be
- * less than limit.
+ * less than `limit`.
  */
 static uint32_t get_ref(struct decoder *e, enum dict_stream s,
 			struct dict_ref *ref, size_t limit)
@@ -55,7 +55,7 @@ static uint32_t get_string(struct decoder *e, enum dict_stream s)
 	return get_ref(e, s, &e->strings, e->counts.strings);
 }
 
-/* Read an unsigned number that must be less than limit. */
+/* Read an unsigned number that must be less than `limit`. */
 static uint32_t get_below(struct decoder *e, enum dict_stream s, uint64_t limit)
 {
 	uint64_t v = dec_uvarint(&e->streams[s]);
@@ -370,7 +370,7 @@ static void get_key(struct decoder *e, struct dict_ref *sets,
 	};
 }
 
-/* Read the keys. The nodes of all keys together must be all nodes. */
+/* Read the keys. The nodes added for them must be all nodes of the table. */
 static void dict_decode_get_keys(struct decoder *e)
 {
 	struct dict_ref sets = { 0 };

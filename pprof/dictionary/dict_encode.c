@@ -218,8 +218,8 @@ static uint32_t dict_encode_outermost(const struct dictionary *d,
 
 /*
  * Write the locations. Addresses within a function are close together, so each
- * address is written as the difference to the previous location with the same
- * outermost function.
+ * address is written as the difference to that of the previous location with
+ * the same outermost function.
  */
 static void put_locations(struct encoder *e)
 {
@@ -248,14 +248,17 @@ static void put_locations(struct encoder *e)
 }
 
 /*
- * Write the locations of a key's new nodes, innermost first. A location that is
- * the same caller as last time, which most are, is written as 0.
+ * Write the locations of a key's new nodes, innermost first. If a location has
+ * the same caller as last time, which is the usual case, the caller is written
+ * as 0.
  */
 static void put_frames(struct encoder *e, struct dict_ref *locations,
 		       uint32_t node, size_t count)
 {
 	struct buf *out = &e->streams[STREAM_FRAMES];
-	/* The innermost node calls no other: use the additional guess. */
+	/*
+	 * The innermost node has no callee: use the array's additional element.
+	 */
 	uint32_t inner = (uint32_t)e->d->locations.count;
 
 	for (size_t i = 0; i < count; i++) {

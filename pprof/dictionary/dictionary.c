@@ -33,10 +33,7 @@ void dict_init(struct dictionary *d)
 {
 	strtab_intern(&d->strings, str_of(""));
 	*vec_add(&d->nodes) = (struct dict_node){ 0 };
-	/*
-	 * Reserve memory, so that pointers to empty runs of these vectors are
-	 * valid.
-	 */
+	/* Reserve memory, so that pointers to empty runs (slices) are valid. */
 	vec_reserve(&d->lines, 1);
 	vec_reserve(&d->labels, 1);
 	vec_reserve(&d->bindings, 1);

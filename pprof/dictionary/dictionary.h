@@ -84,8 +84,9 @@ struct dict_mark {
 };
 
 /*
- * All elements. They refer to each other by index. Each element of a VEC(struct
- * pprof_run) is a slice of the vector that is declared just before it.
+ * All elements. Elements refer to each other by index. Each run (struct
+ * pprof_run) is a slice of the vector that is declared just before the vector
+ * of runs.
  */
 struct dictionary {
 	struct strtab strings; /* texts; number 0 is the empty text */

@@ -100,8 +100,8 @@ size_t colgroup_coder_memory(const struct colgroup_coder *c)
 }
 
 /*
- * This array and the next two have one element more than there are keys, for
- * "no key".
+ * The array has one element more than there are keys, for "no key". So have the
+ * arrays of the next two functions.
  */
 int64_t *colgroup_previous(struct colgroup_coder *c, size_t keys)
 {

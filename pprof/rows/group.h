@@ -17,7 +17,7 @@
 /* Limits of a group. */
 enum {
 	COLGROUP_ROWS_MAX = 32,
-	/* limit on keys, and on values */
+	/* Maximum number of keys, and of values. */
 	COLGROUP_VALUES_MAX = 2 * 1024 * 1024,
 	COLGROUP_BYTES_MAX = 16 * 1024 * 1024, /* bytes of decoded profiles */
 };
@@ -125,8 +125,7 @@ struct colgroup_coder {
 	struct zstd *zstd;
 	struct unsample unsample;
 	/*
-	 * Successor of each key: the key that followed it last time; 0: key +
-	 * 1.
+	 * For each key: the key that followed it last time; 0: the next number.
 	 */
 	VEC(uint32_t) successors;
 	/* The value of each key when it last occurred in the group. */

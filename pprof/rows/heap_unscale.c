@@ -65,8 +65,8 @@ static struct pair plus_one(struct pair a)
 }
 
 /*
- * Return exp(-x) for x >= 0. With x = k ln 2 - r and small r, exp(-x) = exp(r)
- * * 2^-k. exp(r) is a power series, computed by Horner's rule.
+ * Return exp(-x) for x >= 0. With x = k ln 2 - r, where r is small, the result
+ * is 2^-k * exp(r). exp(r) is a power series, computed by Horner's rule.
  */
 static double exp_minus(double x)
 {
