@@ -40,8 +40,9 @@ NODISCARD int aggregate_parse(struct str s, enum aggregate *out,
 /*
  * Returns the kind of a sample type. Profiles do not record the kind, so it
  * follows from the names that Go's runtime, pprof and gperftools give to sample
- * types (docs/decisions.md, 34). has_duration: the profile has a duration, so
- * its counts cover only that time and are not counters.
+ * types (docs/decisions.md, 34). `has_duration` says that the profile has a
+ * duration. Its counts then cover only that time, so they are flows and not
+ * counters.
  */
 enum value_kind value_kind(struct str type, bool has_duration);
 
@@ -55,7 +56,7 @@ const char *value_kind_name(enum value_kind k);
 enum aggregate aggregate_of(enum aggregate asked, enum value_kind k);
 
 /*
- * Returns whether a counter decreased from the earlier profile to the later
+ * Returns whether any counter decreased from the earlier profile to the later
  * one, which means that the program restarted in between. `before` and `after`
  * are the totals of the two profiles. The arrays have `count` elements, one for
  * each sample type.

@@ -13,7 +13,7 @@
 
 #include "pprof/columns.h"
 
-/* Creates an empty sum. The caller frees it with columns_sum_free(). */
+/* Creates a sum without rows. The caller frees it with columns_sum_free(). */
 struct columns_sum *columns_sum_new(void);
 
 /* Frees a sum; rows that were not flushed are lost. */

@@ -27,7 +27,7 @@ struct scanner;
 /* The result of a scan. */
 struct scan {
 	struct typeset types;
-	/* sum of the values of each type; may wrap around */
+	/* Sum of the values of each sample type; may wrap around. */
 	int64_t totals[TYPES_MAX];
 	uint64_t sample_count;
 	int64_t time_ns;

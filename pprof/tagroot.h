@@ -27,9 +27,9 @@ NODISCARD int pprof_tagroot_check(struct str keys, const char *what,
  * Adds a frame for each key to the outer end of every stack. `keys` are label
  * keys, separated by commas; the first key becomes the outermost frame. A
  * sample that lacks a label gets a frame without a name instead. `unit` is the
- * unit in which numeric labels are shown. Sets *found to whether any sample has
- * one of the labels. ERR_LIMIT: the profile gets too many frames, or the limits
- * refused more memory; ERR_TIMEOUT: the deadline has passed.
+ * unit in which numeric labels are shown. Sets `*found` to whether any sample
+ * has one of the labels. ERR_LIMIT: the profile gets too many frames, or the
+ * limits refused more memory; ERR_TIMEOUT: the deadline has passed.
  */
 NODISCARD int pprof_tagroot(struct pprof *p, struct str keys, struct str unit,
 			    const struct limits *limits, bool *found,

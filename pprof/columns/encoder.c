@@ -134,7 +134,7 @@ static uint32_t likely_after(const struct codec_encoder *e, uint32_t key)
 	return next ? next : key + 1;
 }
 
-/* Remember that key `to` followed key `of`. */
+/* Remember that the key `to` followed the key `of`. */
 static void set_successor(struct codec_encoder *e, uint32_t of, uint32_t to)
 {
 	while (e->successors.count <= of)

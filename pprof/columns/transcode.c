@@ -78,9 +78,7 @@ int columns_adopt(struct codec_encoder *e, const struct codec_group *group,
 {
 	int rc = transcode_adopt(e, group, out, err);
 
-	/*
-	 * The translation has numbers of elements that may have been removed.
-	 */
+	/* The translation may refer to elements that have been removed. */
 	if (rc)
 		columns_adopt_end(e);
 	encoder_trim(e);

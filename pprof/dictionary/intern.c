@@ -150,7 +150,10 @@ static uint32_t intern_stack(struct intern *in, const struct pprof_run *stack)
 	const uint32_t *frames = in->src->frames.v + stack->first;
 	uint32_t node = DICT_ROOT;
 
-	/* Number new locations innermost first, as in the profile. */
+	/*
+	 * Add new locations innermost first, in the order of the profile's
+	 * stack.
+	 */
 	for (uint32_t i = 0; i < stack->count; i++)
 		intern_map_location(in, frames[i]);
 	for (uint32_t i = stack->count; i > 0; i--)
@@ -328,8 +331,8 @@ void intern_rollback_shapes(struct intern *in, const struct dict_mark *mark)
 
 /*
  * Each kind of element is removed before the kinds from which its hashes are
- * computed; strings are removed last. Hints may then point past the end, which
- * lookups check.
+ * computed; strings are removed last. Hints may then be numbers of removed
+ * elements; lookups check for this.
  */
 void intern_rollback(struct intern *in, const struct dict_mark *mark)
 {

@@ -26,8 +26,8 @@
 struct intern;
 
 /*
- * Create an interner for an empty dictionary, which must outlive it. The caller
- * frees it by intern_free().
+ * Create an interner for an empty dictionary, which must exist until the
+ * interner is freed by intern_free(). The caller frees the interner.
  */
 struct intern *intern_new(struct dictionary *d);
 

@@ -12,7 +12,7 @@
 
 #include "pprof/dictionary/intern_private.h"
 
-/* Hash of a mapping, as used in the hash table of mappings. */
+/* Hash of a mapping, for the hash table of mappings. */
 uint64_t intern_hash_mapping(const struct dict_mapping *m);
 
 /*

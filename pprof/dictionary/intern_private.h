@@ -70,27 +70,27 @@ struct runs {
 	const struct pprof_run *runs;
 };
 
-/* A run to look up, which consists of the `count` elements at `want`. */
+/* A run to look up: the `count` elements at `want`. */
 struct run_key {
 	struct runs runs;
 	const void *want;
 	uint32_t count;
 };
 
-/* Whether run i equals the struct run_key `key`; ctx is not used. */
+/* Whether run i equals `key`, a struct run_key. `ctx` is not used. */
 bool intern_same_run(const void *ctx, uint32_t i, const void *key);
 
 /* Hash of the elements of run i. */
 uint64_t intern_hash_run(const struct runs *r, uint32_t i);
 
-/* A struct runs, from a vector of elements and the vector of its runs. */
+/* Makes a struct runs of a vector of elements and the vector of its runs. */
 #define runs_of(elements_, runs_) \
 	((struct runs){ (elements_)->v, sizeof(*(elements_)->v), (runs_)->v })
 
 /*
  * Finds the run that consists of the `count_` elements at `want_`, by the hash
- * table `t`, or adds it. The value is the index of the run. A macro, because
- * the vectors differ in their element types.
+ * table `t`, or adds it. The macro's value is the index of the run. It is a
+ * macro, because the vectors differ in their element types.
  */
 #define find_run(t, elements_, runs_, want_, count_)                      \
 	({                                                                \

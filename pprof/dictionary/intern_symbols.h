@@ -10,12 +10,12 @@
 
 #include "pprof/dictionary/intern_private.h"
 
-/* Hash of a function, as used in the hash table of functions. */
+/* Hash of a function, for the hash table of functions. */
 uint64_t intern_hash_function(const struct pprof_function *f);
 
 /*
- * Hash of location i of the dictionary, as used in the hash table of locations.
- * The lines of the location must exist.
+ * Hash of location i of the dictionary, for the hash table of locations. The
+ * lines of the location must exist.
  */
 uint64_t intern_hash_location(struct intern *in, uint32_t i);
 

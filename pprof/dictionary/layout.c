@@ -200,8 +200,8 @@ static void layout_read_field(struct reader *r, const struct wire_field *f)
 }
 
 /*
- * Whether consecutive fields with this number become one operation: samples and
- * the elements of tables.
+ * Whether consecutive fields with this number are one operation of the shape:
+ * samples, mappings, locations, functions and strings.
  */
 static bool is_row(uint64_t number)
 {

@@ -32,7 +32,7 @@
 enum dialect {
 	DIALECT_GO,    /* Go's runtime/pprof, proto.go */
 	DIALECT_PPROF, /* google/pprof's encode.go; pprof/encode.h */
-	DIALECT_PROTO, /* protobuf libraries: like pprof, always packed */
+	DIALECT_PROTO, /* protobuf libraries: as pprof, but always packed */
 	DIALECTS,
 };
 

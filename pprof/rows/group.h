@@ -105,8 +105,8 @@ enum column_model {
 };
 
 /*
- * The estimates of objects and space that are computed from a key's sampled
- * count (heap_unscale.h); valid while count and period stay the same.
+ * The estimates of objects and space that follow from a key's sampled count
+ * (heap_unscale.h). They are valid while count and period stay the same.
  */
 struct colgroup_estimate {
 	int64_t count;

@@ -10,9 +10,9 @@
  *	objects = trunc(c * scale)    space = trunc(c * size * scale)
  *
  * size is in the sample's label "bytes" and r is the profile's period. So both
- * values can be computed from c, which is small and grows slowly. The
- * difference of each profile's value to the computed value is stored, too; it
- * is nearly always 0 (docs/decisions.md, 48).
+ * values can be computed from c, which is small and grows slowly. The error of
+ * each computed value (the value in the profile minus the computed value) is
+ * stored, too; it is nearly always 0 (docs/decisions.md, 48).
  *
  * The result must be the same, bit for bit, on every machine: exp() is
  * implemented here with IEEE operations only (fma() is one), and compiled
@@ -28,7 +28,7 @@
 
 /*
  * How the runtime scaled the samples with one label set, in profiles with one
- * period.
+ * period (sampling rate).
  */
 struct unsample_rate {
 	double scale;
@@ -42,7 +42,9 @@ struct unsample_rate {
  * only, so the cache is kept when the dictionary changes.
  */
 #define UNSAMPLE_SCALES 1024
-/* shifts a 64-bit hash down to an index in the cache */
+/*
+ * Number of bits by which a 64-bit hash is shifted right to get a cache index.
+ */
 #define UNSAMPLE_SHIFT 54
 
 /* An entry of the cache of scales. */

@@ -134,8 +134,8 @@ static uint8_t *put_stack(const struct replay *r, uint8_t *p)
 }
 
 /*
- * Assign an id to a location. In Go's dialect the location and the functions
- * that are new in it are written at once, before the sample.
+ * Assign an id to a location. In Go's dialect, also write the location and the
+ * functions that it is the first to use, because both precede the sample there.
  */
 static uint32_t new_location(struct replay *r, uint32_t place)
 {
@@ -218,7 +218,10 @@ static void reencode_write_samples(struct replay *r)
 		write_sample(r, i);
 }
 
-/* Write the fields of one operation of the shape (field order, layout.h). */
+/*
+ * Write the fields of one operation of the shape (the list of fields,
+ * layout.h).
+ */
 static void write_op(struct replay *r, const struct shape_op *op)
 {
 	bool pprof = r->dialect == DIALECT_PPROF;

@@ -11,13 +11,13 @@ bool reencode_is_packed(const struct replay *r, size_t count)
 	return r->dialect == DIALECT_PROTO ? count > 0 : count > 2;
 }
 
-/* Go's runtime, unlike other writers, also writes a type or unit that is 0. */
+/* Go's runtime also writes a type or unit with string id 0; others do not. */
 void reencode_value_type(struct replay *r, unsigned field,
 			 const uint32_t *texts)
 {
 	uint8_t *p = reencode_room(r, 2 * FIELD_MAX + FIELD_MAX);
 	/*
-	 * Assign the ids in this order, even if there is no room to write them.
+	 * Assign both ids, type first, even if there is no room to write them.
 	 */
 	uint32_t type = reencode_string_id(r, texts[0]);
 	uint32_t unit = reencode_string_id(r, texts[1]);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes all fields of a profile except samples to the output of a replay
- * (reencode.h), as the profile's original writer wrote them. If the output
- * exceeds its maximum size, its flag `over` is set.
+ * (reencode.h: a profile written again from the columns), as the profile's
+ * original writer wrote them. If the output exceeds its maximum size, its flag
+ * `over` is set.
  *
  * Ownership: all memory belongs to the struct replay.
  * Threads: one thread per replay.
@@ -16,8 +17,8 @@
 bool reencode_is_packed(const struct replay *r, size_t count);
 
 /*
- * Write a ValueType message as the given field: texts[0] is its type, texts[1]
- * its unit.
+ * Write a message of type ValueType as the given field: texts[0] is the text
+ * number of its type, texts[1] of its unit.
  */
 void reencode_value_type(struct replay *r, unsigned field,
 			 const uint32_t *texts);
@@ -34,7 +35,7 @@ void reencode_functions(struct replay *r);
  */
 void reencode_location(struct replay *r, uint32_t place, uint32_t id);
 
-/* Write all locations that have an id. */
+/* Write all locations of the dictionary that have an id. */
 void reencode_locations(struct replay *r);
 
 /* Write a field with a number; a 0 is left out unless `always` is set. */

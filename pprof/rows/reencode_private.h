@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Declarations that the source files of the replay (reencode.h) share. No other
- * file includes this header.
+ * Declarations that the source files of the replay (reencode.h: a profile
+ * written again from the columns) share. No other file includes this header.
  *
  * Ownership: all memory belongs to the replay.
  * Threads: one thread per replay.
@@ -16,7 +16,7 @@
 /* Longest encoding of a 64-bit number, in bytes. */
 #define VARINT_MAX 10
 
-/* longest field with a number, in bytes */
+/* Longest field that consists of a key and a number, in bytes. */
 #define FIELD_MAX ((size_t)1 + VARINT_MAX)
 
 /*
@@ -49,7 +49,7 @@ struct replay {
 	const struct row *row;
 	enum dialect dialect;
 	struct shape_walk walk;
-	size_t written; /* number of functions written so far */
+	size_t written; /* number of functions that have been written */
 	/*
 	 * For each mapping of the dictionary: its start address in the profile.
 	 */
@@ -78,7 +78,7 @@ static inline uint32_t reencode_string_id(struct replay *r, uint32_t place)
 	return (id ? id : reencode_id(n, place)) - 1;
 }
 
-/* Write a varint at p and return its end. There must be room for it. */
+/* Write a varint at p and return its end. The caller has checked the room. */
 static inline uint8_t *reencode_put_varint(uint8_t *p, uint64_t v)
 {
 	while (v >= 0x80) {
@@ -116,8 +116,8 @@ static inline uint8_t *reencode_room(struct replay *r, size_t n)
 }
 
 /*
- * Whether the output has exceeded the limit. Checked because a damaged row must
- * not write more than the caller allows.
+ * Whether the output exceeds the limit. A damaged row could otherwise make a
+ * replay write more than the caller allows.
  */
 static inline bool reencode_is_full(const struct replay *r)
 {

@@ -159,7 +159,7 @@ struct unsampled {
 
 /*
  * Add up the count differences of the samples before the span, key by key, and
- * skip the errors of these samples.
+ * skip the errors of the estimates of these samples.
  */
 static void pass_counts(struct unsampled *u, const struct span *span,
 			struct colgroup_estimate *estimates)
@@ -176,8 +176,8 @@ static void pass_counts(struct unsampled *u, const struct span *span,
 }
 
 /*
- * Recompute the estimates of a key. This is rarely needed, because most counts
- * do not change from row to row.
+ * Compute the estimates of a key again. This is rarely needed, because most
+ * counts do not change from row to row.
  */
 static void value_estimate(struct unsampled *u, struct colgroup_estimate *e,
 			   uint32_t key, int64_t period)
@@ -191,7 +191,7 @@ static void value_estimate(struct unsampled *u, struct colgroup_estimate *e,
 	e->space = unsample_space(rate, e->count);
 }
 
-/* Decode objects and space of one row. */
+/* Decode the values (objects and space) of one row. */
 static void get_row(struct unsampled *u, const struct row *r,
 		    const uint32_t *keys, struct colgroup_estimate *estimates,
 		    int64_t *objects, int64_t *space)
