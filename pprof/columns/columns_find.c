@@ -20,8 +20,7 @@ struct columns_find {
 	/* Dictionary of `functions` and `keys`; NULL: none. */
 	const struct dictionary *d;
 	/*
-	 * Whether each function and each key matches, as a value of `enum
-	 * answer`.
+	 * Values of `enum answer`: whether each function and each key matches.
 	 */
 	VEC(uint8_t) functions;
 	VEC(uint8_t) keys;

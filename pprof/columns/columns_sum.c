@@ -311,7 +311,7 @@ static void add_column(struct columns_sum *s, const struct row *row, size_t t,
 	}
 }
 
-/* Add one sample of a row if several sample types are wanted. */
+/* Add one sample of a row, in all wanted sample types. */
 static void sum_rows_add_sample(struct columns_sum *s, const struct row *row,
 				size_t i, const enum merge_op *ops)
 {

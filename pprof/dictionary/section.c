@@ -6,8 +6,8 @@
 #define WORTH 16 /* minimum length of a section to compress, in bytes */
 
 /*
- * The frame is stored only if the frame and its length together are shorter
- * than the bytes.
+ * The frame is stored only if it is shorter than the bytes, with its length
+ * counted as one more byte.
  */
 void section_put(struct zstd *z, int level, struct bytes raw, struct buf *out)
 {
