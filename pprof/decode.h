@@ -19,8 +19,8 @@
 struct decoder;
 
 /*
- * Creates a decoder that refuses profiles which would need more than max bytes
- * of memory. The caller frees it with decoder_free().
+ * Creates a decoder that refuses profiles which would need more than `max`
+ * bytes of memory. The caller frees it with decoder_free().
  */
 struct decoder *decoder_new(size_t max);
 
@@ -34,7 +34,7 @@ void decoder_set_max(struct decoder *d, size_t max);
 size_t decoder_memory(const struct decoder *d);
 
 /*
- * Decodes decompressed bytes and stores the profile in *out. ERR_INVALID: the
+ * Decodes decompressed bytes and stores the profile in `*out`. ERR_INVALID: the
  * bytes are no profile, and the message says why; ERR_LIMIT: the profile needs
  * more memory than allowed.
  */

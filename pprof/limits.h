@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Limits: the callback by which a long computation asks whether it may take
- * more memory and, at intervals, whether it may continue. The caller refuses
- * when the memory that all queries share is used up or the query's deadline has
- * passed (docs/decisions.md, 42).
+ * more memory and, at intervals, whether it may continue. The callback refuses
+ * when the memory that all queries share is used up, or when the deadline of
+ * the query has passed (docs/decisions.md, 42).
  *
  * Ownership: a struct limits borrows its context.
  * Threads: the callback runs in the thread that does the work.

@@ -61,8 +61,9 @@ NODISCARD int merge_add_sum(struct merge *m, const struct pprof *p,
 void merge_average(struct merge *m, size_t n);
 
 /*
- * Puts this text label on all samples of the profiles added from now on, except
- * for samples that have a text label with this key.
+ * Puts a text label with this key and value on all samples of the profiles
+ * added from now on, except for samples that already have a text label with
+ * this key.
  */
 void merge_label(struct merge *m, struct str key, struct str value);
 

@@ -43,7 +43,7 @@ struct scanner *scanner_new(void);
 void scanner_free(struct scanner *s);
 
 /*
- * Scans decompressed bytes and fills *out. ERR_INVALID: the bytes are no
+ * Scans decompressed bytes and fills `*out`. ERR_INVALID: the bytes are no
  * profile, and the message says why; ERR_LIMIT: a profile in a legacy format
  * needs too much memory.
  */
