@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Aggregate: how the values of several profiles of one series are combined when
- * they are merged. Summing 240 snapshots of a heap is meaningless. So counts
- * since process start are combined as the last value minus the first, and
- * memory in use is averaged.
+ * they are merged. A sum is not always meaningful: memory in use is averaged,
+ * and counts since process start are combined as the last value minus the
+ * first.
  *
  * Ownership: keeps no data.
  * Threads: pure functions, callable from any thread.
@@ -16,7 +16,7 @@
 
 /* The ways to combine the values of a sample type. */
 enum aggregate {
-	AGGREGATE_AUTO,  /* the default for the kind of each sample type */
+	AGGREGATE_AUTO,  /* the default of the sample type's kind */
 	AGGREGATE_SUM,   /* sum of all profiles */
 	AGGREGATE_DELTA, /* last profile minus the first */
 	AGGREGATE_MEAN,  /* mean of all profiles */
@@ -25,9 +25,9 @@ enum aggregate {
 
 /* What the values of a sample type measure. */
 enum value_kind {
-	KIND_FLOW,    /* events during the profile: summed */
-	KIND_COUNTER, /* counts since process start: last - first */
-	KIND_STATE,   /* a level at one moment: mean */
+	KIND_FLOW,    /* events during the profile; by default summed */
+	KIND_COUNTER, /* counts since process start; default: last - first */
+	KIND_STATE,   /* a level at one moment; by default averaged */
 };
 
 /*
@@ -40,8 +40,9 @@ NODISCARD int aggregate_parse(struct str s, enum aggregate *out,
 /*
  * Returns the kind of a sample type. Profiles do not record the kind, so it
  * follows from the names that Go's runtime, pprof and gperftools give to sample
- * types (docs/decisions.md, 34). has_duration: the profile has a duration, so
- * its counts cover only that time and are not counters.
+ * types (docs/decisions.md, 34). `has_duration` says that the profile has a
+ * duration. Its counts then cover only that time, so they are flows and not
+ * counters.
  */
 enum value_kind value_kind(struct str type, bool has_duration);
 
@@ -55,9 +56,10 @@ const char *value_kind_name(enum value_kind k);
 enum aggregate aggregate_of(enum aggregate asked, enum value_kind k);
 
 /*
- * Returns whether the program restarted between two profiles, that is, whether
- * a counter decreased. `before` and `after` are the totals of the two profiles;
- * all arrays have count elements, one for each sample type.
+ * Returns whether any counter decreased from the earlier profile to the later
+ * one, which means that the program restarted in between. `before` and `after`
+ * are the totals of the two profiles. The arrays have `count` elements, one for
+ * each sample type.
  */
 bool aggregate_restarted(const enum value_kind *kinds, const int64_t *before,
 			 const int64_t *after, size_t count);

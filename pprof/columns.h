@@ -24,12 +24,13 @@ extern const struct codec codec_columns;
 
 /*
  * Sum: adds up stored profiles (rows of groups) without decoding them to
- * profiles. Within a stripe, values are added by the number of their key; the
- * total is then merged like a single profile. The result is the same as from
- * merging the profiles one after another, including the order of samples with
- * equal values (docs/decisions.md, 51).
+ * profiles. Within a stripe, the values of equal keys (a key is a stack with a
+ * set of labels) are added; the total is then merged like a single profile. The
+ * result is the same as from merging the profiles one after another, including
+ * the order of samples with equal values (docs/decisions.md, 51).
  *
- * Ownership: a sum borrows the table of the last rows until it is flushed.
+ * Ownership: a sum borrows the table of the row that was added last, until
+ * columns_sum_flush().
  * Threads: one thread per sum.
  */
 struct columns_sum;
@@ -38,7 +39,8 @@ struct columns_sum;
  * Find: tests whether stored profiles (rows of groups) have a sample in a
  * function whose name matches a regular expression.
  *
- * Ownership: borrows the expression, and the table of the last row.
+ * Ownership: a find borrows the expression, and the table of the row that was
+ * tested last.
  * Threads: one thread per find.
  */
 struct columns_find;
@@ -63,8 +65,8 @@ const struct columns_counts *
 columns_encoder_counts(const struct codec_encoder *e);
 
 /*
- * Returns how many bytes the dictionary table would have if the stripe ended
- * now.
+ * Returns the size in bytes that the stripe's table would have on disk if the
+ * stripe ended now.
  */
 size_t columns_encoder_table_size(const struct codec_encoder *e);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Find: searches profiles that are stored as columns for functions by name,
- * without decoding the profiles.
+ * without decoding the profiles. A stored profile is a row of a group
+ * (model/codec.h).
  *
  * Ownership: a find borrows the expression. It also borrows the table of the
- * last row until the next row is tested or the find is freed; the caller holds
- * a reference to that table.
+ * row that was tested last, until the next row is tested or the find is freed;
+ * the caller holds a reference to that table.
  * Threads: one thread per find.
  */
 #ifndef PPROF_COLUMNS_FIND_H
@@ -14,8 +15,8 @@
 #include "pprof/columns.h"
 
 /*
- * Creates a find for functions whose names match the expression, which is
- * borrowed. The caller frees it with columns_find_free().
+ * Creates a find: a search for functions whose names match the expression,
+ * which is borrowed. The caller frees it with columns_find_free().
  */
 struct columns_find *columns_find_new(const struct regex *name);
 

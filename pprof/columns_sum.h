@@ -3,8 +3,8 @@
  * Sum: adds stored profiles (rows of a group) to a merge without decoding them
  * to profiles.
  *
- * Ownership: a sum borrows the table of the last row that was added until the
- * sum is flushed; the caller holds a reference to that table. Rows are not
+ * Ownership: a sum borrows the table of the row that was added last, until
+ * columns_sum_flush(); the caller holds a reference to that table. Rows are not
  * kept.
  * Threads: one thread per sum.
  */
@@ -13,7 +13,7 @@
 
 #include "pprof/columns.h"
 
-/* Creates an empty sum. The caller frees it with columns_sum_free(). */
+/* Creates a sum without rows. The caller frees it with columns_sum_free(). */
 struct columns_sum *columns_sum_new(void);
 
 /* Frees a sum; rows that were not flushed are lost. */
@@ -32,11 +32,11 @@ NODISCARD int columns_sum_flush(struct columns_sum *s, struct merge *to,
 				struct err *err);
 
 /*
- * Adds a row to the sum. If the row cannot be added to the earlier ones, the
- * sum is flushed to `to` first. ops has one operation for each sample type, as
- * in merge_add(), but must not be NULL. ERR_UNSUPPORTED: the row was not added
- * and has to be decoded and merged as a profile; ERR_INVALID: as for
- * merge_add().
+ * Adds a row to the sum. If the sum cannot take this row together with the rows
+ * that it already has, they are flushed to `to` first. `ops` has one operation
+ * for each sample type, as in merge_add(), but must not be NULL.
+ * ERR_UNSUPPORTED: the row was not added and has to be decoded and merged as a
+ * profile; ERR_INVALID: as for merge_add().
  */
 NODISCARD int columns_sum_add(struct columns_sum *s,
 			      const struct codec_rows *rows, size_t row,

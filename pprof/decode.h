@@ -4,9 +4,9 @@
  * checks that google/pprof makes (proto.go's decoder, encode.go's postDecode,
  * profile.go's CheckValid). Legacy formats are decoded too.
  *
- * Ownership: the decoder owns the profile that it returns until its next use;
- * strings of the profile borrow from the input bytes, except for those of
- * legacy formats.
+ * Ownership: the decoder owns the profile that it returns, which is valid until
+ * the decoder's next use. Strings of the profile point into the input bytes,
+ * except if the format is a legacy one.
  * Threads: one thread per decoder.
  */
 #ifndef PPROF_DECODE_H
@@ -19,8 +19,8 @@
 struct decoder;
 
 /*
- * Creates a decoder that refuses profiles which would need more than max bytes
- * of memory. The caller frees it with decoder_free().
+ * Creates a decoder that refuses profiles which would need more than `max`
+ * bytes of memory. The caller frees it with decoder_free().
  */
 struct decoder *decoder_new(size_t max);
 
@@ -34,7 +34,7 @@ void decoder_set_max(struct decoder *d, size_t max);
 size_t decoder_memory(const struct decoder *d);
 
 /*
- * Decodes decompressed bytes and stores the profile in *out. ERR_INVALID: the
+ * Decodes decompressed bytes and stores the profile in `*out`. ERR_INVALID: the
  * bytes are no profile, and the message says why; ERR_LIMIT: the profile needs
  * more memory than allowed.
  */

@@ -11,18 +11,21 @@
 
 #include "pprof/render/flame.h"
 
-/* Appends the drawing without script: an <svg> element with the id "flame". */
+/*
+ * Appends the flame graph without its script: an <svg> element with the id
+ * "flame".
+ */
 void flame_svg(const struct report *r, const struct flame *f, struct buf *out);
 
 /*
- * The JavaScript that makes clicks zoom; it has to follow the drawing in the
- * document.
+ * The JavaScript that makes clicks zoom. In a document, it must come after the
+ * <svg> element.
  */
 extern const char flame_script[];
 
 /*
  * Writes the report's flame graph as a separate SVG file that includes the
- * script. ERR_TOOBIG: the file does not fit into out; ERR_LIMIT, ERR_TIMEOUT:
+ * script. ERR_TOOBIG: the file does not fit into `out`; ERR_LIMIT, ERR_TIMEOUT:
  * the report's limits refused to continue.
  */
 int report_flamegraph_svg(struct report *r, struct buf *out, struct err *err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Limits: the callback by which a long computation asks whether it may take
- * more memory and, at intervals, whether it may continue. The caller refuses
- * when the memory that all queries share is used up or the query's deadline has
- * passed (docs/decisions.md, 42).
+ * more memory and, at intervals, whether it may continue. The callback refuses
+ * when the memory that all queries share is used up, or when the deadline of
+ * the query has passed (docs/decisions.md, 42).
  *
  * Ownership: a struct limits borrows its context.
  * Threads: the callback runs in the thread that does the work.
@@ -35,12 +35,12 @@ NODISCARD static inline int limits_spend(const struct limits *e, size_t bytes,
 }
 
 /*
- * The work and memory of a loop, so that the loop asks its limits only now and
- * then.
+ * Counts the work and memory of a loop, so that the loop asks its limits only
+ * now and then.
  */
 struct growth_meter {
 	size_t spent; /* memory granted so far, in bytes */
-	size_t work;  /* units of work since limits were last asked */
+	size_t work;  /* units of work since the limits were last asked */
 };
 
 /*

@@ -3,10 +3,11 @@
  * Merge: combines many profiles into one, one after another, in memory that
  * grows with the number of distinct stacks, not with the number of profiles.
  *
- * Which objects count as equal, their order in the result, and how headers
- * combine follow google/pprof's profile.Merge and measurement.ScaleProfiles
- * (merge.go, measurement.go): both merge the same files to the same profile
- * (docs/decisions.md, 32). Values are converted to the finest unit that occurs.
+ * Which objects count as equal, their order in the result, and how times,
+ * periods and comments are combined follow google/pprof's profile.Merge and
+ * measurement.ScaleProfiles (merge.go, measurement.go): everprof and pprof
+ * merge the same files to the same profile (docs/decisions.md, 32). Values are
+ * converted to the finest unit that occurs.
  *
  * Ownership: the merge owns its result until merge_free(); added profiles are
  * only read.
@@ -21,7 +22,7 @@
 /* A merge in progress. */
 struct merge;
 
-/* What is done with the values of one sample type. */
+/* How a merge treats the values of one sample type. */
 enum merge_op {
 	MERGE_ADD,      /* added to the result */
 	MERGE_SUBTRACT, /* subtracted from the result */
@@ -36,10 +37,10 @@ struct merge *merge_new(void);
 void merge_free(struct merge *m);
 
 /*
- * Adds a profile. ops has one operation for each sample type; NULL adds all
- * values. Samples whose values are all 0, apart from skipped types, are left
- * out. ERR_INVALID: the sample types or the period type do not match those of
- * the earlier profiles; the message names both, and nothing was added.
+ * Adds a profile. `ops` has one operation for each sample type; NULL adds all
+ * values. A sample is left out if its values are 0 in all types that are not
+ * skipped. ERR_INVALID: the sample types or the period type do not match those
+ * of the earlier profiles; the message names both, and nothing was added.
  */
 NODISCARD int merge_add(struct merge *m, const struct pprof *p,
 			const enum merge_op *ops, struct err *err);
@@ -53,20 +54,22 @@ NODISCARD int merge_add_sum(struct merge *m, const struct pprof *p,
 			    const enum merge_op *ops, struct err *err);
 
 /*
- * Ends a series of n profiles: divides the values that MERGE_AVERAGE collected
- * since the last call by n, rounds half away from zero, and adds them to the
- * result.
+ * Ends the adding of n profiles that are averaged: divides the values that
+ * MERGE_AVERAGE collected since the last call by n, rounds half away from zero,
+ * and adds them to the result.
  */
 void merge_average(struct merge *m, size_t n);
 
 /*
- * Puts this text label on all samples of the profiles added from now on, except
- * for samples that have a text label with this key.
+ * Puts a text label with this key and value on all samples of the profiles
+ * added from now on, except for samples that already have a text label with
+ * this key.
  */
 void merge_label(struct merge *m, struct str key, struct str value);
 
 /*
- * Removes the labels set by merge_label() for the profiles added from now on.
+ * Ends the effect of merge_label(): profiles added from now on do not get these
+ * labels. Profiles added before keep them.
  */
 void merge_no_labels(struct merge *m);
 
@@ -83,15 +86,15 @@ size_t merge_memory(const struct merge *m);
  */
 struct pprof *merge_finish(struct merge *m);
 
-/* How merge_diff() compares. */
+/* Options of merge_diff(), which computes the difference of two profiles. */
 struct merge_diff_options {
 	bool label_base; /* whether base samples get a label (-diff_base) */
-	bool normalize;  /* whether the source is scaled to the base's totals */
+	bool normalize;  /* whether to scale `source` to the totals of `base` */
 };
 
 /*
- * Computes source - base, as pprof's -base and -diff_base do, in the empty
- * merge m. Stores the result in *out, which m owns. Both profiles must be
+ * Subtracts `base` from `source`, as pprof's -base and -diff_base do, in the
+ * empty merge m. Stores the result in *out, which m owns. Both profiles must be
  * results of merges; they are changed. Errors as for merge_add().
  */
 NODISCARD int merge_diff(struct merge *m, struct pprof *source,

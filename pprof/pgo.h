@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A profile for profile-guided optimisation: what `go build -pgo` reads of a
- * CPU profile (functions, lines, and calls between them) and nothing else.
- * Labels and addresses are removed and equal stacks added up, so that the
- * profile of a month is small enough to be checked in with the source.
+ * Reduces a CPU profile to a profile for profile-guided optimisation. It has
+ * only the data that `go build -pgo` reads: functions, lines, and the calls
+ * between functions. Labels and addresses are removed and equal stacks added
+ * up, so that the profile of a month is small enough to be checked in with the
+ * source.
  *
  * Source: cmd/compile/internal/pgo, which requires a sample type samples/count
  * or cpu/nanoseconds, and the start lines of functions.

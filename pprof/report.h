@@ -42,8 +42,8 @@ struct report_type {
 	const char *content_type; /* media type of the document */
 	const char *file;         /* file name for downloads, or NULL */
 	/*
-	 * Write the report as a document or as JSON; NULL if the report does
-	 * not have that form.
+	 * Functions that write the report as a document and as JSON; NULL if
+	 * the report does not have that form.
 	 */
 	int (*write)(struct report *r, struct buf *out, struct err *err);
 	int (*json)(struct report *r, struct json *j, struct err *err);
@@ -56,7 +56,7 @@ struct report_type {
  */
 int report_unknown(struct str name, const char *others, struct err *err);
 
-/* Appends the names of all reports to out, with a separator between them. */
+/* Appends the names of all reports to `out`, with a separator between them. */
 void report_list_names(struct buf *out, const char *separator);
 
 /* Returns the report of this name, a constant, or NULL if there is none. */

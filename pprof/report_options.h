@@ -21,13 +21,13 @@ struct report_options {
 	struct name_filter names;
 	struct tag_filter tags;
 	struct str prune_from;
-	struct str symbol; /* for peek, source: regexp of function names */
+	struct str symbol; /* reports peek, source: regexp of function names */
 	enum granularity granularity;
 	bool noinlines;
 	bool cum;  /* sort by cumulative instead of flat values */
 	bool mean; /* show the mean value per event, not the sum */
 	bool drop_negative;
-	bool relative; /* show percentages of the filtered total */
+	bool relative; /* show percentages of the total after filtering */
 	bool trim;
 	/* Maximum number of nodes to show; -1: the report's default; 0: all. */
 	int64_t node_count;
@@ -37,7 +37,7 @@ struct report_options {
 	struct str unit;
 	/* Maximum number of nodes in a flame graph; -1: the default; 0: all. */
 	int64_t max_nodes;
-	struct limits limits; /* bound memory and time of the report */
+	struct limits limits; /* limits on memory and time of the report */
 	/*
 	 * Folder in which the report "source" finds source files, or NULL. Must
 	 * not come from a request, because the report shows the files' lines.
@@ -46,7 +46,7 @@ struct report_options {
 	struct str tagroot; /* label keys that become outer frames */
 };
 
-/* Describes an option for help texts. */
+/* The name of an option with its help text. */
 struct report_option_help {
 	const char *name;
 	const char *help;

@@ -4,14 +4,15 @@
  * totals, times and the hash, in one bounds-checked pass that builds no profile
  * in memory.
  *
- * The verdict is that of google/pprof's profile.ParseData on the decompressed
- * bytes (proto.go's decoder and postDecode, profile.go's CheckValid, and its
- * legacy formats), with two exceptions: profiles with more than 256 sample
- * types are refused, and jemalloc's heaps, which pprof refuses, are accepted.
+ * Whether bytes are valid is decided as by google/pprof's profile.ParseData on
+ * the decompressed bytes (proto.go's decoder and postDecode, profile.go's
+ * CheckValid, and its legacy formats), with two exceptions: profiles with more
+ * than 256 sample types are refused, and jemalloc's heaps, which pprof refuses,
+ * are accepted.
  * Source: github.com/google/pprof/profile.
  *
- * Ownership: results borrow from the scanned bytes, and from the scanner until
- * its next use.
+ * Ownership: a result points into the scanned bytes and into the scanner; it is
+ * valid until the scanner's next use.
  * Threads: one thread per scanner.
  */
 #ifndef PPROF_SCAN_H
@@ -26,7 +27,8 @@ struct scanner;
 /* The result of a scan. */
 struct scan {
 	struct typeset types;
-	int64_t totals[TYPES_MAX]; /* sum of values by type; may wrap around */
+	/* Sum of the values of each sample type; may wrap around. */
+	int64_t totals[TYPES_MAX];
 	uint64_t sample_count;
 	int64_t time_ns;
 	int64_t duration_ns;
@@ -41,7 +43,7 @@ struct scanner *scanner_new(void);
 void scanner_free(struct scanner *s);
 
 /*
- * Scans decompressed bytes and fills *out. ERR_INVALID: the bytes are no
+ * Scans decompressed bytes and fills `*out`. ERR_INVALID: the bytes are no
  * profile, and the message says why; ERR_LIMIT: a profile in a legacy format
  * needs too much memory.
  */

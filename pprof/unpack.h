@@ -2,9 +2,9 @@
 /*
  * Unpack: decompresses a received profile, if it is compressed, and scans it.
  *
- * Ownership: the decompressed profile borrows from the received body if the
- * body is not compressed, else from the unpacker; both until the unpacker's
- * next use.
+ * Ownership: if the body is compressed, the decompressed profile points into
+ * the unpacker's buffers, else into the received body. It is valid until the
+ * unpacker's next use.
  * Threads: one thread per unpacker.
  */
 #ifndef PPROF_UNPACK_H
@@ -19,7 +19,7 @@ struct unpacker;
 
 /* The result of unpacking: a decompressed and scanned profile. */
 struct unpacked {
-	enum body_encoding encoding; /* in which form storage keeps the body */
+	enum body_encoding encoding; /* encoding of the body in storage */
 	struct bytes raw;            /* the decompressed profile */
 	struct scan scan;
 	struct bytes typeset; /* encoded type set, borrowed from the unpacker */
@@ -58,10 +58,10 @@ void unpacker_share(struct unpacker *u, struct mutex *large_profile_mu);
 void unpacker_done(struct unpacker *u);
 
 /*
- * Fills the fields of *out that follow from the profile; labels and time are
+ * Fills the fields of `*out` that follow from the profile; labels and time are
  * left to the caller. The sample's body is the received one, or the
- * decompressed profile if u->encoding is BODY_PLAIN. *out borrows from u and
- * body.
+ * decompressed profile if u->encoding is BODY_PLAIN. `*out` points into `u` and
+ * `body`.
  */
 void unpacked_sample(const struct unpacked *u, struct bytes body,
 		     struct sample *out);

@@ -10,14 +10,14 @@
 #include "pprof/rows/group_decode.h"
 
 /*
- * Larger buffers are freed after use, so that no decoder keeps the memory of
- * one large profile.
+ * Buffers with more bytes are freed after use, so that no decoder keeps the
+ * memory of one large profile.
  */
 #define BUFFER_KEEP ((size_t)4 * MIB)
 
-/* Tables: dictionaries that were read from storage. */
+/* Tables: the dictionaries of stripes, read from storage. */
 
-/* Free a table that table_open() returned. t may be NULL. */
+/* Free a table that table_open() returned. `t` may be NULL. */
 static void table_free(struct codec_table *t)
 {
 	if (!t)
@@ -57,9 +57,8 @@ struct codec_decoder {
 	struct replay *replay;
 	struct zstd *zstd;
 	/*
-	 * Replay of a profile (its bytes as written again from the columns
-	 * alone), to which a patch (the difference to the original bytes) is
-	 * applied.
+	 * Replay of a profile (its bytes as written again from the columns). A
+	 * patch turns the replay into the original bytes.
 	 */
 	struct buf replayed;
 	/* The result of columns_open_rows(). */
@@ -77,7 +76,7 @@ static struct codec_decoder *columns_decoder_new(void)
 	return d;
 }
 
-/* Free a decoder; d may be NULL. */
+/* Free a decoder. `d` may be NULL. */
 static void columns_decoder_free(struct codec_decoder *d)
 {
 	if (!d)
@@ -100,8 +99,8 @@ static size_t columns_decoder_memory(const struct codec_decoder *d)
 
 /*
  * Restore a profile that has a patch: replay the profile, then decompress the
- * patch with the replay as prefix. The replay may be longer than the profile,
- * up to a bound that the encoder has, too.
+ * patch with the replay (the profile as written again from the columns) as zstd
+ * prefix. The maximum length of a replay is the same as in the encoder.
  */
 static int columns_apply_patch(struct codec_decoder *d,
 			       const struct dictionary *dict, size_t i,
@@ -122,8 +121,8 @@ static int columns_apply_patch(struct codec_decoder *d,
 }
 
 /*
- * Append one profile to out. Only its length can be checked here, against the
- * chunk metadata; storage compares hashes.
+ * Append one profile to `out`. Its length is checked here, against the chunk
+ * metadata; storage checks its hash.
  */
 static int columns_write_row(struct codec_decoder *d,
 			     const struct dictionary *dict, size_t i,
@@ -143,9 +142,8 @@ static int columns_write_row(struct codec_decoder *d,
 }
 
 /*
- * Decode profiles first to first + n - 1 of a group and append them to out.
- * ERR_TOOBIG becomes ERR_CORRUPT, since sizes only exceed their limits in
- * damaged groups.
+ * Decode profiles first to first + n - 1 of a group and append them to `out`.
+ * ERR_TOOBIG becomes ERR_CORRUPT, since only damaged groups exceed limits.
  */
 static int columns_decode(struct codec_decoder *d,
 			  const struct codec_group *group, size_t first,
@@ -178,8 +176,8 @@ static int columns_decode(struct codec_decoder *d,
 }
 
 /*
- * Decode a group to rows (one per profile), for queries that add them up
- * without rebuilding profiles. The rows are valid until the next call.
+ * Decode a group to rows (one per profile), for queries that add up or search
+ * rows without rebuilding the profiles. The rows are valid until the next call.
  */
 static int columns_open_rows(struct codec_decoder *d,
 			     const struct codec_group *group, const bool *types,
@@ -208,7 +206,7 @@ static int columns_open_rows(struct codec_decoder *d,
 
 /*
  * State of listing the sections of a stored table or group, with their sizes,
- * for statistics.
+ * for statistics. `fn` is called for each section.
  */
 struct teller {
 	struct dec in;
@@ -217,8 +215,8 @@ struct teller {
 };
 
 /*
- * Report one section. `before` is the number of bytes before the section that
- * are counted with it.
+ * Report one section. `before` is the number of bytes just before the section
+ * that are counted as part of it.
  */
 static void tell_section(struct teller *t, const char *name, size_t before)
 {
@@ -254,7 +252,9 @@ static void tell_group(struct teller *t, size_t types)
 		t->fn(t->ctx, "group: patches", dec_left(&t->in));
 }
 
-/* Only the head of a group is decompressed. */
+/*
+ * Decompresses only the head of a group, which has the number of sample types.
+ */
 static void columns_list_sections(struct bytes stored, bool is_table,
 				  void (*fn)(void *ctx, const char *section,
 					     size_t bytes),

@@ -3,7 +3,7 @@
 
 #include "pprof/columns/rows.h"
 
-/* Whether a function, or the stack of a key, matches the expression. */
+/* Whether a function, or a key's stack, matches; NOT_ASKED: not tested yet. */
 enum answer {
 	NOT_ASKED,
 	NO,
@@ -12,12 +12,16 @@ enum answer {
 
 /*
  * A find, with the answers for one dictionary: each name is matched once, and
- * each stack is searched once, for all rows (profiles) of the stripe.
+ * each stack is searched once, for all rows (profiles) that use this
+ * dictionary.
  */
 struct columns_find {
 	const struct regex *name;
-	const struct dictionary *d; /* dictionary of the answers; NULL: none */
-	/* An enum answer for each function and for each key. */
+	/* Dictionary of `functions` and `keys`; NULL: none. */
+	const struct dictionary *d;
+	/*
+	 * Values of `enum answer`: whether each function and each key matches.
+	 */
 	VEC(uint8_t) functions;
 	VEC(uint8_t) keys;
 	bool any; /* whether any function matches */
@@ -55,7 +59,7 @@ size_t columns_find_memory(const struct columns_find *f)
 		(vec)->count = (n);                   \
 	} while (0)
 
-/* Begin with another dictionary: match the name of each function once. */
+/* Use another dictionary: match the name of each function once. */
 static void find_rows_begin(struct columns_find *f, const struct dictionary *d)
 {
 	f->d = d;
@@ -110,7 +114,7 @@ bool columns_find_row(struct columns_find *f, const struct codec_rows *rows,
 
 	if (f->d != rows->d)
 		find_rows_begin(f, rows->d);
-	/* Without any matching function no stack has to be searched. */
+	/* If no function matches, no stack has to be searched. */
 	for (size_t k = 0; k < row->samples && f->any; k++) {
 		if (find_rows_has_key(f, row->keys[k]))
 			return true;
@@ -118,7 +122,10 @@ bool columns_find_row(struct columns_find *f, const struct codec_rows *rows,
 	return false;
 }
 
-/* Whether a frame of the stack is in a function for which `named` is true. */
+/*
+ * Whether a frame of the stack is in a function whose element in `named` is
+ * true.
+ */
 static bool has_named_frame(const struct pprof *p,
 			    const struct pprof_run *stack, const bool *named)
 {
@@ -134,7 +141,7 @@ static bool has_named_frame(const struct pprof *p,
 	return false;
 }
 
-/* Matches the name of each function once, not once per frame. */
+/* Matches the name of each function once, not once for each frame. */
 bool pprof_has_function(const struct pprof *p, const struct regex *name)
 {
 	bool *named = mem_zalloc(p->functions.count + 1, sizeof(*named));

@@ -8,10 +8,11 @@
 #include "pprof/wire/fields.h"
 
 /*
- * A sum: the profile `p`, in which rows (stored profiles) are added up. Texts,
- * functions, lines and labels of p are borrowed from the dictionary. Everything
- * else is created when a row first needs it, so that merging p has the same
- * result as merging the rows' profiles one by one (docs/decisions.md, 51).
+ * A sum: rows (stored profiles) are added up in the profile `p`. Texts,
+ * functions, lines and labels of p are borrowed from the dictionary. Other
+ * elements are added to p when a row first needs them, so that merging p has
+ * the same result as merging the profiles of the rows one by one
+ * (docs/decisions.md, 51).
  */
 struct columns_sum {
 	/* Dictionary of the rows; NULL: no rows yet. */
@@ -22,13 +23,18 @@ struct columns_sum {
 	struct place_map mappings;  /* from mappings of d to mappings of p */
 
 	/*
-	 * Shape (order of top-level fields, layout.h) of all rows of the sum.
+	 * Shape (order of the fields of Profile, layout.h), the same for all
+	 * rows.
 	 */
 	uint32_t shape;
-	uint32_t layout; /* layout (list of mappings) of the row being added */
 	/*
-	 * How the values of each sample type of p are merged. Never
-	 * MERGE_SUBTRACT, because values are subtracted while rows are added.
+	 * Layout (mappings with their load addresses) of the row being added.
+	 */
+	uint32_t layout;
+	/*
+	 * How the merge treats the values of each sample type of `p`. Never
+	 * MERGE_SUBTRACT, because the sum itself subtracts values when it adds
+	 * a row.
 	 */
 	enum merge_op ops[TYPES_MAX];
 };
@@ -62,7 +68,9 @@ void columns_sum_free(struct columns_sum *s)
 	mem_free(s);
 }
 
-/* Excludes the borrowed arrays, which the cache of tables accounts for. */
+/*
+ * Does not count the borrowed arrays, which the cache of tables accounts for.
+ */
 size_t columns_sum_memory(const struct columns_sum *s)
 {
 	return sizeof(*s) + vec_memory(&s->p.frames) +
@@ -72,7 +80,7 @@ size_t columns_sum_memory(const struct columns_sum *s)
 	       vec_memory(&s->mappings.to);
 }
 
-/* The borrowed vectors are given back also after an error. */
+/* Gives the borrowed arrays back, also after an error. */
 int columns_sum_flush(struct columns_sum *s, struct merge *to, struct err *err)
 {
 	int rc = s->d ? merge_add_sum(to, &s->p, s->ops, err) : 0;
@@ -89,7 +97,9 @@ static void take_type(struct pprof_type *to, const struct shape_op *op)
 	to->unit = op->operands[1];
 }
 
-/* Set the member of the profile that an operation of the shape stands for. */
+/*
+ * Set the member of the profile that an operation (field) of the shape writes.
+ */
 static void take_header(struct pprof *p, const struct shape_op *op)
 {
 	switch (op->field) {
@@ -121,9 +131,9 @@ static void take_header(struct pprof *p, const struct shape_op *op)
 }
 
 /*
- * The mapping of p for a mapping of the dictionary. A new mapping of p gets the
- * address from the current row, as a merge takes the address from the first
- * profile.
+ * Return the mapping of p that stands for a mapping of the dictionary. If p has
+ * none yet, add it with its load address in the current row, because a merge
+ * also takes the address from the first profile.
  */
 static uint32_t meet_mapping(struct columns_sum *s, uint32_t mapping)
 {
@@ -155,7 +165,8 @@ static uint32_t meet_mapping(struct columns_sum *s, uint32_t mapping)
 }
 
 /*
- * The location of p for a location of the dictionary, with an absolute address.
+ * Return the location of p that stands for a location of the dictionary. If p
+ * has none yet, add it with an absolute address.
  */
 static uint32_t meet_location(struct columns_sum *s, uint32_t location)
 {
@@ -175,8 +186,8 @@ static uint32_t meet_location(struct columns_sum *s, uint32_t location)
 }
 
 /*
- * Add a sample whose values are 0 for a key that has no sample yet. Returns the
- * index of the sample.
+ * Add a sample for a key that has none yet. Its values are 0. Returns the index
+ * of the sample.
  */
 static uint32_t meet_key(struct columns_sum *s, uint32_t key)
 {
@@ -200,8 +211,8 @@ static uint32_t meet_key(struct columns_sum *s, uint32_t key)
 }
 
 /*
- * Whether the shape names as many sample types as the row has values. A damaged
- * or odd profile might not.
+ * Whether the shape lists as many sample types as the row has values per
+ * sample. The numbers may differ in damaged or odd profiles.
  */
 static bool has_types(const struct dictionary *d, const struct row *row)
 {
@@ -215,7 +226,7 @@ static bool has_types(const struct dictionary *d, const struct row *row)
 	return n == row->types;
 }
 
-/* Start a new sum with the header fields of this row's profile. */
+/* Start a new sum with the row's sample types, comments, time and period. */
 static void sum_rows_begin(struct columns_sum *s, const struct dictionary *d,
 			   const struct row *row)
 {
@@ -231,8 +242,8 @@ static void sum_rows_begin(struct columns_sum *s, const struct dictionary *d,
 	placemap_reset(&s->mappings, d->mappings.count);
 	pprof_reset(p);
 	/*
-	 * pprof_reset() reserves room in lines and labels: free it before
-	 * borrowing.
+	 * pprof_reset() allocates the arrays of lines and labels: free them
+	 * before others are borrowed.
 	 */
 	vec_fini(&p->lines);
 	vec_fini(&p->labels);
@@ -252,9 +263,9 @@ static void sum_rows_begin(struct columns_sum *s, const struct dictionary *d,
 
 /*
  * Whether the row can be added to the sum with the same result as merging the
- * profiles. Sum and row must have the same table, shape and period, and a known
- * time (a merge treats 0 as "no time"). No sample type may be averaged in one
- * of them and added in the other.
+ * profiles. The table, shape and period of the row must be those of the sum,
+ * and both need a time other than 0 (to a merge, 0 means "no time"). A sample
+ * type must not be averaged in the sum but added in the row, nor the reverse.
  */
 static bool sum_rows_has_room_for(const struct columns_sum *s,
 				  const struct dictionary *d,
@@ -276,9 +287,9 @@ static bool sum_rows_has_room_for(const struct columns_sum *s,
 }
 
 /*
- * Add the values of sample type t of a row, or subtract them if `minus`. Rows
- * of which only one type is wanted are the common case and worth a simple loop.
- * As in a merge, samples whose value is 0 are left out.
+ * Add the values of sample type t of a row, or subtract them if `minus`. Mostly
+ * only one type of a row is wanted, so this case has its own simple loop. As a
+ * merge does, leaves out samples whose value is 0.
  */
 static void add_column(struct columns_sum *s, const struct row *row, size_t t,
 		       bool minus)
@@ -300,7 +311,7 @@ static void add_column(struct columns_sum *s, const struct row *row, size_t t,
 	}
 }
 
-/* Add one sample of a row of which several sample types are wanted. */
+/* Add one sample of a row, in all wanted sample types. */
 static void sum_rows_add_sample(struct columns_sum *s, const struct row *row,
 				size_t i, const enum merge_op *ops)
 {
@@ -324,8 +335,8 @@ static void sum_rows_add_sample(struct columns_sum *s, const struct row *row,
 }
 
 /*
- * Add a row. Values with MERGE_SUBTRACT are subtracted here, so that the sum
- * itself is always added or averaged.
+ * Add a row to p. Subtracts the values with MERGE_SUBTRACT here; so, when p is
+ * merged, all its values are added or averaged.
  */
 static void sum_rows_add_row(struct columns_sum *s, const struct row *row,
 			     const enum merge_op *ops)
@@ -350,8 +361,8 @@ static void sum_rows_add_row(struct columns_sum *s, const struct row *row,
 
 /*
  * Refuses rows with a patch (the bytes by which the original profile differs
- * from what the columns give), because the patch can only be applied to a whole
- * profile.
+ * from its bytes as decoded from the columns), because the patch can only be
+ * applied to a whole profile.
  */
 int columns_sum_add(struct columns_sum *s, const struct codec_rows *rows,
 		    size_t i, const enum merge_op *ops, struct merge *to,
@@ -375,7 +386,10 @@ int columns_sum_add(struct columns_sum *s, const struct codec_rows *rows,
 		s->p.time_ns = row->time_ns;
 	s->p.duration_ns = wrap_add(s->p.duration_ns, row->duration_ns);
 	s->layout = row->layout;
-	/* The first mapping of a profile is its main program: keep it first. */
+	/*
+	 * The first mapping of a profile is its main program, and must stay
+	 * first.
+	 */
 	if (!s->p.mappings.count && layout.count)
 		meet_mapping(s, rows->d->bindings.v[layout.first].mapping);
 	sum_rows_add_row(s, row, ops);

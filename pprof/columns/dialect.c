@@ -7,8 +7,8 @@
 
 /*
  * A patch (the bytes by which a profile differs from its replay) may have at
- * most one eighth of the profile's size. It is compressed at a low level,
- * because the replay, as prefix, already makes it small.
+ * most one eighth of the profile's size. A low compression level is enough,
+ * because zstd gets the replay as prefix.
  */
 #define PATCH_WORTH 8
 #define PATCH_LEVEL 1
@@ -20,8 +20,9 @@ static size_t dialect_distance_between(size_t a, size_t b)
 }
 
 /*
- * Replay the row in the dialect e->dialect, into e->replayed. ERR_UNSUPPORTED:
- * the top level of the profile has no shape in this dialect.
+ * Write the profile again from the columns, in the dialect e->dialect, into
+ * e->replayed. ERR_UNSUPPORTED: a field of message Profile has an unexpected
+ * type, or there are too many fields for a shape (layout.h).
  */
 static int write_as(struct codec_encoder *e, struct bytes raw, struct row *row,
 		    struct err *err)
@@ -35,8 +36,8 @@ static int write_as(struct codec_encoder *e, struct bytes raw, struct row *row,
 }
 
 /*
- * Store the difference between e->replayed and the profile as a patch. If the
- * patch is too large, the group is refused.
+ * Make a patch that turns e->replayed into the profile, and append it to the
+ * group. The group is refused if the patch is too large.
  */
 static int add_patch(struct codec_encoder *e, struct bytes raw, uint32_t *len,
 		     struct err *err)
@@ -58,8 +59,8 @@ static int add_patch(struct codec_encoder *e, struct bytes raw, uint32_t *len,
 
 /*
  * Returns 0 if replaying in e->dialect gives the profile's bytes, ERR_NOTFOUND
- * if it gives other bytes. The dialect is tested by writing, not by examining
- * the profile (docs/decisions.md, 49).
+ * if it gives other bytes. Dialects are tested by writing, because a profile
+ * does not name its dialect (docs/decisions.md, 49).
  */
 static int try_dialect(struct codec_encoder *e, struct bytes raw,
 		       struct row *row, struct err *err)
@@ -97,8 +98,8 @@ static int try_all(struct codec_encoder *e, struct bytes raw, struct row *row,
 			best = e->dialect;
 		}
 		/*
-		 * Shapes of dialects that do not fit must not stay in the
-		 * table.
+		 * The table must not keep the shape of a dialect that does not
+		 * fit.
 		 */
 		intern_rollback_shapes(e->intern, &mark);
 		e->dialect = (e->dialect + 1) % DIALECTS;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the dialect in which a profile was written. The replay of a profile is
- * its bytes as written again from the columns. In the right dialect the replay
- * has the profile's bytes, or so similar ones that a small patch restores them.
+ * Finds the dialect in which a profile was written. To test a dialect, the
+ * encoder makes a replay: it writes the profile again from the columns. In the
+ * right dialect the replay equals the profile, or is so similar that a small
+ * patch restores the profile.
  *
  * Ownership: all memory belongs to the encoder (encoder.h).
  * Threads: one thread at a time, as for the encoder.
@@ -15,9 +16,9 @@
 
 /*
  * Find the dialect of the profile `raw` and set row->shape; the other members
- * of *row are set already. Appends a patch (the bytes by which the profile
+ * of `*row` are set already. Appends a patch (the bytes by which the profile
  * differs from its replay) to the group if there is a difference, and stores
- * the length of the patch in *patch, 0 without a patch. ERR_UNSUPPORTED: no
+ * the length of the patch in `*patch`, 0 without a patch. ERR_UNSUPPORTED: no
  * dialect is close enough.
  */
 NODISCARD int encoder_find_dialect(struct codec_encoder *e, struct bytes raw,

@@ -12,8 +12,9 @@
 #include "pprof/rows/group_encode.h"
 
 /*
- * Limits on the memory of a decoded profile and of a stripe's dictionary: from
- * DICT_FULL on the stripe should end, beyond DICT_MAX groups are refused.
+ * Maximum memory of a decoded profile (DECODE_MAX), and limits on the memory of
+ * a stripe's dictionary: above DICT_FULL the stripe should end, above DICT_MAX
+ * groups are refused.
  */
 #define DECODE_MAX ((size_t)16 * MIB)
 #define DICT_FULL  ((size_t)8 * MIB)
@@ -21,17 +22,18 @@
 
 /* Compression level of the stored dictionary. */
 #define DICT_LEVEL 12
-#define ESTIMATE   3 /* level to estimate a stored size */
+#define ESTIMATE   3 /* compression level that is_worth() uses */
 /*
- * Groups that are so many times smaller than their profiles are accepted
- * without compressing them by zstd, which cannot do better.
+ * A group is accepted without comparing it with zstd if it is this many times
+ * smaller than its profiles, with the growth of the dictionary counted. zstd
+ * cannot do better.
  */
 #define SURELY_WORTH 48
 
 /* is_all_new() may refuse a group whose profiles have more than MUCH bytes. */
 #define MUCH ((size_t)512 * KIB)
 
-/* Larger buffers are freed after each group. */
+/* Buffers with more bytes are freed after each group. */
 #define BUFFER_KEEP ((size_t)1 * MIB)
 
 /* Begin a stripe with an empty dictionary. */
@@ -45,7 +47,7 @@ static void start_stripe(struct codec_encoder *e)
 	e->is_used = false;
 }
 
-/* Drop the dictionary of the stripe and begin a new one. */
+/* Delete the dictionary of the stripe and begin a new stripe. */
 static void encoder_restart(struct codec_encoder *e)
 {
 	dict_fini(&e->table.d);
@@ -85,7 +87,7 @@ void columns_encoder_free(struct codec_encoder *e)
 	mem_free(e);
 }
 
-/* The table can be used at any time to decode the stripe's groups. */
+/* The table can be used at any time to decode groups of the stripe. */
 const struct codec_table *columns_encoder_table(const struct codec_encoder *e)
 {
 	return &e->table;
@@ -102,7 +104,7 @@ columns_encoder_counts(const struct codec_encoder *e)
 	return &e->counts;
 }
 
-/* Includes the hash tables, because the limits bound memory. */
+/* Counts the hash tables, too, because the limits are limits on memory. */
 size_t encoder_dict_size(const struct codec_encoder *e)
 {
 	return dict_memory(&e->table.d) + intern_memory(e->intern);
@@ -113,7 +115,7 @@ bool columns_encoder_is_full(const struct codec_encoder *e)
 	return encoder_dict_size(e) > DICT_FULL;
 }
 
-/* A refused group is no failure: storage falls back to another codec. */
+/* A refused group is not a failure: storage then uses another codec. */
 int encoder_refuse(struct err *err, const char *why)
 {
 	return err_set(err, ERR_UNSUPPORTED,
@@ -121,8 +123,9 @@ int encoder_refuse(struct err *err, const char *why)
 }
 
 /*
- * The key that is likely to follow `key`: the key that followed it last time,
- * else the next number, as keys are numbered in the order of the profiles.
+ * Return the key that is likely to follow `key`: the key that followed it last
+ * time or, if there is none, the next number, because keys are numbered in the
+ * order in which profiles first need them.
  */
 static uint32_t likely_after(const struct codec_encoder *e, uint32_t key)
 {
@@ -131,7 +134,7 @@ static uint32_t likely_after(const struct codec_encoder *e, uint32_t key)
 	return next ? next : key + 1;
 }
 
-/* Remember that key `to` followed key `of`. */
+/* Remember that the key `to` followed the key `of`. */
 static void set_successor(struct codec_encoder *e, uint32_t of, uint32_t to)
 {
 	while (e->successors.count <= of)
@@ -139,7 +142,7 @@ static void set_successor(struct codec_encoder *e, uint32_t of, uint32_t to)
 	e->successors.v[of] = to;
 }
 
-/* Find the key of each sample. Good guesses save most of the lookups. */
+/* Find or add the key of each sample. Good guesses save most of the lookups. */
 static void add_keys(struct codec_encoder *e, size_t samples)
 {
 	uint32_t likely = e->first_key;
@@ -161,7 +164,7 @@ static void add_keys(struct codec_encoder *e, size_t samples)
 /*
  * Append the profile's values, one sample type after another. Returns the
  * offset of the first value; a pointer would become invalid when the vector
- * moves.
+ * grows.
  */
 static size_t encoder_add_values(struct codec_encoder *e, const struct pprof *p)
 {
@@ -200,8 +203,8 @@ static int check_limits(const struct codec_encoder *e, const struct pprof *p,
 
 /*
  * Add a profile to the group: decode it, find its elements in the dictionary,
- * then find the dialect in which it is written. If there is none, the group
- * still counts the row, but is discarded anyway.
+ * then find the dialect in which it is written. If no dialect fits, the row
+ * stays in the group, but the caller discards the group.
  */
 static int encoder_add_profile(struct codec_encoder *e, struct bytes raw,
 			       struct err *err)
@@ -233,8 +236,8 @@ static int encoder_add_profile(struct codec_encoder *e, struct bytes raw,
 	if (encoder_dict_size(e) > DICT_MAX)
 		return encoder_refuse(err, "the table would become too large");
 	/*
-	 * These pointers are only for finding the dialect: the next profile may
-	 * move the vectors.
+	 * Set for encoder_find_dialect() only: the next profile may move the
+	 * vectors to which these members point.
 	 */
 	row->keys = g->keys.v + first;
 	row->values = e->values.v + at;
@@ -243,7 +246,10 @@ static int encoder_add_profile(struct codec_encoder *e, struct bytes raw,
 	return rc;
 }
 
-/* Rearrange the values of each row into columns over all rows. */
+/*
+ * Turn the values, which are stored profile by profile, into one column per
+ * sample type over all rows.
+ */
 static void join_values(struct codec_encoder *e)
 {
 	struct colgroup *g = &e->group;
@@ -269,7 +275,7 @@ static void join_values(struct codec_encoder *e)
 
 /*
  * Upper bound of the bytes by which the stored dictionary has grown since the
- * mark `from`. The factors are generous estimates of the stored size of an
+ * mark `from`. The factors are generous estimates of the stored bytes per
  * element.
  */
 static size_t growth_bound(const struct codec_encoder *e,
@@ -308,7 +314,7 @@ static size_t stored_size(const struct codec_encoder *e,
 	return len;
 }
 
-/* Size of the group when stored with zstd, for comparison. */
+/* Size in bytes that the group would have if stored with zstd. */
 static size_t zstd_size(struct codec_encoder *e, const struct bytes *values,
 			size_t count)
 {
@@ -333,8 +339,9 @@ static size_t encoder_length_of(const struct bytes *values, size_t count)
 
 /*
  * Whether the elements that are new to the dictionary take more than three
- * quarters of the profiles' size. Profiles with so little in common are better
- * stored with zstd, and it is not worth reading more of the group.
+ * quarters of the profiles' size. If so, the profiles have so little in common
+ * that zstd stores them better, and reading the rest of the group is not worth
+ * it.
  */
 static bool is_all_new(const struct codec_encoder *e,
 		       const struct dict_mark *from, const struct bytes *values,
@@ -346,9 +353,10 @@ static bool is_all_new(const struct codec_encoder *e,
 }
 
 /*
- * Whether the group, with the growth of the dictionary, is smaller than with
- * zstd. A cheap upper bound decides most cases; only close cases are compressed
- * to measure them (docs/decisions.md, 50).
+ * Whether the group and the growth of the dictionary together are smaller than
+ * the group with zstd. A cheap upper bound of the growth decides most cases;
+ * only in close cases is the growth compressed to measure it
+ * (docs/decisions.md, 50).
  */
 static bool is_worth(struct codec_encoder *e, const struct dict_mark *from,
 		     const struct bytes *values, size_t count, size_t stored)
@@ -363,7 +371,7 @@ static bool is_worth(struct codec_encoder *e, const struct dict_mark *from,
 	return bound < other || stored + stored_size(e, from, ESTIMATE) < other;
 }
 
-/* The encoder must not keep the memory of one large group. */
+/* Otherwise the encoder would keep the memory of one large group. */
 void encoder_trim(struct codec_encoder *e)
 {
 	if (e->replayed.cap > BUFFER_KEEP)
@@ -384,8 +392,8 @@ static void count_added(struct codec_encoder *e)
 }
 
 /*
- * After a refusal the dictionary is restored: elements that no accepted group
- * needs must not be stored.
+ * If the group is refused, the dictionary is restored, because elements that
+ * only a refused group needs must not be stored.
  */
 int columns_encode(struct codec_encoder *e, const struct bytes *values,
 		   size_t count, struct buf *out, struct err *err)
@@ -398,8 +406,8 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 			    0;
 
 	/*
-	 * A remap (the translation for adopted groups) needs the interner for
-	 * itself.
+	 * columns_adopt() keeps a translation that relies on the interner not
+	 * being used for profiles.
 	 */
 	columns_adopt_end(e);
 	colgroup_reset(&e->group);
@@ -424,7 +432,7 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 	if (rc) {
 		intern_rollback(e->intern, &mark);
 		out->len = at;
-		if (!e->is_used) /* free the memory of a refused group */
+		if (!e->is_used) /* free the memory of the refused group */
 			encoder_restart(e);
 	} else {
 		e->is_used = true;
@@ -441,8 +449,8 @@ size_t columns_encoder_table_size(const struct codec_encoder *e)
 }
 
 /*
- * Decode the stored table and compare it with the dictionary, before profiles
- * depend on it.
+ * Decode the stored table and compare it with the dictionary, before stored
+ * profiles rely on it.
  */
 static int encoder_verify(const struct codec_encoder *e, struct bytes stored,
 			  struct err *err)
@@ -461,8 +469,8 @@ static int encoder_verify(const struct codec_encoder *e, struct bytes stored,
 }
 
 /*
- * If all groups of the stripe were refused, it has no table. The next stripe is
- * begun even after an error.
+ * If no group of the stripe was accepted, nothing is appended. The next stripe
+ * begins even after an error.
  */
 int columns_encoder_finish(struct codec_encoder *e, struct buf *out,
 			   struct err *err)

@@ -12,23 +12,27 @@
 #include "pprof/columns.h"
 #include "pprof/dictionary/dictionary.h"
 
-/* The dictionary table of a stripe, in memory. */
+/*
+ * The table of a stripe (consecutive groups that share one dictionary), in
+ * memory.
+ */
 struct codec_table {
 	struct dictionary d;
 };
 
 /*
- * Create an encoder with an empty stripe. level is the zstd compression level.
+ * Create an encoder with an empty stripe. `level` is the zstd compression
+ * level.
  */
 struct codec_encoder *columns_encoder_new(int level);
 
-/* Free an encoder and its unfinished stripe; e may be NULL. */
+/* Free an encoder and its unfinished stripe. `e` may be NULL. */
 void columns_encoder_free(struct codec_encoder *e);
 
 /*
- * Encode profiles as one group and append the group to out. ERR_UNSUPPORTED:
+ * Encode profiles as one group and append the group to `out`. ERR_UNSUPPORTED:
  * the group cannot be restored byte for byte, exceeds a limit, or is smaller
- * with zstd; table and out are then unchanged.
+ * with zstd. The table and `out` are then unchanged.
  */
 int columns_encode(struct codec_encoder *e, const struct bytes *values,
 		   size_t count, struct buf *out, struct err *err);
@@ -40,7 +44,7 @@ const struct codec_table *columns_encoder_table(const struct codec_encoder *e);
 bool columns_encoder_is_full(const struct codec_encoder *e);
 
 /*
- * Append the table of the stripe to out and begin a new stripe. Nothing is
+ * Append the table of the stripe to `out` and begin a new stripe. Nothing is
  * appended if no group was accepted. ERR_CORRUPT: the stored table does not
  * decode to the table in memory.
  */

@@ -20,7 +20,8 @@
 /* An encoder: the state of the stripe, then the state of the current group. */
 struct codec_encoder {
 	struct codec_table table;
-	struct dict_mark start; /* counts of the empty dictionary */
+	/* Number of elements of each kind in the empty dictionary. */
+	struct dict_mark start;
 	struct intern *intern;
 	struct decoder *decoder;
 	struct replay *replay;
@@ -28,36 +29,41 @@ struct codec_encoder {
 	struct zstd *zstd;
 	int level;
 	enum dialect dialect; /* dialect of the last profile */
-	/* For each key: the key that followed it last; 0: none. */
+	/* For each key: the key that followed it last time; 0: none. */
 	VEC(uint32_t) successors;
 	uint32_t first_key; /* first key of the last profile */
 	/*
-	 * Whether the last profile needed a patch (the bytes by which the
-	 * profile differs from its replay).
+	 * Whether the last profile needed a patch (the bytes by which a profile
+	 * differs from its replay), and the patch was small enough.
 	 */
 	bool patches;
 	/* Whether a group was accepted in this stripe. */
 	bool is_used;
 	/*
-	 * Translation from the table `remapped`, for adopted groups; NULL:
-	 * none.
+	 * Translation from the table `remapped` to the current table, for
+	 * columns_adopt(); NULL: none.
 	 */
 	struct remap *remap;
 	const struct codec_table *remapped;
-	/* Whether to accept groups even if they are smaller with zstd. */
+	/* Whether to accept groups even if zstd would make them smaller. */
 	bool take_all;
 	struct columns_counts counts;
 
 	/* The current group. */
 	struct colgroup group;
-	VEC(int64_t) values; /* values, by profile, then by sample type */
 	/*
-	 * Replay of the current profile: its bytes as written again from the
-	 * columns.
+	 * Values of the first profile of the group, then of the next, and so
+	 * on. In each profile, one sample type after another.
+	 */
+	VEC(int64_t) values;
+	/*
+	 * Replay of the current profile: the bytes that decoding its columns
+	 * gives.
 	 */
 	struct buf replayed;
 	/*
-	 * Statistics of the current group, added to counts if it is accepted.
+	 * Statistics of the current group. They are added to `counts` if the
+	 * group is accepted.
 	 */
 	struct columns_counts added;
 };

@@ -8,15 +8,15 @@
 #include "pprof/wire/fields.h"
 
 /*
- * Maximum number of mappings in the old dictionary; bounds the time to search
- * among equal mappings.
+ * Maximum number of mappings in the old dictionary. This bounds the time of
+ * searches among equal mappings.
  */
 #define MAPPINGS_MAX 1024
 
 /*
- * A translation. The old dictionary is presented to the interner (intern.h) as
- * the profile `p`. Mappings of p start at 0, so that addresses stay relative,
- * and its only sample is the key being looked up.
+ * A translation. To the interner (intern.h), the old dictionary looks like a
+ * profile, `p`. The mappings of p start at 0, so that addresses stay relative
+ * to the mapping. The only sample of p is the key being looked up.
  */
 struct remap {
 	const struct dictionary *from;
@@ -26,12 +26,12 @@ struct remap {
 	struct place_map keys;
 	struct place_map layouts;
 	struct place_map shapes;
-	/* Words of the shape (layout.h) being translated. */
+	/* Words of the shape (order of fields, layout.h) being translated. */
 	VEC(uint32_t) words;
-	uint32_t last; /* the key of the new dictionary that was found last */
+	uint32_t last; /* key of the new dictionary that was found last */
 };
 
-/* Make the profile r->p, which borrows the old dictionary's arrays. */
+/* Fill the profile r->p, which borrows the old dictionary's arrays. */
 static void make_profile(struct remap *r)
 {
 	const struct dictionary *d = r->from;
@@ -57,7 +57,7 @@ static void make_profile(struct remap *r)
 	*vec_add(&p->samples) = (struct pprof_sample){ 0 };
 }
 
-/* intern_begin() makes the interner look up elements of r->p from now on. */
+/* From intern_begin() on, the interner looks up elements of r->p. */
 int remap_new(const struct dictionary *from, struct intern *to,
 	      struct remap **out, struct err *err)
 {
@@ -79,7 +79,7 @@ int remap_new(const struct dictionary *from, struct intern *to,
 	return 0;
 }
 
-/* Borrowed arrays must be given back before pprof_fini(). */
+/* Gives borrowed arrays back before pprof_fini(), which would free them. */
 void remap_free(struct remap *r)
 {
 	if (!r)
@@ -99,8 +99,8 @@ void remap_free(struct remap *r)
 }
 
 /*
- * Find or add a key of the old dictionary in the new one: the key becomes the
- * only sample of r->p.
+ * Find or add a key of the old dictionary in the new one. To do so, the key is
+ * made the only sample of r->p.
  */
 static uint32_t find_key(struct remap *r, uint32_t key)
 {
@@ -117,8 +117,8 @@ static uint32_t find_key(struct remap *r, uint32_t key)
 }
 
 /*
- * Translate a key; each key is looked up once. Keys that were neighbours in the
- * old dictionary mostly are neighbours in the new one.
+ * Translate a key; each key is looked up once. Consecutive keys of the old
+ * dictionary are mostly consecutive in the new dictionary, too.
  */
 static uint32_t map_key(struct remap *r, uint32_t key)
 {
@@ -144,8 +144,8 @@ static uint32_t map_layout(struct remap *r, uint32_t layout)
 }
 
 /*
- * Find or add a shape of the old dictionary in the new one: the operations
- * stay, texts get new numbers.
+ * Find or add a shape of the old dictionary in the new one. The fields stay the
+ * same; the texts get new numbers.
  */
 static uint32_t find_shape(struct remap *r, uint32_t shape)
 {
@@ -163,8 +163,8 @@ static uint32_t find_shape(struct remap *r, uint32_t shape)
 			uint32_t text = 0;
 
 			/*
-			 * Cannot fail: shape_valid() has checked the text
-			 * numbers.
+			 * Cannot fail, because shape_valid() has checked the
+			 * text numbers.
 			 */
 			(void)intern_string(r->to, op.operands[i], &text);
 			*vec_add(&r->words) = text;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Defines struct codec_rows, the rows of a decoded group. Storage passes rows
- * on (model/codec.h), without knowing what they are, to code that sums or
- * searches them.
+ * Defines struct codec_rows, the rows of a decoded group. A row is one profile.
+ * Code that sums or searches profiles gets the rows from storage, which does
+ * not look at them (model/codec.h).
  *
  * Ownership: borrows the table and the group.
  * Threads: one thread per reader.

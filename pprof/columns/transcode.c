@@ -11,7 +11,7 @@
  */
 #define DICT_MAX ((size_t)16 * MIB)
 
-/* Must also be called before the interner is used for anything else. */
+/* Must also be called before the interner is used for anything but adopting. */
 void columns_adopt_end(struct codec_encoder *e)
 {
 	remap_free(e->remap);
@@ -35,8 +35,8 @@ static int use_remap(struct codec_encoder *e, const struct codec_table *from,
 
 /*
  * Decode the group to rows, translate their numbers and encode them again.
- * Patches (the bytes by which profiles differ from their replay) are copied as
- * they are, because the replayed bytes do not depend on the numbers.
+ * Patches (the bytes by which profiles differ from their replay) are copied
+ * unchanged, because a replay does not depend on dictionary numbers.
  */
 static int transcode_adopt(struct codec_encoder *e,
 			   const struct codec_group *group, struct buf *out,
@@ -78,9 +78,7 @@ int columns_adopt(struct codec_encoder *e, const struct codec_group *group,
 {
 	int rc = transcode_adopt(e, group, out, err);
 
-	/*
-	 * After a rollback, the remap refers to numbers that no longer exist.
-	 */
+	/* The translation may refer to elements that have been removed. */
 	if (rc)
 		columns_adopt_end(e);
 	encoder_trim(e);

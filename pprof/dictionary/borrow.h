@@ -11,8 +11,8 @@
 #define PPROF_DICTIONARY_BORROW_H
 
 /*
- * Let *to refer to the elements of *from. Until vec_give_back(), *to must not
- * grow or be freed.
+ * Let the vector `*to` use the array of the vector `*from`. Until
+ * vec_give_back(), `*to` must not grow or be freed.
  */
 #define vec_borrow(to, from)                 \
 	do {                                 \
@@ -21,7 +21,7 @@
 		(to)->cap = (from)->count;   \
 	} while (0)
 
-/* Make *to empty again, so that vec_fini() does not free the lent array. */
+/* Make `*to` empty again, so that vec_fini() does not free the lent array. */
 #define vec_give_back(to)        \
 	do {                     \
 		(to)->v = NULL;  \

@@ -9,14 +9,15 @@
 #include "pprof/dictionary/section.h"
 
 /*
- * State of decoding a dictionary. An error sets a flag: from then on readers
- * return 0 and loops stop, so is_bad() is checked only now and then.
+ * State of decoding a dictionary. An error sets a flag, after which all
+ * functions that read return 0 and loops stop. So is_bad() need not be checked
+ * after each number.
  */
 struct decoder {
 	struct dictionary *d;
 	struct buf raw[DICT_STREAMS];
 	struct dec streams[DICT_STREAMS];
-	/* Number of elements of each kind, as stored. */
+	/* Number of elements of each kind, from the stream STREAM_COUNTS. */
 	struct dict_mark counts;
 	struct dict_ref strings;
 	struct dict_guess guess;
@@ -29,7 +30,7 @@ struct decoder {
 
 /*
  * Read a reference (see struct dict_ref) to an element, whose number must be
- * less than limit.
+ * less than `limit`.
  */
 static uint32_t get_ref(struct decoder *e, enum dict_stream s,
 			struct dict_ref *ref, size_t limit)
@@ -54,7 +55,7 @@ static uint32_t get_string(struct decoder *e, enum dict_stream s)
 	return get_ref(e, s, &e->strings, e->counts.strings);
 }
 
-/* Read an unsigned number that must be less than limit. */
+/* Read an unsigned number that must be less than `limit`. */
 static uint32_t get_below(struct decoder *e, enum dict_stream s, uint64_t limit)
 {
 	uint64_t v = dec_uvarint(&e->streams[s]);
@@ -79,8 +80,9 @@ static bool is_bad(const struct decoder *e)
 
 /*
  * Read the number of elements of each kind. Each element takes at least one
- * byte of the stream listed for its kind. A larger number is an error, so that
- * memory is bounded by the length of the streams.
+ * byte of the stream that is listed here for its kind. A number above the
+ * length of that stream is an error, so that the length of the streams bounds
+ * the memory.
  */
 static void get_counts(struct decoder *e)
 {
@@ -307,10 +309,10 @@ static void get_locations(struct decoder *e)
 }
 
 /*
- * Read the location of a node. `inner` is the location of the next inner node.
- * A stored 0 means the location that followed `inner` last time. Guesses are
- * location + 1, or 0 if there is none; subtracting 1 from 0 gives an invalid
- * location.
+ * Read the location of a node. `inner` is the location of the node read before,
+ * which this node calls. A stored 0 means the location that called `inner` last
+ * time. The guess is that location + 1, or 0 if there is none; subtracting 1
+ * from 0 gives an invalid location.
  */
 static uint32_t get_frame(struct decoder *e, struct dict_ref *locations,
 			  uint32_t inner)
@@ -336,7 +338,7 @@ static uint32_t get_frame(struct decoder *e, struct dict_ref *locations,
 }
 
 /*
- * Read a key and the nodes that were created for it. Frames are stored from the
+ * Read a key and the nodes that were added for it. Frames are stored from the
  * innermost outwards, but nodes are numbered from the outermost inwards, so the
  * loop runs backwards.
  */
@@ -368,7 +370,7 @@ static void get_key(struct decoder *e, struct dict_ref *sets,
 	};
 }
 
-/* Read the keys; together they must have created all nodes. */
+/* Read the keys. The nodes added for them must be all nodes of the table. */
 static void dict_decode_get_keys(struct decoder *e)
 {
 	struct dict_ref sets = { 0 };
@@ -380,8 +382,8 @@ static void dict_decode_get_keys(struct decoder *e)
 }
 
 /*
- * Compute the depth of each key's stack. Parents have lower numbers, so one
- * pass over the nodes is enough.
+ * Compute the depth of each key's stack. Parent nodes have lower numbers than
+ * their children, so one pass over the nodes is enough.
  */
 static void measure_depths(struct dictionary *d)
 {
@@ -408,7 +410,7 @@ static int get_sections(struct decoder *e, struct bytes stored, struct err *err)
 	int rc = 0;
 
 	for (size_t i = 0; i < DICT_STREAMS && !rc; i++) {
-		/* Not buf_init(0), which means no limit. */
+		/* At least 1, because buf_init(0) means no limit. */
 		e->raw[i] = buf_init(max ? max : 1);
 		rc = section_get(z, &in, &e->raw[i], err);
 		max -= e->raw[i].len;

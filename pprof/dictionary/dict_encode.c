@@ -10,7 +10,10 @@
 #define LARGE       ((size_t)256 * KIB)
 #define LARGE_LEVEL 6
 
-/* State of encoding the elements that were added after the mark `from`. */
+/*
+ * State of encoding the elements that were added after the mark `from` (the
+ * number of elements of each kind at that time).
+ */
 struct encoder {
 	const struct dictionary *d;
 	const struct dict_mark *from;
@@ -203,7 +206,7 @@ static void dict_encode_put_line(struct encoder *e, struct dict_ref *functions,
 	g->met[l->function] = true;
 }
 
-/* The outermost function of a location; `none` if the location has no lines. */
+/* The outermost function of a location, or `none` if it has no lines. */
 static uint32_t dict_encode_outermost(const struct dictionary *d,
 				      const struct pprof_location *l,
 				      uint32_t none)
@@ -215,8 +218,8 @@ static uint32_t dict_encode_outermost(const struct dictionary *d,
 
 /*
  * Write the locations. Addresses within a function are close together, so each
- * address is written as the difference to the previous location with the same
- * outermost function.
+ * address is written as the difference to that of the previous location with
+ * the same outermost function.
  */
 static void put_locations(struct encoder *e)
 {
@@ -245,14 +248,17 @@ static void put_locations(struct encoder *e)
 }
 
 /*
- * Write the locations of a key's new nodes, innermost first. Most locations
- * have the same caller as the last time; such a caller is written as 0.
+ * Write the locations of a key's new nodes, innermost first. If a location has
+ * the same caller as last time, which is the usual case, the caller is written
+ * as 0.
  */
 static void put_frames(struct encoder *e, struct dict_ref *locations,
 		       uint32_t node, size_t count)
 {
 	struct buf *out = &e->streams[STREAM_FRAMES];
-	/* The innermost node has no inner location. */
+	/*
+	 * The innermost node has no callee: use the array's additional element.
+	 */
 	uint32_t inner = (uint32_t)e->d->locations.count;
 
 	for (size_t i = 0; i < count; i++) {
@@ -276,8 +282,8 @@ static void put_frames(struct encoder *e, struct dict_ref *locations,
 }
 
 /*
- * Write the keys, each with the nodes that were created for it. These nodes
- * have consecutive numbers; the last one is the node of the key's stack.
+ * Write the keys, each with the nodes that were added for it. These nodes have
+ * consecutive numbers; the last one is the node of the key's stack.
  */
 static void dict_encode_put_keys(struct encoder *e)
 {

@@ -3,7 +3,7 @@
  * The streams of a stored dictionary. Each stream is one section, stored in the
  * order of this enumeration: docs/format/columns.md.
  *
- * Ownership: buffers belong to the encoder; streams of a decoder borrow them.
+ * Ownership: encoder and decoder each own the bytes of their streams.
  * Threads: plain values.
  */
 #ifndef PPROF_DICTIONARY_DICT_STREAMS_H
@@ -11,7 +11,7 @@
 
 #include "base/defs.h"
 
-/* The streams; similar numbers are stored together, which compresses well. */
+/* The streams. Each has similar numbers, because these compress well. */
 enum dict_stream {
 	/* Number of elements of each kind. */
 	STREAM_COUNTS,
@@ -45,25 +45,28 @@ const char *dict_stream_name(enum dict_stream s);
 #define DICT_SECTIONS_MAX ((size_t)24 * MIB)
 
 /*
- * State of writing or reading the references to one kind of element. Most
- * referenced elements are new or were new recently. So a reference is stored as
- * top minus number, where top is one more than the highest number so far; 0
- * refers to a new element.
+ * State of writing or reading references to elements of one kind. Most
+ * referenced elements are new, or were new recently. So a reference is stored
+ * as `top` minus the element's number, where `top` is one more than the highest
+ * number referred to so far; 0 refers to a new element.
  */
 struct dict_ref {
 	uint64_t top;
 };
 
 /*
- * State that predicts addresses, lines and frames from those seen before.
- * Encoder and decoder must update it identically.
+ * State that predicts addresses, lines and frames from earlier ones. Encoder
+ * and decoder must update this state identically.
  */
 struct dict_guess {
-	/* For each outermost function: address of its last location. */
+	/*
+	 * For each outermost function: address of the last location that has
+	 * it.
+	 */
 	uint64_t *address;
 	int64_t *line;    /* for each function: its last line number */
 	bool *met;        /* for each function: whether `line` is set */
-	uint32_t *parent; /* for each location: last caller + 1, or 0 */
+	uint32_t *parent; /* for each location: its last caller + 1, or 0 */
 };
 
 #endif

@@ -33,7 +33,7 @@ void dict_init(struct dictionary *d)
 {
 	strtab_intern(&d->strings, str_of(""));
 	*vec_add(&d->nodes) = (struct dict_node){ 0 };
-	/* Pointers to empty runs of these vectors must be valid, too. */
+	/* Reserve memory, so that pointers to empty runs (slices) are valid. */
 	vec_reserve(&d->lines, 1);
 	vec_reserve(&d->labels, 1);
 	vec_reserve(&d->bindings, 1);
@@ -59,7 +59,10 @@ void dict_fini(struct dictionary *d)
 	vec_fini(&d->shapes);
 }
 
-/* Allocated sizes, not used ones: these are charged to memory budgets. */
+/*
+ * Counts allocated sizes, not used ones, because allocated memory is charged to
+ * memory budgets.
+ */
 size_t dict_memory(const struct dictionary *d)
 {
 	return sizeof(*d) + strtab_memory(&d->strings) +
@@ -72,7 +75,7 @@ size_t dict_memory(const struct dictionary *d)
 	       vec_memory(&d->shapes);
 }
 
-/* A mark only has counts, since elements are never changed. */
+/* Numbers are enough for a mark, since elements are never changed. */
 struct dict_mark dict_mark(const struct dictionary *d)
 {
 	return (struct dict_mark){

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A dictionary contains what the profiles of one target have in common, each
- * element once: texts, functions, locations, stacks, label sets, and how the
- * profiles' writer orders their fields. With it, a profile is a list of keys (a
- * key is a stack with a label set) and their values (docs/decisions.md, 47).
- * Elements are referred to by their index. They are never changed; new elements
- * are added at the end.
+ * element once: texts, functions, locations, stacks, label sets, and the order
+ * in which the writer of the profiles wrote their fields. With it, a profile is
+ * a list of keys (a key is a stack with a label set) and their values
+ * (docs/decisions.md, 47). Elements are referred to by their index. They are
+ * never changed; new elements are added at the end.
  *
  * Stacks form a tree of nodes. A node stands for a whole stack: the stack of
  * its parent plus one more frame, the innermost. So outermost frames are next
@@ -37,7 +37,7 @@ struct dict_mapping {
 	uint32_t twin;
 };
 
-/* The flags of a mapping in a profile, as bits. */
+/* Flags of a mapping in a profile, one bit each. */
 enum dict_flags {
 	DICT_HAS_FUNCTIONS = 1,
 	DICT_HAS_FILENAMES = 2,
@@ -64,8 +64,8 @@ struct dict_node {
 #define DICT_LAYOUT_MAX 256
 
 /*
- * The number of elements of each kind at some time. Elements that are added
- * later have these numbers and higher ones.
+ * A mark: the number of elements of each kind at some time. Elements that are
+ * added later have these numbers and higher ones.
  */
 struct dict_mark {
 	size_t strings;
@@ -84,8 +84,9 @@ struct dict_mark {
 };
 
 /*
- * Elements refer to each other by index. A vector of runs (struct pprof_run)
- * has slices of the vector that is declared just before it.
+ * All elements. Elements refer to each other by index. Each run (struct
+ * pprof_run) is a slice of the vector that is declared just before the vector
+ * of runs.
  */
 struct dictionary {
 	struct strtab strings; /* texts; number 0 is the empty text */
@@ -93,7 +94,7 @@ struct dictionary {
 	VEC(struct pprof_function) functions;
 	VEC(struct pprof_line) lines;
 	/*
-	 * Addresses in locations are relative to the start of the mapping;
+	 * Addresses of locations are relative to the start of their mapping;
 	 * member `mapping` is an index in mappings.
 	 */
 	VEC(struct pprof_location) locations;
@@ -104,9 +105,14 @@ struct dictionary {
 	/* Stack depth of each key; empty unless the dictionary was decoded. */
 	VEC(uint32_t) depths;
 	VEC(struct dict_binding) bindings;
-	/* Layouts: the mappings of a profile, as a run of bindings. */
+	/*
+	 * Each layout lists the mappings of a profile, as a slice of bindings.
+	 */
 	VEC(struct pprof_run) layouts;
-	/* The words of all shapes, see pprof/dictionary/layout.h. */
+	/*
+	 * Words of all shapes. A shape is the dialect and the order of fields
+	 * of a profile, see pprof/dictionary/layout.h.
+	 */
 	VEC(uint32_t) words;
 	VEC(struct pprof_run) shapes;
 };
@@ -121,8 +127,8 @@ void dict_fini(struct dictionary *d);
 size_t dict_memory(const struct dictionary *d);
 
 /*
- * A mark with the current number of elements of each kind. Elements that are
- * added later can be encoded or removed by it.
+ * Return the current number of elements of each kind. With this mark, the
+ * elements that are added later can be encoded or removed.
  */
 struct dict_mark dict_mark(const struct dictionary *d);
 

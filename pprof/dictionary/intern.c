@@ -53,8 +53,8 @@ size_t intern_memory(const struct intern *in)
 }
 
 /*
- * Forget the maps of the previous profile. Hash tables remain, and so do hints:
- * the elements that are likely to be looked up next.
+ * Forget the maps of the previous profile. Hash tables are kept, and so are the
+ * hints (which element is likely to be looked up next).
  */
 void intern_begin(struct intern *in, const struct pprof *p)
 {
@@ -94,7 +94,10 @@ bool intern_string(struct intern *in, uint64_t i, uint32_t *out)
 	return true;
 }
 
-/* Hash of the two numbers of a node (a stack, dictionary.h) or a key. */
+/*
+ * Hash of the two numbers of a node (parent, location) or of a key (node, label
+ * set).
+ */
 static uint64_t hash_pair(uint32_t a, uint32_t b)
 {
 	uint64_t word = (uint64_t)a << 32 | b;
@@ -102,7 +105,9 @@ static uint64_t hash_pair(uint32_t a, uint32_t b)
 	return intern_hash(&word, sizeof(word));
 }
 
-/* Comparison for the hash table of nodes; the struct has no padding. */
+/*
+ * Whether node i equals `*key`. Compares bytes, as the struct has no padding.
+ */
 static bool same_node(const void *ctx, uint32_t i, const void *key)
 {
 	const struct dictionary *d = ctx;
@@ -126,7 +131,7 @@ static uint32_t intern_child(struct intern *in, uint32_t parent,
 	uint64_t hash;
 	uint32_t i;
 
-	/* The nodes of a stack are mostly consecutive. */
+	/* A stack's nodes mostly have consecutive numbers. */
 	if (is_node(d, parent + 1, &n))
 		return parent + 1;
 	hash = hash_pair(parent, location);
@@ -139,13 +144,16 @@ static uint32_t intern_child(struct intern *in, uint32_t parent,
 	return i;
 }
 
-/* Find or add the node of a stack. */
+/* Find or add the node that stands for a stack. */
 static uint32_t intern_stack(struct intern *in, const struct pprof_run *stack)
 {
 	const uint32_t *frames = in->src->frames.v + stack->first;
 	uint32_t node = DICT_ROOT;
 
-	/* Number new locations innermost first, as in the profile. */
+	/*
+	 * Add new locations innermost first, in the order of the profile's
+	 * stack.
+	 */
 	for (uint32_t i = 0; i < stack->count; i++)
 		intern_map_location(in, frames[i]);
 	for (uint32_t i = stack->count; i > 0; i--)
@@ -174,7 +182,7 @@ static bool is_stack(struct intern *in, const struct pprof_run *stack,
 	return node == DICT_ROOT;
 }
 
-/* Translate a label set to the dictionary's texts, into in->labels. */
+/* Put a label set into in->labels, with the dictionary's text numbers. */
 static void read_labels(struct intern *in, struct pprof_run set)
 {
 	in->labels.count = 0;
@@ -207,7 +215,7 @@ static bool is_label_set(const struct intern *in, uint32_t set)
 	return intern_same_run(NULL, set, &k);
 }
 
-/* Comparison for the hash table of keys; the struct has no padding. */
+/* Whether key i equals `*key`. Compares bytes, as the struct has no padding. */
 static bool intern_same_key(const void *ctx, uint32_t i, const void *key)
 {
 	const struct dictionary *d = ctx;
@@ -246,8 +254,9 @@ uint32_t intern_key(struct intern *in, size_t sample, uint32_t likely)
 }
 
 /*
- * Remove the runs from number `to` on, also from their hash table. The elements
- * of the runs must still exist, because the hashes are computed from them.
+ * Remove the runs (slices of a vector) with numbers from `to` on, also from
+ * their hash table. The elements of the runs must still exist, because the
+ * hashes are computed from them.
  */
 static void rollback_runs(struct table *t, struct runs runs, size_t *count,
 			  size_t to)
@@ -322,8 +331,8 @@ void intern_rollback_shapes(struct intern *in, const struct dict_mark *mark)
 
 /*
  * Each kind of element is removed before the kinds from which its hashes are
- * computed; strings are removed last. Hints may then point past the end, which
- * lookups check.
+ * computed; strings are removed last. Hints may then be numbers of removed
+ * elements; lookups check for this.
  */
 void intern_rollback(struct intern *in, const struct dict_mark *mark)
 {

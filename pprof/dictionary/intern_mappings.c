@@ -3,7 +3,7 @@
 
 #include "pprof/dictionary/intern_private.h"
 
-/* Comparison for the hash table of mappings. */
+/* Whether mapping i equals `*key`, for the hash table of mappings. */
 static bool intern_same_mapping(const void *ctx, uint32_t i, const void *key)
 {
 	const struct dictionary *d = ctx;
@@ -40,8 +40,8 @@ static uint32_t intern_find_mapping(struct intern *in,
 }
 
 /*
- * Whether an earlier mapping of the current profile already uses a mapping of
- * the dictionary.
+ * Whether an earlier mapping of the current profile was already translated to
+ * this mapping of the dictionary.
  */
 static bool is_bound(const struct intern *in, uint32_t mapping)
 {
@@ -64,7 +64,7 @@ static void set_bound(struct intern *in, uint32_t mapping)
 /*
  * Find or add one mapping of the profile in the dictionary. Equal mappings of a
  * profile become different mappings of the dictionary, with different twin
- * numbers, because a location refers to a particular one of them.
+ * numbers, because each location refers to one of the equal mappings.
  */
 static void bind_mapping(struct intern *in, size_t i)
 {
@@ -91,7 +91,7 @@ static void bind_mapping(struct intern *in, size_t i)
 	};
 }
 
-/* The elements are compared as bytes, so they must have no padding. */
+/* Compares the elements as bytes, so they must have no padding. */
 bool intern_same_run(const void *ctx UNUSED, uint32_t i, const void *key)
 {
 	const struct run_key *k = key;
@@ -118,8 +118,9 @@ void intern_mappings(struct intern *in)
 }
 
 /*
- * The bindings come from another dictionary that is presented to the interner
- * as a profile (remap.h). Its mappings must be in in->mapping_map already.
+ * The bindings come from another dictionary, which is presented to the interner
+ * as a profile (remap.h). The mappings of this profile must be in
+ * in->mapping_map already.
  */
 uint32_t intern_bindings(struct intern *in, const struct dict_binding *v,
 			 uint32_t count)

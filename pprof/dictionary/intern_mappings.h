@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds or adds mappings, layouts (the mappings of a profile with their load
- * addresses) and shapes (layout.h).
+ * addresses) and shapes (the dialect of a profile and the order of its fields,
+ * layout.h).
  *
  * Ownership: all elements belong to the dictionary of the interner (intern.h).
  * Threads: one thread at a time, as for the interner.
@@ -11,7 +12,7 @@
 
 #include "pprof/dictionary/intern_private.h"
 
-/* Hash of a mapping, as used in the hash table of mappings. */
+/* Hash of a mapping, for the hash table of mappings. */
 uint64_t intern_hash_mapping(const struct dict_mapping *m);
 
 /*
@@ -27,8 +28,8 @@ uint32_t intern_layout(struct intern *in);
 void intern_mappings(struct intern *in);
 
 /*
- * Find or add a layout of `count` bindings, which name mappings of the current
- * profile by index.
+ * Find or add a layout of `count` bindings. Member `mapping` of each is the
+ * index of a mapping of the current profile.
  */
 uint32_t intern_bindings(struct intern *in, const struct dict_binding *v,
 			 uint32_t count);

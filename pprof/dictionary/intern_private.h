@@ -12,7 +12,10 @@
 #include "pprof/dictionary/intern.h"
 #include "pprof/profile/index_map.h"
 
-/* A hash table, and the element that is likely to be looked up next. */
+/*
+ * A hash table of elements, and the element (`next`) that is likely to be
+ * looked up next.
+ */
 struct intern_index {
 	struct table table;
 	uint32_t next;
@@ -36,8 +39,8 @@ struct intern {
 	struct table shapes;
 
 	/*
-	 * The current profile, and maps from its numbers to those of the
-	 * dictionary.
+	 * The current profile, and maps from the numbers of its elements to
+	 * their numbers in the dictionary.
 	 */
 	const struct pprof *src;
 	struct place_map string_map;
@@ -49,27 +52,32 @@ struct intern {
 	VEC(struct pprof_label) labels;
 	/* The layout being looked up, with mapping numbers of d. */
 	VEC(struct dict_binding) bindings;
-	/* For each mapping of d: number of the last profile that has it. */
+	/*
+	 * For each mapping of d: number of the last profile that contains it.
+	 */
 	VEC(uint64_t) bound;
 	/* Number of the current profile, from 1. */
 	uint64_t profiles;
 };
 
-/* A vector of elements of any type, and runs (slices) of this vector. */
+/*
+ * A vector of elements of any type, and a vector of runs, which are slices of
+ * it.
+ */
 struct runs {
 	const void *elements;
 	size_t size; /* size of one element, in bytes */
 	const struct pprof_run *runs;
 };
 
-/* A run to look up, which consists of the `count` elements at `want`. */
+/* A run to look up: the `count` elements at `want`. */
 struct run_key {
 	struct runs runs;
 	const void *want;
 	uint32_t count;
 };
 
-/* Whether run i equals the struct run_key `key`; ctx is not used. */
+/* Whether run i equals `key`, a struct run_key. `ctx` is not used. */
 bool intern_same_run(const void *ctx, uint32_t i, const void *key);
 
 /* Hash of the elements of run i. */
@@ -80,9 +88,9 @@ uint64_t intern_hash_run(const struct runs *r, uint32_t i);
 	((struct runs){ (elements_)->v, sizeof(*(elements_)->v), (runs_)->v })
 
 /*
- * Finds or adds the run that consists of the `count_` elements at `want_`, with
- * the hash table t, and evaluates to the index of the run. A macro, because the
- * vectors differ in their element types.
+ * Finds the run that consists of the `count_` elements at `want_`, by the hash
+ * table `t`, or adds it. The macro's value is the index of the run. It is a
+ * macro, because the vectors differ in their element types.
  */
 #define find_run(t, elements_, runs_, want_, count_)                      \
 	({                                                                \

@@ -6,7 +6,7 @@
 /* Number of words in a location's lookup key before the words of its lines. */
 #define LOCATION_HEAD 3
 
-/* Comparison for the hash table of functions. */
+/* Whether function i equals `*key`, for the hash table of functions. */
 static bool intern_same_function(const void *ctx, uint32_t i, const void *key)
 {
 	const struct dictionary *d = ctx;
@@ -26,8 +26,8 @@ uint64_t intern_hash_function(const struct pprof_function *f)
 }
 
 /*
- * Find or add a function. The function after the one that was found last is
- * tried first.
+ * Find or add a function. The function that is likely to come next (member
+ * `next`) is tried first.
  */
 static uint32_t find_function(struct intern *in, const struct pprof_function *f)
 {
@@ -48,8 +48,8 @@ static uint32_t find_function(struct intern *in, const struct pprof_function *f)
 }
 
 /*
- * The dictionary's number of a function of the profile. The map remembers it,
- * so that each function is looked up once per profile.
+ * The dictionary's number of function i of the current profile. The map keeps
+ * the number, so that each function is looked up once per profile.
  */
 static uint32_t intern_map_function(struct intern *in, uint32_t i)
 {
@@ -71,7 +71,8 @@ static uint32_t intern_map_function(struct intern *in, uint32_t i)
 }
 
 /*
- * Write the first words of a location's lookup key, before those of its lines.
+ * Write the first words of a location's lookup key. The words of its lines
+ * follow them.
  */
 static void location_head(const struct pprof_location *l,
 			  uint64_t head[LOCATION_HEAD])
@@ -81,7 +82,10 @@ static void location_head(const struct pprof_location *l,
 	head[2] = (uint64_t)l->lines.count << 1 | l->folded;
 }
 
-/* Compare a location with a lookup key, which has the format of in->scratch. */
+/*
+ * Whether location i has the lookup key `key`, which has the format of
+ * in->scratch.
+ */
 static bool intern_same_location(const void *ctx, uint32_t i, const void *key)
 {
 	const struct dictionary *d = ctx;
@@ -142,7 +146,7 @@ uint64_t intern_hash_location(struct intern *in, uint32_t i)
 
 /*
  * Find the location whose lookup key is in in->scratch; TABLE_NONE if it is
- * new. The location after the one that was found last is tried first.
+ * new. The location that is likely to come next (member `next`) is tried first.
  */
 static uint32_t find_location(struct intern *in)
 {

@@ -10,18 +10,18 @@
 
 #include "pprof/dictionary/intern_private.h"
 
-/* Hash of a function, as used in the hash table of functions. */
+/* Hash of a function, for the hash table of functions. */
 uint64_t intern_hash_function(const struct pprof_function *f);
 
 /*
- * Hash of location i of the dictionary, as used in the hash table of locations.
- * The lines of the location must exist.
+ * Hash of location i of the dictionary, for the hash table of locations. The
+ * lines of the location must exist.
  */
 uint64_t intern_hash_location(struct intern *in, uint32_t i);
 
 /*
- * The dictionary's number of location i of the profile; adds the location if it
- * is new. The location's mapping must be in the dictionary already
+ * Return the dictionary's number for location i of the current profile; add the
+ * location if it is new. Its mapping must be in the dictionary already
  * (intern_mappings.h).
  */
 uint32_t intern_map_location(struct intern *in, uint32_t i);

@@ -6,7 +6,7 @@
 #include "pprof/wire/wire.h"
 
 /*
- * Number of operands of a field's operation; -1 for fields that no shape has.
+ * Number of operands of a field's operation; -1: no operation has this field.
  * COMMENT has 1, a count, after which that many texts follow.
  */
 static int layout_read_operands(uint32_t field)
@@ -87,7 +87,7 @@ bool shape_valid(const uint32_t *words, size_t n, size_t strings)
 /* State of reading a shape from the bytes of a profile. */
 struct reader {
 	struct intern *in;
-	bool inlined; /* whether locations are between samples */
+	bool inlined; /* whether locations are between samples (Go's dialect) */
 	VEC(uint32_t) words;
 	/* Index in `words` of the count of the current COMMENT; 0: none. */
 	size_t comment;
@@ -199,15 +199,19 @@ static void layout_read_field(struct reader *r, const struct wire_field *f)
 	}
 }
 
-/* Whether consecutive fields with this number become one operation. */
+/*
+ * Whether consecutive fields with this number are one operation of the shape:
+ * samples, mappings, locations, functions and strings.
+ */
 static bool is_row(uint64_t number)
 {
 	return number >= PROFILE_SAMPLE && number <= PROFILE_STRING;
 }
 
 /*
- * Returns the field that stands for the sequence in which a field is written:
- * in Go's dialect, locations and functions are written among the samples.
+ * Returns the number of the field whose operation includes this field. In Go's
+ * dialect, SAMPLE includes locations and functions, which are written between
+ * samples.
  */
 static uint64_t row_of(const struct reader *r, uint64_t number)
 {
@@ -218,8 +222,8 @@ static uint64_t row_of(const struct reader *r, uint64_t number)
 }
 
 /*
- * The shape is validated like a stored one, except for the range of text
- * numbers: all texts are known to exist.
+ * The shape is validated like a stored shape, but without a limit on text
+ * numbers, because intern_string() gives only valid ones.
  */
 int shape_read(struct bytes raw, enum dialect dialect, struct intern *in,
 	       uint32_t *out, struct err *err)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The shape of a profile says how its writer laid out the top level: a dialect,
- * and the fields in their order, with the texts that they name. Data that
- * differs between profiles (times, samples, tables) is in the columns and in
- * the dictionary; a shape only says where in the profile it is written.
+ * The shape of a profile says in which order its writer wrote the fields of the
+ * outermost message, Profile. It consists of a dialect and one operation per
+ * field, with the texts that the field refers to. Data that differs between
+ * profiles (times, samples, tables) is in the columns and in the dictionary; a
+ * shape only says where in the profile such data is written.
  *
  *	words: dialect, then operations: a field number and its operands
  *	  SAMPLE_TYPE, PERIOD_TYPE     type, unit (texts)
@@ -25,13 +26,13 @@
 
 /*
  * A dialect: the order in which a kind of writer writes fields and assigns ids.
- * Ids are numbered from 1 as elements are first written; in Go's dialect a
- * location is written before the first sample that needs it.
+ * Elements get ids from 1 in the order in which they are first written; in Go's
+ * dialect a location is written before the first sample that needs it.
  */
 enum dialect {
 	DIALECT_GO,    /* Go's runtime/pprof, proto.go */
 	DIALECT_PPROF, /* google/pprof's encode.go; pprof/encode.h */
-	DIALECT_PROTO, /* protobuf libraries: like pprof, but always packed */
+	DIALECT_PROTO, /* protobuf libraries: as pprof, but always packed */
 	DIALECTS,
 };
 
@@ -51,22 +52,23 @@ struct shape_walk {
 	const uint32_t *end;
 };
 
-/* Start to iterate over a shape and return its dialect in *dialect. */
+/* Start to iterate over a shape, and store its dialect in `*dialect`. */
 struct shape_walk shape_walk(const struct dictionary *d, uint32_t shape,
 			     enum dialect *dialect);
 
-/* Get the next operation; returns false at the end of the shape. */
+/* Get the next operation of the shape; returns false at its end. */
 bool shape_next(struct shape_walk *w, struct shape_op *out);
 
 /*
- * Whether n words are a well-formed shape, with text numbers below `strings`.
+ * Whether n words are a well-formed shape, and all its text numbers are below
+ * `strings`.
  */
 bool shape_valid(const uint32_t *words, size_t n, size_t strings);
 
 /*
- * Find or add the shape of the profile `raw`, on the assumption that it was
- * written in the given dialect, and store its number in *out. ERR_UNSUPPORTED:
- * the shape is too long, or a field has an unexpected type.
+ * Find or add the shape of the profile `raw`, on the assumption that the
+ * profile is in the given dialect, and store the shape's number in `*out`.
+ * ERR_UNSUPPORTED: the shape is too long, or a field has an unexpected type.
  */
 NODISCARD int shape_read(struct bytes raw, enum dialect dialect,
 			 struct intern *in, uint32_t *out, struct err *err);

@@ -6,8 +6,8 @@
 #define WORTH 16 /* minimum length of a section to compress, in bytes */
 
 /*
- * The frame is used only if it is smaller than the bytes, together with the
- * length of the frame that is then stored, too.
+ * The frame is stored only if it is shorter than the bytes, with its length
+ * counted as one more byte.
  */
 void section_put(struct zstd *z, int level, struct bytes raw, struct buf *out)
 {
@@ -27,8 +27,8 @@ void section_put(struct zstd *z, int level, struct bytes raw, struct buf *out)
 }
 
 /*
- * Read the lengths of a section and return its stored bytes. *len is the
- * decompressed length.
+ * Read the lengths of a section and return its stored bytes. Stores the
+ * decompressed length in `*len`.
  */
 static struct bytes section_read_next(struct dec *d, size_t *len,
 				      bool *compressed)

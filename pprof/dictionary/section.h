@@ -15,13 +15,15 @@
 #include "base/dec.h"
 #include "base/zstd.h"
 
-/* Append raw to out as a section, compressed at the given level of zstd. */
+/*
+ * Append the bytes `raw` to `out` as a section, compressed at this zstd level.
+ */
 void section_put(struct zstd *z, int level, struct bytes raw, struct buf *out);
 
 /*
- * Replace the contents of out with the next section of d, decompressed.
- * ERR_CORRUPT: the section is damaged; ERR_TOOBIG: it is larger than out's
- * maximum size.
+ * Replace the contents of `out` with the next section of d, decompressed.
+ * ERR_CORRUPT: the section is damaged; ERR_TOOBIG: the section is larger than
+ * the maximum size of `out`.
  */
 NODISCARD int section_get(struct zstd *z, struct dec *d, struct buf *out,
 			  struct err *err);

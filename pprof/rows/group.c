@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/rows/group.h"
 
-/* One element is reserved, so that pointers into empty columns are valid. */
+/* Reserves memory, so that pointers into empty columns are valid. */
 void colgroup_reset(struct colgroup *g)
 {
 	g->count = 0;
@@ -26,8 +26,8 @@ size_t colgroup_memory(const struct colgroup *g)
 }
 
 /*
- * The values of a row are contiguous for each sample type; from one type to the
- * next they are keys.count elements apart.
+ * The values of a row are consecutive for each sample type. From one sample
+ * type to the next they are keys.count elements apart.
  */
 void colgroup_link(struct colgroup *g)
 {
@@ -45,8 +45,8 @@ void colgroup_link(struct colgroup *g)
 }
 
 /*
- * Patches are stored without gaps, so the lengths of the earlier patches add up
- * to the position of a patch.
+ * Patches are stored without gaps, so a patch begins at the sum of the lengths
+ * of the patches before it.
  */
 struct bytes colgroup_patch(const struct colgroup *g, size_t row)
 {
@@ -84,7 +84,8 @@ void colgroup_coder_free(struct colgroup_coder *c)
 }
 
 /*
- * Allocated sizes, not used ones: these are charged to the budget of queries.
+ * Counts allocated sizes, not used ones, because allocated memory is charged to
+ * the budget of queries.
  */
 size_t colgroup_coder_memory(const struct colgroup_coder *c)
 {
@@ -99,8 +100,8 @@ size_t colgroup_coder_memory(const struct colgroup_coder *c)
 }
 
 /*
- * This array and the next two have one element more than there are keys, for
- * "no key".
+ * The array has one element more than there are keys, for "no key". So have the
+ * arrays of the next two functions.
  */
 int64_t *colgroup_previous(struct colgroup_coder *c, size_t keys)
 {
@@ -110,7 +111,7 @@ int64_t *colgroup_previous(struct colgroup_coder *c, size_t keys)
 	return c->previous.v;
 }
 
-/* Zeroed, so that `made` is false for every key. */
+/* Zeroed, so that member `made` is false for every key. */
 struct colgroup_estimate *colgroup_estimates(struct colgroup_coder *c,
 					     size_t keys)
 {

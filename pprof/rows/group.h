@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A group: up to 32 profiles of one series, as columns in memory. Also the
- * workspace in which groups are encoded and decoded. Format:
- * docs/format/columns.md.
+ * A group: up to 32 profiles of one series, as columns in memory. A row of a
+ * group is one profile. Also the workspace (coder) in which groups are encoded
+ * and decoded. Format: docs/format/columns.md.
  *
  * Ownership: a group owns its arrays; a coder owns its workspace.
  * Threads: one thread per group and coder.
@@ -17,16 +17,17 @@
 /* Limits of a group. */
 enum {
 	COLGROUP_ROWS_MAX = 32,
-	COLGROUP_VALUES_MAX = 2 * 1024 * 1024, /* number of keys and values */
+	/* Maximum number of keys, and of values. */
+	COLGROUP_VALUES_MAX = 2 * 1024 * 1024,
 	COLGROUP_BYTES_MAX = 16 * 1024 * 1024, /* bytes of decoded profiles */
 };
 
 /*
- * The columns of a group. A row is one profile. Its pointers into keys and
- * values are set by colgroup_link(), or when the group is decoded.
+ * The columns of a group. Members `keys` and `values` of each row point into
+ * the columns; they are set by colgroup_link(), or when the group is decoded.
  */
 struct colgroup {
-	/* Number of profiles, and of sample types in each. */
+	/* Number of profiles, and number of sample types in each profile. */
 	size_t count;
 	size_t types;
 	/*
@@ -35,18 +36,21 @@ struct colgroup {
 	uint32_t top;
 	struct row rows[COLGROUP_ROWS_MAX];
 	/*
-	 * Length of each row's patch (the bytes by which the profile differs
-	 * from its replay); 0: the replay is exact.
+	 * Length in bytes of each row's patch (the bytes by which the profile
+	 * differs from its replay, the profile as written again from the
+	 * columns); 0: there is no difference.
 	 */
 	uint32_t patch_lens[COLGROUP_ROWS_MAX];
-	/* Key of each sample, row by row. */
+	/*
+	 * Key of each sample of the first row, then of the next row, and so on.
+	 */
 	VEC(uint32_t) keys;
 	/*
-	 * Value of each sample: one column of keys.count values per sample
-	 * type.
+	 * Value of each sample. Each sample type has a column of keys.count
+	 * values.
 	 */
 	VEC(int64_t) values;
-	struct buf patches; /* patches of all rows, without gaps */
+	struct buf patches; /* patches of all rows, one after another */
 };
 
 /* Empty the group for reuse; its memory is kept. */
@@ -59,8 +63,8 @@ void colgroup_fini(struct colgroup *g);
 size_t colgroup_memory(const struct colgroup *g);
 
 /*
- * Set the pointers and the stride of each row to its part of the columns. Must
- * be called after the columns are filled or moved.
+ * Set `keys`, `values` and `stride` of each row to its part of the columns.
+ * Must be called after the columns are filled or moved.
  */
 void colgroup_link(struct colgroup *g);
 
@@ -73,7 +77,7 @@ struct colgroup_coder;
 /* Create a workspace. The caller frees it by colgroup_coder_free(). */
 struct colgroup_coder *colgroup_coder_new(void);
 
-/* Free a workspace; c may be NULL. */
+/* Free a workspace. `c` may be NULL. */
 void colgroup_coder_free(struct colgroup_coder *c);
 
 /* Memory that the workspace holds, in bytes, without that of zstd. */
@@ -85,7 +89,7 @@ struct colgroup_request {
 	const uint32_t *lens; /* decoded length of each profile, in bytes */
 	size_t count;         /* number of profiles in the group */
 	size_t begin;         /* first row whose values are wanted */
-	size_t end;           /* number after the last row to decode */
+	size_t end;           /* last row to decode, + 1 */
 	const bool *types;    /* wanted sample types; NULL: all */
 	bool patches;         /* whether patches are wanted */
 };
@@ -95,14 +99,14 @@ struct colgroup_request {
 /* How a column of values is stored (docs/format/columns.md). */
 enum column_model {
 	MODEL_SELF,      /* the values as they are */
-	MODEL_DELTA,     /* differences to the key's previous value */
-	MODEL_PERIOD,    /* differences to value of previous type * period */
+	MODEL_DELTA,     /* difference to the key's previous value */
+	MODEL_PERIOD,    /* difference to value of previous type * period */
 	MODEL_UNSAMPLED, /* Go's heap: sampled counts, errors of estimates */
 };
 
 /*
- * The estimates of objects and space that are computed from a key's sampled
- * count (heap_unscale.h); valid while count and period stay the same.
+ * The estimates of objects and space that follow from a key's sampled count
+ * (heap_unscale.h). They are valid while count and period stay the same.
  */
 struct colgroup_estimate {
 	int64_t count;
@@ -114,23 +118,25 @@ struct colgroup_estimate {
 };
 
 /*
- * Workspace of encoding and decoding. From one group to the next only cached
- * scales are kept (heap_unscale.h).
+ * Workspace of encoding and decoding. Buffers keep their memory from group to
+ * group, but of the contents only cached scales are kept (heap_unscale.h).
  */
 struct colgroup_coder {
 	struct zstd *zstd;
 	struct unsample unsample;
-	/* Successor of each key: the key that followed it last; 0: key + 1. */
+	/*
+	 * For each key: the key that followed it last time; 0: the next number.
+	 */
 	VEC(uint32_t) successors;
-	/* Previous value of each key. */
+	/* The value of each key when it last occurred in the group. */
 	VEC(int64_t) previous;
 	VEC(struct colgroup_estimate) estimates; /* of each key */
 	struct buf head;
 	struct buf column;
-	struct buf other; /* the column in a second model, to compare */
+	struct buf other; /* column in a second model, to compare sizes */
 	/*
-	 * Parts of the current column, or the column as a section in each
-	 * model.
+	 * Either the parts of the current column, or the current column as a
+	 * section in each of two models.
 	 */
 	struct buf parts[3];
 };

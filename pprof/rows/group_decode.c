@@ -7,8 +7,8 @@
 #include "pprof/rows/value_decode.h"
 
 /*
- * Number of columns in the head (the section with a few numbers per profile),
- * see set_head_field().
+ * Number of columns in the head (the section with a few numbers for each
+ * profile), see set_head_field().
  */
 #define HEAD_FIELDS 7
 
@@ -38,8 +38,8 @@ static void get_column(struct dec *d, int64_t *v, size_t n, int order)
 }
 
 /*
- * Store number `v` of column `field` of the head in row i. Returns false if the
- * number is out of range.
+ * Store `v`, the number of row i in column `field` of the head. Returns false
+ * if the number is out of range.
  */
 static bool set_head_field(struct colgroup *g, const struct dictionary *d,
 			   size_t i, int field, int64_t v)
@@ -73,8 +73,8 @@ static bool set_head_field(struct colgroup *g, const struct dictionary *d,
 }
 
 /*
- * Check the number of samples in the head against the length of the profiles:
- * each sample takes at least two bytes of its profile, and one for each value.
+ * Check each number of samples in the head against the length of the profile: a
+ * sample takes at least two bytes of its profile, and one more for each value.
  * This bounds what the decoder allocates for a damaged head.
  */
 static bool colgroup_has_room(const struct colgroup *g, const uint32_t *lens)
@@ -86,7 +86,7 @@ static bool colgroup_has_room(const struct colgroup *g, const uint32_t *lens)
 	return true;
 }
 
-/* Read and check the head, on whose numbers the rest of the group depends. */
+/* Read and check the head. The rest of the group depends on its numbers. */
 static int get_head(struct colgroup_coder *c, const struct dictionary *d,
 		    const struct colgroup_request *q, struct dec *in,
 		    struct colgroup *g, struct err *err)
@@ -129,13 +129,16 @@ struct keys {
 	struct dec in;
 	uint32_t *successors;
 	uint32_t count; /* number of keys in the dictionary */
-	/* Number of keys so far, including the keys before the group. */
+	/*
+	 * Number of keys so far: the keys before the group and the new ones in
+	 * it.
+	 */
 	uint32_t top;
 };
 
 /*
  * Read a key that is not the predicted one. It is stored as the distance from
- * top; 0 is the next new key.
+ * `top`; 0 means the next new key.
  */
 static inline uint32_t other_key(struct keys *k)
 {
@@ -147,8 +150,8 @@ static inline uint32_t other_key(struct keys *k)
 }
 
 /*
- * Read the keys of one row. successors[count] predicts the first key of the
- * row. Every key is checked, since later code indexes arrays with it.
+ * Read the keys of one row into `out`. successors[count] predicts the first key
+ * of the row. Every key is checked, because later code uses keys as indexes.
  */
 static bool colgroup_get_keys(struct keys *k, uint32_t *out, size_t samples)
 {
@@ -177,8 +180,8 @@ static bool colgroup_get_keys(struct keys *k, uint32_t *out, size_t samples)
 
 /*
  * Check the depth of a row's stacks against the length of the profile, in which
- * each frame takes at least one byte. Otherwise, a damaged table could have a
- * deep stack that is walked again for each sample.
+ * each frame takes at least one byte. Without this check, a damaged table could
+ * have a very deep stack, through which queries would go for each sample again.
  */
 static bool has_depth(const struct dictionary *d, const uint32_t *keys,
 		      size_t samples, uint32_t len)
@@ -194,8 +197,8 @@ static bool has_depth(const struct dictionary *d, const uint32_t *keys,
 }
 
 /*
- * Read the keys of the rows before q->end. The keys of a row are predicted from
- * earlier rows, so reading cannot begin at q->begin.
+ * Read the keys of all rows before q->end. Rows before q->begin are needed,
+ * too, because keys are predicted from the keys of earlier rows.
  */
 static int get_all_keys(struct colgroup_coder *c, const struct dictionary *d,
 			const struct colgroup_request *q, struct dec *in,
@@ -225,8 +228,7 @@ static int get_all_keys(struct colgroup_coder *c, const struct dictionary *d,
 }
 
 /*
- * Read the patches, which are the rest of the group. The head has their
- * lengths.
+ * Read the patches. They are the rest of the group; the head has their lengths.
  */
 static int get_patches(const struct colgroup_request *q, struct dec *in,
 		       struct colgroup *g, struct err *err)
@@ -245,8 +247,9 @@ static int get_patches(const struct colgroup_request *q, struct dec *in,
 }
 
 /*
- * Total length of the decoded profiles. It bounds the length of a section: a
- * profile has each number in at least one byte, a section in at most ten.
+ * Total length of the decoded profiles. It bounds the length of a section,
+ * because a number takes at least one byte in a profile, and at most ten in a
+ * section.
  */
 static size_t raw_length(const struct colgroup_request *q)
 {
@@ -286,7 +289,7 @@ int colgroup_decode(struct colgroup_coder *c, const struct dictionary *d,
 	return rc;
 }
 
-/* Reads only the head of the group, and does not check its other numbers. */
+/* Reads only the head of the group, and of the head only the first numbers. */
 size_t colgroup_types(struct colgroup_coder *c, struct bytes stored)
 {
 	struct dec in = dec_init(stored);

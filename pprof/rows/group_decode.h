@@ -11,10 +11,10 @@
 #include "pprof/rows/group.h"
 
 /*
- * Decode rows 0 to q->end - 1 into *g. Every number is checked against d.
- * Values of rows before q->begin, and of types that are not wanted, are
- * undefined. ERR_CORRUPT: the group is damaged; ERR_TOOBIG: a section is too
- * large.
+ * Decode rows 0 to q->end - 1 of a stored group into `*g`. Every number is
+ * checked against the dictionary d. Values of rows before q->begin, and of
+ * types that are not wanted, are undefined. ERR_CORRUPT: the group is damaged;
+ * ERR_TOOBIG: a section is too large.
  */
 NODISCARD int colgroup_decode(struct colgroup_coder *c,
 			      const struct dictionary *d,
@@ -24,13 +24,10 @@ NODISCARD int colgroup_decode(struct colgroup_coder *c,
 /* The number of sample types of a stored group; 0 if it is damaged. */
 size_t colgroup_types(struct colgroup_coder *c, struct bytes stored);
 
-/*
- * Return ERR_CORRUPT with a message about the part of the group that is
- * damaged.
- */
+/* Return ERR_CORRUPT with a message; `what` says which part is damaged. */
 NODISCARD int colgroup_damaged(struct err *err, const char *what);
 
-/* The number of samples in rows 0 to end - 1. */
+/* Return the number of samples in rows 0 to end - 1. */
 size_t colgroup_count_samples(const struct colgroup *g, size_t end);
 
 #endif

@@ -6,9 +6,10 @@
 #include "pprof/rows/group.h"
 
 /*
- * Write a column of the head, with one number per row (profile), as differences
- * (order 1) or, from the third number on, as differences of differences (order
- * 2), which are small for times at regular intervals.
+ * Write a column of the head (the section with a few numbers for each row, that
+ * is, profile) as differences (order 1) or, from the third number on, as
+ * differences of differences (order 2), which are small for times at regular
+ * intervals.
  */
 static void put_column(struct buf *out, const int64_t *v, size_t n, int order)
 {
@@ -26,8 +27,8 @@ static void put_column(struct buf *out, const int64_t *v, size_t n, int order)
 }
 
 /*
- * Field number `field` of a row's head, in the order of the format. There are
- * HEAD_FIELDS fields.
+ * Return the number of a row in column `field` of the head, in the order of the
+ * format. There are HEAD_FIELDS columns.
  */
 static int64_t head_field(const struct colgroup *g, size_t row, int field)
 {
@@ -53,7 +54,7 @@ static int64_t head_field(const struct colgroup *g, size_t row, int field)
 
 #define HEAD_FIELDS 7
 
-/* Write the head. Only its last field, the time, is written with order 2. */
+/* Write the head. Only the last column, times, is written with order 2. */
 static void put_head(const struct colgroup *g, struct buf *out)
 {
 	int64_t v[COLGROUP_ROWS_MAX];
@@ -70,9 +71,10 @@ static void put_head(const struct colgroup *g, struct buf *out)
 
 /*
  * Write the keys as runs: a number of keys that are as predicted, then one key
- * that is not. The predicted key is the one that last followed the previous key
- * in this group; if there is none, the previous key + 1 (docs/decisions.md,
- * 47). The decoder makes the same predictions.
+ * that is not. The predicted key is the key that followed the previous key when
+ * that key last occurred in this group or, if it did not occur before, the
+ * previous key + 1 (docs/decisions.md, 47). The decoder makes the same
+ * predictions.
  */
 static void colgroup_put_keys(struct colgroup_coder *c,
 			      const struct dictionary *d,
@@ -85,7 +87,7 @@ static void colgroup_put_keys(struct colgroup_coder *c,
 	buf_reset(out);
 	for (size_t i = 0; i < g->count; i++) {
 		uint64_t run = 0;
-		/* Predicts the first key of a row. */
+		/* The element that predicts the first key of a row. */
 		uint32_t *next = &successors[d->keys.count];
 
 		for (size_t k = 0; k < g->rows[i].samples; k++, key++) {
@@ -118,7 +120,7 @@ struct sparse {
 	uint64_t zeros;
 };
 
-/* Append a number, see struct sparse. */
+/* Append a number in the form that struct sparse describes. */
 static inline void put_sparse(struct sparse *s, int64_t v)
 {
 	if (!v) {
@@ -161,9 +163,9 @@ static void put_delta(struct colgroup_coder *c, const struct dictionary *d,
 }
 
 /*
- * Write a column in MODEL_PERIOD: in CPU profiles, the time is the number of
- * samples times the period. Returns false if many values do not follow this
- * rule.
+ * Write a column in MODEL_PERIOD. In CPU profiles, the second value of a sample
+ * (time) is the first (count) times the period. Returns false if many values do
+ * not follow this rule.
  */
 static bool put_period(const struct colgroup *g, size_t type, struct buf *out)
 {
@@ -186,8 +188,8 @@ static bool put_period(const struct colgroup *g, size_t type, struct buf *out)
 /*
  * Write two columns in MODEL_UNSAMPLED: sampled counts, and the errors of the
  * estimates that are computed from them (docs/decisions.md, 48). Returns false
- * if there are many errors, because Go's runtime then did not compute the
- * values. A wrong decision costs bytes, but the values are restored in any
+ * if many errors are not 0, because then the values are not estimates of Go's
+ * runtime. A wrong decision only costs bytes: the values can be restored in any
  * case.
  */
 static bool put_unsampled(struct colgroup_coder *c, const struct dictionary *d,
@@ -230,8 +232,8 @@ static bool put_unsampled(struct colgroup_coder *c, const struct dictionary *d,
 }
 
 /*
- * Whether a sample has a label with the size of its objects. Checks only as
- * many samples as an average row has, since rows are alike.
+ * Whether a sample has a label with the size of its objects. Rows are alike, so
+ * only as many samples are checked as an average row has.
  */
 static bool has_sizes(const struct dictionary *d, const struct colgroup *g)
 {
@@ -281,9 +283,9 @@ static void put_any(const struct writer *w, size_t type)
 }
 
 /*
- * Write the column of sample type t, or two columns, in a model that suits only
- * some columns. Returns how many columns were written; 0 if no such model
- * suits.
+ * Write one or two columns, from the column of sample type t on, in
+ * MODEL_PERIOD or MODEL_UNSAMPLED. Returns how many columns were written; 0 if
+ * neither model suits.
  */
 static size_t put_special(const struct writer *w, size_t t)
 {

@@ -12,8 +12,8 @@
 #include "pprof/rows/group.h"
 
 /*
- * Append the stored form of g, whose keys are numbers in d, to out. level is
- * the zstd compression level.
+ * Append the stored form of the group g to `out`. The keys of g are numbers of
+ * the dictionary d. `level` is the zstd compression level.
  */
 void colgroup_encode(struct colgroup_coder *c, const struct dictionary *d,
 		     const struct colgroup *g, int level, struct buf *out);

@@ -7,7 +7,7 @@
 _Static_assert(FLT_EVAL_METHOD == 0, "doubles must be doubles");
 
 /*
- * LN2_HI + LN2_LO is ln 2; LN2_HI has trailing zeros, so that k * LN2_HI is
+ * ln 2 = LN2_HI + LN2_LO. LN2_HI ends with zero bits, so that k * LN2_HI is
  * exact.
  */
 #define LOG2E  0x1.71547652b82fep0
@@ -16,14 +16,14 @@ _Static_assert(FLT_EVAL_METHOD == 0, "doubles must be doubles");
 
 /* Number of terms of exp(r)'s power series, enough for |r| <= ln(2) / 2. */
 #define TERMS 20
-#define LARGE 60.0 /* above this x, 1 - exp(-x) is 1 */
-/* Estimates from here on are treated as 0, because they may exceed int64_t. */
+#define LARGE 60.0 /* for larger x, 1 - exp(-x) rounds to 1 */
+/* Estimates of BIG and more are treated as 0, as they may exceed int64_t. */
 #define BIG 0x1p62
 
 /*
- * A number with twice the precision of a double: high + low. It is needed
- * because exp(-x) is close to 1 for small x, so that 1 - exp(-x) loses most
- * digits, and an error in the last bit of exp(-x) would matter.
+ * A number with twice the precision of a double: high + low. For small x,
+ * exp(-x) is close to 1, so 1 - exp(-x) loses most digits, and an error in the
+ * last bit of exp(-x) would be visible in the result.
  */
 struct pair {
 	double high;
@@ -65,8 +65,8 @@ static struct pair plus_one(struct pair a)
 }
 
 /*
- * exp(-x) for x >= 0: x = k ln 2 - r with a small r, then the power series of
- * exp(r) by Horner's rule, times 2^-k.
+ * Return exp(-x) for x >= 0. With x = k ln 2 - r, where r is small, the result
+ * is 2^-k * exp(r). exp(r) is a power series, computed by Horner's rule.
  */
 static double exp_minus(double x)
 {
@@ -81,8 +81,8 @@ static double exp_minus(double x)
 }
 
 /*
- * A scale of 1 is used where Go's scaleHeapSample does not scale, and for large
- * x, for which the result is exactly 1.
+ * 1 where Go's scaleHeapSample does not scale, and for large size / rate,
+ * because the computed scale would be exactly 1.
  */
 double unsample_scale(int64_t size, int64_t rate)
 {
@@ -122,8 +122,9 @@ void unsample_fini(struct unsample *u)
 }
 
 /*
- * The scale of a size, from a direct-mapped cache: exp_minus() is slow, and the
- * sizes of Go's allocator are few. A collision replaces the entry.
+ * The scale of a size, from a cache in which each size has one possible entry;
+ * a new scale replaces the old one. The cache is worth it because exp_minus()
+ * is slow and Go's allocator has few sizes.
  */
 static double scale_of(struct unsample *u, int64_t size)
 {
@@ -131,7 +132,7 @@ static double scale_of(struct unsample *u, int64_t size)
 
 	if (!u->known)
 		u->known = mem_zalloc(UNSAMPLE_SCALES, sizeof(*u->known));
-	/* Multiplicative hashing; the top bits are the index. */
+	/* Multiplicative hashing: the top bits of the product are the index. */
 	k = &u->known[(uint64_t)size * 0x9e3779b97f4a7c15u >> UNSAMPLE_SHIFT];
 	if (k->scale == 0 || k->size != size || k->period != u->period)
 		*k = (struct unsample_known){
@@ -157,8 +158,8 @@ const struct unsample_rate *unsample_learn(struct unsample *u, uint32_t set)
 }
 
 /*
- * Truncate v to an integer. A v that is out of range becomes 0, because
- * converting it would be undefined behaviour.
+ * Truncate v to an integer; 0 if v is out of range, because converting it would
+ * be undefined behaviour.
  */
 static int64_t heap_unscale_truncate(double v)
 {
@@ -170,7 +171,10 @@ int64_t unsample_objects(const struct unsample_rate *r, int64_t c)
 	return heap_unscale_truncate((double)c * r->scale);
 }
 
-/* The product may wrap around, which is defined for unsigned numbers only. */
+/*
+ * The product may wrap around; it is computed unsigned, because signed overflow
+ * is undefined.
+ */
 int64_t unsample_space(const struct unsample_rate *r, int64_t c)
 {
 	int64_t bytes = (int64_t)((uint64_t)c * (uint64_t)r->size);
@@ -179,7 +183,7 @@ int64_t unsample_space(const struct unsample_rate *r, int64_t c)
 }
 
 /*
- * The division may round down to the count below, so the next count is tried,
+ * The division may give a count that is too low by 1, so count + 1 is tried,
  * too. If neither count gives `objects`, the caller stores the difference.
  */
 int64_t unsample_count(const struct unsample_rate *r, int64_t objects)

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Recovers the counts behind the estimates in Go's heap profiles. The runtime
- * counts the sampled objects of one size and one stack. It divides the count c
- * by the probability that an object of that size is sampled at the rate r
+ * counts the sampled objects of one size and one stack. To estimate the number
+ * of all objects, it divides the count c by the probability that an object of
+ * that size is sampled, given the sampling rate r (one sample per r bytes)
  * (protomem.go, scaleHeapSample):
  *
  *	scale = 1 / (1 - exp(-size / r))
  *	objects = trunc(c * scale)    space = trunc(c * size * scale)
  *
  * size is in the sample's label "bytes" and r is the profile's period. So both
- * values can be computed from c, a small number that grows by ones. The error
- * of each computed value is stored, too; it is nearly always 0
- * (docs/decisions.md, 48).
+ * values can be computed from c, which is small and grows slowly. The error of
+ * each computed value (the value in the profile minus the computed value) is
+ * stored, too; it is nearly always 0 (docs/decisions.md, 48).
  *
- * The result must be the same, bit for bit, on every machine: exp() is our own,
- * made of IEEE operations only (fma() is one) and compiled without contraction.
+ * The result must be the same, bit for bit, on every machine: exp() is
+ * implemented here with IEEE operations only (fma() is one), and compiled
+ * without contraction (merging a product and a sum into one operation).
  *
  * Ownership: borrows the dictionary; unsample_fini() frees the caches.
  * Threads: one thread at a time.
@@ -26,7 +28,7 @@
 
 /*
  * How the runtime scaled the samples with one label set, in profiles with one
- * period.
+ * period (sampling rate).
  */
 struct unsample_rate {
 	double scale;
@@ -36,26 +38,30 @@ struct unsample_rate {
 };
 
 /*
- * Number of entries in the cache of scales, which do not depend on a
- * dictionary.
+ * Number of entries in the cache of scales. A scale depends on size and period
+ * only, so the cache is kept when the dictionary changes.
  */
 #define UNSAMPLE_SCALES 1024
-#define UNSAMPLE_SHIFT  54 /* shifts a 64-bit hash down to an index */
+/*
+ * Number of bits by which a 64-bit hash is shifted right to get a cache index.
+ */
+#define UNSAMPLE_SHIFT 54
 
 /* An entry of the cache of scales. */
 struct unsample_known {
 	int64_t size;
 	int64_t period;
-	double scale; /* scale of size and period; 0: unused entry */
+	double scale; /* scale for `size` and `period`; 0: unused entry */
 };
 
 /*
- * Caches of rates, for the dictionary d and the current period, and of scales.
+ * Two caches: the rates of label sets, for the dictionary d and the current
+ * period, and the scales of sizes.
  */
 struct unsample {
 	const struct dictionary *d;
 	int64_t period;
-	VEC(struct unsample_rate) rates; /* entry of each label set */
+	VEC(struct unsample_rate) rates; /* rate of each label set */
 	/* Cache of UNSAMPLE_SCALES scales; NULL until it is first used. */
 	struct unsample_known *known;
 };
@@ -70,26 +76,26 @@ void unsample_reset(struct unsample *u, const struct dictionary *d);
 void unsample_fini(struct unsample *u);
 
 /*
- * The number of objects for which one sampled object of this size stands, if
- * one in `rate` bytes is sampled.
+ * How many objects one sampled object of this size stands for, if one object
+ * per `rate` bytes is sampled.
  */
 double unsample_scale(int64_t size, int64_t rate);
 
 /*
- * The object size in the label "bytes" of a label set; 0 if it has no such
- * label.
+ * The object size in a label set: its first label "bytes" that is a number
+ * without a unit; 0 if there is no such label or the number is negative.
  */
 int64_t unsample_size(const struct dictionary *d, uint32_t set);
 
 /*
- * Compute the scale and object size of a label set for the current period.
- * Borrowed from u until the next call.
+ * Compute the scale and object size of a label set for the current period. The
+ * result is borrowed from u until the next call.
  */
 const struct unsample_rate *unsample_learn(struct unsample *u, uint32_t set);
 
 /*
- * The scale and object size of a key in a profile with this period. Borrowed
- * from u until the next call.
+ * The scale and object size of a key's samples in a profile with this period.
+ * The result is borrowed from u until the next call.
  */
 static inline const struct unsample_rate *
 unsample_rate(struct unsample *u, uint32_t key, int64_t period)
@@ -105,15 +111,15 @@ unsample_rate(struct unsample *u, uint32_t key, int64_t period)
 	return unsample_learn(u, set);
 }
 
-/* The estimated number of objects for c sampled objects. */
+/* The estimated number of all objects, if c objects were sampled. */
 int64_t unsample_objects(const struct unsample_rate *r, int64_t c);
 
-/* The estimated size of all objects in bytes, for c sampled objects. */
+/* The estimated size of all objects in bytes, if c objects were sampled. */
 int64_t unsample_space(const struct unsample_rate *r, int64_t c);
 
 /*
- * The sampled count for which `objects` is the estimate, or a count close to
- * it.
+ * The number of sampled objects for which the estimate is `objects`, or a
+ * number close to it.
  */
 int64_t unsample_count(const struct unsample_rate *r, int64_t objects);
 

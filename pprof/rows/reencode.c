@@ -61,14 +61,14 @@ static void numbering_reset(struct numbering *n, size_t count)
 	n->ordered.count = 0;
 }
 
-/* One byte is reserved for the length. */
+/* Reserves one byte for the length. */
 uint8_t *reencode_message_begin(uint8_t *p, unsigned field)
 {
 	*p = (uint8_t)(field << 3 | WIRE_BYTES);
 	return p + 2;
 }
 
-/* A length of more than one byte moves the content. */
+/* Moves the content if the length takes more than one byte. */
 uint8_t *reencode_message_end(uint8_t *start, uint8_t *p)
 {
 	size_t len = (size_t)(p - start);
@@ -134,8 +134,8 @@ static uint8_t *put_stack(const struct replay *r, uint8_t *p)
 }
 
 /*
- * Assign an id to a location. In Go's dialect the location and the functions
- * that are new in it are written at once, before the sample.
+ * Assign an id to a location. In Go's dialect, also write the location and the
+ * functions that it is the first to use, because both precede the sample there.
  */
 static uint32_t new_location(struct replay *r, uint32_t place)
 {
@@ -150,7 +150,7 @@ static uint32_t new_location(struct replay *r, uint32_t place)
 
 /*
  * Make room for more ids in r->stack, which has `depth` ids so far. The count
- * is set so that vec_reserve() keeps these ids.
+ * is set because vec_reserve() keeps only counted elements.
  */
 static void grow_stack(struct replay *r, size_t depth)
 {
@@ -160,7 +160,7 @@ static void grow_stack(struct replay *r, size_t depth)
 
 /*
  * Fill r->stack with the ids of a stack's locations, innermost first. New
- * locations get their ids in this order, as the original writer assigned them.
+ * locations get their ids in this order, as in the original profile.
  */
 static void number_stack(struct replay *r, uint32_t node)
 {
@@ -180,8 +180,8 @@ static void number_stack(struct replay *r, uint32_t node)
 }
 
 /*
- * Write one sample. number_stack() may write locations, so it is called before
- * room for the sample is reserved.
+ * Write one sample. Reserves room for it only after number_stack(), which may
+ * write locations before the sample.
  */
 static void write_sample(struct replay *r, size_t sample)
 {
@@ -218,7 +218,10 @@ static void reencode_write_samples(struct replay *r)
 		write_sample(r, i);
 }
 
-/* Write the fields that one operation of the shape (layout.h) stands for. */
+/*
+ * Write the fields of one operation of the shape (the list of fields,
+ * layout.h).
+ */
 static void write_op(struct replay *r, const struct shape_op *op)
 {
 	bool pprof = r->dialect == DIALECT_PPROF;
@@ -268,7 +271,7 @@ static void write_op(struct replay *r, const struct shape_op *op)
 	}
 }
 
-/* Set the id and the start address that each mapping has in this profile. */
+/* Set the id and the start address of each mapping in this profile. */
 static void place_mappings(struct replay *r)
 {
 	struct pprof_run layout = r->d->layouts.v[r->row->layout];
@@ -307,7 +310,7 @@ int replay_row(struct replay *r, const struct dictionary *d,
 	numbering_reset(&r->strings, d->strings.strings.count);
 	numbering_reset(&r->functions, d->functions.count);
 	numbering_reset(&r->locations, d->locations.count);
-	/* The empty string is number 0 in every string table. */
+	/* In every string table, string 0 is the empty string. */
 	reencode_id(&r->strings, 0);
 	place_mappings(r);
 	r->walk = shape_walk(d, row->shape, &r->dialect);

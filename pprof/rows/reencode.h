@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Replay: writes the bytes of a profile as the profile's original writer did,
- * from the dictionary and the columns. Ids and string numbers are not stored
- * anywhere: they follow from the order in which elements are written.
+ * from the dictionary and the columns. The result is the replay of the profile.
+ * Ids and string numbers are not stored anywhere: they follow from the order in
+ * which elements are written.
  *
- * Ownership: a replay owns its workspace; it borrows dictionary and row during
- * a call.
- * Threads: one thread per replay.
+ * Ownership: a struct replay owns its workspace. It borrows the dictionary and
+ * the row during a call.
+ * Threads: one thread per struct replay.
  */
 #ifndef PPROF_ROWS_REENCODE_H
 #define PPROF_ROWS_REENCODE_H
@@ -15,8 +16,8 @@
 #include "pprof/dictionary/dictionary.h"
 
 /*
- * One profile of a group. Shape, layout and keys are numbers in the group's
- * dictionary.
+ * One profile of a group. `shape`, `layout` and `keys` are numbers in the
+ * group's dictionary.
  */
 struct row {
 	uint32_t shape;
@@ -27,7 +28,7 @@ struct row {
 	size_t samples;
 	const uint32_t *keys; /* key of each sample */
 	/*
-	 * Values of the samples: one column per sample type. Columns are
+	 * Values of the samples, one column per sample type. The columns start
 	 * `stride` elements apart.
 	 */
 	const int64_t *values;
@@ -42,31 +43,32 @@ struct replay;
 /* Create a workspace. The caller frees it by replay_free(). */
 struct replay *replay_new(void);
 
-/* Free a workspace; r may be NULL. */
+/* Free a workspace. `r` may be NULL. */
 void replay_free(struct replay *r);
 
 /* Memory that the workspace holds, in bytes. */
 size_t replay_memory(const struct replay *r);
 
 /*
- * Append the bytes of a row's profile to out. The numbers of the row must be
- * valid in d. ERR_TOOBIG: the profile has more than max bytes; out then has a
- * part of it.
+ * Append the replay of the row's profile to `out`. The row's numbers must be
+ * valid in the dictionary d. ERR_TOOBIG: the profile would have more than `max`
+ * bytes; `out` then has a part of it.
  */
 NODISCARD int replay_row(struct replay *r, const struct dictionary *d,
 			 const struct row *row, size_t max, struct buf *out,
 			 struct err *err);
 
 /*
- * Begin a message of the given field at p and return the address of its
- * content, to be passed to reencode_message_end().
+ * Write the start of a message in the given field at p, and return the address
+ * at which its content begins. The caller passes this address to
+ * reencode_message_end().
  */
 uint8_t *reencode_message_begin(uint8_t *p, unsigned field);
 
 /*
- * End a message whose content is between start and p: write the length before
- * the content, which moves if the length takes more than one byte. Returns the
- * new end. There must be room for VARINT_MAX - 1 more bytes.
+ * Complete a message whose content is between `start` and p: write its length
+ * in front of the content, which moves if the length takes more than one byte.
+ * Returns the new end. There must be room for VARINT_MAX - 1 more bytes.
  */
 uint8_t *reencode_message_end(uint8_t *start, uint8_t *p);
 

@@ -11,12 +11,14 @@ bool reencode_is_packed(const struct replay *r, size_t count)
 	return r->dialect == DIALECT_PROTO ? count > 0 : count > 2;
 }
 
-/* Unlike other writers, Go's runtime also writes a type or unit that is 0. */
+/* Go's runtime also writes a type or unit with string id 0; others do not. */
 void reencode_value_type(struct replay *r, unsigned field,
 			 const uint32_t *texts)
 {
 	uint8_t *p = reencode_room(r, 2 * FIELD_MAX + FIELD_MAX);
-	/* The ids are assigned in this order, whether or not there is room. */
+	/*
+	 * Assign both ids, type first, even if there is no room to write them.
+	 */
 	uint32_t type = reencode_string_id(r, texts[0]);
 	uint32_t unit = reencode_string_id(r, texts[1]);
 	uint8_t *start;
@@ -59,7 +61,7 @@ static void write_mapping(struct replay *r, const struct dict_binding *b,
 	reencode_wrote(r, reencode_message_end(start, p));
 }
 
-/* Mappings have ids in the order of the layout, from 1. */
+/* The ids of mappings are 1, 2, …, in the order of the layout. */
 void reencode_mappings(struct replay *r)
 {
 	struct pprof_run layout = r->d->layouts.v[r->row->layout];
@@ -91,8 +93,8 @@ static void write_function(struct replay *r, uint32_t place, uint32_t id)
 }
 
 /*
- * Continues with function r->written, because in Go's dialect the functions are
- * written in several portions.
+ * Continues with function r->written, because in Go's dialect the new functions
+ * are written after each location.
  */
 void reencode_functions(struct replay *r)
 {
@@ -121,7 +123,7 @@ static uint8_t *reencode_put_line(struct replay *r, uint8_t *p,
 	return reencode_message_end(start, p);
 }
 
-/* The dialects differ in where the mapping is written. */
+/* The dialects differ in the position of the mapping among the fields. */
 void reencode_location(struct replay *r, uint32_t place, uint32_t id)
 {
 	const struct pprof_location *l = &r->d->locations.v[place];
@@ -132,7 +134,7 @@ void reencode_location(struct replay *r, uint32_t place, uint32_t id)
 	uint8_t *start;
 	uint8_t *p;
 
-	/* A damaged table may have a location with very many lines. */
+	/* A location of a damaged table may have very many lines. */
 	if (!reencode_fits(r, l->lines.count))
 		return;
 	p = reencode_room(r, (LOCATION_FOLDED + 1) * FIELD_MAX +
@@ -153,7 +155,9 @@ void reencode_location(struct replay *r, uint32_t place, uint32_t id)
 	reencode_wrote(r, reencode_message_end(start, p));
 }
 
-/* Writes the locations to which samples refer, in the order of their ids. */
+/*
+ * Writes only the locations to which samples refer, in the order of their ids.
+ */
 void reencode_locations(struct replay *r)
 {
 	const struct numbering *n = &r->locations;
@@ -162,7 +166,7 @@ void reencode_locations(struct replay *r)
 		reencode_location(r, n->ordered.v[i], (uint32_t)i + 1);
 }
 
-/* All writers leave out fields that are 0, except where `always` is set. */
+/* A number that is 0 is left out unless `always` is set, as all writers do. */
 void reencode_number(struct replay *r, unsigned field, uint64_t v, bool always)
 {
 	uint8_t *p = reencode_room(r, FIELD_MAX);
@@ -171,7 +175,7 @@ void reencode_number(struct replay *r, unsigned field, uint64_t v, bool always)
 		reencode_wrote(r, reencode_put_number(p, field, v));
 }
 
-/* A comment is stored as the id of a string. */
+/* A comment is written as the id of a string. */
 void reencode_comments(struct replay *r, const struct shape_op *op)
 {
 	bool packed = reencode_is_packed(r, op->count);
@@ -192,8 +196,8 @@ void reencode_comments(struct replay *r, const struct shape_op *op)
 }
 
 /*
- * Strings of fields that are written after the table must be in the table, too:
- * number them first, in the order of the rest of the shape.
+ * Before writing the strings, assigns ids to the strings of all fields that are
+ * written after the string table, in the order of these fields.
  */
 void reencode_strings(struct replay *r)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Declarations that the source files of the replay (reencode.h) share. No other
- * file includes this header.
+ * Declarations that the source files of the replay (reencode.h: a profile
+ * written again from the columns) share. No other file includes this header.
  *
  * Ownership: all memory belongs to the replay.
  * Threads: one thread per replay.
@@ -16,41 +16,46 @@
 /* Longest encoding of a 64-bit number, in bytes. */
 #define VARINT_MAX 10
 
-#define FIELD_MAX ((size_t)1 + VARINT_MAX) /* longest field: key and number */
+/* Longest field that consists of a key and a number, in bytes. */
+#define FIELD_MAX ((size_t)1 + VARINT_MAX)
 
 /*
- * The ids that one kind of element has in a profile, assigned in the order in
+ * The ids of the elements of one kind in a profile, assigned in the order in
  * which the elements are first written.
  */
 struct numbering {
 	/* Id of each element of the dictionary; 0: not assigned yet. */
 	uint32_t *ids;
-	/* Elements of the dictionary in the order of their ids, from id 1. */
+	/* The elements that have an id, in the order of their ids from 1. */
 	VEC(uint32_t) ordered;
-	/* Number of elements in ids. */
+	/* Number of elements in `ids`. */
 	size_t cap;
 };
 
-/* A replay: workspace, then the state of the current row. */
+/* A replay: the workspace, then the state of writing the current row. */
 struct replay {
 	struct numbering strings;
 	struct numbering functions;
 	struct numbering locations;
-	/* Id of each mapping of the dictionary in the profile; 0: none. */
+	/*
+	 * For each mapping of the dictionary: its id in the profile; 0: none.
+	 */
 	uint32_t *mapping_ids;
 	size_t mapping_cap;
 	VEC(uint32_t) stack; /* ids of the current sample's locations */
 
-	/* The current row. */
+	/* The row (stored profile) being written, and its dictionary. */
 	const struct dictionary *d;
 	const struct row *row;
 	enum dialect dialect;
 	struct shape_walk walk;
-	size_t written; /* number of functions written so far */
-	/* Start address of each mapping of the dictionary in the profile. */
+	size_t written; /* number of functions that have been written */
+	/*
+	 * For each mapping of the dictionary: its start address in the profile.
+	 */
 	uint64_t *starts;
 	struct buf *out;
-	size_t limit; /* maximum length of out */
+	size_t limit; /* maximum length of `out` */
 };
 
 /* Assign the next id to element `place` of the dictionary. */
@@ -62,8 +67,8 @@ static inline uint32_t reencode_id(struct numbering *n, uint32_t place)
 }
 
 /*
- * The id of a string, which is assigned if the string has none. String ids
- * start at 0, which is the empty string.
+ * Return the id of string `place` of the dictionary; assign an id if there is
+ * none. String ids start at 0, which is the empty string.
  */
 static inline uint32_t reencode_string_id(struct replay *r, uint32_t place)
 {
@@ -73,7 +78,7 @@ static inline uint32_t reencode_string_id(struct replay *r, uint32_t place)
 	return (id ? id : reencode_id(n, place)) - 1;
 }
 
-/* Write a varint at p, where there must be room, and return its end. */
+/* Write a varint at p and return its end. The caller has checked the room. */
 static inline uint8_t *reencode_put_varint(uint8_t *p, uint64_t v)
 {
 	while (v >= 0x80) {
@@ -84,7 +89,7 @@ static inline uint8_t *reencode_put_varint(uint8_t *p, uint64_t v)
 	return p;
 }
 
-/* Write a field at p, its key and a number, and return its end. */
+/* Write a field with a number at p, and return its end. */
 static inline uint8_t *reencode_put_number(uint8_t *p, unsigned field,
 					   uint64_t v)
 {
@@ -102,8 +107,8 @@ static inline uint8_t *reencode_put_optional(uint8_t *p, unsigned field,
 }
 
 /*
- * Reserve n bytes at the end of the output and return their address; NULL if
- * the output would exceed its maximum size.
+ * Make room for n more bytes at the end of the output and return their address;
+ * NULL if the output would exceed its maximum size.
  */
 static inline uint8_t *reencode_room(struct replay *r, size_t n)
 {
@@ -111,8 +116,8 @@ static inline uint8_t *reencode_room(struct replay *r, size_t n)
 }
 
 /*
- * Whether the output has exceeded the limit; a damaged row must not write more
- * than the caller allows.
+ * Whether the output exceeds the limit. A damaged row could otherwise make a
+ * replay write more than the caller allows.
  */
 static inline bool reencode_is_full(const struct replay *r)
 {
@@ -131,7 +136,7 @@ static inline bool reencode_fits(struct replay *r, size_t n)
 	return false;
 }
 
-/* Make the bytes up to `end` part of the output. */
+/* Add the bytes that were written up to `end` to the output. */
 static inline void reencode_wrote(struct replay *r, const uint8_t *end)
 {
 	r->out->len = (size_t)(end - r->out->ptr);

@@ -6,13 +6,13 @@
 #include "pprof/rows/group.h"
 #include "pprof/rows/group_decode.h"
 
-/* Reader of numbers that are mostly 0, see put_sparse(). */
+/* Reader of numbers that are mostly 0 (format: put_sparse()). */
 struct sparse {
 	struct dec in;
 	uint64_t zeros; /* zeros before the next number that is not 0 */
 };
 
-/* Begin to read numbers from b. If b is empty, all numbers are 0. */
+/* Begin to read numbers from the bytes b. If b is empty, all numbers are 0. */
 static struct sparse sparse_init(struct bytes b)
 {
 	struct sparse s = { .in = dec_init(b) };
@@ -36,9 +36,9 @@ static inline int64_t get_sparse(struct sparse *s)
 }
 
 /*
- * Advance the position *i to the next number before `stop` that is not 0, and
- * read that number into *v. If there is none, set *i to `stop` and return
- * false.
+ * Find the next number that is not 0, from position `*i` on and before `stop`.
+ * Stores its position in `*i` and the number in `*v`. If there is none, sets
+ * `*i` to `stop` and returns false.
  */
 static inline bool next_sparse(struct sparse *s, size_t *i, size_t stop,
 			       int64_t *v)
@@ -65,8 +65,8 @@ static void skip_sparse(struct sparse *s, size_t n)
 }
 
 /*
- * The samples to decode: all from number `first` on. The values of earlier
- * samples are skipped.
+ * The samples to decode: all from sample `first` of the group on. The values of
+ * earlier samples are skipped.
  */
 struct span {
 	const struct colgroup *g;
@@ -94,7 +94,8 @@ static bool get_self(struct dec *in, const struct span *s, int64_t *v)
 }
 
 /*
- * Add up the differences before the span, key by key, without storing values.
+ * Add up the differences of the samples before the span, key by key, without
+ * storing values.
  */
 static void pass_deltas(struct sparse *s, const struct span *span,
 			int64_t *previous)
@@ -147,7 +148,7 @@ static bool get_period(struct dec *in, const struct span *span,
 
 /*
  * The three parts of a section in MODEL_UNSAMPLED: differences of sampled
- * counts, and the errors of the two estimates (objects and space).
+ * counts, and the errors of both estimates (objects and space).
  */
 struct unsampled {
 	struct colgroup_coder *c;
@@ -157,7 +158,8 @@ struct unsampled {
 };
 
 /*
- * Add up the differences of counts before the span, and skip the errors there.
+ * Add up the count differences of the samples before the span, key by key, and
+ * skip the errors of the estimates of these samples.
  */
 static void pass_counts(struct unsampled *u, const struct span *span,
 			struct colgroup_estimate *estimates)
@@ -174,8 +176,8 @@ static void pass_counts(struct unsampled *u, const struct span *span,
 }
 
 /*
- * Recompute the estimates of a key. This is rarely needed, because most counts
- * do not change from row to row.
+ * Compute the estimates of a key again. This is rarely needed, because most
+ * counts do not change from row to row.
  */
 static void value_estimate(struct unsampled *u, struct colgroup_estimate *e,
 			   uint32_t key, int64_t period)
@@ -189,7 +191,7 @@ static void value_estimate(struct unsampled *u, struct colgroup_estimate *e,
 	e->space = unsample_space(rate, e->count);
 }
 
-/* Decode objects and space of one row. */
+/* Decode the values (objects and space) of one row. */
 static void get_row(struct unsampled *u, const struct row *r,
 		    const uint32_t *keys, struct colgroup_estimate *estimates,
 		    int64_t *objects, int64_t *space)
@@ -207,7 +209,9 @@ static void get_row(struct unsampled *u, const struct row *r,
 	}
 }
 
-/* The next part of a section. Its length is stored before it. */
+/*
+ * Return a reader of the next part of a section; the part's length precedes it.
+ */
 static struct sparse get_part(struct dec *in)
 {
 	size_t len = (size_t)dec_uvarint(in);
@@ -240,23 +244,23 @@ static bool get_unsampled(struct colgroup_coder *c, const struct dictionary *d,
 }
 
 /*
- * Which sections of values have to be decoded. Both arrays are indexed by the
- * first column of a section.
+ * Which sections of values must be decoded. The index of both arrays is the
+ * sample type of the section's first column.
  */
 struct plan {
 	enum column_model models[TYPES_MAX]; /* how the section is stored */
 	bool needed[TYPES_MAX];
 };
 
-/* The number of columns in a section. */
+/* The number of columns in a section of this model. */
 static size_t columns_of(enum column_model model)
 {
 	return model == MODEL_UNSAMPLED ? 2 : 1;
 }
 
 /*
- * Whether the section of column t is needed: one of its columns is wanted, or
- * the next section is needed and stores differences to it.
+ * Whether the section that begins with column t is needed: one of its columns
+ * is wanted, or the next section is needed and stores differences to this one.
  */
 static bool value_is_needed(const struct plan *p,
 			    const struct colgroup_request *q, size_t t,
@@ -281,7 +285,10 @@ static void make_plan(struct plan *p, const struct colgroup_request *q,
 	size_t sections = 0;
 
 	for (size_t t = 0; t < types; t += columns_of(p->models[t])) {
-		/* get_values() refuses unknown models of needed sections. */
+		/*
+		 * An unknown model is an error only if get_values() has to
+		 * decode it.
+		 */
 		p->models[t] = dec_u8(&in);
 		section_skip(&in);
 		firsts[sections++] = (uint16_t)t;
@@ -295,8 +302,8 @@ static void make_plan(struct plan *p, const struct colgroup_request *q,
 }
 
 /*
- * Decode the section in c->column into the column of sample type t, and the
- * next one if the section has two.
+ * Decode the section in c->column into the column of sample type t and, if the
+ * section has two columns, into the next one.
  */
 static bool get_values(struct colgroup_coder *c, const struct dictionary *d,
 		       const struct colgroup_request *q,

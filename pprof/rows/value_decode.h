@@ -13,8 +13,8 @@
 
 /*
  * Decode the wanted columns of values into g, whose rows and keys are decoded
- * already. `in` is positioned after the keys. ERR_CORRUPT: the group is
- * damaged; ERR_TOOBIG: a section is too large.
+ * already. The values must be next in `in`. ERR_CORRUPT: the group is damaged;
+ * ERR_TOOBIG: a section is too large.
  */
 NODISCARD int colgroup_get_values(struct colgroup_coder *c,
 				  const struct dictionary *d,
