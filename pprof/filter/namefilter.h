@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Filters by name: which samples count, and which of their frames are shown,
- * with the meaning of pprof's options of the same names (profile's filter.go
- * and prune.go). Expressions are searched for in the names of functions, source
- * files and mappings.
+ * Filters by name: they select the samples that count and the frames that are
+ * shown. The filters have the meaning of pprof's options of the same names
+ * (profile's filter.go and prune.go). Expressions are searched for in the names
+ * of functions, source files and mappings.
  *
  * Ownership: changes the profile that it is given.
  * Threads: one thread at a time per profile.
@@ -20,11 +20,12 @@
  * frame matches if one of its names matches.
  */
 struct name_filter {
-	struct str focus;     /* keep only samples with a match */
-	struct str ignore;    /* drop samples with a match */
-	struct str hide;      /* drop the frames that match */
-	struct str show;      /* keep only the frames that match */
-	struct str show_from; /* drop the callers of the outermost match */
+	struct str focus;  /* keep only samples with a matching frame */
+	struct str ignore; /* drop samples with a matching frame */
+	struct str hide;   /* drop the frames that match */
+	struct str show;   /* keep only the frames that match */
+	/* drop the callers of the outermost matching frame */
+	struct str show_from;
 };
 
 /*

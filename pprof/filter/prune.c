@@ -34,8 +34,8 @@ static struct str prune_simplify(struct str name)
 }
 
 /*
- * The expressions for functions to be removed and kept, and a cache of the
- * results.
+ * The expressions for the functions to remove and for exceptions to keep, and a
+ * cache of the results by function.
  */
 struct pruner {
 	struct regex *drop;
@@ -54,7 +54,7 @@ static bool prune_matches(const struct regex *r, struct str name)
 
 /*
  * Returns whether the function of a line is to be removed: its name matches the
- * expression drop but not keep.
+ * expression `drop` but not `keep`.
  */
 static bool is_pruned(const struct pruner *x, const struct pprof *p,
 		      const struct pprof_line *l)
@@ -75,14 +75,15 @@ static bool is_pruned(const struct pruner *x, const struct pprof *p,
 /* The part of a location that is pruned. */
 enum prune {
 	PRUNE_NOT,   /* nothing is pruned */
-	PRUNE_BELOW, /* the inner lines; the outer ones are kept */
+	PRUNE_BELOW, /* some inner lines; the outer lines are kept */
 	PRUNE_WHOLE, /* all lines: the outermost one is pruned */
 };
 
 /*
- * Finds the outermost line of a location that is to be pruned, and decides what
- * is pruned. For PRUNE_BELOW, removes that line and the lines that it called.
- * The last line is the outermost one.
+ * Finds the outermost line of a location whose function is to be pruned
+ * (removed), and decides which part of the location is pruned. For PRUNE_BELOW,
+ * removes that line and the lines that it called. The last line of a location
+ * is the outermost.
  */
 static enum prune prune_lines(const struct pruner *x, const struct pprof *p,
 			      struct pprof_location *l)
@@ -123,7 +124,10 @@ static void prune_stack(struct pprof *p, struct pprof_run *s,
 	}
 }
 
-/* Decides once for each location what is pruned, then shortens the stacks. */
+/*
+ * Decides once for each location which of its lines are pruned, then shortens
+ * the stacks.
+ */
 static int prune_apply(struct pprof *p, const struct pruner *x,
 		       const struct limits *limits, struct err *err)
 {
@@ -192,8 +196,8 @@ static bool cut_inside(const struct pruner *x, const struct pprof *p,
 }
 
 /*
- * Removes from every stack the frames inside of the innermost match; stacks
- * without a match are not changed.
+ * Removes from every stack the frames that were called, directly or not, by the
+ * matching frame nearest to the leaf; stacks without a match are not changed.
  */
 static int prune_from(struct pprof *p, const struct pruner *x,
 		      const struct limits *limits, struct err *err)

@@ -224,7 +224,7 @@ static int add_patterns(struct matcher_of_tags *m, struct str value,
 }
 
 /*
- * Parses `text`, the filter of the option called name. The caller must call
+ * Parses `text`, the filter of the option called `name`. The caller must call
  * matcher_fini() even after an error.
  */
 static int matcher_init(struct matcher_of_tags *m, const char *name,
@@ -313,8 +313,8 @@ static bool set_matches(const struct matcher_of_tags *m, const struct pprof *p,
 }
 
 /*
- * What the filters of one call work on: the profile, the units of its labels,
- * and the list of filters that matched nothing.
+ * The data that the filters of one call share: the profile, the units of its
+ * labels, and the list of filters that matched nothing.
  */
 struct work {
 	struct pprof *p;
@@ -324,9 +324,9 @@ struct work {
 };
 
 /*
- * Keeps the samples that match if wanted is true, and the samples that do not
- * match if it is false. Each label set is matched only once. Sets *any if any
- * label set matches.
+ * Keeps the samples that match if `wanted` is true, and the samples that do not
+ * match if `wanted` is false. Each label set is matched only once. Sets *any if
+ * any label set matches.
  */
 static int tagfilter_apply(const struct matcher_of_tags *m, struct work *w,
 			   bool wanted, bool *any, struct err *err)
@@ -384,8 +384,8 @@ int filter_tags(struct pprof *p, const struct tag_filter *f,
 }
 
 /*
- * Removes labels from a set, in place: labels whose key does not match show or
- * matches hide. NULL: no such filter.
+ * Removes labels from a set, in place: labels whose key does not match `show`,
+ * and labels whose key matches `hide`. NULL: the filter is not set.
  */
 static void drop_labels(struct pprof *p, struct pprof_run *set,
 			const struct regex *show, const struct regex *hide)

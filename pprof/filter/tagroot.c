@@ -5,8 +5,9 @@
 #include "pprof/profile/measure.h"
 
 /*
- * The identity of a new stack: the place of an old stack, and the number of a
- * suffix (the frames that are added at the outer end of the stack).
+ * The identity of a new stack: the place (array index) of the old stack, and
+ * the number of a suffix (the frames that are added at the outer end of the
+ * stack).
  */
 struct rooted {
 	uint32_t stack;
@@ -20,9 +21,11 @@ struct rooted {
  */
 struct roots {
 	struct pprof *p;
-	struct pairs index;     /* place of the location + 1, by root_key */
-	struct strtab suffixes; /* distinct suffixes: locations as bytes */
-	struct pairs made;      /* number of a new stack, from 1, by rooted */
+	struct pairs index; /* maps root_key to the location's place + 1 */
+	/* each suffix: its locations' places as bytes */
+	struct strtab suffixes;
+	/* maps struct rooted to 1, 2, … for new stacks */
+	struct pairs made;
 	uint32_t made_count;
 	uint32_t first_stack; /* place of the first new stack */
 	struct str unit;      /* unit to show numeric labels in */
@@ -97,8 +100,8 @@ static uint32_t values_of(struct roots *x, struct pprof_run set, struct str key)
 }
 
 /*
- * Returns the number of the suffix for a label set, which has one frame for
- * each key. The first key is outermost, so it is last in the suffix.
+ * Returns the number of the suffix for a label set. The suffix has one frame
+ * for each key. The first key is outermost, so it is last in the suffix.
  */
 static uint32_t add_roots(struct roots *x, struct pprof_run set,
 			  struct str keys)
@@ -163,9 +166,9 @@ static uint32_t rooted_stack(struct roots *x, struct rooted key)
 }
 
 /*
- * Gives every sample its new stack. Positions of frames have 32 bits, and the
- * frames can become many times as large as in the profile, so the number of
- * frames and their memory are checked.
+ * Gives every sample its new stack. Positions in the array of frames have 32
+ * bits, and the new stacks can have many times as many frames as the old
+ * stacks, so the number of frames and their memory are checked.
  */
 static int root_samples(struct roots *x, const uint32_t *suffixes,
 			const struct limits *limits, struct err *err)

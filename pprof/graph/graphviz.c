@@ -83,7 +83,7 @@ static int graphviz_start(struct child *c, struct err *err)
 
 /*
  * Bound the memory and CPU time of the child. The limits are set after the
- * start of the child, since posix_spawn() cannot set them.
+ * child has been started, since posix_spawn() cannot set them.
  */
 static void graphviz_set_limit(const struct child *c)
 {
@@ -99,7 +99,10 @@ static void graphviz_set_limit(const struct child *c)
 	(void)fcntl(c->in, F_SETFL, O_NONBLOCK);
 }
 
-/* Close the child's standard input once; dot then begins to draw. */
+/*
+ * Close the child's standard input unless it is closed already; dot then begins
+ * to draw.
+ */
 static void close_in(struct child *c)
 {
 	if (c->in >= 0)

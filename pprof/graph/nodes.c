@@ -30,8 +30,8 @@ int granularity_parse(struct str s, enum granularity *out, struct err *err)
 
 /*
  * Append one element of a path to the cleaned path, as Go's path.Clean: "." is
- * left out, and ".." removes the element before it, but nothing of the first
- * *fixed bytes of out, which are the root or leading "..".
+ * left out, and ".." removes the element before it, but never one within the
+ * first *fixed bytes of `out`, which hold the root or leading ".." elements.
  */
 static void clean_element(struct buf *out, size_t root, struct str e,
 			  size_t *fixed)
@@ -96,7 +96,10 @@ struct build {
 	struct nodes *n;
 	struct pprof *p;
 	enum granularity granularity;
-	/* Cleaned name by string; PPROF_NONE: not known yet. */
+	/*
+	 * By string number of a file: the string number of its cleaned name;
+	 * PPROF_NONE: not known yet.
+	 */
 	uint32_t *cleaned;
 };
 
@@ -177,7 +180,7 @@ static bool nodes_is_same(const void *ctx, uint32_t i, const void *key)
 	return nodes_same_key(&n->v.v[i].key, key);
 }
 
-/* Append a word and a space. */
+/* Append s and a space. */
 static void nodes_add_word(struct buf *out, struct str s)
 {
 	buf_add(out, s.ptr, s.len);
@@ -219,8 +222,8 @@ static struct str print_key(struct nodes *n, const struct node_key *k)
 }
 
 /*
- * Return the node of a frame and add it if it is new. The node has file and
- * start line of the first frame that it was added for.
+ * Return the node of a frame and add it if it is new. The node's file and start
+ * line are taken from the first frame with this key.
  */
 static uint32_t find_node(struct build *b, const struct pprof_location *l,
 			  const struct pprof_line *line)
@@ -252,9 +255,9 @@ static uint32_t find_node(struct build *b, const struct pprof_location *l,
 }
 
 /*
- * Append the nodes of a location's lines, innermost first. With noinlines only
- * the last line counts, which is the outermost. A location without lines
- * becomes one node.
+ * Append the nodes of a location's lines, innermost first. With `noinlines`,
+ * only the last line counts, which is the outermost function. A location
+ * without lines becomes one node.
  */
 static void nodes_add_location(struct build *b, const struct pprof_location *l,
 			       bool noinlines)

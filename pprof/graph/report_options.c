@@ -216,8 +216,8 @@ int report_option(struct report_options *o, struct str name, struct str value,
 }
 
 /*
- * Of all options, only the filters count: they change which samples or frames
- * are shown.
+ * Only options that select samples or frames, or change stacks or labels, count
+ * as filters.
  */
 bool report_options_filter(const struct report_options *o)
 {

@@ -41,7 +41,10 @@ struct merge {
 	struct merge_index label_sets;
 	struct merge_index samples;
 	struct table comments;
-	/* Sums of MERGE_AVERAGE, in rows like out.values. */
+	/*
+	 * Sums of the types with MERGE_AVERAGE, until merge_average() divides
+	 * them; rows as in out.values.
+	 */
 	VEC(int64_t) pending;
 
 	/* The source, and where its objects are in the result. */

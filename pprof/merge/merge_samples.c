@@ -88,8 +88,8 @@ void merge_no_labels(struct merge *m)
 }
 
 /*
- * Adds the labels of merge_label() to m->labels, except for keys that the
- * sample has text labels for.
+ * Adds the labels of merge_label() to m->labels, except labels whose key a text
+ * label of the sample has already.
  */
 static void add_extra(struct merge *m)
 {

@@ -61,8 +61,8 @@ static bool merge_same_mapping(const void *ctx, uint32_t i, const void *key)
 
 /*
  * Returns the place in the result of mapping i of the source, which is not in
- * mapping_map yet. Of several equal mappings, the first determines the
- * addresses in the result.
+ * mapping_map yet. If several mappings are equal, the addresses of the first
+ * are used in the result.
  */
 static uint32_t add_mapping(struct merge *m, uint32_t i)
 {

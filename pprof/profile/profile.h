@@ -103,8 +103,8 @@ struct pprof_sample {
 };
 
 /*
- * A profile. Strings are referred to by their number in strings, all other
- * objects by their index in the array that holds them.
+ * A profile. Strings are referred to by their number in the string table
+ * `strings`, all other objects by their index in the array that holds them.
  */
 struct pprof {
 	struct strtab strings;
@@ -185,14 +185,14 @@ NODISCARD int pprof_type_index(const struct pprof *p, struct str name,
 void pprof_scale(struct pprof *p, const double *ratios);
 
 /*
- * Keeps only the samples whose stack is marked in stacks and whose label set is
- * marked in label_sets. NULL instead of an array marks everything.
+ * Keeps only the samples whose stack is marked in `stacks` and whose label set
+ * is marked in `label_sets`. NULL instead of an array marks everything.
  */
 void pprof_keep(struct pprof *p, const bool *stacks, const bool *label_sets);
 
 /*
- * Puts a text label on every sample, and removes its other text labels with
- * this key. The profile's strings must be interned, as in the result of a
+ * Puts a text label on every sample, and removes the sample's other text labels
+ * with this key. The profile's strings must be interned, as in the result of a
  * merge.
  */
 void pprof_set_label(struct pprof *p, struct str key, struct str value);

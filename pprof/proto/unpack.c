@@ -17,7 +17,7 @@ struct unpacker {
 	size_t max_raw;
 	/* Held for large profiles; NULL: no lock. */
 	struct mutex *large_profile_mu;
-	bool is_large; /* raw may be large; large_profile_mu is held */
+	bool is_large; /* `raw` may be large; large_profile_mu is held */
 	struct gzip *gzip;
 	struct zstd *zstd; /* zstd decompressor; NULL until needed */
 	struct scanner *scanner;
@@ -84,7 +84,7 @@ static int unpack_too_big(const struct unpacker *u, struct err *err)
 
 /*
  * Decompresses into u->raw, up to the buffer's maximum size. The first bytes
- * tell the format: gzip, zlib, or zstd, which ddtrace sends.
+ * tell the format: gzip, zlib, or zstd (which the profiler ddtrace sends).
  */
 static int decompress_into(struct unpacker *u, struct bytes body,
 			   struct err *err)
@@ -155,8 +155,8 @@ int unpacker_run(struct unpacker *u, struct bytes body, struct unpacked *out,
 	int rc = 0;
 
 	/*
-	 * Forget the last profile: a large one holds a large buffer and the
-	 * lock.
+	 * Release the previous profile: if it was large, it still holds a large
+	 * buffer and the lock.
 	 */
 	unpacker_done(u);
 	out->encoding = BODY_PLAIN;

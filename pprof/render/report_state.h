@@ -25,7 +25,10 @@ enum report_kind {
 	REPORT_SOURCE,
 };
 
-/* A report in the making: a profile prepared by report_init(). */
+/*
+ * A report that is being written: a profile that report_init() prepared, with
+ * everything that the report prints.
+ */
 struct report {
 	struct pprof *p;
 	const struct report_options *o;

@@ -69,8 +69,9 @@ const struct report_type *report_find(struct str name)
 }
 
 /*
- * The total of the report: the sum of absolute values. In a diff only the base
- * counts, unless the base has no weight, as in pprof.
+ * The total of the report: the sum of the absolute values of all samples or, as
+ * in pprof, only of the base in a diff. If the base's sum is 0, all samples
+ * count.
  */
 static int64_t sum_total(const struct report *r)
 {
