@@ -17,20 +17,20 @@
 
 /*
  * The filters, as regular expressions; an empty expression filters nothing. A
- * frame matches if one of its names matches.
+ * frame matches if the name of its function, source file or mapping matches.
  */
 struct name_filter {
 	struct str focus;  /* keep only samples with a matching frame */
 	struct str ignore; /* drop samples with a matching frame */
 	struct str hide;   /* drop the frames that match */
 	struct str show;   /* keep only the frames that match */
-	/* drop the callers of the outermost matching frame */
+	/* Drop the callers of the outermost matching frame. */
 	struct str show_from;
 };
 
 /*
- * Names of the filters that matched nothing; the user gets a warning for each
- * of them.
+ * The names of the filters that matched nothing: the user gets a warning for
+ * each name.
  */
 struct no_match {
 	const char *names[16];
@@ -40,9 +40,9 @@ struct no_match {
 /*
  * Applies the filters to p and adds the filters that matched nothing to *none.
  * Samples without frames are removed even if no filter is set. ERR_INVALID: an
- * expression is malformed or takes too many steps, and the message names it;
- * ERR_LIMIT, ERR_TIMEOUT: as for limits_spend(). After an error p must not be
- * used.
+ * expression is malformed or takes too many steps, and the message names the
+ * filter; ERR_LIMIT, ERR_TIMEOUT: as for limits_spend(). After an error p must
+ * not be used.
  */
 NODISCARD int filter_names(struct pprof *p, const struct name_filter *f,
 			   const struct limits *limits, struct no_match *none,

@@ -40,7 +40,7 @@ static struct str prune_simplify(struct str name)
 struct pruner {
 	struct regex *drop;
 	struct regex *keep;
-	uint8_t *known; /* by function: 0 unknown, 1 kept, 2 pruned */
+	uint8_t *known; /* by function: 0 unknown, 1 keep, 2 remove */
 };
 
 /*
@@ -76,7 +76,7 @@ static bool is_pruned(const struct pruner *x, const struct pprof *p,
 enum prune {
 	PRUNE_NOT,   /* nothing is pruned */
 	PRUNE_BELOW, /* some inner lines; the outer lines are kept */
-	PRUNE_WHOLE, /* all lines: the outermost one is pruned */
+	PRUNE_WHOLE, /* all lines: the outermost line is pruned */
 };
 
 /*
@@ -179,7 +179,7 @@ int filter_uninteresting(struct pprof *p, const struct limits *limits,
 }
 
 /*
- * Removes the lines that the innermost matching line of a location called.
+ * Removes the lines of a location that its innermost matching line called.
  * Returns whether any line matches.
  */
 static bool cut_inside(const struct pruner *x, const struct pprof *p,

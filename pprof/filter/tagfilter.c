@@ -48,8 +48,9 @@ void tag_units_find(struct pprof *p, struct tag_units *out)
 		struct str name = pprof_str(p, key);
 
 		/*
-		 * pprof's rule for keys without a unit: the unit is bytes for
-		 * two keys, and for all others the name of the key itself.
+		 * pprof's rule for keys without a unit: the unit is "bytes" for
+		 * the keys "alignment" and "request", and equal to the key for
+		 * all other keys.
 		 */
 		if (out->unit[key])
 			continue;
@@ -126,8 +127,8 @@ static bool skip_colon(struct str *s)
 
 /*
  * Parses "a", "a:", ":b" or "a:b". Returns false if s is not a range, or if the
- * units of a and b do not convert into each other: then s is a regular
- * expression.
+ * units of a and b do not convert into each other: the caller then treats s as
+ * a regular expression.
  */
 static bool tagfilter_parse_range(struct str s, struct range *r)
 {
@@ -234,7 +235,7 @@ static int matcher_init(struct matcher_of_tags *m, const char *name,
 	int rc;
 
 	*m = (struct matcher_of_tags){ 0 };
-	/* As in pprof, "=regexp" is a filter without a key. */
+	/* As in pprof, "=regexp" (an empty key) is a filter without a key. */
 	if (text.len && memchr(text.ptr, '=', text.len)) {
 		m->key = str_cut(text, '=', &value);
 		m->has_key = m->key.len > 0;

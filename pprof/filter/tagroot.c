@@ -21,10 +21,13 @@ struct rooted {
  */
 struct roots {
 	struct pprof *p;
-	struct pairs index; /* maps root_key to the location's place + 1 */
-	/* each suffix: its locations' places as bytes */
+	struct pairs index; /* maps root_key to place of location + 1 */
+	/*
+	 * The distinct suffixes, each as the bytes of its array of location
+	 * places.
+	 */
 	struct strtab suffixes;
-	/* maps struct rooted to 1, 2, … for new stacks */
+	/* Maps struct rooted to the new stack's number, counted from 1. */
 	struct pairs made;
 	uint32_t made_count;
 	uint32_t first_stack; /* place of the first new stack */
@@ -215,7 +218,7 @@ int pprof_tagroot(struct pprof *p, struct str keys, struct str unit,
 		mem_zalloc(p->label_sets.count + 1, sizeof(*suffixes));
 	int rc;
 
-	/* Suffix number 0 is the empty suffix. */
+	/* Number 0 in `suffixes` must be the empty suffix. */
 	(void)strtab_intern(&x.suffixes, str_of(""));
 	/*
 	 * Each label set is converted only once, however many samples share it.

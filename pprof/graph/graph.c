@@ -12,10 +12,10 @@ struct pass {
 	struct graph *g;
 	const struct graph_options *o;
 	const bool *kept;    /* whether a node is kept, by node; NULL: all */
-	uint32_t *node_seen; /* by node: see edge_seen */
+	uint32_t *node_seen; /* same as edge_seen, by node */
 	/*
 	 * By edge: number + 1 of the last sample whose weight was added to the
-	 * edge, or 0.
+	 * edge, or 0 if none was.
 	 */
 	VEC(uint32_t) edge_seen;
 	uint32_t sample; /* number of the current sample + 1 */
@@ -62,9 +62,9 @@ struct weight {
 
 /*
  * Add a sample's weight to an edge, at most once per sample: a recursive
- * function would otherwise count several times. An edge is residual (has calls
- * through nodes that are left out) if any of its calls is, and inlined only if
- * all of its calls are.
+ * function would otherwise count several times. An edge is residual if any of
+ * its calls goes through nodes that are left out, and inlined only if all of
+ * its calls are inlined.
  */
 static void add_edge(struct pass *x, struct edge_key key, struct weight w,
 		     bool residual, bool inlined)

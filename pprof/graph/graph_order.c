@@ -57,8 +57,8 @@ static void start_lists(struct graph *g)
 }
 
 /*
- * A counting sort: count the edges of each node, give the node runs of these
- * lengths, and fill the runs.
+ * A counting sort: counts the edges of each node, then reserves runs of these
+ * lengths in g->lists, then fills the runs.
  */
 void graph_list_edges(struct graph *g)
 {

@@ -10,7 +10,7 @@
 #include "pprof/legacy/legacy_parser.h"
 
 #define HEADER_WORDS 5
-/* largest number of signal handler frames that are removed */
+/* Largest number of signal handler frames to remove from a stack. */
 #define ROUNDS  2
 #define SIMILAR 32 /* 1 of 32 samples may lack a signal handler frame */
 

@@ -20,8 +20,9 @@ struct java {
 };
 
 /*
- * Returns the current line, trimmed, without consuming it. Returns false if no
- * complete line is left: pprof ignores a last line without line end.
+ * Stores the current line in *line, trimmed, without consuming the line.
+ * Returns false if no complete line is left: pprof ignores a last line without
+ * line end.
  */
 static bool ended_line(struct legacy *l, struct str *line)
 {

@@ -8,10 +8,13 @@
 
 /* Default load address of a program on x86-64 Linux. */
 #define MAIN_START 0x400000
-/* Longest line in bytes, after attributes have been replaced. */
+/*
+ * Limits: length of a line after attributes have been replaced, in bytes, and
+ * number of attributes.
+ */
 #define TEXT_MAX       (64 * KIB)
 #define ATTRIBUTES_MAX 100
-/* Most comparisons of an address with a mapping that one profile may need. */
+/* Largest number of comparisons of addresses with mappings for one profile. */
 #define STEPS_MAX ((size_t)100 * 1000 * 1000)
 
 bool legacy_is_map_start(struct str line)
@@ -267,8 +270,8 @@ static void mend_first(struct legacy *l)
 }
 
 /*
- * Returns the mapping that covers the address, or PPROF_NONE. May extend a
- * mapping to lower addresses.
+ * Returns the place of the mapping that covers the address, or PPROF_NONE. May
+ * extend a mapping to lower addresses so that it covers the address.
  */
 static uint32_t legacy_maps_find_mapping(struct legacy *l, uint64_t address)
 {
@@ -298,9 +301,9 @@ static uint32_t legacy_maps_find_mapping(struct legacy *l, uint64_t address)
 }
 
 /*
- * Returns the mapping of an address. Addresses that no mapping of the input
- * covers share one additional mapping, whose place is kept in *fake; PPROF_NONE
- * until that mapping is added.
+ * Returns the place of the mapping of an address. Addresses that no mapping of
+ * the input covers share one additional mapping, whose place is kept in *fake;
+ * PPROF_NONE until that mapping is added.
  */
 static uint32_t mapping_of(struct legacy *l, uint64_t address, uint32_t *fake)
 {

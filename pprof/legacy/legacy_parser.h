@@ -47,7 +47,7 @@ struct legacy {
 	struct pprof p;
 	struct table places; /* maps addresses to indexes of locations */
 	struct regex *regexes[RX_COUNT_OF];
-	VEC(uint64_t) addresses; /* stack of the current sample, leaf first */
+	VEC(uint64_t) addresses; /* current sample's stack, leaf first */
 	struct bytes raw;        /* the whole input */
 	struct str rest;         /* the input after the current line */
 	struct str line;         /* the current line, without line end */
@@ -125,8 +125,9 @@ void legacy_period(struct legacy *l, const char *type, const char *unit,
  * Adds a sample with the stack in l->addresses and one value for each sample
  * type. `adjust` is the number of frames, counted from the leaf, whose
  * addresses are not return addresses. All other addresses are reduced by 1, so
- * that they are within the call instruction. A sample with `bytes` other than 0
- * gets it as the numeric label "bytes". ERR_INVALID: the memory bound was hit.
+ * that they are within the call instruction. Unless `bytes` is 0, the sample
+ * gets a numeric label "bytes" with this value. ERR_INVALID: the memory bound
+ * was hit.
  */
 int legacy_sample(struct legacy *l, const int64_t *values, size_t adjust,
 		  int64_t bytes);

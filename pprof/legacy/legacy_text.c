@@ -13,15 +13,15 @@
 
 /* The properties of a heap profile, read from its first lines. */
 struct heap {
-	bool has_alloc; /* whether samples also have all allocations made */
+	bool has_alloc; /* whether freed memory is recorded, too */
 	bool sampled;   /* whether values must be corrected for sampling */
 	int64_t rate;   /* mean number of bytes between two samples */
 };
 
 /*
  * Returns whether `alloc`, a count or size of the header, shows that all
- * allocations are recorded and not only the memory in use: other writers repeat
- * the number for the memory in use here, or write 0.
+ * allocations are recorded, freed memory included. Writers that record only the
+ * memory in use repeat `inuse` as `alloc`, or write 0.
  */
 static bool legacy_text_is_different(struct str alloc, struct str inuse)
 {

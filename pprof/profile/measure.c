@@ -92,8 +92,8 @@ static const struct unit *find_unit(const struct family *f, struct str name)
 }
 
 /*
- * Returns whether this is not a unit but a request to choose one that suits the
- * value.
+ * Returns whether the text asks for a unit that suits the value, instead of
+ * naming a unit.
  */
 static bool is_auto(struct str unit)
 {
