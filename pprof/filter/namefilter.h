@@ -2,8 +2,8 @@
 /*
  * Filters by name: they select the samples that count and the frames that are
  * shown. The filters have the meaning of pprof's options of the same names
- * (profile's filter.go and prune.go). Expressions are searched for in the names
- * of functions, source files and mappings.
+ * (filter.go and prune.go in pprof's package profile). Expressions are searched
+ * for in the names of functions, source files and mappings.
  *
  * Ownership: changes the profile that it is given.
  * Threads: one thread at a time per profile.

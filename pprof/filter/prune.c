@@ -102,8 +102,8 @@ static enum prune prune_lines(const struct pruner *x, const struct pprof *p,
 
 /*
  * Removes the outermost pruned frame that has a caller which is not pruned, and
- * everything that this frame called. As in pprof, a stack that consists only of
- * pruned frames is not changed.
+ * all frames that it called, directly or not. As in pprof, a stack that
+ * consists only of pruned frames is not changed.
  */
 static void prune_stack(struct pprof *p, struct pprof_run *s,
 			const uint8_t *what)

@@ -57,8 +57,8 @@ static size_t drop_light_edges(struct graph *g, int64_t limit)
 }
 
 /*
- * Keep the first node_count nodes of the current order and compute weights and
- * edges again.
+ * Keep the first node_count nodes of g->shown and compute weights and edges
+ * again.
  */
 static int keep_top(struct graph *g, const struct graph_options *o, bool *kept,
 		    struct err *err)
@@ -130,9 +130,10 @@ int graph_drop_redundant_edges(struct graph *g, const struct limits *limits,
 			struct graph_edge *e = &g->edges.v[edge];
 
 			/*
-			 * Edges are visited from the lightest on: a residual
-			 * edge can be dropped only if it is lighter than all
-			 * direct calls of the node.
+			 * The lightest edge comes first, and the first edge
+			 * that is not residual ends the loop. So a residual
+			 * edge is dropped only if it is lighter than all direct
+			 * calls of the node.
 			 */
 			if (!e->residual)
 				break;

@@ -32,7 +32,7 @@ struct node_key {
 	uint32_t file;    /* file name, cleaned as by Go's path.Clean */
 	uint32_t objfile; /* object file of a frame without a name; else 0 */
 	uint64_t address;
-	int64_t start_line; /* of a function without a name; else 0 */
+	int64_t start_line; /* start line of a frame without a name; else 0 */
 	int64_t line;
 };
 

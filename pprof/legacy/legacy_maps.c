@@ -171,7 +171,7 @@ static void read_line(struct legacy *l, struct attributes *a,
 /*
  * Returns whether mapping b begins where mapping a ends, so that both are parts
  * of one mapping. A file, build id or offset that is known for both mappings
- * must fit as well.
+ * must agree, too.
  */
 static bool is_adjacent(const struct pprof_mapping *a,
 			const struct pprof_mapping *b)

@@ -236,8 +236,8 @@ static void merge_compact(struct merge *m)
 }
 
 /*
- * Repeats until no sample has values that are all 0, as pprof does: a merge may
- * add up samples that became equal, to 0.
+ * Merges again until no sample is left whose values are all 0, as pprof does: a
+ * merge may join samples whose values cancel each other out.
  */
 struct pprof *merge_finish(struct merge *m)
 {

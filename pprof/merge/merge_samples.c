@@ -8,8 +8,9 @@
 #include "pprof/profile/measure.h"
 
 /*
- * Order of labels in a set: texts before numbers, each by key. Labels with
- * equal keys compare as equal; a stable sort keeps their order.
+ * Order of labels in a set: text labels before numeric labels, both sorted by
+ * key. Labels with equal keys compare as equal; a stable sort keeps their
+ * order.
  */
 static int compare_labels(const struct pprof *p, const struct pprof_label *a,
 			  const struct pprof_label *b)
@@ -61,7 +62,7 @@ static bool same_label(const struct pprof_label *a, const struct pprof_label *b)
 static bool same_set(const void *ctx, uint32_t i, const void *key)
 {
 	const struct merge *m = ctx;
-	const struct merge *k = key; /* key->labels is the wanted set */
+	const struct merge *k = key; /* k->labels is the set to compare with */
 	struct pprof_run r = m->out.label_sets.v[i];
 
 	if (r.count != k->labels.count)

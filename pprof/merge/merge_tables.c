@@ -268,7 +268,8 @@ static inline uint32_t map_location(struct merge *m, uint32_t i)
 static bool same_stack(const void *ctx, uint32_t i, const void *key)
 {
 	const struct merge *m = ctx;
-	const struct merge *k = key; /* key->frames is the wanted stack */
+	/* k->frames is the stack to compare with */
+	const struct merge *k = key;
 	struct pprof_run r = m->out.stacks.v[i];
 
 	return r.count == k->frames.count &&

@@ -90,8 +90,12 @@ struct pprof_location {
  */
 struct pprof_label {
 	uint32_t key;
-	uint32_t str;       /* value of a text label */
-	uint32_t is_number; /* a bool; 32 bits, as hashing forbids padding */
+	uint32_t str; /* value of a text label */
+	/*
+	 * Whether the label is a number. 32 bits wide, because labels are
+	 * hashed as bytes, so the struct must have no padding.
+	 */
+	uint32_t is_number;
 	uint32_t unit;
 	int64_t num;
 };

@@ -222,7 +222,8 @@ static bool end_sample(struct decoder *d, struct pprof_run stack,
 
 /*
  * Decodes a sample. Its frames and labels are appended to the profile's arrays,
- * where the elements appended by this call are its stack and label set.
+ * where the elements appended by this call are the sample's stack and label
+ * set.
  */
 static bool decode_sample(struct decoder *d, struct bytes b)
 {

@@ -99,7 +99,7 @@ static int decompress_into(struct unpacker *u, struct bytes body,
 
 /*
  * Decompresses again with the full limit, for a profile that did not fit into
- * BUFFER_KEEP. The shared lock admits one such buffer at a time, which bounds
+ * BUFFER_KEEP. The shared lock admits one large buffer at a time, which bounds
  * the memory of all unpackers together.
  */
 static int decompress_large(struct unpacker *u, struct bytes body,
@@ -114,8 +114,9 @@ static int decompress_large(struct unpacker *u, struct bytes body,
 }
 
 /*
- * Decompresses the body and decides how it is stored. A small buffer is tried
- * first: nearly all profiles fit into it, and it needs no lock.
+ * Decompresses the body, and decides in which encoding the body is stored. A
+ * small buffer is tried first: nearly all profiles fit into it, and it needs no
+ * lock.
  */
 static int unpack_decompress(struct unpacker *u, struct bytes body,
 			     struct unpacked *out, struct err *err)

@@ -69,9 +69,9 @@ const struct report_type *report_find(struct str name)
 }
 
 /*
- * The total of the report: the sum of the absolute values of all samples or, as
- * in pprof, only of the base in a diff. If the base's sum is 0, all samples
- * count.
+ * The total of the report: the sum of the absolute values of all samples. As in
+ * pprof, only the samples of the base count in a diff, unless the sum of the
+ * base is 0.
  */
 static int64_t sum_total(const struct report *r)
 {

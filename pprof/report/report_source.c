@@ -178,7 +178,7 @@ static bool is_odd(struct str path)
 }
 
 /*
- * Read the file root/end into `out`. Paths come from untrusted profiles, so
+ * Read the file `root`/`end` into `out`. Paths come from untrusted profiles, so
  * links are resolved first, and a file outside of `root` is never opened.
  */
 static bool open_source(const char *root, struct str end, struct buf *out)
@@ -203,10 +203,10 @@ static size_t folders_of(struct str path)
 }
 
 /*
- * Find the text of a source file below the root: try the whole path, then
- * remove its first folders one by one, since the program was probably built on
- * another machine. `out` stays empty when no file is found. Each try is charged
- * to the budget.
+ * Find the text of a source file below the root: try the whole path, then the
+ * path without its first folder, without its first two folders, and so on,
+ * since the program was probably built on another machine. `out` stays empty
+ * when no file is found. Each try is charged to the budget.
  */
 static int report_source_find_source(struct listing *l, struct str file,
 				     struct buf *out, struct err *err)
