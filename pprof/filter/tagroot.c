@@ -36,8 +36,8 @@ struct roots {
 };
 
 /*
- * A frame to be added. As in pprof, its function name is the value of a label,
- * and its file name is the key of the label.
+ * The identity of a frame to be added. As in pprof, the function name is the
+ * value of a label, and the file name is the key of the label.
  */
 struct root_key {
 	uint32_t name;

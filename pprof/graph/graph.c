@@ -52,8 +52,9 @@ static uint32_t find_edge(struct pass *x, struct edge_key key, bool residual,
 }
 
 /*
- * The weight of one sample: its value and, if the report shows means, its value
- * of the first sample type as the divisor (else 0).
+ * The weight of one sample: the sample's value for the report's sample type
+ * and, if the report shows means, the value for the first sample type as the
+ * divisor (else 0).
  */
 struct weight {
 	int64_t value;

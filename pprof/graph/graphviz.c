@@ -16,8 +16,8 @@
 #include "base/mem.h"
 
 /*
- * Limits: wall and CPU time of a drawing in seconds, number of concurrent
- * drawings, and memory of a drawing in bytes.
+ * Limits: elapsed time and CPU time of a drawing in seconds, number of
+ * concurrent drawings, and memory of a drawing in bytes.
  */
 #define SECONDS     20
 #define RUNNING_MAX 2
@@ -31,9 +31,9 @@ struct child {
 };
 
 /*
- * Start dot with a minimal environment: nothing of the server's environment
- * (credentials, a foreign PATH) reaches the child. ERR_UNSUPPORTED when dot is
- * not installed.
+ * Start dot with a minimal environment, so that the child gets nothing of the
+ * server's environment (credentials, a foreign PATH). ERR_UNSUPPORTED when dot
+ * is not installed.
  */
 static int graphviz_start(struct child *c, struct err *err)
 {

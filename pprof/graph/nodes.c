@@ -104,8 +104,8 @@ struct build {
 };
 
 /*
- * Return the string number of the cleaned file name. pprof cleans names before
- * it compares them, and each distinct name is cleaned only once.
+ * Return the string number of the cleaned file name. pprof compares cleaned
+ * names, too. Each distinct name is cleaned only once.
  */
 static uint32_t clean_file(struct build *b, uint32_t file)
 {
@@ -123,7 +123,10 @@ static uint32_t clean_file(struct build *b, uint32_t file)
 	return b->cleaned[file];
 }
 
-/* The parts of a frame that each granularity keeps. */
+/*
+ * For each granularity, the parts of a frame that a node keeps: frames that
+ * differ only in other parts become the same node.
+ */
 static const struct keeps {
 	bool name;
 	bool file;
@@ -139,8 +142,8 @@ static const struct keeps {
 
 /*
  * Return the key of a frame at the granularity; `line` is NULL for a location
- * without symbols. As in pprof, object file and start line distinguish only
- * frames without a name.
+ * without symbols. As in pprof, the object file and the start line are part of
+ * the key only for frames without a name.
  */
 static struct node_key nodes_make_key(struct build *b,
 				      const struct pprof_location *l,
@@ -189,8 +192,8 @@ static void nodes_add_word(struct buf *out, struct str s)
 
 /*
  * Return the text of a node: the parts that pprof's NameComponents returns,
- * joined by spaces. If the text is not just the function's name, it is stored
- * in the arena.
+ * joined by spaces. A text that is not just the function's name is stored in
+ * the arena n->text.
  */
 static struct str print_key(struct nodes *n, const struct node_key *k)
 {

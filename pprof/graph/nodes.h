@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Nodes: a node stands for all frames of a profile that agree in certain parts,
- * such as the function and the file. The granularity decides in which, as in
- * google/pprof's Aggregate (profile.go) and NodeInfo (graph.go).
+ * such as the function and the file. The granularity determines these parts, as
+ * in google/pprof's Aggregate (profile.go) and NodeInfo (graph.go).
  *
  * Ownership: nodes own their texts and borrow the profile, whose locations must
  * not change afterwards.

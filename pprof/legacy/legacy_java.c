@@ -196,8 +196,9 @@ static bool legacy_java_same_name(const void *ctx, uint32_t i, const void *key)
 }
 
 /*
- * Returns the function of this name, which is added if it is new. As in pprof,
- * functions with equal names are one function, with the file of its first use.
+ * Returns the place of the function with this name; a new function is added. As
+ * in pprof, equal names are one function, which has the file that came with the
+ * name first.
  */
 static uint32_t function_of(struct legacy *l, struct table *index,
 			    const struct java_name *n)

@@ -104,8 +104,8 @@ static inline uint32_t merge_index_find(const struct merge *m,
 }
 
 /*
- * Records that an object which merge_index_find() did not find is at this
- * place, where the caller appends it.
+ * Records the place at which the caller appends an object that
+ * merge_index_find() did not find.
  */
 static inline void merge_index_add(struct merge_index *x,
 				   const struct merge_key *k, size_t place)

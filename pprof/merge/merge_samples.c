@@ -194,7 +194,7 @@ static int64_t merge_scaled(const struct merge *m, size_t type, int64_t v)
 
 /*
  * Extends m->pending to one row for each sample of the result. Called only for
- * MERGE_AVERAGE, so that other merges need no memory for it.
+ * MERGE_AVERAGE, so that other merges need no memory for m->pending.
  */
 static void make_pending(struct merge *m)
 {

@@ -10,8 +10,8 @@
 #define PAGE ((uint64_t)0x1000)
 
 /*
- * Each string of the source is interned once; string_map keeps the number that
- * the string got.
+ * Each string of the source is interned only once; string_map then holds the
+ * number of the string in the result.
  */
 uint32_t merge_map_string(struct merge *m, uint32_t i)
 {
@@ -187,8 +187,9 @@ static bool merge_same_location(const void *ctx, uint32_t i, const void *key)
 }
 
 /*
- * Writes the key of a location to m->scratch. This adds the functions of its
- * lines to the result: they are part of the key.
+ * Writes the key of a location to m->scratch. The key contains the places of
+ * the lines' functions in the result, so this call adds these functions to the
+ * result.
  */
 static void write_key(struct merge *m, const struct pprof_location *new,
 		      struct pprof_run lines)

@@ -164,7 +164,7 @@ void pprof_keep(struct pprof *p, const bool *stacks, const bool *label_sets)
 
 /*
  * Returns whether label l belongs before a text label with this key: a label
- * set has its text labels first, sorted by key, then its numbers.
+ * set has its text labels first, sorted by key, then its numeric labels.
  */
 static bool profile_is_before(const struct pprof *p,
 			      const struct pprof_label *l, struct str key)

@@ -17,7 +17,7 @@
 #include "model/types.h"
 #include "pprof/wire/strtab.h"
 
-/* A place that stands for no mapping. */
+/* Stands for "no mapping" where a mapping's index is expected. */
 #define PPROF_NONE UINT32_MAX
 
 /* The label that pprof's -diff_base puts on the samples of the base profile. */
@@ -174,9 +174,9 @@ size_t pprof_memory(const struct pprof *p);
 
 /*
  * Finds a sample type and stores its index in *out. As in pprof's option
- * sample_index, name is the type's name, its number counted from 0, or empty
- * for the default type. ERR_INVALID: there is no such type; the message lists
- * the types.
+ * sample_index, `name` is the type's name, or the type's number counted from 0,
+ * or empty for the default type. ERR_INVALID: there is no such type; the
+ * message lists the types.
  */
 NODISCARD int pprof_type_index(const struct pprof *p, struct str name,
 			       size_t *out, struct err *err);

@@ -122,7 +122,10 @@ static bool scan_label(struct scanner *s, const struct wire_field *f)
 	return true;
 }
 
-/* Checks a sample: its locations exist, and it has one value for each type. */
+/*
+ * Checks a sample: its locations must exist, and it must have one value for
+ * each sample type.
+ */
 static bool scan_sample(struct scanner *s, struct bytes b)
 {
 	struct wire w = wire_init(b);

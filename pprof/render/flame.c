@@ -77,7 +77,7 @@ static uint32_t flame_take_step(struct growth *g, uint32_t parent,
 
 /*
  * Add one sample along the path of its stack, outermost frame first. The base
- * samples of a diff have negative values; they are negated before they are
+ * samples of a diff have negative values, which are negated before they are
  * added to self_a.
  */
 static int flame_add_sample(struct growth *g, size_t sample, int64_t weight,
