@@ -38,11 +38,11 @@ struct no_match {
 };
 
 /*
- * Applies the filters to p and adds the filters that matched nothing to *none.
- * Samples without frames are removed even if no filter is set. ERR_INVALID: an
- * expression is malformed or takes too many steps, and the message names the
- * filter; ERR_LIMIT, ERR_TIMEOUT: as for limits_spend(). After an error p must
- * not be used.
+ * Applies the filters to `p` and adds the filters that matched nothing to
+ * *none. Samples without frames are removed even if no filter is set.
+ * ERR_INVALID: an expression is malformed or takes too many steps, and the
+ * message names the filter; ERR_LIMIT, ERR_TIMEOUT: as for limits_spend().
+ * After an error, the caller must not use `p`.
  */
 NODISCARD int filter_names(struct pprof *p, const struct name_filter *f,
 			   const struct limits *limits, struct no_match *none,

@@ -27,7 +27,7 @@ struct graph_options {
 	size_t value; /* index of the sample type */
 	/* Whether to divide values by the values of the first sample type. */
 	bool mean;
-	/* Hide nodes whose value is below 0. */
+	/* Whether to hide nodes whose value is below 0. */
 	bool drop_negative;
 	enum graph_order order;
 	int64_t node_count; /* largest number of nodes to show; 0: all */

@@ -51,7 +51,8 @@ static uint64_t next_word(struct words *w)
 
 /*
  * Reads the five words of the header: 0, 3, 0 (or 1: written by Java), the
- * period in µs, 0. They identify the format. Returns false for other values.
+ * period in µs, 0. Returns false for other values: the input is then in another
+ * format.
  */
 static bool legacy_cpu_read_header(struct words *w, int64_t *period, bool *java)
 {

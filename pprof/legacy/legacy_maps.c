@@ -249,8 +249,8 @@ static void put_main_first(struct legacy *l)
 
 /*
  * Corrects the first mapping as pprof does: a leading part that was remapped to
- * huge pages is removed, and if the first pages of a program are missing from
- * the map, its mapping is extended down to the default load address.
+ * huge pages is removed, and if the program's first pages are missing from the
+ * map, the program's mapping is extended down to the default load address.
  */
 static void mend_first(struct legacy *l)
 {

@@ -141,9 +141,10 @@ int legacy_heap(struct legacy *l)
 }
 
 /*
- * jemalloc's format: the line "heap_v2/RATE"; then for each stack a line "@
- * 0x…", a line with the sum of all threads, and a line for each thread; finally
- * the memory map. Source: jemalloc's prof_data.c and jeprof.
+ * jemalloc's format: the line "heap_v2/RATE"; then, for each stack, a line with
+ * "@" and the addresses, a line with the sum of all threads, and a line for
+ * each thread; finally the memory map. Source: jemalloc's prof_data.c and
+ * jeprof.
  */
 
 /*

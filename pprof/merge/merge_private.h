@@ -77,7 +77,7 @@ struct merge_key {
 	uint64_t hash; /* set if the lookup had to compute it */
 };
 
-/* Returns the hash of size bytes at p. */
+/* Returns the hash of `size` bytes at `p`. */
 static inline uint64_t merge_hash(const void *p, size_t size)
 {
 	return hash_bytes((struct bytes){ .ptr = p, .len = size });

@@ -49,7 +49,8 @@ bool measure_is_unit(struct str unit);
 
 /*
  * Returns whether values of unit a can be added to values of unit b after
- * conversion: the units are equal or of one family.
+ * conversion: the units are equal, or both are units of bytes, of time or of
+ * GCUs.
  */
 bool measure_compatible(struct str a, struct str b);
 

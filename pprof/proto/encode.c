@@ -186,7 +186,9 @@ static void encode_location(struct encoder *e, size_t i)
 	encode_finish(e->out, PROFILE_LOCATION, b);
 }
 
-/* Appends a function. Strings are numbered first, as for mappings. */
+/*
+ * Appends a function. As in encode_mapping(), the strings are numbered first.
+ */
 static void encode_function(struct encoder *e, size_t i)
 {
 	const struct pprof_function *f = &e->p->functions.v[i];

@@ -47,7 +47,7 @@ struct report {
 	struct tag_units units;
 	/* The distinct frames, at the granularity of the report. */
 	struct nodes nodes;
-	/* Filters that matched nothing, to warn the user. */
+	/* Names of filters that matched nothing, for warnings to the user. */
 	struct no_match unmatched;
 };
 
