@@ -162,7 +162,8 @@ static bool is_negative(const struct graph_node *n)
 }
 
 /*
- * List the nodes to show: nodes with a weight, unless drop_negative hides them.
+ * List the nodes to show: all nodes whose weight is not 0, except those that
+ * drop_negative hides.
  */
 static void show_nodes(struct graph *g, const struct graph_options *o)
 {

@@ -128,7 +128,7 @@ static void graphviz_feed(struct child *c, struct bytes *left)
 
 /*
  * Read a piece of the drawing. Returns 1 if more may follow, 0 at the end, or
- * ERR_TOOBIG when out exceeds its maximum.
+ * ERR_TOOBIG when `out` exceeds its maximum size.
  */
 static int graphviz_drain(struct child *c, struct buf *out, struct err *err)
 {

@@ -54,7 +54,7 @@ static void clean_element(struct buf *out, size_t root, struct str e,
 		*fixed = out->len;
 }
 
-/* Append the cleaned path to out; an empty path becomes ".". */
+/* Append the cleaned path to `out`; an empty path becomes ".". */
 static void clean_path(struct str path, struct buf *out)
 {
 	size_t root = path.len && *path.ptr == '/';

@@ -183,7 +183,7 @@ static uint32_t map_sample(struct merge *m, size_t i)
 
 /*
  * Converts a value to the unit of the result. If the units are equal, the value
- * is not converted to double and back, which would lose digits.
+ * is returned unchanged: converting it to double and back would lose digits.
  */
 static int64_t merge_scaled(const struct merge *m, size_t type, int64_t v)
 {

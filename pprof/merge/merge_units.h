@@ -27,8 +27,8 @@ void merge_common_units(struct merge *m, const struct pprof *p);
 int64_t merge_common_period(struct merge *m, const struct pprof *p);
 
 /*
- * Copies sample types, period and frame expressions of the first profile to the
- * empty result.
+ * Copies the sample types, the period type, drop_frames and keep_frames of the
+ * first profile to the empty result.
  */
 void merge_take_types(struct merge *m, const struct pprof *p);
 

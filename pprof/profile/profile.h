@@ -184,7 +184,7 @@ NODISCARD int pprof_type_index(const struct pprof *p, struct str name,
 /*
  * Multiplies the values of each sample type by ratios[type], rounding half away
  * from zero, as pprof's ScaleN does. Unless all ratios are 1, drops the samples
- * in which every scaled value is 0; values of types with ratio 1 do not count.
+ * in which the values of all types with a ratio other than 1 are 0 afterwards.
  */
 void pprof_scale(struct pprof *p, const double *ratios);
 

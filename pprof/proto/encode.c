@@ -13,7 +13,7 @@ struct encoder {
 	const struct pprof *p;
 	struct buf *out;
 	uint32_t *number;      /* new number of each string; 0: none yet */
-	VEC(uint32_t) strings; /* old number of each new number */
+	VEC(uint32_t) strings; /* by new number: old number of the string */
 	struct buf message;    /* message being built */
 	struct buf inner;      /* message nested in `message` */
 };

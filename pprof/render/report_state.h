@@ -57,8 +57,8 @@ struct report {
 bool report_is_base(const struct pprof *p, size_t sample);
 
 /*
- * ERR_TOOBIG if out has exceeded its maximum, else 0. Call this when a report
- * is complete.
+ * ERR_TOOBIG if `out` has exceeded its maximum size, else 0. Call this when a
+ * report is complete.
  */
 NODISCARD int report_size(const struct buf *out, struct err *err);
 

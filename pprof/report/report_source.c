@@ -299,7 +299,7 @@ static void print_lines(const struct listing *l, const struct routine *x,
 		int64_t first = text.len ? v[i].number - AROUND : v[i].number;
 		int64_t last = text.len ? v[i].number + AROUND : v[i].number;
 
-		/* Stop before the next line with weight. */
+		/* Stop before the next line that has a weight. */
 		if (i + 1 < x->count && last >= v[i + 1].number)
 			last = v[i + 1].number - 1;
 		if (first <= shown)
