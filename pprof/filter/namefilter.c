@@ -6,7 +6,7 @@
 
 /*
  * A filter: its regular expression, with a cache of the results. Names repeat,
- * and a search costs far more than a lookup.
+ * and a search costs far more than a lookup in the cache.
  */
 struct pattern {
 	struct regex *regex; /* compiled expression; NULL: filter not set */
@@ -14,7 +14,7 @@ struct pattern {
 };
 
 /*
- * Compiles `text`, the expression of the filter called name; an empty text
+ * Compiles `text`, the expression of the filter called `name`; an empty text
  * leaves the pattern unset. ERR_INVALID: the expression is malformed.
  */
 static int pattern_init(struct pattern *x, const char *name, struct str text,
@@ -81,8 +81,8 @@ static bool hits_location(const struct pattern *x, const struct pprof *p,
 }
 
 /*
- * Removes lines from a location: keeps the lines that match the pattern if hit
- * is true, and the lines that do not match if hit is false.
+ * Removes lines from a location: keeps the lines that match the pattern if
+ * `hit` is true, and the lines that do not match if `hit` is false.
  */
 static void keep_lines(const struct pattern *x, struct pprof *p,
 		       struct pprof_location *l, bool hit)
@@ -102,15 +102,16 @@ static void keep_lines(const struct pattern *x, struct pprof *p,
 	l->lines.count = kept;
 }
 
-/* What the filters focus and ignore say about a location. */
+/* The result of the filters `focus` and `ignore` for a location. */
 enum verdict {
-	INDIFFERENT, /* neither focus nor ignore matches */
-	FOCUSED,     /* focus matches or is not set */
-	IGNORED      /* ignore matches: drop samples with it */
+	INDIFFERENT, /* neither `focus` nor `ignore` matches */
+	FOCUSED,     /* `focus` matches or is not set */
+	IGNORED      /* `ignore` matches: drop the location's samples */
 };
 
 /*
- * The compiled filters except show_from, and which of them matched something.
+ * The compiled filters except show_from, and for each whether it matched
+ * something.
  */
 struct name_patterns {
 	struct pattern focus;
@@ -125,8 +126,8 @@ struct name_patterns {
 };
 
 /*
- * Applies ignore and focus to a location. Without focus every location counts
- * as focused.
+ * Applies the filters `ignore` and `focus` to a location. If the filter `focus`
+ * is not set, every location counts as focused.
  */
 static enum verdict namefilter_judge(struct name_patterns *n,
 				     const struct pprof *p,
@@ -143,8 +144,8 @@ static enum verdict namefilter_judge(struct name_patterns *n,
 }
 
 /*
- * Applies hide and show to a location; returns whether the filters removed all
- * lines, so that the location is hidden.
+ * Applies the filters `hide` and `show` to a location. Returns whether the
+ * location is hidden, because the filters removed all its lines.
  */
 static bool hide_lines(struct name_patterns *n, struct pprof *p,
 		       struct pprof_location *l)
@@ -165,8 +166,8 @@ static bool hide_lines(struct name_patterns *n, struct pprof *p,
 }
 
 /*
- * Returns whether a stack is kept: it has a focused location and no ignored
- * one.
+ * Returns whether a stack is kept: it has at least one FOCUSED location and no
+ * IGNORED location.
  */
 static bool is_focused(const uint32_t *frames, uint32_t count,
 		       const uint8_t *verdicts)
@@ -196,9 +197,9 @@ static void drop_frames(struct pprof *p, struct pprof_run *stack,
 }
 
 /*
- * Applies the filters to each location once; stacks then only combine the
- * results. Asks the limits whether it may continue, because searches take the
- * most time.
+ * Applies the filters to each location once; apply_names() combines the results
+ * for each stack. The work is charged to the query's limits here, because the
+ * searches take the most time.
  */
 static int judge_locations(struct pprof *p, struct name_patterns *n,
 			   uint8_t *verdicts, bool *hidden, struct err *err)
@@ -217,8 +218,8 @@ static int judge_locations(struct pprof *p, struct name_patterns *n,
 }
 
 /*
- * Applies focus, ignore, hide and show. focus is applied to a location before
- * hide removes lines from it.
+ * Applies the filters `focus`, `ignore`, `hide` and `show`. Each location is
+ * matched with `focus` before `hide` removes lines of the location.
  */
 static int apply_names(struct pprof *p, struct name_patterns *n,
 		       struct err *err)
@@ -245,9 +246,9 @@ static int apply_names(struct pprof *p, struct name_patterns *n,
 }
 
 /*
- * Removes the callers of the outermost line that matches, within one location.
- * Returns false, and removes nothing, if no line matches. If the mapping
- * matches, returns true and removes nothing.
+ * Removes from a location the callers of its outermost line that matches.
+ * Returns whether the location matches. If the file of the mapping matches, all
+ * lines match and nothing is removed.
  */
 static bool cut_outside(const struct pattern *x, const struct pprof *p,
 			struct pprof_location *l)
@@ -290,7 +291,9 @@ static bool apply_show_from(struct pprof *p, const struct pattern *x)
 	return any;
 }
 
-/* Adds the filter called name to *none unless it matched something. */
+/*
+ * Adds the filter called `name` to *none unless the filter matched something.
+ */
 static void namefilter_list_unmatched(struct no_match *none, bool matched,
 				      const char *name)
 {

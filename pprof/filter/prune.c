@@ -34,13 +34,13 @@ static struct str prune_simplify(struct str name)
 }
 
 /*
- * The expressions for functions to be removed and kept, and a cache of the
- * results.
+ * The expressions for the functions to remove and for exceptions to keep, and a
+ * cache of the results by function.
  */
 struct pruner {
 	struct regex *drop;
 	struct regex *keep;
-	uint8_t *known; /* by function: 0 unknown, 1 kept, 2 pruned */
+	uint8_t *known; /* by function: 0 unknown, 1 keep, 2 remove */
 };
 
 /*
@@ -54,7 +54,7 @@ static bool prune_matches(const struct regex *r, struct str name)
 
 /*
  * Returns whether the function of a line is to be removed: its name matches the
- * expression drop but not keep.
+ * expression `drop` but not `keep`.
  */
 static bool is_pruned(const struct pruner *x, const struct pprof *p,
 		      const struct pprof_line *l)
@@ -75,14 +75,15 @@ static bool is_pruned(const struct pruner *x, const struct pprof *p,
 /* The part of a location that is pruned. */
 enum prune {
 	PRUNE_NOT,   /* nothing is pruned */
-	PRUNE_BELOW, /* the inner lines; the outer ones are kept */
-	PRUNE_WHOLE, /* all lines: the outermost one is pruned */
+	PRUNE_BELOW, /* some inner lines; the outer lines are kept */
+	PRUNE_WHOLE, /* all lines: the outermost line is pruned */
 };
 
 /*
- * Finds the outermost line of a location that is to be pruned, and decides what
- * is pruned. For PRUNE_BELOW, removes that line and the lines that it called.
- * The last line is the outermost one.
+ * Finds the outermost line of a location whose function is to be pruned
+ * (removed), and decides which part of the location is pruned. For PRUNE_BELOW,
+ * removes that line and the lines that it called. The last line of a location
+ * is the outermost.
  */
 static enum prune prune_lines(const struct pruner *x, const struct pprof *p,
 			      struct pprof_location *l)
@@ -101,8 +102,8 @@ static enum prune prune_lines(const struct pruner *x, const struct pprof *p,
 
 /*
  * Removes the outermost pruned frame that has a caller which is not pruned, and
- * everything that this frame called. As in pprof, a stack that consists only of
- * pruned frames is not changed.
+ * all frames that it called, directly or not. As in pprof, a stack that
+ * consists only of pruned frames is not changed.
  */
 static void prune_stack(struct pprof *p, struct pprof_run *s,
 			const uint8_t *what)
@@ -123,7 +124,10 @@ static void prune_stack(struct pprof *p, struct pprof_run *s,
 	}
 }
 
-/* Decides once for each location what is pruned, then shortens the stacks. */
+/*
+ * Decides once for each location which of its lines are pruned, then shortens
+ * the stacks.
+ */
 static int prune_apply(struct pprof *p, const struct pruner *x,
 		       const struct limits *limits, struct err *err)
 {
@@ -175,7 +179,7 @@ int filter_uninteresting(struct pprof *p, const struct limits *limits,
 }
 
 /*
- * Removes the lines that the innermost matching line of a location called.
+ * Removes the lines of a location that its innermost matching line called.
  * Returns whether any line matches.
  */
 static bool cut_inside(const struct pruner *x, const struct pprof *p,
@@ -192,8 +196,8 @@ static bool cut_inside(const struct pruner *x, const struct pprof *p,
 }
 
 /*
- * Removes from every stack the frames inside of the innermost match; stacks
- * without a match are not changed.
+ * Removes from every stack the frames that were called, directly or not, by the
+ * matching frame nearest to the leaf; stacks without a match are not changed.
  */
 static int prune_from(struct pprof *p, const struct pruner *x,
 		      const struct limits *limits, struct err *err)

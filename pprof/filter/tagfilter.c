@@ -48,8 +48,9 @@ void tag_units_find(struct pprof *p, struct tag_units *out)
 		struct str name = pprof_str(p, key);
 
 		/*
-		 * pprof's rule for keys without a unit: the unit is bytes for
-		 * two keys, and for all others the name of the key itself.
+		 * pprof's rule for keys without a unit: the unit is "bytes" for
+		 * the keys "alignment" and "request", and equal to the key for
+		 * all other keys.
 		 */
 		if (out->unit[key])
 			continue;
@@ -126,8 +127,8 @@ static bool skip_colon(struct str *s)
 
 /*
  * Parses "a", "a:", ":b" or "a:b". Returns false if s is not a range, or if the
- * units of a and b do not convert into each other: then s is a regular
- * expression.
+ * units of a and b do not convert into each other: the caller then treats s as
+ * a regular expression.
  */
 static bool tagfilter_parse_range(struct str s, struct range *r)
 {
@@ -224,7 +225,7 @@ static int add_patterns(struct matcher_of_tags *m, struct str value,
 }
 
 /*
- * Parses `text`, the filter of the option called name. The caller must call
+ * Parses `text`, the filter of the option called `name`. The caller must call
  * matcher_fini() even after an error.
  */
 static int matcher_init(struct matcher_of_tags *m, const char *name,
@@ -234,7 +235,7 @@ static int matcher_init(struct matcher_of_tags *m, const char *name,
 	int rc;
 
 	*m = (struct matcher_of_tags){ 0 };
-	/* As in pprof, "=regexp" is a filter without a key. */
+	/* As in pprof, "=regexp" (an empty key) is a filter without a key. */
 	if (text.len && memchr(text.ptr, '=', text.len)) {
 		m->key = str_cut(text, '=', &value);
 		m->has_key = m->key.len > 0;
@@ -313,8 +314,8 @@ static bool set_matches(const struct matcher_of_tags *m, const struct pprof *p,
 }
 
 /*
- * What the filters of one call work on: the profile, the units of its labels,
- * and the list of filters that matched nothing.
+ * The data that the filters of one call share: the profile, the units of its
+ * labels, and the list of filters that matched nothing.
  */
 struct work {
 	struct pprof *p;
@@ -324,9 +325,9 @@ struct work {
 };
 
 /*
- * Keeps the samples that match if wanted is true, and the samples that do not
- * match if it is false. Each label set is matched only once. Sets *any if any
- * label set matches.
+ * Keeps the samples that match if `wanted` is true, and the samples that do not
+ * match if `wanted` is false. Each label set is matched only once. Sets *any if
+ * any label set matches.
  */
 static int tagfilter_apply(const struct matcher_of_tags *m, struct work *w,
 			   bool wanted, bool *any, struct err *err)
@@ -384,8 +385,8 @@ int filter_tags(struct pprof *p, const struct tag_filter *f,
 }
 
 /*
- * Removes labels from a set, in place: labels whose key does not match show or
- * matches hide. NULL: no such filter.
+ * Removes labels from a set, in place: labels whose key does not match `show`,
+ * and labels whose key matches `hide`. NULL: the filter is not set.
  */
 static void drop_labels(struct pprof *p, struct pprof_run *set,
 			const struct regex *show, const struct regex *hide)

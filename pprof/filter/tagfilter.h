@@ -16,8 +16,9 @@
 
 /*
  * The units of numeric labels: unit[k] is the unit of the key k; both are
- * string numbers. The unit is the first that a sample gives for the key, or
- * else is inferred from the key. PPROF_NONE: no numeric label has this key.
+ * string numbers. The unit is the first unit that a label with this key has or,
+ * if no label has a unit, the unit that the key suggests. PPROF_NONE: no
+ * numeric label has this key.
  */
 struct tag_units {
 	uint32_t *unit;
@@ -40,7 +41,7 @@ static inline uint32_t tag_unit(const struct tag_units *u, uint32_t key)
 }
 
 /*
- * The filters by label; an empty text filters nothing. focus and ignore are
+ * The filters by label; an empty text filters nothing. `focus` and `ignore` are
  * either a range of numbers, such as "1kb:10kb" or "key=32mb:", or regular
  * expressions: "regexp,regexp" matches a sample if each expression matches the
  * text "key:value" of some label, and "key=regexp,regexp" if at least one
@@ -54,18 +55,18 @@ struct tag_filter {
 };
 
 /*
- * Drops samples by focus and ignore, and adds the filters that matched nothing
- * to *none. ERR_INVALID: an expression is malformed or takes too many steps,
- * and the message names the filter; ERR_LIMIT, ERR_TIMEOUT: as for
- * limits_spend().
+ * Applies the filters `focus` and `ignore`, which drop samples, and adds to
+ * *none the filters that matched nothing. ERR_INVALID: an expression is
+ * malformed or takes too many steps, and the message names the filter;
+ * ERR_LIMIT, ERR_TIMEOUT: as for limits_spend().
  */
 NODISCARD int filter_tags(struct pprof *p, const struct tag_filter *f,
 			  const struct tag_units *units, struct no_match *none,
 			  const struct limits *limits, struct err *err);
 
 /*
- * Drops labels by show and hide. ERR_INVALID: an expression is malformed or
- * takes too many steps.
+ * Applies the filters `show` and `hide`, which drop labels. ERR_INVALID: an
+ * expression is malformed or takes too many steps.
  */
 NODISCARD int filter_tag_names(struct pprof *p, const struct tag_filter *f,
 			       struct err *err);

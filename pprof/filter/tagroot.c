@@ -5,8 +5,9 @@
 #include "pprof/profile/measure.h"
 
 /*
- * The identity of a new stack: the place of an old stack, and the number of a
- * suffix (the frames that are added at the outer end of the stack).
+ * The identity of a new stack: the place (array index) of the old stack, and
+ * the number of a suffix (the frames that are added at the outer end of the
+ * stack).
  */
 struct rooted {
 	uint32_t stack;
@@ -20,9 +21,14 @@ struct rooted {
  */
 struct roots {
 	struct pprof *p;
-	struct pairs index;     /* place of the location + 1, by root_key */
-	struct strtab suffixes; /* distinct suffixes: locations as bytes */
-	struct pairs made;      /* number of a new stack, from 1, by rooted */
+	struct pairs index; /* maps root_key to place of location + 1 */
+	/*
+	 * The distinct suffixes, each as the bytes of its array of location
+	 * places.
+	 */
+	struct strtab suffixes;
+	/* Maps struct rooted to the new stack's number, counted from 1. */
+	struct pairs made;
 	uint32_t made_count;
 	uint32_t first_stack; /* place of the first new stack */
 	struct str unit;      /* unit to show numeric labels in */
@@ -30,8 +36,8 @@ struct roots {
 };
 
 /*
- * A frame to be added. As in pprof, its function name is the value of a label,
- * and its file name is the key of the label.
+ * The identity of a frame to be added. As in pprof, the function name is the
+ * value of a label, and the file name is the key of the label.
  */
 struct root_key {
 	uint32_t name;
@@ -97,8 +103,8 @@ static uint32_t values_of(struct roots *x, struct pprof_run set, struct str key)
 }
 
 /*
- * Returns the number of the suffix for a label set, which has one frame for
- * each key. The first key is outermost, so it is last in the suffix.
+ * Returns the number of the suffix for a label set. The suffix has one frame
+ * for each key. The first key is outermost, so it is last in the suffix.
  */
 static uint32_t add_roots(struct roots *x, struct pprof_run set,
 			  struct str keys)
@@ -163,9 +169,9 @@ static uint32_t rooted_stack(struct roots *x, struct rooted key)
 }
 
 /*
- * Gives every sample its new stack. Positions of frames have 32 bits, and the
- * frames can become many times as large as in the profile, so the number of
- * frames and their memory are checked.
+ * Gives every sample its new stack. Positions in the array of frames have 32
+ * bits, and the new stacks can have many times as many frames as the old
+ * stacks, so the number of frames and their memory are checked.
  */
 static int root_samples(struct roots *x, const uint32_t *suffixes,
 			const struct limits *limits, struct err *err)
@@ -212,7 +218,7 @@ int pprof_tagroot(struct pprof *p, struct str keys, struct str unit,
 		mem_zalloc(p->label_sets.count + 1, sizeof(*suffixes));
 	int rc;
 
-	/* Suffix number 0 is the empty suffix. */
+	/* Number 0 in `suffixes` must be the empty suffix. */
 	(void)strtab_intern(&x.suffixes, str_of(""));
 	/*
 	 * Each label set is converted only once, however many samples share it.

@@ -12,10 +12,13 @@ struct pass {
 	struct graph *g;
 	const struct graph_options *o;
 	const bool *kept;    /* whether a node is kept, by node; NULL: all */
-	uint32_t *node_seen; /* by node: last sample added to its weight, + 1 */
-	/* By edge: the last sample added to its weight, + 1. */
+	uint32_t *node_seen; /* same as edge_seen, by node */
+	/*
+	 * By edge: number + 1 of the last sample whose weight was added to the
+	 * edge, or 0 if none was.
+	 */
 	VEC(uint32_t) edge_seen;
-	uint32_t sample; /* number of the current sample, + 1; 0 means none */
+	uint32_t sample; /* number of the current sample + 1 */
 	struct growth_meter meter;
 };
 
@@ -49,8 +52,9 @@ static uint32_t find_edge(struct pass *x, struct edge_key key, bool residual,
 }
 
 /*
- * The weight of one sample: its value and, if the report shows means, the
- * divisor of the value (else 0).
+ * The weight of one sample: the sample's value for the report's sample type
+ * and, if the report shows means, the value for the first sample type as the
+ * divisor (else 0).
  */
 struct weight {
 	int64_t value;
@@ -59,8 +63,9 @@ struct weight {
 
 /*
  * Add a sample's weight to an edge, at most once per sample: a recursive
- * function would otherwise count several times. An edge is residual if any call
- * counted in it is residual, and inlined if all are inlined.
+ * function would otherwise count several times. An edge is residual if any of
+ * its calls goes through nodes that are left out, and inlined only if all of
+ * its calls are inlined.
  */
 static void add_edge(struct pass *x, struct edge_key key, struct weight w,
 		     bool residual, bool inlined)
@@ -80,7 +85,7 @@ static void add_edge(struct pass *x, struct edge_key key, struct weight w,
 /* Position of a walk along one stack, from the root to the leaf. */
 struct walk {
 	uint32_t parent; /* last kept node, or PPROF_NONE if none */
-	bool residual;   /* whether nodes after parent were skipped */
+	bool residual;   /* whether frames since `parent` were skipped */
 };
 
 /* Charge the work and the graph's memory to the query's budget. */
@@ -116,9 +121,9 @@ static void graph_enter_node(struct pass *x, struct walk *walk, uint32_t node,
 }
 
 /*
- * Add one sample to the graph. Stacks are stored innermost first, both
- * locations and inlined lines, so both loops run backwards. The flat weight
- * goes to the leaf, unless the leaf itself is not kept.
+ * Add one sample to the graph. A stack has its innermost location first, and a
+ * location its innermost line first, so both loops run backwards. The flat
+ * weight goes to the leaf, unless the leaf itself is not kept.
  */
 static int graph_add_sample(struct pass *x, const struct pprof_run *stack,
 			    struct weight w, struct err *err)
@@ -157,7 +162,8 @@ static bool is_negative(const struct graph_node *n)
 }
 
 /*
- * List the nodes to show: nodes with a weight, unless drop_negative hides them.
+ * List the nodes to show: all nodes whose weight is not 0, except those that
+ * drop_negative hides.
  */
 static void show_nodes(struct graph *g, const struct graph_options *o)
 {
@@ -172,7 +178,7 @@ static void show_nodes(struct graph *g, const struct graph_options *o)
 	}
 }
 
-/* Add all samples that have a weight, under the query's budget. */
+/* Add all samples whose value or divisor is not 0. ERR_LIMIT, ERR_TIMEOUT. */
 static int weigh_samples(struct pass *x, struct err *err)
 {
 	const struct pprof *p = x->g->p;
@@ -196,8 +202,8 @@ static int weigh_samples(struct pass *x, struct err *err)
 }
 
 /*
- * The graph is weighed again after each trimming step: the edges between
- * remaining nodes then replace calls through the removed nodes.
+ * The graph is weighed again after each trimming step: calls through removed
+ * nodes then become edges between the remaining nodes.
  */
 int graph_weigh(struct graph *g, const struct graph_options *o,
 		const bool *kept, struct err *err)

@@ -25,12 +25,12 @@ enum graph_order {
 /* Options: which values are added up, and how much of the graph is kept. */
 struct graph_options {
 	size_t value; /* index of the sample type */
-	/* Whether to divide values by those of the first sample type. */
+	/* Whether to divide values by the values of the first sample type. */
 	bool mean;
-	/* Hide nodes whose value is below 0. */
+	/* Whether to hide nodes whose value is below 0. */
 	bool drop_negative;
 	enum graph_order order;
-	int64_t node_count; /* most nodes to show; 0: all */
+	int64_t node_count; /* largest number of nodes to show; 0: all */
 	/* Share of the total below which nodes are dropped. */
 	double node_fraction;
 	/* Share of the total below which edges are dropped. */
@@ -40,12 +40,13 @@ struct graph_options {
 };
 
 /*
- * A node of the graph. flat is the weight of the samples that end in it, cum
- * the weight of all samples that pass through it or end in it.
+ * The weights and edges of one node. `flat` is the weight of the samples whose
+ * leaf is the node, `cum` the weight of all samples whose stack contains the
+ * node.
  */
 struct graph_node {
 	int64_t flat;
-	int64_t flat_div; /* divisor of flat for a mean; 0: no mean */
+	int64_t flat_div; /* divisor of `flat` for a mean; 0: no mean */
 	int64_t cum;
 	int64_t cum_div;
 	struct pprof_run in; /* incoming edges in graph.lists, heaviest first */
@@ -55,7 +56,7 @@ struct graph_node {
 	bool shown;
 };
 
-/* A call from one node to another. */
+/* An edge: all calls from one node to another. */
 struct graph_edge {
 	uint32_t from;
 	uint32_t to;
@@ -71,7 +72,7 @@ struct graph_edge {
 
 /*
  * A trimmed call graph. Nodes have the same numbers as in struct nodes, also
- * after trimming. graph_weigh() numbers the edges again.
+ * after trimming; the numbers of edges change with each graph_weigh().
  */
 struct graph {
 	const struct pprof *p;
@@ -83,7 +84,9 @@ struct graph {
 	VEC(uint32_t) lists;
 	/* Maps the two nodes of an edge to the edge's number + 1. */
 	struct pairs edge_index;
-	/* Number of nodes before node_count was applied. */
+	/*
+	 * Number of shown nodes before all but node_count nodes were removed.
+	 */
 	size_t original_count;
 	size_t dropped_nodes; /* number of nodes that node_fraction dropped */
 	size_t dropped_edges;
@@ -105,7 +108,10 @@ void graph_fini(struct graph *g);
 /* Memory that the graph holds, in bytes, without profile and nodes. */
 size_t graph_memory(const struct graph *g);
 
-/* Divide v by div, or return v when div is 0 (no mean was asked for). */
+/*
+ * Divide `v` by `div`, or return `v` when `div` is 0: the report shows no
+ * means.
+ */
 static inline int64_t graph_mean(int64_t v, int64_t div)
 {
 	/* INT64_MIN / -1 overflows; negate with wrap-around, as Go does. */
@@ -122,7 +128,7 @@ static inline int64_t graph_abs(int64_t v)
 
 /*
  * Compute all weights, edges and the list of shown nodes again, from only the
- * nodes that are marked in kept (indexed by node; NULL: all). ERR_LIMIT,
+ * nodes that are marked in `kept` (indexed by node; NULL: all). ERR_LIMIT,
  * ERR_TIMEOUT.
  */
 NODISCARD int graph_weigh(struct graph *g, const struct graph_options *o,

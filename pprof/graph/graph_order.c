@@ -36,9 +36,9 @@ static int graph_by_weight(const void *a, const void *b, void *ctx)
 }
 
 /*
- * Give each node its two runs in g->lists, whose lengths are the counted edges,
- * and set the counts to 0, so that they can serve as positions when the runs
- * are filled.
+ * Assign places in g->lists to the runs `in` and `out` of each node; their
+ * counts are already the numbers of edges. Then set the counts to 0: they are
+ * the positions to write to when the runs are filled.
  */
 static void start_lists(struct graph *g)
 {
@@ -57,8 +57,8 @@ static void start_lists(struct graph *g)
 }
 
 /*
- * A counting sort: count the edges of each node, give it runs of that length,
- * and fill the runs.
+ * A counting sort: counts the edges of each node, then reserves runs of these
+ * lengths in g->lists, then fills the runs.
  */
 void graph_list_edges(struct graph *g)
 {
@@ -148,7 +148,7 @@ static int by_rank(const void *a, const void *b, void *ctx)
 
 /*
  * Entropy in bits of the distribution of weights over the edges, with the
- * node's own weight `self` as one more outcome. As in pprof, negative weights
+ * node's flat weight `self` as one more outcome. As in pprof, negative weights
  * do not count towards the total.
  */
 static double entropy_of(const struct graph *g, struct pprof_run edges,
@@ -179,9 +179,8 @@ static double entropy_of(const struct graph *g, struct pprof_run edges,
 }
 
 /*
- * pprof's entropyScore: a node that has one caller and one callee and only
- * passes its weight on scores low; a node where paths split or join scores
- * high.
+ * pprof's entropyScore: the score is low for a node that only passes its weight
+ * from one caller to one callee, and high for a node where paths split or join.
  */
 static int64_t entropy_score(const struct graph *g, const struct graph_node *n)
 {

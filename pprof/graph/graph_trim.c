@@ -19,7 +19,8 @@ static int64_t graph_compute_cutoff(const struct graph *g, double fraction)
 
 /*
  * Drop nodes whose cumulative weight is below the limit. graph_weigh() then
- * turns calls through dropped nodes into residual edges.
+ * turns calls through dropped nodes into residual edges (edges that stand for
+ * calls through nodes that are left out).
  */
 static int drop_light_nodes(struct graph *g, const struct graph_options *o,
 			    bool *kept, int64_t limit, struct err *err)
@@ -56,8 +57,8 @@ static size_t drop_light_edges(struct graph *g, int64_t limit)
 }
 
 /*
- * Keep the first node_count nodes of the current order and compute weights and
- * edges again.
+ * Keep the first node_count nodes of g->shown and compute weights and edges
+ * again.
  */
 static int keep_top(struct graph *g, const struct graph_options *o, bool *kept,
 		    struct err *err)
@@ -76,9 +77,10 @@ static int keep_top(struct graph *g, const struct graph_options *o, bool *kept,
 }
 
 /*
- * Whether a path of other edges leads from the start of an edge to its end: a
- * breadth-first search against the direction of calls. `seen` marks visited
- * nodes with edge + 1, so that it need not be cleared between searches.
+ * Whether the callee of `edge` can be reached from the caller by other edges.
+ * This is a breadth-first search from the callee through its callers. `seen`
+ * holds `edge` + 1 for each visited node, so that the array need not be cleared
+ * between searches.
  */
 static bool is_redundant(const struct graph *g, uint32_t edge, uint32_t *seen,
 			 uint32_t *queue)
@@ -109,8 +111,9 @@ static bool is_redundant(const struct graph *g, uint32_t edge, uint32_t *seen,
 }
 
 /*
- * The loops begin with the last node shown and its lightest edge, as in pprof's
- * RemoveRedundantEdges: the order determines which edges of a cycle remain.
+ * The loops begin with the last shown node and its lightest incoming edge, as
+ * in pprof's RemoveRedundantEdges: the order determines which edges of a cycle
+ * remain.
  */
 int graph_drop_redundant_edges(struct graph *g, const struct limits *limits,
 			       struct err *err)
@@ -127,9 +130,10 @@ int graph_drop_redundant_edges(struct graph *g, const struct limits *limits,
 			struct graph_edge *e = &g->edges.v[edge];
 
 			/*
-			 * Edges are visited from the lightest on: a residual
-			 * edge can be dropped only if it is lighter than all
-			 * direct calls of the node.
+			 * The lightest edge comes first, and the first edge
+			 * that is not residual ends the loop. So a residual
+			 * edge is dropped only if it is lighter than all direct
+			 * calls of the node.
 			 */
 			if (!e->residual)
 				break;
@@ -158,8 +162,9 @@ int graph_trim(struct graph *g, const struct graph_options *o, struct err *err)
 	g->original_count = g->shown.count;
 	graph_sort_nodes(g, o->order);
 	/*
-	 * pprof drops light edges here, too. They count in dropped_edges only
-	 * if keep_top() builds the edges again.
+	 * As in pprof, light edges are dropped before the nodes are cut to
+	 * node_count, and again below. The edges dropped here count in
+	 * dropped_edges only if keep_top() rebuilds all edges.
 	 */
 	if (o->node_count > 0 && !rc) {
 		(void)drop_light_edges(g, edge_limit);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Trims a graph as pprof does: removes light nodes and edges, all but the top
- * nodes, and edges that only clutter a drawing.
+ * Trims a graph as pprof does: removes light nodes and edges, the nodes beyond
+ * the number to show, and edges that only clutter a drawing.
  *
  * Ownership: everything belongs to the graph (graph.h).
  * Threads: one thread at a time, as for the graph.
@@ -12,9 +12,10 @@
 #include "pprof/graph/graph.h"
 
 /*
- * Drop residual edges whose end can also be reached from their start by other
- * edges: they only clutter a drawing. Lists of edges must be built and sorted,
- * and must be rebuilt afterwards. ERR_LIMIT, ERR_TIMEOUT.
+ * Drop edges that only clutter a drawing: residual edges (graph.h) whose callee
+ * can also be reached from the caller by other edges. The nodes' lists of edges
+ * must be built and sorted before this call, and rebuilt after it. ERR_LIMIT,
+ * ERR_TIMEOUT.
  */
 NODISCARD int graph_drop_redundant_edges(struct graph *g,
 					 const struct limits *limits,

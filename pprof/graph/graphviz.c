@@ -16,8 +16,8 @@
 #include "base/mem.h"
 
 /*
- * Limits: wall and CPU time of a drawing in seconds, number of concurrent
- * drawings, and memory of a drawing in bytes.
+ * Limits: elapsed time and CPU time of a drawing in seconds, number of
+ * concurrent drawings, and memory of a drawing in bytes.
  */
 #define SECONDS     20
 #define RUNNING_MAX 2
@@ -31,9 +31,9 @@ struct child {
 };
 
 /*
- * Start dot with a minimal environment: nothing of the server's environment
- * (credentials, a foreign PATH) reaches the child. ERR_UNSUPPORTED when dot is
- * not installed.
+ * Start dot with a minimal environment, so that the child gets nothing of the
+ * server's environment (credentials, a foreign PATH). ERR_UNSUPPORTED when dot
+ * is not installed.
  */
 static int graphviz_start(struct child *c, struct err *err)
 {
@@ -83,7 +83,7 @@ static int graphviz_start(struct child *c, struct err *err)
 
 /*
  * Bound the memory and CPU time of the child. The limits are set after the
- * start of the child, since posix_spawn() cannot set them.
+ * child has been started, since posix_spawn() cannot set them.
  */
 static void graphviz_set_limit(const struct child *c)
 {
@@ -99,7 +99,10 @@ static void graphviz_set_limit(const struct child *c)
 	(void)fcntl(c->in, F_SETFL, O_NONBLOCK);
 }
 
-/* Close the child's standard input once; dot then begins to draw. */
+/*
+ * Close the child's standard input unless it is closed already; dot then begins
+ * to draw.
+ */
 static void close_in(struct child *c)
 {
 	if (c->in >= 0)
@@ -125,7 +128,7 @@ static void graphviz_feed(struct child *c, struct bytes *left)
 
 /*
  * Read a piece of the drawing. Returns 1 if more may follow, 0 at the end, or
- * ERR_TOOBIG when out exceeds its maximum.
+ * ERR_TOOBIG when `out` exceeds its maximum size.
  */
 static int graphviz_drain(struct child *c, struct buf *out, struct err *err)
 {

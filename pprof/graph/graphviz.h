@@ -13,10 +13,11 @@
 #include "base/err.h"
 
 /*
- * Draw a graph in the DOT language and append the SVG to out. ERR_UNSUPPORTED:
- * dot is not installed; ERR_LIMIT: too many drawings are running; ERR_TIMEOUT;
- * ERR_TOOBIG: the SVG is larger than out's maximum; ERR_INVALID: dot failed;
- * ERR_IO: a pipe or the process could not be created.
+ * Draw a graph in the DOT language and append the SVG to `out`.
+ * ERR_UNSUPPORTED: dot is not installed; ERR_LIMIT: too many drawings are
+ * running; ERR_TIMEOUT; ERR_TOOBIG: the SVG is larger than the maximum size of
+ * `out`; ERR_INVALID: dot failed; ERR_IO: a pipe or the process could not be
+ * created.
  */
 NODISCARD int graphviz_svg(struct bytes dot, struct buf *out, struct err *err);
 

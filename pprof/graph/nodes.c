@@ -30,8 +30,8 @@ int granularity_parse(struct str s, enum granularity *out, struct err *err)
 
 /*
  * Append one element of a path to the cleaned path, as Go's path.Clean: "." is
- * left out, and ".." removes the element before it, but nothing of the first
- * *fixed bytes of out, which are the root or leading "..".
+ * left out, and ".." removes the element before it, but never one within the
+ * first *fixed bytes of `out`, which hold the root or leading ".." elements.
  */
 static void clean_element(struct buf *out, size_t root, struct str e,
 			  size_t *fixed)
@@ -54,7 +54,7 @@ static void clean_element(struct buf *out, size_t root, struct str e,
 		*fixed = out->len;
 }
 
-/* Append the cleaned path to out; an empty path becomes ".". */
+/* Append the cleaned path to `out`; an empty path becomes ".". */
 static void clean_path(struct str path, struct buf *out)
 {
 	size_t root = path.len && *path.ptr == '/';
@@ -96,13 +96,16 @@ struct build {
 	struct nodes *n;
 	struct pprof *p;
 	enum granularity granularity;
-	/* Cleaned name by string; PPROF_NONE: not known yet. */
+	/*
+	 * By string number of a file: the string number of its cleaned name;
+	 * PPROF_NONE: not known yet.
+	 */
 	uint32_t *cleaned;
 };
 
 /*
- * Return the string number of the cleaned file name. pprof cleans names before
- * it compares them, and each distinct name is cleaned only once.
+ * Return the string number of the cleaned file name. pprof compares cleaned
+ * names, too. Each distinct name is cleaned only once.
  */
 static uint32_t clean_file(struct build *b, uint32_t file)
 {
@@ -120,7 +123,10 @@ static uint32_t clean_file(struct build *b, uint32_t file)
 	return b->cleaned[file];
 }
 
-/* The parts of a frame that each granularity keeps. */
+/*
+ * For each granularity, the parts of a frame that a node keeps: frames that
+ * differ only in other parts become the same node.
+ */
 static const struct keeps {
 	bool name;
 	bool file;
@@ -136,8 +142,8 @@ static const struct keeps {
 
 /*
  * Return the key of a frame at the granularity; `line` is NULL for a location
- * without symbols. As in pprof, object file and start line distinguish only
- * frames without a name.
+ * without symbols. As in pprof, the object file and the start line are part of
+ * the key only for frames without a name.
  */
 static struct node_key nodes_make_key(struct build *b,
 				      const struct pprof_location *l,
@@ -177,7 +183,7 @@ static bool nodes_is_same(const void *ctx, uint32_t i, const void *key)
 	return nodes_same_key(&n->v.v[i].key, key);
 }
 
-/* Append a word and a space. */
+/* Append s and a space. */
 static void nodes_add_word(struct buf *out, struct str s)
 {
 	buf_add(out, s.ptr, s.len);
@@ -186,8 +192,8 @@ static void nodes_add_word(struct buf *out, struct str s)
 
 /*
  * Return the text of a node: the parts that pprof's NameComponents returns,
- * joined by spaces. If the text is not just the function's name, it is stored
- * in the arena.
+ * joined by spaces. A text that is not just the function's name is stored in
+ * the arena n->text.
  */
 static struct str print_key(struct nodes *n, const struct node_key *k)
 {
@@ -219,8 +225,8 @@ static struct str print_key(struct nodes *n, const struct node_key *k)
 }
 
 /*
- * Return the node of a frame and add it if it is new. The node has file and
- * start line of the first frame that it was added for.
+ * Return the node of a frame and add it if it is new. The node's file and start
+ * line are taken from the first frame with this key.
  */
 static uint32_t find_node(struct build *b, const struct pprof_location *l,
 			  const struct pprof_line *line)
@@ -252,9 +258,9 @@ static uint32_t find_node(struct build *b, const struct pprof_location *l,
 }
 
 /*
- * Append the nodes of a location's lines, innermost first. With noinlines only
- * the last line counts, which is the outermost. A location without lines
- * becomes one node.
+ * Append the nodes of a location's lines, innermost first. With `noinlines`,
+ * only the last line counts, which is the outermost function. A location
+ * without lines becomes one node.
  */
 static void nodes_add_location(struct build *b, const struct pprof_location *l,
 			       bool noinlines)

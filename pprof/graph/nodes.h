@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nodes are the frames of a profile at a granularity. Frames that agree in
- * every part that the granularity keeps are one node, as in google/pprof's
- * Aggregate (profile.go) and NodeInfo (graph.go).
+ * Nodes: a node stands for all frames of a profile that agree in certain parts,
+ * such as the function and the file. The granularity determines these parts, as
+ * in google/pprof's Aggregate (profile.go) and NodeInfo (graph.go).
  *
  * Ownership: nodes own their texts and borrow the profile, whose locations must
  * not change afterwards.
@@ -30,18 +30,18 @@ enum granularity {
 struct node_key {
 	uint32_t name;
 	uint32_t file;    /* file name, cleaned as by Go's path.Clean */
-	uint32_t objfile; /* object file, if there is no name; else 0 */
+	uint32_t objfile; /* object file of a frame without a name; else 0 */
 	uint64_t address;
-	int64_t start_line; /* the function's, if it has no name; else 0 */
+	int64_t start_line; /* start line of a frame without a name; else 0 */
 	int64_t line;
 };
 
 /* One node, with its printed text. */
 struct node {
 	struct node_key key;
-	struct str text; /* name in reports, by the granularity */
-	uint32_t file; /* file of the node's first frame, even if not in key */
-	int64_t line;  /* start line of the function; 0: unknown */
+	struct str text; /* name printed in reports */
+	uint32_t file;   /* file of the first frame, even if key.file is 0 */
+	int64_t line;    /* start line of the function; 0: unknown */
 };
 
 /* All nodes of a profile, and the nodes of each location. */
@@ -68,7 +68,7 @@ NODISCARD int granularity_parse(struct str s, enum granularity *out,
 
 /*
  * Build the nodes of all locations of p. Cleaned file names are added to p's
- * string table. With noinlines, each location has only the node of its
+ * string table. With `noinlines`, each location has only the node of its
  * outermost function.
  */
 void nodes_init(struct nodes *n, struct pprof *p, enum granularity g,

@@ -4,7 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The kind of an option: how its text is parsed, and the type of its field. */
+/*
+ * The kind of an option: determines how the text is parsed, and the type of the
+ * option's field.
+ */
 enum option_kind {
 	OPTION_TEXT,   /* any text, stored as struct str */
 	OPTION_SWITCH, /* true or false, stored as bool */
@@ -18,9 +21,9 @@ enum option_kind {
 #define AT(field) offsetof(struct report_options, field)
 
 /*
- * For each option, how it is parsed and where it is stored in struct
- * report_options. help[i] has the name of options[i], so both arrays must have
- * the same order.
+ * For each option, its kind and the offset of its field in struct
+ * report_options. The option's name is in help[i], so both arrays must have the
+ * same order.
  */
 static const struct option {
 	enum option_kind kind;
@@ -216,8 +219,8 @@ int report_option(struct report_options *o, struct str name, struct str value,
 }
 
 /*
- * Of all options, only the filters count: they change which samples or frames
- * are shown.
+ * Only options that select samples or frames, or change stacks or labels, count
+ * as filters.
  */
 bool report_options_filter(const struct report_options *o)
 {

@@ -10,7 +10,7 @@
 #include "pprof/legacy/legacy_text.h"
 #include "pprof/profile/measure.h"
 
-/* Limit of Go's bufio.Scanner, with which pprof reads lines, in bytes. */
+/* A line of this many bytes is too long, as for pprof (Go's bufio.Scanner). */
 #define LINE_MAX ((size_t)64 * KIB)
 
 /*
@@ -32,8 +32,8 @@ static const char *const patterns[] = {
 		"^ *t\\*: *(\\d+): *(\\d+) *\\[(\\d+): *(\\d+)\\]$",
 	[RX_COUNT_START] = "\\A(\\S+) profile: total \\d+\\z",
 	/*
-	 * pprof's "(( 0x[0-9a-f]+)+)" would need memory for each address;
-	 * legacy_is_hex_list() checks that they are well-formed.
+	 * pprof's "(( 0x[0-9a-f]+)+)" would need memory for each address. Here,
+	 * legacy_is_hex_list() checks the form of the addresses.
 	 */
 	[RX_COUNT] = "\\A(\\d+) @([ x0-9a-f]+)\\z",
 	[RX_CONTENTION_SAMPLE] = "(\\d+) *(\\d+) @([ x0-9a-f]*)",
@@ -273,7 +273,10 @@ static bool legacy_same_address(const void *ctx, uint32_t i, const void *key)
 	return l->p.locations.v[i].address == *(const uint64_t *)key;
 }
 
-/* Returns the location of an address; each address gets one location. */
+/*
+ * Returns the place of the location for an address. The location is added if no
+ * sample so far had this address.
+ */
 static uint32_t place_of(struct legacy *l, uint64_t address)
 {
 	uint64_t hash = address * 0x9e3779b97f4a7c15u;
@@ -307,7 +310,9 @@ static void add_stack(struct legacy *l, size_t adjust)
 	}
 }
 
-/* Adds a sample's label set: the label "bytes", none if bytes is 0. */
+/*
+ * Adds the label set of a sample. It has the label "bytes" unless `bytes` is 0.
+ */
 static void add_label(struct legacy *l, int64_t bytes)
 {
 	struct pprof *p = &l->p;
@@ -425,9 +430,8 @@ static bool last_type_is(const struct pprof *p, const char *type)
 }
 
 /*
- * Legacy formats cannot carry drop_frames and keep_frames, so pprof adds them
- * when it reads a profile; the last sample type tells which kind of profile it
- * is.
+ * Legacy formats do not have drop_frames and keep_frames, so pprof sets both
+ * when it reads a legacy profile, depending on the last sample type.
  */
 static void add_frame_info(struct pprof *p)
 {
@@ -445,8 +449,9 @@ static void add_frame_info(struct pprof *p)
 }
 
 /*
- * Prepares the parser for the input `raw`. The last profile is freed and not
- * only reset, because pprof_reset() would leave its interned strings in memory.
+ * Prepares the parser for the input `raw`. The previous profile is freed and
+ * not only reset, because pprof_reset() would leave its interned strings in
+ * memory.
  */
 static void legacy_reset(struct legacy *l, struct bytes raw)
 {

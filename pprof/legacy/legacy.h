@@ -18,13 +18,13 @@
 #include "pprof/profile/profile.h"
 
 /*
- * A parser for all legacy formats; compiled expressions are kept from one
- * profile to the next.
+ * A parser for all legacy formats. It keeps its compiled regular expressions
+ * from one profile to the next.
  */
 struct legacy;
 
 /*
- * Creates a parser that refuses profiles which would need more than max bytes
+ * Creates a parser that refuses profiles which would need more than `max` bytes
  * of memory. The caller frees it with legacy_free().
  */
 struct legacy *legacy_new(size_t max);

@@ -10,8 +10,9 @@
 #include "pprof/legacy/legacy_parser.h"
 
 #define HEADER_WORDS 5
-#define ROUNDS       2  /* most frames that a signal handler adds */
-#define SIMILAR      32 /* 1 in 32 samples may lack the handler's frame */
+/* Largest number of signal handler frames to remove from a stack. */
+#define ROUNDS  2
+#define SIMILAR 32 /* 1 of 32 samples may lack a signal handler frame */
 
 /* How words are stored: their size in bytes, and their byte order. */
 struct word {
@@ -19,7 +20,7 @@ struct word {
 	bool big_endian;
 };
 
-/* The input that is still to be read, as words. */
+/* The rest of the input, and the form of the words in it. */
 struct words {
 	struct bytes left;
 	struct word word;
@@ -50,7 +51,8 @@ static uint64_t next_word(struct words *w)
 
 /*
  * Reads the five words of the header: 0, 3, 0 (or 1: written by Java), the
- * period in µs, 0. They identify the format. Returns false for other values.
+ * period in µs, 0. Returns false for other values: the input is then in another
+ * format.
  */
 static bool legacy_cpu_read_header(struct words *w, int64_t *period, bool *java)
 {
@@ -65,8 +67,8 @@ static bool legacy_cpu_read_header(struct words *w, int64_t *period, bool *java)
 }
 
 /*
- * Reads samples: each is a count, the number of addresses, and the addresses.
- * The sample 0, 1, 0 marks the end.
+ * Reads samples. Each consists of words: a count, the number of addresses, and
+ * the addresses. A sample of the words 0, 1, 0 marks the end.
  */
 static int read_samples(struct legacy *l, struct words *w, size_t adjust)
 {
@@ -83,7 +85,7 @@ static int read_samples(struct legacy *l, struct words *w, size_t adjust)
 			*vec_add(&l->addresses) = next_word(w);
 		/*
 		 * If the input ends within a word, the remaining bytes are
-		 * discarded but the sample counts, as in pprof.
+		 * discarded but the incomplete sample is kept, as in pprof.
 		 */
 		if (w->ended)
 			w->left.len = 0;

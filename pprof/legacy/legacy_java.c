@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Java's heapz and contentionz: attributes and samples first, followed by a
- * section that names the addresses.
+ * Java's heapz and contentionz: attributes, then samples, then a section that
+ * gives the function of each address.
  */
 #include "pprof/legacy/legacy_java.h"
 
@@ -20,8 +20,9 @@ struct java {
 };
 
 /*
- * Returns the current line, trimmed, without consuming it. Returns false if no
- * complete line is left: pprof ignores a last line without line end.
+ * Stores the current line in *line, trimmed, without consuming the line.
+ * Returns false if no complete line is left: pprof ignores a last line without
+ * line end.
  */
 static bool ended_line(struct legacy *l, struct str *line)
 {
@@ -94,7 +95,7 @@ static int java_header(struct legacy *l, const struct java *j)
 		struct str g[3];
 
 		if (line.len && !legacy_match(l, RX_JAVA_ATTRIBUTE, line, g, 3))
-			return 0; /* the first sample */
+			return 0; /* the samples begin here */
 		if (line.len)
 			rc = java_attribute(l, j, legacy_trim(g[1]),
 					    legacy_trim(g[2]));
@@ -145,14 +146,17 @@ static int java_samples(struct legacy *l, const struct java *j)
 		struct str g[4];
 
 		if (line.len && !legacy_match(l, RX_JAVA_SAMPLE, line, g, 4))
-			return 0; /* the first named address */
+			return 0; /* the section of locations begins here */
 		if (line.len)
 			rc = java_sample(l, j, g);
 		skip_line(l);
 	}
 	return rc;
 }
-/* What the section of locations says about an address. */
+/*
+ * The function and source line at an address, as read from the section of
+ * locations.
+ */
 struct java_name {
 	struct str function;
 	struct str file;
@@ -161,7 +165,7 @@ struct java_name {
 
 /*
  * Parses "function (file:line)", "function (path of a library)", or a bare
- * name. Code that the JIT generated is named STUB.
+ * name. A bare name that contains "generated stub/JIT" becomes STUB.
  */
 static struct java_name java_name(struct legacy *l, struct str text)
 {
@@ -192,8 +196,9 @@ static bool legacy_java_same_name(const void *ctx, uint32_t i, const void *key)
 }
 
 /*
- * Returns the function of this name, which is added if it is new. As in pprof,
- * functions with equal names are one function, with the file of its first use.
+ * Returns the place of the function with this name; a new function is added. As
+ * in pprof, equal names are one function, which has the file that came with the
+ * name first.
  */
 static uint32_t function_of(struct legacy *l, struct table *index,
 			    const struct java_name *n)
@@ -257,8 +262,9 @@ static int name_location(struct legacy *l, struct table *functions,
 }
 
 /*
- * As in pprof, no address of a Java profile is kept. Addresses of named
- * locations are removed first, so that only unnamed ones get a mapping.
+ * As in pprof, no address of a Java profile is kept. The addresses of locations
+ * that have a function name are removed first, so that mappings are assigned
+ * only to locations without a name.
  */
 int legacy_java_locations(struct legacy *l, struct str text)
 {

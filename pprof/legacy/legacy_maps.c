@@ -8,10 +8,13 @@
 
 /* Default load address of a program on x86-64 Linux. */
 #define MAIN_START 0x400000
-/* Longest line in bytes, after attributes have been replaced. */
+/*
+ * Limits: length of a line after attributes have been replaced, in bytes, and
+ * number of attributes.
+ */
 #define TEXT_MAX       (64 * KIB)
 #define ATTRIBUTES_MAX 100
-/* Most comparisons of an address with a mapping that one profile may need. */
+/* Largest number of comparisons of addresses with mappings for one profile. */
 #define STEPS_MAX ((size_t)100 * 1000 * 1000)
 
 bool legacy_is_map_start(struct str line)
@@ -90,9 +93,10 @@ static bool legacy_maps_read_hex(struct str s, uint64_t *out)
 }
 
 /*
- * Parses a line in the format of /proc/self/maps, or in pprof's brief form.
- * Returns 1 if the line is an executable mapping, 0 if it is another mapping,
- * which is to be skipped, and -1 if it is no mapping.
+ * Parses a line in the format of /proc/self/maps, or in the shorter form that
+ * pprof also reads: addresses, permissions, file, offset, build id. Returns 1
+ * if the line is an executable mapping, 0 if it is another mapping, which is to
+ * be skipped, and -1 if it is no mapping.
  */
 static int parse_mapping(struct legacy *l, struct str line,
 			 struct pprof_mapping *out)
@@ -166,8 +170,8 @@ static void read_line(struct legacy *l, struct attributes *a,
 
 /*
  * Returns whether mapping b begins where mapping a ends, so that both are parts
- * of one mapping. Their files, build ids and offsets must agree if both are
- * known.
+ * of one mapping. A file, build id or offset that is known for both mappings
+ * must agree, too.
  */
 static bool is_adjacent(const struct pprof_mapping *a,
 			const struct pprof_mapping *b)
@@ -245,8 +249,8 @@ static void put_main_first(struct legacy *l)
 
 /*
  * Corrects the first mapping as pprof does: a leading part that was remapped to
- * huge pages is removed, and if the first pages of a program are missing from
- * the map, its mapping is extended down to the default load address.
+ * huge pages is removed, and if the program's first pages are missing from the
+ * map, the program's mapping is extended down to the default load address.
  */
 static void mend_first(struct legacy *l)
 {
@@ -266,8 +270,8 @@ static void mend_first(struct legacy *l)
 }
 
 /*
- * Returns the mapping that covers the address, or PPROF_NONE. May extend a
- * mapping to lower addresses.
+ * Returns the place of the mapping that covers the address, or PPROF_NONE. May
+ * extend a mapping to lower addresses so that it covers the address.
  */
 static uint32_t legacy_maps_find_mapping(struct legacy *l, uint64_t address)
 {
@@ -297,8 +301,9 @@ static uint32_t legacy_maps_find_mapping(struct legacy *l, uint64_t address)
 }
 
 /*
- * Returns the mapping of an address. *fake is the place of the mapping for
- * addresses that no other mapping covers; PPROF_NONE until it is added.
+ * Returns the place of the mapping of an address. Addresses that no mapping of
+ * the input covers share one additional mapping, whose place is kept in *fake;
+ * PPROF_NONE until that mapping is added.
  */
 static uint32_t mapping_of(struct legacy *l, uint64_t address, uint32_t *fake)
 {
@@ -315,8 +320,8 @@ static uint32_t mapping_of(struct legacy *l, uint64_t address, uint32_t *fake)
 }
 
 /*
- * Assigns mappings to the locations of one stack, and adds the number of
- * comparisons to *steps.
+ * Assigns mappings to the locations of one stack, and adds to *steps the number
+ * of mappings that addresses were compared with.
  */
 static void assign_stack(struct legacy *l, struct pprof_run s, uint32_t *fake,
 			 size_t *steps)
@@ -335,9 +340,10 @@ static void assign_stack(struct legacy *l, struct pprof_run s, uint32_t *fake,
 }
 
 /*
- * Walks stacks, not the table of locations: a location that is in no stack any
- * more must not be given a mapping, and so must not extend one. The bound on
- * steps limits the time that a hostile profile can take.
+ * Goes through the stacks, not through the table of locations: looking up the
+ * mapping of a location may extend that mapping, and a location that no stack
+ * contains any more must not have this effect. The bound on steps limits the
+ * time that a hostile profile can take.
  */
 void legacy_assign_mappings(struct legacy *l)
 {

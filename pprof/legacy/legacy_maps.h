@@ -23,7 +23,8 @@ int legacy_sections(struct legacy *l);
 /*
  * Gives each location of a stack the mapping that covers its address. Addresses
  * that no mapping covers share one mapping of the whole address space. Sets
- * l->over if mappings and locations are so many that this would take too long.
+ * l->over if there are so many mappings and locations that this would take too
+ * long.
  */
 void legacy_assign_mappings(struct legacy *l);
 

@@ -45,9 +45,9 @@ enum legacy_regex {
 /* The state of a parser. */
 struct legacy {
 	struct pprof p;
-	struct table places; /* indexes of locations, by address */
+	struct table places; /* maps addresses to indexes of locations */
 	struct regex *regexes[RX_COUNT_OF];
-	VEC(uint64_t) addresses; /* stack of the current sample, leaf first */
+	VEC(uint64_t) addresses; /* current sample's stack, leaf first */
 	struct bytes raw;        /* the whole input */
 	struct str rest;         /* the input after the current line */
 	struct str line;         /* the current line, without line end */
@@ -71,8 +71,8 @@ struct str legacy_trim(struct str s);
 bool legacy_is_blank(struct str line);
 
 /*
- * Searches s with one of the expressions and stores up to max capture groups,
- * group 0 being the whole match; they borrow from s. Returns whether there is a
+ * Searches s with one of the expressions and stores up to `max` capture groups,
+ * which borrow from s; group 0 is the whole match. Returns whether there is a
  * match; a search that takes too many steps counts as no match.
  */
 bool legacy_match(struct legacy *l, enum legacy_regex rx, struct str s,
@@ -105,7 +105,7 @@ int legacy_hex(struct legacy *l, struct str s);
 
 /*
  * Records why the profile is malformed, unless a reason is known already, and
- * returns ERR_INVALID. why is a static string.
+ * returns ERR_INVALID. `why` is a static string.
  */
 int legacy_bad(struct legacy *l, const char *why);
 
@@ -123,10 +123,11 @@ void legacy_period(struct legacy *l, const char *type, const char *unit,
 
 /*
  * Adds a sample with the stack in l->addresses and one value for each sample
- * type. `adjust` is the number of frames, counted from the leaf, that are not
- * return addresses; all other addresses are reduced by 1, so that they are
- * within the call instruction. bytes becomes the numeric label "bytes" unless
- * it is 0. ERR_INVALID: the memory bound was hit.
+ * type. `adjust` is the number of frames, counted from the leaf, whose
+ * addresses are not return addresses. All other addresses are reduced by 1, so
+ * that they are within the call instruction. Unless `bytes` is 0, the sample
+ * gets a numeric label "bytes" with this value. ERR_INVALID: the memory bound
+ * was hit.
  */
 int legacy_sample(struct legacy *l, const int64_t *values, size_t adjust,
 		  int64_t bytes);
@@ -140,9 +141,9 @@ void legacy_drop_twin_leaves(struct legacy *l);
 /*
  * Corrects *count objects with a total of *size bytes for sampling: replaces
  * the sampled numbers by an estimate of the real ones. The larger an
- * allocation, the more likely it is sampled. rate is the mean number of bytes
- * between two samples; with a rate up to 1 every allocation was sampled, and
- * nothing changes. If either number is 0, both become 0.
+ * allocation, the more likely it is sampled. `rate` is the mean number of bytes
+ * between two samples. With a rate of 1 or less every allocation was sampled,
+ * and nothing changes. If *count or *size is 0, both become 0.
  */
 void legacy_unsample(int64_t *count, int64_t *size, int64_t rate);
 

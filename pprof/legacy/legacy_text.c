@@ -11,17 +11,17 @@
 
 /* Heap profiles. */
 
-/* What the header of a heap profile says. */
+/* The properties of a heap profile, read from its first lines. */
 struct heap {
-	bool has_alloc; /* whether allocations are recorded, too */
-	bool sampled;   /* values must be corrected for sampling */
+	bool has_alloc; /* whether freed memory is recorded, too */
+	bool sampled;   /* whether values must be corrected for sampling */
 	int64_t rate;   /* mean number of bytes between two samples */
 };
 
 /*
- * Returns whether an allocation count of the header shows that allocations are
- * recorded: writers that do not record them repeat the count in use, or write
- * 0.
+ * Returns whether `alloc`, a count or size of the header, shows that all
+ * allocations are recorded, freed memory included. Writers that record only the
+ * memory in use repeat `inuse` as `alloc`, or write 0.
  */
 static bool legacy_text_is_different(struct str alloc, struct str inuse)
 {
@@ -76,9 +76,9 @@ static void heap_types(struct legacy *l, const struct heap *h)
 }
 
 /*
- * Parses a count and a size into out, corrected for sampling, and sets *block
- * to the mean size of an object in bytes, before the correction. *block is
- * unchanged if the count is 0.
+ * Parses a count and a size into out[0] and out[1], corrected for sampling, and
+ * sets *block to the mean size of an object in bytes, before the correction.
+ * *block is unchanged if the count is 0.
  */
 static int heap_values(struct legacy *l, const struct heap *h,
 		       const struct str text[2], int64_t out[2], int64_t *block)
@@ -141,9 +141,10 @@ int legacy_heap(struct legacy *l)
 }
 
 /*
- * jemalloc's format: the line "heap_v2/RATE"; then for each stack a line "@
- * 0x…", a line with the sum of all threads, and a line for each thread; finally
- * the memory map. Source: jemalloc's prof_data.c and jeprof.
+ * jemalloc's format: the line "heap_v2/RATE"; then, for each stack, a line with
+ * "@" and the addresses, a line with the sum of all threads, and a line for
+ * each thread; finally the memory map. Source: jemalloc's prof_data.c and
+ * jeprof.
  */
 
 /*
@@ -160,7 +161,7 @@ static int jemalloc_values(struct legacy *l, const struct heap *h,
 	int rc = 0;
 
 	if (!legacy_match(l, RX_JEMALLOC_TOTAL, line, g, 5))
-		return 0; /* the line of a single thread */
+		return 0; /* ignore the line of a single thread */
 	if (h->has_alloc) {
 		rc = heap_values(l, h, g + 3, values, &block);
 		n = 2;
@@ -186,7 +187,10 @@ int legacy_jemalloc(struct legacy *l)
 	    !legacy_match(l, RX_JEMALLOC_HEADER, l->line, g, 2) ||
 	    !legacy_int(g[1], 10, &h.rate))
 		return legacy_unknown();
-	/* The totals of all stacks tell whether allocations are recorded. */
+	/*
+	 * The next line has the totals of all stacks. Totals of allocations
+	 * that are 0 mean that only the memory in use is recorded.
+	 */
 	if (!legacy_next_line(l) ||
 	    !legacy_match(l, RX_JEMALLOC_TOTAL, l->line, g, 5))
 		return legacy_bad(l, "the jemalloc heap profile has no totals");
@@ -245,9 +249,9 @@ int legacy_count(struct legacy *l)
 /* Stacks of threads. */
 
 /*
- * Reads one thread's stack into l->addresses, up to the header of the next
- * thread, which becomes l->line. Sets *same if the thread has no stack of its
- * own but the text "same as previous thread".
+ * Reads one thread's stack into l->addresses, and stops when l->line is the
+ * header of the next thread. Sets *same if the text "same as previous thread"
+ * stands in place of a stack.
  */
 static int thread_stack(struct legacy *l, bool *same)
 {
@@ -278,8 +282,8 @@ static int thread_stack(struct legacy *l, bool *same)
 }
 
 /*
- * Reads all threads. A thread without a stack of its own has the stack of the
- * thread before it, and adds 1 to the last sample.
+ * Reads all threads. Each thread becomes a sample, but a thread with the text
+ * "same as previous thread" only adds 1 to the previous sample.
  */
 static int read_threads(struct legacy *l)
 {
@@ -336,7 +340,7 @@ int legacy_thread(struct legacy *l)
  * The attributes of a contention profile that are needed to parse its samples.
  */
 struct contention {
-	int64_t hz; /* cycles per second; 0: delays are in ns */
+	int64_t hz; /* CPU cycles per second; 0: delays are in ns */
 };
 
 /*
@@ -369,9 +373,10 @@ static int contention_attribute(struct legacy *l, struct contention *c)
 }
 
 /*
- * Adds the sample of one line: "delay count @ addresses". Multiplies the count
- * and, where it also converts cycles to nanoseconds, the delay by the sampling
- * period.
+ * Adds the sample of one line: "delay count @ addresses". If the sampling
+ * period is known, multiplies the count by the period and, if delays are in
+ * cycles, converts the delay to nanoseconds and multiplies the delay by the
+ * period, too.
  */
 static int contention_sample(struct legacy *l, const struct contention *c,
 			     struct str line)
@@ -388,7 +393,10 @@ static int contention_sample(struct legacy *l, const struct contention *c,
 	if (!legacy_int(g[1], 10, &delay) || !legacy_int(g[2], 10, &count))
 		return legacy_bad(l, "a value of a sample is too large");
 	if (period > 0) {
-		/* Like pprof, convert cycles only if a period is given. */
+		/*
+		 * Like pprof, convert cycles only if the profile states a
+		 * period.
+		 */
 		if (c->hz > 0)
 			delay = measure_integer((double)delay * (double)period /
 						((double)c->hz / 1e9));

@@ -26,9 +26,9 @@ int aggregate_parse(struct str s, enum aggregate *out, struct err *err)
 }
 
 /*
- * inuse_* and the other states are checked before the duration: a profile of
- * current levels, such as the memory in use, may have a duration, too, and must
- * not be summed (docs/decisions.md, 34).
+ * The types that are states, such as inuse_*, are checked before the duration:
+ * a profile of a state may have a duration, too, but must not be summed
+ * (docs/decisions.md, 34).
  */
 enum value_kind value_kind(struct str type, bool has_duration)
 {

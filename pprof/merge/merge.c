@@ -90,8 +90,9 @@ static void add_comments(struct merge *m, const struct pprof *p)
 }
 
 /*
- * Combines headers as pprof does: earliest time, sum of durations, longest
- * period, and the first default type and documentation URL that are set.
+ * Combines the fields of Profile that are not tables, as pprof does: earliest
+ * time, sum of durations, longest period, and the first default type and
+ * documentation URL that are set.
  */
 static void merge_add_header(struct merge *m, const struct pprof *p)
 {
@@ -110,7 +111,10 @@ static void merge_add_header(struct merge *m, const struct pprof *p)
 		out->doc_url = merge_map_string(m, p->doc_url);
 }
 
-/* Starts adding p: none of its objects has a known place in the result yet. */
+/*
+ * Starts adding p: clears the maps from the objects of p to their places in the
+ * result.
+ */
 static void merge_begin(struct merge *m, const struct pprof *p)
 {
 	m->src = p;
@@ -146,9 +150,9 @@ int merge_add(struct merge *m, const struct pprof *p, const enum merge_op *ops,
 }
 
 /*
- * Reserves memory for the objects of p, a sum of profiles. Most of its objects
- * are new to the result, which would be copied many times if it grew step by
- * step.
+ * Reserves memory for the objects of p, which is itself a merged profile. Most
+ * objects of p are new to the result, and the arrays of the result would be
+ * copied many times if they grew step by step.
  */
 static void merge_make_room(struct merge *m, const struct pprof *p)
 {
@@ -222,7 +226,7 @@ static void merge_compact(struct merge *m)
 	struct merge old = *m;
 	size_t count = m->count;
 
-	/* The first profile of a merge has no types to disagree with. */
+	/* Cannot fail: types are compared only from the second profile on. */
 	if (merge_add(again, &m->out, NULL, NULL))
 		abort();
 	*m = *again;
@@ -232,8 +236,8 @@ static void merge_compact(struct merge *m)
 }
 
 /*
- * Repeats until no sample has values that are all 0, as pprof does: a merge may
- * add up samples that became equal, to 0.
+ * Merges again until no sample is left whose values are all 0, as pprof does: a
+ * merge may join samples whose values cancel each other out.
  */
 struct pprof *merge_finish(struct merge *m)
 {

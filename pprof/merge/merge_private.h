@@ -41,7 +41,10 @@ struct merge {
 	struct merge_index label_sets;
 	struct merge_index samples;
 	struct table comments;
-	/* Sums of MERGE_AVERAGE, in rows like out.values. */
+	/*
+	 * Sums of the types with MERGE_AVERAGE, until merge_average() divides
+	 * them; rows as in out.values.
+	 */
 	VEC(int64_t) pending;
 
 	/* The source, and where its objects are in the result. */
@@ -74,7 +77,7 @@ struct merge_key {
 	uint64_t hash; /* set if the lookup had to compute it */
 };
 
-/* Returns the hash of size bytes at p. */
+/* Returns the hash of `size` bytes at `p`. */
 static inline uint64_t merge_hash(const void *p, size_t size)
 {
 	return hash_bytes((struct bytes){ .ptr = p, .len = size });
@@ -101,8 +104,8 @@ static inline uint32_t merge_index_find(const struct merge *m,
 }
 
 /*
- * Records that an object which merge_index_find() did not find is at this
- * place, where the caller appends it.
+ * Records the place at which the caller appends an object that
+ * merge_index_find() did not find.
  */
 static inline void merge_index_add(struct merge_index *x,
 				   const struct merge_key *k, size_t place)

@@ -8,8 +8,9 @@
 #include "pprof/profile/measure.h"
 
 /*
- * Order of labels in a set: texts before numbers, each by key. Labels with
- * equal keys compare as equal; a stable sort keeps their order.
+ * Order of labels in a set: text labels before numeric labels, both sorted by
+ * key. Labels with equal keys compare as equal; a stable sort keeps their
+ * order.
  */
 static int compare_labels(const struct pprof *p, const struct pprof_label *a,
 			  const struct pprof_label *b)
@@ -61,7 +62,7 @@ static bool same_label(const struct pprof_label *a, const struct pprof_label *b)
 static bool same_set(const void *ctx, uint32_t i, const void *key)
 {
 	const struct merge *m = ctx;
-	const struct merge *k = key; /* key->labels is the wanted set */
+	const struct merge *k = key; /* k->labels is the set to compare with */
 	struct pprof_run r = m->out.label_sets.v[i];
 
 	if (r.count != k->labels.count)
@@ -88,8 +89,8 @@ void merge_no_labels(struct merge *m)
 }
 
 /*
- * Adds the labels of merge_label() to m->labels, except for keys that the
- * sample has text labels for.
+ * Adds the labels of merge_label() to m->labels, except labels whose key a text
+ * label of the sample has already.
  */
 static void add_extra(struct merge *m)
 {
@@ -182,7 +183,7 @@ static uint32_t map_sample(struct merge *m, size_t i)
 
 /*
  * Converts a value to the unit of the result. If the units are equal, the value
- * is not converted to double and back, which would lose digits.
+ * is returned unchanged: converting it to double and back would lose digits.
  */
 static int64_t merge_scaled(const struct merge *m, size_t type, int64_t v)
 {
@@ -193,7 +194,7 @@ static int64_t merge_scaled(const struct merge *m, size_t type, int64_t v)
 
 /*
  * Extends m->pending to one row for each sample of the result. Called only for
- * MERGE_AVERAGE, so that other merges need no memory for it.
+ * MERGE_AVERAGE, so that other merges need no memory for m->pending.
  */
 static void make_pending(struct merge *m)
 {

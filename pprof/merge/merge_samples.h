@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Adds the samples of a profile to those of the result.
+ * Adds the samples of a profile to the result of a merge.
  *
  * Ownership: the merge owns its data and borrows the profile that is being
  * added.
@@ -12,13 +12,13 @@
 #include "pprof/merge/merge_private.h"
 
 /*
- * Returns whether all `width` values of a row are 0, apart from the sample
- * types with MERGE_SKIP in ops. ops may be NULL: no type is skipped.
+ * Returns whether all `width` values of a row are 0, apart from the values of
+ * sample types with MERGE_SKIP in `ops`. `ops` may be NULL: all values count.
  */
 bool merge_is_zero(const int64_t *v, size_t width, const enum merge_op *ops);
 
 /*
- * Adds the samples of m->src to the result. ops has one operation for each
+ * Adds the samples of m->src to the result. `ops` has one operation for each
  * sample type; NULL adds all values.
  */
 void merge_add_samples(struct merge *m, const enum merge_op *ops);

@@ -10,8 +10,8 @@
 #define PAGE ((uint64_t)0x1000)
 
 /*
- * Each string of the source is interned once; string_map keeps the number that
- * the string got.
+ * Each string of the source is interned only once; string_map then holds the
+ * number of the string in the result.
  */
 uint32_t merge_map_string(struct merge *m, uint32_t i)
 {
@@ -61,8 +61,8 @@ static bool merge_same_mapping(const void *ctx, uint32_t i, const void *key)
 
 /*
  * Returns the place in the result of mapping i of the source, which is not in
- * mapping_map yet. Of several equal mappings, the first determines the
- * addresses in the result.
+ * mapping_map yet. If several mappings are equal, the addresses of the first
+ * are used in the result.
  */
 static uint32_t add_mapping(struct merge *m, uint32_t i)
 {
@@ -187,8 +187,9 @@ static bool merge_same_location(const void *ctx, uint32_t i, const void *key)
 }
 
 /*
- * Writes the key of a location to m->scratch. This adds the functions of its
- * lines to the result: they are part of the key.
+ * Writes the key of a location to m->scratch. The key contains the places of
+ * the lines' functions in the result, so this call adds these functions to the
+ * result.
  */
 static void write_key(struct merge *m, const struct pprof_location *new,
 		      struct pprof_run lines)
@@ -268,7 +269,8 @@ static inline uint32_t map_location(struct merge *m, uint32_t i)
 static bool same_stack(const void *ctx, uint32_t i, const void *key)
 {
 	const struct merge *m = ctx;
-	const struct merge *k = key; /* key->frames is the wanted stack */
+	/* k->frames is the stack to compare with */
+	const struct merge *k = key;
 	struct pprof_run r = m->out.stacks.v[i];
 
 	return r.count == k->frames.count &&

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Translates strings, mappings, functions, locations and stacks of a profile to
- * those of the result, which has each distinct object once.
+ * Finds, for the strings, mappings, functions, locations and stacks of a
+ * profile, the equal objects in the result of a merge. The result has each
+ * distinct object once.
  *
  * Ownership: the merge owns its data and borrows the profile that is being
  * added.

@@ -7,7 +7,7 @@
 #include "pprof/merge/merge_tables.h"
 #include "pprof/profile/measure.h"
 
-/* Appends the sample types of a profile to out, for an error message. */
+/* Appends the sample types of a profile to `out`, for an error message. */
 static void merge_describe(const struct pprof *p, struct buf *out)
 {
 	for (size_t i = 0; i < p->types.count; i++)

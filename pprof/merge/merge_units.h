@@ -27,15 +27,15 @@ void merge_common_units(struct merge *m, const struct pprof *p);
 int64_t merge_common_period(struct merge *m, const struct pprof *p);
 
 /*
- * Copies sample types, period and frame expressions of the first profile to the
- * empty result.
+ * Copies the sample types, the period with its type, drop_frames and
+ * keep_frames of the first profile to the empty result.
  */
 void merge_take_types(struct merge *m, const struct pprof *p);
 
 /*
  * Returns 0 if p can be added to the result. ERR_INVALID: the number of sample
- * types, the name of a type, or the kind of its unit (bytes, times …) differs;
- * the message names the types of both.
+ * types differs, or the name or kind of unit (bytes, times …) of a sample type
+ * or of the period; the message names the types of both profiles.
  */
 NODISCARD int merge_check_types(struct merge *m, const struct pprof *p,
 				struct err *err);

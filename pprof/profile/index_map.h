@@ -16,7 +16,8 @@
  * the source table.
  */
 struct place_map {
-	VEC(uint32_t) to; /* target position; PPROF_NONE: not known yet */
+	/* Position in the target table; PPROF_NONE: not known yet. */
+	VEC(uint32_t) to;
 };
 
 /* Makes room for n entries and sets all of them to PPROF_NONE. */

@@ -91,7 +91,10 @@ static const struct unit *find_unit(const struct family *f, struct str name)
 	return NULL;
 }
 
-/* Returns whether the unit asks for automatic scaling. */
+/*
+ * Returns whether the text asks for a unit that suits the value, instead of
+ * naming a unit.
+ */
 static bool is_auto(struct str unit)
 {
 	return str_is(unit, "minimum") || str_is(unit, "auto");
@@ -126,7 +129,10 @@ static double measure_convert(const struct family *f, double v, struct str to,
 	return v / (u ? u->factor : f->fallback_factor);
 }
 
-/* Returns whether values are printed without this unit, as it says nothing. */
+/*
+ * Returns whether values are printed without this unit, because it adds nothing
+ * to the number ("count", for instance).
+ */
 static bool is_dull(struct str unit)
 {
 	return str_is(unit, "count") || str_is(unit, "sample") ||

@@ -16,9 +16,9 @@
 /*
  * Returns v converted from unit `from` to unit `to`, and sets *unit to the
  * short name of the resulting unit, which is empty if printing it adds nothing
- * ("count", for instance). For `to` "minimum" or "auto" the largest unit is
- * chosen in which the absolute value is at least 1. *unit borrows from `to` or
- * is a constant.
+ * ("count", for instance). If `to` is "minimum" or "auto", converts to the
+ * largest unit in which the absolute value is at least 1. *unit borrows from
+ * `to` or is a constant.
  */
 double measure_scale(int64_t v, struct str from, struct str to,
 		     struct str *unit);
@@ -49,7 +49,8 @@ bool measure_is_unit(struct str unit);
 
 /*
  * Returns whether values of unit a can be added to values of unit b after
- * conversion: the units are equal or of one family.
+ * conversion: the units are equal, or both are units of bytes, of time or of
+ * GCUs.
  */
 bool measure_compatible(struct str a, struct str b);
 

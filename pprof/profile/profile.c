@@ -16,7 +16,7 @@ struct str pprof_base_name(struct str path)
 	while (start && path.ptr[start - 1] != '/')
 		start--;
 	if (start == end && end)
-		start = 0; /* the path consists of slashes */
+		start = 0; /* the path consists only of slashes */
 	return (struct str){ path.ptr + start, end - start };
 }
 
@@ -104,7 +104,7 @@ int pprof_type_index(const struct pprof *p, struct str name, size_t *out,
 }
 
 /*
- * Samples are compacted in place: kept never runs ahead of i, so no row is
+ * Samples are compacted in place: `kept` is never larger than `i`, so no row is
  * overwritten before it is read. Values of a type with ratio 1 do not prevent
  * the removal of a sample, as in pprof's ScaleN.
  */
@@ -164,7 +164,7 @@ void pprof_keep(struct pprof *p, const bool *stacks, const bool *label_sets)
 
 /*
  * Returns whether label l belongs before a text label with this key: a label
- * set has its text labels first, sorted by key, then its numbers.
+ * set has its text labels first, sorted by key, then its numeric labels.
  */
 static bool profile_is_before(const struct pprof *p,
 			      const struct pprof_label *l, struct str key)

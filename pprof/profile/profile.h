@@ -17,7 +17,7 @@
 #include "model/types.h"
 #include "pprof/wire/strtab.h"
 
-/* A place that stands for no mapping. */
+/* Stands for "no mapping" where a mapping's index is expected. */
 #define PPROF_NONE UINT32_MAX
 
 /* The label that pprof's -diff_base puts on the samples of the base profile. */
@@ -90,8 +90,12 @@ struct pprof_location {
  */
 struct pprof_label {
 	uint32_t key;
-	uint32_t str;       /* value of a text label */
-	uint32_t is_number; /* a bool; 32 bits, as hashing forbids padding */
+	uint32_t str; /* value of a text label */
+	/*
+	 * Whether the label is a number. 32 bits wide, because labels are
+	 * hashed as bytes, so the struct must have no padding.
+	 */
+	uint32_t is_number;
 	uint32_t unit;
 	int64_t num;
 };
@@ -103,8 +107,8 @@ struct pprof_sample {
 };
 
 /*
- * A profile. Strings are referred to by their number in strings, all other
- * objects by their index in the array that holds them.
+ * A profile. Strings are referred to by their number in the string table
+ * `strings`, all other objects by their index in the array that holds them.
  */
 struct pprof {
 	struct strtab strings;
@@ -170,9 +174,9 @@ size_t pprof_memory(const struct pprof *p);
 
 /*
  * Finds a sample type and stores its index in *out. As in pprof's option
- * sample_index, name is the type's name, its number counted from 0, or empty
- * for the default type. ERR_INVALID: there is no such type; the message lists
- * the types.
+ * sample_index, `name` is the type's name, or the type's number counted from 0,
+ * or empty for the default type. ERR_INVALID: there is no such type; the
+ * message lists the types.
  */
 NODISCARD int pprof_type_index(const struct pprof *p, struct str name,
 			       size_t *out, struct err *err);
@@ -180,19 +184,19 @@ NODISCARD int pprof_type_index(const struct pprof *p, struct str name,
 /*
  * Multiplies the values of each sample type by ratios[type], rounding half away
  * from zero, as pprof's ScaleN does. Unless all ratios are 1, drops the samples
- * in which every scaled value is 0; values of types with ratio 1 do not count.
+ * in which the values of all types with a ratio other than 1 are 0 afterwards.
  */
 void pprof_scale(struct pprof *p, const double *ratios);
 
 /*
- * Keeps only the samples whose stack is marked in stacks and whose label set is
- * marked in label_sets. NULL instead of an array marks everything.
+ * Keeps only the samples whose stack is marked in `stacks` and whose label set
+ * is marked in `label_sets`. NULL instead of an array marks everything.
  */
 void pprof_keep(struct pprof *p, const bool *stacks, const bool *label_sets);
 
 /*
- * Puts a text label on every sample, and removes its other text labels with
- * this key. The profile's strings must be interned, as in the result of a
+ * Puts a text label on every sample, and removes the sample's other text labels
+ * with this key. The profile's strings must be interned, as in the result of a
  * merge.
  */
 void pprof_set_label(struct pprof *p, struct str key, struct str value);

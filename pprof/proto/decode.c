@@ -45,9 +45,9 @@ size_t decoder_memory(const struct decoder *d)
 }
 
 /*
- * Replaces ids by places once all tables are read: tables may have any order in
- * the input, so an id may be used before it is defined. As in pprof, a location
- * with an unknown mapping id has no mapping.
+ * Replaces ids by places (array indexes) once all tables are read: tables may
+ * have any order in the input, so an id may be used before it is defined. As in
+ * pprof, a location with an unknown mapping id has no mapping.
  */
 static bool decode_resolve(struct decoder *d)
 {
@@ -222,7 +222,8 @@ static bool end_sample(struct decoder *d, struct pprof_run stack,
 
 /*
  * Decodes a sample. Its frames and labels are appended to the profile's arrays,
- * where the elements appended by this call are its stack and label set.
+ * where the elements appended by this call are the sample's stack and label
+ * set.
  */
 static bool decode_sample(struct decoder *d, struct bytes b)
 {
@@ -268,7 +269,7 @@ static bool decode_strings(struct decoder *d)
 	       decode_refuse(d, "a string index is out of range");
 }
 
-/* Forgets the last profile but keeps the memory of the arrays. */
+/* Discards the previous profile but keeps the memory of the arrays. */
 static void decode_reset(struct decoder *d)
 {
 	pprof_reset(&d->p);

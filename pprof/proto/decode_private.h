@@ -20,7 +20,7 @@
 /* The state of a decoder. */
 struct decoder {
 	struct pprof p;
-	/* Maps from ids to places, one per table. */
+	/* Maps from ids to places (array indexes), one per table. */
 	struct id_index mapping_ids;
 	struct id_index function_ids;
 	struct id_index location_ids;
@@ -53,7 +53,7 @@ struct decoder {
 
 /*
  * Records why the profile is refused, unless a reason is known already, and
- * returns false. why is a static string.
+ * returns false. `why` is a static string.
  */
 static inline bool decode_refuse(struct decoder *d, const char *why)
 {

@@ -80,8 +80,8 @@ static bool decode_mapping(struct decoder *d, const struct wire_field *f)
 }
 
 /*
- * Decodes a function. Its place is the number of functions before it;
- * id_index_add() assigns the same place.
+ * Decodes a function. The function's place (array index) is the number of
+ * functions before it; id_index_add() assigns the same place to the id.
  */
 static bool decode_function(struct decoder *d, const struct wire_field *f)
 {
@@ -291,8 +291,9 @@ static bool decode_table_field(struct decoder *d, const struct wire_field *f)
 }
 
 /*
- * Records that the strings of the header fields are referred to, and stores
- * their numbers in the profile.
+ * Stores the string numbers of the fields of Profile that are not tables
+ * (drop_frames, keep_frames, default type, documentation URL, period type), and
+ * records that these strings are referred to.
  */
 static void decode_header(struct decoder *d)
 {

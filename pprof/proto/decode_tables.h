@@ -14,7 +14,8 @@
 /*
  * Reads a message that has only number fields: field n (1 … count) is stored in
  * v[n - 1]. If a field is repeated, its last value counts; other fields are
- * skipped. v must be initialised. Returns false if the profile is refused.
+ * skipped. The caller must initialise v. Returns false if the profile is
+ * refused.
  */
 bool decode_numbers(struct decoder *d, const struct wire_field *field,
 		    uint64_t *v, size_t count);

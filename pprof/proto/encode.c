@@ -13,7 +13,7 @@ struct encoder {
 	const struct pprof *p;
 	struct buf *out;
 	uint32_t *number;      /* new number of each string; 0: none yet */
-	VEC(uint32_t) strings; /* old number of each new number */
+	VEC(uint32_t) strings; /* by new number: old number of the string */
 	struct buf message;    /* message being built */
 	struct buf inner;      /* message nested in `message` */
 };
@@ -61,7 +61,8 @@ static void encode_bytes(struct buf *b, unsigned field, struct bytes v)
 }
 
 /*
- * Appends a finished message as a field of its parent and empties its buffer.
+ * Appends the finished `message` to its parent `to` as a field, and empties the
+ * buffer of `message`.
  */
 static void encode_finish(struct buf *to, unsigned field, struct buf *message)
 {
@@ -71,8 +72,8 @@ static void encode_finish(struct buf *to, unsigned field, struct buf *message)
 
 /*
  * Appends a repeated number field, packed if there are more than two numbers,
- * as pprof does. element is an expression in i and is evaluated twice when
- * packed.
+ * as pprof does. `element` is an expression that contains i; it is evaluated
+ * twice for each i when packed.
  */
 #define repeated(b, field, count, element)                          \
 	do {                                                        \
@@ -185,7 +186,9 @@ static void encode_location(struct encoder *e, size_t i)
 	encode_finish(e->out, PROFILE_LOCATION, b);
 }
 
-/* Appends a function. Strings are numbered first, as for mappings. */
+/*
+ * Appends a function. As in encode_mapping(), the strings are numbered first.
+ */
 static void encode_function(struct encoder *e, size_t i)
 {
 	const struct pprof_function *f = &e->p->functions.v[i];
@@ -206,8 +209,8 @@ static void encode_function(struct encoder *e, size_t i)
 }
 
 /*
- * Assigns numbers to the strings of the header fields, which pprof writes after
- * the string table.
+ * Assigns numbers to the strings of the fields that encode_header() writes:
+ * they follow the string table, so the table must already have these strings.
  */
 static void number_header(struct encoder *e)
 {
@@ -223,7 +226,10 @@ static void number_header(struct encoder *e)
 	encode_string(e, p->doc_url);
 }
 
-/* Appends the header fields, which follow the string table. */
+/*
+ * Appends the fields of Profile that come after the string table: drop_frames,
+ * keep_frames, times, period, comments, default type, documentation URL.
+ */
 static void encode_header(struct encoder *e)
 {
 	const struct pprof *p = e->p;

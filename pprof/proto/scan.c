@@ -122,7 +122,10 @@ static bool scan_label(struct scanner *s, const struct wire_field *f)
 	return true;
 }
 
-/* Checks a sample: its locations exist, and it has one value for each type. */
+/*
+ * Checks a sample: its locations must exist, and it must have one value for
+ * each sample type.
+ */
 static bool scan_sample(struct scanner *s, struct bytes b)
 {
 	struct wire w = wire_init(b);
@@ -188,7 +191,7 @@ static bool scan_strings(struct scanner *s)
 				      "the string table is missing");
 }
 
-/* A request for string number i, to be stored in *out. */
+/* A request to store string number `i` in `*out`. */
 struct wanted {
 	uint64_t i;
 	struct str *out;
@@ -224,7 +227,10 @@ static void find_strings(struct bytes raw, struct wanted *v, size_t count)
 	}
 }
 
-/* Stores the names of types and units, borrowed from the input. */
+/*
+ * Stores the names of types and units in the result of the scan, borrowed from
+ * the input.
+ */
 static void scan_resolve(struct scanner *s, struct bytes raw)
 {
 	struct wanted v[2 * TYPES_MAX + 3];
@@ -243,7 +249,7 @@ static void scan_resolve(struct scanner *s, struct bytes raw)
 }
 
 /*
- * Forgets the last scan. The typeset of *out is large and is not cleared:
+ * Prepares for the next scan. The typeset in *out is large and is not cleared:
  * scan_resolve() sets the parts that are used.
  */
 static void scan_reset(struct scanner *s, struct scan *out)

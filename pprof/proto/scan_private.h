@@ -48,8 +48,8 @@ struct scanner {
 	struct scan_type_names period_type;
 	uint64_t default_type;
 	/*
-	 * String indexes of drop_frames, keep_frames and doc_url, by field
-	 * number.
+	 * String indexes of drop_frames, keep_frames and doc_url, each at its
+	 * field number.
 	 */
 	uint64_t lone[PROFILE_DOC_URL + 1];
 
@@ -61,7 +61,7 @@ struct scanner {
 
 /*
  * Records why the profile is refused, unless a reason is known already, and
- * returns false. why is a static string.
+ * returns false. `why` is a static string.
  */
 static inline bool scan_refuse(struct scanner *s, const char *why)
 {

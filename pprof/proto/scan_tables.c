@@ -161,8 +161,8 @@ static bool scan_comments(struct scanner *s, const struct wire_field *f)
 
 /*
  * Reads a field of the profile that is a single number. String indexes are
- * kept, to be checked when all fields are read; those in the result are then
- * replaced by the strings.
+ * kept, to be checked when all fields are read; indexes of strings that the
+ * scan's result contains are then replaced by these strings.
  */
 static bool scan_scalar(struct scanner *s, const struct wire_field *f)
 {

@@ -17,7 +17,7 @@ struct unpacker {
 	size_t max_raw;
 	/* Held for large profiles; NULL: no lock. */
 	struct mutex *large_profile_mu;
-	bool is_large; /* raw may be large; large_profile_mu is held */
+	bool is_large; /* `raw` may be large; large_profile_mu is held */
 	struct gzip *gzip;
 	struct zstd *zstd; /* zstd decompressor; NULL until needed */
 	struct scanner *scanner;
@@ -84,7 +84,7 @@ static int unpack_too_big(const struct unpacker *u, struct err *err)
 
 /*
  * Decompresses into u->raw, up to the buffer's maximum size. The first bytes
- * tell the format: gzip, zlib, or zstd, which ddtrace sends.
+ * tell the format: gzip, zlib, or zstd (which the profiler ddtrace sends).
  */
 static int decompress_into(struct unpacker *u, struct bytes body,
 			   struct err *err)
@@ -99,7 +99,7 @@ static int decompress_into(struct unpacker *u, struct bytes body,
 
 /*
  * Decompresses again with the full limit, for a profile that did not fit into
- * BUFFER_KEEP. The shared lock admits one such buffer at a time, which bounds
+ * BUFFER_KEEP. The shared lock admits one large buffer at a time, which bounds
  * the memory of all unpackers together.
  */
 static int decompress_large(struct unpacker *u, struct bytes body,
@@ -114,8 +114,9 @@ static int decompress_large(struct unpacker *u, struct bytes body,
 }
 
 /*
- * Decompresses the body and decides how it is stored. A small buffer is tried
- * first: nearly all profiles fit into it, and it needs no lock.
+ * Decompresses the body, and decides in which encoding the body is stored. A
+ * small buffer is tried first: nearly all profiles fit into it, and it needs no
+ * lock.
  */
 static int unpack_decompress(struct unpacker *u, struct bytes body,
 			     struct unpacked *out, struct err *err)
@@ -155,8 +156,8 @@ int unpacker_run(struct unpacker *u, struct bytes body, struct unpacked *out,
 	int rc = 0;
 
 	/*
-	 * Forget the last profile: a large one holds a large buffer and the
-	 * lock.
+	 * Release the previous profile: if it was large, it still holds a large
+	 * buffer and the lock.
 	 */
 	unpacker_done(u);
 	out->encoding = BODY_PLAIN;

@@ -16,8 +16,8 @@ struct growth {
 	const struct report *r;
 	VEC(struct flame_node) v;
 	/*
-	 * Maps parent and report node to the child's place in v; 0: no child
-	 * yet.
+	 * Maps a parent's place and a node of the report to the place in `v` of
+	 * the parent's child for that node; 0: no child yet.
 	 */
 	struct pairs index;
 	VEC(uint32_t) last; /* by place of the parent: child found last, or 0 */
@@ -77,7 +77,7 @@ static uint32_t flame_take_step(struct growth *g, uint32_t parent,
 
 /*
  * Add one sample along the path of its stack, outermost frame first. The base
- * samples of a diff have negative values; they are negated before they are
+ * samples of a diff have negative values, which are negated before they are
  * added to self_a.
  */
 static int flame_add_sample(struct growth *g, size_t sample, int64_t weight,
@@ -108,7 +108,7 @@ static int flame_add_sample(struct growth *g, size_t sample, int64_t weight,
 	return rc;
 }
 
-/* Add all samples that have a weight and a stack. */
+/* Add all samples whose weight is not 0 and whose stack is not empty. */
 static int add_samples(struct growth *g, struct err *err)
 {
 	const struct report *r = g->r;
@@ -220,8 +220,8 @@ static void flame_choose(const struct growth *g, size_t max, bool *kept)
 
 /* The children of each node, sorted by name. */
 struct siblings {
-	VEC(uint32_t) v;          /* places of nodes, by parent, then name */
-	VEC(struct pprof_run) of; /* by place: run of its children in v */
+	VEC(uint32_t) v;          /* places of nodes, by parent, then by name */
+	VEC(struct pprof_run) of; /* by node: run of its children in `v` */
 };
 
 struct str flame_name(const struct report *r, const struct flame_node *n)
@@ -246,8 +246,8 @@ static int flame_by_name(const void *a, const void *b, void *ctx)
 }
 
 /*
- * Whether node i is listed among its siblings: it is kept (NULL: all are) and
- * not the root.
+ * Whether node i is listed among its siblings: node i is marked in `kept`
+ * (NULL: all nodes are) and is not the root.
  */
 static bool is_listed(const bool *kept, uint32_t i)
 {
@@ -255,8 +255,9 @@ static bool is_listed(const bool *kept, uint32_t i)
 }
 
 /*
- * Fill *s by a counting sort: count the children of each node, give each node a
- * run of s->v, fill the runs, then sort each run by name.
+ * Fill *s by a counting sort: count the children of each node, assign a run of
+ * s->v to each node, fill the runs with the children, then sort each run by
+ * name.
  */
 static void list_siblings(struct growth *g, const bool *kept,
 			  struct siblings *s)

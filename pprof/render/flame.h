@@ -27,7 +27,7 @@ struct flame_node {
 	int64_t self;
 	/* Weight of the samples that end in this frame or pass through it. */
 	int64_t total;
-	int64_t self_a; /* self in the base of a diff */
+	int64_t self_a; /* `self` in the base of a diff */
 	int64_t total_a;
 };
 

@@ -6,8 +6,8 @@
 #include "pprof/profile/measure.h"
 
 /*
- * Writers of reports may append to a full buffer, which only sets out->over:
- * this function reports that once, at the end.
+ * The functions that write reports may append to a full buffer, which only sets
+ * out->over; this function turns out->over into an error once, at the end.
  */
 int report_size(const struct buf *out, struct err *err)
 {

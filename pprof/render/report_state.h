@@ -25,7 +25,10 @@ enum report_kind {
 	REPORT_SOURCE,
 };
 
-/* A report in the making: a profile prepared by report_init(). */
+/*
+ * A report that is being written: a profile that report_init() prepared, with
+ * everything that the report prints.
+ */
 struct report {
 	struct pprof *p;
 	const struct report_options *o;
@@ -44,7 +47,7 @@ struct report {
 	struct tag_units units;
 	/* The distinct frames, at the granularity of the report. */
 	struct nodes nodes;
-	/* Filters that matched nothing, to warn the user. */
+	/* Names of filters that matched nothing, for warnings to the user. */
 	struct no_match unmatched;
 };
 
@@ -54,8 +57,8 @@ struct report {
 bool report_is_base(const struct pprof *p, size_t sample);
 
 /*
- * ERR_TOOBIG if out has exceeded its maximum, else 0. Call this when a report
- * is complete.
+ * ERR_TOOBIG if `out` has exceeded its maximum size, else 0. Call this when a
+ * report is complete.
  */
 NODISCARD int report_size(const struct buf *out, struct err *err);
 

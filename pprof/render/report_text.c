@@ -5,7 +5,7 @@
 
 #include "pprof/profile/measure.h"
 
-#define FILTER_MAX 80 /* bytes of a filter that are printed */
+#define FILTER_MAX 80 /* largest part of a filter that is printed, in bytes */
 
 /*
  * Divide a value by the option divide_by. Negative divisors are ignored;
@@ -49,7 +49,7 @@ void report_value_column(const struct report *r, int64_t v, int width,
 
 /*
  * Append the five columns of the reports top and tree: flat, flat%, sum%, cum,
- * cum%. Adds flat to *sum, the running sum that sum% shows.
+ * cum%. Adds `flat` to *sum, the running sum that sum% shows.
  */
 void report_weight_columns(const struct report *r, int64_t flat, int64_t cum,
 			   int64_t *sum, struct buf *out)
@@ -219,7 +219,8 @@ static void report_print_percentage(int64_t v, int64_t total, struct buf *out)
 
 /*
  * Append the lines about profile and graph that stand above a report, as
- * pprof's graphTotalLabels does. With full, also the number of dropped edges.
+ * pprof's graphTotalLabels does. If `full` is true, also append the number of
+ * dropped edges.
  */
 void report_graph_labels(const struct report *r, const struct graph *g,
 			 bool full, struct buf *out)

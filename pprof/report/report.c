@@ -69,8 +69,9 @@ const struct report_type *report_find(struct str name)
 }
 
 /*
- * The total of the report: the sum of absolute values. In a diff only the base
- * counts, unless the base has no weight, as in pprof.
+ * The total of the report: the sum of the absolute values of all samples. As in
+ * pprof, only the samples of the base count in a diff, unless the sum of the
+ * base is 0.
  */
 static int64_t sum_total(const struct report *r)
 {

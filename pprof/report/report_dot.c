@@ -54,8 +54,8 @@ static void dot_print_name(struct str name, struct buf *out)
 }
 
 /*
- * The absolute share of v in the report's total, from 0 to 1 and more; 0 if the
- * total is 0.
+ * The absolute value of `v` as a fraction of the report's total, which may
+ * exceed 1; 0 if the total is 0.
  */
 static double dot_compute_share(const struct report *r, int64_t v)
 {
@@ -63,8 +63,9 @@ static double dot_compute_share(const struct report *r, int64_t v)
 }
 
 /*
- * Append a colour for v: from grey to red with increasing share of the total,
- * and green for negative values. light (0 to 255) is the brightness of grey.
+ * Append a colour for `v`: grey for a small share of the total, more red for a
+ * larger share, and green for negative values. `light` (0 to 255) is the
+ * brightness of the grey.
  */
 static void dot_pick_color(const struct report *r, int64_t v, double light,
 			   struct buf *out)

@@ -17,8 +17,8 @@ struct names {
 };
 
 /*
- * Sets only the names to PPROF_NONE (all bits 1): a node whose name is not
- * known yet has no known file either.
+ * Sets only the elements of `name` to PPROF_NONE (all bits 1): as long as the
+ * name of a node is not known, `file` is not read.
  */
 static void names_init(struct names *n, const struct report *r)
 {
@@ -43,8 +43,9 @@ static bool is_frame(const struct flame_node *n)
 }
 
 /*
- * Set *name and *file to the places of a tree node's texts. A node of the
- * report may occur many times in the tree; its texts are looked up once.
+ * Set *name and *file to the places, in the table of texts, of a tree node's
+ * name and file. A node of the report may occur many times in the tree; its
+ * texts are looked up once.
  */
 static void find_names(struct names *n, const struct report *r,
 		       const struct flame_node *f, uint32_t *name,

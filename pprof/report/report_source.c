@@ -24,8 +24,8 @@
 #define FUNCTIONS  20 /* default number of functions listed */
 
 /*
- * Most folders of a path that is searched for below the root; a longer path is
- * shortened at its start first.
+ * Largest number of folders in a path that is looked up below source_root. A
+ * longer path is looked up only without its first folders.
  */
 #define FOLDERS_MAX 64
 #define LOOK_WORK   256 /* units of work charged for one file access */
@@ -99,7 +99,9 @@ struct listing {
 	bool has_root;
 };
 
-/* Collect the nodes whose function matches the symbol (NULL: all). */
+/*
+ * Collect the nodes whose function matches the expression `symbol` (NULL: all).
+ */
 static void take_lines(struct listing *l, const struct graph *g,
 		       const struct regex *symbol)
 {
@@ -111,8 +113,8 @@ static void take_lines(struct listing *l, const struct graph *g,
 		if (!name.len || (symbol && !regex_matches(symbol, name)))
 			continue;
 		/*
-		 * Not a line of a source file: some writers pack line and
-		 * column into this number.
+		 * Skip numbers that cannot be lines of a source file: some
+		 * writers pack line and column into this number.
 		 */
 		if (node->key.line < 0 || node->key.line > INT32_MAX)
 			continue;
@@ -158,7 +160,7 @@ static void take_routines(struct listing *l)
 /* Finding and printing the text of source lines. */
 
 /*
- * Whether a path must not be searched for: it is empty or too long, contains a
+ * Whether a path must not be looked up: it is empty or too long, contains a
  * NUL, or has an element "..".
  */
 static bool is_odd(struct str path)
@@ -176,8 +178,8 @@ static bool is_odd(struct str path)
 }
 
 /*
- * Read the file root/end into `out`. Paths come from untrusted profiles, so
- * links are resolved first, and a file outside of the root is never opened.
+ * Read the file `root`/`end` into `out`. Paths come from untrusted profiles, so
+ * links are resolved first, and a file outside of `root` is never opened.
  */
 static bool open_source(const char *root, struct str end, struct buf *out)
 {
@@ -201,10 +203,10 @@ static size_t folders_of(struct str path)
 }
 
 /*
- * Find the text of a source file below the root: try the whole path, then
- * remove its first folders one by one, since the program was probably built on
- * another machine. `out` stays empty when no file is found. Each try is charged
- * to the budget.
+ * Find the text of a source file below the root: try the whole path, then the
+ * path without its first folder, without its first two folders, and so on,
+ * since the program was probably built on another machine. `out` stays empty
+ * when no file is found. Each try is charged to the budget.
  */
 static int report_source_find_source(struct listing *l, struct str file,
 				     struct buf *out, struct err *err)
@@ -297,7 +299,7 @@ static void print_lines(const struct listing *l, const struct routine *x,
 		int64_t first = text.len ? v[i].number - AROUND : v[i].number;
 		int64_t last = text.len ? v[i].number + AROUND : v[i].number;
 
-		/* Stop before the next line with weight. */
+		/* Stop before the next line that has a weight. */
 		if (i + 1 < x->count && last >= v[i + 1].number)
 			last = v[i + 1].number - 1;
 		if (first <= shown)
@@ -328,7 +330,7 @@ static int print_routine(struct listing *l, const struct routine *x,
 	report_value_column(l->r, x->cum, 10, out);
 	buf_printf(out, " (flat, cum) %s of Total\n", buf_cstr(&percent));
 	print_lines(l, x, buf_bytes(&text), out);
-	if (!rc) /* charge the reading of the text, too */
+	if (!rc) /* charge the time to read the text to the budget, too */
 		rc = limits_meter(&l->r->o->limits, &l->meter,
 				  LOOK_WORK + text.len / 64 + x->count, 0, err);
 	buf_fini(&text);
@@ -381,7 +383,7 @@ int report_source(struct report *r, struct buf *out, struct err *err)
 	take_routines(&l);
 	if (!rc)
 		rc = regex_check_steps(symbol, "symbol", err);
-	/* pprof reports a symbol without any match as an error. */
+	/* Like pprof, report an error if no function matches the symbol. */
 	if (!rc && symbol && !l.routines.count)
 		rc = err_set(err, ERR_NOTFOUND,
 			     "no matches found for regexp: %.*s",

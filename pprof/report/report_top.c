@@ -35,7 +35,9 @@ static void print_row(const struct report *r, const struct graph *g,
 	int64_t flat = graph_mean(n->flat, n->flat_div);
 	int64_t cum = graph_mean(n->cum, n->cum_div);
 
-	/* This adds flat to *sum, the running sum for the column sum%. */
+	/*
+	 * This call adds `flat` to `*sum`, the running sum for the column sum%.
+	 */
 	report_weight_columns(r, flat, cum, sum, out);
 	buf_str(out, "  ");
 	buf_add(out, name.ptr, name.len);
@@ -82,7 +84,7 @@ static void top_write_row(const struct report *r, const struct graph *g,
 	json_end(j, '}');
 }
 
-/* Shared by all reports in JSON. */
+/* Also used by the other reports in JSON. */
 void report_head_json(const struct report *r, struct json *j)
 {
 	json_key(j, "sample_type");

@@ -50,8 +50,8 @@ static void traces_add_line(const struct report *r, const struct pprof_label *v,
 }
 
 /*
- * Print a sample's text labels or its numeric labels. A label set is sorted, so
- * that the labels with the same key are adjacent.
+ * Print a sample's numeric labels if `numbers` is true, else its text labels. A
+ * label set is sorted, so that the labels with the same key are adjacent.
  */
 static void traces_print_labels(const struct report *r, struct pprof_run set,
 				bool numbers, struct buf *out)
@@ -77,7 +77,10 @@ static void traces_print_labels(const struct report *r, struct pprof_run set,
 	arena_fini(&lines.arena);
 }
 
-/* Print one frame after the first column, which the caller prints. */
+/*
+ * Print one frame. The caller prints the first column of the line before this
+ * call.
+ */
 static void traces_print_frame(const struct report *r, uint32_t node,
 			       bool inlined, struct buf *out)
 {
@@ -131,7 +134,10 @@ int report_traces_text(struct report *r, struct buf *out, struct err *err)
 	int rc = 0;
 
 	report_profile_labels(r, out);
-	/* Stop when the output is too large; report_size() reports it. */
+	/*
+	 * Stop when the output is too large; report_size() then returns the
+	 * error.
+	 */
 	for (size_t i = 0; i < r->p->samples.count && !rc && !out->over; i++) {
 		if (pprof_stack(r->p, i)->count)
 			rc = print_sample(r, i, out, &meter, err);

@@ -14,7 +14,7 @@ static const char legend[] =
 	"      flat  flat%   sum%        cum   cum%   calls calls% + context \t \t \n";
 
 /*
- * Print one caller or callee. Its percentage refers to cum, the cumulative
+ * Print one caller or callee. Its percentage refers to `cum`, the cumulative
  * value of the node.
  */
 static void tree_print_edge(const struct report *r, const struct graph_edge *e,
@@ -60,7 +60,10 @@ static void tree_print_node(const struct report *r, const struct graph *g,
 	}
 }
 
-/* Print the nodes that match the symbol (NULL: all) and count them. */
+/*
+ * Print the nodes that match the expression `symbol` (NULL: all) and count
+ * them.
+ */
 static int print_tree(struct report *r, const struct regex *symbol,
 		      size_t *matched, struct buf *out, struct err *err)
 {
@@ -98,7 +101,10 @@ int report_tree_text(struct report *r, struct buf *out, struct err *err)
 	size_t matched = 0;
 	int rc = 0;
 
-	/* Only peek selects by symbol; tree prints the trimmed graph. */
+	/*
+	 * Only the report "peek" selects nodes by a symbol; the report "tree"
+	 * prints all nodes of the trimmed graph.
+	 */
 	if (r->kind == REPORT_PEEK && text.len)
 		rc = regex_new_search(text, &symbol, NULL, err);
 	if (rc)
@@ -106,7 +112,7 @@ int report_tree_text(struct report *r, struct buf *out, struct err *err)
 	rc = print_tree(r, symbol, &matched, out, err);
 	if (!rc)
 		rc = regex_check_steps(symbol, "symbol", err);
-	/* pprof reports a symbol without any match as an error. */
+	/* Like pprof, report an error if no node matches the symbol. */
 	if (!rc && symbol && !matched)
 		rc = err_set(err, ERR_NOTFOUND,
 			     "no matches found for regexp: %.*s",

@@ -41,9 +41,8 @@ static void id_index_add_pair(struct id_index *m, uint64_t id, size_t place)
 }
 
 /*
- * Leaves the form that needs no memory, at the first id that is out of
- * sequence: the ids added so far were 1 … count, and now get entries in
- * m->pairs.
+ * Called for the first id that is out of sequence. The ids added before are 1 …
+ * count and were not stored; from now on all ids have entries in m->pairs.
  */
 static void id_index_scatter(struct id_index *m)
 {

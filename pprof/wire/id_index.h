@@ -30,11 +30,11 @@ struct id_index {
 	/* The ids and their places, unless the ids are in sequence. */
 	VEC(struct id_index_pair) pairs;
 	size_t count;     /* number of ids added */
-	uint64_t max;     /* largest id in pairs */
-	uint32_t *places; /* if dense: place of each id */
+	uint64_t max;     /* largest id in `pairs` */
+	uint32_t *places; /* if `dense`: place of each id */
 	size_t places_cap;
 	bool scattered; /* the ids are not 1, 2, 3 … */
-	bool dense;     /* lookups use places instead of pairs */
+	bool dense;     /* lookups use `places` instead of `pairs` */
 };
 
 /*

@@ -12,7 +12,10 @@ uint64_t wire_varint_slow(struct wire *w)
 		if (byte < 0x80)
 			return value;
 	}
-	/* Too long or cut short: skip the rest, so that loops end. */
+	/*
+	 * The varint is too long or truncated: skip the rest of the input, so
+	 * that the callers' loops end.
+	 */
 	w->bad = true;
 	w->pos = w->end;
 	return 0;

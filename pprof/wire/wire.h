@@ -33,7 +33,7 @@ struct wire {
 };
 
 /*
- * One field of a message. value is set for WIRE_VARINT and bytes for
+ * One field of a message. `value` is set for WIRE_VARINT, and `bytes` for
  * WIRE_BYTES; the contents of WIRE_64 and WIRE_32 are skipped, because
  * profile.proto has no such fields.
  */
@@ -74,7 +74,8 @@ static inline uint64_t wire_varint(struct wire *w)
 }
 
 /*
- * Implements wire_next() for all fields, also those outside of its fast path.
+ * Implements wire_next() for all fields, not only for those that its fast path
+ * handles.
  */
 bool wire_next_slow(struct wire *w, struct wire_field *out);
 
