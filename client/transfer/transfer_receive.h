@@ -11,14 +11,15 @@
 #include "client/transfer/transfer.h"
 
 /*
- * Receives a piece of the body. Returns its size, 0 to abort the transfer, or
- * CURL_WRITEFUNC_PAUSE, after which libcurl delivers the same piece again.
+ * libcurl's callback for a piece of the body. Returns the size of the piece, 0
+ * to abort the transfer, or CURL_WRITEFUNC_PAUSE, after which libcurl delivers
+ * the same piece again.
  */
 size_t transfer_on_body(char *p, size_t size, size_t n, void *arg);
 
 /*
- * Receives one header line. libcurl limits the length of a line; this callback
- * limits the size of all lines together.
+ * libcurl's callback for one header line. libcurl limits the length of a line;
+ * this callback limits the size of all lines together.
  */
 size_t transfer_on_header(char *p, size_t size, size_t n, void *arg);
 
