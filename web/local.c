@@ -84,8 +84,8 @@ static int local_handle(struct web *w, const struct route *route,
 	if (a.stream.free)
 		a.stream.free(a.stream.ctx);
 	/*
-	 * The body of an answer that is not a stream: a report or an error.
-	 * Only a successful one goes to the sink.
+	 * The body of an answer that is not a stream: a report, which goes to
+	 * the sink, or an error, which does not.
 	 */
 	if (a.body.len && from->sink && a.status == 200) {
 		if (!from->sink(from->sink_ctx, buf_bytes(&a.body)))

@@ -127,8 +127,8 @@ static int api_export_account(struct export *e, struct err *err)
 }
 
 /*
- * Load the times of the next series. Returns false when no series is left or
- * *rc is set to an error.
+ * Load the times of the next series. Returns false when no series is left. If
+ * the times cannot be read, returns true and sets *rc to the error.
  */
 static bool api_export_next_series(struct export *e, int *rc, struct err *err)
 {
@@ -253,7 +253,7 @@ static int export_next(void *ctx, struct buf *out, struct err *err)
 	struct export *e = ctx;
 	int rc = api_export_fill(e, err);
 
-	/* While the piece is sent to a slow client, no other memory is held. */
+	/* Hold no memory of a profile while a slow client receives the piece. */
 	let_go(e);
 	*out = e->chunk;
 	e->chunk = (struct buf){ 0 };

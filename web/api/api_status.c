@@ -134,7 +134,7 @@ void api_targets(void *ctx, struct request *r, struct answer *a)
 	json_begin(&j, '{');
 	write_targets(&j, w->o.scraper, false, !str_is(state, "dropped"));
 	write_targets(&j, w->o.scraper, true, !str_is(state, "active"));
-	/* counts all dropped targets, even those that the list leaves out */
+	/* The counts also include dropped targets that the list leaves out. */
 	json_key(&j, "droppedTargetCounts");
 	json_begin(&j, '{');
 	if (!str_is(state, "active"))
@@ -150,7 +150,7 @@ void api_status_config(void *ctx, struct request *r UNUSED, struct answer *a)
 	struct json j = envelope_begin(a);
 	struct buf text = { 0 };
 
-	/* writes the configuration in use, with all secrets hidden */
+	/* Get the configuration in use, with all secrets hidden. */
 	w->o.lifecycle.config(w->o.lifecycle.ctx, &text);
 	json_begin(&j, '{');
 	json_key(&j, "yaml");

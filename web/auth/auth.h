@@ -52,7 +52,7 @@ void auth_free(struct auth *a);
 
 /* Results of checking credentials. */
 enum auth_verdict {
-	AUTH_GRANTED, /* `out` has name and scopes; check the scopes next */
+	AUTH_GRANTED, /* the identity is set; its scopes are not checked yet */
 	AUTH_REFUSED, /* credentials are missing or wrong */
 	/* not decided yet: auth_verify() has to hash the password */
 	AUTH_SLOW,
@@ -105,8 +105,8 @@ const char *auth_challenge(struct auth *a);
 
 /*
  * Whether the server uses TLS. This function and the next two are called only
- * when the server starts. Certificates are not needed before a handshake
- * (tls_serve()), so changed files take effect without a restart.
+ * when the server starts. The certificate is fetched at each handshake, see
+ * tls_serve(), so changed files take effect without a restart.
  */
 bool auth_has_tls(struct auth *a);
 

@@ -44,8 +44,8 @@ struct auth {
 	VEC(char *) limited; /* users whose scopes were ever limited */
 	struct known known[KNOWN_MAX];
 	/*
-	 * number of passwords remembered so far; when `known` is full, a new
-	 * password overwrites the oldest
+	 * number of passwords remembered since the configuration was loaded;
+	 * when `known` is full, a new password overwrites the oldest
 	 */
 	size_t known_count;
 	/* key of the digests, chosen at random by each process */

@@ -44,7 +44,7 @@ struct web_options {
 	size_t flag_count;
 	const char *version;
 	const char *revision; /* commit of the build; "" when unknown */
-	/* storage's retention time in ms, only to be shown */
+	/* retention time of the storage in ms, only to be shown */
 	int64_t retention_ms;
 	/* whether requests to /api/v1/admin/… are allowed */
 	bool admin_api;

@@ -63,7 +63,7 @@ void exchange_add(struct exchange *x, const char *data, size_t len)
 }
 
 /*
- * Move the first `n` parameters (from the URL) behind the others (from the
+ * Move the first `n` parameters (from the URL) after the others (from the
  * form), so that a parameter of the form takes precedence over a parameter of
  * the URL with the same name, as in Go.
  */

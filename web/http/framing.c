@@ -29,7 +29,7 @@ struct framing {
 	unsigned hosts;     /* number of Host headers */
 	bool odd;           /* something is malformed, or bytes were skipped */
 	const char
-		*end; /* end of the last text so far; its line's end follows */
+		*end; /* where the last text so far ends; its CR LF follows */
 };
 
 /* Whether CR and LF, each replaced by a NUL, follow a text. */

@@ -5,8 +5,8 @@
 #include "base/mutex.h"
 #include "web/http/clients.h"
 
-#define BUCKETS 4096 /* number of buckets in the table, one for each client */
-/* number of buckets among which the one of a client is searched */
+#define BUCKETS 4096 /* number of buckets in the table */
+/* number of buckets in a set; a client can use any bucket of its set */
 #define WAYS   4
 #define SECOND 1000000000LL
 
@@ -14,7 +14,7 @@
 struct bucket {
 	/* client_key() of the client's address; 0: the bucket is free */
 	uint64_t client;
-	int64_t tokens; /* number of tokens, in billionths */
+	int64_t tokens; /* number of tokens, in billionths of a token */
 	int64_t at_ns;  /* when `tokens` was computed */
 };
 
