@@ -20,8 +20,8 @@
  */
 #define SLOW_NS   1000000000LL
 #define LOOK_NS   (SLOW_NS / 4)
-#define KEEP_NS   30000000000LL /* an answer is fresh for 30 s */
-#define FAILED_NS 2000000000LL  /* a failure is remembered for 2 s */
+#define KEEP_NS   30000000000LL /* how long an answer is fresh, in ns */
+#define FAILED_NS 2000000000LL  /* how long a failure is remembered, in ns */
 
 /*
  * Age in ns up to which a stale answer is used while a lookup refreshes it:
@@ -373,7 +373,8 @@ static bool is_gone(int failed)
 
 /*
  * Stores the result of a lookup in the entry of the name. If the lookup failed,
- * the old addresses are kept for as long as they may be used as stale ones.
+ * the old addresses are kept for as long as they may be used as stale
+ * addresses.
  */
 static void resolver_learn(struct resolver *r, struct lookup *l)
 {

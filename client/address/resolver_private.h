@@ -87,7 +87,7 @@ struct resolver {
 	struct shared *shared;
 	VEC(struct entry *) entries;
 	struct table by_name; /* finds the index in `entries` by name */
-	/* number of names from which on unneeded ones are evicted */
+	/* unneeded names are evicted when the cache has this many names */
 	size_t names_max;
 	struct queue queues[PACES];
 	unsigned running[PACES]; /* number of lookups in progress, by pace */

@@ -139,10 +139,11 @@ static void http_collect(struct http_client *c)
 
 /*
  * Returns the paused transfer to resume next: the transfer that wants the least
- * memory; of several, the oldest. `behind` is the transfer that was resumed
- * last and `above` the number of bytes that it wants; only transfers after it
- * in this order are considered. `behind` is NULL at first. New transfers are
- * added at the front of the list, so older transfers come later in the list.
+ * memory; of several such transfers, the oldest. `behind` is the transfer that
+ * was resumed last and `above` the number of bytes that it wants; only
+ * transfers after it in this order are considered. `behind` is NULL at first.
+ * New transfers are added at the front of the list, so older transfers come
+ * later in the list.
  */
 static struct transfer *next_waiting(struct http_client *c, size_t above,
 				     const struct transfer *behind)

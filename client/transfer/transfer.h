@@ -88,7 +88,7 @@ struct http_client {
 	 * 0: none
 	 */
 	int64_t waiting_ns;
-	struct transfer *transfers; /* newest first */
+	struct transfer *transfers; /* list of transfers, newest first */
 	size_t running;
 	size_t ended; /* transfers that end_failed() has to end */
 	VEC(struct watch) watches;

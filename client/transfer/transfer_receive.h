@@ -3,7 +3,8 @@
  * The receiving side of a transfer: libcurl's callbacks for headers and body,
  * with their limits.
  *
- * Ownership, threads: those of the transfer.
+ * Ownership: the transfer owns what it receives.
+ * Threads: the thread of the client's loop.
  */
 #ifndef CLIENT_TRANSFER_TRANSFER_RECEIVE_H
 #define CLIENT_TRANSFER_TRANSFER_RECEIVE_H

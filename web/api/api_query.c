@@ -18,7 +18,8 @@
 
 #define GZIP_LEVEL 6
 /*
- * memory for one stored profile and its answer: this times the profile's size
+ * memory for one stored profile and its answer, in multiples of the profile's
+ * size
  */
 #define COPIES 3
 

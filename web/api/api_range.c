@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * /api/v1/query_range: the times of the profiles in a range. On request, also
- * the totals of each profile, or instead of both one total per time step.
+ * the totals of each profile. With a time step, the answer has one total per
+ * step instead.
  */
 #include "web/api/api_range.h"
 
@@ -233,8 +234,8 @@ struct listing {
 };
 
 /*
- * Count one more series and return true if the limit allows it. Otherwise note
- * that series are left out and return false.
+ * Count one more series and return true if the limit allows it. Otherwise
+ * record that series are left out and return false.
  */
 static bool api_range_admit(struct listing *l)
 {

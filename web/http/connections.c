@@ -22,7 +22,7 @@ struct connection {
 	enum connection_state state;
 	bool first;         /* no request has been received completely yet */
 	bool ended;         /* shut down, but not yet closed */
-	int64_t since_ns;   /* start of the current state */
+	int64_t since_ns;   /* when the current state began, in ns */
 	int64_t sending_ns; /* when the rate was last measured */
 	/* bytes that the client had acknowledged at sending_ns */
 	uint64_t taken;

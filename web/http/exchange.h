@@ -60,7 +60,8 @@ struct server {
 struct exchange {
 	struct server *server;
 	struct MHD_Connection *connection;
-	struct client *client; /* the client, with a reference */
+	/* the sender's entry in `clients`; holds a reference */
+	struct client *client;
 	struct request request;
 	struct answer answer;
 	struct identity who; /* the sender: user or token, and its scopes */
