@@ -24,7 +24,10 @@ struct asker {
 	void *ctx;
 };
 
-/* A cached name. Entries do not move, because lookups point to them. */
+/*
+ * A cached name with its addresses. Entries stay at one place in memory,
+ * because lookups point to them.
+ */
 struct entry {
 	char *name;
 	uint64_t hash;

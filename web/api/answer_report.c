@@ -105,8 +105,8 @@ static void answer_report_begin_document(struct writing *w,
 /*
  * Encode a profile into `raw`, after taking memory for it from the query's
  * budget. Half of the decoded size is nearly always enough; if not, the profile
- * is encoded again with the whole size, which always is. Returns ERR_LIMIT when
- * the budget is exhausted.
+ * is encoded again with the whole size, which is always enough. Returns
+ * ERR_LIMIT when the budget is exhausted.
  */
 static int encode_within(struct writing *w, const struct pprof *p,
 			 struct buf *raw, struct err *err)
@@ -224,8 +224,8 @@ static int answer_report_write_profile(struct writing *w, struct pprof *p,
 }
 
 /*
- * Answer with the report that the request names. A report without a type is a
- * profile (proto, pgo).
+ * Answer with the report that the request names. The reports proto and pgo,
+ * which have no type, are profiles.
  */
 static int write_any(struct writing *w, struct pprof *p, struct err *err)
 {

@@ -4,7 +4,7 @@
  * includes this header.
  *
  * Ownership: auth_free() frees all of it.
- * Threads: see struct auth.
+ * Threads: any; `mu` and `hashing` of struct auth guard its members.
  */
 #ifndef WEB_AUTH_AUTH_PRIVATE_H
 #define WEB_AUTH_AUTH_PRIVATE_H

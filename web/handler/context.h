@@ -2,7 +2,7 @@
 /*
  * Context: the state that all handlers share.
  *
- * Ownership: web_start() makes it, web_free() frees it.
+ * Ownership: web_start() creates the context, web_free() frees it.
  * Threads: any; members that change are atomic or have their own lock.
  */
 #ifndef WEB_HANDLER_CONTEXT_H

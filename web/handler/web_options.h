@@ -22,8 +22,8 @@ struct web_flag {
 };
 
 /*
- * The functions behind the endpoints that show or reload the configuration and
- * shut the process down. All may be called from any thread.
+ * Functions that the endpoints call to show or reload the configuration and to
+ * shut the process down. Any thread may call them.
  */
 struct web_lifecycle {
 	void *ctx;

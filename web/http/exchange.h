@@ -3,7 +3,7 @@
  * Exchange: a request and its answer, from the first byte received to the last
  * byte sent. The files of the server share it: exchange.c creates it, access.c
  * decides whether it may be handled, reply.c sends the answer, server.c calls
- * the others.
+ * the other files.
  *
  * Ownership: the server owns its exchanges.
  * Threads: the server's thread; while the connection is suspended, a pool
@@ -30,9 +30,9 @@ struct server {
 	struct pool *pool;
 	unsigned port;
 	/*
-	 * Bytes of all request bodies in memory. The first counter is for
-	 * verified requests, the second for requests whose password is not
-	 * verified yet.
+	 * Bytes of all request bodies in memory. `strange_forms` counts the
+	 * bodies of requests whose password is not verified yet, `forms` all
+	 * other bodies.
 	 */
 	_Atomic int64_t forms;
 	_Atomic int64_t strange_forms;
@@ -49,7 +49,8 @@ struct server {
 	struct clients *clients;
 	struct regex *cors;      /* origins allowed by CORS; NULL: none */
 	struct exchange *parked; /* streams that wait for memory; under mu */
-	bool closing; /* set at shutdown: streams no longer wait; under mu */
+	/* whether the server stops, so that streams must not wait; under mu */
+	bool closing;
 	pthread_t sweeper;
 	struct mutex mu;
 	pthread_cond_t stop;

@@ -62,7 +62,7 @@ bool hosts_allow(const char *names, const char *host)
 	/* A request without a Host header (HTTP/1.0) is not from a browser. */
 	if (!names || !*host)
 		return true;
-	/* DNS has no longer names. */
+	/* A DNS name cannot be longer. */
 	if (name.len > NAME_MAX_LEN)
 		return false;
 	if (hosts_is_address(name) || hosts_is_named(name, str_of("localhost")))
