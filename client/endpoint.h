@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Endpoints: taking URLs apart and putting them together. All of it uses
+ * Endpoints: functions that take URLs apart and put them together. They use
  * libcurl's own URL parser, so that a check made here sees the same host that
  * libcurl will connect to.
  *
@@ -27,14 +27,14 @@ enum endpoint_part {
 char *endpoint_part(const char *url, enum endpoint_part part);
 
 /*
- * Returns whether two URLs agree in a part, ignoring case; false if either URL
- * lacks the part.
+ * Returns whether a part is equal in two URLs, ignoring case; false if either
+ * URL lacks the part.
  */
 bool endpoint_same_part(const char *a, const char *b, enum endpoint_part part);
 
 /*
  * Returns whether two URLs have the same scheme, host and port, so that
- * credentials for one may be sent to the other.
+ * credentials for one URL may be sent to the other.
  */
 bool endpoint_same_origin(const char *a, const char *b);
 

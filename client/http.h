@@ -4,13 +4,14 @@
  * multi interface and epoll.
  *
  * The owner of the loop calls http_poll() repeatedly; requests start and end
- * inside of it. The same loop can watch other descriptors. Bodies are delivered
- * as received: nothing is decompressed.
+ * during these calls. The same loop can watch other descriptors. Bodies are
+ * delivered as received: nothing is decompressed.
  *
- * A request without a configuration uses no proxy and follows no redirect. With
- * a configuration, a GET follows up to ten redirects if that is enabled.
- * Credentials (authentication, http_headers, user and password of the URL) are
- * sent to the first scheme, host and port only (docs/decisions.md, 62 and 80).
+ * A request without a configuration (struct http_config) uses no proxy and
+ * follows no redirect. With a configuration, a GET follows up to ten redirects
+ * if redirects are enabled. Credentials (authentication, http_headers, user and
+ * password of the URL) are not sent if a redirect leads to another scheme, host
+ * or port (docs/decisions.md, 62 and 80).
  *
  * Ownership: a client owns its requests until they are done.
  * Threads: one thread uses a client; http_wake(), http_room() and http_waits()
@@ -32,20 +33,21 @@ enum {
 };
 
 /*
- * The outcome of a request. It is valid during the callback; body and headers
- * may be moved out of it.
+ * The outcome of a request. It is valid only during the callback, which may
+ * move `body` and `headers` out of it.
  */
 struct http_response {
-	int code; /* 0: a response arrived; else ERR_*, and err is set */
+	int code; /* 0: a response arrived; else ERR_*, and `err` is set */
 	struct err err;
 	long status;              /* the HTTP status code */
 	const char *content_type; /* "" when there is none */
 	/* target URL of a redirect that was not followed, else "" */
 	const char *location;
 	/*
-	 * The first line of a response with status 400 or above in plain text,
-	 * for error messages; else "". It is also "" if a secret was sent,
-	 * which the server could echo.
+	 * The first line of the body of a plain-text response with status 400
+	 * or above, for error messages; else "". Also "" if the request
+	 * contained a secret, because the server could have copied the secret
+	 * into the body.
 	 */
 	char said[HTTP_SAID_MAX];
 	/*
@@ -54,12 +56,13 @@ struct http_response {
 	 */
 	struct buf body;
 	/*
-	 * header lines, empty unless keep_headers was set; freed like the body
+	 * all header lines, or empty unless `keep_headers` was set; freed like
+	 * `body`
 	 */
 	struct buf headers;
 	/*
-	 * the limiter's account of the body's memory; whoever moves the body
-	 * moves the share, too
+	 * memory that the ingest limiter accounts for `body`; a callback that
+	 * moves `body` must move `share`, too
 	 */
 	struct intake_share share;
 };
@@ -71,31 +74,37 @@ struct http_config;
 struct networks;
 
 /*
- * A request. http_start() copies all strings, so everything is borrowed for the
- * call only, except ctx and sink_ctx.
+ * A request. http_start() copies all strings, so all pointers are borrowed for
+ * the call only, except `ctx` and `sink_ctx`.
  */
 struct http_request {
 	const char *url;
 	/*
-	 * options of the request, of which the client takes a reference; NULL:
-	 * defaults
+	 * configuration of the request, of which the client takes a reference;
+	 * NULL: defaults
 	 */
 	struct http_config *config;
 	/* time limit for the whole request, redirects included */
 	int64_t timeout_ms;
-	size_t max_body; /* limit on the body in bytes, else ERR_TOOBIG */
+	/* limit on the body in bytes; a larger body is ERR_TOOBIG */
+	size_t max_body;
 	const char *user_agent;
 	/*
 	 * additional headers "Name: value", a NULL-terminated array; may be
 	 * NULL
 	 */
 	const char *const *headers;
-	const char *post; /* body of a POST; NULL makes a GET */
-	/* overrides the user and password of the URL; NULL: keep these */
+	/* body of a POST request; NULL: the request is a GET */
+	const char *post;
+	/*
+	 * user for authentication, instead of the user of the URL; NULL: use
+	 * user and password of the URL
+	 */
 	const char *username;
 	const char *password;
-	bool keep_headers; /* keep the headers for http_response_header() */
-	/* called once: by http_poll(), http_cancel() or http_client_free() */
+	/* store the header lines, for http_response_header() */
+	bool keep_headers;
+	/* called once, from http_poll(), http_cancel() or http_client_free() */
 	http_done_fn done;
 	void *ctx;
 	/*
@@ -109,14 +118,14 @@ struct http_request {
 	 * NULL.
 	 */
 	void (*waiting)(void *ctx);
-	void *sink_ctx; /* passed to sink and waiting */
+	void *sink_ctx; /* passed to `sink` and `waiting` */
 };
 
 /* Creates a client. ERR_IO: the system has no descriptors left. */
 NODISCARD int http_client_new(struct http_client **out, struct err *err);
 
 /*
- * From now on, accounts the memory of response bodies in a limiter. If the
+ * From now on, a limiter accounts for the memory of response bodies. If the
  * limiter has no room for a body, its transfer is paused (back-pressure on the
  * sender) until http_room() is called. The limiter is borrowed and must outlive
  * the client.
@@ -124,76 +133,85 @@ NODISCARD int http_client_new(struct http_client **out, struct err *err);
 void http_client_set_intake(struct http_client *c, struct ingest_limiter *in);
 
 /*
- * Makes connections to addresses in these networks fail with ERR_DENIED from
- * now on; NULL refuses none. The address of each connection is checked, so
- * neither a host name nor a redirect can circumvent the check. For a request
- * through a proxy, only the proxy's address is checked. `n` is borrowed for as
- * long as the client is used.
+ * From now on, connections to addresses in the networks `n` fail with
+ * ERR_DENIED. If `n` is NULL, no address is refused. The address of each
+ * connection is checked, so neither a host name nor a redirect can circumvent
+ * the check. For a request through a proxy, only the proxy's address is
+ * checked. `n` is borrowed for as long as the client is used.
  */
 void http_client_refuse(struct http_client *c, const struct networks *n);
 
-/* Tells the client that the limiter may have room again. From any thread. */
+/*
+ * Tells the client that the limiter may have room again. Any thread may call
+ * it.
+ */
 void http_room(struct http_client *c);
 
-/* Returns how often a body was paused for lack of memory. From any thread. */
+/*
+ * Returns how often a transfer was paused because the limiter had no room. Any
+ * thread may call it.
+ */
 uint64_t http_waits(const struct http_client *c);
 
 /* Frees a client; requests in flight end as ERR_CLOSED. NULL is a no-op. */
 void http_client_free(struct http_client *c);
 
 /*
- * Starts a request. Every failure, even of a malformed URL (ERR_INVALID), is
- * reported through r->done from a later http_poll().
+ * Starts a request. Every failure, even a malformed URL (ERR_INVALID), is
+ * reported through r->done, which a later http_poll() calls.
  */
 void http_start(struct http_client *c, const struct http_request *r);
 
-/* Waits at most timeout_ms for something to happen and processes it. */
+/* Waits for events, at most `timeout_ms`, and processes them. */
 void http_poll(struct http_client *c, int64_t timeout_ms);
 
 /* Called when a watched descriptor is readable. */
 typedef void (*http_watch_fn)(void *ctx);
 
 /*
- * Calls fn(ctx) from http_poll() whenever fd is readable, until http_unwatch().
- * For descriptors that share the loop with requests.
+ * Watches a descriptor on the same loop as the requests: http_poll() calls
+ * fn(ctx) whenever `fd` is readable, until http_unwatch().
  */
 void http_watch(struct http_client *c, int fd, http_watch_fn fn, void *ctx);
 
-/* Stops watching fd; the caller closes it. */
+/* Stops watching `fd`; the caller closes the descriptor. */
 void http_unwatch(struct http_client *c, int fd);
 
 /*
- * Ends all requests with this ctx (NULL: all requests) as ERR_CLOSED. Their
+ * Ends all requests with this `ctx` (NULL: all requests) as ERR_CLOSED. Their
  * callbacks run before http_cancel() returns.
  */
 void http_cancel(struct http_client *c, const void *ctx);
 
 /*
- * Returns for how many milliseconds the loop may wait, at most max_ms. A loop
- * that holds a lock can compute the time under the lock, release the lock
- * around http_wait(), take it again and call http_poll(c, 0).
+ * Returns for how many milliseconds the loop may wait, at most `max_ms`. If a
+ * lock guards the client, the loop can call this function under the lock,
+ * release the lock during http_wait(), and lock again for http_poll(c, 0).
  */
 int64_t http_next_ms(const struct http_client *c, int64_t max_ms);
 
 /*
- * Waits until http_poll() has work, for at most `ms` milliseconds. Touches
- * nothing that needs a lock.
+ * Waits until http_poll() has work, for at most `ms` milliseconds. May be
+ * called without the lock that guards the client, if there is one.
  */
 void http_wait(const struct http_client *c, int64_t ms);
 
-/* Makes http_poll() or http_wait() return soon. From any thread. */
+/*
+ * Makes a waiting http_poll() or http_wait() return soon. Any thread may call
+ * it.
+ */
 void http_wake(struct http_client *c);
 
 /*
- * Performs one request synchronously with a client of its own. Despite its
- * name, it also does POSTs. request->done and request->ctx are ignored; the
- * caller frees r->body and r->headers.
+ * Performs one request, a GET or a POST, with a client that exists only for
+ * this call, and waits for its end. request->done and request->ctx are ignored.
+ * The caller frees r->body and r->headers.
  */
 void http_get(const struct http_request *request, struct http_response *r);
 
 /*
- * Returns the value of a response header that keep_headers kept, borrowed from
- * r; empty if there is none.
+ * Returns the value of a response header, borrowed from `r`; empty if the
+ * response lacks it. The request must have set `keep_headers`.
  */
 struct str http_response_header(const struct http_response *r,
 				const char *name);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The options of an HTTP client that is in use, together with the contents of
- * the files that the options name. A file is read again when it changes.
+ * the files that the options name. http_config_load() reads a file again if it
+ * has changed.
  *
- * Ownership: reference counted. Text that is handed out is valid until the next
+ * Ownership: reference counted. Returned text is valid until the next
  * http_config_load().
  * Threads: references may be taken and dropped by any thread; everything else
  * belongs to the one loop that uses the configuration.
@@ -18,10 +19,11 @@
 
 /* A text that is configured directly or loaded from a configured file. */
 struct http_loaded {
-	char *text; /* NULL: not configured, or not loaded yet */
+	char *text; /* NULL: not configured, or its file is not loaded yet */
 	size_t len;
-	char *file;              /* path; NULL: configured directly */
-	struct file_stamp stamp; /* the file's stamp when it was read */
+	/* path of the file; NULL: the text is configured directly */
+	char *file;
+	struct file_stamp stamp; /* state of the file when it was read */
 };
 
 /*
@@ -43,7 +45,7 @@ struct oauth2;
 
 /*
  * The options of an HTTP client, with the contents of their files. The members
- * have the meaning of the members of struct http_options.
+ * mean the same as in struct http_options.
  */
 struct http_config {
 	_Atomic uint32_t refs;
@@ -76,51 +78,51 @@ struct http_config {
  */
 struct http_config *http_config_new(const struct http_options *o);
 
-/* Takes another reference and returns c. */
+/* Takes another reference and returns `c`. */
 struct http_config *http_config_ref(struct http_config *c);
 
 /*
- * Drops a reference; the last one frees c and wipes its secrets. NULL is a
- * no-op.
+ * Drops a reference. The last reference frees `c` and wipes its secrets. NULL
+ * is a no-op.
  */
 void http_config_unref(struct http_config *c);
 
 /*
- * Returns whether c was made of options with the same text, so that c can be
- * reused.
+ * Returns whether `c` was made from options with the same text as `o`, so that
+ * `c` can be used for `o`.
  */
 bool http_config_is(const struct http_config *c, const struct http_options *o);
 
 /*
  * Reads the files that have changed. The error's message names the option and
- * the file. ERR_TOOBIG: the file is too large. ERR_INVALID: the file contains
- * characters that a header cannot carry, or no CA. Other codes come from
- * reading the file.
+ * the file. ERR_TOOBIG: a file is too large. ERR_INVALID: the text of a header
+ * has characters that a header cannot carry, or the CA is empty. Other codes
+ * come from reading a file.
  */
 NODISCARD int http_config_load(struct http_config *c, struct err *err);
 
 /*
- * Returns the URL of the proxy for a request, or NULL for none; borrowed from c
- * or the environment. `environment` returns an environment variable by its
- * name: getenv(), except in tests.
+ * Returns the URL of the proxy for a request to `url`, or NULL if no proxy is
+ * to be used. The text is borrowed from `c` or from the environment.
+ * environment(name) returns an environment variable: getenv(), except in tests.
  */
 const char *http_config_proxy(const struct http_config *c, const char *url,
 			      char *(*environment)(const char *name));
 
 /*
- * Initializes a text from its configuration; a file is not read yet. For users
- * that hold single texts, such as oauth2.c.
+ * Initializes a text from its configuration, without reading its file. For
+ * callers that hold a text outside of an http_config, such as oauth2.c.
  */
 void http_loaded_init(struct http_loaded *l, const struct http_text *t);
 
-/* Frees a text and wipes it from memory. */
+/* Wipes a text from memory and frees it. */
 void http_loaded_fini(struct http_loaded *l);
 
 /*
- * Loads a text, if its file has changed, and checks that it is a single line
- * fit for a header; surrounding white space is removed. `what` names the option
- * in messages. ERR_INVALID: the text has more than one line or a control
- * character; other codes come from reading the file.
+ * Reads the file of a text if it has changed, and checks that the text is a
+ * single line fit for a header. White space around the line is removed. `what`
+ * names the option in messages. ERR_INVALID: the text has more than one line or
+ * a control character. Other codes come from reading the file.
  */
 NODISCARD int http_loaded_line(struct http_loaded *l, const char *what,
 			       struct err *err);

@@ -19,26 +19,28 @@
 
 /*
  * A text of the configuration file: either the text itself, or the path of a
- * file that is read when the text is needed. At most one member is set.
+ * file that is read when the text is needed. At most one of the two is set.
  */
 struct http_text {
 	struct str text;
 	struct str file;
 };
 
-/* An HTTP header or a form parameter with one value. */
+/* An HTTP header, or a form parameter, with its value. */
 struct http_header {
 	struct str name;
 	struct http_text value;
 };
 
-/* A list of headers; a name with several values has an entry for each. */
+/*
+ * A list of headers. A header with several values has an entry for each value.
+ */
 struct http_header_list {
 	struct http_header *v;
 	size_t count;
 };
 
-/* Versions of TLS; HTTP_TLS_DEFAULT leaves the choice to the client. */
+/* Versions of TLS. HTTP_TLS_DEFAULT: the client chooses the version. */
 enum http_tls_version {
 	HTTP_TLS_DEFAULT,
 	HTTP_TLS_10,
@@ -69,8 +71,8 @@ enum http_auth {
 struct http_oauth2;
 
 /*
- * All options of one client. Members carry the names of the configuration's
- * keys.
+ * All options of one client. The members are named like the keys of the
+ * configuration file.
  */
 struct http_options {
 	enum http_auth auth;
@@ -88,8 +90,8 @@ struct http_options {
 	bool enable_http2;
 	struct http_header_list headers;
 	/*
-	 * All options as text, secrets included. Options with equal keys can
-	 * share one struct http_config.
+	 * All options as text, secrets included. Two structs with equal `key`
+	 * can share one struct http_config.
 	 */
 	struct str key;
 };
@@ -101,54 +103,66 @@ struct http_oauth2 {
 	struct str *scopes;
 	size_t scope_count;
 	struct str token_url;
-	struct http_header_list params; /* form fields of endpoint_params */
-	struct http_options http;       /* options of requests to token_url */
+	/* endpoint_params: additional fields of the form */
+	struct http_header_list params;
+	struct http_options http; /* options of requests to token_url */
 };
 
 /* Sets the defaults; call it before the map of options is decoded. */
 void http_options_init(struct http_options *o);
 
 /*
- * Decodes basic_auth. This function and the decoders below have the signature
- * of a yaml_fn, decode into the struct http_options that is passed as
+ * Decodes the key basic_auth. This function and the decoders below have the
+ * signature of a yaml_fn, decode into the struct http_options that is passed as
  * `options`, and report errors to `y`.
  */
 void http_decode_basic_auth(struct yaml *y, const struct yaml_node *n,
 			    void *options);
 
-/* Decodes authorization. The type Basic is refused, as in Prometheus. */
+/*
+ * Decodes the key authorization. The type Basic is refused, as in Prometheus.
+ */
 void http_decode_authorization(struct yaml *y, const struct yaml_node *n,
 			       void *options);
 
-/* Decodes bearer_token, the older way to write authorization. */
+/* Decodes the key bearer_token, an older form of authorization. */
 void http_decode_bearer(struct yaml *y, const struct yaml_node *n,
 			void *options);
 
-/* Decodes bearer_token_file, the older way to write credentials_file. */
+/* Decodes the key bearer_token_file, an older form of credentials_file. */
 void http_decode_bearer_file(struct yaml *y, const struct yaml_node *n,
 			     void *options);
 
-/* Decodes tls_config and checks that certificate and key come together. */
+/*
+ * Decodes the section tls_config, and checks that a certificate and its key are
+ * configured together.
+ */
 void http_decode_tls(struct yaml *y, const struct yaml_node *n, void *options);
 
-/* Decodes proxy_url; schemes are http, https, socks5 and socks5h. */
+/*
+ * Decodes the key proxy_url. Its scheme must be http, https, socks5 or socks5h.
+ */
 void http_decode_proxy_url(struct yaml *y, const struct yaml_node *n,
 			   void *options);
 
-/* Decodes proxy_connect_header: headers for the proxy's CONNECT request. */
+/*
+ * Decodes the section proxy_connect_header: headers for the CONNECT request to
+ * a proxy.
+ */
 void http_decode_proxy_headers(struct yaml *y, const struct yaml_node *n,
 			       void *options);
 
 /*
- * Decodes http_headers. Headers that the client sets itself, such as Host, are
- * refused.
+ * Decodes the section http_headers. Headers that the client sets itself, such
+ * as Host, are refused.
  */
 void http_decode_headers(struct yaml *y, const struct yaml_node *n,
 			 void *options);
 
 /*
- * Rows for a table of struct yaml_field that decode the options of TLS and
- * proxies into a struct http_options, which is `member` of `type`.
+ * Entries for a table of struct yaml_field that decode the options of TLS and
+ * proxies. `type` is the struct to decode into; its struct http_options is the
+ * member `member`.
  */
 #define HTTP_TRANSPORT_FIELDS(type, member)                                   \
 	{ "tls_config", http_decode_tls, offsetof(type, member), NULL },      \
@@ -167,7 +181,10 @@ void http_decode_headers(struct yaml *y, const struct yaml_node *n,
 			offsetof(type, member), NULL                          \
 	}
 
-/* Rows for all options, including authentication, redirects and headers. */
+/*
+ * Entries for a table of struct yaml_field that decode all options, including
+ * authentication, redirects and headers.
+ */
 #define HTTP_OPTION_FIELDS(type, member)                                      \
 	HTTP_TRANSPORT_FIELDS(type, member),                                  \
 		{ "basic_auth", http_decode_basic_auth,                       \
@@ -194,8 +211,8 @@ void http_decode_headers(struct yaml *y, const struct yaml_node *n,
 	}
 
 /*
- * Checks options that depend on each other and sets o->key. Call it after the
- * map was decoded.
+ * Checks options that depend on each other, and sets o->key. To be called after
+ * the section `map` was decoded.
  */
 void http_options_check(struct yaml *y, const struct yaml_node *map,
 			struct http_options *o);

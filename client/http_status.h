@@ -17,8 +17,9 @@
 const char *http_status_text(long status);
 
 /*
- * Returns 0 for a response with status 200. If the request failed, returns its
- * error; any other status is ERR_INVALID, with a message for the user.
+ * Returns 0 for a response with status 200. If the request failed, returns the
+ * error of the request. Any other status is ERR_INVALID, with a message for the
+ * user.
  */
 NODISCARD int http_status_check(const struct http_response *r, struct err *err);
 

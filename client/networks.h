@@ -5,7 +5,7 @@
  * cannot be used to reach a refused address.
  *
  * Ownership: the caller frees networks with networks_free().
- * Threads: immutable once made, share freely.
+ * Threads: immutable after networks_parse(); any thread may read them.
  */
 #ifndef CLIENT_NETWORKS_H
 #define CLIENT_NETWORKS_H
@@ -19,8 +19,8 @@ struct networks;
 
 /*
  * Parses a comma-separated list such as 169.254.0.0/16,fe80::/10,10.1.2.3. The
- * caller owns *out; it is NULL for an empty list, which contains no address.
- * ERR_INVALID names the entry that is not a network.
+ * caller owns *out. An empty list sets *out to NULL, a set that contains no
+ * address. The message of ERR_INVALID names the entry that is not a network.
  */
 NODISCARD int networks_parse(const char *list, struct networks **out,
 			     struct err *err);
@@ -28,14 +28,14 @@ NODISCARD int networks_parse(const char *list, struct networks **out,
 /* Frees networks. NULL is a no-op. */
 void networks_free(struct networks *n);
 
-/* Returns whether two addresses agree in their first `bits` bits. */
+/* Returns whether the first `bits` bits of two addresses are equal. */
 bool address_bits_equal(const uint8_t *a, const uint8_t *b, unsigned bits);
 
 /*
- * Returns whether an address is in one of the networks; false if n is NULL. An
- * IPv4 address mapped into IPv6 (::ffff:a.b.c.d) counts as IPv4. The
- * unspecified address counts as the loopback address, because connecting to it
- * reaches the local machine.
+ * Returns whether an address is in one of the networks; false if `n` is NULL.
+ * An IPv4 address mapped into IPv6 (::ffff:a.b.c.d) is treated as IPv4. The
+ * unspecified address (0.0.0.0 or ::) is treated as the loopback address,
+ * because a connection to it reaches the local machine.
  */
 bool networks_hold(const struct networks *n, const struct sockaddr *a);
 

@@ -8,7 +8,7 @@
 #include "web/routes.h"
 
 /*
- * Split the request's target into path and parameters, and decode them into the
+ * Split the request's target into path and parameters, and decode both into the
  * arena.
  */
 static int local_parse(const char *target, struct request *r, struct err *err)
@@ -31,10 +31,10 @@ static int local_parse(const char *target, struct request *r, struct err *err)
 }
 
 /*
- * Pass every piece of a streamed answer to the sink or into `body`. In a
- * server, a stream that lacks memory waits until other queries free theirs.
- * Here no other query runs, so the wait would never end: the request fails with
- * ERR_LIMIT.
+ * Pass every piece of a streamed answer to the sink, or append it to `body`. If
+ * a stream lacks memory, the request fails with ERR_LIMIT. A server would let
+ * the stream wait until other queries free memory, but here no other query
+ * runs.
  */
 static int local_drain(struct answer_stream *s, const struct local_request *r,
 		       struct buf *body, struct err *err)
@@ -83,7 +83,10 @@ static int local_handle(struct web *w, const struct route *route,
 		rc = local_drain(&a.stream, from, &out->body, err);
 	if (a.stream.free)
 		a.stream.free(a.stream.ctx);
-	/* The body of an answer that is not a stream: a report, or an error. */
+	/*
+	 * The body of an answer that is not a stream: a report, which goes to
+	 * the sink, or an error, which does not.
+	 */
 	if (a.body.len && from->sink && a.status == 200) {
 		if (!from->sink(from->sink_ctx, buf_bytes(&a.body)))
 			rc = err_set(err, ERR_CLOSED, "the output was closed");

@@ -25,23 +25,23 @@ struct local_request {
 	void *sink_ctx;
 };
 
-/* The answer; the caller frees both buffers. */
+/* The answer to a struct local_request; the caller frees both buffers. */
 struct local_answer {
 	unsigned status;
-	/* The part of the body that was not passed to the sink. */
+	/* the part of the body that was not passed to `sink` */
 	struct buf body;
 	struct buf warning; /* value of X-Everprof-Warning; empty: no warning */
 };
 
 /*
- * Answer a request from the database o->db. Of the other options only
+ * Answer a request from the database o->db. Of the other options, only
  * query_memory, query_timeout_ms, source_root, version, log and metrics are
- * used. A request that fails, for example for a bad parameter, still returns 0:
- * the answer then has an error status and the error as JSON. Returns
- * ERR_INVALID when the target is malformed or its path is not a read-only
- * endpoint, ERR_TOOBIG when it has too many parameters, ERR_CLOSED when the
- * sink canceled the request, and other codes when a stream failed after it had
- * begun.
+ * used. If the API answers with an error, for example for a bad parameter,
+ * local_ask() still returns 0, and the answer has an error status and the error
+ * as JSON. Returns ERR_INVALID when the target is malformed or its path is not
+ * a read-only endpoint, ERR_TOOBIG when it has too many parameters, ERR_CLOSED
+ * when the sink canceled the request, and other codes when a stream failed
+ * after it had begun.
  */
 NODISCARD int local_ask(const struct web_options *o,
 			const struct local_request *r, struct local_answer *out,

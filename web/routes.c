@@ -15,8 +15,8 @@
 #include "web/ui/page_report.h"
 
 /*
- * GET /-/healthy: shows that the process answers requests. Like every path it
- * needs authentication (docs/decisions.md, 67).
+ * GET /-/healthy: shows that the process answers requests. It needs
+ * authentication, as every path does (docs/decisions.md, 67).
  */
 static void web_answer_health(void *ctx UNUSED, struct request *r UNUSED,
 			      struct answer *a)
@@ -61,7 +61,10 @@ static bool refuse_lifecycle(const struct web *w, struct answer *a)
 	return !w->o.lifecycle.enabled;
 }
 
-/* POST /-/reload: load the configuration again; an error is the answer. */
+/*
+ * POST /-/reload: load the configuration again. If that fails, the answer is
+ * the error.
+ */
 static void web_reload(void *ctx, struct request *r, struct answer *a)
 {
 	struct web *w = ctx;
@@ -94,7 +97,7 @@ static void web_answer_quit(void *ctx, struct request *r UNUSED,
 
 static void api_status_routes(void *ctx, struct request *r, struct answer *a);
 
-/* All paths with the scopes that they need. The first match counts. */
+/* The table of all paths. The first route that matches is used. */
 const struct route web_routes[] = {
 	{ "/", page_index, ROUTE_READ, SCOPE_READ },
 	{ "/report", page_report, ROUTE_READ, SCOPE_READ },

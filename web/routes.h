@@ -11,8 +11,8 @@
 #include "web/route/route.h"
 
 /*
- * All routes; the first match counts. The ctx of their handlers is a struct
- * web.
+ * All routes; the first route that matches is used. The `ctx` of their handlers
+ * is a struct web.
  */
 extern const struct route web_routes[];
 

@@ -11,7 +11,7 @@
 #include "web/routes.h"
 #include "web/ui/page.h"
 
-/* Snapshot of the web configuration's state, for the metric below. */
+/* The state of the web configuration, for the following metric. */
 struct config_state {
 	int64_t is_current;
 };
@@ -29,10 +29,10 @@ static const struct metric_row config_rows[] = {
 };
 
 /*
- * The host names that requests may name, for server_options. A server without
- * authentication on a loopback address accepts only local names, because
- * otherwise a web page in a browser on the same machine could reach the server
- * (docs/decisions.md, 93).
+ * The host names that a request may use, for server_options. A server without
+ * authentication on a loopback address accepts only local names; otherwise a
+ * web page in a browser on the same machine could read from the server by DNS
+ * rebinding (docs/decisions.md, 93).
  */
 static const char *allowed_hosts(const struct web_options *o, struct auth *a)
 {
@@ -94,7 +94,8 @@ int web_start(const struct web_options *o, struct web **out, struct err *err)
 }
 
 /*
- * Listens for a moment: nothing else shows reliably that the address is free.
+ * Listens for a moment, because nothing else shows reliably that the address is
+ * free.
  */
 int web_check_address(const char *address, struct err *err)
 {

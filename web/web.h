@@ -14,7 +14,7 @@
 #include "web/handler/web_options.h"
 
 /*
- * The running web server with its state. Handlers access its members
+ * The running web server with its state. Handlers access the members
  * (web/handler/context.h).
  */
 struct web;
@@ -36,7 +36,7 @@ unsigned web_port(const struct web *w);
 
 /*
  * What strangers in the network could do (read all profiles, or intercept
- * passwords), as a sentence for a warning; NULL if neither is possible. See
+ * passwords), as a sentence for a warning; NULL if they can do neither. See
  * auth_exposure().
  */
 const char *web_exposure(const struct web *w);
@@ -54,10 +54,10 @@ bool web_is_local(const char *address);
 /* "https" if the web configuration enables TLS, else "http". */
 const char *web_scheme(const struct web *w);
 
-/* Stop serving: see server_stop(). NULL is a no-op. */
+/* Stop serving; see server_stop(). NULL is a no-op. */
 void web_stop(struct web *w);
 
-/* Free the web side, after stopping it if it still runs. NULL is a no-op. */
+/* Free the web side. If it still runs, it is stopped first. NULL is a no-op. */
 void web_free(struct web *w);
 
 #endif

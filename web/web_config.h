@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Web configuration: the contents of --web.config.file, with TLS, users, tokens
- * and headers. The format is that of Prometheus, with scopes and bearer tokens
- * added (docs/security.md).
+ * and headers. The format is Prometheus' format with two additions, scopes and
+ * bearer tokens (docs/security.md).
  *
  * Source: prometheus.io/docs/prometheus/latest/configuration/https.
  *
@@ -16,7 +16,8 @@
 #include "base/yaml.h"
 
 /*
- * Permissions for requests. Users, tokens and routes each have a set of scopes.
+ * Permissions of requests. A user or a token has a set of scopes; a route needs
+ * a set of scopes.
  */
 enum scope {
 	SCOPE_READ = 1,  /* read profiles, targets, pages, metrics */
@@ -35,7 +36,7 @@ struct web_user {
 
 /* An entry of bearer_tokens. */
 struct web_token {
-	struct str name;  /* name of the token in the log */
+	struct str name;  /* name by which the log calls the token */
 	struct str token; /* the secret itself */
 	unsigned scopes;  /* a set of enum scope */
 };
@@ -46,14 +47,14 @@ struct web_header {
 	struct str value;
 };
 
-/* A lowest or highest TLS version. */
+/* A TLS version, as the lowest or the highest that is allowed. */
 enum web_tls_version {
 	WEB_TLS_DEFAULT,
 	WEB_TLS_12,
 	WEB_TLS_13
 };
 
-/* What the server requires of client certificates. */
+/* Whether the server requests, requires and verifies client certificates. */
 enum web_client_auth {
 	WEB_CLIENT_NONE, /* no certificate is requested */
 	/* A certificate is requested, but not required. */
@@ -66,15 +67,20 @@ enum web_client_auth {
 	WEB_CLIENT_VERIFIED
 };
 
-/* The section tls_server_config, with the contents of the files it names. */
+/*
+ * The section tls_server_config, with the contents of the files that it names.
+ */
 struct web_tls {
 	struct str cert; /* the server's certificates, PEM; empty: no TLS */
 	struct str key;  /* the server's private key, PEM */
 	enum web_client_auth client_auth;
-	/* CA certificates for clients, PEM; empty: none */
+	/* CA certificates that verify clients, PEM; empty: none */
 	struct str client_ca;
 	struct tls_trust *trust; /* the parsed client_ca, owned */
-	struct str *sans;        /* the names in client_allowed_sans */
+	/*
+	 * names in client_allowed_sans: a client certificate needs one of them
+	 */
+	struct str *sans;
 	size_t san_count;
 	enum web_tls_version min_version;
 	enum web_tls_version max_version;
@@ -89,7 +95,7 @@ struct web_file {
 	struct file_stamp stamp;
 };
 
-/* A web configuration. All texts are in the arena of `yaml`. */
+/* A web configuration. All its texts are in the arena of `yaml`. */
 struct web_config {
 	struct buf text;  /* contents of the configuration file */
 	struct yaml yaml; /* the parsed file, with all errors */
@@ -105,23 +111,23 @@ struct web_config {
 };
 
 /*
- * Load and check a file. Returns ERR_INVALID when the file has mistakes: all of
- * them are listed in yaml.errors, one per line. Returns an error of
- * file_slurp() when the file cannot be read. Call web_config_fini() on success
- * and failure alike.
+ * Load and check a file. Returns ERR_INVALID when the file has mistakes;
+ * yaml.errors then lists all of them, one per line. Returns an error of
+ * file_slurp() when the file cannot be read. Call web_config_fini() after
+ * success and after failure.
  */
 NODISCARD int web_config_load(struct web_config *c, const char *path,
 			      struct err *err);
 
 /*
- * Parse and check `text` as web_config_load() does the contents of a file.
- * `path` appears in messages, and file names in the configuration are relative
- * to its folder.
+ * Parse and check `text`, in the same way as web_config_load() does with the
+ * contents of a file. `path` appears in messages, and file names in the
+ * configuration are relative to the folder of `path`.
  */
 NODISCARD int web_config_parse(struct web_config *c, const char *path,
 			       struct bytes text, struct err *err);
 
-/* Free a configuration, and overwrite the secrets in its text. */
+/* Free a configuration, and wipe the secrets in its text. */
 void web_config_fini(struct web_config *c);
 
 /*
@@ -132,8 +138,8 @@ bool web_config_has_auth(const struct web_config *c);
 
 /*
  * Why `next` would allow requests that `old` refuses, as a sentence; NULL if it
- * would not. This detects a configuration file that is read while another
- * program is still writing it: the file may be empty or incomplete then.
+ * would not. The check detects a configuration file that is read while another
+ * program still writes it, because the file may then be empty or incomplete.
  */
 const char *web_config_opens(const struct web_config *old,
 			     const struct web_config *next);
@@ -143,8 +149,8 @@ bool web_config_is_stale(const struct web_config *c);
 
 /*
  * Read a file that the configuration names, and record the file for
- * web_config_is_stale(). A failure is added to c->yaml as an error at node `n`,
- * and the result is empty. The text is in the arena.
+ * web_config_is_stale(). The returned text is in the arena. On failure an error
+ * at node `n` is added to c->yaml, and the result is empty.
  */
 struct str read_file(struct web_config *c, const struct yaml_node *n,
 		     struct str file);

@@ -38,7 +38,7 @@ static char *endpoint_get(CURLU *u, CURLUPart part, unsigned flags)
 	return out;
 }
 
-/* The host of a URL with an IPv6 address is returned with its brackets. */
+/* For an IPv6 address, URL_HOST includes the brackets, as in the URL. */
 char *endpoint_part(const char *url, enum endpoint_part part)
 {
 	static const CURLUPart parts[] = { [URL_SCHEME] = CURLUPART_SCHEME,
@@ -63,8 +63,8 @@ bool endpoint_same_part(const char *a, const char *b, enum endpoint_part part)
 }
 
 /*
- * Missing parts never count as equal, so that credentials are not sent to a URL
- * that cannot be parsed.
+ * A part that is missing in both URLs does not count as equal. Credentials are
+ * therefore never sent to a URL that cannot be parsed.
  */
 bool endpoint_same_origin(const char *a, const char *b)
 {
@@ -85,8 +85,8 @@ char *endpoint_with_host(const char *url, const char *host)
 }
 
 /*
- * Returns whether a part of a URL contains an encoded NUL (%00), which would
- * end the decoded C string too early.
+ * Returns whether a part of a URL contains an encoded NUL (%00). A NUL would
+ * cut off the decoded C string.
  */
 static bool has_nul(CURLU *u, CURLUPart part)
 {
@@ -115,7 +115,10 @@ static char *get_decoded(CURLU *u, CURLUPart part)
 	return out;
 }
 
-/* Returns the URL without user and password; changes u. */
+/*
+ * Returns the URL without user and password, which are removed from `u` as
+ * well.
+ */
 static char *without_user(CURLU *u)
 {
 	if (curl_url_set(u, CURLUPART_USER, NULL, 0) ||
@@ -151,8 +154,8 @@ char *http_url_shown(const char *url)
 
 	curl_url_cleanup(u);
 	/*
-	 * A URL that cannot be parsed is shown only if it cannot hold a
-	 * password.
+	 * A URL that cannot be parsed is replaced by "a URL" if it contains an
+	 * "@", because it may then contain a password.
 	 */
 	return out ? out : mem_strdup(strchr(url, '@') ? "a URL" : url);
 }
@@ -201,9 +204,9 @@ static bool complete_proxy(CURLU *u)
 }
 
 /*
- * Returns whether the parser found no user although there is an "@". This
- * happens if a password contains an unescaped "/", "?" or "#": the parser then
- * takes the beginning of the password for a port and the rest for a path.
+ * Returns whether the parser found no user although the text contains an "@".
+ * This happens if a password contains an unescaped "/", "?" or "#": the parser
+ * then treats the beginning of the password as a port and the rest as a path.
  */
 static bool has_lost_user(CURLU *u, const char *text)
 {

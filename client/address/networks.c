@@ -11,9 +11,9 @@
 #define ENTRY_MAX 64 /* buffer size for an address as text */
 
 /*
- * A network: an address, and the number of its leading bits that count. An IPv4
- * network is stored as IPv4-mapped IPv6 with 96 more bits, so that one
- * comparison serves both families.
+ * A network: an address, and how many of its leading bits an address in the
+ * network must share. An IPv4 network is stored as IPv4-mapped IPv6 with 96
+ * more bits, so that one comparison serves both families.
  */
 struct network {
 	uint8_t bytes[16];
@@ -25,15 +25,16 @@ struct networks {
 	VEC(struct network) v;
 };
 
-/* The first 12 bytes of an IPv4 address mapped into IPv6 (::ffff:0:0/96). */
+/* The first 12 bytes of every IPv4 address mapped into IPv6 (::ffff:0:0/96). */
 static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 
 /* Zero bytes, for comparisons with the unspecified address. */
 static const uint8_t any[12];
 
 /*
- * Parses an address of either family. out->bits becomes the length of the
- * prefix that the representation adds: 96 for IPv4, 0 for IPv6.
+ * Parses an IPv4 or IPv6 address into 16 bytes. out->bits is set to 96 for
+ * IPv4, the length of the prefix ::ffff:0:0 that maps the address into IPv6,
+ * and to 0 for IPv6.
  */
 static bool parse_address(struct str text, struct network *out)
 {
@@ -53,8 +54,8 @@ static bool parse_address(struct str text, struct network *out)
 }
 
 /*
- * Parses ADDRESS or ADDRESS/BITS; without BITS, the network contains only this
- * address.
+ * Parses ADDRESS or ADDRESS/BITS. Without BITS, the network contains only
+ * ADDRESS.
  */
 static bool parse_network(struct str entry, struct network *out)
 {
@@ -135,9 +136,10 @@ bool networks_hold(const struct networks *n, const struct sockaddr *a)
 		return false;
 	}
 	/*
-	 * The kernel connects the unspecified address to the local machine, so
-	 * 0.0.0.0 and :: are checked as 127.0.0.1 and ::1. Otherwise they would
-	 * get around a refused loopback network.
+	 * The kernel connects to the local machine if the address is
+	 * unspecified (0.0.0.0 or ::). These two addresses are therefore
+	 * checked as 127.0.0.1 and ::1; otherwise they would circumvent a
+	 * refused loopback network.
 	 */
 	if (!memcmp(bytes, any, 12) && !memcmp(bytes + 12, any, 4))
 		bytes[15] = 1;

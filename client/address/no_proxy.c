@@ -10,7 +10,7 @@
 
 #define HOST_MAX 256 /* buffer size for a host; a DNS name is shorter */
 
-/* An IP address of either family; an IPv4 address uses the first 4 bytes. */
+/* An IP address; an IPv4 address uses only the first 4 bytes. */
 struct address {
 	int family; /* AF_INET or AF_INET6; 0: the host is a name */
 	uint8_t bytes[16];
@@ -28,8 +28,8 @@ struct place {
 
 /*
  * Parses an address; the family of the result is 0 if the text is a name. An
- * IPv4 address in IPv6 notation (::ffff:10.0.0.1) is the IPv4 address, as in
- * Go.
+ * IPv4 address in IPv6 notation (::ffff:10.0.0.1) is treated as the IPv4
+ * address, as in Go.
  */
 static struct address address_of(const char *text)
 {
@@ -79,8 +79,8 @@ static bool no_proxy_parse(struct str s, struct place *out)
 }
 
 /*
- * Returns HOST[:PORT] of a URL, without user and password, and stores the
- * default port of the scheme in *port.
+ * Returns HOST[:PORT] of a URL, without user and password. *port is set to the
+ * default port of the URL's scheme.
  */
 static struct str no_proxy_read_authority(const char *url, const char **port)
 {
@@ -115,8 +115,8 @@ static bool is_loopback(const struct place *p)
 }
 
 /*
- * Returns whether an address is in the network of an entry ADDRESS/BITS. A
- * malformed entry contains nothing.
+ * Returns whether an address is in the network that an entry ADDRESS/BITS of
+ * the list describes; false for a malformed entry.
  */
 static bool in_network(const struct place *p, struct str entry)
 {
@@ -155,8 +155,9 @@ static bool in_domain(const char *host, const char *domain)
 }
 
 /*
- * Returns whether one entry of the list covers the host and port. An entry with
- * a port covers only that port; a name never covers an address.
+ * Returns whether one entry of the list covers a host and port. An entry with a
+ * port covers only that port. An entry that is a name never covers an IP
+ * address.
  */
 static bool entry_matches(struct str entry, const struct place *p)
 {
@@ -181,8 +182,8 @@ static bool entry_matches(struct str entry, const struct place *p)
 }
 
 /*
- * If the URL has no port, entries are compared with the default port of its
- * scheme.
+ * If the URL has no port, an entry with a port is compared with the default
+ * port of the URL's scheme.
  */
 bool no_proxy_matches(const char *list, const char *url)
 {

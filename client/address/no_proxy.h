@@ -2,11 +2,12 @@
 /*
  * NO_PROXY: decides which URLs bypass the proxy.
  *
- * Source: golang.org/x/net/http/httpproxy, Config.NoProxy. The list contains
- * names, which include their subdomains (.name: subdomains only), addresses and
- * CIDR networks; names and addresses may have a port, and * means everything.
- * Requests to the local machine (localhost, loopback addresses) always bypass
- * the proxy. libcurl's own matching is not used (docs/decisions.md, 64).
+ * Source: golang.org/x/net/http/httpproxy, Config.NoProxy. An entry of the list
+ * is a name, which includes its subdomains (.name: only subdomains), an
+ * address, or a CIDR network. A name or an address may have a port. The entry *
+ * means every host. Requests to the local machine (localhost, loopback
+ * addresses) always bypass the proxy. libcurl's own matching is not used
+ * (docs/decisions.md, 64).
  *
  * Ownership: texts are borrowed for the call.
  * Threads: pure functions.

@@ -15,28 +15,28 @@
 #include "client/address/resolver_private.h"
 
 /*
- * A lookup that takes longer than SLOW_NS counts as slow. If there is a stale
- * answer, the callers of a slow lookup receive it within another LOOK_NS.
+ * A lookup that takes longer than SLOW_NS is slow. Callers that wait for a slow
+ * lookup receive a stale answer, if there is one, within another LOOK_NS.
  */
 #define SLOW_NS   1000000000LL
 #define LOOK_NS   (SLOW_NS / 4)
-#define KEEP_NS   30000000000LL /* an answer is fresh for 30 s */
-#define FAILED_NS 2000000000LL  /* a failure is remembered for 2 s */
+#define KEEP_NS   30000000000LL /* how long an answer is fresh, in ns */
+#define FAILED_NS 2000000000LL  /* how long a failure is remembered, in ns */
 
 /*
- * Age up to which an answer is given while it is refreshed: five minutes, or an
- * hour if the lookup is slow or has failed.
+ * Age in ns up to which a stale answer is used while a lookup refreshes it:
+ * five minutes, or an hour if the lookup is slow or has failed.
  */
 #define STALE_NS  300000000000LL
 #define ORPHAN_NS 3600000000000LL
 #define HOST_MAX  253  /* longest host name as text, RFC 1035 3.1 */
-#define NAMES_MIN 4096 /* up to this number, no cached name is evicted */
+#define NAMES_MIN 4096 /* number of cached names up to which none is evicted */
 
 /*
- * Greatest number of threads for the lookups of each pace: of names whose last
- * lookup was quick, whose first lookup is pending, or whose last lookup was
- * slow. The limits are separate, so that names of one pace cannot starve the
- * others (docs/decisions.md, 74).
+ * Greatest number of lookup threads for each pace: for names whose last lookup
+ * was quick, for names that were never looked up, and for names whose last
+ * lookup was slow. The limits are separate, so that names of one pace cannot
+ * starve the others (docs/decisions.md, 74).
  */
 static const unsigned threads_max[] = {
 	[QUICK] = 8,
@@ -81,9 +81,9 @@ static struct lookup *take_done(struct shared *s)
 }
 
 /*
- * Frees an entry. No lookup may be in progress for it (e->wanted is false),
- * unless the resolver itself is being freed, because its lookups then no longer
- * use entries.
+ * Frees an entry. No lookup may be in progress for the entry (e->wanted is
+ * false), except when the resolver itself is being freed: unfinished lookups
+ * then no longer use their entries.
  */
 static void resolver_entry_free(struct entry *e)
 {
@@ -116,8 +116,9 @@ void resolver_free(struct resolver *r)
 }
 
 /*
- * Returns the pace of a name. The pace changes only when an answer arrives, so
- * an entry that is queued or being looked up stays with the same pace.
+ * Returns the pace of a name. The pace changes only when the result of a lookup
+ * arrives, so it is constant while the entry waits in a queue or is being
+ * looked up.
  */
 static enum pace pace_of(const struct entry *e)
 {
@@ -183,7 +184,8 @@ static bool is_usable(const struct resolver *r, const struct entry *e)
 }
 
 /*
- * Starts the queued lookups of one pace, as far as its limit of threads allows.
+ * Starts the queued lookups of one pace, as many as the limit of threads
+ * allows.
  */
 static void begin_queue(struct resolver *r, enum pace p)
 {
@@ -193,25 +195,26 @@ static void begin_queue(struct resolver *r, enum pace p)
 		struct entry *e = q->first;
 
 		/*
-		 * This lookup is not needed: all callers have withdrawn, and
-		 * there is no usable answer to refresh.
+		 * Skip this lookup: all callers have withdrawn, and there is no
+		 * usable answer to refresh.
 		 */
 		if (!e->askers.count && !is_usable(r, e))
 			e->wanted = false;
 		else if (!resolver_begin(r, e))
-			return; /* the next poll tries again */
+			/* no thread was created; the next poll tries again */
+			return;
 		q->first = e->next;
 	}
 }
 
-/* Starts lookups from all queues. */
+/* Starts queued lookups of all paces. */
 static void begin_all(struct resolver *r)
 {
 	for (enum pace p = QUICK; p < PACES; p++)
 		begin_queue(r, p);
 }
 
-/* Compares the name of an entry, for the hash table. */
+/* Callback of the hash table: compares a name with the name of an entry. */
 static bool resolver_same_name(const void *ctx, uint32_t number,
 			       const void *name)
 {
@@ -230,8 +233,8 @@ static struct entry *find_entry(const struct resolver *r, const char *name)
 }
 
 /*
- * Returns whether an entry must not be evicted: it is being looked up, has
- * callers that wait, or holds a result that is still of use.
+ * Returns whether an entry must not be evicted: a lookup of it is queued or in
+ * progress, callers wait for it, or its answer can still be used.
  */
 static bool resolver_is_needed(const struct resolver *r, const struct entry *e)
 {
@@ -240,8 +243,8 @@ static bool resolver_is_needed(const struct resolver *r, const struct entry *e)
 }
 
 /*
- * Evicts an entry. The last entry moves to the index of the evicted entry, so
- * the hash table is updated for both.
+ * Evicts entry number `i`. The last entry moves to this index, so the hash
+ * table is updated for both entries.
  */
 static void drop_entry(struct resolver *r, size_t i)
 {
@@ -257,8 +260,9 @@ static void drop_entry(struct resolver *r, size_t i)
 }
 
 /*
- * Evicts all unneeded entries. This happens again when the number of entries
- * has doubled, which keeps the cost of scanning constant for each name added.
+ * Evicts all unneeded entries. The next eviction follows when the number of
+ * entries has doubled, so the cost of scanning them is constant for each added
+ * name.
  */
 static void drop_entries(struct resolver *r)
 {
@@ -300,8 +304,8 @@ static void resolver_answer(const struct entry *e, resolver_fn fn, void *ctx)
 }
 
 /*
- * Schedules a check for the moment when the lookup of e counts as slow, because
- * its stale addresses may become usable then. Times are rounded so that one
+ * Schedules a check for the time when the lookup of `e` becomes slow, because
+ * its stale addresses may become usable then. The time is rounded, so that one
  * check serves many lookups.
  */
 static void look_later(struct resolver *r, const struct entry *e)
@@ -346,7 +350,7 @@ void resolver_ask(struct resolver *r, const char *name, resolver_fn fn,
 	begin_all(r);
 }
 
-/* Only callers are removed; the lookup goes on and its answer is cached. */
+/* Removes only the callers. The lookup continues, and its answer is cached. */
 void resolver_forget(struct resolver *r, const char *name, const void *ctx)
 {
 	struct entry *e = find_entry(r, name);
@@ -358,8 +362,9 @@ void resolver_forget(struct resolver *r, const char *name, const void *ctx)
 }
 
 /*
- * Returns whether a failure says that the name does not exist. Stale addresses
- * are dropped then, because the address may belong to somebody else by now.
+ * Returns whether an error EAI_* says that the name does not exist. Stale
+ * addresses must not be used then, because they may belong to another host by
+ * now.
  */
 static bool is_gone(int failed)
 {
@@ -367,14 +372,15 @@ static bool is_gone(int failed)
 }
 
 /*
- * Takes over the result of a lookup. A failed lookup keeps the old addresses as
- * long as these may serve as a fallback.
+ * Stores the result of a lookup in the entry of the name. If the lookup failed,
+ * the old addresses are kept for as long as they may be used as stale
+ * addresses.
  */
 static void resolver_learn(struct resolver *r, struct lookup *l)
 {
 	struct entry *e = l->entry;
 
-	/* This comes first, because the lines below may change the pace. */
+	/* Comes first, because the following lines may change the pace. */
 	r->running[pace_of(e)]--;
 	e->slow = l->took_ns > SLOW_NS;
 	e->until_ns = r->now() + (l->addresses ? KEEP_NS : FAILED_NS);
@@ -388,8 +394,8 @@ static void resolver_learn(struct resolver *r, struct lookup *l)
 }
 
 /*
- * Answers all callers that wait for a name. The callbacks may remove callers,
- * but not add any.
+ * Passes the answer to all callers that wait for a name. The callbacks may
+ * remove callers, but not add any.
  */
 static void resolver_log(struct entry *e)
 {

@@ -13,7 +13,7 @@
 #include "base/mutex.h"
 #include "client/address/resolver_private.h"
 
-/* The loop and every lookup hold one reference each. */
+/* The resolver and every lookup hold one reference each. */
 void shared_unref(struct shared *s)
 {
 	if (atomic_fetch_sub(&s->refs, 1) > 1)
@@ -71,8 +71,8 @@ static void look_up(struct lookup *l)
 }
 
 /*
- * The resolver's wake() is called under the mutex, so that the resolver cannot
- * be freed at the same time.
+ * Calls the resolver's wake() while it holds the mutex, so that the resolver
+ * cannot be freed during the call.
  */
 void *lookup_run(void *arg)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A single lookup of a name with getaddrinfo(), in a thread of its own.
+ * A single lookup of a name with getaddrinfo(), in its own thread.
  *
- * Ownership: a lookup belongs to its thread until it is done, then to the loop.
+ * Ownership: until the lookup is done, it belongs to its thread; then to the
+ * loop.
  * Threads: one thread for each lookup.
  */
 #ifndef CLIENT_ADDRESS_RESOLVER_LOOKUP_H
@@ -11,17 +12,19 @@
 #include "client/address/resolver_private.h"
 
 /*
- * Drops a reference to the state that is shared with the resolver; the last one
- * frees it.
+ * Drops a reference to the state that lookups share with the resolver. The last
+ * reference frees the state.
  */
 void shared_unref(struct shared *s);
 
-/* Frees a lookup, but not its entry or its reference to the shared state. */
+/*
+ * Frees a lookup, but neither the entry nor the shared state that it points to.
+ */
 void lookup_free(struct lookup *l);
 
 /*
- * The thread's function: performs the struct lookup in arg and hands it back to
- * the resolver, or frees it if the resolver is gone. Returns NULL.
+ * The thread's function. `arg` is a struct lookup: performs it and hands it
+ * back to the resolver, or frees it if the resolver is gone. Returns NULL.
  */
 void *lookup_run(void *arg);
 

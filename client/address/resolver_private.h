@@ -3,10 +3,10 @@
  * Types that the files of the resolver share. No other file includes this
  * header.
  *
- * Ownership: the resolver owns its entries. The state that is shared with
+ * Ownership: the resolver owns its entries. The state that it shares with
  * threads is reference counted, because threads may outlive the resolver.
- * Threads: shared.mu guards what threads and the loop share; everything else
- * belongs to the loop.
+ * Threads: shared.mu guards the data that threads and the loop share; all other
+ * data belong to the loop.
  */
 #ifndef CLIENT_ADDRESS_RESOLVER_PRIVATE_H
 #define CLIENT_ADDRESS_RESOLVER_PRIVATE_H
@@ -24,30 +24,34 @@ struct asker {
 	void *ctx;
 };
 
-/* A cached name. Entries do not move, because lookups point to them. */
+/*
+ * A cached name with its addresses. Entries stay at one place in memory,
+ * because lookups point to them.
+ */
 struct entry {
 	char *name;
 	uint64_t hash;
 	VEC(struct asker) askers;
-	char *addresses;    /* NULL: not found, or not looked up yet */
-	int64_t found_ns;   /* when addresses were looked up */
-	int failed;         /* EAI_* of the last lookup; 0: it succeeded */
-	int64_t until_ns;   /* end of freshness; 0: never looked up */
+	char *addresses;  /* as text; NULL: not found, or not looked up yet */
+	int64_t found_ns; /* when `addresses` were found */
+	int failed;       /* EAI_* of the last lookup; 0: it succeeded */
+	/* until when the answer is fresh; 0: never looked up */
+	int64_t until_ns;
 	int64_t since_ns;   /* when the current lookup was requested */
-	bool wanted;        /* queued or being looked up */
+	bool wanted;        /* a lookup is queued or in progress */
 	bool slow;          /* the last lookup was slow */
 	struct entry *next; /* next entry in the queue */
 };
 
-/* Entries that wait for a thread, first in, first out. */
+/* A queue of entries whose lookup waits for a thread, first in, first out. */
 struct queue {
 	struct entry *first;
 	struct entry *last;
 };
 
 /*
- * How long the lookup of a name is expected to take, judging by its previous
- * lookup. Each pace has a queue and threads of its own.
+ * How long the lookup of a name is expected to take: like its last lookup,
+ * UNKNOWN before the first one. Each pace has a queue and threads of its own.
  */
 enum pace {
 	QUICK,
@@ -60,10 +64,10 @@ enum pace {
 struct lookup {
 	struct shared *shared;
 	char *name;
-	struct entry *entry; /* the name's entry; for the loop only */
+	struct entry *entry; /* the name's entry; only the loop uses it */
 	int64_t took_ns;     /* duration of the lookup */
 	char *addresses;
-	int failed; /* EAI_* error, if addresses is NULL */
+	int failed; /* error EAI_* if `addresses` is NULL */
 	struct lookup *next;
 };
 
@@ -74,8 +78,10 @@ struct lookup {
 struct shared {
 	_Atomic uint32_t refs;
 	struct mutex mu;
-	struct lookup *done;     /* finished, not yet taken by the loop */
-	void (*wake)(void *ctx); /* NULL: the resolver is gone */
+	/* list of finished lookups that the loop has not taken */
+	struct lookup *done;
+	/* tells the loop about finished lookups; NULL: the resolver is gone */
+	void (*wake)(void *ctx);
 	void *ctx;
 };
 
@@ -83,11 +89,11 @@ struct shared {
 struct resolver {
 	struct shared *shared;
 	VEC(struct entry *) entries;
-	struct table by_name; /* name to index in entries */
-	/* number of names at which unneeded ones are evicted */
+	struct table by_name; /* finds the index in `entries` by name */
+	/* unneeded names are evicted when the cache has this many names */
 	size_t names_max;
 	struct queue queues[PACES];
-	unsigned running[PACES]; /* number of lookups in progress */
+	unsigned running[PACES]; /* number of lookups in progress, by pace */
 	/* time of the next check for slow lookups; 0: none */
 	int64_t due_ns;
 	int64_t (*now)(void); /* monotonic clock, in ns */

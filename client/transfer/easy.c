@@ -34,9 +34,9 @@ static void add_headers(struct curl_slist **list,
 }
 
 /*
- * Passes a certificate or key as text rather than by path: libcurl reuses only
- * connections that were made with equal contents, so after a file has changed,
- * new connections are made (docs/decisions.md, 63).
+ * Passes a certificate or key to libcurl as text rather than by path. libcurl
+ * reuses a connection only if the contents are equal, so new connections are
+ * made after a file has changed (docs/decisions.md, 63).
  */
 static void set_blob(CURL *e, CURLoption option, const struct http_loaded *l)
 {
@@ -46,7 +46,7 @@ static void set_blob(CURL *e, CURLoption option, const struct http_loaded *l)
 		curl_easy_setopt(e, option, &blob);
 }
 
-/* Sets the range of TLS versions. */
+/* Sets the lowest and the highest TLS version. */
 static void set_versions(CURL *e, const struct http_config *g)
 {
 	static const long least[] = {
@@ -66,8 +66,8 @@ static void set_versions(CURL *e, const struct http_config *g)
 	long from = least[g->min_version];
 
 	/*
-	 * A maximum below the default minimum lowers the minimum, since the
-	 * range would otherwise be empty.
+	 * A configured maximum below the default minimum lowers the minimum,
+	 * because the range would otherwise be empty.
 	 */
 	if (!g->min_version && g->max_version && g->max_version < HTTP_TLS_12)
 		from = least[g->max_version];
@@ -75,10 +75,10 @@ static void set_versions(CURL *e, const struct http_config *g)
 }
 
 /*
- * Applies the option server_name. For TLS, libcurl always uses the host of the
- * URL. This function therefore gives libcurl a URL with server_name as its
- * host, makes it connect to the real host, and puts the real host into the Host
- * header.
+ * Applies the option server_name. libcurl has no such option: for TLS it uses
+ * the host of the URL. This function therefore gives libcurl a URL with
+ * server_name as its host, makes libcurl connect to the real host, and puts the
+ * real host into the Host header.
  */
 static void set_server_name(struct transfer *t, const char *name)
 {
@@ -120,7 +120,7 @@ const char *easy_hint(const struct transfer *t, int result, const char *why)
 	return "";
 }
 
-/* Sets certificates, versions and verification. */
+/* Sets certificates, TLS versions and verification. */
 static void set_tls(struct transfer *t, const struct http_config *g)
 {
 	CURL *e = t->easy;
@@ -142,27 +142,32 @@ static void set_tls(struct transfer *t, const struct http_config *g)
 		set_server_name(t, g->server_name);
 }
 
-/* Sets the proxy and, for https, the headers of its CONNECT request. */
+/*
+ * Sets the proxy and, if the URL is https, the headers of the CONNECT request
+ * to the proxy.
+ */
 static void set_proxy(struct transfer *t, const struct http_config *g)
 {
 	if (!t->proxy)
 		return;
 	curl_easy_setopt(t->easy, CURLOPT_PROXY, t->proxy);
-	/* Without a CONNECT, these headers would be forwarded to the target. */
+	/*
+	 * Without CONNECT, the proxy would forward these headers to the target.
+	 */
 	if (strncmp(t->url, "https:", 6) != 0)
 		return;
 	add_headers(&t->proxy_headers, &g->proxy_headers);
 	curl_easy_setopt(t->easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
 	curl_easy_setopt(t->easy, CURLOPT_PROXYHEADER, t->proxy_headers);
 	/*
-	 * A tunnel opened with credentials must not be reused by a request
-	 * without them.
+	 * The next request may lack these credentials, so it must not reuse the
+	 * proxy tunnel that they have opened.
 	 */
 	if (g->proxy_headers.count || strchr(t->proxy, '@'))
 		curl_easy_setopt(t->easy, CURLOPT_FORBID_REUSE, 1L);
 }
 
-/* Returns whether a host name needs no IDNA conversion. */
+/* Returns whether a host name is ASCII, so that it needs no IDNA conversion. */
 static bool is_ascii(const char *s)
 {
 	while (*s && !((unsigned char)*s & 0x80))
@@ -180,7 +185,10 @@ static bool easy_is_address(const char *host)
 	return *host == '[' || inet_pton(AF_INET, host, &a) == 1;
 }
 
-/* With a proxy, only the proxy's name has to be resolved. */
+/*
+ * The name to resolve is the host of the proxy if there is a proxy, else the
+ * host of the URL.
+ */
 int easy_route(struct transfer *t, struct err *err)
 {
 	const char *proxy =
@@ -203,8 +211,8 @@ int easy_route(struct transfer *t, struct err *err)
 		return 0; /* libcurl reports a malformed URL */
 	}
 	/*
-	 * libcurl would convert such a name and look it up itself, in a thread
-	 * that can block the loop (docs/decisions.md, 74).
+	 * libcurl would convert a name that is not ASCII and look it up itself,
+	 * in a thread that can block the loop (docs/decisions.md, 74).
 	 */
 	if (!is_ascii(t->name))
 		return err_set(
@@ -241,9 +249,9 @@ static void set_authorization(struct transfer *t, const struct http_config *g)
 }
 
 /*
- * Adds credentials; called only for the origin that the request was meant for.
- * User and password of the URL override configured ones, except for OAuth 2, as
- * in Go.
+ * Adds credentials. Called only if no redirect has led to another origin
+ * (scheme, host and port) than the request's. User and password of the URL
+ * override configured ones, except for OAuth 2, as in Go.
  */
 static void set_identity(struct transfer *t, const struct http_config *g)
 {
@@ -270,18 +278,26 @@ void easy_set_config(struct transfer *t)
 		set_identity(t, g);
 }
 
-/* libcurl has made a relative location absolute. */
+/*
+ * The returned URL is absolute, even if the header Location is relative:
+ * libcurl completes it.
+ */
 char *easy_location(const struct transfer *t)
 {
 	char *location = NULL;
 
-	/* The location may contain our credentials, which must not be shown. */
+	/*
+	 * The location may contain the credentials of this request, which must
+	 * not be shown.
+	 */
 	if (t->easy)
 		curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &location);
 	return location ? http_url_shown(location) : NULL;
 }
 
-/* A POST is never redirected. Only the five statuses below are redirects. */
+/*
+ * Only the five statuses below are redirects, and a POST is never redirected.
+ */
 char *easy_redirect(const struct transfer *t)
 {
 	const struct http_config *g = t->config;
@@ -299,9 +315,9 @@ char *easy_redirect(const struct transfer *t)
 	if (!location)
 		return NULL;
 	/*
-	 * With server_name, the host of libcurl's URL is that name, and so is
-	 * the host of a relative redirect that libcurl has made absolute. Here
-	 * such a redirect gets the real host back.
+	 * With server_name, the host in the URL that libcurl knows is
+	 * server_name. libcurl completes a relative redirect with that host, so
+	 * the real host is put back here.
 	 */
 	if (t->connect_to && endpoint_same_part(location, t->url, URL_PORT)) {
 		char *real = endpoint_part(t->url, URL_HOST);

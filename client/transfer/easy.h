@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options of libcurl's easy handle for one transfer: TLS, proxy, host name,
+ * Settings of libcurl's easy handle for one transfer: TLS, proxy, host name,
  * credentials and redirects.
  *
  * Ownership: the transfer owns everything that is set here.
@@ -12,32 +12,34 @@
 #include "client/transfer/transfer.h"
 
 /*
- * Returns a hint on which option to check, to be appended to the message `why`
- * of the CURLcode `result`; "" if there is none.
+ * Returns a hint which option the user should check, or "" if there is no hint.
+ * It is appended to `why`, the error message of the CURLcode `result`.
  */
 const char *easy_hint(const struct transfer *t, int result, const char *why);
 
 /*
- * Sets the members proxy, name and port for the transfer's current URL.
+ * Sets the members `proxy`, `name` and `port` for the transfer's current URL.
  * ERR_INVALID: the proxy's URL is malformed, or the host name is not ASCII.
  */
 NODISCARD int easy_route(struct transfer *t, struct err *err);
 
 /*
- * Sets the handle's options from the transfer's configuration for its current
- * URL. Credentials are left out once a redirect has left the first origin.
+ * Sets the options of libcurl's handle for the transfer's current URL, from the
+ * transfer's configuration. Credentials are left out once a redirect has led to
+ * another scheme, host or port than the request's.
  */
 void easy_set_config(struct transfer *t);
 
 /*
- * Returns the target of a redirect response without user and password, or NULL.
- * The caller owns the text.
+ * Returns the URL to which a redirect response points, without user and
+ * password; NULL if there is none. The caller owns the text.
  */
 char *easy_location(const struct transfer *t);
 
 /*
- * Returns the URL of the redirect that the transfer is to follow, or NULL if
- * there is none or the configuration forbids it. The caller owns the text.
+ * Returns the URL of the redirect that the transfer is to follow. NULL: the
+ * response is not a redirect, or the configuration forbids to follow it. The
+ * caller owns the text.
  */
 char *easy_redirect(const struct transfer *t);
 

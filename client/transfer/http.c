@@ -15,7 +15,8 @@
 #include "client/transfer/transfer.h"
 
 #define MAX_IDLE_CONNECTIONS 256L /* idle connections kept for reuse */
-#define EVENTS               64   /* events taken from epoll at once */
+/* number of events taken from epoll at once */
+#define EVENTS 64
 
 /* libcurl must be initialised once per process. */
 static pthread_once_t global_once = PTHREAD_ONCE_INIT;
@@ -55,7 +56,7 @@ static int on_socket(CURL *easy UNUSED, curl_socket_t fd, int what, void *arg,
 	return 0;
 }
 
-/* Called by libcurl to set its one timer; http_poll() checks it. */
+/* Called by libcurl to set its only timer; http_poll() checks the timer. */
 static int on_timer(CURLM *multi UNUSED, long timeout_ms, void *arg)
 {
 	struct http_client *c = arg;
@@ -65,7 +66,7 @@ static int on_timer(CURLM *multi UNUSED, long timeout_ms, void *arg)
 	return 0;
 }
 
-/* Called in the thread of a lookup, when it has finished. */
+/* Called in the thread of a lookup that has finished. */
 static void on_resolved(void *ctx)
 {
 	http_wake(ctx);
@@ -101,9 +102,9 @@ int http_client_new(struct http_client **out, struct err *err)
 	curl_multi_setopt(c->multi, CURLMOPT_TIMERDATA, c);
 	curl_multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, MAX_IDLE_CONNECTIONS);
 	/*
-	 * Two requests never share a connection at the same time: a tunnel
-	 * through a proxy may have been opened with the credentials of one of
-	 * them.
+	 * Two requests never share a connection at the same time: the
+	 * connection may be a tunnel that the proxy has opened for the
+	 * credentials of one of the requests.
 	 */
 	curl_multi_setopt(c->multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
 	*out = c;
@@ -115,7 +116,10 @@ void http_client_refuse(struct http_client *c, const struct networks *n)
 	c->refused = n;
 }
 
-/* Takes finished transfers from libcurl; each follows its redirect or ends. */
+/*
+ * Takes the transfers that have ended from libcurl. For each, follows the
+ * redirect in its response or reports the result.
+ */
 static void http_collect(struct http_client *c)
 {
 	CURLMsg *m;
@@ -134,10 +138,12 @@ static void http_collect(struct http_client *c)
 }
 
 /*
- * Returns the paused transfer to resume next: the one that wants the least
- * memory, and among equal sizes the oldest. The search continues after the
- * transfer `behind` (NULL: none), which wants `above` bytes. New transfers are
- * added at the front of the list, so older transfers come later in the list.
+ * Returns the paused transfer to resume next: the transfer that wants the least
+ * memory; of several such transfers, the oldest. `behind` is the transfer that
+ * was resumed last and `above` the number of bytes that it wants; only
+ * transfers after it in this order are considered. `behind` is NULL at first.
+ * New transfers are added at the front of the list, so older transfers come
+ * later in the list.
  */
 static struct transfer *next_waiting(struct http_client *c, size_t above,
 				     const struct transfer *behind)
@@ -147,8 +153,8 @@ static struct transfer *next_waiting(struct http_client *c, size_t above,
 
 	for (struct transfer *t = c->transfers; t; t = t->next) {
 		/*
-		 * Transfers before `behind` in the list are newer, so they are
-		 * resumed after it.
+		 * Transfers before `behind` in the list are newer, so they come
+		 * after `behind` in the order of resuming.
 		 */
 		newer &= t != behind;
 		if (!t->wants ||
@@ -160,7 +166,7 @@ static struct transfer *next_waiting(struct http_client *c, size_t above,
 	return best;
 }
 
-/* Resumes a paused transfer, for which memory has been taken. */
+/* Resumes a paused transfer, for which the limiter has granted memory. */
 static void go_on(struct transfer *t)
 {
 	t->wants = 0;
@@ -170,9 +176,9 @@ static void go_on(struct transfer *t)
 
 /*
  * Resumes paused transfers, smallest first, for as long as the limiter has
- * room. A limiter that refuses one transfer will hardly accept a larger one, so
- * the first refusal ends the round. The remaining transfers are tried after the
- * next http_room().
+ * room. If the limiter refuses a transfer, it will hardly accept a larger one,
+ * so the first refusal ends the loop. The remaining transfers are tried after
+ * the next http_room().
  */
 static void http_resume(struct http_client *c)
 {
@@ -189,7 +195,7 @@ static void http_resume(struct http_client *c)
 }
 
 /*
- * Ends transfers that failed before they began. They end here rather than in
+ * Ends transfers that failed before libcurl received them. They do not end in
  * http_start(), so that a callback never runs inside of the call that started
  * its request.
  */
@@ -204,7 +210,8 @@ static void end_failed(struct http_client *c)
 			transfer_end(t, CURLE_OK);
 		/*
 		 * Callbacks may have added transfers to the front of the list.
-		 * If these have failed, they end in the next http_poll().
+		 * If such a transfer has failed, it ends in the next
+		 * http_poll().
 		 */
 		t = next;
 	}
@@ -228,8 +235,8 @@ void http_client_free(struct http_client *c)
 	if (!c)
 		return;
 	/*
-	 * Transfers first, because they refer to the resolver and to libcurl's
-	 * multi handle.
+	 * Transfers are freed first, because they refer to the resolver and to
+	 * libcurl's multi handle.
 	 */
 	while (c->transfers)
 		transfer_cancel(c->transfers);
@@ -244,8 +251,9 @@ void http_client_free(struct http_client *c)
 }
 
 /*
- * Returns the smaller of `ms` and the milliseconds left until moment_ns,
- * rounded up so that the loop does not spin. If moment_ns is 0, returns `ms`.
+ * Returns the milliseconds until the time `moment_ns`, but at most `ms`. The
+ * result is rounded up, so that the loop does not spin. If `moment_ns` is 0,
+ * returns `ms`.
  */
 static int64_t http_time_until(int64_t moment_ns, int64_t ms)
 {
@@ -258,9 +266,9 @@ static int64_t http_time_until(int64_t moment_ns, int64_t ms)
 }
 
 /*
- * Returns for how many milliseconds to wait for events: until the caller's
- * timeout, libcurl's timer, the first deadline of a waiting transfer or the
- * resolver's next check, whichever comes first.
+ * Returns for how many milliseconds to wait for events: until `timeout_ms`,
+ * libcurl's timer, the first deadline in waiting_ns or the resolver's next
+ * check, whichever comes first.
  */
 static int wait_ms(const struct http_client *c, int64_t timeout_ms)
 {
@@ -273,9 +281,9 @@ static int wait_ms(const struct http_client *c, int64_t timeout_ms)
 }
 
 /*
- * Calls the function that watches a descriptor; returns false if the descriptor
- * is libcurl's. The entry is copied, because the function may call
- * http_unwatch().
+ * Calls the callback of a watched descriptor. Returns false if the descriptor
+ * is not watched, which means that it is a socket of libcurl. The entry is
+ * copied, because the callback may call http_unwatch().
  */
 static bool call_watch(struct http_client *c, int fd)
 {
@@ -299,8 +307,8 @@ static void http_dispatch(struct http_client *c, const struct epoll_event *e)
 
 	if (e->data.fd == c->wake) {
 		/*
-		 * The value does not matter, and neither does a failure: the
-		 * loop is awake.
+		 * Reset the eventfd. The value does not matter, and neither
+		 * does a failure: the loop is awake.
 		 */
 		if (read(c->wake, &count, sizeof(count)) < 0) {
 			/* Already reset by an earlier event. */
@@ -324,8 +332,8 @@ int64_t http_next_ms(const struct http_client *c, int64_t max_ms)
 }
 
 /*
- * Polls the epoll descriptor instead of waiting on it: no event is consumed, so
- * http_poll() finds them all.
+ * Calls poll() on the epoll descriptor instead of epoll_wait(): no event is
+ * consumed, so http_poll() finds all of them.
  */
 void http_wait(const struct http_client *c, int64_t ms)
 {
@@ -335,8 +343,8 @@ void http_wait(const struct http_client *c, int64_t ms)
 }
 
 /*
- * The order matters: resolved addresses and expired deadlines can end
- * transfers, so they are handled before ended transfers are collected.
+ * The order of the steps matters: resolved addresses and expired deadlines can
+ * end transfers, so both are handled before ended transfers are collected.
  */
 void http_poll(struct http_client *c, int64_t timeout_ms)
 {
@@ -349,8 +357,9 @@ void http_poll(struct http_client *c, int64_t timeout_ms)
 	resolver_poll(c->resolver);
 	transfers_expire(c);
 	/*
-	 * The flag is cleared before resuming, so that room that appears
-	 * meanwhile causes another round.
+	 * The flag is cleared before transfers are resumed. If memory becomes
+	 * free meanwhile, the flag is set again, and the next call resumes more
+	 * transfers.
 	 */
 	if (c->intake && atomic_exchange(&c->room, false))
 		http_resume(c);
@@ -415,7 +424,7 @@ static size_t http_running(const struct http_client *c)
 
 /*
  * Callback of http_get(): moves the response out of the transfer. Borrowed
- * texts are left out, because they do not outlive the callback.
+ * texts are left out, because they are not valid after the callback.
  */
 static void http_keep(void *ctx, struct http_response *r)
 {

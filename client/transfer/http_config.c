@@ -11,7 +11,9 @@
 
 #define FILE_MAX MIB /* size limit of a configured file in bytes */
 
-/* Copies a text; an empty one becomes NULL, that is, not configured. */
+/*
+ * Copies a text; returns NULL, which means "not configured", for an empty text.
+ */
 static char *dup_or_null(struct str s)
 {
 	return s.len ? mem_strndup(s) : NULL;
@@ -43,8 +45,8 @@ void http_loaded_fini(struct http_loaded *l)
 }
 
 /*
- * Reads the file of a text if its stamp has changed. On errors the old text
- * stays in place, but the request fails.
+ * Reads the file of a text if the file has changed. On an error the old text is
+ * kept, but the request fails.
  */
 static int http_config_load_file(struct http_loaded *l, const char *what,
 				 struct err *err)
@@ -56,8 +58,9 @@ static int http_config_load_file(struct http_loaded *l, const char *what,
 	if (!l->file)
 		return 0;
 	/*
-	 * The stamp is taken before reading: if the file changes in between,
-	 * the stamp is too old and the next load reads the file again.
+	 * The stamp is taken before the file is read. If the file changes in
+	 * between, the stamp differs from the changed file, and the next load
+	 * reads the file again.
 	 */
 	stamp = file_stamp(l->file);
 	if (l->text && file_stamp_eq(stamp, l->stamp))
@@ -105,7 +108,10 @@ int http_loaded_line(struct http_loaded *l, const char *what, struct err *err)
 	return 0;
 }
 
-/* Copies decoded headers; files of values are read by http_config_load(). */
+/*
+ * Copies decoded headers. http_config_load() reads the files of their values
+ * later.
+ */
 static void load_headers(struct http_loaded_headers *out,
 			 const struct http_header_list *in)
 {
@@ -185,13 +191,13 @@ void http_config_unref(struct http_config *c)
 	mem_free(c);
 }
 
-/* The key includes the secrets, so options with a changed password differ. */
+/* The key contains the secrets, so it also changes with a password. */
 bool http_config_is(const struct http_config *c, const struct http_options *o)
 {
 	return str_is(o->key, c->key);
 }
 
-/* Loads the values of headers that come from files. */
+/* Loads the values of headers that are configured as files. */
 static int load_lines(struct http_loaded_headers *l, struct err *err)
 {
 	int rc = 0;
@@ -214,7 +220,7 @@ int http_config_load(struct http_config *c, struct err *err)
 				      "authorization.credentials_file", err);
 	if (!rc)
 		rc = http_config_load_file(&c->ca, "tls_config.ca_file", err);
-	/* libcurl would fall back to the system's CAs for an empty list. */
+	/* For an empty list, libcurl would use the system's CAs. */
 	if (!rc && c->ca.text && !c->ca.len)
 		rc = err_set(
 			err, ERR_INVALID,
@@ -233,9 +239,9 @@ int http_config_load(struct http_config *c, struct err *err)
 }
 
 /*
- * Returns the environment variable `a`, the name in capitals, or if that is
- * unset or empty, `b`, the name in lower case. curl and Go look for both names,
- * too.
+ * Returns the environment variable `a` (the name in capitals) or, if that is
+ * unset or empty, `b` (the name in lower case). curl and Go also look for both
+ * names.
  */
 static const char *
 http_config_expand_variable(char *(*environment)(const char *), const char *a,
@@ -247,8 +253,8 @@ http_config_expand_variable(char *(*environment)(const char *), const char *a,
 }
 
 /*
- * With proxy_from_environment, proxy_url and no_proxy are ignored; the
- * environment decides, including NO_PROXY.
+ * If proxy_from_environment is set, proxy_url and no_proxy are ignored, and the
+ * environment variables decide, including NO_PROXY.
  */
 const char *http_config_proxy(const struct http_config *c, const char *url,
 			      char *(*environment)(const char *name))
@@ -265,7 +271,10 @@ const char *http_config_proxy(const struct http_config *c, const char *url,
 				      environment, "HTTP_PROXY", "http_proxy");
 		except = http_config_expand_variable(environment, "NO_PROXY",
 						     "no_proxy");
-		/* An empty list still exempts the local machine. */
+		/*
+		 * An empty list still makes requests to the local machine
+		 * bypass the proxy.
+		 */
 		except = except ? except : "";
 	}
 	if (!proxy || !*proxy)

@@ -44,7 +44,7 @@ bool http_options_set_auth(struct yaml *y, const struct yaml_node *n,
 			   struct http_options *o, enum http_auth auth)
 {
 	/*
-	 * Callers may go on decoding after the error, to report further
+	 * Callers may continue to decode after this error, to report further
 	 * mistakes.
 	 */
 	bool free = o->auth == HTTP_AUTH_NONE;
@@ -117,7 +117,7 @@ void http_decode_authorization(struct yaml *y, const struct yaml_node *n,
 			"the type of authorization cannot be Basic: use basic_auth");
 }
 
-/* The token type is Bearer by default, see http_options_init(). */
+/* The type is Bearer, the default that http_options_init() sets. */
 void http_decode_bearer(struct yaml *y, const struct yaml_node *n,
 			void *options)
 {
@@ -197,7 +197,7 @@ void http_decode_tls(struct yaml *y, const struct yaml_node *n, void *options)
 		yaml_error(y, n, "min_version is above max_version");
 }
 
-/* Returns whether a text starts with one of a NULL-terminated list. */
+/* Returns whether a text starts with any text of a NULL-terminated list. */
 static bool starts_with_any(struct str s, const char *const *starts)
 {
 	for (; *starts; starts++) {
@@ -207,7 +207,7 @@ static bool starts_with_any(struct str s, const char *const *starts)
 	return false;
 }
 
-/* Returns whether a host follows the "://" of a URL. */
+/* Returns whether a URL has a host after "://". */
 static bool has_host(struct str url)
 {
 	const char *host = memmem(url.ptr, url.len, "://", 3);
@@ -230,9 +230,9 @@ void http_options_decode_url(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * endpoint_proxy() is the parser that requests use; calling it here reports a
- * malformed proxy when the configuration is loaded rather than with each
- * scrape.
+ * The proxy is checked by endpoint_proxy(), the parser that requests use. A
+ * malformed proxy is therefore reported when the configuration is loaded, not
+ * only with each scrape.
  */
 void http_decode_proxy_url(struct yaml *y, const struct yaml_node *n,
 			   void *options)
@@ -257,8 +257,8 @@ void http_decode_proxy_url(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * Returns whether only the client itself sets a header, so that it cannot be
- * configured. The list is the same as in Prometheus.
+ * Returns whether a header cannot be configured, because only the client itself
+ * may set it. The list is the same as in Prometheus.
  */
 static bool is_reserved(struct str name)
 {
@@ -314,7 +314,10 @@ struct http_header *http_options_add_header(struct yaml *y,
 	return &l->v[l->count++];
 }
 
-/* Decodes a list of values, each of which becomes a header `name`. */
+/*
+ * Decodes a list of values into headers with the name `name`, one for each
+ * value.
+ */
 static void decode_values(struct yaml *y, const struct yaml_node *n,
 			  struct str name, yaml_fn decode,
 			  struct http_header_list *out)
@@ -326,7 +329,7 @@ static void decode_values(struct yaml *y, const struct yaml_node *n,
 		       &http_options_add_header(y, out, name)->value.text);
 }
 
-/* Decodes a map {name: [value, …]}. */
+/* Decodes a map {name: [value, …]} into headers. */
 static void decode_lists(struct yaml *y, const struct yaml_node *n,
 			 const char *what, yaml_fn decode,
 			 struct http_header_list *out)
@@ -352,9 +355,9 @@ void http_decode_proxy_headers(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * Decodes one header of http_headers, which has lists of values, secrets and
- * files. The values from files come last in the result, wherever the key
- * `files` stands.
+ * Decodes one entry of http_headers. The value of the header is given in the
+ * keys values, secrets and files, each a list. Values from files come last in
+ * the result, independent of the order of the keys.
  */
 static void http_options_decode_header(struct yaml *y,
 				       const struct yaml_node *key,
@@ -406,14 +409,17 @@ void http_decode_headers(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * Sets o->key to all options of the client in the map, dumped as text in a
- * fixed order, so that the order in the configuration file does not matter.
+ * Sets o->key to the text of all options of the client in the section `map`, in
+ * a fixed order, so that the order in the configuration file does not matter.
  */
 static void http_options_make_key(struct yaml *y, const struct yaml_node *map,
 				  struct http_options *o)
 {
 	static const struct yaml_field fields[] = {
-		/* Only the names of the keys are used here, not the offsets. */
+		/*
+		 * Only the names of the keys are used from this table, not the
+		 * offsets.
+		 */
 		HTTP_OPTION_FIELDS(struct http_oauth2, http),
 	};
 	struct buf key = { 0 };

@@ -11,11 +11,11 @@
 
 #include "client/http_options.h"
 
-/* Returns whether a text is configured, directly or as a file. */
+/* Returns whether a text is configured, either directly or as a file. */
 bool http_options_is_set(const struct http_text *t);
 
 /*
- * Decodes the path of a file; a relative path starts at the folder of the
+ * Decodes the path of a file. A relative path is relative to the folder of the
  * configuration file.
  */
 void http_options_decode_file(struct yaml *y, const struct yaml_node *n,
@@ -40,8 +40,9 @@ void http_options_decode_url(struct yaml *y, const struct yaml_node *n,
 			     const char *const *schemes, struct str *url);
 
 /*
- * Adds a header to a list in the configuration's arena. The array is copied
- * each time, which is fine for the few headers that people write.
+ * Adds a header to a list in the configuration's arena and returns the header.
+ * The array is copied each time, which is fast enough for the few headers in a
+ * configuration.
  */
 struct http_header *http_options_add_header(struct yaml *y,
 					    struct http_header_list *l,

@@ -6,7 +6,8 @@
 const char *http_status_text(long status)
 {
 	/*
-	 * Only the codes that targets and token endpoints are likely to return.
+	 * Contains only the codes that targets and token endpoints are likely
+	 * to return.
 	 */
 	static const struct {
 		long status;
@@ -47,7 +48,7 @@ const char *http_status_text(long status)
 int http_status_check(const struct http_response *r, struct err *err)
 {
 	if (r->code)
-		/* The transfer failed before there was a status. */
+		/* The transfer failed before a status arrived. */
 		return err_set(err, r->code, "%s", r->err.msg);
 	if (r->status == 200)
 		return 0;

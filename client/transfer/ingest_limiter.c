@@ -8,15 +8,16 @@
 struct ingest_limiter {
 	struct mutex mu;
 	struct ingest_state state;
-	int64_t slot; /* bytes held by the body in the slot */
+	/* bytes held by the body in the slot (see ingest_limiter.h) */
+	int64_t slot;
 	void (*room)(void *ctx);
 	void *ctx;
 };
 
 /*
- * A body above INTAKE_SMALL may use three quarters of the shared budget only. A
- * body of any size may take the slot, so a small body makes progress, too, when
- * the shared budget is exhausted.
+ * A body above INTAKE_SMALL may use only three quarters of the shared budget.
+ * The slot is open to bodies of any size, so when the shared budget is
+ * exhausted, a small body can also use the slot.
  */
 enum ingest_verdict ingest_decide(const struct ingest_state *s, int64_t size)
 {
@@ -28,8 +29,9 @@ enum ingest_verdict ingest_decide(const struct ingest_state *s, int64_t size)
 }
 
 /*
- * At least a quarter of `memory` is shared, even if `memory` is too small to
- * set aside twice the largest body as well; the total can then exceed `memory`.
+ * At least a quarter of `memory` becomes the shared budget, even if too little
+ * is left after twice `largest` is set aside. The total can then exceed
+ * `memory`.
  */
 struct ingest_limiter *ingest_limiter_new(int64_t memory, int64_t largest,
 					  void (*room)(void *ctx), void *ctx)
@@ -53,7 +55,7 @@ void ingest_limiter_free(struct ingest_limiter *in)
 	mem_free(in);
 }
 
-/* Returns all memory of a share to the limiter. The caller holds the mutex. */
+/* Returns the memory of a share to the limiter. The caller holds the mutex. */
 static void ingest_limiter_give(struct ingest_limiter *in,
 				struct intake_share *s) REQUIRES(in->mu)
 {
@@ -69,8 +71,8 @@ static void ingest_limiter_give(struct ingest_limiter *in,
 
 /*
  * Raises a share to `size` bytes; returns false if there is no room. The caller
- * holds the mutex. A body in the slot may always grow, because the slot fits
- * the largest body.
+ * holds the mutex. A body in the slot may always grow, because the slot is as
+ * large as the largest body.
  */
 static bool ingest_limiter_grow(struct ingest_limiter *in,
 				struct intake_share *s, int64_t size)
@@ -84,8 +86,8 @@ static bool ingest_limiter_grow(struct ingest_limiter *in,
 		return true;
 	}
 	/*
-	 * The memory that this body holds already does not count, because the
-	 * new size replaces it.
+	 * The memory that this body already holds is subtracted, because `size`
+	 * includes it.
 	 */
 	others.held -= s->taken;
 	v = ingest_decide(&others, size);
@@ -116,8 +118,9 @@ bool ingest_limiter_take(struct ingest_limiter *in, struct intake_share *s,
 	may = ingest_limiter_grow(in, s, size);
 	mutex_unlock(&in->mu);
 	/*
-	 * Moving to the slot has freed shared memory. The callback runs without
-	 * the mutex, because it may call back into the limiter.
+	 * The body has moved to the slot and has thereby freed shared memory.
+	 * The callback runs without the mutex, because it may call functions of
+	 * the limiter.
 	 */
 	if (was_shared && s->slot)
 		in->room(in->ctx);
@@ -128,7 +131,7 @@ void ingest_limiter_release(struct intake_share *s)
 {
 	struct ingest_limiter *in = s->intake;
 
-	/* Nothing was taken, so no memory becomes free for waiting bodies. */
+	/* The share holds no memory, so no waiting body can profit. */
 	if (!in || !s->taken)
 		return;
 	mutex_lock(&in->mu);

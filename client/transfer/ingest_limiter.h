@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ingest limiter: accounts the memory of incoming bodies and keeps it within a
- * budget. A body for which there is no room waits; nothing is dropped.
+ * Ingest limiter: accounts for the memory of all bodies that are being
+ * received, and keeps it within a budget. A body for which there is no room
+ * waits; nothing is dropped.
  *
  * Small bodies have priority: the last quarter of the shared budget is reserved
  * for them, so that large bodies, or many bodies that never end, cannot keep
- * them waiting. Bodies that the shared budget cannot take go one at a time
- * through a slot, which is accounted separately and fits the largest body. One
- * body can therefore always make progress, and no deadlock of half-received
- * bodies arises (docs/decisions.md, 65).
+ * them waiting. A body for which the shared budget has no room uses the slot:
+ * memory for one body of the largest size, outside of the shared budget. One
+ * body can therefore always make progress, and half-received bodies cannot
+ * block each other forever (docs/decisions.md, 65).
  *
  * Ownership: a limiter outlives its shares.
  * Threads: any.
@@ -20,20 +21,25 @@
 
 enum {
 	/*
-	 * size in bytes up to which a body may use the reserve for small bodies
+	 * size in bytes up to which a body may use the reserved quarter of the
+	 * shared budget
 	 */
 	INTAKE_SMALL = 256 * 1024,
-	/* size in bytes above which a body needs the slot */
+	/* size in bytes above which a body always uses the slot */
 	INTAKE_LARGE = 4 * 1024 * 1024
 };
 
 struct ingest_limiter;
 
-/* The memory that one body holds. The zero value holds nothing. */
+/*
+ * The memory that the limiter has granted to one body. The zero value holds no
+ * memory.
+ */
 struct intake_share {
 	struct ingest_limiter *intake;
 	int64_t taken; /* bytes that the body holds */
-	bool slot;     /* the bytes are in the slot, not in the shared budget */
+	/* whether the bytes are in the slot, not in the shared budget */
+	bool slot;
 };
 
 /*
@@ -41,7 +47,7 @@ struct intake_share {
  * least four times INTAKE_SMALL. Twice `largest`, the size of the largest body,
  * is set aside: once for the slot, and once for unpacking the body in the slot.
  * The rest, but at least a quarter of `memory`, is the shared budget. room(ctx)
- * is called, from any thread, when memory was given back.
+ * is called, from any thread, after a body has returned memory.
  */
 struct ingest_limiter *ingest_limiter_new(int64_t memory, int64_t largest,
 					  void (*room)(void *ctx), void *ctx);
@@ -50,21 +56,25 @@ struct ingest_limiter *ingest_limiter_new(int64_t memory, int64_t largest,
 void ingest_limiter_free(struct ingest_limiter *in);
 
 /*
- * Raises the share of a body to `size` bytes in total. Returns false and leaves
- * the share as it is if there is no room now; the body then waits for room().
+ * Raises the share `s` of a body to `size` bytes in total. Returns false and
+ * leaves the share unchanged if there is no room now; the body then has to wait
+ * until room() is called.
  */
 NODISCARD bool ingest_limiter_take(struct ingest_limiter *in,
 				   struct intake_share *s, int64_t size);
 
-/* Gives back all that the share holds. */
+/* Returns all memory of the share to the limiter. */
 void ingest_limiter_release(struct intake_share *s);
 
-/* Returns the bytes held now, including the slot. */
+/*
+ * Returns the number of bytes that all bodies hold now, in the shared budget
+ * and in the slot.
+ */
 int64_t ingest_limiter_held(struct ingest_limiter *in);
 
 /*
- * A decision on a body: it waits, or its memory comes from the shared budget,
- * or from the slot.
+ * A decision on a body: it has to wait, or it gets memory from the shared
+ * budget, or it gets the slot.
  */
 enum ingest_verdict {
 	INTAKE_WAIT,
@@ -72,10 +82,10 @@ enum ingest_verdict {
 	INTAKE_SLOT
 };
 
-/* The input of ingest_decide(), in bytes. */
+/* The state by which ingest_decide() decides; sizes in bytes. */
 struct ingest_state {
-	int64_t max;  /* the shared budget */
-	int64_t held; /* part of the shared budget held by other bodies */
+	int64_t max;  /* size of the shared budget */
+	int64_t held; /* part of the shared budget that other bodies hold */
 	bool slot_free;
 };
 

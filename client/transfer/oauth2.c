@@ -9,16 +9,17 @@
 #include "client/http_config.h"
 #include "client/http_status.h"
 
-#define TOKEN_TIMEOUT_MS 10000      /* timeout of a request to token_url */
+/* time limit of a request to token_url, in ms */
+#define TOKEN_TIMEOUT_MS 10000
 #define ANSWER_MAX       (64 * KIB) /* limit on the response in bytes */
-/* a token is renewed 10 s before it expires */
+/* a token is renewed this long before it expires, in ns */
 #define EARLY_NS (10 * 1000000000LL)
 /*
  * longest lifetime of a token in seconds, and the default if the server states
  * none
  */
 #define LIFE_MAX_S  (24LL * 3600)
-#define RETRY_NS    (1 * 1000000000LL) /* pause after a failed fetch */
+#define RETRY_NS    (1 * 1000000000LL) /* pause after a failed fetch, in ns */
 #define FORM        "Content-Type: application/x-www-form-urlencoded"
 #define ACCEPT_JSON "Accept: application/json"
 
@@ -36,24 +37,27 @@ struct oauth2 {
 	char *id;
 	struct http_loaded secret;
 	char *url;
-	char *form;               /* body of the request, without credentials */
+	/* body of the request to token_url, without credentials */
+	char *form;
 	struct http_config *http; /* options of requests to token_url */
-	bool in_body; /* send id and secret in the body, not the header */
-	bool settled; /* a token was granted, so in_body is right */
+	bool in_body; /* send id and secret in the body, not in a header */
+	/* a token was granted, so `in_body` is what the server accepts */
+	bool settled;
 
-	char *value;     /* "Bearer …"; NULL: no token */
-	int64_t ends_ns; /* when `value` is to be renewed */
+	char *value; /* the token as "Bearer …"; NULL: there is no token */
+	int64_t ends_ns; /* when the token is to be renewed, in ns */
 	bool fetching;
 	int64_t timeout_ms;
 	char *user_agent;
 	struct http_client *client;
-	struct http_config *owner; /* reference held while fetching */
-	struct err err;            /* why the last fetch failed */
-	int64_t failed_until_ns;   /* no new fetch before this time */
+	/* reference to the configuration, held while fetching */
+	struct http_config *owner;
+	struct err err;          /* why the last fetch failed */
+	int64_t failed_until_ns; /* no new fetch before this time; in ns */
 	VEC(struct waiter) waiters;
 };
 
-/* Appends NAME=VALUE to a form, with the value escaped. */
+/* Appends NAME=VALUE to a form, with VALUE escaped. */
 static void add_field(struct buf *form, const char *name, struct str value)
 {
 	if (form->len)
@@ -63,8 +67,8 @@ static void add_field(struct buf *form, const char *name, struct str value)
 }
 
 /*
- * Returns the body of a request for a token, without the credentials, which
- * each fetch adds.
+ * Returns the body of a request for a token, without the credentials.
+ * oauth2_fetch() adds the credentials.
  */
 static char *make_form(const struct http_oauth2 *a)
 {
@@ -138,9 +142,9 @@ void oauth2_forget(struct oauth2 *o, const void *ctx)
 }
 
 /*
- * Passes the token or the error to all waiting callers. A callback may ask
- * again or withdraw other callers, so each caller is removed before its
- * callback runs.
+ * Passes the token or the error to all waiting callers. A callback may ask for
+ * a token again or withdraw other callers, so each caller is removed from the
+ * list before its callback runs.
  */
 static void oauth2_log(struct oauth2 *o, const struct err *err)
 {
@@ -152,8 +156,8 @@ static void oauth2_log(struct oauth2 *o, const struct err *err)
 }
 
 /*
- * Returns for how many seconds a token may be used. Without a usable
- * expires_in, the result is LIFE_MAX_S; when a server refuses the token
+ * Returns for how many seconds a token may be used: expires_in, or LIFE_MAX_S
+ * if the response has no valid expires_in. If a server refuses the token
  * earlier, oauth2_expire() drops it.
  */
 static int64_t life_of(const struct yaml_node *root)
@@ -168,8 +172,8 @@ static int64_t life_of(const struct yaml_node *root)
 }
 
 /*
- * Returns whether a text may be part of a header: not empty, and without blanks
- * and control characters.
+ * Returns whether a text may be part of a header: it is not empty and contains
+ * neither blanks nor control characters.
  */
 static bool is_line(struct str s)
 {
@@ -181,8 +185,8 @@ static bool is_line(struct str s)
 }
 
 /*
- * Returns the token type for the header. Servers write "bearer" as well as
- * "Bearer", and some targets accept only the latter.
+ * Returns the token type for the Authorization header: "Bearer" instead of
+ * "bearer", because some targets accept only the capitalized form.
  */
 static struct str type_of(const struct yaml_node *root)
 {
@@ -221,8 +225,8 @@ static int take_token(struct oauth2 *o, struct bytes body, struct err *err)
 static void oauth2_fetch(struct oauth2 *o);
 
 /*
- * Takes the token from the response of the token endpoint. A response with
- * another status than 200 is ERR_DENIED.
+ * Takes the token from the response of the token endpoint. Returns ERR_DENIED
+ * for a status other than 200.
  */
 static int read_answer(struct oauth2 *o, const struct http_response *r,
 		       struct err *err)
@@ -235,8 +239,8 @@ static int read_answer(struct oauth2 *o, const struct http_response *r,
 }
 
 /*
- * Called when a fetch has ended. If the server refuses credentials in the
- * header and has never granted a token, one attempt follows with the
+ * Called when a fetch has ended. If the server refuses credentials in a header
+ * and has never granted a token, the fetch is repeated once with the
  * credentials in the body (RFC 6749 2.3.1).
  */
 static void oauth2_on_fetched(void *ctx, struct http_response *r)
@@ -258,8 +262,8 @@ static void oauth2_on_fetched(void *ctx, struct http_response *r)
 		o->err = err;
 		o->failed_until_ns = clock_mono_ns() + RETRY_NS;
 		/*
-		 * If no token was ever granted, the next fetch sends the
-		 * credentials in the header again.
+		 * If no token was ever granted, the next fetch tries the
+		 * credentials in a header again.
 		 */
 		o->in_body = o->settled && o->in_body;
 	}
@@ -270,8 +274,8 @@ static void oauth2_on_fetched(void *ctx, struct http_response *r)
 }
 
 /*
- * Returns a form-encoded copy. RFC 6749 2.3.1 demands this encoding of id and
- * secret, even in the Authorization header.
+ * Returns a form-encoded copy of the client's id or secret. RFC 6749 2.3.1
+ * demands this encoding even in the Authorization header.
  */
 static char *oauth2_needs_escape(const char *text)
 {
@@ -285,8 +289,8 @@ static char *oauth2_needs_escape(const char *text)
 }
 
 /*
- * Starts a request for a token. http_start() copies all strings, so the strings
- * with the secret are wiped at once.
+ * Starts a request for a token. http_start() copies all strings, so this
+ * function wipes its strings that contain the secret.
  */
 static void oauth2_fetch(struct oauth2 *o)
 {
@@ -330,8 +334,8 @@ void oauth2_ask(struct oauth2 *o, struct http_config *owner,
 		return;
 	}
 	/*
-	 * Many transfers share one token: do not repeat a failed fetch for each
-	 * transfer.
+	 * Many transfers share one token, so a fetch that has failed is not
+	 * repeated for each transfer.
 	 */
 	if (!o->fetching && now < o->failed_until_ns) {
 		err = o->err;
@@ -349,8 +353,8 @@ void oauth2_ask(struct oauth2 *o, struct http_config *owner,
 	o->fetching = true;
 	o->client = c;
 	/*
-	 * The fetch has a timeout of its own: several callers with different
-	 * deadlines wait for it.
+	 * The fetch has a time limit of its own, because several callers with
+	 * different deadlines wait for it.
 	 */
 	o->timeout_ms = TOKEN_TIMEOUT_MS;
 	mem_free(o->user_agent);

@@ -52,7 +52,7 @@ static void decode_endpoint_params(struct yaml *y, const struct yaml_node *n,
 				     ->value.text);
 }
 
-/* Requests for tokens have options for TLS and proxies of their own. */
+/* Requests for tokens have their own options for TLS and proxies. */
 void http_decode_oauth2(struct yaml *y, const struct yaml_node *n,
 			void *options)
 {

@@ -12,12 +12,13 @@
 #include "client/transfer/oauth2.h"
 #include "client/transfer/transfer_receive.h"
 
-#define CONNECT_TIMEOUT_MS 10000L /* time limit for connecting */
-#define REDIRECTS_MAX      10     /* limit on redirects, as in Go */
+#define CONNECT_TIMEOUT_MS 10000L /* time limit for connecting, in ms */
+/* limit on the redirects of a request, as in Go */
+#define REDIRECTS_MAX 10
 
 /*
- * Returns the time in ms until the request's deadline, at least 1, because
- * libcurl treats 0 as no timeout.
+ * Returns the time in ms until the request's deadline. The result is at least
+ * 1, because for libcurl 0 means no timeout.
  */
 static long left_ms(const struct transfer *t)
 {
@@ -27,8 +28,8 @@ static long left_ms(const struct transfer *t)
 }
 
 /*
- * Opens the socket for an address that libcurl is about to connect to. All
- * addresses pass here, so this is where refused networks are enforced.
+ * Opens the socket for an address that libcurl is about to connect to. libcurl
+ * calls this for every connection, so refused networks are enforced here.
  */
 static curl_socket_t on_open(void *arg, curlsocktype purpose UNUSED,
 			     struct curl_sockaddr *a)
@@ -43,7 +44,7 @@ static curl_socket_t on_open(void *arg, curlsocktype purpose UNUSED,
 	return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
 }
 
-/* Sets all options of a new handle for the current URL. */
+/* Sets all options of libcurl's new handle for the transfer's current URL. */
 static void set_options(struct transfer *t)
 {
 	CURL *e = t->easy;
@@ -80,8 +81,8 @@ static void set_options(struct transfer *t)
 }
 
 /*
- * Frees the handle and the lists that it refers to. Every redirect gets a new
- * handle, so that no option of the previous origin remains.
+ * Frees libcurl's handle and the lists that it refers to. Every redirect gets a
+ * new handle, so that no option of the previous URL remains.
  */
 static void handle_drop(struct transfer *t)
 {
@@ -101,8 +102,8 @@ static void handle_drop(struct transfer *t)
 }
 
 /*
- * Marks a transfer as failed. It ends in the next http_poll(), so that no
- * callback runs inside of http_start().
+ * Marks a transfer as failed. The next http_poll() ends the transfer, so that
+ * no callback runs inside of http_start().
  */
 static void transfer_fail(struct transfer *t, const struct err *err)
 {
@@ -113,9 +114,9 @@ static void transfer_fail(struct transfer *t, const struct err *err)
 }
 
 /*
- * Sets the loop's deadline waiting_ns to the transfer's deadline, unless
- * waiting_ns is earlier. While the transfer waits for a token or an address,
- * libcurl has no timeout running for it.
+ * Sets the loop's waiting_ns to the transfer's deadline, unless waiting_ns is
+ * earlier. Needed while the transfer waits for a token or an address: libcurl
+ * has no timer for the transfer during this time.
  */
 static void wait_for_others(struct transfer *t)
 {
@@ -184,7 +185,7 @@ static void on_addresses(void *ctx, const char *addresses,
 
 	t->finding = false;
 	if (t->ended)
-		return; /* its deadline has passed meanwhile */
+		return; /* the transfer's deadline has passed meanwhile */
 	if (addresses)
 		transfer_go_on(t, addresses);
 	else
@@ -192,8 +193,8 @@ static void on_addresses(void *ctx, const char *addresses,
 }
 
 /*
- * Starts the transfer to its current URL, initially and after each redirect.
- * Data of an earlier response is dropped.
+ * Starts the transfer to its current URL: at first, and again after each
+ * redirect. Data of the previous response are dropped.
  */
 static void transfer_launch(struct transfer *t)
 {
@@ -227,7 +228,7 @@ static void on_token(void *ctx, const char *value, const struct err *err)
 
 	t->asking = false;
 	if (t->ended)
-		return; /* its deadline has passed meanwhile */
+		return; /* the transfer's deadline has passed meanwhile */
 	if (err) {
 		transfer_fail(t, err);
 		return;
@@ -243,9 +244,9 @@ static char *copy_of(const char *text)
 }
 
 /*
- * Sets t->url to the request's URL without user and password. These are meant
- * for the first host and must not appear in a redirect or a message
- * (docs/decisions.md, 80).
+ * Sets t->url to the request's URL without user and password. User and password
+ * are meant only for the host in this URL and must not appear in a redirect or
+ * a message (docs/decisions.md, 80).
  */
 static void set_url(struct transfer *t, const struct http_request *r)
 {
@@ -313,9 +314,9 @@ void http_start(struct http_client *c, const struct http_request *r)
 }
 
 /*
- * Translates libcurl's result to an error code and message. An error that our
- * callbacks have set takes precedence: libcurl only knows that a callback
- * aborted the transfer.
+ * Translates libcurl's result to an error code and message. If a callback in
+ * this program has aborted the transfer, the callback's error is kept, because
+ * libcurl knows only that a callback aborted.
  */
 static void set_result(struct transfer *t, CURLcode result)
 {
@@ -391,7 +392,8 @@ static bool sent_secret(const struct transfer *t)
 
 /*
  * Copies the first line of an error response to response.said, for error
- * messages: printable ASCII only, because it ends up in logs and on pages.
+ * messages. The copy contains only printable ASCII, because it is shown in logs
+ * and on pages.
  */
 static void note_line(struct transfer *t)
 {
@@ -457,8 +459,8 @@ bool transfer_follow(struct transfer *t)
 		return false;
 	}
 	/*
-	 * Once credentials are withheld, they stay withheld, even if a later
-	 * redirect leads back to the first origin.
+	 * Credentials stay withheld even if a later redirect leads back to the
+	 * origin (scheme, host, port) of the request.
 	 */
 	t->foreign |= !endpoint_same_origin(t->url, url);
 	mem_free(t->url);

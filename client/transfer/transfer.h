@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Types that the files of the HTTP client share. transfer.c leads a request
- * through its life, easy.c configures libcurl's handle for it, http.c is the
- * loop.
+ * Types that the files of the HTTP client share. transfer.c has the steps of a
+ * request from its start to its end, easy.c the settings of libcurl's handle
+ * for the request, http.c the loop.
  *
  * Ownership: the client owns its transfers until they end.
- * Threads: the thread of the client's loop; the members room and waits of the
- * client are atomic.
+ * Threads: the thread of the client's loop; the members `room` and `waits` of
+ * the client are atomic.
  */
 #ifndef CLIENT_TRANSFER_TRANSFER_H
 #define CLIENT_TRANSFER_TRANSFER_H
@@ -29,14 +29,17 @@ struct transfer {
 	size_t max_body;
 	bool (*sink)(void *ctx, struct bytes b);
 	void *sink_ctx;
-	int64_t timeout_ms;  /* timeout of the request, for messages */
+	int64_t timeout_ms;  /* time limit of the request, for messages */
 	int64_t deadline_ns; /* end of timeout_ms on the monotonic clock */
 	size_t header_bytes; /* bytes of headers received so far */
 	bool keep_headers;
 	/* Content-Length of the current response; -1: not seen */
 	int64_t content_length;
 	char why[CURL_ERROR_SIZE]; /* libcurl's error message */
-	/* Copies of the request's texts, except for url and token. */
+	/*
+	 * The members from here to `token` are copies of the request's texts,
+	 * except for `url` and `token` themselves.
+	 */
 	char *url; /* the current URL, after redirects */
 	char *user_agent;
 	char *post;
@@ -45,22 +48,23 @@ struct transfer {
 	char *token; /* value of the Authorization header from OAuth 2 */
 	struct http_config *config;
 	struct curl_slist *own; /* headers given in the request */
-	/* Lists that `easy` refers to, freed together with it. */
+	/* Lists that the handle `easy` refers to; freed together with it. */
 	struct curl_slist *headers;
 	struct curl_slist *proxy_headers;
 	struct curl_slist *connect_to;
 	struct curl_slist *resolve;
 	/* The route to the current URL, set by easy_route(). */
 	char *proxy; /* URL of the proxy; NULL: none */
-	char *name;  /* host to resolve; NULL: it is an address */
-	char *port;  /* port of that host */
+	char *name;  /* host name to resolve; NULL: the host is an IP address */
+	char *port;  /* port of the host to connect to */
 	unsigned redirects;
-	bool foreign; /* a redirect has left the first origin */
-	bool asking;  /* waits for a token */
-	bool finding; /* waits for the addresses of name */
+	bool foreign; /* a redirect has led to another scheme, host or port */
+	bool asking;  /* the transfer waits for a token */
+	bool finding; /* the transfer waits for the addresses of `name` */
 	bool barred;  /* the last address tried is in a refused network */
-	bool ended;   /* failed before it began; response says why */
-	/* bytes of memory that a paused transfer waits for; 0: not paused */
+	/* failed before libcurl received it; `response` has the error */
+	bool ended;
+	/* bytes of memory that the paused transfer waits for; 0: not paused */
 	size_t wants;
 	struct transfer *prev;
 	struct transfer *next;
@@ -73,18 +77,18 @@ struct watch {
 	void *ctx;
 };
 
-/* The event loop with its transfers. */
+/* An HTTP client: the event loop with its transfers. */
 struct http_client {
 	CURLM *multi;
 	int epoll;
-	int wake;            /* eventfd for http_wake() */
-	int64_t deadline_ns; /* end of libcurl's timer; 0: none */
+	int wake;            /* eventfd that http_wake() writes to */
+	int64_t deadline_ns; /* when libcurl's timer ends, in ns; 0: no timer */
 	/*
-	 * first deadline of transfers that wait for a token or an address; 0:
-	 * none
+	 * first deadline of all transfers that wait for a token or an address;
+	 * 0: none
 	 */
 	int64_t waiting_ns;
-	struct transfer *transfers; /* newest first */
+	struct transfer *transfers; /* list of transfers, newest first */
 	size_t running;
 	size_t ended; /* transfers that end_failed() has to end */
 	VEC(struct watch) watches;
@@ -93,12 +97,15 @@ struct http_client {
 	const struct networks *refused;
 	/* accounts the memory of bodies; borrowed; NULL: no limit */
 	struct ingest_limiter *intake;
-	_Atomic bool room;      /* http_room() was called */
-	_Atomic uint64_t waits; /* how often a body was paused */
+	/* set by http_room(): the limiter may have room */
+	_Atomic bool room;
+	/* how often a transfer was paused for lack of memory */
+	_Atomic uint64_t waits;
 };
 
 /*
- * Ends a transfer with libcurl's result: reports it to the caller and frees it.
+ * Ends a transfer with libcurl's result: reports the result to the caller of
+ * http_start() and frees the transfer.
  */
 void transfer_end(struct transfer *t, CURLcode result);
 
@@ -107,14 +114,14 @@ void transfer_cancel(struct transfer *t);
 
 /*
  * Fails transfers whose deadline has passed while they waited for a token or an
- * address; libcurl's timeout does not cover that time.
+ * address. libcurl's timeout does not cover this time.
  */
 void transfers_expire(struct http_client *c);
 
 /*
- * Follows the redirect in the transfer's response. Returns false if there is no
- * redirect to follow, or if there were too many, in which case the response has
- * an error. The caller then has to end the transfer.
+ * Follows the redirect in the transfer's response. Returns false if the
+ * response is no redirect, or if there were too many redirects, in which case
+ * the response has an error. The caller then has to end the transfer.
  */
 bool transfer_follow(struct transfer *t);
 

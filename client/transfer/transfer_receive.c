@@ -8,15 +8,18 @@
 #include "client/transfer/transfer.h"
 
 /*
- * Asks the limiter for the memory that the body needs to grow by n bytes.
- * Returns false if the limiter refuses: the transfer then has to be paused,
- * which applies back-pressure to the sender through TCP. http_resume()
- * continues the transfer.
+ * Asks the limiter for the memory by which the body's buffer has to grow for
+ * `n` more bytes. Returns false if the limiter refuses. The transfer then has
+ * to be paused, which applies back-pressure to the sender through TCP;
+ * http_resume() resumes the transfer.
  */
 static bool transfer_has_room(struct transfer *t, size_t n)
 {
 	struct http_client *c = t->client;
-	/* The capacity that the buffer will allocate counts, not its length. */
+	/*
+	 * The limiter counts the capacity that the buffer will have, not its
+	 * length.
+	 */
 	size_t cap = buf_next_cap(&t->response.body, n);
 
 	if (!c->intake ||
@@ -50,14 +53,17 @@ size_t transfer_on_body(char *p, size_t size, size_t n, void *arg)
 	return 0;
 }
 
-/* Records a Content-Length; returns false if it differs from an earlier one. */
+/*
+ * Records a Content-Length. Returns false if it differs from the Content-Length
+ * recorded before.
+ */
 static bool note_length(struct transfer *t, struct str value)
 {
 	int64_t length = 0;
 	bool same;
 
 	if (!str_to_i64(value, &length))
-		return true; /* libcurl refuses it */
+		return true; /* not a number: libcurl refuses the response */
 	same = t->content_length < 0 || t->content_length == length;
 	t->content_length = length;
 	return same;
@@ -65,8 +71,8 @@ static bool note_length(struct transfer *t, struct str value)
 
 /*
  * Returns whether a response has two Content-Length headers that differ. A
- * proxy in between may use the first header while libcurl uses the last one, so
- * the response could be read in two ways (response smuggling).
+ * proxy in between may use the first header, and libcurl the last one, so that
+ * they see different responses (response smuggling).
  */
 static bool is_ambiguous(struct transfer *t, struct str line)
 {

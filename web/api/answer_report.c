@@ -8,8 +8,8 @@
 #include "web/handler/envelope.h"
 
 /*
- * Compression level: fast, the one that Go's runtime uses (docs/decisions.md,
- * 56).
+ * Compression level of gzip: a fast one, which Go's runtime also uses
+ * (docs/decisions.md, 56).
  */
 #define GZIP_LEVEL   1
 #define WARNINGS_MAX 12
@@ -27,8 +27,8 @@ struct writing {
 };
 
 /*
- * Warn of each filter expression that matched no samples: most often the
- * expression is misspelt.
+ * Add a warning for each filter expression that matched no samples, because
+ * such an expression is usually misspelt.
  */
 static void answer_report_warn_unmatched(struct writing *w,
 					 const struct no_match *none)
@@ -41,8 +41,9 @@ static void answer_report_warn_unmatched(struct writing *w,
 }
 
 /*
- * All warnings as one line for a header. Warnings may quote file names, so
- * control characters, which could start another header, are replaced by blanks.
+ * Join all warnings to one line for a header. Warnings may contain file names,
+ * so control characters are replaced by blanks: a line break would begin
+ * another header.
  */
 static const char *join_warnings(const struct writing *w)
 {
@@ -61,8 +62,8 @@ static const char *join_warnings(const struct writing *w)
 }
 
 /*
- * Add the warnings as a header, and forbid caching: the same query may later
- * succeed in full.
+ * Add the warnings as a header, and forbid caching, because the same query may
+ * later give an answer without warnings.
  */
 static void add_warnings(struct writing *w)
 {
@@ -73,8 +74,8 @@ static void add_warnings(struct writing *w)
 }
 
 /*
- * Set status and headers of an answer that is not JSON. `file` is the file name
- * that is suggested to a client that saves the answer, or NULL.
+ * Set the status and the headers of an answer that is not JSON. `file` is the
+ * name under which a browser saves the answer; it may be NULL.
  */
 static void answer_report_begin_document(struct writing *w,
 					 const char *content_type,
@@ -91,8 +92,8 @@ static void answer_report_begin_document(struct writing *w,
 	add_warnings(w);
 	/*
 	 * An SVG image contains names from profiles, which an attacker may have
-	 * chosen. The policy separates any script in the image from the
-	 * server's origin.
+	 * chosen. This policy keeps any script in the image from accessing the
+	 * server as the user.
 	 */
 	if (strstr(content_type, "svg"))
 		answer_header(
@@ -103,9 +104,9 @@ static void answer_report_begin_document(struct writing *w,
 
 /*
  * Encode a profile into `raw`, after taking memory for it from the query's
- * budget. Half of the decoded size is nearly always enough; if not, encoding is
- * repeated with the whole size, which always is. Returns ERR_LIMIT when the
- * budget is used up.
+ * budget. Half of the decoded size is nearly always enough; if not, the profile
+ * is encoded again with the whole size, which is always enough. Returns
+ * ERR_LIMIT when the budget is exhausted.
  */
 static int encode_within(struct writing *w, const struct pprof *p,
 			 struct buf *raw, struct err *err)
@@ -149,8 +150,8 @@ static int answer_report_write_proto(struct writing *w, const struct pprof *p,
 }
 
 /*
- * Answer with a report as JSON, in the usual envelope. A header carries the
- * warnings as well, for clients that do not parse the body.
+ * Answer with a report in the API's JSON envelope. The warnings are sent both
+ * in the envelope and in a header, for clients that do not parse the body.
  */
 static int write_json(struct writing *w, struct report *r, struct err *err)
 {
@@ -164,7 +165,8 @@ static int write_json(struct writing *w, struct report *r, struct err *err)
 
 /*
  * Answer with a report as JSON. If the report has no JSON form or the request
- * has format=text, answer with a document instead, such as text or an image.
+ * has format=text, the answer is a document instead, for example text or an
+ * image.
  */
 static int answer_report_write_report(struct writing *w, struct report *r,
 				      struct err *err)
@@ -184,8 +186,8 @@ static int answer_report_write_report(struct writing *w, struct report *r,
 }
 
 /*
- * Answer report=proto or report=pgo: a profile of the samples that pass the
- * filters.
+ * Answer report=proto or report=pgo: a profile that contains only the samples
+ * that pass the filters.
  */
 static int answer_report_write_profile(struct writing *w, struct pprof *p,
 				       struct err *err)
@@ -195,8 +197,8 @@ static int answer_report_write_profile(struct writing *w, struct pprof *p,
 	int rc = 0;
 
 	/*
-	 * report_init() applies the filters to p; the report itself is not
-	 * used.
+	 * report_init() is called only to apply the filters to `p`; the report
+	 * itself is not used.
 	 */
 	if (w->q->filtered) {
 		struct report_options o = w->q->options;
@@ -222,8 +224,8 @@ static int answer_report_write_profile(struct writing *w, struct pprof *p,
 }
 
 /*
- * Answer with the report that the request names. Reports without a type are
- * profiles (proto, pgo).
+ * Answer with the report that the request names. The reports proto and pgo,
+ * which have no type, are profiles.
  */
 static int write_any(struct writing *w, struct pprof *p, struct err *err)
 {
@@ -243,7 +245,10 @@ static int write_any(struct writing *w, struct pprof *p, struct err *err)
 	return rc;
 }
 
-/* Add headers with the numbers of series and profiles in the answer. */
+/*
+ * Add headers with the number of series and the number of profiles that were
+ * merged.
+ */
 static void answer_report_count_profiles(struct writing *w,
 					 const struct query_merge *base)
 {
@@ -271,8 +276,8 @@ int answer_report(const struct report_answer *to, struct query_merge *source,
 	int rc = query_merge_finish(source, &p, err);
 
 	/*
-	 * A merge may have left out profiles. If the query fails later,
-	 * answer_error() drops the warnings again.
+	 * The merge may have left out profiles, which becomes a warning. If the
+	 * query fails later, answer_error() drops the warnings.
 	 */
 	w.warning_count =
 		query_merge_warnings(source, arena, w.warnings, WARNINGS_MAX);

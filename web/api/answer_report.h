@@ -13,7 +13,9 @@
 #include "query/report_request.h"
 #include "web/handler/context.h"
 
-/* The answer to write, with the request and the report that it asks for. */
+/*
+ * The answer to write, the request, and the report that the request asks for.
+ */
 struct report_answer {
 	struct web *web;
 	struct request *request;
@@ -23,10 +25,11 @@ struct report_answer {
 };
 
 /*
- * Write a report of the merged profiles to the answer. `base` is subtracted
- * from `source`; NULL means that nothing is subtracted. This finishes both
- * merges. Returns ERR_* of the merge and the report, mostly ERR_LIMIT,
- * ERR_TIMEOUT and ERR_INVALID; the caller then writes the error to the answer.
+ * Write a report of the merged profiles to the answer. `base` is the merge that
+ * is subtracted from `source`; NULL: nothing is subtracted. Both merges are
+ * finished by this call. Returns ERR_* of the merge and the report, mostly
+ * ERR_LIMIT, ERR_TIMEOUT and ERR_INVALID; the caller then writes the error to
+ * the answer.
  */
 NODISCARD int answer_report(const struct report_answer *to,
 			    struct query_merge *source,

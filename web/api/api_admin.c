@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * POST /api/v1/admin/tsdb/…: requests that change storage. They are refused
- * unless the command line enables them.
+ * unless a command-line flag enables them.
  */
 #include "web/api/api_admin.h"
 
@@ -19,8 +19,8 @@
 #include "web/handler/envelope.h"
 
 /*
- * Returns ERR_DENIED unless the admin API is enabled. The status is 403,
- * because trying again would not help (docs/decisions.md, 31).
+ * Returns ERR_DENIED unless the admin API is enabled. ERR_DENIED becomes status
+ * 403, which tells clients not to retry (docs/decisions.md, 31).
  */
 static int check_enabled(const struct web *w, struct err *err)
 {
@@ -40,8 +40,9 @@ static void api_admin_finish(struct answer *a, int rc, const struct err *err)
 }
 
 /*
- * Refuse an empty time bound. A script with an unset variable sends one; if it
- * meant "no bound", the script would delete everything.
+ * Refuse a time bound that is given but empty. A script with an unset variable
+ * sends an empty bound; if empty meant "no bound", the script would delete
+ * everything.
  */
 static int check_bounds(const struct request *r, struct err *err)
 {
@@ -64,8 +65,8 @@ struct deletion {
 };
 
 /*
- * Parse the whole request before anything is deleted. So a mistake in the last
- * selector deletes nothing.
+ * Parse the whole request before anything is deleted, so that a mistake in the
+ * last selector deletes nothing.
  */
 static int parse_deletion(struct deletion *d, const struct request *r,
 			  struct err *err)
@@ -142,8 +143,8 @@ void api_admin_confirm_clock(void *ctx, struct request *r UNUSED,
 }
 
 /*
- * Name a snapshot as Prometheus does, "20260102T030405Z-1a2b3c4d". The random
- * part distinguishes two snapshots of the same second.
+ * Make the name of a snapshot, as Prometheus does: "20260102T030405Z-1a2b3c4d".
+ * The random part distinguishes two snapshots of the same second.
  */
 static void snapshot_name(int64_t now_ms, char out[40])
 {

@@ -20,13 +20,13 @@ void api_admin_delete(void *ctx, struct request *r, struct answer *a);
 
 /*
  * POST …/clean_tombstones: rewrite blocks to free the space of deleted
- * profiles. Answers 204 after that.
+ * profiles. Answers 204 when all blocks are rewritten.
  */
 void api_admin_clean(void *ctx, struct request *r, struct answer *a);
 
 /*
- * POST …/confirm_clock: confirm that the system clock is right although it
- * jumped, so that retention by time continues. Answers 204.
+ * POST …/confirm_clock: the user confirms that the system clock is right
+ * although it jumped, so that retention by time continues. Answers 204.
  */
 void api_admin_confirm_clock(void *ctx, struct request *r, struct answer *a);
 

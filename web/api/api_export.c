@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * /api/v1/export: every profile that a selector matches in a time range, as a
- * tar archive. The archive is written while it is sent. So the memory does not
- * depend on the archive's size, and a slow client occupies no worker
- * (docs/decisions.md, 41).
+ * tar archive. The archive is written while it is sent. The needed memory
+ * therefore does not depend on the archive's size, and a slow client does not
+ * occupy a worker thread (docs/decisions.md, 41).
  */
 #include "web/api/api_export.h"
 
@@ -19,20 +19,23 @@
 #include "web/handler/envelope.h"
 
 #define GZIP_LEVEL 4
-/* Size in bytes from which a piece of the tar is sent. */
+/* A piece of the tar is sent as soon as it has this size, in bytes. */
 #define CHUNK      (256 * KIB)
 #define FOLDER_MAX 200 /* longest name of a folder, in bytes */
 /*
- * Memory for three pieces of the tar: the piece being written, the piece being
- * sent, and the server's copy of the latter.
+ * Memory in bytes for three pieces of the tar: the piece that is being written,
+ * the piece that is being sent, and the server's copy of the latter.
  */
 #define BASE (3 * CHUNK)
-/* Copies of a profile in memory: raw, compressed, in the piece. */
+/* copies of a profile in memory: raw, compressed, in the tar */
 #define COPIES   3
 #define CUT      "\n… and more\n"
 #define LOST_MAX (64 * KIB) /* largest size of LOST.txt, in bytes */
 
-/* A running export. It outlives the handler and ends with export_free(). */
+/*
+ * A running export. It continues after the handler has returned, and ends with
+ * export_free().
+ */
 struct export
 {
 	struct querier *q;
@@ -44,20 +47,23 @@ struct export
 	int64_t from;
 	int64_t to;
 	size_t series; /* index of the next series */
-	/* Times of the profiles of series - 1, the current series. */
+	/* times of the profiles of the current series, number `series` - 1 */
 	VEC(int64_t) times;
-	size_t at; /* index of the next profile in times */
+	size_t at; /* index in `times` of the next profile */
 	struct profile profile;
 	struct buf packed; /* the current profile, compressed */
 	struct buf chunk;  /* the piece of the tar that is being written */
-	/* LOST.txt: errors of unreadable profiles, one per line. */
+	/* contents of LOST.txt: errors of unreadable profiles, one per line */
 	struct buf lost;
 	struct gzip *gzip;
 	struct tar *tar;
 	bool ended; /* the end of the tar has been written */
 };
 
-/* Free the memory of the current profile, but not its copy in the piece. */
+/*
+ * Free the memory of the current profile. Its copy in the piece of the tar is
+ * kept.
+ */
 static void let_go(struct export *e)
 {
 	buf_fini(&e->profile.raw);
@@ -67,7 +73,7 @@ static void let_go(struct export *e)
 	e->taken = 0;
 }
 
-/* Callback of the stream when it ends or is cut off: free everything. */
+/* Callback of the stream when it ends or is aborted: free everything. */
 static void export_free(void *ctx)
 {
 	struct export *e = ctx;
@@ -87,8 +93,9 @@ static void export_free(void *ctx)
 
 /*
  * Callback of the querier before it reads a profile: take memory for the
- * profile and its copies. A failure is also recorded in `starved`, because the
- * querier's error alone does not show that memory is the cause.
+ * profile and its copies from the budget. A failure is also recorded in
+ * `starved`, because the querier's error alone does not show that the cause is
+ * a lack of memory.
  */
 static int api_export_spend(void *ctx, size_t bytes, struct err *err)
 {
@@ -102,7 +109,10 @@ static int api_export_spend(void *ctx, size_t bytes, struct err *err)
 	return rc;
 }
 
-/* Take memory for the growth of the querier and of the list of times. */
+/*
+ * Take memory from the budget for the growth of the querier and of the list of
+ * times.
+ */
 static int api_export_account(struct export *e, struct err *err)
 {
 	int64_t now =
@@ -117,8 +127,8 @@ static int api_export_account(struct export *e, struct err *err)
 }
 
 /*
- * Load the times of the next series. Returns false when no series is left. *rc
- * is set to the error of reading the times.
+ * Load the times of the next series. Returns false when no series is left. If
+ * the times cannot be read, returns true and sets *rc to the error.
  */
 static bool api_export_next_series(struct export *e, int *rc, struct err *err)
 {
@@ -135,8 +145,8 @@ static bool api_export_next_series(struct export *e, int *rc, struct err *err)
 }
 
 /*
- * Write the path of a profile: a folder named by the escaped selector of the
- * series, and a file named by the profile's time. A folder name that is too
+ * Write the path of a profile: a folder named after the escaped selector of the
+ * series, and a file named after the profile's time. A folder name that is too
  * long is cut; the hash of the labels keeps it unique.
  */
 static void api_export_path_of(const struct labels *labels, int64_t ms,
@@ -156,8 +166,8 @@ static void api_export_path_of(const struct labels *labels, int64_t ms,
 
 /*
  * Add the current profile to the tar. A profile that cannot be read is listed
- * in LOST.txt instead. Returns ERR_AGAIN when memory is short; the next call
- * tries the same profile again.
+ * in LOST.txt instead. Returns ERR_AGAIN when the budget lacks memory; the next
+ * call then tries the same profile again.
  */
 static int api_export_add_profile(struct export *e, struct err *err)
 {
@@ -172,8 +182,8 @@ static int api_export_add_profile(struct export *e, struct err *err)
 	e->at++;
 	api_export_path_of(labels, ms, &path);
 	/*
-	 * A partial export with a list of what is missing is better than no
-	 * export.
+	 * The export continues without the profile: an incomplete export with a
+	 * list of the missing profiles is better than no export.
 	 */
 	if (rc) {
 		buf_printf(&e->lost, "%s: %s\n", buf_cstr(&path), why.msg);
@@ -193,7 +203,7 @@ static int api_export_finish(struct export *e, struct err *err)
 {
 	int rc = 0;
 
-	if (e->lost.over) { /* The list is full: end it with a mark. */
+	if (e->lost.over) { /* The list is full: mark that it is cut. */
 		e->lost.over = false;
 		e->lost.len -= sizeof(CUT) - 1;
 		buf_str(&e->lost, CUT);
@@ -207,7 +217,8 @@ static int api_export_finish(struct export *e, struct err *err)
 }
 
 /*
- * Fill the next piece of the tar, until it is large enough or memory is short.
+ * Fill the next piece of the tar until the piece is large enough or the budget
+ * lacks memory.
  */
 static int api_export_fill(struct export *e, struct err *err)
 {
@@ -220,15 +231,15 @@ static int api_export_fill(struct export *e, struct err *err)
 		else if (!api_export_next_series(e, &rc, err) && !rc)
 			rc = api_export_finish(e, err);
 		/*
-		 * The buffers are kept after small profiles, to save
+		 * After small profiles the buffers are kept, to save
 		 * allocations.
 		 */
 		if (e->taken > CHUNK || e->starved)
 			let_go(e);
 	}
 	/*
-	 * When memory is short, the stream waits; ending it would waste what
-	 * was sent before.
+	 * When the budget lacks memory, the stream waits. Ending the stream
+	 * would waste what was already sent.
 	 */
 	return rc == ERR_LIMIT ? ERR_AGAIN : rc;
 }
@@ -242,9 +253,7 @@ static int export_next(void *ctx, struct buf *out, struct err *err)
 	struct export *e = ctx;
 	int rc = api_export_fill(e, err);
 
-	/*
-	 * While a slow client receives the piece, only the piece is in memory.
-	 */
+	/* Hold no memory of a profile while a slow client receives the piece. */
 	let_go(e);
 	*out = e->chunk;
 	e->chunk = (struct buf){ 0 };
@@ -252,8 +261,8 @@ static int export_next(void *ctx, struct buf *out, struct err *err)
 }
 
 /*
- * Parse the request and select the series. Errors are found here, before the
- * status is sent.
+ * Parse the request and select the series. This comes before the status is
+ * sent, so errors in the request can still be answered.
  */
 static int api_export_start(struct request *r, struct export *e,
 			    struct err *err)

@@ -11,8 +11,9 @@
 #include "web/handler/context.h"
 
 /*
- * Start an export; its body is streamed after the handler returns. An error
- * before that is answered as JSON; a later error ends the connection.
+ * Start an export; its body is streamed after the handler has returned. If the
+ * export cannot start, the answer is the error as JSON. A later error closes
+ * the connection.
  */
 void api_export(void *ctx, struct request *r, struct answer *a);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * /api/v1/series, labels, label/NAME/values and profile_types: lists of stored
- * series, labels and types.
+ * series, labels and profile types.
  */
 #include "web/api/api_labels.h"
 
@@ -12,7 +12,7 @@
 #include "web/handler/envelope.h"
 
 /*
- * A query for series. It calls fn for each series that one of the match[]
+ * A query for series. `fn` is called for each series that one of the match[]
  * selectors matches, or for every series if the request has no match[].
  */
 struct series_query {
@@ -28,8 +28,8 @@ struct series_query {
 };
 
 /*
- * Call fn for each series that one match[] selector matches. A series that
- * several selectors match is passed once for each of them.
+ * Call s->fn for each series that one match[] selector matches. A series that
+ * several selectors match is passed once for each of these selectors.
  */
 static int each_selected(struct series_query *s, const struct matcher *v,
 			 size_t count, struct err *err)
@@ -47,7 +47,7 @@ static int each_selected(struct series_query *s, const struct matcher *v,
 	return rc;
 }
 
-/* Call fn for the series of all match[] parameters, or for every series. */
+/* Call s->fn for the series of all match[] parameters, or for every series. */
 static int each_series(struct series_query *s, struct err *err)
 {
 	const struct request *r = s->request;
@@ -85,7 +85,7 @@ static int begin_query(struct series_query *s, struct err *err)
 	return rc;
 }
 
-/* The wording is Prometheus', because clients may search for it. */
+/* The same words as in Prometheus, because clients may search for them. */
 static const char limit_warning[] = "results truncated due to limit";
 
 /* The results that a listing has collected so far, and its limit. */
@@ -96,10 +96,13 @@ struct listing {
 	struct str name; /* label whose values are listed */
 	int64_t limit;   /* largest number of results; 0: no limit */
 	int64_t written;
-	bool more; /* whether the limit left out results */
+	bool more; /* whether results were left out because of `limit` */
 };
 
-/* Write one series, unless an earlier selector matched it, too. */
+/*
+ * Callback for each selected series: write it, unless an earlier selector has
+ * matched the same series.
+ */
 static int write_one(void *ctx, struct labels *ls, struct err *err)
 {
 	struct listing *l = ctx;
@@ -157,7 +160,7 @@ void api_series(void *ctx, struct request *r, struct answer *a)
 		answer_error(a, &err);
 }
 
-/* Answer with the texts in byte order, up to the limit. */
+/* Answer with a list of texts in byte order, at most `limit` of them. */
 static void answer_texts(struct answer *a, struct string_set *t, int64_t limit)
 {
 	struct json j = envelope_begin(a);
@@ -176,7 +179,7 @@ static void answer_texts(struct answer *a, struct string_set *t, int64_t limit)
 		(const char *const[]){ more ? limit_warning : NULL, NULL });
 }
 
-/* Collect the label names of a series. */
+/* Callback for each selected series: collect its label names. */
 static int collect_names(void *ctx, struct labels *ls, struct err *err UNUSED)
 {
 	struct listing *l = ctx;
@@ -188,7 +191,7 @@ static int collect_names(void *ctx, struct labels *ls, struct err *err UNUSED)
 	return 0;
 }
 
-/* Collect the value that a series has for the label. */
+/* Callback for each selected series: collect its value of the label `name`. */
 static int collect_values(void *ctx, struct labels *ls, struct err *err UNUSED)
 {
 	struct listing *l = ctx;
@@ -199,7 +202,7 @@ static int collect_values(void *ctx, struct labels *ls, struct err *err UNUSED)
 	return 0;
 }
 
-/* Callback of the querier: collect a text from a label index. */
+/* Callback of the querier for each text in a label index: collect the text. */
 static void collect_text(void *ctx, struct str text)
 {
 	struct listing *l = ctx;
@@ -208,8 +211,8 @@ static void collect_text(void *ctx, struct str text)
 }
 
 /*
- * Collect label names or values. Without match[] they come directly from the
- * label indexes, without looking at series.
+ * Collect label names or values. Without match[] they are read directly from
+ * the label indexes, without reading series.
  */
 static int api_labels_collect(struct series_query *s, struct listing *l,
 			      struct err *err)
@@ -264,16 +267,16 @@ void api_label_values(void *ctx, struct request *r, struct answer *a)
 	list_texts(&s, &l);
 }
 
-/* Handler of /api/v1/profile_types, and its helpers. */
+/* The following functions answer /api/v1/profile_types. */
 
 /*
- * Number of series of a profile type whose newest profiles are read for the
- * type's sample types. Reading all series would be slow, and they rarely
- * differ.
+ * For each profile type, the sample types are read from the newest profiles of
+ * this many series. Reading all series would be slow, and their sample types
+ * rarely differ.
  */
 #define SERIES_A_TYPE 16
 
-/* Write the sample types of a profile type as an object. */
+/* Write the sample types of one profile type as a JSON object. */
 static void write_types(struct json *j, struct str name,
 			const struct typeset *t)
 {
@@ -297,8 +300,8 @@ static void write_types(struct json *j, struct str name,
 }
 
 /*
- * Add the sample types of `from` that are not yet in `into`. The sets may
- * differ between versions of a program.
+ * Add to `into` the sample types of `from` that it lacks. Profiles of different
+ * versions of a program may have different sample types.
  */
 static void merge_types(struct typeset *into, const struct typeset *from)
 {
@@ -317,8 +320,8 @@ static void merge_types(struct typeset *into, const struct typeset *from)
 }
 
 /*
- * Write the sample types of one profile type, from the newest profiles of its
- * series.
+ * Write one profile type with the sample types that the newest profiles of its
+ * series have.
  */
 static void api_labels_write_name(struct querier *q, struct str name,
 				  struct arena *arena, struct json *j)
@@ -337,7 +340,8 @@ static void api_labels_write_name(struct querier *q, struct str name,
 		if (querier_newest_types(q, i, &encoded, NULL)) {
 			buf_fini(&encoded);
 			/*
-			 * The newest profile is damaged: use the other series.
+			 * The newest profile is damaged: continue with the next
+			 * series.
 			 */
 			continue;
 		}

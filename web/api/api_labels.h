@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Handlers of /api/v1/series, labels, label values and profile_types: lists of
- * what is stored, in Prometheus' format.
+ * stored series, labels and profile types, in Prometheus' format.
  *
  * Ownership: borrows request and answer.
  * Threads: any pool thread.

@@ -14,15 +14,15 @@
 #include "web/handler/context.h"
 #include "web/handler/envelope.h"
 
-/* Longest profile that a request may ask for, in seconds. */
+/* largest duration of a profile that a request may ask for, in seconds */
 #define SECONDS_MAX 3600
 #define SECOND_NS   1000000000LL
-/* Time before the deadline that is reserved for the answer. */
+/* time before the deadline that is reserved for writing the answer, in ns */
 #define ANSWER_NS SECOND_NS
 
 /*
- * Parse the request into the options of a scrape. Refuses a duration that does
- * not fit before the deadline at once, not after waiting.
+ * Parse the request into the options of a scrape. A duration that does not fit
+ * before the deadline is refused at once rather than after waiting.
  */
 static int wish_of(const struct request *r, int64_t deadline_ns,
 		   struct selector *sel, struct scrape_now_options *w,
@@ -51,10 +51,10 @@ static int wish_of(const struct request *r, int64_t deadline_ns,
 }
 
 /*
- * Answer with the profile that was just stored, through the handler of
- * /api/v1/query: so every report is available. The parameters that name the
- * profile are put before those of the request, because the first parameter of a
- * name counts.
+ * Answer with the profile that was just stored, by calling the handler of
+ * /api/v1/query, so that every report is available. The parameters that select
+ * the profile are put before the parameters of the request, because of several
+ * parameters with the same name the first is used.
  */
 static void api_profile_answer_stored(void *ctx, struct request *r,
 				      struct answer *a, struct labels *labels,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /api/v1/query: one profile as it was stored, or a report: of one profile, of
- * many profiles merged, or of the difference between two sides.
+ * /api/v1/query: one profile as it was stored, or a report. A report shows one
+ * profile, many profiles merged, or the difference between two merges.
  */
 #include "web/api/api_query.h"
 
@@ -17,10 +17,13 @@
 #include "web/handler/envelope.h"
 
 #define GZIP_LEVEL 6
-/* Memory for one stored profile and its answer, as a multiple of its size. */
+/*
+ * memory for one stored profile and its answer, in multiples of the profile's
+ * size
+ */
 #define COPIES 3
 
-/* Functions that answer with a single stored profile. */
+/* The following functions answer with a single stored profile. */
 
 /*
  * Write the metadata of a profile as an object: labels, time, sample types with
@@ -73,7 +76,10 @@ static void api_query_write_meta(struct json *j, const struct profile *p,
 	json_end(j, '}');
 }
 
-/* Answer report=meta. This scans the profile without decoding it. */
+/*
+ * Answer report=meta: the metadata of a profile, which is scanned without
+ * decoding it.
+ */
 static int report_meta(struct answer *a, const struct profile *p,
 		       struct labels *labels, struct err *err)
 {
@@ -94,8 +100,8 @@ static int report_meta(struct answer *a, const struct profile *p,
 
 /*
  * Parse a Range header with one range: "bytes=a-b", "bytes=a-" or "bytes=-n".
- * Returns false for any other header, which HTTP allows a server to ignore.
- * *first may be beyond `size`.
+ * Returns false for any other header; HTTP allows a server to ignore it. *first
+ * may be larger than `size`.
  */
 static bool api_query_parse_range(const char *header, uint64_t size,
 				  uint64_t *first, uint64_t *last)
@@ -129,7 +135,7 @@ static bool api_query_parse_range(const char *header, uint64_t size,
 	return true;
 }
 
-/* Answer report=raw: the bytes exactly as received, with ETag and Range. */
+/* Answer report=raw: the bytes exactly as received. Handles ETag and Range. */
 static void report_raw(struct request *r, struct answer *a, struct profile *p)
 {
 	const char *etag =
@@ -169,9 +175,9 @@ static void report_raw(struct request *r, struct answer *a, struct profile *p)
 }
 
 /*
- * Answer report=proto for one stored profile, compressed. The suggested file
- * name contains the name of the series, in which characters with a meaning in
- * headers or paths are replaced.
+ * Answer report=proto for one stored profile: the profile, compressed. The name
+ * under which a browser saves the answer contains the name of the series;
+ * characters with a meaning in headers or paths are replaced in it.
  */
 static void report_proto(struct request *r, struct answer *a,
 			 const struct profile *p, struct labels *labels)
@@ -197,8 +203,8 @@ static void report_proto(struct request *r, struct answer *a,
 }
 
 /*
- * The place of a stored profile: its series in the querier's selection, and its
- * time.
+ * Which stored profile is meant: its series (an index in the querier's
+ * selection) and its time.
  */
 struct stored {
 	struct querier *q;
@@ -207,8 +213,8 @@ struct stored {
 };
 
 /*
- * Answer with a stored profile. Memory for it is taken from the budget before
- * the profile is read.
+ * Answer with a stored profile. Memory for the profile is taken from the budget
+ * before the profile is read.
  */
 static int api_query_answer_stored(struct request *r, const struct stored *s,
 				   struct str report, struct answer *a,
@@ -238,8 +244,8 @@ static int api_query_answer_stored(struct request *r, const struct stored *s,
 }
 
 /*
- * Find the profile that is nearest to the requested time, and answer with it as
- * stored.
+ * Find the stored profile that is nearest to the requested time, and answer
+ * with it.
  */
 static int find_stored(struct web *w, struct request *r,
 		       const struct query_spec *s, struct str report,
@@ -262,7 +268,7 @@ static int find_stored(struct web *w, struct request *r,
 	return rc;
 }
 
-/* Functions that answer with a report. */
+/* The following functions answer with a report. */
 
 /* Parse the parameters that say how profiles are merged. */
 static int parse_gather(const struct request *r,
@@ -281,8 +287,8 @@ static int parse_gather(const struct request *r,
 }
 
 /*
- * Refuse to merge for the reports raw and meta, which describe a single
- * profile.
+ * Refuse to merge when the report is raw or meta, because these reports
+ * describe a single profile.
  */
 static int check_single(const struct report_request *query, struct err *err)
 {
@@ -295,8 +301,9 @@ static int check_single(const struct report_request *query, struct err *err)
 }
 
 /*
- * Answer a query that is not a diff. A single profile that needs no report is
- * returned as stored, without decoding it.
+ * Answer a query that is not a diff. If a single profile is requested and no
+ * report has to be computed, the stored profile is returned without decoding
+ * it.
  */
 static int query_side(struct web *w, struct request *r, struct answer *a,
 		      const struct report_request *query, struct err *err)
@@ -325,7 +332,10 @@ static int query_side(struct web *w, struct request *r, struct answer *a,
 	return rc;
 }
 
-/* Merge the profiles of one side of a diff. An error names the side. */
+/*
+ * Merge the profiles of one side of a diff. The message of an error names the
+ * side.
+ */
 static int gather_suffix(struct query_merge *g, const struct params *params,
 			 const char *suffix, struct err *err)
 {
@@ -340,7 +350,10 @@ static int gather_suffix(struct query_merge *g, const struct params *params,
 		    0;
 }
 
-/* Answer mode=diff: side _b minus side _a. */
+/*
+ * Answer mode=diff: the profiles of side b (parameters that end in _b) minus
+ * the profiles of side a.
+ */
 static int query_diff(struct web *w, struct request *r, struct answer *a,
 		      const struct report_request *query, struct err *err)
 {

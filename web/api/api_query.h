@@ -11,8 +11,8 @@
 #include "web/handler/context.h"
 
 /*
- * Answer a query. Errors are JSON, except for go tool pprof: it prints the
- * body, so it gets plain text.
+ * Answer a query. Errors are answered as JSON, but as plain text to go tool
+ * pprof, because it shows the body of an error to its user.
  */
 void api_query(void *ctx, struct request *r, struct answer *a);
 

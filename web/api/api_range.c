@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /api/v1/query_range: the times of profiles in a range, with or without their
- * totals, or the totals per time step.
+ * /api/v1/query_range: the times of the profiles in a range. On request, also
+ * the totals of each profile. With a time step, the answer has one total per
+ * step instead.
  */
 #include "web/api/api_range.h"
 
@@ -25,20 +26,21 @@ struct range_query {
 	struct selector selector;
 	int64_t from;
 	int64_t to;
-	/* Largest number of series or groups; 0: no limit. */
+	/* largest number of series or of groups; 0: no limit */
 	int64_t limit;
-	/* Whether to list the totals of each profile, too. */
+	/* whether to list the totals of each profile as well */
 	bool totals;
-	struct str function; /* only profiles with this function; empty: all */
-	/* step_ms is 0 if the request has no step. */
+	/* only profiles that contain this function; empty: all */
+	struct str function;
+	/* options of the timeline; step_ms is 0 if no step is given */
 	struct timeline_options timeline;
 };
 
-/* Functions that parse the request. */
+/* The following functions parse the request. */
 
 /*
  * Parse the step of a timeline: a duration such as "15s" or, as in Prometheus,
- * a number of seconds. *ms is 0 when the parameter is missing.
+ * a number of seconds. *ms is set to 0 when the parameter is missing.
  */
 static int parse_step(const struct request *r, int64_t *ms, struct err *err)
 {
@@ -59,8 +61,8 @@ static int parse_step(const struct request *r, int64_t *ms, struct err *err)
 }
 
 /*
- * Parse the parameters of a timeline. A parameter that needs a step is refused
- * without one, rather than ignored.
+ * Parse the parameters of a timeline. A parameter that has a meaning only with
+ * a step is refused without a step, rather than ignored.
  */
 static int parse_timeline(const struct request *r, struct range_query *rq,
 			  struct err *err)
@@ -112,9 +114,9 @@ static int api_range_parse(const struct request *r, struct range_query *rq,
 	return rc;
 }
 
-/* Functions that write the answer. Each series is an object. */
+/* The following functions write the answer, one JSON object for each series. */
 
-/* Write the object of a series up to the start of its array of times. */
+/* Write the JSON object of a series up to the start of the array of times. */
 static void begin_series(struct json *j, struct labels *labels)
 {
 	json_begin(j, '{');
@@ -125,8 +127,8 @@ static void begin_series(struct json *j, struct labels *labels)
 }
 
 /*
- * Find the total of a row (one profile) for a sample type. Returns false when
- * the profile does not have the sample type.
+ * Find the total of one profile (a row of the totals) for a sample type.
+ * Returns false when the profile lacks the sample type.
  */
 static bool total_of(const struct totals_view *t, const struct typeset *types,
 		     size_t row, const struct value_type *type, int64_t *out)
@@ -144,8 +146,8 @@ static bool total_of(const struct totals_view *t, const struct typeset *types,
 }
 
 /*
- * Write the totals of one sample type, one for each row; null for a row that
- * does not have the type.
+ * Write the totals of one sample type, one for each profile; null for a profile
+ * that lacks the sample type.
  */
 static void write_total(struct json *j, const struct totals_view *t,
 			const struct typeset *types,
@@ -170,8 +172,8 @@ static void write_total(struct json *j, const struct totals_view *t,
 }
 
 /*
- * Whether sample type `i` of a type set occurs before: in an earlier set, or
- * earlier in the same set. Each type is written only once.
+ * Whether sample type `i` of type set `set` was written before, because an
+ * earlier type set contains it, or the same set at a smaller index.
  */
 static bool api_range_is_known(const struct typeset *types, size_t set,
 			       size_t i)
@@ -212,7 +214,7 @@ static int write_totals(struct json *j, const struct totals_view *t,
 	return rc;
 }
 
-/* The state of a listing while the answer is written. */
+/* The state of the answer while it is written. */
 struct listing {
 	const struct range_query *rq;
 	struct request *r;
@@ -220,19 +222,20 @@ struct listing {
 	struct answer *a;
 	struct json j;
 	struct timeline timeline;
-	/* Search for the function, if the request names one. */
+	/* the search for the function, if the request names one */
 	struct function_search finder;
-	VEC(int64_t) found; /* scratch: times of matching profiles */
-	/* Bytes taken from the budget for the timeline. */
+	/* temporary list of the times of matching profiles */
+	VEC(int64_t) found;
+	/* bytes taken from the query's budget for the timeline */
 	int64_t taken;
 	int64_t written; /* number of series written */
-	/* Whether the limit left out series or groups. */
+	/* whether `limit` left out series or groups */
 	bool more;
 };
 
 /*
- * Count one more series and return true, if the limit allows it. Otherwise the
- * listing ends.
+ * Count one more series and return true if the limit allows it. Otherwise
+ * record that series are left out and return false.
  */
 static bool api_range_admit(struct listing *l)
 {
@@ -265,9 +268,9 @@ static int list_times(struct listing *l, size_t i, struct err *err)
 }
 
 /*
- * List the times of a series' profiles that contain the function. The times are
- * copied first, because the view is valid only until the next call of the
- * querier.
+ * List the times of those profiles of a series that contain the function. The
+ * times are copied first, because the querier's list is valid only until its
+ * next call.
  */
 static int list_found(struct listing *l, size_t i, struct err *err)
 {
@@ -310,7 +313,7 @@ static int list_totals(struct listing *l, size_t i, struct err *err)
 
 /*
  * Add a series to the timeline. When the limit of groups is reached, only
- * series of existing groups are added; the others are left out.
+ * series that belong to existing groups are added; other series are left out.
  */
 static int add_to_timeline(struct listing *l, size_t i, struct err *err)
 {
@@ -345,7 +348,7 @@ static int list_one(struct listing *l, size_t i, struct err *err)
 	return rc ? rc : query_take_output(&l->a->work, err);
 }
 
-/* End the answer, with warnings about everything that was left out. */
+/* Finish the answer, with a warning for everything that was left out. */
 static void api_range_finish(struct listing *l)
 {
 	CLEANUP(mem_freep)
@@ -387,7 +390,7 @@ static int list_series(struct listing *l, struct err *err)
 	return query_take_output(&l->a->work, err);
 }
 
-/* Answer a parsed request, and free everything allocated for it. */
+/* Answer a parsed request, and free the memory that it needed. */
 static int api_range_answer(struct web *w, const struct range_query *rq,
 			    struct request *r, struct answer *a,
 			    struct err *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /api/v1/targets and /api/v1/status/…: JSON in Prometheus' format, where
- * Prometheus has the same endpoint.
+ * /api/v1/targets and /api/v1/status/…: the state of targets and server as
+ * JSON. Endpoints that Prometheus also has use its format.
  */
 #include "web/api/api_status.h"
 
@@ -12,12 +12,10 @@
 #include "web/handler/context.h"
 #include "web/handler/envelope.h"
 
-/*
- * Write a time as RFC 3339; 0 means never, which is written as Go's zero time.
- */
+/* Write a time as RFC 3339. 0 means never and is written as Go's zero time. */
 static void write_time(struct json *j, int64_t ms)
 {
-	/* Go's zero time, which Prometheus also writes for "never". */
+	/* Go's zero time, which Prometheus writes for "never", too */
 	char text[40] = "0001-01-01T00:00:00Z";
 
 	if (ms)
@@ -58,8 +56,9 @@ static void write_active(struct json *j, const struct target_status *s)
 	json_key(j, "scrapeUrl");
 	json_text(j, t->url);
 	/*
-	 * For this member Prometheus replaces loopback hosts by the host of its
-	 * external URL. everprof has no external URL.
+	 * Prometheus writes a URL here in which a loopback host is replaced by
+	 * the host of its external URL. everprof has no external URL, so
+	 * nothing is replaced.
 	 */
 	json_key(j, "globalUrl");
 	json_text(j, t->url);
@@ -87,7 +86,8 @@ static void write_target(void *ctx, const struct target_status *s)
 	json_begin(j, '{');
 	write_discovered(j, s);
 	/*
-	 * A dropped target has no scrapes, only the reason why it was dropped.
+	 * A dropped target is never scraped, so it has only the reason why it
+	 * was dropped.
 	 */
 	if (s->target) {
 		write_active(j, s);
@@ -110,8 +110,9 @@ static void write_dropped_count(void *ctx, const char *job, size_t dropped)
 }
 
 /*
- * Write the list of active or of dropped targets. A list that is not wanted is
- * written empty, because clients expect the member.
+ * Write the list of active or of dropped targets. If the request excludes these
+ * targets, the list is written without elements, because clients expect the
+ * member.
  */
 static void write_targets(struct json *j, struct scraper *s, bool dropped,
 			  bool wanted)
@@ -133,7 +134,7 @@ void api_targets(void *ctx, struct request *r, struct answer *a)
 	json_begin(&j, '{');
 	write_targets(&j, w->o.scraper, false, !str_is(state, "dropped"));
 	write_targets(&j, w->o.scraper, true, !str_is(state, "active"));
-	/* The counts include dropped targets that the list does not contain. */
+	/* The counts also include dropped targets that the list leaves out. */
 	json_key(&j, "droppedTargetCounts");
 	json_begin(&j, '{');
 	if (!str_is(state, "active"))
@@ -149,7 +150,7 @@ void api_status_config(void *ctx, struct request *r UNUSED, struct answer *a)
 	struct json j = envelope_begin(a);
 	struct buf text = { 0 };
 
-	/* The configuration in use, with all secrets hidden. */
+	/* Get the configuration in use, with all secrets hidden. */
 	w->o.lifecycle.config(w->o.lifecycle.ctx, &text);
 	json_begin(&j, '{');
 	json_key(&j, "yaml");
@@ -190,7 +191,8 @@ void api_status_buildinfo(void *ctx, struct request *r UNUSED, struct answer *a)
 }
 
 /*
- * Only those of Prometheus' members are written that make sense for everprof.
+ * The answer has only those members of Prometheus' answer that make sense for
+ * everprof.
  */
 void api_status_runtimeinfo(void *ctx, struct request *r UNUSED,
 			    struct answer *a)
@@ -217,9 +219,9 @@ void api_status_runtimeinfo(void *ctx, struct request *r UNUSED,
 }
 
 /*
- * Members have Prometheus' names where Prometheus has them. Times are in ms,
- * sizes in bytes. numRanges is the number of head blocks, and "groups" the size
- * of their chunk metadata.
+ * Members that Prometheus also has carry the same names. Times are in ms, sizes
+ * in bytes. numRanges is the number of head blocks; "groups" is the size of
+ * their chunk metadata.
  */
 void api_status_tsdb(void *ctx, struct request *r UNUSED, struct answer *a)
 {

@@ -12,8 +12,8 @@
 #include "web/handler/context.h"
 
 /*
- * GET /api/v1/targets: all targets, with their health; `state` restricts the
- * list to "active" or "dropped" ones.
+ * GET /api/v1/targets: all targets, with their health. The parameter `state`
+ * restricts the list to "active" or "dropped" targets.
  */
 void api_targets(void *ctx, struct request *r, struct answer *a);
 

@@ -13,12 +13,15 @@
 #include "web/auth/auth_private.h"
 
 /*
- * limit on requests that verify a password at a time, so that guessing cannot
- * occupy all workers
+ * limit on requests that verify a password at the same time; it keeps clients
+ * that guess passwords from occupying all worker threads
  */
 #define WAITING_MAX 4
 
-/* Whether a user had limited scopes at any time since the server started. */
+/*
+ * Whether the scopes of a user were limited at any time since the server
+ * started.
+ */
 static bool was_limited(const struct auth *a, struct str name)
 {
 	for (size_t i = 0; i < a->limited.count; i++) {
@@ -29,8 +32,8 @@ static bool was_limited(const struct auth *a, struct str name)
 }
 
 /*
- * Remember users with limited scopes, so that a changed file cannot lift the
- * limit unnoticed.
+ * Remember the users with limited scopes, so that has_fewer_limits() detects a
+ * changed file that no longer limits them.
  */
 static void note_limited(struct auth *a)
 {
@@ -82,8 +85,8 @@ void auth_free(struct auth *a)
 }
 
 /*
- * Log why loading the configuration failed, but only if the reason is new:
- * loading is tried again every second.
+ * Log why the configuration could not be loaded, but only if the reason has
+ * changed: loading is tried again every second.
  */
 static void tell_failure(const struct auth *a, const struct err *err)
 {
@@ -95,8 +98,8 @@ static void tell_failure(const struct auth *a, const struct err *err)
 }
 
 /*
- * Whether the new configuration no longer limits a user whose scopes were
- * limited before.
+ * Whether the new configuration does not limit the scopes of a user whose
+ * scopes were limited before.
  */
 static bool has_fewer_limits(const struct auth *a,
 			     const struct web_config *next)
@@ -110,9 +113,9 @@ static bool has_fewer_limits(const struct auth *a,
 }
 
 /*
- * Returns ERR_DENIED when the new file would admit requests that the old one
- * refused. A file that is still being written may be empty or incomplete, so
- * such a change takes effect only after a restart.
+ * Returns ERR_DENIED when the new file would admit requests that the old file
+ * refused. The reason is that a file may be empty or incomplete while it is
+ * being written. An intended change of this kind takes effect after a restart.
  */
 static int refuse_opening(const struct auth *a, const struct web_config *next,
 			  struct err *err)
@@ -128,8 +131,8 @@ static int refuse_opening(const struct auth *a, const struct web_config *next,
 }
 
 /*
- * Load the configuration into `next` if one of its files has changed. Otherwise
- * `next` stays empty.
+ * Load the configuration into `next` if one of its files has changed. If no
+ * file has changed, `next` stays empty.
  */
 static int auth_reload(const struct auth *a, struct web_config *next,
 		       struct err *err)
@@ -156,8 +159,9 @@ void auth_refresh(struct auth *a)
 	mutex_lock(&a->mu);
 	a->failed = err;
 	/*
-	 * Only this thread writes the configuration, so it could be read
-	 * without the lock until here; the swap needs the lock.
+	 * Until here the configuration was read without the lock, because only
+	 * this thread writes it. Other threads read it, so the lock is needed
+	 * to replace it.
 	 */
 	if (!rc && next.file_count) {
 		old = a->config;
@@ -183,7 +187,7 @@ bool auth_is_current(struct auth *a)
 	return ok;
 }
 
-/* Same as auth_is_open(), but the caller holds the lock. */
+/* Does the same as auth_is_open(), but the caller holds the lock. */
 static bool is_open_locked(const struct auth *a) REQUIRES(a->mu)
 {
 	return !web_config_has_auth(&a->config) &&
@@ -232,8 +236,9 @@ static const struct web_user *find_user(const struct auth *a, const char *name)
 }
 
 /*
- * Check a user's password without hashing it: known passwords pass, all others
- * are left to auth_verify() (docs/decisions.md, 66).
+ * Check a user's password without hashing. A password that was verified before
+ * is accepted; for any other password, auth_verify() decides later
+ * (docs/decisions.md, 66).
  */
 static enum auth_verdict check_user(const struct auth *a,
 				    const struct credentials *c,
@@ -244,7 +249,10 @@ static enum auth_verdict check_user(const struct auth *a,
 
 	if (!a->config.user_count)
 		return AUTH_REFUSED;
-	/* An unknown name must take as long as a wrong password. */
+	/*
+	 * The refusal of an unknown name must take as long as the refusal of a
+	 * wrong password.
+	 */
 	if (!u)
 		return AUTH_SLOW;
 	auth_make_known(a, c, u->hash, &k);
@@ -274,8 +282,8 @@ enum auth_verdict auth_check(struct auth *a, const struct credentials *c,
 }
 
 /*
- * Remember a verified password and grant access. Refuse if the user was changed
- * or removed during hashing, which runs without the lock.
+ * Remember a verified password and grant access. If the user was changed or
+ * removed while the password was hashed (without the lock), refuse access.
  */
 static enum auth_verdict auth_remember(struct auth *a,
 				       const struct credentials *c,
@@ -311,7 +319,8 @@ enum auth_verdict auth_verify(struct auth *a, const struct credentials *c,
 	if (!u)
 		u = auth_stand_in(a, c->user);
 	/*
-	 * Copy the hash: the configuration may be replaced while hashing runs.
+	 * Copy the hash, because the configuration may be replaced while the
+	 * password is hashed.
 	 */
 	snprintf(hash, sizeof(hash), "%.*s", u ? HASH_LEN : 0,
 		 u ? u->hash.ptr : "");
@@ -369,9 +378,9 @@ char *auth_client_ca(struct auth *a)
 
 	mutex_lock(&a->mu);
 	/*
-	 * libmicrohttpd asks for client certificates only if it has a CA. Any
-	 * CA will do, because tls_verify_client() checks the certificates
-	 * (docs/decisions.md, 78).
+	 * libmicrohttpd asks clients for certificates only if it has a CA. It
+	 * does not matter which CA, because tls_verify_client() checks the
+	 * certificates (docs/decisions.md, 78).
 	 */
 	if (a->config.tls.client_auth != WEB_CLIENT_NONE)
 		ca = mem_strndup(a->config.tls.client_ca.len ?

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Authentication: find out who sends a request and what the user may do. Users
- * have a name and a bcrypt hash, tokens are secret texts. The web configuration
- * file is loaded again when it changes; a file with mistakes is ignored.
+ * Authentication: find out who sends a request and what the sender may do. A
+ * user has a name and a password, of which the configuration contains the
+ * bcrypt hash; a token is a secret text. The web configuration file is loaded
+ * again when it changes; a file with mistakes is ignored.
  *
  * The time of a comparison does not depend on the contents of the compared
  * texts. A password is hashed once and then recognised by a keyed digest, until
@@ -22,7 +23,7 @@ enum {
 	AUTH_NAME_MAX = 128
 };
 
-/* The credentials of a request; a member is NULL if the request lacks it. */
+/* The credentials of a request. A member is NULL if the request lacks it. */
 struct credentials {
 	const char *user;
 	const char *password;
@@ -31,16 +32,17 @@ struct credentials {
 
 /* The sender of a request, and what the sender may do. */
 struct identity {
-	/* Name of the user or token; "" when nobody has to log in. */
+	/* name of the user or token; "" when no login is required */
 	char name[AUTH_NAME_MAX];
-	unsigned scopes; /* a set of enum scope */
+	unsigned scopes; /* what the sender may do: a set of enum scope */
 };
 
 struct auth;
 
 /*
- * Load the web configuration. A path of NULL lets everybody do everything.
- * Returns the errors of web_config_load(). The caller owns the result.
+ * Load the web configuration from the file `path`. If `path` is NULL, there is
+ * no authentication, and every request is allowed. Returns the errors of
+ * web_config_load(). The caller owns the result.
  */
 NODISCARD int auth_new(const char *path, const struct log *log,
 		       struct auth **out, struct err *err);
@@ -50,16 +52,18 @@ void auth_free(struct auth *a);
 
 /* Results of checking credentials. */
 enum auth_verdict {
-	AUTH_GRANTED, /* the identity is set; check its scopes */
-	AUTH_REFUSED, /* no credentials, or wrong ones */
-	AUTH_SLOW,    /* only auth_verify() can decide, by hashing */
-	AUTH_BUSY,    /* too many passwords are being verified: retry */
+	AUTH_GRANTED, /* the identity is set; its scopes are not checked yet */
+	AUTH_REFUSED, /* credentials are missing or wrong */
+	/* not decided yet: auth_verify() has to hash the password */
+	AUTH_SLOW,
+	/* too many passwords are being verified; the client may retry */
+	AUTH_BUSY,
 };
 
 /*
- * Load the files again when one of them has changed. This may wait for the
- * disk, but holds no lock meanwhile. Only the server's sweeper thread may call
- * it.
+ * Load the configuration again when one of its files has changed. This may wait
+ * for the disk, but holds no lock meanwhile. Only the server's sweeper thread
+ * may call it.
  */
 void auth_refresh(struct auth *a);
 
@@ -67,27 +71,27 @@ void auth_refresh(struct auth *a);
 bool auth_is_current(struct auth *a);
 
 /*
- * Whether everybody has access: there are no users and no tokens, and no
- * verified client certificate is required.
+ * Whether everybody has access: the configuration has no users and no tokens,
+ * and does not require a verified client certificate.
  */
 bool auth_is_open(struct auth *a);
 
 /*
- * Returns what strangers on the network could do, as a sentence for a warning:
+ * Returns what strangers in the network could do, as a sentence for a warning:
  * read all profiles, or intercept passwords. NULL if they can do neither.
  */
 const char *auth_exposure(struct auth *a);
 
 /*
- * Check credentials without hashing, for the server's thread, which must not
- * wait. Returns AUTH_GRANTED, AUTH_REFUSED or AUTH_SLOW.
+ * Check credentials without hashing, because the caller is the server's thread,
+ * which must not wait. Returns AUTH_GRANTED, AUTH_REFUSED or AUTH_SLOW.
  */
 enum auth_verdict auth_check(struct auth *a, const struct credentials *c,
 			     struct identity *out);
 
 /*
- * Decide on credentials for which auth_check() returned AUTH_SLOW. Hashes the
- * password; only one password is hashed at a time in the process. Returns
+ * Decide on credentials for which auth_check() returned AUTH_SLOW. This hashes
+ * the password; the process hashes only one password at a time. Returns
  * AUTH_GRANTED, AUTH_REFUSED or AUTH_BUSY.
  */
 enum auth_verdict auth_verify(struct auth *a, const struct credentials *c,
@@ -100,9 +104,9 @@ enum auth_verdict auth_verify(struct auth *a, const struct credentials *c,
 const char *auth_challenge(struct auth *a);
 
 /*
- * Whether the server speaks TLS. This function and the next two are called only
- * when the server starts. Certificates are fetched at each handshake
- * (tls_serve()), so changed files take effect without a restart.
+ * Whether the server uses TLS. This function and the next two are called only
+ * when the server starts. The certificate is fetched at each handshake, see
+ * tls_serve(), so changed files take effect without a restart.
  */
 bool auth_has_tls(struct auth *a);
 
@@ -113,25 +117,27 @@ bool auth_has_tls(struct auth *a);
 char *auth_tls_priorities(struct auth *a);
 
 /*
- * A CA to start libmicrohttpd with, so that it asks clients for certificates;
- * the caller owns it. NULL: clients are not asked.
+ * A CA, as PEM, to start libmicrohttpd with, so that it asks clients for
+ * certificates; the caller owns the text. NULL: do not ask clients.
  */
 char *auth_client_ca(struct auth *a);
 
 /*
- * Callback for tls_serve(): copy certificate and key; ctx is the struct auth.
+ * Callback for tls_serve(): copy the certificate and the key to `out`. `ctx` is
+ * the struct auth.
  */
 void auth_tls_material(void *ctx, struct tls_material *out);
 
 /*
- * Judge the client certificate of a session (a gnutls_session_t). Returns
- * ERR_DENIED, with the reason, when it is not accepted.
+ * Check the client certificate of a TLS session (a gnutls_session_t). Returns
+ * ERR_DENIED, with the reason, when the certificate is not accepted.
  */
 NODISCARD int auth_client(struct auth *a, void *session, struct err *err);
 
 /*
- * Call fn with each header that the file sets on all answers. fn runs under the
- * lock and must not call a function of this header.
+ * Call `fn` with each header that the web configuration adds to every answer.
+ * `fn` runs while the lock is held, so it must not call a function of this
+ * file.
  */
 void auth_headers(struct auth *a,
 		  void (*fn)(void *ctx, const char *name, const char *value),

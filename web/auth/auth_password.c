@@ -12,8 +12,8 @@
 #include "web/auth/auth_private.h"
 
 /*
- * Compare in a time that depends on the length only, so that timing does not
- * reveal how much of a guess is right.
+ * Compare n bytes. The time depends only on n, so timing does not reveal how
+ * much of a guess is right.
  */
 static bool auth_is_same(const void *a, const void *b, size_t n)
 {
@@ -61,8 +61,8 @@ const struct web_user *auth_stand_in(const struct auth *a, const char *name)
 }
 
 /*
- * Append a text with its length, so that different lists of texts never give
- * the same bytes.
+ * Append a text and its length, so that different lists of texts always give
+ * different bytes.
  */
 static void add_part(struct buf *b, struct str s)
 {

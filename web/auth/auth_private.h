@@ -4,7 +4,7 @@
  * includes this header.
  *
  * Ownership: auth_free() frees all of it.
- * Threads: see struct auth.
+ * Threads: any; `mu` and `hashing` of struct auth guard its members.
  */
 #ifndef WEB_AUTH_AUTH_PRIVATE_H
 #define WEB_AUTH_AUTH_PRIVATE_H
@@ -17,40 +17,42 @@
 #include "web/auth/auth.h"
 #include "web/web_config.h"
 
-#define KNOWN_MAX 256 /* number of verified passwords remembered */
+#define KNOWN_MAX 256 /* how many verified passwords are remembered */
 
 #define SECRET_SIZE 32
 #define HASH_LEN    60 /* length of a bcrypt hash in bytes */
 
 /*
- * A verified password, as a digest of the server's secret, the user name, the
- * password and its bcrypt hash.
+ * A verified password, represented by a digest of the server's secret, the user
+ * name, the password and the password's bcrypt hash.
  */
 struct known {
 	uint8_t digest[DIGEST_SHA256_SIZE];
 };
 
 /*
- * The state of authentication. `mu` guards the configuration and the known
+ * The state of authentication. `mu` guards the configuration and the verified
  * passwords.
  */
 struct auth {
 	const struct log *log;
-	char *path; /* NULL: no authentication */
+	char *path; /* web configuration file; NULL: no authentication */
 	struct mutex mu;
 	struct web_config config; /* written by auth_refresh() alone */
-	struct err failed;        /* the error of the last load, or empty */
-	VEC(char *) limited;      /* users who ever had limited scopes */
+	/* error of the last attempt to load it; empty: none */
+	struct err failed;
+	VEC(char *) limited; /* users whose scopes were ever limited */
 	struct known known[KNOWN_MAX];
 	/*
-	 * number of passwords ever remembered; a new password overwrites the
-	 * oldest
+	 * number of passwords remembered since the configuration was loaded;
+	 * when `known` is full, a new password overwrites the oldest
 	 */
 	size_t known_count;
-	/* key of digests, random in each process */
+	/* key of the digests, chosen at random by each process */
 	uint8_t secret[SECRET_SIZE];
 	struct mutex hashing; /* held while a password is hashed */
-	_Atomic int waiting;  /* requests that hold or await `hashing` */
+	/* number of requests that hold or wait for `hashing` */
+	_Atomic int waiting;
 };
 
 /* Fill in the name and the scopes of a user or token. */

@@ -11,15 +11,18 @@
 
 #define CHAIN_MAX 16 /* limit on the certificates in a chain */
 
-/* Where tls_retrieve() gets the certificate from; set by tls_serve(). */
+/*
+ * The function from which tls_retrieve() gets the certificate, and its context;
+ * set by tls_serve().
+ */
 static struct {
 	void (*fn)(void *ctx, struct tls_material *out);
 	void *ctx;
 } source;
 
 /*
- * For TLS 1.2 only key exchange with forward secrecy and authenticated
- * encryption are offered.
+ * Key exchanges and ciphers in gnutls' notation. For TLS 1.2, only key
+ * exchanges with forward secrecy and authenticated encryption are offered.
  */
 #define SAFE                                                         \
 	"NORMAL:-VERS-ALL:-KX-ALL:+ECDHE-ECDSA:+ECDHE-RSA:+DHE-RSA:" \
@@ -36,7 +39,7 @@ const char *tls_priorities(const struct web_tls *t)
 			  [t->max_version != WEB_TLS_12];
 }
 
-/* Cast const away: gnutls only reads the data that it declares as writable. */
+/* Remove const: gnutls declares the data as writable, but only reads it. */
 static unsigned char *tls_unconst(const char *text)
 {
 	union {
@@ -47,14 +50,14 @@ static unsigned char *tls_unconst(const char *text)
 	return u.out;
 }
 
-/* Wrap a PEM text for gnutls, without copying it. */
+/* Make a gnutls datum that points to a PEM text. */
 static gnutls_datum_t tls_load_datum(const char *text)
 {
 	return (gnutls_datum_t){ .data = tls_unconst(text),
 				 .size = (unsigned)strlen(text) };
 }
 
-/* Set ERR_INVALID with gnutls' explanation. */
+/* Set ERR_INVALID with gnutls' explanation of its error `rc`. */
 static int tls_refuse(struct err *err, const char *what, int rc)
 {
 	return err_set(err, ERR_INVALID, "%s: %s", what, gnutls_strerror(rc));
@@ -79,8 +82,8 @@ int tls_check(const struct web_tls *t, struct err *err)
 		rc = gnutls_certificate_set_x509_trust_mem(c, &ca,
 							   GNUTLS_X509_FMT_PEM);
 		/*
-		 * The result is the number of CAs, of which there must be at
-		 * least one.
+		 * gnutls returns the number of CAs. There must be at least one
+		 * CA.
 		 */
 		rc = rc > 0 ? 0 : tls_refuse(err, "invalid client_ca", rc);
 	} else {
@@ -135,9 +138,10 @@ static int load_chain(const char *text, gnutls_pcert_st **out, unsigned *count)
 }
 
 /*
- * Callback of gnutls for each handshake. It makes new objects each time, which
- * gnutls frees (DEINIT_ALL): the files may change between two handshakes, and a
- * handshake may outlast a change (docs/decisions.md, 68).
+ * Callback of gnutls for each handshake: provide the certificate and key. Each
+ * call makes new objects, which gnutls frees (DEINIT_ALL), because the files
+ * may change between two handshakes, and a handshake may still use the old
+ * objects after a change (docs/decisions.md, 68).
  */
 /* NOLINTNEXTLINE(readability-function-size): gnutls calls it so */
 static int tls_retrieve(gnutls_session_t session UNUSED,
@@ -169,7 +173,7 @@ void *tls_callback(void)
 	return (void *)tls_retrieve;
 }
 
-/* Client certificates. */
+/* The following functions verify client certificates. */
 
 void tls_hide_authorities(void *session)
 {
@@ -177,8 +181,8 @@ void tls_hide_authorities(void *session)
 }
 
 /*
- * Parse the certificates that the client sent. *count is the number parsed,
- * also on failure, so that the caller can free them.
+ * Parse the certificates that the client sent. *count is the number of parsed
+ * certificates, even on failure, so that the caller can free them.
  */
 static int import_peers(gnutls_session_t session, gnutls_x509_crt_t *out,
 			unsigned *count)
@@ -204,7 +208,7 @@ static int import_peers(gnutls_session_t session, gnutls_x509_crt_t *out,
 	return 0;
 }
 
-/* The CAs by which client certificates are verified. */
+/* Parsed CAs that verify client certificates. */
 struct tls_trust {
 	gnutls_x509_trust_list_t list;
 };
@@ -234,7 +238,10 @@ void tls_trust_free(struct tls_trust *t)
 	mem_free(t);
 }
 
-/* Whether a chain leads to one of the CAs and is meant for clients. */
+/*
+ * Whether a certificate chain leads to one of the CAs and is meant for TLS
+ * clients.
+ */
 static bool is_trusted(const struct web_tls *t, gnutls_x509_crt_t *chain,
 		       unsigned count)
 {
@@ -251,7 +258,10 @@ static bool is_trusted(const struct web_tls *t, gnutls_x509_crt_t *chain,
 	       !status;
 }
 
-/* Replace the bytes of an IP address by its text. Returns the text's length. */
+/*
+ * Replace the bytes of an IP address in `name` by the address as text. Returns
+ * the length of the text.
+ */
 static size_t address_text(char *name, size_t len)
 {
 	char text[INET6_ADDRSTRLEN] = "";
@@ -286,7 +296,9 @@ static bool has_name(const struct web_tls *t, gnutls_x509_crt_t leaf)
 	}
 }
 
-/* Judge a parsed chain; it is empty when the client sent none. */
+/*
+ * Check a parsed certificate chain; `chain` is empty when the client sent none.
+ */
 static int tls_verify_peer(const struct web_tls *t, gnutls_x509_crt_t *chain,
 			   unsigned count, struct err *err)
 {

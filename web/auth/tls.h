@@ -13,21 +13,21 @@
 #include "web/web_config.h"
 
 /*
- * The gnutls priority string for the versions that the settings allow. The text
- * is a constant.
+ * The TLS versions and ciphers that the settings allow, as a gnutls priority
+ * string. The text is a constant.
  */
 const char *tls_priorities(const struct web_tls *t);
 
 /*
- * Check that the certificate, its key and the CA can be used. Returns
- * ERR_INVALID, with the reason, if one cannot.
+ * Check that gnutls accepts the certificate, its key and the CA. Returns
+ * ERR_INVALID, with the reason, if it does not.
  */
 NODISCARD int tls_check(const struct web_tls *t, struct err *err);
 
 /*
- * Parse CAs from PEM. This is done once per configuration, because parsing a
- * bundle takes longer than a request. Returns NULL on failure. The caller frees
- * the result.
+ * Parse CAs from PEM. The result is kept with the configuration, because
+ * parsing many CAs takes longer than a request. Returns NULL on failure. The
+ * caller frees the result.
  */
 struct tls_trust *tls_trust_new(struct str pem);
 
@@ -44,24 +44,27 @@ struct tls_material {
 };
 
 /*
- * Set where handshakes get their certificate from: fn fills in the material.
- * libmicrohttpd passes no context to its callback, so there is one source in
- * the process; ctx must stay valid until the server has stopped.
+ * Set the function that provides the certificate for each handshake: fn(ctx,
+ * out) fills in `out`. There is only one such function in the process, because
+ * libmicrohttpd passes no context to its callback. `ctx` must stay valid until
+ * the server has stopped.
  */
 void tls_serve(void (*fn)(void *ctx, struct tls_material *out), void *ctx);
 
 /*
- * Ask a session's client for a certificate without sending the list of CAs
- * (docs/decisions.md, 78). `session` is a gnutls_session_t.
+ * Let the server ask for a client certificate without sending the list of its
+ * CAs (docs/decisions.md, 78). `session` is the gnutls_session_t of the
+ * connection.
  */
 void tls_hide_authorities(void *session);
 
-/* The callback for MHD_OPTION_HTTPS_CERT_CALLBACK2. */
+/* The callback to pass to libmicrohttpd as MHD_OPTION_HTTPS_CERT_CALLBACK2. */
 void *tls_callback(void);
 
 /*
- * Judge the client certificate of a session (a gnutls_session_t) by the
- * settings. Returns ERR_DENIED, with the reason, when it is not accepted.
+ * Check the client certificate of a TLS session (a gnutls_session_t) against
+ * the settings. Returns ERR_DENIED, with the reason, when the certificate is
+ * not accepted.
  */
 NODISCARD int tls_verify_client(const struct web_tls *t, void *session,
 				struct err *err);

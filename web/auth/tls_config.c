@@ -19,7 +19,7 @@ struct tls_section {
 	struct web_tls tls;
 };
 
-/* Decode client_auth_type. Its values have Go's names, as in Prometheus. */
+/* Decode client_auth_type. Its values are Go's names, as in Prometheus. */
 static void decode_client_auth(struct yaml *y, const struct yaml_node *n,
 			       void *field)
 {
@@ -48,7 +48,7 @@ static void decode_client_auth(struct yaml *y, const struct yaml_node *n,
 	yaml_error(y, n, "unknown client_auth_type \"%.*s\"", STR_ARG(text));
 }
 
-/* Decode a TLS version. Versions before 1.2 are not offered at all. */
+/* Decode a TLS version. Only 1.2 and 1.3 are offered. */
 static void tls_config_decode_version(struct yaml *y, const struct yaml_node *n,
 				      void *field)
 {
@@ -56,7 +56,7 @@ static void tls_config_decode_version(struct yaml *y, const struct yaml_node *n,
 	struct str text = str_of("");
 
 	yaml_text(y, n, &text);
-	/* A mistake is treated as TLS 1.2, so that checking can go on. */
+	/* After a mistake, go on with TLS 1.2, to find further mistakes. */
 	*v = str_is(text, "TLS13") ? WEB_TLS_13 : WEB_TLS_12;
 	if (!str_is(text, "TLS12") && !str_is(text, "TLS13"))
 		yaml_error(y, n, "the TLS version must be TLS12 or TLS13");
@@ -77,8 +77,8 @@ static void decode_sans(struct yaml *y, const struct yaml_node *n, void *field)
 }
 
 /*
- * The text of a setting that is given either inline or as a file; empty if it
- * is not given.
+ * Return the text of a setting that is given either in the configuration or as
+ * a file; empty if neither is given.
  */
 static struct str tls_config_take(struct web_config *c,
 				  const struct yaml_node *n, struct str text,
@@ -90,7 +90,7 @@ static struct str tls_config_take(struct web_config *c,
 	return file.len ? read_file(c, n, file) : text;
 }
 
-/* Check that the settings fit together, and that gnutls accepts them. */
+/* Check that the settings are consistent, and that gnutls accepts them. */
 static void check_tls(struct web_config *c, const struct yaml_node *n)
 {
 	struct web_tls *t = &c->tls;
@@ -115,7 +115,7 @@ static void check_tls(struct web_config *c, const struct yaml_node *n)
 	if (t->max_version == WEB_TLS_12 && t->min_version == WEB_TLS_13)
 		yaml_error(y, n, "min_version is above max_version");
 	/*
-	 * gnutls checks the contents only if the settings are right, so that
+	 * Let gnutls check the files only if the settings are right, so that
 	 * each mistake is reported once.
 	 */
 	if (!y->error_count && tls_check(t, &err))
@@ -125,8 +125,8 @@ static void check_tls(struct web_config *c, const struct yaml_node *n)
 }
 
 /*
- * Go's settings for ciphers and curves are accepted with a warning and ignored:
- * only safe ones are offered.
+ * Prometheus' settings for ciphers and curves are accepted with a warning and
+ * ignored: the server always offers only safe ciphers and curves.
  */
 void decode_tls(struct yaml *y, const struct yaml_node *n, void *field)
 {
@@ -162,8 +162,8 @@ void decode_tls(struct yaml *y, const struct yaml_node *n, void *field)
 
 	yaml_decode(y, n, "tls_server_config", fields, &s);
 	/*
-	 * A section that is empty or not a map means no TLS. If it is not a
-	 * map, yaml_decode() has reported the mistake.
+	 * An empty section means no TLS. A section that is not a map is treated
+	 * in the same way; yaml_decode() has reported the mistake.
 	 */
 	if (n->kind != YAML_MAP || !n->count)
 		return;
@@ -174,8 +174,8 @@ void decode_tls(struct yaml *y, const struct yaml_node *n, void *field)
 	c->tls.client_ca = tls_config_take(c, n, s.client_ca, s.client_ca_file,
 					   "client_ca");
 	/*
-	 * A file that could not be read is reported already; do not report its
-	 * text as missing, too.
+	 * If a file could not be read, the mistake is already reported. Do not
+	 * report its text as missing, too.
 	 */
 	if (c->yaml.error_count == errors)
 		check_tls(c, n);

@@ -12,7 +12,7 @@
 
 /*
  * Decode the section into `field`, a struct web_config. Certificates and keys
- * are loaded and checked; mistakes become errors of y.
+ * are loaded and checked; mistakes are reported as errors of `y`.
  */
 void decode_tls(struct yaml *y, const struct yaml_node *n, void *field);
 

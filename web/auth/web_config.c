@@ -10,12 +10,14 @@
 #include "web/auth/tls_config.h"
 
 #define FILE_MAX MIB
-/* shortest token in characters; shorter tokens can be guessed */
+/*
+ * length of the shortest token in characters; shorter tokens are easy to guess
+ */
 #define TOKEN_MIN 16
 
 /*
- * Whether a text is a bcrypt hash: $2b$ (or a, x, y), a cost of two digits, $,
- * and 53 characters of salt and hash.
+ * Whether a text is a bcrypt hash: $2b$ (or 2a, 2x, 2y), a cost of two digits,
+ * $, and 53 characters of salt and hash.
  */
 static bool is_bcrypt(struct str h)
 {
@@ -95,8 +97,9 @@ static void web_config_decode_scopes(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * Apply {name: [scope, …]} to the users. This runs after all else is decoded,
- * because users may come later in the file.
+ * Apply basic_auth_scopes, {name: [scope, …]}, to the users. This runs after
+ * everything else is decoded, because basic_auth_users may come later in the
+ * file.
  */
 static void check_user_scopes(struct yaml *y, const struct yaml_node *n,
 			      struct web_config *c)
@@ -118,14 +121,17 @@ static void check_user_scopes(struct yaml *y, const struct yaml_node *n,
 		web_config_decode_scopes(y, n->items[i + 1],
 					 &c->users[k].scopes);
 		/*
-		 * Noted, so that a reload cannot lift the limit; see
+		 * Recorded, so that a changed file cannot remove the limit; see
 		 * note_limited().
 		 */
 		c->users[k].limited = true;
 	}
 }
 
-/* Accept basic_auth_scopes as a known key; check_user_scopes() decodes it. */
+/*
+ * Accept the key basic_auth_scopes without decoding it; check_user_scopes()
+ * does that later.
+ */
 static void web_config_delay_error(struct yaml *y UNUSED,
 				   const struct yaml_node *n UNUSED,
 				   void *field UNUSED)
@@ -140,14 +146,17 @@ struct token_entry {
 
 /*
  * Returns a file's path and current stamp. This is called before the file is
- * read, so that web_config_is_stale() later detects a change during the read.
+ * read, so that web_config_is_stale() detects a change that happens during the
+ * read.
  */
 static struct web_file web_config_look_at(const char *path)
 {
 	return (struct web_file){ path, file_stamp(path) };
 }
 
-/* Note a file that the configuration depends on, for web_config_is_stale(). */
+/*
+ * Record a file that the configuration depends on, for web_config_is_stale().
+ */
 static void note_file(struct web_config *c, struct web_file f)
 {
 	struct web_file *more =
@@ -177,7 +186,9 @@ struct str read_file(struct web_config *c, const struct yaml_node *n,
 	return out;
 }
 
-/* Decode one token. Without a list of scopes it may only read. */
+/*
+ * Decode one token. A token without a list of scopes has only the scope read.
+ */
 static void decode_token(struct yaml *y, const struct yaml_node *n,
 			 struct web_config *c, struct web_token *out)
 {
@@ -225,10 +236,13 @@ static void decode_tokens(struct yaml *y, const struct yaml_node *n,
 		decode_token(y, n->items[i], c, &c->tokens[c->token_count++]);
 }
 
-/* The headers that may be set, and their values, as in Prometheus. */
+/*
+ * The headers that may be configured, and their allowed values, as in
+ * Prometheus.
+ */
 static const struct {
 	const char *name;
-	const char *values[4]; /* allowed values; none: any value */
+	const char *values[4]; /* allowed values; empty: any value is allowed */
 } allowed[] = {
 	{ "Content-Security-Policy", { NULL } },
 	{ "Strict-Transport-Security", { NULL } },
@@ -237,7 +251,7 @@ static const struct {
 	{ "X-XSS-Protection", { NULL } },
 };
 
-/* Whether an allowed header may have this value. */
+/* Whether header number `at` of the list may have this value. */
 static bool is_allowed(size_t at, struct str value)
 {
 	const char *const *v = allowed[at].values;
@@ -252,8 +266,8 @@ static bool is_allowed(size_t at, struct str value)
 }
 
 /*
- * Decode one header. A line break is refused, because it would begin another
- * header in the answer.
+ * Decode one header. A line break in a value is refused, because it would begin
+ * another header in the answer.
  */
 static void web_config_decode_header(struct yaml *y,
 				     const struct yaml_node *key,
@@ -279,7 +293,7 @@ static void web_config_decode_header(struct yaml *y,
 			(struct web_header){ allowed[i].name, value };
 }
 
-/* Decode the headers set on all answers. */
+/* Decode the headers that every answer carries. */
 static void decode_headers(struct yaml *y, const struct yaml_node *n,
 			   void *field)
 {
@@ -320,12 +334,13 @@ static void web_config_decode(struct web_config *c)
 	const struct yaml_node *root = c->yaml.root;
 
 	if (!root)
-		return; /* empty, or an error that is reported */
+		/* The file is empty, or its error is already reported. */
+		return;
 	yaml_decode(&c->yaml, root, "the web configuration", fields, c);
 	check_user_scopes(&c->yaml, yaml_child(root, "basic_auth_scopes"), c);
 }
 
-/* Parse and decode c->text. The first mistake is the error. */
+/* Parse and decode c->text. The returned error is the first mistake. */
 static int web_config_parse_text(struct web_config *c, const char *path,
 				 struct web_file file, struct err *err)
 {
@@ -387,7 +402,10 @@ bool web_config_has_auth(const struct web_config *c)
 	return c->user_count || c->token_count;
 }
 
-/* Whether the new settings accept connections that the old ones refused. */
+/*
+ * Whether the new settings accept client connections that the old settings
+ * refused.
+ */
 static bool asks_less(const struct web_tls *old, const struct web_tls *next)
 {
 	return (old->cert.len && !next->cert.len) ||

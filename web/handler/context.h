@@ -2,7 +2,7 @@
 /*
  * Context: the state that all handlers share.
  *
- * Ownership: web_start() makes it, web_free() frees it.
+ * Ownership: web_start() creates the context, web_free() frees it.
  * Threads: any; members that change are atomic or have their own lock.
  */
 #ifndef WEB_HANDLER_CONTEXT_H
@@ -15,12 +15,12 @@
 #include "web/handler/web_options.h"
 #include "web/http/server.h"
 
-/* The state of the web side, which every handler receives as its ctx. */
+/* The state of the web side, which every handler receives as its `ctx`. */
 struct web {
 	struct web_options o;
 	struct server *server;
 	struct auth *auth;
-	struct budget memory; /* the budget of all queries */
+	struct budget memory; /* memory that all queries share */
 	int64_t started_ms;   /* when the server started, ms since the epoch */
 	_Atomic bool ready;   /* whether the storage is open */
 };

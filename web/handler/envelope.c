@@ -47,7 +47,8 @@ struct json envelope_begin(struct answer *a)
 void envelope_end(struct json *j, struct answer *a, const char *const *warnings)
 {
 	/*
-	 * An answer with warnings may be incomplete, so it must not be cached.
+	 * An answer with warnings may be incomplete, so caches must not store
+	 * it.
 	 */
 	if (warnings && *warnings) {
 		json_key(j, "warnings");
@@ -79,7 +80,7 @@ void answer_error(struct answer *a, const struct err *err)
 	struct json j = json_init(&a->body);
 	const char *type = answer_status(a, err);
 
-	/* Drop everything that the handler wrote before it failed. */
+	/* Drop everything that the handler wrote before the error. */
 	buf_reset(&a->body);
 	a->header_count = 0;
 	a->content_type = JSON_TYPE;
@@ -125,8 +126,8 @@ void answer_identity(struct answer *a, struct request *r, struct labels *labels,
 
 	labels_json(labels, &j);
 	/*
-	 * Labels too long for a header are left out; clients can get them with
-	 * report=meta.
+	 * Labels that are too long for a header are left out; the client can
+	 * get them with report=meta.
 	 */
 	if (b.len <= LABELS_HEADER_MAX)
 		answer_header(

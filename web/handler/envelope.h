@@ -12,21 +12,21 @@
 #include "web/handler/context.h"
 
 /*
- * Begin a successful answer with {"status":"success","data": . The caller
- * writes the data as one JSON value, then calls envelope_end().
+ * Begin a successful answer with {"status":"success","data": . The caller then
+ * writes the data as one JSON value and calls envelope_end().
  */
 struct json envelope_begin(struct answer *a);
 
 /*
- * End the answer, with status 200. `warnings` is an array of sentences that
- * ends with a NULL pointer; NULL instead of the array means no warnings.
+ * End the answer, with status 200. `warnings` is a NULL-terminated array of
+ * sentences; it may itself be NULL, which means no warnings.
  */
 void envelope_end(struct json *j, struct answer *a,
 		  const char *const *warnings);
 
 /*
- * Set the HTTP status that corresponds to an error. Returns the error's
- * errorType, a constant.
+ * Set the HTTP status of the answer to the status for an error. Returns the
+ * error's errorType (a word in Prometheus' JSON envelope), a constant.
  */
 const char *answer_status(struct answer *a, const struct err *err);
 
@@ -43,7 +43,10 @@ void answer_error(struct answer *a, const struct err *err);
  */
 void answer_pprof_error(struct answer *a, const struct err *err);
 
-/* Make `text` the answer. content_type must be a constant; text is copied. */
+/*
+ * Make `text` the body of the answer. `content_type` must be a constant; `text`
+ * is copied.
+ */
 void answer_text(struct answer *a, unsigned status, const char *content_type,
 		 struct str text);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Web options: what the web side serves, and its limits.
+ * Web options: the settings of the web side, with its limits and the parts of
+ * everprof that it shows.
  *
  * Ownership: everything is borrowed and must outlive the web side.
  * Threads: a plain value.
@@ -21,12 +22,12 @@ struct web_flag {
 };
 
 /*
- * The functions behind the endpoints that show or reload the configuration and
- * shut the process down. All may be called from any thread.
+ * Functions that the endpoints call to show or reload the configuration and to
+ * shut the process down. Any thread may call them.
  */
 struct web_lifecycle {
 	void *ctx;
-	bool enabled; /* whether clients may reload and quit */
+	bool enabled; /* whether clients may use /-/reload and /-/quit */
 	/* Writes the configuration in use, without secrets. */
 	void (*config)(void *ctx, struct buf *out);
 	/* Loads the configuration again. Returns the error of loading it. */
@@ -43,19 +44,20 @@ struct web_options {
 	size_t flag_count;
 	const char *version;
 	const char *revision; /* commit of the build; "" when unknown */
-	/* Storage's retention time in ms, for display only. */
+	/* retention time of the storage in ms, only to be shown */
 	int64_t retention_ms;
-	bool admin_api;      /* whether /api/v1/admin/… is allowed */
+	/* whether requests to /api/v1/admin/… are allowed */
+	bool admin_api;
 	const char *address; /* host:port to listen on */
 	/*
-	 * Host names that requests may name, separated by commas. NULL: any
-	 * name; but only local names if the address is a loopback address and
-	 * authentication is off.
+	 * Host names, separated by commas, that the Host header of a request
+	 * may contain. NULL: any name is allowed, except that a server on a
+	 * loopback address without authentication allows only local names.
 	 */
 	const char *allowed_hosts;
 	/*
-	 * Regular expression that must match a whole origin to allow the origin
-	 * by CORS. NULL: no origin is allowed.
+	 * Regular expression that must match a whole origin to allow pages of
+	 * this origin to use the API (CORS). NULL: no origin is allowed.
 	 */
 	const char *cors_origin;
 	/* The web configuration file; NULL: no authentication, no TLS. */
@@ -63,18 +65,18 @@ struct web_options {
 	unsigned max_connections;
 	int64_t rate_limit; /* requests a second per client; 0: no limit */
 	/*
-	 * Clients that receive an answer more slowly are disconnected, in bytes
-	 * per second; 0: no minimum.
+	 * Slowest rate at which a client may receive an answer, in bytes per
+	 * second; slower clients are disconnected. 0: no limit.
 	 */
 	int64_t slow_client_rate;
 	unsigned max_concurrency; /* number of worker threads */
 	int64_t read_timeout_ms;  /* time for a client to send a request */
 	int64_t query_timeout_ms; /* time for everprof to answer a request */
-	/* Requests that take longer are logged as warnings. */
+	/* requests that take longer than this many ms are logged as warnings */
 	int64_t slow_ms;
-	bool access_log;      /* whether all requests are logged */
+	bool access_log;      /* whether every request is logged */
 	int64_t query_memory; /* memory of all queries together, in bytes */
-	/* Folder of sources for report=source; NULL: none. */
+	/* folder of source files for report=source; NULL: none */
 	const char *source_root;
 	const struct log *log;
 	struct metrics *metrics;

@@ -10,19 +10,19 @@
 #include "web/http/exchange.h"
 #include "web/http/hosts.h"
 
-/* Whether the client exceeds its rate of requests. */
+/* Whether the client sends requests at a higher rate than allowed. */
 static bool is_too_often(struct exchange *x)
 {
 	return !limiter_pass(x->server->limiter,
 			     exchange_address(x->connection), x->started_ns);
 }
 
-/* Authentication. */
+/* The following functions check authentication. */
 
 /*
- * Decode RFC 7617 credentials: base64 of "user:password". Anything malformed is
- * treated as no credentials, and so is a text with a NUL, where C code would
- * see a shorter password.
+ * Decode Basic credentials (RFC 7617): base64 of "user:password". Malformed
+ * credentials are treated as missing. So is a text with a NUL, because C code
+ * would see only the part of the password before the NUL.
  */
 static void basic_decode(struct exchange *x, struct str text,
 			 struct credentials *c)
@@ -60,7 +60,7 @@ static struct credentials credentials_of(struct exchange *x)
 	return c;
 }
 
-/* Callback for each header: count Authorization. */
+/* Callback for each header: count the Authorization headers. */
 static enum MHD_Result count_authorization(void *ctx, enum MHD_ValueKind kind,
 					   const char *name, const char *value)
 {
@@ -73,8 +73,8 @@ static enum MHD_Result count_authorization(void *ctx, enum MHD_ValueKind kind,
 }
 
 /*
- * Whether there is more than one Authorization header. A proxy may have checked
- * a different one than the server would use.
+ * Whether there is more than one Authorization header: a proxy may have checked
+ * a different header than this server would use.
  */
 static bool is_split(struct exchange *x)
 {
@@ -85,7 +85,7 @@ static bool is_split(struct exchange *x)
 	return count > 1;
 }
 
-/* Answer 401, and count it. */
+/* Answer 401, and count the refusal. */
 static void refuse_nobody(struct exchange *x)
 {
 	exchange_refuse(
@@ -103,9 +103,9 @@ static void refuse_nobody(struct exchange *x)
 }
 
 /*
- * Act on a verdict: refuse the request, or mark it as unverified when its
- * password has to be hashed first. A granted request is checked for the scopes
- * of its route.
+ * Act on the result of checking credentials. Granted: check the scopes that the
+ * route needs. Slow: mark the request as unverified, because its password has
+ * to be hashed first. Otherwise: refuse the request.
  */
 static void access_judge(struct exchange *x, enum auth_verdict v)
 {
@@ -126,9 +126,10 @@ static void access_judge(struct exchange *x, enum auth_verdict v)
 }
 
 /*
- * Refuse a client whose certificate is not accepted. This is checked with each
- * request, not in the handshake, so that the CA can change and the answer can
- * say what is wrong (docs/decisions.md, 68).
+ * Refuse a client whose certificate is not accepted. The certificate is checked
+ * with each request rather than in the handshake, so that the CA can change,
+ * and so that the answer can say why the certificate is refused
+ * (docs/decisions.md, 68).
  */
 static void check_client(struct exchange *x)
 {
@@ -144,14 +145,17 @@ static void check_client(struct exchange *x)
 	answer_header(&x->answer, "Connection", "close");
 }
 
-/* Check the credentials without hashing: runs on the server's thread. */
+/* Check the credentials without hashing. Runs on the server's thread. */
 static void access_authenticate(struct exchange *x)
 {
 	struct credentials c = credentials_of(x);
 	access_judge(x, auth_check(x->server->o.auth, &c, &x->who));
 }
 
-/* Verify a password: runs on a worker, because hashing takes long. */
+/*
+ * Verify the credentials by hashing the password. Runs on a worker thread,
+ * because hashing takes long.
+ */
 static void access_verify_password(struct exchange *x)
 {
 	struct credentials c = credentials_of(x);
@@ -171,8 +175,8 @@ static bool is_friend(struct exchange *x)
 }
 
 /*
- * Whether a page of a foreign origin tries to change something. The browser of
- * the page's reader would send the reader's password along (request forgery).
+ * Whether a page of another origin tries to change something. The browser would
+ * send the password of the page's reader with the request (request forgery).
  */
 static bool is_forged(const struct exchange *x)
 {
@@ -180,9 +184,10 @@ static bool is_forged(const struct exchange *x)
 }
 
 /*
- * Whether an origin's scheme is the scheme by which the browser reaches the
- * server: the one that a proxy names in X-Forwarded-Proto, or else the server's
- * own. A foreign page cannot set that header without a preflight request.
+ * Whether `scheme`, the scheme of an origin, is the scheme by which the browser
+ * reaches this server. A proxy reports that scheme in X-Forwarded-Proto;
+ * without the header it is the server's own scheme. A page of another origin
+ * cannot set the header without a preflight request.
  */
 static bool is_our_scheme(struct exchange *x, struct str scheme)
 {
@@ -220,7 +225,10 @@ static void refuse_host(struct exchange *x)
 		"the host name of the request is not allowed: use an IP address or localhost, or add the name to --web.allowed-hosts");
 }
 
-/* Whether a browser asks if a page of an allowed origin may send a request. */
+/*
+ * Whether this is a preflight request: a browser asks if a page of an allowed
+ * origin may send a request.
+ */
 static bool is_preflight(struct exchange *x)
 {
 	return str_is(x->request.method, "OPTIONS") && is_friend(x);
@@ -249,7 +257,7 @@ void access_add_cors(struct exchange *x, struct MHD_Response *r)
 		"Date, X-Everprof-Labels, X-Everprof-Timestamp, X-Everprof-Profiles, X-Everprof-Series, X-Everprof-Warning");
 }
 
-/* Answer 405 with the methods that the route has. */
+/* Answer 405, with a list of the methods that the route accepts. */
 static void refuse_method(struct exchange *x)
 {
 	bool post = x->route && x->route->kind == ROUTE_WRITE;
@@ -263,8 +271,8 @@ static void refuse_method(struct exchange *x)
 }
 
 /*
- * Whether the route accepts the request's method. Routes that only read also
- * accept POST, for parameters that are too long for a URL.
+ * Whether the route accepts the request's method. A route that only reads also
+ * accepts POST, for parameters that are too long for a URL.
  */
 static bool is_method_ok(const struct exchange *x)
 {
@@ -292,9 +300,9 @@ void access_refuse_framing(struct exchange *x)
 }
 
 /*
- * Judge all that is known before the body: rate, host, certificate,
- * credentials. A preflight request is answered before credentials are checked,
- * because it carries none.
+ * Check everything that is known before the body is read: rate, host,
+ * certificate, credentials. A preflight request is answered before the check of
+ * credentials, because it carries none.
  */
 static void access_admit(struct exchange *x)
 {
@@ -329,8 +337,9 @@ bool access_refuse_body(struct exchange *x)
 }
 
 /*
- * Refuse an authenticated request if something else is wrong with it. Clients
- * without access are refused earlier and learn nothing of this.
+ * Check the rest of an authenticated request (parameters, size, method, path,
+ * origin), and refuse the request if something is wrong. This comes last, so
+ * that clients without access learn nothing about the server.
  */
 static void find_fault(struct exchange *x)
 {
@@ -366,8 +375,8 @@ void access_verify(struct exchange *x)
 	if (!x->unverified)
 		return;
 	/*
-	 * Each client may have one password hashed at a time, so that guessing
-	 * from one address does not lock out the users at other addresses.
+	 * Each client may have only one password hashed at a time. So a client
+	 * that guesses passwords does not lock out users at other addresses.
 	 */
 	if (atomic_fetch_add(&x->client->hashing, 1))
 		access_judge(x, AUTH_BUSY);

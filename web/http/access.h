@@ -21,21 +21,21 @@ void access_add_cors(struct exchange *x, struct MHD_Response *r);
 void access_refuse_framing(struct exchange *x);
 
 /*
- * Judge a request that announces a body before the body is read, so that a
- * client that is refused anyway need not send it. Returns whether the request
- * is refused; the answer is then set.
+ * Check a request with a body before the body is read, so that a client that is
+ * refused need not send the body. Returns whether the request is refused; in
+ * this case the answer is set.
  */
 bool access_refuse_body(struct exchange *x);
 
 /*
- * Judge a complete request. A request that must not be handled gets its answer
- * set. A request whose password has to be hashed is marked as unverified;
- * access_verify() then decides.
+ * Check a complete request. If the request is refused, its answer is set. If
+ * its password has to be hashed, the request is marked as unverified, and
+ * access_verify() decides later.
  */
 void access_check(struct exchange *x);
 
 /*
- * Decide an unverified request on a pool thread, which hashes the password.
+ * Decide on an unverified request by hashing its password, on a pool thread.
  * Does nothing for any other request.
  */
 void access_verify(struct exchange *x);

@@ -11,20 +11,21 @@
 #define SLOTS 1024 /* number of slots of the hash table */
 
 /*
- * The greatest part of a shared budget that one client may use: seven eighths
- * (docs/decisions.md, 92).
+ * The largest part of a shared budget of `max` that one client may use: seven
+ * eighths (docs/decisions.md, 92).
  */
 #define SHARE_OF(max) ((max) / 8 * 7)
 
-/* An entry of the hash table: a client, its key and its references. */
+/* An entry of the hash table: a client with its key and reference count. */
 struct entry {
-	struct client client; /* first member: clients_put() casts it back */
-	struct entry *next;   /* next entry in the same slot */
-	uint64_t key;         /* client_key() of its address */
-	unsigned refs;        /* guarded by clients.mu */
+	/* must be first: clients_put() casts it to the entry */
+	struct client client;
+	struct entry *next; /* next entry in the same slot */
+	uint64_t key;       /* client_key() of its address */
+	unsigned refs;      /* number of references; guarded by clients.mu */
 };
 
-/* A hash table of all clients that have a request. */
+/* A hash table of the clients that have requests in progress. */
 struct clients {
 	struct budget *memory;
 	struct pool *pool;
@@ -47,7 +48,7 @@ uint64_t client_key(const struct sockaddr *a)
 		struct sockaddr_in6 v6;
 
 		memcpy(&v6, a, sizeof(v6));
-		/* An IPv4 address mapped into IPv6 is the same client. */
+		/* Use the IPv4 address of an IPv4 address mapped into IPv6. */
 		if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
 			memcpy(key + 1, &v6.sin6_addr.s6_addr[12], 4);
 		} else {
@@ -77,7 +78,7 @@ void clients_free(struct clients *cs)
 	mem_free(cs);
 }
 
-/* Create a client, with its shares of memory and workers. */
+/* Create a client with its part of memory and of worker threads. */
 static struct entry *entry_new(struct clients *cs, uint64_t key)
 {
 	struct entry *e = mem_new(struct entry);
@@ -118,7 +119,10 @@ void clients_put(struct clients *cs, struct client *c)
 	if (last)
 		*at = e->next;
 	mutex_unlock(&cs->mu);
-	/* The entry is out of the table, so nobody else can find it. */
+	/*
+	 * The last reference is gone and the entry is out of the table, so no
+	 * other thread can find the entry.
+	 */
 	if (!last)
 		return;
 	pool_group_free(e->client.work);

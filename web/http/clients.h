@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clients: limit what requests from one address may take of the resources that
- * all requests share (query memory, workers, hashing of passwords), so that one
- * client cannot take all of them.
+ * Clients: limit how much of the resources that all requests share (query
+ * memory, worker threads, hashing of passwords) the requests from one address
+ * may use, so that one client cannot use all of them.
  *
- * IPv6 addresses count by their /64 prefix, since a host can choose among all
- * addresses in it.
+ * IPv6 addresses with the same /64 prefix are one client, because a host can
+ * choose among all addresses of its prefix.
  *
  * Ownership: reference-counted; a client is freed with its last reference.
  * Threads: any.
@@ -22,23 +22,29 @@ struct clients;
 
 /* The resources of one client. */
 struct client {
-	struct budget memory;    /* its share of the query memory */
-	struct pool_group *work; /* its share of the workers */
-	_Atomic int hashing;     /* number of passwords being verified */
+	/* the part of the query memory that the client may use */
+	struct budget memory;
+	/* the part of the worker threads that it may use */
+	struct pool_group *work;
+	/* number of its passwords that are being verified */
+	_Atomic int hashing;
 };
 
 /*
- * Create the table of clients. `memory` and `pool` are the resources that the
+ * Create the table of clients. `memory` and `pool` are the resources that all
  * clients share; both are borrowed.
  */
 struct clients *clients_new(struct budget *memory, struct pool *pool);
 
-/* Free the table; NULL is a no-op. All references must have been returned. */
+/*
+ * Free the table; NULL is a no-op. All references must have been returned
+ * before.
+ */
 void clients_free(struct clients *cs);
 
 /*
- * Get a reference to the client with an address. NULL is an unknown address;
- * all requests from unknown addresses are one client.
+ * Get a reference to the client with the address `a`. If the address is
+ * unknown, `a` is NULL; all requests from unknown addresses are one client.
  */
 struct client *clients_get(struct clients *cs, const struct sockaddr *a);
 
@@ -46,8 +52,8 @@ struct client *clients_get(struct clients *cs, const struct sockaddr *a);
 void clients_put(struct clients *cs, struct client *c);
 
 /*
- * The key of the client with an address, never 0. Different clients may share a
- * key, though that is unlikely.
+ * A hash that identifies the client with an address, never 0. Two clients may
+ * have the same key, though that is unlikely.
  */
 uint64_t client_key(const struct sockaddr *a);
 

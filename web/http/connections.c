@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/http/connections.h"
 
-#include <linux/tcp.h> /* glibc's lacks tcpi_bytes_acked */
+#include <linux/tcp.h> /* glibc's header lacks tcpi_bytes_acked */
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,19 +10,22 @@
 #include "base/mem.h"
 #include "base/mutex.h"
 
-#define LOOK_US 5000 /* pause between checks at shutdown */
-/* Time over which a client's rate is measured. */
+#define LOOK_US 5000 /* pause between two checks at shutdown, in µs */
+/* time over which a client's rate is measured, in ns */
 #define SEND_LOOK_NS (30 * 1000000000LL)
 
-/* One connection; `mu` of the connections guards all but the target. */
+/*
+ * One connection. `mu` of struct connections guards all members but the target.
+ */
 struct connection {
 	int fd;
 	enum connection_state state;
-	bool first;         /* no request has been complete yet */
+	bool first;         /* no request has been received completely yet */
 	bool ended;         /* shut down, but not yet closed */
-	int64_t since_ns;   /* start of the current state */
-	int64_t sending_ns; /* last time the rate was measured */
-	uint64_t taken;     /* bytes acknowledged by the client at sending_ns */
+	int64_t since_ns;   /* when the current state began, in ns */
+	int64_t sending_ns; /* when the rate was last measured */
+	/* bytes that the client had acknowledged at sending_ns */
+	uint64_t taken;
 	struct connection_target target;
 	struct connection *prev;
 	struct connection *next;
@@ -32,7 +35,7 @@ struct connection {
 struct connections {
 	struct connections_options o;
 	struct mutex mu;
-	struct connection ring; /* the ring's anchor */
+	struct connection ring; /* anchor of the ring; not a connection */
 	size_t count;
 };
 
@@ -67,7 +70,7 @@ static void connections_take_out(struct connection *c)
 	c->next->prev = c->prev;
 }
 
-/* Append a connection to the ring, at the start of a new state. */
+/* Append a connection to the ring, because it enters a new state now. */
 static void connections_begin(struct connections *cs, struct connection *c)
 {
 	c->since_ns = clock_mono_ns();
@@ -85,8 +88,8 @@ static void connections_shut(struct connection *c)
 }
 
 /*
- * Shut a connection down and drop what is still to be sent, which a slow client
- * would otherwise keep in the kernel's memory.
+ * Shut a connection down and drop the rest of its answer, which would otherwise
+ * stay in the kernel's memory until the slow client has received it.
  */
 static void connections_reset(struct connection *c)
 {
@@ -97,8 +100,8 @@ static void connections_reset(struct connection *c)
 }
 
 /*
- * Evict the connection that has been idle longest. The newest is spared, so
- * that a new client is always answered (docs/decisions.md, 70).
+ * Evict the connection that has been idle longest. The newest connection is
+ * spared, so that a new client always gets an answer (docs/decisions.md, 70).
  */
 static void connections_evict(struct connections *cs)
 {
@@ -109,11 +112,11 @@ static void connections_evict(struct connections *cs)
 		connections_shut(c);
 		return;
 	}
-	/* All others are being handled: the newest has to go. */
+	/* All other connections are handling requests: evict the newest. */
 	connections_shut(cs->ring.prev);
 }
 
-/* Bytes sent that the client has acknowledged. */
+/* Number of bytes sent that the client has acknowledged. */
 static uint64_t tcp_taken(int fd)
 {
 	struct tcp_info info = { 0 };
@@ -146,7 +149,7 @@ void connection_turn(struct connections *cs, struct connection *c,
 	mutex_lock(&cs->mu);
 	connections_take_out(c);
 	/*
-	 * Restart the measurement with each answer, not with each part of it.
+	 * Start a measurement only with a new answer, not with each part of it.
 	 */
 	if (state == CONNECTION_SENDING && c->state != state) {
 		c->sending_ns = clock_mono_ns();
@@ -184,8 +187,8 @@ struct connection_target *connection_target(struct connection *c)
 }
 
 /*
- * Whether a client took its answer more slowly than required since the last
- * measurement. Also begins the next measurement.
+ * Whether a client received its answer more slowly than required since the last
+ * measurement. Also starts the next measurement.
  */
 static bool is_slow(const struct connections *cs, struct connection *c,
 		    int64_t now)
@@ -205,8 +208,8 @@ static bool is_slow(const struct connections *cs, struct connection *c,
 }
 
 /*
- * Whether a request is not complete by its deadline. Received bytes do not
- * extend the deadline, so a slow client cannot hold a connection.
+ * Whether a request is still incomplete after its deadline. Received bytes do
+ * not extend the deadline, so a slow client cannot keep a connection forever.
  */
 static bool is_late(const struct connections *cs, const struct connection *c,
 		    int64_t now)
@@ -237,7 +240,7 @@ size_t connections_sweep(struct connections *cs)
 	return n;
 }
 
-/* Whether a request is being handled or an answer being sent. */
+/* Whether any connection is handling a request or sending an answer. */
 static bool is_busy(const struct connections *cs)
 {
 	for (struct connection *c = cs->ring.next; c != &cs->ring;
@@ -252,7 +255,7 @@ bool connections_settle(struct connections *cs, int64_t deadline_ns)
 {
 	bool busy;
 
-	/* This runs once, at shutdown, so polling is good enough. */
+	/* Polling is good enough, because this runs only once, at shutdown. */
 	for (;;) {
 		mutex_lock(&cs->mu);
 		busy = is_busy(cs);

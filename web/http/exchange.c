@@ -9,19 +9,22 @@
 #include "web/http/framing.h"
 #include "web/route/route.h"
 
-/* limit on the bodies of all requests that are not answered yet, in bytes */
+/*
+ * limit on the memory of all request bodies that are not answered yet, in bytes
+ */
 #define FORMS_MAX (32 * MIB)
 
 /*
- * Limit on the bodies of requests whose password is not verified yet, in bytes.
- * It is separate from FORMS_MAX, so that strangers cannot use up the memory for
- * verified clients (docs/decisions.md, 79).
+ * Limit on the memory of the bodies of requests whose password is not verified
+ * yet, in bytes. It is separate from FORMS_MAX, so that strangers cannot
+ * exhaust the memory for verified clients (docs/decisions.md, 79).
  */
 #define STRANGE_FORMS_MAX (8 * MIB)
 
 /*
- * Callback for each parameter of the URL. A NUL marks the request as bad,
- * because text would end there for C functions.
+ * Callback for each parameter of the URL: add it to the request. A parameter
+ * with a NUL makes the request invalid, because the text would end at the NUL
+ * for C functions.
  */
 static enum MHD_Result on_argument(void *ctx, enum MHD_ValueKind kind UNUSED,
 				   const char *key, size_t key_len,
@@ -60,8 +63,9 @@ void exchange_add(struct exchange *x, const char *data, size_t len)
 }
 
 /*
- * Move the first n parameters, which are from the URL, to the end: parameters
- * of the form take precedence over those of the URL, as in Go.
+ * Move the first `n` parameters (from the URL) after the others (from the
+ * form), so that a parameter of the form takes precedence over a parameter of
+ * the URL with the same name, as in Go.
  */
 static void move_ahead(struct request *r, size_t n)
 {
@@ -74,7 +78,10 @@ static void move_ahead(struct request *r, size_t n)
 	r->params.v = first;
 }
 
-/* Whether the body is a form: its Content-Type says so or is missing. */
+/*
+ * Whether the body is a form: Content-Type says so, or there is no
+ * Content-Type.
+ */
 static bool is_form(struct exchange *x)
 {
 	static const char form[] = "application/x-www-form-urlencoded";
@@ -94,8 +101,8 @@ void exchange_parse_form(struct exchange *x)
 		x->wordy |= !params_add_form(&x->request.params,
 					     &x->request.arena, body);
 	/*
-	 * The parameters take about as much memory as the body did, so that
-	 * memory stays counted in form_pool.
+	 * The parameters need about as much memory as the body did, so the
+	 * bytes stay counted in form_pool until the exchange is freed.
 	 */
 	buf_fini(&x->form);
 	if (!form)
@@ -121,7 +128,8 @@ const char *exchange_header(struct exchange *x, const char *name)
 }
 
 /*
- * Take over what on_target() has noted about the target, and check the framing.
+ * Store in the exchange what on_target() has recorded about the target, and
+ * check the framing.
  */
 static void exchange_take_target(struct exchange *x, const char *method,
 				 const char *version)
@@ -134,8 +142,8 @@ static void exchange_take_target(struct exchange *x, const char *method,
 }
 
 /*
- * Whether an Accept-Encoding header accepts gzip: it is in the list, and its
- * weight is not 0 (RFC 9110, 12.5.3).
+ * Whether an Accept-Encoding header accepts gzip: the header lists gzip, with a
+ * weight other than 0 (RFC 9110, 12.5.3).
  */
 static bool exchange_accepts_gzip(const char *header)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Exchange: a request and its answer, from the first byte received to the last
- * byte sent. It is shared by the files of the server: exchange.c creates it,
- * access.c decides whether it may be handled, reply.c sends the answer,
- * server.c drives it.
+ * byte sent. The files of the server share it: exchange.c creates it, access.c
+ * decides whether it may be handled, reply.c sends the answer, server.c calls
+ * the other files.
  *
  * Ownership: the server owns its exchanges.
- * Threads: the server's thread, but a pool thread while the connection is
- * suspended.
+ * Threads: the server's thread; while the connection is suspended, a pool
+ * thread.
  */
 #ifndef WEB_HTTP_EXCHANGE_H
 #define WEB_HTTP_EXCHANGE_H
@@ -30,13 +30,15 @@ struct server {
 	struct pool *pool;
 	unsigned port;
 	/*
-	 * Bytes of all request bodies in memory: in strange_forms if the
-	 * password is not verified yet, in forms otherwise.
+	 * Bytes of all request bodies in memory. `strange_forms` counts the
+	 * bodies of requests whose password is not verified yet, `forms` all
+	 * other bodies.
 	 */
 	_Atomic int64_t forms;
 	_Atomic int64_t strange_forms;
 	/*
-	 * When queries must end, by clock_mono_ns(); INT64_MAX until shutdown.
+	 * Time by clock_mono_ns() at which all queries must have ended.
+	 * INT64_MAX until shutdown.
 	 */
 	_Atomic int64_t stop_ns;
 	bool tls;
@@ -45,44 +47,52 @@ struct server {
 	struct connections *connections;
 	struct limiter *limiter;
 	struct clients *clients;
-	struct regex *cors;      /* allowed origins; NULL: none */
-	struct exchange *parked; /* streams waiting for memory; under mu */
-	bool closing; /* shutdown: streams no longer wait; under mu */
+	struct regex *cors;      /* origins allowed by CORS; NULL: none */
+	struct exchange *parked; /* streams that wait for memory; under mu */
+	/* whether the server stops, so that streams must not wait; under mu */
+	bool closing;
 	pthread_t sweeper;
 	struct mutex mu;
 	pthread_cond_t stop;
-	bool sweeping; /* the sweeper runs; under mu */
+	bool sweeping; /* whether the sweeper thread runs; under mu */
 };
 
 /* A request and its answer. */
 struct exchange {
 	struct server *server;
 	struct MHD_Connection *connection;
-	struct client *client; /* holds a reference */
+	/* the sender's entry in `clients`; holds a reference */
+	struct client *client;
 	struct request request;
 	struct answer answer;
-	struct identity who; /* user or token, and its scopes */
+	struct identity who; /* the sender: user or token, and its scopes */
 	struct buf form;     /* the request's body */
-	/* the server's counter that includes the body */
+	/* the counter of the server that includes the body */
 	_Atomic int64_t *form_pool;
-	int64_t form_taken;        /* bytes of the body in that counter */
-	bool crowded;              /* the counter was full: body incomplete */
-	const struct route *route; /* NULL: no such path */
+	int64_t form_taken; /* bytes of the body in that counter */
+	/* the counter was full, so the body is incomplete */
+	bool crowded;
+	const struct route *route; /* route of the path; NULL: no such path */
 	int64_t started_ns; /* when the request's headers were complete */
-	struct buf chunk;   /* the current piece of a stream */
-	size_t sent;        /* bytes of the piece that were sent */
+	struct buf chunk;   /* current piece of a streamed answer */
+	size_t sent;        /* bytes of `chunk` that were sent */
 	int more;           /* last result of the stream's next() */
 	struct exchange *next_parked; /* next exchange in server.parked */
-	/* when the stream began to wait for memory; 0: it does not wait */
+	/*
+	 * when the stream began to wait for memory, in ns; 0: it does not wait
+	 */
 	int64_t parked_ns;
-	bool answered;   /* the answer is complete */
-	bool suspended;  /* a worker has, or had, the connection */
-	bool admitted;   /* access_admit() has run */
-	bool unverified; /* the password still has to be verified */
-	bool ambiguous;  /* the framing is ambiguous */
-	bool foreign;    /* sent by a page of another origin */
-	bool bad;        /* an invalid escape or a NUL in the target */
-	bool wordy;      /* too many parameters, so some are missing */
+	bool answered;  /* the answer is complete */
+	bool suspended; /* a worker thread has, or had, the connection */
+	bool admitted;  /* access_admit() has run */
+	/* the password has to be verified before the request is handled */
+	bool unverified;
+	/* a proxy could read the request differently; see framing.h */
+	bool ambiguous;
+	bool foreign; /* sent by a page of another origin */
+	bool bad;     /* the target has an invalid escape or a NUL */
+	/* the target has too many parameters, so some are missing */
+	bool wordy;
 };
 
 #define EXCHANGE_UNSOUND                                                  \
@@ -90,8 +100,9 @@ struct exchange {
 	"hexadecimal digits (write a percent sign as %25)"
 
 /*
- * Create an exchange from a request line and headers. Never fails; what is
- * wrong with the request is noted in its flags. The caller owns the result.
+ * Create an exchange from a request line and headers. Never fails: faults of
+ * the request are recorded in the flags of the exchange. The caller owns the
+ * result.
  */
 struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 			      const char *path, const char *method,
@@ -100,12 +111,15 @@ struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 /* Free an exchange, return its memory to the budgets, and end its stream. */
 void exchange_free(struct exchange *x);
 
-/* Append a piece of the body. Once it exceeds a limit the rest is dropped. */
+/*
+ * Append a piece to the body. Once the body exceeds a limit, further pieces are
+ * dropped.
+ */
 void exchange_add(struct exchange *x, const char *data, size_t len);
 
 /*
- * Parse the body as a form and put its parameters before those of the URL. On
- * failure the answer is set to the error.
+ * Parse the body as a form and put its parameters before the parameters of the
+ * URL. On failure, the answer is set to the error.
  */
 void exchange_parse_form(struct exchange *x);
 
@@ -118,7 +132,7 @@ void exchange_refuse(struct exchange *x, int code, const char *why);
 /* The connection's entry in server.connections, or NULL. */
 struct connection *exchange_connection(struct MHD_Connection *c);
 
-/* Set the state of the exchange's connection. */
+/* Set the state of the connection that the exchange uses. */
 void exchange_turn(struct exchange *x, enum connection_state state);
 
 /* The address of the client; NULL when unknown. */

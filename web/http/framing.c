@@ -8,33 +8,37 @@
 #include "base/defs.h"
 
 /*
- * libmicrohttpd 0.9 accepts a bare LF as the end of a line and joins folded
- * lines, and reports neither. But it parses lines in place: CR and LF both
- * become NUL, a value follows its name, and the total size is known. Anything
- * that it skipped therefore shows up as a gap, and requests with gaps are
- * refused (docs/decisions.md, 69). Version 1.0 of libmicrohttpd can be
- * configured to refuse such requests itself: MHD_OPTION_CLIENT_DISCIPLINE_LVL.
+ * Whether libmicrohttpd parses requests in place, as versions before 1.0 do.
+ *
+ * Version 0.9 accepts a bare LF as the end of a line and joins folded lines,
+ * and reports neither. But the pointers that it passes show both. It parses a
+ * request inside of one buffer: CR and LF become NULs, a value follows its
+ * name, and the total size is known. Skipped bytes therefore appear as gaps
+ * between the texts, and a request with gaps is refused (docs/decisions.md,
+ * 69). Version 1.0 can be configured to refuse such requests itself:
+ * MHD_OPTION_CLIENT_DISCIPLINE_LVL.
  */
 #define IN_PLACE (MHD_VERSION < 0x01000000)
-#define GAP_MAX  256 /* limit on the bytes between a header's name and value */
+/* limit on the bytes between a header's name and its value */
+#define GAP_MAX 256
 
-/* Findings about the headers of a request. */
+/* Findings about the headers of a request, collected header by header. */
 struct framing {
 	unsigned lengths;   /* number of Content-Length headers */
 	unsigned encodings; /* number of Transfer-Encoding headers */
 	unsigned hosts;     /* number of Host headers */
-	bool odd;           /* something is malformed */
+	bool odd;           /* something is malformed, or bytes were skipped */
 	const char
-		*end; /* end of the last text so far; its line's end follows */
+		*end; /* where the last text so far ends; its CR LF follows */
 };
 
-/* Whether a line ended in CR LF, both of which became NUL. */
+/* Whether CR and LF, each replaced by a NUL, follow a text. */
 static bool ends_in_crlf(const char *text, size_t len)
 {
 	return !IN_PLACE || (!text[len] && !text[len + 1]);
 }
 
-/* Whether a value follows its name, with only a colon and blanks between. */
+/* Whether a value follows its name, with only a colon and blanks in between. */
 static bool is_behind(const char *key, size_t key_len, const char *value)
 {
 	const char *p = key + key_len;
@@ -50,7 +54,10 @@ static bool is_behind(const char *key, size_t key_len, const char *value)
 	return true;
 }
 
-/* Whether a name has no blanks, and a value no control characters but tabs. */
+/*
+ * Whether a name contains no blanks, and its value no control characters except
+ * tabs.
+ */
 static bool framing_is_clean(const char *key, size_t key_len, const char *value,
 			     size_t value_len)
 {
@@ -65,7 +72,7 @@ static bool framing_is_clean(const char *key, size_t key_len, const char *value,
 	return key_len;
 }
 
-/* Callback for each header. */
+/* Callback for each header: add it to the findings. */
 static enum MHD_Result framing_on_header(void *ctx,
 					 enum MHD_ValueKind kind UNUSED,
 					 const char *key, size_t key_len,
@@ -77,8 +84,8 @@ static enum MHD_Result framing_on_header(void *ctx,
 	f->encodings += !strcasecmp(key, "Transfer-Encoding");
 	f->hosts += !strcasecmp(key, "Host");
 	/*
-	 * A name begins right after the CR LF of the previous line. Otherwise a
-	 * NUL has cut one of the texts short.
+	 * A name begins right after the CR LF of the previous line. If it does
+	 * not, an earlier text ended too soon, at a NUL, or bytes were skipped.
 	 */
 	f->odd |= IN_PLACE && key != f->end + 2;
 	f->odd |= !value || !framing_is_clean(key, key_len, value, value_len) ||
@@ -90,8 +97,8 @@ static enum MHD_Result framing_on_header(void *ctx,
 }
 
 /*
- * Whether the headers end with their last text, but for the end of its line and
- * the empty line, which are two bytes each.
+ * Whether the headers end right after their last text: only its CR LF and the
+ * CR LF of the empty line follow.
  */
 static bool is_whole(struct MHD_Connection *c, const char *method,
 		     const char *end)
@@ -109,8 +116,8 @@ bool framing_is_ambiguous(struct MHD_Connection *c, const char *method,
 	struct framing f = { .end = version + strlen(version) };
 
 	/*
-	 * If the text of the method or the target ends too early, it contains a
-	 * NUL.
+	 * The target must begin right after the method, and the version right
+	 * after the target. If not, the method or the target contains a NUL.
 	 */
 	f.odd = IN_PLACE &&
 		(!target || target->begin != method + strlen(method) + 1 ||
@@ -118,8 +125,9 @@ bool framing_is_ambiguous(struct MHD_Connection *c, const char *method,
 	f.odd |= !ends_in_crlf(version, strlen(version));
 	MHD_get_connection_values_n(c, MHD_HEADER_KIND, framing_on_header, &f);
 	/*
-	 * Chunked bodies are refused altogether: no client of the API sends
-	 * them, and a length leaves less room for disagreement.
+	 * Chunked bodies are refused: no client of the API sends them, and with
+	 * a Content-Length there are fewer ways to disagree about the end of a
+	 * body.
 	 */
 	return f.odd || f.lengths > 1 || f.encodings || f.hosts > 1 ||
 	       (!f.hosts && strcmp(version, "HTTP/1.0") != 0) ||

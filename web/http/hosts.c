@@ -8,8 +8,8 @@
 #define NAME_MAX_LEN 253 /* length limit of a DNS name */
 
 /*
- * The host in a Host header: without port, brackets and a final dot. Empty if
- * something other than a port follows the brackets.
+ * The host in a Host header, without port, brackets and final dot. Empty if the
+ * brackets are followed by anything but a port.
  */
 static struct str name_of(const char *host)
 {
@@ -32,14 +32,14 @@ static struct str name_of(const char *host)
 	return s;
 }
 
-/* Whether a host is an IPv4 or IPv6 address. */
+/* Whether a host name is an IPv4 or IPv6 address. */
 static bool hosts_is_address(struct str name)
 {
 	char text[INET6_ADDRSTRLEN + 1];
 	uint8_t bytes[16];
 
 	if (!name.len || name.len >= sizeof(text))
-		/* Empty, or longer than any address. */
+		/* empty, or longer than any address */
 		return false;
 	memcpy(text, name.ptr, name.len);
 	text[name.len] = 0;
@@ -59,10 +59,10 @@ bool hosts_allow(const char *names, const char *host)
 	struct str name = name_of(host);
 	struct str rest = names ? str_of(names) : (struct str){ 0 };
 
-	/* An HTTP/1.0 request without a Host header comes from no browser. */
+	/* A request without a Host header (HTTP/1.0) is not from a browser. */
 	if (!names || !*host)
 		return true;
-	/* A longer name cannot be in the DNS. */
+	/* A DNS name cannot be longer. */
 	if (name.len > NAME_MAX_LEN)
 		return false;
 	if (hosts_is_address(name) || hosts_is_named(name, str_of("localhost")))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hosts: the names by which the server may be addressed. This prevents DNS
- * rebinding: an attacker makes the name of a page resolve to a loopback
- * address, and the page could then read everything from a server without
+ * Hosts: check the name by which a client addresses the server. This prevents
+ * DNS rebinding: an attacker lets the host name of a web page resolve to a
+ * loopback address; the page could then read everything from a server without
  * authentication (docs/decisions.md, 93).
  *
  * Ownership: borrows its texts.
@@ -15,10 +15,10 @@
 #include "base/defs.h"
 
 /*
- * Whether a Host header is an address, localhost, or one of the names
- * (separated by commas, without ports). If `names` is NULL, any host is
+ * Whether the Host header `host` is an IP address, localhost, or one of `names`
+ * (separated by commas, without ports). If `names` is NULL, every host is
  * allowed. A request without a Host header is always allowed, because no
- * browser sends one.
+ * browser sends such a request.
  */
 bool hosts_allow(const char *names, const char *host);
 

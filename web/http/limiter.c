@@ -6,17 +6,22 @@
 #include "web/http/clients.h"
 
 #define BUCKETS 4096 /* number of buckets in the table */
-#define WAYS    4    /* number of buckets in which an address may be */
-#define SECOND  1000000000LL
+/* number of buckets in a set; a client can use any bucket of its set */
+#define WAYS   4
+#define SECOND 1000000000LL
 
-/* The tokens of one client. */
+/* The tokens of one client; a request costs one token. */
 struct bucket {
-	uint64_t client; /* client_key() of its address; 0: free */
-	int64_t tokens;  /* tokens in billionths of a request */
-	int64_t at_ns;   /* when `tokens` was computed */
+	/* client_key() of the client's address; 0: the bucket is free */
+	uint64_t client;
+	int64_t tokens; /* number of tokens, in billionths of a token */
+	int64_t at_ns;  /* when `tokens` was computed */
 };
 
-/* A set-associative table of buckets. */
+/*
+ * A hash table of buckets, set-associative: a client may use any of the WAYS
+ * buckets of its set.
+ */
 struct limiter {
 	int64_t rate;
 	struct mutex mu;
@@ -41,8 +46,8 @@ void limiter_free(struct limiter *l)
 }
 
 /*
- * Find the client's bucket. A new client starts with a full bucket, which
- * replaces the bucket of the set that was not used for the longest time.
+ * Find the client's bucket. A new client gets a full bucket, which replaces the
+ * bucket of the set that was unused for the longest time.
  */
 static struct bucket *limiter_find(struct limiter *l, uint64_t client,
 				   int64_t now)
@@ -76,8 +81,8 @@ bool limiter_pass(struct limiter *l, const struct sockaddr *client,
 	b = limiter_find(l, client_key(client), now_ns);
 	passed = now_ns - b->at_ns;
 	/*
-	 * More than two seconds fill the bucket anyway; the bound keeps the
-	 * product below from overflowing.
+	 * Two seconds fill an empty bucket, so a longer time makes no
+	 * difference; the bound keeps the product below from overflowing.
 	 */
 	passed = passed < 0 ? 0 : passed > 2 * SECOND ? 2 * SECOND : passed;
 	b->tokens += passed * l->rate;

@@ -3,8 +3,9 @@
  * Limiter: limit the rate of requests by client address, with a token bucket
  * for each address.
  *
- * IPv6 addresses count by their /64 prefix. The table has a fixed number of
- * buckets: a new address replaces an address that was not seen for a long time.
+ * IPv6 addresses with the same /64 prefix share a bucket. The number of buckets
+ * is fixed: a new address replaces an address that was not seen for a long
+ * time.
  *
  * Ownership: limiter_free() frees everything.
  * Threads: any.
@@ -19,8 +20,8 @@
 struct limiter;
 
 /*
- * Create a limiter. `rate` is in requests per second, 0 for no limit; a burst
- * may have twice as many requests.
+ * Create a limiter. `rate` is the number of requests per second, 0 for no
+ * limit. A client that was idle may send twice as many requests at once.
  */
 struct limiter *limiter_new(int64_t rate);
 
@@ -28,8 +29,8 @@ struct limiter *limiter_new(int64_t rate);
 void limiter_free(struct limiter *l);
 
 /*
- * Whether a request of this client may pass now. A request that passes takes a
- * token. An unknown client (NULL) always passes.
+ * Whether a request of this client is allowed now. An allowed request takes a
+ * token. An unknown client (NULL) is always allowed.
  */
 bool limiter_pass(struct limiter *l, const struct sockaddr *client,
 		  int64_t now_ns);

@@ -10,8 +10,8 @@
 #include "base/bytes.h"
 
 /*
- * Split host:port. The host may be empty, or an IPv6 address in brackets. *port
- * points into `address`.
+ * Split host:port. The host may be empty, or an IPv6 address in brackets. The
+ * host is copied without brackets; *port points into `address`.
  */
 static int split_address(const char *address, char *host, size_t host_len,
 			 const char **port, struct err *err)
@@ -32,7 +32,7 @@ static int split_address(const char *address, char *host, size_t host_len,
 			err, ERR_INVALID,
 			"invalid --web.listen-address=%s: port %s is above 65535",
 			address, colon + 1);
-	/* Brackets only separate an IPv6 address from the port. */
+	/* The brackets are not part of the IPv6 address. */
 	if (n >= 2 && address[0] == '[' && address[n - 1] == ']') {
 		address++;
 		n -= 2;
@@ -51,7 +51,7 @@ static int listen_one(const struct addrinfo *ai)
 
 	if (fd < 0)
 		return -1;
-	/* Old connections in TIME_WAIT must not hinder a restart. */
+	/* Old connections in TIME_WAIT must not prevent a restart. */
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, 256) < 0) {
 		close(fd);
@@ -79,7 +79,7 @@ int listen_on(const char *address, int *out, struct err *err)
 		return err_set(err, ERR_INVALID,
 			       "cannot resolve --web.listen-address=%s: %s",
 			       address, gai_strerror(rc));
-	/* Take the first address that works. */
+	/* Use the first address on which listening succeeds. */
 	for (struct addrinfo *ai = list; ai && fd < 0; ai = ai->ai_next)
 		fd = listen_one(ai);
 	rc = fd < 0 ? err_sys(err, "cannot listen on --web.listen-address=%s",

@@ -11,9 +11,9 @@
 #include "base/err.h"
 
 /*
- * Listen on host:port; port 0 takes any free one. *out is the descriptor, or
- * -1. Returns ERR_INVALID for a malformed or unknown address, and an error of
- * err_sys(), mostly ERR_IO, when the address cannot be listened on.
+ * Listen on host:port; port 0 means any free port. *out is set to the
+ * descriptor, or to -1. Returns ERR_INVALID for a malformed or unknown address,
+ * and an error of err_sys(), mostly ERR_IO, when listening fails.
  */
 NODISCARD int listen_on(const char *address, int *out, struct err *err);
 

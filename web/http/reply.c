@@ -11,10 +11,12 @@
 #include "web/http/access.h"
 #include "web/http/exchange.h"
 
-#define GZIP_MIN     1024 /* bodies of fewer bytes are not compressed */
-#define GZIP_LEVEL   1
-#define LOGGED_MAX   1000       /* limit on logged parameters in bytes */
-#define STREAM_BLOCK (64 * KIB) /* bytes libmicrohttpd asks for at a time */
+#define GZIP_MIN   1024 /* bodies of fewer bytes are not compressed */
+#define GZIP_LEVEL 1
+/* limit on the parameters in a log line, in bytes */
+#define LOGGED_MAX 1000
+/* number of bytes that libmicrohttpd asks for at a time */
+#define STREAM_BLOCK (64 * KIB)
 
 /* Compress the body, unless it is small or there is no memory for that. */
 static void pack_body(struct exchange *x)
@@ -65,7 +67,7 @@ static void format_client(struct exchange *x, char out[INET6_ADDRSTRLEN])
 	}
 }
 
-/* Format the parameters for the log, cut to LOGGED_MAX bytes. */
+/* Format the parameters for the log, at most LOGGED_MAX bytes. */
 static void format_params(const struct request *r, struct buf *out)
 {
 	for (size_t i = 0; i < r->params.count; i++)
@@ -100,7 +102,10 @@ static void log_request(struct exchange *x, int64_t took_ns)
 	buf_fini(&params);
 }
 
-/* Count and log the request, when its answer is complete or a stream begins. */
+/*
+ * Count and log the request. A streamed answer is counted when it begins, any
+ * other answer when it is complete.
+ */
 static void reply_observe(struct exchange *x)
 {
 	int64_t took_ns = clock_mono_ns() - x->started_ns;
@@ -125,11 +130,13 @@ static void reply_observe(struct exchange *x)
 	log_request(x, took_ns);
 }
 
-/* Streams: a worker makes each piece while the connection is suspended. */
+/*
+ * Streams: a worker thread makes each piece while the connection is suspended.
+ */
 
 /*
- * Note that a stream failed. The status is sent already, so all that is left is
- * to close the connection.
+ * Record that a stream failed. The status is already sent, so the only way to
+ * report the error is to close the connection.
  */
 static void break_off(struct exchange *x, const struct err *err)
 {
@@ -139,9 +146,9 @@ static void break_off(struct exchange *x, const struct err *err)
 }
 
 /*
- * Park a stream until there is memory for its next piece, at most for the time
- * that a query may take in total. Returns false when that time is over or the
- * server is closing.
+ * Let a stream wait until there is memory for its next piece, but not longer
+ * than a query may take. Returns false when the stream has waited that long or
+ * the server is closing.
  */
 static bool reply_park(struct exchange *x)
 {
@@ -162,7 +169,10 @@ static bool reply_park(struct exchange *x)
 	return parked;
 }
 
-/* Worker: make the next piece of a stream, then resume the connection. */
+/*
+ * Runs on a worker thread: make the next piece of a stream, then resume the
+ * connection.
+ */
 static void fill_chunk(void *ctx, unsigned worker UNUSED)
 {
 	struct exchange *x = ctx;
@@ -178,14 +188,17 @@ static void fill_chunk(void *ctx, unsigned worker UNUSED)
 		x->more = ERR_LIMIT;
 	}
 	if (x->more == ERR_AGAIN)
-		x->more = 1; /* send what there is, then ask again */
+		/* send what is in the piece, then call next() again */
+		x->more = 1;
 	else if (x->more < 0)
 		break_off(x, &err);
 	x->parked_ns = 0;
 	MHD_resume_connection(x->connection);
 }
 
-/* Have a worker make the next piece. The connection must be suspended. */
+/*
+ * Submit fill_chunk() to the worker threads. The connection must be suspended.
+ */
 static void next_chunk(struct exchange *x)
 {
 	struct err err;
@@ -221,8 +234,9 @@ void reply_stop_streams(struct server *s)
 }
 
 /*
- * Callback of libmicrohttpd for the next bytes of a stream. When the piece is
- * used up, the connection is suspended until there is another.
+ * Callback of libmicrohttpd for the next bytes of a stream. When all bytes of
+ * the piece are sent, the connection is suspended until the next piece is
+ * ready.
  */
 static ssize_t on_chunk(void *ctx, uint64_t at UNUSED, char *out, size_t max)
 {
@@ -241,8 +255,8 @@ static ssize_t on_chunk(void *ctx, uint64_t at UNUSED, char *out, size_t max)
 	if (x->more < 0)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
 	/*
-	 * The client is not slow while the server makes the next piece: stop
-	 * measuring its rate.
+	 * While the server makes the next piece, the client is not slow: stop
+	 * measuring the client's rate.
 	 */
 	exchange_turn(x, CONNECTION_WORKING);
 	MHD_suspend_connection(x->connection);
@@ -251,8 +265,8 @@ static ssize_t on_chunk(void *ctx, uint64_t at UNUSED, char *out, size_t max)
 }
 
 /*
- * Create the response. It takes over the body, which stays accounted until the
- * exchange is freed.
+ * Create the response. The response takes over the body, whose memory stays
+ * counted until the exchange is freed.
  */
 static struct MHD_Response *make_response(struct exchange *x)
 {
@@ -272,16 +286,17 @@ static struct MHD_Response *make_response(struct exchange *x)
 }
 
 /*
- * Set a header of the web configuration. It replaces a header of the same name
- * that the server sends by default; an empty value removes the default header.
+ * Set a header that the web configuration adds to every answer. It replaces a
+ * header of the same name that the server sends by default. With an empty
+ * value, the default header is only removed.
  */
 static void add_web_header(void *ctx, const char *name, const char *value)
 {
 	struct MHD_Response *r = ctx;
 
 	/*
-	 * libmicrohttpd deletes a header only by its exact value; "" matches
-	 * none.
+	 * libmicrohttpd needs the exact value of the header to delete it; ""
+	 * deletes nothing.
 	 */
 	MHD_del_response_header(r, name,
 				MHD_get_response_header(r, name) ?

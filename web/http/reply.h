@@ -12,23 +12,25 @@
 
 /*
  * End the handling of a request: compress the body if that is worth it, and
- * give back the query's memory except for the memory of the body. For any
- * thread.
+ * return the query's memory, except for the memory of the body. Any thread may
+ * call it.
  */
 void reply_finish(struct exchange *x);
 
-/* Let the streams that wait for memory try again. For the sweeper's thread. */
+/*
+ * Let the streams that wait for memory try again. Called by the sweeper thread.
+ */
 void reply_wake_streams(struct server *s);
 
 /*
- * Shutdown: let the streams that wait for memory fail instead of waiting on.
- * For the thread that stops the server.
+ * At shutdown: make the streams that wait for memory fail. Called by the thread
+ * that stops the server.
  */
 void reply_stop_streams(struct server *s);
 
 /*
  * Send the answer. Returns MHD_NO, which closes the connection, when
- * libmicrohttpd is out of memory. For the server's thread.
+ * libmicrohttpd lacks memory. Called by the server's thread.
  */
 enum MHD_Result reply_send(struct exchange *x);
 

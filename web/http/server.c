@@ -16,34 +16,39 @@
 
 #define TLS_OPTIONS_MAX 4
 /*
- * With more parameters than this libmicrohttpd would have no memory left for an
- * error answer, and would hang. Instead, the connection is closed.
+ * Limit on the parameters in a URL. With more, libmicrohttpd would have no
+ * memory left for an error answer and would hang; the connection is closed
+ * instead.
  */
 #define URL_PARAMS_MAX 450
 /* time limit for the first request of a connection, in ms */
 #define FIRST_MS 10000
-/* additional connections, for those that are being closed */
+/*
+ * number of connections above the limit, for connections that are being closed
+ */
 #define SPARE 64
 /*
- * Memory for a request's headers and parameters and its answer's headers. More
- * would be costly: libmicrohttpd searches the whole line again with each piece
- * that arrives (docs/decisions.md, 81).
+ * Memory of a connection in bytes, for the headers and parameters of a request
+ * and the headers of its answer. A larger value would cost time: libmicrohttpd
+ * searches the whole line again with each piece that arrives
+ * (docs/decisions.md, 81).
  */
 #define CONNECTION_MEMORY (32 * KIB)
 /*
- * At shutdown: how long queries may still run, and answers be sent
- * (docs/decisions.md, 73).
+ * At shutdown: how long queries may still run, and how long answers may still
+ * be sent, in ns (docs/decisions.md, 73).
  */
 #define STOP_WORK_NS (5 * 1000000000LL)
 #define STOP_SEND_NS (10 * 1000000000LL)
 #define TICK_NS      (100 * 1000000LL)
 #define SWEEP_TICKS  10
-#define PER_IP_MAX   0 /* no limit: all may come through one proxy */
+/* 0: no limit, because all clients may come through one proxy */
+#define PER_IP_MAX 0
 
 /*
- * Ask a client for any certificate, without naming CAs. The CA may change
- * later, and some clients send no certificate of a CA that is not in the list
- * (docs/decisions.md, 78).
+ * Ask a client for any certificate, without naming CAs. Named CAs would have
+ * two drawbacks: the CA may change later, and some clients send no certificate
+ * if its CA is not named (docs/decisions.md, 78).
  */
 static void ask_for_any(struct MHD_Connection *c)
 {
@@ -54,7 +59,7 @@ static void ask_for_any(struct MHD_Connection *c)
 		tls_hide_authorities(info->tls_session);
 }
 
-/* Callback for each connection that begins or is closed. */
+/* Callback of libmicrohttpd for each connection that is opened or closed. */
 static void on_connection(void *ctx, struct MHD_Connection *c, void **context,
 			  enum MHD_ConnectionNotificationCode what)
 {
@@ -101,7 +106,10 @@ static void *server_sweep(void *arg)
 	return NULL;
 }
 
-/* Handle a request: on a worker, or on the server's thread for ROUTE_QUICK. */
+/*
+ * Run the handler of a request: on a worker thread, or for ROUTE_QUICK on the
+ * server's thread.
+ */
 static void run_handler(void *ctx, unsigned worker UNUSED)
 {
 	struct exchange *x = ctx;
@@ -117,7 +125,9 @@ static void run_handler(void *ctx, unsigned worker UNUSED)
 		MHD_resume_connection(x->connection);
 }
 
-/* Handle a complete request, on this thread or by a worker. */
+/*
+ * Handle a complete request on this thread, or submit it to the worker threads.
+ */
 static enum MHD_Result server_handle(struct exchange *x)
 {
 	struct server *s = x->server;
@@ -145,7 +155,7 @@ static enum MHD_Result server_handle(struct exchange *x)
 	return MHD_YES;
 }
 
-/* Count a character in a text. */
+/* Count how often a character occurs in a text. */
 static size_t count_of(const char *text, char c)
 {
 	size_t n = 0;
@@ -158,8 +168,9 @@ static size_t count_of(const char *text, char c)
 }
 
 /*
- * Callback with the target as received, before libmicrohttpd parses it. Faults
- * of the target are noted in the connection, because there is no exchange yet.
+ * Callback of libmicrohttpd with the target of a request, before the target is
+ * parsed. Its faults are recorded in the connection, because there is no
+ * exchange yet.
  */
 static void *on_target(void *ctx, const char *target, struct MHD_Connection *c)
 {
@@ -190,9 +201,8 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 		x = exchange_new(ctx, c, url, method, version);
 		*state = x;
 		/*
-		 * With ambiguous framing, the answer is sent before the body is
-		 * read, because the announced length of the body cannot be
-		 * trusted.
+		 * With ambiguous framing, the length of the body cannot be
+		 * trusted, so the answer is sent without reading the body.
 		 */
 		if (x->ambiguous)
 			access_refuse_framing(x);
@@ -204,8 +214,9 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 		return reply_send(x);
 	if (*data_len) {
 		/*
-		 * What exceeds the limit is read and dropped: closing the
-		 * connection early would lose the answer.
+		 * The part of a body above the limit is read and dropped: if
+		 * the connection were closed early, the client would not
+		 * receive the answer.
 		 */
 		exchange_add(x, data, *data_len);
 		*data_len = 0;
@@ -214,7 +225,9 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 	return server_handle(x);
 }
 
-/* Callback at the end of a request, answered or not. */
+/*
+ * Callback of libmicrohttpd at the end of a request, whether answered or not.
+ */
 static void on_completed(void *ctx, struct MHD_Connection *c, void **state,
 			 enum MHD_RequestTerminationCode why UNUSED)
 {
@@ -230,8 +243,8 @@ static void on_completed(void *ctx, struct MHD_Connection *c, void **state,
 }
 
 /*
- * Start what protects the server from clients: limits on connections, rates and
- * shares, and the sweeper.
+ * Start everything that protects the server from clients: the limits on
+ * connections, on rates and on what one client may use, and the sweeper thread.
  */
 static void start_guards(struct server *s)
 {
@@ -254,8 +267,8 @@ static void start_guards(struct server *s)
 }
 
 /*
- * Stop the sweeper. The lists are not freed, because open connections still use
- * them.
+ * Stop the sweeper thread. The limits are not freed, because open connections
+ * still use them.
  */
 static void stop_guards(struct server *s)
 {
@@ -269,8 +282,8 @@ static void stop_guards(struct server *s)
 }
 
 /*
- * Fill in the TLS options for libmicrohttpd; the list is empty without TLS. The
- * texts are kept in s, since libmicrohttpd may borrow them.
+ * Fill in the TLS options for libmicrohttpd; without TLS, the list of options
+ * is empty. The texts are kept in `s`, because libmicrohttpd may borrow them.
  */
 static struct MHD_OptionItem *tls_options(struct server *s,
 					  struct MHD_OptionItem *out)
@@ -360,11 +373,13 @@ void server_stop(struct server *s)
 	fd = MHD_quiesce_daemon(s->daemon);
 	atomic_store(&s->stop_ns, now + STOP_WORK_NS);
 	/*
-	 * Workers resume their connections, so they must end before the daemon.
+	 * The worker threads resume connections of the daemon, so they must end
+	 * before the daemon is stopped.
 	 */
 	pool_stop(s->pool);
 	/*
-	 * Stopping the daemon closes connections, even with answers half sent.
+	 * Stopping the daemon closes its connections, even those with an answer
+	 * that is only half sent. So wait for the answers first.
 	 */
 	(void)connections_settle(s->connections, now + STOP_SEND_NS);
 	MHD_stop_daemon(s->daemon);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * HTTP server, built on libmicrohttpd. One epoll thread reads requests and
- * writes answers; handlers run on a bounded pool of threads while their
+ * writes answers. Handlers run on a fixed number of pool threads while their
  * connection is suspended, so that no handler keeps other requests waiting.
  *
- * Ownership: a request is borrowed for the handler's call; the answer's body
- * belongs to the server afterwards.
+ * Ownership: a handler borrows its request for the call; afterwards the
+ * answer's body belongs to the server.
  * Threads: handlers run on any pool thread, several at a time.
  * Shutdown: server_stop() lets running handlers finish, then server_free().
  */
@@ -25,27 +25,35 @@ enum {
 /* Options of a server; everything is borrowed. */
 struct server_options {
 	const char *address; /* host:port; port 0: any free one */
-	/* A regex that matches whole origins; NULL: none is allowed. */
+	/*
+	 * Regular expression that must match a whole origin to allow it by
+	 * CORS; NULL: no origin is allowed.
+	 */
 	const char *cors_origin;
 	const struct route *routes;
-	void *ctx; /* passed to handlers */
+	void *ctx; /* passed to every handler */
 	unsigned max_connections;
 	int64_t rate_limit;      /* requests a second per client; 0: no limit */
 	unsigned threads;        /* number of worker threads */
 	int64_t read_timeout_ms; /* time for a client to send a request */
 	int64_t query_timeout_ms; /* time for a request to be answered */
-	/* bytes a second; slower clients are disconnected; 0: no limit */
+	/*
+	 * bytes a second; clients that receive more slowly are disconnected; 0:
+	 * no limit
+	 */
 	int64_t slow_client_rate;
-	const char *allowed_hosts; /* names for hosts_allow(); NULL: any */
-	int64_t slow_ms;           /* log slower requests as warnings */
-	bool access_log;           /* log all requests */
-	/* query memory, of which each client gets a share */
+	/* names for hosts_allow(); NULL: any host is allowed */
+	const char *allowed_hosts;
+	/* requests that take longer, in ms, are logged as warnings */
+	int64_t slow_ms;
+	bool access_log; /* whether every request is logged */
+	/* query memory, of which each client may use a part */
 	struct budget *memory;
 	const struct log *log;
 	struct metrics *metrics;
 	struct auth *auth;
 	const char *version; /* everprof's version, sent with every answer */
-	/* Turns an answer into the error answer for err. */
+	/* Turns an answer into the error answer for `err`. */
 	void (*fail)(struct answer *a, const struct err *err);
 	/* Answers a request for an unknown path. */
 	void (*missing)(struct request *r, struct answer *a);
@@ -65,8 +73,8 @@ NODISCARD int server_start(const struct server_options *o, struct server **out,
 unsigned server_port(const struct server *s);
 
 /*
- * Stop a server: refuse new connections, let queries run for 5 more seconds and
- * answers be sent for 10. NULL is a no-op.
+ * Stop a server: refuse new connections, let queries run for 5 more seconds,
+ * and let answers be sent for 10 seconds. NULL is a no-op.
  */
 void server_stop(struct server *s);
 

@@ -12,12 +12,15 @@ void answer_header(struct answer *a, const char *name, const char *value)
 		}
 	}
 	if (a->header_count == ANSWER_HEADERS_MAX)
-		abort(); /* a bug of the handler */
+		abort(); /* too many headers: a bug of the handler */
 	a->headers[a->header_count].name = name;
 	a->headers[a->header_count++].value = value;
 }
 
-/* Whether a path matches a route. *segment is what the route's * matched. */
+/*
+ * Whether a path matches a route. *segment is set to the part of the path that
+ * matches the * of the route.
+ */
 static bool route_matches(const char *route, struct str path,
 			  struct str *segment)
 {
@@ -39,7 +42,8 @@ const struct route *route_find(const struct route *routes, struct str path,
 			       struct str *segment)
 {
 	for (const struct route *t = routes; t->path; t++) {
-		*segment = (struct str){ 0 }; /* forget a route tried before */
+		/* drop the result of a route that did not match */
+		*segment = (struct str){ 0 };
 		if (route_matches(t->path, path, segment))
 			return t;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests and answers as handlers see them, and the table of routes that says
- * which handler answers which path.
+ * Requests and answers as handlers see them, and routes: which handler answers
+ * which path.
  *
  * Ownership: a request is borrowed for the handler's call; an answer belongs to
  * the caller of the handler, which frees its body and ends its stream.
@@ -17,16 +17,18 @@
 
 /* A request, as handlers see it. */
 struct request {
-	struct arena arena; /* memory of the request, for handlers, too */
+	/* memory that is freed with the request; handlers may use it */
+	struct arena arena;
 	struct str method;
 	struct str path;
-	struct str segment; /* what the * of the route matched */
-	/* decoded parameters of the form, then of the URL */
+	/* the part of the path that matches the * of the route */
+	struct str segment;
+	/* decoded parameters: first those of the form, then those of the URL */
 	struct params params;
 	bool accepts_gzip;
-	/* the client is a browser that shows a page */
+	/* whether the client is a browser that shows a page */
 	bool accepts_html;
-	/* the client is a Go program, such as go tool pprof */
+	/* whether the client is a Go program, such as go tool pprof */
 	bool is_go;
 	const char *if_none_match; /* header If-None-Match; "" when absent */
 	const char *range;         /* header Range; "" when absent */
@@ -38,10 +40,11 @@ enum {
 
 /*
  * A body that is made while it is sent. next() appends a piece to `out` and
- * returns 1 when more follows, 0 at the end, or ERR_*, which closes the
- * connection. ERR_AGAIN means that there is no memory for the next piece now;
- * next() is called again later; if `out` is not empty, it is sent before. Calls
- * come from pool threads, one at a time; free() comes last.
+ * returns 1 when more pieces follow, 0 at the end, or an error ERR_*, which
+ * closes the connection. Only ERR_AGAIN does not: there is no memory for the
+ * next piece now, and next() is called again later, after the contents of
+ * `out`, if any, are sent. next() is called by pool threads, one call at a
+ * time; free() is called last.
  */
 struct answer_stream {
 	int (*next)(void *ctx, struct buf *out, struct err *err);
@@ -54,47 +57,52 @@ struct answer {
 	unsigned status;
 	const char *content_type; /* a constant */
 	struct buf body;
-	struct answer_stream stream; /* used instead of body if next is set */
-	bool as_is;                  /* the body must not be compressed */
+	/* sent instead of `body` if `next` is set */
+	struct answer_stream stream;
+	/* whether the body must be sent uncompressed */
+	bool as_is;
 	struct {
 		const char *name;
-		const char *value; /* in the request's arena, or a constant */
+		const char *value; /* a constant, or in the request's arena */
 	} headers[ANSWER_HEADERS_MAX];
 	size_t header_count;
-	/* the query's memory, released when all is sent */
+	/* the query's memory, returned when the answer is sent */
 	struct query_work work;
 };
 
 /*
- * Set a header; the value replaces that of an earlier call with the same name.
- * An answer has at most ANSWER_HEADERS_MAX. `name` is a constant; `value` is a
- * constant or in the request's arena.
+ * Set a header. The value replaces the value of an earlier call with the same
+ * name. An answer has at most ANSWER_HEADERS_MAX headers. `name` is a constant;
+ * `value` is a constant or in the request's arena.
  */
 void answer_header(struct answer *a, const char *name, const char *value);
 
-/* Handle a request; all routes of a table share one ctx. */
+/* A function that handles a request. All routes of a table share one `ctx`. */
 typedef void (*handler_fn)(void *ctx, struct request *r, struct answer *a);
 
-/* How a route is handled. */
+/* Which methods a route accepts, and which thread runs its handler. */
 enum route_kind {
-	ROUTE_READ,  /* GET, HEAD and POST */
-	ROUTE_QUICK, /* GET, HEAD, POST on the epoll thread: must not wait */
-	ROUTE_WRITE, /* changes something: POST and PUT only */
+	ROUTE_READ, /* GET, HEAD and POST, on a pool thread */
+	/* GET, HEAD and POST, on the epoll thread: must not wait */
+	ROUTE_QUICK,
+	/* changes something: only POST and PUT, on a pool thread */
+	ROUTE_WRITE,
 };
 
 /*
- * A path and its handler. One segment of the path may be *, which matches any.
+ * A path and its handler. One segment of the path may be *, which matches any
+ * segment.
  */
 struct route {
 	const char *path; /* NULL ends the table */
 	handler_fn handle;
 	enum route_kind kind;
-	unsigned scope; /* scopes that a request needs: a set of enum scope */
+	unsigned scope; /* scopes that the sender needs: a set of enum scope */
 };
 
 /*
- * Find the route of a path, NULL if there is none. *segment becomes what the *
- * of the route matched, if it has one.
+ * Find the route of a path; NULL if there is none. If the route has a *,
+ * *segment is set to the part of the path that matches it.
  */
 const struct route *route_find(const struct route *routes, struct str path,
 			       struct str *segment);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plain pages: / lists series and the times of their profiles, /targets the
- * targets. They are rendered by the server and have no scripts.
+ * The plain pages: / lists series and the times of their profiles, /targets
+ * lists the targets. The server renders them; they contain no scripts.
  */
 #include <inttypes.h>
 
@@ -14,7 +14,7 @@
 #include "web/ui/page.h"
 
 #define SERIES_SHOWN 200
-/* Number of newest profiles that are shown for a series. */
+/* for each series, this many of its newest profiles are shown */
 #define TIMES_SHOWN 120
 #define TYPES_SHOWN 200
 
@@ -55,9 +55,9 @@ static const char head[] =
 	"<main>";
 
 /*
- * The Content-Security-Policy of all pages. It forbids loading anything and
- * running scripts, so a name from a profile cannot be executed as a script.
- * page_begin() exempts the script of the page itself.
+ * The Content-Security-Policy of all pages. It forbids scripts and loading
+ * anything, so that a name from a profile cannot act as a script. For a page
+ * that has a script, page_begin() allows this script.
  */
 #define POLICY                                            \
 	"default-src 'none'; style-src 'unsafe-inline'; " \
@@ -85,7 +85,7 @@ static struct str param_or(const struct request *r, const char *name,
 	return params_find(&r->params, name, &s) ? s : str_of(fallback);
 }
 
-/* The contents of the form on the start page, parsed. */
+/* The parameters of the form on the start page, parsed. */
 struct view {
 	struct str type;
 	struct str selector;
@@ -142,13 +142,16 @@ void page_option(struct buf *b, struct str name, bool chosen)
 	buf_str(b, "</option>");
 }
 
-/* Callback for each stored profile type: add it to the set ctx. */
+/* Callback for each stored profile type: add the type to the set `ctx`. */
 static void add_type(void *ctx, struct str type)
 {
 	string_set_add(ctx, type);
 }
 
-/* Write the form, filled with the parameters, and the list of types stored. */
+/*
+ * Write the form, with the parameters filled in, and the list of stored profile
+ * types.
+ */
 static void page_write_form(struct web *w, const struct request *r,
 			    const struct view *v, struct answer *a)
 {
@@ -174,8 +177,8 @@ static void page_write_form(struct web *w, const struct request *r,
 }
 
 /*
- * Write a link to /report for a series, up to the selector. The caller adds the
- * time and the text of the link.
+ * Write the beginning of a link to /report, up to the selector of a series. The
+ * caller adds the time and the text of the link.
  */
 static void report_link(struct buf *b, struct labels *labels)
 {
@@ -298,8 +301,8 @@ void page_index(void *ctx, struct request *r, struct answer *a)
 
 	page_begin(a, r, NULL);
 	/*
-	 * The form is written even if its parameters are wrong, so that the
-	 * user can correct them.
+	 * Write the form even if the parameters are wrong, so that the user can
+	 * correct them.
 	 */
 	page_write_form(w, r, &v, a);
 	if (!rc) {
@@ -307,7 +310,7 @@ void page_index(void *ctx, struct request *r, struct answer *a)
 				  v.parsed.count + 1);
 		for (; count < v.parsed.count; count++)
 			all[count] = v.parsed.matchers[count];
-		/* The chosen type is added to the matchers of the selector. */
+		/* Add a matcher for the chosen profile type to the selector. */
 		if (v.type.len)
 			all[count++] =
 				(struct matcher){ .op = MATCH_EQ,
@@ -335,8 +338,8 @@ static void put_time(struct buf *b, int64_t ms)
 }
 
 /*
- * Write a target's labels before relabelling, in an element that is initially
- * collapsed.
+ * Write a target's labels before relabelling, in an element that the user can
+ * expand.
  */
 static void put_discovered(struct buf *b, const struct target_status *s)
 {
@@ -350,7 +353,7 @@ static void put_discovered(struct buf *b, const struct target_status *s)
 	buf_str(b, "</code></details>");
 }
 
-/* Callback: write an active target as a row of the table. */
+/* Callback for each active target: write it as a row of the table. */
 static void target_row(void *ctx, const struct target_status *s)
 {
 	struct buf *b = ctx;
@@ -373,7 +376,10 @@ static void target_row(void *ctx, const struct target_status *s)
 	buf_fini(&labels);
 }
 
-/* Callback: write a dropped target as a row, with the reason. */
+/*
+ * Callback for each dropped target: write it as a row of the table, with the
+ * reason why it was dropped.
+ */
 static void dropped_row(void *ctx, const struct target_status *s)
 {
 	struct buf *b = ctx;

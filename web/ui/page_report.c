@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /report: the flame graph and the table of functions of one profile, of all
- * profiles in a range merged, or of the difference between two ranges.
+ * /report: the flame graph and the table of functions. They show one profile,
+ * all profiles in a range merged, or the difference between two ranges.
  */
 #include "web/ui/page_report.h"
 
@@ -19,9 +19,9 @@
 #include "query/query_merge.h"
 #include "web/ui/page.h"
 
-#define MAX_NODES 6000 /* largest number of frames in the flame graph */
-#define ROWS      60   /* number of functions in the table */
-#define WARNINGS  4    /* number of warnings that are shown for one merge */
+#define MAX_NODES 6000 /* limit on the frames in the flame graph */
+#define ROWS      60   /* limit on the functions in the table */
+#define WARNINGS  4    /* limit on the warnings that are shown for one merge */
 
 /* The parameters of the page, parsed. */
 struct look {
@@ -55,8 +55,8 @@ static int parse_times(struct query_spec *s, const struct request *r,
 }
 
 /*
- * Parse which profiles to show: a single one if the parameter `time` is given,
- * else all in a time range.
+ * Parse which profiles to show: a single profile if the parameter `time` is
+ * given, else all profiles in a time range.
  */
 static int parse_source(struct look *l, struct request *r, struct err *err)
 {
@@ -76,8 +76,8 @@ static int parse_source(struct look *l, struct request *r, struct err *err)
 }
 
 /*
- * Parse the base of a comparison. The base may differ from the source in its
- * time range, its selector, or both.
+ * Parse which profiles to compare with (the base). The base may have another
+ * time range or another selector than the source, or both.
  */
 static int parse_base(struct look *l, struct request *r, struct err *err)
 {
@@ -92,7 +92,9 @@ static int parse_base(struct look *l, struct request *r, struct err *err)
 			       "parameter \"base_from\" is missing");
 	if (!l->has_base)
 		return 0;
-	/* Without base_query the base has the selector of the source. */
+	/*
+	 * Without the parameter base_query, the base has the source's selector.
+	 */
 	if (!params_find(&r->params, "base_query", &text) || !text.len)
 		(void)params_find(&r->params, "query", &text);
 	rc = selector_parse(text, &l->base.selector, err);
@@ -105,7 +107,7 @@ static int parse_base(struct look *l, struct request *r, struct err *err)
 }
 
 /*
- * Parse all parameters. Fails if there are none: the page is then only the
+ * Parse all parameters. Fails if there are none; the page then shows only the
  * form.
  */
 static int look_parse(struct look *l, struct request *r, struct err *err)
@@ -129,7 +131,7 @@ static int look_parse(struct look *l, struct request *r, struct err *err)
 	(void)params_find(&r->params, "aggregate", &aggregate);
 	if (!rc)
 		rc = aggregate_parse(aggregate, &l->gather.aggregate, err);
-	/* The page shows one sample type, so the others need not be merged. */
+	/* The page shows one sample type, so only this one has to be merged. */
 	l->gather.one_type = true;
 	l->gather.sample_index = l->report.sample_index;
 	return rc;
@@ -141,9 +143,9 @@ static void look_fini(struct look *l)
 	query_spec_fini(&l->base);
 }
 
-/* Functions that render the page. */
+/* The following functions render the page. */
 
-/* Write a selection of the profile's sample types. */
+/* Write a select element with the profile's sample types. */
 static void page_report_write_types(struct answer *a, const struct report *r)
 {
 	buf_str(&a->body, "<label>Sample type<select name=sample_index>");
@@ -153,7 +155,7 @@ static void page_report_write_types(struct answer *a, const struct report *r)
 	buf_str(&a->body, "</select></label>");
 }
 
-/* Write a selection of the ways to aggregate profiles. */
+/* Write a select element with the ways to aggregate profiles. */
 static void page_report_write_aggregates(struct answer *a,
 					 const struct request *rq)
 {
@@ -170,8 +172,8 @@ static void page_report_write_aggregates(struct answer *a,
 }
 
 /*
- * Write the form, filled with the parameters. r is NULL when there is no
- * profile to show; sample_index is then a hidden field.
+ * Write the form, with the parameters filled in. `r` is NULL when there is no
+ * profile to show; the parameter sample_index is then a hidden field.
  */
 static void page_report_write_form(struct answer *a, const struct request *rq,
 				   const struct report *r)
@@ -213,8 +215,8 @@ struct view {
 };
 
 /*
- * Show warnings that the page is incomplete: profiles were left out, or a
- * filter matched no samples.
+ * Show warnings about an incomplete page: profiles were left out, or a filter
+ * expression matched no samples.
  */
 static void page_report_write_warnings(struct answer *a, struct arena *arena,
 				       const struct view *view,
@@ -289,8 +291,7 @@ static int page_report_write_table(struct answer *a, struct report *r,
 }
 
 /*
- * Write a parameter into a link as &name=value, if the request has the
- * parameter `from`.
+ * Write the request's parameter `from`, if given, into a link, as &name=value.
  */
 static void link_param(struct view *v, const char *name, const char *from)
 {
@@ -304,8 +305,8 @@ static void link_param(struct view *v, const char *name, const char *from)
 }
 
 /*
- * Write links that download the report in formats for other tools. For a
- * comparison there are no links.
+ * Write links that download the report in the formats of other tools. For a
+ * comparison, no links are written.
  */
 static void page_report_write_downloads(struct view *v)
 {
@@ -334,7 +335,7 @@ static void page_report_write_downloads(struct view *v)
 	buf_str(out, "</p>");
 }
 
-/* Write all content of the page for a report. */
+/* Write the whole content of the page for a report. */
 static int page_report_render(struct view *v, struct report *r, struct err *err)
 {
 	struct answer *a = v->a;
@@ -366,8 +367,8 @@ static int page_report_render(struct view *v, struct report *r, struct err *err)
 static int page_report_show(struct view *v, struct err *err)
 {
 	/*
-	 * Keep both sides of the comparison in the profile, so that the flame
-	 * graph can show them side by side.
+	 * Keep base and source apart in the profile, so that the flame graph
+	 * can show them side by side.
 	 */
 	const struct merge_diff_options diff = { .label_base = true };
 	struct merge *both = merge_new();
@@ -388,7 +389,7 @@ static int page_report_show(struct view *v, struct err *err)
 	return rc;
 }
 
-/* Merge the profiles and show them. */
+/* Merge the selected profiles and show the report. */
 static int gather_and_show(struct web *w, struct view *v, struct err *err)
 {
 	struct look *l = v->l;
@@ -408,8 +409,8 @@ static int gather_and_show(struct web *w, struct view *v, struct err *err)
 
 /*
  * Make a nonce, a random value that the page's own script carries. The browser
- * runs no script without it, so a script that was injected into the page does
- * not run.
+ * runs only scripts with this value, so a script that an attacker injects into
+ * the page does not run.
  */
 static const char *make_nonce(struct request *r)
 {
@@ -417,7 +418,7 @@ static const char *make_nonce(struct request *r)
 	char *text = arena_alloc(&r->arena, 2 * sizeof(bytes) + 1);
 
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return NULL; /* the page then has no script */
+		return NULL; /* without a nonce, the page has no script */
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
 	return text;
@@ -439,8 +440,8 @@ void page_report(void *ctx, struct request *r, struct answer *a)
 		a->body.len = start; /* drop the incomplete report */
 		page_report_write_form(a, r, NULL);
 		/*
-		 * A request without parameters just opens the form: that is no
-		 * error.
+		 * A request without parameters only opens the form: that is not
+		 * an error.
 		 */
 		if (r->params.count)
 			page_error(a, &err);
