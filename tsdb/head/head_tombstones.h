@@ -13,8 +13,8 @@
 
 /*
  * Delete the profiles of these series in [from, to] that exist now, durably;
- * profiles that are stored later are not affected. `lsn` is the highest LSN
- * that has been given to a record. No flush of the head may run meanwhile.
+ * profiles that are stored later are not affected. No profile that is stored
+ * now has an LSN above `lsn`. No flush of the head may run meanwhile.
  * ERR_TOOBIG, ERR_NOSPACE, ERR_IO: the file could not be written; the profiles
  * are hidden for now, but come back when the database is opened again.
  */
