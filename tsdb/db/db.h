@@ -138,12 +138,15 @@ struct tsdb {
 	struct state state;
 	int64_t clock_ns; /* when the retention clock was last advanced */
 	int64_t saved_ns; /* when the retention clock was last saved */
-	/* How long the time of day has been in doubt; 0: it is trusted. */
+	/*
+	 * For how many ms the time of day has been in doubt; 0: it is trusted.
+	 */
 	_Atomic int64_t clock_doubt_ms;
 
 	/*
-	 * LSN of the first WAL record for which no head could be created; its
-	 * segment and all later ones are kept. UINT64_MAX: none.
+	 * LSN of the first WAL record for which no head could be created. The
+	 * record's segment and all later ones are kept. UINT64_MAX: there is no
+	 * such record.
 	 */
 	uint64_t unplaced;
 	/* number of WAL records found in no head or block */

@@ -14,8 +14,9 @@
 #define UNFLUSHED_MAX 500000 /* unflushed profiles that force a flush */
 
 /*
- * Returns the WAL budget in bytes: the configured one or 512 MiB, but at most
- * an eighth of the size retention and of the disk.
+ * Returns the WAL budget in bytes: the configured budget, or 512 MiB; but at
+ * most an eighth of the maximum size of the database (retention_bytes), and at
+ * most an eighth of the disk.
  */
 uint64_t wal_budget(const struct tsdb_options *o);
 

@@ -183,8 +183,9 @@ static int read_all_list(struct index *ix, struct err *err)
 }
 
 /*
- * Verifies everything that stays in use. Series entries and the lists of single
- * labels are verified whenever they are read.
+ * Verifies the parts of the file that are needed for as long as the index is
+ * open. Series entries and the lists of single labels are verified whenever
+ * they are read.
  */
 int index_open(struct blob *blob, struct index **out, struct err *err)
 {

@@ -39,9 +39,10 @@ uint64_t blob_size(const struct blob *b);
 const char *blob_path(const struct blob *b);
 
 /*
- * Read exactly len bytes at offset into scratch and set *out to view them.
- * ERR_CORRUPT: the range extends beyond the end of the file. ERR_TOOBIG: len
- * exceeds the limit of scratch. ERR_IO: the disk could not read the bytes.
+ * Read exactly `len` bytes at `offset` into `scratch`, and set *out to refer to
+ * them. ERR_CORRUPT: the range extends beyond the end of the file. ERR_TOOBIG:
+ * `len` exceeds the limit of `scratch`. ERR_IO: the disk could not read the
+ * bytes.
  */
 NODISCARD int blob_view(const struct blob *b, uint64_t offset, size_t len,
 			struct buf *scratch, struct bytes *out,

@@ -103,7 +103,7 @@ int values_stored(struct values_reader *r, const struct file *f,
 {
 	int rc;
 
-	/* The memory of a very large chunk must not stay allocated. */
+	/* Free the memory of a very large chunk that was read before. */
 	if (r->stored.cap > KEEP && r->stored.cap > place->len)
 		buf_fini(&r->stored);
 	buf_reset(&r->stored);
@@ -136,8 +136,9 @@ struct stored {
 };
 
 /*
- * Read the stored bytes of a chunk and the table of its stripe, and have a
- * decoder of the right codec ready. Invalidates the rows of the previous call.
+ * Read the stored bytes of a chunk and the table of its stripe, and make sure
+ * that the reader has a decoder of the chunk's codec. Invalidates the rows of
+ * the previous call.
  */
 static int read_group(struct values_reader *r, struct part p,
 		      const struct chunk_meta *h, struct stored *s,
@@ -167,7 +168,7 @@ static int read_group(struct values_reader *r, struct part p,
 	return rc ? rc : values_stored(r, f, &h->place, &s->group.stored, err);
 }
 
-/* Append n profiles to out, beginning with number `first` of the chunk. */
+/* Append n profiles to `out`, beginning with number `first` of the chunk. */
 static int values_decode(struct values_reader *r, const struct stored *s,
 			 size_t first, size_t n, struct buf *out,
 			 struct err *err)
