@@ -21,7 +21,7 @@
 /* Length of a chunk file's header, and the encoding byte of a chunk. */
 enum {
 	CHUNK_HEADER = 8,
-	/* encoding byte that says that chunk metadata follows */
+	/* Encoding byte that says that chunk metadata follows. */
 	CHUNK_GROUP = 0x70,
 };
 
@@ -46,7 +46,7 @@ struct block {
 	char *path;
 	struct meta meta;
 	struct index *index;
-	/* chunk files; NULL: the file could not be opened */
+	/* Chunk files; NULL: the file could not be opened. */
 	struct blob **chunks;
 	size_t chunk_count;
 	/*

@@ -94,8 +94,8 @@ void meta_add_parent(struct meta *m, const struct meta *parent);
 struct meta_file *meta_add_file(struct meta *m, const char *name);
 
 /*
- * Number of the type set that is equal to `typeset`. If there is none, a copy
- * of `typeset` is added.
+ * Return the number of the type set that is equal to `typeset`. If there is
+ * none, add a copy of `typeset` first.
  */
 uint32_t meta_typeset(struct meta *m, struct bytes typeset);
 

@@ -52,8 +52,8 @@ struct chunk_place {
 	uint32_t crc;
 	struct chunk_table table;
 	/*
-	 * Reserved: always written as 0. Meant for chunks that are stored
-	 * together, as the index of the chunk's first profile.
+	 * Reserved, always written as 0. Meant for storing several chunks as
+	 * one group: the index of this chunk's first profile in the group.
 	 */
 	uint32_t first;
 };
@@ -67,8 +67,8 @@ struct chunk_meta {
 	uint16_t total_count; /* number of sample types */
 	struct chunk_profile profiles[CHUNK_PROFILES_MAX];
 	/*
-	 * The total of profile p for sample type t is totals[t *
-	 * CHUNK_PROFILES_MAX + p]. NULL: the totals are not decoded.
+	 * Totals, at index sample type * CHUNK_PROFILES_MAX + number of the
+	 * profile. NULL: the totals are not decoded.
 	 */
 	int64_t *totals;
 	struct chunk_place place;

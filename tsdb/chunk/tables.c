@@ -41,7 +41,7 @@ struct tables {
 	struct mutex mu;
 	struct entry *entries;
 	size_t bytes;
-	/* number of uses of all tables so far; serves as a clock */
+	/* Number of uses of all tables so far; serves as a clock. */
 	uint64_t tick;
 };
 
@@ -187,7 +187,7 @@ int tables_get(struct tables *t, const struct table_place *place,
 	e->bytes = t->codec->table_memory(e->ref.table);
 	e->users = 1;
 	mutex_lock(&t->mu);
-	/* another thread may have loaded it by now */
+	/* Another thread may have loaded it by now. */
 	other = tables_find(t, place);
 	if (!other) {
 		e->used = ++t->tick;

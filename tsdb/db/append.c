@@ -79,8 +79,8 @@ static int check_duplicate(struct tsdb *db, const struct sample *s,
 }
 
 /*
- * Whether the sample would add a series beyond the hard bound, an eighth above
- * max_series. A head must then be sealed first.
+ * Whether the sample would add a series while the number of series is above the
+ * hard bound, `max_series` plus an eighth. If so, a head must be sealed first.
  */
 static bool must_wait(struct tsdb *db, struct head *r, const struct sample *s)
 {

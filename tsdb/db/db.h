@@ -31,7 +31,7 @@
  */
 enum {
 	HEADS_OPEN = 32, /* with more heads, the longest idle one is sealed */
-	/* with this many, an append that needs a new head waits */
+	/* With this many, an append that needs a new head waits. */
 	HEADS_MAX = 40,
 };
 
@@ -87,7 +87,7 @@ struct tsdb {
 	struct appender appender;
 	struct tsdb_options o;
 	char *path;
-	/* size of the WAL in bytes above which it is flushed */
+	/* Size of the WAL in bytes above which it is flushed. */
 	uint64_t budget;
 	struct dirlock *lock;
 	struct interner *interner;
@@ -149,14 +149,14 @@ struct tsdb {
 	 * such record.
 	 */
 	uint64_t unplaced;
-	/* number of WAL records found in no head or block */
+	/* Number of WAL records found in no head or block. */
 	uint64_t recovered;
 	uint64_t set_aside; /* number of unreadable parts that were renamed */
 
 	struct mutex loop_mu;
 	pthread_cond_t wake;
 	pthread_cond_t done; /* a worker has completed a round */
-	/* shutting down: threads must not wait for a worker */
+	/* Shutting down: threads must not wait for a worker. */
 	bool interrupted;
 	bool stopping;
 	struct worker flush;

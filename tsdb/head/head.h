@@ -50,10 +50,10 @@ struct head_env {
 	struct interner *interner;
 	const struct log *log;
 	struct metric *corruptions;
-	/* counts logs that end in a record cut short */
+	/* Counts logs that end in a record cut short. */
 	struct metric *torn;
 	_Atomic int64_t series; /* number of series, summed over all heads */
-	/* number of unflushed profiles in all heads */
+	/* Number of unflushed profiles in all heads. */
 	_Atomic int64_t unflushed;
 };
 
@@ -84,7 +84,7 @@ struct head {
 	uint64_t values_end;
 	uint32_t next_series; /* next free series number in the log */
 	uint32_t next_typeset;
-	/* a failed write could not be undone: no flush is allowed */
+	/* A failed write could not be undone: no flush is allowed. */
 	bool broken;
 
 	struct mutex mu;
@@ -182,11 +182,11 @@ uint64_t head_oldest(struct head *r);
 /* Where a profile of a head or block was found. */
 struct part_hit {
 	bool unflushed; /* the profile is only in the WAL */
-	/* if `unflushed`: where the profile is in the WAL */
+	/* If `unflushed`: where the profile is in the WAL. */
 	struct unflushed wal;
 	/* The WAL segment, with a reference, if a WAL was given. */
 	struct wal_segment *segment;
-	/* if not `unflushed`: where the profile is in a chunk */
+	/* If not `unflushed`: where the profile is in a chunk. */
 	struct chunk_hit group;
 };
 

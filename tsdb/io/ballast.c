@@ -13,7 +13,7 @@ void ballast_init(struct ballast *b, struct fs *fs, const char *dir,
 			       .size = size };
 	mutex_init(&b->mu);
 	if (fs_size(fs, b->path, &b->held, NULL))
-		/* no usable file: ballast_make() will create one */
+		/* No usable file: ballast_make() will create one. */
 		b->held = 0;
 }
 

@@ -12,10 +12,10 @@
 
 /*
  * A lock: two file descriptors, each with a flock(). One is on the directory
- * itself, which, unlike a file, a cleaner of temporary files does not remove
- * (docs/decisions.md, 90). The other is on the file `lock` in the directory,
- * which contains the process id; earlier versions of everprof check only this
- * lock.
+ * itself, because a program that cleans up temporary files may remove a lock
+ * file, but not the directory (docs/decisions.md, 90). The other is on the file
+ * `lock` in the directory, which contains the process id; earlier versions of
+ * everprof check only this lock.
  */
 struct dirlock {
 	int dir;

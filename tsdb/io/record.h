@@ -93,10 +93,11 @@ uint64_t record_padded(size_t head_len, size_t body_len);
 void record_encode(const struct record *r, uint64_t salt, struct buf *out);
 
 /*
- * Decode the record at the start of b, which must have been written to be at
- * `position`. If `check_body` is set, out->body_ok says whether the body's
- * checksum agrees; a mismatch is not returned as an error. ERR_CORRUPT: there
- * is no record at the start of b, or it is incomplete, or its head is damaged.
+ * Decode the record at the start of `b`. `position` is the record's position; a
+ * record that was written for another position is not accepted. If `check_body`
+ * is set, out->body_ok says whether the body's checksum agrees; a mismatch is
+ * not returned as an error. ERR_CORRUPT: there is no record at the start of
+ * `b`, the record is incomplete, or its head is damaged.
  */
 NODISCARD int record_decode(struct bytes b, uint64_t salt, uint64_t position,
 			    bool check_body, struct record *out,

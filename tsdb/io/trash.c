@@ -10,7 +10,7 @@
 enum trash_state {
 	TRASH_NAMED,   /* not yet renamed */
 	TRASH_RENAMED, /* renamed, but the rename may not be durable */
-	/* renamed durably; only its files remain to be removed */
+	/* Renamed durably; only its files remain to be removed. */
 	TRASH_HIDDEN
 };
 

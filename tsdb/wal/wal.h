@@ -96,8 +96,8 @@ bool wal_may_be_lost(struct wal *w, uint64_t lsn);
 struct wal_segment *wal_segment(struct wal *w, uint64_t lsn);
 
 /*
- * LSN at which the oldest segment begins. This includes segments that cannot be
- * read and are therefore kept on disk.
+ * LSN at which the oldest segment begins. Segments that cannot be read, and are
+ * therefore kept on disk, are taken into account.
  */
 uint64_t wal_begin(struct wal *w);
 

@@ -19,8 +19,8 @@
 #define OFFSET_MAX UINT32_MAX
 
 /*
- * One segment file. Once the struct exists, wal.mu protects the members from
- * `size` on.
+ * One segment file. After the segment's creation, wal.mu protects the members
+ * from `size` on.
  */
 struct wal_segment {
 	_Atomic uint32_t refs;

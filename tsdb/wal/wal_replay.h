@@ -36,9 +36,9 @@ void make_current(struct wal *w, struct wal_segment *s);
 NODISCARD int wal_replay_begin(struct wal *w, struct err *err);
 
 /*
- * Call fn for every intact profile, in LSN order. Then, unless the log is
- * read-only, cut off torn ends, seal the unsealed segments, and create a
- * segment whose number is greater than `floor`. Always returns 0: damage,
+ * Call `fn` for every intact profile, in the order of LSNs. Then, unless the
+ * log is read-only, cut off torn ends, seal the unsealed segments, and create a
+ * new segment with a number greater than `floor`. Always returns 0: damage,
  * segments that cannot be read, and a segment that cannot be created are logged
  * and counted.
  */
