@@ -42,7 +42,9 @@ static int stored_hash(struct tsdb *db, struct part part,
 	return 1;
 }
 
-/* Part number i of the view, borrowed: append_mu keeps it in the view. */
+/*
+ * Part number `i` of the view, borrowed: append_mu keeps the part in the view.
+ */
 static struct part part_at(const struct tsdb *db, size_t i)
 {
 	if (i < db->block_count)

@@ -31,7 +31,7 @@
  */
 enum {
 	HEADS_OPEN = 32, /* with more heads, the longest idle one is sealed */
-	/* With this many, an append that needs a new head waits. */
+	/* Maximum number of heads: an append that needs another one waits. */
 	HEADS_MAX = 40,
 };
 
@@ -156,7 +156,10 @@ struct tsdb {
 	struct mutex loop_mu;
 	pthread_cond_t wake;
 	pthread_cond_t done; /* a worker has completed a round */
-	/* Shutting down: threads must not wait for a worker. */
+	/*
+	 * Whether the database is shutting down: no thread may wait for a
+	 * worker.
+	 */
 	bool interrupted;
 	bool stopping;
 	struct worker flush;

@@ -144,8 +144,9 @@ static int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
 }
 
 /*
- * The current segment is flushed but not dropped: appends may add to it, and it
- * may even be sealed, before the flush ends.
+ * The current segment is flushed but not dropped, because profiles may be
+ * appended to it (and the segment may then even be sealed) before the flush
+ * ends.
  */
 int flush_everything(struct tsdb *db, struct err *err)
 {

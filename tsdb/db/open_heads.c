@@ -19,7 +19,7 @@ struct head *find_head(const struct tsdb *db, int64_t start, uint64_t lsn)
 	return found;
 }
 
-/* The newest generation of the window, if it still takes samples; else NULL. */
+/* The newest head of the window, if it still takes samples; otherwise NULL. */
 struct head *db_open_head(const struct tsdb *db, int64_t start)
 {
 	for (size_t i = db->head_count; i--;) {

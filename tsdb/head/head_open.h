@@ -19,8 +19,8 @@
 NODISCARD int head_load(struct head *r, struct bytes file, struct err *err);
 
 /*
- * Whether the head's files are too short to hold a profile, because its
- * creation was cut short.
+ * Whether the head's files are too short to hold a profile, because the
+ * creation of the head was cut short.
  */
 bool head_is_stillborn(const struct head *r);
 

@@ -73,7 +73,10 @@ int values_table(struct values_reader *r, struct part p,
 	if (!at->len)
 		return 0;
 	if (h->codec == CODEC_ZSTD || !values_codec(p, h->codec))
-		/* Only blocks pass this check, so block->env below is valid. */
+		/*
+		 * For a head the function always returns here, because only
+		 * blocks have a codec with tables. Below, p.block is set.
+		 */
 		return no_codec(h, err);
 	if (!f)
 		return no_file(err);

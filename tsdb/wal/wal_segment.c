@@ -111,8 +111,8 @@ void tell_left_alone(struct wal *w, uint64_t number, const char *path,
 
 /*
  * Read the header of a segment file. If the header is unreadable or damaged,
- * derive the salt from the WAL's key instead. A wrong key does no harm: replay
- * then finds no valid record.
+ * derive the salt from the WAL's key instead. A wrong key does no harm: with
+ * the wrong salt, replay finds no valid record.
  */
 static int wal_segment_read_header(struct wal *w, const struct file *f,
 				   uint64_t number, struct wal_segment *s,
