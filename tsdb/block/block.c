@@ -76,8 +76,9 @@ static int open_blob(struct block *b, const struct meta_file *f,
 }
 
 /*
- * Log and count damage to a file that the rest of the block does not need.
- * Returns 0 for a damaged, missing or unreadable file, and rc for other errors.
+ * Log and count damage to a file that the rest of the block does not need. `rc`
+ * is the error of opening the file. Returns 0 if the file is damaged, missing
+ * or unreadable, and otherwise `rc`.
  */
 static int block_tell_damage(struct block *b, const char *name, int rc,
 			     const struct err *err)
@@ -94,7 +95,7 @@ static int block_tell_damage(struct block *b, const char *name, int rc,
 	return 0;
 }
 
-/* Check magic number and version of a chunk file. */
+/* Check the magic number and the version of a chunk file. */
 static int check_chunks(const struct blob *blob, struct err *err)
 {
 	struct buf scratch = { 0 };
@@ -111,9 +112,9 @@ static int check_chunks(const struct blob *blob, struct err *err)
 }
 
 /*
- * Open the next chunk file. A file that cannot be opened is NULL in the array,
- * so that the other files keep their numbers. A file with a wrong size or
- * header stays usable, because each chunk has a checksum.
+ * Open the next chunk file. If it cannot be opened, its element of the array is
+ * NULL, so that the other files keep their numbers. A file with a wrong size or
+ * header is used nevertheless, because each chunk has a checksum.
  */
 static int open_chunks(struct block *b, const struct meta_file *f,
 		       struct err *err)
@@ -129,7 +130,7 @@ static int open_chunks(struct block *b, const struct meta_file *f,
 	return rc ? block_tell_damage(b, f->name, rc, err) : 0;
 }
 
-/* Compare size and header of a values file with what meta.json says. */
+/* Compare the size of a values file with meta.json, and check its header. */
 static int check_values(const struct block *b, const struct meta_file *f,
 			const struct file *file, struct err *err)
 {
@@ -147,8 +148,8 @@ static int check_values(const struct block *b, const struct meta_file *f,
 }
 
 /*
- * Open the next values file. A damaged file stays usable, because each profile
- * is verified when it is read.
+ * Open the next values file. A damaged file is used nevertheless, because each
+ * profile is verified when it is read.
  */
 static int block_open_values(struct block *b, const struct meta_file *f,
 			     struct err *err)
@@ -270,7 +271,10 @@ int block_open(const struct block_env *env, const char *path,
 			     path);
 	if (!rc)
 		rc = block_read_tombstones(b, err);
-	/* meta.json was there, so a missing index is damage. */
+	/*
+	 * The block has a meta.json, so a missing index is damage, not a
+	 * missing block.
+	 */
 	if (rc == ERR_NOTFOUND && b->meta.file_count)
 		rc = err_wrap(err, ERR_CORRUPT, "block");
 	if (rc)
@@ -325,8 +329,9 @@ static int chunk_damaged(const struct blob *blob, uint64_t at, struct err *err)
 #define LENGTH_MAX 10 /* largest size of a uvarint */
 
 /*
- * chunk_source.meta: g->at is a chunk reference, (number of the file - 1) << 32
- * | offset. The chunk's length is read first, then the chunk with its checksum.
+ * Callback chunk_source.meta. g->at is a chunk reference: (number of the file -
+ * 1) << 32 | offset. The chunk's length is read first, then the chunk with its
+ * checksum.
  */
 static int read_chunk(void *ctx, const struct chunk *g, struct buf *scratch,
 		      struct bytes *head, struct err *err)
@@ -350,7 +355,7 @@ static int read_chunk(void *ctx, const struct chunk *g, struct buf *scratch,
 			err, ERR_CORRUPT,
 			"%s: a chunks file of the block is missing or damaged",
 			b->path);
-	if (at + LENGTH_MAX > blob_size(blob)) /* every chunk is longer */
+	if (at + LENGTH_MAX > blob_size(blob)) /* no chunk is that short */
 		return chunk_damaged(blob, at, err);
 	rc = blob_view(blob, at, LENGTH_MAX, scratch, &v, err);
 	if (rc)
@@ -372,7 +377,7 @@ static int read_chunk(void *ctx, const struct chunk *g, struct buf *scratch,
 	return 0;
 }
 
-/* chunk_source.typeset: type sets are in meta.json. */
+/* Callback chunk_source.typeset: type sets are in meta.json. */
 static struct bytes block_typeset_at(void *ctx, uint32_t number)
 {
 	const struct block *b = ctx;
@@ -381,7 +386,7 @@ static struct bytes block_typeset_at(void *ctx, uint32_t number)
 						(struct bytes){ 0 };
 }
 
-/* chunk_source.damaged: count and log. */
+/* Callback chunk_source.damaged: count and log a damaged chunk. */
 static void chunk_lost(void *ctx, const struct chunk *g, const struct err *err)
 {
 	const struct block *b = ctx;
@@ -444,8 +449,8 @@ struct tombstones *block_tombstones(struct block *b)
 }
 
 /*
- * Replace the file of tombstones by rename, so that a crash leaves either the
- * old or the new file.
+ * Replace the file of tombstones by a rename, so that either the old or the new
+ * file is there after a crash.
  */
 static int write_tombstones(const struct block *b, const struct tombstones *t,
 			    struct err *err)

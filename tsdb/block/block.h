@@ -21,13 +21,14 @@
 /* Length of a chunk file's header, and the encoding byte of a chunk. */
 enum {
 	CHUNK_HEADER = 8,
-	CHUNK_GROUP = 0x70, /* encoding byte: chunk metadata follows */
+	/* Encoding byte that says that chunk metadata follows. */
+	CHUNK_GROUP = 0x70,
 };
 
 /* The first four bytes of a chunk file. */
 #define CHUNK_MAGIC 0x85BD40DDu
 
-/* Environment that all blocks of a database share; it outlives them. */
+/* What all blocks of a database share. It outlives the blocks. */
 struct block_env {
 	struct fs *fs;
 	const char *dir; /* data directory */
@@ -45,16 +46,20 @@ struct block {
 	char *path;
 	struct meta meta;
 	struct index *index;
-	struct blob **chunks; /* chunk files; NULL: one that cannot be opened */
+	/* Chunk files; NULL: the file could not be opened. */
+	struct blob **chunks;
 	size_t chunk_count;
-	/* Values files: number n is at index n - 1; NULL: cannot be opened. */
+	/*
+	 * Values files: file number n is values[n - 1]. NULL: the file could
+	 * not be opened.
+	 */
 	struct file **values;
 	size_t value_count;
 	uint64_t bytes;   /* size of all files */
 	uint64_t damaged; /* number of damaged files */
 	/*
-	 * The disk could not read a file of the block: the directory must be
-	 * set aside (renamed), not removed.
+	 * Whether the disk could not read a file of the block. If so, the
+	 * directory must be set aside (renamed), not removed.
 	 */
 	bool unreadable;
 
@@ -80,7 +85,7 @@ char *block_path(const struct block_env *env, const struct ulid *u,
 NODISCARD int block_open(const struct block_env *env, const char *path,
 			 struct block **out, struct err *err);
 
-/* Take a reference and return b. */
+/* Take a reference and return `b`. */
 struct block *block_ref(struct block *b);
 
 /* Release a reference; the last one closes the block. NULL is a no-op. */
@@ -107,17 +112,18 @@ NODISCARD int block_groups(struct block *b, uint32_t ref, int64_t from,
 struct chunk_source block_source(struct block *b);
 
 /*
- * Add the times of a series' visible profiles in [from, to] to *out, in any
- * order. Chunks with unreadable metadata are counted in out->lost. ERR_CORRUPT,
- * ERR_IO: the index could not be read.
+ * Add the times of the visible profiles of a series in [from, to] to *out, in
+ * any order. A profile is visible unless a tombstone hides it. Chunks with
+ * unreadable metadata are counted in out->lost. ERR_CORRUPT, ERR_IO: the index
+ * could not be read.
  */
 NODISCARD int block_times(struct block *b, uint32_t ref, int64_t from,
 			  int64_t to, struct times *out, struct err *err);
 
 /*
- * Find the visible profile of a series at ms; only out->group is set.
- * ERR_NOTFOUND: there is no such profile. ERR_CORRUPT, ERR_IO: the index or
- * chunk metadata could not be read.
+ * Find the visible profile of a series at time `ms`. Of *out only the member
+ * `group` is set. ERR_NOTFOUND: there is no such profile. ERR_CORRUPT, ERR_IO:
+ * the index or chunk metadata could not be read.
  */
 NODISCARD int block_lookup(struct block *b, uint32_t ref, int64_t ms,
 			   struct part_hit *out, struct err *err);
@@ -132,9 +138,9 @@ struct file *block_values(const struct block *b, uint32_t file);
 struct tombstones *block_tombstones(struct block *b);
 
 /*
- * Add tombstones, durably; readers see them once the file has been written.
- * Only one thread at a time may call it for a block. ERR_NOSPACE, ERR_IO:
- * nothing has changed.
+ * Add the tombstones in `more`, durably. Readers see them once the file has
+ * been written. Only one thread at a time may call it for a block. ERR_NOSPACE,
+ * ERR_IO: nothing has changed.
  */
 NODISCARD int block_delete(struct block *b, const struct tombstones *more,
 			   struct err *err);

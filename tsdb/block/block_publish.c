@@ -14,7 +14,10 @@ static int finish_index(struct block_writer *w, struct err *err)
 	return index_writer_finish(w->index, &f->size, &f->crc, err);
 }
 
-/* List the values files in meta.json, in the order of their numbers. */
+/*
+ * Add the values files to the list of files in meta.json, in the order of their
+ * numbers.
+ */
 static void name_values(struct block_writer *w)
 {
 	for (size_t i = 0; i < w->file_count; i++) {

@@ -10,10 +10,16 @@
 #include "tsdb/block/block_writer_private.h"
 #include "tsdb/io/record.h"
 
-/* Bytes copied at once, and maximum number of chunks in a stripe. */
+/*
+ * Number of bytes copied at once from file to file, and maximum number of
+ * chunks in a stripe.
+ */
 #define COPY_PIECE        MIB
 #define STRIPE_GROUPS_MAX 4096
-/* Bytes kept free in a values file for a stripe's last chunk and table. */
+/*
+ * Number of bytes kept free in a values file for the last chunk and the table
+ * of a stripe.
+ */
 #define STRIPE_ROOM (64 * MIB)
 
 /* Create the temporary directory with its sub-directories. */
@@ -35,7 +41,10 @@ static int make_dirs(struct block_writer *w, struct err *err)
 	return rc == ERR_EXISTS ? ERR_IO : rc;
 }
 
-/* The first chunk's times will replace INT64_MAX and INT64_MIN. */
+/*
+ * The times of the block begin as INT64_MAX and INT64_MIN, so that the times of
+ * the first chunk replace them.
+ */
 int block_writer_new(const struct block_env *env, const struct ulid *ulid,
 		     struct block_writer **out, struct err *err)
 {
@@ -236,7 +245,10 @@ static int room_for(struct block_writer *w, size_t len, struct err *err)
 	return rc;
 }
 
-/* Append to the values file and return its first error, if any. */
+/*
+ * Append bytes to the values file. Returns the first error of all writes to the
+ * file so far, or 0.
+ */
 static int block_writer_add_values(struct block_writer *w, struct bytes stored,
 				   struct err *err)
 {
@@ -257,8 +269,8 @@ int block_writer_group(struct block_writer *w, struct chunk_meta *h,
 	h->place.file = w->current;
 	h->place.offset = w->values.size;
 	/*
-	 * Chunks of zstd have no table, so the next chunk may be in another
-	 * file.
+	 * A chunk stored by zstd has no table, so the next chunk need not be in
+	 * the same file.
 	 */
 	w->in_stripe = w->in_stripe || h->codec != CODEC_ZSTD;
 	rc = block_writer_add_values(w, stored, err);
@@ -282,8 +294,8 @@ int block_writer_table(struct block_writer *w, struct bytes stored,
 }
 
 /*
- * Waiting metadata takes some 600 bytes of memory per chunk (docs/decisions.md,
- * 46).
+ * Metadata that waits for the end of its stripe takes about 600 bytes of memory
+ * per chunk (docs/decisions.md, 46).
  */
 bool block_writer_is_full(const struct block_writer *w)
 {
@@ -367,7 +379,8 @@ int block_writer_stripe(struct block_writer *w, struct bytes table,
 }
 
 /*
- * Empty the list of tables, so that count_table() has a short list to search.
+ * Empty the list of tables, so that the list that count_table() searches stays
+ * short.
  */
 void block_writer_end_target(struct block_writer *w)
 {
@@ -375,8 +388,8 @@ void block_writer_end_target(struct block_writer *w)
 }
 
 /*
- * Copy a values file. The caller takes size and checksum from the meta.json of
- * the original, so readers detect a bad copy.
+ * Copy a values file. The caller copies size and checksum from the meta.json of
+ * the original block, so readers detect a bad copy.
  */
 static int block_writer_copy(struct block_writer *w, struct file *from,
 			     const char *to, const struct meta_file *f,

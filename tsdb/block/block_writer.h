@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Block writer (docs/format/block.md): takes chunks, stripe by stripe, then the
+ * Block writer (docs/format/block.md): takes the chunks, stripe by stripe (a
+ * stripe is consecutive chunks that share one dictionary table), and then the
  * index. The block is written in a temporary directory; no reader sees it
  * before it is durable and block_writer_publish() has renamed it.
  *
- * Chunks' stored bytes are written as they come, but their metadata only when
- * the stripe ends, because only then the place of the stripe's dictionary table
- * is known. Until then the caller refers to a chunk by a number of its own
- * choice.
+ * The stored bytes of a chunk are written at once. Its metadata is written when
+ * the stripe ends, because it contains the place of the stripe's table, which
+ * is not known before. Until then the caller refers to a chunk by a number that
+ * the caller chooses.
  *
  * Ownership: block_writer_free() frees the writer and removes a block that was
  * not published.
@@ -21,7 +22,7 @@
 
 /*
  * Suffixes of the directories of blocks that are being written or removed.
- * Directories with them are removed when the database is opened.
+ * Directories with these suffixes are removed when the database is opened.
  */
 #define BLOCK_TMP_SUFFIX    ".tmp-for-creation"
 #define BLOCK_DELETE_SUFFIX ".tmp-for-deletion"
@@ -56,9 +57,10 @@ struct meta *block_writer_meta(struct block_writer *w);
 
 /*
  * Write a chunk's stored bytes, and set the place and the type set of *h. The
- * place of the table is left as it is: if there is none, a chunk stored as
- * columns will get the table that is passed to block_writer_stripe(). `chunk`
- * is the caller's number of the chunk. ERR_NOSPACE, ERR_IO.
+ * place of the table in *h is not changed: a chunk that is stored as columns
+ * and has no table there gets the table that is later passed to
+ * block_writer_stripe(). `chunk` is the caller's number of the chunk.
+ * ERR_NOSPACE, ERR_IO: the bytes cannot be written.
  */
 NODISCARD int block_writer_group(struct block_writer *w, struct chunk_meta *h,
 				 struct bytes stored, struct bytes typeset,
@@ -75,8 +77,8 @@ NODISCARD int block_writer_link(struct block_writer *w, const struct block *b,
 				struct err *err);
 
 /*
- * Add a chunk whose stored bytes, and table if it has one, are in a linked
- * file, at h->place.
+ * Add a chunk whose stored bytes, and table if it has one, are in a values file
+ * that block_writer_link() added. h->place says where.
  */
 void block_writer_linked(struct block_writer *w, struct chunk_meta *h,
 			 struct bytes typeset, size_t chunk);

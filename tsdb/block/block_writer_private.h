@@ -13,8 +13,8 @@
 #include "tsdb/block/block_writer.h"
 
 /*
- * A values file of the block that is being written; `live` is the number of
- * bytes that chunks and their tables use.
+ * A values file of the block that is being written. `live` is the number of its
+ * bytes that belong to chunks of the block and their tables.
  */
 struct values_file {
 	uint64_t size;
@@ -26,7 +26,7 @@ struct values_file {
  * A chunk whose metadata is not written yet, because its stripe has not ended.
  */
 struct waiting {
-	size_t at; /* where its metadata begins in `fronts` */
+	size_t at; /* offset of its encoded metadata in `fronts` */
 	size_t len;
 	struct chunk_place place;
 	uint8_t codec;
@@ -36,7 +36,10 @@ struct waiting {
 	int64_t max;
 };
 
-/* The place of a table whose bytes have been counted as live. */
+/*
+ * The place of a table whose bytes have been counted as live (used by a chunk
+ * of the block).
+ */
 struct live_table {
 	uint32_t file;
 	uint64_t offset;
@@ -69,11 +72,11 @@ struct block_writer {
 	bool in_stripe;
 	VEC(struct waiting) waiting;
 	VEC(struct live_table) tables;
-	struct buf fronts; /* metadata of `waiting`, without chunk places */
+	struct buf fronts; /* encoded metadata of `waiting`, without places */
 };
 
 /*
- * Finish the values file being written, if any, and note its size and CRC.
+ * Finish the values file being written, if any, and note its size and checksum.
  * ERR_NOSPACE, ERR_IO: it is not durable.
  */
 NODISCARD int close_values(struct block_writer *w, struct err *err);

@@ -11,8 +11,8 @@
 #include "model/types.h"
 
 /*
- * The format of a block. 2 means that chunks may be columns: versions of
- * everprof without columns then report a newer format, not damage
+ * The format of a block. 2 means that chunks may be stored as columns: versions
+ * of everprof without the columns codec then report a newer format, not damage
  * (docs/decisions.md, 96).
  */
 #define FORMAT_PLAIN   1
@@ -209,8 +209,8 @@ void meta_encode(const struct meta *m, struct buf *out)
 }
 
 /*
- * Reading. Each function below clears *ok when a value is missing or has the
- * wrong type, and does nothing useful if *ok is false already.
+ * Reading. Each function below sets *ok to false when a value is missing or has
+ * the wrong type. If *ok is false on entry, the result is not used.
  */
 
 /* Length of the checksum and of the text after it. */
@@ -269,7 +269,7 @@ static uint32_t crc_of(const json_t *o, bool *ok)
 /* The array "parents", which may be missing. */
 static void decode_parents(struct meta *m, const json_t *parents, bool *ok)
 {
-	size_t n = json_array_size(parents); /* 0 without parents */
+	size_t n = json_array_size(parents); /* 0 if there is no array */
 
 	for (size_t i = 0; i < n && *ok; i++) {
 		const json_t *o = json_array_get(parents, i);

@@ -3,7 +3,7 @@
  * Content of a block's meta.json: what the block is and which files it has
  * (docs/format/block.md).
  *
- * Ownership: meta_fini() frees what a meta owns.
+ * Ownership: meta_fini() frees what a struct meta owns.
  * Threads: pure functions.
  */
 #ifndef TSDB_BLOCK_META_H
@@ -67,8 +67,8 @@ struct meta {
 	uint64_t first_lsn;
 	uint64_t last_lsn;
 	uint64_t raw_bytes; /* uncompressed size of all profiles */
-	bool columns;       /* every chunk has been tried as columns */
-	bool some_columns;  /* some chunks may be stored as columns */
+	bool columns;       /* the columns codec was tried on every chunk */
+	bool some_columns;  /* chunks may be stored by the columns codec */
 
 	struct bytes *typesets; /* encoded type sets by number, owned */
 	size_t typeset_count;
@@ -84,7 +84,7 @@ void meta_fini(struct meta *m);
 /* Add the id of a source, unless it is in the list. */
 void meta_add_source(struct meta *m, const struct ulid *u);
 
-/* Add id and window of a parent. */
+/* Add the id and the time range of a parent. */
 void meta_add_parent(struct meta *m, const struct meta *parent);
 
 /*
@@ -94,8 +94,8 @@ void meta_add_parent(struct meta *m, const struct meta *parent);
 struct meta_file *meta_add_file(struct meta *m, const char *name);
 
 /*
- * Number of the type set that is equal to `typeset`. If there is none, a copy
- * of `typeset` is added.
+ * Return the number of the type set that is equal to `typeset`. If there is
+ * none, add a copy of `typeset` first.
  */
 uint32_t meta_typeset(struct meta *m, struct bytes typeset);
 

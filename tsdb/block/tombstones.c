@@ -11,7 +11,7 @@
 #define MAGIC   0x0130BA30u
 #define VERSION 1
 
-/* Length of magic number and version. */
+/* Length in bytes of the magic number and the version. */
 #define FRONT 5
 
 struct tombstones *tombstones_new(void)
@@ -54,7 +54,7 @@ void tombstones_add(struct tombstones *t, uint32_t ref, int64_t from,
 		(struct tombstone){ .ref = ref, .from = from, .to = to };
 }
 
-/* Order for qsort: by series, then by start. */
+/* Order for qsort: by series, then by start of the interval. */
 static int tombstones_by_place(const void *a, const void *b)
 {
 	const struct tombstone *x = a;
@@ -91,8 +91,8 @@ void tombstones_sort(struct tombstones *t)
 }
 
 /*
- * Binary search for the first tombstone of a series, or the place where it
- * would be.
+ * Index of the first tombstone of a series, by binary search; if there is none,
+ * the index where it would be inserted.
  */
 static size_t first_of(const struct tombstones *t, uint32_t ref)
 {
@@ -133,8 +133,8 @@ size_t tombstones_series(const struct tombstones *t)
 }
 
 /*
- * The checksum covers the tombstones without magic number and version, as in
- * Prometheus.
+ * As in Prometheus, the checksum covers the tombstones, but not the magic
+ * number and the version.
  */
 void tombstones_encode(const struct tombstones *t, struct buf *out)
 {

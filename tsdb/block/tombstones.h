@@ -33,7 +33,7 @@ struct tombstones {
 /* An empty list; the caller owns the reference. */
 struct tombstones *tombstones_new(void);
 
-/* Take a reference and return t. */
+/* Take a reference and return `t`. */
 struct tombstones *tombstones_ref(struct tombstones *t);
 
 /* Release a reference; the last one frees the list. NULL is a no-op. */
@@ -62,7 +62,7 @@ void tombstones_gaps(const struct tombstones *t, uint32_t ref,
 /* Number of series with at least one tombstone. */
 size_t tombstones_series(const struct tombstones *t);
 
-/* Append the bytes of a tombstones file to out. */
+/* Append the bytes of a tombstones file to `out`. */
 void tombstones_encode(const struct tombstones *t, struct buf *out);
 
 /*

@@ -6,8 +6,9 @@
 
 /*
  * Times are stored as differences of differences, which are mostly 0 for
- * regular scrapes. Differences wrap: any 64-bit values are legal in a profile,
- * and adding the wrapped difference gives the value back.
+ * regular scrapes. The subtractions may wrap around, because a profile may have
+ * any 64-bit value; adding the difference to the previous value gives the value
+ * back nevertheless.
  */
 static void times_encode(const struct chunk_meta *h, struct buf *out)
 {
@@ -135,7 +136,7 @@ static size_t front_decode(struct dec *d, uint8_t *codec, int64_t *ms)
 	return count;
 }
 
-/* Set the error that all decoders in this file return. */
+/* Set and return ERR_CORRUPT, the error of all decoders in this file. */
 static int chunk_meta_report_damage(struct err *err)
 {
 	return err_set(err, ERR_CORRUPT, "the chunk metadata is damaged");
@@ -187,8 +188,8 @@ static void place_decode(struct dec *d, struct chunk_place *p)
 }
 
 /*
- * Decode the totals into h->totals. If that is NULL, they are decoded all the
- * same, because otherwise the next field cannot be found.
+ * Decode the totals into h->totals. If h->totals is NULL, the totals are
+ * decoded nevertheless, and dropped, to find the field after them.
  */
 static void totals_decode(struct dec *d, struct chunk_meta *h)
 {

@@ -4,7 +4,7 @@
  * 32), and the place of the chunk's stored bytes. Queries for times and totals
  * read nothing else. Format: docs/format/chunk-meta.md.
  *
- * Ownership: totals are the caller's array.
+ * Ownership: the caller owns the array of totals.
  * Threads: pure functions.
  */
 #ifndef TSDB_CHUNK_CHUNK_META_H
@@ -19,7 +19,7 @@
  */
 enum {
 	CHUNK_PROFILES_MAX = 32,
-	/* Limit in bytes; a profile that is larger is a chunk by itself. */
+	/* Limit in bytes. A larger profile is stored as a chunk of its own. */
 	CHUNK_BYTES_MAX = 2 * 1024 * 1024,
 };
 
@@ -52,8 +52,8 @@ struct chunk_place {
 	uint32_t crc;
 	struct chunk_table table;
 	/*
-	 * Reserved for the index of the chunk's first profile in a larger
-	 * stored group; writers store 0.
+	 * Reserved, always written as 0. Meant for storing several chunks as
+	 * one group: the index of this chunk's first profile in the group.
 	 */
 	uint32_t first;
 };
@@ -67,14 +67,14 @@ struct chunk_meta {
 	uint16_t total_count; /* number of sample types */
 	struct chunk_profile profiles[CHUNK_PROFILES_MAX];
 	/*
-	 * Totals by [type * CHUNK_PROFILES_MAX + profile]; NULL: the totals are
-	 * not decoded.
+	 * Totals, at index sample type * CHUNK_PROFILES_MAX + number of the
+	 * profile. NULL: the totals are not decoded.
 	 */
 	int64_t *totals;
 	struct chunk_place place;
 };
 
-/* Append the encoded metadata to out. */
+/* Append the encoded metadata to `out`. */
 void chunk_meta_encode(const struct chunk_meta *h, struct buf *out);
 
 /*
@@ -102,15 +102,15 @@ NODISCARD int chunk_meta_typeset(struct bytes b, uint32_t *out,
 				 struct err *err);
 
 /*
- * Decode only the times, into ms[CHUNK_PROFILES_MAX], and their number.
- * ERR_CORRUPT: the bytes are damaged.
+ * Decode only the times, into the array `ms` of CHUNK_PROFILES_MAX elements,
+ * and set *count to their number. ERR_CORRUPT: the bytes are damaged.
  */
 NODISCARD int chunk_meta_times(struct bytes b, int64_t *ms, size_t *count,
 			       struct err *err);
 
 /*
- * Find the profile with exactly the time ms and set *index to its number in the
- * chunk. Returns false if there is no such profile.
+ * Find the profile with exactly the time `ms` and set *index to its number in
+ * the chunk. Returns false if there is no such profile.
  */
 bool chunk_meta_find(const struct chunk_meta *h, int64_t ms, uint16_t *index);
 

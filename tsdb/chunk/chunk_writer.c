@@ -15,7 +15,7 @@
 #define COLUMNS_BYTES_MAX (16 * MIB)
 #define BUFFER_KEEP       MIB /* buffers of more bytes are freed after use */
 
-/* Create an encoder and a decoder of the codec c, which may be NULL. */
+/* Create an encoder and a decoder of the codec `c`; none if `c` is NULL. */
 static struct chunk_codec codec_begin(const struct codec *c, int level)
 {
 	if (!c)
@@ -143,8 +143,8 @@ static int chunk_writer_verify(struct chunk_writer *b,
 }
 
 /*
- * Verify the bytes that a codec appended to out from offset `at` on, and set
- * codec, length and CRC in h. On failure the bytes are removed from `out`.
+ * Verify the bytes that a codec appended to `out` (those from offset `at` on),
+ * and set codec, length and CRC in *h. On failure the bytes are removed again.
  */
 static int accept_group(struct chunk_writer *b, const struct chunk_codec *c,
 			struct chunk_meta *h, struct buf *out, size_t at,
@@ -219,8 +219,9 @@ int chunk_writer_store(struct chunk_writer *b, struct buf *out, struct err *err)
 		if (!chunk_writer_store_as(b, &b->columns, out, err))
 			return 0;
 		/*
-		 * Any failure of columns, a failed comparison included, falls
-		 * back to zstd, which accepts all bytes.
+		 * After any failure of the columns codec, or if its chunk did
+		 * not decode to the same profiles, zstd is used, which accepts
+		 * all bytes.
 		 */
 		b->refused++;
 	}

@@ -50,35 +50,35 @@ struct chunk_writer *chunk_writer_new(const struct codec *columns, int level);
 void chunk_writer_free(struct chunk_writer *b);
 
 /*
- * Whether the current chunk must be stored before a profile of this length and
- * type set can be added, because the chunk is full or has another type set.
- * False for an empty chunk.
+ * Whether a profile of this length and type set does not fit into the current
+ * chunk, because the chunk is full or has another type set. The caller must
+ * store the chunk first. An empty chunk is never full.
  */
 bool chunk_writer_is_full(const struct chunk_writer *b, uint32_t raw_len,
 			  struct bytes typeset);
 
 /*
  * Add a profile and its totals, one for each type of the type set. *raw has the
- * profile's bytes; the writer keeps this buffer and puts another buffer into
- * *raw. The caller must have checked chunk_writer_is_full().
+ * profile's bytes; the writer keeps this buffer and gives the caller another
+ * buffer in *raw. The caller must have checked chunk_writer_is_full().
  */
 void chunk_writer_add(struct chunk_writer *b, const struct chunk_profile *p,
 		      struct bytes typeset, const int64_t *totals,
 		      struct buf *raw);
 
 /*
- * Compress the chunk, append the stored bytes to out, and set codec, length and
- * CRC in meta. Before the stored bytes are accepted, they are decoded and
- * compared with the hashes. ERR_CORRUPT: they do not decode to the same
- * profiles.
+ * Compress the chunk, append the stored bytes to `out`, and set codec, length
+ * and CRC in the member `meta`. Before the stored bytes are accepted, they are
+ * decoded and compared with the hashes. ERR_CORRUPT: they do not decode to the
+ * same profiles.
  */
 NODISCARD int chunk_writer_store(struct chunk_writer *b, struct buf *out,
 				 struct err *err);
 
 /*
  * Take over a stored chunk from another stripe without decoding its profiles:
- * append it to out, rewritten for this stripe's table, and set its codec,
- * length and CRC in h. `table` is the table with which the chunk was written.
+ * append it to `out`, rewritten for this stripe's table, and set its codec,
+ * length and CRC in *h. `table` is the table with which the chunk was written.
  * ERR_UNSUPPORTED: the codec cannot do this, and the caller copies the stored
  * bytes as they are. ERR_CORRUPT: the chunk is damaged.
  */
@@ -87,12 +87,12 @@ NODISCARD int chunk_writer_adopt(struct chunk_writer *b, struct chunk_meta *h,
 				 struct bytes stored, struct buf *out,
 				 struct err *err);
 
-/* Discard the chunk's profiles. The stripe continues. */
+/* Discard the profiles of the current chunk. The stripe does not end. */
 void chunk_writer_reset(struct chunk_writer *b);
 
 /*
- * Begin another series: the columns codec is tried again even if it refused
- * chunks of the previous series.
+ * Begin another series: the columns codec is tried again, even if it refused
+ * too many chunks of the previous series.
  */
 void chunk_writer_begin_series(struct chunk_writer *b);
 
@@ -100,9 +100,9 @@ void chunk_writer_begin_series(struct chunk_writer *b);
 bool chunk_writer_is_stripe_full(const struct chunk_writer *b);
 
 /*
- * End the stripe and append its table to out, or nothing if no chunk needs one.
- * ERR_CORRUPT: the table cannot be read back, so the chunks stored since the
- * last call are not readable either.
+ * End the stripe and append its table to `out`, or nothing if no chunk needs
+ * one. ERR_CORRUPT: the table cannot be read back, so the chunks stored since
+ * the last call are not readable either.
  */
 NODISCARD int chunk_writer_end_stripe(struct chunk_writer *b, struct buf *out,
 				      struct err *err);

@@ -17,7 +17,7 @@ void chunks_add_tombstone(struct chunks *g, const struct tombstone_interval *v)
 	g->gaps[g->gap_count++] = *v;
 }
 
-/* The chunks themselves own nothing. */
+/* The elements of the list of chunks own no memory. */
 void chunks_fini(struct chunks *g)
 {
 	mem_free(g->v);
@@ -73,7 +73,9 @@ void times_add(struct times *t, int64_t ms)
 	t->v[t->count++] = ms;
 }
 
-/* Only the first error is kept, which is enough for a message. */
+/*
+ * Count a chunk that could not be read. Of all errors, only the first is kept.
+ */
 static void times_lose(struct times *t, const struct err *why)
 {
 	if (!t->lost++)
@@ -123,7 +125,7 @@ int chunks_times(const struct chunk_source *s, const struct chunks *g,
 
 /*
  * The search continues after an unreadable chunk, because another chunk may
- * contain the time. The error is returned only if no other chunk does.
+ * have the profile. The error is returned only if no other chunk has it.
  */
 int chunks_find(const struct chunk_source *s, const struct chunks *g,
 		int64_t ms, struct chunk_hit *out, struct err *err)
@@ -134,8 +136,9 @@ int chunks_find(const struct chunk_source *s, const struct chunks *g,
 		int failed;
 
 		/*
-		 * Without reading them, skip chunks that cannot contain the
-		 * time, and chunks in which a tombstone hides it.
+		 * Skip, without reading its metadata, a chunk that cannot
+		 * contain the time, or in which a tombstone interval hides this
+		 * time.
 		 */
 		if (ms < g->v[i].first || ms > g->v[i].last ||
 		    chunks_hides(g, g->v[i].at, ms))

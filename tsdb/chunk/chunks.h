@@ -29,8 +29,9 @@ struct chunk {
 /*
  * Tombstone interval: a deletion hides the profiles with times in [from, to]
  * that were stored before the deletion. A profile that is stored again
- * afterwards is visible. Which profiles were stored before is known from their
- * LSN in the WAL (`lsn`), or from the place of their chunk's metadata (`at`).
+ * afterwards is visible. To tell which profiles were stored before, their LSN
+ * is compared with `lsn` as long as they are in the WAL, and later the place of
+ * their chunk's metadata with `at`.
  */
 struct tombstone_interval {
 	int64_t from;
@@ -61,18 +62,21 @@ void chunks_add_tombstone(struct chunks *g, const struct tombstone_interval *v);
 void chunks_fini(struct chunks *g);
 
 /*
- * Whether a tombstone interval hides the profile at time ms of the chunk whose
- * metadata is at `at`.
+ * Whether a tombstone interval hides the profile that has time `ms` and is in
+ * the chunk whose metadata is at place `at`.
  */
 bool chunks_hides(const struct chunks *g, uint64_t at, int64_t ms);
 
-/* A source of chunk metadata: the callbacks of a head or block that read it. */
+/*
+ * The callbacks with which a head or block gives access to the metadata of its
+ * chunks.
+ */
 struct chunk_source {
 	void *ctx;
 
 	/*
 	 * Read a chunk's encoded metadata and verify its checksum. *out borrows
-	 * from scratch. ERR_CORRUPT, ERR_IO.
+	 * from `scratch`. ERR_CORRUPT, ERR_IO.
 	 */
 	int (*meta)(void *ctx, const struct chunk *g, struct buf *scratch,
 		    struct bytes *out, struct err *err);
@@ -92,8 +96,8 @@ struct chunk_source {
 };
 
 /*
- * Read and decode a chunk's metadata. Totals are decoded if h->totals is set.
- * *typeset (may be NULL) borrows from the source. ERR_CORRUPT, ERR_IO.
+ * Read and decode a chunk's metadata. Totals are decoded if h->totals is not
+ * NULL. *typeset (may be NULL) borrows from the source. ERR_CORRUPT, ERR_IO.
  */
 NODISCARD int chunk_read_meta(const struct chunk_source *s,
 			      const struct chunk *g, struct chunk_meta *h,
@@ -105,7 +109,7 @@ struct times {
 	size_t count;
 	size_t cap;
 	uint64_t lost;  /* number of chunks that could not be read */
-	struct err why; /* error of the first such chunk */
+	struct err why; /* error of the first chunk counted in `lost` */
 };
 
 /* Append a time in milliseconds. */
@@ -115,10 +119,10 @@ void times_add(struct times *t, int64_t ms);
 void times_fini(struct times *t);
 
 /*
- * Add the times of the visible profiles in [from, to] to out, in any order.
- * Chunks whose metadata is damaged, or cannot be read from disk, are reported
- * to the source, counted in out->lost, and left out. Other errors of the source
- * are returned.
+ * Add the times of the profiles in [from, to] that no tombstone interval hides
+ * to `out`, in any order. Chunks whose metadata is damaged, or cannot be read
+ * from disk, are reported to s->damaged(), counted in out->lost, and left out.
+ * Other errors of the source are returned.
  */
 NODISCARD int chunks_times(const struct chunk_source *s, const struct chunks *g,
 			   int64_t from, int64_t to, struct times *out,
@@ -135,9 +139,9 @@ struct chunk_hit {
 };
 
 /*
- * Find the visible profile at time ms. ERR_NOTFOUND: there is none.
- * ERR_CORRUPT, ERR_IO: no profile was found, but a chunk that may contain it
- * could not be read.
+ * Find the profile with time `ms` that no tombstone interval hides.
+ * ERR_NOTFOUND: there is none. ERR_CORRUPT, ERR_IO: no profile was found, but a
+ * chunk that may contain it could not be read.
  */
 NODISCARD int chunks_find(const struct chunk_source *s, const struct chunks *g,
 			  int64_t ms, struct chunk_hit *out, struct err *err);

@@ -28,7 +28,7 @@ static void encoder_free(struct codec_encoder *e)
 	mem_free(e);
 }
 
-/* Compress all values as one frame; never refuses. */
+/* Compress all profiles as one zstd frame; never refuses. */
 static int codec_zstd_encode(struct codec_encoder *e,
 			     const struct bytes *values, size_t count,
 			     struct buf *out, struct err *err UNUSED)
@@ -37,7 +37,7 @@ static int codec_zstd_encode(struct codec_encoder *e,
 	return 0;
 }
 
-/* Total length of `count` values. */
+/* Total length of `count` profiles. */
 static size_t codec_zstd_sum_sections(const uint32_t *lens, size_t count)
 {
 	size_t total = 0;
@@ -49,7 +49,7 @@ static size_t codec_zstd_sum_sections(const uint32_t *lens, size_t count)
 
 struct codec_decoder {
 	struct zstd *zstd;
-	/* decompressed values up to the last requested one */
+	/* Decompressed profiles of a chunk, up to the last requested one. */
 	struct buf values;
 };
 
@@ -78,8 +78,8 @@ static size_t codec_zstd_decoder_memory(const struct codec_decoder *d)
 
 /*
  * A frame can only be decompressed from its beginning. Decompression stops at
- * the end of the last requested value; values before the first requested value
- * are dropped.
+ * the end of the last requested profile; profiles before the first requested
+ * one are dropped.
  */
 static int codec_zstd_decode(struct codec_decoder *d,
 			     const struct codec_group *group, size_t first,
@@ -95,7 +95,10 @@ static int codec_zstd_decode(struct codec_decoder *d,
 			       first + n);
 	before = codec_zstd_sum_sections(group->lens, first);
 	want = codec_zstd_sum_sections(group->lens + first, n);
-	/* The requested values come first: decompress straight into `out`. */
+	/*
+	 * No profile precedes the requested ones: decompress directly into
+	 * `out`.
+	 */
 	if (!before)
 		return zstd_decompress(d->zstd, group->stored, want, out, err);
 	buf_reset(&d->values);

@@ -5,7 +5,10 @@
 #include "base/mem.h"
 #include "base/mutex.h"
 
-/* largest stored table in bytes; writers end a stripe earlier */
+/*
+ * Maximum size of a stored table in bytes; writers end the stripe before a
+ * table gets so large.
+ */
 #define STORED_MAX (64 * MIB)
 
 /* A cached table. */
@@ -23,7 +26,7 @@ struct entry {
 	/* Memory of the open table in bytes, and the number of references. */
 	size_t bytes;
 	uint32_t users;
-	uint64_t used; /* value of tables.tick at the last use */
+	uint64_t used; /* time of the last use, in units of tables.tick */
 	/* Next entry of the list, in no particular order. */
 	struct entry *next;
 };
@@ -38,7 +41,8 @@ struct tables {
 	struct mutex mu;
 	struct entry *entries;
 	size_t bytes;
-	uint64_t tick; /* number of uses so far, as a clock */
+	/* Number of uses of all tables so far; serves as a clock. */
+	uint64_t tick;
 };
 
 struct tables *tables_new(const struct codec *codec, size_t max)
@@ -183,7 +187,8 @@ int tables_get(struct tables *t, const struct table_place *place,
 	e->bytes = t->codec->table_memory(e->ref.table);
 	e->users = 1;
 	mutex_lock(&t->mu);
-	other = tables_find(t, place); /* may have been loaded by now */
+	/* Another thread may have loaded it by now. */
+	other = tables_find(t, place);
 	if (!other) {
 		e->used = ++t->tick;
 		e->next = t->entries;

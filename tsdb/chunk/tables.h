@@ -4,10 +4,10 @@
  * readers of its chunks. While all tables together exceed a memory limit, the
  * least recently used table that no reader holds is evicted.
  *
- * Ownership: tables are reference counted. Each user of a table, or of chunk
- * rows that refer to the table, holds a reference; the table is not evicted
- * before the last reference is released. All references must be released before
- * the cache is freed.
+ * Ownership: tables are reference counted. Each user of a table, or of rows
+ * (decoded chunks that refer to a table), holds a reference; the table is not
+ * evicted before the last reference is released. All references must be
+ * released before the cache is freed.
  * Threads: any; locks inside.
  */
 #ifndef TSDB_CHUNK_TABLES_H
@@ -36,8 +36,8 @@ struct tables *tables_new(const struct codec *codec, size_t max);
 void tables_free(struct tables *t);
 
 /*
- * The place where a table is stored. owner, number and at.offset are the key in
- * the cache.
+ * The place where a table is stored. The cache finds a table by `owner`,
+ * `number` and `at.offset`.
  */
 struct table_place {
 	/*
@@ -53,7 +53,7 @@ struct table_place {
 /*
  * Get the table at a place, from the cache or, verified by its checksum, from
  * the file. The caller releases *out with table_unref(). ERR_CORRUPT: the table
- * is damaged or larger than any writer makes. ERR_IO: the disk could not read
+ * is damaged, or larger than writers make them. ERR_IO: the disk could not read
  * it.
  */
 NODISCARD int tables_get(struct tables *t, const struct table_place *place,

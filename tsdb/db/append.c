@@ -11,12 +11,13 @@
 #include "tsdb/head/window.h"
 #include "tsdb/wal/wal_trim.h"
 
-#define STALL_MS 10000 /* maximum time that an append waits for sealing */
-#define RETRY_MS 250   /* time between attempts of a waiting append */
+#define STALL_MS 10000 /* maximum time in ms that an append waits for sealing */
+#define RETRY_MS 250   /* ms between attempts of a waiting append */
 
 /*
- * Look for a profile of the sample's series and time in a part. Returns 1 and
- * its hash, 0 if there is none, or an error if the part cannot be read.
+ * Look in a part for a profile with the series and the time of the sample.
+ * Returns 1 and sets *hash to the hash of the profile; 0 if there is none; or
+ * an error if the part cannot be read.
  */
 static int stored_hash(struct tsdb *db, struct part part,
 		       const struct sample *s, uint64_t *hash, struct err *err)
@@ -41,7 +42,9 @@ static int stored_hash(struct tsdb *db, struct part part,
 	return 1;
 }
 
-/* Part number i of the view, borrowed: append_mu keeps it in the view. */
+/*
+ * Part number `i` of the view, borrowed: append_mu keeps the part in the view.
+ */
 static struct part part_at(const struct tsdb *db, size_t i)
 {
 	if (i < db->block_count)
@@ -50,8 +53,8 @@ static struct part part_at(const struct tsdb *db, size_t i)
 }
 
 /*
- * Returns 1 if the same profile is stored already, 0 if none is stored at this
- * time; ERR_EXISTS if a different one is.
+ * Returns 1 if the sample's profile is stored already; 0 if the series has no
+ * profile at the sample's time; ERR_EXISTS if it has a different one.
  */
 static int check_duplicate(struct tsdb *db, const struct sample *s,
 			   struct err *err)
@@ -78,8 +81,8 @@ static int check_duplicate(struct tsdb *db, const struct sample *s,
 }
 
 /*
- * Whether the sample would add a series beyond the hard bound, an eighth above
- * max_series. A head must then be sealed first.
+ * Whether the sample would add a series while the number of series is above the
+ * hard bound, `max_series` plus an eighth. If so, a head must be sealed first.
  */
 static bool must_wait(struct tsdb *db, struct head *r, const struct sample *s)
 {
@@ -103,7 +106,8 @@ static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 
 	if (rc == 1) {
 		/*
-		 * A sync up to the end of the WAL makes the first copy durable.
+		 * A sync up to the end of the WAL makes the copy durable that
+		 * is stored already.
 		 */
 		metric_add(db->metrics.duplicates, 1);
 		*lsn = wal_end(db->wal);
@@ -145,9 +149,10 @@ static int is_closing(struct err *err)
 }
 
 /*
- * Back-pressure. Above the bounds on the WAL and on unflushed profiles,
- * flushing is started; a quarter above them, the append waits for a flush, and
- * is refused if the flush did not help.
+ * Back-pressure. When the size of the WAL or the number of unflushed profiles
+ * exceeds its bound, a flush is started. When it exceeds the bound by a
+ * quarter, the append waits for a flush, and is refused if the flush did not
+ * help.
  */
 static int append_make_room(struct tsdb *db, struct err *err)
 {
@@ -176,7 +181,7 @@ static int append_make_room(struct tsdb *db, struct err *err)
 		"the WAL exceeds --storage.tsdb.wal-budget; flushing does not keep up");
 }
 
-/* Whether a head should be sealed early. */
+/* Whether a head should be sealed early to make room. */
 static bool is_crowded(struct tsdb *db)
 {
 	return (db->o.max_series &&
@@ -213,7 +218,10 @@ int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
 		return rc;
 	}
 	if (atomic_load(&db->full)) {
-		/* The flush thread checks whether there is space again. */
+		/*
+		 * Wake the flush thread, which checks whether there is space
+		 * again.
+		 */
 		db_wake(db, &db->flush);
 		return err_set(err, ERR_NOSPACE, "%s: the disk is full",
 			       db->path);
@@ -235,7 +243,8 @@ int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
 		await_round(db, &db->maintenance);
 		rc = append_once(db, s, lsn, err);
 		/*
-		 * A round that found nothing to do ends at once; do not spin.
+		 * Maintenance may have found nothing to do and returned at
+		 * once: pause, instead of trying again without a break.
 		 */
 		if (rc == ERR_LIMIT)
 			pause_for(db, RETRY_MS);

@@ -15,16 +15,17 @@
  * Implements appender.append (model/appender.h): appends a sample and sets *lsn
  * to the position that a sync must reach to make it durable. A profile that is
  * already stored with the same bytes succeeds without being written.
- * ERR_EXISTS: another profile of the series is stored at that time. ERR_LIMIT:
- * flushing or sealing does not keep up. ERR_NOSPACE: the disk is full.
- * ERR_CLOSED: the database is shutting down. ERR_IO: the WAL cannot be written.
- * A time outside of the accepted bounds fails with the error of window_check().
+ * ERR_EXISTS: a different profile of the series is stored at that time.
+ * ERR_LIMIT: too much is unflushed, or too many series or heads are open, and
+ * waiting did not help. ERR_NOSPACE: the disk is full. ERR_CLOSED: the database
+ * is shutting down. ERR_IO: the WAL cannot be written. A time outside of the
+ * accepted bounds fails with the error of window_check().
  */
 NODISCARD int db_append(struct appender *a, const struct sample *s,
 			uint64_t *lsn, struct err *err);
 
 /*
- * Implements appender.sync: returns when all records before lsn are durable.
+ * Implements appender.sync: returns when all records before `lsn` are durable.
  * ERR_IO: a sync failed, and some of these records may be lost in a crash.
  */
 NODISCARD int db_sync(struct appender *a, uint64_t lsn, struct err *err);

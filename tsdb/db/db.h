@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * This file defines the internal structure of the database, which the files of
- * db/, engine/, maintain/ and query/ share.
+ * This file defines struct tsdb, the state of an open database, which the files
+ * of db/, engine/, maintain/ and query/ share.
  *
- * Ownership: tsdb_close() frees; the view holds a reference to each part.
+ * Ownership: tsdb_close() frees the database; the view holds a reference to
+ * each part.
  * Threads: see struct tsdb and docs/locking.md.
  */
 #ifndef TSDB_DB_DB_H
@@ -25,12 +26,13 @@
 #include "tsdb/wal/wal.h"
 
 /*
- * Bounds on the number of heads, that is, of windows of two hours that take
- * samples at once (docs/decisions.md, 17).
+ * Bounds on the number of heads that exist at once. Each takes the samples of
+ * one window of two hours (docs/decisions.md, 17).
  */
 enum {
-	HEADS_OPEN = 32, /* with more, the longest idle head is sealed */
-	HEADS_MAX = 40,  /* with so many, appends that need a new head wait */
+	HEADS_OPEN = 32, /* with more heads, the longest idle one is sealed */
+	/* Maximum number of heads: an append that needs another one waits. */
+	HEADS_MAX = 40,
 };
 
 /* The counters of the storage engine; db_metrics.c describes each. */
@@ -42,7 +44,7 @@ struct tsdb_metrics {
 	struct metric *flush_failures;
 	struct metric *flushes;
 	struct metric *value_bytes;
-	struct metric *damaged; /* profiles lost to damage */
+	struct metric *damaged; /* number of profiles lost to damage */
 	struct metric *torn;
 	struct metric *recovered;
 	struct metric *seals;
@@ -52,21 +54,21 @@ struct tsdb_metrics {
 	struct metric *size_retentions;
 	struct metric *deleted;
 	struct metric *no_space;
-	/* Damaged records and files of heads and blocks. */
+	/* Number of damaged records and files of heads and blocks. */
 	struct metric *corruptions;
 };
 
 /*
- * A background thread that runs a round at regular intervals and when it is
- * woken. Guarded by loop_mu, except the two members about logging, which only
- * db_log_failure() uses.
+ * A background thread that does a round of work at regular intervals and when
+ * it is woken. loop_mu guards all members except `logged` and `logged_ns`,
+ * which only db_log_failure() uses.
  */
 struct worker {
 	pthread_t thread;
 	bool running;
-	bool woken;        /* woken since its last round began */
-	bool busy;         /* a round is under way */
-	uint64_t rounds;   /* rounds completed */
+	bool woken;        /* whether it was woken since its last round began */
+	bool busy;         /* whether a round is under way */
+	uint64_t rounds;   /* number of rounds completed */
 	char logged[512];  /* message of the failure that was logged last */
 	int64_t logged_ns; /* monotonic time when `logged` was logged */
 };
@@ -85,7 +87,8 @@ struct tsdb {
 	struct appender appender;
 	struct tsdb_options o;
 	char *path;
-	uint64_t budget; /* bytes of the WAL above which it is flushed */
+	/* Size of the WAL in bytes above which it is flushed. */
+	uint64_t budget;
 	struct dirlock *lock;
 	struct interner *interner;
 	struct head_env env;
@@ -95,8 +98,8 @@ struct tsdb {
 	_Atomic int64_t queriers; /* number of open queriers */
 
 	/*
-	 * Serializes appends: a record's LSN and its place in memory are
-	 * assigned together.
+	 * Serializes appends, so that profiles are written to the WAL and
+	 * inserted into heads in the same order.
 	 */
 	struct mutex append_mu;
 
@@ -119,37 +122,45 @@ struct tsdb {
 	 * One job at a time: seal, compaction, retention, deletion, snapshot.
 	 */
 	struct mutex job_mu;
-	_Atomic int cancel; /* non-zero cancels a compaction under way */
+	_Atomic int cancel; /* if not 0, a compaction under way is cancelled */
 	/*
-	 * Shutting down: ends waits, and cancels a compaction that ignores
-	 * `cancel`.
+	 * Not 0: the database is shutting down. Ends waits, and cancels even a
+	 * compaction that ignores `cancel`.
 	 */
 	_Atomic int quit;
 	bool cancelled; /* the last compaction was cancelled */
 	struct trash trash;
 	struct ballast ballast;
-	_Atomic bool full;   /* the last write found the disk full */
+	_Atomic bool full;   /* the disk was full at the last write */
 	struct ulid *failed; /* ids of the blocks whose compaction failed */
 	size_t failed_count;
 	size_t failed_cap;
 	struct state state;
 	int64_t clock_ns; /* when the retention clock was last advanced */
 	int64_t saved_ns; /* when the retention clock was last saved */
-	/* How long the time of day has been in doubt; 0: it is trusted. */
+	/*
+	 * For how many ms the time of day has been in doubt; 0: it is trusted.
+	 */
 	_Atomic int64_t clock_doubt_ms;
 
 	/*
-	 * LSN of the first WAL record for which no head could be created; its
-	 * segment and all later ones are kept. UINT64_MAX: none.
+	 * LSN of the first WAL record for which no head could be created. The
+	 * record's segment and all later ones are kept. UINT64_MAX: there is no
+	 * such record.
 	 */
 	uint64_t unplaced;
-	uint64_t recovered; /* WAL records found in no head and no block */
-	uint64_t set_aside; /* unreadable heads and blocks that were renamed */
+	/* Number of WAL records found in no head or block. */
+	uint64_t recovered;
+	uint64_t set_aside; /* number of unreadable parts that were renamed */
 
 	struct mutex loop_mu;
 	pthread_cond_t wake;
 	pthread_cond_t done; /* a worker has completed a round */
-	bool interrupted; /* shutting down: no thread may wait for a worker */
+	/*
+	 * Whether the database is shutting down: no thread may wait for a
+	 * worker.
+	 */
+	bool interrupted;
 	bool stopping;
 	struct worker flush;
 	struct worker maintenance;

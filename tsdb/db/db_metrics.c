@@ -51,13 +51,16 @@ static const struct metric_row rows[] = {
 };
 
 /*
- * All counters exist from startup on, at 0, so that rates over them are right
- * from their first increment on.
+ * All counters are created with the value 0 when the database is opened, so
+ * that a monitoring system sees their first increment.
  */
 void db_register_metrics(struct tsdb *db)
 {
 	metrics_register(db->o.metrics, rows, ARRAY_SIZE(rows), &db->metrics);
-	/* Heads and blocks know only their environment, not the database. */
+	/*
+	 * Heads and blocks have no pointer to the database, only to their
+	 * environment.
+	 */
 	db->env.torn = db->metrics.torn;
 	db->env.corruptions = db->metrics.corruptions;
 }

@@ -12,8 +12,8 @@
 #include "tsdb/db/db.h"
 
 /*
- * Registers all counters of the database, and sets them in db->metrics and
- * db->env.
+ * Registers all counters of the database, and stores pointers to them in
+ * db->metrics and db->env.
  */
 void db_register_metrics(struct tsdb *db);
 

@@ -13,8 +13,8 @@
 #define OPEN_VALUES (4096ull * MIB)
 
 /*
- * An eighth leaves most of a small disk, or of the size retention, to the
- * profiles themselves.
+ * The WAL takes at most an eighth of a small disk, or of the maximum size of
+ * the database, so that most of it is left for blocks.
  */
 uint64_t wal_budget(const struct tsdb_options *o)
 {
@@ -59,8 +59,8 @@ bool unflushed_exceed(struct tsdb *db, int64_t bound)
 }
 
 /*
- * Drop the segments up to number `upto`, but neither the segment that has the
- * record `unplaced` nor later ones: they have records that are stored nowhere
+ * Drop the segments up to number `upto`, but keep the segment with the record
+ * db->unplaced and all later ones: they have records that are stored nowhere
  * else.
  */
 static int db_drop_segments(struct tsdb *db, uint64_t upto, struct err *err)
@@ -105,8 +105,8 @@ int db_flush_head(struct tsdb *db, struct head *r, struct err *err)
 }
 
 /*
- * Heads are flushed one after another; the segments may be dropped only if all
- * heads were flushed.
+ * Flush the profiles of the segments up to number `upto` from all heads. If no
+ * head fails, drop the segments up to number `drop`.
  */
 static int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
 			  struct err *err)
@@ -144,8 +144,9 @@ static int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
 }
 
 /*
- * The current segment is flushed but not dropped: appends may add to it, and it
- * may even be sealed, before the flush ends.
+ * The current segment is flushed but not dropped, because profiles may be
+ * appended to it (and the segment may then even be sealed) before the flush
+ * ends.
  */
 int flush_everything(struct tsdb *db, struct err *err)
 {
@@ -156,8 +157,8 @@ int flush_everything(struct tsdb *db, struct err *err)
 }
 
 /*
- * Releasing the ballast gives the flush and retention the space that they need
- * to free more.
+ * Deleting the ballast file gives flushes and retention the disk space that
+ * they need in order to free more.
  */
 void db_no_space(struct tsdb *db)
 {
@@ -217,7 +218,10 @@ static uint64_t flushing_open_values(struct tsdb *db)
 	return sum;
 }
 
-/* Sync first: appends without an explicit sync rely on one sync per second. */
+/*
+ * The sync comes first: appends without an explicit sync rely on this one sync
+ * per second.
+ */
 int flush_round(struct tsdb *db)
 {
 	uint64_t overdue;
@@ -228,8 +232,8 @@ int flush_round(struct tsdb *db)
 		log_event(db->o.log, LOG_ERROR, "WAL sync failed",
 			  LOG_FIELDS(log_err(&err)));
 	/*
-	 * Also flushes segments whose sync failed, which makes their profiles
-	 * durable in heads (docs/decisions.md, 7).
+	 * The loop also flushes segments whose sync failed, so that their
+	 * profiles become durable in heads (docs/decisions.md, 7).
 	 */
 	while (!rc && (overdue = wal_overdue(db->wal, db->budget)))
 		rc = flush_segments(db, overdue, overdue, &err);

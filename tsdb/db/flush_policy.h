@@ -14,8 +14,9 @@
 #define UNFLUSHED_MAX 500000 /* unflushed profiles that force a flush */
 
 /*
- * Returns the WAL budget in bytes: the configured one or 512 MiB, but at most
- * an eighth of the size retention and of the disk.
+ * Returns the WAL budget in bytes: the configured budget, or 512 MiB; but at
+ * most an eighth of the maximum size of the database (retention_bytes), and at
+ * most an eighth of the disk.
  */
 uint64_t wal_budget(const struct tsdb_options *o);
 
@@ -24,8 +25,8 @@ bool unflushed_exceed(struct tsdb *db, int64_t bound);
 
 /*
  * One round of the flush thread: syncs the WAL, flushes what exceeds the
- * budget, and tries to recover from a full disk. Logs failures; a non-zero
- * result makes the worker back off.
+ * budget, and tries to recover from a full disk. Logs failures; if the result
+ * is not 0, the worker waits before the next round.
  */
 int flush_round(struct tsdb *db);
 
@@ -36,8 +37,8 @@ int flush_round(struct tsdb *db);
 uint64_t db_segment_size(const struct tsdb *db);
 
 /*
- * Flushes all unflushed profiles of a head into its chunks. Takes flush_mu.
- * ERR_NOSPACE, ERR_IO: some profiles are still only in the WAL.
+ * Moves all unflushed profiles of a head from the WAL into chunks of the head.
+ * Takes flush_mu. ERR_NOSPACE, ERR_IO: some profiles are still only in the WAL.
  */
 NODISCARD int db_flush_head(struct tsdb *db, struct head *r, struct err *err);
 
@@ -48,8 +49,9 @@ NODISCARD int db_flush_head(struct tsdb *db, struct head *r, struct err *err);
 NODISCARD int db_drop_wal(struct tsdb *db, struct err *err);
 
 /*
- * Returns the bytes of values in open heads beyond which heads are sealed
- * early: 4 GiB, or a tenth of the size retention.
+ * Returns a bound in bytes on the values of all open heads: 4 GiB, or a tenth
+ * of the maximum size of the database if retention sets one. Beyond the bound,
+ * heads are sealed early.
  */
 uint64_t db_open_values_max(const struct tsdb *db);
 
@@ -59,7 +61,10 @@ uint64_t db_open_values_max(const struct tsdb *db);
  */
 void db_no_space(struct tsdb *db);
 
-/* Flushes the whole WAL now; err may be NULL. Errors as flush_segments(). */
+/*
+ * Flushes all profiles in the WAL now; `err` may be NULL. ERR_IO, ERR_NOSPACE:
+ * some profiles are still only in the WAL, or a segment could not be removed.
+ */
 NODISCARD int flush_everything(struct tsdb *db, struct err *err);
 
 #endif

@@ -5,8 +5,8 @@
 #include "tsdb/db/view.h"
 
 /*
- * Heads are sorted by LSN within a window, so that the last match is the right
- * generation.
+ * The heads of a window are sorted by opening LSN, so the last head that
+ * matches is the right generation.
  */
 struct head *find_head(const struct tsdb *db, int64_t start, uint64_t lsn)
 {
@@ -19,7 +19,7 @@ struct head *find_head(const struct tsdb *db, int64_t start, uint64_t lsn)
 	return found;
 }
 
-/* The newest generation of the window, if it still takes samples; else NULL. */
+/* The newest head of the window, if it still takes samples; otherwise NULL. */
 struct head *db_open_head(const struct tsdb *db, int64_t start)
 {
 	for (size_t i = db->head_count; i--;) {
@@ -61,7 +61,10 @@ int db_head_for(struct tsdb *db, int64_t start, uint64_t lsn, struct head **out,
 	return make_head(db, start, lsn, out, err);
 }
 
-/* The name is never used as a path: a read-only database writes nothing. */
+/*
+ * The head has a path, but nothing is written there, because the database is
+ * read-only.
+ */
 struct head *head_in_memory(struct tsdb *db, int64_t start)
 {
 	struct head *r = head_new(&db->env, "(WAL)");
@@ -73,7 +76,7 @@ struct head *head_in_memory(struct tsdb *db, int64_t start)
 }
 
 /*
- * 32 bytes for each profile; everything else is read from the WAL record when
+ * The entry has only 32 bytes; everything else is read from the WAL record when
  * needed (docs/decisions.md, 4).
  */
 struct unflushed db_unflushed(const struct segment_entry *e)

@@ -13,15 +13,16 @@
 
 /*
  * Returns the head of the window starting at `start` (ms) that a WAL record
- * with this LSN belongs to: the generation with the greatest opening LSN that
- * is not above `lsn`. NULL: none.
+ * with this LSN belongs to: of the window's generations (heads created one
+ * after another), the one with the greatest opening LSN that is not above
+ * `lsn`. NULL: there is none.
  */
 struct head *find_head(const struct tsdb *db, int64_t start, uint64_t lsn);
 
 /*
- * Adds a head without files for this window to the view and returns it. A
- * read-only database uses it for WAL records without a head, for which a
- * writable database would create a head.
+ * Creates a head without files for this window, adds it to the view, and
+ * returns it. A read-only database uses it for WAL records without a head, for
+ * which a writable database would create a head.
  */
 struct head *head_in_memory(struct tsdb *db, int64_t start);
 
@@ -38,7 +39,10 @@ NODISCARD int db_head_for(struct tsdb *db, int64_t start, uint64_t lsn,
 			  struct head **out, struct err *err)
 	REQUIRES(db->append_mu);
 
-/* Returns what a head keeps in memory of a profile that is only in the WAL. */
+/*
+ * Returns the entry that a head keeps in memory for a profile that is only in
+ * the WAL.
+ */
 struct unflushed db_unflushed(const struct segment_entry *e);
 
 #endif

@@ -16,19 +16,22 @@
 
 struct codec;
 
-/* The options of a database. Zero means the default, given in brackets. */
+/*
+ * The options of a database. If a member is zero, its default is used, given in
+ * brackets.
+ */
 struct tsdb_options {
 	const char *path;
 	struct fs *fs; /* file system; NULL: the operating system's */
 	const struct clock *clock; /* NULL: the real clock */
 	const struct log *log;     /* log; NULL: nothing is logged */
 	struct metrics *metrics;
-	int64_t retention_ms; /* maximum age of profiles [0: no bound] */
-	int64_t wal_budget;   /* bytes of the WAL before a flush [512 MiB] */
-	/* Bytes of a WAL segment [1/8 of the budget, 1 to 64 MiB]. */
+	int64_t retention_ms; /* maximum age of profiles, ms [0: no bound] */
+	int64_t wal_budget;   /* WAL size that triggers a flush [512 MiB] */
+	/* Size of a WAL segment in bytes [1/8 of the budget, 1 to 64 MiB]. */
 	int64_t wal_segment;
-	int64_t sync_ms; /* time between syncs [1000]; -1: at each append */
-	/* Maximum size of the database [0: no bound]. */
+	int64_t sync_ms; /* ms between syncs [1000]; -1: at each append */
+	/* Maximum size of the database in bytes [0: no bound]. */
 	int64_t retention_bytes;
 	int64_t max_series; /* maximum series in open heads [0: no bound] */
 	/*
@@ -36,10 +39,13 @@ struct tsdb_options {
 	 * and links the others [8 MiB].
 	 */
 	int64_t link_min;
-	/* Time between rounds of maintenance [60000]; -1: only on request. */
+	/*
+	 * Time in ms between rounds of maintenance [60000]; -1: only on
+	 * request.
+	 */
 	int64_t maintain_ms;
 	const struct codec *columns; /* codec tried before zstd [none] */
-	bool read_only;        /* change nothing; a server may run meanwhile */
+	bool read_only;        /* change no file; a server may run meanwhile */
 	bool must_exist;       /* fail if there is no database yet */
 	bool ignore_retention; /* accept profiles of any age: for imports */
 };

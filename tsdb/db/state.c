@@ -31,8 +31,8 @@ static void add_span(struct state *s, const struct retired_span *span)
 }
 
 /*
- * A file header and one record, framed like those of all logs, so that damage
- * is detected by the record's checksum (docs/format/state.md).
+ * The file has a file header and one record, in the format of all logs, so that
+ * the record's checksum detects damage (docs/format/state.md).
  */
 void state_encode(const struct state *s, uint64_t salt, struct buf *out)
 {
@@ -109,7 +109,7 @@ int state_load(struct state *s, struct err *err)
 	struct buf bytes = buf_init(BYTES_MAX);
 	int rc = file_open(s->fs, path, FILE_READ, &f, err);
 
-	/* A new database, or one of an earlier version. */
+	/* A database that is new or of an earlier version has no state file. */
 	if (rc == ERR_NOTFOUND)
 		return 0;
 	if (!rc)
@@ -127,8 +127,8 @@ int state_load(struct state *s, struct err *err)
 }
 
 /*
- * The file is replaced as a whole; a crash leaves either the old or the new
- * file.
+ * The file is replaced as a whole by a rename: after a crash, either the old or
+ * the new file is there.
  */
 int state_save(struct state *s, struct err *err)
 {
@@ -149,14 +149,14 @@ int state_save(struct state *s, struct err *err)
 	return rc;
 }
 
-/* To be called before the profiles are removed; see db_retire(). */
+/* Called before the profiles are removed; see db_retire(). */
 int state_retire(struct state *s, const struct retired_span *span,
 		 uint64_t oldest_lsn, struct err *err)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < s->span_count; i++) {
-		/* Spans matter only while the WAL has records in them. */
+		/* Drop a span if the WAL has no records in it any more. */
 		if (s->spans[i].last_lsn >= oldest_lsn)
 			s->spans[kept++] = s->spans[i];
 	}
@@ -166,7 +166,7 @@ int state_retire(struct state *s, const struct retired_span *span,
 	return state_save(s, err);
 }
 
-/* A record is retired if both its window and its LSN lie in a span. */
+/* A record is retired if a span contains both its window and its LSN. */
 bool state_is_retired(const struct state *s, int64_t window_ms, uint64_t lsn)
 {
 	for (size_t i = 0; i < s->span_count; i++) {

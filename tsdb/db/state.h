@@ -9,7 +9,7 @@
  * was lost by accident, and is stored again. The retention clock (planner.h) is
  * kept across restarts.
  *
- * Ownership: state_fini() frees.
+ * Ownership: state_fini() frees what a struct state owns.
  * Threads: one thread at a time (the caller holds job_mu).
  */
 #ifndef TSDB_DB_STATE_H
@@ -20,8 +20,9 @@
 #include "tsdb/compact/planner.h"
 
 /*
- * WAL records whose profiles were removed on purpose: those of windows that
- * begin in [from_ms, to_ms), with LSNs from first_lsn to last_lsn (inclusive).
+ * WAL records whose profiles were removed on purpose: the records with LSNs
+ * from `first_lsn` to `last_lsn` (inclusive) whose profiles are in windows that
+ * begin in [from_ms, to_ms).
  */
 struct retired_span {
 	int64_t from_ms;
@@ -50,8 +51,8 @@ void state_fini(struct state *s);
 /*
  * Reads the state file. If it is missing or damaged, the state stays empty:
  * removed profiles may then come back, which is better than losing other
- * profiles. A missing file is no error. ERR_CORRUPT: damaged. ERR_IO:
- * unreadable.
+ * profiles. A missing file is no error. ERR_CORRUPT: the file is damaged.
+ * ERR_IO: the disk cannot read it.
  */
 NODISCARD int state_load(struct state *s, struct err *err);
 
@@ -63,7 +64,7 @@ NODISCARD int state_save(struct state *s, struct err *err);
 
 /*
  * Records, durably, that the profiles of a span are being removed on purpose.
- * Spans entirely before oldest_lsn, whose records have left the WAL, are
+ * `oldest_lsn` is where the WAL begins now; spans entirely before it are
  * dropped. Errors as state_save().
  */
 NODISCARD int state_retire(struct state *s, const struct retired_span *span,

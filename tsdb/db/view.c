@@ -5,13 +5,16 @@
 #include "base/mutex.h"
 #include "tsdb/block/block_writer.h"
 
-/* The order of the list of heads. */
+/* Whether head `a` comes before head `b` in the list of heads. */
 static bool head_is_before(const struct head *a, const struct head *b)
 {
 	return a->start != b->start ? a->start < b->start : a->lsn < b->lsn;
 }
 
-/* The list stays sorted; it is short. */
+/*
+ * The head is inserted at its place in the sorted list. The list is short, so a
+ * linear search is enough.
+ */
 void db_add_head(struct tsdb *db, struct head *r)
 {
 	size_t at;
@@ -48,7 +51,7 @@ void db_add_block(struct tsdb *db, struct block *b)
 	mutex_unlock(&db->view_mu);
 }
 
-/* Whether p is one of the given parts. */
+/* Whether `parts` contains the part `p`. */
 static bool is_among(const struct part *parts, size_t count, struct part p)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -161,7 +164,9 @@ int db_set_aside(struct tsdb *db, const struct part *parts, size_t count,
 	return rc;
 }
 
-/* The span of WAL records whose profiles belong to a part. */
+/*
+ * Which WAL records have the profiles of a part, as a span for state_retire().
+ */
 static struct retired_span view_span_of(struct tsdb *db, struct part p)
 {
 	if (p.block)

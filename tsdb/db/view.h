@@ -18,9 +18,9 @@ void db_add_head(struct tsdb *db, struct head *r);
 void db_add_block(struct tsdb *db, struct block *b);
 
 /*
- * Replaces parts by block b (may be NULL) in one step, and releases the view's
- * references to the parts. The view takes over the caller's reference to b. The
- * files of the parts are left alone. Takes append_mu.
+ * Replaces `parts` in the view by the block `b` (NULL: by nothing) in one step,
+ * and releases the view's references to the parts. The view takes over the
+ * caller's reference to `b`. The files of the parts stay. Takes append_mu.
  */
 void db_replace(struct tsdb *db, const struct part *parts, size_t count,
 		struct block *b);
@@ -30,41 +30,44 @@ void db_replace_locked(struct tsdb *db, const struct part *parts, size_t count,
 		       struct block *b) REQUIRES(db->append_mu);
 
 /*
- * Replaces parts by their child (may be NULL) in the view, and removes their
- * files. An error means that their directories could not yet be renamed; the
- * removal is retried later.
+ * Replaces `parts` in the view by `child`, the block made from them (NULL: by
+ * nothing), and removes the files of the parts. On error the parts' directories
+ * could not yet be renamed; the removal is retried later.
  */
 NODISCARD int db_supersede(struct tsdb *db, const struct part *parts,
 			   size_t count, struct block *child, struct err *err);
 
 /*
- * Replaces parts that could not be read completely by their child (may be
- * NULL). Their directories are renamed, not removed, so that an operator can
- * look at them. Errors as rename_aside().
+ * Replaces `parts`, which could not be read completely, by `child`, the block
+ * made from what could be read (NULL: by nothing). The directories of the parts
+ * are renamed, not removed, so that an operator can look at them. Errors as
+ * rename_aside().
  */
 NODISCARD int db_set_aside(struct tsdb *db, const struct part *parts,
 			   size_t count, struct block *child, struct err *err);
 
 /*
- * Removes parts on purpose, without a replacement. Their spans are first saved
- * in the state file, so that their WAL records are not recovered when the
- * database is opened again. Errors as state_retire() and db_supersede().
+ * Removes `parts` on purpose, without a replacement. First the state file
+ * records which WAL records belong to them (state_retire()), so that these
+ * records are not recovered when the database is opened again. Errors as
+ * state_retire() and db_supersede().
  */
 NODISCARD int db_retire(struct tsdb *db, const struct part *parts, size_t count,
 			struct err *err);
 
 /*
- * Returns a referenced copy of the view, blocks before heads, each oldest
- * first; the caller frees it with db_parts_free().
+ * Returns an array of all parts of the view, with a reference to each: first
+ * the blocks, then the heads, both oldest first. The caller frees it with
+ * db_parts_free().
  */
 struct part *db_parts(struct tsdb *db, size_t *count);
 
-/* Releases the references in v, and frees v. */
+/* Releases the references in the array `v`, and frees it. */
 void db_parts_free(struct part *v, size_t count);
 
 /*
- * Returns a referenced list of the heads only, oldest first; the caller frees
- * it with db_parts_free().
+ * Returns an array of all heads of the view, oldest first, with a reference to
+ * each. The caller frees it with db_parts_free().
  */
 struct part *db_heads(struct tsdb *db, size_t *count);
 

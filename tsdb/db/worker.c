@@ -8,10 +8,10 @@
 #include "base/mem.h"
 #include "base/mutex.h"
 
-/* Minimum time between rounds after a failure. */
+/* Minimum time between rounds after a failure, in nanoseconds. */
 #define BACKOFF_NS 1000000000LL
 #define MINUTE_NS  60000000000LL
-#define STALL_MS   10000 /* maximum time that await_round() waits */
+#define STALL_MS   10000 /* maximum time in ms that await_round() waits */
 
 void db_wake(struct tsdb *db, struct worker *w)
 {
@@ -21,7 +21,7 @@ void db_wake(struct tsdb *db, struct worker *w)
 	mutex_unlock(&db->loop_mu);
 }
 
-/* The monotonic time ms milliseconds from now, for timed waits. */
+/* The monotonic time `ms` milliseconds from now, for timed waits. */
 static struct timespec in_ms(int64_t ms)
 {
 	return clock_mono_at(clock_mono_ns() + ms * 1000000);
@@ -58,8 +58,8 @@ void pause_for(struct tsdb *db, int64_t ms)
 }
 
 /*
- * The same message is logged once a minute at most, so that a lasting failure
- * does not flood the log.
+ * A failure that lasts must not flood the log, so the same message is logged at
+ * most once a minute.
  */
 void db_log_failure(struct tsdb *db, struct worker *w, const char *what,
 		    const struct err *err)
@@ -120,8 +120,8 @@ void start_worker(struct worker *w, void *(*run)(void *), struct tsdb *db)
 	w->running = true;
 	if (pthread_create(&w->thread, NULL, run, db))
 		/*
-		 * Out of resources at start-up, treated like being out of
-		 * memory.
+		 * The system has no resources for a thread at start-up. This is
+		 * treated like a failed memory allocation.
 		 */
 		abort();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A worker is a thread of the database that runs a round at regular intervals
- * and when it is woken. This file also has the lock that makes maintenance jobs
- * exclusive.
+ * A worker is a thread of the database that does a round of work at regular
+ * intervals and when it is woken. This file also has the lock that makes
+ * maintenance jobs exclusive.
  *
  * Ownership: workers live in struct tsdb.
  * Threads: any; loop_mu guards the state of both workers.
@@ -19,13 +19,13 @@
  */
 void await_round(struct tsdb *db, struct worker *w);
 
-/* Waits for ms milliseconds, less at shutdown. */
+/* Waits for `ms` milliseconds, or until the database shuts down. */
 void pause_for(struct tsdb *db, int64_t ms);
 
 /*
- * The main function of a worker thread: calls fn every `tick` milliseconds and
- * whenever the worker is woken, until the database stops. If fn returns
- * non-zero, the next call is delayed by a second.
+ * The main function of a worker thread: calls `fn` every `tick` milliseconds
+ * and whenever the worker is woken, until the database stops. If `fn` does not
+ * return 0, at least a second passes before the next call.
  */
 void worker_loop(struct tsdb *db, struct worker *w, int64_t tick,
 		 int (*fn)(struct tsdb *db));
@@ -34,9 +34,9 @@ void worker_loop(struct tsdb *db, struct worker *w, int64_t tick,
 void start_worker(struct worker *w, void *(*run)(void *), struct tsdb *db);
 
 /*
- * Takes the job lock, and first asks a compaction under way to stop. A
- * compaction that was started after a cancelled one continues. To be paired
- * with db_end_job().
+ * Asks a compaction under way to stop, and takes the job lock, which
+ * db_end_job() releases. A compaction does not stop if the one before it was
+ * cancelled.
  */
 void db_begin_job(struct tsdb *db) ACQUIRES(db->job_mu);
 
@@ -47,7 +47,7 @@ void db_begin_job(struct tsdb *db) ACQUIRES(db->job_mu);
 void db_end_job(struct tsdb *db) RELEASES(db->job_mu);
 
 /*
- * Logs the failure of a worker's job, but the same message at most once a
+ * Logs the failure of a worker's job. The same message is logged at most once a
  * minute. Calls for one worker must not run concurrently.
  */
 void db_log_failure(struct tsdb *db, struct worker *w, const char *what,

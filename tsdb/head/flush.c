@@ -11,19 +11,21 @@
 #include "tsdb/wal/body.h"
 #include "tsdb/wal/wal_segment.h"
 
-#define LEVEL        3 /* zstd level; low: sealing compresses again */
+#define LEVEL        3 /* zstd level; low, as sealing compresses again */
 #define BATCH_VALUES (4 * MIB)
 #define BATCH_LOG    MIB
 
-/* A record to be written to the head's log, at a place not known yet. */
+/* A record of the batch, which will be appended to the head's log. */
 struct line {
 	uint8_t kind;
-	uint32_t series; /* HEAD_LABELS, HEAD_CHUNK: number in the head */
+	/* HEAD_LABELS, HEAD_CHUNK: series number in the head */
+	uint32_t series;
 	struct buf head;
-	/* HEAD_CHUNK, last of its series: the flushed LSN; else 0. */
+	/* Last HEAD_CHUNK of a series: its flushed LSN; otherwise 0. */
 	uint64_t flushed;
-	struct chunk group; /* HEAD_CHUNK; batch_encode() sets its place */
-	uint32_t profiles;  /* HEAD_CHUNK: number of profiles in it */
+	/* HEAD_CHUNK: the chunk; its place is set later. */
+	struct chunk group;
+	uint32_t profiles; /* HEAD_CHUNK: number of profiles in the chunk */
 };
 
 struct flusher {
@@ -37,14 +39,14 @@ struct flusher {
 	int64_t totals[TYPES_MAX];  /* totals of that profile */
 	struct chunk_writer *group; /* chunk being filled */
 
-	/* The batch: what the next pair of fsyncs makes durable. */
+	/* The batch: values and records that will be made durable next. */
 	struct head *head;
 	struct buf values;
 	struct line *lines;
 	size_t line_count;
 	size_t line_cap;
 	size_t line_bytes;
-	/* Series and type set numbers before the batch, for batch_undo(). */
+	/* Next series and type set number when the batch began. */
 	uint32_t first_series;
 	uint32_t first_typeset;
 };
@@ -97,8 +99,8 @@ static struct line *line_add(struct flusher *f, uint8_t kind, uint32_t series)
 }
 
 /*
- * The lock covers the array, which an insert may move; a series itself stays
- * where it is.
+ * A series of the head by its number. The lock is needed only to read the array
+ * of pointers, which an insert may move; the series itself is not moved.
  */
 static struct series *series_at(struct head *r, uint32_t series)
 {
@@ -152,9 +154,9 @@ static uint32_t typeset_number(struct flusher *f)
 }
 
 /*
- * Compress the chunk and add its metadata to the batch. `index` is the number
- * of the chunk among those of the series in this flush; `flushed` is the LSN up
- * to which the series is flushed, on its last chunk, and 0 on all others. When
+ * Compress the chunk and add its metadata to the batch. `index` numbers the
+ * chunks that this flush writes for the series. `flushed` is the LSN up to
+ * which the series is flushed if this is the last of them, otherwise 0. When
  * the head is opened again, the LSN is accepted only if no chunk of the flush
  * is missing (docs/decisions.md, 6).
  */
@@ -186,7 +188,7 @@ static int group_close(struct flusher *f, uint32_t series, uint32_t index,
 	return 0;
 }
 
-/* Add the profile in f->next to the chunk, which takes over its bytes. */
+/* Add the profile in f->next to the chunk, which takes over the buffer. */
 static void group_add(struct flusher *f, const struct segment_profile *p)
 {
 	struct dec totals = dec_init(p->totals);
@@ -297,15 +299,15 @@ static void batch_undo(struct flusher *f)
 	r->next_typeset = f->first_typeset;
 	head_drop_typesets(r, f->first_typeset);
 	/*
-	 * Records after the end would look intact when the head is opened
-	 * again. Values after the end do no harm: nothing refers to them.
+	 * Left in the log, the records of the batch would be read when the head
+	 * is opened again. Its values may stay: nothing refers to them.
 	 */
 	if (file_truncate(r->groups, r->groups_end, NULL))
 		r->broken = true;
 	chunk_writer_reset(f->group);
 }
 
-/* Values are made durable before the metadata that refers to them. */
+/* Make the values durable, then the metadata that refers to them. */
 static int batch_write(struct flusher *f, struct buf *log, struct err *err)
 {
 	struct head *r = f->head;
@@ -348,8 +350,8 @@ static int batch_commit(struct flusher *f, struct err *err)
 }
 
 /*
- * Copy the unflushed profiles of a series with LSNs below upto; *newest is the
- * highest of these LSNs. The caller frees the array.
+ * Copy the unflushed profiles of a series with LSNs below `upto`; *newest is
+ * the highest of these LSNs. The caller frees the array.
  */
 static struct unflushed *unflushed_copy(struct head *r, uint32_t series,
 					uint64_t upto, size_t *count,
@@ -375,10 +377,10 @@ static struct unflushed *unflushed_copy(struct head *r, uint32_t series,
 }
 
 /*
- * Drop a series' unflushed entries when all their profiles are damaged. The
- * flushed LSN is stored only with chunks, and none is written here. After a
- * restart, the profiles are therefore found in the WAL again if their segment
- * still exists.
+ * Drop the entries of a series' unflushed profiles when all these profiles are
+ * damaged. The flushed LSN on disk does not change, because it is stored with
+ * chunks. After a restart, the profiles are therefore found in the WAL again if
+ * their segment still exists.
  */
 static void unflushed_forget(struct head *r, uint32_t series, uint64_t newest)
 {
@@ -399,7 +401,7 @@ static int flush_profiles(struct flusher *f, uint32_t series,
 	for (size_t i = 0; i < count && !rc; i++) {
 		struct segment_profile p = { 0 };
 
-		/* A second record of the profile, accepted at startup. */
+		/* A second WAL record of the same profile: skip it. */
 		if (v[i].ms == last)
 			continue;
 		rc = flush_load(f, &v[i], &p, err);
@@ -417,7 +419,7 @@ static int flush_profiles(struct flusher *f, uint32_t series,
 		}
 		last = p.entry.ms;
 		if (!rc && f->values.len >= BATCH_VALUES)
-			/* The series' later chunks go to the next batch. */
+			/* Later chunks of the series go to the next batch. */
 			rc = batch_commit(f, err);
 		if (!rc && chunk_writer_is_full(f->group, p.entry.raw_len,
 						p.entry.typeset))
@@ -433,7 +435,7 @@ static int flush_profiles(struct flusher *f, uint32_t series,
 	return 0;
 }
 
-/* Flush one series, and commit if the batch has become large. */
+/* Flush one series, and commit the batch if it has become large. */
 static int flush_series(struct flusher *f, uint32_t series, uint64_t upto,
 			struct err *err)
 {
@@ -451,8 +453,9 @@ static int flush_series(struct flusher *f, uint32_t series, uint64_t upto,
 }
 
 /*
- * Set *from to the number of the first series, from *from on, that has an
- * unflushed profile with an LSN below lsn. False: there is none.
+ * Search the series with numbers *from and higher for the first that has an
+ * unflushed profile with an LSN below `lsn`, and set *from to its number.
+ * False: there is no such series.
  */
 static bool flush_next_series(struct head *r, uint64_t lsn, uint32_t *from)
 {

@@ -3,10 +3,11 @@
  * Flush: moves the unflushed profiles of a head from the WAL into chunks in the
  * head's files, so that WAL segments can be removed.
  *
- * Order of writes: values, one fsync; then the log with new label sets and
- * chunk metadata, one fsync; then the chunks are made visible in memory and the
- * WAL positions dropped. Until then readers read the profiles from the WAL, and
- * a failure changes nothing.
+ * A flush first writes the values and calls fsync. It then appends new label
+ * sets and chunk metadata to the head's log and calls fsync. Only then it makes
+ * the chunks visible to readers and drops the WAL positions of their profiles
+ * from memory. Before this last step, readers read the profiles from the WAL,
+ * and a failure changes nothing.
  *
  * Ownership: flusher_free() frees the flusher; heads and WAL are borrowed.
  * Threads: one thread per flusher, and one flusher per head at a time.
@@ -31,12 +32,13 @@ struct flusher *flusher_new(struct wal *wal, const struct log *log,
 void flusher_free(struct flusher *f);
 
 /*
- * For each series of r that has an unflushed profile with an LSN below lsn,
- * flush all unflushed profiles with LSNs below upto (UINT64_MAX: all). A
- * profile that is damaged in the WAL is not an error: it is dropped, counted,
- * and logged with its series and time. ERR_NOSPACE, ERR_IO: profiles that were
- * not committed before the failure are still unflushed. ERR_IO also if an
- * earlier failure left the head's files in an unknown state.
+ * For each series of the head `r` that has an unflushed profile with an LSN
+ * below `lsn`, flush the unflushed profiles of the series with LSNs below
+ * `upto` (UINT64_MAX: all of them). A profile that is damaged in the WAL is not
+ * an error: it is dropped, counted, and logged with its series and time.
+ * ERR_NOSPACE, ERR_IO: the chunks are written in batches, and the profiles of
+ * the batch that failed, and of later ones, are still unflushed. ERR_IO also if
+ * an earlier failure left the head's files in an unknown state.
  */
 NODISCARD int flush_range(struct flusher *f, struct head *r, uint64_t lsn,
 			  uint64_t upto, struct err *err);

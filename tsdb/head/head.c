@@ -25,7 +25,7 @@ struct head *head_new(struct head_env *env, const char *path)
 	return r;
 }
 
-/* A new reference needs no ordering: the caller holds one already. */
+/* The caller holds a reference, so the counter needs no memory ordering. */
 struct head *head_ref(struct head *r)
 {
 	atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
@@ -38,7 +38,7 @@ void head_unref(struct head *r)
 		return;
 	atomic_fetch_sub(&r->env->series, (int64_t)r->by_labels.count);
 	atomic_fetch_sub(&r->env->unflushed, (int64_t)r->unflushed);
-	/* Freed before the label sets, from which the index borrows. */
+	/* The index borrows from the label sets, so it is freed before them. */
 	memindex_fini(&r->index);
 	for (size_t i = 0; i < r->by_labels.count; i++) {
 		interner_put(r->env->interner, r->series[i]->labels);
@@ -57,7 +57,7 @@ void head_unref(struct head *r)
 	mem_free(r);
 }
 
-/* Creation. */
+/* Creating a head. */
 
 /*
  * Encode the beginning of a file: its header and, in a log, the HEAD_SELF
@@ -81,8 +81,8 @@ static void front_encode(const struct head *r, struct file_header *h,
 }
 
 /*
- * Create one of the head's files, durably. Sets h->salt to a random salt, which
- * is part of the file's checksums, and *end to the length of the file.
+ * Create one of the head's files, durably. Sets h->salt to a random number that
+ * the file's checksums include, and *end to the length of the file.
  */
 static int make_file(const struct head *r, const char *name,
 		     struct file_header *h, struct file **out, uint64_t *end,
@@ -167,9 +167,9 @@ int head_create(struct head_env *env, int64_t start, uint64_t lsn,
 	return 0;
 }
 
-/* State in memory. */
+/* The head's state in memory. */
 
-/* Equality callback of by_labels. */
+/* Equality callback of the hash table `by_labels`. */
 static bool head_same_labels(const void *ctx, uint32_t number, const void *key)
 {
 	const struct head *r = ctx;
@@ -245,8 +245,8 @@ void head_forget_flushed_locked(struct head *r, uint32_t series, uint64_t lsn)
 }
 
 /*
- * Replay asks this for each WAL record, so that no profile is flushed twice and
- * no deleted profile comes back.
+ * Replay calls this function for each WAL record, so that no profile is flushed
+ * twice and no deleted profile comes back.
  */
 bool head_is_done_with(struct head *r, uint32_t series, int64_t ms,
 		       uint64_t lsn)
@@ -266,7 +266,7 @@ uint64_t head_oldest(struct head *r)
 	uint64_t oldest = UINT64_MAX;
 
 	mutex_lock(&r->mu);
-	/* Without unflushed profiles no series need be looked at. */
+	/* The loop ends at once if the head has no unflushed profiles. */
 	for (uint32_t i = 0; i < r->index.series && r->unflushed; i++) {
 		uint64_t lsn = series_oldest(r->series[i]);
 
@@ -288,8 +288,9 @@ struct bytes head_typeset(struct head *r, uint32_t number)
 }
 
 /*
- * The numbers of damaged records leave empty elements, which a later record may
- * fill. A type set is never replaced: readers may have borrowed it.
+ * A damaged record leaves the element of its number empty; a later record with
+ * this number may fill it. A type set is never replaced: readers may have
+ * borrowed it.
  */
 void head_set_typeset(struct head *r, uint32_t number, struct bytes typeset)
 {
@@ -332,7 +333,7 @@ uint32_t head_typeset_number(struct head *r, struct bytes typeset)
 
 /* Reading chunks and unflushed profiles. */
 
-/* chunk_source.meta: read a HEAD_CHUNK record and verify its checksum. */
+/* Callback chunk_source.meta: read and verify a HEAD_CHUNK record. */
 static int head_read_head(void *ctx, const struct chunk *g, struct buf *scratch,
 			  struct bytes *head, struct err *err)
 {
@@ -365,13 +366,13 @@ static int head_read_head(void *ctx, const struct chunk *g, struct buf *scratch,
 	return 0;
 }
 
-/* chunk_source.typeset, for the generic readers in tsdb/chunk/chunks.c. */
+/* Callback chunk_source.typeset. */
 static struct bytes head_typeset_at(void *ctx, uint32_t number)
 {
 	return head_typeset(ctx, number);
 }
 
-/* chunk_source.damaged: count and log. */
+/* Callback chunk_source.damaged: count and log a damaged chunk. */
 static void head_damaged(void *ctx, const struct chunk *g,
 			 const struct err *err)
 {
@@ -418,8 +419,8 @@ void head_groups(struct head *r, uint32_t series, int64_t from, int64_t to,
 }
 
 /*
- * Unflushed profiles and chunks are copied under one lock: a flush in between
- * would hide a profile or show it twice.
+ * Unflushed profiles and chunks are copied while the lock is held once: a flush
+ * in between would hide a profile or show it twice.
  */
 int head_times(struct head *r, uint32_t series, int64_t from, int64_t to,
 	       struct times *out, struct err *err)
@@ -471,7 +472,7 @@ int head_lookup(struct head *r, uint32_t series, int64_t ms, struct wal *wal,
 	return rc;
 }
 
-/* Unflushed profiles are not looked at: the WAL itself knows their LSNs. */
+/* Unflushed profiles are left out: the WAL itself knows their LSNs. */
 uint64_t head_highest_lsn(struct head *r)
 {
 	uint64_t highest = r->lsn;

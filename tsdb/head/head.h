@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Head: the in-memory block of one window of two hours, which accepts samples.
- * On disk it has a log of label sets and chunk metadata and a file of values;
- * in memory a label index and the places of all profiles. Format:
- * docs/format/head-block.md.
+ * Head (head block): takes the samples of one window of two hours. On disk it
+ * has a log of label sets and chunk metadata, and a file of values. In memory
+ * it has a label index, the WAL positions of unflushed profiles, and the places
+ * of chunks. Format: docs/format/head-block.md.
  *
  * Ownership: reference counted.
  * Threads: any; state in memory is protected by the head's lock. One thread at
@@ -37,12 +37,12 @@ enum {
 };
 
 /*
- * Suffix of the directory of a head that is being removed. Directories with it
- * are removed when the database is opened.
+ * Suffix of the directory of a head that is being removed. Directories with
+ * this suffix are removed when the database is opened.
  */
 #define HEAD_DELETE_SUFFIX ".deleting"
 
-/* Environment that all heads of a database share; it outlives them. */
+/* What all heads of a database share. It outlives the heads. */
 struct head_env {
 	struct fs *fs;
 	char *dir; /* directory `ranges` in the data directory */
@@ -50,33 +50,42 @@ struct head_env {
 	struct interner *interner;
 	const struct log *log;
 	struct metric *corruptions;
-	struct metric *torn;       /* counts torn ends of logs */
-	_Atomic int64_t series;    /* series of all heads in memory */
-	_Atomic int64_t unflushed; /* unflushed profiles of all heads */
+	/* Counts logs that end in a record cut short. */
+	struct metric *torn;
+	_Atomic int64_t series; /* number of series, summed over all heads */
+	/* Number of unflushed profiles in all heads. */
+	_Atomic int64_t unflushed;
 };
 
 /*
- * A head. The members from `mu` on are protected by `mu`; start, lsn, ulid,
- * path, files and salt are set once.
+ * A head. The members from `mu` on are protected by `mu`; `start`, `lsn`,
+ * `ulid`, `path`, `groups`, `values` and `salt` are set once.
  */
 struct head {
 	_Atomic uint32_t refs;
 	struct head_env *env;
 	int64_t start; /* start of the window, milliseconds since 1970 */
-	/* Opening LSN: WAL records below it are not of this head. */
+	/*
+	 * Opening LSN: the profiles of WAL records with lower LSNs do not
+	 * belong to this head.
+	 */
 	uint64_t lsn;
 	struct ulid ulid; /* id of the block that the head will become */
 	char *path;
 	struct file *groups;
 	struct file *values;
-	uint64_t salt; /* random number in all checksums of the log */
+	uint64_t salt; /* random number that all checksums of the log include */
 
-	/* Only the thread that writes the files changes these. */
+	/*
+	 * Only the thread that writes the head's files changes the members from
+	 * here to `broken`.
+	 */
 	uint64_t groups_end;
 	uint64_t values_end;
 	uint32_t next_series; /* next free series number in the log */
 	uint32_t next_typeset;
-	bool broken; /* a failed write could not be undone: never flush */
+	/* A failed write could not be undone: no flush is allowed. */
+	bool broken;
 
 	struct mutex mu;
 	struct memindex index;
@@ -89,7 +98,7 @@ struct head {
 	size_t typeset_cap;
 	size_t unflushed;   /* number of unflushed profiles */
 	int64_t touched_ms; /* time of the last insert */
-	bool closed;        /* accepts no more samples: to be sealed */
+	bool closed;        /* takes no more samples and is to be sealed */
 	bool recovery;   /* created at startup for WAL records without a head */
 	bool unreadable; /* part of the log could not be read from disk */
 	/* Monotonic time before which a failed sealing is not retried. */
@@ -98,17 +107,20 @@ struct head {
 
 /*
  * Create an empty head and its files, durably, for the window that begins at
- * `start`. WAL records below lsn do not belong to the head. The caller owns
+ * `start`. WAL records below `lsn` do not belong to the head. The caller owns
  * *out. ERR_EXISTS: a head with this start and LSN exists and has profiles.
  * ERR_NOSPACE, ERR_IO: nothing was created.
  */
 NODISCARD int head_create(struct head_env *env, int64_t start, uint64_t lsn,
 			  int64_t now_ms, struct head **out, struct err *err);
 
-/* An empty head without files, for head_load(). The caller owns it. */
+/*
+ * Create an empty head without files, for head_load() to fill. The caller owns
+ * the head.
+ */
 struct head *head_new(struct head_env *env, const char *path);
 
-/* Take a reference and return r. */
+/* Take a reference and return `r`. */
 struct head *head_ref(struct head *r);
 
 /*
@@ -120,21 +132,22 @@ void head_unref(struct head *r);
 /* The highest LSN that the head's files mention. */
 uint64_t head_highest_lsn(struct head *r);
 
-/* Result of head_find() for labels that the head does not have. */
+/* Result of head_find() if the head has no series with the labels. */
 #define SERIES_NONE UINT32_MAX
 
 /* Number of the series with these labels in the index, or SERIES_NONE. */
 uint32_t head_find(struct head *r, const struct labels *ls);
 
 /*
- * Number of the series with these labels, which is added if it is new. The
- * caller holds the lock; the head keeps the interned label set.
+ * Number of the series with these labels; if there is no such series, it is
+ * added. The caller holds the lock. The head keeps the interned label set.
  */
 uint32_t head_ensure_locked(struct head *r, struct labels *ls) REQUIRES(r->mu);
 
 /*
- * Add a profile that has been written to the WAL. The head keeps the interned
- * label set, not `labels` itself. now_ms is the time of day.
+ * Add a profile that has been written to the WAL. The caller keeps its
+ * reference to `labels`; the head keeps the interned label set. `now_ms` is the
+ * time of day.
  */
 void head_insert(struct head *r, struct labels *labels,
 		 const struct unflushed *p, int64_t now_ms);
@@ -146,48 +159,55 @@ void head_count_unflushed_locked(struct head *r, int64_t change)
 	REQUIRES(r->mu);
 
 /*
- * Drop the unflushed profiles of a series up to an LSN, which are in chunks now
- * or lost, and subtract them from the counts of unflushed profiles. The caller
- * holds the lock.
+ * Drop the entries of a series' unflushed profiles with LSNs up to `lsn`, and
+ * subtract them from the counts of unflushed profiles. These profiles are in
+ * chunks now, or were found damaged. The caller holds the lock.
  */
 void head_forget_flushed_locked(struct head *r, uint32_t series, uint64_t lsn)
 	REQUIRES(r->mu);
 
 /*
- * Whether the profile with this time and LSN has been flushed or deleted, so
- * that replay skips it.
+ * Whether the profile with this time and LSN has been flushed or deleted.
+ * Replay of the WAL skips the records of these profiles.
  */
 bool head_is_done_with(struct head *r, uint32_t series, int64_t ms,
 		       uint64_t lsn);
 
-/* The lowest LSN of the head's unflushed profiles; UINT64_MAX: none. */
+/*
+ * The lowest LSN of the head's unflushed profiles; UINT64_MAX if there are
+ * none.
+ */
 uint64_t head_oldest(struct head *r);
 
 /* Where a profile of a head or block was found. */
 struct part_hit {
-	bool unflushed;       /* the profile is only in the WAL */
-	struct unflushed wal; /* if unflushed: the place in the WAL */
+	bool unflushed; /* the profile is only in the WAL */
+	/* If `unflushed`: where the profile is in the WAL. */
+	struct unflushed wal;
 	/* The WAL segment, with a reference, if a WAL was given. */
 	struct wal_segment *segment;
-	struct chunk_hit group; /* otherwise: the place in a chunk */
+	/* If not `unflushed`: where the profile is in a chunk. */
+	struct chunk_hit group;
 };
 
 struct wal;
 
 /*
- * Find the visible profile of a series at ms. If `wal` is not NULL,
- * out->segment is set to the WAL segment of an unflushed profile, with a
- * reference that the caller releases. The reference is taken under the head's
- * lock, so the segment cannot have been removed before. ERR_NOTFOUND: there is
- * no such profile. ERR_CORRUPT, ERR_IO: chunk metadata could not be read.
+ * Find the profile of a series at time `ms` that is visible (not hidden by a
+ * tombstone interval). If `wal` is not NULL, out->segment is set to the WAL
+ * segment of an unflushed profile, with a reference that the caller releases.
+ * The reference is taken under the head's lock, so the segment cannot have been
+ * removed before. ERR_NOTFOUND: there is no such profile. ERR_CORRUPT, ERR_IO:
+ * chunk metadata could not be read.
  */
 NODISCARD int head_lookup(struct head *r, uint32_t series, int64_t ms,
 			  struct wal *wal, struct part_hit *out,
 			  struct err *err);
 
 /*
- * Add the times of a series' visible profiles in [from, to] to *out, in any
- * order. Chunks with unreadable metadata are counted in out->lost.
+ * Add the times of the visible profiles of a series in [from, to] to *out, in
+ * any order. A profile is visible unless a tombstone interval hides it. Chunks
+ * with unreadable metadata are counted in out->lost.
  */
 NODISCARD int head_times(struct head *r, uint32_t series, int64_t from,
 			 int64_t to, struct times *out, struct err *err);

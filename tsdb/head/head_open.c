@@ -25,9 +25,12 @@ struct load {
 	struct load_series {
 		/* Number in the head; SERIES_NONE: no labels yet. */
 		uint32_t series;
-		/* Index that the next chunk of the same flush must have. */
+		/*
+		 * Index that the next chunk must have: its number among the
+		 * chunks that one flush wrote for the series.
+		 */
 		uint32_t next;
-		bool gap; /* an earlier chunk of this flush is missing */
+		bool gap; /* an earlier chunk of the same flush is missing */
 	} * v;
 	size_t count;
 	size_t cap;
@@ -35,8 +38,8 @@ struct load {
 };
 
 /*
- * A torn end is what a crash normally leaves, so it is counted apart from
- * damage.
+ * Log and count a range of the log that is not a record. A torn end (a last
+ * record cut short) is normal after a crash, so it has a counter of its own.
  */
 static void head_report_damage(void *ctx, uint64_t offset, uint64_t len,
 			       bool torn)
@@ -55,8 +58,8 @@ static void head_report_damage(void *ctx, uint64_t offset, uint64_t len,
 }
 
 /*
- * Check that the log belongs to the directory it is in. Like the functions
- * below, returns false for a record that cannot be used.
+ * HEAD_SELF: check that the log belongs to its directory. As in the functions
+ * below, false means that the record cannot be used.
  */
 static bool load_self(struct load *l, struct dec *d)
 {
@@ -71,7 +74,10 @@ static bool load_self(struct load *l, struct dec *d)
 	return true;
 }
 
-/* The element of l->v for a series number of the log; added if it is new. */
+/*
+ * The element of l->v for a series number of the log. It is added if there is
+ * none.
+ */
 static struct load_series *head_find_numbered(struct load *l, uint32_t number)
 {
 	while (l->count <= number) {
@@ -124,7 +130,10 @@ static bool load_types(struct load *l, struct dec *d)
 	return true;
 }
 
-/* A chunk that cannot be used makes the flushed LSN of its flush invalid. */
+/*
+ * Note that a chunk of the series cannot be used, so that the flushed LSN of
+ * the same flush is not accepted. Returns false, for the caller to return.
+ */
 static bool head_lost(struct load_series *s)
 {
 	s->gap = true;
@@ -132,8 +141,9 @@ static bool head_lost(struct load_series *s)
 }
 
 /*
- * HEAD_CHUNK: add a chunk to its series, and accept the flushed LSN of a flush
- * only if none of its chunks is missing (docs/decisions.md, 6).
+ * HEAD_CHUNK: add a chunk to its series. The flushed LSN in the last chunk of a
+ * flush is accepted only if none of the flush's chunks is missing
+ * (docs/decisions.md, 6).
  */
 static bool head_load_head(struct load *l, const struct record *rec,
 			   struct dec *d)
@@ -259,8 +269,8 @@ static int head_cut(const struct head *r, struct file *f, uint64_t end,
 		return rc;
 	if (size < end) {
 		/*
-		 * Values that chunks refer to are missing: readers report each
-		 * loss.
+		 * The file is too short: values that chunks refer to are
+		 * missing. Readers report each lost profile.
 		 */
 		metric_add(r->env->corruptions, 1);
 		log_event(r->env->log, LOG_ERROR,
@@ -273,7 +283,7 @@ static int head_cut(const struct head *r, struct file *f, uint64_t end,
 	return size > end ? file_truncate(f, end, err) : 0;
 }
 
-/* Report a stretch of the log that the disk cannot read. */
+/* Report a range of bytes of the log that the disk cannot read. */
 static void head_report_unread(void *ctx, uint64_t offset, uint64_t len)
 {
 	struct head *r = ctx;
@@ -300,8 +310,8 @@ static int open_all(struct head *r, struct err *err)
 	if (!rc)
 		rc = head_load(r, buf_bytes(&log), err);
 	/*
-	 * The header was in an unreadable stretch and may be intact, so the
-	 * head is not known to be corrupt.
+	 * The header is in a part of the file that the disk cannot read. It may
+	 * be intact, so the head is not known to be corrupt.
 	 */
 	if (rc == ERR_CORRUPT && r->unreadable)
 		rc = ERR_IO;
@@ -322,8 +332,8 @@ static int open_all(struct head *r, struct err *err)
 }
 
 /*
- * Size of one of the head's files; 0 if it is missing, UINT64_MAX on other
- * errors, so that a head is not treated as empty.
+ * Size of one of the head's files; 0 if the file is missing. On other errors
+ * UINT64_MAX, so that the head is not treated as empty.
  */
 static uint64_t head_file_size_of(const struct head *r, const char *name)
 {
@@ -341,7 +351,8 @@ bool head_is_stillborn(const struct head *r)
 }
 
 /*
- * Parse a directory name, "<start>.<lsn>": decimal, and 16 hexadecimal digits.
+ * Parse a directory name, "<start>.<lsn>": the start of the window in decimal,
+ * and the opening LSN as 16 hexadecimal digits.
  */
 static bool parse_name(const char *name, struct head *r)
 {

@@ -13,24 +13,26 @@
 /*
  * Fill an empty head from the bytes of its log: the parsing part of
  * head_open(), which tests and fuzzers call too. Damaged records are logged,
- * counted and skipped. ERR_CORRUPT, ERR_UNSUPPORTED: the file header is
- * damaged, or of another version.
+ * counted and skipped. ERR_CORRUPT: the file header is damaged.
+ * ERR_UNSUPPORTED: the file header is of another version.
  */
 NODISCARD int head_load(struct head *r, struct bytes file, struct err *err);
 
 /*
- * Whether the head's files are too short to hold a profile, because its
- * creation was cut short.
+ * Whether the head's files are too short to hold a profile, because the
+ * creation of the head was cut short.
  */
 bool head_is_stillborn(const struct head *r);
 
 /*
- * Open the head in the directory `name` and truncate torn ends, unless the
- * database is read-only. The caller owns *out. ERR_NOTFOUND: `name` is not the
- * name of a head, or the creation of the head was cut short and its directory,
- * which had no profiles, has been removed. ERR_CORRUPT: the head is damaged as
- * a whole. ERR_IO: the header of its log could not be read. Stretches of the
- * log that the disk cannot read are logged and counted, and set `unreadable`.
+ * Open the head in the directory `name` and cut off torn ends (records and
+ * values cut short by a crash), unless the database is read-only. The caller
+ * owns *out. ERR_NOTFOUND: `name` is not the name of a head, or the creation of
+ * the head was cut short and its directory, which had no profiles, has been
+ * removed. ERR_CORRUPT: because of damage, nothing of the head can be used.
+ * ERR_IO: the header of its log could not be read. If the disk cannot read some
+ * bytes of the log, this is logged and counted, and the head's member
+ * `unreadable` is set.
  */
 NODISCARD int head_open(struct head_env *env, const char *name,
 			struct head **out, struct err *err);

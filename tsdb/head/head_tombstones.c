@@ -53,7 +53,10 @@ static void encode_locked(const struct head *r, struct buf *out) REQUIRES(r->mu)
 		if (r->series[i]->gap_count)
 			encode_series(r->series[i], &body);
 	}
-	/* The log's salt, part of all checksums, ties the file to this head. */
+	/*
+	 * The file has the salt of the head's log. Checksums include the salt,
+	 * so that a file of another head is not accepted.
+	 */
 	h.salt = r->salt;
 	file_header_encode(&h, out);
 	rec.body = buf_bytes(&body);
@@ -62,8 +65,8 @@ static void encode_locked(const struct head *r, struct buf *out) REQUIRES(r->mu)
 }
 
 /*
- * Replace the file by rename, so that a crash leaves either the old or the new
- * file.
+ * Replace the file by a rename, so that either the old or the new file is there
+ * after a crash.
  */
 static int head_write_file(struct head *r, struct err *err)
 {
@@ -115,7 +118,8 @@ int head_delete(struct head *r, const struct postings *series, int64_t from,
 	mutex_unlock(&r->mu);
 	/*
 	 * If the write fails, the profiles stay hidden until the database is
-	 * opened again, and then come back. The error tells the caller so.
+	 * opened again, and then come back. The caller learns this from the
+	 * error.
 	 */
 	return head_write_file(r, err);
 }

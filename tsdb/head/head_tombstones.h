@@ -13,19 +13,19 @@
 
 /*
  * Delete the profiles of these series in [from, to] that exist now, durably;
- * profiles that are stored later are not affected. lsn is the last LSN written.
- * No flush of the head may run meanwhile. ERR_TOOBIG, ERR_NOSPACE, ERR_IO: the
- * file could not be written; the profiles are hidden only until the database is
- * opened again.
+ * profiles that are stored later are not affected. No profile that is stored
+ * now has an LSN above `lsn`. No flush of the head may run meanwhile.
+ * ERR_TOOBIG, ERR_NOSPACE, ERR_IO: the file could not be written; the profiles
+ * are hidden for now, but come back when the database is opened again.
  */
 NODISCARD int head_delete(struct head *r, const struct postings *series,
 			  int64_t from, int64_t to, uint64_t lsn,
 			  struct err *err);
 
 /*
- * Read the file of tombstones, after the log, for head_open(). A damaged file
- * is logged and counted, and the deletions that cannot be read are undone.
- * Called only during startup.
+ * Read the file of tombstones for head_open(), which has read the log before. A
+ * damaged file is logged and counted, and profiles whose tombstone intervals
+ * cannot be read become visible again. Called only when the database is opened.
  */
 void head_load_tombstones(struct head *r);
 

@@ -44,7 +44,7 @@ void interner_free(struct interner *in)
 	mem_free(in);
 }
 
-/* Equality callback of the index. */
+/* Equality callback of the hash table `index`. */
 static bool interner_is_same(const void *ctx, uint32_t number, const void *key)
 {
 	const struct interner *in = ctx;
@@ -53,8 +53,8 @@ static bool interner_is_same(const void *ctx, uint32_t number, const void *key)
 }
 
 /*
- * Number of a free slot. The index refers to slots by number, so slots keep
- * their numbers, and free slots are reused.
+ * Number of a free slot. The hash table refers to slots by number, so slots
+ * keep their numbers, and free slots are reused.
  */
 static uint32_t place_locked(struct interner *in) REQUIRES(in->mu)
 {
@@ -68,7 +68,9 @@ static uint32_t place_locked(struct interner *in) REQUIRES(in->mu)
 	return (uint32_t)in->count++;
 }
 
-/* A new set is not copied: the interner takes a reference to it. */
+/*
+ * A label set that is new is not copied: the interner takes a reference to it.
+ */
 struct labels *interner_get(struct interner *in, struct labels *ls)
 {
 	struct labels *found;

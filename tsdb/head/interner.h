@@ -21,12 +21,15 @@ struct interner *interner_new(void);
 void interner_free(struct interner *in);
 
 /*
- * The interned set equal to ls, which is ls itself if there was none. The
- * caller returns the set with interner_put().
+ * Return the interned set that is equal to `ls`, and add a user to it. If there
+ * was none, `ls` itself is interned. The caller removes the user with
+ * interner_put().
  */
 struct labels *interner_get(struct interner *in, struct labels *ls);
 
-/* Remove a user of ls that interner_get() added; the last one frees the set. */
+/*
+ * Remove a user that interner_get() added. The set is freed with its last user.
+ */
 void interner_put(struct interner *in, struct labels *ls);
 
 /* Number of distinct label sets. */

@@ -12,7 +12,7 @@ void series_fini(struct series *s)
 }
 
 /*
- * Index of the first unflushed profile at or after ms. The last profile is
+ * Index of the first unflushed profile at or after `ms`. The last profile is
  * compared first, because profiles are usually added in order.
  */
 static uint32_t lower_bound(const struct series *s, int64_t ms)
@@ -83,8 +83,9 @@ static void series_shrink(struct series *s, uint32_t kept)
 }
 
 /*
- * For profiles in the WAL, which are hidden if their LSN is not above that of
- * the interval. For chunks, chunks_hides() compares places in the log instead.
+ * This is for profiles in the WAL: a tombstone interval hides a profile whose
+ * LSN is not above the LSN of the interval. For profiles in chunks,
+ * chunks_hides() compares places in the log instead.
  */
 bool series_hides(const struct series *s, int64_t ms, uint64_t lsn)
 {
@@ -110,7 +111,9 @@ void series_add_gap(struct series *s, const struct tombstone_interval *g)
 	series_shrink(s, kept);
 }
 
-/* Profiles are in order of time, not of LSN, so all must be looked at. */
+/*
+ * The array is sorted by time, not by LSN, so the loop looks at all profiles.
+ */
 void series_flushed(struct series *s, uint64_t lsn)
 {
 	uint32_t kept = 0;
@@ -135,7 +138,10 @@ uint64_t series_oldest(const struct series *s)
 	return oldest;
 }
 
-/* Unflushed profiles are sorted, chunks are not. */
+/*
+ * Unflushed profiles are sorted by time, so one is found by binary search;
+ * chunks are not sorted.
+ */
 bool series_overlaps(const struct series *s, int64_t from, int64_t to)
 {
 	uint32_t at = lower_bound(s, from);

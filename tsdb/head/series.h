@@ -13,8 +13,8 @@
 #include "tsdb/chunk/chunks.h"
 
 /*
- * An unflushed profile: 32 bytes of memory for a profile whose bytes are in the
- * WAL (docs/decisions.md, 4).
+ * The 32 bytes that a head keeps in memory for an unflushed profile; the
+ * profile itself is in the WAL (docs/decisions.md, 4).
  */
 struct unflushed {
 	int64_t ms;
@@ -28,12 +28,12 @@ struct unflushed {
 #define SERIES_UNWRITTEN UINT32_MAX
 
 /*
- * A series of a head. Counts and capacities belong to the arrays with the same
- * names.
+ * A series of a head. Each array has its number of elements in the member with
+ * the suffix _count, and its capacity in the one with _cap.
  */
 struct series {
 	struct labels *labels; /* the label set, from the interner */
-	uint32_t log_number;   /* number in the head's log */
+	uint32_t log_number;   /* number of the series in the head's log */
 	uint32_t unflushed_count;
 	uint32_t unflushed_cap;
 	uint32_t group_count;
@@ -65,12 +65,12 @@ void series_add_group(struct series *s, const struct chunk *g);
 const struct unflushed *series_find(const struct series *s, int64_t ms);
 
 /*
- * Drop the unflushed profiles up to lsn, which are in chunks now, and raise
- * flushed_lsn to lsn.
+ * Drop the entries of unflushed profiles with LSNs up to `lsn`, because these
+ * profiles are in chunks now, and raise `flushed_lsn` to `lsn`.
  */
 void series_flushed(struct series *s, uint64_t lsn);
 
-/* The lowest LSN of the unflushed profiles; UINT64_MAX: none. */
+/* The lowest LSN of the unflushed profiles; UINT64_MAX if there are none. */
 uint64_t series_oldest(const struct series *s);
 
 /*
@@ -83,8 +83,8 @@ void series_add_gap(struct series *s, const struct tombstone_interval *g);
 bool series_hides(const struct series *s, int64_t ms, uint64_t lsn);
 
 /*
- * Whether the series may have a profile in [from, to]. Of chunks only the first
- * and last times are compared.
+ * Whether the series may have a profile in [from, to]. For a chunk, only the
+ * times of its first and last profile are compared.
  */
 bool series_overlaps(const struct series *s, int64_t from, int64_t to);
 

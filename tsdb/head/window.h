@@ -2,9 +2,9 @@
 /*
  * Windows: which head a time belongs to, and which times are accepted.
  *
- * Times are compared with the clock and the retention only, never with other
- * series: one clock that is ahead must not make the samples of all others too
- * old.
+ * The time of a sample is compared only with the clock and the retention, never
+ * with the times of other samples: otherwise one target whose clock is ahead
+ * could make the samples of all other targets too old.
  *
  * Ownership: nothing is kept.
  * Threads: pure functions.
@@ -21,13 +21,13 @@
 #define WINDOW_MS       (2LL * 3600 * 1000)
 #define WINDOW_AHEAD_MS (10LL * 60 * 1000)
 
-/* The start of the window that contains ms, which must not be negative. */
+/* The start of the window that contains `ms`, which must not be negative. */
 int64_t window_start(int64_t ms);
 
 /*
- * Check whether a profile of time ms is accepted at now_ms. retention_ms 0: no
- * limit on age. ERR_INVALID: the time is out of bounds; the message names the
- * bound.
+ * Check whether a profile with time `ms` is accepted when the time of day is
+ * `now_ms`. `retention_ms` is the maximum age; 0: no limit. ERR_INVALID: the
+ * time is out of bounds; the message names the bound.
  */
 NODISCARD int window_check(int64_t ms, int64_t now_ms, int64_t retention_ms,
 			   struct err *err);

@@ -19,7 +19,7 @@ static int index_report_damage(const struct index *ix, uint64_t at,
 		       blob_path(ix->blob), (unsigned long long)at);
 }
 
-/* Check magic number and version. */
+/* Check the magic number and the version of the index. */
 static int read_front(struct index *ix, struct err *err)
 {
 	struct buf scratch = { 0 };
@@ -160,8 +160,8 @@ int list_view(const struct index *ix, uint64_t at, struct buf *scratch,
 }
 
 /*
- * Find the list of all series, which the table has under the empty label, and
- * verify it once: index_ref() later reads single references from the list,
+ * Find the list of all series (the table's entry with an empty name and value),
+ * and verify it once: index_ref() later reads single references from the list,
  * which have no checksum.
  */
 static int read_all_list(struct index *ix, struct err *err)
@@ -183,8 +183,9 @@ static int read_all_list(struct index *ix, struct err *err)
 }
 
 /*
- * Verifies everything that stays in use. Series entries and the lists of single
- * labels are verified whenever they are read.
+ * Verifies the parts of the file that are needed for as long as the index is
+ * open. Series entries and the lists of single labels are verified whenever
+ * they are read.
  */
 int index_open(struct blob *blob, struct index **out, struct err *err)
 {
@@ -231,7 +232,7 @@ uint32_t index_series_count(const struct index *ix)
 	return ix->series;
 }
 
-/* References are 32-bit numbers, read from the list of all series in place. */
+/* Reads 4 bytes, the i-th reference, directly from the list of all series. */
 int index_ref(const struct index *ix, uint32_t i, uint32_t *ref,
 	      struct err *err)
 {
@@ -351,7 +352,10 @@ int index_series(const struct index *ix, uint32_t ref, struct index_series *out,
 			   NULL, err);
 }
 
-/* Encodes names and values in turn, in the form that labels_decode() reads. */
+/*
+ * Encodes the label set as alternating names and values, which labels_decode()
+ * reads.
+ */
 int index_labels(const struct index *ix, const struct index_series *s,
 		 struct labels **out, struct err *err)
 {

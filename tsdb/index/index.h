@@ -21,8 +21,8 @@
 struct index;
 
 /*
- * Open the index in blob, verifying its symbols and its offset table. The index
- * takes over blob, even on failure. The caller owns *out.
+ * Open the index in the file `blob`, verifying its symbols and its offset
+ * table. The index takes over `blob`, even on failure. The caller owns *out.
  */
 NODISCARD int index_open(struct blob *blob, struct index **out,
 			 struct err *err);
@@ -30,7 +30,7 @@ NODISCARD int index_open(struct blob *blob, struct index **out,
 /* Close the index and its blob. NULL is a no-op. */
 void index_close(struct index *ix);
 
-/* All label names and values of the index, borrowed from ix. */
+/* All label names and values of the index, borrowed from `ix`. */
 const struct symbols *index_symbols(const struct index *ix);
 
 /* Number of series in the index. */
@@ -64,7 +64,7 @@ NODISCARD int index_series(const struct index *ix, uint32_t ref,
 			   struct index_series *out, struct err *err);
 
 /*
- * Read and verify the series entry at a byte offset of blob. Needs no open
+ * Read and verify the series entry at a byte offset of `blob`. Needs no open
  * index, so that the index writer can read back what it wrote. *end (may be
  * NULL) is set to the offset after the entry.
  */
@@ -72,13 +72,16 @@ NODISCARD int index_entry(const struct blob *blob, uint64_t offset,
 			  struct index_series *out, uint64_t *end,
 			  struct err *err);
 
-/* Make the label set of a series entry. The caller owns a reference to *out. */
+/*
+ * Build the label set of a series from its index entry. The caller owns a
+ * reference to *out.
+ */
 NODISCARD int index_labels(const struct index *ix, const struct index_series *s,
 			   struct labels **out, struct err *err);
 
 /*
- * Find the series with exactly these labels. ERR_NOTFOUND, without a message:
- * the index has no such series.
+ * Find the series with exactly these labels. ERR_NOTFOUND: the index has no
+ * such series; `err` is not set.
  */
 NODISCARD int index_find(const struct index *ix, const struct labels *ls,
 			 uint32_t *ref, struct err *err);

@@ -15,8 +15,8 @@
 #define INDEX_MAGIC 0xBAAAD700u
 
 /*
- * Format version; lengths of the header and of the table of contents, and
- * alignments of series entries and of postings lists, in bytes.
+ * Format version; the lengths of the header and of the table of contents, in
+ * bytes; and the alignments of series entries and of postings lists, in bytes.
  */
 enum {
 	INDEX_VERSION = 2,

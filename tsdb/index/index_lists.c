@@ -10,8 +10,8 @@
 
 /*
  * Maximum number of series labels (struct use) that are sorted in one batch.
- * They take 6 MiB, and as much again during the sort. A label name that more
- * series have gets a batch of its own.
+ * They take 6 MiB, and another 6 MiB during the sort. If more series than this
+ * have a label name, the name gets a batch of its own.
  */
 #define BATCH_MAX ((size_t)512 * 1024)
 
@@ -41,9 +41,9 @@ static int walk_next(struct walk *k, struct err *err)
 }
 
 /*
- * Write a list of references. In *b, 8 bytes of room for length and count
- * precede the references. On return *b holds only this room, ready for the next
- * list.
+ * Write the list of references in *b. Its first 8 bytes are reserved for length
+ * and count, which are set here. On return *b holds only 8 reserved bytes,
+ * ready for the next list.
  */
 static void put_list(struct index_writer *w, struct buf *b, uint32_t count)
 {
@@ -59,7 +59,8 @@ static void put_list(struct index_writer *w, struct buf *b, uint32_t count)
 }
 
 /*
- * Write the list of all series, in the order of the file, which is label order.
+ * Write the list of all series, in the order in which they are in the file
+ * (label order).
  */
 static int put_all_list(struct index_writer *w, const struct blob *blob,
 			struct err *err)

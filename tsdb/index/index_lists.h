@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Write the postings lists of an index, in batches of label names.
+ * Writes the postings lists of an index (for each label, the series that have
+ * it), in batches of label names.
  *
  * Ownership, threads: as for the index writer.
  */

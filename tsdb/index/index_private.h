@@ -15,7 +15,7 @@
 /* A label name and where its values are in the postings offset table. */
 struct name {
 	struct str text; /* label name, owned */
-	/* Number of the name's first element in index.every. */
+	/* Index of the name's first element in the array index.every. */
 	size_t first;
 	uint32_t count; /* number of the name's values */
 	/* File offset after the last table entry of the name. */
@@ -58,7 +58,7 @@ struct table_entry entry_decode(struct dec *d);
 
 /*
  * Read and verify the list of series references at offset `at`. *ids is set to
- * a decoder at the first reference and borrows from scratch; *count is set to
+ * a decoder at the first reference and borrows from `scratch`; *count is set to
  * the number of references. ERR_CORRUPT, ERR_IO.
  */
 NODISCARD int list_view(const struct index *ix, uint64_t at,

@@ -72,15 +72,17 @@ static const struct name *find_name(const struct index *ix, struct str text)
 }
 
 /*
- * Number of rows of a label name. A row is up to 32 consecutive entries of the
- * postings offset table, which are read together.
+ * Number of rows of a label name. A row is a run of up to 32 consecutive
+ * entries of the postings offset table, which are read together.
  */
 static size_t rows_of(const struct name *n)
 {
 	return (n->count + INDEX_EVERY - 1) / INDEX_EVERY;
 }
 
-/* Read one row of a name's entries: from entry row * 32 up to the next row. */
+/*
+ * Read row number `row` of a label name: its entries from number `row` * 32 on.
+ */
 static int index_row_view(const struct index *ix, const struct name *n,
 			  size_t row, struct buf *scratch, struct dec *out,
 			  struct err *err)
@@ -125,8 +127,8 @@ static int find_row(const struct index *ix, const struct name *n,
 }
 
 /*
- * find_row() compares only the first value of each row; here the row itself is
- * searched.
+ * find_row() finds the row by its first value; here the entries in the row are
+ * searched one after another.
  */
 int find_list(const struct index *ix, struct str name, struct str value,
 	      uint64_t *list, struct err *err)
@@ -210,7 +212,7 @@ static int each_value(const struct index *ix, const struct name *n,
 	return rc;
 }
 
-/* Context of add_match(). */
+/* Context of the callback add_match(). */
 struct match {
 	const struct index *ix;
 	const struct matcher *m;
@@ -243,8 +245,8 @@ static int index_select_matching(const void *ctx, const struct matcher *m,
 }
 
 /*
- * Callback label_index.all. ix->all is the offset of the first reference; 8
- * bytes before it, the list begins with its length and count.
+ * Callback label_index.all. ix->all is the offset of the first reference; the
+ * list itself begins 8 bytes before it, with its length and count.
  */
 static int index_list_all(const void *ctx, struct postings *out,
 			  struct err *err)
@@ -268,13 +270,16 @@ int index_select(const struct index *ix, const struct matcher *v, size_t count,
 void index_names(const struct index *ix, index_text_fn fn, void *ctx)
 {
 	for (size_t i = 0; i < ix->name_count; i++) {
-		/* The empty name is the key of the list of all series. */
+		/*
+		 * An empty name is not a label: it marks the entry of the list
+		 * of all series.
+		 */
 		if (ix->names[i].text.len)
 			fn(ctx, ix->names[i].text);
 	}
 }
 
-/* Context of tell_value(). */
+/* Context of tell_value(): the caller's callback and its context. */
 struct telling {
 	index_text_fn fn;
 	void *ctx;
@@ -293,7 +298,7 @@ int index_values(const struct index *ix, struct str name, index_text_fn fn,
 		 void *ctx, struct err *err)
 {
 	struct telling t = { fn, ctx };
-	/* The empty name is the key of the list of all series: no values. */
+	/* An empty name is not a label: it marks the list of all series. */
 	const struct name *n = name.len ? find_name(ix, name) : NULL;
 
 	return each_value(ix, n, tell_value, &t, err);

@@ -13,7 +13,8 @@
 
 /*
  * Find the offset of the list of series that have this label value.
- * ERR_NOTFOUND, without a message: no series has it. ERR_CORRUPT, ERR_IO.
+ * ERR_NOTFOUND: no series has the label value; `err` is not set. ERR_CORRUPT,
+ * ERR_IO: the index cannot be read.
  */
 NODISCARD int find_list(const struct index *ix, struct str name,
 			struct str value, uint64_t *list, struct err *err);

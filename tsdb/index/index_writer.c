@@ -69,8 +69,8 @@ void index_writer_symbol(struct index_writer *w, struct str s)
 }
 
 /*
- * End the section of symbols. Called before the first series is written, and at
- * the end if there is no series.
+ * End the section of symbols. Called before the first series is written, or by
+ * index_writer_finish() if there is no series.
  */
 static void close_symbols(struct index_writer *w)
 {
@@ -83,7 +83,7 @@ static void close_symbols(struct index_writer *w)
 	w->series_end = w->file.size;
 }
 
-/* Equality callback of names_index. */
+/* Equality callback of the hash table `names_index`. */
 static bool index_writer_same_name(const void *ctx, uint32_t number,
 				   const void *key)
 {
@@ -190,8 +190,8 @@ static uint64_t list_len(uint32_t count)
 
 /*
  * Encode all entries of the postings offset table and add their size to *len.
- * If crc is not NULL, also write the entries and extend *crc. It takes two
- * calls, because the size must be written before the entries.
+ * If `crc` is not NULL, also write the entries and update *crc. Called twice,
+ * because the size of all entries must be written before them.
  */
 static int walk_table(struct index_writer *w, const struct symbols *s,
 		      uint64_t *len, uint32_t *crc, struct err *err)
@@ -220,8 +220,8 @@ static int walk_table(struct index_writer *w, const struct symbols *s,
 }
 
 /*
- * Write the label offset table and the postings offset table. The former is
- * empty, because Prometheus no longer reads it.
+ * Write the label offset table and the postings offset table. The label offset
+ * table is empty, because Prometheus no longer reads it.
  */
 static int put_tables(struct index_writer *w, const struct blob *blob,
 		      struct err *err)
@@ -302,8 +302,8 @@ int index_writer_finish(struct index_writer *w, uint64_t *size, uint32_t *crc,
 	if (!rc)
 		rc = put_tables(w, blob, err);
 	/*
-	 * After an error nobody uses the file, so it does no harm to write the
-	 * rest.
+	 * After an error the rest may be written nevertheless, because nobody
+	 * uses the file.
 	 */
 	blob_close(blob);
 	put_toc(w);

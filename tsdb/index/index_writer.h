@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writer of a block's label index (docs/format/block.md). The caller adds all
- * symbols in order, then all series in label order. To build the postings, the
- * writer reads the written series back in batches, so that its memory does not
+ * symbols in order, then all series in label order. To build the postings (for
+ * each label, the list of series that have it), the writer reads the written
+ * series back, once for each batch of label names, so that its memory does not
  * grow with the number of series times labels. Errors while symbols and series
  * are added are returned by index_writer_finish().
  *
@@ -30,12 +31,16 @@ NODISCARD int index_writer_new(struct fs *fs, const char *path,
 /* Close the file and free the writer. NULL is a no-op. */
 void index_writer_free(struct index_writer *w);
 
-/* Add the next symbol, in byte order; the first one has number 0. */
+/*
+ * Add the next symbol. Symbols must be added in byte order, and are numbered
+ * from 0.
+ */
 void index_writer_symbol(struct index_writer *w, struct str s);
 
 /*
- * Add the next series, in label order. Its pairs must be in order of names, its
- * chunks in order of time. After the first series no symbol may be added.
+ * Add the next series, in label order. `pairs`, the labels of the series, must
+ * be in order of names; `chunks` in order of time. After the first series no
+ * symbol may be added.
  */
 void index_writer_series(struct index_writer *w, const struct index_pair *pairs,
 			 size_t pair_count, const struct index_chunk *chunks,

@@ -13,7 +13,7 @@
 #include "base/vec.h"
 #include "tsdb/index/index_writer.h"
 
-/* A label name by its symbol number, and how many series have it. */
+/* A label name (its symbol number), and the number of series that have it. */
 struct name {
 	uint32_t symbol;
 	uint32_t count;
@@ -21,14 +21,17 @@ struct name {
 
 /*
  * A postings list that was written: its label and its number of series. The
- * offset of a list follows from the lengths of the lists before it.
+ * offset of a list need not be stored: it is computed from the lengths of the
+ * lists before it.
  */
 struct list {
 	struct index_pair pair;
 	uint32_t count;
 };
 
-/* One label of one series, to be sorted by label. */
+/*
+ * One label of one series, as an element of the array that is sorted by label.
+ */
 struct use {
 	struct index_pair pair;
 	uint32_t ref;

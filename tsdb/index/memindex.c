@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "tsdb/index/select.h"
 
-/* Texts are borrowed and not freed. */
+/* Names and values are borrowed, so they are not freed. */
 void memindex_fini(struct memindex *m)
 {
 	for (size_t i = 0; i < m->count; i++) {
@@ -61,8 +61,8 @@ static const struct mem_value *find_value(const struct mem_name *n,
 }
 
 /*
- * Find a label name; a new name is added and its text borrowed. Pointers to
- * other names become invalid.
+ * Find a label name, or add it. The text of a new name is borrowed, and
+ * pointers to other names become invalid.
  */
 static struct mem_name *ensure_name(struct memindex *m, struct str name)
 {
@@ -77,7 +77,7 @@ static struct mem_name *ensure_name(struct memindex *m, struct str name)
 	return &m->names[m->count++];
 }
 
-/* Find a value of a label name; a new value is added. */
+/* Find a value of a label name, or add it. */
 static struct mem_value *ensure_value(struct mem_name *n, struct str value)
 {
 	uint64_t hash = hash_bytes(bytes_of(value));

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In-memory label index of a head: from a label's name and value to the series
- * that have it.
+ * Label index of a head, in memory: finds the series that have a label.
  *
  * Ownership: names and values are borrowed from the label sets that were added,
  * which must outlive the index.
@@ -26,10 +25,13 @@ struct mem_value {
 		uint32_t *list;
 	};
 	uint32_t count;
-	uint32_t cap; /* capacity of list; 0: `one` is used */
+	uint32_t cap; /* capacity of `list`; 0: the union holds `one` */
 };
 
-/* A label name and its values; index finds a value by its text. */
+/*
+ * A label name and its values; the hash table `index` finds a value by its
+ * text.
+ */
 struct mem_name {
 	struct str text;
 	struct mem_value *values;
@@ -67,7 +69,8 @@ void memindex_select(const struct memindex *m, const struct matcher *v,
 const uint32_t *mem_value_series(const struct mem_value *v);
 
 /*
- * Find a label name with its values, borrowed. NULL: no series has this label.
+ * Find a label name with its values; the result is borrowed. NULL: no series
+ * has this label.
  */
 const struct mem_name *memindex_name(const struct memindex *m, struct str name);
 

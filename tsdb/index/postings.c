@@ -12,7 +12,7 @@ void postings_fini(struct postings *p)
 	*p = (struct postings){ 0 };
 }
 
-/* Single numbers grow the array geometrically. */
+/* The array grows geometrically, because numbers are added one by one. */
 void postings_add(struct postings *p, uint32_t number)
 {
 	p->v = mem_grow(p->v, p->count, &p->cap, sizeof(*p->v));
@@ -43,8 +43,8 @@ static int postings_by_number(const void *a, const void *b)
 }
 
 /*
- * Whether the list is sorted and has no duplicates. This is true of every list
- * of a single label, which then needs no qsort.
+ * Whether the list is sorted and has no duplicates. The list of a single label
+ * always is, and so is not sorted again.
  */
 static bool is_sorted(const struct postings *p)
 {

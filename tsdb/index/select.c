@@ -5,9 +5,9 @@
 
 /*
  * Find the series that have the matcher's label with a value for which the
- * matcher's answer is `wanted`. If the matcher itself lists the values (= or a
- * regular expression such as a|b), they are looked up; other matchers are tried
- * on every value of the label.
+ * matcher's result is `wanted`. If the matcher itself lists these values (=, or
+ * a regular expression such as a|b), they are looked up. Otherwise the matcher
+ * is tried on every value of the label.
  */
 static int with_value(const struct label_index *ix, const struct matcher *m,
 		      bool wanted, struct postings *out, struct err *err)
@@ -41,10 +41,11 @@ static void select_swap(struct postings *a, struct postings *b)
 }
 
 /*
- * Apply one matcher to `out`, the candidates so far. absent_ok: series without
- * the label match, so only series with a value that does not match are removed.
- * Otherwise only series with a matching value are kept; they are the first
- * candidates if *begun is false.
+ * Apply one matcher to the candidates in `out`. If `absent_ok` is set, a series
+ * that lacks the label counts as matching, so the matcher removes the series
+ * with a value that does not match. Otherwise it keeps only the series with a
+ * matching value; if *begun is false, there are no candidates yet, and these
+ * series become the candidates.
  */
 static int select_apply(const struct label_index *ix, const struct matcher *m,
 			bool absent_ok, bool *begun, struct postings *out,
@@ -65,9 +66,9 @@ static int select_apply(const struct label_index *ix, const struct matcher *m,
 }
 
 /*
- * Matchers that need the label to be present come first: the series that they
- * match are the candidates. Without such matchers, all series are candidates.
- * The other matchers then only remove candidates.
+ * First, matchers that no empty value satisfies are applied: the series that
+ * they all match are the candidates. If there are no such matchers, all series
+ * are candidates. Then the other matchers remove candidates.
  */
 int select_series(const struct label_index *ix, const struct matcher *v,
 		  size_t count, struct postings *out, struct err *err)

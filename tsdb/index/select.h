@@ -14,9 +14,9 @@
 #include "tsdb/index/postings.h"
 
 /*
- * Interface to a label index, as callbacks that receive ctx. Each callback adds
- * series numbers to `out`, in any order and possibly with duplicates, and
- * returns 0 or an error.
+ * A label index, as callbacks that receive `ctx`. Each callback adds series
+ * numbers to `out`, in any order and possibly with duplicates, and returns 0 or
+ * an error.
  */
 struct label_index {
 	const void *ctx;
@@ -39,8 +39,8 @@ struct label_index {
 /*
  * Fill `out`, which must be empty, with the sorted numbers of the series that
  * all `count` matchers match. Without matchers, all series are selected. As in
- * Prometheus, a missing label counts as an empty value. Returns the first error
- * of a callback.
+ * Prometheus, a series that lacks a label is treated as having it with an empty
+ * value. Returns the first error of a callback.
  */
 NODISCARD int select_series(const struct label_index *ix,
 			    const struct matcher *v, size_t count,

@@ -15,7 +15,7 @@ static int symbols_report_damage(const struct blob *blob, uint64_t at,
 		       blob_path(blob), (unsigned long long)at);
 }
 
-/* The checksum follows the content. */
+/* Reads the content together with the checksum after it. */
 int section_view(const struct blob *blob, uint64_t offset, struct buf *scratch,
 		 struct bytes *content, struct err *err)
 {
@@ -39,7 +39,7 @@ int section_view(const struct blob *blob, uint64_t offset, struct buf *scratch,
 		       symbols_report_damage(blob, offset, err);
 }
 
-/* One pass verifies the checksum and notes where every 32nd symbol begins. */
+/* Verifies the checksum, and notes where every 32nd symbol begins. */
 int symbols_open(const struct blob *blob, uint64_t offset, struct symbols *out,
 		 struct err *err)
 {

@@ -20,7 +20,7 @@ struct symbols {
 };
 
 /*
- * Open the section of symbols at offset, reading and verifying all of it. The
+ * Open the section of symbols at `offset`, reading and verifying all of it. The
  * caller frees *out with symbols_fini(). ERR_CORRUPT, ERR_IO.
  */
 NODISCARD int symbols_open(const struct blob *blob, uint64_t offset,
@@ -30,7 +30,7 @@ NODISCARD int symbols_open(const struct blob *blob, uint64_t offset,
 void symbols_fini(struct symbols *s);
 
 /*
- * Read symbol n; *out borrows from scratch. ERR_CORRUPT: there is no such
+ * Read symbol n; *out borrows from `scratch`. ERR_CORRUPT: there is no such
  * symbol, or it is damaged. ERR_IO: the disk could not read it.
  */
 NODISCARD int symbols_get(const struct symbols *s, uint32_t n,
@@ -58,7 +58,7 @@ void symbols_iter_fini(struct symbols_iter *it);
 
 /*
  * Read a section "u32 length | content | CRC" and verify its checksum; *content
- * borrows from scratch. Symbols, postings lists and offset tables have this
+ * borrows from `scratch`. Symbols, postings lists and offset tables have this
  * form. ERR_CORRUPT: the checksum differs, or the section extends beyond the
  * end of the file. ERR_IO: the disk could not read it.
  */

@@ -13,7 +13,8 @@ void ballast_init(struct ballast *b, struct fs *fs, const char *dir,
 			       .size = size };
 	mutex_init(&b->mu);
 	if (fs_size(fs, b->path, &b->held, NULL))
-		b->held = 0; /* no usable file; ballast_make() creates it */
+		/* No usable file: ballast_make() will create one. */
+		b->held = 0;
 }
 
 void ballast_fini(struct ballast *b)

@@ -22,8 +22,9 @@ struct ballast {
 };
 
 /*
- * Initialise *b for the file dir/ballast and take over a file left by an
- * earlier process. fs is borrowed and must outlive *b.
+ * Initialise *b for the file `ballast` in the directory `dir`. If an earlier
+ * process left the file, it is taken over. `fs` is borrowed and must outlive
+ * *b.
  */
 void ballast_init(struct ballast *b, struct fs *fs, const char *dir,
 		  uint64_t size);

@@ -6,7 +6,9 @@
 struct blob {
 	struct file *file;
 	uint64_t size;
-	/* mapped file; empty for BLOB_READ or an empty file */
+	/*
+	 * The mapped file; empty if the mode is BLOB_READ or the file is empty.
+	 */
 	struct bytes map;
 };
 
@@ -47,8 +49,8 @@ const char *blob_path(const struct blob *b)
 }
 
 /*
- * len > size - offset cannot overflow, unlike offset + len > size: offsets and
- * lengths come from files that may be damaged.
+ * Offsets and lengths come from files that may be damaged, so `offset + len`
+ * could overflow; `size - offset` cannot.
  */
 int blob_view(const struct blob *b, uint64_t offset, size_t len,
 	      struct buf *scratch, struct bytes *out, struct err *err)

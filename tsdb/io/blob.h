@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blob: the bytes of one immutable file, read by range. Readers of a block use
- * nothing else to reach its files, so that a blob may be a local file today and
- * an object in an object store later.
+ * Blob: the bytes of one immutable file, read by range. The index and the chunk
+ * files of a block are read only through this interface, so that they may be
+ * objects in an object store later.
  *
  * Ownership: the caller owns a blob. A view borrows from the caller's scratch
  * buffer and is valid until the next call with that buffer. Later changes to
@@ -39,9 +39,10 @@ uint64_t blob_size(const struct blob *b);
 const char *blob_path(const struct blob *b);
 
 /*
- * Read exactly len bytes at offset into scratch and set *out to view them.
- * ERR_CORRUPT: the range extends beyond the end of the file. ERR_TOOBIG: len
- * exceeds the limit of scratch. ERR_IO: the disk could not read the bytes.
+ * Read exactly `len` bytes at `offset` into `scratch`, and set *out to refer to
+ * them. ERR_CORRUPT: the range extends beyond the end of the file. ERR_TOOBIG:
+ * `len` exceeds the limit of `scratch`. ERR_IO: the disk could not read the
+ * bytes.
  */
 NODISCARD int blob_view(const struct blob *b, uint64_t offset, size_t len,
 			struct buf *scratch, struct bytes *out,

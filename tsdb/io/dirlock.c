@@ -11,10 +11,11 @@
 #include "base/mem.h"
 
 /*
- * A lock, as two file descriptors that hold a flock() each: one on the
- * directory itself, which a cleaner of temporary files cannot remove
- * (docs/decisions.md, 90), and one on the file `lock` in the directory, which
- * holds the process id and is the only lock that earlier versions check.
+ * A lock: two file descriptors, each with a flock(). One is on the directory
+ * itself, because a program that cleans up temporary files may remove a lock
+ * file, but not the directory (docs/decisions.md, 90). The other is on the file
+ * `lock` in the directory, which contains the process id; earlier versions of
+ * everprof check only this lock.
  */
 struct dirlock {
 	int dir;
@@ -22,8 +23,8 @@ struct dirlock {
 };
 
 /*
- * Set ERR_BUSY. The message contains the holder's process id from the lock file
- * fd, or 0 if the file is missing or empty.
+ * Set ERR_BUSY. The message contains the process id of the process that holds
+ * the lock, read from the lock file `fd`, or 0 if the file is missing or empty.
  */
 static int dirlock_fail_busy(int fd, const char *dir, struct err *err)
 {
@@ -37,8 +38,8 @@ static int dirlock_fail_busy(int fd, const char *dir, struct err *err)
 }
 
 /*
- * Lock fd without waiting. If fd is negative, its open() failed, and errno must
- * still have that error.
+ * Lock the file `fd` without waiting. If `fd` is negative, its open() has
+ * failed, and errno must still have the error of open().
  */
 static int dirlock_lock(int fd, const struct dirlock *l, const char *dir,
 			struct err *err)

@@ -4,8 +4,8 @@
  * flock() on the directory itself and on its file `lock`, which holds the
  * process id.
  *
- * Ownership: dirlock_release() frees the lock; the kernel releases it when the
- * process dies.
+ * Ownership: dirlock_release() releases the lock and frees the struct; if the
+ * process dies, the kernel releases the lock.
  * Threads: one thread per lock.
  */
 #ifndef TSDB_IO_DIRLOCK_H
@@ -27,8 +27,8 @@ NODISCARD int dirlock_take(const char *dir, struct dirlock **out,
 void dirlock_release(struct dirlock *l);
 
 /*
- * Whether some process holds the lock on dir now. Does not change any file;
- * false if the directory cannot be opened.
+ * Whether some process holds the lock on the directory `dir` now. Changes no
+ * file. False if the directory cannot be opened.
  */
 bool dirlock_is_held(const char *dir);
 

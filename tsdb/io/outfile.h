@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Output file: a file of a block being written, sequentially and through a
- * buffer, with its size and CRC32C computed on the way. The first failed write
- * is remembered and makes all later writes no-ops; outfile_flush() and
- * outfile_finish() return its error.
+ * Output file: a file of a block that is being written. Bytes are appended
+ * through a buffer, and the file's size and CRC32C are computed as they are
+ * added. The first failed write is remembered and makes all later writes
+ * no-ops; outfile_flush() and outfile_finish() return its error.
  *
  * Ownership: outfile_close() frees everything, finished or not.
  * Threads: one thread at a time.
@@ -25,7 +25,7 @@ struct outfile {
 };
 
 /*
- * Create the file at path. ERR_EXISTS: the file exists already. ERR_IO,
+ * Create the file at `path`. ERR_EXISTS: the file exists already. ERR_IO,
  * ERR_NOSPACE: it cannot be created.
  */
 NODISCARD int outfile_open(struct outfile *o, struct fs *fs, const char *path,
@@ -51,7 +51,7 @@ NODISCARD int outfile_flush(struct outfile *o, struct err *err);
  */
 NODISCARD int outfile_finish(struct outfile *o, struct err *err);
 
-/* Close the file without writing what is buffered, and reset *o to zero. */
+/* Close the file, discard buffered bytes, and reset *o to zero. */
 void outfile_close(struct outfile *o);
 
 #endif

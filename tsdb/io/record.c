@@ -20,8 +20,8 @@ int salt_make(uint64_t *salt, struct err *err)
 }
 
 /*
- * The header is written twice because no record of the file can be verified
- * without the salt in it (docs/decisions.md, 5).
+ * The header is written twice, because without its salt no record of the file
+ * can be verified (docs/decisions.md, 5).
  */
 void file_header_encode(const struct file_header *h, struct buf *out)
 {
@@ -135,8 +135,9 @@ struct body_info {
 };
 
 /*
- * Decode and verify header and head, leaving *d at the body. The position is
- * compared before the checksum, because this rejects most wrong places cheaply.
+ * Decode and verify header and head, and leave the decoder *d at the start of
+ * the body. The position is compared before the checksum, because this rejects
+ * most wrong places cheaply.
  */
 static int decode_front(struct dec *d, uint64_t salt, uint64_t position,
 			struct record *out, struct body_info *body,
@@ -219,7 +220,7 @@ static bool record_all_zero(struct bytes b)
 	return true;
 }
 
-/* The bytes of b in [from, to). */
+/* The bytes of `b` with offsets in [from, to). */
 static struct bytes record_read_slice(struct bytes b, uint64_t from,
 				      uint64_t to)
 {

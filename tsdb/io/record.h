@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records, which frame all data in WAL segments and head logs; and the file
- * header, with which these and other files begin. Format:
+ * Formats of records, of which WAL segments and the logs of heads consist, and
+ * of the file header, with which these and other files begin. Format:
  * docs/format/common.md.
  *
- * Ownership: all views are borrowed from the bytes that were parsed.
- * Threads: pure functions, but for salt_make(), which any thread may call.
+ * Ownership: decoded records borrow from the bytes that were parsed.
+ * Threads: any; the functions are pure, except salt_make().
  */
 #ifndef TSDB_IO_RECORD_H
 #define TSDB_IO_RECORD_H
@@ -34,11 +34,11 @@ enum {
 #define MAGIC_KEY          0x4550574bu /* "EPWK" */
 
 /*
- * Header of a file. The salt is random or derived from the WAL key; the
- * checksum of each record includes it, so that a record of another file is not
- * mistaken for a record of this file. The meaning of `number` depends on the
- * kind of file: for example, a segment's number or the start of a head's
- * window.
+ * Header of a file. The salt is a number that is random or derived from the WAL
+ * key. The checksum of each record includes the salt, so that a record of
+ * another file is not mistaken for a record of this file. The meaning of
+ * `number` depends on the kind of file: for example, a segment's number or the
+ * start of a head's window.
  */
 struct file_header {
 	uint32_t magic;
@@ -49,7 +49,7 @@ struct file_header {
 /* Make a random salt for a file. ERR_IO: the system has no random bytes. */
 NODISCARD int salt_make(uint64_t *salt, struct err *err);
 
-/* Append both copies of the header, FILE_HEADER bytes, to out. */
+/* Append both copies of the header, FILE_HEADER bytes, to `out`. */
 void file_header_encode(const struct file_header *h, struct buf *out);
 
 /*
@@ -62,8 +62,9 @@ NODISCARD int file_header_decode(struct bytes file, uint32_t magic,
 				 struct file_header *out, struct err *err);
 
 /*
- * A record: a small head with metadata, and an optional body. Head and body
- * have separate CRC32Cs, so that the head can be read without the body.
+ * A record: a small head with metadata (unrelated to head blocks), and an
+ * optional body. Head and body have separate CRC32Cs, so that the head can be
+ * read without the body.
  */
 struct record {
 	/*
@@ -86,24 +87,25 @@ struct record {
 uint64_t record_padded(size_t head_len, size_t body_len);
 
 /*
- * Append a record and its padding to out, whose length must be a multiple of 8.
- * `len` and `body_ok` of *r are not used.
+ * Append a record and its padding to `out`, whose length must be a multiple of
+ * 8. `len` and `body_ok` of *r are not used.
  */
 void record_encode(const struct record *r, uint64_t salt, struct buf *out);
 
 /*
- * Decode the record at the start of b, which must have been written for this
- * position. If check_body is set, out->body_ok says whether the body's checksum
- * agrees; a mismatch is not returned as an error. ERR_CORRUPT: there is no
- * record at the start of b, or it is incomplete, or its head is damaged.
+ * Decode the record at the start of `b`. `position` is the record's position; a
+ * record that was written for another position is not accepted. If `check_body`
+ * is set, out->body_ok says whether the body's checksum agrees; a mismatch is
+ * not returned as an error. ERR_CORRUPT: there is no record at the start of
+ * `b`, the record is incomplete, or its head is damaged.
  */
 NODISCARD int record_decode(struct bytes b, uint64_t salt, uint64_t position,
 			    bool check_body, struct record *out,
 			    struct err *err);
 
 /*
- * Decode a record of which b has at least the header and the head; the body
- * stays empty and unchecked. ERR_CORRUPT as for record_decode().
+ * Decode a record without its body: `b` needs to have only the header and the
+ * head. In *out the body is empty. ERR_CORRUPT as for record_decode().
  */
 NODISCARD int record_decode_head(struct bytes b, uint64_t salt,
 				 uint64_t position, struct record *out,
@@ -117,12 +119,12 @@ NODISCARD int record_decode_head(struct bytes b, uint64_t salt,
 size_t record_head_len(const uint8_t *header);
 
 /*
- * Iterator over the records in a file's bytes; a record's position is base +
- * its offset. After damage the iterator searches for the next complete record
- * in steps of 8 bytes. The callback `damaged` (may be NULL) is called for each
- * range of bytes that is not a record, unless all its bytes are zero. Its
- * argument `torn` is true at the end of the file, where the cause usually is an
- * interrupted write.
+ * Iterator over the records in a file's bytes; the position of a record is
+ * `base` + its offset. After damage the iterator searches for the next complete
+ * record in steps of 8 bytes. The callback `damaged` (may be NULL) is called
+ * for each range of bytes that is not a record, unless all its bytes are zero.
+ * Its argument `torn` is true at the end of the file, where the cause usually
+ * is an interrupted write.
  */
 struct record_iter {
 	struct bytes file;

@@ -10,7 +10,7 @@
 enum trash_state {
 	TRASH_NAMED,   /* not yet renamed */
 	TRASH_RENAMED, /* renamed, but the rename may not be durable */
-	/* renamed durably; only its bytes remain to be removed */
+	/* Renamed durably; only its files remain to be removed. */
 	TRASH_HIDDEN
 };
 
@@ -76,8 +76,9 @@ static int trash_hide(struct trash *t, struct trash_dir *d, struct err *err)
 }
 
 /*
- * Hide all directories before any bytes are removed: a power cut in between
- * must not leave a part of the list visible to the next startup.
+ * Hide (rename durably) all directories before any files are removed: after a
+ * power cut, the next startup must not find some of the directories under their
+ * old names.
  */
 static int hide_all(struct trash *t, struct err *err)
 {

@@ -29,22 +29,22 @@ struct trash {
 
 /*
  * Add the directory at path. trash_empty() renames it to <path><suffix>, a name
- * that startup ignores, before it removes the bytes.
+ * that startup ignores, before it removes the directory's files.
  */
 void trash_add(struct trash *t, const char *path, const char *suffix);
 
 /*
  * Add a directory that has been renamed durably already, so that startup
- * ignores it and only its bytes are left to remove.
+ * ignores it and only its files are left to remove.
  */
 void trash_add_hidden(struct trash *t, const char *path);
 
 /*
- * Rename all listed directories, durably, then remove their bytes. ERR_IO and
- * other errors: a rename failed; the list is kept, and the caller must not yet
- * remove anything that was made from these directories. Directories whose bytes
- * cannot be removed are no error: startup ignores them, and they stay in the
- * list for the next call.
+ * Rename all listed directories, durably, then remove them with their files.
+ * ERR_IO and other errors: a rename failed; the list is kept, and the caller
+ * must not yet remove anything that was made from these directories. It is no
+ * error if a renamed directory cannot be removed: startup ignores it, and it
+ * stays in the list for the next call.
  */
 NODISCARD int trash_empty(struct trash *t, struct err *err);
 

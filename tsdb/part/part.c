@@ -59,9 +59,9 @@ static bool has_chunk(const struct index_series *s, int64_t from, int64_t to)
 }
 
 /*
- * Add to `out` the series of a block that match the selection. If its time
- * range covers the whole block, every series of the block has a chunk in the
- * range, and no series entry is read.
+ * Add to `out` the series of a block that match the selection. If the time
+ * range of the selection covers the whole block, every series of the block has
+ * a chunk in the range, so no series entry needs to be read.
  */
 static int block_select(struct block *b, const struct selection *s,
 			struct postings *out, struct err *err)
@@ -92,8 +92,8 @@ int part_select(struct part p, const struct selection *s, struct postings *out,
 }
 
 /*
- * Call fn for the values of a label name, or for all names if name is empty. fn
- * runs under the head's lock and must not take it.
+ * Call fn for the values of a label name, or for all label names if `name` is
+ * empty. `fn` runs under the head's lock and must not take the lock itself.
  */
 static void part_head_texts(struct head *r, struct str name, index_text_fn fn,
 			    void *ctx)
@@ -144,7 +144,9 @@ int part_find(struct part p, const struct labels *ls, uint32_t *series,
 	return *series == SERIES_NONE ? ERR_NOTFOUND : 0;
 }
 
-/* The functions below only dispatch on the kind of the part. */
+/*
+ * The functions below call the corresponding function of the head or the block.
+ */
 int part_times(struct part p, uint32_t series, int64_t from, int64_t to,
 	       struct times *out, struct err *err)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A part is a head or a block, for code that reads both alike. A series is
- * identified by a number within its part. In a head this is the index of the
- * series; in a block it is the series reference of the index file.
+ * A part is a head or a block, for code that reads heads and blocks in the same
+ * way. A series is identified by a number within its part. In a head this is
+ * the index of the series; in a block it is the series reference of the index
+ * file.
  *
  * Ownership: a struct part holds no reference by itself; see part_ref().
  * Threads: any.
@@ -37,15 +38,15 @@ int64_t part_max(struct part p);
  */
 struct selection {
 	const struct matcher *matchers;
-	size_t count; /* number of matchers; 0: select all series */
+	size_t count; /* number of matchers; 0: all series match */
 	int64_t from;
 	int64_t to;
 };
 
 /*
- * Adds the series that match the selection to out, which the caller frees. A
- * head cannot fail; a block returns ERR_CORRUPT or ERR_IO if its index cannot
- * be read.
+ * Adds the numbers of the series that match the selection to `out`, which the
+ * caller frees. A head cannot fail; a block returns ERR_CORRUPT or ERR_IO if
+ * its index cannot be read.
  */
 NODISCARD int part_select(struct part p, const struct selection *s,
 			  struct postings *out, struct err *err);
@@ -66,24 +67,26 @@ NODISCARD int part_labels(struct part p, uint32_t series, struct labels **out,
 			  struct err *err);
 
 /*
- * Sets *series to the series with exactly these labels. ERR_NOTFOUND: the part
- * has no such series. ERR_CORRUPT, ERR_IO: the index of a block cannot be read.
+ * Sets *series to the number of the series with exactly these labels.
+ * ERR_NOTFOUND: the part has no such series. ERR_CORRUPT, ERR_IO: the index of
+ * a block cannot be read.
  */
 NODISCARD int part_find(struct part p, const struct labels *ls,
 			uint32_t *series, struct err *err);
 
 /*
- * Adds the times of the profiles of a series in [from, to] to out, without
- * profiles that are hidden by tombstones. Reads chunk metadata, never values.
+ * Adds the times of the profiles of a series in [from, to] to `out`, without
+ * profiles that are hidden by tombstones. Only chunk metadata is read, no
+ * profile.
  */
 NODISCARD int part_times(struct part p, uint32_t series, int64_t from,
 			 int64_t to, struct times *out, struct err *err);
 
 /*
- * Finds the profile of a series at exactly the time ms. ERR_NOTFOUND: there is
- * no such profile. If the profile is only in the WAL, out->segment is set to
- * its WAL segment, with a reference, so that a flush cannot remove the segment
- * before it is read. `wal` may be NULL if the bytes are not needed.
+ * Finds the profile of a series at exactly the time `ms`. ERR_NOTFOUND: there
+ * is no such profile. If the profile is only in the WAL, out->segment is set to
+ * its WAL segment, with a reference, so that the segment stays readable even if
+ * a flush removes it. `wal` may be NULL if the bytes are not needed.
  */
 NODISCARD int part_lookup(struct part p, uint32_t series, int64_t ms,
 			  struct wal *wal, struct part_hit *out,

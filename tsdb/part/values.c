@@ -73,7 +73,10 @@ int values_table(struct values_reader *r, struct part p,
 	if (!at->len)
 		return 0;
 	if (h->codec == CODEC_ZSTD || !values_codec(p, h->codec))
-		/* Only blocks pass this check, so block->env below is valid. */
+		/*
+		 * For a head the function always returns here, because only
+		 * blocks have a codec with tables. Below, p.block is set.
+		 */
 		return no_codec(h, err);
 	if (!f)
 		return no_file(err);
@@ -103,7 +106,7 @@ int values_stored(struct values_reader *r, const struct file *f,
 {
 	int rc;
 
-	/* The memory of a very large chunk must not stay allocated. */
+	/* Free the memory of a very large chunk that was read before. */
 	if (r->stored.cap > KEEP && r->stored.cap > place->len)
 		buf_fini(&r->stored);
 	buf_reset(&r->stored);
@@ -136,8 +139,9 @@ struct stored {
 };
 
 /*
- * Read the stored bytes of a chunk and the table of its stripe, and have a
- * decoder of the right codec ready. Invalidates the rows of the previous call.
+ * Read the stored bytes of a chunk and the table of its stripe, and make sure
+ * that the reader has a decoder of the chunk's codec. Invalidates the rows of
+ * the previous call.
  */
 static int read_group(struct values_reader *r, struct part p,
 		      const struct chunk_meta *h, struct stored *s,
@@ -167,7 +171,7 @@ static int read_group(struct values_reader *r, struct part p,
 	return rc ? rc : values_stored(r, f, &h->place, &s->group.stored, err);
 }
 
-/* Append n profiles to out, beginning with number `first` of the chunk. */
+/* Append n profiles to `out`, beginning with number `first` of the chunk. */
 static int values_decode(struct values_reader *r, const struct stored *s,
 			 size_t first, size_t n, struct buf *out,
 			 struct err *err)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads values: takes the metadata of a chunk and returns the profiles in it,
- * whatever codec they are stored with.
+ * Reads values (the stored bytes of chunks): finds the profiles of a chunk by
+ * its metadata, whatever codec stored them.
  *
  * Ownership: values_reader_fini() frees a reader and everything it holds.
- * Results are borrowed from the reader unless a caller's buffer receives them.
+ * Results borrow from the reader, unless they are written to a buffer of the
+ * caller.
  * Threads: one thread at a time for each reader.
  */
 #ifndef TSDB_PART_VALUES_H
@@ -32,7 +33,7 @@ struct values_reader {
 	struct table_ref *rows_table;
 	const struct file *rows_file;
 	uint64_t rows_offset;
-	/* Which sample types `rows` contain. */
+	/* Whether `rows` contain the values of each sample type. */
 	bool rows_types[TYPES_MAX];
 };
 
@@ -40,8 +41,8 @@ struct values_reader {
 void values_reader_fini(struct values_reader *r);
 
 /*
- * Returns the bytes held by the reader, without tables, which all readers
- * share.
+ * Returns how many bytes of memory the reader holds, without tables, which all
+ * readers share.
  */
 size_t values_reader_memory(const struct values_reader *r);
 
@@ -72,9 +73,9 @@ NODISCARD int values_table(struct values_reader *r, struct part p,
 			   struct err *err);
 
 /*
- * Replaces the contents of out by profile number `index` of the chunk, verified
- * against its hash. ERR_CORRUPT, ERR_IO: the profile is damaged or cannot be
- * read. ERR_UNSUPPORTED: the chunk's codec is not available.
+ * Replaces the contents of `out` by profile number `index` of the chunk,
+ * verified against its hash. ERR_CORRUPT, ERR_IO: the profile is damaged or
+ * cannot be read. ERR_UNSUPPORTED: the chunk's codec is not available.
  */
 NODISCARD int values_one(struct values_reader *r, struct part p,
 			 const struct chunk_meta *h, size_t index,
@@ -84,8 +85,8 @@ NODISCARD int values_one(struct values_reader *r, struct part p,
  * Sets *out to the rows of a chunk (its profiles in the codec's own
  * representation, model/codec.h), valid until the next call. Sets *table to the
  * table to which the rows refer; the reference belongs to the reader, as in
- * values_table(). `types` has a flag for each sample type of the chunk: whether
- * its values are wanted. ERR_UNSUPPORTED: the codec of the chunk has no rows.
+ * values_table(). `types` says for each sample type of the chunk whether the
+ * caller needs its values. ERR_UNSUPPORTED: the codec of the chunk has no rows.
  * ERR_CORRUPT, ERR_IO: the chunk cannot be read.
  */
 NODISCARD int values_rows(struct values_reader *r, struct part p,
@@ -97,12 +98,12 @@ NODISCARD int values_rows(struct values_reader *r, struct part p,
 struct values {
 	struct buf bytes;
 	size_t at[CHUNK_PROFILES_MAX]; /* offset of each profile in `bytes` */
-	/* the profile is intact: its hash agrees */
+	/* Whether each profile is intact: its hash agrees. */
 	bool ok[CHUNK_PROFILES_MAX];
 };
 
 /*
- * Replaces the contents of out by all profiles of a chunk. ERR_CORRUPT: some
+ * Replaces the contents of `out` by all profiles of a chunk. ERR_CORRUPT: some
  * profiles are damaged; *err describes the damage, and out->ok says which
  * profiles are intact. ERR_IO: nothing was read. ERR_UNSUPPORTED: the codec is
  * not available.

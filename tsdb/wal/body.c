@@ -27,8 +27,8 @@ static int body_inflate(struct body_decoder *d, const struct segment_profile *p,
 	rc = gzip_decompress(d->gzip, p->body, out, err);
 	out->max = max;
 	/*
-	 * A body that expands beyond the stated length is not what was
-	 * received.
+	 * A body that expands beyond the length in the record differs from the
+	 * received body, so it is damaged.
 	 */
 	return rc == ERR_TOOBIG ? err_wrap(err, ERR_CORRUPT, "body") : rc;
 }

@@ -14,8 +14,8 @@
 #include "tsdb/wal/segment_format.h"
 
 /*
- * Decompressors for bodies of WAL records. The zero value is ready; each
- * decompressor is created on first use.
+ * A body decoder: decompressors for the bodies of WAL records. The zero value
+ * is ready; each decompressor is created on first use.
  */
 struct body_decoder {
 	struct gzip *gzip;
@@ -26,9 +26,9 @@ struct body_decoder {
 void body_decoder_fini(struct body_decoder *d);
 
 /*
- * Replace the contents of out by the decompressed profile, verified by its
- * length and hash. ERR_CORRUPT: the length or hash differs, the compressed data
- * is damaged, or the encoding is unknown.
+ * Replace the contents of `out` by the decompressed profile, which is verified
+ * by its length and hash. ERR_CORRUPT: the length or hash differs, the
+ * compressed data is damaged, or the encoding is unknown.
  */
 NODISCARD int body_decode(struct body_decoder *d,
 			  const struct segment_profile *p, struct buf *out,

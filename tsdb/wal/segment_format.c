@@ -108,7 +108,7 @@ static uint32_t text_number(struct segment_texts *t, struct str s)
 	return (uint32_t)t->count++;
 }
 
-/* Free a table of texts. */
+/* Free what a table of texts owns. */
 static void texts_fini(struct segment_texts *t)
 {
 	buf_fini(&t->text);
@@ -210,8 +210,8 @@ static struct bytes *texts_decode(struct dec *d, size_t *count)
 }
 
 /*
- * The decoded tables of label sets and type sets, to which rows refer by
- * number.
+ * The decoded tables of label sets and of type sets. The rows of the directory
+ * refer to both by number.
  */
 struct rows {
 	struct bytes *labels;
@@ -221,9 +221,9 @@ struct rows {
 };
 
 /*
- * Decode one row into *e. On entry *e must hold the row before, because
- * positions and times are stored as differences. A number outside its table
- * sets d->bad.
+ * Decode one row of the directory into *e. On entry *e must hold the previous
+ * row, because positions and times are stored as differences. A label set or
+ * type set number that is too large sets d->bad.
  */
 static void row_decode(struct dec *d, const struct rows *t,
 		       struct segment_entry *e)
@@ -244,9 +244,9 @@ static void row_decode(struct dec *d, const struct rows *t,
 }
 
 /*
- * Decode all rows and call fn (may be NULL) for each. d is passed by value, so
- * that a caller can decode the same rows twice. Returns false if the rows are
- * damaged.
+ * Decode all rows and call `fn` (may be NULL) for each. The decoder `d` is
+ * passed by value, so that a caller can decode the same rows twice. Returns
+ * false if the rows are damaged.
  */
 static bool rows_decode(struct dec d, const struct rows *t, uint64_t segment,
 			segment_entry_fn fn, void *ctx)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Formats of a WAL segment: what a record says about a profile, and the
- * directory at the end of a sealed segment, which lists all its profiles so
- * that startup need not read every record. Format: docs/format/segment.md.
+ * Formats of a WAL segment: the contents of a record, which has one profile,
+ * and the directory at the end of a sealed segment, which lists all its
+ * profiles so that startup need not read every record. Format:
+ * docs/format/segment.md.
  *
  * Ownership: entries borrow from the bytes that were parsed, or from the sample
  * that they describe.
@@ -23,8 +24,8 @@ enum {
 };
 
 /*
- * What replay needs to know about a profile. A profile's record contains this,
- * and the directory of its segment repeats it.
+ * A profile, as replay (reading the WAL at startup) needs it. The profile's
+ * record contains these values, and the directory of the segment repeats them.
  */
 struct segment_entry {
 	uint64_t lsn;     /* LSN of the record's first byte */
@@ -55,8 +56,8 @@ struct segment_profile {
 };
 
 /*
- * Encode sample s as a record and append the record to `out`. It must be
- * written at position lsn. `salt` is the segment's salt, a number that the
+ * Encode sample s as a record and append the record to `out`. The record must
+ * be written at position `lsn`. `salt` is the segment's salt, a number that the
  * checksum of each record's head includes. ERR_TOOBIG: the body or the head
  * exceeds a limit of the format, or the record exceeds the limit of `out`.
  */
@@ -66,33 +67,33 @@ NODISCARD int segment_profile_encode(const struct sample *s, uint64_t salt,
 
 /*
  * Decode a record as a profile; *out borrows from the record. ERR_CORRUPT: the
- * record is of another kind, or its head is damaged. The body is not checked:
- * the caller looks at r->body_ok.
+ * record is of another kind, or its head is damaged. A damaged body is no
+ * error: the caller checks r->body_ok.
  */
 NODISCARD int segment_profile_decode(const struct record *r,
 				     struct segment_profile *out,
 				     struct err *err);
 
 /*
- * Directory of a segment that is being written. It has one row for each
- * profile. The zero value is an empty directory. Rows refer by number to label
- * sets and type sets, which are stored once each; offsets and times are stored
- * as differences to the row before.
+ * Directory of a segment that is being written. The directory has one row for
+ * each profile. A row has the numbers of the profile's label set and type set,
+ * each of which is stored only once, and stores offset and time as differences
+ * to the previous row. The zero value is an empty directory.
  */
 struct segment_dir {
 	/* Encoded rows, and their number. */
 	struct buf rows;
 	size_t count;
 	/*
-	 * Record offset and time of the last row, from which the next row
-	 * stores differences.
+	 * Record offset and time of the last row; the next row stores its
+	 * differences to them.
 	 */
 	uint64_t last_offset;
 	int64_t last_ms;
 	/*
 	 * A table of distinct texts: `text` holds all texts, encoded one after
-	 * another; at[n] is the offset of text n in it; `index` finds the
-	 * number of a text.
+	 * another; at[n] is the offset of text n in `text`; the hash table
+	 * `index` finds the number of a text.
 	 */
 	struct segment_texts {
 		struct buf text;
@@ -111,7 +112,7 @@ void segment_dir_fini(struct segment_dir *d);
 
 /*
  * Append to `out` the directory's record, which must be written at position
- * lsn, and the footer, which points to the directory.
+ * `lsn`, and the footer, which points to the directory.
  */
 void segment_dir_encode(const struct segment_dir *d, uint64_t salt,
 			uint64_t lsn, struct buf *out);
@@ -123,12 +124,15 @@ void segment_dir_encode(const struct segment_dir *d, uint64_t salt,
 bool segment_footer_decode(struct bytes footer, uint64_t salt,
 			   uint64_t *offset);
 
-/* Receives a profile; *e and its texts are valid during the call only. */
+/*
+ * Callback that receives a profile; *e and the bytes that *e borrows are valid
+ * during the call only.
+ */
 typedef void (*segment_entry_fn)(void *ctx, const struct segment_entry *e);
 
 /*
- * Call fn for each profile in a directory's body; segment is the segment's
- * number. ERR_CORRUPT: the body is damaged, and fn has not been called.
+ * Call fn for each profile in a directory's body; `segment` is the number of
+ * the segment. ERR_CORRUPT: the body is damaged, and fn has not been called.
  */
 NODISCARD int segment_dir_decode(struct bytes body, uint64_t segment,
 				 segment_entry_fn fn, void *ctx,

@@ -12,7 +12,10 @@
 #include "tsdb/wal/wal_replay.h"
 #include "tsdb/wal/wal_segment.h"
 
-/* Number of a segment by its file name; 0 for other names. */
+/*
+ * Number of a segment, parsed from its file name; 0 if the name is not that of
+ * a segment.
+ */
 static uint64_t wal_number_of(const char *name)
 {
 	char *end;
@@ -22,8 +25,9 @@ static uint64_t wal_number_of(const char *name)
 }
 
 /*
- * Open every segment in the directory, in name order, and find the highest
- * number, so that no number, and thus no LSN, is used twice.
+ * Open every segment in the directory, in the order of names, and find the
+ * highest segment number: new segments get higher ones, so that no LSN is used
+ * twice.
  */
 static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 {
@@ -142,7 +146,7 @@ static void close_current(struct wal *w)
 {
 	/*
 	 * Callers that needed durability have called wal_sync() and got the
-	 * error. Without a successful sync no directory may be written
+	 * error. If the sync fails, no directory may be written
 	 * (docs/decisions.md, 55).
 	 */
 	if (wal_sync(w, w->end, NULL) || current_failed(w))
@@ -171,10 +175,10 @@ void wal_close(struct wal *w)
 }
 
 /*
- * Sync a segment on behalf of all waiting threads. Called with mu held, which
- * is released during the sync. A failed sync is final (docs/decisions.md, 7):
- * the kernel may have dropped the pages, and a second sync would wrongly
- * succeed.
+ * Sync a segment on behalf of all waiting threads. The caller holds the mutex,
+ * which is released during the sync. A failed sync is not repeated
+ * (docs/decisions.md, 7): the kernel may have dropped the pages that it could
+ * not write, and a second sync would report success.
  */
 static int sync_segment_locked(struct wal *w, struct wal_segment *s,
 			       uint64_t end, struct err *err) REQUIRES(w->mu)
@@ -255,9 +259,9 @@ int wal_append(struct wal *w, const struct sample *s,
 	if (!w->current)
 		rc = wal_replay_begin(w, err);
 	/*
-	 * Begin a new segment after a failure, at the configured size, or
-	 * before an offset would exceed 32 bits. A profile larger than a
-	 * segment gets a segment of its own.
+	 * Begin a new segment if the current one has failed, has the configured
+	 * size, or would get an offset of more than 32 bits. A profile larger
+	 * than a segment gets a segment of its own.
 	 */
 	else if (current_failed(w) ||
 		 (offset > FILE_HEADER &&
@@ -288,7 +292,7 @@ int wal_append(struct wal *w, const struct sample *s,
 	w->end += w->scratch.len;
 	seg->size = (uint32_t)w->end;
 	mutex_unlock(&w->mu);
-	/* Free the buffer after a very large profile only. */
+	/* Free the buffer only if a very large profile made it grow. */
 	if (w->scratch.cap > MIB)
 		buf_fini(&w->scratch);
 	return 0;
@@ -305,7 +309,7 @@ uint64_t wal_end(struct wal *w)
 }
 
 /*
- * Find the segment that contains lsn; NULL if it has been removed. The search
+ * Find the segment that contains `lsn`; NULL if it has been removed. The search
  * begins with the newest segment, which most callers need.
  */
 static struct wal_segment *wal_find_locked(const struct wal *w, uint64_t lsn)

@@ -4,7 +4,7 @@
  * moves them into a head. Format: docs/format/segment.md.
  *
  * A log sequence number (LSN) is a position: segment << 32 | offset
- * (docs/decisions.md, 2). There is one appender at a time. A thread that needs
+ * (docs/decisions.md, 2). One thread at a time may append. A thread that needs
  * durability calls wal_sync(); threads that call it at the same time share one
  * fdatasync (group commit).
  *
@@ -31,11 +31,13 @@ struct wal_options {
 	struct fs *fs;
 	const char *dir;       /* directory of the log; created if missing */
 	uint64_t segment_size; /* bytes after which a new segment begins */
-	/* if set, no file is changed and nothing is appended */
+	/* Whether the log is only read: no file is changed. */
 	bool read_only;
 	const struct log *log;
 	struct metrics *metrics;
-	/* Counts torn ends of segments (records cut short). */
+	/*
+	 * Counts segments with a torn end (a last record cut short by a crash).
+	 */
 	struct metric *torn;
 };
 
@@ -72,30 +74,30 @@ NODISCARD int wal_append(struct wal *w, const struct sample *s,
 uint64_t wal_end(struct wal *w);
 
 /*
- * Wait until all records before lsn are durable. Returns at once if the segment
- * of lsn has been removed, which happens only after a flush. ERR_IO: the
- * segment's sync failed, now or earlier, and some of its records may be lost
- * after a crash.
+ * Wait until all records before `lsn` are durable. Returns at once if the
+ * segment that `lsn` is in has been removed, because its profiles have then
+ * been flushed. ERR_IO: the segment's sync failed, now or earlier, and some of
+ * its records may be lost after a crash.
  */
 NODISCARD int wal_sync(struct wal *w, uint64_t lsn, struct err *err);
 
 /*
- * Whether the record at lsn may be lost in a crash: it was not yet durable when
- * the sync of its segment failed. The record can still be read. If the same
- * profile is appended again, it is not refused as a duplicate
+ * Whether the record at `lsn` may be lost in a crash: the record was not yet
+ * durable when the sync of its segment failed. The record can still be read. If
+ * the same profile is appended again, it is not refused as a duplicate
  * (docs/decisions.md, 7).
  */
 bool wal_may_be_lost(struct wal *w, uint64_t lsn);
 
 /*
- * The segment that holds lsn, with a reference that the caller releases with
+ * The segment that holds `lsn`, with a reference that the caller releases with
  * wal_segment_unref(). NULL if the segment has been removed.
  */
 struct wal_segment *wal_segment(struct wal *w, uint64_t lsn);
 
 /*
  * LSN at which the oldest segment begins. Segments that cannot be read, and are
- * therefore kept on disk, count as well.
+ * therefore kept on disk, are taken into account.
  */
 uint64_t wal_begin(struct wal *w);
 

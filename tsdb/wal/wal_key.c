@@ -8,8 +8,8 @@
 #include "tsdb/io/record.h"
 
 /*
- * Read the key file; its value is stored as the salt of a file header, which
- * has a checksum and two copies.
+ * Read the key file. It is a file header, stored twice and with checksums, and
+ * the key is its member `salt`.
  */
 static int read_key(struct wal_key *k, struct fs *fs, const char *path,
 		    struct err *err)
@@ -30,8 +30,8 @@ static int read_key(struct wal_key *k, struct fs *fs, const char *path,
 }
 
 /*
- * Create the key durably, by rename: segments must not be written with a key
- * that a power cut takes away.
+ * Create the key file durably, by a rename: after a power cut there must be no
+ * segments whose key is lost.
  */
 static int wal_key_make_key(struct wal_key *k, struct fs *fs, const char *dir,
 			    const char *path, struct err *err)

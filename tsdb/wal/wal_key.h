@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Key of a WAL: the number in the file `wal/key` (docs/format/segment.md). The
- * salts of all segments are derived from the key. A segment's salt is stored in
- * its header, and the checksum of each record's head includes it. If the
- * header, in the first sector, is lost, the salt is derived again, so that the
- * records can still be verified (docs/decisions.md, 87).
+ * Key of a WAL: the number in the file `wal/key` (docs/format/segment.md), from
+ * which the salts of all segments are derived. The salt of a segment is a
+ * number that is stored in the segment's header and included in the checksum of
+ * each record's head. If the header is lost, the salt is derived from the key
+ * again, so that the records can still be verified (docs/decisions.md, 87).
  *
  * Ownership: a plain value.
  * Threads: immutable once loaded.
@@ -21,16 +21,16 @@ struct wal_key {
 };
 
 /*
- * Read the key from directory dir, or create it durably unless read_only.
- * Failures are only logged: without a key, all segments can be read except
- * those with a lost header.
+ * Read the key from the directory `dir`. If there is none, create it durably,
+ * unless `read_only` is set. Failures are only logged: without a key, all
+ * segments can be read except those with a lost header.
  */
 void wal_key_load(struct wal_key *k, struct fs *fs, const char *dir,
 		  bool read_only, const struct log *log);
 
 /*
- * Derive the salt of a segment, or make a random one without a key. ERR_IO: the
- * system has no random bytes.
+ * Derive the salt of a segment from the key. If there is no key, make a random
+ * salt. ERR_IO: the system has no random bytes.
  */
 NODISCARD int wal_key_salt(const struct wal_key *k, uint64_t segment,
 			   uint64_t *out, struct err *err);

@@ -19,8 +19,8 @@
 #define OFFSET_MAX UINT32_MAX
 
 /*
- * One segment file. After its creation the fields from `size` on are protected
- * by wal.mu.
+ * One segment file. After the segment's creation, wal.mu protects the members
+ * from `size` on.
  */
 struct wal_segment {
 	_Atomic uint32_t refs;
@@ -30,21 +30,29 @@ struct wal_segment {
 	uint64_t size;
 	uint64_t durable; /* LSN before which all records are durable */
 	/*
-	 * A sync, or the removal of a partial record, failed. No record is
-	 * appended any more, and the profiles are flushed soon.
+	 * Whether a sync, or the removal of a partial record, failed. If so, no
+	 * more records are appended to the segment, and its profiles are
+	 * flushed soon.
 	 */
 	bool failed;
-	/* The header is unreadable, and the salt was derived from the key. */
+	/*
+	 * Whether the header is unreadable, and `salt` was derived from the
+	 * key.
+	 */
 	bool guessed;
 	/*
-	 * Parts of the file cannot be read; it is renamed instead of removed.
+	 * Whether parts of the file cannot be read. If so, the file is later
+	 * renamed instead of removed.
 	 */
 	bool unread;
-	/* The directory could not be written; the profiles are flushed soon. */
+	/*
+	 * Whether the directory could not be written. If so, the profiles are
+	 * flushed soon.
+	 */
 	bool unsealed;
 };
 
-/* An open log. Fields are set once at startup unless noted. */
+/* An open log. Its members are set once at startup unless noted. */
 struct wal {
 	struct wal_options o;
 	char *dir;
@@ -59,9 +67,9 @@ struct wal {
 	struct metric *sync_failures;
 
 	/*
-	 * The fields from `current` to `scratch` belong to the appender. The
-	 * current segment is the last one in the list; only the appender
-	 * replaces it, while it holds mu.
+	 * Only the appender uses the members from `current` to `scratch`. The
+	 * current segment is the last one in the list; the appender holds `mu`
+	 * while it replaces `current`.
 	 */
 	/* The segment that takes appends; NULL: none could be created yet. */
 	struct wal_segment *current;
@@ -74,7 +82,7 @@ struct wal {
 	struct segment_dir directory;
 	struct buf scratch;
 
-	/* Protects the fields below; synced is signalled after each sync. */
+	/* Protects the members below. `synced` is signalled after each sync. */
 	struct mutex mu;
 	pthread_cond_t synced;
 	struct wal_segment **segments; /* list of segments, oldest first */
@@ -90,9 +98,9 @@ struct wal {
 
 /*
  * Create a new segment, make it current, and sync and seal the old one. On
- * failure (ERR_NOSPACE, ERR_IO) nothing has changed. A failed sync of the old
- * segment is logged and marks that segment, but is no failure of this call.
- * Only the appender may call it.
+ * failure (ERR_NOSPACE, ERR_IO) nothing has changed. If only the sync of the
+ * old segment fails, this is logged and recorded in the segment, and the call
+ * succeeds. Only the appender may call it.
  */
 NODISCARD int wal_roll(struct wal *w, struct err *err);
 

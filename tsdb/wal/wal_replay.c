@@ -9,8 +9,8 @@
 #include "tsdb/wal/wal_segment.h"
 
 /*
- * State of replaying one segment. `directory` collects the profiles that a scan
- * finds, so that the segment can be sealed.
+ * State of the replay of one segment. `directory` collects the profiles that
+ * are found when the records are read, so that the segment can be sealed.
  */
 struct replay {
 	struct wal *w;
@@ -21,8 +21,8 @@ struct replay {
 };
 
 /*
- * Count and log a damaged record or a torn end. A crash normally leaves a torn
- * end, so it is not counted as damage.
+ * Count and log a damaged record or a torn end (a last record cut short). A
+ * torn end is normal after a crash, so it is not counted as damage.
  */
 static void wal_replay_report_damage(void *ctx, uint64_t offset, uint64_t len,
 				     bool torn)
@@ -86,7 +86,8 @@ static struct record_iter iter_of(const struct wal_segment *s,
 }
 
 /*
- * Callback of the record iterator that sets the bool at ctx if there is damage.
+ * Callback of the record iterator: set the bool that `ctx` points to, because
+ * there is damage.
  */
 static void note_damage(void *ctx, uint64_t offset UNUSED, uint64_t len UNUSED,
 			bool torn UNUSED)
@@ -114,8 +115,8 @@ static bool has_damage(const struct wal_segment *s, struct bytes bytes)
 }
 
 /*
- * Read the whole segment, and a second time if it looks damaged: the bytes may
- * have been corrupted in transfer while the file is intact.
+ * Read the whole segment. If it looks damaged, read it once more: the first
+ * read may have been faulty although the file is intact.
  */
 static int read_segment(struct replay *r, struct buf *bytes, struct err *err)
 {
@@ -147,8 +148,8 @@ static int wal_replay_scan(struct replay *r, uint64_t *end, struct err *err)
 	it.ctx = r;
 	while (!rc && record_next(&it, &rec)) {
 		/*
-		 * Stop at the directory, which could not be used: the caller
-		 * replaces it.
+		 * This directory is damaged (otherwise no scan would be
+		 * needed): stop here, and the caller replaces it.
 		 */
 		if (rec.kind == SEGMENT_DIRECTORY)
 			break;
@@ -202,8 +203,8 @@ static int replay_directory(struct replay *r, struct err *err)
 }
 
 /*
- * Set the size of a segment, with the lock, because wal_bytes() reads it in
- * other threads.
+ * Set the size of a segment under the lock, because other threads read the size
+ * in wal_bytes().
  */
 static void set_size(struct wal *w, struct wal_segment *s, uint64_t size)
 {
@@ -311,7 +312,9 @@ int wal_replay_begin(struct wal *w, struct err *err)
 	return rc;
 }
 
-/* Remove segment i, of which no record could be read, from the list. */
+/*
+ * Remove segment `i` from the list, because none of its records could be read.
+ */
 static void leave_alone(struct wal *w, size_t i, const struct err *err)
 {
 	struct wal_segment *s = w->segments[i];

@@ -13,11 +13,12 @@
 #include "tsdb/wal/wal.h"
 
 /*
- * Write a segment's directory at offset `end`, after the records, which must be
- * durable. Startup trusts the directory, so no crash may keep the directory and
- * lose a record that it lists (docs/decisions.md, 55). The directory itself is
- * not synced: without it, the next startup scans the segment. A failure is
- * logged and marks the segment as unsealed, so that it is flushed soon.
+ * Write a segment's directory at offset `end`, after the records. The records
+ * must be durable already. Startup trusts the directory, so a crash must not
+ * lose a record that the directory lists (docs/decisions.md, 55). The directory
+ * itself is not synced: without it, the next startup scans the segment. A
+ * failure is logged and marks the segment as unsealed, so that it is flushed
+ * soon.
  */
 void write_directory(struct wal *w, struct wal_segment *s,
 		     const struct segment_dir *directory, uint64_t end);
@@ -29,15 +30,15 @@ void write_directory(struct wal *w, struct wal_segment *s,
 void make_current(struct wal *w, struct wal_segment *s);
 
 /*
- * Create the first segment of this process. ERR_NOSPACE and other errors: no
- * segment is current, and wal_append() tries again.
+ * Create the first segment of this process. ERR_NOSPACE and other errors: the
+ * log has no current segment yet, and wal_append() tries again.
  */
 NODISCARD int wal_replay_begin(struct wal *w, struct err *err);
 
 /*
- * Call fn for every intact profile, in LSN order. Then, unless the log is
- * read-only, cut off torn ends, seal the unsealed segments, and create a
- * segment whose number is greater than `floor`. Always returns 0: damage,
+ * Call `fn` for every intact profile, in the order of LSNs. Then, unless the
+ * log is read-only, cut off torn ends, seal the unsealed segments, and create a
+ * new segment with a number greater than `floor`. Always returns 0: damage,
  * segments that cannot be read, and a segment that cannot be created are logged
  * and counted.
  */

@@ -31,8 +31,8 @@ void push_segment(struct wal *w, struct wal_segment *s)
 }
 
 /*
- * Create a segment with one reference. Everything up to `size` counts as
- * durable, unless a sync fails during replay.
+ * Create a segment with one reference. All `size` bytes are treated as durable;
+ * replay changes this if a sync fails.
  */
 static struct wal_segment *segment_new(uint64_t number, uint64_t salt,
 				       struct file *file, uint64_t size)
@@ -84,8 +84,8 @@ int segment_create(struct wal *w, uint64_t number, struct wal_segment **out,
 }
 
 /*
- * Remove a segment without records: its creation was cut short, or it was never
- * appended to.
+ * Remove the file of a segment that has no records, because its creation was
+ * cut short or nothing was appended.
  */
 static int drop_stillborn(struct wal *w, struct file *f, uint64_t size,
 			  struct err *err)
@@ -111,8 +111,8 @@ void tell_left_alone(struct wal *w, uint64_t number, const char *path,
 
 /*
  * Read the header of a segment file. If the header is unreadable or damaged,
- * derive the salt from the WAL's key instead. A wrong key does no harm: replay
- * then finds no valid record.
+ * derive the salt from the WAL's key instead. A wrong key does no harm: with
+ * the wrong salt, replay finds no valid record.
  */
 static int wal_segment_read_header(struct wal *w, const struct file *f,
 				   uint64_t number, struct wal_segment *s,
@@ -158,7 +158,7 @@ int segment_open(struct wal *w, uint64_t number, struct err *err)
 	wal_segment_unref(s);
 	if (rc != ERR_CORRUPT && rc != ERR_IO)
 		return err_wrap(err, rc, "%s", path);
-	/* Without a salt, records cannot be told from garbage. */
+	/* Without the salt, no record can be verified. */
 	tell_left_alone(w, number, path, err);
 	return 0;
 }
@@ -197,8 +197,8 @@ int wal_segment_read(const struct wal_segment *s, uint64_t lsn, uint32_t len,
 }
 
 /*
- * Read the first n bytes of a record into buf. On entry at least buf->len bytes
- * are allocated; buf->len must not exceed n.
+ * Read the first n bytes of a record into `buf`. On entry at least buf->len
+ * bytes are allocated; buf->len must not exceed n.
  */
 static int wal_segment_read_head(const struct wal_segment *s, uint64_t lsn,
 				 size_t n, struct buf *buf, struct err *err)

@@ -15,7 +15,7 @@ char *segment_path(const struct wal *w, uint64_t number, const char *suffix);
 
 /*
  * Append s to the log's list of segments, which takes over the caller's
- * reference. The caller holds mu, or is the only thread.
+ * reference. The caller holds `mu`, or is the only thread.
  */
 void push_segment(struct wal *w, struct wal_segment *s);
 
@@ -27,8 +27,9 @@ NODISCARD int segment_create(struct wal *w, uint64_t number,
 			     struct wal_segment **out, struct err *err);
 
 /*
- * Log and count a segment that cannot be read. The file stays on disk and is
- * not in the list, so it is never removed; wal_begin() takes it into account.
+ * Log and count a segment that cannot be read. Its file stays on disk. Because
+ * the segment is not in the list, the file is never removed; wal_begin() takes
+ * it into account.
  */
 void tell_left_alone(struct wal *w, uint64_t number, const char *path,
 		     const struct err *err);
@@ -44,20 +45,20 @@ NODISCARD int segment_open(struct wal *w, uint64_t number, struct err *err);
 void wal_segment_unref(struct wal_segment *s);
 
 /*
- * Read and verify the record of len bytes at lsn. The record replaces the
- * contents of buf, and *out borrows from buf. ERR_CORRUPT: the record is
+ * Read and verify the record of `len` bytes at `lsn`. The record replaces the
+ * contents of `buf`, and *out borrows from `buf`. ERR_CORRUPT: the record is
  * damaged; the message names file and offset. ERR_IO: the disk could not read
- * it. ERR_TOOBIG: len exceeds the limit of buf.
+ * it. ERR_TOOBIG: `len` exceeds the limit of `buf`.
  */
 NODISCARD int wal_segment_read(const struct wal_segment *s, uint64_t lsn,
 			       uint32_t len, struct buf *buf,
 			       struct segment_profile *out, struct err *err);
 
 /*
- * Read and verify the record at lsn without its body: out->body is empty. On
- * entry buf->len is a guess of the head's length, which mostly saves a second
- * read: buf usually still holds the head of the previous record of the same
- * series, which has a similar length. Errors as for wal_segment_read().
+ * Read and verify the record at `lsn` without its body: out->body is empty. On
+ * entry buf->len is a guess of the head's length; a good guess saves a second
+ * read. Callers pass the buffer of the previous call: heads of the same series
+ * have similar lengths. Errors as for wal_segment_read().
  */
 NODISCARD int wal_segment_head(const struct wal_segment *s, uint64_t lsn,
 			       uint32_t len, struct buf *buf,

@@ -22,8 +22,8 @@ uint64_t wal_overdue(struct wal *w, uint64_t budget)
 		const struct wal_segment *s = w->segments[i];
 
 		/*
-		 * Profiles in such a segment are safe only after a flush to
-		 * their head.
+		 * The profiles of this segment are safe only once they are
+		 * flushed.
 		 */
 		if ((s->failed || s->unread || s->unsealed) && s != w->current)
 			upto = s->number;

@@ -12,11 +12,11 @@
 #include "tsdb/wal/wal.h"
 
 /*
- * Number of the last segment whose profiles should be flushed now, with those
- * of all segments before it; 0: none. This is the last segment that failed to
- * sync, cannot be read in part, or could not be sealed. If there is no such
- * segment, it is the oldest, provided that the log is larger than `budget`
- * bytes.
+ * Number of the last segment that should be flushed now, together with all
+ * segments before it; 0: none. A segment should be flushed if its sync failed,
+ * if parts of it cannot be read, or if it could not be sealed. If there is no
+ * such segment, but the log is larger than `budget` bytes, the oldest segment
+ * should be flushed.
  */
 uint64_t wal_overdue(struct wal *w, uint64_t budget);
 
@@ -25,8 +25,8 @@ uint64_t wal_oldest(struct wal *w);
 
 /*
  * Begin an empty segment, so that all other segments can be dropped. Called at
- * a clean stop, when no profile is only in the WAL. Does nothing if the current
- * segment is empty. ERR_NOSPACE, ERR_IO: no segment could be created.
+ * a clean stop, when all profiles have been flushed. Does nothing if the
+ * current segment is empty. ERR_NOSPACE, ERR_IO: no segment could be created.
  */
 NODISCARD int wal_retire(struct wal *w, struct err *err);
 
