@@ -72,8 +72,8 @@ void buf_add(struct buf *b, const void *p, size_t n)
 }
 
 /*
- * Checks the capacity without calling buf_reserve(), because encoders call this
- * function for every byte.
+ * buf_reserve() is called only when the buffer is full, because encoders call
+ * buf_byte() for every byte.
  */
 void buf_byte(struct buf *b, uint8_t byte)
 {

@@ -85,7 +85,8 @@ void buf_str(struct buf *b, const char *s);
 
 /*
  * Append formatted text, or nothing when the text does not fit. A text of 256
- * bytes or more fits only if the buffer has room for a NUL after it.
+ * bytes or more fits only if the buffer has room for a NUL after it, because
+ * vsnprintf() writes one.
  */
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
 

@@ -113,8 +113,8 @@ int file_check_bytes(struct fs *fs, const char *path, int fd, int refusal,
 }
 
 /*
- * Close a descriptor, even when the hook refuses the call: on Linux, a close()
- * that fails has closed the descriptor as well.
+ * Close a descriptor. If the hook refuses the call, the descriptor is closed
+ * all the same: that is what Linux does when close() fails.
  */
 static void close_fd(struct fs *fs, const char *path, int fd)
 {

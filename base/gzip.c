@@ -87,7 +87,8 @@ static size_t size_hint(struct bytes in)
 
 /*
  * Move *at to the byte after a NUL-terminated text (name or comment) of the
- * header. Returns false when the text is longer than the bound or has no end.
+ * header. Returns false when the text is longer than HEADER_TEXT_MAX or has no
+ * end.
  */
 static bool skip_text(struct bytes in, size_t *at)
 {

@@ -36,9 +36,9 @@ void gzip_free(struct gzip *g);
  * Decompress `in`, whose format gzip_sniff() recognises, and append the
  * contents to `out`; a gzip stream may have several members. Returns
  * ERR_CORRUPT when the stream is damaged, cut short or followed by other bytes,
- * and ERR_TOOBIG when the contents exceed the maximum of `out`, which thereby
- * bounds the time as well. After an error, `out` may hold the contents of
- * earlier members.
+ * and ERR_TOOBIG when the contents exceed the maximum of `out`. The maximum
+ * also bounds the time that the call takes. After an error, `out` may hold the
+ * contents of earlier members.
  */
 NODISCARD int gzip_decompress(struct gzip *g, struct bytes in, struct buf *out,
 			      struct err *err);

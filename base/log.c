@@ -67,9 +67,10 @@ static struct str log_cut(const char *text)
 }
 
 /*
- * Append one field with its separator; the first field of a line opens the JSON
- * object. When `text` is NULL, the value is `number`. A field that does not fit
- * is left out, so that the line stays well-formed.
+ * Append one field. A separator comes before it, or, for the first field of a
+ * line, the "{" of the JSON object if `json` is set. When `text` is NULL, the
+ * value is `number`. A field that does not fit is left out, so that the line
+ * stays well-formed.
  */
 static void field_out(struct buf *b, bool json, const char *key,
 		      const char *text, int64_t number)

@@ -46,9 +46,9 @@ enum metric_kind {
 };
 
 /*
- * One row of a table of metrics: a counter or a gauge that belongs to a struct.
- * Tables keep name, HELP and place of a metric in one line, so that adding a
- * metric is adding a row. All strings are constants.
+ * One row of a table of metrics: a counter or a gauge to which a member of a
+ * struct belongs. A row has all that a metric needs (name, HELP, offset of the
+ * member), so that adding a metric is adding a row. All strings are constants.
  */
 struct metric_row {
 	const char *name;

@@ -57,8 +57,8 @@ uint32_t *pairs_at(struct pairs *p, uint32_t a, uint32_t b)
 		pairs_grow(p);
 	slot = pairs_find(p, key);
 	/*
-	 * The pair counts as stored from here on: the caller must set its
-	 * number.
+	 * A new pair is counted now, but its slot looks free until the caller
+	 * sets the number.
 	 */
 	if (!slot->number) {
 		slot->key = key;

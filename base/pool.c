@@ -56,8 +56,8 @@ struct pool {
 };
 
 /*
- * Append to the ring a group that has just got its first queued task. The ring
- * is circular and p->turn is its end, so the first group is p->turn->next.
+ * Append a group that has queued tasks to the end of the ring. The ring is
+ * circular and p->turn is the last group, so the first group is p->turn->next.
  */
 static void join_ring(struct pool *p, struct pool_group *g)
 {
@@ -140,8 +140,8 @@ static void pool_finish(struct pool *p, struct pool_group *g)
 	g->running--;
 	gone = g->freed && !g->running && !g->first;
 	/*
-	 * Workers may have skipped the group because it was at its limit: wake
-	 * one worker.
+	 * The group is below its limit now. Workers that skipped the group may
+	 * be asleep: wake one.
 	 */
 	if (g->first)
 		pthread_cond_signal(&p->work);
@@ -209,8 +209,8 @@ struct pool *pool_start(const char *name, unsigned threads, size_t max)
 }
 
 /*
- * A group may occupy all threads of the pool but a quarter (rounded down),
- * which is no thread in pools of fewer than four.
+ * Of the threads of the pool, a group may occupy all but a quarter (rounded
+ * down): 3 of 4, and all of fewer than 4.
  */
 struct pool_group *pool_group_new(struct pool *p)
 {

@@ -58,9 +58,10 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
 static void sigbus_install(void)
 {
 	/*
-	 * SA_NODEFER leaves SIGBUS unblocked in the handler, because
-	 * siglongjmp() would not unblock it: sigsetjmp() is called without
-	 * saving the signal mask, which saves a system call.
+	 * To save a system call, sigsetjmp() is called so that it does not save
+	 * the signal mask. Hence siglongjmp() does not restore the mask, and
+	 * SIGBUS would stay blocked if SA_NODEFER did not leave it unblocked in
+	 * the handler.
 	 */
 	struct sigaction action = { .sa_sigaction = on_sigbus,
 				    .sa_flags = SA_SIGINFO | SA_NODEFER };

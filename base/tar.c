@@ -15,8 +15,9 @@ struct tar {
 };
 
 /*
- * Called by libarchive with bytes of the archive. If the result is negative,
- * the function of libarchive that wrote the bytes fails.
+ * Called by libarchive with bytes of the archive. Returns the number of bytes
+ * taken. If the buffer is full, returns -1, and the call of libarchive that
+ * wrote the bytes fails.
  */
 static la_ssize_t on_write(struct archive *a, void *ctx, const void *p,
 			   size_t n)

@@ -191,8 +191,9 @@ bool same_key(const void *ctx, uint32_t number, const void *key)
 }
 
 /*
- * Record at each duplicate key the line of its first occurrence. Whether
- * duplicates are errors is decided by the reader of the map.
+ * Record at each duplicate key the line of its first occurrence. Duplicates are
+ * not reported here, but by yaml_unique_keys() for the maps in which they are
+ * errors.
  */
 static void mark_duplicates(struct yaml_node *map)
 {

@@ -36,9 +36,9 @@ static void yaml_dump_write_indent(const struct dumper *d, unsigned depth)
 }
 
 /*
- * Append a node, indented by `depth` levels. `begun` is true when the current
- * line already has the indentation of the first item, which is so after the
- * dash of a list item.
+ * Append a node, indented by `depth` levels. If `begun` is true, the node
+ * follows the dash of a list item, on the same line, so its first item is not
+ * indented.
  */
 static void yaml_dump_put(const struct dumper *d, const struct yaml_node *n,
 			  unsigned depth, bool begun);
@@ -92,8 +92,8 @@ static void yaml_dump_put(const struct dumper *d, const struct yaml_node *n,
 }
 
 /*
- * yaml_dump_put() ends the last line of a collection with items, but not of a
- * scalar or an empty collection.
+ * yaml_dump_put() ends the line after the last item of a collection. After a
+ * scalar or an empty collection the line is ended here.
  */
 void yaml_dump(const struct yaml_node *n, bool show_secrets, struct buf *out)
 {

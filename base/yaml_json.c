@@ -65,7 +65,7 @@ static struct yaml_node *yaml_json_read_plain(struct converter *c,
 
 /*
  * Convert a value and everything in it. The recursion is bounded, because
- * yaml_json_measure() has refused deeper documents.
+ * yaml_parse_json() has refused documents with more than YAML_DEPTH_MAX levels.
  */
 static struct yaml_node *yaml_json_convert(struct converter *c, json_t *v);
 
@@ -143,9 +143,10 @@ static unsigned yaml_json_measure(json_t *v, size_t *nodes)
 }
 
 /*
- * Whether the text certainly has more values than the limit. Values are counted
- * by the opening brackets and the commas outside of strings. jansson, which is
- * called later, allocates a hundred bytes for each value.
+ * Whether the text certainly has more values than YAML_NODES_MAX, judged by the
+ * number of opening brackets and commas outside of strings. Called before
+ * jansson parses the text, because jansson allocates a hundred bytes for each
+ * value.
  */
 static bool has_too_many(struct bytes text)
 {

@@ -154,9 +154,9 @@ int zstd_decompress_after(struct zstd *z, struct bytes prefix, struct bytes in,
 	if (prefix.len)
 		ZSTD_DCtx_refPrefix(d, prefix.ptr, prefix.len);
 	/*
-	 * Stop when `want` bytes have been decompressed. No progress means that
-	 * the input was cut short. A frame that ends earlier (rc is 0) is too
-	 * short.
+	 * Stop when `want` bytes have been decompressed. It is an error if
+	 * nothing is read or written any more, because the input was cut short,
+	 * or if the frame ends earlier (rc is 0).
 	 */
 	while (o.pos < o.size) {
 		size_t before = i.pos + o.pos;
@@ -172,8 +172,8 @@ int zstd_decompress_after(struct zstd *z, struct bytes prefix, struct bytes in,
 }
 
 /*
- * rc is 0 only at the end of a frame, so that input which ends inside a frame
- * is recognised as cut short.
+ * The loop goes on while rc is not 0, and rc is 0 only at the end of a frame.
+ * Input that ends inside a frame is thus recognised as cut short.
  */
 int zstd_decompress_all(struct zstd *z, struct bytes in, struct buf *out,
 			struct err *err)
@@ -188,8 +188,8 @@ int zstd_decompress_all(struct zstd *z, struct bytes in, struct buf *out,
 		size_t room = ZSTD_DStreamOutSize();
 
 		/*
-		 * A full buffer may already hold the whole result; it is an
-		 * error only if more output follows.
+		 * If the buffer is full, it may hold the whole result already:
+		 * ERR_TOOBIG is returned only if more output follows.
 		 */
 		if (out->max && out->max - out->len < room)
 			room = out->max - out->len;

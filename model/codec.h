@@ -143,7 +143,7 @@ struct codec {
 	/*
 	 * Reports how many bytes each part of a stored group (or of a stored
 	 * table, if is_table) takes, by calling fn for each part. NULL if the
-	 * codec has no parts.
+	 * codec does not divide its bytes into parts.
 	 */
 	void (*sections)(struct bytes stored, bool is_table,
 			 void (*fn)(void *ctx, const char *section,

@@ -18,7 +18,8 @@
 
 /*
  * Number of backtracking steps after which a search gives up. Searched texts
- * (function names, tags) are short, but a profile has many of them.
+ * (function names, tags) are short, but each needs a bound, because a profile
+ * has many of them.
  */
 #define SEARCH_LIMIT   200000
 #define HEAP_LIMIT     4096u /* largest memory of one match, in KiB */

@@ -366,8 +366,8 @@ static int gate_quantifier(struct gate *g)
 	if (g->after_quantifier)
 		return gate_refuse(g, "nested repetition operators");
 	/*
-	 * {0} counts as 1: with 0, larger counts around it would escape the
-	 * limit.
+	 * {0} counts as 1: a factor of 0 would make the product 0, and larger
+	 * repeat counts around it would escape the limit.
 	 */
 	g->repeats *= most ? most : 1;
 	if (g->repeats > REPEAT_MAX)

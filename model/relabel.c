@@ -358,8 +358,8 @@ static void join_sources(const struct relabel_rule *r,
 
 /*
  * Performs the rule's action on the joined source value. Returns an enum
- * relabel_result or an error. The comparisons of the actions "keep" and "drop"
- * return a boolean, because true equals RELABEL_KEPT and false equals
+ * relabel_result or an error. Actions that keep or drop return the result of a
+ * comparison as it is: true equals RELABEL_KEPT, and false equals
  * RELABEL_DROPPED.
  */
 static int relabel_act(const struct relabel_rule *r, struct str value,
@@ -412,8 +412,8 @@ int relabel_apply(const struct relabel_rule *rule, struct labels_builder *b,
 }
 
 /*
- * The actions "keepequal" and "dropequal" read the label target_label in
- * addition to the source labels.
+ * The actions "keepequal" and "dropequal" compare the source labels with the
+ * label target_label, so they decide by that label, too.
  */
 bool relabel_judges_by(const struct relabel_rule *r, struct str label)
 {

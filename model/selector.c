@@ -45,8 +45,8 @@ static int fail_at(struct parser *p, size_t at, const char *fmt, ...)
 }
 
 /*
- * Returns the next byte, or 0 at the end. The text may contain NUL bytes too: a
- * caller that must distinguish them compares p->at with the length.
+ * Returns the next byte, or 0 at the end. The text may contain NUL bytes, too:
+ * to tell a NUL byte from the end, a caller compares p->at with the length.
  */
 static char selector_peek(const struct parser *p)
 {

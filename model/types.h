@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Type set: the sample types of a profile, which of them is the default, and
- * what its period counts. WAL records and chunk metadata share its encoding
- * (docs/format/common.md).
+ * what its period counts. A type set has the same encoding in WAL records and
+ * in chunk metadata (docs/format/common.md).
  *
  * Ownership: a decoded type set borrows all text from the encoding.
  * Threads: type sets are plain values.
