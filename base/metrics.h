@@ -46,9 +46,10 @@ enum metric_kind {
 };
 
 /*
- * One row of a table of metrics: a counter or a gauge to which a member of a
- * struct belongs. A row has all that a metric needs (name, HELP, offset of the
- * member), so that adding a metric is adding a row. All strings are constants.
+ * One row of a table of metrics. It describes a counter or a gauge, and the
+ * member of a struct that stands for it. All about a metric is in one line of
+ * the table, so that adding a metric is adding a line. All strings are
+ * constants.
  */
 struct metric_row {
 	const char *name;

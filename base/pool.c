@@ -170,8 +170,8 @@ static void *worker_run(void *arg)
 		while (!(t = pick_locked(p, &g)) && !(p->stopping && !p->count))
 			mutex_wait(&p->mu, &p->work);
 		/*
-		 * This worker ends, and so may the workers that wait because
-		 * groups were at their limits: wake them.
+		 * This worker ends. Workers that wait because groups were at
+		 * their limits may end, too: wake them.
 		 */
 		if (!t)
 			pthread_cond_broadcast(&p->work);
@@ -280,7 +280,10 @@ int pool_submit(struct pool *p, struct pool_group *g, pool_fn fn, void *ctx,
 	return rc;
 }
 
-/* Must be called by one thread only, and not by a task of the pool. */
+/*
+ * Must be called by one thread only, and not by a task of the pool, which would
+ * wait for its own thread to end.
+ */
 void pool_stop(struct pool *p)
 {
 	if (!p || p->joined)

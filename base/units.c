@@ -61,8 +61,8 @@ static struct str units_take(struct str *s, size_t n)
 
 /*
  * Parse one "<number><unit>" at the start of *s and add its duration to *total.
- * The unit is looked up from index *next of the table on, and *next becomes the
- * index after it, so that units appear in order and at most once.
+ * The unit is searched from index *next of `durations` on, and *next is set to
+ * the unit's index plus 1, so that units appear in order and at most once.
  */
 static bool duration_part(struct str *s, size_t *next, int64_t *total)
 {

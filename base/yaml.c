@@ -134,10 +134,9 @@ static struct yaml_node *yaml_build(struct yaml_builder *b, yaml_event_t *e,
 				    unsigned depth);
 
 /*
- * Build the items of n up to the event `end`. The weight of n is the number of
- * nodes in n; an alias adds the weight of the node for which it stands, because
- * a few lines of nested aliases can stand for billions of nodes ("billion
- * laughs").
+ * Build the items of n up to the event `end`. The weight of n, which is
+ * limited, counts the nodes in n with aliases expanded: a few lines of nested
+ * aliases can stand for billions of nodes ("billion laughs").
  */
 static struct yaml_node *build_items(struct yaml_builder *b,
 				     struct yaml_node *n, yaml_event_type_t end,

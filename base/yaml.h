@@ -181,8 +181,8 @@ void yaml_decode(struct yaml *y, const struct yaml_node *map, const char *what,
 		 const struct yaml_field *fields, void *out);
 
 /*
- * Whether n is of the given kind; if not, an error says what it must be, where
- * `what` names the value.
+ * Whether n is of the given kind. If not, adds an error that says of which kind
+ * n must be; `what` is the name of n in the message.
  */
 bool yaml_expect(struct yaml *y, const struct yaml_node *n, enum yaml_kind kind,
 		 const char *what);

@@ -23,8 +23,9 @@ struct merging {
 };
 
 /*
- * Append a pair. mem_grow() is asked for one more element after the key, and so
- * makes room for both key and value.
+ * Append a pair. mem_grow() makes room for one element more than the number it
+ * is given. That number counts the key already, so there is room for key and
+ * value.
  */
 static void yaml_merge_add_pair(struct merging *m, struct yaml_node *key,
 				struct yaml_node *value)

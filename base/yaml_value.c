@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 
-/* Whether n is a scalar; if not, an error says so. */
+/* Whether n is a scalar; if not, adds an error. */
 static bool yaml_value_read_scalar(struct yaml *y, const struct yaml_node *n)
 {
 	return yaml_expect(y, n, YAML_SCALAR, "the value");

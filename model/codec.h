@@ -5,10 +5,10 @@
  *
  * Storage does not know what a profile is. It passes the groups of one target,
  * one after another, to an encoder; these groups form a stripe. Storage decodes
- * each group that was encoded and compares hashes before it relies on the
- * result. The groups of a stripe may share one dictionary table, which only
- * grows and is stored after the last group. A codec without tables leaves the
- * functions for tables NULL.
+ * each encoded group and compares the hashes of the profiles before it relies
+ * on the stored bytes. The groups of a stripe may share one dictionary table,
+ * which only grows and is stored after the last group. A codec without tables
+ * leaves the functions for tables NULL.
  *
  * Ownership: the caller owns encoders, decoders and tables until it frees them.
  * Threads: an encoder or decoder is used by one thread at a time; a table is

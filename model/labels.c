@@ -86,8 +86,9 @@ struct labels *labels_ref(struct labels *ls)
 void labels_unref(struct labels *ls)
 {
 	/*
-	 * Release publishes this thread's use of the set; acquire makes the
-	 * last thread see all uses before it frees the set.
+	 * As a release, the decrement publishes this thread's use of the set;
+	 * as an acquire, it makes the last thread see all uses before it frees
+	 * the set.
 	 */
 	if (ls &&
 	    atomic_fetch_sub_explicit(&ls->refs, 1, memory_order_acq_rel) == 1)

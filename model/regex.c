@@ -336,7 +336,9 @@ int regex_groups(const struct regex *r, struct str value, struct str *groups,
 			    r->match, r->limits);
 	if (count == PCRE2_ERROR_NOMATCH)
 		return 0;
-	/* Groups need the backtracking matcher: the DFA cannot report them. */
+	/*
+	 * There is no second try with the DFA matcher: it cannot report groups.
+	 */
 	if (count < 0)
 		return ERR_LIMIT;
 	read_groups(r->match, count, value, groups, max);
@@ -353,8 +355,9 @@ size_t regex_group_count(const struct regex *r)
 }
 
 /*
- * PCRE2 requires a NUL-terminated name. Names longer than PCRE2's limit cannot
- * exist.
+ * PCRE2 takes a NUL-terminated name, so the name is copied. PCRE2 refuses
+ * patterns with group names of more than GROUP_NAME_MAX bytes, so no group has
+ * such a name.
  */
 size_t regex_group_named(const struct regex *r, struct str name)
 {

@@ -45,7 +45,7 @@ struct relabel_rule {
 	int64_t modulus;
 	struct str target_label;
 	struct str replacement;
-	/* the rule in the configuration, for its position */
+	/* the rule's node in the configuration, to tell its line and column */
 	const struct yaml_node *node;
 };
 

@@ -404,8 +404,8 @@ static int selector_parse_text(struct parser *p)
 }
 
 /*
- * The array of matchers has room for the maximum number from the start, so that
- * it never moves.
+ * The array of matchers is in the arena, where it cannot grow. It has room for
+ * the maximum number from the start.
  */
 int selector_parse(struct str text, struct selector *out, struct err *err)
 {
