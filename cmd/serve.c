@@ -315,7 +315,7 @@ static void forbid_cores(void)
 	const struct rlimit none = { 0 };
 
 	if (prctl(PR_SET_DUMPABLE, 0) || setrlimit(RLIMIT_CORE, &none)) {
-		/* Not fatal: the system's own settings apply then. */
+		/* If this fails, the system's own settings stay in force. */
 	}
 }
 

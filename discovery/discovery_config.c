@@ -115,8 +115,9 @@ struct entry_kind {
 };
 
 /*
- * Decodes a list and appends its entries to `out`. The array is allocated
- * again, because `out` may have entries of the other kind already.
+ * Decodes a list and appends its entries to `out`, which may have entries of
+ * the other kind already. An array in an arena cannot grow, so these are copied
+ * to a new array.
  */
 static void decode_list(struct yaml *y, const struct yaml_node *n,
 			const struct entry_kind *k,

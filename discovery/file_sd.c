@@ -94,8 +94,9 @@ static void watch_folders(struct files *f)
 
 /*
  * Returns whether an event means that a file is complete. IN_CREATE does not:
- * the file may still be written, and closing it causes another event. Callers
- * cannot ignore IN_CREATE, because a new link causes no other event.
+ * the file may still be written, and another event follows when it is closed.
+ * Callers must still heed IN_CREATE, because it is the only event for a new
+ * link.
  */
 static bool file_sd_is_relevant(const struct inotify_event *e)
 {
@@ -276,8 +277,8 @@ static void forget_gone(struct provider *p, bool *changed)
 
 /*
  * Called by glob() for a folder that it cannot read; a return value other than
- * 0 aborts glob(). A folder that does not exist contains no files; a folder
- * that cannot be read may contain some.
+ * 0 aborts glob(). Only a folder that exists aborts it, because it may contain
+ * matching files; a folder that does not exist contains none.
  */
 static int on_folder(const char *path UNUSED, int error)
 {
@@ -354,7 +355,7 @@ static void file_sd_publish(struct provider *p, struct files *f)
 
 /*
  * Folders are watched before files are read, so that a change in between is not
- * missed. The first refresh reports its result even if it is empty, because the
+ * missed. The first result is reported even if it has no targets, because the
  * manager waits for a result of each discovery of a job.
  */
 static void files_refresh(struct provider *p)
