@@ -19,7 +19,7 @@
 #include "pprof/columns.h"
 
 #define RAW_MAX ((size_t)1024 * MIB)
-#define LEVEL   5 /* compression level of zstd in sealed blocks */
+#define LEVEL   5 /* zstd compression level, as in blocks */
 
 /* A chunk ends at this number of profiles or of their bytes, as in storage. */
 #define GROUP       32

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * everprof tsdb import: appends profiles of any age to a data directory. Each
- * pass over the source imports a few windows of two hours, for all series:
- * fewer windows would read a tar more often, and more windows would open more
- * head blocks at once.
+ * pass over the source imports a few windows of two hours, for all series. With
+ * fewer windows in a pass, a tar would be read more often; with more, more head
+ * blocks would be open at once.
  */
 #include <stdlib.h>
 #include <unistd.h>

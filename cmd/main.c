@@ -153,7 +153,8 @@ int main(int argc, char **argv)
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no thread runs yet */
 	mallopt(M_TRIM_THRESHOLD, 4 * 1024 * 1024);
 	/*
-	 * A closed pipe and an exceeded RLIMIT_FSIZE become errors of write().
+	 * Writing to a closed pipe or beyond RLIMIT_FSIZE makes write() fail
+	 * instead of ending the process.
 	 */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);

@@ -81,8 +81,8 @@ static int source_pass_over(const struct source_visitor *v,
 
 /*
  * Visit one file of a tar. Entries that are not named like profiles are
- * skipped. libarchive reads entries only in order, so each wanted entry is read
- * into memory.
+ * skipped. libarchive cannot go back to an earlier entry, so each wanted entry
+ * is read into memory at once.
  */
 static int visit_entry(struct archive *a, struct archive_entry *e,
 		       const struct source_visitor *v, struct err *err)

@@ -74,7 +74,8 @@ static void add_key(struct buf *key, struct str part)
 }
 
 /*
- * Sets c->key to a text of everything that distinguishes an entry from others.
+ * Sets c->key to the kind and all options of the entry as text, so that only
+ * equal entries have equal keys.
  */
 static void set_key(struct yaml *y, struct discovery_config *c)
 {

@@ -5,8 +5,9 @@
  * parsed, its last targets stay; when a file is removed, its targets are
  * dropped.
  *
- * Folders are watched, not files: editors and Kubernetes replace files, and
- * links to files, by renaming.
+ * Folders are watched, not files: editors and Kubernetes replace a file, or a
+ * link to a file, by renaming another one, and a watch would stay with the old
+ * file.
  */
 #include "discovery/file_sd.h"
 
@@ -28,7 +29,9 @@
  */
 #define SETTLE_MS 50
 
-/* ms to wait after a file was created, because it may not be written yet */
+/*
+ * ms to wait after a file was created, because its text may not be written yet
+ */
 #define BEGIN_MS  500
 #define META_FILE "__meta_filepath" /* the label with the file's path */
 
@@ -38,7 +41,7 @@ struct source {
 	/* hash of the text that `groups` was made from */
 	uint64_t hash;
 	struct target_groups *groups; /* target groups; NULL: never read yet */
-	/* whether this refresh has found the file */
+	/* whether the current or latest refresh has found the file */
 	bool there;
 };
 
@@ -254,8 +257,8 @@ static void file_sd_add_item(struct provider *p, const char *path,
 }
 
 /*
- * Drops the sources whose files this refresh has not found. The other sources
- * keep their order, because it is the order of the targets.
+ * Drops the sources whose files this refresh has not found. The others are
+ * moved down in order, because their order is that of the targets.
  */
 static void forget_gone(struct provider *p, bool *changed)
 {

@@ -70,8 +70,8 @@ static void update_metrics(struct discovery *d)
 /* The loop, which refreshes discoveries and reports jobs. */
 
 /*
- * Returns whether each discovery of a job has had a first result or failure, so
- * that the targets of the job are complete.
+ * Returns whether each discovery of a job has found something or failed at
+ * least once. Only then are the targets of the job complete.
  */
 static bool is_told_of(const struct job *j)
 {
@@ -144,7 +144,8 @@ static int64_t refresh_due(struct discovery *d)
 		int64_t left;
 
 		/*
-		 * Set due_ns first, because refresh() may set an earlier time.
+		 * Set due_ns before the call, because refresh() may set an
+		 * earlier time.
 		 */
 		if (p->due_ns <= now) {
 			p->due_ns = now + p->refresh_ms * 1000000;
