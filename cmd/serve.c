@@ -287,8 +287,8 @@ static int serve_start(struct serve *s, int64_t sync_ms, struct err *err)
 static void serve_stop(struct serve *s)
 {
 	/*
-	 * Appends that wait for room in the database fail now, so that the
-	 * workers of the scraper can end.
+	 * Appends that wait until the database can take more profiles fail now,
+	 * so that the workers of the scraper can end.
 	 */
 	if (s->db)
 		tsdb_interrupt(s->db);

@@ -151,7 +151,7 @@ static int walk_tar(const char *path, const struct source_visitor *v,
 
 /*
  * Visit one file or tar. A file that was given as the source may have any name;
- * if the name is not a time, the time is -1, and the visitor decides.
+ * if the name is not a time, wants() gets the time -1 and decides.
  */
 static int walk_file(const char *path, const struct source_visitor *v,
 		     struct err *err)

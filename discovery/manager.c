@@ -70,8 +70,9 @@ static void update_metrics(struct discovery *d)
 /* The loop, which refreshes discoveries and reports jobs. */
 
 /*
- * Returns whether each discovery of a job has found something or failed at
- * least once. Only then are the targets of the job complete.
+ * Returns whether each discovery of a job has reported a result (perhaps
+ * without targets) or a failure. Until then, the targets of the job are
+ * incomplete.
  */
 static bool is_told_of(const struct job *j)
 {
