@@ -164,8 +164,8 @@ static bool api_client_take_body(void *ctx, struct bytes b)
 }
 
 /*
- * Set *err to the error message in the JSON body of the API or, if the body has
- * none, to the HTTP status. Returns ERR_INVALID.
+ * Set *err to the error message in the response's JSON body. If there is none,
+ * *err names the HTTP status. Returns ERR_INVALID.
  */
 static int api_error(struct bytes body, long status, struct err *err)
 {
@@ -203,9 +203,9 @@ static int tell_transport(const struct query *q, const struct http_response *r,
 }
 
 /*
- * ERR_INVALID: the server is not everprof. Any web server may answer with
- * status 200, and its page must not be printed as a result (docs/decisions.md,
- * 98).
+ * ERR_INVALID: the server is not everprof. This is checked because any web
+ * server may answer with status 200, and its page must not be printed as a
+ * result (docs/decisions.md, 98).
  */
 static int check_server(const struct query *q, const struct http_response *r,
 			struct err *err)

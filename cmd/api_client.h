@@ -88,11 +88,11 @@ void query_param(struct query *q, const char *name, const char *value);
 
 /*
  * Send the request, or answer it from the data directory, and wait for the
- * answer. ERR_INVALID: the HTTP status is not 200 (or 204 for a POST), and the
- * message is that of the server; or the server is not everprof
- * (docs/decisions.md, 98). Errors of the connection and of reading the HTTP
- * configuration are passed on. If stderr is a terminal, the waiting time is
- * shown there after one second. The caller frees r->body in any case.
+ * answer. ERR_INVALID: the server is not everprof (docs/decisions.md, 98), or
+ * the HTTP status is not 200 (or 204 for a POST); then *err has the message of
+ * the server. Errors of the connection and of reading the HTTP configuration
+ * are passed on. If stderr is a terminal, the waiting time is shown there after
+ * one second. The caller frees r->body in any case.
  */
 NODISCARD int query_fetch(struct query *q, struct http_response *r,
 			  struct err *err);

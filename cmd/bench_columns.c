@@ -19,9 +19,9 @@
 #include "pprof/columns.h"
 
 #define RAW_MAX ((size_t)1024 * MIB)
-#define LEVEL   5 /* level of zstd; storage seals with the same level */
+#define LEVEL   5 /* zstd compression level, as in blocks */
 
-/* Maximum number of profiles of a chunk, and of their bytes, as in storage. */
+/* A chunk ends at this number of profiles or of their bytes, as in storage. */
 #define GROUP       32
 #define GROUP_BYTES ((size_t)2 * MIB)
 
@@ -31,11 +31,14 @@
  */
 struct figures {
 	size_t profiles;
-	size_t refused; /* profiles that the codec refused */
+	size_t refused; /* profiles that the columns codec refused */
 	size_t raw;
 	size_t gzip;
 	size_t zstd; /* bytes of the chunks, all encoded by zstd */
-	/* bytes of the chunks as columns; by zstd where the codec refused */
+	/*
+	 * bytes of the chunks as columns, or by zstd if the columns codec
+	 * refused a chunk
+	 */
 	size_t groups;
 	size_t table; /* bytes of the dictionary table */
 	int64_t zstd_ns;
@@ -96,9 +99,9 @@ static int bench_columns_compare(struct columns_bench *b,
 }
 
 /*
- * Encode the chunk by zstd and as columns, and add up the bytes of both.
- * ERR_UNSUPPORTED from the columns codec is not passed on: storage would use
- * zstd.
+ * Encode the chunk by zstd and as columns, and add up the bytes of both. If the
+ * columns codec refuses the chunk (ERR_UNSUPPORTED), the bytes of zstd are
+ * added to both sums, because storage would use zstd.
  */
 static int bench_columns_close_group(struct columns_bench *b, struct err *err)
 {
@@ -224,8 +227,8 @@ static int close_series(struct columns_bench *b, struct err *err)
 }
 
 /*
- * End the current target: its series, and its stripe (the chunks that share one
- * dictionary table).
+ * End the current target: close its last series, and end its stripe (the chunks
+ * that share one dictionary table).
  */
 static int close_target(struct columns_bench *b, struct err *err)
 {
@@ -238,9 +241,7 @@ static int close_target(struct columns_bench *b, struct err *err)
 	return rc;
 }
 
-/*
- * Whether `have`, the current job or type, equals `s`, which is from an item.
- */
+/* Whether `have`, the current job or type, equals `s`, that of an item. */
 static bool is_same(const char *have, struct str s)
 {
 	return have && str_eq(str_of(have), s);

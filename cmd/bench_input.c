@@ -97,7 +97,7 @@ int64_t bench_span(const struct bench *b)
 	return b->v[b->count - 1].ms - START_MS + b->step_ms;
 }
 
-/* The sample is every fifth profile, and the best of three rounds counts. */
+/* Every fifth profile is compressed; the best of three rounds counts. */
 void bench_yardstick(struct bench *b)
 {
 	struct zstd *z = zstd_new();
@@ -141,8 +141,9 @@ void bench_yardstick(struct bench *b)
 }
 
 /*
- * Make the labels of a profile; `instance` becomes the label "instance", so
- * that each number makes a copy of the series. The caller owns the labels.
+ * Make the labels of a profile. `instance` becomes the label "instance", so the
+ * same profile appended with another number belongs to another series. The
+ * caller owns the labels.
  */
 static struct labels *bench_input_make_labels(const struct input *in,
 					      int64_t instance)
@@ -162,8 +163,8 @@ static struct labels *bench_input_make_labels(const struct input *in,
 }
 
 /*
- * The profile is unpacked here, because that is part of the measured work, as
- * in the scraper.
+ * The profile is decompressed and checked here, because the scraper does so,
+ * too, for each profile; it is part of the measured work.
  */
 void bench_append(struct bench *b, const struct input *in, int64_t instance,
 		  int64_t shift, uint64_t *lsn)
@@ -182,7 +183,10 @@ void bench_append(struct bench *b, const struct input *in, int64_t instance,
 	labels_unref(s.labels);
 	b->raw_bytes += b->unpacked->raw.len;
 	b->sent_bytes += body.len;
-	/* Sync as often as a scraper with group commit would. */
+	/*
+	 * One sync for many profiles, as when many scrapes wait for the same
+	 * sync.
+	 */
 	if (++b->appended % SYNC_EVERY == 0 && a->sync(a, *lsn, &err))
 		bench_die(&err);
 }

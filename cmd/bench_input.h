@@ -46,8 +46,9 @@ void bench_yardstick(struct bench *b);
 
 /*
  * Append one profile for one instance (a copy of the series with its own label
- * "instance"), with `shift` ms added to the time of the profile. *lsn is set to
- * the position in the WAL. After every SYNC_EVERY profiles the WAL is synced.
+ * "instance"). `shift` ms are added to the time of the profile. *lsn is set to
+ * the position of the profile in the WAL. After every SYNC_EVERY profiles the
+ * WAL is synced.
  */
 void bench_append(struct bench *b, const struct input *in, int64_t instance,
 		  int64_t shift, uint64_t *lsn);

@@ -67,7 +67,9 @@ static void bench_merge_report_unreadable(void *ctx UNUSED,
 	fprintf(stderr, "everprof: %s\n", err->msg);
 }
 
-/* The raw profile, valid until the next call; empty if it is damaged. */
+/*
+ * The decompressed profile, valid until the next call; empty if it is damaged.
+ */
 static struct bytes bench_merge_unpacked(struct merge_bench *b,
 					 const struct body *x)
 {

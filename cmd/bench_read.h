@@ -12,9 +12,10 @@
 #include "cmd/bench_state.h"
 
 /*
- * Print how many profiles and decompressed bytes per CPU second a phase
- * processed that took `ns` nanoseconds of CPU time, also as a share of the
- * yardstick (the speed of zstd on this machine).
+ * Print the speed of a phase that took `ns` nanoseconds of CPU time and
+ * processed all appended profiles: profiles and decompressed bytes per CPU
+ * second. The bytes are also shown as a share of the yardstick (the speed of
+ * zstd on this machine).
  */
 void bench_print_rate(struct bench *b, const char *what, int64_t ns);
 

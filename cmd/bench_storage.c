@@ -29,8 +29,8 @@
 #include "tsdb/stats.h"
 
 /*
- * Retention by time, in ms. It only decides the size of blocks, because the
- * option ignore_retention prevents removals.
+ * Retention by time, in ms. Storage chooses the size of blocks by it. Nothing
+ * is removed, because the option ignore_retention is set.
  */
 #define RETENTION_MS (15LL * 86400 * 1000)
 #define OPENINGS     5     /* number of openings; the best time is printed */

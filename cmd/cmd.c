@@ -10,8 +10,8 @@
 #include "pprof/report.h"
 
 /*
- * The name of the n-th positional argument, from 0: the n-th word in capitals
- * of the usage line. The result is valid until the next call.
+ * The name of the positional argument with the index `n`. The names are the
+ * words in capitals of the usage line. The result is valid until the next call.
  */
 static const char *missing_argument(const struct usage *u, int n)
 {

@@ -163,8 +163,8 @@ extern const struct flag cmd_no_flags[];
 
 /*
  * Check the owner of a data directory. ERR_DENIED: the directory belongs to
- * another user, such as the server's, who could not read files that this
- * process writes. A missing directory is no error here.
+ * another user, perhaps the one that runs the server, who could not read files
+ * that this process writes. A missing directory is no error here.
  */
 NODISCARD int cmd_check_owner(const char *dir, struct err *err);
 

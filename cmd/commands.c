@@ -96,8 +96,8 @@ static void commands_describe_one(const struct usage *u,
 }
 
 /*
- * Run each command with --help, because its flags exist only within its
- * function.
+ * The flags of a command exist only within its function. So each function is
+ * called with --help, which passes them to commands_describe_one().
  */
 void commands_describe(command_print_fn print)
 {

@@ -63,9 +63,10 @@ static void decode_global(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * A decoder that does nothing: the content is ignored or decoded elsewhere.
- * scrape_configs is decoded after all other sections, because jobs need the
- * defaults of "global", wherever that section is in the file.
+ * A decoder that does nothing, for relabel_configs of "ebpf" and for
+ * scrape_configs. config_decode() decodes scrape_configs after all other
+ * sections, because jobs need the defaults of "global", which may come later in
+ * the file.
  */
 static void decode_nothing(struct yaml *y UNUSED,
 			   const struct yaml_node *n UNUSED, void *field UNUSED)
@@ -129,7 +130,8 @@ static void config_decode(struct config *c)
 
 	if (!root)
 		/*
-		 * the file is empty, or its mistake is already in yaml.errors
+		 * the file is empty, or the mistake that prevents its parsing
+		 * is already in yaml.errors
 		 */
 		return;
 	yaml_decode(&c->yaml, root, "the configuration", fields, c);

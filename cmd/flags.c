@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "cmd/suggest.h"
 
-/* The flag with this name, which has no dashes, or NULL. */
+/* The flag with this name (without dashes), or NULL. */
 static const struct flag *flags_find(const struct flag *flags, struct str name)
 {
 	for (; flags->name; flags++) {
@@ -144,15 +144,18 @@ void flags_set_defaults(const struct flag *flags)
 		 */
 		if (flags->kind == FLAG_BOOL || !flags->fallback)
 			continue;
-		/* A default that does not parse is a mistake in a table. */
+		/*
+		 * A default that does not parse is a mistake in the table of
+		 * flags.
+		 */
 		if (set_value(flags, str_of(flags->fallback), NULL))
 			abort();
 	}
 }
 
 /*
- * Positional arguments are moved to the front of `argv` in place, which works
- * because `kept` is never greater than `i`.
+ * Positional arguments are moved to the front of `argv`. `kept` counts them and
+ * is never greater than `i`, so no argument is overwritten before it is read.
  */
 int flags_parse(const struct flag *flags, int *argc, char **argv, bool *help,
 		struct err *err)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * everprof tsdb import: appends profiles of any age to a data directory. Each
- * pass over the source imports a few windows of two hours, for all series:
- * fewer windows would read a tar more often, and more windows would open more
- * head blocks at once.
+ * pass over the source imports a few windows of two hours, for all series. With
+ * fewer windows in a pass, a tar would be read more often; with more, more head
+ * blocks would be open at once.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -120,7 +120,7 @@ static bool in_window(void *ctx, int64_t ms)
 	return w >= im->first_window && w <= im->last_window;
 }
 
-/* Whether a folder can be a job or type: it is not empty, "." or "..". */
+/* Whether a folder's name can be a job or type: not empty, "." or "..". */
 static bool import_is_name(struct str folder)
 {
 	return folder.len && !str_is(folder, ".") && !str_is(folder, "..");
@@ -252,9 +252,9 @@ static void note_imported(struct import *im, int64_t ms)
 }
 
 /*
- * Import one profile. Errors of a single file are reported and counted. A
- * profile that was stored already is recognized by the duplicates counter of
- * storage.
+ * Import one profile. Errors of a single file are reported and counted. If
+ * storage has the profile already, it increments its counter of duplicates, so
+ * the profile is not counted as imported.
  */
 static int import_one(void *ctx, const struct source_item *it, struct err *err)
 {
@@ -293,8 +293,8 @@ static int import_all(struct import *im, const char *source, struct err *err)
 	if (rc)
 		return rc;
 	/*
-	 * A source without profiles still needs a pass that reports what cannot
-	 * be read.
+	 * Only a pass reports what cannot be read. If the source has no
+	 * profiles, add a window without profiles, so that there is a pass.
 	 */
 	if (!im->window_count)
 		note_window(im, INT64_MAX);

@@ -78,8 +78,8 @@ static int unknown_command(int argc, char **argv)
 		command_name(&commands[i], names[i]);
 		suggest_nearest(&s, str_of(typed), names[i]);
 		/*
-		 * The second word may be an argument of a mistyped command, as
-		 * in "serv file".
+		 * Compare the first word alone, too: the second may be an
+		 * argument of a mistyped command, as in "serv file".
 		 */
 		if (!two)
 			suggest_nearest(&s, str_of(argv[0]), names[i]);
@@ -135,17 +135,17 @@ static int main_finish(int code)
 int main(int argc, char **argv)
 {
 	/*
-	 * Large buffers get memory mappings of their own, which are returned to
-	 * the system when the buffers are freed. By default glibc raises this
-	 * threshold when a large buffer is freed, and would then keep the
-	 * memory of the largest profile (docs/decisions.md, 30).
+	 * Buffers of at least this size get memory mappings of their own, which
+	 * are returned to the system when the buffers are freed. If the size is
+	 * not set, glibc raises it whenever such a buffer is freed, and would
+	 * then keep the memory of the largest profile (docs/decisions.md, 30).
 	 */
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no thread runs yet */
 	mallopt(M_MMAP_THRESHOLD, 1024 * 1024);
 	/*
-	 * All threads share one heap, with a little free memory kept at its
-	 * end: a heap for each thread would keep the memory of the thread's
-	 * largest query (docs/decisions.md, 54), and returning all free memory
+	 * All threads share one heap: a heap for each thread would keep the
+	 * memory of the thread's largest query (docs/decisions.md, 54). Up to 4
+	 * MiB of free memory stay at the end of the heap: to return all of it
 	 * would cost a query a tenth of its time in page faults.
 	 */
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no thread runs yet */
@@ -153,7 +153,8 @@ int main(int argc, char **argv)
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no thread runs yet */
 	mallopt(M_TRIM_THRESHOLD, 4 * 1024 * 1024);
 	/*
-	 * A closed pipe and an exceeded RLIMIT_FSIZE become errors of write().
+	 * Writing to a closed pipe or beyond RLIMIT_FSIZE makes write() fail
+	 * instead of ending the process.
 	 */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);

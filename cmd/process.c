@@ -76,8 +76,9 @@ static void storage_take_stats(void *db, void *snapshot)
 #define STORAGE(kind, ...) METRIC_ROW(kind, struct tsdb_stats, __VA_ARGS__)
 
 /*
- * Metrics that Prometheus' TSDB has, too, get the name that Prometheus uses.
- * Limits are gauges, too, so that alerts can compare values with limits.
+ * A metric that Prometheus' TSDB has, too, has the same name, with the prefix
+ * everprof_ instead of prometheus_. Limits are gauges, too, so that alerts can
+ * compare values with limits.
  */
 static const struct metric_row storage_rows[] = {
 	STORAGE(GAUGE, series, "everprof_tsdb_head_series",

@@ -66,7 +66,7 @@ static int query_report_export(struct query_command *j, struct err *err)
 	return rc;
 }
 
-/* An export may take hours; the timeout is a day. */
+/* An export may take hours, so the timeout is a day. */
 int cmd_query_export(int argc, char **argv)
 {
 	static const struct usage u = {

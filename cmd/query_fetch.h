@@ -43,8 +43,8 @@ struct query_command {
 };
 
 /*
- * Set the defaults. Text flags other than the report are empty at first, so
- * that the server applies its own defaults.
+ * Set the defaults. The texts other than `report` are empty at first, so that
+ * the server applies its own defaults.
  */
 void query_fetch_init(struct query_command *j);
 

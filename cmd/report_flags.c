@@ -5,7 +5,7 @@
  */
 #include "cmd/report_flags.h"
 
-/* Only the switch "trim" can be on by default; all other switches are off. */
+/* Of the switches, only "trim" can be on by default. */
 struct flag *report_flags_list(struct report_flags *f, struct flag *at)
 {
 	const struct report_option_help *o = report_option_list();

@@ -287,8 +287,8 @@ static int serve_start(struct serve *s, int64_t sync_ms, struct err *err)
 static void serve_stop(struct serve *s)
 {
 	/*
-	 * Appends that wait for room in the database fail now, so that the
-	 * workers of the scraper can end.
+	 * Appends that wait until the database can take more profiles fail now,
+	 * so that the workers of the scraper can end.
 	 */
 	if (s->db)
 		tsdb_interrupt(s->db);
@@ -315,7 +315,7 @@ static void forbid_cores(void)
 	const struct rlimit none = { 0 };
 
 	if (prctl(PR_SET_DUMPABLE, 0) || setrlimit(RLIMIT_CORE, &none)) {
-		/* Not fatal: the system's own settings apply then. */
+		/* If this fails, the system's own settings stay in force. */
 	}
 }
 

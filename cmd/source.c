@@ -20,8 +20,9 @@
 #define DEPTH_MAX 16 /* maximum depth of nested folders */
 
 /*
- * The last component of the first *end bytes of `path`. *end is moved to the
- * start of that component.
+ * Returns the last component of a path that consists of the first *end bytes of
+ * `path`. *end is moved to the start of the component, so that the next call
+ * returns the one before it.
  */
 static struct str source_read_component(const char *path, size_t *end)
 {
@@ -80,8 +81,8 @@ static int source_pass_over(const struct source_visitor *v,
 
 /*
  * Visit one file of a tar. Entries that are not named like profiles are
- * skipped. libarchive reads entries only in order, so each wanted entry is read
- * into memory.
+ * skipped. libarchive cannot go back to an earlier entry, so each wanted entry
+ * is read into memory at once.
  */
 static int visit_entry(struct archive *a, struct archive_entry *e,
 		       const struct source_visitor *v, struct err *err)
@@ -135,7 +136,10 @@ static int walk_tar(const char *path, const struct source_visitor *v,
 			rc = visit_entry(a, e, v, err);
 		}
 	}
-	/* The entries before the damage have been visited already. */
+	/*
+	 * A damaged tar is reported; the entries before the damage have been
+	 * visited already.
+	 */
 	if (!rc && next != ARCHIVE_EOF) {
 		err_set(err, ERR_CORRUPT, "%s: %s", path,
 			archive_error_string(a));
@@ -147,7 +151,7 @@ static int walk_tar(const char *path, const struct source_visitor *v,
 
 /*
  * Visit one file or tar. A file that was given as the source may have any name;
- * if the name is not a time, the time is -1, and the visitor decides.
+ * if the name is not a time, wants() gets the time -1 and decides.
  */
 static int walk_file(const char *path, const struct source_visitor *v,
 		     struct err *err)
@@ -277,8 +281,8 @@ int source_walk(const char *path, const struct source_visitor *v,
 	if (stat(path, &st) < 0)
 		return err_sys(err, "%s", path);
 	/*
-	 * conprof directories are recognized first, because they have no files
-	 * named like profiles.
+	 * Directories of conprof must be recognized before other folders: their
+	 * files are not named like profiles, so walk_dir() would find nothing.
 	 */
 	if (S_ISDIR(st.st_mode) && conprof_is_dir(path))
 		return walk_conprof(path, v, err);

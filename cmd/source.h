@@ -36,11 +36,11 @@ struct source_item {
 /* The callbacks of a walk. */
 struct source_visitor {
 	/*
-	 * Returns whether to read the profile with this time; `visit` is called
-	 * only for profiles that are read.
+	 * Returns whether to read a profile of this time; `visit` is called
+	 * only for profiles that are read. -1: the file name is not a time.
 	 */
 	bool (*wants)(void *ctx, int64_t ms);
-	/* Called for each profile. An error ends the walk. */
+	/* Called for each profile that was read. An error ends the walk. */
 	int (*visit)(void *ctx, const struct source_item *item,
 		     struct err *err);
 	/* Called when a file or folder cannot be read; the walk goes on. */

@@ -21,8 +21,9 @@ static size_t suggest_min_of(size_t a, size_t b, size_t c)
 }
 
 /*
- * The Levenshtein distance between two names (the number of edits that turn one
- * into the other), computed with one row of the table.
+ * The Levenshtein distance between two names: the number of edits that turn one
+ * into the other. Of the usual table, with the distances between all beginnings
+ * of the two names, only the current row is kept.
  */
 static size_t distance_of(struct str a, struct str b)
 {

@@ -47,7 +47,7 @@ static int open_dir(struct opened *o, const char *path, bool read_only,
 	return rc ? rc : tsdb_open(&options, &o->db, err);
 }
 
-/* Close what open_dir() has opened, if anything. */
+/* Free what open_dir() has opened or made. */
 static void close_dir(struct opened *o)
 {
 	tsdb_close(o->db);
@@ -369,8 +369,8 @@ int cmd_tsdb_recode(int argc, char **argv)
 /* everprof tsdb snapshot */
 
 /*
- * A running server holds the lock of the directory (ERR_BUSY) and makes
- * snapshots itself.
+ * Fails with ERR_BUSY while a server is running, which holds the lock of the
+ * directory. A server can make snapshots itself, through its API.
  */
 int cmd_tsdb_snapshot(int argc, char **argv)
 {

@@ -13,9 +13,9 @@
 #endif
 
 /*
- * The commit of this build; "" if unknown. CMake defines the commit only for
- * the files that cmake/Revision.cmake names, because those files are compiled
- * again after each commit.
+ * The commit of this build; "" if unknown. CMake defines it only for the files
+ * that cmake/Revision.cmake names, so that only these are compiled again after
+ * each commit.
  */
 #ifndef EVERPROF_REVISION
 #define EVERPROF_REVISION ""

@@ -74,7 +74,8 @@ static void add_key(struct buf *key, struct str part)
 }
 
 /*
- * Sets c->key to a text of everything that distinguishes an entry from others.
+ * Sets c->key to the kind and all options of the entry as text, so that only
+ * equal entries have equal keys.
  */
 static void set_key(struct yaml *y, struct discovery_config *c)
 {
@@ -115,8 +116,9 @@ struct entry_kind {
 };
 
 /*
- * Decodes a list and appends its entries to `out`. The array is allocated
- * again, because `out` may have entries of the other kind already.
+ * Decodes a list and appends its entries to `out`, which may have entries of
+ * the other kind already. An array in an arena cannot grow, so these are copied
+ * to a new array.
  */
 static void decode_list(struct yaml *y, const struct yaml_node *n,
 			const struct entry_kind *k,

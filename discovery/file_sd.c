@@ -5,8 +5,9 @@
  * parsed, its last targets stay; when a file is removed, its targets are
  * dropped.
  *
- * Folders are watched, not files: editors and Kubernetes replace files, and
- * links to files, by renaming.
+ * Folders are watched, not files: editors and Kubernetes replace a file, or a
+ * link to a file, by renaming another one, and a watch would stay with the old
+ * file.
  */
 #include "discovery/file_sd.h"
 
@@ -28,7 +29,9 @@
  */
 #define SETTLE_MS 50
 
-/* ms to wait after a file was created, because it may not be written yet */
+/*
+ * ms to wait after a file was created, because its text may not be written yet
+ */
 #define BEGIN_MS  500
 #define META_FILE "__meta_filepath" /* the label with the file's path */
 
@@ -38,7 +41,7 @@ struct source {
 	/* hash of the text that `groups` was made from */
 	uint64_t hash;
 	struct target_groups *groups; /* target groups; NULL: never read yet */
-	/* whether this refresh has found the file */
+	/* whether the current or latest refresh has found the file */
 	bool there;
 };
 
@@ -94,8 +97,9 @@ static void watch_folders(struct files *f)
 
 /*
  * Returns whether an event means that a file is complete. IN_CREATE does not:
- * the file may still be written, and closing it causes another event. Callers
- * cannot ignore IN_CREATE, because a new link causes no other event.
+ * the file may still be written, and another event follows when it is closed.
+ * Callers must still heed IN_CREATE, because it is the only event for a new
+ * link.
  */
 static bool file_sd_is_relevant(const struct inotify_event *e)
 {
@@ -253,8 +257,8 @@ static void file_sd_add_item(struct provider *p, const char *path,
 }
 
 /*
- * Drops the sources whose files this refresh has not found. The other sources
- * keep their order, because it is the order of the targets.
+ * Drops the sources whose files this refresh has not found. The others are
+ * moved down in order, because their order is that of the targets.
  */
 static void forget_gone(struct provider *p, bool *changed)
 {
@@ -276,8 +280,8 @@ static void forget_gone(struct provider *p, bool *changed)
 
 /*
  * Called by glob() for a folder that it cannot read; a return value other than
- * 0 aborts glob(). A folder that does not exist contains no files; a folder
- * that cannot be read may contain some.
+ * 0 aborts glob(). Only a folder that exists aborts it, because it may contain
+ * matching files; a folder that does not exist contains none.
  */
 static int on_folder(const char *path UNUSED, int error)
 {
@@ -354,7 +358,7 @@ static void file_sd_publish(struct provider *p, struct files *f)
 
 /*
  * Folders are watched before files are read, so that a change in between is not
- * missed. The first refresh reports its result even if it is empty, because the
+ * missed. The first result is reported even if it has no targets, because the
  * manager waits for a result of each discovery of a job.
  */
 static void files_refresh(struct provider *p)

@@ -70,8 +70,9 @@ static void update_metrics(struct discovery *d)
 /* The loop, which refreshes discoveries and reports jobs. */
 
 /*
- * Returns whether each discovery of a job has had a first result or failure, so
- * that the targets of the job are complete.
+ * Returns whether each discovery of a job has reported a result (perhaps
+ * without targets) or a failure. Until then, the targets of the job are
+ * incomplete.
  */
 static bool is_told_of(const struct job *j)
 {
@@ -105,8 +106,8 @@ static void manager_log(struct discovery *d, struct job *j)
 }
 
 /*
- * Reports the jobs whose discoveries have changed. A job that also has a
- * discovery without a first result is not reported yet. It is marked as untold,
+ * Reports the jobs whose discoveries have changed. If another discovery of such
+ * a job has no first result yet, the job is not reported but marked as untold,
  * because the `changed` marks of the providers are cleared below.
  */
 static void tell_news(struct discovery *d)
@@ -144,7 +145,8 @@ static int64_t refresh_due(struct discovery *d)
 		int64_t left;
 
 		/*
-		 * Set due_ns first, because refresh() may set an earlier time.
+		 * Set due_ns before the call, because refresh() may set an
+		 * earlier time.
 		 */
 		if (p->due_ns <= now) {
 			p->due_ns = now + p->refresh_ms * 1000000;
@@ -255,9 +257,10 @@ static struct job *make_job(struct discovery *d, const struct discovery_job *c)
 	for (size_t i = 0; i < c->configs->count; i++)
 		*vec_add(&j->providers) = take_provider(d, &c->configs->v[i]);
 	/*
-	 * A job whose discoveries were removed is reported one last time,
-	 * without target groups, so that its discovered targets are dropped. A
-	 * job that never had discoveries is not reported.
+	 * A job with discoveries is reported after each change of the
+	 * configuration. A job whose discoveries were removed is reported one
+	 * last time, without target groups, so that its discovered targets are
+	 * dropped. A job that never had discoveries is not reported.
 	 */
 	j->untold = j->providers.count ||
 		    (old && (old->providers.count || old->untold));
@@ -305,7 +308,7 @@ void discovery_apply(struct discovery *d, const struct discovery_job *jobs,
 	d->job_count = count;
 	drop_unused(d);
 	mutex_unlock(&d->mu);
-	/* The loop may be waiting until a later time. */
+	/* New providers are due at once, but the loop may be waiting longer. */
 	http_wake(d->client);
 }
 
@@ -325,7 +328,7 @@ int discovery_start(const struct discovery_options *o, struct discovery **out,
 	http_client_refuse(d->client, o->refused);
 	d->running = true;
 	if (pthread_create(&d->loop, NULL, loop_run, d))
-		abort(); /* treated like lack of memory */
+		abort(); /* no thread: end the process, as without memory */
 	*out = d;
 	return 0;
 }

@@ -8,8 +8,8 @@
 void provider_found(struct provider *p, const struct target_groups_list *groups)
 {
 	/*
-	 * Drop the old list last, because both lists may contain the same
-	 * groups.
+	 * Drop the old list last: a group that both lists contain must not be
+	 * freed.
 	 */
 	struct target_groups_list old = p->found;
 

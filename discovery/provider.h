@@ -36,10 +36,10 @@ struct provider_kind {
 	void (*close)(struct provider *p);
 };
 
-/* A running discovery. The manager and the functions of its kind use it. */
+/* A running discovery, used by the manager and the functions of its `kind`. */
 struct provider {
 	const struct provider_kind *kind;
-	void *data; /* private data of the kind, which owns it */
+	void *data; /* made by kind->open() and freed by kind->close() */
 	char *key;  /* copy of discovery_config.key */
 	int64_t refresh_ms;
 	/* client of the manager's loop, for requests and watched descriptors */
@@ -52,7 +52,7 @@ struct provider {
 	/* time of the next refresh, on clock_mono_ns() */
 	int64_t due_ns;
 	struct target_groups_list found; /* target groups reported last */
-	bool asked;   /* whether it has reported a result or a failure */
+	bool asked;   /* whether a result or a failure was reported */
 	bool changed; /* whether jobs have yet to be given `found` */
 	bool used;    /* whether a current job uses the provider */
 };

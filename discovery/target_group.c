@@ -140,7 +140,9 @@ static void decode_labels(struct yaml *y, const struct yaml_node *n,
 		return;
 	}
 	yaml_unique_keys(y, n);
-	/* One element more than the map has labels, for add_meta(). */
+	/*
+	 * One element more than the map has labels: add_meta() appends a label.
+	 */
 	l->v = arena_array(d->arena, struct label, n->count / 2 + 1);
 	for (size_t i = 0; i < n->count; i += 2) {
 		struct label *one = &l->v[l->count++];
@@ -153,9 +155,9 @@ static void decode_labels(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * Appends the label that names the file or URL of the group. If the group has a
- * label of that name already, it takes precedence: when targets are made, the
- * first of several labels with one name counts.
+ * Appends the label `meta`, which names the file or URL of the group. When
+ * targets are made, the first of several labels with one name counts, so a
+ * label of that name in the group itself takes precedence.
  */
 static void add_meta(const struct decoding *d, const struct group_meta *meta)
 {
@@ -249,7 +251,10 @@ bool target_address_is_ok(struct str t)
 		       (!end.len || target_group_is_port(end));
 	if (!t.len || memchr(t.ptr, '[', t.len) || memchr(t.ptr, ']', t.len))
 		return false;
-	/* A bare IPv6 address is ambiguous with a port, so it is refused. */
+	/*
+	 * An IPv6 address without brackets is refused, because its last part
+	 * could also be a port.
+	 */
 	colon = memchr(t.ptr, ':', t.len);
 	end = (struct str){ colon,
 			    colon ? t.len - (size_t)(colon - t.ptr) : 0 };
