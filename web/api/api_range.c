@@ -172,8 +172,8 @@ static void write_total(struct json *j, const struct totals_view *t,
 }
 
 /*
- * Whether sample type `i` of type set `set` was written before, because an
- * earlier type set contains it, or the same set at a smaller index.
+ * Whether the sample type types[set].types[i] was written before: an earlier
+ * type set contains it, or the same type set contains it at a smaller index.
  */
 static bool api_range_is_known(const struct typeset *types, size_t set,
 			       size_t i)
@@ -234,8 +234,8 @@ struct listing {
 };
 
 /*
- * Count one more series and return true if the limit allows it. Otherwise
- * record that series are left out and return false.
+ * Whether the limit allows one more series. If so, the series is counted. If
+ * not, the listing records that series are left out.
  */
 static bool api_range_admit(struct listing *l)
 {
