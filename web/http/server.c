@@ -263,7 +263,7 @@ static void start_guards(struct server *s)
 	clock_cond_init(&s->stop);
 	s->sweeping = true;
 	if (pthread_create(&s->sweeper, NULL, server_sweep, s))
-		abort(); /* as when memory runs out */
+		abort(); /* like a lack of memory, this ends everprof */
 }
 
 /*
