@@ -28,8 +28,9 @@ struct series_query {
 };
 
 /*
- * Call s->fn for each series that one match[] selector matches. A series that
- * several selectors match is passed once for each of these selectors.
+ * Call s->fn for each series that one selector matches. This is done for each
+ * match[] parameter, so a series that several of them match is passed several
+ * times.
  */
 static int each_selected(struct series_query *s, const struct matcher *v,
 			 size_t count, struct err *err)

@@ -269,8 +269,8 @@ static int list_times(struct listing *l, size_t i, struct err *err)
 
 /*
  * List the times of those profiles of a series that contain the function. The
- * times are copied first, because the querier's list is valid only until its
- * next call.
+ * times are copied first: the search reads profiles through the querier, and
+ * the querier's list of times is valid only until its next call.
  */
 static int list_found(struct listing *l, size_t i, struct err *err)
 {

@@ -134,7 +134,10 @@ void api_targets(void *ctx, struct request *r, struct answer *a)
 	json_begin(&j, '{');
 	write_targets(&j, w->o.scraper, false, !str_is(state, "dropped"));
 	write_targets(&j, w->o.scraper, true, !str_is(state, "active"));
-	/* The counts also include dropped targets that the list leaves out. */
+	/*
+	 * The counts include dropped targets that the list leaves out because
+	 * of keep_dropped_targets.
+	 */
 	json_key(&j, "droppedTargetCounts");
 	json_begin(&j, '{');
 	if (!str_is(state, "active"))

@@ -23,7 +23,7 @@ struct connection {
 	bool first;         /* no request has been received completely yet */
 	bool ended;         /* shut down, but not yet closed */
 	int64_t since_ns;   /* when the current state began, in ns */
-	int64_t sending_ns; /* when the rate was last measured */
+	int64_t sending_ns; /* start of the current measurement of the rate */
 	/* bytes that the client had acknowledged at sending_ns */
 	uint64_t taken;
 	struct connection_target target;
@@ -192,8 +192,9 @@ struct connection_target *connection_target(struct connection *c)
 }
 
 /*
- * Whether a client received its answer more slowly than required since the last
- * measurement. Also starts the next measurement.
+ * Whether a client received its answer too slowly in the measurement that ends
+ * now; false while the measurement still runs. When one measurement ends, the
+ * next begins.
  */
 static bool is_slow(const struct connections *cs, struct connection *c,
 		    int64_t now)
