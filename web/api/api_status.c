@@ -135,8 +135,8 @@ void api_targets(void *ctx, struct request *r, struct answer *a)
 	write_targets(&j, w->o.scraper, false, !str_is(state, "dropped"));
 	write_targets(&j, w->o.scraper, true, !str_is(state, "active"));
 	/*
-	 * The counts include dropped targets that the list leaves out because
-	 * of keep_dropped_targets.
+	 * The counts include all dropped targets; the list leaves some out if
+	 * they are too many (keep_dropped_targets).
 	 */
 	json_key(&j, "droppedTargetCounts");
 	json_begin(&j, '{');

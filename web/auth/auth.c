@@ -250,8 +250,8 @@ static enum auth_verdict check_user(const struct auth *a,
 	if (!a->config.user_count)
 		return AUTH_REFUSED;
 	/*
-	 * An unknown name is not refused here, because that would be faster
-	 * than refusing a wrong password and show that the name is unknown.
+	 * An unknown name is not refused here: that would be faster than
+	 * refusing a wrong password and so reveal that the name is unknown.
 	 * auth_verify() refuses it, after hashing the password.
 	 */
 	if (!u)

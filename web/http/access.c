@@ -187,10 +187,10 @@ static bool is_forged(const struct exchange *x)
 
 /*
  * Whether `scheme`, taken from an Origin header, is the scheme by which
- * browsers reach this server. A proxy in front of the server reports it in
- * X-Forwarded-Proto; without this header it is the server's own scheme. A page
- * of another origin cannot forge the header, because browsers ask first by a
- * preflight request.
+ * browsers reach this server. A proxy in front of the server reports this
+ * scheme in X-Forwarded-Proto; without that header it is the server's own
+ * scheme. A page of another origin cannot forge the header: the browser would
+ * first send a preflight request.
  */
 static bool is_our_scheme(struct exchange *x, struct str scheme)
 {

@@ -67,8 +67,8 @@ enum connection_state {
 
 /*
  * Set the state of a connection, and record that the state begins now. To be
- * called with SENDING again whenever a part of the answer has been sent: its
- * idle time then starts again. If `c` is NULL, does nothing.
+ * called with SENDING again whenever a part of the answer has been sent: the
+ * connection's idle time then starts again. If `c` is NULL, does nothing.
  */
 void connection_turn(struct connections *cs, struct connection *c,
 		     enum connection_state state);
