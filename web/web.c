@@ -11,7 +11,10 @@
 #include "web/routes.h"
 #include "web/ui/page.h"
 
-/* The state of the web configuration, for the following metric. */
+/*
+ * The values of the metric below, which shows whether the web configuration is
+ * current.
+ */
 struct config_state {
 	int64_t is_current;
 };

@@ -103,10 +103,11 @@ static void answer_report_begin_document(struct writing *w,
 }
 
 /*
- * Encode a profile into `raw`, after taking memory for it from the query's
- * budget. Half of the decoded size is nearly always enough; if not, the profile
- * is encoded again with the whole size, which is always enough. Returns
- * ERR_LIMIT when the budget is exhausted.
+ * Encode a profile into `raw`. Memory for the result is taken from the query's
+ * budget first: half of the profile's decoded size, which is nearly always
+ * enough. If it is not, the profile is encoded again with memory of the whole
+ * decoded size, which is always enough. Returns ERR_LIMIT when the budget is
+ * exhausted.
  */
 static int encode_within(struct writing *w, const struct pprof *p,
 			 struct buf *raw, struct err *err)
@@ -197,8 +198,8 @@ static int answer_report_write_profile(struct writing *w, struct pprof *p,
 	int rc = 0;
 
 	/*
-	 * report_init() is called only to apply the filters to `p`; the report
-	 * itself is not used.
+	 * report_init() is called only because it applies the filters to `p`;
+	 * the report itself is not used.
 	 */
 	if (w->q->filtered) {
 		struct report_options o = w->q->options;
@@ -224,8 +225,8 @@ static int answer_report_write_profile(struct writing *w, struct pprof *p,
 }
 
 /*
- * Answer with the report that the request names. The reports proto and pgo,
- * which have no type, are profiles.
+ * Answer with the report that the request names. For report=proto and
+ * report=pgo, `type` is NULL, and the answer is a profile.
  */
 static int write_any(struct writing *w, struct pprof *p, struct err *err)
 {
@@ -276,8 +277,8 @@ int answer_report(const struct report_answer *to, struct query_merge *source,
 	int rc = query_merge_finish(source, &p, err);
 
 	/*
-	 * The merge may have left out profiles, which becomes a warning. If the
-	 * query fails later, answer_error() drops the warnings.
+	 * Add warnings for profiles that the merge left out. If the query fails
+	 * later, answer_error() drops the warnings.
 	 */
 	w.warning_count =
 		query_merge_warnings(source, arena, w.warnings, WARNINGS_MAX);

@@ -26,7 +26,7 @@ void api_admin_clean(void *ctx, struct request *r, struct answer *a);
 
 /*
  * POST …/confirm_clock: the user confirms that the system clock is right
- * although it jumped, so that retention by time continues. Answers 204.
+ * although it jumped, so that retention by time follows it again. Answers 204.
  */
 void api_admin_confirm_clock(void *ctx, struct request *r, struct answer *a);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * /api/v1/export: every profile that a selector matches in a time range, as a
- * tar archive. The archive is written while it is sent. The needed memory
- * therefore does not depend on the archive's size, and a slow client does not
- * occupy a worker thread (docs/decisions.md, 41).
+ * tar archive. The archive is made in pieces, each when the piece before it is
+ * sent. So the needed memory does not depend on the archive's size, and no
+ * worker thread waits for a slow client (docs/decisions.md, 41).
  */
 #include "web/api/api_export.h"
 
@@ -110,8 +110,8 @@ static int api_export_spend(void *ctx, size_t bytes, struct err *err)
 }
 
 /*
- * Take memory from the budget for the growth of the querier and of the list of
- * times.
+ * Take memory from the budget for what the querier and the list of times have
+ * grown by since the last call.
  */
 static int api_export_account(struct export *e, struct err *err)
 {
@@ -217,8 +217,8 @@ static int api_export_finish(struct export *e, struct err *err)
 }
 
 /*
- * Fill the next piece of the tar until the piece is large enough or the budget
- * lacks memory.
+ * Add to the current piece of the tar until the piece is large enough, the tar
+ * ends, or the budget lacks memory, for which ERR_AGAIN is returned.
  */
 static int api_export_fill(struct export *e, struct err *err)
 {
@@ -231,22 +231,22 @@ static int api_export_fill(struct export *e, struct err *err)
 		else if (!api_export_next_series(e, &rc, err) && !rc)
 			rc = api_export_finish(e, err);
 		/*
-		 * After small profiles the buffers are kept, to save
-		 * allocations.
+		 * Free the buffers after large profiles only. After small ones
+		 * they are kept, to save allocations.
 		 */
 		if (e->taken > CHUNK || e->starved)
 			let_go(e);
 	}
 	/*
-	 * When the budget lacks memory, the stream waits. Ending the stream
-	 * would waste what was already sent.
+	 * With ERR_AGAIN the stream waits until the budget has memory. Any
+	 * other error would end the stream and waste what was already sent.
 	 */
 	return rc == ERR_LIMIT ? ERR_AGAIN : rc;
 }
 
 /*
- * Callback of the stream: move the next piece of the tar to *out. Returns 1
- * when more pieces follow, 0 at the end.
+ * Callback of the stream: make the next piece of the tar and move it to *out.
+ * Returns 1 when more pieces follow, 0 at the end, else ERR_*.
  */
 static int export_next(void *ctx, struct buf *out, struct err *err)
 {

@@ -28,8 +28,9 @@ struct series_query {
 };
 
 /*
- * Call s->fn for each series that one match[] selector matches. A series that
- * several selectors match is passed once for each of these selectors.
+ * Call s->fn for each series that one selector matches. This is done for each
+ * match[] parameter, so a series that several of them match is passed several
+ * times.
  */
 static int each_selected(struct series_query *s, const struct matcher *v,
 			 size_t count, struct err *err)
@@ -270,9 +271,9 @@ void api_label_values(void *ctx, struct request *r, struct answer *a)
 /* The following functions answer /api/v1/profile_types. */
 
 /*
- * For each profile type, the sample types are read from the newest profiles of
- * this many series. Reading all series would be slow, and their sample types
- * rarely differ.
+ * The sample types of a profile type are read from this many of its series, and
+ * of each series only from the newest profile. Reading all series would be
+ * slow, and their sample types rarely differ.
  */
 #define SERIES_A_TYPE 16
 
@@ -320,8 +321,8 @@ static void merge_types(struct typeset *into, const struct typeset *from)
 }
 
 /*
- * Write one profile type with the sample types that the newest profiles of its
- * series have.
+ * Write one profile type with its sample types: those of the newest profile of
+ * each of its first SERIES_A_TYPE series.
  */
 static void api_labels_write_name(struct querier *q, struct str name,
 				  struct arena *arena, struct json *j)

@@ -52,9 +52,9 @@ static int wish_of(const struct request *r, int64_t deadline_ns,
 
 /*
  * Answer with the profile that was just stored, by calling the handler of
- * /api/v1/query, so that every report is available. The parameters that select
- * the profile are put before the parameters of the request, because of several
- * parameters with the same name the first is used.
+ * /api/v1/query, so that every report is available. Parameters that select this
+ * profile are put before the parameters of the request: if several parameters
+ * have the same name, the first one is used.
  */
 static void api_profile_answer_stored(void *ctx, struct request *r,
 				      struct answer *a, struct labels *labels,

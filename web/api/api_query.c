@@ -77,8 +77,8 @@ static void api_query_write_meta(struct json *j, const struct profile *p,
 }
 
 /*
- * Answer report=meta: the metadata of a profile, which is scanned without
- * decoding it.
+ * Answer report=meta: the metadata of a profile. The profile is scanned for it,
+ * but not decoded.
  */
 static int report_meta(struct answer *a, const struct profile *p,
 		       struct labels *labels, struct err *err)

@@ -172,8 +172,8 @@ static void write_total(struct json *j, const struct totals_view *t,
 }
 
 /*
- * Whether sample type `i` of type set `set` was written before, because an
- * earlier type set contains it, or the same set at a smaller index.
+ * Whether the sample type types[set].types[i] was written before: an earlier
+ * type set contains it, or the same type set contains it at a smaller index.
  */
 static bool api_range_is_known(const struct typeset *types, size_t set,
 			       size_t i)
@@ -234,8 +234,8 @@ struct listing {
 };
 
 /*
- * Count one more series and return true if the limit allows it. Otherwise
- * record that series are left out and return false.
+ * Whether the limit allows one more series. If so, the series is counted. If
+ * not, the listing records that series are left out.
  */
 static bool api_range_admit(struct listing *l)
 {
@@ -269,8 +269,8 @@ static int list_times(struct listing *l, size_t i, struct err *err)
 
 /*
  * List the times of those profiles of a series that contain the function. The
- * times are copied first, because the querier's list is valid only until its
- * next call.
+ * times are copied first: the search reads profiles through the querier, and
+ * the querier's list of times is valid only until its next call.
  */
 static int list_found(struct listing *l, size_t i, struct err *err)
 {

@@ -56,9 +56,9 @@ static void write_active(struct json *j, const struct target_status *s)
 	json_key(j, "scrapeUrl");
 	json_text(j, t->url);
 	/*
-	 * Prometheus writes a URL here in which a loopback host is replaced by
-	 * the host of its external URL. everprof has no external URL, so
-	 * nothing is replaced.
+	 * In this URL, Prometheus replaces a loopback host by the host of its
+	 * own external URL. everprof has no external URL, so it replaces
+	 * nothing.
 	 */
 	json_key(j, "globalUrl");
 	json_text(j, t->url);
@@ -86,8 +86,8 @@ static void write_target(void *ctx, const struct target_status *s)
 	json_begin(j, '{');
 	write_discovered(j, s);
 	/*
-	 * A dropped target is never scraped, so it has only the reason why it
-	 * was dropped.
+	 * A dropped target is never scraped, so it has no health, only the
+	 * reason why it was dropped.
 	 */
 	if (s->target) {
 		write_active(j, s);
@@ -111,8 +111,8 @@ static void write_dropped_count(void *ctx, const char *job, size_t dropped)
 
 /*
  * Write the list of active or of dropped targets. If the request excludes these
- * targets, the list is written without elements, because clients expect the
- * member.
+ * targets, an empty list is written, because clients expect the list to be
+ * there.
  */
 static void write_targets(struct json *j, struct scraper *s, bool dropped,
 			  bool wanted)
@@ -134,7 +134,10 @@ void api_targets(void *ctx, struct request *r, struct answer *a)
 	json_begin(&j, '{');
 	write_targets(&j, w->o.scraper, false, !str_is(state, "dropped"));
 	write_targets(&j, w->o.scraper, true, !str_is(state, "active"));
-	/* The counts also include dropped targets that the list leaves out. */
+	/*
+	 * The counts include all dropped targets; the list leaves some out if
+	 * they are too many (keep_dropped_targets).
+	 */
 	json_key(&j, "droppedTargetCounts");
 	json_begin(&j, '{');
 	if (!str_is(state, "active"))

@@ -98,8 +98,8 @@ static void tell_failure(const struct auth *a, const struct err *err)
 }
 
 /*
- * Whether the new configuration does not limit the scopes of a user whose
- * scopes were limited before.
+ * Whether a user whose scopes were limited before has all scopes in the new
+ * configuration.
  */
 static bool has_fewer_limits(const struct auth *a,
 			     const struct web_config *next)
@@ -114,8 +114,8 @@ static bool has_fewer_limits(const struct auth *a,
 
 /*
  * Returns ERR_DENIED when the new file would admit requests that the old file
- * refused. The reason is that a file may be empty or incomplete while it is
- * being written. An intended change of this kind takes effect after a restart.
+ * refused: the file may be empty or incomplete because it is still being
+ * written. If the change is intended, a restart makes it take effect.
  */
 static int refuse_opening(const struct auth *a, const struct web_config *next,
 			  struct err *err)
@@ -159,9 +159,9 @@ void auth_refresh(struct auth *a)
 	mutex_lock(&a->mu);
 	a->failed = err;
 	/*
-	 * Until here the configuration was read without the lock, because only
-	 * this thread writes it. Other threads read it, so the lock is needed
-	 * to replace it.
+	 * No lock was needed to read the configuration above, because only this
+	 * thread changes it. To replace it, the lock is needed, because other
+	 * threads read it.
 	 */
 	if (!rc && next.file_count) {
 		old = a->config;
@@ -250,8 +250,9 @@ static enum auth_verdict check_user(const struct auth *a,
 	if (!a->config.user_count)
 		return AUTH_REFUSED;
 	/*
-	 * The refusal of an unknown name must take as long as the refusal of a
-	 * wrong password.
+	 * An unknown name is not refused here: that would be faster than
+	 * refusing a wrong password and so reveal that the name is unknown.
+	 * auth_verify() refuses it, after hashing the password.
 	 */
 	if (!u)
 		return AUTH_SLOW;
@@ -282,8 +283,9 @@ enum auth_verdict auth_check(struct auth *a, const struct credentials *c,
 }
 
 /*
- * Remember a verified password and grant access. If the user was changed or
- * removed while the password was hashed (without the lock), refuse access.
+ * Remember a verified password and grant access. The password was hashed
+ * without the lock, so the user may have been changed or removed meanwhile;
+ * access is then refused.
  */
 static enum auth_verdict auth_remember(struct auth *a,
 				       const struct credentials *c,

@@ -5,9 +5,10 @@
  * bcrypt hash; a token is a secret text. The web configuration file is loaded
  * again when it changes; a file with mistakes is ignored.
  *
- * The time of a comparison does not depend on the contents of the compared
- * texts. A password is hashed once and then recognised by a keyed digest, until
- * the file changes (docs/decisions.md, 66).
+ * Secrets are compared in a time that does not depend on their contents, so
+ * that timing reveals nothing about them. bcrypt is slow, so a password is
+ * hashed only once; until the file changes, it is then recognised by a keyed
+ * digest (docs/decisions.md, 66).
  *
  * Ownership: arguments are borrowed.
  * Threads: any.

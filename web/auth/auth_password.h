@@ -12,21 +12,26 @@
 #include "web/auth/auth_private.h"
 
 /*
- * Check a bearer token against all configured tokens. Timing reveals neither
- * lengths, because digests are compared, nor which token matches, because the
- * search continues after a match.
+ * Check a bearer token against all configured tokens. Returns AUTH_GRANTED or
+ * AUTH_REFUSED. Digests of the tokens are compared, so that timing does not
+ * reveal lengths. The search continues after a match, so that timing does not
+ * reveal which token matches.
  */
 enum auth_verdict auth_check_token(const struct auth *a, const char *token,
 				   struct identity *out);
 
 /*
- * Choose the user whose hash is checked in place of an unknown name's, so that
- * refusing the name takes as long as refusing a wrong password. The same name
- * always gives the same user. NULL: there are no users.
+ * Choose a user in place of an unknown user `name`. The password of the request
+ * is then checked against this user's hash, so that refusing an unknown name
+ * takes as long as refusing a wrong password. The same name always gives the
+ * same user. Returns NULL if there are no users.
  */
 const struct web_user *auth_stand_in(const struct auth *a, const char *name);
 
-/* Compute the digest by which a verified password is recognised. */
+/*
+ * Compute the digest by which a verified password is recognised. `hash` is the
+ * bcrypt hash of the password.
+ */
 void auth_make_known(const struct auth *a, const struct credentials *c,
 		     struct str hash, struct known *out);
 

@@ -57,7 +57,10 @@ static gnutls_datum_t tls_load_datum(const char *text)
 				 .size = (unsigned)strlen(text) };
 }
 
-/* Set ERR_INVALID with gnutls' explanation of its error `rc`. */
+/*
+ * Set `err` to ERR_INVALID, with `what` and gnutls' text for its error `rc` as
+ * the message. Returns ERR_INVALID.
+ */
 static int tls_refuse(struct err *err, const char *what, int rc)
 {
 	return err_set(err, ERR_INVALID, "%s: %s", what, gnutls_strerror(rc));
@@ -139,9 +142,9 @@ static int load_chain(const char *text, gnutls_pcert_st **out, unsigned *count)
 
 /*
  * Callback of gnutls for each handshake: provide the certificate and key. Each
- * call makes new objects, which gnutls frees (DEINIT_ALL), because the files
- * may change between two handshakes, and a handshake may still use the old
- * objects after a change (docs/decisions.md, 68).
+ * call makes new objects, which gnutls frees after use (DEINIT_ALL). Shared
+ * objects could not be freed when the files change, because an earlier
+ * handshake may still use them (docs/decisions.md, 68).
  */
 /* NOLINTNEXTLINE(readability-function-size): gnutls calls it so */
 static int tls_retrieve(gnutls_session_t session UNUSED,

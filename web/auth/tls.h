@@ -25,9 +25,9 @@ const char *tls_priorities(const struct web_tls *t);
 NODISCARD int tls_check(const struct web_tls *t, struct err *err);
 
 /*
- * Parse CAs from PEM. The result is kept with the configuration, because
- * parsing many CAs takes longer than a request. Returns NULL on failure. The
- * caller frees the result.
+ * Parse CAs from PEM. Parsing many CAs takes longer than a request, so the
+ * result is kept with the configuration. Returns NULL on failure. The caller
+ * frees the result.
  */
 struct tls_trust *tls_trust_new(struct str pem);
 
@@ -52,9 +52,9 @@ struct tls_material {
 void tls_serve(void (*fn)(void *ctx, struct tls_material *out), void *ctx);
 
 /*
- * Let the server ask for a client certificate without sending the list of its
- * CAs (docs/decisions.md, 78). `session` is the gnutls_session_t of the
- * connection.
+ * Let the server ask for a client certificate without sending the list of CAs
+ * that it accepts (docs/decisions.md, 78). `session` is the gnutls_session_t of
+ * the connection.
  */
 void tls_hide_authorities(void *session);
 

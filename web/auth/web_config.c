@@ -145,9 +145,9 @@ struct token_entry {
 };
 
 /*
- * Returns a file's path and current stamp. This is called before the file is
- * read, so that web_config_is_stale() detects a change that happens during the
- * read.
+ * Returns a file's path and current stamp (modification time, size and inode).
+ * This is called before the file is read, so that web_config_is_stale() detects
+ * a change that happens during the read.
  */
 static struct web_file web_config_look_at(const char *path)
 {

@@ -73,8 +73,9 @@ static enum MHD_Result count_authorization(void *ctx, enum MHD_ValueKind kind,
 }
 
 /*
- * Whether there is more than one Authorization header: a proxy may have checked
- * a different header than this server would use.
+ * Whether there is more than one Authorization header. Such a request is
+ * refused: a proxy may have checked one of these headers, while this server
+ * would use another.
  */
 static bool is_split(struct exchange *x)
 {
@@ -175,8 +176,9 @@ static bool is_friend(struct exchange *x)
 }
 
 /*
- * Whether a page of another origin tries to change something. The browser would
- * send the password of the page's reader with the request (request forgery).
+ * Whether a page of another origin tries to change something (request forgery).
+ * Such a request is refused even with a valid password, because browsers send
+ * the password of the page's reader with it.
  */
 static bool is_forged(const struct exchange *x)
 {
@@ -184,10 +186,11 @@ static bool is_forged(const struct exchange *x)
 }
 
 /*
- * Whether `scheme`, the scheme of an origin, is the scheme by which the browser
- * reaches this server. A proxy reports that scheme in X-Forwarded-Proto;
- * without the header it is the server's own scheme. A page of another origin
- * cannot set the header without a preflight request.
+ * Whether `scheme`, taken from an Origin header, is the scheme by which
+ * browsers reach this server. A proxy in front of the server reports this
+ * scheme in X-Forwarded-Proto; without that header it is the server's own
+ * scheme. A page of another origin cannot forge the header: the browser would
+ * first send a preflight request.
  */
 static bool is_our_scheme(struct exchange *x, struct str scheme)
 {
@@ -226,8 +229,9 @@ static void refuse_host(struct exchange *x)
 }
 
 /*
- * Whether this is a preflight request: a browser asks if a page of an allowed
- * origin may send a request.
+ * Whether this is a preflight request for a page of an allowed origin. By a
+ * preflight request, a browser asks whether the page may send its actual
+ * request.
  */
 static bool is_preflight(struct exchange *x)
 {

@@ -120,8 +120,8 @@ void clients_put(struct clients *cs, struct client *c)
 		*at = e->next;
 	mutex_unlock(&cs->mu);
 	/*
-	 * The last reference is gone and the entry is out of the table, so no
-	 * other thread can find the entry.
+	 * After the last reference is returned, the entry is not in the table,
+	 * so no other thread can find it: it is freed without the lock.
 	 */
 	if (!last)
 		return;

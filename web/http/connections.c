@@ -23,7 +23,7 @@ struct connection {
 	bool first;         /* no request has been received completely yet */
 	bool ended;         /* shut down, but not yet closed */
 	int64_t since_ns;   /* when the current state began, in ns */
-	int64_t sending_ns; /* when the rate was last measured */
+	int64_t sending_ns; /* start of the current measurement of the rate */
 	/* bytes that the client had acknowledged at sending_ns */
 	uint64_t taken;
 	struct connection_target target;
@@ -100,8 +100,9 @@ static void connections_reset(struct connection *c)
 }
 
 /*
- * Evict the connection that has been idle longest. The newest connection is
- * spared, so that a new client always gets an answer (docs/decisions.md, 70).
+ * Make room for the newest connection: shut down the connection that has been
+ * idle longest, but not the newest, so that a new client always gets an answer
+ * (docs/decisions.md, 70).
  */
 static void connections_evict(struct connections *cs)
 {
@@ -112,7 +113,10 @@ static void connections_evict(struct connections *cs)
 		connections_shut(c);
 		return;
 	}
-	/* All other connections are handling requests: evict the newest. */
+	/*
+	 * All connections but the newest are handling requests or already shut
+	 * down: shut down the newest.
+	 */
 	connections_shut(cs->ring.prev);
 }
 
@@ -149,7 +153,8 @@ void connection_turn(struct connections *cs, struct connection *c,
 	mutex_lock(&cs->mu);
 	connections_take_out(c);
 	/*
-	 * Start a measurement only with a new answer, not with each part of it.
+	 * Measure the client's rate from the start of an answer; when a further
+	 * part is sent, the measurement goes on.
 	 */
 	if (state == CONNECTION_SENDING && c->state != state) {
 		c->sending_ns = clock_mono_ns();
@@ -187,8 +192,9 @@ struct connection_target *connection_target(struct connection *c)
 }
 
 /*
- * Whether a client received its answer more slowly than required since the last
- * measurement. Also starts the next measurement.
+ * Whether a client received its answer too slowly in the measurement that ends
+ * now; false while the measurement still runs. When one measurement ends, the
+ * next begins.
  */
 static bool is_slow(const struct connections *cs, struct connection *c,
 		    int64_t now)

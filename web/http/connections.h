@@ -56,8 +56,8 @@ struct connection *connections_add(struct connections *cs, int fd);
 
 /*
  * What a connection is doing. READING: receiving a request, or waiting for one.
- * WORKING: its request is being handled; the connection is not evicted.
- * SENDING: its answer is being sent.
+ * WORKING: its request is being handled; the connection is not shut down to
+ * make room for a new one. SENDING: its answer is being sent.
  */
 enum connection_state {
 	CONNECTION_READING,
@@ -66,9 +66,9 @@ enum connection_state {
 };
 
 /*
- * Set the state of a connection, and restart the time that it has been in this
- * state. To be called with SENDING again whenever a part of the answer has been
- * sent. If `c` is NULL, does nothing.
+ * Set the state of a connection, and record that the state begins now. To be
+ * called with SENDING again whenever a part of the answer has been sent: the
+ * connection's idle time then starts again. If `c` is NULL, does nothing.
  */
 void connection_turn(struct connections *cs, struct connection *c,
 		     enum connection_state state);

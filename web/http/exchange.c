@@ -101,8 +101,9 @@ void exchange_parse_form(struct exchange *x)
 		x->wordy |= !params_add_form(&x->request.params,
 					     &x->request.arena, body);
 	/*
-	 * The parameters need about as much memory as the body did, so the
-	 * bytes stay counted in form_pool until the exchange is freed.
+	 * The body is freed, but its bytes stay counted in form_pool until the
+	 * exchange is freed: they now stand for the decoded parameters, which
+	 * need about as much memory.
 	 */
 	buf_fini(&x->form);
 	if (!form)

@@ -47,14 +47,18 @@ struct server {
 	struct connections *connections;
 	struct limiter *limiter;
 	struct clients *clients;
-	struct regex *cors;      /* origins allowed by CORS; NULL: none */
-	struct exchange *parked; /* streams that wait for memory; under mu */
-	/* whether the server stops, so that streams must not wait; under mu */
+	struct regex *cors; /* origins allowed by CORS; NULL: none */
+	/* streams that wait for memory; guarded by mu */
+	struct exchange *parked;
+	/*
+	 * whether the server stops, so that streams must not wait; guarded by
+	 * mu
+	 */
 	bool closing;
 	pthread_t sweeper;
 	struct mutex mu;
 	pthread_cond_t stop;
-	bool sweeping; /* whether the sweeper thread runs; under mu */
+	bool sweeping; /* whether the sweeper thread runs; guarded by mu */
 };
 
 /* A request and its answer. */
@@ -67,10 +71,10 @@ struct exchange {
 	struct answer answer;
 	struct identity who; /* the sender: user or token, and its scopes */
 	struct buf form;     /* the request's body */
-	/* the counter of the server that includes the body */
+	/* the counter that includes the body: server.forms or .strange_forms */
 	_Atomic int64_t *form_pool;
-	int64_t form_taken; /* bytes of the body in that counter */
-	/* the counter was full, so the body is incomplete */
+	int64_t form_taken; /* bytes of the body counted in *form_pool */
+	/* *form_pool reached its limit, so the body is incomplete */
 	bool crowded;
 	const struct route *route; /* route of the path; NULL: no such path */
 	int64_t started_ns; /* when the request's headers were complete */
@@ -82,9 +86,10 @@ struct exchange {
 	 * when the stream began to wait for memory, in ns; 0: it does not wait
 	 */
 	int64_t parked_ns;
-	bool answered;  /* the answer is complete */
-	bool suspended; /* a worker thread has, or had, the connection */
-	bool admitted;  /* access_admit() has run */
+	bool answered; /* the answer is complete */
+	/* the connection is, or was, suspended for the handler */
+	bool suspended;
+	bool admitted; /* access_admit() has run */
 	/* the password has to be verified before the request is handled */
 	bool unverified;
 	/* a proxy could read the request differently; see framing.h */

@@ -11,12 +11,13 @@
  * Whether libmicrohttpd parses requests in place, as versions before 1.0 do.
  *
  * Version 0.9 accepts a bare LF as the end of a line and joins folded lines,
- * and reports neither. But the pointers that it passes show both. It parses a
- * request inside of one buffer: CR and LF become NULs, a value follows its
- * name, and the total size is known. Skipped bytes therefore appear as gaps
- * between the texts, and a request with gaps is refused (docs/decisions.md,
- * 69). Version 1.0 can be configured to refuse such requests itself:
- * MHD_OPTION_CLIENT_DISCIPLINE_LVL.
+ * and reports neither. But they can be detected. Version 0.9 parses a request
+ * within one buffer: it replaces CR and LF by NULs, and its callbacks get
+ * pointers to the texts in the buffer. In a well-formed request the texts
+ * follow each other, and the last one ends at the total size, which is known.
+ * If version 0.9 skipped bytes, there is a gap between two texts. A request
+ * with gaps is refused (docs/decisions.md, 69). Version 1.0 can be configured
+ * to refuse such requests itself: MHD_OPTION_CLIENT_DISCIPLINE_LVL.
  */
 #define IN_PLACE (MHD_VERSION < 0x01000000)
 /* limit on the bytes between a header's name and its value */
@@ -29,7 +30,7 @@ struct framing {
 	unsigned hosts;     /* number of Host headers */
 	bool odd;           /* something is malformed, or bytes were skipped */
 	const char
-		*end; /* where the last text so far ends; its CR LF follows */
+		*end; /* end of the last text seen so far; its CR LF follows */
 };
 
 /* Whether CR and LF, each replaced by a NUL, follow a text. */
@@ -84,8 +85,9 @@ static enum MHD_Result framing_on_header(void *ctx,
 	f->encodings += !strcasecmp(key, "Transfer-Encoding");
 	f->hosts += !strcasecmp(key, "Host");
 	/*
-	 * A name begins right after the CR LF of the previous line. If it does
-	 * not, an earlier text ended too soon, at a NUL, or bytes were skipped.
+	 * A name must begin right after the CR LF of the previous line. If it
+	 * does not, bytes were skipped, or an earlier text contains a NUL, at
+	 * which it seems to end.
 	 */
 	f->odd |= IN_PLACE && key != f->end + 2;
 	f->odd |= !value || !framing_is_clean(key, key_len, value, value_len) ||
@@ -125,9 +127,9 @@ bool framing_is_ambiguous(struct MHD_Connection *c, const char *method,
 	f.odd |= !ends_in_crlf(version, strlen(version));
 	MHD_get_connection_values_n(c, MHD_HEADER_KIND, framing_on_header, &f);
 	/*
-	 * Chunked bodies are refused: no client of the API sends them, and with
-	 * a Content-Length there are fewer ways to disagree about the end of a
-	 * body.
+	 * Chunked bodies are refused: no client of the API sends them, and if
+	 * each body has a Content-Length, a proxy is less likely to see another
+	 * end of the body than this server.
 	 */
 	return f.odd || f.lengths > 1 || f.encodings || f.hosts > 1 ||
 	       (!f.hosts && strcmp(version, "HTTP/1.0") != 0) ||

@@ -20,9 +20,10 @@ struct MHD_Connection;
 /*
  * Whether a proxy could read a request differently than this server. `method`
  * and `version` are pointers into libmicrohttpd's buffer, as passed to the
- * first callback for the request. `target` is what was recorded before the
- * target was parsed, or NULL. One case is not detected: a NUL right before a
- * bare LF, because libmicrohttpd turns a CR LF into the same bytes.
+ * first callback for the request. `target` is what was recorded before
+ * libmicrohttpd parsed the target, or NULL. One case is not detected: a NUL
+ * right before a bare LF, because libmicrohttpd turns a CR LF into the same
+ * bytes.
  */
 bool framing_is_ambiguous(struct MHD_Connection *c, const char *method,
 			  const struct connection_target *target,

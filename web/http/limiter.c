@@ -5,7 +5,7 @@
 #include "base/mutex.h"
 #include "web/http/clients.h"
 
-#define BUCKETS 4096 /* number of buckets in the table */
+#define BUCKETS 4096 /* number of token buckets in the hash table */
 /* number of buckets in a set; a client can use any bucket of its set */
 #define WAYS   4
 #define SECOND 1000000000LL
@@ -81,8 +81,9 @@ bool limiter_pass(struct limiter *l, const struct sockaddr *client,
 	b = limiter_find(l, client_key(client), now_ns);
 	passed = now_ns - b->at_ns;
 	/*
-	 * Two seconds fill an empty bucket, so a longer time makes no
-	 * difference; the bound keeps the product below from overflowing.
+	 * An empty bucket is full again after two seconds, so a longer time
+	 * makes no difference. The bound keeps the product below from
+	 * overflowing.
 	 */
 	passed = passed < 0 ? 0 : passed > 2 * SECOND ? 2 * SECOND : passed;
 	b->tokens += passed * l->rate;

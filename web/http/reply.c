@@ -18,7 +18,10 @@
 /* number of bytes that libmicrohttpd asks for at a time */
 #define STREAM_BLOCK (64 * KIB)
 
-/* Compress the body, unless it is small or there is no memory for that. */
+/*
+ * Compress the body, unless the handler or the client does not want that, the
+ * body is small, or there is no memory for it.
+ */
 static void pack_body(struct exchange *x)
 {
 	struct answer *a = &x->answer;
@@ -265,8 +268,8 @@ static ssize_t on_chunk(void *ctx, uint64_t at UNUSED, char *out, size_t max)
 }
 
 /*
- * Create the response. The response takes over the body, whose memory stays
- * counted until the exchange is freed.
+ * Create the response. It takes over the body. The body's memory stays counted
+ * as the query's until the exchange is freed.
  */
 static struct MHD_Response *make_response(struct exchange *x)
 {
@@ -295,8 +298,8 @@ static void add_web_header(void *ctx, const char *name, const char *value)
 	struct MHD_Response *r = ctx;
 
 	/*
-	 * libmicrohttpd needs the exact value of the header to delete it; ""
-	 * deletes nothing.
+	 * To delete a header, libmicrohttpd needs its exact value. If there is
+	 * no such header, "" deletes nothing.
 	 */
 	MHD_del_response_header(r, name,
 				MHD_get_response_header(r, name) ?

@@ -46,9 +46,9 @@
 #define PER_IP_MAX 0
 
 /*
- * Ask a client for any certificate, without naming CAs. Named CAs would have
+ * Ask a client for any certificate, without naming CAs. Naming CAs would have
  * two drawbacks: the CA may change later, and some clients send no certificate
- * if its CA is not named (docs/decisions.md, 78).
+ * if the names do not include the CA that issued it (docs/decisions.md, 78).
  */
 static void ask_for_any(struct MHD_Connection *c)
 {
@@ -169,8 +169,8 @@ static size_t count_of(const char *text, char c)
 
 /*
  * Callback of libmicrohttpd with the target of a request, before the target is
- * parsed. Its faults are recorded in the connection, because there is no
- * exchange yet.
+ * parsed. Facts about the target are recorded in the connection, because there
+ * is no exchange yet.
  */
 static void *on_target(void *ctx, const char *target, struct MHD_Connection *c)
 {
@@ -263,7 +263,7 @@ static void start_guards(struct server *s)
 	clock_cond_init(&s->stop);
 	s->sweeping = true;
 	if (pthread_create(&s->sweeper, NULL, server_sweep, s))
-		abort(); /* as when memory runs out */
+		abort(); /* like a lack of memory, this ends everprof */
 }
 
 /*

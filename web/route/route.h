@@ -40,11 +40,11 @@ enum {
 
 /*
  * A body that is made while it is sent. next() appends a piece to `out` and
- * returns 1 when more pieces follow, 0 at the end, or an error ERR_*, which
- * closes the connection. Only ERR_AGAIN does not: there is no memory for the
- * next piece now, and next() is called again later, after the contents of
- * `out`, if any, are sent. next() is called by pool threads, one call at a
- * time; free() is called last.
+ * returns 1 when more pieces follow, 0 at the end. When there is no memory for
+ * the next piece now, it returns ERR_AGAIN; the contents of `out`, if any, are
+ * then sent, and next() is called again later. Any other error ERR_* closes the
+ * connection. next() is called by pool threads, one call at a time; free() is
+ * called last.
  */
 struct answer_stream {
 	int (*next)(void *ctx, struct buf *out, struct err *err);

@@ -76,8 +76,9 @@ static int parse_source(struct look *l, struct request *r, struct err *err)
 }
 
 /*
- * Parse which profiles to compare with (the base). The base may have another
- * time range or another selector than the source, or both.
+ * Parse the base: the profiles with which the source, the profiles to show, is
+ * compared. The base may have another time range or another selector than the
+ * source, or both.
  */
 static int parse_base(struct look *l, struct request *r, struct err *err)
 {
