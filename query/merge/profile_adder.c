@@ -73,10 +73,11 @@ static int query_merge_leave_out(struct query_merge *g, int rc,
 }
 
 /*
- * Add a profile that is stored as columns, without decoding it. Returns 1 when
- * the profile is unreadable and therefore left out. Returns ERR_UNSUPPORTED
- * when the profile must be decoded; the profiles in the sum are merged before
- * that, so that the order of profiles is kept (docs/decisions.md, 51).
+ * Add a profile that is stored as columns, without decoding it. Such profiles
+ * are collected in g->sum and merged later. Returns 1 when the profile is
+ * unreadable and therefore left out. Returns ERR_UNSUPPORTED when the caller
+ * must decode and merge the profile; the profiles in the sum have then been
+ * merged, so that the order of profiles is kept (docs/decisions.md, 51).
  */
 static int profile_adder_add_row(struct query_merge *g,
 				 const struct query_profile *x, struct err *err)
@@ -89,14 +90,17 @@ static int profile_adder_add_row(struct query_merge *g,
 	if (!rc)
 		rc = columns_sum_add(g->sum, r.rows, r.row, x->ops, g->merge,
 				     &why);
-	/* The sum refers to the table of the last profile that was added. */
+	/* The sum refers to the table of this profile: keep its row. */
 	if (!rc) {
 		querier_row_fini(&g->row);
 		g->row = r;
 		return query_merge_account(g, x->q, err);
 	}
 	querier_row_fini(&r);
-	/* The profiles in the sum must be merged before the next profile. */
+	/*
+	 * This profile is not in the sum. Merge the profiles that are, before
+	 * any other profile is merged.
+	 */
 	failed = columns_sum_flush(g->sum, g->merge, err);
 	if (failed || rc == ERR_UNSUPPORTED)
 		return failed ? failed : rc;

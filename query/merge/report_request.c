@@ -18,9 +18,9 @@ static int parse_options(struct report_request *q, const struct params *p,
 					   err);
 	}
 	/*
-	 * group_by adds labels to the samples. As a tagroot it also turns these
-	 * labels into root frames, so that the report shows which series is
-	 * which (docs/decisions.md, 38).
+	 * group_by adds labels to the samples. Used as the option tagroot, too,
+	 * it turns these labels into root frames, so that the report shows
+	 * which series is which (docs/decisions.md, 38).
 	 */
 	if (!rc && !q->options.tagroot.len)
 		(void)params_find(p, "group_by", &q->options.tagroot);

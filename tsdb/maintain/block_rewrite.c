@@ -197,8 +197,8 @@ int rewrite_each(struct tsdb *db, const struct rewriting *how,
 	db_begin_job(db);
 	rc = trash_empty(&db->trash, err);
 	/*
-	 * While old directories cannot be renamed for removal, no new blocks
-	 * are written.
+	 * If old directories cannot be renamed for removal, trash_empty()
+	 * fails. No new blocks are written then.
 	 */
 	goes_on = !rc;
 	v = blocks_by_time(db, &count);
