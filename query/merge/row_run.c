@@ -106,7 +106,7 @@ static const enum merge_op *ops_for(struct row_run *s, enum aggregate a,
 
 /*
  * Whether the process restarted between row i and row i + 1 of the run. After a
- * restart counters begin at 0.
+ * restart, counters begin at 0.
  */
 static bool restarts_after(const struct row_run *s, size_t i)
 {

@@ -14,8 +14,8 @@
 #include "query/query_merge.h"
 
 /*
- * From now on, add to all samples of the merge those of the given labels of a
- * series that the option group_by names.
+ * Set the labels that the merge adds to the samples of all profiles added from
+ * now on: those of a series' labels that the option group_by names.
  */
 void query_label_samples(struct query_merge *g, const struct labels *labels);
 

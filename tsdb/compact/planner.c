@@ -363,6 +363,9 @@ int64_t plan_clock(struct plan_clock *c, int64_t now_ms, int64_t elapsed_ms)
 		c->trusted_ms = now_ms;
 		c->doubt_ms = 0;
 	}
-	/* A retention clock ahead of the time of day would remove too much. */
+	/*
+	 * If the retention clock is ahead of the time of day, use the time of
+	 * day, so that not too much is removed.
+	 */
 	return c->trusted_ms < now_ms ? c->trusted_ms : now_ms;
 }

@@ -12,7 +12,8 @@
 #define LINK_MIN (8ull * MIB)
 
 /*
- * Whether the disk has twice `bytes` free. The factor covers a wrong estimate.
+ * Whether the disk has twice `bytes` free. Twice, because `bytes` is an
+ * estimate that may be too low.
  */
 bool has_room(struct tsdb *db, uint64_t bytes)
 {
