@@ -18,9 +18,10 @@ static int parse_options(struct report_request *q, const struct params *p,
 					   err);
 	}
 	/*
-	 * group_by adds labels to the samples. Its value is also taken for the
-	 * option tagroot, which turns these labels into root frames, so that
-	 * the report shows which series is which (docs/decisions.md, 38).
+	 * group_by adds labels to the samples. Unless the option tagroot is
+	 * given, it takes the same value and turns these labels into root
+	 * frames, so that the report shows which series is which
+	 * (docs/decisions.md, 38).
 	 */
 	if (!rc && !q->options.tagroot.len)
 		(void)params_find(p, "group_by", &q->options.tagroot);
