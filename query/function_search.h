@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Function search: tell whether a stored profile has a sample whose stack goes
- * through a function with a given name. For a profile stored as columns only
- * the stacks are read, and each function name of a stripe is matched once; any
- * other profile is fetched and decoded.
+ * through a function with a given name. Of a profile that is stored as columns,
+ * only the stacks are read, and each function name of its stripe is compared
+ * with the pattern only once. Any other profile is fetched and decoded.
  *
  * Ownership: borrows the query work; owns everything else in the structure.
  * Threads: one thread per search.
@@ -25,9 +25,10 @@ struct function_search {
 	struct query_work *work;
 	struct regex *name; /* the compiled pattern */
 	/*
-	 * Which function names of one stripe match, so that each name is
-	 * matched only once. Replaced when a profile of another stripe is
-	 * searched; `row` holds the stripe's table.
+	 * Remembers which function names of one stripe match, so that each name
+	 * is compared with the pattern only once. Begins anew when a profile of
+	 * another stripe is searched. `row` holds a reference to the stripe's
+	 * table.
 	 */
 	struct columns_find *find;
 	struct querier_row row;
@@ -50,16 +51,17 @@ NODISCARD int function_search_init(struct function_search *f,
 				   struct query_work *work, struct err *err);
 
 /*
- * Free the search. The memory taken for it returns to the budget when the query
- * work is settled or released.
+ * Free the search. The memory taken for it returns to the budget at
+ * query_settle() or query_release().
  */
 void function_search_fini(struct function_search *f);
 
 /*
- * Set *found to whether the profile of a series at time `ms` has the function.
- * A profile that is damaged or missing is counted in `unread` and sets *found
- * to false. Returns ERR_TIMEOUT after the deadline, ERR_CLOSED when everprof is
- * stopping, and ERR_LIMIT when the memory budget is used up.
+ * Set *found to whether, in the profile of a series at time `ms`, any stack
+ * goes through the function. A profile that is damaged or missing is counted in
+ * `unread` and sets *found to false. Returns ERR_TIMEOUT after the deadline,
+ * ERR_CLOSED when everprof is stopping, and ERR_LIMIT when the memory budget is
+ * used up.
  */
 NODISCARD int function_search_look(struct function_search *f, struct querier *q,
 				   size_t series, int64_t ms, bool *found,

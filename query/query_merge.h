@@ -78,7 +78,7 @@ void query_merge_init(struct query_merge *g, struct tsdb *db,
 
 /*
  * Free the merge and the merged profile. The memory taken for them returns to
- * the budget when the query work is settled or released.
+ * the budget at query_settle() or query_release().
  */
 void query_merge_fini(struct query_merge *g);
 

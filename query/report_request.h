@@ -22,8 +22,9 @@ struct report_request {
 	 */
 	const struct report_type *type;
 	/*
-	 * The answer for a single profile is made from its stored bytes,
-	 * without decoding: raw, meta, and proto without filters.
+	 * True for raw, meta, and proto without filters: if the query is for a
+	 * single profile, the answer is made from its stored bytes, without
+	 * decoding.
 	 */
 	bool stored;
 	bool single; /* raw or meta: only a single profile can be requested */

@@ -92,8 +92,8 @@ int function_search_look(struct function_search *f, struct querier *q,
 	if (!rc) {
 		*found = columns_find_row(f->find, row.rows, row.row);
 		/*
-		 * The search results kept in f->find now refer to the table of
-		 * the new row.
+		 * f->find now refers to the table of the new row: keep that row
+		 * instead of the previous one.
 		 */
 		querier_row_fini(&f->row);
 		f->row = row;

@@ -58,9 +58,10 @@ static int merge_within(struct query_merge *g, const struct querier *q,
 }
 
 /*
- * Decide whether a profile that could not be read fails the query. Damage, a
- * missing profile and a read error are only counted, and the first such error
- * is kept for the warning; any other error is returned.
+ * Decide whether a profile that could not be read fails the query. After
+ * damage, a read error, or if the profile is missing, it does not: the profile
+ * is counted, the first such error is kept for the warning, and 0 is returned.
+ * Any other error is returned.
  */
 static int query_merge_leave_out(struct query_merge *g, int rc,
 				 const struct err *why, struct err *err)
@@ -73,10 +74,11 @@ static int query_merge_leave_out(struct query_merge *g, int rc,
 }
 
 /*
- * Add a profile that is stored as columns, without decoding it. Returns 1 when
- * the profile is unreadable and therefore left out. Returns ERR_UNSUPPORTED
- * when the profile must be decoded; the profiles in the sum are merged before
- * that, so that the order of profiles is kept (docs/decisions.md, 51).
+ * Add a profile that is stored as columns, without decoding it. Such profiles
+ * are collected in g->sum and merged later. Returns 1 when the profile is
+ * unreadable and therefore left out. Returns ERR_UNSUPPORTED when the caller
+ * must decode and merge the profile; the profiles in the sum have then been
+ * merged, so that the order of profiles is kept (docs/decisions.md, 51).
  */
 static int profile_adder_add_row(struct query_merge *g,
 				 const struct query_profile *x, struct err *err)
@@ -89,14 +91,17 @@ static int profile_adder_add_row(struct query_merge *g,
 	if (!rc)
 		rc = columns_sum_add(g->sum, r.rows, r.row, x->ops, g->merge,
 				     &why);
-	/* The sum refers to the table of the last profile that was added. */
+	/* The sum refers to the table of this profile: keep its row. */
 	if (!rc) {
 		querier_row_fini(&g->row);
 		g->row = r;
 		return query_merge_account(g, x->q, err);
 	}
 	querier_row_fini(&r);
-	/* The profiles in the sum must be merged before the next profile. */
+	/*
+	 * This profile is not in the sum. Merge the profiles that are, before
+	 * any other profile is merged.
+	 */
 	failed = columns_sum_flush(g->sum, g->merge, err);
 	if (failed || rc == ERR_UNSUPPORTED)
 		return failed ? failed : rc;

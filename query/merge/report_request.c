@@ -18,9 +18,10 @@ static int parse_options(struct report_request *q, const struct params *p,
 					   err);
 	}
 	/*
-	 * group_by adds labels to the samples. As a tagroot it also turns these
-	 * labels into root frames, so that the report shows which series is
-	 * which (docs/decisions.md, 38).
+	 * group_by adds labels to the samples. Unless the option tagroot is
+	 * given, it takes the same value and turns these labels into root
+	 * frames, so that the report shows which series is which
+	 * (docs/decisions.md, 38).
 	 */
 	if (!rc && !q->options.tagroot.len)
 		(void)params_find(p, "group_by", &q->options.tagroot);
@@ -78,8 +79,9 @@ int report_request_parse(struct report_request *q, const struct params *p,
 	q->filtered = report_options_filter(&q->options);
 	q->stored = q->stored && !(str_is(q->name, "proto") && q->filtered);
 	/*
-	 * The traces report also lists samples whose chosen value is 0, and a
-	 * mean needs a second value: both need all sample types.
+	 * All sample types are needed for traces, a report which also lists
+	 * samples whose chosen value is 0, and for a mean, which needs a second
+	 * value.
 	 */
 	q->one_type = q->type && q->type->kind != REPORT_TRACES &&
 		      !q->options.mean;

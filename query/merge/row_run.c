@@ -74,9 +74,9 @@ static int plan_stretch(struct row_run *s, struct err *err)
 		if ((only != SIZE_MAX && i != only) ||
 		    (s->how[i] == AGGREGATE_DELTA && s->end - s->first == 1))
 			/*
-			 * The query does not ask for this type, or the type is
-			 * a counter and the run has a single profile, so that
-			 * there is no increase.
+			 * Leave out the type: the query does not ask for it, or
+			 * it is a counter and the run has a single profile, so
+			 * that its increase is unknown.
 			 */
 			s->how[i] = AGGREGATE_AUTO;
 		s->of_ends[i] = s->how[i] == AGGREGATE_DELTA ||
@@ -105,8 +105,8 @@ static const enum merge_op *ops_for(struct row_run *s, enum aggregate a,
 }
 
 /*
- * Whether the process restarted between row i and row i + 1 of the run.
- * Counters begin at 0 then.
+ * Whether the process restarted between row i and row i + 1 of the run. After a
+ * restart, counters begin at 0.
  */
 static bool restarts_after(const struct row_run *s, size_t i)
 {

@@ -14,8 +14,8 @@
 #include "query/query_merge.h"
 
 /*
- * Have the merge add a series' labels to all samples that are added from now
- * on: the labels named in `group_by`.
+ * Set the labels that the merge adds to the samples of all profiles added from
+ * now on: those of a series' labels that the option group_by names.
  */
 void query_label_samples(struct query_merge *g, const struct labels *labels);
 

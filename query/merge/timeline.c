@@ -205,8 +205,8 @@ static int find_lines(struct timeline *t, struct timeline_group *g,
 }
 
 /*
- * Whether any counter decreased since the previous profile: then the process
- * has restarted, with all its counters at 0.
+ * Whether any counter decreased since the previous profile. If so, the process
+ * has restarted, and all its counters began again at 0.
  */
 static bool timeline_has_restarted(const struct timeline *t,
 				   const struct timeline_group *g,
@@ -276,8 +276,8 @@ static int add_rows(struct timeline *t, struct timeline_group *g,
 }
 
 /*
- * The value of one series in one step: for states the mean; for flows and
- * counters the sum or the rate.
+ * The value of one series in one step. For states it is the mean; for flows and
+ * counters it is the sum or, with the option `rate`, the value per second.
  */
 static double finish_point(const struct timeline *t,
 			   const struct timeline_line *l, size_t at)
@@ -288,7 +288,7 @@ static double finish_point(const struct timeline *t,
 		return l->sum[at];
 	/*
 	 * The rate of a flow is divided by the seconds that profiles cover, not
-	 * by the step, since profiles cover only a part of the step
+	 * by the length of the step, since profiles cover only a part of it
 	 * (docs/decisions.md, 95).
 	 */
 	if (l->kind == KIND_FLOW && l->seconds[at] > 0)

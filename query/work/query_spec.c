@@ -95,8 +95,8 @@ void query_spec_at(struct query_spec *s, int64_t ms)
 }
 
 /*
- * Whether the parameters, which do not include `mode`, ask for a merge: both
- * ends of a range are given, and no `time` (docs/decisions.md, 94).
+ * Whether a query without the parameter `mode` is a merge: it is if both ends
+ * of a range are given, and no `time` (docs/decisions.md, 94).
  */
 static bool is_range(const struct params *p, const struct spec_names *n)
 {

@@ -39,8 +39,8 @@ int query_take_output(struct query_work *w, struct err *err)
 void query_settle(struct query_work *w)
 {
 	/*
-	 * The output may have grown since memory was last taken for it. No more
-	 * than w->taken may be returned to the budget.
+	 * The output may have grown since memory was last taken for it, and may
+	 * now be larger than w->taken. Nothing is returned then.
 	 */
 	int64_t output = w->output ? (int64_t)w->output->cap : 0;
 

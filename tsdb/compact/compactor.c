@@ -279,8 +279,9 @@ int compactor_run(const struct compaction *c, struct block **out,
 	int rc = compact_with(c, c->env->columns, out, &why);
 
 	/*
-	 * A bug in the columns codec must not keep heads from being sealed:
-	 * memory would grow without bound.
+	 * The cause may be a bug in the columns codec: try again without it.
+	 * Otherwise heads could not be sealed, and memory would grow without
+	 * bound.
 	 */
 	if (rc == ERR_CORRUPT && c->env->columns) {
 		log_event(

@@ -121,7 +121,7 @@ static bool is_too_large(const struct plan_levels *levels,
 /*
  * Find blocks to merge: blocks that together fill an aligned span of some
  * level, or blocks in a span that will receive no more blocks, because a later
- * block has begun after it.
+ * block begins after the end of the span.
  */
 static size_t fill_level(const struct plan_levels *levels,
 			 const struct plan_block *v, size_t count, size_t *out)
@@ -340,7 +340,7 @@ int plan_removal(const struct plan_retention *p, const struct plan_item *v,
 
 	if (oldest == PLAN_NONE)
 		return PLAN_NONE;
-	/* The bound on size holds whatever the clock says. */
+	/* Whether the database is too large does not depend on the clock. */
 	if (p->bytes_max && p->bytes > p->bytes_max)
 		return oldest;
 	if (!p->retention_ms || v[oldest].max_ms > p->now_ms - p->retention_ms)
@@ -354,12 +354,18 @@ int64_t plan_clock(struct plan_clock *c, int64_t now_ms, int64_t elapsed_ms)
 	int64_t off = now_ms > expected ? now_ms - expected : expected - now_ms;
 
 	c->trusted_ms = expected;
-	/* The 1 marks the time of day as doubtful even if elapsed_ms is 0. */
+	/*
+	 * A doubt_ms of 0 would mean that the time of day is trusted: add 1,
+	 * because elapsed_ms may be 0.
+	 */
 	c->doubt_ms = off > DAY_MS ? c->doubt_ms + elapsed_ms + 1 : 0;
 	if (!c->doubt_ms || c->doubt_ms >= DOUBT_MAX) {
 		c->trusted_ms = now_ms;
 		c->doubt_ms = 0;
 	}
-	/* A retention clock ahead of the time of day would remove too much. */
+	/*
+	 * If the retention clock is ahead of the time of day, use the time of
+	 * day, so that not too much is removed.
+	 */
 	return c->trusted_ms < now_ms ? c->trusted_ms : now_ms;
 }

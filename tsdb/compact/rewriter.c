@@ -8,8 +8,9 @@
 #include "tsdb/compact/rewriter_slots.h"
 
 /*
- * For each block, r->files has an array of decisions, one per values file.
- * Files are numbered from 1, so element 0 is unused.
+ * For each block, r->files has an array that tells for each values file of the
+ * block whether it is linked. Files are numbered from 1, so element 0 is
+ * unused.
  */
 struct rewriter *rewriter_new(const struct rewriter_options *o,
 			      struct block_writer *w)
@@ -97,9 +98,9 @@ static void rewriter_report(struct rewriter *r, size_t source, int64_t ms,
 }
 
 /*
- * Write the dictionary table of the current stripe, and set the place of this
- * table in the entries of the stripe's chunks. The list of copied tables is
- * emptied, because the next stripe cannot use them.
+ * Write the dictionary table of the current stripe, and put its place (file and
+ * offset) into the index entries of the stripe's chunks. The list of copied
+ * tables is emptied, because the next stripe cannot use them.
  */
 static int end_stripe(struct rewriter *r, struct err *err)
 {
@@ -224,8 +225,9 @@ static int add_items(struct rewriter *r, size_t source, struct err *err)
 }
 
 /*
- * Sort profiles by time; of two profiles at the same time the profile from the
- * older source comes first, and encode_groups() drops the other as a duplicate.
+ * Sort profiles by time. Of two profiles at the same time, the profile from the
+ * older part comes first, and encode_groups() drops the other profile as a
+ * duplicate.
  */
 static int rewriter_by_time(const void *a, const void *b)
 {
@@ -254,10 +256,10 @@ int encode_groups(struct rewriter *r, size_t from, size_t to, struct err *err)
 		struct slot *s = NULL;
 
 		/*
-		 * `last` is the time of the last profile that could be read. If
-		 * a profile from an older source has the same time, the profile
-		 * `it` is dropped. Damaged profiles do not set `last`, so a
-		 * copy from a newer source replaces them.
+		 * `last` is the time of the last profile that was written. If
+		 * it is also the time of `it`, then `it` is a duplicate from a
+		 * newer part and is dropped. A damaged profile does not set
+		 * `last`, so a copy from a newer part replaces it.
 		 */
 		if (i && it->ms == last)
 			continue;
@@ -274,7 +276,7 @@ int encode_groups(struct rewriter *r, size_t from, size_t to, struct err *err)
 
 /*
  * Sort chunks by the time of their first profile; if the times are equal, the
- * chunk of the older source comes first.
+ * chunk of the older part comes first.
  */
 static int by_first(const void *a, const void *b)
 {
@@ -289,8 +291,8 @@ static int by_first(const void *a, const void *b)
 }
 
 /*
- * Sort chunks only by the age of their source: of two profiles at the same
- * time, encode_groups() keeps the profile of the older source.
+ * Sort chunks only by the age of their part, as encode_groups() needs them: of
+ * two profiles at the same time, it keeps the profile of the first chunk.
  */
 static int by_age(const void *a, const void *b)
 {

@@ -85,8 +85,8 @@ NODISCARD int rewriter_series(struct rewriter *r,
 
 /*
  * Ends the stripe after the last series of a target: writes the stripe's
- * dictionary table and sets the places of the stripe's chunks. Errors as
- * rewriter_series().
+ * dictionary table and completes the index entries of the stripe's chunks.
+ * Errors as rewriter_series().
  */
 NODISCARD int rewriter_end_target(struct rewriter *r, struct err *err);
 

@@ -91,8 +91,8 @@ static int adopt_group(struct rewriter *r, struct part p, struct slot *s,
 		rc = chunk_writer_adopt(r->chunk_writer, &s->meta, table->table,
 					stored, &r->stored, err);
 		/*
-		 * From now on the chunk writer may use this table, and no
-		 * longer uses the previous one.
+		 * The chunk writer borrows this table from now on, so a
+		 * reference is kept. It no longer uses the previous table.
 		 */
 		table_unref(r->adopted);
 		r->adopted = table_ref(table);
@@ -163,8 +163,8 @@ int take_group(struct rewriter *r, size_t source, struct err *err)
 }
 
 /*
- * Chunks of heads have no stripes. A chunk with deleted profiles must be
- * encoded again without these profiles.
+ * Chunks of heads belong to no stripe and are always encoded again. So is a
+ * chunk with deleted profiles, to leave out these profiles.
  */
 bool may_take(const struct rewriter *r, size_t source)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The series merger lists all series of several parts, each once and in label
- * order, with the places (parts and numbers) where each series is found.
+ * order, with its places: the parts that have the series, and its number in
+ * each part.
  *
  * Ownership: series_merger_fini() frees; borrows the parts during
  * series_merger_fill().

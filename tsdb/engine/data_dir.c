@@ -30,8 +30,8 @@ static bool is_ours(const char *name)
 }
 
 /*
- * Whether a file of this name comes from a file system or a desktop.
- * Directories with no other files count as empty.
+ * Whether a file of this name is made by file systems or desktops. A directory
+ * that contains only such files counts as empty.
  */
 static bool is_nobodys(const char *name)
 {

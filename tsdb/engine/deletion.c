@@ -83,9 +83,9 @@ int tsdb_delete(struct tsdb *db, const struct matcher *v, size_t count,
 	db_begin_job(db);
 	mutex_lock(&db->flush_mu);
 	/*
-	 * While append_mu is held, every record up to the end of the WAL is
-	 * also in memory. Samples appended later are not deleted, even if their
-	 * times match.
+	 * Delete only samples that were appended before now. While append_mu is
+	 * held, the heads in memory have every record up to the end of the WAL,
+	 * so that the deletion finds all of these samples.
 	 */
 	mutex_lock(&db->append_mu);
 	d.lsn = wal_end(db->wal) - 1;

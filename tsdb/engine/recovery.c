@@ -15,8 +15,8 @@
 
 /*
  * Whether a block contains the profile of a WAL record, or contained the
- * profile before it was deleted. If the block is undamaged, this is decided by
- * its window and LSN range, which then include the record. In a damaged block
+ * profile before it was deleted. The window and LSN range of the block must
+ * include the record. For an undamaged block this is enough; in a damaged block
  * the profile is looked up (docs/decisions.md, 84).
  */
 static bool block_accounts_for(struct block *b, const struct labels *ls,

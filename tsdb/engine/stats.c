@@ -30,8 +30,8 @@ static void stats_extend_span(struct tsdb_stats *out, struct part p)
 }
 
 /*
- * The numbers are read one after another, so they may not agree with one
- * another.
+ * The database may change between the reading of two numbers, so they may not
+ * agree with one another.
  */
 void tsdb_stats(struct tsdb *db, struct tsdb_stats *out)
 {

@@ -12,7 +12,8 @@
 #define LINK_MIN (8ull * MIB)
 
 /*
- * Whether the disk has twice `bytes` free. The factor covers a wrong estimate.
+ * Whether the disk has twice `bytes` free. Twice, because `bytes` is an
+ * estimate that may be too low.
  */
 bool has_room(struct tsdb *db, uint64_t bytes)
 {
@@ -197,8 +198,8 @@ int rewrite_each(struct tsdb *db, const struct rewriting *how,
 	db_begin_job(db);
 	rc = trash_empty(&db->trash, err);
 	/*
-	 * While old directories cannot be renamed for removal, no new blocks
-	 * are written.
+	 * If old directories cannot be renamed for removal, trash_empty()
+	 * fails. No new blocks are written then.
 	 */
 	goes_on = !rc;
 	v = blocks_by_time(db, &count);

@@ -45,8 +45,8 @@ struct rewritten {
 };
 
 /*
- * Returns whether the disk has twice `bytes` free. The factor covers a wrong
- * estimate.
+ * Returns whether the disk has twice `bytes` free. Twice, because `bytes` is an
+ * estimate that may be too low.
  */
 bool has_room(struct tsdb *db, uint64_t bytes);
 

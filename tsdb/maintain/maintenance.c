@@ -71,7 +71,7 @@ int db_maintain(struct tsdb *db, bool seal_all, struct err *err)
 		/* A cancelled job has not failed. */
 		if (rc >= 0 || rc == ERR_CLOSED)
 			continue;
-		/* After a failure of one kind of job, the others still run. */
+		/* If one kind of job fails, the other kinds still run. */
 		db_log_failure(db, &db->maintenance, jobs[i].name, &why);
 		if (!failed)
 			failed = err_set(err, rc, "%s: %s", jobs[i].name,

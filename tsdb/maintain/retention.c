@@ -132,9 +132,9 @@ static int64_t db_retention_now(struct tsdb *db)
 	int64_t now_ns = clock_mono_ns();
 	int64_t elapsed = db->clock_ns ? (now_ns - db->clock_ns) / 1000000 : 0;
 	/*
-	 * Whether the doubt about the system clock has been logged. At the
-	 * first call of this process it has not: the doubt may come from the
-	 * state file, and is then logged again.
+	 * Whether this process has logged the doubt about the system clock. At
+	 * the first call (clock_ns is 0) it has not, even if the doubt is old
+	 * and was loaded from the file `state`.
 	 */
 	bool doubted = db->clock_ns && c->doubt_ms;
 	int64_t retention_now;

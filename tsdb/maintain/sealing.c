@@ -13,7 +13,7 @@
 /* Time in ns until sealing is tried again after the disk was full. */
 #define NO_ROOM_NS 2000000000LL
 
-/* While append_mu is held, no append runs that could still use the head. */
+/* append_mu is held, so that no append uses the head while it is closed. */
 bool sealing_close_head(struct tsdb *db, struct head *r)
 {
 	mutex_lock(&db->append_mu);

@@ -12,9 +12,10 @@
 
 /*
  * Closes a head: new samples of its window then go to a new head, the next
- * generation. An empty head stays open, and false is returned. If it were
- * closed, no LSN would lie between the opening LSNs of this head and of the
- * next generation, so both would have the same name.
+ * generation. An empty head stays open, and false is returned. The reason is
+ * that heads are named by window and opening LSN: nothing was appended to an
+ * empty head, so the next generation could have the same opening LSN, and the
+ * same name.
  */
 bool sealing_close_head(struct tsdb *db, struct head *r);
 

@@ -16,12 +16,15 @@
 
 #define HEAD_MAGIC     0x0130BC91u /* first bytes of a file of head chunks */
 #define ENCODING_BYTES 1
-/* Size of a page of the WAL in bytes. */
+/*
+ * The WAL consists of pages of this size in bytes. A record is stored as one or
+ * more fragments, each within one page.
+ */
 #define PAGE ((size_t)32 * 1024)
 /* Size of a fragment's header in bytes: u8 type, u16 length, u32 CRC. */
 #define FRAGMENT_HEADER 7
 
-/* Compare the ref of a series with a key, for the hash table. */
+/* Compare the ref (number) of a series with a key, for the hash table. */
 static bool same_ref(const void *ctx, uint32_t number, const void *key)
 {
 	const struct walk *w = ctx;
@@ -228,8 +231,8 @@ static int walk_page(struct walk *w, struct bytes page, uint64_t at, bool *open,
 			buf_reset(&w->record);
 		if (f.kind > 2 && !*open)
 			/*
-			 * This fragment continues a record whose first fragment
-			 * was damaged.
+			 * The fragment continues a record of which an earlier
+			 * fragment was damaged: skip it.
 			 */
 			continue;
 		buf_add(&w->record, f.data.ptr, f.data.len);

@@ -74,8 +74,8 @@ static bool any_wanted(const struct walk *w, const struct conprof_chunk *c,
 	bool any = false;
 
 	/*
-	 * Ask for every profile that is not hidden, even when the result is
-	 * known, because the visitor may count the calls.
+	 * Do not stop at the first profile that is wanted: the visitor may
+	 * count the calls.
 	 */
 	for (size_t i = 0; i < count; i++)
 		any |= !is_hidden(c->gaps, ms[i]) &&

@@ -106,7 +106,8 @@ struct counted {
 
 /*
  * Adds one chunk to the counts. There is one function of this type for each
- * grouping: by label value, by codec, by section.
+ * grouping: by label value, by codec, and by section (a named part of the bytes
+ * that a codec stores).
  */
 typedef int (*tally_fn)(struct tally *t, struct part p, const struct labels *ls,
 			const struct chunk_meta *h, struct err *err);

@@ -144,10 +144,10 @@ static bool is_footer(struct bytes rest, const struct file_header *h)
 }
 
 /*
- * Verify all records of a log. `base` is the position of the file's first byte.
- * `live` says that a server may be writing to the file: its end is not checked
- * then. `sealed` says that the file should end with a segment directory (a list
- * of the segment's profiles).
+ * Verify all records of a log. `base` is the LSN of the first byte of a WAL
+ * segment; 0 for other logs. `live` says that a server may be writing to the
+ * file; the end of the file is then not checked. `sealed` says that the file
+ * should end with a segment directory (a list of the segment's profiles).
  */
 static void verify_records(struct log_verify *l, struct bytes file,
 			   const struct file_header *h, uint64_t base,
