@@ -75,8 +75,9 @@ void tombstones_sort(struct tombstones *t)
 		struct tombstone *last = kept ? &t->v[kept - 1] : NULL;
 
 		/*
-		 * `to` + 1 could overflow. `from` - 1 cannot, because `from` is
-		 * greater than last->to here.
+		 * Adjacent intervals are joined, too. last->to + 1 could
+		 * overflow. `from` - 1 cannot, because it is computed only if
+		 * `from` is greater than last->to.
 		 */
 		if (last && last->ref == t->v[i].ref &&
 		    (t->v[i].from <= last->to ||

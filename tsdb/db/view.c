@@ -165,7 +165,8 @@ int db_set_aside(struct tsdb *db, const struct part *parts, size_t count,
 }
 
 /*
- * Which WAL records have the profiles of a part, as a span for state_retire().
+ * Return the span, for state_retire(), of the WAL records whose profiles the
+ * part has.
  */
 static struct retired_span view_span_of(struct tsdb *db, struct part p)
 {

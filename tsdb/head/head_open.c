@@ -169,7 +169,7 @@ static bool head_load_head(struct load *l, const struct record *rec,
 	if (chunk_meta_decode(bytes, &h, NULL))
 		return head_lost(s);
 	if (s->series == SERIES_NONE)
-		return false; /* the record with its labels is lost */
+		return false; /* the record with the series' labels is lost */
 	end = h.place.offset + h.place.len;
 	l->values_end = end > l->values_end ? end : l->values_end;
 	series_add_group(l->r->series[s->series],

@@ -71,7 +71,10 @@ static int read_toc(struct index *ix, struct err *err)
 	return rc;
 }
 
-/* Each entry begins with the number of its texts, which is always 2. */
+/*
+ * Each entry begins with the number of its strings, which is always 2: a label
+ * name and a label value.
+ */
 struct table_entry entry_decode(struct dec *d)
 {
 	struct table_entry e = { 0 };
@@ -176,7 +179,10 @@ static int read_all_list(struct index *ix, struct err *err)
 		return index_report_damage(ix, ix->toc.postings_table, err);
 	if (!rc)
 		rc = list_view(ix, at, &scratch, &ids, &ix->series, err);
-	/* The list's length and count are 4 bytes each. */
+	/*
+	 * The references follow the list's length and count, which have 4 bytes
+	 * each.
+	 */
 	ix->all = at + 8;
 	buf_fini(&scratch);
 	return rc;

@@ -128,7 +128,7 @@ int part_labels(struct part p, uint32_t series, struct labels **out,
 {
 	if (!p.head)
 		return block_labels(p.block, series, out, err);
-	/* An append may move the array of series. */
+	/* The lock is needed because an append may move the array of series. */
 	mutex_lock(&p.head->mu);
 	*out = labels_ref(p.head->series[series]->labels);
 	mutex_unlock(&p.head->mu);
