@@ -167,8 +167,8 @@ int tombstones_decode(struct bytes file, struct tombstones **out,
 		return err_set(err, ERR_CORRUPT,
 			       "the file is not a tombstones file");
 	/*
-	 * A newer version of the file would come with a newer format in
-	 * meta.json, so this is damage.
+	 * A file of a newer version would not be read, because meta.json would
+	 * state a newer format. So this is damage.
 	 */
 	if (version != VERSION)
 		return err_set(err, ERR_CORRUPT,

@@ -126,8 +126,9 @@ static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 	if (!rc) {
 		rc = wal_append(db->wal, s, &e, err);
 		/*
-		 * ERR_EXISTS means here that the file of a new segment exists,
-		 * but callers would treat it as a conflicting profile.
+		 * From wal_append(), ERR_EXISTS means that the file of a new
+		 * segment exists. Callers would take it to mean a conflicting
+		 * profile.
 		 */
 		rc = rc == ERR_EXISTS ? ERR_IO : rc;
 	}

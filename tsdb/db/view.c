@@ -29,7 +29,9 @@ void db_add_head(struct tsdb *db, struct head *r)
 	mutex_unlock(&db->view_mu);
 }
 
-/* Insert a block by its first LSN; view_mu is held. */
+/*
+ * Insert a block into the list, which is sorted by first LSN; view_mu is held.
+ */
 static void add_block_locked(struct tsdb *db, struct block *b)
 	REQUIRES(db->view_mu)
 {

@@ -135,7 +135,7 @@ static uint32_t log_number(struct flusher *f, uint32_t series)
 /*
  * Number of the chunk's type set in the head's log. For a new type set, a
  * record is added before the record of the chunk. Readers see the type set at
- * once; batch_undo() removes it.
+ * once; if the batch fails, batch_undo() removes it.
  */
 static uint32_t typeset_number(struct flusher *f)
 {

@@ -316,8 +316,8 @@ static int open_all(struct head *r, struct err *err)
 	if (rc == ERR_CORRUPT && r->unreadable)
 		rc = ERR_IO;
 	/*
-	 * Neither truncate nor overwrite what could not be read: new records
-	 * follow after the present end of the file.
+	 * Bytes that could not be read are neither truncated nor overwritten:
+	 * new records are written after the present end of the file.
 	 */
 	if (!rc && r->unreadable)
 		r->groups_end = (log.len + 7) & ~(uint64_t)7;

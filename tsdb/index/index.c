@@ -30,9 +30,9 @@ static int read_front(struct index *ix, struct err *err)
 	if (!rc) {
 		d = dec_init(b);
 		/*
-		 * The version has no checksum. A newer format is announced in
-		 * meta.json, so another version here is damage
-		 * (docs/decisions.md, 102).
+		 * The version has no checksum. An index of a newer format would
+		 * not be opened, because meta.json states the format. Another
+		 * version here is therefore damage (docs/decisions.md, 102).
 		 */
 		if (dec_be32(&d) != INDEX_MAGIC || dec_u8(&d) != INDEX_VERSION)
 			rc = index_report_damage(ix, 0, err);
@@ -95,9 +95,9 @@ static void every_add(struct index *ix, size_t *cap, uint64_t at)
 }
 
 /*
- * Fill ix->names and ix->every from the content of the postings offset table.
- * `base` is the file offset of the content. Returns false if the table is
- * damaged.
+ * Fill ix->names and ix->every from the content of the postings offset table
+ * (see read_table()). `base` is the file offset of the content. Returns false
+ * if the table is damaged.
  */
 static bool read_names(struct index *ix, struct bytes content, uint64_t base)
 {
@@ -132,7 +132,10 @@ static bool read_names(struct index *ix, struct bytes content, uint64_t base)
 	return !d.bad && !dec_left(&d);
 }
 
-/* Read and verify the postings offset table. */
+/*
+ * Read and verify the postings offset table: for each label, the offset of the
+ * list of series that have it.
+ */
 static int read_table(struct index *ix, struct err *err)
 {
 	struct buf scratch = { 0 };
@@ -165,7 +168,7 @@ int list_view(const struct index *ix, uint64_t at, struct buf *scratch,
 /*
  * Find the list of all series (the table's entry with an empty name and value),
  * and verify it once: index_ref() later reads single references from the list,
- * which have no checksum.
+ * and a single reference has no checksum.
  */
 static int read_all_list(struct index *ix, struct err *err)
 {

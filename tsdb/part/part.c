@@ -93,7 +93,8 @@ int part_select(struct part p, const struct selection *s, struct postings *out,
 
 /*
  * Call fn for the values of a label name, or for all label names if `name` is
- * empty. `fn` runs under the head's lock and must not take the lock itself.
+ * empty. `fn` is called under the head's lock, so it must not take the lock
+ * itself.
  */
 static void part_head_texts(struct head *r, struct str name, index_text_fn fn,
 			    void *ctx)
