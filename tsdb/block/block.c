@@ -78,7 +78,8 @@ static int open_blob(struct block *b, const struct meta_file *f,
 /*
  * Log and count damage to a file that the rest of the block does not need. `rc`
  * is the error of opening the file. Returns 0 if the file is damaged, missing
- * or unreadable, and otherwise `rc`.
+ * or unreadable, so that the block is opened without it; otherwise returns
+ * `rc`.
  */
 static int block_tell_damage(struct block *b, const char *name, int rc,
 			     const struct err *err)
@@ -246,8 +247,8 @@ static int block_read_tombstones(struct block *b, struct err *err)
 	if (!rc)
 		return 0;
 	/*
-	 * Deleted profiles come back, which is better than losing profiles that
-	 * were not deleted.
+	 * The block is opened without tombstones. Deleted profiles come back,
+	 * which is better than losing profiles that were not deleted.
 	 */
 	b->tombstones = tombstones_new();
 	return block_tell_damage(b, "tombstones", rc, err);
@@ -326,7 +327,7 @@ static int chunk_damaged(const struct blob *blob, uint64_t at, struct err *err)
 		       blob_path(blob), (unsigned long long)at);
 }
 
-#define LENGTH_MAX 10 /* largest size of a uvarint */
+#define LENGTH_MAX 10 /* largest size of a uvarint, in bytes */
 
 /*
  * Callback chunk_source.meta. g->at is a chunk reference: (number of the file -
@@ -355,7 +356,7 @@ static int read_chunk(void *ctx, const struct chunk *g, struct buf *scratch,
 			err, ERR_CORRUPT,
 			"%s: a chunks file of the block is missing or damaged",
 			b->path);
-	if (at + LENGTH_MAX > blob_size(blob)) /* no chunk is that short */
+	if (at + LENGTH_MAX > blob_size(blob)) /* no room for a chunk */
 		return chunk_damaged(blob, at, err);
 	rc = blob_view(blob, at, LENGTH_MAX, scratch, &v, err);
 	if (rc)

@@ -18,10 +18,13 @@
 #include "tsdb/head/head.h"
 #include "tsdb/index/index.h"
 
-/* Length of a chunk file's header, and the encoding byte of a chunk. */
+/*
+ * Length in bytes of a chunk file's header, and the encoding byte: it is stored
+ * before the data of each chunk, and says how the data is encoded.
+ */
 enum {
 	CHUNK_HEADER = 8,
-	/* Encoding byte that says that chunk metadata follows. */
+	/* The encoding byte's value for chunk metadata. */
 	CHUNK_GROUP = 0x70,
 };
 

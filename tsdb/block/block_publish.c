@@ -88,10 +88,10 @@ int block_writer_publish(struct block_writer *w, struct block *b,
 		return rc;
 	rc = fs_sync_dir(w->env->fs, w->env->dir, err);
 	/*
-	 * The block is complete, but its name may not be durable. The rename is
-	 * undone and the error returned, so that the parts from which the block
-	 * was made are kept. If undoing fails too, the block stays and counts
-	 * as published.
+	 * If the sync failed, the block is complete, but its name may not be
+	 * durable. The rename is undone and the error returned, so that the
+	 * caller keeps the parts from which the block was made. If undoing
+	 * fails too, the block stays and counts as published.
 	 */
 	w->published = !rc || fs_rename(w->env->fs, to, w->path, NULL);
 	if (rc)

@@ -37,7 +37,7 @@ static int make_dirs(struct block_writer *w, struct err *err)
 		rc = fs_mkdir(fs, chunks, err);
 	if (!rc)
 		rc = fs_mkdir(fs, values, err);
-	/* ERR_EXISTS would suggest that the block exists. */
+	/* Callers would conclude from ERR_EXISTS that the block exists. */
 	return rc == ERR_EXISTS ? ERR_IO : rc;
 }
 
@@ -72,7 +72,7 @@ void block_writer_free(struct block_writer *w)
 	outfile_close(&w->chunks);
 	index_writer_free(w->index);
 	if (!w->published && fs_remove_dir(w->env->fs, w->path, NULL)) {
-		/* The directory is removed at the next startup. */
+		/* The next startup removes the directory. */
 	}
 	meta_fini(&w->meta);
 	buf_fini(&w->scratch);
@@ -269,8 +269,8 @@ int block_writer_group(struct block_writer *w, struct chunk_meta *h,
 	h->place.file = w->current;
 	h->place.offset = w->values.size;
 	/*
-	 * A chunk stored by zstd has no table, so the next chunk need not be in
-	 * the same file.
+	 * Chunks must be in one file only if they share a table. A chunk stored
+	 * by zstd has no table, so it does not begin a stripe.
 	 */
 	w->in_stripe = w->in_stripe || h->codec != CODEC_ZSTD;
 	rc = block_writer_add_values(w, stored, err);
@@ -388,8 +388,9 @@ void block_writer_end_target(struct block_writer *w)
 }
 
 /*
- * Copy a values file. The caller copies size and checksum from the meta.json of
- * the original block, so readers detect a bad copy.
+ * Copy a values file. The bytes are not verified here: the new block gets size
+ * and checksum from the meta.json of the original block, so readers detect a
+ * bad copy.
  */
 static int block_writer_copy(struct block_writer *w, struct file *from,
 			     const char *to, const struct meta_file *f,

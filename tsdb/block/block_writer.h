@@ -56,9 +56,9 @@ void block_writer_free(struct block_writer *w);
 struct meta *block_writer_meta(struct block_writer *w);
 
 /*
- * Write a chunk's stored bytes, and set the place and the type set of *h. The
- * place of the table in *h is not changed: a chunk that is stored as columns
- * and has no table there gets the table that is later passed to
+ * Write a chunk's stored bytes, and set h->place and h->typeset. Only
+ * h->place.table is not changed: if it is empty and the chunk is stored as
+ * columns, the chunk gets the table that is later passed to
  * block_writer_stripe(). `chunk` is the caller's number of the chunk.
  * ERR_NOSPACE, ERR_IO: the bytes cannot be written.
  */

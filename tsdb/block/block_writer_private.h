@@ -37,8 +37,8 @@ struct waiting {
 };
 
 /*
- * The place of a table whose bytes have been counted as live (used by a chunk
- * of the block).
+ * Where a table is. Its bytes have been counted as live, because a chunk of the
+ * block uses it.
  */
 struct live_table {
 	uint32_t file;

@@ -306,8 +306,9 @@ static void decode_prometheus(struct meta *m, const json_t *root, bool *ok)
 }
 
 /*
- * The number of a type set is its position in the list. A duplicate is damage,
- * because meta_typeset() would return the number of its first copy.
+ * The number of a type set is its position in the list. A duplicate is damage.
+ * It is detected because meta_typeset() returns the number of the first copy,
+ * not the position.
  */
 static void decode_typesets(struct meta *m, const json_t *list, bool *ok)
 {
@@ -395,8 +396,8 @@ int meta_decode(struct bytes text, struct meta *out, struct err *err)
 	int rc;
 
 	/*
-	 * The checksum tells damage from a newer format (docs/decisions.md,
-	 * 102).
+	 * The checksum is compared before the format is read, so that damage is
+	 * not reported as a newer format (docs/decisions.md, 102).
 	 */
 	if (text.len <= TAIL_LEN || !crc_agrees(text))
 		return err_set(err, ERR_CORRUPT,

@@ -75,8 +75,9 @@ void tombstones_sort(struct tombstones *t)
 		struct tombstone *last = kept ? &t->v[kept - 1] : NULL;
 
 		/*
-		 * `to` + 1 could overflow. `from` - 1 cannot, because `from` is
-		 * greater than last->to here.
+		 * Adjacent intervals are joined, too. last->to + 1 could
+		 * overflow. `from` - 1 cannot, because it is computed only if
+		 * `from` is greater than last->to.
 		 */
 		if (last && last->ref == t->v[i].ref &&
 		    (t->v[i].from <= last->to ||
@@ -166,8 +167,8 @@ int tombstones_decode(struct bytes file, struct tombstones **out,
 		return err_set(err, ERR_CORRUPT,
 			       "the file is not a tombstones file");
 	/*
-	 * A newer version of the file would come with a newer format in
-	 * meta.json, so this is damage.
+	 * A file of a newer version would not be read, because meta.json would
+	 * state a newer format. So this is damage.
 	 */
 	if (version != VERSION)
 		return err_set(err, ERR_CORRUPT,

@@ -52,9 +52,9 @@ void tombstones_add(struct tombstones *t, uint32_t ref, int64_t from,
 void tombstones_sort(struct tombstones *t);
 
 /*
- * Add the tombstone intervals of a series to *out. An interval hides profiles
- * regardless of when they were stored, because no profiles are added to a
- * block.
+ * Add the tombstone intervals of a series to *out. An interval hides every
+ * profile of the series in it: no profiles are added to a block, so all of them
+ * were stored before the deletion.
  */
 void tombstones_gaps(const struct tombstones *t, uint32_t ref,
 		     struct chunks *out);

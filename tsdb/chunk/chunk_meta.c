@@ -6,9 +6,9 @@
 
 /*
  * Times are stored as differences of differences, which are mostly 0 for
- * regular scrapes. The subtractions may wrap around, because a profile may have
- * any 64-bit value; adding the difference to the previous value gives the value
- * back nevertheless.
+ * regular scrapes. A time may be any 64-bit number, so the subtractions may
+ * wrap around. The additions of the decoder then wrap around, too, and give the
+ * times back.
  */
 static void times_encode(const struct chunk_meta *h, struct buf *out)
 {

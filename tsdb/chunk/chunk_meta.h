@@ -52,8 +52,9 @@ struct chunk_place {
 	uint32_t crc;
 	struct chunk_table table;
 	/*
-	 * Reserved, always written as 0. Meant for storing several chunks as
-	 * one group: the index of this chunk's first profile in the group.
+	 * Reserved, always written as 0. In a later version, several chunks may
+	 * be stored together as one group; this is then the index of the
+	 * chunk's first profile in the group.
 	 */
 	uint32_t first;
 };

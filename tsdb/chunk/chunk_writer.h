@@ -32,7 +32,7 @@ struct chunk_writer {
 	/* Metadata of the chunk; meta.totals points to totals. */
 	struct chunk_meta meta;
 	int64_t totals[TYPES_MAX * CHUNK_PROFILES_MAX];
-	/* Uncompressed profiles of the chunk, and their total size. */
+	/* Uncompressed profiles of the chunk, and their total size in bytes. */
 	struct buf raw[CHUNK_PROFILES_MAX];
 	size_t raw_bytes;
 	struct buf typeset; /* encoded sample types of the chunk */

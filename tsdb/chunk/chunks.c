@@ -26,8 +26,8 @@ void chunks_fini(struct chunks *g)
 }
 
 /*
- * Only the place of the metadata is compared: profiles in chunks no longer have
- * an LSN.
+ * Whether the profile was stored before a deletion follows from the place of
+ * its chunk's metadata: the LSN of a profile in a chunk is no longer known.
  */
 bool chunks_hides(const struct chunks *g, uint64_t at, int64_t ms)
 {

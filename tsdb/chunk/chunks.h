@@ -29,9 +29,9 @@ struct chunk {
 /*
  * Tombstone interval: a deletion hides the profiles with times in [from, to]
  * that were stored before the deletion. A profile that is stored again
- * afterwards is visible. To tell which profiles were stored before, their LSN
- * is compared with `lsn` as long as they are in the WAL, and later the place of
- * their chunk's metadata with `at`.
+ * afterwards is visible. To tell whether a profile was stored before: for an
+ * unflushed profile, its LSN is compared with `lsn`; for a profile in a chunk,
+ * the place of the chunk's metadata is compared with `at`.
  */
 struct tombstone_interval {
 	int64_t from;

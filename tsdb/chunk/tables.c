@@ -76,7 +76,10 @@ void tables_free(struct tables *t)
 	mem_free(t);
 }
 
-/* Find an entry and take a reference to it; the lock is held. */
+/*
+ * Find the entry of the table at place *p, and take a reference to it. NULL:
+ * the table is not cached. The lock is held.
+ */
 static struct entry *tables_find(struct tables *t, const struct table_place *p)
 	REQUIRES(t->mu)
 {
@@ -187,7 +190,7 @@ int tables_get(struct tables *t, const struct table_place *place,
 	e->bytes = t->codec->table_memory(e->ref.table);
 	e->users = 1;
 	mutex_lock(&t->mu);
-	/* Another thread may have loaded it by now. */
+	/* Another thread may have loaded the same table by now. */
 	other = tables_find(t, place);
 	if (!other) {
 		e->used = ++t->tick;

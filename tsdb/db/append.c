@@ -54,7 +54,8 @@ static struct part part_at(const struct tsdb *db, size_t i)
 
 /*
  * Returns 1 if the sample's profile is stored already; 0 if the series has no
- * profile at the sample's time; ERR_EXISTS if it has a different one.
+ * profile at the sample's time; ERR_EXISTS if the series has a different
+ * profile at that time.
  */
 static int check_duplicate(struct tsdb *db, const struct sample *s,
 			   struct err *err)
@@ -106,8 +107,8 @@ static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 
 	if (rc == 1) {
 		/*
-		 * A sync up to the end of the WAL makes the copy durable that
-		 * is stored already.
+		 * The stored copy may not be durable yet. The caller's sync up
+		 * to the end of the WAL makes it durable.
 		 */
 		metric_add(db->metrics.duplicates, 1);
 		*lsn = wal_end(db->wal);
@@ -125,8 +126,9 @@ static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 	if (!rc) {
 		rc = wal_append(db->wal, s, &e, err);
 		/*
-		 * ERR_EXISTS means here that the file of a new segment exists,
-		 * but callers would treat it as a conflicting profile.
+		 * From wal_append(), ERR_EXISTS means that the file of a new
+		 * segment exists. Callers would take it to mean a conflicting
+		 * profile.
 		 */
 		rc = rc == ERR_EXISTS ? ERR_IO : rc;
 	}
@@ -140,8 +142,8 @@ static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 }
 
 /*
- * The error of appends that would have to wait while the database is shutting
- * down.
+ * Set and return ERR_CLOSED, for an append that would have to wait while the
+ * database is shutting down.
  */
 static int is_closing(struct err *err)
 {

@@ -81,8 +81,8 @@ struct worker {
  */
 struct tsdb {
 	/*
-	 * First member: db_append() and db_sync() cast a pointer to it to a
-	 * pointer to struct tsdb.
+	 * Must be the first member: db_append() and db_sync() get a pointer to
+	 * it, and cast the pointer to struct tsdb *.
 	 */
 	struct appender appender;
 	struct tsdb_options o;

@@ -14,7 +14,7 @@
 
 /*
  * The WAL takes at most an eighth of a small disk, or of the maximum size of
- * the database, so that most of it is left for blocks.
+ * the database, so that most of the space is left for blocks.
  */
 uint64_t wal_budget(const struct tsdb_options *o)
 {
@@ -105,8 +105,8 @@ int db_flush_head(struct tsdb *db, struct head *r, struct err *err)
 }
 
 /*
- * Flush the profiles of the segments up to number `upto` from all heads. If no
- * head fails, drop the segments up to number `drop`.
+ * In every head, flush the profiles that are in WAL segments up to number
+ * `upto`. If no head fails, drop the segments up to number `drop`.
  */
 static int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
 			  struct err *err)

@@ -76,8 +76,9 @@ struct head *head_in_memory(struct tsdb *db, int64_t start)
 }
 
 /*
- * The entry has only 32 bytes; everything else is read from the WAL record when
- * needed (docs/decisions.md, 4).
+ * The result has only 32 bytes, because a head keeps it in memory for each
+ * unflushed profile; everything else is read from the WAL record when needed
+ * (docs/decisions.md, 4).
  */
 struct unflushed db_unflushed(const struct segment_entry *e)
 {

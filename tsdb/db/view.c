@@ -29,7 +29,9 @@ void db_add_head(struct tsdb *db, struct head *r)
 	mutex_unlock(&db->view_mu);
 }
 
-/* Insert a block by its first LSN; view_mu is held. */
+/*
+ * Insert a block into the list, which is sorted by first LSN; view_mu is held.
+ */
 static void add_block_locked(struct tsdb *db, struct block *b)
 	REQUIRES(db->view_mu)
 {
@@ -165,7 +167,8 @@ int db_set_aside(struct tsdb *db, const struct part *parts, size_t count,
 }
 
 /*
- * Which WAL records have the profiles of a part, as a span for state_retire().
+ * Return the span, for state_retire(), of the WAL records whose profiles the
+ * part has.
  */
 static struct retired_span view_span_of(struct tsdb *db, struct part p)
 {

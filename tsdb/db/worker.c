@@ -37,8 +37,8 @@ void await_round(struct tsdb *db, struct worker *w)
 	w->woken = true;
 	pthread_cond_broadcast(&db->wake);
 	/*
-	 * A round under way may have checked for work before the caller's call:
-	 * wait for the next round too.
+	 * A round under way may have checked for work before this function was
+	 * called: wait for the next round too.
 	 */
 	round = w->rounds + (w->busy ? 2 : 1);
 	while (!rc && !db->interrupted && w->running && w->rounds < round)
@@ -126,7 +126,10 @@ void start_worker(struct worker *w, void *(*run)(void *), struct tsdb *db)
 		abort();
 }
 
-/* A compaction under way checks `cancel` before each series. */
+/*
+ * A compaction under way checks `cancel` before each series, and stops if it is
+ * not 0. It then releases job_mu.
+ */
 void db_begin_job(struct tsdb *db)
 {
 	atomic_fetch_add(&db->cancel, 1);

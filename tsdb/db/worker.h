@@ -36,7 +36,7 @@ void start_worker(struct worker *w, void *(*run)(void *), struct tsdb *db);
 /*
  * Asks a compaction under way to stop, and takes the job lock, which
  * db_end_job() releases. A compaction does not stop if the one before it was
- * cancelled.
+ * cancelled, so that frequent jobs cannot prevent every compaction.
  */
 void db_begin_job(struct tsdb *db) ACQUIRES(db->job_mu);
 

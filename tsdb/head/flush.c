@@ -15,17 +15,17 @@
 #define BATCH_VALUES (4 * MIB)
 #define BATCH_LOG    MIB
 
-/* A record of the batch, which will be appended to the head's log. */
+/*
+ * A record of the batch, which will be appended to the head's log. Only records
+ * of the kind HEAD_CHUNK use the members from `flushed` on.
+ */
 struct line {
 	uint8_t kind;
-	/* HEAD_LABELS, HEAD_CHUNK: series number in the head */
-	uint32_t series;
+	uint32_t series; /* number of the series in the head */
 	struct buf head;
-	/* Last HEAD_CHUNK of a series: its flushed LSN; otherwise 0. */
-	uint64_t flushed;
-	/* HEAD_CHUNK: the chunk; its place is set later. */
+	uint64_t flushed; /* see group_close() */
 	struct chunk group;
-	uint32_t profiles; /* HEAD_CHUNK: number of profiles in the chunk */
+	uint32_t profiles; /* number of profiles in the chunk */
 };
 
 struct flusher {
@@ -46,7 +46,7 @@ struct flusher {
 	size_t line_count;
 	size_t line_cap;
 	size_t line_bytes;
-	/* Next series and type set number when the batch began. */
+	/* Next free numbers of the log when the batch began. */
 	uint32_t first_series;
 	uint32_t first_typeset;
 };
@@ -118,7 +118,7 @@ static struct series *series_at(struct head *r, uint32_t series)
  */
 static uint32_t log_number(struct flusher *f, uint32_t series)
 {
-	/* Only the flush thread uses log_number once the head is open. */
+	/* No lock: only the flush thread uses log_number of an open head. */
 	struct series *s = series_at(f->head, series);
 	struct line *line;
 
@@ -135,7 +135,7 @@ static uint32_t log_number(struct flusher *f, uint32_t series)
 /*
  * Number of the chunk's type set in the head's log. For a new type set, a
  * record is added before the record of the chunk. Readers see the type set at
- * once; batch_undo() removes it.
+ * once; if the batch fails, batch_undo() removes it.
  */
 static uint32_t typeset_number(struct flusher *f)
 {
@@ -155,10 +155,10 @@ static uint32_t typeset_number(struct flusher *f)
 
 /*
  * Compress the chunk and add its metadata to the batch. `index` numbers the
- * chunks that this flush writes for the series. `flushed` is the LSN up to
- * which the series is flushed if this is the last of them, otherwise 0. When
- * the head is opened again, the LSN is accepted only if no chunk of the flush
- * is missing (docs/decisions.md, 6).
+ * chunks that this flush writes for the series. For the last of these chunks,
+ * `flushed` is the LSN up to which the series is then flushed; for the others
+ * it is 0. When the head is opened again, the LSN is accepted only if no chunk
+ * of the flush is missing (docs/decisions.md, 6).
  */
 static int group_close(struct flusher *f, uint32_t series, uint32_t index,
 		       uint64_t flushed, struct err *err)
@@ -242,8 +242,8 @@ static void report_damage(struct flusher *f, uint32_t series,
 
 /*
  * Encode the records of the batch one after another, as they will be appended
- * to the log, and note their places. Places must be known here, because a
- * record's checksum covers its position.
+ * to the log, and note their offsets in the log. The offsets must be known
+ * here, because the checksum of a record includes its offset.
  */
 static void batch_encode(struct flusher *f, struct buf *out)
 {
@@ -300,7 +300,8 @@ static void batch_undo(struct flusher *f)
 	head_drop_typesets(r, f->first_typeset);
 	/*
 	 * Left in the log, the records of the batch would be read when the head
-	 * is opened again. Its values may stay: nothing refers to them.
+	 * is opened again. The batch's values may stay in their file: nothing
+	 * refers to them.
 	 */
 	if (file_truncate(r->groups, r->groups_end, NULL))
 		r->broken = true;

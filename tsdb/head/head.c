@@ -288,9 +288,9 @@ struct bytes head_typeset(struct head *r, uint32_t number)
 }
 
 /*
- * A damaged record leaves the element of its number empty; a later record with
- * this number may fill it. A type set is never replaced: readers may have
- * borrowed it.
+ * If the log record of a type set is damaged, the element for its number is
+ * empty; a later record with this number may fill it. A type set is never
+ * replaced: readers may have borrowed it.
  */
 void head_set_typeset(struct head *r, uint32_t number, struct bytes typeset)
 {
@@ -357,7 +357,10 @@ static int head_read_head(void *ctx, const struct chunk *g, struct buf *scratch,
 		return err_wrap(err, rc, "%s at offset %llu",
 				file_path(r->groups),
 				(unsigned long long)g->at);
-	/* The metadata follows series number, index and flushed LSN. */
+	/*
+	 * Skip series number, index and flushed LSN, which come before the
+	 * metadata.
+	 */
 	d = dec_init(rec.head);
 	dec_uvarint(&d);
 	dec_uvarint(&d);

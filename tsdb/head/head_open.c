@@ -169,7 +169,7 @@ static bool head_load_head(struct load *l, const struct record *rec,
 	if (chunk_meta_decode(bytes, &h, NULL))
 		return head_lost(s);
 	if (s->series == SERIES_NONE)
-		return false; /* the record with its labels is lost */
+		return false; /* the record with the series' labels is lost */
 	end = h.place.offset + h.place.len;
 	l->values_end = end > l->values_end ? end : l->values_end;
 	series_add_group(l->r->series[s->series],
@@ -316,8 +316,8 @@ static int open_all(struct head *r, struct err *err)
 	if (rc == ERR_CORRUPT && r->unreadable)
 		rc = ERR_IO;
 	/*
-	 * Neither truncate nor overwrite what could not be read: new records
-	 * follow after the present end of the file.
+	 * Bytes that could not be read are neither truncated nor overwritten:
+	 * new records are written after the present end of the file.
 	 */
 	if (!rc && r->unreadable)
 		r->groups_end = (log.len + 7) & ~(uint64_t)7;

@@ -29,7 +29,7 @@ bool head_is_stillborn(const struct head *r);
  * values cut short by a crash), unless the database is read-only. The caller
  * owns *out. ERR_NOTFOUND: `name` is not the name of a head, or the creation of
  * the head was cut short and its directory, which had no profiles, has been
- * removed. ERR_CORRUPT: because of damage, nothing of the head can be used.
+ * removed. ERR_CORRUPT: the head is so damaged that nothing of it can be used.
  * ERR_IO: the header of its log could not be read. If the disk cannot read some
  * bytes of the log, this is logged and counted, and the head's member
  * `unreadable` is set.

@@ -143,9 +143,10 @@ static bool load_series(struct head *r, struct dec *d)
 		g.lsn = dec_uvarint(d);
 		g.at = dec_uvarint(d);
 		/*
-		 * The log may have been truncated since the deletion. Chunks
-		 * that will be written after its present end must not be
-		 * hidden.
+		 * The interval hides chunks whose metadata is before offset
+		 * g.at of the log. If the log was truncated after the deletion,
+		 * its end may now be before g.at, and chunks written later must
+		 * not be hidden.
 		 */
 		if (g.at > r->groups_end)
 			g.at = r->groups_end;

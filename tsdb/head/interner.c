@@ -53,8 +53,8 @@ static bool interner_is_same(const void *ctx, uint32_t number, const void *key)
 }
 
 /*
- * Number of a free slot. The hash table refers to slots by number, so slots
- * keep their numbers, and free slots are reused.
+ * Number of a free slot, or of a new one if none is free. The hash table refers
+ * to slots by number, so slots keep their numbers, and free slots are reused.
  */
 static uint32_t place_locked(struct interner *in) REQUIRES(in->mu)
 {

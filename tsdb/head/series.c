@@ -83,9 +83,9 @@ static void series_shrink(struct series *s, uint32_t kept)
 }
 
 /*
- * This is for profiles in the WAL: a tombstone interval hides a profile whose
- * LSN is not above the LSN of the interval. For profiles in chunks,
- * chunks_hides() compares places in the log instead.
+ * Only for profiles in the WAL, because their LSN is known: a tombstone
+ * interval hides a profile whose LSN is not above the LSN of the interval. For
+ * profiles in chunks, chunks_hides() compares places in the log instead.
  */
 bool series_hides(const struct series *s, int64_t ms, uint64_t lsn)
 {

@@ -30,9 +30,9 @@ static int read_front(struct index *ix, struct err *err)
 	if (!rc) {
 		d = dec_init(b);
 		/*
-		 * The version has no checksum. A newer format is announced in
-		 * meta.json, so another version here is damage
-		 * (docs/decisions.md, 102).
+		 * The version has no checksum. An index of a newer format would
+		 * not be opened, because meta.json states the format. Another
+		 * version here is therefore damage (docs/decisions.md, 102).
 		 */
 		if (dec_be32(&d) != INDEX_MAGIC || dec_u8(&d) != INDEX_VERSION)
 			rc = index_report_damage(ix, 0, err);
@@ -71,7 +71,10 @@ static int read_toc(struct index *ix, struct err *err)
 	return rc;
 }
 
-/* Each entry begins with the number of its texts, which is always 2. */
+/*
+ * Each entry begins with the number of its strings, which is always 2: a label
+ * name and a label value.
+ */
 struct table_entry entry_decode(struct dec *d)
 {
 	struct table_entry e = { 0 };
@@ -92,9 +95,9 @@ static void every_add(struct index *ix, size_t *cap, uint64_t at)
 }
 
 /*
- * Fill ix->names and ix->every from the content of the postings offset table.
- * `base` is the file offset of the content. Returns false if the table is
- * damaged.
+ * Fill ix->names and ix->every from the content of the postings offset table
+ * (see read_table()). `base` is the file offset of the content. Returns false
+ * if the table is damaged.
  */
 static bool read_names(struct index *ix, struct bytes content, uint64_t base)
 {
@@ -129,7 +132,10 @@ static bool read_names(struct index *ix, struct bytes content, uint64_t base)
 	return !d.bad && !dec_left(&d);
 }
 
-/* Read and verify the postings offset table. */
+/*
+ * Read and verify the postings offset table: for each label, the offset of the
+ * list of series that have it.
+ */
 static int read_table(struct index *ix, struct err *err)
 {
 	struct buf scratch = { 0 };
@@ -162,7 +168,7 @@ int list_view(const struct index *ix, uint64_t at, struct buf *scratch,
 /*
  * Find the list of all series (the table's entry with an empty name and value),
  * and verify it once: index_ref() later reads single references from the list,
- * which have no checksum.
+ * and a single reference has no checksum.
  */
 static int read_all_list(struct index *ix, struct err *err)
 {
@@ -176,7 +182,10 @@ static int read_all_list(struct index *ix, struct err *err)
 		return index_report_damage(ix, ix->toc.postings_table, err);
 	if (!rc)
 		rc = list_view(ix, at, &scratch, &ids, &ix->series, err);
-	/* The list's length and count are 4 bytes each. */
+	/*
+	 * The references follow the list's length and count, which have 4 bytes
+	 * each.
+	 */
 	ix->all = at + 8;
 	buf_fini(&scratch);
 	return rc;

@@ -72,8 +72,9 @@ static const struct name *find_name(const struct index *ix, struct str text)
 }
 
 /*
- * Number of rows of a label name. A row is a run of up to 32 consecutive
- * entries of the postings offset table, which are read together.
+ * Number of rows of a label name. The entries of the name in the postings
+ * offset table are divided into rows of 32 (the last row may have fewer). The
+ * entries of a row are read together.
  */
 static size_t rows_of(const struct name *n)
 {
@@ -81,7 +82,8 @@ static size_t rows_of(const struct name *n)
 }
 
 /*
- * Read row number `row` of a label name: its entries from number `row` * 32 on.
+ * Read row number `row` of a label name: the (up to) 32 entries from number
+ * `row` * 32 on.
  */
 static int index_row_view(const struct index *ix, const struct name *n,
 			  size_t row, struct buf *scratch, struct dec *out,

@@ -274,8 +274,8 @@ static void put_toc(struct index_writer *w)
 }
 
 /*
- * Check that references can address all series: a reference is a 32-bit number
- * of 16-byte units.
+ * Check that references can address all series: a reference is an offset in the
+ * file in units of 16 bytes, and has 32 bits.
  */
 static int check_size(const struct index_writer *w, struct err *err)
 {

@@ -66,9 +66,9 @@ static int select_apply(const struct label_index *ix, const struct matcher *m,
 }
 
 /*
- * First, matchers that no empty value satisfies are applied: the series that
- * they all match are the candidates. If there are no such matchers, all series
- * are candidates. Then the other matchers remove candidates.
+ * First, the matchers that do not match an empty value are applied: the series
+ * that all of them match are the candidates. If there are no such matchers, all
+ * series are candidates. Then the other matchers remove candidates.
  */
 int select_series(const struct label_index *ix, const struct matcher *v,
 		  size_t count, struct postings *out, struct err *err)

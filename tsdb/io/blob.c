@@ -63,8 +63,9 @@ int blob_view(const struct blob *b, uint64_t offset, size_t len,
 			"%s: %zu bytes at offset %llu are beyond the end of the file",
 			blob_path(b), len, (unsigned long long)offset);
 	/*
-	 * Bytes of a map are copied out: a view into the map could raise SIGBUS
-	 * long after the check (docs/decisions.md, 83).
+	 * Bytes of a map are copied to `scratch`, and file_map_read() handles a
+	 * SIGBUS during the copy. A view into the map could raise SIGBUS later,
+	 * while the caller uses it (docs/decisions.md, 83).
 	 */
 	buf_reset(scratch);
 	if (!buf_reserve(scratch, len))

@@ -136,8 +136,8 @@ struct body_info {
 
 /*
  * Decode and verify header and head, and leave the decoder *d at the start of
- * the body. The position is compared before the checksum, because this rejects
- * most wrong places cheaply.
+ * the body. The position is compared before the checksum, because it costs
+ * less, and rejects most offsets at which no record begins.
  */
 static int decode_front(struct dec *d, uint64_t salt, uint64_t position,
 			struct record *out, struct body_info *body,

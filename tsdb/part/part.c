@@ -93,7 +93,8 @@ int part_select(struct part p, const struct selection *s, struct postings *out,
 
 /*
  * Call fn for the values of a label name, or for all label names if `name` is
- * empty. `fn` runs under the head's lock and must not take the lock itself.
+ * empty. `fn` is called under the head's lock, so it must not take the lock
+ * itself.
  */
 static void part_head_texts(struct head *r, struct str name, index_text_fn fn,
 			    void *ctx)
@@ -128,7 +129,7 @@ int part_labels(struct part p, uint32_t series, struct labels **out,
 {
 	if (!p.head)
 		return block_labels(p.block, series, out, err);
-	/* An append may move the array of series. */
+	/* The lock is needed because an append may move the array of series. */
 	mutex_lock(&p.head->mu);
 	*out = labels_ref(p.head->series[series]->labels);
 	mutex_unlock(&p.head->mu);

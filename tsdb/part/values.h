@@ -55,8 +55,8 @@ const struct codec *values_codec(struct part p, uint8_t id);
 /*
  * Sets *out to the stored bytes of a chunk or table at `place`, valid until the
  * reader's next call. ERR_CORRUPT: the checksum differs; *out is set
- * nevertheless. ERR_IO: the bytes cannot be read. ERR_TOOBIG: place->len
- * exceeds all limits.
+ * nevertheless. ERR_IO: the bytes cannot be read. ERR_TOOBIG: place->len is too
+ * large for a buffer.
  */
 NODISCARD int values_stored(struct values_reader *r, const struct file *f,
 			    const struct chunk_place *place, struct bytes *out,

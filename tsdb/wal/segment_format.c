@@ -210,8 +210,8 @@ static struct bytes *texts_decode(struct dec *d, size_t *count)
 }
 
 /*
- * The decoded tables of label sets and of type sets. The rows of the directory
- * refer to both by number.
+ * The decoded tables of label sets and of type sets. Each row of the directory
+ * has the number of a label set and of a type set.
  */
 struct rows {
 	struct bytes *labels;

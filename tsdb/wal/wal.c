@@ -330,7 +330,10 @@ int wal_sync(struct wal *w, uint64_t lsn, struct err *err)
 	while (!rc) {
 		struct wal_segment *s = wal_find_locked(w, lsn);
 
-		/* The profiles of a removed segment have been flushed. */
+		/*
+		 * No segment: it was removed after its profiles had been
+		 * flushed.
+		 */
 		if (!s || lsn <= s->durable)
 			break;
 		if (s->failed)

@@ -221,7 +221,7 @@ static void leave_unsealed(struct wal *w, struct wal_segment *s, uint64_t end,
 			   const struct err *err)
 {
 	if (file_truncate(s->file, end, NULL)) {
-		/* The next startup cuts the directory off. */
+		/* Harmless: the next startup cuts the directory off. */
 	}
 	mutex_lock(&w->mu);
 	s->unsealed = true;

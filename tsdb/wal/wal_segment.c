@@ -75,7 +75,7 @@ int segment_create(struct wal *w, uint64_t number, struct wal_segment **out,
 	if (rc) {
 		file_close(f);
 		if (fs_unlink(w->o.fs, path, NULL)) {
-			/* The next startup removes an empty segment. */
+			/* The next startup removes the empty segment. */
 		}
 		return rc;
 	}

@@ -27,9 +27,9 @@ NODISCARD int segment_create(struct wal *w, uint64_t number,
 			     struct wal_segment **out, struct err *err);
 
 /*
- * Log and count a segment that cannot be read. Its file stays on disk. Because
- * the segment is not in the list, the file is never removed; wal_begin() takes
- * it into account.
+ * Log and count a segment that cannot be read. Its file stays on disk. The
+ * segment is not in the list of segments, so its file is never removed.
+ * wal_begin() takes the segment into account.
  */
 void tell_left_alone(struct wal *w, uint64_t number, const char *path,
 		     const struct err *err);

@@ -22,8 +22,9 @@ uint64_t wal_overdue(struct wal *w, uint64_t budget)
 		const struct wal_segment *s = w->segments[i];
 
 		/*
-		 * The profiles of this segment are safe only once they are
-		 * flushed.
+		 * Such a segment may lose records in a crash, or must be
+		 * scanned at the next startup. Flushing its profiles prevents
+		 * this.
 		 */
 		if ((s->failed || s->unread || s->unsealed) && s != w->current)
 			upto = s->number;
