@@ -60,8 +60,8 @@ struct dict_ref {
  */
 struct dict_guess {
 	/*
-	 * For each outermost function: address of the last location that has
-	 * it.
+	 * For each function: address of the last location whose outermost
+	 * function it is.
 	 */
 	uint64_t *address;
 	int64_t *line;    /* for each function: its last line number */

@@ -291,7 +291,7 @@ static bool decode_table_field(struct decoder *d, const struct wire_field *f)
 }
 
 /*
- * Stores the string numbers of the fields of Profile that are not tables
+ * Stores the string indexes in the fields of Profile that are not tables
  * (drop_frames, keep_frames, default type, documentation URL, period type), and
  * records that these strings are referred to.
  */

@@ -13,7 +13,7 @@ struct encoder {
 	const struct pprof *p;
 	struct buf *out;
 	uint32_t *number;      /* new number of each string; 0: none yet */
-	VEC(uint32_t) strings; /* by new number: old number of the string */
+	VEC(uint32_t) strings; /* for each new number: the old one */
 	struct buf message;    /* message being built */
 	struct buf inner;      /* message nested in `message` */
 };
@@ -209,8 +209,9 @@ static void encode_function(struct encoder *e, size_t i)
 }
 
 /*
- * Assigns numbers to the strings of the fields that encode_header() writes:
- * they follow the string table, so the table must already have these strings.
+ * Assigns numbers to the strings of the fields that encode_header() writes.
+ * These fields follow the string table, which must already contain their
+ * strings.
  */
 static void number_header(struct encoder *e)
 {

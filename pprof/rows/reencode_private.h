@@ -136,7 +136,7 @@ static inline bool reencode_fits(struct replay *r, size_t n)
 	return false;
 }
 
-/* Add the bytes that were written up to `end` to the output. */
+/* Make the bytes that were written up to `end` part of the output. */
 static inline void reencode_wrote(struct replay *r, const uint8_t *end)
 {
 	r->out->len = (size_t)(end - r->out->ptr);
