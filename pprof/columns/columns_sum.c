@@ -136,8 +136,8 @@ static void take_header(struct pprof *p, const struct shape_op *op)
 
 /*
  * Return the mapping of p that stands for a mapping of the dictionary. If p has
- * none yet, add it with its load address in the current row, because a merge
- * also takes the address from the first profile.
+ * none yet, add it with its load address in the current row. This is the
+ * address that a merge would take: that of the first profile.
  */
 static uint32_t meet_mapping(struct columns_sum *s, uint32_t mapping)
 {

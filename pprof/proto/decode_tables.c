@@ -137,8 +137,8 @@ static bool location_field(struct decoder *d, const struct wire_field *f,
 }
 
 /*
- * Decodes a location. Its lines are appended to the profile's lines, where they
- * form a run; the id of the mapping is kept until all mappings are known.
+ * Decodes a location. Its lines are the slice that this call appends to the
+ * profile's lines. The id of its mapping is kept until all mappings are known.
  */
 static bool decode_location(struct decoder *d, const struct wire_field *field)
 {

@@ -33,7 +33,7 @@ static uint32_t encode_string(struct encoder *e, uint32_t i)
 	return e->number[i];
 }
 
-/* Appends the key of a field. */
+/* Appends the key of a field: its number and wire type. */
 static void encode_tag(struct buf *b, unsigned field, enum wire_type type)
 {
 	enc_uvarint(b, field << 3 | type);

@@ -15,7 +15,7 @@
 /* The state of an unpacker. */
 struct unpacker {
 	size_t max_raw;
-	/* Held for large profiles; NULL: no lock. */
+	/* Held while `raw` may have a large profile; NULL: no lock. */
 	struct mutex *large_profile_mu;
 	bool is_large; /* `raw` may be large; large_profile_mu is held */
 	struct gzip *gzip;

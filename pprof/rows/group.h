@@ -17,7 +17,7 @@
 /* Limits of a group. */
 enum {
 	COLGROUP_ROWS_MAX = 32,
-	/* Maximum number of keys, and of values. */
+	/* Maximum number of keys and values together. */
 	COLGROUP_VALUES_MAX = 2 * 1024 * 1024,
 	COLGROUP_BYTES_MAX = 16 * 1024 * 1024, /* bytes of decoded profiles */
 };

@@ -16,7 +16,10 @@
 /* Longest encoding of a 64-bit number, in bytes. */
 #define VARINT_MAX 10
 
-/* Longest field that consists of a key and a number, in bytes. */
+/*
+ * Longest field with a number, in bytes: one byte for field number and wire
+ * type, then the number.
+ */
 #define FIELD_MAX ((size_t)1 + VARINT_MAX)
 
 /*
