@@ -10,7 +10,7 @@
 #include "pprof/rows/group_decode.h"
 
 /*
- * Buffers with more bytes are freed after use, so that no decoder keeps the
+ * A buffer with more bytes is freed after use, so that no decoder keeps the
  * memory of one large profile.
  */
 #define BUFFER_KEEP ((size_t)4 * MIB)
@@ -98,9 +98,10 @@ static size_t columns_decoder_memory(const struct codec_decoder *d)
 }
 
 /*
- * Restore a profile that has a patch: replay the profile, then decompress the
- * patch with the replay (the profile as written again from the columns) as zstd
- * prefix. The maximum length of a replay is the same as in the encoder.
+ * Restore a profile that has a patch. First the profile is written again from
+ * the columns; the result is its replay. The patch was compressed by zstd with
+ * the replay as prefix, so it is decompressed with the replay as prefix, too.
+ * The maximum length of a replay is the same as in the encoder.
  */
 static int columns_apply_patch(struct codec_decoder *d,
 			       const struct dictionary *dict, size_t i,
@@ -235,8 +236,9 @@ static void tell_table(struct teller *t)
 }
 
 /*
- * Report the sections of a group: head, keys, a model byte and a section for
- * each column or pair of columns, then the patches.
+ * Report the sections of a group: head, keys, values, patches. The values are
+ * one section for each column or pair of columns; before each of these sections
+ * is a byte with its model.
  */
 static void tell_group(struct teller *t, size_t types)
 {
@@ -253,7 +255,8 @@ static void tell_group(struct teller *t, size_t types)
 }
 
 /*
- * Decompresses only the head of a group, which has the number of sample types.
+ * Of a group, decompresses only the head. The number of sample types in it
+ * tells where the sections of values end.
  */
 static void columns_list_sections(struct bytes stored, bool is_table,
 				  void (*fn)(void *ctx, const char *section,

@@ -11,13 +11,16 @@ enum answer {
 };
 
 /*
- * A find, with the answers for one dictionary: each name is matched once, and
- * each stack is searched once, for all rows (profiles) that use this
- * dictionary.
+ * A search for functions by name. It keeps its answers for one dictionary: each
+ * name is matched once, and each stack is searched once, for all rows
+ * (profiles) that use this dictionary.
  */
 struct columns_find {
 	const struct regex *name;
-	/* Dictionary of `functions` and `keys`; NULL: none. */
+	/*
+	 * The dictionary of the answers in `functions` and `keys`; NULL: none
+	 * yet.
+	 */
 	const struct dictionary *d;
 	/*
 	 * Values of `enum answer`: whether each function and each key matches.
@@ -27,7 +30,7 @@ struct columns_find {
 	bool any; /* whether any function matches */
 };
 
-/* Borrows the expression. */
+/* Borrows the regular expression. */
 struct columns_find *columns_find_new(const struct regex *name)
 {
 	struct columns_find *f = mem_new(struct columns_find);

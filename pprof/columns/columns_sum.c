@@ -10,8 +10,8 @@
 /*
  * A sum: rows (stored profiles) are added up in the profile `p`. Texts,
  * functions, lines and labels of p are borrowed from the dictionary. Other
- * elements are added to p when a row first needs them, so that merging p has
- * the same result as merging the profiles of the rows one by one
+ * elements are added to p when a row first needs them. Merging the profiles one
+ * by one would add them in the same order, so merging p has the same result
  * (docs/decisions.md, 51).
  */
 struct columns_sum {
@@ -90,7 +90,10 @@ int columns_sum_flush(struct columns_sum *s, struct merge *to, struct err *err)
 	return rc;
 }
 
-/* Set a sample type from the operands of its operation in the shape. */
+/*
+ * Set a sample type or the period type: the operands of its field in the shape
+ * are type and unit.
+ */
 static void take_type(struct pprof_type *to, const struct shape_op *op)
 {
 	to->type = op->operands[0];
@@ -98,7 +101,8 @@ static void take_type(struct pprof_type *to, const struct shape_op *op)
 }
 
 /*
- * Set the member of the profile that an operation (field) of the shape writes.
+ * Set the member of the profile for one operation of the shape, that is, one
+ * field with its operands.
  */
 static void take_header(struct pprof *p, const struct shape_op *op)
 {
@@ -132,8 +136,8 @@ static void take_header(struct pprof *p, const struct shape_op *op)
 
 /*
  * Return the mapping of p that stands for a mapping of the dictionary. If p has
- * none yet, add it with its load address in the current row, because a merge
- * also takes the address from the first profile.
+ * none yet, add it with its load address in the current row. This is the
+ * address that a merge would take: that of the first profile.
  */
 static uint32_t meet_mapping(struct columns_sum *s, uint32_t mapping)
 {
@@ -243,7 +247,7 @@ static void sum_rows_begin(struct columns_sum *s, const struct dictionary *d,
 	pprof_reset(p);
 	/*
 	 * pprof_reset() allocates the arrays of lines and labels: free them
-	 * before others are borrowed.
+	 * before the arrays of the dictionary are borrowed.
 	 */
 	vec_fini(&p->lines);
 	vec_fini(&p->labels);
@@ -263,9 +267,10 @@ static void sum_rows_begin(struct columns_sum *s, const struct dictionary *d,
 
 /*
  * Whether the row can be added to the sum with the same result as merging the
- * profiles. The table, shape and period of the row must be those of the sum,
- * and both need a time other than 0 (to a merge, 0 means "no time"). A sample
- * type must not be averaged in the sum but added in the row, nor the reverse.
+ * profiles. The table, shape and period of the row must be those of the sum.
+ * The row and the sum must each have a time other than 0 (to a merge, 0 means
+ * "no time"). A sample type must not be averaged in the sum but added in the
+ * row, nor the reverse.
  */
 static bool sum_rows_has_room_for(const struct columns_sum *s,
 				  const struct dictionary *d,
@@ -335,8 +340,8 @@ static void sum_rows_add_sample(struct columns_sum *s, const struct row *row,
 }
 
 /*
- * Add a row to p. Subtracts the values with MERGE_SUBTRACT here; so, when p is
- * merged, all its values are added or averaged.
+ * Add a row to p. Values of a sample type with MERGE_SUBTRACT are subtracted
+ * from p here, so a later merge of p only adds or averages.
  */
 static void sum_rows_add_row(struct columns_sum *s, const struct row *row,
 			     const enum merge_op *ops)
@@ -360,9 +365,8 @@ static void sum_rows_add_row(struct columns_sum *s, const struct row *row,
 }
 
 /*
- * Refuses rows with a patch (the bytes by which the original profile differs
- * from its bytes as decoded from the columns), because the patch can only be
- * applied to a whole profile.
+ * Refuses a row with a patch: without the patch, the columns do not give the
+ * original profile, and a patch can only be applied to a whole profile.
  */
 int columns_sum_add(struct columns_sum *s, const struct codec_rows *rows,
 		    size_t i, const enum merge_op *ops, struct merge *to,
@@ -387,8 +391,8 @@ int columns_sum_add(struct columns_sum *s, const struct codec_rows *rows,
 	s->p.duration_ns = wrap_add(s->p.duration_ns, row->duration_ns);
 	s->layout = row->layout;
 	/*
-	 * The first mapping of a profile is its main program, and must stay
-	 * first.
+	 * The first mapping of a profile is its main program. It must be first
+	 * in the sum, too, so it is added before all samples.
 	 */
 	if (!s->p.mappings.count && layout.count)
 		meet_mapping(s, rows->d->bindings.v[layout.first].mapping);

@@ -7,8 +7,9 @@
 
 /*
  * A patch (the bytes by which a profile differs from its replay) may have at
- * most one eighth of the profile's size. A low compression level is enough,
- * because zstd gets the replay as prefix.
+ * most one eighth of the profile's size. A low compression level is enough:
+ * zstd gets the replay as prefix, so bytes that equal the replay take almost no
+ * space.
  */
 #define PATCH_WORTH 8
 #define PATCH_LEVEL 1
@@ -98,8 +99,8 @@ static int try_all(struct codec_encoder *e, struct bytes raw, struct row *row,
 			best = e->dialect;
 		}
 		/*
-		 * The table must not keep the shape of a dialect that does not
-		 * fit.
+		 * The dialect does not fit: remove the shape that try_dialect()
+		 * added to the table for it.
 		 */
 		intern_rollback_shapes(e->intern, &mark);
 		e->dialect = (e->dialect + 1) % DIALECTS;
@@ -110,7 +111,7 @@ static int try_all(struct codec_encoder *e, struct bytes raw, struct row *row,
 
 /*
  * If the last profile needed a patch, only the dialect of that profile is
- * tried, because the next profile is from the same writer.
+ * tried, because this profile most likely has the same writer.
  */
 int encoder_find_dialect(struct codec_encoder *e, struct bytes raw,
 			 struct row *row, uint32_t *patch, struct err *err)

@@ -24,16 +24,16 @@
 #define DICT_LEVEL 12
 #define ESTIMATE   3 /* compression level that is_worth() uses */
 /*
- * A group is accepted without comparing it with zstd if it is this many times
- * smaller than its profiles, with the growth of the dictionary counted. zstd
- * cannot do better.
+ * If a group and the growth of the dictionary together are this many times
+ * smaller than the profiles, the group is accepted without comparing it with
+ * zstd, which cannot do better.
  */
 #define SURELY_WORTH 48
 
 /* is_all_new() may refuse a group whose profiles have more than MUCH bytes. */
 #define MUCH ((size_t)512 * KIB)
 
-/* Buffers with more bytes are freed after each group. */
+/* A buffer with more bytes is freed after each group. */
 #define BUFFER_KEEP ((size_t)1 * MIB)
 
 /* Begin a stripe with an empty dictionary. */
@@ -104,7 +104,7 @@ columns_encoder_counts(const struct codec_encoder *e)
 	return &e->counts;
 }
 
-/* Counts the hash tables, too, because the limits are limits on memory. */
+/* Counts the hash tables, too, because DICT_FULL and DICT_MAX limit memory. */
 size_t encoder_dict_size(const struct codec_encoder *e)
 {
 	return dict_memory(&e->table.d) + intern_memory(e->intern);
@@ -142,7 +142,10 @@ static void set_successor(struct codec_encoder *e, uint32_t of, uint32_t to)
 	e->successors.v[of] = to;
 }
 
-/* Find or add the key of each sample. Good guesses save most of the lookups. */
+/*
+ * Find or add the key of each sample. Each key is guessed from the key before
+ * it; a right guess saves a lookup.
+ */
 static void add_keys(struct codec_encoder *e, size_t samples)
 {
 	uint32_t likely = e->first_key;
@@ -236,8 +239,8 @@ static int encoder_add_profile(struct codec_encoder *e, struct bytes raw,
 	if (encoder_dict_size(e) > DICT_MAX)
 		return encoder_refuse(err, "the table would become too large");
 	/*
-	 * Set for encoder_find_dialect() only: the next profile may move the
-	 * vectors to which these members point.
+	 * Valid only during encoder_find_dialect(): the next profile may move
+	 * the vectors to which these members point.
 	 */
 	row->keys = g->keys.v + first;
 	row->values = e->values.v + at;
@@ -406,8 +409,8 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 			    0;
 
 	/*
-	 * columns_adopt() keeps a translation that relies on the interner not
-	 * being used for profiles.
+	 * columns_adopt() keeps a translation for the next group. It becomes
+	 * invalid when the interner is used for profiles, so it is freed here.
 	 */
 	columns_adopt_end(e);
 	colgroup_reset(&e->group);

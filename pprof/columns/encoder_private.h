@@ -53,7 +53,8 @@ struct codec_encoder {
 	struct colgroup group;
 	/*
 	 * Values of the first profile of the group, then of the next, and so
-	 * on. In each profile, one sample type after another.
+	 * on. For each profile: all values of the first sample type, then of
+	 * the next.
 	 */
 	VEC(int64_t) values;
 	/*

@@ -8,15 +8,15 @@
 #include "pprof/wire/fields.h"
 
 /*
- * Maximum number of mappings in the old dictionary. This bounds the time of
- * searches among equal mappings.
+ * Maximum number of mappings in the old dictionary. The interner tries equal
+ * mappings one by one (member `twin`); this bounds the time.
  */
 #define MAPPINGS_MAX 1024
 
 /*
  * A translation. To the interner (intern.h), the old dictionary looks like a
- * profile, `p`. The mappings of p start at 0, so that addresses stay relative
- * to the mapping. The only sample of p is the key being looked up.
+ * profile, `p`. Addresses in a dictionary are relative to their mapping, so the
+ * mappings of p start at 0. The only sample of p is the key being looked up.
  */
 struct remap {
 	const struct dictionary *from;
@@ -99,8 +99,8 @@ void remap_free(struct remap *r)
 }
 
 /*
- * Find or add a key of the old dictionary in the new one. To do so, the key is
- * made the only sample of r->p.
+ * Find or add a key of the old dictionary in the new one, and return its number
+ * there. For the interner, the key is made the only sample of r->p.
  */
 static uint32_t find_key(struct remap *r, uint32_t key)
 {
@@ -117,8 +117,9 @@ static uint32_t find_key(struct remap *r, uint32_t key)
 }
 
 /*
- * Translate a key; each key is looked up once. Consecutive keys of the old
- * dictionary are mostly consecutive in the new dictionary, too.
+ * Translate a key; each key is looked up once. The last result, r->last, helps
+ * the lookup: consecutive keys of the old dictionary are mostly consecutive in
+ * the new dictionary, too.
  */
 static uint32_t map_key(struct remap *r, uint32_t key)
 {
@@ -144,8 +145,8 @@ static uint32_t map_layout(struct remap *r, uint32_t layout)
 }
 
 /*
- * Find or add a shape of the old dictionary in the new one. The fields stay the
- * same; the texts get new numbers.
+ * Find or add a shape of the old dictionary in the new one, and return its
+ * number there. The fields stay the same; the texts get new numbers.
  */
 static uint32_t find_shape(struct remap *r, uint32_t shape)
 {

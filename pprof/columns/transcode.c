@@ -78,7 +78,10 @@ int columns_adopt(struct codec_encoder *e, const struct codec_group *group,
 {
 	int rc = transcode_adopt(e, group, out, err);
 
-	/* The translation may refer to elements that have been removed. */
+	/*
+	 * After an error, elements have been removed to which the translation
+	 * may still refer.
+	 */
 	if (rc)
 		columns_adopt_end(e);
 	encoder_trim(e);

@@ -29,8 +29,8 @@ struct decoder {
 };
 
 /*
- * Read a reference (see struct dict_ref) to an element, whose number must be
- * less than `limit`.
+ * Read a reference to an element (see struct dict_ref), and return the
+ * element's number, which must be less than `limit`.
  */
 static uint32_t get_ref(struct decoder *e, enum dict_stream s,
 			struct dict_ref *ref, size_t limit)
@@ -265,9 +265,9 @@ static void get_line(struct decoder *e, struct dict_ref *functions)
 }
 
 /*
- * Read one location. The address is stored as the difference to the previous
- * location with the same outermost function or, if there is none, to the
- * previous location.
+ * Read one location. Its address is stored as the difference to the address of
+ * the previous location with the same outermost function or, if there is none,
+ * of the previous location.
  */
 static void get_location(struct decoder *e, struct dict_ref *functions,
 			 uint64_t *last)
@@ -310,9 +310,10 @@ static void get_locations(struct decoder *e)
 
 /*
  * Read the location of a node. `inner` is the location of the node read before,
- * which this node calls. A stored 0 means the location that called `inner` last
- * time. The guess is that location + 1, or 0 if there is none; subtracting 1
- * from 0 gives an invalid location.
+ * which this node calls. `*guess` is the location that called `inner` last
+ * time, plus 1, or 0 if there is no such location. A stored 0 means that the
+ * guess is right. If `*guess` is 0 then, subtracting 1 gives an invalid
+ * location, which is refused.
  */
 static uint32_t get_frame(struct decoder *e, struct dict_ref *locations,
 			  uint32_t inner)
@@ -370,7 +371,10 @@ static void get_key(struct decoder *e, struct dict_ref *sets,
 	};
 }
 
-/* Read the keys. The nodes added for them must be all nodes of the table. */
+/*
+ * Read the keys, each with the nodes that were added for it. Together, these
+ * must be as many nodes as STREAM_COUNTS says.
+ */
 static void dict_decode_get_keys(struct decoder *e)
 {
 	struct dict_ref sets = { 0 };

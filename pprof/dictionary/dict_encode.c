@@ -39,7 +39,7 @@ void dict_guess_fini(struct dict_guess *g)
 	mem_free(g->parent);
 }
 
-/* Write a reference, see struct dict_ref. */
+/* Write a reference to element `number`, as struct dict_ref describes. */
 static void put_ref(struct buf *out, struct dict_ref *ref, uint32_t number)
 {
 	enc_svarint(out, (int64_t)(ref->top - number));
@@ -233,7 +233,10 @@ static void put_locations(struct encoder *e)
 		uint64_t *near =
 			&e->guess.address[dict_encode_outermost(d, l, none)];
 
-		/* No mapping is written as 0: PPROF_NONE + 1 wraps around. */
+		/*
+		 * If there is no mapping, this writes 0: PPROF_NONE + 1 wraps
+		 * around.
+		 */
 		enc_uvarint(&e->streams[STREAM_LOCATIONS],
 			    (uint32_t)(l->mapping + 1));
 		enc_uvarint(&e->streams[STREAM_LOCATIONS],
@@ -257,7 +260,8 @@ static void put_frames(struct encoder *e, struct dict_ref *locations,
 {
 	struct buf *out = &e->streams[STREAM_FRAMES];
 	/*
-	 * The innermost node has no callee: use the array's additional element.
+	 * The innermost node calls no other: start with the additional element
+	 * of the array guess.parent.
 	 */
 	uint32_t inner = (uint32_t)e->d->locations.count;
 

@@ -45,10 +45,11 @@ const char *dict_stream_name(enum dict_stream s);
 #define DICT_SECTIONS_MAX ((size_t)24 * MIB)
 
 /*
- * State of writing or reading references to elements of one kind. Most
- * referenced elements are new, or were new recently. So a reference is stored
- * as `top` minus the element's number, where `top` is one more than the highest
- * number referred to so far; 0 refers to a new element.
+ * State of writing or reading references to elements of one kind. Most elements
+ * are first referred to in the order of their numbers, and again soon after. So
+ * a reference is stored as `top` minus the element's number, which is mostly
+ * small: `top` is one more than the highest number referred to so far. 0 refers
+ * to the first element above that.
  */
 struct dict_ref {
 	uint64_t top;
@@ -60,8 +61,8 @@ struct dict_ref {
  */
 struct dict_guess {
 	/*
-	 * For each outermost function: address of the last location that has
-	 * it.
+	 * For each function: address of the last location whose outermost
+	 * function it is.
 	 */
 	uint64_t *address;
 	int64_t *line;    /* for each function: its last line number */

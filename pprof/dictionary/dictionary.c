@@ -28,7 +28,10 @@ const char *dict_stream_name(enum dict_stream s)
 	return names[s];
 }
 
-/* Element 0 of strings and nodes always exists; stored tables omit both. */
+/*
+ * String 0 (the empty text) and node 0 (the empty stack) always exist; stored
+ * tables omit them.
+ */
 void dict_init(struct dictionary *d)
 {
 	strtab_intern(&d->strings, str_of(""));
@@ -75,7 +78,10 @@ size_t dict_memory(const struct dictionary *d)
 	       vec_memory(&d->shapes);
 }
 
-/* Numbers are enough for a mark, since elements are never changed. */
+/*
+ * The numbers of elements are enough for a mark: elements are never changed,
+ * and new ones are added at the end.
+ */
 struct dict_mark dict_mark(const struct dictionary *d)
 {
 	return (struct dict_mark){
@@ -164,7 +170,7 @@ static bool equal_locations(const struct dictionary *a,
 	return true;
 }
 
-/* Compare arrays of structs without padding byte by byte. */
+/* Whether two arrays have the same bytes; for structs without padding only. */
 #define same_bytes(a, b, vec) \
 	(!memcmp((a)->vec.v, (b)->vec.v, (a)->vec.count * sizeof(*(a)->vec.v)))
 

@@ -84,9 +84,9 @@ struct dict_mark {
 };
 
 /*
- * All elements. Elements refer to each other by index. Each run (struct
- * pprof_run) is a slice of the vector that is declared just before the vector
- * of runs.
+ * All elements. Elements refer to each other by index. A run (struct pprof_run)
+ * is a slice of a vector. For each vector of runs, the vector of which they are
+ * slices is declared just before it.
  */
 struct dictionary {
 	struct strtab strings; /* texts; number 0 is the empty text */

@@ -151,8 +151,8 @@ static uint32_t intern_stack(struct intern *in, const struct pprof_run *stack)
 	uint32_t node = DICT_ROOT;
 
 	/*
-	 * Add new locations innermost first, in the order of the profile's
-	 * stack.
+	 * Look up all locations before the nodes, innermost first, so that new
+	 * locations are added in the order of the profile's stack.
 	 */
 	for (uint32_t i = 0; i < stack->count; i++)
 		intern_map_location(in, frames[i]);
@@ -182,7 +182,10 @@ static bool is_stack(struct intern *in, const struct pprof_run *stack,
 	return node == DICT_ROOT;
 }
 
-/* Put a label set into in->labels, with the dictionary's text numbers. */
+/*
+ * Copy a label set of the profile to in->labels, with the dictionary's numbers
+ * of its strings.
+ */
 static void read_labels(struct intern *in, struct pprof_run set)
 {
 	in->labels.count = 0;
@@ -254,7 +257,7 @@ uint32_t intern_key(struct intern *in, size_t sample, uint32_t likely)
 }
 
 /*
- * Remove the runs (slices of a vector) with numbers from `to` on, also from
+ * Remove the runs (slices of a vector) whose index is `to` or higher, also from
  * their hash table. The elements of the runs must still exist, because the
  * hashes are computed from them.
  */
@@ -292,7 +295,8 @@ static void rollback_stacks(struct intern *in, const struct dict_mark *mark)
 
 /*
  * Remove the locations, functions and mappings that were added since the mark.
- * Lines and functions must exist while the hash of a location is computed.
+ * Locations go first: to find one in its hash table, its hash is computed,
+ * which reads its lines and functions.
  */
 static void rollback_symbols(struct intern *in, const struct dict_mark *mark)
 {
@@ -330,8 +334,9 @@ void intern_rollback_shapes(struct intern *in, const struct dict_mark *mark)
 }
 
 /*
- * Each kind of element is removed before the kinds from which its hashes are
- * computed; strings are removed last. Hints may then be numbers of removed
+ * To find an element in its hash table, its hash is computed, for some kinds
+ * from elements of other kinds. So each kind is removed before the kinds that
+ * its hashes need, and strings last. Hints may then be numbers of removed
  * elements; lookups check for this.
  */
 void intern_rollback(struct intern *in, const struct dict_mark *mark)

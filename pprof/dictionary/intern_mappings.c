@@ -50,9 +50,9 @@ static bool is_bound(const struct intern *in, uint32_t mapping)
 }
 
 /*
- * Mark a mapping of the dictionary as used by the current profile. The mark is
- * the number of the profile, so that nothing has to be cleared for the next
- * profile.
+ * Remember that the current profile uses a mapping of the dictionary, by
+ * storing the number of the profile. The next profile has another number, so
+ * nothing has to be cleared for it.
  */
 static void set_bound(struct intern *in, uint32_t mapping)
 {

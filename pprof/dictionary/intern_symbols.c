@@ -48,8 +48,8 @@ static uint32_t find_function(struct intern *in, const struct pprof_function *f)
 }
 
 /*
- * The dictionary's number of function i of the current profile. The map keeps
- * the number, so that each function is looked up once per profile.
+ * Return the dictionary's number of function i of the current profile. A map
+ * keeps the number, so that each function is looked up once per profile.
  */
 static uint32_t intern_map_function(struct intern *in, uint32_t i)
 {

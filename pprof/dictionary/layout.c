@@ -173,7 +173,7 @@ static void layout_read_field(struct reader *r, const struct wire_field *f)
 	}
 	r->comment = 0;
 	if (f->number > PROFILE_DOC_URL)
-		return; /* unknown; `number` may be truncated */
+		return; /* unknown, and perhaps not in 32 bits */
 	switch (layout_read_operands(number)) {
 	case 2:
 		r->bad = r->bad || f->type != WIRE_BYTES;
@@ -222,8 +222,8 @@ static uint64_t row_of(const struct reader *r, uint64_t number)
 }
 
 /*
- * The shape is validated like a stored shape, but without a limit on text
- * numbers, because intern_string() gives only valid ones.
+ * The shape is validated like a stored shape, but without a limit on the
+ * numbers of its texts, because intern_string() gives only valid ones.
  */
 int shape_read(struct bytes raw, enum dialect dialect, struct intern *in,
 	       uint32_t *out, struct err *err)

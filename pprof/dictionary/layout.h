@@ -60,8 +60,8 @@ struct shape_walk shape_walk(const struct dictionary *d, uint32_t shape,
 bool shape_next(struct shape_walk *w, struct shape_op *out);
 
 /*
- * Whether n words are a well-formed shape, and all its text numbers are below
- * `strings`.
+ * Whether n words are a well-formed shape, and the number of each of its texts
+ * is less than `strings`.
  */
 bool shape_valid(const uint32_t *words, size_t n, size_t strings);
 

@@ -6,8 +6,8 @@
 #define WORTH 16 /* minimum length of a section to compress, in bytes */
 
 /*
- * The frame is stored only if it is shorter than the bytes, with its length
- * counted as one more byte.
+ * The zstd frame is stored only if the frame and one byte for its length are
+ * together shorter than the bytes.
  */
 void section_put(struct zstd *z, int level, struct bytes raw, struct buf *out)
 {

@@ -193,7 +193,7 @@ static bool sample_field(struct decoder *d, const struct wire_field *f)
 /*
  * Completes a sample. Each sample has its own stack and label set; only merging
  * joins equal ones. Refuses a sample that does not have exactly one value for
- * each sample type, so every row of values is complete.
+ * each sample type.
  */
 static bool end_sample(struct decoder *d, struct pprof_run stack,
 		       struct pprof_run labels)
@@ -221,9 +221,8 @@ static bool end_sample(struct decoder *d, struct pprof_run stack,
 }
 
 /*
- * Decodes a sample. Its frames and labels are appended to the profile's arrays,
- * where the elements appended by this call are the sample's stack and label
- * set.
+ * Decodes a sample. The frames and labels that this call appends to the
+ * profile's arrays are the sample's stack and label set.
  */
 static bool decode_sample(struct decoder *d, struct bytes b)
 {

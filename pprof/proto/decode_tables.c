@@ -137,8 +137,8 @@ static bool location_field(struct decoder *d, const struct wire_field *f,
 }
 
 /*
- * Decodes a location. Its lines are appended to the profile's lines, where they
- * form a run; the id of the mapping is kept until all mappings are known.
+ * Decodes a location. Its lines are the slice that this call appends to the
+ * profile's lines. The id of its mapping is kept until all mappings are known.
  */
 static bool decode_location(struct decoder *d, const struct wire_field *field)
 {
@@ -291,7 +291,7 @@ static bool decode_table_field(struct decoder *d, const struct wire_field *f)
 }
 
 /*
- * Stores the string numbers of the fields of Profile that are not tables
+ * Stores the string indexes in the fields of Profile that are not tables
  * (drop_frames, keep_frames, default type, documentation URL, period type), and
  * records that these strings are referred to.
  */

@@ -13,7 +13,7 @@ struct encoder {
 	const struct pprof *p;
 	struct buf *out;
 	uint32_t *number;      /* new number of each string; 0: none yet */
-	VEC(uint32_t) strings; /* by new number: old number of the string */
+	VEC(uint32_t) strings; /* for each new number: the old one */
 	struct buf message;    /* message being built */
 	struct buf inner;      /* message nested in `message` */
 };
@@ -33,7 +33,7 @@ static uint32_t encode_string(struct encoder *e, uint32_t i)
 	return e->number[i];
 }
 
-/* Appends the key of a field. */
+/* Appends the key of a field: its number and wire type. */
 static void encode_tag(struct buf *b, unsigned field, enum wire_type type)
 {
 	enc_uvarint(b, field << 3 | type);
@@ -209,8 +209,9 @@ static void encode_function(struct encoder *e, size_t i)
 }
 
 /*
- * Assigns numbers to the strings of the fields that encode_header() writes:
- * they follow the string table, so the table must already have these strings.
+ * Assigns numbers to the strings of the fields that encode_header() writes.
+ * These fields follow the string table, which must already contain their
+ * strings.
  */
 static void number_header(struct encoder *e)
 {

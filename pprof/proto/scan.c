@@ -277,8 +277,8 @@ static void scan_reset(struct scanner *s, struct scan *out)
 }
 
 /*
- * Returns a clearer error message for input that obviously is something else
- * than a profile, such as the error page of a web server, or NULL.
+ * If the input obviously is something else than a profile, such as the error
+ * page of a web server, returns an error message that says so; otherwise NULL.
  */
 static const char *other_format(struct bytes raw)
 {

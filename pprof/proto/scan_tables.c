@@ -160,9 +160,9 @@ static bool scan_comments(struct scanner *s, const struct wire_field *f)
 }
 
 /*
- * Reads a field of the profile that is a single number. String indexes are
- * kept, to be checked when all fields are read; indexes of strings that the
- * scan's result contains are then replaced by these strings.
+ * Reads a field of the profile that is a single number. String indexes are kept
+ * until all fields are read. Then they are checked, and those that belong to
+ * the scan's result are replaced by their strings.
  */
 static bool scan_scalar(struct scanner *s, const struct wire_field *f)
 {

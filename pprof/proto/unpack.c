@@ -15,7 +15,7 @@
 /* The state of an unpacker. */
 struct unpacker {
 	size_t max_raw;
-	/* Held for large profiles; NULL: no lock. */
+	/* Held while `raw` may have a large profile; NULL: no lock. */
 	struct mutex *large_profile_mu;
 	bool is_large; /* `raw` may be large; large_profile_mu is held */
 	struct gzip *gzip;
@@ -146,8 +146,9 @@ static int unpack_decompress(struct unpacker *u, struct bytes body,
 }
 
 /*
- * A body that may be zlib is first read as it is, then decompressed. The error
- * of the last attempt is reported.
+ * A body that may be zlib is first checked as it is. If it is no valid profile,
+ * it is decompressed and checked again. The error of the last attempt is
+ * reported.
  */
 int unpacker_run(struct unpacker *u, struct bytes body, struct unpacked *out,
 		 struct err *err)

@@ -26,8 +26,8 @@ size_t colgroup_memory(const struct colgroup *g)
 }
 
 /*
- * The values of a row are consecutive for each sample type. From one sample
- * type to the next they are keys.count elements apart.
+ * The values of a row for one sample type are consecutive. Those for the next
+ * sample type begin keys.count elements later.
  */
 void colgroup_link(struct colgroup *g)
 {

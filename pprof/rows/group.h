@@ -17,7 +17,7 @@
 /* Limits of a group. */
 enum {
 	COLGROUP_ROWS_MAX = 32,
-	/* Maximum number of keys, and of values. */
+	/* Maximum number of keys and values together. */
 	COLGROUP_VALUES_MAX = 2 * 1024 * 1024,
 	COLGROUP_BYTES_MAX = 16 * 1024 * 1024, /* bytes of decoded profiles */
 };
@@ -100,7 +100,7 @@ struct colgroup_request {
 enum column_model {
 	MODEL_SELF,      /* the values as they are */
 	MODEL_DELTA,     /* difference to the key's previous value */
-	MODEL_PERIOD,    /* difference to value of previous type * period */
+	MODEL_PERIOD,    /* difference to period * value of previous type */
 	MODEL_UNSAMPLED, /* Go's heap: sampled counts, errors of estimates */
 };
 
@@ -118,8 +118,9 @@ struct colgroup_estimate {
 };
 
 /*
- * Workspace of encoding and decoding. Buffers keep their memory from group to
- * group, but of the contents only cached scales are kept (heap_unscale.h).
+ * Workspace of encoding and decoding. From group to group, it keeps the memory
+ * of its buffers, but of their contents only the cached scales
+ * (heap_unscale.h).
  */
 struct colgroup_coder {
 	struct zstd *zstd;

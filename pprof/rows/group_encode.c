@@ -70,11 +70,11 @@ static void put_head(const struct colgroup *g, struct buf *out)
 }
 
 /*
- * Write the keys as runs: a number of keys that are as predicted, then one key
- * that is not. The predicted key is the key that followed the previous key when
- * that key last occurred in this group or, if it did not occur before, the
- * previous key + 1 (docs/decisions.md, 47). The decoder makes the same
- * predictions.
+ * Write the keys. Each key is predicted from the key before it: if that key
+ * occurred earlier in this group, the prediction is the key that followed it
+ * last time, otherwise that key + 1 (docs/decisions.md, 47). The decoder makes
+ * the same predictions. So the output is the number of keys that are as
+ * predicted, then the next key, which is not, and so on.
  */
 static void colgroup_put_keys(struct colgroup_coder *c,
 			      const struct dictionary *d,
@@ -87,7 +87,7 @@ static void colgroup_put_keys(struct colgroup_coder *c,
 	buf_reset(out);
 	for (size_t i = 0; i < g->count; i++) {
 		uint64_t run = 0;
-		/* The element that predicts the first key of a row. */
+		/* The additional element predicts the first key of a row. */
 		uint32_t *next = &successors[d->keys.count];
 
 		for (size_t k = 0; k < g->rows[i].samples; k++, key++) {

@@ -21,9 +21,9 @@ _Static_assert(FLT_EVAL_METHOD == 0, "doubles must be doubles");
 #define BIG 0x1p62
 
 /*
- * A number with twice the precision of a double: high + low. For small x,
- * exp(-x) is close to 1, so 1 - exp(-x) loses most digits, and an error in the
- * last bit of exp(-x) would be visible in the result.
+ * A number with twice the precision of a double: high + low. It is needed for
+ * small x: exp(-x) is then close to 1, so 1 - exp(-x) loses most digits, and an
+ * error in the last bit of exp(-x) would be visible in the result.
  */
 struct pair {
 	double high;
@@ -81,8 +81,8 @@ static double exp_minus(double x)
 }
 
 /*
- * 1 where Go's scaleHeapSample does not scale, and for large size / rate,
- * because the computed scale would be exactly 1.
+ * Returns 1 where Go's scaleHeapSample does not scale. Also returns 1 if size /
+ * rate is large, because the computed scale would be exactly 1.
  */
 double unsample_scale(int64_t size, int64_t rate)
 {
@@ -122,9 +122,9 @@ void unsample_fini(struct unsample *u)
 }
 
 /*
- * The scale of a size, from a cache in which each size has one possible entry;
- * a new scale replaces the old one. The cache is worth it because exp_minus()
- * is slow and Go's allocator has few sizes.
+ * The scale of a size, from a cache. A hash of the size selects the only entry
+ * that can hold its scale; a new scale replaces the old one there. The cache is
+ * worth it because exp_minus() is slow and Go's allocator has few sizes.
  */
 static double scale_of(struct unsample *u, int64_t size)
 {

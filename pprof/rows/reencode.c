@@ -135,7 +135,8 @@ static uint8_t *put_stack(const struct replay *r, uint8_t *p)
 
 /*
  * Assign an id to a location. In Go's dialect, also write the location and the
- * functions that it is the first to use, because both precede the sample there.
+ * functions that it is the first to use, because that dialect has them before
+ * the sample.
  */
 static uint32_t new_location(struct replay *r, uint32_t place)
 {

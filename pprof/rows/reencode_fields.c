@@ -166,7 +166,10 @@ void reencode_locations(struct replay *r)
 		reencode_location(r, n->ordered.v[i], (uint32_t)i + 1);
 }
 
-/* A number that is 0 is left out unless `always` is set, as all writers do. */
+/*
+ * Writers leave out a number that is 0, except in the fields for which the
+ * caller sets `always`.
+ */
 void reencode_number(struct replay *r, unsigned field, uint64_t v, bool always)
 {
 	uint8_t *p = reencode_room(r, FIELD_MAX);

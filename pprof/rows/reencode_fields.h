@@ -30,8 +30,9 @@ void reencode_mappings(struct replay *r);
 void reencode_functions(struct replay *r);
 
 /*
- * Write location `place` of the dictionary with the given id. Functions to
- * which the location refers get ids if they have none.
+ * Write the location with the index `place` in the dictionary; `id` is its id
+ * in the profile. Functions to which the location refers get ids if they have
+ * none.
  */
 void reencode_location(struct replay *r, uint32_t place, uint32_t id);
 

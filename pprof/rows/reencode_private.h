@@ -16,7 +16,10 @@
 /* Longest encoding of a 64-bit number, in bytes. */
 #define VARINT_MAX 10
 
-/* Longest field that consists of a key and a number, in bytes. */
+/*
+ * Longest field with a number, in bytes: one byte for field number and wire
+ * type, then the number.
+ */
 #define FIELD_MAX ((size_t)1 + VARINT_MAX)
 
 /*
@@ -136,7 +139,7 @@ static inline bool reencode_fits(struct replay *r, size_t n)
 	return false;
 }
 
-/* Add the bytes that were written up to `end` to the output. */
+/* Make the bytes that were written up to `end` part of the output. */
 static inline void reencode_wrote(struct replay *r, const uint8_t *end)
 {
 	r->out->len = (size_t)(end - r->out->ptr);

@@ -94,8 +94,8 @@ static bool get_self(struct dec *in, const struct span *s, int64_t *v)
 }
 
 /*
- * Add up the differences of the samples before the span, key by key, without
- * storing values.
+ * Pass over the samples before the span. Their differences are added up for
+ * each key, because the values in the span are stored relative to them.
  */
 static void pass_deltas(struct sparse *s, const struct span *span,
 			int64_t *previous)
@@ -158,8 +158,9 @@ struct unsampled {
 };
 
 /*
- * Add up the count differences of the samples before the span, key by key, and
- * skip the errors of the estimates of these samples.
+ * Pass over the samples before the span. Their differences of counts are added
+ * up for each key, because the counts in the span are stored relative to them;
+ * their errors of the estimates are skipped.
  */
 static void pass_counts(struct unsampled *u, const struct span *span,
 			struct colgroup_estimate *estimates)
@@ -260,7 +261,8 @@ static size_t columns_of(enum column_model model)
 
 /*
  * Whether the section that begins with column t is needed: one of its columns
- * is wanted, or the next section is needed and stores differences to this one.
+ * is wanted, or the next section is needed and is decoded from this one
+ * (MODEL_PERIOD).
  */
 static bool value_is_needed(const struct plan *p,
 			    const struct colgroup_request *q, size_t t,
