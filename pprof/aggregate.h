@@ -16,7 +16,7 @@
 
 /* The ways to combine the values of a sample type. */
 enum aggregate {
-	AGGREGATE_AUTO,  /* by the kind of the values: aggregate_of() */
+	AGGREGATE_AUTO,  /* chosen by the kind: see aggregate_of() */
 	AGGREGATE_SUM,   /* sum of all profiles */
 	AGGREGATE_DELTA, /* last profile minus the first */
 	AGGREGATE_MEAN,  /* mean of all profiles */

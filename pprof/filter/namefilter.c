@@ -335,7 +335,10 @@ static int compile_names(struct name_patterns *n, struct pattern *from,
 	return rc;
 }
 
-/* Returns ERR_INVALID if any of the patterns took too many steps. */
+/*
+ * Returns ERR_INVALID if the search with any of the patterns took too many
+ * steps.
+ */
 static int check_all_steps(const struct name_patterns *n,
 			   const struct pattern *from, struct err *err)
 {

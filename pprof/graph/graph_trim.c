@@ -78,9 +78,9 @@ static int keep_top(struct graph *g, const struct graph_options *o, bool *kept,
 
 /*
  * Whether the callee of `edge` can be reached from the caller by other edges.
- * This is a breadth-first search from the callee through its callers. `seen`
- * holds `edge` + 1 for each visited node, so that the array need not be cleared
- * between searches.
+ * The breadth-first search goes backwards: from the callee to its callers, to
+ * their callers, and so on. `seen` holds `edge` + 1 for each visited node, so
+ * that the array need not be cleared between searches.
  */
 static bool is_redundant(const struct graph *g, uint32_t edge, uint32_t *seen,
 			 uint32_t *queue)
@@ -133,7 +133,7 @@ int graph_drop_redundant_edges(struct graph *g, const struct limits *limits,
 			 * The lightest edge comes first, and the first edge
 			 * that is not residual ends the loop. So a residual
 			 * edge is dropped only if it is lighter than all direct
-			 * calls of the node.
+			 * calls to the node.
 			 */
 			if (!e->residual)
 				break;
