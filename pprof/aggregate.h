@@ -38,11 +38,11 @@ NODISCARD int aggregate_parse(struct str s, enum aggregate *out,
 			      struct err *err);
 
 /*
- * Returns the kind of a sample type. Profiles do not record the kind; it is
- * told from the type's name, by the names that Go's runtime, pprof and
- * gperftools use (docs/decisions.md, 34). `has_duration`: the profile has a
- * duration. Its counts then cover only that time, so they are flows and not
- * counters.
+ * Returns the kind of a sample type. Profiles do not record the kind. It is
+ * derived from the type's name, because Go's runtime, pprof and gperftools
+ * always use the same names (docs/decisions.md, 34). `has_duration`: the
+ * profile has a duration. Its counts then cover only that time, so they are
+ * flows and not counters.
  */
 enum value_kind value_kind(struct str type, bool has_duration);
 

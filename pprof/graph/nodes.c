@@ -97,8 +97,8 @@ struct build {
 	struct pprof *p;
 	enum granularity granularity;
 	/*
-	 * The cleaned name of each file, as the index of a string, by the index
-	 * of the file's name; PPROF_NONE: not known yet.
+	 * cleaned[i] is the cleaned form of string i, a file name, as the index
+	 * of a string; PPROF_NONE: not known yet.
 	 */
 	uint32_t *cleaned;
 };

@@ -484,10 +484,7 @@ int legacy_parse(struct legacy *l, struct bytes raw, struct pprof **out,
 		if (l->over && rc == ERR_UNSUPPORTED)
 			rc = ERR_INVALID;
 	}
-	/*
-	 * The parser of the memory map returns 0 even if it hits a limit, and
-	 * only sets l->over.
-	 */
+	/* At a limit, legacy_maps() sets l->over but returns 0. */
 	if (!rc && l->over)
 		rc = ERR_INVALID;
 	if (rc && l->over && legacy_memory(l) > l->max)

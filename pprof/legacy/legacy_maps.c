@@ -9,8 +9,8 @@
 /* Default load address of a program on x86-64 Linux. */
 #define MAIN_START 0x400000
 /*
- * Limits: length of a line in bytes, after $name of each attribute (below) has
- * been replaced, and number of attributes.
+ * Limits: length of a line in bytes, after each $name in it has been replaced
+ * (see struct attribute), and number of attributes.
  */
 #define TEXT_MAX       (64 * KIB)
 #define ATTRIBUTES_MAX 100
