@@ -16,7 +16,7 @@
 
 /* The ways to combine the values of a sample type. */
 enum aggregate {
-	AGGREGATE_AUTO,  /* the default of the sample type's kind */
+	AGGREGATE_AUTO,  /* chosen by the kind: see aggregate_of() */
 	AGGREGATE_SUM,   /* sum of all profiles */
 	AGGREGATE_DELTA, /* last profile minus the first */
 	AGGREGATE_MEAN,  /* mean of all profiles */
@@ -38,11 +38,11 @@ NODISCARD int aggregate_parse(struct str s, enum aggregate *out,
 			      struct err *err);
 
 /*
- * Returns the kind of a sample type. Profiles do not record the kind, so it
- * follows from the names that Go's runtime, pprof and gperftools give to sample
- * types (docs/decisions.md, 34). `has_duration` says that the profile has a
- * duration. Its counts then cover only that time, so they are flows and not
- * counters.
+ * Returns the kind of a sample type. Profiles do not record the kind. It is
+ * derived from the type's name, because Go's runtime, pprof and gperftools
+ * always use the same names (docs/decisions.md, 34). `has_duration`: the
+ * profile has a duration. Its counts then cover only that time, so they are
+ * flows and not counters.
  */
 enum value_kind value_kind(struct str type, bool has_duration);
 

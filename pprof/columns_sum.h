@@ -33,8 +33,8 @@ NODISCARD int columns_sum_flush(struct columns_sum *s, struct merge *to,
 
 /*
  * Adds a row to the sum. If the sum cannot take this row together with the rows
- * that it already has, they are flushed to `to` first. `ops` has one operation
- * for each sample type, as in merge_add(), but must not be NULL.
+ * that it already has, the earlier rows are flushed to `to` first. `ops` has
+ * one operation for each sample type, as in merge_add(), but must not be NULL.
  * ERR_UNSUPPORTED: the row was not added and has to be decoded and merged as a
  * profile; ERR_INVALID: as for merge_add().
  */

@@ -47,8 +47,8 @@ NODISCARD int merge_add(struct merge *m, const struct pprof *p,
 
 /*
  * Adds a profile that is itself a sum of profiles, like merge_add(), but keeps
- * samples whose values are all 0: their values cancelled out, and they still
- * determine the order of samples in the result.
+ * samples whose values are all 0 because they cancelled out: these samples
+ * still determine the order of samples in the result.
  */
 NODISCARD int merge_add_sum(struct merge *m, const struct pprof *p,
 			    const enum merge_op *ops, struct err *err);

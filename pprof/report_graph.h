@@ -11,8 +11,8 @@
 #include "pprof/render/report_state.h"
 
 /*
- * Fills `g` with the call graph, of which only the nodes and edges remain that
- * the options keep, and sets the unit in which the report prints values.
+ * Fills `g` with the call graph, trimmed to the nodes and edges that the
+ * report's options keep. Also sets the unit in which the report prints values.
  * ERR_LIMIT, ERR_TIMEOUT: the report's limits refused to continue.
  */
 NODISCARD int report_graph(struct report *r, struct graph *g, struct err *err);

@@ -45,9 +45,10 @@ NODISCARD int unpacker_run(struct unpacker *u, struct bytes body,
 			   struct unpacked *out, struct err *err);
 
 /*
- * Lets unpackers share a lock, so that only one of them at a time decompresses
- * more than 4 MiB. The lock is held while the decompressed profile is in use:
- * until unpacker_done() is called or the next body is decompressed.
+ * Makes the unpacker use this lock, which several unpackers share, so that only
+ * one of them at a time decompresses more than 4 MiB. The unpacker holds the
+ * lock while its decompressed profile is in use: until unpacker_done() is
+ * called or the unpacker decompresses the next body.
  */
 void unpacker_share(struct unpacker *u, struct mutex *large_profile_mu);
 

@@ -10,7 +10,8 @@
  */
 struct pattern {
 	struct regex *regex; /* compiled expression; NULL: filter not set */
-	uint8_t *known; /* result by string: 0 unknown, 1 no match, 2 match */
+	/* by index of a string: 0 unknown, 1 no match, 2 match */
+	uint8_t *known;
 };
 
 /*
@@ -248,7 +249,8 @@ static int apply_names(struct pprof *p, struct name_patterns *n,
 /*
  * Removes from a location the callers of its outermost line that matches.
  * Returns whether the location matches. If the file of the mapping matches, all
- * lines match and nothing is removed.
+ * lines match: the outermost of them has no callers in the location, so nothing
+ * is removed.
  */
 static bool cut_outside(const struct pattern *x, const struct pprof *p,
 			struct pprof_location *l)
@@ -333,7 +335,10 @@ static int compile_names(struct name_patterns *n, struct pattern *from,
 	return rc;
 }
 
-/* Returns ERR_INVALID if any of the patterns took too many steps. */
+/*
+ * Returns ERR_INVALID if the search with any of the patterns took too many
+ * steps.
+ */
 static int check_all_steps(const struct name_patterns *n,
 			   const struct pattern *from, struct err *err)
 {

@@ -5,8 +5,8 @@
 
 /*
  * Returns the function name without a leading "." and without the arguments of
- * a C++ function; parentheses that belong to the name are kept. The expressions
- * in profiles are written for names in this form.
+ * a C++ function; parentheses that belong to the name, as in "operator()", are
+ * kept. The expressions in profiles are written for names in this form.
  */
 static struct str prune_simplify(struct str name)
 {

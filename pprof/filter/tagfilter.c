@@ -21,8 +21,8 @@ static void note_units(struct pprof *p, struct pprof_run set,
 		if (!l->is_number)
 			continue;
 		/*
-		 * Unit 0, the empty string, marks a key whose unit is not known
-		 * yet.
+		 * Unit 0, the empty string: the key has occurred, but without a
+		 * unit so far.
 		 */
 		if (out->unit[l->key] == PPROF_NONE || !out->unit[l->key])
 			out->unit[l->key] = l->unit;

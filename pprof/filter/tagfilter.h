@@ -15,10 +15,10 @@
 #include "pprof/limits.h"
 
 /*
- * The units of numeric labels: unit[k] is the unit of the key k; both are
- * string numbers. The unit is the first unit that a label with this key has or,
- * if no label has a unit, the unit that the key suggests. PPROF_NONE: no
- * numeric label has this key.
+ * The units of numeric labels: unit[k] is the unit of the key k; key and unit
+ * are indexes of strings of the profile. The unit is the first unit that a
+ * label with this key has or, if no label has a unit, a unit chosen by the name
+ * of the key. PPROF_NONE: no numeric label has this key.
  */
 struct tag_units {
 	uint32_t *unit;
@@ -26,15 +26,16 @@ struct tag_units {
 };
 
 /*
- * Fills *out with the units of p's labels. May add a string to p, whose strings
- * must be interned. The caller frees *out with tag_units_fini().
+ * Fills *out with the units of p's labels. May add a string to p. The strings
+ * of p must be interned: each text occurs once. The caller frees *out with
+ * tag_units_fini().
  */
 void tag_units_find(struct pprof *p, struct tag_units *out);
 
 /* Frees the units and leaves them empty. */
 void tag_units_fini(struct tag_units *u);
 
-/* Returns the string number of a key's unit, or PPROF_NONE. */
+/* Returns the unit of a key as the index of a string, or PPROF_NONE. */
 static inline uint32_t tag_unit(const struct tag_units *u, uint32_t key)
 {
 	return key < u->count ? u->unit[key] : PPROF_NONE;

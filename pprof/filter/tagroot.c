@@ -5,9 +5,8 @@
 #include "pprof/profile/measure.h"
 
 /*
- * The identity of a new stack: the place (array index) of the old stack, and
- * the number of a suffix (the frames that are added at the outer end of the
- * stack).
+ * The identity of a new stack: the index of the old stack, and the number of a
+ * suffix (the frames that are added at the outer end of the stack).
  */
 struct rooted {
 	uint32_t stack;
@@ -21,16 +20,16 @@ struct rooted {
  */
 struct roots {
 	struct pprof *p;
-	struct pairs index; /* maps root_key to place of location + 1 */
+	struct pairs index; /* maps root_key to index of location + 1 */
 	/*
-	 * The distinct suffixes, each as the bytes of its array of location
-	 * places.
+	 * The distinct suffixes. Each is stored as if it were a text: the bytes
+	 * of an array with the indexes of its locations.
 	 */
 	struct strtab suffixes;
 	/* Maps struct rooted to the new stack's number, counted from 1. */
 	struct pairs made;
 	uint32_t made_count;
-	uint32_t first_stack; /* place of the first new stack */
+	uint32_t first_stack; /* index of the first new stack */
 	struct str unit;      /* unit to show numeric labels in */
 	bool any;             /* whether a label with one of the keys exists */
 };
@@ -45,8 +44,8 @@ struct root_key {
 };
 
 /*
- * Returns the place of a frame's location, which is added if it is new. Equal
- * frames share a location.
+ * Returns the index of the location for a frame; the location is added if it is
+ * new. Equal frames share a location.
  */
 static uint32_t root_location(struct roots *x, struct root_key key)
 {
@@ -154,7 +153,7 @@ static void append_stack(struct roots *x, struct rooted key)
 }
 
 /*
- * Returns the place of the new stack, which is added if it does not exist yet.
+ * Returns the index of the new stack, which is added if it does not exist yet.
  * Samples with equal stacks and suffixes share a new stack.
  */
 static uint32_t rooted_stack(struct roots *x, struct rooted key)
@@ -169,9 +168,9 @@ static uint32_t rooted_stack(struct roots *x, struct rooted key)
 }
 
 /*
- * Gives every sample its new stack. Positions in the array of frames have 32
- * bits, and the new stacks can have many times as many frames as the old
- * stacks, so the number of frames and their memory are checked.
+ * Gives every sample its new stack. The new stacks can have many times as many
+ * frames as the old stacks, and indexes of frames have only 32 bits, so the
+ * number of frames and their memory are checked.
  */
 static int root_samples(struct roots *x, const uint32_t *suffixes,
 			const struct limits *limits, struct err *err)

@@ -12,7 +12,7 @@ struct pass {
 	struct graph *g;
 	const struct graph_options *o;
 	const bool *kept;    /* whether a node is kept, by node; NULL: all */
-	uint32_t *node_seen; /* same as edge_seen, by node */
+	uint32_t *node_seen; /* like edge_seen below, by node */
 	/*
 	 * By edge: number + 1 of the last sample whose weight was added to the
 	 * edge, or 0 if none was.
@@ -52,9 +52,9 @@ static uint32_t find_edge(struct pass *x, struct edge_key key, bool residual,
 }
 
 /*
- * The weight of one sample: the sample's value for the report's sample type
- * and, if the report shows means, the value for the first sample type as the
- * divisor (else 0).
+ * The weight of one sample: `value` is the sample's value for the report's
+ * sample type. If the report shows means, `div` is the sample's value for the
+ * first sample type, by which `value` is divided; else it is 0.
  */
 struct weight {
 	int64_t value;
@@ -237,7 +237,10 @@ int graph_init(struct graph *g, const struct pprof *p,
 		return rc;
 	graph_list_edges(g);
 	graph_sort_edges(g);
-	/* Drawings leave out redundant edges, so the lists must be rebuilt. */
+	/*
+	 * Drawings drop redundant edges. The nodes' lists still contain these
+	 * edges, so the lists are rebuilt.
+	 */
 	if (o->order == GRAPH_ENTROPY) {
 		rc = graph_drop_redundant_edges(g, o->limits, err);
 		graph_list_edges(g);

@@ -80,12 +80,15 @@ struct graph {
 	struct graph_node *node; /* weights of the nodes, by node number */
 	VEC(uint32_t) shown; /* numbers of the nodes to show, in report order */
 	VEC(struct graph_edge) edges;
-	/* Edge numbers, for runs `in` and `out` of nodes. */
+	/*
+	 * The lists of incoming and outgoing edges (edge numbers) of all nodes;
+	 * graph_node.in and .out tell where a node's lists are.
+	 */
 	VEC(uint32_t) lists;
 	/* Maps the two nodes of an edge to the edge's number + 1. */
 	struct pairs edge_index;
 	/*
-	 * Number of shown nodes before all but node_count nodes were removed.
+	 * Number of nodes to show before the list was cut to node_count nodes.
 	 */
 	size_t original_count;
 	size_t dropped_nodes; /* number of nodes that node_fraction dropped */
@@ -109,8 +112,8 @@ void graph_fini(struct graph *g);
 size_t graph_memory(const struct graph *g);
 
 /*
- * Divide `v` by `div`, or return `v` when `div` is 0: the report shows no
- * means.
+ * Divide `v` by `div`, or return `v` when `div` is 0, as it is in reports that
+ * show no means.
  */
 static inline int64_t graph_mean(int64_t v, int64_t div)
 {

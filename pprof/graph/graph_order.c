@@ -36,9 +36,9 @@ static int graph_by_weight(const void *a, const void *b, void *ctx)
 }
 
 /*
- * Assign places in g->lists to the runs `in` and `out` of each node; their
- * counts are already the numbers of edges. Then set the counts to 0: they are
- * the positions to write to when the runs are filled.
+ * Reserve a part of g->lists for each of the lists `in` and `out` of all nodes.
+ * The counts of these lists already tell their lengths. They are then set to 0,
+ * because the caller counts again while it writes edges to the lists.
  */
 static void start_lists(struct graph *g)
 {
@@ -57,8 +57,8 @@ static void start_lists(struct graph *g)
 }
 
 /*
- * A counting sort: counts the edges of each node, then reserves runs of these
- * lengths in g->lists, then fills the runs.
+ * A counting sort: counts the edges of each node, then reserves lists of these
+ * lengths in g->lists, then fills the lists.
  */
 void graph_list_edges(struct graph *g)
 {
@@ -212,7 +212,7 @@ void graph_sort_nodes(struct graph *g, enum graph_order order)
 	struct ranking r = { .g = g, .order = order };
 	struct ranked *v = mem_zalloc(g->shown.count + 1, sizeof(*v));
 
-	/* The entropy is computed from each node's lists of edges. */
+	/* The entropy of a node is computed from its lists of edges. */
 	if (order == GRAPH_ENTROPY)
 		graph_list_edges(g);
 	for (size_t i = 0; i < g->shown.count; i++) {

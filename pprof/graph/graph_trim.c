@@ -78,9 +78,9 @@ static int keep_top(struct graph *g, const struct graph_options *o, bool *kept,
 
 /*
  * Whether the callee of `edge` can be reached from the caller by other edges.
- * This is a breadth-first search from the callee through its callers. `seen`
- * holds `edge` + 1 for each visited node, so that the array need not be cleared
- * between searches.
+ * The breadth-first search goes backwards: from the callee to its callers, to
+ * their callers, and so on. `seen` holds `edge` + 1 for each visited node, so
+ * that the array need not be cleared between searches.
  */
 static bool is_redundant(const struct graph *g, uint32_t edge, uint32_t *seen,
 			 uint32_t *queue)
@@ -111,9 +111,9 @@ static bool is_redundant(const struct graph *g, uint32_t edge, uint32_t *seen,
 }
 
 /*
- * The loops begin with the last shown node and its lightest incoming edge, as
- * in pprof's RemoveRedundantEdges: the order determines which edges of a cycle
- * remain.
+ * As in pprof's RemoveRedundantEdges, the loops begin with the last shown node
+ * and its lightest incoming edge. The order matters: it determines which edges
+ * of a cycle remain.
  */
 int graph_drop_redundant_edges(struct graph *g, const struct limits *limits,
 			       struct err *err)
@@ -133,7 +133,7 @@ int graph_drop_redundant_edges(struct graph *g, const struct limits *limits,
 			 * The lightest edge comes first, and the first edge
 			 * that is not residual ends the loop. So a residual
 			 * edge is dropped only if it is lighter than all direct
-			 * calls of the node.
+			 * calls to the node.
 			 */
 			if (!e->residual)
 				break;
@@ -163,8 +163,9 @@ int graph_trim(struct graph *g, const struct graph_options *o, struct err *err)
 	graph_sort_nodes(g, o->order);
 	/*
 	 * As in pprof, light edges are dropped before the nodes are cut to
-	 * node_count, and again below. The edges dropped here count in
-	 * dropped_edges only if keep_top() rebuilds all edges.
+	 * node_count, and again below. If keep_top() rebuilds all edges, the
+	 * edges dropped here are dropped below once more; only then does
+	 * dropped_edges count them.
 	 */
 	if (o->node_count > 0 && !rc) {
 		(void)drop_light_edges(g, edge_limit);

@@ -97,15 +97,15 @@ struct build {
 	struct pprof *p;
 	enum granularity granularity;
 	/*
-	 * By string number of a file: the string number of its cleaned name;
-	 * PPROF_NONE: not known yet.
+	 * cleaned[i] is the cleaned form of string i, a file name, as the index
+	 * of a string; PPROF_NONE: not known yet.
 	 */
 	uint32_t *cleaned;
 };
 
 /*
- * Return the string number of the cleaned file name. pprof compares cleaned
- * names, too. Each distinct name is cleaned only once.
+ * Return the cleaned file name; `file` and the result are indexes of strings.
+ * pprof compares cleaned names, too. Each distinct name is cleaned only once.
  */
 static uint32_t clean_file(struct build *b, uint32_t file)
 {

@@ -24,8 +24,8 @@ enum granularity {
 };
 
 /*
- * The identity of a node. Strings are string numbers of the profile; parts that
- * the granularity leaves out are 0.
+ * The identity of a node. Strings are indexes in the profile's string table;
+ * parts that the granularity leaves out are 0.
  */
 struct node_key {
 	uint32_t name;
@@ -51,8 +51,10 @@ struct nodes {
 	 * The distinct nodes, numbered in the order in which they were found.
 	 */
 	VEC(struct node) v;
-	VEC(uint32_t) of_lines; /* node numbers, in one run per location */
-	/* Run of each location in of_lines, innermost first. */
+	VEC(uint32_t) of_lines; /* node numbers, location by location */
+	/*
+	 * The part of of_lines that belongs to each location, innermost first.
+	 */
 	VEC(struct pprof_run) locations;
 	/* Finds nodes by the hash of their key. */
 	struct table index;

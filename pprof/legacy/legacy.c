@@ -274,7 +274,7 @@ static bool legacy_same_address(const void *ctx, uint32_t i, const void *key)
 }
 
 /*
- * Returns the place of the location for an address. The location is added if no
+ * Returns the index of the location for an address. The location is added if no
  * sample so far had this address.
  */
 static uint32_t place_of(struct legacy *l, uint64_t address)
@@ -480,11 +480,11 @@ int legacy_parse(struct legacy *l, struct bytes raw, struct pprof **out,
 	     i++) {
 		legacy_reset(l, raw);
 		rc = parsers[i](l);
-		/* After a limit was hit, the next parsers must not be tried. */
+		/* After a limit was hit, no further parser must be tried. */
 		if (l->over && rc == ERR_UNSUPPORTED)
 			rc = ERR_INVALID;
 	}
-	/* The parser of the memory map reports limits only by l->over. */
+	/* At a limit, legacy_maps() sets l->over but returns 0. */
 	if (!rc && l->over)
 		rc = ERR_INVALID;
 	if (rc && l->over && legacy_memory(l) > l->max)

@@ -101,9 +101,9 @@ static int read_samples(struct legacy *l, struct words *w, size_t adjust)
 }
 
 /*
- * Returns the location that is the second frame, next to the leaf, of nearly
- * all stacks, or PPROF_NONE. Such a frame belongs to the profiler's signal
- * handler.
+ * Returns the index of the location that is the second frame, next to the leaf,
+ * of nearly all stacks: a frame of the profiler's signal handler. Returns
+ * PPROF_NONE if there is no such location.
  */
 static uint32_t common_second(const struct pprof *p)
 {

@@ -196,7 +196,7 @@ static bool legacy_java_same_name(const void *ctx, uint32_t i, const void *key)
 }
 
 /*
- * Returns the place of the function with this name; a new function is added. As
+ * Returns the index of the function with this name; a new function is added. As
  * in pprof, equal names are one function, which has the file that came with the
  * name first.
  */
@@ -262,9 +262,9 @@ static int name_location(struct legacy *l, struct table *functions,
 }
 
 /*
- * As in pprof, no address of a Java profile is kept. The addresses of locations
- * that have a function name are removed first, so that mappings are assigned
- * only to locations without a name.
+ * As in pprof, no address of a Java profile is kept. Locations with a function
+ * name lose their addresses before mappings are assigned by address, so that
+ * only the other locations get mappings.
  */
 int legacy_java_locations(struct legacy *l, struct str text)
 {

@@ -9,8 +9,8 @@
 /* Default load address of a program on x86-64 Linux. */
 #define MAIN_START 0x400000
 /*
- * Limits: length of a line after attributes have been replaced, in bytes, and
- * number of attributes.
+ * Limits: length of a line in bytes, after each $name in it has been replaced
+ * (see struct attribute), and number of attributes.
  */
 #define TEXT_MAX       (64 * KIB)
 #define ATTRIBUTES_MAX 100
@@ -270,7 +270,7 @@ static void mend_first(struct legacy *l)
 }
 
 /*
- * Returns the place of the mapping that covers the address, or PPROF_NONE. May
+ * Returns the index of the mapping that covers the address, or PPROF_NONE. May
  * extend a mapping to lower addresses so that it covers the address.
  */
 static uint32_t legacy_maps_find_mapping(struct legacy *l, uint64_t address)
@@ -301,9 +301,9 @@ static uint32_t legacy_maps_find_mapping(struct legacy *l, uint64_t address)
 }
 
 /*
- * Returns the place of the mapping of an address. Addresses that no mapping of
- * the input covers share one additional mapping, whose place is kept in *fake;
- * PPROF_NONE until that mapping is added.
+ * Returns the index of the mapping of an address. Addresses that no mapping of
+ * the input covers share one additional mapping; *fake is its index, or
+ * PPROF_NONE until it is added.
  */
 static uint32_t mapping_of(struct legacy *l, uint64_t address, uint32_t *fake)
 {

@@ -133,8 +133,8 @@ int legacy_sample(struct legacy *l, const int64_t *values, size_t adjust,
 		  int64_t bytes);
 
 /*
- * Removes the second frame of stacks in which it repeats the leaf as a return
- * address: some profilers record the sampled leaf twice.
+ * Removes the second frame of each stack if its address is that of the leaf,
+ * reduced by 1 like every return address: some profilers record the leaf twice.
  */
 void legacy_drop_twin_leaves(struct legacy *l);
 

@@ -15,7 +15,7 @@ struct merge *merge_new(void)
 	struct merge *m = mem_new(struct merge);
 
 	pprof_reset(&m->out);
-	/* String number 0 must be the empty string. */
+	/* String 0 must be the empty string. */
 	strtab_intern(&m->out.strings, str_of(""));
 	return m;
 }
@@ -112,8 +112,8 @@ static void merge_add_header(struct merge *m, const struct pprof *p)
 }
 
 /*
- * Starts adding p: clears the maps from the objects of p to their places in the
- * result.
+ * Starts adding p: clears the maps from the indexes of objects in p to their
+ * indexes in the result.
  */
 static void merge_begin(struct merge *m, const struct pprof *p)
 {
@@ -190,9 +190,9 @@ static int64_t merge_divide(int64_t v, size_t n)
 }
 
 /*
- * Clears m->pending, as the next series may use MERGE_AVERAGE, too. m->pending
- * may have fewer rows than the result: samples that were added after the last
- * MERGE_AVERAGE have no sums in it.
+ * Also sets m->pending to 0, as the next series may use MERGE_AVERAGE, too.
+ * m->pending may have values for fewer samples than the result: samples that
+ * were added after the last MERGE_AVERAGE have no sums in it.
  */
 void merge_average(struct merge *m, size_t n)
 {

@@ -25,15 +25,17 @@
  */
 struct merge_index {
 	struct table table;
-	uint32_t next; /* place of the object to compare first */
+	uint32_t next; /* index of the object to compare first */
 };
 
 /* The state of a merge. */
 struct merge {
 	struct pprof out;     /* the result */
 	size_t count;         /* number of profiles added */
-	uint32_t next_string; /* number of the string to compare first */
-	/* Indexes of the objects of the result, by table. */
+	uint32_t next_string; /* index of the string to compare first */
+	/*
+	 * Find equal objects in the result; one index for each kind of object.
+	 */
 	struct table mappings;
 	struct merge_index functions;
 	struct merge_index locations;
@@ -43,7 +45,7 @@ struct merge {
 	struct table comments;
 	/*
 	 * Sums of the types with MERGE_AVERAGE, until merge_average() divides
-	 * them; rows as in out.values.
+	 * them; in the order of out.values.
 	 */
 	VEC(int64_t) pending;
 
@@ -84,9 +86,9 @@ static inline uint64_t merge_hash(const void *p, size_t size)
 }
 
 /*
- * Returns the place in the result of the object with key k, or TABLE_NONE.
- * `count` is the number of such objects in the result. After TABLE_NONE,
- * k->hash is set, which merge_index_add() needs.
+ * Returns the array index of the result's object with key k, or TABLE_NONE.
+ * `count` is the number of objects of this kind in the result. After
+ * TABLE_NONE, k->hash is set, which merge_index_add() needs.
  */
 static inline uint32_t merge_index_find(const struct merge *m,
 					struct merge_index *x, size_t count,
@@ -104,8 +106,8 @@ static inline uint32_t merge_index_find(const struct merge *m,
 }
 
 /*
- * Records the place at which the caller appends an object that
- * merge_index_find() did not find.
+ * Adds an object that merge_index_find() did not find; `place` is the array
+ * index at which the caller appends the object to the result.
  */
 static inline void merge_index_add(struct merge_index *x,
 				   const struct merge_key *k, size_t place)

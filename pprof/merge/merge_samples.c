@@ -108,9 +108,9 @@ static void add_extra(struct merge *m)
 }
 
 /*
- * Returns the place in the result of a label set of the source. A set that the
- * result does not have is added. The labels are sorted first, so that sets
- * which differ only in the order of labels are equal.
+ * Returns the index that a label set of the source has in the result. A set
+ * that the result does not have is added. The labels are sorted first, so that
+ * sets which differ only in the order of labels are equal.
  */
 static uint32_t map_labels(struct merge *m, struct pprof_run set)
 {
@@ -158,8 +158,8 @@ static bool same_sample(const void *ctx, uint32_t i, const void *key)
 }
 
 /*
- * Returns the place in the result of sample i of the source. A new sample gets
- * a row of zeroes as values.
+ * Returns the index that sample i of the source has in the result. A new sample
+ * gets a row of zeroes as values.
  */
 static uint32_t map_sample(struct merge *m, size_t i)
 {

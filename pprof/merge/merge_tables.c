@@ -11,7 +11,7 @@
 
 /*
  * Each string of the source is interned only once; string_map then holds the
- * number of the string in the result.
+ * index of the string in the result.
  */
 uint32_t merge_map_string(struct merge *m, uint32_t i)
 {
@@ -30,12 +30,12 @@ uint32_t merge_map_string(struct merge *m, uint32_t i)
 struct mapping_key {
 	uint64_t size;
 	uint64_t offset;
-	uint64_t name; /* string number in the result: build id, else file */
+	uint64_t name; /* string of the result: build id, else file */
 };
 
 /*
- * Returns the key of a mapping; file and build_id are string numbers of the
- * result.
+ * Returns the key of a mapping; file and build_id are indexes of the result's
+ * strings.
  */
 static struct mapping_key mapping_key(const struct pprof_mapping *m,
 				      uint32_t file, uint32_t build_id)
@@ -60,7 +60,7 @@ static bool merge_same_mapping(const void *ctx, uint32_t i, const void *key)
 }
 
 /*
- * Returns the place in the result of mapping i of the source, which is not in
+ * Returns the index in the result for mapping i of the source, which is not in
  * mapping_map yet. If several mappings are equal, the addresses of the first
  * are used in the result.
  */
@@ -105,7 +105,7 @@ static bool merge_same_function(const void *ctx, uint32_t i, const void *key)
 }
 
 /*
- * Returns the place in the result of function i of the source, which is not in
+ * Returns the index in the result for function i of the source, which is not in
  * function_map yet.
  */
 static uint32_t add_function(struct merge *m, uint32_t i)
@@ -131,7 +131,7 @@ static uint32_t add_function(struct merge *m, uint32_t i)
 }
 
 /*
- * Returns the place in the result of function i of the source. Called only for
+ * Returns the index in the result for function i of the source. Called only for
  * functions of used locations, so unused functions are never added.
  */
 static uint32_t merge_map_function(struct merge *m, uint32_t i)
@@ -187,9 +187,9 @@ static bool merge_same_location(const void *ctx, uint32_t i, const void *key)
 }
 
 /*
- * Writes the key of a location to m->scratch. The key contains the places of
- * the lines' functions in the result, so this call adds these functions to the
- * result.
+ * Writes the key of a location to m->scratch. The key contains the indexes that
+ * the lines' functions have in the result, so this call adds these functions to
+ * the result.
  */
 static void write_key(struct merge *m, const struct pprof_location *new,
 		      struct pprof_run lines)
@@ -221,7 +221,7 @@ static void add_lines(struct merge *m, struct pprof_run lines)
 }
 
 /*
- * Returns the place in the result of location i of the source, which is not in
+ * Returns the index in the result for location i of the source, which is not in
  * location_map yet. The address is moved by the distance between the mapping's
  * start in the source and its start in the result.
  */
@@ -252,7 +252,7 @@ static uint32_t merge_add_location(struct merge *m, uint32_t i)
 	return (uint32_t)m->out.locations.count - 1;
 }
 
-/* Returns the place in the result of location i of the source. */
+/* Returns the index in the result for location i of the source. */
 static inline uint32_t map_location(struct merge *m, uint32_t i)
 {
 	uint32_t *to = &m->location_map.to.v[i];

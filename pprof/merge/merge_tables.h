@@ -14,20 +14,20 @@
 #include "pprof/merge/merge_private.h"
 
 /*
- * Returns the number in the result of string i of m->src. A string that the
- * result does not have is added.
+ * Returns the index that string i of m->src has in the result. A string that
+ * the result does not have is added.
  */
 uint32_t merge_map_string(struct merge *m, uint32_t i);
 
 /*
- * Returns the place in the result of mapping i of m->src. A mapping that the
- * result does not have is added.
+ * Returns the index that mapping i of m->src has in the result. A mapping that
+ * the result does not have is added.
  */
 uint32_t merge_map_mapping(struct merge *m, uint32_t i);
 
 /*
- * Returns the place in the result of a stack of m->src. A stack that the result
- * does not have is added, with its locations.
+ * Returns the index that a stack of m->src has in the result. A stack that the
+ * result does not have is added, with its locations.
  */
 uint32_t merge_map_stack(struct merge *m, const struct pprof_run *stack);
 

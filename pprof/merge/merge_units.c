@@ -76,8 +76,9 @@ static void merge_refine(struct merge *m, size_t type, struct str unit)
 }
 
 /*
- * A ratio below 1 means that the source's unit is the finer one: converting to
- * the coarser unit would lose digits.
+ * A ratio below 1 means that the source's unit is the finer one. The result is
+ * then converted to it, because converting the source to the coarser unit would
+ * lose digits.
  */
 void merge_common_units(struct merge *m, const struct pprof *p)
 {

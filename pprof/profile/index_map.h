@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Place map: translates positions in the tables of one profile to positions in
- * the tables of the profile that it is merged into.
+ * Place map: for the objects of one profile, their indexes in the arrays of the
+ * profile that it is merged into.
  *
  * Ownership: the map owns its array until vec_fini(&map.to).
  * Threads: used by one thread at a time.
@@ -12,11 +12,11 @@
 #include "pprof/profile/profile.h"
 
 /*
- * The translation of one table, as an array that is indexed by the position in
- * the source table.
+ * The map for one kind of objects: an array by the index of the object in the
+ * source profile.
  */
 struct place_map {
-	/* Position in the target table; PPROF_NONE: not known yet. */
+	/* Index in the target profile; PPROF_NONE: not known yet. */
 	VEC(uint32_t) to;
 };
 

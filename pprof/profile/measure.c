@@ -67,7 +67,8 @@ static const struct family families[] = {
 
 /*
  * Returns the unit of the family with the spelling `name`, in any case and with
- * or without a plural s, or NULL. All aliases are shorter than the buffer.
+ * or without a plural s, or NULL. A name that does not fit into the buffer is
+ * no unit: all spellings are shorter.
  */
 static const struct unit *find_unit(const struct family *f, struct str name)
 {

@@ -44,8 +44,8 @@ void pprof_reset(struct pprof *p)
 	p->keep_frames = 0;
 	p->doc_url = 0;
 	/*
-	 * Pointers into these arrays are computed even for runs without
-	 * elements, so the arrays must not be NULL.
+	 * Pointers into these arrays are computed even if a run (struct
+	 * pprof_run) has no elements, so the arrays must not be NULL.
 	 */
 	vec_reserve(&p->lines, 1);
 	vec_reserve(&p->frames, 1);
@@ -84,7 +84,8 @@ size_t pprof_memory(const struct pprof *p)
 
 /*
  * The rules for names and defaults are in typeset_index(), which needs the
- * profile's types as a struct typeset; the struct is too large for the stack.
+ * profile's types as a struct typeset. The struct is allocated, because it is
+ * too large for the stack.
  */
 int pprof_type_index(const struct pprof *p, struct str name, size_t *out,
 		     struct err *err)
@@ -173,9 +174,9 @@ static bool profile_is_before(const struct pprof *p,
 }
 
 /*
- * Appends a new copy of each label set to the array of labels; the old labels
- * stay there unused. They cannot be changed in place, because sets may share
- * labels and may grow.
+ * Appends a changed copy of each label set to the array of labels; the old
+ * labels stay there unused. Label sets cannot be changed in place, because they
+ * may share labels and may grow.
  */
 void pprof_set_label(struct pprof *p, struct str key, struct str value)
 {
@@ -194,7 +195,7 @@ void pprof_set_label(struct pprof *p, struct str key, struct str value)
 
 			/*
 			 * Strings are interned, so equal keys have equal
-			 * numbers.
+			 * indexes.
 			 */
 			if (!l.is_number && l.key == new.key)
 				continue;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A profile in memory: the message of profile.proto as arrays in which objects
- * refer to each other by place (array index) instead of by id. Stacks and label
- * sets are stored apart from samples, so that filters and graphs process each
- * of them once, however many samples share it.
+ * refer to each other by array index instead of by id. Stacks and label sets
+ * are stored apart from samples, so that filters and graphs process each of
+ * them once, however many samples share it.
  *
  * Source: github.com/google/pprof/proto/profile.proto.
  *
@@ -17,14 +17,14 @@
 #include "model/types.h"
 #include "pprof/wire/strtab.h"
 
-/* Stands for "no mapping" where a mapping's index is expected. */
+/* Stands for "none" or "not known" where an index is expected. */
 #define PPROF_NONE UINT32_MAX
 
 /* The label that pprof's -diff_base puts on the samples of the base profile. */
 #define PPROF_BASE_KEY   "pprof::base"
 #define PPROF_BASE_VALUE "true"
 
-/* A sample type or period type: the string numbers of its name and unit. */
+/* A sample type or period type: name and unit, as indexes of strings. */
 struct pprof_type {
 	uint32_t type;
 	uint32_t unit;
@@ -32,7 +32,7 @@ struct pprof_type {
 
 /*
  * A binary that is mapped into the process at addresses start <= a < limit.
- * file and build_id are string numbers.
+ * file and build_id are indexes of strings.
  */
 struct pprof_mapping {
 	uint64_t start;
@@ -47,7 +47,8 @@ struct pprof_mapping {
 };
 
 /*
- * A function. name, system_name (the mangled name) and file are string numbers.
+ * A function. name, system_name (the mangled name) and file are indexes of
+ * strings.
  */
 struct pprof_function {
 	uint32_t name;
@@ -86,7 +87,7 @@ struct pprof_location {
 
 /*
  * A label of a sample: either a text, or a number with a unit. key, str and
- * unit are string numbers.
+ * unit are indexes of strings.
  */
 struct pprof_label {
 	uint32_t key;
@@ -107,7 +108,7 @@ struct pprof_sample {
 };
 
 /*
- * A profile. Strings are referred to by their number in the string table
+ * A profile. Strings are referred to by their index in the string table
  * `strings`, all other objects by their index in the array that holds them.
  */
 struct pprof {
@@ -135,7 +136,7 @@ struct pprof {
 	VEC(uint32_t) comments;
 };
 
-/* Returns string number i, borrowed from the profile. */
+/* Returns the string with index i, borrowed from the profile. */
 static inline struct str pprof_str(const struct pprof *p, uint32_t i)
 {
 	return strtab_get(&p->strings, i);

@@ -16,11 +16,11 @@ struct growth {
 	const struct report *r;
 	VEC(struct flame_node) v;
 	/*
-	 * Maps a parent's place and a node of the report to the place in `v` of
-	 * the parent's child for that node; 0: no child yet.
+	 * Finds children: maps the parent's index in `v` and a node of the
+	 * report to the child's index in `v`; 0: no such child yet.
 	 */
 	struct pairs index;
-	VEC(uint32_t) last; /* by place of the parent: child found last, or 0 */
+	VEC(uint32_t) last; /* by index of the parent: child found last, or 0 */
 	struct growth_meter meter;
 	bool has_base;
 };
@@ -48,7 +48,7 @@ static uint32_t flame_find_child(struct growth *g, uint32_t parent,
 
 	if (*number)
 		return *number;
-	/* Place 0 is the root, which is never a child: 0 can mean "absent". */
+	/* Index 0 is the root, which is never a child: 0 can mean "absent". */
 	*number = (uint32_t)g->v.count;
 	*vec_add(&g->v) = (struct flame_node){
 		.node = node,
@@ -169,8 +169,8 @@ struct heavy {
 };
 
 /*
- * Order of struct heavy: heaviest first; the place breaks ties, so that parents
- * precede their children.
+ * Order of struct heavy: heaviest first. Among equal weights, the smaller index
+ * is first, so that parents precede their children.
  */
 static int flame_by_weight(const void *a, const void *b)
 {
@@ -220,8 +220,8 @@ static void flame_choose(const struct growth *g, size_t max, bool *kept)
 
 /* The children of each node, sorted by name. */
 struct siblings {
-	VEC(uint32_t) v;          /* places of nodes, by parent, then by name */
-	VEC(struct pprof_run) of; /* by node: run of its children in `v` */
+	VEC(uint32_t) v;          /* indexes of nodes, by parent and name */
+	VEC(struct pprof_run) of; /* by node: where its children are in `v` */
 };
 
 struct str flame_name(const struct report *r, const struct flame_node *n)
@@ -233,7 +233,7 @@ struct str flame_name(const struct report *r, const struct flame_node *n)
 	return r->nodes.v.v[n->node].text;
 }
 
-/* Order of siblings; the place breaks ties, so that output is reproducible. */
+/* Order of siblings; the index breaks ties, so that output is reproducible. */
 static int flame_by_name(const void *a, const void *b, void *ctx)
 {
 	const struct growth *g = ctx;
@@ -255,9 +255,9 @@ static bool is_listed(const bool *kept, uint32_t i)
 }
 
 /*
- * Fill *s by a counting sort: count the children of each node, assign a run of
- * s->v to each node, fill the runs with the children, then sort each run by
- * name.
+ * Fill *s by a counting sort: count the children of each node, reserve a part
+ * of s->v for each node, write the children to it, then sort each node's
+ * children by name.
  */
 static void list_siblings(struct growth *g, const bool *kept,
 			  struct siblings *s)
@@ -295,8 +295,9 @@ static void list_siblings(struct growth *g, const bool *kept,
 
 /*
  * Give each kept node one "(other)" child in place of its children that are not
- * kept, so that totals still add up. The totals of those children include their
- * descendants. *kept is extended by the new nodes.
+ * kept, so that totals still add up. The child gets the totals of the nodes
+ * that it replaces, which include their descendants. *kept is extended by the
+ * new nodes.
  */
 static void fold_rest(struct growth *g, bool **kept)
 {
@@ -320,7 +321,7 @@ static void fold_rest(struct growth *g, bool **kept)
 		(*kept)[i] = true;
 }
 
-/* A node still to be copied, and the place of its parent in the copy. */
+/* A node still to be copied, and the index of its parent in the copy. */
 struct waiting {
 	uint32_t place;
 	uint32_t parent;

@@ -20,7 +20,7 @@
 /* A node of the tree: a frame reached by one distinct path of calls. */
 struct flame_node {
 	uint32_t node;   /* node of the report, or FLAME_ROOT, FLAME_OTHER */
-	uint32_t parent; /* place of the parent, which precedes it; root: 0 */
+	uint32_t parent; /* index of the parent, a smaller one; root: 0 */
 	/* Number of nodes between this node and the root, the root included. */
 	uint32_t depth;
 	/* Weight of the samples that end in this frame. */

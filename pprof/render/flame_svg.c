@@ -94,7 +94,7 @@ static void print_diff_color(const struct flame_node *n, struct buf *out)
 		   (int)(92 - 40 * fabs(change)));
 }
 
-/* Print v as a percentage of the total; nothing when the total is 0. */
+/* Print v as a percentage of the total; print nothing if the total is 0. */
 static void print_share(int64_t v, int64_t total, struct buf *out)
 {
 	if (total)

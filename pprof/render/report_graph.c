@@ -46,8 +46,9 @@ static int64_t report_graph_find_smallest(const struct graph *g)
 
 /*
  * For the output unit "minimum", choose one unit for all values of the report
- * as pprof does: the unit that suits the smallest value or, if the total is
- * more than 100 times the smallest value, 100 times that value.
+ * as pprof does: the unit that suits the smallest value. If the total is more
+ * than 100 times the smallest value, choose the unit that suits 100 times the
+ * smallest value.
  */
 static void choose_unit(struct report *r, const struct graph *g)
 {
@@ -92,8 +93,8 @@ int report_graph(struct report *r, struct graph *g, struct err *err)
 	if (r->kind == REPORT_DOT)
 		go.node_count = node_count(r);
 	/*
-	 * The reports peek and source search all nodes for the symbol, so the
-	 * graph must not be trimmed.
+	 * The reports `peek` and `source` search all nodes for the symbol, so
+	 * the graph must not be trimmed.
 	 */
 	if (o->trim && r->kind != REPORT_PEEK && r->kind != REPORT_SOURCE) {
 		go.node_count = node_count(r);

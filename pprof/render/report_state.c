@@ -22,7 +22,7 @@ int64_t report_weight(const struct report *r, size_t sample)
 	return pprof_values(r->p, sample)[r->value];
 }
 
-/* As with pprof's -diff_base, a label marks the samples of the base. */
+/* As with pprof's -diff_base, the samples of the base have a special label. */
 bool report_is_base(const struct pprof *p, size_t sample)
 {
 	struct pprof_run set = p->label_sets.v[p->samples.v[sample].labels];

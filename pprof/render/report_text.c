@@ -48,8 +48,8 @@ void report_value_column(const struct report *r, int64_t v, int width,
 }
 
 /*
- * Append the five columns of the reports top and tree: flat, flat%, sum%, cum,
- * cum%. Adds `flat` to *sum, the running sum that sum% shows.
+ * Append the five columns of the reports `top` and `tree`: flat, flat%, sum%,
+ * cum, cum%. Adds `flat` to *sum, the running sum that sum% shows.
  */
 void report_weight_columns(const struct report *r, int64_t flat, int64_t cum,
 			   int64_t *sum, struct buf *out)

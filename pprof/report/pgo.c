@@ -15,7 +15,8 @@ static bool has_type(const struct pprof *p, const char *type, const char *unit)
 /*
  * Whether the profile has start lines of functions: the Go compiler identifies
  * calls by their distance from the start line, and refuses profiles without
- * start lines (docs/decisions.md, 44). A profile without functions passes.
+ * start lines (docs/decisions.md, 44). Returns true for a profile without
+ * functions.
  */
 static bool has_start_lines(const struct pprof *p)
 {

@@ -70,8 +70,8 @@ const struct report_type *report_find(struct str name)
 
 /*
  * The total of the report: the sum of the absolute values of all samples. As in
- * pprof, only the samples of the base count in a diff, unless the sum of the
- * base is 0.
+ * pprof, only the samples of the base count in a diff, but all samples count if
+ * the sum of the base is 0.
  */
 static int64_t sum_total(const struct report *r)
 {

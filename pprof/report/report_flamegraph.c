@@ -6,13 +6,13 @@
 #include "pprof/report/report_top.h"
 
 /*
- * The name and the file of each node of the report, as places in a table of
+ * The name and the file of each node of the report, as indexes in a table of
  * distinct texts: the JSON contains each text once.
  */
 struct names {
 	struct strtab strings;
-	uint32_t *name; /* place of the name, by node, or PPROF_NONE */
-	/* Place of the file, by node; set together with the node's name. */
+	uint32_t *name; /* index of the name, by node, or PPROF_NONE */
+	/* Index of the file, by node; set together with the node's name. */
 	uint32_t *file;
 };
 
@@ -43,9 +43,9 @@ static bool is_frame(const struct flame_node *n)
 }
 
 /*
- * Set *name and *file to the places, in the table of texts, of a tree node's
- * name and file. A node of the report may occur many times in the tree; its
- * texts are looked up once.
+ * Look up the name and the file of a tree node, and set *name and *file to
+ * their indexes in the table of texts. A node of the report may occur many
+ * times in the tree; its texts are looked up once.
  */
 static void find_names(struct names *n, const struct report *r,
 		       const struct flame_node *f, uint32_t *name,
@@ -87,7 +87,7 @@ static void write_column(const struct flame *f, const char *name, size_t offset,
 	json_end(j, ']');
 }
 
-/* Write an array of places in "strings". */
+/* Write an array of indexes in "strings". */
 static void write_places(const uint32_t *v, size_t count, const char *name,
 			 struct json *j)
 {
@@ -122,7 +122,7 @@ static void write_names(const struct report *r, const struct flame *f,
 	mem_free(files);
 }
 
-/* Write the place of each node's parent; -1 for the root. */
+/* Write the index of each node's parent; -1 for the root. */
 static void write_parents(const struct flame *f, struct json *j)
 {
 	json_key(j, "parent");

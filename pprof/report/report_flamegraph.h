@@ -12,7 +12,7 @@
 
 /*
  * Write an object of columns, one element per tree node in depth-first order:
- * "name" and "file" (places in "strings"), "parent" (place of the parent node;
+ * "name" and "file" (indexes in "strings"), "parent" (index of the parent node;
  * -1 for the root), "self" and "total_of" (weight without and with the weight
  * of the frames called); for a diff with both sides also "self_a" and
  * "total_of_a", the values in the base. ERR_LIMIT, ERR_TIMEOUT.

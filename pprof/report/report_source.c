@@ -34,7 +34,7 @@
 struct routine {
 	struct str name;
 	struct str file;
-	uint32_t first; /* index in listing.lines of the first line */
+	uint32_t first; /* index of its first line in listing.lines */
 	uint32_t count;
 	int64_t flat;
 	int64_t cum;

@@ -82,8 +82,8 @@ static int write_stack(const struct report *r, size_t sample, struct json *j,
 }
 
 /*
- * Write the parallel arrays "samples" and "weights". The loops for the two
- * arrays must skip the same samples.
+ * Write the arrays "samples" and "weights". Equal indexes in the two arrays
+ * belong together, so both loops must skip the same samples.
  */
 static int speedscope_write_samples(const struct report *r, struct json *j,
 				    struct err *err)

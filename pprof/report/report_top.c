@@ -6,8 +6,8 @@
 #include "pprof/report_text.h"
 
 /*
- * The note after a node's name, which tells whether calls of the node are
- * inlined in all edges from its callers, in some, or in none.
+ * Return the note to print after a node's name: "(inline)" if the edges from
+ * all callers are inlined, "(partial-inline)" if only some are, else nothing.
  */
 static const char *inline_note(const struct graph *g,
 			       const struct graph_node *n)

@@ -78,8 +78,7 @@ static void traces_print_labels(const struct report *r, struct pprof_run set,
 }
 
 /*
- * Print one frame. The caller prints the first column of the line before this
- * call.
+ * Print one frame. The caller has printed the first column of the line already.
  */
 static void traces_print_frame(const struct report *r, uint32_t node,
 			       bool inlined, struct buf *out)

@@ -102,7 +102,7 @@ int report_tree_text(struct report *r, struct buf *out, struct err *err)
 	int rc = 0;
 
 	/*
-	 * Only the report "peek" selects nodes by a symbol; the report "tree"
+	 * Only the report `peek` selects nodes by a symbol; the report `tree`
 	 * prints all nodes of the trimmed graph.
 	 */
 	if (r->kind == REPORT_PEEK && text.len)
