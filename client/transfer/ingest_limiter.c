@@ -85,10 +85,7 @@ static bool ingest_limiter_grow(struct ingest_limiter *in,
 		in->slot = s->taken = size;
 		return true;
 	}
-	/*
-	 * The memory that this body already holds is subtracted, because `size`
-	 * includes it.
-	 */
+	/* `size` includes the memory that this body already holds. */
 	others.held -= s->taken;
 	v = ingest_decide(&others, size);
 	if (v == INTAKE_WAIT)
@@ -118,9 +115,9 @@ bool ingest_limiter_take(struct ingest_limiter *in, struct intake_share *s,
 	may = ingest_limiter_grow(in, s, size);
 	mutex_unlock(&in->mu);
 	/*
-	 * The body has moved to the slot and has thereby freed shared memory.
-	 * The callback runs without the mutex, because it may call functions of
-	 * the limiter.
+	 * The body has moved from the shared budget to the slot. A waiting body
+	 * may use the memory that became free. The callback runs without the
+	 * mutex, because it may call functions of the limiter.
 	 */
 	if (was_shared && s->slot)
 		in->room(in->ctx);

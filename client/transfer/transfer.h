@@ -37,8 +37,8 @@ struct transfer {
 	int64_t content_length;
 	char why[CURL_ERROR_SIZE]; /* libcurl's error message */
 	/*
-	 * The members from here to `token` are copies of the request's texts,
-	 * except for `url` and `token` themselves.
+	 * The members `user_agent` to `password` are copies of texts of the
+	 * request.
 	 */
 	char *url; /* the current URL, after redirects */
 	char *user_agent;

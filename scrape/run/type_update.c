@@ -56,7 +56,8 @@ static void type_update_drop(struct type_update *f)
 
 /*
  * Store the types in the target of the index page. Returns false if they have
- * not changed. Otherwise `f` holds the old types afterwards.
+ * not changed. Otherwise `f` holds the old types afterwards, which are freed
+ * with `f`.
  */
 static bool type_update_learn(struct type_update *f)
 {

@@ -102,10 +102,10 @@ struct target *target_ref(struct target *t);
 void target_unref(struct target *t);
 
 /*
- * When a target is due next: the first moment after now_ms at which the time
- * modulo the interval equals the offset of the target. The offset follows from
- * the hash alone, so targets are spread over the interval, and in the same way
- * after each restart. Pure.
+ * When a target is due next. Each target has an offset, its hash modulo the
+ * interval, and is due whenever the time modulo the interval equals the offset.
+ * Returns the first such moment after now_ms. Targets are thus spread over the
+ * interval, and in the same way after each restart. Pure.
  */
 int64_t target_next_due(uint64_t hash, int64_t interval_ms, int64_t now_ms);
 

@@ -7,10 +7,10 @@
 #include "base/vec.h"
 
 /*
- * Maximum bytes of the targets of a job, and of its dropped targets: without
- * them, a small file could make so many targets that they fill the memory
- * (docs/decisions.md, 75). Dropped targets beyond the bound are counted, but
- * not kept.
+ * Bounds on the estimated memory of a job's targets and of its dropped targets.
+ * Without bounds, a small file could make so many targets that they fill the
+ * memory (docs/decisions.md, 75). Dropped targets beyond the bound are counted,
+ * but not kept.
  */
 #define BYTES_MAX         (256 * MIB)
 #define DROPPED_BYTES_MAX (64 * MIB)
@@ -345,7 +345,10 @@ static void target_set_add_group(struct set_builder *m,
 				      .group = g, .labels = &g->targets[i] });
 }
 
-/* Beyond target_limit none of the targets is scraped, as in Prometheus. */
+/*
+ * Mark all targets as refused: if there are more than target_limit allows, none
+ * of them is scraped, as in Prometheus.
+ */
 static void refuse_all(struct target_set *s, const char *why)
 {
 	s->refused = why;
