@@ -357,8 +357,8 @@ void http_poll(struct http_client *c, int64_t timeout_ms)
 	resolver_poll(c->resolver);
 	transfers_expire(c);
 	/*
-	 * The flag is cleared before transfers are resumed. If memory becomes
-	 * free meanwhile, the flag is set again, and the next call resumes more
+	 * `room` is cleared before transfers are resumed. If memory becomes
+	 * free meanwhile, `room` is set again, and the next call resumes more
 	 * transfers.
 	 */
 	if (c->intake && atomic_exchange(&c->room, false))

@@ -90,7 +90,7 @@ struct http_client {
 	int64_t waiting_ns;
 	struct transfer *transfers; /* list of transfers, newest first */
 	size_t running;
-	size_t ended; /* transfers that end_failed() has to end */
+	size_t ended; /* number of transfers that end_failed() has to end */
 	VEC(struct watch) watches;
 	struct resolver *resolver;
 	/* networks to which no connection is made; borrowed */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Updates of the profile types that index pages (/debug/pprof/) name. Workers
- * queue them, and at most once every PAUSE_MS a worker applies the whole queue
- * under update_mu.
+ * queue the updates. At most once every PAUSE_MS, a worker takes update_mu and
+ * applies the whole queue.
  */
 #include "scrape/run/type_update.h"
 

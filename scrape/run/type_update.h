@@ -5,7 +5,7 @@
  * second for all jobs (docs/decisions.md, 71).
  *
  * Ownership: a queued update holds references on the target and on its types.
- * Threads: any; the queue is under scraper.mu.
+ * Threads: any; the queue is guarded by scraper.mu.
  */
 #ifndef SCRAPE_RUN_TYPE_UPDATE_H
 #define SCRAPE_RUN_TYPE_UPDATE_H

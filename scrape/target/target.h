@@ -6,8 +6,8 @@
  *
  * Ownership: reference counted; references are held by the target sets of its
  * job, by the heap of the scrape loop and by each scrape that runs.
- * Threads: the spec is immutable. due_ms belongs to the loop's thread, `found`
- * is under scraper.update_mu, and the members from `running` on are under
+ * Threads: the spec is immutable. due_ms belongs to the loop's thread. `found`
+ * is guarded by scraper.update_mu, and the members from `running` on by
  * scraper.mu.
  */
 #ifndef SCRAPE_TARGET_TARGET_H
@@ -56,14 +56,14 @@ struct target {
 
 	/*
 	 * Only for an index page (/debug/pprof/): the types that the page named
-	 * last, or NULL. Under scraper.update_mu.
+	 * last, or NULL. Guarded by scraper.update_mu.
 	 */
 	struct profile_list *found;
 
 	/* Belongs to the thread of the scrape loop. */
 	int64_t due_ms; /* when the target is due next; 0: not yet known */
 
-	/* The members below are under scraper.mu. */
+	/* The members below are guarded by scraper.mu. */
 	bool running; /* a scrape is in flight */
 	enum target_health health;
 	char *last_error; /* NULL: the last scrape succeeded */
