@@ -25,8 +25,8 @@ struct asker {
 };
 
 /*
- * A cached name with its addresses. Entries stay at one place in memory,
- * because lookups point to them.
+ * A cached name with its addresses. Each entry is allocated on its own and does
+ * not move in memory, because lookups point to it.
  */
 struct entry {
 	char *name;

@@ -46,7 +46,7 @@ void http_loaded_fini(struct http_loaded *l)
 
 /*
  * Reads the file of a text if the file has changed. On an error the old text is
- * kept, but the request fails.
+ * kept, but the request that needed the text fails.
  */
 static int http_config_load_file(struct http_loaded *l, const char *what,
 				 struct err *err)

@@ -16,8 +16,8 @@ struct ingest_limiter {
 
 /*
  * A body above INTAKE_SMALL may use only three quarters of the shared budget.
- * The slot is open to bodies of any size, so when the shared budget is
- * exhausted, a small body can also use the slot.
+ * A body of any size that gets no room in the shared budget gets the slot, if
+ * the slot is free.
  */
 enum ingest_verdict ingest_decide(const struct ingest_state *s, int64_t size)
 {

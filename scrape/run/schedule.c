@@ -67,8 +67,9 @@ static void set_due(struct scraper *s, struct target *t, int64_t due_ms)
 }
 
 /*
- * Compute all due times again. After the clock was set back, they are too far
- * in the future: nothing would be scraped until the clock reaches them.
+ * Compute all due times again. After the clock was set back, the old due times
+ * are too far in the future: nothing would be scraped until the clock reaches
+ * them.
  */
 static void schedule_reschedule(struct scraper *s, int64_t now)
 {
