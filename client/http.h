@@ -80,8 +80,8 @@ struct networks;
 struct http_request {
 	const char *url;
 	/*
-	 * configuration of the request, of which the client takes a reference;
-	 * NULL: defaults
+	 * configuration of the request; the client takes a reference; NULL:
+	 * defaults
 	 */
 	struct http_config *config;
 	/* time limit for the whole request, redirects included */

@@ -161,8 +161,8 @@ void http_decode_headers(struct yaml *y, const struct yaml_node *n,
 
 /*
  * Entries for a table of struct yaml_field that decode the options of TLS and
- * proxies. `type` is the struct to decode into; its struct http_options is the
- * member `member`.
+ * proxies. `type` is the struct to decode into; its member `member` is a struct
+ * http_options.
  */
 #define HTTP_TRANSPORT_FIELDS(type, member)                                   \
 	{ "tls_config", http_decode_tls, offsetof(type, member), NULL },      \

@@ -68,16 +68,17 @@ struct scrape_common {
 };
 
 /*
- * The initializers of the last three members of a struct yaml_field that
- * decodes one field of a struct scrape_common; `at` is the offset of that
- * struct.
+ * The last three members of a struct yaml_field that decodes one field of a
+ * struct scrape_common. `at` is the offset of the struct scrape_common in the
+ * struct to decode into.
  */
 #define SCRAPE_COMMON_FIELD(at, decode, field) \
 	decode, (at) + offsetof(struct scrape_common, field), NULL
 
 /*
- * Elements of an array of struct yaml_field that decode all fields of the
- * struct scrape_common at offset `at` of the decoded struct.
+ * Elements for an array of struct yaml_field: one for each field of a struct
+ * scrape_common. `at` is the offset of the struct scrape_common in the struct
+ * to decode into.
  */
 #define SCRAPE_COMMON_FIELDS(at)                                         \
 	{ "scrape_interval",                                             \

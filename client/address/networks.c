@@ -32,9 +32,9 @@ static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 static const uint8_t any[12];
 
 /*
- * Parses an IPv4 or IPv6 address into 16 bytes. out->bits is set to 96 for
- * IPv4, the length of the prefix ::ffff:0:0 that maps the address into IPv6,
- * and to 0 for IPv6.
+ * Parses an address into 16 bytes; returns false if it is malformed. out->bits
+ * is set to the bits that every address of the same family shares: 96 for IPv4
+ * (the prefix ::ffff:0:0 that maps IPv4 addresses into IPv6), 0 for IPv6.
  */
 static bool parse_address(struct str text, struct network *out)
 {
@@ -138,8 +138,8 @@ bool networks_hold(const struct networks *n, const struct sockaddr *a)
 	/*
 	 * The kernel connects to the local machine if the address is
 	 * unspecified (0.0.0.0 or ::). These two addresses are therefore
-	 * checked as 127.0.0.1 and ::1; otherwise they would circumvent a
-	 * refused loopback network.
+	 * checked as if they were 127.0.0.1 and ::1: a user who refuses the
+	 * loopback network refuses them, too.
 	 */
 	if (!memcmp(bytes, any, 12) && !memcmp(bytes + 12, any, 4))
 		bytes[15] = 1;

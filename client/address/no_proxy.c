@@ -182,8 +182,8 @@ static bool entry_matches(struct str entry, const struct place *p)
 }
 
 /*
- * If the URL has no port, an entry with a port is compared with the default
- * port of the URL's scheme.
+ * If the URL has no port, the default port of its scheme is compared with the
+ * ports of the entries.
  */
 bool no_proxy_matches(const char *list, const char *url)
 {

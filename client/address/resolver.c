@@ -15,8 +15,9 @@
 #include "client/address/resolver_private.h"
 
 /*
- * A lookup that takes longer than SLOW_NS is slow. Callers that wait for a slow
- * lookup receive a stale answer, if there is one, within another LOOK_NS.
+ * A lookup that takes longer than SLOW_NS is slow. From then on, callers that
+ * wait for it may receive a stale answer, if there is one; they receive it at
+ * most LOOK_NS later.
  */
 #define SLOW_NS   1000000000LL
 #define LOOK_NS   (SLOW_NS / 4)
@@ -24,8 +25,9 @@
 #define FAILED_NS 2000000000LL  /* how long a failure is remembered, in ns */
 
 /*
- * Age in ns up to which a stale answer is used while a lookup refreshes it:
- * five minutes, or an hour if the lookup is slow or has failed.
+ * Age in ns up to which an answer is used. STALE_NS (five minutes): while a new
+ * lookup is in progress. ORPHAN_NS (an hour): if the new lookup is slow or has
+ * failed.
  */
 #define STALE_NS  300000000000LL
 #define ORPHAN_NS 3600000000000LL
@@ -100,7 +102,10 @@ void resolver_free(struct resolver *r)
 	if (!r)
 		return;
 	mutex_lock(&r->shared->mu);
-	/* If wake is NULL, threads free their lookups themselves. */
+	/*
+	 * This tells the threads that the resolver is gone: a lookup that ends
+	 * from now on is freed by its thread.
+	 */
 	r->shared->wake = NULL;
 	mutex_unlock(&r->shared->mu);
 	for (struct lookup *l = take_done(r->shared); l; l = next) {
@@ -195,8 +200,8 @@ static void begin_queue(struct resolver *r, enum pace p)
 		struct entry *e = q->first;
 
 		/*
-		 * Skip this lookup: all callers have withdrawn, and there is no
-		 * usable answer to refresh.
+		 * Skip this lookup: all callers have withdrawn, and the name
+		 * has no usable answer that the lookup would refresh.
 		 */
 		if (!e->askers.count && !is_usable(r, e))
 			e->wanted = false;
@@ -260,9 +265,9 @@ static void drop_entry(struct resolver *r, size_t i)
 }
 
 /*
- * Evicts all unneeded entries. The next eviction follows when the number of
- * entries has doubled, so the cost of scanning them is constant for each added
- * name.
+ * Evicts all unneeded entries. Each call scans all entries, but the next call
+ * follows only when their number has doubled, so the average cost for each
+ * added name is constant.
  */
 static void drop_entries(struct resolver *r)
 {
@@ -305,8 +310,8 @@ static void resolver_answer(const struct entry *e, resolver_fn fn, void *ctx)
 
 /*
  * Schedules a check for the time when the lookup of `e` becomes slow, because
- * its stale addresses may become usable then. The time is rounded, so that one
- * check serves many lookups.
+ * stale addresses of the name may be used from then on. The time is rounded to
+ * a multiple of LOOK_NS, so that one check serves many lookups.
  */
 static void look_later(struct resolver *r, const struct entry *e)
 {
@@ -380,7 +385,10 @@ static void resolver_learn(struct resolver *r, struct lookup *l)
 {
 	struct entry *e = l->entry;
 
-	/* Comes first, because the following lines may change the pace. */
+	/*
+	 * The lookup was counted under the pace that the name had when the
+	 * lookup began. The next lines may change the pace.
+	 */
 	r->running[pace_of(e)]--;
 	e->slow = l->took_ns > SLOW_NS;
 	e->until_ns = r->now() + (l->addresses ? KEEP_NS : FAILED_NS);

@@ -65,7 +65,10 @@ static void look_up(struct lookup *l)
 	if (text.len)
 		l->addresses = mem_strdup(buf_cstr(&text));
 	else
-		/* Addresses that are neither IPv4 nor IPv6 do not count. */
+		/*
+		 * If all addresses found are neither IPv4 nor IPv6, the lookup
+		 * has failed although rc is 0.
+		 */
 		l->failed = rc ? rc : EAI_NODATA;
 	buf_fini(&text);
 }

@@ -25,8 +25,8 @@ struct asker {
 };
 
 /*
- * A cached name with its addresses. Entries stay at one place in memory,
- * because lookups point to them.
+ * A cached name with its addresses. Each entry is allocated on its own and does
+ * not move in memory, because lookups point to it.
  */
 struct entry {
 	char *name;
@@ -50,8 +50,9 @@ struct queue {
 };
 
 /*
- * How long the lookup of a name is expected to take: like its last lookup,
- * UNKNOWN before the first one. Each pace has a queue and threads of its own.
+ * How long the next lookup of a name is expected to take: quick or slow, as its
+ * last lookup was; UNKNOWN before the first one. Each pace has a queue and
+ * threads of its own.
  */
 enum pace {
 	QUICK,

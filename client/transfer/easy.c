@@ -152,7 +152,8 @@ static void set_proxy(struct transfer *t, const struct http_config *g)
 		return;
 	curl_easy_setopt(t->easy, CURLOPT_PROXY, t->proxy);
 	/*
-	 * Without CONNECT, the proxy would forward these headers to the target.
+	 * Only an https URL is requested through CONNECT. For an http URL, the
+	 * proxy would forward these headers to the target.
 	 */
 	if (strncmp(t->url, "https:", 6) != 0)
 		return;
@@ -160,8 +161,8 @@ static void set_proxy(struct transfer *t, const struct http_config *g)
 	curl_easy_setopt(t->easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
 	curl_easy_setopt(t->easy, CURLOPT_PROXYHEADER, t->proxy_headers);
 	/*
-	 * The next request may lack these credentials, so it must not reuse the
-	 * proxy tunnel that they have opened.
+	 * The credentials have opened a tunnel through the proxy. The next
+	 * request may lack them, so it must not reuse the tunnel.
 	 */
 	if (g->proxy_headers.count || strchr(t->proxy, '@'))
 		curl_easy_setopt(t->easy, CURLOPT_FORBID_REUSE, 1L);
@@ -249,9 +250,10 @@ static void set_authorization(struct transfer *t, const struct http_config *g)
 }
 
 /*
- * Adds credentials. Called only if no redirect has led to another origin
- * (scheme, host and port) than the request's. User and password of the URL
- * override configured ones, except for OAuth 2, as in Go.
+ * Adds credentials. Called only if no redirect has led to another scheme, host
+ * or port than the request's. As in Go, user and password of the URL take
+ * precedence over configured ones, but an OAuth 2 token takes precedence over
+ * both.
  */
 static void set_identity(struct transfer *t, const struct http_config *g)
 {
@@ -315,9 +317,9 @@ char *easy_redirect(const struct transfer *t)
 	if (!location)
 		return NULL;
 	/*
-	 * With server_name, the host in the URL that libcurl knows is
-	 * server_name. libcurl completes a relative redirect with that host, so
-	 * the real host is put back here.
+	 * With the option server_name, libcurl was given a URL whose host is
+	 * server_name, and it completes a relative redirect with that host. The
+	 * real host is put back here.
 	 */
 	if (t->connect_to && endpoint_same_part(location, t->url, URL_PORT)) {
 		char *real = endpoint_part(t->url, URL_HOST);

@@ -13,7 +13,8 @@
 
 /*
  * Returns a hint which option the user should check, or "" if there is no hint.
- * It is appended to `why`, the error message of the CURLcode `result`.
+ * The caller appends the hint to `why`, the error message of the CURLcode
+ * `result`.
  */
 const char *easy_hint(const struct transfer *t, int result, const char *why);
 

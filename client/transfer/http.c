@@ -102,9 +102,9 @@ int http_client_new(struct http_client **out, struct err *err)
 	curl_multi_setopt(c->multi, CURLMOPT_TIMERDATA, c);
 	curl_multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, MAX_IDLE_CONNECTIONS);
 	/*
-	 * Two requests never share a connection at the same time: the
-	 * connection may be a tunnel that the proxy has opened for the
-	 * credentials of one of the requests.
+	 * HTTP/2 could carry several requests on one connection at the same
+	 * time. This is switched off, because the connection may be a tunnel
+	 * that the proxy has opened for the credentials of one of the requests.
 	 */
 	curl_multi_setopt(c->multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
 	*out = c;
@@ -117,8 +117,8 @@ void http_client_refuse(struct http_client *c, const struct networks *n)
 }
 
 /*
- * Takes the transfers that have ended from libcurl. For each, follows the
- * redirect in its response or reports the result.
+ * Takes from libcurl the transfers that have ended. For each of them, follows
+ * the redirect in its response or reports the result.
  */
 static void http_collect(struct http_client *c)
 {
@@ -138,12 +138,11 @@ static void http_collect(struct http_client *c)
 }
 
 /*
- * Returns the paused transfer to resume next: the transfer that wants the least
- * memory; of several such transfers, the oldest. `behind` is the transfer that
- * was resumed last and `above` the number of bytes that it wants; only
- * transfers after it in this order are considered. `behind` is NULL at first.
- * New transfers are added at the front of the list, so older transfers come
- * later in the list.
+ * Paused transfers are resumed in this order: those that want the least memory
+ * first; of those that want the same amount, the oldest first. Returns the
+ * first paused transfer after `behind` in this order, or NULL. `behind` is the
+ * transfer that was resumed last (NULL at first), and `above` the number of
+ * bytes that it wanted.
  */
 static struct transfer *next_waiting(struct http_client *c, size_t above,
 				     const struct transfer *behind)
@@ -153,8 +152,9 @@ static struct transfer *next_waiting(struct http_client *c, size_t above,
 
 	for (struct transfer *t = c->transfers; t; t = t->next) {
 		/*
-		 * Transfers before `behind` in the list are newer, so they come
-		 * after `behind` in the order of resuming.
+		 * The list has the newest transfer first. Transfers before
+		 * `behind` in the list are newer than `behind`, so they come
+		 * after it in the order of resuming.
 		 */
 		newer &= t != behind;
 		if (!t->wants ||
@@ -344,7 +344,7 @@ void http_wait(const struct http_client *c, int64_t ms)
 
 /*
  * The order of the steps matters: resolved addresses and expired deadlines can
- * end transfers, so both are handled before ended transfers are collected.
+ * end transfers, so these two steps come before ended transfers are collected.
  */
 void http_poll(struct http_client *c, int64_t timeout_ms)
 {
@@ -357,8 +357,8 @@ void http_poll(struct http_client *c, int64_t timeout_ms)
 	resolver_poll(c->resolver);
 	transfers_expire(c);
 	/*
-	 * The flag is cleared before transfers are resumed. If memory becomes
-	 * free meanwhile, the flag is set again, and the next call resumes more
+	 * `room` is cleared before transfers are resumed. If memory becomes
+	 * free meanwhile, `room` is set again, and the next call resumes more
 	 * transfers.
 	 */
 	if (c->intake && atomic_exchange(&c->room, false))
@@ -396,7 +396,9 @@ void http_wake(struct http_client *c)
 	uint64_t one = 1;
 
 	if (write(c->wake, &one, sizeof(one)) < 0) {
-		/* The counter is full: a wake-up is already pending. */
+		/*
+		 * The eventfd's counter is full: a wake-up is already pending.
+		 */
 	}
 }
 

@@ -46,7 +46,7 @@ void http_loaded_fini(struct http_loaded *l)
 
 /*
  * Reads the file of a text if the file has changed. On an error the old text is
- * kept, but the request fails.
+ * kept, but the request that needed the text fails.
  */
 static int http_config_load_file(struct http_loaded *l, const char *what,
 				 struct err *err)
@@ -58,9 +58,9 @@ static int http_config_load_file(struct http_loaded *l, const char *what,
 	if (!l->file)
 		return 0;
 	/*
-	 * The stamp is taken before the file is read. If the file changes in
-	 * between, the stamp differs from the changed file, and the next load
-	 * reads the file again.
+	 * The stamp (the state of the file) is taken before the file is read.
+	 * If the file changes in between, its state differs from the stamp, and
+	 * the next load reads the file again.
 	 */
 	stamp = file_stamp(l->file);
 	if (l->text && file_stamp_eq(stamp, l->stamp))
@@ -220,7 +220,9 @@ int http_config_load(struct http_config *c, struct err *err)
 				      "authorization.credentials_file", err);
 	if (!rc)
 		rc = http_config_load_file(&c->ca, "tls_config.ca_file", err);
-	/* For an empty list, libcurl would use the system's CAs. */
+	/*
+	 * If the configured CA were empty, libcurl would use the system's CAs.
+	 */
 	if (!rc && c->ca.text && !c->ca.len)
 		rc = err_set(
 			err, ERR_INVALID,
@@ -272,8 +274,8 @@ const char *http_config_proxy(const struct http_config *c, const char *url,
 		except = http_config_expand_variable(environment, "NO_PROXY",
 						     "no_proxy");
 		/*
-		 * An empty list still makes requests to the local machine
-		 * bypass the proxy.
+		 * If NO_PROXY is not set, the list is empty instead of NULL:
+		 * requests to the local machine still bypass the proxy.
 		 */
 		except = except ? except : "";
 	}

@@ -16,8 +16,8 @@ struct ingest_limiter {
 
 /*
  * A body above INTAKE_SMALL may use only three quarters of the shared budget.
- * The slot is open to bodies of any size, so when the shared budget is
- * exhausted, a small body can also use the slot.
+ * A body of any size that gets no room in the shared budget gets the slot, if
+ * the slot is free.
  */
 enum ingest_verdict ingest_decide(const struct ingest_state *s, int64_t size)
 {
@@ -85,10 +85,7 @@ static bool ingest_limiter_grow(struct ingest_limiter *in,
 		in->slot = s->taken = size;
 		return true;
 	}
-	/*
-	 * The memory that this body already holds is subtracted, because `size`
-	 * includes it.
-	 */
+	/* `size` includes the memory that this body already holds. */
 	others.held -= s->taken;
 	v = ingest_decide(&others, size);
 	if (v == INTAKE_WAIT)
@@ -118,9 +115,9 @@ bool ingest_limiter_take(struct ingest_limiter *in, struct intake_share *s,
 	may = ingest_limiter_grow(in, s, size);
 	mutex_unlock(&in->mu);
 	/*
-	 * The body has moved to the slot and has thereby freed shared memory.
-	 * The callback runs without the mutex, because it may call functions of
-	 * the limiter.
+	 * The body has moved from the shared budget to the slot. A waiting body
+	 * may use the memory that became free. The callback runs without the
+	 * mutex, because it may call functions of the limiter.
 	 */
 	if (was_shared && s->slot)
 		in->room(in->ctx);

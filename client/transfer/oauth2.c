@@ -185,8 +185,8 @@ static bool is_line(struct str s)
 }
 
 /*
- * Returns the token type for the Authorization header: "Bearer" instead of
- * "bearer", because some targets accept only the capitalized form.
+ * Returns the token type for the Authorization header. "bearer" is replaced by
+ * "Bearer", because some targets accept only the capitalized form.
  */
 static struct str type_of(const struct yaml_node *root)
 {

@@ -115,8 +115,8 @@ static void transfer_fail(struct transfer *t, const struct err *err)
 
 /*
  * Sets the loop's waiting_ns to the transfer's deadline, unless waiting_ns is
- * earlier. Needed while the transfer waits for a token or an address: libcurl
- * has no timer for the transfer during this time.
+ * already earlier. Called when the transfer waits for a token or an address,
+ * because libcurl does not watch its deadline during this time.
  */
 static void wait_for_others(struct transfer *t)
 {

@@ -37,8 +37,8 @@ struct transfer {
 	int64_t content_length;
 	char why[CURL_ERROR_SIZE]; /* libcurl's error message */
 	/*
-	 * The members from here to `token` are copies of the request's texts,
-	 * except for `url` and `token` themselves.
+	 * The members `user_agent` to `password` are copies of texts of the
+	 * request.
 	 */
 	char *url; /* the current URL, after redirects */
 	char *user_agent;
@@ -90,7 +90,7 @@ struct http_client {
 	int64_t waiting_ns;
 	struct transfer *transfers; /* list of transfers, newest first */
 	size_t running;
-	size_t ended; /* transfers that end_failed() has to end */
+	size_t ended; /* number of transfers that end_failed() has to end */
 	VEC(struct watch) watches;
 	struct resolver *resolver;
 	/* networks to which no connection is made; borrowed */

@@ -167,8 +167,9 @@ static void fetch_on_answer(void *ctx, struct http_response *r)
 		r->share = (struct intake_share){ 0 };
 	}
 	/*
-	 * When the queue is full the loop processes the body itself rather than
-	 * losing the profile; the loop has an unpacker of its own.
+	 * When the queue is full, the loop processes the body itself rather
+	 * than losing the profile. SCRAPE_WORKERS is the index of the loop's
+	 * own unpacker.
 	 */
 	if (pool_submit(j->scraper->workers, NULL, fetch_finish, j, NULL))
 		fetch_finish(j, SCRAPE_WORKERS);

@@ -4,7 +4,7 @@
  * asks for a profile now, outside the schedule.
  *
  * Ownership: the list holds one reference on each request.
- * Threads: any; the list is under scraper.mu.
+ * Threads: any; the list is guarded by scraper.mu.
  */
 #ifndef SCRAPE_RUN_ON_DEMAND_H
 #define SCRAPE_RUN_ON_DEMAND_H

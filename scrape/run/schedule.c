@@ -55,8 +55,8 @@ static void heap_order(struct scraper *s)
 }
 
 /*
- * Change the due time of a target, and the copy that the status page reads
- * under `mu`.
+ * Change the due time of a target, and its copy next_ms, which `mu` guards: the
+ * status page reads it in another thread.
  */
 static void set_due(struct scraper *s, struct target *t, int64_t due_ms)
 {
@@ -67,8 +67,9 @@ static void set_due(struct scraper *s, struct target *t, int64_t due_ms)
 }
 
 /*
- * Compute all due times again. After the clock was set back, they are too far
- * in the future: nothing would be scraped until the clock reaches them.
+ * Compute all due times again. After the clock was set back, the old due times
+ * are too far in the future: nothing would be scraped until the clock reaches
+ * them.
  */
 static void schedule_reschedule(struct scraper *s, int64_t now)
 {

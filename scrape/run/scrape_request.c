@@ -35,7 +35,7 @@ char *scrape_request_url(const char *url, int64_t seconds)
 }
 
 /*
- * The timeout of the target allows for the duration of its scheduled profiles,
+ * The target's timeout already includes the duration of its scheduled profiles,
  * so only the difference between `seconds` and that duration is added.
  */
 struct scrape_request *scrape_request_new(struct target *t, int64_t seconds)

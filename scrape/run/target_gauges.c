@@ -57,8 +57,8 @@ static const struct target_set *find_set(const struct snapshot *v, size_t count,
 }
 
 /*
- * Add a job to the list of jobs with gauges, so that they are set to 0 when the
- * job is removed.
+ * Add a job to the list of jobs with gauges. When a reload removes the job, the
+ * list still has it, so that its gauges are set to 0.
  */
 static void show_new(struct scraper *s, const char *job)
 {

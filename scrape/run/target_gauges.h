@@ -3,7 +3,7 @@
  * The gauge everprof_targets by job and health, for alerts.
  *
  * Ownership: the list of shown jobs belongs to the scraper.
- * Threads: any; the list is under scraper.gauges_mu.
+ * Threads: any; the list is guarded by scraper.gauges_mu.
  */
 #ifndef SCRAPE_RUN_TARGET_GAUGES_H
 #define SCRAPE_RUN_TARGET_GAUGES_H

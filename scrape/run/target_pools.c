@@ -207,8 +207,9 @@ void snapshot_free(struct snapshot *v, size_t count)
 }
 
 /*
- * Fill in the health of a target, under `mu`. *error is a copy of the last
- * error; the caller frees it after using out->last_error, which points to it.
+ * Fill in the health of a target. *error is a copy of the last error, and
+ * out->last_error points to this copy. The caller frees *error when
+ * out->last_error is no longer needed.
  */
 static void get_status(struct scraper *s, const struct target *t,
 		       struct target_status *out, char **error)

@@ -4,7 +4,7 @@
  * time taken (docs/decisions.md, 106).
  *
  * Ownership: the counters belong to the scraper.
- * Threads: any; the list is under scraper.costs_mu.
+ * Threads: any; the list is guarded by scraper.costs_mu.
  */
 #ifndef SCRAPE_RUN_TYPE_COST_H
 #define SCRAPE_RUN_TYPE_COST_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Updates of the profile types that index pages (/debug/pprof/) name. Workers
- * queue them, and at most once every PAUSE_MS a worker applies the whole queue
- * under update_mu.
+ * queue the updates. At most once every PAUSE_MS, a worker takes update_mu and
+ * applies the whole queue.
  */
 #include "scrape/run/type_update.h"
 
@@ -56,7 +56,8 @@ static void type_update_drop(struct type_update *f)
 
 /*
  * Store the types in the target of the index page. Returns false if they have
- * not changed. Otherwise `f` holds the old types afterwards.
+ * not changed. Otherwise `f` holds the old types afterwards, which are freed
+ * with `f`.
  */
 static bool type_update_learn(struct type_update *f)
 {

@@ -5,7 +5,7 @@
  * second for all jobs (docs/decisions.md, 71).
  *
  * Ownership: a queued update holds references on the target and on its types.
- * Threads: any; the queue is under scraper.mu.
+ * Threads: any; the queue is guarded by scraper.mu.
  */
 #ifndef SCRAPE_RUN_TYPE_UPDATE_H
 #define SCRAPE_RUN_TYPE_UPDATE_H
@@ -20,8 +20,8 @@ void type_update_add(struct scraper *s, struct target *index,
 		     struct profile_list *types);
 
 /*
- * Pass the queued updates to a worker, if there are any and enough time has
- * passed since the last pass. Returns the number of ms after which the loop
+ * Pass the queued updates to a worker, if there are any and the last updates
+ * were passed long enough ago. Returns the number of ms after which the loop
  * must call this function again at the latest; INT64_MAX: nothing is queued.
  * Called by the loop alone.
  */

@@ -176,8 +176,8 @@ static void set_absent(struct labels_builder *b, const struct label_list *l)
 }
 
 /*
- * Set __param_<name> to the first value of each parameter: the loop runs
- * backwards, so the first value is set last.
+ * Set __param_<name> to the first value of each parameter. A later assignment
+ * replaces an earlier one, so the loop runs backwards.
  */
 static void set_params(struct labels_builder *b, const struct job_labels *job)
 {

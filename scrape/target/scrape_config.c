@@ -110,8 +110,8 @@ static void decode_params(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * The options of one profile type. A row with a NULL decoder warns that the
- * option is ignored, with the reason.
+ * The options of one profile type. An option whose decoder is NULL is ignored
+ * with a warning, which contains the reason given here.
  */
 static const struct yaml_field profile_fields[] = {
 	{ "enabled", yaml_bool, offsetof(struct profile_config, enabled),

@@ -6,8 +6,8 @@
  *
  * Ownership: reference counted; references are held by the target sets of its
  * job, by the heap of the scrape loop and by each scrape that runs.
- * Threads: the spec is immutable. due_ms belongs to the loop's thread, `found`
- * is under scraper.update_mu, and the members from `running` on are under
+ * Threads: the spec is immutable. due_ms belongs to the loop's thread. `found`
+ * is guarded by scraper.update_mu, and the members from `running` on by
  * scraper.mu.
  */
 #ifndef SCRAPE_TARGET_TARGET_H
@@ -56,14 +56,14 @@ struct target {
 
 	/*
 	 * Only for an index page (/debug/pprof/): the types that the page named
-	 * last, or NULL. Under scraper.update_mu.
+	 * last, or NULL. Guarded by scraper.update_mu.
 	 */
 	struct profile_list *found;
 
 	/* Belongs to the thread of the scrape loop. */
 	int64_t due_ms; /* when the target is due next; 0: not yet known */
 
-	/* The members below are under scraper.mu. */
+	/* The members below are guarded by scraper.mu. */
 	bool running; /* a scrape is in flight */
 	enum target_health health;
 	char *last_error; /* NULL: the last scrape succeeded */
@@ -102,10 +102,10 @@ struct target *target_ref(struct target *t);
 void target_unref(struct target *t);
 
 /*
- * When a target is due next: the first moment after now_ms at which the time
- * modulo the interval equals the offset of the target. The offset follows from
- * the hash alone, so targets are spread over the interval, and in the same way
- * after each restart. Pure.
+ * When a target is due next. Each target has an offset, its hash modulo the
+ * interval, and is due whenever the time modulo the interval equals the offset.
+ * Returns the first such moment after now_ms. Targets are thus spread over the
+ * interval, and in the same way after each restart. Pure.
  */
 int64_t target_next_due(uint64_t hash, int64_t interval_ms, int64_t now_ms);
 

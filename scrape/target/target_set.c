@@ -7,10 +7,10 @@
 #include "base/vec.h"
 
 /*
- * Maximum bytes of the targets of a job, and of its dropped targets: without
- * them, a small file could make so many targets that they fill the memory
- * (docs/decisions.md, 75). Dropped targets beyond the bound are counted, but
- * not kept.
+ * Bounds on the estimated memory of a job's targets and of its dropped targets.
+ * Without bounds, a small file could make so many targets that they fill the
+ * memory (docs/decisions.md, 75). Dropped targets beyond the bound are counted,
+ * but not kept.
  */
 #define BYTES_MAX         (256 * MIB)
 #define DROPPED_BYTES_MAX (64 * MIB)
@@ -136,7 +136,7 @@ static char *target_set_describe_refusal(const struct scrape_config *c,
 /*
  * The types that the index page with this URL named in the previous set; NULL:
  * none. A page whose spec has changed keeps its types until the page is read
- * again, because otherwise a reload would drop all of its targets.
+ * again. Otherwise a reload would remove the targets of these types until then.
  */
 static struct profile_list *found_before(const struct set_builder *m,
 					 const struct target_spec *spec)
@@ -152,10 +152,10 @@ static struct profile_list *found_before(const struct set_builder *m,
 }
 
 /*
- * The target with this spec: the target of the previous set if that has one
- * with an equal spec, otherwise a new target. Takes over the spec; the caller
- * owns a reference. A target that a limit refuses is always made again, because
- * the limit may have changed.
+ * Return a reference, which the caller owns, to a target with this spec, and
+ * take over the spec. A target of the previous set with an equal spec is used
+ * again. But if a limit refuses the target, or refused it in the previous set,
+ * a new target is made, because the limit may have changed.
  */
 static struct target *target_set_take_target(struct set_builder *m,
 					     struct target_spec *spec)
@@ -345,7 +345,10 @@ static void target_set_add_group(struct set_builder *m,
 				      .group = g, .labels = &g->targets[i] });
 }
 
-/* Beyond target_limit none of the targets is scraped, as in Prometheus. */
+/*
+ * Mark all targets as refused: if there are more than target_limit allows, none
+ * of them is scraped, as in Prometheus.
+ */
 static void refuse_all(struct target_set *s, const char *why)
 {
 	s->refused = why;
