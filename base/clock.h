@@ -15,11 +15,14 @@
 
 #include "base/defs.h"
 
+/* A minute, in the unit of the monotonic clock. */
+#define CLOCK_MINUTE_NS 60000000000LL
+
 /* A source of the time of day. The zero value is the real clock. */
 struct clock {
 	/*
-	 * the time at which the clock stands still, in milliseconds since the
-	 * epoch; 0: the clock shows the real time
+	 * the time that a stopped clock shows, in milliseconds since the
+	 * epoch; 0: the clock is not stopped, and shows the real time
 	 */
 	_Atomic int64_t fixed_ms;
 };

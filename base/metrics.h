@@ -47,9 +47,8 @@ enum metric_kind {
 
 /*
  * One row of a table of metrics. It describes a counter or a gauge, and the
- * member of a struct that stands for it. All about a metric is in one line of
- * the table, so that adding a metric is adding a line. All strings are
- * constants.
+ * member of a struct that holds its value. A metric is added by adding a row.
+ * All strings are constants.
  */
 struct metric_row {
 	const char *name;

@@ -117,7 +117,7 @@ static void yaml_remember(struct yaml_builder *b, const yaml_char_t *name,
 	b->anchors = a;
 }
 
-/* Return the node for which an alias stands; the node is shared, not copied. */
+/* Return the node that an alias refers to. The node is shared, not copied. */
 static struct yaml_node *yaml_recall(struct yaml_builder *b,
 				     const yaml_event_t *e)
 {

@@ -12,8 +12,8 @@
 
 /*
  * Append the tree below n as YAML in block style, with aliases expanded; NULL
- * appends nothing. Secrets are replaced by <secret>, and values that nobody
- * decoded by <ignored>, unless show_secrets is true.
+ * appends nothing. Secrets are replaced by <secret>, and values that were
+ * not decoded by <ignored>, unless show_secrets is true.
  */
 void yaml_dump(const struct yaml_node *n, bool show_secrets, struct buf *out);
 

@@ -17,6 +17,7 @@
 #include "base/url.h"
 #include "client/http_config.h"
 #include "client/http_status.h"
+#include "cmd/database.h"
 #include "cmd/version.h"
 #include "pprof/columns.h"
 #include "web/local.h"
@@ -124,7 +125,7 @@ static int load_http(const char *path, struct http_config **out,
 	return rc;
 }
 
-/* What is needed to show the progress of a request on a terminal. */
+/* The state of the progress display of a request, on a terminal. */
 struct progress {
 	const struct query *q;
 	int64_t started_ns;
@@ -229,25 +230,18 @@ static void print_warning(struct str warning)
 static int fetch_local(struct query *q, struct http_response *r,
 		       struct err *err)
 {
-	struct log log = { .fd = STDERR_FILENO, .level = LOG_WARN };
-	struct metrics *metrics = metrics_new();
-	struct tsdb_options db = { .columns = &codec_columns,
-				   .path = q->storage,
-				   .log = &log,
-				   .metrics = metrics,
-				   .must_exist = true,
-				   .ignore_retention = true,
-				   .read_only = true };
-	struct web_options web = { .query_memory = q->memory,
+	struct database dir;
+	int rc = database_open(&dir, q->storage, true, err);
+	struct web_options web = { .db = dir.db,
+				   .query_memory = q->memory,
 				   .query_timeout_ms = q->timeout_ms,
 				   .version = EVERPROF_VERSION,
-				   .log = &log,
-				   .metrics = metrics };
+				   .log = &dir.log,
+				   .metrics = dir.metrics };
 	const struct local_request request = { .target = buf_cstr(&q->url),
 					       .sink = q->sink,
 					       .sink_ctx = q->sink_ctx };
 	struct local_answer answer = { 0 };
-	int rc = tsdb_open(&db, &web.db, err);
 
 	if (!rc)
 		rc = local_ask(&web, &request, &answer, err);
@@ -258,8 +252,7 @@ static int fetch_local(struct query *q, struct http_response *r,
 	buf_fini(&answer.warning);
 	*r = (struct http_response){ .status = answer.status,
 				     .body = answer.body };
-	tsdb_close(web.db);
-	metrics_free(metrics);
+	database_close(&dir);
 	return rc;
 }
 

@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "base/url.h"
 #include "cmd/cmd.h"
+#include "cmd/database.h"
 #include "model/selector.h"
 #include "pprof/columns.h"
 #include "tsdb/querier.h"
@@ -161,29 +162,21 @@ static int dump_series(struct dump *d, struct querier *q, size_t i,
 /* Open the database and dump all series that match. */
 static int dump_all(struct dump *d, const char *path, struct err *err)
 {
-	struct log log = { .fd = STDERR_FILENO, .level = LOG_WARN };
-	struct metrics *metrics = metrics_new();
-	struct tsdb_options o = { .columns = &codec_columns,
-				  .path = path,
-				  .log = &log,
-				  .metrics = metrics,
-				  .read_only = true };
 	struct querier *q = NULL;
-	struct tsdb *db = NULL;
-	int rc = tsdb_open(&o, &db, err);
+	struct database dir;
+	int rc = database_open(&dir, path, true, err);
 
 	if (!rc) {
-		querier_open(db, &q);
+		querier_open(dir.db, &q);
 		querier_select(q, d->selector.matchers, d->selector.count,
 			       d->from, d->to);
 	}
 	for (size_t i = 0; !rc && i < querier_count(q); i++)
 		rc = dump_series(d, q, i, err);
-	if (db)
-		d->failed += tsdb_damage(db);
+	if (dir.db)
+		d->failed += tsdb_damage(dir.db);
 	querier_close(q);
-	tsdb_close(db);
-	metrics_free(metrics);
+	database_close(&dir);
 	return rc;
 }
 

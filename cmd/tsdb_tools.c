@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/database.h"
 #include "pprof/columns.h"
 #include "tsdb/inspect.h"
 #include "tsdb/querier.h"
@@ -17,42 +18,6 @@
 #include "tsdb/snapshot.h"
 #include "tsdb/stats.h"
 #include "tsdb/verify.h"
-
-/* A database that is open for one command. */
-struct opened {
-	struct log log;
-	struct metrics *metrics;
-	struct tsdb *db;
-};
-
-/*
- * Open the database of a directory that must exist, without retention or
- * background work. ERR_DENIED: read_only is false, but the directory belongs to
- * another user. Call close_dir() in any case.
- */
-static int open_dir(struct opened *o, const char *path, bool read_only,
-		    struct err *err)
-{
-	struct tsdb_options options = { .columns = &codec_columns,
-					.path = path,
-					.log = &o->log,
-					.metrics = o->metrics = metrics_new(),
-					.maintain_ms = -1,
-					.ignore_retention = true,
-					.must_exist = true,
-					.read_only = read_only };
-	int rc = read_only ? 0 : cmd_check_owner(path, err);
-
-	o->log = (struct log){ .fd = STDERR_FILENO, .level = LOG_WARN };
-	return rc ? rc : tsdb_open(&options, &o->db, err);
-}
-
-/* Free what open_dir() has opened or made. */
-static void close_dir(struct opened *o)
-{
-	tsdb_close(o->db);
-	metrics_free(o->metrics);
-}
 
 /* everprof tsdb list */
 
@@ -83,7 +48,7 @@ int cmd_tsdb_list(int argc, char **argv)
 		"not changed.",
 		1, 1
 	};
-	struct opened o = { 0 };
+	struct database d;
 	struct err err;
 	int code = cmd_begin(&u, cmd_no_flags, &argc, argv);
 	int rc;
@@ -91,14 +56,14 @@ int cmd_tsdb_list(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	/* Read-only: a running server may have the directory open. */
-	rc = open_dir(&o, argv[0], true, &err);
+	rc = database_open(&d, argv[0], true, &err);
 	if (!rc) {
 		printf("%-26s  %-5s  %-24s  %-24s  %8s  %11s  %9s  %9s  %5s  %13s\n",
 		       "NAME", "KIND", "FROM", "TO", "SPAN", "PROFILES",
 		       "SERIES", "GROUPS", "LEVEL", "BYTES");
-		tsdb_each_part(o.db, print_part, NULL);
+		tsdb_each_part(d.db, print_part, NULL);
 	}
-	close_dir(&o);
+	database_close(&d);
 	return rc ? cmd_fail(&err) : 0;
 }
 
@@ -178,7 +143,7 @@ int cmd_tsdb_stats(int argc, char **argv)
 		"codec. The directory is not changed.",
 		1, 1
 	};
-	struct opened o = { 0 };
+	struct database d;
 	struct tsdb_stats s;
 	struct err err;
 	int code = cmd_begin(&u, flags, &argc, argv);
@@ -186,20 +151,20 @@ int cmd_tsdb_stats(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	rc = open_dir(&o, argv[0], true, &err);
+	rc = database_open(&d, argv[0], true, &err);
 	if (!rc) {
-		tsdb_stats(o.db, &s);
+		tsdb_stats(d.db, &s);
 		print_stats(&s);
 	}
 	if (!rc && (s.blocks || s.values_bytes))
-		rc = print_tables(o.db, label, &err);
+		rc = print_tables(d.db, label, &err);
 	/* Nothing has been flushed yet: the tables would be empty. */
 	else if (!rc)
 		printf("\n"
 		       "Nothing has been flushed from the WAL, so there are no tables of disk usage yet.\n"
 		       "Profiles are flushed to head blocks as the WAL grows, and head blocks become blocks\n"
 		       "after two hours.\n");
-	close_dir(&o);
+	database_close(&d);
 	return rc ? cmd_fail(&err) : 0;
 }
 
@@ -257,7 +222,7 @@ int cmd_tsdb_repair(int argc, char **argv)
 		"was lost or set aside.",
 		1, 1
 	};
-	struct opened o = { 0 };
+	struct database d;
 	struct tsdb_repair done = { 0 };
 	uint64_t damage = 0;
 	struct err err;
@@ -266,14 +231,14 @@ int cmd_tsdb_repair(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	rc = open_dir(&o, argv[0], false, &err);
+	rc = database_open(&d, argv[0], false, &err);
 	if (!rc)
-		rc = tsdb_repair(o.db, &done, &err);
+		rc = tsdb_repair(d.db, &done, &err);
 	/*
 	 * Printed whenever the database could be opened, even after an error.
 	 */
-	if (o.db) {
-		damage = tsdb_damage(o.db);
+	if (d.db) {
+		damage = tsdb_damage(d.db);
 		printf("%" PRIu64 " blocks rewritten, %" PRIu64
 		       " profiles lost, %" PRIu64
 		       " profiles recovered from the WAL, %" PRIu64
@@ -283,7 +248,7 @@ int cmd_tsdb_repair(int argc, char **argv)
 		printf("check the result with everprof tsdb verify %s\n",
 		       argv[0]);
 	}
-	close_dir(&o);
+	database_close(&d);
 	if (rc)
 		return cmd_fail(&err);
 	return done.lost || done.set_aside || damage ? 1 : 0;
@@ -304,7 +269,7 @@ int cmd_tsdb_confirm_clock(int argc, char **argv)
 		"/api/v1/admin/tsdb/confirm_clock.",
 		1, 1
 	};
-	struct opened o = { 0 };
+	struct database d;
 	char now[40];
 	struct err err;
 	int code = cmd_begin(&u, cmd_no_flags, &argc, argv);
@@ -312,10 +277,10 @@ int cmd_tsdb_confirm_clock(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	rc = open_dir(&o, argv[0], false, &err);
+	rc = database_open(&d, argv[0], false, &err);
 	if (!rc)
-		rc = tsdb_confirm_clock(o.db, &err);
-	close_dir(&o);
+		rc = tsdb_confirm_clock(d.db, &err);
+	database_close(&d);
 	if (rc)
 		return cmd_fail(&err);
 	time_format(clock_ms(NULL), now);
@@ -348,7 +313,7 @@ int cmd_tsdb_recode(int argc, char **argv)
 		"using the directory, and the disk needs free space for the largest block.",
 		1, 1
 	};
-	struct opened o = { 0 };
+	struct database d;
 	size_t recoded = 0;
 	struct err err;
 	int code = cmd_begin(&u, cmd_no_flags, &argc, argv);
@@ -356,10 +321,10 @@ int cmd_tsdb_recode(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	rc = open_dir(&o, argv[0], false, &err);
+	rc = database_open(&d, argv[0], false, &err);
 	if (!rc)
-		rc = tsdb_recode(o.db, print_recoded, o.db, &recoded, &err);
-	close_dir(&o);
+		rc = tsdb_recode(d.db, print_recoded, d.db, &recoded, &err);
+	database_close(&d);
 	if (rc)
 		return cmd_fail(&err);
 	printf("%zu blocks rewritten\n", recoded);
@@ -390,7 +355,7 @@ int cmd_tsdb_snapshot(int argc, char **argv)
 		"server, call POST /api/v1/admin/tsdb/snapshot.",
 		1, 1
 	};
-	struct opened o = { 0 };
+	struct database d;
 	char now[40];
 	struct err err;
 	int code = cmd_begin(&u, flags, &argc, argv);
@@ -401,10 +366,10 @@ int cmd_tsdb_snapshot(int argc, char **argv)
 	time_format(clock_ms(NULL), now);
 	if (!*name)
 		name = now;
-	rc = open_dir(&o, argv[0], false, &err);
+	rc = database_open(&d, argv[0], false, &err);
 	if (!rc)
-		rc = tsdb_snapshot(o.db, name, !skip_head, &err);
-	close_dir(&o);
+		rc = tsdb_snapshot(d.db, name, !skip_head, &err);
+	database_close(&d);
 	if (rc)
 		cmd_fail(&err);
 	if (rc == ERR_BUSY)

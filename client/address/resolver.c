@@ -35,15 +35,15 @@
 #define NAMES_MIN 4096 /* number of cached names up to which none is evicted */
 
 /*
- * Greatest number of lookup threads for each pace: for names whose last lookup
+ * Greatest number of lookup threads for each speed: for names whose last lookup
  * was quick, for names that were never looked up, and for names whose last
- * lookup was slow. The limits are separate, so that names of one pace cannot
+ * lookup was slow. The limits are separate, so that names of one speed cannot
  * starve the others (docs/decisions.md, 74).
  */
 static const unsigned threads_max[] = {
-	[QUICK] = 8,
-	[UNKNOWN] = 8,
-	[SLOW] = 4,
+	[SPEED_FAST] = 8,
+	[SPEED_UNKNOWN] = 8,
+	[SPEED_SLOW] = 4,
 };
 
 struct resolver *resolver_new(void (*wake)(void *ctx), void *ctx)
@@ -121,19 +121,19 @@ void resolver_free(struct resolver *r)
 }
 
 /*
- * Returns the pace of a name. The pace changes only when the result of a lookup
+ * Returns the speed of a name. It changes only when the result of a lookup
  * arrives, so it is constant while the entry waits in a queue or is being
  * looked up.
  */
-static enum pace pace_of(const struct entry *e)
+static enum lookup_speed resolver_speed(const struct entry *e)
 {
-	return !e->until_ns ? UNKNOWN : e->slow ? SLOW : QUICK;
+	return !e->until_ns ? SPEED_UNKNOWN : e->slow ? SPEED_SLOW : SPEED_FAST;
 }
 
 /*
  * Starts a detached thread for a lookup. The thread holds a reference to the
- * shared state, so that nobody has to join it. Returns false if no thread could
- * be created.
+ * shared state, so it does not have to be joined. Returns false if no thread
+ * could be created.
  */
 static bool resolver_begin(struct resolver *r, struct entry *e)
 {
@@ -155,14 +155,14 @@ static bool resolver_begin(struct resolver *r, struct entry *e)
 		shared_unref(r->shared);
 		return false;
 	}
-	r->running[pace_of(e)]++;
+	r->running[resolver_speed(e)]++;
 	return true;
 }
 
 /* Queues a lookup of a name, unless there is one already. */
 static void resolver_enqueue(struct resolver *r, struct entry *e)
 {
-	struct queue *q = &r->queues[pace_of(e)];
+	struct queue *q = &r->queues[resolver_speed(e)];
 
 	if (e->wanted)
 		return;
@@ -189,10 +189,10 @@ static bool is_usable(const struct resolver *r, const struct entry *e)
 }
 
 /*
- * Starts the queued lookups of one pace, as many as the limit of threads
- * allows.
+ * Starts queued lookups of hosts of one speed, as many as the limit of threads
+ * for this speed allows.
  */
-static void begin_queue(struct resolver *r, enum pace p)
+static void begin_queue(struct resolver *r, enum lookup_speed p)
 {
 	struct queue *q = &r->queues[p];
 
@@ -212,10 +212,10 @@ static void begin_queue(struct resolver *r, enum pace p)
 	}
 }
 
-/* Starts queued lookups of all paces. */
+/* Starts queued lookups of all speeds. */
 static void begin_all(struct resolver *r)
 {
-	for (enum pace p = QUICK; p < PACES; p++)
+	for (enum lookup_speed p = SPEED_FAST; p < SPEED_COUNT; p++)
 		begin_queue(r, p);
 }
 
@@ -386,10 +386,10 @@ static void resolver_learn(struct resolver *r, struct lookup *l)
 	struct entry *e = l->entry;
 
 	/*
-	 * The lookup was counted under the pace that the name had when the
-	 * lookup began. The next lines may change the pace.
+	 * The lookup was counted under the speed that the name had when the
+	 * lookup began. The next lines may change the speed.
 	 */
-	r->running[pace_of(e)]--;
+	r->running[resolver_speed(e)]--;
 	e->slow = l->took_ns > SLOW_NS;
 	e->until_ns = r->now() + (l->addresses ? KEEP_NS : FAILED_NS);
 	e->failed = l->failed;

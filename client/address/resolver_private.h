@@ -50,15 +50,15 @@ struct queue {
 };
 
 /*
- * How long the next lookup of a name is expected to take: quick or slow, as its
- * last lookup was; UNKNOWN before the first one. Each pace has a queue and
- * threads of its own.
+ * How long the next lookup of a name is expected to take: as long as the last
+ * one; SPEED_UNKNOWN before the first one. Each speed has a queue and threads
+ * of its own.
  */
-enum pace {
-	QUICK,
-	UNKNOWN,
-	SLOW,
-	PACES
+enum lookup_speed {
+	SPEED_FAST,
+	SPEED_UNKNOWN,
+	SPEED_SLOW,
+	SPEED_COUNT
 };
 
 /* A lookup in progress or done; see resolver_lookup.h. */
@@ -93,8 +93,9 @@ struct resolver {
 	struct table by_name; /* finds the index in `entries` by name */
 	/* unneeded names are evicted when the cache has this many names */
 	size_t names_max;
-	struct queue queues[PACES];
-	unsigned running[PACES]; /* number of lookups in progress, by pace */
+	struct queue queues[SPEED_COUNT];
+	/* number of lookups in progress, by speed */
+	unsigned running[SPEED_COUNT];
 	/* time of the next check for slow lookups; 0: none */
 	int64_t due_ns;
 	int64_t (*now)(void); /* monotonic clock, in ns */

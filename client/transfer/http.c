@@ -138,25 +138,24 @@ static void http_collect(struct http_client *c)
 }
 
 /*
- * Paused transfers are resumed in this order: those that want the least memory
- * first; of those that want the same amount, the oldest first. Returns the
- * first paused transfer after `behind` in this order, or NULL. `behind` is the
- * transfer that was resumed last (NULL at first), and `above` the number of
- * bytes that it wanted.
+ * Returns the paused transfer to resume after `last`, or NULL. Transfers that
+ * want less memory are resumed first, and older transfers first among those
+ * that want the same amount. `last` is the transfer that was resumed last (NULL
+ * at first), and `above` the number of bytes that it wanted.
  */
 static struct transfer *next_waiting(struct http_client *c, size_t above,
-				     const struct transfer *behind)
+				     const struct transfer *last)
 {
 	struct transfer *best = NULL;
-	bool newer = behind != NULL;
+	bool newer = last != NULL;
 
 	for (struct transfer *t = c->transfers; t; t = t->next) {
 		/*
 		 * The list has the newest transfer first. Transfers before
-		 * `behind` in the list are newer than `behind`, so they come
+		 * `last` in the list are newer than `last`, so they come
 		 * after it in the order of resuming.
 		 */
-		newer &= t != behind;
+		newer &= t != last;
 		if (!t->wants ||
 		    !(t->wants > above || (t->wants == above && newer)))
 			continue;

@@ -173,7 +173,7 @@ static void layout_read_field(struct reader *r, const struct wire_field *f)
 	}
 	r->comment = 0;
 	if (f->number > PROFILE_DOC_URL)
-		return; /* unknown, and perhaps not in 32 bits */
+		return; /* unknown; the number may exceed 32 bits */
 	switch (layout_read_operands(number)) {
 	case 2:
 		r->bad = r->bad || f->type != WIRE_BYTES;

@@ -43,7 +43,7 @@ struct folding {
  * Charge memory and work to the query's budget; called after each location and
  * each stack.
  */
-static int folded_check_effort(struct folding *f, struct err *err)
+static int folded_check_limits(struct folding *f, struct err *err)
 {
 	return limits_meter(&f->r->o->limits, &f->meter, 1,
 			    f->arena.used + vec_memory(&f->v) + f->text.cap,
@@ -71,7 +71,7 @@ static int folded_write(struct folding *f, const struct pprof_run *stack,
 				buf_byte(out, ';');
 			add_name(out, r->nodes.v.v[node].text);
 		}
-		rc = folded_check_effort(f, err);
+		rc = folded_check_limits(f, err);
 	}
 	return rc;
 }
@@ -111,7 +111,7 @@ static int fold_samples(struct folding *f, struct err *err)
 					   str_from(buf_bytes(&f->text))),
 			.weight = report_weight(f->r, i),
 		};
-		rc = folded_check_effort(f, err);
+		rc = folded_check_limits(f, err);
 	}
 	return rc;
 }

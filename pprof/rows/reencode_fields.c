@@ -199,8 +199,8 @@ void reencode_comments(struct replay *r, const struct shape_op *op)
 }
 
 /*
- * Before writing the strings, assigns ids to the strings of all fields that are
- * written after the string table, in the order of these fields.
+ * Writes the string table. It precedes fields that refer to strings, so ids are
+ * assigned first to the strings of those fields, in the order of the fields.
  */
 void reencode_strings(struct replay *r)
 {

@@ -332,10 +332,11 @@ Test(resolver, slow_lookups_of_one_class_do_not_starve_others)
 	ask_many(r, "slow-none", 8, slow);
 	wait_for(&lookups, before + 20);
 	resolver_poll(r);
-	cr_expect(r->running[QUICK] == 8 && r->running[UNKNOWN] == 8 &&
-			  r->running[SLOW] == 4,
-		  "%u, %u, %u", r->running[QUICK], r->running[UNKNOWN],
-		  r->running[SLOW]);
+	cr_expect(r->running[SPEED_FAST] == 8 &&
+			  r->running[SPEED_UNKNOWN] == 8 &&
+			  r->running[SPEED_SLOW] == 4,
+		  "%u, %u, %u", r->running[SPEED_FAST],
+		  r->running[SPEED_UNKNOWN], r->running[SPEED_SLOW]);
 	open_gate(true);
 	expect_told(r, quick, 12);
 	expect_told(r, fresh, 12);

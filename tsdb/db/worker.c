@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/mutex.h"
 
 /* Minimum time between rounds after a failure, in nanoseconds. */
 #define BACKOFF_NS 1000000000LL
-#define MINUTE_NS  60000000000LL
 #define STALL_MS   10000 /* maximum time in ms that await_round() waits */
 
 void db_wake(struct tsdb *db, struct worker *w)
@@ -66,7 +66,8 @@ void db_log_failure(struct tsdb *db, struct worker *w, const char *what,
 {
 	int64_t now = clock_mono_ns();
 
-	if (!strcmp(w->logged, err->msg) && now - w->logged_ns < MINUTE_NS)
+	if (!strcmp(w->logged, err->msg) &&
+	    now - w->logged_ns < CLOCK_MINUTE_NS)
 		return;
 	snprintf(w->logged, sizeof(w->logged), "%s", err->msg);
 	w->logged_ns = now;

@@ -217,18 +217,23 @@ uint32_t head_find(struct head *r, const struct labels *ls)
 void head_insert(struct head *r, struct labels *labels,
 		 const struct unflushed *p, int64_t now_ms)
 {
+	struct series *s;
 	uint32_t n;
 
 	mutex_lock(&r->mu);
 	n = head_ensure_locked(r, labels); /* may reallocate r->series */
-	series_add(r->series[n], p);
-	head_count_unflushed_locked(r, 1);
+	s = r->series[n];
+	series_add(s, p);
+	head_recount_locked(r, s, s->unflushed_count - 1);
 	r->touched_ms = now_ms;
 	mutex_unlock(&r->mu);
 }
 
-void head_count_unflushed_locked(struct head *r, int64_t change)
+void head_recount_locked(struct head *r, const struct series *s,
+			 uint32_t before)
 {
+	int64_t change = (int64_t)s->unflushed_count - (int64_t)before;
+
 	r->unflushed = (size_t)((int64_t)r->unflushed + change);
 	atomic_fetch_add_explicit(&r->env->unflushed, change,
 				  memory_order_relaxed);
@@ -240,8 +245,7 @@ void head_forget_flushed_locked(struct head *r, uint32_t series, uint64_t lsn)
 	uint32_t before = s->unflushed_count;
 
 	series_flushed(s, lsn);
-	head_count_unflushed_locked(r, (int64_t)s->unflushed_count -
-					       (int64_t)before);
+	head_recount_locked(r, s, before);
 }
 
 /*

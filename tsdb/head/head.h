@@ -153,10 +153,11 @@ void head_insert(struct head *r, struct labels *labels,
 		 const struct unflushed *p, int64_t now_ms);
 
 /*
- * Add `change` to the counts of unflushed profiles. The caller holds the lock.
+ * A series had `before` unflushed profiles: correct the counts of the head and
+ * of the database. The caller holds the lock.
  */
-void head_count_unflushed_locked(struct head *r, int64_t change)
-	REQUIRES(r->mu);
+void head_recount_locked(struct head *r, const struct series *s,
+			 uint32_t before) REQUIRES(r->mu);
 
 /*
  * Drop the entries of a series' unflushed profiles with LSNs up to `lsn`, and

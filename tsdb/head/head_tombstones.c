@@ -101,8 +101,7 @@ static void add_gap_locked(struct head *r, uint32_t series,
 	uint32_t before = s->unflushed_count;
 
 	series_add_gap(s, g);
-	head_count_unflushed_locked(r, (int64_t)s->unflushed_count -
-					       (int64_t)before);
+	head_recount_locked(r, s, before);
 }
 
 int head_delete(struct head *r, const struct postings *series, int64_t from,

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/maintain/retention.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/mutex.h"
 #include "tsdb/db/flush_policy.h"
 #include "tsdb/db/view.h"
 #include "tsdb/maintain/sealing.h"
-
-#define MINUTE_NS 60000000000LL
 
 /* Size of a head's files in bytes. */
 static uint64_t head_bytes(struct head *r)
@@ -146,7 +145,7 @@ static int64_t db_retention_now(struct tsdb *db)
 		log_doubt(db, now_ms);
 	atomic_store(&db->clock_doubt_ms, c->doubt_ms);
 	db->clock_ns = now_ns;
-	if (!db->saved_ns || now_ns - db->saved_ns > 60 * MINUTE_NS)
+	if (!db->saved_ns || now_ns - db->saved_ns > 60 * CLOCK_MINUTE_NS)
 		save_clock(db, now_ns);
 	return retention_now;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/maintain/sealing.h"
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/mutex.h"
@@ -9,7 +10,6 @@
 #include "tsdb/db/view.h"
 #include "tsdb/maintain/block_rewrite.h"
 
-#define MINUTE_NS 60000000000LL
 /* Time in ns until sealing is tried again after the disk was full. */
 #define NO_ROOM_NS 2000000000LL
 
@@ -132,7 +132,7 @@ int seal_next(struct tsdb *db, bool all, struct err *err)
 	if (rc)
 		v[pick].head->retry_ns =
 			clock_mono_ns() +
-			(rc == ERR_NOSPACE ? NO_ROOM_NS : MINUTE_NS);
+			(rc == ERR_NOSPACE ? NO_ROOM_NS : CLOCK_MINUTE_NS);
 	mem_free(plan);
 	db_parts_free(v, count);
 	return rc ? rc : pick != PLAN_NONE;

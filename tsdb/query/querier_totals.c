@@ -213,9 +213,9 @@ static int add_missing(struct querier *q, size_t i, int64_t from, int64_t to,
 }
 
 /*
- * Collect all rows once. The list of times is read after the chunks, so that a
- * profile that is flushed in between is noticed: its time is in the list, but
- * the chunks that were read do not contain it.
+ * Make one attempt to collect all rows. The chunks are read first, the list of
+ * times after them. A profile that is flushed in between is in the list, but
+ * not in the chunks that were read; *moved tells the caller to try again.
  */
 static int querier_collect(struct querier *q, size_t i, int64_t from,
 			   int64_t to, bool *moved, struct err *err)

@@ -325,7 +325,10 @@ static int by_value(const void *a, const void *b)
 		      ((const struct tsdb_label_stats *)b)->value);
 }
 
-/* Count all parts and pass the rows to fn in order. Frees t. */
+/*
+ * Add up the label statistics of all parts in `t`, and pass its rows to `fn` in
+ * the order of their values. Frees `t`.
+ */
 static int tell_tally(struct tsdb *db, struct tally t,
 		      void (*fn)(void *ctx, const struct tsdb_label_stats *s),
 		      void *ctx, struct err *err)

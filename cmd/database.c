@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening a data directory for one command. */
+#include "cmd/database.h"
+
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "pprof/columns.h"
+
+int database_open(struct database *d, const char *path, bool read_only,
+		  struct err *err)
+{
+	struct tsdb_options options = { .columns = &codec_columns,
+					.path = path,
+					.log = &d->log,
+					.metrics = metrics_new(),
+					.maintain_ms = -1,
+					.ignore_retention = true,
+					.must_exist = true,
+					.read_only = read_only };
+	int rc = read_only ? 0 : cmd_check_owner(path, err);
+
+	*d = (struct database){ .log = { .fd = STDERR_FILENO,
+					 .level = LOG_WARN },
+				.metrics = options.metrics };
+	return rc ? rc : tsdb_open(&options, &d->db, err);
+}
+
+void database_close(struct database *d)
+{
+	tsdb_close(d->db);
+	metrics_free(d->metrics);
+}
