@@ -24,13 +24,18 @@ void buf_forget(struct buf *b)
 	buf_fini(b);
 }
 
+size_t buf_limit(const struct buf *b)
+{
+	return b->max ? b->max : BUF_MAX;
+}
+
 /*
  * Capacity grows by half, so that n appends cost O(n) copying and at most a
  * third of the memory is unused.
  */
 size_t buf_next_cap(const struct buf *b, size_t n)
 {
-	size_t max = b->max ? b->max : BUF_MAX;
+	size_t max = buf_limit(b);
 	size_t cap = b->cap + b->cap / 2;
 
 	if (n <= b->cap - b->len)
@@ -48,7 +53,7 @@ size_t buf_next_cap(const struct buf *b, size_t n)
  */
 bool buf_reserve(struct buf *b, size_t n)
 {
-	size_t max = b->max ? b->max : BUF_MAX;
+	size_t max = buf_limit(b);
 	size_t cap;
 
 	if (b->over || n > max - b->len) {

@@ -61,6 +61,9 @@ static inline void buf_reset(struct buf *b)
 	b->over = false;
 }
 
+/* Return the maximum of b->len. */
+size_t buf_limit(const struct buf *b);
+
 /*
  * Make room for n more bytes at b->ptr + b->len. Returns false when `over` is
  * set already, or when n more bytes would exceed the maximum; the latter sets

@@ -183,7 +183,7 @@ static int one_member(struct gzip *g, struct bytes in, struct buf *out,
 
 	for (;; room = room * 2) {
 		enum libdeflate_result rc;
-		size_t left = (out->max ? out->max : BUF_MAX) - out->len;
+		size_t left = buf_limit(out) - out->len;
 		bool last = room >= left;
 
 		if (!buf_reserve(out, last ? left : room))

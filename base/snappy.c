@@ -19,8 +19,8 @@ int snappy_decompress(struct bytes in, struct buf *out, struct err *err)
 	if (!buf_reserve(out, len))
 		return err_set(
 			err, ERR_TOOBIG,
-			"the snappy block decompresses to %zu bytes, which is too large",
-			len);
+			"the snappy block decompresses to %zu bytes; at most %zu are allowed here",
+			len, buf_limit(out));
 	if (snappy_uncompress(p, in.len, (char *)out->ptr, &len) != SNAPPY_OK)
 		return err_set(err, ERR_CORRUPT, "the snappy block is damaged");
 	out->len = len;

@@ -148,8 +148,8 @@ int zstd_decompress_after(struct zstd *z, struct bytes prefix, struct bytes in,
 	if (!buf_reserve(out, want))
 		return err_set(
 			err, ERR_TOOBIG,
-			"the zstd frame decompresses to %zu bytes, which is too large",
-			want);
+			"the zstd frame decompresses to %zu bytes; at most %zu are allowed here",
+			want, buf_limit(out));
 	o = (ZSTD_outBuffer){ .dst = out->ptr + out->len, .size = want };
 	if (prefix.len)
 		ZSTD_DCtx_refPrefix(d, prefix.ptr, prefix.len);

@@ -339,10 +339,13 @@ int cmd_bench_storage(int argc, char **argv)
 		return code;
 	if (source_walk(argv[0], &v, &err))
 		return cmd_fail(&err);
-	if (!b.count || b.instances < 1 || b.repeat < 1 || b.step_ms < 1) {
+	if (b.instances < 1 || b.repeat < 1 || b.step_ms < 1) {
 		err_set(&err, ERR_INVALID,
-			"%s contains no profiles, or --series, --repeat or --interval is 0",
-			argv[0]);
+			"--series, --repeat and --interval must be at least 1");
+		return cmd_fail(&err);
+	}
+	if (!b.count) {
+		err_set(&err, ERR_INVALID, "%s contains no profiles", argv[0]);
 		return cmd_fail(&err);
 	}
 	bench_respace(&b);

@@ -48,14 +48,15 @@ int section_get(struct zstd *z, struct dec *d, struct buf *out, struct err *err)
 
 	buf_reset(out);
 	if (d->bad)
-		return err_set(err, ERR_CORRUPT, "a section is truncated");
+		return err_set(err, ERR_CORRUPT,
+			       "a part of the data is truncated");
 	if (compressed)
 		return zstd_decompress(z, stored, len, out, err);
 	buf_add(out, stored.ptr, stored.len);
 	return out->over ?
 		       err_set(err, ERR_TOOBIG,
-			       "a section has %zu bytes, which is too large",
-			       len) :
+			       "a part of the data has %zu bytes; at most %zu are allowed",
+			       len, buf_limit(out)) :
 		       0;
 }
 

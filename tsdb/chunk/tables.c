@@ -147,8 +147,9 @@ static int tables_load(const struct tables *t, const struct table_place *p,
 	if (place->len > STORED_MAX || !buf_reserve(&stored, place->len))
 		return err_set(
 			err, ERR_CORRUPT,
-			"the table of a stripe has %u bytes, which is too large",
-			place->len);
+			"%s: the table of a stripe at offset %llu has %u bytes; at most %ld are allowed",
+			file_path(f), (unsigned long long)place->offset,
+			place->len, STORED_MAX);
 	rc = file_read(f, place->offset, stored.ptr, place->len, err);
 	stored.len = place->len;
 	if (!rc && crc32c_extend(0, buf_bytes(&stored)) != place->crc)
@@ -156,8 +157,14 @@ static int tables_load(const struct tables *t, const struct table_place *p,
 			err, ERR_CORRUPT,
 			"%s: checksum mismatch in the table of a stripe at offset %llu",
 			file_path(f), (unsigned long long)place->offset);
-	if (!rc)
+	if (!rc) {
 		rc = t->codec->table_open(buf_bytes(&stored), out, err);
+		if (rc)
+			err_wrap(err, rc,
+				 "%s: the table of a stripe at offset %llu",
+				 file_path(f),
+				 (unsigned long long)place->offset);
+	}
 	buf_fini(&stored);
 	return rc == ERR_TOOBIG ? ERR_CORRUPT : rc;
 }

@@ -319,7 +319,7 @@ int symbol_merger_pairs(struct symbol_merger *l, uint32_t part, uint32_t series,
 		if (pair->name >= count || pair->value >= count)
 			return err_set(
 				err, ERR_CORRUPT,
-				"%s: a label refers to a symbol that does not exist",
+				"%s: the index is damaged: a label of a series refers to a string that is not in the string table",
 				p.block->path);
 		pair->name = l->maps[part][pair->name];
 		pair->value = l->maps[part][pair->value];

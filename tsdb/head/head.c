@@ -348,10 +348,9 @@ static int head_read_head(void *ctx, const struct chunk *g, struct buf *scratch,
 
 	buf_reset(scratch);
 	if (!buf_reserve(scratch, g->len))
-		return err_set(
-			err, ERR_TOOBIG,
-			"the chunk metadata has %u bytes, which is too large",
-			g->len);
+		return err_set(err, ERR_TOOBIG,
+			       "%s: the chunk metadata has %u bytes",
+			       file_path(r->groups), g->len);
 	rc = file_read(r->groups, g->at, scratch->ptr, g->len, err);
 	scratch->len = rc ? 0 : g->len;
 	if (!rc)

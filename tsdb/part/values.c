@@ -112,9 +112,11 @@ int values_stored(struct values_reader *r, const struct file *f,
 	buf_reset(&r->stored);
 	*out = (struct bytes){ 0 };
 	if (!buf_reserve(&r->stored, place->len))
-		return err_set(err, ERR_TOOBIG,
-			       "the chunk has %u bytes, which is too large",
-			       place->len);
+		return err_set(
+			err, ERR_TOOBIG,
+			"%s: the chunk at offset %llu has %u bytes; at most %zu are allowed here",
+			file_path(f), (unsigned long long)place->offset,
+			place->len, buf_limit(&r->stored));
 	rc = file_read(f, place->offset, r->stored.ptr, place->len, err);
 	if (rc)
 		return rc;
@@ -134,6 +136,8 @@ int values_stored(struct values_reader *r, const struct file *f,
  */
 struct stored {
 	struct codec_group group;
+	const struct file *file; /* the values file, and the chunk's place */
+	uint64_t offset;
 	struct table_ref *table; /* table of the stripe, borrowed; or NULL */
 	uint32_t lens[CHUNK_PROFILES_MAX];
 };
@@ -154,6 +158,8 @@ static int read_group(struct values_reader *r, struct part p,
 	r->rows = NULL;
 	r->reads++;
 	s->group = (struct codec_group){ .lens = s->lens, .count = h->count };
+	s->file = f;
+	s->offset = h->place.offset;
 	for (size_t i = 0; i < h->count; i++)
 		s->lens[i] = h->profiles[i].raw_len;
 	if (!codec)
@@ -171,12 +177,21 @@ static int read_group(struct values_reader *r, struct part p,
 	return rc ? rc : values_stored(r, f, &h->place, &s->group.stored, err);
 }
 
+/* Add the chunk's file and offset to the message of an error of its codec. */
+static int values_name_chunk(const struct stored *s, int rc, struct err *err)
+{
+	return err_wrap(err, rc, "%s: the chunk at offset %llu",
+			file_path(s->file), (unsigned long long)s->offset);
+}
+
 /* Append n profiles to `out`, beginning with number `first` of the chunk. */
 static int values_decode(struct values_reader *r, const struct stored *s,
 			 size_t first, size_t n, struct buf *out,
 			 struct err *err)
 {
-	return r->codec->decode(r->decoder, &s->group, first, n, out, err);
+	int rc = r->codec->decode(r->decoder, &s->group, first, n, out, err);
+
+	return rc ? values_name_chunk(s, rc, err) : 0;
 }
 
 int values_one(struct values_reader *r, struct part p,
@@ -227,10 +242,11 @@ int values_rows(struct values_reader *r, struct part p,
 		return 0;
 	}
 	rc = read_group(r, p, h, &s, err);
-	if (!rc)
-		rc = codec->rows(r->decoder, &s.group, types, out, err);
 	if (rc)
 		return rc;
+	rc = codec->rows(r->decoder, &s.group, types, out, err);
+	if (rc)
+		return values_name_chunk(&s, rc, err);
 	r->rows = *out;
 	r->rows_table = s.table;
 	*table = s.table;

@@ -44,7 +44,8 @@ static int querier_too_big(const struct profile *p, uint32_t raw_len,
 	if (!p->raw.max || raw_len <= p->raw.max)
 		return 0;
 	return err_set(err, ERR_TOOBIG,
-		       "the profile has %u bytes, which is too large", raw_len);
+		       "the profile has %u bytes; at most %zu are allowed here",
+		       raw_len, p->raw.max);
 }
 
 /* Fetch an unflushed profile from its WAL record. */

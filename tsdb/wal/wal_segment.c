@@ -180,9 +180,10 @@ int wal_segment_read(const struct wal_segment *s, uint64_t lsn, uint32_t len,
 
 	buf_reset(buf);
 	if (!buf_reserve(buf, len))
-		return err_set(err, ERR_TOOBIG,
-			       "the record has %u bytes, which is too large",
-			       len);
+		return err_set(
+			err, ERR_TOOBIG,
+			"%s: the record at offset %u has %u bytes; at most %zu are allowed here",
+			file_path(s->file), (uint32_t)lsn, len, buf_limit(buf));
 	rc = file_read(s->file, (uint32_t)lsn, buf->ptr, len, err);
 	if (rc)
 		return rc;
@@ -204,9 +205,10 @@ static int wal_segment_read_head(const struct wal_segment *s, uint64_t lsn,
 				 size_t n, struct buf *buf, struct err *err)
 {
 	if (!buf_reserve(buf, n - buf->len))
-		return err_set(err, ERR_TOOBIG,
-			       "the record has %zu bytes, which is too large",
-			       n);
+		return err_set(
+			err, ERR_TOOBIG,
+			"%s: the head of the record at offset %u has %zu bytes; at most %zu are allowed here",
+			file_path(s->file), (uint32_t)lsn, n, buf_limit(buf));
 	buf->len = n;
 	return file_read(s->file, (uint32_t)lsn, buf->ptr, n, err);
 }
