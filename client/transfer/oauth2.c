@@ -209,8 +209,9 @@ static int take_token(struct oauth2 *o, struct bytes body, struct err *err)
 	if (y.root)
 		token = yaml_child(y.root, "access_token");
 	if (!token || token->kind != YAML_SCALAR || !is_line(token->text)) {
-		rc = err_set(err, ERR_INVALID,
-			     "oauth2: the response has no access_token");
+		rc = err_set(
+			err, ERR_INVALID,
+			"oauth2: the response of token_url has no access_token");
 	} else {
 		drop_value(o);
 		o->value = mem_printf("%.*s %.*s", STR_ARG(type_of(y.root)),
@@ -234,7 +235,8 @@ static int read_answer(struct oauth2 *o, const struct http_response *r,
 	int rc = http_status_check(r, err);
 
 	if (rc)
-		return err_wrap(err, r->code ? r->code : ERR_DENIED, "oauth2");
+		return err_wrap(err, r->code ? r->code : ERR_DENIED,
+				"oauth2: the request to token_url failed");
 	return take_token(o, buf_bytes(&r->body), err);
 }
 

@@ -162,8 +162,10 @@ static int columns_decode(struct codec_decoder *d,
 		return err_set(err, ERR_CORRUPT,
 			       "the table of the chunk is missing");
 	if (first > group->count || n > group->count - first)
-		return err_set(err, ERR_CORRUPT, "the chunk has no profile %zu",
-			       first + n);
+		return err_set(
+			err, ERR_CORRUPT,
+			"the metadata asks for profile %zu, which is not in the data",
+			first + n);
 	rc = colgroup_decode(d->coder, &group->table->d, &q, &d->group, err);
 	for (size_t i = first; i < first + n && !rc; i++)
 		rc = columns_write_row(d, &group->table->d, i, group->lens[i],

@@ -496,7 +496,7 @@ def oauth2_tokens_are_fetched_and_renewed(d):
     e = Everprof(d, config(job('a', server.address, options))).ready()
     wait_until('renewals', 10, lambda: len(asked) > 3)
     valid['broken'] = True
-    wait_state(e, 'a', 'oauth2: server returned HTTP status 500')
+    wait_state(e, 'a', 'oauth2: the request to token_url failed: server returned HTTP status 500')
     valid['broken'] = False
     wait_state(e, 'a', None)
     assert 's&cret' not in e.text()

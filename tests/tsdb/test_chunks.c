@@ -168,6 +168,7 @@ static struct chunks four_chunks(void)
 static struct chunk_source source_of(struct source *s)
 {
 	return (struct chunk_source){ .ctx = s,
+				      .path = "test",
 				      .meta = read_meta,
 				      .typeset = get_typeset,
 				      .damaged = tell_damage };

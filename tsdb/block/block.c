@@ -402,6 +402,7 @@ static void chunk_lost(void *ctx, const struct chunk *g, const struct err *err)
 struct chunk_source block_source(struct block *b)
 {
 	return (struct chunk_source){ .ctx = b,
+				      .path = b->path,
 				      .meta = read_chunk,
 				      .typeset = block_typeset_at,
 				      .damaged = chunk_lost };

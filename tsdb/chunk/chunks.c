@@ -44,24 +44,37 @@ bool chunks_hides(const struct chunks *g, uint64_t at, int64_t ms)
  * The number of totals is not part of the metadata. It follows from the type
  * set, so the number of the type set is decoded first.
  */
+/* Decode metadata that `s` has read, as chunk_read_meta() does. */
+static int chunk_decode_meta(const struct chunk_source *s, struct bytes head,
+			     struct chunk_meta *h, struct bytes *typeset,
+			     struct err *err)
+{
+	struct bytes types;
+	uint32_t number = 0;
+	int rc = chunk_meta_typeset(head, &number, err);
+
+	if (rc)
+		return rc;
+	types = s->typeset(s->ctx, number);
+	h->total_count = (uint16_t)typeset_count(types);
+	if (typeset)
+		*typeset = types;
+	return chunk_meta_decode(head, h, err);
+}
+
 int chunk_read_meta(const struct chunk_source *s, const struct chunk *g,
 		    struct chunk_meta *h, struct bytes *typeset,
 		    struct err *err)
 {
 	struct buf scratch = { 0 };
 	struct bytes head = { 0 };
-	struct bytes types;
-	uint32_t number = 0;
 	int rc = s->meta(s->ctx, g, &scratch, &head, err);
 
-	if (!rc)
-		rc = chunk_meta_typeset(head, &number, err);
 	if (!rc) {
-		types = s->typeset(s->ctx, number);
-		h->total_count = (uint16_t)typeset_count(types);
-		if (typeset)
-			*typeset = types;
-		rc = chunk_meta_decode(head, h, err);
+		rc = chunk_decode_meta(s, head, h, typeset, err);
+		if (rc)
+			err_wrap(err, rc, "%s: chunk at position %llu", s->path,
+				 (unsigned long long)g->at);
 	}
 	buf_fini(&scratch);
 	return rc;

@@ -73,6 +73,7 @@ bool chunks_hides(const struct chunks *g, uint64_t at, int64_t ms);
  */
 struct chunk_source {
 	void *ctx;
+	const char *path; /* of the head or block, for messages */
 
 	/*
 	 * Read a chunk's encoded metadata and verify its checksum. *out borrows

@@ -106,8 +106,9 @@ static struct head *head_of(struct tsdb *db, const struct labels *ls,
 		metric_add(db->env.corruptions, 1);
 		log_event(
 			db->o.log, LOG_ERROR,
-			"no head block could be created for a WAL record; its segment is kept",
-			LOG_FIELDS(log_err(&err)));
+			"cannot create a head block for profiles of the WAL; their WAL segment is kept, and the next start tries again",
+			LOG_FIELDS(log_int("segment", (int64_t)(e->lsn >> 32)),
+				   log_int("time", e->ms), log_err(&err)));
 		if (e->lsn < db->unplaced)
 			db->unplaced = e->lsn;
 		return NULL;

@@ -394,6 +394,7 @@ static void head_damaged(void *ctx, const struct chunk *g,
 struct chunk_source head_source(struct head *r)
 {
 	return (struct chunk_source){ .ctx = r,
+				      .path = r->path,
 				      .meta = head_read_head,
 				      .typeset = head_typeset_at,
 				      .damaged = head_damaged };

@@ -79,8 +79,9 @@ static int head_write_file(struct head *r, struct err *err)
 	encode_locked(r, &bytes);
 	mutex_unlock(&r->mu);
 	if (bytes.over)
-		rc = err_set(err, ERR_TOOBIG,
-			     "too many deletions in one head block");
+		rc = err_set(
+			err, ERR_TOOBIG,
+			"too many deletions in one head block to store them");
 	if (!rc)
 		rc = file_replace(r->env->fs, tmp, path, buf_bytes(&bytes),
 				  err);
@@ -110,6 +111,7 @@ int head_delete(struct head *r, const struct postings *series, int64_t from,
 	struct tombstone_interval g = {
 		.from = from, .to = to, .lsn = lsn, .at = r->groups_end
 	};
+	int rc;
 
 	mutex_lock(&r->mu);
 	for (size_t i = 0; i < series->count; i++)
@@ -120,7 +122,12 @@ int head_delete(struct head *r, const struct postings *series, int64_t from,
 	 * opened again, and then come back. The caller learns this from the
 	 * error.
 	 */
-	return head_write_file(r, err);
+	rc = head_write_file(r, err);
+	return rc ? err_wrap(
+			    err, rc,
+			    "%s: the deletion is not stored and ends with a restart",
+			    r->path) :
+		    0;
 }
 
 /* Read the intervals of one series. False: the file is damaged. */

@@ -381,8 +381,12 @@ int index_labels(const struct index *ix, const struct index_series *s,
 				 &scratch, &text, err);
 		enc_str(&encoded, text);
 	}
-	if (!rc)
+	if (!rc) {
 		rc = labels_decode(buf_bytes(&encoded), out, err);
+		if (rc)
+			err_wrap(err, rc, "%s: labels of a series",
+				 blob_path(ix->blob));
+	}
 	buf_fini(&encoded);
 	buf_fini(&scratch);
 	return rc;

@@ -339,7 +339,7 @@ int wal_sync(struct wal *w, uint64_t lsn, struct err *err)
 		if (s->failed)
 			rc = err_set(
 				err, ERR_IO,
-				"an earlier write or sync of this WAL segment failed: %s",
+				"%s: an earlier write or sync of this WAL segment failed",
 				file_path(s->file));
 		else if (w->syncing)
 			mutex_wait(&w->mu, &w->synced);
