@@ -29,7 +29,10 @@ static inline struct tempdir tempdir_make(void)
 	const char *base = getenv("TMPDIR");
 	struct tempdir d;
 
-	/* In memory if possible: thousands of syncs are not what is tested. */
+	/*
+	 * The directory is in memory if possible, because thousands of syncs on
+	 * a disk would be slow.
+	 */
 	if (!base)
 		base = access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm";
 	snprintf(d.path, sizeof(d.path), "%s/everprof-test-XXXXXX", base);

@@ -17,7 +17,9 @@
 
 TestSuite(compression, .timeout = 60);
 
-/* Bytes that compress to about half, the same in every run. */
+/*
+ * Returns n bytes that compress to about half. They are the same in every run.
+ */
 static struct buf sample_of(size_t n)
 {
 	struct buf b = { 0 };
@@ -30,7 +32,7 @@ static struct buf sample_of(size_t n)
 	return b;
 }
 
-/* One zstd frame of the bytes. */
+/* Compresses the bytes into one zstd frame. */
 static struct buf frame_of(struct bytes raw)
 {
 	struct zstd *z = zstd_new();
@@ -181,7 +183,7 @@ Test(compression, frames_follow_each_other)
 	cr_expect(!zstd_decompress_all(z, buf_bytes(&packed), &out, NULL));
 	cr_expect(out.len == 600000 && !memcmp(out.ptr, raw.ptr, 300000) &&
 		  !memcmp(out.ptr + 300000, raw.ptr, 300000));
-	/* What precedes the damage is there. */
+	/* The frames before the damage are decompressed. */
 	buf_byte(&packed, 'x');
 	buf_reset(&out);
 	cr_expect(zstd_decompress_all(z, buf_bytes(&packed), &out, NULL) ==
@@ -245,7 +247,10 @@ Test(compression, a_frame_does_not_depend_on_those_before_it)
 
 	zstd_compress(z, 3, &part, 1, &first);
 	zstd_compress(z, 19, &part, 1, &other);
-	/* Its window is as small as it is. */
+	/*
+	 * A frame of 100 bytes has a small window, which the next frame must
+	 * not inherit.
+	 */
 	zstd_compress_after(z, 1, little, little, &other);
 	zstd_compress(z, 3, &part, 1, &again);
 	cr_expect(bytes_eq(buf_bytes(&first), buf_bytes(&again)));
@@ -312,7 +317,7 @@ Test(compression, streams_are_recognised_by_their_first_bytes)
 	cr_expect(!zstd_sniff(bytes_of(str_of("\x28\xb5\x2f"))));
 }
 
-/* A zlib stream of the bytes. */
+/* Compresses the bytes into a zlib stream. */
 static struct buf zlib_of(struct bytes raw)
 {
 	struct libdeflate_compressor *c = libdeflate_alloc_compressor(6);
@@ -487,7 +492,7 @@ Test(compression, the_size_that_a_snappy_block_claims_is_not_believed)
 	}
 }
 
-/* A name of more than 100 bytes, which needs a pax header. */
+/* Returns a name of more than 100 bytes, which needs a pax header in a tar. */
 static const char *long_name(void)
 {
 	static char name[151];
@@ -553,7 +558,7 @@ Test(compression, a_tar_may_be_sent_piece_by_piece)
 	}
 	cr_expect(!tar_end(a, NULL));
 	tar_free(a);
-	tar_free(b); /* ends it, too */
+	tar_free(b); /* this ends the archive, too */
 	buf_add(&sent, piece.ptr, piece.len);
 	cr_expect(bytes_eq(buf_bytes(&whole), buf_bytes(&sent)));
 	buf_fini(&whole);

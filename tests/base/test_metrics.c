@@ -239,7 +239,7 @@ Test(metrics, a_histogram_is_cumulative_and_ends_with_sum_and_count)
 	metrics_free(m);
 }
 
-/* What each of several threads does at once. */
+/* Counts and observes 1000 times. Several threads run this at the same time. */
 static void *count_many(void *registry)
 {
 	struct metrics *m = registry;

@@ -109,7 +109,7 @@ Test(text, times_are_rfc_3339_or_relative)
 	cr_expect(!time_parse(str_of("now-1h"), 7200000, &v, NULL) &&
 		  v == 3600000);
 	cr_expect(!time_parse(str_of("now"), 5, &v, NULL) && v == 5);
-	/* Neither end overflows. */
+	/* The earliest and the latest time do not overflow. */
 	time_format(INT64_MIN, text);
 	time_format(INT64_MAX, text);
 	cr_expect(!time_parse(str_of("now-1h"), INT64_MIN + 5, &v, NULL) &&
@@ -309,7 +309,10 @@ Test(text, yaml_size_and_depth_are_limited)
 	yaml_parse(&y, "f.yml", buf_bytes(&deep));
 	cr_expect(!y.root && y.error_count == 1);
 	yaml_fini(&y);
-	/* The billion laughs. */
+	/*
+	 * The "billion laughs": nested aliases that would expand to a billion
+	 * values.
+	 */
 	buf_str(&wide, "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
 	for (int i = 1; i < 10; i++)
 		buf_printf(
@@ -432,7 +435,10 @@ Test(text, metrics_are_written_in_exposition_format)
 	metrics_free(m);
 }
 
-/* What is written reads back as the same, and that as itself. */
+/*
+ * A dumped document parses to the same document. A dump of that document gives
+ * the same text again.
+ */
 Test(text, dumped_yaml_parses_to_the_same_document)
 {
 	static const char text[] =

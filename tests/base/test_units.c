@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Durations, sizes and times as text: what Prometheus and RFC 3339 accept and
- * refuse, and that what is written reads back.
+ * Durations, sizes and times as text. They are accepted and refused as by
+ * Prometheus and RFC 3339, and what is written reads back.
  */
 #include "base/units.h"
 #include "tests/check.h"

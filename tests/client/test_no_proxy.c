@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NO_PROXY, case by case what Go's golang.org/x/net/http/httpproxy decides;
- * test_options.c has its simple cases.
+ * NO_PROXY is judged as Go's golang.org/x/net/http/httpproxy judges it. The
+ * simple cases are in test_options.c.
  */
 #include "base/mem.h"
 #include "client/address/no_proxy.h"
@@ -9,7 +9,7 @@
 
 TestSuite(no_proxy, .timeout = 20);
 
-/* Which URLs bypass the proxy by a list. */
+/* A list, a URL, and whether the URL bypasses the proxy by the list. */
 struct no_proxy_case {
 	const char *list;
 	const char *url;
@@ -23,7 +23,7 @@ static void expect_cases(const struct no_proxy_case *v, size_t n)
 			  "\"%s\" for %s", v[i].list, v[i].url);
 }
 
-/* The table TestUseProxy of Go, with the list it is run by. */
+/* The cases are those of Go's TestUseProxy, with the same list. */
 Test(no_proxy, the_table_of_go_comes_out_as_in_go)
 {
 	static const char list[] =
@@ -154,7 +154,10 @@ Test(no_proxy, networks_end_at_any_bit)
 		{ "2001:db8::/127", "http://[2001:db8::2]/", false },
 		{ "2001:db8::/128", "http://[2001:db8::]/", true },
 		{ "2001:db8::/129", "http://[2001:db8::]/", false },
-		/* A network has no names, even if they look like it. */
+		/*
+		 * Networks and addresses match no names, even if a name looks
+		 * like an address.
+		 */
 		{ "10.0.0.0/8", "http://10.0.0.1.example/", false },
 		{ "10.0.0.1", "http://x.10.0.0.1/", false },
 	};
@@ -199,7 +202,7 @@ Test(no_proxy, what_is_malformed_matches_nothing)
 	expect_cases(cases, ARRAY_SIZE(cases));
 }
 
-/* Names are at most 255 bytes here; DNS has no longer ones. */
+/* Names of more than 255 bytes, which DNS does not have, match nothing. */
 Test(no_proxy, longer_names_than_dns_has_are_no_names)
 {
 	for (int length = 254; length <= 257; length++) {

@@ -241,7 +241,10 @@ Test(options, changed_files_are_reloaded)
 	tempdir_fini(&d);
 }
 
-/* What is no text is as long as it is, and no line of a header. */
+/*
+ * A CA file with a NUL byte is read completely. A password with a NUL byte is
+ * refused, because a header cannot have one.
+ */
 Test(options, files_with_nul_bytes_are_read_completely)
 {
 	struct tempdir d = tempdir_make();
@@ -262,7 +265,10 @@ Test(options, files_with_nul_bytes_are_read_completely)
 	yaml_fini(&y);
 	cr_expect(!http_config_load(c, &err) && c->ca.len == 9);
 	cr_expect(!memcmp(c->ca.text, "a\0bcdefgh", 10));
-	/* An empty one would trust nobody, or everybody. */
+	/*
+	 * An empty ca_file is refused, because it would mean to trust nobody,
+	 * or everybody.
+	 */
 	put(path, "");
 	cr_expect(http_config_load(c, &err) == ERR_INVALID);
 	cr_expect(strstr(err.msg, "ca or ca_file is empty") != NULL);

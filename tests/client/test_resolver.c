@@ -16,8 +16,9 @@
 TestSuite(resolver, .timeout = 30);
 
 /*
- * In place of libc's: slow… waits for the gate, …none… has no address, turn…
- * what is set.
+ * getaddrinfo() below replaces that of libc. Names that begin with "slow" wait
+ * for the gate. Names that contain "none" have no address. Names that begin
+ * with "turn" fail with the error in `turn`, if one is set.
  */
 
 static pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;
@@ -25,8 +26,8 @@ static pthread_cond_t opened = PTHREAD_COND_INITIALIZER;
 static bool is_open;
 static _Atomic int lookups;
 static _Atomic int answers; /* lookups that have ended */
-static _Atomic int turn;    /* EAI_* */
-static int64_t moved_ns;    /* the clock */
+static _Atomic int turn;    /* an EAI_* error, or 0 */
+static int64_t moved_ns;    /* how far the clock was moved */
 
 static void open_gate(bool open)
 {
@@ -146,7 +147,7 @@ static int64_t moved_now(void)
 	return clock_mono_ns() + moved_ns;
 }
 
-/* One who asks, minutes after the last one. */
+/* Moves the clock by some minutes, asks for a name and waits for the answer. */
 static struct told ask_after(struct resolver *r, const char *name, int minutes)
 {
 	struct told t = { 0 };
@@ -157,7 +158,7 @@ static struct told ask_after(struct resolver *r, const char *name, int minutes)
 	return t;
 }
 
-/* Waits until a counter of lookups has come to n. */
+/* Waits until a counter of lookups is at least n. */
 static void wait_for(const _Atomic int *counter, int n)
 {
 	for (int i = 0; i < 20000 && atomic_load(counter) < n; i++)
@@ -166,7 +167,7 @@ static void wait_for(const _Atomic int *counter, int n)
 		  n);
 }
 
-/* Waits until so many lookups have ended, and takes what they found. */
+/* Waits until n lookups have ended, and takes their results. */
 static void take_answers(struct resolver *r, int n)
 {
 	wait_for(&answers, n);
@@ -206,7 +207,9 @@ Test(resolver, cached_addresses_survive_server_failure_but_not_nxdomain)
 	resolver_free(r);
 }
 
-/* A name server that is silent keeps nobody waiting who was there before. */
+/*
+ * If a name server is silent, callers get the cached address of a name at once.
+ */
 Test(resolver, cached_address_is_used_during_the_lookup)
 {
 	struct resolver *r = resolver_new(on_wake, NULL);
@@ -220,14 +223,19 @@ Test(resolver, cached_address_is_used_during_the_lookup)
 	t = (struct told){ 0 };
 	resolver_ask(r, "slow", on_told, &t);
 	cr_expect(t.count == 1 && HAS_ADDRESS(t));
-	/* Nor later, while that lookup lasts. */
+	/*
+	 * The cached address is also given later, while the same lookup lasts.
+	 */
 	t = ask_after(r, "slow", 30);
 	cr_expect(HAS_ADDRESS(t));
 	open_gate(true);
 	resolver_free(r);
 }
 
-/* Nor for long one who comes after minutes, and is alone. */
+/*
+ * After six minutes the cached address is not given at once, because a new one
+ * would be better. It is given as soon as the new lookup counts as slow.
+ */
 Test(resolver, idle_name_uses_its_cached_address)
 {
 	struct resolver *r = resolver_new(on_wake, NULL);
@@ -276,7 +284,7 @@ Test(resolver, cache_size_is_limited)
 	resolver_free(r);
 }
 
-/* Names kind-0, kind-1, … are asked for. */
+/* Asks for the names kind-0, kind-1, … */
 static void ask_many(struct resolver *r, const char *kind, int n,
 		     struct told *told)
 {
@@ -295,7 +303,10 @@ static void expect_told(struct resolver *r, const struct told *told, int n)
 		cr_assert(is_told(r, &told[i]), "%d", i);
 }
 
-/* Called under the mutex: names slow-none-<number> took two seconds. */
+/*
+ * Lets the lookups of slow-none-<number> count as having taken two seconds. The
+ * caller holds the mutex of r->shared.
+ */
 static void on_slow_wake(void *ctx)
 {
 	struct resolver *const *r = ctx;
@@ -307,7 +318,10 @@ static void on_slow_wake(void *ctx)
 	atomic_fetch_add(&answers, 1);
 }
 
-/* Of each kind more than there are threads for, which all wait. */
+/*
+ * There are more lookups of each speed than threads for it, and all of them
+ * wait at the gate. Each speed still has all of its threads.
+ */
 Test(resolver, slow_lookups_of_one_class_do_not_starve_others)
 {
 	struct resolver *r = NULL;
@@ -323,7 +337,9 @@ Test(resolver, slow_lookups_of_one_class_do_not_starve_others)
 	expect_told(r, quick, 12);
 	ask_many(r, "slow-none", 8, slow);
 	expect_told(r, slow, 8);
-	/* They failed: seconds later they are looked up again. */
+	/*
+	 * These lookups failed, so the names are looked up again seconds later.
+	 */
 	moved_ns += 3000000000LL;
 	open_gate(false);
 	before = atomic_load(&lookups);
@@ -367,7 +383,9 @@ Test(resolver, cancelled_lookup_does_not_call_back)
 	atomic_fetch_add(&shared->refs, 1);
 	resolver_free(r);
 	open_gate(true);
-	/* The lookup ends with its reference, and tells nobody. */
+	/*
+	 * The lookup drops its reference when it ends, and calls nobody back.
+	 */
 	for (int i = 0; i < 20000 && atomic_load(&shared->refs) > 1; i++)
 		usleep(1000);
 	cr_expect(atomic_load(&shared->refs) == 1);
@@ -375,7 +393,7 @@ Test(resolver, cancelled_lookup_does_not_call_back)
 	shared_unref(shared);
 }
 
-/* The loop goes on, and who waits has his deadline. */
+/* A request ends at its timeout even if its name lookup has not ended. */
 Test(resolver, request_timeout_includes_name_lookup)
 {
 	struct http_request request = { .url = "http://slow:1/",

@@ -16,7 +16,9 @@
 
 TestSuite(source, .timeout = 60);
 
-/* A path in the folder; several may be in use at once. */
+/*
+ * Returns the path of a name in the folder. The last four results stay valid.
+ */
 static const char *in(const struct tempdir *d, const char *name)
 {
 	static char paths[4][400];
@@ -48,11 +50,11 @@ static void put_text(const struct tempdir *d, const char *name,
 	put_file(d, name, bytes_of(str_of(text)));
 }
 
-/* What a walk found, one profile a line: job/type/ms=content. */
+/* What a walk found, with one profile in each line: job/type/ms=content. */
 struct found {
 	struct buf text;
-	struct buf unreadable; /* messages, one a line */
-	int64_t not_before;    /* profiles before it are not wanted */
+	struct buf unreadable; /* one message in each line */
+	int64_t not_before;    /* earlier profiles are not wanted */
 	int rc_of_visit;
 };
 
@@ -100,7 +102,10 @@ static void found_fini(struct found *f)
 	buf_fini(&f->unreadable);
 }
 
-/* A tar with files of these names, whose contents are their numbers. */
+/*
+ * Makes a tar with files of these names. The content of each file is its index
+ * in `names`, as text.
+ */
 static struct buf tar_of(const char *const *names)
 {
 	struct buf out = { 0 };
@@ -270,7 +275,10 @@ Test(source, what_a_damaged_tar_had_before_is_kept)
 	struct buf tar = tar_of(names);
 	struct err err;
 
-	/* Each file has a header and a block of 512 bytes. */
+	/*
+	 * Each file has a header and one block of content, of 512 bytes each.
+	 * The tar is cut after the header of the second file.
+	 */
 	put_file(&d, "cut.tar", (struct bytes){ tar.ptr, 1536 });
 	put_text(&d, "none.tar", "this is no tar at all, but a text");
 	put_text(&d, "z/y/9.pb", "after them");

@@ -13,7 +13,7 @@
 
 TestSuite(discovery, .timeout = 60);
 
-/* What the manager said last: "job: address{label=value,…} …". */
+/* The last report of the manager, as "job: address{label=value,…} …". */
 struct hearing {
 	pthread_mutex_t mu;
 	char text[4096];
@@ -85,7 +85,7 @@ static void write_file(const char *dir, const char *name, const char *text)
 	cr_assert(!rename(tmp, path));
 }
 
-/* A manager, and the configuration that it runs by. */
+/* A manager, the directory of its files, and what it has reported. */
 struct discovery_test {
 	struct tempdir dir;
 	struct hearing h;
@@ -153,7 +153,7 @@ Test(discovery, changed_files_are_reloaded)
 	end(&t);
 }
 
-/* Whatever stands in a file that is none: the last targets stay. */
+/* If the new content of a file is invalid, its last targets stay. */
 Test(discovery, invalid_files_keep_the_previous_targets)
 {
 	static const char *const bad[] = {
@@ -179,7 +179,10 @@ Test(discovery, invalid_files_keep_the_previous_targets)
 		char want[100];
 
 		write_file(t.dir.path, "a.json", bad[i]);
-		/* The other one shows that the folder was read again. */
+		/*
+		 * The new target in b.json shows that the folder was read
+		 * again.
+		 */
 		snprintf(text, sizeof(text), "[{\"targets\": [\"b:%zu\"]}]",
 			 i + 1);
 		snprintf(want, sizeof(want), "app: a:1 b:%zu", i + 1);
@@ -189,7 +192,10 @@ Test(discovery, invalid_files_keep_the_previous_targets)
 	end(&t);
 }
 
-/* As Kubernetes exchanges a mounted ConfigMap. */
+/*
+ * The link is replaced in the way in which Kubernetes replaces a mounted
+ * ConfigMap.
+ */
 Test(discovery, changes_behind_symbolic_links_are_detected)
 {
 	struct discovery_test t;
@@ -274,13 +280,16 @@ Test(discovery, parse_errors_name_line_and_column)
 	cr_expect(refuses("[{\"targets\": 1}, {\"targets\": 2}]", true,
 			  "f: targets must be a list, not a scalar "
 			  "(and more)"));
-	/* A million lines and more. */
+	/* This YAML has a million lines, and more values than are accepted. */
 	for (size_t i = 0; i < 9000000; i += 9)
 		memcpy(lines + i, "- {a: b}\n", 9);
 	cr_expect(provider_parse("f", bytes_of(str_of(lines)), false, NULL, &g,
 				 &err) == ERR_INVALID);
 	cr_expect(strstr(err.msg, "too many values") != NULL);
-	/* And as JSON: a million lists in one. */
+	/*
+	 * This JSON has a million lists in one list, which are too many values,
+	 * too.
+	 */
 	lines[0] = '[';
 	for (size_t i = 1; i < 3000001; i += 3)
 		memcpy(lines + i, "[],", 3);

@@ -27,7 +27,10 @@ enum outcome {
 	FAILS
 };
 
-/* A provider that a test controls; its key is its digit. */
+/*
+ * A provider that a test controls. Its key is its index in `puppets`, as a
+ * digit.
+ */
 struct puppet {
 	enum outcome outcome;
 	char address[32];
@@ -36,10 +39,10 @@ struct puppet {
 	int refreshed;
 };
 
-/* What is below is under mu. */
+/* mu protects `puppets`, `told` and `updates`. */
 static pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;
 static struct puppet puppets[SOURCES];
-/* What each job was told last, and how often. */
+/* What each job was told last, and how often it was told. */
 static char told[JOBS][100];
 static int updates[JOBS];
 
@@ -97,7 +100,7 @@ static void puppet_close(struct provider *p)
 	pthread_mutex_unlock(&mu);
 }
 
-/* In place of the real kinds. */
+/* These kinds of providers replace the real ones. */
 const struct provider_kind provider_file = { "file", puppet_open,
 					     puppet_refresh, puppet_close };
 const struct provider_kind provider_http = { "http", puppet_open,
@@ -148,7 +151,7 @@ static void end(struct stage *s)
 	metrics_free(s->metrics);
 }
 
-/* Applies jobs: a text for each, of the digits of its sources. */
+/* Applies a configuration. The text of a job has the digits of its sources. */
 static void apply(struct stage *s, const char *const *jobs, size_t count)
 {
 	static const char names[] = "0\0001\0002\0003";
@@ -196,7 +199,7 @@ static int get_count(const int *of)
 	return n;
 }
 
-/* Waits until a number has come to n. */
+/* Waits until a counter is at least n. Returns false if that takes too long. */
 static bool comes_to(const int *of, int n)
 {
 	for (int i = 0; i < 20000 && get_count(of) < n; i++)
@@ -204,14 +207,17 @@ static bool comes_to(const int *of, int n)
 	return get_count(of) >= n;
 }
 
-/* Waits until a puppet was refreshed twice more: the loop has gone round. */
+/*
+ * Waits until a puppet was refreshed twice more, so that the loop of the
+ * manager has gone round at least once.
+ */
 static bool goes_round(int puppet)
 {
 	return comes_to(&puppets[puppet].refreshed,
 			get_count(&puppets[puppet].refreshed) + 2);
 }
 
-/* Waits until a job was told this. */
+/* Waits until the last report to a job is `want`. */
 static bool hears(int job, const char *want)
 {
 	bool same = false;
@@ -252,7 +258,9 @@ Test(manager, a_source_that_fails_at_first_does_not_hold_up_its_job)
 	direct(1, FAILS, "");
 	APPLY(&s, "01");
 	cr_expect(hears(0, "a "));
-	/* Later failures keep what was found, and are no news. */
+	/*
+	 * A failure after a success keeps what was found, and is not reported.
+	 */
 	direct(0, FAILS, "");
 	cr_expect(goes_round(0));
 	cr_expect(get_count(&updates[0]) == 1 && hears(0, "a "));
@@ -272,7 +280,7 @@ Test(manager, jobs_with_the_same_source_share_it)
 	cr_expect(hears(0, "a ") && hears(1, "a b ") && hears(2, "b "));
 	cr_expect(get_count(&puppets[0].opened) == 1);
 	cr_expect(get_count(&puppets[1].opened) == 1);
-	/* Only those whose source has news are told. */
+	/* Only the jobs of a source that found something new are told. */
 	direct(0, FINDS, "c");
 	cr_expect(hears(0, "c ") && hears(1, "c b "));
 	cr_expect(goes_round(0) && get_count(&updates[2]) == 1);
@@ -287,7 +295,10 @@ Test(manager, a_source_that_stays_goes_on_with_what_it_found)
 	direct(0, FINDS, "a");
 	APPLY(&s, "0");
 	cr_expect(hears(0, "a "));
-	/* It is silent now, but has answered; the new one has not. */
+	/*
+	 * Source 0 is silent now, but has answered before. The new source 2 has
+	 * not answered, so that the job is not told.
+	 */
 	APPLY(&s, "02");
 	cr_expect(goes_round(2) && get_count(&updates[0]) == 1);
 	direct(2, FINDS, "c");
@@ -297,7 +308,7 @@ Test(manager, a_source_that_stays_goes_on_with_what_it_found)
 	APPLY(&s, "2");
 	cr_expect(hears(0, "c "));
 	cr_expect(get_count(&puppets[0].closed) == 1);
-	/* When it comes back it is a new one. */
+	/* A source that comes back is opened anew. */
 	direct(0, FINDS, "d");
 	APPLY(&s, "20");
 	cr_expect(hears(0, "c d ") && get_count(&puppets[0].opened) == 2);
@@ -317,7 +328,10 @@ Test(manager, a_job_that_lost_its_sources_is_told_so_once)
 	APPLY(&s, "", "1", "");
 	cr_expect(hears(0, ""));
 	cr_expect(goes_round(1) && get_count(&updates[0]) == 2);
-	/* A further configuration does not say it again. */
+	/*
+	 * Another configuration does not tell job 0 again that it has no
+	 * sources.
+	 */
 	APPLY(&s, "", "1", "");
 	cr_expect(goes_round(1) && get_count(&updates[0]) == 2);
 	cr_expect(!get_count(&updates[2]), "a job that never had any");
@@ -348,7 +362,10 @@ Test(manager, a_reload_reports_each_job_again)
 	direct(0, FINDS, "a");
 	APPLY(&s, "0");
 	cr_expect(comes_to(&updates[0], 1));
-	/* Whoever applied it made its targets anew. */
+	/*
+	 * Whoever applied the configuration made the targets of the job anew,
+	 * so that the job must be told again.
+	 */
 	APPLY(&s, "0");
 	cr_expect(comes_to(&updates[0], 2) && hears(0, "a "));
 	end(&s);
@@ -367,7 +384,10 @@ Test(manager, targets_and_failures_are_counted)
 	cr_expect(hears(0, "a ") && hears(1, "a ") && hears(2, "c "));
 	discovery_stop(s.d);
 	metrics_write(s.metrics, &text);
-	/* A source of two jobs counts once. */
+	/*
+	 * The target of source 0 counts once, although two jobs have the
+	 * source.
+	 */
 	cr_expect(strstr(buf_cstr(&text), "everprof_discovery_targets 2\n") !=
 			  NULL,
 		  "%s", buf_cstr(&text));
@@ -390,7 +410,7 @@ Test(manager, nobody_is_told_after_the_stop)
 	cr_expect(hears(0, "a "));
 	discovery_stop(s.d);
 	direct(0, FINDS, "b");
-	/* There is no thread any more that could. */
+	/* After the stop, no thread is left that could tell a job. */
 	APPLY(&s, "0");
 	cr_expect(updates[0] == 1 && !puppets[0].closed);
 	discovery_stop(s.d);

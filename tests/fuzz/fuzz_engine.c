@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The profile engine: decode must judge as the scanner does; what was decoded
- * merges with itself, encodes, reads back, and every report of it is written
- * with options that the input chooses.
+ * Fuzzes the profile engine. The decoder must accept the same inputs as the
+ * scanner, except for its limits. A decoded profile is merged with itself,
+ * encoded and read back. Every report of the profile is written, with options
+ * that the input chooses.
  */
 #include <stdlib.h>
 
@@ -70,7 +71,7 @@ static void write_report(const struct report_type *type, struct pprof *p,
 		return;
 	if (type->json)
 		ignore(type->json(&r, &j, NULL));
-	else /* it may be too large, or nothing may match */
+	else /* this may fail: too large, or nothing matches */
 		ignore(type->write(&r, &out, NULL));
 	report_fini(&r);
 	buf_fini(&out);
@@ -89,7 +90,7 @@ static void write_reports(const struct pprof *p, const uint8_t *data,
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		struct merge *m = merge_new();
 
-		/* A report changes its profile: each gets one of its own. */
+		/* A report changes its profile, so each report gets a copy. */
 		if (merge_add(m, p, NULL, NULL))
 			abort();
 		write_report(report_find(str_of(names[i])), merge_finish(m),
@@ -112,7 +113,7 @@ static void read_back(const struct pprof *p)
 	decoder_free(d);
 }
 
-/* p - p is nothing at all. */
+/* Checks that a profile minus itself has no samples. */
 static void cancel(const struct pprof *p)
 {
 	const struct merge_diff_options o = { 0 };
@@ -125,7 +126,10 @@ static void cancel(const struct pprof *p)
 	if (merge_add(a, p, NULL, NULL) || merge_add(b, p, NULL, NULL) ||
 	    merge_diff(both, merge_finish(a), merge_finish(b), &o, &out, NULL))
 		abort();
-	/* Beyond 2^53 doubles, by which Go scales, are not exact. */
+	/*
+	 * As in Go, values are scaled as doubles, which are exact up to 2^53
+	 * only. So profiles with large values are not checked.
+	 */
 	for (size_t i = 0; i < p->values.count; i++)
 		exact = exact && llabs(p->values.v[i]) < (1LL << 40);
 	if (exact && p->samples.count < 1000 && out->samples.count)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All legacy formats: what is read must merge, and be written. */
+/*
+ * Fuzzes the readers of all legacy formats. A profile that was read must merge,
+ * and the result is encoded and reported.
+ */
 #include <stdlib.h>
 
 #include "base/mem.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules in YAML, then a line of ---, then labels as name=value lines. */
+/*
+ * Fuzzes relabelling. An input has rules in YAML, then a line "---", then
+ * labels as lines of name=value.
+ */
 #include "model/relabel.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -16,7 +19,7 @@ static void set_labels(struct labels_builder *b, struct str text)
 	}
 }
 
-/* No rule makes a label without a value, or two of one name. */
+/* Traps if a label has no name or no value, or if two labels have one name. */
 static void check(const struct labels_builder *b)
 {
 	for (size_t i = 0; i < b->count; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * WAL segments: records, their profiles, and directories. The first byte
- * chooses; checksums are made right, so that the parsers behind them are
- * reached.
+ * Fuzzes the parsers of WAL segments, and that of chunk metadata. The first
+ * byte of an input chooses the parser. Most parsers are called directly, so
+ * that a wrong checksum does not keep inputs from them.
  */
 #include "base/crc32c.h"
 #include "base/enc.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The web configuration; the files that it names are not there. */
+/* Fuzzes the web configuration. The files that an input names do not exist. */
 #include "web/web_config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

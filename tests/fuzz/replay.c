@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a fuzz target over the files of a folder, as a test. An empty folder
- * fails: a corpus that is not found must not look like one that passes.
+ * Runs a fuzz target over the files of some folders, as a test. The test fails
+ * if there are no files, because a corpus that is not found must not look like
+ * one that passes.
  */
 #include <dirent.h>
 #include <stdint.h>
@@ -30,7 +31,9 @@ static int replay(const char *dir, const char *name)
 	buf = malloc(INPUT_MAX);
 	n = fread(buf, 1, INPUT_MAX, f);
 	fclose(f);
-	/* No byte of room behind the input, so that ASan sees overreads. */
+	/*
+	 * The copy has no room behind the input, so that ASan sees overreads.
+	 */
 	exact = malloc(n ? n : 1);
 	memcpy(exact, buf, n);
 	free(buf);
@@ -39,7 +42,10 @@ static int replay(const char *dir, const char *name)
 	return 0;
 }
 
-/* How many inputs a folder holds; -1: it cannot be read. */
+/*
+ * Replays the inputs of a folder. Returns their number, or -1 if the folder
+ * cannot be read. *rc becomes nonzero if an input fails.
+ */
 static int replay_folder(const char *folder, int *rc)
 {
 	DIR *d = opendir(folder);

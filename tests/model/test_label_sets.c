@@ -12,7 +12,7 @@
 
 TestSuite(label_sets, .timeout = 30);
 
-/* A text of n letters x. */
+/* Returns a text of n letters x. */
 static struct str long_text(size_t n)
 {
 	static char text[LABELS_BYTES_MAX + 10];
@@ -50,7 +50,7 @@ Test(label_sets, a_builder_keeps_the_last_value)
 	cr_expect(b.count == 2);
 	cr_expect(!labels_builder_get(&b, str_of("name")).len);
 	cr_expect(check_str(labels_builder_get(&b, str_of("c")), "2"));
-	/* A value may be another label's. */
+	/* The new value may be a text that the builder itself owns. */
 	labels_set(&b, str_of("d"), labels_builder_get(&b, str_of("c")));
 	cr_expect(check_str(labels_builder_get(&b, str_of("d")), "2"));
 	labels_builder_fini(&b);
@@ -60,7 +60,10 @@ Test(label_sets, a_builder_keeps_the_last_value)
 
 Test(label_sets, limits_hold_exactly)
 {
-	/* An encoding has the count, and a length before each text. */
+	/*
+	 * The encoding has 1 byte for the count, 2 for the name with its
+	 * length, and 3 for the length of the value.
+	 */
 	enum {
 		VALUE_FITS = LABELS_BYTES_MAX - 1 - 2 - 3
 	};
@@ -118,7 +121,7 @@ Test(label_sets, a_refused_set_leaves_its_builder_usable)
 	labels_set(&b, str_of("b"), str_of("2"));
 	cr_assert(!labels_build(&b, &ls, &err));
 	cr_expect(check_str(labels_get(ls, str_of("b")), "2"));
-	/* A reference is dropped as often as one was taken. */
+	/* The set lives until its last reference is dropped. */
 	cr_expect(labels_ref(ls) == ls);
 	labels_unref(ls);
 	cr_expect(check_str(labels_get(ls, str_of("a")), "1"));
@@ -307,7 +310,7 @@ Test(label_sets, a_missing_label_has_the_empty_value)
 	labels_unref(ls);
 }
 
-/* The types of a heap profile, of which alloc_space is the default. */
+/* Makes the types of a heap profile. Their default is alloc_space. */
 static struct typeset *heap_types(void)
 {
 	static const char *const names[][2] = { { "alloc_objects", "count" },
@@ -398,7 +401,7 @@ Test(label_sets, type_sets_come_back_and_no_part_of_them_does)
 			  "%zu bytes", n);
 	buf_byte(&b, 0);
 	cr_expect(typeset_decode(buf_bytes(&b), back, NULL) == ERR_CORRUPT);
-	/* As many types as there may be, and one more. */
+	/* The greatest number of types is decoded, and one more is refused. */
 	for (size_t n = TYPES_MAX; n <= TYPES_MAX + 1; n++) {
 		buf_reset(&b);
 		enc_uvarint(&b, n);

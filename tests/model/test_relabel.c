@@ -6,7 +6,7 @@ TestSuite(relabel, .timeout = 20);
 
 #define DROPPED "dropped"
 
-/* Rules in YAML, labels before and after as a selector. */
+/* Rules in YAML, and the labels before and after they are applied. */
 struct relabel_case {
 	const char *rules;
 	const char *before; /* name=value,name=value */
@@ -65,7 +65,9 @@ static bool behaves(const struct relabel_case *c)
 	return ok;
 }
 
-/* What Prometheus does, most of it from its own relabel_test.go. */
+/*
+ * The results are those of Prometheus. Most cases are from its relabel_test.go.
+ */
 static const struct relabel_case cases[] = {
 	/* replace */
 	{ "- {source_labels: [a], regex: f(.*), target_label: d, "
@@ -97,7 +99,7 @@ static const struct relabel_case cases[] = {
 	{ "- {source_labels: [__address__], regex: '([^:]+)(?::\\d+)?', "
 	  "target_label: host}",
 	  "__address__=h1:80", "__address__=h1:80,host=h1" },
-	/* the dot is a line end too, and the whole must match */
+	/* a dot matches a line end, too, and the regex the whole value */
 	{ "- {source_labels: [a], regex: 'x.*y', target_label: b, "
 	  "replacement: z}",
 	  "a=x\ny", "a=x\ny,b=z" },
@@ -153,7 +155,7 @@ static const struct relabel_case cases[] = {
 	  "a=1,c=4" },
 	{ "- {regex: 'b.*', action: labelkeep}", "a=1,b1=2,c=4,b2=3",
 	  "b1=2,b2=3" },
-	/* cases, beyond ASCII too */
+	/* upper and lower case, beyond ASCII too */
 	{ "- {source_labels: [a], target_label: u, action: uppercase}\n"
 	  "- {source_labels: [a], target_label: l, action: lowercase}",
 	  "a=bAr123ÄñЖ\xf0\x90\x90\x80",
@@ -213,7 +215,9 @@ Test(relabel, configuration_errors_name_line_and_column)
 	cr_expect(refused_with("{}", "relabel_configs must be a list"));
 }
 
-/* Backtracking is bounded: labels that take too long are an error. */
+/*
+ * Backtracking is bounded. If a regex takes too many steps, relabelling fails.
+ */
 Test(relabel, expensive_regexes_hit_the_step_limit)
 {
 	struct relabel_rules r = { 0 };
@@ -237,7 +241,7 @@ Test(relabel, expensive_regexes_hit_the_step_limit)
 	yaml_fini(&y);
 }
 
-/* A text that doubles with each rule ends at a limit. */
+/* Each rule doubles the text. Relabelling fails when the text is too long. */
 Test(relabel, length_of_replacements_is_limited)
 {
 	struct relabel_rules r = { 0 };

@@ -29,7 +29,10 @@ static void ruled_fini(struct ruled *r)
 	yaml_fini(&r->yaml);
 }
 
-/* One rule applied to a label a of this value; the label b is the result. */
+/*
+ * Applies one rule to a label "a" with this value. *out becomes the value of
+ * the label "b".
+ */
 static int apply_one(const char *rule, struct str value, struct buf *out,
 		     struct err *err)
 {
@@ -253,7 +256,7 @@ Test(rules, texts_that_are_made_end_at_their_limits)
 		  LABEL_VALUE_MAX, ERR_LIMIT, 0 },
 		{ "- {source_labels: [a], target_label: b, replacement: x$1}",
 		  LABEL_VALUE_MAX - 1, RELABEL_KEPT, LABEL_VALUE_MAX },
-		/* A name of 1024 bytes may be made, a longer one may not. */
+		/* A rule may make a name of 1024 bytes, but no longer one. */
 		{ "- {source_labels: [a], target_label: $1}", LABEL_NAME_MAX,
 		  RELABEL_KEPT, 0 },
 		{ "- {source_labels: [a], target_label: $1}",
@@ -285,7 +288,10 @@ Test(rules, hashes_and_cases_are_prometheus)
 		{ "- {action: hashmod, source_labels: [a], target_label: b, "
 		  "modulus: 1}",
 		  "x", "0" },
-		/* The last 8 bytes of MD5("") are e9800998ecf8427e. */
+		/*
+		 * There is no label "none", so its value is "". The last 8
+		 * bytes of MD5("") are e9800998ecf8427e.
+		 */
 		{ "- {action: hashmod, source_labels: [none], "
 		  "target_label: b, modulus: 9223372036854775807}",
 		  "x", "7602086723416769151" },

@@ -172,7 +172,7 @@ Test(selector, regexes_that_re2_refuses_are_refused)
 
 Test(selector, expensive_regexes_end_with_the_right_answer)
 {
-	/* Exponential for a matcher that only backtracks. */
+	/* A matcher that only backtracks would take exponential time. */
 	cr_expect(!matches("(a+)+", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"));
 	cr_expect(!matches("(a|aa)+",
 			   "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"));

@@ -21,8 +21,9 @@ static struct bytes text(const char *s)
 }
 
 /*
- * Profiles are made in Java's old format: it has names, and its values stand
- * as they are. "10 2 @ 0x1 0x2": 2 contentions, 10 of delay.
+ * The profiles are written in Java's legacy format, because it has names and
+ * its values are not scaled. The line "10 2 @ 0x1 0x2" stands for a delay of 10
+ * and 2 contentions.
  */
 #define CONTENTION \
 	"--- contentionz 1 ---\nformat = java\nresolution = microseconds\n"
@@ -109,7 +110,10 @@ Test(merge, subtracts_and_skips_values_by_operation)
 	static const enum merge_op first[] = { MERGE_SUBTRACT, MERGE_SKIP };
 	struct merge *m = merge_new();
 
-	/* contentions: two - one; delay: two alone */
+	/*
+	 * Contentions are those of two minus those of one. The delay of one is
+	 * skipped.
+	 */
 	cr_assert(!add(m, one, first, NULL));
 	cr_assert(!add(m, two, last, NULL));
 	expect_folded(m, "contentions",
@@ -127,7 +131,11 @@ Test(merge, means_of_series_are_added_up)
 
 	cr_assert(!add(m, one, mean, NULL));
 	cr_assert(!add(m, two, mean, NULL));
-	merge_average(m, 2); /* delay: 8.5, 2.5, 0.5: half away from zero */
+	/*
+	 * The mean delays are 8.5, 2.5 and 0.5. Halves are rounded away from
+	 * zero.
+	 */
+	merge_average(m, 2);
 	cr_assert(!add(m, one, mean, NULL));
 	merge_average(m, 1);
 	expect_folded(m, "delay",
@@ -225,7 +233,10 @@ static void diff(bool label, bool normalize, const char *want)
 Test(diff, base_profile_is_subtracted)
 {
 	diff(false, false, "root;leaf 1\nroot;mid;leaf -3\nroot;other -5\n");
-	/* two's 8 are scaled to one's 15: 7 and 1 to 13 and 2 */
+	/*
+	 * The total of two, 8, is scaled to that of one, 15. So 7 becomes 13,
+	 * and 1 becomes 2.
+	 */
 	diff(false, true, "root;leaf 2\nroot;mid;leaf 3\nroot;other -5\n");
 	diff(true, false, "root;leaf 1\nroot;mid;leaf -3\nroot;other -5\n");
 }
@@ -321,7 +332,10 @@ static int decode(struct bytes b, size_t max, struct err *err)
 
 Test(decode, memory_is_limited)
 {
-	/* A type, a string table, and 2 million samples of 4 bytes each. */
+	/*
+	 * The profile has a type, a string table, and a million samples of 4
+	 * bytes.
+	 */
 	static const uint8_t head[] = { 0x0a, 0x00, 0x32, 0x00 };
 	static const uint8_t sample[] = { 0x12, 0x02, 0x10, 0x01 };
 	struct buf b = { 0 };
@@ -373,7 +387,10 @@ Test(decode, errors_name_the_cause)
 
 Test(decode, accepts_ids_of_any_size)
 {
-	/* Location 2^63, mapping 2^40 that is not there, a sample of it. */
+	/*
+	 * Location 2^63 names mapping 2^40, which is not there. A sample has
+	 * this location.
+	 */
 	static const char bytes[] =
 		"\x0a\x00\x32\x00"
 		"\x22\x12\x08\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"
@@ -410,7 +427,7 @@ Test(encode, encoded_profile_decodes_to_the_same_profile)
 	buf_fini(&second);
 }
 
-/* jemalloc, which Go's reader does not take. */
+/* Profiles of jemalloc, which Go's reader does not accept. */
 
 Test(legacy, decodes_jemalloc_heap_profiles)
 {

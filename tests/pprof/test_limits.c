@@ -45,7 +45,7 @@ Test(limits, work_is_asked_about_by_steps)
 	cr_expect(a.times == 0);
 	cr_expect(!limits_meter(&e, &m, 1, 0, NULL));
 	cr_expect(a.times == 1 && a.bytes == 0, "exactly a step");
-	/* The next step begins at 0. */
+	/* The next step of work is counted from 0. */
 	cr_expect(!limits_meter(&e, &m, LIMITS_WORK - 1, 0, NULL));
 	cr_expect(a.times == 1);
 	cr_expect(!limits_meter(&e, &m, 10 * LIMITS_WORK, 0, NULL));
@@ -63,16 +63,19 @@ Test(limits, memory_is_asked_for_once)
 	memory++;
 	cr_expect(!limits_meter(&e, &m, 1, memory, NULL) && a.times == 1);
 	cr_expect(a.bytes == LIMITS_STEP);
-	/* What was granted is not asked for again, nor when it is freed. */
+	/* Nothing is asked if memory stays the same or becomes less. */
 	cr_expect(!limits_meter(&e, &m, 1, memory, NULL) && a.times == 1);
 	cr_expect(!limits_meter(&e, &m, 1, 0, NULL) && a.times == 1);
 	memory += 3 * LIMITS_STEP + 5;
 	cr_expect(!limits_meter(&e, &m, 1, memory, NULL) && a.times == 2);
 	cr_expect(a.sum == memory - 1000);
-	/* A question about work brings along what memory has grown by. */
+	/*
+	 * A question about work also asks for the memory taken since the last
+	 * one.
+	 */
 	cr_expect(!limits_meter(&e, &m, LIMITS_WORK, memory + 7, NULL));
 	cr_expect(a.times == 3 && a.bytes == 7);
-	/* Freed meanwhile, and taken again: it is granted already. */
+	/* Memory that was freed and is taken again has been granted already. */
 	cr_expect(!limits_meter(&e, &m, LIMITS_WORK, 0, NULL));
 	cr_expect(a.times == 4 && a.bytes == 0);
 	cr_expect(!limits_meter(&e, &m, 1, memory, NULL) && a.times == 4);

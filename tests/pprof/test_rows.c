@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rows of a group: the sampled counts behind heap estimates, what a stored
- * group comes back as, and the profile that a row is written again as.
+ * The rows of a group: the sampled counts behind heap estimates, groups that
+ * are stored and decoded, and profiles that are written again from rows.
  */
 #include "pprof/decode.h"
 #include "pprof/dictionary/intern_mappings.h"
@@ -24,15 +24,16 @@ Test(rows, scales_are_those_of_gos_runtime)
 		double want; /* 1 / (1 - exp(-size / rate)) */
 	} table[] = {
 		{ 524288, 524288, 1.5819767068693265 },
-		/* 1 - exp() of little: the last bits of exp() are lost, too. */
-		/* Of 1 - exp() of so little, few digits are left. */
+		/*
+		 * If size / rate is so small, few digits of 1 - exp() are left.
+		 */
 		{ 16, 524288, 32768.50000250335 },
 		{ 1, 2, 2.5414940825367984 },
 		{ 1048576, 524288, 1.1565176427496657 },
-		/* Too far apart for exp() to matter. */
+		/* If size / rate is so large, exp() hardly matters. */
 		{ 61, 2, 1.0000000000000568 },
 		{ 122, 2, 1 },
-		/* What is not scaled. */
+		/* These sizes and rates are not scaled. */
 		{ 0, 524288, 1 },
 		{ -5, 524288, 1 },
 		{ 16, 1, 1 },
@@ -67,10 +68,13 @@ Test(rows, the_count_behind_an_estimate_is_found)
 				  (int64_t)((double)(c * sizes[i]) * r.scale));
 			cr_expect(unsample_count(&r, objects) == c,
 				  "%zu: %" PRId64, i, c);
-			/* Below 0, where nothing is, a count close by. */
+			/*
+			 * No estimate is below 0. For such a number the result
+			 * is only close to the count.
+			 */
 			cr_expect(llabs(unsample_count(&r, -objects) + c) <= 1);
 		}
-		/* Estimates that overflow are taken for nothing. */
+		/* An estimate that overflows is 0. */
 		cr_expect(unsample_objects(&r, INT64_MAX) == 0);
 	}
 }
@@ -106,7 +110,7 @@ Test(rows, the_label_bytes_gives_the_size)
 		cr_expect(unsample_rate(&u, key, 1000)->size == table[i].want);
 		cr_expect(unsample_rate(&u, key, 1000)->scale ==
 			  unsample_scale(table[i].want, 1000));
-		/* Another period, and the first one again. */
+		/* The rate follows the period, also back to the first one. */
 		cr_expect(unsample_rate(&u, key, 5)->scale ==
 			  unsample_scale(table[i].want, 5));
 		cr_expect(unsample_rate(&u, key, 1000)->scale ==
@@ -129,7 +133,10 @@ struct stored_group {
 	struct buf stored;
 };
 
-/* One profile becomes a row; its strings are numbered as in its bytes. */
+/*
+ * Adds a row for a profile. The profile is encoded and decoded first, so that
+ * its strings are numbered as in its bytes.
+ */
 static void add_row(struct stored_group *s, struct intern *in, size_t i,
 		    const struct pprof *of)
 {
@@ -218,7 +225,10 @@ static bool same_row(const struct row *a, const struct row *b)
 	return true;
 }
 
-/* Heap-like values, wild ones, none; rows that differ in their samples. */
+/*
+ * Groups with ordinary, extreme and heap-like values, and without samples. The
+ * rows of a group may differ in their samples.
+ */
 static const struct {
 	const char *types;
 	const char *lines[3];
@@ -257,7 +267,7 @@ Test(rows, a_stored_group_comes_back)
 			cr_expect(same_row(&s.g.rows[i], &got.rows[i]),
 				  "%zu: row %zu", n, i);
 		cr_expect(colgroup_count_samples(&got, 3) == s.g.keys.count);
-		/* Only the first two rows. */
+		/* Only the first two rows are asked for. */
 		q.end = 2;
 		cr_assert(!colgroup_decode(c, &s.d, &q, &got, &err));
 		for (size_t i = 0; i < 2; i++)
@@ -288,7 +298,7 @@ Test(rows, a_row_is_written_again_as_the_profile_it_was)
 							   out.len - 1 },
 					   buf_bytes(&s.raw[i])),
 				  "%zu: row %zu", n, i);
-			/* In one byte less it does not fit. */
+			/* The profile does not fit into one byte less. */
 			buf_reset(&out);
 			cr_expect(replay_row(r, &s.d, &s.g.rows[i], len - 1,
 					     &out, NULL) == ERR_TOOBIG);
@@ -324,7 +334,7 @@ Test(rows, damage_of_a_stored_group_crashes_nothing)
 		s.stored.ptr[i / 8] ^= (uint8_t)(1 << i % 8);
 		rc = colgroup_decode(c, &s.d, &q, &got, NULL);
 		cr_expect(!rc || rc == ERR_CORRUPT || rc == ERR_TOOBIG);
-		/* What was accepted names only what the dictionary has. */
+		/* A group that was accepted has only keys of the dictionary. */
 		for (size_t k = 0; k < got.keys.count && !rc; k++)
 			cr_assert(got.keys.v[k] < s.d.keys.count);
 		s.stored.ptr[i / 8] ^= (uint8_t)(1 << i % 8);

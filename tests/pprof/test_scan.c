@@ -39,7 +39,10 @@ static void string(struct buf *b, const char *s)
 	bytes(b, 6, bytes_of(str_of(s)));
 }
 
-/* A message of numbers: fields 1 … n. */
+/*
+ * Writes a message as `field`. Its fields 1 … n are the numbers of v, without
+ * those that are UINT64_MAX.
+ */
 static void message(struct buf *b, unsigned field, const uint64_t *v, size_t n)
 {
 	struct buf m = { 0 };
@@ -80,7 +83,10 @@ static void sample(struct buf *b, uint64_t location_id, uint64_t value)
 	buf_fini(&packed);
 }
 
-/* Samples first, tables scattered: any order is legal. */
+/*
+ * Writes a valid profile. Its samples come first and its tables are scattered,
+ * because any order of fields is valid.
+ */
 static void good(struct buf *b)
 {
 	sample(b, 300, 5);
@@ -107,7 +113,10 @@ static const char *verdict(const struct buf *b, struct scan *out)
 	return rc ? err.msg : "ok";
 }
 
-/* Whether a good profile with something behind it gets that verdict. */
+/*
+ * Returns whether a good profile gets the verdict `want` when `add` has written
+ * more behind it.
+ */
 static bool with(void (*add)(struct buf *), const char *want)
 {
 	struct scan *out = mem_new(struct scan);
@@ -297,7 +306,7 @@ Test(scan, last_occurrence_of_a_scalar_field_wins)
 
 	cr_expect(with(frames_overwritten, "ok"));
 	cr_expect(with(frames_out_of_range, "string index is out of range"));
-	/* An empty sample of a profile without types. */
+	/* The profile has an empty sample, but no types. */
 	string(&b, "");
 	bytes(&b, 2, (struct bytes){ 0 });
 	cr_expect(strstr(verdict(&b, out), "no sample types") != NULL);
@@ -338,7 +347,7 @@ static bool is_decoded(struct bytes raw)
 	return ok;
 }
 
-/* Whether n is the end of a field of the profile; *last: that field. */
+/* Returns whether a field of the profile ends at n. *last is its number. */
 static bool is_field_end(const struct buf *b, size_t n, uint64_t *last)
 {
 	struct wire w = wire_init(buf_bytes(b));
@@ -366,7 +375,10 @@ Test(scan, every_truncation_has_a_verdict)
 		else if (!is_field_end(&b, n, &last))
 			cr_expect(strstr(got, "truncated"), "%zu: %s", n, got);
 		else if (last >= 5 && last != 6)
-			/* The function was the last that others need. */
+			/*
+			 * The function is the last field that other fields
+			 * refer to.
+			 */
 			cr_expect(!strcmp(got, "ok"), "%zu: %s", n, got);
 		else
 			cr_expect(strstr(got, "missing"), "%zu: %s", n, got);
@@ -375,7 +387,10 @@ Test(scan, every_truncation_has_a_verdict)
 		accepted += !strcmp(got, "ok");
 		mem_free(cut.ptr);
 	}
-	/* Behind the function, the time, the period, and field 99. */
+	/*
+	 * Valid cuts are those behind the function, the time, the period and
+	 * field 99.
+	 */
 	cr_expect(accepted == 4);
 	buf_fini(&b);
 	mem_free(out);

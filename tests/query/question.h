@@ -22,7 +22,10 @@ struct question {
 	struct err err;
 };
 
-/* Prepare a question; the fields of o are the caller's to change before. */
+/*
+ * Prepares a question. A caller that wants other options sets the fields of
+ * a->o before.
+ */
 static inline void question_open(struct question *a, struct store *s)
 {
 	if (!a->memory.max)
@@ -46,7 +49,10 @@ static inline void question_ask(struct question *a, size_t series, int64_t from,
 	a->rc = query_add_series(&a->merge, a->q, series, &side, &a->err);
 }
 
-/* The answer as text, which the caller frees; "" when nothing was merged. */
+/*
+ * Returns the answer as text, or "" if nothing was merged. The caller frees the
+ * text.
+ */
 static inline char *question_text(struct question *a)
 {
 	struct pprof *p = NULL;

@@ -43,11 +43,14 @@ struct made {
 	int64_t ms;
 	const char *stacks;
 	int64_t duration_ns;
-	bool damaged;      /* its bytes are not those of its hash */
-	const char *types; /* by spaces; NULL: those of the case */
+	bool damaged;      /* its hash is wrong */
+	const char *types; /* separated by spaces; NULL: those of the test */
 };
 
-/* A profile at a time; one with a duration, a damaged one, of other types. */
+/*
+ * ROW is a profile with a time. The profile of LASTING has a duration, that of
+ * BAD is damaged, and that of TYPED has its own types.
+ */
 #define ROW(when, text)                        \
 	{                                      \
 		.ms = (when), .stacks = (text) \
@@ -100,7 +103,10 @@ static inline void store_close(struct store *s)
 	mem_free(s);
 }
 
-/* Times are minutes after an hour ago: small numbers are easier to read. */
+/*
+ * Returns the time of a minute. Minute 0 is an hour before STORE_NOW, because
+ * small numbers are easier to read.
+ */
 static inline int64_t store_at(int64_t minute)
 {
 	return STORE_NOW - 3600000 + minute * 60000;
@@ -137,7 +143,7 @@ static inline void store_sample(struct buf *out, struct store_texts *t,
 
 	while (path.len)
 		frames[depth++] = str_cut(path, '>', &path);
-	/* Ids are in the order in which they are needed, leaf first. */
+	/* Ids are given in the order in which they are needed, leaf first. */
 	while (depth)
 		enc_uvarint(&part, store_text(t, frames[--depth]) - first + 1);
 	profile_bytes(&sample, 1, &part);
@@ -154,7 +160,10 @@ static inline void store_sample(struct buf *out, struct store_texts *t,
 	buf_fini(&part);
 }
 
-/* Locations and functions are those of the names, in their order. */
+/*
+ * Writes a location and a function for each name, in the order of the names,
+ * and the string table.
+ */
 static inline void store_tables(struct buf *out, const struct store_texts *t,
 				unsigned first)
 {
@@ -211,7 +220,7 @@ static inline void store_encode(const char *types, const char *stacks,
 	buf_fini(&m);
 }
 
-/* Label sets as text: "heap job=app pod=a". */
+/* Makes a label set from a text such as "heap job=app pod=a". */
 static inline struct labels *store_labels(const char *text)
 {
 	struct labels_builder b = { 0 };
@@ -258,7 +267,7 @@ static inline void store_put(struct store *s, const char *labels,
 	buf_fini(&typeset);
 }
 
-/* A sample as text: the stack, labels in braces, the values. */
+/* Writes a sample as text: the stack, its labels in braces, and its values. */
 static inline void store_tell_sample(const struct pprof *p, size_t i,
 				     struct buf *out)
 {
@@ -291,7 +300,10 @@ static inline int store_by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* A profile as text, its samples in the order of their texts. */
+/*
+ * Returns a profile as text, with its samples sorted by their texts. The caller
+ * frees the result.
+ */
 static inline char *store_tell(const struct pprof *p)
 {
 	char *v[STORE_NAMES];

@@ -10,7 +10,7 @@
 
 TestSuite(timeline, .timeout = 30);
 
-/* A series of one sample type: times, totals, durations. */
+/* A profile of a series with one sample type. */
 struct point {
 	int64_t ms;
 	int64_t total;
@@ -71,7 +71,10 @@ static int add_series(struct timeline *t, const char *pod, const char *type,
 	return rc;
 }
 
-/* The only line of the only group must have these values; NAN: unknown. */
+/*
+ * Expects one group with one line that has these values. NAN stands for a step
+ * whose value is unknown.
+ */
 static void expect_values(const struct timeline *t, const double *want,
 			  size_t n)
 {
@@ -127,7 +130,7 @@ Test(timeline, rate_of_a_flow_is_per_profiled_second)
 	cr_assert(!timeline_init(&t, &o, &err));
 	cr_expect(!add_series(&t, "a", "cpu", v, 2, true));
 	expect_values(&t, (double[]){ 3 }, 1);
-	/* Two instances are twice one. */
+	/* A second instance with the same profiles doubles the rate. */
 	cr_expect(!add_series(&t, "b", "cpu", v, 2, true));
 	expect_values(&t, (double[]){ 6 }, 1);
 	timeline_fini(&t);
@@ -160,7 +163,10 @@ Test(timeline, counters_increase_from_first_profile_and_each_restart)
 					    .to = 40 * SECOND,
 					    .step_ms = 10 * SECOND,
 					    .group_by = str_of("job") };
-	/* 100 is not known to be of this time; 5 is after a restart. */
+	/*
+	 * The 100 may be from before the first step, so that they do not count.
+	 * The counter restarted before it was 5.
+	 */
 	const struct point v[] = { { 1 * SECOND, 100, 0 },
 				   { 11 * SECOND, 130, 0 },
 				   { 21 * SECOND, 5, 0 },

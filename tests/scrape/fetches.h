@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A scraper whose clock stands still and whose scrapes only begin: a stand-in
- * for fetch.c notes them, and a test ends them.
+ * A scraper whose clock is moved by the test only. A stand-in for fetch.c
+ * records the scrapes that begin, and the test ends them.
  */
 #ifndef TESTS_SCRAPE_FETCHES_H
 #define TESTS_SCRAPE_FETCHES_H
@@ -19,13 +19,13 @@ enum {
 
 /* A scrape that has begun. */
 struct begun {
-	struct target *target; /* counted */
+	struct target *target; /* with a reference */
 	int64_t due_ms;
 	int64_t now_ms; /* by the scraper's clock */
 	struct scrape_request *ask;
 };
 
-/* What has begun, in order, under fetches_mu. */
+/* The scrapes that have begun, in order. They are protected by fetches_mu. */
 static struct mutex fetches_mu = { PTHREAD_MUTEX_INITIALIZER };
 static struct begun begun[FETCHES_MAX];
 static size_t begun_count;
@@ -68,7 +68,7 @@ static inline void stage_begin(struct stage *t, int64_t now_ms)
 	cr_assert(!scrape_start(&o, &t->s, NULL));
 }
 
-/* Replaces the jobs by those of a text. */
+/* Replaces the jobs by those of a text in YAML. */
 static inline void stage_apply(struct stage *t, const char *text)
 {
 	const struct scrape_common d = { .interval_ms = 15000,
@@ -102,7 +102,7 @@ static inline void stage_end(struct stage *t)
 	}
 }
 
-/* Sets the time of day, and wakes the loop to see it. */
+/* Sets the time of day, and wakes the loop so that it sees the new time. */
 static inline void stage_set_time(struct stage *t, int64_t now_ms)
 {
 	clock_set(&t->clock, now_ms);
@@ -119,7 +119,7 @@ static inline size_t count_begun(void)
 	return n;
 }
 
-/* Waits until n scrapes have begun; returns whether there are no more. */
+/* Waits until n scrapes have begun. Returns whether exactly n have begun. */
 static inline bool has_begun(size_t n)
 {
 	for (int i = 0; i < 20000 && count_begun() < n; i++)
@@ -138,7 +138,7 @@ static inline struct begun begun_at(size_t i)
 	return b;
 }
 
-/* The scrape of a target has ended: the next one may begin. */
+/* Ends the scrape of a target, so that the next one may begin. */
 static inline void end_scrape(struct scraper *s, struct target *t)
 {
 	mutex_lock(&s->mu);
@@ -146,7 +146,10 @@ static inline void end_scrape(struct scraper *s, struct target *t)
 	mutex_unlock(&s->mu);
 }
 
-/* The target with this instance, and this type if there is one; or NULL. */
+/*
+ * Returns the target with this instance, and with this type unless `type` is
+ * NULL. Returns NULL if there is no such target.
+ */
 static inline struct target *
 find_instance(struct stage *t, const char *instance, const char *type)
 {
@@ -173,7 +176,7 @@ find_instance(struct stage *t, const char *instance, const char *type)
 	return found;
 }
 
-/* When a target is due next, by its status; 0: not yet known. */
+/* Returns when a target is due next, or 0 if that is not known yet. */
 static inline int64_t next_of(struct stage *t, struct target *one)
 {
 	int64_t next;
@@ -184,7 +187,7 @@ static inline int64_t next_of(struct stage *t, struct target *one)
 	return next;
 }
 
-/* Waits until a target is due at this time. */
+/* Waits until the next due time of a target is `ms`. Returns whether it is. */
 static inline bool is_due_at(struct stage *t, struct target *one, int64_t ms)
 {
 	for (int i = 0; i < 20000 && next_of(t, one) != ms; i++)
@@ -192,7 +195,7 @@ static inline bool is_due_at(struct stage *t, struct target *one, int64_t ms)
 	return next_of(t, one) == ms;
 }
 
-/* A job with the type heap alone; targets as a YAML list. */
+/* A job with only the profile type heap. `targets` is a list in YAML. */
 #define HEAP_JOB(name, more, targets)                            \
 	"- job_name: " name "\n"                                 \
 	"  profiling_config: {pprof_config: {allocs: {enabled: " \

@@ -5,7 +5,7 @@
 
 TestSuite(schedule, .timeout = 60);
 
-/* A multiple of no interval that is used here. */
+/* This time is not a multiple of any interval in these tests. */
 #define START 1700000000123LL
 
 static int by_number(const void *a, const void *b)
@@ -16,7 +16,7 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Waits until a target is due at the first moment after a time. */
+/* Waits until a target is due at its first due time after `ms`. */
 static bool is_due_after(struct stage *t, struct target *one, int64_t ms)
 {
 	return is_due_at(t, one, target_next_due(one->hash, 15000, ms));
@@ -26,7 +26,10 @@ static bool is_due_after(struct stage *t, struct target *one, int64_t ms)
 	"['a:1', 'b:1', 'c:1', 'd:1', 'e:1', 'f:1', 'g:1', 'h:1', 'i:1', " \
 	"'j:1', 'k:1', 'l:1', 'm:1', 'n:1', 'o:1', 'p:1']"
 
-/* Sixteen in an interval of thirty milliseconds: many are neighbours. */
+/*
+ * The interval of sixteen targets is 30 ms, so that many are due at nearly the
+ * same time.
+ */
 Test(schedule, each_target_begins_when_it_is_due_and_not_before)
 {
 	int64_t due[16];
@@ -145,13 +148,13 @@ Test(schedule, what_stays_in_the_configuration_keeps_its_time)
 	b = find_instance(&t, "b:1", NULL);
 	due = target_next_due(a->hash, 15000, START);
 	cr_expect(is_due_at(&t, a, due) && is_due_after(&t, b, START));
-	/* By its time it is due; the new one is due later. */
+	/* By now, target a is due. The new target c is due later. */
 	clock_set(&t.clock, due + 1);
 	stage_apply(&t, HEAP_JOB("app", "", "['a:1', 'c:1']"));
 	cr_expect(find_instance(&t, "a:1", NULL) == a);
 	c = find_instance(&t, "c:1", NULL);
 	cr_expect(is_due_after(&t, c, due + 1));
-	/* b may have begun before it went. */
+	/* A scrape of b may have begun before b was removed. */
 	cr_expect(is_due_at(&t, a, due + 15000));
 	end_scrape(t.s, a);
 	for (size_t i = 0; i < count_begun(); i++) {
@@ -182,7 +185,7 @@ Test(schedule, a_target_that_a_limit_refuses_is_never_due)
 	cr_expect(is_due_after(&t, c, START + 15000) && has_begun(1));
 	cr_expect(begun_at(0).target == c);
 	cr_expect(next_of(&t, a) == 0 && a->refused);
-	/* Without the limit they are scraped. */
+	/* Without the limit, a and b are scraped. */
 	stage_apply(&t, HEAP_JOB("over", "", "['a:1', 'b:1']"));
 	a = find_instance(&t, "a:1", NULL);
 	cr_expect(is_due_after(&t, a, START + 15000) && !a->refused);
@@ -191,7 +194,10 @@ Test(schedule, a_target_that_a_limit_refuses_is_never_due)
 	stage_end(&t);
 }
 
-/* Its job has no other targets before. */
+/*
+ * A job may have no other targets before its profile list is read. So the list
+ * is read soon, although the interval is an hour.
+ */
 Test(schedule, a_new_index_page_is_read_within_five_seconds)
 {
 	struct stage t;
@@ -212,7 +218,7 @@ Test(schedule, a_new_index_page_is_read_within_five_seconds)
 	cr_expect(is_due_at(&t, index, first));
 	stage_set_time(&t, first);
 	cr_expect(has_begun(1));
-	/* From then on its interval counts. */
+	/* After the first read, the interval of the profile list counts. */
 	cr_expect(is_due_at(&t, index,
 			    target_next_due(index->hash, 3600000, first)));
 	stage_end(&t);

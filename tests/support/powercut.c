@@ -29,7 +29,7 @@ struct entries {
 	size_t cap;
 };
 
-/* A change of names that its directory's sync has not covered yet. */
+/* A change of names in a directory that was not synced since. */
 struct change {
 	char *remove; /* or NULL */
 	char *add;    /* or NULL */
@@ -47,18 +47,18 @@ struct node {
 	size_t change_count;
 	size_t change_cap;
 
-	char *path;        /* where its bytes are, while it has a name */
+	char *path;        /* where its bytes are while it has a name */
 	struct buf synced; /* bytes as of the last sync */
-	bool *dirty;       /* by page, since then */
+	bool *dirty;       /* by page, since the last sync */
 	size_t dirty_count;
 	bool resized;
-	struct buf last; /* bytes when its last name went */
+	struct buf last; /* bytes when its last name was removed */
 	bool unnamed;
 	struct syncing *syncing; /* syncs under way */
-	uint64_t synced_seq;     /* which of them `synced` is from */
+	uint64_t synced_seq;     /* number of the sync that `synced` is from */
 };
 
-/* A sync under way: the bytes when it began, and whose it is. */
+/* A sync under way, with the bytes when it began and the thread that syncs. */
 struct syncing {
 	struct syncing *next;
 	pthread_t thread;
@@ -67,7 +67,7 @@ struct syncing {
 };
 
 struct powercut {
-	struct fs fs; /* first: hooks cast back */
+	struct fs fs; /* first, because hooks cast it back */
 	char *root;
 
 	pthread_mutex_t mu;
@@ -77,13 +77,13 @@ struct powercut {
 	uint64_t calls;
 	uint64_t cut_at;
 	uint64_t counted; /* calls that may be chosen to fail */
-	bool reads_too;   /* reads are among them */
+	bool reads_too;   /* reads are counted, too */
 	uint64_t fail_at;
 	int fail_errno;
 	bool dead;
 };
 
-/* splitmix64 */
+/* Returns a random number from 0 to sides - 1, made by splitmix64. */
 static uint64_t roll(struct powercut *p, uint64_t sides)
 {
 	uint64_t z = p->rng += 0x9e3779b97f4a7c15u;
@@ -147,7 +147,7 @@ static void change_apply(struct entries *e, const struct change *c)
 		entry_put(e, c->add, c->node);
 }
 
-/* Make a change in dir now, to be durable when dir is synced. */
+/* Makes a change in dir, which becomes durable when dir is synced. */
 static void change_add(struct node *dir, const char *from, const char *to,
 		       struct node *n)
 {
@@ -171,8 +171,9 @@ static void changes_clear(struct node *dir)
 }
 
 /*
- * The directory that holds path, and path's last name in it; NULL for paths
- * outside the root, which the model does not cover.
+ * Returns the directory that holds path, and sets *name to the last name of
+ * path. Returns NULL for paths outside the root, which the model does not
+ * cover.
  */
 static struct node *parent_of(struct powercut *p, const char *path,
 			      const char **name)
@@ -231,7 +232,10 @@ static void mark_dirty(struct node *n, uint64_t offset, size_t len)
 		n->dirty[page] = true;
 }
 
-/* A file that loses its last name keeps its bytes for a directory's past. */
+/*
+ * Keeps the bytes of a file that loses its last name. They are needed if the
+ * power cut takes its directory back to an earlier state.
+ */
 static void keep_bytes(struct node *n)
 {
 	if (n->dir || n->unnamed)
@@ -240,7 +244,7 @@ static void keep_bytes(struct node *n)
 	n->unnamed = true;
 }
 
-/* The real path of everything below a renamed directory changes with it. */
+/* Sets the real path of a renamed node and of everything below it. */
 static void move_paths(struct node *n, const char *path)
 {
 	mem_free(n->path);
@@ -267,7 +271,10 @@ static void sync_begin(struct powercut *p, struct node *n)
 	n->resized = false;
 }
 
-/* This thread's sync is done; one that began later may be so already. */
+/*
+ * Ends the sync of this thread. Its bytes count unless a sync that began later
+ * has ended already.
+ */
 static void sync_end(struct node *n)
 {
 	struct syncing **at = &n->syncing;
@@ -312,14 +319,17 @@ static int cut_before(struct fs *fs, const struct fs_call *call)
 		p->fail_at = 0;
 		refused = p->fail_errno;
 	} else if (call->op == FS_UNLINK || call->op == FS_RENAME) {
-		/* The bytes behind a name that goes, while they are there. */
+		/*
+		 * Keep the bytes of a file that is removed or replaced, while
+		 * they can be read.
+		 */
 		n = node_at(p, call->op == FS_UNLINK ? call->path : call->to);
 		if (n)
 			keep_bytes(n);
 	} else if (call->op == FS_SYNC) {
 		/*
-		 * What is written while the sync runs is not covered: the
-		 * bytes of now count.
+		 * The sync does not cover what is written while it runs, so
+		 * that the bytes of this moment count.
 		 */
 		n = node_at(p, call->path);
 		if (n)
@@ -446,7 +456,7 @@ static void cut_after(struct fs *fs, const struct fs_call *call)
 	pthread_mutex_unlock(&p->mu);
 }
 
-/* What is there already is durable. */
+/* Adds what dir holds already, as durable. */
 static void adopt(struct powercut *p, struct node *dir)
 {
 	struct name_list l;
@@ -572,7 +582,7 @@ static uint8_t byte_at(const struct buf *b, size_t i)
 	return i < b->len ? b->ptr[i] : 0;
 }
 
-/* One of the contents that n may wake up with. */
+/* Chooses one of the contents that n may have after the power cut. */
 static void survive_bytes(struct powercut *p, struct node *n, struct buf *out)
 {
 	struct buf *now = &n->last;

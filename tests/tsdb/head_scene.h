@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A head with its WAL and the thread's work on both: profiles are inserted,
- * flushed, and its files opened again.
+ * A head and its WAL. These functions do the work of the database's threads:
+ * they insert and flush profiles, and open the files of the head again.
  */
 #ifndef TESTS_TSDB_HEAD_SCENE_H
 #define TESTS_TSDB_HEAD_SCENE_H
@@ -43,7 +43,7 @@ static inline struct head_scene *head_scene_closed(void)
 	return s;
 }
 
-/* Create a head of the window of profile 0, opened at lsn. */
+/* Creates a head of the window of profile 0, whose first LSN is `lsn`. */
 static inline int create_at(struct head_scene *s, uint64_t lsn)
 {
 	int64_t start = window_start(sample_ms(0));
@@ -77,7 +77,10 @@ static inline void head_scene_free(struct head_scene *s)
 	mem_free(s);
 }
 
-/* Open the head's files again; what was not flushed is only in the WAL. */
+/*
+ * Opens the head's files again. Profiles that were not flushed are then in the
+ * WAL only.
+ */
 static inline int open_head(struct head_scene *s)
 {
 	head_unref(s->r);

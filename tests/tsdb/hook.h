@@ -13,17 +13,20 @@
 
 #include "base/file.h"
 
-/* Calls of one kind, on paths that hold a text, fail so many times. */
+/*
+ * Calls of the kind `op`, on paths that hold `part`, fail with the errno
+ * `number`, `times` times.
+ */
 struct hook {
-	struct fs fs; /* first: its calls cast back */
+	struct fs fs; /* first, because its calls cast it back */
 	enum fs_op op;
 	const char *part;
 	int number;
 	int times; /* -1: always */
 	unsigned slow_us;
 	_Atomic long hits;
-	/* A stretch that the disk does not give back, mapped or not. */
-	const char *sector; /* in files whose path holds this; NULL: none */
+	/* The disk cannot read the bytes from `from` to `to`, mapped or not. */
+	const char *sector; /* part of the paths of these files; NULL: none */
 	uint64_t from;
 	uint64_t to;
 	_Atomic long misses;
@@ -55,14 +58,17 @@ static inline void hook_after(struct fs *fs, const struct fs_call *call)
 	(void)call;
 }
 
-/* A disk that does what it should until hook_arm(). */
+/* Makes a disk that does what it should until hook_arm(). */
 static inline struct hook hook_make(void)
 {
 	return (struct hook){ .fs = { .before = hook_before,
 				      .after = hook_after } };
 }
 
-/* Let calls of this kind fail with errno, so many times (-1: always). */
+/*
+ * Lets calls of the kind `op`, on paths that hold `part`, fail with the errno
+ * `number`, `times` times (-1: always).
+ */
 static inline void hook_arm(struct hook *h, enum fs_op op, const char *part,
 			    int number, int times)
 {

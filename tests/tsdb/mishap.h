@@ -23,7 +23,10 @@ static inline void break_sector(struct fixture *f, const char *part,
 	f->hook.sector = part;
 }
 
-/* What `dump` finds in the directory as it is: changes nothing. */
+/*
+ * Counts the profiles that the command `dump` would find in the directory.
+ * Changes nothing in the directory.
+ */
 static inline size_t count_dumped(struct fixture *f)
 {
 	struct metrics *m = metrics_new();
@@ -41,8 +44,8 @@ static inline size_t count_dumped(struct fixture *f)
 }
 
 /*
- * A copy of the directory as a power cut would leave it, without the end that
- * a clean stop makes, becomes the fixture's; nobody has it open.
+ * Replaces the directory of the fixture by a copy as a power cut would leave
+ * it, without what a clean stop writes. The database is closed afterwards.
  */
 static inline void pull_the_plug(struct fixture *f)
 {
@@ -58,7 +61,7 @@ static inline void pull_the_plug(struct fixture *f)
 	cr_assert(!system(swap));
 }
 
-/* A shell command in the data directory, while the database is open. */
+/* Runs a shell command in the data directory, while the database is open. */
 static inline void meddle_live(struct fixture *f, const char *what)
 {
 	CLEANUP(mem_freep)
@@ -67,7 +70,7 @@ static inline void meddle_live(struct fixture *f, const char *what)
 	cr_assert(!system(command), "%s", what);
 }
 
-/* A shell command in the data directory, while nobody has it open. */
+/* Closes the database, and runs a shell command in the data directory. */
 static inline void meddle(struct fixture *f, const char *what)
 {
 	CLEANUP(mem_freep)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Real profiles for storage tests, whose bytes follow from two numbers, as a
- * protobuf library writes them: the columns codec takes them apart.
+ * Valid profiles for storage tests. Their bytes follow from two numbers. They
+ * are encoded as by a protobuf library, so that the columns codec can take them
+ * apart.
  */
 #ifndef TESTS_TSDB_PROFILE_H
 #define TESTS_TSDB_PROFILE_H
@@ -34,7 +35,7 @@ static inline void profile_text(struct buf *b, const char *s)
 	enc_str(b, str_of(s));
 }
 
-/* Ids are given in the order in which they are first needed. */
+/* The ids of functions, given in the order in which they are first needed. */
 struct profile_ids {
 	unsigned id[PROFILE_FUNCTIONS];
 	unsigned function[PROFILE_FUNCTIONS]; /* by id - 1 */
@@ -50,7 +51,10 @@ static inline unsigned profile_id(struct profile_ids *ids, unsigned function)
 	return ids->id[function];
 }
 
-/* The stacks of a profile are nearly those of the one before. */
+/*
+ * Writes the samples of a profile. Consecutive seeds give nearly the same
+ * stacks.
+ */
 static inline void profile_samples(struct buf *out, unsigned seed,
 				   struct profile_ids *ids)
 {

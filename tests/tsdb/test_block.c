@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sealing, compaction, retention and deletion, from outside: what goes in
- * comes out, whatever has become of its range.
+ * Sealing, compaction, retention and deletion, seen from outside. What goes in
+ * comes out, whatever has become of its head block.
  */
 #include <errno.h>
 #include <ftw.h>
@@ -37,7 +37,10 @@ static void must_maintain(struct fixture *f, bool all)
 	cr_expect(!tsdb_maintain(f->db, all, &err), "%s", err.msg);
 }
 
-/* The same as count_good(), and the list of times says the same. */
+/*
+ * Does the same as count_good(), and checks that the list of times has as many
+ * profiles.
+ */
 static int count_kept(struct fixture *f, int series, int from, int to)
 {
 	struct querier *q =
@@ -215,8 +218,8 @@ Test(block, deletion_hides_profiles_in_heads_wal_and_blocks)
 	put_all(f, 4, 0, 40);
 	must_maintain(f, true); /* a block */
 	put_all(f, 4, 500, 540);
-	cr_expect(!tsdb_flush(f->db, NULL)); /* groups of a range */
-	put_all(f, 4, 540, 560);             /* the WAL */
+	cr_expect(!tsdb_flush(f->db, NULL)); /* in the files of a head */
+	put_all(f, 4, 540, 560);             /* in the WAL */
 	for (int round = 0; round < 4; round++) {
 		if (!round)
 			cr_expect(!delete (f, "{pod=~\"pod-(1|2)\"}", 20, 550));
@@ -237,7 +240,7 @@ Test(block, deletion_hides_profiles_in_heads_wal_and_blocks)
 				  (hit ? 10 : 20));
 		}
 	}
-	/* What comes later is not hidden. */
+	/* Profiles that are stored after the deletion are not hidden. */
 	put_all(f, 4, 20, 40);
 	put_all(f, 4, 500, 550);
 	cr_expect(all_good(f, 4, 0, 40) && all_good(f, 4, 500, 560));
@@ -371,7 +374,7 @@ Test(block, snapshot_opens_as_a_data_directory)
 	teardown(f);
 }
 
-/* Columns: profiles of two targets, each a stripe with a table. */
+/* Columns. The profiles are of two targets, each a stripe with a table. */
 
 static struct fixture *setup_columns(void)
 {
@@ -429,7 +432,7 @@ static int good_profiles(struct fixture *f, int series, int n)
 	return good;
 }
 
-#define HALF 200 /* profiles, less than a window's */
+#define HALF 200 /* profiles, fewer than a window has */
 
 static void fill_columns(struct fixture *f)
 {
@@ -486,7 +489,10 @@ static void flip_last_byte(const char *path)
 	fclose(f);
 }
 
-/* The last bytes of a values file are the table of its last stripe. */
+/*
+ * The last byte of a values file belongs to the table of its last stripe. If it
+ * is damaged, the profiles of the other stripe can still be read.
+ */
 Test(block, damaged_table_loses_only_its_stripe)
 {
 	struct fixture *f = setup_columns();
@@ -505,14 +511,14 @@ Test(block, damaged_table_loses_only_its_stripe)
 	cr_expect(good_profiles(f, !lost, HALF) == HALF);
 	cr_expect(!tsdb_verify(f->dir.path, &v, NULL));
 	cr_expect(v.problems >= 1 && tables >= 1);
-	/* Times are still listed, and sealing goes on. */
+	/* Storing and sealing go on. */
 	put_profile(f, lost, HALF);
 	must_maintain(f, true);
 	cr_expect(good_profiles(f, !lost, HALF) == HALF);
 	teardown(f);
 }
 
-/* Without the codec nothing is changed or lost. */
+/* Without the codec, profiles in columns cannot be read, but none is lost. */
 Test(block, columns_cannot_be_read_without_their_codec)
 {
 	struct fixture *f = setup_columns();
@@ -557,7 +563,7 @@ Test(block, recoding_stores_old_blocks_as_columns)
 		  (unsigned long long)before);
 	for (int s = 0; s < 2; s++)
 		cr_expect(good_profiles(f, s, HALF) == HALF);
-	/* There is nothing left to do, now or after a start. */
+	/* After a start, there is nothing left to recode. */
 	reopen(f);
 	cr_expect(!tsdb_recode(f->db, NULL, NULL, &recoded, NULL) && !recoded);
 	for (int s = 0; s < 2; s++)
@@ -565,7 +571,10 @@ Test(block, recoding_stores_old_blocks_as_columns)
 	teardown(f);
 }
 
-/* Groups and their tables, linked and copied. */
+/*
+ * Compacts blocks with columns. Values files of link_min bytes or more may be
+ * linked; smaller ones are copied.
+ */
 static void compact_columns(int64_t link_min)
 {
 	struct fixture *f = setup_columns();
@@ -589,7 +598,7 @@ static void compact_columns(int64_t link_min)
 	teardown(f);
 }
 
-/* The number of blocks whose meta.json has both lines. */
+/* Returns the number of blocks whose meta.json contains both texts. */
 static int blocks_with(struct fixture *f, const char *a, const char *b)
 {
 	char *command = mem_printf("grep -l '%s' %s/01*/meta.json | xargs -r "
@@ -652,9 +661,9 @@ Test(block, too_many_series_seal_a_head_early)
 	teardown(f);
 }
 
-/* A disk of so many bytes below root. */
+/* A disk with room for `size` bytes below `root`. */
 struct small_disk {
-	struct fs fs; /* first: the hook casts back */
+	struct fs fs; /* first, because the hook casts it back */
 	const char *root;
 	uint64_t size;
 };
@@ -689,7 +698,7 @@ static void forget(struct fs *fs, const struct fs_call *call)
 	(void)call;
 }
 
-/* It was made for the budget that setup() has. */
+/* Makes the ballast smaller, because it was made for the options of setup(). */
 static void shrink_ballast(struct fixture *f)
 {
 	f->o.wal_segment = MIB / 16;
@@ -717,7 +726,10 @@ Test(block, full_disk_loses_nothing_and_recovers, .timeout = 600)
 	while (!(rc = put(f, 0, stored)) && stored < 20000)
 		clock_set(&f->clock, sample_ms(2000 + stored++));
 	cr_expect(rc == ERR_NOSPACE && stored > 100, "%d: %d", rc, stored);
-	/* Flushing the oldest segments makes room, as long as it can. */
+	/*
+	 * Flushing the oldest segments makes room, as long as a flush finds
+	 * room.
+	 */
 	for (int n = 0; n < 30; n++) {
 		if (!tsdb_flush(f->db, NULL) && !put(f, 0, stored))
 			stored++;
@@ -730,7 +742,7 @@ Test(block, full_disk_loses_nothing_and_recovers, .timeout = 600)
 	disk.size = 64 * MIB;
 	deadline = clock_mono_ns() + PATIENCE_NS;
 	while (put(f, 0, stored) && clock_mono_ns() < deadline)
-		usleep(10000); /* the flush thread looks */
+		usleep(10000); /* until the flush thread looks again */
 	must_maintain(f, true);
 	cr_expect(stats(f).ballast_bytes == MIB / 16);
 	cr_expect(count_kept(f, 0, 0, stored + 1) == stored + 1);
@@ -760,7 +772,7 @@ Test(block, retention_by_size_frees_a_full_disk, .timeout = 600)
 		while (k < w * WINDOW + 200 && clock_mono_ns() < deadline) {
 			if (!put(f, 0, k))
 				k++;
-			else if (!usleep(2000)) /* failures back off */
+			else if (!usleep(2000)) /* wait after a failure */
 				(void)!tsdb_maintain(f->db, true, NULL);
 		}
 		cr_expect(k == w * WINDOW + 200, "window %d", w);
@@ -814,7 +826,10 @@ static void *append_on(void *arg)
 	return NULL;
 }
 
-/* Series 0 to 4 have all that came; of series 5 some is deleted. */
+/*
+ * Checks that series 0 to 4 have all that came, until c->stop is set. Series 5
+ * is left out, because some of its profiles are deleted.
+ */
 static void *look_on(void *arg)
 {
 	struct crowd *c = arg;

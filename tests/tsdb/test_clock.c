@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clocks that jump, over restarts and while profiles come: no profile is
- * removed for its age before it has been there for as long as the retention,
- * by the time that really went by; and what is really old goes in the end.
+ * Clocks that jump, over restarts and while profiles come. No profile is
+ * removed for its age before it has been stored for as long as the retention,
+ * by the true time. Profiles that are truly old are removed in the end.
  *
- * EVERPROF_SECONDS sets how long (20 rounds), EVERPROF_SEED the first seed.
+ * EVERPROF_SECONDS sets how long the test runs; without it, the test runs 20
+ * rounds. EVERPROF_SEED sets the first seed.
  */
 #include "tests/tsdb/vandal.h"
 
@@ -19,11 +20,11 @@ TestSuite(clocks, .timeout = 7200);
 struct life {
 	struct vandal *v;
 	struct fixture *f;
-	int64_t real_ms;   /* the time that goes by */
+	int64_t real_ms;   /* the true time */
 	int64_t offset_ms; /* how far the clock is off */
 	struct stored {
-		int64_t ms;   /* as stored */
-		int64_t real; /* when */
+		int64_t ms;   /* the time of the profile */
+		int64_t real; /* the true time when it was stored */
 	} stored[4096];
 	size_t count;
 };
@@ -81,8 +82,9 @@ static bool is_there(struct life *l, int64_t ms)
 }
 
 /*
- * Everything that is younger than the retention, by when it was stored and by
- * its own time: what came while the clock was behind is as old as it says.
+ * Checks that all profiles are there whose own time and whose time of storing
+ * are both younger than the retention. A profile that came while the clock was
+ * behind is as old as its own time says.
  */
 static void check_all(struct life *l, uint64_t seed UNUSED)
 {
@@ -103,7 +105,10 @@ static void jump(struct life *l)
 					 -2 * DAY_MS,   2 * DAY_MS,
 					 100 * DAY_MS,  3650 * DAY_MS };
 
-	/* As a board without a battery, set right again sooner or later. */
+	/*
+	 * The clock jumps as that of a board without a battery does. Sooner or
+	 * later it is set right again.
+	 */
 	l->offset_ms = l->offset_ms && vandal_roll(l->v, 2) ?
 			       0 :
 			       jumps[vandal_roll(l->v, ARRAY_SIZE(jumps))];
@@ -135,7 +140,10 @@ static void one_life(uint64_t seed)
 {
 	struct life *l = begin(seed);
 
-	/* Never as long as the retention: then nothing may go. */
+	/*
+	 * The steps take less time than the retention, so that nothing may be
+	 * removed.
+	 */
 	for (int step = 0; step < 150; step++) {
 		l->real_ms += HOUR_MS;
 		set_clock(l);
@@ -176,7 +184,10 @@ Test(clocks, clock_ahead_at_first_start_removes_nothing)
 		set_clock(l);
 		cr_expect(!maintain(l->f, false));
 	}
-	/* A restart, 100 days ahead; profiles come at once, and seal. */
+	/*
+	 * The database restarts with a clock 100 days ahead. Profiles come at
+	 * once, and head blocks are sealed.
+	 */
 	l->offset_ms = 100 * DAY_MS;
 	set_clock(l);
 	cr_expect(!reopen(l->f));
@@ -220,7 +231,7 @@ Test(clocks, operator_can_confirm_the_clock)
 		set_clock(l);
 	}
 	cr_expect(!maintain(l->f, true));
-	l->real_ms += 100 * DAY_MS; /* it was switched off, really */
+	l->real_ms += 100 * DAY_MS; /* it was really switched off */
 	set_clock(l);
 	cr_expect(!reopen(l->f));
 	cr_expect(!maintain(l->f, true) && is_there(l, l->stored[0].ms));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Damage: bad sectors under files and maps, files that vanish, calls that fail
- * in passing. Each costs what lay there, is named and counted, and takes no
- * readable copy of a profile with it.
+ * Damage: bad sectors under files and maps, files that vanish, and calls that
+ * fail once. Each costs only the profiles that lay there, is reported and
+ * counted, and does not remove a readable copy of a profile.
  */
 #include <signal.h>
 #include <sys/resource.h>
@@ -17,7 +17,7 @@ TestSuite(damage, .timeout = 240);
 
 #define WINDOW_STEPS 480 /* samples of 15 s in a window of two hours */
 
-/* Two blocks of 20 profiles, and 10 that are flushed. */
+/* Makes two blocks of 20 profiles each, and a head with 10 flushed profiles. */
 static struct fixture *two_blocks(void)
 {
 	struct fixture *f = setup();
@@ -44,7 +44,10 @@ static struct tsdb_repair repair(struct fixture *f)
 	return done;
 }
 
-/* What a shell command prints, as a number. */
+/*
+ * Runs a shell command in the data directory and returns the number that it
+ * prints.
+ */
 static long ask(struct fixture *f, const char *what)
 {
 	CLEANUP(mem_freep)
@@ -64,7 +67,7 @@ static void verify_ignore(void *ctx, const char *path, const char *what)
 	(void)what;
 }
 
-/* Maps. */
+/* Mapped files. */
 
 Test(damage, unreadable_index_page_loses_only_its_block)
 {
@@ -83,7 +86,10 @@ Test(damage, unreadable_chunks_page_loses_only_its_chunks)
 {
 	struct fixture *f = two_blocks();
 
-	/* Beneath the open database: no look has come there before. */
+	/*
+	 * The chunks become unreadable while the database is open. They were
+	 * not read before.
+	 */
 	break_sector(f, "/chunks/", 8, 9999);
 	cr_expect(count(f) == 10);
 	cr_expect(f->hook.misses > 0 && damage_of(f) > 0);
@@ -103,7 +109,7 @@ Test(damage, files_truncated_while_mapped_are_reported_as_damage)
 			mem_printf("for f in 0*/%s; do : >$f; done", files[i]);
 		struct fixture *f = two_blocks();
 
-		meddle_live(f, cut); /* a real SIGBUS, this one */
+		meddle_live(f, cut); /* this causes a real SIGBUS */
 		cr_expect(count(f) == 10, "%s", files[i]);
 		cr_expect(damage_of(f) > 0);
 		put_series(f, 1, 1910, 1920);
@@ -185,14 +191,20 @@ static const char *const loses_block[] = {
 	"rm -r $(ls -d 0* | head -1)",
 	"printf x | dd of=$(ls -d 0* | head -1)/index bs=1 seek=20 "
 	"conv=notrunc status=none",
-	/* Its version, which no checksum covers: not a newer format. */
+	/*
+	 * No checksum covers the version of the index. If the version is
+	 * damaged, the file must not be taken for one of a newer format.
+	 */
 	"printf x | dd of=$(ls -d 0* | head -1)/index bs=1 seek=4 "
 	"conv=notrunc status=none",
 	"printf x | dd of=$(ls -d 0* | head -1)/meta.json bs=1 seek=50 "
 	"conv=notrunc status=none",
 };
 
-/* All 50 are in the WAL, too, for 10 of them are there alone. */
+/*
+ * Makes 40 profiles in blocks, and 10 in the WAL only. Because of these 10, the
+ * WAL still has all 50.
+ */
 static struct fixture *with_wal(void)
 {
 	struct fixture *f = setup();
@@ -254,7 +266,8 @@ Test(damage, removed_profiles_are_not_restored_from_the_wal)
 	struct fixture *f = setup();
 
 	put_series(f, 1, 1900, 1910);
-	put_series(f, 0, 0, 20); /* the whole range goes: no block is made */
+	/* The whole head is deleted, so that no block is made. */
+	put_series(f, 0, 0, 20);
 	cr_expect(!tsdb_delete(f->db, &all, 1, 0, INT64_MAX, NULL));
 	clock_set(&f->clock, sample_ms(2000) + 700000);
 	cr_expect(!maintain(f, false));
@@ -296,7 +309,7 @@ Test(damage, bad_sector_in_the_wal_loses_only_its_records)
 
 		put_series(f, 0, 0, 40);
 		if (sealed) {
-			cr_assert(!reopen(f)); /* with a directory at its end */
+			cr_assert(!reopen(f)); /* this seals the segment */
 		}
 		pull_the_plug(f);
 		size = (uint64_t)ask(f, "stat -c %s wal/00000001");
@@ -308,7 +321,10 @@ Test(damage, bad_sector_in_the_wal_loses_only_its_records)
 			break_sector(f, "wal/00000001", (uint64_t)page * 4096,
 				     (uint64_t)page * 4096 + 1);
 			left = count_dumped(f);
-			/* A record is of 300 to 2 300 bytes. */
+			/*
+			 * A record has 300 to 2 300 bytes, so that a page has
+			 * parts of 16 records at most.
+			 */
 			cr_expect(left >= 40 - 16, "page %ld: %zu", page, left);
 		}
 		f->hook.sector = NULL;
@@ -359,7 +375,7 @@ Test(damage, torn_end_after_a_power_cut_is_not_counted_as_corruption)
 	teardown(f);
 }
 
-/* "The disk did not answer" and "the bytes are wrong" are different errors. */
+/* A disk that does not answer and bytes that are wrong are different errors. */
 
 Test(damage, transient_read_error_drops_no_profile)
 {
@@ -379,7 +395,7 @@ Test(damage, transient_read_error_drops_no_profile)
 			f->db = NULL;
 			arm(f, ops[i], calls % 2 ? "/values/" : "/0", EIO, 1);
 			if (tsdb_open(&f->o, &f->db, NULL))
-				continue; /* it may refuse, too */
+				continue; /* the open may fail, too */
 			(void)!tsdb_delete(f->db, &one, 1, sample_ms(0),
 					   sample_ms(0), NULL);
 			(void)!tsdb_clean_tombstones(f->db, NULL);
@@ -402,7 +418,7 @@ Test(damage, repair_keeps_readable_profiles_around_bad_sectors)
 				   w * WINDOW_STEPS + 32);
 	cr_assert(!maintain(f, true));
 	cr_assert(!reopen(f) && count(f) == 3 * 4 * 32);
-	/* In the values of each block. */
+	/* The bad sector is in the values file of each block. */
 	break_sector(f, "/values/000001", 3000, 3001);
 	cr_expect(!reopen(f));
 	done = repair(f);
@@ -415,7 +431,7 @@ Test(damage, repair_keeps_readable_profiles_around_bad_sectors)
 	teardown(f);
 }
 
-/* Errors of their own kind. */
+/* Other errors. */
 
 Test(damage, file_size_limit_is_an_error_not_a_signal)
 {
@@ -482,7 +498,10 @@ Test(damage, waiting_appends_do_not_spin)
 	arm(f, FS_MKDIR, ".tmp-for-creation", EIO, -1);
 	for (int s = 0; s < 4; s++)
 		(void)put(f, s, 1900);
-	/* One append waits ten seconds at most: four tries a second. */
+	/*
+	 * Each append that waits gives up after ten seconds and makes about
+	 * four attempts a second.
+	 */
 	cr_expect(f->hook.hits < 200, "%ld", f->hook.hits);
 	f->hook.times = 0;
 	teardown(f);
@@ -513,7 +532,9 @@ Test(damage, deletions_do_not_starve_compaction)
 	struct tsdb_stats s;
 	pthread_t thread;
 
-	/* Each block takes a while, long enough for a deletion to come. */
+	/*
+	 * Writing a block takes long enough for a deletion to come meanwhile.
+	 */
 	arm(f, FS_OPEN, ".tmp-for-creation/values", 0, -1);
 	f->hook.slow_us = 20000;
 	pthread_create(&thread, NULL, keep_deleting, &deleter);
@@ -530,7 +551,10 @@ Test(damage, deletions_do_not_starve_compaction)
 	teardown(f);
 }
 
-/* Names cannot be made, as with a full table of inodes, though bytes are free. */
+/*
+ * No directory can be made, as if all inodes were in use, although bytes are
+ * free. Sealing resumes soon after directories can be made again.
+ */
 Test(damage, sealing_resumes_soon_after_a_full_disk)
 {
 	struct fixture *f = setup();
@@ -544,7 +568,10 @@ Test(damage, sealing_resumes_soon_after_a_full_disk)
 		rc = put(f, s, 1900);
 	cr_expect(rc == ERR_LIMIT, "%d", rc);
 	f->hook.times = 0;
-	/* An append waits ten seconds, not the minute of other failures. */
+	/*
+	 * An append waits ten seconds at most. Sealing is retried within them,
+	 * and not only after a minute as after other failures.
+	 */
 	cr_expect(!put(f, 8, 1900));
 	teardown(f);
 }

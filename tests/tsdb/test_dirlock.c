@@ -17,7 +17,10 @@
 
 TestSuite(dirlock, .timeout = 60);
 
-/* The file `lock` of a directory; the caller frees it. */
+/*
+ * Returns the path of the file `lock` of a directory. The caller frees the
+ * path.
+ */
 static char *lock_of(const struct tempdir *dir)
 {
 	return mem_printf("%s/lock", dir->path);
@@ -65,7 +68,7 @@ Test(dirlock, the_file_names_its_holder_and_stays)
 	char pid[32];
 	FILE *f = fopen(path, "w");
 
-	/* A longer text is left from before. */
+	/* The file still has a longer text from before. */
 	cr_assert(f && fputs("123456789012345\nand more\n", f) >= 0 &&
 		  !fclose(f));
 	cr_assert(!dirlock_take(dir.path, &l, NULL));
@@ -96,7 +99,7 @@ Test(dirlock, a_cleaner_that_removes_the_file_does_not_release_the_lock)
 	tempdir_fini(&dir);
 }
 
-/* Versions before locked nothing but the file. */
+/* Earlier versions locked only the file `lock`. Their lock counts, too. */
 Test(dirlock, the_lock_of_an_earlier_version_counts)
 {
 	struct tempdir dir = tempdir_make();

@@ -171,7 +171,10 @@ static void record(struct buf *out, uint8_t kind, const struct buf *head)
 	record_encode(&r, SALT, out);
 }
 
-/* A log with one series, and one group if asked for. */
+/*
+ * Writes the log of a head with one series, and with one group if `group` is
+ * set.
+ */
 static void example_log(struct buf *out, bool group)
 {
 	static const uint8_t ulid[ULID_BYTES];
@@ -234,7 +237,10 @@ static bool file_in_page(const char *dir, const char *name, const char *fence)
 	return same;
 }
 
-/* The chunk of chunk-meta.md's example, of {__name__="heap",job="app"}. */
+/*
+ * Writes a block with the chunk of the example in chunk-meta.md. Its series is
+ * {__name__="heap",job="app"}.
+ */
 static void write_block(struct block_writer *w)
 {
 	static const char *const symbols[] = { "__name__", "app", "heap",
@@ -347,7 +353,7 @@ static void on_damage(void *ctx, uint64_t offset, uint64_t len, bool torn)
 	s->torn = torn;
 }
 
-/* Read a segment's records; false when its header is refused. */
+/* Reads a segment's records. Returns false if its header is refused. */
 static bool read_segment(struct bytes file, struct seen *s)
 {
 	struct record_iter it = { .file = file,
@@ -373,7 +379,7 @@ static bool read_segment(struct bytes file, struct seen *s)
 	return true;
 }
 
-/* Three small profiles and the directory: what a sealed segment is. */
+/* Writes a sealed segment, which has three small profiles and a directory. */
 static void small_segment(struct buf *out)
 {
 	struct file_header h = { .magic = MAGIC_SEGMENT,
@@ -471,7 +477,10 @@ Test(format, every_bit_flip_of_a_segment_is_detected)
 		}
 		b.ptr[bit / 8] ^= (uint8_t)(1 << bit % 8);
 	}
-	/* One copy of the header may go, and padding carries nothing. */
+	/*
+	 * The header has two copies, of which one may be damaged, and padding
+	 * carries nothing.
+	 */
 	cr_expect(unnoticed <= FILE_HEADER * 8 + (size_t)(4 * 7 * 8),
 		  "%zu of %zu bits", unnoticed, b.len * 8);
 	buf_fini(&b);
@@ -539,7 +548,10 @@ Test(format, every_truncation_and_bit_flip_of_a_head_log_is_detected)
 
 Test(format, flush_without_its_first_chunk_metadata_is_ignored)
 {
-	/* {0, 1} whole; {?, 1} lost its first; {0} whole; {?, 1} again. */
+	/*
+	 * These are four flushes. {0, 1} is whole, {?, 1} lost its first chunk
+	 * metadata, {0} is whole, and {?, 1} lost its first one, too.
+	 */
 	static const uint32_t indexes[] = { 0, 1, 1, 0, 1 };
 	static const uint64_t lsns[] = { 0, 50, 60, 70, 80 };
 	static const uint64_t want[] = { 0, 50, 50, 70, 70 };
@@ -551,7 +563,10 @@ Test(format, flush_without_its_first_chunk_metadata_is_ignored)
 	example_log(&b, false);
 	example_head(&h, totals);
 	h.total_count = 0;
-	/* Head 2 is the last of a flush whose head 0 did not survive. */
+	/*
+	 * For i == 2, this is the last chunk metadata of a flush whose first
+	 * one did not survive.
+	 */
 	for (size_t i = 0; i < ARRAY_SIZE(lsns); i++) {
 		buf_reset(&head);
 		enc_uvarint(&head, 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A head: profiles move from the WAL into its files and are listed once all the
- * way, over failed writes, damaged records, deletions and restarts.
+ * A head. Profiles move from the WAL into its files. Each is listed exactly
+ * once all the time, despite failed writes, damaged records, deletions and
+ * restarts.
  */
 #include "tsdb/head/head.h"
 
@@ -18,7 +19,10 @@ static uint32_t find_series(struct head_scene *s, int series)
 	return n;
 }
 
-/* How many of profiles [from, to) are found; each must be itself. */
+/*
+ * Returns how many of profiles [from, to) are found, and checks that each has
+ * its own content.
+ */
 static int count_found(struct head_scene *s, int series, int from, int to)
 {
 	uint32_t n = find_series(s, series);
@@ -46,7 +50,10 @@ static int count_found(struct head_scene *s, int series, int from, int to)
 	return found;
 }
 
-/* The same, and the list of times says the same. */
+/*
+ * Does the same as count_found(), and checks that the list of times has as many
+ * profiles.
+ */
 static int count_listed(struct head_scene *s, int series, int from, int to)
 {
 	uint32_t n = find_series(s, series);
@@ -220,7 +227,10 @@ Test(head, a_head_with_profiles_is_not_created_again)
 	struct head_scene *s = head_scene_new();
 	struct head *second = NULL;
 
-	/* Nothing was flushed: the files may be those of a failed attempt. */
+	/*
+	 * The head can be created again while it has no flushed profiles,
+	 * because its files may be those of a failed attempt.
+	 */
 	head_unref(s->r);
 	cr_expect(!create(s));
 	insert_all(s, 0, 0, 3);
@@ -244,7 +254,7 @@ Test(head, what_is_no_head_is_not_opened)
 		"1700000000000.0000000000000040.damaged",
 		"1700000000000.000000000000004g",
 		".0000000000000040",
-		"1700000000000.0000000000000041", /* is not there */
+		"1700000000000.0000000000000041", /* does not exist */
 	};
 	struct head_scene *s = head_scene_closed();
 
@@ -255,7 +265,7 @@ Test(head, what_is_no_head_is_not_opened)
 	head_scene_free(s);
 }
 
-/* A file of the head, in a buffer of the caller's. */
+/* Writes the path of a file of the head to `path`, and returns it. */
 static const char *file_of(struct head_scene *s, const char *name,
 			   char path[256])
 {
@@ -270,7 +280,7 @@ static const struct {
 	const char *file;
 	int cut; /* to so many bytes; -1: removed */
 	int want;
-	bool stays; /* the directory */
+	bool stays; /* whether the directory stays */
 } losses[] = {
 	{ "no log, no profiles", false, "groups", -1, ERR_NOTFOUND, false },
 	{ "an empty log, no profiles", false, "groups", 0, ERR_NOTFOUND,
@@ -326,7 +336,7 @@ Test(head, a_torn_end_of_the_log_is_cut_off)
 	cr_expect(metric_get(s->w->torn) == 1 && s->r->groups_end == end);
 	cr_expect(count_listed(s, 0, 0, 64) == 32);
 	cr_expect(!open_head(s) && metric_get(s->w->torn) == 1);
-	/* The rest comes from the WAL again. */
+	/* The rest is inserted again, as by a replay of the WAL. */
 	insert_all(s, 0, 32, 64);
 	cr_expect(!flush_all(s) && !open_head(s));
 	cr_expect(count_listed(s, 0, 0, 64) == 64);
@@ -349,7 +359,9 @@ Test(head, a_flush_with_a_lost_chunk_is_not_believed)
 	fd = open(file_of(s, "groups", path), O_WRONLY);
 	cr_assert(fd >= 0 && pwrite(fd, "junk", 4, (off_t)g.at + 40) == 4);
 	close(fd);
-	/* While it is open, the chunk is told and left out. */
+	/*
+	 * While the head is open, the damaged chunk is reported and left out.
+	 */
 	cr_expect(count_listed(s, 0, 0, 96) == 64);
 	cr_expect(metric_get(s->w->corruptions) == 1);
 	cr_expect(!open_head(s));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Label indexes of heads and blocks: what was written is found again, both
- * select what the matchers say, and damage is noticed.
+ * Label indexes of heads and blocks. What was written is found again, both
+ * kinds select what the matchers say, and damage is noticed.
  */
 #include "tsdb/index/index.h"
 
@@ -49,7 +49,10 @@ static int by_text(const void *a, const void *b)
 	return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
-/* Labels from alternating names and values; "" is a label that is not there. */
+/*
+ * Makes labels from alternating names and values. A label with the value "" is
+ * not there.
+ */
 static struct labels *make_labels(const char *const *texts)
 {
 	struct labels_builder b = { 0 };
@@ -103,7 +106,9 @@ static void collect_symbols(struct world *w, uint64_t *bytes)
 			w->symbols[w->symbol_count++] = w->symbols[i];
 	}
 	*bytes = 0;
-	/* All texts are shorter than 128 bytes: their length takes one. */
+	/*
+	 * All texts are shorter than 128 bytes, so each length takes one byte.
+	 */
 	for (size_t i = 0; i < w->symbol_count; i++)
 		*bytes += 1 + w->symbols[i].len;
 	buf_fini(&len);
@@ -117,7 +122,10 @@ static uint32_t number_of(const struct world *w, struct str text)
 	return (uint32_t)(at - w->symbols);
 }
 
-/* Chunk k of series i: times that touch, overlap, and lie far apart. */
+/*
+ * Returns chunk k of series i. The times of chunks touch, overlap, or lie far
+ * apart.
+ */
 static struct index_chunk chunk_of(size_t i, size_t k)
 {
 	static const int64_t times[][2] = {
@@ -148,7 +156,7 @@ static void write_series(struct world *w, struct index_writer *ix, size_t i)
 	index_writer_series(ix, pairs, n, chunks, i % 5);
 }
 
-/* Write the index of all series, and that of a head. */
+/* Writes the index of a block with all series, and fills that of a head. */
 static int write_index(struct world *w)
 {
 	struct index_writer *ix = NULL;
@@ -189,7 +197,10 @@ static int open_index(struct world *w)
 	return index_open(blob, &w->index, NULL);
 }
 
-/* Series of four labels, some of which are absent; no two are alike. */
+/*
+ * Makes a world of series of four labels, some of which are absent. No two
+ * series are alike.
+ */
 static struct world *make_world(size_t count)
 {
 	static const char *const kinds[] = { "cpu", "heap", "mutex" };
@@ -291,7 +302,10 @@ Test(index, symbols_come_back)
 	}
 }
 
-/* Each is tried with its first matcher, which needs a label, and without. */
+/*
+ * Each selector is tried with its first matcher, which needs a label, and
+ * without this matcher.
+ */
 static const char *const selectors[] = {
 	"{pod!=\"\",__name__=\"cpu\"}",
 	"{pod!=\"\",__name__=~\".+\"}",
@@ -322,7 +336,10 @@ static const char *const selectors[] = {
 	"{pod!=\"\",job=~\"a|a|a\"}",
 };
 
-/* Compare what both indexes select with what the matchers say of each series. */
+/*
+ * Checks that the indexes of the head and of the block select the series that
+ * the matchers match.
+ */
 static void check_selection(struct world *w, const struct matcher *v,
 			    size_t count, const char *name)
 {
@@ -366,7 +383,7 @@ Test(index, a_selection_is_what_the_matchers_say)
 	world_free(w);
 }
 
-/* How many series of the index have this pod. */
+/* Returns how many series of the index have this pod. */
 static size_t count_pods(struct world *w, const char *pod)
 {
 	struct matcher m = { .op = MATCH_EQ, .name = str_of("pod") };
@@ -432,7 +449,7 @@ static bool has_values(const struct world *w, const char *name,
 
 static void count_text(void *ctx, struct str text)
 {
-	struct buf *last = ctx; /* and how many, in max */
+	struct buf *last = ctx; /* the last text; `max` counts the texts */
 
 	cr_expect(str_cmp(str_from(buf_bytes(last)), text) < 0, "in order");
 	buf_reset(last);
@@ -461,7 +478,7 @@ Test(index, names_and_values_are_listed_in_order)
 	world_free(w);
 }
 
-/* Everything that can be read of an index, in one text; its first error. */
+/* Reads all that an index has into one text. Returns the first error. */
 static int read_all(struct world *w, struct buf *out)
 {
 	struct matcher m = { .op = MATCH_NE, .name = str_of("job") };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a block says of itself: its meta.json and its tombstones, as they come
- * back, and as they are refused.
+ * What a block says of itself, in its meta.json and its tombstones. What was
+ * written is read back, and what is wrong is refused.
  */
 #include "tsdb/block/meta.h"
 
@@ -22,7 +22,9 @@ static struct ulid ulid_at(int n)
 	return u;
 }
 
-/* Everything that a block can have, with the largest numbers. */
+/*
+ * Makes the metadata of a block that has everything, with the largest numbers.
+ */
 static struct meta full_meta(void)
 {
 	struct meta m = { .ulid = ulid_at(9),
@@ -144,7 +146,7 @@ Test(meta, no_damage_goes_unnoticed)
 	buf_fini(&text);
 }
 
-/* One text in a good meta.json is replaced, and the checksum is right. */
+/* In a good meta.json, `from` is replaced by `to`. The checksum is right. */
 static const struct {
 	const char *name;
 	const char *from;
@@ -185,7 +187,7 @@ static const struct {
 	  "\"version\": 1, \"more\": {\"a\": [1]},", 0 },
 };
 
-/* meta.json with a text replaced; the checksum agrees. */
+/* Writes a copy of meta.json with a text replaced and a right checksum. */
 static void change_text(const struct buf *text, const char *from,
 			const char *to, struct buf *out)
 {
@@ -224,7 +226,10 @@ Test(meta, what_is_not_that_of_a_block_is_refused)
 	buf_fini(&text);
 }
 
-/* Intervals as "series:from-to", separated by spaces. */
+/*
+ * Returns whether the intervals are those of `want`, which has the form
+ * "series:from-to", separated by spaces.
+ */
 static bool has_tombstones(const struct tombstones *t, const char *want)
 {
 	struct buf b = { 0 };
@@ -364,7 +369,7 @@ Test(meta, no_damage_to_tombstones_goes_unnoticed)
 			  "bit %zu", bit);
 		b.ptr[bit / 8] ^= (uint8_t)(1 << bit % 8);
 	}
-	/* A right checksum over half an interval. */
+	/* The checksum is right, but an interval is incomplete. */
 	buf_reset(&b);
 	enc_be32(&b, 0x0130BA30);
 	buf_byte(&b, 1);

@@ -140,7 +140,10 @@ Test(mishaps, wal_records_without_a_head_keep_their_segment)
 	teardown(f);
 }
 
-/* Wait until a counter is so high; a minute is enough for any machine. */
+/*
+ * Waits until a counter is at least `value`, for a minute at most. Returns
+ * whether it is.
+ */
 static bool reaches(const struct metric *m, int64_t value)
 {
 	int64_t deadline = clock_mono_ns() + 60000000000LL;
@@ -166,7 +169,7 @@ Test(mishaps, failed_flush_is_retried_once_a_second)
 	f->o.wal_budget = 256 * 1024;
 	f->o.sync_ms = 100;
 	reopen(f);
-	put_series(f, 0, 0, 1); /* its range is there already */
+	put_series(f, 0, 0, 1); /* from now on, the head exists */
 	arm(f, FS_WRITE, "/values", ENOSPC, -1);
 	for (int k = 1; k < 1500 && !put(f, 0, k); k++)
 		;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a WAL record says of a profile, and the directory at the end of a
- * segment: both come back, and neither is believed when it is damaged.
+ * segment. Both are read back, and both are refused when they are damaged.
  */
 #include "tsdb/wal/segment_format.h"
 
@@ -16,7 +16,7 @@ TestSuite(segment, .timeout = 60);
 
 #define SALT 0x8877665544332211u
 
-/* A type set of so many types; the caller frees it. */
+/* Returns a type set of `count` types. The caller frees the result. */
 static struct buf make_typeset(size_t count)
 {
 	struct typeset t = { .count = count };
@@ -120,7 +120,7 @@ Test(segment, a_profile_that_is_too_large_is_refused)
 	int64_t total = 1;
 
 	s.totals = &total;
-	/* Only its length is looked at. */
+	/* Only the length of the body is looked at. */
 	s.body = (struct bytes){ ls->data, (size_t)RECORD_BODY_MAX + 1 };
 	cr_expect(segment_profile_encode(&s, SALT, 0, &out, NULL) ==
 		  ERR_TOOBIG);
@@ -141,7 +141,10 @@ Test(segment, a_profile_that_is_too_large_is_refused)
 	labels_unref(ls);
 }
 
-/* The head of a profile with these counts; the caller frees it. */
+/*
+ * Returns the head of a profile record with these counts. The caller frees the
+ * result.
+ */
 static struct buf make_head(uint64_t raw_len, uint64_t totals, size_t types)
 {
 	struct buf set = make_typeset(types);
@@ -215,7 +218,7 @@ Test(segment, what_is_not_the_head_of_a_profile_is_refused)
 	buf_fini(&b);
 }
 
-/* Entry n of a made directory. Texts repeat; times go back and forth. */
+/* Returns entry n of a directory. Texts repeat, and times go back and forth. */
 static struct segment_entry make_entry(int n)
 {
 	static const char *const labels[] = { "one", "another", "", "one" };
@@ -249,7 +252,7 @@ static void check_entry(void *ctx, const struct segment_entry *e)
 		    !bytes_eq(e->typeset, want.typeset);
 }
 
-/* A directory of n entries, written at offset 0x10000 of segment 5. */
+/* Returns a directory of n entries, written for offset 0x10000 of segment 5. */
 static struct buf make_directory(int n)
 {
 	struct segment_dir dir = { 0 };
@@ -316,7 +319,10 @@ Test(segment, a_damaged_directory_lists_nothing)
 			  !l.count);
 	}
 	buf_add(&copy, r.body.ptr, r.body.len);
-	/* A checksum would notice each; the decoder alone lists all or none. */
+	/*
+	 * A checksum would notice each flipped bit. The decoder alone lists all
+	 * entries or none.
+	 */
 	for (size_t bit = 0; bit < copy.len * 8; bit++) {
 		struct listing l = { 0 };
 		int rc;
@@ -338,7 +344,10 @@ Test(segment, a_damaged_directory_lists_nothing)
 	buf_fini(&b);
 }
 
-/* A directory of one row that refers to texts by these numbers. */
+/*
+ * Decodes a directory of one row that refers to texts by these numbers. The
+ * directory claims to have `rows` rows.
+ */
 static int decode_row(uint64_t label, uint64_t type, uint64_t rows)
 {
 	struct buf b = { 0 };

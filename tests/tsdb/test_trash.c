@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Directories that must go, however often their removal fails, and files that
- * are set aside and must not.
+ * Directories that are removed in the end, however often their removal fails,
+ * and files that are set aside and must not be removed.
  */
 #include "tsdb/io/trash.h"
 
@@ -21,7 +21,10 @@ struct scene {
 	char name[2][160];
 };
 
-/* Directories "a" and "b" with a file in each, both listed to be removed. */
+/*
+ * Makes directories "a" and "b" with a file in each. Both are listed to be
+ * removed.
+ */
 static struct scene *scene_new(void)
 {
 	struct scene *s = mem_new(struct scene);
@@ -59,7 +62,7 @@ static bool is_there(const struct scene *s, const char *name)
 	return access(path, F_OK) == 0;
 }
 
-/* Which of the names are there, in this order. */
+/* Returns which of these names exist, in this order. */
 static const char *names_there(const struct scene *s)
 {
 	static const char *const names[] = { "a", "b", "a.gone", "b.gone" };
@@ -86,7 +89,7 @@ Test(trash, directories_go_with_all_that_is_in_them)
 	scene_free(s);
 }
 
-/* One call fails once, or for good; then the disk is well again. */
+/* Calls of one kind fail, once or always. Then the disk works again. */
 static const struct {
 	const char *name;
 	enum fs_op op;
@@ -230,9 +233,9 @@ Test(trash, a_name_is_only_used_when_it_is_certainly_free)
 		enum fs_op op;
 		const char *there;
 	} cases[] = {
-		{ FS_STAT, "a" },             /* who knows what has the name */
-		{ FS_RENAME, "a" },           /* nothing happened */
-		{ FS_SYNC_DIR, "a.damaged" }, /* may not be durable */
+		{ FS_STAT, "a" },             /* the name may be taken */
+		{ FS_RENAME, "a" },           /* nothing was renamed */
+		{ FS_SYNC_DIR, "a.damaged" }, /* may not be durable yet */
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

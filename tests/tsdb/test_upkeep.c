@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deletion, snapshots, inspection, verification and repair, by their headers. */
+/* Deletion, snapshots, inspection, verification and repair of a database. */
 #include <dirent.h>
 
 #include "pprof/columns.h"
@@ -16,7 +16,10 @@ TestSuite(upkeep, .timeout = 60);
 
 #define WINDOW 480 /* profiles of a series in two hours */
 
-/* The profiles that series 0, 1, … still have: "0123 01". */
+/*
+ * Writes the numbers of the profiles that each of the series 0 to 2 still has,
+ * such as "0123 01 4".
+ */
 static void tell_profiles(struct tsdb *db, char *out, size_t size)
 {
 	struct querier *q;
@@ -75,7 +78,7 @@ enum place {
 	PLACES
 };
 
-/* Profiles 0 to 4 of series 0 to 2. */
+/* Stores profiles 0 to 4 of series 0 to 2 in the WAL, a head or a block. */
 static struct fixture *stored_in(enum place place)
 {
 	struct fixture *f = setup();
@@ -178,7 +181,7 @@ Test(upkeep, what_was_deleted_leaves_blocks_when_they_are_cleaned)
 	teardown(f);
 }
 
-/* What a snapshot of the fixture holds. */
+/* Checks which profiles a snapshot of the fixture has. */
 static void expect_snapshot(struct fixture *f, const char *name,
 			    const char *want)
 {
@@ -213,7 +216,7 @@ Test(upkeep, a_snapshot_has_what_was_there_when_it_was_made)
 	expect_snapshot(f, "all", "0123456 01234 01234");
 	expect_snapshot(f, "less", "0123456  01234");
 	expect_profiles(f->db, "the database", "012345678  01234");
-	/* A name is given once. */
+	/* A snapshot is refused if its name exists already. */
 	cr_expect(tsdb_snapshot(f->db, "all", true, &err) == ERR_EXISTS);
 	cr_expect(strstr(err.msg, "/snapshots/all"), "%s", err.msg);
 	expect_snapshot(f, "all", "0123456 01234 01234");
@@ -300,7 +303,7 @@ Test(upkeep, parts_are_listed_with_their_numbers)
 	teardown(f);
 }
 
-/* Rows of statistics as "value profiles", by commas. */
+/* Rows of statistics as "value=profiles", separated by commas. */
 struct rows {
 	char text[4000];
 	size_t len;
@@ -394,7 +397,10 @@ static void tell(void *ctx, const char *block, size_t i, size_t count)
 	t->count = count;
 }
 
-/* Two blocks, a day apart, that were written without the columns codec. */
+/*
+ * Two blocks, a day apart, are written without the columns codec. They are
+ * recoded once the codec is there; after that, nothing is left to do.
+ */
 Test(upkeep, blocks_are_encoded_again_once)
 {
 	struct fixture *f = setup();
@@ -455,7 +461,7 @@ Test(upkeep, a_whole_directory_is_verified_and_counted)
 	put_series(f, 0, WINDOW, WINDOW + 3);
 	cr_assert(!tsdb_flush(f->db, NULL));
 	put_series(f, 1, WINDOW, WINDOW + 2);
-	/* A server is running on it. */
+	/* The database is open while its files are verified. */
 	cr_expect(!tsdb_verify(f->dir.path, &v, NULL));
 	cr_expect(!found.count && !v.problems, "%s", found.what);
 	cr_expect(v.blocks == 1 && v.heads == 1 && v.segments >= 1);
@@ -475,7 +481,7 @@ Test(upkeep, damage_is_found_named_and_repaired)
 	cr_expect(!tsdb_repair(f->db, &done, NULL));
 	cr_expect(!done.rewritten && !done.lost && !done.recovered &&
 		  !done.set_aside);
-	/* The middle of what the chunks of three series hold. */
+	/* Overwrites the middle of the file with the values of three series. */
 	meddle(f, "f=$(ls */values/000001) && printf 'XXXXXXXX' | "
 		  "dd of=$f bs=1 seek=$(($(stat -c %s $f) / 2)) conv=notrunc "
 		  "2>/dev/null");

@@ -90,7 +90,10 @@ Test(wal, a_head_is_read_whatever_length_is_guessed)
 	scene_free(s);
 }
 
-/* One byte of a record is damaged: what can still be read of it. */
+/*
+ * One byte of a record is damaged. These are the results of reading the record,
+ * and of reading only its head.
+ */
 static const struct {
 	const char *name;
 	uint32_t offset; /* in the record */
@@ -225,7 +228,7 @@ Test(wal, a_failed_sync_is_never_forgotten)
 	scene_free(s);
 }
 
-/* Append a profile whose body has so many bytes. */
+/* Appends a profile whose body has `len` bytes. */
 static int add_sized(struct wal_scene *s, size_t len)
 {
 	struct labels *ls = sample_labels(0);
@@ -450,7 +453,7 @@ Test(wal, a_removal_that_fails_leaves_the_rest)
 {
 	static const struct {
 		unsigned op;
-		bool whole; /* the next start reads it again */
+		bool whole; /* the next start reads segment 1 again */
 	} cases[] = { { OP(FS_RENAME), true }, { OP(FS_UNLINK), false } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

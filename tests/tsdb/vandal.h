@@ -93,7 +93,7 @@ static inline void vandal_swap(struct vandal *v, const char *a)
 	}
 }
 
-/* Do one bad thing. False: there is no file. */
+/* Damages a random file. Returns false if there is no file. */
 static inline bool vandal_strike(struct vandal *v, const char *top)
 {
 	const char *path = vandal_pick(v, top);
@@ -140,7 +140,10 @@ static inline bool vandal_strike(struct vandal *v, const char *top)
 	return true;
 }
 
-/* How many rounds, or for how many seconds, a suite runs. */
+/*
+ * Returns whether a suite goes on. It runs for EVERPROF_SECONDS seconds, or for
+ * `rounds` rounds if that variable is not set.
+ */
 static inline bool vandal_goes_on(int round, int rounds, int64_t began_ns)
 {
 	const char *seconds = getenv("EVERPROF_SECONDS");
@@ -210,7 +213,7 @@ static inline void vandal_look_at(struct tsdb *db, struct vandal_look *l)
 	buf_fini(&want);
 }
 
-/* How many of a are not in b. */
+/* Returns how many profiles of a are not in b. */
 static inline size_t vandal_missing(const struct vandal_look *a,
 				    const struct vandal_look *b)
 {

@@ -183,7 +183,7 @@ static inline struct site *site_start(void)
 	return f;
 }
 
-/* End a site; nothing of the memory of queries is taken any more. */
+/* Ends a site, and checks that the memory of queries was given back. */
 static inline void site_stop(struct site *f)
 {
 	cr_expect(!atomic_load(&f->web.memory.used), "memory is still taken");
@@ -229,7 +229,7 @@ static inline void call_parse(struct request *r, const char *query)
 		r->range = "";
 }
 
-/* Call a handler. Members of c->r that are set are kept. */
+/* Calls a handler. Members of c->r that the test has set are kept. */
 static inline void call_begin(struct site *f, struct call *c, handler_fn fn,
 			      const char *query)
 {
@@ -260,7 +260,7 @@ static inline struct str call_body(const struct call *c)
 	return str_from(buf_bytes(&c->a.body));
 }
 
-/* The value of a header; "" when the answer does not have it. */
+/* Returns the value of a header, or "" if the answer does not have it. */
 static inline const char *call_header(const struct call *c, const char *name)
 {
 	for (size_t i = 0; i < c->a.header_count; i++) {
@@ -277,8 +277,9 @@ static inline bool call_has(struct call *c, const char *text)
 }
 
 /*
- * Call a handler, and compare status and body; a body of NULL is any, one that
- * ends in "..." only begins like that.
+ * Calls a handler, and compares status and body. If `want` is NULL, the body
+ * may be anything. If `want` ends in "...", the body must begin with the text
+ * before that.
  */
 static inline void call_check(struct site *f, handler_fn fn, const char *query,
 			      unsigned status, const char *want)

@@ -26,10 +26,10 @@ TestSuite(access, .timeout = 60);
 #define CHIEF  "Authorization: Bearer chief-0123456789ab\r\n"
 #define BASIC  "Authorization: Basic "
 
-/* Times of requests are those of the test. */
+/* The time of requests, which the test sets. */
 static int64_t now_ns = 1000000000000LL;
 
-/* What server.c does before a body is read. */
+/* Does what server.c does before a body is read. */
 static void admit_head(struct exchange *x, void *ctx)
 {
 	(void)ctx;
@@ -40,7 +40,7 @@ static void admit_head(struct exchange *x, void *ctx)
 		(void)access_refuse_body(x);
 }
 
-/* What server.c does with a complete request, on all of its threads. */
+/* Does what all threads of server.c together do with a complete request. */
 static void admit_whole(struct exchange *x, void *ctx)
 {
 	bool *was_unverified = ctx;
@@ -60,7 +60,10 @@ static struct bench *bench_with(const char *config)
 	return b;
 }
 
-/* A request, its status, and a line of the reply's head; NULL: any. */
+/*
+ * A request, its status, and a line of the reply's head. NULL: no line is
+ * checked.
+ */
 struct entry_case {
 	const char *request;
 	int status;
@@ -287,7 +290,9 @@ Test(access, too_many_requests_of_one_client_are_refused)
 {
 	struct bench *b = bench_with(NULL);
 
-	/* Two at once; one with a body counts once. */
+	/*
+	 * A client may send two requests at once. One with a body counts once.
+	 */
 	limiter_free(b->server.limiter);
 	b->server.limiter = limiter_new(1);
 	bench_ask(b, REQUEST("GET", "/read", ""));
@@ -297,7 +302,7 @@ Test(access, too_many_requests_of_one_client_are_refused)
 	bench_ask(b, REQUEST("GET", "/read", ""));
 	cr_expect(bench_status(b) == 429 && bench_has(b, "Retry-After:"));
 	cr_expect(strstr(buf_cstr(&b->reply), "--web.rate-limit"));
-	/* Whatever it is that they ask. */
+	/* The limit holds for requests that are wrong, too. */
 	bench_ask(b, REQUEST("POST", "/none", "Content-Length: 1\r\n") "a");
 	cr_expect(bench_status(b) == 429);
 	b->from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
@@ -373,7 +378,7 @@ Test(access, a_body_of_somebody_who_is_refused_is_not_read)
 {
 	struct bench *b = bench_with(TOKENS);
 
-	/* The body never comes, and the answer does. */
+	/* The answer comes, although the body never does. */
 	bench_ask(b, REQUEST("POST", "/read", "Content-Length: 5\r\n"));
 	cr_expect(bench_status(b) == 401 && bench_has(b, "Connection: close"));
 	cr_expect(b->heads == 1 && !b->looks);
@@ -384,7 +389,7 @@ Test(access, a_body_of_somebody_who_is_refused_is_not_read)
 			     READER "Content-Length: 5\r\n") "a=1&b");
 	cr_expect(bench_status(b) == 204 && b->looks == 1);
 	cr_expect(!bench_has(b, "Connection: close"));
-	/* Without a body it is judged once, when it is complete. */
+	/* A request without a body is judged once, when it is complete. */
 	bench_ask(b, REQUEST("POST", "/read", "Content-Length: 0\r\n"));
 	cr_expect(bench_status(b) == 401 && b->looks == 2);
 	bench_stop(b);
@@ -455,7 +460,9 @@ Test(access, faults_are_found_after_the_password_is_verified)
 	bench_stop(b);
 }
 
-/* As admit_whole(), while another password of the client is hashed. */
+/*
+ * Does what admit_whole() does, while another password of the client is hashed.
+ */
 static void admit_busy(struct exchange *x, void *ctx)
 {
 	(void)ctx;
@@ -475,7 +482,7 @@ Test(access, a_client_has_one_password_hashed_at_a_time)
 	b->look = admit_whole;
 	bench_ask(b, REQUEST("GET", "/read", BASIC "YW5uOnNlY3JldA==\r\n"));
 	cr_expect(bench_status(b) == 204);
-	/* What needs no hashing is not kept out. */
+	/* A password that is known needs no hashing, and is let in. */
 	b->look = admit_busy;
 	bench_ask(b, REQUEST("GET", "/read", BASIC "YW5uOnNlY3JldA==\r\n"));
 	cr_expect(bench_status(b) == 204);

@@ -86,7 +86,7 @@ Test(api_status, the_runtime_has_its_times)
 	site_stop(f);
 }
 
-/* The number behind a key of JSON; -1 when there is none. */
+/* Returns the number behind a key of the JSON body, or -1 if there is none. */
 static long long number_of(struct call *c, const char *key)
 {
 	CLEANUP(mem_freep) char *quoted = mem_printf("\"%s\":", key);
@@ -108,7 +108,7 @@ Test(api_status, storage_is_counted_in_heads_and_blocks)
 	cr_expect(number_of(&c, "numSeries") == 3);
 	cr_expect(number_of(&c, "numRanges") == 1);
 	cr_expect(number_of(&c, "numUnflushedProfiles") == 5);
-	/* Those of the head's window of two hours. */
+	/* The times are those of the head's window of two hours. */
 	cr_expect(number_of(&c, "minTime") == SITE_T0 - SITE_T0 % WINDOW_MS);
 	cr_expect(number_of(&c, "maxTime") ==
 		  number_of(&c, "minTime") + WINDOW_MS);

@@ -50,14 +50,14 @@ Test(guards, longest_idle_connection_is_closed_first)
 		open_pair(cs, &p[i]);
 	connection_turn(cs, p[0].c, CONNECTION_WORKING);
 	connection_turn(cs, p[1].c, CONNECTION_SENDING);
-	/* 0 works, 2 waits longer than 1. */
+	/* Connection 0 works, and connection 2 has waited longer than 1. */
 	open_pair(cs, &p[3]);
 	cr_expect(is_ended(&p[2]) && !is_ended(&p[1]) && !is_ended(&p[0]));
 	close_pair(cs, &p[2]);
 	open_pair(cs, &p[4]);
 	cr_expect(is_ended(&p[1]) && !is_ended(&p[3]));
 	close_pair(cs, &p[1]);
-	/* When all work, who comes last goes. */
+	/* If all connections work, the newest one is ended. */
 	connection_turn(cs, p[3].c, CONNECTION_WORKING);
 	connection_turn(cs, p[4].c, CONNECTION_WORKING);
 	open_pair(cs, &p[5]);
@@ -122,11 +122,11 @@ Test(guards, each_client_has_its_own_bucket)
 	cr_expect(passes(l, "10.0.0.1", now + SECOND / 2, 100) == 5);
 	cr_expect(passes(l, "10.0.0.1", now + 9 * SECOND, 100) == 20);
 	cr_expect(passes(l, "10.0.0.1", now, 100) == 0, "a clock set back");
-	/* A network of version 6 is one client. */
+	/* An IPv6 network is one client. */
 	cr_expect(passes(l, "2001:db8::1", now, 15) == 15);
 	cr_expect(passes(l, "2001:db8::2", now, 15) == 5);
 	cr_expect(passes(l, "2001:db8:0:1::2", now, 15) == 15);
-	/* As a socket of both versions gives addresses of version 4. */
+	/* A socket of both IP versions gives IPv4 addresses in this form. */
 	cr_expect(passes(l, "::ffff:10.9.9.1", now, 100) == 20);
 	cr_expect(passes(l, "::ffff:10.9.9.2", now, 100) == 20);
 	cr_expect(passes(l, "10.9.9.1", now, 100) == 0);

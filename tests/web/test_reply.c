@@ -19,7 +19,7 @@ struct plan {
 	bool noise;        /* a body that cannot be compressed */
 	bool as_is;
 	int64_t taken; /* memory, besides that of the body */
-	int64_t left;  /* memory that others leave to it; 0: all */
+	int64_t left;  /* memory that others leave to the answer; 0: all */
 	bool fill_up;  /* the body exceeds its maximum */
 	int64_t kept;  /* memory after reply_finish() */
 };
@@ -57,7 +57,7 @@ static void answer_plan(struct exchange *x, void *ctx)
 		atomic_load(&x->server->o.memory->used) - (int64_t)a->body.cap;
 }
 
-/* Send a request; it is answered by plan. */
+/* Sends a request, which is answered by the plan. */
 static void ask_plan(struct bench *b, const char *request, struct plan *p)
 {
 	b->look = answer_plan;
@@ -225,7 +225,7 @@ Test(reply, requests_are_counted_by_route_and_status)
 	bench_stop(b);
 }
 
-/* What is logged of a request; "" when nothing is. */
+/* Returns what is logged of a request, or "" if nothing is. */
 static struct str log_of(struct bench *b, const char *request, char *line,
 			 size_t max)
 {
@@ -264,7 +264,7 @@ Test(reply, requests_are_logged_when_asked_for_or_slow)
 			  strstr(line, "params=\"a=1 b=x y\"") &&
 			  strstr(line, "status=200"),
 		  "%s", line);
-	/* A client cannot begin a line of its own. */
+	/* A client cannot begin a line of the log. */
 	log_of(b, "GET /read?a=x%0alevel=error HTTP/1.1\r\n" HOST END, line,
 	       sizeof(line));
 	cr_expect(strchr(line, '\n') == line + strlen(line) - 1, "%s", line);
@@ -315,7 +315,7 @@ static void stream_free(void *ctx)
 	atomic_fetch_add(&p->freed, 1);
 }
 
-/* As server.c does after a handler that answers with a stream. */
+/* Answers with a stream, as server.c does after the handler. */
 static void answer_stream(struct exchange *x, void *ctx)
 {
 	x->answer.status = 200;
@@ -325,7 +325,10 @@ static void answer_stream(struct exchange *x, void *ctx)
 	reply_finish(x);
 }
 
-/* As the sweeper does; at shutdown, as server_stop() does. */
+/*
+ * Wakes streams as the sweeper does or, at shutdown, stops them as
+ * server_stop() does.
+ */
 static void wake_stream(struct bench *b)
 {
 	struct stream_plan *p = b->ctx;
@@ -337,8 +340,8 @@ static void wake_stream(struct bench *b)
 }
 
 /*
- * The body of a stream as HTTP/1.1 sends it: in chunks, of which the last is
- * empty.
+ * Checks how a stream is sent. `body` is its body as HTTP/1.1 sends it, in
+ * chunks, of which the last is empty.
  */
 static void check_stream(const char *what, struct stream_plan *p,
 			 const char *body, size_t calls, int64_t timeout_ms)
