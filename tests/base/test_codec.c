@@ -83,7 +83,10 @@ Test(codec, software_and_hardware_crc32c_match_rfc_3720)
 
 Test(codec, hash_is_xxh3)
 {
-	/* XXH3_64bits("") and ("a"), seed 0, of xxHash 0.8. */
+	/*
+	 * The values of XXH3_64bits() of xxHash 0.8 for "" and "a", with seed
+	 * 0.
+	 */
 	cr_expect(hash_bytes(bytes_of(str_of(""))) == 0x2d06800538d394c2u);
 	cr_expect(hash_bytes(bytes_of(str_of("a"))) == 0xe6c632b61e964e1fu);
 }
@@ -101,7 +104,10 @@ Test(codec, hash_table_keeps_added_entries_until_removal)
 	struct table t = { 0 };
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		/* Few distinct hashes: collisions must be told apart. */
+		/*
+		 * There are few distinct hashes, so many keys collide and must
+		 * be told apart.
+		 */
 		keys[i] = i;
 		table_add(&t, hash_bytes((struct bytes){ (uint8_t *)&i, 1 }),
 			  i);
@@ -140,7 +146,10 @@ Test(codec, buffer_never_grows_beyond_its_maximum)
 	buf_fini(&b);
 }
 
-/* A chain, as a deep recursion makes: each node below the one before. */
+/*
+ * Nodes of a chain, each below the one before, as a deep recursion makes them,
+ * spread over the table.
+ */
 Test(codec, growing_pairs_do_not_share_slots)
 {
 	struct pairs p = { 0 };
@@ -193,7 +202,7 @@ Test(codec, share_counts_against_its_own_and_the_parent_budget)
 	cr_expect(!all.used && !mine.used && !yours.used);
 }
 
-/* Workers that one group keeps busy, and a task of another. */
+/* Workers that one group keeps busy, and a task of another group. */
 struct busy {
 	_Atomic int running;
 	_Atomic int most;
@@ -232,7 +241,7 @@ Test(codec, one_task_group_cannot_occupy_all_pool_workers)
 	for (int i = 0; i < 50; i++)
 		cr_assert(!pool_submit(p, greedy, keep_busy, &b, NULL));
 	cr_assert(!pool_submit(p, other, run_other, &b, NULL));
-	while (!b.other_ran) /* though the greedy ones never end */
+	while (!b.other_ran) /* though the greedy tasks do not end */
 		usleep(1000);
 	cr_expect(b.most <= 6);
 	b.let_go = true;

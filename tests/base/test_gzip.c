@@ -64,7 +64,10 @@ Test(gzip, truncated_data_and_trailing_bytes_are_refused)
 	gzip_free(g);
 }
 
-/* A member with this header, its flags' fields behind the first ten bytes. */
+/*
+ * Unpacks a gzip member whose header has these flags, with their fields behind
+ * the first ten bytes. Returns the code of gzip_decompress().
+ */
 static int unpack_with(uint8_t flags, struct bytes fields, bool with_crc)
 {
 	struct gzip *g = gzip_new();
@@ -134,7 +137,7 @@ Test(gzip, decompression_bomb_stops_at_the_maximum)
 	cr_expect(gzip_decompress(g, buf_bytes(&packed), &out, NULL) ==
 		  ERR_TOOBIG);
 	cr_expect(out.cap <= 1000);
-	/* A size field that lies asks for no memory. */
+	/* A size field with too large a value does not make the output grow. */
 	memset(packed.ptr + packed.len - 4, 0xff, 4);
 	cr_expect(gzip_decompress(g, buf_bytes(&packed), &out, NULL) != 0);
 	cr_expect(out.cap <= 1000);

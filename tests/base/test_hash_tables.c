@@ -8,12 +8,12 @@
 
 TestSuite(hash_tables, .timeout = 60);
 
-/* The keys behind the numbers. */
+/* The key of each number. */
 struct keyed {
 	uint64_t keys[4096];
 };
 
-/* How many keys were compared since it was set to 0. */
+/* How many keys were compared since `compared` was set to 0. */
 static size_t compared;
 
 static bool same_key_counted(const void *ctx, uint32_t number, const void *key)
@@ -30,7 +30,7 @@ static uint32_t find_key(const struct table *t, struct keyed *k, uint64_t hash,
 	return table_find(t, hash, same_key_counted, k, &key);
 }
 
-/* Hashes that differ in their upper halves. */
+/* Returns a hash of i. Hashes of different i differ in their upper halves. */
 static uint64_t spread(uint64_t i)
 {
 	return i * 0x9e3779b97f4a7c15u;
@@ -84,7 +84,10 @@ Test(hash_tables, the_extreme_numbers_and_hashes_are_kept)
 		table_remove(&t, hashes[i], 0);
 		cr_expect(find_key(&t, &k, hashes[i], 0) == TABLE_NONE);
 		cr_expect(!t.count);
-		/* The largest number; nobody asks for its key. */
+		/*
+		 * The largest number can be added. Its key is not compared
+		 * here, so it need not exist.
+		 */
 		table_add(&t, hashes[i], TABLE_NONE - 1);
 		table_remove(&t, hashes[i], TABLE_NONE - 1);
 		cr_expect(!t.count);
@@ -147,7 +150,7 @@ Test(hash_tables, a_look_goes_through_few_slots)
 	size_t longest = 0;
 	size_t run = 0;
 
-	/* Numbers that follow each other, as hashes of a bad hash function. */
+	/* A bad hash function gives hashes that are consecutive numbers. */
 	for (uint32_t i = 0; i < ARRAY_SIZE(k.keys); i++) {
 		k.keys[i] = i;
 		table_add(&t, (uint64_t)i << 32, i);

@@ -50,7 +50,7 @@ static void memory_log_fini(struct memory_log *m)
 	buf_fini(&m->text);
 }
 
-/* Whether text is "2026-01-02T03:04:05.678Z". */
+/* Whether text has the form of "2026-01-02T03:04:05.678Z". */
 static bool is_timestamp(const char *text)
 {
 	static const char form[] = "dddd-dd-ddTdd:dd:dd.dddZ";
@@ -253,7 +253,7 @@ Test(log, context_is_put_before_a_message)
 		  ERR_INVALID);
 	cr_expect(err.code == ERR_INVALID);
 	cr_expect(!strcmp(err.msg, "block 01F: 7% lost"));
-	/* A message may be part of its own successor. */
+	/* The old message may be an argument of the call that replaces it. */
 	err_set(&err, ERR_IO, "%.9s", "open /x");
 	err_wrap(&err, ERR_IO, "%s", err.msg);
 	cr_expect(!strcmp(err.msg, "open /x: open /x"));

@@ -90,13 +90,13 @@ Test(pool, a_full_queue_refuses_one_more)
 
 	keeper_init(&k);
 	cr_expect(!pool_submit(p, NULL, pass_gate, &k, &err));
-	sem_take(&k.entered); /* it runs: it does not wait in the queue */
+	sem_take(&k.entered); /* the task runs, so it is not in the queue */
 	cr_expect(!pool_submit(p, NULL, pass_gate, &k, &err));
 	cr_expect(!pool_submit(p, NULL, pass_gate, &k, &err));
 	cr_expect(pool_submit(p, NULL, pass_gate, &k, &err) == ERR_LIMIT);
 	cr_expect(strstr(err.msg, "queue-name") && strstr(err.msg, "2"));
 	sem_post(&k.open);
-	sem_take(&k.entered); /* the second runs: there is room again */
+	sem_take(&k.entered); /* the second task runs, so there is room */
 	cr_expect(!pool_submit(p, NULL, pass_gate, &k, &err));
 	for (int i = 0; i < 3; i++)
 		sem_post(&k.open);
@@ -120,7 +120,7 @@ static void write_letter(void *ctx, unsigned worker)
 {
 	struct lettered *l = ctx;
 
-	(void)worker; /* there is one alone, so that nothing is locked */
+	(void)worker; /* the pool has one worker, so nothing is locked */
 	l->order->letters[l->order->count++] = l->letter;
 }
 
@@ -187,8 +187,9 @@ static int widest(unsigned threads, bool grouped, int want)
 	for (int i = 0; i < want; i++)
 		sem_take(&k.entered);
 	/*
-	 * The workers that are left, if any, take this task in any case: when
-	 * it has run, they have looked at the queue and left the rest of it.
+	 * If workers are left, one of them takes this task. When it has run,
+	 * the worker has looked at the queue and has left the other tasks
+	 * there.
 	 */
 	if ((unsigned)want < threads) {
 		cr_assert(!pool_submit(p, NULL, pass_gate, &other, NULL));
@@ -263,7 +264,7 @@ Test(pool, every_parent_of_a_budget_has_its_say)
 	cr_expect(low.used == 6 && middle.used == 6 && top.used == 6);
 }
 
-/* Takes and gives one of a budget many times; counts what it got. */
+/* Takes 1 of a budget and gives it back, many times. */
 static void take_and_give(void *ctx, unsigned worker)
 {
 	struct budget *b = ctx;
@@ -316,7 +317,10 @@ Test(pool, intervals_and_cpu_time_only_grow)
 		cr_expect(now >= mono);
 		mono = now;
 	}
-	/* Asking takes time itself: this ends, or the clock stands still. */
+	/*
+	 * Each call takes CPU time. So the loop ends, unless the clock stands
+	 * still.
+	 */
 	while (clock_cpu_ns() <= cpu)
 		;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The options of HTTP clients in YAML: what each key sets, its default, and
- * what is said of values that it cannot have.
+ * with which messages wrong values are refused.
  */
 #include <stddef.h>
 
@@ -55,7 +55,10 @@ Test(http_options, without_keys_the_defaults_are_those_of_prometheus)
 	yaml_fini(&s.y);
 }
 
-/* Where in the options a key puts its text. */
+/*
+ * A text with a key, the place of the key's value in the options, and that
+ * value.
+ */
 struct place_of_text {
 	const char *text;
 	size_t offset;
@@ -103,7 +106,7 @@ Test(http_options, each_key_with_a_text_sets_its_member)
 		  "http://u:p@p" },
 		{ "{proxy_url: 'https://p', no_proxy: 'a,b'}", AT(no_proxy),
 		  "a,b" },
-		/* Null is as if the key were not there. */
+		/* A key whose value is null counts as absent. */
 		{ "{authorization: {type: , credentials: c}}", AT(auth_type),
 		  "Bearer" },
 	};
@@ -145,12 +148,12 @@ Test(http_options, flags_and_versions_are_decoded)
 	cr_expect(s.http.tls.min_version == HTTP_TLS_10);
 	cr_expect(s.http.tls.max_version == HTTP_TLS_13);
 	yaml_fini(&s.y);
-	/* The bounds may meet. */
+	/* The lower and the upper bound may be equal. */
 	begin_good(&s,
 		   "{tls_config: {min_version: TLS11, max_version: TLS11}}");
 	cr_expect(s.http.tls.min_version == HTTP_TLS_11);
 	yaml_fini(&s.y);
-	/* A lower bound alone has no upper one to be above. */
+	/* A lower bound without an upper one is valid. */
 	begin_good(&s, "{tls_config: {min_version: TLS12}}");
 	cr_expect(s.http.tls.min_version == HTTP_TLS_12);
 	yaml_fini(&s.y);
@@ -256,7 +259,10 @@ Test(http_options, headers_that_are_the_clients_own_are_refused)
 		char text[100];
 		struct section s;
 
-		/* What YAML has to escape is escaped in quotes. */
+		/*
+		 * YAML does not allow the character 0x7f, so it is written as
+		 * an escape.
+		 */
 		snprintf(text, sizeof(text),
 			 "{http_headers: {\"%s\": {values: [x]}}}",
 			 strchr(names[i], 0x7f) ? "a\\x7fb" : names[i]);
@@ -267,7 +273,9 @@ Test(http_options, headers_that_are_the_clients_own_are_refused)
 	}
 }
 
-/* Mistakes, each with where it is and what is said of it. */
+/*
+ * A text with a mistake, the place of the mistake, and a part of its message.
+ */
 struct mistake {
 	const char *text;
 	const char *at; /* line and column */
@@ -376,7 +384,7 @@ Test(http_options, oauth2_has_all_its_keys)
 	cr_expect(check_str(a->scopes[1], "two"));
 	cr_expect(check_str(a->params.v[0].name, "k"));
 	cr_expect(check_str(a->params.v[1].value.text, "w"));
-	/* Its requests have options of their own. */
+	/* The requests for a token have options of their own. */
 	cr_expect(check_str(a->http.tls.server_name, "n"));
 	cr_expect(check_str(a->http.proxy_url, "http://p"));
 	cr_expect(check_str(a->http.no_proxy, "x"));
@@ -436,7 +444,10 @@ Test(http_options, secrets_of_oauth2_are_not_shown)
 	yaml_fini(&s.y);
 }
 
-/* Options with equal keys may share one client, others may not. */
+/*
+ * Clients are shared by options whose `key` is equal, so the keys of options
+ * that differ must differ.
+ */
 Test(http_options, the_key_tells_options_apart)
 {
 	static const struct {

@@ -15,7 +15,10 @@ Test(ingest_limiter, admission_decisions)
 		int64_t size;
 		enum ingest_verdict want;
 	} cases[] = {
-		/* of 16 MB, a quarter of which is for small bodies */
+		/*
+		 * All cases have 16 MB, of which a quarter is kept for small
+		 * bodies.
+		 */
 		{ 0, true, 1, INTAKE_SHARED },
 		{ 0, true, 4 * MB, INTAKE_SHARED },
 		{ 0, true, 4 * MB + 1, INTAKE_SLOT },
@@ -56,7 +59,10 @@ Test(ingest_limiter, held_memory_is_limited_and_returned)
 	int64_t most = 0;
 	size_t waiting = 0;
 
-	/* Two hundred bodies grow, by 64 KB in turn, as far as they may. */
+	/*
+	 * Two hundred bodies grow in turn, by 64 KB each time, as far as the
+	 * limiter lets them.
+	 */
 	for (int64_t size = 64 * KB; size <= 8 * MB; size += 64 * KB) {
 		waiting = 0;
 		for (size_t i = 0; i < ARRAY_SIZE(v); i++)
@@ -67,7 +73,7 @@ Test(ingest_limiter, held_memory_is_limited_and_returned)
 	}
 	cr_expect(most <= 48 * MB, "32 MB are shared, 16 are the slot");
 	cr_expect(waiting == ARRAY_SIZE(v) - 1, "one goes on");
-	/* And so does each of them, one behind another. */
+	/* One body after the other gets its memory, ends and gives it back. */
 	for (size_t done = 0; done < ARRAY_SIZE(v); done++) {
 		size_t at = ARRAY_SIZE(v);
 

@@ -12,7 +12,9 @@
 
 TestSuite(resolver_lookup, .timeout = 20);
 
-/* In place of libc's: what it answers, and what it was asked. */
+/*
+ * What the getaddrinfo() of this test answers, and what it was asked.
+ */
 static const char *const *found; /* addresses; NULL ends them */
 static int answer;               /* 0 or EAI_* */
 static struct addrinfo asked;    /* the last hints */
@@ -67,11 +69,11 @@ void freeaddrinfo(struct addrinfo *a)
 	}
 }
 
-/* What is shared with a resolver, and how often it was woken. */
+/* The data shared with a resolver, and how often the resolver was woken. */
 struct waking {
 	struct shared *shared;
 	int count;
-	bool locked; /* while it was woken */
+	bool locked; /* the mutex was held when the resolver was woken */
 };
 
 static void on_wake(void *ctx)
@@ -214,7 +216,10 @@ Test(resolver_lookup, lookups_that_end_before_they_are_taken_are_all_kept)
 	shared_unref(s);
 }
 
-/* The sanitizers see whether anything is left, or freed twice. */
+/*
+ * The lookup frees itself. The sanitizers would report memory that is leaked or
+ * freed twice.
+ */
 Test(resolver_lookup, a_lookup_without_a_resolver_frees_itself)
 {
 	static const char *const one[] = { "192.0.2.1", NULL };

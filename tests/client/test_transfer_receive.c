@@ -132,7 +132,10 @@ Test(transfer_receive, only_the_body_of_a_success_goes_to_the_sink)
 		cr_expect(s.text.len == (ok ? 3 : 0), "%ld", statuses[i]);
 		cr_expect(r.t.response.body.len == (ok ? 0 : 3), "%ld",
 			  statuses[i]);
-		/* What is sunk has no bound here, but errors have. */
+		/*
+		 * The sink has no bound in this test, but the body of an error
+		 * has.
+		 */
 		cr_expect(take(&r, "d") == (ok ? 1 : 0), "%ld", statuses[i]);
 		buf_fini(&s.text);
 		end(&r);
@@ -170,7 +173,7 @@ Test(transfer_receive, a_body_without_memory_is_paused_and_loses_nothing)
 	begin(&r, MIB);
 	r.client.intake = in;
 	cr_expect(take(&r, "abc") == 3);
-	/* Others take all that is left, the slot too. */
+	/* Other bodies take all memory that is left, and the slot too. */
 	cr_assert(ingest_limiter_take(in, &slot, INTAKE_LARGE + 1));
 	left = 4LL * INTAKE_SMALL - r.t.response.share.taken;
 	for (size_t i = 0; i < 4; i++) {
@@ -179,7 +182,7 @@ Test(transfer_receive, a_body_without_memory_is_paused_and_loses_nothing)
 		cr_assert(ingest_limiter_take(in, &others[i], n));
 		left -= n;
 	}
-	/* What fits the memory that it has goes on. */
+	/* Bytes for which the body has memory already are still taken. */
 	while (r.t.response.body.len < r.t.response.body.cap)
 		cr_assert(take(&r, "d") == 1);
 	cr_expect(take(&r, "ef") == CURL_WRITEFUNC_PAUSE);
@@ -231,7 +234,7 @@ Test(transfer_receive, headers_are_kept_only_when_asked_for)
 	end(&r);
 }
 
-/* A proxy in between could go by the other one. */
+/* A proxy in between could have read the body by the other length. */
 Test(transfer_receive, two_lengths_that_differ_are_refused)
 {
 	static const struct {

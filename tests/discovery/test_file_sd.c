@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * File discovery, one refresh at a time: which files are read, and what is kept
- * of those that cannot be.
+ * File discovery, one refresh at a time: which files are read, and which
+ * targets are kept when a file cannot be read.
  */
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -73,7 +73,7 @@ static void put(const struct source *s, const char *name, const char *text)
 	cr_assert(f && fputs(text, f) >= 0 && !fclose(f));
 }
 
-/* Refreshes; returns whether that was news. */
+/* Refreshes. Returns whether the targets changed. */
 static bool refresh(struct source *s)
 {
 	s->p.changed = false;
@@ -204,7 +204,7 @@ Test(file_sd, a_wrong_file_keeps_its_targets_and_no_others)
 		cr_expect(!refresh(&s), "it is no news that it is wrong");
 		failures++;
 	}
-	/* One that is gone has none, though it was wrong before. */
+	/* A file that is gone keeps no targets, even if it was wrong before. */
 	cr_assert(!unlink(path_of(&s, "a.yml")));
 	cr_expect(refresh(&s));
 	put(&s, "a.yml", "[");
@@ -269,7 +269,10 @@ Test(file_sd, a_folder_that_cannot_be_read_keeps_all)
 	cr_assert(!mkdir(path_of(&s, "d"), 0755));
 	put(&s, "d/a.yml", "[{targets: ['a:1']}]");
 	cr_expect(refresh(&s) && has_found(&s, "a:1 "));
-	/* Too many links: the folder is neither there nor gone. */
+	/*
+	 * The link refers to itself. So the folder cannot be read, but it is
+	 * not missing either.
+	 */
 	cr_assert(!rename(path_of(&s, "d"), path_of(&s, "e")));
 	cr_assert(!symlink("d", path_of(&s, "d")));
 	cr_expect(!refresh(&s) && has_found(&s, "a:1 "));
@@ -280,9 +283,11 @@ Test(file_sd, a_folder_that_cannot_be_read_keeps_all)
 	close_source(&s);
 }
 
-/* inotify. */
+/* Changes that inotify reports. */
 
-/* Lets events come; returns whether they move the refresh so many ms ahead. */
+/*
+ * Waits for an event. Returns whether it makes the refresh due in so many ms.
+ */
 static bool is_due_in(struct source *s, int64_t ms)
 {
 	int64_t before = clock_mono_ns();
@@ -307,13 +312,13 @@ Test(file_sd, a_change_in_the_folder_hurries_the_refresh)
 	cr_expect(is_due_in(&s, 50));
 	cr_assert(!unlink(path_of(&s, "b.yml")));
 	cr_expect(is_due_in(&s, 50));
-	/* One that is being written gets more time. */
+	/* A file that is still being written gets more time. */
 	fd = open(path_of(&s, "c.yml"), O_CREAT | O_WRONLY, 0644);
 	cr_assert(fd >= 0);
 	cr_expect(is_due_in(&s, 500));
 	close(fd);
 	cr_expect(is_due_in(&s, 50));
-	/* A refresh that is due earlier stays. */
+	/* An event does not postpone a refresh that is due earlier. */
 	put(&s, "a.yml", "[]");
 	s.p.due_ns = 1;
 	http_poll(s.p.client, 1000);

@@ -85,7 +85,7 @@ static void close_source(struct source *s)
 	close(s->log.fd);
 }
 
-/* Ends the request that is in flight. */
+/* Answers the request that is in flight. */
 static void answer(long status, const char *type, const char *body)
 {
 	struct http_response r = { .status = status,
@@ -107,7 +107,7 @@ static void fail(int code)
 	sent.done(sent.ctx, &r);
 }
 
-/* The addresses that the provider reports, one after the other. */
+/* Whether the provider reports these addresses, each followed by a space. */
 static bool has_found(const struct source *s, const char *want)
 {
 	struct buf text = { 0 };
@@ -233,7 +233,7 @@ Test(http_sd, the_same_body_is_no_news)
 	provider_http.refresh(&s.p);
 	answer(200, JSON, body);
 	cr_expect(!s.p.changed && s.p.found.v[0] == first);
-	/* A failure in between does not make it news. */
+	/* The same body after a failure is no change either. */
 	provider_http.refresh(&s.p);
 	answer(500, JSON, body);
 	provider_http.refresh(&s.p);
@@ -335,7 +335,7 @@ Test(http_sd, a_first_failure_completes_the_job_without_it)
 	fail(ERR_TIMEOUT);
 	cr_expect(!s.p.changed, "later ones are no news");
 	cr_expect(metric_get(s.p.failures) == 2);
-	/* Its first body is taken, whatever hash none has. */
+	/* The first body counts as a change, whatever its hash is. */
 	provider_http.refresh(&s.p);
 	answer(200, JSON, "[]");
 	cr_expect(s.p.changed && s.p.found.count == 1);

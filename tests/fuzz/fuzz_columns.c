@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The columns codec. The first byte chooses: profiles, which must come back
- * byte for byte or be refused; or a stripe's table and a group, stored, which
- * must be read without harm, read the same twice, and the same again from a
- * stripe that it was moved to.
+ * Fuzzes the columns codec. The first byte chooses one of two kinds of input:
  *
- *	'P'  profiles: u16 length and bytes of each, the last one to the end
- *	'S'  u16 length of the table, the table, u8 number of rows, u16 the
- *	     length of each, the group
+ *	'P'  Profiles. They must come back byte for byte or be refused.
+ *	     u16 length and bytes of each; the last one goes to the end
+ *	'S'  The stored bytes of a stripe's table and of a group. They must be
+ *	     read without harm. A second reading must give the same, and so
+ *	     must a reading from another stripe that the group is moved to.
+ *	     u16 length of the table, the table, u8 number of rows, u16 the
+ *	     length of each row, the group
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -74,7 +75,7 @@ static void profiles(struct dec *in)
 		lens[g.count++] = (uint32_t)len;
 	}
 	columns_encoder_take_all(e);
-	/* A second group of the same finds everything there. */
+	/* The second of two equal groups finds all its keys in the table. */
 	for (int i = 0; i < 2; i++) {
 		buf_reset(&out);
 		if (codec->encode(e, values, g.count, &out, NULL))
@@ -86,7 +87,7 @@ static void profiles(struct dec *in)
 	codec->encoder_free(e);
 }
 
-/* In another stripe the group must give the same. */
+/* Moves a group to another stripe, where decoding it must give the same. */
 static void adopt(const struct codec_group *g, const struct buf *want)
 {
 	struct codec_encoder *e = codec->encoder_new(LEVEL);
@@ -95,7 +96,7 @@ static void adopt(const struct codec_group *g, const struct buf *want)
 	struct buf again = { 0 };
 	struct codec_group moved = *g;
 
-	/* Twice: the second finds everything there. */
+	/* The second time, the group finds all its keys in the table. */
 	for (int i = 0; i < 2; i++) {
 		buf_reset(&out);
 		buf_reset(&again);

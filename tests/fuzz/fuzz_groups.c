@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Target groups, as files and servers have them: JSON when it begins so. */
+/*
+ * Fuzzes the decoder of target groups, as files and servers have them. After a
+ * first byte 'J' the text is read as JSON, otherwise as YAML.
+ */
 #include "discovery/provider.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A range's log: as bytes, and as records whose checksums are made right:
- * {kind, length, head …} again and again.
+ * Fuzzes the reader of the log of a head block. If the first byte is even, the
+ * input is the log. If it is odd, the input is a list of {kind, length, head},
+ * which become records with right checksums.
  */
 #include "base/enc.h"
 #include "base/metrics.h"
@@ -39,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	env.corruptions = metrics_counter(m, "corruptions", "", NULL);
 	env.torn = env.corruptions;
 	r = head_new(&env, "fuzz");
-	/* The reader names the file in its reports. */
+	/* The reader names the file in its reports, so there must be one. */
 	if (!file_open(NULL, "/dev/null", FILE_READ, &r->groups, NULL)) {
 		if (size && data[0] & 1)
 			make_log(in, &log);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Configuration files: YAML, and everything that is decoded from it. */
+/* Fuzzes configuration files: YAML, and everything that is decoded from it. */
 #include "cmd/config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (config_parse(&c, "fuzz.yaml",
 			 (struct bytes){ .ptr = data, .len = size }, &err)) {
-		/* Every error is in the list. */
+		/* When a file is refused, the list of errors is not empty. */
 		if (!c.yaml.error_count)
 			__builtin_trap();
 	}

@@ -3,7 +3,9 @@
 struct inproc_test *inproc_tests;
 int inproc_failures;
 
-/* Runs all tests, or those whose name contains the one argument. */
+/*
+ * Runs the tests whose name contains the argument. Without one, runs all tests.
+ */
 int main(int argc, char **argv)
 {
 	for (struct inproc_test *t = inproc_tests; t; t = t->next) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Regular expressions beside whole-value matching: searches, groups, literals,
- * the limits of the gate and what ends at a limit of steps.
+ * Regular expressions: searches, groups, literals, what regex_gate.h refuses,
+ * and matches that end at a limit of steps. Matching of whole values has tests
+ * of its own.
  */
 #include "base/mem.h"
 #include "model/regex.h"
@@ -36,7 +37,10 @@ static bool matches_by(compile_fn compile, const char *pattern,
 
 Test(expressions, a_search_finds_what_go_finds)
 {
-	/* Each as a search in text, as a whole value, and byte by byte. */
+	/*
+	 * Each pattern is tried as a search, for a whole value, and byte by
+	 * byte.
+	 */
 	static const struct {
 		const char *pattern;
 		const char *text;
@@ -76,12 +80,17 @@ Test(expressions, a_search_finds_what_go_finds)
 		cr_expect(matches_by(regex_new_search, cases[i].pattern,
 				     cases[i].text) == cases[i].search,
 			  "search %s", cases[i].pattern);
-		/* Whole values are labels, which are UTF-8. */
+		/*
+		 * Whole values are values of labels, so they are always UTF-8.
+		 */
 		cr_expect(!is_utf8 ||
 				  matches_by(regex_new, cases[i].pattern,
 					     cases[i].text) == cases[i].whole,
 			  "whole %s", cases[i].pattern);
-		/* No byte has a code beyond 255. */
+		/*
+		 * A pattern with a character beyond 255 is not tried byte by
+		 * byte.
+		 */
 		cr_expect(wide || matches_by(regex_new_bytes, cases[i].pattern,
 					     cases[i].text) == cases[i].bytes,
 			  "bytes %s", cases[i].pattern);
@@ -130,7 +139,7 @@ Test(expressions, lists_of_literals_are_told_to_the_index)
 {
 	static const struct {
 		const char *pattern;
-		const char *literals[4]; /* none: it is no list of them */
+		const char *literals[4]; /* empty: the pattern is no list */
 	} cases[] = {
 		{ "app", { "app" } },
 		{ "a|b|c", { "a", "b", "c" } },
@@ -198,7 +207,7 @@ Test(expressions, mistakes_are_told_with_their_byte)
 		cr_expect(!r && at == cases[i].at, "%s: %zu", cases[i].pattern,
 			  at);
 		cr_expect(strstr(err.msg, cases[i].why) != NULL, "%s", err.msg);
-		/* The other constructors refuse the same. */
+		/* The other constructors refuse the same patterns. */
 		cr_expect(regex_new_search(str_of(cases[i].pattern), &r, NULL,
 					   NULL) == ERR_INVALID);
 		cr_expect(regex_new_bytes(str_of(cases[i].pattern), &r, NULL,
@@ -289,7 +298,10 @@ Test(expressions, what_backtracks_for_ever_gives_up_or_is_matched_otherwise)
 	cr_expect(regex_gave_up(search));
 	cr_expect(regex_matches(search, str_of("aax")));
 	cr_expect(regex_gave_up(search), "it stays");
-	/* A whole value is matched without backtracking, but has no groups. */
+	/*
+	 * A whole value is matched without backtracking. Its groups are found
+	 * by backtracking, which ends at the limit.
+	 */
 	cr_expect(!regex_matches(whole, str_of(text)));
 	cr_expect(regex_groups(whole, str_of(text), groups, 2) == ERR_LIMIT);
 	text[99] = 'x';

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reports of sketched profiles, printed: the options are written as in a query,
- * "sort=cum&nodecount=3".
+ * Prints reports of sketches (sketch.h) for tests. The options are written as
+ * in a query: "sort=cum&nodecount=3".
  *
  * Ownership: the caller frees with printed_fini().
  * Threads: one thread.
@@ -14,7 +14,7 @@
 
 struct printed {
 	struct buf out;
-	struct buf unmatched; /* filters without a match, with a space each */
+	struct buf unmatched; /* filters without a match, a space behind each */
 	bool prepared;        /* report_init() succeeded */
 	int rc;
 	struct err err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The real profiles of testdata/profiles.tar, decompressed, in its order:
- * <job>/<type>/<ms>.pb.gz.
+ * The real profiles of testdata/profiles.tar, decompressed, in the order of the
+ * archive. Their names there are <job>/<type>/<ms>.pb.gz.
  *
  * Ownership: samples_free() frees.
  */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles as columns: byte for byte, or not at all. */
+/*
+ * Profiles that are stored as columns come back byte for byte, or they are
+ * refused.
+ */
 #include "tests/check.h"
 
 #include "base/enc.h"
@@ -23,7 +26,7 @@
 
 static const struct codec *const codec = &codec_columns;
 
-/* A group of values, and what became of it. */
+/* The values of a group, and the bytes that they are stored as. */
 struct stored {
 	struct bytes values[COLGROUP_ROWS_MAX];
 	uint32_t lens[COLGROUP_ROWS_MAX];
@@ -52,7 +55,7 @@ static struct codec_group group_of(const struct codec_table *table,
 				     .count = g->count };
 }
 
-/* Values first … first + n - 1 of a group, compared. */
+/* Whether values first to first + n - 1 of a group are decoded as they were. */
 static bool comes_back(struct codec_decoder *d, const struct codec_table *table,
 		       const struct stored *g, size_t first, size_t n)
 {
@@ -144,7 +147,10 @@ Test(columns, real_profiles_are_restored_byte_for_byte)
 	samples_free(&all);
 }
 
-/* What google/pprof and our own encoder write of each. */
+/*
+ * Profiles that our own encoder wrote, as google/pprof does, are stored without
+ * a patch.
+ */
 Test(columns, dialect_of_google_pprof_is_recognized)
 {
 	struct codec_encoder *e = codec->encoder_new(LEVEL);
@@ -178,7 +184,7 @@ Test(columns, dialect_of_google_pprof_is_recognized)
 	samples_free(&all);
 }
 
-/* A field that no writer here writes, at the end of a Go profile. */
+/* A field that no dialect writes, to be put at the end of a Go profile. */
 static const uint8_t unknown_field[] = { 0xa2, 0x06, 0x03, 'a', 'b', 'c' };
 
 Test(columns, small_differences_are_stored_as_a_patch)
@@ -196,7 +202,7 @@ Test(columns, small_differences_are_stored_as_a_patch)
 		buf_add(&odd[i], raw.ptr, raw.len);
 		if (i == 1)
 			buf_add(&odd[i], unknown_field, sizeof(unknown_field));
-		if (i == 2) /* the same string table, one text longer */
+		if (i == 2) /* one more text in the string table */
 			buf_add(&odd[i], "\x32\x05never", 7);
 		put(&g, buf_bytes(&odd[i]));
 	}
@@ -240,7 +246,7 @@ Test(columns, refused_group_leaves_the_table_unchanged)
 	cr_expect(!codec->encoder_finish(e, &a, NULL));
 	cr_expect(!codec->encoder_finish(clean, &b, NULL));
 	cr_expect(bytes_eq(buf_bytes(&a), buf_bytes(&b)));
-	/* Nothing was stored since. */
+	/* Nothing was stored since the encoder was finished. */
 	cr_expect(encode(e, &bad) == ERR_UNSUPPORTED);
 	buf_reset(&a);
 	cr_expect(!codec->encoder_finish(e, &a, NULL) && !a.len);
@@ -264,7 +270,11 @@ Test(columns, groups_that_zstd_compresses_better_are_refused)
 	codec->encoder_free(e);
 }
 
-/* Any damage is told, or hits nothing; the hash of storage tells the rest. */
+/*
+ * Damages each byte of a group in turn. The decoder must not crash, but may
+ * return wrong bytes: storage finds those by their hash. It must refuse a group
+ * that is cut.
+ */
 static void damage(struct codec_decoder *d, const struct codec_table *table,
 		   struct stored *g)
 {
@@ -318,7 +328,8 @@ Test(columns, damaged_groups_and_tables_do_not_crash_the_decoder)
 
 /*
  * The example of columns.md: a profile of two samples, as a protobuf library
- * writes it, and the same a second later, one value less.
+ * writes it. The test adds a second profile, which is a second later and has a
+ * smaller value.
  */
 static const uint8_t
 	example
@@ -350,7 +361,7 @@ Test(columns, stripe_is_encoded_as_documented)
 	struct buf table = { 0 };
 
 	memcpy(second, example, sizeof(example));
-	second[14] = 6;                    /* of the first sample */
+	second[14] = 6;                    /* value of the first sample */
 	second[sizeof(second) - 2] = 0xd0; /* time 2000 */
 	second[sizeof(second) - 1] = 0x0f;
 	put(&g, (struct bytes){ example, sizeof(example) });
@@ -368,7 +379,7 @@ Test(columns, stripe_is_encoded_as_documented)
 	codec->decoder_free(d);
 }
 
-/* What is done with a profile's types: by the number of a try. */
+/* Chooses, by the number of a try, what is done with each type of a profile. */
 static void choose(enum merge_op ops[TYPES_MAX], unsigned n)
 {
 	static const enum merge_op all[] = { MERGE_ADD, MERGE_SUBTRACT,
@@ -420,7 +431,10 @@ static void merge_profiles(struct merge *m, const struct stripe *s, unsigned n)
 	decoder_free(d);
 }
 
-/* A stripe of one type of a job: its even profiles, or its odd ones. */
+/*
+ * Makes a stripe of the profiles of one type of a job. With half 0 it takes
+ * those at even places of all samples, with half 1 those at odd places.
+ */
 static void stripe_half(struct stripe *s, const struct samples *all,
 			const char *job, const char *type, size_t half)
 {
@@ -453,7 +467,10 @@ static bool encodes_alike(struct merge *a, struct merge *b)
 	return same;
 }
 
-/* Two stripes, one after the other, with every way to add them up. */
+/*
+ * Adds up the profiles of two stripes, and their rows, with many choices of
+ * operations. The results must be the same.
+ */
 static void compare_sums(const struct samples *all, const char *job,
 			 const char *type)
 {
@@ -469,7 +486,9 @@ static void compare_sums(const struct samples *all, const char *job,
 			merge_profiles(raw, &s[i], n);
 			merge_rows(rows, &s[i], n);
 		}
-		/* And the first again, subtracted: some cancel out. */
+		/*
+		 * Subtract the first stripe, so that some samples cancel out.
+		 */
 		merge_profiles(raw, &s[0], 0x55);
 		merge_rows(rows, &s[0], 0x55);
 		cr_expect(encodes_alike(raw, rows), "%s %s, ops %u", job, type,
@@ -492,7 +511,10 @@ static void adopt_all(struct codec_encoder *e, const struct stripe *from,
 	cr_assert(!codec->adopt(e, &group, &to->bytes, NULL));
 }
 
-/* Two stripes of one target in one: the same profiles, one table. */
+/*
+ * Groups of two stripes of a target are moved to one stripe. The profiles stay
+ * the same, and the new table is much smaller than the two old ones.
+ */
 Test(columns, groups_are_transcoded_to_another_stripe)
 {
 	struct codec_decoder *d = codec->decoder_new();
@@ -538,7 +560,10 @@ Test(columns, sums_of_rows_equal_merged_profiles)
 	samples_free(&all);
 }
 
-/* Field 2^32 + 13 is no comment, though its lower bits are. */
+/*
+ * The lower 32 bits of field number 2^32 + 13 are 13, the field of comments.
+ * The field must not be taken for a comment.
+ */
 Test(columns, sample_fields_hold_64_bit_numbers)
 {
 	static const uint8_t wide[] = {
@@ -561,7 +586,10 @@ Test(columns, sample_fields_hold_64_bit_numbers)
 	buf_fini(&g.bytes);
 }
 
-/* Three types, each the one before times the period: the last one alone. */
+/*
+ * There are three types. The values of each are those of the type before, times
+ * the period. The last type can be decoded alone.
+ */
 Test(columns, derived_column_decodes_its_source_columns)
 {
 	struct colgroup_coder *c = colgroup_coder_new();
@@ -601,7 +629,10 @@ Test(columns, derived_column_decodes_its_source_columns)
 	buf_fini(&stored);
 }
 
-/* Which rows hold a function of a name: what decoded profiles say. */
+/*
+ * Counts the rows that hold a function of this name. Adds to *wrong the rows
+ * for which the decoded profile says otherwise.
+ */
 static size_t find_in(const struct stripe *s, struct regex *name, size_t *wrong)
 {
 	static const bool no_values[TYPES_MAX];
@@ -777,7 +808,11 @@ static void evil_profile(enum evil kind, uint64_t *seed, struct buf *out)
 	buf_fini(&m);
 }
 
-/* Twelve groups of eight: what they take, and what zstd takes. */
+/*
+ * Stores twelve groups of eight profiles. Sets *ours to the bytes of the groups
+ * and their table, *theirs to those of zstd. A group that the codec refuses is
+ * stored by zstd in both.
+ */
 static void store_evil(enum evil kind, size_t *ours, size_t *theirs)
 {
 	struct codec_encoder *e = codec->encoder_new(LEVEL);
@@ -830,7 +865,11 @@ Test(columns, hostile_profiles_do_not_enlarge_the_stripe)
 	}
 }
 
-/* protomem.go's scaleHeapSample() of 7 objects of 48 bytes, at 512 KiB. */
+/*
+ * The estimates are those of scaleHeapSample() in Go's protomem.go, for 7
+ * objects of 48 bytes and a rate of 512 KiB. The counts are found again from
+ * the estimates.
+ */
 Test(columns, heap_estimates_are_unscaled_exactly)
 {
 	struct unsample_rate r = { .known = true, .size = 48 };

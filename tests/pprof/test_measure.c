@@ -29,11 +29,14 @@ Test(measure, a_value_is_converted_to_a_unit_of_its_family)
 		{ 90, "seconds", "hrs", 0.025, "hrs" },
 		{ 7, "nanogcu", "gcu", 7e-9, "GCU" },
 		{ 5, "GCU", "m*GCU", 5, "GCU" },
-		/* A target of another family: the family's fallback unit. */
+		/*
+		 * For a target of another family, the result is in the fallback
+		 * unit of the value's own family.
+		 */
 		{ 2000, "ms", "bytes", 2, "s" },
 		{ 2, "kb", "seconds", 2048, "B" },
 		{ 5, "seconds", "", 5, "s" },
-		/* Units that nobody knows stay what they are. */
+		/* Values of unknown units are not converted. */
 		{ 5, "widgets", "gadgets", 5, "gadgets" },
 		{ 5, "widgets", "", 5, "" },
 		{ 5, "count", "bytes", 5, "bytes" },
@@ -97,7 +100,10 @@ Test(measure, auto_takes_the_largest_unit_in_which_the_value_is_one)
 		{ 59, "s", 59, "s" },
 		{ 3599, "s", 3599, "s" },
 		{ 3600, "s", 1, "hrs" },
-		/* Too little for any unit: the family's fallback. */
+		/*
+		 * Values too small for any unit have the fallback unit of their
+		 * family.
+		 */
 		{ 0, "ns", 0, "s" },
 		{ 0, "kb", 0, "B" },
 		{ 3, "count", 3, "" },
@@ -185,7 +191,10 @@ Test(measure, integers_are_cut_and_never_undefined)
 	cr_expect(measure_integer(2.9) == 2 && measure_integer(-2.9) == -2);
 	cr_expect(measure_integer(0x1p62) == (int64_t)1 << 62);
 	cr_expect(measure_integer(-0x1p63) == INT64_MIN);
-	/* What C leaves undefined is what Go on amd64 gives. */
+	/*
+	 * C leaves these conversions undefined. They give what Go gives on
+	 * amd64.
+	 */
 	cr_expect(measure_integer(0x1p63) == INT64_MIN);
 	cr_expect(measure_integer(-0x1.8p63) == INT64_MIN);
 	cr_expect(measure_integer((double)INFINITY) == INT64_MIN);

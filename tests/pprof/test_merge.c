@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Merging: which objects of two profiles are equal, what becomes of headers,
- * units and labels, and differences; as google/pprof's profile.Merge. And the
- * operations on one profile that merging relies on.
+ * Profiles are merged as by profile.Merge of google/pprof: which objects of two
+ * profiles are equal, and what becomes of headers, units, labels and
+ * differences. Also tests the operations on one profile that merging relies on.
  */
 #include "pprof/aggregate.h"
 #include "tests/pprof/sketch.h"
@@ -47,9 +47,9 @@ Test(merge_units, the_order_of_labels_does_not_matter)
 	cr_assert(!add(
 		m, "n/count",
 		"a 1 z=1 b=2 k#3ms\na 2 k#3ms b=2 z=1\n"
-		/* Values of one key keep their order. */
+		/* Labels of one key keep the order of values. */
 		"a 4 b=2 b=1\na 8 b=1 b=2\n"
-		/* Units and numbers tell labels apart, texts from numbers. */
+		/* Labels differ by unit or number, and texts from numbers. */
 		"a 16 k#3us\na 32 k#4ms\na 64 k=3ms\na 128 k#3ms\n",
 		NULL));
 	cr_expect(sketch_is(merge_finish(m), "labels",
@@ -70,7 +70,7 @@ Test(merge_units, samples_without_values_are_left_out)
 			   NULL, NULL));
 	cr_expect(sketch_is(merge_finish(m), "zeros", "b 0 1\nc 1 0\n"));
 	merge_free(m);
-	/* A value of a type that is skipped does not count. */
+	/* A value of a type that is skipped does not keep a sample. */
 	m = merge_new();
 	cr_assert(!add_raw(m, sketch_raw("n/count t/ns", "a 5 0\nb 5 1\n"),
 			   second, NULL));
@@ -90,7 +90,7 @@ Test(merge_units, a_sum_keeps_the_order_of_what_cancelled_out)
 	cr_assert(!add(m, "n/count", "c 1\na 2\n", NULL));
 	cr_expect(sketch_is(merge_finish(m), "sums", "a 2\nb 1\nc 1\n"));
 	merge_free(m);
-	/* What is still without a value at the end is removed. */
+	/* A sample that is still without a value at the end is removed. */
 	m = merge_new();
 	raw = sketch_raw("n/count", "a 0\nb 1\n");
 	cr_assert(!merge_add_sum(m, &raw, NULL, NULL));
@@ -116,7 +116,7 @@ Test(merge_units, a_binary_is_one_wherever_it_was_loaded)
 		const char *name;
 		struct pprof_mapping second; /* the first is 0x1000-0x3000 */
 		const char *file;
-		const char *build_id; /* "" in the first, too, if it is "" */
+		const char *build_id; /* of both mappings */
 		bool same;
 	} table[] = {
 		{ "at another address",
@@ -174,7 +174,7 @@ Test(merge_units, a_binary_is_one_wherever_it_was_loaded)
 			  table[i].name);
 		cr_expect(p->locations.count == p->mappings.count, "%s",
 			  table[i].name);
-		/* Addresses are those where the first profile had it. */
+		/* Addresses are those in the mapping of the first profile. */
 		cr_expect(p->locations.v[0].address == 0x1010);
 		cr_expect(table[i].same || p->locations.v[1].address == 0x9010);
 		merge_free(m);
@@ -221,7 +221,10 @@ Test(merge_units, frames_differ_by_all_that_a_profile_says_of_them)
 	p = merge_finish(m);
 	cr_expect(p->locations.count == ARRAY_SIZE(lines));
 	cr_expect(p->samples.count == ARRAY_SIZE(lines));
-	/* f@a.go, its start line, its file, and g. */
+	/*
+	 * The functions are f@a.go, the same with another start line, f@b.go,
+	 * and g@a.go.
+	 */
 	cr_expect(p->functions.count == 4);
 	buf_fini(&all);
 	merge_free(m);
@@ -259,11 +262,17 @@ Test(merge_units, headers_are_combined_as_by_pprof)
 	cr_assert(!add_raw(m, b, NULL, NULL));
 	cr_assert(!add_raw(m, c, NULL, NULL));
 	p = merge_finish(m);
-	/* The earliest time, the sum of durations, the longest period. */
+	/*
+	 * A merge has the earliest time, the sum of durations and the longest
+	 * period.
+	 */
 	cr_expect(p->time_ns == 300 && p->duration_ns == 15);
 	cr_expect(p->period == 20000);
 	cr_expect(check_str(pprof_str(p, p->period_type.unit), "us"));
-	/* Expressions are those of the first, others the first that is set. */
+	/*
+	 * The frame expressions are those of the first profile, even if empty.
+	 * Other texts are the first that is set.
+	 */
 	cr_expect(check_str(pprof_str(p, p->drop_frames), "drop"));
 	cr_expect(check_str(pprof_str(p, p->keep_frames), ""));
 	cr_expect(check_str(pprof_str(p, p->default_type), "t"));
@@ -337,7 +346,10 @@ Test(merge_units, averages_are_rounded_half_away_from_zero)
 			   sketch_raw("n/count t/ns", "a 2 1\nb -2 1\nd 1 1"),
 			   mixed, NULL));
 	merge_average(m, 2);
-	/* A second series; dividing by nothing adds nothing. */
+	/*
+	 * A second series. Its first mean, over no profiles, changes nothing,
+	 * and neither does its last mean, as nothing is left to divide.
+	 */
 	cr_assert(!add_raw(m, sketch_raw("n/count t/ns", "a 7 1\ne 0 1"), mixed,
 			   NULL));
 	merge_average(m, 0);
@@ -366,7 +378,10 @@ Test(merge_units, labels_of_a_series_are_put_on_its_samples)
 
 	merge_label(m, str_of("pod"), str_of("a"));
 	merge_label(m, str_of("zone"), str_of("eu"));
-	/* A text label of its own wins, a number does not. */
+	/*
+	 * A sample's own text label wins over the label of the series. A number
+	 * label does not.
+	 */
 	cr_assert(!add(m, "n/count", "f 1\ng 2 pod=x\nh 4 pod#7\n", NULL));
 	merge_no_labels(m);
 	cr_assert(!add(m, "n/count", "f 8\n", NULL));
@@ -404,7 +419,10 @@ Test(merge_units, a_difference_is_source_minus_base)
 		    "a 3 30\nc -3 -30\n");
 	expect_diff(label, "a 5 50\n", "a 5 50 x=y\n",
 		    "a 5 50\na -5 -50 pprof::base=true x=y\n");
-	/* 8 and 80 become 4 and 160: factors of a half and of two. */
+	/*
+	 * The totals of the source, 8 and 80, become those of the base, 4 and
+	 * 160. The factors are a half and two.
+	 */
 	expect_diff(scale, "a 5 50\nb 3 30\n", "a 4 160\n",
 		    "a -1 -60\nb 2 60\n");
 	expect_diff(both, "a 5 50\nb 3 30\n", "a 4 160\n",
@@ -527,7 +545,10 @@ Test(profile, values_are_scaled_and_rounded)
 	} table[] = {
 		{ { 1, 1 }, "a 1 3\nb 0 5\nc -3 0\n" },
 		{ { 0.5, 0.5 }, "a 1 2\nb 0 3\nc -2 0\n" },
-		/* A type that stays does not keep a sample. */
+		/*
+		 * A value that is not scaled keeps no sample whose scaled
+		 * values are all 0.
+		 */
 		{ { 1, 0.1 }, "b 0 1\n" },
 		{ { 1, 0 }, "" },
 		{ { -1, -1 }, "a -1 -3\nb 0 -5\nc 3 0\n" },

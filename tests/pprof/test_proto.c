@@ -144,7 +144,10 @@ Test(proto, every_field_comes_back)
 
 Test(proto, the_bytes_are_those_of_pprofs_encoder)
 {
-	/* type {1, 2}; sample; location 1; function 1; strings; default 0. */
+	/*
+	 * In order: type {1, 2}, a sample, location 1, function 1, the strings,
+	 * and default type 0.
+	 */
 	static const char want[] = "\x0a\x04\x08\x01\x10\x02"
 				   "\x12\x0b\x08\x01\x10\xac\x02"
 				   "\x1a\x04\x08\x03\x10\x04"
@@ -163,7 +166,9 @@ Test(proto, the_bytes_are_those_of_pprofs_encoder)
 							  sizeof(want) - 1 }));
 	pprof_fini(&p);
 	buf_fini(&raw);
-	/* An empty profile is its empty string and its default type. */
+	/*
+	 * An empty profile is encoded as its empty string and its default type.
+	 */
 	pprof_reset(&p);
 	strtab_intern(&p.strings, str_of(""));
 	pprof_encode(&p, &raw);
@@ -193,7 +198,10 @@ Test(proto, an_encoding_that_does_not_fit_is_noticed)
 
 /* Labels, as pprof's postDecode makes them. */
 
-/* A label's four fields behind a sample's only value. */
+/*
+ * Adds a label to a sample. The four numbers are those of its key, text, number
+ * and unit.
+ */
 static void add_label(struct buf *sample, const uint64_t v[4])
 {
 	struct buf label = { 0 };
@@ -381,7 +389,11 @@ static void mutate(struct buf *b, uint64_t *seed)
 
 Test(proto, the_last_occurrence_of_a_header_field_counts)
 {
-	/* An empty string; a field with string 120, then with string 0. */
+	/*
+	 * Header fields that refer to a string. `good` has string 120, which
+	 * does not exist, and then string 0. `bad` has them in the reverse
+	 * order.
+	 */
 	static const uint8_t fields[] = { 7 << 3, 8 << 3, 14 << 3, 15 << 3 };
 	struct decoder *d = decoder_new(ROOM);
 	struct scanner *s = scanner_new();
@@ -461,7 +473,7 @@ static void add_profile(struct buf *raw, size_t len)
 	p.duration_ns = 7;
 	p.period = 9;
 	pprof_encode(&p, raw);
-	/* Fields that nobody knows, up to the length. */
+	/* Pad the profile with unknown fields, up to the length. */
 	while (raw->len < len)
 		buf_add(raw, "\xa0\x06\x01", raw->len + 3 <= len ? 3 : 0);
 	pprof_fini(&p);
@@ -516,7 +528,10 @@ Test(unpack, the_encoding_says_how_a_body_is_stored)
 		  sample.duration_ns == 7);
 	cr_expect(typeset_count(sample.typeset) == 1);
 	cr_expect(sample.hash == out->scan.hash);
-	/* Two frames: readers expect one, so the body is stored plainly. */
+	/*
+	 * The body has two frames. Readers of stored bodies expect one frame,
+	 * so this body is stored without compression.
+	 */
 	buf_reset(&packed);
 	part.len = 5;
 	zstd_compress(z, 3, &part, 1, &packed);

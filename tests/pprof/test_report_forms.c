@@ -26,7 +26,10 @@ Test(report_forms, folded_stacks_are_sorted_and_added_up)
 		{ "a;b@x.go:1 4\na;b@x.go:2 5\n", "", "a;b 9\n" },
 		{ "a;b@x.go:1 4\na;b@x.go:2 5\n", "granularity=lines",
 		  "a;b x.go:1 4\na;b x.go:2 5\n" },
-		/* Without width, or without a frame. */
+		/*
+		 * Stacks whose values add up to 0 and stacks without a frame
+		 * are left out.
+		 */
 		{ "a 4 pod=x\na -4 pod=y\nb 1\n- 7\n", "", "b 1\n" },
 		{ "a -4\n", "", "a -4\n" },
 		{ "a;0x10 1\n[/lib/so]0x100020 2\n", "",
@@ -97,7 +100,10 @@ Test(report_forms, speedscope_refers_to_frames_by_number)
 	} table[] = {
 		{ "t/nanoseconds", "",
 		  SPEEDSCOPE("", "nanoseconds", "", "", "0") },
-		/* c and b are met first: the stack's leaf location is first. */
+		/*
+		 * Frames are numbered in the order in which they are met. The
+		 * leaf location of a stack comes first, so that is c, b, a.
+		 */
 		{ "t/bytes", "a@x.go:1;b>c 5\na@x.go:1 3\n",
 		  SPEEDSCOPE("{\"name\":\"c\"},{\"name\":\"b\"},"
 			     "{\"name\":\"a\",\"file\":\"x.go\"}",
@@ -122,8 +128,9 @@ Test(report_forms, speedscope_refers_to_frames_by_number)
 Test(report_forms, a_flame_graph_is_columns_in_depth_first_order)
 {
 	/*
-	 * total 10 > a 7 (self 1) > b 6, a > a again is a node of its own;
-	 * c 3. Siblings are sorted by name.
+	 * The root has 10. Its children are a with 7, of which 1 is its own,
+	 * and c with 3. The children of a are a second node a with 2, and b
+	 * with 4. Siblings are sorted by name.
 	 */
 	cr_expect(prints(
 		"c 3\na@x.go:1;b 4\na@x.go:1 1\na@x.go:1;a@x.go:1 2\n",
@@ -142,7 +149,10 @@ Test(report_forms, a_flame_graph_is_columns_in_depth_first_order)
 
 Test(report_forms, nodes_beyond_the_limit_are_added_up_as_other)
 {
-	/* The root, a and its heavier child; c, d and e are "(other)". */
+	/*
+	 * Three nodes are kept: the root, "a", and b, the heavier child of "a".
+	 * The nodes c, d and e are added up as "(other)".
+	 */
 	cr_expect(prints(
 		"a;b 5\na;c 4\nd 2\ne 1\n", "json:flamegraph", "max_nodes=3",
 		"{\"sample_type\":\"samples\",\"unit\":\"count\",\"total\":12,"
@@ -152,7 +162,10 @@ Test(report_forms, nodes_beyond_the_limit_are_added_up_as_other)
 		"\"total_of\":[12,3,9,4,5]}"));
 }
 
-/* A diff that keeps both sides apart: b has grown, c is new, d is gone. */
+/*
+ * Makes a diff that keeps its two sides apart. In it, b has grown, c is new and
+ * d is gone.
+ */
 static struct sketch sketch_diff(void)
 {
 	return sketch_init("samples/count", "a;b 6\na;c 2\n"
@@ -206,7 +219,10 @@ Test(report_forms, a_drawing_has_frames_as_wide_as_their_weight)
 {
 	static const char *const there[] = {
 		"samples: 4</text>",
-		/* The root is 1,200 wide, a and b below it as 3 : 1. */
+		/*
+		 * The root is 1,200 wide. Below it, a<b> is 900 wide and b.f
+		 * 300.
+		 */
 		"data-x=\"0.00\" data-w=\"1200.00\" data-d=\"0\" "
 		"data-n=\"total\"",
 		"data-x=\"0.00\" data-w=\"900.00\" data-d=\"1\" "
@@ -216,7 +232,10 @@ Test(report_forms, a_drawing_has_frames_as_wide_as_their_weight)
 		"<title>x/b.f\n1 (25.00%)</title>",
 		"<script><![CDATA[(function(){",
 		"]]></script>\n</svg>\n",
-		/* A heading of 26, two rows of 17, a margin of 4. */
+		/*
+		 * The height is a heading of 26, two rows of 17 and a margin of
+		 * 4.
+		 */
 		"viewBox=\"0 0 1200 64\"",
 		NULL,
 	};
@@ -240,7 +259,10 @@ Test(report_forms, a_drawing_of_a_diff_is_red_where_it_grew)
 	static const char *const there[] = {
 		"samples: 8, was 5</text>",
 		"red: more than the base",
-		/* From 4 to 6: a third of 40 is taken off 92, cut to 78. */
+		/*
+		 * From 4 to 6, b grew by a third of 6. So the lightness is 92
+		 * less a third of 40, which is cut to 78.
+		 */
 		"<title>b\n6 (75.00%), was 4 (80.00%)</title>",
 		"fill=\"hsl(4,75%,78%)\"",
 		"<title>c\n2 (25.00%), was 0 (0.00%)</title>",
@@ -263,7 +285,10 @@ Test(report_forms, a_call_graph_is_written_in_dot)
 	static const char *const there[] = {
 		"digraph \"everprof\" {\n",
 		"Showing nodes accounting for 10, 100% of 10 total\\l",
-		/* \"b\" has 4 of 10: 8 + 16 * sqrt(4 / 6) points, rounded up. */
+		/*
+		 * This node has 4 of 10. Its font has 8 + 16 * sqrt(4 / 6)
+		 * points, rounded up.
+		 */
 		"N0 [label=\"\\\"b\\\\\\l\\n4 (40.00%)\" shape=box "
 		"fontsize=22 tooltip=",
 		"N1 [label=\"a\\n6 (60.00%)\\nof 10 (100%)\" shape=box "
@@ -294,7 +319,7 @@ Test(report_forms, calls_past_hidden_nodes_are_dotted)
 		"weight=95",
 		NULL,
 	};
-	/* "thin" weighs 5 of 100, b one more. */
+	/* "thin" has 5 of 100 and is hidden. b has 6 and is shown. */
 	struct sketch s =
 		sketch_init("samples/count", "main;thin;b 5\nmain;c 94\nb 1\n");
 	struct printed p = printed_of(s.p, "dot", "nodefraction=0.06");
@@ -327,7 +352,7 @@ Test(report_forms, a_report_that_does_not_fit_is_an_error)
 	}
 }
 
-/* Refuses the n-th question and all that follow. */
+/* Permits *left questions. Refuses all that follow. */
 static int refuse(void *ctx, size_t bytes, struct err *err)
 {
 	int *left = ctx;
@@ -350,7 +375,7 @@ Test(report_forms, every_report_gives_up_when_it_is_told_to)
 	struct buf lines = { 0 };
 	struct sketch all;
 
-	/* More work than one question covers, in every loop. */
+	/* There is so much work that every loop asks more than once. */
 	for (int i = 0; i < 5000; i++)
 		buf_printf(&lines, "main@m.go:1;f%d@f.go:2 5\n", i);
 	all = sketch_init("samples/count", buf_cstr(&lines));
@@ -469,7 +494,7 @@ Test(report_forms, pgo_keeps_functions_lines_and_calls_only)
 	raw.duration_ns = 5;
 	s = sketch_merged(raw);
 	cr_assert(!pprof_pgo(m, s.p, &out, NULL));
-	/* Addresses and labels gone, two of the three stacks are equal. */
+	/* Without addresses and labels, two of the three stacks are equal. */
 	cr_expect(sketch_is(out, "pgo", "main;f 3 30\nmain;f 4 40\n"));
 	cr_expect(!out->mappings.count && !out->comments.count);
 	cr_expect(out->locations.count == 3 && out->functions.count == 2);

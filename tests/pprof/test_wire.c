@@ -82,7 +82,10 @@ Test(wire, the_length_of_a_varint_is_known)
 
 Test(wire, fields_of_all_types_are_read_in_order)
 {
-	/* 1: 5; 2: "ab"; 3: 64 bits; 4: 32 bits; 5: ""; 2^28: 300. */
+	/*
+	 * By number of the field: 1 is 5, 2 is "ab", 3 has 64 bits, 4 has 32
+	 * bits, 5 is "", and 2^28 is 300.
+	 */
 	struct wire w = wire_init(RAW("\x08\x05\x12\x02"
 				      "ab\x19"
 				      "88888888"
@@ -289,7 +292,10 @@ Test(strtab, cut_strings_are_forgotten)
 
 /* Id maps. */
 
-/* Adds ids, seals, and looks for each; fails if one is not at its place. */
+/*
+ * Adds ids to the map, seals it and looks for each id. Fails if one is not at
+ * its place.
+ */
 static void expect_places(struct id_index *m, const char *what,
 			  const uint64_t *ids, size_t count)
 {
@@ -359,7 +365,7 @@ Test(id_index, an_id_used_twice_is_noticed)
 			id_index_add(&m, tables[i][k]);
 		cr_expect(!id_index_seal(&m), "%zu", i);
 	}
-	/* The next profile does not suffer from it. */
+	/* Duplicates have no effect on the next profile. */
 	expect_places(&m, "after duplicates", IDS(7, 3, 9));
 	id_index_fini(&m);
 }

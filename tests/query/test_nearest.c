@@ -34,7 +34,10 @@ static void look_close(struct look *l)
 	selector_fini(&l->selector);
 }
 
-/* Series a and b; both have a profile at minute 20, 10 seconds apart. */
+/*
+ * Makes a store with the series a, b and c. Series a and b have profiles at
+ * minute 20, 10 seconds apart.
+ */
 static struct store *two_series(void)
 {
 	static const int64_t a[] = { 10, 20, 22 };
@@ -57,7 +60,10 @@ struct near_case {
 	const char *want; /* "series minute", or NULL */
 };
 
-/* The search window is what query_spec_parse() makes of the same. */
+/*
+ * Parses a request for the profile at a time. So the search window is the one
+ * that query_spec_parse() sets.
+ */
 static void parse_spec(struct query_spec *spec, enum match match, int64_t ms)
 {
 	static const char *const names[] = {
@@ -195,9 +201,9 @@ Test(nearest, modes_and_ranges_are_told_apart)
 {
 	static const struct {
 		const char *name;
-		const char *form; /* name=value, by blanks */
+		const char *form; /* name=value, separated by blanks */
 		int want;
-		const char *says; /* of an error */
+		const char *says; /* part of the error's message */
 	} cases[] = {
 		{ "a time wins over a range", "query=cpu time=5 from=1 to=9", 1,
 		  NULL },
@@ -258,20 +264,26 @@ Test(nearest, what_a_selector_does_not_find_is_explained)
 	static const struct {
 		const char *selector;
 		const char *says;
-		const char * not ; /* in the message; NULL: anything */
+		const char * not ; /* text that the message must not have */
 	} cases[] = {
 		{ "heap", "cpu", "job" },
 		{ "cpu{job=\"x\"}", "job=\"x\"", "pod" },
-		/* Series without a job would match, so it is not blamed. */
+		/*
+		 * A series without a job would match, so the message does not
+		 * blame job.
+		 */
 		{ "cpu{job!~\"[abc]\"}", "WHEN", "job" },
 		{ "cpu{job!~\"[abc]|\"}", "job!~\"[abc]|\"", NULL },
 		{ "cpu{job=~\"x|y\"}", "job=~\"x|y\"", NULL },
 		{ "cpu{zone=\"a\"}", "\"zone\"", "zone=" },
 		{ "cpu{zone!=\"\"}", "\"zone\"", "zone!" },
-		/* The first that no series has, not those that some have. */
+		/*
+		 * The message names the first label that no series has, and no
+		 * other.
+		 */
 		{ "cpu{job=\"a\",zone=\"b\",pod=\"c\"}", "\"zone\"",
 		  "\"pod\"" },
-		/* Each of the two is there, though not together. */
+		/* Both jobs exist, but no series has two jobs. */
 		{ "cpu{job=\"a\",job=\"b\"}", "WHEN", ":" },
 		{ "cpu{job=\"a\",zone=\"\",job=\"c\"}", "WHEN", "zone" },
 	};
@@ -375,7 +387,7 @@ Test(nearest, a_set_of_many_texts_has_each_once)
 			cr_expect(string_set_add(&set, str_of(text)) == !round);
 		}
 	}
-	/* The texts are copies: the buffer above is another's by now. */
+	/* The set has copies, as `text` above has been overwritten. */
 	cr_assert(set.count == 5000);
 	cr_expect(check_str(set.v[0], "text 0"));
 	cr_expect(check_str(set.v[4999], "text 4999"));
@@ -395,7 +407,7 @@ Test(nearest, texts_of_a_set_may_be_empty_and_hold_any_byte)
 	static const bool is_new[] = { true, true, true, true, false };
 	struct string_set set = { 0 };
 
-	string_set_sort(&set); /* an empty set is sorted */
+	string_set_sort(&set); /* an empty set may be sorted */
 	cr_expect(!set.count);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		cr_expect(string_set_add(&set, texts[i]) == is_new[i], "%zu",

@@ -13,7 +13,7 @@ struct row_case {
 	struct made rows[ROWS_MAX]; /* ms 0 ends them */
 	const char *want;
 	enum aggregate aggregate;
-	int64_t from; /* 0 and 0: all */
+	int64_t from; /* minutes; from and to 0: all */
 	int64_t to;
 	const char *sample_index; /* NULL: all types */
 	size_t profiles;
@@ -59,7 +59,10 @@ static void check_answer(struct store *s, const struct row_case *c,
 	question_close(&a);
 }
 
-/* Each case is asked of the WAL, of a head and of a block. */
+/*
+ * Checks each case three times: while its profiles are in the WAL, in a head
+ * and in a block.
+ */
 static void check_cases(const struct row_case *v, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -70,7 +73,10 @@ static void check_cases(const struct row_case *v, size_t count)
 		check_answer(s, &v[i], "in the WAL:");
 		for (size_t k = 0; k < ROWS_MAX; k++)
 			whole = whole && !v[i].rows[k].damaged;
-		/* A flush leaves out what is damaged, with its totals. */
+		/*
+		 * A flush would leave out damaged profiles and their totals. So
+		 * cases with damage are checked in the WAL only.
+		 */
 		if (whole) {
 			cr_expect(!tsdb_flush(s->db, NULL));
 			check_answer(s, &v[i], "in a head:");

@@ -11,7 +11,7 @@ TestSuite(series_run, .timeout = 60);
 #define FUNCTIONS 24
 #define PROFILES  100
 
-/* Profiles like those of a program, large enough to be stored as columns. */
+/* Stores profile i of a program, large enough to be stored as columns. */
 static void put_program(struct store *s, int64_t i)
 {
 	struct buf text = { 0 };
@@ -27,7 +27,7 @@ static void put_program(struct store *s, int64_t i)
 	buf_fini(&text);
 }
 
-/* A stripe of columns is read row by row, not profile by profile. */
+/* A stripe of columns is added up row by row, and no profile is fetched. */
 Test(series_run, rows_of_columns_add_up_as_profiles_do)
 {
 	struct store *s = store_open();
@@ -48,7 +48,10 @@ Test(series_run, rows_of_columns_add_up_as_profiles_do)
 
 		for (int64_t i = 0; i < PROFILES; i++)
 			sum += (i * 7 + (int64_t)k * 13) % 97;
-		/* The last less the first, and a mean. */
+		/*
+		 * The first type is a counter: its last value less its first.
+		 * The second is a state: its mean.
+		 */
 		cr_expect(pprof_values(p, k)[0] == (PROFILES - 1) * 10);
 		cr_expect(pprof_values(p, k)[1] ==
 				  (sum + PROFILES / 2) / PROFILES,
@@ -79,7 +82,7 @@ Test(series_run, profiles_in_columns_and_in_the_wal_add_up_together)
 	cr_assert(!query_merge_finish(&a.merge, &p, &a.err));
 	cr_assert(p->samples.count == FUNCTIONS);
 	for (int64_t k = 0; k < FUNCTIONS; k++)
-		/* 10 times the sum of 0 … 119, and k * k + 1 of each. */
+		/* The sum of i * 10 + k * k + 1 for i from 0 to 119. */
 		cr_expect(pprof_values(p, (size_t)k)[0] == 71520 + 120 * k * k);
 	question_close(&a);
 	store_close(s);
@@ -102,7 +105,7 @@ Test(series_run, means_of_two_series_are_added)
 	question_ask(&a, 0, INT64_MIN, INT64_MAX);
 	question_ask(&a, 1, INT64_MIN, INT64_MAX);
 	cr_expect(!a.rc && a.merge.series == 2 && a.merge.profiles == 6);
-	/* 4.5 is 5 before it is added to 100. */
+	/* The mean 4.5 of series a is rounded to 5 before 100 is added. */
 	question_expect(&a, "two series", "f=105");
 	question_close(&a);
 	store_close(s);
@@ -231,7 +234,7 @@ Test(series_run, the_bytes_of_a_fetch_are_taken_once)
 	cr_expect(a.work.taken == a.merge.taken, "%lld of %lld",
 		  (long long)a.work.taken, (long long)a.merge.taken);
 	cr_expect(a.work.taken == atomic_load(&a.memory.used));
-	/* Nothing has grown since. */
+	/* Nothing has grown since the last fetch, so nothing more is taken. */
 	cr_expect(!query_merge_account(&a.merge, a.q, &a.err));
 	cr_expect(a.work.taken == a.merge.taken);
 	a.memory.max = a.work.taken;
@@ -258,12 +261,15 @@ Test(series_run, one_profile_is_added_left_out_or_refused)
 	cr_expect(merge_count(a.merge.merge) == 1 && !a.merge.damaged);
 	x.ms = store_at(2);
 	cr_expect(query_add_profile(&a.merge, &x, &a.err) == 1);
-	/* Gone since it was listed: that is no failure either. */
+	/*
+	 * There is no profile at this time, as when one is removed after it was
+	 * listed. That is no failure.
+	 */
 	x.ms = store_at(3);
 	cr_expect(query_add_profile(&a.merge, &x, &a.err) == 1);
 	cr_expect(a.merge.damaged == 2 && a.merge.damage.code == ERR_CORRUPT,
 		  "the first is kept");
-	/* Without operations it is taken as it is. */
+	/* Without operations the profile is added as it is. */
 	x.ms = store_at(1);
 	x.ops = NULL;
 	cr_expect(!query_add_profile(&a.merge, &x, &a.err));
@@ -283,7 +289,7 @@ Test(series_run, a_deadline_is_an_error_until_something_is_merged)
 	cr_expect(!a.merge.late);
 	a.merge.profiles = 1;
 	cr_expect(!query_merge_check_late(&a.merge, &a.err) && a.merge.late);
-	/* An answer that lacks something stays so. */
+	/* An answer that is cut short stays so, even if there is time again. */
 	a.work.deadline_ns = INT64_MAX;
 	cr_expect(!query_merge_check_late(&a.merge, &a.err) && a.merge.late);
 	question_close(&a);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scrape_configs in YAML: what each key sets, defaults, and mistakes with their
- * line and key.
+ * scrape_configs in YAML: what each key sets, its default, and mistakes, which
+ * are reported with line and key.
  */
 #include "base/mem.h"
 #include "scrape/scrape_config.h"
@@ -32,7 +32,7 @@ static void drop(struct decoded *d)
 	yaml_fini(&d->y);
 }
 
-/* The only job of a text without mistakes. */
+/* Decodes a text without mistakes, and returns its only job. */
 static const struct scrape_config *decode_job(struct decoded *d,
 					      const char *text)
 {
@@ -227,7 +227,10 @@ Test(scrape_config, types_may_come_from_the_index)
 	drop(&d);
 }
 
-/* Mistakes, each with its line and column and the key or value it is about. */
+/*
+ * A mistake is reported with its line and column, and with the key or value
+ * that is wrong.
+ */
 Test(scrape_config, mistakes_name_their_place_and_key)
 {
 	static const struct {
@@ -354,7 +357,7 @@ Test(scrape_config, all_mistakes_are_named_at_once)
 	drop(&d);
 }
 
-/* What Prometheus has, and profiles have no use for. */
+/* Keys that Prometheus has, and profiles have no use for, are accepted. */
 Test(scrape_config, keys_of_prometheus_are_taken_with_a_warning)
 {
 	static const char *const keys[] = {
@@ -414,7 +417,7 @@ Test(scrape_config, what_is_likely_a_mistake_is_warned_of)
 		{ "- {job_name: a, static_configs: [{targets: ['[::1]:1', "
 		  "'h:1']}]}",
 		  NULL },
-		/* Rules may make addresses of whatever stands there. */
+		/* Relabelling may make an address of any text. */
 		{ "- {job_name: a, static_configs: [{targets: ['http://x/y', "
 		  "h]}], relabel_configs: [{target_label: __address__}]}",
 		  NULL },

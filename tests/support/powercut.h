@@ -30,7 +30,7 @@ struct powercut;
 struct powercut *powercut_new(const char *root, uint64_t seed);
 void powercut_free(struct powercut *p);
 
-/* The gateway to give to what is tested. */
+/* Returns the struct fs that the tested code is to use. */
 struct fs *powercut_fs(struct powercut *p);
 
 /* Cut the power at the n-th call from now (1: the next). 0: never. */
@@ -39,16 +39,18 @@ void powercut_at(struct powercut *p, uint64_t n);
 /* Let the n-th call from now that is not a read fail, once, with errno. */
 void powercut_fail_at(struct powercut *p, uint64_t n, int number);
 
-/* Reads, and pages of mapped files, are among the calls that may fail. */
+/*
+ * Let reads, also of pages of mapped files, be among the calls that may fail.
+ */
 void powercut_count_reads(struct powercut *p);
 
-/* Whether the call that is to fail has not come yet. */
+/* Whether the call chosen to fail has not been made yet. */
 bool powercut_is_armed(struct powercut *p);
 
 /* Whether the power is gone. */
 bool powercut_is_dead(struct powercut *p);
 
-/* Write a surviving state into the directory to, which must not exist. */
+/* Write a surviving state into the directory `to`, which must not exist. */
 NODISCARD int powercut_restore(struct powercut *p, const char *to,
 			       struct err *err);
 

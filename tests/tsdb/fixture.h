@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A database for one test: in a directory of its own, by a clock that stands
- * still, on a disk that can be told to misbehave, with no work of its own in
- * the background.
+ * A database for one test. It has a directory of its own, a clock that stands
+ * still, and a disk that can be told to misbehave. It does no work in the
+ * background.
  */
 #ifndef TESTS_TSDB_FIXTURE_H
 #define TESTS_TSDB_FIXTURE_H
@@ -28,7 +28,7 @@ struct fixture {
 	struct appender *a;
 };
 
-/* Options are set, and nothing is open yet. */
+/* Make a fixture whose options are set and whose database is not open yet. */
 static inline struct fixture *setup_closed(void)
 {
 	struct fixture *f = mem_new(struct fixture);

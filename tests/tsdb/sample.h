@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples for storage tests: profile k of series s, whose bytes follow from
- * the two numbers, so that what comes back can be checked without a record.
+ * Samples for storage tests: profile k of series s. Its bytes follow from the
+ * two numbers, so tests can check what comes back without keeping a copy.
  */
 #ifndef TESTS_TSDB_SAMPLE_H
 #define TESTS_TSDB_SAMPLE_H
@@ -38,7 +38,10 @@ static inline int64_t sample_ms(int k)
 	return SAMPLE_START + (int64_t)k * SAMPLE_STEP;
 }
 
-/* 100 … 2 100 bytes, half of them alike from profile to profile. */
+/*
+ * Makes the bytes of profile k of a series: at least 100 and less than 2 100.
+ * Half of them are alike in all profiles.
+ */
 static inline void sample_bytes(int series, int k, struct buf *out)
 {
 	unsigned seed = (unsigned)(series * 7919 + k);
@@ -54,7 +57,7 @@ static inline void sample_bytes(int series, int k, struct buf *out)
 
 static struct buf sample_typesets[2];
 
-/* Before main: several threads may append samples. */
+/* Runs before main(), because several threads may append samples at once. */
 __attribute__((constructor)) static inline void sample_types_init(void)
 {
 	for (size_t n = 0; n < 2; n++) {

@@ -2,9 +2,10 @@
 /*
  * Random scripts over a database, beside a naive model of what it must hold.
  *
- * Of each (series, time) the model knows which values may be there: none, or
- * one of two variants. Without faults that is always exactly one of them;
- * what was not acknowledged leaves several open until somebody looks.
+ * For each (series, time) the model knows which values may be there: none, or
+ * one of two variants. Without faults exactly one of these is possible. After a
+ * write that was not acknowledged, several are possible until the script looks
+ * which one is there.
  */
 #ifndef TESTS_TSDB_SCRIPT_H
 #define TESTS_TSDB_SCRIPT_H
@@ -23,7 +24,7 @@
 
 #define SCRIPT_SERIES 5
 #define SCRIPT_TIMES  384
-#define SCRIPT_STEP   150000LL /* 48 in a window */
+#define SCRIPT_STEP   150000LL /* ms; a window has 48 steps */
 
 enum {
 	MAY_NONE = 1,
@@ -38,10 +39,10 @@ struct script {
 	struct tsdb_options o;
 	struct tsdb *db;
 	uint8_t may[SCRIPT_SERIES][SCRIPT_TIMES];
-	/* Appended since the last sync that succeeded: what it will be. */
+	/* Values appended since the last sync that succeeded. 0: none. */
 	uint8_t unsynced[SCRIPT_SERIES][SCRIPT_TIMES];
 	int now;     /* the clock, in steps */
-	int burst;   /* series that is appended to */
+	int burst;   /* the series of the last append */
 	bool faults; /* calls may fail */
 	long acknowledged;
 	long looks;
@@ -54,7 +55,7 @@ static inline unsigned script_roll(struct script *s, unsigned sides)
 	return (unsigned)(s->rng >> 33) % sides;
 }
 
-/* Aligned to a window. */
+/* The time of step k. Step 0 is the start of a window. */
 static inline int64_t script_ms(int k)
 {
 	return 1699999200000LL / 7200000 * 7200000 + k * SCRIPT_STEP;
@@ -78,7 +79,10 @@ static inline void script_init(struct script *s, const char *path,
 	script_roll(s, 2);
 }
 
-/* Every other script is of profiles, stored as columns. */
+/*
+ * Makes the bytes of a sample. Half of the scripts store valid profiles, as
+ * columns; the others store arbitrary bytes.
+ */
 static inline void script_bytes(const struct script *s, int series, int n,
 				struct buf *out)
 {
@@ -120,14 +124,20 @@ static inline int script_append_one(struct script *s, int series, int k,
 	return rc;
 }
 
-/* Times before this are not taken, and may be gone. */
+/*
+ * Returns the time that the retention reaches back to. Older samples are not
+ * taken, and stored ones may be gone.
+ */
 static inline int64_t script_limit(const struct script *s)
 {
 	return s->o.retention_ms ? clock_ms(&s->clock) - s->o.retention_ms :
 				   INT64_MIN;
 }
 
-/* What append must say, when nothing fails and one value alone may be there. */
+/*
+ * Whether an append of the value `mine` may return rc when no call fails. `may`
+ * is what can be stored there now. If that is not certain, any rc is right.
+ */
 static inline bool script_expected(uint8_t may, uint8_t mine, int rc)
 {
 	if (may == MAY_NONE || may == mine)
@@ -141,7 +151,7 @@ static inline void script_append(struct script *s)
 {
 	int series = script_roll(s, 40) ? s->burst :
 					  (int)script_roll(s, SCRIPT_SERIES);
-	/* Mostly the latest times, some late ones. */
+	/* Most samples are of the latest six times, some are much older. */
 	int back = script_roll(s, 4) ? (int)script_roll(s, 6) :
 				       (int)script_roll(s, SCRIPT_TIMES);
 	int k = s->now - back;
@@ -160,7 +170,7 @@ static inline void script_append(struct script *s)
 		script_wrong(s, series, k, rc ? "refused" : "taken");
 	if (rc) {
 		if (rc != ERR_EXISTS)
-			*may |= mine; /* it may have got there all the same */
+			*may |= mine; /* it may be stored all the same */
 		return;
 	}
 	*may = s->faults ? *may | mine : mine;
@@ -211,7 +221,7 @@ static inline void script_delete(struct script *s)
 	}
 }
 
-/* Which value is there; 0: none of those that can be. */
+/* Returns which value is there, or 0 if it is none of those possible. */
 static inline uint8_t script_look(struct script *s, struct querier *q,
 				  int series, int k)
 {
@@ -272,7 +282,7 @@ static inline void script_check_series(struct script *s, int series)
 	labels_unref(ls);
 }
 
-/* Look at everything; from then on what was seen is what must be. */
+/* Checks all series. From then on the model expects exactly what was found. */
 static inline void script_check(struct script *s)
 {
 	for (int series = 0; series < SCRIPT_SERIES; series++)
@@ -287,7 +297,7 @@ static inline int script_open(struct script *s, struct metrics *m,
 	return tsdb_open(&s->o, &s->db, err);
 }
 
-/* Now and then the clock goes on, by up to two hours. */
+/* Moves the clock on, by up to two hours. */
 static inline void script_tick(struct script *s)
 {
 	s->now += 1 + (int)script_roll(s, script_roll(s, 5) ? 3 : 48);

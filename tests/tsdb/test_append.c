@@ -42,8 +42,8 @@ Test(append, times_are_admitted_between_the_retention_and_ten_minutes_ahead)
 	static const struct {
 		const char *name;
 		int64_t retention; /* 0: any age */
-		bool ignore;       /* as imports do */
-		int64_t ms;        /* after the clock; before 1970: absolute */
+		bool ignore;       /* the retention, as imports do */
+		int64_t ms; /* after the clock, or after 1970 if absolute */
 		bool absolute;
 		int want;
 	} cases[] = {
@@ -90,7 +90,10 @@ Test(append, times_are_admitted_between_the_retention_and_ten_minutes_ahead)
 
 Test(append, an_hour_is_as_good_as_the_last_one)
 {
-	/* Windows in any order, twice round: each finds its own head. */
+	/*
+	 * Appends to four windows, twice and in any order. Each goes to the
+	 * head of its window.
+	 */
 	static const int order[] = { 3, 0, 2, 1, 0, 3, 1, 2 };
 	struct fixture *f = setup();
 
@@ -146,7 +149,9 @@ Test(append, a_profile_is_stored_once_in_whatever_place_it_is)
 		cr_expect(counter(f, conflicts) == place + 1);
 		cr_expect(counter(f, appended) == 1);
 	}
-	/* Another series and another time are others. */
+	/*
+	 * A profile of another series or of another time conflicts with none.
+	 */
 	cr_expect(!put_at(f, 2, ms, "two", NULL));
 	cr_expect(!put_at(f, 0, ms + 1, "two", NULL));
 	cr_expect(count(f) == 3 && counter(f, appended) == 3);
@@ -161,7 +166,10 @@ Test(append, series_are_admitted_up_to_an_eighth_above_the_limit)
 	f->o.max_series = 16;
 	cr_assert(!reopen(f));
 	cr_expect(stats(f).series_limit == 16);
-	/* 18 are an eighth above; the one that exceeds it is the last. */
+	/*
+	 * The limit and an eighth are 18 series. The one that exceeds them is
+	 * the last that is admitted.
+	 */
 	for (int s = 0; s < 19; s++)
 		cr_expect(!put(f, s, 0), "series %d", s);
 	cr_expect(put_at(f, 19, sample_ms(0), "x", &err) == ERR_LIMIT);
@@ -169,7 +177,7 @@ Test(append, series_are_admitted_up_to_an_eighth_above_the_limit)
 	cr_expect(!put(f, 18, 1), "a series that is there already");
 	cr_expect(put(f, 18, WINDOW) == ERR_LIMIT, "in another window");
 	cr_expect(stats(f).head_series == 19);
-	/* Sealed series count no more. */
+	/* Series of sealed heads do not count any more. */
 	cr_assert(!maintain(f, true));
 	cr_expect(stats(f).head_series == 0);
 	cr_expect(!put(f, 19, 0));
@@ -187,7 +195,10 @@ Test(append, without_a_limit_there_may_be_any_number_of_series)
 	teardown(f);
 }
 
-/* The disk takes no flush: the WAL grows to a quarter above its budget. */
+/*
+ * Appends while every flush fails, until an append is refused. By then the WAL
+ * is a quarter above its budget.
+ */
 static int fill_wal(struct fixture *f, int *appended)
 {
 	int rc = 0;
@@ -212,7 +223,10 @@ Test(append, profiles_wait_for_a_flush_and_are_refused_when_it_does_not_help)
 	cr_expect(stats(f).wal_bytes >= 80 * 1024);
 	cr_expect(stats(f).wal_bytes < 80 * 1024 + 4096, "%d",
 		  (int)stats(f).wal_bytes);
-	/* Nothing that was taken is lost, and there is room again. */
+	/*
+	 * After a flush that works, nothing that was taken is lost, and there
+	 * is room again.
+	 */
 	f->hook.times = 0;
 	cr_expect(!tsdb_flush(f->db, NULL));
 	cr_expect(!put(f, 0, appended));
@@ -315,7 +329,10 @@ Test(append, the_oldest_go_first_when_there_is_too_much)
 	struct fixture *f = setup();
 	uint64_t bytes;
 
-	/* A day apart, so that nothing is compacted. */
+	/*
+	 * The profiles of each round are a day apart, so that nothing is
+	 * compacted.
+	 */
 	clock_set(&f->clock, sample_ms(40 * WINDOW));
 	for (int w = 0; w < 4; w++) {
 		int first = w * 12 * WINDOW;
@@ -342,8 +359,8 @@ Test(append, directories_are_opened_as_the_options_say)
 {
 	static const struct {
 		const char *name;
-		const char *made; /* by the shell, in an empty folder */
-		const char *path; /* below it */
+		const char *made; /* shell command, run in an empty folder */
+		const char *path; /* of the database, below that folder */
 		bool must_exist;
 		bool read_only;
 		int want;

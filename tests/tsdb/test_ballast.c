@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ballast: made once, given back when asked, made again, and never more of
- * it than there is room for.
+ * The ballast is made once, given back when asked, and made again. It takes at
+ * most half of the space that is free.
  */
 #include "tsdb/io/ballast.h"
 
@@ -55,12 +55,12 @@ Test(ballast, it_is_made_and_given_back)
 	ballast_release(&s.b);
 	for (int round = 0; round < 2; round++) {
 		ballast_make(&s.b);
-		ballast_make(&s.b); /* twice */
+		ballast_make(&s.b); /* has no effect the second time */
 		cr_expect(held(&s) == SIZE);
 		cr_expect(!stat(s.path, &st) && st.st_blocks * 512 >= SIZE,
 			  "not a hole");
 		ballast_release(&s.b);
-		ballast_release(&s.b); /* twice */
+		ballast_release(&s.b); /* has no effect the second time */
 		cr_expect(held(&s) == -1);
 	}
 	scene_fini(&s);
@@ -73,7 +73,7 @@ Test(ballast, the_file_of_an_earlier_run_is_taken_over)
 	scene_init(&s, SIZE);
 	ballast_make(&s.b);
 	ballast_fini(&s.b);
-	ballast_fini(&s.b); /* twice */
+	ballast_fini(&s.b); /* has no effect the second time */
 	cr_expect(!access(s.path, F_OK), "the file stays");
 	ballast_init(&s.b, &s.hook.fs, s.dir.path, SIZE);
 	cr_expect(held(&s) == SIZE);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that are removed, cut, overwritten, exchanged beneath a database that
- * is in use: it goes on, never serves other bytes than went in, tells what it
- * could not read, and a start on what is left works.
+ * Files are removed, cut, overwritten or exchanged beneath a database that is
+ * in use. The database goes on, never serves bytes other than those that went
+ * in, and tells what it could not read. A start on the files that are left
+ * works.
  *
- * EVERPROF_SECONDS sets how long (30 rounds), EVERPROF_SEED the first seed.
+ * EVERPROF_SECONDS sets how long the test runs (without it, 30 rounds),
+ * EVERPROF_SEED the first seed.
  */
 #include "tests/tsdb/vandal.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The chunk writer: when a chunk is full, which codec gets it, and that no
- * codec is believed without a look at what it wrote.
+ * The chunk writer: when a chunk is full, and which codec gets it. What a codec
+ * wrote is always checked before it is believed.
  */
 #include "tsdb/chunk/chunk_writer.h"
 
@@ -14,7 +14,7 @@
 
 TestSuite(chunk_writer, .timeout = 60);
 
-/* A codec that stores profiles as they are, and what it is told to do. */
+/* What the codec of this test, which stores profiles as they are, is to do. */
 static struct {
 	int rc;     /* of encode() and adopt() */
 	bool spoil; /* what is stored is another profile */
@@ -104,7 +104,7 @@ static const struct codec codec_plain = {
 	.decode = plain_decode,
 };
 
-/* Add a profile of so many bytes. */
+/* Add a profile of len bytes. */
 static void add_profile(struct chunk_writer *b, int64_t ms, size_t len)
 {
 	struct chunk_profile p = { .ms = ms, .raw_len = (uint32_t)len };
@@ -176,7 +176,10 @@ Test(chunk_writer, a_chunk_is_stored_behind_what_is_there)
 	chunk_writer_free(b);
 }
 
-/* What becomes of a chunk when columns are tried first. */
+/*
+ * What the codec for columns, which is tried first, does with a chunk, and the
+ * codec that the chunk then has.
+ */
 static const struct {
 	const char *name;
 	int rc;

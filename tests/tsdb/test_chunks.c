@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chunks of a series: which of their profiles are listed and found, over
- * tombstones and damage, and which metadata is none.
+ * Chunks of a series: which profiles are listed and found when there are
+ * tombstones and damage, and which metadata is refused.
  */
 #include "tsdb/chunk/chunks.h"
 
@@ -13,7 +13,9 @@
 
 TestSuite(chunks, .timeout = 60);
 
-/* Encoded times, as differences of differences, with all else zero. */
+/*
+ * Encodes the times of a chunk's metadata, given as differences of differences.
+ */
 static struct buf encode_times(unsigned count, const int64_t *v, size_t n)
 {
 	struct buf b = { 0 };
@@ -65,7 +67,10 @@ Test(chunks, times_of_a_chunk_increase)
 	}
 }
 
-/* Metadata of a chunk at these times, all of a step, and one total. */
+/*
+ * Makes the metadata of a chunk whose times begin at `from`, in equal steps.
+ * Each profile has one total.
+ */
 static struct buf make_meta(int64_t from, int64_t step, uint16_t count)
 {
 	int64_t totals[CHUNK_PROFILES_MAX];
@@ -112,7 +117,10 @@ Test(chunks, damaged_metadata_is_refused)
 	buf_fini(&b);
 }
 
-/* Chunk n of a source: at 0, 100, 200 … there are three, of steps of 10. */
+/*
+ * A source of chunks. Each has three profiles, in steps of 10 from its first
+ * time.
+ */
 struct source {
 	int errors[4]; /* of reading each chunk; ERR_CORRUPT: damaged bytes */
 	int read;
@@ -152,7 +160,7 @@ static void tell_damage(void *ctx, const struct chunk *g, const struct err *err)
 	s->told++;
 }
 
-/* Four chunks, of which the last has times in the gaps of the first. */
+/* Makes four chunks. The times of the last lie between those of the first. */
 static struct chunks four_chunks(void)
 {
 	static const int64_t first[] = { 0, 100, 200, 5 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Heads and blocks become one block: what is in it, what is left of it when
- * the disk refuses, and heads and blocks read alike as parts.
+ * Heads and blocks are compacted into one block: what the block has, and what
+ * is left of it when the disk refuses. Heads and blocks are also read alike, as
+ * parts.
  */
 #include "tsdb/compact/compactor.h"
 
@@ -66,7 +67,7 @@ static void seal_head(struct compactor_scene *s)
 	add_part(s, (struct part){ .head = TAKE(s->h->r) });
 }
 
-/* Series and profiles of a head: each series has profiles [from, to). */
+/* Add a head of so many series, each with profiles [from, to). */
 static void add_head(struct compactor_scene *s, int series, int from, int to)
 {
 	begin_head(s);
@@ -131,7 +132,7 @@ static int count_in_part(struct part p, int series, int from, int to)
 	return found;
 }
 
-/* Names in the data directory beside those of heads and WAL. */
+/* Count the names in the data directory, except the two of heads and WAL. */
 static size_t count_blocks(struct compactor_scene *s)
 {
 	struct name_list l = { 0 };
@@ -168,7 +169,7 @@ Test(compactor, parts_that_overlap_are_merged)
 	struct compactor_scene *s = compactor_scene_new();
 
 	add_head(s, 3, 0, 60);
-	add_head(s, 4, 40, 100); /* forty of them again */
+	add_head(s, 4, 40, 100); /* three have 40 to 59 already */
 	compact_all(s);
 	for (int i = 0; i < 3; i++)
 		cr_expect(count_in_part(s->parts[0], i, 0, 120) == 100);
@@ -458,7 +459,10 @@ static size_t count_selected(struct part p, const char *selector, int from,
 	return count;
 }
 
-/* Series 0 has profiles 0 to 39, series 1 has 20 to 59. */
+/*
+ * A head, and the block made of it, give the same answers. Series 0 has
+ * profiles 0 to 39, series 1 has 20 to 59.
+ */
 Test(compactor, heads_and_blocks_are_read_alike)
 {
 	struct compactor_scene *s = compactor_scene_new();

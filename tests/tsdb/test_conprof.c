@@ -24,7 +24,7 @@ struct journey {
 	char path[200];
 	int64_t from; /* the times that are wanted */
 	int64_t to;
-	size_t end_after; /* visits; the last one fails. 0: never */
+	size_t end_after; /* the visit with this number fails; 0: none */
 	size_t visits;
 	size_t bytes;
 	size_t strangers; /* visits that were not wanted */
@@ -109,7 +109,7 @@ static void journey_free(struct journey *j)
 	mem_free(j);
 }
 
-/* A shell command in the directory. */
+/* Runs a shell command in the directory. */
 static void journey_spoil(struct journey *j, const char *what)
 {
 	CLEANUP(mem_freep)
@@ -175,7 +175,10 @@ Test(conprof, an_error_of_the_visitor_ends_the_walk)
 	}
 }
 
-/* Profiles are in blocks, head chunks and the WAL, most of them twice. */
+/*
+ * Commands that remove some of the places where profiles are. These are blocks,
+ * head chunks and the WAL; most profiles are in two of them.
+ */
 #define BLOCKS_ONLY "rm wal/* chunks_head/*"
 #define WAL_ONLY    "rm -r 01* chunks_head"
 #define HEAD_ONLY   "rm -r 01*"
@@ -188,7 +191,7 @@ Test(conprof, damage_is_told_and_costs_what_lay_there)
 {
 	static const struct {
 		const char *name;
-		const char *only; /* what else there is, is removed */
+		const char *only; /* removes the other places of profiles */
 		const char *what;
 		const char *says;
 	} cases[] = {

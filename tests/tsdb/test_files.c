@@ -225,7 +225,10 @@ Test(files, a_page_that_fails_is_read_from_the_file)
 	tempdir_fini(&s.dir);
 }
 
-/* Pieces of these lengths, and how much of them is in the file unasked. */
+/*
+ * Pieces of these lengths are added. `unasked` is how many of their bytes are
+ * in the file before a flush is asked for.
+ */
 static const struct {
 	const char *name;
 	size_t pieces[5];
@@ -382,7 +385,7 @@ Test(files, a_closed_output_is_not_written)
 	outfile_add(&o, bytes_of(str_of("text")));
 	outfile_close(&o);
 	cr_expect(!o.file && !o.size && !o.buf.ptr);
-	outfile_close(&o); /* twice */
+	outfile_close(&o); /* has no effect the second time */
 	cr_expect(file_bytes(s.path) == 0);
 	tempdir_fini(&s.dir);
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random scripts of appends, late appends, duplicates, conflicts, deletions,
- * flushes, seals, compactions, retention and restarts agree with a naive
- * model.
+ * flushes, seals, compactions, retention and restarts agree with a naive model.
  *
- * EVERPROF_SCRIPTS sets how many (50), EVERPROF_SEED the first seed (1),
- * EVERPROF_STEPS their length (2000).
+ * EVERPROF_SCRIPTS sets the number of scripts (without it, 50), EVERPROF_SEED
+ * the first seed (1), EVERPROF_STEPS the steps of each (2000).
  */
 #include "tests/check.h"
 #include "tests/tempdir.h"

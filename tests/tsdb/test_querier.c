@@ -9,8 +9,9 @@ TestSuite(querier, .timeout = 60);
 #define WINDOW 480 /* profiles of a series in two hours */
 
 /*
- * Series 0 to 3: profiles 0 to 4 are in a block, 480 to 484 in a flushed head,
- * 960 to 964 in the WAL. Series 4 is in the WAL alone.
+ * Makes a database. Of series 0 to 3, profiles 0 to 4 are in a block, 480 to
+ * 484 in a flushed head, and 960 to 964 in the WAL. Series 4 is in the WAL
+ * alone.
  */
 static struct fixture *three_places(void)
 {
@@ -39,7 +40,7 @@ static struct querier *selected(struct fixture *f, const char *selector)
 	return q;
 }
 
-/* The pods that are selected, as digits, in their order. */
+/* Writes the numbers of the selected pods as digits, in the order of series. */
 static void tell_pods(struct querier *q, char out[16])
 {
 	size_t n = querier_count(q);
@@ -103,7 +104,10 @@ Test(querier, a_selection_without_matchers_is_everything_and_replaces_the_last)
 	teardown(f);
 }
 
-/* "k k k …" of the times of the first selected series in a range. */
+/*
+ * Writes the numbers of the profiles that the first selected series has in a
+ * range of time, as "k k k".
+ */
 static void tell_times(struct querier *q, int64_t from, int64_t to, char *out,
 		       size_t size)
 {
@@ -122,7 +126,7 @@ Test(querier, both_ends_of_a_range_count_in_every_place)
 {
 	static const struct {
 		int from;
-		int from_ms; /* added to it */
+		int from_ms; /* added to the time of profile `from` */
 		int to;
 		int to_ms;
 		const char *want;
@@ -215,7 +219,7 @@ Test(querier, a_selection_has_no_series_of_other_times)
 	teardown(f);
 }
 
-/* Texts, each once, sorted, by commas. */
+/* Texts, each once and sorted. */
 struct texts {
 	char v[16][24];
 	size_t count;
@@ -281,7 +285,7 @@ Test(querier, names_and_values_are_those_of_the_parts_in_the_range)
 	teardown(f);
 }
 
-/* Counts what a fetch asks for; refuses when `left` is used up. */
+/* How many bytes fetches asked for, and how many more they may ask for. */
 struct spending {
 	size_t spent;
 	size_t left;
@@ -410,10 +414,10 @@ Test(querier, a_time_without_a_profile_is_not_found)
 		cr_expect(querier_rows(q, 0, ms, all, &row, NULL) ==
 			  ERR_NOTFOUND);
 	}
-	/* A millisecond beside one. */
+	/* There is no profile a millisecond after another. */
 	cr_expect(querier_fetch(q, 0, sample_ms(1) + 1, &p, NULL) ==
 		  ERR_NOTFOUND);
-	/* What is there has no columns. */
+	/* There is a profile at this time, but it is not stored as columns. */
 	cr_expect(querier_rows(q, 0, sample_ms(1), all, &row, NULL) ==
 		  ERR_UNSUPPORTED);
 	cr_expect(!querier_lost(q), "nothing is missing");
@@ -422,7 +426,7 @@ Test(querier, a_time_without_a_profile_is_not_found)
 	teardown(f);
 }
 
-/* One profile of a series, with one or two types of its own. */
+/* Append profile k of series 9, with one or two sample types. */
 static void put_typed(struct fixture *f, int k, size_t types,
 		      int64_t duration_ns)
 {
@@ -484,8 +488,8 @@ Test(querier, types_are_those_of_the_newest_profile_that_is_left)
 			       .name = str_of("job"),
 			       .value = str_of("test") };
 	static const struct {
-		int delete_from; /* profiles; -1: none */
-		int want;        /* types; 0: none */
+		int delete_from; /* first profile that is deleted; -1: none */
+		int want;        /* number of types; 0: no profile is left */
 	} cases[] = { { -1, 2 }, { 960, 1 }, { 480, 2 }, { 0, 0 } };
 
 	put_typed(f, 1, 2, 0);
@@ -527,7 +531,7 @@ Test(querier, what_is_removed_meanwhile_stays_for_queriers_that_are_open)
 	struct profile p = { 0 };
 	char got[200];
 
-	/* Heads become blocks, and blocks a larger one. */
+	/* Heads become blocks, and then the blocks become a larger one. */
 	cr_assert(!maintain(f, true));
 	cr_assert(!maintain(f, true));
 	tell_times(q, INT64_MIN, INT64_MAX, got, sizeof(got));

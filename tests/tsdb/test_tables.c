@@ -173,7 +173,10 @@ Test(tables, a_table_outlives_its_owner_while_it_has_a_reference)
 	cr_expect(held->table->first == 'a');
 	table_unref(held);
 	cr_expect(freed == 1 && again->table->first == 'a');
-	/* Another owner may get the address of the first. */
+	/*
+	 * A new owner may be at the address of the old one, so the forgotten
+	 * table must not be found.
+	 */
 	table_unref(bed_get(&b, 0));
 	cr_expect(opened == 3, "a forgotten table is not found again");
 	table_unref(again);

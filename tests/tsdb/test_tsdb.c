@@ -148,7 +148,10 @@ Test(tsdb, late_samples_go_to_the_head_of_their_window)
 {
 	struct fixture *f = setup_closed();
 
-	/* 1 000 profiles span three windows; newest first. */
+	/*
+	 * 1 000 profiles span three windows. They are appended newest first, in
+	 * three rounds of every third profile.
+	 */
 	reopen(f);
 	for (int k = 999; k >= 0; k -= 3)
 		cr_expect(!put(f, 0, k));
@@ -248,7 +251,10 @@ static off_t size_of(const char *path)
 	return stat(path, &st) < 0 ? -1 : st.st_size;
 }
 
-/* A segment as a crash leaves it: no directory behind its records. */
+/*
+ * Makes a database whose first segment is as a crash leaves it, without a
+ * directory behind its records.
+ */
 static struct fixture *crashed(int profiles)
 {
 	struct fixture *f = setup_closed();
@@ -263,7 +269,7 @@ static struct fixture *crashed(int profiles)
 	cr_assert(!file_slurp(path, &bytes, NULL));
 	tsdb_close(f->db);
 	f->db = NULL;
-	/* What a running server had written, before any stop. */
+	/* Put back the bytes from before the database was closed. */
 	fd = open(path, O_WRONLY | O_TRUNC);
 	cr_assert(fd >= 0);
 	cr_assert(write(fd, bytes.ptr, bytes.len) == (ssize_t)bytes.len);
@@ -273,7 +279,10 @@ static struct fixture *crashed(int profiles)
 	return f;
 }
 
-/* Start on a data directory whose only file is the first n bytes of w. */
+/*
+ * Start on a data directory whose only file is segment 1, with the first n
+ * bytes of w.
+ */
 static void start_on(struct fixture *f, const struct buf *w, size_t n)
 {
 	char *wal = mem_printf("%s/wal", f->dir.path);
@@ -293,7 +302,10 @@ static void start_on(struct fixture *f, const struct buf *w, size_t n)
 	mem_free(path);
 }
 
-/* The segment as it is on disk now, without a directory. */
+/*
+ * Reads the first segment as it is on disk now. It has no directory, because it
+ * is not sealed.
+ */
 static void current_segment(struct fixture *f, struct buf *out)
 {
 	char *path = segment_of(f, 1);
@@ -316,7 +328,7 @@ Test(tsdb, segment_truncated_within_its_last_two_records)
 		ends[k] = w.len;
 	}
 	for (size_t n = ends[3]; n <= w.len; n++) {
-		/* The last up to 7 bytes of a record are padding. */
+		/* A record ends with up to 7 bytes of padding. */
 		int whole = n >= ends[5] - 7 ? 6 : n >= ends[4] - 7 ? 5 : 4;
 		int good;
 
@@ -332,7 +344,7 @@ Test(tsdb, segment_truncated_within_its_last_two_records)
 	teardown(f);
 }
 
-/* Profile k of 300 KB. */
+/* Appends profile k of series 0, with 300 KB. */
 static int put_large(struct fixture *f, int k)
 {
 	struct labels *ls = sample_labels(0);
@@ -365,7 +377,7 @@ Test(tsdb, segment_with_large_records_truncated_at_200_offsets)
 	size_t ends[4];
 	uint64_t x = 42;
 
-	f->o.wal_segment = 8 * MIB; /* all are in the first */
+	f->o.wal_segment = 8 * MIB; /* all records are in the first segment */
 	reopen(f);
 	for (int k = 0; k < 4; k++) {
 		cr_expect(!put_large(f, k));
@@ -381,7 +393,10 @@ Test(tsdb, segment_with_large_records_truncated_at_200_offsets)
 		while (whole < 4 && n >= ends[whole])
 			whole++;
 		start_on(f, &w, n);
-		/* Every listed one is there, and each can be read. */
+		/*
+		 * All profiles whose records are whole are listed, and none
+		 * else. Each of them can be appended again.
+		 */
 		cr_expect(count_times(f, "{job=\"test\"}") == whole, "n=%zu",
 			  n);
 		for (size_t k = 0; k < whole; k++)
@@ -439,7 +454,9 @@ Test(tsdb, damaged_body_is_dropped_and_counted_by_flush)
 
 Test(tsdb, failed_system_call_keeps_acknowledged_profiles)
 {
-	/* The n-th write, sync, rename … of a script fails, for every n. */
+	/*
+	 * For every n, the n-th write, sync, rename or similar call fails once.
+	 */
 	for (uint64_t n = 1; n < 60; n++) {
 		struct fixture *f = setup_closed();
 		struct powercut *cut = powercut_new(f->dir.path, n);
@@ -455,11 +472,14 @@ Test(tsdb, failed_system_call_keeps_acknowledged_profiles)
 			for (int k = 0; k < 40; k++) {
 				stored[k] = !put(f, 0, k);
 				if (k % 10 == 9 && tsdb_flush(f->db, NULL)) {
-					/* The next one will do. */
+					/* A later flush will succeed. */
 				}
 			}
 		}
-		/* And again, when the disk is well. */
+		/*
+		 * Start again: stored profiles are there, and all can be
+		 * appended.
+		 */
 		reopen(f);
 		for (int k = 0; k < 40; k++) {
 			if (stored[k])
@@ -493,7 +513,10 @@ static int refuse_sync(struct fs *fs, const struct fs_call *call)
 
 Test(tsdb, failed_sync_is_never_reported_as_success_later)
 {
-	/* The sync of a waiter (2), and the one of sealing (3). */
+	/*
+	 * The second sync of the segment is one that a caller waits for, the
+	 * third is that of sealing.
+	 */
 	for (int fail_at = 2; fail_at <= 3; fail_at++) {
 		struct fixture *f = setup_closed();
 		struct bad_disk disk = { .fs.before = refuse_sync,
@@ -512,7 +535,7 @@ Test(tsdb, failed_sync_is_never_reported_as_success_later)
 			cr_expect(f->a->sync(f->a, first, NULL) == ERR_IO);
 		else
 			cr_expect(!f->a->sync(f->a, first, NULL));
-		/* Until the segment is full and sealed. */
+		/* Append until the segment is full and sealed. */
 		do {
 			cr_expect(!sample_append(f->a, 1, k++, &lsn, NULL));
 		} while (lsn >> 32 == 1);
@@ -520,7 +543,10 @@ Test(tsdb, failed_sync_is_never_reported_as_success_later)
 		cr_expect(f->a->sync(f->a, first, NULL) ==
 			  (fail_at == 2 ? ERR_IO : 0));
 		if (fail_at == 2) {
-			/* The same again is written again, and durable. */
+			/*
+			 * The profile is written a second time when it is
+			 * appended again, and is durable then.
+			 */
 			cr_expect(!sample_append(f->a, 0, 0, &again, NULL));
 			cr_expect(again > lsn);
 			cr_expect(!f->a->sync(f->a, again, NULL));
@@ -535,7 +561,7 @@ Test(tsdb, failed_sync_is_never_reported_as_success_later)
 	}
 }
 
-/* A disk that does not give back a stretch of the first segment. */
+/* A disk on which some bytes of the first segment cannot be read. */
 struct bad_sector {
 	struct fs fs;
 	uint64_t from;
@@ -571,7 +597,10 @@ Test(tsdb, bad_sector_loses_only_its_profiles)
 	cr_expect(!tsdb_flush(f->db, NULL));
 	cr_expect(metric_get(dropped) == 2);
 	cr_expect(count_good(f, 0, 0, 20) == 19);
-	/* A start on such a segment: what was flushed is there. */
+	/*
+	 * After a start on a segment that cannot be read, flushed profiles are
+	 * there.
+	 */
 	disk.from = 0;
 	disk.to = UINT64_MAX;
 	reopen(f);
@@ -591,7 +620,7 @@ Test(tsdb, segment_that_cannot_be_replayed_is_kept)
 	reopen(f);
 	for (int k = 0; k < 20; k++)
 		cr_expect(!put(f, 0, k));
-	disk.from = 64; /* its header can be read, no record */
+	disk.from = 64; /* the header can be read, but no record */
 	disk.to = UINT64_MAX;
 	reopen(f);
 	cr_expect(count_good(f, 0, 0, 20) == 0);
@@ -605,7 +634,7 @@ Test(tsdb, segment_that_cannot_be_replayed_is_kept)
 	teardown(f);
 }
 
-/* The only range's folder; the caller frees it. */
+/* Returns the folder of the only head block. The caller frees the path. */
 static char *head_of(struct fixture *f)
 {
 	char *ranges = mem_printf("%s/ranges", f->dir.path);

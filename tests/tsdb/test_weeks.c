@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Days of scraping in simulated time, with retention by time and by size:
- * disk and memory stay flat, blocks are laid out as planned, and everything
- * inside the retention is there, byte for byte.
+ * Days of scraping in simulated time, with retention by time and by size. Disk
+ * and memory stay flat, blocks are laid out as planned, and everything inside
+ * the retention is there, byte for byte.
  *
- * EVERPROF_DAYS sets how long (3), EVERPROF_SERIES how many series (4).
+ * EVERPROF_DAYS sets the number of days (without it, 3), EVERPROF_SERIES the
+ * number of series (without it, 4).
  */
 #include <ftw.h>
 #include <inttypes.h>
@@ -37,7 +38,7 @@ struct weeks {
 	struct tsdb_options o;
 	struct tsdb *db;
 	uint64_t peak_disk;  /* after the retention was first reached */
-	uint64_t first_disk; /* when it was */
+	uint64_t first_disk; /* when the retention was first reached */
 	int64_t peak_kb;
 	int64_t first_kb;
 };
@@ -63,7 +64,10 @@ static int64_t anon_kb(void)
 	return kb;
 }
 
-/* Three quarters alike from profile to profile, the rest its own. */
+/*
+ * Makes the body of a profile. Three quarters of its bytes are alike in all
+ * profiles, the rest are its own.
+ */
 static void body_of(int series, int64_t n, struct buf *out)
 {
 	uint64_t x = (uint64_t)(n * 1000 + series) * 0x9e3779b97f4a7c15u + 1;
@@ -110,7 +114,10 @@ static int add_bytes(const char *path, const struct stat *st, int type,
 {
 	(void)path;
 	(void)ftw;
-	/* A linked file has several names, and is there once. */
+	/*
+	 * Each name of a linked file adds its share, so that the file counts
+	 * once.
+	 */
 	if (type == FTW_F)
 		disk_bytes += (uint64_t)st->st_size / st->st_nlink;
 	return 0;
@@ -146,7 +153,10 @@ static bool is_good(struct querier *q, size_t i, int series, int64_t n)
 	return good;
 }
 
-/* All of [from, to) of a series is listed, and what is looked at is whole. */
+/*
+ * Checks that all profiles [from, to) of a series are listed. Every 13th is
+ * fetched, and must have the right bytes.
+ */
 static void check_series(struct weeks *w, int series, int64_t from, int64_t to)
 {
 	struct labels *ls = sample_labels(series);
@@ -227,7 +237,7 @@ Test(weeks, retention_by_time)
 	int64_t kept;
 	struct tsdb_stats s;
 
-	/* Two weeks have five days; less has its third. */
+	/* The retention is 5 of 14 days, or the same share of fewer days. */
 	w->o.retention_ms = w->days * DAY_MS * 5 / 14;
 	w->o.wal_budget = 32 * MIB;
 	run(w, w->o.retention_ms + 12 * HOUR_MS);
@@ -235,12 +245,18 @@ Test(weeks, retention_by_time)
 	for (int i = 0; i < w->series; i++)
 		check_series(w, i, rounds - kept, rounds);
 	tsdb_stats(w->db, &s);
-	/* Blocks of up to a tenth of the retention, and some of two hours. */
+	/*
+	 * There are blocks of up to a tenth of the retention, and some of two
+	 * hours.
+	 */
 	cr_expect(s.blocks <= 10 * 3 + 9, "%d blocks", (int)s.blocks);
 	cr_expect(s.heads <= 2);
 	cr_expect(w->peak_disk < w->first_disk * 5 / 4 + 40 * MIB);
 	cr_expect(w->peak_kb < w->first_kb * 3 / 2 + 8 * 1024);
-	/* What is older is gone, but for the block that it ends in. */
+	/*
+	 * Older profiles are gone, except those in the block in which the
+	 * retention begins.
+	 */
 	cr_expect(s.min_ms >= START_MS + (rounds - kept) * INTERVAL_MS -
 				      w->o.retention_ms / 10 - 4 * HOUR_MS);
 	finish(w, "by time");
@@ -253,7 +269,10 @@ Test(weeks, retention_by_size)
 	struct tsdb_stats s;
 	int64_t first;
 
-	/* 300 MB are a third of a week of 50 series; windows are less. */
+	/*
+	 * 300 MB hold only a part of a week of 50 series, but more than one
+	 * window of them. Fewer series have a tenth of that space.
+	 */
 	w->o.retention_bytes = w->series < 50 ? 30ll * 1000000 :
 						300ll * 1000000;
 	w->o.retention_ms = 90 * DAY_MS;

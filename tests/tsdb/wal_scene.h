@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A WAL in a directory of its own, on a disk that refuses what it is told to,
- * and what a start reads from it.
+ * A WAL in a directory of its own, on a disk that refuses the calls that it is
+ * told to refuse. A scene also has the profiles that a start reads from the
+ * WAL.
  */
 #ifndef TESTS_TSDB_WAL_SCENE_H
 #define TESTS_TSDB_WAL_SCENE_H
@@ -24,13 +25,16 @@
 /* One bit for each kind of call. */
 #define OP(op) (1u << (op))
 
-/* Calls of these kinds on paths that hold a text are refused. */
+/*
+ * A disk that refuses calls of the kinds `refused` on paths with `part` in
+ * them. The calls fail with `number`.
+ */
 struct disk {
-	struct fs fs; /* first: its calls cast back */
+	struct fs fs; /* first, so that calls can cast it to struct disk */
 	unsigned refused;
 	const char *part;
 	int number;
-	/* Reads are refused in these bytes only. */
+	/* Reads are refused only if they touch these bytes. */
 	uint64_t from;
 	uint64_t to;
 	long hits;
@@ -49,7 +53,7 @@ struct replayed {
 #define REPLAYED_MAX 256
 
 struct wal_scene {
-	struct appender a; /* first: its calls cast back */
+	struct appender a; /* first, so that calls can cast it back */
 	struct disk disk;
 	struct tempdir dir;
 	char path[160]; /* of the log */
@@ -60,7 +64,7 @@ struct wal_scene {
 	struct metric *sync_failures;
 	struct wal_options o;
 	struct wal *w;
-	struct segment_entry last; /* that was appended; no texts */
+	struct segment_entry last; /* the last entry appended, without texts */
 	struct replayed v[REPLAYED_MAX];
 	size_t count;
 };
@@ -152,7 +156,7 @@ static inline void scene_reopen(struct wal_scene *s)
 	cr_assert(!scene_open(s, 0));
 }
 
-/* Nothing is open yet. */
+/* Make a scene whose log is not open yet. */
 static inline struct wal_scene *scene_closed(void)
 {
 	struct wal_scene *s = mem_new(struct wal_scene);
@@ -252,7 +256,10 @@ static inline void damage(struct wal_scene *s, int number, uint64_t offset)
 	close(fd);
 }
 
-/* Close the log as a crash would: a segment is as it was, without an end. */
+/*
+ * Close the log as a crash would: the segment keeps the bytes that it had
+ * before, without a directory.
+ */
 static inline void scene_crash(struct wal_scene *s, int number)
 {
 	struct buf bytes = { 0 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What main.go beside it prints of Go's reader, of ours. */
+/*
+ * Prints the verdicts of our reader on the files of a directory, as main.go
+ * beside it prints those of Go's reader.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What changes storage, and what takes everything out: admin and export. */
+/* The admin API, which changes storage, and the export of all profiles. */
 #include <archive.h>
 #include <archive_entry.h>
 
@@ -45,7 +45,10 @@ Test(api_admin, without_the_flag_all_of_it_is_forbidden)
 					  api_admin_snapshot };
 	static const struct call_mistake forbidden[] = {
 		{ "match[]=cpu", 403, "--web.enable-admin-api" },
-		/* Whatever else is wrong with it. */
+		/*
+		 * The missing flag is reported, whatever else is wrong with the
+		 * request.
+		 */
 		{ "match[]=&skip_head=x", 403, "--web.enable-admin-api" },
 	};
 	struct site *f = site_start();
@@ -84,7 +87,7 @@ Test(api_admin, profiles_of_a_selector_and_a_range_are_deleted)
 		call_check(f, api_admin_delete, cases[i].query, 204, "");
 		cr_expect(count_profiles(f) == cases[i].left, "%s: %zu",
 			  cases[i].query, count_profiles(f));
-		/* Twice is as once. */
+		/* A second deletion changes nothing. */
 		call_check(f, api_admin_delete, cases[i].query, 204, "");
 		cr_expect(count_profiles(f) == cases[i].left, "%s",
 			  cases[i].query);
@@ -176,7 +179,7 @@ Test(api_admin, a_snapshot_has_what_is_stored_and_is_named_by_its_time)
 		char *jobs = snapshot_jobs(f, queries[i], names[i]);
 
 		cr_expect(check_str(str_of(jobs), all), "%s", queries[i]);
-		/* SITE_NOW, and a salt. */
+		/* The name is the time SITE_NOW and a random suffix. */
 		cr_expect(str_starts(str_of(names[i]),
 				     str_of("20231114T222320Z-")),
 			  "%s", names[i]);
@@ -238,7 +241,9 @@ static int drain(struct call *c, struct buf *out, size_t *pieces)
 	return more;
 }
 
-/* List a tar as "name=bytes;", with the content gunzipped if it is packed. */
+/*
+ * List a tar as "name=bytes;". If a file is gzipped, its unpacked size counts.
+ */
 static void list_tar(struct bytes tar, struct buf *out)
 {
 	struct archive *a = archive_read_new();
@@ -266,7 +271,10 @@ static void list_tar(struct bytes tar, struct buf *out)
 	gzip_free(g);
 }
 
-/* What an export of a query is to be: its profiles of these indexes. */
+/*
+ * Check that the export of a query has exactly these profiles of site_profiles,
+ * each in its folder.
+ */
 static void check_export(struct site *f, const char *query,
 			 const char *const *folders, const size_t *indexes,
 			 size_t count)

@@ -65,7 +65,7 @@ Test(api_lists, names_and_values_are_sorted)
 	check_lists(api_labels, names, ARRAY_SIZE(names));
 }
 
-/* The segment of a path of the values of one label. */
+/* The part of a request's path that names the label. */
 static const char *segment;
 
 static void call_values(void *ctx, struct request *r, struct answer *a)
@@ -182,7 +182,10 @@ Test(api_lists, times_are_listed_by_series)
 		{ "query=cpu&limit=1" RANGE,
 		  WARNED("[" CPU1_TIMES "]",
 			 "retrieved 1 series, more available") },
-		/* Series without profiles then do not count. */
+		/*
+		 * Series without profiles in the range do not count towards the
+		 * limit.
+		 */
 		{ "query={job=~\".%2B\"}&limit=1&from=1700000030000"
 		  "&to=1700000030000",
 		  DATA("[" TIMES(HEAP, "1700000030000") "]") },
@@ -267,7 +270,7 @@ Test(api_lists, a_timeline_adds_up_totals_by_groups)
 	call_end(&c);
 	call_check(f, api_query_range, "query=cpu&step=999999999999" RANGE, 200,
 		   NULL);
-	/* Seconds, as in Prometheus, are the same. */
+	/* A step without a unit is in seconds, as in Prometheus. */
 	call_begin(f, &c, api_query_range,
 		   "query=cpu&step=30&group_by=pod&limit=1"
 		   "&from=1700000000000&to=1700000060000");

@@ -9,7 +9,7 @@ TestSuite(api_query, .timeout = 60);
 #define SERIES(name, job, pod) \
 	"{\"__name__\":\"" name "\",\"job\":\"" job "\",\"pod\":\"" pod "\"}"
 
-/* The bytes of one of site_profiles. */
+/* Returns the bytes of site_profiles[i]. */
 static struct buf bytes_at(size_t i)
 {
 	struct buf b = { 0 };
@@ -66,7 +66,7 @@ Test(api_query, parts_of_a_raw_profile_are_answered_by_range)
 		{ "bytes=0-9223372036854775807", 206, 0, n },
 		{ "bytes=100000-", 416, 0, 0 },
 		{ "bytes=9223372036854775807-", 416, 0, 0 },
-		/* What is no range of bytes is as if it were not there. */
+		/* A header that is no valid range of bytes is ignored. */
 		{ "bytes=-0", 200, 0, n },
 		{ "bytes=5-2", 200, 0, n },
 		{ "bytes=-", 200, 0, n },
@@ -144,7 +144,7 @@ Test(api_query, a_raw_profile_that_the_client_has_is_not_sent_again)
 	cr_expect(c.a.status == 304 && !c.a.body.len);
 	cr_expect(strstr(tags, call_header(&c, "ETag")));
 	call_end(&c);
-	/* Of another profile it is another one. */
+	/* Another profile has another ETag, so it is sent. */
 	c.r.if_none_match = tags;
 	call_begin(f, &c, api_query,
 		   "query=cpu{pod=\"p1\"}&time=1700000015000&report=raw");
@@ -364,7 +364,7 @@ Test(api_query, a_merge_adds_up_and_counts)
 	cr_expect(!*call_header(&c, "X-Everprof-Labels"), "of several");
 	cr_expect(!*call_header(&c, "X-Everprof-Warning"));
 	call_end(&c);
-	/* A report of a single profile names it. */
+	/* The headers of a report of a single profile name its time. */
 	call_begin(f, &c, api_query,
 		   "query=cpu{pod=\"p1\"}&time=1700000000000&report=folded");
 	cr_expect(check_str(call_body(&c), "main;idle 10\nmain;work 100\n"));

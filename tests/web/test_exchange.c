@@ -22,7 +22,10 @@ static void list_params(struct exchange *x, void *ctx)
 		buf_str(out, "bad");
 }
 
-/* What list_params() says of a request; the status is that of the reply. */
+/*
+ * Send a request, and let list_params() write to out. Returns the status of the
+ * reply.
+ */
 static int ask_params(const char *request, size_t len, struct buf *out)
 {
 	struct bench *b = bench_start(NULL);
@@ -90,7 +93,7 @@ Test(exchange, a_target_with_a_broken_escape_or_a_nul_is_marked)
 	}
 }
 
-/* A request whose body is `body`, with more headers. */
+/* Post `body` with more headers. Returns the same as ask_params(). */
 static int post(const char *target, const char *headers, struct str body,
 		struct buf *out)
 {
@@ -182,7 +185,7 @@ Test(exchange, a_body_that_is_no_sound_form_is_refused)
 	}
 }
 
-/* A form of n parameters "a=". */
+/* Post a form of n parameters "a=". */
 static int post_many(const char *target, size_t n, struct buf *out)
 {
 	struct buf body = { 0 };
@@ -202,7 +205,7 @@ Test(exchange, a_request_has_at_most_1000_parameters)
 	cr_expect(post_many("/read", 1000, &out) == 204);
 	cr_expect(out.len == 1000 * strlen("a=;"), "%zu", out.len);
 	cr_expect(post_many("/read", 1001, &out) == 413);
-	/* Those of the URL count as well. */
+	/* Parameters of the URL count as well. */
 	cr_expect(post_many("/read?b=1&c=2", 998, &out) == 204);
 	cr_expect(post_many("/read?b=1&c=2", 999, &out) == 413);
 	buf_fini(&out);
@@ -298,7 +301,7 @@ Test(exchange, bodies_of_strangers_have_a_limit_of_their_own)
 	cr_expect(seen.strange_forms == 8 * MIB && !seen.forms);
 	send_body(b, &seen, 6);
 	cr_expect(seen.crowded);
-	/* Others are not kept out by them. */
+	/* Clients that are verified are not kept out by strangers. */
 	seen.is_strange = false;
 	send_body(b, &seen, 6);
 	cr_expect(!seen.crowded && seen.len == 6 && seen.forms == 6);

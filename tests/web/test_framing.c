@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which requests a proxy in front could read in another way, by the bytes. */
+/*
+ * Requests that a proxy in front of the server could read in another way are
+ * refused, by the bytes that they have.
+ */
 #include "tests/web/exchanges.h"
 
 TestSuite(framing, .timeout = 60);
@@ -26,7 +29,7 @@ static void note_verdict(struct exchange *x, void *ctx)
 	answer_header(&x->answer, "Connection", "close");
 }
 
-/* A request of len bytes, and the verdict on it. */
+/* Sends a request of len bytes, and returns the verdict on it. */
 static struct verdict judge_bytes(const char *bytes, size_t len)
 {
 	struct verdict v = { 0 };
@@ -46,7 +49,7 @@ static struct verdict judge(const char *text)
 	return judge_bytes(text, strlen(text));
 }
 
-/* It is refused: by us, or by libmicrohttpd before we see it. */
+/* Whether a request was refused, by us or by libmicrohttpd before we saw it. */
 static bool is_refused(struct verdict v)
 {
 	return !v.seen || v.ambiguous;
@@ -227,8 +230,9 @@ Test(framing, names_and_values_have_no_blanks_and_controls)
 }
 
 /*
- * A NUL in the place of a header's CR is left out: libmicrohttpd writes one
- * there itself, so that nobody can tell any more.
+ * A NUL is refused at every place from the target on. The test leaves out the
+ * CR of a header: libmicrohttpd writes a NUL there itself, so nobody can tell
+ * whether one was sent.
  */
 Test(framing, a_nul_is_refused_from_the_target_on)
 {
@@ -285,7 +289,10 @@ Test(framing, the_request_line_has_three_words)
 			  cases[i].what);
 }
 
-/* The header is `blanks` behind its colon. */
+/*
+ * Judges a request with a header whose value is `blanks` blanks behind the
+ * colon.
+ */
 static struct verdict judge_distance(size_t blanks)
 {
 	struct buf text = { 0 };
@@ -309,7 +316,10 @@ Test(framing, a_value_is_at_most_256_bytes_behind_its_name)
 	cr_expect(is_refused(judge_distance(4000)));
 }
 
-/* All requests of a connection, for those that come one behind the other. */
+/*
+ * Adds a request to the list of all requests of its connection: method, body,
+ * and whether it is ambiguous.
+ */
 static void note_body(struct exchange *x, void *ctx)
 {
 	struct buf *bodies = ctx;

@@ -1,7 +1,8 @@
 /*
- * A stand-in for Criterion that runs every test in one process, for builds
- * that Criterion cannot enter (ThreadSanitizer, valgrind --tool=helgrind).
- * It has the subset our tests use; first on the include path in those builds.
+ * A stand-in for Criterion that runs every test in one process, for builds that
+ * Criterion cannot enter (ThreadSanitizer, valgrind --tool=helgrind). It has
+ * the subset of Criterion that our tests use. In those builds its folder is
+ * first on the include path.
  */
 #ifndef INPROC_CRITERION_H
 #define INPROC_CRITERION_H
@@ -33,7 +34,7 @@ extern int inproc_failures;
 	}                                                                   \
 	static void suite##_##test(void)
 
-/* A message is optional, as it is in Criterion; "" ends an empty list. */
+/* A message is optional, as in Criterion. Without one, the format is "". */
 #define INPROC_FAILED(cond, ...)                                    \
 	(inproc_failures++,                                         \
 	 fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #cond), \
