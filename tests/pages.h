@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Worked examples: what a writer writes is what its page in docs/format/ says.
+ * Checks worked examples: the bytes that a writer of a format writes must be
+ * those that the page of the format in docs/format/ shows.
  */
 #ifndef TESTS_PAGES_H
 #define TESTS_PAGES_H
@@ -21,7 +22,7 @@ static inline void hex(const struct buf *b, struct buf *out)
 							     "");
 }
 
-/* Compare with the block of a page that begins with this fence. */
+/* Whether the block of a page that begins with `fence` shows these bytes. */
 static inline bool in_block(const char *page, const char *fence,
 			    const struct buf *bytes)
 {

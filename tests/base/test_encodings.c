@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bytes as text and numbers as bytes: views, base64, varints, checksums and
- * digests, by the vectors that their standards publish.
+ * digests. They are tested with the vectors that their standards publish.
  */
 #include "base/base64.h"
 #include "base/crc32c.h"
@@ -18,9 +18,7 @@ static struct bytes view(const void *p, size_t n)
 	return (struct bytes){ .ptr = p, .len = n };
 }
 
-/*
- * Bytes as lower-case hexadecimal digits.
- */
+/* Returns the bytes as lower-case hexadecimal digits. */
 static const char *hex_of(const uint8_t *p, size_t n)
 {
 	static char text[129];
@@ -83,7 +81,7 @@ Test(encodings, utf8_sequences_are_measured_one_by_one)
 {
 	static const struct {
 		const char *text;
-		size_t len; /* 0: it begins with none */
+		size_t len; /* of the first character; 0: it is not valid */
 	} cases[] = {
 		{ "", 0 },
 		{ "a\x80", 1 },
@@ -114,7 +112,10 @@ Test(encodings, utf8_sequences_are_measured_one_by_one)
 
 Test(encodings, base64_is_that_of_rfc_4648)
 {
-	/* Section 10, and all values of a digit in order. */
+	/*
+	 * The vectors of section 10. The bytes of `all` have every value of a
+	 * base64 digit, in order.
+	 */
 	static const struct {
 		const char *text;
 		const char *bytes;
@@ -164,7 +165,9 @@ Test(encodings, base64_is_that_of_rfc_4648)
 
 Test(encodings, crc32c_is_that_of_rfc_3720)
 {
-	/* Section B.4; the last is the SCSI read command given there. */
+	/*
+	 * The vectors of section B.4, of which the last is a SCSI read command.
+	 */
 	static const uint8_t command[48] = {
 		0x01,        0xc0,        [16] = 0x14, [22] = 0x04,
 		[27] = 0x14, [31] = 0x18, 0x28,        [40] = 0x02,
@@ -187,7 +190,7 @@ Test(encodings, crc32c_is_that_of_rfc_3720)
 	cr_expect(crc32c_portable(0, view(command, 48)) == 0xd9963a56);
 	cr_expect(crc32c_extend(0, view(NULL, 0)) == 0);
 	cr_expect(crc32c_extend(7, view(NULL, 0)) == 7);
-	/* Bytes that are not aligned, in all lengths of a last part. */
+	/* Bytes that are not aligned, with last parts of all lengths. */
 	for (size_t at = 0; at < 8; at++) {
 		for (size_t n = 0; n < 24; n++)
 			cr_expect(crc32c_extend(9, view(bytes[2] + at, n)) ==

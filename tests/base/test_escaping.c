@@ -274,7 +274,7 @@ Test(escaping, urls_are_decoded_leniently)
 	}
 	got = url_unescape(str_of("a%00b"), &arena);
 	cr_expect(got.len == 3 && !memcmp(got.ptr, "a\0b", 4));
-	/* An escape that the view cuts is none. */
+	/* An escape that the end of the view cuts is not decoded. */
 	got = url_unescape(text_of("%41", 2), &arena);
 	cr_expect(check_str(got, "%4"));
 	cr_expect(!url_unescape((struct str){ 0 }, &arena).len);

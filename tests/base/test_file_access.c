@@ -18,7 +18,7 @@ TestSuite(file_access, .timeout = 60);
 
 #define PAGE 4096
 
-/* A path in the folder; several may be in use at once. */
+/* Returns a path in the folder. It is valid until eight more calls. */
 static const char *in(const struct tempdir *d, const char *name)
 {
 	static char paths[8][300];
@@ -59,7 +59,10 @@ static bool holds(const char *path, const char *want)
 
 Test(file_access, modes_say_what_must_exist)
 {
-	/* For a path with nothing, a file, a folder and a pipe. */
+	/*
+	 * `rc` has the results for a path where there is nothing, for a file,
+	 * for a folder and for a pipe.
+	 */
 	static const struct {
 		enum file_mode mode;
 		int rc[4];
@@ -342,8 +345,8 @@ Test(file_access, removing_a_folder_follows_no_links)
 /* A hook that notes every call, and refuses one of them. */
 struct watch {
 	struct fs fs;
-	char calls[400];       /* one letter a call; capital: it succeeded */
-	const char *only;      /* calls on this path, or NULL: on all */
+	char calls[400];  /* a letter for each call; in capitals: its success */
+	const char *only; /* note only calls on this path; NULL: all */
 	enum fs_op refused_op; /* which operation is refused … */
 	int refused_errno;     /* … and with what; 0: none */
 	unsigned times;        /* … and how often; 0: always */
@@ -405,7 +408,7 @@ Test(file_access, replacing_writes_and_syncs_before_it_renames)
 				bytes_of(str_of("new")), &err));
 	cr_expect(holds(in(&d, "f"), "new"));
 	cr_expect(access(in(&d, "tmp"), F_OK) < 0);
-	/* open, stat, truncate, write, sync, close, rename. */
+	/* The letters mean open, stat, truncate, write, sync, close, rename. */
 	cr_expect(!strcmp(w.calls, "oOgGtTwWyYcCnN"), "%s", w.calls);
 	tempdir_fini(&d);
 }
@@ -472,7 +475,10 @@ Test(file_access, every_call_can_be_refused)
 	cr_expect(access(in(&d, "g"), F_OK) < 0);
 	cr_expect(access(in(&d, "d"), F_OK) < 0);
 	cr_expect(holds(in(&d, "f"), "text"), "nothing has happened");
-	/* A refused close closes: the descriptor may not leak. */
+	/*
+	 * A close that is refused still closes the file. Otherwise the
+	 * descriptor would leak.
+	 */
 	w.refused_op = FS_CLOSE;
 	file_close(f);
 	tempdir_fini(&d);
@@ -492,7 +498,7 @@ static void note_lost(void *ctx, uint64_t offset, uint64_t len)
 	l->ranges[l->count++][1] = len;
 }
 
-/* Text of n bytes, in which every page differs. */
+/* Makes a text of n bytes, in which all pages are different. */
 static uint8_t *pages_of(size_t n)
 {
 	uint8_t *p = mem_alloc(n);
@@ -515,7 +521,7 @@ Test(file_access, bad_pages_are_zeros_and_the_rest_is_read)
 		int rc;
 	} cases[] = {
 		{ 0, 1, PAGE, 0 },       { 5, 6, PAGE, 0 },
-		{ 15, 17, 2 * PAGE, 0 }, /* over the end of a piece */
+		{ 15, 17, 2 * PAGE, 0 }, /* across the 64 KiB that one read takes */
 		{ 39, 40, 100, 0 },      { 10, 40, 29 * PAGE + 100, 0 },
 		{ 0, 40, 0, ERR_IO },
 	};
@@ -569,7 +575,10 @@ Test(file_access, an_error_in_passing_loses_nothing)
 
 	put_file(in(&d, "f"), want, 3 * PAGE);
 	cr_assert(!file_open(&w.fs, in(&d, "f"), FILE_READ, &f, &err));
-	/* The whole, a piece and a page are tried, the page once more. */
+	/*
+	 * Four reads are tried: of the whole file, of 64 KiB, of one page, and
+	 * of the page once more.
+	 */
 	for (unsigned refusals = 0; refusals <= 4; refusals++) {
 		w.refused_errno = refusals ? EIO : 0;
 		w.times = refusals;
@@ -615,7 +624,9 @@ Test(file_access, a_map_is_read_where_its_file_still_is)
 	cr_expect(!file_map_read(f, map, PAGE, got, PAGE, &err));
 	cr_expect(!memcmp(got, want + PAGE, PAGE));
 	w.refused_errno = 0;
-	/* Pages behind the end of the file are gone, again and again. */
+	/*
+	 * A read behind the end of the file fails, however often it is tried.
+	 */
 	cr_assert(!file_truncate(f, PAGE, &err));
 	for (int i = 0; i < 3; i++) {
 		cr_expect(!sigbus_copy(got, map.ptr + PAGE, 1));

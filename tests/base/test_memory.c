@@ -49,7 +49,9 @@ static void arena_of_a_negative_size(void)
 	arena_alloc(&a, SIZE_MAX - 1);
 }
 
-/* Whether fn ends its process, which is a copy of this one. */
+/*
+ * Whether fn ends the process that calls it. A copy of this process tries it.
+ */
 static bool ends_the_process(void (*fn)(void))
 {
 	pid_t child = fork();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * YAML and JSON as configuration: the tree and its positions, values, merge
- * keys and anchors, what is shown of it, and the bounds of hostile input.
+ * keys and anchors, the dump of a configuration, and the bounds of hostile
+ * input.
  */
 #include "base/yaml.h"
 #include "base/yaml_dump.h"
@@ -34,7 +35,10 @@ static bool dumps_as(parse_fn parse, const char *text, const char *want)
 	return ok;
 }
 
-/* Whether a text is refused with one error that begins and continues so. */
+/*
+ * Whether a text is refused with one error that begins with `begin` and has
+ * `part` in it.
+ */
 static bool is_refused(parse_fn parse, struct bytes text, const char *begin,
 		       const char *part)
 {
@@ -322,7 +326,7 @@ Test(yaml, json_is_strict)
 	yaml_fini(&y);
 }
 
-/* A text of n times `open`, then n times `close`. */
+/* Makes a text of n times `open`, then n times `close`. */
 static struct buf nested(size_t n, char open, char close)
 {
 	struct buf b = { 0 };
@@ -334,7 +338,7 @@ static struct buf nested(size_t n, char open, char close)
 	return b;
 }
 
-/* A list of n ones. */
+/* Makes a list of n ones. */
 static struct buf ones(size_t n)
 {
 	struct buf b = { 0 };
@@ -353,7 +357,7 @@ Test(yaml, levels_and_values_end_at_their_limits)
 	for (size_t i = 0; i < ARRAY_SIZE(parsers); i++) {
 		struct buf fits = nested(YAML_DEPTH_MAX, '[', ']');
 		struct buf deep = nested(YAML_DEPTH_MAX + 1, '[', ']');
-		/* The list itself is a value, too. */
+		/* The list counts as a value, too, beside its elements. */
 		struct buf wide = ones(YAML_NODES_MAX - 1);
 		struct buf wider = ones(YAML_NODES_MAX);
 		struct yaml y;
@@ -473,7 +477,7 @@ Test(yaml, secrets_and_ignored_values_are_not_shown)
 	buf_reset(&out);
 	yaml_dump(NULL, false, &out);
 	cr_expect(!out.len);
-	/* That there is no password is no secret. */
+	/* An empty secret is shown, because it gives nothing away. */
 	parse_text(&y, "secret: ''\n");
 	yaml_decode(&y, y.root, "values", value_fields, &v);
 	yaml_dump(y.root, false, &out);

@@ -6,7 +6,7 @@
 
 TestSuite(endpoint, .timeout = 20);
 
-/* Compares a text that the callee made with one, NULL for none, and frees it. */
+/* Compares a text with `want` (NULL: no text), and frees it. */
 static bool is_text(char *got, const char *want)
 {
 	bool ok = got && want ? check_str(str_of(got), want) : !got && !want;
@@ -58,7 +58,7 @@ Test(endpoint, a_url_has_a_scheme_a_host_and_a_port)
 	}
 }
 
-/* Credentials of one may be sent to the other. */
+/* URLs of one origin may get the same credentials. */
 Test(endpoint, an_origin_is_scheme_host_and_port)
 {
 	static const struct {
@@ -101,7 +101,7 @@ Test(endpoint, parts_are_compared_one_by_one)
 	cr_expect(!endpoint_same_part(a, b, URL_SCHEME));
 	cr_expect(endpoint_same_part(a, b, URL_HOST));
 	cr_expect(endpoint_same_part(a, b, URL_PORT));
-	/* What neither has is not the same. */
+	/* A part that both URLs lack does not count as equal. */
 	cr_expect(!endpoint_same_part("http://h:x", "http://h:x", URL_PORT));
 	cr_expect(!endpoint_same_part(a, "http://h:x", URL_HOST));
 }
@@ -151,7 +151,10 @@ Test(endpoint, user_and_password_are_taken_out_of_a_url)
 		{ "http://h/?mail=a@b", NULL, NULL, NULL },
 		{ "http://u:p@h:x/", NULL, NULL, NULL },
 		{ "", NULL, NULL, NULL },
-		/* C would take a password that is shorter than it was. */
+		/*
+		 * As a C string, the password would end at the zero byte, and a
+		 * shorter password would be sent.
+		 */
 		{ "http://u:p%00q@h/", NULL, NULL, NULL },
 		{ "http://u%00v:p@h/", NULL, NULL, NULL },
 	};
@@ -176,7 +179,10 @@ Test(endpoint, a_shown_url_has_no_password)
 		{ "http://u@h/", "http://h/" },
 		{ "http://h:1/x", "http://h:1/x" },
 		{ "http://h", "http://h/" },
-		/* Where it would stand is not known. */
+		/*
+		 * These URLs cannot be parsed, so it is not known where a
+		 * password is.
+		 */
 		{ "http://u:hid/den@h/", "a URL" },
 		{ "http://u:hidden@h:x/", "a URL" },
 		{ "u:hidden@", "a URL" },
@@ -199,7 +205,7 @@ Test(endpoint, the_url_of_a_proxy_is_completed_as_by_go)
 		{ "p:3128", "http://p:3128/" },
 		{ "192.0.2.1:1", "http://192.0.2.1:1/" },
 		{ "http://[2001:db8::1]", "http://[2001:db8::1]:80/" },
-		/* The proxy looks up the names. */
+		/* With the scheme socks5h, the proxy looks up the names. */
 		{ "socks5://p", "socks5h://p:1080/" },
 		{ "socks5h://p", "socks5h://p:1080/" },
 		{ "socks5://p:9", "socks5h://p:9/" },

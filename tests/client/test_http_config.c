@@ -31,7 +31,7 @@ static struct http_options default_options(void)
 	return o;
 }
 
-/* A file of a test, and what is in it. */
+/* Writes a file of a test. */
 static void write_bytes(const char *path, const void *data, size_t len)
 {
 	FILE *f = fopen(path, "w");
@@ -70,7 +70,10 @@ Test(http_config, everything_is_copied_from_the_options)
 	o.follow_redirects = false;
 	o.key = str_of(key);
 	c = http_config_new(&o);
-	/* The options go with the text that they were decoded from. */
+	/*
+	 * The options and their texts may be gone now, because
+	 * http_config_new() has copied them.
+	 */
 	memset(name, 'z', sizeof(name) - 1);
 	memset(key, 'z', sizeof(key) - 1);
 	cr_expect(!http_config_load(c, NULL));
@@ -125,7 +128,7 @@ Test(http_config, the_last_reference_frees_it)
 
 /* The options that name a file, and the name that errors give them. */
 static const struct {
-	size_t offset; /* of the struct http_text */
+	size_t offset; /* of the option, a struct http_text */
 	const char *name;
 } file_options[] = {
 	{ offsetof(struct http_options, username), "username_file" },
@@ -202,7 +205,10 @@ Test(http_config, a_file_of_a_mebibyte_is_read_and_a_larger_one_is_not)
 	tempdir_fini(&d);
 }
 
-/* Credentials of a file that is being replaced are used until it is whole. */
+/*
+ * While a file of credentials is being replaced, the credentials that were read
+ * before stay in use.
+ */
 Test(http_config, what_was_read_stays_until_the_file_can_be_read_again)
 {
 	struct tempdir d = tempdir_make();
@@ -227,7 +233,7 @@ Test(http_config, what_was_read_stays_until_the_file_can_be_read_again)
 	tempdir_fini(&d);
 }
 
-/* A text, and the line that it is for a header; NULL: it is none. */
+/* A text, and the line that it becomes in a header; NULL: it is refused. */
 struct line_case {
 	const char *text;
 	size_t len;
@@ -313,7 +319,7 @@ Test(http_config, lines_of_headers_are_checked_too)
 	}
 }
 
-/* Certificates are not lines: they are taken as they are. */
+/* Shows that certificates are used as they are, and not cut to one line. */
 Test(http_config, certificates_keep_their_lines_and_blanks)
 {
 	static const char pem[] = "\n-----BEGIN-----\r\nx\n-----END-----\n\n";
@@ -361,7 +367,11 @@ static char *get_variable(const char *name)
 
 	for (const char *const *v = variables; *v; v++) {
 		if (!strncmp(*v, name, n) && (*v)[n] == '=') {
-			/* Two that are asked for one after the other. */
+			/*
+			 * The caller uses two values at once: that of a
+			 * variable with "no" in its name, and that of another
+			 * variable.
+			 */
 			static char other[64];
 			char *out = strstr(name, "NO") || strstr(name, "no") ?
 					    other :

@@ -64,7 +64,10 @@ static struct printed run_command(int (*run)(int argc, char **argv),
 #define RUN(run, ...) \
 	run_command(run, (const char *const[]){ __VA_ARGS__, NULL })
 
-/* Whether the command ended so; the texts are parts of what it printed. */
+/*
+ * Whether the command ended with this code, and printed something that contains
+ * these texts. For an empty text, nothing may be printed. Frees `p`.
+ */
 static bool printed_as(struct printed p, int code, const char *out,
 		       const char *err)
 {
@@ -80,7 +83,10 @@ static bool printed_as(struct printed p, int code, const char *out,
 	return ok;
 }
 
-/* A file in the folder with this text; the result is valid until the next. */
+/*
+ * Makes a file with this text in the folder. Returns the path of the file,
+ * which is valid until the next call.
+ */
 static const char *file_with(const struct tempdir *d, const char *name,
 			     const char *text)
 {
@@ -125,7 +131,7 @@ Test(check, a_configuration_is_judged_by_its_exit_code)
 	tempdir_fini(&d);
 }
 
-/* What --help prints in these tests. */
+/* Prints what --help shows in these tests. */
 static void print_usage(const struct usage *u, const struct flag *flags)
 {
 	printf("help of %s, %s\n", u->line, flags->name ? "flags" : "no flags");
@@ -185,7 +191,10 @@ Test(check, a_web_configuration_shows_no_secret)
 	tempdir_fini(&d);
 }
 
-/* Whether a text is refused with this part of a message; NULL: accepted. */
+/*
+ * Whether a configuration is refused with a message that contains `want`; NULL:
+ * whether it is accepted.
+ */
 static bool judged(const char *text, const char *want)
 {
 	struct config c;
@@ -304,7 +313,7 @@ Test(check, a_file_is_loaded_and_a_pipe_only_when_a_person_names_it)
 	tempdir_fini(&d);
 }
 
-/* The commands that were described, and how many flags they have. */
+/* The number of commands that were described. */
 static size_t described_count;
 
 static void note_command(const struct command *c, const struct usage *u,

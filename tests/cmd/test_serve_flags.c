@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The flags of `everprof serve` and of reports: defaults, bounds, and the
- * conversions of those that are no plain numbers.
+ * conversions of flags that are not plain numbers.
  */
 #include "base/fs.h"
 #include "base/units.h"
@@ -214,7 +214,10 @@ Test(serve_flags, the_retention_is_a_size_or_a_share_of_the_disk)
 						    cases[i].percent),
 			  "%s: %lld", cases[i].value, (long long)bytes);
 	}
-	/* A data directory that is not there yet is made here. */
+	/*
+	 * If the data directory does not exist yet, the size of the disk is
+	 * that of the working directory.
+	 */
 	struct serve_flags f = { .retention_size = "50%",
 				 .path = "/no/such/folder" };
 	int64_t bytes = -5;
@@ -223,7 +226,7 @@ Test(serve_flags, the_retention_is_a_size_or_a_share_of_the_disk)
 	cr_expect(bytes == (int64_t)(total / 100) * 50);
 }
 
-/* Report flags, and room for the list of them with its end. */
+/* Report flags, and their list, which ends with an empty entry. */
 struct reported {
 	struct report_flags values;
 	struct flag list[REPORT_FLAGS_MAX + 1];
@@ -313,7 +316,7 @@ Test(serve_flags, wrong_report_options_are_named)
 	}
 }
 
-/* The options that were named, as a query of a URL. */
+/* Appends an option to the buffer `ctx`, as a part of a URL query. */
 static void note_option(void *ctx, const char *name, const char *value)
 {
 	buf_printf(ctx, "%s=%s&", name, value);

@@ -204,7 +204,10 @@ Test(discovery_config, mistakes_are_named_with_their_place)
 	}
 }
 
-/* Entries with equal keys share one provider; others must not. */
+/*
+ * Entries with equal keys share one provider. Entries with different keys must
+ * not share one.
+ */
 Test(discovery_config, keys_tell_entries_apart)
 {
 	static const struct {

@@ -45,7 +45,7 @@ Test(target_group, a_group_has_targets_and_labels_in_the_order_of_the_file)
 	       "- targets: ['[::1]:9']\n"
 	       "- {}\n",
 	       NULL);
-	/* The groups stand without the document. */
+	/* The groups stay valid after the document is freed. */
 	cr_assert(!d.y.error_count, "%s", buf_cstr(&d.y.errors));
 	yaml_fini(&d.y);
 	cr_assert(d.g->count == 4 && d.g->targets == 3);
@@ -125,7 +125,10 @@ Test(target_group, mistakes_are_named_with_their_place)
 	}
 }
 
-/* One target with one label, of a name and a value of these lengths. */
+/*
+ * Decodes a group of one target with one label, whose name and value have these
+ * lengths. Returns the number of errors.
+ */
 static size_t errors_of_label(size_t name, size_t value)
 {
 	struct buf text = { 0 };
@@ -156,7 +159,10 @@ Test(target_group, names_and_values_have_the_bounds_of_labels)
 	cr_expect(errors_of_label(1, LABEL_VALUE_MAX + 1) == 1);
 }
 
-/* A group of so many targets and labels, and what each label's value is. */
+/*
+ * Decodes a group of so many targets and labels, whose values have `value`
+ * bytes. Returns the number of errors. Messages must contain `says`.
+ */
 static size_t errors_of_group(size_t targets, size_t labels, size_t value,
 			      const char *says)
 {
@@ -189,12 +195,18 @@ Test(target_group, a_group_has_at_most_500_labels)
 	cr_expect(errors_of_group(1, 501, 1, "500") == 1);
 }
 
-/* Each target gets a copy of all labels: a small file could fill the memory. */
+/*
+ * Each target gets a copy of all labels, so that without this bound a small
+ * file could fill the memory.
+ */
 Test(target_group, targets_times_labels_are_bounded)
 {
 	cr_expect(errors_of_group(10000, 500, 1, "") == 0);
 	cr_expect(errors_of_group(10001, 500, 1, "5000000") == 1);
-	/* 5 bytes of name and 1019 of value, 1024 × 256 × 1024 in all. */
+	/*
+	 * A label has 5 bytes of name and 1019 bytes of value. The labels of
+	 * 4096 targets, 64 for each, have 256 MiB.
+	 */
 	cr_expect(errors_of_group(4096, 64, 1019, "") == 0);
 	cr_expect(errors_of_group(4097, 64, 1019, "256 MB") == 1);
 }

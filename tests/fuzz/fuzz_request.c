@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What comes over a connection to the whole API, over an empty database.
- * Snapshots are left out: they would fill the disk.
+ * Sends arbitrary bytes to the whole API, over an empty database. Snapshots are
+ * left out, because they would fill the disk.
  */
 #include <arpa/inet.h>
 #include <sys/socket.h>
@@ -11,7 +11,7 @@
 #include "tests/tempdir.h"
 #include "web/web.h"
 
-#define QUIET_US  5000 /* of silence: there is no more to come */
+#define QUIET_US  5000 /* after a longer silence the answer is complete */
 #define TRIES_MAX 20
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -91,7 +91,7 @@ static void start(void)
 	atexit(stop);
 }
 
-/* What comes begins as an answer. */
+/* Sends the bytes and reads the answer, which must begin with HTTP/1.1. */
 static void converse(int fd, const uint8_t *data, size_t size)
 {
 	static const char begin[] = "HTTP/1.1 ";
@@ -109,10 +109,10 @@ static void converse(int fd, const uint8_t *data, size_t size)
 	}
 }
 
-/* -1: not now. */
+/* Connects to the server. Returns -1 if that is not possible now. */
 static int dial(void)
 {
-	/* Ports are free again at once, as long as we end nothing in order. */
+	/* A connection that is closed by a reset frees its port at once. */
 	const struct linger reset = { .l_onoff = 1 };
 	const struct timeval wait = { .tv_usec = QUIET_US };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -133,7 +133,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!web)
 		start();
-	/* libFuzzer's timer interrupts it now and then. */
+	/*
+	 * libFuzzer's timer interrupts connect() now and then, so we try again.
+	 */
 	for (int i = 0; fd < 0 && i < TRIES_MAX; i++)
 		fd = dial();
 	if (fd < 0) {

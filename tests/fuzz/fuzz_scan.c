@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bodies as a target may send them: container, scan, and codec round trip. */
+/*
+ * Fuzzes the reading of bodies as a target may send them, from the container to
+ * the scan and the type set.
+ */
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -17,7 +20,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!unpacker_run(u, body, out, &err)) {
 		struct typeset *t = mem_new(struct typeset);
 
-		/* What was accepted must have a type set that reads back. */
+		/*
+		 * A body that was accepted must have a type set that can be
+		 * decoded.
+		 */
 		if (typeset_decode(out->typeset, t, &err) ||
 		    t->count != out->scan.types.count)
 			abort();

@@ -230,7 +230,7 @@ Test(selector_text, length_and_matchers_end_at_their_limits)
 	struct buf text = { 0 };
 	struct err err;
 
-	/* The profile type is a matcher, too. */
+	/* The profile type counts as a matcher, too. */
 	buf_str(&text, "heap{");
 	for (int i = 1; i < SELECTOR_MATCHERS_MAX; i++)
 		buf_str(&text, "a=~\"x.+\",");

@@ -23,7 +23,10 @@
 #include "pprof/merge.h"
 #include "tests/check.h"
 
-/* Cuts the last part off *s, at the last sep; empty if there is no sep. */
+/*
+ * Cuts the part behind the last sep off *s, and returns it. Without a sep it is
+ * empty, and *s stays as it is.
+ */
 static inline struct str sketch_tail(struct str *s, char sep)
 {
 	for (size_t i = s->len; i > 0; i--) {
@@ -45,7 +48,10 @@ static inline int64_t sketch_number(struct str s)
 	return v;
 }
 
-/* "name@file:line:start". Files must be given for lines to be. */
+/*
+ * Adds a line from the text "name@file:line:start". Line numbers can only be
+ * given together with a file.
+ */
 static inline void sketch_line(struct pprof *p, struct str text)
 {
 	struct str file;
@@ -125,7 +131,7 @@ static inline struct pprof_run sketch_stack(struct pprof *p, struct str text)
 {
 	struct pprof_run run = { .first = (uint32_t)p->frames.count };
 
-	/* The leaf is the first one. "-" is a stack without frames. */
+	/* The leaf is the first frame. "-" is a stack without frames. */
 	while (text.len && !str_is(text, "-")) {
 		struct str head = text;
 		struct str leaf = sketch_tail(&head, ';');
@@ -166,7 +172,7 @@ static inline void sketch_label(struct pprof *p, struct str text)
 	*vec_add(&p->labels) = l;
 }
 
-/* One line: stack, values, labels. */
+/* Adds the sample of one line: its stack, values and labels. */
 static inline void sketch_sample(struct pprof *p, struct str line)
 {
 	struct pprof_run set = { 0 };
@@ -187,7 +193,7 @@ static inline void sketch_sample(struct pprof *p, struct str line)
 	};
 }
 
-/* A profile as a careless writer makes it: nothing in it is shared. */
+/* Makes a profile as a careless writer does, in which nothing is shared. */
 static inline struct pprof sketch_raw(const char *types, const char *lines)
 {
 	struct str rest = str_of(types);
@@ -209,13 +215,16 @@ static inline struct pprof sketch_raw(const char *types, const char *lines)
 	return p;
 }
 
-/* A profile as merging leaves it: each string, stack, label set once. */
+/*
+ * A profile as merging leaves it, which has each string, stack and label set
+ * only once.
+ */
 struct sketch {
 	struct merge *m;
 	struct pprof *p;
 };
 
-/* Takes the raw profile, which is freed. */
+/* Makes a sketch of the raw profile, and frees the raw profile. */
 static inline struct sketch sketch_merged(struct pprof raw)
 {
 	struct sketch s = { .m = merge_new() };
@@ -254,7 +263,10 @@ static inline void sketch_print_location(const struct pprof *p,
 	}
 }
 
-/* The samples as lines, with the names of functions only. */
+/*
+ * Prints the samples as lines. Frames show only the names of functions, or an
+ * address if they have none.
+ */
 static inline void sketch_print(const struct pprof *p, struct buf *out)
 {
 	for (size_t i = 0; i < p->samples.count; i++) {
@@ -288,7 +300,7 @@ static inline void sketch_print(const struct pprof *p, struct buf *out)
 	}
 }
 
-/* Whether the samples are these lines; says what they are otherwise. */
+/* Whether the samples are these lines. If not, prints what they are. */
 static inline bool sketch_is(const struct pprof *p, const char *what,
 			     const char *want)
 {

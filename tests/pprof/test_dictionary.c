@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The dictionary of a stripe: what is interned once, taken back, and stored;
- * the shapes of profiles, and the sections that bytes are stored in.
+ * The dictionary of a stripe (its table): how elements are interned, that is
+ * found or added, how they are taken back, and how they are stored. Also the
+ * shapes of profiles, which are the orders of their fields, and the sections in
+ * which bytes are stored.
  */
 #include "pprof/dictionary/dict_decode.h"
 #include "pprof/dictionary/dict_encode.h"
@@ -49,19 +51,27 @@ Test(dictionary, samples_of_one_stack_and_labels_are_one_key)
 	layout = intern_all(in, &a, keys);
 	for (uint32_t i = 0; i < 4; i++)
 		cr_expect(keys[i] == i);
-	/* main, f below it, g, 0x20 below that; the root. */
+	/*
+	 * The nodes are the root, main, f below main, g>h, and 0x20 below g>h.
+	 */
 	cr_expect(d.nodes.count == 5 && d.locations.count == 4);
 	cr_expect(d.label_sets.count == 3 && d.mappings.count == 1);
 	one = dict_mark(&d);
-	/* One stack more, made of a node and a location. */
+	/* Only one stack is new. It takes one new node and one new location. */
 	cr_expect(intern_all(in, &b, keys) == layout);
 	cr_expect(keys[0] == 2 && keys[1] == 4 && keys[2] == 0);
 	cr_expect(d.keys.count == one.keys + 1);
 	cr_expect(d.nodes.count == one.nodes + 1);
 	cr_expect(d.label_sets.count == one.label_sets);
-	/* A good guess and a bad one give the same number. */
+	/*
+	 * The third argument is a guess of the key. A right guess and a wrong
+	 * one give the same key.
+	 */
 	cr_expect(intern_key(in, 0, 2) == 2 && intern_key(in, 0, 0) == 2);
-	/* The leaf of the guess alone is another stack. */
+	/*
+	 * The guessed key has the same leaf and labels, but its stack has one
+	 * more frame. So the sample gets a new key.
+	 */
 	intern_begin(in, &c);
 	(void)intern_layout(in);
 	cr_expect(intern_key(in, 0, 0) == 5);
@@ -94,11 +104,11 @@ Test(dictionary, what_was_added_can_be_taken_back)
 	cr_expect(!dict_equal(&d[0], &d[1]));
 	intern_rollback(in[0], &mark);
 	cr_expect(dict_equal(&d[0], &d[1]));
-	/* And is added again with the numbers that it would have got. */
+	/* What was taken back gets the same numbers when it is added again. */
 	intern_all(in[0], &b, keys);
 	intern_all(in[1], &b, keys);
 	cr_expect(dict_equal(&d[0], &d[1]));
-	/* Everything. */
+	/* Now everything is taken back. */
 	intern_rollback(in[0], &(struct dict_mark){ .nodes = 1, .strings = 1 });
 	cr_expect(d[0].keys.count == 0 && d[0].strings.strings.count == 1);
 	intern_all(in[0], &a, keys);
@@ -131,7 +141,7 @@ Test(dictionary, equal_mappings_of_one_profile_are_twins)
 	cr_assert(d.mappings.count == 2 && d.layouts.v[layout].count == 2);
 	cr_expect(d.mappings.v[0].twin == 0 && d.mappings.v[1].twin == 1);
 	cr_expect(d.mappings.v[0].size == 0x100000);
-	/* Loaded elsewhere: another layout of the same mappings. */
+	/* The same mappings at other addresses are another layout. */
 	p.mappings.v[1].start++;
 	p.mappings.v[1].limit++;
 	cr_expect(intern_all(in, &p, keys) == layout + 1);
@@ -354,7 +364,10 @@ Test(dictionary, damage_of_a_stored_dictionary_crashes_nothing)
 		dict_fini(&bad);
 		stored.ptr[i / 8] ^= (uint8_t)(1 << i % 8);
 	}
-	/* Some flips make another dictionary: a CRC around it tells those. */
+	/*
+	 * Some flips give another valid dictionary. In a file they are noticed
+	 * by the CRC around the dictionary.
+	 */
 	cr_expect(refused > 2 * stored.len);
 	dict_fini(&d);
 	buf_fini(&stored);
@@ -397,14 +410,17 @@ Test(dictionary, sections_are_compressed_where_it_pays)
 		d = dec_init(buf_bytes(&stored));
 		section_skip(&d);
 		cr_expect(dec_u8(&d) == 'z' && !d.bad);
-		/* A section that is larger than the buffer may be. */
+		/*
+		 * A section that is larger than the maximum of the buffer is
+		 * refused.
+		 */
 		buf_fini(&out);
 		out = buf_init(len > 1 ? len - 1 : 1);
 		d = dec_init(buf_bytes(&stored));
 		cr_expect(section_get(z, &d, &out, NULL) ==
 				  (len > 1 ? ERR_TOOBIG : 0),
 			  "%zu", i);
-		/* One that is cut. */
+		/* A section that is cut is refused, too. */
 		d = dec_init((struct bytes){ stored.ptr, stored.len - 2 });
 		cr_expect(section_get(z, &d, &out, NULL) == ERR_CORRUPT);
 		d = dec_init((struct bytes){ stored.ptr, stored.len - 2 });

@@ -14,7 +14,10 @@ static const struct limits all_permitted;
 
 /* Nodes. */
 
-/* The texts of all nodes, in the order in which they are met. */
+/*
+ * Expects the texts of all nodes to be `want`, in the order in which the nodes
+ * are met.
+ */
 static void expect_nodes(const char *lines, enum granularity g, bool noinlines,
 			 const char *want)
 {
@@ -33,7 +36,10 @@ static void expect_nodes(const char *lines, enum granularity g, bool noinlines,
 	sketch_fini(&s);
 }
 
-/* The leaf is met first; inlined functions before their callers. */
+/*
+ * Nodes are met from the leaf of a stack to its root, and inlined functions
+ * before their callers.
+ */
 static const char frames[] =
 	"[/bin/app]0x100010|f@x/a.go:3:1>g@x/b.go:5:4;"
 	"[/bin/app]0x100020|f@x/a.go:7:1 1\n"
@@ -53,7 +59,11 @@ Test(nodes, a_granularity_decides_what_is_one_node)
 		     "0000000000100010 g x/b.go:5|"
 		     "0000000000100010 f x/a.go:3|0000000000000050 <unknown>|"
 		     "0000000000200040 [so]|0000000000100030 f y/a.go:3");
-	/* Files: without names, start lines tell nodes apart, as in pprof. */
+	/*
+	 * Here nodes have no function names. Nodes of one file are then told
+	 * apart by the start lines of their functions, as in pprof; both
+	 * functions of x/a.go start in line 1.
+	 */
 	expect_nodes(frames, GRANULARITY_FILES, false,
 		     "x/a.go|x/b.go|<unknown>|[so]|y/a.go");
 }
@@ -135,7 +145,10 @@ Test(nodes, nodes_of_one_text_have_an_order)
 				      "@a.go:1:2;@a.go:1:10 1\n");
 	struct nodes n;
 
-	/* Names alone do not tell the two apart; start lines do, as text. */
+	/*
+	 * The two nodes have the same text. They are ordered by their start
+	 * lines, which are compared as text, so that 10 comes before 2.
+	 */
 	nodes_init(&n, s.p, GRANULARITY_FILES, false);
 	cr_assert(n.v.count == 2);
 	cr_expect(n.v.v[0].key.start_line == 10);
@@ -195,8 +208,9 @@ static struct str text_of(const struct drawn *d, uint32_t node)
 }
 
 /*
- * The graph as text: each node as "name flat/cum", then its callees as
- * ">name weight", "~name" if frames between are left out, "+name" if inlined.
+ * Prints the graph: for each node "name flat/cum", then for each of its callees
+ * ">name weight". A "~" replaces the ">" if frames between the two are left
+ * out, and a "+" if the callee is inlined.
  */
 static void print_graph(const struct drawn *d, struct buf *out)
 {
@@ -285,13 +299,13 @@ Test(graph, nodes_are_ordered_by_flat_or_cum)
 {
 	static const char lines[] = "m;a 5\nm;b;c 5\nm;b 4\n";
 
-	/* Equal flat values: by name. */
+	/* Nodes with equal flat values are ordered by name. */
 	expect_graph("flat", lines,
 		     (struct graph_options){ .order = GRAPH_FLAT },
 		     "a 5/5\nc 5/5\nb 4/9 >c 5\nm 0/14 >b 9 >a 5\n");
 	expect_graph("cum", lines, (struct graph_options){ .order = GRAPH_CUM },
 		     "m 0/14 >b 9 >a 5\nb 4/9 >c 5\na 5/5\nc 5/5\n");
-	/* A sign does not matter. */
+	/* The order does not depend on the sign of a value. */
 	expect_graph("signs", "a -5\nb 4\nc 6\n",
 		     (struct graph_options){ .order = GRAPH_FLAT },
 		     "c 6/6\na -5/-5\nb 4/4\n");
@@ -300,10 +314,14 @@ Test(graph, nodes_are_ordered_by_flat_or_cum)
 Test(graph, a_drawing_is_ordered_by_entropy)
 {
 	/*
-	 * No caller or no callee: 1 bit. m: 1 + H(12/16, 4/16) = 1.811 bits,
-	 * times 16, cut: 28. s: H(1) + 2 * 6/12 bit = 1 bit * 12: 12. a and b:
-	 * in 0 + out 1 bit = 6, + flat 6: 12. z: 4 + 4 = 8. Equal scores are
-	 * in the order of names.
+	 * The score of a node is cum * (entropy of its callers + entropy of its
+	 * callees) + flat, cut to a whole number. The entropy is in bits. It is
+	 * 1 bit if there are no callers, or no callees.
+	 * m: 16 * (1 + H(12/16, 4/16)) = 16 * 1.811, which is cut to 28.
+	 * s: 12 * (0 + H(6/12, 6/12)) = 12 * 1 = 12.
+	 * a and b: 6 * (0 + 1) + 6 = 12.
+	 * z: 4 * (0 + 1) + 4 = 8.
+	 * Nodes with equal scores are ordered by name.
 	 */
 	expect_graph("entropy", "m;s;a 6\nm;s;b 6\nm;z 4\n",
 		     (struct graph_options){ .order = GRAPH_ENTROPY },
@@ -317,7 +335,10 @@ Test(graph, means_are_divided_by_the_first_type)
 		"count/count bytes/bytes", "m;a 2 100\nm;b 3 60\nm;a;c 0 50\n",
 		(struct graph_options){ .value = 1, .mean = true });
 
-	/* a: 100/2 flat, 150/2 cum; b: 60/3; c: 50, no divisor; m: 210/5. */
+	/*
+	 * Values are divided by the counts: a has 100/2 flat and 150/2 cum, b
+	 * has 60/3, and m has 210/5. The count of c is 0, so c is not divided.
+	 */
 	cr_expect(is_drawn(d, "a 50/75 >c 50\nb 20/20\nc 50/50\n"
 			      "m 0/42 >a 75 >b 20\n"));
 	cr_expect(graph_mean(7, 2) == 3 && graph_mean(-7, 2) == -3);
@@ -329,7 +350,7 @@ Test(graph, means_are_divided_by_the_first_type)
 
 Test(graph, light_nodes_are_dropped)
 {
-	/* The total of flat values is 100; 10 % are 10. */
+	/* The total of the flat values is 100, so the limit is 10. */
 	static const char lines[] = "m;a;b 60\nm;x;c 31\nm;x;y;d 9\n";
 	struct graph_options o = { .node_fraction = 0.1 };
 	struct drawn *d = drawn_new("samples/count", lines, o);
@@ -338,12 +359,12 @@ Test(graph, light_nodes_are_dropped)
 			      "m 0/100 >a 60 >x 40\nx 0/40 >c 31\n"));
 	cr_expect(d->g.dropped_nodes == 2 && d->g.original_count == 5);
 	drawn_free(d);
-	/* Exactly at the limit is enough. */
+	/* A node that is exactly at the limit is kept. */
 	o.node_fraction = 0.09;
 	d = drawn_new("samples/count", lines, o);
 	cr_expect(d->g.dropped_nodes == 0 && d->g.shown.count == 7);
 	drawn_free(d);
-	/* The limit is cut to a whole number: 9.9 is 9. */
+	/* The limit 9.9 is cut to 9. */
 	o.node_fraction = 0.099;
 	d = drawn_new("samples/count", lines, o);
 	cr_expect(d->g.dropped_nodes == 0);
@@ -353,8 +374,9 @@ Test(graph, light_nodes_are_dropped)
 Test(graph, calls_through_dropped_nodes_are_residual)
 {
 	/*
-	 * "thin" weighs 5 of 100 and goes; what it called stays connected. The
-	 * value of a leaf that goes is lost to its caller.
+	 * "thin" weighs 5 of 100 and is dropped. The function that it called
+	 * stays connected to its caller. If "thin" is a leaf, its value is in
+	 * no call of its caller.
 	 */
 	expect_graph("residual", "m;thin;b 5\nm;b 80\nm;c;thin 0\nm;c 15\n",
 		     (struct graph_options){ .node_fraction = 0.06 },
@@ -370,7 +392,10 @@ Test(graph, light_calls_are_dropped)
 	struct graph_options o = { .edge_fraction = 0.1 };
 	struct drawn *d = drawn_new("samples/count", lines, o);
 
-	/* 10 % of 200 are 20: the call from n to a goes, its nodes stay. */
+	/*
+	 * 10 % of the total, 200, are 20. The call from n to a is dropped, and
+	 * the nodes n and a stay.
+	 */
 	cr_expect(is_drawn(d, "a 100/100\nb 100/100\nm 0/190 >b 100 >a 90\n"
 			      "n 0/10\n"));
 	cr_expect(d->g.dropped_edges == 1);
@@ -392,7 +417,10 @@ Test(graph, only_the_top_nodes_are_kept)
 	drawn_free(d);
 	o.order = GRAPH_CUM;
 	d = drawn_new("samples/count", lines, o);
-	/* b's value is lost: it is below a only through what is not shown. */
+	/*
+	 * The node b is not shown. No call from a shows its value, which counts
+	 * only in the cum of a and m.
+	 */
 	cr_expect(is_drawn(d, "m 0/9 >a 4\na 0/4\n"));
 	drawn_free(d);
 	o.node_count = 3;
@@ -409,7 +437,10 @@ Test(graph, negative_nodes_can_be_hidden)
 {
 	static const char lines[] = "m;a -5\nm;b 9\nn;c -3\n";
 
-	/* n has no flat value, so its cum decides. */
+	/*
+	 * The node n has no flat value, so its negative cum decides, and n is
+	 * hidden.
+	 */
 	expect_graph("dropped", lines,
 		     (struct graph_options){ .drop_negative = true },
 		     "b 9/9\nm 0/4 >b 9 >a -5\n");
@@ -421,8 +452,9 @@ Test(graph, negative_nodes_can_be_hidden)
 Test(graph, redundant_calls_are_left_out_of_drawings)
 {
 	/*
-	 * "thin" goes, so that m calls b residually, which is also reached by
-	 * m;a;b: that edge says nothing new. c is reached in no other way.
+	 * "thin" is dropped, so that residual edges lead from m to b and c. b
+	 * can also be reached by m;a;b, so the edge from m to b is left out. c
+	 * can be reached in no other way.
 	 */
 	static const char lines[] =
 		"m;a;b 50\nm;thin;b 3\nm;thin;c 3\nm;c;d 44\n";
@@ -475,7 +507,10 @@ Test(graph, work_can_be_refused_within_one_stack)
 
 		limits = (struct limits){ refuse, &asked };
 		o.limits = &limits;
-		/* Two questions in the stack, every 4,096 frames, one after. */
+		/*
+		 * The limits are asked twice within the stack, after every
+		 * 4,096 frames.
+		 */
 		cr_expect(graph_init(&g, s.p, &n, &o, &err) ==
 				  (left < 2 ? ERR_TIMEOUT : 0),
 			  "%d", left);

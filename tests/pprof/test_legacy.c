@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The formats older than profile.proto: what stands in a profile that was read
- * from one, and which bytes are refused how. Values follow pprof's
+ * The formats older than profile.proto: what a profile contains that was read
+ * from one of them, and how wrong bytes are refused. Values follow pprof's
  * legacy_profile.go and legacy_java_profile.go.
  */
 #include "pprof/legacy/legacy.h"
@@ -11,7 +11,10 @@ TestSuite(legacy, .timeout = 60);
 
 #define ROOM (64 * MIB)
 
-/* "type/unit type/unit; samples; period type/unit=period". */
+/*
+ * Prints the types and the period in one line, as "type/unit type/unit,
+ * type/unit=period", and then the samples.
+ */
 static void print_parsed(const struct pprof *p, struct buf *out)
 {
 	for (size_t i = 0; i < p->types.count; i++)
@@ -65,7 +68,7 @@ static void word(struct buf *b, enum words kind, uint64_t v)
 		buf_byte(b, (uint8_t)(v >> 8 * (big ? size - 1 - i : i)));
 }
 
-/* Words up to the end mark, which is UINT64_MAX. */
+/* Appends the words of v up to the end mark, which is UINT64_MAX. */
 static void add_words(struct buf *b, enum words kind, const uint64_t *v)
 {
 	for (; *v != UINT64_MAX; v++)
@@ -80,7 +83,10 @@ Test(legacy, cpu_profiles_have_words_of_four_kinds)
 	for (int kind = LITTLE_32; kind <= BIG_64; kind++) {
 		struct buf b = { 0 };
 
-		/* A sample every 10 ms; callers are moved into the call. */
+		/*
+		 * There is a sample every 10 ms. The addresses of callers
+		 * become one less, so that they are inside the call.
+		 */
 		WORDS(&b, kind, 0, 3, 0, 10000, 0);
 		WORDS(&b, kind, 2, 2, 0x1000, 0x2001);
 		WORDS(&b, kind, 1, 1, 0x3000);
@@ -98,7 +104,10 @@ Test(legacy, frames_of_the_signal_handler_are_dropped)
 {
 	struct buf b = { 0 };
 
-	/* The second frame of all is the same: dropped, in two rounds. */
+	/*
+	 * All stacks have the same second frame, which is dropped. Then this
+	 * happens once more.
+	 */
 	WORDS(&b, LITTLE_64, 0, 3, 0, 1, 0);
 	WORDS(&b, LITTLE_64, 1, 5, 0x1000, 0x901, 0x911, 0x921, 0x2001);
 	WORDS(&b, LITTLE_64, 1, 5, 0x1100, 0x901, 0x911, 0x921, 0x3001);
@@ -107,7 +116,9 @@ Test(legacy, frames_of_the_signal_handler_are_dropped)
 		      "samples/count cpu/nanoseconds, cpu/nanoseconds=1000\n"
 		      "0x2000;0x920;0x1000 1 1000\n"
 		      "0x3000;0x920;0x1100 1 1000\n");
-	/* One sample that lacks it, of fewer than 32, and nothing is. */
+	/*
+	 * If one of fewer than 32 samples lacks this frame, nothing is dropped.
+	 */
 	b.len -= 3 * 8;
 	WORDS(&b, LITTLE_64, 1, 2, 0x1200, 0x3001, 0, 1, 0);
 	expect_parsed("no handler", buf_bytes(&b),
@@ -116,7 +127,10 @@ Test(legacy, frames_of_the_signal_handler_are_dropped)
 		      "0x3000;0x920;0x910;0x900;0x1100 1 1000\n"
 		      "0x3000;0x1200 1 1000\n");
 	buf_reset(&b);
-	/* The leaf once more, as the return address of itself. */
+	/*
+	 * Here the second frame is the leaf once more, as its own return
+	 * address.
+	 */
 	WORDS(&b, LITTLE_64, 0, 3, 0, 1, 0);
 	WORDS(&b, LITTLE_64, 1, 3, 0x1000, 0x1000, 0x2001);
 	WORDS(&b, LITTLE_64, 1, 2, 0x1000, 0x3001, 0, 1, 0);
@@ -203,7 +217,10 @@ static const struct {
 	  "alloc_objects/count alloc_space/bytes inuse_objects/count "
 	  "inuse_space/bytes, space/bytes=1\n"
 	  "0x10 8 400 2 200 bytes#100\n0x20 1 500 0 0 bytes#500\n" },
-	/* 1 / (1 - exp(-1)) = 1.58197…, of 1 and of 524,288; cut. */
+	/*
+	 * The count 1 and the size 524,288 are multiplied by 1 / (1 - exp(-1))
+	 * = 1.58197…, and cut to whole numbers.
+	 */
 	{ "a sampled heap",
 	  "heap profile: 1: 524288 [1: 524288] @ heap_v2/524288\n"
 	  "1: 524288 [1: 524288] @ 0x11\n",
@@ -258,7 +275,10 @@ static const struct {
 	  "--- mutex:\nsampling period=10\n5 2 @ 0x11\n",
 	  "contentions/count delay/nanoseconds, contentions/count=10\n"
 	  "0x10 20 5\n" },
-	/* 5 cycles of half a nanosecond, 10 of them for each. */
+	/*
+	 * A cycle takes half a nanosecond, and each sample stands for 10. So 5
+	 * cycles become 25 ns.
+	 */
 	{ "contention in cycles",
 	  "--- contention:\ncycles/second = 2000000000\n"
 	  "sampling period = 10\ndiscarded samples=7\n5 2 @ 0x11\n"
@@ -271,7 +291,7 @@ static const struct {
 	  " 5 2 @ 0x1 0x2\n\n0x1 f (a.java:7)\n0x2 g (a.java:8)\n",
 	  "contentions/count delay/microseconds, contentions/count=100\n"
 	  "g;f 200 500\n" },
-	/* As above: 1.58197… */
+	/* The values are multiplied by 1.58197…, as above. */
 	{ "a heap of Java",
 	  "--- heapz 1 ---\nformat = java\nresolution = bytes\n"
 	  " 524288 1 @ 0x1\n0x1 f (a.java:7)\n",
@@ -403,7 +423,9 @@ Test(legacy, names_of_java_are_taken_apart)
 		cr_expect(check_str(pprof_str(p, f->file), table[i].file));
 		cr_expect(p->lines.v[0].line == table[i].number, "%s",
 			  table[i].line);
-		/* No address is kept; one without name gets a mapping. */
+		/*
+		 * No address is kept. A location without a name gets a mapping.
+		 */
 		cr_expect(!p->locations.v[0].address &&
 			  !p->locations.v[1].address);
 		cr_expect(p->locations.v[0].mapping == PPROF_NONE);
@@ -415,7 +437,10 @@ Test(legacy, names_of_java_are_taken_apart)
 
 /* Memory maps. */
 
-/* "start-limit@offset file build_id" of each mapping, then those of 0x…. */
+/*
+ * Prints each mapping as "start-limit@offset file build_id", and then each
+ * location as "address:mapping".
+ */
 static void print_maps(const struct pprof *p, struct buf *out)
 {
 	for (size_t i = 0; i < p->mappings.count; i++) {
@@ -555,7 +580,7 @@ Test(legacy, lines_are_shorter_than_64_kib)
 	struct pprof *p;
 	struct err err;
 
-	/* The last line has 65,535 bytes, then one more. */
+	/* The last line first has 65,535 bytes, and then one more. */
 	buf_str(&raw, "--- mutex:\n1 1 @ 0x1");
 	while (raw.len < 11 + 65535)
 		buf_str(&raw, " ");
@@ -616,7 +641,9 @@ Test(legacy, memory_is_bounded)
 		buf_printf(&raw, "1 @ 0x%x\n", i);
 	cr_expect(legacy_parse(l, buf_bytes(&raw), &p, &err) == ERR_LIMIT);
 	cr_expect(legacy_memory(l) < 2 * MIB);
-	/* A small one is read all the same, and the bound can be raised. */
+	/*
+	 * A small profile can be read afterwards, and the bound can be raised.
+	 */
 	cr_expect(!legacy_parse(l, text(texts[0].raw), &p, &err));
 	legacy_set_max(l, ROOM);
 	cr_expect(!legacy_parse(l, buf_bytes(&raw), &p, &err), "%s", err.msg);
@@ -632,7 +659,10 @@ Test(legacy, attributes_of_a_map_are_bounded)
 	struct pprof *p;
 	struct err err;
 
-	/* Each doubles the one before: 32 MiB, if they were made. */
+	/*
+	 * Each attribute is twice as long as the one before. The last one would
+	 * have 32 MiB.
+	 */
 	buf_str(&raw, "goroutine profile: total 1\n1 @ 0x1\n"
 		      "--- Memory map: ---\na=x\n");
 	for (int c = 'b'; c <= 'z'; c++)

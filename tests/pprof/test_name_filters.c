@@ -10,8 +10,8 @@
 TestSuite(name_filters, .timeout = 30);
 
 /*
- * Five samples: through files, mappings, inlined functions, an address that
- * has no symbols.
+ * Five samples, which have files, mappings, inlined functions, and an address
+ * without symbols.
  */
 static const char stacks[] = "main;work@work.go:1;leaf 1\n"
 			     "main;work@work.go:1>fast@fast.go:9;leaf 2\n"
@@ -26,7 +26,10 @@ static struct str filter_text(const char *s)
 	return str_of(s ? s : "");
 }
 
-/* Names of the filters without any match, each followed by a space. */
+/*
+ * Prints the names of the filters that matched nothing, each followed by a
+ * space.
+ */
 static void list_unmatched(const struct no_match *none, struct buf *out)
 {
 	for (size_t i = 0; i < none->count; i++)
@@ -108,7 +111,10 @@ static const struct name_case focus_cases[] = {
 	  .focus = "main",
 	  .ignore = "fast|libc",
 	  .want = "main;work;leaf 1\n" },
-	/* The location with "leaf" is never asked about focus. */
+	/*
+	 * The location with "leaf" is ignored, so that it is never compared
+	 * with the expression of focus.
+	 */
 	{ .name = "ignore and focus on the same frame",
 	  .focus = "leaf",
 	  .ignore = "leaf",
@@ -256,7 +262,7 @@ Test(name_filters, malformed_expressions_are_named)
 	}
 }
 
-/* An limits that is refused at the n-th question. */
+/* Permits as many questions as `ctx` says, and refuses the next one. */
 static int refuse(void *ctx, size_t bytes, struct err *err)
 {
 	int *left = ctx;
@@ -267,7 +273,10 @@ static int refuse(void *ctx, size_t bytes, struct err *err)
 
 Test(name_filters, work_can_be_refused)
 {
-	/* A location is REGEX_WORK units: one question every 256 of them. */
+	/*
+	 * A location counts as REGEX_WORK units, so that there is one question
+	 * for every 256 locations.
+	 */
 	int left = 1;
 	struct limits limits = { refuse, &left };
 	struct name_filter f = { .focus = str_of("f1") };

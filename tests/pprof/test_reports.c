@@ -13,7 +13,10 @@ TestSuite(reports, .timeout = 30);
 #define HEAD  "Type: samples\n"
 #define TABLE "      flat  flat%   sum%        cum   cum%\n"
 
-/* leaf 60, work 30 + 60, idle 10, main 0 + 100. */
+/*
+ * Flat and cumulative: leaf 60 and 60, work 30 and 90, idle 10 and 10, main 0
+ * and 100.
+ */
 static const char lines[] = "main;work;leaf 60\nmain;work 30\nmain;idle 10\n";
 
 Test(reports, top_shows_flat_and_cumulative_values)
@@ -39,7 +42,7 @@ Test(reports, top_shows_flat_and_cumulative_values)
 
 Test(reports, what_trimming_drops_is_counted)
 {
-	/* Half of the total is 50: idle and leaf's lesser part go. */
+	/* Half of the total is 50, so that idle is dropped. */
 	cr_expect(prints(
 		lines, "top", "nodefraction=0.5",
 		HEAD "Showing nodes accounting for 90, 90.00% of 100 total\n"
@@ -81,7 +84,10 @@ Test(reports, filters_are_listed_and_long_ones_cut)
 	buf_printf(&query, "ignore=^nothing$&hide=%.*s", (int)sizeof(name),
 		   name);
 	buf_str(&query, "&show=main&tagfocus=k=v&taghide=k");
-	/* 80 bytes: "hide=" and 75 of the expression. */
+	/*
+	 * A filter is cut to 80 bytes, which are "hide=" and 75 bytes of the
+	 * expression.
+	 */
 	buf_printf(&want, "%sActive filters:\n   ignore=^nothing$\n", HEAD);
 	buf_printf(&want, "   hide=%.75s\u2026\n   show=main\n", name);
 	buf_printf(&want, "   tagfocus=k=v\n   taghide=k\n%s%s",
@@ -105,7 +111,7 @@ Test(reports, inlined_functions_are_marked)
 		     "         1 50.00% 50.00%          1 50.00%  a\n"
 		     "         1 50.00%   100%          1 50.00%  c\n"
 		     "         0     0%   100%          1 50.00%  b\n"));
-	/* Inlined into one of two callers. */
+	/* The function c is inlined into one of its two callers. */
 	cr_expect(prints("a>c 1\nb;c 1\n", "top", "nodecount=1",
 			 HEAD
 			 "Showing nodes accounting for 2, 100% of 2 total\n"
@@ -145,7 +151,10 @@ Test(reports, the_lines_above_describe_the_profile)
 {
 	struct printed p = print_cpu("top", "");
 
-	/* 1.5 us and 3 ms: far apart, so the unit is that of 150 us. */
+	/*
+	 * The values 1.5 us and 3 ms are far apart. Their unit is that of 150
+	 * us, a hundred times the least value.
+	 */
 	cr_expect(printed_is(
 		&p, "File: app\nBuild ID: c0ffee\nhello\nType: cpu\n"
 		    "Time: Jan 2, 2006 at 3:04pm (UTC)\n"
@@ -159,7 +168,7 @@ Test(reports, the_lines_above_describe_the_profile)
 
 Test(reports, far_values_are_shown_in_the_unit_of_a_hundred_of_the_least)
 {
-	/* 20 us are the least, so the unit is that of 2 ms. */
+	/* The least value is 20 us, so the unit is that of 2 ms. */
 	struct sketch s =
 		sketch_init("cpu/nanoseconds", "a 5000000000\nb 20000\n");
 	struct printed p = printed_of(s.p, "top", "trim=false");
@@ -189,7 +198,10 @@ Test(reports, values_are_shown_in_the_unit_asked_for)
 		{ "sample_index=0", "Duration: 10ms, Total samples = 4 \n" },
 		{ "sample_index=0&divide_by=2",
 		  "accounting for 2, 100% of 2 " },
-		/* 3000000/3, 3001500/4 and 1500/1; the total is a mean, too. */
+		/*
+		 * The means are 3000000/3, 3001500/4 and 1500/1. The total is a
+		 * mean, too.
+		 */
 		{ "mean&unit=ns", "Type: mean_cpu\n" },
 		{ "mean&unit=ns", "1000000ns 133.27% 133.27%  1000000ns " },
 		{ "mean&unit=ns",
@@ -341,7 +353,7 @@ Test(reports, traces_hide_labels_on_request)
 
 Test(reports, source_lists_lines_by_function)
 {
-	/* f: 60 in line 5, 30 in line 20; g calls it. */
+	/* f has 60 in line 5 and 30 in line 20. g calls f. */
 	cr_expect(prints("g@b.go:3;f@a.go:5 60\ng@b.go:3;f@a.go:20 30\n"
 			 "h@c.go:1 10\n",
 			 "source", "symbol=f|g",
@@ -401,7 +413,10 @@ Test(reports, source_shows_text_below_the_root_and_nowhere_else)
 	snprintf(path, sizeof(path), "%s/src", d.path);
 	cr_assert(!mkdir(path, 0700));
 	write_file(path, "a.go", "one\ntwo\nthree\nfour\nfive\nsix\nseven\n");
-	/* Four lines around, and the folders of another machine. */
+	/*
+	 * Four lines before and after the sample are shown. The profile names a
+	 * folder of another machine, but the file is found.
+	 */
 	expect_source(path, "f@/build/x/a.go:6 1\n",
 		      "         .          .      2:two\n"
 		      "         .          .      3:three\n"
@@ -417,14 +432,20 @@ Test(reports, source_shows_text_below_the_root_and_nowhere_else)
 		      "         1          1      1:one\n"
 		      "         3          3      2:two\n"
 		      "         .          .      3:three\n");
-	/* Without context: there is no text. */
+	/*
+	 * No text is shown for a file that is not below the root, or without a
+	 * root.
+	 */
 	expect_source(path, "f@../secret.go:1 1\n",
 		      " of Total\n         1          1      1:\n");
 	expect_source(path, "f@secret.go:1 1\n",
 		      " of Total\n         1          1      1:\n");
 	expect_source(NULL, "f@a.go:1 1\n",
 		      " of Total\n         1          1      1:\n");
-	/* Links that leave the root, one to a folder that begins like it. */
+	/*
+	 * No text is shown for links that leave the root. One of them leads to
+	 * a folder whose name begins with that of the root.
+	 */
 	snprintf(link, sizeof(link), "%s2", path);
 	cr_assert(!mkdir(link, 0700));
 	write_file(link, "b.go", "secret\n");

@@ -11,7 +11,10 @@ TestSuite(tag_filters, .timeout = 30);
 
 static const struct limits all_permitted;
 
-/* Letters of the leaves tell which samples are left. */
+/*
+ * Each sample has another leaf, so the letters of the leaves tell which samples
+ * are left.
+ */
 static const char labelled[] = "a 1 pod=web-1 zone=eu\n"
 			       "b 1 pod=web-2\n"
 			       "c 1 pod=db-1 pod=db-2 zone=us\n"
@@ -22,7 +25,7 @@ static const char labelled[] = "a 1 pod=web-1 zone=eu\n"
 			       "h 1 items#100\n"
 			       "i 1\n";
 
-/* The names of the samples' leaves, which have one letter each. */
+/* Appends the names of the samples' leaves, which have one letter each. */
 static void leaves(const struct pprof *p, struct buf *out)
 {
 	struct buf text = { 0 };
@@ -359,7 +362,7 @@ Test(tag_filters, equal_roots_share_their_frames)
 
 	cr_assert(!pprof_tagroot(s.p, str_of("pod"), str_of("minimum"),
 				 &all_permitted, &found, NULL));
-	/* "a" and "b", below three distinct stacks. */
+	/* The new frames "a" and "b" are the roots of three distinct stacks. */
 	cr_expect(s.p->locations.count == locations + 2);
 	cr_expect(s.p->stacks.count == stacks + 3);
 	cr_expect(s.p->samples.v[0].stack == s.p->samples.v[1].stack);
@@ -412,7 +415,10 @@ Test(tag_filters, memory_for_roots_is_asked_for)
 	struct err err;
 	bool found;
 
-	/* 2,000 samples of one stack, each with a value of its own. */
+	/*
+	 * 2,000 samples of one stack, each with another value of the label
+	 * "pod".
+	 */
 	for (int i = 0; i < 2000; i++) {
 		for (int k = 0; k < 99; k++)
 			buf_str(&lines, "f;");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parameters of a query, and which profiles they mean. */
+/* Parameters of a query, and which profiles they select. */
 #include "base/clock.h"
 #include "query/params.h"
 #include "query/query_work.h"
@@ -151,7 +151,7 @@ Test(params, switch_is_off_when_empty_zero_or_false)
 	cr_expect(!params_is_on(LIST("b=1"), "a"));
 }
 
-/* Which profiles: the specification, or the error, of a list. */
+/* Parses the parameters that select profiles, and returns the error code. */
 static int parse_spec(const struct params *p, const char *suffix,
 		      struct query_spec *s, struct err *err)
 {

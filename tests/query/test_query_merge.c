@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queries as a whole: the profiles of a selector as one, or two sides of it. */
+/*
+ * Queries as a whole: the profiles of a selector are merged into one, or two
+ * such sides are compared.
+ */
 #include "query/query_merge.h"
 #include "query/work/bounded_decode.h"
 #include "query/work/query_spec.h"
@@ -33,7 +36,7 @@ static void side_open(struct side *x, struct store *s, const char *selector)
 	query_merge_init(&x->merge, s->db, &x->work, &x->o);
 }
 
-/* Everything that was taken is given back. */
+/* Ends a side, and checks that it has given back all memory. */
 static void side_close(struct side *x)
 {
 	query_merge_fini(&x->merge);
@@ -64,7 +67,10 @@ static void side_expect(struct side *x, const char *want)
 	mem_free(got);
 }
 
-/* Two jobs; b has a damaged profile at minute 4. */
+/*
+ * Makes a database with the jobs a and b. Only b has a profile at minute 4,
+ * which is damaged.
+ */
 static struct store *two_jobs(void)
 {
 	static const struct made rows[] = { ROW(1, "f=1 main>g=1"),
@@ -139,7 +145,7 @@ Test(query_merge, chunks_that_cannot_be_listed_are_told_too)
 	cr_expect(side_range(&x, 0, 60) == ERR_CORRUPT, "%s", x.err.msg);
 	cr_expect(strstr(x.err.msg, "chunks/000001"), "%s", x.err.msg);
 	side_close(&x);
-	/* With another profile there is an answer, and a warning. */
+	/* If there is another profile, there is an answer with a warning. */
 	store_put(s, "cpu job=a", "cpu", &(struct made)ROW(store_at(2), "f=2"));
 	side_open(&x, s, "cpu");
 	cr_assert(!side_range(&x, 0, 60), "%s", x.err.msg);
@@ -230,7 +236,7 @@ Test(query_merge, a_single_profile_keeps_its_labels_and_time)
 	side_expect(&x, "f{job:a}=2");
 	side_close(&x);
 
-	/* A counter alone is shown as it is. */
+	/* A single profile of a counter is shown as it is. */
 	side_open(&x, s, "heap");
 	query_spec_at(&x.spec, store_at(1));
 	cr_assert(!query_merge_run(&x.merge, &x.spec, &x.err));
@@ -267,7 +273,10 @@ Test(query_merge, a_difference_is_the_second_side_less_the_first)
 		{ "with the base kept apart",
 		  { .label_base = true },
 		  "f=16 f{pprof::base:true}=-4 main>g{pprof::base:true}=-1" },
-		/* 5 of 16 is the ratio of the totals: the source becomes 5. */
+		/*
+		 * The totals of source and base are 16 and 5, so the source is
+		 * scaled to 5.
+		 */
 		{ "scaled to the base",
 		  { .normalize = true },
 		  "f=1 main>g=-1" },
@@ -325,7 +334,10 @@ Test(query_merge, sides_with_other_types_have_no_difference)
 	store_close(s);
 }
 
-/* Subtracting makes a copy; sums alone are finished without one. */
+/*
+ * At its end, a merge that subtracts makes a copy, which takes memory. A merge
+ * that only adds up needs no copy.
+ */
 Test(query_merge, the_end_of_a_merge_takes_memory_too)
 {
 	static const struct {
@@ -429,7 +441,10 @@ Test(query_merge, warnings_say_what_an_answer_lacks)
 	}
 }
 
-/* Locations of six bytes that take several times as much in memory. */
+/*
+ * Makes a profile of many locations. A location has six bytes, and takes
+ * several times as much in memory.
+ */
 static void many_locations(struct buf *out, uint64_t count)
 {
 	struct buf m = { 0 };

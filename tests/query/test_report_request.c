@@ -169,7 +169,7 @@ Test(report_request, labels_of_series_become_frames_unless_others_are_named)
 		{ "group_by=job&tagroot=zone", "zone" },
 		{ "group_by=job&tagroot=", "job" },
 		{ "group_by=", "" },
-		/* 16 labels are the most. */
+		/* At most 16 labels are allowed. */
 		{ "group_by=a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p",
 		  "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p" },
 	};
@@ -214,7 +214,7 @@ Test(report_request, a_diff_is_drawn_with_both_sides_and_listed_without)
 	}
 }
 
-/* A search and what it may use. */
+/* A search, and the memory, work and querier that it uses. */
 struct finder {
 	struct budget memory;
 	struct query_work work;
@@ -245,7 +245,11 @@ static void finder_close(struct finder *f)
 	cr_expect(!atomic_load(&f->memory.used));
 }
 
-/* Which of minutes 0 … 7 of both series have the function: "aa.b…". */
+/*
+ * Searches the profiles of minutes 0 to 7. The result has two letters for each
+ * minute: "a" or "." for series a, then "b" or "." for series b. A "." means
+ * that the profile does not have the function.
+ */
 static void finder_scan(struct finder *f, char out[17])
 {
 	for (size_t i = 0; i < 16; i++) {
@@ -261,7 +265,10 @@ static void finder_scan(struct finder *f, char out[17])
 	out[16] = 0;
 }
 
-/* Series a has f always, g at odd minutes; series b has h from minute 4. */
+/*
+ * Makes a database with two series. Series a has f in all profiles, and g at
+ * odd minutes. Series b has h from minute 4.
+ */
 static struct store *functions(void)
 {
 	struct store *s = store_open();
@@ -316,7 +323,10 @@ Test(report_request, functions_are_found_wherever_a_profile_is_stored)
 	store_close(s);
 }
 
-/* Two stripes, of which each is left and entered again. */
+/*
+ * Shows that a search can leave and enter the columns of two stripes again and
+ * again, without fetching a profile.
+ */
 Test(report_request, searches_change_between_columns_of_two_series)
 {
 	struct store *s = store_open();
@@ -369,7 +379,7 @@ Test(report_request, what_cannot_be_read_has_no_function_and_is_counted)
 	cr_expect(!function_search_look(&f.search, f.q, 0, store_at(1), &found,
 					&err));
 	cr_expect(!found && f.search.unread == 1);
-	/* One that is not there, or not any more. */
+	/* A profile that is not there, or was removed, counts as unread. */
 	cr_expect(!function_search_look(&f.search, f.q, 0, store_at(3), &found,
 					&err));
 	cr_expect(!found && f.search.unread == 2);

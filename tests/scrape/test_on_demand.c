@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Profiles on demand, and what the scraper counts: the targets by health, and
- * what types cost.
+ * the bytes and the time that profile types take.
  */
 #include "scrape/run/target_gauges.h"
 #include "scrape/run/type_cost.h"
@@ -11,10 +11,10 @@ TestSuite(on_demand, .timeout = 60);
 
 #define START 1700000000000LL
 
-/* Somebody who wants a profile, in a thread of his own. */
+/* A caller who wants a profile, in a thread of its own. */
 struct wish {
 	struct stage *t;
-	struct matcher matcher; /* by instance */
+	struct matcher matcher; /* selects an instance */
 	int64_t seconds;
 	int64_t deadline_ns;
 	pthread_t thread;
@@ -36,7 +36,10 @@ static void *run_wish(void *arg)
 	return NULL;
 }
 
-/* instance NULL: any. The deadline is an hour ahead. */
+/*
+ * Makes a wish for a profile of this instance; NULL: of any. Its deadline is in
+ * an hour.
+ */
 static struct wish wish_for(struct stage *t, const char *instance,
 			    int64_t seconds)
 {
@@ -83,7 +86,10 @@ Test(on_demand, a_wish_must_mean_exactly_one_target)
 	} cases[] = {
 		{ "none:1", ERR_NOTFOUND, "0 targets" },
 		{ NULL, ERR_INVALID, "2 targets" },
-		/* Neither pages of types nor what a limit refuses. */
+		/*
+		 * Profile lists do not count, nor do targets that a limit
+		 * refuses or that relabelling drops.
+		 */
 		{ "index:1", ERR_NOTFOUND, "0 targets" },
 		{ "over:1", ERR_NOTFOUND, "0 targets" },
 		{ "dropped:1", ERR_NOTFOUND, "0 targets" },
@@ -145,7 +151,10 @@ Test(on_demand, the_error_of_a_scrape_is_told_as_what_it_means_to_the_caller)
 		int code;
 		int rc;
 	} cases[] = {
-		/* It is the target that answered something invalid. */
+		/*
+		 * An invalid answer is the fault of the target. The caller gets
+		 * ERR_AGAIN, because ERR_INVALID would blame the request.
+		 */
 		{ ERR_INVALID, ERR_AGAIN }, { ERR_TIMEOUT, ERR_TIMEOUT },
 		{ ERR_TOOBIG, ERR_TOOBIG }, { ERR_NOSPACE, ERR_NOSPACE },
 		{ ERR_DENIED, ERR_DENIED },
@@ -243,7 +252,10 @@ Test(on_demand, four_callers_may_wait_and_a_stop_ends_them)
 	start_wish(&fifth);
 	cr_expect(end_wish(&fifth) == ERR_LIMIT, "%s", fifth.err.msg);
 	cr_expect(strstr(fifth.err.msg, "4") != NULL);
-	/* One has begun, the target is busy, three have not. */
+	/*
+	 * One request has begun. It keeps the target busy, so the other three
+	 * have not begun.
+	 */
 	cr_assert(has_begun(1));
 	on_demand_end(t.s, begun_at(0).ask, 0, NULL, START);
 	wait_for_asking(&t, 3);
@@ -300,7 +312,7 @@ Test(on_demand, targets_are_counted_by_job_and_health)
 	cr_expect(has_targets(&t, "a", 3, 0, 0), "not before the update");
 	scrape_update_metrics(t.s);
 	cr_expect(has_targets(&t, "a", 1, 1, 1));
-	/* A job that a reload removed has none, and may come back. */
+	/* A job that a reload removed has no targets. It may come back. */
 	stage_apply(&t, HEAP_JOB("b", "", "['b:1', 'b:2']"));
 	scrape_update_metrics(t.s);
 	cr_expect(has_targets(&t, "a", 0, 0, 0));
@@ -321,7 +333,7 @@ Test(on_demand, healths_have_names)
 	cr_expect(check_str(str_of(target_health_name(TARGET_DOWN)), "down"));
 }
 
-/* What types cost. */
+/* The bytes and the time that profile types take. */
 
 /* Counts one scrape of a target of this type. */
 static void add_cost(struct scraper *s, const char *type, bool is_index,
@@ -354,7 +366,7 @@ Test(on_demand, costs_are_added_up_by_type)
 	add_cost(&s, "heap", false, 20, 500000000);
 	add_cost(&s, "profile", false, 7, 10000000000);
 	add_cost(&s, "heap", false, 0, 0);
-	/* A page of types is no type. */
+	/* A profile list is not a profile type. It is counted as "other". */
 	add_cost(&s, "index", true, 3, 1);
 	metrics_write(s.o.metrics, &text);
 	cr_expect(strstr(buf_cstr(&text),
@@ -384,10 +396,10 @@ Test(on_demand, types_without_end_take_no_memory)
 		snprintf(type, sizeof(type), "t%d", i);
 		add_cost(&s, type, false, 1, 1);
 	}
-	/* 31 have their own, beside "other". */
+	/* 31 types have their own counters, beside "other". */
 	cr_expect(s.costs.count == 32);
 	cr_expect(bytes_of_type(s.o.metrics, "other") == 69);
-	/* Those that were first go on. */
+	/* The types that were first keep their own counters. */
 	add_cost(&s, "t30", false, 5, 1);
 	cr_expect(bytes_of_type(s.o.metrics, "t30") == 6);
 	add_cost(&s, "t31", false, 5, 1);

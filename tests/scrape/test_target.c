@@ -15,7 +15,9 @@ Test(target, due_times_are_stable_and_spread)
 		int64_t due = target_next_due(h, 15000, now);
 
 		cr_expect(due > now && due <= now + 15000);
-		/* Whenever it is asked, the same moments come out. */
+		/*
+		 * The due times do not depend on when the function is called.
+		 */
 		cr_expect(target_next_due(h, 15000, due - 1) == due);
 		cr_expect(target_next_due(h, 15000, due) == due + 15000);
 		slots[due % 15000 / 1500]++;
@@ -32,7 +34,7 @@ Test(target, samples_near_the_due_time_get_that_time)
 	cr_expect(target_sample_ms(1000, 1001, 50) == 1001);
 }
 
-/* A configuration with one job, and what its static targets come to. */
+/* A configuration with one job, and its text. */
 struct job_test {
 	struct yaml y;
 	struct scrape_configs configs;
@@ -60,7 +62,10 @@ static struct target_set *make(struct job_test *t, const char *text,
 	return set;
 }
 
-/* The set stands without the configuration. */
+/*
+ * Makes the target set of a job. The configuration is freed, and the set stays
+ * valid.
+ */
 static struct target_set *set_of(const char *text,
 				 const struct target_set *before)
 {
@@ -138,7 +143,10 @@ Test(target, urls_carry_prefix_params_and_seconds)
 	target_set_unref(s);
 }
 
-/* In conprof the seconds of one type spread to all, a few more at each sync. */
+/*
+ * In conprof, the parameter `seconds` of one type also came to other types, to
+ * a few more at each sync. This test shows that it does not.
+ */
 Test(target, parameters_of_a_type_do_not_leak_to_other_types)
 {
 	static const char text[] = "- job_name: app\n"
@@ -193,7 +201,10 @@ Test(target, relabel_rules_see_and_set_internal_labels)
 	target_set_unref(s);
 }
 
-/* In conprof one bad target takes its whole group along. */
+/*
+ * In conprof, one invalid target takes its whole group along. Here only the
+ * invalid target is dropped.
+ */
 Test(target, invalid_target_is_dropped_alone_with_a_reason)
 {
 	struct target_set *s = set_of(
@@ -298,7 +309,7 @@ Test(target, targets_beyond_a_limit_are_refused)
 		check_str(str_of(refusal("label_name_length_limit: 8")), "|"));
 	cr_expect(strstr(refusal("label_name_length_limit: 7"),
 			 "label_name_length_limit exceeded: label __name__"));
-	/* A limit that is taken back lets them be scraped again. */
+	/* With a higher limit the targets are scraped. */
 	cr_expect(check_str(str_of(refusal("label_limit: 4")), "|"));
 }
 
@@ -314,7 +325,10 @@ Test(target, keep_dropped_targets_bounds_the_listing)
 	target_set_unref(s);
 }
 
-/* As Go writes it: links below the page, some to what is no profile. */
+/*
+ * A profile list as Go writes it. Its links are relative to the page, but some
+ * of them do not lead to profiles.
+ */
 #define PAGE                                                             \
 	"<a href='allocs?debug=1'>allocs</a> <a href='a+b%27c?debug=1'>" \
 	"<a href='cmdline?debug=1'> <a href='x.org/y?debug=1'> "         \
@@ -372,7 +386,10 @@ Test(target, profile_list_with_too_many_types_is_refused)
 	"  relabel_configs: [{source_labels: [__name__], regex: allocs, " \
 	"action: drop}, {target_label: zone, replacement: z}]\n"
 
-/* The set after its index was read. */
+/*
+ * Makes the set again after its targets were asked for their profile lists and
+ * answered `page`.
+ */
 static struct target_set *after_reading(struct target_set *before,
 					const char *text, const char *page)
 {
@@ -438,7 +455,10 @@ Test(target, changed_target_keeps_its_types_until_its_profile_list_is_read)
 	target_set_unref(less);
 }
 
-/* A rule that keeps one type of the program's own keeps the page. */
+/*
+ * Here a rule keeps only one type, which is not one of Go. It must not drop the
+ * profile list, because the type is found only there.
+ */
 Test(target, relabel_rules_on_types_keep_the_profile_list)
 {
 	static const char config[] =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Targets and their sets, beyond test_target.c: identity, bounds, duplicates,
- * labels of their own; and the page that names a target's types.
+ * and labels of single targets. Also profile lists.
  */
 #include "base/mem.h"
 #include "scrape/target/target_set.h"
@@ -17,7 +17,7 @@ struct made {
 	struct target_set *set;
 };
 
-/* Makes the set of groups that stand in a text. */
+/* Makes the target set of the groups that `groups`, a YAML text, lists. */
 static void make(struct made *m, const char *groups,
 		 const struct target_set *before)
 {
@@ -125,7 +125,10 @@ Test(target_set, times_of_targets_have_the_bounds_of_jobs)
 	}
 }
 
-/* A profile of so many seconds is waited for so much longer. */
+/*
+ * The seconds of a profile are added to its timeout. Seconds out of bounds are
+ * sent to the target, but not added.
+ */
 Test(target_set, seconds_out_of_bounds_are_sent_but_not_waited_for)
 {
 	static const struct {
@@ -201,7 +204,10 @@ Test(target_set, of_targets_with_the_same_labels_the_first_one_stays)
 	     "- {targets: ['c:1'], labels: {instance: 'a:1'}}\n"
 	     "- {targets: ['b:1'], labels: {__param_x: y}}\n",
 	     NULL);
-	/* Others in URL alone would be stored in one series. */
+	/*
+	 * Targets that differ only in their URLs would be stored in one series,
+	 * so only the first one stays.
+	 */
 	cr_assert(m.set->count == 6);
 	cr_expect(m.set->active == 3 && m.set->dropped == 3);
 	cr_expect(m.set->v[0].target && !m.set->v[1].target);
@@ -248,7 +254,10 @@ Test(target_set, a_target_is_the_same_only_if_nothing_about_it_changed)
 		cr_expect((a.set->v[0].target == b.set->v[0].target) ==
 				  (k == NOTHING),
 			  "change %d", k);
-		/* The offset in the schedule follows from labels and URL. */
+		/*
+		 * The hash of labels and URL decides when a target is scraped.
+		 * It does not change.
+		 */
 		cr_expect(a.set->v[0].target->hash == b.set->v[0].target->hash);
 		cr_expect(!a.set->v[0].target->refused);
 		cr_expect(!b.set->v[0].target->refused == (k != LIMIT));
@@ -291,7 +300,7 @@ Test(target_set, beyond_its_limit_a_job_is_not_expanded)
 		cr_expect(m.set->v[i].target->refused &&
 			  m.set->v[i].target->health == TARGET_DOWN);
 	end(&m);
-	/* Dropped ones do not count. */
+	/* Dropped targets do not count towards the limit. */
 	begin(&m);
 	m.c.common.target_limit = 2;
 	make(&m, "[{targets: ['a:1', 'a:1', 'b/x', 'b:1']}]", NULL);
@@ -310,7 +319,7 @@ Test(target_set, disabled_types_make_no_targets)
 	end(&m);
 }
 
-/* The page. */
+/* Profile lists. */
 
 static struct profile_list *parse(const char *text, size_t len, int *rc)
 {
@@ -326,7 +335,7 @@ Test(target_set, only_links_that_go_could_have_written_name_types)
 {
 	static const struct {
 		const char *text;
-		const char *name; /* NULL: it names none */
+		const char *name; /* NULL: the text names no type */
 	} cases[] = {
 		{ "<a href='heap?debug=1'>", "heap" },
 		{ "<a href=\"heap?debug=1\">", "heap" },
@@ -381,7 +390,7 @@ Test(target_set, only_links_that_go_could_have_written_name_types)
 
 Test(target_set, a_path_and_a_link_have_bounds)
 {
-	/* 128 bytes of a path, 256 of a link. */
+	/* A path has at most 128 bytes, and a link fewer than 256. */
 	for (size_t len = 127; len < 130; len++) {
 		struct buf page = { 0 };
 		int rc;
@@ -420,7 +429,7 @@ Test(target_set, a_page_names_as_many_types_as_there_is_room_for)
 
 	for (int i = 0; i < TYPE_INDEX_MAX; i++)
 		buf_printf(&page, "<a href='t%d?debug=1'>", i);
-	/* What it names twice counts once. */
+	/* A type that the page names twice counts once. */
 	buf_str(&page, "<a href='t0?debug=1'> <a href='%740?debug=1'>");
 	t = parse((const char *)page.ptr, page.len, &rc);
 	cr_assert(!rc && t->count == TYPE_INDEX_MAX);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bodies of WAL records: each encoding gives the profile back, and a body that
- * is another than what came is refused.
+ * Bodies of WAL records: each encoding gives the profile back. A body is
+ * refused if it does not decode to the profile that was received.
  */
 #include "tsdb/wal/body.h"
 
@@ -16,7 +16,7 @@ static const uint8_t zlib_text[] = { 0x78, 0x9c, 0xcb, 0x48, 0xcd, 0xc9,
 				     0xc9, 0x57, 0xc8, 0x40, 0x27, 0x01,
 				     0x68, 0x03, 0x08, 0xb1 };
 
-/* TEXT in an encoding of the WAL, appended to out. */
+/* Appends the text to out, in an encoding of the WAL. */
 static void pack(enum body_encoding encoding, struct str text, struct buf *out)
 {
 	struct bytes raw = bytes_of(text);
@@ -66,7 +66,7 @@ Test(body, each_encoding_gives_the_profile_back)
 				check_str(str_from(buf_bytes(&out)), texts[i]));
 			buf_fini(&body);
 		}
-		body_decoder_fini(&d); /* and it can be used again */
+		body_decoder_fini(&d); /* it can be used again */
 		cr_expect(!d.gzip && !d.zstd);
 	}
 	buf_fini(&out);

@@ -2,12 +2,13 @@
 /*
  * Power cuts and failing calls: scripts of appends, syncs, flushes, seals,
  * compactions, deletions and retention run on a simulated disk. The power goes
- * at a random call, or one call fails, and what was acknowledged must be
- * there, byte for byte, after a start on any of the states that the disk may
- * be in.
+ * at a random call, or one call fails. After that the database is opened on one
+ * of the states that the disk may be in. All profiles that were acknowledged
+ * must be there, byte for byte.
  *
- * EVERPROF_CUTS sets how many cuts (50), EVERPROF_FAULTS has every call fail
- * instead of each 7th, EVERPROF_SEED is the first seed (1).
+ * EVERPROF_CUTS sets how many cuts there are (51). With EVERPROF_FAULTS every
+ * call fails in one run each, instead of each 7th call, or 31st if reads are
+ * counted. EVERPROF_SEED is the first seed (1).
  */
 #include <errno.h>
 #include <sys/stat.h>
@@ -31,7 +32,10 @@ static long setting(const char *name, long otherwise)
 	return text ? strtol(text, NULL, 10) : otherwise;
 }
 
-/* One life: open, look, run, cut, wake up in the next directory. */
+/*
+ * Runs a database in `from` until the power is cut: opens it, checks it, and
+ * runs random steps. Then writes into `to` what the disk has after the cut.
+ */
 static void live(struct script *s, const char *from, const char *to,
 		 uint64_t seed)
 {
@@ -59,7 +63,7 @@ static void live(struct script *s, const char *from, const char *to,
 		fprintf(stderr, "open: %s\n", err.msg);
 		s->bad++;
 	}
-	/* The disk that never lost power is gone too. */
+	/* If the power has not been cut, cut it now. */
 	powercut_at(cut, 1);
 	if (powercut_restore(cut, to, &err)) {
 		fprintf(stderr, "restore: %s\n", err.msg);
@@ -88,7 +92,9 @@ static void final_look(struct script *s, const char *dir)
 	metrics_free(m);
 }
 
-/* A series of lives; the model starts each anew from what survived. */
+/*
+ * Runs several lives. Each starts from what survived the cut of the one before.
+ */
 static int one_story(uint64_t seed)
 {
 	struct tempdir dir = tempdir_make();
@@ -152,7 +158,8 @@ static void whole_life(struct script *s)
 		if (w == 1)
 			script_delete(s);
 	}
-	s->now = 40; /* late: overlapping blocks are merged */
+	s->now =
+		40; /* late profiles make blocks that overlap, which are merged */
 	for (int n = 0; n < 8; n++)
 		script_append(s);
 	(void)!tsdb_maintain(s->db, true, NULL);
@@ -165,8 +172,8 @@ static void whole_life(struct script *s)
 }
 
 /*
- * Let the n-th call fail. Returns whether there was such a call: it counts
- * those before it down.
+ * Runs a script in which the n-th call fails with errno `number`. Returns
+ * whether the script made so many calls.
  */
 static bool one_fault(uint64_t n, int number, bool reads, int *bad)
 {
@@ -186,7 +193,8 @@ static bool one_fault(uint64_t n, int number, bool reads, int *bad)
 	powercut_fail_at(cut, n, number);
 	if (!script_open(s, m, NULL)) {
 		whole_life(s);
-		if (!powercut_is_armed(cut)) /* else a look would meet it */
+		if (!powercut_is_armed(
+			    cut)) /* else a read of the check could fail */
 			script_check(s);
 		tsdb_close(s->db);
 		s->db = NULL;
@@ -223,7 +231,10 @@ Test(crash, failed_system_call_loses_no_acknowledged_profile)
 	cr_expect(n > 100);
 }
 
-/* Reads and pages of maps, too; every 31st of them, or all. */
+/*
+ * Here reads fail, too, also those of mapped pages. Every 31st call fails in
+ * one run, or with EVERPROF_FAULTS every call.
+ */
 Test(crash, failed_read_loses_no_acknowledged_profile)
 {
 	uint64_t step = getenv("EVERPROF_FAULTS") ? 1 : 31;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small data directories as the first writers of a format left them: every
- * later everprof opens them, and no bit of them changes unnoticed. golden-1:
- * groups as zstd; golden-2: profiles, in its block as columns.
+ * Small data directories as the first writers of a format left them. Every
+ * later everprof must open them, and must notice any changed bit in them.
+ * golden-1 has its groups as zstd. golden-2 has profiles in a block, as columns.
  *
- * EVERPROF_GOLDEN=DIR writes such directories into it. EVERPROF_FLIPS=1 flips every
- * bit, instead of one of each byte.
+ * EVERPROF_GOLDEN=DIR writes such directories into DIR. EVERPROF_FLIPS=1 flips
+ * every bit, instead of one bit of each byte.
  */
 #include <ftw.h>
 #include <inttypes.h>
@@ -29,12 +29,15 @@ TestSuite(golden, .timeout = 7200);
 
 #define SERIES   2
 #define PROFILES 12
-#define SEALED   5 /* of them; golden-2 has no others */
+#define SEALED   5 /* in a block; golden-2 has only these */
 #define VERSIONS 2
 
-static int version = 1; /* which directory this is about */
+static int version = 1; /* of the directory that is being tested */
 
-/* Deleted in every form: from a block, from groups, from the WAL. */
+/*
+ * Whether a profile is deleted: one was in a block, one in the file `groups` of
+ * a head block, and one in the WAL.
+ */
 static bool is_deleted(int series, int k)
 {
 	return series == 0 && (k == 2 || k == 7 || k == 10);
@@ -78,7 +81,7 @@ static struct labels *labels_of(int series)
 	return ls;
 }
 
-/* Writing it. */
+/* Writing a directory. */
 
 static void append(struct tsdb *db, int series, int k)
 {
@@ -146,13 +149,13 @@ static void write_golden(const char *path)
 	unlink(ballast);
 }
 
-/* Looking at it. */
+/* Reading a directory. */
 
 struct look {
 	int good;
 	int lost;    /* not there */
 	int wrong;   /* other bytes than went in, or deleted ones */
-	bool signal; /* an error, or a metric, has told */
+	bool signal; /* an error or a metric tells of damage */
 };
 
 #define TORN \
@@ -231,7 +234,10 @@ static uint64_t problems(const char *path)
 	return tsdb_verify(path, &v, NULL) ? 1 : v.problems;
 }
 
-/* A copy of testdata/golden-<version> in memory. */
+/*
+ * Copies testdata/golden-<version> to the folder, which is in memory if
+ * possible. Returns the path of the copy, which the caller frees.
+ */
 static char *copy_golden(struct tempdir *dir)
 {
 	char *path = mem_printf("%s/data", dir->path);
@@ -277,7 +283,10 @@ Test(golden, directories_of_all_versions_are_read_completely)
 		opens_whole();
 }
 
-/* A server on it, too: what it writes is added, and nothing is lost. */
+/*
+ * Checks that a database can be opened for writing, and takes a profile and
+ * maintenance without losing anything.
+ */
 static void goes_on(void)
 {
 	struct tempdir dir = tempdir_make();
@@ -343,7 +352,10 @@ struct tally {
 static void judge(const char *data, const char *path, size_t at, bool is_cut,
 		  struct tally *t)
 {
-	/* The end of an open log is not known: it may read as an earlier one. */
+	/*
+	 * Nothing tells where an open log ends. A log that is cut may look like
+	 * one that ended earlier.
+	 */
 	bool open_log = strstr(path, "/wal/") || strstr(path, "/groups");
 	struct look l = look_at(data);
 

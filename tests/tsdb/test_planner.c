@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The deciders, by tables of cases. Those of compaction are Prometheus'
- * (tsdb/compact_test.go, TestLeveledCompactor_plan).
+ * The pure functions of the planner, tested with tables of cases. The cases of
+ * compaction are those of Prometheus (tsdb/compact_test.go,
+ * TestLeveledCompactor_plan).
  */
 #include "tests/check.h"
 #include "tsdb/compact/planner.h"
@@ -248,7 +249,11 @@ Test(planner, retention_clock_does_not_follow_a_jump)
 		  "it goes on as the process runs");
 	cr_expect(plan_clock(&c, 103 * day + 1000, 0) == 103 * day + 1000);
 	cr_expect(!c.doubt_ms, "the clock was set right");
-	/* Back: what is old stays so, and what was ahead is not the measure. */
+	/*
+	 * The system clock jumps back. It is not trusted, but retention uses
+	 * its earlier time, so that no profile becomes too old. When the clock
+	 * is right again, it is trusted.
+	 */
 	cr_expect(plan_clock(&c, 2 * day, 1000) == 2 * day && c.doubt_ms);
 	cr_expect(plan_clock(&c, 103 * day, 1000) == 103 * day && !c.doubt_ms);
 }

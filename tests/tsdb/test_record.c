@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Records and file headers: what comes back, which damage is noticed, and what
- * the search for the next record finds between stretches that are none.
+ * an iterator finds in a file in which some stretches are not records.
  */
 #include "tsdb/io/record.h"
 
@@ -15,7 +15,10 @@ TestSuite(record, .timeout = 60);
 #define SALT  0x1122334455667788u
 #define OTHER 0x1122334455667789u
 
-/* One copy of a header whose checksum is right, whatever the rest is. */
+/*
+ * Appends one copy of a file header. Its checksum is right, whatever the other
+ * fields are.
+ */
 static void add_copy(struct buf *out, uint32_t magic, uint8_t version,
 		     uint8_t reserved)
 {
@@ -131,7 +134,10 @@ Test(record, salts_differ)
 	cr_expect(!salt_make(&a, NULL) && !salt_make(&b, NULL) && a != b);
 }
 
-/* A record whose head and body have these lengths, appended to out. */
+/*
+ * Appends a record whose head and body have these lengths to out, and returns
+ * the record.
+ */
 static struct record add_record(struct buf *out, uint64_t salt,
 				uint64_t position, size_t head, size_t body)
 {
@@ -203,7 +209,7 @@ Test(record, every_flipped_bit_is_noticed)
 		rc = record_decode(buf_bytes(&b), SALT, 64, true, &r, NULL);
 		if (byte < RECORD_HEADER + 5)
 			cr_expect(rc == ERR_CORRUPT, "bit %zu", bit);
-		else /* the body; and the padding, which says nothing */
+		else /* in the body, or in the padding, which has no checksum */
 			cr_expect(!rc && r.body_ok == (byte >= 32 + 5 + 9),
 				  "bit %zu", bit);
 		b.ptr[byte] ^= (uint8_t)(1 << bit % 8);
@@ -249,7 +255,10 @@ Test(record, a_record_of_another_file_or_place_is_none)
 	buf_fini(&b);
 }
 
-/* A record's header and head with right checksums and any lengths. */
+/*
+ * Writes the header and `head` bytes of the head of a record that has any
+ * lengths. The checksum is right.
+ */
 static void claim(struct buf *out, uint32_t head_len, uint32_t body_len,
 		  size_t head)
 {
@@ -301,14 +310,17 @@ Test(record, lengths_beyond_the_limits_are_no_record)
 }
 
 /*
- * A file in letters, and what an iterator says of it: "." for a record, "!"
- * for one whose body is damaged, offset+length for a stretch that is none, with
- * "t" if it is at the end.
+ * Files in which a letter stands for each piece, and what an iterator reports:
+ * "." for a record, "!" for a record whose body is damaged, and offset+length
+ * for a stretch that is no record, with "t" if it is at the end of the file.
  *
- * r: a record of 48 bytes. b, h: one whose body, or head, is damaged. c: its
- * first 40 bytes. o: one of another file. m: one that was written for another
- * place. z: 16 zeros. j: 24 bytes of junk. k: 3 bytes of junk. A cut record with
- * another behind it is believed about its length, as any head that is whole.
+ * r: a record of 48 bytes. b: a record whose body is damaged. h: a record whose
+ * head is damaged. c: the first 40 bytes of a record. o: a record of another
+ * file. m: a record that was written for another place. z: 16 zeros. j: 24
+ * bytes of junk. k: 3 bytes of junk.
+ *
+ * The head of "c" is whole, so its length of 48 bytes is believed. If a record
+ * follows, its first 8 bytes are taken as the end of the body of "c".
  */
 static const struct {
 	const char *file;

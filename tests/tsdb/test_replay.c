@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a start reads from the WAL that was left: sealed or not, torn, damaged,
- * unreadable in part, without its header, of another version.
+ * What a start reads from the WAL that it finds. Segments are sealed or not,
+ * torn, damaged, unreadable in part, without a header, or of another version.
  */
 #include "base/crc32c.h"
 #include "base/enc.h"
@@ -20,7 +20,10 @@ Test(replay, what_was_appended_is_replayed)
 		if (k == 4 || k == 5)
 			begin_segment(s);
 	}
-	/* Stopped cleanly, then from directories that a start has read. */
+	/*
+	 * Each round is a clean stop and a start. The later rounds read
+	 * directories that an earlier start has read.
+	 */
 	for (int round = 0; round < 3; round++) {
 		scene_reopen(s);
 		cr_expect(has_read(s, 0, 12), "round %d", round);
@@ -42,7 +45,10 @@ Test(replay, a_sealed_segment_is_read_from_its_directory)
 	add_all(s, 0, 20);
 	begin_segment(s);
 	scene_close(s);
-	/* Records that are not looked at may be damaged. */
+	/*
+	 * The start reads the directory and not the records, so it does not
+	 * notice the damage to a record.
+	 */
 	damage(s, 1, FILE_HEADER + 300);
 	cr_assert(!scene_open(s, 0));
 	cr_expect(has_read(s, 0, 20) && !metric_get(s->corruptions));
@@ -84,7 +90,11 @@ Test(replay, a_torn_end_is_cut_off)
 			   (struct bytes){ whole.ptr, n });
 		cr_assert(!scene_open(s, 0));
 		cr_expect(has_read(s, 0, 3), "cut at %d", (int)n);
-		/* The first bytes are the length of the head: zeros. */
+		/*
+		 * A record begins with the length of its head, of which the
+		 * first bytes are zeros. A cut within the length may not be
+		 * noticed.
+		 */
 		if (n == from)
 			cr_expect(metric_get(s->torn) == before);
 		else if (n > from + 4)
@@ -116,12 +126,12 @@ Test(replay, zeros_behind_the_last_record_are_no_torn_end)
 	scene_free(s);
 }
 
-/* One byte of an unsealed segment of five profiles is damaged. */
+/* Each case damages one byte of an unsealed segment of five profiles. */
 static const struct {
 	const char *name;
 	int profile;
 	uint32_t offset; /* in its record */
-	bool torn;       /* told as a torn end, which the last may be */
+	bool torn;       /* counted as a torn end; only for the last one */
 } damages[] = {
 	{ "the first one's head", 0, 40, false },
 	{ "the third one's head", 2, 8, false },
@@ -162,11 +172,14 @@ Test(replay, damage_costs_the_record_that_has_it)
 	}
 }
 
-/* Damage to the end of a sealed segment: its records are read instead. */
+/*
+ * Each case damages the end of a sealed segment, where its directory is. A
+ * start then reads the records instead.
+ */
 static const struct {
 	const char *name;
-	int back; /* damaged: so far before the end of the file */
-	int cut;  /* cut off the end */
+	int back; /* distance of the damaged byte from the end */
+	int cut;  /* bytes that are cut off the end */
 	int64_t torn;
 } ends[] = {
 	{ "the footer's magic number", 1, 0, 0 },
@@ -202,12 +215,15 @@ Test(replay, a_damaged_directory_is_made_again)
 	}
 }
 
-/* Segment 1 of two, its header gone, sealed or not; the key may be gone, too. */
+/*
+ * Each case has a segment with a damaged header. The segment is sealed or not,
+ * and the key of the WAL is there or not.
+ */
 static const struct {
 	const char *name;
 	bool sealed;
 	bool key;
-	bool records; /* are damaged, each of them */
+	bool records; /* whether the records are damaged, too */
 	bool read;
 } headless[] = {
 	{ "sealed", true, true, false, true },
@@ -245,7 +261,10 @@ Test(replay, a_segment_without_a_header_is_read_by_the_key)
 		cr_expect(metric_get(s->corruptions) == !headless[i].read,
 			  "%s: %d", headless[i].name,
 			  (int)metric_get(s->corruptions));
-		/* What cannot be read is left alone, and counts as there. */
+		/*
+		 * A segment that cannot be read is not removed. The WAL still
+		 * begins with segment 1.
+		 */
 		cr_expect(wal_begin(s->w) == 1ull << 32, "%s",
 			  headless[i].name);
 		add_all(s, 1, 2);
@@ -280,7 +299,7 @@ Test(replay, a_stretch_that_the_disk_cannot_read_is_kept)
 	cr_expect(!wal_drop(s->w, 1, NULL));
 	cr_expect(segment_bytes(s, 1) == -1);
 	cr_expect(!access(segment_file(s, 1, ".damaged"), F_OK), "set aside");
-	/* The disk has recovered, and somebody gives the segment back. */
+	/* The disk can be read again, and somebody renames the segment back. */
 	s->disk.refused = 0;
 	scene_close(s);
 	{
@@ -388,7 +407,10 @@ Test(replay, other_files_in_the_directory_are_no_segments)
 	scene_free(s);
 }
 
-/* Names and sizes of all files of the log; the caller frees it. */
+/*
+ * Returns the names and sizes of all files of the WAL as a text, which the
+ * caller frees.
+ */
 static char *list_files(struct wal_scene *s)
 {
 	struct name_list l = { 0 };

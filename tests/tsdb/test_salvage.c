@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What can be read before a start can be read after it, and before a repair
- * after that: never less, whatever was damaged, unless it was named.
+ * Random damage, then a start, then a repair. Neither may lose profiles that
+ * could be read before it, except as many as it counts as damage.
  *
- * EVERPROF_SECONDS sets how long (40 rounds), EVERPROF_SEED the first seed.
+ * EVERPROF_SECONDS sets for how many seconds the test runs; by default it runs
+ * 40 rounds. EVERPROF_SEED sets the first seed.
  */
 #include "tests/tsdb/vandal.h"
 
@@ -13,7 +14,10 @@
 
 TestSuite(salvage, .timeout = 7200);
 
-/* A directory with blocks, a range, tombstones, and profiles in the WAL. */
+/*
+ * Makes a directory that has profiles in the WAL and, depending on chance,
+ * blocks, head blocks and tombstones.
+ */
 static struct fixture *make(struct vandal *v)
 {
 	struct matcher one = { .op = MATCH_EQ,
@@ -44,7 +48,9 @@ static struct fixture *make(struct vandal *v)
 	return f;
 }
 
-/* As `dump`: read-only. */
+/*
+ * Looks at the profiles of a read-only database, as `everprof tsdb dump` does.
+ */
 static void dump(struct fixture *f, struct vandal_look *l)
 {
 	struct metrics *m = metrics_new();
@@ -60,7 +66,11 @@ static void dump(struct fixture *f, struct vandal_look *l)
 	metrics_free(m);
 }
 
-/* A fresh registry for each run, so that what it counts is its own. */
+/*
+ * Starts the database once, and repairs it or runs maintenance. *named is the
+ * damage that this run counted. Each run has its own metrics, so earlier damage
+ * is not counted again.
+ */
 static int run_once(struct fixture *f, bool repair, uint64_t *named)
 {
 	struct metrics *m = metrics_new();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Series of a head in memory, the label sets that heads share, and the windows
- * that times belong to.
+ * Series of a head block in memory, the label sets that head blocks share, and
+ * the windows that times belong to.
  */
 #include "tsdb/head/series.h"
 
@@ -18,7 +18,7 @@ static void add_at(struct series *s, int64_t ms, uint64_t lsn)
 	series_add(s, &(struct unflushed){ .ms = ms, .lsn = lsn });
 }
 
-/* The LSNs of the unflushed profiles are these, in this order. */
+/* Whether the LSNs of the unflushed profiles are `want`, in this order. */
 static bool has_lsns(const struct series *s, const char *want)
 {
 	struct buf b = { 0 };
@@ -34,7 +34,10 @@ static bool has_lsns(const struct series *s, const char *want)
 	return same;
 }
 
-/* Profiles at 10 … 50, of which the later ones were late. */
+/*
+ * Makes a series with profiles at 10, 50, 40, 20 and 30, appended in this
+ * order.
+ */
 static struct series five_profiles(void)
 {
 	struct series s = { 0 };
@@ -159,7 +162,7 @@ Test(series, equal_label_sets_are_shared)
 	interner_put(in, first);
 	interner_put(in, other);
 	cr_expect(interner_count(in) == 1);
-	interner_put(in, other); /* has no users */
+	interner_put(in, other); /* no effect, as nobody uses it */
 	interner_put(in, same);
 	cr_expect(interner_count(in) == 0);
 	cr_expect(interner_get(in, same) == same, "the first again");

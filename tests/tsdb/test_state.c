@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state file: which records were removed on purpose, for as long as the WAL
- * may have them, and that an old state is there until the new one is.
+ * The file `state`. It lists which records were removed on purpose, for as long
+ * as the WAL may still have them. The old file stays until the new one is
+ * complete.
  */
 #include "tsdb/db/state.h"
 
@@ -129,7 +130,7 @@ Test(state, the_old_state_stays_until_the_new_one_is_there)
 	}
 }
 
-/* A state file that announces two spans and has one. */
+/* Writes a state file that announces two spans but has only one. */
 static void write_short(const char *path)
 {
 	struct file_header h = { .magic = MAGIC_STATE, .salt = 7 };
@@ -170,10 +171,10 @@ Test(state, what_cannot_be_read_is_told_and_nothing_of_it_kept)
 	cr_expect(state_load(&s.s, &err) == ERR_CORRUPT);
 	cr_expect(strstr(err.msg, path) != NULL, "%s", err.msg);
 	cr_expect(!state_save(&s.s, NULL) && !load(&s), "it is replaced");
-	/* Whole by its checksum, and a span short. */
+	/* The checksum is right, but one span is missing. */
 	write_short(path);
 	cr_expect(load(&s) == ERR_CORRUPT);
 	cr_expect(!s.s.clock.trusted_ms && !s.s.span_count);
 	scene_fini(&s);
-	state_fini(&s.s); /* twice */
+	state_fini(&s.s); /* a second call does no harm */
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queriers over a block, a head and the WAL at once: times, totals, types and
- * profiles, within limits, and what is told of what is missing.
+ * Queriers over a block, a head block and the WAL at once: the times, totals,
+ * types and profiles that they return, their limits, and how they report what
+ * is missing.
  */
 #include "model/types.h"
 #include "tests/tsdb/mishap.h"
@@ -12,8 +13,8 @@ TestSuite(three_parts, .timeout = 60);
 #define END 100 /* profiles of each series */
 
 /*
- * Series 0 to 2; of each, profiles 0 to 39 are in a block, 40 to 79 in a head,
- * and 80 to 99 in the WAL alone.
+ * Makes a database with series 0 to 2. Of each series, profiles 0 to 39 are in
+ * a block, 40 to 79 in the files of a head block, and 80 to 99 only in the WAL.
  */
 static struct fixture *setup_parts(void)
 {
@@ -62,7 +63,9 @@ Test(three_parts, times_and_totals_of_all_parts_come_in_order)
 	struct fixture *f = setup_parts();
 
 	for (size_t i = 0; i < ARRAY_SIZE(ranges) * 2; i++) {
-		int series = (int)(i % 2); /* of one type, and of two */
+		int series =
+			(int)(i %
+			      2); /* series 0 has one type, series 1 has two */
 		const char *name = ranges[i / 2].name;
 		int64_t from = sample_ms(ranges[i / 2].from);
 		int64_t to = sample_ms(ranges[i / 2].to);
@@ -235,7 +238,7 @@ Test(three_parts, memory_is_asked_for_before_it_is_used)
 				  ERR_LIMIT,
 			  "%d", ks[i]);
 		cr_expect(purse.asked > 0);
-		if (ks[i] < 80) /* of the WAL too much is counted */
+		if (ks[i] < 80) /* for the WAL, reads count that are refused */
 			cr_expect(metric_get(read) == before);
 		purse.left = 64 * MIB;
 		cr_expect(!querier_fetch(q, 0, sample_ms(ks[i]), &p, NULL));
@@ -291,7 +294,7 @@ Test(three_parts, texts_of_all_parts_are_told)
 	struct querier *q = select_all(f, 0);
 	struct buf b = { 0 };
 
-	cr_expect(!put(f, 7, END)); /* in the head alone */
+	cr_expect(!put(f, 7, END)); /* no block has this series */
 	querier_texts(q, str_of("pod"), INT64_MIN, INT64_MAX, add_text, &b);
 	for (int i = 0; i < 3; i++) {
 		char want[16];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ULIDs: text that sorts by time, as github.com/ulid/spec has it, and what is
- * not such a text.
+ * ULIDs, which are texts that sort by time (github.com/ulid/spec), and texts
+ * that are not ULIDs.
  */
 #include "tsdb/io/ulid.h"
 

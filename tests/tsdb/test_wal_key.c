@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The key of a WAL: made once, read ever after, replaced only when it is
- * certainly of no use; and the salts that follow from it.
+ * The key of a WAL. It is made once and read by every later start. It is
+ * replaced only when it certainly cannot be used any more. Salts follow from
+ * it.
  */
 #include "tsdb/wal/wal_key.h"
 
@@ -66,12 +67,15 @@ Test(wal_key, it_is_made_once)
 	tempdir_fini(&s.dir);
 }
 
-/* What is done to the file, and whether its key is known after a start. */
+/*
+ * How the file is damaged, whether a read-only look still knows its key, and
+ * whether the next start replaces the key.
+ */
 static const struct {
 	const char *name;
 	size_t len;   /* of the file; 0: as it was */
 	uint64_t bit; /* flipped in the first copy; 0: none */
-	bool both;    /* and in the second */
+	bool both;    /* flipped in both copies */
 	bool known_to_a_look;
 	bool replaced;
 } damages[] = {

@@ -27,7 +27,7 @@
 /* What a test does with an exchange; see struct bench. */
 typedef void (*bench_fn)(struct exchange *x, void *ctx);
 
-/* A server of which only the parts run that a test wants. */
+/* A server in which only the parts are running that a test needs. */
 struct bench {
 	struct server server;
 	struct MHD_Daemon *daemon;
@@ -37,8 +37,8 @@ struct bench {
 	bool finish;             /* clients end their side when all is sent */
 	bench_fn head;           /* is called when the headers are complete */
 	bench_fn look;           /* is called when the request is complete */
-	void (*tick)(struct bench *b); /* is called while it is answered */
-	void *ctx;                     /* for both */
+	void (*tick)(struct bench *b); /* is called while the server works */
+	void *ctx;                     /* for head and look */
 	size_t heads;     /* requests whose headers were complete */
 	size_t looks;     /* requests that were complete */
 	size_t ended;     /* requests that libmicrohttpd is done with */
@@ -91,7 +91,7 @@ static inline void bench_completed(void *ctx, struct MHD_Connection *c,
 	*state = NULL;
 }
 
-/* Send the answer; one that nobody set is empty. */
+/* Send the answer. If nobody has set it, it is empty. */
 static inline enum MHD_Result bench_answer(struct exchange *x)
 {
 	if (!x->answer.status) {
@@ -148,7 +148,9 @@ static const struct route bench_routes[] = {
 	{ 0 },
 };
 
-/* Start a bench whose web configuration file says this; NULL: it has none. */
+/*
+ * Start a bench with the web configuration file `config`; NULL: with no file.
+ */
 static inline struct bench *bench_start(const char *config)
 {
 	struct bench *b = mem_new(struct bench);
@@ -195,7 +197,9 @@ static inline struct bench *bench_start(const char *config)
 	return b;
 }
 
-/* End a bench; all that its exchanges took is back by then. */
+/*
+ * End a bench, and check that its exchanges have given back all that they took.
+ */
 static inline void bench_stop(struct bench *b)
 {
 	struct server *s = &b->server;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Authentication: who is let in with which scopes, what is hashed and what is
- * remembered, and files that change.
+ * Authentication: who is let in and with which scopes, what is hashed, what is
+ * remembered, and what happens when the file changes.
  */
 #include <pthread.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 
 TestSuite(auth, .timeout = 60);
 
-/* bcrypt of these passwords, at its lowest cost. */
+/* The bcrypt hashes of some passwords, at the lowest cost. */
 #define SALT        "$2b$04$abcdefghijklmnopqrstuu"
 #define HASH_SECRET SALT "2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
 #define HASH_HUNTER SALT "V3duMsC0HpUex6N9qapiuOHHWkwRXVm"
@@ -24,7 +24,9 @@ TestSuite(auth, .timeout = 60);
 #define TOKEN_READER "0123456789abcdef"
 #define TOKEN_WRITER "0123456789abcdefg"
 
-/* ann may do everything, bob may read; two tokens. */
+/*
+ * The user ann may do everything, and bob may only read. There are two tokens.
+ */
 #define WEB_YML                                       \
 	"basic_auth_users:\n"                         \
 	"  ann: " HASH_SECRET "\n"                    \
@@ -43,7 +45,7 @@ struct guarded {
 	struct auth *auth;
 };
 
-/* Replaces the file, as by renaming, so that it is another one. */
+/* Replaces the file by a rename, so that the path leads to another file. */
 static void put(const struct guarded *g, const char *text)
 {
 	char tmp[220];
@@ -165,7 +167,7 @@ Test(auth, credentials_are_told_apart_without_hashing)
 		  "",
 		  0 },
 		{ "no token", { NULL, NULL, "" }, AUTH_REFUSED, "", 0 },
-		/* Of both the token counts. */
+		/* If there are a token and a user, the token counts. */
 		{ "a wrong token and a user",
 		  { "ann", "secret", "x" },
 		  AUTH_REFUSED,
@@ -200,7 +202,7 @@ Test(auth, a_password_is_hashed_once_and_then_known)
 	cr_expect(check(g.auth, "bob", "hunter2", &who) == AUTH_GRANTED);
 	cr_expect(check_str(str_of(who.name), "bob"));
 	cr_expect(who.scopes == SCOPE_READ);
-	/* Nothing else is known by that. */
+	/* Other passwords and users are not known by that. */
 	cr_expect(check(g.auth, "bob", "hunter", &who) == AUTH_SLOW);
 	cr_expect(check(g.auth, "bob", "hunter22", &who) == AUTH_SLOW);
 	cr_expect(check(g.auth, "bob", "", &who) == AUTH_SLOW);
@@ -219,7 +221,11 @@ Test(auth, wrong_passwords_and_strangers_are_refused_and_not_remembered)
 		{ "ann", "" },
 		{ "ann", HASH_SECRET },
 		{ "bob", "secret" },
-		/* The hash that stands in for theirs may be of this one. */
+		/*
+		 * The password of an unknown user is compared with the hash of
+		 * another user. It is refused even if it is the password of
+		 * that user.
+		 */
 		{ "eve", "secret" },
 		{ "eve", "hunter2" },
 		{ "ANN", "secret" },
@@ -332,7 +338,7 @@ Test(auth, a_file_with_mistakes_changes_nothing)
 	static const char *const wrong[] = {
 		"basic_auth_users: [",
 		"basic_auth_users: {ann: secret}",
-		/* What an editor leaves for a moment. */
+		/* An editor may leave the file like this for a moment. */
 		"",
 		"basic_auth_users:",
 	};
@@ -359,7 +365,10 @@ Test(auth, a_file_with_mistakes_changes_nothing)
 	end(&g);
 }
 
-/* A file that ends early may lack the lines that limit somebody. */
+/*
+ * A file that is not yet written to its end may lack the lines that limit the
+ * scopes of a user. Such a file is not used.
+ */
 Test(auth, a_limit_of_scopes_is_not_lifted_by_a_reload)
 {
 	static const char ann[] = "basic_auth_users: {ann: " HASH_SECRET "}\n";
@@ -374,7 +383,10 @@ Test(auth, a_limit_of_scopes_is_not_lifted_by_a_reload)
 	cr_expect(!auth_is_current(g.auth));
 	cr_expect(verify(g.auth, "bob", "hunter2", &who) == AUTH_GRANTED);
 	cr_expect(who.scopes == SCOPE_READ);
-	/* Nor in two steps. */
+	/*
+	 * The limit is not lifted in two steps either: first bob is removed,
+	 * then he is added without a limit.
+	 */
 	put(&g, ann);
 	auth_refresh(g.auth);
 	cr_expect(auth_is_current(g.auth));
@@ -383,7 +395,9 @@ Test(auth, a_limit_of_scopes_is_not_lifted_by_a_reload)
 	auth_refresh(g.auth);
 	cr_expect(!auth_is_current(g.auth));
 	cr_expect(verify(g.auth, "bob", "hunter2", &who) == AUTH_REFUSED);
-	/* To have other scopes is to be limited still. */
+	/*
+	 * A file that gives bob other scopes still limits him, so it is used.
+	 */
 	put(&g, "basic_auth_users: {bob: " HASH_HUNTER "}\n"
 		"basic_auth_scopes: {bob: [write, admin]}\n");
 	auth_refresh(g.auth);
@@ -441,7 +455,7 @@ Test(auth, guessing_does_not_hold_more_than_four_workers)
 	cr_expect(verify(g.auth, "ann", "secret", &who) == AUTH_BUSY);
 	cr_expect(is_nobody(&who));
 	cr_expect(verify(g.auth, "eve", "x", &who) == AUTH_BUSY);
-	/* What needs no hash is decided meanwhile. */
+	/* A token needs no hashing, so it is decided meanwhile. */
 	cr_expect(auth_check(g.auth,
 			     &(struct credentials){ .token = TOKEN_READER },
 			     &who) == AUTH_GRANTED);
@@ -514,7 +528,7 @@ Test(auth, what_is_no_hash_of_bcrypt_matches_nothing)
 		"*1",
 		SALT,
 		SALT "2r9OfJnfCsdneAXAGHnS4UpFFP8WIr",
-		/* DES and SHA-256 of the password. */
+		/* The password as DES and SHA-256 of crypt(3) hash it. */
 		"abNANd1rDfiNc",
 		"$5$abc$qsg6EHbUzHQzF1POlD7zUwBINSELQxypPaeDcZe6vH0",
 		"$2z$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW",
@@ -600,7 +614,9 @@ Test(auth, a_challenge_names_what_is_accepted)
 		text = auth_challenge(g.auth);
 		cr_expect(!!strstr(text, "Basic realm=") == cases[i].basic);
 		cr_expect(!!strstr(text, "Bearer realm=") == cases[i].bearer);
-		/* Without TLS all of them can be read on the way. */
+		/*
+		 * Without TLS others can read passwords and tokens on the way.
+		 */
 		cr_expect(strstr(auth_exposure(g.auth), "tls_server_config") !=
 			  NULL);
 		cr_expect(!auth_is_open(g.auth));

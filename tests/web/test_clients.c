@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What clients share, by their addresses; connections that are ended; the
- * addresses that a server listens on.
+ * The shares of clients, which are told apart by their addresses; how
+ * connections are ended; the addresses that a server listens on.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -76,7 +76,7 @@ Test(clients, addresses_of_one_network_are_one_client)
 	cr_expect(client_key(&unix_address.any) == client_key(NULL));
 }
 
-/* The shares of a test. */
+/* What the clients of a test share. */
 struct shares {
 	struct budget memory;
 	struct pool *pool;
@@ -120,7 +120,7 @@ Test(clients, one_client_leaves_an_eighth_to_the_others)
 	cr_expect(!budget_take(&greedy->memory, 7000, NULL));
 	cr_expect(budget_take(&greedy->memory, 1, NULL) == ERR_LIMIT);
 	cr_expect(!budget_take(&other->memory, 1000, NULL));
-	/* The whole is a bound, too. */
+	/* The budget of all clients is a bound, too. */
 	cr_expect(budget_take(&other->memory, 1, NULL) == ERR_LIMIT);
 	budget_give(&greedy->memory, 7000);
 	cr_expect(!budget_take(&other->memory, 6000, NULL));
@@ -173,7 +173,10 @@ Test(clients, many_clients_are_kept_apart)
 		cr_assert(!atomic_load(&all[i]->hashing), "%s", text);
 		atomic_store(&all[i]->hashing, i + 1);
 	}
-	/* Those in between go first: lists of slots lose their middle. */
+	/*
+	 * Every second client goes first, so that lists of slots lose entries
+	 * in their middle.
+	 */
 	for (int i = 0; i < MANY; i += 2)
 		clients_put(s.cs, all[i]);
 	for (int i = 1; i < MANY; i += 2) {
@@ -237,7 +240,7 @@ Test(clients, new_addresses_replace_those_not_seen_for_longest)
 		passed += pass_at(l, text, now + 1);
 	}
 	cr_expect(passed == 30000, "the first request of each passes");
-	/* It was forgotten: that gives it another burst. */
+	/* The first address was forgotten, so it has another burst. */
 	cr_expect(pass_at(l, "10.0.0.1", now + 2));
 	limiter_free(l);
 }
@@ -259,7 +262,7 @@ Test(clients, an_address_that_comes_all_the_time_is_not_forgotten)
 	limiter_free(l);
 }
 
-/* Both ends of a connection. */
+/* Makes both ends of a connection. */
 static void open_ends(int fds[2])
 {
 	cr_assert(!socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
@@ -319,7 +322,7 @@ Test(clients, the_target_of_a_connection_is_its_own)
 	cr_expect(!connection_target(b)->sound);
 	connection_turn(cs, a, CONNECTION_WORKING);
 	cr_expect(connection_target(a)->sound, "whatever it does");
-	/* What is left is freed with the list. */
+	/* Connections that are left are freed with their list. */
 	connections_free(cs);
 }
 
@@ -444,7 +447,7 @@ Test(clients, a_port_that_is_taken_is_an_error_of_the_system)
 	cr_expect(strstr(err.msg, address) && err.code == ERR_IO, "%s",
 		  err.msg);
 	close(taken);
-	/* It is free again at once. */
+	/* The port is free again at once. */
 	cr_expect(!listen_on(address, &fd, &err), "%s", err.msg);
 	close(fd);
 	cr_expect(!listen_port(-1));

@@ -85,7 +85,7 @@ static const struct {
 	{ ERR_AGAIN, 503, "unavailable" },
 	{ ERR_CLOSED, 503, "unavailable" },
 	{ ERR_TIMEOUT, 503, "timeout" },
-	{ -99, 500, "internal" }, /* no code at all */
+	{ -99, 500, "internal" }, /* not an error code */
 	{ 0, 500, "internal" },
 };
 
@@ -184,7 +184,7 @@ Test(envelope, a_text_is_copied_with_its_nul_bytes)
 	buf_fini(&a.body);
 }
 
-/* A set with one label whose value is len times "v". */
+/* Makes a label set with one label, whose value is len times "v". */
 static struct labels *labels_of(const char *name, size_t len)
 {
 	struct labels_builder b = { 0 };
@@ -256,7 +256,10 @@ Test(envelope, a_path_that_does_not_exist_is_told_as_a_page_or_as_json)
 	arena_fini(&r.arena);
 }
 
-/* A page field with a parameter's value. */
+/*
+ * Writes the fields of a page for a request whose parameter `selector` has this
+ * value. Returns the body.
+ */
 static struct str write_field(struct answer *a, const char *value)
 {
 	struct query_param p = { str_of("selector"), str_of(value) };

@@ -69,7 +69,7 @@ Test(pages, the_form_of_the_start_page_keeps_what_was_asked)
 	cr_expect(call_has(&c, "name=from value=\"1700000000000\""));
 	cr_expect(count_in(&c, "<section><code>") == 1, "the type counts, too");
 	call_end(&c);
-	/* Without parameters: the last hour of everything. */
+	/* Without parameters, the page shows the last hour of all profiles. */
 	call_begin(f, &c, page_index, "");
 	cr_expect(call_has(&c, "name=from value=\"now-1h\""));
 	cr_expect(call_has(&c, "name=to value=\"now\""));
@@ -100,7 +100,7 @@ Test(pages, the_start_page_says_when_there_is_nothing_or_too_much)
 	cr_expect(count_in(&c, "<section><code>") == 200);
 	cr_expect(call_has(&c, "<p class=note>3 further series"));
 	call_end(&c);
-	/* Only the newest times of a series are shown. */
+	/* Of a series with more than 120 times, only the newest are shown. */
 	p.pod = "many";
 	for (p.k = 0; p.k > -120; p.k--)
 		site_put(f, &p);
@@ -264,7 +264,7 @@ Test(pages, a_report_of_one_profile_is_downloaded_as_that_profile)
 	struct call c = { 0 };
 
 	site_fill(f);
-	/* The nearest one is 4 s away. */
+	/* The nearest profile is 4 s before the time that is asked for. */
 	call_begin(f, &c, page_report,
 		   "query=cpu{pod=\"p1\"}&time=1700000019000&focus=a%26b|work");
 	cr_expect(c.a.status == 200 && call_has(&c, "1 profiles of 1 series"));

@@ -59,7 +59,7 @@ static struct web *start_web(const struct web_options *from)
 	return w;
 }
 
-/* Ends it with the metrics that start_web() made. */
+/* Ends the web part, and frees the metrics that start_web() made. */
 static void end_web(struct web *w)
 {
 	struct metrics *m = started.metrics;
@@ -71,7 +71,10 @@ static void end_web(struct web *w)
 #define READ  SCOPE_READ
 #define ADMIN SCOPE_ADMIN
 
-/* Every route; a new one has to be entered here, with what it lets in. */
+/*
+ * All routes, with their kinds and scopes. Whoever adds a route must add it
+ * here, too.
+ */
 static const struct route expected[] = {
 	{ "/", NULL, ROUTE_READ, READ },
 	{ "/report", NULL, ROUTE_READ, READ },
@@ -89,7 +92,7 @@ static const struct route expected[] = {
 	{ "/api/v1/label/*/values", NULL, ROUTE_READ, READ },
 	{ "/api/v1/profile_types", NULL, ROUTE_READ, READ },
 	{ "/api/v1/targets", NULL, ROUTE_READ, READ },
-	/* It takes a profile and shows it. */
+	/* This route takes a profile of a target and shows it. */
 	{ "/api/v1/targets/profile", NULL, ROUTE_WRITE, READ | SCOPE_WRITE },
 	{ "/api/v1/status/config", NULL, ROUTE_READ, READ },
 	{ "/api/v1/status/flags", NULL, ROUTE_READ, READ },
@@ -127,7 +130,10 @@ Test(routes, each_path_needs_the_scopes_of_what_it_does)
 			  r->scope);
 		cr_expect(want && r->kind == want->kind, "%s", r->path);
 		cr_expect(r->handle != NULL, "%s", r->path);
-		/* To read is never enough to change something. */
+		/*
+		 * The scope to read is never enough for a route that changes
+		 * something.
+		 */
 		cr_expect(r->scope && (r->kind != ROUTE_WRITE ||
 				       (r->scope & ~(unsigned)SCOPE_READ)),
 			  "%s", r->path);
@@ -193,7 +199,7 @@ Test(routes, a_server_is_ready_when_it_is_told)
 	body = ask("/-/ready", &status);
 	cr_expect(status == 503);
 	buf_fini(&body);
-	/* It is healthy all the time. */
+	/* The answer is "healthy" all the time. */
 	body = ask("/-/healthy", &status);
 	cr_expect(status == 200);
 	buf_fini(&body);
@@ -229,7 +235,9 @@ Test(routes, reload_and_quit_are_there_only_if_enabled)
 
 		cr_expect(status == (enabled ? 200 : 403) && count == enabled);
 		buf_fini(&body);
-		/* The second one finds a mistake, and says it. */
+		/*
+		 * The second reload finds a mistake, and the answer tells it.
+		 */
 		body = ask("/-/reload", &status);
 		cr_expect(status == (enabled ? 500 : 403), "%u", status);
 		cr_expect(!enabled || strstr(buf_cstr(&body), "e.yaml:1:1"));
@@ -244,7 +252,10 @@ Test(routes, reload_and_quit_are_there_only_if_enabled)
 
 #define HASH "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
 
-/* A page in a browser could reach a server that asks nobody (DNS rebinding). */
+/*
+ * By DNS rebinding, a page in a browser could reach a server on this machine
+ * that asks for no password. So such a server accepts local names only.
+ */
 Test(routes, an_open_server_on_this_machine_has_local_names_only)
 {
 	static const struct {

@@ -22,11 +22,11 @@ TestSuite(server, .timeout = 60);
 /* What handlers of a test share. */
 struct stage {
 	sem_t entered; /* a handler runs */
-	sem_t leave;   /* it may end */
+	sem_t leave;   /* the handler may end */
 	pthread_t runner;
 	size_t params;
 	int64_t deadline_ns;
-	bool is_stopping; /* it was told to end soon */
+	bool is_stopping; /* the handler was told to end soon */
 };
 
 static void serve_plain(void *ctx, struct request *r, struct answer *a)
@@ -41,7 +41,7 @@ static void serve_plain(void *ctx, struct request *r, struct answer *a)
 	buf_str(&a->body, "plain");
 }
 
-/* Ends when it may, or when the server wants it to. */
+/* Ends when the test lets it end, or when the server tells it to. */
 static void serve_slowly(void *ctx, struct request *r, struct answer *a)
 {
 	struct stage *s = ctx;
@@ -131,7 +131,7 @@ static void host_free(struct host *h)
 	mem_free(h);
 }
 
-/* Connect, and send a text; -1 when nobody listens. */
+/* Connects and sends a text. Returns the socket, or -1 when nobody listens. */
 static int send_text(const struct host *h, const char *text)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET,
@@ -276,7 +276,7 @@ Test(server, what_is_handled_is_answered_before_the_server_stops)
 	int slow = send_text(h, "GET /slow HTTP/1.1\r\n" END);
 
 	sem_wait(&h->stage.entered);
-	/* The handler ends when it is told that there is no time. */
+	/* server_stop() tells the handler to end, and waits for it. */
 	server_stop(h->server);
 	cr_expect(h->stage.is_stopping);
 	receive_all(slow, got, sizeof(got));
@@ -284,7 +284,7 @@ Test(server, what_is_handled_is_answered_before_the_server_stops)
 		  got);
 	cr_expect(send_text(h, "GET /quick HTTP/1.1\r\n" END) == -1,
 		  "nobody listens");
-	server_stop(h->server); /* a second time is nothing */
+	server_stop(h->server); /* a second stop has no effect */
 	host_free(h);
 }
 

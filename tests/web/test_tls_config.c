@@ -19,7 +19,7 @@
 
 TestSuite(tls_config, .timeout = 60);
 
-/* A certificate with its key; both as PEM, too. */
+/* A certificate and its key, each also as PEM. */
 struct issued {
 	gnutls_x509_crt_t crt;
 	gnutls_x509_privkey_t key;
@@ -42,7 +42,7 @@ static void must(int rc)
 	cr_assert(rc >= 0, "%s", gnutls_strerror(rc));
 }
 
-/* Issues a certificate; issuer NULL: it signs itself. */
+/* Issues a certificate. If issuer is NULL, the certificate signs itself. */
 static void issue(struct issued *out, const struct issue *i,
 		  const struct issued *issuer)
 {
@@ -104,7 +104,7 @@ struct files {
 	struct tempdir dir;
 	struct issued ca;
 	struct issued server;
-	struct issued other; /* of nobody */
+	struct issued other; /* signs itself */
 };
 
 static void put(const struct files *f, const char *name, const char *text)
@@ -142,7 +142,7 @@ static void end(struct files *f)
 	tempdir_fini(&f->dir);
 }
 
-/* Parses a configuration that lies in the folder; text goes into tls_… */
+/* Parses a configuration in the folder. The text is its tls_server_config. */
 static int parse(const struct files *f, struct web_config *c, const char *text,
 		 struct err *err)
 {
@@ -177,7 +177,7 @@ Test(tls_config, files_are_read_relative_to_the_configuration)
 	cr_expect(c.tls.client_auth == WEB_CLIENT_NONE);
 	cr_expect(c.tls.min_version == WEB_TLS_DEFAULT);
 	cr_expect(c.tls.max_version == WEB_TLS_DEFAULT);
-	/* web.yml, the certificate, the key. */
+	/* The files are web.yml, the certificate and the key. */
 	cr_expect(c.file_count == 3);
 	web_config_fini(&c);
 	end(&f);
@@ -347,7 +347,7 @@ Test(tls_config, mistakes_are_named_with_their_place)
 		{ "  cert_file: cert.pem\n  key_file: text.pem", "2:3", "key" },
 		{ "  cert_file: cert.pem\n  key_file: empty.pem", "2:3",
 		  "key_file" },
-		/* The key of another certificate. */
+		/* This is the key of another certificate. */
 		{ "  cert_file: cert.pem\n  key_file: other.pem", "2:3",
 		  "key" },
 		{ PAIR "  client_ca_file: text.pem\n"
@@ -391,7 +391,7 @@ Test(tls_config, a_section_without_keys_is_no_tls)
 	end(&f);
 }
 
-/* What the server is started with. */
+/* Shows what authentication gives to the server for TLS. */
 Test(tls_config, authentication_hands_out_what_tls_needs)
 {
 	struct tls_material m = { 0 };
@@ -409,7 +409,10 @@ Test(tls_config, authentication_hands_out_what_tls_needs)
 	snprintf(path, sizeof(path), "%s/web.yml", f.dir.path);
 	cr_assert(!auth_new(path, NULL, &a, NULL));
 	cr_expect(auth_has_tls(a) && !auth_exposure(a));
-	/* Who has a certificate of the CA is no stranger. */
+	/*
+	 * Clients need a certificate of the CA, so the server is not open to
+	 * everybody.
+	 */
 	cr_expect(!auth_is_open(a));
 	auth_tls_material(a, &m);
 	cr_expect(check_str(str_of(m.cert), f.server.crt_pem));
@@ -428,7 +431,7 @@ Test(tls_config, authentication_hands_out_what_tls_needs)
 
 /* Handshakes. */
 
-/* One side of a connection: what the other side has sent, and its session. */
+/* One side of a connection: its session, and what the other side has sent. */
 struct side {
 	gnutls_session_t session;
 	gnutls_certificate_credentials_t credentials;
@@ -490,7 +493,7 @@ static void side_fini(struct side *s)
 	buf_fini(&s->in);
 }
 
-/* Goes on with both sides until both are done, or one has failed. */
+/* Runs the handshake on both sides until it is done, or has failed on one. */
 static int shake_hands(struct side *a, struct side *b)
 {
 	int x = GNUTLS_E_AGAIN;
@@ -522,7 +525,7 @@ static void give_nothing(void *ctx, struct tls_material *out)
 	(void)out;
 }
 
-/* Judges a client with this certificate; NULL: with none. */
+/* Judges a client with this certificate; NULL: a client without one. */
 static int judge(const struct files *f, const struct web_tls *t,
 		 struct issued *client, struct err *err)
 {
@@ -554,7 +557,7 @@ enum client {
 	TRUSTED,
 	STRANGER, /* of another CA */
 	EXPIRED,
-	A_SERVER, /* of the CA, but no client */
+	A_SERVER, /* of the CA, but for servers */
 	CLIENTS
 };
 
@@ -578,7 +581,7 @@ Test(tls_config, client_certificates_are_judged_by_their_issuer_and_names)
 		{ "RequireAndVerifyClientCert", sans, { 0, 1, 0, 0, 0 } },
 		{ "RequireAndVerifyClientCert", address, { 0, 1, 0, 0, 0 } },
 		{ "RequireAndVerifyClientCert", foreign, { 0, 0, 0, 0, 0 } },
-		/* Names without a CA that vouches for them count as well. */
+		/* The names are checked even if no CA vouches for them. */
 		{ "RequireAnyClientCert", sans, { 0, 1, 1, 0, 0 } },
 		{ "VerifyClientCertIfGiven", foreign, { 1, 0, 0, 0, 0 } },
 	};

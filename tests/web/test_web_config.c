@@ -168,7 +168,7 @@ Test(web_config, ip_addresses_localhost_and_configured_names_are_allowed_hosts)
 		{ "", "127.0.0.1:10902", true },
 		{ "", "[::1]:10902", true },
 		{ "", "[::1", false },
-		{ "", "", true }, /* HTTP/1.0 */
+		{ "", "", true }, /* HTTP/1.0 has no Host */
 		{ "", "127.0.0.1.evil.example", false },
 		{ "", "localhost.evil.example", false },
 		{ "prof.example", "prof.example:443", true },
