@@ -521,7 +521,7 @@ Test(file_access, bad_pages_are_zeros_and_the_rest_is_read)
 		int rc;
 	} cases[] = {
 		{ 0, 1, PAGE, 0 },       { 5, 6, PAGE, 0 },
-		{ 15, 17, 2 * PAGE, 0 }, /* across the 64 KiB that one read takes */
+		{ 15, 17, 2 * PAGE, 0 }, /* across two reads of 64 KiB */
 		{ 39, 40, 100, 0 },      { 10, 40, 29 * PAGE + 100, 0 },
 		{ 0, 40, 0, ERR_IO },
 	};

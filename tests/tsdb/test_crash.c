@@ -158,8 +158,7 @@ static void whole_life(struct script *s)
 		if (w == 1)
 			script_delete(s);
 	}
-	s->now =
-		40; /* late profiles make blocks that overlap, which are merged */
+	s->now = 40; /* late profiles: their blocks overlap */
 	for (int n = 0; n < 8; n++)
 		script_append(s);
 	(void)!tsdb_maintain(s->db, true, NULL);
@@ -193,8 +192,7 @@ static bool one_fault(uint64_t n, int number, bool reads, int *bad)
 	powercut_fail_at(cut, n, number);
 	if (!script_open(s, m, NULL)) {
 		whole_life(s);
-		if (!powercut_is_armed(
-			    cut)) /* else a read of the check could fail */
+		if (!powercut_is_armed(cut)) /* else the check fails */
 			script_check(s);
 		tsdb_close(s->db);
 		s->db = NULL;

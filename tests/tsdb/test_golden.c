@@ -2,7 +2,7 @@
 /*
  * Small data directories as the first writers of a format left them. Every
  * later everprof must open them, and must notice any changed bit in them.
- * golden-1 has its groups as zstd. golden-2 has profiles in a block, as columns.
+ * golden-1 has its groups as zstd. golden-2 has its block as columns.
  *
  * EVERPROF_GOLDEN=DIR writes such directories into DIR. EVERPROF_FLIPS=1 flips
  * every bit, instead of one bit of each byte.

@@ -63,9 +63,7 @@ Test(three_parts, times_and_totals_of_all_parts_come_in_order)
 	struct fixture *f = setup_parts();
 
 	for (size_t i = 0; i < ARRAY_SIZE(ranges) * 2; i++) {
-		int series =
-			(int)(i %
-			      2); /* series 0 has one type, series 1 has two */
+		int series = (int)(i % 2); /* has 1 or 2 sample types */
 		const char *name = ranges[i / 2].name;
 		int64_t from = sample_ms(ranges[i / 2].from);
 		int64_t to = sample_ms(ranges[i / 2].to);
