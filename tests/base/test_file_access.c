@@ -18,7 +18,7 @@ TestSuite(file_access, .timeout = 60);
 
 #define PAGE 4096
 
-/* Returns a path in the folder. It is valid until eight more calls. */
+/* Returns a path in the folder. The last eight results are valid. */
 static const char *in(const struct tempdir *d, const char *name)
 {
 	static char paths[8][300];

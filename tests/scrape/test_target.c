@@ -34,7 +34,7 @@ Test(target, samples_near_the_due_time_get_that_time)
 	cr_expect(target_sample_ms(1000, 1001, 50) == 1001);
 }
 
-/* A configuration with one job, and its text. */
+/* A configuration with one job. */
 struct job_test {
 	struct yaml y;
 	struct scrape_configs configs;
@@ -144,8 +144,8 @@ Test(target, urls_carry_prefix_params_and_seconds)
 }
 
 /*
- * In conprof, the parameter `seconds` of one type also came to other types, to
- * a few more at each sync. This test shows that it does not.
+ * In conprof, an older profile database, the parameter `seconds` of one type
+ * also came to other types, to a few more at each sync. Here it must not.
  */
 Test(target, parameters_of_a_type_do_not_leak_to_other_types)
 {

@@ -6,9 +6,9 @@
  * of the states that the disk may be in. All profiles that were acknowledged
  * must be there, byte for byte.
  *
- * EVERPROF_CUTS sets how many cuts there are (51). With EVERPROF_FAULTS every
- * call fails in one run each, instead of each 7th call, or 31st if reads are
- * counted. EVERPROF_SEED is the first seed (1).
+ * EVERPROF_CUTS sets how many cuts there are (51). With EVERPROF_FAULTS, every
+ * call fails in a run of its own; without it, only each 7th call fails, or each
+ * 31st call if reads fail, too. EVERPROF_SEED is the first seed (1).
  */
 #include <errno.h>
 #include <sys/stat.h>
@@ -192,7 +192,7 @@ static bool one_fault(uint64_t n, int number, bool reads, int *bad)
 	powercut_fail_at(cut, n, number);
 	if (!script_open(s, m, NULL)) {
 		whole_life(s);
-		if (!powercut_is_armed(cut)) /* else the check fails */
+		if (!powercut_is_armed(cut)) /* no fault hits the check */
 			script_check(s);
 		tsdb_close(s->db);
 		s->db = NULL;
