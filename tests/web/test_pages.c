@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The start page and the page of reports: forms, links, text that stays text. */
+/*
+ * The start page and the page of reports: forms, links, and text of users that
+ * stays text.
+ */
 #include "tests/web/site.h"
 #include "web/ui/page.h"
 #include "web/ui/page_report.h"
