@@ -144,7 +144,7 @@ Test(target, urls_carry_prefix_params_and_seconds)
 }
 
 /*
- * In conprof, an older profile database, the parameter `seconds` of one type
+ * In conprof, the predecessor of everprof, the parameter `seconds` of one type
  * also came to other types, to a few more at each sync. Here it must not.
  */
 Test(target, parameters_of_a_type_do_not_leak_to_other_types)
