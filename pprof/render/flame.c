@@ -38,8 +38,8 @@ static int flame_check_limits(struct growth *g, size_t work, struct err *err)
 }
 
 /*
- * Return the child of a tree node for the given report node, and add it if it
- * is new.
+ * Return the index of the child of `parent` that stands for node `node` of the
+ * report. If `parent` has no such child yet, add it.
  */
 static uint32_t flame_find_child(struct growth *g, uint32_t parent,
 				 uint32_t node)

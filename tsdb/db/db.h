@@ -151,7 +151,8 @@ struct tsdb {
 	uint64_t unplaced;
 	/* Number of WAL records found in no head or block. */
 	uint64_t recovered;
-	uint64_t set_aside; /* number of unreadable parts that were renamed */
+	/* Number of heads and blocks that could not be opened. */
+	uint64_t set_aside;
 
 	struct mutex loop_mu;
 	pthread_cond_t wake;

@@ -42,7 +42,7 @@ const struct route *route_find(const struct route *routes, struct str path,
 			       struct str *segment)
 {
 	for (const struct route *t = routes; t->path; t++) {
-		/* drop what a route that did not match has set */
+		/* the comparison with an earlier route may have set it */
 		*segment = (struct str){ 0 };
 		if (route_matches(t->path, path, segment))
 			return t;
