@@ -22,7 +22,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "client/transfer/ingest_limiter.h"
+#include "base/ingest_limiter.h"
 
 struct http_client;
 
@@ -64,7 +64,7 @@ struct http_response {
 	 * memory that the ingest limiter accounts for `body`; a callback that
 	 * moves `body` must move `share`, too
 	 */
-	struct intake_share share;
+	struct ingest_share share;
 };
 
 /* Called when a request has ended. */
@@ -130,7 +130,7 @@ NODISCARD int http_client_new(struct http_client **out, struct err *err);
  * sender) until http_room() is called. The limiter is borrowed and must outlive
  * the client.
  */
-void http_client_set_intake(struct http_client *c, struct ingest_limiter *in);
+void http_client_set_limiter(struct http_client *c, struct ingest_limiter *in);
 
 /*
  * From now on, connections to addresses in the networks `n` fail with

@@ -45,6 +45,8 @@ struct serve {
 	/* the networks that f.refused_networks lists */
 	struct networks *refused;
 	struct config_reloader *reloader;
+	/* limits the memory of all profiles being received */
+	struct ingest_limiter *limiter;
 	struct metrics *metrics;
 	struct tsdb *db;
 	struct scraper *scraper;
@@ -141,7 +143,7 @@ static int start_scraper(struct serve *s, struct err *err)
 				     .log = &s->log,
 				     .metrics = s->metrics,
 				     .max_profile = (size_t)s->f.max_profile,
-				     .ingest_memory = s->f.ingest_memory,
+				     .limiter = s->limiter,
 				     .user_agent = EVERPROF_USER_AGENT,
 				     .refused = s->refused };
 	struct discovery_options o = { .log = &s->log,
@@ -265,9 +267,9 @@ static int serve_start(struct serve *s, int64_t sync_ms, struct err *err)
 	 */
 	int rc = web_check_address(s->f.address, err);
 
+	s->limiter = ingest_limiter_new(s->f.ingest_memory, s->f.max_profile);
 	if (!rc)
 		rc = start_storage(s, sync_ms, err);
-
 	if (!rc)
 		rc = start_scraper(s, err);
 	if (!rc)
@@ -302,6 +304,7 @@ static void serve_stop(struct serve *s)
 	web_free(s->web);
 	discovery_free(s->discovery);
 	scrape_free(s->scraper);
+	ingest_limiter_free(s->limiter);
 	reloader_free(s->reloader);
 	tsdb_close(s->db);
 }

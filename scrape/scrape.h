@@ -18,6 +18,7 @@
 #define SCRAPE_SCRAPE_H
 
 #include "base/clock.h"
+#include "base/ingest_limiter.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "model/appender.h"
@@ -36,8 +37,8 @@ struct scrape_options {
 	const struct clock *clock;
 	/* limit of a profile, in bytes after decompression */
 	size_t max_profile;
-	/* limit of all bodies being received, in bytes */
-	int64_t ingest_memory;
+	/* limits the memory of all bodies being received */
+	struct ingest_limiter *limiter;
 	const char *user_agent;
 	/* networks to which http_client_refuse() forbids connections */
 	const struct networks *refused;

@@ -186,7 +186,7 @@ static void http_resume(struct http_client *c)
 
 	while ((t = next_waiting(c, above, t))) {
 		above = t->wants;
-		if (!ingest_limiter_take(c->intake, &t->response.share,
+		if (!ingest_limiter_take(c->limiter, &t->response.share,
 					 (int64_t)t->wants))
 			return;
 		go_on(t);
@@ -360,7 +360,7 @@ void http_poll(struct http_client *c, int64_t timeout_ms)
 	 * free meanwhile, `room` is set again, and the next call resumes more
 	 * transfers.
 	 */
-	if (c->intake && atomic_exchange(&c->room, false))
+	if (c->limiter && atomic_exchange(&c->room, false))
 		http_resume(c);
 	if (c->deadline_ns && clock_mono_ns() >= c->deadline_ns) {
 		c->deadline_ns = 0;
@@ -401,9 +401,9 @@ void http_wake(struct http_client *c)
 	}
 }
 
-void http_client_set_intake(struct http_client *c, struct ingest_limiter *in)
+void http_client_set_limiter(struct http_client *c, struct ingest_limiter *in)
 {
-	c->intake = in;
+	c->limiter = in;
 }
 
 void http_room(struct http_client *c)

@@ -96,7 +96,7 @@ struct http_client {
 	/* networks to which no connection is made; borrowed */
 	const struct networks *refused;
 	/* accounts the memory of bodies; borrowed; NULL: no limit */
-	struct ingest_limiter *intake;
+	struct ingest_limiter *limiter;
 	/* set by http_room(): the limiter may have room */
 	_Atomic bool room;
 	/* how often a transfer was paused for lack of memory */

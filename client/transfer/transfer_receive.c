@@ -22,8 +22,8 @@ static bool transfer_has_room(struct transfer *t, size_t n)
 	 */
 	size_t cap = buf_next_cap(&t->response.body, n);
 
-	if (!c->intake ||
-	    ingest_limiter_take(c->intake, &t->response.share, (int64_t)cap))
+	if (!c->limiter ||
+	    ingest_limiter_take(c->limiter, &t->response.share, (int64_t)cap))
 		return true;
 	t->wants = cap;
 	atomic_fetch_add(&c->waits, 1);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/dictionary/layout.h"
 
+#include "base/wire.h"
 #include "pprof/dictionary/intern_mappings.h"
 #include "pprof/wire/fields.h"
-#include "pprof/wire/wire.h"
 
 /*
  * Number of operands of a field's operation; -1: no operation has this field.

@@ -12,10 +12,10 @@
 #ifndef PPROF_PROTO_DECODE_PRIVATE_H
 #define PPROF_PROTO_DECODE_PRIVATE_H
 
+#include "base/wire.h"
 #include "pprof/decode.h"
 #include "pprof/legacy/legacy.h"
 #include "pprof/wire/id_index.h"
-#include "pprof/wire/wire.h"
 
 /* The state of a decoder. */
 struct decoder {

@@ -2,8 +2,8 @@
 #include "pprof/encode.h"
 
 #include "base/enc.h"
+#include "base/wire.h"
 #include "pprof/wire/fields.h"
-#include "pprof/wire/wire.h"
 
 /*
  * The state of an encoder. As in pprof's encoder, strings are numbered again,

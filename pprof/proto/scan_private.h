@@ -12,11 +12,11 @@
 #ifndef PPROF_PROTO_SCAN_PRIVATE_H
 #define PPROF_PROTO_SCAN_PRIVATE_H
 
+#include "base/wire.h"
 #include "pprof/legacy/legacy.h"
 #include "pprof/scan.h"
 #include "pprof/wire/fields.h"
 #include "pprof/wire/id_index.h"
-#include "pprof/wire/wire.h"
 
 /*
  * Largest number of lines whose function ids are kept until all functions are

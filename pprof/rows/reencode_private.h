@@ -9,9 +9,9 @@
 #ifndef PPROF_ROWS_REENCODE_PRIVATE_H
 #define PPROF_ROWS_REENCODE_PRIVATE_H
 
+#include "base/wire.h"
 #include "pprof/dictionary/layout.h"
 #include "pprof/rows/reencode.h"
-#include "pprof/wire/wire.h"
 
 /* Longest encoding of a 64-bit number, in bytes. */
 #define VARINT_MAX 10

@@ -27,7 +27,7 @@ struct fetch {
 	int64_t started_ms;
 	int64_t started_ns;
 	struct buf body;
-	struct intake_share share;
+	struct ingest_share share;
 	struct err err; /* outcome of the HTTP request; code 0: `body` is set */
 };
 
@@ -164,7 +164,7 @@ static void fetch_on_answer(void *ctx, struct http_response *r)
 		j->body = r->body;
 		j->share = r->share;
 		r->body = (struct buf){ 0 };
-		r->share = (struct intake_share){ 0 };
+		r->share = (struct ingest_share){ 0 };
 	}
 	/*
 	 * When the queue is full, the loop processes the body itself rather

@@ -58,7 +58,7 @@ static void scrape_take_stats(void *ctx, void *snapshot)
 	struct scrape_stats *out = snapshot;
 
 	*out = (struct scrape_stats){
-		.ingest_bytes = ingest_limiter_held(s->intake),
+		.ingest_bytes = ingest_limiter_held(s->o.limiter),
 		.ingest_waits = (int64_t)http_waits(s->client),
 	};
 	mutex_lock(&s->mu);
@@ -114,7 +114,6 @@ int scrape_start(const struct scrape_options *o, struct scraper **out,
 	mutex_init(&s->update_mu);
 	mutex_init(&s->gauges_mu);
 	mutex_init(&s->mu);
-	mutex_init(&s->large_profile_mu);
 	scrape_register_counters(s);
 	type_cost_init(s);
 	rc = http_client_new(&s->client, err);
@@ -122,15 +121,15 @@ int scrape_start(const struct scrape_options *o, struct scraper **out,
 		scrape_free(s);
 		return rc;
 	}
-	s->intake = ingest_limiter_new(o->ingest_memory,
-				       (int64_t)o->max_profile, on_room, s);
-	http_client_set_intake(s->client, s->intake);
+	ingest_limiter_set_room(o->limiter, on_room, s);
+	http_client_set_limiter(s->client, o->limiter);
 	http_client_refuse(s->client, o->refused);
 	scrape_register_stats(s);
 	for (unsigned i = 0; i <= SCRAPE_WORKERS; i++)
 		s->unpackers[i] = unpacker_new(o->max_profile);
 	for (unsigned i = 0; i <= SCRAPE_WORKERS; i++)
-		unpacker_share(s->unpackers[i], &s->large_profile_mu);
+		unpacker_share(s->unpackers[i],
+			       ingest_limiter_large_profile_mu(o->limiter));
 	s->workers = pool_start("scrape-worker", SCRAPE_WORKERS, QUEUE_MAX);
 	s->running = true;
 	/* Nothing works without the loop, so abort as when memory runs out. */
@@ -173,8 +172,6 @@ void scrape_free(struct scraper *s)
 	type_cost_free(s);
 	mutex_destroy(&s->update_mu);
 	mutex_destroy(&s->gauges_mu);
-	ingest_limiter_free(s->intake);
 	mutex_destroy(&s->mu);
-	mutex_destroy(&s->large_profile_mu);
 	mem_free(s);
 }

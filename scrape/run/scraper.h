@@ -61,13 +61,6 @@ struct scraper {
 	/* For unpacking bodies: one for each worker, the last for the loop. */
 	struct unpacker *unpackers[SCRAPE_WORKERS + 1];
 	struct http_client *client;
-	/* limits the memory of bodies in flight */
-	struct ingest_limiter *intake;
-	/*
-	 * Held while a large profile is unpacked, so that only one large
-	 * profile at a time takes that much memory.
-	 */
-	struct mutex large_profile_mu;
 	pthread_t loop;
 	bool running;
 	_Atomic bool stopping;

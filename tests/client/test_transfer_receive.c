@@ -156,28 +156,22 @@ Test(transfer_receive, a_sink_that_wants_no_more_aborts)
 	end(&r);
 }
 
-static void on_room(void *ctx)
-{
-	(void)ctx;
-}
-
 Test(transfer_receive, a_body_without_memory_is_paused_and_loses_nothing)
 {
-	struct ingest_limiter *in =
-		ingest_limiter_new(4LL * INTAKE_SMALL, 0, on_room, NULL);
-	struct intake_share slot = { 0 };
-	struct intake_share others[4] = { 0 };
+	struct ingest_limiter *in = ingest_limiter_new(4LL * INGEST_SMALL, 0);
+	struct ingest_share slot = { 0 };
+	struct ingest_share others[4] = { 0 };
 	struct receiving r;
 	int64_t left;
 
 	begin(&r, MIB);
-	r.client.intake = in;
+	r.client.limiter = in;
 	cr_expect(take(&r, "abc") == 3);
 	/* Other bodies take all memory that is left, and the slot too. */
-	cr_assert(ingest_limiter_take(in, &slot, INTAKE_LARGE + 1));
-	left = 4LL * INTAKE_SMALL - r.t.response.share.taken;
+	cr_assert(ingest_limiter_take(in, &slot, INGEST_LARGE + 1));
+	left = 4LL * INGEST_SMALL - r.t.response.share.taken;
 	for (size_t i = 0; i < 4; i++) {
-		int64_t n = left < INTAKE_SMALL ? left : INTAKE_SMALL;
+		int64_t n = left < INGEST_SMALL ? left : INGEST_SMALL;
 
 		cr_assert(ingest_limiter_take(in, &others[i], n));
 		left -= n;

@@ -19,6 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static struct tempdir dir;
 static struct tsdb *db;
 static struct scraper *scraper;
+static struct ingest_limiter *limiter;
 static struct metrics *metrics;
 static struct web *web;
 static struct sockaddr_in address;
@@ -29,6 +30,7 @@ static void stop(void)
 	web_stop(web);
 	web_free(web);
 	scrape_free(scraper);
+	ingest_limiter_free(limiter);
 	tsdb_close(db);
 	metrics_free(metrics);
 	tempdir_fini(&dir);
@@ -55,7 +57,6 @@ static void start(void)
 {
 	struct tsdb_options t = { 0 };
 	struct scrape_options s = { .max_profile = 1 << 20,
-				    .ingest_memory = 8 << 20,
 				    .user_agent = "fuzz" };
 	struct web_options w = { .lifecycle = { .enabled = true,
 						.config = show_config,
@@ -78,6 +79,7 @@ static void start(void)
 	if (tsdb_open(&t, &db, &err))
 		abort();
 	s.appender = tsdb_appender(db);
+	s.limiter = limiter = ingest_limiter_new(8 << 20, 1 << 20);
 	if (scrape_start(&s, &scraper, &err))
 		abort();
 	w.db = db;

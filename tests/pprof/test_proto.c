@@ -5,11 +5,11 @@
  */
 #include "base/enc.h"
 #include "base/gzip.h"
+#include "base/wire.h"
 #include "base/zstd.h"
 #include "pprof/decode.h"
 #include "pprof/encode.h"
 #include "pprof/unpack.h"
-#include "pprof/wire/wire.h"
 #include "tests/mutex_state.h"
 #include "tests/pprof/sketch.h"
 

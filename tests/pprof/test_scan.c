@@ -7,9 +7,9 @@
 
 #include "base/gzip.h"
 #include "base/mem.h"
+#include "base/wire.h"
 #include "pprof/decode.h"
 #include "pprof/unpack.h"
-#include "pprof/wire/wire.h"
 #include "tests/check.h"
 
 TestSuite(scan, .timeout = 10);

@@ -3,9 +3,9 @@
  * The reader of the wire format, the string table, and the map from ids to
  * places: what decoder, scan and merge are built of.
  */
+#include "base/wire.h"
 #include "pprof/wire/id_index.h"
 #include "pprof/wire/strtab.h"
-#include "pprof/wire/wire.h"
 #include "tests/check.h"
 
 TestSuite(wire, .timeout = 30);

@@ -45,6 +45,7 @@ void fetch_start(struct scraper *s, struct target *t, int64_t due_ms,
 struct stage {
 	struct scraper *s;
 	struct metrics *metrics;
+	struct ingest_limiter *limiter;
 	struct log log;
 	struct clock clock;
 	struct yaml y;
@@ -54,9 +55,7 @@ struct stage {
 
 static inline void stage_begin(struct stage *t, int64_t now_ms)
 {
-	struct scrape_options o = { .max_profile = MIB,
-				    .ingest_memory = 16 * MIB,
-				    .user_agent = "test" };
+	struct scrape_options o = { .max_profile = MIB, .user_agent = "test" };
 
 	*t = (struct stage){ .log = { .level = LOG_ERROR + 1 } };
 	t->metrics = metrics_new();
@@ -64,6 +63,7 @@ static inline void stage_begin(struct stage *t, int64_t now_ms)
 	o.log = &t->log;
 	o.metrics = t->metrics;
 	o.clock = &t->clock;
+	o.limiter = t->limiter = ingest_limiter_new(16 * MIB, MIB);
 	begun_count = 0;
 	cr_assert(!scrape_start(&o, &t->s, NULL));
 }
@@ -95,6 +95,7 @@ static inline void stage_end(struct stage *t)
 	for (size_t i = 0; i < begun_count; i++)
 		target_unref(begun[i].target);
 	scrape_free(t->s);
+	ingest_limiter_free(t->limiter);
 	metrics_free(t->metrics);
 	if (t->configured) {
 		scrape_configs_fini(&t->configs);

@@ -28,6 +28,7 @@ struct site {
 	struct clock clock;
 	struct tsdb *db;
 	struct scraper *scraper;
+	struct ingest_limiter *limiter;
 	struct unpacker *unpacker;
 	struct web web;
 };
@@ -156,9 +157,7 @@ static inline struct site *site_start(void)
 {
 	struct site *f = mem_new(struct site);
 	struct tsdb_options t = { .sync_ms = 3600000, .maintain_ms = -1 };
-	struct scrape_options s = { .max_profile = MIB,
-				    .ingest_memory = 8 * MIB,
-				    .user_agent = "site" };
+	struct scrape_options s = { .max_profile = MIB, .user_agent = "site" };
 	struct err err = { .msg = "" };
 
 	f->dir = tempdir_make();
@@ -169,6 +168,7 @@ static inline struct site *site_start(void)
 	t.clock = &f->clock;
 	t.metrics = f->metrics;
 	cr_assert(!tsdb_open(&t, &f->db, &err), "%s", err.msg);
+	s.limiter = f->limiter = ingest_limiter_new(8 * MIB, MIB);
 	s.appender = tsdb_appender(f->db);
 	s.metrics = f->metrics;
 	s.clock = &f->clock;
@@ -189,6 +189,7 @@ static inline void site_stop(struct site *f)
 	cr_expect(!atomic_load(&f->web.memory.used), "memory is still taken");
 	scrape_stop(f->scraper);
 	scrape_free(f->scraper);
+	ingest_limiter_free(f->limiter);
 	tsdb_close(f->db);
 	unpacker_free(f->unpacker);
 	metrics_free(f->metrics);

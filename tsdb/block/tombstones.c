@@ -164,8 +164,9 @@ int tombstones_decode(struct bytes file, struct tombstones **out,
 	uint8_t version = dec_u8(&d);
 
 	if (d.bad || magic != MAGIC || dec_left(&d) < 4)
-		return err_set(err, ERR_CORRUPT,
-			       "the file is not a tombstones file");
+		return err_set(
+			err, ERR_CORRUPT,
+			"the file of deletions is damaged or of another kind");
 	/*
 	 * A file of a newer version would not be read, because meta.json would
 	 * state a newer format. So this is damage.

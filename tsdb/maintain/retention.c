@@ -114,7 +114,7 @@ static void log_doubt(const struct tsdb *db, int64_t now_ms)
 {
 	log_event(
 		db->o.log, LOG_WARN,
-		"the system clock jumped by more than a day; retention by time uses the expected time, or the system clock if that is earlier, until a week has passed or the clock is confirmed (everprof tsdb confirm-clock, or the admin API)",
+		"the system clock differs by more than a day from the expected time (it jumped, or everprof was stopped); until this is settled, retention by time uses the earlier of the two. If the clock is wrong, correct it; if it is right, confirm it (everprof tsdb confirm-clock, or the admin API) or wait a week",
 		LOG_FIELDS(log_int("clock_ms", now_ms),
 			   log_int("expected_ms", db->state.clock.trusted_ms)));
 }

@@ -356,8 +356,9 @@ int querier_newest_types(struct querier *q, size_t i, struct buf *out,
 		rc = querier_lookup(q, i, ms, q->db->wal, &f, err);
 	typeset = f.hit.group.typeset;
 	if (!rc && f.hit.unflushed && !f.hit.segment)
-		rc = err_set(err, ERR_NOTFOUND,
-			     "the WAL segment of the profile was removed");
+		rc = err_set(
+			err, ERR_NOTFOUND,
+			"retention removed the profile while it was being read");
 	if (!rc && f.hit.unflushed) {
 		rc = wal_segment_head(f.hit.segment, f.hit.wal.lsn,
 				      f.hit.wal.len, &q->scratch, &p, err);

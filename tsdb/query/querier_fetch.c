@@ -57,8 +57,9 @@ static int fetch_unflushed(struct querier *q, const struct part_hit *hit,
 
 	/* Retention has removed the segment since the profile was found. */
 	if (!hit->segment)
-		return err_set(err, ERR_NOTFOUND,
-			       "the WAL segment of the profile was removed");
+		return err_set(
+			err, ERR_NOTFOUND,
+			"retention removed the profile while it was being read");
 	rc = querier_too_big(out, hit->wal.raw_len, err);
 	if (!rc)
 		rc = querier_spend_bytes(

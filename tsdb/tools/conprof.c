@@ -133,7 +133,10 @@ static void conprof_read_tombstones(struct walk *w, const char *dir,
 
 	if (!file_slurp(path, &bytes, NULL) &&
 	    tombstones_decode(buf_bytes(&bytes), &b->tombstones, &err))
-		conprof_report_damage(w, "%s", err.msg);
+		conprof_report_damage(
+			w,
+			"tombstones: %s; deleted profiles of this block are imported, too",
+			err.msg);
 	if (!b->tombstones)
 		b->tombstones = tombstones_new();
 	buf_fini(&bytes);

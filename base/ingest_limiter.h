@@ -14,8 +14,8 @@
  * Ownership: a limiter outlives its shares.
  * Threads: any.
  */
-#ifndef CLIENT_TRANSFER_INGEST_LIMITER_H
-#define CLIENT_TRANSFER_INGEST_LIMITER_H
+#ifndef BASE_INGEST_LIMITER_H
+#define BASE_INGEST_LIMITER_H
 
 #include "base/defs.h"
 
@@ -24,19 +24,20 @@ enum {
 	 * size in bytes up to which a body may use the reserved quarter of the
 	 * shared budget
 	 */
-	INTAKE_SMALL = 256 * 1024,
+	INGEST_SMALL = 256 * 1024,
 	/* size in bytes above which a body always uses the slot */
-	INTAKE_LARGE = 4 * 1024 * 1024
+	INGEST_LARGE = 4 * 1024 * 1024
 };
 
 struct ingest_limiter;
+struct mutex;
 
 /*
  * The memory that the limiter has granted to one body. The zero value holds no
  * memory.
  */
-struct intake_share {
-	struct ingest_limiter *intake;
+struct ingest_share {
+	struct ingest_limiter *limiter;
 	int64_t taken; /* bytes that the body holds */
 	/* whether the bytes are in the slot, not in the shared budget */
 	bool slot;
@@ -44,13 +45,25 @@ struct intake_share {
 
 /*
  * Creates a limiter. `memory` is the whole budget in bytes and should be at
- * least four times INTAKE_SMALL. Twice `largest`, the size of the largest body,
+ * least four times INGEST_SMALL. Twice `largest`, the size of the largest body,
  * is set aside: once for the slot, and once for unpacking the body in the slot.
- * The rest, but at least a quarter of `memory`, is the shared budget. room(ctx)
- * is called, from any thread, after a body has returned memory.
+ * The rest, but at least a quarter of `memory`, is the shared budget.
  */
-struct ingest_limiter *ingest_limiter_new(int64_t memory, int64_t largest,
-					  void (*room)(void *ctx), void *ctx);
+struct ingest_limiter *ingest_limiter_new(int64_t memory, int64_t largest);
+
+/*
+ * From now on, room(ctx) is called, from any thread, after a body has returned
+ * memory. To be called before the limiter is used. There is one callback at
+ * most.
+ */
+void ingest_limiter_set_room(struct ingest_limiter *in, void (*room)(void *ctx),
+			     void *ctx);
+
+/*
+ * Returns the lock that whoever decompresses a large profile has to hold, so
+ * that only one is in memory at a time; see unpacker_share() in pprof/unpack.h.
+ */
+struct mutex *ingest_limiter_large_profile_mu(struct ingest_limiter *in);
 
 /* Frees a limiter. NULL is a no-op. */
 void ingest_limiter_free(struct ingest_limiter *in);
@@ -61,10 +74,10 @@ void ingest_limiter_free(struct ingest_limiter *in);
  * until room() is called.
  */
 NODISCARD bool ingest_limiter_take(struct ingest_limiter *in,
-				   struct intake_share *s, int64_t size);
+				   struct ingest_share *s, int64_t size);
 
 /* Returns all memory of the share to the limiter. */
-void ingest_limiter_release(struct intake_share *s);
+void ingest_limiter_release(struct ingest_share *s);
 
 /*
  * Returns the number of bytes that all bodies hold now, in the shared budget
@@ -77,9 +90,9 @@ int64_t ingest_limiter_held(struct ingest_limiter *in);
  * budget, or it gets the slot.
  */
 enum ingest_verdict {
-	INTAKE_WAIT,
-	INTAKE_SHARED,
-	INTAKE_SLOT
+	INGEST_WAIT,
+	INGEST_SHARED,
+	INGEST_SLOT
 };
 
 /* The state by which ingest_decide() decides; sizes in bytes. */

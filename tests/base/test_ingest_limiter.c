@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/transfer/ingest_limiter.h"
+#include "base/ingest_limiter.h"
 #include "tests/check.h"
 
 TestSuite(ingest_limiter, .timeout = 20);
@@ -19,17 +19,17 @@ Test(ingest_limiter, admission_decisions)
 		 * All cases have 16 MB, of which a quarter is kept for small
 		 * bodies.
 		 */
-		{ 0, true, 1, INTAKE_SHARED },
-		{ 0, true, 4 * MB, INTAKE_SHARED },
-		{ 0, true, 4 * MB + 1, INTAKE_SLOT },
-		{ 0, false, 4 * MB + 1, INTAKE_WAIT },
-		{ 12 * MB - 512 * KB, true, 512 * KB, INTAKE_SHARED },
-		{ 12 * MB - 511 * KB, true, 512 * KB, INTAKE_SLOT },
-		{ 12 * MB - 511 * KB, false, 512 * KB, INTAKE_WAIT },
-		{ 12 * MB, false, 256 * KB, INTAKE_SHARED },
-		{ 16 * MB - 256 * KB, false, 256 * KB, INTAKE_SHARED },
-		{ 16 * MB - 255 * KB, false, 256 * KB, INTAKE_WAIT },
-		{ 16 * MB, true, 1, INTAKE_SLOT },
+		{ 0, true, 1, INGEST_SHARED },
+		{ 0, true, 4 * MB, INGEST_SHARED },
+		{ 0, true, 4 * MB + 1, INGEST_SLOT },
+		{ 0, false, 4 * MB + 1, INGEST_WAIT },
+		{ 12 * MB - 512 * KB, true, 512 * KB, INGEST_SHARED },
+		{ 12 * MB - 511 * KB, true, 512 * KB, INGEST_SLOT },
+		{ 12 * MB - 511 * KB, false, 512 * KB, INGEST_WAIT },
+		{ 12 * MB, false, 256 * KB, INGEST_SHARED },
+		{ 16 * MB - 256 * KB, false, 256 * KB, INGEST_SHARED },
+		{ 16 * MB - 255 * KB, false, 256 * KB, INGEST_WAIT },
+		{ 16 * MB, true, 1, INGEST_SLOT },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -52,13 +52,13 @@ static void count(void *ctx)
 Test(ingest_limiter, held_memory_is_limited_and_returned)
 {
 	unsigned rooms = 0;
-	struct ingest_limiter *in =
-		ingest_limiter_new(64 * MB, 16 * MB, count, &rooms);
-	struct intake_share v[200] = { 0 };
+	struct ingest_limiter *in = ingest_limiter_new(64 * MB, 16 * MB);
+	struct ingest_share v[200] = { 0 };
 	bool is_done[200] = { false };
 	int64_t most = 0;
 	size_t waiting = 0;
 
+	ingest_limiter_set_room(in, count, &rooms);
 	/*
 	 * Two hundred bodies grow in turn, by 64 KB each time, as far as the
 	 * limiter lets them.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/wire/wire.h"
+#include "base/wire.h"
 
 uint64_t wire_varint_slow(struct wire *w)
 {

@@ -12,8 +12,8 @@
  * Ownership: a reader borrows its input, which must outlive it.
  * Threads: plain values; each thread uses its own readers.
  */
-#ifndef PPROF_WIRE_WIRE_H
-#define PPROF_WIRE_WIRE_H
+#ifndef BASE_WIRE_H
+#define BASE_WIRE_H
 
 #include "base/bytes.h"
 

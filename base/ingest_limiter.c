@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/transfer/ingest_limiter.h"
+#include "base/ingest_limiter.h"
 
 #include "base/mem.h"
 #include "base/mutex.h"
@@ -10,22 +10,24 @@ struct ingest_limiter {
 	struct ingest_state state;
 	/* bytes held by the body in the slot (see ingest_limiter.h) */
 	int64_t slot;
-	void (*room)(void *ctx);
+	void (*room)(void *ctx); /* NULL: nobody waits for room */
 	void *ctx;
+	/* held by whoever decompresses a large profile */
+	struct mutex large_profile_mu;
 };
 
 /*
- * A body above INTAKE_SMALL may use only three quarters of the shared budget.
+ * A body above INGEST_SMALL may use only three quarters of the shared budget.
  * A body of any size that gets no room in the shared budget gets the slot, if
  * the slot is free.
  */
 enum ingest_verdict ingest_decide(const struct ingest_state *s, int64_t size)
 {
-	int64_t max = size <= INTAKE_SMALL ? s->max : s->max / 4 * 3;
+	int64_t max = size <= INGEST_SMALL ? s->max : s->max / 4 * 3;
 
-	if (size <= INTAKE_LARGE && s->held + size <= max)
-		return INTAKE_SHARED;
-	return s->slot_free ? INTAKE_SLOT : INTAKE_WAIT;
+	if (size <= INGEST_LARGE && s->held + size <= max)
+		return INGEST_SHARED;
+	return s->slot_free ? INGEST_SLOT : INGEST_WAIT;
 }
 
 /*
@@ -33,31 +35,49 @@ enum ingest_verdict ingest_decide(const struct ingest_state *s, int64_t size)
  * is left after twice `largest` is set aside. The total can then exceed
  * `memory`.
  */
-struct ingest_limiter *ingest_limiter_new(int64_t memory, int64_t largest,
-					  void (*room)(void *ctx), void *ctx)
+struct ingest_limiter *ingest_limiter_new(int64_t memory, int64_t largest)
 {
 	struct ingest_limiter *in = mem_new(struct ingest_limiter);
 	int64_t shared = memory - 2 * largest;
 
 	mutex_init(&in->mu);
+	mutex_init(&in->large_profile_mu);
 	in->state.max = shared > memory / 4 ? shared : memory / 4;
 	in->state.slot_free = true;
+	return in;
+}
+
+void ingest_limiter_set_room(struct ingest_limiter *in, void (*room)(void *ctx),
+			     void *ctx)
+{
 	in->room = room;
 	in->ctx = ctx;
-	return in;
+}
+
+struct mutex *ingest_limiter_large_profile_mu(struct ingest_limiter *in)
+{
+	return &in->large_profile_mu;
+}
+
+/* Tells whoever waits that there may be room again. */
+static void ingest_limiter_notify(struct ingest_limiter *in)
+{
+	if (in->room)
+		in->room(in->ctx);
 }
 
 void ingest_limiter_free(struct ingest_limiter *in)
 {
 	if (!in)
 		return;
+	mutex_destroy(&in->large_profile_mu);
 	mutex_destroy(&in->mu);
 	mem_free(in);
 }
 
 /* Returns the memory of a share to the limiter. The caller holds the mutex. */
 static void ingest_limiter_give(struct ingest_limiter *in,
-				struct intake_share *s) REQUIRES(in->mu)
+				struct ingest_share *s) REQUIRES(in->mu)
 {
 	if (s->slot) {
 		in->state.slot_free = true;
@@ -75,7 +95,7 @@ static void ingest_limiter_give(struct ingest_limiter *in,
  * large as the largest body.
  */
 static bool ingest_limiter_grow(struct ingest_limiter *in,
-				struct intake_share *s, int64_t size)
+				struct ingest_share *s, int64_t size)
 	REQUIRES(in->mu)
 {
 	struct ingest_state others = in->state;
@@ -88,11 +108,11 @@ static bool ingest_limiter_grow(struct ingest_limiter *in,
 	/* `size` includes the memory that this body already holds. */
 	others.held -= s->taken;
 	v = ingest_decide(&others, size);
-	if (v == INTAKE_WAIT)
+	if (v == INGEST_WAIT)
 		return false;
 	ingest_limiter_give(in, s);
 	s->taken = size;
-	s->slot = v == INTAKE_SLOT;
+	s->slot = v == INGEST_SLOT;
 	if (s->slot) {
 		in->slot = size;
 		in->state.slot_free = false;
@@ -102,7 +122,7 @@ static bool ingest_limiter_grow(struct ingest_limiter *in,
 	return true;
 }
 
-bool ingest_limiter_take(struct ingest_limiter *in, struct intake_share *s,
+bool ingest_limiter_take(struct ingest_limiter *in, struct ingest_share *s,
 			 int64_t size)
 {
 	bool was_shared = s->taken && !s->slot;
@@ -110,7 +130,7 @@ bool ingest_limiter_take(struct ingest_limiter *in, struct intake_share *s,
 
 	if (size <= s->taken)
 		return true;
-	s->intake = in;
+	s->limiter = in;
 	mutex_lock(&in->mu);
 	may = ingest_limiter_grow(in, s, size);
 	mutex_unlock(&in->mu);
@@ -120,13 +140,13 @@ bool ingest_limiter_take(struct ingest_limiter *in, struct intake_share *s,
 	 * mutex, because it may call functions of the limiter.
 	 */
 	if (was_shared && s->slot)
-		in->room(in->ctx);
+		ingest_limiter_notify(in);
 	return may;
 }
 
-void ingest_limiter_release(struct intake_share *s)
+void ingest_limiter_release(struct ingest_share *s)
 {
-	struct ingest_limiter *in = s->intake;
+	struct ingest_limiter *in = s->limiter;
 
 	/* The share holds no memory, so no waiting body can profit. */
 	if (!in || !s->taken)
@@ -134,7 +154,7 @@ void ingest_limiter_release(struct intake_share *s)
 	mutex_lock(&in->mu);
 	ingest_limiter_give(in, s);
 	mutex_unlock(&in->mu);
-	in->room(in->ctx);
+	ingest_limiter_notify(in);
 }
 
 int64_t ingest_limiter_held(struct ingest_limiter *in)
