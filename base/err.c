@@ -23,6 +23,7 @@ static const char *const names[] = {
 	[-ERR_AGAIN] = "try again",
 	[-ERR_CLOSED] = "closed",
 	[-ERR_UNAUTHORIZED] = "unauthorized",
+	[-ERR_MEDIA] = "unsupported media type",
 };
 
 int err_set(struct err *err, int code, const char *fmt, ...)

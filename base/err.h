@@ -37,6 +37,7 @@ enum {
 	ERR_AGAIN = -13,        /* temporary: retry later */
 	ERR_CLOSED = -14,       /* used after close or during shutdown */
 	ERR_UNAUTHORIZED = -15, /* the request carries no valid credentials */
+	ERR_MEDIA = -16,        /* a request's type or encoding is not known */
 };
 
 /* An error code and its message. `msg` is undefined while no error is set. */

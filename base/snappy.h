@@ -20,4 +20,14 @@
 NODISCARD int snappy_decompress(struct bytes in, struct buf *out,
 				struct err *err);
 
+/*
+ * Set *size to the decompressed size that the block `in` declares. ERR_CORRUPT:
+ * `in` does not begin as a block.
+ */
+NODISCARD int snappy_declared_size(struct bytes in, size_t *size,
+				   struct err *err);
+
+/* Compress `in` as one block and append the block to `out`. */
+void snappy_add_block(struct bytes in, struct buf *out);
+
 #endif

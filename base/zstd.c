@@ -212,6 +212,21 @@ int zstd_decompress_all(struct zstd *z, struct bytes in, struct buf *out,
 	return 0;
 }
 
+int zstd_declared_size(struct bytes in, size_t *size, struct err *err)
+{
+	unsigned long long n = ZSTD_getFrameContentSize(in.ptr, in.len);
+
+	if (n == ZSTD_CONTENTSIZE_ERROR || !zstd_is_one_frame(in))
+		return err_set(err, ERR_CORRUPT,
+			       "the data is not exactly one zstd frame");
+	if (n == ZSTD_CONTENTSIZE_UNKNOWN)
+		return err_set(
+			err, ERR_CORRUPT,
+			"the zstd frame does not declare the size of its content");
+	*size = n > SIZE_MAX ? SIZE_MAX : (size_t)n;
+	return 0;
+}
+
 bool zstd_sniff(struct bytes in)
 {
 	static const uint8_t magic[] = { 0x28, 0xb5, 0x2f, 0xfd };

@@ -55,6 +55,13 @@ NODISCARD int zstd_decompress_after(struct zstd *z, struct bytes prefix,
 				    struct bytes in, size_t want,
 				    struct buf *out, struct err *err);
 
+/*
+ * Set *size to the decompressed size that the frame `in` declares. ERR_CORRUPT:
+ * `in` is not exactly one frame, or the frame declares no size.
+ */
+NODISCARD int zstd_declared_size(struct bytes in, size_t *size,
+				 struct err *err);
+
 /* Whether the input begins with the magic number of a zstd frame. */
 bool zstd_sniff(struct bytes in);
 

@@ -22,6 +22,7 @@
 #include "cmd/process.h"
 #include "cmd/serve_flags.h"
 #include "cmd/version.h"
+#include "cmd/write_endpoint.h"
 #include "discovery/manager.h"
 #include "pprof/columns.h"
 #include "scrape/scrape.h"
@@ -50,6 +51,7 @@ struct serve {
 	struct metrics *metrics;
 	struct tsdb *db;
 	struct scraper *scraper;
+	struct receiver *receiver;
 	struct discovery *discovery;
 	struct web *web;
 };
@@ -196,6 +198,18 @@ static const char *serve_is_given(const char *flag)
 	return flag && *flag ? flag : NULL;
 }
 
+/* Create the receiver of remote write. */
+static void make_receiver(struct serve *s)
+{
+	const struct receiver_options o = { .appender = tsdb_appender(s->db),
+					    .limiter = s->limiter,
+					    .max_profile =
+						    (size_t)s->f.max_profile,
+					    .metrics = s->metrics };
+
+	s->receiver = receiver_new(&o);
+}
+
 static int start_web(struct serve *s, struct err *err)
 {
 	struct web_options o = {
@@ -206,6 +220,8 @@ static int start_web(struct serve *s, struct err *err)
 			       .config = on_config,
 			       .reload = on_reload,
 			       .quit = on_quit },
+		.writer = write_endpoint(s->receiver, s->f.write_receiver,
+					 s->limiter),
 		.flags = s->shown,
 		.flag_count = s->flag_count,
 		.version = EVERPROF_VERSION,
@@ -273,6 +289,8 @@ static int serve_start(struct serve *s, int64_t sync_ms, struct err *err)
 	if (!rc)
 		rc = start_scraper(s, err);
 	if (!rc)
+		make_receiver(s);
+	if (!rc)
 		rc = start_web(s, err);
 	if (!rc) {
 		web_set_ready(s->web, true);
@@ -304,6 +322,7 @@ static void serve_stop(struct serve *s)
 	web_free(s->web);
 	discovery_free(s->discovery);
 	scrape_free(s->scraper);
+	receiver_free(s->receiver);
 	ingest_limiter_free(s->limiter);
 	reloader_free(s->reloader);
 	tsdb_close(s->db);

@@ -52,6 +52,7 @@ struct serve_flags {
 	bool auto_reload;
 	bool lifecycle;
 	bool admin_api;
+	bool write_receiver;
 	bool access_log;
 };
 

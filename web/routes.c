@@ -9,6 +9,7 @@
 #include "web/api/api_query.h"
 #include "web/api/api_range.h"
 #include "web/api/api_status.h"
+#include "web/api/api_write.h"
 #include "web/handler/context.h"
 #include "web/handler/envelope.h"
 #include "web/ui/page.h"
@@ -114,6 +115,7 @@ const struct route web_routes[] = {
 	{ "/api/v1/labels", api_labels, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/label/*/values", api_label_values, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/profile_types", api_profile_types, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/write", api_write, ROUTE_BODY, SCOPE_WRITE },
 	{ "/api/v1/targets", api_targets, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/targets/profile", api_targets_profile, ROUTE_WRITE,
 	  SCOPE_READ | SCOPE_WRITE },
@@ -141,6 +143,7 @@ static const char *scope_name(unsigned scope)
 {
 	return scope == SCOPE_ADMIN                ? "admin" :
 	       scope == (SCOPE_READ | SCOPE_WRITE) ? "read+write" :
+	       scope == SCOPE_WRITE                ? "write" :
 						     "read";
 }
 
@@ -156,7 +159,7 @@ static void api_status_routes(void *ctx UNUSED, struct request *r UNUSED,
 		json_key(&j, "path");
 		json_text(&j, t->path);
 		json_key(&j, "method");
-		json_text(&j, t->kind == ROUTE_WRITE ? "POST" : "GET");
+		json_text(&j, route_changes(t) ? "POST" : "GET");
 		json_key(&j, "scope");
 		json_text(&j, scope_name(t->scope));
 		json_end(&j, '}');

@@ -12,6 +12,12 @@
 #include "web/ui/page.h"
 
 /*
+ * Number of threads that store the profiles of remote write. More would not
+ * store faster: appends are serialised, and decoding needs a core each.
+ */
+#define BODY_THREADS 4
+
+/*
  * The values of the metric below, which shows whether the web configuration is
  * current.
  */
@@ -55,6 +61,9 @@ int web_start(const struct web_options *o, struct web **out, struct err *err)
 				     .rate_limit = o->rate_limit,
 				     .slow_client_rate = o->slow_client_rate,
 				     .threads = o->max_concurrency,
+				     .body_threads = BODY_THREADS,
+				     .limiter = o->writer.limiter,
+				     .max_body = o->writer.max_body,
 				     .read_timeout_ms = o->read_timeout_ms,
 				     .query_timeout_ms = o->query_timeout_ms,
 				     .slow_ms = o->slow_ms,

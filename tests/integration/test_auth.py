@@ -12,42 +12,20 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-import warnings
 
 from certs import Authority
 from harness import BINARY, Everprof, Process, Suite, free_port, run, wait_until
-
-with warnings.catch_warnings():
-    warnings.simplefilter('ignore')
-    import crypt
+from users import basic, bearer, hashed, rewrite
 
 suite = Suite()
 READ, WRITE = 'read-token-0123456789', 'write-token-0123456789'
 EMPTY = 'scrape_configs: []\n'
 
 
-def hashed(password, cost=4):
-    return crypt.crypt(password, crypt.mksalt(crypt.METHOD_BLOWFISH, rounds=2 ** cost))
-
-
 def web(users='', more=''):
     return ('basic_auth_users:\n' + users +
             f'bearer_tokens:\n- {{name: ci, token: {READ}}}\n'
             f'- {{name: pusher, token: {WRITE}, scopes: [write]}}\n' + more)
-
-
-def basic(user, password):
-    return {'Authorization': 'Basic ' + base64.b64encode(f'{user}:{password}'.encode()).decode()}
-
-
-def bearer(token):
-    return {'Authorization': 'Bearer ' + token}
-
-
-def rewrite(path, text):
-    with open(path + '.tmp', 'w') as f:
-        f.write(text)
-    os.rename(path + '.tmp', path)
 
 
 def start(d, text, *flags):
@@ -66,7 +44,7 @@ def every_route_requires_authentication_and_scopes(d):
     admin = basic('admin', 'correct horse')
     routes = e.get('/api/v1/status/routes', headers=admin).data()
     assert len(routes) > 20 and {r['scope'] for r in routes} == {
-        'read', 'read+write', 'admin'}, routes
+        'read', 'read+write', 'write', 'admin'}, routes
     strangers = [{}, basic('admin', 'wrong'), basic('nobody', 'correct horse'), basic('', ''),
                  basic('admin', ''), bearer('wrong'), bearer(''), bearer(READ + 'x'),
                  {'Authorization': 'Basic !!!'}, {'Authorization': 'Digest x'},
@@ -80,6 +58,7 @@ def every_route_requires_authentication_and_scopes(d):
             assert answer.json()['errorType'] == 'unauthorized', answer.body
         known = {'read': {'reader': 200, 'ci': 200, 'pusher': 403},
                  'read+write': {'reader': 403, 'ci': 403, 'pusher': 403},
+                 'write': {'reader': 403, 'ci': 403, 'pusher': 404},
                  'admin': {'reader': 403, 'ci': 403, 'pusher': 403}}[route['scope']]
         for name, headers in (('reader', basic('reader', 'pw')), ('ci', bearer(READ)),
                               ('pusher', bearer(WRITE))):

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who may ask what, by rate, host, credentials, scopes and origin. */
 #include "tests/web/exchanges.h"
+#include "web/guard/hosts.h"
 #include "web/http/access.h"
-#include "web/http/hosts.h"
 
 TestSuite(access, .timeout = 60);
 

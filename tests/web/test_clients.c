@@ -10,9 +10,9 @@
 
 #include "base/clock.h"
 #include "tests/check.h"
-#include "web/http/clients.h"
-#include "web/http/connections.h"
-#include "web/http/limiter.h"
+#include "web/guard/clients.h"
+#include "web/guard/connections.h"
+#include "web/guard/limiter.h"
 #include "web/http/listen.h"
 
 TestSuite(clients, .timeout = 30);

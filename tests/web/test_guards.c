@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "tests/check.h"
-#include "web/http/connections.h"
-#include "web/http/limiter.h"
+#include "web/guard/connections.h"
+#include "web/guard/limiter.h"
 
 TestSuite(guards, .timeout = 20);
 

@@ -22,6 +22,7 @@ static const struct {
 	{ ERR_NOTFOUND, 404, "not_found" },
 	{ ERR_EXISTS, 409, "conflict" },
 	{ ERR_TOOBIG, 413, "too_large" },
+	{ ERR_MEDIA, 415, "unsupported" },
 	{ ERR_LIMIT, 429, "limit" },
 	{ ERR_UNSUPPORTED, 501, "unimplemented" },
 	{ ERR_UNAUTHORIZED, 401, "unauthorized" },

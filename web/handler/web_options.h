@@ -35,11 +35,36 @@ struct web_lifecycle {
 	void (*quit)(void *ctx); /* starts the shutdown and returns at once */
 };
 
+/* A request of remote write; everything is borrowed for the call. */
+struct web_write {
+	const char *content_type;     /* the header; "" when it is missing */
+	const char *content_encoding; /* the header; "" when it is missing */
+	struct bytes body;
+	struct ingest_share *share; /* accounts for the memory of the body */
+	int64_t deadline_ns; /* when the answer is due, on clock_mono_ns() */
+};
+
+/* What /api/v1/write calls. */
+struct web_writer {
+	void *ctx;
+	bool enabled; /* whether clients may use /api/v1/write */
+	/*
+	 * Stores the profiles of a request, and sets *stored to the number of
+	 * those that are durable. Any thread may call it, several at a time.
+	 */
+	int (*write)(void *ctx, const struct web_write *in, size_t *stored,
+		     struct err *err);
+	/* limit of all bodies that are being received; and of one, in bytes */
+	struct ingest_limiter *limiter;
+	size_t max_body;
+};
+
 /* All options of the web side. */
 struct web_options {
 	struct tsdb *db;
 	struct scraper *scraper;
 	struct web_lifecycle lifecycle;
+	struct web_writer writer;
 	const struct web_flag *flags;
 	size_t flag_count;
 	const char *version;

@@ -7,8 +7,8 @@
 
 #include "base/base64.h"
 #include "base/mem.h"
+#include "web/guard/hosts.h"
 #include "web/http/exchange.h"
-#include "web/http/hosts.h"
 
 /* Whether the client sends requests at a higher rate than allowed. */
 static bool is_too_often(struct exchange *x)
@@ -182,7 +182,7 @@ static bool is_friend(struct exchange *x)
  */
 static bool is_forged(const struct exchange *x)
 {
-	return x->foreign && x->route && x->route->kind == ROUTE_WRITE;
+	return x->foreign && x->route && route_changes(x->route);
 }
 
 /*
@@ -264,7 +264,7 @@ void access_add_cors(struct exchange *x, struct MHD_Response *r)
 /* Answer 405, with a list of the methods that the route accepts. */
 static void refuse_method(struct exchange *x)
 {
-	bool post = x->route && x->route->kind == ROUTE_WRITE;
+	bool post = x->route && route_changes(x->route);
 
 	exchange_refuse(x, ERR_INVALID,
 			post ? "method not allowed: use POST or PUT" :
@@ -282,7 +282,7 @@ static bool is_method_ok(const struct exchange *x)
 {
 	struct str m = x->request.method;
 
-	if (x->route && x->route->kind == ROUTE_WRITE)
+	if (x->route && route_changes(x->route))
 		return str_is(m, "POST") || str_is(m, "PUT");
 	return str_is(m, "GET") || str_is(m, "HEAD") || str_is(m, "POST");
 }
@@ -374,19 +374,24 @@ void access_check(struct exchange *x)
 		find_fault(x);
 }
 
-void access_verify(struct exchange *x)
+/*
+ * Each client may have only one password hashed at a time. So a client that
+ * guesses passwords does not lock out users at other addresses.
+ */
+void access_verify_early(struct exchange *x)
 {
-	if (!x->unverified)
-		return;
-	/*
-	 * Each client may have only one password hashed at a time. So a client
-	 * that guesses passwords does not lock out users at other addresses.
-	 */
 	if (atomic_fetch_add(&x->client->hashing, 1))
 		access_judge(x, AUTH_BUSY);
 	else
 		access_verify_password(x);
 	atomic_fetch_sub(&x->client->hashing, 1);
+}
+
+void access_verify(struct exchange *x)
+{
+	if (!x->unverified)
+		return;
+	access_verify_early(x);
 	if (!x->answer.status)
 		find_fault(x);
 }

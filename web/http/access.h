@@ -4,7 +4,8 @@
  * credentials, scopes and origin.
  *
  * Ownership: everything belongs to the exchange.
- * Threads: the server's thread, except access_verify(): any pool thread.
+ * Threads: the server's thread, except access_verify() and
+ * access_verify_early(): any pool thread.
  */
 #ifndef WEB_HTTP_ACCESS_H
 #define WEB_HTTP_ACCESS_H
@@ -39,5 +40,12 @@ void access_check(struct exchange *x);
  * Does nothing for any other request.
  */
 void access_verify(struct exchange *x);
+
+/*
+ * Hash the password of an unverified request, on a pool thread, before the body
+ * is read. If the request is refused, its answer is set; else access_check()
+ * checks the rest later.
+ */
+void access_verify_early(struct exchange *x);
 
 #endif

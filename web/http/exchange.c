@@ -195,6 +195,8 @@ struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 			      str_of("Go-http-client/"));
 	exchange_take_target(x, method, version);
 	MHD_get_connection_values_n(c, MHD_GET_ARGUMENT_KIND, on_argument, x);
+	r->content_type = exchange_header(x, "Content-Type");
+	r->content_encoding = exchange_header(x, "Content-Encoding");
 	x->route = route_find(s->o.routes, r->path, &r->segment);
 	return x;
 }
@@ -208,6 +210,7 @@ void exchange_free(struct exchange *x)
 	buf_fini(&x->chunk);
 	buf_fini(&x->answer.body);
 	buf_fini(&x->form);
+	ingest_limiter_release(&x->request.share);
 	if (x->form_pool)
 		atomic_fetch_sub(x->form_pool, x->form_taken);
 	arena_fini(&x->request.arena);

@@ -18,9 +18,9 @@
 #include "base/mutex.h"
 #include "base/pool.h"
 #include "model/regex.h"
-#include "web/http/clients.h"
-#include "web/http/connections.h"
-#include "web/http/limiter.h"
+#include "web/guard/clients.h"
+#include "web/guard/connections.h"
+#include "web/guard/limiter.h"
 #include "web/http/server.h"
 
 /* The HTTP server. */
@@ -28,6 +28,7 @@ struct server {
 	struct server_options o;
 	struct MHD_Daemon *daemon;
 	struct pool *pool;
+	struct pool *body_pool; /* runs the handlers of ROUTE_BODY */
 	unsigned port;
 	/*
 	 * Bytes of all request bodies in memory. `strange_forms` counts the
@@ -92,6 +93,8 @@ struct exchange {
 	bool admitted; /* access_admit() has run */
 	/* the password has to be verified before the request is handled */
 	bool unverified;
+	/* the password is being verified, before the body is read */
+	bool verifying;
 	/* a proxy could read the request differently; see framing.h */
 	bool ambiguous;
 	bool foreign; /* sent by a page of another origin */

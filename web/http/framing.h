@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-#include "web/http/connections.h"
+#include "web/guard/connections.h"
 
 struct MHD_Connection;
 

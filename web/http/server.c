@@ -13,6 +13,7 @@
 #include "web/http/exchange.h"
 #include "web/http/listen.h"
 #include "web/http/reply.h"
+#include "web/http/upload.h"
 
 #define TLS_OPTIONS_MAX 4
 /*
@@ -115,10 +116,13 @@ static void run_handler(void *ctx, unsigned worker UNUSED)
 	struct exchange *x = ctx;
 
 	access_verify(x);
-	if (!x->answer.status)
+	if (!x->answer.status && upload_is(x))
+		x->request.body = buf_bytes(&x->form);
+	else if (!x->answer.status)
 		exchange_parse_form(x);
 	if (!x->answer.status)
 		x->route->handle(x->server->o.ctx, &x->request, &x->answer);
+	upload_free(x);
 	reply_finish(x);
 	x->answered = true;
 	if (x->suspended)
@@ -134,8 +138,10 @@ static enum MHD_Result server_handle(struct exchange *x)
 	struct err err;
 
 	x->request.params.now_ms = clock_ms(NULL);
-	x->answer.work.deadline_ns =
-		x->started_ns + s->o.query_timeout_ms * 1000000;
+	/* The time that the client took to send a large body does not count. */
+	x->request.deadline_ns = x->answer.work.deadline_ns =
+		(upload_is(x) ? clock_mono_ns() : x->started_ns) +
+		s->o.query_timeout_ms * 1000000;
 	x->answer.work.stop_ns = &s->stop_ns;
 	exchange_turn(x, CONNECTION_WORKING);
 	access_check(x);
@@ -147,12 +153,54 @@ static enum MHD_Result server_handle(struct exchange *x)
 	}
 	x->suspended = true;
 	MHD_suspend_connection(x->connection);
-	if (pool_submit(s->pool, x->client->work, run_handler, x, &err)) {
+	if (pool_submit(upload_is(x) ? s->body_pool : s->pool,
+			upload_is(x) ? NULL : x->client->work, run_handler, x,
+			&err)) {
 		s->o.fail(&x->answer, &err);
 		x->answered = true;
 		MHD_resume_connection(x->connection);
 	}
 	return MHD_YES;
+}
+
+/* Verify the password of a request before its large body is read. */
+static void run_verification(void *ctx, unsigned worker UNUSED)
+{
+	struct exchange *x = ctx;
+
+	access_verify_early(x);
+	MHD_resume_connection(x->connection);
+}
+
+/*
+ * Begin to receive a large body, or refuse it. A sender whose password has to
+ * be hashed is verified first; libmicrohttpd then calls on_request() once more
+ * before it reads the body.
+ */
+static enum MHD_Result server_receive(struct exchange *x)
+{
+	struct err err;
+
+	x->verifying = x->unverified;
+	if (!x->verifying)
+		return upload_refuse(x) ? reply_send(x) : MHD_YES;
+	MHD_suspend_connection(x->connection);
+	if (pool_submit(x->server->pool, x->client->work, run_verification, x,
+			&err)) {
+		x->server->o.fail(&x->answer, &err);
+		MHD_resume_connection(x->connection);
+	}
+	return MHD_YES;
+}
+
+/* Go on after the verification of the password. */
+static enum MHD_Result server_verified(struct exchange *x)
+{
+	x->verifying = false;
+	if (!x->answer.status && !upload_refuse(x))
+		return MHD_YES;
+	answer_header(&x->answer, "Connection", "close");
+	return reply_send(x);
 }
 
 /* Count how often a character occurs in a text. */
@@ -207,11 +255,19 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 		if (x->ambiguous)
 			access_refuse_framing(x);
 		else if (!access_refuse_body(x))
-			return MHD_YES;
+			return upload_is(x) && x->admitted ? server_receive(x) :
+							     MHD_YES;
 		return reply_send(x);
 	}
+	if (x->verifying)
+		return server_verified(x);
 	if (x->answered)
 		return reply_send(x);
+	if (*data_len && upload_is(x)) {
+		upload_add(x, data, *data_len);
+		*data_len = 0;
+		return MHD_YES;
+	}
 	if (*data_len) {
 		/*
 		 * The part of a body above the limit is read and dropped: if
@@ -334,6 +390,8 @@ int server_start(const struct server_options *o, struct server **out,
 	s->port = listen_port(fd);
 	s->pool = pool_start("query", o->threads,
 			     (size_t)o->max_connections + SPARE);
+	s->body_pool = pool_start("receive", o->body_threads,
+				  (size_t)o->max_connections + SPARE);
 	start_guards(s);
 	s->tls = auth_has_tls(o->auth);
 	if (s->tls)
@@ -377,6 +435,7 @@ void server_stop(struct server *s)
 	 * before the daemon is stopped.
 	 */
 	pool_stop(s->pool);
+	pool_stop(s->body_pool);
 	/*
 	 * Stopping the daemon closes its connections, even those with an answer
 	 * that is only half sent. So wait for the answers first.
@@ -398,6 +457,7 @@ void server_free(struct server *s)
 	limiter_free(s->limiter);
 	clients_free(s->clients);
 	pool_free(s->pool);
+	pool_free(s->body_pool);
 	regex_free(s->cors);
 	mem_free(s->client_ca);
 	mem_free(s->priorities);

@@ -33,9 +33,16 @@ struct server_options {
 	const struct route *routes;
 	void *ctx; /* passed to every handler */
 	unsigned max_connections;
-	int64_t rate_limit;      /* requests a second per client; 0: no limit */
-	unsigned threads;        /* number of worker threads */
-	int64_t read_timeout_ms; /* time for a client to send a request */
+	int64_t rate_limit; /* requests a second per client; 0: no limit */
+	unsigned threads;   /* number of worker threads */
+	/*
+	 * For ROUTE_BODY: number of threads, limit of the memory of all bodies,
+	 * and limit of one body in bytes.
+	 */
+	unsigned body_threads;
+	struct ingest_limiter *limiter;
+	size_t max_body;
+	int64_t read_timeout_ms;  /* time for a client to send a request */
 	int64_t query_timeout_ms; /* time for a request to be answered */
 	/*
 	 * bytes a second; clients that receive more slowly are disconnected; 0:

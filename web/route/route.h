@@ -12,6 +12,7 @@
 #define WEB_ROUTE_ROUTE_H
 
 #include "base/arena.h"
+#include "base/ingest_limiter.h"
 #include "query/params.h"
 #include "query/query_work.h"
 
@@ -30,6 +31,12 @@ struct request {
 	bool accepts_html;
 	/* whether the client is a Go program, such as go tool pprof */
 	bool is_go;
+	/* the body as received, only for ROUTE_BODY; handlers may use `share` */
+	struct bytes body;
+	struct ingest_share share;    /* accounts for the memory of the body */
+	const char *content_type;     /* header Content-Type; "" when absent */
+	const char *content_encoding; /* the same */
+	int64_t deadline_ns; /* when the answer is due, on clock_mono_ns() */
 	const char *if_none_match; /* header If-None-Match; "" when absent */
 	const char *range;         /* header Range; "" when absent */
 };
@@ -87,6 +94,11 @@ enum route_kind {
 	ROUTE_QUICK,
 	/* changes something: only POST and PUT, on a pool thread */
 	ROUTE_WRITE,
+	/*
+	 * POST and PUT, on a thread of the pool for bodies: takes a large body,
+	 * which is not a form, within the memory of server_options.limiter
+	 */
+	ROUTE_BODY,
 };
 
 /*
@@ -99,6 +111,12 @@ struct route {
 	enum route_kind kind;
 	unsigned scope; /* scopes that the sender needs: a set of enum scope */
 };
+
+/* Whether requests to the route change something. */
+static inline bool route_changes(const struct route *r)
+{
+	return r->kind == ROUTE_WRITE || r->kind == ROUTE_BODY;
+}
 
 /*
  * Find the route of a path; NULL if there is none. If the route has a *,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "web/http/connections.h"
+#include "web/guard/connections.h"
 
 #include <linux/tcp.h> /* glibc's header lacks tcpi_bytes_acked */
 #include <netinet/in.h>

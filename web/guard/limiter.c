@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "web/http/limiter.h"
+#include "web/guard/limiter.h"
 
 #include "base/mem.h"
 #include "base/mutex.h"
-#include "web/http/clients.h"
+#include "web/guard/clients.h"
 
 #define BUCKETS 4096 /* number of token buckets in the hash table */
 /* number of buckets in a set; a client can use any bucket of its set */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "web/http/hosts.h"
+#include "web/guard/hosts.h"
 
 #include <arpa/inet.h>
 #include <string.h>

@@ -10,8 +10,8 @@
  * Ownership: reference-counted; a client is freed with its last reference.
  * Threads: any.
  */
-#ifndef WEB_HTTP_CLIENTS_H
-#define WEB_HTTP_CLIENTS_H
+#ifndef WEB_GUARD_CLIENTS_H
+#define WEB_GUARD_CLIENTS_H
 
 #include <sys/socket.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "web/http/clients.h"
+#include "web/guard/clients.h"
 
 #include <netinet/in.h>
 #include <string.h>

@@ -8,8 +8,8 @@
  * Ownership: borrows its texts.
  * Threads: pure functions.
  */
-#ifndef WEB_HTTP_HOSTS_H
-#define WEB_HTTP_HOSTS_H
+#ifndef WEB_GUARD_HOSTS_H
+#define WEB_GUARD_HOSTS_H
 
 #include "base/bytes.h"
 #include "base/defs.h"

@@ -17,8 +17,8 @@
  * never closed.
  * Threads: any.
  */
-#ifndef WEB_HTTP_CONNECTIONS_H
-#define WEB_HTTP_CONNECTIONS_H
+#ifndef WEB_GUARD_CONNECTIONS_H
+#define WEB_GUARD_CONNECTIONS_H
 
 #include "base/defs.h"
 

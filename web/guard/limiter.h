@@ -10,8 +10,8 @@
  * Ownership: limiter_free() frees everything.
  * Threads: any.
  */
-#ifndef WEB_HTTP_LIMITER_H
-#define WEB_HTTP_LIMITER_H
+#ifndef WEB_GUARD_LIMITER_H
+#define WEB_GUARD_LIMITER_H
 
 #include <sys/socket.h>
 

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "remotewrite/receiver.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/mutex.h"
+#include "base/units.h"
+#include "pprof/unpack.h"
+#include "remotewrite/wire/write_body.h"
+#include "remotewrite/wire/write_request.h"
+
+#define KEEP (4 * MIB) /* larger buffers are freed after each request */
+
+/* Room in a request for labels and framing, besides one largest profile. */
+#define FRAME_ROOM (2 * MIB)
+
+/*
+ * A profile of at least this many bytes that arrives uncompressed is compressed
+ * for the WAL; for smaller ones the gain is too small.
+ */
+#define PACK_MIN 512
+
+/* The compression level for the WAL: the fastest one. */
+#define PACK_LEVEL 1
+
+/* Maximum length of the part of the error that names refused samples. */
+#define REFUSED_TEXT_MAX 360
+
+/* The counters of a receiver. */
+struct receiver_metrics {
+	struct metric *stored;
+	struct metric *conflicts;
+	struct metric *refused;
+	struct metric *requests;
+	struct metric *failed;
+	struct metric *body_bytes;
+	struct metric *message_bytes;
+};
+
+/*
+ * What a thread needs to handle a request. Threads take it from a list and put
+ * it back, so there are as many as threads ever were busy at the same time.
+ */
+struct receiver_tools {
+	struct zstd *zstd;
+	struct unpacker *unpacker;
+	struct unpacked *unpacked;
+	struct buf message; /* the decompressed request */
+	struct buf packed;  /* a profile, compressed for the WAL */
+	struct receiver_tools *next;
+};
+
+struct receiver {
+	struct receiver_options o;
+	struct receiver_metrics metrics;
+	struct mutex mu;
+	struct receiver_tools *tools; /* unused ones; guarded by mu */
+};
+
+/* One request while it is handled. */
+struct writing {
+	struct receiver *r;
+	struct receiver_tools *t;
+	struct write_outcome *out;
+	int64_t deadline_ns;
+	uint64_t lsn;   /* position that has to be durable before the answer */
+	struct buf why; /* which samples were refused, and why */
+};
+
+#define COUNTER(...) METRIC_ROW(COUNTER, struct receiver_metrics, __VA_ARGS__)
+
+static const struct metric_row receiver_rows[] = {
+	COUNTER(requests, "everprof_remote_write_requests_total",
+		"Requests of remote write that were received."),
+	COUNTER(failed, "everprof_remote_write_requests_failed_total",
+		"Requests of remote write that were not accepted as a whole."),
+	COUNTER(stored, "everprof_remote_write_samples_stored_total",
+		"Profiles received by remote write that are durable, duplicates included."),
+	COUNTER(conflicts, "everprof_remote_write_conflicts_total",
+		"Profiles received by remote write that were refused because a different profile of the series is stored at that time, as when two agents send the same series."),
+	COUNTER(refused, "everprof_remote_write_samples_refused_total",
+		"Profiles received by remote write that will never be accepted, conflicts included."),
+	COUNTER(body_bytes, "everprof_remote_write_received_bytes_total",
+		"Bytes of the compressed bodies of requests of remote write."),
+	COUNTER(message_bytes,
+		"everprof_remote_write_received_decompressed_bytes_total",
+		"Bytes of the requests of remote write after decompression."),
+};
+
+struct receiver *receiver_new(const struct receiver_options *o)
+{
+	struct receiver *r = mem_new(struct receiver);
+
+	r->o = *o;
+	mutex_init(&r->mu);
+	metrics_register(o->metrics, receiver_rows, ARRAY_SIZE(receiver_rows),
+			 &r->metrics);
+	return r;
+}
+
+/* Frees the tools of one thread. */
+static void tools_free(struct receiver_tools *t)
+{
+	zstd_free(t->zstd);
+	unpacker_free(t->unpacker);
+	mem_free(t->unpacked);
+	buf_fini(&t->message);
+	buf_fini(&t->packed);
+	mem_free(t);
+}
+
+void receiver_free(struct receiver *r)
+{
+	if (!r)
+		return;
+	while (r->tools) {
+		struct receiver_tools *t = r->tools;
+
+		r->tools = t->next;
+		tools_free(t);
+	}
+	mutex_destroy(&r->mu);
+	mem_free(r);
+}
+
+/* The largest message: one profile of the largest size, and its labels. */
+static size_t max_message(const struct receiver *r)
+{
+	return r->o.max_profile + FRAME_ROOM;
+}
+
+/*
+ * Both compressions add less than a sixth, and 32 bytes, to what they cannot
+ * compress (snappy: MaxCompressedLength()).
+ */
+size_t receiver_max_body(const struct receiver *r)
+{
+	return max_message(r) + max_message(r) / 6 + 32;
+}
+
+/* Takes unused tools from the list, or makes new ones. */
+static struct receiver_tools *tools_take(struct receiver *r)
+{
+	struct receiver_tools *t;
+
+	mutex_lock(&r->mu);
+	t = r->tools;
+	if (t)
+		r->tools = t->next;
+	mutex_unlock(&r->mu);
+	if (t)
+		return t;
+	t = mem_new(struct receiver_tools);
+	t->zstd = zstd_new();
+	t->unpacker = unpacker_new(r->o.max_profile);
+	unpacker_share(t->unpacker,
+		       ingest_limiter_large_profile_mu(r->o.limiter));
+	t->unpacked = mem_alloc(sizeof(*t->unpacked));
+	return t;
+}
+
+/* Puts tools back to the list. Large buffers are not kept. */
+static void tools_give(struct receiver *r, struct receiver_tools *t)
+{
+	unpacker_done(t->unpacker);
+	if (t->message.cap > KEEP)
+		buf_fini(&t->message);
+	if (t->packed.cap > KEEP)
+		buf_fini(&t->packed);
+	mutex_lock(&r->mu);
+	t->next = r->tools;
+	r->tools = t;
+	mutex_unlock(&r->mu);
+}
+
+/* Whether the sender has to send the whole request again after this error. */
+static bool is_temporary(int rc)
+{
+	return rc == ERR_LIMIT || rc == ERR_NOSPACE || rc == ERR_IO ||
+	       rc == ERR_CLOSED || rc == ERR_TIMEOUT || rc == ERR_AGAIN;
+}
+
+/*
+ * Counts `n` samples of a series as refused, and adds the series, the time of
+ * the sample (-1: all times) and the reason to the answer.
+ */
+static void receiver_refuse(struct writing *w, struct labels *labels,
+			    int64_t ms, size_t n, const struct err *why)
+{
+	char at[40];
+
+	w->out->refused += n;
+	metric_add(w->r->metrics.refused, (int64_t)n);
+	if (w->why.len >= REFUSED_TEXT_MAX)
+		return;
+	if (w->why.len)
+		buf_str(&w->why, "; ");
+	if (labels)
+		labels_text(labels, &w->why);
+	if (ms >= 0) {
+		time_format(ms, at);
+		buf_printf(&w->why, " at %s", at);
+	}
+	buf_printf(&w->why, "%s%s", labels ? ": " : "", why->msg);
+}
+
+/*
+ * Replaces an uncompressed body by a compressed one, if that is smaller: the
+ * WAL keeps bodies as they are appended.
+ */
+static void receiver_pack(struct receiver_tools *t, struct sample *s)
+{
+	if (s->encoding != BODY_PLAIN || s->body.len < PACK_MIN)
+		return;
+	buf_reset(&t->packed);
+	zstd_compress(t->zstd, PACK_LEVEL, &s->body, 1, &t->packed);
+	if (t->packed.over || t->packed.len >= s->body.len)
+		return;
+	s->encoding = BODY_ZSTD;
+	s->body = buf_bytes(&t->packed);
+}
+
+/* Checks a profile and appends it. */
+static int append_sample(struct writing *w, struct labels *labels,
+			 const struct write_sample *sample, struct err *err)
+{
+	struct receiver_tools *t = w->t;
+	struct appender *a = w->r->o.appender;
+	struct sample s = { .labels = labels, .ms = sample->ms };
+	int rc;
+
+	if (clock_mono_ns() > w->deadline_ns)
+		return err_set(
+			err, ERR_TIMEOUT,
+			"the profiles of the request could not be stored in time");
+	rc = unpacker_run(t->unpacker, sample->value, t->unpacked, err);
+	if (rc)
+		return rc;
+	unpacked_sample(t->unpacked, sample->value, &s);
+	receiver_pack(t, &s);
+	return a->append(a, &s, &w->lsn, err);
+}
+
+/*
+ * Appends the samples of one series. Returns an error only if it is temporary;
+ * samples with other errors are refused, and the next ones are appended.
+ */
+static int append_series(struct writing *w, struct write_series *s,
+			 struct err *err)
+{
+	struct labels *labels = NULL;
+	struct write_sample sample;
+	int bad = write_series_labels(s, &labels, err);
+	size_t n = 0;
+	int rc = 0;
+
+	while (!rc && write_series_next(s, &sample)) {
+		n++;
+		if (bad)
+			continue;
+		rc = append_sample(w, labels, &sample, err);
+		if (!rc)
+			w->out->stored++;
+		if (rc == ERR_EXISTS)
+			metric_add(w->r->metrics.conflicts, 1);
+		if (is_temporary(rc))
+			break;
+		if (rc)
+			receiver_refuse(w, labels, sample.ms, 1, err);
+		rc = 0;
+	}
+	if (bad && n)
+		receiver_refuse(w, NULL, -1, n, err);
+	labels_unref(labels);
+	return rc;
+}
+
+/* Appends all samples of a checked message, and makes them durable. */
+static int append_message(struct writing *w, struct err *err)
+{
+	struct wire message = wire_init(buf_bytes(&w->t->message));
+	struct appender *a = w->r->o.appender;
+	struct write_series s;
+	int rc = 0;
+
+	while (!rc && write_request_next(&message, &s))
+		rc = append_series(w, &s, err);
+	if (!rc && w->out->stored)
+		rc = a->sync(a, w->lsn, err);
+	return rc;
+}
+
+/* Decompresses and checks the message, within the limits of memory. */
+static int receiver_decode(struct receiver *r, const struct write_input *in,
+			   struct receiver_tools *t,
+			   struct write_request_size *size, struct err *err)
+{
+	enum write_compression c = WRITE_SNAPPY;
+	size_t len = 0;
+	int rc = write_body_compression(in->content_type, in->content_encoding,
+					&c, err);
+
+	if (!rc)
+		rc = write_body_size(c, in->body, max_message(r), &len, err);
+	if (!rc && !ingest_limiter_take(r->o.limiter, in->share,
+					(int64_t)(in->body.len + len)))
+		rc = err_set(
+			err, ERR_LIMIT,
+			"no memory for the request: --ingest.memory is in use; retry later");
+	if (!rc)
+		rc = write_body_decode(c, t->zstd, in->body, len, &t->message,
+				       err);
+	if (rc)
+		return rc;
+	metric_add(r->metrics.message_bytes, (int64_t)len);
+	return write_request_check(buf_bytes(&t->message), size, err);
+}
+
+/* Sets the error of a request of which some samples were refused. */
+static int some_refused(struct writing *w,
+			const struct write_request_size *size, struct err *err)
+{
+	return err_set(err, ERR_INVALID,
+		       "%zu of %zu profiles were refused: %.*s",
+		       w->out->refused, size->samples, REFUSED_TEXT_MAX + 80,
+		       buf_cstr(&w->why));
+}
+
+int receiver_write(struct receiver *r, const struct write_input *in,
+		   struct write_outcome *out, struct err *err)
+{
+	struct writing w = { .r = r,
+			     .t = tools_take(r),
+			     .out = out,
+			     .deadline_ns = in->deadline_ns };
+	struct write_request_size size = { 0 };
+	int rc;
+
+	*out = (struct write_outcome){ 0 };
+	metric_add(r->metrics.requests, 1);
+	metric_add(r->metrics.body_bytes, (int64_t)in->body.len);
+	rc = receiver_decode(r, in, w.t, &size, err);
+	if (!rc)
+		rc = append_message(&w, err);
+	if (!rc)
+		metric_add(r->metrics.stored, (int64_t)out->stored);
+	if (!rc && out->refused)
+		rc = some_refused(&w, &size, err);
+	if (rc)
+		metric_add(r->metrics.failed, 1);
+	tools_give(r, w.t);
+	buf_fini(&w.why);
+	return rc;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "remotewrite/wire/write_body.h"
+
+#include <strings.h>
+
+#include "base/snappy.h"
+
+/*
+ * Whether a Content-Type is that of the message. The parameter `proto`, by
+ * which newer senders of Prometheus name another message, is refused.
+ */
+static bool is_protobuf(const char *content_type)
+{
+	struct str parameter;
+	struct str type =
+		str_trim(str_cut(str_of(content_type), ';', &parameter));
+
+	parameter = str_trim(parameter);
+	if (parameter.len >= 6 && !strncasecmp(parameter.ptr, "proto=", 6))
+		return false;
+	return !type.len || str_is_nocase(type, "application/x-protobuf");
+}
+
+int write_body_compression(const char *content_type,
+			   const char *content_encoding,
+			   enum write_compression *out, struct err *err)
+{
+	if (!is_protobuf(content_type))
+		return err_set(
+			err, ERR_MEDIA,
+			"unsupported Content-Type \"%.100s\": use application/x-protobuf, without the parameter proto",
+			content_type);
+	*out = WRITE_ZSTD;
+	if (!strcasecmp(content_encoding, "zstd"))
+		return 0;
+	*out = WRITE_SNAPPY;
+	if (!strcasecmp(content_encoding, "snappy"))
+		return 0;
+	return err_set(
+		err, ERR_MEDIA,
+		"unsupported Content-Encoding \"%.100s\": use zstd or snappy",
+		content_encoding);
+}
+
+/* Malformed bytes come from the sender, who must not send them again. */
+static int as_invalid(int rc)
+{
+	return rc == ERR_CORRUPT ? ERR_INVALID : rc;
+}
+
+int write_body_size(enum write_compression c, struct bytes body, size_t max,
+		    size_t *size, struct err *err)
+{
+	int rc = c == WRITE_SNAPPY ? snappy_declared_size(body, size, err) :
+				     zstd_declared_size(body, size, err);
+
+	if (rc)
+		return err_wrap(err, as_invalid(rc), "request body");
+	if (*size > max)
+		return err_set(
+			err, ERR_TOOBIG,
+			"the request has %zu bytes, decompressed; at most %zu are allowed",
+			*size, max);
+	return 0;
+}
+
+int write_body_decode(enum write_compression c, struct zstd *z,
+		      struct bytes body, size_t size, struct buf *out,
+		      struct err *err)
+{
+	int rc;
+
+	buf_reset(out);
+	rc = c == WRITE_SNAPPY ? snappy_decompress(body, out, err) :
+				 zstd_decompress(z, body, size, out, err);
+	return rc ? err_wrap(err, as_invalid(rc), "request body") : 0;
+}

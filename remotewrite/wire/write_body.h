@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The body of a remote-write request: the message WriteRequest, compressed with
+ * snappy (block format) or zstd. Format: docs/format/remote-write.md.
+ *
+ * Ownership: results are written to the caller's buffer.
+ * Threads: any; one thread at a time for each struct zstd.
+ */
+#ifndef REMOTEWRITE_WIRE_WRITE_BODY_H
+#define REMOTEWRITE_WIRE_WRITE_BODY_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/zstd.h"
+
+/* The compressions of remote write. */
+enum write_compression {
+	WRITE_SNAPPY,
+	WRITE_ZSTD
+};
+
+/*
+ * Decides by the headers Content-Type and Content-Encoding how the body is
+ * compressed; a missing header is "". ERR_MEDIA: the type is not
+ * application/x-protobuf (which a missing header stands for), or the encoding
+ * is neither snappy nor zstd.
+ */
+NODISCARD int write_body_compression(const char *content_type,
+				     const char *content_encoding,
+				     enum write_compression *out,
+				     struct err *err);
+
+/*
+ * Returns the size of the message in bytes, as the body declares it.
+ * ERR_TOOBIG: the size exceeds `max`. ERR_INVALID: the body does not begin as
+ * the compression prescribes, is not exactly one zstd frame, or declares no
+ * size.
+ */
+NODISCARD int write_body_size(enum write_compression c, struct bytes body,
+			      size_t max, size_t *size, struct err *err);
+
+/*
+ * Decompresses the body and replaces the contents of `out`. `size` is the
+ * result of write_body_size(). ERR_INVALID: the body is damaged, is not exactly
+ * one block or frame, or has more bytes than declared.
+ */
+NODISCARD int write_body_decode(enum write_compression c, struct zstd *z,
+				struct bytes body, size_t size, struct buf *out,
+				struct err *err);
+
+#endif

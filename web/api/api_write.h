@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The API of remote write, POST /api/v1/write: passes the requests of senders
+ * to the receiver. Format: docs/format/remote-write.md.
+ *
+ * Ownership: borrows request and answer.
+ * Threads: any pool thread.
+ */
+#ifndef WEB_API_API_WRITE_H
+#define WEB_API_API_WRITE_H
+
+#include "web/route/route.h"
+
+/*
+ * POST /api/v1/write: stores the profiles of the body. Status 204 when all are
+ * durable.
+ */
+void api_write(void *ctx, struct request *r, struct answer *a);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web/http/upload.h"
+
+#include "base/units.h"
+
+/*
+ * A body of up to this many bytes for which there is no memory is read and
+ * dropped; a larger one is refused at once.
+ */
+#define DROP_MAX MIB
+
+bool upload_is(const struct exchange *x)
+{
+	return x->route && x->route->kind == ROUTE_BODY;
+}
+
+/* The length of the body by its header; 0 when the header is missing. */
+static int64_t length_of(struct exchange *x)
+{
+	int64_t n = 0;
+
+	/* libmicrohttpd has refused what is not a number. */
+	return str_to_i64(str_of(exchange_header(x, "Content-Length")), &n) ?
+		       n :
+		       0;
+}
+
+/*
+ * Whether the client waits for an answer before it sends the body. Any other
+ * client sends the body first, and cannot read an answer that comes earlier.
+ */
+static bool client_waits(struct exchange *x)
+{
+	return str_is_nocase(str_of(exchange_header(x, "Expect")),
+			     "100-continue");
+}
+
+/* Sets an error as the answer; the connection is closed after it. */
+static bool upload_end(struct exchange *x, int code, const char *why)
+{
+	exchange_refuse(x, code, why);
+	answer_header(&x->answer, "Connection", "close");
+	return true;
+}
+
+/* Refuses a body that is too large, or reads and drops it. */
+static bool refuse_large(struct exchange *x, int64_t len)
+{
+	if (!client_waits(x) && len <= 4 * (int64_t)x->server->o.max_body) {
+		x->form.over = true;
+		return false;
+	}
+	return upload_end(x, ERR_TOOBIG, "the request body is too large");
+}
+
+/* Refuses a body for which there is no memory, or reads and drops it. */
+static bool refuse_crowded(struct exchange *x, int64_t len)
+{
+	if (!client_waits(x) && len <= DROP_MAX) {
+		x->crowded = true;
+		return false;
+	}
+	return upload_end(
+		x, ERR_LIMIT,
+		"no memory for the request body: --ingest.memory is in use; retry later");
+}
+
+bool upload_refuse(struct exchange *x)
+{
+	int64_t len = length_of(x);
+
+	/*
+	 * The first request of a connection has only a few seconds. The client
+	 * is known now, so it gets the time of any other request.
+	 */
+	exchange_turn(x, CONNECTION_READING);
+	if ((uint64_t)len > x->server->o.max_body)
+		return refuse_large(x, len);
+	x->form.max = (size_t)len + 1;
+	if (!ingest_limiter_take(x->server->o.limiter, &x->request.share, len))
+		return refuse_crowded(x, len);
+	return false;
+}
+
+void upload_add(struct exchange *x, const char *data, size_t len)
+{
+	if (!x->crowded)
+		buf_add(&x->form, data, len);
+}
+
+void upload_free(struct exchange *x)
+{
+	buf_fini(&x->form);
+	ingest_limiter_release(&x->request.share);
+}
