@@ -89,10 +89,13 @@ static int block_tell_damage(struct block *b, const char *name, int rc,
 	b->damaged++;
 	b->unreadable |= rc == ERR_IO;
 	metric_add(b->env->corruptions, 1);
-	log_event(b->env->log, LOG_ERROR,
-		  "a file of a block is missing, damaged or unreadable",
-		  LOG_FIELDS(log_text("block", b->path), log_text("file", name),
-			     log_err(err)));
+	log_event(
+		b->env->log, LOG_ERROR,
+		strcmp(name, "tombstones") != 0 ?
+			"a file of a block cannot be read completely; queries leave out what is missing" :
+			"cannot read the tombstones of a block; its deleted profiles are visible again",
+		LOG_FIELDS(log_text("block", b->path), log_text("file", name),
+			   log_err(err)));
 	return 0;
 }
 
@@ -106,7 +109,8 @@ static int check_chunks(const struct blob *blob, struct err *err)
 
 	d = dec_init(head);
 	if (!rc && (dec_be32(&d) != CHUNK_MAGIC || dec_be32(&d) != 0x01000000u))
-		rc = err_set(err, ERR_CORRUPT, "%s is not a chunks file",
+		rc = err_set(err, ERR_CORRUPT,
+			     "%s: the header of the chunks file is damaged",
 			     blob_path(blob));
 	buf_fini(&scratch);
 	return rc;
@@ -179,7 +183,7 @@ static int open_index(struct block *b, const struct meta_file *f,
 
 	if (b->index)
 		return err_set(err, ERR_CORRUPT,
-			       "meta.json lists two index files");
+			       "%s: meta.json lists two index files", b->path);
 	rc = open_blob(b, f, &blob, err);
 	if (rc)
 		blob_close(blob);
@@ -277,7 +281,7 @@ int block_open(const struct block_env *env, const char *path,
 	 * missing block.
 	 */
 	if (rc == ERR_NOTFOUND && b->meta.file_count)
-		rc = err_wrap(err, ERR_CORRUPT, "block");
+		rc = err_wrap(err, ERR_CORRUPT, "the block is incomplete");
 	if (rc)
 		block_unref(b);
 	else
@@ -347,15 +351,16 @@ static int read_chunk(void *ctx, const struct chunk *g, struct buf *scratch,
 	int rc;
 
 	if (g->at >> 32 >= b->chunk_count)
-		return err_set(err, ERR_CORRUPT,
-			       "%s: the block has no chunks file %llu", b->path,
-			       (unsigned long long)(g->at >> 32) + 1);
+		return err_set(
+			err, ERR_CORRUPT,
+			"%s: the index refers to a missing file chunks/%06llu",
+			b->path, (unsigned long long)(g->at >> 32) + 1);
 	blob = b->chunks[g->at >> 32];
 	if (!blob)
 		return err_set(
 			err, ERR_CORRUPT,
-			"%s: a chunks file of the block is missing or damaged",
-			b->path);
+			"%s: chunks/%06llu is missing or could not be opened",
+			b->path, (unsigned long long)(g->at >> 32) + 1);
 	if (at + LENGTH_MAX > blob_size(blob)) /* no room for a chunk */
 		return chunk_damaged(blob, at, err);
 	rc = blob_view(blob, at, LENGTH_MAX, scratch, &v, err);
@@ -393,16 +398,18 @@ static void chunk_lost(void *ctx, const struct chunk *g, const struct err *err)
 	const struct block *b = ctx;
 
 	metric_add(b->env->corruptions, 1);
-	log_event(b->env->log, LOG_ERROR,
-		  "chunk metadata is damaged; the chunk is left out",
-		  LOG_FIELDS(log_text("block", b->path),
-			     log_int("time", g->first), log_err(err)));
+	log_event(
+		b->env->log, LOG_ERROR,
+		"cannot read the metadata of a chunk; its profiles (at most 32) are left out",
+		LOG_FIELDS(log_text("block", b->path),
+			   log_int("time", g->first), log_err(err)));
 }
 
 struct chunk_source block_source(struct block *b)
 {
 	return (struct chunk_source){ .ctx = b,
 				      .path = b->path,
+				      .numbered = true,
 				      .meta = read_chunk,
 				      .typeset = block_typeset_at,
 				      .damaged = chunk_lost };

@@ -372,6 +372,10 @@ static int decode_root(struct meta *m, const json_t *root, struct err *err)
 	bool ok = json_is_object(ours);
 	int64_t format = meta_read_number(ours, "format", &ok);
 
+	if (!json_is_object(ours))
+		return err_set(
+			err, ERR_CORRUPT,
+			"meta.json was not written by everprof: it has no member \"everprof\"");
 	if (ok && (format < FORMAT_PLAIN || format > FORMAT_COLUMNS))
 		return err_set(
 			err, ERR_UNSUPPORTED,
@@ -385,7 +389,7 @@ static int decode_root(struct meta *m, const json_t *root, struct err *err)
 	}
 	return ok ? 0 :
 		    err_set(err, ERR_CORRUPT,
-			    "meta.json was not written by everprof");
+			    "meta.json lacks a member, or one has a wrong type");
 }
 
 int meta_decode(struct bytes text, struct meta *out, struct err *err)
@@ -400,8 +404,9 @@ int meta_decode(struct bytes text, struct meta *out, struct err *err)
 	 * not reported as a newer format (docs/decisions.md, 102).
 	 */
 	if (text.len <= TAIL_LEN || !crc_agrees(text))
-		return err_set(err, ERR_CORRUPT,
-			       "meta.json is damaged (checksum mismatch)");
+		return err_set(
+			err, ERR_CORRUPT,
+			"meta.json is damaged, or was not written by everprof (checksum mismatch)");
 	root = json_loadb(str_from(text).ptr, text.len, 0, &why);
 	if (!root)
 		return err_set(err, ERR_CORRUPT, "meta.json: %s", why.text);

@@ -163,10 +163,13 @@ int tombstones_decode(struct bytes file, struct tombstones **out,
 	uint32_t magic = dec_be32(&d);
 	uint8_t version = dec_u8(&d);
 
-	if (d.bad || magic != MAGIC || dec_left(&d) < 4)
+	if (d.bad || dec_left(&d) < 4)
+		return err_set(err, ERR_CORRUPT,
+			       "the file of tombstones is truncated");
+	if (magic != MAGIC)
 		return err_set(
 			err, ERR_CORRUPT,
-			"the file of deletions is damaged or of another kind");
+			"the file of tombstones is damaged: it begins with wrong bytes");
 	/*
 	 * A file of a newer version would not be read, because meta.json would
 	 * state a newer format. So this is damage.

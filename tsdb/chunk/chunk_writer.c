@@ -136,8 +136,8 @@ static int chunk_writer_verify(struct chunk_writer *b,
 		if (hash_bytes(value) != h->profiles[i].hash)
 			rc = err_set(
 				err, ERR_CORRUPT,
-				"codec %s did not restore a profile byte for byte",
-				c->codec->name);
+				"codec %s did not restore the profile at %lld ms byte for byte",
+				c->codec->name, (long long)h->profiles[i].ms);
 	}
 	return rc;
 }

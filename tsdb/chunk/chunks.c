@@ -62,6 +62,16 @@ static int chunk_decode_meta(const struct chunk_source *s, struct bytes head,
 	return chunk_meta_decode(head, h, err);
 }
 
+int chunk_name_meta(const struct chunk_source *s, const struct chunk *g, int rc,
+		    struct err *err)
+{
+	if (!s->numbered)
+		return err_wrap(err, rc, "%s/groups at offset %llu", s->path,
+				(unsigned long long)g->at);
+	return err_wrap(err, rc, "%s/chunks/%06llu at offset %u", s->path,
+			(unsigned long long)(g->at >> 32) + 1, (uint32_t)g->at);
+}
+
 int chunk_read_meta(const struct chunk_source *s, const struct chunk *g,
 		    struct chunk_meta *h, struct bytes *typeset,
 		    struct err *err)
@@ -73,8 +83,7 @@ int chunk_read_meta(const struct chunk_source *s, const struct chunk *g,
 	if (!rc) {
 		rc = chunk_decode_meta(s, head, h, typeset, err);
 		if (rc)
-			err_wrap(err, rc, "%s: chunk at position %llu", s->path,
-				 (unsigned long long)g->at);
+			chunk_name_meta(s, g, rc, err);
 	}
 	buf_fini(&scratch);
 	return rc;
@@ -118,8 +127,8 @@ int chunks_times(const struct chunk_source *s, const struct chunks *g,
 		size_t count = 0;
 
 		rc = s->meta(s->ctx, &g->v[i], &scratch, &head, &why);
-		if (!rc)
-			rc = chunk_meta_times(head, ms, &count, &why);
+		if (!rc && chunk_meta_times(head, ms, &count, &why))
+			rc = chunk_name_meta(s, &g->v[i], ERR_CORRUPT, &why);
 		for (size_t k = 0; k < count && !rc; k++) {
 			if (ms[k] >= from && ms[k] <= to &&
 			    !chunks_hides(g, g->v[i].at, ms[k]))

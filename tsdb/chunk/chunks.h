@@ -73,7 +73,12 @@ bool chunks_hides(const struct chunks *g, uint64_t at, int64_t ms);
  */
 struct chunk_source {
 	void *ctx;
-	const char *path; /* of the head or block, for messages */
+	/*
+	 * For messages: the path of the head or block, and whether the places
+	 * of chunks contain the number of a file, as in a block.
+	 */
+	const char *path;
+	bool numbered;
 
 	/*
 	 * Read a chunk's encoded metadata and verify its checksum. *out borrows
@@ -95,6 +100,13 @@ struct chunk_source {
 	void (*damaged)(void *ctx, const struct chunk *g,
 			const struct err *err);
 };
+
+/*
+ * Put the file and the offset of a chunk's metadata before the message of *err,
+ * and return rc.
+ */
+int chunk_name_meta(const struct chunk_source *s, const struct chunk *g, int rc,
+		    struct err *err);
 
 /*
  * Read and decode a chunk's metadata. Totals are decoded if h->totals is not

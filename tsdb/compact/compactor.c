@@ -238,8 +238,10 @@ static int compactor_publish(struct work *k, struct block **out,
 	int rc = block_open(k->c->env, block_writer_path(k->w), &b, err);
 
 	if (!rc && b->damaged)
-		rc = err_set(err, ERR_IO,
-			     "%s: the new block cannot be read back", b->path);
+		rc = err_set(
+			err, ERR_IO,
+			"%s: the new block cannot be read back; the old files are kept",
+			b->path);
 	if (!rc)
 		rc = block_writer_publish(k->w, b, err);
 	if (rc)
@@ -286,7 +288,7 @@ int compactor_run(const struct compaction *c, struct block **out,
 	if (rc == ERR_CORRUPT && c->env->columns) {
 		log_event(
 			c->env->log, LOG_ERROR,
-			"compaction failed; retrying it without the columns codec",
+			"cannot write a new block; retrying without the columns codec (no profile is lost, the block may be larger)",
 			LOG_FIELDS(log_err(&why)));
 		*c->loss = before;
 		rc = compact_with(c, NULL, out, &why);

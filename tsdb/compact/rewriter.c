@@ -201,8 +201,8 @@ static int add_items(struct rewriter *r, size_t source, struct err *err)
 	/* Read a second time: the error may have been transient. */
 	if (may_pass(rc))
 		rc = from.meta(from.ctx, &src->group, &scratch, &head, err);
-	if (!rc)
-		rc = chunk_meta_times(head, ms, &count, err);
+	if (!rc && chunk_meta_times(head, ms, &count, err))
+		rc = chunk_name_meta(&from, &src->group, ERR_CORRUPT, err);
 	for (uint16_t i = 0; i < count && !rc; i++) {
 		if (chunks_hides(&r->groups[src->place], src->group.at, ms[i]))
 			continue;

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/mutex.h"
+#include "base/units.h"
 #include "tsdb/db/flush_policy.h"
 #include "tsdb/db/open_heads.h"
 #include "tsdb/db/worker.h"
@@ -63,6 +64,7 @@ static int check_duplicate(struct tsdb *db, const struct sample *s,
 	for (size_t i = 0; i < db->block_count + db->head_count; i++) {
 		struct part p = part_at(db, i);
 		uint64_t hash = 0;
+		char text[40];
 		int rc;
 
 		if (s->ms < part_min(p) || s->ms > part_max(p))
@@ -72,11 +74,12 @@ static int check_duplicate(struct tsdb *db, const struct sample *s,
 			return rc;
 		if (rc && hash == s->hash)
 			return 1;
+		time_format(s->ms, text);
 		if (rc)
 			return err_set(
 				err, ERR_EXISTS,
-				"a different profile of this series is already stored at time %" PRId64,
-				s->ms);
+				"a different profile of this series is already stored at %s; the new one is dropped",
+				text);
 	}
 	return 0;
 }
@@ -119,7 +122,7 @@ static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 	if (!rc && must_wait(db, db_open_head(db, window_start(s->ms)), s))
 		rc = err_set(
 			err, ERR_LIMIT,
-			"the open head blocks have more than --storage.tsdb.max-series series; sealing does not keep up");
+			"the open head blocks have more series than --storage.tsdb.max-series allows; new series are refused until a head block is sealed");
 	if (!rc)
 		rc = db_head_for(db, window_start(s->ms), wal_end(db->wal), &r,
 				 err);
@@ -147,7 +150,7 @@ static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
  */
 static int is_closing(struct err *err)
 {
-	return err_set(err, ERR_CLOSED, "the database is closing");
+	return err_set(err, ERR_CLOSED, "everprof is shutting down");
 }
 
 /*
@@ -175,12 +178,12 @@ static int append_make_room(struct tsdb *db, struct err *err)
 	if (unflushed_exceed(db, UNFLUSHED_MAX + UNFLUSHED_MAX / 4))
 		return err_set(
 			err, ERR_LIMIT,
-			"too many unflushed profiles; flushing does not keep up");
+			"too many profiles in the WAL wait to be flushed to disk; profiles are refused until the flush catches up");
 	if (wal_bytes(db->wal) <= hard || !wal_overdue(db->wal, db->budget))
 		return 0;
 	return err_set(
 		err, ERR_LIMIT,
-		"the WAL exceeds --storage.tsdb.wal-budget; flushing does not keep up");
+		"the WAL is larger than --storage.tsdb.wal-budget; profiles are refused until the flush catches up");
 }
 
 /* Whether a head should be sealed early to make room. */
@@ -225,8 +228,10 @@ int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
 		 * again.
 		 */
 		db_wake(db, &db->flush);
-		return err_set(err, ERR_NOSPACE, "%s: the disk is full",
-			       db->path);
+		return err_set(
+			err, ERR_NOSPACE,
+			"%s: the disk is full; profiles are refused until space is free",
+			db->path);
 	}
 	rc = append_make_room(db, err);
 	if (rc)

@@ -229,8 +229,10 @@ int flush_round(struct tsdb *db)
 	int rc = 0;
 
 	if (wal_sync(db->wal, wal_end(db->wal), &err))
-		log_event(db->o.log, LOG_ERROR, "WAL sync failed",
-			  LOG_FIELDS(log_err(&err)));
+		log_event(
+			db->o.log, LOG_ERROR,
+			"cannot sync a WAL segment; its profiles are flushed to the head block instead, and until then a crash of the machine may lose them",
+			LOG_FIELDS(log_err(&err)));
 	/*
 	 * The loop also flushes segments whose sync failed, so that their
 	 * profiles become durable in heads (docs/decisions.md, 7).

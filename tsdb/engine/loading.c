@@ -43,7 +43,9 @@ static int loading_set_aside(struct tsdb *db, const char *path, struct err *err)
 	metric_add(db->env.corruptions, 1);
 	log_event(
 		db->o.log, LOG_ERROR,
-		"skipping a damaged head block or block; unless read-only, it is renamed to *" ASIDE_SUFFIX,
+		db->o.read_only ?
+			"skipping a damaged head block or block: its profiles are missing in all answers" :
+			"skipping a damaged head block or block: its profiles are missing in all answers; it is renamed to *" ASIDE_SUFFIX,
 		LOG_FIELDS(log_text("directory", path), log_err(err)));
 	return db->o.read_only ? 0 : rename_aside(db->o.fs, path, err);
 }
@@ -68,7 +70,7 @@ static int loading_pass_over(struct tsdb *db, const char *path,
 	metric_add(db->env.corruptions, 1);
 	log_event(
 		db->o.log, LOG_ERROR,
-		"skipping an unreadable head block or block until the next start",
+		"the disk cannot read a head block or block: its profiles are missing in all answers; the next start tries again",
 		LOG_FIELDS(log_text("directory", path), log_err(err)));
 	return 0;
 }

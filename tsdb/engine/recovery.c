@@ -355,8 +355,9 @@ int db_load(struct tsdb *db, struct err *err)
 	close_generations(db);
 	clean_snapshots(db);
 	if (begin_clock(db, err))
-		log_event(db->o.log, LOG_WARN,
-			  "cannot save the retention clock",
-			  LOG_FIELDS(log_err(err)));
+		log_event(
+			db->o.log, LOG_WARN,
+			"cannot save the retention clock; everprof tries again later",
+			LOG_FIELDS(log_err(err)));
 	return trash_empty(&db->trash, err);
 }

@@ -215,10 +215,11 @@ static int flush_load(struct flusher *f, const struct unflushed *p,
 
 	if (!s)
 		return err_set(err, ERR_CORRUPT,
-			       "the WAL segment of the profile is missing");
+			       "WAL segment %08llu is missing",
+			       (unsigned long long)(p->lsn >> 32));
 	rc = wal_segment_read(s, p->lsn, p->len, &f->record, out, err);
 	if (!rc)
-		rc = body_decode(&f->decoder, out, &f->next, err);
+		rc = wal_segment_body(s, out, &f->decoder, &f->next, err);
 	wal_segment_unref(s);
 	return rc;
 }
@@ -479,7 +480,7 @@ int flush_range(struct flusher *f, struct head *r, uint64_t lsn, uint64_t upto,
 	if (r->broken)
 		return err_set(
 			err, ERR_IO,
-			"%s: a failed write could not be undone; restart everprof",
+			"%s: a failed write could not be undone; restart everprof (the profiles are kept in the WAL)",
 			r->path);
 	/* Only a flush needs the chunk writer's large buffers. */
 	f->group = chunk_writer_new(NULL, LEVEL);

@@ -349,7 +349,7 @@ static int head_read_head(void *ctx, const struct chunk *g, struct buf *scratch,
 	buf_reset(scratch);
 	if (!buf_reserve(scratch, g->len))
 		return err_set(err, ERR_TOOBIG,
-			       "%s: the chunk metadata has %u bytes",
+			       "%s: chunk metadata of %u bytes is too large",
 			       file_path(r->groups), g->len);
 	rc = file_read(r->groups, g->at, scratch->ptr, g->len, err);
 	scratch->len = rc ? 0 : g->len;
@@ -357,9 +357,8 @@ static int head_read_head(void *ctx, const struct chunk *g, struct buf *scratch,
 		rc = record_decode(buf_bytes(scratch), r->salt, g->at, false,
 				   &rec, err);
 	if (rc)
-		return err_wrap(err, rc, "%s at offset %llu",
-				file_path(r->groups),
-				(unsigned long long)g->at);
+		return err_wrap(err, rc, "%s at offset %" PRIu64,
+				file_path(r->groups), g->at);
 	/*
 	 * Skip series number, index and flushed LSN, which come before the
 	 * metadata.
@@ -385,10 +384,11 @@ static void head_damaged(void *ctx, const struct chunk *g,
 	struct head *r = ctx;
 
 	metric_add(r->env->corruptions, 1);
-	log_event(r->env->log, LOG_ERROR,
-		  "chunk metadata is damaged; the chunk is left out",
-		  LOG_FIELDS(log_text("file", file_path(r->groups)),
-			     log_int("offset", (int64_t)g->at), log_err(err)));
+	log_event(
+		r->env->log, LOG_ERROR,
+		"cannot read the metadata of a chunk; its profiles (at most 32) are left out",
+		LOG_FIELDS(log_text("file", file_path(r->groups)),
+			   log_int("offset", (int64_t)g->at), log_err(err)));
 }
 
 struct chunk_source head_source(struct head *r)

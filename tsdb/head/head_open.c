@@ -51,7 +51,7 @@ static void head_report_damage(void *ctx, uint64_t offset, uint64_t len,
 	log_event(
 		env->log, LOG_WARN,
 		torn ? "log of a head block has a torn end (normal after a crash, or while a server writes)" :
-		       "log of a head block has a damaged record",
+		       "log of a head block has a damaged record; its profiles are lost unless the WAL still has them",
 		LOG_FIELDS(log_text("file", file_path(l->r->groups)),
 			   log_int("offset", (int64_t)offset),
 			   log_int("bytes", (int64_t)len)));
@@ -233,7 +233,7 @@ int head_load(struct head *r, struct bytes file, struct err *err)
 	int rc = file_header_decode(file, MAGIC_GROUPS, &h, err);
 
 	if (rc)
-		return rc;
+		return err_wrap(err, rc, "file groups");
 	r->salt = h.salt;
 	load_log(&l, file);
 	mem_free(l.v);
@@ -273,11 +273,12 @@ static int head_cut(const struct head *r, struct file *f, uint64_t end,
 		 * missing. Readers report each lost profile.
 		 */
 		metric_add(r->env->corruptions, 1);
-		log_event(r->env->log, LOG_ERROR,
-			  "file of a head block is truncated",
-			  LOG_FIELDS(log_text("file", file_path(f)),
-				     log_int("size", (int64_t)size),
-				     log_int("expected", (int64_t)end)));
+		log_event(
+			r->env->log, LOG_ERROR,
+			"file of a head block is truncated; the profiles after its end are lost",
+			LOG_FIELDS(log_text("file", file_path(f)),
+				   log_int("size", (int64_t)size),
+				   log_int("expected", (int64_t)end)));
 		return 0;
 	}
 	return size > end ? file_truncate(f, end, err) : 0;
@@ -290,11 +291,12 @@ static void head_report_unread(void *ctx, uint64_t offset, uint64_t len)
 
 	r->unreadable = true;
 	metric_add(r->env->corruptions, 1);
-	log_event(r->env->log, LOG_ERROR,
-		  "cannot read a part of the log of a head block",
-		  LOG_FIELDS(log_text("file", file_path(r->groups)),
-			     log_int("offset", (int64_t)offset),
-			     log_int("bytes", (int64_t)len)));
+	log_event(
+		r->env->log, LOG_ERROR,
+		"the disk cannot read some bytes of the log of a head block; profiles may be missing until it can",
+		LOG_FIELDS(log_text("file", file_path(r->groups)),
+			   log_int("offset", (int64_t)offset),
+			   log_int("bytes", (int64_t)len)));
 }
 
 static int open_all(struct head *r, struct err *err)

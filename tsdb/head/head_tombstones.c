@@ -79,9 +79,8 @@ static int head_write_file(struct head *r, struct err *err)
 	encode_locked(r, &bytes);
 	mutex_unlock(&r->mu);
 	if (bytes.over)
-		rc = err_set(
-			err, ERR_TOOBIG,
-			"too many deletions in one head block to store them");
+		rc = err_set(err, ERR_TOOBIG,
+			     "the head block has too many deletions");
 	if (!rc)
 		rc = file_replace(r->env->fs, tmp, path, buf_bytes(&bytes),
 				  err);
@@ -125,7 +124,7 @@ int head_delete(struct head *r, const struct postings *series, int64_t from,
 	rc = head_write_file(r, err);
 	return rc ? err_wrap(
 			    err, rc,
-			    "%s: the deletion is not stored and ends with a restart",
+			    "%s: the deletion is not saved, and its profiles come back at the next start",
 			    r->path) :
 		    0;
 }

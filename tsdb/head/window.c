@@ -18,7 +18,7 @@ int window_check(int64_t ms, int64_t now_ms, int64_t retention_ms,
 
 	if (ms < 0)
 		return err_set(err, ERR_INVALID,
-			       "time %" PRId64 " is before 1970", ms);
+			       "time %" PRId64 " ms is before 1970", ms);
 	/* The texts of the times are needed only for the messages below. */
 	time_format(ms, text);
 	if (ms > now_ms + WINDOW_AHEAD_MS)
@@ -26,8 +26,9 @@ int window_check(int64_t ms, int64_t now_ms, int64_t retention_ms,
 			       "time %s is more than 10 minutes in the future",
 			       text);
 	if (retention_ms && ms < now_ms - retention_ms)
-		return err_set(err, ERR_INVALID,
-			       "time %s is older than the retention time",
-			       text);
+		return err_set(
+			err, ERR_INVALID,
+			"time %s is older than --storage.tsdb.retention.time",
+			text);
 	return 0;
 }

@@ -384,7 +384,7 @@ int index_labels(const struct index *ix, const struct index_series *s,
 	if (!rc) {
 		rc = labels_decode(buf_bytes(&encoded), out, err);
 		if (rc)
-			err_wrap(err, rc, "%s: labels of a series",
+			err_wrap(err, rc, "%s: the labels of a series",
 				 blob_path(ix->blob));
 	}
 	buf_fini(&encoded);

@@ -26,8 +26,8 @@ int index_writer_new(struct fs *fs, const char *path, uint32_t symbols,
 	if (bytes + 4 > UINT32_MAX)
 		return err_set(
 			err, ERR_TOOBIG,
-			"the label strings of the index have %llu bytes, which is too large",
-			(unsigned long long)bytes);
+			"%s: the label strings have %llu bytes; an index can have at most 4 GiB",
+			path, (unsigned long long)bytes);
 	w = mem_new(struct index_writer);
 	w->fs = fs;
 	rc = outfile_open(&w->file, fs, path, err);
@@ -245,7 +245,9 @@ static int put_tables(struct index_writer *w, const struct blob *blob,
 	w->toc.postings_table = w->file.size;
 	rc = walk_table(w, &s, &len, NULL, err);
 	if (!rc && len > UINT32_MAX)
-		rc = err_set(err, ERR_TOOBIG, "the index has too many labels");
+		rc = err_set(err, ERR_TOOBIG,
+			     "%s: the index has too many labels",
+			     file_path(w->file.file));
 	if (!rc) {
 		put_be32(front, (uint32_t)len);
 		put_be32(front + 4, (uint32_t)w->list_count + 1);
@@ -281,7 +283,8 @@ static int check_size(const struct index_writer *w, struct err *err)
 {
 	if (w->series_end / INDEX_SERIES_ALIGN <= UINT32_MAX)
 		return 0;
-	return err_set(err, ERR_TOOBIG, "the index is larger than 64 GiB");
+	return err_set(err, ERR_TOOBIG, "%s: the index is larger than 64 GiB",
+		       file_path(w->file.file));
 }
 
 int index_writer_finish(struct index_writer *w, uint64_t *size, uint32_t *crc,

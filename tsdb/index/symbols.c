@@ -114,9 +114,10 @@ int symbols_get(const struct symbols *s, uint32_t n, struct buf *scratch,
 	int rc;
 
 	if (n >= s->count)
-		return err_set(err, ERR_CORRUPT,
-			       "%s: the index has no symbol %u",
-			       blob_path(s->blob), n);
+		return err_set(
+			err, ERR_CORRUPT,
+			"%s: the index is damaged: a series refers to label string %u, which does not exist",
+			blob_path(s->blob), n);
 	rc = symbols_row_view(s, n - n % INDEX_EVERY, scratch, &d, err);
 	if (rc)
 		return rc;

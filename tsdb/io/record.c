@@ -56,10 +56,14 @@ static int copy_decode(struct bytes copy, uint32_t magic,
 	h.salt = dec_be64(&d);
 	h.number = dec_be64(&d);
 	dec_be32(&d);
-	if (dec_be32(&d) != crc32c_extend(0, covered) || h.magic != magic)
+	if (dec_be32(&d) != crc32c_extend(0, covered))
 		return err_set(
 			err, ERR_CORRUPT,
-			"the file header is damaged or was not written by everprof");
+			"the file header is damaged (checksum mismatch)");
+	if (h.magic != magic)
+		return err_set(
+			err, ERR_CORRUPT,
+			"this is a file of everprof, but of another kind");
 	if (version != VERSION || reserved.ptr[0] || reserved.ptr[1] ||
 	    reserved.ptr[2])
 		return err_set(
@@ -157,15 +161,17 @@ static int decode_front(struct dec *d, uint64_t salt, uint64_t position,
 	body->crc = dec_be32(d);
 	reserved |= dec_be32(d);
 	crc = dec_be32(d);
-	if (d->bad || r.position != position || reserved ||
-	    head_len > RECORD_HEAD_MAX || body->len > RECORD_BODY_MAX)
-		return err_set(err, ERR_CORRUPT, "no record at this position");
+	if (d->bad)
+		return err_set(err, ERR_CORRUPT, "the record is truncated");
+	if (r.position != position || reserved || head_len > RECORD_HEAD_MAX ||
+	    body->len > RECORD_BODY_MAX)
+		return err_set(err, ERR_CORRUPT,
+			       "the header of the record is damaged");
 	r.head = dec_bytes(d, head_len);
 	if (d->bad)
 		return err_set(err, ERR_CORRUPT, "the record is truncated");
 	if (crc != head_crc(salt, fixed, r.head))
-		return err_set(err, ERR_CORRUPT,
-			       "checksum mismatch in a record");
+		return err_set(err, ERR_CORRUPT, "checksum mismatch");
 	r.len = record_padded(head_len, body->len);
 	*out = r;
 	return 0;

@@ -83,17 +83,20 @@ static int compact_picked(struct tsdb *db, const struct part *v,
 	REQUIRES(db->job_mu)
 {
 	struct part *parts = mem_zalloc(n, sizeof(*parts));
+	uint64_t bytes;
 	int rc;
 
 	for (size_t i = 0; i < n; i++)
 		parts[i] = v[picked[i]];
 	sort_by_age(parts, n);
-	if (has_room(db, compaction_written_bytes(db, parts, n)))
+	bytes = compaction_written_bytes(db, parts, n);
+	if (has_room(db, bytes))
 		rc = compact_blocks(db, parts, n, err);
 	else
 		rc = err_set(
 			err, ERR_NOSPACE,
-			"compaction waits for free disk space: twice the size of the new block");
+			"compaction waits until %llu bytes of the disk are free, twice the size of the new block",
+			2ULL * bytes);
 	mem_free(parts);
 	return rc;
 }

@@ -84,12 +84,14 @@ static void describe_items(const struct part *v, size_t count,
 }
 
 /* Log a removal, because it cannot be undone. */
-static void log_removal(const struct tsdb *db, const struct plan_item *it,
-			bool by_size)
+static void log_removal(const struct tsdb *db, struct part p,
+			const struct plan_item *it, bool by_size)
 {
 	log_event(db->o.log, LOG_INFO,
 		  "retention removes a block or head block",
-		  LOG_FIELDS(log_text("by", by_size ? "size" : "time"),
+		  LOG_FIELDS(log_text("directory",
+				      p.head ? p.head->path : p.block->path),
+			     log_text("by", by_size ? "size" : "time"),
 			     log_int("before", it->max_ms),
 			     log_int("bytes", (int64_t)it->bytes)));
 }
@@ -104,9 +106,10 @@ static void save_clock(struct tsdb *db, int64_t now_ns)
 
 	db->saved_ns = now_ns;
 	if (state_save(&db->state, &err))
-		log_event(db->o.log, LOG_WARN,
-			  "cannot save the retention clock",
-			  LOG_FIELDS(log_err(&err)));
+		log_event(
+			db->o.log, LOG_WARN,
+			"cannot save the retention clock; everprof tries again later",
+			LOG_FIELDS(log_err(&err)));
 }
 
 /* Log that the system clock is in doubt; called once when the doubt begins. */
@@ -169,7 +172,7 @@ int retain_next(struct tsdb *db, struct err *err)
 	by_size = p.bytes_max && p.bytes > p.bytes_max;
 	pick = plan_removal(&p, items, count);
 	if (pick != PLAN_NONE) {
-		log_removal(db, &items[pick], by_size);
+		log_removal(db, v[pick], &items[pick], by_size);
 		metric_add(by_size ? db->metrics.size_retentions :
 				     db->metrics.time_retentions,
 			   1);

@@ -4,6 +4,7 @@
 #include "base/crc32c.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "tsdb/chunk/codec_zstd.h"
 
 #define KEEP (4 * MIB) /* buffers of more bytes are freed after use */
@@ -46,19 +47,23 @@ const struct codec *values_codec(struct part p, uint8_t id)
  * Report a chunk whose codec this version does not have. This is not damage: a
  * newer version can read the chunk.
  */
-static int no_codec(const struct chunk_meta *h, struct err *err)
+static int no_codec(struct part p, const struct chunk_meta *h, struct err *err)
 {
 	return err_set(
 		err, ERR_UNSUPPORTED,
-		"codec %u is not supported: use the newer version of everprof that wrote the chunk",
-		h->codec);
+		"%s: codec %u of a chunk is not supported: use the newer version of everprof that wrote it",
+		p.head ? p.head->path : p.block->path, h->codec);
 }
 
-/* Report a values file that is missing or could not be opened. */
-static int no_file(struct err *err)
+/*
+ * Report a values file of a block that is missing or could not be opened. A
+ * head always has its file.
+ */
+static int no_file(struct part p, const struct chunk_meta *h, struct err *err)
 {
 	return err_set(err, ERR_CORRUPT,
-		       "the values file of the chunk is missing");
+		       "%s/values/%06u is missing or could not be opened",
+		       p.block ? p.block->path : p.head->path, h->place.file);
 }
 
 int values_table(struct values_reader *r, struct part p,
@@ -77,9 +82,9 @@ int values_table(struct values_reader *r, struct part p,
 		 * For a head the function always returns here, because only
 		 * blocks have a codec with tables. Below, p.block is set.
 		 */
-		return no_codec(h, err);
+		return no_codec(p, h, err);
 	if (!f)
-		return no_file(err);
+		return no_file(p, h, err);
 	/* Consecutive chunks usually share a stripe, and so its table. */
 	if (!r->table || r->table_file != f ||
 	    r->table_place.offset != at->offset) {
@@ -163,9 +168,9 @@ static int read_group(struct values_reader *r, struct part p,
 	for (size_t i = 0; i < h->count; i++)
 		s->lens[i] = h->profiles[i].raw_len;
 	if (!codec)
-		return no_codec(h, err);
+		return no_codec(p, h, err);
 	if (!f)
-		return no_file(err);
+		return no_file(p, h, err);
 	if (r->codec != codec)
 		put_decoder(r);
 	r->codec = codec;
@@ -182,6 +187,18 @@ static int values_name_chunk(const struct stored *s, int rc, struct err *err)
 {
 	return err_wrap(err, rc, "%s: the chunk at offset %llu",
 			file_path(s->file), (unsigned long long)s->offset);
+}
+
+/* Report a decoded profile whose hash is wrong. */
+static int values_differ(const struct stored *s, int64_t ms, struct err *err)
+{
+	char text[40];
+
+	time_format(ms, text);
+	err_set(err, ERR_CORRUPT,
+		"the profile at %s differs from the received one (hash mismatch)",
+		text);
+	return values_name_chunk(s, ERR_CORRUPT, err);
 }
 
 /* Append n profiles to `out`, beginning with number `first` of the chunk. */
@@ -210,10 +227,7 @@ int values_one(struct values_reader *r, struct part p,
 	 * computed.
 	 */
 	if (!rc && hash_bytes(buf_bytes(out)) != h->profiles[index].hash)
-		rc = err_set(
-			err, ERR_CORRUPT,
-			"%s: the profile differs from the received one (hash mismatch)",
-			file_path(part_values(p, h)));
+		rc = values_differ(&s, h->profiles[index].ms, err);
 	return rc;
 }
 
@@ -307,10 +321,7 @@ int values_all(struct values_reader *r, struct part p,
 		out->ok[i] = hash_bytes(value_at(h, out, i)) ==
 			     h->profiles[i].hash;
 		if (!out->ok[i])
-			rc = err_set(
-				err, ERR_CORRUPT,
-				"%s: a profile differs from the received one (hash mismatch)",
-				file_path(part_values(p, h)));
+			rc = values_differ(&s, h->profiles[i].ms, err);
 	}
 	if (rc == ERR_CORRUPT && s.group.stored.len)
 		values_salvage(r, h, &s, out);

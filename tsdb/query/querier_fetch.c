@@ -2,6 +2,7 @@
 #include "tsdb/query/querier_fetch.h"
 
 #include "base/dec.h"
+#include "base/units.h"
 #include "model/types.h"
 #include "tsdb/query/querier_private.h"
 #include "tsdb/wal/wal_segment.h"
@@ -44,8 +45,8 @@ static int querier_too_big(const struct profile *p, uint32_t raw_len,
 	if (!p->raw.max || raw_len <= p->raw.max)
 		return 0;
 	return err_set(err, ERR_TOOBIG,
-		       "the profile has %u bytes; at most %zu are allowed here",
-		       raw_len, p->raw.max);
+		       "it has %u bytes; at most %zu are allowed here", raw_len,
+		       p->raw.max);
 }
 
 /* Fetch an unflushed profile from its WAL record. */
@@ -57,9 +58,8 @@ static int fetch_unflushed(struct querier *q, const struct part_hit *hit,
 
 	/* Retention has removed the segment since the profile was found. */
 	if (!hit->segment)
-		return err_set(
-			err, ERR_NOTFOUND,
-			"retention removed the profile while it was being read");
+		return err_set(err, ERR_NOTFOUND,
+			       "retention removed it while it was being read");
 	rc = querier_too_big(out, hit->wal.raw_len, err);
 	if (!rc)
 		rc = querier_spend_bytes(
@@ -72,7 +72,8 @@ static int fetch_unflushed(struct querier *q, const struct part_hit *hit,
 				      &q->scratch, &p, err);
 	metric_add(q->db->metrics.value_bytes, hit->wal.len);
 	if (!rc)
-		rc = body_decode(&q->decoder, &p, &out->raw, err);
+		rc = wal_segment_body(hit->segment, &p, &q->decoder, &out->raw,
+				      err);
 	if (rc)
 		return rc;
 	out->ms = p.entry.ms;
@@ -192,7 +193,9 @@ static int fetch_flushed(struct querier *q, struct part part,
 int querier_lookup(struct querier *q, size_t i, int64_t ms, struct wal *wal,
 		   struct found *f, struct err *err)
 {
-	int rc = err_set(err, ERR_NOTFOUND, "no profile at this time");
+	int rc = err_set(
+		err, ERR_NOTFOUND,
+		"it was deleted, or removed by retention, while it was being read");
 	const struct place *at;
 
 	for (uint32_t n = q->hits[i].first; n != NONE && rc; n = at->next) {
@@ -213,6 +216,28 @@ int querier_lookup(struct querier *q, size_t i, int64_t ms, struct wal *wal,
 	return rc;
 }
 
+/*
+ * Note a failed fetch, and put the time and the labels of the profile before
+ * the message. Errors that are not about the profile are left alone, such as
+ * ERR_LIMIT. Returns rc.
+ */
+static int name_failed(struct querier *q, size_t i, int64_t ms, int rc,
+		       struct err *err)
+{
+	struct buf labels = { 0 };
+	char time[40];
+
+	if (!err || (rc != ERR_CORRUPT && rc != ERR_IO && rc != ERR_NOTFOUND &&
+		     rc != ERR_TOOBIG))
+		return note_failed(q, rc, err);
+	labels_text(q->hits[i].labels, &labels);
+	time_format(ms, time);
+	err_wrap(err, rc, "the profile at %s of %.100s", time,
+		 buf_cstr(&labels));
+	buf_fini(&labels);
+	return note_failed(q, rc, err);
+}
+
 int querier_fetch(struct querier *q, size_t i, int64_t ms, struct profile *out,
 		  struct err *err)
 {
@@ -220,11 +245,11 @@ int querier_fetch(struct querier *q, size_t i, int64_t ms, struct profile *out,
 	int rc = querier_lookup(q, i, ms, q->db->wal, &f, err);
 
 	if (rc)
-		return note_failed(q, rc, err);
+		return name_failed(q, i, ms, rc, err);
 	rc = f.hit.unflushed ? fetch_unflushed(q, &f.hit, out, err) :
 			       fetch_flushed(q, f.part, &f.hit.group, out, err);
 	wal_segment_unref(f.hit.segment);
-	return note_failed(q, rc, err);
+	return name_failed(q, i, ms, rc, err);
 }
 
 /*
@@ -346,13 +371,13 @@ int querier_rows(struct querier *q, size_t i, int64_t ms, const bool *types,
 		out->row = f.hit.group.index;
 	}
 	if (rc)
-		return note_failed(q, rc, err);
+		return name_failed(q, i, ms, rc, err);
 	rc = values_rows(&q->values, f.part, h, types, &out->rows, &table, err);
 	if (!rc)
 		out->table = table_ref(table);
 	if (q->values.reads != reads)
 		metric_add(q->db->metrics.value_bytes, h->place.len);
-	return note_failed(q, rc, err);
+	return name_failed(q, i, ms, rc, err);
 }
 
 int querier_stat(struct querier *q, size_t i, int64_t ms, uint64_t *hash,
@@ -363,7 +388,7 @@ int querier_stat(struct querier *q, size_t i, int64_t ms, uint64_t *hash,
 	int rc = querier_lookup(q, i, ms, NULL, &f, err);
 
 	if (rc)
-		return rc;
+		return name_failed(q, i, ms, rc, err);
 	p = &f.hit.group.meta.profiles[f.hit.group.index];
 	*hash = f.hit.unflushed ? f.hit.wal.hash : p->hash;
 	*raw_len = f.hit.unflushed ? f.hit.wal.raw_len : p->raw_len;

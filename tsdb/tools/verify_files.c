@@ -110,7 +110,7 @@ static void verify_record(struct log_verify *l, const struct record *r,
 			  struct bytes padding)
 {
 	struct segment_profile p = { 0 };
-	struct err err = { .msg = "checksum mismatch in the body of a record" };
+	struct err err = { .msg = "checksum mismatch of the stored profile" };
 	unsigned long long at = (uint32_t)r->position;
 
 	if (!verify_all_zero(padding))
@@ -121,7 +121,7 @@ static void verify_record(struct log_verify *l, const struct record *r,
 	if (r->body.len && !r->body_ok)
 		verify_report(
 			l->v, l->path,
-			"at offset %llu: checksum mismatch in the body of a record",
+			"at offset %llu: checksum mismatch of the content of a record",
 			at);
 	else if (r->kind != SEGMENT_PROFILE || r->position >> 32 == 0)
 		return; /* the record is not a profile in the WAL */

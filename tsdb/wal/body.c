@@ -30,7 +30,9 @@ static int body_inflate(struct body_decoder *d, const struct segment_profile *p,
 	 * A body that expands beyond the length in the record differs from the
 	 * received body, so it is damaged.
 	 */
-	return rc == ERR_TOOBIG ? err_wrap(err, ERR_CORRUPT, "body") : rc;
+	return rc == ERR_TOOBIG ?
+		       err_wrap(err, ERR_CORRUPT, "the stored profile") :
+		       rc;
 }
 
 int body_decode(struct body_decoder *d, const struct segment_profile *p,

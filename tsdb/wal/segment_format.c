@@ -47,7 +47,9 @@ int segment_profile_encode(const struct sample *s, uint64_t salt, uint64_t lsn,
 	over = head.over || out->over;
 	buf_fini(&head);
 	if (over)
-		return err_set(err, ERR_TOOBIG, "the WAL record is too large");
+		return err_set(
+			err, ERR_TOOBIG,
+			"the labels and sample types of the profile are too large for a WAL record");
 	return 0;
 }
 

@@ -220,8 +220,10 @@ int wal_roll(struct wal *w, struct err *err)
 	while (w->syncing)
 		mutex_wait(&w->mu, &w->synced);
 	if (!old->failed && sync_segment_locked(w, old, end, &why))
-		log_event(w->o.log, LOG_ERROR, "WAL sync failed",
-			  LOG_FIELDS(log_err(&why)));
+		log_event(
+			w->o.log, LOG_ERROR,
+			"cannot sync a WAL segment; its profiles are flushed to the head block instead, and until then a crash of the machine may lose them",
+			LOG_FIELDS(log_err(&why)));
 	mutex_unlock(&w->mu);
 	if (!current_failed(w))
 		write_directory(w, old, &w->directory, (uint32_t)end);
@@ -339,7 +341,7 @@ int wal_sync(struct wal *w, uint64_t lsn, struct err *err)
 		if (s->failed)
 			rc = err_set(
 				err, ERR_IO,
-				"%s: an earlier write or sync of this WAL segment failed",
+				"%s: an earlier write or sync of this WAL segment failed; a crash of the machine may lose its profiles until they are flushed",
 				file_path(s->file));
 		else if (w->syncing)
 			mutex_wait(&w->mu, &w->synced);

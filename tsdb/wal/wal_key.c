@@ -71,7 +71,7 @@ void wal_key_load(struct wal_key *k, struct fs *fs, const char *dir,
 	if (rc && rc != ERR_NOTFOUND)
 		log_event(
 			log, LOG_WARN,
-			"cannot read or create the WAL key; continuing without it",
+			"cannot read or create the WAL key; until that succeeds, a WAL segment whose header is damaged cannot be read",
 			LOG_FIELDS(log_text("file", path), log_err(&err)));
 }
 

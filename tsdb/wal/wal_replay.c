@@ -33,7 +33,7 @@ static void wal_replay_report_damage(void *ctx, uint64_t offset, uint64_t len,
 	log_event(
 		r->w->o.log, LOG_WARN,
 		torn ? "WAL segment has a torn end (normal after a crash, or while a server writes)" :
-		       "WAL segment has a damaged record",
+		       "WAL segment has a damaged record; its profile is lost unless it was flushed before",
 		LOG_FIELDS(log_text("file", file_path(r->segment->file)),
 			   log_int("offset", (int64_t)offset),
 			   log_int("bytes", (int64_t)len)));
@@ -68,10 +68,12 @@ static void wal_replay_report_unread(void *ctx, uint64_t offset, uint64_t len)
 
 	r->segment->unread = true;
 	metric_add(r->w->corruptions, 1);
-	log_event(r->w->o.log, LOG_ERROR, "cannot read a part of a WAL segment",
-		  LOG_FIELDS(log_text("file", file_path(r->segment->file)),
-			     log_int("offset", (int64_t)offset),
-			     log_int("bytes", (int64_t)len)));
+	log_event(
+		r->w->o.log, LOG_ERROR,
+		"the disk cannot read some bytes of a WAL segment; profiles that were not flushed may be missing; the file is kept",
+		LOG_FIELDS(log_text("file", file_path(r->segment->file)),
+			   log_int("offset", (int64_t)offset),
+			   log_int("bytes", (int64_t)len)));
 }
 
 /* An iterator over all records of a segment. */
@@ -227,7 +229,8 @@ static void leave_unsealed(struct wal *w, struct wal_segment *s, uint64_t end,
 	s->unsealed = true;
 	mutex_unlock(&w->mu);
 	log_event(
-		w->o.log, LOG_WARN, "cannot seal a WAL segment",
+		w->o.log, LOG_WARN,
+		"cannot seal a WAL segment; no profile is lost, and the segment is flushed early",
 		LOG_FIELDS(log_text("file", file_path(s->file)), log_err(err)));
 }
 
@@ -262,8 +265,10 @@ static void sync_replayed(struct wal *w, struct wal_segment *s)
 		return;
 	s->failed = true;
 	s->durable = s->number << 32 | FILE_HEADER;
-	log_event(w->o.log, LOG_ERROR, "WAL sync failed",
-		  LOG_FIELDS(log_err(&err)));
+	log_event(
+		w->o.log, LOG_ERROR,
+		"cannot sync a WAL segment; its profiles are flushed to the head block instead, and until then a crash of the machine may lose them",
+		LOG_FIELDS(log_err(&err)));
 }
 
 /*

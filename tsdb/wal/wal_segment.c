@@ -104,9 +104,10 @@ void tell_left_alone(struct wal *w, uint64_t number, const char *path,
 	if (number < w->lowest)
 		w->lowest = number;
 	metric_add(w->corruptions, 1);
-	log_event(w->o.log, LOG_ERROR,
-		  "cannot read a WAL segment; it is skipped and kept",
-		  LOG_FIELDS(log_text("file", path), log_err(err)));
+	log_event(
+		w->o.log, LOG_ERROR,
+		"cannot read a WAL segment; its file is kept, but its profiles that were not flushed are missing",
+		LOG_FIELDS(log_text("file", path), log_err(err)));
 }
 
 /*
@@ -191,10 +192,19 @@ int wal_segment_read(const struct wal_segment *s, uint64_t lsn, uint32_t len,
 	rc = record_decode(buf_bytes(buf), s->salt, lsn, true, &r, err);
 	if (!rc && !r.body_ok)
 		rc = err_set(err, ERR_CORRUPT,
-			     "checksum mismatch in the body of a record");
+			     "checksum mismatch of the stored profile");
 	if (!rc)
 		rc = segment_profile_decode(&r, out, err);
 	return rc ? damaged_at(s, lsn, rc, err) : 0;
+}
+
+int wal_segment_body(const struct wal_segment *s,
+		     const struct segment_profile *p, struct body_decoder *d,
+		     struct buf *out, struct err *err)
+{
+	int rc = body_decode(d, p, out, err);
+
+	return rc ? damaged_at(s, p->entry.lsn, rc, err) : 0;
 }
 
 /*
@@ -234,7 +244,8 @@ int wal_segment_head(const struct wal_segment *s, uint64_t lsn, uint32_t len,
 	 */
 	want = record_head_len(buf->ptr);
 	if (want > RECORD_HEAD_MAX) {
-		rc = err_set(err, ERR_CORRUPT, "no record at this position");
+		rc = err_set(err, ERR_CORRUPT,
+			     "the header of the record is damaged");
 		return damaged_at(s, lsn, rc, err);
 	}
 	want += RECORD_HEADER;

@@ -8,6 +8,7 @@
 #ifndef TSDB_WAL_WAL_SEGMENT_H
 #define TSDB_WAL_WAL_SEGMENT_H
 
+#include "tsdb/wal/body.h"
 #include "tsdb/wal/wal.h"
 
 /* Path of a segment's file with a suffix (may be ""); the caller frees it. */
@@ -53,6 +54,15 @@ void wal_segment_unref(struct wal_segment *s);
 NODISCARD int wal_segment_read(const struct wal_segment *s, uint64_t lsn,
 			       uint32_t len, struct buf *buf,
 			       struct segment_profile *out, struct err *err);
+
+/*
+ * Decode the profile of a record that wal_segment_read() has read, as
+ * body_decode() does. The message of an error names file and offset.
+ */
+NODISCARD int wal_segment_body(const struct wal_segment *s,
+			       const struct segment_profile *p,
+			       struct body_decoder *d, struct buf *out,
+			       struct err *err);
 
 /*
  * Read and verify the record at `lsn` without its body: out->body is empty. On
