@@ -229,7 +229,7 @@ int file_read(const struct file *f, uint64_t offset, void *p, size_t n,
 		if (!rc)
 			return err_set(
 				err, ERR_CORRUPT,
-				"%s: unexpected end of file before offset %llu + %zu",
+				"%s is too short: it ends before offset %llu + %zu",
 				f->path, (unsigned long long)offset, n);
 		got += (size_t)rc;
 	}
@@ -341,11 +341,11 @@ static int read_pieces(struct around *a, struct err *err)
 	}
 	if (!rc)
 		tell_lost(a);
-	return rc ? rc :
-	       a->read ?
-		    0 :
-		    err_set(err, ERR_IO, "%s: no page of the file can be read",
-			    a->f->path);
+	return rc      ? rc :
+	       a->read ? 0 :
+			 err_set(err, ERR_IO,
+				 "%s: the disk cannot read any of this file",
+				 a->f->path);
 }
 
 /*

@@ -187,8 +187,10 @@ static int one_member(struct gzip *g, struct bytes in, struct buf *out,
 		bool last = room >= left;
 
 		if (!buf_reserve(out, last ? left : room))
-			return err_set(err, ERR_TOOBIG,
-				       "the decompressed data is too large");
+			return err_set(
+				err, ERR_TOOBIG,
+				"the decompressed data is larger than %zu bytes",
+				buf_limit(out));
 		rc = zlib ? libdeflate_zlib_decompress_ex(
 				    g->in, in.ptr, in.len, out->ptr + out->len,
 				    out->cap - out->len, consumed, &made) :
@@ -203,7 +205,7 @@ static int one_member(struct gzip *g, struct bytes in, struct buf *out,
 			return err_set(
 				err, ERR_TOOBIG,
 				"the decompressed data is larger than %zu bytes",
-				out->max);
+				buf_limit(out));
 	}
 	out->len += made;
 	return 0;

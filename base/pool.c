@@ -263,12 +263,12 @@ int pool_submit(struct pool *p, struct pool_group *g, pool_fn fn, void *ctx,
 
 	mutex_lock(&p->mu);
 	if (p->stopping) {
-		rc = err_set(err, ERR_CLOSED, "thread pool %s is shutting down",
-			     p->name);
+		rc = err_set(err, ERR_CLOSED, "everprof is shutting down");
 	} else if (p->count >= p->max) {
-		rc = err_set(err, ERR_LIMIT,
-			     "thread pool %s: the queue is full (%zu tasks)",
-			     p->name, p->max);
+		rc = err_set(
+			err, ERR_LIMIT,
+			"everprof is busy: %zu tasks wait for the thread pool %s; try again later",
+			p->max, p->name);
 	} else {
 		struct task *t = mem_new(struct task);
 

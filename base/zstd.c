@@ -196,7 +196,8 @@ int zstd_decompress_all(struct zstd *z, struct bytes in, struct buf *out,
 		if (room && !buf_reserve(out, room))
 			return err_set(
 				err, ERR_TOOBIG,
-				"the decompressed zstd frame is too large");
+				"the decompressed zstd data is larger than %zu bytes",
+				buf_limit(out));
 		o = (ZSTD_outBuffer){ .dst = out->ptr + out->len,
 				      .size = out->cap - out->len };
 		rc = ZSTD_decompressStream(d, &o, &i);
@@ -204,7 +205,8 @@ int zstd_decompress_all(struct zstd *z, struct bytes in, struct buf *out,
 		if (!room && rc && !ZSTD_isError(rc) && i.pos == before)
 			return err_set(
 				err, ERR_TOOBIG,
-				"the decompressed zstd frame is too large");
+				"the decompressed zstd data is larger than %zu bytes",
+				buf_limit(out));
 		if (ZSTD_isError(rc) || (rc && i.pos == before && !o.pos))
 			return err_set(err, ERR_CORRUPT,
 				       "zstd frame is damaged or truncated");

@@ -302,10 +302,12 @@ static int labels_check_label(const struct label *l, struct err *err)
 			       LABEL_TENANT);
 	if (l->name.len > LABEL_NAME_MAX)
 		return err_set(err, ERR_INVALID,
-			       "a label name is longer than %d bytes",
-			       LABEL_NAME_MAX);
+			       "the label name %.*s… is longer than %d bytes",
+			       32, l->name.ptr, LABEL_NAME_MAX);
 	if (!str_is_utf8(l->name) || !str_is_utf8(l->value))
-		return err_set(err, ERR_INVALID, "label %.64s is not UTF-8",
+		return err_set(err, ERR_INVALID,
+			       "the name or value of label %.*s is not UTF-8",
+			       (int)(l->name.len < 64 ? l->name.len : 64),
 			       l->name.ptr);
 	return 0;
 }

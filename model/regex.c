@@ -389,6 +389,8 @@ int regex_check_steps(const struct regex *r, const char *name, struct err *err)
 {
 	if (!r || !regex_gave_up(r))
 		return 0;
-	return err_set(err, ERR_INVALID,
-		       "%s: the expression takes too many steps", name);
+	return err_set(
+		err, ERR_INVALID,
+		"%s: the regular expression takes too many steps: use a simpler one",
+		name);
 }

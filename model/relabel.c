@@ -31,6 +31,8 @@ int relabel_run(const struct relabel_rules *rules, const char *but,
 			*by = i;
 		if (!but || !relabel_judges_by(r, str_of(but)))
 			rc = relabel_apply(r, b, err);
+		if (rc < 0)
+			err_wrap(err, rc, "relabelling rule %zu", i + 1);
 	}
 	return rc;
 }
@@ -160,13 +162,14 @@ static int match_value(const struct relabel_rule *r, struct str value,
 	if (text->over || target->over)
 		return err_set(
 			err, ERR_LIMIT,
-			"relabelling: the result of a replacement is longer than %d bytes",
+			"the result of the replacement is longer than %d bytes",
 			LABEL_VALUE_MAX);
 	if (rc >= 0)
 		return 0;
-	return err_set(err, rc,
-		       "relabelling: the regex \"%.*s\" takes too many steps",
-		       STR_ARG(r->pattern));
+	return err_set(
+		err, rc,
+		"the regex \"%.*s\" takes too many steps: use a simpler one",
+		STR_ARG(r->pattern));
 }
 
 /* Returns whether an expanded template can be a label name. */

@@ -160,12 +160,10 @@ static int columns_decode(struct codec_decoder *d,
 
 	if (!group->table)
 		return err_set(err, ERR_CORRUPT,
-			       "the table of the chunk is missing");
+			       "the table of its stripe is missing");
 	if (first > group->count || n > group->count - first)
-		return err_set(
-			err, ERR_CORRUPT,
-			"the metadata asks for profile %zu, which is not in the data",
-			first + n);
+		return err_set(err, ERR_CORRUPT, "the chunk has no profile %zu",
+			       first + n);
 	rc = colgroup_decode(d->coder, &group->table->d, &q, &d->group, err);
 	for (size_t i = first; i < first + n && !rc; i++)
 		rc = columns_write_row(d, &group->table->d, i, group->lens[i],
@@ -195,7 +193,7 @@ static int columns_open_rows(struct codec_decoder *d,
 
 	if (!group->table)
 		return err_set(err, ERR_CORRUPT,
-			       "the table of the chunk is missing");
+			       "the table of its stripe is missing");
 	rc = colgroup_decode(d->coder, &group->table->d, &q, &d->group, err);
 	d->rows = (struct codec_rows){ &group->table->d, &d->group };
 	*out = &d->rows;

@@ -466,7 +466,7 @@ static int encoder_verify(const struct codec_encoder *e, struct bytes stored,
 	if (rc == ERR_TOOBIG || (!rc && !dict_equal(&again, &e->table.d)))
 		rc = err_set(
 			err, ERR_CORRUPT,
-			"the encoded table does not decode to the same table");
+			"the new table of a stripe does not decode to what was encoded");
 	dict_fini(&again);
 	return rc;
 }

@@ -467,7 +467,8 @@ int dict_decode(struct bytes stored, struct dictionary *d, struct err *err)
 	if (!rc) {
 		get_all(&e);
 		if (is_bad(&e) || !all_read(&e))
-			rc = err_set(err, ERR_CORRUPT, "the table is damaged");
+			rc = err_set(err, ERR_CORRUPT,
+				     "its contents are damaged");
 		else
 			measure_depths(d);
 	}

@@ -48,16 +48,14 @@ int section_get(struct zstd *z, struct dec *d, struct buf *out, struct err *err)
 
 	buf_reset(out);
 	if (d->bad)
-		return err_set(err, ERR_CORRUPT,
-			       "a part of the data is truncated");
+		return err_set(err, ERR_CORRUPT, "the data is truncated");
 	if (compressed)
 		return zstd_decompress(z, stored, len, out, err);
 	buf_add(out, stored.ptr, stored.len);
-	return out->over ?
-		       err_set(err, ERR_TOOBIG,
-			       "a part of the data has %zu bytes; at most %zu are allowed",
-			       len, buf_limit(out)) :
-		       0;
+	return out->over ? err_set(err, ERR_TOOBIG,
+				   "the data has more than %zu bytes",
+				   buf_limit(out)) :
+			   0;
 }
 
 void section_skip(struct dec *d)

@@ -239,8 +239,9 @@ int filter_prune_from(struct pprof *p, struct str pattern,
 	x.known = mem_zalloc(p->functions.count, 1);
 	rc = prune_from(p, &x, limits, err);
 	if (!rc && regex_gave_up(x.drop))
-		rc = err_set(err, ERR_INVALID,
-			     "prune_from: the expression takes too many steps");
+		rc = err_set(
+			err, ERR_INVALID,
+			"prune_from: the regular expression takes too many steps: use a simpler one");
 	regex_free(x.drop);
 	mem_free(x.known);
 	return rc;

@@ -411,14 +411,13 @@ int filter_tag_names(struct pprof *p, const struct tag_filter *f,
 	struct regex *hide = NULL;
 	int rc = 0;
 
-	if (f->show.len)
-		rc = regex_new_search(f->show, &show, NULL, err);
-	if (!rc && f->hide.len)
-		rc = regex_new_search(f->hide, &hide, NULL, err);
+	if (f->show.len && (rc = regex_new_search(f->show, &show, NULL, err)))
+		return err_wrap(err, rc, "tagshow");
+	if (f->hide.len && (rc = regex_new_search(f->hide, &hide, NULL, err)))
+		rc = err_wrap(err, rc, "taghide");
 	for (size_t i = 0; !rc && (show || hide) && i < p->label_sets.count;
 	     i++)
 		drop_labels(p, &p->label_sets.v[i], show, hide);
-	rc = rc ? err_wrap(err, rc, "tagshow or taghide") : 0;
 	if (!rc)
 		rc = regex_check_steps(show, "tagshow", err);
 	if (!rc)

@@ -185,8 +185,9 @@ static int root_samples(struct roots *x, const uint32_t *suffixes,
 
 		if (p->frames.count + old.count + TAGROOT_KEYS_MAX >=
 		    UINT32_MAX)
-			return err_set(err, ERR_LIMIT,
-				       "the profile has too many frames");
+			return err_set(
+				err, ERR_LIMIT,
+				"tagroot or tagleaf: the profile would have more than 2^32 frames: use fewer labels");
 		s->stack = rooted_stack(
 			x, (struct rooted){ s->stack, suffixes[s->labels] });
 		rc = limits_meter(limits, &meter, 1 + old.count,

@@ -48,9 +48,9 @@ static int graphviz_start(struct child *c, struct err *err)
 	int rc;
 
 	if (pipe2(to, O_CLOEXEC))
-		return err_sys(err, "pipe");
+		return err_sys(err, "cannot start dot: pipe");
 	if (pipe2(from, O_CLOEXEC)) {
-		rc = err_sys(err, "pipe");
+		rc = err_sys(err, "cannot start dot: pipe");
 		/*
 		 * Close the child's ends of the pipes: if from[1] stayed open,
 		 * the parent would never see the end of the output.
@@ -75,7 +75,7 @@ static int graphviz_start(struct child *c, struct err *err)
 	close(c->out);
 	errno = rc;
 	if (rc != ENOENT)
-		return err_sys(err, "start dot");
+		return err_sys(err, "cannot start the Graphviz program dot");
 	return err_set(
 		err, ERR_UNSUPPORTED,
 		"report svg requires the Graphviz program \"dot\", which is not installed: install graphviz, or use report=dot");
@@ -139,9 +139,10 @@ static int graphviz_drain(struct child *c, struct buf *out, struct err *err)
 		return errno == EINTR ? 1 : err_sys(err, "read from dot");
 	buf_add(out, chunk, (size_t)n);
 	if (out->over)
-		return err_set(err, ERR_TOOBIG,
-			       "the SVG drawing is larger than %zu bytes",
-			       out->max);
+		return err_set(
+			err, ERR_TOOBIG,
+			"the SVG drawing is larger than %zu bytes: draw fewer nodes (nodecount)",
+			out->max);
 	return n > 0;
 }
 
@@ -166,7 +167,7 @@ static int graphviz_talk(struct child *c, struct bytes left, struct buf *out,
 				"dot did not finish within %d s: draw fewer nodes (nodecount)",
 				SECONDS);
 		if (poll(fds, 2, (int)wait_ms) < 0 && errno != EINTR)
-			return err_sys(err, "poll");
+			return err_sys(err, "cannot wait for dot: poll");
 		if (c->in >= 0 && fds[1].revents)
 			graphviz_feed(c, &left);
 		if (fds[0].revents)

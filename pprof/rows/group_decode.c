@@ -14,7 +14,7 @@
 
 int colgroup_damaged(struct err *err, const char *what)
 {
-	return err_set(err, ERR_CORRUPT, "damaged columns: %s", what);
+	return err_set(err, ERR_CORRUPT, "the columns are damaged: %s", what);
 }
 
 /*
