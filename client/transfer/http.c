@@ -91,7 +91,8 @@ int http_client_new(struct http_client **out, struct err *err)
 	e.data.fd = c->wake;
 	if (c->epoll < 0 || c->wake < 0 ||
 	    epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->wake, &e) < 0) {
-		int rc = err_sys(err, "create the event loop");
+		int rc = err_sys(
+			err, "cannot create the event loop of the HTTP client");
 
 		http_client_free(c);
 		return rc;

@@ -226,7 +226,8 @@ int http_config_load(struct http_config *c, struct err *err)
 	if (!rc && c->ca.text && !c->ca.len)
 		rc = err_set(
 			err, ERR_INVALID,
-			"tls_config: ca or ca_file is empty, so no certificate could be verified");
+			"tls_config.%s is empty, so no certificate could be verified",
+			c->ca.file ? "ca_file" : "ca");
 	if (!rc)
 		rc = http_config_load_file(&c->cert, "tls_config.cert_file",
 					   err);

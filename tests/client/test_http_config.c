@@ -351,7 +351,7 @@ Test(http_config, an_empty_list_of_authorities_is_refused)
 	o.tls.ca = text_of("");
 	c = http_config_new(&o);
 	cr_expect(http_config_load(c, &err) == ERR_INVALID);
-	cr_expect(strstr(err.msg, "ca_file") != NULL, "%s", err.msg);
+	cr_expect(strstr(err.msg, "tls_config.ca ") != NULL, "%s", err.msg);
 	http_config_unref(c);
 }
 

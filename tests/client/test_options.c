@@ -271,7 +271,7 @@ Test(options, files_with_nul_bytes_are_read_completely)
 	 */
 	put(path, "");
 	cr_expect(http_config_load(c, &err) == ERR_INVALID);
-	cr_expect(strstr(err.msg, "ca or ca_file is empty") != NULL);
+	cr_expect(strstr(err.msg, "tls_config.ca_file is empty") != NULL);
 	http_config_unref(c);
 	snprintf(text, sizeof(text), "{basic_auth: {password_file: %s}}", path);
 	f = fopen(path, "w");
