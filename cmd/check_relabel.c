@@ -238,13 +238,13 @@ static int check_relabel_parse_labels(const char *text, struct selector *sel,
 	bool has_address = false;
 
 	if (rc)
-		return rc;
+		return err_wrap(err, rc, "the labels of the target");
 	out->v = arena_array(&sel->arena, struct label, sel->count);
 	for (size_t i = 0; i < sel->count; i++) {
 		if (sel->matchers[i].op != MATCH_EQ)
 			return err_set(
 				err, ERR_INVALID,
-				"labels must have the form name=\"value\"");
+				"the labels of the target must have the form name=\"value\"");
 		has_address |= str_is(sel->matchers[i].name, "__address__");
 		out->v[out->count++] = (struct label){ sel->matchers[i].name,
 						       sel->matchers[i].value };

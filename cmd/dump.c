@@ -196,8 +196,9 @@ static int dump_parse(struct dump *d, const char *selector, const char *from,
 
 	if (!rc)
 		rc = dump_parse_time(to, &d->to, err);
-	if (!rc && *selector)
-		rc = selector_parse(str_of(selector), &d->selector, err);
+	if (!rc && *selector &&
+	    (rc = selector_parse(str_of(selector), &d->selector, err)))
+		rc = err_wrap(err, rc, "--query");
 	if (!rc && *d->output) {
 		rc = fs_mkdir(NULL, d->output, err);
 		if (rc == ERR_EXISTS)

@@ -271,8 +271,10 @@ static int import_one(void *ctx, const struct source_item *it, struct err *err)
 	else if (!rc)
 		note_imported(im, im->ms);
 	/* Errors of a single file do not stop the import; other errors do. */
-	if (rc != ERR_INVALID && rc != ERR_EXISTS && rc != ERR_TOOBIG)
-		return rc;
+	if (rc && rc != ERR_INVALID && rc != ERR_EXISTS && rc != ERR_TOOBIG)
+		return err_wrap(err, rc, "the import stopped at %s", it->path);
+	if (!rc)
+		return 0;
 	fprintf(stderr, "%s: %s\n", it->path, err->msg);
 	im->refused++;
 	return 0;

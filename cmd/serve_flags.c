@@ -205,7 +205,8 @@ int serve_flags_sync(const struct serve_flags *f, int64_t *sync_ms,
 	if (duration_parse(str_of(f->wal_fsync), sync_ms, err) || *sync_ms < 1)
 		return err_set(
 			err, ERR_INVALID,
-			"--storage.tsdb.wal-fsync must be a duration, such as 1s, or always");
+			"--storage.tsdb.wal-fsync must be a duration, such as 1s, or always, not \"%s\"",
+			f->wal_fsync);
 	return 0;
 }
 
@@ -231,7 +232,8 @@ int serve_flags_retention(const struct serve_flags *f, int64_t *bytes,
 	if (!str_to_i64(text, &percent) || percent < 0 || percent > 100)
 		return err_set(
 			err, ERR_INVALID,
-			"--storage.tsdb.retention.size must be a size, such as 20GB, or 0%% to 100%%");
+			"--storage.tsdb.retention.size must be a size, such as 20GB, or 0%% to 100%%, not \"%s\"",
+			f->retention_size);
 	/*
 	 * The data directory may not exist yet: use the current directory,
 	 * where it is created by default.

@@ -99,8 +99,9 @@ static int visit_entry(struct archive *a, struct archive_entry *e,
 	if (it.ms < 0 || !v->wants(v->ctx, it.ms))
 		return 0;
 	if (size > SOURCE_FILE_MAX) {
-		err_set(err, ERR_TOOBIG, "%s is too large: %lld bytes", path,
-			(long long)size);
+		err_set(err, ERR_TOOBIG,
+			"%s is too large: %lld bytes, at most %lld are allowed",
+			path, (long long)size, (long long)SOURCE_FILE_MAX);
 		return source_pass_over(v, err);
 	}
 	buf_reserve(&data, (size_t)size);
@@ -110,7 +111,7 @@ static int visit_entry(struct archive *a, struct archive_entry *e,
 		rc = v->visit(v->ctx, &it, err);
 	} else {
 		err_set(err, ERR_CORRUPT, "%s: %s", path,
-			archive_error_string(a));
+			archive_error_string(a) ?: "the archive is truncated");
 		rc = source_pass_over(v, err);
 	}
 	buf_fini(&data);
@@ -208,7 +209,8 @@ static int walk_dir(const char *path, const struct source_visitor *v,
 {
 	struct name_list l = { 0 };
 	int rc = depth > DEPTH_MAX ? err_set(err, ERR_LIMIT,
-					     "%s is nested too deeply", path) :
+					     "%s is below more than %d folders",
+					     path, DEPTH_MAX) :
 				     fs_list(NULL, path, &l, err);
 
 	if (rc)
