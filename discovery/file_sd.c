@@ -335,7 +335,8 @@ static bool visit_pattern(struct provider *p, const char *pattern,
 	if (rc && rc != GLOB_NOMATCH) {
 		struct err err;
 
-		err_set(&err, ERR_IO, "cannot read the directory");
+		err_set(&err, ERR_IO,
+			"cannot read the directory of the pattern, or one below it: check their permissions");
 		provider_failed(p, pattern, &err);
 		return false;
 	}

@@ -13,6 +13,7 @@
 #include "base/err.h"
 
 struct arena;
+struct selector;
 
 enum {
 	/*
@@ -63,6 +64,14 @@ bool params_find(const struct params *p, const char *name, struct str *out);
  */
 NODISCARD int params_require(const struct params *p, const char *name,
 			     struct str *out, struct err *err);
+
+/*
+ * Parse the value of the parameter `name` as a selector. ERR_INVALID: the
+ * message names the parameter, and the position in the selector. The caller
+ * calls selector_fini() after success.
+ */
+NODISCARD int params_selector(const char *name, struct str text,
+			      struct selector *out, struct err *err);
 
 /* Value of time_param.fallback that makes the parameter mandatory. */
 #define TIME_REQUIRED (INT64_MIN + 1)

@@ -20,7 +20,7 @@ int timeline_init(struct timeline *t, const struct timeline_options *o,
 	if (span / (uint64_t)o->step_ms >= TIMELINE_POINTS_MAX)
 		return err_set(
 			err, ERR_INVALID,
-			"more than %d points per series: use a larger step or a shorter range",
+			"parameter \"step\": more than %d points per series: use a larger step or a shorter time range",
 			TIMELINE_POINTS_MAX);
 	/*
 	 * A profile exactly at `to` belongs to the last step

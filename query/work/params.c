@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/units.h"
 #include "base/url.h"
+#include "model/selector.h"
 
 bool params_add(struct params *p, struct arena *a, struct str name,
 		struct str value)
@@ -53,6 +54,14 @@ int params_require(const struct params *p, const char *name, struct str *out,
 	if (params_find(p, name, out) && out->len)
 		return 0;
 	return err_set(err, ERR_INVALID, "parameter \"%s\" is missing", name);
+}
+
+int params_selector(const char *name, struct str text, struct selector *out,
+		    struct err *err)
+{
+	int rc = selector_parse(text, out, err);
+
+	return rc ? err_wrap(err, rc, "invalid parameter \"%s\"", name) : 0;
 }
 
 /* Parse seconds with a fraction, as Prometheus accepts times. */

@@ -160,7 +160,7 @@ int query_spec_parse(struct query_spec *s, const struct params *p,
 	*s = (struct query_spec){ 0 };
 	rc = params_require(p, n.query, &text, err);
 	if (!rc)
-		rc = selector_parse(text, &s->selector, err);
+		rc = params_selector(n.query, text, &s->selector, err);
 	if (!rc)
 		rc = parse_mode(s, p, &n, err);
 	if (!rc)

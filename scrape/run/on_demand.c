@@ -55,7 +55,7 @@ void on_demand_refuse_all(struct scraper *s)
 	struct scrape_request *a;
 	struct err err;
 
-	err_set(&err, ERR_CLOSED, "the server is shutting down");
+	err_set(&err, ERR_CLOSED, "everprof is shutting down");
 	while ((a = s->asked)) {
 		s->asked = a->next;
 		on_demand_end(s, a, ERR_CLOSED, &err, 0);
@@ -107,7 +107,7 @@ static int on_demand_submit(struct scraper *s, struct scrape_request *a,
 	for (at = &s->asked; *at;)
 		at = &(*at)->next;
 	if (atomic_load(&s->stopping)) {
-		rc = err_set(err, ERR_CLOSED, "the server is shutting down");
+		rc = err_set(err, ERR_CLOSED, "everprof is shutting down");
 	} else if (s->asking < ASKS_MAX) {
 		*at = scrape_request_ref(a);
 		s->asking++;
@@ -133,8 +133,8 @@ int scrape_now(struct scraper *s, const struct scrape_now_options *w,
 		target_unref(t);
 		return err_set(
 			err, count ? ERR_INVALID : ERR_NOTFOUND,
-			count ? "%zu targets match; exactly one must match" :
-				"%zu targets match; /api/v1/targets lists all targets",
+			count ? "%zu targets match; exactly one must match the selector (/api/v1/targets lists all targets)" :
+				"%zu targets match the selector; /api/v1/targets lists all targets",
 			count);
 	}
 	a = scrape_request_new(t, w->seconds);
