@@ -50,7 +50,7 @@ static int local_drain(struct answer_stream *s, const struct local_request *r,
 		else if (rc == ERR_AGAIN)
 			rc = err_set(
 				err, ERR_LIMIT,
-				"the query needs more memory than its limit allows");
+				"the query needs more memory than --query.memory allows");
 		if (rc >= 0 && !r->sink)
 			buf_add(body, piece.ptr, piece.len);
 		else if (rc >= 0 && !r->sink(r->sink_ctx, buf_bytes(&piece)))

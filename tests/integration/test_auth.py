@@ -210,7 +210,7 @@ def reload_cannot_weaken_access_control(d):
         e = start(f'{d}/{i}', before)
         rewrite(f'{d}/{i}/web.yml', after)
         wait_until(why, 10, lambda: why in e.text())
-        assert 'if this is intended, restart the server' in e.text()
+        assert 'if this is intended, restart everprof' in e.text()
         e.stop()
 
 

@@ -143,7 +143,7 @@ def queries_without_matches_explain_why(d):
     says(refused('query', 'diff', 'heap', '--base-from=2x', '--base-to=now', server),
          '--base-from: invalid time "2x"')
     a = e.get('/api/v1/query', mode='diff', query_a='heap', time_a=0, query_b='heap', time_b=0)
-    assert a.status == 404 and 'side a (the base)' in a.json()['error'], a.body
+    assert a.status == 404 and 'side a (the base, query_a)' in a.json()['error'], a.body
     e.finish()
 
 

@@ -81,7 +81,7 @@ static int parse_deletion(struct deletion *d, const struct request *r,
 
 		if (!str_is(r->params.v[i].name, "match[]"))
 			continue;
-		rc = selector_parse(r->params.v[i].value, &s, err);
+		rc = params_selector("match[]", r->params.v[i].value, &s, err);
 		if (!rc)
 			*vec_add(&d->selectors) = s;
 	}

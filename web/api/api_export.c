@@ -271,7 +271,7 @@ static int api_export_start(struct request *r, struct export *e,
 	int rc = params_require(&r->params, "query", &text, err);
 
 	if (!rc)
-		rc = selector_parse(text, &e->selector, err);
+		rc = params_selector("query", text, &e->selector, err);
 	if (!rc)
 		rc = params_range(&r->params, TIME_REQUIRED, TIME_REQUIRED,
 				  &e->from, &e->to, err);

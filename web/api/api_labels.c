@@ -61,7 +61,8 @@ static int each_series(struct series_query *s, struct err *err)
 		if (!str_is(r->params.v[i].name, "match[]"))
 			continue;
 		any = true;
-		rc = selector_parse(r->params.v[i].value, &sel, err);
+		rc = params_selector("match[]", r->params.v[i].value, &sel,
+				     err);
 		if (rc)
 			break;
 		rc = each_selected(s, sel.matchers, sel.count, err);

@@ -32,7 +32,7 @@ static int wish_of(const struct request *r, int64_t deadline_ns,
 	int rc = params_require(&r->params, "query", &query, err);
 
 	if (!rc)
-		rc = selector_parse(query, sel, err);
+		rc = params_selector("query", query, sel, err);
 	if (!rc)
 		rc = params_count(&r->params, "seconds", -1, &w->seconds, err);
 	if (!rc && w->seconds > SECONDS_MAX)

@@ -97,7 +97,7 @@ static int api_range_parse(const struct request *r, struct range_query *rq,
 	int rc = params_require(&r->params, "query", &text, err);
 
 	if (!rc)
-		rc = selector_parse(text, &rq->selector, err);
+		rc = params_selector("query", text, &rq->selector, err);
 	if (!rc)
 		rc = params_range(&r->params, TIME_REQUIRED, TIME_REQUIRED,
 				  &rq->from, &rq->to, err);

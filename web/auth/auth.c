@@ -94,7 +94,7 @@ static void tell_failure(const struct auth *a, const struct err *err)
 		log_event(
 			a->log, LOG_ERROR,
 			"cannot load the web configuration; the previous one stays in effect",
-			LOG_FIELDS(log_err(err)));
+			LOG_FIELDS(log_text("path", a->path), log_err(err)));
 }
 
 /*
@@ -125,7 +125,7 @@ static int refuse_opening(const struct auth *a, const struct web_config *next,
 	if (!what && has_fewer_limits(a, next))
 		what = "the new file removes a user from basic_auth_scopes";
 	return what ? err_set(err, ERR_DENIED,
-			      "%s; if this is intended, restart the server",
+			      "%s; if this is intended, restart everprof",
 			      what) :
 		      0;
 }

@@ -79,7 +79,9 @@ int tls_check(const struct web_tls *t, struct err *err)
 	rc = gnutls_certificate_set_x509_key_mem(c, &cert, &key,
 						 GNUTLS_X509_FMT_PEM);
 	if (rc < 0) {
-		rc = tls_refuse(err, "invalid certificate or key", rc);
+		rc = tls_refuse(err,
+				"tls_server_config: invalid certificate or key",
+				rc);
 	} else if (t->client_ca.len) {
 		ca = tls_load_datum(t->client_ca.ptr);
 		rc = gnutls_certificate_set_x509_trust_mem(c, &ca,
@@ -88,7 +90,10 @@ int tls_check(const struct web_tls *t, struct err *err)
 		 * gnutls returns the number of CAs. There must be at least one
 		 * CA.
 		 */
-		rc = rc > 0 ? 0 : tls_refuse(err, "invalid client_ca", rc);
+		rc = rc > 0 ? 0 :
+			      tls_refuse(err,
+					 "tls_server_config: invalid client_ca",
+					 rc);
 	} else {
 		rc = 0;
 	}

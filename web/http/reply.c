@@ -144,8 +144,10 @@ static void reply_observe(struct exchange *x)
 static void break_off(struct exchange *x, const struct err *err)
 {
 	x->more = err->code;
-	log_event(x->server->o.log, LOG_WARN, "streamed response aborted",
-		  LOG_FIELDS(log_text("path", x->route->path), log_err(err)));
+	log_event(
+		x->server->o.log, LOG_WARN,
+		"a streamed response was aborted: the client received only a part of it",
+		LOG_FIELDS(log_text("path", x->route->path), log_err(err)));
 }
 
 /*

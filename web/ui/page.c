@@ -102,7 +102,7 @@ static int view_parse(const struct request *r, struct view *v, struct err *err)
 	v->type = param_or(r, "type", "");
 	v->selector = str_trim(param_or(r, "selector", ""));
 	if (v->selector.len && !str_is(v->selector, "{}"))
-		rc = selector_parse(v->selector, &v->parsed, err);
+		rc = params_selector("selector", v->selector, &v->parsed, err);
 	if (!rc)
 		rc = params_range(&r->params, r->params.now_ms - 3600000,
 				  r->params.now_ms, &v->from, &v->to, err);

@@ -65,7 +65,7 @@ static int parse_source(struct look *l, struct request *r, struct err *err)
 	int rc = params_require(&r->params, "query", &text, err);
 
 	if (!rc)
-		rc = selector_parse(text, &l->source.selector, err);
+		rc = params_selector("query", text, &l->source.selector, err);
 	if (!rc && page_report_is_given(r, "time")) {
 		rc = params_time(&r->params, &time, &l->source.time, err);
 		query_spec_at(&l->source, l->source.time);
@@ -98,7 +98,7 @@ static int parse_base(struct look *l, struct request *r, struct err *err)
 	 */
 	if (!params_find(&r->params, "base_query", &text) || !text.len)
 		(void)params_find(&r->params, "query", &text);
-	rc = selector_parse(text, &l->base.selector, err);
+	rc = params_selector("base_query", text, &l->base.selector, err);
 	if (!rc && page_report_is_given(r, "base_from"))
 		return parse_times(&l->base, r, "base_from", "base_to", err);
 	l->base.merged = true;
