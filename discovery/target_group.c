@@ -85,7 +85,9 @@ static void target_group_check_label(struct yaml *y,
 	if (!l->name.len || !str_is_utf8(l->name) || !str_is_utf8(l->value))
 		yaml_error(
 			y, key,
-			"labels: a label name is empty, or a name or value is not UTF-8");
+			l->name.len ?
+				"labels: the name or the value of a label is not UTF-8" :
+				"labels: a label name is empty");
 	else if (str_is(l->name, LABEL_TENANT))
 		yaml_error(y, key, "label %s is reserved", LABEL_TENANT);
 	else if (l->value.len > LABEL_VALUE_MAX)

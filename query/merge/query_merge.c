@@ -57,7 +57,10 @@ static int add_all(struct query_merge *g, struct querier *q,
 	if (rc || g->series)
 		return rc;
 	if (querier_lost(q))
-		return err_set(err, ERR_CORRUPT, "%s", querier_lost(q)->msg);
+		return err_set(
+			err, ERR_CORRUPT,
+			"no profile found; stored data could not be read: %s",
+			querier_lost(q)->msg);
 	time_format(s->from, from);
 	time_format(s->to, to);
 	snprintf(when, sizeof(when), "from %s to %s", from, to);

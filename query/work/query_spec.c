@@ -229,7 +229,10 @@ int query_nearest(const struct query_spec *s, const struct query_work *w,
 		return 0;
 	/* Damage may have hidden a profile, so "not found" would be wrong. */
 	if (querier_lost(q))
-		return err_set(err, ERR_CORRUPT, "%s", querier_lost(q)->msg);
+		return err_set(
+			err, ERR_CORRUPT,
+			"no profile found; stored data could not be read: %s",
+			querier_lost(q)->msg);
 	time_format(s->time, time);
 	snprintf(when, sizeof(when), "%s %s",
 		 s->match == MATCH_EXACT ? "at" : "within 5 minutes of", time);

@@ -214,7 +214,8 @@ int rewrite_each(struct tsdb *db, const struct rewriting *how,
 		}
 		if (failed)
 			log_event(
-				db->o.log, LOG_ERROR, "cannot rewrite a block",
+				db->o.log, LOG_ERROR,
+				"cannot rewrite a block; it stays as it is",
 				LOG_FIELDS(log_text("block", v[i].block->path),
 					   log_err(&why)));
 		if (failed && !rc)

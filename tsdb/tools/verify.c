@@ -5,6 +5,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "tsdb/block/block_writer.h"
 #include "tsdb/engine/data_dir.h"
 #include "tsdb/head/head_open.h"
@@ -31,30 +32,37 @@ struct part_verify {
  * Verify a chunk: read its metadata, decode its profiles and compare their
  * hashes.
  */
-static void verify_group(struct part_verify *p, const struct chunk_source *from,
+static void verify_group(struct part_verify *p, const struct labels *ls,
 			 const struct chunk *g)
 {
+	struct chunk_source from = part_source(p->part);
 	struct chunk_meta h = { 0 };
+	struct buf labels = { 0 };
+	char time[40];
 	struct err err;
-	int rc = chunk_read_meta(from, g, &h, NULL, &err);
+	int rc = chunk_read_meta(&from, g, &h, NULL, &err);
 
 	if (rc) {
 		verify_report(p->v, p->path, "%s", err.msg);
 		return;
 	}
 	rc = values_all(&p->reader, p->part, &h, &p->values, &err);
-	if (rc)
-		verify_report(p->v, p->path,
-			      "a chunk of %u profiles from time %lld ms: %s",
-			      h.count, (long long)h.profiles[0].ms, err.msg);
-	else
+	if (!rc) {
 		p->v->profiles += h.count;
+		return;
+	}
+	if (ls)
+		labels_text(ls, &labels);
+	time_format(h.profiles[0].ms, time);
+	verify_report(p->v, p->path,
+		      "a chunk of %u profiles of %.100s, from %s on: %s",
+		      h.count, buf_cstr(&labels), time, err.msg);
+	buf_fini(&labels);
 }
 
 /* Verify all chunks of a series. */
 static void verify_series(struct part_verify *p, uint32_t series)
 {
-	struct chunk_source from = part_source(p->part);
 	struct chunks groups = { 0 };
 	struct labels *ls = NULL;
 	struct err err;
@@ -66,7 +74,7 @@ static void verify_series(struct part_verify *p, uint32_t series)
 	if (rc)
 		verify_report(p->v, p->path, "%s", err.msg);
 	for (size_t i = 0; i < groups.count; i++)
-		verify_group(p, &from, &groups.v[i]);
+		verify_group(p, ls, &groups.v[i]);
 	labels_unref(ls);
 	chunks_fini(&groups);
 }
@@ -98,8 +106,10 @@ void verify_open_block(struct verify *v, struct block *b)
 	uint64_t before = v->profiles;
 
 	if (b->damaged)
-		verify_report(v, b->path, "%llu files of the block are damaged",
-			      (unsigned long long)b->damaged);
+		verify_report(
+			v, b->path,
+			"%llu files of the block are missing, damaged or unreadable",
+			(unsigned long long)b->damaged);
 	for (size_t i = 0; i < b->meta.file_count; i++)
 		verify_file(v, b, &b->meta.files[i]);
 	verify_part(v, (struct part){ .block = b }, b->path);

@@ -50,7 +50,7 @@ void verify_file(struct verify *v, const struct block *b,
 	if (rc)
 		verify_report(v, path, "%s", err.msg);
 	else if (crc != f->crc)
-		verify_report(v, path, "checksum mismatch");
+		verify_report(v, path, "checksum mismatch with meta.json");
 }
 
 /* The state of verifying one log file. */
@@ -71,10 +71,10 @@ static void damaged_stretch(void *ctx, uint64_t offset, uint64_t len, bool torn)
 	struct log_verify *l = ctx;
 
 	if (!torn)
-		verify_report(l->v, l->path,
-			      "at offset %llu: %llu bytes are not a record",
-			      (unsigned long long)offset,
-			      (unsigned long long)len);
+		verify_report(
+			l->v, l->path,
+			"at offset %llu: %llu damaged bytes: they are no valid record",
+			(unsigned long long)offset, (unsigned long long)len);
 }
 
 /* Whether all bytes are zero. */
@@ -116,7 +116,7 @@ static void verify_record(struct log_verify *l, const struct record *r,
 	if (!verify_all_zero(padding))
 		verify_report(
 			l->v, l->path,
-			"at offset %llu: the padding of a record is damaged",
+			"at offset %llu: the unused bytes after a record are damaged (no profile is lost)",
 			at);
 	if (r->body.len && !r->body_ok)
 		verify_report(
@@ -173,9 +173,10 @@ static void verify_records(struct log_verify *l, struct bytes file,
 	if (is_footer(rest, h))
 		return;
 	if (it.end != file.len)
-		verify_report(l->v, l->path,
-			      "at offset %llu: the end of the file is torn",
-			      (unsigned long long)it.end);
+		verify_report(
+			l->v, l->path,
+			"at offset %llu: the file ends with an incomplete record (normal after a crash)",
+			(unsigned long long)it.end);
 	else if (sealed)
 		verify_report(
 			l->v, l->path,
@@ -215,7 +216,9 @@ void verify_log(struct verify *v, const char *path, uint32_t magic, bool live,
 	 */
 	if (!rc && memcmp(bytes.ptr, bytes.ptr + FILE_HEADER / 2,
 			  FILE_HEADER / 2) != 0)
-		verify_report(v, path, "a copy of the file header is damaged");
+		verify_report(
+			v, path,
+			"one of the two copies of the file header is damaged (no profile is lost)");
 	if (!rc)
 		verify_records(&l, buf_bytes(&bytes), &h,
 			       magic == MAGIC_SEGMENT ? h.number << 32 : 0,
@@ -243,11 +246,13 @@ void verify_values(struct verify *v, const struct head *r, bool live)
 	if (rc)
 		verify_report(v, path, "%s", err.msg);
 	else if (memcmp(first, first + FILE_HEADER / 2, FILE_HEADER / 2) != 0)
-		verify_report(v, path, "a copy of the file header is damaged");
+		verify_report(
+			v, path,
+			"one of the two copies of the file header is damaged (no profile is lost)");
 	else if (size != r->values_end && !live)
 		verify_report(
 			v, path,
-			"the file has %llu bytes, but the log accounts for %llu",
+			"the file has %llu bytes, but the file groups accounts for %llu",
 			(unsigned long long)size,
 			(unsigned long long)r->values_end);
 }

@@ -91,10 +91,11 @@ static int drop_stillborn(struct wal *w, struct file *f, uint64_t size,
 			  struct err *err)
 {
 	if (size < FILE_HEADER)
-		log_event(w->o.log, LOG_WARN,
-			  "removing a WAL segment without a complete header",
-			  LOG_FIELDS(log_text("file", file_path(f)),
-				     log_int("size", (int64_t)size)));
+		log_event(
+			w->o.log, LOG_WARN,
+			"removing a WAL segment without a complete header: it has no profiles",
+			LOG_FIELDS(log_text("file", file_path(f)),
+				   log_int("size", (int64_t)size)));
 	return w->o.read_only ? 0 : fs_unlink(w->o.fs, file_path(f), err);
 }
 

@@ -284,8 +284,10 @@ static int api_export_start(struct request *r, struct export *e,
 	if (querier_lost(e->q)) {
 		buf_printf(&e->lost, "%s\n", querier_lost(e->q)->msg);
 		if (!querier_count(e->q))
-			return err_set(err, ERR_CORRUPT, "%s",
-				       querier_lost(e->q)->msg);
+			return err_set(
+				err, ERR_CORRUPT,
+				"no profile found; stored data could not be read: %s",
+				querier_lost(e->q)->msg);
 	}
 	if (!querier_count(e->q))
 		return err_set(

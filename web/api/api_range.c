@@ -355,6 +355,10 @@ static void api_range_finish(struct listing *l)
 	char *text = mem_printf("retrieved %" PRId64 " series, more available",
 				l->rq->limit);
 	const struct err *lost = querier_lost(l->q);
+	CLEANUP(mem_freep)
+	char *unread = mem_printf(
+		"stored data could not be read and is left out; the first error: %s",
+		lost ? lost->msg : "");
 	const char *warnings[4] = { NULL };
 	size_t n = 0;
 
@@ -364,7 +368,7 @@ static void api_range_finish(struct listing *l)
 		warnings[n++] =
 			"the function was not searched in profiles that could not be read";
 	if (lost)
-		warnings[n] = lost->msg;
+		warnings[n] = unread;
 	envelope_end(&l->j, l->a, warnings);
 }
 
