@@ -89,13 +89,9 @@ static int block_tell_damage(struct block *b, const char *name, int rc,
 	b->damaged++;
 	b->unreadable |= rc == ERR_IO;
 	metric_add(b->env->corruptions, 1);
-	log_event(
-		b->env->log, LOG_ERROR,
-		strcmp(name, "tombstones") != 0 ?
-			"a file of a block cannot be read completely; queries leave out what is missing" :
-			"cannot read the tombstones of a block; its deleted profiles are visible again",
-		LOG_FIELDS(log_text("block", b->path), log_text("file", name),
-			   log_err(err)));
+	log_event(b->env->log, LOG_ERROR, meta_file_trouble(name, rc),
+		  LOG_FIELDS(log_text("block", b->path), log_text("file", name),
+			     log_err(err)));
 	return 0;
 }
 

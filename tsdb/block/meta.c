@@ -406,7 +406,9 @@ int meta_decode(struct bytes text, struct meta *out, struct err *err)
 	if (text.len <= TAIL_LEN || !crc_agrees(text))
 		return err_set(
 			err, ERR_CORRUPT,
-			"meta.json is damaged, or was not written by everprof (checksum mismatch)");
+			memmem(text.ptr, text.len, "\"everprof\"", 10) ?
+				"meta.json is damaged (checksum mismatch)" :
+				"meta.json is damaged or was not written by everprof: it has no member \"everprof\"");
 	root = json_loadb(str_from(text).ptr, text.len, 0, &why);
 	if (!root)
 		return err_set(err, ERR_CORRUPT, "meta.json: %s", why.text);
@@ -417,4 +419,18 @@ int meta_decode(struct bytes text, struct meta *out, struct err *err)
 	else
 		*out = m;
 	return rc;
+}
+
+const char *meta_file_trouble(const char *name, int rc)
+{
+	if (!strcmp(name, "tombstones"))
+		return "cannot read the tombstones of a block; its deleted profiles are visible again";
+	switch (rc) {
+	case ERR_NOTFOUND:
+		return "a file of a block is missing; its profiles are left out of all answers";
+	case ERR_IO:
+		return "the disk cannot read a file of a block; profiles that cannot be read are left out of all answers";
+	default:
+		return "a file of a block is damaged; profiles that cannot be read are left out of all answers";
+	}
 }
