@@ -114,8 +114,8 @@ int cmd_check_owner(const char *dir, struct err *err)
 		return 0;
 	return err_set(
 		err, ERR_DENIED,
-		"%s belongs to another user, who could not read files written by this command: run it as that user, with sudo -u '#%u' everprof …",
-		dir, st.st_uid);
+		"%s belongs to another user, who could not read files written by this command: run it as that user from within the directory: cd %s && sudo -u '#%u' everprof … --storage.tsdb.path=.",
+		dir, dir, st.st_uid);
 }
 
 /* The revision is left out when the build does not know it. */

@@ -13,6 +13,7 @@
 #define TSDB_TSDB_H
 
 #include "model/appender.h"
+#include "model/sample_log.h"
 #include "tsdb/db/options.h"
 
 struct tsdb;
@@ -45,6 +46,12 @@ void tsdb_interrupt(struct tsdb *db);
  * database.
  */
 struct appender *tsdb_appender(struct tsdb *db);
+
+/*
+ * Returns the interface for reading the durable samples in the order in which
+ * they were appended (model/sample_log.h), borrowed from the database.
+ */
+struct sample_log *tsdb_sample_log(struct tsdb *db);
 
 /*
  * Flushes the whole WAL into heads now; for tests and benchmarks. err may be

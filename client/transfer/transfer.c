@@ -338,7 +338,7 @@ static void set_result(struct transfer *t, CURLcode result)
 			"no complete response within %lld ms (%s)",
 			(long long)t->timeout_ms,
 			t->wants ?
-				"waiting for memory: --ingest.memory is in use" :
+				"everprof has no memory for it: all of --ingest.memory is in use" :
 				why);
 		break;
 	case CURLE_URL_MALFORMAT:

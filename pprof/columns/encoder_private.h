@@ -20,7 +20,10 @@
 /* An encoder: the state of the stripe, then the state of the current group. */
 struct codec_encoder {
 	struct codec_table table;
-	/* Number of elements of each kind in the empty dictionary. */
+	/*
+	 * Mark of a new dictionary, which has only the empty text and the empty
+	 * stack. Encoding from this mark on writes the whole table.
+	 */
 	struct dict_mark start;
 	struct intern *intern;
 	struct decoder *decoder;

@@ -306,7 +306,7 @@ static int receiver_decode(struct receiver *r, const struct write_input *in,
 					(int64_t)(in->body.len + len)))
 		rc = err_set(
 			err, ERR_LIMIT,
-			"no memory for the request: --ingest.memory is in use; retry later");
+			"no memory for the request: all of --ingest.memory is in use; retry later");
 	if (!rc)
 		rc = write_body_decode(c, t->zstd, in->body, len, &t->message,
 				       err);

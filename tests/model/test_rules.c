@@ -256,7 +256,7 @@ Test(rules, texts_that_are_made_end_at_their_limits)
 		  LABEL_VALUE_MAX, ERR_LIMIT, 0 },
 		{ "- {source_labels: [a], target_label: b, replacement: x$1}",
 		  LABEL_VALUE_MAX - 1, RELABEL_KEPT, LABEL_VALUE_MAX },
-		/* A rule may make a name of 1024 bytes, but no longer one. */
+		/* A rule may make a label name of at most 1024 bytes. */
 		{ "- {source_labels: [a], target_label: $1}", LABEL_NAME_MAX,
 		  RELABEL_KEPT, 0 },
 		{ "- {source_labels: [a], target_label: $1}",

@@ -160,7 +160,10 @@ static void tell_damage(void *ctx, const struct chunk *g, const struct err *err)
 	s->told++;
 }
 
-/* Makes four chunks. The times of the last lie between those of the first. */
+/*
+ * Makes four chunks. The times of the fourth chunk overlap with those of the
+ * first one.
+ */
 static struct chunks four_chunks(void)
 {
 	static const int64_t first[] = { 0, 100, 200, 5 };

@@ -481,7 +481,7 @@ Test(upkeep, damage_is_found_named_and_repaired)
 	cr_expect(!tsdb_repair(f->db, &done, NULL));
 	cr_expect(!done.rewritten && !done.lost && !done.recovered &&
 		  !done.set_aside);
-	/* Overwrites the middle of the file with the values of three series. */
+	/* Overwrites 8 bytes in the middle of the file of values. */
 	meddle(f, "f=$(ls */values/000001) && printf 'XXXXXXXX' | "
 		  "dd of=$f bs=1 seek=$(($(stat -c %s $f) / 2)) conv=notrunc "
 		  "2>/dev/null");

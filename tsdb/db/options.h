@@ -48,6 +48,11 @@ struct tsdb_options {
 	bool read_only;        /* change no file; a server may run meanwhile */
 	bool must_exist;       /* fail if there is no database yet */
 	bool ignore_retention; /* accept profiles of any age: for imports */
+	/*
+	 * Whether remote write reads the WAL through tsdb_sample_log(): segments
+	 * are held until sample_log.keep() has passed them.
+	 */
+	bool hold_wal;
 };
 
 #endif

@@ -312,6 +312,7 @@ int db_load(struct tsdb *db, struct err *err)
 				  .dir = wal_dir,
 				  .segment_size = db_segment_size(db),
 				  .read_only = db->o.read_only,
+				  .hold = db->o.hold_wal,
 				  .log = db->o.log,
 				  .metrics = db->o.metrics,
 				  .torn = db->metrics.torn };

@@ -11,6 +11,7 @@
 #include "tsdb/engine/recovery.h"
 #include "tsdb/io/dirlock.h"
 #include "tsdb/maintain/maintenance.h"
+#include "tsdb/wal/wal_log.h"
 #include "tsdb/wal/wal_trim.h"
 
 #define SYNC_MS     1000  /* time between syncs of the WAL, in ms */
@@ -21,6 +22,11 @@
 struct appender *tsdb_appender(struct tsdb *db)
 {
 	return &db->appender;
+}
+
+struct sample_log *tsdb_sample_log(struct tsdb *db)
+{
+	return wal_sample_log(db->wal);
 }
 
 int tsdb_flush(struct tsdb *db, struct err *err)

@@ -5,24 +5,15 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/mutex.h"
+#include "tsdb/wal/wal_held.h"
+#include "tsdb/wal/wal_log.h"
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_replay.h"
 #include "tsdb/wal/wal_segment.h"
-
-/*
- * Number of a segment, parsed from its file name; 0 if the name is not that of
- * a segment.
- */
-static uint64_t wal_number_of(const char *name)
-{
-	char *end;
-	unsigned long long n = strtoull(name, &end, 10);
-
-	return strlen(name) >= 8 && !*end ? n : 0;
-}
 
 /*
  * Open every segment in the directory, in the order of names, and find the
@@ -40,7 +31,7 @@ static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < l.count && !rc; i++) {
-		uint64_t number = wal_number_of(l.names[i]);
+		uint64_t number = segment_number(l.names[i]);
 
 		if (number > *highest)
 			*highest = number;
@@ -106,7 +97,8 @@ int wal_open(const struct wal_options *o, struct wal **out, struct err *err)
 	w->dir = mem_strdup(o->dir);
 	w->lowest = UINT64_MAX;
 	mutex_init(&w->mu);
-	pthread_cond_init(&w->synced, NULL);
+	clock_cond_init(&w->synced);
+	wal_log_init(w);
 	metrics_register(o->metrics, metric_rows, ARRAY_SIZE(metric_rows), w);
 	if (!o->read_only) {
 		rc = fs_mkdir(o->fs, o->dir, err);
@@ -119,6 +111,8 @@ int wal_open(const struct wal_options *o, struct wal **out, struct err *err)
 		wal_key_load(&w->key, o->fs, w->dir, o->read_only, o->log);
 	if (!rc)
 		rc = list_segments(w, &highest, err);
+	if (!rc)
+		rc = wal_held_open(w, &highest, err);
 	w->next = highest + 1;
 	if (rc)
 		wal_close(w);
@@ -166,6 +160,7 @@ void wal_close(struct wal *w)
 	for (size_t i = 0; i < w->count; i++)
 		wal_segment_unref(w->segments[i]);
 	mem_free(w->segments);
+	wal_held_close(w);
 	segment_dir_fini(&w->directory);
 	buf_fini(&w->scratch);
 	pthread_cond_destroy(&w->synced);

@@ -33,6 +33,16 @@ struct wal_options {
 	uint64_t segment_size; /* bytes after which a new segment begins */
 	/* Whether the log is only read: no file is changed. */
 	bool read_only;
+	/*
+	 * Whether remote write reads the log: segments that are dropped are
+	 * held until sample_log.keep() has passed them.
+	 */
+	bool hold;
+	/*
+	 * Whether there are no heads (everprof agent): sample_log.keep() alone
+	 * decides which segments are removed.
+	 */
+	bool no_heads;
 	const struct log *log;
 	struct metrics *metrics;
 	/*

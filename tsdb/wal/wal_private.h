@@ -12,6 +12,7 @@
 #include <pthread.h>
 
 #include "base/mutex.h"
+#include "model/sample_log.h"
 #include "tsdb/wal/wal.h"
 #include "tsdb/wal/wal_key.h"
 
@@ -54,6 +55,8 @@ struct wal_segment {
 
 /* An open log. Its members are set once at startup unless noted. */
 struct wal {
+	/* Must be the first member: functions of the interface cast to it. */
+	struct sample_log log;
 	struct wal_options o;
 	char *dir;
 	struct wal_key key; /* key from which segment salts are derived */
@@ -89,6 +92,11 @@ struct wal {
 	size_t count;
 	size_t cap;
 	uint64_t end; /* LSN after the last record */
+	/* Segments that are held for remote write, oldest first. */
+	struct wal_segment **held;
+	size_t held_count;
+	size_t held_cap;
+	uint64_t keep; /* the position in the last call of sample_log.keep() */
 	/*
 	 * Whether a sync is running. Only one sync runs at a time, because the
 	 * kernel reports a failed sync to only one caller.

@@ -3,11 +3,20 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdlib.h>
 
 #include "base/fs.h"
 #include "base/mem.h"
 #include "tsdb/wal/wal_key.h"
 #include "tsdb/wal/wal_private.h"
+
+uint64_t segment_number(const char *name)
+{
+	char *end;
+	unsigned long long n = strtoull(name, &end, 10);
+
+	return strlen(name) >= 8 && !*end ? n : 0;
+}
 
 char *segment_path(const struct wal *w, uint64_t number, const char *suffix)
 {
@@ -132,6 +141,28 @@ static int wal_segment_read_header(struct wal *w, const struct file *f,
 		return rc;
 	s->guessed = true;
 	return wal_key_salt(&w->key, number, &s->salt, err);
+}
+
+int segment_open_read(struct wal *w, const char *path, uint64_t number,
+		      struct wal_segment **out, struct err *err)
+{
+	CLEANUP(file_closep) struct file *f = NULL;
+	struct wal_segment *s;
+	uint64_t size = 0;
+	int rc = file_open(w->o.fs, path, FILE_READ, &f, err);
+
+	if (!rc)
+		rc = file_size(f, &size, err);
+	if (rc)
+		return rc;
+	s = segment_new(number, 0, NULL, size);
+	rc = wal_segment_read_header(w, f, number, s, err);
+	s->file = TAKE(f);
+	if (rc)
+		wal_segment_unref(s);
+	else
+		*out = s;
+	return rc;
 }
 
 int segment_open(struct wal *w, uint64_t number, struct err *err)

@@ -11,6 +11,12 @@
 #include "tsdb/wal/body.h"
 #include "tsdb/wal/wal.h"
 
+/*
+ * Number of a segment, parsed from its file name; 0 if the name is not that of
+ * a segment.
+ */
+uint64_t segment_number(const char *name);
+
 /* Path of a segment's file with a suffix (may be ""); the caller frees it. */
 char *segment_path(const struct wal *w, uint64_t number, const char *suffix);
 
@@ -41,6 +47,14 @@ void tell_left_alone(struct wal *w, uint64_t number, const char *path,
  * ERR_UNSUPPORTED: another format version. ERR_NOTFOUND: no such file.
  */
 NODISCARD int segment_open(struct wal *w, uint64_t number, struct err *err);
+
+/*
+ * Open the file of a segment at `path` for reading, and read its header. The
+ * caller owns *out, which is in no list. Errors as for segment_open().
+ */
+NODISCARD int segment_open_read(struct wal *w, const char *path,
+				uint64_t number, struct wal_segment **out,
+				struct err *err);
 
 /* Release a reference; the last one closes the file. NULL is a no-op. */
 void wal_segment_unref(struct wal_segment *s);

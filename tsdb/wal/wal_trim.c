@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/mutex.h"
 #include "tsdb/io/trash.h"
+#include "tsdb/wal/wal_held.h"
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_segment.h"
 
@@ -67,17 +68,18 @@ static int wal_set_aside(struct wal *w, const struct wal_segment *s,
 }
 
 /*
- * Remove a segment's file. It is renamed to *.deleting first: if the removal is
+ * Remove a segment's file, or hold it for remote write. It is renamed to *.deleting first: if the removal is
  * interrupted, startup removes the renamed file and never replays it.
  */
-static int remove_file(struct wal *w, const struct wal_segment *s,
-		       struct err *err)
+static int remove_file(struct wal *w, struct wal_segment *s, struct err *err)
 {
 	CLEANUP(mem_freep) char *gone = segment_path(w, s->number, ".deleting");
 	int rc;
 
 	if (s->unread)
 		return wal_set_aside(w, s, err);
+	if (wal_held_wants(w, s))
+		return wal_held_add(w, s, err);
 	rc = fs_rename(w->o.fs, file_path(s->file), gone, err);
 	return rc ? rc : fs_unlink(w->o.fs, gone, err);
 }

@@ -62,7 +62,7 @@ static bool refuse_crowded(struct exchange *x, int64_t len)
 	}
 	return upload_end(
 		x, ERR_LIMIT,
-		"no memory for the request body: --ingest.memory is in use; retry later");
+		"no memory for the request body: all of --ingest.memory is in use; retry later");
 }
 
 bool upload_refuse(struct exchange *x)

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The WAL as a sample log, as remote write reads it: in order, only what is
+ * durable, from any position, through damage, and with held segments.
+ */
+#include "tests/tsdb/wal_scene.h"
+#include "tsdb/wal/wal_log.h"
+
+TestSuite(wal_log, .timeout = 60);
+
+/* A reader: its position, and what it has seen. */
+struct reader {
+	struct wal_scene *s;
+	uint64_t position;
+	struct buf buf;
+	struct logged_sample sample;
+	struct err err;
+};
+
+static struct sample_log *log_of(const struct reader *r)
+{
+	return wal_sample_log(r->s->w);
+}
+
+static int next(struct reader *r)
+{
+	return log_of(r)->read(log_of(r), &r->position, true, &r->buf,
+			       &r->sample, &r->err);
+}
+
+/* Read profiles [from, to), and nothing after them. */
+static void expect(struct reader *r, int from, int to)
+{
+	for (int k = from; k < to; k++) {
+		int rc = next(r);
+
+		cr_assert(!rc, "%d: %d %s", k, rc, r->err.msg);
+		cr_assert(r->sample.ms == sample_ms(k), "%d", k);
+		cr_expect(r->sample.body.len && r->sample.lsn < r->position);
+	}
+	cr_expect(next(r) == ERR_AGAIN);
+}
+
+static void sync_all(struct wal_scene *s)
+{
+	cr_assert(!wal_sync(s->w, wal_end(s->w), NULL));
+}
+
+/* A scene whose log holds segments. */
+static struct wal_scene *holding_scene(void)
+{
+	struct wal_scene *s = scene_closed();
+
+	s->o.hold = true;
+	cr_assert(!scene_open(s, 0));
+	return s;
+}
+
+/* Number of files in the directory of held segments. */
+static size_t held_files(struct wal_scene *s)
+{
+	struct name_list l = { 0 };
+	char path[200];
+	size_t n;
+
+	snprintf(path, sizeof(path), "%s/held", s->path);
+	(void)!fs_list(NULL, path, &l, NULL);
+	n = l.count;
+	name_list_fini(&l);
+	return n;
+}
+
+Test(wal_log, only_durable_samples_are_read)
+{
+	struct wal_scene *s = scene_new();
+	struct reader r = { .s = s };
+
+	cr_expect(next(&r) == ERR_AGAIN);
+	add_all(s, 0, 3);
+	cr_expect(next(&r) == ERR_AGAIN, "nothing is synced");
+	cr_expect(log_of(&r)->end(log_of(&r)) == (1ull << 32 | FILE_HEADER));
+	sync_all(s);
+	cr_expect(log_of(&r)->end(log_of(&r)) == wal_end(s->w));
+	expect(&r, 0, 3);
+	cr_expect(r.position == wal_end(s->w));
+	add_all(s, 3, 5);
+	cr_expect(next(&r) == ERR_AGAIN);
+	sync_all(s);
+	expect(&r, 3, 5);
+	buf_fini(&r.buf);
+	scene_free(s);
+}
+
+Test(wal_log, samples_are_read_across_segments_from_any_position)
+{
+	struct wal_scene *s = scene_new();
+	struct reader r = { .s = s };
+	uint64_t positions[9];
+
+	for (int k = 0; k < 9; k++) {
+		add_all(s, k, k + 1);
+		positions[k] = s->last.lsn;
+		if (k % 3 == 2)
+			begin_segment(s);
+	}
+	sync_all(s);
+	expect(&r, 0, 9);
+	for (int k = 0; k < 9; k++) {
+		r.position = positions[k];
+		expect(&r, k, 9);
+	}
+	scene_reopen(s); /* positions survive */
+	for (int k = 0; k < 9; k++) {
+		r.position = positions[k];
+		expect(&r, k, 9);
+	}
+	buf_fini(&r.buf);
+	scene_free(s);
+}
+
+Test(wal_log, reading_without_the_body_gives_the_rest)
+{
+	struct wal_scene *s = scene_new();
+	struct reader r = { .s = s };
+
+	add_all(s, 0, 2);
+	sync_all(s);
+	for (int k = 0; k < 2; k++) {
+		cr_assert(!log_of(&r)->read(log_of(&r), &r.position, false,
+					    &r.buf, &r.sample, &r.err));
+		cr_expect(r.sample.ms == sample_ms(k) && !r.sample.body.len);
+		cr_expect(r.sample.labels.len && r.sample.raw_len);
+	}
+	cr_expect(next(&r) == ERR_AGAIN);
+	buf_fini(&r.buf);
+	scene_free(s);
+}
+
+/* Each damaged byte costs the sample that it is in, and no other. */
+Test(wal_log, damage_costs_one_sample)
+{
+	static const uint32_t offsets[] = { 0, 4, 8, 16, 28, 40, 200 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(offsets); i++) {
+		struct wal_scene *s = scene_new();
+		struct reader r = { .s = s };
+		uint64_t at;
+
+		add_all(s, 0, 2);
+		at = (uint32_t)s->last.lsn;
+		add_all(s, 2, 4);
+		sync_all(s);
+		damage(s, 1, at + offsets[i]);
+		cr_assert(!next(&r) && r.sample.ms == sample_ms(0));
+		cr_expect(next(&r) == ERR_CORRUPT, "offset %u", offsets[i]);
+		cr_expect(strstr(r.err.msg, "00000001") != NULL, "%s",
+			  r.err.msg);
+		expect(&r, 2, 4);
+		buf_fini(&r.buf);
+		scene_free(s);
+	}
+}
+
+Test(wal_log, samples_that_were_removed_are_reported_once)
+{
+	struct wal_scene *s = scene_new();
+	struct reader r = { .s = s };
+
+	add_all(s, 0, 2);
+	begin_segment(s);
+	add_all(s, 2, 4);
+	sync_all(s);
+	cr_assert(!next(&r));
+	cr_assert(!wal_drop(s->w, 1, NULL));
+	cr_expect(next(&r) == ERR_NOTFOUND);
+	expect(&r, 2, 4);
+	/* A position before the first segment is not a loss. */
+	r.position = 1ull << 32;
+	expect(&r, 2, 4);
+	buf_fini(&r.buf);
+	scene_free(s);
+}
+
+Test(wal_log, dropped_segments_are_held_until_they_are_sent)
+{
+	struct wal_scene *s = holding_scene();
+	struct reader r = { .s = s };
+	uint64_t size;
+
+	for (int k = 0; k < 6; k++) {
+		add_all(s, k, k + 1);
+		begin_segment(s);
+	}
+	sync_all(s);
+	size = log_of(&r)->bytes(log_of(&r), 0);
+	cr_assert(!wal_drop(s->w, 4, NULL));
+	cr_expect(held_files(s) == 4 && segment_bytes(s, 4) < 0);
+	cr_expect(log_of(&r)->bytes(log_of(&r), 0) == size);
+	cr_expect(wal_bytes(s->w) < size, "held ones do not count");
+	expect(&r, 0, 6);
+
+	/* Segment 3 may still be needed: the position is in it. */
+	log_of(&r)->keep(log_of(&r), 3ull << 32 | FILE_HEADER);
+	cr_expect(held_files(s) == 2);
+	cr_expect(log_of(&r)->begin(log_of(&r)) == 3ull << 32);
+	r.position = 0;
+	expect(&r, 2, 6);
+
+	/* They survive a restart, and numbers go on above them. */
+	scene_close(s);
+	s->count = 0;
+	cr_assert(!scene_open(s, 0));
+	cr_expect(s->count == 2, "held ones are not replayed: %zu", s->count);
+	r.position = 0;
+	expect(&r, 2, 6);
+	cr_assert(!wal_drop(s->w, 6, NULL));
+	cr_expect(held_files(s) == 4);
+	log_of(&r)->keep(log_of(&r), UINT64_MAX);
+	cr_expect(!held_files(s));
+	cr_assert(!wal_drop(s->w, 6, NULL));
+	add_all(s, 6, 7);
+	sync_all(s);
+	r.position = 5ull << 32;
+	expect(&r, 6, 7);
+	buf_fini(&r.buf);
+	scene_free(s);
+}
+
+Test(wal_log, a_log_that_holds_nothing_removes_what_was_held)
+{
+	struct wal_scene *s = holding_scene();
+	uint64_t end;
+
+	add_all(s, 0, 2);
+	begin_segment(s);
+	sync_all(s);
+	cr_assert(!wal_drop(s->w, 1, NULL));
+	cr_expect(held_files(s) == 1);
+	end = wal_end(s->w);
+	scene_close(s);
+	s->o.hold = false;
+	cr_assert(!scene_open(s, 0));
+	cr_expect(!held_files(s) && !s->count);
+	cr_expect(wal_end(s->w) > end, "no position is used twice");
+	scene_free(s);
+}
+
+Test(wal_log, a_held_segment_that_cannot_be_opened_stays)
+{
+	struct wal_scene *s = holding_scene();
+	struct reader r = { .s = s };
+
+	for (int k = 0; k < 3; k++) {
+		add_all(s, k, k + 1);
+		begin_segment(s);
+	}
+	sync_all(s);
+	cr_assert(!wal_drop(s->w, 2, NULL));
+	scene_close(s);
+	refuse(s, OP(FS_READ) | OP(FS_OPEN), "held/00000001", EIO);
+	s->count = 0;
+	cr_assert(!scene_open(s, 0));
+	cr_expect(held_files(s) == 2);
+	expect(&r, 1, 3);
+	refuse(s, 0, "", 0);
+	scene_reopen(s);
+	r.position = 0;
+	expect(&r, 0, 3);
+	buf_fini(&r.buf);
+	scene_free(s);
+}
+
+/* A segment that cannot be moved stays where it is, and is still read. */
+Test(wal_log, a_segment_that_cannot_be_held_is_not_lost)
+{
+	struct wal_scene *s = holding_scene();
+	struct reader r = { .s = s };
+
+	add_all(s, 0, 2);
+	begin_segment(s);
+	sync_all(s);
+	refuse(s, OP(FS_RENAME), "00000001", ENOSPC);
+	cr_expect(wal_drop(s->w, 1, NULL) == ERR_NOSPACE);
+	cr_expect(segment_bytes(s, 1) > 0);
+	refuse(s, 0, "", 0);
+	scene_reopen(s);
+	expect(&r, 0, 2);
+	buf_fini(&r.buf);
+	scene_free(s);
+}
+
+Test(wal_log, a_log_without_heads_keeps_what_was_not_sent)
+{
+	struct wal_scene *s = scene_closed();
+	struct reader r = { .s = s };
+
+	s->o.no_heads = true;
+	cr_assert(!scene_open(s, 0));
+	for (int k = 0; k < 4; k++) {
+		add_all(s, k, k + 1);
+		begin_segment(s);
+	}
+	sync_all(s);
+	log_of(&r)->keep(log_of(&r), 3ull << 32);
+	cr_expect(segment_bytes(s, 2) < 0 && segment_bytes(s, 3) > 0);
+	expect(&r, 2, 4);
+	log_of(&r)->keep(log_of(&r), UINT64_MAX);
+	cr_expect(segment_bytes(s, 4) < 0 && segment_bytes(s, 5) > 0,
+		  "the current segment stays");
+	buf_fini(&r.buf);
+	scene_free(s);
+}
+
+/* A thread that syncs after the reader has begun to wait. */
+static void *sync_later(void *arg)
+{
+	struct wal_scene *s = arg;
+
+	usleep(20000);
+	sync_all(s);
+	return NULL;
+}
+
+Test(wal_log, waiting_ends_with_a_durable_sample)
+{
+	struct wal_scene *s = scene_new();
+	struct reader r = { .s = s };
+	pthread_t t;
+
+	r.position = log_of(&r)->end(log_of(&r));
+	log_of(&r)->wait(log_of(&r), r.position, 1); /* nothing comes */
+	add_all(s, 0, 1);
+	cr_assert(!pthread_create(&t, NULL, sync_later, s));
+	while (next(&r) == ERR_AGAIN)
+		log_of(&r)->wait(log_of(&r), r.position, 60000);
+	cr_expect(r.sample.ms == sample_ms(0));
+	pthread_join(t, NULL);
+	buf_fini(&r.buf);
+	scene_free(s);
+}

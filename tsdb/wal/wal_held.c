@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/wal/wal_held.h"
+
+#include <stdio.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/mutex.h"
+#include "tsdb/wal/wal_private.h"
+#include "tsdb/wal/wal_segment.h"
+#include "tsdb/wal/wal_trim.h"
+
+/* The path of the directory of held segments, or of a file in it. */
+static char *held_path(const struct wal *w, const char *name)
+{
+	return mem_printf("%s/held%s%s", w->dir, *name ? "/" : "", name);
+}
+
+/* The path of a held segment; the caller frees it. */
+static char *held_segment_path(const struct wal *w, uint64_t number)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%08llu", (unsigned long long)number);
+	return held_path(w, name);
+}
+
+/* Log that a held segment could not be removed. */
+static void held_log_removal(const struct wal *w, const char *path,
+			     const struct err *err)
+{
+	log_event(
+		w->o.log, LOG_WARN,
+		"cannot remove a WAL segment that remote write has sent; the next start tries again",
+		LOG_FIELDS(log_text("file", path), log_err(err)));
+}
+
+/* Open one held segment, or remove it if the log holds none. */
+static int held_open_one(struct wal *w, const char *name, uint64_t number,
+			 struct err *err)
+{
+	CLEANUP(mem_freep) char *path = held_path(w, name);
+	struct wal_segment *s = NULL;
+	int rc;
+
+	if (!w->o.hold) {
+		if (fs_unlink(w->o.fs, path, err))
+			held_log_removal(w, path, err);
+		return 0;
+	}
+	rc = segment_open_read(w, path, number, &s, err);
+	if (rc) {
+		/* The file stays; its profiles are stored, but not sent. */
+		log_event(
+			w->o.log, LOG_ERROR,
+			"cannot open a WAL segment whose profiles remote write has not sent; they are not sent",
+			LOG_FIELDS(log_text("file", path), log_err(err)));
+		return 0;
+	}
+	w->held = mem_grow(w->held, w->held_count, &w->held_cap,
+			   sizeof(struct wal_segment *));
+	w->held[w->held_count++] = s;
+	return 0;
+}
+
+int wal_held_open(struct wal *w, uint64_t *highest, struct err *err)
+{
+	CLEANUP(mem_freep) char *dir = held_path(w, "");
+	struct name_list l = { 0 };
+	int rc = fs_list(w->o.fs, dir, &l, err);
+
+	if (rc)
+		return rc == ERR_NOTFOUND ? 0 : rc;
+	/* The list is sorted by name, and so are the held segments. */
+	for (size_t i = 0; i < l.count && !rc; i++) {
+		uint64_t number = segment_number(l.names[i]);
+
+		if (!number)
+			continue;
+		if (number > *highest)
+			*highest = number;
+		if (!w->o.read_only)
+			rc = held_open_one(w, l.names[i], number, err);
+	}
+	name_list_fini(&l);
+	return rc;
+}
+
+void wal_held_close(struct wal *w)
+{
+	for (size_t i = 0; i < w->held_count; i++)
+		wal_segment_unref(w->held[i]);
+	mem_free(w->held);
+}
+
+bool wal_held_wants(struct wal *w, const struct wal_segment *s)
+{
+	bool wants;
+
+	mutex_lock(&w->mu);
+	wants = w->o.hold && s->number >= w->keep >> 32;
+	mutex_unlock(&w->mu);
+	return wants;
+}
+
+/* Create the directory of held segments, unless there is one. */
+static int make_held_dir(struct wal *w, struct err *err)
+{
+	CLEANUP(mem_freep) char *dir = held_path(w, "");
+	int rc = fs_mkdir(w->o.fs, dir, err);
+
+	return rc == ERR_EXISTS ? 0 : rc;
+}
+
+int wal_held_add(struct wal *w, struct wal_segment *s, struct err *err)
+{
+	CLEANUP(mem_freep) char *from = segment_path(w, s->number, "");
+	CLEANUP(mem_freep) char *to = held_segment_path(w, s->number);
+	int rc = make_held_dir(w, err);
+
+	if (!rc)
+		rc = fs_rename(w->o.fs, from, to, err);
+	if (rc)
+		return rc;
+	mutex_lock(&w->mu);
+	w->held = mem_grow(w->held, w->held_count, &w->held_cap,
+			   sizeof(struct wal_segment *));
+	w->held[w->held_count++] = s;
+	atomic_fetch_add(&s->refs, 1);
+	mutex_unlock(&w->mu);
+	return 0;
+}
+
+/* Take the first held segment out of the list, if it is before the position. */
+static struct wal_segment *take_sent(struct wal *w, uint64_t position)
+{
+	struct wal_segment *s = NULL;
+
+	mutex_lock(&w->mu);
+	if (w->held_count && w->held[0]->number < position >> 32) {
+		s = w->held[0];
+		w->held_count--;
+		memmove(w->held, w->held + 1,
+			w->held_count * sizeof(struct wal_segment *));
+	}
+	mutex_unlock(&w->mu);
+	return s;
+}
+
+void wal_keep(struct wal *w, uint64_t position)
+{
+	struct wal_segment *s;
+	struct err err;
+
+	mutex_lock(&w->mu);
+	w->keep = position;
+	mutex_unlock(&w->mu);
+	while ((s = take_sent(w, position))) {
+		CLEANUP(mem_freep)
+		char *path = held_segment_path(w, s->number);
+
+		if (fs_unlink(w->o.fs, path, &err))
+			held_log_removal(w, path, &err);
+		wal_segment_unref(s);
+	}
+	if (w->o.no_heads && position >> 32 &&
+	    wal_drop(w, (position >> 32) - 1, &err))
+		held_log_removal(w, w->dir, &err);
+}

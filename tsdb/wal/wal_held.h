@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Held segments: segments whose profiles have been flushed, but which remote
+ * write has not sent yet. They are in the sub-directory `held` of the log. They
+ * are not replayed, and do not count for the size of the log.
+ *
+ * Ownership: the log owns its held segments.
+ * Threads: any, unless noted.
+ */
+#ifndef TSDB_WAL_WAL_HELD_H
+#define TSDB_WAL_WAL_HELD_H
+
+#include "tsdb/wal/wal.h"
+
+/*
+ * Open the held segments. If the log holds no segments (wal_options.hold), the
+ * held ones of an earlier run are removed instead. *highest is raised to the
+ * highest number of a held segment. Startup only.
+ */
+NODISCARD int wal_held_open(struct wal *w, uint64_t *highest, struct err *err);
+
+/* Release all held segments when the log is closed. */
+void wal_held_close(struct wal *w);
+
+/*
+ * Whether a segment that is not needed any more for recovery has to be held.
+ */
+bool wal_held_wants(struct wal *w, const struct wal_segment *s);
+
+/*
+ * Move the file of a segment to the held ones. The held segment has a reference
+ * of its own.
+ */
+NODISCARD int wal_held_add(struct wal *w, struct wal_segment *s,
+			   struct err *err);
+
+/*
+ * Implements sample_log.keep: remove the held segments that are before
+ * `position`. A log without heads (wal_options.no_heads) removes its other
+ * segments before `position`, too.
+ */
+void wal_keep(struct wal *w, uint64_t position);
+
+#endif

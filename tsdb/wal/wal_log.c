@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/wal/wal_log.h"
+
+#include "base/clock.h"
+#include "base/dec.h"
+#include "base/mem.h"
+#include "base/mutex.h"
+#include "tsdb/wal/wal_held.h"
+#include "tsdb/wal/wal_private.h"
+#include "tsdb/wal/wal_segment.h"
+
+/* The part of a segment that can be read now. */
+struct readable {
+	struct wal_segment *s; /* a reference; NULL: there is no segment */
+	uint64_t end;          /* offset after the last durable byte */
+	bool is_current;       /* more records may follow */
+};
+
+/*
+ * Offset after which a segment has nothing to read. All records of a segment
+ * that takes no more appends are read, even if its sync failed: they have been
+ * flushed elsewhere, or will be.
+ */
+static uint64_t readable_end(const struct wal *w, const struct wal_segment *s)
+	REQUIRES(w->mu)
+{
+	if (s != w->current)
+		return s->size;
+	return s->durable < w->end ? (uint32_t)s->durable : (uint32_t)w->end;
+}
+
+/*
+ * Find the segment that contains `position`, or the next one. The held segments
+ * are older than the others.
+ */
+static struct readable wal_log_find(struct wal *w, uint64_t position)
+{
+	struct readable r = { 0 };
+
+	mutex_lock(&w->mu);
+	for (size_t i = 0; i < w->held_count && !r.s; i++) {
+		if (w->held[i]->number >= position >> 32)
+			r.s = w->held[i];
+	}
+	for (size_t i = 0; i < w->count && !r.s; i++) {
+		if (w->segments[i]->number >= position >> 32)
+			r.s = w->segments[i];
+	}
+	if (r.s) {
+		atomic_fetch_add(&r.s->refs, 1);
+		r.end = readable_end(w, r.s);
+		r.is_current = r.s == w->current;
+	}
+	mutex_unlock(&w->mu);
+	return r;
+}
+
+/* Implements sample_log.begin. */
+static uint64_t wal_log_begin(struct sample_log *l)
+{
+	struct wal *w = (struct wal *)l;
+	uint64_t number;
+
+	mutex_lock(&w->mu);
+	number = w->held_count ? w->held[0]->number :
+		 w->count      ? w->segments[0]->number :
+				 w->end >> 32;
+	mutex_unlock(&w->mu);
+	return number << 32;
+}
+
+/* Implements sample_log.end. */
+static uint64_t wal_log_end(struct sample_log *l)
+{
+	struct wal *w = (struct wal *)l;
+	uint64_t end;
+
+	mutex_lock(&w->mu);
+	end = w->current ?
+		      w->current->number << 32 | readable_end(w, w->current) :
+		      w->end;
+	mutex_unlock(&w->mu);
+	return end;
+}
+
+/*
+ * The length of the record at an offset, by its header, which is not verified;
+ * 0: there is none within `end`.
+ */
+static uint64_t record_length(const struct wal_segment *s, uint64_t at,
+			      uint64_t end)
+{
+	uint8_t header[RECORD_HEADER];
+	struct dec d = dec_init(
+		(struct bytes){ .ptr = header, .len = sizeof(header) });
+	uint32_t head_len;
+	uint64_t len;
+
+	if (at + RECORD_HEADER > end ||
+	    file_read(s->file, at, header, sizeof(header), NULL))
+		return 0;
+	head_len = dec_be32(&d);
+	len = record_padded(head_len, dec_be32(&d));
+	return at + len <= end ? len : 0;
+}
+
+/*
+ * Find the next record behind damage, as a replay does: at each multiple of 8.
+ * Returns its offset, or `end`.
+ */
+static uint64_t skip_damage(const struct wal_segment *s, uint64_t at,
+			    uint64_t end)
+{
+	struct buf head = { 0 };
+	struct segment_profile p;
+
+	for (at += 8; at < end; at += 8) {
+		if (record_length(s, at, end) &&
+		    !wal_segment_head(s, s->number << 32 | at, RECORD_HEAD_MAX,
+				      &head, &p, NULL))
+			break;
+	}
+	buf_fini(&head);
+	return at < end ? at : end;
+}
+
+/* Read and verify the record at an offset, with or without its body. */
+static int read_record(const struct wal_segment *s, uint64_t at, uint64_t len,
+		       bool with_body, struct buf *buf,
+		       struct logged_sample *out, struct err *err)
+{
+	uint64_t lsn = s->number << 32 | at;
+	struct segment_profile p = { 0 };
+	int rc = with_body ?
+			 wal_segment_read(s, lsn, (uint32_t)len, buf, &p, err) :
+			 wal_segment_head(s, lsn, (uint32_t)len, buf, &p, err);
+
+	if (rc)
+		return rc;
+	*out = (struct logged_sample){ .lsn = lsn,
+				       .labels = p.entry.labels,
+				       .ms = p.entry.ms,
+				       .hash = p.entry.hash,
+				       .raw_len = p.entry.raw_len,
+				       .encoding = p.encoding,
+				       .body = p.body };
+	return 0;
+}
+
+/*
+ * Whether the record at an offset is the directory, which ends a sealed
+ * segment.
+ */
+static bool is_directory(const struct wal_segment *s, uint64_t at)
+{
+	uint8_t header[RECORD_HEADER];
+
+	return !file_read(s->file, at, header, sizeof(header), NULL) &&
+	       header[16] == SEGMENT_DIRECTORY;
+}
+
+/*
+ * Read the record at *position, which is in the segment, and set *position
+ * behind it. ERR_AGAIN: there is none; *position is at the end of the segment.
+ */
+static int read_in_segment(const struct readable *r, uint64_t *position,
+			   bool with_body, struct buf *buf,
+			   struct logged_sample *out, struct err *err)
+{
+	uint64_t base = r->s->number << 32;
+	uint64_t at = (uint32_t)*position;
+	uint64_t len;
+	int rc;
+
+	at = at < FILE_HEADER ? FILE_HEADER : at;
+	len = record_length(r->s, at, r->end);
+	if (at >= r->end || (len && is_directory(r->s, at))) {
+		*position = base | r->end;
+		return ERR_AGAIN;
+	}
+	rc = len ? read_record(r->s, at, len, with_body, buf, out, err) :
+		   err_set(err, ERR_CORRUPT,
+			   "%s: damaged, or a torn end, at offset %llu",
+			   file_path(r->s->file), (unsigned long long)at);
+	if (rc == ERR_CORRUPT)
+		*position = base | skip_damage(r->s, at, r->end);
+	else
+		*position = base | (at + len);
+	return rc;
+}
+
+/* Implements sample_log.read. */
+static int wal_log_read(struct sample_log *l, uint64_t *position,
+			bool with_body, struct buf *buf,
+			struct logged_sample *out, struct err *err)
+{
+	struct wal *w = (struct wal *)l;
+
+	for (;;) {
+		struct readable r = wal_log_find(w, *position);
+		uint64_t number;
+		int rc;
+
+		if (!r.s)
+			return ERR_AGAIN;
+		number = r.s->number;
+		if (number != *position >> 32) {
+			/*
+			 * The segment of *position is gone. Nothing is missing
+			 * if *position was before its first record.
+			 */
+			bool lost = (uint32_t)*position >= FILE_HEADER;
+
+			*position = number << 32;
+			if (lost) {
+				wal_segment_unref(r.s);
+				return err_set(
+					err, ERR_NOTFOUND,
+					"WAL segments before %llu have been removed",
+					(unsigned long long)number);
+			}
+		}
+		rc = read_in_segment(&r, position, with_body, buf, out, err);
+		wal_segment_unref(r.s);
+		if (rc != ERR_AGAIN || r.is_current)
+			return rc;
+		/* The segment has been read: go on with the next one. */
+		*position = (number + 1) << 32;
+	}
+}
+
+/* Implements sample_log.wait. */
+static void wal_log_wait(struct sample_log *l, uint64_t position,
+			 int64_t timeout_ms)
+{
+	struct wal *w = (struct wal *)l;
+	struct timespec at =
+		clock_mono_at(clock_mono_ns() + timeout_ms * 1000000);
+	int rc = 0;
+
+	mutex_lock(&w->mu);
+	while (!rc &&
+	       (!w->current || (w->current->number << 32 |
+				readable_end(w, w->current)) <= position))
+		rc = mutex_wait_until(&w->mu, &w->synced, &at);
+	mutex_unlock(&w->mu);
+}
+
+/* The bytes of a segment from a position on. */
+static uint64_t bytes_from(const struct wal *w, const struct wal_segment *s,
+			   uint64_t position) REQUIRES(w->mu)
+{
+	uint64_t end = readable_end(w, s);
+	uint64_t at = (uint32_t)position;
+
+	if (s->number != position >> 32)
+		return s->number < position >> 32 ? 0 : end;
+	return at < end ? end - at : 0;
+}
+
+/* Implements sample_log.bytes. */
+static uint64_t wal_log_bytes(struct sample_log *l, uint64_t position)
+{
+	struct wal *w = (struct wal *)l;
+	uint64_t sum = 0;
+
+	mutex_lock(&w->mu);
+	for (size_t i = 0; i < w->held_count; i++)
+		sum += bytes_from(w, w->held[i], position);
+	for (size_t i = 0; i < w->count; i++)
+		sum += bytes_from(w, w->segments[i], position);
+	mutex_unlock(&w->mu);
+	return sum;
+}
+
+/* Implements sample_log.keep. */
+static void wal_log_keep(struct sample_log *l, uint64_t position)
+{
+	wal_keep((struct wal *)l, position);
+}
+
+void wal_log_init(struct wal *w)
+{
+	w->log = (struct sample_log){ .begin = wal_log_begin,
+				      .end = wal_log_end,
+				      .read = wal_log_read,
+				      .wait = wal_log_wait,
+				      .bytes = wal_log_bytes,
+				      .keep = wal_log_keep };
+}
+
+struct sample_log *wal_sample_log(struct wal *w)
+{
+	return &w->log;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The WAL as a sample log (model/sample_log.h): reading its durable records in
+ * order, from any position.
+ *
+ * Ownership: the log is a part of the WAL.
+ * Threads: any.
+ */
+#ifndef TSDB_WAL_WAL_LOG_H
+#define TSDB_WAL_WAL_LOG_H
+
+#include "model/sample_log.h"
+#include "tsdb/wal/wal.h"
+
+/* Initialise the interface when the WAL is opened. */
+void wal_log_init(struct wal *w);
+
+/* Return the interface, borrowed from the WAL. */
+struct sample_log *wal_sample_log(struct wal *w);
+
+#endif
