@@ -75,7 +75,7 @@ struct networks;
 
 /*
  * A request. http_start() copies all strings, so all pointers are borrowed for
- * the call only, except `ctx` and `sink_ctx`.
+ * the call only, except `ctx`, `sink_ctx` and `body`.
  */
 struct http_request {
 	const char *url;
@@ -94,8 +94,13 @@ struct http_request {
 	 * NULL
 	 */
 	const char *const *headers;
-	/* body of a POST request; NULL: the request is a GET */
+	/* body of a POST request; NULL: the request is a GET, or has `body` */
 	const char *post;
+	/*
+	 * body of a POST request, borrowed until `done` is called; if its
+	 * pointer is NULL, there is none
+	 */
+	struct bytes body;
 	/*
 	 * user for authentication, instead of the user of the URL; NULL: use
 	 * user and password of the URL

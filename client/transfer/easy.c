@@ -308,7 +308,7 @@ char *easy_redirect(const struct transfer *t)
 	long status = 0;
 	char *url;
 
-	if (!g || !g->follow_redirects || t->post)
+	if (!g || !g->follow_redirects || t->post || t->body.ptr)
 		return NULL;
 	curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
 	if (status != 301 && status != 302 && status != 303 && status != 307 &&

@@ -26,6 +26,8 @@ const char *http_status_text(long status)
 		{ 403, "Forbidden" },
 		{ 404, "Not Found" },
 		{ 405, "Method Not Allowed" },
+		{ 413, "Content Too Large" },
+		{ 415, "Unsupported Media Type" },
 		{ 429, "Too Many Requests" },
 		{ 500, "Internal Server Error" },
 		{ 501, "Not Implemented" },

@@ -44,6 +44,13 @@ static curl_socket_t on_open(void *arg, curlsocktype purpose UNUSED,
 	return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
 }
 
+/* Sets a binary body, which libcurl does not copy. */
+static void set_body(CURL *e, struct bytes body)
+{
+	curl_easy_setopt(e, CURLOPT_POSTFIELDS, body.ptr);
+	curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.len);
+}
+
 /* Sets all options of libcurl's new handle for the transfer's current URL. */
 static void set_options(struct transfer *t)
 {
@@ -74,6 +81,8 @@ static void set_options(struct transfer *t)
 	curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, t);
 	if (t->post)
 		curl_easy_setopt(e, CURLOPT_POSTFIELDS, t->post);
+	if (t->body.ptr)
+		set_body(e, t->body);
 	for (const struct curl_slist *h = t->own; h; h = h->next)
 		t->headers = curl_slist_append(t->headers, h->data);
 	easy_set_config(t);
@@ -281,6 +290,7 @@ static struct transfer *transfer_new(struct http_client *c,
 	t->deadline_ns = clock_mono_ns() + r->timeout_ms * 1000000;
 	t->user_agent = mem_strdup(r->user_agent);
 	t->post = copy_of(r->post);
+	t->body = r->body;
 	set_url(t, r);
 	t->config = r->config ? http_config_ref(r->config) : NULL;
 	for (const char *const *h = r->headers; h && *h; h++)

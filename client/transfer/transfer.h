@@ -43,6 +43,7 @@ struct transfer {
 	char *url; /* the current URL, after redirects */
 	char *user_agent;
 	char *post;
+	struct bytes body; /* borrowed; without a pointer: none */
 	char *username;
 	char *password;
 	char *token; /* value of the Authorization header from OAuth 2 */

@@ -161,7 +161,8 @@ Test(write_request, labels_that_no_series_can_have_are_refused)
 		{ { "__name__", "h", "__tenant__", "x" },
 		  "label __tenant__ is reserved" },
 		{ { "__name__", "h", "", "x" }, "a label has an empty name" },
-		{ { "__name__", "h", "a", "\xff" }, "label a is not UTF-8" },
+		{ { "__name__", "h", "a", "\xff" },
+		  "the name or value of label a is not UTF-8" },
 		{ { "__name__", "h", "a", "", "b", "2" }, "h{b=\"2\"}" },
 	};
 	struct buf series = { 0 };

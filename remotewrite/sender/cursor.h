@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The cursor of a remote-write queue: the position in the sample log before
+ * which all samples have been acknowledged, in a file. Format:
+ * docs/format/remote-write.md, "Cursor".
+ *
+ * The file has two slots that are written in turn, so that a crash in the
+ * middle of a write leaves the other one. Writing needs no sync to survive a
+ * kill of the process; cursor_sync() makes the position survive a power cut.
+ * An older position is harmless: samples are sent twice.
+ *
+ * Ownership: cursor_close() frees a cursor.
+ * Threads: one thread at a time.
+ */
+#ifndef REMOTEWRITE_SENDER_CURSOR_H
+#define REMOTEWRITE_SENDER_CURSOR_H
+
+#include "base/file.h"
+
+/* An open cursor. */
+struct cursor;
+
+/* What a cursor states. */
+struct cursor_state {
+	/* position before which all samples have been acknowledged */
+	uint64_t acked;
+	/*
+	 * position before which the receiver has stored the samples in a second
+	 * place, too; 0: not known. It is not used yet.
+	 */
+	uint64_t safe;
+};
+
+/*
+ * Opens the cursor in the file `path`, or creates the file with the state
+ * *state. On return *state is what the file states. If both slots are damaged,
+ * *state is unchanged and is written. `fs` may be NULL. ERR_UNSUPPORTED: a
+ * newer version wrote the file. ERR_IO, ERR_NOSPACE: the file cannot be read or
+ * created.
+ */
+NODISCARD int cursor_open(struct fs *fs, const char *path,
+			  struct cursor_state *state, struct cursor **out,
+			  struct err *err);
+
+/* Closes a cursor; NULL is a no-op. */
+void cursor_close(struct cursor *c);
+
+/* Writes a state. ERR_IO, ERR_NOSPACE: the file has the previous one. */
+NODISCARD int cursor_write(struct cursor *c, const struct cursor_state *state,
+			   struct err *err);
+
+/* Makes the last state durable. ERR_IO: the sync failed. */
+NODISCARD int cursor_sync(struct cursor *c, struct err *err);
+
+/*
+ * Reads the state of a cursor file without changing it, from the file's bytes.
+ * ERR_CORRUPT: no slot is intact. ERR_UNSUPPORTED: a newer version wrote it.
+ */
+NODISCARD int cursor_decode(struct bytes file, struct cursor_state *out,
+			    uint64_t *serial, struct err *err);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "remotewrite/sender/retry.h"
+
+#include <time.h>
+
+#include "base/bytes.h"
+
+#define RETRY_AFTER_MAX_MS (3600LL * 1000)
+
+enum retry_verdict retry_decide(const struct retry_attempt *a)
+{
+	if (a->status / 100 == 2)
+		return RETRY_SENT;
+	if (!a->status || a->status / 100 == 5 || a->status == 429)
+		return RETRY_LATER;
+	if (a->status == 415 && a->zstd)
+		return RETRY_SNAPPY;
+	if (a->status == 413 && a->samples > 1)
+		return RETRY_SPLIT;
+	return RETRY_DROP;
+}
+
+/* The time of an HTTP date in ms; 0: it is not a date. */
+static int64_t date_ms(const char *value)
+{
+	struct tm tm = { 0 };
+	const char *end = strptime(value, "%a, %d %b %Y %H:%M:%S GMT", &tm);
+
+	return end && !*end ? (int64_t)timegm(&tm) * 1000 : 0;
+}
+
+int64_t retry_after_ms(const char *value, int64_t now_ms)
+{
+	int64_t ms = 0;
+
+	if (str_to_i64(str_of(value), &ms))
+		ms = ms > RETRY_AFTER_MAX_MS / 1000 ? RETRY_AFTER_MAX_MS :
+						      ms * 1000;
+	else
+		ms = date_ms(value) ? date_ms(value) - now_ms : 0;
+	if (ms < 0)
+		return 0;
+	return ms > RETRY_AFTER_MAX_MS ? RETRY_AFTER_MAX_MS : ms;
+}
+
+int64_t retry_backoff_ms(const struct retry_bounds *b, unsigned attempt,
+			 uint64_t random)
+{
+	int64_t ms = b->min_ms;
+
+	while (--attempt && ms < b->max_ms)
+		ms *= 2;
+	if (ms > b->max_ms)
+		ms = b->max_ms;
+	return ms / 2 + (int64_t)(random % (uint64_t)(ms - ms / 2 + 1));
+}

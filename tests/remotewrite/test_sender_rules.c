@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The pure rules of the sender: what to do after an attempt, how long to wait,
+ * how many shards to use, and how far the cursor may move.
+ */
+#include "remotewrite/sender/reshard.h"
+#include "remotewrite/sender/retry.h"
+#include "remotewrite/sender/window.h"
+#include "tests/check.h"
+
+TestSuite(retry, .timeout = 30);
+TestSuite(reshard, .timeout = 30);
+TestSuite(window, .timeout = 30);
+
+Test(retry, statuses_decide)
+{
+	static const struct {
+		struct retry_attempt a;
+		enum retry_verdict want;
+	} cases[] = {
+		{ { 204, true, 9 }, RETRY_SENT },
+		{ { 200, false, 1 }, RETRY_SENT },
+		{ { 0, true, 9 }, RETRY_LATER },
+		{ { 500, true, 9 }, RETRY_LATER },
+		{ { 503, true, 1 }, RETRY_LATER },
+		{ { 599, true, 1 }, RETRY_LATER },
+		{ { 429, true, 9 }, RETRY_LATER },
+		{ { 415, true, 9 }, RETRY_SNAPPY },
+		{ { 415, false, 9 }, RETRY_DROP },
+		{ { 413, true, 2 }, RETRY_SPLIT },
+		{ { 413, true, 1 }, RETRY_DROP },
+		{ { 400, true, 9 }, RETRY_DROP },
+		{ { 401, true, 9 }, RETRY_DROP },
+		{ { 404, true, 9 }, RETRY_DROP },
+		{ { 302, true, 9 }, RETRY_DROP },
+		{ { 100, true, 9 }, RETRY_DROP },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		cr_expect(retry_decide(&cases[i].a) == cases[i].want, "%zu", i);
+}
+
+Test(retry, retry_after_is_seconds_or_a_date)
+{
+	static const int64_t now = 1795232204000; /* Sat 21 Nov 2026 03:36:44 */
+	static const struct {
+		const char *value;
+		int64_t want;
+	} cases[] = {
+		{ "", 0 },
+		{ "5", 5000 },
+		{ "0", 0 },
+		{ "-5", 0 },
+		{ "99999999999", 3600000 },
+		{ "Sat, 21 Nov 2026 03:37:44 GMT", 60000 },
+		{ "Sat, 21 Nov 2026 03:35:44 GMT", 0 },
+		{ "Sat, 21 Nov 2099 03:35:44 GMT", 3600000 },
+		{ "Sat, 21 Nov 2026", 0 },
+		{ "soon", 0 },
+		{ "5 s", 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		cr_expect(retry_after_ms(cases[i].value, now) == cases[i].want,
+			  "%s", cases[i].value);
+}
+
+Test(retry, the_waiting_time_doubles_and_is_spread)
+{
+	const struct retry_bounds b = { .min_ms = 30, .max_ms = 5000 };
+	int64_t full = 30;
+
+	for (unsigned n = 1; n < 100; n++) {
+		int64_t least = retry_backoff_ms(&b, n, 0);
+		int64_t most = full / 2;
+
+		for (uint64_t r = 0; r < 6000; r += 7) {
+			int64_t ms = retry_backoff_ms(&b, n, r);
+
+			cr_assert(ms >= full / 2 && ms <= full, "%u", n);
+			most = ms > most ? ms : most;
+		}
+		cr_expect(least == full / 2 && most >= full - 1);
+		full = full * 2 > 5000 ? 5000 : full * 2;
+	}
+	cr_expect(retry_backoff_ms(&(struct retry_bounds){ 1, 1 }, 5, 9) <= 1);
+}
+
+Test(reshard, shards_follow_the_rates)
+{
+	static const struct {
+		const char *what;
+		struct reshard_input in;
+		unsigned want;
+	} cases[] = {
+		{ "nothing was sent yet",
+		  { .in_rate = 100,
+		    .is_moving = true,
+		    .shards = 3,
+		    .min = 1,
+		    .max = 10 },
+		  3 },
+		{ "one shard keeps up",
+		  { .in_rate = 100,
+		    .sent_rate = 100,
+		    .busy_rate = 0.9,
+		    .is_moving = true,
+		    .shards = 1,
+		    .min = 1,
+		    .max = 10 },
+		  1 },
+		{ "the input needs four",
+		  { .in_rate = 400,
+		    .sent_rate = 100,
+		    .busy_rate = 1,
+		    .is_moving = true,
+		    .shards = 1,
+		    .min = 1,
+		    .max = 10 },
+		  4 },
+		{ "a backlog needs more than the input",
+		  { .in_rate = 100,
+		    .sent_rate = 100,
+		    .busy_rate = 1,
+		    .backlog = 4000,
+		    .is_moving = true,
+		    .shards = 1,
+		    .min = 1,
+		    .max = 10 },
+		  3 },
+		{ "no more than the maximum",
+		  { .in_rate = 1e9,
+		    .sent_rate = 1,
+		    .busy_rate = 1,
+		    .is_moving = true,
+		    .shards = 1,
+		    .min = 1,
+		    .max = 10 },
+		  10 },
+		{ "no fewer than the minimum",
+		  { .in_rate = 1,
+		    .sent_rate = 100,
+		    .busy_rate = 1,
+		    .is_moving = true,
+		    .shards = 9,
+		    .min = 2,
+		    .max = 10 },
+		  2 },
+		{ "a small change is ignored",
+		  { .in_rate = 120,
+		    .sent_rate = 100,
+		    .busy_rate = 4,
+		    .is_moving = true,
+		    .shards = 4,
+		    .min = 1,
+		    .max = 10 },
+		  4 },
+		{ "the receiver does not answer",
+		  { .in_rate = 400,
+		    .sent_rate = 100,
+		    .busy_rate = 1,
+		    .shards = 1,
+		    .min = 1,
+		    .max = 10 },
+		  1 },
+		{ "not fewer while it is late",
+		  { .in_rate = 1,
+		    .sent_rate = 100,
+		    .busy_rate = 1,
+		    .delay_s = 11,
+		    .is_moving = true,
+		    .shards = 9,
+		    .min = 1,
+		    .max = 10 },
+		  9 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		cr_expect(reshard_decide(&cases[i].in) == cases[i].want,
+			  "%s: %u", cases[i].what,
+			  reshard_decide(&cases[i].in));
+}
+
+Test(reshard, rates_follow_the_newest_values)
+{
+	struct reshard_rate r = { 0 };
+
+	reshard_rate_add(&r, 100, 10);
+	cr_expect(r.value == 10);
+	reshard_rate_add(&r, 200, 10);
+	cr_expect(r.value == 12);
+	for (int i = 0; i < 100; i++)
+		reshard_rate_add(&r, 0, 10);
+	cr_expect(r.value < 1e-6);
+}
+
+Test(window, the_position_moves_to_the_first_missing_sample)
+{
+	struct window w;
+	uint64_t n[4];
+
+	window_init(&w, 10);
+	for (int i = 0; i < 4; i++)
+		n[i] = window_add(&w, 20 + 10 * (uint64_t)i);
+	cr_expect(window_count(&w) == 4 && w.acked == 10);
+	cr_expect(!window_ack(&w, n[1]) && w.acked == 10);
+	cr_expect(!window_ack(&w, n[3]));
+	cr_expect(window_ack(&w, n[0]) && w.acked == 30);
+	cr_expect(window_count(&w) == 2);
+	window_pass(&w, 99); /* behind the last one */
+	cr_expect(w.acked == 30);
+	cr_expect(window_ack(&w, n[2]) && w.acked == 99);
+	window_pass(&w, 120);
+	cr_expect(w.acked == 120 && !window_count(&w));
+	window_fini(&w);
+}
+
+/* Thousands of samples, acknowledged in an order that is not theirs. */
+Test(window, samples_are_acknowledged_in_any_order)
+{
+	struct window w;
+	uint64_t numbers[1000]; /* of the samples, plus 1; 0: acknowledged */
+	uint64_t end = 0;
+
+	window_init(&w, 0);
+	for (int round = 0; round < 20; round++) {
+		size_t count = 1 + (size_t)round * 50;
+
+		for (size_t i = 0; i < count; i++)
+			numbers[i] = window_add(&w, ++end) + 1;
+		for (size_t i = 0; i < count; i++) {
+			size_t k = (i * 7 + (size_t)round) % count;
+
+			/* 7 and count share a factor: take what is left. */
+			while (!numbers[k])
+				k = (k + 1) % count;
+			(void)window_ack(&w, numbers[k] - 1);
+			numbers[k] = 0;
+			cr_assert(w.acked <= end);
+		}
+		cr_expect(w.acked == end && !window_count(&w));
+		end = w.acked;
+	}
+	window_fini(&w);
+}
