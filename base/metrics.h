@@ -30,13 +30,17 @@ struct metric {
 /* One child of a histogram family. */
 struct histogram;
 
+enum {
+	METRIC_LABELS_MAX = 3
+};
+
 /*
- * The labels that identify a child, at most two; the first NULL in `name` ends
- * the list.
+ * The labels that identify a child; the first NULL in `name`, or the end of the
+ * array, ends the list.
  */
 struct metric_labels {
-	const char *name[2];
-	const char *value[2];
+	const char *name[METRIC_LABELS_MAX];
+	const char *value[METRIC_LABELS_MAX];
 };
 
 enum metric_kind {

@@ -73,14 +73,6 @@ static void decode_nothing(struct yaml *y UNUSED,
 {
 }
 
-/* Report remote_write unless it is empty: its contents would have no effect. */
-static void refuse_unless_empty(struct yaml *y, const struct yaml_node *n,
-				void *field UNUSED)
-{
-	if (n->kind == YAML_SCALAR || n->count)
-		yaml_error(y, n, "remote_write is not supported yet");
-}
-
 /* The section "ebpf", which is checked but not supported yet. */
 struct ebpf_section {
 	bool enabled;
@@ -116,7 +108,8 @@ static void config_decode(struct config *c)
 	static const struct yaml_field fields[] = {
 		{ "global", decode_global, 0, NULL },
 		{ "scrape_configs", decode_nothing, 0, NULL },
-		{ "remote_write", refuse_unless_empty, 0, NULL },
+		{ "remote_write", remote_write_decode,
+		  offsetof(struct config, remote_write), NULL },
 		{ "ebpf", decode_ebpf, 0, NULL },
 		{ "rule_files", NULL, 0, NOT_FOR_PROFILES },
 		{ "alerting", NULL, 0, NOT_FOR_PROFILES },
@@ -187,6 +180,7 @@ int config_drain(struct config *c, const char *path, struct err *err)
 void config_fini(struct config *c)
 {
 	scrape_configs_fini(&c->scrape);
+	remote_write_configs_fini(&c->remote_write);
 	yaml_fini(&c->yaml);
 	buf_fini(&c->text);
 	mem_free(c->path);

@@ -9,6 +9,7 @@
 #define CMD_CONFIG_H
 
 #include "base/yaml.h"
+#include "remotewrite/remote_write_config.h"
 #include "scrape/scrape_config.h"
 
 /* A loaded configuration file. */
@@ -22,6 +23,7 @@ struct config {
 	struct label *external_labels;
 	size_t external_label_count;
 	struct scrape_configs scrape;
+	struct remote_write_configs remote_write;
 };
 
 /*

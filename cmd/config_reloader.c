@@ -88,6 +88,8 @@ static void run_by(struct config_reloader *l, const struct config *c)
 	}
 	scrape_apply(l->o.scraper, &c->scrape);
 	discovery_apply(l->o.discovery, jobs, c->scrape.count);
+	sender_apply(l->o.sender, &c->remote_write, c->external_labels,
+		     c->external_label_count);
 	mem_free(jobs);
 	metric_set(l->successful, 1);
 	metric_set(l->success_seconds, clock_ms(NULL) / 1000);

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "discovery/manager.h"
+#include "remotewrite/sender.h"
 #include "scrape/scrape.h"
 
 /* A loaded configuration and the parts of the server that use it. */
@@ -30,6 +31,7 @@ struct config_reloader_options {
 	struct metrics *metrics;
 	struct scraper *scraper;
 	struct discovery *discovery;
+	struct sender *sender;
 };
 
 /*

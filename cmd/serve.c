@@ -25,6 +25,7 @@
 #include "cmd/write_endpoint.h"
 #include "discovery/manager.h"
 #include "pprof/columns.h"
+#include "remotewrite/sender.h"
 #include "scrape/scrape.h"
 #include "tsdb/stats.h"
 #include "tsdb/tsdb.h"
@@ -52,6 +53,8 @@ struct serve {
 	struct tsdb *db;
 	struct scraper *scraper;
 	struct receiver *receiver;
+	struct sender *sender;
+	char *cursors; /* directory of the cursors of remote write */
 	struct discovery *discovery;
 	struct web *web;
 };
@@ -100,7 +103,8 @@ static int start_storage(struct serve *s, int64_t sync_ms, struct err *err)
 				  .retention_ms = s->f.retention_ms,
 				  .max_series = s->f.max_series,
 				  .wal_budget = s->f.wal_budget,
-				  .sync_ms = sync_ms };
+				  .sync_ms = sync_ms,
+				  .hold_wal = true };
 	int64_t started = clock_mono_ns();
 	struct tsdb_stats stats;
 	int rc = serve_flags_retention(&s->f, &o.retention_bytes, err);
@@ -164,8 +168,21 @@ static int start_scraper(struct serve *s, struct err *err)
 		return rc;
 	lo.scraper = s->scraper;
 	lo.discovery = s->discovery;
+	lo.sender = s->sender;
 	reloader_start(s->reloader, &lo);
 	return 0;
+}
+
+/* Create the sender of remote write, with no receivers yet. */
+static void make_sender(struct serve *s)
+{
+	const struct sender_options o = { .log = tsdb_sample_log(s->db),
+					  .dir = s->cursors,
+					  .events = &s->log,
+					  .metrics = s->metrics,
+					  .user_agent = EVERPROF_USER_AGENT };
+
+	s->sender = sender_new(&o);
 }
 
 /* Called for POST /-/reload, which answers with the error. */
@@ -286,10 +303,12 @@ static int serve_start(struct serve *s, int64_t sync_ms, struct err *err)
 	s->limiter = ingest_limiter_new(s->f.ingest_memory, s->f.max_profile);
 	if (!rc)
 		rc = start_storage(s, sync_ms, err);
-	if (!rc)
-		rc = start_scraper(s, err);
-	if (!rc)
+	if (!rc) {
+		s->cursors = mem_printf("%s/remote", s->f.path);
+		make_sender(s);
 		make_receiver(s);
+		rc = start_scraper(s, err);
+	}
 	if (!rc)
 		rc = start_web(s, err);
 	if (!rc) {
@@ -320,6 +339,8 @@ static void serve_stop(struct serve *s)
 	scrape_stop(s->scraper);
 	web_stop(s->web);
 	web_free(s->web);
+	sender_free(s->sender);
+	mem_free(s->cursors);
 	discovery_free(s->discovery);
 	scrape_free(s->scraper);
 	receiver_free(s->receiver);

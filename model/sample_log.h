@@ -61,8 +61,8 @@ struct sample_log {
 
 	/*
 	 * From now on, samples before `position` may be removed, and those from
-	 * `position` on are kept. `position` must not be lower than in the
-	 * previous call.
+	 * `position` on are kept. UINT64_MAX: no sample needs to be kept.
+	 * Before the first call, all are kept.
 	 */
 	void (*keep)(struct sample_log *l, uint64_t position);
 };

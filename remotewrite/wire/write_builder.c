@@ -37,22 +37,22 @@ void write_builder_free(struct write_builder *b)
 }
 
 /* The bytes of a field of `len` bytes, with its key and its length. */
-static size_t field_size(size_t len)
+static size_t builder_field_size(size_t len)
 {
 	return 1 + wire_varint_len(len) + len;
 }
 
 /* Appends the key and the length of a field whose `len` bytes follow. */
-static void put_key(struct buf *out, uint8_t key, size_t len)
+static void builder_put_key(struct buf *out, uint8_t key, size_t len)
 {
 	buf_byte(out, key);
 	enc_uvarint(out, len);
 }
 
 /* Appends a text as a field. */
-static void put_text(struct buf *out, uint8_t key, struct str s)
+static void builder_put_text(struct buf *out, uint8_t key, struct str s)
 {
-	put_key(out, key, s.len);
+	builder_put_key(out, key, s.len);
 	buf_add(out, s.ptr, s.len);
 }
 
@@ -62,27 +62,31 @@ void write_labels_encode(const struct labels *labels, struct buf *out)
 	struct label l;
 
 	while (labels_next(&it, &l)) {
-		put_key(out, KEY_1_BYTES,
-			field_size(l.name.len) + field_size(l.value.len));
-		put_text(out, KEY_1_BYTES, l.name);
-		put_text(out, KEY_2_BYTES, l.value);
+		builder_put_key(out, KEY_1_BYTES,
+				builder_field_size(l.name.len) +
+					builder_field_size(l.value.len));
+		builder_put_text(out, KEY_1_BYTES, l.name);
+		builder_put_text(out, KEY_2_BYTES, l.value);
 	}
 }
 
 /* The size of a message Sample. */
-static size_t sample_size(uint32_t raw_len, int64_t ms)
+static size_t builder_sample_size(uint32_t raw_len, int64_t ms)
 {
-	return field_size(raw_len) + 1 + wire_varint_len((uint64_t)ms);
+	return builder_field_size(raw_len) + 1 + wire_varint_len((uint64_t)ms);
 }
 
 size_t write_sample_size(size_t labels_len, uint32_t raw_len, int64_t ms)
 {
-	return field_size(labels_len + field_size(sample_size(raw_len, ms)));
+	return builder_field_size(
+		labels_len +
+		builder_field_size(builder_sample_size(raw_len, ms)));
 }
 
 /* Appends the decompressed profile to the message. */
-static int put_profile(struct write_builder *b, const struct logged_sample *s,
-		       struct buf *message, struct err *err)
+static int builder_put_profile(struct write_builder *b,
+			       const struct logged_sample *s,
+			       struct buf *message, struct err *err)
 {
 	switch (s->encoding) {
 	case BODY_PLAIN:
@@ -101,11 +105,12 @@ static int put_profile(struct write_builder *b, const struct logged_sample *s,
 }
 
 /* Appends the profile, and checks that it is the one that was received. */
-static int put_checked(struct write_builder *b, const struct logged_sample *s,
-		       struct buf *message, struct err *err)
+static int builder_put_checked(struct write_builder *b,
+			       const struct logged_sample *s,
+			       struct buf *message, struct err *err)
 {
 	size_t at = message->len;
-	int rc = put_profile(b, s, message, err);
+	int rc = builder_put_profile(b, s, message, err);
 	struct bytes got = { .ptr = message->ptr + at,
 			     .len = message->len - at };
 
@@ -121,7 +126,7 @@ int write_builder_add(struct write_builder *b, struct bytes labels,
 		      struct err *err)
 {
 	size_t before = message->len;
-	size_t size = sample_size(s->raw_len, s->ms);
+	size_t size = builder_sample_size(s->raw_len, s->ms);
 	int rc;
 
 	/*
@@ -137,16 +142,17 @@ int write_builder_add(struct write_builder *b, struct bytes labels,
 			"the profile has %u bytes; the request has no room for it",
 			s->raw_len);
 	}
-	put_key(message, KEY_1_BYTES, labels.len + field_size(size));
+	builder_put_key(message, KEY_1_BYTES,
+			labels.len + builder_field_size(size));
 	buf_add(message, labels.ptr, labels.len);
-	put_key(message, KEY_2_BYTES, size);
-	put_key(message, KEY_1_BYTES, s->raw_len);
-	rc = put_checked(b, s, message, err);
+	builder_put_key(message, KEY_2_BYTES, size);
+	builder_put_key(message, KEY_1_BYTES, s->raw_len);
+	rc = builder_put_checked(b, s, message, err);
 	if (rc) {
 		message->len = before;
 		message->over = false;
 		return rc == ERR_TOOBIG ? ERR_CORRUPT : rc;
 	}
-	put_key(message, KEY_2_VARINT, (size_t)s->ms);
+	builder_put_key(message, KEY_2_VARINT, (size_t)s->ms);
 	return 0;
 }

@@ -220,8 +220,24 @@ Test(check, sections_that_would_have_no_effect_are_refused)
 	} cases[] = {
 		{ "remote_write:", NULL },
 		{ "remote_write: []", NULL },
-		{ "remote_write: [{url: 'http://x'}]",
-		  "e.yml:1:15: remote_write is not supported" },
+		{ "remote_write: [{url: 'http://x'}]", NULL },
+		{ "remote_write: [{name: a}]",
+		  "e.yml:1:16: remote_write requires url" },
+		{ "remote_write: [{url: 'http://x'}, {url: 'http://x'}]",
+		  "two receivers have the name" },
+		{ "remote_write: [{url: 'http://x', name: a/b}]",
+		  "name must consist of" },
+		{ "remote_write: [{url: 'http://x', compression: gzip}]",
+		  "compression must be zstd or snappy, not \"gzip\"" },
+		{ "remote_write: [{url: 'http://x', headers: {Host: a}}]",
+		  "the header Host is set by everprof itself" },
+		{ "remote_write: [{url: 'http://x', queue_config: "
+		  "{min_shards: 3, max_shards: 2}}]",
+		  "min_shards and max_shards must be" },
+		{ "remote_write: [{url: 'http://x', queue_config: "
+		  "{max_bytes_per_send: 1}}]",
+		  "max_bytes_per_send must be" },
+		{ "remote_write: [{url: 'http://x', bogus: 1}]", "bogus" },
 		{ "remote_write: yes", "e.yml:1:15: " },
 		{ "ebpf:", NULL },
 		{ "ebpf: {enabled: false, interval: 10s, "

@@ -3,9 +3,9 @@
  * The pure rules of the sender: what to do after an attempt, how long to wait,
  * how many shards to use, and how far the cursor may move.
  */
+#include "remotewrite/sender/ack_window.h"
 #include "remotewrite/sender/reshard.h"
 #include "remotewrite/sender/retry.h"
-#include "remotewrite/sender/window.h"
 #include "tests/check.h"
 
 TestSuite(retry, .timeout = 30);
@@ -196,50 +196,50 @@ Test(reshard, rates_follow_the_newest_values)
 
 Test(window, the_position_moves_to_the_first_missing_sample)
 {
-	struct window w;
+	struct ack_window w;
 	uint64_t n[4];
 
-	window_init(&w, 10);
+	ack_window_init(&w, 10);
 	for (int i = 0; i < 4; i++)
-		n[i] = window_add(&w, 20 + 10 * (uint64_t)i);
-	cr_expect(window_count(&w) == 4 && w.acked == 10);
-	cr_expect(!window_ack(&w, n[1]) && w.acked == 10);
-	cr_expect(!window_ack(&w, n[3]));
-	cr_expect(window_ack(&w, n[0]) && w.acked == 30);
-	cr_expect(window_count(&w) == 2);
-	window_pass(&w, 99); /* behind the last one */
+		n[i] = ack_window_add(&w, 20 + 10 * (uint64_t)i);
+	cr_expect(ack_window_count(&w) == 4 && w.acked == 10);
+	cr_expect(!ack_window_ack(&w, n[1]) && w.acked == 10);
+	cr_expect(!ack_window_ack(&w, n[3]));
+	cr_expect(ack_window_ack(&w, n[0]) && w.acked == 30);
+	cr_expect(ack_window_count(&w) == 2);
+	ack_window_pass(&w, 99); /* behind the last one */
 	cr_expect(w.acked == 30);
-	cr_expect(window_ack(&w, n[2]) && w.acked == 99);
-	window_pass(&w, 120);
-	cr_expect(w.acked == 120 && !window_count(&w));
-	window_fini(&w);
+	cr_expect(ack_window_ack(&w, n[2]) && w.acked == 99);
+	ack_window_pass(&w, 120);
+	cr_expect(w.acked == 120 && !ack_window_count(&w));
+	ack_window_fini(&w);
 }
 
 /* Thousands of samples, acknowledged in an order that is not theirs. */
 Test(window, samples_are_acknowledged_in_any_order)
 {
-	struct window w;
+	struct ack_window w;
 	uint64_t numbers[1000]; /* of the samples, plus 1; 0: acknowledged */
 	uint64_t end = 0;
 
-	window_init(&w, 0);
+	ack_window_init(&w, 0);
 	for (int round = 0; round < 20; round++) {
 		size_t count = 1 + (size_t)round * 50;
 
 		for (size_t i = 0; i < count; i++)
-			numbers[i] = window_add(&w, ++end) + 1;
+			numbers[i] = ack_window_add(&w, ++end) + 1;
 		for (size_t i = 0; i < count; i++) {
 			size_t k = (i * 7 + (size_t)round) % count;
 
 			/* 7 and count share a factor: take what is left. */
 			while (!numbers[k])
 				k = (k + 1) % count;
-			(void)window_ack(&w, numbers[k] - 1);
+			(void)ack_window_ack(&w, numbers[k] - 1);
 			numbers[k] = 0;
 			cr_assert(w.acked <= end);
 		}
-		cr_expect(w.acked == end && !window_count(&w));
+		cr_expect(w.acked == end && !ack_window_count(&w));
 		end = w.acked;
 	}
-	window_fini(&w);
+	ack_window_fini(&w);
 }

@@ -49,8 +49,8 @@ struct tsdb_options {
 	bool must_exist;       /* fail if there is no database yet */
 	bool ignore_retention; /* accept profiles of any age: for imports */
 	/*
-	 * Whether remote write reads the WAL through tsdb_sample_log(): segments
-	 * are held until sample_log.keep() has passed them.
+	 * Whether remote write may read the WAL through tsdb_sample_log():
+	 * segments are held until sample_log.keep() has passed them.
 	 */
 	bool hold_wal;
 };

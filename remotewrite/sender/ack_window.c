@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "remotewrite/sender/window.h"
+#include "remotewrite/sender/ack_window.h"
 
 #include <assert.h>
 
 #include "base/mem.h"
 
 /* A sample that was read. */
-struct window_entry {
+struct ack_entry {
 	uint64_t end; /* the position behind it, and behind what needs no ack */
 	bool acked;
 };
 
-void window_init(struct window *w, uint64_t position)
+void ack_window_init(struct ack_window *w, uint64_t position)
 {
-	*w = (struct window){ .acked = position };
+	*w = (struct ack_window){ .acked = position };
 }
 
-void window_fini(struct window *w)
+void ack_window_fini(struct ack_window *w)
 {
 	mem_free(w->v);
-	*w = (struct window){ 0 };
+	*w = (struct ack_window){ 0 };
 }
 
 /* The entry with this number. */
-static struct window_entry *entry_at(const struct window *w, uint64_t number)
+static struct ack_entry *entry_at(const struct ack_window *w, uint64_t number)
 {
 	return &w->v[number & (w->cap - 1)];
 }
 
 /* Doubles the ring. Entries keep their numbers. */
-static void window_grow(struct window *w)
+static void ack_window_grow(struct ack_window *w)
 {
-	struct window bigger = *w;
+	struct ack_window bigger = *w;
 
 	bigger.cap = w->cap ? 2 * w->cap : 64;
 	bigger.v = mem_alloc(bigger.cap * sizeof(*bigger.v));
@@ -41,15 +41,15 @@ static void window_grow(struct window *w)
 	*w = bigger;
 }
 
-uint64_t window_add(struct window *w, uint64_t end)
+uint64_t ack_window_add(struct ack_window *w, uint64_t end)
 {
-	if (window_count(w) == w->cap)
-		window_grow(w);
-	*entry_at(w, w->next) = (struct window_entry){ .end = end };
+	if (ack_window_count(w) == w->cap)
+		ack_window_grow(w);
+	*entry_at(w, w->next) = (struct ack_entry){ .end = end };
 	return w->next++;
 }
 
-bool window_ack(struct window *w, uint64_t number)
+bool ack_window_ack(struct ack_window *w, uint64_t number)
 {
 	uint64_t before = w->acked;
 
@@ -61,9 +61,9 @@ bool window_ack(struct window *w, uint64_t number)
 	return w->acked != before;
 }
 
-void window_pass(struct window *w, uint64_t end)
+void ack_window_pass(struct ack_window *w, uint64_t end)
 {
-	if (window_count(w))
+	if (ack_window_count(w))
 		entry_at(w, w->next - 1)->end = end;
 	else
 		w->acked = end;

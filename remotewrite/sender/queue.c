@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "remotewrite/sender/queue.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "client/endpoint.h"
+#include "remotewrite/sender/queue_private.h"
+#include "remotewrite/sender/queue_reader.h"
+#include "remotewrite/sender/shard.h"
+
+/* Makes a counter or gauge with the labels of the queue. */
+#define MAKE(kind, member, name, help) \
+	(q->metrics.member = metrics_##kind(q->o.metrics, name, help, &labels))
+
+/* The family of dropped samples, by reason. */
+static struct metric *queue_make_dropped(struct queue *q, const char *reason)
+{
+	const struct metric_labels labels = {
+		{ "remote_name", "url", "reason" },
+		{ q->config.name.ptr, q->shown, reason },
+	};
+
+	return metrics_counter(
+		q->o.metrics, "everprof_remote_storage_samples_dropped_total",
+		"Profiles that were read from the WAL and not sent, by reason.",
+		&labels);
+}
+
+/* Creates the metrics of a queue. */
+static void queue_make_metrics(struct queue *q)
+{
+	const struct metric_labels labels = {
+		{ "remote_name", "url" },
+		{ q->config.name.ptr, q->shown },
+	};
+
+	MAKE(counter, sent, "everprof_remote_storage_samples_total",
+	     "Profiles that the receiver has accepted.");
+	MAKE(counter, failed, "everprof_remote_storage_samples_failed_total",
+	     "Profiles that the receiver will never accept.");
+	MAKE(counter, retried, "everprof_remote_storage_samples_retried_total",
+	     "Profiles that were sent again after a temporary failure.");
+	MAKE(counter, bytes, "everprof_remote_storage_bytes_total",
+	     "Bytes of accepted requests, compressed.");
+	MAKE(counter, raw_bytes,
+	     "everprof_remote_storage_decompressed_bytes_total",
+	     "Bytes of accepted requests, before compression.");
+	MAKE(gauge, pending, "everprof_remote_storage_samples_pending",
+	     "Profiles that were read from the WAL and are not acknowledged.");
+	MAKE(gauge, shards, "everprof_remote_storage_shards",
+	     "Threads that send profiles.");
+	MAKE(gauge, backlog, "everprof_remote_storage_backlog_bytes",
+	     "Bytes of the WAL that are not acknowledged.");
+	MAKE(gauge, newest_sent,
+	     "everprof_remote_storage_queue_highest_sent_timestamp_seconds",
+	     "Time of the newest profile that the receiver has accepted.");
+	q->metrics.duration = metrics_histogram(
+		q->o.metrics,
+		"everprof_remote_storage_sent_batch_duration_seconds",
+		"Duration of requests, whatever their outcome.", &labels);
+	q->metrics.dropped_rules =
+		queue_make_dropped(q, "write_relabel_configs");
+	q->metrics.dropped_age = queue_make_dropped(q, "sample_age_limit");
+	q->metrics.dropped_backlog = queue_make_dropped(q, "max_backlog");
+	q->metrics.dropped_damaged = queue_make_dropped(q, "damaged");
+}
+
+/* Opens the cursor; a new one begins at the end or the beginning of the log. */
+static int open_cursor(struct queue *q, struct err *err)
+{
+	CLEANUP(mem_freep)
+	char *path = mem_printf("%s/%s.cursor", q->o.dir, q->config.name.ptr);
+	struct sample_log *log = q->o.log;
+	struct cursor_state state = { .acked = q->o.from_begin ?
+						       log->begin(log) :
+						       log->end(log) };
+	int rc = cursor_open(q->o.fs, path, &state, &q->cursor, err);
+
+	if (rc)
+		return err_wrap(err, rc, "%s", path);
+	/*
+	 * The log begins anew only if its files were removed. What it has now
+	 * was never sent.
+	 */
+	if (state.acked > log->end(log))
+		state.acked = log->begin(log);
+	ack_window_init(&q->window, state.acked);
+	return 0;
+}
+
+/* Starts a shard. */
+static void start_shard(struct queue *q, struct shard *s, struct http_client *c)
+{
+	s->q = q;
+	s->client = c;
+	s->builder = write_builder_new();
+	s->zstd = zstd_new();
+	clock_cond_init(&s->wake);
+	if (pthread_create(&s->thread, NULL, shard_run, s))
+		abort(); /* like a lack of memory, this ends everprof */
+}
+
+/* Starts the shards, then the thread that feeds them. */
+static int start_threads(struct queue *q, struct err *err)
+{
+	size_t n = (size_t)q->config.queue.min_shards;
+	int rc = 0;
+
+	q->shards = mem_zalloc(n, sizeof(*q->shards));
+	while (q->shard_count < n && !rc) {
+		struct http_client *c = NULL;
+
+		rc = http_client_new(&c, err);
+		if (!rc)
+			start_shard(q, &q->shards[q->shard_count++], c);
+	}
+	metric_set(q->metrics.shards, (int64_t)q->shard_count);
+	if (!rc && pthread_create(&q->reader, NULL, queue_read, q))
+		abort();
+	return rc;
+}
+
+/* Copies the texts of the configuration that outlive a reload. */
+static void copy_config(struct queue *q, const struct remote_write_config *c)
+{
+	const char **headers =
+		arena_array(&q->texts, const char *, c->header_count + 1);
+
+	q->config = *c;
+	q->config.url = str_of(arena_strndup(&q->texts, c->url));
+	q->config.name = str_of(arena_strndup(&q->texts, c->name));
+	q->config.key = arena_str(&q->texts, c->key);
+	for (size_t i = 0; i < c->header_count; i++)
+		headers[i] = arena_strndup(&q->texts, str_of(c->headers[i]));
+	headers[c->header_count] = NULL;
+	q->config.headers = headers;
+	q->shown = http_url_shown(q->config.url.ptr);
+	q->http = http_config_new(&c->http);
+}
+
+int queue_start(const struct queue_options *o,
+		const struct remote_write_config *config,
+		const struct label *external, size_t external_count,
+		struct queue **out, struct err *err)
+{
+	struct queue *q = mem_new(struct queue);
+	int rc;
+
+	q->o = *o;
+	mutex_init(&q->mu);
+	mutex_init(&q->rules_mu);
+	clock_cond_init(&q->room);
+	q->series = series_cache_new();
+	copy_config(q, config);
+	queue_set_rules(q, config, external, external_count);
+	queue_make_metrics(q);
+	rc = open_cursor(q, err);
+	if (!rc)
+		rc = start_threads(q, err);
+	if (rc)
+		queue_free(q);
+	else
+		*out = q;
+	return rc;
+}
+
+void queue_set_rules(struct queue *q, const struct remote_write_config *config,
+		     const struct label *external, size_t external_count)
+{
+	mutex_lock(&q->rules_mu);
+	q->rules = &config->relabel;
+	q->external = external;
+	q->external_count = external_count;
+	series_cache_clear(q->series);
+	mutex_unlock(&q->rules_mu);
+}
+
+bool queue_is_stopping(struct queue *q)
+{
+	bool stopping;
+
+	mutex_lock(&q->mu);
+	stopping = q->stopping;
+	mutex_unlock(&q->mu);
+	return stopping;
+}
+
+void queue_stop(struct queue *q)
+{
+	bool stopped;
+
+	if (!q)
+		return;
+	mutex_lock(&q->mu);
+	stopped = q->stopping;
+	q->stopping = true;
+	pthread_cond_broadcast(&q->room);
+	for (size_t i = 0; i < q->shard_count; i++)
+		pthread_cond_signal(&q->shards[i].wake);
+	mutex_unlock(&q->mu);
+	if (stopped)
+		return;
+	for (size_t i = 0; i < q->shard_count; i++) {
+		http_wake(q->shards[i].client);
+		pthread_join(q->shards[i].thread, NULL);
+	}
+	if (q->reader)
+		pthread_join(q->reader, NULL);
+	if (q->cursor && cursor_sync(q->cursor, NULL)) {
+		/* An older position is harmless. */
+	}
+}
+
+/* Frees a shard and the samples that wait in it. */
+static void free_shard(struct shard *s)
+{
+	while (s->first) {
+		struct queued_sample *next = s->first->next;
+
+		mem_free(s->first);
+		s->first = next;
+	}
+	http_client_free(s->client);
+	write_builder_free(s->builder);
+	zstd_free(s->zstd);
+	buf_fini(&s->message);
+	buf_fini(&s->body);
+	pthread_cond_destroy(&s->wake);
+}
+
+void queue_free(struct queue *q)
+{
+	if (!q)
+		return;
+	queue_stop(q);
+	for (size_t i = 0; i < q->shard_count; i++)
+		free_shard(&q->shards[i]);
+	mem_free(q->shards);
+	cursor_close(q->cursor);
+	ack_window_fini(&q->window);
+	series_cache_free(q->series);
+	http_config_unref(q->http);
+	mem_free(q->shown);
+	arena_fini(&q->texts);
+	pthread_cond_destroy(&q->room);
+	mutex_destroy(&q->mu);
+	mutex_destroy(&q->rules_mu);
+	mem_free(q);
+}
+
+/* Counts a sample by its fate. */
+static void count_fate(struct queue *q, enum sample_fate fate)
+{
+	static const size_t at[] = {
+		[FATE_SENT] = offsetof(struct queue_metrics, sent),
+		[FATE_FAILED] = offsetof(struct queue_metrics, failed),
+		[FATE_DAMAGED] =
+			offsetof(struct queue_metrics, dropped_damaged),
+		[FATE_BACKLOG] =
+			offsetof(struct queue_metrics, dropped_backlog),
+	};
+
+	metric_add(*(struct metric **)((char *)&q->metrics + at[fate]), 1);
+}
+
+/*
+ * Writes the cursor after its position has moved. The write is not synced:
+ * that follows once a second.
+ */
+static void save_cursor(struct queue *q) REQUIRES(q->mu)
+{
+	const struct cursor_state state = { .acked = q->window.acked };
+	struct err err;
+
+	q->unsynced = true;
+	if (cursor_write(q->cursor, &state, &err))
+		log_event(
+			q->o.events, LOG_WARN,
+			"cannot write the cursor of remote write; profiles may be sent again after a restart",
+			LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
+				   log_err(&err)));
+}
+
+void queue_finish(struct queue *q, struct queued_sample *list,
+		  enum sample_fate fate)
+{
+	bool moved = false;
+
+	mutex_lock(&q->mu);
+	while (list) {
+		struct queued_sample *next = list->next;
+
+		count_fate(q, fate);
+		if (fate == FATE_SENT && list->sample.ms > q->sent_ms)
+			q->sent_ms = list->sample.ms;
+		moved |= ack_window_ack(&q->window, list->number);
+		q->held_bytes -= sizeof(*list) + list->sample.labels.len +
+				 list->sample.body.len;
+		mem_free(list);
+		list = next;
+	}
+	if (moved)
+		save_cursor(q);
+	metric_set(q->metrics.pending, (int64_t)ack_window_count(&q->window));
+	metric_set(q->metrics.newest_sent, q->sent_ms / 1000);
+	pthread_cond_broadcast(&q->room);
+	mutex_unlock(&q->mu);
+}
+
+uint64_t queue_position(struct queue *q)
+{
+	uint64_t position;
+
+	mutex_lock(&q->mu);
+	position = q->window.acked;
+	mutex_unlock(&q->mu);
+	return position;
+}
+
+void queue_status(struct queue *q, struct queue_status *out)
+{
+	struct sample_log *log = q->o.log;
+
+	mutex_lock(&q->mu);
+	*out = (struct queue_status){
+		.name = q->config.name.ptr,
+		.url = q->shown,
+		.shards = (unsigned)q->shard_count,
+		.pending = ack_window_count(&q->window),
+		.sent_ms = q->sent_ms,
+		.answer_ms = q->answer_ms,
+	};
+	snprintf(out->last_error, sizeof(out->last_error), "%s", q->last_error);
+	mutex_unlock(&q->mu);
+	out->backlog_bytes = log->bytes(log, queue_position(q));
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Structures that the files of a queue share. No other file includes this
+ * header.
+ *
+ * Ownership: the queue owns its shards; a shard owns the samples that wait in
+ * it.
+ * Threads: see struct queue.
+ */
+#ifndef REMOTEWRITE_SENDER_QUEUE_PRIVATE_H
+#define REMOTEWRITE_SENDER_QUEUE_PRIVATE_H
+
+#include <pthread.h>
+
+#include "base/buf.h"
+#include "base/mutex.h"
+#include "base/vec.h"
+#include "base/zstd.h"
+#include "client/http.h"
+#include "client/http_config.h"
+#include "remotewrite/sender/ack_window.h"
+#include "remotewrite/sender/cursor.h"
+#include "remotewrite/sender/queue.h"
+#include "remotewrite/sender/series_cache.h"
+#include "remotewrite/wire/write_builder.h"
+
+/*
+ * Memory of the samples of a queue that are on their way, compressed, in bytes.
+ * The reader waits when it is exceeded; shards send when half of it is.
+ */
+#define HELD_MAX ((size_t)4 << 20)
+
+/* A sample on its way. Its labels and its body follow the struct in memory. */
+struct queued_sample {
+	struct logged_sample sample; /* with the labels as they are sent */
+	uint64_t number;             /* number in the window */
+	int64_t queued_ns;           /* when it came to the shard */
+	struct queued_sample *next;
+};
+
+/* The counters of a queue, under Prometheus' names. */
+struct queue_metrics {
+	struct metric *sent;
+	struct metric *failed;
+	struct metric *retried;
+	struct metric *dropped_rules;   /* by write_relabel_configs */
+	struct metric *dropped_age;     /* by sample_age_limit */
+	struct metric *dropped_backlog; /* by max_backlog */
+	struct metric *dropped_damaged; /* the log could not be read */
+	struct metric *bytes;
+	struct metric *raw_bytes;
+	struct metric *pending;
+	struct metric *shards;
+	struct metric *backlog;
+	struct metric *newest_sent;
+	struct histogram *duration;
+};
+
+/* A shard: a thread that sends the samples of some of the series. */
+struct shard {
+	struct queue *q;
+	pthread_t thread;
+	struct http_client *client;
+	struct write_builder *builder;
+	struct zstd *zstd;
+	struct buf message;
+	struct buf body;
+	/* The members below are guarded by the queue's mu. */
+	pthread_cond_t wake;
+	struct queued_sample *first;
+	struct queued_sample *last;
+	size_t count;
+	size_t raw_bytes; /* decompressed bytes of the samples that wait */
+};
+
+struct queue {
+	struct queue_options o;
+	struct remote_write_config config; /* texts are copies, see `texts` */
+	struct arena texts;
+	char *shown; /* URL without user and password */
+	struct http_config *http;
+	struct cursor *cursor;
+	struct queue_metrics metrics;
+	pthread_t reader;
+	struct shard *shards;
+	size_t shard_count;
+
+	/* Guards the rules, which a reload replaces. */
+	struct mutex rules_mu;
+	const struct relabel_rules *rules;
+	const struct label *external;
+	size_t external_count;
+	struct series_cache *series;
+
+	/* Guards the members below, and what shards say. */
+	struct mutex mu;
+	pthread_cond_t room; /* a sample was acknowledged, or the queue stops */
+	struct ack_window window;
+	bool unsynced; /* the cursor file has a state that is not durable */
+	bool stopping;
+	bool snappy;         /* the receiver has refused zstd */
+	size_t held_bytes;   /* memory of all samples on their way */
+	uint64_t drop_until; /* samples before this position are given up */
+	int64_t sent_ms;
+	int64_t answer_ms;
+	char last_error[256];
+};
+
+/* What became of a sample. */
+enum sample_fate {
+	FATE_SENT,
+	FATE_FAILED,  /* the receiver will never accept it */
+	FATE_DAMAGED, /* the log has other bytes than were received */
+	FATE_BACKLOG  /* max_backlog */
+};
+
+/*
+ * Acknowledges the samples of a list, counts them, and frees them. Whatever
+ * their fate, they are not sent again.
+ */
+void queue_finish(struct queue *q, struct queued_sample *list,
+		  enum sample_fate fate);
+
+/* Whether the queue is stopping. */
+bool queue_is_stopping(struct queue *q);
+
+#endif

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "remotewrite/sender/queue_reader.h"
+
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "remotewrite/sender/queue_private.h"
+
+#define SECOND_NS 1000000000LL
+
+/* How long the reader waits for new samples or for room, in ms. */
+#define WAIT_MS 200
+
+/* With max_backlog exceeded, a tenth more than needed is dropped. */
+#define BACKLOG_LEFT(max) ((max) / 10 * 9)
+
+/* The state of the reader. */
+struct reader {
+	struct queue *q;
+	uint64_t
+		position; /* in the log; behind the last sample that was read */
+	struct buf buf;
+	struct logged_sample sample;
+	int64_t saved_ns;   /* when the cursor was made durable last */
+	int64_t checked_ns; /* when max_backlog was checked last */
+};
+
+/* Moves the position of the queue behind what needs no acknowledgement. */
+static void reader_pass(struct reader *r)
+{
+	mutex_lock(&r->q->mu);
+	ack_window_pass(&r->q->window, r->position);
+	r->q->unsynced = true;
+	mutex_unlock(&r->q->mu);
+}
+
+/* Counts samples that the log has lost or cannot be read, and logs them. */
+static void report_unread(struct reader *r, uint64_t from,
+			  const struct err *err)
+{
+	metric_add(r->q->metrics.dropped_damaged, 1);
+	log_event(
+		r->q->o.events, LOG_ERROR,
+		"remote write cannot read profiles from the WAL; they are not sent",
+		LOG_FIELDS(log_text("remote_name", r->q->config.name.ptr),
+			   log_int("segment", (int64_t)(from >> 32)),
+			   log_int("offset", (int64_t)(uint32_t)from),
+			   log_err(err)));
+	reader_pass(r);
+}
+
+/* Copies a sample that was read, with the labels as they are sent. */
+static struct queued_sample *copy_sample(const struct logged_sample *s,
+					 struct bytes labels)
+{
+	struct queued_sample *i =
+		mem_alloc(sizeof(*i) + labels.len + s->body.len);
+	uint8_t *at = (uint8_t *)(i + 1);
+
+	*i = (struct queued_sample){ .sample = *s,
+				     .queued_ns = clock_mono_ns() };
+	memcpy(at, labels.ptr, labels.len);
+	i->sample.labels = (struct bytes){ .ptr = at, .len = labels.len };
+	at += labels.len;
+	memcpy(at, s->body.ptr, s->body.len);
+	i->sample.body = (struct bytes){ .ptr = at, .len = s->body.len };
+	return i;
+}
+
+/* Whether a shard has to wait before it takes a sample. */
+static bool is_full(const struct queue *q, const struct shard *s)
+	REQUIRES(q->mu)
+{
+	return s->count >= (size_t)q->config.queue.capacity ||
+	       (q->held_bytes > HELD_MAX && ack_window_count(&q->window));
+}
+
+/*
+ * Once a second: makes the cursor durable, and says that the log may drop what
+ * is before it.
+ */
+static void save_position(struct reader *r)
+{
+	struct queue *q = r->q;
+	int64_t now = clock_mono_ns();
+	bool unsynced;
+	struct err err;
+
+	if (now - r->saved_ns < SECOND_NS)
+		return;
+	r->saved_ns = now;
+	mutex_lock(&q->mu);
+	unsynced = q->unsynced;
+	q->unsynced = false;
+	if (unsynced) {
+		const struct cursor_state state = { .acked = q->window.acked };
+
+		/* Positions that ack_window_pass() has set are not written yet. */
+		if (cursor_write(q->cursor, &state, &err))
+			unsynced = false;
+	}
+	mutex_unlock(&q->mu);
+	if (unsynced && cursor_sync(q->cursor, &err))
+		log_event(
+			q->o.events, LOG_WARN,
+			"cannot save the cursor of remote write; profiles may be sent again after a power cut",
+			LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
+				   log_err(&err)));
+	if (unsynced)
+		q->o.moved(q->o.ctx);
+}
+
+/* What max_backlog has dropped at one time. */
+struct skipped {
+	uint64_t samples;
+	int64_t first_ms;
+	int64_t last_ms;
+};
+
+/* Reads on without bodies until the backlog is small enough. */
+static void skip_backlog(struct reader *r, uint64_t until_bytes,
+			 int64_t before_ms, struct skipped *out)
+{
+	struct sample_log *log = r->q->o.log;
+
+	while (!queue_is_stopping(r->q)) {
+		uint64_t position = r->position;
+		int rc = log->read(log, &position, false, &r->buf, &r->sample,
+				   NULL);
+
+		if (rc == ERR_AGAIN)
+			return;
+		if (!rc && log->bytes(log, r->position) <= until_bytes &&
+		    r->sample.ms >= before_ms)
+			return;
+		r->position = position;
+		if (rc)
+			continue;
+		if (!out->samples++ || r->sample.ms < out->first_ms)
+			out->first_ms = r->sample.ms;
+		if (r->sample.ms > out->last_ms)
+			out->last_ms = r->sample.ms;
+	}
+}
+
+/* Logs what max_backlog has dropped. */
+static void report_skipped(struct reader *r, const struct skipped *s)
+{
+	char from[40];
+	char to[40];
+
+	time_format(s->first_ms, from);
+	time_format(s->last_ms, to);
+	metric_add(r->q->metrics.dropped_backlog, (int64_t)s->samples);
+	log_event(
+		r->q->o.events, LOG_ERROR,
+		"remote write exceeds max_backlog; the oldest profiles are dropped",
+		LOG_FIELDS(log_text("remote_name", r->q->config.name.ptr),
+			   log_int("profiles", (int64_t)s->samples),
+			   log_text("from", from), log_text("to", to)));
+}
+
+/*
+ * The lowest position from which the log has at most `max` bytes, between
+ * `from` and `to`.
+ */
+static uint64_t position_of_bytes(struct sample_log *log, uint64_t max,
+				  uint64_t from, uint64_t to)
+{
+	while (from < to) {
+		uint64_t middle = from + (to - from) / 2;
+
+		if (log->bytes(log, middle) <= max)
+			to = middle;
+		else
+			from = middle + 1;
+	}
+	return from;
+}
+
+/* Tells the shards to give up the samples before a position. */
+static void give_up(struct queue *q, uint64_t position)
+{
+	mutex_lock(&q->mu);
+	q->drop_until = position;
+	for (size_t i = 0; i < q->shard_count; i++)
+		pthread_cond_signal(&q->shards[i].wake);
+	mutex_unlock(&q->mu);
+}
+
+/* The size of which the backlog has to be; UINT64_MAX: it is small enough. */
+static uint64_t backlog_target(struct queue *q)
+{
+	struct sample_log *log = q->o.log;
+	uint64_t bytes = log->bytes(log, queue_position(q));
+	uint64_t max = (uint64_t)q->config.backlog_bytes;
+
+	metric_set(q->metrics.backlog, (int64_t)bytes);
+	return !max || bytes <= max ? UINT64_MAX : BACKLOG_LEFT(max);
+}
+
+/*
+ * Once a second: if the backlog exceeds max_backlog, gives up the oldest
+ * samples. They may be with the shards, which then give them up, or not be read
+ * yet.
+ */
+static void limit_backlog(struct reader *r)
+{
+	struct queue *q = r->q;
+	int64_t age = q->config.backlog_ms;
+	int64_t before_ms = age ? clock_ms(NULL) - age : INT64_MIN;
+	struct skipped s = { 0 };
+	uint64_t target;
+
+	if (clock_mono_ns() - r->checked_ns < SECOND_NS)
+		return;
+	r->checked_ns = clock_mono_ns();
+	target = backlog_target(q);
+	if (target == UINT64_MAX && !age)
+		return;
+	skip_backlog(r, target, before_ms, &s);
+	if (s.samples) {
+		report_skipped(r, &s);
+		reader_pass(r);
+	}
+	if (s.samples || target != UINT64_MAX)
+		give_up(q, position_of_bytes(q->o.log, target,
+					     queue_position(q), r->position));
+}
+
+/* Adds a sample to a shard and to the window. */
+static void add_to_shard(struct reader *r, struct shard *s,
+			 struct queued_sample *i) REQUIRES(r->q->mu)
+{
+	struct queue *q = r->q;
+
+	i->number = ack_window_add(&q->window, r->position);
+	q->held_bytes += sizeof(*i) + i->sample.labels.len + i->sample.body.len;
+	if (s->last)
+		s->last->next = i;
+	else
+		s->first = i;
+	s->last = i;
+	s->count++;
+	s->raw_bytes += i->sample.raw_len;
+	metric_set(q->metrics.pending, (int64_t)ack_window_count(&q->window));
+	pthread_cond_signal(&s->wake);
+}
+
+/*
+ * Hands a sample to its shard if there is room, or waits for room for a moment.
+ * Returns whether the sample was handed over.
+ */
+static bool try_hand_over(struct reader *r, struct shard *s,
+			  struct queued_sample *i)
+{
+	struct queue *q = r->q;
+	struct timespec at = clock_mono_at(clock_mono_ns() + WAIT_MS * 1000000);
+	bool full;
+
+	mutex_lock(&q->mu);
+	full = is_full(q, s);
+	if (full)
+		(void)mutex_wait_until(&q->mu, &q->room, &at);
+	else
+		add_to_shard(r, s, i);
+	mutex_unlock(&q->mu);
+	return !full;
+}
+
+/*
+ * Hands a sample to its shard, as soon as there is room. Meanwhile max_backlog
+ * may give the sample up.
+ */
+static void hand_over(struct reader *r, struct queued_sample *i, uint64_t hash)
+{
+	struct shard *s = &r->q->shards[hash % r->q->shard_count];
+	uint64_t position = r->position;
+
+	while (!try_hand_over(r, s, i)) {
+		save_position(r);
+		limit_backlog(r);
+		if (r->position == position && !queue_is_stopping(r->q))
+			continue;
+		if (r->position != position)
+			metric_add(r->q->metrics.dropped_backlog, 1);
+		mem_free(i);
+		return;
+	}
+}
+
+/* Whether sample_age_limit forbids to send a sample. */
+static bool is_too_old(const struct queue *q, const struct logged_sample *s)
+{
+	int64_t limit = q->config.queue.age_limit_ms;
+
+	return limit && clock_ms(NULL) - s->ms > limit;
+}
+
+/* Relabels the sample that was read, and hands it to its shard. */
+static void take_sample(struct reader *r)
+{
+	struct queue *q = r->q;
+	struct queued_sample *i = NULL;
+	struct sent_series to = { 0 };
+	struct err err;
+	int rc;
+
+	if (is_too_old(q, &r->sample)) {
+		metric_add(q->metrics.dropped_age, 1);
+		reader_pass(r);
+		return;
+	}
+	mutex_lock(&q->rules_mu);
+	rc = series_cache_find(q->series, r->sample.labels, q->rules,
+			       q->external, q->external_count, &to, &err);
+	if (!rc && to.labels.len)
+		i = copy_sample(&r->sample, to.labels);
+	mutex_unlock(&q->rules_mu);
+	if (rc) {
+		report_unread(r, r->sample.lsn, &err);
+		return;
+	}
+	if (!i) {
+		metric_add(q->metrics.dropped_rules, 1);
+		reader_pass(r);
+		return;
+	}
+	hand_over(r, i, to.hash);
+}
+
+/* Waits for samples; what the log dropped at its end needs no acknowledgement. */
+static void wait_for_samples(struct reader *r)
+{
+	struct sample_log *log = r->q->o.log;
+
+	reader_pass(r);
+	save_position(r);
+	log->wait(log, r->position, WAIT_MS);
+}
+
+void *queue_read(void *queue)
+{
+	struct queue *q = queue;
+	struct sample_log *log = q->o.log;
+	struct reader r = { .q = q, .position = queue_position(q) };
+
+	pthread_setname_np(pthread_self(), "write-reader");
+	while (!queue_is_stopping(q)) {
+		uint64_t from = r.position;
+		struct err err;
+		int rc = log->read(log, &r.position, true, &r.buf, &r.sample,
+				   &err);
+
+		if (!rc)
+			take_sample(&r);
+		else if (rc == ERR_AGAIN)
+			wait_for_samples(&r);
+		else
+			report_unread(&r, from, &err);
+		save_position(&r);
+		limit_backlog(&r);
+	}
+	buf_fini(&r.buf);
+	return NULL;
+}

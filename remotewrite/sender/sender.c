@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "remotewrite/sender.h"
+
+#include <stdio.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/mutex.h"
+#include "base/vec.h"
+#include "remotewrite/sender/queue.h"
+
+/* A queue, and the configuration that it was started with. */
+struct member {
+	struct queue *q;
+	char *name;
+	char *key; /* the configuration and the external labels as text */
+};
+
+struct sender {
+	struct sender_options o;
+	struct mutex apply_mu; /* one change at a time; never held for status */
+	struct mutex mu;       /* guards the list of queues, and `kept` */
+	VEC(struct member) queues;
+	uint64_t kept; /* the position in the last call of sample_log.keep() */
+};
+
+struct sender *sender_new(const struct sender_options *o)
+{
+	struct sender *s = mem_new(struct sender);
+
+	s->o = *o;
+	mutex_init(&s->apply_mu);
+	mutex_init(&s->mu);
+	return s;
+}
+
+/*
+ * Tells the log what the slowest queue still needs. Called by a queue's thread
+ * whose position has moved, and after a change of the queues.
+ */
+static void keep_log(void *ctx)
+{
+	struct sender *s = ctx;
+	uint64_t least = UINT64_MAX;
+
+	mutex_lock(&s->mu);
+	for (size_t i = 0; i < s->queues.count; i++) {
+		uint64_t position = queue_position(s->queues.v[i].q);
+
+		least = position < least ? position : least;
+	}
+	if (least != s->kept) {
+		s->kept = least;
+		s->o.log->keep(s->o.log, least);
+	}
+	mutex_unlock(&s->mu);
+}
+
+/* The configuration of a queue as text, with the external labels. */
+static char *key_of(const struct remote_write_config *c,
+		    const struct label *external, size_t count)
+{
+	struct buf b = { 0 };
+	char *key;
+
+	buf_add(&b, c->key.ptr, c->key.len);
+	for (size_t i = 0; i < count; i++)
+		buf_printf(&b, "%zu:%.*s%zu:%.*s", external[i].name.len,
+			   STR_ARG(external[i].name), external[i].value.len,
+			   STR_ARG(external[i].value));
+	key = mem_strdup(buf_cstr(&b));
+	buf_fini(&b);
+	return key;
+}
+
+/* The number of the queue with a name; the count: there is none. */
+static size_t find_queue(const struct sender *s, struct str name)
+{
+	size_t i = 0;
+
+	while (i < s->queues.count && !str_is(name, s->queues.v[i].name))
+		i++;
+	return i;
+}
+
+/* Takes queue number `i` out of the list, and frees it. */
+static void remove_queue(struct sender *s, size_t i)
+{
+	struct member m;
+
+	mutex_lock(&s->mu);
+	m = s->queues.v[i];
+	s->queues.count--;
+	memmove(s->queues.v + i, s->queues.v + i + 1,
+		(s->queues.count - i) * sizeof(m));
+	mutex_unlock(&s->mu);
+	queue_free(m.q);
+	mem_free(m.name);
+	mem_free(m.key);
+}
+
+/* Whether the configuration has a receiver of this name. */
+static bool is_configured(const struct remote_write_configs *configs,
+			  const char *name)
+{
+	for (size_t i = 0; i < configs->count; i++) {
+		if (str_is(configs->v[i].name, name))
+			return true;
+	}
+	return false;
+}
+
+/* Removes the cursor of a queue that is no longer configured. */
+static void remove_cursor(struct sender *s, const char *name)
+{
+	CLEANUP(mem_freep)
+	char *path = mem_printf("%s/%s.cursor", s->o.dir, name);
+	struct err err;
+	int rc = fs_unlink(s->o.fs, path, &err);
+
+	log_event(
+		s->o.events, rc ? LOG_WARN : LOG_INFO,
+		rc ? "cannot remove the cursor of a removed remote_write" :
+		     "a remote_write was removed; what it has not sent is forgotten",
+		LOG_FIELDS(log_text("file", path)));
+}
+
+/* Removes the queues that are no longer configured, and their cursors. */
+static void remove_others(struct sender *s,
+			  const struct remote_write_configs *configs)
+{
+	for (size_t i = 0; i < s->queues.count;) {
+		CLEANUP(mem_freep)
+		char *name = mem_strdup(s->queues.v[i].name);
+
+		if (is_configured(configs, name)) {
+			i++;
+			continue;
+		}
+		remove_queue(s, i);
+		remove_cursor(s, name);
+	}
+}
+
+/* Starts a queue and adds it to the list. */
+static void add_queue(struct sender *s, const struct remote_write_config *c,
+		      const struct label *external, size_t count)
+{
+	const struct queue_options o = { .log = s->o.log,
+					 .fs = s->o.fs,
+					 .dir = s->o.dir,
+					 .events = s->o.events,
+					 .metrics = s->o.metrics,
+					 .user_agent = s->o.user_agent,
+					 .from_begin = s->o.from_begin,
+					 .moved = keep_log,
+					 .ctx = s };
+	struct member m = { .name = mem_strndup(c->name),
+			    .key = key_of(c, external, count) };
+	struct err err;
+
+	if (queue_start(&o, c, external, count, &m.q, &err)) {
+		log_event(
+			s->o.events, LOG_ERROR,
+			"cannot start a queue of remote write; the next reload tries again",
+			LOG_FIELDS(log_text("remote_name", m.name),
+				   log_err(&err)));
+		mem_free(m.name);
+		mem_free(m.key);
+		return;
+	}
+	mutex_lock(&s->mu);
+	*vec_add(&s->queues) = m;
+	mutex_unlock(&s->mu);
+}
+
+/* Keeps the queue of a configuration, replaces it, or adds it. */
+static void apply_one(struct sender *s, const struct remote_write_config *c,
+		      const struct label *external, size_t count)
+{
+	CLEANUP(mem_freep) char *key = key_of(c, external, count);
+	size_t i = find_queue(s, c->name);
+
+	if (i < s->queues.count && !strcmp(s->queues.v[i].key, key)) {
+		queue_set_rules(s->queues.v[i].q, c, external, count);
+		return;
+	}
+	if (i < s->queues.count)
+		remove_queue(s, i);
+	add_queue(s, c, external, count);
+}
+
+void sender_apply(struct sender *s, const struct remote_write_configs *configs,
+		  const struct label *external, size_t external_count)
+{
+	struct err err;
+
+	mutex_lock(&s->apply_mu);
+	if (configs->count) {
+		int rc = fs_mkdir(s->o.fs, s->o.dir, &err);
+
+		if (rc && rc != ERR_EXISTS)
+			log_event(
+				s->o.events, LOG_ERROR,
+				"cannot create the directory of the cursors of remote write",
+				LOG_FIELDS(log_err(&err)));
+	}
+	remove_others(s, configs);
+	for (size_t i = 0; i < configs->count; i++)
+		apply_one(s, &configs->v[i], external, external_count);
+	keep_log(s);
+	mutex_unlock(&s->apply_mu);
+}
+
+void sender_stop(struct sender *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->queues.count; i++)
+		queue_stop(s->queues.v[i].q);
+}
+
+void sender_free(struct sender *s)
+{
+	if (!s)
+		return;
+	sender_stop(s);
+	while (s->queues.count)
+		remove_queue(s, s->queues.count - 1);
+	vec_fini(&s->queues);
+	mutex_destroy(&s->mu);
+	mutex_destroy(&s->apply_mu);
+	mem_free(s);
+}
+
+void sender_each(struct sender *s,
+		 void (*fn)(void *ctx, const struct queue_status *q), void *ctx)
+{
+	struct queue_status status;
+
+	mutex_lock(&s->mu);
+	for (size_t i = 0; i < s->queues.count; i++) {
+		queue_status(s->queues.v[i].q, &status);
+		fn(ctx, &status);
+	}
+	mutex_unlock(&s->mu);
+}

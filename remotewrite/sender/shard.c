@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "remotewrite/sender/shard.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/snappy.h"
+#include "base/units.h"
+#include "client/http_status.h"
+#include "remotewrite/sender/queue_private.h"
+#include "remotewrite/sender/retry.h"
+
+/* Level of zstd for requests; see docs/benchmarks.md, Remote write. */
+#define ZSTD_LEVEL 3
+
+/* Larger buffers are freed after a batch. */
+#define KEEP ((size_t)8 * MIB)
+
+/* Largest body of a response that is read, in bytes. */
+#define ANSWER_MAX (64 * KIB)
+
+/* Samples that are sent together. */
+struct batch {
+	struct queued_sample *first;
+	size_t count;
+};
+
+/* The outcome of an attempt, copied from the response. */
+struct attempt {
+	bool done;
+	long status;
+	int64_t retry_after_ms;
+	char error[256]; /* "": the request was accepted */
+};
+
+/* Whether a batch is ready to be sent. Sets *at to when it will be. */
+static bool shard_is_ready(const struct shard *s, int64_t *at)
+	REQUIRES(s->q->mu)
+{
+	const struct queue_config *c = &s->q->config.queue;
+
+	if (!s->first)
+		return false;
+	*at = s->first->queued_ns + c->deadline_ms * 1000000;
+	return s->count >= (size_t)c->max_samples ||
+	       s->raw_bytes >= (size_t)c->max_bytes ||
+	       s->q->held_bytes > HELD_MAX / 2 || clock_mono_ns() >= *at;
+}
+
+/* Waits until there is a batch to send. False: the queue stops. */
+static bool wait_for_batch(struct shard *s) REQUIRES(s->q->mu)
+{
+	int64_t at = 0;
+
+	while (!s->q->stopping && !shard_is_ready(s, &at)) {
+		struct timespec t = clock_mono_at(at);
+
+		if (s->first)
+			(void)mutex_wait_until(&s->q->mu, &s->wake, &t);
+		else
+			mutex_wait(&s->q->mu, &s->wake);
+	}
+	return !s->q->stopping;
+}
+
+/*
+ * Takes the oldest samples out of the shard, up to the limits of a request, but
+ * at least one. The count is 0 when the queue stops.
+ */
+static struct batch take_batch(struct shard *s)
+{
+	const struct queue_config *c = &s->q->config.queue;
+	struct queued_sample **end;
+	struct batch b = { 0 };
+	size_t bytes = 0;
+
+	mutex_lock(&s->q->mu);
+	if (wait_for_batch(s)) {
+		b.first = s->first;
+		end = &b.first;
+		while (*end && b.count < (size_t)c->max_samples &&
+		       (!b.count || bytes + (*end)->sample.raw_len <=
+					    (size_t)c->max_bytes)) {
+			bytes += (*end)->sample.raw_len;
+			b.count++;
+			end = &(*end)->next;
+		}
+		s->first = *end;
+		*end = NULL;
+		if (!s->first)
+			s->last = NULL;
+		s->count -= b.count;
+		s->raw_bytes -= bytes;
+	}
+	mutex_unlock(&s->q->mu);
+	return b;
+}
+
+/* Logs a sample that is not sent, because the log has other bytes. */
+static void shard_report_damage(struct shard *s, const struct queued_sample *i,
+				const struct err *err)
+{
+	log_event(s->q->o.events, LOG_ERROR,
+		  "remote write does not send a damaged profile",
+		  LOG_FIELDS(log_text("remote_name", s->q->config.name.ptr),
+			     log_int("segment", (int64_t)(i->sample.lsn >> 32)),
+			     log_int("time", i->sample.ms), log_err(err)));
+}
+
+/*
+ * Builds the message of a batch. Samples that are damaged leave the batch.
+ */
+static void build_message(struct shard *s, struct batch *b)
+{
+	struct queued_sample **at = &b->first;
+	struct queued_sample *bad = NULL;
+
+	buf_reset(&s->message);
+	while (*at) {
+		struct queued_sample *i = *at;
+		struct err err;
+
+		if (!write_builder_add(s->builder, i->sample.labels, &i->sample,
+				       &s->message, &err)) {
+			at = &i->next;
+			continue;
+		}
+		shard_report_damage(s, i, &err);
+		*at = i->next;
+		b->count--;
+		i->next = bad;
+		bad = i;
+	}
+	queue_finish(s->q, bad, FATE_DAMAGED);
+}
+
+/* Whether the receiver takes zstd, as far as is known. */
+static bool uses_zstd(struct queue *q)
+{
+	bool zstd;
+
+	mutex_lock(&q->mu);
+	zstd = q->config.zstd && !q->snappy;
+	mutex_unlock(&q->mu);
+	return zstd;
+}
+
+/* Compresses the message. */
+static void compress_message(struct shard *s, bool zstd)
+{
+	buf_reset(&s->body);
+	if (zstd)
+		/* With an empty prefix, the window covers the whole message. */
+		zstd_compress_after(s->zstd, ZSTD_LEVEL, (struct bytes){ 0 },
+				    buf_bytes(&s->message), &s->body);
+	else
+		snappy_add_block(buf_bytes(&s->message), &s->body);
+}
+
+/* Called in the shard's thread when a request has ended. */
+static void shard_on_answer(void *ctx, struct http_response *r)
+{
+	struct attempt *a = ctx;
+	struct err err;
+	struct str after = http_response_header(r, "Retry-After");
+	char text[64];
+
+	a->done = true;
+	a->status = r->code ? 0 : r->status;
+	snprintf(text, sizeof(text), "%.*s", STR_ARG(after));
+	a->retry_after_ms = retry_after_ms(text, clock_ms(NULL));
+	if (!r->code && r->status / 100 == 2)
+		return;
+	if (!http_status_check(r, &err))
+		return;
+	snprintf(a->error, sizeof(a->error), "%.255s", err.msg);
+}
+
+/* Sends the body once. */
+static void send_once(struct shard *s, bool zstd, unsigned attempt,
+		      struct attempt *a)
+{
+	const struct remote_write_config *c = &s->q->config;
+	const char **headers =
+		mem_alloc((c->header_count + 5) * sizeof(*headers));
+	char retry[40];
+	size_t n = 0;
+	struct http_request r = { .url = c->url.ptr,
+				  .config = s->q->http,
+				  .timeout_ms = c->timeout_ms,
+				  .max_body = ANSWER_MAX,
+				  .user_agent = s->q->o.user_agent,
+				  .body = buf_bytes(&s->body),
+				  .headers = headers,
+				  .keep_headers = true,
+				  .done = shard_on_answer,
+				  .ctx = a };
+	int64_t began = clock_mono_ns();
+
+	snprintf(retry, sizeof(retry), "Retry-Attempt: %u", attempt - 1);
+	headers[n++] = "Content-Type: application/x-protobuf";
+	headers[n++] = zstd ? "Content-Encoding: zstd" :
+			      "Content-Encoding: snappy";
+	headers[n++] = "X-Everprof-Remote-Write-Version: 0.1.0";
+	if (attempt > 1)
+		headers[n++] = retry;
+	memcpy(headers + n, c->headers, c->header_count * sizeof(*headers));
+	headers[n + c->header_count] = NULL;
+	*a = (struct attempt){ 0 };
+	http_start(s->client, &r);
+	while (!a->done && !queue_is_stopping(s->q))
+		http_poll(s->client, 1000);
+	if (!a->done)
+		http_cancel(s->client, NULL);
+	histogram_observe(s->q->metrics.duration, clock_mono_ns() - began);
+	mem_free(headers);
+}
+
+/* Notes the outcome of an attempt for the status. */
+static void note_attempt(struct queue *q, const struct attempt *a)
+{
+	bool changed;
+
+	mutex_lock(&q->mu);
+	changed = !*q->last_error != !*a->error;
+	if (!*a->error)
+		q->answer_ms = clock_ms(NULL);
+	snprintf(q->last_error, sizeof(q->last_error), "%s", a->error);
+	mutex_unlock(&q->mu);
+	if (!changed)
+		return;
+	if (*a->error)
+		log_event(
+			q->o.events, LOG_WARN, "remote write fails",
+			LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
+				   log_text("url", q->shown),
+				   log_text("error", a->error)));
+	else
+		log_event(
+			q->o.events, LOG_INFO, "remote write succeeds again",
+			LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
+				   log_text("url", q->shown)));
+}
+
+/*
+ * Whether all samples of a batch have been given up by max_backlog, because of
+ * its size or of its age.
+ */
+static bool is_given_up(struct queue *q, const struct batch *b)
+{
+	int64_t age = q->config.backlog_ms;
+	int64_t before_ms = age ? clock_ms(NULL) - age : INT64_MIN;
+	bool given_up = true;
+
+	mutex_lock(&q->mu);
+	for (const struct queued_sample *i = b->first; i && given_up;
+	     i = i->next)
+		given_up = i->sample.lsn < q->drop_until ||
+			   i->sample.ms < before_ms;
+	mutex_unlock(&q->mu);
+	return given_up;
+}
+
+/* Logs a batch that max_backlog has given up. */
+static void report_given_up(struct shard *s, const struct batch *b)
+{
+	const struct queued_sample *last = b->first;
+	char from[40];
+	char to[40];
+
+	while (last->next)
+		last = last->next;
+	time_format(b->first->sample.ms, from);
+	time_format(last->sample.ms, to);
+	log_event(
+		s->q->o.events, LOG_ERROR,
+		"remote write exceeds max_backlog; the oldest profiles are dropped",
+		LOG_FIELDS(log_text("remote_name", s->q->config.name.ptr),
+			   log_int("profiles", (int64_t)b->count),
+			   log_text("from", from), log_text("to", to)));
+}
+
+/* Waits before the next attempt. False: the queue stops. */
+static bool pause_before_retry(struct shard *s, const struct attempt *a,
+			       unsigned attempt)
+{
+	const struct queue_config *c = &s->q->config.queue;
+	const struct retry_bounds bounds = { c->min_backoff_ms,
+					     c->max_backoff_ms };
+	int64_t ms = retry_backoff_ms(&bounds, attempt, (uint64_t)random());
+	int64_t at;
+	bool stopping;
+
+	if (ms < a->retry_after_ms)
+		/* Those that were told the same time come back apart. */
+		ms = a->retry_after_ms + ms / 2;
+	at = clock_mono_ns() + ms * 1000000;
+	mutex_lock(&s->q->mu);
+	while (!s->q->stopping && clock_mono_ns() < at) {
+		struct timespec t = clock_mono_at(at);
+
+		(void)mutex_wait_until(&s->q->mu, &s->wake, &t);
+	}
+	stopping = s->q->stopping;
+	mutex_unlock(&s->q->mu);
+	return !stopping;
+}
+
+/* Logs a batch that the receiver will never accept. */
+static void report_refusal(struct shard *s, const struct batch *b,
+			   const struct attempt *a)
+{
+	char at[40];
+
+	time_format(b->first->sample.ms, at);
+	log_event(
+		s->q->o.events, LOG_ERROR,
+		"remote write: the receiver refused profiles; they are not sent again",
+		LOG_FIELDS(log_text("remote_name", s->q->config.name.ptr),
+			   log_int("profiles", (int64_t)b->count),
+			   log_text("first", at), log_text("error", a->error)));
+}
+
+/*
+ * Sends the message of a batch until its fate is known. Returns the verdict; if
+ * the queue stops, RETRY_LATER.
+ */
+static enum retry_verdict send_message(struct shard *s, const struct batch *b)
+{
+	struct queue *q = s->q;
+
+	for (unsigned attempt = 1;; attempt++) {
+		bool zstd = uses_zstd(q);
+		struct attempt a;
+		enum retry_verdict v;
+
+		compress_message(s, zstd);
+		send_once(s, zstd, attempt, &a);
+		if (!a.done || queue_is_stopping(q))
+			return a.status / 100 == 2 ? RETRY_SENT : RETRY_LATER;
+		note_attempt(q, &a);
+		v = retry_decide(
+			&(struct retry_attempt){ a.status, zstd, b->count });
+		if (v == RETRY_SNAPPY) {
+			mutex_lock(&q->mu);
+			q->snappy = true;
+			mutex_unlock(&q->mu);
+			continue;
+		}
+		if (v == RETRY_DROP)
+			report_refusal(s, b, &a);
+		if (v != RETRY_LATER)
+			return v;
+		metric_add(q->metrics.retried, (int64_t)b->count);
+		if (!pause_before_retry(s, &a, attempt) || is_given_up(q, b))
+			return v;
+	}
+}
+
+/* Divides a batch in two. */
+static struct batch shard_split(struct batch *b)
+{
+	struct queued_sample *i = b->first;
+	struct batch second = { .count = b->count - b->count / 2 };
+
+	b->count /= 2;
+	for (size_t n = 1; n < b->count; n++)
+		i = i->next;
+	second.first = i->next;
+	i->next = NULL;
+	return second;
+}
+
+/* Frees a batch that is not acknowledged, because the queue stops. */
+static void shard_abandon(struct batch *b)
+{
+	while (b->first) {
+		struct queued_sample *next = b->first->next;
+
+		mem_free(b->first);
+		b->first = next;
+	}
+}
+
+/* Sends a batch; a batch that is too large for the receiver in halves. */
+/* NOLINTNEXTLINE(misc-no-recursion): the depth is the logarithm of the count */
+static void send_batch(struct shard *s, struct batch b)
+{
+	enum retry_verdict v;
+
+	if (is_given_up(s->q, &b)) {
+		report_given_up(s, &b);
+		queue_finish(s->q, b.first, FATE_BACKLOG);
+		return;
+	}
+	build_message(s, &b);
+	if (!b.count)
+		return;
+	v = send_message(s, &b);
+	if (v == RETRY_SPLIT) {
+		struct batch second = shard_split(&b);
+
+		send_batch(s, b);
+		send_batch(s, second);
+	} else if (v == RETRY_SENT) {
+		metric_add(s->q->metrics.bytes, (int64_t)s->body.len);
+		metric_add(s->q->metrics.raw_bytes, (int64_t)s->message.len);
+		queue_finish(s->q, b.first, FATE_SENT);
+	} else if (v == RETRY_DROP) {
+		queue_finish(s->q, b.first, FATE_FAILED);
+	} else if (is_given_up(s->q, &b) && !queue_is_stopping(s->q)) {
+		report_given_up(s, &b);
+		queue_finish(s->q, b.first, FATE_BACKLOG);
+	} else {
+		shard_abandon(&b);
+	}
+}
+
+void *shard_run(void *shard)
+{
+	struct shard *s = shard;
+	struct batch b;
+
+	pthread_setname_np(pthread_self(), "write-shard");
+	while ((b = take_batch(s)).count) {
+		send_batch(s, b);
+		if (s->message.cap > KEEP)
+			buf_fini(&s->message);
+		if (s->body.cap > KEEP)
+			buf_fini(&s->body);
+	}
+	return NULL;
+}

@@ -1,0 +1,340 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Remote write from one everprof to another: what the first has acknowledged
+reaches the second, each profile once, whatever happens between them."""
+import hashlib
+import http.server
+import json
+import os
+import random
+import signal
+import threading
+import time
+
+from harness import (Everprof, Process, Server, Suite, free_port, profile, run, selector,
+                     send, wait_until)
+from write_client import push
+
+suite = Suite()
+RECEIVE = ['--web.enable-remote-write-receiver']
+
+
+class Node(Everprof):
+    """An everprof that can be killed and started again on its port."""
+    def __init__(self, d, config='', flags=()):
+        self.arguments = (d, config, [*RECEIVE, *flags])
+        super().__init__(*self.arguments)
+        self.ready()
+
+    def start_again(self):
+        port = self.port
+        d, config, flags = self.arguments
+        Everprof.__init__(self, d, config,
+                          [*flags, f'--web.listen-address=127.0.0.1:{port}'])
+        self.port, self.url = port, f'http://127.0.0.1:{port}'
+        self.ready()
+
+    def kill(self):
+        self.stop(signal.SIGKILL)
+
+
+def queue(url, name='c', more=''):
+    return (f'- url: {url}/api/v1/write\n  name: {name}\n{more}'
+            '  queue_config: {batch_send_deadline: 100ms, max_backoff: 500ms}\n')
+
+
+def sends_to(*queues, labels='{agent: a1}'):
+    return f'global: {{external_labels: {labels}}}\nremote_write:\n' + ''.join(queues)
+
+
+def series_of(number, **more):
+    return {'__name__': 'heap', 'job': f'j{number % 5}', **more}
+
+
+def ledger_key(labels, ms, raw):
+    return (selector(dict(sorted(labels.items()))), ms, hashlib.sha256(raw).hexdigest())
+
+
+class Load:
+    """Pushes profiles to a node, and keeps a record of those it acknowledged."""
+    def __init__(self, node, size=500):
+        self.node, self.size, self.sent, self.number = node, size, set(), 0
+        self.begin = int(time.time() * 1000) - 600000
+
+    def push(self, count):
+        for _ in range(count):
+            self.number += 1
+            n, ms = self.number, self.begin + self.number
+            chance = random.Random(n)
+            filler = chance.randbytes(chance.randrange(self.size) // 2).hex()
+            raw = profile(f'p{n}-{filler}', n)
+            labels = series_of(n)
+            end = time.monotonic() + 60
+            while time.monotonic() < end:
+                try:
+                    if push(self.node, (labels, [(raw, ms)])).status == 204:
+                        break
+                except OSError:
+                    pass
+                time.sleep(0.02)
+            else:
+                raise AssertionError('not acknowledged within 60 s')
+            self.sent.add(ledger_key({**labels, 'agent': 'a1'}, ms, raw))
+
+
+def received(node):
+    """What a node has stored, read by another program than the server."""
+    answer = run('tsdb', 'dump', node.data)
+    assert answer.returncode == 0, answer.stderr
+    out = []
+    for line in answer.stdout.splitlines():
+        text, ms, _, _, sha = line.split('\t')
+        out.append((text, int(ms), sha))
+    return out
+
+
+def normal(entries):
+    """Selectors as {name="value"} texts, in one form."""
+    out = set()
+    for text, ms, sha in entries:
+        name, brace, rest = text.partition('{')
+        parts = sorted(p for p in rest.rstrip('}').split(',') if p)
+        if name:
+            parts = sorted([f'__name__={json.dumps(name)}', *parts])
+        out.add(('{' + ','.join(parts) + '}', ms, sha))
+    return out
+
+
+def wait_equal(load, central, seconds=60):
+    wait_until('all samples', seconds, lambda: len(received(central)) >= len(load.sent), 0.3)
+    got = received(central)
+    assert len(got) == len(set(got)), 'duplicates'
+    assert normal(got) == normal(load.sent), (len(got), len(load.sent))
+
+
+@suite.test
+def profiles_reach_the_central_instance_with_external_labels(d):
+    c = Node(f'{d}/c')
+    a = Node(f'{d}/a', sends_to(queue(c.url)))
+    load = Load(a, 3000)
+    load.push(200)
+    wait_equal(load, c)
+    metric = a.metric
+    assert metric('everprof_remote_storage_samples_total') == 200
+    assert metric('everprof_remote_storage_samples_failed_total') == 0
+    wait_until('nothing pending', 10, lambda: metric('everprof_remote_storage_samples_pending') == 0)
+    assert metric('everprof_remote_storage_decompressed_bytes_total') > metric(
+        'everprof_remote_storage_bytes_total')
+    # A profile that was sent does not change, and neither does that of the agent.
+    for labels in a.range('heap'):
+        for ms in labels['timestamps'][:3]:
+            there = c.raw({**labels['labels'], 'agent': 'a1'}, ms)
+            assert there.status == 200 and there.body == a.raw(labels['labels'], ms).body
+
+
+@suite.test
+def kills_on_either_side_lose_and_double_nothing(d):
+    c = Node(f'{d}/c')
+    a = Node(f'{d}/a', sends_to(queue(c.url)))
+    load = Load(a)
+    stop = threading.Event()
+
+    def work():
+        while not stop.is_set():
+            load.push(5)
+    worker = threading.Thread(target=work)
+    worker.start()
+    chance = random.Random(5)
+    for i in range(12):
+        time.sleep(chance.random() * 0.4)
+        victim = (a, c)[i % 2]
+        victim.kill()
+        time.sleep(chance.random() * 0.2)
+        victim.start_again()
+    stop.set()
+    worker.join()
+    wait_equal(load, c)
+    assert len(load.sent) > 50
+
+
+@suite.test
+def an_outage_is_caught_up_from_held_segments(d):
+    """The agent flushes and drops its WAL while the receiver is down."""
+    c = Node(f'{d}/c')
+    a = Node(f'{d}/a', sends_to(queue(c.url)), ['--storage.tsdb.wal-budget=8MB'])
+    load = Load(a, 60000)
+    load.push(20)
+    wait_equal(load, c)
+    c.kill()
+    load.push(600)
+    wait_until('a segment is held', 30, lambda: os.path.isdir(f'{a.data}/wal/held') and
+               os.listdir(f'{a.data}/wal/held'))
+    a.kill()
+    a.start_again()
+    load.push(20)
+    assert a.metric('everprof_remote_storage_backlog_bytes') is not None
+    c.start_again()
+    wait_equal(load, c, 120)
+    wait_until('held segments go', 30, lambda: not os.listdir(f'{a.data}/wal/held'))
+    a.finish()
+    a.start_again()
+    load.push(5)
+    wait_equal(load, c)
+
+
+class Receiver:
+    """A receiver that answers as it is told, and counts."""
+    def __init__(self):
+        self.answers, self.seen, self.lock = [], [], threading.Lock()
+        receiver = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = 'HTTP/1.1'
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers['Content-Length']))
+                with receiver.lock:
+                    receiver.seen.append((time.monotonic(), dict(self.headers), body))
+                    answer = receiver.answers.pop(0) if receiver.answers else (204, {})
+                status, headers = answer
+                if status is None:
+                    time.sleep(headers)
+                    return
+                send(self, b'told so', status, **headers) if status != 204 else self.none()
+
+            def none(self):
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *args):
+                pass
+
+        class Quiet(http.server.ThreadingHTTPServer):
+            daemon_threads = True
+
+            def handle_error(self, request, address):
+                pass
+
+        self.server = Quiet(('127.0.0.1', 0), Handler)
+        self.url = f'http://127.0.0.1:{self.server.server_address[1]}'
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def count(self):
+        with self.lock:
+            return len(self.seen)
+
+
+@suite.test
+def answers_decide_what_is_sent_again(d):
+    r = Receiver()
+    a = Node(f'{d}/a', sends_to(queue(r.url, more='  headers: {X-Scope: team}\n')))
+    load = Load(a)
+
+    def total(name, labels=''):
+        return a.metric(f'everprof_remote_storage_{name}', labels)
+    r.answers = [(500, {}), (503, {}), (429, {'Retry_After': '2'}), (204, {})]
+    load.push(1)
+    wait_until('four attempts', 30, lambda: r.count() == 4)
+    first = r.seen[0][1]
+    assert first['Content-Encoding'] == 'zstd' and first['X-Scope'] == 'team', first
+    assert first['Content-Type'] == 'application/x-protobuf'
+    assert 'Retry-Attempt' not in first and r.seen[3][1]['Retry-Attempt'] == '3'
+    assert r.seen[3][0] - r.seen[2][0] >= 2
+    assert len({body for _, _, body in r.seen}) == 1
+    wait_until('accepted', 10, lambda: total('samples_total') == 1)
+    assert total('samples_retried_total') == 3 and total('samples_failed_total') == 0
+    # 400 and other 4xx are never sent again.
+    for status in (400, 401, 404):
+        r.answers = [(status, {})]
+        before = r.count()
+        load.push(1)
+        wait_until('one attempt', 30, lambda: r.count() == before + 1)
+    wait_until('counted', 10, lambda: total('samples_failed_total') == 3)
+    assert a.text().count('the receiver refused profiles') == 3
+    # 415: snappy from then on.
+    r.answers = [(415, {})]
+    before = r.count()
+    load.push(1)
+    wait_until('snappy', 30, lambda: r.count() == before + 2)
+    load.push(1)
+    wait_until('snappy stays', 30, lambda: r.count() == before + 3)
+    assert [h['Content-Encoding'] for _, h, _ in r.seen[before:]] == ['zstd', 'snappy', 'snappy']
+    wait_until('accepted', 10, lambda: total('samples_total') == 3)
+
+
+@suite.test
+def a_receiver_that_never_answers_delays_no_other(d):
+    c, r = Node(f'{d}/c'), Receiver()
+    r.answers = [(None, 3600)] * 1000
+    a = Node(f'{d}/a', sends_to(queue(r.url, 'dead', '  remote_timeout: 500ms\n'),
+                                queue(c.url, 'good')))
+    load = Load(a)
+    load.push(100)
+    wait_equal(load, c)
+    assert a.metric('everprof_remote_storage_samples_total', 'name="dead"') == 0
+    wait_until('retries', 30, lambda: a.metric(
+        'everprof_remote_storage_samples_retried_total', 'name="dead"') > 0)
+    assert 'remote write fails' in a.text()
+    a.finish()  # requests in flight do not delay the end
+
+
+@suite.test
+def rules_choose_and_change_what_is_sent(d):
+    c = Node(f'{d}/c')
+    rules = ('  write_relabel_configs:\n'
+             '  - {source_labels: [job], regex: "j[13]", action: drop}\n'
+             '  - {target_label: site, replacement: s1}\n')
+    a = Node(f'{d}/a', sends_to(queue(c.url, more=rules)))
+    Load(a).push(50)
+    wait_until('three fifths', 30, lambda: a.metric('everprof_remote_storage_samples_total') == 30)
+    assert a.metric('everprof_remote_storage_samples_dropped_total',
+                    'reason="write_relabel_configs"') == 20
+    got = [s['labels'] for s in c.range('heap')]
+    assert {s['job'] for s in got} == {'j0', 'j2', 'j4'}
+    assert all(s['site'] == 's1' and s['agent'] == 'a1' for s in got)
+    # A queue whose samples are all dropped moves its cursor nevertheless.
+    a.finish()
+    a.start_again()
+    assert a.metric('everprof_remote_storage_samples_total') == 0
+
+
+@suite.test
+def a_backlog_beyond_its_limit_is_dropped_loudly(d):
+    port = free_port()
+    a = Node(f'{d}/a', sends_to(queue(f'http://127.0.0.1:{port}',
+                                      more='  max_backlog: {size: 2MB}\n')),
+             ['--storage.tsdb.wal-budget=8MB'])
+    load = Load(a, 60000)
+    load.push(400)
+    wait_until('dropped', 60, lambda: a.metric(
+        'everprof_remote_storage_samples_dropped_total', 'reason="max_backlog"') > 0)
+    wait_until('within the limit', 30,
+               lambda: a.metric('everprof_remote_storage_backlog_bytes') < 3 << 20)
+    line = [x for x in a.text().splitlines() if 'exceeds max_backlog' in x][0]
+    assert 'profiles=' in line and 'from=' in line and 'to=' in line, line
+
+
+@suite.test
+def a_reload_adds_and_removes_receivers(d):
+    c1, c2 = Node(f'{d}/c1'), Node(f'{d}/c2')
+    a = Node(f'{d}/a', sends_to(queue(c1.url, 'one')), ['--web.enable-lifecycle'])
+    load = Load(a)
+
+    def reload(config):
+        with open(f'{d}/a/everprof.yaml', 'w') as f:
+            f.write(config)
+        assert a.get('/-/reload', method='POST').status == 200
+    load.push(10)
+    wait_equal(load, c1)
+    reload(sends_to(queue(c1.url, 'one'), queue(c2.url, 'two')))
+    load.push(10)
+    wait_equal(load, c1)
+    wait_until('the new one', 30, lambda: len(received(c2)) == 10)
+    assert sorted(os.listdir(f'{a.data}/remote')) == ['one.cursor', 'two.cursor']
+    reload(sends_to(queue(c2.url, 'two')))
+    load.push(10)
+    wait_until('the other one', 30, lambda: len(received(c2)) == 20)
+    assert len(received(c1)) == 20 and os.listdir(f'{a.data}/remote') == ['two.cursor']
+
+
+suite.main()
