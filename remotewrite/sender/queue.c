@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "remotewrite/sender/queue.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -251,19 +250,19 @@ void queue_free(struct queue *q)
 	mem_free(q);
 }
 
-/* Counts a sample by its fate. */
-static void count_fate(struct queue *q, enum sample_fate fate)
+/* The counter of a fate. */
+static struct metric *metric_of(const struct queue *q, enum sample_fate fate)
 {
-	static const size_t at[] = {
-		[FATE_SENT] = offsetof(struct queue_metrics, sent),
-		[FATE_FAILED] = offsetof(struct queue_metrics, failed),
-		[FATE_DAMAGED] =
-			offsetof(struct queue_metrics, dropped_damaged),
-		[FATE_BACKLOG] =
-			offsetof(struct queue_metrics, dropped_backlog),
-	};
-
-	metric_add(*(struct metric **)((char *)&q->metrics + at[fate]), 1);
+	switch (fate) {
+	case FATE_SENT:
+		return q->metrics.sent;
+	case FATE_FAILED:
+		return q->metrics.failed;
+	case FATE_DAMAGED:
+		return q->metrics.dropped_damaged;
+	default:
+		return q->metrics.dropped_backlog;
+	}
 }
 
 /*
@@ -293,7 +292,7 @@ void queue_finish(struct queue *q, struct queued_sample *list,
 	while (list) {
 		struct queued_sample *next = list->next;
 
-		count_fate(q, fate);
+		metric_add(metric_of(q, fate), 1);
 		if (fate == FATE_SENT && list->sample.ms > q->sent_ms)
 			q->sent_ms = list->sample.ms;
 		moved |= ack_window_ack(&q->window, list->number);

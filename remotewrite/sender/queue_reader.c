@@ -229,13 +229,14 @@ static void limit_backlog(struct reader *r)
 					     queue_position(q), r->position));
 }
 
-/* Adds a sample to a shard and to the window. */
-static void add_to_shard(struct reader *r, struct shard *s,
-			 struct queued_sample *i) REQUIRES(r->q->mu)
+/*
+ * Adds a sample to a shard and to the window; it ends at `position` in the log.
+ */
+static void add_to_shard(struct queue *q, struct shard *s,
+			 struct queued_sample *i, uint64_t position)
+	REQUIRES(q->mu)
 {
-	struct queue *q = r->q;
-
-	i->number = ack_window_add(&q->window, r->position);
+	i->number = ack_window_add(&q->window, position);
 	q->held_bytes += sizeof(*i) + i->sample.labels.len + i->sample.body.len;
 	if (s->last)
 		s->last->next = i;
@@ -264,7 +265,7 @@ static bool try_hand_over(struct reader *r, struct shard *s,
 	if (full)
 		(void)mutex_wait_until(&q->mu, &q->room, &at);
 	else
-		add_to_shard(r, s, i);
+		add_to_shard(q, s, i, r->position);
 	mutex_unlock(&q->mu);
 	return !full;
 }

@@ -244,25 +244,38 @@ static void note_attempt(struct queue *q, const struct attempt *a)
 }
 
 /*
- * Whether all samples of a batch have been given up by max_backlog, because of
+ * Takes the samples out of a batch that max_backlog has given up, because of
  * its size or of its age.
  */
-static bool is_given_up(struct queue *q, const struct batch *b)
+static struct batch take_given_up(struct queue *q, struct batch *b)
 {
 	int64_t age = q->config.backlog_ms;
 	int64_t before_ms = age ? clock_ms(NULL) - age : INT64_MIN;
-	bool given_up = true;
+	struct queued_sample **at = &b->first;
+	struct batch out = { 0 };
+	struct queued_sample **end = &out.first;
 
 	mutex_lock(&q->mu);
-	for (const struct queued_sample *i = b->first; i && given_up;
-	     i = i->next)
-		given_up = i->sample.lsn < q->drop_until ||
-			   i->sample.ms < before_ms;
+	while (*at) {
+		struct queued_sample *i = *at;
+
+		if (i->sample.lsn >= q->drop_until &&
+		    i->sample.ms >= before_ms) {
+			at = &i->next;
+			continue;
+		}
+		*at = i->next;
+		i->next = NULL;
+		*end = i;
+		end = &i->next;
+		b->count--;
+		out.count++;
+	}
 	mutex_unlock(&q->mu);
-	return given_up;
+	return out;
 }
 
-/* Logs a batch that max_backlog has given up. */
+/* Logs samples that max_backlog has given up. */
 static void report_given_up(struct shard *s, const struct batch *b)
 {
 	const struct queued_sample *last = b->first;
@@ -279,6 +292,18 @@ static void report_given_up(struct shard *s, const struct batch *b)
 		LOG_FIELDS(log_text("remote_name", s->q->config.name.ptr),
 			   log_int("profiles", (int64_t)b->count),
 			   log_text("from", from), log_text("to", to)));
+}
+
+/* Gives up samples of a batch. Returns whether there were any. */
+static bool shard_give_up(struct shard *s, struct batch *b)
+{
+	struct batch gone = take_given_up(s->q, b);
+
+	if (!gone.count)
+		return false;
+	report_given_up(s, &gone);
+	queue_finish(s->q, gone.first, FATE_BACKLOG);
+	return true;
 }
 
 /* Waits before the next attempt. False: the queue stops. */
@@ -323,10 +348,11 @@ static void report_refusal(struct shard *s, const struct batch *b,
 }
 
 /*
- * Sends the message of a batch until its fate is known. Returns the verdict; if
- * the queue stops, RETRY_LATER.
+ * Sends the message of a batch until its fate is known. Returns the verdict;
+ * RETRY_LATER: the queue stops, or samples were given up, so that the message
+ * has to be built again.
  */
-static enum retry_verdict send_message(struct shard *s, const struct batch *b)
+static enum retry_verdict send_message(struct shard *s, struct batch *b)
 {
 	struct queue *q = s->q;
 
@@ -353,7 +379,7 @@ static enum retry_verdict send_message(struct shard *s, const struct batch *b)
 		if (v != RETRY_LATER)
 			return v;
 		metric_add(q->metrics.retried, (int64_t)b->count);
-		if (!pause_before_retry(s, &a, attempt) || is_given_up(q, b))
+		if (!pause_before_retry(s, &a, attempt) || shard_give_up(s, b))
 			return v;
 	}
 }
@@ -383,35 +409,41 @@ static void shard_abandon(struct batch *b)
 	}
 }
 
+/*
+ * Sends a batch without the samples that are damaged or given up. If all are,
+ * the batch is empty, and counts as sent.
+ */
+static enum retry_verdict send_rest(struct shard *s, struct batch *b)
+{
+	enum retry_verdict v = RETRY_SENT;
+
+	(void)shard_give_up(s, b);
+	do {
+		build_message(s, b);
+		if (!b->count)
+			return RETRY_SENT;
+		v = send_message(s, b);
+	} while (v == RETRY_LATER && !queue_is_stopping(s->q));
+	return v;
+}
+
 /* Sends a batch; a batch that is too large for the receiver in halves. */
 /* NOLINTNEXTLINE(misc-no-recursion): the depth is the logarithm of the count */
 static void send_batch(struct shard *s, struct batch b)
 {
-	enum retry_verdict v;
+	enum retry_verdict v = send_rest(s, &b);
 
-	if (is_given_up(s->q, &b)) {
-		report_given_up(s, &b);
-		queue_finish(s->q, b.first, FATE_BACKLOG);
-		return;
-	}
-	build_message(s, &b);
-	if (!b.count)
-		return;
-	v = send_message(s, &b);
 	if (v == RETRY_SPLIT) {
 		struct batch second = shard_split(&b);
 
 		send_batch(s, b);
 		send_batch(s, second);
-	} else if (v == RETRY_SENT) {
+	} else if (v == RETRY_SENT && b.count) {
 		metric_add(s->q->metrics.bytes, (int64_t)s->body.len);
 		metric_add(s->q->metrics.raw_bytes, (int64_t)s->message.len);
 		queue_finish(s->q, b.first, FATE_SENT);
 	} else if (v == RETRY_DROP) {
 		queue_finish(s->q, b.first, FATE_FAILED);
-	} else if (is_given_up(s->q, &b) && !queue_is_stopping(s->q)) {
-		report_given_up(s, &b);
-		queue_finish(s->q, b.first, FATE_BACKLOG);
 	} else {
 		shard_abandon(&b);
 	}
