@@ -10,6 +10,7 @@
 #include "client/http_status.h"
 #include "remotewrite/sender/queue_private.h"
 #include "remotewrite/sender/retry.h"
+#include "remotewrite/wire/write_request.h"
 
 /* Level of zstd for requests; see docs/benchmarks.md, Remote write. */
 #define ZSTD_LEVEL 3
@@ -332,19 +333,34 @@ static bool pause_before_retry(struct shard *s, const struct attempt *a,
 	return !stopping;
 }
 
-/* Logs a batch that the receiver will never accept. */
+/* Appends the labels of a sample, as they are sent, as a selector. */
+static void labels_of_sample(const struct queued_sample *i, struct buf *out)
+{
+	const struct write_series series = { .message = i->sample.labels };
+	struct labels *labels = NULL;
+
+	if (!write_series_labels(&series, &labels, NULL))
+		labels_text(labels, out);
+	labels_unref(labels);
+}
+
+/* Logs a batch that the receiver will never accept, with its first profile. */
 static void report_refusal(struct shard *s, const struct batch *b,
 			   const struct attempt *a)
 {
+	struct buf labels = { 0 };
 	char at[40];
 
+	labels_of_sample(b->first, &labels);
 	time_format(b->first->sample.ms, at);
 	log_event(
 		s->q->o.events, LOG_ERROR,
 		"remote write: the receiver refused profiles; they are not sent again",
 		LOG_FIELDS(log_text("remote_name", s->q->config.name.ptr),
 			   log_int("profiles", (int64_t)b->count),
-			   log_text("first", at), log_text("error", a->error)));
+			   log_text("first", buf_cstr(&labels)),
+			   log_text("time", at), log_text("error", a->error)));
+	buf_fini(&labels);
 }
 
 /*

@@ -263,6 +263,24 @@ def answers_decide_what_is_sent_again(d):
 
 
 @suite.test
+def a_large_profile_passes_and_one_over_the_limit_is_named(d):
+    c = Node(f'{d}/c', flags=['--scrape.max-profile-size=8MB'])
+    a = Node(f'{d}/a', sends_to(queue(c.url)))
+    load = Load(a)
+    load.push(5)
+    at = load.begin - 1000
+    fits, over = profile('fits', 1, 7 << 20), profile('over', 1, 12 << 20)
+    for name, raw in (('fits', fits), ('over', over)):
+        assert push(a, ({'__name__': 'heap', 'job': name}, [(raw, at)])).status == 204
+    load.sent.add(ledger_key({'__name__': 'heap', 'job': 'fits', 'agent': 'a1'}, at, fits))
+    load.push(5)
+    wait_equal(load, c)
+    wait_until('refused', 30, lambda: a.metric('everprof_remote_storage_samples_failed_total') == 1)
+    line = [x for x in a.text().splitlines() if 'refused profiles' in x][0]
+    assert 'over' in line and 'profiles=1' in line and '413' in line, line
+
+
+@suite.test
 def a_receiver_that_never_answers_delays_no_other(d):
     c, r = Node(f'{d}/c'), Receiver()
     r.answers = [(None, 3600)] * 1000

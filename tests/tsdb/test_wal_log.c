@@ -311,6 +311,76 @@ Test(wal_log, a_log_without_heads_keeps_what_was_not_sent)
 	scene_free(s);
 }
 
+/* After a restart, a segment that could not be moved is between held ones. */
+Test(wal_log, held_segments_are_read_in_order_with_the_others)
+{
+	struct wal_scene *s = holding_scene();
+	struct reader r = { .s = s };
+
+	for (int k = 0; k < 4; k++) {
+		add_all(s, k, k + 1);
+		begin_segment(s);
+	}
+	sync_all(s);
+	cr_assert(!wal_drop(s->w, 1, NULL));
+	refuse(s, OP(FS_RENAME), "00000002", EIO);
+	cr_expect(wal_drop(s->w, 2, NULL) == ERR_IO);
+	expect(&r, 0, 4);
+	refuse(s, 0, "", 0);
+	cr_assert(!wal_drop(s->w, 3, NULL));
+	r.position = 0;
+	expect(&r, 0, 4);
+	scene_reopen(s);
+	cr_expect(held_files(s) == 2 && segment_bytes(s, 2) > 0);
+	r.position = 0;
+	expect(&r, 0, 4);
+	cr_assert(!wal_drop(s->w, 4, NULL));
+	cr_expect(held_files(s) == 4);
+	r.position = 0;
+	expect(&r, 0, 4);
+	log_of(&r)->keep(log_of(&r), 3ull << 32);
+	cr_expect(held_files(s) == 2);
+	r.position = 0;
+	expect(&r, 2, 4);
+	buf_fini(&r.buf);
+	scene_free(s);
+}
+
+/* A thread that drops all segments but the current one. */
+static void *drop_all(void *arg)
+{
+	struct wal_scene *s = arg;
+
+	for (uint64_t n = 1; n <= 100; n++) {
+		(void)!wal_drop(s->w, n, NULL);
+		usleep(200);
+	}
+	return NULL;
+}
+
+/* A reader must not miss a segment while it is being moved. */
+Test(wal_log, readers_find_segments_that_are_being_moved)
+{
+	struct wal_scene *s = holding_scene();
+	struct reader r = { .s = s };
+	pthread_t t;
+
+	for (int k = 0; k < 100; k++) {
+		add_all(s, k, k + 1);
+		begin_segment(s);
+	}
+	sync_all(s);
+	cr_assert(!pthread_create(&t, NULL, drop_all, s));
+	for (int round = 0; round < 20; round++) {
+		r.position = 0;
+		expect(&r, 0, 100);
+	}
+	pthread_join(t, NULL);
+	cr_expect(held_files(s) == 100);
+	buf_fini(&r.buf);
+	scene_free(s);
+}
+
 /* A thread that syncs after the reader has begun to wait. */
 static void *sync_later(void *arg)
 {

@@ -35,6 +35,20 @@ static void held_log_removal(const struct wal *w, const char *path,
 		LOG_FIELDS(log_text("file", path), log_err(err)));
 }
 
+/* Add a segment to the list of held ones, which is sorted by number. */
+static void insert_held_locked(struct wal *w, struct wal_segment *s)
+	REQUIRES(w->mu)
+{
+	size_t i = w->held_count;
+
+	w->held = mem_grow(w->held, w->held_count, &w->held_cap,
+			   sizeof(struct wal_segment *));
+	for (; i && w->held[i - 1]->number > s->number; i--)
+		w->held[i] = w->held[i - 1];
+	w->held[i] = s;
+	w->held_count++;
+}
+
 /* Open one held segment, or remove it if the log holds none. */
 static int held_open_one(struct wal *w, const char *name, uint64_t number,
 			 struct err *err)
@@ -57,9 +71,9 @@ static int held_open_one(struct wal *w, const char *name, uint64_t number,
 			LOG_FIELDS(log_text("file", path), log_err(err)));
 		return 0;
 	}
-	w->held = mem_grow(w->held, w->held_count, &w->held_cap,
-			   sizeof(struct wal_segment *));
-	w->held[w->held_count++] = s;
+	mutex_lock(&w->mu);
+	insert_held_locked(w, s);
+	mutex_unlock(&w->mu);
 	return 0;
 }
 
@@ -93,14 +107,13 @@ void wal_held_close(struct wal *w)
 	mem_free(w->held);
 }
 
-bool wal_held_wants(struct wal *w, const struct wal_segment *s)
+bool wal_held_take_locked(struct wal *w, struct wal_segment *s)
 {
-	bool wants;
-
-	mutex_lock(&w->mu);
-	wants = w->o.hold && s->number >= w->keep >> 32;
-	mutex_unlock(&w->mu);
-	return wants;
+	if (!w->o.hold || s->number < w->keep >> 32)
+		return false;
+	insert_held_locked(w, s);
+	atomic_fetch_add(&s->refs, 1);
+	return true;
 }
 
 /* Create the directory of held segments, unless there is one. */
@@ -112,23 +125,13 @@ static int make_held_dir(struct wal *w, struct err *err)
 	return rc == ERR_EXISTS ? 0 : rc;
 }
 
-int wal_held_add(struct wal *w, struct wal_segment *s, struct err *err)
+int wal_held_move(struct wal *w, const struct wal_segment *s, struct err *err)
 {
 	CLEANUP(mem_freep) char *from = segment_path(w, s->number, "");
 	CLEANUP(mem_freep) char *to = held_segment_path(w, s->number);
 	int rc = make_held_dir(w, err);
 
-	if (!rc)
-		rc = fs_rename(w->o.fs, from, to, err);
-	if (rc)
-		return rc;
-	mutex_lock(&w->mu);
-	w->held = mem_grow(w->held, w->held_count, &w->held_cap,
-			   sizeof(struct wal_segment *));
-	w->held[w->held_count++] = s;
-	atomic_fetch_add(&s->refs, 1);
-	mutex_unlock(&w->mu);
-	return 0;
+	return rc ? rc : fs_rename(w->o.fs, from, to, err);
 }
 
 /* Take the first held segment out of the list, if it is before the position. */
@@ -159,7 +162,13 @@ void wal_keep(struct wal *w, uint64_t position)
 		CLEANUP(mem_freep)
 		char *path = held_segment_path(w, s->number);
 
-		if (fs_unlink(w->o.fs, path, &err))
+		int rc = fs_unlink(w->o.fs, path, &err);
+
+		/*
+		 * The file is elsewhere if it was set aside, or could not be
+		 * moved.
+		 */
+		if (rc && rc != ERR_NOTFOUND)
 			held_log_removal(w, path, &err);
 		wal_segment_unref(s);
 	}

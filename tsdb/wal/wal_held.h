@@ -11,6 +11,7 @@
 #define TSDB_WAL_WAL_HELD_H
 
 #include "tsdb/wal/wal.h"
+#include "tsdb/wal/wal_private.h"
 
 /*
  * Open the held segments. If the log holds no segments (wal_options.hold), the
@@ -23,16 +24,19 @@ NODISCARD int wal_held_open(struct wal *w, uint64_t *highest, struct err *err);
 void wal_held_close(struct wal *w);
 
 /*
- * Whether a segment that is not needed any more for recovery has to be held.
+ * Add a segment to the held ones if remote write may need it; the held segment
+ * has a reference of its own. Returns whether it was added. The caller takes
+ * the segment out of the list of segments in the same critical section, so that
+ * a reader always finds the segment in one of the two lists.
  */
-bool wal_held_wants(struct wal *w, const struct wal_segment *s);
+bool wal_held_take_locked(struct wal *w, struct wal_segment *s) REQUIRES(w->mu);
 
 /*
- * Move the file of a segment to the held ones. The held segment has a reference
- * of its own.
+ * Move the file of a held segment to the directory of held segments. If this
+ * fails, the next start replays the segment; it is not lost.
  */
-NODISCARD int wal_held_add(struct wal *w, struct wal_segment *s,
-			   struct err *err);
+NODISCARD int wal_held_move(struct wal *w, const struct wal_segment *s,
+			    struct err *err);
 
 /*
  * Implements sample_log.keep: remove the held segments that are before

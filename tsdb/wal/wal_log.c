@@ -29,23 +29,32 @@ static uint64_t readable_end(const struct wal *w, const struct wal_segment *s)
 	return s->durable < w->end ? (uint32_t)s->durable : (uint32_t)w->end;
 }
 
+/* The first segment of a sorted list with at least this number, or NULL. */
+static struct wal_segment *first_from(struct wal_segment *const *v,
+				      size_t count, uint64_t number)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (v[i]->number >= number)
+			return v[i];
+	}
+	return NULL;
+}
+
 /*
- * Find the segment that contains `position`, or the next one. The held segments
- * are older than the others.
+ * Find the segment that contains `position`, or the next one. Held segments are
+ * usually older than the others, but not if one could not be moved.
  */
 static struct readable wal_log_find(struct wal *w, uint64_t position)
 {
-	struct readable r = { 0 };
+	struct wal_segment *held;
+	struct readable r;
 
 	mutex_lock(&w->mu);
-	for (size_t i = 0; i < w->held_count && !r.s; i++) {
-		if (w->held[i]->number >= position >> 32)
-			r.s = w->held[i];
-	}
-	for (size_t i = 0; i < w->count && !r.s; i++) {
-		if (w->segments[i]->number >= position >> 32)
-			r.s = w->segments[i];
-	}
+	held = first_from(w->held, w->held_count, position >> 32);
+	r = (struct readable){ .s = first_from(w->segments, w->count,
+					       position >> 32) };
+	if (held && (!r.s || held->number < r.s->number))
+		r.s = held;
 	if (r.s) {
 		atomic_fetch_add(&r.s->refs, 1);
 		r.end = readable_end(w, r.s);
@@ -62,9 +71,9 @@ static uint64_t wal_log_begin(struct sample_log *l)
 	uint64_t number;
 
 	mutex_lock(&w->mu);
-	number = w->held_count ? w->held[0]->number :
-		 w->count      ? w->segments[0]->number :
-				 w->end >> 32;
+	number = w->count ? w->segments[0]->number : w->end >> 32;
+	if (w->held_count && w->held[0]->number < number)
+		number = w->held[0]->number;
 	mutex_unlock(&w->mu);
 	return number << 32;
 }

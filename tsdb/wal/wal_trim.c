@@ -71,15 +71,16 @@ static int wal_set_aside(struct wal *w, const struct wal_segment *s,
  * Remove a segment's file, or hold it for remote write. It is renamed to *.deleting first: if the removal is
  * interrupted, startup removes the renamed file and never replays it.
  */
-static int remove_file(struct wal *w, struct wal_segment *s, struct err *err)
+static int remove_file(struct wal *w, const struct wal_segment *s, bool is_held,
+		       struct err *err)
 {
 	CLEANUP(mem_freep) char *gone = segment_path(w, s->number, ".deleting");
 	int rc;
 
 	if (s->unread)
 		return wal_set_aside(w, s, err);
-	if (wal_held_wants(w, s))
-		return wal_held_add(w, s, err);
+	if (is_held)
+		return wal_held_move(w, s, err);
 	rc = fs_rename(w->o.fs, file_path(s->file), gone, err);
 	return rc ? rc : fs_unlink(w->o.fs, gone, err);
 }
@@ -88,6 +89,7 @@ int wal_drop(struct wal *w, uint64_t upto, struct err *err)
 {
 	for (;;) {
 		struct wal_segment *s = NULL;
+		bool is_held = false;
 		int rc;
 
 		/*
@@ -102,11 +104,12 @@ int wal_drop(struct wal *w, uint64_t upto, struct err *err)
 			w->count--;
 			memmove(w->segments, w->segments + 1,
 				w->count * sizeof(struct wal_segment *));
+			is_held = wal_held_take_locked(w, s);
 		}
 		mutex_unlock(&w->mu);
 		if (!s)
 			return 0;
-		rc = remove_file(w, s, err);
+		rc = remove_file(w, s, is_held, err);
 		wal_segment_unref(s);
 		if (rc)
 			return rc;
