@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/agent_store.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/mutex.h"
+#include "base/units.h"
+#include "tsdb/engine/data_dir.h"
+#include "tsdb/head/window.h"
+#include "tsdb/io/dirlock.h"
+#include "tsdb/wal/wal.h"
+#include "tsdb/wal/wal_log.h"
+#include "tsdb/wal/wal_replay.h"
+
+#define SEGMENT_SIZE (16 * MIB) /* default size of a segment, in bytes */
+#define SYNC_MS      1000       /* default time between syncs, in ms */
+
+struct agent_store {
+	/* Must be the first member: append and sync cast the pointer to it. */
+	struct appender appender;
+	struct agent_store_options o;
+	char *path;
+	struct dirlock *lock;
+	struct wal *wal;
+	struct metric *appended;
+	struct metric *torn;
+
+	struct mutex append_mu; /* one append at a time */
+
+	/* Guards the thread that syncs. */
+	struct mutex sync_mu;
+	pthread_cond_t stop;
+	pthread_t syncer;
+	bool syncing; /* whether the thread runs */
+	bool stopping;
+};
+
+/* Implements appender.append. */
+static int agent_store_append(struct appender *a, const struct sample *s,
+			      uint64_t *lsn, struct err *err)
+{
+	struct agent_store *st = (struct agent_store *)a;
+	struct segment_entry e = { 0 };
+	int rc = window_check(s->ms, clock_ms(st->o.clock), 0, err);
+
+	if (rc)
+		return rc;
+	mutex_lock(&st->append_mu);
+	rc = wal_append(st->wal, s, &e, err);
+	*lsn = wal_end(st->wal);
+	mutex_unlock(&st->append_mu);
+	/* ERR_EXISTS would mean that another profile has this time. */
+	if (rc)
+		return rc == ERR_EXISTS ? ERR_IO : rc;
+	metric_add(st->appended, 1);
+	return st->o.sync_ms < 0 ? wal_sync(st->wal, *lsn, err) : 0;
+}
+
+/* Implements appender.sync. */
+static int agent_store_sync(struct appender *a, uint64_t lsn, struct err *err)
+{
+	return wal_sync(((struct agent_store *)a)->wal, lsn, err);
+}
+
+/* The thread that makes appended samples durable at regular intervals. */
+static void *agent_store_run(void *arg)
+{
+	struct agent_store *s = arg;
+	struct err err;
+
+	pthread_setname_np(pthread_self(), "agent-sync");
+	mutex_lock(&s->sync_mu);
+	while (!s->stopping) {
+		struct timespec at =
+			clock_mono_at(clock_mono_ns() + s->o.sync_ms * 1000000);
+
+		(void)mutex_wait_until(&s->sync_mu, &s->stop, &at);
+		mutex_unlock(&s->sync_mu);
+		if (wal_sync(s->wal, wal_end(s->wal), &err))
+			log_event(s->o.log, LOG_ERROR, "WAL sync failed",
+				  LOG_FIELDS(log_err(&err)));
+		mutex_lock(&s->sync_mu);
+	}
+	mutex_unlock(&s->sync_mu);
+	return NULL;
+}
+
+/* Callback of the replay; the log itself needs nothing of its samples. */
+static void ignore_entry(void *ctx UNUSED, const struct segment_entry *e UNUSED)
+{
+}
+
+/* Refuses a directory that has head blocks or blocks of a database. */
+static int check_no_database(struct agent_store *s, struct err *err)
+{
+	CLEANUP(mem_freep) char *ranges = mem_printf("%s/ranges", s->path);
+	struct name_list l = { 0 };
+	int rc = fs_list(s->o.fs, ranges, &l, err);
+
+	name_list_fini(&l);
+	if (rc == ERR_NOTFOUND)
+		return 0;
+	return rc ? rc :
+		    err_set(err, ERR_INVALID,
+			    "%s is the data directory of everprof serve: use another --storage.agent.path",
+			    s->path);
+}
+
+/* Opens the directory and locks it. */
+static int open_dir(struct agent_store *s, struct err *err)
+{
+	int rc = tsdb_check_dir(s->o.fs, s->path, true, err);
+
+	if (rc == ERR_NOTFOUND)
+		rc = fs_mkdir(s->o.fs, s->path, err);
+	if (!rc)
+		rc = check_no_database(s, err);
+	return rc ? rc : dirlock_take(s->path, &s->lock, err);
+}
+
+/* Opens the log. Its segments are sealed, so that the next start is quick. */
+static int open_log(struct agent_store *s, struct err *err)
+{
+	CLEANUP(mem_freep) char *dir = mem_printf("%s/wal", s->path);
+	const struct wal_options o = { .fs = s->o.fs,
+				       .dir = dir,
+				       .segment_size =
+					       (uint64_t)s->o.segment_size,
+				       .no_heads = true,
+				       .log = s->o.log,
+				       .metrics = s->o.metrics,
+				       .torn = s->torn };
+	int rc = wal_open(&o, &s->wal, err);
+
+	if (!rc)
+		rc = fs_sync_dir(s->o.fs, s->path, err);
+	return rc ? rc : wal_replay(s->wal, 0, ignore_entry, NULL, err);
+}
+
+/* Starts the thread that syncs, unless each append does. */
+static void start_syncer(struct agent_store *s)
+{
+	if (s->o.sync_ms < 0)
+		return;
+	s->syncing = true;
+	if (pthread_create(&s->syncer, NULL, agent_store_run, s))
+		abort(); /* like a lack of memory, this ends everprof */
+}
+
+int agent_store_open(const struct agent_store_options *o,
+		     struct agent_store **out, struct err *err)
+{
+	struct agent_store *s = mem_new(struct agent_store);
+	int rc;
+
+	s->appender = (struct appender){ .append = agent_store_append,
+					 .sync = agent_store_sync };
+	s->o = *o;
+	s->path = mem_strdup(o->path);
+	s->o.segment_size = o->segment_size ?: SEGMENT_SIZE;
+	s->o.sync_ms = o->sync_ms ?: SYNC_MS;
+	mutex_init(&s->append_mu);
+	mutex_init(&s->sync_mu);
+	clock_cond_init(&s->stop);
+	s->appended = metrics_counter(
+		o->metrics, "everprof_tsdb_head_samples_appended_total",
+		"Profiles written to the WAL.", NULL);
+	s->torn = metrics_counter(
+		o->metrics, "everprof_tsdb_torn_ends_total",
+		"Incomplete records found at the end of a file after a crash.",
+		NULL);
+	rc = open_dir(s, err);
+	if (!rc)
+		rc = open_log(s, err);
+	if (rc) {
+		agent_store_close(s);
+		return rc;
+	}
+	start_syncer(s);
+	*out = s;
+	return 0;
+}
+
+void agent_store_close(struct agent_store *s)
+{
+	if (!s)
+		return;
+	if (s->syncing) {
+		mutex_lock(&s->sync_mu);
+		s->stopping = true;
+		pthread_cond_signal(&s->stop);
+		mutex_unlock(&s->sync_mu);
+		pthread_join(s->syncer, NULL);
+	}
+	wal_close(s->wal);
+	dirlock_release(s->lock);
+	pthread_cond_destroy(&s->stop);
+	mutex_destroy(&s->sync_mu);
+	mutex_destroy(&s->append_mu);
+	mem_free(s->path);
+	mem_free(s);
+}
+
+struct appender *agent_store_appender(struct agent_store *s)
+{
+	return &s->appender;
+}
+
+struct sample_log *agent_store_log(struct agent_store *s)
+{
+	return wal_sample_log(s->wal);
+}
+
+uint64_t agent_store_bytes(struct agent_store *s)
+{
+	return wal_bytes(s->wal);
+}

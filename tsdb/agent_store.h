@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The storage of everprof agent: a write-ahead log alone, from which remote
+ * write sends the profiles. Nothing can be queried. The log has the format of a
+ * database's WAL, so a database can be opened in the same directory later.
+ *
+ * Ownership: agent_store_close() frees everything; before that, the users of
+ * the appender and of the sample log must be finished.
+ * Threads: any, after agent_store_open() has returned.
+ */
+#ifndef TSDB_AGENT_STORE_H
+#define TSDB_AGENT_STORE_H
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "model/appender.h"
+#include "model/sample_log.h"
+
+/* A store. */
+struct agent_store;
+
+/* Options of agent_store_open(); everything is borrowed. */
+struct agent_store_options {
+	const char *path;
+	struct fs *fs;             /* NULL: the operating system's */
+	const struct clock *clock; /* NULL: the real clock */
+	const struct log *log;
+	struct metrics *metrics;
+	int64_t segment_size; /* bytes of a segment [16 MiB] */
+	int64_t sync_ms;      /* ms between syncs [1000]; -1: at each append */
+};
+
+/*
+ * Opens the store in the directory o->path, or creates it. ERR_BUSY: another
+ * process uses the directory. ERR_INVALID: the directory contains a database,
+ * or something else. ERR_UNSUPPORTED: a newer version wrote it. ERR_IO,
+ * ERR_NOSPACE: it cannot be read or created.
+ */
+NODISCARD int agent_store_open(const struct agent_store_options *o,
+			       struct agent_store **out, struct err *err);
+
+/* Makes everything durable and frees the store; NULL is a no-op. */
+void agent_store_close(struct agent_store *s);
+
+/*
+ * Returns the interface for appending, borrowed from the store. Times more than
+ * ten minutes in the future are refused, as by a database; other times are for
+ * the receiver to judge.
+ */
+struct appender *agent_store_appender(struct agent_store *s);
+
+/* Returns the interface for reading, borrowed from the store. */
+struct sample_log *agent_store_log(struct agent_store *s);
+
+/* Returns the size of the log in bytes. */
+uint64_t agent_store_bytes(struct agent_store *s);
+
+#endif
