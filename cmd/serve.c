@@ -239,6 +239,7 @@ static int start_web(struct serve *s, struct err *err)
 			       .quit = on_quit },
 		.writer = write_endpoint(s->receiver, s->f.write_receiver,
 					 s->limiter),
+		.sender = sender_endpoint(s->sender),
 		.flags = s->shown,
 		.flag_count = s->flag_count,
 		.version = EVERPROF_VERSION,

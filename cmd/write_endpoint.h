@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connects the web server's /api/v1/write with the receiver of remote write.
+ * Connects the web server with the receiver and the sender of remote write.
  *
- * Ownership: borrows the receiver.
+ * Ownership: borrows the receiver and the sender.
  * Threads: one thread makes the struct; its functions may be called by any.
  */
 #ifndef CMD_WRITE_ENDPOINT_H
 #define CMD_WRITE_ENDPOINT_H
 
 #include "remotewrite/receiver.h"
+#include "remotewrite/sender.h"
 #include "web/web.h"
 
 /*
@@ -17,5 +18,8 @@
  */
 struct web_writer write_endpoint(struct receiver *r, bool enabled,
 				 struct ingest_limiter *limiter);
+
+/* Returns what the web server shows of the sender. */
+struct web_sender sender_endpoint(struct sender *s);
 
 #endif

@@ -48,11 +48,21 @@ struct write_outcome {
 	size_t refused;
 };
 
+/* What a receiver has counted since it was created. */
+struct receiver_counts {
+	uint64_t stored;
+	uint64_t refused;
+	uint64_t conflicts;
+};
+
 /* Creates a receiver; never fails. */
 struct receiver *receiver_new(const struct receiver_options *o);
 
 /* Frees a receiver that no thread uses any more. NULL is a no-op. */
 void receiver_free(struct receiver *r);
+
+/* Returns what the receiver has counted. */
+struct receiver_counts receiver_counts_of(const struct receiver *r);
 
 /* Returns the largest body that can be a valid request, in bytes. */
 size_t receiver_max_body(const struct receiver *r);

@@ -127,6 +127,8 @@ const struct route web_routes[] = {
 	  SCOPE_READ },
 	{ "/api/v1/status/routes", api_status_routes, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/status/tsdb", api_status_tsdb, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/status/remote_write", api_status_remote_write, ROUTE_READ,
+	  SCOPE_READ },
 	{ "/api/v1/admin/tsdb/delete_series", api_admin_delete, ROUTE_WRITE,
 	  SCOPE_ADMIN },
 	{ "/api/v1/admin/tsdb/clean_tombstones", api_admin_clean, ROUTE_WRITE,

@@ -352,3 +352,12 @@ int receiver_write(struct receiver *r, const struct write_input *in,
 	buf_fini(&w.why);
 	return rc;
 }
+
+struct receiver_counts receiver_counts_of(const struct receiver *r)
+{
+	return (struct receiver_counts){
+		.stored = (uint64_t)metric_get(r->metrics.stored),
+		.refused = (uint64_t)metric_get(r->metrics.refused),
+		.conflicts = (uint64_t)metric_get(r->metrics.conflicts),
+	};
+}

@@ -125,6 +125,13 @@ def profiles_reach_the_central_instance_with_external_labels(d):
     wait_until('nothing pending', 10, lambda: metric('everprof_remote_storage_samples_pending') == 0)
     assert metric('everprof_remote_storage_decompressed_bytes_total') > metric(
         'everprof_remote_storage_bytes_total')
+    status = a.get('/api/v1/status/remote_write').data()
+    one, = status['receivers']
+    assert one['name'] == 'c' and one['url'] == f'{c.url}/api/v1/write', status
+    assert one['pending'] == 0 and one['lastError'] == '' and one['lastSuccess'], status
+    assert status['receiver']['enabled'] and status['receiver']['stored'] == 200, status
+    there = c.get('/api/v1/status/remote_write').data()
+    assert there['receivers'] == [] and there['receiver']['stored'] == 200, there
     # A profile that was sent does not change, and neither does that of the agent.
     for labels in a.range('heap'):
         for ms in labels['timestamps'][:3]:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/api/api_write.h"
 
+#include "base/units.h"
 #include "web/handler/context.h"
 #include "web/handler/envelope.h"
 
@@ -28,4 +29,75 @@ void api_write(void *ctx, struct request *r, struct answer *a)
 		answer_text(a, 204, "text/plain; charset=utf-8", str_of(""));
 	answer_header(a, "X-Everprof-Samples-Written",
 		      arena_printf(&r->arena, "%zu", stored));
+}
+
+/* Write a time as RFC 3339; a missing one as an empty text, as Prometheus. */
+static void api_write_time(struct json *j, const char *key, int64_t ms)
+{
+	char text[40] = "";
+
+	if (ms)
+		time_format(ms, text);
+	json_key(j, key);
+	json_text(j, text);
+}
+
+/* Callback for each receiver: write it as an object. */
+static void api_write_queue(void *arg, const struct web_queue *q)
+{
+	struct json *j = arg;
+
+	json_begin(j, '{');
+	json_key(j, "name");
+	json_text(j, q->name);
+	json_key(j, "url");
+	json_text(j, q->url);
+	json_key(j, "shards");
+	json_int(j, q->shards);
+	json_key(j, "pending");
+	json_int(j, (int64_t)q->pending);
+	json_key(j, "backlogBytes");
+	json_int(j, (int64_t)q->backlog_bytes);
+	api_write_time(j, "newestSent", q->sent_ms);
+	api_write_time(j, "lastSuccess", q->answer_ms);
+	json_key(j, "lastError");
+	json_text(j, q->last_error);
+	json_end(j, '}');
+}
+
+/* Write what was received. */
+static void api_write_receiver(struct json *j, const struct web_writer *w)
+{
+	struct web_writer_counts c = { 0 };
+
+	if (w->counts)
+		c = w->counts(w->ctx);
+	json_begin(j, '{');
+	json_key(j, "enabled");
+	json_bool(j, w->enabled);
+	json_key(j, "stored");
+	json_int(j, (int64_t)c.stored);
+	json_key(j, "refused");
+	json_int(j, (int64_t)c.refused);
+	json_key(j, "conflicts");
+	json_int(j, (int64_t)c.conflicts);
+	json_end(j, '}');
+}
+
+void api_status_remote_write(void *ctx, struct request *r UNUSED,
+			     struct answer *a)
+{
+	const struct web *w = ctx;
+	struct json j = envelope_begin(a);
+
+	json_begin(&j, '{');
+	json_key(&j, "receivers");
+	json_begin(&j, '[');
+	if (w->o.sender.each)
+		w->o.sender.each(w->o.sender.ctx, api_write_queue, &j);
+	json_end(&j, ']');
+	json_key(&j, "receiver");
+	api_write_receiver(&j, &w->o.writer);
+	json_end(&j, '}');
+	envelope_end(&j, a, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The API of remote write, POST /api/v1/write: passes the requests of senders
- * to the receiver. Format: docs/format/remote-write.md.
+ * The API of remote write: POST /api/v1/write passes the requests of senders to
+ * the receiver (docs/format/remote-write.md), and a status.
  *
  * Ownership: borrows request and answer.
  * Threads: any pool thread.
@@ -16,5 +16,11 @@
  * durable.
  */
 void api_write(void *ctx, struct request *r, struct answer *a);
+
+/*
+ * GET /api/v1/status/remote_write: the state of the sending to each receiver,
+ * and what this server has received.
+ */
+void api_status_remote_write(void *ctx, struct request *r, struct answer *a);
 
 #endif

@@ -44,6 +44,34 @@ struct web_write {
 	int64_t deadline_ns; /* when the answer is due, on clock_mono_ns() */
 };
 
+/* What the receiver of remote write has counted since the start. */
+struct web_writer_counts {
+	uint64_t stored;    /* profiles that are durable, duplicates included */
+	uint64_t refused;   /* profiles that will never be accepted */
+	uint64_t conflicts; /* those of them for which another one is stored */
+};
+
+/* The state of the sending to one receiver, for the API. */
+struct web_queue {
+	const char *name;
+	const char *url; /* without user and password */
+	unsigned shards;
+	uint64_t pending; /* profiles that were read, not acknowledged */
+	uint64_t backlog_bytes;
+	int64_t sent_ms;        /* newest acknowledged profile; 0: none */
+	int64_t answer_ms;      /* when a request was accepted last; 0: never */
+	const char *last_error; /* "": the last request was accepted */
+};
+
+/* The sender of remote write, for the API. */
+struct web_sender {
+	void *ctx;
+	/* Calls fn(arg, …) for each receiver. Any thread may call it. */
+	void (*each)(void *ctx,
+		     void (*fn)(void *arg, const struct web_queue *q),
+		     void *arg);
+};
+
 /* What /api/v1/write calls. */
 struct web_writer {
 	void *ctx;
@@ -54,6 +82,8 @@ struct web_writer {
 	 */
 	int (*write)(void *ctx, const struct web_write *in, size_t *stored,
 		     struct err *err);
+	/* Returns what was counted. Any thread may call it. */
+	struct web_writer_counts (*counts)(void *ctx);
 	/* limit of all bodies that are being received; and of one, in bytes */
 	struct ingest_limiter *limiter;
 	size_t max_body;
@@ -65,6 +95,7 @@ struct web_options {
 	struct scraper *scraper;
 	struct web_lifecycle lifecycle;
 	struct web_writer writer;
+	struct web_sender sender;
 	const struct web_flag *flags;
 	size_t flag_count;
 	const char *version;
