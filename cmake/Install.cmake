@@ -14,15 +14,17 @@ add_custom_command(
   VERBATIM)
 add_custom_target(reference ALL DEPENDS ${REFERENCE}/everprof.1)
 
-# The unit names the program by where it is installed.
-file(READ examples/everprof.service unit)
-install(CODE "set(unit [==[${unit}]==])")
-install(CODE [[
-  string(REPLACE "/usr/bin/" "${CMAKE_INSTALL_PREFIX}/bin/" unit "${unit}")
-  set(folder "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/lib/systemd/system")
-  file(MAKE_DIRECTORY "${folder}")
-  file(WRITE "${folder}/everprof.service" "${unit}")
-]])
+# The units name the program by where it is installed.
+foreach(name everprof everprof-agent)
+  file(READ examples/${name}.service unit)
+  install(CODE "set(name ${name})\nset(unit [==[${unit}]==])")
+  install(CODE [[
+    string(REPLACE "/usr/bin/" "${CMAKE_INSTALL_PREFIX}/bin/" unit "${unit}")
+    set(folder "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/lib/systemd/system")
+    file(MAKE_DIRECTORY "${folder}")
+    file(WRITE "${folder}/${name}.service" "${unit}")
+  ]])
+endforeach()
 install(TARGETS everprof RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${REFERENCE}/everprof.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${REFERENCE}/everprof DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

@@ -16,6 +16,12 @@
 /* Scrape, store and answer queries until a signal ends the server. */
 int cmd_serve(int argc, char **argv);
 
+/*
+ * Scrape targets, keep the profiles in a log, and send them to the receivers of
+ * remote_write, until SIGTERM or SIGINT.
+ */
+int cmd_agent(int argc, char **argv);
+
 /* Report every error of configuration files. */
 int cmd_check_config(int argc, char **argv);
 

@@ -18,6 +18,8 @@
 const struct command commands[] = {
 	{ NULL, "serve", cmd_serve,
 	  "start the server: scrape, store and serve profiles" },
+	{ NULL, "agent", cmd_agent,
+	  "scrape, and send the profiles to a central server" },
 	{ "check", "config", cmd_check_config, "check configuration files" },
 	{ "check", "relabel", cmd_check_relabel,
 	  "show how relabelling changes a target" },

@@ -221,6 +221,16 @@ size_t reloader_job_count(struct config_reloader *l)
 	return n;
 }
 
+size_t reloader_receiver_count(struct config_reloader *l)
+{
+	size_t n;
+
+	mutex_lock(&l->mu);
+	n = l->config->remote_write.count;
+	mutex_unlock(&l->mu);
+	return n;
+}
+
 void reloader_text(struct config_reloader *l, struct buf *out)
 {
 	mutex_lock(&l->mu);

@@ -61,6 +61,9 @@ bool reloader_has_changed(struct config_reloader *l);
 /* The number of scrape jobs. */
 size_t reloader_job_count(struct config_reloader *l);
 
+/* Number of receivers of remote write that are configured. */
+size_t reloader_receiver_count(struct config_reloader *l);
+
 /* Append the configuration as YAML, without its secrets. */
 void reloader_text(struct config_reloader *l, struct buf *out);
 

@@ -149,6 +149,8 @@ void process_register(struct metrics *m, struct tsdb *db)
 					  .size = sizeof(struct process_stats),
 					  .take = process_take_stats,
 				  });
+	if (!db)
+		return;
 	metrics_register_snapshot(m, &(struct metric_snapshot){
 					     .rows = storage_rows,
 					     .count = ARRAY_SIZE(storage_rows),

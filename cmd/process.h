@@ -13,7 +13,8 @@
 #include "tsdb/tsdb.h"
 
 /*
- * Register the metrics. The database must outlive the last use of the registry.
+ * Register the metrics; those of the database only if `db` is not NULL. The
+ * database must outlive the last use of the registry.
  */
 void process_register(struct metrics *m, struct tsdb *db);
 

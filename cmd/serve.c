@@ -14,25 +14,18 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
-#include "base/units.h"
 #include "client/networks.h"
 #include "cmd/cmd.h"
 #include "cmd/config_reloader.h"
 #include "cmd/notify.h"
-#include "cmd/process.h"
 #include "cmd/serve_flags.h"
+#include "cmd/serve_storage.h"
 #include "cmd/version.h"
 #include "cmd/write_endpoint.h"
 #include "discovery/manager.h"
-#include "pprof/columns.h"
 #include "remotewrite/sender.h"
 #include "scrape/scrape.h"
-#include "tsdb/stats.h"
-#include "tsdb/tsdb.h"
 #include "web/web.h"
-
-/* If retention by size is lower than this number of bytes, the server warns. */
-#define SMALL_RETENTION (64 * MIB)
 
 /* All parts of the running server. */
 struct serve {
@@ -50,7 +43,8 @@ struct serve {
 	/* limits the memory of all profiles being received */
 	struct ingest_limiter *limiter;
 	struct metrics *metrics;
-	struct tsdb *db;
+	bool agent; /* whether this is everprof agent, not everprof serve */
+	struct storage storage;
 	struct scraper *scraper;
 	struct receiver *receiver;
 	struct sender *sender;
@@ -80,54 +74,16 @@ static int parse_networks(struct serve *s, struct err *err)
 	return rc ? err_wrap(err, rc, "invalid --scrape.refused-networks") : 0;
 }
 
-/*
- * Warn about a small retention by size, which is probably a mistake: profiles
- * would be removed before anybody can look at them.
- */
-static void warn_of_size(struct serve *s, int64_t bytes)
-{
-	if (bytes && bytes < SMALL_RETENTION)
-		log_event(
-			&s->log, LOG_WARN,
-			"--storage.tsdb.retention.size is so small that profiles may be removed as soon as they are stored",
-			LOG_FIELDS(log_int("bytes", bytes)));
-}
-
-/* Open the database, which replays the WAL, and register its metrics. */
+/* Open the storage: a database, or the log of an agent. */
 static int start_storage(struct serve *s, int64_t sync_ms, struct err *err)
 {
-	struct tsdb_options o = { .columns = &codec_columns,
-				  .path = s->f.path,
-				  .log = &s->log,
-				  .metrics = s->metrics,
-				  .retention_ms = s->f.retention_ms,
-				  .max_series = s->f.max_series,
-				  .wal_budget = s->f.wal_budget,
-				  .sync_ms = sync_ms,
-				  .hold_wal = true };
-	int64_t started = clock_mono_ns();
-	struct tsdb_stats stats;
-	int rc = serve_flags_retention(&s->f, &o.retention_bytes, err);
+	const struct storage_options o = { .flags = &s->f,
+					   .agent = s->agent,
+					   .sync_ms = sync_ms,
+					   .log = &s->log,
+					   .metrics = s->metrics };
 
-	if (!rc)
-		warn_of_size(s, o.retention_bytes);
-	if (!rc)
-		rc = tsdb_open(&o, &s->db, err);
-	if (rc)
-		return rc;
-	tsdb_stats(s->db, &stats);
-	process_register(s->metrics, s->db);
-	log_event(&s->log, LOG_INFO, "storage opened",
-		  LOG_FIELDS(log_text("path", s->f.path),
-			     log_int("blocks", (int64_t)stats.blocks),
-			     log_int("profiles_in_blocks",
-				     (int64_t)stats.block_samples),
-			     log_int("series", (int64_t)stats.series),
-			     log_int("ranges", (int64_t)stats.heads),
-			     log_int("unflushed", (int64_t)stats.unflushed),
-			     log_int("took_ms",
-				     (clock_mono_ns() - started) / 1000000)));
-	return 0;
+	return storage_open(&o, &s->storage, err);
 }
 
 /* Pass discovered targets to the scraper. Called in the discovery thread. */
@@ -145,7 +101,7 @@ static void on_discovered(void *ctx, struct str job,
  */
 static int start_scraper(struct serve *s, struct err *err)
 {
-	struct scrape_options so = { .appender = tsdb_appender(s->db),
+	struct scrape_options so = { .appender = s->storage.appender,
 				     .log = &s->log,
 				     .metrics = s->metrics,
 				     .max_profile = (size_t)s->f.max_profile,
@@ -176,11 +132,12 @@ static int start_scraper(struct serve *s, struct err *err)
 /* Create the sender of remote write, with no receivers yet. */
 static void make_sender(struct serve *s)
 {
-	const struct sender_options o = { .log = tsdb_sample_log(s->db),
+	const struct sender_options o = { .log = s->storage.samples,
 					  .dir = s->cursors,
 					  .events = &s->log,
 					  .metrics = s->metrics,
-					  .user_agent = EVERPROF_USER_AGENT };
+					  .user_agent = EVERPROF_USER_AGENT,
+					  .from_begin = s->agent };
 
 	s->sender = sender_new(&o);
 }
@@ -218,7 +175,7 @@ static const char *serve_is_given(const char *flag)
 /* Create the receiver of remote write. */
 static void make_receiver(struct serve *s)
 {
-	const struct receiver_options o = { .appender = tsdb_appender(s->db),
+	const struct receiver_options o = { .appender = s->storage.appender,
 					    .limiter = s->limiter,
 					    .max_profile =
 						    (size_t)s->f.max_profile,
@@ -230,7 +187,7 @@ static void make_receiver(struct serve *s)
 static int start_web(struct serve *s, struct err *err)
 {
 	struct web_options o = {
-		.db = s->db,
+		.db = s->storage.db,
 		.scraper = s->scraper,
 		.lifecycle = { .ctx = s,
 			       .enabled = s->f.lifecycle,
@@ -284,6 +241,11 @@ static void serve_announce(struct serve *s)
 			&s->log, LOG_WARN,
 			"no scrape jobs are configured; add scrape_configs to the configuration file and send SIGHUP",
 			LOG_FIELDS(log_text("file", s->f.config_file)));
+	if (s->agent && !reloader_receiver_count(s->reloader))
+		log_event(
+			&s->log, LOG_WARN,
+			"no remote_write is configured, so profiles are only kept; add remote_write to the configuration file and send SIGHUP",
+			LOG_FIELDS(log_text("file", s->f.config_file)));
 	if (exposure && !web_is_local(s->f.address))
 		log_event(&s->log, LOG_WARN, exposure,
 			  LOG_FIELDS(log_text("address", s->f.address)));
@@ -330,8 +292,7 @@ static void serve_stop(struct serve *s)
 	 * Appends that wait until the database can take more profiles fail now,
 	 * so that the workers of the scraper can end.
 	 */
-	if (s->db)
-		tsdb_interrupt(s->db);
+	storage_interrupt(&s->storage);
 	/*
 	 * Web handlers may wait in scrape_now(); stopping the scraper ends the
 	 * wait.
@@ -347,7 +308,7 @@ static void serve_stop(struct serve *s)
 	receiver_free(s->receiver);
 	ingest_limiter_free(s->limiter);
 	reloader_free(s->reloader);
-	tsdb_close(s->db);
+	storage_close(&s->storage);
 }
 
 /*
@@ -443,13 +404,20 @@ static void wait_for_signal(struct serve *s, const sigset_t *set)
 /* Wrong flags end the command with exit code 2 before anything is changed. */
 static int serve_run(struct serve *s, int argc, char **argv)
 {
-	static const struct usage u = {
+	static const struct usage serve = {
 		"serve [FLAGS]",
 		"Scrape the configured targets, store their profiles, and serve the API and the web\n"
 		"page. SIGHUP reloads the configuration; SIGTERM and SIGINT shut the server down cleanly.",
 		0, 0
 	};
-	int code = cmd_begin(&u, s->flags, &argc, argv);
+	static const struct usage agent = {
+		"agent [FLAGS]",
+		"Scrape the configured targets, and send their profiles to the receivers of remote_write.\n"
+		"Profiles are kept until they are sent, and cannot be queried here. SIGHUP reloads the\n"
+		"configuration; SIGTERM and SIGINT shut the agent down cleanly.",
+		0, 0
+	};
+	int code = cmd_begin(s->agent ? &agent : &serve, s->flags, &argc, argv);
 	int64_t sync_ms = 0;
 	struct err err;
 	sigset_t set;
@@ -484,16 +452,29 @@ static int serve_run(struct serve *s, int argc, char **argv)
 	return 0;
 }
 
-int cmd_serve(int argc, char **argv)
+/* Run everprof serve or everprof agent. */
+static int serve_main(bool agent, int argc, char **argv)
 {
 	struct serve *s = mem_new(struct serve);
 	int code;
 
-	s->flag_count = serve_flags_init(&s->f, s->flags);
+	s->agent = agent;
+	s->flag_count = serve_flags_init(
+		&s->f, agent ? COMMAND_AGENT : COMMAND_SERVE, s->flags);
 	s->metrics = metrics_new();
 	code = serve_run(s, argc, argv);
 	metrics_free(s->metrics);
 	networks_free(s->refused);
 	mem_free(s);
 	return code;
+}
+
+int cmd_serve(int argc, char **argv)
+{
+	return serve_main(false, argc, argv);
+}
+
+int cmd_agent(int argc, char **argv)
+{
+	return serve_main(true, argc, argv);
 }

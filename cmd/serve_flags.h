@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The flags of `everprof serve`. A flag is one row of the table in
+ * The flags of `everprof serve` and `everprof agent`. A flag is one row of the table in
  * serve_flags.c: parsing, --help, the manual page, completions, the check of
  * the documentation and /api/v1/status/flags follow from it.
  *
@@ -13,6 +13,13 @@
 #include "base/log.h"
 #include "cmd/flags.h"
 
+/* The commands that have these flags; each flag belongs to one or both. */
+enum serve_command {
+	COMMAND_SERVE = 1,
+	COMMAND_AGENT = 2,
+	COMMAND_BOTH = COMMAND_SERVE | COMMAND_AGENT
+};
+
 enum {
 	/* Maximum number of flags, including the row that ends the list. */
 	SERVE_FLAGS_MAX = 64
@@ -23,6 +30,7 @@ enum {
  * unless the help of their flag says otherwise.
  */
 struct serve_flags {
+	enum serve_command command;
 	const char *config_file;
 	int64_t auto_reload_ms;
 	const char *address;
@@ -57,11 +65,11 @@ struct serve_flags {
 };
 
 /*
- * Set the defaults in `f`, and fill `out` with the flags, which point to the
- * values in `f`; a row with a NULL name ends the list. Returns the number of
- * flags.
+ * Set the defaults in `f`, and fill `out` with the flags of a command, which
+ * point to the values in `f`; a row with a NULL name ends the list. Returns the
+ * number of flags.
  */
-size_t serve_flags_init(struct serve_flags *f,
+size_t serve_flags_init(struct serve_flags *f, enum serve_command command,
 			struct flag out[SERVE_FLAGS_MAX]);
 
 /*

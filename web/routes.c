@@ -140,6 +140,32 @@ const struct route web_routes[] = {
 	{ 0 },
 };
 
+/* The paths of everprof agent, which has no database. */
+const struct route web_agent_routes[] = {
+	{ "/", page_targets, ROUTE_READ, SCOPE_READ },
+	{ "/targets", page_targets, ROUTE_READ, SCOPE_READ },
+	{ "/-/healthy", web_answer_health, ROUTE_QUICK, SCOPE_READ },
+	{ "/-/ready", web_answer_ready, ROUTE_QUICK, SCOPE_READ },
+	{ "/-/reload", web_reload, ROUTE_WRITE, SCOPE_ADMIN },
+	{ "/-/quit", web_answer_quit, ROUTE_WRITE, SCOPE_ADMIN },
+	{ "/metrics", web_answer_metrics, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/write", api_write, ROUTE_BODY, SCOPE_WRITE },
+	{ "/api/v1/targets", api_targets, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/status/config", api_status_config, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/status/flags", api_status_flags, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/status/buildinfo", api_status_buildinfo, ROUTE_READ,
+	  SCOPE_READ },
+	{ "/api/v1/status/routes", api_status_routes, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/status/remote_write", api_status_remote_write, ROUTE_READ,
+	  SCOPE_READ },
+	{ 0 },
+};
+
+const struct route *web_routes_of(const struct web *w)
+{
+	return w->o.db ? web_routes : web_agent_routes;
+}
+
 /* The name of a set of scopes, for /api/v1/status/routes. */
 static const char *scope_name(unsigned scope)
 {
@@ -150,13 +176,13 @@ static const char *scope_name(unsigned scope)
 }
 
 /* GET /api/v1/status/routes: all paths, with the scopes that they need. */
-static void api_status_routes(void *ctx UNUSED, struct request *r UNUSED,
+static void api_status_routes(void *ctx, struct request *r UNUSED,
 			      struct answer *a)
 {
 	struct json j = envelope_begin(a);
 
 	json_begin(&j, '[');
-	for (const struct route *t = web_routes; t->path; t++) {
+	for (const struct route *t = web_routes_of(ctx); t->path; t++) {
 		json_begin(&j, '{');
 		json_key(&j, "path");
 		json_text(&j, t->path);

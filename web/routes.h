@@ -16,4 +16,12 @@
  */
 extern const struct route web_routes[];
 
+/* The routes of everprof agent: those that need no database. */
+extern const struct route web_agent_routes[];
+
+struct web;
+
+/* Return the routes of a server: those of an agent if it has no database. */
+const struct route *web_routes_of(const struct web *w);
+
 #endif

@@ -22,7 +22,7 @@ static int parse_flag(struct serve_flags *f, const char *argument,
 	bool help;
 
 	snprintf(text, sizeof(text), "%s", argument);
-	serve_flags_init(f, list);
+	serve_flags_init(f, COMMAND_SERVE, list);
 	return flags_parse(list, &argc, argv, &help, err);
 }
 
@@ -31,7 +31,7 @@ Test(serve_flags, defaults_are_in_their_own_bounds)
 	struct flag list[SERVE_FLAGS_MAX];
 	struct serve_flags f;
 	struct err err = { .msg = "" };
-	size_t n = serve_flags_init(&f, list);
+	size_t n = serve_flags_init(&f, COMMAND_SERVE, list);
 
 	cr_expect(n > 20 && n < SERVE_FLAGS_MAX && !list[n].name);
 	cr_expect(!serve_flags_check(&f, &err), "%s", err.msg);

@@ -45,6 +45,8 @@ def install_is_complete_and_runs(d):
         assert os.path.getsize(f'{prefix}/{path}'), path
     unit = open(f'{prefix}/lib/systemd/system/everprof.service').read()
     assert f'\nExecStart={prefix}/bin/everprof serve ' in unit, unit
+    unit = open(f'{prefix}/lib/systemd/system/everprof-agent.service').read()
+    assert f'\nExecStart={prefix}/bin/everprof agent ' in unit, unit
     assert done([f'{prefix}/bin/everprof', 'version']).startswith('everprof ')
     done([f'{prefix}/bin/everprof', 'check', 'config',
           f'{prefix}/share/doc/everprof/examples/everprof.yaml'])

@@ -11,7 +11,7 @@ import signal
 import threading
 import time
 
-from harness import (Everprof, Process, Server, Suite, free_port, profile, run, selector,
+from harness import (BINARY, Everprof, Process, Server, Suite, free_port, heap_job, profile, run, selector,
                      send, wait_until)
 from write_client import push
 
@@ -187,6 +187,75 @@ def an_outage_is_caught_up_from_held_segments(d):
     a.start_again()
     load.push(5)
     wait_equal(load, c)
+
+
+class Agent(Process):
+    """everprof agent, which can be killed and started again."""
+    def __init__(self, d, config):
+        os.makedirs(d, exist_ok=True)
+        self.d, self.port = d, free_port()
+        self.url = f'http://127.0.0.1:{self.port}'
+        with open(f'{d}/everprof.yaml', 'w') as f:
+            f.write(config)
+        self.start()
+
+    get, metric = Everprof.get, Everprof.metric
+
+    def start(self):
+        super().__init__([BINARY, 'agent', f'--config.file={self.d}/everprof.yaml',
+                          f'--storage.agent.path={self.d}/data',
+                          f'--web.listen-address=127.0.0.1:{self.port}'], f'{self.d}/log')
+        wait_until('the agent', 30, lambda: self.text().count('everprof is ready') > 0 and
+                   self.is_ready())
+
+    def is_ready(self):
+        try:
+            return self.get('/-/ready').status == 200
+        except OSError:
+            return False
+
+
+@suite.test
+def an_agent_sends_what_it_scrapes_and_keeps_it_meanwhile(d):
+    served, lock = [], threading.Lock()
+
+    def answer(request):
+        with lock:
+            raw = profile(f's{len(served)}', len(served))
+            served.append(hashlib.sha256(raw).hexdigest())
+        send(request, raw)
+    target = Server(answer)
+    c = Node(f'{d}/c')
+    a = Agent(f'{d}/a', 'scrape_configs:\n' + heap_job('app', [target.address], '100ms') +
+              sends_to(queue(c.url)))
+    wait_until('profiles arrive', 30, lambda: len(received(c)) > 5, 0.2)
+    c.kill()
+    before = len(served)
+    wait_until('more is scraped', 30, lambda: len(served) > before + 10)
+    a.stop(signal.SIGKILL)
+    a.start()
+    wait_until('still more', 30, lambda: len(served) > before + 20)
+    assert a.metric('everprof_remote_storage_backlog_bytes') > 0
+    assert a.get('/api/v1/query_range', query='heap').status == 404
+    assert a.get('/targets').status == 200
+    c.start_again()
+    wait_until('all arrive', 60, lambda: len(received(c)) > before + 20, 0.3)
+    target.stop()
+    assert a.stop() == 0 and 'Sanitizer' not in a.text()
+    got = [sha for _, _, sha in received(c)]
+    # The kill may have cut a scrape off before its profile was written.
+    assert len(got) == len(set(got)) and set(got) <= set(served)
+    a.start()
+    wait_until('the rest', 60, lambda: a.metric('everprof_remote_storage_backlog_bytes') == 0 or
+               len(received(c)) >= len(served) - 2, 0.3)
+    missing = set(served) - {sha for _, _, sha in received(c)}
+    assert len(missing) <= 2, (len(missing), len(served))
+    assert a.stop() == 0
+    labels = c.range('heap')[0]['labels']
+    assert labels['agent'] == 'a1' and labels['job'] == 'app', labels
+    # A database may not become an agent.
+    answer = run('agent', f'--storage.agent.path={c.data}', f'--config.file={d}/a/everprof.yaml')
+    assert answer.returncode == 1 and 'everprof serve' in answer.stderr, answer
 
 
 class Receiver:
