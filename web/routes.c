@@ -96,18 +96,25 @@ static void web_answer_quit(void *ctx, struct request *r UNUSED,
 	w->o.lifecycle.quit(w->o.lifecycle.ctx);
 }
 
+/* GET /: the list of profiles; for an agent, its targets. */
+static void web_page_start(void *ctx, struct request *r, struct answer *a)
+{
+	const struct web *w = ctx;
+
+	if (w->o.db)
+		page_index(ctx, r, a);
+	else
+		page_targets(ctx, r, a);
+}
+
 static void api_status_routes(void *ctx, struct request *r, struct answer *a);
 
-/* The table of all paths. The first route that matches is used. */
+/*
+ * The table of all paths. The first route that matches is used. The rows from
+ * "/" on need no database: everprof agent has these, see web_routes_of().
+ */
 const struct route web_routes[] = {
-	{ "/", page_index, ROUTE_READ, SCOPE_READ },
 	{ "/report", page_report, ROUTE_READ, SCOPE_READ },
-	{ "/targets", page_targets, ROUTE_READ, SCOPE_READ },
-	{ "/-/healthy", web_answer_health, ROUTE_QUICK, SCOPE_READ },
-	{ "/-/ready", web_answer_ready, ROUTE_QUICK, SCOPE_READ },
-	{ "/-/reload", web_reload, ROUTE_WRITE, SCOPE_ADMIN },
-	{ "/-/quit", web_answer_quit, ROUTE_WRITE, SCOPE_ADMIN },
-	{ "/metrics", web_answer_metrics, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/query_range", api_query_range, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/query", api_query, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/export", api_export, ROUTE_READ, SCOPE_READ },
@@ -115,20 +122,11 @@ const struct route web_routes[] = {
 	{ "/api/v1/labels", api_labels, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/label/*/values", api_label_values, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/profile_types", api_profile_types, ROUTE_READ, SCOPE_READ },
-	{ "/api/v1/write", api_write, ROUTE_BODY, SCOPE_WRITE },
-	{ "/api/v1/targets", api_targets, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/targets/profile", api_targets_profile, ROUTE_WRITE,
 	  SCOPE_READ | SCOPE_WRITE },
-	{ "/api/v1/status/config", api_status_config, ROUTE_READ, SCOPE_READ },
-	{ "/api/v1/status/flags", api_status_flags, ROUTE_READ, SCOPE_READ },
-	{ "/api/v1/status/buildinfo", api_status_buildinfo, ROUTE_READ,
-	  SCOPE_READ },
 	{ "/api/v1/status/runtimeinfo", api_status_runtimeinfo, ROUTE_READ,
 	  SCOPE_READ },
-	{ "/api/v1/status/routes", api_status_routes, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/status/tsdb", api_status_tsdb, ROUTE_READ, SCOPE_READ },
-	{ "/api/v1/status/remote_write", api_status_remote_write, ROUTE_READ,
-	  SCOPE_READ },
 	{ "/api/v1/admin/tsdb/delete_series", api_admin_delete, ROUTE_WRITE,
 	  SCOPE_ADMIN },
 	{ "/api/v1/admin/tsdb/clean_tombstones", api_admin_clean, ROUTE_WRITE,
@@ -137,12 +135,7 @@ const struct route web_routes[] = {
 	  ROUTE_WRITE, SCOPE_ADMIN },
 	{ "/api/v1/admin/tsdb/snapshot", api_admin_snapshot, ROUTE_WRITE,
 	  SCOPE_ADMIN },
-	{ 0 },
-};
-
-/* The paths of everprof agent, which has no database. */
-const struct route web_agent_routes[] = {
-	{ "/", page_targets, ROUTE_READ, SCOPE_READ },
+	{ "/", web_page_start, ROUTE_READ, SCOPE_READ },
 	{ "/targets", page_targets, ROUTE_READ, SCOPE_READ },
 	{ "/-/healthy", web_answer_health, ROUTE_QUICK, SCOPE_READ },
 	{ "/-/ready", web_answer_ready, ROUTE_QUICK, SCOPE_READ },
@@ -161,9 +154,13 @@ const struct route web_agent_routes[] = {
 	{ 0 },
 };
 
-const struct route *web_routes_of(const struct web *w)
+const struct route *web_routes_of(bool database)
 {
-	return w->o.db ? web_routes : web_agent_routes;
+	const struct route *r = web_routes;
+
+	while (!database && strcmp(r->path, "/"))
+		r++;
+	return r;
 }
 
 /* The name of a set of scopes, for /api/v1/status/routes. */
@@ -179,10 +176,11 @@ static const char *scope_name(unsigned scope)
 static void api_status_routes(void *ctx, struct request *r UNUSED,
 			      struct answer *a)
 {
+	const struct web *w = ctx;
 	struct json j = envelope_begin(a);
 
 	json_begin(&j, '[');
-	for (const struct route *t = web_routes_of(ctx); t->path; t++) {
+	for (const struct route *t = web_routes_of(w->o.db); t->path; t++) {
 		json_begin(&j, '{');
 		json_key(&j, "path");
 		json_text(&j, t->path);

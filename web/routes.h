@@ -16,12 +16,10 @@
  */
 extern const struct route web_routes[];
 
-/* The routes of everprof agent: those that need no database. */
-extern const struct route web_agent_routes[];
-
-struct web;
-
-/* Return the routes of a server: those of an agent if it has no database. */
-const struct route *web_routes_of(const struct web *w);
+/*
+ * Returns the routes of a server with a database, or those that need none, as
+ * an array like web_routes.
+ */
+const struct route *web_routes_of(bool database);
 
 #endif

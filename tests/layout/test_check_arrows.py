@@ -37,7 +37,7 @@ PLANTED = [
 PERMITTED = [
     ('DEPENDS base\n  PUBLIC appender', 'DEPENDS base client\n  PUBLIC appender',
      'model DEPENDS on client, which no file of it includes'),
-    ('PUBLIC conprof deletion', 'PUBLIC conprof wal/wal deletion',
+    ('PUBLIC agent_store conprof', 'PUBLIC agent_store wal/wal conprof',
      'tsdb/wal/wal.h is PUBLIC, and no other module includes it'),
 ]
 

@@ -44,7 +44,11 @@ void server_free(struct server *s)
 	frees++;
 }
 
-static struct web *start_web(const struct web_options *from)
+/* Stands for a database, which no test here uses. */
+static char database;
+
+/* Starts the web part without a database. */
+static struct web *start_agent_web(const struct web_options *from)
 {
 	struct web_options o = *from;
 	struct web *w = NULL;
@@ -57,6 +61,14 @@ static struct web *start_web(const struct web_options *from)
 	start_result = 0;
 	cr_assert(!web_start(&o, &w, &err), "%s", err.msg);
 	return w;
+}
+
+static struct web *start_web(const struct web_options *from)
+{
+	struct web_options o = *from;
+
+	o.db = (struct tsdb *)(void *)&database;
+	return start_agent_web(&o);
 }
 
 /* Ends the web part, and frees the metrics that start_web() made. */
@@ -143,6 +155,36 @@ Test(routes, each_path_needs_the_scopes_of_what_it_does)
 			  "%s stands there twice", r->path);
 	}
 	cr_expect(count == ARRAY_SIZE(expected), "%zu", count);
+	end_web(w);
+}
+
+Test(routes, an_agent_has_those_that_need_no_database)
+{
+	static const char *const paths[] = {
+		"/",
+		"/targets",
+		"/-/healthy",
+		"/-/ready",
+		"/-/reload",
+		"/-/quit",
+		"/metrics",
+		"/api/v1/write",
+		"/api/v1/targets",
+		"/api/v1/status/config",
+		"/api/v1/status/flags",
+		"/api/v1/status/buildinfo",
+		"/api/v1/status/routes",
+		"/api/v1/status/remote_write",
+	};
+	struct web *w = start_agent_web(&(struct web_options){ 0 });
+	size_t n = 0;
+
+	while (started.routes[n].path)
+		n++;
+	cr_expect(n == ARRAY_SIZE(paths), "%zu", n);
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+		cr_expect(find_route(started.routes, SIZE_MAX, paths[i]), "%s",
+			  paths[i]);
 	end_web(w);
 }
 
