@@ -392,6 +392,17 @@ static int decode_root(struct meta *m, const json_t *root, struct err *err)
 			    "meta.json lacks a member, or one has a wrong type");
 }
 
+/* Reports a text whose checksum is missing or disagrees. */
+static int meta_damage(struct bytes text, struct err *err)
+{
+	bool ours = text.len && memmem(text.ptr, text.len, "\"everprof\"", 10);
+
+	return err_set(
+		err, ERR_CORRUPT,
+		ours ? "meta.json is damaged (checksum mismatch)" :
+		       "meta.json is damaged or was not written by everprof: it has no member \"everprof\"");
+}
+
 int meta_decode(struct bytes text, struct meta *out, struct err *err)
 {
 	struct meta m = { 0 };
@@ -404,11 +415,7 @@ int meta_decode(struct bytes text, struct meta *out, struct err *err)
 	 * not reported as a newer format (docs/decisions.md, 102).
 	 */
 	if (text.len <= TAIL_LEN || !crc_agrees(text))
-		return err_set(
-			err, ERR_CORRUPT,
-			memmem(text.ptr, text.len, "\"everprof\"", 10) ?
-				"meta.json is damaged (checksum mismatch)" :
-				"meta.json is damaged or was not written by everprof: it has no member \"everprof\"");
+		return meta_damage(text, err);
 	root = json_loadb(str_from(text).ptr, text.len, 0, &why);
 	if (!root)
 		return err_set(err, ERR_CORRUPT, "meta.json: %s", why.text);
