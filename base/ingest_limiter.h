@@ -25,8 +25,11 @@ enum {
 	 * shared budget
 	 */
 	INGEST_SMALL = 256 * 1024,
-	/* size in bytes above which a body always uses the slot */
-	INGEST_LARGE = 4 * 1024 * 1024
+	/*
+	 * size in bytes above which a body always uses the slot; a request of
+	 * remote write of the default size, with its compressed body, is below
+	 */
+	INGEST_LARGE = 8 * 1024 * 1024
 };
 
 struct ingest_limiter;

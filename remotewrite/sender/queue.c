@@ -8,7 +8,7 @@
 #include "client/endpoint.h"
 #include "remotewrite/sender/queue_private.h"
 #include "remotewrite/sender/queue_reader.h"
-#include "remotewrite/sender/shard.h"
+#include "remotewrite/sender/queue_shards.h"
 
 /* Makes a counter or gauge with the labels of the queue. */
 #define MAKE(kind, member, name, help) \
@@ -51,6 +51,14 @@ static void queue_make_metrics(struct queue *q)
 	     "Profiles that were read from the WAL and are not acknowledged.");
 	MAKE(gauge, shards, "everprof_remote_storage_shards",
 	     "Threads that send profiles.");
+	MAKE(gauge, shards_desired, "everprof_remote_storage_shards_desired",
+	     "Threads that would be needed to send profiles as fast as they come, before min_shards and max_shards.");
+	metric_set(MAKE(gauge, shards_min, "everprof_remote_storage_shards_min",
+			"min_shards of the configuration."),
+		   q->config.queue.min_shards);
+	metric_set(MAKE(gauge, shards_max, "everprof_remote_storage_shards_max",
+			"max_shards of the configuration."),
+		   q->config.queue.max_shards);
 	MAKE(gauge, backlog, "everprof_remote_storage_backlog_bytes",
 	     "Bytes of the WAL that are not acknowledged.");
 	MAKE(gauge, newest_sent,
@@ -90,35 +98,17 @@ static int open_cursor(struct queue *q, struct err *err)
 	return 0;
 }
 
-/* Starts a shard. */
-static void start_shard(struct queue *q, struct shard *s, struct http_client *c)
-{
-	s->q = q;
-	s->client = c;
-	s->builder = write_builder_new();
-	s->zstd = zstd_new();
-	clock_cond_init(&s->wake);
-	if (pthread_create(&s->thread, NULL, shard_run, s))
-		abort(); /* like a lack of memory, this ends everprof */
-}
-
 /* Starts the shards, then the thread that feeds them. */
 static int start_threads(struct queue *q, struct err *err)
 {
-	size_t n = (size_t)q->config.queue.min_shards;
-	int rc = 0;
+	int rc;
 
-	q->shards = mem_zalloc(n, sizeof(*q->shards));
-	while (q->shard_count < n && !rc) {
-		struct http_client *c = NULL;
-
-		rc = http_client_new(&c, err);
-		if (!rc)
-			start_shard(q, &q->shards[q->shard_count++], c);
-	}
-	metric_set(q->metrics.shards, (int64_t)q->shard_count);
+	q->shards = mem_zalloc((size_t)q->config.queue.max_shards,
+			       sizeof(*q->shards));
+	q->wanted_shards = (size_t)q->config.queue.min_shards;
+	rc = queue_set_shards(q, q->wanted_shards, err);
 	if (!rc && pthread_create(&q->reader, NULL, queue_read, q))
-		abort();
+		abort(); /* like a lack of memory, this ends everprof */
 	return rc;
 }
 
@@ -197,37 +187,17 @@ void queue_stop(struct queue *q)
 	stopped = q->stopping;
 	q->stopping = true;
 	pthread_cond_broadcast(&q->room);
-	for (size_t i = 0; i < q->shard_count; i++)
-		pthread_cond_signal(&q->shards[i].wake);
+	queue_wake_shards(q);
 	mutex_unlock(&q->mu);
 	if (stopped)
 		return;
-	for (size_t i = 0; i < q->shard_count; i++) {
-		http_wake(q->shards[i].client);
-		pthread_join(q->shards[i].thread, NULL);
-	}
+	/* The reader changes the number of shards, so it ends first. */
 	if (q->reader)
 		pthread_join(q->reader, NULL);
+	queue_end_shards(q, 0);
 	if (q->cursor && cursor_sync(q->cursor, NULL)) {
 		/* An older position is harmless. */
 	}
-}
-
-/* Frees a shard and the samples that wait in it. */
-static void free_shard(struct shard *s)
-{
-	while (s->first) {
-		struct queued_sample *next = s->first->next;
-
-		mem_free(s->first);
-		s->first = next;
-	}
-	http_client_free(s->client);
-	write_builder_free(s->builder);
-	zstd_free(s->zstd);
-	buf_fini(&s->message);
-	buf_fini(&s->body);
-	pthread_cond_destroy(&s->wake);
 }
 
 void queue_free(struct queue *q)
@@ -235,8 +205,6 @@ void queue_free(struct queue *q)
 	if (!q)
 		return;
 	queue_stop(q);
-	for (size_t i = 0; i < q->shard_count; i++)
-		free_shard(&q->shards[i]);
 	mem_free(q->shards);
 	cursor_close(q->cursor);
 	ack_window_fini(&q->window);
@@ -283,6 +251,15 @@ static void save_cursor(struct queue *q) REQUIRES(q->mu)
 				   log_err(&err)));
 }
 
+/* Notes that a sample with this time was accepted. */
+static void note_sent(struct queue *q, int64_t ms) REQUIRES(q->mu)
+{
+	q->sent_count++;
+	q->answered_ns = clock_mono_ns();
+	if (ms > q->sent_ms)
+		q->sent_ms = ms;
+}
+
 void queue_finish(struct queue *q, struct queued_sample *list,
 		  enum sample_fate fate)
 {
@@ -293,8 +270,8 @@ void queue_finish(struct queue *q, struct queued_sample *list,
 		struct queued_sample *next = list->next;
 
 		metric_add(metric_of(q, fate), 1);
-		if (fate == FATE_SENT && list->sample.ms > q->sent_ms)
-			q->sent_ms = list->sample.ms;
+		if (fate == FATE_SENT)
+			note_sent(q, list->sample.ms);
 		moved |= ack_window_ack(&q->window, list->number);
 		q->held_bytes -= sizeof(*list) + list->sample.labels.len +
 				 list->sample.body.len;

@@ -18,17 +18,18 @@
 #include "base/zstd.h"
 #include "client/http.h"
 #include "client/http_config.h"
-#include "remotewrite/sender/ack_window.h"
-#include "remotewrite/sender/cursor.h"
+#include "remotewrite/cursor/ack_window.h"
+#include "remotewrite/cursor/cursor.h"
 #include "remotewrite/sender/queue.h"
 #include "remotewrite/sender/series_cache.h"
 #include "remotewrite/wire/write_builder.h"
 
 /*
  * Memory of the samples of a queue that are on their way, compressed, in bytes.
- * The reader waits when it is exceeded; shards send when half of it is.
+ * When it is exceeded, the reader waits; if no shard has a full batch then, the
+ * shards send what they have.
  */
-#define HELD_MAX ((size_t)4 << 20)
+#define HELD_MAX ((size_t)12 << 20)
 
 /* A sample on its way. Its labels and its body follow the struct in memory. */
 struct queued_sample {
@@ -51,6 +52,9 @@ struct queue_metrics {
 	struct metric *raw_bytes;
 	struct metric *pending;
 	struct metric *shards;
+	struct metric *shards_desired;
+	struct metric *shards_min;
+	struct metric *shards_max;
 	struct metric *backlog;
 	struct metric *newest_sent;
 	struct histogram *duration;
@@ -64,13 +68,16 @@ struct shard {
 	struct write_builder *builder;
 	struct zstd *zstd;
 	struct buf message;
-	struct buf body;
+	struct buf body; /* the message, compressed, if `compressed` */
+	bool compressed;
+	bool compressed_zstd; /* with zstd, not with snappy */
 	/* The members below are guarded by the queue's mu. */
 	pthread_cond_t wake;
 	struct queued_sample *first;
 	struct queued_sample *last;
 	size_t count;
-	size_t raw_bytes; /* decompressed bytes of the samples that wait */
+	size_t bytes; /* of the profiles that wait, decompressed */
+	bool ended;   /* the shard is not needed any more */
 };
 
 struct queue {
@@ -82,8 +89,7 @@ struct queue {
 	struct cursor *cursor;
 	struct queue_metrics metrics;
 	pthread_t reader;
-	struct shard *shards;
-	size_t shard_count;
+	struct shard *shards; /* room for max_shards; see queue_shards.h */
 
 	/* Guards the rules, which a reload replaces. */
 	struct mutex rules_mu;
@@ -98,6 +104,17 @@ struct queue {
 	struct ack_window window;
 	bool unsynced; /* the cursor file has a state that is not durable */
 	bool stopping;
+	/*
+	 * Shards that run, and how many there should be. While they differ,
+	 * samples are sent at once and no new ones are handed over. Only the
+	 * reader changes the count, when no sample is on its way.
+	 */
+	size_t shard_count;
+	size_t wanted_shards;
+	size_t sending;      /* shards that have a batch */
+	int64_t busy_ns;     /* time that shards spent sending, in total */
+	uint64_t sent_count; /* samples that were accepted */
+	int64_t answered_ns; /* when samples were accepted last; monotonic */
 	bool snappy;         /* the receiver has refused zstd */
 	size_t held_bytes;   /* memory of all samples on their way */
 	uint64_t drop_until; /* samples before this position are given up */

@@ -5,7 +5,9 @@
 
 #include "base/mem.h"
 #include "base/units.h"
+#include "remotewrite/sender/batch.h"
 #include "remotewrite/sender/queue_private.h"
+#include "remotewrite/sender/queue_shards.h"
 
 #define SECOND_NS 1000000000LL
 
@@ -22,6 +24,7 @@ struct reader {
 		position; /* in the log; behind the last sample that was read */
 	struct buf buf;
 	struct logged_sample sample;
+	struct shard_meter meter;
 	int64_t saved_ns;   /* when the cursor was made durable last */
 	int64_t checked_ns; /* when max_backlog was checked last */
 };
@@ -72,7 +75,8 @@ static struct queued_sample *copy_sample(const struct logged_sample *s,
 static bool is_full(const struct queue *q, const struct shard *s)
 	REQUIRES(q->mu)
 {
-	return s->count >= (size_t)q->config.queue.capacity ||
+	return q->wanted_shards != q->shard_count ||
+	       s->count >= (size_t)q->config.queue.capacity ||
 	       (q->held_bytes > HELD_MAX && ack_window_count(&q->window));
 }
 
@@ -184,8 +188,7 @@ static void give_up(struct queue *q, uint64_t position)
 {
 	mutex_lock(&q->mu);
 	q->drop_until = position;
-	for (size_t i = 0; i < q->shard_count; i++)
-		pthread_cond_signal(&q->shards[i].wake);
+	queue_wake_shards(q);
 	mutex_unlock(&q->mu);
 }
 
@@ -244,7 +247,7 @@ static void add_to_shard(struct queue *q, struct shard *s,
 		s->first = i;
 	s->last = i;
 	s->count++;
-	s->raw_bytes += i->sample.raw_len;
+	s->bytes += i->sample.raw_len;
 	metric_set(q->metrics.pending, (int64_t)ack_window_count(&q->window));
 	pthread_cond_signal(&s->wake);
 }
@@ -253,21 +256,34 @@ static void add_to_shard(struct queue *q, struct shard *s,
  * Hands a sample to its shard if there is room, or waits for room for a moment.
  * Returns whether the sample was handed over.
  */
-static bool try_hand_over(struct reader *r, struct shard *s,
-			  struct queued_sample *i)
+static bool try_hand_over(struct reader *r, struct queued_sample *i,
+			  uint64_t hash)
 {
 	struct queue *q = r->q;
 	struct timespec at = clock_mono_at(clock_mono_ns() + WAIT_MS * 1000000);
+	struct shard *s;
 	bool full;
 
 	mutex_lock(&q->mu);
+	s = &q->shards[hash % q->shard_count];
 	full = is_full(q, s);
-	if (full)
+	if (full) {
+		/* The shards send what they have; see shard_is_ready(). */
+		queue_wake_shards(q);
 		(void)mutex_wait_until(&q->mu, &q->room, &at);
-	else
+	} else {
 		add_to_shard(q, s, i, r->position);
+	}
 	mutex_unlock(&q->mu);
 	return !full;
+}
+
+/* Does what is due from time to time, however long the reader waits. */
+static void do_upkeep(struct reader *r)
+{
+	save_position(r);
+	limit_backlog(r);
+	queue_reshard(r->q, &r->meter);
 }
 
 /*
@@ -276,12 +292,10 @@ static bool try_hand_over(struct reader *r, struct shard *s,
  */
 static void hand_over(struct reader *r, struct queued_sample *i, uint64_t hash)
 {
-	struct shard *s = &r->q->shards[hash % r->q->shard_count];
 	uint64_t position = r->position;
 
-	while (!try_hand_over(r, s, i)) {
-		save_position(r);
-		limit_backlog(r);
+	while (!try_hand_over(r, i, hash)) {
+		do_upkeep(r);
 		if (r->position == position && !queue_is_stopping(r->q))
 			continue;
 		if (r->position != position)
@@ -328,6 +342,7 @@ static void take_sample(struct reader *r)
 		reader_pass(r);
 		return;
 	}
+	shard_meter_add(&r->meter, r->sample.body.len);
 	hand_over(r, i, to.hash);
 }
 
@@ -360,8 +375,7 @@ void *queue_read(void *queue)
 			wait_for_samples(&r);
 		else
 			report_unread(&r, from, &err);
-		save_position(&r);
-		limit_backlog(&r);
+		do_upkeep(&r);
 	}
 	buf_fini(&r.buf);
 	return NULL;

@@ -160,7 +160,7 @@ static struct remote_write_config remote_write_defaults(void)
 		.url = str_of(""),
 		.name = str_of(""),
 		.queue = { .capacity = 2500,
-			   .max_shards = 10,
+			   .max_shards = 4,
 			   .min_shards = 1,
 			   .max_samples = 2000,
 			   .max_bytes = 4 * MIB,

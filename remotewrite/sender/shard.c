@@ -5,35 +5,15 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/snappy.h"
 #include "base/units.h"
-#include "client/http_status.h"
+#include "remotewrite/policy/retry.h"
+#include "remotewrite/sender/batch.h"
 #include "remotewrite/sender/queue_private.h"
-#include "remotewrite/sender/retry.h"
+#include "remotewrite/sender/send_attempt.h"
 #include "remotewrite/wire/write_request.h"
-
-/* Level of zstd for requests; see docs/benchmarks.md, Remote write. */
-#define ZSTD_LEVEL 3
 
 /* Larger buffers are freed after a batch. */
 #define KEEP ((size_t)8 * MIB)
-
-/* Largest body of a response that is read, in bytes. */
-#define ANSWER_MAX (64 * KIB)
-
-/* Samples that are sent together. */
-struct batch {
-	struct queued_sample *first;
-	size_t count;
-};
-
-/* The outcome of an attempt, copied from the response. */
-struct attempt {
-	bool done;
-	long status;
-	int64_t retry_after_ms;
-	char error[256]; /* "": the request was accepted */
-};
 
 /* Whether a batch is ready to be sent. Sets *at to when it will be. */
 static bool shard_is_ready(const struct shard *s, int64_t *at)
@@ -44,17 +24,19 @@ static bool shard_is_ready(const struct shard *s, int64_t *at)
 	if (!s->first)
 		return false;
 	*at = s->first->queued_ns + c->deadline_ms * 1000000;
-	return s->count >= (size_t)c->max_samples ||
-	       s->raw_bytes >= (size_t)c->max_bytes ||
-	       s->q->held_bytes > HELD_MAX / 2 || clock_mono_ns() >= *at;
+	return s->q->wanted_shards != s->q->shard_count ||
+	       s->count >= (size_t)c->max_samples ||
+	       s->bytes >= (size_t)c->max_bytes ||
+	       (s->q->held_bytes > HELD_MAX && !s->q->sending) ||
+	       clock_mono_ns() >= *at;
 }
 
-/* Waits until there is a batch to send. False: the queue stops. */
+/* Waits until there is a batch to send. False: the shard ends. */
 static bool wait_for_batch(struct shard *s) REQUIRES(s->q->mu)
 {
 	int64_t at = 0;
 
-	while (!s->q->stopping && !shard_is_ready(s, &at)) {
+	while (!s->q->stopping && !s->ended && !shard_is_ready(s, &at)) {
 		struct timespec t = clock_mono_at(at);
 
 		if (s->first)
@@ -62,37 +44,27 @@ static bool wait_for_batch(struct shard *s) REQUIRES(s->q->mu)
 		else
 			mutex_wait(&s->q->mu, &s->wake);
 	}
-	return !s->q->stopping;
+	return !s->q->stopping && !s->ended;
 }
 
 /*
  * Takes the oldest samples out of the shard, up to the limits of a request, but
- * at least one. The count is 0 when the queue stops.
+ * at least one. The count is 0 when the shard ends.
  */
 static struct batch take_batch(struct shard *s)
 {
 	const struct queue_config *c = &s->q->config.queue;
-	struct queued_sample **end;
 	struct batch b = { 0 };
-	size_t bytes = 0;
 
 	mutex_lock(&s->q->mu);
 	if (wait_for_batch(s)) {
-		b.first = s->first;
-		end = &b.first;
-		while (*end && b.count < (size_t)c->max_samples &&
-		       (!b.count || bytes + (*end)->sample.raw_len <=
-					    (size_t)c->max_bytes)) {
-			bytes += (*end)->sample.raw_len;
-			b.count++;
-			end = &(*end)->next;
-		}
-		s->first = *end;
-		*end = NULL;
+		b = batch_cut(&s->first, (size_t)c->max_samples,
+			      (size_t)c->max_bytes);
 		if (!s->first)
 			s->last = NULL;
 		s->count -= b.count;
-		s->raw_bytes -= bytes;
+		s->bytes -= batch_bytes(&b);
+		s->q->sending++;
 	}
 	mutex_unlock(&s->q->mu);
 	return b;
@@ -118,6 +90,7 @@ static void build_message(struct shard *s, struct batch *b)
 	struct queued_sample *bad = NULL;
 
 	buf_reset(&s->message);
+	s->compressed = false;
 	while (*at) {
 		struct queued_sample *i = *at;
 		struct err err;
@@ -145,77 +118,6 @@ static bool uses_zstd(struct queue *q)
 	zstd = q->config.zstd && !q->snappy;
 	mutex_unlock(&q->mu);
 	return zstd;
-}
-
-/* Compresses the message. */
-static void compress_message(struct shard *s, bool zstd)
-{
-	buf_reset(&s->body);
-	if (zstd)
-		/* With an empty prefix, the window covers the whole message. */
-		zstd_compress_after(s->zstd, ZSTD_LEVEL, (struct bytes){ 0 },
-				    buf_bytes(&s->message), &s->body);
-	else
-		snappy_add_block(buf_bytes(&s->message), &s->body);
-}
-
-/* Called in the shard's thread when a request has ended. */
-static void shard_on_answer(void *ctx, struct http_response *r)
-{
-	struct attempt *a = ctx;
-	struct err err;
-	struct str after = http_response_header(r, "Retry-After");
-	char text[64];
-
-	a->done = true;
-	a->status = r->code ? 0 : r->status;
-	snprintf(text, sizeof(text), "%.*s", STR_ARG(after));
-	a->retry_after_ms = retry_after_ms(text, clock_ms(NULL));
-	if (!r->code && r->status / 100 == 2)
-		return;
-	if (!http_status_check(r, &err))
-		return;
-	snprintf(a->error, sizeof(a->error), "%.255s", err.msg);
-}
-
-/* Sends the body once. */
-static void send_once(struct shard *s, bool zstd, unsigned attempt,
-		      struct attempt *a)
-{
-	const struct remote_write_config *c = &s->q->config;
-	const char **headers =
-		mem_alloc((c->header_count + 5) * sizeof(*headers));
-	char retry[40];
-	size_t n = 0;
-	struct http_request r = { .url = c->url.ptr,
-				  .config = s->q->http,
-				  .timeout_ms = c->timeout_ms,
-				  .max_body = ANSWER_MAX,
-				  .user_agent = s->q->o.user_agent,
-				  .body = buf_bytes(&s->body),
-				  .headers = headers,
-				  .keep_headers = true,
-				  .done = shard_on_answer,
-				  .ctx = a };
-	int64_t began = clock_mono_ns();
-
-	snprintf(retry, sizeof(retry), "Retry-Attempt: %u", attempt - 1);
-	headers[n++] = "Content-Type: application/x-protobuf";
-	headers[n++] = zstd ? "Content-Encoding: zstd" :
-			      "Content-Encoding: snappy";
-	headers[n++] = "X-Everprof-Remote-Write-Version: 0.1.0";
-	if (attempt > 1)
-		headers[n++] = retry;
-	memcpy(headers + n, c->headers, c->header_count * sizeof(*headers));
-	headers[n + c->header_count] = NULL;
-	*a = (struct attempt){ 0 };
-	http_start(s->client, &r);
-	while (!a->done && !queue_is_stopping(s->q))
-		http_poll(s->client, 1000);
-	if (!a->done)
-		http_cancel(s->client, NULL);
-	histogram_observe(s->q->metrics.duration, clock_mono_ns() - began);
-	mem_free(headers);
 }
 
 /* Notes the outcome of an attempt for the status. */
@@ -377,8 +279,7 @@ static enum retry_verdict send_message(struct shard *s, struct batch *b)
 		struct attempt a;
 		enum retry_verdict v;
 
-		compress_message(s, zstd);
-		send_once(s, zstd, attempt, &a);
+		attempt_send(s, zstd, attempt, &a);
 		if (!a.done || queue_is_stopping(q))
 			return a.status / 100 == 2 ? RETRY_SENT : RETRY_LATER;
 		note_attempt(q, &a);
@@ -398,20 +299,6 @@ static enum retry_verdict send_message(struct shard *s, struct batch *b)
 		if (!pause_before_retry(s, &a, attempt) || shard_give_up(s, b))
 			return v;
 	}
-}
-
-/* Divides a batch in two. */
-static struct batch shard_split(struct batch *b)
-{
-	struct queued_sample *i = b->first;
-	struct batch second = { .count = b->count - b->count / 2 };
-
-	b->count /= 2;
-	for (size_t n = 1; n < b->count; n++)
-		i = i->next;
-	second.first = i->next;
-	i->next = NULL;
-	return second;
 }
 
 /* Frees a batch that is not acknowledged, because the queue stops. */
@@ -450,10 +337,11 @@ static void send_batch(struct shard *s, struct batch b)
 	enum retry_verdict v = send_rest(s, &b);
 
 	if (v == RETRY_SPLIT) {
-		struct batch second = shard_split(&b);
+		struct batch first = batch_cut(&b.first, b.count / 2, SIZE_MAX);
 
+		b.count -= first.count;
+		send_batch(s, first);
 		send_batch(s, b);
-		send_batch(s, second);
 	} else if (v == RETRY_SENT && b.count) {
 		metric_add(s->q->metrics.bytes, (int64_t)s->body.len);
 		metric_add(s->q->metrics.raw_bytes, (int64_t)s->message.len);
@@ -465,6 +353,17 @@ static void send_batch(struct shard *s, struct batch b)
 	}
 }
 
+/* Counts a batch that took `ns`. */
+static void end_batch(struct shard *s, int64_t ns)
+{
+	mutex_lock(&s->q->mu);
+	s->q->busy_ns += ns;
+	s->q->sending--;
+	/* The reader wakes other shards if this one was the last to send. */
+	pthread_cond_broadcast(&s->q->room);
+	mutex_unlock(&s->q->mu);
+}
+
 void *shard_run(void *shard)
 {
 	struct shard *s = shard;
@@ -472,7 +371,10 @@ void *shard_run(void *shard)
 
 	pthread_setname_np(pthread_self(), "write-shard");
 	while ((b = take_batch(s)).count) {
+		int64_t began = clock_mono_ns();
+
 		send_batch(s, b);
+		end_batch(s, clock_mono_ns() - began);
 		if (s->message.cap > KEEP)
 			buf_fini(&s->message);
 		if (s->body.cap > KEEP)

@@ -13,7 +13,7 @@ import time
 
 from harness import (BINARY, Everprof, Process, Server, Suite, free_port, heap_job, profile, run, selector,
                      send, wait_until)
-from write_client import push
+from write_client import push, read_request
 
 suite = Suite()
 RECEIVE = ['--web.enable-remote-write-receiver']
@@ -262,6 +262,7 @@ class Receiver:
     """A receiver that answers as it is told, and counts."""
     def __init__(self):
         self.answers, self.seen, self.lock = [], [], threading.Lock()
+        self.delay = 0  # seconds before each answer
         receiver = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -272,6 +273,7 @@ class Receiver:
                 with receiver.lock:
                     receiver.seen.append((time.monotonic(), dict(self.headers), body))
                     answer = receiver.answers.pop(0) if receiver.answers else (204, {})
+                time.sleep(receiver.delay)
                 status, headers = answer
                 if status is None:
                     time.sleep(headers)
@@ -336,6 +338,52 @@ def answers_decide_what_is_sent_again(d):
     wait_until('snappy stays', 30, lambda: r.count() == before + 3)
     assert [h['Content-Encoding'] for _, h, _ in r.seen[before:]] == ['zstd', 'snappy', 'snappy']
     wait_until('accepted', 10, lambda: total('samples_total') == 3)
+
+
+@suite.test
+def the_number_of_shards_follows_the_rate_and_keeps_the_order(d):
+    r = Receiver()
+    r.delay = 0.03
+    a = Node(f'{d}/a', f'global: {{external_labels: {{agent: a1}}}}\nremote_write:\n- url: {r.url}/w\n'
+             '  queue_config: {max_shards: 3, max_samples_per_send: 4, batch_send_deadline: 100ms}\n')
+    begin, sent = int(time.time() * 1000) - 600000, 0
+
+    def more(count):
+        nonlocal sent
+        new = range(sent, sent + count)
+        assert push(a, *[(series_of(n), [(profile(f'p{n}', n), begin + n)]) for n in new]).status == 204
+        sent += count
+
+    def shards():
+        return a.metric('everprof_remote_storage_shards')
+
+    def grown():
+        more(50)
+        return shards() == 3
+
+    def shrunk():
+        more(1)
+        return shards() == 1
+    assert shards() == 1 and a.metric('everprof_remote_storage_shards_max') == 3
+    wait_until('three shards', 60, grown, 0.05)
+    assert a.metric('everprof_remote_storage_shards_desired') >= 2
+    wait_until('one shard', 120, shrunk, 0.1)
+    # The queue stops while it has much to send, and goes on after it.
+    more(500)
+    a.finish()
+    a.start_again()
+    wait_until('all is sent', 60, lambda: a.metric('everprof_remote_storage_backlog_bytes') == 0 and
+               a.metric('everprof_remote_storage_samples_pending') == 0)
+    times = {}
+    with r.lock:
+        for _, _, body in r.seen:
+            for labels, _, ms in read_request(body):
+                series = times.setdefault(labels['job'], [])
+                # A request that the stop interrupted is sent again.
+                if ms not in series:
+                    series.append(ms)
+    assert sum(map(len, times.values())) == sent
+    assert all(series == sorted(series) for series in times.values())
 
 
 @suite.test

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A sender of remote write that was made from docs/format/remote-write.md alone:
 protocol buffers and snappy by hand."""
+import subprocess
+
 from harness import field, varint
 
 
@@ -37,6 +39,43 @@ def snappy(data):
             out += bytes([61 << 2, n & 255, n >> 8])
         out += piece
     return bytes(out)
+
+
+def read_varint(data, at):
+    """The number at a position, and the position behind it."""
+    value, shift = 0, 0
+    while True:
+        value |= (data[at] & 127) << shift
+        at, shift = at + 1, shift + 7
+        if data[at - 1] < 128:
+            return value, at
+
+
+def fields(data):
+    """(number, value) of each field of a message; a value is an int or bytes."""
+    at = 0
+    while at < len(data):
+        key, at = read_varint(data, at)
+        value, at = read_varint(data, at)
+        if key & 7 == 2:
+            value, at = data[at:at + value], at + value
+        yield key >> 3, value
+
+
+def read_request(body):
+    """The samples of a request that was compressed with zstd: [(labels, bytes, ms)]."""
+    message = subprocess.run(['zstd', '-dc'], input=body, capture_output=True, check=True).stdout
+    out = []
+    for _, one in fields(message):
+        labels = {}
+        for number, value in fields(one):
+            if number == 1:
+                name, text = dict(fields(value)).values()
+                labels[name.decode()] = text.decode()
+            else:
+                got = dict(fields(value))
+                out.append((labels, got[1], got[2]))
+    return out
 
 
 HEADERS = {'Content-Type': 'application/x-protobuf', 'Content-Encoding': 'snappy'}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cursor of a remote-write queue: written in turn, through damage. */
-#include "remotewrite/sender/cursor.h"
+#include "remotewrite/cursor/cursor.h"
 
 #include <fcntl.h>
 #include <unistd.h>

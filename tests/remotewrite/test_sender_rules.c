@@ -3,9 +3,9 @@
  * The pure rules of the sender: what to do after an attempt, how long to wait,
  * how many shards to use, and how far the cursor may move.
  */
-#include "remotewrite/sender/ack_window.h"
-#include "remotewrite/sender/reshard.h"
-#include "remotewrite/sender/retry.h"
+#include "remotewrite/cursor/ack_window.h"
+#include "remotewrite/policy/reshard.h"
+#include "remotewrite/policy/retry.h"
 #include "tests/check.h"
 
 TestSuite(retry, .timeout = 30);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "remotewrite/sender/reshard.h"
+#include "remotewrite/policy/reshard.h"
 
 #include <math.h>
 

@@ -8,8 +8,8 @@
  * Ownership: plain values.
  * Threads: any.
  */
-#ifndef REMOTEWRITE_SENDER_RESHARD_H
-#define REMOTEWRITE_SENDER_RESHARD_H
+#ifndef REMOTEWRITE_POLICY_RESHARD_H
+#define REMOTEWRITE_POLICY_RESHARD_H
 
 #include "base/defs.h"
 

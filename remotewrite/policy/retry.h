@@ -8,8 +8,8 @@
  * Ownership: plain values.
  * Threads: any.
  */
-#ifndef REMOTEWRITE_SENDER_RETRY_H
-#define REMOTEWRITE_SENDER_RETRY_H
+#ifndef REMOTEWRITE_POLICY_RETRY_H
+#define REMOTEWRITE_POLICY_RETRY_H
 
 #include "base/defs.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "remotewrite/sender/ack_window.h"
+#include "remotewrite/cursor/ack_window.h"
 
 #include <assert.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "remotewrite/sender/retry.h"
+#include "remotewrite/policy/retry.h"
 
 #include <time.h>
 

@@ -12,8 +12,8 @@
  * Ownership: cursor_close() frees a cursor.
  * Threads: one thread at a time.
  */
-#ifndef REMOTEWRITE_SENDER_CURSOR_H
-#define REMOTEWRITE_SENDER_CURSOR_H
+#ifndef REMOTEWRITE_CURSOR_CURSOR_H
+#define REMOTEWRITE_CURSOR_CURSOR_H
 
 #include "base/file.h"
 

@@ -7,8 +7,8 @@
  * Ownership: ack_window_fini() frees the memory of a window.
  * Threads: the caller locks.
  */
-#ifndef REMOTEWRITE_SENDER_ACK_WINDOW_H
-#define REMOTEWRITE_SENDER_ACK_WINDOW_H
+#ifndef REMOTEWRITE_CURSOR_ACK_WINDOW_H
+#define REMOTEWRITE_CURSOR_ACK_WINDOW_H
 
 #include "base/defs.h"
 

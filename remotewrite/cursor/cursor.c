@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "remotewrite/sender/cursor.h"
+#include "remotewrite/cursor/cursor.h"
 
 #include "base/crc32c.h"
 #include "base/dec.h"

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "remotewrite/sender/queue_shards.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "remotewrite/sender/shard.h"
+
+#define SECOND_NS 1000000000LL
+
+/* Without an accepted sample for this time, the number of shards stays. */
+#define STILL_NS (10 * SECOND_NS)
+
+/* Weight of the newest sample in the average size of a sample. */
+#define SIZE_WEIGHT 0.01
+
+void shard_meter_add(struct shard_meter *m, size_t bytes)
+{
+	if (!m->read_count++)
+		m->sample_bytes = (double)bytes;
+	m->sample_bytes += SIZE_WEIGHT * ((double)bytes - m->sample_bytes);
+}
+
+/* Starts a shard. It takes no samples before the count includes it. */
+static int start_shard(struct queue *q, struct shard *s, struct err *err)
+{
+	struct http_client *c = NULL;
+	int rc = http_client_new(&c, err);
+
+	if (rc)
+		return rc;
+	*s = (struct shard){ .q = q,
+			     .client = c,
+			     .builder = write_builder_new(),
+			     .zstd = zstd_new() };
+	clock_cond_init(&s->wake);
+	if (pthread_create(&s->thread, NULL, shard_run, s))
+		abort(); /* like a lack of memory, this ends everprof */
+	return 0;
+}
+
+/* Waits for the end of a shard, and frees it and the samples in it. */
+static void end_shard(struct shard *s)
+{
+	mutex_lock(&s->q->mu);
+	s->ended = true;
+	pthread_cond_signal(&s->wake);
+	mutex_unlock(&s->q->mu);
+	pthread_join(s->thread, NULL);
+	while (s->first) {
+		struct queued_sample *next = s->first->next;
+
+		mem_free(s->first);
+		s->first = next;
+	}
+	http_client_free(s->client);
+	write_builder_free(s->builder);
+	zstd_free(s->zstd);
+	buf_fini(&s->message);
+	buf_fini(&s->body);
+	pthread_cond_destroy(&s->wake);
+}
+
+/* Sets how many shards there are. */
+static void set_count(struct queue *q, size_t n)
+{
+	mutex_lock(&q->mu);
+	q->shard_count = n;
+	metric_set(q->metrics.shards, (int64_t)n);
+	mutex_unlock(&q->mu);
+}
+
+/* The number of shards; the caller is the only thread that changes it. */
+static size_t shard_count(struct queue *q)
+{
+	size_t n;
+
+	mutex_lock(&q->mu);
+	n = q->shard_count;
+	mutex_unlock(&q->mu);
+	return n;
+}
+
+void queue_end_shards(struct queue *q, size_t n)
+{
+	size_t have = shard_count(q);
+
+	while (have > n) {
+		/* From here on, queue_wake_shards() does not use it. */
+		set_count(q, --have);
+		end_shard(&q->shards[have]);
+	}
+}
+
+int queue_set_shards(struct queue *q, size_t n, struct err *err)
+{
+	size_t have = shard_count(q);
+	int rc = 0;
+
+	while (have < n && !rc) {
+		rc = start_shard(q, &q->shards[have], err);
+		if (!rc)
+			set_count(q, ++have);
+	}
+	queue_end_shards(q, n);
+	return rc;
+}
+
+void queue_wake_shards(struct queue *q)
+{
+	for (size_t i = 0; i < q->shard_count; i++) {
+		pthread_cond_signal(&q->shards[i].wake);
+		http_wake(q->shards[i].client);
+	}
+}
+
+/* Adds what happened since the last measurement to the rates. */
+static void meter_update(struct queue *q, struct shard_meter *m, int64_t now)
+	REQUIRES(q->mu)
+{
+	double seconds = (double)(now - m->at_ns) / SECOND_NS;
+
+	reshard_rate_add(&m->in, (double)(m->read_count - m->last_read),
+			 seconds);
+	reshard_rate_add(&m->sent, (double)(q->sent_count - m->last_sent),
+			 seconds);
+	reshard_rate_add(&m->busy,
+			 (double)(q->busy_ns - m->last_busy_ns) / SECOND_NS,
+			 seconds);
+	m->last_read = m->read_count;
+	m->last_sent = q->sent_count;
+	m->last_busy_ns = q->busy_ns;
+}
+
+/* How many shards there should be. `backlog` is in samples. */
+static size_t wanted_by_meter(struct queue *q, struct shard_meter *m,
+			      double backlog, int64_t now) REQUIRES(q->mu)
+{
+	double desired = 0;
+	const struct reshard_input in = {
+		.in_rate = m->in.value,
+		.sent_rate = m->sent.value,
+		.busy_rate = m->busy.value,
+		.backlog = backlog,
+		.delay_s = m->sent.value > 0 ? backlog / m->sent.value : 0,
+		.is_moving = q->answered_ns && now - q->answered_ns < STILL_NS,
+		.shards = (unsigned)q->shard_count,
+		.min = (unsigned)q->config.queue.min_shards,
+		.max = (unsigned)q->config.queue.max_shards,
+		.desired = &desired,
+	};
+	size_t n = reshard_decide(&in);
+
+	metric_set(q->metrics.shards_desired, (int64_t)(desired + 0.5));
+	return n;
+}
+
+/* Once a second: measures, and decides. */
+static void decide_shards(struct queue *q, struct shard_meter *m)
+{
+	int64_t now = clock_mono_ns();
+	double bytes;
+
+	if (now - m->at_ns < SECOND_NS)
+		return;
+	bytes = (double)q->o.log->bytes(q->o.log, queue_position(q));
+	mutex_lock(&q->mu);
+	if (m->at_ns)
+		meter_update(q, m, now);
+	m->at_ns = now;
+	if (q->wanted_shards == q->shard_count && m->sample_bytes > 0)
+		q->wanted_shards =
+			wanted_by_meter(q, m, bytes / m->sample_bytes, now);
+	if (q->wanted_shards != q->shard_count)
+		queue_wake_shards(q);
+	mutex_unlock(&q->mu);
+}
+
+/* Logs that fewer shards run than are wanted, and wants no more. */
+static void report_shards(struct queue *q, const struct err *err)
+{
+	log_event(
+		q->o.events, LOG_WARN,
+		"remote write cannot start another shard; it goes on with fewer",
+		LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
+			   log_err(err)));
+	mutex_lock(&q->mu);
+	q->wanted_shards = q->shard_count;
+	mutex_unlock(&q->mu);
+}
+
+void queue_reshard(struct queue *q, struct shard_meter *m)
+{
+	bool idle;
+	size_t wanted;
+	struct err err;
+
+	decide_shards(q, m);
+	mutex_lock(&q->mu);
+	wanted = q->wanted_shards;
+	idle = !ack_window_count(&q->window);
+	mutex_unlock(&q->mu);
+	if (idle && queue_set_shards(q, wanted, &err))
+		report_shards(q, &err);
+}
