@@ -29,7 +29,7 @@ struct http_client;
 enum {
 	/* limit on the headers of a response, in bytes */
 	HTTP_HEADER_MAX = 64 * 1024,
-	HTTP_SAID_MAX = 128 /* size of http_response.said in bytes */
+	HTTP_SAID_MAX = 512 /* size of http_response.said in bytes */
 };
 
 /*
@@ -44,8 +44,9 @@ struct http_response {
 	/* target URL of a redirect that was not followed, else "" */
 	const char *location;
 	/*
-	 * The first line of the body of a plain-text response with status 400
-	 * or above, for error messages; else "". Also "" if the request
+	 * What a response with status 400 or above says about the error: the
+	 * first line of a plain text, or `error` of a JSON object; else "". Also
+	 * "" if the request
 	 * contained a secret, because the server could have copied the secret
 	 * into the body.
 	 */

@@ -49,7 +49,7 @@ struct queue_status {
 	uint64_t backlog_bytes; /* size of what is not acknowledged */
 	int64_t sent_ms;   /* time of the newest acknowledged sample; 0: none */
 	int64_t answer_ms; /* when a request was accepted last; 0: never */
-	char last_error[256]; /* "": the last request was accepted */
+	char last_error[512]; /* "": the last request was accepted */
 };
 
 /* Creates a sender without receivers; never fails. */

@@ -3,13 +3,13 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <strings.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "client/endpoint.h"
 #include "client/transfer/easy.h"
 #include "client/transfer/oauth2.h"
+#include "client/transfer/said.h"
 #include "client/transfer/transfer_receive.h"
 
 #define CONNECT_TIMEOUT_MS 10000L /* time limit for connecting, in ms */
@@ -400,24 +400,14 @@ static bool sent_secret(const struct transfer *t)
 			      t->config->proxy_headers.count));
 }
 
-/*
- * Copies the first line of an error response to response.said, for error
- * messages. The copy contains only printable ASCII, because it is shown in logs
- * and on pages.
- */
-static void note_line(struct transfer *t)
+/* Sets response.said for an error response. */
+static void note_said(struct transfer *t)
 {
 	struct http_response *r = &t->response;
-	size_t n = 0;
 
-	if (r->status < 400 || sent_secret(t) ||
-	    strncasecmp(r->content_type, "text/plain", 10) != 0)
-		return;
-	while (n < r->body.len && n < sizeof(r->said) - 1 &&
-	       r->body.ptr[n] >= ' ' && r->body.ptr[n] <= '~')
-		n++;
-	memcpy(r->said, r->body.ptr, n);
-	r->said[n] = 0;
+	if (r->status >= 400 && !sent_secret(t))
+		said_copy(r->content_type, buf_bytes(&r->body), r->said,
+			  sizeof(r->said));
 }
 
 void transfer_end(struct transfer *t, CURLcode result)
@@ -441,7 +431,7 @@ void transfer_end(struct transfer *t, CURLcode result)
 	}
 	r->content_type = type ? type : "";
 	r->location = location ? location : "";
-	note_line(t);
+	note_said(t);
 	/*
 	 * The next request fetches a new token; this request is not repeated.
 	 */

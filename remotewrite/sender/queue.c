@@ -273,8 +273,7 @@ void queue_finish(struct queue *q, struct queued_sample *list,
 		if (fate == FATE_SENT)
 			note_sent(q, list->sample.ms);
 		moved |= ack_window_ack(&q->window, list->number);
-		q->held_bytes -= sizeof(*list) + list->sample.labels.len +
-				 list->sample.body.len;
+		q->held_bytes -= queued_sample_size(list);
 		mem_free(list);
 		list = next;
 	}

@@ -12,17 +12,15 @@
 
 #include <pthread.h>
 
-#include "base/buf.h"
 #include "base/mutex.h"
 #include "base/vec.h"
-#include "base/zstd.h"
-#include "client/http.h"
 #include "client/http_config.h"
 #include "remotewrite/cursor/ack_window.h"
 #include "remotewrite/cursor/cursor.h"
 #include "remotewrite/sender/queue.h"
 #include "remotewrite/sender/series_cache.h"
-#include "remotewrite/wire/write_builder.h"
+#include "remotewrite/transport/batch.h"
+#include "remotewrite/transport/write_client.h"
 
 /*
  * Memory of the samples of a queue that are on their way, compressed, in bytes.
@@ -30,14 +28,6 @@
  * shards send what they have.
  */
 #define HELD_MAX ((size_t)12 << 20)
-
-/* A sample on its way. Its labels and its body follow the struct in memory. */
-struct queued_sample {
-	struct logged_sample sample; /* with the labels as they are sent */
-	uint64_t number;             /* number in the window */
-	int64_t queued_ns;           /* when it came to the shard */
-	struct queued_sample *next;
-};
 
 /* The counters of a queue, under Prometheus' names. */
 struct queue_metrics {
@@ -64,13 +54,8 @@ struct queue_metrics {
 struct shard {
 	struct queue *q;
 	pthread_t thread;
-	struct http_client *client;
-	struct write_builder *builder;
-	struct zstd *zstd;
-	struct buf message;
-	struct buf body; /* the message, compressed, if `compressed` */
-	bool compressed;
-	bool compressed_zstd; /* with zstd, not with snappy */
+	struct write_client *client;
+	size_t written; /* samples of the last request that are durable */
 	/* The members below are guarded by the queue's mu. */
 	pthread_cond_t wake;
 	struct queued_sample *first;
@@ -120,7 +105,7 @@ struct queue {
 	uint64_t drop_until; /* samples before this position are given up */
 	int64_t sent_ms;
 	int64_t answer_ms;
-	char last_error[256];
+	char last_error[512];
 };
 
 /* What became of a sample. */

@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "base/units.h"
-#include "remotewrite/sender/batch.h"
 #include "remotewrite/sender/queue_private.h"
 #include "remotewrite/sender/queue_shards.h"
 
@@ -51,24 +50,6 @@ static void report_unread(struct reader *r, uint64_t from,
 			   log_int("offset", (int64_t)(uint32_t)from),
 			   log_err(err)));
 	reader_pass(r);
-}
-
-/* Copies a sample that was read, with the labels as they are sent. */
-static struct queued_sample *copy_sample(const struct logged_sample *s,
-					 struct bytes labels)
-{
-	struct queued_sample *i =
-		mem_alloc(sizeof(*i) + labels.len + s->body.len);
-	uint8_t *at = (uint8_t *)(i + 1);
-
-	*i = (struct queued_sample){ .sample = *s,
-				     .queued_ns = clock_mono_ns() };
-	memcpy(at, labels.ptr, labels.len);
-	i->sample.labels = (struct bytes){ .ptr = at, .len = labels.len };
-	at += labels.len;
-	memcpy(at, s->body.ptr, s->body.len);
-	i->sample.body = (struct bytes){ .ptr = at, .len = s->body.len };
-	return i;
 }
 
 /* Whether a shard has to wait before it takes a sample. */
@@ -240,7 +221,7 @@ static void add_to_shard(struct queue *q, struct shard *s,
 	REQUIRES(q->mu)
 {
 	i->number = ack_window_add(&q->window, position);
-	q->held_bytes += sizeof(*i) + i->sample.labels.len + i->sample.body.len;
+	q->held_bytes += queued_sample_size(i);
 	if (s->last)
 		s->last->next = i;
 	else
@@ -331,7 +312,7 @@ static void take_sample(struct reader *r)
 	rc = series_cache_find(q->series, r->sample.labels, q->rules,
 			       q->external, q->external_count, &to, &err);
 	if (!rc && to.labels.len)
-		i = copy_sample(&r->sample, to.labels);
+		i = queued_sample_new(&r->sample, to.labels);
 	mutex_unlock(&q->rules_mu);
 	if (rc) {
 		report_unread(r, r->sample.lsn, &err);

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "base/mem.h"
 #include "remotewrite/sender/shard.h"
 
 #define SECOND_NS 1000000000LL
@@ -24,15 +23,20 @@ void shard_meter_add(struct shard_meter *m, size_t bytes)
 /* Starts a shard. It takes no samples before the count includes it. */
 static int start_shard(struct queue *q, struct shard *s, struct err *err)
 {
-	struct http_client *c = NULL;
-	int rc = http_client_new(&c, err);
+	const struct write_client_options o = {
+		.url = q->config.url.ptr,
+		.http = q->http,
+		.headers = q->config.headers,
+		.header_count = q->config.header_count,
+		.user_agent = q->o.user_agent,
+		.timeout_ms = q->config.timeout_ms,
+	};
+	int rc;
 
+	*s = (struct shard){ .q = q };
+	rc = write_client_new(&o, &s->client, err);
 	if (rc)
 		return rc;
-	*s = (struct shard){ .q = q,
-			     .client = c,
-			     .builder = write_builder_new(),
-			     .zstd = zstd_new() };
 	clock_cond_init(&s->wake);
 	if (pthread_create(&s->thread, NULL, shard_run, s))
 		abort(); /* like a lack of memory, this ends everprof */
@@ -47,17 +51,8 @@ static void end_shard(struct shard *s)
 	pthread_cond_signal(&s->wake);
 	mutex_unlock(&s->q->mu);
 	pthread_join(s->thread, NULL);
-	while (s->first) {
-		struct queued_sample *next = s->first->next;
-
-		mem_free(s->first);
-		s->first = next;
-	}
-	http_client_free(s->client);
-	write_builder_free(s->builder);
-	zstd_free(s->zstd);
-	buf_fini(&s->message);
-	buf_fini(&s->body);
+	queued_samples_free(s->first);
+	write_client_free(s->client);
 	pthread_cond_destroy(&s->wake);
 }
 
@@ -110,7 +105,7 @@ void queue_wake_shards(struct queue *q)
 {
 	for (size_t i = 0; i < q->shard_count; i++) {
 		pthread_cond_signal(&q->shards[i].wake);
-		http_wake(q->shards[i].client);
+		write_client_wake(q->shards[i].client);
 	}
 }
 

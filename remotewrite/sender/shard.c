@@ -4,16 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/mem.h"
 #include "base/units.h"
 #include "remotewrite/policy/retry.h"
-#include "remotewrite/sender/batch.h"
 #include "remotewrite/sender/queue_private.h"
-#include "remotewrite/sender/send_attempt.h"
 #include "remotewrite/wire/write_request.h"
-
-/* Larger buffers are freed after a batch. */
-#define KEEP ((size_t)8 * MIB)
 
 /* Whether a batch is ready to be sent. Sets *at to when it will be. */
 static bool shard_is_ready(const struct shard *s, int64_t *at)
@@ -89,14 +83,12 @@ static void build_message(struct shard *s, struct batch *b)
 	struct queued_sample **at = &b->first;
 	struct queued_sample *bad = NULL;
 
-	buf_reset(&s->message);
-	s->compressed = false;
+	write_client_begin(s->client);
 	while (*at) {
 		struct queued_sample *i = *at;
 		struct err err;
 
-		if (!write_builder_add(s->builder, i->sample.labels, &i->sample,
-				       &s->message, &err)) {
+		if (!write_client_add(s->client, &i->sample, &err)) {
 			at = &i->next;
 			continue;
 		}
@@ -258,11 +250,18 @@ static void report_refusal(struct shard *s, const struct batch *b,
 	log_event(
 		s->q->o.events, LOG_ERROR,
 		"remote write: the receiver refused profiles; they are not sent again",
-		LOG_FIELDS(log_text("remote_name", s->q->config.name.ptr),
-			   log_int("profiles", (int64_t)b->count),
-			   log_text("first", buf_cstr(&labels)),
-			   log_text("time", at), log_text("error", a->error)));
+		LOG_FIELDS(
+			log_text("remote_name", s->q->config.name.ptr),
+			log_int("profiles", (int64_t)(b->count - s->written)),
+			log_text("first", buf_cstr(&labels)),
+			log_text("time", at), log_text("error", a->error)));
 	buf_fini(&labels);
+}
+
+/* Stops the wait for a response; see write_client_send(). */
+static bool shard_stops(void *ctx)
+{
+	return queue_is_stopping(ctx);
 }
 
 /*
@@ -279,7 +278,8 @@ static enum retry_verdict send_message(struct shard *s, struct batch *b)
 		struct attempt a;
 		enum retry_verdict v;
 
-		attempt_send(s, zstd, attempt, &a);
+		write_client_send(s->client, zstd, attempt, shard_stops, q, &a);
+		histogram_observe(q->metrics.duration, a.took_ns);
 		if (!a.done || queue_is_stopping(q))
 			return a.status / 100 == 2 ? RETRY_SENT : RETRY_LATER;
 		note_attempt(q, &a);
@@ -291,24 +291,19 @@ static enum retry_verdict send_message(struct shard *s, struct batch *b)
 			mutex_unlock(&q->mu);
 			continue;
 		}
+		s->written = a.written < b->count ? a.written : 0;
 		if (v == RETRY_DROP)
 			report_refusal(s, b, &a);
+		if (v == RETRY_SENT) {
+			metric_add(q->metrics.bytes, (int64_t)a.body_len);
+			metric_add(q->metrics.raw_bytes,
+				   (int64_t)a.message_len);
+		}
 		if (v != RETRY_LATER)
 			return v;
 		metric_add(q->metrics.retried, (int64_t)b->count);
 		if (!pause_before_retry(s, &a, attempt) || shard_give_up(s, b))
 			return v;
-	}
-}
-
-/* Frees a batch that is not acknowledged, because the queue stops. */
-static void shard_abandon(struct batch *b)
-{
-	while (b->first) {
-		struct queued_sample *next = b->first->next;
-
-		mem_free(b->first);
-		b->first = next;
 	}
 }
 
@@ -330,6 +325,20 @@ static enum retry_verdict send_rest(struct shard *s, struct batch *b)
 	return v;
 }
 
+/*
+ * Finishes a batch of which the receiver refused profiles. It has stored the
+ * others; only their number is known, not which ones they are.
+ */
+static void finish_refused(struct shard *s, struct batch *b)
+{
+	struct batch stored = { 0 };
+
+	if (s->written)
+		stored = batch_cut(&b->first, s->written, SIZE_MAX);
+	queue_finish(s->q, stored.first, FATE_SENT);
+	queue_finish(s->q, b->first, FATE_FAILED);
+}
+
 /* Sends a batch; a batch that is too large for the receiver in halves. */
 /* NOLINTNEXTLINE(misc-no-recursion): the depth is the logarithm of the count */
 static void send_batch(struct shard *s, struct batch b)
@@ -343,13 +352,12 @@ static void send_batch(struct shard *s, struct batch b)
 		send_batch(s, first);
 		send_batch(s, b);
 	} else if (v == RETRY_SENT && b.count) {
-		metric_add(s->q->metrics.bytes, (int64_t)s->body.len);
-		metric_add(s->q->metrics.raw_bytes, (int64_t)s->message.len);
 		queue_finish(s->q, b.first, FATE_SENT);
 	} else if (v == RETRY_DROP) {
-		queue_finish(s->q, b.first, FATE_FAILED);
+		finish_refused(s, &b);
 	} else {
-		shard_abandon(&b);
+		/* It is not acknowledged, because the queue stops. */
+		queued_samples_free(b.first);
 	}
 }
 
@@ -375,10 +383,6 @@ void *shard_run(void *shard)
 
 		send_batch(s, b);
 		end_batch(s, clock_mono_ns() - began);
-		if (s->message.cap > KEEP)
-			buf_fini(&s->message);
-		if (s->body.cap > KEEP)
-			buf_fini(&s->body);
 	}
 	return NULL;
 }

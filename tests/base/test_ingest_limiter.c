@@ -20,9 +20,9 @@ Test(ingest_limiter, admission_decisions)
 		 * bodies.
 		 */
 		{ 0, true, 1, INGEST_SHARED },
-		{ 0, true, 4 * MB, INGEST_SHARED },
-		{ 0, true, 4 * MB + 1, INGEST_SLOT },
-		{ 0, false, 4 * MB + 1, INGEST_WAIT },
+		{ 0, true, 8 * MB, INGEST_SHARED },
+		{ 0, true, 8 * MB + 1, INGEST_SLOT },
+		{ 0, false, 8 * MB + 1, INGEST_WAIT },
 		{ 12 * MB - 512 * KB, true, 512 * KB, INGEST_SHARED },
 		{ 12 * MB - 511 * KB, true, 512 * KB, INGEST_SLOT },
 		{ 12 * MB - 511 * KB, false, 512 * KB, INGEST_WAIT },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a list of waiting samples is cut into batches. */
-#include "remotewrite/sender/batch.h"
+#include "remotewrite/transport/batch.h"
 
 #include "tests/check.h"
 

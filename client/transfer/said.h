@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a server says about an error: the first line of a plain text, or the
+ * member `error` of a JSON object, as everprof and Prometheus answer.
+ *
+ * Ownership: plain values.
+ * Threads: pure functions.
+ */
+#ifndef CLIENT_TRANSFER_SAID_H
+#define CLIENT_TRANSFER_SAID_H
+
+#include "base/buf.h"
+
+/*
+ * Copies what the body of an error response says to `out`, which has `size`
+ * bytes; "" if it says nothing. The copy ends before the first byte that is not
+ * printable ASCII, because it is shown in logs and on pages.
+ */
+void said_copy(const char *content_type, struct bytes body, char *out,
+	       size_t size);
+
+#endif
