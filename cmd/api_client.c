@@ -18,6 +18,7 @@
 #include "client/http_config.h"
 #include "client/http_status.h"
 #include "cmd/database.h"
+#include "cmd/http_file.h"
 #include "cmd/version.h"
 #include "pprof/columns.h"
 #include "web/local.h"
@@ -70,59 +71,6 @@ void query_param(struct query *q, const char *name, const char *value)
 	buf_str(&q->url, name);
 	buf_byte(&q->url, '=');
 	url_escape(str_of(value), &q->url);
-}
-
-/* The decoded file of --http.config.file. */
-struct http_file {
-	struct http_options http;
-};
-
-/* Decode the file of --http.config.file; only its first mistake is reported. */
-static int decode_http(const char *path, struct bytes text,
-		       struct http_config **out, struct err *err)
-{
-	static const struct yaml_field fields[] = {
-		HTTP_OPTION_FIELDS(struct http_file, http),
-		{ 0 },
-	};
-	struct http_file f;
-	struct str first;
-	struct yaml y;
-	int rc = 0;
-
-	http_options_init(&f.http);
-	yaml_parse(&y, path, text);
-	if (y.root) {
-		yaml_decode(&y, y.root, "the HTTP configuration", fields, &f);
-		http_options_check(&y, y.root, &f.http);
-	}
-	first = yaml_first_error(&y);
-	if (y.error_count)
-		rc = err_set(err, ERR_INVALID, "%.*s", STR_ARG(first));
-	else
-		*out = http_config_new(&f.http);
-	yaml_fini(&y);
-	return rc;
-}
-
-/*
- * Load the file of --http.config.file. *out is NULL if there is no such flag;
- * otherwise the caller owns a reference.
- */
-static int load_http(const char *path, struct http_config **out,
-		     struct err *err)
-{
-	struct buf text = buf_init(MIB);
-	int rc = 0;
-
-	*out = NULL;
-	if (!path || !*path)
-		return 0;
-	rc = file_drain(path, &text, err);
-	if (!rc)
-		rc = decode_http(path, buf_bytes(&text), out, err);
-	buf_fini(&text);
-	return rc;
 }
 
 /* The state of the progress display of a request, on a terminal. */
@@ -284,7 +232,7 @@ static int fetch_remote(struct query *q, struct http_response *r,
 		.sink_ctx = &p,
 	};
 
-	int rc = load_http(q->http_config, &request.config, err);
+	int rc = http_file_load(q->http_config, &request.config, err);
 
 	if (rc)
 		return rc;

@@ -66,6 +66,9 @@ int cmd_query_delete(int argc, char **argv);
 /* Merge local pprof files and print a report, without a server. */
 int cmd_report(int argc, char **argv);
 
+/* Send profiles to a receiver of remote write. */
+int cmd_push(int argc, char **argv);
+
 /* Append profiles from files, folders or tars to a data directory. */
 int cmd_tsdb_import(int argc, char **argv);
 

@@ -44,6 +44,8 @@ const struct command commands[] = {
 	{ "query", "delete", cmd_query_delete,
 	  "count profiles, and delete them with --yes" },
 	{ NULL, "report", cmd_report, "merge pprof files and report on them" },
+	{ NULL, "push", cmd_push,
+	  "send a data directory or pprof files to a server" },
 	{ "tsdb", "import", cmd_tsdb_import,
 	  "import pprof files into a data directory" },
 	{ "tsdb", "dump", cmd_tsdb_dump,

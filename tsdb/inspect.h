@@ -10,6 +10,12 @@
 
 #include "tsdb/tsdb.h"
 
+/*
+ * Returns whether a path is a data directory of everprof: of a server, of an
+ * agent, or a snapshot. One of conprof is not.
+ */
+bool tsdb_is_dir(const char *path);
+
 /* A block or an open head, with its properties. */
 struct tsdb_part {
 	const char *name; /* ULID, valid during the callback */

@@ -135,7 +135,8 @@ def alert_rules_and_dashboard_use_existing_metrics(d):
             {'record': f'q:{i}', 'expr': q} for i, q in enumerate(queries)]}]}, f)
     done(['promtool', 'check', 'rules', f'{d}/dashboard.yml'])
     e = Everprof(f'{d}/e', 'scrape_configs:\n' + heap_job('app', ['127.0.0.1:1'])
-                 + '  file_sd_configs: [{files: ["*.json"]}]\n').ready()
+                 + '  file_sd_configs: [{files: ["*.json"]}]\n'
+                 + 'remote_write: [{url: "http://127.0.0.1:1/"}]\n').ready()
     wait_until('a target is down', 30,
                lambda: 'everprof_targets{job="app",health="down"} 1' in metrics_of(e))
     there = set(re.findall(r'^# TYPE (\S+)', metrics_of(e), re.M))

@@ -3,39 +3,17 @@
 """Remote write from one everprof to another: what the first has acknowledged
 reaches the second, each profile once, whatever happens between them."""
 import hashlib
-import http.server
-import json
 import os
 import random
 import signal
 import threading
 import time
 
-from harness import (BINARY, Everprof, Process, Server, Suite, free_port, heap_job, profile, run, selector,
-                     send, wait_until)
+from harness import Server, Suite, free_port, heap_job, profile, run, selector, send, wait_until
+from remote_nodes import Agent, Node, Receiver, normal, received
 from write_client import push, read_request
 
 suite = Suite()
-RECEIVE = ['--web.enable-remote-write-receiver']
-
-
-class Node(Everprof):
-    """An everprof that can be killed and started again on its port."""
-    def __init__(self, d, config='', flags=()):
-        self.arguments = (d, config, [*RECEIVE, *flags])
-        super().__init__(*self.arguments)
-        self.ready()
-
-    def start_again(self):
-        port = self.port
-        d, config, flags = self.arguments
-        Everprof.__init__(self, d, config,
-                          [*flags, f'--web.listen-address=127.0.0.1:{port}'])
-        self.port, self.url = port, f'http://127.0.0.1:{port}'
-        self.ready()
-
-    def kill(self):
-        self.stop(signal.SIGKILL)
 
 
 def queue(url, name='c', more=''):
@@ -80,29 +58,6 @@ class Load:
             else:
                 raise AssertionError('not acknowledged within 60 s')
             self.sent.add(ledger_key({**labels, 'agent': 'a1'}, ms, raw))
-
-
-def received(node):
-    """What a node has stored, read by another program than the server."""
-    answer = run('tsdb', 'dump', node.data)
-    assert answer.returncode == 0, answer.stderr
-    out = []
-    for line in answer.stdout.splitlines():
-        text, ms, _, _, sha = line.split('\t')
-        out.append((text, int(ms), sha))
-    return out
-
-
-def normal(entries):
-    """Selectors as {name="value"} texts, in one form."""
-    out = set()
-    for text, ms, sha in entries:
-        name, brace, rest = text.partition('{')
-        parts = sorted(p for p in rest.rstrip('}').split(',') if p)
-        if name:
-            parts = sorted([f'__name__={json.dumps(name)}', *parts])
-        out.add(('{' + ','.join(parts) + '}', ms, sha))
-    return out
 
 
 def wait_equal(load, central, seconds=60):
@@ -189,32 +144,6 @@ def an_outage_is_caught_up_from_held_segments(d):
     wait_equal(load, c)
 
 
-class Agent(Process):
-    """everprof agent, which can be killed and started again."""
-    def __init__(self, d, config):
-        os.makedirs(d, exist_ok=True)
-        self.d, self.port = d, free_port()
-        self.url = f'http://127.0.0.1:{self.port}'
-        with open(f'{d}/everprof.yaml', 'w') as f:
-            f.write(config)
-        self.start()
-
-    get, metric = Everprof.get, Everprof.metric
-
-    def start(self):
-        super().__init__([BINARY, 'agent', f'--config.file={self.d}/everprof.yaml',
-                          f'--storage.agent.path={self.d}/data',
-                          f'--web.listen-address=127.0.0.1:{self.port}'], f'{self.d}/log')
-        wait_until('the agent', 30, lambda: self.text().count('everprof is ready') > 0 and
-                   self.is_ready())
-
-    def is_ready(self):
-        try:
-            return self.get('/-/ready').status == 200
-        except OSError:
-            return False
-
-
 @suite.test
 def an_agent_sends_what_it_scrapes_and_keeps_it_meanwhile(d):
     served, lock = [], threading.Lock()
@@ -256,50 +185,6 @@ def an_agent_sends_what_it_scrapes_and_keeps_it_meanwhile(d):
     # A database may not become an agent.
     answer = run('agent', f'--storage.agent.path={c.data}', f'--config.file={d}/a/everprof.yaml')
     assert answer.returncode == 1 and 'everprof serve' in answer.stderr, answer
-
-
-class Receiver:
-    """A receiver that answers as it is told, and counts."""
-    def __init__(self):
-        self.answers, self.seen, self.lock = [], [], threading.Lock()
-        self.delay = 0  # seconds before each answer
-        receiver = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = 'HTTP/1.1'
-
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers['Content-Length']))
-                with receiver.lock:
-                    receiver.seen.append((time.monotonic(), dict(self.headers), body))
-                    answer = receiver.answers.pop(0) if receiver.answers else (204, {})
-                time.sleep(receiver.delay)
-                status, headers = answer
-                if status is None:
-                    time.sleep(headers)
-                    return
-                send(self, b'told so', status, **headers) if status != 204 else self.none()
-
-            def none(self):
-                self.send_response(204)
-                self.end_headers()
-
-            def log_message(self, *args):
-                pass
-
-        class Quiet(http.server.ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, request, address):
-                pass
-
-        self.server = Quiet(('127.0.0.1', 0), Handler)
-        self.url = f'http://127.0.0.1:{self.server.server_address[1]}'
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def count(self):
-        with self.lock:
-            return len(self.seen)
 
 
 @suite.test

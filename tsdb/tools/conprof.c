@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/crc32c.h"
 #include "base/dec.h"
@@ -191,7 +192,11 @@ static bool has_dir(const char *path, const char *name)
  */
 bool conprof_is_dir(const char *path)
 {
-	return has_dir(path, "wal") && !has_dir(path, "ranges");
+	CLEANUP(mem_freep) char *key = mem_printf("%s/wal/key", path);
+
+	/* An agent of everprof has a WAL alone, with a key. */
+	return has_dir(path, "wal") && !has_dir(path, "ranges") &&
+	       access(key, F_OK) < 0;
 }
 
 /* Visit all blocks, which are the directories named by a ULID. */

@@ -9,9 +9,19 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "tsdb/conprof.h"
 #include "tsdb/db/db.h"
 #include "tsdb/db/view.h"
+#include "tsdb/engine/data_dir.h"
 #include "tsdb/part/values.h"
+
+bool tsdb_is_dir(const char *path)
+{
+	struct err err;
+
+	return !tsdb_check_dir(NULL, path, false, &err) &&
+	       !conprof_is_dir(path);
+}
 
 /* Set *out to the properties of a block, which are all in meta.json. */
 static void inspect_describe_block(const struct block *b,

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""everprof push: data directories and files reach a server once, also when the
+push or the server is interrupted."""
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+
+from harness import BINARY, ROOT, Suite, free_port, heap_job, packed, profile, run, send, Server, wait_until
+from remote_nodes import Agent, Node, Receiver, received
+from users import hashed, rewrite
+from write_client import push as write_samples
+
+suite = Suite()
+TAR = os.path.join(ROOT, 'testdata/profiles.tar')
+HOUR = 3600 * 1000
+KEEP = ['--storage.tsdb.retention.time=0']
+
+
+def push(server, *arguments, **options):
+    return run('push', *arguments, f'--server={server.url}', **options)
+
+
+def make_files(d, series=3, count=40, step=15000, begin=None, size=300):
+    """A folder of profiles that do not compress."""
+    begin = begin or int(time.time() * 1000) - HOUR
+    chance = random.Random(7)
+    for s in range(series):
+        os.makedirs(f'{d}/job{s}/heap')
+        for i in range(count):
+            with open(f'{d}/job{s}/heap/{begin + i * step}.pb.gz', 'wb') as f:
+                f.write(packed(profile(f'{s}.{i}.{chance.randbytes(size).hex()}')))
+    return d
+
+
+def make_data(d, **options):
+    """A data directory with such profiles."""
+    files = make_files(f'{d}/files', **options)
+    answer = run('tsdb', 'import', files, f'--storage.tsdb.path={d}/data')
+    assert answer.returncode == 0, answer
+    return f'{d}/data'
+
+
+def dumped(data):
+    return {tuple(line.split('\t')[i] for i in (0, 1, 4))
+            for line in run('tsdb', 'dump', data).stdout.splitlines()}
+
+
+@suite.test
+def directories_files_and_tars_arrive_once(d):
+    c = Node(f'{d}/c', flags=KEEP)
+    data = make_data(d)
+    for source in (data, f'{d}/files', data):
+        answer = push(c, source)
+        assert answer.returncode == 0 and not answer.stderr, answer
+        assert answer.stdout == '120 profiles sent, 0 refused\n', answer
+        assert dumped(c.data) == dumped(data) and len(received(c)) == 120
+    # Labels tell sources apart; several sources go in one command.
+    answer = push(c, data, TAR, '--labels={agent="a1"}')
+    assert answer.returncode == 0, answer
+    assert sum('agent="a1"' in text for text, _, _ in received(c)) == 120 + 140
+    total = len(received(c))
+    answer = push(c, data, '--from=now-10m')
+    assert re.match(r'\d+ profiles sent', answer.stdout) and len(received(c)) == total
+
+
+@suite.test
+def weeks_of_old_profiles_arrive(d):
+    c = Node(f'{d}/c', flags=KEEP)
+    begin = int(time.time() * 1000) - 60 * 24 * HOUR
+    data = make_data(d, series=2, count=150, step=7 * HOUR, begin=begin, size=20)
+    answer = push(c, data)
+    assert answer.stdout == '300 profiles sent, 0 refused\n' and not answer.stderr, answer
+    assert dumped(c.data) == dumped(data)
+    c.finish()
+    c.start_again()
+    assert dumped(c.data) == dumped(data)
+
+
+@suite.test
+def an_interrupted_push_goes_on_where_it_was(d):
+    c = Node(f'{d}/c')
+    data = make_data(d, series=4, count=500, step=1000, size=3000)
+    resume = f'--resume.file={d}/resume'
+    argv = [BINARY, 'push', data, f'--server={c.url}', resume, '--rate=2MB']
+
+    def stored():
+        return c.metric('everprof_remote_write_samples_stored_total') or 0
+    for _ in range(3):
+        p = subprocess.Popen(argv)
+        before = stored()
+        wait_until('a request', 60, lambda: stored() > before or p.poll() is not None)
+        p.send_signal(signal.SIGKILL)
+        p.wait()
+    answer = push(c, data, resume)
+    assert answer.returncode == 0 and 'sent before' in answer.stdout, answer
+    assert dumped(c.data) == dumped(data)
+    # At most what was in flight at each kill was sent twice.
+    assert stored() <= 2000 + 3 * 700, stored()
+    before = stored()
+    answer = push(c, data, resume)
+    assert answer.returncode == 0 and stored() == before, answer
+    # Another push needs another file.
+    answer = push(c, data, resume, '--labels={a="b"}')
+    assert answer.returncode == 1 and 'another push' in answer.stderr, answer
+    rewrite(f'{d}/resume', 'something\n')
+    answer = push(c, data, resume)
+    assert answer.returncode == 1 and 'is not a file of --resume.file' in answer.stderr, answer
+
+
+@suite.test
+def a_source_that_has_changed_is_sent_again(d):
+    c = Node(f'{d}/c')
+    files = make_files(f'{d}/files', series=2, count=20)
+    resume = f'{d}/resume'
+    assert push(c, files, f'--resume.file={resume}').returncode == 0
+    text = open(resume).read()
+    step = min(int(n.split('.')[0]) for n in os.listdir(f'{files}/job0/heap')) // (2 * HOUR) * 2 * HOUR
+    for count in (7, 4000):
+        rewrite(resume, re.sub(r'source 1\nstep \d+\ncount 0',
+                               f'source 0\nstep {step}\ncount {count}', text))
+        answer = push(c, files, f'--resume.file={resume}')
+        assert answer.returncode == 0 and answer.stdout.startswith('40 profiles sent'), answer
+
+
+@suite.test
+def a_server_that_is_away_for_a_while_is_waited_for(d):
+    c = Node(f'{d}/c')
+    data = make_data(d, series=4, count=300, step=1000, size=3000)
+    p = subprocess.Popen([BINARY, 'push', data, f'--server={c.url}', '--rate=2MB'],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_until('a request', 60, lambda: c.metric('everprof_remote_write_samples_stored_total'))
+    c.kill()
+    time.sleep(0.5)
+    c.start_again()
+    out, err = p.communicate(timeout=120)
+    assert p.returncode == 0 and out == '1200 profiles sent, 0 refused\n', (out, err)
+    assert dumped(c.data) == dumped(data)
+
+
+@suite.test
+def refused_profiles_are_named_and_the_others_arrive(d):
+    c = Node(f'{d}/c', flags=['--scrape.max-profile-size=1MB'])
+    now = int(time.time() * 1000)
+    files = make_files(f'{d}/files', series=1, count=10)
+    at = min(int(n.split('.')[0]) for n in os.listdir(f'{files}/job0/heap'))
+    assert write_samples(c, ({'__name__': 'heap', 'job': 'job0'}, [(profile('other'), at)])).status == 204
+    with open(f'{files}/job0/heap/{now - 1000}.pb.gz', 'wb') as f:
+        f.write(packed(profile('over', 1, 5 << 20)))
+    with open(f'{files}/job0/heap/{now}.pb.gz', 'wb') as f:
+        f.write(b'garbage')
+    answer = push(c, files)
+    assert answer.returncode == 1 and answer.stdout == '9 profiles sent, 3 refused\n', answer
+    assert 'job0' in answer.stderr and 'different' in answer.stderr, answer
+    assert '413' in answer.stderr and f'{now}.pb.gz: not a profile' in answer.stderr, answer
+    assert len(received(c)) == 10
+
+
+@suite.test
+def errors_that_concern_all_profiles_end_the_push(d):
+    files = make_files(f'{d}/files', series=1, count=3)
+    answer = run('push', files, f'--server=127.0.0.1:{free_port()}')
+    assert answer.returncode == 1 and 'is an everprof server running' in answer.stderr, answer
+    closed = Node(f'{d}/closed', flags=['--no-web.enable-remote-write-receiver'])
+    answer = push(closed, files)
+    assert answer.returncode == 1 and 'web.enable-remote-write-receiver' in answer.stderr, answer
+    rewrite(f'{d}/web.yml', f'basic_auth_users:\n  agent: {hashed("secret")}\n')
+    rewrite(f'{d}/http.yml', 'basic_auth: {username: agent, password: secret}\n')
+    guarded = Node.__new__(Node)
+    guarded.arguments = (f'{d}/guarded', '', ['--web.enable-remote-write-receiver', f'--web.config.file={d}/web.yml'])
+    super(Node, guarded).__init__(*guarded.arguments)
+    wait_until('the server', 30, lambda: 'everprof is ready' in guarded.text())
+    answer = push(guarded, files)
+    assert answer.returncode == 1 and '401' in answer.stderr, answer
+    answer = push(guarded, files, f'--http.config.file={d}/http.yml')
+    assert answer.returncode == 0 and answer.stdout.startswith('3 profiles'), answer
+    answer = run('push', '--server=x')
+    assert answer.returncode == 2, answer
+
+
+@suite.test
+def statuses_are_obeyed(d):
+    r = Receiver()
+    files = make_files(f'{d}/files', series=1, count=3)
+    r.answers = [(500, {}), (429, {'Retry_After': '1'}), (415, {})]
+    answer = push(r, files)
+    assert answer.returncode == 0 and answer.stdout == '3 profiles sent, 0 refused\n', answer
+    assert [h['Content-Encoding'] for _, h, _ in r.seen] == ['zstd'] * 3 + ['snappy']
+    assert r.seen[2][0] - r.seen[1][0] >= 1 and '500' in answer.stderr, answer
+    # A request that is too large is divided.
+    r.seen, r.answers = [], [(413, {})]
+    answer = push(r, files)
+    assert answer.stdout == '3 profiles sent, 0 refused\n' and len(r.seen) == 3, answer
+    r.answers = [(500, {})] * 1000
+    answer = push(r, files, '--retry.time=300ms')
+    assert answer.returncode == 1 and 'no request has succeeded' in answer.stderr, answer
+
+
+@suite.test
+def the_data_directory_of_an_agent_can_be_pushed(d):
+    c = Node(f'{d}/c')
+    target = Server(lambda request: send(request, profile('x', 3)))
+    a = Agent(f'{d}/a', 'scrape_configs:\n' + heap_job('app', [target.address], '100ms') +
+              f'remote_write:\n- url: http://127.0.0.1:{free_port()}/\n')
+    wait_until('a backlog', 30, lambda: a.metric('everprof_remote_storage_samples_pending') or 0 > 5)
+    a.stop()
+    target.stop()
+    answer = push(c, f'{d}/a/data')
+    assert answer.returncode == 0 and not answer.stdout.startswith('0 '), answer
+    assert dumped(c.data) == dumped(f'{d}/a/data')
+
+
+suite.main()
