@@ -20,8 +20,9 @@ unit() { # NAME TEST
   fi
 }
 
-soak_crash() { # 5 000 power cuts in process, and a fault at every call
+soak_crash() { # 5 000 power cuts in process, and a fault at every call; 5 000 of a machine that sends
   EVERPROF_CUTS=${CUTS:-5000} EVERPROF_FAULTS=1 EVERPROF_SEED=${SEED:-1} unit crash tsdb_crash
+  EVERPROF_CUTS=${CUTS:-5000} EVERPROF_SEED=${SEED:-1} unit cuts remotewrite_cuts
 }
 
 soak_model() { # 1 000 random scripts beside a naive model
@@ -168,6 +169,11 @@ soak_restart() { # ready in under a second with 2 GB of sealed segments
   over_binary restart "${CORPUS:-../shared/corpus}"
 }
 
+soak_remote_write() { # agent and central instance: 300 kills, bad networks, answers and disks; needs root
+  dpkg -s iproute2 >/dev/null 2>&1 || apt-get install -y -qq --no-install-recommends iproute2 >/dev/null
+  over_binary remote_write
+}
+
 # 10 minutes, then until cov: stands still for 2, at most 30.
 fuzz_one() {
   local target=$1 log=build/fuzz/$1.log rounds=0 last=-1 cov
@@ -193,17 +199,17 @@ fuzz_one() {
 
 soak_fuzz() {
   local passed=0 failed=0
-  for target in ${TARGETS:-engine scan legacy columns selector yaml relabel groups index webconfig request segment rangelog}; do
+  for target in ${TARGETS:-engine scan legacy columns selector yaml relabel groups index webconfig request write cursor segment rangelog}; do
     if fuzz_one "$target"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
   done
   report fuzz $passed $failed
 }
 
 main() {
-  [ $# != 0 ] || set -- crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart fuzz
+  [ $# != 0 ] || set -- crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart remote_write fuzz
   for name in "$@"; do
     declare -F "soak_$name" >/dev/null || {
-      echo "soak: there is no suite \"$name\" (crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart fuzz)"
+      echo "soak: there is no suite \"$name\" (crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart remote_write fuzz)"
       exit 2
     }
     "soak_$name"

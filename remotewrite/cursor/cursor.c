@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "remotewrite/cursor/cursor.h"
 
+#include <string.h>
+
 #include "base/crc32c.h"
 #include "base/dec.h"
 #include "base/enc.h"
@@ -90,11 +92,14 @@ int cursor_decode(struct bytes file, struct cursor_state *out, uint64_t *serial,
 	return result;
 }
 
-/* Create the file with the state in its first slot, durably. */
+/* Create or replace the file, with the state in its first slot, durably. */
 static int cursor_create(struct fs *fs, const char *path,
-			 const struct cursor_state *state, struct err *err)
+			 const struct cursor_state *state, struct file **out,
+			 struct err *err)
 {
 	CLEANUP(mem_freep) char *tmp = mem_printf("%s.tmp", path);
+	CLEANUP(mem_freep)
+	char *dir = mem_printf("%.*s", (int)(strrchr(path, '/') - path), path);
 	struct buf b = { 0 };
 	int rc;
 
@@ -103,51 +108,55 @@ static int cursor_create(struct fs *fs, const char *path,
 		buf_byte(&b, 0);
 	rc = file_replace(fs, tmp, path, buf_bytes(&b), err);
 	buf_fini(&b);
-	return rc;
+	if (!rc)
+		rc = fs_sync_dir(fs, dir, err);
+	return rc ? rc : file_open(fs, path, FILE_WRITE, out, err);
 }
 
-/* Read the state from the file; damage is replaced by *state. */
-static int cursor_load(struct cursor *c, struct cursor_state *state,
-		       struct err *err)
+/* Read the state from the file. */
+static int cursor_load(struct file *f, struct cursor_state *state,
+		       uint64_t *serial, struct err *err)
 {
 	uint8_t bytes[FILE_BYTES] = { 0 };
 	struct bytes b = { .ptr = bytes, .len = FILE_BYTES };
 	uint64_t size = 0;
-	int rc = file_size(c->file, &size, err);
+	int rc = file_size(f, &size, err);
 
 	if (!rc && size > FILE_BYTES)
 		size = FILE_BYTES;
 	if (!rc && size)
-		rc = file_read(c->file, 0, bytes, (size_t)size, err);
-	if (!rc)
-		rc = cursor_decode(b, state, &c->serial, err);
-	if (rc == ERR_CORRUPT)
-		rc = cursor_write(c, state, err);
-	return rc;
+		rc = file_read(f, 0, bytes, (size_t)size, err);
+	return rc ? rc : cursor_decode(b, state, serial, err);
 }
 
 int cursor_open(struct fs *fs, const char *path, struct cursor_state *state,
-		struct cursor **out, struct err *err)
+		bool *damaged, struct cursor **out, struct err *err)
 {
-	struct cursor *c;
 	struct file *f = NULL;
+	uint64_t serial = 1;
 	int rc = file_open(fs, path, FILE_WRITE, &f, err);
 
+	*damaged = false;
 	if (rc == ERR_NOTFOUND) {
-		rc = cursor_create(fs, path, state, err);
-		if (!rc)
-			rc = file_open(fs, path, FILE_WRITE, &f, err);
+		rc = cursor_create(fs, path, state, &f, err);
+	} else if (!rc) {
+		rc = cursor_load(f, state, &serial, err);
+		*damaged = rc == ERR_CORRUPT || rc == ERR_IO;
 	}
-	if (rc)
+	if (*damaged) {
+		file_close(f);
+		f = NULL;
+		*state = (struct cursor_state){ 0 };
+		serial = 1;
+		rc = cursor_create(fs, path, state, &f, err);
+	}
+	if (rc) {
+		file_close(f);
 		return rc;
-	c = mem_new(struct cursor);
-	c->file = f;
-	rc = cursor_load(c, state, err);
-	if (rc)
-		cursor_close(c);
-	else
-		*out = c;
-	return rc;
+	}
+	*out = mem_new(struct cursor);
+	**out = (struct cursor){ .file = f, .serial = serial };
+	return 0;
 }
 
 void cursor_close(struct cursor *c)

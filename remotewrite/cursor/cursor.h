@@ -33,14 +33,15 @@ struct cursor_state {
 
 /*
  * Opens the cursor in the file `path`, or creates the file with the state
- * *state. On return *state is what the file states. If both slots are damaged,
- * *state is unchanged and is written. `fs` may be NULL. ERR_UNSUPPORTED: a
- * newer version wrote the file. ERR_IO, ERR_NOSPACE: the file cannot be read or
- * created.
+ * *state. On return *state is what the file states. If the file cannot be read,
+ * or both slots are damaged, *damaged is set, nothing counts as acknowledged
+ * (*state is zero), and the file is replaced. `fs` may be NULL. ERR_UNSUPPORTED:
+ * a newer version wrote the file. ERR_IO, ERR_NOSPACE: the file cannot be
+ * created or replaced.
  */
 NODISCARD int cursor_open(struct fs *fs, const char *path,
-			  struct cursor_state *state, struct cursor **out,
-			  struct err *err);
+			  struct cursor_state *state, bool *damaged,
+			  struct cursor **out, struct err *err);
 
 /* Closes a cursor; NULL is a no-op. */
 void cursor_close(struct cursor *c);

@@ -11,13 +11,13 @@ enum retry_verdict retry_decide(const struct retry_attempt *a)
 {
 	if (a->status / 100 == 2)
 		return RETRY_SENT;
-	if (!a->status || a->status / 100 == 5 || a->status == 429)
-		return RETRY_LATER;
 	if (a->status == 415 && a->zstd)
 		return RETRY_SNAPPY;
-	if (a->status == 413 && a->samples > 1)
-		return RETRY_SPLIT;
-	return RETRY_DROP;
+	if (a->status == 413)
+		return a->samples > 1 ? RETRY_SPLIT : RETRY_DROP;
+	if (a->status == 400 && a->judged)
+		return RETRY_DROP;
+	return RETRY_LATER;
 }
 
 /* The time of an HTTP date in ms; 0: it is not a date. */

@@ -3,7 +3,9 @@
  * Decides what becomes of a batch after an attempt to send it, and how long to
  * wait before the next attempt. All functions are pure.
  *
- * Source: Prometheus, storage/remote/client.go and queue_manager.go.
+ * Source: Prometheus, storage/remote/client.go and queue_manager.go; but only a
+ * response that judges the profiles themselves ends the attempts
+ * (docs/decisions.md, 125).
  *
  * Ownership: plain values.
  * Threads: any.
@@ -16,7 +18,7 @@
 /* What to do with a batch. */
 enum retry_verdict {
 	RETRY_SENT,   /* it is stored */
-	RETRY_LATER,  /* the failure is temporary: send it again */
+	RETRY_LATER,  /* the failure can end: send it again */
 	RETRY_SNAPPY, /* the receiver lacks zstd: send it again with snappy */
 	RETRY_SPLIT,  /* it is too large: send it again in two halves */
 	RETRY_DROP    /* it will never be accepted */
@@ -26,6 +28,11 @@ enum retry_verdict {
 struct retry_attempt {
 	long status; /* the HTTP status; 0: no response arrived */
 	bool zstd;   /* the body was compressed with zstd */
+	/*
+	 * whether the response has X-Everprof-Samples-Written: the receiver has
+	 * looked at the samples
+	 */
+	bool judged;
 	size_t samples;
 };
 

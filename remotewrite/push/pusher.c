@@ -129,6 +129,15 @@ static int wait_to_retry(struct pusher *p, const struct attempt *a,
 	return 0;
 }
 
+/*
+ * Whether a status will stay until somebody changes the credentials, the URL or
+ * the receiver. A queue waits for that, but not a person.
+ */
+static bool is_hopeless(long status)
+{
+	return status && status != 429 && status / 100 != 5;
+}
+
 /* Sends the message until its fate is known. */
 static int send_until_settled(struct pusher *p, const struct batch *b,
 			      struct attempt *a, enum retry_verdict *v,
@@ -139,21 +148,17 @@ static int send_until_settled(struct pusher *p, const struct batch *b,
 	for (unsigned number = 1; !rc; number++) {
 		send_request(p, number, a);
 		*v = retry_decide(&(struct retry_attempt){
-			a->status, !p->snappy, b->count });
+			a->status, !p->snappy, a->judged, b->count });
 		if (*v == RETRY_SNAPPY)
 			p->snappy = true;
+		else if (*v == RETRY_LATER && is_hopeless(a->status))
+			rc = err_set(err, ERR_INVALID, "%s", a->error);
 		else if (*v == RETRY_LATER)
 			rc = wait_to_retry(p, a, number, err);
 		else
 			break;
 	}
 	return rc;
-}
-
-/* Whether a status that is final concerns the samples of the request alone. */
-static bool is_refusal(long status)
-{
-	return status == 400 || status == 413;
 }
 
 static int push_batch(struct pusher *p, struct batch *b, struct err *err);
@@ -187,8 +192,6 @@ static int push_batch(struct pusher *p, struct batch *b, struct err *err)
 		return rc;
 	if (v == RETRY_SPLIT)
 		return push_halves(p, b, err);
-	if (v != RETRY_SENT && !is_refusal(a.status))
-		return err_set(err, ERR_INVALID, "%s", a.error);
 	p->answered = true;
 	p->answered_ns = clock_mono_ns();
 	refused = v == RETRY_SENT       ? 0 :

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "client/endpoint.h"
+#include "remotewrite/sender/queue_cursor.h"
 #include "remotewrite/sender/queue_private.h"
 #include "remotewrite/sender/queue_reader.h"
 #include "remotewrite/sender/queue_shards.h"
@@ -75,29 +76,6 @@ static void queue_make_metrics(struct queue *q)
 	q->metrics.dropped_damaged = queue_make_dropped(q, "damaged");
 }
 
-/* Opens the cursor; a new one begins at the end or the beginning of the log. */
-static int open_cursor(struct queue *q, struct err *err)
-{
-	CLEANUP(mem_freep)
-	char *path = mem_printf("%s/%s.cursor", q->o.dir, q->config.name.ptr);
-	struct sample_log *log = q->o.log;
-	struct cursor_state state = { .acked = q->o.from_begin ?
-						       log->begin(log) :
-						       log->end(log) };
-	int rc = cursor_open(q->o.fs, path, &state, &q->cursor, err);
-
-	if (rc)
-		return err_wrap(err, rc, "%s", path);
-	/*
-	 * The log begins anew only if its files were removed. What it has now
-	 * was never sent.
-	 */
-	if (state.acked > log->end(log))
-		state.acked = log->begin(log);
-	ack_window_init(&q->window, state.acked);
-	return 0;
-}
-
 /* Starts the shards, then the thread that feeds them. */
 static int start_threads(struct queue *q, struct err *err)
 {
@@ -146,7 +124,7 @@ int queue_start(const struct queue_options *o,
 	copy_config(q, config);
 	queue_set_rules(q, config, external, external_count);
 	queue_make_metrics(q);
-	rc = open_cursor(q, err);
+	rc = queue_open_cursor(q, err);
 	if (!rc)
 		rc = start_threads(q, err);
 	if (rc)
@@ -233,24 +211,6 @@ static struct metric *metric_of(const struct queue *q, enum sample_fate fate)
 	}
 }
 
-/*
- * Writes the cursor after its position has moved. The write is not synced:
- * that follows once a second.
- */
-static void save_cursor(struct queue *q) REQUIRES(q->mu)
-{
-	const struct cursor_state state = { .acked = q->window.acked };
-	struct err err;
-
-	q->unsynced = true;
-	if (cursor_write(q->cursor, &state, &err))
-		log_event(
-			q->o.events, LOG_WARN,
-			"cannot write the cursor of remote write; profiles may be sent again after a restart",
-			LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
-				   log_err(&err)));
-}
-
 /* Notes that a sample with this time was accepted. */
 static void note_sent(struct queue *q, int64_t ms) REQUIRES(q->mu)
 {
@@ -278,7 +238,7 @@ void queue_finish(struct queue *q, struct queued_sample *list,
 		list = next;
 	}
 	if (moved)
-		save_cursor(q);
+		queue_write_cursor(q);
 	metric_set(q->metrics.pending, (int64_t)ack_window_count(&q->window));
 	metric_set(q->metrics.newest_sent, q->sent_ms / 1000);
 	pthread_cond_broadcast(&q->room);

@@ -39,8 +39,9 @@ struct queue_options {
 };
 
 /*
- * Starts a queue. Its cursor file is opened, or created. Errors of
- * cursor_open() are passed on. The caller owns *out.
+ * Starts a queue. Its cursor file is opened, or created. ERR_UNSUPPORTED: a
+ * newer version wrote that file. ERR_IO: the system has no descriptors left.
+ * The caller owns *out.
  */
 NODISCARD int queue_start(const struct queue_options *o,
 			  const struct remote_write_config *config,

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/units.h"
+#include "remotewrite/sender/queue_cursor.h"
 #include "remotewrite/sender/queue_private.h"
 #include "remotewrite/sender/queue_shards.h"
 
@@ -67,33 +68,13 @@ static bool is_full(const struct queue *q, const struct shard *s)
  */
 static void save_position(struct reader *r)
 {
-	struct queue *q = r->q;
 	int64_t now = clock_mono_ns();
-	bool unsynced;
-	struct err err;
 
 	if (now - r->saved_ns < SECOND_NS)
 		return;
 	r->saved_ns = now;
-	mutex_lock(&q->mu);
-	unsynced = q->unsynced;
-	q->unsynced = false;
-	if (unsynced) {
-		const struct cursor_state state = { .acked = q->window.acked };
-
-		/* Positions that ack_window_pass() has set are not written yet. */
-		if (cursor_write(q->cursor, &state, &err))
-			unsynced = false;
-	}
-	mutex_unlock(&q->mu);
-	if (unsynced && cursor_sync(q->cursor, &err))
-		log_event(
-			q->o.events, LOG_WARN,
-			"cannot save the cursor of remote write; profiles may be sent again after a power cut",
-			LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
-				   log_err(&err)));
-	if (unsynced)
-		q->o.moved(q->o.ctx);
+	if (queue_sync_cursor(r->q))
+		r->q->o.moved(r->q->o.ctx);
 }
 
 /* What max_backlog has dropped at one time. */

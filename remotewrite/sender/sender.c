@@ -193,18 +193,7 @@ static void apply_one(struct sender *s, const struct remote_write_config *c,
 void sender_apply(struct sender *s, const struct remote_write_configs *configs,
 		  const struct label *external, size_t external_count)
 {
-	struct err err;
-
 	mutex_lock(&s->apply_mu);
-	if (configs->count) {
-		int rc = fs_mkdir(s->o.fs, s->o.dir, &err);
-
-		if (rc && rc != ERR_EXISTS)
-			log_event(
-				s->o.events, LOG_ERROR,
-				"cannot create the directory of the cursors of remote write",
-				LOG_FIELDS(log_err(&err)));
-	}
 	remove_others(s, configs);
 	for (size_t i = 0; i < configs->count; i++)
 		apply_one(s, &configs->v[i], external, external_count);

@@ -283,8 +283,8 @@ static enum retry_verdict send_message(struct shard *s, struct batch *b)
 		if (!a.done || queue_is_stopping(q))
 			return a.status / 100 == 2 ? RETRY_SENT : RETRY_LATER;
 		note_attempt(q, &a);
-		v = retry_decide(
-			&(struct retry_attempt){ a.status, zstd, b->count });
+		v = retry_decide(&(struct retry_attempt){ a.status, zstd,
+							  a.judged, b->count });
 		if (v == RETRY_SNAPPY) {
 			mutex_lock(&q->mu);
 			q->snappy = true;

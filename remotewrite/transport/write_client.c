@@ -108,10 +108,10 @@ static void write_client_on_answer(void *ctx, struct http_response *r)
 	snprintf(text, sizeof(text), "%.*s",
 		 STR_ARG(http_response_header(r, "Retry-After")));
 	a->retry_after_ms = retry_after_ms(text, clock_ms(NULL));
-	if (str_to_i64(http_response_header(r, "X-Everprof-Samples-Written"),
-		       &written) &&
-	    written > 0)
-		a->written = (uint64_t)written;
+	a->judged = str_to_i64(
+		http_response_header(r, "X-Everprof-Samples-Written"),
+		&written);
+	a->written = written > 0 ? (uint64_t)written : 0;
 	if (!r->code && r->status / 100 == 2)
 		return;
 	if (http_status_check(r, &err))

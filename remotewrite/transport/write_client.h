@@ -31,8 +31,8 @@ struct attempt {
 	bool done;   /* false: it was interrupted; the outcome is not known */
 	long status; /* 0: there was no response */
 	int64_t retry_after_ms; /* 0: the response does not say */
-	uint64_t
-		written; /* samples that are durable, if the response says it */
+	bool judged;      /* the response says how many samples are durable */
+	uint64_t written; /* that number */
 	int64_t took_ns;
 	size_t message_len;
 	size_t body_len; /* the message, compressed */

@@ -81,18 +81,18 @@ class Answer:
 
 
 class Everprof(Process):
-    def __init__(self, directory, config='', flags=()):
+    def __init__(self, directory, config='', flags=(), address='127.0.0.1', port=None):
         os.makedirs(directory, exist_ok=True)
         self.directory = directory
         self.data = os.path.join(directory, 'data')
-        self.port = free_port()
-        self.url = f'http://127.0.0.1:{self.port}'
+        self.port = port or free_port()
+        self.url = f'http://{address}:{self.port}'
         config_file = os.path.join(directory, 'everprof.yaml')
         with open(config_file, 'w') as f:
             f.write(config)
         super().__init__([BINARY, 'serve', f'--config.file={config_file}',
                           f'--storage.tsdb.path={self.data}',
-                          f'--web.listen-address=127.0.0.1:{self.port}',
+                          f'--web.listen-address={address}:{self.port}',
                           *flags], os.path.join(directory, 'everprof.log'))
 
     def ready(self, seconds=30):

@@ -15,17 +15,13 @@ RECEIVE = ['--web.enable-remote-write-receiver']
 
 class Node(Everprof):
     """An everprof that can be killed and started again on its port."""
-    def __init__(self, d, config='', flags=()):
-        self.arguments = (d, config, [*RECEIVE, *flags])
+    def __init__(self, d, config='', flags=(), address='127.0.0.1'):
+        self.arguments = (d, config, [*RECEIVE, *flags], address)
         super().__init__(*self.arguments)
         self.ready()
 
     def start_again(self):
-        port = self.port
-        d, config, flags = self.arguments
-        Everprof.__init__(self, d, config,
-                          [*flags, f'--web.listen-address=127.0.0.1:{port}'])
-        self.port, self.url = port, f'http://127.0.0.1:{port}'
+        Everprof.__init__(self, *self.arguments, self.port)
         self.ready()
 
     def kill(self):
@@ -34,10 +30,10 @@ class Node(Everprof):
 
 class Agent(Process):
     """everprof agent, which can be killed and started again."""
-    def __init__(self, d, config):
+    def __init__(self, d, config, address='127.0.0.1'):
         os.makedirs(d, exist_ok=True)
         self.d, self.port = d, free_port()
-        self.url = f'http://127.0.0.1:{self.port}'
+        self.url = f'http://{address}:{self.port}'
         with open(f'{d}/everprof.yaml', 'w') as f:
             f.write(config)
         self.start()

@@ -9,8 +9,9 @@ import signal
 import subprocess
 import time
 
-from harness import BINARY, ROOT, Suite, free_port, heap_job, packed, profile, run, send, Server, wait_until
-from remote_nodes import Agent, Node, Receiver, received
+from harness import (BINARY, ROOT, Everprof, Server, Suite, free_port, heap_job, packed, profile, run, send,
+                     wait_until)
+from remote_nodes import RECEIVE, Agent, Node, Receiver, received
 from users import hashed, rewrite
 from write_client import push as write_samples
 
@@ -169,9 +170,7 @@ def errors_that_concern_all_profiles_end_the_push(d):
     assert answer.returncode == 1 and 'web.enable-remote-write-receiver' in answer.stderr, answer
     rewrite(f'{d}/web.yml', f'basic_auth_users:\n  agent: {hashed("secret")}\n')
     rewrite(f'{d}/http.yml', 'basic_auth: {username: agent, password: secret}\n')
-    guarded = Node.__new__(Node)
-    guarded.arguments = (f'{d}/guarded', '', ['--web.enable-remote-write-receiver', f'--web.config.file={d}/web.yml'])
-    super(Node, guarded).__init__(*guarded.arguments)
+    guarded = Everprof(f'{d}/guarded', '', [*RECEIVE, f'--web.config.file={d}/web.yml'])
     wait_until('the server', 30, lambda: 'everprof is ready' in guarded.text())
     answer = push(guarded, files)
     assert answer.returncode == 1 and '401' in answer.stderr, answer

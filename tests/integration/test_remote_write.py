@@ -206,14 +206,20 @@ def answers_decide_what_is_sent_again(d):
     assert len({body for _, _, body in r.seen}) == 1
     wait_until('accepted', 10, lambda: total('samples_total') == 1)
     assert total('samples_retried_total') == 3 and total('samples_failed_total') == 0
-    # 400 and other 4xx are never sent again.
-    for status in (400, 401, 404):
-        r.answers = [(status, {})]
-        before = r.count()
-        load.push(1)
-        wait_until('one attempt', 30, lambda: r.count() == before + 1)
-    wait_until('counted', 10, lambda: total('samples_failed_total') == 3)
-    assert a.text().count('the receiver refused profiles') == 3
+    # A receiver that has looked at the profiles and refused them is not asked again.
+    r.answers = [(400, {'X_Everprof_Samples_Written': '0'})]
+    before = r.count()
+    load.push(1)
+    wait_until('one attempt', 30, lambda: r.count() == before + 1)
+    wait_until('counted', 10, lambda: total('samples_failed_total') == 1)
+    assert a.text().count('the receiver refused profiles') == 1
+    # Wrong credentials, URLs and proxies end some day.
+    r.answers = [(status, {}) for status in (400, 401, 403, 404, 302)]
+    before = r.count()
+    load.push(1)
+    wait_until('six attempts', 30, lambda: r.count() == before + 6)
+    wait_until('accepted', 10, lambda: total('samples_total') == 2)
+    assert total('samples_failed_total') == 1
     # 415: snappy from then on.
     r.answers = [(415, {})]
     before = r.count()
@@ -222,7 +228,7 @@ def answers_decide_what_is_sent_again(d):
     load.push(1)
     wait_until('snappy stays', 30, lambda: r.count() == before + 3)
     assert [h['Content-Encoding'] for _, h, _ in r.seen[before:]] == ['zstd', 'snappy', 'snappy']
-    wait_until('accepted', 10, lambda: total('samples_total') == 3)
+    wait_until('accepted', 10, lambda: total('samples_total') == 4)
 
 
 @suite.test
@@ -290,6 +296,27 @@ def a_large_profile_passes_and_one_over_the_limit_is_named(d):
 
 
 @suite.test
+def the_stored_profiles_of_a_refused_request_count_as_sent(d):
+    c, port = Node(f'{d}/c'), free_port()
+    a = Node(f'{d}/a', sends_to(queue(f'http://127.0.0.1:{port}')))
+    load = Load(a)
+    # Another sender was first with a profile of this series and time.
+    taken = {**series_of(3), 'agent': 'a1'}
+    assert push(c, (taken, [(profile('other'), load.begin + 3)])).status == 204
+    load.push(5)
+    wait_until('pending', 30, lambda: a.metric('everprof_remote_storage_samples_pending') == 5)
+    with open(f'{d}/a/everprof.yaml', 'w') as f:
+        f.write(sends_to(queue(c.url)))
+    a.child.send_signal(signal.SIGHUP)
+    wait_until('sent', 30, lambda: len(received(c)) == 5)
+    wait_until('refused', 30, lambda: a.metric(
+        'everprof_remote_storage_samples_failed_total', f'url="{c.url}') == 1)
+    assert a.metric('everprof_remote_storage_samples_total', f'url="{c.url}') == 4
+    line = [x for x in a.text().splitlines() if 'refused profiles' in x][0]
+    assert 'profiles=1' in line and 'j3' in line and 'different' in line, line
+
+
+@suite.test
 def a_receiver_that_never_answers_delays_no_other(d):
     c, r = Node(f'{d}/c'), Receiver()
     r.answers = [(None, 3600)] * 1000
@@ -339,6 +366,41 @@ def a_backlog_beyond_its_limit_is_dropped_loudly(d):
                lambda: a.metric('everprof_remote_storage_backlog_bytes') < 3 << 20)
     line = [x for x in a.text().splitlines() if 'exceeds max_backlog' in x][0]
     assert 'profiles=' in line and 'from=' in line and 'to=' in line, line
+
+
+@suite.test
+def a_cursor_that_is_damaged_or_cannot_be_made_loses_nothing(d):
+    c = Node(f'{d}/c')
+    a = Node(f'{d}/a', sends_to(queue(c.url)))
+    load = Load(a)
+    load.push(20)
+    wait_equal(load, c)
+    c.kill()
+    load.push(20)
+    a.kill()
+    cursor = f'{a.data}/remote/c.cursor'
+    with open(cursor, 'r+b') as f:
+        f.write(bytes(128))
+    a.start_again()
+    assert 'cursor of remote write is damaged' in a.text()
+    c.start_again()
+    wait_equal(load, c)
+    # A directory in its place: the queue runs, and makes the file when it can.
+    a.kill()
+    os.unlink(cursor)
+    os.mkdir(cursor)
+    a.start_again()
+    assert 'cannot open the cursor' in a.text()
+    load.push(20)
+    wait_equal(load, c)
+    os.rmdir(cursor)
+    wait_until('the cursor', 30, lambda: os.path.isfile(cursor) and 'saved again' in a.text())
+    c.kill()
+    load.push(20)
+    a.kill()
+    a.start_again()
+    c.start_again()
+    wait_equal(load, c)
 
 
 @suite.test

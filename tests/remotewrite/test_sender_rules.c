@@ -18,22 +18,25 @@ Test(retry, statuses_decide)
 		struct retry_attempt a;
 		enum retry_verdict want;
 	} cases[] = {
-		{ { 204, true, 9 }, RETRY_SENT },
-		{ { 200, false, 1 }, RETRY_SENT },
-		{ { 0, true, 9 }, RETRY_LATER },
-		{ { 500, true, 9 }, RETRY_LATER },
-		{ { 503, true, 1 }, RETRY_LATER },
-		{ { 599, true, 1 }, RETRY_LATER },
-		{ { 429, true, 9 }, RETRY_LATER },
-		{ { 415, true, 9 }, RETRY_SNAPPY },
-		{ { 415, false, 9 }, RETRY_DROP },
-		{ { 413, true, 2 }, RETRY_SPLIT },
-		{ { 413, true, 1 }, RETRY_DROP },
-		{ { 400, true, 9 }, RETRY_DROP },
-		{ { 401, true, 9 }, RETRY_DROP },
-		{ { 404, true, 9 }, RETRY_DROP },
-		{ { 302, true, 9 }, RETRY_DROP },
-		{ { 100, true, 9 }, RETRY_DROP },
+		{ { 204, true, true, 9 }, RETRY_SENT },
+		{ { 200, false, false, 1 }, RETRY_SENT },
+		{ { 0, true, false, 9 }, RETRY_LATER },
+		{ { 500, true, true, 9 }, RETRY_LATER },
+		{ { 503, true, false, 1 }, RETRY_LATER },
+		{ { 599, true, false, 1 }, RETRY_LATER },
+		{ { 429, true, true, 9 }, RETRY_LATER },
+		{ { 415, true, true, 9 }, RETRY_SNAPPY },
+		{ { 413, true, false, 2 }, RETRY_SPLIT },
+		{ { 413, true, false, 1 }, RETRY_DROP },
+		{ { 400, true, true, 9 }, RETRY_DROP },
+		/* The URL, the credentials or a proxy are wrong. */
+		{ { 400, true, false, 9 }, RETRY_LATER },
+		{ { 415, false, true, 9 }, RETRY_LATER },
+		{ { 401, true, false, 9 }, RETRY_LATER },
+		{ { 403, true, true, 9 }, RETRY_LATER },
+		{ { 404, true, true, 9 }, RETRY_LATER },
+		{ { 302, true, false, 9 }, RETRY_LATER },
+		{ { 100, true, false, 9 }, RETRY_LATER },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)

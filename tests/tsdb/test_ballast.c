@@ -147,3 +147,25 @@ Test(ballast, a_file_that_stays_is_counted)
 	cr_expect(held(&s) == -1);
 	scene_fini(&s);
 }
+
+Test(ballast, a_small_disk_needs_an_eighth_of_its_size_to_go_on)
+{
+	static const struct {
+		uint64_t size;
+		uint64_t total;
+		uint64_t want;
+	} cases[] = {
+		{ 32 << 20, 100ULL << 30, 64 << 20 },
+		{ 32 << 20, 512 << 20, 64 << 20 },
+		{ 32 << 20, 40 << 20, 5 << 20 },
+		{ 0, 40 << 20, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct ballast b = { .size = cases[i].size };
+
+		cr_expect(ballast_space_needed(&b, cases[i].total) ==
+				  cases[i].want,
+			  "%zu", i);
+	}
+}

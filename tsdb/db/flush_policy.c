@@ -175,9 +175,8 @@ void db_no_space(struct tsdb *db)
 
 /*
  * Try to recover from a full disk. Flushing the oldest segment writes less than
- * its removal frees. Appends are accepted again when twice the size of the
- * ballast is free, so that as much space remains after the ballast is created
- * again.
+ * its removal frees. Appends are accepted again when the space of
+ * ballast_space_needed() is free.
  */
 static int make_room_on_disk(struct tsdb *db, struct err *err)
 {
@@ -193,7 +192,7 @@ static int make_room_on_disk(struct tsdb *db, struct err *err)
 	 * Check even if the flush failed: other programs may have freed space.
 	 */
 	if (fs_space(db->path, &total, &available, &unwanted) ||
-	    available < 2 * db->ballast.size)
+	    available < ballast_space_needed(&db->ballast, total))
 		return rc;
 	atomic_store(&db->full, false);
 	log_event(db->o.log, LOG_INFO,

@@ -94,6 +94,11 @@ void ballast_release(struct ballast *b)
 	mutex_unlock(&b->mu);
 }
 
+uint64_t ballast_space_needed(const struct ballast *b, uint64_t total)
+{
+	return 2 * b->size < total / 8 ? 2 * b->size : total / 8;
+}
+
 uint64_t ballast_bytes(struct ballast *b)
 {
 	uint64_t held;

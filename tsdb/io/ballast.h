@@ -44,6 +44,14 @@ void ballast_make(struct ballast *b);
 /* Delete the ballast file, so that its space is free for other files. */
 void ballast_release(struct ballast *b);
 
+/*
+ * Bytes that must be free on a disk of `total` bytes before profiles are
+ * accepted again after the disk was full: twice the ballast, so that as much
+ * remains after it is made again. A disk that is small beside the ballast, on
+ * which it is never made, needs an eighth of its size free.
+ */
+uint64_t ballast_space_needed(const struct ballast *b, uint64_t total);
+
 /* Bytes of disk that the ballast file takes now. */
 uint64_t ballast_bytes(struct ballast *b);
 

@@ -49,7 +49,19 @@ static void insert_held_locked(struct wal *w, struct wal_segment *s)
 	w->held_count++;
 }
 
-/* Open one held segment, or remove it if the log holds none. */
+/*
+ * Whether a held segment is not needed: the log holds none, or the segment is
+ * still one of the others, because its removal there was interrupted.
+ */
+static bool is_superfluous(const struct wal *w, uint64_t number)
+{
+	CLEANUP(mem_freep) char *twin = segment_path(w, number, "");
+	uint64_t size;
+
+	return !w->o.hold || !fs_size(w->o.fs, twin, &size, NULL);
+}
+
+/* Open one held segment, or remove it if it is not needed. */
 static int held_open_one(struct wal *w, const char *name, uint64_t number,
 			 struct err *err)
 {
@@ -57,7 +69,7 @@ static int held_open_one(struct wal *w, const char *name, uint64_t number,
 	struct wal_segment *s = NULL;
 	int rc;
 
-	if (!w->o.hold) {
+	if (is_superfluous(w, number)) {
 		if (fs_unlink(w->o.fs, path, err))
 			held_log_removal(w, path, err);
 		return 0;
@@ -116,22 +128,32 @@ bool wal_held_take_locked(struct wal *w, struct wal_segment *s)
 	return true;
 }
 
-/* Create the directory of held segments, unless there is one. */
-static int make_held_dir(struct wal *w, struct err *err)
+/* Create the directory of held segments durably, unless there is one. */
+static int make_held_dir(struct wal *w, const char *dir, struct err *err)
 {
-	CLEANUP(mem_freep) char *dir = held_path(w, "");
 	int rc = fs_mkdir(w->o.fs, dir, err);
 
+	if (!rc)
+		rc = fs_sync_dir(w->o.fs, w->dir, err);
 	return rc == ERR_EXISTS ? 0 : rc;
 }
 
-int wal_held_move(struct wal *w, const struct wal_segment *s, struct err *err)
+int wal_held_link(struct wal *w, const struct wal_segment *s, struct err *err)
 {
+	CLEANUP(mem_freep) char *dir = held_path(w, "");
 	CLEANUP(mem_freep) char *from = segment_path(w, s->number, "");
 	CLEANUP(mem_freep) char *to = held_segment_path(w, s->number);
-	int rc = make_held_dir(w, err);
+	int rc = make_held_dir(w, dir, err);
 
-	return rc ? rc : fs_rename(w->o.fs, from, to, err);
+	/* The directory of records was written after the last sync. */
+	if (!rc)
+		rc = file_sync(s->file, err);
+	if (!rc) {
+		rc = fs_link(w->o.fs, from, to, err);
+		if (rc == ERR_EXISTS)
+			rc = 0;
+	}
+	return rc ? rc : fs_sync_dir(w->o.fs, dir, err);
 }
 
 /* Take the first held segment out of the list, if it is before the position. */

@@ -32,10 +32,12 @@ void wal_held_close(struct wal *w);
 bool wal_held_take_locked(struct wal *w, struct wal_segment *s) REQUIRES(w->mu);
 
 /*
- * Move the file of a held segment to the directory of held segments. If this
- * fails, the next start replays the segment; it is not lost.
+ * Give the file of a segment a second, durable name in the directory of held
+ * segments. The caller then removes the first one. A rename would not do: after
+ * a power cut, the file could have neither name. If this fails, the next start
+ * replays the segment; it is not lost.
  */
-NODISCARD int wal_held_move(struct wal *w, const struct wal_segment *s,
+NODISCARD int wal_held_link(struct wal *w, const struct wal_segment *s,
 			    struct err *err);
 
 /*

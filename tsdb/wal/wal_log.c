@@ -216,9 +216,9 @@ static int wal_log_read(struct sample_log *l, uint64_t *position,
 		if (number != *position >> 32) {
 			/*
 			 * The segment of *position is gone. Nothing is missing
-			 * if *position was before its first record.
+			 * if *position was not behind any of its records.
 			 */
-			bool lost = (uint32_t)*position >= FILE_HEADER;
+			bool lost = (uint32_t)*position > FILE_HEADER;
 
 			*position = number << 32;
 			if (lost) {

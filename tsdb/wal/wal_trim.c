@@ -68,7 +68,8 @@ static int wal_set_aside(struct wal *w, const struct wal_segment *s,
 }
 
 /*
- * Remove a segment's file, or hold it for remote write. It is renamed to *.deleting first: if the removal is
+ * Remove a segment's file from the log, after it has got another name if remote
+ * write needs it. It is renamed to *.deleting first: if the removal is
  * interrupted, startup removes the renamed file and never replays it.
  */
 static int remove_file(struct wal *w, const struct wal_segment *s, bool is_held,
@@ -79,9 +80,9 @@ static int remove_file(struct wal *w, const struct wal_segment *s, bool is_held,
 
 	if (s->unread)
 		return wal_set_aside(w, s, err);
-	if (is_held)
-		return wal_held_move(w, s, err);
-	rc = fs_rename(w->o.fs, file_path(s->file), gone, err);
+	rc = is_held ? wal_held_link(w, s, err) : 0;
+	if (!rc)
+		rc = fs_rename(w->o.fs, file_path(s->file), gone, err);
 	return rc ? rc : fs_unlink(w->o.fs, gone, err);
 }
 

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "remotewrite/sender/queue_cursor.h"
+
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+
+/* Creates the directory of the file, durably, if it is not there. */
+static int make_cursor_dir(const struct queue *q, struct err *err)
+{
+	const char *dir = q->o.dir;
+	CLEANUP(mem_freep)
+	char *parent = mem_printf("%.*s", (int)(strrchr(dir, '/') - dir), dir);
+	int rc = fs_mkdir(q->o.fs, dir, err);
+
+	if (!rc)
+		rc = fs_sync_dir(q->o.fs, parent, err);
+	return rc == ERR_EXISTS ? 0 : rc;
+}
+
+/* Opens or creates the file and its directory; see cursor_open(). */
+static int open_file(struct queue *q, struct cursor_state *state, bool *damaged,
+		     struct cursor **out, struct err *err)
+{
+	CLEANUP(mem_freep)
+	char *path = mem_printf("%s/%s.cursor", q->o.dir, q->config.name.ptr);
+	int rc = make_cursor_dir(q, err);
+
+	if (!rc)
+		rc = cursor_open(q->o.fs, path, state, damaged, out, err);
+	return rc ? err_wrap(err, rc, "%s", path) : 0;
+}
+
+/* Logs an event about the cursor. */
+static void report_cursor(const struct queue *q, const char *what,
+			  const struct err *err)
+{
+	log_event(q->o.events, LOG_WARN, what,
+		  LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
+			     log_err(err)));
+}
+
+/* The position at which a queue without a file begins. */
+static uint64_t new_position(const struct queue *q)
+{
+	struct sample_log *log = q->o.log;
+
+	return q->o.from_begin ? log->begin(log) : log->end(log);
+}
+
+int queue_open_cursor(struct queue *q, struct err *err)
+{
+	struct sample_log *log = q->o.log;
+	struct cursor_state state = { .acked = new_position(q) };
+	bool damaged = false;
+	int rc = open_file(q, &state, &damaged, &q->cursor, err);
+
+	if (rc == ERR_UNSUPPORTED)
+		return rc;
+	if (rc)
+		report_cursor(
+			q,
+			"cannot open the cursor of remote write; until that is possible, profiles may be sent again after a restart",
+			err);
+	else if (damaged)
+		log_event(
+			q->o.events, LOG_WARN,
+			"the cursor of remote write is damaged; all profiles of the WAL are sent again",
+			LOG_FIELDS(
+				log_text("remote_name", q->config.name.ptr)));
+	/*
+	 * The log begins anew only if its files were removed. What it has now
+	 * was never sent.
+	 */
+	if (state.acked > log->end(log))
+		state.acked = log->begin(log);
+	ack_window_init(&q->window, state.acked);
+	return 0;
+}
+
+void queue_write_cursor(struct queue *q)
+{
+	const struct cursor_state state = { .acked = q->window.acked };
+	struct err err;
+
+	q->unsynced = true;
+	if (q->cursor && cursor_write(q->cursor, &state, &err))
+		report_cursor(
+			q,
+			"cannot write the cursor of remote write; profiles may be sent again after a restart",
+			&err);
+}
+
+/* Makes the file that could not be opened before. */
+static void make_cursor(struct queue *q)
+{
+	struct cursor_state state = { .acked = queue_position(q) };
+	struct cursor *c = NULL;
+	struct err unwanted;
+	bool damaged;
+
+	/* A file that is there has an older position, which is replaced. */
+	if (open_file(q, &state, &damaged, &c, &unwanted))
+		return;
+	mutex_lock(&q->mu);
+	q->cursor = c;
+	q->unsynced = true;
+	mutex_unlock(&q->mu);
+	log_event(q->o.events, LOG_INFO,
+		  "the cursor of remote write is saved again",
+		  LOG_FIELDS(log_text("remote_name", q->config.name.ptr)));
+}
+
+bool queue_sync_cursor(struct queue *q)
+{
+	bool unsynced;
+	bool has_file;
+	struct err err;
+
+	/* The reader alone sets the cursor, so it may look without the lock. */
+	if (!q->cursor)
+		make_cursor(q);
+	mutex_lock(&q->mu);
+	unsynced = q->unsynced;
+	has_file = q->cursor;
+	if (unsynced && has_file) {
+		const struct cursor_state state = { .acked = q->window.acked };
+
+		/* ack_window_pass() moves the position without writing it. */
+		unsynced = !cursor_write(q->cursor, &state, NULL);
+	}
+	q->unsynced = false;
+	mutex_unlock(&q->mu);
+	if (!unsynced || !has_file || !cursor_sync(q->cursor, &err))
+		return unsynced;
+	report_cursor(
+		q,
+		"cannot save the cursor of remote write; profiles may be sent again after a power cut",
+		&err);
+	return false;
+}
