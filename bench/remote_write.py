@@ -3,9 +3,10 @@
 """Drain the backlog of an agent to a central instance, in turn with
 `zstd -1 | socat` over the same bytes and the same loopback interface.
 
-usage: bench/remote_write.py CORPUS [EVERPROF] [MB] [RUNS]
+usage: bench/remote_write.py CORPUS [EVERPROF] [MB] [RUNS] [SHARDS]
        CORPUS: folders of <type>.tar, or of folders <type> as bench/busy_fleet.py makes them
        MB: size of the backlog in decompressed profiles, 1000 unless told
+       SHARDS: max_shards of the agent, 4 unless told
 
 The profiles of a series follow one another in time: a corpus that is smaller
 than the backlog is repeated with later times. Prints, for each run, seconds and
@@ -27,6 +28,7 @@ os.environ['EVERPROF'] = sys.argv[2] if len(sys.argv) > 2 else 'build/release/ev
 import harness  # noqa: E402
 from write_client import request, snappy, write  # noqa: E402
 
+SHARDS = int(sys.argv[5]) if len(sys.argv) > 5 else 4
 BATCH = 8 << 20  # bytes of profiles in a request that fills the agent
 
 
@@ -86,7 +88,7 @@ class Agent(harness.Everprof):
         os.makedirs(d, exist_ok=True)
         with open(config, 'w') as f:
             f.write(f'remote_write:\n- url: http://127.0.0.1:{central_port}/api/v1/write\n'
-                    '  name: central\n  queue_config: {max_backoff: 30ms}\n')
+                    f'  name: central\n  queue_config: {{max_shards: {SHARDS}}}\n')
         harness.Process.__init__(self, [
             harness.BINARY, 'agent', f'--config.file={config}', f'--storage.agent.path={self.data}',
             f'--web.listen-address=127.0.0.1:{self.port}', '--web.enable-remote-write-receiver'],

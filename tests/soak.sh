@@ -174,6 +174,10 @@ soak_remote_write() { # agent and central instance: 300 kills, bad networks, ans
   over_binary remote_write
 }
 
+soak_write_fleet() { # 200 agents of 20 series send to one central instance; an outage, and too little memory
+  over_binary write_fleet "${CORPUS:-../shared/corpus}"
+}
+
 # 10 minutes, then until cov: stands still for 2, at most 30.
 fuzz_one() {
   local target=$1 log=build/fuzz/$1.log rounds=0 last=-1 cov
@@ -206,10 +210,10 @@ soak_fuzz() {
 }
 
 main() {
-  [ $# != 0 ] || set -- crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart remote_write fuzz
+  [ $# != 0 ] || set -- crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart remote_write write_fleet fuzz
   for name in "$@"; do
     declare -F "soak_$name" >/dev/null || {
-      echo "soak: there is no suite \"$name\" (crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart remote_write fuzz)"
+      echo "soak: there is no suite \"$name\" (crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart remote_write write_fleet fuzz)"
       exit 2
     }
     "soak_$name"

@@ -13,6 +13,7 @@
 #include "web/handler/context.h"
 #include "web/handler/envelope.h"
 #include "web/ui/page.h"
+#include "web/ui/page_remote_write.h"
 #include "web/ui/page_report.h"
 
 /*
@@ -137,6 +138,7 @@ const struct route web_routes[] = {
 	  SCOPE_ADMIN },
 	{ "/", web_page_start, ROUTE_READ, SCOPE_READ },
 	{ "/targets", page_targets, ROUTE_READ, SCOPE_READ },
+	{ "/remote_write", page_remote_write, ROUTE_READ, SCOPE_READ },
 	{ "/-/healthy", web_answer_health, ROUTE_QUICK, SCOPE_READ },
 	{ "/-/ready", web_answer_ready, ROUTE_QUICK, SCOPE_READ },
 	{ "/-/reload", web_reload, ROUTE_WRITE, SCOPE_ADMIN },

@@ -29,6 +29,36 @@ static struct metric *queue_make_dropped(struct queue *q, const char *reason)
 		&labels);
 }
 
+/* Creates the gauges that show the configuration, as Prometheus has them. */
+static void queue_make_settings(struct queue *q)
+{
+	const struct metric_labels labels = {
+		{ "remote_name", "url" },
+		{ q->config.name.ptr, q->shown },
+	};
+	const struct queue_config *c = &q->config.queue;
+	const struct {
+		const char *name;
+		const char *help;
+		int64_t value;
+	} rows[] = {
+		{ "everprof_remote_storage_shards_min",
+		  "min_shards of the configuration.", c->min_shards },
+		{ "everprof_remote_storage_shards_max",
+		  "max_shards of the configuration.", c->max_shards },
+		{ "everprof_remote_storage_shard_capacity",
+		  "capacity of the configuration.", c->capacity },
+		{ "everprof_remote_storage_max_samples_per_send",
+		  "max_samples_per_send of the configuration.",
+		  c->max_samples },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		metric_set(metrics_gauge(q->o.metrics, rows[i].name,
+					 rows[i].help, &labels),
+			   rows[i].value);
+}
+
 /* Creates the metrics of a queue. */
 static void queue_make_metrics(struct queue *q)
 {
@@ -54,12 +84,6 @@ static void queue_make_metrics(struct queue *q)
 	     "Threads that send profiles.");
 	MAKE(gauge, shards_desired, "everprof_remote_storage_shards_desired",
 	     "Threads that would be needed to send profiles as fast as they come, before min_shards and max_shards.");
-	metric_set(MAKE(gauge, shards_min, "everprof_remote_storage_shards_min",
-			"min_shards of the configuration."),
-		   q->config.queue.min_shards);
-	metric_set(MAKE(gauge, shards_max, "everprof_remote_storage_shards_max",
-			"max_shards of the configuration."),
-		   q->config.queue.max_shards);
 	MAKE(gauge, backlog, "everprof_remote_storage_backlog_bytes",
 	     "Bytes of the WAL that are not acknowledged.");
 	MAKE(gauge, newest_sent,
@@ -124,6 +148,7 @@ int queue_start(const struct queue_options *o,
 	copy_config(q, config);
 	queue_set_rules(q, config, external, external_count);
 	queue_make_metrics(q);
+	queue_make_settings(q);
 	rc = queue_open_cursor(q, err);
 	if (!rc)
 		rc = start_threads(q, err);

@@ -43,8 +43,6 @@ struct queue_metrics {
 	struct metric *pending;
 	struct metric *shards;
 	struct metric *shards_desired;
-	struct metric *shards_min;
-	struct metric *shards_max;
 	struct metric *backlog;
 	struct metric *newest_sent;
 	struct histogram *duration;

@@ -4,89 +4,19 @@
 it missed, memory flat; then a reload with 20 000 targets of a file, and files that are none.
 
 usage: soak_fleet.py [CORPUS]      CORPUS: folders of <type>.tar; its heaps are what is scraped"""
-import asyncio
-import glob
-import gzip
 import json
 import os
 import resource
 import sys
-import tarfile
-import threading
 import time
 
-from harness import Everprof, Suite, packed, profile, wait_until
+from fleet_generator import Generator, addresses, bodies, cpu, generate
+from harness import Everprof, Suite, wait_until
 
 CORPUS = sys.argv.pop(1) if len(sys.argv) > 1 and '/' in sys.argv[1] else ''
 TARGETS = int(os.environ.get('TARGETS', '2000'))
 MINUTES = float(os.environ.get('MINUTES', '10'))
-TYPES = ('heap', 'goroutine', 'mutex', 'profile')
 suite = Suite()
-
-
-def bodies():
-    """Some profiles of each type, gzip'd as they were scraped."""
-    out = {}
-    for kind in TYPES:
-        found = []
-        for path in glob.glob(f'{CORPUS}/prometheus/{kind}.tar') if CORPUS else []:
-            with tarfile.open(path) as t:
-                members = sorted((m for m in t.getmembers() if m.isfile()), key=lambda m: m.name)
-                found = [t.extractfile(m).read() for m in members[:40]]
-        out[kind] = found or [packed(profile(f'{kind}{i}', size=100 << 10 if kind == 'heap'
-                                             else 5000)) for i in range(40)]
-    if not os.path.isdir(CORPUS):
-        print(f'there is no corpus at "{CORPUS}": made profiles are scraped')
-    return out
-
-
-class Generator(asyncio.Protocol):
-    """Answers GET /debug/pprof/<type>?…: profile after so many seconds."""
-    bodies, served, bytes, loop = {}, 0, 0, None
-
-    def connection_made(self, transport):
-        self.transport, self.rest = transport, b''
-
-    def data_received(self, data):
-        self.rest += data
-        while b'\r\n\r\n' in self.rest:
-            head, self.rest = self.rest.split(b'\r\n\r\n', 1)
-            target = head.split(b' ', 2)[1]
-            kind = target.rsplit(b'/', 1)[1].split(b'?')[0].decode()
-            if kind == 'profile':
-                self.loop.call_later(5, self.answer, kind)
-            else:
-                self.answer(kind)
-
-    def answer(self, kind):
-        every = self.bodies[kind]
-        body = every[Generator.served % len(every)]
-        Generator.served += 1
-        Generator.bytes += len(body)
-        if not self.transport.is_closing():
-            self.transport.write(b'HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n'
-                                 b'Content-Length: %d\r\n\r\n' % len(body) + body)
-
-
-def generate():
-    """The generator's port, on all of 127.0.0.0/8."""
-    started, port = threading.Event(), []
-
-    def run():
-        async def serve():
-            Generator.loop = asyncio.get_running_loop()
-            server = await Generator.loop.create_server(Generator, '0.0.0.0', 0, backlog=4096)
-            port.append(server.sockets[0].getsockname()[1])
-            started.set()
-            await server.serve_forever()
-        asyncio.run(serve())
-    threading.Thread(target=run, daemon=True).start()
-    started.wait()
-    return port[0]
-
-
-def addresses(n, port):
-    return [f'127.{1 + i // 62500}.{i // 250 % 250}.{1 + i % 250}:{port}' for i in range(n)]
 
 
 def config(targets_file, interval='15s'):
@@ -94,12 +24,6 @@ def config(targets_file, interval='15s'):
     return (f'global: {{scrape_interval: {interval}}}\nscrape_configs:\n- job_name: fleet\n'
             f'  profiling_config:\n    pprof_config:\n{off}      profile: {{seconds: 5}}\n'
             f'  file_sd_configs: [{{files: [{targets_file}], refresh_interval: 1h}}]\n')
-
-
-def cpu(e):
-    with open(f'/proc/{e.child.pid}/stat') as f:
-        fields = f.read().rsplit(')', 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
 
 def size(path):
@@ -116,7 +40,7 @@ def write(path, targets):
 @suite.test
 def no_scrape_is_missed_and_memory_is_constant(d):
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-    Generator.bodies = bodies()
+    Generator.bodies = bodies(CORPUS)
     port = generate()
     write(f'{d}/t.json', addresses(TARGETS, port))
     e = Everprof(d, config('t.json'), ['--storage.tsdb.wal-budget=256MB']).ready()

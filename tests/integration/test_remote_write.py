@@ -85,6 +85,9 @@ def profiles_reach_the_central_instance_with_external_labels(d):
     assert one['name'] == 'c' and one['url'] == f'{c.url}/api/v1/write', status
     assert one['pending'] == 0 and one['lastError'] == '' and one['lastSuccess'], status
     assert status['receiver']['enabled'] and status['receiver']['stored'] == 200, status
+    page = a.get('/remote_write').body.decode()
+    assert f'<code>{c.url}/api/v1/write</code>' in page and '200 profiles stored' in page, page
+    assert 'sends to no receiver' in c.get('/remote_write').body.decode()
     there = c.get('/api/v1/status/remote_write').data()
     assert there['receivers'] == [] and there['receiver']['stored'] == 200, there
     # A profile that was sent does not change, and neither does that of the agent.
@@ -167,6 +170,9 @@ def an_agent_sends_what_it_scrapes_and_keeps_it_meanwhile(d):
     assert a.metric('everprof_remote_storage_backlog_bytes') > 0
     assert a.get('/api/v1/query_range', query='heap').status == 404
     assert a.get('/targets').status == 200
+    page = a.get('/remote_write').body.decode()
+    assert 'Couldn&#39;t connect' in page or 'connect' in page, page
+    assert 'does not receive profiles' in page, page
     c.start_again()
     wait_until('all arrive', 60, lambda: len(received(c)) > before + 20, 0.3)
     target.stop()

@@ -51,7 +51,9 @@ static const char head[] =
 	"border-bottom:1px solid #dde2e8;vertical-align:top}"
 	".up{color:#18794e}.down{color:#b42318}"
 	"</style><header><b>everprof</b><a href='/'>Profiles</a>"
-	"<a href='/targets'>Targets</a><a href='/metrics'>Metrics</a></header>"
+	"<a href='/targets'>Targets</a>"
+	"<a href='/remote_write'>Remote write</a>"
+	"<a href='/metrics'>Metrics</a></header>"
 	"<main>";
 
 /*

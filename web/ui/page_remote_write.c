@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web/ui/page_remote_write.h"
+
+#include <inttypes.h>
+
+#include "base/units.h"
+#include "base/xml.h"
+#include "web/ui/page.h"
+
+/* Write a cell with a time, or "never". */
+static void put_time_cell(struct buf *b, int64_t ms)
+{
+	char when[40] = "never";
+
+	if (ms)
+		time_format(ms, when);
+	buf_printf(b, "<td>%s", when);
+}
+
+/* Callback for each receiver: write it as a row of the table. */
+static void receiver_row(void *arg, const struct web_queue *q)
+{
+	struct buf *b = arg;
+
+	buf_str(b, "<tr><td>");
+	xml_escape(b, str_of(q->name));
+	buf_str(b, "<td><code>");
+	xml_escape(b, str_of(q->url));
+	buf_printf(b,
+		   "</code><td class=n>%u<td class=n>%" PRIu64
+		   "<td class=n>%.1f MB",
+		   q->shards, q->pending, (double)q->backlog_bytes / 1e6);
+	put_time_cell(b, q->sent_ms);
+	put_time_cell(b, q->answer_ms);
+	buf_str(b, *q->last_error ? "<td class=down>" : "<td>");
+	xml_escape(b, str_of(q->last_error));
+}
+
+/* Write what was received. */
+static void put_received(struct buf *b, const struct web_writer *w)
+{
+	struct web_writer_counts c = { 0 };
+
+	buf_str(b, "<h2>Received</h2>");
+	if (!w->enabled) {
+		buf_str(b,
+			"<p class=note>This instance does not receive profiles: start it with <code>--web.enable-remote-write-receiver</code>.");
+		return;
+	}
+	if (w->counts)
+		c = w->counts(w->ctx);
+	buf_printf(
+		b,
+		"<p>%" PRIu64 " profiles stored since the start, %" PRIu64
+		" refused, %" PRIu64
+		" of these because another profile has the same series and time.",
+		c.stored, c.refused, c.conflicts);
+}
+
+void page_remote_write(void *ctx, struct request *r, struct answer *a)
+{
+	const struct web *w = ctx;
+	struct buf rows = { 0 };
+
+	if (w->o.sender.each)
+		w->o.sender.each(w->o.sender.ctx, receiver_row, &rows);
+	page_begin(a, r, NULL);
+	buf_str(&a->body, "<h2>Receivers</h2>");
+	if (rows.len) {
+		buf_str(&a->body,
+			"<table><tr><th>Name<th>URL<th>Shards<th>On the way<th>Waiting in the WAL"
+			"<th>Newest profile sent<th>Last success<th>Last error");
+		buf_add(&a->body, rows.ptr, rows.len);
+		buf_str(&a->body, "</table>");
+	} else {
+		buf_str(&a->body,
+			"<p class=note>This instance sends to no receiver: see <code>remote_write</code> in the configuration.");
+	}
+	put_received(&a->body, &w->o.writer);
+	page_end(a);
+	buf_fini(&rows);
+}
