@@ -91,6 +91,7 @@ static const struct route expected[] = {
 	{ "/", NULL, ROUTE_READ, READ },
 	{ "/report", NULL, ROUTE_READ, READ },
 	{ "/targets", NULL, ROUTE_READ, READ },
+	{ "/remote_write", NULL, ROUTE_READ, READ },
 	{ "/-/healthy", NULL, ROUTE_QUICK, READ },
 	{ "/-/ready", NULL, ROUTE_QUICK, READ },
 	{ "/-/reload", NULL, ROUTE_WRITE, ADMIN },
@@ -163,6 +164,7 @@ Test(routes, an_agent_has_those_that_need_no_database)
 	static const char *const paths[] = {
 		"/",
 		"/targets",
+		"/remote_write",
 		"/-/healthy",
 		"/-/ready",
 		"/-/reload",
