@@ -104,7 +104,7 @@ static int stat_fd(struct fs *fs, const char *path, int fd, struct stat *st,
 int file_check_bytes(struct fs *fs, const char *path, int fd, int refusal,
 		     struct err *err)
 {
-	struct stat st;
+	struct stat st = { 0 };
 	int rc = stat_fd(fs, path, fd, &st, err);
 
 	if (rc || S_ISREG(st.st_mode) || S_ISCHR(st.st_mode))

@@ -2,7 +2,8 @@
 #include "cmd/push_state.h"
 
 #include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "base/file_slurp.h"
@@ -14,18 +15,42 @@
 
 #define FIRST_LINE "everprof push 1"
 
+/*
+ * Take the line "<name> <number>" off the text, with a number in this base.
+ * False: it begins with something else.
+ */
+static bool take_number(const char **text, const char *name, int base,
+			uint64_t *out)
+{
+	size_t n = strlen(name);
+	char *end;
+
+	if (strncmp(*text, name, n) != 0 || (*text)[n] != ' ')
+		return false;
+	*out = strtoull(*text + n, &end, base);
+	if (*end != '\n')
+		return false;
+	*text = end + 1;
+	return true;
+}
+
 /* Parse the text of the file. */
 static bool push_state_parse(const char *text, struct push_state *s)
 {
-	int end = -1;
+	size_t n = strlen(FIRST_LINE "\n");
+	uint64_t step = 0;
 
-	return sscanf(text,
-		      FIRST_LINE "\nid %" SCNx64 "\nsource %" SCNu64
-				 "\nstep %" SCNd64 "\ncount %" SCNu64
-				 "\nlast %" SCNx64 "\n%n",
-		      &s->id, &s->source, &s->step, &s->count, &s->last,
-		      &end) == 5 &&
-	       end > 0 && !text[end];
+	if (strncmp(text, FIRST_LINE "\n", n) != 0)
+		return false;
+	text += n;
+	if (!take_number(&text, "id", 16, &s->id) ||
+	    !take_number(&text, "source", 10, &s->source) ||
+	    !take_number(&text, "step", 10, &step) ||
+	    !take_number(&text, "count", 10, &s->count) ||
+	    !take_number(&text, "last", 16, &s->last))
+		return false;
+	s->step = (int64_t)step;
+	return !*text;
 }
 
 int push_state_load(const char *path, struct push_state *s, struct err *err)

@@ -160,7 +160,7 @@ const struct route *web_routes_of(bool database)
 {
 	const struct route *r = web_routes;
 
-	while (!database && strcmp(r->path, "/"))
+	while (!database && strcmp(r->path, "/") != 0)
 		r++;
 	return r;
 }

@@ -12,7 +12,7 @@
 #define SECOND_NS 1000000000LL
 
 /* How long the reader waits for new samples or for room, in ms. */
-#define WAIT_MS 200
+#define WAIT_MS 200LL
 
 /* With max_backlog exceeded, a tenth more than needed is dropped. */
 #define BACKLOG_LEFT(max) ((max) / 10 * 9)

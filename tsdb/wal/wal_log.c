@@ -133,27 +133,17 @@ static uint64_t skip_damage(const struct wal_segment *s, uint64_t at,
 	return at < end ? at : end;
 }
 
-/* Read and verify the record at an offset, with or without its body. */
-static int read_record(const struct wal_segment *s, uint64_t at, uint64_t len,
-		       bool with_body, struct buf *buf,
-		       struct logged_sample *out, struct err *err)
+/* The sample that a record contains. */
+static struct logged_sample log_sample_of(const struct segment_profile *p,
+					  uint64_t lsn)
 {
-	uint64_t lsn = s->number << 32 | at;
-	struct segment_profile p = { 0 };
-	int rc = with_body ?
-			 wal_segment_read(s, lsn, (uint32_t)len, buf, &p, err) :
-			 wal_segment_head(s, lsn, (uint32_t)len, buf, &p, err);
-
-	if (rc)
-		return rc;
-	*out = (struct logged_sample){ .lsn = lsn,
-				       .labels = p.entry.labels,
-				       .ms = p.entry.ms,
-				       .hash = p.entry.hash,
-				       .raw_len = p.entry.raw_len,
-				       .encoding = p.encoding,
-				       .body = p.body };
-	return 0;
+	return (struct logged_sample){ .lsn = lsn,
+				       .labels = p->entry.labels,
+				       .ms = p->entry.ms,
+				       .hash = p->entry.hash,
+				       .raw_len = p->entry.raw_len,
+				       .encoding = p->encoding,
+				       .body = p->body };
 }
 
 /*
@@ -178,6 +168,7 @@ static int read_in_segment(const struct readable *r, uint64_t *position,
 {
 	uint64_t base = r->s->number << 32;
 	uint64_t at = (uint32_t)*position;
+	struct segment_profile p = { 0 };
 	uint64_t len;
 	int rc;
 
@@ -187,10 +178,18 @@ static int read_in_segment(const struct readable *r, uint64_t *position,
 		*position = base | r->end;
 		return ERR_AGAIN;
 	}
-	rc = len ? read_record(r->s, at, len, with_body, buf, out, err) :
-		   err_set(err, ERR_CORRUPT,
-			   "%s: damaged, or a torn end, at offset %llu",
-			   file_path(r->s->file), (unsigned long long)at);
+	if (!len)
+		rc = err_set(err, ERR_CORRUPT,
+			     "%s: damaged, or a torn end, at offset %llu",
+			     file_path(r->s->file), (unsigned long long)at);
+	else if (with_body)
+		rc = wal_segment_read(r->s, base | at, (uint32_t)len, buf, &p,
+				      err);
+	else
+		rc = wal_segment_head(r->s, base | at, (uint32_t)len, buf, &p,
+				      err);
+	if (!rc)
+		*out = log_sample_of(&p, base | at);
 	if (rc == ERR_CORRUPT)
 		*position = base | skip_damage(r->s, at, r->end);
 	else
