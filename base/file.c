@@ -98,13 +98,14 @@ static int stat_fd(struct fs *fs, const char *path, int fd, struct stat *st,
 	struct fs_call call = { .op = FS_STAT, .path = path, .fd = fd };
 	int rc = fs_call_before(fs, &call);
 
+	*st = (struct stat){ 0 };
 	return fs_call_done(fs, &call, rc ? rc : fstat(fd, st), err);
 }
 
 int file_check_bytes(struct fs *fs, const char *path, int fd, int refusal,
 		     struct err *err)
 {
-	struct stat st = { 0 };
+	struct stat st;
 	int rc = stat_fd(fs, path, fd, &st, err);
 
 	if (rc || S_ISREG(st.st_mode) || S_ISCHR(st.st_mode))
