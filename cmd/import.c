@@ -114,7 +114,8 @@ static int import_run(struct import *im, const char *source, const char *path,
 				  .retention_ms = IMPORT_RETENTION_MS,
 				  .max_series = 200000,
 				  .ignore_retention = true };
-	const struct pass_visitor v = { .visit = import_one,
+	const struct pass_visitor v = { .skip_before = INT64_MIN,
+					.visit = import_one,
 					.end = import_seal,
 					.unreadable = import_report_unreadable,
 					.ctx = im };

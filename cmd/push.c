@@ -4,7 +4,9 @@
  * to a receiver of remote write. The receiver accepts a profile twice, so a push
  * may be repeated; with --resume.file it goes on where it was interrupted.
  */
+#include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -12,6 +14,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/vec.h"
+#include "client/endpoint.h"
 #include "cmd/api_client.h"
 #include "cmd/cmd.h"
 #include "cmd/http_file.h"
@@ -141,20 +144,16 @@ static uint64_t push_key(const struct sample *s)
 		(struct bytes){ .ptr = (const uint8_t *)v, .len = sizeof(v) });
 }
 
-/* push_visitor.begin: leaves out the steps that are settled. */
-static bool push_begin_step(void *ctx, int64_t ms)
+/* push_visitor.begin */
+static void push_begin_step(void *ctx, int64_t ms)
 {
 	struct push *p = ctx;
-	bool resumed = p->state.source == p->resume.source;
 
-	if (resumed && ms < p->resume.step)
-		return false;
-	if (!resumed || ms != p->resume.step)
+	if (p->state.source != p->resume.source || ms != p->resume.step)
 		p->resume.count = 0;
 	p->seen = 0;
 	p->state.step = ms;
 	p->state.count = p->resume.count;
-	return true;
 }
 
 /*
@@ -169,14 +168,18 @@ static int is_settled(struct push *p, uint64_t key, bool *out, struct err *err)
 	return 0;
 }
 
-/* Add the server, and a hint at the usual cause, to an error of sending. */
+/* Add the server, and a hint at the usual cause, to what the server caused. */
 static int name_server(const struct push *p, int rc, struct err *err)
 {
+	CLEANUP(mem_freep) char *shown = http_url_shown(p->flags.server.server);
 	const struct err was = *err;
 
+	if (rc != ERR_CLOSED && rc != ERR_INVALID && rc != ERR_TIMEOUT)
+		return rc;
+
 	return err_set(
-		err, rc, "%s: %s%s", p->flags.server.server, was.msg,
-		rc == ERR_CLOSED ?
+		err, rc, "%s: %s%s", shown, was.msg,
+		strstr(was.msg, "onnect to ") ?
 			": is an everprof server running at this address (--server)?" :
 			"");
 }
@@ -226,9 +229,13 @@ static void push_note_bad(void *ctx, const struct err *err)
 /* Send the profiles of one source. */
 static int push_one_source(struct push *p, const char *path, struct err *err)
 {
+	int64_t skip_before = p->state.source == p->resume.source ?
+				      p->resume.step :
+				      INT64_MIN;
 	const struct push_visitor v = { .maker = &p->maker,
 					.from = p->from,
 					.to = p->to,
+					.skip_before = skip_before,
 					.begin = push_begin_step,
 					.visit = push_visit,
 					.end = push_end_step,
@@ -279,10 +286,10 @@ static int push_all(struct push *p, int argc, char **argv, struct err *err)
 		p->state.source = (uint64_t)i;
 		rc = push_one_source(p, argv[i], err);
 	}
-	p->state.source = (uint64_t)argc;
-	p->state.count = 0;
-	if (!rc && *p->flags.resume)
-		rc = push_state_save(p->flags.resume, &p->state, err);
+	/* Another run of the command sends what came in the meantime. */
+	if (!rc && *p->flags.resume && unlink(p->flags.resume) < 0 &&
+	    errno != ENOENT)
+		rc = err_sys(err, "remove %s", p->flags.resume);
 	return rc;
 }
 
@@ -324,6 +331,7 @@ static int push_parse(struct push *p, int argc, char **argv, struct err *err)
 		rc = push_parse_time("--from", p->flags.from, &p->from, err);
 	if (!rc)
 		rc = push_parse_time("--to", p->flags.to, &p->to, err);
+	p->resume.step = INT64_MIN;
 	p->resume.id = push_id(&p->flags, argc, argv);
 	if (!rc && *p->flags.resume)
 		rc = push_state_load(p->flags.resume, &p->resume, err);
@@ -335,7 +343,7 @@ static int push_parse(struct push *p, int argc, char **argv, struct err *err)
 static void push_report(const struct push *p)
 {
 	printf("%" PRIu64 " profiles sent, ", p->sent);
-	if (p->skipped || p->resume.source || p->resume.step)
+	if (p->skipped || p->resume.source || p->resume.step != INT64_MIN)
 		printf("the others were sent before, ");
 	printf("%" PRIu64 " refused\n", p->refused);
 	fflush(stdout);
@@ -359,7 +367,7 @@ int cmd_push(int argc, char **argv)
 		{ "to", FLAG_TEXT, &p.flags.to, NULL,
 		  "Only profiles up to this time." },
 		{ "resume.file", FLAG_TEXT, &p.flags.resume, NULL,
-		  "File that keeps how far the push has come. The same command goes on there after an interruption." },
+		  "File that keeps how far the push has come. The same command goes on there after an interruption. The file is removed at the end." },
 		{ "rate", FLAG_SIZE, &p.flags.rate, "0",
 		  "Maximum bytes of requests a second; 0 means no limit." },
 		{ "retry.time", FLAG_DURATION, &p.flags.retry_ms, "10m",

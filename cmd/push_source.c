@@ -17,11 +17,11 @@ struct files_walk {
 };
 
 /* pass_visitor.begin */
-static bool files_begin(void *ctx, int64_t ms)
+static void files_begin(void *ctx, int64_t ms)
 {
 	const struct push_visitor *v = ((struct files_walk *)ctx)->v;
 
-	return v->begin(v->ctx, ms);
+	v->begin(v->ctx, ms);
 }
 
 /* pass_visitor.visit: errors of a single file do not end the walk. */
@@ -113,11 +113,13 @@ static int database_visit_series(const struct push_visitor *v,
 	int64_t *ms;
 	int rc = querier_times(q, i, from, to, &t, err);
 
-	if (rc || !t.count)
-		return rc;
-	rc = labels_to_send(v->maker, querier_labels(q, i), &labels, err);
+	if (!rc && t.count)
+		rc = labels_to_send(v->maker, querier_labels(q, i), &labels,
+				    err);
 	if (rc)
-		return rc;
+		v->bad(v->ctx, err); /* the other series are sent */
+	if (rc || !t.count)
+		return 0;
 	/* Fetching may reuse the memory that `t` points to. */
 	ms = mem_dup(t.ms, t.count * sizeof(*ms));
 	for (size_t k = 0; k < t.count && !rc; k++)
@@ -161,8 +163,10 @@ static int database_walk(const char *path, const struct push_visitor *v,
 		int64_t to = at + STEP_MS - 1 < v->to ? at + STEP_MS - 1 :
 							v->to;
 
-		if (from <= to && v->begin(v->ctx, at))
-			rc = database_step(v, d.db, from, to, err);
+		if (at < v->skip_before || from > to)
+			continue;
+		v->begin(v->ctx, at);
+		rc = database_step(v, d.db, from, to, err);
 	}
 	database_close(&d);
 	return rc;
@@ -172,7 +176,8 @@ int push_source_walk(const char *path, const struct push_visitor *v,
 		     struct err *err)
 {
 	struct files_walk walk = { v };
-	const struct pass_visitor files = { .begin = files_begin,
+	const struct pass_visitor files = { .skip_before = v->skip_before,
+					    .begin = files_begin,
 					    .visit = files_visit,
 					    .end = files_end,
 					    .unreadable = files_bad,

@@ -18,11 +18,9 @@ struct push_visitor {
 	/* Only profiles in this range of time are read, in ms. */
 	int64_t from;
 	int64_t to;
-	/*
-	 * Called before each step with the time at which it begins, in ms. If
-	 * the result is false, the step is left out.
-	 */
-	bool (*begin)(void *ctx, int64_t ms);
+	int64_t skip_before; /* steps that begin before this are left out */
+	/* Called before each step with the time at which it begins, in ms. */
+	void (*begin)(void *ctx, int64_t ms);
 	/* Called for each profile. An error ends the walk. */
 	int (*visit)(void *ctx, const struct sample *s, struct err *err);
 	/* Called after each step. An error ends the walk. */

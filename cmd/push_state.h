@@ -27,7 +27,7 @@ struct push_state {
 NODISCARD int push_state_load(const char *path, struct push_state *s,
 			      struct err *err);
 
-/* Replace the file, and make it durable. */
+/* Replace the file. After a power cut, it may be an older one. */
 NODISCARD int push_state_save(const char *path, const struct push_state *s,
 			      struct err *err);
 

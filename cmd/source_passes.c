@@ -23,6 +23,7 @@ struct passes {
 	int64_t first;
 	int64_t last;
 	bool reports; /* nothing was reported as unreadable before this pass */
+	bool asked;   /* the file that is being read belongs to this pass */
 };
 
 /* The number of the window that a time is in; -1: the time is unknown. */
@@ -53,7 +54,13 @@ static int passes_by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sort the windows and remove duplicates. */
+/* The time at which a window begins. */
+static int64_t window_begin(int64_t number)
+{
+	return number < 0 ? -1 : number * WINDOW_MS;
+}
+
+/* Sort the windows, and remove duplicates and those to leave out. */
 static void sort_windows(struct passes *p)
 {
 	size_t kept = 0;
@@ -61,7 +68,8 @@ static void sort_windows(struct passes *p)
 	qsort(p->windows.v, p->windows.count, sizeof(*p->windows.v),
 	      passes_by_number);
 	for (size_t i = 0; i < p->windows.count; i++) {
-		if (!kept || p->windows.v[i] != p->windows.v[kept - 1])
+		if (window_begin(p->windows.v[i]) >= p->v->skip_before &&
+		    (!kept || p->windows.v[i] != p->windows.v[kept - 1]))
 			p->windows.v[kept++] = p->windows.v[i];
 	}
 	p->windows.count = kept;
@@ -70,28 +78,34 @@ static void sort_windows(struct passes *p)
 /* source_visitor.wants of a pass: whether a time is in one of its windows. */
 static bool in_window(void *ctx, int64_t ms)
 {
-	const struct passes *p = ctx;
+	struct passes *p = ctx;
 	int64_t w = window_of(ms);
 
-	return w >= p->first && w <= p->last;
+	p->asked = w >= p->first && w <= p->last;
+	return p->asked;
 }
 
 /* source_visitor.visit of a pass. */
 static int passes_visit(void *ctx, const struct source_item *item,
 			struct err *err)
 {
-	const struct passes *p = ctx;
+	struct passes *p = ctx;
 
+	p->asked = false;
 	return p->v->visit(p->v->ctx, item, err);
 }
 
-/* source_visitor.unreadable: every pass meets the same errors. */
+/*
+ * source_visitor.unreadable: every pass meets the same folders, but each file is
+ * opened in one pass.
+ */
 static void passes_report(void *ctx, const struct err *err)
 {
-	const struct passes *p = ctx;
+	struct passes *p = ctx;
 
-	if (p->reports)
+	if (p->reports || p->asked)
 		p->v->unreadable(p->v->ctx, err);
+	p->asked = false;
 }
 
 /* One pass, from window number i of the list on. */
@@ -108,9 +122,8 @@ static int run_pass(struct passes *p, const char *path, size_t i,
 
 	p->first = p->windows.v[i];
 	p->last = p->windows.v[last - 1];
-	if (p->v->begin &&
-	    !p->v->begin(p->v->ctx, p->first < 0 ? -1 : p->first * WINDOW_MS))
-		return 0;
+	if (p->v->begin)
+		p->v->begin(p->v->ctx, window_begin(p->first));
 	rc = source_walk(path, &v, err);
 	p->reports = false;
 	return rc ? rc : p->v->end(p->v->ctx, err);
@@ -130,7 +143,7 @@ int source_walk_passes(const char *path, const struct pass_visitor *v,
 	 * profiles, add a window without profiles, so that there is a pass.
 	 */
 	if (!p.windows.count)
-		note_window(&p, INT64_MAX);
+		note_window(&p, INT64_MAX / WINDOW_MS * WINDOW_MS);
 	sort_windows(&p);
 	p.reports = true;
 	for (size_t i = 0; i < p.windows.count && !rc; i += PASS_WINDOWS)

@@ -15,19 +15,23 @@
 /* The callbacks of a walk in passes. */
 struct pass_visitor {
 	/*
-	 * Called before each pass with the time at which it begins, in ms; -1:
-	 * it also has the profiles whose file names are not times. If the
-	 * result is false, the pass is left out. May be NULL.
+	 * Windows that begin before this time, in ms, are left out. Profiles
+	 * whose file names are not times count as at -1.
 	 */
-	bool (*begin)(void *ctx, int64_t ms);
+	int64_t skip_before;
+	/*
+	 * Called before each pass with the time at which it begins, in ms; -1:
+	 * it also has the profiles whose file names are not times. May be NULL.
+	 */
+	void (*begin)(void *ctx, int64_t ms);
 	/* Called for each profile. An error ends the walk. */
 	int (*visit)(void *ctx, const struct source_item *item,
 		     struct err *err);
 	/* Called after each pass. An error ends the walk. */
 	int (*end)(void *ctx, struct err *err);
 	/*
-	 * Called once for each file or folder that cannot be read, during the
-	 * first pass; the walk goes on.
+	 * Called once for each file or folder that cannot be read; the walk
+	 * goes on.
 	 */
 	void (*unreadable)(void *ctx, const struct err *err);
 	void *ctx;

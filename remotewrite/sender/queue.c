@@ -280,6 +280,16 @@ uint64_t queue_position(struct queue *q)
 	return position;
 }
 
+uint64_t queue_synced(struct queue *q)
+{
+	uint64_t position;
+
+	mutex_lock(&q->mu);
+	position = q->synced;
+	mutex_unlock(&q->mu);
+	return position;
+}
+
 void queue_status(struct queue *q, struct queue_status *out)
 {
 	struct sample_log *log = q->o.log;

@@ -67,6 +67,12 @@ void queue_free(struct queue *q);
  */
 uint64_t queue_position(struct queue *q);
 
+/*
+ * Returns the position that the cursor file has durably; without a file, the
+ * position of the queue. Any thread may call it.
+ */
+uint64_t queue_synced(struct queue *q);
+
 /* Fills *out; the texts are borrowed from the queue. */
 void queue_status(struct queue *q, struct queue_status *out);
 

@@ -14,9 +14,8 @@ static int make_cursor_dir(const struct queue *q, struct err *err)
 	char *parent = mem_printf("%.*s", (int)(strrchr(dir, '/') - dir), dir);
 	int rc = fs_mkdir(q->o.fs, dir, err);
 
-	if (!rc)
-		rc = fs_sync_dir(q->o.fs, parent, err);
-	return rc == ERR_EXISTS ? 0 : rc;
+	/* Who made it may have been killed before the sync. */
+	return rc && rc != ERR_EXISTS ? rc : fs_sync_dir(q->o.fs, parent, err);
 }
 
 /* Opens or creates the file and its directory; see cursor_open(). */
@@ -58,12 +57,15 @@ int queue_open_cursor(struct queue *q, struct err *err)
 
 	if (rc == ERR_UNSUPPORTED)
 		return rc;
-	if (rc)
+	if (rc) {
+		/* The file may be there: nothing counts as acknowledged. */
+		state.acked = log->begin(log);
 		report_cursor(
 			q,
-			"cannot open the cursor of remote write; until that is possible, profiles may be sent again after a restart",
+			"cannot open the cursor of remote write; all profiles of the WAL are sent again",
 			err);
-	else if (damaged)
+	}
+	if (damaged)
 		log_event(
 			q->o.events, LOG_WARN,
 			"the cursor of remote write is damaged; all profiles of the WAL are sent again",
@@ -76,6 +78,7 @@ int queue_open_cursor(struct queue *q, struct err *err)
 	if (state.acked > log->end(log))
 		state.acked = log->begin(log);
 	ack_window_init(&q->window, state.acked);
+	q->synced = state.acked;
 	return 0;
 }
 
@@ -112,31 +115,39 @@ static void make_cursor(struct queue *q)
 		  LOG_FIELDS(log_text("remote_name", q->config.name.ptr)));
 }
 
+/* Sets the position that is durable. */
+static void set_synced(struct queue *q, uint64_t position)
+{
+	mutex_lock(&q->mu);
+	q->synced = position;
+	mutex_unlock(&q->mu);
+}
+
 bool queue_sync_cursor(struct queue *q)
 {
-	bool unsynced;
-	bool has_file;
+	struct cursor_state state;
+	bool moved;
 	struct err err;
 
 	/* The reader alone sets the cursor, so it may look without the lock. */
 	if (!q->cursor)
 		make_cursor(q);
 	mutex_lock(&q->mu);
-	unsynced = q->unsynced;
-	has_file = q->cursor;
-	if (unsynced && has_file) {
-		const struct cursor_state state = { .acked = q->window.acked };
-
-		/* ack_window_pass() moves the position without writing it. */
-		unsynced = !cursor_write(q->cursor, &state, NULL);
-	}
+	state = (struct cursor_state){ .acked = q->window.acked };
+	moved = q->unsynced;
 	q->unsynced = false;
+	/* ack_window_pass() moves the position without writing it. */
+	if (moved && q->cursor)
+		moved = !cursor_write(q->cursor, &state, NULL);
 	mutex_unlock(&q->mu);
-	if (!unsynced || !has_file || !cursor_sync(q->cursor, &err))
-		return unsynced;
-	report_cursor(
-		q,
-		"cannot save the cursor of remote write; profiles may be sent again after a power cut",
-		&err);
-	return false;
+	if (moved && q->cursor && cursor_sync(q->cursor, &err)) {
+		report_cursor(
+			q,
+			"cannot save the cursor of remote write; profiles may be sent again after a power cut",
+			&err);
+		return false;
+	}
+	if (moved)
+		set_synced(q, state.acked);
+	return moved;
 }

@@ -85,7 +85,8 @@ struct queue {
 	struct mutex mu;
 	pthread_cond_t room; /* a sample was acknowledged, or the queue stops */
 	struct ack_window window;
-	bool unsynced; /* the cursor file has a state that is not durable */
+	bool unsynced;   /* the cursor file has a state that is not durable */
+	uint64_t synced; /* the position that is durable; see queue_synced() */
 	bool stopping;
 	/*
 	 * Shards that run, and how many there should be. While they differ,

@@ -27,6 +27,7 @@ struct reader {
 	struct shard_meter meter;
 	int64_t saved_ns;   /* when the cursor was made durable last */
 	int64_t checked_ns; /* when max_backlog was checked last */
+	bool skipped;       /* max_backlog has dropped samples */
 };
 
 /* Moves the position of the queue behind what needs no acknowledgement. */
@@ -186,6 +187,7 @@ static void limit_backlog(struct reader *r)
 		return;
 	skip_backlog(r, target, before_ms, &s);
 	if (s.samples) {
+		r->skipped = true;
 		report_skipped(r, &s);
 		reader_pass(r);
 	}
@@ -254,13 +256,12 @@ static void do_upkeep(struct reader *r)
  */
 static void hand_over(struct reader *r, struct queued_sample *i, uint64_t hash)
 {
-	uint64_t position = r->position;
-
 	while (!try_hand_over(r, i, hash)) {
+		r->skipped = false;
 		do_upkeep(r);
-		if (r->position == position && !queue_is_stopping(r->q))
+		if (!r->skipped && !queue_is_stopping(r->q))
 			continue;
-		if (r->position != position)
+		if (r->skipped)
 			metric_add(r->q->metrics.dropped_backlog, 1);
 		mem_free(i);
 		return;

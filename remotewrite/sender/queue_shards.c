@@ -10,6 +10,9 @@
 /* Without an accepted sample for this time, the number of shards stays. */
 #define STILL_NS (10 * SECOND_NS)
 
+/* After the wanted number could not be reached, it stays for this time. */
+#define PAUSE_NS (60 * SECOND_NS)
+
 /* Weight of the newest sample in the average size of a sample. */
 #define SIZE_WEIGHT 0.01
 
@@ -163,22 +166,34 @@ static void decide_shards(struct queue *q, struct shard_meter *m)
 	if (m->at_ns)
 		meter_update(q, m, now);
 	m->at_ns = now;
-	if (q->wanted_shards == q->shard_count && m->sample_bytes > 0)
+	if (q->wanted_shards != q->shard_count &&
+	    now - m->wanted_ns > STILL_NS) {
+		/* A request takes long: the other shards go on meanwhile. */
+		q->wanted_shards = q->shard_count;
+		m->wanted_ns = now + PAUSE_NS;
+	}
+	if (q->wanted_shards == q->shard_count && m->sample_bytes > 0 &&
+	    now >= m->wanted_ns)
 		q->wanted_shards =
 			wanted_by_meter(q, m, bytes / m->sample_bytes, now);
-	if (q->wanted_shards != q->shard_count)
+	if (q->wanted_shards != q->shard_count) {
+		if (m->wanted_ns < now - STILL_NS)
+			m->wanted_ns = now;
 		queue_wake_shards(q);
+	}
 	mutex_unlock(&q->mu);
 }
 
 /* Logs that fewer shards run than are wanted, and wants no more. */
-static void report_shards(struct queue *q, const struct err *err)
+static void report_shards(struct queue *q, struct shard_meter *m,
+			  const struct err *err)
 {
 	log_event(
 		q->o.events, LOG_WARN,
 		"remote write cannot start another shard; it goes on with fewer",
 		LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
 			   log_err(err)));
+	m->wanted_ns = clock_mono_ns() + PAUSE_NS;
 	mutex_lock(&q->mu);
 	q->wanted_shards = q->shard_count;
 	mutex_unlock(&q->mu);
@@ -196,5 +211,5 @@ void queue_reshard(struct queue *q, struct shard_meter *m)
 	idle = !ack_window_count(&q->window);
 	mutex_unlock(&q->mu);
 	if (idle && queue_set_shards(q, wanted, &err))
-		report_shards(q, &err);
+		report_shards(q, m, &err);
 }

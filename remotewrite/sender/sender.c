@@ -19,9 +19,11 @@ struct member {
 struct sender {
 	struct sender_options o;
 	struct mutex apply_mu; /* one change at a time; never held for status */
-	struct mutex mu;       /* guards the list of queues, and `kept` */
+	struct mutex mu;       /* guards the members below */
 	VEC(struct member) queues;
-	uint64_t kept; /* the position in the last call of sample_log.keep() */
+	bool applying;  /* the list lacks queues for a moment */
+	size_t missing; /* configured queues that could not be started */
+	uint64_t kept;  /* the position in the last call of sample_log.keep() */
 };
 
 struct sender *sender_new(const struct sender_options *o)
@@ -35,6 +37,17 @@ struct sender *sender_new(const struct sender_options *o)
 }
 
 /*
+ * Whether all queues whose positions the log has to keep are in the list. A
+ * queue that could not be started needs the log as it is. An agent keeps its
+ * profiles until a receiver is configured; a server has them in its database.
+ */
+static bool knows_all_queues(const struct sender *s) REQUIRES(s->mu)
+{
+	return !s->applying && !s->missing &&
+	       (s->queues.count || !s->o.from_begin);
+}
+
+/*
  * Tells the log what the slowest queue still needs. Called by a queue's thread
  * whose position has moved, and after a change of the queues.
  */
@@ -45,11 +58,11 @@ static void keep_log(void *ctx)
 
 	mutex_lock(&s->mu);
 	for (size_t i = 0; i < s->queues.count; i++) {
-		uint64_t position = queue_position(s->queues.v[i].q);
+		uint64_t position = queue_synced(s->queues.v[i].q);
 
 		least = position < least ? position : least;
 	}
-	if (least != s->kept) {
+	if (knows_all_queues(s) && least != s->kept) {
 		s->kept = least;
 		s->o.log->keep(s->o.log, least);
 	}
@@ -142,8 +155,8 @@ static void remove_others(struct sender *s,
 	}
 }
 
-/* Starts a queue and adds it to the list. */
-static void add_queue(struct sender *s, const struct remote_write_config *c,
+/* Starts a queue and adds it to the list. Returns whether it runs. */
+static bool add_queue(struct sender *s, const struct remote_write_config *c,
 		      const struct label *external, size_t count)
 {
 	const struct queue_options o = { .log = s->o.log,
@@ -162,20 +175,24 @@ static void add_queue(struct sender *s, const struct remote_write_config *c,
 	if (queue_start(&o, c, external, count, &m.q, &err)) {
 		log_event(
 			s->o.events, LOG_ERROR,
-			"cannot start a queue of remote write; the next reload tries again",
+			"cannot start a queue of remote write; the WAL is kept, and the next reload tries again",
 			LOG_FIELDS(log_text("remote_name", m.name),
 				   log_err(&err)));
 		mem_free(m.name);
 		mem_free(m.key);
-		return;
+		return false;
 	}
 	mutex_lock(&s->mu);
 	*vec_add(&s->queues) = m;
 	mutex_unlock(&s->mu);
+	return true;
 }
 
-/* Keeps the queue of a configuration, replaces it, or adds it. */
-static void apply_one(struct sender *s, const struct remote_write_config *c,
+/*
+ * Keeps the queue of a configuration, replaces it, or adds it. Returns whether
+ * it runs.
+ */
+static bool apply_one(struct sender *s, const struct remote_write_config *c,
 		      const struct label *external, size_t count)
 {
 	CLEANUP(mem_freep) char *key = key_of(c, external, count);
@@ -183,20 +200,34 @@ static void apply_one(struct sender *s, const struct remote_write_config *c,
 
 	if (i < s->queues.count && !strcmp(s->queues.v[i].key, key)) {
 		queue_set_rules(s->queues.v[i].q, c, external, count);
-		return;
+		return true;
 	}
 	if (i < s->queues.count)
 		remove_queue(s, i);
-	add_queue(s, c, external, count);
+	return add_queue(s, c, external, count);
+}
+
+/* Notes whether the list of queues is being changed, and what it lacks. */
+static void set_applying(struct sender *s, bool applying, size_t missing)
+{
+	mutex_lock(&s->mu);
+	s->applying = applying;
+	s->missing = missing;
+	mutex_unlock(&s->mu);
 }
 
 void sender_apply(struct sender *s, const struct remote_write_configs *configs,
 		  const struct label *external, size_t external_count)
 {
+	size_t missing = 0;
+
 	mutex_lock(&s->apply_mu);
+	set_applying(s, true, 0);
 	remove_others(s, configs);
 	for (size_t i = 0; i < configs->count; i++)
-		apply_one(s, &configs->v[i], external, external_count);
+		missing +=
+			!apply_one(s, &configs->v[i], external, external_count);
+	set_applying(s, false, missing);
 	keep_log(s);
 	mutex_unlock(&s->apply_mu);
 }

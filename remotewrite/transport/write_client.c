@@ -104,7 +104,8 @@ static void write_client_on_answer(void *ctx, struct http_response *r)
 	char text[64];
 
 	a->done = true;
-	a->status = r->code ? 0 : r->status;
+	/* The status counts even if the body was too large to be read. */
+	a->status = r->code && r->code != ERR_TOOBIG ? 0 : r->status;
 	snprintf(text, sizeof(text), "%.*s",
 		 STR_ARG(http_response_header(r, "Retry-After")));
 	a->retry_after_ms = retry_after_ms(text, clock_ms(NULL));
@@ -112,7 +113,7 @@ static void write_client_on_answer(void *ctx, struct http_response *r)
 		http_response_header(r, "X-Everprof-Samples-Written"),
 		&written);
 	a->written = written > 0 ? (uint64_t)written : 0;
-	if (!r->code && r->status / 100 == 2)
+	if (a->status / 100 == 2)
 		return;
 	if (http_status_check(r, &err))
 		snprintf(a->error, sizeof(a->error), "%s", err.msg);

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from harness import (BINARY, ROOT, Everprof, Server, Suite, free_port, heap_job, packed, profile, run, send,
-                     wait_until)
+                     varint, wait_until)
 from remote_nodes import RECEIVE, Agent, Node, Receiver, received
 from users import hashed, rewrite
 from write_client import push as write_samples
@@ -101,10 +101,16 @@ def an_interrupted_push_goes_on_where_it_was(d):
     assert dumped(c.data) == dumped(data)
     # At most what was in flight at each kill was sent twice.
     assert stored() <= 2000 + 3 * 700, stored()
-    before = stored()
+    # The file is removed at the end: what the source has then is sent again.
+    assert not os.path.exists(f'{d}/resume')
     answer = push(c, data, resume)
-    assert answer.returncode == 0 and stored() == before, answer
+    assert answer.returncode == 0 and answer.stdout == '2000 profiles sent, 0 refused\n', answer
+    assert dumped(c.data) == dumped(data)
     # Another push needs another file.
+    p = subprocess.Popen(argv)
+    wait_until('the file', 60, lambda: os.path.exists(f'{d}/resume') or p.poll() is not None)
+    p.kill()
+    p.wait()
     answer = push(c, data, resume, '--labels={a="b"}')
     assert answer.returncode == 1 and 'another push' in answer.stderr, answer
     rewrite(f'{d}/resume', 'something\n')
@@ -112,19 +118,45 @@ def an_interrupted_push_goes_on_where_it_was(d):
     assert answer.returncode == 1 and 'is not a file of --resume.file' in answer.stderr, answer
 
 
+def write_state(path, c, source, step, count, key='0'):
+    """A resume file as an interrupted push has left it; returns its id."""
+    p = subprocess.Popen([BINARY, 'push', source, f'--server={c.url}', f'--resume.file={path}', '--rate=20KB'])
+    wait_until('the file', 60, lambda: os.path.exists(path))
+    p.kill()
+    p.wait()
+    text = open(path).read()
+    rewrite(path, re.sub(r'step \S+\ncount \d+\nlast \S+', f'step {step}\ncount {count}\nlast {key:0>16}', text))
+
+
 @suite.test
 def a_source_that_has_changed_is_sent_again(d):
-    c = Node(f'{d}/c')
-    files = make_files(f'{d}/files', series=2, count=20)
-    resume = f'{d}/resume'
-    assert push(c, files, f'--resume.file={resume}').returncode == 0
-    text = open(resume).read()
-    step = min(int(n.split('.')[0]) for n in os.listdir(f'{files}/job0/heap')) // (2 * HOUR) * 2 * HOUR
+    c = Node(f'{d}/c', flags=KEEP)
+    begin = int(time.time() * 1000) // (2 * HOUR) * 2 * HOUR - 100 * HOUR
+    files = make_files(f'{d}/files', series=2, count=60, step=2 * HOUR // 2, begin=begin, size=4000)
+    times = sorted(int(n.split('.')[0]) for n in os.listdir(f'{files}/job0/heap'))
     for count in (7, 4000):
-        rewrite(resume, re.sub(r'source 1\nstep \d+\ncount 0',
-                               f'source 0\nstep {step}\ncount {count}', text))
-        answer = push(c, files, f'--resume.file={resume}')
-        assert answer.returncode == 0 and answer.stdout.startswith('40 profiles sent'), answer
+        write_state(f'{d}/resume', c, files, begin, count)
+        answer = push(c, files, f'--resume.file={d}/resume')
+        assert answer.returncode == 0 and answer.stdout.startswith('120 profiles sent'), answer
+    # The first window is gone: the passes begin elsewhere, and nothing is left out.
+    second = begin + 24 * 2 * HOUR
+    write_state(f'{d}/resume', c, files, second, 0)
+    for job in ('job0', 'job1'):
+        for ms in times[:2]:
+            os.unlink(f'{files}/{job}/heap/{ms}.pb.gz')
+    answer = push(c, files, f'--resume.file={d}/resume')
+    left = 2 * sum(ms >= second for ms in times)
+    assert answer.returncode == 0 and answer.stdout.startswith(f'{left} profiles sent'), (left, answer)
+
+
+@suite.test
+def files_without_a_time_in_their_names_are_sent(d):
+    c = Node(f'{d}/c', flags=KEEP)
+    with open(f'{d}/heap.pb.gz', 'wb') as f:
+        f.write(packed(profile('named') + b'\x48' + varint(int(time.time() * 1e9))))  # time_nanos
+    answer = push(c, f'{d}/heap.pb.gz', '--labels=heap{job="a"}', f'--resume.file={d}/resume')
+    assert answer.returncode == 0 and answer.stdout == '1 profiles sent, 0 refused\n', answer
+    assert len(received(c)) == 1
 
 
 @suite.test

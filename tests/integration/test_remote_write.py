@@ -410,6 +410,61 @@ def a_cursor_that_is_damaged_or_cannot_be_made_loses_nothing(d):
 
 
 @suite.test
+def reloads_during_an_outage_lose_nothing(d):
+    """The log must keep its segments while a queue is replaced."""
+    c, good = Node(f'{d}/c'), Node(f'{d}/good')
+
+    def config(n):
+        return sends_to(queue(c.url, more=f'  headers: {{X-Reload: "{n}"}}\n'), queue(good.url, 'good'))
+    a = Node(f'{d}/a', config(0), ['--storage.tsdb.wal-budget=8MB', '--web.enable-lifecycle'])
+    load = Load(a, 60000)
+    c.kill()
+    load.push(600)
+    wait_until('a segment is held', 30, lambda: os.path.isdir(f'{a.data}/wal/held') and
+               os.listdir(f'{a.data}/wal/held'))
+    for n in range(1, 11):
+        with open(f'{d}/a/everprof.yaml', 'w') as f:
+            f.write(config(n))
+        assert a.get('/-/reload', method='POST').status == 200
+        load.push(2)
+    c.start_again()
+    wait_equal(load, c, 120)
+    wait_equal(load, good)
+
+
+@suite.test
+def an_agent_keeps_profiles_until_a_receiver_is_configured(d):
+    c = Node(f'{d}/c')
+    served, lock = [], threading.Lock()
+
+    def answer(request):
+        with lock:
+            raw = profile(f's{len(served)}', len(served))
+            served.append(hashlib.sha256(raw).hexdigest())
+        send(request, raw)
+    target = Server(answer)
+    jobs = 'scrape_configs:\n' + heap_job('app', [target.address], '100ms')
+    a = Agent(f'{d}/a', jobs)
+    wait_until('profiles', 30, lambda: len(served) > 5)
+    for _ in range(2):
+        before = len(served)
+        assert a.stop() == 0
+        a.start()
+        wait_until('more', 30, lambda: len(served) > before + 5)
+    with open(f'{d}/a/everprof.yaml', 'w') as f:
+        f.write(jobs + sends_to(queue(c.url)))
+    a.child.send_signal(signal.SIGHUP)
+    wait_until('some of them', 60, lambda: received(c), 0.3)
+    target.stop()
+
+    def missing():
+        return set(served) - {sha for _, _, sha in received(c)}
+    # A stop may have cut a scrape off before its profile was written.
+    wait_until('all of them', 60, lambda: len(missing()) <= 3, 0.3)
+    assert a.stop() == 0
+
+
+@suite.test
 def a_reload_adds_and_removes_receivers(d):
     c1, c2 = Node(f'{d}/c1'), Node(f'{d}/c2')
     a = Node(f'{d}/a', sends_to(queue(c1.url, 'one')), ['--web.enable-lifecycle'])

@@ -133,9 +133,19 @@ static int make_held_dir(struct wal *w, const char *dir, struct err *err)
 {
 	int rc = fs_mkdir(w->o.fs, dir, err);
 
-	if (!rc)
-		rc = fs_sync_dir(w->o.fs, w->dir, err);
-	return rc == ERR_EXISTS ? 0 : rc;
+	/* Who made it may have been killed before the sync. */
+	return rc && rc != ERR_EXISTS ? rc : fs_sync_dir(w->o.fs, w->dir, err);
+}
+
+/* Whether remote write still needs a segment. */
+static bool held_is_needed(struct wal *w, uint64_t number)
+{
+	bool kept;
+
+	mutex_lock(&w->mu);
+	kept = number >= w->keep >> 32;
+	mutex_unlock(&w->mu);
+	return kept;
 }
 
 int wal_held_link(struct wal *w, const struct wal_segment *s, struct err *err)
@@ -153,7 +163,12 @@ int wal_held_link(struct wal *w, const struct wal_segment *s, struct err *err)
 		if (rc == ERR_EXISTS)
 			rc = 0;
 	}
-	return rc ? rc : fs_sync_dir(w->o.fs, dir, err);
+	if (!rc)
+		rc = fs_sync_dir(w->o.fs, dir, err);
+	if (!rc && !held_is_needed(w, s->number))
+		/* wal_keep() came before the link. */
+		rc = fs_unlink(w->o.fs, to, err);
+	return rc;
 }
 
 /* Take the first held segment out of the list, if it is before the position. */
