@@ -230,3 +230,33 @@ void name_list_fini(struct name_list *l)
 	mem_free(l->names);
 	*l = (struct name_list){ 0 };
 }
+
+/* The path of the directory that contains `path`; the caller frees it. */
+static char *fs_parent_of(const char *path)
+{
+	size_t n = strlen(path);
+
+	while (n && path[n - 1] == '/')
+		n--;
+	while (n && path[n - 1] != '/')
+		n--;
+	if (!n)
+		return mem_strdup(".");
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	return mem_strndup((struct str){ .ptr = path, .len = n });
+}
+
+int fs_sync_parent(struct fs *fs, const char *path, struct err *err)
+{
+	CLEANUP(mem_freep) char *parent = fs_parent_of(path);
+
+	return fs_sync_dir(fs, parent, err);
+}
+
+int fs_ensure_dir(struct fs *fs, const char *path, struct err *err)
+{
+	int rc = fs_mkdir(fs, path, err);
+
+	return rc && rc != ERR_EXISTS ? rc : fs_sync_parent(fs, path, err);
+}

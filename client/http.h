@@ -46,9 +46,8 @@ struct http_response {
 	/*
 	 * What a response with status 400 or above says about the error: the
 	 * first line of a plain text, or `error` of a JSON object; else "". Also
-	 * "" if the request
-	 * contained a secret, because the server could have copied the secret
-	 * into the body.
+	 * "" if the request contained a secret, because the server could have
+	 * copied the secret into the body.
 	 */
 	char said[HTTP_SAID_MAX];
 	/*

@@ -54,9 +54,8 @@ struct push {
 
 	uint64_t sent;
 	uint64_t refused;
-	uint64_t skipped; /* settled by an earlier run */
-	uint64_t bytes;   /* of requests */
-	int64_t ms;       /* time of the profile that was read last */
+	uint64_t bytes; /* of requests */
+	int64_t ms;     /* time of the profile that was read last */
 	int64_t began_ns;
 	int64_t shown_ns;
 	bool shown;
@@ -135,7 +134,7 @@ static int push_settle(void *ctx, size_t count, size_t refused, const char *why,
 		       0;
 }
 
-/* What identifies a profile in its step: a hash of its series and time. */
+/* A hash of the series and time of a profile, which identifies it in its step. */
 static uint64_t push_key(const struct sample *s)
 {
 	const uint64_t v[] = { s->labels->hash, (uint64_t)s->ms };
@@ -176,7 +175,6 @@ static int name_server(const struct push *p, int rc, struct err *err)
 
 	if (rc != ERR_CLOSED && rc != ERR_INVALID && rc != ERR_TIMEOUT)
 		return rc;
-
 	return err_set(
 		err, rc, "%s: %s%s", shown, was.msg,
 		strstr(was.msg, "onnect to ") ?
@@ -194,10 +192,8 @@ static int push_visit(void *ctx, const struct sample *s, struct err *err)
 
 	if (rc)
 		return rc;
-	if (settled) {
-		p->skipped++;
+	if (settled)
 		return 0;
-	}
 	p->ms = s->ms;
 	*vec_add(&p->keys) = key;
 	rc = pusher_add(p->pusher, s, err);
@@ -343,7 +339,7 @@ static int push_parse(struct push *p, int argc, char **argv, struct err *err)
 static void push_report(const struct push *p)
 {
 	printf("%" PRIu64 " profiles sent, ", p->sent);
-	if (p->skipped || p->resume.source || p->resume.step != INT64_MIN)
+	if (p->resume.step != INT64_MIN)
 		printf("the others were sent before, ");
 	printf("%" PRIu64 " refused\n", p->refused);
 	fflush(stdout);

@@ -91,12 +91,9 @@ static int labels_to_send(const struct sample_maker *m, struct labels *stored,
 			  struct labels **out, struct err *err)
 {
 	struct labels_builder b = { 0 };
-	struct labels_iter it = labels_iter(stored);
-	struct label l;
 	int rc;
 
-	while (labels_next(&it, &l))
-		labels_set(&b, l.name, l.value);
+	labels_set_all(&b, stored);
 	sample_maker_set_labels(m, &b);
 	rc = labels_build(&b, out, err);
 	labels_builder_fini(&b);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The flags of `everprof serve` and `everprof agent`. A flag is one row of the table in
- * serve_flags.c: parsing, --help, the manual page, completions, the check of
- * the documentation and /api/v1/status/flags follow from it.
+ * The flags of `everprof serve` and `everprof agent`. A flag is one row of the
+ * table in serve_flags.c: parsing, --help, the manual page, completions, the
+ * check of the documentation and /api/v1/status/flags follow from it.
  *
  * Ownership: texts are borrowed from argv, or constants.
  * Threads: one thread, before others start.

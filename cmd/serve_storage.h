@@ -24,7 +24,7 @@ struct storage {
 	struct sample_log *samples; /* read by remote write */
 };
 
-/* What opening needs. */
+/* Options of storage_open(). */
 struct storage_options {
 	const struct serve_flags *flags;
 	bool agent;      /* whether this is everprof agent */

@@ -143,7 +143,7 @@ int source_walk_passes(const char *path, const struct pass_visitor *v,
 	 * profiles, add a window without profiles, so that there is a pass.
 	 */
 	if (!p.windows.count)
-		note_window(&p, INT64_MAX / WINDOW_MS * WINDOW_MS);
+		note_window(&p, INT64_MAX);
 	sort_windows(&p);
 	p.reports = true;
 	for (size_t i = 0; i < p.windows.count && !rc; i += PASS_WINDOWS)

@@ -62,11 +62,7 @@ static int make_labels(const struct sample_maker *m,
 	int rc = 0;
 
 	if (it->labels) {
-		struct labels_iter li = labels_iter(it->labels);
-		struct label l;
-
-		while (labels_next(&li, &l))
-			labels_set(&b, l.name, l.value);
+		labels_set_all(&b, it->labels);
 	} else if (is_selector(it->type)) {
 		rc = labels_of_folder(&b, it->type, err);
 	} else if (!m->named && is_folder_name(it->type)) {

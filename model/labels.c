@@ -271,6 +271,15 @@ void labels_set(struct labels_builder *b, struct str name, struct str value)
 	at->value = arena_str(&b->arena, value);
 }
 
+void labels_set_all(struct labels_builder *b, const struct labels *labels)
+{
+	struct labels_iter it = labels_iter(labels);
+	struct label l;
+
+	while (labels_next(&it, &l))
+		labels_set(b, l.name, l.value);
+}
+
 /* An empty result means both "not set" and "set to empty", as in Prometheus. */
 struct str labels_builder_get(const struct labels_builder *b, struct str name)
 {

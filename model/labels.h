@@ -118,6 +118,9 @@ struct labels_builder {
  */
 void labels_set(struct labels_builder *b, struct str name, struct str value);
 
+/* Sets all labels of a label set. */
+void labels_set_all(struct labels_builder *b, const struct labels *labels);
+
 /* Returns the value of a label, borrowed from the builder; empty if not set. */
 struct str labels_builder_get(const struct labels_builder *b, struct str name);
 

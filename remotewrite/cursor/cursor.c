@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "remotewrite/cursor/cursor.h"
 
-#include <string.h>
-
 #include "base/crc32c.h"
 #include "base/dec.h"
 #include "base/enc.h"
@@ -98,8 +96,6 @@ static int cursor_create(struct fs *fs, const char *path,
 			 struct err *err)
 {
 	CLEANUP(mem_freep) char *tmp = mem_printf("%s.tmp", path);
-	CLEANUP(mem_freep)
-	char *dir = mem_printf("%.*s", (int)(strrchr(path, '/') - path), path);
 	struct buf b = { 0 };
 	int rc;
 
@@ -109,7 +105,7 @@ static int cursor_create(struct fs *fs, const char *path,
 	rc = file_replace(fs, tmp, path, buf_bytes(&b), err);
 	buf_fini(&b);
 	if (!rc)
-		rc = fs_sync_dir(fs, dir, err);
+		rc = fs_sync_parent(fs, path, err);
 	return rc ? rc : file_open(fs, path, FILE_WRITE, out, err);
 }
 

@@ -27,10 +27,10 @@ struct pusher {
 	size_t count;
 	size_t bytes; /* of the profiles, decompressed */
 	struct buf labels;
-	bool snappy;         /* the receiver has refused zstd */
-	bool answered;       /* a request has succeeded */
-	int64_t answered_ns; /* when, or when the first one was begun */
-	int64_t free_ns;     /* when `rate` allows the next request */
+	bool snappy;      /* the receiver has refused zstd */
+	bool answered;    /* a request has succeeded */
+	int64_t begun_ns; /* when the first attempt of the message was begun */
+	int64_t free_ns;  /* when `rate` allows the next request */
 };
 
 int pusher_new(const struct pusher_options *o, struct pusher **out,
@@ -99,7 +99,7 @@ static void send_request(struct pusher *p, unsigned number, struct attempt *a)
 	sleep_until(p->free_ns);
 	/* Pauses between requests are no failures. */
 	if (number == 1)
-		p->answered_ns = clock_mono_ns();
+		p->begun_ns = clock_mono_ns();
 	p->free_ns = clock_mono_ns();
 	write_client_send(p->client, !p->snappy, number, never_stops, NULL, a);
 	if (p->o.rate)
@@ -118,7 +118,7 @@ static int wait_to_retry(struct pusher *p, const struct attempt *a,
 
 	if (!p->answered && !a->status)
 		return err_set(err, ERR_CLOSED, "%s", a->error);
-	if (now - p->answered_ns > p->o.retry_ms * 1000000)
+	if (now - p->begun_ns > p->o.retry_ms * 1000000)
 		return err_set(
 			err, ERR_TIMEOUT,
 			"no request has succeeded for %lld seconds; the last error: %s",
@@ -194,7 +194,6 @@ static int push_batch(struct pusher *p, struct batch *b, struct err *err)
 	if (v == RETRY_SPLIT)
 		return push_halves(p, b, err);
 	p->answered = true;
-	p->answered_ns = clock_mono_ns();
 	refused = v == RETRY_SENT       ? 0 :
 		  a.written <= b->count ? b->count - a.written :
 					  b->count;

@@ -1,22 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "remotewrite/sender/queue_cursor.h"
 
-#include <string.h>
-
 #include "base/fs.h"
 #include "base/mem.h"
-
-/* Creates the directory of the file, durably, if it is not there. */
-static int make_cursor_dir(const struct queue *q, struct err *err)
-{
-	const char *dir = q->o.dir;
-	CLEANUP(mem_freep)
-	char *parent = mem_printf("%.*s", (int)(strrchr(dir, '/') - dir), dir);
-	int rc = fs_mkdir(q->o.fs, dir, err);
-
-	/* Who made it may have been killed before the sync. */
-	return rc && rc != ERR_EXISTS ? rc : fs_sync_dir(q->o.fs, parent, err);
-}
 
 /* Opens or creates the file and its directory; see cursor_open(). */
 static int open_file(struct queue *q, struct cursor_state *state, bool *damaged,
@@ -24,7 +10,7 @@ static int open_file(struct queue *q, struct cursor_state *state, bool *damaged,
 {
 	CLEANUP(mem_freep)
 	char *path = mem_printf("%s/%s.cursor", q->o.dir, q->config.name.ptr);
-	int rc = make_cursor_dir(q, err);
+	int rc = fs_ensure_dir(q->o.fs, q->o.dir, err);
 
 	if (!rc)
 		rc = cursor_open(q->o.fs, path, state, damaged, out, err);

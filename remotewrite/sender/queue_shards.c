@@ -153,6 +153,13 @@ static size_t wanted_by_meter(struct queue *q, struct shard_meter *m,
 	return n;
 }
 
+/* Wants no other number of shards than there are, for a while. */
+static void keep_count(struct queue *q, struct shard_meter *m) REQUIRES(q->mu)
+{
+	q->wanted_shards = q->shard_count;
+	m->pause_ns = clock_mono_ns() + PAUSE_NS;
+}
+
 /* Once a second: measures, and decides. */
 static void decide_shards(struct queue *q, struct shard_meter *m)
 {
@@ -166,21 +173,17 @@ static void decide_shards(struct queue *q, struct shard_meter *m)
 	if (m->at_ns)
 		meter_update(q, m, now);
 	m->at_ns = now;
-	if (q->wanted_shards != q->shard_count &&
-	    now - m->wanted_ns > STILL_NS) {
+	if (q->wanted_shards != q->shard_count) {
 		/* A request takes long: the other shards go on meanwhile. */
-		q->wanted_shards = q->shard_count;
-		m->wanted_ns = now + PAUSE_NS;
-	}
-	if (q->wanted_shards == q->shard_count && m->sample_bytes > 0 &&
-	    now >= m->wanted_ns)
+		if (now - m->wanted_ns > STILL_NS)
+			keep_count(q, m);
+	} else if (m->sample_bytes > 0 && now >= m->pause_ns) {
 		q->wanted_shards =
 			wanted_by_meter(q, m, bytes / m->sample_bytes, now);
-	if (q->wanted_shards != q->shard_count) {
-		if (m->wanted_ns < now - STILL_NS)
-			m->wanted_ns = now;
-		queue_wake_shards(q);
+		m->wanted_ns = now;
 	}
+	if (q->wanted_shards != q->shard_count)
+		queue_wake_shards(q);
 	mutex_unlock(&q->mu);
 }
 
@@ -193,9 +196,8 @@ static void report_shards(struct queue *q, struct shard_meter *m,
 		"remote write cannot start another shard; it goes on with fewer",
 		LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
 			   log_err(err)));
-	m->wanted_ns = clock_mono_ns() + PAUSE_NS;
 	mutex_lock(&q->mu);
-	q->wanted_shards = q->shard_count;
+	keep_count(q, m);
 	mutex_unlock(&q->mu);
 }
 

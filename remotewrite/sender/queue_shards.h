@@ -25,10 +25,8 @@ struct shard_meter {
 	uint64_t last_sent;
 	int64_t last_busy_ns;
 	int64_t at_ns;
-	/*
-	 * when the wanted number was set, or could not be reached; monotonic
-	 */
-	int64_t wanted_ns;
+	int64_t wanted_ns; /* when the wanted number was decided; monotonic */
+	int64_t pause_ns;  /* until when the number stays; monotonic */
 };
 
 /* Counts a sample that was read, with its compressed size. */

@@ -62,13 +62,10 @@ static int series_cache_relabel(struct labels *labels,
 				struct labels **out, struct err *err)
 {
 	struct labels_builder b = { 0 };
-	struct labels_iter it = labels_iter(labels);
-	struct label l;
 	int rc;
 
 	*out = NULL;
-	while (labels_next(&it, &l))
-		labels_set(&b, l.name, l.value);
+	labels_set_all(&b, labels);
 	for (size_t i = 0; i < count; i++) {
 		if (!labels_builder_get(&b, external[i].name).len)
 			labels_set(&b, external[i].name, external[i].value);

@@ -356,7 +356,7 @@ static void send_batch(struct shard *s, struct batch b)
 	} else if (v == RETRY_DROP) {
 		finish_refused(s, &b);
 	} else {
-		/* It is not acknowledged, because the queue stops. */
+		/* The queue stops: they are sent again after the next start. */
 		queued_samples_free(b.first);
 	}
 }

@@ -55,7 +55,7 @@ class Agent(Process):
 
 
 class Receiver:
-    """A receiver that answers as it is told, and counts."""
+    """A fake receiver. It gives the answers of a list, and keeps the requests."""
     def __init__(self):
         self.answers, self.seen, self.lock = [], [], threading.Lock()
         self.delay = 0  # seconds before each answer

@@ -42,7 +42,7 @@ def snappy(data):
 
 
 def read_varint(data, at):
-    """The number at a position, and the position behind it."""
+    """Decodes a varint at an offset: its value, and the offset after it."""
     value, shift = 0, 0
     while True:
         value |= (data[at] & 127) << shift

@@ -267,35 +267,6 @@ static void load_state(struct tsdb *db)
 		LOG_FIELDS(log_err(&err)));
 }
 
-/* The path of the directory that contains `path`; the caller frees it. */
-static char *recovery_parent_of(const char *path)
-{
-	size_t n = strlen(path);
-
-	while (n && path[n - 1] == '/')
-		n--;
-	while (n && path[n - 1] != '/')
-		n--;
-	if (!n)
-		return mem_strdup(".");
-	while (n > 1 && path[n - 1] == '/')
-		n--;
-	return mem_strndup((struct str){ .ptr = path, .len = n });
-}
-
-/* Make a directory, and make its entry in the parent directory durable. */
-static int make_dir(struct tsdb *db, const char *path, struct err *err)
-{
-	CLEANUP(mem_freep) char *parent = recovery_parent_of(path);
-	int rc = fs_mkdir(db->o.fs, path, err);
-
-	/*
-	 * Sync even if the directory exists: the process that made it may have
-	 * crashed before syncing.
-	 */
-	return rc && rc != ERR_EXISTS ? rc : fs_sync_dir(db->o.fs, parent, err);
-}
-
 /* Refuse a directory that contains something else than a database. */
 static int check_dir(const struct tsdb *db, struct err *err)
 {
@@ -319,11 +290,11 @@ int db_load(struct tsdb *db, struct err *err)
 	int rc = check_dir(db, err);
 
 	if (!rc && !db->o.read_only) {
-		rc = make_dir(db, db->path, err);
+		rc = fs_ensure_dir(db->o.fs, db->path, err);
 		if (!rc)
 			rc = dirlock_take(db->path, &db->lock, err);
 		if (!rc)
-			rc = make_dir(db, db->env.dir, err);
+			rc = fs_ensure_dir(db->o.fs, db->env.dir, err);
 	}
 	if (!rc)
 		load_state(db);

@@ -128,15 +128,6 @@ bool wal_held_take_locked(struct wal *w, struct wal_segment *s)
 	return true;
 }
 
-/* Create the directory of held segments durably, unless there is one. */
-static int make_held_dir(struct wal *w, const char *dir, struct err *err)
-{
-	int rc = fs_mkdir(w->o.fs, dir, err);
-
-	/* Who made it may have been killed before the sync. */
-	return rc && rc != ERR_EXISTS ? rc : fs_sync_dir(w->o.fs, w->dir, err);
-}
-
 /* Whether remote write still needs a segment. */
 static bool held_is_needed(struct wal *w, uint64_t number)
 {
@@ -153,7 +144,7 @@ int wal_held_link(struct wal *w, const struct wal_segment *s, struct err *err)
 	CLEANUP(mem_freep) char *dir = held_path(w, "");
 	CLEANUP(mem_freep) char *from = segment_path(w, s->number, "");
 	CLEANUP(mem_freep) char *to = held_segment_path(w, s->number);
-	int rc = make_held_dir(w, dir, err);
+	int rc = fs_ensure_dir(w->o.fs, dir, err);
 
 	/* The directory of records was written after the last sync. */
 	if (!rc)

@@ -182,12 +182,9 @@ static int read_in_segment(const struct readable *r, uint64_t *position,
 		rc = err_set(err, ERR_CORRUPT,
 			     "%s: damaged, or a torn end, at offset %llu",
 			     file_path(r->s->file), (unsigned long long)at);
-	else if (with_body)
-		rc = wal_segment_read(r->s, base | at, (uint32_t)len, buf, &p,
-				      err);
 	else
-		rc = wal_segment_head(r->s, base | at, (uint32_t)len, buf, &p,
-				      err);
+		rc = (with_body ? wal_segment_read : wal_segment_head)(
+			r->s, base | at, (uint32_t)len, buf, &p, err);
 	if (!rc)
 		*out = log_sample_of(&p, base | at);
 	if (rc == ERR_CORRUPT)

@@ -329,8 +329,7 @@ void page_index(void *ctx, struct request *r, struct answer *a)
 	selector_fini(&v.parsed);
 }
 
-/* Write a time, or "never". */
-static void put_time(struct buf *b, int64_t ms)
+void page_time(struct buf *b, int64_t ms)
 {
 	char when[40] = "never";
 
@@ -370,9 +369,9 @@ static void target_row(void *ctx, const struct target_status *s)
 	buf_str(b, "</code>");
 	put_discovered(b, s);
 	buf_printf(b, "<td class=%s>%s<td>", health, health);
-	put_time(b, s->last_ms);
+	page_time(b, s->last_ms);
 	buf_printf(b, "<td>%.3f s<td>", (double)s->last_duration_ns / 1e9);
-	put_time(b, s->next_ms);
+	page_time(b, s->next_ms);
 	buf_str(b, "<td>");
 	xml_escape(b, str_of(s->last_error));
 	buf_fini(&labels);

@@ -19,6 +19,9 @@
  */
 void page_begin(struct answer *a, struct request *r, const char *nonce);
 
+/* Write a time; 0 is "never". */
+void page_time(struct buf *b, int64_t ms);
+
 /* End a page. */
 void page_end(struct answer *a);
 

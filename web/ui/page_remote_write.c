@@ -3,19 +3,8 @@
 
 #include <inttypes.h>
 
-#include "base/units.h"
 #include "base/xml.h"
 #include "web/ui/page.h"
-
-/* Write a cell with a time, or "never". */
-static void put_time_cell(struct buf *b, int64_t ms)
-{
-	char when[40] = "never";
-
-	if (ms)
-		time_format(ms, when);
-	buf_printf(b, "<td>%s", when);
-}
 
 /* Callback for each receiver: write it as a row of the table. */
 static void receiver_row(void *arg, const struct web_queue *q)
@@ -30,8 +19,10 @@ static void receiver_row(void *arg, const struct web_queue *q)
 		   "</code><td class=n>%u<td class=n>%" PRIu64
 		   "<td class=n>%.1f MB",
 		   q->shards, q->pending, (double)q->backlog_bytes / 1e6);
-	put_time_cell(b, q->sent_ms);
-	put_time_cell(b, q->answer_ms);
+	buf_str(b, "<td>");
+	page_time(b, q->sent_ms);
+	buf_str(b, "<td>");
+	page_time(b, q->answer_ms);
 	buf_str(b, *q->last_error ? "<td class=down>" : "<td>");
 	xml_escape(b, str_of(q->last_error));
 }
