@@ -15,6 +15,10 @@ function(add_module name)
   target_compile_options(${name} PUBLIC "SHELL:-iquote ${PROJECT_SOURCE_DIR}")
   target_link_libraries(${name} PUBLIC ${M_DEPENDS} Threads::Threads m
                         PRIVATE project_strict)
+  # Half the time of a test run, for a tenth of that of the build.
+  if("address" IN_LIST SANITIZE AND NOT FUZZ)
+    target_compile_options(${name} PRIVATE -O1)
+  endif()
   foreach(library IN LISTS M_LIBRARIES)
     pkg_check_modules(PC_${library} REQUIRED IMPORTED_TARGET ${library})
     target_link_libraries(${name} PUBLIC PkgConfig::PC_${library})

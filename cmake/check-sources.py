@@ -7,7 +7,9 @@
 - every source has a header of its own name, but main.c and the commands of
   cmd/: in its folder, or, when other modules use it, at its module's root;
 - every header says its purpose, and has the words Ownership and Threads;
-- no function name is defined twice, and none is a single word.
+- no function name is defined twice, and none is a single word;
+- unit tests use only those of Criterion's macros that the stand-in for
+  ThreadSanitizer (tests/inproc) has, too.
 
 usage: cmake/check-sources.py [ROOT]
 """
@@ -60,6 +62,17 @@ def check_header(path, text, complain):
             complain(path, f'does not say "{word}"')
 
 
+def check_unit_tests(root, complain):
+    """A macro that the stand-in lacks would fail only in the last build of a test run."""
+    stand_in = os.path.join(root, 'tests/inproc/criterion/criterion.h')
+    has = set(re.findall(r'define (cr_\w+)', open(stand_in, encoding='utf-8').read()))
+    for folder, _, names in os.walk(os.path.join(root, 'tests')):
+        for path in sorted(os.path.join(folder, n) for n in names if n.endswith(('.c', '.h'))):
+            used = set(re.findall(r'\bcr_\w+', without_comments(open(path, encoding='utf-8').read())))
+            for macro in sorted(used - has):
+                complain(os.path.relpath(path, root), f'{macro} is not in tests/inproc')
+
+
 def main():
     root = sys.argv[1] if len(sys.argv) > 1 else '.'
     files = set(sources(root))
@@ -69,6 +82,7 @@ def main():
         bad.append(f'{path}: {what}')
 
     check_folders(files, complain)
+    check_unit_tests(root, complain)
     for path in sorted(files):
         text = open(os.path.join(root, path), encoding='utf-8').read()
         if path.endswith('.h'):

@@ -37,7 +37,7 @@ Test(said, text_and_json_are_understood)
 
 		said_copy(cases[i].type, bytes_of(str_of(cases[i].body)), out,
 			  sizeof(out));
-		cr_expect_str_eq(out, cases[i].want, "%zu: %s", i, out);
+		cr_expect(check_str(str_of(out), cases[i].want), "%zu", i);
 	}
 }
 
@@ -50,6 +50,6 @@ Test(said, a_huge_json_body_is_not_parsed)
 	while (body.len <= 64 << 10)
 		buf_byte(&body, ' ');
 	said_copy("application/json", buf_bytes(&body), out, sizeof(out));
-	cr_expect_str_eq(out, "");
+	cr_expect(check_str(str_of(out), ""));
 	buf_fini(&body);
 }

@@ -25,6 +25,7 @@ PLANTED = [
     ('query/work/lonely.h', '#ifndef X_H\n#define X_H\n#endif', 'does not say what it is for'),
     ('query/work/lonely.h', '/*\n * Does something for a test of the check.\n * Threads: any.\n */\n', 'does not say "Ownership"'),
     ('query/work/lonely.h', '/*\n * Does something for a test of the check.\n * Ownership: none.\n */\n', 'does not say "Threads"'),
+    ('tests/check.h', 'cr_expect_str_eq(a, b);', 'cr_expect_str_eq is not in tests/inproc'),
 ]
 
 
@@ -52,6 +53,8 @@ def main():
         shutil.copy(os.path.join(root, 'CMakeLists.txt'), d)
         for module in re.findall(r'^add_module\((\w+)', LAYOUT, re.M):
             shutil.copytree(os.path.join(root, module), os.path.join(d, module))
+        shutil.copytree(os.path.join(root, 'tests/inproc'), os.path.join(d, 'tests/inproc'))
+        shutil.copy(os.path.join(root, 'tests/check.h'), os.path.join(d, 'tests'))
         code, out = check(d)
         assert code == 0, out
         for violation in PLANTED:
