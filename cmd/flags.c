@@ -33,6 +33,17 @@ static int check_time(struct str value, struct err *err)
 		       time_parse(value, clock_ms(NULL), &ms, err);
 }
 
+/* Add a value to those of a flag that can be given several times. */
+static int flags_add_text(struct flag_texts *texts, struct str value,
+			  struct err *err)
+{
+	if (texts->count == FLAG_TEXTS_MAX)
+		return err_set(err, ERR_INVALID, "given more than %d times",
+			       FLAG_TEXTS_MAX);
+	texts->v[texts->count++] = value.ptr;
+	return 0;
+}
+
 /* Parse a value according to the kind of the flag, and store it. */
 static int set_value(const struct flag *f, struct str value, struct err *err)
 {
@@ -45,6 +56,9 @@ static int set_value(const struct flag *f, struct str value, struct err *err)
 		break;
 	case FLAG_TEXT:
 		*(const char **)f->out = value.ptr;
+		break;
+	case FLAG_TEXTS:
+		rc = flags_add_text(f->out, value, err);
 		break;
 	case FLAG_BOOL:
 		if (str_is(value, "true") || str_is(value, "false"))
@@ -220,6 +234,10 @@ void flag_format(const struct flag *f, char *out, size_t n)
 	case FLAG_TEXT:
 	case FLAG_TIME:
 		snprintf(out, n, "%s", *(const char **)f->out ?: "");
+		break;
+	case FLAG_TEXTS:
+		snprintf(out, n, "%zu values",
+			 ((const struct flag_texts *)f->out)->count);
 		break;
 	case FLAG_BOOL:
 		snprintf(out, n, "%s", *(bool *)f->out ? "true" : "false");

@@ -20,11 +20,21 @@
  */
 enum flag_kind {
 	FLAG_TEXT,     /* const char * */
+	FLAG_TEXTS,    /* struct flag_texts; can be given several times */
 	FLAG_BOOL,     /* bool */
 	FLAG_INT,      /* int64_t, at least 0 */
 	FLAG_DURATION, /* int64_t, ms */
 	FLAG_SIZE,     /* int64_t, bytes */
 	FLAG_TIME,     /* const char *, a time that the API accepts */
+};
+
+/* Largest number of values of a flag that can be given several times. */
+#define FLAG_TEXTS_MAX 128
+
+/* The values of a flag that can be given several times. */
+struct flag_texts {
+	const char *v[FLAG_TEXTS_MAX];
+	size_t count;
 };
 
 /* One flag of a command. */

@@ -16,9 +16,10 @@ struct flag *report_flags_list(struct report_flags *f, struct flag *at)
 		bool on = str_is(str_of(o[i].name), "trim") && fallback.trim;
 
 		f->switches[i] = on;
+		f->texts[i].count = 0;
 		*at++ = (struct flag){
 			.name = o[i].name,
-			.kind = o[i].is_switch ? FLAG_BOOL : FLAG_TEXT,
+			.kind = o[i].is_switch ? FLAG_BOOL : FLAG_TEXTS,
 			.out = o[i].is_switch ? (void *)&f->switches[i] :
 						(void *)&f->texts[i],
 			.help = o[i].help,
@@ -35,10 +36,14 @@ void report_flags_each(const struct report_flags *f,
 	const struct report_option_help *o = report_option_list();
 
 	for (size_t i = 0; o[i].name; i++) {
+		const struct flag_texts *texts = &f->texts[i];
+		/* As with other flags, the last value of a single one counts. */
+		size_t k = o[i].repeats || !texts->count ? 0 : texts->count - 1;
+
 		if (o[i].is_switch)
 			fn(ctx, o[i].name, f->switches[i] ? "true" : "false");
-		else if (f->texts[i])
-			fn(ctx, o[i].name, f->texts[i]);
+		for (; k < texts->count; k++)
+			fn(ctx, o[i].name, texts->v[k]);
 	}
 }
 

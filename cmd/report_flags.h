@@ -18,8 +18,8 @@ enum {
 
 /* The values of the flags, in the order of report_option_list(). */
 struct report_flags {
-	/* values of text options; NULL: not given */
-	const char *texts[REPORT_FLAGS_MAX];
+	/* values of text options */
+	struct flag_texts texts[REPORT_FLAGS_MAX];
 	bool switches[REPORT_FLAGS_MAX];
 };
 

@@ -47,6 +47,8 @@ struct report_type {
 	 */
 	int (*write)(struct report *r, struct buf *out, struct err *err);
 	int (*json)(struct report *r, struct json *j, struct err *err);
+	/* Whether the document is written unless JSON is asked for. */
+	bool text_first;
 };
 
 /*

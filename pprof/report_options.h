@@ -11,9 +11,13 @@
 
 #include "base/err.h"
 #include "pprof/filter/namefilter.h"
+#include "pprof/filter/recursion.h"
 #include "pprof/filter/tagfilter.h"
 #include "pprof/graph/nodes.h"
 #include "pprof/limits.h"
+
+/* Largest number of frames in the option `under`. */
+#define UNDER_MAX 128
 
 /* The options of one report. Empty strings select the default. */
 struct report_options {
@@ -21,6 +25,12 @@ struct report_options {
 	struct name_filter names;
 	struct tag_filter tags;
 	struct str prune_from;
+	enum recursion recursion;
+	/*
+	 * Keep only stacks that begin with these frames, the outermost first;
+	 * the array ends at its first empty string.
+	 */
+	struct str under[UNDER_MAX];
 	struct str symbol; /* reports peek, source: regexp of function names */
 	enum granularity granularity;
 	bool noinlines;
@@ -28,6 +38,11 @@ struct report_options {
 	bool mean; /* show the mean value per event, not the sum */
 	bool drop_negative;
 	bool relative; /* show percentages of the total after filtering */
+	/*
+	 * Of a diff whose base samples are labelled: count the total as if they
+	 * were not (report_net_total()).
+	 */
+	bool net_total;
 	bool trim;
 	/* Maximum number of nodes to show; -1: the report's default; 0: all. */
 	int64_t node_count;
@@ -37,6 +52,13 @@ struct report_options {
 	struct str unit;
 	/* Maximum number of nodes in a flame graph; -1: the default; 0: all. */
 	int64_t max_nodes;
+	/* Whether a flame graph grows from the innermost frames outwards. */
+	bool invert;
+	/*
+	 * Regexp of a function: a flame graph shows what the function called,
+	 * and who called the function.
+	 */
+	struct str pivot;
 	struct limits limits; /* limits on memory and time of the report */
 	/*
 	 * Folder in which the report "source" finds source files, or NULL. Must
@@ -51,6 +73,8 @@ struct report_option_help {
 	const char *name;
 	const char *help;
 	bool is_switch;
+	/* Whether the option can be given several times. */
+	bool repeats;
 };
 
 /*
@@ -64,7 +88,8 @@ void report_options_init(struct report_options *o);
 
 /*
  * Sets an option by its name, which is spelled as in a URL or after "--" on the
- * command line. The value is borrowed. ERR_NOTFOUND: there is no such option;
+ * command line; each further value of an option that repeats is added. The
+ * value is borrowed. ERR_NOTFOUND: there is no such option;
  * ERR_INVALID: the value is wrong, and the message says how.
  */
 NODISCARD int report_option(struct report_options *o, struct str name,

@@ -59,6 +59,14 @@ bool params_add_form(struct params *p, struct arena *a, struct str form);
 bool params_find(const struct params *p, const char *name, struct str *out);
 
 /*
+ * Find the next parameter with this name, for parameters that may repeat. *at
+ * is 0 for the first call, and is advanced. Returns false, without changing
+ * *out, when there are no more.
+ */
+bool params_next(const struct params *p, const char *name, size_t *at,
+		 struct str *out);
+
+/*
  * Find a parameter as params_find() does, but return ERR_INVALID when it is
  * missing or empty.
  */

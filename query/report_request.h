@@ -33,6 +33,7 @@ struct report_request {
 	 * text.
 	 */
 	bool text;
+	bool json;     /* true if format=json was given */
 	bool one_type; /* only one sample type of the profiles is needed */
 	bool filtered; /* filters leave out some samples or frames */
 	struct report_options options;

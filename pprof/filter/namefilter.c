@@ -5,13 +5,21 @@
 #include "pprof/filter/prune.h"
 
 /*
- * A filter: its regular expression, with a cache of the results. Names repeat,
- * and a search costs far more than a lookup in the cache.
+ * A regular expression, with a cache of the results. Names repeat, and a search
+ * costs far more than a lookup in the cache.
  */
 struct pattern {
-	struct regex *regex; /* compiled expression; NULL: filter not set */
+	struct regex *regex; /* compiled expression; NULL: not set */
 	/* by index of a string: 0 unknown, 1 no match, 2 match */
 	uint8_t *known;
+};
+
+/* The expressions of one filter, and whether the filter matched something. */
+struct patterns {
+	const char *name; /* name of the filter, for messages */
+	struct pattern v[FILTER_TEXTS];
+	size_t count; /* 0: the filter is not set */
+	bool met;
 };
 
 /*
@@ -38,6 +46,32 @@ static void pattern_fini(struct pattern *x)
 {
 	regex_free(x->regex);
 	mem_free(x->known);
+}
+
+/*
+ * Compiles the expressions of the filter called `name`. ERR_INVALID: one of
+ * them is malformed; even then the patterns must be freed.
+ */
+static int patterns_init(struct patterns *x, const char *name,
+			 const struct str *texts, const struct pprof *p,
+			 struct err *err)
+{
+	int rc = 0;
+
+	*x = (struct patterns){ .name = name };
+	while (!rc && x->count < FILTER_TEXTS && texts[x->count].len) {
+		rc = pattern_init(&x->v[x->count], name, texts[x->count], p,
+				  err);
+		x->count++;
+	}
+	return rc;
+}
+
+/* Frees the patterns of a filter. */
+static void patterns_fini(struct patterns *x)
+{
+	for (size_t i = 0; i < x->count; i++)
+		pattern_fini(&x->v[i]);
 }
 
 /* Returns whether the pattern matches string s. */
@@ -81,67 +115,93 @@ static bool hits_location(const struct pattern *x, const struct pprof *p,
 	return hits_mapping(x, p, l);
 }
 
+/* Returns whether any of the patterns matches any name of a location. */
+static bool any_hits_location(const struct patterns *x, const struct pprof *p,
+			      const struct pprof_location *l)
+{
+	for (size_t i = 0; i < x->count; i++) {
+		if (hits_location(&x->v[i], p, l))
+			return true;
+	}
+	return false;
+}
+
+/* Returns whether any of the patterns matches a line. */
+static bool any_hits_line(const struct patterns *x, const struct pprof *p,
+			  const struct pprof_line *l)
+{
+	for (size_t i = 0; i < x->count; i++) {
+		if (hits_line(&x->v[i], p, l))
+			return true;
+	}
+	return false;
+}
+
+/* Returns whether any of the patterns matches the file of the mapping. */
+static bool any_hits_mapping(const struct patterns *x, const struct pprof *p,
+			     const struct pprof_location *l)
+{
+	for (size_t i = 0; i < x->count; i++) {
+		if (hits_mapping(&x->v[i], p, l))
+			return true;
+	}
+	return false;
+}
+
 /*
- * Removes lines from a location: keeps the lines that match the pattern if
- * `hit` is true, and the lines that do not match if `hit` is false.
+ * Removes lines from a location: keeps the lines that match any pattern if
+ * `hit` is true, and the lines that match none if `hit` is false.
  */
-static void keep_lines(const struct pattern *x, struct pprof *p,
+static void keep_lines(const struct patterns *x, struct pprof *p,
 		       struct pprof_location *l, bool hit)
 {
 	struct pprof_line *v = p->lines.v + l->lines.first;
 	uint32_t kept = 0;
 
-	if (hits_mapping(x, p, l)) {
+	if (any_hits_mapping(x, p, l)) {
 		if (!hit)
 			l->lines.count = 0;
 		return;
 	}
 	for (uint32_t i = 0; i < l->lines.count; i++) {
-		if (hits_line(x, p, &v[i]) == hit)
+		if (any_hits_line(x, p, &v[i]) == hit)
 			v[kept++] = v[i];
 	}
 	l->lines.count = kept;
 }
 
-/* The result of the filters `focus` and `ignore` for a location. */
-enum verdict {
-	INDIFFERENT, /* neither `focus` nor `ignore` matches */
-	FOCUSED,     /* `focus` matches or is not set */
-	IGNORED      /* `ignore` matches: drop the location's samples */
-};
-
 /*
- * The compiled filters except show_from, and for each whether it matched
- * something.
+ * The result of the filters `focus` and `ignore` for a location: a bit for each
+ * expression of `focus` that matches, or IGNORED if `ignore` matches, so that
+ * the location's samples are dropped.
  */
+#define IGNORED (1U << FILTER_TEXTS)
+
+/* The compiled filters except show_from. */
 struct name_patterns {
-	struct pattern focus;
-	struct pattern ignore;
-	struct pattern hide;
-	struct pattern show;
-	bool focus_met;
-	bool ignore_met;
-	bool hide_met;
-	bool show_met;
+	struct patterns focus;
+	struct patterns ignore;
+	struct patterns hide;
+	struct patterns show;
 	const struct limits *limits;
 };
 
-/*
- * Applies the filters `ignore` and `focus` to a location. If the filter `focus`
- * is not set, every location counts as focused.
- */
-static enum verdict namefilter_judge(struct name_patterns *n,
-				     const struct pprof *p,
-				     const struct pprof_location *l)
+/* Applies the filters `ignore` and `focus` to a location. */
+static uint16_t namefilter_judge(struct name_patterns *n, const struct pprof *p,
+				 const struct pprof_location *l)
 {
-	if (n->ignore.regex && hits_location(&n->ignore, p, l)) {
-		n->ignore_met = true;
+	uint16_t bits = 0;
+
+	if (any_hits_location(&n->ignore, p, l)) {
+		n->ignore.met = true;
 		return IGNORED;
 	}
-	if (n->focus.regex && !hits_location(&n->focus, p, l))
-		return INDIFFERENT;
-	n->focus_met = true;
-	return FOCUSED;
+	for (size_t i = 0; i < n->focus.count; i++) {
+		if (hits_location(&n->focus.v[i], p, l))
+			bits |= (uint16_t)(1U << i);
+	}
+	n->focus.met = n->focus.met || bits;
+	return bits;
 }
 
 /*
@@ -153,34 +213,32 @@ static bool hide_lines(struct name_patterns *n, struct pprof *p,
 {
 	bool hidden = false;
 
-	if (n->hide.regex && hits_location(&n->hide, p, l)) {
-		n->hide_met = true;
+	if (any_hits_location(&n->hide, p, l)) {
+		n->hide.met = true;
 		keep_lines(&n->hide, p, l, false);
 		hidden = !l->lines.count;
 	}
-	if (n->show.regex) {
+	if (n->show.count) {
 		keep_lines(&n->show, p, l, true);
 		hidden = hidden || !l->lines.count;
-		n->show_met = n->show_met || l->lines.count;
+		n->show.met = n->show.met || l->lines.count;
 	}
 	return hidden;
 }
 
 /*
- * Returns whether a stack is kept: it has at least one FOCUSED location and no
- * IGNORED location.
+ * Returns whether a stack is kept: for each of the `wanted` bits it has a
+ * location with that bit, and it has no IGNORED location. An empty stack is not
+ * kept.
  */
 static bool is_focused(const uint32_t *frames, uint32_t count,
-		       const uint8_t *verdicts)
+		       const uint16_t *verdicts, uint16_t wanted)
 {
-	bool focused = false;
+	uint16_t bits = 0;
 
-	for (uint32_t i = 0; i < count; i++) {
-		if (verdicts[frames[i]] == IGNORED)
-			return false;
-		focused = focused || verdicts[frames[i]] == FOCUSED;
-	}
-	return focused;
+	for (uint32_t i = 0; i < count; i++)
+		bits |= verdicts[frames[i]];
+	return count && bits == wanted;
 }
 
 /* Removes hidden frames from a stack, in place. */
@@ -203,7 +261,7 @@ static void drop_frames(struct pprof *p, struct pprof_run *stack,
  * searches take the most time.
  */
 static int judge_locations(struct pprof *p, struct name_patterns *n,
-			   uint8_t *verdicts, bool *hidden, struct err *err)
+			   uint16_t *verdicts, bool *hidden, struct err *err)
 {
 	struct growth_meter meter = { 0 };
 	int rc = 0;
@@ -211,7 +269,7 @@ static int judge_locations(struct pprof *p, struct name_patterns *n,
 	for (size_t i = 0; i < p->locations.count && !rc; i++) {
 		struct pprof_location *l = &p->locations.v[i];
 
-		verdicts[i] = (uint8_t)namefilter_judge(n, p, l);
+		verdicts[i] = namefilter_judge(n, p, l);
 		hidden[i] = hide_lines(n, p, l);
 		rc = limits_meter(n->limits, &meter, REGEX_WORK, 0, err);
 	}
@@ -226,7 +284,8 @@ static int apply_names(struct pprof *p, struct name_patterns *n,
 		       struct err *err)
 {
 	int rc;
-	uint8_t *verdicts = mem_zalloc(p->locations.count, 1);
+	uint16_t wanted = (uint16_t)((1U << n->focus.count) - 1);
+	uint16_t *verdicts = mem_zalloc(p->locations.count, sizeof(*verdicts));
 	bool *hidden = mem_zalloc(p->locations.count, sizeof(bool));
 	bool *keep = mem_zalloc(p->stacks.count, sizeof(bool));
 
@@ -234,7 +293,8 @@ static int apply_names(struct pprof *p, struct name_patterns *n,
 	for (size_t i = 0; i < p->stacks.count && !rc; i++) {
 		struct pprof_run *s = &p->stacks.v[i];
 
-		if (!is_focused(p->frames.v + s->first, s->count, verdicts))
+		if (!is_focused(p->frames.v + s->first, s->count, verdicts,
+				wanted))
 			continue;
 		drop_frames(p, s, hidden);
 		keep[i] = s->count;
@@ -303,15 +363,20 @@ static void namefilter_list_unmatched(struct no_match *none, bool matched,
 		none->names[none->count++] = name;
 }
 
+/* Lists a filter in *none if it is set but matched nothing. */
+static void patterns_list_unmatched(struct no_match *none,
+				    const struct patterns *x)
+{
+	namefilter_list_unmatched(none, !x->count || x->met, x->name);
+}
+
 /* Lists in *none the filters that are set but matched nothing. */
 static void report_names(const struct name_patterns *n, struct no_match *none)
 {
-	namefilter_list_unmatched(none, !n->focus.regex || n->focus_met,
-				  "focus");
-	namefilter_list_unmatched(none, !n->ignore.regex || n->ignore_met,
-				  "ignore");
-	namefilter_list_unmatched(none, !n->hide.regex || n->hide_met, "hide");
-	namefilter_list_unmatched(none, !n->show.regex || n->show_met, "show");
+	patterns_list_unmatched(none, &n->focus);
+	patterns_list_unmatched(none, &n->ignore);
+	patterns_list_unmatched(none, &n->hide);
+	patterns_list_unmatched(none, &n->show);
 }
 
 /*
@@ -322,16 +387,26 @@ static int compile_names(struct name_patterns *n, struct pattern *from,
 			 const struct name_filter *f, const struct pprof *p,
 			 struct err *err)
 {
-	int rc = pattern_init(&n->focus, "focus", f->focus, p, err);
+	int rc = patterns_init(&n->focus, "focus", f->focus, p, err);
 
 	if (!rc)
-		rc = pattern_init(&n->ignore, "ignore", f->ignore, p, err);
+		rc = patterns_init(&n->ignore, "ignore", f->ignore, p, err);
 	if (!rc)
-		rc = pattern_init(&n->hide, "hide", f->hide, p, err);
+		rc = patterns_init(&n->hide, "hide", f->hide, p, err);
 	if (!rc)
-		rc = pattern_init(&n->show, "show", f->show, p, err);
+		rc = patterns_init(&n->show, "show", f->show, p, err);
 	if (!rc)
 		rc = pattern_init(from, "show_from", f->show_from, p, err);
+	return rc;
+}
+
+/* Returns ERR_INVALID if a search of the filter took too many steps. */
+static int patterns_check_steps(const struct patterns *x, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < x->count && !rc; i++)
+		rc = regex_check_steps(x->v[i].regex, x->name, err);
 	return rc;
 }
 
@@ -342,14 +417,14 @@ static int compile_names(struct name_patterns *n, struct pattern *from,
 static int check_all_steps(const struct name_patterns *n,
 			   const struct pattern *from, struct err *err)
 {
-	int rc = regex_check_steps(n->focus.regex, "focus", err);
+	int rc = patterns_check_steps(&n->focus, err);
 
 	if (!rc)
-		rc = regex_check_steps(n->ignore.regex, "ignore", err);
+		rc = patterns_check_steps(&n->ignore, err);
 	if (!rc)
-		rc = regex_check_steps(n->hide.regex, "hide", err);
+		rc = patterns_check_steps(&n->hide, err);
 	if (!rc)
-		rc = regex_check_steps(n->show.regex, "show", err);
+		rc = patterns_check_steps(&n->show, err);
 	return rc ? rc : regex_check_steps(from->regex, "show_from", err);
 }
 
@@ -370,10 +445,10 @@ int filter_names(struct pprof *p, const struct name_filter *f,
 				none, apply_show_from(p, &from), "show_from");
 		rc = check_all_steps(&n, &from, err);
 	}
-	pattern_fini(&n.focus);
-	pattern_fini(&n.ignore);
-	pattern_fini(&n.hide);
-	pattern_fini(&n.show);
+	patterns_fini(&n.focus);
+	patterns_fini(&n.ignore);
+	patterns_fini(&n.hide);
+	patterns_fini(&n.show);
 	pattern_fini(&from);
 	return rc;
 }

@@ -15,15 +15,23 @@
 #include "pprof/limits.h"
 #include "pprof/profile/profile.h"
 
+/* Largest number of expressions of one filter. */
+#define FILTER_TEXTS 8
+
 /*
- * The filters, as regular expressions; an empty expression filters nothing. A
- * frame matches if the name of its function, source file or mapping matches.
+ * The filters, as regular expressions. An array ends at its first empty
+ * expression; without any, the filter is not set. A frame matches if the name
+ * of its function, source file or mapping matches.
  */
 struct name_filter {
-	struct str focus;  /* keep only samples with a matching frame */
-	struct str ignore; /* drop samples with a matching frame */
-	struct str hide;   /* drop the frames that match */
-	struct str show;   /* keep only the frames that match */
+	/* Keep only samples that have, for each expression, a matching frame. */
+	struct str focus[FILTER_TEXTS];
+	/* Drop samples with a frame that matches any of the expressions. */
+	struct str ignore[FILTER_TEXTS];
+	/* Drop the frames that match any of the expressions. */
+	struct str hide[FILTER_TEXTS];
+	/* Keep only the frames that match any of the expressions. */
+	struct str show[FILTER_TEXTS];
 	/* Drop the callers of the outermost matching frame. */
 	struct str show_from;
 };

@@ -386,7 +386,8 @@ int filter_tags(struct pprof *p, const struct tag_filter *f,
 
 /*
  * Removes labels from a set, in place: labels whose key does not match `show`,
- * and labels whose key matches `hide`. NULL: the filter is not set.
+ * and labels whose key matches `hide`. NULL: the filter is not set. The label
+ * that marks the base of a diff stays: it is not the user's.
  */
 static void drop_labels(struct pprof *p, struct pprof_run *set,
 			const struct regex *show, const struct regex *hide)
@@ -397,8 +398,9 @@ static void drop_labels(struct pprof *p, struct pprof_run *set,
 	for (uint32_t i = 0; i < set->count; i++) {
 		struct str key = pprof_str(p, v[i].key);
 
-		if ((!show || regex_matches(show, key)) &&
-		    !(hide && regex_matches(hide, key)))
+		if (pprof_label_is_base(p, &v[i]) ||
+		    ((!show || regex_matches(show, key)) &&
+		     !(hide && regex_matches(hide, key))))
 			v[kept++] = v[i];
 	}
 	set->count = kept;

@@ -59,6 +59,8 @@ static uint32_t find_edge(struct pass *x, struct edge_key key, bool residual,
 struct weight {
 	int64_t value;
 	int64_t div;
+	/* The sample's value in the base of a diff: 0 unless it is of the base. */
+	int64_t base;
 };
 
 /*
@@ -112,6 +114,7 @@ static void graph_enter_node(struct pass *x, struct walk *walk, uint32_t node,
 		x->node_seen[node] = x->sample;
 		n->cum = wrap_add(n->cum, w.value);
 		n->cum_div = wrap_add(n->cum_div, w.div);
+		n->cum_a = wrap_add(n->cum_a, w.base);
 	}
 	if (walk->parent != PPROF_NONE && walk->parent != node)
 		add_edge(x, (struct edge_key){ walk->parent, node }, w,
@@ -148,6 +151,7 @@ static int graph_add_sample(struct pass *x, const struct pprof_run *stack,
 
 		n->flat = wrap_add(n->flat, w.value);
 		n->flat_div = wrap_add(n->flat_div, w.div);
+		n->flat_a = wrap_add(n->flat_a, w.base);
 	}
 	return rc;
 }
@@ -178,6 +182,22 @@ static void show_nodes(struct graph *g, const struct graph_options *o)
 	}
 }
 
+/*
+ * Return the weight of a sample. The samples of the base of a diff have
+ * negative values.
+ */
+static struct weight weight_of_sample(struct pass *x, size_t i)
+{
+	const int64_t *v = pprof_values(x->g->p, i);
+	struct weight w = { v[x->o->value], x->o->mean ? v[0] : 0, 0 };
+
+	if (pprof_sample_is_base(x->g->p, i)) {
+		x->g->has_base = true;
+		w.base = (int64_t) - (uint64_t)w.value;
+	}
+	return w;
+}
+
 /* Add all samples whose value or divisor is not 0. ERR_LIMIT, ERR_TIMEOUT. */
 static int weigh_samples(struct pass *x, struct err *err)
 {
@@ -187,8 +207,7 @@ static int weigh_samples(struct pass *x, struct err *err)
 	x->meter = (struct growth_meter){ .spent = graph_memory(x->g) };
 
 	for (size_t i = 0; i < p->samples.count && !rc; i++) {
-		const int64_t *v = pprof_values(p, i);
-		struct weight w = { v[x->o->value], x->o->mean ? v[0] : 0 };
+		struct weight w = weight_of_sample(x, i);
 
 		x->sample = (uint32_t)i + 1;
 		if (w.value || w.div)

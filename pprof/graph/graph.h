@@ -49,6 +49,9 @@ struct graph_node {
 	int64_t flat_div; /* divisor of `flat` for a mean; 0: no mean */
 	int64_t cum;
 	int64_t cum_div;
+	/* `flat` and `cum` in the base of a diff whose samples are labelled. */
+	int64_t flat_a;
+	int64_t cum_a;
 	struct pprof_run in; /* incoming edges in graph.lists, heaviest first */
 	/* Outgoing edges in graph.lists, heaviest first. */
 	struct pprof_run out;
@@ -87,6 +90,8 @@ struct graph {
 	VEC(uint32_t) lists;
 	/* Maps the two nodes of an edge to the edge's number + 1. */
 	struct pairs edge_index;
+	/* Whether there are samples of the base of a diff. */
+	bool has_base;
 	/*
 	 * Number of nodes to show before the list was cut to node_count nodes.
 	 */

@@ -246,6 +246,8 @@ static uint32_t find_node(struct build *b, const struct pprof_location *l,
 	i = (uint32_t)n->v.count;
 	node = vec_add(&n->v);
 	*node = (struct node){ .key = key, .text = print_key(n, &key) };
+	if (l->mapping != PPROF_NONE)
+		node->binary = b->p->mappings.v[l->mapping].file;
 	if (line) {
 		const struct pprof_function *f =
 			&b->p->functions.v[line->function];

@@ -41,6 +41,7 @@ struct node {
 	struct node_key key;
 	struct str text; /* name printed in reports */
 	uint32_t file;   /* file of the first frame, even if key.file is 0 */
+	uint32_t binary; /* file of the first frame's mapping */
 	int64_t line;    /* start line of the function; 0: unknown */
 };
 

@@ -10,11 +10,13 @@
  */
 enum option_kind {
 	OPTION_TEXT,   /* any text, stored as struct str */
+	OPTION_TEXTS,  /* texts, added to the array of struct str */
 	OPTION_SWITCH, /* true or false, stored as bool */
 	OPTION_COUNT,  /* integer from -1 on, stored as int64_t */
 	OPTION_NUMBER, /* number, stored as double */
 	OPTION_GRANULARITY,
 	OPTION_SORT,
+	OPTION_RECURSION,
 	OPTION_END,
 };
 
@@ -28,81 +30,106 @@ enum option_kind {
 static const struct option {
 	enum option_kind kind;
 	size_t at;
+	size_t max; /* OPTION_TEXTS: size of the array */
 } options[] = {
-	{ OPTION_TEXT, AT(sample_index) },
-	{ OPTION_TEXT, AT(names.focus) },
-	{ OPTION_TEXT, AT(names.ignore) },
-	{ OPTION_TEXT, AT(names.hide) },
-	{ OPTION_TEXT, AT(names.show) },
-	{ OPTION_TEXT, AT(names.show_from) },
-	{ OPTION_TEXT, AT(prune_from) },
-	{ OPTION_TEXT, AT(tags.focus) },
-	{ OPTION_TEXT, AT(tags.ignore) },
-	{ OPTION_TEXT, AT(tags.show) },
-	{ OPTION_TEXT, AT(tags.hide) },
-	{ OPTION_TEXT, AT(tagroot) },
-	{ OPTION_TEXT, AT(symbol) },
-	{ OPTION_GRANULARITY, AT(granularity) },
-	{ OPTION_SWITCH, AT(noinlines) },
-	{ OPTION_SORT, AT(cum) },
-	{ OPTION_TEXT, AT(unit) },
-	{ OPTION_COUNT, AT(node_count) },
-	{ OPTION_NUMBER, AT(node_fraction) },
-	{ OPTION_NUMBER, AT(edge_fraction) },
-	{ OPTION_SWITCH, AT(trim) },
-	{ OPTION_SWITCH, AT(drop_negative) },
-	{ OPTION_SWITCH, AT(relative) },
-	{ OPTION_SWITCH, AT(mean) },
-	{ OPTION_NUMBER, AT(divide_by) },
-	{ OPTION_COUNT, AT(max_nodes) },
-	{ OPTION_END, 0 },
+	{ OPTION_TEXT, AT(sample_index), 0 },
+	{ OPTION_TEXTS, AT(names.focus), FILTER_TEXTS },
+	{ OPTION_TEXTS, AT(names.ignore), FILTER_TEXTS },
+	{ OPTION_TEXTS, AT(names.hide), FILTER_TEXTS },
+	{ OPTION_TEXTS, AT(names.show), FILTER_TEXTS },
+	{ OPTION_TEXT, AT(names.show_from), 0 },
+	{ OPTION_TEXT, AT(prune_from), 0 },
+	{ OPTION_TEXTS, AT(under), UNDER_MAX },
+	{ OPTION_RECURSION, AT(recursion), 0 },
+	{ OPTION_TEXT, AT(tags.focus), 0 },
+	{ OPTION_TEXT, AT(tags.ignore), 0 },
+	{ OPTION_TEXT, AT(tags.show), 0 },
+	{ OPTION_TEXT, AT(tags.hide), 0 },
+	{ OPTION_TEXT, AT(tagroot), 0 },
+	{ OPTION_TEXT, AT(symbol), 0 },
+	{ OPTION_GRANULARITY, AT(granularity), 0 },
+	{ OPTION_SWITCH, AT(noinlines), 0 },
+	{ OPTION_SORT, AT(cum), 0 },
+	{ OPTION_TEXT, AT(unit), 0 },
+	{ OPTION_COUNT, AT(node_count), 0 },
+	{ OPTION_NUMBER, AT(node_fraction), 0 },
+	{ OPTION_NUMBER, AT(edge_fraction), 0 },
+	{ OPTION_SWITCH, AT(trim), 0 },
+	{ OPTION_SWITCH, AT(drop_negative), 0 },
+	{ OPTION_SWITCH, AT(relative), 0 },
+	{ OPTION_SWITCH, AT(mean), 0 },
+	{ OPTION_NUMBER, AT(divide_by), 0 },
+	{ OPTION_COUNT, AT(max_nodes), 0 },
+	{ OPTION_SWITCH, AT(invert), 0 },
+	{ OPTION_TEXT, AT(pivot), 0 },
+	{ OPTION_END, 0, 0 },
 };
 
 /* Name and help text of each option, and whether it is a switch. */
 static const struct report_option_help help[] = {
-	{ "sample_index", "Sample type, by name or by number from 0.", false },
-	{ "focus", "Keep samples with a frame that matches the regexp.",
+	{ "sample_index", "Sample type, by name or by number from 0.", false,
 	  false },
-	{ "ignore", "Drop samples with a frame that matches the regexp.",
-	  false },
-	{ "hide", "Hide frames that match the regexp.", false },
-	{ "show", "Show only frames that match the regexp.", false },
+	{ "focus",
+	  "Keep samples with a frame that matches the regexp; if given several times, all must match.",
+	  false, true },
+	{ "ignore", "Drop samples with a frame that matches the regexp.", false,
+	  true },
+	{ "hide", "Hide frames that match the regexp.", false, true },
+	{ "show", "Show only frames that match the regexp.", false, true },
 	{ "show_from", "Drop the callers of the outermost matching frame.",
-	  false },
-	{ "prune_from", "Drop the callees of matching frames.", false },
+	  false, false },
+	{ "prune_from", "Drop the callees of matching frames.", false, false },
+	{ "under",
+	  "Keep stacks that begin with this frame; repeat it for the frame below, and so on.",
+	  false, true },
+	{ "recursion",
+	  "direct: show a function that calls itself once; all: also without what is between.",
+	  false, false },
 	{ "tagfocus",
 	  "Keep samples with a matching label: regexp, key=regexp, or a range such as 1kb:64kb.",
+	  false, false },
+	{ "tagignore", "Drop samples with a matching label.", false, false },
+	{ "tagshow", "Keep only labels whose key matches the regexp.", false,
 	  false },
-	{ "tagignore", "Drop samples with a matching label.", false },
-	{ "tagshow", "Keep only labels whose key matches the regexp.", false },
-	{ "taghide", "Drop labels whose key matches the regexp.", false },
+	{ "taghide", "Drop labels whose key matches the regexp.", false,
+	  false },
 	{ "tagroot", "Label keys whose values become the outermost frames.",
+	  false, false },
+	{ "symbol", "peek, source: regexp of the functions to show.", false,
 	  false },
-	{ "symbol", "peek, source: regexp of the functions to show.", false },
 	{ "granularity",
 	  "Aggregate by functions, filefunctions, files, lines or addresses.",
+	  false, false },
+	{ "noinlines", "Attribute inlined functions to their caller.", true,
 	  false },
-	{ "noinlines", "Attribute inlined functions to their caller.", true },
-	{ "sort", "Sort by flat or cum.", false },
+	{ "sort", "Sort by flat or cum.", false, false },
 	{ "unit", "Unit of values, such as MB or ms; minimum: choose one.",
-	  false },
-	{ "nodecount", "Maximum number of nodes.", false },
+	  false, false },
+	{ "nodecount", "Maximum number of nodes.", false, false },
 	{ "nodefraction",
-	  "Drop nodes below this share of the total (default 0.005).", false },
+	  "Drop nodes below this share of the total (default 0.005).", false,
+	  false },
 	{ "edgefraction",
-	  "Drop edges below this share of the total (default 0.001).", false },
+	  "Drop edges below this share of the total (default 0.001).", false,
+	  false },
 	{ "trim",
 	  "Apply nodecount, nodefraction and edgefraction (default true).",
-	  true },
-	{ "drop_negative", "Drop nodes with negative values.", true },
+	  true, false },
+	{ "drop_negative", "Drop nodes with negative values.", true, false },
 	{ "relative_percentages",
-	  "Compute percentages of the total after filters.", true },
-	{ "mean", "Show the mean: divide by the first sample type.", true },
-	{ "divide_by", "Divide all values by this number.", false },
-	{ "max_nodes",
-	  "flamegraph: maximum number of nodes (default 8192; 0: all).",
+	  "Compute percentages of the total after filters.", true, false },
+	{ "mean", "Show the mean: divide by the first sample type.", true,
 	  false },
-	{ NULL, NULL, false },
+	{ "divide_by", "Divide all values by this number.", false, false },
+	{ "max_nodes",
+	  "flamegraph: maximum number of nodes (default 8192; 0: all).", false,
+	  false },
+	{ "invert", "flamegraph: grow from the innermost frames outwards.",
+	  true, false },
+	{ "pivot",
+	  "flamegraph: begin at the outermost frame that matches the regexp; JSON has its callers, too.",
+	  false, false },
+	{ NULL, NULL, false, false },
 };
 _Static_assert(ARRAY_SIZE(help) == ARRAY_SIZE(options),
 	       "one help text for each option");
@@ -168,6 +195,25 @@ static bool parse_sort(struct str s, bool *cum)
 }
 
 /*
+ * Adds a value to an array, which ends at its first empty string; an empty
+ * value is ignored.
+ */
+static int add_text(const struct option *o, struct str *texts, struct str name,
+		    struct str value, struct err *err)
+{
+	size_t n = 0;
+
+	while (n < o->max && texts[n].len)
+		n++;
+	if (n == o->max)
+		return err_set(err, ERR_INVALID,
+			       "%.*s can be given at most %zu times",
+			       STR_ARG(name), o->max);
+	texts[n] = value;
+	return 0;
+}
+
+/*
  * Parse a value according to the option's kind and store it in the field `at`.
  */
 static int report_options_set_flag(const struct option *o, void *at,
@@ -178,6 +224,13 @@ static int report_options_set_flag(const struct option *o, void *at,
 	case OPTION_TEXT:
 		*(struct str *)at = value;
 		return 0;
+	case OPTION_TEXTS:
+		return add_text(o, at, name, value, err);
+	case OPTION_RECURSION:
+		return recursion_parse(value, at) ?
+			       0 :
+			       report_options_fail_expected(
+				       err, name, "direct or all", value);
 	case OPTION_SWITCH:
 		return parse_switch(value, at) ?
 			       0 :
@@ -224,8 +277,11 @@ int report_option(struct report_options *o, struct str name, struct str value,
  */
 bool report_options_filter(const struct report_options *o)
 {
-	return o->names.focus.len || o->names.ignore.len || o->names.hide.len ||
-	       o->names.show.len || o->names.show_from.len ||
-	       o->prune_from.len || o->tags.focus.len || o->tags.ignore.len ||
-	       o->tags.show.len || o->tags.hide.len || o->tagroot.len;
+	const struct name_filter *n = &o->names;
+
+	return n->focus[0].len || n->ignore[0].len || n->hide[0].len ||
+	       n->show[0].len || n->show_from.len || o->prune_from.len ||
+	       o->under[0].len || o->recursion || o->tags.focus.len ||
+	       o->tags.ignore.len || o->tags.show.len || o->tags.hide.len ||
+	       o->tagroot.len;
 }

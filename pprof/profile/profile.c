@@ -213,3 +213,20 @@ void pprof_set_label(struct pprof *p, struct str key, struct str value)
 		};
 	}
 }
+
+bool pprof_label_is_base(const struct pprof *p, const struct pprof_label *l)
+{
+	return !l->is_number && str_is(pprof_str(p, l->key), PPROF_BASE_KEY) &&
+	       str_is(pprof_str(p, l->str), PPROF_BASE_VALUE);
+}
+
+bool pprof_sample_is_base(const struct pprof *p, size_t sample)
+{
+	struct pprof_run set = p->label_sets.v[p->samples.v[sample].labels];
+
+	for (uint32_t i = 0; i < set.count; i++) {
+		if (pprof_label_is_base(p, &p->labels.v[set.first + i]))
+			return true;
+	}
+	return false;
+}

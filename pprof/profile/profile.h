@@ -196,6 +196,15 @@ void pprof_scale(struct pprof *p, const double *ratios);
 void pprof_keep(struct pprof *p, const bool *stacks, const bool *label_sets);
 
 /*
+ * Returns whether a label says that its samples belong to the base of a diff
+ * that keeps both sides apart.
+ */
+bool pprof_label_is_base(const struct pprof *p, const struct pprof_label *l);
+
+/* Returns whether a sample belongs to the base of such a diff. */
+bool pprof_sample_is_base(const struct pprof *p, size_t sample);
+
+/*
  * Puts a text label on every sample, and removes the sample's other text labels
  * with this key. The profile's strings must be interned, as in the result of a
  * merge.

@@ -21,7 +21,9 @@ struct growth {
 	 */
 	struct pairs index;
 	VEC(uint32_t) last; /* by index of the parent: child found last, or 0 */
+	struct flame_path path; /* of the sample that is being added */
 	struct growth_meter meter;
+	struct growth_meter path_meter;
 	bool has_base;
 };
 
@@ -54,6 +56,7 @@ static uint32_t flame_find_child(struct growth *g, uint32_t parent,
 		.node = node,
 		.parent = parent,
 		.depth = g->v.v[parent].depth + 1,
+		.inlined = true, /* until a call is found that is not */
 	};
 	*vec_add(&g->last) = 0;
 	return *number;
@@ -76,39 +79,36 @@ static uint32_t flame_take_step(struct growth *g, uint32_t parent,
 }
 
 /*
- * Add one sample along the path of its stack, outermost frame first. The base
- * samples of a diff have negative values, which are negated before they are
- * added to self_a.
+ * Add one sample along its path. The base samples of a diff have negative
+ * values, which are negated before they are added to self_a.
  */
-static int flame_add_sample(struct growth *g, size_t sample, int64_t weight,
-			    bool base, struct err *err)
+static int flame_add_sample(struct growth *g, int64_t weight, bool base,
+			    struct err *err)
 {
-	const struct report *r = g->r;
-	const struct pprof_run *stack = pprof_stack(r->p, sample);
-	const uint32_t *frames = r->p->frames.v + stack->first;
+	struct flame_node *last;
 	uint32_t at = 0;
 	int rc = 0;
 
-	for (uint32_t i = stack->count; i > 0 && !rc; i--) {
-		struct pprof_run lines = r->nodes.locations.v[frames[i - 1]];
+	for (size_t i = 0; i < g->path.count && !rc; i++) {
+		const struct flame_step *step = flame_path_step(&g->path, i);
 
-		for (uint32_t k = lines.count; k > 0; k--)
-			at = flame_take_step(
-				g, at,
-				r->nodes.of_lines.v[lines.first + k - 1]);
+		at = flame_take_step(g, at, step->node);
+		g->v.v[at].inlined = g->v.v[at].inlined && step->inlined;
 		/* A stack may be very deep: check the budget within it, too. */
-		rc = i % LIMITS_WORK ? 0 :
-				       flame_check_limits(g, LIMITS_WORK, err);
+		rc = (i + 1) % LIMITS_WORK ?
+			     0 :
+			     flame_check_limits(g, LIMITS_WORK, err);
 	}
+	last = &g->v.v[at];
 	if (base)
-		g->v.v[at].self_a = wrap_add(g->v.v[at].self_a,
-					     (int64_t) - (uint64_t)weight);
+		last->self_a =
+			wrap_add(last->self_a, (int64_t) - (uint64_t)weight);
 	else
-		g->v.v[at].self = wrap_add(g->v.v[at].self, weight);
+		last->self = wrap_add(last->self, weight);
 	return rc;
 }
 
-/* Add all samples whose weight is not 0 and whose stack is not empty. */
+/* Add all samples whose weight is not 0 and whose path is not empty. */
 static int add_samples(struct growth *g, struct err *err)
 {
 	const struct report *r = g->r;
@@ -116,15 +116,17 @@ static int add_samples(struct growth *g, struct err *err)
 
 	for (size_t i = 0; i < r->p->samples.count && !rc; i++) {
 		int64_t weight = report_weight(r, i);
-		bool base = report_is_base(r->p, i);
-		uint32_t count = pprof_stack(r->p, i)->count;
+		bool base = pprof_sample_is_base(r->p, i);
 
 		g->has_base = g->has_base || base;
-		if (weight && count)
-			rc = flame_add_sample(g, i, weight, base, err);
+		if (!weight)
+			continue;
+		rc = flame_path_take(&g->path, i, &g->path_meter, err);
+		if (!rc && g->path.count)
+			rc = flame_add_sample(g, weight, base, err);
 		if (!rc)
-			rc = flame_check_limits(g, 1 + count % LIMITS_WORK,
-						err);
+			rc = flame_check_limits(
+				g, 1 + g->path.count % LIMITS_WORK, err);
 	}
 	return rc;
 }
@@ -149,13 +151,14 @@ static void add_totals(struct growth *g)
 }
 
 /* Build the whole tree: the root, then all samples, then the totals. */
-static int flame_grow(struct growth *g, struct err *err)
+static int flame_grow(struct growth *g, enum flame_walk walk, struct err *err)
 {
-	int rc;
+	int rc = flame_path_init(&g->path, g->r, walk, err);
 
 	*vec_add(&g->v) = (struct flame_node){ .node = FLAME_ROOT };
 	*vec_add(&g->last) = 0;
-	rc = add_samples(g, err);
+	if (!rc)
+		rc = add_samples(g, err);
 	add_totals(g);
 	return rc;
 }
@@ -297,9 +300,9 @@ static void list_siblings(struct growth *g, const bool *kept,
  * Give each kept node one "(other)" child in place of its children that are not
  * kept, so that totals still add up. The child gets the totals of the nodes
  * that it replaces, which include their descendants. *kept is extended by the
- * new nodes.
+ * new nodes. What is left out is counted in *f.
  */
-static void fold_rest(struct growth *g, bool **kept)
+static void fold_rest(struct growth *g, bool **kept, struct flame *f)
 {
 	size_t count = g->v.count;
 
@@ -307,9 +310,13 @@ static void fold_rest(struct growth *g, bool **kept)
 		struct flame_node n = g->v.v[i];
 		uint32_t other;
 
+		f->left_out += !(*kept)[i];
 		if ((*kept)[i] || !(*kept)[n.parent])
 			continue;
+		f->weight_left_out =
+			wrap_add(f->weight_left_out, weight_of(&n));
 		other = flame_find_child(g, n.parent, FLAME_OTHER);
+		g->v.v[other].inlined = false;
 		g->v.v[other].self = wrap_add(g->v.v[other].self, n.total);
 		g->v.v[other].total = g->v.v[other].self;
 		g->v.v[other].self_a =
@@ -358,8 +365,15 @@ static void flame_flatten(const struct growth *g, const struct siblings *s,
 	vec_fini(&stack);
 }
 
-int flame_init(struct flame *f, const struct report *r, int64_t max_nodes,
-	       struct err *err)
+enum flame_walk flame_walk_of(const struct report_options *o)
+{
+	if (o->pivot.len)
+		return FLAME_CALLEES;
+	return o->invert ? FLAME_OUTWARDS : FLAME_INWARDS;
+}
+
+int flame_init(struct flame *f, const struct report *r, enum flame_walk walk,
+	       int64_t max_nodes, struct err *err)
 {
 	size_t max = max_nodes < 0 ? NODES_DEFAULT : (size_t)max_nodes;
 	struct growth g = { .r = r };
@@ -368,12 +382,12 @@ int flame_init(struct flame *f, const struct report *r, int64_t max_nodes,
 	int rc;
 
 	*f = (struct flame){ 0 };
-	rc = flame_grow(&g, err);
+	rc = flame_grow(&g, walk, err);
 	f->has_base = g.has_base;
 	if (!rc && max && g.v.count > max) {
 		kept = mem_zalloc(g.v.count, sizeof(bool));
 		flame_choose(&g, max, kept);
-		fold_rest(&g, &kept);
+		fold_rest(&g, &kept, f);
 	}
 	if (!rc) {
 		list_siblings(&g, kept, &s);
@@ -385,6 +399,7 @@ int flame_init(struct flame *f, const struct report *r, int64_t max_nodes,
 	vec_fini(&g.v);
 	vec_fini(&g.last);
 	pairs_fini(&g.index);
+	flame_path_fini(&g.path);
 	return rc;
 }
 

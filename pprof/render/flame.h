@@ -2,8 +2,9 @@
 /*
  * The flame tree of a report: all stacks merged from the outermost frame
  * inwards, each node with its own weight, and with its total weight including
- * everything it called. For a diff that keeps both sides apart (-diff_base),
- * each node has both weights.
+ * everything it called. Other trees grow outwards, or begin at one function
+ * (enum flame_walk). For a diff that keeps both sides apart (-diff_base), each
+ * node has both weights.
  *
  * Ownership: borrows the report; flame_fini() frees the rest.
  * Threads: one thread at a time.
@@ -11,7 +12,7 @@
 #ifndef PPROF_RENDER_FLAME_H
 #define PPROF_RENDER_FLAME_H
 
-#include "pprof/render/report_state.h"
+#include "pprof/render/flame_path.h"
 
 /* Special values of flame_node.node, which are not nodes of the report. */
 #define FLAME_ROOT  UINT32_MAX       /* the root: the whole profile */
@@ -23,9 +24,11 @@ struct flame_node {
 	uint32_t parent; /* index of the parent, a smaller one; root: 0 */
 	/* Number of nodes between this node and the root, the root included. */
 	uint32_t depth;
-	/* Weight of the samples that end in this frame. */
+	/* Whether the frame is inlined into its caller in all samples. */
+	bool inlined;
+	/* Weight of the samples whose path ends in this frame. */
 	int64_t self;
-	/* Weight of the samples that end in this frame or pass through it. */
+	/* Weight of the samples whose path ends here or passes through. */
 	int64_t total;
 	int64_t self_a; /* `self` in the base of a diff */
 	int64_t total_a;
@@ -36,16 +39,24 @@ struct flame {
 	VEC(struct flame_node) v; /* nodes; siblings are sorted by name */
 	bool has_base;
 	uint32_t max_depth;
+	/* Number and weight of the nodes that "(other)" nodes stand for. */
+	size_t left_out;
+	int64_t weight_left_out;
 };
+
+/* Return the tree that the options of a report ask for. */
+enum flame_walk flame_walk_of(const struct report_options *o);
 
 /*
  * Build the tree of at most max_nodes nodes (0: no limit; below 0: the default
  * of 8192), plus one "(other)" node for each parent with omitted children.
- * ERR_LIMIT when the memory budget is exceeded, ERR_TIMEOUT at the deadline.
- * The caller must call flame_fini() also after an error.
+ * ERR_LIMIT when the memory budget is exceeded, ERR_TIMEOUT at the deadline;
+ * ERR_INVALID and ERR_NOTFOUND as for flame_path_init(). The caller must call
+ * flame_fini() also after an error.
  */
 NODISCARD int flame_init(struct flame *f, const struct report *r,
-			 int64_t max_nodes, struct err *err);
+			 enum flame_walk walk, int64_t max_nodes,
+			 struct err *err);
 
 /* Free the tree. */
 void flame_fini(struct flame *f);

@@ -279,7 +279,7 @@ void flame_svg(const struct report *r, const struct flame *f, struct buf *out)
 int report_flamegraph_svg(struct report *r, struct buf *out, struct err *err)
 {
 	struct flame f;
-	int rc = flame_init(&f, r, r->o->max_nodes, err);
+	int rc = flame_init(&f, r, flame_walk_of(r->o), r->o->max_nodes, err);
 
 	if (rc) {
 		flame_fini(&f);

@@ -43,6 +43,9 @@ struct report {
 	struct str out_unit;
 	/* The value that counts as 100 %, in the profile's unit. */
 	int64_t total;
+	/* The totals of the two sides of a diff that keeps them apart. */
+	int64_t total_a;
+	int64_t total_b;
 	/* Unit of each numeric label. */
 	struct tag_units units;
 	/* The distinct frames, at the granularity of the report. */
@@ -50,11 +53,6 @@ struct report {
 	/* Names of filters that matched nothing, for warnings to the user. */
 	struct no_match unmatched;
 };
-
-/*
- * Whether a sample belongs to the base of a diff that keeps both sides apart.
- */
-bool report_is_base(const struct pprof *p, size_t sample);
 
 /*
  * ERR_TOOBIG if `out` has exceeded its maximum size, else 0. Call this when a

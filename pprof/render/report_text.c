@@ -150,42 +150,52 @@ void report_profile_labels(const struct report *r, struct buf *out)
 }
 
 /*
- * List the active filters. Long filters are cut to FILTER_MAX bytes, even
- * within a character, as in pprof.
+ * Print one filter. Long filters are cut to FILTER_MAX bytes, even within a
+ * character, as in pprof. The first filter has a title above it.
  */
+static void print_filter(const char *name, struct str text, const char **title,
+			 struct buf *out)
+{
+	struct buf line = { 0 };
+
+	if (!text.len)
+		return;
+	buf_printf(&line, "%s=%.*s", name, STR_ARG(text));
+	if (line.len > FILTER_MAX) {
+		line.len = FILTER_MAX;
+		buf_str(&line, "\u2026");
+	}
+	buf_printf(out, "%s   %s\n", *title, buf_cstr(&line));
+	*title = "";
+	buf_fini(&line);
+}
+
+/* List the active filters. */
 static void print_filters(const struct report *r, struct buf *out)
 {
 	const struct report_options *o = r->o;
 	const struct {
 		const char *name;
-		struct str text;
+		const struct str *texts;
+		size_t max;
 	} filters[] = {
-		{ "focus", o->names.focus },
-		{ "ignore", o->names.ignore },
-		{ "hide", o->names.hide },
-		{ "show", o->names.show },
-		{ "show_from", o->names.show_from },
-		{ "tagfocus", o->tags.focus },
-		{ "tagignore", o->tags.ignore },
-		{ "tagshow", o->tags.show },
-		{ "taghide", o->tags.hide },
+		{ "focus", o->names.focus, FILTER_TEXTS },
+		{ "ignore", o->names.ignore, FILTER_TEXTS },
+		{ "hide", o->names.hide, FILTER_TEXTS },
+		{ "show", o->names.show, FILTER_TEXTS },
+		{ "show_from", &o->names.show_from, 1 },
+		{ "under", o->under, UNDER_MAX },
+		{ "tagfocus", &o->tags.focus, 1 },
+		{ "tagignore", &o->tags.ignore, 1 },
+		{ "tagshow", &o->tags.show, 1 },
+		{ "taghide", &o->tags.hide, 1 },
 	};
 	const char *title = "Active filters:\n";
 
 	for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
-		struct buf line = { 0 };
-
-		if (!filters[i].text.len)
-			continue;
-		buf_printf(&line, "%s=%.*s", filters[i].name,
-			   STR_ARG(filters[i].text));
-		if (line.len > FILTER_MAX) {
-			line.len = FILTER_MAX;
-			buf_str(&line, "\u2026");
-		}
-		buf_printf(out, "%s   %s\n", title, buf_cstr(&line));
-		title = "";
-		buf_fini(&line);
+		for (size_t k = 0; k < filters[i].max; k++)
+			print_filter(filters[i].name, filters[i].texts[k],
+				     &title, out);
 	}
 }
 

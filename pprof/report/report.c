@@ -7,6 +7,8 @@
 #include "pprof/filter/prune.h"
 #include "pprof/flame_svg.h"
 #include "pprof/profile/measure.h"
+#include "pprof/render/net_total.h"
+#include "pprof/render/report_under.h"
 #include "pprof/report/report_dot.h"
 #include "pprof/report/report_flamegraph.h"
 #include "pprof/report/report_folded.h"
@@ -26,19 +28,24 @@
  * the functions that write the document and the JSON.
  */
 static const struct report_type types[] = {
-	{ "top", REPORT_TOP, TEXT, NULL, report_top_text, report_top_json },
-	{ "tree", REPORT_TREE, TEXT, NULL, report_tree_text, NULL },
-	{ "peek", REPORT_PEEK, TEXT, NULL, report_tree_text, NULL },
-	{ "traces", REPORT_TRACES, TEXT, NULL, report_traces_text, NULL },
-	{ "folded", REPORT_FOLDED, TEXT, NULL, report_folded, NULL },
+	{ "top", REPORT_TOP, TEXT, NULL, report_top_text, report_top_json,
+	  false },
+	{ "tree", REPORT_TREE, TEXT, NULL, report_tree_text, NULL, false },
+	{ "peek", REPORT_PEEK, TEXT, NULL, report_tree_text, NULL, false },
+	{ "traces", REPORT_TRACES, TEXT, NULL, report_traces_text, NULL,
+	  false },
+	{ "folded", REPORT_FOLDED, TEXT, NULL, report_folded, NULL, false },
 	{ "flamegraph", REPORT_FLAMEGRAPH, "image/svg+xml", NULL,
-	  report_flamegraph_svg, report_flamegraph_json },
+	  report_flamegraph_svg, report_flamegraph_json, false },
 	{ "speedscope", REPORT_SPEEDSCOPE, "application/json",
-	  "everprof.speedscope.json", report_speedscope, NULL },
+	  "everprof.speedscope.json", report_speedscope, NULL, false },
+	{ "graph", REPORT_DOT, "application/json", NULL, NULL,
+	  report_calls_json, false },
 	{ "dot", REPORT_DOT, "text/vnd.graphviz; charset=utf-8", NULL,
-	  report_dot, NULL },
-	{ "svg", REPORT_DOT, "image/svg+xml", NULL, report_svg, NULL },
-	{ "source", REPORT_SOURCE, TEXT, NULL, report_source, NULL },
+	  report_dot, NULL, false },
+	{ "svg", REPORT_DOT, "image/svg+xml", NULL, report_svg, NULL, false },
+	{ "source", REPORT_SOURCE, TEXT, NULL, report_source,
+	  report_source_json, true },
 };
 
 void report_list_names(struct buf *out, const char *separator)
@@ -81,19 +88,40 @@ static int64_t sum_total(const struct report *r)
 	int64_t base_total = 0;
 	int64_t base_div = 0;
 
+	if (r->o->net_total)
+		return report_net_total(r);
 	for (size_t i = 0; i < p->samples.count; i++) {
 		int64_t v = graph_abs(report_weight(r, i));
 		int64_t d = r->o->mean ? pprof_values(p, i)[0] : 0;
 
 		total = wrap_add(total, v);
 		div = wrap_add(div, d);
-		if (report_is_base(p, i)) {
+		if (pprof_sample_is_base(p, i)) {
 			base_total = wrap_add(base_total, v);
 			base_div = wrap_add(base_div, d);
 		}
 	}
 	return base_total > 0 ? graph_mean(base_total, base_div) :
 				graph_mean(total, div);
+}
+
+/* Compute the totals: that of the report, and those of the sides of a diff. */
+static void sum_totals(struct report *r)
+{
+	const struct pprof *p = r->p;
+
+	r->total = sum_total(r);
+	r->total_a = 0;
+	r->total_b = 0;
+	for (size_t i = 0; i < p->samples.count; i++) {
+		int64_t v = report_weight(r, i);
+
+		if (pprof_sample_is_base(p, i))
+			r->total_a =
+				wrap_add(r->total_a, (int64_t) - (uint64_t)v);
+		else
+			r->total_b = wrap_add(r->total_b, v);
+	}
 }
 
 /*
@@ -111,7 +139,7 @@ static int apply_filters(struct report *r, struct err *err)
 		rc = filter_tag_names(r->p, &o->tags, err);
 	if (!rc)
 		rc = filter_prune_from(r->p, o->prune_from, &o->limits, err);
-	return rc;
+	return rc ? rc : filter_recursion(r->p, o->recursion, &o->limits, err);
 }
 
 /*
@@ -136,7 +164,7 @@ static int report_prepare(struct report *r, struct err *err)
 		rc = apply_filters(r, err);
 	if (rc)
 		return rc;
-	r->total = sum_total(r);
+	sum_totals(r);
 	return r->o->relative ? 0 : apply_filters(r, err);
 }
 
@@ -206,6 +234,10 @@ int report_init(struct report *r, enum report_kind kind, struct pprof *p,
 			   o->noinlines);
 		rc = report_check_steps(r, err);
 	}
+	if (!rc)
+		rc = report_keep_under(r, err);
+	if (!rc && o->relative)
+		sum_totals(r);
 	if (!rc)
 		rc = limits_spend(&o->limits, report_memory(r), err);
 	if (rc)

@@ -10,6 +10,7 @@
 #include "pprof/graph/graphviz.h"
 #include "pprof/profile/measure.h"
 #include "pprof/report.h"
+#include "pprof/report/report_top.h"
 #include "pprof/report_graph.h"
 #include "pprof/report_text.h"
 
@@ -176,6 +177,12 @@ static void print_legend(const struct report *r, const struct graph *g,
 	buf_fini(&text);
 }
 
+/* Whether an edge is part of the drawing. */
+static bool edge_is_shown(const struct graph *g, const struct graph_edge *e)
+{
+	return !e->dropped && g->node[e->from].shown && g->node[e->to].shown;
+}
+
 /* Unlike pprof, does not draw the labels of samples (docs/decisions.md, 39). */
 int report_dot(struct report *r, struct buf *out, struct err *err)
 {
@@ -202,7 +209,7 @@ int report_dot(struct report *r, struct buf *out, struct err *err)
 	for (size_t i = 0; i < g.edges.count; i++) {
 		const struct graph_edge *e = &g.edges.v[i];
 
-		if (!e->dropped && g.node[e->from].shown && g.node[e->to].shown)
+		if (edge_is_shown(&g, e))
 			dot_print_edge(r, e, out);
 	}
 	buf_str(out, "}\n");
@@ -218,5 +225,69 @@ int report_svg(struct report *r, struct buf *out, struct err *err)
 	if (!rc)
 		rc = graphviz_svg(buf_bytes(&dot), out, err);
 	buf_fini(&dot);
+	return rc;
+}
+
+/* Write one node. */
+static void calls_write_node(const struct report *r, const struct graph *g,
+			     uint32_t node, struct json *j)
+{
+	const struct graph_node *n = &g->node[node];
+
+	json_begin(j, '{');
+	json_key(j, "name");
+	json_str(j, r->nodes.v.v[node].text);
+	json_key(j, "file");
+	json_str(j, pprof_str(r->p, r->nodes.v.v[node].file));
+	json_key(j, "flat");
+	json_int(j, graph_mean(n->flat, n->flat_div));
+	json_key(j, "cum");
+	json_int(j, graph_mean(n->cum, n->cum_div));
+	json_end(j, '}');
+}
+
+/* Write one edge; `numbers` has the number of each node in the answer. */
+static void calls_write_edge(const struct graph_edge *e,
+			     const uint32_t *numbers, struct json *j)
+{
+	json_begin(j, '{');
+	json_key(j, "from");
+	json_int(j, numbers[e->from]);
+	json_key(j, "to");
+	json_int(j, numbers[e->to]);
+	json_key(j, "weight");
+	json_int(j, graph_mean(e->weight, e->weight_div));
+	json_key(j, "inline");
+	json_bool(j, e->inlined);
+	json_key(j, "residual");
+	json_bool(j, e->residual);
+	json_end(j, '}');
+}
+
+int report_calls_json(struct report *r, struct json *j, struct err *err)
+{
+	struct graph g;
+	int rc = report_graph(r, &g, err);
+	uint32_t *numbers = mem_zalloc(r->nodes.v.count, sizeof(*numbers));
+
+	json_begin(j, '{');
+	report_head_json(r, j);
+	json_key(j, "nodes");
+	json_begin(j, '[');
+	for (uint32_t i = 0; i < g.shown.count && !rc; i++) {
+		numbers[g.shown.v[i]] = i;
+		calls_write_node(r, &g, g.shown.v[i], j);
+	}
+	json_end(j, ']');
+	json_key(j, "edges");
+	json_begin(j, '[');
+	for (size_t i = 0; i < g.edges.count && !rc; i++) {
+		if (edge_is_shown(&g, &g.edges.v[i]))
+			calls_write_edge(&g.edges.v[i], numbers, j);
+	}
+	json_end(j, ']');
+	json_end(j, '}');
+	mem_free(numbers);
+	graph_fini(&g);
 	return rc;
 }

@@ -24,4 +24,11 @@ int report_dot(struct report *r, struct buf *out, struct err *err);
  */
 int report_svg(struct report *r, struct buf *out, struct err *err);
 
+/*
+ * Writes the same graph as JSON: {"nodes":[{"name","file","flat","cum"}],
+ * "edges":[{"from","to","weight","inline","residual"}]}, where from and to are
+ * numbers of nodes. ERR_LIMIT, ERR_TIMEOUT.
+ */
+int report_calls_json(struct report *r, struct json *j, struct err *err);
+
 #endif

@@ -5,35 +5,36 @@
 #include "pprof/report.h"
 #include "pprof/report/report_top.h"
 
-/*
- * The name and the file of each node of the report, as indexes in a table of
- * distinct texts: the JSON contains each text once.
- */
-struct names {
-	struct strtab strings;
-	uint32_t *name; /* index of the name, by node, or PPROF_NONE */
-	/* Index of the file, by node; set together with the node's name. */
-	uint32_t *file;
+/* The texts of a node, as indexes in a table of distinct texts. */
+struct texts {
+	uint32_t name; /* PPROF_NONE: not looked up yet */
+	uint32_t file;
+	uint32_t binary;
 };
 
 /*
- * Sets only the elements of `name` to PPROF_NONE (all bits 1): as long as the
- * name of a node is not known, `file` is not read.
+ * The texts of all nodes of the report. The table is shared by all trees of an
+ * answer: the JSON contains each text once.
  */
+struct names {
+	struct strtab strings;
+	struct texts *of; /* by node */
+};
+
+/* Sets all names to PPROF_NONE: all their bits are 1. */
 static void names_init(struct names *n, const struct report *r)
 {
-	size_t size = (r->nodes.v.count + 1) * sizeof(uint32_t);
+	size_t size = (r->nodes.v.count + 1) * sizeof(*n->of);
 
-	*n = (struct names){ .name = mem_alloc(size), .file = mem_alloc(size) };
-	memset(n->name, 0xff, size);
+	*n = (struct names){ .of = mem_alloc(size) };
+	memset(n->of, 0xff, size);
 	(void)strtab_intern(&n->strings, str_of(""));
 }
 
 static void names_fini(struct names *n)
 {
 	strtab_fini(&n->strings);
-	mem_free(n->name);
-	mem_free(n->file);
+	mem_free(n->of);
 }
 
 /* Whether a tree node is a frame, and not the root or "(other)". */
@@ -43,29 +44,28 @@ static bool is_frame(const struct flame_node *n)
 }
 
 /*
- * Look up the name and the file of a tree node, and set *name and *file to
- * their indexes in the table of texts. A node of the report may occur many
- * times in the tree; its texts are looked up once.
+ * Return the texts of a tree node. A node of the report may occur many times in
+ * the tree; its texts are looked up once.
  */
-static void find_names(struct names *n, const struct report *r,
-		       const struct flame_node *f, uint32_t *name,
-		       uint32_t *file)
+static struct texts find_texts(struct names *n, const struct report *r,
+			       const struct flame_node *f)
 {
-	uint32_t i = f->node;
+	const struct node *node;
+	struct texts *t;
 
-	if (!is_frame(f)) {
-		*name = strtab_intern(&n->strings, flame_name(r, f));
-		*file = 0;
-		return;
+	if (!is_frame(f))
+		return (struct texts){ .name = strtab_intern(
+					       &n->strings, flame_name(r, f)) };
+	node = &r->nodes.v.v[f->node];
+	t = &n->of[f->node];
+	if (t->name == PPROF_NONE) {
+		t->name = strtab_intern(&n->strings, node->text);
+		t->file =
+			strtab_intern(&n->strings, pprof_str(r->p, node->file));
+		t->binary = strtab_intern(&n->strings,
+					  pprof_str(r->p, node->binary));
 	}
-	if (n->name[i] == PPROF_NONE) {
-		struct str path = pprof_str(r->p, r->nodes.v.v[i].file);
-
-		n->name[i] = strtab_intern(&n->strings, flame_name(r, f));
-		n->file[i] = strtab_intern(&n->strings, path);
-	}
-	*name = n->name[i];
-	*file = n->file[i];
+	return *t;
 }
 
 /*
@@ -87,39 +87,51 @@ static void write_column(const struct flame *f, const char *name, size_t offset,
 	json_end(j, ']');
 }
 
-/* Write an array of indexes in "strings". */
-static void write_places(const uint32_t *v, size_t count, const char *name,
-			 struct json *j)
+/* Write the arrays of indexes in "strings". */
+static void write_texts(struct names *names, const struct report *r,
+			const struct flame *f, struct json *j)
 {
-	json_key(j, name);
+	static const struct {
+		const char *key;
+		size_t offset;
+	} columns[] = {
+		{ "name", offsetof(struct texts, name) },
+		{ "file", offsetof(struct texts, file) },
+		{ "binary", offsetof(struct texts, binary) },
+	};
+
+	for (size_t c = 0; c < ARRAY_SIZE(columns); c++) {
+		json_key(j, columns[c].key);
+		json_begin(j, '[');
+		for (size_t i = 0; i < f->v.count; i++) {
+			struct texts t = find_texts(names, r, &f->v.v[i]);
+			uint32_t v;
+
+			memcpy(&v, (char *)&t + columns[c].offset, sizeof(v));
+			json_int(j, v);
+		}
+		json_end(j, ']');
+	}
+}
+
+/* Write the table of texts, after all trees. */
+static void write_strings(const struct names *n, struct json *j)
+{
+	json_key(j, "strings");
 	json_begin(j, '[');
-	for (size_t i = 0; i < count; i++)
-		json_int(j, v[i]);
+	for (size_t i = 0; i < n->strings.strings.count; i++)
+		json_str(j, n->strings.strings.v[i]);
 	json_end(j, ']');
 }
 
-/* Write "strings", then "name" and "file" of each tree node. */
-static void write_names(const struct report *r, const struct flame *f,
-			struct json *j)
+/* Write for each node whether it is inlined into its caller. */
+static void write_inlined(const struct flame *f, struct json *j)
 {
-	size_t count = f->v.count;
-	uint32_t *names = mem_alloc(count * sizeof(*names));
-	uint32_t *files = mem_alloc(count * sizeof(*files));
-	struct names n;
-
-	names_init(&n, r);
-	for (size_t i = 0; i < count; i++)
-		find_names(&n, r, &f->v.v[i], &names[i], &files[i]);
-	json_key(j, "strings");
+	json_key(j, "inlined");
 	json_begin(j, '[');
-	for (size_t i = 0; i < n.strings.strings.count; i++)
-		json_str(j, n.strings.strings.v[i]);
+	for (size_t i = 0; i < f->v.count; i++)
+		json_int(j, i && f->v.v[i].inlined);
 	json_end(j, ']');
-	write_places(names, count, "name", j);
-	write_places(files, count, "file", j);
-	names_fini(&n);
-	mem_free(names);
-	mem_free(files);
 }
 
 /* Write the index of each node's parent; -1 for the root. */
@@ -134,26 +146,60 @@ static void write_parents(const struct flame *f, struct json *j)
 
 #define COLUMN(field) offsetof(struct flame_node, field)
 
-int report_flamegraph_json(struct report *r, struct json *j, struct err *err)
+/* Write the columns of a tree, and what was left out of it. */
+static void write_tree(struct names *names, const struct report *r,
+		       const struct flame *f, struct json *j)
+{
+	write_texts(names, r, f, j);
+	write_parents(f, j);
+	write_inlined(f, j);
+	write_column(f, "self", COLUMN(self), j);
+	write_column(f, "total_of", COLUMN(total), j);
+	if (f->has_base) {
+		write_column(f, "self_a", COLUMN(self_a), j);
+		write_column(f, "total_of_a", COLUMN(total_a), j);
+	}
+	json_key(j, "left_out");
+	json_begin(j, '{');
+	json_key(j, "nodes");
+	json_int(j, (int64_t)f->left_out);
+	json_key(j, "weight");
+	json_int(j, f->weight_left_out);
+	json_end(j, '}');
+}
+
+/* Build one tree and write its columns. */
+static int build_tree(struct names *names, const struct report *r,
+		      enum flame_walk walk, struct json *j, struct err *err)
 {
 	struct flame f;
-	int rc = flame_init(&f, r, r->o->max_nodes, err);
+	int rc = flame_init(&f, r, walk, r->o->max_nodes, err);
 
-	if (rc) {
-		flame_fini(&f);
-		return rc;
-	}
+	if (!rc)
+		write_tree(names, r, &f, j);
+	flame_fini(&f);
+	return rc;
+}
+
+/* The callers of the pivot are a second tree, beside the callees. */
+int report_flamegraph_json(struct report *r, struct json *j, struct err *err)
+{
+	enum flame_walk walk = flame_walk_of(r->o);
+	struct names names;
+	int rc;
+
+	names_init(&names, r);
 	json_begin(j, '{');
 	report_head_json(r, j);
-	write_names(r, &f, j);
-	write_parents(&f, j);
-	write_column(&f, "self", COLUMN(self), j);
-	write_column(&f, "total_of", COLUMN(total), j);
-	if (f.has_base) {
-		write_column(&f, "self_a", COLUMN(self_a), j);
-		write_column(&f, "total_of_a", COLUMN(total_a), j);
+	rc = build_tree(&names, r, walk, j, err);
+	if (!rc && walk == FLAME_CALLEES) {
+		json_key(j, "callers");
+		json_begin(j, '{');
+		rc = build_tree(&names, r, FLAME_CALLERS, j, err);
+		json_end(j, '}');
 	}
+	write_strings(&names, j);
 	json_end(j, '}');
-	flame_fini(&f);
-	return 0;
+	names_fini(&names);
+	return rc;
 }

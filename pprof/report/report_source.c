@@ -6,15 +6,13 @@
 #include "pprof/report/report_source.h"
 
 #include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "base/file.h"
-#include "base/file_slurp.h"
 #include "model/regex.h"
 #include "pprof/profile/measure.h"
+#include "pprof/render/source_text.h"
 #include "pprof/report.h"
+#include "pprof/report/report_top.h"
 #include "pprof/report_graph.h"
 #include "pprof/report_text.h"
 
@@ -22,13 +20,6 @@
 #define SOURCE_MAX (4 * MIB)
 #define AROUND     4  /* lines shown before and after a line with weight */
 #define FUNCTIONS  20 /* default number of functions listed */
-
-/*
- * Largest number of folders in a path that is looked up below source_root. A
- * longer path is looked up only without its first folders.
- */
-#define FOLDERS_MAX 64
-#define LOOK_WORK   256 /* units of work charged for one file access */
 
 /* A function in a file, and its lines with weight. */
 struct routine {
@@ -94,9 +85,7 @@ struct listing {
 	VEC(struct line) lines;
 	VEC(struct routine) routines;
 	struct growth_meter meter;
-	char root[PATH_MAX]; /* resolved source_root, no slash at its end */
-	/* Whether source_root is set and exists. */
-	bool has_root;
+	struct source_root root;
 };
 
 /*
@@ -157,108 +146,7 @@ static void take_routines(struct listing *l)
 		      by_flat);
 }
 
-/* Finding and printing the text of source lines. */
-
-/*
- * Whether a path must not be looked up: it is empty or too long, contains a
- * NUL, or has an element "..".
- */
-static bool is_odd(struct str path)
-{
-	struct str rest = path;
-
-	while (rest.len) {
-		struct str e = str_cut(rest, '/', &rest);
-
-		if (str_is(e, ".."))
-			return true;
-	}
-	return !path.len || path.len >= PATH_MAX ||
-	       memchr(path.ptr, 0, path.len);
-}
-
-/*
- * Read the file `root`/`end` into `out`. Paths come from untrusted profiles, so
- * links are resolved first, and a file outside of `root` is never opened.
- */
-static bool open_source(const char *root, struct str end, struct buf *out)
-{
-	char path[PATH_MAX];
-	char real[PATH_MAX];
-	int n = snprintf(path, sizeof(path), "%s/%.*s", root, STR_ARG(end));
-
-	return n > 0 && (size_t)n < sizeof(path) && realpath(path, real) &&
-	       str_starts(str_of(real), str_of(root)) &&
-	       real[strlen(root)] == '/' && !file_slurp(real, out, NULL);
-}
-
-/* The number of slashes in a path. */
-static size_t folders_of(struct str path)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < path.len; i++)
-		n += path.ptr[i] == '/';
-	return n;
-}
-
-/*
- * Find the text of a source file below the root: try the whole path, then the
- * path without its first folder, without its first two folders, and so on,
- * since the program was probably built on another machine. `out` stays empty
- * when no file is found. Each try is charged to the budget.
- */
-static int report_source_find_source(struct listing *l, struct str file,
-				     struct buf *out, struct err *err)
-{
-	struct str rest = file;
-	size_t folders = folders_of(file);
-	int rc = 0;
-
-	if (!l->has_root || is_odd(file))
-		return 0;
-	while (rest.len && !rc) {
-		if (folders <= FOLDERS_MAX && open_source(l->root, rest, out))
-			break;
-		(void)str_cut(rest, '/', &rest);
-		folders -= folders > 0;
-		rc = limits_meter(&l->r->o->limits, &l->meter, LOOK_WORK, 0,
-				  err);
-	}
-	return rc;
-}
-
-/*
- * Resolve source_root. The root "/" is stored as an empty string, so that root
- * + "/" is always a prefix of the paths below the root.
- */
-static void find_root(struct listing *l)
-{
-	const char *root = l->r->o->source_root;
-
-	l->has_root = root && realpath(root, l->root);
-	if (l->has_root && !strcmp(l->root, "/"))
-		l->root[0] = 0;
-}
-
-/* A text that is read line by line, forwards only. */
-struct cursor {
-	struct str rest;
-	int64_t at; /* number of lines already read */
-};
-
-/*
- * Return line `number` (counted from 1) of the text, which must come after the
- * line read last; empty if the text has fewer lines.
- */
-static struct str text_line(struct cursor *c, int64_t number)
-{
-	struct str line = { "", 0 };
-
-	for (; c->at < number && c->rest.len; c->at++)
-		line = str_cut(c->rest, '\n', &c->rest);
-	return c->at == number ? line : str_of("");
-}
+/* The following functions write the lines of a function. */
 
 /* Print a value in a column of 10 characters; "." stands for 0. */
 static void print_column(const struct report *r, int64_t v, struct buf *out)
@@ -270,30 +158,59 @@ static void print_column(const struct report *r, int64_t v, struct buf *out)
 	buf_byte(out, ' ');
 }
 
-/* Print one line; l is NULL for context without weight. */
-static void report_source_print_line(const struct report *r,
-				     const struct line *l, int64_t number,
-				     struct cursor *text, struct buf *out)
-{
-	struct str s = text_line(text, number);
+/*
+ * Writes one line: as text or as JSON. `l` is NULL for a line without weight;
+ * `gap` says that lines before it are not shown.
+ */
+typedef void (*source_line_fn)(const struct report *r, const struct line *l,
+			       int64_t number, struct str text, bool gap,
+			       void *out);
 
+/* source_line_fn: print a line. A gap is marked with "...". */
+static void source_print_line(const struct report *r, const struct line *l,
+			      int64_t number, struct str text, bool gap,
+			      void *out)
+{
+	if (gap)
+		buf_printf(out, "%10s %10s %6s\n", "", "", "...");
 	print_column(r, l ? l->flat : 0, out);
 	print_column(r, l ? l->cum : 0, out);
 	buf_printf(out, "%6" PRId64 ":", number);
-	buf_add(out, s.ptr, s.len);
+	buf_add(out, text.ptr, text.len);
 	buf_byte(out, '\n');
 }
 
 /*
- * Print the lines of x that have a weight and, if the source text was found,
- * AROUND lines before and after each of them. Gaps are marked with "...".
+ * source_line_fn: write a line as JSON. A gap is seen from the line numbers.
  */
-static void print_lines(const struct listing *l, const struct routine *x,
-			struct bytes text, struct buf *out)
+static void source_write_line(const struct report *r, const struct line *l,
+			      int64_t number, struct str text, bool gap,
+			      void *out)
 {
-	struct cursor cursor = { .rest = str_from(text) };
+	(void)r;
+	(void)gap;
+	json_begin(out, '{');
+	json_key(out, "line");
+	json_int(out, number);
+	json_key(out, "flat");
+	json_int(out, l ? l->flat : 0);
+	json_key(out, "cum");
+	json_int(out, l ? l->cum : 0);
+	json_key(out, "text");
+	json_str(out, text);
+	json_end(out, '}');
+}
+
+/*
+ * Write the lines of x that have a weight and, if the source text was found,
+ * AROUND lines before and after each of them.
+ */
+static void write_lines(const struct listing *l, const struct routine *x,
+			struct bytes text, source_line_fn write, void *out)
+{
+	struct source_cursor cursor = { .rest = str_from(text) };
 	const struct line *v = l->lines.v + x->first;
-	int64_t shown = 0; /* number of the line printed last */
+	int64_t shown = 0; /* number of the line written last */
 
 	for (uint32_t i = 0; i < x->count; i++) {
 		int64_t first = text.len ? v[i].number - AROUND : v[i].number;
@@ -304,23 +221,21 @@ static void print_lines(const struct listing *l, const struct routine *x,
 			last = v[i + 1].number - 1;
 		if (first <= shown)
 			first = shown + 1;
-		if (shown && first > shown + 1)
-			buf_printf(out, "%10s %10s %6s\n", "", "", "...");
-		for (int64_t n = first < 1 ? 1 : first; n <= last; n++)
-			report_source_print_line(
-				l->r, n == v[i].number ? &v[i] : NULL, n,
-				&cursor, out);
-		shown = last;
+		for (int64_t n = first < 1 ? 1 : first; n <= last; n++) {
+			bool gap = shown && n > shown + 1;
+
+			write(l->r, n == v[i].number ? &v[i] : NULL, n,
+			      source_line(&cursor, n), gap, out);
+			shown = n;
+		}
 	}
 }
 
 /* Print the heading and the lines of one function. */
-static int print_routine(struct listing *l, const struct routine *x,
-			 struct buf *out, struct err *err)
+static void print_routine(const struct listing *l, const struct routine *x,
+			  struct bytes text, struct buf *out)
 {
-	struct buf text = buf_init(SOURCE_MAX);
 	struct buf percent = { 0 };
-	int rc = report_source_find_source(l, x->file, &text, err);
 
 	measure_percentage(&percent, x->cum, l->r->total);
 	buf_printf(out, "ROUTINE ======================== %.*s in %.*s\n",
@@ -329,70 +244,154 @@ static int print_routine(struct listing *l, const struct routine *x,
 	buf_byte(out, ' ');
 	report_value_column(l->r, x->cum, 10, out);
 	buf_printf(out, " (flat, cum) %s of Total\n", buf_cstr(&percent));
-	print_lines(l, x, buf_bytes(&text), out);
-	if (!rc) /* charge the time to read the text to the budget, too */
-		rc = limits_meter(&l->r->o->limits, &l->meter,
-				  LOOK_WORK + text.len / 64 + x->count, 0, err);
-	buf_fini(&text);
+	write_lines(l, x, text, source_print_line, out);
 	buf_fini(&percent);
+}
+
+/* Write one function as JSON. */
+static void write_routine(const struct listing *l, const struct routine *x,
+			  struct bytes text, struct json *j)
+{
+	json_begin(j, '{');
+	json_key(j, "name");
+	json_str(j, x->name);
+	json_key(j, "file");
+	json_str(j, x->file);
+	json_key(j, "flat");
+	json_int(j, x->flat);
+	json_key(j, "cum");
+	json_int(j, x->cum);
+	json_key(j, "found");
+	json_bool(j, text.len);
+	json_key(j, "lines");
+	json_begin(j, '[');
+	write_lines(l, x, text, source_write_line, j);
+	json_end(j, ']');
+	json_end(j, '}');
+}
+
+/* Where the report is written: one of the two is not NULL. */
+struct source_output {
+	struct buf *text;
+	struct json *json;
+};
+
+/* Write one function, with the text of its file if it is found. */
+static int source_write_routine(struct listing *l, const struct routine *x,
+				const struct source_output *out,
+				struct err *err)
+{
+	struct buf text = buf_init(SOURCE_MAX);
+	int rc = source_root_read(&l->root, x->file, &text, err);
+
+	if (out->text)
+		print_routine(l, x, buf_bytes(&text), out->text);
+	else
+		write_routine(l, x, buf_bytes(&text), out->json);
+	if (!rc)
+		rc = limits_meter(&l->r->o->limits, &l->meter, x->count, 0,
+				  err);
+	buf_fini(&text);
 	return rc;
 }
 
-/*
- * Print the total and the heaviest functions, up to the number that the option
- * nodecount gives.
- */
-static int report_source_print(struct listing *l, struct buf *out,
-			       struct err *err)
+/* Returns how many functions are shown: as many as the option nodecount says. */
+static size_t routines_shown(const struct listing *l)
 {
 	int64_t max = l->r->o->node_count;
-	size_t count = l->routines.count;
-	int rc = 0;
 
 	if (max < 0)
 		max = FUNCTIONS;
-	if (max && (size_t)max < count)
-		count = (size_t)max;
-	buf_str(out, "Total: ");
-	report_value(l->r, l->r->total, out);
-	buf_byte(out, '\n');
+	return max && (size_t)max < l->routines.count ? (size_t)max :
+							l->routines.count;
+}
+
+/* Print the total and the heaviest functions. */
+static int report_source_print(struct listing *l,
+			       const struct source_output *out, struct err *err)
+{
+	size_t count = routines_shown(l);
+	int rc = 0;
+
+	buf_str(out->text, "Total: ");
+	report_value(l->r, l->r->total, out->text);
+	buf_byte(out->text, '\n');
 	for (size_t i = 0; i < count && !rc; i++)
-		rc = print_routine(l, &l->routines.v[i], out, err);
+		rc = source_write_routine(l, &l->routines.v[i], out, err);
 	if (count < l->routines.count)
-		buf_printf(out,
+		buf_printf(out->text,
 			   "%zu more functions are not shown (nodecount)\n",
 			   l->routines.count - count);
 	return rc;
 }
 
-int report_source(struct report *r, struct buf *out, struct err *err)
+/* Write the heaviest functions as JSON, and how many there are more. */
+static int report_source_write(struct listing *l,
+			       const struct source_output *out, struct err *err)
 {
-	struct listing l = { .r = r };
-	struct regex *symbol = NULL;
-	struct graph g;
+	size_t count = routines_shown(l);
 	int rc = 0;
 
+	json_begin(out->json, '{');
+	report_head_json(l->r, out->json);
+	json_key(out->json, "functions");
+	json_begin(out->json, '[');
+	for (size_t i = 0; i < count && !rc; i++)
+		rc = source_write_routine(l, &l->routines.v[i], out, err);
+	json_end(out->json, ']');
+	json_key(out->json, "more");
+	json_int(out->json, (int64_t)(l->routines.count - count));
+	json_end(out->json, '}');
+	return rc;
+}
+
+/* Find the lines and functions, and write them. */
+static int list_source(struct report *r, const struct source_output *out,
+		       struct err *err)
+{
+	struct listing *l = mem_new(struct listing);
+	struct regex *symbol = NULL;
+	struct graph g = { 0 };
+	int rc = 0;
+
+	l->r = r;
 	if (r->o->symbol.len)
 		rc = regex_new_search(r->o->symbol, &symbol, NULL, err);
-	if (rc)
+	if (rc) {
+		mem_free(l);
 		return err_wrap(err, rc, "symbol");
-	find_root(&l);
+	}
+	source_root_init(&l->root, r);
 	rc = report_graph(r, &g, err);
 	if (!rc)
-		take_lines(&l, &g, symbol);
-	take_routines(&l);
+		take_lines(l, &g, symbol);
+	take_routines(l);
 	if (!rc)
 		rc = regex_check_steps(symbol, "symbol", err);
 	/* Like pprof, report an error if no function matches the symbol. */
-	if (!rc && symbol && !l.routines.count)
+	if (!rc && symbol && !l->routines.count)
 		rc = err_set(err, ERR_NOTFOUND,
 			     "no matches found for regexp: %.*s",
 			     STR_ARG(r->o->symbol));
 	else if (!rc)
-		rc = report_source_print(&l, out, err);
+		rc = out->text ? report_source_print(l, out, err) :
+				 report_source_write(l, out, err);
 	graph_fini(&g);
 	regex_free(symbol);
-	vec_fini(&l.lines);
-	vec_fini(&l.routines);
+	vec_fini(&l->lines);
+	vec_fini(&l->routines);
+	mem_free(l);
+	return rc;
+}
+
+int report_source(struct report *r, struct buf *out, struct err *err)
+{
+	int rc = list_source(r, &(struct source_output){ .text = out }, err);
+
 	return rc ? rc : report_size(out, err);
+}
+
+int report_source_json(struct report *r, struct json *j, struct err *err)
+{
+	return list_source(r, &(struct source_output){ .json = j }, err);
 }

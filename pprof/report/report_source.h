@@ -18,4 +18,11 @@
  */
 int report_source(struct report *r, struct buf *out, struct err *err);
 
+/*
+ * Writes the same as JSON: {"functions":[{"name","file","flat","cum","found",
+ * "lines":[{"line","flat","cum","text"}]}],"more":n}; "found" says whether the
+ * text of the file was found. Errors as for report_source().
+ */
+int report_source_json(struct report *r, struct json *j, struct err *err);
+
 #endif

@@ -81,6 +81,12 @@ static void top_write_row(const struct report *r, const struct graph *g,
 	json_int(j, graph_mean(n->flat, n->flat_div));
 	json_key(j, "cum");
 	json_int(j, graph_mean(n->cum, n->cum_div));
+	if (g->has_base) {
+		json_key(j, "flat_a");
+		json_int(j, n->flat_a);
+		json_key(j, "cum_a");
+		json_int(j, n->cum_a);
+	}
 	json_end(j, '}');
 }
 
@@ -106,6 +112,12 @@ int report_top_json(struct report *r, struct json *j, struct err *err)
 	 */
 	json_begin(j, '{');
 	report_head_json(r, j);
+	if (g.has_base) {
+		json_key(j, "total_a");
+		json_int(j, r->total_a);
+		json_key(j, "total_b");
+		json_int(j, r->total_b);
+	}
 	json_key(j, "rows");
 	json_begin(j, '[');
 	for (size_t i = 0; i < g.shown.count && !rc; i++)

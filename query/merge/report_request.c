@@ -13,9 +13,15 @@ static int parse_options(struct report_request *q, const struct params *p,
 
 	report_options_init(&q->options);
 	for (; o->name && !rc; o++) {
-		if (params_find(p, o->name, &value))
+		size_t at = 0;
+		bool more = params_next(p, o->name, &at, &value);
+
+		while (more && !rc) {
 			rc = report_option(&q->options, str_of(o->name), value,
 					   err);
+			more = o->repeats &&
+			       params_next(p, o->name, &at, &value);
+		}
 	}
 	/*
 	 * group_by adds labels to the samples. Unless the option tagroot is
@@ -31,7 +37,8 @@ static int parse_options(struct report_request *q, const struct params *p,
 /*
  * Parse how a report shows the two sides of a diff. By default flame graphs
  * keep both sides, and other reports show the difference (docs/decisions.md,
- * 35).
+ * 35). The table of functions in JSON always has both sides; its total is that
+ * of the differences unless diff=diff_base asks for the total of the base.
  */
 static int parse_diff(struct report_request *q, const struct params *p,
 		      struct err *err)
@@ -47,6 +54,10 @@ static int parse_diff(struct report_request *q, const struct params *p,
 				err, ERR_INVALID,
 				"parameter \"diff\" must be base or diff_base, not \"%.*s\"",
 				STR_ARG(s));
+	}
+	if (q->type && q->type->kind == REPORT_TOP && !q->text) {
+		q->options.net_total = !q->diff.label_base;
+		q->diff.label_base = true;
 	}
 	q->diff.normalize = params_is_on(p, "normalize");
 	return 0;
@@ -72,10 +83,13 @@ int report_request_parse(struct report_request *q, const struct params *p,
 	if (!q->type && !q->stored && !str_is(q->name, "pgo"))
 		return report_unknown(q->name, "raw proto meta pgo", err);
 	q->single = str_is(q->name, "raw") || str_is(q->name, "meta");
+	if (params_find(p, "format", &format)) {
+		q->text = str_is(format, "text");
+		q->json = str_is(format, "json");
+	}
 	rc = parse_options(q, p, err);
 	if (!rc)
 		rc = parse_diff(q, p, err);
-	q->text = params_find(p, "format", &format) && str_is(format, "text");
 	q->filtered = report_options_filter(&q->options);
 	q->stored = q->stored && !(str_is(q->name, "proto") && q->filtered);
 	/*

@@ -37,15 +37,25 @@ bool params_add_form(struct params *p, struct arena *a, struct str form)
 	return fits;
 }
 
-bool params_find(const struct params *p, const char *name, struct str *out)
+bool params_next(const struct params *p, const char *name, size_t *at,
+		 struct str *out)
 {
-	for (size_t i = 0; i < p->count; i++) {
-		if (str_is(p->v[i].name, name)) {
-			*out = p->v[i].value;
+	while (*at < p->count) {
+		const struct query_param *v = &p->v[(*at)++];
+
+		if (str_is(v->name, name)) {
+			*out = v->value;
 			return true;
 		}
 	}
 	return false;
+}
+
+bool params_find(const struct params *p, const char *name, struct str *out)
+{
+	size_t at = 0;
+
+	return params_next(p, name, &at, out);
 }
 
 int params_require(const struct params *p, const char *name, struct str *out,

@@ -285,10 +285,10 @@ Test(serve_flags, report_flags_become_report_options)
 	cr_assert(!parse_report(&r, none, &err));
 	cr_expect(!report_flags_options(&r.values, &o, &err), "%s", err.msg);
 	cr_expect(o.trim && !o.mean && !o.cum && o.node_count == -1);
-	cr_expect(!o.names.focus.len && o.divide_by == 1);
+	cr_expect(!o.names.focus[0].len && o.divide_by == 1);
 	cr_assert(!parse_report(&r, some, &err), "%s", err.msg);
 	cr_expect(!report_flags_options(&r.values, &o, &err), "%s", err.msg);
-	cr_expect(check_str(o.names.focus, "main") && o.node_count == 5);
+	cr_expect(check_str(o.names.focus[0], "main") && o.node_count == 5);
 	cr_expect(o.cum && !o.trim && o.mean && o.divide_by == 2.5);
 }
 
@@ -334,6 +334,6 @@ Test(serve_flags, options_that_were_not_given_are_not_named)
 	cr_expect(check_str(str_from(buf_bytes(&out)),
 			    "focus=&noinlines=true&unit=MB&trim=true&"
 			    "drop_negative=false&relative_percentages=false&"
-			    "mean=false&"));
+			    "mean=false&invert=false&"));
 	buf_fini(&out);
 }

@@ -494,7 +494,7 @@ Test(report, invalid_regexes_are_refused_with_the_option_name)
 
 	cr_assert(!add(m, one, NULL, NULL));
 	report_options_init(&o);
-	o.names.hide = str_of("(");
+	o.names.hide[0] = str_of("(");
 	cr_expect(report_init(&r, REPORT_TOP, merge_finish(m), &o, &err) ==
 		  ERR_INVALID);
 	cr_expect(strstr(err.msg, "hide"), "%s", err.msg);
@@ -514,7 +514,7 @@ static void count_nodes(int64_t max, size_t want)
 	report_options_init(&o);
 	cr_assert(
 		!report_init(&r, REPORT_FLAMEGRAPH, merge_finish(m), &o, NULL));
-	cr_assert(!flame_init(&f, &r, max, NULL));
+	cr_assert(!flame_init(&f, &r, FLAME_INWARDS, max, NULL));
 	cr_expect(f.v.count == want, "%zu nodes", f.v.count);
 	for (size_t i = 0; i < f.v.count; i++)
 		self += f.v.v[i].self;
@@ -552,7 +552,7 @@ Test(report, deep_stacks_do_not_overflow_the_c_stack)
 	o.granularity = GRANULARITY_ADDRESSES;
 	cr_assert(
 		!report_init(&r, REPORT_FLAMEGRAPH, merge_finish(m), &o, NULL));
-	cr_assert(!flame_init(&f, &r, 0, NULL));
+	cr_assert(!flame_init(&f, &r, FLAME_INWARDS, 0, NULL));
 	cr_expect(f.max_depth == 100000, "%u", f.max_depth);
 	flame_fini(&f);
 	report_fini(&r);

@@ -5,7 +5,7 @@
  */
 #include "pprof/filter/namefilter.h"
 #include "pprof/filter/prune.h"
-#include "tests/pprof/sketch.h"
+#include "tests/pprof/printed.h"
 
 TestSuite(name_filters, .timeout = 30);
 
@@ -53,10 +53,10 @@ static void run_case(const struct name_case *c)
 	struct no_match none = { 0 };
 	struct buf names = { 0 };
 	struct name_filter f = {
-		.focus = filter_text(c->focus),
-		.ignore = filter_text(c->ignore),
-		.hide = filter_text(c->hide),
-		.show = filter_text(c->show),
+		.focus = { filter_text(c->focus) },
+		.ignore = { filter_text(c->ignore) },
+		.hide = { filter_text(c->hide) },
+		.show = { filter_text(c->show) },
 		.show_from = filter_text(c->show_from),
 	};
 
@@ -207,6 +207,42 @@ Test(name_filters, stacks_begin_at_the_outermost_match)
 		run_case(&show_from_cases[i]);
 }
 
+Test(name_filters, each_expression_of_focus_must_match)
+{
+	static const struct {
+		const char *options;
+		const char *want;
+	} cases[] = {
+		{ "focus=b", "a;b 1\na;b;c 2\n" },
+		{ "focus=b&focus=c", "a;b;c 2\n" },
+		{ "focus=b&focus=b", "a;b 1\na;b;c 2\n" },
+		{ "focus=b&focus=d", "" },
+		{ "ignore=c&ignore=d", "a;b 1\n" },
+		{ "hide=a&hide=c", "b 3\nd 4\n" },
+		{ "show=a&show=c", "a 5\na;c 2\n" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		cr_expect(prints("a;b 1\na;b;c 2\na;d 4\n", "folded",
+				 cases[i].options, cases[i].want),
+			  "%s", cases[i].options);
+}
+
+Test(name_filters, too_many_expressions_are_refused)
+{
+	struct report_options o;
+	struct err err = { .msg = "" };
+
+	report_options_init(&o);
+	for (int i = 0; i < FILTER_TEXTS; i++)
+		cr_expect(
+			!report_option(&o, str_of("focus"), str_of("a"), &err));
+	cr_expect(report_option(&o, str_of("focus"), str_of("a"), &err) ==
+		  ERR_INVALID);
+	cr_expect(check_str(str_of(err.msg),
+			    "focus can be given at most 8 times"));
+}
+
 Test(name_filters, a_sample_without_frames_is_removed)
 {
 	struct sketch s = sketch_init("samples/count", "main 1\n- 2\n");
@@ -226,7 +262,7 @@ Test(name_filters, values_and_labels_stay_with_their_samples)
 				      "a 1 10 x=1\nb 2 20\nc 3 30 x=2 y#4ms\n"
 				      "a 4 40 x=3\n");
 	struct no_match none = { 0 };
-	struct name_filter f = { .ignore = str_of("b") };
+	struct name_filter f = { .ignore = { str_of("b") } };
 
 	cr_assert(!filter_names(s.p, &f, &all_permitted, &none, NULL));
 	cr_expect(sketch_is(s.p, "rows",
@@ -240,11 +276,11 @@ Test(name_filters, malformed_expressions_are_named)
 		const char *name;
 		struct name_filter f;
 	} table[] = {
-		{ "focus", { .focus = { "(", 1 } } },
-		{ "ignore", { .ignore = { "[a", 2 } } },
-		{ "hide", { .hide = { "a**", 3 } } },
+		{ "focus", { .focus = { { "(", 1 } } } },
+		{ "ignore", { .ignore = { { "[a", 2 } } } },
+		{ "hide", { .hide = { { "a**", 3 } } } },
 		{ "show_from", { .show_from = { "\\", 1 } } },
-		{ "show", { .show = { "(?=a)", 5 } } },
+		{ "show", { .show = { { "(?=a)", 5 } } } },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
@@ -279,7 +315,7 @@ Test(name_filters, work_can_be_refused)
 	 */
 	int left = 1;
 	struct limits limits = { refuse, &left };
-	struct name_filter f = { .focus = str_of("f1") };
+	struct name_filter f = { .focus = { str_of("f1") } };
 	struct no_match none = { 0 };
 	struct buf lines = { 0 };
 	struct sketch s;

@@ -136,15 +136,19 @@ Test(report_forms, a_flame_graph_is_columns_in_depth_first_order)
 		"c 3\na@x.go:1;b 4\na@x.go:1 1\na@x.go:1;a@x.go:1 2\n",
 		"json:flamegraph", "",
 		"{\"sample_type\":\"samples\",\"unit\":\"count\",\"total\":10,"
-		"\"strings\":[\"\",\"total\",\"a\",\"x.go\",\"b\",\"c\"],"
 		"\"name\":[1,2,2,4,5],\"file\":[0,3,3,0,0],"
-		"\"parent\":[-1,0,1,1,0],\"self\":[0,1,2,4,3],"
-		"\"total_of\":[10,7,2,4,3]}"));
+		"\"binary\":[0,0,0,0,0],\"parent\":[-1,0,1,1,0],"
+		"\"inlined\":[0,0,0,0,0],\"self\":[0,1,2,4,3],"
+		"\"total_of\":[10,7,2,4,3],"
+		"\"left_out\":{\"nodes\":0,\"weight\":0},"
+		"\"strings\":[\"\",\"total\",\"a\",\"x.go\",\"b\",\"c\"]}"));
 	cr_expect(prints("", "json:flamegraph", "",
 			 "{\"sample_type\":\"samples\",\"unit\":\"count\","
-			 "\"total\":0,\"strings\":[\"\",\"total\"],"
-			 "\"name\":[1],\"file\":[0],\"parent\":[-1],"
-			 "\"self\":[0],\"total_of\":[0]}"));
+			 "\"total\":0,\"name\":[1],\"file\":[0],"
+			 "\"binary\":[0],\"parent\":[-1],"
+			 "\"inlined\":[0],\"self\":[0],\"total_of\":[0],"
+			 "\"left_out\":{\"nodes\":0,\"weight\":0},"
+			 "\"strings\":[\"\",\"total\"]}"));
 }
 
 Test(report_forms, nodes_beyond_the_limit_are_added_up_as_other)
@@ -156,10 +160,12 @@ Test(report_forms, nodes_beyond_the_limit_are_added_up_as_other)
 	cr_expect(prints(
 		"a;b 5\na;c 4\nd 2\ne 1\n", "json:flamegraph", "max_nodes=3",
 		"{\"sample_type\":\"samples\",\"unit\":\"count\",\"total\":12,"
-		"\"strings\":[\"\",\"total\",\"(other)\",\"a\",\"b\"],"
 		"\"name\":[1,2,3,2,4],\"file\":[0,0,0,0,0],"
-		"\"parent\":[-1,0,0,2,2],\"self\":[0,3,0,4,5],"
-		"\"total_of\":[12,3,9,4,5]}"));
+		"\"binary\":[0,0,0,0,0],\"parent\":[-1,0,0,2,2],"
+		"\"inlined\":[0,0,0,0,0],\"self\":[0,3,0,4,5],"
+		"\"total_of\":[12,3,9,4,5],"
+		"\"left_out\":{\"nodes\":3,\"weight\":7},"
+		"\"strings\":[\"\",\"total\",\"(other)\",\"a\",\"b\"]}"));
 }
 
 /*
@@ -182,11 +188,74 @@ Test(report_forms, a_diff_has_columns_of_both_sides)
 	cr_expect(printed_is(
 		&p,
 		"{\"sample_type\":\"samples\",\"unit\":\"count\",\"total\":5,"
-		"\"strings\":[\"\",\"total\",\"a\",\"b\",\"c\",\"d\"],"
 		"\"name\":[1,2,3,4,5],\"file\":[0,0,0,0,0],"
-		"\"parent\":[-1,0,1,1,0],\"self\":[0,0,6,2,0],"
+		"\"binary\":[0,0,0,0,0],\"parent\":[-1,0,1,1,0],"
+		"\"inlined\":[0,0,0,0,0],\"self\":[0,0,6,2,0],"
 		"\"total_of\":[8,8,6,2,0],\"self_a\":[0,0,4,0,1],"
-		"\"total_of_a\":[5,4,4,0,1]}"));
+		"\"total_of_a\":[5,4,4,0,1],"
+		"\"left_out\":{\"nodes\":0,\"weight\":0},"
+		"\"strings\":[\"\",\"total\",\"a\",\"b\",\"c\",\"d\"]}"));
+	printed_fini(&p);
+	sketch_fini(&s);
+}
+
+Test(report_forms, a_table_of_a_diff_has_both_sides)
+{
+	static const struct {
+		const char *options;
+		bool net_total;
+		const char *head;
+	} cases[] = {
+		/* With the label, the total is that of the base, as in pprof. */
+		{ "", false, "\"total\":5" },
+		/* Without: the sum of what changed, 2 for b, 2 for c, 1 for d. */
+		{ "", true, "\"total\":5" },
+		{ "taghide=.", true, "\"total\":5" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct sketch s = sketch_diff();
+		struct report_options o;
+		struct printed p = { 0 };
+		CLEANUP(mem_freep)
+		char *want = mem_printf(
+			"{\"sample_type\":\"samples\",\"unit\":\"count\",%s,"
+			"\"total_a\":5,\"total_b\":8,\"rows\":["
+			"{\"name\":\"b\",\"file\":\"\",\"flat\":2,\"cum\":2,"
+			"\"flat_a\":4,\"cum_a\":4},"
+			"{\"name\":\"c\",\"file\":\"\",\"flat\":2,\"cum\":2,"
+			"\"flat_a\":0,\"cum_a\":0},"
+			"{\"name\":\"d\",\"file\":\"\",\"flat\":-1,\"cum\":-1,"
+			"\"flat_a\":1,\"cum_a\":1},"
+			"{\"name\":\"a\",\"file\":\"\",\"flat\":0,\"cum\":4,"
+			"\"flat_a\":0,\"cum_a\":4}]}",
+			cases[i].head);
+
+		printed_options(&o, cases[i].options);
+		o.net_total = cases[i].net_total;
+		printed_with(&p, s.p, "json:top", &o);
+		cr_expect(printed_is(&p, want), "%zu", i);
+		printed_fini(&p);
+		sketch_fini(&s);
+	}
+}
+
+Test(report_forms, a_net_total_joins_samples_that_differ_in_the_base_label)
+{
+	struct sketch s = sketch_init(
+		"samples/count", "a 6 x=1\na 1 x=2\na -4 pprof::base=true x=1\n"
+				 "a -4 pprof::base=true x=2\nb 3\n"
+				 "b -3 pprof::base=true\n");
+	struct printed p = { 0 };
+	struct report_options o;
+
+	/* 6 - 4, 1 - 4, and b did not change. */
+	printed_options(&o, "");
+	o.net_total = true;
+	printed_with(&p, s.p, "json:top", &o);
+	cr_expect(strstr(buf_cstr(&p.out), "\"total\":5,\"total_a\":11,"
+					   "\"total_b\":10,"),
+		  "%s", buf_cstr(&p.out));
 	printed_fini(&p);
 	sketch_fini(&s);
 }
@@ -198,9 +267,9 @@ Test(report_forms, only_base_true_marks_the_base)
 				      "b 1 pprof::base=false\n"
 				      "c 1 pprof::base#1\nd 1 base=true\n");
 
-	cr_expect(report_is_base(s.p, 0));
+	cr_expect(pprof_sample_is_base(s.p, 0));
 	for (size_t i = 1; i < 4; i++)
-		cr_expect(!report_is_base(s.p, i), "%zu", i);
+		cr_expect(!pprof_sample_is_base(s.p, i), "%zu", i);
 	sketch_fini(&s);
 }
 
@@ -330,6 +399,28 @@ Test(report_forms, calls_past_hidden_nodes_are_dotted)
 	sketch_fini(&s);
 }
 
+Test(report_forms, the_call_graph_in_json_has_the_nodes_and_edges_of_dot)
+{
+	/* t1 and t2 are below 5 %, so the edge to c goes through hidden nodes. */
+	cr_expect(prints(
+		"main@m.go:1>a;b 92\nmain@m.go:1;t1;c 4\nmain@m.go:1;t2;c 4\n",
+		"json:graph", "nodefraction=0.05",
+		"{\"sample_type\":\"samples\",\"unit\":\"count\","
+		"\"total\":100,\"nodes\":["
+		"{\"name\":\"b\",\"file\":\"\",\"flat\":92,\"cum\":92},"
+		"{\"name\":\"main\",\"file\":\"m.go\",\"flat\":0,"
+		"\"cum\":100},"
+		"{\"name\":\"c\",\"file\":\"\",\"flat\":8,\"cum\":8},"
+		"{\"name\":\"a\",\"file\":\"\",\"flat\":0,\"cum\":92}],"
+		"\"edges\":["
+		"{\"from\":1,\"to\":3,\"weight\":92,\"inline\":true,"
+		"\"residual\":false},"
+		"{\"from\":3,\"to\":0,\"weight\":92,\"inline\":false,"
+		"\"residual\":false},"
+		"{\"from\":1,\"to\":2,\"weight\":8,\"inline\":false,"
+		"\"residual\":true}]}"));
+}
+
 Test(report_forms, a_report_that_does_not_fit_is_an_error)
 {
 	static const char *const names[] = {
@@ -368,9 +459,10 @@ static int refuse(void *ctx, size_t bytes, struct err *err)
 Test(report_forms, every_report_gives_up_when_it_is_told_to)
 {
 	static const char *const names[] = {
-		"top",    "json:top",        "tree",       "traces",
-		"folded", "flamegraph",      "speedscope", "dot",
-		"source", "json:flamegraph", "peek",
+		"top",         "json:top",        "tree",       "traces",
+		"folded",      "flamegraph",      "speedscope", "dot",
+		"source",      "json:flamegraph", "peek",       "json:graph",
+		"json:source",
 	};
 	struct buf lines = { 0 };
 	struct sketch all;

@@ -387,8 +387,8 @@ static void write_file(const char *folder, const char *name, const char *text)
 	fclose(f);
 }
 
-static void expect_source(const char *root, const char *sample,
-			  const char *want)
+static void expect_report(const char *name, const char *root,
+			  const char *sample, const char *want)
 {
 	struct sketch s = sketch_init("samples/count", sample);
 	struct printed p = { 0 };
@@ -396,11 +396,51 @@ static void expect_source(const char *root, const char *sample,
 
 	report_options_init(&o);
 	o.source_root = root;
-	printed_with(&p, s.p, "source", &o);
+	printed_with(&p, s.p, name, &o);
 	cr_expect(strstr(buf_cstr(&p.out), want), "%s: no\n%sin\n%s", sample,
 		  want, buf_cstr(&p.out));
 	printed_fini(&p);
 	sketch_fini(&s);
+}
+
+static void expect_source(const char *root, const char *sample,
+			  const char *want)
+{
+	expect_report("source", root, sample, want);
+}
+
+Test(reports, source_in_json_has_the_same_lines)
+{
+	struct tempdir d = tempdir_make();
+
+	write_file(d.path, "a.go",
+		   "one\n\"two\"\nthree\n\n\n\n\n\n\n\neleven\n");
+	expect_report("json:source", d.path, "f@/x/a.go:2 1\nf@/x/a.go:11 2\n",
+		      "\"functions\":[{\"name\":\"f\",\"file\":\"/x/a.go\","
+		      "\"flat\":3,\"cum\":3,\"found\":true,\"lines\":["
+		      "{\"line\":1,\"flat\":0,\"cum\":0,\"text\":\"one\"},"
+		      "{\"line\":2,\"flat\":1,\"cum\":1,"
+		      "\"text\":\"\\\"two\\\"\"},"
+		      "{\"line\":3,\"flat\":0,\"cum\":0,\"text\":\"three\"}");
+	expect_report("json:source", d.path, "f@/x/a.go:11 2\n",
+		      "{\"line\":11,\"flat\":2,\"cum\":2,"
+		      "\"text\":\"eleven\"}");
+	expect_report("json:source", NULL, "f@/x/a.go:2 1\ng@b.go:1 3\n",
+		      "\"functions\":[{\"name\":\"g\",\"file\":\"b.go\","
+		      "\"flat\":3,\"cum\":3,\"found\":false,\"lines\":["
+		      "{\"line\":1,\"flat\":3,\"cum\":3,\"text\":\"\"}]},"
+		      "{\"name\":\"f\",\"file\":\"/x/a.go\",\"flat\":1,"
+		      "\"cum\":1,\"found\":false,\"lines\":["
+		      "{\"line\":2,\"flat\":1,\"cum\":1,\"text\":\"\"}]}],"
+		      "\"more\":0}");
+	expect_report("json:source", NULL,
+		      "f1@a:1 1\nf2@a:1 1\nf3@a:1 1\nf4@a:1 1\nf5@a:1 1\n"
+		      "f6@a:1 1\nf7@a:1 1\nf8@a:1 1\nf9@a:1 1\nf10@a:1 1\n"
+		      "f11@a:1 1\nf12@a:1 1\nf13@a:1 1\nf14@a:1 1\n"
+		      "f15@a:1 1\nf16@a:1 1\nf17@a:1 1\nf18@a:1 1\n"
+		      "f19@a:1 1\nf20@a:1 1\nf21@a:1 1\nf22@a:1 1\n",
+		      "\"more\":2}");
+	tempdir_fini(&d);
 }
 
 Test(reports, source_shows_text_below_the_root_and_nowhere_else)

@@ -269,7 +269,13 @@ Test(params, flame_graph_diff_labels_its_base_by_default)
 	cr_expect(!report_request_parse(&q, LIST("report=flamegraph"), &err));
 	cr_expect(q.diff.label_base);
 	cr_expect(!report_request_parse(&q, LIST("report=top"), &err));
-	cr_expect(!q.diff.label_base);
+	cr_expect(q.diff.label_base && q.options.net_total);
+	cr_expect(!report_request_parse(
+		&q, LIST("report=top", "diff=diff_base"), &err));
+	cr_expect(q.diff.label_base && !q.options.net_total);
+	cr_expect(!report_request_parse(&q, LIST("report=top", "format=text"),
+					&err));
+	cr_expect(!q.diff.label_base && !q.options.net_total);
 	cr_expect(!report_request_parse(
 		&q, LIST("report=flamegraph", "diff=base", "normalize=1"),
 		&err));

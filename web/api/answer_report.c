@@ -165,9 +165,9 @@ static int write_json(struct writing *w, struct report *r, struct err *err)
 }
 
 /*
- * Answer with a report as JSON. If the report has no JSON form or the request
- * has format=text, the answer is a document instead, for example text or an
- * image.
+ * Answer with a report as JSON. If the report has no JSON form, the request has
+ * format=text, or the report is text unless format=json is given, the answer is
+ * a document instead, for example text or an image.
  */
 static int answer_report_write_report(struct writing *w, struct report *r,
 				      struct err *err)
@@ -176,7 +176,8 @@ static int answer_report_write_report(struct writing *w, struct report *r,
 	int rc;
 
 	answer_report_warn_unmatched(w, &r->unmatched);
-	if (t->json && !(w->q->text && t->write))
+	if (t->json &&
+	    !(t->write && (t->text_first ? !w->q->json : w->q->text)))
 		return write_json(w, r, err);
 	rc = t->write(r, &w->a->body, err);
 	if (!rc)

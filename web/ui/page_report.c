@@ -350,7 +350,7 @@ static int page_report_render(struct view *v, struct report *r, struct err *err)
 		"<p class=note>%zu profiles of %zu series. Click a "
 		"frame to zoom in, double-click to reset the zoom.</p><section>",
 		v->source.profiles, v->source.series);
-	rc = flame_init(&f, r, MAX_NODES, err);
+	rc = flame_init(&f, r, FLAME_INWARDS, MAX_NODES, err);
 	if (!rc)
 		flame_svg(r, &f, &a->body);
 	flame_fini(&f);
