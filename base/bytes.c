@@ -61,6 +61,15 @@ size_t str_utf8_len(struct str s)
 	return n;
 }
 
+bool str_contains_nocase(struct str s, struct str part)
+{
+	for (size_t i = 0; i + part.len <= s.len; i++) {
+		if (!strncasecmp(s.ptr + i, part.ptr, part.len))
+			return true;
+	}
+	return !part.len;
+}
+
 bool str_is_utf8(struct str s)
 {
 	while (s.len) {

@@ -61,6 +61,12 @@ static inline bool str_is(struct str a, const char *b)
  */
 bool str_is_nocase(struct str a, const char *b);
 
+/*
+ * Return whether `part` occurs in s, where ASCII letters match in either case.
+ * An empty part occurs in every text.
+ */
+bool str_contains_nocase(struct str s, struct str part);
+
 /* Whether s starts with `prefix`. Every text starts with the empty text. */
 static inline bool str_starts(struct str s, struct str prefix)
 {

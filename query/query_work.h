@@ -11,6 +11,7 @@
 
 #include "base/budget.h"
 #include "base/buf.h"
+#include "query/query_progress.h"
 
 /* The limits of one query, and what the query has taken of them. */
 struct query_work {
@@ -25,6 +26,11 @@ struct query_work {
 	 * watch for this.
 	 */
 	const _Atomic int64_t *stop_ns;
+	/*
+	 * Progress for others to see, and whether the query is cancelled; NULL
+	 * if nobody watches.
+	 */
+	struct query_progress *progress;
 	/* The answer being written; NULL: its memory is not counted. */
 	const struct buf *output;
 	int64_t taken_for_output; /* bytes of `taken` that are for the answer */
@@ -57,8 +63,14 @@ void query_settle(struct query_work *w);
 void query_release(struct query_work *w);
 
 /*
- * Returns ERR_CLOSED when everprof is stopping, ERR_TIMEOUT after the deadline,
- * else 0.
+ * Count profiles for the progress of the query: `more` that it will read, and
+ * `done` that it has read.
+ */
+void query_count(struct query_work *w, size_t more, size_t done);
+
+/*
+ * Returns ERR_CLOSED when everprof is stopping or the client has gone,
+ * ERR_TIMEOUT after the deadline, else 0.
  */
 NODISCARD int query_check_deadline(const struct query_work *w, struct err *err);
 

@@ -14,6 +14,7 @@
 #include "base/table.h"
 #include "base/vec.h"
 #include "pprof/aggregate.h"
+#include "query/merge/buckets.h"
 #include "tsdb/querier.h"
 
 enum {
@@ -33,6 +34,11 @@ struct timeline_options {
 	struct str group_by;
 	/* Whether to divide sums by time, giving values per second. */
 	bool rate;
+	/*
+	 * Number of buckets for the distribution of totals, BUCKETS_MIN to
+	 * BUCKETS_MAX; 0: none.
+	 */
+	size_t buckets;
 };
 
 /*
@@ -44,6 +50,8 @@ struct timeline_line {
 	enum value_kind kind;
 	double *values; /* result: values summed over the group's series */
 	bool *known;    /* whether any profile is in the step */
+	/* Distribution of the totals; never counted for counters. */
+	struct buckets buckets;
 	/*
 	 * The members from here to the end are scratch, for the series that is
 	 * being added. `sum` and `count`: per step, the sum of the totals and
@@ -81,6 +89,8 @@ struct timeline {
 	 */
 	VEC(uint32_t) places;
 	size_t memory; /* bytes of all groups and lines */
+	/* Whether timeline_add() counts totals in buckets. */
+	bool counting;
 	/*
 	 * Whether any series was left out because it needed a new group and
 	 * `admit` was false.
@@ -108,9 +118,19 @@ NODISCARD int timeline_add(struct timeline *t, struct labels *labels,
 			   const struct totals_view *view, bool admit,
 			   struct err *err);
 
+/* Return the memory that timeline_begin_counting() will use, in bytes. */
+size_t timeline_buckets_memory(const struct timeline *t);
+
+/*
+ * Begin to fill the buckets: every series that was added must be added once
+ * more, and is then counted.
+ */
+void timeline_begin_counting(struct timeline *t);
+
 /*
  * Write all groups, in label order, as
- * [{"labels":{},"timestamps":[],"totals":{},"kinds":{}}].
+ * [{"labels":{},"timestamps":[],"totals":{},"kinds":{}}], with buckets also
+ * "buckets":{}.
  */
 void timeline_json(struct timeline *t, struct json *j);
 

@@ -2,16 +2,16 @@
 #include "web/routes.h"
 
 #include "scrape/scrape.h"
-#include "web/api/api_admin.h"
 #include "web/api/api_export.h"
 #include "web/api/api_labels.h"
 #include "web/api/api_profile.h"
 #include "web/api/api_query.h"
 #include "web/api/api_range.h"
-#include "web/api/api_status.h"
 #include "web/api/api_write.h"
 #include "web/handler/context.h"
 #include "web/handler/envelope.h"
+#include "web/status/api_admin.h"
+#include "web/status/api_status.h"
 #include "web/ui/page.h"
 #include "web/ui/page_remote_write.h"
 #include "web/ui/page_report.h"
@@ -126,6 +126,8 @@ const struct route web_routes[] = {
 	{ "/api/v1/targets/profile", api_targets_profile, ROUTE_WRITE,
 	  SCOPE_READ | SCOPE_WRITE },
 	{ "/api/v1/status/runtimeinfo", api_status_runtimeinfo, ROUTE_READ,
+	  SCOPE_READ },
+	{ "/api/v1/status/queries", api_status_queries, ROUTE_QUICK,
 	  SCOPE_READ },
 	{ "/api/v1/status/tsdb", api_status_tsdb, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/admin/tsdb/delete_series", api_admin_delete, ROUTE_WRITE,

@@ -36,6 +36,28 @@ void query_merge_fini(struct query_merge *g)
 }
 
 /*
+ * Count the profiles that will be read, so that clients can see how far the
+ * query is. A filter of totals may leave some of them out.
+ */
+static int count_ahead(struct query_merge *g, struct querier *q,
+		       const struct query_spec *s, struct err *err)
+{
+	int rc = 0;
+
+	if (!g->work->progress)
+		return 0;
+	for (size_t i = 0; i < querier_count(q) && !rc; i++) {
+		struct times_view t = { 0 };
+
+		rc = querier_times(q, i, s->from, s->to, &t, err);
+		query_count(g->work, t.count, 0);
+		if (!rc)
+			rc = query_check_deadline(g->work, err);
+	}
+	return rc;
+}
+
+/*
  * Merge the profiles of all selected series. When the deadline passes, the
  * result is partial. If there are no profiles, the error says why: the selector
  * matches none, or stored data could not be read.
@@ -49,6 +71,7 @@ static int add_all(struct query_merge *g, struct querier *q,
 	int rc = 0;
 
 	querier_sequential(q);
+	rc = count_ahead(g, q, s, err);
 	for (size_t i = 0; i < querier_count(q) && !rc && !g->late; i++) {
 		rc = query_merge_check_late(g, err);
 		if (!rc)

@@ -200,6 +200,7 @@ static int add_ends(struct row_run *s, struct err *err)
 		if (!rc && first == s->first && at < end)
 			rc = subtract_first(s, first, at, err);
 		s->g->profiles += s->has_all ? 0 : end - first;
+		query_count(s->g->work, 0, s->has_all ? 0 : end - first);
 		first = end;
 		if (!rc)
 			rc = query_merge_check_late(s->g, err);
@@ -225,6 +226,7 @@ static int add_each(struct row_run *s, size_t *count, struct err *err)
 			    err);
 		*count += !rc;
 		s->g->profiles += !rc;
+		query_count(s->g->work, 0, 1);
 	}
 	return rc < 0 ? rc : 0;
 }
@@ -246,15 +248,23 @@ int query_add_series(struct query_merge *g, struct querier *q, size_t series,
 		     const struct query_spec *side, struct err *err)
 {
 	struct totals_view t;
+	struct total_rows rows = { 0 };
 	struct row_run *s = mem_new(struct row_run);
 	size_t count = 0;
+	size_t all;
 	int rc = querier_totals(q, series, side->from, side->to, &t, err);
 
+	all = rc ? 0 : t.count;
+	if (!rc)
+		rc = total_filter_reduce(&side->totals, g->work, &t, &rows,
+					 err);
 	*s = (struct row_run){ .g = g, .q = q, .series = series, .t = &t };
 	if (!rc && t.count) {
 		g->series++;
 		query_label_samples(g, querier_labels(q, series));
 	}
+	/* Profiles that the filter leaves out are done. */
+	query_count(g->work, 0, all - (rc ? all : t.count));
 	for (; !rc && s->first < t.count && !g->late; s->first = s->end) {
 		rc = plan_stretch(s, err);
 		if (!rc && s->has_ends)
@@ -272,6 +282,7 @@ int query_add_series(struct query_merge *g, struct querier *q, size_t series,
 	 */
 	if (!rc)
 		merge_average(g->merge, count);
+	total_rows_fini(&rows);
 	mem_free(s);
 	return rc;
 }

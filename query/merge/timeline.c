@@ -43,6 +43,8 @@ static void group_fini(struct timeline_group *g)
 		mem_free(g->lines.v[i].count);
 		mem_free(g->lines.v[i].seconds);
 	}
+	for (size_t i = 0; i < g->lines.count; i++)
+		buckets_fini(&g->lines.v[i].buckets);
 	vec_fini(&g->lines);
 }
 
@@ -221,6 +223,25 @@ static bool timeline_has_restarted(const struct timeline *t,
 	return false;
 }
 
+/* Whether a line gets buckets. */
+static bool has_buckets(const struct timeline *t, const struct timeline_line *l)
+{
+	return t->o->buckets && l->kind != KIND_COUNTER;
+}
+
+/* Count a profile's total, or note it, for the distribution of totals. */
+static void timeline_put_in_bucket(const struct timeline *t,
+				   struct timeline_line *l, size_t at,
+				   int64_t now)
+{
+	if (!has_buckets(t, l))
+		return;
+	if (t->counting)
+		buckets_count(&l->buckets, at, now);
+	else
+		buckets_note(&l->buckets, now);
+}
+
 /*
  * Add a profile's total `now` to the step number `at`. For a counter, the
  * increase since the previous profile is added. `anew` is true if the process
@@ -267,10 +288,15 @@ static int add_rows(struct timeline *t, struct timeline_group *g,
 		typeset = row->typeset;
 		assert(g->lines.v || !t->places.count);
 		anew = timeline_has_restarted(t, g, now);
-		for (size_t k = 0; k < t->places.count; k++)
-			timeline_add_value(&g->lines.v[t->places.v[k]],
-					   step_of(t, row->ms), now[k],
-					   row->duration_ns, anew);
+		for (size_t k = 0; k < t->places.count; k++) {
+			struct timeline_line *l = &g->lines.v[t->places.v[k]];
+			size_t at = step_of(t, row->ms);
+
+			timeline_put_in_bucket(t, l, at, now[k]);
+			if (!t->counting)
+				timeline_add_value(l, at, now[k],
+						   row->duration_ns, anew);
+		}
 	}
 	return rc;
 }
@@ -337,6 +363,34 @@ int timeline_add(struct timeline *t, struct labels *labels,
 	return rc;
 }
 
+size_t timeline_buckets_memory(const struct timeline *t)
+{
+	size_t lines = 0;
+
+	for (size_t i = 0; i < t->groups.count; i++) {
+		const struct timeline_group *g = &t->groups.v[i];
+
+		for (size_t k = 0; k < g->lines.count; k++)
+			lines += has_buckets(t, &g->lines.v[k]);
+	}
+	return lines * t->o->buckets * t->points * sizeof(uint32_t);
+}
+
+void timeline_begin_counting(struct timeline *t)
+{
+	t->counting = true;
+	t->memory += timeline_buckets_memory(t);
+	for (size_t i = 0; i < t->groups.count; i++) {
+		struct timeline_group *g = &t->groups.v[i];
+
+		for (size_t k = 0; k < g->lines.count; k++) {
+			if (has_buckets(t, &g->lines.v[k]))
+				buckets_begin(&g->lines.v[k].buckets,
+					      t->o->buckets, t->points);
+		}
+	}
+}
+
 /* A step without profiles is NaN, which is written as null. */
 static void timeline_write_line(const struct timeline *t,
 				const struct timeline_line *l, struct json *j)
@@ -346,6 +400,21 @@ static void timeline_write_line(const struct timeline *t,
 	for (size_t i = 0; i < t->points; i++)
 		json_double(j, l->known[i] ? l->values[i] : (double)NAN);
 	json_end(j, ']');
+}
+
+/* Write the distributions of totals. */
+static void write_buckets(const struct timeline *t,
+			  const struct timeline_group *g, struct json *j)
+{
+	json_key(j, "buckets");
+	json_begin(j, '{');
+	for (size_t i = 0; i < g->lines.count; i++) {
+		if (!has_buckets(t, &g->lines.v[i]))
+			continue;
+		json_key_str(j, g->lines.v[i].name);
+		buckets_json(&g->lines.v[i].buckets, j);
+	}
+	json_end(j, '}');
 }
 
 /* Write one group as a JSON object. */
@@ -378,6 +447,8 @@ static void write_group(const struct timeline *t,
 		json_text(j, value_kind_name(g->lines.v[i].kind));
 	}
 	json_end(j, '}');
+	if (t->o->buckets)
+		write_buckets(t, g, j);
 	json_end(j, '}');
 }
 

@@ -48,7 +48,7 @@ static void add_types(struct string_set *t, struct buf *out)
 {
 	string_set_sort(t);
 	for (size_t i = 0; i < t->count && i < NAMED; i++)
-		buf_printf(out, "%s%.*s", i ? ", " : "", STR_ARG(t->v[i]));
+		buf_printf(out, "%s%.*s", i ? ", " : "", STR_ARG(t->v[i].text));
 	if (t->count > NAMED)
 		buf_str(out, ", …");
 }

@@ -166,7 +166,7 @@ int query_spec_parse(struct query_spec *s, const struct params *p,
 	if (!rc)
 		rc = s->merged ? parse_merged(s, p, &n, err) :
 				 parse_single(s, p, &n, err);
-	return rc;
+	return rc ? rc : total_filter_parse(&s->totals, p, suffix, err);
 }
 
 void query_spec_fini(struct query_spec *s)
@@ -180,6 +180,30 @@ static int64_t spec_distance_between(const struct query_spec *s, int64_t ms)
 	return llabs(ms - s->time);
 }
 
+/* Do the same as nearest_of() among the profiles with the wanted totals. */
+static int nearest_with_total(const struct query_spec *s, struct querier *q,
+			      size_t series, int64_t *found, struct err *err)
+{
+	struct totals_view t = { 0 };
+	struct total_column c = { 0 };
+	int rc = querier_totals(q, series, s->from, s->to, &t, err);
+	bool any = false;
+
+	for (size_t i = 0; i < t.count && !rc; i++) {
+		bool wanted = false;
+
+		rc = total_filter_select(&s->totals, &c, &t, i, &wanted, err);
+		if (!wanted ||
+		    (any && spec_distance_between(s, t.rows[i].ms) >=
+				    spec_distance_between(s, *found)))
+			continue;
+		*found = t.rows[i].ms;
+		any = true;
+	}
+	total_column_fini(&c);
+	return rc ? rc : any;
+}
+
 /*
  * Find the profile of one series that is nearest to the requested time. If two
  * profiles are equally near, the earlier profile is chosen. Returns 1 when
@@ -189,8 +213,11 @@ static int nearest_of(const struct query_spec *s, struct querier *q,
 		      size_t series, int64_t *found, struct err *err)
 {
 	struct times_view t = { 0 };
-	int rc = querier_times(q, series, s->from, s->to, &t, err);
+	int rc;
 
+	if (s->totals.set)
+		return nearest_with_total(s, q, series, found, err);
+	rc = querier_times(q, series, s->from, s->to, &t, err);
 	if (rc || !t.count)
 		return rc;
 	*found = t.ms[0];

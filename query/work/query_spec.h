@@ -13,6 +13,7 @@
 #include "model/selector.h"
 #include "query/params.h"
 #include "query/query_work.h"
+#include "query/total_filter.h"
 #include "tsdb/querier.h"
 
 /* Where a single profile may be, relative to the requested time. */
@@ -34,10 +35,12 @@ struct query_spec {
 	/* Range of the merge, or of the search for a single profile. */
 	int64_t from;
 	int64_t to;
+	struct total_filter totals; /* only profiles with such totals */
 };
 
 /*
- * Parse the parameters mode, query, time, from and to; `suffix` ("", "_a" or
+ * Parse the parameters mode, query, time, from, to and those of
+ * total_filter_parse(); `suffix` ("", "_a" or
  * "_b") is appended to their names. Returns ERR_INVALID, with the parameter's
  * name in the message, when a parameter is missing or malformed. Call
  * query_spec_fini() on success and failure alike.

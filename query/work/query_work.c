@@ -3,12 +3,20 @@
 
 #include "base/clock.h"
 
+/* Show how much memory the query holds. */
+static void show_bytes(struct query_work *w)
+{
+	if (w->progress)
+		atomic_store(&w->progress->bytes, w->taken);
+}
+
 int query_take(struct query_work *w, int64_t n, struct err *err)
 {
 	int rc = budget_take(w->memory, n, err);
 
 	if (!rc)
 		w->taken += n;
+	show_bytes(w);
 	return rc;
 }
 
@@ -16,6 +24,15 @@ void query_give(struct query_work *w, int64_t n)
 {
 	budget_give(w->memory, n);
 	w->taken -= n;
+	show_bytes(w);
+}
+
+void query_count(struct query_work *w, size_t more, size_t done)
+{
+	if (!w->progress)
+		return;
+	atomic_fetch_add(&w->progress->profiles, (int64_t)more);
+	atomic_fetch_add(&w->progress->done, (int64_t)done);
 }
 
 int query_take_output(struct query_work *w, struct err *err)
@@ -66,6 +83,9 @@ int query_check_deadline(const struct query_work *w, struct err *err)
 	 */
 	if (w->stop_ns && now > atomic_load(w->stop_ns))
 		return err_set(err, ERR_CLOSED, "everprof is shutting down");
+	if (w->progress && atomic_load(&w->progress->cancelled))
+		return err_set(err, ERR_CLOSED,
+			       "the client closed the connection");
 	if (now < w->deadline_ns)
 		return 0;
 	return err_set(err, ERR_TIMEOUT, "the query exceeded --query.timeout");

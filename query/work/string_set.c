@@ -12,7 +12,7 @@ static bool string_set_same_text(const void *ctx, uint32_t number,
 {
 	const struct string_set *t = ctx;
 
-	return str_eq(t->v[number], *(const struct str *)key);
+	return str_eq(t->v[number].text, *(const struct str *)key);
 }
 
 /* A text is copied into the arena only if it is new. */
@@ -20,19 +20,38 @@ bool string_set_add(struct string_set *t, struct str s)
 {
 	uint64_t hash = hash_bytes(bytes_of(s));
 
-	if (table_find(&t->index, hash, string_set_same_text, t, &s) !=
-	    TABLE_NONE)
+	uint32_t at = table_find(&t->index, hash, string_set_same_text, t, &s);
+
+	if (at != TABLE_NONE) {
+		t->v[at].added++;
 		return false;
+	}
 	t->v = mem_grow(t->v, t->count, &t->cap, sizeof(*t->v));
 	table_add(&t->index, hash, (uint32_t)t->count);
-	t->v[t->count++] = arena_str(&t->arena, s);
+	t->v[t->count++] =
+		(struct string_count){ .text = arena_str(&t->arena, s),
+				       .added = 1 };
 	return true;
 }
 
 /* Comparison for qsort(): byte order. */
 static int string_set_by_text(const void *a, const void *b)
 {
-	return str_cmp(*(const struct str *)a, *(const struct str *)b);
+	const struct string_count *x = a;
+	const struct string_count *y = b;
+
+	return str_cmp(x->text, y->text);
+}
+
+/* Comparison for qsort(): largest count first, then byte order. */
+static int string_set_by_count(const void *a, const void *b)
+{
+	const struct string_count *x = a;
+	const struct string_count *y = b;
+
+	if (x->added != y->added)
+		return x->added > y->added ? -1 : 1;
+	return str_cmp(x->text, y->text);
 }
 
 void string_set_sort(struct string_set *t)
@@ -43,6 +62,12 @@ void string_set_sort(struct string_set *t)
 	 */
 	if (t->count)
 		qsort(t->v, t->count, sizeof(*t->v), string_set_by_text);
+}
+
+void string_set_sort_by_count(struct string_set *t)
+{
+	if (t->count)
+		qsort(t->v, t->count, sizeof(*t->v), string_set_by_count);
 }
 
 size_t string_set_memory(const struct string_set *t)

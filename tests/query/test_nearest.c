@@ -389,12 +389,12 @@ Test(nearest, a_set_of_many_texts_has_each_once)
 	}
 	/* The set has copies, as `text` above has been overwritten. */
 	cr_assert(set.count == 5000);
-	cr_expect(check_str(set.v[0], "text 0"));
-	cr_expect(check_str(set.v[4999], "text 4999"));
+	cr_expect(check_str(set.v[0].text, "text 0"));
+	cr_expect(check_str(set.v[4999].text, "text 4999"));
 	cr_expect(string_set_memory(&set) >= before + 5000 * strlen("text 0"));
 	string_set_sort(&set);
 	for (size_t i = 1; i < set.count; i++)
-		cr_expect(str_cmp(set.v[i - 1], set.v[i]) < 0);
+		cr_expect(str_cmp(set.v[i - 1].text, set.v[i].text) < 0);
 	string_set_fini(&set);
 }
 
@@ -414,7 +414,8 @@ Test(nearest, texts_of_a_set_may_be_empty_and_hold_any_byte)
 			  i);
 	string_set_sort(&set);
 	cr_assert(set.count == 4);
-	cr_expect(!set.v[0].len && set.v[1].len == 1);
-	cr_expect(str_eq(set.v[2], texts[0]) && str_eq(set.v[3], texts[1]));
+	cr_expect(!set.v[0].text.len && set.v[1].text.len == 1);
+	cr_expect(str_eq(set.v[2].text, texts[0]) &&
+		  str_eq(set.v[3].text, texts[1]));
 	string_set_fini(&set);
 }

@@ -353,6 +353,23 @@ Test(params, deadline_and_shutdown_end_a_query)
 	cr_expect(query_check_deadline(&w, &err) == ERR_CLOSED);
 }
 
+Test(params, string_set_counts_what_is_added)
+{
+	static const char *const texts[] = { "b", "a", "c", "b", "c", "d" };
+	struct string_set s = { 0 };
+	struct buf got = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		string_set_add(&s, str_of(texts[i]));
+	string_set_sort_by_count(&s);
+	for (size_t i = 0; i < s.count; i++)
+		buf_printf(&got, "%.*s%d ", STR_ARG(s.v[i].text),
+			   (int)s.v[i].added);
+	cr_expect(check_str(str_of(buf_cstr(&got)), "b2 c2 a1 d1 "));
+	buf_fini(&got);
+	string_set_fini(&s);
+}
+
 Test(params, string_set_removes_duplicates_and_sorts_by_bytes)
 {
 	static const char *const texts[] = {
@@ -365,8 +382,9 @@ Test(params, string_set_removes_duplicates_and_sorts_by_bytes)
 		added += string_set_add(&s, str_of(texts[i]));
 	cr_assert(added == 4 && s.count == 4);
 	string_set_sort(&s);
-	cr_expect(check_str(s.v[0], "") && check_str(s.v[1], "a"));
-	cr_expect(check_str(s.v[2], "b") && check_str(s.v[3], "\xc3\xa9"));
+	cr_expect(check_str(s.v[0].text, "") && check_str(s.v[1].text, "a"));
+	cr_expect(check_str(s.v[2].text, "b") &&
+		  check_str(s.v[3].text, "\xc3\xa9"));
 	cr_expect(string_set_memory(&s) > 0);
 	string_set_fini(&s);
 }

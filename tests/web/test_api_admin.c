@@ -5,10 +5,10 @@
 
 #include "base/vec.h"
 #include "tests/web/site.h"
-#include "web/api/api_admin.h"
 #include "web/api/api_export.h"
 #include "web/api/api_labels.h"
 #include "web/api/api_range.h"
+#include "web/status/api_admin.h"
 
 TestSuite(api_admin, .timeout = 60);
 

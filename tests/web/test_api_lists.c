@@ -11,9 +11,10 @@ TestSuite(api_lists, .timeout = 60);
 #define CUT                   "results truncated due to limit"
 #define SERIES(name, job, pod) \
 	"{\"__name__\":\"" name "\",\"job\":\"" job "\",\"pod\":\"" pod "\"}"
-#define CPU1 SERIES("cpu", "app", "p1")
-#define CPU2 SERIES("cpu", "app", "p2")
-#define HEAP SERIES("heap", "db", "p1")
+#define COUNT(value, series) "{\"value\":\"" value "\",\"series\":" series "}"
+#define CPU1                 SERIES("cpu", "app", "p1")
+#define CPU2                 SERIES("cpu", "app", "p2")
+#define HEAP                 SERIES("heap", "db", "p1")
 
 /* A request and the body of its answer. */
 struct list_case {
@@ -54,6 +55,11 @@ Test(api_lists, series_are_those_of_any_selector_once)
 Test(api_lists, names_and_values_are_sorted)
 {
 	static const struct list_case names[] = {
+		{ "counts=1", DATA("[" COUNT("__name__", "3") "," COUNT(
+				      "job", "3") "," COUNT("pod", "3") "]") },
+		{ "counts=1&match[]=cpu&match[]={job=\"app\"}&contains=O",
+		  DATA("[" COUNT("job", "2") "," COUNT("pod", "2") "]") },
+		{ "contains=NAME", DATA("[\"__name__\"]") },
 		{ "", DATA("[\"__name__\",\"job\",\"pod\"]") },
 		{ "match[]=heap", DATA("[\"__name__\",\"job\",\"pod\"]") },
 		{ "match[]=none", DATA("[]") },
@@ -84,6 +90,22 @@ Test(api_lists, values_are_those_of_one_label)
 		{ "__name__", { "", DATA("[\"cpu\",\"heap\"]") } },
 		{ "pod", { "", DATA("[\"p1\",\"p2\"]") } },
 		{ "pod", { "match[]=heap", DATA("[\"p1\"]") } },
+		{ "job",
+		  { "counts=1",
+		    DATA("[" COUNT("app", "2") "," COUNT("db", "1") "]") } },
+		{ "pod",
+		  { "counts=1",
+		    DATA("[" COUNT("p1", "2") "," COUNT("p2", "1") "]") } },
+		/* A series counts once, however many selectors match it. */
+		{ "pod",
+		  { "counts=1&match[]=cpu&match[]={pod=\"p2\"}",
+		    DATA("[" COUNT("p1", "1") "," COUNT("p2", "1") "]") } },
+		{ "pod",
+		  { "counts=1&contains=2", DATA("[" COUNT("p2", "1") "]") } },
+		{ "pod",
+		  { "counts=1&limit=1",
+		    WARNED("[" COUNT("p1", "2") "]", CUT) } },
+		{ "pod", { "contains=P2", DATA("[\"p2\"]") } },
 		{ "pod",
 		  { "match[]=heap&match[]={pod=\"p2\"}",
 		    DATA("[\"p1\",\"p2\"]") } },
@@ -290,6 +312,70 @@ Test(api_lists, a_timeline_adds_up_totals_by_groups)
 	site_stop(f);
 }
 
+Test(api_lists, profiles_are_selected_by_their_total)
+{
+	static const struct list_case cases[] = {
+		{ "query=cpu&total_min=210" RANGE,
+		  DATA("[" TIMES(CPU1,
+				 "1700000015000,1700000045000") "," CPU2_TIMES
+								"]") },
+		{ "query=cpu&total_max=210" RANGE,
+		  DATA("[" TIMES(CPU1, "1700000000000,1700000015000") "]") },
+		{ "query=cpu&total_max=210&total_outside=1" RANGE,
+		  DATA("[" TIMES(CPU1, "1700000045000") "," CPU2_TIMES "]") },
+		{ "query=cpu&total_min=300&totals=1" RANGE,
+		  DATA("[{\"labels\":" CPU1 ",\"timestamps\":[1700000045000],"
+		       "\"totals\":{\"cpu/nanoseconds\":[310]}},{\"labels\":" CPU2
+		       ",\"timestamps\":[1700000015000],"
+		       "\"totals\":{\"cpu/nanoseconds\":[1010]}}]") },
+		{ "query=cpu&total_min=300&function=work" RANGE,
+		  DATA("[" TIMES(CPU1, "1700000045000") "]") },
+		{ "query=cpu&total_max=1" RANGE, DATA("[]") },
+	};
+
+	check_lists(api_query_range, cases, ARRAY_SIZE(cases));
+}
+
+Test(api_lists, a_timeline_has_the_distribution_of_totals)
+{
+	struct site *f = site_start();
+	struct call c = { 0 };
+
+	site_fill(f);
+	call_begin(f, &c, api_query_range,
+		   "query=cpu&step=30s&group_by=job&buckets=2"
+		   "&from=1700000000000&to=1700000060000");
+	/* The bounds are 110, sqrt(110 * 1010) and 1010. */
+	cr_expect(call_has(&c, "\"buckets\":{\"cpu/nanoseconds\":{\"bounds\":"
+			       "[110,333,1010],\"counts\":[[2,1],[1,0]]}}"),
+		  "%s", buf_cstr(&c.a.body));
+	call_end(&c);
+	/* Each group has its own bounds; those of the filter's profiles. */
+	call_begin(f, &c, api_query_range,
+		   "query=cpu&step=60s&group_by=pod&buckets=2&total_min=200"
+		   "&from=1700000000000&to=1700000060000");
+	cr_expect(call_has(&c, "[210,255,310],\"counts\":[[1,1]]") &&
+			  call_has(&c, "[1010,1010,1010],\"counts\":[[0,1]]"),
+		  "%s", buf_cstr(&c.a.body));
+	call_end(&c);
+	site_stop(f);
+}
+
+Test(api_lists, memory_for_buckets_is_taken_before_it_is_used)
+{
+	struct site *f = site_start();
+	struct call c = { 0 };
+
+	site_fill(f);
+	f->web.memory.max = MIB;
+	call_begin(f, &c, api_query_range,
+		   "query=cpu&step=10ms&group_by=job&buckets=64"
+		   "&from=1700000000000&to=1700000060000");
+	cr_expect(c.a.status == 429, "%d %s", c.a.status, buf_cstr(&c.a.body));
+	call_end(&c);
+	site_stop(f);
+}
+
 Test(api_lists, mistakes_in_ranges_are_named)
 {
 	static const struct call_mistake cases[] = {
@@ -314,6 +400,11 @@ Test(api_lists, mistakes_in_ranges_are_named)
 		{ "query=cpu&function=a&totals=1" RANGE, 400, "function" },
 		{ "query=cpu&function=a&step=30s" RANGE, 400, "function" },
 		{ "query=cpu&function=(" RANGE, 400, "bad_data" },
+		{ "query=cpu&buckets=4" RANGE, 400, "step" },
+		{ "query=cpu&step=30s&buckets=1" RANGE, 400, "buckets" },
+		{ "query=cpu&step=30s&buckets=65" RANGE, 400, "buckets" },
+		{ "query=cpu&total_min=x" RANGE, 400, "total_min" },
+		{ "query=cpu&total_min=1&sample_index=no" RANGE, 400, "no" },
 	};
 	struct site *f = site_start();
 

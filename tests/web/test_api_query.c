@@ -375,6 +375,46 @@ Test(api_query, a_merge_adds_up_and_counts)
 	site_stop(f);
 }
 
+Test(api_query, profiles_are_merged_by_their_total)
+{
+	static const struct {
+		const char *query;
+		const char *want;
+	} cases[] = {
+		{ "query=cpu&total_min=300" RANGE,
+		  "main;idle 20\nmain;spin 1000\nmain;work 300\n" },
+		{ "query=cpu&total_max=210" RANGE,
+		  "main;idle 20\nmain;work 300\n" },
+		{ "query=cpu&total_min=200&total_max=1000&total_outside=1" RANGE,
+		  "main;idle 20\nmain;spin 1000\nmain;work 100\n" },
+		{ "query=cpu&time=1700000015000&total_min=300",
+		  "main;idle 10\nmain;spin 1000\n" },
+		{ "query=cpu{pod=\"p1\"}&time=1700000015000&total_min=300",
+		  "main;idle 10\nmain;work 300\n" },
+		/* The slow profiles against the others. */
+		{ "mode=diff&diff=base&query_a=cpu&from_a=1700000000000"
+		  "&to_a=1700000060000&total_min_a=300&total_outside_a=1"
+		  "&query_b=cpu&from_b=1700000000000&to_b=1700000060000"
+		  "&total_min_b=300",
+		  "main;spin 1000\n" },
+	};
+	struct site *f = site_start();
+
+	site_fill(f);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct call c = { 0 };
+		CLEANUP(mem_freep)
+		char *query = mem_printf("%s&report=folded", cases[i].query);
+
+		call_begin(f, &c, api_query, query);
+		cr_expect(check_str(call_body(&c), cases[i].want), "%s",
+			  cases[i].query);
+		call_end(&c);
+	}
+	call_check(f, api_query, "query=cpu&total_max=1" RANGE, 404, NULL);
+	site_stop(f);
+}
+
 Test(api_query, a_difference_is_the_second_side_less_the_first)
 {
 	struct site *f = site_start();

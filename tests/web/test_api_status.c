@@ -4,7 +4,7 @@
 
 #include "tests/web/site.h"
 #include "web/api/api_profile.h"
-#include "web/api/api_status.h"
+#include "web/status/api_status.h"
 #include "web/ui/page.h"
 #include "web/web.h"
 
@@ -123,6 +123,33 @@ Test(api_status, storage_is_counted_in_heads_and_blocks)
 	cr_expect(number_of(&c, "numSamples") == 5);
 	cr_expect(number_of(&c, "blocks") > 0);
 	call_end(&c);
+	site_stop(f);
+}
+
+Test(api_status, series_are_counted_by_type_label_and_value)
+{
+	struct site *f = site_start();
+	struct call c = { 0 };
+
+	site_fill(f);
+	call_begin(f, &c, api_status_tsdb, "limit=2");
+	cr_expect(call_has(&c, "\"seriesCountByMetricName\":["
+			       "{\"name\":\"cpu\",\"value\":2},"
+			       "{\"name\":\"heap\",\"value\":1}]"),
+		  "%s", buf_cstr(&c.a.body));
+	cr_expect(call_has(&c, "\"labelValueCountByLabelName\":["
+			       "{\"name\":\"__name__\",\"value\":2},"
+			       "{\"name\":\"job\",\"value\":2}]"));
+	cr_expect(call_has(&c, "\"seriesCountByLabelValuePair\":["
+			       "{\"name\":\"__name__=cpu\",\"value\":2},"
+			       "{\"name\":\"job=app\",\"value\":2}]"));
+	call_end(&c);
+	call_begin(f, &c, api_status_tsdb, "limit=0");
+	cr_expect(call_has(&c, "\"seriesCountByMetricName\":[]"));
+	call_end(&c);
+	call_check(f, api_status_tsdb, "limit=x", 400, NULL);
+	f->web.memory.max = 100;
+	call_check(f, api_status_tsdb, "", 429, NULL);
 	site_stop(f);
 }
 

@@ -32,6 +32,12 @@ unsigned server_port(const struct server *s)
 	return 4711;
 }
 
+struct running *server_running(const struct server *s)
+{
+	(void)s;
+	return NULL;
+}
+
 void server_stop(struct server *s)
 {
 	(void)s;
@@ -114,6 +120,7 @@ static const struct route expected[] = {
 	{ "/api/v1/status/runtimeinfo", NULL, ROUTE_READ, READ },
 	{ "/api/v1/status/routes", NULL, ROUTE_READ, READ },
 	{ "/api/v1/status/tsdb", NULL, ROUTE_READ, READ },
+	{ "/api/v1/status/queries", NULL, ROUTE_QUICK, READ },
 	{ "/api/v1/status/remote_write", NULL, ROUTE_READ, READ },
 	{ "/api/v1/admin/tsdb/delete_series", NULL, ROUTE_WRITE, ADMIN },
 	{ "/api/v1/admin/tsdb/clean_tombstones", NULL, ROUTE_WRITE, ADMIN },

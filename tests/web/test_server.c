@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "tests/check.h"
+#include "web/guard/running.h"
 #include "web/handler/envelope.h"
 #include "web/http/server.h"
 #include "web/ui/page.h"
@@ -27,6 +28,7 @@ struct stage {
 	size_t params;
 	int64_t deadline_ns;
 	bool is_stopping; /* the handler was told to end soon */
+	char end[512];    /* why a query ended */
 };
 
 static void serve_plain(void *ctx, struct request *r, struct answer *a)
@@ -67,11 +69,28 @@ static void serve_large(void *ctx, struct request *r, struct answer *a)
 	sem_post(&s->entered);
 }
 
+/* Runs until the query must end, and stores why. */
+static void serve_until_told(void *ctx, struct request *r, struct answer *a)
+{
+	struct stage *s = ctx;
+	struct err err = { .msg = "" };
+
+	(void)r;
+	query_count(&a->work, 100, 40);
+	sem_post(&s->entered);
+	while (!query_check_deadline(&a->work, &err))
+		usleep(1000);
+	snprintf(s->end, sizeof(s->end), "%s", err.msg);
+	answer_error(a, &err);
+	sem_post(&s->leave);
+}
+
 static const struct route routes[] = {
 	{ "/large", serve_large, ROUTE_READ, SCOPE_READ },
 	{ "/plain", serve_plain, ROUTE_READ, SCOPE_READ },
 	{ "/quick", serve_plain, ROUTE_QUICK, SCOPE_READ },
 	{ "/slow", serve_slowly, ROUTE_READ, SCOPE_READ },
+	{ "/until", serve_until_told, ROUTE_READ, SCOPE_READ },
 	{ 0 },
 };
 
@@ -243,6 +262,45 @@ Test(server, a_request_has_its_deadline)
 	exchange_text(h, "GET /plain HTTP/1.1\r\n" END, got, sizeof(got));
 	cr_expect(h->stage.deadline_ns >= before_ns + 30000000000);
 	cr_expect(h->stage.deadline_ns <= clock_mono_ns() + 30000000000);
+	host_free(h);
+}
+
+/* Whether the list of running queries contains a text; NULL: it is empty. */
+static bool runs(const struct host *h, const char *text)
+{
+	struct buf out = { 0 };
+	struct json j = json_init(&out);
+	bool found;
+
+	running_json(server_running(h->server), &j);
+	found = text ? strstr(buf_cstr(&out), text) != NULL :
+		       !strcmp(buf_cstr(&out), "[]");
+	buf_fini(&out);
+	return found;
+}
+
+Test(server, a_query_ends_when_its_client_goes_away)
+{
+	struct host *h = host_start();
+	struct buf metrics = { 0 };
+	int fd = send_text(h, "GET /until?query=cpu HTTP/1.1\r\nHost: x\r\n"
+			      "X-Everprof-Query: mine\r\n\r\n");
+
+	cr_assert(fd >= 0);
+	sem_wait(&h->stage.entered);
+	cr_expect(runs(h, "{\"id\":\"mine\",\"path\":\"/until\","
+			  "\"query\":\"cpu\",\"user\":\"\",\"started\":"));
+	cr_expect(runs(h, "\"done\":40,\"profiles\":100,"));
+	close(fd);
+	sem_wait(&h->stage.leave);
+	cr_expect(!strcmp(h->stage.end, "the client closed the connection"),
+		  "%s", h->stage.end);
+	while (!runs(h, NULL))
+		usleep(1000);
+	metrics_write(h->metrics, &metrics);
+	cr_expect(strstr(buf_cstr(&metrics),
+			 "\neverprof_http_cancelled_total 1\n"));
+	buf_fini(&metrics);
 	host_free(h);
 }
 

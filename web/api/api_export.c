@@ -15,6 +15,7 @@
 #include "base/url.h"
 #include "base/vec.h"
 #include "model/selector.h"
+#include "query/total_filter.h"
 #include "web/handler/context.h"
 #include "web/handler/envelope.h"
 
@@ -46,6 +47,9 @@ struct export
 	struct selector selector;
 	int64_t from;
 	int64_t to;
+	/* Only profiles with such totals; has a copy of its text. */
+	struct total_filter totals;
+	char *sample_index;
 	size_t series; /* index of the next series */
 	/* times of the profiles of the current series, number `series` - 1 */
 	VEC(int64_t) times;
@@ -84,6 +88,7 @@ static void export_free(void *ctx)
 	selector_fini(&e->selector);
 	profile_fini(&e->profile);
 	vec_fini(&e->times);
+	mem_free(e->sample_index);
 	tar_free(e->tar); /* may write to `chunk`, so chunk is freed later */
 	buf_fini(&e->chunk);
 	buf_fini(&e->lost);
@@ -127,6 +132,28 @@ static int api_export_account(struct export *e, struct err *err)
 }
 
 /*
+ * Load the times of the profiles of a series that have the wanted totals.
+ * ERR_INVALID: the series lacks the sample type, or the type is a counter.
+ */
+static int load_wanted(struct export *e, size_t series, struct err *err)
+{
+	struct totals_view t = { 0 };
+	struct total_column column = { 0 };
+	int rc = querier_totals(e->q, series, e->from, e->to, &t, err);
+
+	for (size_t i = 0; i < t.count && !rc; i++) {
+		bool wanted = false;
+
+		rc = total_filter_select(&e->totals, &column, &t, i, &wanted,
+					 err);
+		if (wanted)
+			*vec_add(&e->times) = t.rows[i].ms;
+	}
+	total_column_fini(&column);
+	return rc;
+}
+
+/*
  * Load the times of the next series. Returns false when no series is left. If
  * the times cannot be read, returns true and sets *rc to the error.
  */
@@ -138,6 +165,15 @@ static bool api_export_next_series(struct export *e, int *rc, struct err *err)
 	e->at = 0;
 	if (e->series == querier_count(e->q))
 		return false;
+	if (e->totals.set) {
+		*rc = load_wanted(e, e->series++, err);
+		/* The answer has begun: the export goes on without the series. */
+		if (*rc == ERR_INVALID) {
+			buf_printf(&e->lost, "%s\n", err->msg);
+			*rc = 0;
+		}
+		return true;
+	}
 	*rc = querier_times(e->q, e->series++, e->from, e->to, &t, err);
 	for (size_t i = 0; i < t.count && !*rc; i++)
 		*vec_add(&e->times) = t.ms[i];
@@ -275,6 +311,10 @@ static int api_export_start(struct request *r, struct export *e,
 	if (!rc)
 		rc = params_range(&r->params, TIME_REQUIRED, TIME_REQUIRED,
 				  &e->from, &e->to, err);
+	if (!rc)
+		rc = total_filter_parse(&e->totals, &r->params, "", err);
+	e->sample_index = mem_strndup(e->totals.sample_index);
+	e->totals.sample_index = str_of(e->sample_index);
 	if (rc)
 		return rc;
 	querier_select(e->q, e->selector.matchers, e->selector.count, e->from,
@@ -293,7 +333,8 @@ static int api_export_start(struct request *r, struct export *e,
 		return err_set(
 			err, ERR_NOTFOUND,
 			"no series that matches the selector has profiles in this time range");
-	return api_export_account(e, err);
+	rc = e->totals.set ? load_wanted(e, 0, err) : 0;
+	return rc ? rc : api_export_account(e, err);
 }
 
 void api_export(void *ctx, struct request *r, struct answer *a)

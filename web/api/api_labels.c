@@ -95,8 +95,13 @@ struct listing {
 	struct string_set texts; /* results collected, without duplicates */
 	struct json j;
 	struct answer *answer;
-	struct str name; /* label whose values are listed */
-	int64_t limit;   /* largest number of results; 0: no limit */
+	struct str name;     /* label whose values are listed */
+	struct str contains; /* only results with this text; empty: all */
+	bool counts;         /* whether to count the series of each result */
+	bool several;        /* whether there are several selectors */
+	/* The series that were counted, with counts of several selectors. */
+	struct string_set seen;
+	int64_t limit; /* largest number of results; 0: no limit */
 	int64_t written;
 	bool more; /* whether results were left out because of `limit` */
 };
@@ -162,46 +167,91 @@ void api_series(void *ctx, struct request *r, struct answer *a)
 		answer_error(a, &err);
 }
 
-/* Answer with a list of texts in byte order, at most `limit` of them. */
-static void answer_texts(struct answer *a, struct string_set *t, int64_t limit)
+/* Write a text with the number of its series. */
+static void write_count(struct json *j, const struct string_count *c)
 {
-	struct json j = envelope_begin(a);
-	size_t n = t->count;
-	bool more = limit && (int64_t)n > limit;
+	json_begin(j, '{');
+	json_key(j, "value");
+	json_str(j, c->text);
+	json_key(j, "series");
+	json_int(j, (int64_t)c->added);
+	json_end(j, '}');
+}
 
-	string_set_sort(t);
-	if (more)
-		n = (size_t)limit;
+/*
+ * Answer with a list of texts, at most `limit` of them: in byte order, or by
+ * their number of series.
+ */
+static void answer_texts(struct listing *l, int64_t limit)
+{
+	struct json j = envelope_begin(l->answer);
+	struct string_set *t = &l->texts;
+	int64_t n = 0;
+	bool more = false;
+
+	if (l->counts)
+		string_set_sort_by_count(t);
+	else
+		string_set_sort(t);
 	json_begin(&j, '[');
-	for (size_t i = 0; i < n; i++)
-		json_str(&j, t->v[i]);
+	for (size_t i = 0; i < t->count && !more; i++) {
+		if (!str_contains_nocase(t->v[i].text, l->contains))
+			continue;
+		more = limit && n == limit;
+		if (!more && l->counts)
+			write_count(&j, &t->v[i]);
+		else if (!more)
+			json_str(&j, t->v[i].text);
+		n++;
+	}
 	json_end(&j, ']');
 	envelope_end(
-		&j, a,
+		&j, l->answer,
 		(const char *const[]){ more ? limit_warning : NULL, NULL });
 }
 
+/*
+ * Set *first to whether a series is to be counted: false if an earlier selector
+ * has matched it. ERR_LIMIT when the memory budget is used up.
+ */
+static int see_series(struct listing *l, struct labels *ls, bool *first,
+		      struct err *err)
+{
+	size_t before = string_set_memory(&l->seen);
+
+	*first = true;
+	if (!l->counts || !l->several)
+		return 0;
+	*first = string_set_add(&l->seen, str_from(labels_bytes(ls)));
+	return query_take(&l->answer->work,
+			  (int64_t)(string_set_memory(&l->seen) - before), err);
+}
+
 /* Callback for each selected series: collect its label names. */
-static int collect_names(void *ctx, struct labels *ls, struct err *err UNUSED)
+static int collect_names(void *ctx, struct labels *ls, struct err *err)
 {
 	struct listing *l = ctx;
 	struct labels_iter it = labels_iter(ls);
 	struct label label;
+	bool first;
+	int rc = see_series(l, ls, &first, err);
 
-	while (labels_next(&it, &label))
+	while (!rc && first && labels_next(&it, &label))
 		string_set_add(&l->texts, label.name);
-	return 0;
+	return rc;
 }
 
 /* Callback for each selected series: collect its value of the label `name`. */
-static int collect_values(void *ctx, struct labels *ls, struct err *err UNUSED)
+static int collect_values(void *ctx, struct labels *ls, struct err *err)
 {
 	struct listing *l = ctx;
 	struct str value = labels_get(ls, l->name);
+	bool first;
+	int rc = see_series(l, ls, &first, err);
 
-	if (value.len)
+	if (!rc && first && value.len)
 		string_set_add(&l->texts, value);
-	return 0;
+	return rc;
 }
 
 /* Callback of the querier for each text in a label index: collect the text. */
@@ -222,7 +272,7 @@ static int api_labels_collect(struct series_query *s, struct listing *l,
 	struct str any;
 	int rc = 0;
 
-	if (params_find(&s->request->params, "match[]", &any))
+	if (l->counts || params_find(&s->request->params, "match[]", &any))
 		rc = each_series(s, err);
 	else
 		querier_texts(s->q, l->name, s->from, s->to, collect_text, l);
@@ -234,18 +284,25 @@ static int api_labels_collect(struct series_query *s, struct listing *l,
 /* Answer a request for label names or values. */
 static void list_texts(struct series_query *s, struct listing *l)
 {
+	struct str any;
+	size_t at = 0;
 	struct err err;
 	int rc;
 
 	s->ctx = l;
+	l->counts = params_is_on(&s->request->params, "counts");
+	(void)params_find(&s->request->params, "contains", &l->contains);
+	l->several = params_next(&s->request->params, "match[]", &at, &any) &&
+		     params_next(&s->request->params, "match[]", &at, &any);
 	rc = begin_query(s, &err);
 	if (!rc)
 		rc = api_labels_collect(s, l, &err);
 	if (rc)
 		answer_error(l->answer, &err);
 	else
-		answer_texts(l->answer, &l->texts, s->limit);
+		answer_texts(l, s->limit);
 	string_set_fini(&l->texts);
+	string_set_fini(&l->seen);
 	querier_close(s->q);
 }
 
@@ -377,7 +434,8 @@ void api_profile_types(void *ctx, struct request *r, struct answer *a)
 		j = envelope_begin(a);
 		json_begin(&j, '[');
 		for (size_t i = 0; i < l.texts.count; i++)
-			api_labels_write_name(s.q, l.texts.v[i], &r->arena, &j);
+			api_labels_write_name(s.q, l.texts.v[i].text, &r->arena,
+					      &j);
 		json_end(&j, ']');
 		envelope_end(&j, a, NULL);
 	}

@@ -11,108 +11,14 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/units.h"
 #include "model/selector.h"
-#include "pprof/tagroot.h"
 #include "query/function_search.h"
-#include "query/params.h"
 #include "query/timeline.h"
+#include "query/total_filter.h"
+#include "web/api/range_query.h"
 #include "web/handler/context.h"
 #include "web/handler/envelope.h"
 #include "web/http/server.h"
-
-/* The parameters of the request, parsed. */
-struct range_query {
-	struct selector selector;
-	int64_t from;
-	int64_t to;
-	/* largest number of series or of groups; 0: no limit */
-	int64_t limit;
-	/* whether to list the totals of each profile as well */
-	bool totals;
-	/* only profiles that contain this function; empty: all */
-	struct str function;
-	/* options of the timeline; step_ms is 0 if no step is given */
-	struct timeline_options timeline;
-};
-
-/* The following functions parse the request. */
-
-/*
- * Parse the step of a timeline: a duration such as "15s" or, as in Prometheus,
- * a number of seconds. *ms is set to 0 when the parameter is missing.
- */
-static int parse_step(const struct request *r, int64_t *ms, struct err *err)
-{
-	struct str s;
-	double seconds;
-
-	*ms = 0;
-	if (!params_find(&r->params, "step", &s) || !s.len)
-		return 0;
-	if (str_to_double(s, &seconds) && seconds >= 0.001 && seconds < 1e12) {
-		*ms = (int64_t)llround(seconds * 1000);
-		return 0;
-	}
-	return duration_parse(s, ms, err) ?
-		       err_wrap(err, ERR_INVALID,
-				"invalid parameter \"step\"") :
-		       0;
-}
-
-/*
- * Parse the parameters of a timeline. A parameter that has a meaning only with
- * a step is refused without a step, rather than ignored.
- */
-static int parse_timeline(const struct request *r, struct range_query *rq,
-			  struct err *err)
-{
-	struct timeline_options *o = &rq->timeline;
-	struct str step;
-	int rc = parse_step(r, &o->step_ms, err);
-	bool stepped = params_find(&r->params, "step", &step) && step.len;
-
-	o->from = rq->from;
-	o->to = rq->to;
-	(void)params_find(&r->params, "group_by", &o->group_by);
-	o->rate = params_is_on(&r->params, "rate");
-	if (!rc && (o->group_by.len || o->rate) && !stepped)
-		rc = err_set(
-			err, ERR_INVALID,
-			"parameters \"group_by\" and \"rate\" require the parameter \"step\"");
-	if (!rc)
-		rc = pprof_tagroot_check(o->group_by, "parameter \"group_by\"",
-					 err);
-	if (!rc && stepped && !o->step_ms)
-		rc = err_set(err, ERR_INVALID,
-			     "parameter \"step\" must be above 0");
-	return rc;
-}
-
-/* Parse the whole request. */
-static int api_range_parse(const struct request *r, struct range_query *rq,
-			   struct err *err)
-{
-	struct str text;
-	int rc = params_require(&r->params, "query", &text, err);
-
-	if (!rc)
-		rc = params_selector("query", text, &rq->selector, err);
-	if (!rc)
-		rc = params_range(&r->params, TIME_REQUIRED, TIME_REQUIRED,
-				  &rq->from, &rq->to, err);
-	if (!rc)
-		rc = params_count(&r->params, "limit", 0, &rq->limit, err);
-	if (!rc)
-		rc = parse_timeline(r, rq, err);
-	rq->totals = params_is_on(&r->params, "totals");
-	(void)params_find(&r->params, "function", &rq->function);
-	if (!rc && rq->function.len && (rq->totals || rq->timeline.step_ms))
-		rc = err_set(
-			err, ERR_INVALID,
-			"parameter \"function\" cannot be combined with \"totals\" or \"step\"");
-	return rc;
-}
 
 /* The following functions write the answer, one JSON object for each series. */
 
@@ -224,7 +130,8 @@ struct listing {
 	struct timeline timeline;
 	/* the search for the function, if the request names one */
 	struct function_search finder;
-	/* temporary list of the times of matching profiles */
+	/* temporary: the times of a series, and those with the function */
+	VEC(int64_t) times;
 	VEC(int64_t) found;
 	/* bytes taken from the query's budget for the timeline */
 	int64_t taken;
@@ -255,59 +162,97 @@ static void write_times(struct listing *l, size_t i, const int64_t *ms,
 	json_end(&l->j, '}');
 }
 
+/*
+ * Fill l->times with the times of the wanted profiles of a series. They are
+ * copied: the querier's own list is valid only until its next call, and the
+ * search for a function reads profiles through the querier.
+ */
+static int load_times(struct listing *l, size_t i, struct err *err)
+{
+	const struct range_query *rq = l->rq;
+	struct total_column column = { 0 };
+	struct times_view times = { 0 };
+	struct totals_view totals = { 0 };
+	int rc = rq->filter.set ?
+			 querier_totals(l->q, i, rq->from, rq->to, &totals,
+					err) :
+			 querier_times(l->q, i, rq->from, rq->to, &times, err);
+
+	l->times.count = 0;
+	vec_reserve(&l->times, times.count);
+	for (size_t k = 0; k < times.count && !rc; k++)
+		*vec_add(&l->times) = times.ms[k];
+	for (size_t k = 0; k < totals.count && !rc; k++) {
+		bool wanted = false;
+
+		rc = total_filter_select(&rq->filter, &column, &totals, k,
+					 &wanted, err);
+		if (wanted)
+			*vec_add(&l->times) = totals.rows[k].ms;
+	}
+	total_column_fini(&column);
+	return rc;
+}
+
 /* List the times of a series. */
 static int list_times(struct listing *l, size_t i, struct err *err)
 {
-	struct times_view t = { 0 };
-	int rc = querier_times(l->q, i, l->rq->from, l->rq->to, &t, err);
+	int rc = load_times(l, i, err);
 
-	if (rc || !t.count || !api_range_admit(l))
+	if (rc || !l->times.count || !api_range_admit(l))
 		return rc;
-	write_times(l, i, t.ms, t.count);
+	write_times(l, i, l->times.v, l->times.count);
 	return 0;
 }
 
-/*
- * List the times of those profiles of a series that contain the function. The
- * times are copied first: the search reads profiles through the querier, and
- * the querier's list of times is valid only until its next call.
- */
+/* List the times of those profiles of a series that contain the function. */
 static int list_found(struct listing *l, size_t i, struct err *err)
 {
-	struct times_view t = { 0 };
-	int rc = querier_times(l->q, i, l->rq->from, l->rq->to, &t, err);
-	int64_t *ms = t.count ? mem_dup(t.ms, t.count * sizeof(*ms)) : NULL;
+	int rc = load_times(l, i, err);
 
 	l->found.count = 0;
-	for (size_t k = 0; k < t.count && !rc; k++) {
+	for (size_t k = 0; k < l->times.count && !rc; k++) {
 		bool found = false;
 
-		rc = function_search_look(&l->finder, l->q, i, ms[k], &found,
-					  err);
+		rc = function_search_look(&l->finder, l->q, i, l->times.v[k],
+					  &found, err);
 		if (found)
-			*vec_add(&l->found) = ms[k];
+			*vec_add(&l->found) = l->times.v[k];
 	}
-	mem_free(ms);
 	if (rc || !l->found.count || !api_range_admit(l))
 		return rc;
 	write_times(l, i, l->found.v, l->found.count);
 	return 0;
 }
 
+/* Load the totals of the wanted profiles of a series. */
+static int load_totals(struct listing *l, size_t i, struct totals_view *t,
+		       struct total_rows *rows, struct err *err)
+{
+	int rc = querier_totals(l->q, i, l->rq->from, l->rq->to, t, err);
+
+	*rows = (struct total_rows){ 0 };
+	return rc ? rc :
+		    total_filter_reduce(&l->rq->filter, &l->a->work, t, rows,
+					err);
+}
+
 /* List times and totals of a series. */
 static int list_totals(struct listing *l, size_t i, struct err *err)
 {
 	struct totals_view t = { 0 };
-	int rc = querier_totals(l->q, i, l->rq->from, l->rq->to, &t, err);
+	struct total_rows rows;
+	int rc = load_totals(l, i, &t, &rows, err);
 
-	if (rc || !t.count || !api_range_admit(l))
-		return rc;
-	begin_series(&l->j, querier_labels(l->q, i));
-	for (size_t k = 0; k < t.count; k++)
-		json_int(&l->j, t.rows[k].ms);
-	json_end(&l->j, ']');
-	rc = write_totals(&l->j, &t, err);
-	json_end(&l->j, '}');
+	if (!rc && t.count && api_range_admit(l)) {
+		begin_series(&l->j, querier_labels(l->q, i));
+		for (size_t k = 0; k < t.count; k++)
+			json_int(&l->j, t.rows[k].ms);
+		json_end(&l->j, ']');
+		rc = write_totals(&l->j, &t, err);
+		json_end(&l->j, '}');
+	}
+	total_rows_fini(&rows);
 	return rc;
 }
 
@@ -318,18 +263,40 @@ static int list_totals(struct listing *l, size_t i, struct err *err)
 static int add_to_timeline(struct listing *l, size_t i, struct err *err)
 {
 	struct totals_view t = { 0 };
-	int rc = querier_totals(l->q, i, l->rq->from, l->rq->to, &t, err);
-
+	struct total_rows rows;
 	size_t groups = l->timeline.groups.count;
+	bool admit = !l->rq->limit || (int64_t)groups < l->rq->limit;
+	int rc = load_totals(l, i, &t, &rows, err);
 
-	if (rc || !t.count)
-		return rc;
-	rc = timeline_add(&l->timeline, querier_labels(l->q, i), &t,
-			  !l->rq->limit || (int64_t)groups < l->rq->limit, err);
+	if (!rc && t.count)
+		rc = timeline_add(&l->timeline, querier_labels(l->q, i), &t,
+				  admit && !l->timeline.counting, err);
+	total_rows_fini(&rows);
 	if (!rc)
 		rc = query_take(&l->a->work,
 				(int64_t)l->timeline.memory - l->taken, err);
 	l->taken = (int64_t)l->timeline.memory;
+	return rc;
+}
+
+/*
+ * Add every series once more, to count totals in buckets, whose bounds are
+ * known only now.
+ */
+static int fill_buckets(struct listing *l, struct err *err)
+{
+	int64_t memory = (int64_t)timeline_buckets_memory(&l->timeline);
+	int rc = query_take(&l->a->work, memory, err);
+
+	if (rc)
+		return rc;
+	timeline_begin_counting(&l->timeline);
+	l->taken = (int64_t)l->timeline.memory;
+	for (size_t i = 0; i < querier_count(l->q) && !rc; i++) {
+		rc = query_check_deadline(&l->a->work, err);
+		if (!rc)
+			rc = add_to_timeline(l, i, err);
+	}
 	return rc;
 }
 
@@ -383,6 +350,8 @@ static int list_series(struct listing *l, struct err *err)
 		json_begin(&l->j, '[');
 	for (size_t i = 0; i < querier_count(l->q) && !rc && !l->more; i++)
 		rc = list_one(l, i, err);
+	if (!rc && l->timeline.o && l->timeline.o->buckets)
+		rc = fill_buckets(l, err);
 	if (rc)
 		return rc;
 	l->more = l->more || l->timeline.left_out;
@@ -418,6 +387,7 @@ static int api_range_answer(struct web *w, const struct range_query *rq,
 		rc = list_series(&l, err);
 	timeline_fini(&l.timeline);
 	function_search_fini(&l.finder);
+	vec_fini(&l.times);
 	vec_fini(&l.found);
 	querier_close(l.q);
 	return rc;
@@ -427,7 +397,7 @@ void api_query_range(void *ctx, struct request *r, struct answer *a)
 {
 	struct range_query rq = { 0 };
 	struct err err;
-	int rc = api_range_parse(r, &rq, &err);
+	int rc = range_query_parse(&rq, r, &err);
 
 	if (!rc)
 		rc = api_range_answer(ctx, &rq, r, a, &err);

@@ -21,6 +21,7 @@
 #include "web/guard/clients.h"
 #include "web/guard/connections.h"
 #include "web/guard/limiter.h"
+#include "web/guard/running.h"
 #include "web/http/server.h"
 
 /* The HTTP server. */
@@ -48,7 +49,9 @@ struct server {
 	struct connections *connections;
 	struct limiter *limiter;
 	struct clients *clients;
-	struct regex *cors; /* origins allowed by CORS; NULL: none */
+	struct running *running;
+	struct metric *cancelled; /* counts queries whose client has gone */
+	struct regex *cors;       /* origins allowed by CORS; NULL: none */
 	/* streams that wait for memory; guarded by mu */
 	struct exchange *parked;
 	/*
@@ -70,6 +73,8 @@ struct exchange {
 	struct client *client;
 	struct request request;
 	struct answer answer;
+	/* The request as a running query, while a pool thread handles it. */
+	struct running_query running;
 	struct identity who; /* the sender: user or token, and its scopes */
 	struct buf form;     /* the request's body */
 	/* the counter that includes the body: server.forms or .strange_forms */

@@ -10,6 +10,7 @@
 #include "base/mutex.h"
 #include "base/url.h"
 #include "web/http/access.h"
+#include "web/http/dispatch.h"
 #include "web/http/exchange.h"
 #include "web/http/listen.h"
 #include "web/http/reply.h"
@@ -79,9 +80,18 @@ static void on_connection(void *ctx, struct MHD_Connection *c, void **context,
 		*context = connections_add(s->connections, info->connect_fd);
 }
 
+/* Cancel the queries whose clients have gone, and count them. */
+static void cancel_unwanted(struct server *s)
+{
+	size_t n = running_sweep(s->running);
+
+	if (n)
+		metric_add(s->cancelled, (int64_t)n);
+}
+
 /*
  * The sweeper thread. Ten times a second it lets streams that wait for memory
- * try again; once a second it closes slow clients and looks for changes of the
+ * try again, and cancels queries whose client has gone; once a second it closes slow clients and looks for changes of the
  * web configuration.
  */
 static void *server_sweep(void *arg)
@@ -97,6 +107,7 @@ static void *server_sweep(void *arg)
 		mutex_wait_until(&s->mu, &s->stop, &at);
 		mutex_unlock(&s->mu);
 		reply_wake_streams(s);
+		cancel_unwanted(s);
 		if (++tick % SWEEP_TICKS == 0) {
 			connections_sweep(s->connections);
 			auth_refresh(s->o.auth);
@@ -105,62 +116,6 @@ static void *server_sweep(void *arg)
 	}
 	mutex_unlock(&s->mu);
 	return NULL;
-}
-
-/*
- * Run the handler of a request: on a worker thread, or for ROUTE_QUICK on the
- * server's thread.
- */
-static void run_handler(void *ctx, unsigned worker UNUSED)
-{
-	struct exchange *x = ctx;
-
-	access_verify(x);
-	if (!x->answer.status && upload_is(x))
-		x->request.body = buf_bytes(&x->form);
-	else if (!x->answer.status)
-		exchange_parse_form(x);
-	if (!x->answer.status)
-		x->route->handle(x->server->o.ctx, &x->request, &x->answer);
-	upload_free(x);
-	reply_finish(x);
-	x->answered = true;
-	if (x->suspended)
-		MHD_resume_connection(x->connection);
-}
-
-/*
- * Handle a complete request on this thread, or submit it to the worker threads.
- */
-static enum MHD_Result server_handle(struct exchange *x)
-{
-	struct server *s = x->server;
-	struct err err;
-
-	x->request.params.now_ms = clock_ms(NULL);
-	/* The time that the client took to send a large body does not count. */
-	x->request.deadline_ns = x->answer.work.deadline_ns =
-		(upload_is(x) ? clock_mono_ns() : x->started_ns) +
-		s->o.query_timeout_ms * 1000000;
-	x->answer.work.stop_ns = &s->stop_ns;
-	exchange_turn(x, CONNECTION_WORKING);
-	access_check(x);
-	if (x->answer.status)
-		return reply_send(x);
-	if (!x->unverified && x->route->kind == ROUTE_QUICK) {
-		run_handler(x, 0);
-		return reply_send(x);
-	}
-	x->suspended = true;
-	MHD_suspend_connection(x->connection);
-	if (pool_submit(upload_is(x) ? s->body_pool : s->pool,
-			upload_is(x) ? NULL : x->client->work, run_handler, x,
-			&err)) {
-		s->o.fail(&x->answer, &err);
-		x->answered = true;
-		MHD_resume_connection(x->connection);
-	}
-	return MHD_YES;
 }
 
 /* Verify the password of a request before its large body is read. */
@@ -278,7 +233,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 		*data_len = 0;
 		return MHD_YES;
 	}
-	return server_handle(x);
+	return dispatch_request(x);
 }
 
 /*
@@ -315,6 +270,11 @@ static void start_guards(struct server *s)
 	s->connections = connections_new(&o);
 	s->limiter = limiter_new(s->o.rate_limit);
 	s->clients = clients_new(s->o.memory, s->pool);
+	s->running = running_new();
+	s->cancelled = metrics_counter(
+		s->o.metrics, "everprof_http_cancelled_total",
+		"Number of queries that were ended because their client closed the connection.",
+		NULL);
 	mutex_init(&s->mu);
 	clock_cond_init(&s->stop);
 	s->sweeping = true;
@@ -415,6 +375,11 @@ int server_start(const struct server_options *o, struct server **out,
 	return 0;
 }
 
+struct running *server_running(const struct server *s)
+{
+	return s->running;
+}
+
 unsigned server_port(const struct server *s)
 {
 	return s->port;
@@ -456,6 +421,7 @@ void server_free(struct server *s)
 	connections_free(s->connections);
 	limiter_free(s->limiter);
 	clients_free(s->clients);
+	running_free(s->running);
 	pool_free(s->pool);
 	pool_free(s->body_pool);
 	regex_free(s->cors);

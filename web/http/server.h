@@ -67,6 +67,7 @@ struct server_options {
 };
 
 struct server;
+struct running;
 
 /*
  * Start a server. Returns ERR_INVALID when the address or the CORS expression
@@ -75,6 +76,9 @@ struct server;
  */
 NODISCARD int server_start(const struct server_options *o, struct server **out,
 			   struct err *err);
+
+/* The queries that are running. */
+struct running *server_running(const struct server *s);
 
 /* The port that the server listens on. */
 unsigned server_port(const struct server *s);

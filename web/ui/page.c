@@ -168,7 +168,8 @@ static void page_write_form(struct web *w, const struct request *r,
 		      &types);
 	string_set_sort(&types);
 	for (size_t i = 0; i < types.count && i < TYPES_SHOWN; i++)
-		page_option(b, types.v[i], str_eq(types.v[i], v->type));
+		page_option(b, types.v[i].text,
+			    str_eq(types.v[i].text, v->type));
 	buf_str(b, "</select></label>");
 	page_field(a, r, "Selector, such as {job=\"app\"}", "selector", "");
 	page_field(a, r, "From", "from", "now-1h");

@@ -3,14 +3,19 @@
  * /api/v1/targets and /api/v1/status/…: the state of targets and server as
  * JSON. Endpoints that Prometheus also has use its format.
  */
-#include "web/api/api_status.h"
+#include "web/status/api_status.h"
 
 #include <unistd.h>
 
 #include "base/units.h"
+#include "query/cardinality.h"
 #include "tsdb/stats.h"
+#include "web/guard/running.h"
 #include "web/handler/context.h"
 #include "web/handler/envelope.h"
+
+/* How many labels and values status/tsdb lists, as in Prometheus. */
+#define TOP_DEFAULT 10
 
 /* Write a time as RFC 3339. 0 means never and is written as Go's zero time. */
 static void write_time(struct json *j, int64_t ms)
@@ -221,52 +226,74 @@ void api_status_runtimeinfo(void *ctx, struct request *r UNUSED,
 	envelope_end(&j, a, NULL);
 }
 
+void api_status_queries(void *ctx, struct request *r UNUSED, struct answer *a)
+{
+	struct web *w = ctx;
+	struct json j = envelope_begin(a);
+
+	running_json(server_running(w->server), &j);
+	envelope_end(&j, a, NULL);
+}
+
 /*
  * Members that Prometheus also has carry the same names. Times are in ms, sizes
  * in bytes. numRanges is the number of head blocks; "groups" is the size of
  * their chunk metadata.
  */
-void api_status_tsdb(void *ctx, struct request *r UNUSED, struct answer *a)
+static void write_storage(struct json *j, const struct tsdb_stats *s)
+{
+	json_key(j, "headStats");
+	json_begin(j, '{');
+	json_key(j, "numSeries");
+	json_int(j, (int64_t)s->series);
+	json_key(j, "numRanges");
+	json_int(j, (int64_t)s->heads);
+	json_key(j, "numUnflushedProfiles");
+	json_int(j, (int64_t)s->unflushed);
+	json_key(j, "minTime");
+	json_int(j, s->min_ms);
+	json_key(j, "maxTime");
+	json_int(j, s->max_ms);
+	json_end(j, '}');
+	json_key(j, "blockStats");
+	json_begin(j, '{');
+	json_key(j, "numBlocks");
+	json_int(j, (int64_t)s->blocks);
+	json_key(j, "numSamples");
+	json_int(j, (int64_t)s->block_samples);
+	json_end(j, '}');
+	json_key(j, "bytes");
+	json_begin(j, '{');
+	json_key(j, "blocks");
+	json_int(j, (int64_t)s->block_bytes);
+	json_key(j, "ballast");
+	json_int(j, (int64_t)s->ballast_bytes);
+	json_key(j, "wal");
+	json_int(j, (int64_t)s->wal_bytes);
+	json_key(j, "values");
+	json_int(j, (int64_t)s->values_bytes);
+	json_key(j, "groups");
+	json_int(j, (int64_t)s->groups_bytes);
+	json_end(j, '}');
+}
+
+/* Sizes come first; numbers of series need memory for all labels. */
+void api_status_tsdb(void *ctx, struct request *r, struct answer *a)
 {
 	struct web *w = ctx;
 	struct json j = envelope_begin(a);
 	struct tsdb_stats s;
+	int64_t limit;
+	struct err err;
+	int rc = params_count(&r->params, "limit", TOP_DEFAULT, &limit, &err);
 
 	tsdb_stats(w->o.db, &s);
 	json_begin(&j, '{');
-	json_key(&j, "headStats");
-	json_begin(&j, '{');
-	json_key(&j, "numSeries");
-	json_int(&j, (int64_t)s.series);
-	json_key(&j, "numRanges");
-	json_int(&j, (int64_t)s.heads);
-	json_key(&j, "numUnflushedProfiles");
-	json_int(&j, (int64_t)s.unflushed);
-	json_key(&j, "minTime");
-	json_int(&j, s.min_ms);
-	json_key(&j, "maxTime");
-	json_int(&j, s.max_ms);
-	json_end(&j, '}');
-	json_key(&j, "blockStats");
-	json_begin(&j, '{');
-	json_key(&j, "numBlocks");
-	json_int(&j, (int64_t)s.blocks);
-	json_key(&j, "numSamples");
-	json_int(&j, (int64_t)s.block_samples);
-	json_end(&j, '}');
-	json_key(&j, "bytes");
-	json_begin(&j, '{');
-	json_key(&j, "blocks");
-	json_int(&j, (int64_t)s.block_bytes);
-	json_key(&j, "ballast");
-	json_int(&j, (int64_t)s.ballast_bytes);
-	json_key(&j, "wal");
-	json_int(&j, (int64_t)s.wal_bytes);
-	json_key(&j, "values");
-	json_int(&j, (int64_t)s.values_bytes);
-	json_key(&j, "groups");
-	json_int(&j, (int64_t)s.groups_bytes);
-	json_end(&j, '}');
+	write_storage(&j, &s);
+	if (!rc)
+		rc = cardinality_json(w->o.db, &a->work, limit, &j, &err);
 	json_end(&j, '}');
 	envelope_end(&j, a, NULL);
+	if (rc)
+		answer_error(a, &err);
 }

@@ -6,8 +6,8 @@
  * Ownership: borrows request and answer.
  * Threads: any pool thread.
  */
-#ifndef WEB_API_API_ADMIN_H
-#define WEB_API_API_ADMIN_H
+#ifndef WEB_STATUS_API_ADMIN_H
+#define WEB_STATUS_API_ADMIN_H
 
 #include "web/handler/context.h"
 

@@ -6,8 +6,8 @@
  * Ownership: borrows request and answer.
  * Threads: any pool thread.
  */
-#ifndef WEB_API_API_STATUS_H
-#define WEB_API_API_STATUS_H
+#ifndef WEB_STATUS_API_STATUS_H
+#define WEB_STATUS_API_STATUS_H
 
 #include "web/handler/context.h"
 
@@ -29,7 +29,13 @@ void api_status_buildinfo(void *ctx, struct request *r, struct answer *a);
 /* GET …/runtimeinfo: start time, working directory, retention. */
 void api_status_runtimeinfo(void *ctx, struct request *r, struct answer *a);
 
-/* GET …/tsdb: counts and sizes of heads, blocks and the WAL. */
+/* GET …/queries: the queries that are running (running_json()). */
+void api_status_queries(void *ctx, struct request *r, struct answer *a);
+
+/*
+ * GET …/tsdb: counts and sizes of heads, blocks and the WAL, and which types,
+ * labels and values have the most series.
+ */
 void api_status_tsdb(void *ctx, struct request *r, struct answer *a);
 
 #endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "query/merge/buckets.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+
+void buckets_note(struct buckets *b, int64_t total)
+{
+	if (total <= 0)
+		return;
+	if (!b->least || total < b->least)
+		b->least = total;
+	if (total > b->greatest)
+		b->greatest = total;
+}
+
+void buckets_begin(struct buckets *b, size_t n, size_t steps)
+{
+	double ratio;
+
+	if (!b->least)
+		return;
+	ratio = (double)b->greatest / (double)b->least;
+	b->n = n;
+	b->steps = steps;
+	/* The first and the last bound are not computed: they are exact. */
+	b->bounds[0] = b->least;
+	b->bounds[n] = b->greatest;
+	for (size_t i = 1; i < n; i++) {
+		double v = (double)b->least * pow(ratio, (double)i / (double)n);
+
+		b->bounds[i] = v < (double)b->greatest ? llround(v) :
+							 b->greatest;
+	}
+	b->counts = mem_zalloc(n * steps, sizeof(*b->counts));
+}
+
+void buckets_count(struct buckets *b, size_t step, int64_t total)
+{
+	size_t i = b->n;
+
+	if (!b->counts)
+		return;
+	while (i > 1 && total < b->bounds[i - 1])
+		i--;
+	b->counts[step * b->n + i - 1]++;
+}
+
+void buckets_json(const struct buckets *b, struct json *j)
+{
+	json_begin(j, '{');
+	json_key(j, "bounds");
+	json_begin(j, '[');
+	for (size_t i = 0; b->counts && i <= b->n; i++)
+		json_int(j, b->bounds[i]);
+	json_end(j, ']');
+	json_key(j, "counts");
+	json_begin(j, '[');
+	for (size_t step = 0; step < b->steps; step++) {
+		json_begin(j, '[');
+		for (size_t i = 0; i < b->n; i++)
+			json_int(j, b->counts[step * b->n + i]);
+		json_end(j, ']');
+	}
+	json_end(j, ']');
+	json_end(j, '}');
+}
+
+void buckets_fini(struct buckets *b)
+{
+	mem_free(b->counts);
+	*b = (struct buckets){ 0 };
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Range query: the parameters of /api/v1/query_range.
+ *
+ * Ownership: the caller frees the selector; texts borrow from the request.
+ * Threads: a plain value.
+ */
+#ifndef WEB_API_RANGE_QUERY_H
+#define WEB_API_RANGE_QUERY_H
+
+#include "model/selector.h"
+#include "query/timeline.h"
+#include "query/total_filter.h"
+#include "web/route/route.h"
+
+/* The parameters of the request, parsed. */
+struct range_query {
+	struct selector selector;
+	int64_t from;
+	int64_t to;
+	/* largest number of series or of groups; 0: no limit */
+	int64_t limit;
+	/* whether to list the totals of each profile as well */
+	bool totals;
+	/* only profiles that contain this function; empty: all */
+	struct str function;
+	struct total_filter filter; /* only profiles with such totals */
+	/* options of the timeline; step_ms is 0 if no step is given */
+	struct timeline_options timeline;
+};
+
+/*
+ * Parse the parameters of a request into *rq, which is zeroed. ERR_INVALID: one
+ * is missing or malformed, or two exclude each other; the message names it. The
+ * caller calls selector_fini() on success and failure alike.
+ */
+NODISCARD int range_query_parse(struct range_query *rq, const struct request *r,
+				struct err *err);
+
+#endif
