@@ -3,6 +3,7 @@
 
 #include "scrape/scrape.h"
 #include "web/api/api_export.h"
+#include "web/api/api_history.h"
 #include "web/api/api_labels.h"
 #include "web/api/api_profile.h"
 #include "web/api/api_query.h"
@@ -118,6 +119,7 @@ const struct route web_routes[] = {
 	{ "/report", page_report, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/query_range", api_query_range, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/query", api_query, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/history", api_history, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/export", api_export, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/series", api_series, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/labels", api_labels, ROUTE_READ, SCOPE_READ },

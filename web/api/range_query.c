@@ -6,11 +6,7 @@
 #include "base/units.h"
 #include "pprof/tagroot.h"
 
-/*
- * Parse the step of a timeline: a duration such as "15s" or, as in Prometheus,
- * a number of seconds. *ms is set to 0 when the parameter is missing.
- */
-static int parse_step(const struct request *r, int64_t *ms, struct err *err)
+int range_query_step(const struct request *r, int64_t *ms, struct err *err)
 {
 	struct str s;
 	double seconds;
@@ -38,7 +34,7 @@ static int parse_timeline(const struct request *r, struct range_query *rq,
 	struct timeline_options *o = &rq->timeline;
 	struct str step;
 	int64_t buckets = 0;
-	int rc = parse_step(r, &o->step_ms, err);
+	int rc = range_query_step(r, &o->step_ms, err);
 	bool stepped = params_find(&r->params, "step", &step) && step.len;
 
 	o->from = rq->from;

@@ -30,6 +30,13 @@ struct range_query {
 };
 
 /*
+ * Parse the parameter "step": a duration such as "15s" or, as in Prometheus, a
+ * number of seconds. *ms is set to 0 when it is missing. ERR_INVALID.
+ */
+NODISCARD int range_query_step(const struct request *r, int64_t *ms,
+			       struct err *err);
+
+/*
  * Parse the parameters of a request into *rq, which is zeroed. ERR_INVALID: one
  * is missing or malformed, or two exclude each other; the message names it. The
  * caller calls selector_fini() on success and failure alike.
