@@ -9,13 +9,14 @@
 #include "web/api/api_query.h"
 #include "web/api/api_range.h"
 #include "web/api/api_write.h"
+#include "web/assets/assets.h"
 #include "web/handler/context.h"
 #include "web/handler/envelope.h"
+#include "web/pages/page.h"
+#include "web/pages/page_remote_write.h"
+#include "web/pages/page_report.h"
 #include "web/status/api_admin.h"
 #include "web/status/api_status.h"
-#include "web/ui/page.h"
-#include "web/ui/page_remote_write.h"
-#include "web/ui/page_report.h"
 
 /*
  * GET /-/healthy: shows that the process answers requests. It needs
@@ -103,10 +104,35 @@ static void web_page_start(void *ctx, struct request *r, struct answer *a)
 {
 	const struct web *w = ctx;
 
-	if (w->o.db)
+	if (!w->o.db)
+		page_targets(ctx, r, a);
+	else if (assets_exist())
+		assets_page(ctx, r, a);
+	else
 		page_index(ctx, r, a);
+}
+
+/*
+ * GET /targets: the page of the web UI; without it, and for an agent, the plain
+ * page.
+ */
+static void web_page_targets(void *ctx, struct request *r, struct answer *a)
+{
+	const struct web *w = ctx;
+
+	if (w->o.db && assets_exist())
+		assets_page(ctx, r, a);
 	else
 		page_targets(ctx, r, a);
+}
+
+/* GET /status: a page of the web UI alone. */
+static void web_page_status(void *ctx, struct request *r, struct answer *a)
+{
+	if (assets_exist())
+		assets_page(ctx, r, a);
+	else
+		page_missing(r, a);
 }
 
 static void api_status_routes(void *ctx, struct request *r, struct answer *a);
@@ -117,6 +143,8 @@ static void api_status_routes(void *ctx, struct request *r, struct answer *a);
  */
 const struct route web_routes[] = {
 	{ "/report", page_report, ROUTE_READ, SCOPE_READ },
+	{ "/status", web_page_status, ROUTE_READ, SCOPE_READ },
+	{ "/assets/*", assets_file, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/query_range", api_query_range, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/query", api_query, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/history", api_history, ROUTE_READ, SCOPE_READ },
@@ -141,7 +169,7 @@ const struct route web_routes[] = {
 	{ "/api/v1/admin/tsdb/snapshot", api_admin_snapshot, ROUTE_WRITE,
 	  SCOPE_ADMIN },
 	{ "/", web_page_start, ROUTE_READ, SCOPE_READ },
-	{ "/targets", page_targets, ROUTE_READ, SCOPE_READ },
+	{ "/targets", web_page_targets, ROUTE_READ, SCOPE_READ },
 	{ "/remote_write", page_remote_write, ROUTE_READ, SCOPE_READ },
 	{ "/-/healthy", web_answer_health, ROUTE_QUICK, SCOPE_READ },
 	{ "/-/ready", web_answer_ready, ROUTE_QUICK, SCOPE_READ },

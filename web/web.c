@@ -9,7 +9,7 @@
 #include "web/handler/envelope.h"
 #include "web/http/listen.h"
 #include "web/routes.h"
-#include "web/ui/page.h"
+#include "web/pages/page.h"
 
 /*
  * Number of threads that store the profiles of remote write. More would not

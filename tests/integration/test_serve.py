@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The whole binary over HTTP: scraping, storing, finding, refusing."""
+import gzip
 import hashlib
 import os
 import shutil
@@ -337,23 +338,38 @@ def full_disk(mount):
 
 
 @suite.test
-def page_shows_series_and_working_links(d):
+def pages_are_the_web_ui_and_its_files_are_there(d):
+    import re
+    e, target = started(d)
+    page = e.get('/').body.decode()
+    assert e.get('/targets').body.decode() == e.get('/status').body.decode() == page
+    files = re.findall(r'(?:href|src)="(assets/[^"]+)"', page)
+    assert sorted(f.rsplit('.', 1)[1] for f in files) == ['css', 'js', 'svg'], files
+    for file in files:
+        plain = e.get('/' + file)
+        packed = e.get('/' + file, headers={'Accept-Encoding': 'gzip'})
+        assert packed.headers['Content-Encoding'] == 'gzip'
+        assert gzip.decompress(packed.body) == plain.body and plain.body
+        brotli = e.get('/' + file, headers={'Accept-Encoding': 'gzip, br;q=0.9'})
+        assert brotli.headers['Content-Encoding'] == 'br' and len(brotli.body) < len(packed.body)
+        assert e.get('/' + file, headers={'If-None-Match': plain.headers['ETag']}).status == 304
+    assert e.get('/assets/index.html').status == 404
+    assert e.get('/assets/../everprof.yaml').status == 404
+    assert "default-src 'none'; script-src 'self'" in e.get('/').headers['Content-Security-Policy']
+    target.stop()
+
+
+@suite.test
+def reports_on_pages_have_working_links(d):
     import html
     import re
     e, target = started(d)
-    page = e.get('/', type='heap', selector='{job="t"}').body.decode()
-    links = re.findall(r'<a href="(/report[^"]*)"', page)
-    assert 'heap{' in html.unescape(page) and links
-    assert 'mutex{' not in html.unescape(page)
-    for link in links[:2]:
-        report = e.get(html.unescape(link)).body.decode()
-        assert '<svg' in report, report[-500:]
-        download = re.findall(r'<a href="(/api/v1/query[^"]*)"', report)[0]
-        assert e.get(html.unescape(download)).body[:2] == b'\x1f\x8b'
-    evil = e.get('/', selector='<script>alert(1)</script>').body.decode()
+    report = e.get('/report', query='heap{job="t"}', time='now').body.decode()
+    assert '<svg' in report, report[-500:]
+    download = re.findall(r'<a href="(/api/v1/query[^"]*)"', report)[0]
+    assert e.get(html.unescape(download)).body[:2] == b'\x1f\x8b'
+    evil = e.get('/report', query='<script>alert(1)</script>', time='now').body.decode()
     assert '<script>' not in evil and 'parse error' in evil
-    assert "default-src 'none'" in e.get('/').headers['Content-Security-Policy']
-    assert target.address in e.get('/targets').body.decode()
     target.stop()
 
 

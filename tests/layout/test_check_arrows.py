@@ -22,7 +22,7 @@ PLANTED = [
     ('pprof/columns/columns.c', '#include <curl/curl.h>', '<curl/curl.h> belongs to'),
     ('pprof/columns/columns.c', '#include <nowhere.h>', 'is not in the list of third-party headers'),
     ('tsdb/wal/wal.c', '#include "pprof/scan.h"', 'tsdb may not depend on pprof'),
-    ('web/ui/page.c', '#include "tsdb/wal/wal.h"', '"tsdb/wal/wal.h" is private to tsdb'),
+    ('web/pages/page.c', '#include "tsdb/wal/wal.h"', '"tsdb/wal/wal.h" is private to tsdb'),
     ('pprof/columns/columns.c', 'void *taken(void) { return malloc(3); }', 'malloc(): base/mem.h has its own'),
     ('pprof/columns/columns.c', 'void cut(char *s) { strtok(s, "a"); }', 'strtok() is not used here'),
     ('pprof/columns/extra.c', '', 'is not in CMakeLists.txt'),

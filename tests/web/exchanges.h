@@ -19,7 +19,7 @@
 #include "web/handler/envelope.h"
 #include "web/http/exchange.h"
 #include "web/http/reply.h"
-#include "web/ui/page.h"
+#include "web/pages/page.h"
 
 #define BENCH_PATIENCE_NS 20000000000LL /* for a busy machine */
 #define BENCH_MEMORY      (64 * MIB)

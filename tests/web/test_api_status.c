@@ -5,7 +5,7 @@
 #include "tests/web/site.h"
 #include "web/api/api_profile.h"
 #include "web/status/api_status.h"
-#include "web/ui/page.h"
+#include "web/pages/page.h"
 #include "web/web.h"
 
 TestSuite(api_status, .timeout = 60);

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "tests/check.h"
 #include "web/handler/envelope.h"
-#include "web/ui/page.h"
+#include "web/pages/page.h"
 
 TestSuite(envelope, .timeout = 30);
 

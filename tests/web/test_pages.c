@@ -4,8 +4,8 @@
  * stays text.
  */
 #include "tests/web/site.h"
-#include "web/ui/page.h"
-#include "web/ui/page_report.h"
+#include "web/pages/page.h"
+#include "web/pages/page_report.h"
 
 TestSuite(pages, .timeout = 60);
 

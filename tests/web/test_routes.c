@@ -96,6 +96,8 @@ static void end_web(struct web *w)
 static const struct route expected[] = {
 	{ "/", NULL, ROUTE_READ, READ },
 	{ "/report", NULL, ROUTE_READ, READ },
+	{ "/status", NULL, ROUTE_READ, READ },
+	{ "/assets/*", NULL, ROUTE_READ, READ },
 	{ "/targets", NULL, ROUTE_READ, READ },
 	{ "/remote_write", NULL, ROUTE_READ, READ },
 	{ "/-/healthy", NULL, ROUTE_QUICK, READ },

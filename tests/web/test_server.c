@@ -12,7 +12,7 @@
 #include "web/guard/running.h"
 #include "web/handler/envelope.h"
 #include "web/http/server.h"
-#include "web/ui/page.h"
+#include "web/pages/page.h"
 
 TestSuite(server, .timeout = 60);
 

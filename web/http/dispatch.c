@@ -6,6 +6,16 @@
 #include "web/http/reply.h"
 #include "web/http/upload.h"
 
+/*
+ * Whether a request is a query that may be listed: not if its sender is still
+ * to be verified, and its path may then be unknown, too.
+ */
+static bool dispatch_is_query(const struct exchange *x)
+{
+	return x->suspended && !x->unverified && x->route &&
+	       x->route->kind == ROUTE_READ && !x->answer.work.progress;
+}
+
 /* List a request as a running query, which ends when its client goes away. */
 static void dispatch_begin_query(struct exchange *x)
 {
@@ -37,8 +47,7 @@ static void dispatch_run(void *ctx, unsigned worker UNUSED)
 
 	access_verify(x);
 	/* A sender is listed with his name, once it is verified. */
-	if (!x->answer.status && x->suspended && x->route->kind == ROUTE_READ &&
-	    !x->answer.work.progress)
+	if (!x->answer.status && dispatch_is_query(x))
 		dispatch_begin_query(x);
 	if (!x->answer.status && upload_is(x))
 		x->request.body = buf_bytes(&x->form);
@@ -77,7 +86,7 @@ enum MHD_Result dispatch_request(struct exchange *x)
 	}
 	x->suspended = true;
 	MHD_suspend_connection(x->connection);
-	if (x->route->kind == ROUTE_READ && !x->unverified)
+	if (dispatch_is_query(x))
 		dispatch_begin_query(x);
 	if (pool_submit(upload_is(x) ? s->body_pool : s->pool,
 			upload_is(x) ? NULL : x->client->work, dispatch_run, x,

@@ -143,10 +143,10 @@ static void exchange_take_target(struct exchange *x, const char *method,
 }
 
 /*
- * Whether an Accept-Encoding header accepts gzip: the header lists gzip, with a
- * weight other than 0 (RFC 9110, 12.5.3).
+ * Whether an Accept-Encoding header accepts an encoding: the header lists it,
+ * with a weight other than 0 (RFC 9110, 12.5.3).
  */
-static bool exchange_accepts_gzip(const char *header)
+static bool exchange_accepts(const char *header, const char *encoding)
 {
 	struct str rest = str_of(header);
 
@@ -156,8 +156,7 @@ static bool exchange_accepts_gzip(const char *header)
 		struct str name = str_trim(str_cut(item, ';', &weight));
 		double q;
 
-		if (!str_is_nocase(name, "gzip") &&
-		    !str_is_nocase(name, "x-gzip"))
+		if (!str_is_nocase(name, encoding))
 			continue;
 		weight = str_trim(weight);
 		if (!str_starts(weight, str_of("q=")))
@@ -175,6 +174,7 @@ struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 {
 	struct exchange *x = mem_new(struct exchange);
 	struct request *r = &x->request;
+	const char *encodings;
 
 	x->server = s;
 	x->connection = c;
@@ -188,8 +188,10 @@ struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 	r->path = arena_str(&r->arena, str_of(path));
 	r->if_none_match = exchange_header(x, "If-None-Match");
 	r->range = exchange_header(x, "Range");
-	r->accepts_gzip =
-		exchange_accepts_gzip(exchange_header(x, "Accept-Encoding"));
+	encodings = exchange_header(x, "Accept-Encoding");
+	r->accepts_gzip = exchange_accepts(encodings, "gzip") ||
+			  exchange_accepts(encodings, "x-gzip");
+	r->accepts_brotli = exchange_accepts(encodings, "br");
 	r->accepts_html = strstr(exchange_header(x, "Accept"), "text/html");
 	r->is_go = str_starts(str_of(exchange_header(x, "User-Agent")),
 			      str_of("Go-http-client/"));

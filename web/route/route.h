@@ -27,6 +27,7 @@ struct request {
 	/* decoded parameters: first those of the form, then those of the URL */
 	struct params params;
 	bool accepts_gzip;
+	bool accepts_brotli;
 	/* whether the client is a browser that shows a page */
 	bool accepts_html;
 	/* whether the client is a Go program, such as go tool pprof */

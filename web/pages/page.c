@@ -11,7 +11,7 @@
 #include "model/selector.h"
 #include "query/string_set.h"
 #include "web/handler/envelope.h"
-#include "web/ui/page.h"
+#include "web/pages/page.h"
 
 #define SERIES_SHOWN 200
 /* for each series, this many of its newest profiles are shown */

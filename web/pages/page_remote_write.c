@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "web/ui/page_remote_write.h"
+#include "web/pages/page_remote_write.h"
 
 #include <inttypes.h>
 
 #include "base/xml.h"
-#include "web/ui/page.h"
+#include "web/pages/page.h"
 
 /* Callback for each receiver: write it as a row of the table. */
 static void receiver_row(void *arg, const struct web_queue *q)

@@ -3,7 +3,7 @@
  * /report: the flame graph and the table of functions. They show one profile,
  * all profiles in a range merged, or the difference between two ranges.
  */
-#include "web/ui/page_report.h"
+#include "web/pages/page_report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include "pprof/report_graph.h"
 #include "pprof/report_text.h"
 #include "query/query_merge.h"
-#include "web/ui/page.h"
+#include "web/pages/page.h"
 
 #define MAX_NODES 6000 /* limit on the frames in the flame graph */
 #define ROWS      60   /* limit on the functions in the table */

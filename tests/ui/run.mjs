@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the scenarios of the web UI in Chromium over a real everprof.
+//
+// usage: EVERPROF=BINARY node tests/ui/run.mjs [PART OF A NAME]
+import { join } from 'node:path';
+import { launch } from './browser.mjs';
+import { explore } from './scenarios/explore.mjs';
+import { failures } from './scenarios/failures.mjs';
+import { pages } from './scenarios/pages.mjs';
+import { root, Site } from './site.mjs';
+
+const wanted = process.argv[2] ?? '';
+const site = new Site();
+const config = `scrape_configs:
+- job_name: gone
+  scrape_interval: 1s
+  static_configs: [{targets: ['127.0.0.1:1']}]
+`;
+let passed = 0;
+let failed = 0;
+
+site.importProfiles(join(root, 'testdata/profiles.tar'));
+await site.start(config);
+const browser = await launch();
+for (const [name, scenario] of [...explore, ...pages, ...failures]) {
+  if (!name.includes(wanted)) continue;
+  const began = Date.now();
+  try {
+    await scenario({ site, browser });
+    passed++;
+    console.log(`passed  ${name} (${Date.now() - began} ms)`);
+  } catch (e) {
+    failed++;
+    console.log(`FAILED  ${name}\n${e.stack}`);
+  }
+}
+await browser.close();
+await site.stop();
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed || !passed ? 1 : 0);

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// Explore: the query, the chart, and the views.
+import assert from 'node:assert/strict';
+import { assertSame, Tab } from '../browser.mjs';
+import { first, last, until } from '../site.mjs';
+
+const range = `from=${first}&to=${last}`;
+const cpu = `?query=profile&${range}`;
+
+/** Open a page of the range that has profiles. */
+async function open({ browser, site }, path = cpu, options = {}) {
+  const tab = await Tab.open(browser, site, options);
+  await tab.go(path);
+  return tab;
+}
+
+/** The flame graph that the API answers for a page's URL. */
+function flame(site, params) {
+  return site.api('query', { mode: 'merge', query: 'profile', from: first, to: last, report: 'flamegraph', max_nodes: 50000, ...params });
+}
+
+async function opening(context) {
+  const tab = await open(context, `?${range}`);
+
+  await tab.param('query', 'profile');
+  const answer = await flame(context.site, {});
+  assert.match(await tab.text('.flame-head'), /^total \d/);
+  const legend = await tab.page.locator('.legend li').allInnerTexts();
+  assert.deepEqual([...legend].sort(), ['etcd', 'leakapp', 'node_exporter', 'prometheus']);
+  const drawn = await tab.page.evaluate(() => window.everprofDrawn);
+  assert.ok(drawn.boxes > 100 && drawn.boxes <= answer.name.length, `${drawn.boxes} boxes`);
+  assert.ok(drawn.fills <= 27, `${drawn.fills} fills`);
+  await tab.picture('explore');
+  await tab.ends();
+}
+
+async function typeMenu(context) {
+  const tab = await open(context);
+  const options = await tab.page.getByLabel('Profile type').locator('option').allInnerTexts();
+
+  assert.ok(options.includes('CPU · profile') && options.includes('mutex contention · mutex'), options.join());
+  await tab.page.getByLabel('Profile type').selectOption('heap');
+  await tab.param('query', 'heap');
+  const types = await tab.page.getByLabel('Sample type').locator('option').allInnerTexts();
+  assert.deepEqual(types, ['alloc_objects', 'alloc_space', 'inuse_objects', 'inuse_space']);
+  await tab.page.getByLabel('Sample type').selectOption('alloc_space');
+  await tab.param('sample_index', 'alloc_space');
+  await tab.ends();
+}
+
+async function labelValues(context) {
+  const tab = await open(context);
+  const counts = await context.site.api('label/job/values', { counts: 1, 'match[]': 'profile' });
+
+  await tab.page.getByText('+ label').click();
+  await tab.page.locator('.options').getByText('job').click();
+  await until('the values are listed', async () => (await tab.page.locator('.options button').count()) === counts.length);
+  const shown = await tab.page.locator('.options button').allInnerTexts();
+  assert.deepEqual(shown.map((t) => t.split(/\s+/)), counts.map((c) => [c.value, String(c.series)]));
+  await tab.page.locator('.options').getByText('etcd').click();
+  await tab.param('query', 'profile{job="etcd"}');
+  // The values of another label are those that the other matchers leave.
+  await tab.page.getByText('+ label').click();
+  await tab.page.locator('.options').getByText('job').click();
+  await until('one value is left', async () => (await tab.page.locator('.options button').count()) === 1);
+  await tab.page.keyboard.press('Escape');
+  await tab.page.getByLabel('Close').click().catch(() => undefined);
+  await tab.page.getByLabel('Remove job').click();
+  await tab.param('query', 'profile');
+  await tab.ends();
+}
+
+async function wrongSelector(context) {
+  const tab = await open(context);
+
+  await tab.page.getByLabel('Selector').fill('profile{job=}');
+  await tab.page.keyboard.press('Enter');
+  await tab.param('query', 'profile{job=}');
+  assert.match(await tab.text('.notice.bad'), /1:13: parse error/);
+  tab.complaints = tab.complaints.filter((c) => !c.includes('400 (Bad Request)'));
+  await tab.page.getByLabel('Selector').fill('profile{job="etcd"}');
+  await tab.page.keyboard.press('Enter');
+  await tab.param('query', 'profile{job="etcd"}');
+  assert.equal(await tab.page.locator('.notice.bad').count(), 0);
+  await tab.ends();
+}
+
+async function drag(context) {
+  const tab = await open(context);
+  const plot = await tab.page.locator('.u-over').boundingBox();
+  const at = (share) => Math.round(plot.x + plot.width * share);
+  const [from, to] = [at(0.25), at(0.6)];
+
+  await tab.page.mouse.move(from, plot.y + 40);
+  await tab.page.mouse.down();
+  await tab.page.mouse.move(to, plot.y + 50, { steps: 5 });
+  await tab.page.mouse.up();
+  await until('the range changed', () => tab.params().get('from') !== String(first));
+  await tab.settled();
+  // The axis begins at the first step and ends at the last one.
+  const pixel = (last - first) / plot.width;
+  const expected = (x) => first + ((x - plot.x) / plot.width) * (last - first);
+  assert.ok(Math.abs(Number(tab.params().get('from')) - expected(from)) < 12 * pixel, tab.page.url());
+  assert.ok(Math.abs(Number(tab.params().get('to')) - expected(to)) < 12 * pixel, tab.page.url());
+  await tab.page.goBack();
+  await tab.param('from', String(first));
+  await tab.ends();
+}
+
+async function relativeRange(context) {
+  const tab = await open(context, '?query=profile');
+
+  assert.equal(tab.params().get('from'), null);
+  assert.match(await tab.text('.empty'), /No profiles of profile/);
+  tab.complaints = tab.complaints.filter((c) => !c.includes('404 (Not Found)'));
+  await tab.page.getByLabel('Time range').selectOption('now-15m');
+  await tab.param('from', 'now-15m');
+  assert.equal(tab.params().get('to'), null);
+  await tab.page.getByLabel('One range earlier').click();
+  await until('the range is absolute', () => /^\d{13}$/.test(tab.params().get('from') ?? ''));
+  assert.equal(Number(tab.params().get('to')) - Number(tab.params().get('from')), 15 * 60000);
+  await tab.page.context().close();
+}
+
+async function clickZooms(context) {
+  const tab = await open(context);
+  const before = await tab.still();
+
+  await tab.clickFlame(2, 0.1);
+  await until('zoom is in the URL', () => tab.params().get('zoom')?.length === 8);
+  assert.ok(!before.equals(await tab.still()), 'the picture changed');
+  await tab.page.locator('.canvas').focus();
+  await tab.page.keyboard.press('Escape');
+  await tab.param('zoom', null);
+  assertSame(before, await tab.still(), 'Escape shows everything again');
+  await tab.page.goBack();
+  await until('Back zooms again', () => tab.params().get('zoom'));
+  await tab.ends();
+}
+
+async function zoomSurvives(context) {
+  const tab = await open(context, `?query=profile{job="prometheus"}&${range}`);
+
+  // A function that other jobs do not have.
+  let row = 0;
+  do await tab.page.mouse.move(...(await tab.flamePoint(++row, 0.02)));
+  while (!(await tab.text('.detail b')).startsWith('github.com/prometheus/prometheus'));
+  const name = await tab.text('.detail b');
+  await tab.clickFlame(row, 0.02);
+  await until('zoom is in the URL', () => tab.params().get('zoom'));
+  const url = new URL(tab.page.url());
+  url.searchParams.set('to', String(last - 60000));
+  await tab.page.goto(url.href);
+  await tab.settled();
+  assert.equal(await tab.page.getByText('is not in these profiles').count(), 0);
+  await tab.page.mouse.move(...(await tab.flamePoint(row, 0.9)));
+  assert.equal(await tab.text('.detail b'), name);
+  url.searchParams.set('query', 'profile{job="leakapp"}');
+  await tab.page.goto(url.href);
+  await tab.settled();
+  assert.equal(await tab.page.getByText('is not in these profiles').count(), 1);
+  await tab.ends();
+}
+
+async function find(context) {
+  const tab = await open(context);
+  const share = async (text) => {
+    await tab.page.getByLabel('Find functions').fill(text);
+    await tab.param('find', text);
+    return tab.text('.flame-head');
+  };
+  const focused = async (focus) => {
+    const all = await flame(context.site, {});
+    const some = await flame(context.site, { focus });
+    const percent = (100 * some.total_of[0]) / all.total;
+    return percent >= 1 ? percent.toFixed(2) : String(Number(percent.toPrecision(2)));
+  };
+
+  // A search for names only: the profiles of the range have no such files.
+  assert.ok((await share('mallocgc')).includes(` ${await focused('mallocgc')}% of the total`));
+  assert.ok((await share('/^runtime\\.gc/')).includes(` ${await focused('^runtime\\.gc')}% of the total`));
+  await tab.page.getByLabel('Find functions').fill('/(/');
+  await tab.param('find', '/(/');
+  assert.match(await tab.text('.notice.bad'), /regular expression/i);
+  await tab.page.getByLabel('Find functions').fill('mallocgc');
+  await tab.param('find', 'mallocgc');
+  await tab.picture('explore-find');
+  await tab.ends();
+}
+
+async function filters(context) {
+  const tab = await open(context);
+  const total = (params) => flame(context.site, params).then((a) => a.total_of[0]);
+  const all = await total({});
+
+  for (const [key, filter, chip] of [['f', 'focus', 'focus'], ['i', 'ignore', 'ignore'], ['m', 'hide', 'hide']]) {
+    await tab.clickFlame(1, 0.1);
+    await tab.page.keyboard.press(key);
+    await until(`${filter} is in the URL`, () => tab.params().get(filter));
+    await tab.settled();
+    const value = tab.params().get(filter);
+    const got = await tab.page.evaluate(() => document.querySelector('.canvas').getAttribute('aria-label'));
+    assert.match(got, /Flame graph, \d+ boxes/);
+    assert.ok((await total({ [filter]: value })) <= all);
+    await tab.page.getByLabel(`Remove the filter ${chip} ${value}`).click();
+    await tab.param(filter, null);
+    await tab.page.locator('.canvas').focus();
+    await tab.page.keyboard.press('Escape');
+    await tab.param('zoom', null);
+  }
+  await tab.page.getByText('hide runtime').click();
+  await until('the runtime is hidden', () => tab.params().get('hide'));
+  await tab.ends();
+}
+
+async function table(context) {
+  const tab = await open(context, `${cpu}&view=table`);
+  const top = await context.site.api('query', { mode: 'merge', query: 'profile', from: first, to: last, report: 'top', trim: 'false' });
+  const names = () => tab.page.locator('.rows .name').allInnerTexts();
+
+  assert.equal((await names())[0], top.rows[0].name);
+  assert.equal(await tab.page.locator('.table').getAttribute('aria-rowcount'), String(top.rows.length + 1));
+  await tab.page.getByRole('columnheader', { name: 'Total' }).getByRole('button').click();
+  await tab.param('sort', '-cum');
+  const heaviest = [...top.rows].sort((a, b) => Math.abs(b.cum) - Math.abs(a.cum))[0];
+  assert.equal((await names())[0], heaviest.name);
+  await tab.page.getByLabel('Find functions').fill('mallocgc');
+  await tab.param('find', 'mallocgc');
+  assert.ok((await names()).every((n) => n.includes('mallocgc')));
+  await tab.picture('table');
+  await tab.ends();
+}
+
+async function inverted(context) {
+  const tab = await open(context);
+
+  await tab.page.getByRole('tab', { name: 'Inverted' }).click();
+  await tab.param('view', 'invert');
+  const a = await flame(context.site, { invert: 'true' });
+  await tab.page.mouse.move(...(await tab.flamePoint(1, 0.001)));
+  // The first box of an inverted graph is the function with the largest own weight.
+  const children = a.name.map((_, i) => i).filter((i) => a.parent[i] === 0);
+  const heaviest = children.reduce((x, y) => (a.total_of[y] > a.total_of[x] ? y : x));
+  assert.equal(await tab.text('.detail b'), a.strings[a.name[heaviest]]);
+  await tab.ends();
+}
+
+async function backThrice(context) {
+  const tab = await open(context);
+  const pictures = [await tab.still()];
+
+  await tab.page.getByRole('tab', { name: 'Table' }).click();
+  await tab.param('view', 'table');
+  pictures.push(await tab.still());
+  await tab.page.getByLabel('Profile type').selectOption('heap');
+  await tab.param('query', 'heap');
+  pictures.push(await tab.still());
+  await tab.page.getByText('hide runtime').click();
+  await until('the runtime is hidden', () => tab.params().get('hide'));
+  for (let i = 2; i >= 0; i--) {
+    await tab.page.goBack();
+    await tab.settled();
+    assertSame(pictures[i], await tab.still(), `picture ${i}`);
+  }
+  await tab.ends();
+}
+
+export const explore = [
+  ['opening', opening],
+  ['type menu', typeMenu],
+  ['label values', labelValues],
+  ['wrong selector', wrongSelector],
+  ['drag on the chart', drag],
+  ['relative range', relativeRange],
+  ['a click zooms', clickZooms],
+  ['zoom survives another range', zoomSurvives],
+  ['find', find],
+  ['filters', filters],
+  ['table', table],
+  ['inverted', inverted],
+  ['Back, three times', backThrice],
+];

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Failures of the server: each has its own text, and the page goes on.
+import assert from 'node:assert/strict';
+import { Tab } from '../browser.mjs';
+import { first, last, until } from '../site.mjs';
+
+const path = `?query=profile&from=${first}&to=${last}`;
+
+/** Answer the flame graph's request with something else, `times` times. */
+async function answer(tab, times, response) {
+  let left = times;
+
+  await tab.page.route(/report=flamegraph/, (route) => (left-- > 0 ? route.fulfill(response) : route.continue()));
+}
+
+function json(status, error, headers = {}) {
+  return { status, headers, contentType: 'application/json', body: JSON.stringify({ status: 'error', errorType: 'x', error }) };
+}
+
+async function statuses({ browser, site }) {
+  const cases = [
+    [json(401, 'who are you'), /signed out: reload the page/],
+    [json(403, 'this needs the scope read'), /this needs the scope read/],
+    [json(422, 'cannot be merged'), /cannot be merged/],
+    [json(500, 'something broke'), /something broke/],
+    [{ status: 502, contentType: 'text/html', body: '<h1>Bad Gateway</h1><img src=x onerror=alert(1)>' }, /<h1>Bad Gateway/],
+    [{ status: 200, contentType: 'application/json', body: '{"status":"success","data":{"name":[1,' }, /cut off or is not JSON/],
+  ];
+
+  for (const [response, text] of cases) {
+    const tab = await Tab.open(browser, site);
+    await answer(tab, 1, response);
+    await tab.go(path);
+    assert.match(await tab.text('.notice.bad'), text);
+    await tab.page.getByText('Try again').click();
+    await until('the graph is there', async () => (await tab.page.locator('.canvas').count()) === 1);
+    assert.equal(await tab.page.locator('.notice.bad').count(), 0);
+    tab.complaints = tab.complaints.filter((c) => !c.startsWith('error: Failed to load resource'));
+    await tab.close();
+  }
+}
+
+async function retryAfter({ browser, site }) {
+  const tab = await Tab.open(browser, site);
+
+  await answer(tab, 1, json(429, 'too much memory is in use', { 'Retry-After': '1' }));
+  await tab.go(path);
+  assert.match(await tab.text('.notice.bad'), /too much memory is in use \(trying again in 1 s\)/);
+  await until('it tries again by itself', async () => (await tab.page.locator('.canvas').count()) === 1);
+  tab.complaints = tab.complaints.filter((c) => !c.includes('429'));
+  await tab.close();
+}
+
+async function serverGone({ browser, site }) {
+  const tab = await Tab.open(browser, site);
+
+  await tab.go(path);
+  await site.kill();
+  await tab.page.getByRole('tab', { name: 'Inverted' }).click();
+  await until('the page says so', async () => (await tab.page.locator('.notice.bad').count()) > 0);
+  assert.match(await tab.text('.notice.bad'), /the server cannot be reached/);
+  assert.equal(await tab.page.locator('.canvas').count(), 1, 'the old picture stays');
+  await site.start();
+  await until('the page comes back', async () => (await tab.page.locator('.notice.bad').count()) === 0);
+  await tab.settled();
+  tab.complaints = tab.complaints.filter((c) => !c.includes('ERR_CONNECTION_REFUSED'));
+  await tab.close();
+}
+
+async function cancel({ browser, site }) {
+  const tab = await Tab.open(browser, site);
+  let release;
+
+  await tab.page.route(/report=flamegraph/, async (route) => {
+    await new Promise((done) => (release = done));
+    await route.continue().catch(() => undefined);
+  });
+  await tab.page.goto(site.url + path);
+  await tab.page.locator('.progress button').click();
+  await until('it is cancelled', async () => /cancelled/.test(await tab.text('.notice.bad')));
+  release();
+  await tab.page.unrouteAll({ behavior: 'ignoreErrors' });
+  await tab.page.getByText('Try again').click();
+  await until('the graph is there', async () => (await tab.page.locator('.canvas').count()) === 1);
+  await tab.close();
+}
+
+async function hostile({ browser, site }) {
+  const names = ['<img src=x onerror=alert(1)>', '"\'`', '\u202edlrow', '__proto__', 'constructor', 'x'.repeat(10000), '\ud800', ''];
+  const count = names.length + 1;
+  const data = {
+    sample_type: '<b>', unit: '<i>', total: 2 ** 62, strings: ['', ...names],
+    name: [1, ...names.map((_, i) => i + 1)], file: Array(count).fill(1), binary: Array(count).fill(4),
+    parent: [-1, ...names.map((_, i) => (i % 2 ? i : 0))], inlined: Array(count).fill(0),
+    self: Array(count).fill(1), total_of: names.map((_, i) => 2 ** 62 - i).concat(-5), left_out: { nodes: 0, weight: 0 },
+  };
+  const tab = await Tab.open(browser, site);
+
+  await answer(tab, 9, { status: 200, contentType: 'application/json', body: JSON.stringify({ status: 'success', data, warnings: ['<script>alert(2)</script>'] }) });
+  await tab.go(`${path}&find=${encodeURIComponent('<img')}&focus=${encodeURIComponent('<svg onload=alert(3)>')}`);
+  assert.equal(await tab.text('.notice.warn'), '<script>alert(2)</script>');
+  assert.equal(await tab.text('.chip-text'), 'focus <svg onload=alert(3)>');
+  assert.equal(await tab.page.locator('main img, main script, main svg').count(), 0);
+  await tab.page.locator('.canvas').focus();
+  for (const key of ['ArrowDown', 'ArrowRight', 'ArrowRight', 'Enter']) await tab.page.keyboard.press(key);
+  await tab.settled();
+  await tab.close();
+}
+
+export const failures = [
+  ['statuses', statuses],
+  ['Retry-After', retryAfter],
+  ['the server goes and comes back', serverGone],
+  ['cancel', cancel],
+  ['hostile names', hostile],
+];

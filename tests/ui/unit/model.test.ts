@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the page computes from answers: units, selectors, times, trees, search.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { FlameAnswer } from '../../../web/ui/api/answer.ts';
+import { fnv, packageOf, shortName } from '../../../web/ui/model/package.ts';
+import { search } from '../../../web/ui/model/search.ts';
+import { formatSelector, parseSelector, withMatcher, withoutMatcher } from '../../../web/ui/model/selector.ts';
+import { chartData, maxLines } from '../../../web/ui/model/series.ts';
+import { formatTime, parseDuration, parseTime, stepFor } from '../../../web/ui/model/time.ts';
+import { findHash, hashText, layout, nodeAt, pathTo } from '../../../web/ui/model/tree.ts';
+import { formatShare, formatValue } from '../../../web/ui/model/unit.ts';
+
+test('values are printed as pprof prints them', () => {
+  const cases: [number, string, string][] = [
+    [0, 'bytes', '0'], [1, 'bytes', '1B'], [1024, 'bytes', '1kB'], [1536, 'bytes', '1.50kB'], [6941573, 'bytes', '6.62MB'],
+    [-1536, 'bytes', '-1.50kB'], [12, 'count', '12'], [1234567, 'count', '1234567'], [999, 'nanoseconds', '999ns'],
+    [1500, 'nanoseconds', '1.50us'], [1780000000, 'nanoseconds', '1.78s'], [3600e9, 'nanoseconds', '1hrs'], [5, 'seconds', '5s'],
+    [3, 'widgets', '3'], [2, 'kilobytes', '2kB'],
+  ];
+
+  for (const [value, unit, want] of cases) assert.equal(formatValue(value, unit), want, `${value} ${unit}`);
+});
+
+test('shares are printed as pprof prints them', () => {
+  const cases: [number, number, string][] = [
+    [1, 1, '100%'], [9996, 10000, '100%'], [9994, 10000, '99.94%'], [1, 8, '12.50%'], [1, 1000, '0.1%'], [123, 100000, '0.12%'],
+    [-1, 8, '12.50%'], [0, 5, '0%'], [5, 0, '0%'], [1, 10000000, '1e-05%'], [123, 1e9, '1.2e-05%'],
+  ];
+
+  for (const [value, total, want] of cases) assert.equal(formatShare(value, total), want, `${value} of ${total}`);
+});
+
+test('selectors are split and joined', () => {
+  const cases: [string, string | null][] = [
+    ['heap', 'heap'], ['heap{}', 'heap'], [' heap { job = "a" , env=~"x|y" } ', 'heap{job="a",env=~"x|y"}'],
+    ['{__name__="heap",job!="a"}', 'heap{job!="a"}'], ['{"my heap","a.b"="c"}', '{"my heap","a.b"="c"}'],
+    ["heap{job='a\"b'}", 'heap{job="a\\"b"}'], ['heap{job=`a\\b`}', 'heap{job="a\\\\b"}'], ['heap{job="\\u00e4"}', null],
+    ['heap{job}', null], ['heap{job=}', null], ['', null], ['heap{job="a"', null], ['heap{job="a" env="b"}', null],
+  ];
+
+  for (const [text, want] of cases) {
+    const s = parseSelector(text);
+    assert.equal(s && formatSelector(s), want, text);
+  }
+});
+
+test('matchers are added, replaced and removed', () => {
+  assert.equal(withMatcher('heap', { name: 'job', op: '=', value: 'a' }), 'heap{job="a"}');
+  assert.equal(withMatcher('heap{job="b",x="1"}', { name: 'job', op: '=', value: 'a' }), 'heap{x="1",job="a"}');
+  assert.equal(withMatcher('heap{', { name: 'job', op: '=', value: 'a' }), 'heap{', 'what is not understood stays');
+  assert.equal(withoutMatcher('heap{job="b",x="1"}', 0), 'heap{x="1"}');
+});
+
+test('times are those of the API', () => {
+  assert.equal(parseDuration('1h30m'), 5400e3);
+  assert.ok(Number.isNaN(parseDuration('1x')) && Number.isNaN(parseDuration('')));
+  assert.equal(parseTime('now-5m', 1000000), 700000);
+  assert.equal(parseTime('1795232201149', 0), 1795232201149);
+  assert.ok(Number.isNaN(parseTime('yesterday', 0)));
+  assert.equal(formatTime(1795232201149, true), '2026-11-21 03:36:41');
+  assert.equal(stepFor(3600e3, 240), 15);
+  assert.equal(stepFor(30 * 86400e3, 240), 14400);
+  assert.equal(stepFor(365 * 86400e3, 240), 2 * 86400);
+});
+
+/** total → a(7) → [b(4), a(2)], c(3). */
+const answer: FlameAnswer = {
+  sample_type: 'cpu', unit: 'nanoseconds', total: 10,
+  strings: ['', 'total', 'a', 'b', 'c'],
+  name: [1, 2, 2, 3, 4], file: [0, 0, 0, 0, 0], binary: [0, 0, 0, 0, 0], parent: [-1, 0, 1, 1, 0],
+  inlined: [0, 0, 0, 0, 0], self: [0, 1, 2, 4, 3], total_of: [10, 7, 2, 4, 3], left_out: { nodes: 0, weight: 0 },
+};
+
+test('children are side by side, heaviest first or by name', () => {
+  const heavy = layout(answer, 'value');
+  assert.deepEqual([...heavy.x], [0, 0, 4, 0, 7]);
+  assert.deepEqual(heavy.rows.map((r) => [...r]), [[0], [1, 4], [3, 2]]);
+  const named = layout(answer, 'name');
+  assert.deepEqual([...named.x], [0, 0, 0, 2, 7]);
+  assert.deepEqual(pathTo(heavy, 3), ['a', 'b']);
+});
+
+test('the box at a place is found', () => {
+  const tree = layout(answer, 'value');
+
+  assert.equal(nodeAt(tree, 0, 9.9), 0);
+  assert.equal(nodeAt(tree, 1, 6.9), 1);
+  assert.equal(nodeAt(tree, 1, 7), 4);
+  assert.equal(nodeAt(tree, 2, 3.9), 3);
+  assert.equal(nodeAt(tree, 2, 6.5), -1, 'own time of a');
+  assert.equal(nodeAt(tree, 9, 0), -1);
+});
+
+test('a path has one hash, whatever else is in the profile', () => {
+  const tree = layout(answer, 'value');
+  const other = layout({ ...answer, parent: [-1, 0, 1, 1, 0], total_of: [20, 17, 1, 15, 3] }, 'name');
+
+  for (let i = 1; i < tree.count; i++) {
+    const text = hashText(tree.hash[i] as number);
+    assert.equal(text.length, 8);
+    assert.equal(findHash(other, text), i);
+  }
+  assert.equal(findHash(tree, 'zzzzzzzz'), -1);
+});
+
+test('hashes of many paths do not collide', () => {
+  const count = 50000;
+  const big: FlameAnswer = {
+    ...answer,
+    strings: ['', ...Array.from({ length: count }, (_, i) => `pkg${i % 97}.Function${i}`)],
+    name: Array.from({ length: count }, (_, i) => i + 1),
+    parent: Array.from({ length: count }, (_, i) => (i ? (i - 1) >> 1 : -1)),
+    file: Array(count).fill(0), binary: Array(count).fill(0), inlined: Array(count).fill(0),
+    self: Array(count).fill(1), total_of: Array(count).fill(1),
+  };
+
+  assert.equal(new Set(layout(big, 'name').hash).size, count);
+});
+
+test('nested matches count once', () => {
+  const found = search(answer, 'A');
+
+  assert.deepEqual([found.nodes, found.weight, found.self], [2, 7, 3], 'the root is no function');
+  const exact = search(answer, '/^a$/');
+  assert.deepEqual([exact.nodes, exact.weight, exact.self], [2, 7, 3]);
+  assert.match(search(answer, '/(/').error, /regular expression/i);
+  assert.equal(search(answer, '').nodes, 0);
+});
+
+test('packages of several languages', () => {
+  const cases: [string, string, string][] = [
+    ['net/http.(*conn).serve', 'server.go', 'net/http'], ['main.main', 'main.go', 'main'], ['runtime.mallocgc', '', 'runtime'],
+    ['github.com/a/b.v2.F[go.shape.int]', 'x.go', 'github.com/a/b'], ['std::vec::Vec::push', 'vec.rs', 'std'],
+    ['java.util.HashMap.get', 'HashMap.java', 'java.util'], ['malloc', '', ''], ['(other)', '', ''],
+  ];
+
+  for (const [name, file, want] of cases) assert.equal(packageOf(name, file), want, name);
+  assert.equal(shortName('github.com/a/b.(*T).Get'), 'b.(*T).Get');
+  assert.equal(shortName('sort.Slice[github.com/a/b.T]'), 'sort.Slice[github.com/a/b.T]');
+  assert.equal(fnv('runtime'), fnv('runtime'));
+});
+
+test('the chart has the heaviest lines, and the rest as one', () => {
+  const lines = Array.from({ length: maxLines + 5 }, (_, i) => ({
+    labels: { job: `j${i}` }, timestamps: [0, 1000], totals: { 'cpu/nanoseconds': [i, null] }, kinds: { 'cpu/nanoseconds': 'flow' as const },
+  }));
+  const data = chartData(lines, 'cpu');
+
+  assert.equal(data.lines.length, maxLines + 1);
+  assert.equal(data.lines[0]?.title, `j${maxLines + 4}`);
+  assert.deepEqual(data.lines.at(-1)?.values, [0 + 1 + 2 + 3 + 4, 0]);
+  assert.equal(data.lines.at(-1)?.title, '5 more');
+});

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers of the API (docs/api.md).
+
+export interface Envelope<T> {
+  status: 'success' | 'error';
+  data: T;
+  warnings?: string[];
+  errorType?: string;
+  error?: string;
+}
+
+export interface ProfileType {
+  name: string;
+  sampleTypes: { type: string; unit: string }[];
+  defaultSampleType: string;
+}
+
+export interface Line {
+  labels: Record<string, string>;
+  timestamps: number[];
+  totals: Record<string, (number | null)[]>;
+  kinds: Record<string, 'flow' | 'counter' | 'state'>;
+}
+
+export interface FlameAnswer {
+  sample_type: string;
+  unit: string;
+  total: number;
+  strings: string[];
+  name: number[];
+  file: number[];
+  binary: number[];
+  parent: number[];
+  inlined: number[];
+  self: number[];
+  total_of: number[];
+  self_a?: number[];
+  total_of_a?: number[];
+  left_out: { nodes: number; weight: number };
+}
+
+export interface TopRow {
+  name: string;
+  file: string;
+  flat: number;
+  cum: number;
+}
+
+export interface TopAnswer {
+  sample_type: string;
+  unit: string;
+  total: number;
+  rows: TopRow[];
+}
+
+export interface Target {
+  labels: Record<string, string>;
+  discoveredLabels: Record<string, string>;
+  scrapePool: string;
+  scrapeUrl: string;
+  lastError: string;
+  lastScrape: string;
+  lastScrapeDuration: number;
+  health: 'up' | 'down' | 'unknown';
+  scrapeInterval: string;
+}
+
+export interface Targets {
+  activeTargets: Target[];
+  droppedTargets: { discoveredLabels: Record<string, string>; scrapePool: string; reason: string }[];
+  droppedTargetCounts: Record<string, number>;
+}
+
+export interface Count {
+  name: string;
+  value: number;
+}
+
+export interface Tsdb {
+  headStats: { numSeries: number; numRanges: number; numUnflushedProfiles: number; minTime: number; maxTime: number };
+  blockStats: { numBlocks: number; numSamples: number };
+  bytes: { blocks: number; ballast: number; wal: number; values: number; groups: number };
+  seriesCountByMetricName: Count[];
+  labelValueCountByLabelName: Count[];
+  seriesCountByLabelValuePair: Count[];
+}
+
+export interface RunningQuery {
+  id: string;
+  path: string;
+  query: string;
+  user: string;
+  started: number;
+  done: number;
+  profiles: number;
+  bytes: number;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests to the API. Every failure becomes a Problem that says what to do.
+import type { Envelope } from './answer.ts';
+
+export interface Request {
+  /** What the answer is for: one answer per key is kept. */
+  key: string;
+  path: string;
+  params: [string, string][];
+}
+
+export interface Answer<T> {
+  data: T;
+  warnings: string[];
+  headers: Headers;
+}
+
+/** A failure, as the page shows it. */
+export class Problem extends Error {
+  constructor(
+    /** HTTP status; 0: the server cannot be reached; 1: the answer is not JSON. */
+    readonly status: number,
+    message: string,
+    /** Seconds after which to try again, or 0. */
+    readonly retry: number,
+  ) {
+    super(message);
+  }
+}
+
+/** The folder of the server's pages: the path without its last segment. */
+export function base(): string {
+  return location.pathname.slice(0, location.pathname.lastIndexOf('/') + 1);
+}
+
+export function urlOf(r: Request): string {
+  const params = new URLSearchParams(r.params.map(([k, v]) => [k, v.toWellFormed()]));
+  const text = params.toString();
+
+  return `${base()}${r.path}${text ? `?${text}` : ''}`;
+}
+
+function problemOf(response: Response, text: string): Problem {
+  const retry = Number(response.headers.get('Retry-After')) || 0;
+  let message = text.slice(0, 500) || response.statusText;
+
+  try {
+    const body = JSON.parse(text) as Partial<Envelope<unknown>>;
+    if (typeof body.error === 'string') message = body.error;
+  } catch {
+    // An answer of a proxy, perhaps: shown as it is.
+  }
+  if (response.status === 401) message = 'signed out: reload the page to sign in';
+  return new Problem(response.status, message, retry);
+}
+
+/** Ask the API. Throws Problem, or the signal's AbortError. */
+export async function ask<T>(r: Request, signal: AbortSignal, id: string): Promise<Answer<T>> {
+  let response: Response;
+  let text: string;
+
+  try {
+    response = await fetch(urlOf(r), { signal, headers: { 'X-Everprof-Query': id } });
+    text = await response.text();
+  } catch (e) {
+    if (signal.aborted) throw e;
+    throw new Problem(0, 'the server cannot be reached', 5);
+  }
+  if (!response.ok) throw problemOf(response, text);
+  try {
+    const body = JSON.parse(text) as Envelope<T>;
+    return { data: body.data, warnings: body.warnings ?? [], headers: response.headers };
+  } catch {
+    throw new Problem(1, 'the answer is cut off or is not JSON', 0);
+  }
+}

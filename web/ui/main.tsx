@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The entry: the state of the URL, its requests, and the page they make.
+import { render } from 'preact';
+import { Loader } from './api/loader.ts';
+import { App } from './pages/app.tsx';
+import { type Action, reduce } from './state/reducer.ts';
+import { requests } from './state/requests.ts';
+import type { State } from './state/state.ts';
+import { decode, encode, pathOf } from './state/url.ts';
+import { base } from './api/client.ts';
+
+/** Typing replaces the entry of the history; a pause of this length ends it. */
+const typingMs = 600;
+
+const root = document.getElementById('app') as HTMLElement;
+let state = decode(location.pathname, location.search);
+let now = Date.now();
+let typed = 0;
+let drawing = false;
+
+const loader = new Loader(redraw);
+
+function redraw(): void {
+  if (drawing) return;
+  drawing = true;
+  queueMicrotask(() => {
+    drawing = false;
+    render(<App state={state} loader={loader} now={now} act={act} refresh={refresh} />, root);
+  });
+}
+
+function urlOfState(s: State): string {
+  const query = encode(s);
+
+  return `${base()}${pathOf(s.page)}${query ? `?${query}` : ''}`;
+}
+
+/** Take the state that follows, into the URL and onto the page. */
+function go(next: State, typing: boolean): void {
+  const url = urlOfState(next);
+  const same = url === location.pathname + location.search;
+  const follows = typing && Date.now() - typed < typingMs;
+
+  typed = typing ? Date.now() : 0;
+  state = next;
+  if (follows) history.replaceState(null, '', url);
+  else if (!same) history.pushState(null, '', url);
+  load();
+}
+
+function act(a: Action, typing = false): void {
+  go(reduce(state, a), typing);
+}
+
+function load(): void {
+  loader.want(requests(state, now));
+  redraw();
+}
+
+/** Ask again for everything; relative times move to now. */
+function refresh(): void {
+  now = Date.now();
+  loader.refresh();
+  load();
+}
+
+addEventListener('popstate', () => {
+  state = decode(location.pathname, location.search);
+  load();
+});
+load();

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The search in a flame graph: which names match, and what they weigh together.
+import type { FlameAnswer } from '../api/answer.ts';
+
+export interface Found {
+  /** By index of a name: whether it matches. */
+  names: Uint8Array;
+  /** Number of nodes that match. */
+  nodes: number;
+  /** Weight of all stacks with a match: nested matches count once. */
+  weight: number;
+  /** Own weight of the matching nodes. */
+  self: number;
+  /** Why the expression is wrong, or "". */
+  error: string;
+}
+
+/** A test of names: literal in any case, or /a regular expression/. */
+export function matcher(text: string): { test: (name: string) => boolean; error: string } {
+  const regex = /^\/(.*)\/$/.exec(text);
+
+  if (!regex) {
+    const low = text.toLowerCase();
+    return { test: (name) => name.toLowerCase().includes(low), error: '' };
+  }
+  try {
+    const r = new RegExp(regex[1] as string, 'i');
+    return { test: (name) => r.test(name), error: '' };
+  } catch (e) {
+    return { test: () => false, error: (e as Error).message };
+  }
+}
+
+/** Search all names. Without a text nothing matches. */
+export function search(answer: FlameAnswer, text: string): Found {
+  const names = new Uint8Array(answer.strings.length);
+  const found: Found = { names, nodes: 0, weight: 0, self: 0, error: '' };
+
+  if (!text) return found;
+  const m = matcher(text);
+  found.error = m.error;
+  answer.strings.forEach((name, i) => (names[i] = m.test(name) ? 1 : 0));
+  // Nodes come after their parents: 1 marks nodes that are in a match.
+  const inside = new Uint8Array(answer.name.length);
+  for (let i = 1; i < answer.name.length; i++) {
+    const hit = names[answer.name[i] as number] === 1;
+    const nested = inside[answer.parent[i] as number] === 1;
+    inside[i] = hit || nested ? 1 : 0;
+    if (!hit) continue;
+    found.nodes++;
+    found.self += answer.self[i] as number;
+    if (!nested) found.weight += answer.total_of[i] as number;
+  }
+  return found;
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines of the chart: the heaviest groups, and the rest added up.
+import type { Line } from '../api/answer.ts';
+
+export const maxLines = 20;
+
+export interface ChartLine {
+  title: string;
+  labels: Record<string, string> | null;
+  values: (number | null)[];
+}
+
+export interface ChartData {
+  /** Seconds since the epoch, as uPlot wants them. */
+  times: number[];
+  lines: ChartLine[];
+  /** "cpu/nanoseconds": the sample type that is shown. */
+  type: string;
+  kind: 'flow' | 'counter' | 'state';
+}
+
+function sum(values: (number | null)[]): number {
+  return values.reduce<number>((a, v) => a + Math.abs(v ?? 0), 0);
+}
+
+/** The title of a group: its label values. */
+export function titleOf(labels: Record<string, string>): string {
+  const entries = Object.entries(labels);
+
+  return entries.length === 1 ? (entries[0] as [string, string])[1] : entries.map(([k, v]) => `${k}=${v}`).join(' ') || 'all';
+}
+
+/** The lines of one sample type; the first one with this name, or the last of all. */
+export function chartData(lines: Line[], sampleType: string): ChartData {
+  const types = [...new Set(lines.flatMap((l) => Object.keys(l.totals)))];
+  const type = types.find((t) => t.split('/')[0] === sampleType) ?? types.at(-1) ?? '';
+  const shown = lines
+    .filter((l) => l.totals[type])
+    .map((l): ChartLine => ({ title: titleOf(l.labels), labels: l.labels, values: l.totals[type] as (number | null)[] }))
+    .sort((a, b) => sum(b.values) - sum(a.values));
+  const rest = shown.splice(maxLines);
+
+  if (rest.length) {
+    const values = (rest[0] as ChartLine).values.map((_, i) => rest.reduce<number>((a, l) => a + (l.values[i] ?? 0), 0));
+    shown.push({ title: `${rest.length} more`, labels: null, values });
+  }
+  return {
+    times: (lines[0]?.timestamps ?? []).map((t) => t / 1000),
+    lines: shown,
+    type,
+    kind: lines.find((l) => l.kinds[type])?.kinds[type] ?? 'flow',
+  };
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times as the API takes them, and as people read them.
+
+const units: Record<string, number> = { ms: 1, s: 1000, m: 60e3, h: 3600e3, d: 86400e3, w: 604800e3 };
+
+/** Milliseconds of "90s" or "1h30m"; NaN for other texts. */
+export function parseDuration(text: string): number {
+  let rest = text;
+  let sum = 0;
+
+  while (rest) {
+    const m = /^(\d+)(ms|[smhdw])/.exec(rest);
+    if (!m) return NaN;
+    sum += Number(m[1]) * (units[m[2] as string] as number);
+    rest = rest.slice(m[0].length);
+  }
+  return text ? sum : NaN;
+}
+
+/** Milliseconds since the epoch of "now-1h", "now" or a number; NaN for other texts. */
+export function parseTime(text: string, now: number): number {
+  if (/^-?\d+$/.test(text)) return Number(text);
+  if (text === 'now') return now;
+  const m = /^now([+-])(.+)$/.exec(text);
+  return m ? now + (m[1] === '-' ? -1 : 1) * parseDuration(m[2] as string) : NaN;
+}
+
+/** Whether a time moves with the clock. */
+export function isRelative(text: string): boolean {
+  return text.startsWith('now');
+}
+
+const pad = (n: number, width = 2): string => String(n).padStart(width, '0');
+
+/** "2026-11-23 09:41:05", in UTC or in the browser's time zone. */
+export function formatTime(ms: number, utc: boolean): string {
+  const d = new Date(utc ? ms : ms - new Date(ms).getTimezoneOffset() * 60e3);
+
+  return `${d.getUTCFullYear()}-${pad(d.getUTCMonth() + 1)}-${pad(d.getUTCDate())} ${formatClock(ms, utc)}`;
+}
+
+/** "09:41:05". */
+export function formatClock(ms: number, utc: boolean): string {
+  const d = new Date(utc ? ms : ms - new Date(ms).getTimezoneOffset() * 60e3);
+
+  return `${pad(d.getUTCHours())}:${pad(d.getUTCMinutes())}:${pad(d.getUTCSeconds())}`;
+}
+
+/** "14 min", "3 h", "2 d": the largest unit, rounded. */
+export function formatSpan(ms: number): string {
+  const steps: [number, string][] = [[86400e3, 'd'], [3600e3, 'h'], [60e3, 'min'], [1000, 's']];
+  const [size, name] = steps.find(([n]) => ms >= n) ?? [1, 'ms'];
+
+  return `${Math.round(ms / size)} ${name}`;
+}
+
+const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400];
+
+/** A step in seconds that divides a range into at most `max` steps. */
+export function stepFor(spanMs: number, max: number): number {
+  const least = spanMs / 1000 / max;
+
+  return steps.find((s) => s >= least) ?? Math.ceil(least / 86400) * 86400;
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Loader } from '../api/loader.ts';
+import { Header } from '../parts/header.tsx';
+import type { Action } from '../state/reducer.ts';
+import type { State } from '../state/state.ts';
+import { Explore } from './explore.tsx';
+import { StatusPage } from './status.tsx';
+import { TargetsPage } from './targets.tsx';
+
+/** What every part of the page gets. */
+export interface Context {
+  state: State;
+  loader: Loader;
+  /** The time that "now" means until the next refresh. */
+  now: number;
+  act: (a: Action, typing?: boolean) => void;
+  refresh: () => void;
+}
+
+export function App(context: Context) {
+  const page = context.state.page;
+
+  return (
+    <>
+      <Header {...context} />
+      <main>
+        {page === 'explore' && <Explore {...context} />}
+        {page === 'targets' && <TargetsPage {...context} />}
+        {page === 'status' && <StatusPage {...context} />}
+      </main>
+    </>
+  );
+}

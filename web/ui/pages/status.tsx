@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Status: build, storage, cardinality, running queries, flags, configuration.
+import type { ComponentChildren } from 'preact';
+import type { Count, RunningQuery, Tsdb } from '../api/answer.ts';
+import { formatTime } from '../model/time.ts';
+import { formatValue } from '../model/unit.ts';
+import { Frame } from '../parts/notice.tsx';
+import type { Context } from './app.tsx';
+
+function Section<T>(props: Context & { name: string; title: string; children: (data: T) => ComponentChildren }) {
+  const { loader, act, name } = props;
+
+  return (
+    <section>
+      <h2>{props.title}</h2>
+      <Frame<T>
+        loaded={loader.get<T>(name)}
+        retry={() => { loader.refresh(name); act({ do: 'set', values: {} }); }}
+        cancel={() => loader.cancel(name)}
+      >
+        {props.children}
+      </Frame>
+    </section>
+  );
+}
+
+function Pairs({ rows }: { rows: [string, ComponentChildren][] }) {
+  return (
+    <table class="pairs">
+      <tbody>{rows.map(([k, v]) => <tr key={k}><th scope="row">{k}</th><td>{v}</td></tr>)}</tbody>
+    </table>
+  );
+}
+
+function Counts({ title, rows }: { title: string; rows: Count[] }) {
+  return (
+    <div>
+      <h3>{title}</h3>
+      <Pairs rows={rows.map((c) => [c.name, c.value])} />
+    </div>
+  );
+}
+
+export function StatusPage(context: Context) {
+  const utc = context.state.tz === 'utc';
+
+  return (
+    <div class="status">
+      <Section<Record<string, string>> {...context} name="buildinfo" title="Build">
+        {(d) => <Pairs rows={Object.entries(d)} />}
+      </Section>
+      <Section<Record<string, string | number>> {...context} name="runtimeinfo" title="Server">
+        {(d) => <Pairs rows={Object.entries(d)} />}
+      </Section>
+      <Section<Tsdb> {...context} name="tsdb" title="Storage">
+        {(d) => (
+          <>
+            <Pairs
+              rows={[
+                ['series in open ranges', d.headStats.numSeries],
+                ['profiles not yet flushed', d.headStats.numUnflushedProfiles],
+                ['blocks', d.blockStats.numBlocks],
+                ['profiles in blocks', d.blockStats.numSamples],
+                ...Object.entries(d.bytes).map(([k, v]): [string, string] => [`bytes: ${k}`, formatValue(v, 'bytes')]),
+              ]}
+            />
+            <div class="columns">
+              <Counts title="Series by profile type" rows={d.seriesCountByMetricName} />
+              <Counts title="Values by label" rows={d.labelValueCountByLabelName} />
+              <Counts title="Series by label and value" rows={d.seriesCountByLabelValuePair} />
+            </div>
+          </>
+        )}
+      </Section>
+      <Section<RunningQuery[]> {...context} name="queries" title="Running queries">
+        {(d) => (d.length === 0 ? <p class="empty">None.</p> : (
+          <table>
+            <thead><tr><th>Path</th><th>Selector</th><th>User</th><th>Started</th><th class="number">Profiles</th><th class="number">Memory</th></tr></thead>
+            <tbody>
+              {d.map((q) => (
+                <tr key={q.id}>
+                  <td>{q.path}</td><td>{q.query}</td><td>{q.user}</td><td>{formatTime(q.started, utc)}</td>
+                  <td class="number">{q.done} of {q.profiles}</td><td class="number">{formatValue(q.bytes, 'bytes')}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        ))}
+      </Section>
+      <Section<Record<string, string>> {...context} name="flags" title="Flags">
+        {(d) => <Pairs rows={Object.entries(d)} />}
+      </Section>
+      <Section<{ yaml: string }> {...context} name="config" title="Configuration">
+        {(d) => <pre tabIndex={0}>{d.yaml}</pre>}
+      </Section>
+    </div>
+  );
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The filters: chips above the view, each with a button that removes it.
+import type { Context } from '../pages/app.tsx';
+import type { ListFilter } from '../state/reducer.ts';
+import type { State } from '../state/state.ts';
+
+const lists: ListFilter[] = ['focus', 'ignore', 'hide', 'show'];
+const texts = ['show_from', 'prune_from', 'tagfocus', 'tagignore', 'granularity', 'recursion', 'group_by'] as const;
+
+/** Runtime frames that most people want to hide: a regular expression. */
+export const goRuntime = '^(runtime|internal/runtime)\\.';
+
+export function hasFilters(s: State): boolean {
+  return lists.some((f) => s[f].length) || texts.some((t) => s[t]) || s.under.length > 0 || s.noinlines;
+}
+
+function Chip({ text, drop }: { text: string; drop: () => void }) {
+  return (
+    <span class="chip">
+      <span class="chip-text">{text}</span>
+      <button type="button" aria-label={`Remove the filter ${text}`} onClick={drop}>×</button>
+    </span>
+  );
+}
+
+export function Chips({ state, act }: Context) {
+  const set = (values: Partial<State>) => () => act({ do: 'set', values });
+
+  return (
+    <div class="chips">
+      {lists.flatMap((filter) =>
+        state[filter].map((value) => (
+          <Chip key={filter + value} text={`${filter} ${value}`} drop={() => act({ do: 'drop', filter, value })} />
+        )),
+      )}
+      {texts.map((key) => state[key] && <Chip key={key} text={`${key} ${state[key]}`} drop={set({ [key]: '' })} />)}
+      {state.under.length > 0 && <Chip text={`under ${state.under.at(-1)}`} drop={set({ under: [] })} />}
+      {state.noinlines && <Chip text="noinlines" drop={set({ noinlines: false })} />}
+      {!state.hide.includes(goRuntime) && (
+        <button type="button" onClick={() => act({ do: 'add', filter: 'hide', value: goRuntime })}>hide runtime</button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useState } from 'preact/hooks';
+import { base } from '../api/client.ts';
+import type { Context } from '../pages/app.tsx';
+import type { Page } from '../state/state.ts';
+import { pathOf } from '../state/url.ts';
+
+const pages: [Page, string][] = [['explore', 'Explore'], ['targets', 'Targets'], ['status', 'Status']];
+
+type Theme = 'system' | 'light' | 'dark';
+
+function storedTheme(): Theme {
+  try {
+    const t = localStorage.getItem('theme');
+    return t === 'light' || t === 'dark' ? t : 'system';
+  } catch {
+    return 'system';
+  }
+}
+
+function applyTheme(t: Theme): void {
+  if (t === 'system') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = t;
+  try {
+    localStorage.setItem('theme', t);
+  } catch {
+    // The browser keeps nothing: the theme lasts as long as the page.
+  }
+  dispatchEvent(new Event('themechange'));
+}
+
+applyTheme(storedTheme());
+
+export function Header({ state, act }: Context) {
+  const [theme, setTheme] = useState<Theme>(storedTheme());
+  const next: Theme = theme === 'system' ? 'dark' : theme === 'dark' ? 'light' : 'system';
+
+  return (
+    <header>
+      <h1>everprof</h1>
+      <nav aria-label="Pages">
+        {pages.map(([page, title]) => (
+          <a
+            key={page}
+            href={base() + pathOf(page)}
+            aria-current={state.page === page ? 'page' : undefined}
+            onClick={(e) => {
+              if (e.ctrlKey || e.metaKey || e.shiftKey || e.button) return;
+              e.preventDefault();
+              act({ do: 'set', values: { page } });
+            }}
+          >
+            {title}
+          </a>
+        ))}
+      </nav>
+      <span class="space" />
+      <button type="button" onClick={() => act({ do: 'set', values: { tz: state.tz === 'utc' ? 'local' : 'utc' } })} aria-label={`Times are ${state.tz === 'utc' ? 'in UTC' : 'local'}: change`}>
+        {state.tz === 'utc' ? 'UTC' : 'local'}
+      </button>
+      <button type="button" onClick={() => { applyTheme(next); setTheme(next); }} aria-label={`Theme: ${theme}. Change to ${next}`}>
+        {theme}
+      </button>
+    </header>
+  );
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// The query: profile type, sample type, matchers, and the selector as text.
+import { useEffect, useState } from 'preact/hooks';
+import type { ProfileType } from '../api/answer.ts';
+import { ask } from '../api/client.ts';
+import { formatSelector, parseSelector, withMatcher, withoutMatcher } from '../model/selector.ts';
+import type { Context } from '../pages/app.tsx';
+
+/** The names that people know, for the names of Go's endpoints. */
+const friendly: Record<string, string> = {
+  profile: 'CPU',
+  process_cpu: 'CPU',
+  fgprof: 'wall clock (fgprof)',
+  heap: 'heap',
+  allocs: 'allocations',
+  goroutine: 'goroutines',
+  mutex: 'mutex contention',
+  block: 'blocking',
+  threadcreate: 'threads created',
+};
+
+export function friendlyName(type: string): string {
+  return friendly[type] && friendly[type] !== type ? `${friendly[type]} · ${type}` : type;
+}
+
+/** Values of a label with their number of series, as the other matchers leave them. */
+function useCounts(path: string, match: string): { value: string; series: number }[] {
+  const [counts, setCounts] = useState<{ value: string; series: number }[]>([]);
+
+  useEffect(() => {
+    if (!path) return;
+    const abort = new AbortController();
+    const params: [string, string][] = [['counts', '1'], ['limit', '200']];
+    if (match) params.push(['match[]', match]);
+    ask<{ value: string; series: number }[]>({ key: path, path, params }, abort.signal, '')
+      .then((a) => setCounts(a.data))
+      .catch(() => undefined); // The list is a help; the field works without it.
+    return () => abort.abort();
+  }, [path, match]);
+  return counts;
+}
+
+function AddMatcher({ state, act }: Context) {
+  const [name, setName] = useState('');
+  const [open, setOpen] = useState(false);
+  const names = useCounts(open && !name ? 'api/v1/labels' : '', state.query);
+  const values = useCounts(open && name ? `api/v1/label/${encodeURIComponent(name)}/values` : '', state.query);
+  const close = (): void => {
+    setOpen(false);
+    setName('');
+  };
+
+  if (!open) return <button type="button" onClick={() => setOpen(true)}>+ label</button>;
+  const items = name ? values : names.filter((n) => n.value !== '__name__');
+  return (
+    <div class="popup" role="dialog" aria-label="Add a matcher" onKeyDown={(e) => e.key === 'Escape' && close()}>
+      <div class="popup-head">
+        {name ? `${name} =` : 'Label'} <button type="button" onClick={close} aria-label="Close">×</button>
+      </div>
+      <ul class="options">
+        {items.map((item) => (
+          <li key={item.value}>
+            <button
+              type="button"
+              onClick={() => {
+                if (!name) return setName(item.value);
+                act({ do: 'set', values: { query: withMatcher(state.query, { name, op: '=', value: item.value }) } });
+                close();
+              }}
+            >
+              <span>{item.value}</span> <span class="dim">{item.series}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** The selector as text: sent when it is complete, with Enter or when the field is left. */
+function SelectorText({ state, act }: Context) {
+  const [text, setText] = useState(state.query);
+
+  useEffect(() => setText(state.query), [state.query]);
+  const send = (): void => {
+    if (text !== state.query) act({ do: 'set', values: { query: text } });
+  };
+  return (
+    <form class="selector" onSubmit={(e) => { e.preventDefault(); send(); }}>
+      <input
+        aria-label="Selector"
+        value={text}
+        spellcheck={false}
+        onInput={(e) => setText(e.currentTarget.value)}
+        onBlur={send}
+      />
+    </form>
+  );
+}
+
+export function Query(context: Context) {
+  const { state, act, loader } = context;
+  const types = loader.get<ProfileType[]>('types')?.answer?.data ?? [];
+  const selector = parseSelector(state.query);
+  const type = types.find((t) => t.name === selector?.type);
+
+  return (
+    <div class="query">
+      <select
+        aria-label="Profile type"
+        value={selector?.type ?? ''}
+        onChange={(e) => {
+          const query = formatSelector({ type: e.currentTarget.value, matchers: selector?.matchers ?? [] });
+          act({ do: 'set', values: { query, sample_index: '', zoom: '', under: [], time: '' } });
+        }}
+      >
+        {!type && <option value={selector?.type ?? ''}>{selector?.type ?? '…'}</option>}
+        {types.map((t) => <option key={t.name} value={t.name}>{friendlyName(t.name)}</option>)}
+      </select>
+      {type && type.sampleTypes.length > 1 && (
+        <select
+          aria-label="Sample type"
+          value={state.sample_index || type.defaultSampleType || (type.sampleTypes.at(-1)?.type ?? '')}
+          onChange={(e) => act({ do: 'set', values: { sample_index: e.currentTarget.value } })}
+        >
+          {type.sampleTypes.map((s) => <option key={s.type} value={s.type}>{s.type}</option>)}
+        </select>
+      )}
+      {selector?.matchers.map((m, i) => (
+        <span class="chip" key={`${m.name}${m.op}${m.value}`}>
+          {m.name}{m.op}"{m.value}"
+          <button type="button" aria-label={`Remove ${m.name}`} onClick={() => act({ do: 'set', values: { query: withoutMatcher(state.query, i) } })}>×</button>
+        </span>
+      ))}
+      {selector && <AddMatcher {...context} />}
+      <SelectorText {...context} />
+    </div>
+  );
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which requests a state needs. The parameters have the names of the API, so
+// that every view is one path away from curl and go tool pprof.
+import type { Request } from '../api/client.ts';
+import { parseTime, stepFor } from '../model/time.ts';
+import type { State } from './state.ts';
+
+/** Number of steps of the chart. */
+export const chartSteps = 240;
+
+/** Largest number of nodes of a flame graph that is asked for. */
+export const maxNodes = 50000;
+
+type Params = [string, string][];
+
+/** The filters, as parameters. */
+function filterParams(s: State): Params {
+  const out: Params = [];
+  const lists = ['focus', 'ignore', 'hide', 'show', 'under'] as const;
+  const texts = ['show_from', 'prune_from', 'tagfocus', 'tagignore', 'recursion', 'granularity'] as const;
+
+  for (const key of lists) for (const v of s[key]) out.push([key, v]);
+  for (const key of texts) if (s[key]) out.push([key, s[key]]);
+  if (s.noinlines) out.push(['noinlines', 'true']);
+  if (s.group_by) out.push(['group_by', s.group_by]);
+  return out;
+}
+
+/** Which profiles: one, or all of a range. `now` makes relative times absolute. */
+export function whatParams(s: State, now: number): Params {
+  const out: Params = [['query', s.query]];
+
+  if (s.time) out.push(['time', s.time]);
+  else out.push(['mode', 'merge'], ['from', String(parseTime(s.from, now))], ['to', String(parseTime(s.to, now))]);
+  if (s.sample_index) out.push(['sample_index', s.sample_index]);
+  if (s.aggregate) out.push(['aggregate', s.aggregate]);
+  return out;
+}
+
+/** A report on the profiles of the state. */
+export function reportRequest(s: State, now: number, report: string, extra: Params): Request {
+  return { key: report, path: 'api/v1/query', params: [...whatParams(s, now), ...filterParams(s), ['report', report], ...extra] };
+}
+
+/** The requests of the page, all of which it can show at once. */
+export function requests(s: State, now: number): Request[] {
+  if (s.page === 'targets') return [{ key: 'targets', path: 'api/v1/targets', params: [] }];
+  if (s.page === 'status') {
+    return ['tsdb', 'buildinfo', 'runtimeinfo', 'flags', 'config', 'queries'].map((name) => ({
+      key: name,
+      path: `api/v1/status/${name}`,
+      params: [],
+    }));
+  }
+  const out: Request[] = [{ key: 'types', path: 'api/v1/profile_types', params: [] }];
+  if (!s.query) return out;
+  const from = parseTime(s.from, now);
+  const to = parseTime(s.to, now);
+  if (s.chart === 'lines') {
+    const params: Params = [
+      ['query', s.query], ['from', String(from)], ['to', String(to)],
+      ['step', `${stepFor(to - from, chartSteps)}s`], ['rate', '1'],
+    ];
+    if (s.by) params.push(['group_by', s.by]);
+    out.push({ key: 'lines', path: 'api/v1/query_range', params });
+  }
+  if (s.view === 'table') out.push(reportRequest(s, now, 'top', [['trim', 'false']]));
+  else {
+    const extra: Params = [['max_nodes', String(maxNodes)]];
+    if (s.view === 'invert') extra.push(['invert', 'true']);
+    out.push(reportRequest(s, now, 'flamegraph', extra));
+  }
+  return out;
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The URL of a state, and the state of a URL. Defaults are left out and keys
+// have one order, so that one state has one URL. Unknown keys are kept.
+import { initial, type Page, type State } from './state.ts';
+
+type Key = Exclude<keyof State, 'page' | 'rest'>;
+
+/** All keys, in the order in which they stand in a URL. */
+const keys: Key[] = [
+  'query', 'from', 'to', 'time', 'sample_index', 'aggregate',
+  'focus', 'ignore', 'hide', 'show', 'show_from', 'prune_from', 'tagfocus', 'tagignore',
+  'granularity', 'noinlines', 'recursion', 'under', 'group_by',
+  'by', 'chart', 'view', 'zoom', 'find', 'order', 'color', 'sort', 'tz',
+];
+
+/** Values that keys with a fixed set of values may have. */
+const choices: Partial<Record<Key, readonly string[]>> = {
+  chart: ['lines', 'off'],
+  view: ['flame', 'invert', 'table'],
+  order: ['value', 'name'],
+  color: ['package', 'binary', 'self', 'one'],
+  recursion: ['', 'direct', 'all'],
+  tz: ['local', 'utc'],
+};
+
+/** Keys whose empty value differs from their default, and must be written. */
+const emptyCounts: readonly Key[] = ['by'];
+
+const paths: Record<Page, string> = { explore: '', targets: 'targets', status: 'status' };
+
+/** The path of a page, relative to the folder of the server's pages. */
+export function pathOf(page: Page): string {
+  return paths[page];
+}
+
+/** The page of a path, whatever is before its last segment. */
+export function pageOf(path: string): Page {
+  const last = path.slice(path.lastIndexOf('/') + 1);
+
+  return (Object.keys(paths) as Page[]).find((p) => paths[p] === last) ?? 'explore';
+}
+
+/** Escape what a query string cannot have, and keep what people can read. */
+function escapeValue(text: string): string {
+  return encodeURIComponent(text.toWellFormed()).replace(/%(20|2C|2F|3A|7B|7D|22|28|29|24|40|2A|3D|7E)/g, (all, hex: string) =>
+    hex === '20' ? '+' : hex === '22' || hex === '7B' || hex === '7D' ? all : String.fromCharCode(parseInt(hex, 16)),
+  );
+}
+
+/** The query string of a state, without "?"; "" if everything is default. */
+export function encode(s: State): string {
+  const out: string[] = [];
+
+  for (const key of keys) {
+    const value = s[key];
+    const values = Array.isArray(value) ? value : [value === true ? '1' : value === false ? '' : String(value)];
+    for (const v of values) {
+      if (v !== initial[key] && (v !== '' || emptyCounts.includes(key))) out.push(`${key}=${escapeValue(v)}`);
+    }
+  }
+  for (const [key, value] of s.rest) out.push(`${escapeValue(key)}=${escapeValue(value)}`);
+  return out.join('&');
+}
+
+/** The state of a path and a query string. Values that are not allowed are ignored. */
+export function decode(path: string, search: string): State {
+  const s: State = structuredClone(initial);
+  const target = s as unknown as Record<string, unknown>;
+
+  s.page = pageOf(path);
+  for (const [name, value] of new URLSearchParams(search)) {
+    const key = name as Key;
+    const allowed = choices[key];
+    if (!keys.includes(key)) s.rest.push([name, value]);
+    else if (Array.isArray(initial[key])) (target[key] as string[]).push(value);
+    else if (typeof initial[key] === 'boolean') target[key] = value !== '' && value !== '0' && value !== 'false';
+    else if (!allowed || allowed.includes(value)) target[key] = value;
+  }
+  return s;
+}
