@@ -57,6 +57,12 @@ int cmd_query_diff(int argc, char **argv);
 /* Draw a flame graph as SVG. */
 int cmd_query_flamegraph(int argc, char **argv);
 
+/* Print how much functions weigh over time. */
+int cmd_query_history(int argc, char **argv);
+
+/* Print the queries that a server is running. */
+int cmd_query_running(int argc, char **argv);
+
 /* Write all profiles of a selector and range to a tar. */
 int cmd_query_export(int argc, char **argv);
 

@@ -13,68 +13,7 @@
 #include "base/url.h"
 #include "cmd/api_client.h"
 #include "cmd/cmd.h"
-#include "model/labels.h"
-
-/*
- * Send the request and return the member "data" of the answer, which lives as
- * long as *root. The caller calls json_decref(*root) in any case. Warnings of
- * the API are printed.
- */
-static int query_ask(struct query *q, json_t **root, json_t **data,
-		     struct err *err)
-{
-	struct http_response r;
-	json_t *warning;
-	size_t i;
-	int rc = query_fetch(q, &r, err);
-
-	*root = NULL;
-	if (!rc)
-		*root = json_loadb((char *)r.body.ptr, r.body.len, 0, NULL);
-	if (!rc && !*root)
-		rc = err_set(err, ERR_INVALID, "%s: the response is not JSON",
-			     q->server);
-	buf_fini(&r.body);
-	if (rc)
-		return rc;
-	*data = json_object_get(*root, "data");
-	json_array_foreach(json_object_get(*root, "warnings"), i, warning)
-		fprintf(stderr, "everprof: warning: %s\n",
-			json_string_value(warning));
-	return 0;
-}
-
-/*
- * Release the request and the answer, report the error if there is one, and
- * return the exit code.
- */
-static int query_finish(struct query *q, json_t *root, int rc,
-			const struct err *err)
-{
-	json_decref(root);
-	query_fini(q);
-	return rc ? cmd_fail(err) : 0;
-}
-
-/* Print a JSON object of labels as a selector, heap{job="app"}. */
-static void query_print_labels(json_t *labels)
-{
-	struct labels_builder b = { 0 };
-	struct labels *ls = NULL;
-	struct buf text = { 0 };
-	const char *name;
-	json_t *value;
-
-	json_object_foreach(labels, name, value)
-		labels_set(&b, str_of(name), str_of(json_string_value(value)));
-	if (!labels_build(&b, &ls, NULL)) {
-		labels_text(ls, &text);
-		printf("%s", buf_cstr(&text));
-	}
-	labels_unref(ls);
-	labels_builder_fini(&b);
-	buf_fini(&text);
-}
+#include "cmd/query_json.h"
 
 /*
  * Report on stderr that the result is empty, because an empty output might look
@@ -87,11 +26,30 @@ static void tell_nothing(const char *what)
 		what);
 }
 
+/* Print a name or a value, which is an object if series are counted. */
+static void print_label(json_t *item)
+{
+	json_t *value = json_object_get(item, "value");
+
+	if (value)
+		printf("%10" JSON_INTEGER_FORMAT "  %s\n",
+		       json_integer_value(json_object_get(item, "series")),
+		       json_string_value(value));
+	else
+		puts(json_string_value(item));
+}
+
 /* Print the names of all labels or, with NAME, the values of that label. */
 int cmd_query_labels(int argc, char **argv)
 {
 	struct query q = query_init();
-	const struct flag flags[] = { QUERY_FLAGS(q), { 0 } };
+	bool counts = false;
+	const struct flag flags[] = {
+		QUERY_FLAGS(q),
+		{ "counts", FLAG_BOOL, &counts, NULL,
+		  "Print the number of series before each, most series first." },
+		{ 0 },
+	};
 	static const struct usage u = {
 		"query labels [NAME] [FLAGS]",
 		"List all label names or, with NAME, all values of that label, one a line.",
@@ -112,13 +70,14 @@ int cmd_query_labels(int argc, char **argv)
 		url_escape(str_of(argv[0]), &q.url);
 		buf_str(&q.url, "/values");
 	}
+	query_param(&q, "counts", counts ? "1" : "");
 	rc = query_ask(&q, &root, &data, &err);
 	if (!rc && argc && !json_array_size(data))
 		rc = err_set(
 			&err, ERR_NOTFOUND,
 			"no series has a label \"%s\"; everprof query labels lists all label names",
 			argv[0]);
-	json_array_foreach(data, i, item) puts(json_string_value(item));
+	json_array_foreach(data, i, item) print_label(item);
 	return query_finish(&q, root, rc, &err);
 }
 

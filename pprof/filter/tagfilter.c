@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "model/regex.h"
-#include "pprof/profile/measure.h"
+#include "pprof/measure.h"
 
 #define PATTERNS_MAX 32 /* largest number of expressions in one filter */
 

@@ -2,7 +2,7 @@
 #include "pprof/tagroot.h"
 
 #include "base/pairs.h"
-#include "pprof/profile/measure.h"
+#include "pprof/measure.h"
 
 /*
  * The identity of a new stack: the index of the old stack, and the number of a

@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 #include "base/xml.h"
-#include "pprof/profile/measure.h"
+#include "pprof/measure.h"
 #include "pprof/report_text.h"
 
 /* Geometry in the units of the SVG's view box. */

@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-#include "pprof/profile/measure.h"
+#include "pprof/measure.h"
 #include "pprof/report_text.h"
 
 #define NODE_COUNT 80 /* default number of nodes, as in pprof */

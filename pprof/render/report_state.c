@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-#include "pprof/profile/measure.h"
+#include "pprof/measure.h"
 
 /*
  * The functions that write reports may append to a full buffer, which only sets

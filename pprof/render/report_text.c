@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-#include "pprof/profile/measure.h"
+#include "pprof/measure.h"
 
 #define FILTER_MAX 80 /* largest part of a filter that is printed, in bytes */
 

@@ -6,7 +6,7 @@
 
 #include "pprof/filter/prune.h"
 #include "pprof/flame_svg.h"
-#include "pprof/profile/measure.h"
+#include "pprof/measure.h"
 #include "pprof/render/net_total.h"
 #include "pprof/render/report_under.h"
 #include "pprof/report/report_dot.h"

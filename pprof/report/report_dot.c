@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "pprof/graph/graphviz.h"
-#include "pprof/profile/measure.h"
+#include "pprof/measure.h"
 #include "pprof/report.h"
 #include "pprof/report/report_top.h"
 #include "pprof/report_graph.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "model/regex.h"
-#include "pprof/profile/measure.h"
+#include "pprof/measure.h"
 #include "pprof/render/source_text.h"
 #include "pprof/report.h"
 #include "pprof/report/report_top.h"

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "pprof/profile/measure.h"
+#include "pprof/measure.h"
 #include "pprof/report.h"
 #include "pprof/report_text.h"
 

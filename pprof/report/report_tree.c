@@ -2,7 +2,7 @@
 #include "pprof/report/report_tree.h"
 
 #include "model/regex.h"
-#include "pprof/profile/measure.h"
+#include "pprof/measure.h"
 #include "pprof/report.h"
 #include "pprof/report_graph.h"
 #include "pprof/report_text.h"

@@ -330,6 +330,19 @@ def export_and_command_line(d):
     assert gzip.decompress(open(path, 'rb').read()) == gzip.decompress(open(files[0], 'rb').read())
     assert 'ROUTINE' in shell('profile', heap, '--from=0', '--report=source').stdout
     assert 'no profile' in shell('top', 'none', code=1).stderr
+    # A history has the numbers of the table of each step.
+    lines = [line.split('\t') for line in shell(
+        'history', heap, f'--from={times[0]}', f'--to={times[-1]}', '--step=10m', '--top=2',
+        '--by=cum').stdout.splitlines()]
+    assert lines[0][:3] == ['time', 'profiles', 'total'] and len(lines[0]) == 5, lines
+    end = int(times[0]) + 599999
+    table = shell('top', heap, f'--from={times[0]}', f'--to={end}', '--sort=cum', '--no-trim',
+                  '--unit=auto').stdout
+    for name, value in zip(lines[0][3:], lines[1][3:]):
+        row = [r for r in table.splitlines() if r.endswith(' ' + name)]
+        assert row and row[0].split()[3] == value, (name, value, row)
+    assert shell('labels', 'job', '--counts').stdout.split()[:2] == ['7', 'etcd']
+    assert shell('running').stdout == ''
     # Over files alone, and with a tty's colours
     assert run('report', 'top', *files).stdout.encode() == out(
         [PPROF, '-symbolize=none', '-top', *files]).stdout

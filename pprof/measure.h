@@ -8,8 +8,8 @@
  * Ownership: returned units borrow from the arguments or are constants.
  * Threads: pure functions, callable from any thread.
  */
-#ifndef PPROF_PROFILE_MEASURE_H
-#define PPROF_PROFILE_MEASURE_H
+#ifndef PPROF_MEASURE_H
+#define PPROF_MEASURE_H
 
 #include "base/buf.h"
 

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/query_json.h"
+
+#include "cmd/cmd.h"
+#include "model/labels.h"
+
+int query_ask(struct query *q, json_t **root, json_t **data, struct err *err)
+{
+	struct http_response r;
+	json_t *warning;
+	size_t i;
+	int rc = query_fetch(q, &r, err);
+
+	*root = NULL;
+	if (!rc)
+		*root = json_loadb((char *)r.body.ptr, r.body.len, 0, NULL);
+	if (!rc && !*root)
+		rc = err_set(err, ERR_INVALID, "%s: the response is not JSON",
+			     q->server);
+	buf_fini(&r.body);
+	if (rc)
+		return rc;
+	*data = json_object_get(*root, "data");
+	json_array_foreach(json_object_get(*root, "warnings"), i, warning)
+		fprintf(stderr, "everprof: warning: %s\n",
+			json_string_value(warning));
+	return 0;
+}
+
+int query_finish(struct query *q, json_t *root, int rc, const struct err *err)
+{
+	json_decref(root);
+	query_fini(q);
+	return rc ? cmd_fail(err) : 0;
+}
+
+void query_print_labels(json_t *labels)
+{
+	struct labels_builder b = { 0 };
+	struct labels *ls = NULL;
+	struct buf text = { 0 };
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(labels, name, value)
+		labels_set(&b, str_of(name), str_of(json_string_value(value)));
+	if (!labels_build(&b, &ls, NULL)) {
+		labels_text(ls, &text);
+		printf("%s", buf_cstr(&text));
+	}
+	labels_unref(ls);
+	labels_builder_fini(&b);
+	buf_fini(&text);
+}
