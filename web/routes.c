@@ -126,8 +126,8 @@ static void web_page_targets(void *ctx, struct request *r, struct answer *a)
 		page_targets(ctx, r, a);
 }
 
-/* GET /status: a page of the web UI alone. */
-static void web_page_status(void *ctx, struct request *r, struct answer *a)
+/* GET /compare and /status: pages of the web UI alone. */
+static void web_page_ui(void *ctx, struct request *r, struct answer *a)
 {
 	if (assets_exist())
 		assets_page(ctx, r, a);
@@ -143,7 +143,8 @@ static void api_status_routes(void *ctx, struct request *r, struct answer *a);
  */
 const struct route web_routes[] = {
 	{ "/report", page_report, ROUTE_READ, SCOPE_READ },
-	{ "/status", web_page_status, ROUTE_READ, SCOPE_READ },
+	{ "/compare", web_page_ui, ROUTE_READ, SCOPE_READ },
+	{ "/status", web_page_ui, ROUTE_READ, SCOPE_READ },
 	{ "/assets/*", assets_file, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/query_range", api_query_range, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/query", api_query, ROUTE_READ, SCOPE_READ },

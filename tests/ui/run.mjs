@@ -4,6 +4,7 @@
 // usage: EVERPROF=BINARY node tests/ui/run.mjs [PART OF A NAME]
 import { join } from 'node:path';
 import { launch } from './browser.mjs';
+import { compare } from './scenarios/compare.mjs';
 import { explore } from './scenarios/explore.mjs';
 import { failures } from './scenarios/failures.mjs';
 import { pages } from './scenarios/pages.mjs';
@@ -22,7 +23,7 @@ let failed = 0;
 site.importProfiles(join(root, 'testdata/profiles.tar'));
 await site.start(config);
 const browser = await launch();
-for (const [name, scenario] of [...explore, ...pages, ...failures]) {
+for (const [name, scenario] of [...explore, ...compare, ...pages, ...failures]) {
   if (!name.includes(wanted)) continue;
   const began = Date.now();
   try {

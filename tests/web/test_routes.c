@@ -96,6 +96,7 @@ static void end_web(struct web *w)
 static const struct route expected[] = {
 	{ "/", NULL, ROUTE_READ, READ },
 	{ "/report", NULL, ROUTE_READ, READ },
+	{ "/compare", NULL, ROUTE_READ, READ },
 	{ "/status", NULL, ROUTE_READ, READ },
 	{ "/assets/*", NULL, ROUTE_READ, READ },
 	{ "/targets", NULL, ROUTE_READ, READ },

@@ -70,6 +70,8 @@ async function looks({ browser, site }) {
   const paths = {
     explore: `?query=profile&from=${first}&to=${last}`,
     table: `?query=heap&from=${first}&to=${last}&view=table`,
+    compare: `compare?query_b=profile&from_b=${first + 400000}&to_b=${last}`,
+    changes: `compare?query_b=profile&from_b=${first + 400000}&to_b=${last}&view=table`,
     targets: 'targets',
     status: 'status',
     mistake: `?query=profile{&from=${first}&to=${last}`,

@@ -9,7 +9,9 @@ import { formatSelector, parseSelector, withMatcher, withoutMatcher } from '../.
 import { chartData, maxLines } from '../../../web/ui/model/series.ts';
 import { formatTime, parseDuration, parseTime, stepFor } from '../../../web/ui/model/time.ts';
 import { findHash, hashText, layout, nodeAt, pathTo } from '../../../web/ui/model/tree.ts';
-import { formatShare, formatValue } from '../../../web/ui/model/unit.ts';
+import { formatChange, formatShare, formatValue } from '../../../web/ui/model/unit.ts';
+import { reduce, sideA } from '../../../web/ui/state/reducer.ts';
+import { initial } from '../../../web/ui/state/state.ts';
 
 test('values are printed as pprof prints them', () => {
   const cases: [number, string, string][] = [
@@ -29,6 +31,25 @@ test('shares are printed as pprof prints them', () => {
   ];
 
   for (const [value, total, want] of cases) assert.equal(formatShare(value, total), want, `${value} of ${total}`);
+});
+
+test('changes have their sign, and say what is new', () => {
+  const cases: [number, number, string][] = [
+    [0, 0, '0'], [5, 5, '0'], [0, 5, '+5 new'], [5, 0, '−5 −100 %'], [200, 225, '+25 +13 %'], [1000, 1001, '+1 +0.10 %'], [100, 350, '+250 +250 %'],
+  ];
+
+  for (const [a, b, want] of cases) assert.equal(formatChange(a, b, 'count'), want);
+});
+
+test('the base of a comparison is the range before, until it is chosen', () => {
+  const s = { ...initial, query: 'heap', from: '1000', to: '1500' };
+
+  assert.deepEqual(sideA(s, 0), { query: 'heap', from: '500', to: '999' });
+  assert.deepEqual(sideA({ ...s, from: 'now-1s', to: 'now' }, 5000), { query: 'heap', from: '3000', to: '3999' });
+  const swapped = reduce(s, { do: 'swap', now: 0 });
+  assert.deepEqual([swapped.from, swapped.to, swapped.from_a, swapped.to_a], ['500', '999', '1000', '1500']);
+  const back = reduce(swapped, { do: 'swap', now: 0 });
+  assert.deepEqual([back.query, back.from, back.to, back.query_a, back.from_a, back.to_a], ['heap', '1000', '1500', 'heap', '500', '999']);
 });
 
 test('selectors are split and joined', () => {

@@ -29,7 +29,7 @@ function contrast(a: string, b: string): number {
 
 test('text has a contrast of at least 4.5 on every box', () => {
   for (const [name, p] of Object.entries({ light, dark })) {
-    for (const box of [...p.boxes, p.root, p.other]) assert.ok(contrast(p.text, box) >= 4.5, `${name}: ${box}: ${contrast(p.text, box).toFixed(2)}`);
+    for (const box of [...p.boxes, ...p.change, p.root, p.other]) assert.ok(contrast(p.text, box) >= 4.5, `${name}: ${box}: ${contrast(p.text, box).toFixed(2)}`);
     assert.equal(p.boxes.length, 24);
   }
 });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { initial, type State } from '../../../web/ui/state/state.ts';
-import { decode, encode, pageOf } from '../../../web/ui/state/url.ts';
+import { decode, encode, pageOf, pathOf } from '../../../web/ui/state/url.ts';
 
 /** A generator of numbers that are the same in each run. */
 function random(seed: number): () => number {
@@ -23,7 +23,11 @@ test('a state comes back from its URL', () => {
 
   for (let i = 0; i < 3000; i++) {
     const s: State = structuredClone(initial);
+    s.page = pick(['explore', 'compare']);
     s.query = pick(texts);
+    s.query_a = pick(texts);
+    s.to_a = pick(['', '1795232201149']);
+    s.normalize = next() < 0.5;
     s.from = pick(['now-1h', 'now-5m', '1795232201149']);
     s.time = pick(['', '1795232201149']);
     s.focus = Array.from({ length: Math.floor(next() * 3) }, () => pick(texts.slice(1)));
@@ -37,14 +41,22 @@ test('a state comes back from its URL', () => {
     s.tz = pick(['local', 'utc']);
     s.rest = pick([[], [['new', 'value']], [['note', 'ü&=']]]);
     const url = encode(s);
-    assert.deepEqual(decode('/', url), s, url);
-    assert.equal(encode(decode('/', url)), url);
+    const path = `/${pathOf(s.page)}`;
+    assert.deepEqual(decode(path, url), s, url);
+    assert.equal(encode(decode(path, url)), url);
   }
 });
 
 test('defaults are left out, keys have one order', () => {
   assert.equal(encode(initial), '');
   assert.equal(encode(decode('/', 'view=table&query=heap&from=now-1h')), 'query=heap&view=table');
+});
+
+test('the sides of a comparison have the names of the API', () => {
+  const s: State = { ...initial, page: 'compare', query: 'heap', from: '5', to: '9', query_a: 'cpu' };
+
+  assert.equal(encode(s), 'query_a=cpu&query_b=heap&from_b=5&to_b=9');
+  assert.equal(encode({ ...s, page: 'explore' }), 'query_a=cpu&query=heap&from=5&to=9');
 });
 
 test('values that are not allowed are ignored, unknown keys stay', () => {

@@ -44,12 +44,17 @@ export interface TopRow {
   file: string;
   flat: number;
   cum: number;
+  /** Of a comparison: the values of the base. */
+  flat_a?: number;
+  cum_a?: number;
 }
 
 export interface TopAnswer {
   sample_type: string;
   unit: string;
   total: number;
+  total_a?: number;
+  total_b?: number;
   rows: TopRow[];
 }
 

@@ -38,11 +38,15 @@ interface Box {
 
 export interface Scene {
   tree: Tree;
+  /** By node: the index of its colour in `fills`. */
   colors: Uint8Array;
+  fills: string[];
   /** By index of a name: whether it matches the search; null: no search. */
   matches: Uint8Array | null;
   palette: Palette;
   lettering: Lettering;
+  /** What is before a name: "+" or "−" for boxes that only one side has. */
+  mark: (node: number) => string;
   font: string;
 }
 
@@ -76,7 +80,7 @@ function collectRow(scene: Scene, w: Window, depth: number, boxes: Box[][], runs
     const hit = matches !== null && matches[tree.answer.name[node] as number] === 1;
     if (end - (x - w.from) * scale >= w.ratio / 2 && right > left) {
       const box = { node, left: Math.max(left, 0), right: Math.min(right, limit), top };
-      (boxes[isOther(tree, node) ? scene.palette.boxes.length : node === 0 ? scene.palette.boxes.length + 1 : (colors[node] as number)] as Box[]).push(box);
+      (boxes[isOther(tree, node) ? scene.fills.length : node === 0 ? scene.fills.length + 1 : (colors[node] as number)] as Box[]).push(box);
       if (hit) matched.push(box);
       k++;
       continue;
@@ -108,7 +112,7 @@ export function isOther(tree: Tree, node: number): boolean {
 /** Draw all visible rows. */
 export function draw(ctx: CanvasRenderingContext2D, scene: Scene, w: Window): Drawn {
   const { palette, tree } = scene;
-  const boxes: Box[][] = Array.from({ length: palette.boxes.length + 2 }, () => []);
+  const boxes: Box[][] = Array.from({ length: scene.fills.length + 2 }, () => []);
   const runs: Box[] = [];
   const matched: Box[] = [];
   const drawn: Drawn = { boxes: 0, runs: 0, fills: 0, texts: 0 };
@@ -121,7 +125,7 @@ export function draw(ctx: CanvasRenderingContext2D, scene: Scene, w: Window): Dr
   const first = Math.max(0, Math.floor(w.top));
   const last = Math.min(tree.rows.length - 1, Math.ceil(w.top + w.height / rowHeight));
   for (let depth = first; depth <= last; depth++) collectRow(scene, w, depth, boxes, runs, matched);
-  const fills = [...palette.boxes, palette.other, palette.root];
+  const fills = [...scene.fills, palette.other, palette.root];
   boxes.forEach((list, color) => {
     if (!list.length) return;
     ctx.fillStyle = fills[color] as string;
@@ -156,7 +160,7 @@ function letter(ctx: CanvasRenderingContext2D, scene: Scene, w: Window, boxes: B
     for (const b of list) {
       const room = b.right - b.left - 2 * padding;
       if (room < 2 * padding) continue;
-      const text = scene.lettering.fit(scene.tree.name(b.node), room);
+      const text = scene.lettering.fit(scene.mark(b.node) + scene.tree.name(b.node), room);
       if (!text) continue;
       ctx.fillText(text, b.left + padding, b.top + height / 2 + w.ratio / 2);
       count++;

@@ -13,6 +13,8 @@ export interface Palette {
   other: string;
   dust: string;
   match: string;
+  /** Of a comparison: from much less to much more, the middle is the same. */
+  change: string[];
   ground: string;
   edge: string;
 }
@@ -31,6 +33,7 @@ export const light: Palette = {
   other: '#c9d0d8',
   dust: '#a9b2bc',
   match: '#7b2fbf',
+  change: ['#5c9ae6', '#86b4ee', '#b0cff5', '#d6e4f7', '#dfe4ea', '#f7e3d0', '#f5c99e', '#f0ab6c', '#e88f3f'],
   ground: '#ffffff',
   edge: '#ffffff',
 };
@@ -43,11 +46,32 @@ export const dark: Palette = {
   other: '#3b4653',
   dust: '#4d5967',
   match: '#d9a3ff',
+  change: ['#2a5d9e', '#28507f', '#274463', '#263a4d', '#2b343f', '#4a3a2a', '#644426', '#7d4e22', '#96581d'],
   ground: '#161b22',
   edge: '#161b22',
 };
 
-/** By index of a name: the index of its colour in `boxes`. */
+/** How much a box of a comparison changed: from -1 (gone) to 1 (new). */
+export function changeOf(tree: Tree, node: number): number {
+  const b = tree.answer.total_of[node] as number;
+  const a = tree.answer.total_of_a?.[node] ?? 0;
+  const most = Math.max(Math.abs(a), Math.abs(b));
+
+  return most ? Math.max(-1, Math.min(1, (b - a) / most)) : 0;
+}
+
+/** By node: the index of its colour in `change`. */
+export function changesOf(tree: Tree, palette: Palette): Uint8Array {
+  const middle = (palette.change.length - 1) / 2;
+
+  return Uint8Array.from({ length: tree.count }, (_, i) => {
+    const c = changeOf(tree, i);
+    // Small changes are seen, too: the square root spreads them.
+    return Math.round(middle + Math.sign(c) * Math.sqrt(Math.abs(c)) * middle);
+  });
+}
+
+/** By node: the index of its colour in `boxes`. */
 export function colorsOf(tree: Tree, palette: Palette, by: 'package' | 'binary' | 'self' | 'one'): Uint8Array {
   const a = tree.answer;
   const out = new Uint8Array(tree.count);

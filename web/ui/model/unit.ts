@@ -85,3 +85,13 @@ export function formatAxis(value: number, unit: string): string {
 
   return m ? `${Number(Number(m[1]).toPrecision(3))}${m[2] ? ` ${m[2]}` : ''}` : text;
 }
+
+/** "+1.20s +12 %", "−3MB −100 %", "+4 new": the difference of two values. */
+export function formatChange(a: number, b: number, unit: string): string {
+  const value = b < a ? `−${formatValue(a - b, unit)}` : `+${formatValue(b - a, unit)}`;
+
+  if (a === b) return '0';
+  if (!a) return `${value} new`;
+  const percent = ((b - a) / Math.abs(a)) * 100;
+  return `${value} ${percent < 0 ? '−' : '+'}${Math.abs(percent) < 10 ? Math.abs(percent).toPrecision(2) : Math.abs(percent).toFixed(0)} %`;
+}

@@ -3,6 +3,7 @@ import type { Loader } from '../api/loader.ts';
 import { Header } from '../parts/header.tsx';
 import type { Action } from '../state/reducer.ts';
 import type { State } from '../state/state.ts';
+import { Compare } from './compare.tsx';
 import { Explore } from './explore.tsx';
 import { StatusPage } from './status.tsx';
 import { TargetsPage } from './targets.tsx';
@@ -25,6 +26,7 @@ export function App(context: Context) {
       <Header {...context} />
       <main>
         {page === 'explore' && <Explore {...context} />}
+        {page === 'compare' && <Compare {...context} />}
         {page === 'targets' && <TargetsPage {...context} />}
         {page === 'status' && <StatusPage {...context} />}
       </main>

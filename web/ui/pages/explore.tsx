@@ -21,7 +21,7 @@ export function firstType(types: ProfileType[]): string {
   return ['profile', 'process_cpu'].find((n) => names.includes(n)) ?? names[0] ?? '';
 }
 
-function ViewBar({ state, act }: Context) {
+export function ViewBar({ state, act }: Context) {
   return (
     <div class="viewbar">
       <Chips {...({ state, act } as Context)} />

@@ -83,7 +83,7 @@ function options(data: ChartData, width: number, utc: boolean, drag: (from: numb
   };
 }
 
-export function Chart({ lines, state, act }: Context & { lines: Line[] }) {
+export function Chart({ lines, state, act, range = 'range' }: Context & { lines: Line[]; range?: 'range' | 'range_a' }) {
   const place = useRef<HTMLDivElement>(null);
   const sampleType = state.sample_index;
   const data = chartData(lines, sampleType);
@@ -95,7 +95,7 @@ export function Chart({ lines, state, act }: Context & { lines: Line[] }) {
     const make = (): void => {
       plot?.destroy();
       plot = new uPlot(
-        options(data, element.clientWidth, state.tz === 'utc', (from, to) => act({ do: 'range', from: String(from), to: String(to) })),
+        options(data, element.clientWidth, state.tz === 'utc', (from, to) => act({ do: range, from: String(from), to: String(to) })),
         [data.times, ...data.lines.map((l) => l.values)] as uPlot.AlignedData,
         element,
       );

@@ -3,12 +3,12 @@
 // one for what follows the pointer.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { FlameAnswer } from '../api/answer.ts';
-import { colorsOf, dark, light, type Palette } from '../draw/palette.ts';
+import { changesOf, colorsOf, dark, light, type Palette } from '../draw/palette.ts';
 import { draw, type Drawn, isOther, rowHeight, type Scene, toPixels, toValue, type Window } from '../draw/flame.ts';
 import { Lettering } from '../draw/text.ts';
 import { type Found, search } from '../model/search.ts';
 import { findHash, hashText, layout, nodeAt, pathTo, type Tree, weight } from '../model/tree.ts';
-import { formatShare, formatValue } from '../model/unit.ts';
+import { formatChange, formatShare, formatValue } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
 import { exactly } from '../state/reducer.ts';
 
@@ -38,6 +38,17 @@ function Detail({ tree, node }: { tree: Tree; node: number }) {
   const self = a.self[node] as number;
   const total = a.total_of[node] as number;
 
+  if (a.total_of_a) {
+    const before = a.total_of_a[node] as number;
+    return (
+      <div class="detail" role="status">
+        <b>{tree.name(node)}</b>{' '}
+        <span>A {formatValue(before, a.unit)}</span> <span>B {formatValue(total, a.unit)}</span>{' '}
+        <span>B−A {formatChange(before, total, a.unit)}</span>{' '}
+        <span class="dim">{a.strings[a.file[node] as number]}</span>
+      </div>
+    );
+  }
   return (
     <div class="detail" role="status">
       <b>{tree.name(node)}</b>{' '}
@@ -103,7 +114,11 @@ export function Flame(props: Context & { data: FlameAnswer }) {
   const size = useSize(place);
   const palette = usePalette();
   const tree = useMemo(() => layout(data, state.order), [data, state.order]);
-  const colors = useMemo(() => colorsOf(tree, palette, state.color), [tree, palette, state.color]);
+  const compared = data.total_of_a !== undefined;
+  const colors = useMemo(
+    () => (compared ? changesOf(tree, palette) : colorsOf(tree, palette, state.color)),
+    [tree, palette, state.color, compared],
+  );
   const found: Found = useMemo(() => search(data, state.find), [data, state.find]);
   const zoomed = useMemo(() => (state.zoom ? findHash(tree, state.zoom) : 0), [tree, state.zoom]);
   const zoom = Math.max(zoomed, 0);
@@ -120,6 +135,8 @@ export function Flame(props: Context & { data: FlameAnswer }) {
     const font = `${12 * size.ratio}px ui-monospace, monospace`;
     const scene: Scene = {
       tree, colors, palette, font,
+      fills: compared ? palette.change : palette.boxes,
+      mark: (node) => (!compared || !node ? '' : data.total_of_a?.[node] === 0 ? '+ ' : data.total_of[node] === 0 ? '− ' : ''),
       matches: state.find ? found.names : null,
       lettering: new Lettering(ctx, font),
     };
@@ -181,7 +198,11 @@ export function Flame(props: Context & { data: FlameAnswer }) {
       {zoomed < 0 && <div key="gone" class="notice warn" role="status">The box that this link zooms into is not in these profiles: everything is shown.</div>}
       {found.error && <div key="error" class="notice bad" role="alert">{found.error}</div>}
       <div key="head" class="flame-head">
-        <b>total {formatValue(data.total, data.unit)}</b>
+        {data.total_of_a ? (
+          <b>total {formatValue(data.total_of_a[0] as number, data.unit)} → {formatValue(data.total_of[0] as number, data.unit)} {formatChange(data.total_of_a[0] as number, data.total_of[0] as number, data.unit)}</b>
+        ) : (
+          <b>total {formatValue(data.total, data.unit)}</b>
+        )}
         {state.find && !found.error && (
           <span role="status"> · {found.nodes} boxes match, {formatShare(found.weight, data.total)} of the total, {formatShare(found.self, data.total)} self</span>
         )}

@@ -5,7 +5,7 @@ import type { Context } from '../pages/app.tsx';
 import type { Page } from '../state/state.ts';
 import { pathOf } from '../state/url.ts';
 
-const pages: [Page, string][] = [['explore', 'Explore'], ['targets', 'Targets'], ['status', 'Status']];
+const pages: [Page, string][] = [['explore', 'Explore'], ['compare', 'Compare'], ['targets', 'Targets'], ['status', 'Status']];
 
 type Theme = 'system' | 'light' | 'dark';
 

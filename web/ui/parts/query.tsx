@@ -77,23 +77,17 @@ function AddMatcher({ state, act }: Context) {
   );
 }
 
-/** The selector as text: sent when it is complete, with Enter or when the field is left. */
-function SelectorText({ state, act }: Context) {
-  const [text, setText] = useState(state.query);
+/** A selector as text: sent when it is complete, with Enter or when the field is left. */
+export function SelectorText({ value, label, change }: { value: string; label: string; change: (text: string) => void }) {
+  const [text, setText] = useState(value);
 
-  useEffect(() => setText(state.query), [state.query]);
+  useEffect(() => setText(value), [value]);
   const send = (): void => {
-    if (text !== state.query) act({ do: 'set', values: { query: text } });
+    if (text !== value) change(text);
   };
   return (
     <form class="selector" onSubmit={(e) => { e.preventDefault(); send(); }}>
-      <input
-        aria-label="Selector"
-        value={text}
-        spellcheck={false}
-        onInput={(e) => setText(e.currentTarget.value)}
-        onBlur={send}
-      />
+      <input aria-label={label} value={text} spellcheck={false} onInput={(e) => setText(e.currentTarget.value)} onBlur={send} />
     </form>
   );
 }
@@ -133,7 +127,7 @@ export function Query(context: Context) {
         </span>
       ))}
       {selector && <AddMatcher {...context} />}
-      <SelectorText {...context} />
+      <SelectorText value={state.query} label="Selector" change={(query) => act({ do: 'set', values: { query } })} />
     </div>
   );
 }

@@ -3,6 +3,7 @@
 // that every view is one path away from curl and go tool pprof.
 import type { Request } from '../api/client.ts';
 import { parseTime, stepFor } from '../model/time.ts';
+import { sideA } from './reducer.ts';
 import type { State } from './state.ts';
 
 /** Number of steps of the chart. */
@@ -37,9 +38,37 @@ export function whatParams(s: State, now: number): Params {
   return out;
 }
 
+/** Both sides of a comparison. */
+function bothParams(s: State, now: number): Params {
+  const a = sideA(s, now);
+  const out: Params = [
+    ['mode', 'diff'],
+    ['query_a', a.query], ['mode_a', 'merge'], ['from_a', String(parseTime(a.from, now))], ['to_a', String(parseTime(a.to, now))],
+    ['query_b', s.query], ['mode_b', 'merge'], ['from_b', String(parseTime(s.from, now))], ['to_b', String(parseTime(s.to, now))],
+  ];
+
+  if (s.normalize) out.push(['normalize', '1']);
+  if (s.sample_index) out.push(['sample_index', s.sample_index]);
+  if (s.aggregate) out.push(['aggregate', s.aggregate]);
+  return out;
+}
+
 /** A report on the profiles of the state. */
 export function reportRequest(s: State, now: number, report: string, extra: Params): Request {
-  return { key: report, path: 'api/v1/query', params: [...whatParams(s, now), ...filterParams(s), ['report', report], ...extra] };
+  return { key: report, path: 'api/v1/query', params: [...(s.page === 'compare' ? bothParams(s, now) : whatParams(s, now)), ...filterParams(s), ['report', report], ...extra] };
+}
+
+/** Totals over time. */
+function lineRequest(s: State, key: string, side: { query: string; from: string; to: string }, now: number): Request {
+  const from = parseTime(side.from, now);
+  const to = parseTime(side.to, now);
+  const params: Params = [
+    ['query', side.query], ['from', String(from)], ['to', String(to)],
+    ['step', `${stepFor(to - from, chartSteps)}s`], ['rate', '1'],
+  ];
+
+  if (s.by) params.push(['group_by', s.by]);
+  return { key, path: 'api/v1/query_range', params };
 }
 
 /** The requests of the page, all of which it can show at once. */
@@ -54,16 +83,8 @@ export function requests(s: State, now: number): Request[] {
   }
   const out: Request[] = [{ key: 'types', path: 'api/v1/profile_types', params: [] }];
   if (!s.query) return out;
-  const from = parseTime(s.from, now);
-  const to = parseTime(s.to, now);
-  if (s.chart === 'lines') {
-    const params: Params = [
-      ['query', s.query], ['from', String(from)], ['to', String(to)],
-      ['step', `${stepFor(to - from, chartSteps)}s`], ['rate', '1'],
-    ];
-    if (s.by) params.push(['group_by', s.by]);
-    out.push({ key: 'lines', path: 'api/v1/query_range', params });
-  }
+  if (s.chart === 'lines') out.push(lineRequest(s, 'lines', s, now));
+  if (s.page === 'compare') out.push(lineRequest(s, 'lines_a', sideA(s, now), now));
   if (s.view === 'table') out.push(reportRequest(s, now, 'top', [['trim', 'false']]));
   else {
     const extra: Params = [['max_nodes', String(maxNodes)]];

@@ -2,7 +2,7 @@
 // The state of the page: everything that its URL says, and nothing else. Data
 // from the server is not part of it.
 
-export type Page = 'explore' | 'targets' | 'status';
+export type Page = 'explore' | 'compare' | 'targets' | 'status';
 export type Chart = 'lines' | 'off';
 export type View = 'flame' | 'invert' | 'table';
 
@@ -31,6 +31,12 @@ export interface State extends Filters {
   to: string;
   /** One profile instead of a range: its time in milliseconds, or empty. */
   time: string;
+  /** Compare: the base, with which the profiles above are compared. Empty: the same selector, the range before. */
+  query_a: string;
+  from_a: string;
+  to_a: string;
+  /** Compare: by share of the total instead of by value. */
+  normalize: boolean;
   sample_index: string;
   aggregate: string;
   group_by: string;
@@ -55,6 +61,10 @@ export const initial: State = {
   from: 'now-1h',
   to: 'now',
   time: '',
+  query_a: '',
+  from_a: '',
+  to_a: '',
+  normalize: false,
   sample_index: '',
   aggregate: '',
   focus: [],

@@ -7,7 +7,7 @@ type Key = Exclude<keyof State, 'page' | 'rest'>;
 
 /** All keys, in the order in which they stand in a URL. */
 const keys: Key[] = [
-  'query', 'from', 'to', 'time', 'sample_index', 'aggregate',
+  'query_a', 'from_a', 'to_a', 'query', 'from', 'to', 'time', 'normalize', 'sample_index', 'aggregate',
   'focus', 'ignore', 'hide', 'show', 'show_from', 'prune_from', 'tagfocus', 'tagignore',
   'granularity', 'noinlines', 'recursion', 'under', 'group_by',
   'by', 'chart', 'view', 'zoom', 'find', 'order', 'color', 'sort', 'tz',
@@ -26,7 +26,10 @@ const choices: Partial<Record<Key, readonly string[]>> = {
 /** Keys whose empty value differs from their default, and must be written. */
 const emptyCounts: readonly Key[] = ['by'];
 
-const paths: Record<Page, string> = { explore: '', targets: 'targets', status: 'status' };
+const paths: Record<Page, string> = { explore: '', compare: 'compare', targets: 'targets', status: 'status' };
+
+/** On the page Compare, these keys are those of side B, as in the API. */
+const sideB: readonly Key[] = ['query', 'from', 'to', 'time'];
 
 /** The path of a page, relative to the folder of the server's pages. */
 export function pathOf(page: Page): string {
@@ -55,7 +58,8 @@ export function encode(s: State): string {
     const value = s[key];
     const values = Array.isArray(value) ? value : [value === true ? '1' : value === false ? '' : String(value)];
     for (const v of values) {
-      if (v !== initial[key] && (v !== '' || emptyCounts.includes(key))) out.push(`${key}=${escapeValue(v)}`);
+      const name = s.page === 'compare' && sideB.includes(key) ? `${key}_b` : key;
+      if (v !== initial[key] && (v !== '' || emptyCounts.includes(key))) out.push(`${name}=${escapeValue(v)}`);
     }
   }
   for (const [key, value] of s.rest) out.push(`${escapeValue(key)}=${escapeValue(value)}`);
@@ -69,7 +73,8 @@ export function decode(path: string, search: string): State {
 
   s.page = pageOf(path);
   for (const [name, value] of new URLSearchParams(search)) {
-    const key = name as Key;
+    const ofB = s.page === 'compare' && name.endsWith('_b') && sideB.includes(name.slice(0, -2) as Key);
+    const key = (ofB ? name.slice(0, -2) : name) as Key;
     const allowed = choices[key];
     if (!keys.includes(key)) s.rest.push([name, value]);
     else if (Array.isArray(initial[key])) (target[key] as string[]).push(value);

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compare: two ranges, two selectors, by value and by share.
+import assert from 'node:assert/strict';
+import { assertSame, Tab } from '../browser.mjs';
+import { first, last, until } from '../site.mjs';
+
+const middle = first + 400000;
+const path = `compare?query_b=profile&from_b=${middle}&to_b=${last}&from_a=${first}&to_a=${middle - 1}`;
+
+/** What the API says of the two sides. */
+function diff(site, report, params = {}) {
+  return site.api('query', {
+    mode: 'diff', query_a: 'profile', from_a: first, to_a: middle - 1, query_b: 'profile', from_b: middle, to_b: last, report, ...params,
+  });
+}
+
+/** The texts of a row of the table: A, B, B−A, function. */
+function rowTexts(tab, i) {
+  return tab.page.locator('.rows .row').nth(i).locator('[role=cell]').allInnerTexts();
+}
+
+async function sides({ browser, site }) {
+  const tab = await Tab.open(browser, site);
+
+  await tab.go(path);
+  const answer = await diff(site, 'flamegraph', { max_nodes: 50000 });
+  assert.match(await tab.text('.flame-head'), /^total .+ → .+ [+−].+ %$/);
+  // Boxes that only one side has are marked, so that colour is not all.
+  assert.ok(answer.total_of_a.includes(0) && answer.total_of.includes(0));
+  assert.equal(await tab.page.locator('.side').count(), 2);
+  await tab.picture('compare');
+  await tab.ends();
+}
+
+async function table({ browser, site }) {
+  const tab = await Tab.open(browser, site);
+  const top = await diff(site, 'top', { trim: 'false' });
+  const rows = top.rows.filter((r) => r.flat).sort((a, b) => Math.abs(b.flat) - Math.abs(a.flat));
+
+  await tab.go(`${path}&view=table`);
+  assert.equal(await tab.page.locator('.table').getAttribute('aria-rowcount'), String(rows.length + 1));
+  for (let i = 0; i < 5; i++) {
+    const [a, b, change, name] = await rowTexts(tab, i);
+    assert.equal(name, rows[i].name);
+    assert.equal(change.startsWith('+'), rows[i].flat > 0, change);
+    assert.equal(a === '0', rows[i].flat_a === 0, a);
+    assert.equal(b === '0', rows[i].flat_a + rows[i].flat === 0, b);
+  }
+  await tab.page.getByRole('button', { name: 'by share of the total' }).click();
+  await tab.param('normalize', '1');
+  const shares = await diff(site, 'top', { trim: 'false', normalize: 1 });
+  assert.equal(await tab.page.locator('.table').getAttribute('aria-rowcount'), String(shares.rows.filter((r) => r.flat).length + 1));
+  await tab.picture('compare-table');
+  await tab.ends();
+}
+
+async function swap({ browser, site }) {
+  const tab = await Tab.open(browser, site);
+
+  await tab.go(`${path}&view=table`);
+  const before = await tab.still();
+  const [a, b, , name] = await rowTexts(tab, 0);
+  await tab.page.getByRole('button', { name: 'Swap A and B' }).click();
+  await tab.param('from_b', String(first));
+  assert.deepEqual((await rowTexts(tab, 0)).filter((_, i) => i !== 2), [b, a, name]);
+  await tab.page.goBack();
+  await tab.param('from_b', String(middle));
+  assertSame(before, await tab.still(), 'Back');
+  await tab.ends();
+}
+
+async function fromExplore({ browser, site }) {
+  const tab = await Tab.open(browser, site);
+
+  await tab.go(`?query=profile&from=${middle}&to=${last}`);
+  await tab.page.getByRole('link', { name: 'Compare' }).click();
+  await tab.param('from_b', String(middle));
+  assert.equal(tab.params().get('from_a'), null, 'the base is the range before');
+  // A drag over the chart of A chooses its range.
+  const plot = await tab.page.locator('.side .u-over').first().boundingBox();
+  await tab.page.mouse.move(plot.x + plot.width * 0.2, plot.y + 30);
+  await tab.page.mouse.down();
+  await tab.page.mouse.move(plot.x + plot.width * 0.8, plot.y + 30, { steps: 4 });
+  await tab.page.mouse.up();
+  await until('the range of A is chosen', () => tab.params().get('from_a'));
+  await tab.page.getByRole('button', { name: 'A is the range before B' }).click();
+  await tab.param('from_a', null);
+  await tab.page.getByLabel('Selector of A').fill('profile{job="prometheus"}');
+  await tab.page.keyboard.press('Enter');
+  await tab.param('query_a', 'profile{job="prometheus"}');
+  await tab.page.getByRole('link', { name: 'Explore' }).click();
+  await tab.param('query', 'profile');
+  await tab.ends();
+}
+
+export const compare = [
+  ['both sides', sides],
+  ['table of changes', table],
+  ['swap', swap],
+  ['from Explore', fromExplore],
+];
