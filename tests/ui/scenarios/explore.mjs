@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Explore: the query, the chart, and the views.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { assertSame, Tab } from '../browser.mjs';
 import { first, last, until } from '../site.mjs';
 
@@ -265,6 +267,93 @@ async function backThrice(context) {
   await tab.ends();
 }
 
+async function exports_(context) {
+  const tab = await open(context);
+
+  await tab.page.getByRole('button', { name: 'Export' }).click();
+  const bodies = {};
+  for (const title of ['pprof, for go tool pprof', 'folded stacks', 'speedscope', 'SVG']) {
+    const [download] = await Promise.all([tab.page.waitForEvent('download'), tab.page.getByRole('button', { name: title }).click()]);
+    bodies[title] = readFileSync(await download.path());
+  }
+  // The program of these profiles is too old for this one: an error, and no file.
+  await tab.page.getByRole('button', { name: 'for go build -pgo' }).click();
+  await until('the error is shown', async () => (await tab.page.locator('.popup .notice.bad').count()) === 1);
+  tab.complaints = tab.complaints.filter((c) => !c.includes('400 (Bad Request)'));
+  assert.equal(bodies['pprof, for go tool pprof'].readUInt16BE(0), 0x1f8b);
+  assert.ok(bodies.SVG.toString().startsWith('<svg'));
+  assert.ok(JSON.parse(bodies.speedscope.toString()).profiles.length > 0);
+  const folded = bodies['folded stacks'].toString().trim().split('\n');
+  const total = folded.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+  assert.equal(total, (await flame(context.site, {})).total);
+  // The commands, run as they were copied.
+  const copied = async (name) => {
+    await tab.page.getByRole('button', { name }).click();
+    const field = tab.page.getByLabel('What was copied');
+    await until('it is copied', async () => (await field.inputValue()).startsWith(name.slice('Copy as '.length)));
+    return field.inputValue();
+  };
+  const curl = await copied('Copy as curl');
+  assert.ok(execFileSync('sh', ['-c', curl]).equals(bodies['pprof, for go tool pprof']), curl);
+  const pprof = await copied('Copy as go tool pprof');
+  assert.match(pprof, /^go tool pprof 'http/);
+  const top = execFileSync('sh', ['-c', pprof.replace('pprof', 'pprof -top -symbolize=none')], { env: { ...process.env, PPROF_TMPDIR: context.site.folder } });
+  const ours = await fetch(`${context.site.url}api/v1/query?query=profile&mode=merge&from=${first}&to=${last}&report=top&format=text`);
+  assert.equal(top.toString().split('\n').at(-2), (await ours.text()).split('\n').at(-2));
+  await tab.page.getByRole('dialog').getByLabel('Close').click();
+  await tab.page.locator('.copied').getByLabel('Close').click();
+  await tab.ends();
+}
+
+async function links(context) {
+  const tab = await open(context, '?query=profile&from=now-5m');
+
+  await tab.page.getByRole('button', { name: 'Copy link' }).click();
+  const link = new URL(await tab.page.getByLabel('What was copied').inputValue());
+  assert.equal(Number(link.searchParams.get('to')) - Number(link.searchParams.get('from')), 300000);
+  tab.complaints = tab.complaints.filter((c) => !c.includes('404 (Not Found)'));
+  await tab.close();
+}
+
+async function overTime(context) {
+  const tab = await open(context);
+
+  await tab.clickFlame(1, 0.6);
+  const name = await tab.text('.detail b');
+  await tab.page.getByRole('button', { name: 'over time' }).click();
+  await tab.param('chart', 'history');
+  assert.equal(tab.params().get('fn'), name);
+  const legend = await tab.page.locator('.legend li').allInnerTexts();
+  assert.deepEqual(legend.sort(), [`${name} self`, `${name} with callees`]);
+  // Each number of the history is that of the table of its step.
+  const request = await tab.page.evaluate(() => performance.getEntriesByType('resource').map((r) => r.name).find((u) => u.includes('api/v1/history')));
+  const { data } = await (await fetch(request)).json();
+  const step = data.profiles.findIndex((n) => n > 0);
+  const from = data.timestamps[step];
+  const top = await context.site.api('query', { mode: 'merge', query: 'profile', from, to: (data.timestamps[step + 1] ?? last + 1) - 1, report: 'top', trim: 'false' });
+  const row = top.rows.find((r) => r.name === name) ?? { flat: 0, cum: 0 };
+  assert.deepEqual([data.functions[0].flat[step], data.functions[0].cum[step]], [row.flat, row.cum]);
+  await tab.picture('history');
+  await tab.page.getByRole('button', { name: 'Back to totals' }).click();
+  await tab.param('chart', null);
+  await tab.ends();
+}
+
+async function source(context) {
+  const tab = await open(context, `${cpu}&view=source`);
+
+  assert.match(await tab.text('main .empty'), /Choose a function/);
+  await tab.go(`${cpu}&view=source&fn=main.words`);
+  const answer = await context.site.api('query', {
+    mode: 'merge', query: 'profile', from: first, to: last, report: 'source', format: 'json', symbol: '^main\\.words$',
+  });
+  assert.ok(answer.functions.length);
+  assert.equal(await tab.page.locator('.lines tbody tr').count(), answer.functions[0].lines.length);
+  assert.match(await tab.text('.source'), /not on the server: only line numbers/);
+  await tab.picture('source');
+  await tab.ends();
+}
+
 export const explore = [
   ['opening', opening],
   ['type menu', typeMenu],
@@ -279,4 +368,8 @@ export const explore = [
   ['table', table],
   ['inverted', inverted],
   ['Back, three times', backThrice],
+  ['export and commands', exports_],
+  ['copied links have absolute times', links],
+  ['a function over time', overTime],
+  ['source', source],
 ];

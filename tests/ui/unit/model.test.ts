@@ -10,6 +10,8 @@ import { chartData, maxLines } from '../../../web/ui/model/series.ts';
 import { formatTime, parseDuration, parseTime, stepFor } from '../../../web/ui/model/time.ts';
 import { findHash, hashText, layout, nodeAt, pathTo } from '../../../web/ui/model/tree.ts';
 import { formatChange, formatShare, formatValue } from '../../../web/ui/model/unit.ts';
+import { shellWord } from '../../../web/ui/model/command.ts';
+import { historyRequest } from '../../../web/ui/state/requests.ts';
 import { reduce, sideA } from '../../../web/ui/state/reducer.ts';
 import { initial } from '../../../web/ui/state/state.ts';
 
@@ -50,6 +52,23 @@ test('the base of a comparison is the range before, until it is chosen', () => {
   assert.deepEqual([swapped.from, swapped.to, swapped.from_a, swapped.to_a], ['500', '999', '1000', '1500']);
   const back = reduce(swapped, { do: 'swap', now: 0 });
   assert.deepEqual([back.query, back.from, back.to, back.query_a, back.from_a, back.to_a], ['heap', '1000', '1500', 'heap', '500', '999']);
+});
+
+test('texts are one word of a shell', () => {
+  assert.equal(shellWord('http://a:1/b?c=d'), "'http://a:1/b?c=d'");
+  assert.equal(shellWord('plain-1.2/x=y'), 'plain-1.2/x=y');
+  assert.equal(shellWord("it's"), "'it'\\''s'");
+});
+
+test('the steps of a history are whole', () => {
+  const r = historyRequest({ ...initial, query: 'cpu', fn: 'f', from: '1000000', to: '4601000', focus: ['x'], group_by: 'job' }, 0);
+  const params = new Map(r.params);
+
+  assert.equal(params.get('step'), '120s');
+  assert.equal((Number(params.get('to')) - Number(params.get('from'))) % 120000, 0);
+  assert.ok(Number(params.get('from')) <= 1000000);
+  assert.equal(params.get('focus'), 'x');
+  assert.ok(!params.has('group_by'));
 });
 
 test('selectors are split and joined', () => {

@@ -58,6 +58,30 @@ export interface TopAnswer {
   rows: TopRow[];
 }
 
+export interface SourceAnswer {
+  sample_type: string;
+  unit: string;
+  total: number;
+  functions: {
+    name: string;
+    file: string;
+    flat: number;
+    cum: number;
+    found: boolean;
+    lines: { line: number; flat: number; cum: number; text: string }[];
+  }[];
+  more: number;
+}
+
+export interface HistoryAnswer {
+  sample_type: string;
+  unit: string;
+  timestamps: number[];
+  total: (number | null)[];
+  profiles: number[];
+  functions: { name: string; file: string; labels: Record<string, string>; flat: (number | null)[]; cum: (number | null)[] }[];
+}
+
 export interface Target {
   labels: Record<string, string>;
   discoveredLabels: Record<string, string>;

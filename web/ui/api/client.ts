@@ -40,7 +40,8 @@ export function urlOf(r: Request): string {
   return `${base()}${r.path}${text ? `?${text}` : ''}`;
 }
 
-function problemOf(response: Response, text: string): Problem {
+/** What an answer with an error says. */
+export function problemOf(response: Response, text: string): Problem {
   const retry = Number(response.headers.get('Retry-After')) || 0;
   let message = text.slice(0, 500) || response.statusText;
 

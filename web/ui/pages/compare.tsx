@@ -2,7 +2,7 @@
 // Compare: B, the profiles of the query, and A, the base: at first the range
 // before. A drag over either chart chooses its range.
 import { useEffect } from 'preact/hooks';
-import type { FlameAnswer, Line, ProfileType, TopAnswer } from '../api/answer.ts';
+import type { FlameAnswer, Line, ProfileType, SourceAnswer, TopAnswer } from '../api/answer.ts';
 import { formatTime, parseTime } from '../model/time.ts';
 import { Chart } from '../parts/chart.tsx';
 import { Clock } from '../parts/clock.tsx';
@@ -10,9 +10,10 @@ import { DiffTable } from '../parts/difftable.tsx';
 import { Flame } from '../parts/flame.tsx';
 import { Frame } from '../parts/notice.tsx';
 import { Query, SelectorText } from '../parts/query.tsx';
+import { Source } from '../parts/source.tsx';
 import { sideA } from '../state/reducer.ts';
 import type { Context } from './app.tsx';
-import { firstType, ViewBar } from './explore.tsx';
+import { firstType, reportOf, ViewBar } from './explore.tsx';
 
 function Side(props: Context & { title: string; lines: 'lines' | 'lines_a'; range: 'range' | 'range_a'; query: string; from: string; to: string }) {
   const { loader, act, now, state, lines } = props;
@@ -38,7 +39,7 @@ function Side(props: Context & { title: string; lines: 'lines' | 'lines_a'; rang
 export function Compare(context: Context) {
   const { state, loader, act, refresh, now } = context;
   const types = loader.get<ProfileType[]>('types')?.answer?.data;
-  const report = state.view === 'table' ? 'top' : 'flamegraph';
+  const report = reportOf(state.view);
   const a = sideA(state, now);
   const set = (values: Partial<typeof state>) => () => act({ do: 'set', values });
 
@@ -68,12 +69,15 @@ export function Compare(context: Context) {
         <SelectorText value={a.query} label="Selector of A" change={(query_a) => act({ do: 'set', values: { query_a: query_a === state.query ? '' : query_a } })} />
       </div>
       <ViewBar {...context} />
-      <Frame<FlameAnswer & TopAnswer>
+      <Frame<FlameAnswer & TopAnswer & SourceAnswer>
+        key={report}
         loaded={loader.get(report)}
         retry={() => { loader.refresh(report); act({ do: 'set', values: {} }); }}
         cancel={() => loader.cancel(report)}
       >
-        {(data) => (state.view === 'table' ? <DiffTable {...context} data={data} /> : <Flame {...context} data={data} />)}
+        {(data) =>
+          state.view === 'table' ? <DiffTable {...context} data={data} /> : state.view === 'source' ? <Source {...context} data={data} /> : <Flame {...context} data={data} />
+        }
       </Frame>
     </div>
   );

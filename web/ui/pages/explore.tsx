@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Explore: what the fleet did over time, and what the profiles of a range say.
 import { useEffect } from 'preact/hooks';
-import type { FlameAnswer, Line, ProfileType, TopAnswer } from '../api/answer.ts';
+import type { FlameAnswer, HistoryAnswer, Line, ProfileType, SourceAnswer, TopAnswer } from '../api/answer.ts';
 import { Chart } from '../parts/chart.tsx';
 import { Chips } from '../parts/chips.tsx';
 import { Clock } from '../parts/clock.tsx';
 import { Flame } from '../parts/flame.tsx';
+import { History } from '../parts/history.tsx';
 import { Frame, ProblemBox } from '../parts/notice.tsx';
 import { Query } from '../parts/query.tsx';
+import { Share } from '../parts/share.tsx';
+import { Source } from '../parts/source.tsx';
 import { Table } from '../parts/table.tsx';
 import type { View } from '../state/state.ts';
 import type { Context } from './app.tsx';
 
-const views: [View, string][] = [['flame', 'Flame graph'], ['table', 'Table'], ['invert', 'Inverted']];
+const views: [View, string][] = [['flame', 'Flame graph'], ['table', 'Table'], ['invert', 'Inverted'], ['source', 'Source']];
+
+/** The report that a view shows. */
+export function reportOf(view: View): string {
+  return view === 'table' ? 'top' : view === 'source' ? 'source' : 'flamegraph';
+}
 
 /** The type that the page opens with: CPU, if there is any. */
 export function firstType(types: ProfileType[]): string {
@@ -21,10 +29,12 @@ export function firstType(types: ProfileType[]): string {
   return ['profile', 'process_cpu'].find((n) => names.includes(n)) ?? names[0] ?? '';
 }
 
-export function ViewBar({ state, act }: Context) {
+export function ViewBar(context: Context) {
+  const { state, act } = context;
+
   return (
     <div class="viewbar">
-      <Chips {...({ state, act } as Context)} />
+      <Chips {...context} />
       <span class="space" />
       <input
         type="search"
@@ -38,6 +48,7 @@ export function ViewBar({ state, act }: Context) {
           <button key={view} type="button" role="tab" aria-selected={state.view === view} onClick={() => act({ do: 'set', values: { view } })}>{title}</button>
         ))}
       </div>
+      <Share {...context} />
     </div>
   );
 }
@@ -55,10 +66,26 @@ function Empty({ loader }: Context) {
   return null;
 }
 
+/** The lower half: the report that the view shows. */
+function ReportView(props: Context & { retry: () => void }) {
+  const { state, loader } = props;
+  const report = reportOf(state.view);
+
+  if (state.view === 'source' && !state.fn) return <Source {...props} data={{ sample_type: '', unit: '', total: 0, functions: [], more: 0 }} />;
+  return (
+    <Frame<FlameAnswer & TopAnswer & SourceAnswer> key={report} loaded={loader.get(report)} retry={props.retry} cancel={() => loader.cancel(report)}>
+      {(data) =>
+        state.view === 'table' ? <Table {...props} data={data} /> : state.view === 'source' ? <Source {...props} data={data} /> : <Flame {...props} data={data} />
+      }
+    </Frame>
+  );
+}
+
 export function Explore(context: Context) {
   const { state, loader, act, refresh } = context;
   const types = loader.get<ProfileType[]>('types')?.answer?.data;
-  const report = state.view === 'table' ? 'top' : 'flamegraph';
+  const report = reportOf(state.view);
+  const history = state.chart === 'history' && state.fn !== '';
   const retry = (key: string) => () => {
     loader.refresh(key);
     act({ do: 'set', values: {} });
@@ -77,13 +104,22 @@ export function Explore(context: Context) {
       <Empty {...context} />
       {state.query && (
         <>
-          <Frame<Line[]> loaded={loader.get('lines')} retry={retry('lines')} cancel={() => loader.cancel('lines')}>
-            {(lines) => (lines.length ? <Chart {...context} lines={lines} /> : <p class="empty">No profiles of {state.query} in this time range.</p>)}
-          </Frame>
+          {history ? (
+            <Frame<HistoryAnswer> key="history" loaded={loader.get('history')} retry={retry('history')} cancel={() => loader.cancel('history')}>
+              {(data) => (
+                <>
+                  <button type="button" onClick={() => act({ do: 'set', values: { chart: 'lines' } })}>Back to totals</button>
+                  <History {...context} data={data} />
+                </>
+              )}
+            </Frame>
+          ) : (
+            <Frame<Line[]> key="lines" loaded={loader.get('lines')} retry={retry('lines')} cancel={() => loader.cancel('lines')}>
+              {(lines) => (lines.length ? <Chart {...context} lines={lines} /> : <p class="empty">No profiles of {state.query} in this time range.</p>)}
+            </Frame>
+          )}
           <ViewBar {...context} />
-          <Frame<FlameAnswer & TopAnswer> loaded={loader.get(report)} retry={retry(report)} cancel={() => loader.cancel(report)}>
-            {(data) => (state.view === 'table' ? <Table {...context} data={data} /> : <Flame {...context} data={data} />)}
-          </Frame>
+          <ReportView {...context} retry={retry(report)} />
         </>
       )}
     </div>

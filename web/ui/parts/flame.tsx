@@ -32,6 +32,21 @@ function span(tree: Tree, node: number): [number, number] {
   return [from, from + (weight(tree.answer, node) || 1)];
 }
 
+/** What can be done with a function; each is one key, too. */
+function Actions({ name, act }: { name: string; act: Context['act'] }) {
+  const add = (filter: 'focus' | 'ignore' | 'hide') => () => act({ do: 'add', filter, value: exactly(name) });
+
+  return (
+    <div class="actions" role="group" aria-label={`Actions for ${name}`}>
+      <button type="button" onClick={add('focus')}>focus</button>
+      <button type="button" onClick={add('ignore')}>ignore</button>
+      <button type="button" onClick={add('hide')}>hide</button>
+      <button type="button" onClick={() => act({ do: 'set', values: { view: 'source', fn: name } })}>source</button>
+      <button type="button" onClick={() => act({ do: 'set', values: { chart: 'history', fn: name } })}>over time</button>
+    </div>
+  );
+}
+
 /** Details of a node, for the line below the graph. */
 function Detail({ tree, node }: { tree: Tree; node: number }) {
   const a = tree.answer;
@@ -185,6 +200,8 @@ export function Flame(props: Context & { data: FlameAnswer }) {
       KeyF: () => act({ do: 'add', filter: 'focus', value: exactly(tree.name(focused)) }),
       KeyI: () => act({ do: 'add', filter: 'ignore', value: exactly(tree.name(focused)) }),
       KeyM: () => act({ do: 'add', filter: 'hide', value: exactly(tree.name(focused)) }),
+      KeyO: () => act({ do: 'set', values: { view: 'source', fn: tree.name(focused) } }),
+      KeyT: () => act({ do: 'set', values: { chart: 'history', fn: tree.name(focused) } }),
     };
     const action = actions[e.code] ?? actions[e.key];
     if (!action || e.ctrlKey || e.metaKey || e.altKey) return;
@@ -206,6 +223,7 @@ export function Flame(props: Context & { data: FlameAnswer }) {
         {state.find && !found.error && (
           <span role="status"> · {found.nodes} boxes match, {formatShare(found.weight, data.total)} of the total, {formatShare(found.self, data.total)} self</span>
         )}
+        {zoom > 0 && <Actions name={tree.name(zoom)} act={act} />}
         {data.left_out.nodes > 0 && <span class="dim"> · {data.left_out.nodes} smaller boxes are folded into (other): click one to open it</span>}
       </div>
       <div

@@ -3,7 +3,7 @@
 // that every view is one path away from curl and go tool pprof.
 import type { Request } from '../api/client.ts';
 import { parseTime, stepFor } from '../model/time.ts';
-import { sideA } from './reducer.ts';
+import { exactly, sideA } from './reducer.ts';
 import type { State } from './state.ts';
 
 /** Number of steps of the chart. */
@@ -71,6 +71,23 @@ function lineRequest(s: State, key: string, side: { query: string; from: string;
   return { key, path: 'api/v1/query_range', params };
 }
 
+/** Number of steps of a function's history: each is a merge. */
+export const historySteps = 48;
+
+/** A function over time, with the filters of the view. */
+export function historyRequest(s: State, now: number): Request {
+  const to = parseTime(s.to, now);
+  const span = to - parseTime(s.from, now);
+  const step = stepFor(span, historySteps);
+  // Whole steps: a shorter one at the end would look like a drop.
+  const from = to - Math.max(1, Math.ceil(span / 1000 / step)) * step * 1000;
+  const params: Params = [['query', s.query], ['from', String(from)], ['to', String(to)], ['step', `${step}s`], ['function', s.fn]];
+
+  if (s.sample_index) params.push(['sample_index', s.sample_index]);
+  if (s.aggregate) params.push(['aggregate', s.aggregate]);
+  return { key: 'history', path: 'api/v1/history', params: [...params, ...filterParams(s).filter(([k]) => k !== 'group_by')] };
+}
+
 /** The requests of the page, all of which it can show at once. */
 export function requests(s: State, now: number): Request[] {
   if (s.page === 'targets') return [{ key: 'targets', path: 'api/v1/targets', params: [] }];
@@ -83,9 +100,13 @@ export function requests(s: State, now: number): Request[] {
   }
   const out: Request[] = [{ key: 'types', path: 'api/v1/profile_types', params: [] }];
   if (!s.query) return out;
-  if (s.chart === 'lines') out.push(lineRequest(s, 'lines', s, now));
+  if (s.chart === 'history' && s.page === 'explore' && s.fn) out.push(historyRequest(s, now));
+  else if (s.chart !== 'off') out.push(lineRequest(s, 'lines', s, now));
   if (s.page === 'compare') out.push(lineRequest(s, 'lines_a', sideA(s, now), now));
   if (s.view === 'table') out.push(reportRequest(s, now, 'top', [['trim', 'false']]));
+  else if (s.view === 'source') {
+    if (s.fn) out.push(reportRequest(s, now, 'source', [['format', 'json'], ['symbol', exactly(s.fn)]]));
+  }
   else {
     const extra: Params = [['max_nodes', String(maxNodes)]];
     if (s.view === 'invert') extra.push(['invert', 'true']);

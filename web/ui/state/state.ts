@@ -3,8 +3,8 @@
 // from the server is not part of it.
 
 export type Page = 'explore' | 'compare' | 'targets' | 'status';
-export type Chart = 'lines' | 'off';
-export type View = 'flame' | 'invert' | 'table';
+export type Chart = 'lines' | 'history' | 'off';
+export type View = 'flame' | 'invert' | 'table' | 'source';
 
 /** Filters of the API; those that are lists can be given several times. */
 export interface Filters {
@@ -44,6 +44,8 @@ export interface State extends Filters {
   by: string;
   chart: Chart;
   view: View;
+  /** The function that the views source and history show: its whole name. */
+  fn: string;
   /** Hash of the path of the box that is zoomed into, or empty. */
   zoom: string;
   find: string;
@@ -83,6 +85,7 @@ export const initial: State = {
   by: 'job',
   chart: 'lines',
   view: 'flame',
+  fn: '',
   zoom: '',
   find: '',
   order: 'value',

@@ -10,13 +10,13 @@ const keys: Key[] = [
   'query_a', 'from_a', 'to_a', 'query', 'from', 'to', 'time', 'normalize', 'sample_index', 'aggregate',
   'focus', 'ignore', 'hide', 'show', 'show_from', 'prune_from', 'tagfocus', 'tagignore',
   'granularity', 'noinlines', 'recursion', 'under', 'group_by',
-  'by', 'chart', 'view', 'zoom', 'find', 'order', 'color', 'sort', 'tz',
+  'by', 'chart', 'view', 'fn', 'zoom', 'find', 'order', 'color', 'sort', 'tz',
 ];
 
 /** Values that keys with a fixed set of values may have. */
 const choices: Partial<Record<Key, readonly string[]>> = {
-  chart: ['lines', 'off'],
-  view: ['flame', 'invert', 'table'],
+  chart: ['lines', 'history', 'off'],
+  view: ['flame', 'invert', 'table', 'source'],
   order: ['value', 'name'],
   color: ['package', 'binary', 'self', 'one'],
   recursion: ['', 'direct', 'all'],

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The source lines of one function, with their weights.
+import type { SourceAnswer } from '../api/answer.ts';
+import { formatValue } from '../model/unit.ts';
+import type { Context } from '../pages/app.tsx';
+
+export function Source({ data, state }: Context & { data: SourceAnswer }) {
+  if (!state.fn) return <p class="empty">Choose a function: click a box of the flame graph, then "source".</p>;
+  return (
+    <div class="source">
+      {data.functions.map((f) => (
+        <section key={f.name + f.file}>
+          <h2>{f.name} <span class="dim">{f.file}</span></h2>
+          {!f.found && (
+            <p class="dim">
+              The text of this file is not on the server: only line numbers are shown. Start everprof with
+              --query.source-path=FOLDER to see it.
+            </p>
+          )}
+          <table class="lines">
+            <thead><tr><th class="number">Self</th><th class="number">Total</th><th class="number">Line</th><th>Source</th></tr></thead>
+            <tbody>
+              {f.lines.map((l) => (
+                <tr key={l.line} class={l.cum ? 'heavy' : ''}>
+                  <td class="number">{l.flat ? formatValue(l.flat, data.unit) : ''}</td>
+                  <td class="number">{l.cum ? formatValue(l.cum, data.unit) : ''}</td>
+                  <td class="number dim">{l.line}</td>
+                  <td><code>{l.text}</code></td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      ))}
+      {data.more > 0 && <p class="dim">{data.more} more functions match.</p>}
+    </div>
+  );
+}
