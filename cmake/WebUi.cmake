@@ -20,15 +20,20 @@ enable_language(ASM)
 file(GLOB_RECURSE UI_SOURCES CONFIGURE_DEPENDS
   ${UI}/*.ts ${UI}/*.tsx ${UI}/*.css ${UI}/*.svg ${UI}/*.html)
 list(FILTER UI_SOURCES EXCLUDE REGEX /node_modules/)
-if(NOT TESTS)
-  set(UI_OMIT --omit=dev) # what only tests need
+# Not as a rule of the build: every build folder would install them again.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${UI}/package-lock.json)
+if(${UI}/package-lock.json IS_NEWER_THAN ${UI}/node_modules/.package-lock.json)
+  if(NOT TESTS)
+    set(UI_OMIT --omit=dev) # what only tests need
+  endif()
+  message(STATUS "installing what the web UI is built with")
+  execute_process(
+    COMMAND ${NPM} ci ${UI_OMIT} --ignore-scripts --no-audit --no-fund --loglevel=error
+    WORKING_DIRECTORY ${UI} COMMAND_ERROR_IS_FATAL ANY)
 endif()
-add_custom_command(OUTPUT ${UI}/node_modules/.package-lock.json
-  COMMAND ${NPM} ci ${UI_OMIT} --ignore-scripts --no-audit --no-fund --loglevel=error
-  DEPENDS ${UI}/package-lock.json WORKING_DIRECTORY ${UI} VERBATIM)
 add_custom_command(OUTPUT ${UI_OUT}/assets_table.c ${UI_OUT}/assets_data.S
   COMMAND ${NODE} ${UI}/build.mjs ${UI_OUT}
-  DEPENDS ${UI_SOURCES} ${UI}/build.mjs ${UI}/node_modules/.package-lock.json VERBATIM)
+  DEPENDS ${UI_SOURCES} ${UI}/build.mjs ${UI}/package-lock.json VERBATIM)
 target_sources(web PRIVATE ${UI_OUT}/assets_table.c ${UI_OUT}/assets_data.S)
 set_source_files_properties(${UI_OUT}/assets_data.S PROPERTIES
   COMPILE_OPTIONS "-I${UI_OUT}" OBJECT_DEPENDS ${UI_OUT}/assets_table.c)

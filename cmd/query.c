@@ -208,7 +208,7 @@ int cmd_query_range(int argc, char **argv)
  * count of each series. `q` can be used for another request afterwards.
  */
 static int query_count_profiles(struct query *q, const char *selector,
-				const char *from, const char *to, bool print,
+				const char *const range[2], bool print,
 				size_t *count, struct err *err)
 {
 	json_t *root = NULL;
@@ -218,7 +218,8 @@ static int query_count_profiles(struct query *q, const char *selector,
 	int rc;
 
 	*count = 0;
-	rc = query_ask(range_path(q, selector, from, to), &root, &data, err);
+	rc = query_ask(range_path(q, selector, range[0], range[1]), &root,
+		       &data, err);
 	json_array_foreach(data, i, series)
 	{
 		size_t n =
@@ -311,12 +312,15 @@ int cmd_query_delete(int argc, char **argv)
 		return code;
 	from = fix_time(from, INT64_MIN, first);
 	to = fix_time(to, INT64_MAX, last);
-	rc = query_count_profiles(&q, argv[0], from, to, true, &before, &err);
+	rc = query_count_profiles(&q, argv[0],
+				  (const char *const[]){ from, to }, true,
+				  &before, &err);
 	if (!rc && yes)
 		rc = delete_profiles(&q, argv[0], from, to, &err);
 	if (!rc && yes) {
-		rc = query_count_profiles(&q, argv[0], from, to, false, &after,
-					  &err);
+		rc = query_count_profiles(&q, argv[0],
+					  (const char *const[]){ from, to },
+					  false, &after, &err);
 		if (rc)
 			err_wrap(
 				&err, rc,

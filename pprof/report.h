@@ -39,6 +39,8 @@ size_t report_memory(const struct report *r);
 struct report_type {
 	const char *name;
 	enum report_kind kind;
+	/* Whether the document is written unless JSON is asked for. */
+	bool text_first;
 	const char *content_type; /* media type of the document */
 	const char *file;         /* file name for downloads, or NULL */
 	/*
@@ -47,8 +49,6 @@ struct report_type {
 	 */
 	int (*write)(struct report *r, struct buf *out, struct err *err);
 	int (*json)(struct report *r, struct json *j, struct err *err);
-	/* Whether the document is written unless JSON is asked for. */
-	bool text_first;
 };
 
 /*

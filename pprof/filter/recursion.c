@@ -17,8 +17,9 @@ struct recursion_pass {
 	enum recursion how;
 	VEC(struct recursion_step) steps; /* outermost first */
 	/*
-	 * By name: number + 1 of the innermost step with this name. Elements
-	 * that belong to other stacks are found by comparing the step's name.
+	 * By name: number + 1 of the innermost step with this name, for
+	 * RECURSION_ALL; else NULL. The elements of names that are not in the
+	 * stack are left over from earlier stacks.
 	 */
 	uint32_t *innermost;
 	/*
@@ -90,7 +91,7 @@ static size_t recursion_find_end(const struct recursion_pass *x, size_t i)
 
 	if (name == PPROF_NONE)
 		return i;
-	if (x->how == RECURSION_ALL)
+	if (x->innermost)
 		return x->innermost[name] - 1;
 	while (i + 1 < x->steps.count && x->steps.v[i + 1].name == name)
 		i++;

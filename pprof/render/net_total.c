@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/render/net_total.h"
 
+#include <assert.h>
+
 #include "base/hash.h"
 #include "base/pairs.h"
 
@@ -102,6 +104,7 @@ int64_t report_net_total(const struct report *r)
 			*vec_add(&sums) = 0;
 			*number = (uint32_t)sums.count;
 		}
+		assert(sums.v);
 		sums.v[*number - 1] =
 			wrap_add(sums.v[*number - 1], report_weight(r, i));
 	}

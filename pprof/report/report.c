@@ -24,28 +24,28 @@
 #define TEXT      "text/plain; charset=utf-8"
 
 /*
- * All reports: name, kind, content type, file name for downloads or NULL, and
+ * All reports: name, kind, whether text comes first, content type, file name for downloads or NULL, and
  * the functions that write the document and the JSON.
  */
 static const struct report_type types[] = {
-	{ "top", REPORT_TOP, TEXT, NULL, report_top_text, report_top_json,
-	  false },
-	{ "tree", REPORT_TREE, TEXT, NULL, report_tree_text, NULL, false },
-	{ "peek", REPORT_PEEK, TEXT, NULL, report_tree_text, NULL, false },
-	{ "traces", REPORT_TRACES, TEXT, NULL, report_traces_text, NULL,
-	  false },
-	{ "folded", REPORT_FOLDED, TEXT, NULL, report_folded, NULL, false },
-	{ "flamegraph", REPORT_FLAMEGRAPH, "image/svg+xml", NULL,
-	  report_flamegraph_svg, report_flamegraph_json, false },
-	{ "speedscope", REPORT_SPEEDSCOPE, "application/json",
-	  "everprof.speedscope.json", report_speedscope, NULL, false },
-	{ "graph", REPORT_DOT, "application/json", NULL, NULL,
-	  report_calls_json, false },
-	{ "dot", REPORT_DOT, "text/vnd.graphviz; charset=utf-8", NULL,
-	  report_dot, NULL, false },
-	{ "svg", REPORT_DOT, "image/svg+xml", NULL, report_svg, NULL, false },
-	{ "source", REPORT_SOURCE, TEXT, NULL, report_source,
-	  report_source_json, true },
+	{ "top", REPORT_TOP, false, TEXT, NULL, report_top_text,
+	  report_top_json },
+	{ "tree", REPORT_TREE, false, TEXT, NULL, report_tree_text, NULL },
+	{ "peek", REPORT_PEEK, false, TEXT, NULL, report_tree_text, NULL },
+	{ "traces", REPORT_TRACES, false, TEXT, NULL, report_traces_text,
+	  NULL },
+	{ "folded", REPORT_FOLDED, false, TEXT, NULL, report_folded, NULL },
+	{ "flamegraph", REPORT_FLAMEGRAPH, false, "image/svg+xml", NULL,
+	  report_flamegraph_svg, report_flamegraph_json },
+	{ "speedscope", REPORT_SPEEDSCOPE, false, "application/json",
+	  "everprof.speedscope.json", report_speedscope, NULL },
+	{ "graph", REPORT_DOT, false, "application/json", NULL, NULL,
+	  report_calls_json },
+	{ "dot", REPORT_DOT, false, "text/vnd.graphviz; charset=utf-8", NULL,
+	  report_dot, NULL },
+	{ "svg", REPORT_DOT, false, "image/svg+xml", NULL, report_svg, NULL },
+	{ "source", REPORT_SOURCE, true, TEXT, NULL, report_source,
+	  report_source_json },
 };
 
 void report_list_names(struct buf *out, const char *separator)

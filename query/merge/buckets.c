@@ -57,7 +57,7 @@ void buckets_json(const struct buckets *b, struct json *j)
 	json_end(j, ']');
 	json_key(j, "counts");
 	json_begin(j, '[');
-	for (size_t step = 0; step < b->steps; step++) {
+	for (size_t step = 0; b->counts && step < b->steps; step++) {
 		json_begin(j, '[');
 		for (size_t i = 0; i < b->n; i++)
 			json_int(j, b->counts[step * b->n + i]);

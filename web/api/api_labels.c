@@ -286,14 +286,16 @@ static void list_texts(struct series_query *s, struct listing *l)
 {
 	struct str any;
 	size_t at = 0;
+	size_t selectors = 0;
 	struct err err;
 	int rc;
 
 	s->ctx = l;
 	l->counts = params_is_on(&s->request->params, "counts");
 	(void)params_find(&s->request->params, "contains", &l->contains);
-	l->several = params_next(&s->request->params, "match[]", &at, &any) &&
-		     params_next(&s->request->params, "match[]", &at, &any);
+	while (params_next(&s->request->params, "match[]", &at, &any))
+		selectors++;
+	l->several = selectors > 1;
 	rc = begin_query(s, &err);
 	if (!rc)
 		rc = api_labels_collect(s, l, &err);

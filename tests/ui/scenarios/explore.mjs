@@ -339,6 +339,25 @@ async function overTime(context) {
   await tab.ends();
 }
 
+async function sandwich(context) {
+  const tab = await open(context);
+
+  await tab.clickFlame(1, 0.6);
+  const name = await tab.text('.detail b');
+  await tab.page.getByRole('button', { name: 'sandwich' }).click();
+  await tab.param('view', 'sandwich');
+  assert.equal(tab.params().get('fn'), name);
+  assert.equal(await tab.page.locator('.canvas').count(), 2);
+  // The second box of both graphs is the function, with the weight of all its stacks.
+  const pivot = `^${name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$`;
+  const answer = await flame(context.site, { pivot });
+  const top = await context.site.api('query', { mode: 'merge', query: 'profile', from: first, to: last, report: 'top', trim: 'false' });
+  assert.equal(answer.total_of[0], top.rows.find((r) => r.name === name).cum);
+  assert.equal(answer.callers.total_of[0], answer.total_of[0]);
+  await tab.picture('sandwich');
+  await tab.ends();
+}
+
 async function source(context) {
   const tab = await open(context, `${cpu}&view=source`);
 
@@ -371,5 +390,6 @@ export const explore = [
   ['export and commands', exports_],
   ['copied links have absolute times', links],
   ['a function over time', overTime],
+  ['sandwich', sandwich],
   ['source', source],
 ];

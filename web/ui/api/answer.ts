@@ -37,6 +37,11 @@ export interface FlameAnswer {
   self_a?: number[];
   total_of_a?: number[];
   left_out: { nodes: number; weight: number };
+  /** With a pivot: the tree of its callers, whose texts are in `strings`, too. */
+  callers?: Pick<FlameAnswer, 'name' | 'file' | 'binary' | 'parent' | 'inlined' | 'self' | 'total_of' | 'left_out'> & {
+    self_a?: number[];
+    total_of_a?: number[];
+  };
 }
 
 export interface TopRow {

@@ -10,6 +10,7 @@ import { DiffTable } from '../parts/difftable.tsx';
 import { Flame } from '../parts/flame.tsx';
 import { Frame } from '../parts/notice.tsx';
 import { Query, SelectorText } from '../parts/query.tsx';
+import { Sandwich } from '../parts/sandwich.tsx';
 import { Source } from '../parts/source.tsx';
 import { sideA } from '../state/reducer.ts';
 import type { Context } from './app.tsx';
@@ -76,7 +77,10 @@ export function Compare(context: Context) {
         cancel={() => loader.cancel(report)}
       >
         {(data) =>
-          state.view === 'table' ? <DiffTable {...context} data={data} /> : state.view === 'source' ? <Source {...context} data={data} /> : <Flame {...context} data={data} />
+          state.view === 'table' ? <DiffTable {...context} data={data} />
+          : state.view === 'source' ? <Source {...context} data={data} />
+          : state.view === 'sandwich' ? <Sandwich {...context} data={data} />
+          : <Flame {...context} data={data} />
         }
       </Frame>
     </div>

@@ -10,12 +10,13 @@ import { History } from '../parts/history.tsx';
 import { Frame, ProblemBox } from '../parts/notice.tsx';
 import { Query } from '../parts/query.tsx';
 import { Share } from '../parts/share.tsx';
+import { Sandwich } from '../parts/sandwich.tsx';
 import { Source } from '../parts/source.tsx';
 import { Table } from '../parts/table.tsx';
 import type { View } from '../state/state.ts';
 import type { Context } from './app.tsx';
 
-const views: [View, string][] = [['flame', 'Flame graph'], ['table', 'Table'], ['invert', 'Inverted'], ['source', 'Source']];
+const views: [View, string][] = [['flame', 'Flame graph'], ['table', 'Table'], ['invert', 'Inverted'], ['sandwich', 'Sandwich'], ['source', 'Source']];
 
 /** The report that a view shows. */
 export function reportOf(view: View): string {
@@ -71,11 +72,15 @@ function ReportView(props: Context & { retry: () => void }) {
   const { state, loader } = props;
   const report = reportOf(state.view);
 
-  if (state.view === 'source' && !state.fn) return <Source {...props} data={{ sample_type: '', unit: '', total: 0, functions: [], more: 0 }} />;
+  if ((state.view === 'source' || state.view === 'sandwich') && !state.fn)
+    return <p class="empty">Choose a function: click a box of the flame graph, then "{state.view}".</p>;
   return (
     <Frame<FlameAnswer & TopAnswer & SourceAnswer> key={report} loaded={loader.get(report)} retry={props.retry} cancel={() => loader.cancel(report)}>
       {(data) =>
-        state.view === 'table' ? <Table {...props} data={data} /> : state.view === 'source' ? <Source {...props} data={data} /> : <Flame {...props} data={data} />
+        state.view === 'table' ? <Table {...props} data={data} />
+        : state.view === 'source' ? <Source {...props} data={data} />
+        : state.view === 'sandwich' ? <Sandwich {...props} data={data} />
+        : <Flame {...props} data={data} />
       }
     </Frame>
   );

@@ -41,6 +41,7 @@ function Actions({ name, act }: { name: string; act: Context['act'] }) {
       <button type="button" onClick={add('focus')}>focus</button>
       <button type="button" onClick={add('ignore')}>ignore</button>
       <button type="button" onClick={add('hide')}>hide</button>
+      <button type="button" onClick={() => act({ do: 'set', values: { view: 'sandwich', fn: name, zoom: '' } })}>sandwich</button>
       <button type="button" onClick={() => act({ do: 'set', values: { view: 'source', fn: name } })}>source</button>
       <button type="button" onClick={() => act({ do: 'set', values: { chart: 'history', fn: name } })}>over time</button>
     </div>
@@ -117,7 +118,7 @@ function usePalette(): Palette {
   return palette;
 }
 
-export function Flame(props: Context & { data: FlameAnswer }) {
+export function Flame(props: Context & { data: FlameAnswer; part?: boolean }) {
   const { data, state, act } = props;
   const place = useRef<HTMLDivElement>(null);
   const boxes = useRef<HTMLCanvasElement>(null);
@@ -139,7 +140,7 @@ export function Flame(props: Context & { data: FlameAnswer }) {
   const zoom = Math.max(zoomed, 0);
   const [from, to] = span(tree, zoom);
   const window_: Window = { from, to, top, ...size };
-  const height = Math.min(tree.rows.length * rowHeight, 1200);
+  const height = Math.min(tree.rows.length * rowHeight, props.part ? 400 : 1200);
 
   useEffect(() => {
     const canvas = boxes.current;
@@ -200,6 +201,7 @@ export function Flame(props: Context & { data: FlameAnswer }) {
       KeyF: () => act({ do: 'add', filter: 'focus', value: exactly(tree.name(focused)) }),
       KeyI: () => act({ do: 'add', filter: 'ignore', value: exactly(tree.name(focused)) }),
       KeyM: () => act({ do: 'add', filter: 'hide', value: exactly(tree.name(focused)) }),
+      KeyS: () => act({ do: 'set', values: { view: 'sandwich', fn: tree.name(focused), zoom: '' } }),
       KeyO: () => act({ do: 'set', values: { view: 'source', fn: tree.name(focused) } }),
       KeyT: () => act({ do: 'set', values: { chart: 'history', fn: tree.name(focused) } }),
     };
@@ -212,7 +214,7 @@ export function Flame(props: Context & { data: FlameAnswer }) {
   return (
     <div class="flame">
       {/* Keys: without them preact may turn one of these elements into another, and the observer would watch the wrong one. */}
-      {zoomed < 0 && <div key="gone" class="notice warn" role="status">The box that this link zooms into is not in these profiles: everything is shown.</div>}
+      {zoomed < 0 && !props.part && <div key="gone" class="notice warn" role="status">The box that this link zooms into is not in these profiles: everything is shown.</div>}
       {found.error && <div key="error" class="notice bad" role="alert">{found.error}</div>}
       <div key="head" class="flame-head">
         {data.total_of_a ? (

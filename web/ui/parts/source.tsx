@@ -4,8 +4,7 @@ import type { SourceAnswer } from '../api/answer.ts';
 import { formatValue } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
 
-export function Source({ data, state }: Context & { data: SourceAnswer }) {
-  if (!state.fn) return <p class="empty">Choose a function: click a box of the flame graph, then "source".</p>;
+export function Source({ data }: Context & { data: SourceAnswer }) {
   return (
     <div class="source">
       {data.functions.map((f) => (

@@ -104,12 +104,14 @@ export function requests(s: State, now: number): Request[] {
   else if (s.chart !== 'off') out.push(lineRequest(s, 'lines', s, now));
   if (s.page === 'compare') out.push(lineRequest(s, 'lines_a', sideA(s, now), now));
   if (s.view === 'table') out.push(reportRequest(s, now, 'top', [['trim', 'false']]));
+  else if (s.view === 'sandwich' && !s.fn) return out;
   else if (s.view === 'source') {
     if (s.fn) out.push(reportRequest(s, now, 'source', [['format', 'json'], ['symbol', exactly(s.fn)]]));
   }
   else {
     const extra: Params = [['max_nodes', String(maxNodes)]];
     if (s.view === 'invert') extra.push(['invert', 'true']);
+    if (s.view === 'sandwich') extra.push(['pivot', exactly(s.fn)]);
     out.push(reportRequest(s, now, 'flamegraph', extra));
   }
   return out;

@@ -4,7 +4,7 @@
 
 export type Page = 'explore' | 'compare' | 'targets' | 'status';
 export type Chart = 'lines' | 'history' | 'off';
-export type View = 'flame' | 'invert' | 'table' | 'source';
+export type View = 'flame' | 'invert' | 'table' | 'sandwich' | 'source';
 
 /** Filters of the API; those that are lists can be given several times. */
 export interface Filters {
@@ -44,7 +44,7 @@ export interface State extends Filters {
   by: string;
   chart: Chart;
   view: View;
-  /** The function that the views source and history show: its whole name. */
+  /** The function of the views sandwich, source and history: its whole name. */
   fn: string;
   /** Hash of the path of the box that is zoomed into, or empty. */
   zoom: string;

@@ -16,7 +16,7 @@ const keys: Key[] = [
 /** Values that keys with a fixed set of values may have. */
 const choices: Partial<Record<Key, readonly string[]>> = {
   chart: ['lines', 'history', 'off'],
-  view: ['flame', 'invert', 'table', 'source'],
+  view: ['flame', 'invert', 'table', 'sandwich', 'source'],
   order: ['value', 'name'],
   color: ['package', 'binary', 'self', 'one'],
   recursion: ['', 'direct', 'all'],
