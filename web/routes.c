@@ -2,6 +2,7 @@
 #include "web/routes.h"
 
 #include "scrape/scrape.h"
+#include "web/api/api_changes.h"
 #include "web/api/api_export.h"
 #include "web/api/api_history.h"
 #include "web/api/api_labels.h"
@@ -148,6 +149,7 @@ const struct route web_routes[] = {
 	{ "/assets/*", assets_file, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/query_range", api_query_range, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/query", api_query, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/changes", api_changes, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/history", api_history, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/export", api_export, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/series", api_series, ROUTE_READ, SCOPE_READ },

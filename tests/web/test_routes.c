@@ -108,6 +108,7 @@ static const struct route expected[] = {
 	{ "/metrics", NULL, ROUTE_READ, READ },
 	{ "/api/v1/query_range", NULL, ROUTE_READ, READ },
 	{ "/api/v1/query", NULL, ROUTE_READ, READ },
+	{ "/api/v1/changes", NULL, ROUTE_READ, READ },
 	{ "/api/v1/history", NULL, ROUTE_READ, READ },
 	{ "/api/v1/export", NULL, ROUTE_READ, READ },
 	{ "/api/v1/series", NULL, ROUTE_READ, READ },

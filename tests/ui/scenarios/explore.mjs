@@ -358,6 +358,24 @@ async function sandwich(context) {
   await tab.ends();
 }
 
+async function markers(context) {
+  const tab = await open(context, `?query=heap{job="shop"}&${range}`);
+  const changes = await context.site.api('changes', { query: 'heap{job="shop"}', from: first, to: last });
+
+  assert.deepEqual(changes.map((c) => [c.kind, c.name, c.to]), [['label', 'version', ['1.1']]]);
+  assert.match(await tab.text('.markers li'), /version .*1\.1/);
+  await tab.picture('markers');
+  const before = await tab.still();
+  await tab.page.getByRole('button', { name: /Compare before and after version/ }).click();
+  await tab.param('from_b', String(changes[0].time));
+  assert.equal(tab.params().get('to_a'), String(changes[0].time - 1));
+  assert.match(await tab.text('.flame-head'), /^total .+ → /);
+  await tab.page.goBack();
+  await tab.param('query', 'heap{job="shop"}');
+  assertSame(before, await tab.still(), 'Back');
+  await tab.ends();
+}
+
 async function source(context) {
   const tab = await open(context, `${cpu}&view=source`);
 
@@ -391,5 +409,6 @@ export const explore = [
   ['copied links have absolute times', links],
   ['a function over time', overTime],
   ['sandwich', sandwich],
+  ['changes on the chart', markers],
   ['source', source],
 ];

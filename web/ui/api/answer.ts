@@ -22,6 +22,15 @@ export interface Line {
   kinds: Record<string, 'flow' | 'counter' | 'state'>;
 }
 
+export interface Change {
+  time: number;
+  kind: 'label' | 'restart';
+  name: string;
+  from: string[];
+  to: string[];
+  series: number;
+}
+
 export interface FlameAnswer {
   sample_type: string;
   unit: string;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Explore: what the fleet did over time, and what the profiles of a range say.
 import { useEffect } from 'preact/hooks';
-import type { FlameAnswer, HistoryAnswer, Line, ProfileType, SourceAnswer, TopAnswer } from '../api/answer.ts';
+import type { Change, FlameAnswer, HistoryAnswer, Line, ProfileType, SourceAnswer, TopAnswer } from '../api/answer.ts';
 import { Chart } from '../parts/chart.tsx';
 import { Chips } from '../parts/chips.tsx';
 import { Clock } from '../parts/clock.tsx';
 import { Flame } from '../parts/flame.tsx';
 import { History } from '../parts/history.tsx';
+import { Markers } from '../parts/markers.tsx';
 import { Frame, ProblemBox } from '../parts/notice.tsx';
 import { Query } from '../parts/query.tsx';
 import { Share } from '../parts/share.tsx';
@@ -90,6 +91,7 @@ export function Explore(context: Context) {
   const { state, loader, act, refresh } = context;
   const types = loader.get<ProfileType[]>('types')?.answer?.data;
   const report = reportOf(state.view);
+  const changes = loader.get<Change[]>('changes')?.answer?.data ?? [];
   const history = state.chart === 'history' && state.fn !== '';
   const retry = (key: string) => () => {
     loader.refresh(key);
@@ -120,9 +122,10 @@ export function Explore(context: Context) {
             </Frame>
           ) : (
             <Frame<Line[]> key="lines" loaded={loader.get('lines')} retry={retry('lines')} cancel={() => loader.cancel('lines')}>
-              {(lines) => (lines.length ? <Chart {...context} lines={lines} /> : <p class="empty">No profiles of {state.query} in this time range.</p>)}
+              {(lines) => (lines.length ? <Chart {...context} lines={lines} marks={changes.map((c) => c.time)} /> : <p class="empty">No profiles of {state.query} in this time range.</p>)}
             </Frame>
           )}
+          {!history && <Markers {...context} changes={changes} />}
           <ViewBar {...context} />
           <ReportView {...context} retry={retry(report)} />
         </>

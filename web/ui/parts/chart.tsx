@@ -42,7 +42,7 @@ export function axisText(value: number, data: ChartData): string {
   return `${formatAxis(value, unit)}/s`;
 }
 
-function options(data: ChartData, width: number, utc: boolean, drag: (from: number, to: number) => void): uPlot.Options {
+function options(data: ChartData, width: number, utc: boolean, marks: number[], drag: (from: number, to: number) => void): uPlot.Options {
   const style = getComputedStyle(document.documentElement);
   const text = style.getPropertyValue('--dim').trim();
   const grid = { stroke: style.getPropertyValue('--line').trim(), width: 1 };
@@ -70,6 +70,7 @@ function options(data: ChartData, width: number, utc: boolean, drag: (from: numb
       })),
     ],
     hooks: {
+      draw: [(u) => drawMarks(u, marks)],
       setSelect: [
         (u) => {
           if (u.select.width < 3) return;
@@ -83,7 +84,23 @@ function options(data: ChartData, width: number, utc: boolean, drag: (from: numb
   };
 }
 
-export function Chart({ lines, state, act, range = 'range' }: Context & { lines: Line[]; range?: 'range' | 'range_a' }) {
+/** Draw a dashed line at each time. */
+function drawMarks(u: uPlot, times: number[]): void {
+  u.ctx.save();
+  u.ctx.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue('--mark').trim();
+  u.ctx.lineWidth = devicePixelRatio;
+  u.ctx.setLineDash([4 * devicePixelRatio, 4 * devicePixelRatio]);
+  for (const ms of times) {
+    const x = Math.round(u.valToPos(ms / 1000, 'x', true));
+    u.ctx.beginPath();
+    u.ctx.moveTo(x, u.bbox.top);
+    u.ctx.lineTo(x, u.bbox.top + u.bbox.height);
+    u.ctx.stroke();
+  }
+  u.ctx.restore();
+}
+
+export function Chart({ lines, state, act, range = 'range', marks = [] }: Context & { lines: Line[]; range?: 'range' | 'range_a'; marks?: number[] }) {
   const place = useRef<HTMLDivElement>(null);
   const sampleType = state.sample_index;
   const data = chartData(lines, sampleType);
@@ -95,7 +112,7 @@ export function Chart({ lines, state, act, range = 'range' }: Context & { lines:
     const make = (): void => {
       plot?.destroy();
       plot = new uPlot(
-        options(data, element.clientWidth, state.tz === 'utc', (from, to) => act({ do: range, from: String(from), to: String(to) })),
+        options(data, element.clientWidth, state.tz === 'utc', marks, (from, to) => act({ do: range, from: String(from), to: String(to) })),
         [data.times, ...data.lines.map((l) => l.values)] as uPlot.AlignedData,
         element,
       );
@@ -113,7 +130,7 @@ export function Chart({ lines, state, act, range = 'range' }: Context & { lines:
       matchMedia('(prefers-color-scheme: dark)').removeEventListener('change', make);
       plot?.destroy();
     };
-  }, [lines, sampleType, state.tz]);
+  }, [lines, sampleType, state.tz, marks.join()]);
   return (
     <div class="chart">
       <div ref={place} role="img" aria-label={`${data.type} of ${data.lines.length} groups over time`} />

@@ -88,6 +88,18 @@ export function historyRequest(s: State, now: number): Request {
   return { key: 'history', path: 'api/v1/history', params: [...params, ...filterParams(s).filter(([k]) => k !== 'group_by')] };
 }
 
+/** When programs changed: marked on the chart. */
+function changesRequest(s: State, now: number): Request {
+  const from = parseTime(s.from, now);
+  const to = parseTime(s.to, now);
+
+  return {
+    key: 'changes',
+    path: 'api/v1/changes',
+    params: [['query', s.query], ['from', String(from)], ['to', String(to)], ['step', `${stepFor(to - from, chartSteps)}s`]],
+  };
+}
+
 /** The requests of the page, all of which it can show at once. */
 export function requests(s: State, now: number): Request[] {
   if (s.page === 'targets') return [{ key: 'targets', path: 'api/v1/targets', params: [] }];
@@ -103,6 +115,7 @@ export function requests(s: State, now: number): Request[] {
   if (s.chart === 'history' && s.page === 'explore' && s.fn) out.push(historyRequest(s, now));
   else if (s.chart !== 'off') out.push(lineRequest(s, 'lines', s, now));
   if (s.page === 'compare') out.push(lineRequest(s, 'lines_a', sideA(s, now), now));
+  if (s.page === 'explore' && s.chart === 'lines') out.push(changesRequest(s, now));
   if (s.view === 'table') out.push(reportRequest(s, now, 'top', [['trim', 'false']]));
   else if (s.view === 'sandwich' && !s.fn) return out;
   else if (s.view === 'source') {

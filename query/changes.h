@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Changes: when programs changed in a time range, to be shown on a graph: new
+ * values of labels such as "version", and restarts. Values of profiles are not
+ * read.
+ *
+ * Ownership: changes_fini() frees everything; the options are borrowed.
+ * Threads: one thread per query.
+ */
+#ifndef QUERY_CHANGES_H
+#define QUERY_CHANGES_H
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/table.h"
+#include "base/vec.h"
+#include "query/work/query_spec.h"
+
+enum {
+	/* Largest number of changes in an answer. */
+	CHANGES_MAX = 200,
+};
+
+/* What is asked. */
+struct changes_options {
+	const struct query_spec *spec; /* the series and the time range */
+	int64_t step_ms;               /* changes of one step are one entry */
+	/* Names of labels, separated by commas. */
+	struct str labels;
+};
+
+/* What changed. */
+enum change_kind {
+	CHANGE_LABEL,
+	CHANGE_RESTART,
+};
+
+/* A value of a label in one job: from when to when series have it. */
+struct label_span {
+	uint32_t group; /* number of the job and label, in changes.groups */
+	struct str value;
+	int64_t first;
+	int64_t last;
+	size_t series;
+};
+
+/* The series of one profile type and job, for one label. */
+struct change_group {
+	struct str type;
+	struct str job;
+	struct str name; /* name of the label */
+	int64_t first;   /* time of the first profile */
+};
+
+/* One change. */
+struct change {
+	int64_t ms;
+	enum change_kind kind;
+	struct str name; /* name of the label; empty for a restart */
+	VEC(struct str) from;
+	VEC(struct str) to;
+	size_t series;
+};
+
+/* The changes of a time range. */
+struct changes {
+	const struct changes_options *o;
+	struct query_work *work;
+	struct arena text;
+	VEC(struct change_group) groups;
+	VEC(struct label_span) spans;
+	struct table group_index;
+	struct table span_index;
+	VEC(struct change) found; /* by time */
+	size_t left_out;          /* number of changes beyond CHANGES_MAX */
+	int64_t taken;
+};
+
+/*
+ * Find the changes. ERR_INVALID: the step is not above 0; ERR_LIMIT, ERR_TIMEOUT
+ * and ERR_CLOSED: the query has no more memory or time. Call changes_fini() on
+ * success and failure alike.
+ */
+NODISCARD int changes_find(struct changes *c, struct tsdb *db,
+			   struct query_work *work,
+			   const struct changes_options *o, struct err *err);
+
+/* Write [{"time","kind","name","from":[],"to":[],"series"}]. */
+void changes_json(const struct changes *c, struct json *j);
+
+/* Free the changes. */
+void changes_fini(struct changes *c);
+
+#endif

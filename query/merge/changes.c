@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "query/changes.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "model/types.h"
+#include "pprof/aggregate.h"
+
+/* The key of a group or of a span, for the hash tables. */
+struct change_key {
+	uint32_t group;
+	struct str type;
+	struct str job;
+	struct str name; /* of the label, or its value */
+};
+
+/* Hash texts one after the other; their lengths keep them apart. */
+static uint64_t change_hash(const struct change_key *k)
+{
+	uint64_t parts[] = {
+		k->group,
+		hash_bytes(bytes_of(k->type)),
+		hash_bytes(bytes_of(k->job)),
+		hash_bytes(bytes_of(k->name)),
+	};
+
+	return hash_bytes(
+		(struct bytes){ (const uint8_t *)parts, sizeof(parts) });
+}
+
+/* table_find() callback for groups. */
+static bool change_same_group(const void *ctx, uint32_t i, const void *key)
+{
+	const struct changes *c = ctx;
+	const struct change_key *k = key;
+	const struct change_group *g = &c->groups.v[i];
+
+	return str_eq(g->type, k->type) && str_eq(g->job, k->job) &&
+	       str_eq(g->name, k->name);
+}
+
+/* table_find() callback for spans. */
+static bool change_same_span(const void *ctx, uint32_t i, const void *key)
+{
+	const struct changes *c = ctx;
+	const struct change_key *k = key;
+	const struct label_span *s = &c->spans.v[i];
+
+	return s->group == k->group && str_eq(s->value, k->name);
+}
+
+/* Take the memory by which the lists have grown, and check the deadline. */
+static int changes_check(struct changes *c, struct err *err)
+{
+	int64_t now = (int64_t)(vec_memory(&c->groups) + vec_memory(&c->spans) +
+				vec_memory(&c->found) + c->text.used +
+				table_memory(&c->group_index) +
+				table_memory(&c->span_index));
+	int rc = query_check_deadline(c->work, err);
+
+	if (!rc && now > c->taken)
+		rc = query_take(c->work, now - c->taken, err);
+	if (!rc && now > c->taken)
+		c->taken = now;
+	return rc;
+}
+
+/* Return the number of the group of a series for a label. */
+static uint32_t change_take_group(struct changes *c, struct labels *ls,
+				  struct str name, int64_t first)
+{
+	struct change_key key = {
+		.type = labels_get(ls, str_of(LABEL_NAME)),
+		.job = labels_get(ls, str_of("job")),
+		.name = name,
+	};
+	uint64_t hash = change_hash(&key);
+	uint32_t i =
+		table_find(&c->group_index, hash, change_same_group, c, &key);
+
+	if (i == TABLE_NONE) {
+		i = (uint32_t)c->groups.count;
+		*vec_add(&c->groups) = (struct change_group){
+			.type = arena_str(&c->text, key.type),
+			.job = arena_str(&c->text, key.job),
+			.name = arena_str(&c->text, name),
+			.first = first,
+		};
+		table_add(&c->group_index, hash, i);
+	}
+	if (first < c->groups.v[i].first)
+		c->groups.v[i].first = first;
+	return i;
+}
+
+/* Note that a series has a value of a label from `first` to `last`. */
+static void change_add_span(struct changes *c, uint32_t group, struct str value,
+			    int64_t first, int64_t last)
+{
+	struct change_key key = { .group = group, .name = value };
+	uint64_t hash = change_hash(&key);
+	uint32_t i =
+		table_find(&c->span_index, hash, change_same_span, c, &key);
+	struct label_span *s;
+
+	if (i == TABLE_NONE) {
+		i = (uint32_t)c->spans.count;
+		*vec_add(&c->spans) = (struct label_span){
+			.group = group,
+			.value = arena_str(&c->text, value),
+			.first = first,
+			.last = last,
+		};
+		table_add(&c->span_index, hash, i);
+	}
+	s = &c->spans.v[i];
+	s->first = first < s->first ? first : s->first;
+	s->last = last > s->last ? last : s->last;
+	s->series++;
+}
+
+/* The number of the step of a time. */
+static int64_t change_step(const struct changes *c, int64_t ms)
+{
+	return (ms - c->o->spec->from) / c->o->step_ms;
+}
+
+/* Return the entry of a change, which all changes of its step share. */
+static struct change *change_take(struct changes *c, enum change_kind kind,
+				  struct str name, int64_t ms)
+{
+	struct change *x;
+
+	for (size_t i = 0; i < c->found.count; i++) {
+		x = &c->found.v[i];
+		if (x->kind != kind || !str_eq(x->name, name) ||
+		    change_step(c, x->ms) != change_step(c, ms))
+			continue;
+		x->ms = ms < x->ms ? ms : x->ms;
+		return x;
+	}
+	x = vec_add(&c->found);
+	*x = (struct change){ .ms = ms, .kind = kind, .name = name };
+	return x;
+}
+
+/* Add a value to one side of a change unless it is there. */
+#define change_add_value(list, value)                             \
+	do {                                                      \
+		bool there_ = false;                              \
+                                                                  \
+		for (size_t i_ = 0; i_ < (list)->count; i_++)     \
+			there_ |= str_eq((list)->v[i_], (value)); \
+		if (!there_)                                      \
+			*vec_add(list) = (value);                 \
+	} while (0)
+
+/*
+ * Turn the spans into changes: a value that begins later than its job is new.
+ * What it replaces are the values that series had shortly before.
+ */
+static int changes_of_labels(struct changes *c, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < c->spans.count && !rc; i++) {
+		const struct label_span *s = &c->spans.v[i];
+		const struct change_group *g = &c->groups.v[s->group];
+		struct change *x;
+
+		rc = changes_check(c, err);
+		if (s->first <= g->first + c->o->step_ms)
+			continue;
+		x = change_take(c, CHANGE_LABEL, g->name, s->first);
+		x->series += s->series;
+		change_add_value(&x->to, s->value);
+		for (size_t k = 0; k < c->spans.count; k++) {
+			const struct label_span *before = &c->spans.v[k];
+
+			if (before->group == s->group &&
+			    before->first < s->first &&
+			    before->last >= s->first - 2 * c->o->step_ms)
+				change_add_value(&x->from, before->value);
+		}
+	}
+	return rc;
+}
+
+/*
+ * Whether the process restarted between two rows: a counter fell. Rows with
+ * different types say nothing.
+ */
+static int change_restarted(const struct totals_view *t, size_t i,
+			    struct typeset *types, bool *out, struct err *err)
+{
+	const struct totals_row *row = &t->rows[i];
+	enum value_kind kinds[TYPES_MAX];
+	int rc;
+
+	*out = false;
+	if (row->typeset != row[1].typeset)
+		return 0;
+	rc = typeset_decode(t->typesets[row->typeset], types, err);
+	for (size_t k = 0; k < types->count && !rc; k++)
+		kinds[k] =
+			value_kind(types->types[k].type, row->duration_ns > 0);
+	if (!rc)
+		*out = aggregate_restarted(kinds, t->totals + row->first,
+					   t->totals + row[1].first,
+					   types->count);
+	return rc;
+}
+
+/* Add the restarts of one series. */
+static int changes_of_counters(struct changes *c, const struct totals_view *t,
+			       struct typeset *types, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i + 1 < t->count && !rc; i++) {
+		bool restarted;
+
+		rc = change_restarted(t, i, types, &restarted, err);
+		if (!rc && restarted)
+			change_take(c, CHANGE_RESTART, str_of(""),
+				    t->rows[i + 1].ms)
+				->series++;
+	}
+	return rc;
+}
+
+/* Look at one series: its labels, its first and last profile, its counters. */
+static int changes_of_series(struct changes *c, struct querier *q, size_t i,
+			     struct typeset *types, struct err *err)
+{
+	const struct query_spec *s = c->o->spec;
+	struct labels *ls = querier_labels(q, i);
+	struct str rest = c->o->labels;
+	struct totals_view t = { 0 };
+	int rc = querier_totals(q, i, s->from, s->to, &t, err);
+
+	if (rc || !t.count)
+		return rc;
+	while (rest.len) {
+		struct str name = str_trim(str_cut(rest, ',', &rest));
+		struct str value = labels_get(ls, name);
+
+		if (!value.len)
+			continue;
+		change_add_span(c, change_take_group(c, ls, name, t.rows[0].ms),
+				value, t.rows[0].ms, t.rows[t.count - 1].ms);
+	}
+	rc = changes_of_counters(c, &t, types, err);
+	return rc ? rc : changes_check(c, err);
+}
+
+/* Order of changes: most series first. */
+static int change_by_series(const void *a, const void *b)
+{
+	const struct change *x = a;
+	const struct change *y = b;
+
+	if (x->series != y->series)
+		return x->series > y->series ? -1 : 1;
+	return x->ms < y->ms ? -1 : x->ms > y->ms;
+}
+
+/* Order of changes: by time. */
+static int change_by_time(const void *a, const void *b)
+{
+	const struct change *x = a;
+	const struct change *y = b;
+
+	if (x->ms != y->ms)
+		return x->ms < y->ms ? -1 : 1;
+	return x->kind != y->kind ? (int)x->kind - (int)y->kind :
+				    str_cmp(x->name, y->name);
+}
+
+/* Free the lists of a change. */
+static void change_fini(struct change *x)
+{
+	vec_fini(&x->from);
+	vec_fini(&x->to);
+}
+
+/* Keep the changes of the most series, and sort them by time. */
+static void changes_sort(struct changes *c)
+{
+	if (!c->found.count)
+		return;
+	if (c->found.count > CHANGES_MAX) {
+		qsort(c->found.v, c->found.count, sizeof(*c->found.v),
+		      change_by_series);
+		c->left_out = c->found.count - CHANGES_MAX;
+		while (c->found.count > CHANGES_MAX)
+			change_fini(&c->found.v[--c->found.count]);
+	}
+	qsort(c->found.v, c->found.count, sizeof(*c->found.v), change_by_time);
+}
+
+int changes_find(struct changes *c, struct tsdb *db, struct query_work *work,
+		 const struct changes_options *o, struct err *err)
+{
+	CLEANUP(querier_closep) struct querier *q = NULL;
+	struct typeset *types;
+	int rc;
+
+	*c = (struct changes){ .o = o, .work = work };
+	if (o->step_ms <= 0)
+		return err_set(err, ERR_INVALID,
+			       "parameter \"step\" must be above 0");
+	types = mem_new(struct typeset);
+	querier_open(db, &q);
+	querier_select(q, o->spec->selector.matchers, o->spec->selector.count,
+		       o->spec->from, o->spec->to);
+	rc = query_take(work, (int64_t)querier_memory(q), err);
+	for (size_t i = 0; i < querier_count(q) && !rc; i++)
+		rc = changes_of_series(c, q, i, types, err);
+	mem_free(types);
+	if (!rc)
+		rc = changes_of_labels(c, err);
+	if (!rc)
+		changes_sort(c);
+	return rc;
+}
+
+/* Write a list of values. */
+static void change_write_values(struct json *j, const char *key,
+				const struct str *v, size_t count)
+{
+	json_key(j, key);
+	json_begin(j, '[');
+	for (size_t i = 0; i < count; i++)
+		json_str(j, v[i]);
+	json_end(j, ']');
+}
+
+void changes_json(const struct changes *c, struct json *j)
+{
+	json_begin(j, '[');
+	for (size_t i = 0; i < c->found.count; i++) {
+		const struct change *x = &c->found.v[i];
+
+		json_begin(j, '{');
+		json_key(j, "time");
+		json_int(j, x->ms);
+		json_key(j, "kind");
+		json_text(j, x->kind == CHANGE_LABEL ? "label" : "restart");
+		json_key(j, "name");
+		json_str(j, x->name);
+		change_write_values(j, "from", x->from.v, x->from.count);
+		change_write_values(j, "to", x->to.v, x->to.count);
+		json_key(j, "series");
+		json_int(j, (int64_t)x->series);
+		json_end(j, '}');
+	}
+	json_end(j, ']');
+}
+
+void changes_fini(struct changes *c)
+{
+	for (size_t i = 0; i < c->found.count; i++)
+		change_fini(&c->found.v[i]);
+	vec_fini(&c->found);
+	vec_fini(&c->groups);
+	vec_fini(&c->spans);
+	table_fini(&c->group_index);
+	table_fini(&c->span_index);
+	arena_fini(&c->text);
+}

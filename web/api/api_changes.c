@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web/api/api_changes.h"
+
+#include "query/changes.h"
+#include "web/api/range_query.h"
+#include "web/handler/envelope.h"
+
+/* Labels by which people usually tell versions of a program apart. */
+#define LABELS_DEFAULT "version,revision,commit,image,tag,release,build"
+/* Number of steps if the request gives no step. */
+#define STEPS_DEFAULT 240
+/* Largest number of labels. */
+#define LABELS_MAX 20
+
+/* The number of labels in a list. */
+static size_t changes_count_labels(struct str list)
+{
+	size_t n = 1;
+
+	for (size_t i = 0; i < list.len; i++)
+		n += list.ptr[i] == ',';
+	return n;
+}
+
+/* Parse the request. The caller calls query_spec_fini() in any case. */
+static int changes_parse(const struct request *r, struct query_spec *spec,
+			 struct changes_options *o, struct err *err)
+{
+	int rc = query_spec_parse(spec, &r->params, "", err);
+	int64_t span = spec->to - spec->from;
+
+	*o = (struct changes_options){
+		.spec = spec,
+		.labels = str_of(LABELS_DEFAULT),
+	};
+	if (!rc && !spec->merged)
+		rc = err_set(err, ERR_INVALID,
+			     "parameters \"from\" and \"to\" are required");
+	if (!rc)
+		rc = range_query_step(r, &o->step_ms, err);
+	if (!rc && !o->step_ms)
+		o->step_ms = span / STEPS_DEFAULT + 1;
+	if (!rc && span / o->step_ms >= TIMELINE_POINTS_MAX)
+		rc = err_set(err, ERR_INVALID,
+			     "parameter \"step\": more than %d steps",
+			     TIMELINE_POINTS_MAX);
+	(void)params_find(&r->params, "labels", &o->labels);
+	if (!rc && changes_count_labels(o->labels) > LABELS_MAX)
+		rc = err_set(err, ERR_INVALID,
+			     "parameter \"labels\": more than %d labels",
+			     LABELS_MAX);
+	return rc;
+}
+
+void api_changes(void *ctx, struct request *r, struct answer *a)
+{
+	struct web *w = ctx;
+	struct query_spec spec = { 0 };
+	struct changes_options o;
+	struct changes c = { 0 };
+	const char *warnings[2] = { NULL };
+	struct err err;
+	int rc = changes_parse(r, &spec, &o, &err);
+
+	if (!rc)
+		rc = changes_find(&c, w->o.db, &a->work, &o, &err);
+	if (!rc) {
+		struct json j = envelope_begin(a);
+
+		changes_json(&c, &j);
+		if (c.left_out)
+			warnings[0] = arena_printf(
+				&r->arena,
+				"there are %zu more changes, of fewer series",
+				c.left_out);
+		envelope_end(&j, a, warnings);
+		rc = query_take_output(&a->work, &err);
+	}
+	changes_fini(&c);
+	query_spec_fini(&spec);
+	if (rc)
+		answer_error(a, &err);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Handler of /api/v1/changes: when programs changed in a time range.
+ *
+ * Ownership: borrows request and answer.
+ * Threads: any pool thread.
+ */
+#ifndef WEB_API_API_CHANGES_H
+#define WEB_API_API_CHANGES_H
+
+#include "web/handler/context.h"
+
+/* Answer with changes (query/changes.h). */
+void api_changes(void *ctx, struct request *r, struct answer *a);
+
+#endif
