@@ -67,6 +67,28 @@ async function serverGone({ browser, site }) {
   await tab.close();
 }
 
+async function progress({ browser, site }) {
+  const tab = await Tab.open(browser, site);
+  let release;
+  let id = '';
+
+  await tab.page.route(/report=flamegraph/, async (route) => {
+    id = route.request().headers()['x-everprof-query'];
+    await new Promise((done) => (release = done));
+    await route.continue();
+  });
+  await tab.page.route(/status\/queries/, (route) =>
+    route.fulfill({ contentType: 'application/json', body: JSON.stringify({ status: 'success', data: [{ id, done: 4120, profiles: 10010 }] }) }),
+  );
+  await tab.page.goto(site.url + path);
+  await until('the progress is shown', async () => /4120 of 10010 profiles/.test(await tab.text('.progress')));
+  assert.match(id, /^ui-[a-z0-9-]+$/);
+  release();
+  await tab.settled();
+  assert.equal(await tab.page.locator('.progress').count(), 0);
+  await tab.close();
+}
+
 async function cancel({ browser, site }) {
   const tab = await Tab.open(browser, site);
   let release;
@@ -111,6 +133,7 @@ export const failures = [
   ['statuses', statuses],
   ['Retry-After', retryAfter],
   ['the server goes and comes back', serverGone],
+  ['progress', progress],
   ['cancel', cancel],
   ['hostile names', hostile],
 ];

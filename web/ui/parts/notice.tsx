@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What went wrong, and what was left out: always in full.
 import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { RunningQuery } from '../api/answer.ts';
+import { ask, type Problem } from '../api/client.ts';
 import type { Loaded } from '../api/loader.ts';
-import type { Problem } from '../api/client.ts';
 
 export function ProblemBox({ problem, retry }: { problem: Problem; retry: () => void }) {
   return (
@@ -24,12 +26,39 @@ export function Warnings({ texts }: { texts: string[] }) {
   );
 }
 
+/** How often the server is asked how far a query is, in milliseconds. */
+const askEvery = 500;
+
+/** How far a query is: "4120 of 10010 profiles". */
+function Progress({ id }: { id: string }) {
+  const [text, setText] = useState('');
+
+  useEffect(() => {
+    const abort = new AbortController();
+    const look = async (): Promise<void> => {
+      const request = { key: 'progress', path: 'api/v1/status/queries', params: [] };
+      try {
+        const { data } = await ask<RunningQuery[]>(request, abort.signal, '');
+        const mine = data.find((q) => q.id === id);
+        if (mine?.profiles) setText(`${mine.done} of ${mine.profiles} profiles`);
+      } catch {
+        // The progress is not needed for the answer.
+      }
+    };
+    const timer = setInterval(look, askEvery);
+    return () => {
+      clearInterval(timer);
+      abort.abort();
+    };
+  }, [id]);
+  return <span>{text || 'Loading …'}</span>;
+}
+
 /** A view with its states: the old answer is dimmed while a new one is loading. */
 export function Frame<T>(props: {
   loaded: Loaded<T> | undefined;
   retry: () => void;
   cancel: () => void;
-  progress?: ComponentChildren;
   children: (data: T) => ComponentChildren;
 }) {
   const { loaded } = props;
@@ -41,7 +70,7 @@ export function Frame<T>(props: {
       {loaded.answer && !loaded.stale && <Warnings texts={loaded.answer.warnings} />}
       {loaded.loading && (
         <div key="progress" class="progress" role="status">
-          {props.progress ?? 'Loading …'} <button type="button" onClick={props.cancel}>Cancel</button>
+          <Progress id={loaded.id} /> <button type="button" onClick={props.cancel}>Cancel</button>
         </div>
       )}
       {loaded.answer && <div key="view" class={loaded.stale ? 'dimmed' : ''}>{props.children(loaded.answer.data)}</div>}
