@@ -31,7 +31,7 @@ export function Markers({ changes, state, now, act }: Context & { changes: Chang
           <span class="dim">{formatClock(c.time, state.tz === 'utc')}</span> {changeText(c)}{' '}
           <button
             type="button"
-            aria-label={`Compare before and after ${changeText(c)}`}
+            aria-label={`before/after ${changeText(c)}`}
             onClick={() => act({ do: 'set', values: { page: 'compare', query_a: '', ...around(c.time, from, to) } })}
           >
             before/after
