@@ -63,11 +63,14 @@ size_t str_utf8_len(struct str s)
 
 bool str_contains_nocase(struct str s, struct str part)
 {
+	/* An empty text may have no pointer. */
+	if (!part.len)
+		return true;
 	for (size_t i = 0; i + part.len <= s.len; i++) {
 		if (!strncasecmp(s.ptr + i, part.ptr, part.len))
 			return true;
 	}
-	return !part.len;
+	return false;
 }
 
 bool str_is_utf8(struct str s)

@@ -55,3 +55,31 @@ Test(bytes, strings_are_ordered_by_bytes_then_length)
 	cr_expect(str_cmp(str_of("a"), str_of("a")) == 0);
 	cr_expect(str_cmp(str_of("\xff"), str_of("a")) == 1);
 }
+
+Test(bytes, a_part_is_found_in_any_case)
+{
+	static const struct {
+		const char *text;
+		const char *part;
+		bool want;
+	} cases[] = {
+		{ "abc", "B", true },
+		{ "abc", "abc", true },
+		{ "ABC", "bc", true },
+		{ "abc", "abcd", false },
+		{ "abc", "x", false },
+		{ "", "a", false },
+		{ "", "", true },
+		{ "abc", "", true },
+		{ "a\xc3\xa9", "\xc3\xa9", true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		cr_expect(str_contains_nocase(str_of(cases[i].text),
+					      str_of(cases[i].part)) ==
+				  cases[i].want,
+			  "%zu", i);
+	cr_expect(str_contains_nocase(str_of("a"), (struct str){ 0 }));
+	cr_expect(str_contains_nocase((struct str){ 0 }, (struct str){ 0 }));
+	cr_expect(!str_contains_nocase((struct str){ 0 }, str_of("a")));
+}

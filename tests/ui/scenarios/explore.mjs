@@ -210,6 +210,25 @@ async function filters(context) {
     await tab.page.keyboard.press('Escape');
     await tab.param('zoom', null);
   }
+  // One box and what is below it: the number is that of the box.
+  await tab.clickFlame(2, 0.1);
+  const path = [];
+  for (const row of [1, 2]) {
+    await tab.page.mouse.move(...(await tab.flamePoint(row, 0.5)));
+    path.push(await tab.text('.detail b'));
+  }
+  await tab.page.keyboard.press('Shift+F');
+  await until('under is in the URL', () => tab.params().getAll('under').length === 2);
+  await tab.settled();
+  assert.deepEqual(tab.params().getAll('under'), path);
+  assert.ok((await total({ under: path })) > 0);
+  await tab.page.getByLabel(/Remove the filter under/).click();
+  await tab.param('under', null);
+  await tab.page.locator('.canvas').focus();
+  await tab.page.keyboard.press('r');
+  await tab.param('recursion', 'direct');
+  await tab.page.keyboard.press('u');
+  await tab.param('recursion', null);
   await tab.page.getByText('hide runtime').click();
   await until('the runtime is hidden', () => tab.params().get('hide'));
   await tab.ends();

@@ -110,6 +110,16 @@ async function keyboard({ browser, site }) {
   assert.equal(await tab.text('.detail b'), name);
   await tab.page.keyboard.press('Enter');
   await until('Enter zooms', () => tab.params().get('zoom'));
+  await tab.page.keyboard.press('2');
+  await tab.param('view', 'table');
+  await tab.page.keyboard.press('/');
+  await tab.page.keyboard.type('2u?');
+  await tab.param('find', '2u?');
+  await tab.page.evaluate(() => document.activeElement.blur());
+  await tab.page.keyboard.press('?');
+  assert.ok((await tab.text('dialog')).includes('find functions'));
+  assert.deepEqual(await violations(tab), []);
+  await tab.page.keyboard.press('Escape');
   await tab.ends();
 }
 

@@ -138,6 +138,8 @@ export function Flame(props: Context & { data: FlameAnswer; part?: boolean }) {
   const found: Found = useMemo(() => search(data, state.find), [data, state.find]);
   const zoomed = useMemo(() => (state.zoom ? findHash(tree, state.zoom) : 0), [tree, state.zoom]);
   const zoom = Math.max(zoomed, 0);
+  // Paths of an inverted graph or of a part do not begin at the outermost frame, where "under" begins.
+  const rooted = !props.part && state.view !== 'invert';
   const [from, to] = span(tree, zoom);
   const window_: Window = { from, to, top, ...size };
   const height = Math.min(tree.rows.length * rowHeight, props.part ? 400 : 1200);
@@ -182,6 +184,7 @@ export function Flame(props: Context & { data: FlameAnswer; part?: boolean }) {
   };
   const zoomTo = (node: number): void => {
     if (node < 0) return;
+    if (isOther(tree, node) && !rooted) return;
     if (isOther(tree, node)) return act({ do: 'set', values: { under: pathTo(tree, data.parent[node] as number), zoom: '' } });
     act({ do: 'set', values: { zoom: node === 0 ? '' : hashText(tree.hash[node] as number) } });
   };
@@ -201,11 +204,14 @@ export function Flame(props: Context & { data: FlameAnswer; part?: boolean }) {
       KeyF: () => act({ do: 'add', filter: 'focus', value: exactly(tree.name(focused)) }),
       KeyI: () => act({ do: 'add', filter: 'ignore', value: exactly(tree.name(focused)) }),
       KeyM: () => act({ do: 'add', filter: 'hide', value: exactly(tree.name(focused)) }),
+      KeyP: () => act({ do: 'set', values: { prune_from: exactly(tree.name(focused)) } }),
+      KeyR: () => act({ do: 'set', values: { recursion: state.recursion === '' ? 'direct' : state.recursion === 'direct' ? 'all' : '' } }),
       KeyS: () => act({ do: 'set', values: { view: 'sandwich', fn: tree.name(focused), zoom: '' } }),
       KeyO: () => act({ do: 'set', values: { view: 'source', fn: tree.name(focused) } }),
       KeyT: () => act({ do: 'set', values: { chart: 'history', fn: tree.name(focused) } }),
     };
-    const action = actions[e.code] ?? actions[e.key];
+    const below = (): void => act({ do: 'set', values: { under: pathTo(tree, focused), zoom: '' } });
+    const action = e.shiftKey ? (e.code === 'KeyF' && rooted ? below : undefined) : (actions[e.code] ?? actions[e.key]);
     if (!action || e.ctrlKey || e.metaKey || e.altKey) return;
     e.preventDefault();
     action();
@@ -226,7 +232,7 @@ export function Flame(props: Context & { data: FlameAnswer; part?: boolean }) {
           <span role="status"> · {found.nodes} boxes match, {formatShare(found.weight, data.total)} of the total, {formatShare(found.self, data.total)} self</span>
         )}
         {zoom > 0 && <Actions name={tree.name(zoom)} act={act} />}
-        {data.left_out.nodes > 0 && <span class="dim"> · {data.left_out.nodes} smaller boxes are folded into (other): click one to open it</span>}
+        {data.left_out.nodes > 0 && <span class="dim"> · {data.left_out.nodes} smaller boxes are folded into (other){rooted ? ': click one to open it' : '; the table has all functions'}</span>}
       </div>
       <div
         key="canvas"

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { base } from '../api/client.ts';
 import type { Context } from '../pages/app.tsx';
+import { Keys } from './keys.tsx';
 import type { Page } from '../state/state.ts';
 import { pathOf } from '../state/url.ts';
 
@@ -31,7 +32,8 @@ function applyTheme(t: Theme): void {
 
 applyTheme(storedTheme());
 
-export function Header({ state, act }: Context) {
+export function Header(context: Context) {
+  const { state, act } = context;
   const [theme, setTheme] = useState<Theme>(storedTheme());
   const next: Theme = theme === 'system' ? 'dark' : theme === 'dark' ? 'light' : 'system';
 
@@ -61,6 +63,7 @@ export function Header({ state, act }: Context) {
       <button type="button" onClick={() => { applyTheme(next); setTheme(next); }} aria-label={`Theme: ${theme}. Change to ${next}`}>
         {theme}
       </button>
+      <Keys {...context} />
     </header>
   );
 }
