@@ -61,6 +61,15 @@ size_t str_utf8_len(struct str s)
 	return n;
 }
 
+size_t str_count(struct str s, char c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s.len; i++)
+		n += s.ptr[i] == c;
+	return n;
+}
+
 bool str_contains_nocase(struct str s, struct str part)
 {
 	/* An empty text may have no pointer. */

@@ -61,6 +61,9 @@ static inline bool str_is(struct str a, const char *b)
  */
 bool str_is_nocase(struct str a, const char *b);
 
+/* Return how many times the character `c` occurs in s. */
+size_t str_count(struct str s, char c);
+
 /*
  * Return whether `part` occurs in s, where ASCII letters match in either case.
  * An empty part occurs in every text.

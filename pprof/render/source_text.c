@@ -59,16 +59,6 @@ static bool open_source(const char *root, struct str end, struct buf *out)
 	       real[strlen(root)] == '/' && !file_slurp(real, out, NULL);
 }
 
-/* The number of slashes in a path. */
-static size_t folders_of(struct str path)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < path.len; i++)
-		n += path.ptr[i] == '/';
-	return n;
-}
-
 /*
  * Try the whole path, then the path without its first folder, without its first
  * two folders, and so on, since the program was probably built on another
@@ -78,7 +68,7 @@ int source_root_read(struct source_root *s, struct str file, struct buf *out,
 		     struct err *err)
 {
 	struct str rest = file;
-	size_t folders = folders_of(file);
+	size_t folders = str_count(file, '/');
 	int rc = 0;
 
 	if (!s->exists || is_odd(file))

@@ -227,22 +227,12 @@ static size_t match_group(const struct history *h, size_t group,
 	return n;
 }
 
-/* The number of labels in group_by. */
-static size_t count_labels(struct str group_by)
-{
-	size_t n = 1;
-
-	for (size_t i = 0; i < group_by.len; i++)
-		n += group_by.ptr[i] == ',';
-	return n;
-}
-
 /* Weigh the functions of one group in one step. */
 static int weigh_step(struct history *h, size_t step, size_t group,
 		      struct err *err)
 {
 	const struct query_spec *all = h->o->spec;
-	size_t max = all->selector.count + count_labels(h->o->group_by);
+	size_t max = all->selector.count + 1 + str_count(h->o->group_by, ',');
 	struct matcher *matchers = mem_zalloc(max, sizeof(*matchers));
 	struct query_spec s = *all;
 	struct history_table t;

@@ -191,7 +191,7 @@ Test(history, without_time_for_the_first_step_there_is_no_answer)
 	store_close(s);
 }
 
-/* Cancels the query when its progress has come to the second step. */
+/* The test marks the third step as history_run() does when time runs out. */
 Test(history, a_step_that_is_not_complete_is_left_out)
 {
 	const struct str names[] = { str_of("f") };
@@ -202,7 +202,6 @@ Test(history, a_step_that_is_not_complete_is_left_out)
 
 	ask(&x, s, "cpu", 0, 30, 10);
 	cr_assert(!x.rc);
-	/* What history_run() does when time runs out in the third step. */
 	x.h.end = (struct err){ .code = ERR_TIMEOUT, .msg = "late" };
 	x.h.profiles[2] = 0;
 	cr_expect(tells(&x, "\"flat\":[6,null,null]"));

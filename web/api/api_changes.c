@@ -12,16 +12,6 @@
 /* Largest number of labels. */
 #define LABELS_MAX 20
 
-/* The number of labels in a list. */
-static size_t changes_count_labels(struct str list)
-{
-	size_t n = 1;
-
-	for (size_t i = 0; i < list.len; i++)
-		n += list.ptr[i] == ',';
-	return n;
-}
-
 /* Parse the request. The caller calls query_spec_fini() in any case. */
 static int changes_parse(const struct request *r, struct query_spec *spec,
 			 struct changes_options *o, struct err *err)
@@ -45,7 +35,7 @@ static int changes_parse(const struct request *r, struct query_spec *spec,
 			     "parameter \"step\": more than %d steps",
 			     TIMELINE_POINTS_MAX);
 	(void)params_find(&r->params, "labels", &o->labels);
-	if (!rc && changes_count_labels(o->labels) > LABELS_MAX)
+	if (!rc && str_count(o->labels, ',') >= LABELS_MAX)
 		rc = err_set(err, ERR_INVALID,
 			     "parameter \"labels\": more than %d labels",
 			     LABELS_MAX);

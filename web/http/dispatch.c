@@ -37,6 +37,16 @@ static void dispatch_begin_query(struct exchange *x)
 }
 
 /*
+ * Remove a request from the list of running queries. This comes before the
+ * connection is resumed, because it may be closed at any time after that.
+ */
+static void dispatch_end_query(struct exchange *x)
+{
+	running_remove(x->server->running, &x->running);
+	x->answer.work.progress = NULL;
+}
+
+/*
  * Run the handler of a request: on a worker thread, or for ROUTE_QUICK on the
  * server's thread.
  */
@@ -58,9 +68,7 @@ static void dispatch_run(void *ctx, unsigned worker UNUSED)
 	upload_free(x);
 	reply_finish(x);
 	x->answered = true;
-	/* After it is resumed, the connection may be closed at any time. */
-	running_remove(s->running, &x->running);
-	x->answer.work.progress = NULL;
+	dispatch_end_query(x);
 	if (x->suspended)
 		MHD_resume_connection(x->connection);
 }
@@ -93,8 +101,7 @@ enum MHD_Result dispatch_request(struct exchange *x)
 			&err)) {
 		s->o.fail(&x->answer, &err);
 		x->answered = true;
-		running_remove(s->running, &x->running);
-		x->answer.work.progress = NULL;
+		dispatch_end_query(x);
 		MHD_resume_connection(x->connection);
 	}
 	return MHD_YES;

@@ -158,18 +158,6 @@ static enum MHD_Result server_verified(struct exchange *x)
 	return reply_send(x);
 }
 
-/* Count how often a character occurs in a text. */
-static size_t count_of(const char *text, char c)
-{
-	size_t n = 0;
-
-	while ((text = strchr(text, c))) {
-		text++;
-		n++;
-	}
-	return n;
-}
-
 /*
  * Callback of libmicrohttpd with the target of a request, before the target is
  * parsed. Facts about the target are recorded in the connection, because there
@@ -180,7 +168,7 @@ static void *on_target(void *ctx, const char *target, struct MHD_Connection *c)
 	struct server *s = ctx;
 	struct connection *connection = exchange_connection(c);
 	struct connection_target *t = connection_target(connection);
-	bool wordy = count_of(target, '&') >= URL_PARAMS_MAX;
+	bool wordy = str_count(str_of(target), '&') >= URL_PARAMS_MAX;
 
 	if (t) {
 		t->begin = target;

@@ -46,14 +46,6 @@ export function formatClock(ms: number, utc: boolean): string {
   return `${pad(d.getUTCHours())}:${pad(d.getUTCMinutes())}:${pad(d.getUTCSeconds())}`;
 }
 
-/** "14 min", "3 h", "2 d": the largest unit, rounded. */
-export function formatSpan(ms: number): string {
-  const steps: [number, string][] = [[86400e3, 'd'], [3600e3, 'h'], [60e3, 'min'], [1000, 's']];
-  const [size, name] = steps.find(([n]) => ms >= n) ?? [1, 'ms'];
-
-  return `${Math.round(ms / size)} ${name}`;
-}
-
 const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400];
 
 /** A step in seconds that divides a range into at most `max` steps. */

@@ -11,7 +11,6 @@ export interface Tree {
   depth: Uint16Array | Uint32Array;
   /** By depth: the nodes of this row, from left to right. */
   rows: Uint32Array[];
-  /** By node: index of the next sibling in the order of the layout is not kept; children follow from rows. */
   /** By node: a hash of the names from the root (two halves of 20 bits). */
   hash: Float64Array;
   name(i: number): string;

@@ -10,10 +10,6 @@ const texts = ['show_from', 'prune_from', 'tagfocus', 'tagignore', 'granularity'
 /** Runtime frames that most people want to hide: a regular expression. */
 export const goRuntime = '^(runtime|internal/runtime)\\.';
 
-export function hasFilters(s: State): boolean {
-  return lists.some((f) => s[f].length) || texts.some((t) => s[t]) || s.under.length > 0 || s.noinlines;
-}
-
 function Chip({ text, drop }: { text: string; drop: () => void }) {
   return (
     <span class="chip">
