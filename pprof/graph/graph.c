@@ -19,6 +19,7 @@ struct pass {
 	 */
 	VEC(uint32_t) edge_seen;
 	uint32_t sample; /* number of the current sample + 1 */
+	bool is_diff;    /* whether samples can belong to the base of a diff */
 	struct growth_meter meter;
 };
 
@@ -191,7 +192,7 @@ static struct weight weight_of_sample(struct pass *x, size_t i)
 	const int64_t *v = pprof_values(x->g->p, i);
 	struct weight w = { v[x->o->value], x->o->mean ? v[0] : 0, 0 };
 
-	if (pprof_sample_is_base(x->g->p, i)) {
+	if (x->is_diff && pprof_sample_is_base(x->g->p, i)) {
 		x->g->has_base = true;
 		w.base = (int64_t) - (uint64_t)w.value;
 	}
@@ -227,7 +228,9 @@ static int weigh_samples(struct pass *x, struct err *err)
 int graph_weigh(struct graph *g, const struct graph_options *o,
 		const bool *kept, struct err *err)
 {
-	struct pass x = { .g = g, .o = o, .kept = kept };
+	struct pass x = {
+		.g = g, .o = o, .kept = kept, .is_diff = pprof_has_base(g->p)
+	};
 	int rc;
 
 	memset(g->node, 0, g->nodes->v.count * sizeof(*g->node));

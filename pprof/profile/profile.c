@@ -220,13 +220,27 @@ bool pprof_label_is_base(const struct pprof *p, const struct pprof_label *l)
 	       str_is(pprof_str(p, l->str), PPROF_BASE_VALUE);
 }
 
-bool pprof_sample_is_base(const struct pprof *p, size_t sample)
+/* Returns whether a label set has the label of the base. */
+static bool label_set_is_base(const struct pprof *p, struct pprof_run set)
 {
-	struct pprof_run set = p->label_sets.v[p->samples.v[sample].labels];
-
 	for (uint32_t i = 0; i < set.count; i++) {
 		if (pprof_label_is_base(p, &p->labels.v[set.first + i]))
 			return true;
 	}
 	return false;
+}
+
+bool pprof_has_base(const struct pprof *p)
+{
+	for (size_t i = 0; i < p->label_sets.count; i++) {
+		if (label_set_is_base(p, p->label_sets.v[i]))
+			return true;
+	}
+	return false;
+}
+
+bool pprof_sample_is_base(const struct pprof *p, size_t sample)
+{
+	return label_set_is_base(p,
+				 p->label_sets.v[p->samples.v[sample].labels]);
 }

@@ -201,6 +201,12 @@ void pprof_keep(struct pprof *p, const bool *stacks, const bool *label_sets);
  */
 bool pprof_label_is_base(const struct pprof *p, const struct pprof_label *l);
 
+/*
+ * Returns whether any label set of the profile says so. Label sets are few, so
+ * that callers ask this before they ask for each sample.
+ */
+bool pprof_has_base(const struct pprof *p);
+
 /* Returns whether a sample belongs to the base of such a diff. */
 bool pprof_sample_is_base(const struct pprof *p, size_t sample);
 

@@ -105,7 +105,10 @@ static int64_t sum_total(const struct report *r)
 				graph_mean(total, div);
 }
 
-/* Compute the totals: that of the report, and those of the sides of a diff. */
+/*
+ * Compute the totals: that of the report and, of a diff that keeps its sides
+ * apart, those of the sides.
+ */
 static void sum_totals(struct report *r)
 {
 	const struct pprof *p = r->p;
@@ -113,6 +116,8 @@ static void sum_totals(struct report *r)
 	r->total = sum_total(r);
 	r->total_a = 0;
 	r->total_b = 0;
+	if (!pprof_has_base(p))
+		return;
 	for (size_t i = 0; i < p->samples.count; i++) {
 		int64_t v = report_weight(r, i);
 
