@@ -74,17 +74,30 @@ static void patterns_fini(struct patterns *x)
 		pattern_fini(&x->v[i]);
 }
 
-/* Returns whether the pattern matches string s. */
-static bool namefilter_count_hits(const struct pattern *x,
-				  const struct pprof *p, uint32_t s)
+/* Some patterns, of which any may match. */
+struct any_of {
+	const struct pattern *v;
+	size_t count;
+};
+
+/* Returns whether any of the patterns matches string s. */
+static bool namefilter_count_hits(struct any_of x, const struct pprof *p,
+				  uint32_t s)
 {
-	if (!x->known[s])
-		x->known[s] = 1 + regex_matches(x->regex, pprof_str(p, s));
-	return x->known[s] == 2;
+	for (size_t i = 0; i < x.count; i++) {
+		const struct pattern *y = &x.v[i];
+
+		if (!y->known[s])
+			y->known[s] =
+				1 + regex_matches(y->regex, pprof_str(p, s));
+		if (y->known[s] == 2)
+			return true;
+	}
+	return false;
 }
 
-/* Returns whether the pattern matches the function or the file of a line. */
-static bool hits_line(const struct pattern *x, const struct pprof *p,
+/* Returns whether any of the patterns matches the function or the file of a line. */
+static bool hits_line(struct any_of x, const struct pprof *p,
 		      const struct pprof_line *l)
 {
 	const struct pprof_function *f = &p->functions.v[l->function];
@@ -94,18 +107,18 @@ static bool hits_line(const struct pattern *x, const struct pprof *p,
 }
 
 /*
- * Returns whether the pattern matches the file of the location's mapping: then
+ * Returns whether any of the patterns matches the file of the location's mapping: then
  * all lines of the location count as matches.
  */
-static bool hits_mapping(const struct pattern *x, const struct pprof *p,
+static bool hits_mapping(struct any_of x, const struct pprof *p,
 			 const struct pprof_location *l)
 {
 	return l->mapping != PPROF_NONE &&
 	       namefilter_count_hits(x, p, p->mappings.v[l->mapping].file);
 }
 
-/* Returns whether the pattern matches any name of a location. */
-static bool hits_location(const struct pattern *x, const struct pprof *p,
+/* Returns whether any of the patterns matches any name of a location. */
+static bool hits_location(struct any_of x, const struct pprof *p,
 			  const struct pprof_location *l)
 {
 	for (uint32_t i = 0; i < l->lines.count; i++) {
@@ -115,37 +128,10 @@ static bool hits_location(const struct pattern *x, const struct pprof *p,
 	return hits_mapping(x, p, l);
 }
 
-/* Returns whether any of the patterns matches any name of a location. */
-static bool any_hits_location(const struct patterns *x, const struct pprof *p,
-			      const struct pprof_location *l)
+/* Returns all expressions of a filter. */
+static struct any_of all_of(const struct patterns *x)
 {
-	for (size_t i = 0; i < x->count; i++) {
-		if (hits_location(&x->v[i], p, l))
-			return true;
-	}
-	return false;
-}
-
-/* Returns whether any of the patterns matches a line. */
-static bool any_hits_line(const struct patterns *x, const struct pprof *p,
-			  const struct pprof_line *l)
-{
-	for (size_t i = 0; i < x->count; i++) {
-		if (hits_line(&x->v[i], p, l))
-			return true;
-	}
-	return false;
-}
-
-/* Returns whether any of the patterns matches the file of the mapping. */
-static bool any_hits_mapping(const struct patterns *x, const struct pprof *p,
-			     const struct pprof_location *l)
-{
-	for (size_t i = 0; i < x->count; i++) {
-		if (hits_mapping(&x->v[i], p, l))
-			return true;
-	}
-	return false;
+	return (struct any_of){ x->v, x->count };
 }
 
 /*
@@ -158,13 +144,13 @@ static void keep_lines(const struct patterns *x, struct pprof *p,
 	struct pprof_line *v = p->lines.v + l->lines.first;
 	uint32_t kept = 0;
 
-	if (any_hits_mapping(x, p, l)) {
+	if (hits_mapping(all_of(x), p, l)) {
 		if (!hit)
 			l->lines.count = 0;
 		return;
 	}
 	for (uint32_t i = 0; i < l->lines.count; i++) {
-		if (any_hits_line(x, p, &v[i]) == hit)
+		if (hits_line(all_of(x), p, &v[i]) == hit)
 			v[kept++] = v[i];
 	}
 	l->lines.count = kept;
@@ -192,12 +178,12 @@ static uint16_t namefilter_judge(struct name_patterns *n, const struct pprof *p,
 {
 	uint16_t bits = 0;
 
-	if (any_hits_location(&n->ignore, p, l)) {
+	if (hits_location(all_of(&n->ignore), p, l)) {
 		n->ignore.met = true;
 		return IGNORED;
 	}
 	for (size_t i = 0; i < n->focus.count; i++) {
-		if (hits_location(&n->focus.v[i], p, l))
+		if (hits_location((struct any_of){ &n->focus.v[i], 1 }, p, l))
 			bits |= (uint16_t)(1U << i);
 	}
 	n->focus.met = n->focus.met || bits;
@@ -213,7 +199,7 @@ static bool hide_lines(struct name_patterns *n, struct pprof *p,
 {
 	bool hidden = false;
 
-	if (any_hits_location(&n->hide, p, l)) {
+	if (hits_location(all_of(&n->hide), p, l)) {
 		n->hide.met = true;
 		keep_lines(&n->hide, p, l, false);
 		hidden = !l->lines.count;
@@ -315,10 +301,12 @@ static int apply_names(struct pprof *p, struct name_patterns *n,
 static bool cut_outside(const struct pattern *x, const struct pprof *p,
 			struct pprof_location *l)
 {
-	if (hits_mapping(x, p, l))
+	struct any_of one = { x, 1 };
+
+	if (hits_mapping(one, p, l))
 		return true;
 	for (uint32_t i = l->lines.count; i > 0; i--) {
-		if (hits_line(x, p, &p->lines.v[l->lines.first + i - 1])) {
+		if (hits_line(one, p, &p->lines.v[l->lines.first + i - 1])) {
 			l->lines.count = i;
 			return true;
 		}
