@@ -29,6 +29,10 @@ struct config_reloader {
 	uint64_t tried;
 	/* Hash of the text at the last call of reloader_has_changed(). */
 	uint64_t seen;
+	/* When the current configuration was applied, in ms. */
+	int64_t loaded_ms;
+	/* Why the last reload failed; code 0: it did not. */
+	struct err failure;
 	struct metric *successful;
 	struct metric *success_seconds;
 };
@@ -91,8 +95,9 @@ static void run_by(struct config_reloader *l, const struct config *c)
 	sender_apply(l->o.sender, &c->remote_write, c->external_labels,
 		     c->external_label_count);
 	mem_free(jobs);
+	l->loaded_ms = clock_ms(NULL);
 	metric_set(l->successful, 1);
-	metric_set(l->success_seconds, clock_ms(NULL) / 1000);
+	metric_set(l->success_seconds, l->loaded_ms / 1000);
 }
 
 void reloader_start(struct config_reloader *l,
@@ -178,6 +183,7 @@ int reloader_reload(struct config_reloader *l, struct err *err)
 
 	mutex_lock(&l->mu);
 	rc = reloader_reload_now(l, &own);
+	l->failure = rc ? own : (struct err){ 0 };
 	mutex_unlock(&l->mu);
 	if (!rc) {
 		log_event(l->o.log, LOG_INFO, "configuration loaded",
@@ -236,6 +242,17 @@ void reloader_text(struct config_reloader *l, struct buf *out)
 	mutex_lock(&l->mu);
 	yaml_dump(l->config->yaml.root, false, out);
 	mutex_unlock(&l->mu);
+}
+
+int64_t reloader_state(struct config_reloader *l, struct err *failure)
+{
+	int64_t ms;
+
+	mutex_lock(&l->mu);
+	*failure = l->failure;
+	ms = l->loaded_ms;
+	mutex_unlock(&l->mu);
+	return ms;
 }
 
 void reloader_free(struct config_reloader *l)

@@ -5,8 +5,8 @@
  * its mistakes are logged one by one.
  *
  * Ownership: the members of the options are borrowed.
- * Threads: reloader_reload(), reloader_job_count() and reloader_text() from any
- * thread; the other functions from one thread.
+ * Threads: reloader_reload(), reloader_job_count(), reloader_text() and
+ * reloader_state() from any thread; the other functions from one thread.
  */
 #ifndef CMD_CONFIG_RELOADER_H
 #define CMD_CONFIG_RELOADER_H
@@ -66,6 +66,12 @@ size_t reloader_receiver_count(struct config_reloader *l);
 
 /* Append the configuration as YAML, without its secrets. */
 void reloader_text(struct config_reloader *l, struct buf *out);
+
+/*
+ * Return when the configuration in use was applied, in ms, and set *failure to
+ * the error of the last reload; its code is 0 if the last reload succeeded.
+ */
+int64_t reloader_state(struct config_reloader *l, struct err *failure);
 
 /*
  * Free the configuration. Scraper and discovery must have stopped. NULL is a

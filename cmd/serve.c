@@ -158,6 +158,18 @@ static void on_config(void *ctx, struct buf *out)
 	reloader_text(s->reloader, out);
 }
 
+/* Called by the web side. */
+static void on_config_state(void *ctx, struct web_config_state *out)
+{
+	struct serve *s = ctx;
+	struct err failure;
+
+	out->loaded_ms = reloader_state(s->reloader, &failure);
+	if (failure.code)
+		(void)snprintf(out->error, sizeof(out->error), "%s",
+			       failure.msg);
+}
+
 /* Called for POST /-/quit: send the signal for which the main thread waits. */
 static void on_quit(void *ctx UNUSED)
 {
@@ -192,6 +204,7 @@ static int start_web(struct serve *s, struct err *err)
 		.lifecycle = { .ctx = s,
 			       .enabled = s->f.lifecycle,
 			       .config = on_config,
+			       .state = on_config_state,
 			       .reload = on_reload,
 			       .quit = on_quit },
 		.writer = write_endpoint(s->receiver, s->f.write_receiver,

@@ -2,6 +2,7 @@
 // A real everprof over imported profiles, for tests in a browser.
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -14,6 +15,9 @@ const slow = Number(process.env.EVERPROF_SLOW ?? 1);
 /** The times of the oldest and the newest profile of testdata/profiles.tar. */
 export const first = 1795232201149;
 export const last = 1795233402998;
+
+/** The time of the profile with very many stacks, apart from the others. */
+export const bigAt = 1795300000000;
 
 /** Wait for a condition; fails after some seconds. */
 export async function until(what, condition, seconds = 30) {
@@ -37,6 +41,27 @@ function freePort() {
   });
 }
 
+/** A program that everprof scrapes: it answers every request with the same profile. */
+export class Program {
+  constructor(profile) {
+    this.requests = 0;
+    this.server = createHttpServer((_, response) => {
+      this.requests++;
+      response.end(profile);
+    });
+  }
+
+  /** Listen; returns host:port. */
+  start() {
+    return new Promise((done) => this.server.listen(0, '127.0.0.1', () => done(`127.0.0.1:${this.server.address().port}`)));
+  }
+
+  stop() {
+    this.server.closeAllConnections();
+    this.server.close();
+  }
+}
+
 export class Site {
   constructor() {
     this.folder = mkdtempSync(join(tmpdir(), 'everprof-ui-'));
@@ -48,9 +73,13 @@ export class Site {
     execFileSync(binary, ['tsdb', 'import', source, `--storage.tsdb.path=${this.data}`, ...flags], { stdio: 'ignore' });
   }
 
+  configure(config) {
+    writeFileSync(join(this.folder, 'everprof.yaml'), config);
+  }
+
   async start(config = 'scrape_configs: []\n', ...flags) {
     this.port ??= await freePort();
-    writeFileSync(join(this.folder, 'everprof.yaml'), config);
+    this.configure(config);
     const log = openSync(join(this.folder, 'log'), 'a');
     this.child = spawn(
       binary,

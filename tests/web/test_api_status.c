@@ -4,8 +4,8 @@
 
 #include "tests/web/site.h"
 #include "web/api/api_profile.h"
-#include "web/status/api_status.h"
 #include "web/pages/page.h"
+#include "web/status/api_status.h"
 #include "web/web.h"
 
 TestSuite(api_status, .timeout = 60);
@@ -56,6 +56,32 @@ Test(api_status, the_build_has_its_version)
 	call_check(f, api_status_buildinfo, "", 200,
 		   "{\"status\":\"success\",\"data\":{\"version\":\"1.2.3\","
 		   "\"revision\":\"abc\",\"compiler\":\"...");
+	site_stop(f);
+}
+
+/* A configuration that was loaded, and whose last reload failed. */
+static void broken_state(void *ctx UNUSED, struct web_config_state *out)
+{
+	out->loaded_ms = SITE_T0;
+	(void)snprintf(out->error, sizeof(out->error), "line 3: no \"job\"");
+}
+
+Test(api_status, the_runtime_says_that_a_reload_failed)
+{
+	struct site *f = site_start();
+	struct call c = { 0 };
+
+	call_begin(f, &c, api_status_runtimeinfo, "");
+	cr_expect(call_has(&c, "\"reloadConfigSuccess\":true"));
+	cr_expect(call_has(&c, "\"reloadConfigError\":\"\""));
+	call_end(&c);
+	f->web.o.lifecycle.state = broken_state;
+	call_begin(f, &c, api_status_runtimeinfo, "");
+	cr_expect(call_has(&c, "\"reloadConfigSuccess\":false"));
+	cr_expect(call_has(&c, "\"reloadConfigError\":\"line 3: no \\\"job"),
+		  "%s", buf_cstr(&c.a.body));
+	cr_expect(call_has(&c, "\"lastConfigTime\":\"2023-11-14T22:13:20"));
+	call_end(&c);
 	site_stop(f);
 }
 

@@ -135,7 +135,8 @@ struct listing {
 	VEC(int64_t) found;
 	/* bytes taken from the query's budget for the timeline */
 	int64_t taken;
-	int64_t written; /* number of series written */
+	int64_t written;  /* number of series written */
+	int64_t profiles; /* number of profiles whose times are written */
 	/* whether `limit` left out series or groups */
 	bool more;
 };
@@ -149,6 +150,22 @@ static bool api_range_admit(struct listing *l)
 	l->more = l->rq->limit && l->written == l->rq->limit;
 	l->written += !l->more;
 	return !l->more;
+}
+
+/*
+ * Count the profiles of a series that is written. ERR_INVALID: the client does
+ * not want so many.
+ */
+static int api_range_count(struct listing *l, size_t count, struct err *err)
+{
+	l->profiles += (int64_t)count;
+	if (!l->rq->max_profiles || l->profiles <= l->rq->max_profiles)
+		return 0;
+	return err_set(
+		err, ERR_INVALID,
+		"the range has more than %" PRId64
+		" profiles (parameter \"max_profiles\"); choose a shorter range, fewer series, or a \"step\"",
+		l->rq->max_profiles);
 }
 
 /* Write a series with its times, without totals. */
@@ -202,7 +219,7 @@ static int list_times(struct listing *l, size_t i, struct err *err)
 	if (rc || !l->times.count || !api_range_admit(l))
 		return rc;
 	write_times(l, i, l->times.v, l->times.count);
-	return 0;
+	return api_range_count(l, l->times.count, err);
 }
 
 /* List the times of those profiles of a series that contain the function. */
@@ -222,7 +239,7 @@ static int list_found(struct listing *l, size_t i, struct err *err)
 	if (rc || !l->found.count || !api_range_admit(l))
 		return rc;
 	write_times(l, i, l->found.v, l->found.count);
-	return 0;
+	return api_range_count(l, l->found.count, err);
 }
 
 /* Load the totals of the wanted profiles of a series. */
@@ -251,6 +268,8 @@ static int list_totals(struct listing *l, size_t i, struct err *err)
 		json_end(&l->j, ']');
 		rc = write_totals(&l->j, &t, err);
 		json_end(&l->j, '}');
+		if (!rc)
+			rc = api_range_count(l, t.count, err);
 	}
 	total_rows_fini(&rows);
 	return rc;

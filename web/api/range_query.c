@@ -76,6 +76,9 @@ int range_query_parse(struct range_query *rq, const struct request *r,
 	if (!rc)
 		rc = params_count(&r->params, "limit", 0, &rq->limit, err);
 	if (!rc)
+		rc = params_count(&r->params, "max_profiles", 0,
+				  &rq->max_profiles, err);
+	if (!rc)
 		rc = parse_timeline(r, rq, err);
 	if (!rc)
 		rc = total_filter_parse(&rq->filter, &r->params, "", err);

@@ -20,6 +20,11 @@ struct range_query {
 	int64_t to;
 	/* largest number of series or of groups; 0: no limit */
 	int64_t limit;
+	/*
+	 * largest number of profiles whose times are listed; with more, the
+	 * request fails; 0: no limit
+	 */
+	int64_t max_profiles;
 	/* whether to list the totals of each profile as well */
 	bool totals;
 	/* only profiles that contain this function; empty: all */

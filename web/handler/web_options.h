@@ -21,6 +21,12 @@ struct web_flag {
 	const char *value;
 };
 
+/* How the configuration was loaded last. */
+struct web_config_state {
+	int64_t loaded_ms; /* when the configuration in use was loaded */
+	char error[512];   /* why the last reload failed; "": it did not */
+};
+
 /*
  * Functions that the endpoints call to show or reload the configuration and to
  * shut the process down. Any thread may call them.
@@ -30,6 +36,8 @@ struct web_lifecycle {
 	bool enabled; /* whether clients may use /-/reload and /-/quit */
 	/* Writes the configuration in use, without secrets. */
 	void (*config)(void *ctx, struct buf *out);
+	/* Fills *out, which is zeroed. */
+	void (*state)(void *ctx, struct web_config_state *out);
 	/* Loads the configuration again. Returns the error of loading it. */
 	int (*reload)(void *ctx, struct err *err);
 	void (*quit)(void *ctx); /* starts the shutdown and returns at once */

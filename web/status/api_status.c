@@ -208,9 +208,12 @@ void api_status_runtimeinfo(void *ctx, struct request *r UNUSED,
 	struct web *w = ctx;
 	struct json j = envelope_begin(a);
 	struct tsdb_stats stats;
+	struct web_config_state config = { 0 };
 	char cwd[512];
 
 	tsdb_stats(w->o.db, &stats);
+	if (w->o.lifecycle.state)
+		w->o.lifecycle.state(w->o.lifecycle.ctx, &config);
 	json_begin(&j, '{');
 	json_key(&j, "startTime");
 	write_time(&j, w->started_ms);
@@ -220,6 +223,12 @@ void api_status_runtimeinfo(void *ctx, struct request *r UNUSED,
 	write_time(&j, r->params.now_ms);
 	json_key(&j, "storageRetention");
 	write_duration(&j, w->o.retention_ms);
+	json_key(&j, "reloadConfigSuccess");
+	json_bool(&j, !config.error[0]);
+	json_key(&j, "reloadConfigError");
+	json_text(&j, config.error);
+	json_key(&j, "lastConfigTime");
+	write_time(&j, config.loaded_ms);
 	json_key(&j, "openQueriers");
 	json_int(&j, (int64_t)stats.open_queriers);
 	json_end(&j, '}');

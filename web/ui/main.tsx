@@ -8,6 +8,7 @@ import { requests } from './state/requests.ts';
 import type { State } from './state/state.ts';
 import { decode, encode, pathOf } from './state/url.ts';
 import { base } from './api/client.ts';
+import { startTheme } from './draw/theme.ts';
 
 /** Typing replaces the entry of the history; a pause of this length ends it. */
 const typingMs = 600;
@@ -64,8 +65,11 @@ function refresh(): void {
   load();
 }
 
+// A narrow screen has no room for boxes: it begins with the table.
+if (innerWidth < 600 && !location.search && state.page === 'explore') state = { ...state, view: 'table' };
 addEventListener('popstate', () => {
   state = decode(location.pathname, location.search);
   load();
 });
+startTheme();
 load();

@@ -2,7 +2,7 @@
 // Failures of the server: each has its own text, and the page goes on.
 import assert from 'node:assert/strict';
 import { Tab } from '../browser.mjs';
-import { first, last, until } from '../site.mjs';
+import { bigAt, first, last, until } from '../site.mjs';
 
 const path = `?query=profile&from=${first}&to=${last}`;
 
@@ -51,6 +51,26 @@ async function retryAfter({ browser, site }) {
   await tab.close();
 }
 
+/** "Cancel" ends the query on the server, too. */
+async function cancel({ browser, site }) {
+  const tab = await Tab.open(browser, site);
+  // Deciding this expression takes seconds for the functions of the large profile.
+  const slow = `?query=profile{job="big"}&from=${bigAt}&to=${bigAt}&chart=off&focus=${encodeURIComponent('(.?){300}x')}`;
+  const running = async () => (await site.api('status/queries')).filter((q) => q.id.startsWith('ui-') && q.path.endsWith('/query'));
+  const counted = async () => Number(/^everprof_http_cancelled_total (\d+)$/m.exec(await (await fetch(`${site.url}metrics`)).text())?.[1] ?? 0);
+  const before = await counted();
+
+  await tab.page.goto(site.url + slow);
+  await until('the query runs', async () => (await running()).length === 1);
+  await tab.page.getByRole('button', { name: 'Cancel' }).click();
+  const began = Date.now();
+  await until('the query is gone', async () => (await running()).length === 0);
+  console.log(`        gone after ${Date.now() - began} ms`);
+  assert.equal(await counted(), before + 1);
+  assert.match(await tab.text('.notice.bad'), /cancelled/);
+  await tab.close();
+}
+
 async function serverGone({ browser, site }) {
   const tab = await Tab.open(browser, site);
 
@@ -89,7 +109,7 @@ async function progress({ browser, site }) {
   await tab.close();
 }
 
-async function cancel({ browser, site }) {
+async function cancelAndRetry({ browser, site }) {
   const tab = await Tab.open(browser, site);
   let release;
 
@@ -134,6 +154,7 @@ export const failures = [
   ['Retry-After', retryAfter],
   ['the server goes and comes back', serverGone],
   ['progress', progress],
-  ['cancel', cancel],
+  ['cancel ends the query', cancel],
+  ['cancel, and try again', cancelAndRetry],
   ['hostile names', hostile],
 ];

@@ -13,15 +13,81 @@ const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 async function targets({ browser, site }) {
   const tab = await Tab.open(browser, site);
 
-  await until('the target was tried', async () => (await site.api('targets')).activeTargets.some((t) => t.health === 'down'));
+  await until('the targets were tried', async () => (await site.api('targets')).activeTargets.filter((t) => t.health === 'down').length === 7);
   await tab.go('targets');
-  assert.match(await tab.text('h2'), /^gone 0 of \d+ up/);
+  // Jobs with targets that are down come first; equal errors are one line.
+  assert.match(await tab.text('h2'), /^gone 0 of 7 up/);
+  assert.match(await tab.text('.errors li'), /^7 × .*connect/i);
   assert.match(await tab.text('td.error'), /127\.0\.0\.1:1|refused|connect/i);
-  await tab.page.getByLabel('Filter targets').fill('nothing like this');
-  assert.equal(await tab.page.locator('section').count(), 0);
-  await tab.page.getByLabel('Filter targets').fill('');
+  await tab.page.getByText('Cost by type').first().click();
   await tab.picture('targets');
+  await tab.page.getByRole('button', { name: '1 not scraped yet' }).click();
+  await tab.param('health', 'unknown');
+  assert.match(await tab.text('h2'), /^live 0 of 1 up/);
+  await tab.page.getByLabel('Filter targets').fill('nothing like this');
+  await tab.param('target', 'nothing like this');
+  assert.equal(await tab.page.locator('section').count(), 0);
+  await tab.ends();
+}
+
+async function profileNow({ browser, site, program }) {
+  const tab = await Tab.open(browser, site);
+  const before = program.requests;
+
+  await tab.go('targets?target=live');
+  await tab.page.getByRole('button', { name: 'Profile now' }).click();
+  await until('the profile is shown', () => tab.params().get('time'));
+  await tab.settled();
+  assert.equal(program.requests, before + 1);
+  const query = tab.params().get('query');
+  const times = (await site.api('query_range', { query, from: tab.params().get('from'), to: tab.params().get('to') }))[0].timestamps;
+  assert.ok(times.includes(Number(tab.params().get('time'))), `${times} has the new profile`);
+  assert.match(query, /^heap\{.*job="live"/);
+  assert.match(await tab.text('.origin'), /^profile of/);
+  await tab.ends();
+  // A target that is down: the error is beside its button.
+  const down = await Tab.open(browser, site);
+  await down.go('targets?health=down&target=heap');
+  await down.page.getByRole('button', { name: 'Profile now' }).click();
+  await until('the error is shown', async () => (await down.page.locator('.failure').count()) === 1);
+  assert.match(await down.text('.failure'), /127\.0\.0\.1 port 1.*connect/i);
+  down.complaints = down.complaints.filter((c) => !c.includes('503'));
+  await down.close();
+}
+
+async function reloadFails({ browser, site }) {
+  const tab = await Tab.open(browser, site);
+  const good = readFileSync(join(site.folder, 'everprof.yaml'), 'utf8');
+  const state = () => site.api('status/runtimeinfo');
+
+  site.configure(`${good}\nno_such_key: 1\n`);
+  site.child.kill('SIGHUP');
+  await until('the reload failed', async () => !(await state()).reloadConfigSuccess);
+  await tab.go('status');
+  assert.match(await tab.text('.notice.bad'), /reload of the configuration failed.*no_such_key/);
+  site.configure(good);
+  site.child.kill('SIGHUP');
+  await until('the reload succeeded', async () => (await state()).reloadConfigSuccess);
+  await tab.go('status');
+  assert.equal(await tab.page.locator('.notice.bad').count(), 0);
   await tab.close();
+}
+
+/** Zoom of the browser and screens with small pixels: the flame graph is as sharp as the text. */
+async function scales({ browser, site }) {
+  for (const [name, options] of [['zoomed', { viewport: { width: 700, height: 450 }, deviceScaleFactor: 2 }], ['dense', { deviceScaleFactor: 2 }]]) {
+    const tab = await Tab.open(browser, site, options);
+    await tab.go(`?query=profile{job!="big"}&from=${first}&to=${last}`);
+    const [shown, pixels] = await tab.page.evaluate(() => {
+      const c = document.querySelector('.canvas canvas');
+      return [c.getBoundingClientRect().width, c.width];
+    });
+    assert.ok(Math.abs(pixels - 2 * shown) <= 2, `${pixels} pixels for ${shown}`);
+    const wide = await tab.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    assert.ok(wide <= 0, `${name}: ${wide} pixels wider than the screen`);
+    await tab.picture(name);
+    await tab.ends();
+  }
 }
 
 async function status({ browser, site }) {
@@ -100,7 +166,7 @@ async function keyboard({ browser, site }) {
   const tab = await Tab.open(browser, site);
 
   await tab.go(`?query=profile&from=${first}&to=${last}`);
-  await tab.page.locator('.canvas').focus();
+  await tab.page.locator('.flame-tree').focus();
   await tab.page.keyboard.press('ArrowDown');
   const name = await tab.text('.detail b');
   assert.notEqual(name, 'total');
@@ -152,6 +218,9 @@ async function budget({ browser, site }) {
 
 export const pages = [
   ['targets', targets],
+  ['profile now', profileNow],
+  ['a reload that fails', reloadFails],
+  ['screens with small pixels', scales],
   ['status', status],
   ['navigation keeps the query', navigation],
   ['looks and accessibility', looks],

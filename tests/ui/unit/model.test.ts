@@ -46,8 +46,9 @@ test('changes have their sign, and say what is new', () => {
 test('the base of a comparison is the range before, until it is chosen', () => {
   const s = { ...initial, query: 'heap', from: '1000', to: '1500' };
 
-  assert.deepEqual(sideA(s, 0), { query: 'heap', from: '500', to: '999' });
-  assert.deepEqual(sideA({ ...s, from: 'now-1s', to: 'now' }, 5000), { query: 'heap', from: '3000', to: '3999' });
+  const rest = { time: '', total_min: '', total_max: '', total_outside: false };
+  assert.deepEqual(sideA(s, 0), { query: 'heap', from: '500', to: '999', ...rest });
+  assert.deepEqual(sideA({ ...s, from: 'now-1s', to: 'now' }, 5000), { query: 'heap', from: '3000', to: '3999', ...rest });
   const swapped = reduce(s, { do: 'swap', now: 0 });
   assert.deepEqual([swapped.from, swapped.to, swapped.from_a, swapped.to_a], ['500', '999', '1000', '1500']);
   const back = reduce(swapped, { do: 'swap', now: 0 });

@@ -15,11 +15,19 @@ export interface ProfileType {
   defaultSampleType: string;
 }
 
+export interface Buckets {
+  bounds: number[];
+  /** By step: the number of profiles of each bucket. */
+  counts: number[][];
+}
+
 export interface Line {
   labels: Record<string, string>;
   timestamps: number[];
   totals: Record<string, (number | null)[]>;
-  kinds: Record<string, 'flow' | 'counter' | 'state'>;
+  /** Not of single profiles. */
+  kinds?: Record<string, 'flow' | 'counter' | 'state'>;
+  buckets?: Record<string, Buckets>;
 }
 
 export interface Change {
@@ -70,6 +78,14 @@ export interface TopAnswer {
   total_a?: number;
   total_b?: number;
   rows: TopRow[];
+}
+
+export interface GraphAnswer {
+  sample_type: string;
+  unit: string;
+  total: number;
+  nodes: { name: string; file: string; flat: number; cum: number }[];
+  edges: { from: number; to: number; weight: number; inline: boolean; residual: boolean }[];
 }
 
 export interface SourceAnswer {
@@ -126,6 +142,16 @@ export interface Tsdb {
   seriesCountByMetricName: Count[];
   labelValueCountByLabelName: Count[];
   seriesCountByLabelValuePair: Count[];
+}
+
+export interface Runtime {
+  startTime: string;
+  CWD: string;
+  serverTime: string;
+  storageRetention: string;
+  reloadConfigSuccess: boolean;
+  reloadConfigError: string;
+  lastConfigTime: string;
 }
 
 export interface RunningQuery {

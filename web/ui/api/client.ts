@@ -7,6 +7,8 @@ export interface Request {
   key: string;
   path: string;
   params: [string, string][];
+  /** The answer is a text, not JSON. */
+  plain?: boolean;
 }
 
 export interface Answer<T> {
@@ -68,6 +70,10 @@ export async function ask<T>(r: Request, signal: AbortSignal, id: string): Promi
     throw new Problem(0, 'the server cannot be reached', 5);
   }
   if (!response.ok) throw problemOf(response, text);
+  if (r.plain) {
+    const warning = response.headers.get('X-Everprof-Warning');
+    return { data: text as T, warnings: warning ? [warning] : [], headers: response.headers };
+  }
   try {
     const body = JSON.parse(text) as Envelope<T>;
     return { data: body.data, warnings: body.warnings ?? [], headers: response.headers };

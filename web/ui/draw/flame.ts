@@ -9,6 +9,9 @@ import type { Lettering } from './text.ts';
 
 export const rowHeight = 20;
 
+/** Rows lower than this have no names. */
+const smallest = 12;
+
 export interface Window {
   /** The values at the left and the right edge. */
   from: number;
@@ -18,6 +21,8 @@ export interface Window {
   width: number;
   height: number;
   ratio: number;
+  /** Height of a row; rows without room for letters have none. */
+  row: number;
 }
 
 /** What was drawn: tests count it. */
@@ -67,7 +72,7 @@ function collectRow(scene: Scene, w: Window, depth: number, boxes: Box[][], runs
 
   if (!row) return;
   const scale = (w.width * w.ratio) / (w.to - w.from);
-  const top = Math.round((depth - w.top) * rowHeight * w.ratio);
+  const top = Math.round((depth - w.top) * w.row * w.ratio);
   const limit = w.width * w.ratio;
   let k = firstVisible(tree, row, w.from);
   while (k < row.length) {
@@ -116,14 +121,16 @@ export function draw(ctx: CanvasRenderingContext2D, scene: Scene, w: Window): Dr
   const runs: Box[] = [];
   const matched: Box[] = [];
   const drawn: Drawn = { boxes: 0, runs: 0, fills: 0, texts: 0 };
-  const height = Math.round(rowHeight * w.ratio) - Math.max(1, Math.round(w.ratio));
-  const gap = Math.max(1, Math.round(w.ratio));
+  const small = w.row < smallest;
+  const gap = small ? 0 : Math.max(1, Math.round(w.ratio));
+  const height = Math.max(1, Math.round(w.row * w.ratio) - gap);
+  const mark = Math.min(height, small ? height : 2 * gap);
 
   ctx.setTransform(1, 0, 0, 1, 0, 0);
   ctx.fillStyle = palette.ground;
   ctx.fillRect(0, 0, w.width * w.ratio, w.height * w.ratio);
   const first = Math.max(0, Math.floor(w.top));
-  const last = Math.min(tree.rows.length - 1, Math.ceil(w.top + w.height / rowHeight));
+  const last = Math.min(tree.rows.length - 1, Math.ceil(w.top + w.height / w.row));
   for (let depth = first; depth <= last; depth++) collectRow(scene, w, depth, boxes, runs, matched);
   const fills = [...scene.fills, palette.other, palette.root];
   boxes.forEach((list, color) => {
@@ -142,9 +149,9 @@ export function draw(ctx: CanvasRenderingContext2D, scene: Scene, w: Window): Dr
   if (matched.length) {
     ctx.fillStyle = palette.match;
     drawn.fills++;
-    for (const b of matched) ctx.fillRect(b.left, b.top + height - 2 * gap, Math.max(1, b.right - b.left), 2 * gap);
+    for (const b of matched) ctx.fillRect(b.left, b.top + height - mark, Math.max(1, b.right - b.left), mark);
   }
-  drawn.texts = letter(ctx, scene, w, boxes, height);
+  if (!small) drawn.texts = letter(ctx, scene, w, boxes, height);
   return drawn;
 }
 

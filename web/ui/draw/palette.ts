@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Colours of boxes: one per package, the same in every profile. Contrast with
-// the text is at least 4.5 in both themes (tests/ui/palette.test.mjs).
+// the text is at least 4.5 in both themes (tests/ui/unit/palette.test.ts).
 import { fnv, packageOf } from '../model/package.ts';
 import type { Tree } from '../model/tree.ts';
 
@@ -15,8 +15,9 @@ export interface Palette {
   match: string;
   /** Of a comparison: from much less to much more, the middle is the same. */
   change: string[];
+  /** Of a heat map: from little to the most. */
+  heat: string[];
   ground: string;
-  edge: string;
 }
 
 const hues = [18, 40, 62, 95, 140, 170, 195, 215, 240, 270, 305, 340];
@@ -34,8 +35,8 @@ export const light: Palette = {
   dust: '#a9b2bc',
   match: '#7b2fbf',
   change: ['#5c9ae6', '#86b4ee', '#b0cff5', '#d6e4f7', '#dfe4ea', '#f7e3d0', '#f5c99e', '#f0ab6c', '#e88f3f'],
+  heat: ['#e3ecf7', '#c3d8f0', '#9dc0e6', '#74a5da', '#4c87c9', '#2c69b0', '#194c8c', '#0b3163'],
   ground: '#ffffff',
-  edge: '#ffffff',
 };
 
 export const dark: Palette = {
@@ -47,8 +48,8 @@ export const dark: Palette = {
   dust: '#4d5967',
   match: '#d9a3ff',
   change: ['#2a5d9e', '#28507f', '#274463', '#263a4d', '#2b343f', '#4a3a2a', '#644426', '#7d4e22', '#96581d'],
+  heat: ['#1c2836', '#22384f', '#294b6c', '#32618d', '#3f7ab0', '#5896d0', '#83b6e8', '#bcdcfb'],
   ground: '#161b22',
-  edge: '#161b22',
 };
 
 /** How much a box of a comparison changed: from -1 (gone) to 1 (new). */

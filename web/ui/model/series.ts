@@ -4,6 +4,8 @@ import type { Line } from '../api/answer.ts';
 
 export const maxLines = 20;
 
+export type Kind = 'flow' | 'counter' | 'state';
+
 export interface ChartLine {
   title: string;
   labels: Record<string, string> | null;
@@ -16,7 +18,7 @@ export interface ChartData {
   lines: ChartLine[];
   /** "cpu/nanoseconds": the sample type that is shown. */
   type: string;
-  kind: 'flow' | 'counter' | 'state';
+  kind: Kind;
 }
 
 function sum(values: (number | null)[]): number {
@@ -30,15 +32,21 @@ export function titleOf(labels: Record<string, string>): string {
   return entries.length === 1 ? (entries[0] as [string, string])[1] : entries.map(([k, v]) => `${k}=${v}`).join(' ') || 'all';
 }
 
-/** The lines of one sample type; the first one with this name, or the last of all. */
-export function chartData(lines: Line[], sampleType: string): ChartData {
+/** The sample type of this name, as "cpu/nanoseconds"; without one of this name, the last of all. */
+export function typeOf(lines: Line[], sampleType: string): string {
   const types = [...new Set(lines.flatMap((l) => Object.keys(l.totals)))];
-  const type = types.find((t) => t.split('/')[0] === sampleType) ?? types.at(-1) ?? '';
+
+  return types.find((t) => t.split('/')[0] === sampleType) ?? types.at(-1) ?? '';
+}
+
+/** The heaviest lines of one sample type, and the rest as one more. */
+export function chartData(lines: Line[], sampleType: string, most = maxLines): ChartData {
+  const type = typeOf(lines, sampleType);
   const shown = lines
     .filter((l) => l.totals[type])
     .map((l): ChartLine => ({ title: titleOf(l.labels), labels: l.labels, values: l.totals[type] as (number | null)[] }))
     .sort((a, b) => sum(b.values) - sum(a.values));
-  const rest = shown.splice(maxLines);
+  const rest = shown.splice(most);
 
   if (rest.length) {
     const values = (rest[0] as ChartLine).values.map((_, i) => rest.reduce<number>((a, l) => a + (l.values[i] ?? 0), 0));
@@ -48,6 +56,6 @@ export function chartData(lines: Line[], sampleType: string): ChartData {
     times: (lines[0]?.timestamps ?? []).map((t) => t / 1000),
     lines: shown,
     type,
-    kind: lines.find((l) => l.kinds[type])?.kinds[type] ?? 'flow',
+    kind: lines.find((l) => l.kinds?.[type])?.kinds?.[type] ?? 'flow',
   };
 }

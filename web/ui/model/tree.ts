@@ -125,3 +125,29 @@ export function nodeAt(tree: Tree, depth: number, at: number): number {
   const i = row[firstVisible(tree, row, at)];
   return i !== undefined && (tree.x[i] as number) <= at ? i : -1;
 }
+
+/** The node before or after a node that a test accepts, around the end of the tree; -1: there is none. */
+export function nextNode(tree: Tree, from: number, step: 1 | -1, test: (node: number) => boolean): number {
+  for (let k = 1; k <= tree.count; k++) {
+    const i = (((from + step * k) % tree.count) + tree.count) % tree.count;
+    if (test(i)) return i;
+  }
+  return -1;
+}
+
+/** The children of a node, from left to right. */
+export function childrenOf(tree: Tree, node: number): number[] {
+  const row = tree.rows[(tree.depth[node] as number) + 1];
+  const out: number[] = [];
+
+  if (!row) return out;
+  // Children have a place in their parent's range; those of no weight are at its edge.
+  let k = firstVisible(tree, row, tree.x[node] as number);
+  while (k > 0 && tree.answer.parent[row[k - 1] as number] === node) k--;
+  for (; k < row.length && out.length <= row.length; k++) {
+    const i = row[k] as number;
+    if (tree.answer.parent[i] === node) out.push(i);
+    else if ((tree.x[i] as number) > (tree.x[node] as number) + weight(tree.answer, node)) break;
+  }
+  return out;
+}

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Status: build, storage, cardinality, running queries, flags, configuration.
 import type { ComponentChildren } from 'preact';
-import type { Count, RunningQuery, Tsdb } from '../api/answer.ts';
+import type { Count, Runtime, RunningQuery, Tsdb } from '../api/answer.ts';
 import { formatTime } from '../model/time.ts';
 import { formatValue } from '../model/unit.ts';
-import { Frame } from '../parts/notice.tsx';
+import { Frame, retryOf } from '../parts/notice.tsx';
 import type { Context } from './app.tsx';
 
 function Section<T>(props: Context & { name: string; title: string; children: (data: T) => ComponentChildren }) {
-  const { loader, act, name } = props;
+  const { loader, name } = props;
 
   return (
     <section>
       <h2>{props.title}</h2>
       <Frame<T>
         loaded={loader.get<T>(name)}
-        retry={() => { loader.refresh(name); act({ do: 'set', values: {} }); }}
+        retry={retryOf(props, name)}
         cancel={() => loader.cancel(name)}
       >
         {props.children}
@@ -49,8 +49,23 @@ export function StatusPage(context: Context) {
       <Section<Record<string, string>> {...context} name="buildinfo" title="Build">
         {(d) => <Pairs rows={Object.entries(d)} />}
       </Section>
-      <Section<Record<string, string | number>> {...context} name="runtimeinfo" title="Server">
-        {(d) => <Pairs rows={Object.entries(d)} />}
+      <Section<Runtime> {...context} name="runtimeinfo" title="Server">
+        {(d) => (
+          <>
+            {d.reloadConfigError && (
+              <div class="notice bad" role="alert">The last reload of the configuration failed; the one before is in use. {d.reloadConfigError}</div>
+            )}
+            <Pairs
+              rows={[
+                ['started', formatTime(Date.parse(d.startTime), utc)],
+                ['configuration of', formatTime(Date.parse(d.lastConfigTime), utc)],
+                ['time of the server', formatTime(Date.parse(d.serverTime), utc)],
+                ['working directory', d.CWD],
+                ['retention', d.storageRetention === '0s' ? 'no limit by time' : d.storageRetention],
+              ]}
+            />
+          </>
+        )}
       </Section>
       <Section<Tsdb> {...context} name="tsdb" title="Storage">
         {(d) => (

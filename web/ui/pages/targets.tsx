@@ -1,30 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
-// Targets by job: down first, with the error of the last scrape.
-import { useState } from 'preact/hooks';
+// Targets by job: down first, with the error of the last scrape, what profiling
+// costs, and a profile on demand.
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Target, Targets } from '../api/answer.ts';
+import { base, problemOf } from '../api/client.ts';
+import { byError, byJob, costs, type Health, seriesSelector } from '../model/targets.ts';
 import { formatClock } from '../model/time.ts';
-import { Frame } from '../parts/notice.tsx';
+import { formatShare } from '../model/unit.ts';
+import { Frame, retryOf } from '../parts/notice.tsx';
+import { friendlyName } from '../parts/query.tsx';
 import type { Context } from './app.tsx';
 
-const rank = { down: 0, unknown: 1, up: 2 };
+/** Rows of a job that are shown at first. */
+const fewRows = 50;
 
-/** Targets by job, jobs with targets that are down first. */
-export function byJob(targets: Target[], find: string): [string, Target[]][] {
-  const jobs = new Map<string, Target[]>();
-  const low = find.toLowerCase();
+/** Scrape a target now. Returns the labels and the time of the profile. */
+async function profileNow(t: Target, signal: AbortSignal): Promise<{ query: string; time: string }> {
+  const params = new URLSearchParams({ query: seriesSelector(t.labels), report: 'meta' });
+  const response = await fetch(`${base()}api/v1/targets/profile?${params}`, { method: 'POST', signal });
 
-  for (const t of targets) {
-    if (low && !`${t.scrapeUrl} ${t.lastError} ${Object.values(t.labels).join(' ')}`.toLowerCase().includes(low)) continue;
-    const list = jobs.get(t.scrapePool) ?? [];
-    list.push(t);
-    jobs.set(t.scrapePool, list);
-  }
-  for (const list of jobs.values()) list.sort((a, b) => rank[a.health] - rank[b.health] || (a.scrapeUrl < b.scrapeUrl ? -1 : 1));
-  const worst = (list: Target[]): number => rank[(list[0] as Target).health];
-  return [...jobs].sort((a, b) => worst(a[1]) - worst(b[1]) || (a[0] < b[0] ? -1 : 1));
+  if (!response.ok) throw problemOf(response, await response.text());
+  const labels = response.headers.get('X-Everprof-Labels');
+  return {
+    query: labels ? seriesSelector(JSON.parse(labels) as Record<string, string>) : seriesSelector(t.labels),
+    time: response.headers.get('X-Everprof-Timestamp') ?? '',
+  };
 }
 
-function Row({ target, utc }: { target: Target; utc: boolean }) {
+/** The button, and how long the profile takes. */
+function ProfileNow({ target, act }: Context & { target: Target }) {
+  const [began, setBegan] = useState(0);
+  const [seconds, setSeconds] = useState(0);
+  const [failure, setFailure] = useState('');
+  const abort = useRef<AbortController | null>(null);
+  const start = (): void => {
+    abort.current = new AbortController();
+    setBegan(Date.now());
+    setFailure('');
+    profileNow(target, abort.current.signal)
+      .then(({ query, time }) => act({ do: 'set', values: { page: 'explore', query, time, from: String(Number(time) - 3600e3), to: time, chart: 'points', span: '', sample_index: '', zoom: '' } }))
+      .catch((e: Error) => e.name !== 'AbortError' && setFailure(e.message))
+      .finally(() => setBegan(0));
+  };
+
+  useEffect(() => {
+    if (!began) return;
+    const timer = setInterval(() => setSeconds(Math.floor((Date.now() - began) / 1000)), 500);
+    return () => clearInterval(timer);
+  }, [began]);
+  useEffect(() => () => abort.current?.abort(), []);
+  if (began)
+    return (
+      <span role="status">
+        profiling, {seconds} s <button type="button" onClick={() => abort.current?.abort()}>Cancel</button>
+      </span>
+    );
+  return (
+    <>
+      <button type="button" aria-label={`Profile now: ${target.labels.instance ?? ''} ${target.labels.__name__ ?? ''}`} onClick={start}>Profile now</button>
+      {failure && <span class="failure" role="alert"> {failure}</span>}
+    </>
+  );
+}
+
+function Row(props: Context & { target: Target }) {
+  const { target } = props;
   const last = Date.parse(target.lastScrape);
 
   return (
@@ -32,24 +72,24 @@ function Row({ target, utc }: { target: Target; utc: boolean }) {
       <td class={`health ${target.health}`}>{target.health}</td>
       <td>{target.labels.instance}</td>
       <td>{target.labels.__name__}</td>
-      <td class="number">{last > 0 ? formatClock(last, utc) : 'never'}</td>
+      <td class="number">{last > 0 ? formatClock(last, props.state.tz === 'utc') : 'never'}</td>
       <td class="number">{target.lastScrapeDuration.toFixed(2)} s</td>
       <td class="error">{target.lastError}</td>
+      <td><ProfileNow {...props} /></td>
     </tr>
   );
 }
 
-/** Targets that relabelling dropped, with the reason. */
-function Dropped({ data }: { data: Targets }) {
-  if (!data.droppedTargets.length) return null;
+/** What profiling costs: how long a scrape takes, and which part of the time that is. */
+function Costs({ targets }: { targets: Target[] }) {
   return (
     <details>
-      <summary>{data.droppedTargets.length} dropped targets</summary>
-      <table>
-        <thead><tr><th>Job</th><th>Address</th><th>Reason</th></tr></thead>
+      <summary>Cost by type</summary>
+      <table class="pairs">
+        <thead><tr><th>Type</th><th class="number">Targets</th><th class="number">A scrape takes</th><th class="number">Part of the time</th></tr></thead>
         <tbody>
-          {data.droppedTargets.map((t, i) => (
-            <tr key={i}><td>{t.scrapePool}</td><td>{t.discoveredLabels.__address__}</td><td>{t.reason}</td></tr>
+          {costs(targets).map((c) => (
+            <tr key={c.type}><td>{friendlyName(c.type)}</td><td class="number">{c.targets}</td><td class="number">{c.seconds.toFixed(2)} s</td><td class="number">{formatShare(c.share, 1)}</td></tr>
           ))}
         </tbody>
       </table>
@@ -57,39 +97,81 @@ function Dropped({ data }: { data: Targets }) {
   );
 }
 
-export function TargetsPage({ state, loader, act }: Context) {
-  const [find, setFind] = useState('');
-  const retry = (): void => {
-    loader.refresh();
-    act({ do: 'set', values: {} });
-  };
+function Job(props: Context & { job: string; targets: Target[] }) {
+  const { targets } = props;
+  const [all, setAll] = useState(false);
+  const errors = byError(targets);
+  const up = targets.filter((t) => t.health === 'up').length;
 
   return (
-    <Frame<Targets> loaded={loader.get('targets')} retry={retry} cancel={() => loader.cancel('targets')}>
-      {(data) => {
-        const count = (h: string): number => data.activeTargets.filter((t) => t.health === h).length;
-        const dropped = Object.values(data.droppedTargetCounts).reduce((a, b) => a + b, 0);
-        return (
-          <div class="targets">
-            <div class="bar">
-              <input type="search" aria-label="Filter targets" placeholder="filter" value={find} onInput={(e) => setFind(e.currentTarget.value)} />
-              <span role="status">{count('down')} down, {count('up')} up, {count('unknown')} not scraped yet, {dropped} dropped</span>
-              <button type="button" onClick={retry}>Refresh</button>
-            </div>
-            {data.activeTargets.length === 0 && <p class="empty">The configuration has no targets.</p>}
-            {byJob(data.activeTargets, find).map(([job, targets]) => (
-              <section key={job}>
-                <h2>{job} <span class="dim">{targets.filter((t) => t.health === 'up').length} of {targets.length} up</span></h2>
-                <table>
-                  <thead><tr><th>State</th><th>Instance</th><th>Type</th><th class="number">Last scrape</th><th class="number">Took</th><th>Error</th></tr></thead>
-                  <tbody>{targets.map((t) => <Row key={t.scrapeUrl + (t.labels.__name__ ?? '')} target={t} utc={state.tz === 'utc'} />)}</tbody>
-                </table>
-              </section>
-            ))}
-            <Dropped data={data} />
-          </div>
-        );
-      }}
+    <section>
+      <h2>{props.job} <span class="dim">{up} of {targets.length} up</span></h2>
+      {errors.length > 0 && targets.length > 5 && (
+        <ul class="errors">{errors.slice(0, 5).map((e) => <li key={e.text}><b>{e.count}</b> × {e.text}</li>)}</ul>
+      )}
+      <Costs targets={targets} />
+      <table>
+        <thead><tr><th>State</th><th>Instance</th><th>Type</th><th class="number">Last scrape</th><th class="number">Took</th><th>Error</th><th><span class="unseen">Actions</span></th></tr></thead>
+        <tbody>{(all ? targets : targets.slice(0, fewRows)).map((t) => <Row {...props} key={t.scrapeUrl + (t.labels.__name__ ?? '')} target={t} />)}</tbody>
+      </table>
+      {!all && targets.length > fewRows && <button type="button" onClick={() => setAll(true)}>Show all {targets.length}</button>}
+    </section>
+  );
+}
+
+/** Targets that relabelling dropped, with the reason. */
+function Dropped({ data }: { data: Targets }) {
+  const count = Object.values(data.droppedTargetCounts).reduce((a, b) => a + b, 0);
+
+  if (!count) return null;
+  return (
+    <details>
+      <summary>{count} dropped targets</summary>
+      <table>
+        <thead><tr><th>Job</th><th>Address</th><th>Reason</th></tr></thead>
+        <tbody>
+          {data.droppedTargets.slice(0, 500).map((t, i) => (
+            <tr key={i}><td>{t.scrapePool}</td><td>{t.discoveredLabels.__address__}</td><td>{t.reason}</td></tr>
+          ))}
+        </tbody>
+      </table>
+      {count > Math.min(500, data.droppedTargets.length) && <p class="dim">{Math.min(500, data.droppedTargets.length)} of {count} are listed.</p>}
+    </details>
+  );
+}
+
+const states: ['' | Health, string][] = [['', 'all'], ['down', 'down'], ['up', 'up'], ['unknown', 'not scraped yet']];
+
+function List(props: Context & { data: Targets }) {
+  const { data, state, act } = props;
+  const jobs = byJob(data.activeTargets, { text: state.target, health: state.health });
+  const count = (h: string): number => data.activeTargets.filter((t) => !h || t.health === h).length;
+
+  return (
+    <div class="targets">
+      <div class="bar">
+        <input type="search" aria-label="Filter targets" placeholder="filter" value={state.target} onInput={(e) => act({ do: 'set', values: { target: e.currentTarget.value } }, true)} />
+        <div class="tabs" role="group" aria-label="State">
+          {states.map(([health, title]) => (
+            <button key={health} type="button" aria-pressed={state.health === health} onClick={() => act({ do: 'set', values: { health } })}>{count(health)} {title}</button>
+          ))}
+        </div>
+        <button type="button" onClick={retryOf(props)}>Refresh</button>
+      </div>
+      {data.activeTargets.length === 0 && <p class="empty">The configuration has no targets.</p>}
+      {data.activeTargets.length > 0 && jobs.length === 0 && <p class="empty">No target matches the filter.</p>}
+      {jobs.map(([job, targets]) => <Job {...props} key={job} job={job} targets={targets} />)}
+      <Dropped data={data} />
+    </div>
+  );
+}
+
+export function TargetsPage(context: Context) {
+  const { loader } = context;
+
+  return (
+    <Frame<Targets> loaded={loader.get('targets')} retry={retryOf(context)} cancel={() => loader.cancel('targets')}>
+      {(data) => <List {...context} data={data} />}
     </Frame>
   );
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useState } from 'preact/hooks';
 import { base } from '../api/client.ts';
+import { type Choice, chooseTheme, storedTheme } from '../draw/theme.ts';
 import type { Context } from '../pages/app.tsx';
 import { Keys } from './keys.tsx';
 import type { Page } from '../state/state.ts';
@@ -8,34 +9,10 @@ import { pathOf } from '../state/url.ts';
 
 const pages: [Page, string][] = [['explore', 'Explore'], ['compare', 'Compare'], ['targets', 'Targets'], ['status', 'Status']];
 
-type Theme = 'system' | 'light' | 'dark';
-
-function storedTheme(): Theme {
-  try {
-    const t = localStorage.getItem('theme');
-    return t === 'light' || t === 'dark' ? t : 'system';
-  } catch {
-    return 'system';
-  }
-}
-
-function applyTheme(t: Theme): void {
-  if (t === 'system') delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = t;
-  try {
-    localStorage.setItem('theme', t);
-  } catch {
-    // The browser keeps nothing: the theme lasts as long as the page.
-  }
-  dispatchEvent(new Event('themechange'));
-}
-
-applyTheme(storedTheme());
-
 export function Header(context: Context) {
   const { state, act } = context;
-  const [theme, setTheme] = useState<Theme>(storedTheme());
-  const next: Theme = theme === 'system' ? 'dark' : theme === 'dark' ? 'light' : 'system';
+  const [theme, setTheme] = useState<Choice>(storedTheme());
+  const next: Choice = theme === 'system' ? 'dark' : theme === 'dark' ? 'light' : 'system';
 
   return (
     <header>
@@ -60,7 +37,7 @@ export function Header(context: Context) {
       <button type="button" onClick={() => act({ do: 'set', values: { tz: state.tz === 'utc' ? 'local' : 'utc' } })} aria-label={`Times are ${state.tz === 'utc' ? 'in UTC' : 'local'}: change`}>
         {state.tz === 'utc' ? 'UTC' : 'local'}
       </button>
-      <button type="button" onClick={() => { applyTheme(next); setTheme(next); }} aria-label={`Theme: ${theme}. Change to ${next}`}>
+      <button type="button" onClick={() => { chooseTheme(next); setTheme(next); }} aria-label={`Theme: ${theme}. Change to ${next}`}>
         {theme}
       </button>
       <Keys {...context} />

@@ -1,51 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys of the whole page, and the list of all keys.
+// The list of all keys, and the switch that turns letters off.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Context } from '../pages/app.tsx';
-import type { View } from '../state/state.ts';
-
-/** The views, in the order of the keys 1 to 5. */
-const views: View[] = ['flame', 'table', 'invert', 'sandwich', 'source'];
+import { functionActions } from '../views/actions.tsx';
+import { lettersOn, switchLetters, usePageKeys } from './hooks.ts';
+import { views } from '../views/views.tsx';
 
 const all: [string, string][] = [
-  ['1 2 3 4 5', 'flame graph, table, inverted, sandwich, source'],
+  [views.map((_, i) => i + 1).join(' '), views.map(([, title]) => title.toLowerCase()).join(', ')],
   ['/', 'find functions'],
+  ['[ ]', 'the profile before, the profile after'],
+  ['h w t', 'rows of series; profiles by their total; functions over time'],
+  ['b', 'compare with the time range before'],
+  ['y c e', 'copy a link; copy as curl; export'],
   ['u', 'one step back'],
   ['?', 'this list'],
   ['arrows', 'in the flame graph: move to the caller, a callee, the box beside'],
-  ['Enter, Escape', 'zoom in; show everything'],
-  ['f i m', 'focus on the function; ignore it; hide its frames'],
+  ['Enter + − 0 Escape', 'zoom in; out; show everything'],
+  ['n N', 'the next, the last match of the search'],
   ['F', 'only this box and what is below it (under)'],
-  ['p', 'drop what the function calls (prune_from)'],
-  ['r', 'show recursive calls once; all; as they are'],
-  ['s o t', 'sandwich; source; over time'],
+  ...functionActions.map(([key, title, help]): [string, string] => [key, title ? `${title}: ${help}` : help]),
 ];
-
-/** Whether a key is meant for a field, or for the browser. */
-function isForField(e: KeyboardEvent): boolean {
-  const t = e.target;
-
-  return e.ctrlKey || e.metaKey || e.altKey || t instanceof HTMLInputElement || t instanceof HTMLSelectElement || t instanceof HTMLTextAreaElement;
-}
 
 export function Keys({ act, state }: Context) {
   const [open, setOpen] = useState(false);
+  const [letters, setLetters] = useState(lettersOn());
   const dialog = useRef<HTMLDialogElement>(null);
+  const profiles = state.page === 'explore' || state.page === 'compare';
 
-  useEffect(() => {
-    const onKey = (e: KeyboardEvent): void => {
-      if (isForField(e) || e.defaultPrevented) return;
-      const view = /^Digit[1-5]$/.test(e.code) && !e.shiftKey ? views[Number(e.code.slice(5)) - 1] : undefined;
-      if (view && (state.page === 'explore' || state.page === 'compare')) act({ do: 'set', values: { view } });
-      else if (e.key === '/') document.querySelector<HTMLInputElement>('input[type=search]')?.focus();
-      else if (e.key === 'u') history.back();
-      else if (e.key === '?') setOpen(true);
-      else return;
-      e.preventDefault();
-    };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
-  }, [state.page]);
+  usePageKeys({
+    '?': () => setOpen(true),
+    '/': () => document.querySelector<HTMLInputElement>('input[type=search]')?.focus(),
+    u: () => history.back(),
+    ...(profiles ? Object.fromEntries(views.map(([view], i) => [String(i + 1), () => act({ do: 'set', values: { view } })])) : {}),
+  });
   useEffect(() => {
     if (open) dialog.current?.showModal();
     else dialog.current?.close();
@@ -61,6 +49,12 @@ export function Keys({ act, state }: Context) {
             ))}
           </tbody>
         </table>
+        <p>
+          <label>
+            <input type="checkbox" checked={letters} onChange={(e) => { switchLetters(e.currentTarget.checked); setLetters(e.currentTarget.checked); }} />{' '}
+            letters are keys (turn this off if you use speech recognition)
+          </label>
+        </p>
         <button type="button" onClick={() => setOpen(false)}>Close</button>
       </dialog>
     </>

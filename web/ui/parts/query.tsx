@@ -5,6 +5,7 @@ import type { ProfileType } from '../api/answer.ts';
 import { ask } from '../api/client.ts';
 import { formatSelector, parseSelector, withMatcher, withoutMatcher } from '../model/selector.ts';
 import type { Context } from '../pages/app.tsx';
+import { shownType } from './hooks.ts';
 
 /** The names that people know, for the names of Go's endpoints. */
 const friendly: Record<string, string> = {
@@ -92,6 +93,23 @@ export function SelectorText({ value, label, change }: { value: string; label: s
   );
 }
 
+/** The type that the page opens with: CPU, if there is any. */
+export function firstType(types: ProfileType[]): string {
+  const names = types.map((t) => t.name);
+
+  return ['profile', 'process_cpu'].find((n) => names.includes(n)) ?? names[0] ?? '';
+}
+
+/** A page without a query gets one as soon as the types are known. */
+export function useFirstType({ state, loader, act }: Context): void {
+  const types = loader.get<ProfileType[]>('types')?.answer?.data;
+
+  useEffect(() => {
+    const type = types && !state.query ? firstType(types) : '';
+    if (type) act({ do: 'set', values: { query: type } }, true);
+  }, [types, state.query]);
+}
+
 export function Query(context: Context) {
   const { state, act, loader } = context;
   const types = loader.get<ProfileType[]>('types')?.answer?.data ?? [];
@@ -105,7 +123,7 @@ export function Query(context: Context) {
         value={selector?.type ?? ''}
         onChange={(e) => {
           const query = formatSelector({ type: e.currentTarget.value, matchers: selector?.matchers ?? [] });
-          act({ do: 'set', values: { query, sample_index: '', zoom: '', under: [], time: '' } });
+          act({ do: 'set', values: { query, sample_index: '', zoom: '', under: [], time: '', total_min: '', total_max: '', total_outside: false, span: '' } });
         }}
       >
         {!type && <option value={selector?.type ?? ''}>{selector?.type ?? '…'}</option>}
@@ -114,7 +132,7 @@ export function Query(context: Context) {
       {type && type.sampleTypes.length > 1 && (
         <select
           aria-label="Sample type"
-          value={state.sample_index || type.defaultSampleType || (type.sampleTypes.at(-1)?.type ?? '')}
+          value={shownType(context) || type.defaultSampleType || (type.sampleTypes.at(-1)?.type ?? '')}
           onChange={(e) => act({ do: 'set', values: { sample_index: e.currentTarget.value } })}
         >
           {type.sampleTypes.map((s) => <option key={s.type} value={s.type}>{s.type}</option>)}

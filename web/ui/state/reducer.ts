@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What people do, and the state that follows.
 import { parseTime } from '../model/time.ts';
-import type { State } from './state.ts';
+import type { Side, State } from './state.ts';
 
 /** Filters that are lists: chips above the view. */
 export type ListFilter = 'focus' | 'ignore' | 'hide' | 'show';
@@ -24,24 +24,49 @@ export function reduce(s: State, a: Action): State {
     case 'drop':
       return { ...s, [a.filter]: s[a.filter].filter((v) => v !== a.value) };
     case 'range':
-      return { ...s, from: a.from, to: a.to, time: '' };
+      return { ...s, from: a.from, to: a.to, time: '', span: '' };
     case 'range_a':
-      return { ...s, from_a: a.from, to_a: a.to };
-    case 'swap': {
-      const base = sideA(s, a.now);
-      return { ...s, ...base, query_a: s.query, from_a: s.from, to_a: s.to };
-    }
+      return { ...s, from_a: a.from, to_a: a.to, time_a: '' };
+    case 'swap':
+      return { ...s, ...sideA(s, a.now), ...asBase(sideB(s)) };
   }
 }
 
+/** Side B of a comparison; on the page Explore, the profiles that it shows. */
+export function sideB(s: State): Side {
+  const { query, from, to, time, total_min, total_max, total_outside } = s;
+
+  return { query, from, to, time, total_min, total_max, total_outside };
+}
+
 /** The base of a comparison: what is given, or the same selector and the range before. */
-export function sideA(s: State, now: number): { query: string; from: string; to: string } {
+export function sideA(s: State, now: number): Side {
   const from = parseTime(s.from, now);
   const to = parseTime(s.to, now);
 
-  // Both ends belong to a range: a profile at the border is one of B alone.
-  return { query: s.query_a || s.query, from: s.from_a || String(from - (to - from)), to: s.to_a || String(from - 1) };
+  return {
+    query: s.query_a || s.query,
+    // Both ends belong to a range: a profile at the border is one of B alone.
+    from: s.from_a || String(from - (to - from)),
+    to: s.to_a || String(from - 1),
+    time: s.time_a,
+    total_min: s.total_min_a,
+    total_max: s.total_max_a,
+    total_outside: s.total_outside_a,
+  };
 }
+
+type Base = Pick<State, 'query_a' | 'from_a' | 'to_a' | 'time_a' | 'total_min_a' | 'total_max_a' | 'total_outside_a'>;
+
+/** A side as the base of a comparison. */
+export function asBase(side: Side): Base {
+  return Object.fromEntries(Object.entries(side).map(([key, value]) => [`${key}_a`, value])) as unknown as Base;
+}
+
+/** No base: the range before. */
+export const noBase: Base = {
+  query_a: '', from_a: '', to_a: '', time_a: '', total_min_a: '', total_max_a: '', total_outside_a: false,
+};
 
 /** A regular expression that matches just this name. */
 export function exactly(name: string): string {

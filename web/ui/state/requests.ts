@@ -3,11 +3,18 @@
 // that every view is one path away from curl and go tool pprof.
 import type { Request } from '../api/client.ts';
 import { parseTime, stepFor } from '../model/time.ts';
-import { exactly, sideA } from './reducer.ts';
-import type { State } from './state.ts';
+import { exactly, sideA, sideB } from './reducer.ts';
+import type { Side, State, View } from './state.ts';
 
-/** Number of steps of the chart. */
-export const chartSteps = 240;
+/** Number of steps of the chart, and of a heat map. */
+const chartSteps = 240;
+const heatSteps = 120;
+
+/** Number of totals that a heat map tells apart. */
+const heatBuckets = 16;
+
+/** Largest number of profiles that are shown as points. */
+export const maxPoints = 20000;
 
 /** Largest number of nodes of a flame graph that is asked for. */
 export const maxNodes = 50000;
@@ -27,27 +34,35 @@ function filterParams(s: State): Params {
   return out;
 }
 
-/** Which profiles: one, or all of a range. `now` makes relative times absolute. */
-export function whatParams(s: State, now: number): Params {
-  const out: Params = [['query', s.query]];
+/** Only profiles with some totals. */
+function totalParams(side: Side, suffix: string): Params {
+  const out: Params = [];
 
-  if (s.time) out.push(['time', s.time]);
-  else out.push(['mode', 'merge'], ['from', String(parseTime(s.from, now))], ['to', String(parseTime(s.to, now))]);
-  if (s.sample_index) out.push(['sample_index', s.sample_index]);
-  if (s.aggregate) out.push(['aggregate', s.aggregate]);
+  if (side.total_min) out.push([`total_min${suffix}`, side.total_min]);
+  if (side.total_max) out.push([`total_max${suffix}`, side.total_max]);
+  if (side.total_outside) out.push([`total_outside${suffix}`, '1']);
   return out;
 }
 
-/** Both sides of a comparison. */
-function bothParams(s: State, now: number): Params {
-  const a = sideA(s, now);
-  const out: Params = [
-    ['mode', 'diff'],
-    ['query_a', a.query], ['mode_a', 'merge'], ['from_a', String(parseTime(a.from, now))], ['to_a', String(parseTime(a.to, now))],
-    ['query_b', s.query], ['mode_b', 'merge'], ['from_b', String(parseTime(s.from, now))], ['to_b', String(parseTime(s.to, now))],
+/** Which profiles: one, or all of a range. `now` makes relative times absolute. */
+function sideParams(side: Side, suffix: string, now: number): Params {
+  const range: Params = [
+    [`mode${suffix}`, 'merge'],
+    [`from${suffix}`, String(parseTime(side.from, now))],
+    [`to${suffix}`, String(parseTime(side.to, now))],
   ];
 
-  if (s.normalize) out.push(['normalize', '1']);
+  return [[`query${suffix}`, side.query], ...(side.time ? ([[`time${suffix}`, side.time]] as Params) : range), ...totalParams(side, suffix)];
+}
+
+/** The profiles of the page: those of one side, or a comparison of two. */
+export function whatParams(s: State, now: number): Params {
+  const out: Params =
+    s.page === 'compare'
+      ? [['mode', 'diff'], ...sideParams(sideA(s, now), '_a', now), ...sideParams(sideB(s), '_b', now)]
+      : sideParams(sideB(s), '', now);
+
+  if (s.page === 'compare' && s.normalize) out.push(['normalize', '1']);
   if (s.sample_index) out.push(['sample_index', s.sample_index]);
   if (s.aggregate) out.push(['aggregate', s.aggregate]);
   return out;
@@ -55,20 +70,52 @@ function bothParams(s: State, now: number): Params {
 
 /** A report on the profiles of the state. */
 export function reportRequest(s: State, now: number, report: string, extra: Params): Request {
-  return { key: report, path: 'api/v1/query', params: [...(s.page === 'compare' ? bothParams(s, now) : whatParams(s, now)), ...filterParams(s), ['report', report], ...extra] };
+  return { key: report, path: 'api/v1/query', params: [...whatParams(s, now), ...filterParams(s), ['report', report], ...extra] };
 }
 
-/** Totals over time. */
-function lineRequest(s: State, key: string, side: { query: string; from: string; to: string }, now: number): Request {
-  const from = parseTime(side.from, now);
-  const to = parseTime(side.to, now);
-  const params: Params = [
-    ['query', side.query], ['from', String(from)], ['to', String(to)],
-    ['step', `${stepFor(to - from, chartSteps)}s`], ['rate', '1'],
-  ];
+/** The range of the chart: that of the profiles, or more. */
+export function chartRange(s: State, now: number): [number, number] {
+  const [from, to] = s.span ? (s.span.split(',') as [string, string]) : [s.from, s.to];
 
-  if (s.by) params.push(['group_by', s.by]);
-  return { key, path: 'api/v1/query_range', params };
+  return [parseTime(from, now), parseTime(to ?? '', now)];
+}
+
+/** Steps of the chart, in seconds. */
+export function chartStep(s: State, range: [number, number]): number {
+  return stepFor(range[1] - range[0], s.chart === 'rows' || s.chart === 'weights' ? heatSteps : chartSteps);
+}
+
+/** Totals over time: `extra` says of what. */
+function rangeRequest(s: State, key: string, side: Side, range: [number, number], extra: Params): Request {
+  const params: Params = [['query', side.query], ['from', String(range[0])], ['to', String(range[1])]];
+
+  // The chart of a wider range shows all of it; the chosen part is marked.
+  if (!s.span) params.push(...totalParams(side, ''));
+  if (s.sample_index && params.some(([k]) => k.startsWith('total_'))) params.push(['sample_index', s.sample_index]);
+  return { key, path: 'api/v1/query_range', params: [...params, ...extra] };
+}
+
+/** A line for each group of series. */
+function lineRequest(s: State, key: string, side: Side, range: [number, number]): Request {
+  const extra: Params = [['step', `${chartStep(s, range)}s`], ['rate', '1']];
+
+  if (s.by) extra.push(['group_by', s.by]);
+  return rangeRequest(s, key, side, range, extra);
+}
+
+/** What the upper half of the page Explore shows. */
+function chartRequests(s: State, now: number): Request[] {
+  const range = chartRange(s, now);
+  const side = sideB(s);
+
+  if (s.chart === 'off') return [];
+  if (s.chart === 'history') return [historyRequest(s, now)];
+  if (s.chart === 'points') return [rangeRequest(s, 'points', side, range, [['totals', '1'], ['max_profiles', String(maxPoints)]])];
+  if (s.chart === 'weights') {
+    const extra: Params = [['step', `${chartStep(s, range)}s`], ['buckets', String(heatBuckets)], ['group_by', '__name__']];
+    return [rangeRequest(s, 'weights', side, range, extra)];
+  }
+  return [lineRequest(s, 'lines', side, range), changesRequest(s, range)];
 }
 
 /** Number of steps of a function's history: each is a merge. */
@@ -81,23 +128,58 @@ export function historyRequest(s: State, now: number): Request {
   const step = stepFor(span, historySteps);
   // Whole steps: a shorter one at the end would look like a drop.
   const from = to - Math.max(1, Math.ceil(span / 1000 / step)) * step * 1000;
-  const params: Params = [['query', s.query], ['from', String(from)], ['to', String(to)], ['step', `${step}s`], ['function', s.fn]];
+  const params: Params = [['query', s.query], ['from', String(from)], ['to', String(to)], ['step', `${step}s`]];
 
+  params.push(s.fn ? ['function', s.fn] : ['top', '5']);
   if (s.sample_index) params.push(['sample_index', s.sample_index]);
   if (s.aggregate) params.push(['aggregate', s.aggregate]);
   return { key: 'history', path: 'api/v1/history', params: [...params, ...filterParams(s).filter(([k]) => k !== 'group_by')] };
 }
 
 /** When programs changed: marked on the chart. */
-function changesRequest(s: State, now: number): Request {
-  const from = parseTime(s.from, now);
-  const to = parseTime(s.to, now);
-
+function changesRequest(s: State, range: [number, number]): Request {
   return {
     key: 'changes',
     path: 'api/v1/changes',
-    params: [['query', s.query], ['from', String(from)], ['to', String(to)], ['step', `${stepFor(to - from, chartSteps)}s`]],
+    params: [['query', s.query], ['from', String(range[0])], ['to', String(range[1])], ['step', `${chartStep(s, range)}s`]],
   };
+}
+
+/** Views that show one function, and nothing without one. */
+export function needsFunction(view: View): boolean {
+  return view === 'sandwich' || view === 'source';
+}
+
+/** The report that a view shows; the key of its request, too. */
+export function reportOf(s: State): string {
+  const reports: Partial<Record<View, string>> = { table: 'top', source: 'source', graph: 'graph', text: s.text };
+
+  return reports[s.view] ?? 'flamegraph';
+}
+
+/** What the lower half of the page shows. */
+export function viewRequests(s: State, now: number): Request[] {
+  const report = reportOf(s);
+  const make = (extra: Params): Request[] => [reportRequest(s, now, report, extra)];
+  const nodes: [string, string] = ['max_nodes', String(maxNodes)];
+
+  if (needsFunction(s.view) && !s.fn) return [];
+  switch (s.view) {
+    case 'table':
+      return make([['trim', 'false']]);
+    case 'source':
+      return make([['format', 'json'], ['symbol', exactly(s.fn)]]);
+    case 'graph':
+      return make([]);
+    case 'text':
+      return [{ ...reportRequest(s, now, report, []), plain: true }];
+    case 'invert':
+      return make([nodes, ['invert', 'true']]);
+    case 'sandwich':
+      return make([nodes, ['pivot', exactly(s.fn)]]);
+    case 'flame':
+      return make([nodes]);
+  }
 }
 
 /** The requests of the page, all of which it can show at once. */
@@ -112,20 +194,13 @@ export function requests(s: State, now: number): Request[] {
   }
   const out: Request[] = [{ key: 'types', path: 'api/v1/profile_types', params: [] }];
   if (!s.query) return out;
-  if (s.chart === 'history' && s.page === 'explore' && s.fn) out.push(historyRequest(s, now));
-  else if (s.chart !== 'off') out.push(lineRequest(s, 'lines', s, now));
-  if (s.page === 'compare') out.push(lineRequest(s, 'lines_a', sideA(s, now), now));
-  if (s.page === 'explore' && s.chart === 'lines') out.push(changesRequest(s, now));
-  if (s.view === 'table') out.push(reportRequest(s, now, 'top', [['trim', 'false']]));
-  else if (s.view === 'sandwich' && !s.fn) return out;
-  else if (s.view === 'source') {
-    if (s.fn) out.push(reportRequest(s, now, 'source', [['format', 'json'], ['symbol', exactly(s.fn)]]));
+  if (s.page === 'explore') {
+    out.push({ key: 'labels', path: 'api/v1/labels', params: [['counts', '1'], ['match[]', s.query], ['limit', '100']] });
+    return [...out, ...chartRequests(s, now), ...viewRequests(s, now)];
   }
-  else {
-    const extra: Params = [['max_nodes', String(maxNodes)]];
-    if (s.view === 'invert') extra.push(['invert', 'true']);
-    if (s.view === 'sandwich') extra.push(['pivot', exactly(s.fn)]);
-    out.push(reportRequest(s, now, 'flamegraph', extra));
-  }
-  return out;
+  const both = (['lines_a', 'lines'] as const).map((key, i) => {
+    const side = i ? sideB(s) : sideA(s, now);
+    return lineRequest(s, key, side, [parseTime(side.from, now), parseTime(side.to, now)]);
+  });
+  return [...out, ...both, ...viewRequests(s, now)];
 }

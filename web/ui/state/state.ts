@@ -3,8 +3,23 @@
 // from the server is not part of it.
 
 export type Page = 'explore' | 'compare' | 'targets' | 'status';
-export type Chart = 'lines' | 'history' | 'off';
-export type View = 'flame' | 'invert' | 'table' | 'sandwich' | 'source';
+export type Chart = 'lines' | 'points' | 'rows' | 'weights' | 'history' | 'off';
+export type View = 'flame' | 'table' | 'invert' | 'sandwich' | 'source' | 'graph' | 'text';
+
+/** Which profiles: a selector, and a time range or one profile of it. */
+export interface Side {
+  /** Selector; empty: the page chooses one when it knows the profile types. */
+  query: string;
+  /** Ends of the time range, as the API takes them: "now-1h" or milliseconds. */
+  from: string;
+  to: string;
+  /** One profile instead of the range: its time in milliseconds, or empty. */
+  time: string;
+  /** Only profiles whose total is between these two, or outside of them; empty: no limit. */
+  total_min: string;
+  total_max: string;
+  total_outside: boolean;
+}
 
 /** Filters of the API; those that are lists can be given several times. */
 export interface Filters {
@@ -22,19 +37,17 @@ export interface Filters {
   noinlines: boolean;
 }
 
-export interface State extends Filters {
+/** On the page Compare the side B; Explore has no other. */
+export interface State extends Filters, Side {
   page: Page;
-  /** Selector; empty: the page chooses one when it knows the profile types. */
-  query: string;
-  /** Ends of the time range, as the API takes them: "now-1h" or milliseconds. */
-  from: string;
-  to: string;
-  /** One profile instead of a range: its time in milliseconds, or empty. */
-  time: string;
-  /** Compare: the base, with which the profiles above are compared. Empty: the same selector, the range before. */
+  /** Compare: the base A, with which B is compared. Empty: the same selector, the range before. */
   query_a: string;
   from_a: string;
   to_a: string;
+  time_a: string;
+  total_min_a: string;
+  total_max_a: string;
+  total_outside_a: boolean;
   /** Compare: by share of the total instead of by value. */
   normalize: boolean;
   sample_index: string;
@@ -43,7 +56,11 @@ export interface State extends Filters {
   /** Labels by which the lines of the chart are grouped. */
   by: string;
   chart: Chart;
+  /** The range of the chart, "from,to", if it shows more than the profiles below it; or empty. */
+  span: string;
   view: View;
+  /** The report of the view text. */
+  text: 'tree' | 'traces';
   /** The function of the views sandwich, source and history: its whole name. */
   fn: string;
   /** Hash of the path of the box that is zoomed into, or empty. */
@@ -53,6 +70,9 @@ export interface State extends Filters {
   color: 'package' | 'binary' | 'self' | 'one';
   sort: string;
   tz: 'local' | 'utc';
+  /** Targets: a text that they contain, and their health. */
+  target: string;
+  health: '' | 'up' | 'down' | 'unknown';
   /** Parameters of the URL that this version does not know. */
   rest: [string, string][];
 }
@@ -63,9 +83,16 @@ export const initial: State = {
   from: 'now-1h',
   to: 'now',
   time: '',
+  total_min: '',
+  total_max: '',
+  total_outside: false,
   query_a: '',
   from_a: '',
   to_a: '',
+  time_a: '',
+  total_min_a: '',
+  total_max_a: '',
+  total_outside_a: false,
   normalize: false,
   sample_index: '',
   aggregate: '',
@@ -84,7 +111,9 @@ export const initial: State = {
   group_by: '',
   by: 'job',
   chart: 'lines',
+  span: '',
   view: 'flame',
+  text: 'tree',
   fn: '',
   zoom: '',
   find: '',
@@ -92,5 +121,7 @@ export const initial: State = {
   color: 'package',
   sort: '-flat',
   tz: 'local',
+  target: '',
+  health: '',
   rest: [],
 };

@@ -7,20 +7,24 @@ type Key = Exclude<keyof State, 'page' | 'rest'>;
 
 /** All keys, in the order in which they stand in a URL. */
 const keys: Key[] = [
-  'query_a', 'from_a', 'to_a', 'query', 'from', 'to', 'time', 'normalize', 'sample_index', 'aggregate',
+  'query_a', 'from_a', 'to_a', 'time_a', 'total_min_a', 'total_max_a', 'total_outside_a',
+  'query', 'from', 'to', 'time', 'total_min', 'total_max', 'total_outside',
+  'normalize', 'sample_index', 'aggregate',
   'focus', 'ignore', 'hide', 'show', 'show_from', 'prune_from', 'tagfocus', 'tagignore',
   'granularity', 'noinlines', 'recursion', 'under', 'group_by',
-  'by', 'chart', 'view', 'fn', 'zoom', 'find', 'order', 'color', 'sort', 'tz',
+  'by', 'chart', 'span', 'view', 'text', 'fn', 'zoom', 'find', 'order', 'color', 'sort', 'tz', 'target', 'health',
 ];
 
 /** Values that keys with a fixed set of values may have. */
 const choices: Partial<Record<Key, readonly string[]>> = {
-  chart: ['lines', 'history', 'off'],
-  view: ['flame', 'invert', 'table', 'sandwich', 'source'],
+  chart: ['lines', 'points', 'rows', 'weights', 'history', 'off'],
+  view: ['flame', 'table', 'invert', 'sandwich', 'source', 'graph', 'text'],
+  text: ['tree', 'traces'],
   order: ['value', 'name'],
   color: ['package', 'binary', 'self', 'one'],
   recursion: ['', 'direct', 'all'],
   tz: ['local', 'utc'],
+  health: ['', 'up', 'down', 'unknown'],
 };
 
 /** Keys whose empty value differs from their default, and must be written. */
@@ -29,7 +33,7 @@ const emptyCounts: readonly Key[] = ['by'];
 const paths: Record<Page, string> = { explore: '', compare: 'compare', targets: 'targets', status: 'status' };
 
 /** On the page Compare, these keys are those of side B, as in the API. */
-const sideB: readonly Key[] = ['query', 'from', 'to', 'time'];
+const sideB: readonly Key[] = ['query', 'from', 'to', 'time', 'total_min', 'total_max', 'total_outside'];
 
 /** The path of a page, relative to the folder of the server's pages. */
 export function pathOf(page: Page): string {

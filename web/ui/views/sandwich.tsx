@@ -14,11 +14,11 @@ export function Sandwich(props: Context & { data: FlameAnswer }) {
     <div class="sandwich">
       <section aria-label="Callers">
         <h2>Who calls {state.fn}</h2>
-        <Flame {...props} data={callers} part />
+        <Flame {...props} data={callers} part="callers" />
       </section>
       <section aria-label="Callees">
         <h2>What {state.fn} calls</h2>
-        <Flame {...props} data={data} part />
+        <Flame {...props} data={data} part="callees" />
       </section>
     </div>
   );

@@ -2,6 +2,7 @@
 // One function over time: its share of each step, from merges of the steps.
 import type { HistoryAnswer, Line } from '../api/answer.ts';
 import type { Context } from '../pages/app.tsx';
+import { chartRange } from '../state/requests.ts';
 import { Chart } from './chart.tsx';
 
 /** The history as lines of the chart: own value and value with callees. */
@@ -19,5 +20,5 @@ export function historyLines(data: HistoryAnswer): Line[] {
 }
 
 export function History(props: Context & { data: HistoryAnswer }) {
-  return <Chart {...props} lines={historyLines(props.data)} />;
+  return <Chart {...props} lines={historyLines(props.data)} times={chartRange(props.state, props.now)} />;
 }

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The filters: chips above the view, each with a button that removes it.
+import { formatTime, parseTime } from '../model/time.ts';
 import type { Context } from '../pages/app.tsx';
 import type { ListFilter } from '../state/reducer.ts';
 import type { State } from '../state/state.ts';
 
 const lists: ListFilter[] = ['focus', 'ignore', 'hide', 'show'];
-const texts = ['show_from', 'prune_from', 'tagfocus', 'tagignore', 'granularity', 'recursion', 'group_by'] as const;
+const texts = ['show_from', 'prune_from', 'tagfocus', 'tagignore', 'granularity', 'recursion', 'group_by', 'aggregate'] as const;
+
+/** Which totals profiles may have: "a total from 10 to 20". */
+export function totalText(s: Pick<State, 'total_min' | 'total_max' | 'total_outside'>): string {
+  const range = [s.total_min && `from ${s.total_min}`, s.total_max && `to ${s.total_max}`].filter(Boolean).join(' ');
+
+  return `${s.total_outside ? 'a total not' : 'a total'} ${range}`;
+}
 
 /** Runtime frames that most people want to hide: a regular expression. */
 export const goRuntime = '^(runtime|internal/runtime)\\.';
@@ -19,7 +27,7 @@ function Chip({ text, drop }: { text: string; drop: () => void }) {
   );
 }
 
-export function Chips({ state, act }: Context) {
+export function Chips({ state, act, now }: Context) {
   const set = (values: Partial<State>) => () => act({ do: 'set', values });
 
   return (
@@ -31,6 +39,8 @@ export function Chips({ state, act }: Context) {
       )}
       {texts.map((key) => state[key] && <Chip key={key} text={`${key} ${state[key]}`} drop={set({ [key]: '' })} />)}
       {state.under.length > 0 && <Chip text={`under ${state.under.at(-1)}`} drop={set({ under: [] })} />}
+      {(state.total_min || state.total_max) && <Chip text={totalText(state)} drop={set({ total_min: '', total_max: '', total_outside: false })} />}
+      {state.time && <Chip text={`one profile, ${formatTime(parseTime(state.time, now), state.tz === 'utc')}`} drop={set({ time: '' })} />}
       {state.noinlines && <Chip text="noinlines" drop={set({ noinlines: false })} />}
       {!state.hide.includes(goRuntime) && (
         <button type="button" onClick={() => act({ do: 'add', filter: 'hide', value: goRuntime })}>hide runtime</button>

@@ -5,9 +5,10 @@ import { base, problemOf, urlOf } from '../api/client.ts';
 import { curlCommand, pprofCommand } from '../model/command.ts';
 import { parseTime } from '../model/time.ts';
 import type { Context } from '../pages/app.tsx';
-import { reportRequest } from '../state/requests.ts';
+import { reportOf, reportRequest, viewRequests } from '../state/requests.ts';
 import type { State } from '../state/state.ts';
 import { encode, pathOf } from '../state/url.ts';
+import { usePageKeys } from '../parts/hooks.ts';
 
 /** A link longer than this is cut off by some programs. */
 const longLink = 6000;
@@ -16,7 +17,7 @@ const longLink = 6000;
 export function absolute(s: State, now: number): State {
   const time = (text: string): string => (text ? String(parseTime(text, now)) : text);
 
-  return { ...s, from: time(s.from), to: time(s.to), from_a: time(s.from_a), to_a: time(s.to_a) };
+  return { ...s, from: time(s.from), to: time(s.to), time: time(s.time), from_a: time(s.from_a), to_a: time(s.to_a), time_a: time(s.time_a) };
 }
 
 export function linkOf(s: State, now: number): string {
@@ -34,6 +35,14 @@ const files: [string, string, string][] = [
 /** The URL of a file of the profiles that are shown. */
 export function fileUrl(s: State, now: number, report: string): string {
   return location.origin + urlOf(reportRequest(s, now, report, report === 'flamegraph' ? [['format', 'text']] : []));
+}
+
+/** The URL of the answer that the view shows: the same numbers. */
+export function viewUrl(s: State, now: number): string {
+  const report = reportOf(s);
+  const request = viewRequests(s, now).find((r) => r.key === report);
+
+  return request ? location.origin + urlOf(request) : fileUrl(s, now, 'top');
 }
 
 /** Copy a text; if the browser does not allow it, the text is shown to be copied. */
@@ -82,11 +91,14 @@ export function Share({ state, now }: Context) {
     setFailure('');
     save(fileUrl(state, now, report), name).catch((e: Error) => setFailure(e.message));
   };
-  const take = (text: string) => async () => setCopied({ text, done: await copy(text) });
+  const take = (text: () => string) => async () => setCopied({ text: text(), done: await copy(text()) });
+  const link = take(() => linkOf(state, now));
+  const curl = take(() => curlCommand(viewUrl(state, now)));
 
+  usePageKeys({ y: link, c: curl, e: () => setOpen(true) });
   return (
     <span class="share">
-      <button type="button" onClick={take(linkOf(state, now))}>Copy link</button>
+      <button type="button" onClick={link}>Copy link</button>
       <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>Export</button>
       {copied && <Copied {...copied} close={() => setCopied(null)} />}
       {open && (
@@ -96,8 +108,8 @@ export function Share({ state, now }: Context) {
             {files.map(([report, title, name]) => (
               <li key={report}><button type="button" onClick={saveFile(report, name)}>{title}</button></li>
             ))}
-            <li><button type="button" onClick={take(curlCommand(fileUrl(state, now, state.view === 'table' ? 'top' : 'proto')))}>Copy as curl</button></li>
-            <li><button type="button" onClick={take(pprofCommand(fileUrl(state, now, 'proto')))}>Copy as go tool pprof</button></li>
+            <li><button type="button" onClick={curl}>Copy as curl</button></li>
+            <li><button type="button" onClick={take(() => pprofCommand(fileUrl(state, now, 'proto')))}>Copy as go tool pprof</button></li>
           </ul>
           {failure && <div class="notice bad" role="alert">{failure}</div>}
         </div>

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the charts, the call graph and the list of targets compute from answers.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { GraphAnswer, Line, Target } from '../../../web/ui/api/answer.ts';
+import { arrowPath, layoutGraph } from '../../../web/ui/model/callgraph.ts';
+import { levelOf, seriesHeat, stepRange, totalsHeat } from '../../../web/ui/model/heat.ts';
+import { narrow, neighbour, pointsOf } from '../../../web/ui/model/points.ts';
+import { byError, byJob, costs, seriesSelector } from '../../../web/ui/model/targets.ts';
+import { childrenOf, layout, nextNode } from '../../../web/ui/model/tree.ts';
+import { asBase, sideB } from '../../../web/ui/state/reducer.ts';
+import { requests } from '../../../web/ui/state/requests.ts';
+import { initial, type State } from '../../../web/ui/state/state.ts';
+
+const line = (job: string, timestamps: number[], values: (number | null)[]): Line => ({
+  labels: { __name__: 'cpu', job, pod: `${job}-1`, zone: 'a' }, timestamps, totals: { 'cpu/nanoseconds': values },
+});
+
+test('rows of a heat map are sorted by weight', () => {
+  const heat = seriesHeat([line('a', [1000, 2000], [1, null]), line('b', [1000, 2000], [3, 9])], 'cpu', 1000);
+
+  assert.deepEqual(heat.rows.map((r) => r.title.split(' ')[1]), ['job=b', 'job=a']);
+  assert.equal(heat.most, 9);
+  assert.deepEqual(stepRange(heat, 0, 1), { from: '1000', to: '2999' });
+});
+
+test('levels: nothing is 0, anything is at least 1', () => {
+  assert.deepEqual([0, null, 1, 50, 100].map((v) => levelOf(v, 100, 8)), [0, 0, 1, 6, 8]);
+  assert.equal(levelOf(5, 0, 8), 0);
+});
+
+test('bounds of totals are whole numbers that do not overlap', () => {
+  const buckets = { 'cpu/nanoseconds': { bounds: [10, 20, 40, 80], counts: [[1, 0, 2], [0, 0, 1]] } };
+  const heat = totalsHeat({ ...line('a', [1000, 2000], [1, 1]), buckets }, '', 1000);
+
+  assert.deepEqual(heat?.rows.map((r) => [r.min, r.max]), [['40', ''], ['20', '39'], ['', '19']]);
+  assert.deepEqual(heat?.rows.map((r) => r.values), [[2, 1], [null, null], [1, null]]);
+  assert.equal(totalsHeat(line('a', [1000], [1]), '', 1000), null, 'counters have no buckets');
+});
+
+test('points are in the order of time, and have neighbours', () => {
+  const points = pointsOf([line('a', [1000, 3000], [1, 3]), line('b', [2000, 3000], [2, null])], 'cpu/nanoseconds');
+
+  assert.deepEqual(points.map((p) => [p.ms, p.series, p.value]), [[1000, 0, 1], [2000, 1, 2], [3000, 0, 3], [3000, 1, 0]]);
+  assert.equal(neighbour(points, 3000, -1)?.ms, 2000);
+  assert.equal(neighbour(points, 1000, 1)?.ms, 2000);
+  assert.equal(neighbour(points, 3000, 1), undefined);
+  assert.equal(neighbour(points, 1000, -1), undefined);
+});
+
+test('a series is told apart by the labels that differ', () => {
+  const lines = [line('a', [], []), line('b', [], [])];
+
+  assert.equal(narrow('cpu{zone="a"}', lines, 1), 'cpu{zone="a",job="b",pod="b-1"}');
+  assert.equal(narrow('cpu', lines.slice(0, 1), 0), 'cpu');
+  // A label that only the other series has.
+  const { pod: _, ...without } = (lines[1] as Line).labels;
+  assert.equal(narrow('cpu', [lines[0] as Line, { labels: without }], 1), 'cpu{job="b",pod=""}');
+  assert.equal(narrow('cpu{job=~"a|b"}', lines, 0), 'cpu{job="a",pod="a-1"}');
+});
+
+function target(health: Target['health'], address: string, type: string, lastError = ''): Target {
+  return {
+    labels: { __name__: type, instance: address, job: 'j' }, discoveredLabels: {}, scrapePool: 'j', scrapeUrl: `http://${address}/debug/pprof/${type}`,
+    lastError, lastScrape: '', lastScrapeDuration: type === 'profile' ? 10 : 0.1, health, scrapeInterval: '15s',
+  };
+}
+
+test('targets: down first, equal errors together', () => {
+  const all = [
+    target('up', 'a:1', 'heap'), target('down', 'b:2', 'heap', 'connect to b:2 after 31 ms: refused'),
+    target('down', 'c:3', 'heap', 'connect to c:3 after 4 ms: refused'), target('down', 'd:4', 'heap', 'HTTP status 404'),
+  ];
+
+  assert.deepEqual(byJob(all, { text: '', health: '' })[0]?.[1].map((t) => t.health), ['down', 'down', 'down', 'up']);
+  assert.deepEqual(byJob(all, { text: 'B:2', health: '' })[0]?.[1].length, 1);
+  assert.deepEqual(byJob(all, { text: '', health: 'unknown' }), []);
+  assert.deepEqual(byError(all).map((e) => e.count), [2, 1]);
+});
+
+test('the cost of a type is its part of the time', () => {
+  const all = costs([target('up', 'a:1', 'profile'), target('up', 'a:1', 'heap'), target('unknown', 'b:1', 'heap')]);
+
+  assert.deepEqual(all.map((c) => [c.type, c.targets, Math.round(c.share * 1000)]), [['profile', 1, 667], ['heap', 1, 7]]);
+});
+
+test('the selector of a series has all its labels', () => {
+  assert.equal(seriesSelector({ __name__: 'heap', job: 'a"b', 'k8s.pod': 'x' }), 'heap{job="a\\"b","k8s.pod"="x"}');
+});
+
+test('a call graph has a place for everything', () => {
+  const nodes = ['main', 'a', 'b'].map((name, i) => ({ name, file: '', flat: i * 10, cum: 30 - i }));
+  const edge = (from: number, to: number) => ({ from, to, weight: 10, inline: false, residual: from === to });
+  const graph: GraphAnswer = { sample_type: 'cpu', unit: 'count', total: 30, nodes, edges: [edge(0, 1), edge(1, 2), edge(2, 2), edge(2, 0)] };
+  const d = layoutGraph(graph);
+
+  assert.equal(d.boxes.length, 3);
+  for (const b of d.boxes) {
+    assert.ok(b.x - b.width / 2 >= 0 && b.x + b.width / 2 <= d.width && b.y - b.height / 2 >= 0 && b.y + b.height / 2 <= d.height);
+  }
+  assert.ok((d.boxes[0]?.y ?? 0) < (d.boxes[1]?.y ?? 0), 'callers are above what they call');
+  for (const a of d.arrows) assert.match(arrowPath(a.points), /^M[\d.,-]+([QL][\d.,\s-]+)+$/);
+  assert.deepEqual(layoutGraph({ ...graph, nodes: [], edges: [] }).boxes, []);
+});
+
+test('children, and the next match around the end', () => {
+  const answer = {
+    sample_type: 'cpu', unit: 'count', total: 10, strings: ['', 'total', 'a', 'b', 'c'],
+    name: [1, 2, 3, 4, 2], file: [0, 0, 0, 0, 0], binary: [0, 0, 0, 0, 0], parent: [-1, 0, 1, 1, 0], inlined: [0, 0, 0, 0, 0],
+    self: [0, 1, 2, 3, 4], total_of: [10, 6, 2, 3, 4], left_out: { nodes: 0, weight: 0 },
+  };
+  const tree = layout(answer, 'value');
+
+  assert.deepEqual(childrenOf(tree, 0), [1, 4]);
+  assert.deepEqual(childrenOf(tree, 1), [3, 2]);
+  assert.deepEqual(childrenOf(tree, 4), []);
+  const isA = (i: number): boolean => tree.name(i) === 'a';
+  assert.equal(nextNode(tree, 0, 1, isA), 1);
+  assert.equal(nextNode(tree, 1, 1, isA), 4);
+  assert.equal(nextNode(tree, 4, 1, isA), 1);
+  assert.equal(nextNode(tree, 1, -1, isA), 4);
+  assert.equal(nextNode(tree, 0, 1, () => false), -1);
+});
+
+/** The requests of a state: key and parameters. */
+function asked(values: Partial<State>): Record<string, string> {
+  const state: State = { ...initial, query: 'cpu', from: '1000000', to: '4600000', ...values };
+
+  return Object.fromEntries(requests(state, 5000000).map((r) => [r.key, decodeURIComponent(new URLSearchParams(r.params).toString())]));
+}
+
+test('each chart asks for what it shows', () => {
+  assert.match(asked({}).lines ?? '', /step=15s&rate=1&group_by=job/);
+  assert.match(asked({ chart: 'points' }).points ?? '', /totals=1&max_profiles=20000/);
+  assert.match(asked({ chart: 'weights' }).weights ?? '', /step=30s&buckets=16/);
+  assert.match(asked({ chart: 'rows' }).lines ?? '', /step=30s/);
+  assert.match(asked({ chart: 'history' }).history ?? '', /top=5/);
+  assert.match(asked({ chart: 'history', fn: 'main.f' }).history ?? '', /function=main.f/);
+  assert.deepEqual(Object.keys(asked({ chart: 'off' })), ['types', 'labels', 'flamegraph']);
+});
+
+test('a wider chart shows all profiles, the view those that are chosen', () => {
+  const r = asked({ chart: 'weights', span: '1000000,8200000', total_min: '5' });
+
+  assert.match(r.weights ?? '', /from=1000000&to=8200000/);
+  assert.doesNotMatch(r.weights ?? '', /total_min/);
+  assert.match(r.flamegraph ?? '', /from=1000000&to=4600000&total_min=5/);
+  assert.match(asked({ total_min: '5', sample_index: 'cpu' }).lines ?? '', /total_min=5&sample_index=cpu/);
+});
+
+test('both sides of a comparison have their limits', () => {
+  const s: State = { ...initial, query: 'cpu', from: '1', to: '2', total_min: '5' };
+  const r = asked({ page: 'compare', from: '1', to: '2', total_min: '5', ...asBase({ ...sideB(s), total_outside: true }) });
+
+  assert.match(r.flamegraph ?? '', /query_a=cpu&mode_a=merge&from_a=1&to_a=2&total_min_a=5&total_outside_a=1&query_b=cpu&mode_b=merge&from_b=1&to_b=2&total_min_b=5/);
+  assert.match(asked({ page: 'compare', time: '77' }).flamegraph ?? '', /query_b=cpu&time_b=77/);
+});

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Totals over time: a line for each group of series. A drag chooses the range.
+import { useEffect, useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import type { Line } from '../api/answer.ts';
+import { token } from '../draw/theme.ts';
+import { withMatcher } from '../model/selector.ts';
+import { chartData, type Kind } from '../model/series.ts';
+import { parseTime } from '../model/time.ts';
+import { formatAxis } from '../model/unit.ts';
+import type { Context } from '../pages/app.tsx';
+import type { State } from '../state/state.ts';
+import { shownType } from '../parts/hooks.ts';
+
+const height = 150;
+
+/** The colours of lines, from the style sheet's tokens. */
+export function lineColors(): string[] {
+  return Array.from({ length: 8 }, (_, i) => token(`--line${i}`) || '#888888');
+}
+
+/** Profiles come at intervals of their own: gaps of a few steps are none. */
+const bridged = 4;
+
+/** The gaps of a line that are wider than a few steps, in pixels. */
+function wideGaps(u: uPlot, from: number, to: number, gaps: [number, number][]): [number, number][] {
+  const step = u.bbox.width / Math.max(1, to - from);
+
+  return gaps.filter(([a, b]) => b - a > bridged * step);
+}
+
+/** The points that no line reaches, which would not be seen otherwise. */
+function lonePoints(values: (number | null)[]): number[] {
+  const known = values.flatMap((v, i) => (v === null ? [] : [i]));
+
+  return known.filter((i, k) => i - (known[k - 1] ?? -Infinity) > bridged && (known[k + 1] ?? Infinity) - i > bridged);
+}
+
+/** A rate of a time per second is a number of cores. */
+export function axisText(value: number, data: { type: string; kind: Kind }): string {
+  const unit = data.type.split('/')[1] ?? '';
+
+  if (data.kind === 'state') return formatAxis(value, unit);
+  if (unit === 'nanoseconds') return formatAxis(value / 1e9, 'count');
+  return `${formatAxis(value, unit)}/s`;
+}
+
+/** Distances of grid lines for bytes, so that the texts are whole numbers. */
+const powers = Array.from({ length: 60 }, (_, i) => 2 ** i);
+
+/** What all charts have in common. A drag calls `drag` with the ends of a range. */
+export function plotOptions(state: State, [from, to]: [number, number], unit: string, text: (value: number) => string, drag: (from: number, to: number) => void): Omit<uPlot.Options, 'width' | 'series'> {
+  const stroke = token('--dim');
+  const grid = { stroke: token('--line'), width: 1 };
+
+  return {
+    height,
+    legend: { show: false },
+    cursor: { drag: { x: true, y: false, setScale: false } },
+    ...(state.tz === 'utc' ? { tzDate: (ts: number) => uPlot.tzDate(new Date(ts * 1000), 'Etc/UTC') } : {}),
+    scales: { x: { time: true, range: [from / 1000, Math.max(to, from + 1000) / 1000] } },
+    axes: [
+      { stroke, grid, ticks: grid },
+      { stroke, grid, ticks: grid, size: 76, space: 24, values: (_, values) => values.map(text), ...(unit === 'bytes' ? { incrs: powers } : {}) },
+    ],
+    hooks: {
+      setSelect: [
+        (u) => {
+          if (u.select.width < 3) return;
+          const from = Math.round(u.posToVal(u.select.left, 'x') * 1000);
+          const to = Math.round(u.posToVal(u.select.left + u.select.width, 'x') * 1000);
+          u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          drag(from, to);
+        },
+      ],
+    },
+  };
+}
+
+/** A plot in an element: made anew when what it depends on or the theme changes. */
+export function usePlot(place: { current: HTMLDivElement | null }, make: () => [Omit<uPlot.Options, 'width'>, uPlot.AlignedData], inputs: unknown[]): void {
+  useEffect(() => {
+    const element = place.current;
+    if (!element) return;
+    let plot: uPlot | null = null;
+    const remake = (): void => {
+      const [options, data] = make();
+      plot?.destroy();
+      plot = new uPlot({ ...options, width: element.clientWidth }, data, element);
+    };
+    remake();
+    const observer = new ResizeObserver(() => {
+      if (plot && plot.width !== element.clientWidth) plot.setSize({ width: element.clientWidth, height });
+    });
+    observer.observe(element);
+    addEventListener('themechange', remake);
+    return () => {
+      observer.disconnect();
+      removeEventListener('themechange', remake);
+      plot?.destroy();
+    };
+  }, inputs);
+}
+
+/** Draw a dashed line at each time. */
+function drawMarks(u: uPlot, times: number[]): void {
+  u.ctx.save();
+  u.ctx.strokeStyle = token('--mark');
+  u.ctx.lineWidth = devicePixelRatio;
+  u.ctx.setLineDash([4 * devicePixelRatio, 4 * devicePixelRatio]);
+  for (const ms of times) {
+    const x = Math.round(u.valToPos(ms / 1000, 'x', true));
+    u.ctx.beginPath();
+    u.ctx.moveTo(x, u.bbox.top);
+    u.ctx.lineTo(x, u.bbox.top + u.bbox.height);
+    u.ctx.stroke();
+  }
+  u.ctx.restore();
+}
+
+/** Shade the part of a wider chart from which the profiles below come. */
+function drawChosen(u: uPlot, range: [number, number]): void {
+  const [left, right] = range.map((ms) => u.valToPos(ms / 1000, 'x', true)) as [number, number];
+
+  u.ctx.save();
+  u.ctx.globalAlpha = 0.15;
+  u.ctx.fillStyle = token('--mark');
+  u.ctx.fillRect(left, u.bbox.top, right - left, u.bbox.height);
+  u.ctx.restore();
+}
+
+/** The names of lines with their colours. A click chooses the line, where it is one group of series. */
+export function Legend({ titles, choose }: { titles: string[]; choose?: (i: number) => (() => void) | null }) {
+  return (
+    <ul class="legend">
+      {titles.map((title, i) => {
+        const onClick = choose?.(i);
+        return (
+          <li key={title}>
+            <span class={`swatch line${i % 8}`} aria-hidden="true" />
+            {onClick ? <button type="button" class="plain" onClick={onClick} title={`Only ${title}`}>{title}</button> : title}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+export function Chart(props: Context & { lines: Line[]; times: [number, number]; range?: 'range' | 'range_a'; marks?: number[] }) {
+  const { lines, state, act, now, range = 'range', marks = [], times } = props;
+  const place = useRef<HTMLDivElement>(null);
+  const sampleType = shownType(props);
+  const data = chartData(lines, sampleType);
+  const chosen: [number, number] | null = state.span ? [parseTime(state.from, now), parseTime(state.to, now)] : null;
+  const choose = (i: number): (() => void) | null => {
+    const labels = Object.entries(data.lines[i]?.labels ?? {}).filter(([name]) => name !== 'value');
+    if (range !== 'range' || !state.by || !labels.length) return null;
+    return () => act({ do: 'set', values: { query: labels.reduce((q, [name, value]) => withMatcher(q, { name, op: '=', value }), state.query) } });
+  };
+
+  usePlot(
+    place,
+    () => {
+      const strokes = lineColors();
+      const options = plotOptions(state, times, data.type.split('/')[1] ?? '', (v) => axisText(v, data), (from, to) => act({ do: range, from: String(from), to: String(to) }));
+      const series = data.lines.map((l, i) => ({
+        label: l.title,
+        stroke: strokes[i % strokes.length] as string,
+        width: 1.5,
+        gaps: (u: uPlot, _series: number, from: number, to: number, gaps: [number, number][]) => wideGaps(u, from, to, gaps),
+        points: { size: 5, filter: () => lonePoints(l.values) },
+      }));
+      const draw = [(u: uPlot) => drawMarks(u, marks), ...(chosen ? [(u: uPlot) => drawChosen(u, chosen)] : [])];
+      return [
+        { ...options, series: [{}, ...series], hooks: { ...options.hooks, draw } },
+        [data.times, ...data.lines.map((l) => l.values)] as uPlot.AlignedData,
+      ];
+    },
+    [lines, sampleType, state.tz, state.query, marks.join(), chosen?.join(), times.join()],
+  );
+  return (
+    <div class="chart">
+      <div ref={place} role="img" aria-label={`${data.type} of ${data.lines.length} groups over time`} />
+      <Legend titles={data.lines.map((l) => l.title)} choose={choose} />
+    </div>
+  );
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// A point for each profile. A click opens one profile; a drag chooses a range.
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import type { Line } from '../api/answer.ts';
+import { narrow, type Point, pointsOf } from '../model/points.ts';
+import { titleOf, typeOf } from '../model/series.ts';
+import { formatAxis } from '../model/unit.ts';
+import type { Context } from '../pages/app.tsx';
+import { chartRange } from '../state/requests.ts';
+import { Legend, lineColors, plotOptions, usePlot } from './chart.tsx';
+import { shownType } from '../parts/hooks.ts';
+
+/** Points nearer than this to the pointer are meant, in pixels. */
+const reach = 14;
+
+/** Most groups with a colour of their own. */
+const maxGroups = 7;
+
+/** The groups of series by a label's values, the largest first. */
+function groupsOf(lines: Line[], by: string): string[] {
+  const sizes = new Map<string, number>();
+
+  for (const l of lines) {
+    const title = groupOf(l, by);
+    sizes.set(title, (sizes.get(title) ?? 0) + l.timestamps.length);
+  }
+  return [...sizes].sort((a, b) => b[1] - a[1]).map(([title]) => title);
+}
+
+function groupOf(l: Line, by: string): string {
+  const names = by ? by.split(',') : Object.keys(l.labels).filter((n) => n !== '__name__');
+
+  return titleOf(Object.fromEntries(names.map((n) => [n, l.labels[n] ?? ''])));
+}
+
+export function Points(props: Context & { lines: Line[] }) {
+  const { lines, state, act } = props;
+  const place = useRef<HTMLDivElement>(null);
+  const type = typeOf(lines, shownType(props));
+  const times = chartRange(state, props.now);
+  const unit = type.split('/')[1] ?? '';
+  const points = useMemo(() => pointsOf(lines, type), [lines, type]);
+  const groups = useMemo(() => groupsOf(lines, state.by), [lines, state.by]);
+  const shown = groups.slice(0, maxGroups);
+  const titles = groups.length > maxGroups ? [...shown, `${groups.length - maxGroups} more`] : shown;
+  const open = (p: Point): void =>
+    act({ do: 'set', values: { time: String(p.ms), query: narrow(state.query, lines, p.series), zoom: '' } });
+
+  usePlot(
+    place,
+    () => {
+      const colors = lineColors();
+      const columns = titles.map(() => points.map((): number | null => null));
+      const groupAt = lines.map((l) => { const i = shown.indexOf(groupOf(l, state.by)); return i < 0 ? shown.length : i; });
+      points.forEach((p, i) => ((columns[groupAt[p.series] as number] as (number | null)[])[i] = p.value));
+      const options = plotOptions(state, times, unit, (v) => formatAxis(v, unit), (from, to) => act({ do: 'range', from: String(from), to: String(to) }));
+      return [
+        {
+          ...options,
+          series: [{}, ...titles.map((label, i) => ({ label, stroke: colors[i] as string, paths: () => null, points: { show: true, size: 6, fill: colors[i] as string } }))],
+          hooks: { ...options.hooks, draw: [(u: uPlot) => ringAt(u, points.find((p) => String(p.ms) === state.time))], ready: [(u: uPlot) => openOnClick(u, points, open)] },
+        },
+        [points.map((p) => p.ms / 1000), ...columns] as uPlot.AlignedData,
+      ];
+    },
+    [lines, type, state.tz, state.by, state.time, state.query, times.join()],
+  );
+  useEffect(() => {
+    if (!state.time) return;
+    place.current?.scrollIntoView({ block: 'nearest' });
+  }, [state.time]);
+  return (
+    <div class="chart">
+      <div ref={place} role="img" aria-label={`${type} of ${points.length} profiles of ${lines.length} series`} />
+      <Legend titles={titles} />
+    </div>
+  );
+}
+
+/** Mark the profile that is shown. */
+function ringAt(u: uPlot, p: Point | undefined): void {
+  if (!p) return;
+  u.ctx.save();
+  u.ctx.strokeStyle = lineColors()[0] as string;
+  u.ctx.lineWidth = 2 * devicePixelRatio;
+  u.ctx.beginPath();
+  u.ctx.arc(u.valToPos(p.ms / 1000, 'x', true), u.valToPos(p.value, 'y', true), 7 * devicePixelRatio, 0, 2 * Math.PI);
+  u.ctx.stroke();
+  u.ctx.restore();
+}
+
+/** The point that is nearest to a place, if one is near. */
+export function nearest(points: Point[], x: number, y: number, at: (p: Point) => [number, number]): Point | undefined {
+  let best: Point | undefined;
+  let least = reach * reach;
+
+  for (const p of points) {
+    const [px, py] = at(p);
+    const d = (px - x) ** 2 + (py - y) ** 2;
+    if (d < least) [best, least] = [p, d];
+  }
+  return best;
+}
+
+function openOnClick(u: uPlot, points: Point[], open: (p: Point) => void): void {
+  u.over.addEventListener('click', (e) => {
+    const r = u.over.getBoundingClientRect();
+    const p = nearest(points, e.clientX - r.left, e.clientY - r.top, (q) => [u.valToPos(q.ms / 1000, 'x'), u.valToPos(q.value, 'y')]);
+    if (p) open(p);
+  });
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// The upper half of Explore: what is shown over time, and how.
+import { useState } from 'preact/hooks';
+import type { Change, HistoryAnswer, Line } from '../api/answer.ts';
+import { ask } from '../api/client.ts';
+import type { Loader } from '../api/loader.ts';
+import { narrow, neighbour, pointsOf } from '../model/points.ts';
+import { parseTime } from '../model/time.ts';
+import type { Context } from '../pages/app.tsx';
+import { noBase } from '../state/reducer.ts';
+import { chartRange } from '../state/requests.ts';
+import type { Chart as Kind, State } from '../state/state.ts';
+import { Chart } from './chart.tsx';
+import { History } from './history.tsx';
+import { usePageKeys } from '../parts/hooks.ts';
+import { Markers } from './markers.tsx';
+import { Frame, retryOf } from '../parts/notice.tsx';
+import { Points } from './points.tsx';
+import { Rows } from './rows.tsx';
+import { Weights } from './weights.tsx';
+
+const kinds: [Kind, string, string][] = [
+  ['lines', 'Lines', 'A line for each group of series'],
+  ['points', 'Points', 'A point for each profile'],
+  ['rows', 'Rows', 'A heat map with a row for each group of series'],
+  ['weights', 'Weights', 'A heat map of profiles by their total'],
+  ['history', 'Functions', 'Functions over time'],
+  ['off', 'Off', 'No chart'],
+];
+
+/** The labels of the profiles, for menus. */
+export function labelNames(loader: Loader): string[] {
+  const names = loader.get<{ value: string }[]>('labels')?.answer?.data ?? [];
+
+  return names.map((n) => n.value).filter((n) => n !== '__name__');
+}
+
+/** Another chart. Rows are for finding an instance among others. */
+function withChart({ state, loader }: Context, chart: Kind): Partial<State> {
+  return { chart, ...(chart === 'rows' && state.by === 'job' && labelNames(loader).includes('instance') ? { by: 'instance' } : {}) };
+}
+
+function Group({ state, loader, act }: Context) {
+  const names = labelNames(loader);
+  const known = state.by === '' || names.includes(state.by);
+
+  return (
+    <label>
+      by{' '}
+      <select aria-label="Group series by" value={state.by} onChange={(e) => act({ do: 'set', values: { by: e.currentTarget.value } })}>
+        {!known && <option value={state.by}>{state.by}</option>}
+        {names.map((n) => <option key={n} value={n}>{n}</option>)}
+        <option value="">each series</option>
+      </select>
+    </label>
+  );
+}
+
+function Picture(props: Context) {
+  const { state, loader } = props;
+  const key = state.chart === 'rows' ? 'lines' : state.chart;
+  const changes = loader.get<Change[]>('changes')?.answer?.data ?? [];
+  const frame = { key, retry: retryOf(props, key), cancel: () => loader.cancel(key) };
+  const none = <p class="empty">No profiles in this time range.</p>;
+
+  if (state.chart === 'off') return null;
+  if (state.chart === 'history')
+    return <Frame<HistoryAnswer> {...frame} loaded={loader.get(key)}>{(data) => <History {...props} data={data} />}</Frame>;
+  return (
+    <>
+      <Frame<Line[]> {...frame} loaded={loader.get(key)}>
+        {(lines) =>
+          !lines.length ? none
+          : state.chart === 'points' ? <Points {...props} lines={lines} />
+          : state.chart === 'rows' ? <Rows {...props} lines={lines} />
+          : state.chart === 'weights' ? <Weights {...props} line={lines[0] as Line} />
+          : <Chart {...props} lines={lines} times={chartRange(state, props.now)} marks={changes.map((c) => c.time)} />
+        }
+      </Frame>
+      {(state.chart === 'lines' || state.chart === 'rows') && <Markers {...props} changes={changes} />}
+    </>
+  );
+}
+
+/** Show the profile before or after the one that is shown, or the last or the first of the range. */
+async function stepProfile({ state, now, act }: Context, step: -1 | 1): Promise<void> {
+  const [from, to] = chartRange(state, now);
+  const params: [string, string][] = [['query', state.query], ['from', String(from)], ['to', String(to)]];
+  const { data } = await ask<Line[]>({ key: 'step', path: 'api/v1/query_range', params }, new AbortController().signal, '');
+  const edge = step < 0 ? to + 1 : from - 1;
+  const p = neighbour(pointsOf(data, ''), state.time ? parseTime(state.time, now) : edge, step);
+
+  if (p) act({ do: 'set', values: { time: String(p.ms), query: narrow(state.query, data, p.series) } });
+}
+
+export function Upper(context: Context) {
+  const { state, act } = context;
+  const [failure, setFailure] = useState('');
+  const step = (by: -1 | 1) => (): void => {
+    setFailure('');
+    stepProfile(context, by).catch((e: Error) => setFailure(e.message));
+  };
+
+  usePageKeys({
+    '[': step(-1),
+    ']': step(1),
+    h: () => act({ do: 'set', values: withChart(context, 'rows') }),
+    w: () => act({ do: 'set', values: withChart(context, 'weights') }),
+    t: () => act({ do: 'set', values: { chart: 'history', fn: '' } }),
+    b: () => act({ do: 'set', values: { page: 'compare', ...noBase } }),
+  });
+  return (
+    <section class="upper" aria-label="Over time">
+      <div class="bar small">
+        <Group {...context} />
+        <div class="tabs" role="group" aria-label="Chart">
+          {kinds.map(([kind, title, help]) => (
+            <button key={kind} type="button" title={help} aria-pressed={state.chart === kind} onClick={() => act({ do: 'set', values: withChart(context, kind) })}>{title}</button>
+          ))}
+        </div>
+        {state.chart === 'history' && <span>{state.fn || 'the five heaviest functions'}</span>}
+        {state.chart === 'history' && state.fn && <button type="button" onClick={() => act({ do: 'set', values: { fn: '' } })}>the five heaviest</button>}
+        <span class="space" />
+        <button type="button" aria-label="The profile before" title="The profile before ([)" onClick={step(-1)}>[</button>
+        <button type="button" aria-label="The profile after" title="The profile after (])" onClick={step(1)}>]</button>
+      </div>
+      {failure && <div class="notice bad" role="alert">{failure}</div>}
+      <Picture {...context} />
+    </section>
+  );
+}

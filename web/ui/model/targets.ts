@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Targets by job: which are down and why, and what profiling costs them.
+import type { Target } from '../api/answer.ts';
+import { formatSelector } from './selector.ts';
+import { parseDuration } from './time.ts';
+
+export type Health = Target['health'];
+
+const rank: Record<Health, number> = { down: 0, unknown: 1, up: 2 };
+
+/** What of the targets is shown. */
+export interface Filter {
+  text: string;
+  health: '' | Health;
+}
+
+function matches(t: Target, f: Filter): boolean {
+  if (f.health && t.health !== f.health) return false;
+  return !f.text || `${t.scrapeUrl} ${t.lastError} ${t.scrapePool} ${Object.values(t.labels).join(' ')}`.toLowerCase().includes(f.text.toLowerCase());
+}
+
+/** Targets by job, jobs with targets that are down first; in a job those that are down. */
+export function byJob(targets: Target[], filter: Filter): [string, Target[]][] {
+  const jobs = new Map<string, Target[]>();
+
+  for (const t of targets) {
+    if (!matches(t, filter)) continue;
+    const list = jobs.get(t.scrapePool) ?? [];
+    list.push(t);
+    jobs.set(t.scrapePool, list);
+  }
+  for (const list of jobs.values()) list.sort((a, b) => rank[a.health] - rank[b.health] || (a.scrapeUrl < b.scrapeUrl ? -1 : 1));
+  const worst = (list: Target[]): number => rank[(list[0] as Target).health];
+  return [...jobs].sort((a, b) => worst(a[1]) - worst(b[1]) || (a[0] < b[0] ? -1 : 1));
+}
+
+/** The errors of targets, equal ones together; addresses and numbers do not tell them apart. */
+export function byError(targets: Target[]): { text: string; count: number }[] {
+  const groups = new Map<string, { text: string; count: number }>();
+
+  for (const t of targets) {
+    if (!t.lastError) continue;
+    const key = t.lastError.replaceAll(t.scrapeUrl, '…').replaceAll(t.labels.instance ?? '\0', '…').replace(/\d+/g, '#');
+    const group = groups.get(key) ?? { text: t.lastError, count: 0 };
+    group.count++;
+    groups.set(key, group);
+  }
+  return [...groups.values()].sort((a, b) => b.count - a.count);
+}
+
+export interface Cost {
+  type: string;
+  targets: number;
+  /** Mean seconds of a scrape. */
+  seconds: number;
+  /** The part of the time in which a target is being profiled. */
+  share: number;
+}
+
+/** What each type of profile costs the targets of a job. */
+export function costs(targets: Target[]): Cost[] {
+  const sums = new Map<string, { n: number; seconds: number; share: number }>();
+
+  for (const t of targets) {
+    if (t.health === 'unknown') continue;
+    const type = t.labels.__name__ ?? '';
+    const sum = sums.get(type) ?? { n: 0, seconds: 0, share: 0 };
+    sum.n++;
+    sum.seconds += t.lastScrapeDuration;
+    sum.share += (1000 * t.lastScrapeDuration) / (parseDuration(t.scrapeInterval) || 1);
+    sums.set(type, sum);
+  }
+  return [...sums].map(([type, s]) => ({ type, targets: s.n, seconds: s.seconds / s.n, share: Math.min(1, s.share / s.n) })).sort((a, b) => b.share - a.share);
+}
+
+/** The selector of one series. */
+export function seriesSelector(labels: Record<string, string>): string {
+  const { __name__: type = '', ...rest } = labels;
+
+  return formatSelector({ type, matchers: Object.entries(rest).map(([name, value]) => ({ name, op: '=', value })) });
+}

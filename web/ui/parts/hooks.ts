@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// What several parts need from the browser: the size of an element, the theme,
+// the part of a long list that is on the screen.
+import { useEffect, useState } from 'preact/hooks';
+import { dark, light, type Palette } from '../draw/palette.ts';
+import { isDark } from '../draw/theme.ts';
+import type { Context } from '../pages/app.tsx';
+import { reportOf } from '../state/requests.ts';
+
+export interface Size {
+  width: number;
+  height: number;
+  /** Pixels of the screen per pixel of the page. */
+  ratio: number;
+}
+
+/** The size of an element, and of its pixels. */
+export function useSize(element: { current: HTMLElement | null }): Size {
+  const [size, setSize] = useState<Size>({ width: 0, height: 0, ratio: 1 });
+
+  useEffect(() => {
+    const e = element.current;
+    if (!e) return;
+    const read = (): void => setSize({ width: e.clientWidth, height: e.clientHeight, ratio: devicePixelRatio });
+    const observer = new ResizeObserver(read);
+    observer.observe(e);
+    // Zooming the page changes the ratio, not always the size.
+    addEventListener('resize', read);
+    return () => {
+      observer.disconnect();
+      removeEventListener('resize', read);
+    };
+  }, []);
+  return size;
+}
+
+/** The palette of the theme, which may change. */
+export function usePalette(): Palette {
+  const [palette, setPalette] = useState(isDark() ? dark : light);
+
+  useEffect(() => {
+    const read = (): void => setPalette(isDark() ? dark : light);
+    addEventListener('themechange', read);
+    return () => removeEventListener('themechange', read);
+  }, []);
+  return palette;
+}
+
+/** A canvas as large as the element's pixels, and its context; null before it is laid out. */
+export function fitCanvas(canvas: HTMLCanvasElement | null, size: Size): CanvasRenderingContext2D | null {
+  const ctx = canvas?.getContext('2d');
+
+  if (!canvas || !ctx || !size.width) return null;
+  canvas.width = size.width * size.ratio;
+  canvas.height = size.height * size.ratio;
+  return ctx;
+}
+
+/** The sample type that is shown: what the user chose, or what the server chose for the view. */
+export function shownType({ state, loader }: Context): string {
+  const answer = loader.get<{ sample_type?: string }>(reportOf(state))?.answer?.data;
+
+  return state.sample_index || answer?.sample_type || '';
+}
+
+/** Whether letters are keys: people who speak to their computer turn them off. */
+export function lettersOn(): boolean {
+  try {
+    return localStorage.getItem('letters') !== 'off';
+  } catch {
+    return true;
+  }
+}
+
+export function switchLetters(on: boolean): void {
+  try {
+    localStorage.setItem('letters', on ? 'on' : 'off');
+  } catch {
+    // Without storage the letters stay.
+  }
+}
+
+/** Whether a key is meant for a field, or for the browser. */
+function isForField(e: KeyboardEvent): boolean {
+  const t = e.target;
+
+  return e.ctrlKey || e.metaKey || e.altKey || t instanceof HTMLInputElement || t instanceof HTMLSelectElement || t instanceof HTMLTextAreaElement;
+}
+
+/** Keys of the whole page, while the caller is shown. What has the focus gets a key first. */
+export function usePageKeys(actions: Record<string, () => void>): void {
+  useEffect(() => {
+    const onKey = (e: KeyboardEvent): void => {
+      const action = actions[e.key];
+      if (!action || isForField(e) || e.defaultPrevented || (/^[a-z]$/i.test(e.key) && !lettersOn())) return;
+      e.preventDefault();
+      action();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  });
+}

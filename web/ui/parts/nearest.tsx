@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// A range without profiles: what was looked at, and where profiles are.
+import { useEffect, useState } from 'preact/hooks';
+import type { Line } from '../api/answer.ts';
+import { ask } from '../api/client.ts';
+import { formatTime, parseTime } from '../model/time.ts';
+import type { Context } from '../pages/app.tsx';
+
+const hour = 3600e3;
+
+/** How far profiles are looked for, before and after the range. */
+const windows = [hour, 6 * hour, 24 * hour, 7 * 24 * hour, 30 * 24 * hour, 365 * 24 * hour];
+
+/** The time of the last profile of a selector before a range, or of the first one after it; NaN: none is near. */
+async function nearest(query: string, from: number, to: number, now: number, signal: AbortSignal): Promise<number> {
+  const times = async (a: number, b: number): Promise<number[]> => {
+    if (b < a) return [];
+    const params: [string, string][] = [['query', query], ['from', String(a)], ['to', String(b)]];
+    const { data } = await ask<Line[]>({ key: 'nearest', path: 'api/v1/query_range', params }, signal, '');
+    return data.flatMap((l) => l.timestamps);
+  };
+
+  for (const w of windows) {
+    const before = await times(from - w, from);
+    if (before.length) return before.reduce((a, b) => Math.max(a, b));
+    const after = await times(to, Math.min(to + w, now));
+    if (after.length) return after.reduce((a, b) => Math.min(a, b));
+  }
+  return NaN;
+}
+
+/** "14 min", "3 d". */
+export function distance(ms: number): string {
+  const units: [number, string][] = [[24 * hour, 'd'], [hour, 'h'], [60e3, 'min'], [1000, 's']];
+  const [size, name] = units.find(([u]) => ms >= 2 * u) ?? [1000, 's'];
+
+  return `${Math.round(ms / size)} ${name}`;
+}
+
+/** Nothing is in this range: the nearest profiles, and which filters may be in the way. */
+export function Nothing({ state, now, act, message }: Context & { message: string }) {
+  const [found, setFound] = useState<number | null>(null);
+  const from = parseTime(state.from, now);
+  const to = parseTime(state.to, now);
+  const utc = state.tz === 'utc';
+
+  useEffect(() => {
+    const abort = new AbortController();
+    setFound(null);
+    nearest(state.query, from, to, now, abort.signal).then(setFound).catch(() => !abort.signal.aborted && setFound(from)); // A help, not the answer.
+    return () => abort.abort();
+  }, [state.query, from, to]);
+  const go = (ms: number) => (): void => {
+    const half = Math.round((to - from) / 2);
+    act({ do: 'range', from: String(ms - half), to: String(ms + half) });
+  };
+  const inRange = found !== null && found >= from && found <= to;
+  return (
+    <div class="empty" role="status" data-state={found === null ? 'loading' : 'ready'}>
+      <p>{message || `No profiles of ${state.query} from ${formatTime(from, utc)} to ${formatTime(to, utc)}.`}</p>
+      {found !== null && !inRange && !Number.isNaN(found) && (
+        <p>
+          The nearest profile is {distance(found < from ? from - found : found - to)} {found < from ? 'earlier' : 'later'}, at {formatTime(found, utc)}.{' '}
+          <button type="button" onClick={go(found)}>Go there</button>
+        </p>
+      )}
+      {Number.isNaN(found) && <p>No profiles match this selector within a year. The page <a href="targets">Targets</a> shows what is scraped.</p>}
+    </div>
+  );
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flame graph: what it is of, the boxes, and details of one box.
+import { useMemo, useState } from 'preact/hooks';
+import type { FlameAnswer } from '../api/answer.ts';
+import { isOther, rowHeight } from '../draw/flame.ts';
+import { changesOf, colorsOf } from '../draw/palette.ts';
+import { search } from '../model/search.ts';
+import { findHash, hashText, layout, nextNode, nodeAt, pathTo, type Tree } from '../model/tree.ts';
+import { formatChange, formatShare, formatValue } from '../model/unit.ts';
+import type { Context } from '../pages/app.tsx';
+import { Actions, functionKeys } from './actions.tsx';
+import { FlameCanvas } from './flamecanvas.tsx';
+import { FlameTree } from './flametree.tsx';
+import { usePalette } from '../parts/hooks.ts';
+
+/** Details of a node, for the line below the graph. */
+function Detail({ tree, node }: { tree: Tree; node: number }) {
+  const a = tree.answer;
+  const self = a.self[node] as number;
+  const total = a.total_of[node] as number;
+  const before = a.total_of_a?.[node];
+
+  return (
+    <div class="detail" role="status">
+      <b>{tree.name(node)}</b>{' '}
+      {before === undefined ? (
+        <>
+          <span>self {formatValue(self, a.unit)} {formatShare(self, a.total)}</span>{' '}
+          <span>total {formatValue(total, a.unit)} {formatShare(total, a.total)}</span>{' '}
+        </>
+      ) : (
+        <>
+          <span>A {formatValue(before, a.unit)}</span> <span>B {formatValue(total, a.unit)}</span>{' '}
+          <span>B−A {formatChange(before, total, a.unit)}</span>{' '}
+        </>
+      )}
+      <span class="dim">{a.strings[a.file[node] as number]}</span>
+      {a.inlined[node] === 1 && <span class="dim"> inlined</span>}
+    </div>
+  );
+}
+
+/** What the colours of a comparison mean. */
+function ChangeLegend({ fills, share }: { fills: string[]; share: boolean }) {
+  const width = 14;
+
+  return (
+    <span class="change-legend">
+      less{' '}
+      <svg width={fills.length * width} height="12" role="img" aria-label="blue is less, orange is more">
+        {fills.map((fill, i) => <rect key={i} x={i * width} width={width} height="12" fill={fill} />)}
+      </svg>{' '}
+      more {share ? 'of the total' : ''}, + new, − gone
+    </span>
+  );
+}
+
+function Total({ data }: { data: FlameAnswer }) {
+  const b = data.total_of[0] as number;
+  const a = data.total_of_a?.[0];
+
+  return a === undefined ? (
+    <b>total {formatValue(data.total, data.unit)}</b>
+  ) : (
+    <b>total {formatValue(a, data.unit)} → {formatValue(b, data.unit)} {formatChange(a, b, data.unit)}</b>
+  );
+}
+
+/** `part`: one of several graphs of a page; its boxes do not begin at the outermost frame. */
+export function Flame(props: Context & { data: FlameAnswer; part?: string }) {
+  const { data, state, act, part } = props;
+  const [hover, setHover] = useState(-1);
+  const [focus, setFocus] = useState(0);
+  const [active, setActive] = useState(false);
+  const [zooms, setZooms] = useState(0);
+  const palette = usePalette();
+  const tree = useMemo(() => layout(data, state.order), [data, state.order]);
+  const compared = data.total_of_a !== undefined;
+  const colors = useMemo(
+    () => (compared ? changesOf(tree, palette) : colorsOf(tree, palette, state.color)),
+    [tree, palette, state.color, compared],
+  );
+  const found = useMemo(() => search(data, state.find), [data, state.find]);
+  const zoomed = useMemo(() => (state.zoom ? findHash(tree, state.zoom) : 0), [tree, state.zoom]);
+  const zoom = Math.max(zoomed, 0);
+  // What had the focus may be gone with other data.
+  const focused = Math.min(focus, tree.count - 1);
+  const rooted = !part && state.view === 'flame';
+  const height = Math.min(tree.rows.length * rowHeight, part ? 400 : 1200);
+  const scene = {
+    tree, colors, palette,
+    fills: compared ? palette.change : palette.boxes,
+    mark: (node: number) => (!compared || !node ? '' : data.total_of_a?.[node] === 0 ? '+ ' : data.total_of[node] === 0 ? '− ' : ''),
+    matches: state.find ? found.names : null,
+  };
+
+  const zoomTo = (node: number): void => {
+    if (node < 0 || (isOther(tree, node) && !rooted)) return;
+    if (isOther(tree, node)) return act({ do: 'set', values: { under: pathTo(tree, data.parent[node] as number), zoom: '' } });
+    setZooms(zooms + 1);
+    act({ do: 'set', values: { zoom: node === 0 ? '' : hashText(tree.hash[node] as number) } });
+  };
+  const move = (node: number): void => {
+    if (node >= 0 && node < tree.count) setFocus(node);
+  };
+  const onKey = (e: KeyboardEvent): void => {
+    const row = tree.rows[tree.depth[focused] as number] as Uint32Array;
+    const k = row.indexOf(focused);
+    const match = (step: 1 | -1): void => move(nextNode(tree, focused, step, (i) => state.find !== '' && found.names[data.name[i] as number] === 1));
+    const actions: Record<string, () => void> = {
+      ArrowDown: () => move(nodeAt(tree, (tree.depth[focused] as number) + 1, tree.x[focused] as number)),
+      ArrowUp: () => move(data.parent[focused] as number),
+      ArrowRight: () => move(row[k + 1] ?? -1),
+      ArrowLeft: () => move(row[k - 1] ?? -1),
+      Enter: () => zoomTo(focused),
+      '+': () => zoomTo(focused),
+      Escape: () => zoomTo(0),
+      0: () => zoomTo(0),
+      '-': () => zoomTo(Math.max(0, data.parent[zoom] as number)),
+      n: () => match(1),
+      N: () => match(-1),
+    };
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
+    if (e.code === 'KeyF' && e.shiftKey && rooted) act({ do: 'set', values: { under: pathTo(tree, focused), zoom: '' } });
+    else if (actions[e.key]) actions[e.key]?.();
+    else if (functionKeys(e, props, tree.name(focused))) return;
+    else return;
+    e.preventDefault();
+  };
+  const shown = hover >= 0 ? hover : active ? focused : zoom;
+  return (
+    <div class="flame">
+      {/* Keys: without them preact may turn one of these elements into another, and the observer would watch the wrong one. */}
+      {zoomed < 0 && !part && <div key="gone" class="notice warn" role="status">The box that this link zooms into is not in these profiles: everything is shown.</div>}
+      {found.error && <div key="error" class="notice bad" role="alert">{found.error}</div>}
+      <div key="head" class="flame-head">
+        <Total data={data} />
+        {compared && <ChangeLegend fills={palette.change} share={state.normalize} />}
+        {state.find && !found.error && (
+          <span role="status"> · {found.nodes} boxes match, {formatShare(found.weight, data.total)} of the total, {formatShare(found.self, data.total)} self</span>
+        )}
+        {zoom > 0 && <Actions {...props} name={tree.name(zoom)} />}
+        {data.left_out.nodes > 0 && <span class="dim"> · {data.left_out.nodes} smaller boxes are folded into (other){rooted ? ': click one to open it' : '; the table has all functions'}</span>}
+      </div>
+      <FlameTree key="tree" tree={tree} focused={focused} part={part ?? 'all'} onKey={onKey} setActive={setActive}>
+        <FlameCanvas
+          scene={scene}
+          zoom={zoom}
+          zooms={zooms}
+          focused={focused}
+          ring={active}
+          height={height}
+          hover={hover}
+          setHover={setHover}
+          click={(node) => { move(node); zoomTo(node); }}
+          map={!part}
+        />
+      </FlameTree>
+      <Detail key="detail" tree={tree} node={Math.max(0, Math.min(shown, tree.count - 1))} />
+    </div>
+  );
+}

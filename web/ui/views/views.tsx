@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lower half of Explore and Compare: the views of the profiles.
+import type { FlameAnswer, GraphAnswer, SourceAnswer, TopAnswer } from '../api/answer.ts';
+import { formatTime } from '../model/time.ts';
+import type { Context } from '../pages/app.tsx';
+import { needsFunction, reportOf } from '../state/requests.ts';
+import type { View } from '../state/state.ts';
+import { CallGraph } from './callgraph.tsx';
+import { Chips } from './chips.tsx';
+import { DiffTable } from './difftable.tsx';
+import { Flame } from './flame.tsx';
+import { Nothing } from '../parts/nearest.tsx';
+import { Frame, retryOf } from '../parts/notice.tsx';
+import { Options } from './options.tsx';
+import { Sandwich } from './sandwich.tsx';
+import { Share } from './share.tsx';
+import { Source } from './source.tsx';
+import { Table } from './table.tsx';
+import { Text } from './text.tsx';
+
+/** All views, in the order of their keys: 1, 2, … */
+export const views: [View, string][] = [
+  ['flame', 'Flame graph'], ['table', 'Table'], ['invert', 'Inverted'], ['sandwich', 'Sandwich'], ['source', 'Source'], ['graph', 'Call graph'], ['text', 'Text'],
+];
+
+/** What the view is made of: "240 profiles of 4 series", or the time of one profile. */
+function Origin({ state, loader }: Context) {
+  const loaded = loader.get(reportOf(state));
+  const get = (name: string): string => loaded?.answer?.headers.get(name) ?? '';
+  const profiles = get('X-Everprof-Profiles');
+  const time = get('X-Everprof-Timestamp');
+
+  if (loaded?.stale || (!profiles && !time)) return null;
+  return <span class="dim origin">{time ? `profile of ${formatTime(Number(time), state.tz === 'utc')}` : `${profiles} ${profiles === '1' ? 'profile' : 'profiles'} of ${get('X-Everprof-Series')} series`}</span>;
+}
+
+function ViewBar(context: Context) {
+  const { state, act } = context;
+
+  return (
+    <div class="viewbar">
+      <Origin {...context} />
+      <Chips {...context} />
+      <span class="space" />
+      <input
+        type="search"
+        aria-label="Find functions"
+        placeholder="find, or /regex/"
+        value={state.find}
+        onInput={(e) => act({ do: 'set', values: { find: e.currentTarget.value } }, true)}
+      />
+      <div class="tabs" role="tablist" aria-label="Views">
+        {views.map(([view, title]) => (
+          <button key={view} type="button" role="tab" aria-selected={state.view === view} onClick={() => act({ do: 'set', values: { view } })}>{title}</button>
+        ))}
+      </div>
+      <Options {...context} />
+      <Share {...context} />
+    </div>
+  );
+}
+
+type Data = FlameAnswer & TopAnswer & SourceAnswer & GraphAnswer & string;
+
+function ViewOf(props: Context & { data: Data }) {
+  switch (props.state.view) {
+    case 'table':
+      return props.state.page === 'compare' ? <DiffTable {...props} /> : <Table {...props} />;
+    case 'source':
+      return <Source {...props} />;
+    case 'sandwich':
+      return <Sandwich {...props} />;
+    case 'graph':
+      return <CallGraph {...props} />;
+    case 'text':
+      return <Text {...props} />;
+    default:
+      return <Flame {...props} />;
+  }
+}
+
+export function Views(context: Context) {
+  const { state, loader } = context;
+  const report = reportOf(state);
+
+  return (
+    <section class="views" aria-label="Profiles">
+      <ViewBar {...context} />
+      {needsFunction(state.view) && !state.fn ? (
+        <p class="empty">Choose a function: click a box of the flame graph or a row of the table, then "{state.view}".</p>
+      ) : (
+        <Frame<Data> key={report} loaded={loader.get(report)} retry={retryOf(context, report)} cancel={() => loader.cancel(report)} none={(message) => <Nothing {...context} message={message} />}>
+          {(data) => <ViewOf {...context} data={data} />}
+        </Frame>
+      )}
+    </section>
+  );
+}
