@@ -106,7 +106,10 @@ int local_ask(const struct web_options *o, const struct local_request *from,
 			 .memory = { .name = "query.memory",
 				     .max = o->query_memory },
 			 .ready = true };
-	struct request r = { 0 };
+	static const struct identity self = { .scopes = SCOPE_ALL };
+	struct request r = {
+		.who = &self, .origin = "", .session = "", .session_cookie = ""
+	};
 	const struct route *route = NULL;
 	int rc = local_parse(from->target, &r, err);
 

@@ -17,6 +17,7 @@
 #include "web/pages/page_remote_write.h"
 #include "web/pages/page_report.h"
 #include "web/status/api_admin.h"
+#include "web/status/api_session.h"
 #include "web/status/api_status.h"
 
 /*
@@ -105,35 +106,10 @@ static void web_page_start(void *ctx, struct request *r, struct answer *a)
 {
 	const struct web *w = ctx;
 
-	if (!w->o.db)
-		page_targets(ctx, r, a);
-	else if (assets_exist())
-		assets_page(ctx, r, a);
-	else
+	if (w->o.db)
 		page_index(ctx, r, a);
-}
-
-/*
- * GET /targets: the page of the web UI; without it, and for an agent, the plain
- * page.
- */
-static void web_page_targets(void *ctx, struct request *r, struct answer *a)
-{
-	const struct web *w = ctx;
-
-	if (w->o.db && assets_exist())
-		assets_page(ctx, r, a);
 	else
 		page_targets(ctx, r, a);
-}
-
-/* GET /compare and /status: pages of the web UI alone. */
-static void web_page_ui(void *ctx, struct request *r, struct answer *a)
-{
-	if (assets_exist())
-		assets_page(ctx, r, a);
-	else
-		page_missing(r, a);
 }
 
 static void api_status_routes(void *ctx, struct request *r, struct answer *a);
@@ -144,9 +120,6 @@ static void api_status_routes(void *ctx, struct request *r, struct answer *a);
  */
 const struct route web_routes[] = {
 	{ "/report", page_report, ROUTE_READ, SCOPE_READ },
-	{ "/compare", web_page_ui, ROUTE_READ, SCOPE_READ },
-	{ "/status", web_page_ui, ROUTE_READ, SCOPE_READ },
-	{ "/assets/*", assets_file, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/query_range", api_query_range, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/query", api_query, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/changes", api_changes, ROUTE_READ, SCOPE_READ },
@@ -172,13 +145,16 @@ const struct route web_routes[] = {
 	{ "/api/v1/admin/tsdb/snapshot", api_admin_snapshot, ROUTE_WRITE,
 	  SCOPE_ADMIN },
 	{ "/", web_page_start, ROUTE_READ, SCOPE_READ },
-	{ "/targets", web_page_targets, ROUTE_READ, SCOPE_READ },
+	{ "/targets", page_targets, ROUTE_READ, SCOPE_READ },
 	{ "/remote_write", page_remote_write, ROUTE_READ, SCOPE_READ },
 	{ "/-/healthy", web_answer_health, ROUTE_QUICK, SCOPE_READ },
 	{ "/-/ready", web_answer_ready, ROUTE_QUICK, SCOPE_READ },
 	{ "/-/reload", web_reload, ROUTE_WRITE, SCOPE_ADMIN },
 	{ "/-/quit", web_answer_quit, ROUTE_WRITE, SCOPE_ADMIN },
 	{ "/metrics", web_answer_metrics, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/session", api_session, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/session/begin", api_session_begin, ROUTE_WRITE, SCOPE_READ },
+	{ "/api/v1/session/end", api_session_end, ROUTE_WRITE, SCOPE_READ },
 	{ "/api/v1/write", api_write, ROUTE_BODY, SCOPE_WRITE },
 	{ "/api/v1/targets", api_targets, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/status/config", api_status_config, ROUTE_READ, SCOPE_READ },
@@ -200,13 +176,45 @@ const struct route *web_routes_of(bool database)
 	return r;
 }
 
+/*
+ * The pages and files of the web UI. They take the place of the plain pages of
+ * the same paths.
+ */
+static const struct route ui_pages[] = {
+	{ "/", assets_page, ROUTE_FILE, 0 },
+	{ "/compare", assets_page, ROUTE_FILE, 0 },
+	{ "/targets", assets_page, ROUTE_FILE, 0 },
+	{ "/status", assets_page, ROUTE_FILE, 0 },
+	{ "/assets/*", assets_file, ROUTE_FILE, 0 },
+	{ 0 },
+};
+
+const struct route *web_pages_of(bool database)
+{
+	return database && assets_exist() ? ui_pages : NULL;
+}
+
 /* The name of a set of scopes, for /api/v1/status/routes. */
 static const char *scope_name(unsigned scope)
 {
-	return scope == SCOPE_ADMIN                ? "admin" :
+	return !scope                              ? "none" :
+	       scope == SCOPE_ADMIN                ? "admin" :
 	       scope == (SCOPE_READ | SCOPE_WRITE) ? "read+write" :
 	       scope == SCOPE_WRITE                ? "write" :
 						     "read";
+}
+
+/* Write one route as an object. */
+static void write_route(struct json *j, const struct route *t)
+{
+	json_begin(j, '{');
+	json_key(j, "path");
+	json_text(j, t->path);
+	json_key(j, "method");
+	json_text(j, route_changes(t) ? "POST" : "GET");
+	json_key(j, "scope");
+	json_text(j, scope_name(t->scope));
+	json_end(j, '}');
 }
 
 /* GET /api/v1/status/routes: all paths, with the scopes that they need. */
@@ -214,18 +222,16 @@ static void api_status_routes(void *ctx, struct request *r UNUSED,
 			      struct answer *a)
 {
 	const struct web *w = ctx;
+	const struct route *pages = web_pages_of(w->o.db);
 	struct json j = envelope_begin(a);
+	struct str segment;
 
 	json_begin(&j, '[');
+	for (const struct route *t = pages; t && t->path; t++)
+		write_route(&j, t);
 	for (const struct route *t = web_routes_of(w->o.db); t->path; t++) {
-		json_begin(&j, '{');
-		json_key(&j, "path");
-		json_text(&j, t->path);
-		json_key(&j, "method");
-		json_text(&j, route_changes(t) ? "POST" : "GET");
-		json_key(&j, "scope");
-		json_text(&j, scope_name(t->scope));
-		json_end(&j, '}');
+		if (!pages || !route_find(pages, str_of(t->path), &segment))
+			write_route(&j, t);
 	}
 	json_end(&j, ']');
 	envelope_end(&j, a, NULL);

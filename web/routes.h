@@ -22,4 +22,10 @@ extern const struct route web_routes[];
  */
 const struct route *web_routes_of(bool database);
 
+/*
+ * Returns the pages and files of the web UI, which need no credentials, because
+ * they have no data; NULL if the program or this server has no web UI.
+ */
+const struct route *web_pages_of(bool database);
+
 #endif

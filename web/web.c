@@ -55,6 +55,7 @@ int web_start(const struct web_options *o, struct web **out, struct err *err)
 	struct web *w = mem_new(struct web);
 	struct server_options so = { .address = o->address,
 				     .routes = web_routes_of(o->db),
+				     .pages = web_pages_of(o->db),
 				     .ctx = w,
 				     .max_connections = o->max_connections,
 				     .cors_origin = o->cors_origin,

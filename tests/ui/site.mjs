@@ -92,7 +92,8 @@ export class Site {
     this.exited = new Promise((done) => this.child.on('exit', done));
     await until('everprof is ready', async () => {
       if (this.child.exitCode !== null) throw new Error(this.log());
-      return (await fetch(`${this.url}-/ready`).catch(() => null))?.ok;
+      // 401: the server is there, and has users.
+      return [200, 401].includes((await fetch(`${this.url}-/ready`).catch(() => null))?.status);
     });
   }
 

@@ -145,6 +145,7 @@ static const struct route bench_routes[] = {
 	{ "/both", bench_serve, ROUTE_WRITE, SCOPE_READ | SCOPE_WRITE },
 	{ "/label/*/values", bench_serve, ROUTE_READ, SCOPE_READ },
 	{ "/label/none", bench_serve, ROUTE_READ, SCOPE_READ },
+	{ "/file", bench_serve, ROUTE_FILE, 0 },
 	{ 0 },
 };
 
@@ -178,6 +179,7 @@ static inline struct bench *bench_start(const char *config)
 					.missing = page_missing };
 	cr_assert(!auth_new(path, NULL, &s->o.auth, &err), "%s", err.msg);
 	atomic_init(&s->stop_ns, INT64_MAX);
+	s->session_cookie = mem_strdup("everprof_session_1");
 	s->pool = pool_start("bench", 2, 16);
 	s->connections = connections_new(&limits);
 	s->limiter = limiter_new(0);
@@ -213,6 +215,7 @@ static inline void bench_stop(struct bench *b)
 	clients_free(s->clients);
 	pool_free(s->pool);
 	regex_free(s->cors);
+	mem_free(s->session_cookie);
 	auth_free(s->o.auth);
 	metrics_free(s->o.metrics);
 	mutex_destroy(&s->mu);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who may ask what, by rate, host, credentials, scopes and origin. */
 #include "tests/web/exchanges.h"
+#include "web/auth/auth_session.h"
 #include "web/guard/hosts.h"
 #include "web/http/access.h"
 
@@ -486,5 +487,75 @@ Test(access, a_client_has_one_password_hashed_at_a_time)
 	b->look = admit_busy;
 	bench_ask(b, REQUEST("GET", "/read", BASIC "YW5uOnNlY3JldA==\r\n"));
 	cr_expect(bench_status(b) == 204);
+	bench_stop(b);
+}
+
+Test(access, files_of_the_program_need_no_credentials_and_take_no_body)
+{
+	static const struct entry_case cases[] = {
+		{ REQUEST("GET", "/file", ""), 204, NULL },
+		{ REQUEST("HEAD", "/file", ""), 204, NULL },
+		{ REQUEST("GET", "/file", "Authorization: Basic !!\r\n"), 204,
+		  NULL },
+		{ REQUEST("POST", "/file", ""), 405, "Allow: GET, HEAD" },
+		{ REQUEST("POST", "/file", "Content-Length: 3\r\n") "a=1", 400,
+		  "Connection: close" },
+		{ REQUEST("GET", "/read", ""), 401, NULL },
+	};
+	struct bench *b = bench_with(USERS);
+
+	check_entries(b, cases, ARRAY_SIZE(cases));
+	bench_stop(b);
+}
+
+Test(access, scripts_of_the_page_get_no_challenge_that_opens_a_dialog)
+{
+	static const struct entry_case cases[] = {
+		{ REQUEST("GET", "/read", ""), 401,
+		  "WWW-Authenticate: Basic realm=\"everprof\"" },
+		{ REQUEST("GET", "/read", "X-Everprof-Query: ui-1\r\n"), 401,
+		  "WWW-Authenticate: Session realm=\"everprof\"" },
+	};
+	struct bench *b = bench_with(USERS);
+
+	check_entries(b, cases, ARRAY_SIZE(cases));
+	bench_stop(b);
+}
+
+Test(access, a_cookie_takes_the_place_of_credentials)
+{
+	struct bench *b = bench_with(TOKENS);
+	const struct credentials c = { .token = "reader-0123456789" };
+	struct identity who;
+	struct err err;
+	char text[AUTH_SESSION_LEN + 1];
+	char request[400];
+
+	cr_assert(auth_check(b->server.o.auth, &c, &who) == AUTH_GRANTED);
+	cr_assert(!auth_begin_session(b->server.o.auth, &who, text, &err));
+	snprintf(request, sizeof(request),
+		 REQUEST("GET", "/read",
+			 "Cookie: a=b; everprof_session_1=%s\r\n"),
+		 text);
+	bench_ask(b, request);
+	cr_expect(bench_status(b) == 204, "%d", bench_status(b));
+	snprintf(request, sizeof(request),
+		 REQUEST("POST", "/write", "Cookie: everprof_session_1=%s\r\n"),
+		 text);
+	bench_ask(b, request);
+	cr_expect(bench_status(b) == 403, "it has the scopes of the token");
+	/* Wrong credentials count, whatever the cookie is. */
+	snprintf(request, sizeof(request),
+		 REQUEST("GET", "/read",
+			 "Authorization: Bearer x\r\n"
+			 "Cookie: everprof_session_1=%s\r\n"),
+		 text);
+	bench_ask(b, request);
+	cr_expect(bench_status(b) == 401);
+	snprintf(request, sizeof(request),
+		 REQUEST("GET", "/read", "Cookie: everprof_session_2=%s\r\n"),
+		 text);
+	bench_ask(b, request);
+	cr_expect(bench_status(b) == 401, "of another server");
 	bench_stop(b);
 }

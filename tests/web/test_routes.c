@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
+#include "web/assets/assets.h"
 #include "web/http/server.h"
 #include "web/web.h"
 
@@ -96,9 +97,6 @@ static void end_web(struct web *w)
 static const struct route expected[] = {
 	{ "/", NULL, ROUTE_READ, READ },
 	{ "/report", NULL, ROUTE_READ, READ },
-	{ "/compare", NULL, ROUTE_READ, READ },
-	{ "/status", NULL, ROUTE_READ, READ },
-	{ "/assets/*", NULL, ROUTE_READ, READ },
 	{ "/targets", NULL, ROUTE_READ, READ },
 	{ "/remote_write", NULL, ROUTE_READ, READ },
 	{ "/-/healthy", NULL, ROUTE_QUICK, READ },
@@ -115,6 +113,10 @@ static const struct route expected[] = {
 	{ "/api/v1/labels", NULL, ROUTE_READ, READ },
 	{ "/api/v1/label/*/values", NULL, ROUTE_READ, READ },
 	{ "/api/v1/profile_types", NULL, ROUTE_READ, READ },
+	{ "/api/v1/session", NULL, ROUTE_READ, READ },
+	/* These two change only what the sender's own browser may do. */
+	{ "/api/v1/session/begin", NULL, ROUTE_WRITE, READ },
+	{ "/api/v1/session/end", NULL, ROUTE_WRITE, READ },
 	{ "/api/v1/write", NULL, ROUTE_BODY, SCOPE_WRITE },
 	{ "/api/v1/targets", NULL, ROUTE_READ, READ },
 	/* This route takes a profile of a target and shows it. */
@@ -162,12 +164,30 @@ Test(routes, each_path_needs_the_scopes_of_what_it_does)
 		 * something.
 		 */
 		cr_expect(r->scope && (!route_changes(r) ||
-				       (r->scope & ~(unsigned)SCOPE_READ)),
+				       (r->scope & ~(unsigned)SCOPE_READ) ||
+				       strstr(r->path, "/session/")),
 			  "%s", r->path);
 		cr_expect(find_route(started.routes, SIZE_MAX, r->path) == r,
 			  "%s stands there twice", r->path);
 	}
 	cr_expect(count == ARRAY_SIZE(expected), "%zu", count);
+	end_web(w);
+}
+
+Test(routes, only_pages_without_data_need_no_credentials)
+{
+	struct web *w = start_web(&(struct web_options){ 0 });
+
+	/* A build without the web UI has none of them. */
+	for (const struct route *r = started.pages; r && r->path; r++) {
+		cr_expect(r->kind == ROUTE_FILE && !r->scope, "%s", r->path);
+		cr_expect(r->handle == assets_page || r->handle == assets_file,
+			  "%s", r->path);
+	}
+	cr_expect(!started.pages == !assets_exist());
+	end_web(w);
+	w = start_agent_web(&(struct web_options){ 0 });
+	cr_expect(!started.pages, "an agent has plain pages, with its targets");
 	end_web(w);
 }
 
@@ -182,6 +202,9 @@ Test(routes, an_agent_has_those_that_need_no_database)
 		"/-/reload",
 		"/-/quit",
 		"/metrics",
+		"/api/v1/session",
+		"/api/v1/session/begin",
+		"/api/v1/session/end",
 		"/api/v1/write",
 		"/api/v1/targets",
 		"/api/v1/status/config",
@@ -217,6 +240,12 @@ static struct buf ask(const char *path, unsigned *status)
 	return a.body;
 }
 
+/* Whether a page of the web UI takes the place of a plain page. */
+static bool of_the_ui(const char *path)
+{
+	return started.pages && find_route(started.pages, SIZE_MAX, path);
+}
+
 Test(routes, the_list_of_routes_names_them_all)
 {
 	struct web *w = start_web(&(struct web_options){ 0 });
@@ -232,6 +261,7 @@ Test(routes, the_list_of_routes_names_them_all)
 		snprintf(want, sizeof(want),
 			 "{\"path\":\"%s\",\"method\":\"%s\",\"scope\":\"%s\"}",
 			 r->path, route_changes(r) ? "POST" : "GET",
+			 of_the_ui(r->path)      ? "none" :
 			 r->scope == ADMIN       ? "admin" :
 			 r->scope == READ        ? "read" :
 			 r->scope == SCOPE_WRITE ? "write" :

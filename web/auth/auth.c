@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "web/auth/auth_password.h"
 #include "web/auth/auth_private.h"
+#include "web/auth/auth_session.h"
 
 /*
  * limit on requests that verify a password at the same time; it keeps clients
@@ -80,6 +81,7 @@ void auth_free(struct auth *a)
 	mutex_destroy(&a->mu);
 	mutex_destroy(&a->hashing);
 	explicit_bzero(a->known, sizeof(a->known));
+	sessions_fini(&a->sessions);
 	mem_free(a->path);
 	mem_free(a);
 }
@@ -225,8 +227,7 @@ void auth_grant(struct identity *out, struct str name, unsigned scopes)
 	out->scopes = scopes;
 }
 
-/* Find a user by name, or NULL. */
-static const struct web_user *find_user(const struct auth *a, const char *name)
+const struct web_user *auth_find_user(const struct auth *a, const char *name)
 {
 	for (size_t i = 0; i < a->config.user_count; i++) {
 		if (str_is(a->config.users[i].name, name))
@@ -244,7 +245,7 @@ static enum auth_verdict check_user(const struct auth *a,
 				    const struct credentials *c,
 				    struct identity *out)
 {
-	const struct web_user *u = find_user(a, c->user);
+	const struct web_user *u = auth_find_user(a, c->user);
 	struct known k;
 
 	if (!a->config.user_count)
@@ -277,6 +278,8 @@ enum auth_verdict auth_check(struct auth *a, const struct credentials *c,
 		v = auth_check_token(a, c->token, out);
 	} else if (c->user && c->password) {
 		v = check_user(a, c, out);
+	} else if (c->session) {
+		v = auth_check_session(a, c->session, out);
 	}
 	mutex_unlock(&a->mu);
 	return v;
@@ -295,7 +298,7 @@ static enum auth_verdict auth_remember(struct auth *a,
 	enum auth_verdict v = AUTH_REFUSED;
 
 	mutex_lock(&a->mu);
-	u = find_user(a, c->user);
+	u = auth_find_user(a, c->user);
 	if (u && str_is(u->hash, hash)) {
 		auth_make_known(a, c, u->hash,
 				&a->known[a->known_count++ % KNOWN_MAX]);
@@ -316,7 +319,7 @@ enum auth_verdict auth_verify(struct auth *a, const struct credentials *c,
 
 	*out = (struct identity){ 0 };
 	mutex_lock(&a->mu);
-	u = find_user(a, c->user);
+	u = auth_find_user(a, c->user);
 	known = u;
 	if (!u)
 		u = auth_stand_in(a, c->user);

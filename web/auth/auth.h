@@ -21,7 +21,8 @@
 #include "web/web_config.h"
 
 enum {
-	AUTH_NAME_MAX = 128
+	AUTH_NAME_MAX = 128,
+	AUTH_SESSION_LEN = 64, /* length of the text of a session */
 };
 
 /* The credentials of a request. A member is NULL if the request lacks it. */
@@ -29,6 +30,8 @@ struct credentials {
 	const char *user;
 	const char *password;
 	const char *token;
+	/* the text of a session, from a cookie */
+	const char *session;
 };
 
 /* The sender of a request, and what the sender may do. */
@@ -36,6 +39,8 @@ struct identity {
 	/* name of the user or token; "" when no login is required */
 	char name[AUTH_NAME_MAX];
 	unsigned scopes; /* what the sender may do: a set of enum scope */
+	bool is_token;   /* whether the name is that of a token */
+	bool in_session; /* whether the sender signed in before */
 };
 
 struct auth;

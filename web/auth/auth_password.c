@@ -11,11 +11,7 @@
 #include "base/mem.h"
 #include "web/auth/auth_private.h"
 
-/*
- * Compare n bytes. The time depends only on n, so timing does not reveal how
- * much of a guess is right.
- */
-static bool auth_is_same(const void *a, const void *b, size_t n)
+bool auth_is_same(const void *a, const void *b, size_t n)
 {
 	const volatile uint8_t *x = a;
 	const volatile uint8_t *y = b;
@@ -40,6 +36,7 @@ enum auth_verdict auth_check_token(const struct auth *a, const char *token,
 		digest_sha256(bytes_of(t->token), want);
 		if (auth_is_same(have, want, sizeof(have))) {
 			auth_grant(out, t->name, t->scopes);
+			out->is_token = true;
 			v = AUTH_GRANTED;
 		}
 	}

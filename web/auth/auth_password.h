@@ -12,6 +12,12 @@
 #include "web/auth/auth_private.h"
 
 /*
+ * Compare n bytes. The time depends only on n, so timing does not reveal how
+ * much of a guess is right.
+ */
+bool auth_is_same(const void *a, const void *b, size_t n);
+
+/*
  * Check a bearer token against all configured tokens. Returns AUTH_GRANTED or
  * AUTH_REFUSED. Digests of the tokens are compared, so that timing does not
  * reveal lengths. The search continues after a match, so that timing does not

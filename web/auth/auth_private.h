@@ -15,6 +15,7 @@
 #include "base/mutex.h"
 #include "base/vec.h"
 #include "web/auth/auth.h"
+#include "web/auth/sessions.h"
 #include "web/web_config.h"
 
 #define KNOWN_MAX 256 /* how many verified passwords are remembered */
@@ -48,12 +49,16 @@ struct auth {
 	 * when `known` is full, a new password overwrites the oldest
 	 */
 	size_t known_count;
+	struct sessions sessions; /* of users who signed in */
 	/* key of the digests, chosen at random by each process */
 	uint8_t secret[SECRET_SIZE];
 	struct mutex hashing; /* held while a password is hashed */
 	/* number of requests that hold or wait for `hashing` */
 	_Atomic int waiting;
 };
+
+/* Find a user by name, or NULL; the caller holds the lock. */
+const struct web_user *auth_find_user(const struct auth *a, const char *name);
 
 /* Fill in the name and the scopes of a user or token. */
 void auth_grant(struct identity *out, struct str name, unsigned scopes);

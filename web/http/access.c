@@ -57,6 +57,8 @@ static struct credentials credentials_of(struct exchange *x)
 		c.token = value + sizeof(bearer) - 1;
 	else if (!strncasecmp(value, basic, sizeof(basic) - 1))
 		basic_decode(x, str_of(value + sizeof(basic) - 1), &c);
+	else if (!*value && *x->request.session)
+		c.session = x->request.session;
 	return c;
 }
 
@@ -86,14 +88,25 @@ static bool is_split(struct exchange *x)
 	return count > 1;
 }
 
+/*
+ * The challenge of a 401. A browser that gets the challenge of a known scheme
+ * asks for a password by itself; scripts of the web UI, whose requests have the
+ * header X-Everprof-Query, show a form instead.
+ */
+static const char *access_challenge(struct exchange *x)
+{
+	return *exchange_header(x, "X-Everprof-Query") ?
+		       "Session realm=\"everprof\"" :
+		       auth_challenge(x->server->o.auth);
+}
+
 /* Answer 401, and count the refusal. */
 static void refuse_nobody(struct exchange *x)
 {
 	exchange_refuse(
 		x, ERR_UNAUTHORIZED,
 		"authentication is required: send a valid user name and password, or a valid bearer token");
-	answer_header(&x->answer, "WWW-Authenticate",
-		      auth_challenge(x->server->o.auth));
+	answer_header(&x->answer, "WWW-Authenticate", access_challenge(x));
 	metric_add(metrics_counter(
 			   x->server->o.metrics,
 			   "everprof_http_unauthorized_total",
@@ -150,6 +163,9 @@ static void check_client(struct exchange *x)
 static void access_authenticate(struct exchange *x)
 {
 	struct credentials c = credentials_of(x);
+
+	if (x->route && x->route->kind == ROUTE_FILE)
+		return;
 	access_judge(x, auth_check(x->server->o.auth, &c, &x->who));
 }
 
@@ -261,17 +277,26 @@ void access_add_cors(struct exchange *x, struct MHD_Response *r)
 		"Date, X-Everprof-Labels, X-Everprof-Timestamp, X-Everprof-Profiles, X-Everprof-Series, X-Everprof-Warning");
 }
 
+/* The methods that a route accepts, as the value of an Allow header. */
+static const char *access_methods(const struct route *route)
+{
+	if (route && route_changes(route))
+		return "POST, PUT";
+	return route && route->kind == ROUTE_FILE ? "GET, HEAD" :
+						    "GET, HEAD, POST";
+}
+
 /* Answer 405, with a list of the methods that the route accepts. */
 static void refuse_method(struct exchange *x)
 {
-	bool post = x->route && route_changes(x->route);
+	const char *methods = access_methods(x->route);
 
 	exchange_refuse(x, ERR_INVALID,
-			post ? "method not allowed: use POST or PUT" :
-			       "method not allowed: use GET, HEAD or POST");
+			arena_printf(&x->request.arena,
+				     "method not allowed: use one of %s",
+				     methods));
 	x->answer.status = 405;
-	answer_header(&x->answer, "Allow",
-		      post ? "POST, PUT" : "GET, HEAD, POST");
+	answer_header(&x->answer, "Allow", methods);
 }
 
 /*
@@ -284,6 +309,8 @@ static bool is_method_ok(const struct exchange *x)
 
 	if (x->route && route_changes(x->route))
 		return str_is(m, "POST") || str_is(m, "PUT");
+	if (x->route && x->route->kind == ROUTE_FILE)
+		return str_is(m, "GET") || str_is(m, "HEAD");
 	return str_is(m, "GET") || str_is(m, "HEAD") || str_is(m, "POST");
 }
 
@@ -335,6 +362,9 @@ bool access_refuse_body(struct exchange *x)
 	if (!*length || !strcmp(length, "0"))
 		return false;
 	access_admit(x);
+	/* Strangers may read these files, but must not send bodies. */
+	if (!x->answer.status && x->route && x->route->kind == ROUTE_FILE)
+		exchange_refuse(x, ERR_INVALID, "this path takes no body");
 	if (x->answer.status)
 		answer_header(&x->answer, "Connection", "close");
 	return x->answer.status;

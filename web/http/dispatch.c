@@ -88,7 +88,7 @@ enum MHD_Result dispatch_request(struct exchange *x)
 	access_check(x);
 	if (x->answer.status)
 		return reply_send(x);
-	if (!x->unverified && x->route->kind == ROUTE_QUICK) {
+	if (!x->unverified && route_is_quick(x->route)) {
 		dispatch_run(x, 0);
 		return reply_send(x);
 	}

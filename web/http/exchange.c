@@ -168,6 +168,19 @@ static bool exchange_accepts(const char *header, const char *encoding)
 	return false;
 }
 
+/* Read what handlers of sessions need. */
+static void exchange_take_session(struct exchange *x)
+{
+	struct request *r = &x->request;
+	const char *cookie = MHD_lookup_connection_value(
+		x->connection, MHD_COOKIE_KIND, x->server->session_cookie);
+
+	r->who = &x->who;
+	r->origin = exchange_header(x, "Origin");
+	r->session_cookie = x->server->session_cookie;
+	r->session = cookie ? cookie : "";
+}
+
 struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 			      const char *path, const char *method,
 			      const char *version)
@@ -199,7 +212,11 @@ struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 	MHD_get_connection_values_n(c, MHD_GET_ARGUMENT_KIND, on_argument, x);
 	r->content_type = exchange_header(x, "Content-Type");
 	r->content_encoding = exchange_header(x, "Content-Encoding");
-	x->route = route_find(s->o.routes, r->path, &r->segment);
+	exchange_take_session(x);
+	if (s->o.pages)
+		x->route = route_find(s->o.pages, r->path, &r->segment);
+	if (!x->route)
+		x->route = route_find(s->o.routes, r->path, &r->segment);
 	return x;
 }
 

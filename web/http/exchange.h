@@ -44,6 +44,8 @@ struct server {
 	 */
 	_Atomic int64_t stop_ns;
 	bool tls;
+	/* Name of the cookie with the session: servers on one host differ. */
+	char *session_cookie;
 	char *client_ca;  /* from auth_client_ca(); owned */
 	char *priorities; /* from auth_tls_priorities(); owned */
 	struct connections *connections;

@@ -336,6 +336,7 @@ int server_start(const struct server_options *o, struct server **out,
 	s->o = *o;
 	atomic_init(&s->stop_ns, INT64_MAX);
 	s->port = listen_port(fd);
+	s->session_cookie = mem_printf("everprof_session_%u", s->port);
 	s->pool = pool_start("query", o->threads,
 			     (size_t)o->max_connections + SPARE);
 	s->body_pool = pool_start("receive", o->body_threads,
@@ -414,6 +415,7 @@ void server_free(struct server *s)
 	pool_free(s->body_pool);
 	regex_free(s->cors);
 	mem_free(s->client_ca);
+	mem_free(s->session_cookie);
 	mem_free(s->priorities);
 	mem_free(s);
 }

@@ -31,6 +31,8 @@ struct server_options {
 	 */
 	const char *cors_origin;
 	const struct route *routes;
+	/* Routes that are tried before these; NULL: none. */
+	const struct route *pages;
 	void *ctx; /* passed to every handler */
 	unsigned max_connections;
 	int64_t rate_limit; /* requests a second per client; 0: no limit */

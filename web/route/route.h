@@ -16,6 +16,8 @@
 #include "query/params.h"
 #include "query/query_work.h"
 
+struct identity;
+
 /* A request, as handlers see it. */
 struct request {
 	/* memory that is freed with the request; handlers may use it */
@@ -40,6 +42,12 @@ struct request {
 	int64_t deadline_ns; /* when the answer is due, on clock_mono_ns() */
 	const char *if_none_match; /* header If-None-Match; "" when absent */
 	const char *range;         /* header Range; "" when absent */
+	const char *origin;        /* header Origin; "" when absent */
+	/* who sends the request; see struct identity */
+	const struct identity *who;
+	/* name of the cookie with the session, and its value; "" when absent */
+	const char *session_cookie;
+	const char *session;
 };
 
 enum {
@@ -93,6 +101,11 @@ enum route_kind {
 	ROUTE_READ, /* GET, HEAD and POST, on a pool thread */
 	/* GET, HEAD and POST, on the epoll thread: must not wait */
 	ROUTE_QUICK,
+	/*
+	 * GET and HEAD, on the epoll thread, without credentials: answers with
+	 * a file that is a part of the program
+	 */
+	ROUTE_FILE,
 	/* changes something: only POST and PUT, on a pool thread */
 	ROUTE_WRITE,
 	/*
@@ -117,6 +130,12 @@ struct route {
 static inline bool route_changes(const struct route *r)
 {
 	return r->kind == ROUTE_WRITE || r->kind == ROUTE_BODY;
+}
+
+/* Whether the server's thread runs the handler. */
+static inline bool route_is_quick(const struct route *r)
+{
+	return r->kind == ROUTE_QUICK || r->kind == ROUTE_FILE;
 }
 
 /*

@@ -19,7 +19,6 @@ function json(status, error, headers = {}) {
 
 async function statuses({ browser, site }) {
   const cases = [
-    [json(401, 'who are you'), /signed out: reload the page/],
     [json(403, 'this needs the scope read'), /this needs the scope read/],
     [json(422, 'cannot be merged'), /cannot be merged/],
     [json(500, 'something broke'), /something broke/],

@@ -136,7 +136,7 @@ test('each chart asks for what it shows', () => {
   assert.match(asked({ chart: 'rows' }).lines ?? '', /step=30s/);
   assert.match(asked({ chart: 'history' }).history ?? '', /top=5/);
   assert.match(asked({ chart: 'history', fn: 'main.f' }).history ?? '', /function=main.f/);
-  assert.deepEqual(Object.keys(asked({ chart: 'off' })), ['types', 'labels', 'flamegraph']);
+  assert.deepEqual(Object.keys(asked({ chart: 'off' })), ['types', 'labels', 'flamegraph', 'session']);
 });
 
 test('a wider chart shows all profiles, the view those that are chosen', () => {

@@ -154,6 +154,13 @@ export interface Runtime {
   lastConfigTime: string;
 }
 
+export interface Session {
+  user: string;
+  required: boolean;
+  session: boolean;
+  scopes: string[];
+}
+
 export interface RunningQuery {
   id: string;
   path: string;

@@ -53,8 +53,45 @@ export function problemOf(response: Response, text: string): Problem {
   } catch {
     // An answer of a proxy, perhaps: shown as it is.
   }
-  if (response.status === 401) message = 'signed out: reload the page to sign in';
   return new Problem(response.status, message, retry);
+}
+
+/**
+ * Headers of every request. The name of the query also tells the server that a
+ * script asks: a browser would ask for a password by itself otherwise.
+ */
+function headersOf(id: string): Record<string, string> {
+  return { 'X-Everprof-Query': id || 'ui' };
+}
+
+/** Fetch a path that has no JSON answer. Throws Problem, or the signal's AbortError. */
+export async function fetchPath(url: string, options: RequestInit = {}): Promise<Response> {
+  const response = await fetch(url, { ...options, headers: { ...headersOf(''), ...options.headers } });
+
+  if (!response.ok) throw problemOf(response, await response.text());
+  return response;
+}
+
+/** Base64 of a text in UTF-8. */
+function base64(text: string): string {
+  return btoa(String.fromCharCode(...new TextEncoder().encode(text)));
+}
+
+/** Begin a session: with a user's password, or with a token if `user` is null. */
+export async function signIn(user: string | null, secret: string): Promise<void> {
+  const value = user === null ? `Bearer ${secret}` : `Basic ${base64(`${user}:${secret}`)}`;
+
+  try {
+    await fetchPath(`${base()}api/v1/session/begin`, { method: 'POST', headers: { Authorization: value } });
+  } catch (e) {
+    if (e instanceof Problem && e.status === 401) throw new Problem(401, user === null ? 'This token is not valid.' : 'User or password is wrong.', 0);
+    throw e;
+  }
+}
+
+/** End the session. */
+export async function signOut(): Promise<void> {
+  await fetchPath(`${base()}api/v1/session/end`, { method: 'POST' });
 }
 
 /** Ask the API. Throws Problem, or the signal's AbortError. */
@@ -63,7 +100,7 @@ export async function ask<T>(r: Request, signal: AbortSignal, id: string): Promi
   let text: string;
 
   try {
-    response = await fetch(urlOf(r), { signal, headers: { 'X-Everprof-Query': id } });
+    response = await fetch(urlOf(r), { signal, headers: headersOf(id) });
     text = await response.text();
   } catch (e) {
     if (signal.aborted) throw e;

@@ -33,6 +33,11 @@ export class Loader {
     return this.entries.get(key) as Loaded<T> | undefined;
   }
 
+  /** Whether the server asks for credentials. */
+  get signedOut(): boolean {
+    return [...this.entries.values()].some((e) => e.problem?.status === 401);
+  }
+
   /** These requests are wanted now, and no others. */
   want(requests: Request[]): void {
     const keys = new Set(requests.map((r) => r.key));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Loader } from '../api/loader.ts';
 import { Header } from '../parts/header.tsx';
+import { SignIn } from '../parts/signin.tsx';
 import type { Action } from '../state/reducer.ts';
 import type { State } from '../state/state.ts';
 import { Compare } from './compare.tsx';
@@ -25,10 +26,16 @@ export function App(context: Context) {
     <>
       <Header {...context} />
       <main>
-        {page === 'explore' && <Explore {...context} />}
-        {page === 'compare' && <Compare {...context} />}
-        {page === 'targets' && <TargetsPage {...context} />}
-        {page === 'status' && <StatusPage {...context} />}
+        {context.loader.signedOut ? (
+          <SignIn {...context} />
+        ) : (
+          <>
+            {page === 'explore' && <Explore {...context} />}
+            {page === 'compare' && <Compare {...context} />}
+            {page === 'targets' && <TargetsPage {...context} />}
+            {page === 'status' && <StatusPage {...context} />}
+          </>
+        )}
       </main>
     </>
   );

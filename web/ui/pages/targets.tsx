@@ -3,7 +3,7 @@
 // costs, and a profile on demand.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Target, Targets } from '../api/answer.ts';
-import { base, problemOf } from '../api/client.ts';
+import { base, fetchPath } from '../api/client.ts';
 import { byError, byJob, costs, type Health, seriesSelector } from '../model/targets.ts';
 import { formatClock } from '../model/time.ts';
 import { formatShare } from '../model/unit.ts';
@@ -17,9 +17,7 @@ const fewRows = 50;
 /** Scrape a target now. Returns the labels and the time of the profile. */
 async function profileNow(t: Target, signal: AbortSignal): Promise<{ query: string; time: string }> {
   const params = new URLSearchParams({ query: seriesSelector(t.labels), report: 'meta' });
-  const response = await fetch(`${base()}api/v1/targets/profile?${params}`, { method: 'POST', signal });
-
-  if (!response.ok) throw problemOf(response, await response.text());
+  const response = await fetchPath(`${base()}api/v1/targets/profile?${params}`, { method: 'POST', signal });
   const labels = response.headers.get('X-Everprof-Labels');
   return {
     query: labels ? seriesSelector(JSON.parse(labels) as Record<string, string>) : seriesSelector(t.labels),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useState } from 'preact/hooks';
-import { base } from '../api/client.ts';
+import type { Session } from '../api/answer.ts';
+import { base, signOut } from '../api/client.ts';
 import { type Choice, chooseTheme, storedTheme } from '../draw/theme.ts';
 import type { Context } from '../pages/app.tsx';
 import { Keys } from './keys.tsx';
@@ -8,6 +9,19 @@ import type { Page } from '../state/state.ts';
 import { pathOf } from '../state/url.ts';
 
 const pages: [Page, string][] = [['explore', 'Explore'], ['compare', 'Compare'], ['targets', 'Targets'], ['status', 'Status']];
+
+/** Who is signed in. */
+function User({ loader }: Context) {
+  const session = loader.get<Session>('session')?.answer?.data;
+
+  if (!session?.session || loader.signedOut) return null;
+  return (
+    <>
+      <span class="dim">{session.user}</span>
+      <button type="button" onClick={() => void signOut().finally(() => location.reload())}>Sign out</button>
+    </>
+  );
+}
 
 export function Header(context: Context) {
   const { state, act } = context;
@@ -41,6 +55,7 @@ export function Header(context: Context) {
         {theme}
       </button>
       <Keys {...context} />
+      <User {...context} />
     </header>
   );
 }

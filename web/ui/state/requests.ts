@@ -184,6 +184,10 @@ export function viewRequests(s: State, now: number): Request[] {
 
 /** The requests of the page, all of which it can show at once. */
 export function requests(s: State, now: number): Request[] {
+  return [...pageRequests(s, now), { key: 'session', path: 'api/v1/session', params: [] }];
+}
+
+function pageRequests(s: State, now: number): Request[] {
   if (s.page === 'targets') return [{ key: 'targets', path: 'api/v1/targets', params: [] }];
   if (s.page === 'status') {
     return ['tsdb', 'buildinfo', 'runtimeinfo', 'flags', 'config', 'queries'].map((name) => ({

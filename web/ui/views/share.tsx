@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What leaves the page: links with absolute times, files, commands.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { base, problemOf, urlOf } from '../api/client.ts';
+import { base, fetchPath, urlOf } from '../api/client.ts';
 import { curlCommand, pprofCommand } from '../model/command.ts';
 import { parseTime } from '../model/time.ts';
 import type { Context } from '../pages/app.tsx';
@@ -57,9 +57,7 @@ async function copy(text: string): Promise<boolean> {
 
 /** Save an answer as a file. A plain link would save the text of an error, too. */
 async function save(url: string, name: string): Promise<void> {
-  const response = await fetch(url);
-
-  if (!response.ok) throw problemOf(response, await response.text());
+  const response = await fetchPath(url);
   const link = document.createElement('a');
   link.href = URL.createObjectURL(await response.blob());
   link.download = name;

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sessions of browsers: who gets one, what ends it, and how many there are.
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "tests/check.h"
+#include "tests/tempdir.h"
+#include "web/auth/auth_private.h"
+#include "web/auth/auth_session.h"
+
+TestSuite(session, .timeout = 60);
+
+/* The bcrypt hashes of "secret" and "hunter2", at the lowest cost. */
+#define SALT        "$2b$04$abcdefghijklmnopqrstuu"
+#define HASH_SECRET SALT "2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
+#define HASH_HUNTER SALT "V3duMsC0HpUex6N9qapiuOHHWkwRXVm"
+#define TOKEN       "0123456789abcdef"
+#define WEB_YML                              \
+	"basic_auth_users:\n"                \
+	"  ann: " HASH_SECRET "\n"           \
+	"  bob: " HASH_HUNTER "\n"           \
+	"basic_auth_scopes: {bob: [read]}\n" \
+	"bearer_tokens:\n- {name: ann, token: " TOKEN "}\n"
+
+/* Authentication by a file that a test can change. */
+struct signing {
+	struct tempdir dir;
+	char path[200];
+	struct log log;
+	struct auth *auth;
+};
+
+static void signing_put(const struct signing *s, const char *text)
+{
+	char tmp[220];
+	FILE *f;
+
+	snprintf(tmp, sizeof(tmp), "%s.tmp", s->path);
+	f = fopen(tmp, "w");
+	cr_assert(f && fputs(text, f) >= 0 && !fclose(f));
+	cr_assert(!rename(tmp, s->path));
+}
+
+static void signing_begin(struct signing *s)
+{
+	struct err err = { 0 };
+
+	*s = (struct signing){ .dir = tempdir_make(),
+			       .log = { .level = LOG_ERROR + 1 } };
+	snprintf(s->path, sizeof(s->path), "%s/web.yml", s->dir.path);
+	signing_put(s, WEB_YML);
+	cr_assert(!auth_new(s->path, &s->log, &s->auth, &err), "%s", err.msg);
+}
+
+static void signing_end(struct signing *s)
+{
+	auth_free(s->auth);
+	tempdir_fini(&s->dir);
+}
+
+/* Sign in with credentials, and write the text of the session. */
+static void sign_in(struct signing *s, const struct credentials *c,
+		    char text[AUTH_SESSION_LEN + 1])
+{
+	struct identity who;
+	struct err err = { 0 };
+	enum auth_verdict v = auth_check(s->auth, c, &who);
+
+	if (v == AUTH_SLOW)
+		v = auth_verify(s->auth, c, &who);
+	cr_assert(v == AUTH_GRANTED);
+	cr_assert(!auth_begin_session(s->auth, &who, text, &err), "%s",
+		  err.msg);
+	cr_expect(strlen(text) == AUTH_SESSION_LEN);
+	cr_expect(strspn(text, "0123456789abcdef") == AUTH_SESSION_LEN);
+}
+
+static enum auth_verdict check_text(struct signing *s, const char *text,
+				    struct identity *who)
+{
+	const struct credentials c = { .session = text };
+
+	return auth_check(s->auth, &c, who);
+}
+
+static const struct credentials bob = { .user = "bob", .password = "hunter2" };
+static const struct credentials ann = { .user = "ann", .password = "secret" };
+static const struct credentials token = { .token = TOKEN };
+
+Test(session, a_session_has_the_name_and_the_scopes_of_its_user)
+{
+	char texts[3][AUTH_SESSION_LEN + 1];
+	struct signing s;
+	struct identity who;
+
+	signing_begin(&s);
+	sign_in(&s, &ann, texts[0]);
+	sign_in(&s, &bob, texts[1]);
+	sign_in(&s, &token, texts[2]);
+	cr_expect(check_text(&s, texts[0], &who) == AUTH_GRANTED);
+	cr_expect(!strcmp(who.name, "ann") && who.scopes == SCOPE_ALL);
+	cr_expect(who.in_session && !who.is_token);
+	cr_expect(check_text(&s, texts[1], &who) == AUTH_GRANTED);
+	cr_expect(!strcmp(who.name, "bob") && who.scopes == SCOPE_READ);
+	/* A token may have the name of a user. */
+	cr_expect(check_text(&s, texts[2], &who) == AUTH_GRANTED);
+	cr_expect(who.scopes == SCOPE_READ && who.is_token);
+	signing_end(&s);
+}
+
+Test(session, other_texts_are_refused)
+{
+	static const char *const wrong[] = { "", "x", TOKEN, HASH_SECRET };
+	char text[AUTH_SESSION_LEN + 1];
+	char other[AUTH_SESSION_LEN + 1];
+	struct signing s;
+	struct identity who;
+
+	signing_begin(&s);
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+		cr_expect(check_text(&s, wrong[i], &who) == AUTH_REFUSED);
+	sign_in(&s, &bob, text);
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+		cr_expect(check_text(&s, wrong[i], &who) == AUTH_REFUSED);
+	memcpy(other, text, sizeof(other));
+	other[AUTH_SESSION_LEN - 1] ^= 1;
+	cr_expect(check_text(&s, other, &who) == AUTH_REFUSED);
+	cr_expect(!who.scopes && !*who.name);
+	cr_expect(check_text(&s, text, &who) == AUTH_GRANTED);
+	signing_end(&s);
+}
+
+Test(session, signing_out_ends_one_session)
+{
+	char texts[2][AUTH_SESSION_LEN + 1];
+	struct signing s;
+	struct identity who;
+
+	signing_begin(&s);
+	sign_in(&s, &bob, texts[0]);
+	sign_in(&s, &bob, texts[1]);
+	cr_expect(strcmp(texts[0], texts[1]) != 0);
+	auth_end_session(s.auth, texts[0]);
+	auth_end_session(s.auth, texts[0]);
+	auth_end_session(s.auth, "");
+	cr_expect(check_text(&s, texts[0], &who) == AUTH_REFUSED);
+	cr_expect(check_text(&s, texts[1], &who) == AUTH_GRANTED);
+	signing_end(&s);
+}
+
+Test(session, a_changed_password_ends_the_sessions_of_its_user)
+{
+	char texts[2][AUTH_SESSION_LEN + 1];
+	struct signing s;
+	struct identity who;
+
+	signing_begin(&s);
+	sign_in(&s, &ann, texts[0]);
+	sign_in(&s, &bob, texts[1]);
+	signing_put(&s, "basic_auth_users:\n  ann: " HASH_HUNTER
+			"\n  bob: " HASH_HUNTER
+			"\nbasic_auth_scopes: {bob: [read, write]}\n");
+	auth_refresh(s.auth);
+	cr_expect(check_text(&s, texts[0], &who) == AUTH_REFUSED);
+	/* The scopes are those of the new file. */
+	cr_expect(check_text(&s, texts[1], &who) == AUTH_GRANTED);
+	cr_expect(who.scopes == (SCOPE_READ | SCOPE_WRITE));
+	signing_put(&s, "basic_auth_users:\n  ann: " HASH_HUNTER "\n");
+	auth_refresh(s.auth);
+	cr_expect(check_text(&s, texts[1], &who) == AUTH_REFUSED,
+		  "no such user");
+	signing_end(&s);
+}
+
+Test(session, a_session_begins_with_credentials_alone)
+{
+	char text[AUTH_SESSION_LEN + 1];
+	struct auth *open = NULL;
+	struct identity who;
+	struct signing s;
+	struct err err;
+
+	signing_begin(&s);
+	sign_in(&s, &bob, text);
+	cr_expect(check_text(&s, text, &who) == AUTH_GRANTED);
+	cr_expect(auth_begin_session(s.auth, &who, text, &err) == ERR_INVALID,
+		  "a session does not prolong itself");
+	signing_end(&s);
+	cr_assert(!auth_new(NULL, NULL, &open, NULL));
+	cr_expect(auth_check(open, &token, &who) == AUTH_GRANTED);
+	cr_expect(auth_begin_session(open, &who, text, &err) == ERR_INVALID);
+	cr_expect(strstr(err.msg, "sign in") != NULL, "%s", err.msg);
+	auth_free(open);
+}
+
+/* Add a session of a text at a time. */
+static struct session *add_at(struct sessions *s, const char *text,
+			      int64_t now_s)
+{
+	struct session *x = sessions_add(s, now_s);
+
+	digest_sha256(bytes_of(str_of(text)), x->digest);
+	return x;
+}
+
+Test(session, idle_and_old_sessions_end)
+{
+	struct sessions s = { 0 };
+	int64_t t = 1000;
+
+	(void)add_at(&s, "idle", t);
+	(void)add_at(&s, "used", t);
+	for (int day = 1; day <= 30; day++) {
+		cr_expect(sessions_find(&s, "used", t + day * 86400) != NULL,
+			  "day %d", day);
+		cr_expect(!!sessions_find(&s, "none", t) == false);
+	}
+	cr_expect(!sessions_find(&s, "idle", t + 7 * 86400 + 1));
+	cr_expect(!sessions_find(&s, "used", t + 30 * 86400 + 1), "too old");
+	/* A new one takes the places of those that ended. */
+	(void)add_at(&s, "new", t + 31 * 86400);
+	cr_expect(s.count == 1);
+	sessions_fini(&s);
+}
+
+Test(session, there_are_not_more_than_the_limit)
+{
+	struct sessions s = { 0 };
+	char text[16];
+
+	for (int i = 0; i < SESSIONS_MAX; i++) {
+		snprintf(text, sizeof(text), "s%d", i);
+		(void)add_at(&s, text, 1000 + i);
+	}
+	/* The first one was used last: the second one makes room. */
+	cr_expect(sessions_find(&s, "s0", 5000) != NULL);
+	(void)add_at(&s, "further", 5001);
+	cr_expect(s.count == SESSIONS_MAX);
+	cr_expect(sessions_find(&s, "s0", 5002) != NULL);
+	cr_expect(!sessions_find(&s, "s1", 5002));
+	cr_expect(sessions_find(&s, "further", 5002) != NULL);
+	sessions_fini(&s);
+}

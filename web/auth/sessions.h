@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sessions of users who signed in with a browser. A session is a random text
+ * that the browser keeps in a cookie; the server keeps a digest of it, who
+ * signed in, and with which secret. Sessions are not stored: after a restart,
+ * users sign in again.
+ *
+ * Ownership: a struct sessions belongs to its struct auth.
+ * Threads: struct auth.mu is held for every call.
+ */
+#ifndef WEB_AUTH_SESSIONS_H
+#define WEB_AUTH_SESSIONS_H
+
+#include "base/digest.h"
+#include "web/auth/auth.h"
+
+enum {
+	/* Sessions at a time; a further one ends the one idle longest. */
+	SESSIONS_MAX = 1024,
+	/* A session ends when it was not used for so long, or is so old. */
+	SESSION_IDLE_SECONDS = 7 * 24 * 3600,
+	SESSION_AGE_SECONDS = 30 * 24 * 3600,
+};
+
+/* A session. */
+struct session {
+	uint8_t digest[DIGEST_SHA256_SIZE]; /* of the text in the cookie */
+	/* of the secret with which the user signed in: a changed one ends it */
+	uint8_t proof[DIGEST_SHA256_SIZE];
+	char name[AUTH_NAME_MAX];
+	bool is_token;
+	int64_t began_s; /* seconds on the monotonic clock */
+	int64_t used_s;
+};
+
+/* All sessions. */
+struct sessions {
+	struct session *v; /* NULL before the first sign-in */
+	size_t count;
+};
+
+/*
+ * Add a session, and return it: the caller sets its members. It takes the place
+ * of an ended session, or of the one idle longest.
+ */
+struct session *sessions_add(struct sessions *s, int64_t now_s);
+
+/*
+ * Find the session of a text, and note its use; NULL: there is none, or it has
+ * ended. All sessions are compared, so that timing reveals nothing.
+ */
+struct session *sessions_find(struct sessions *s, const char *text,
+			      int64_t now_s);
+
+/* End a session. */
+void sessions_remove(struct sessions *s, struct session *x);
+
+/* Free all sessions. */
+void sessions_fini(struct sessions *s);
+
+#endif

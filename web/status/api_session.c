@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web/status/api_session.h"
+
+#include "web/auth/auth_session.h"
+#include "web/auth/sessions.h"
+#include "web/handler/context.h"
+#include "web/handler/envelope.h"
+
+void api_session(void *ctx, struct request *r, struct answer *a)
+{
+	struct web *w = ctx;
+	struct json j = envelope_begin(a);
+
+	json_begin(&j, '{');
+	json_key(&j, "user");
+	json_text(&j, r->who->name);
+	json_key(&j, "required");
+	json_bool(&j, !auth_is_open(w->auth));
+	json_key(&j, "session");
+	json_bool(&j, r->who->in_session);
+	json_key(&j, "scopes");
+	json_begin(&j, '[');
+	if (r->who->scopes & SCOPE_READ)
+		json_text(&j, "read");
+	if (r->who->scopes & SCOPE_WRITE)
+		json_text(&j, "write");
+	if (r->who->scopes & SCOPE_ADMIN)
+		json_text(&j, "admin");
+	json_end(&j, ']');
+	json_end(&j, '}');
+	envelope_end(&j, a, NULL);
+}
+
+/*
+ * Set the cookie. Scripts cannot read it, and browsers do not send it with
+ * requests of other sites. "Secure" keeps it from being sent without
+ * encryption; a browser that shows this page without encryption would not keep
+ * such a cookie.
+ */
+static void set_cookie(struct request *r, struct answer *a, const char *text,
+		       int seconds)
+{
+	bool plain = str_starts(str_of(r->origin), str_of("http://"));
+
+	answer_header(a, "Set-Cookie",
+		      arena_printf(&r->arena,
+				   "%s=%s; Path=/; Max-Age=%d; HttpOnly; "
+				   "SameSite=Strict%s",
+				   r->session_cookie, text, seconds,
+				   plain ? "" : "; Secure"));
+	a->status = 204;
+	a->content_type = "text/plain; charset=utf-8";
+}
+
+void api_session_begin(void *ctx, struct request *r, struct answer *a)
+{
+	struct web *w = ctx;
+	char text[AUTH_SESSION_LEN + 1];
+	struct err err;
+
+	if (auth_begin_session(w->auth, r->who, text, &err))
+		answer_error(a, &err);
+	else
+		set_cookie(r, a, text, SESSION_AGE_SECONDS);
+	explicit_bzero(text, sizeof(text));
+}
+
+void api_session_end(void *ctx, struct request *r, struct answer *a)
+{
+	struct web *w = ctx;
+
+	auth_end_session(w->auth, r->session);
+	set_cookie(r, a, "", 0);
+}
