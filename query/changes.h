@@ -21,7 +21,7 @@ enum {
 	CHANGES_MAX = 200,
 };
 
-/* What is asked. */
+/* Options of a search for changes. */
 struct changes_options {
 	const struct query_spec *spec; /* the series and the time range */
 	int64_t step_ms;               /* changes of one step are one entry */

@@ -158,9 +158,41 @@ static struct change *change_take(struct changes *c, enum change_kind kind,
 	} while (0)
 
 /*
- * Turn the spans into changes: a value that begins later than its job is new.
- * What it replaces are the values that series had shortly before.
+ * Until when a span was seen before a time; INT64_MIN: it is of another group,
+ * or did not begin before.
  */
+static int64_t seen_before(const struct label_span *x, uint32_t group,
+			   int64_t ms)
+{
+	if (x->group != group || x->first >= ms)
+		return INT64_MIN;
+	return x->last < ms ? x->last : ms;
+}
+
+/*
+ * Add the values that a new value replaces: those that series of its job had
+ * last. They may have ended some time ago, if profiles are rare or the job had
+ * stopped.
+ */
+static void add_replaced(const struct changes *c, const struct label_span *s,
+			 struct change *x)
+{
+	int64_t last = INT64_MIN;
+
+	for (size_t k = 0; k < c->spans.count; k++) {
+		int64_t ms = seen_before(&c->spans.v[k], s->group, s->first);
+
+		last = ms > last ? ms : last;
+	}
+	for (size_t k = 0; k < c->spans.count && last != INT64_MIN; k++) {
+		int64_t ms = seen_before(&c->spans.v[k], s->group, s->first);
+
+		if (ms != INT64_MIN && ms >= last - 2 * c->o->step_ms)
+			change_add_value(&x->from, c->spans.v[k].value);
+	}
+}
+
+/* Turn the spans into changes: a value that begins later than its job is new. */
 static int changes_of_labels(struct changes *c, struct err *err)
 {
 	int rc = 0;
@@ -176,14 +208,7 @@ static int changes_of_labels(struct changes *c, struct err *err)
 		x = change_take(c, CHANGE_LABEL, g->name, s->first);
 		x->series += s->series;
 		change_add_value(&x->to, s->value);
-		for (size_t k = 0; k < c->spans.count; k++) {
-			const struct label_span *before = &c->spans.v[k];
-
-			if (before->group == s->group &&
-			    before->first < s->first &&
-			    before->last >= s->first - 2 * c->o->step_ms)
-				change_add_value(&x->from, before->value);
-		}
+		add_replaced(c, s, x);
 	}
 	return rc;
 }

@@ -63,12 +63,12 @@ Test(changes, a_new_value_of_a_label_is_a_change)
 	cr_expect(changes_are(
 		s, "version",
 		"[" LABEL("1700000600000", "\"v1\"", "\"v2\"", "2") "]"));
-	/* A value that was gone before is not replaced. */
+	/* It replaces what was there last, however long ago that was. */
 	put(s, "cpu job=a pod=5 version=v3", 40);
-	cr_expect(changes_are(s, " version ,none",
-			      "[" LABEL("1700000600000", "\"v1\"", "\"v2\"",
-					"2") "," LABEL("1700002400000", "",
-						       "\"v3\"", "1") "]"));
+	cr_expect(changes_are(
+		s, " version ,none",
+		"[" LABEL("1700000600000", "\"v1\"", "\"v2\"", "2") "," LABEL(
+			"1700002400000", "\"v2\"", "\"v3\"", "1") "]"));
 	cr_expect(changes_are(s, "none", "[]"));
 	store_close(s);
 }

@@ -13,6 +13,7 @@ import { explore } from './scenarios/explore.mjs';
 import { failures } from './scenarios/failures.mjs';
 import { graphs } from './scenarios/graphs.mjs';
 import { pages } from './scenarios/pages.mjs';
+import { readme } from './scenarios/readme.mjs';
 import { signing } from './scenarios/signin.mjs';
 import { bigAt, Program, root, Site } from './site.mjs';
 
@@ -65,7 +66,7 @@ const folder = join(site.folder, 'files/leakapp/heap');
 const program = new Program(readFileSync(join(folder, readdirSync(folder)[0])));
 await site.start(configOf(await program.start()));
 const browser = await launch();
-for (const [name, scenario] of [...explore, ...charts, ...graphs, ...compare, ...pages, ...failures, ...signing]) {
+for (const [name, scenario] of [...explore, ...charts, ...graphs, ...compare, ...pages, ...failures, ...signing, ...readme]) {
   if (!name.includes(wanted)) continue;
   const began = Date.now();
   try {

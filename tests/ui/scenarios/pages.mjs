@@ -189,6 +189,50 @@ async function keyboard({ browser, site }) {
   await tab.ends();
 }
 
+/** Press Tab until an element has the focus; fails if there is none. */
+async function tabTo(tab, name) {
+  for (let i = 0; i < 60; i++) {
+    await tab.page.keyboard.press('Tab');
+    const label = await tab.page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? '');
+    if (name.test(label)) return;
+  }
+  throw new Error(`Tab does not reach ${name}`);
+}
+
+/** Three tasks without a pointer: an incident, a regression after a deployment, an odd instance. */
+async function keyboardTasks({ browser, site }) {
+  const tab = await Tab.open(browser, site);
+  const press = async (...keys) => {
+    for (const key of keys) await tab.page.keyboard.press(key);
+  };
+
+  await tab.go(`?query=profile{job!="big"}&from=${first}&to=${last}`);
+  await press('h');
+  await tab.param('chart', 'rows');
+  await press('Home', 'Shift+ArrowRight', 'Shift+ArrowRight', 'Enter');
+  await tabTo(tab, /^Open$/);
+  await press('Enter');
+  await tab.param('chart', null);
+  assert.equal(Number(tab.params().get('to')) - Number(tab.params().get('from')) + 1, 3 * 15000, 'three steps');
+  assert.match(tab.params().get('query'), /job="\w+"/);
+  await tab.go(`?query=heap{job="shop"}&from=${first}&to=${last}`);
+  await tabTo(tab, /^before\/after version/);
+  await press('Enter');
+  await until('both sides are compared', () => tab.params().get('from_a'));
+  await tab.settled();
+  assert.match(await tab.text('.flame-head b'), / → /);
+  await tab.go(`?query=heap{job="shop"}&from=${first}&to=${last}`);
+  await press('h');
+  await tab.param('by', 'instance');
+  await press('Home', 'Shift+End', 'Enter');
+  await tabTo(tab, /^Against the rest$/);
+  await press('Enter');
+  await until('the rest is compared', () => /instance!="shop-\d"/.test(tab.params().get('query_a') ?? ''));
+  await tab.settled();
+  assert.match(await tab.text('.flame-head b'), / → /);
+  await tab.ends();
+}
+
 async function budget({ browser, site }) {
   const tab = await Tab.open(browser, site);
   const requests = new Set();
@@ -225,5 +269,6 @@ export const pages = [
   ['navigation keeps the query', navigation],
   ['looks and accessibility', looks],
   ['keyboard', keyboard],
+  ['tasks by keyboard alone', keyboardTasks],
   ['budget and headers', budget],
 ];

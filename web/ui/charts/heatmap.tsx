@@ -47,6 +47,11 @@ export function HeatMap(props: {
     if (ctx) drawHeat(ctx, heat, palette.heat, size.width, size.ratio);
   }, [heat, palette, size.width, size.height, size.ratio]);
 
+  // Who came here with a key goes on with keys.
+  useEffect(() => {
+    if (document.activeElement === document.body) place.current?.focus({ preventScroll: true });
+  }, []);
+
   const cell = (e: PointerEvent): { x: number; y: number } => {
     const r = (e.currentTarget as HTMLElement).getBoundingClientRect();
     const inside = (v: number, n: number): number => Math.min(n - 1, Math.max(0, Math.floor(v)));
@@ -58,9 +63,14 @@ export function HeatMap(props: {
       ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1], Home: [-columns, 0], End: [columns, 0],
     };
     const m = moves[e.key];
-    if (m) setCursor({ x: Math.min(columns - 1, Math.max(0, at.x + m[0])), y: Math.min(heat.rows.length - 1, Math.max(0, at.y + m[1])) });
-    else if (e.key === 'Enter') pick(between(at, at));
-    else return;
+    if (m) {
+      // With Shift, the cells from here on are marked.
+      setBegun(e.shiftKey ? (begun ?? at) : null);
+      setCursor({ x: Math.min(columns - 1, Math.max(0, at.x + m[0])), y: Math.min(heat.rows.length - 1, Math.max(0, at.y + m[1])) });
+    } else if (e.key === 'Enter') {
+      pick(between(begun ?? at, at));
+      setBegun(null);
+    } else return;
     e.preventDefault();
   };
   const rectangle = (c: Cells): Record<string, string> => ({
@@ -78,7 +88,7 @@ export function HeatMap(props: {
         style={{ height: `${heat.rows.length * heatRow}px` }}
         tabIndex={0}
         role="application"
-        aria-label={`${props.label}. Arrow keys move, Enter chooses.`}
+        aria-label={`${props.label}. Arrow keys move, with Shift they mark, Enter chooses.`}
         onPointerDown={(e) => { e.currentTarget.setPointerCapture(e.pointerId); const c = cell(e); setBegun(c); setCursor(c); }}
         onPointerMove={(e) => setCursor(cell(e))}
         onPointerUp={(e) => { if (begun) pick(between(begun, cell(e))); setBegun(null); }}

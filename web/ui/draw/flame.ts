@@ -3,7 +3,7 @@
 // the viewport. Boxes narrower than half a pixel are drawn together as grey
 // runs, so that a row costs at most two steps per pixel, however many nodes it
 // has.
-import { firstVisible, type Tree, weight } from '../model/tree.ts';
+import { firstVisible, type Tree } from '../model/tree.ts';
 import type { Palette } from './palette.ts';
 import type { Lettering } from './text.ts';
 
@@ -31,6 +31,8 @@ export interface Drawn {
   runs: number;
   fills: number;
   texts: number;
+  /** How long it took, in milliseconds. */
+  ms: number;
 }
 
 /** A box of the frame, in device pixels, to be drawn with its colour. */
@@ -65,7 +67,7 @@ export function toValue(w: Window, px: number): number {
   return w.from + (px / w.width) * (w.to - w.from);
 }
 
-/** Collect the boxes of one row; grey runs are filled at once. */
+/** Collect the boxes of one row. What is narrower than half a pixel becomes a grey run. */
 function collectRow(scene: Scene, w: Window, depth: number, boxes: Box[][], runs: Box[], matched: Box[]): void {
   const { tree, colors, matches } = scene;
   const row = tree.rows[depth];
@@ -74,30 +76,32 @@ function collectRow(scene: Scene, w: Window, depth: number, boxes: Box[][], runs
   const scale = (w.width * w.ratio) / (w.to - w.from);
   const top = Math.round((depth - w.top) * w.row * w.ratio);
   const limit = w.width * w.ratio;
+  let run: Box | null = null;
   let k = firstVisible(tree, row, w.from);
   while (k < row.length) {
     const node = row[k] as number;
     const x = tree.x[node] as number;
     const left = Math.round((x - w.from) * scale);
     if (left >= limit) break;
-    const end = (x + weight(tree.answer, node) - w.from) * scale;
+    const end = (x + (tree.weights[node] as number) - w.from) * scale;
     const right = Math.round(end);
-    const hit = matches !== null && matches[tree.answer.name[node] as number] === 1;
     if (end - (x - w.from) * scale >= w.ratio / 2 && right > left) {
       const box = { node, left: Math.max(left, 0), right: Math.min(right, limit), top };
       (boxes[isOther(tree, node) ? scene.fills.length : node === 0 ? scene.fills.length + 1 : (colors[node] as number)] as Box[]).push(box);
-      if (hit) matched.push(box);
+      if (matches !== null && matches[tree.answer.name[node] as number] === 1) matched.push(box);
       k++;
       continue;
     }
     // Go on at the first box that ends behind the next half pixel.
     const next = w.from + ((Math.floor((end * 2) / w.ratio) + 1) * w.ratio) / 2 / scale;
-    const behind = Math.max(k + 1, firstVisible(tree, row, next));
+    const behind = Math.max(k + 1, firstVisible(tree, row, next, k));
     const last = row[behind - 1] as number;
-    const runEnd = Math.min(Math.round((((tree.x[last] as number) + weight(tree.answer, last)) - w.from) * scale), limit);
-    const run = { node, left: Math.max(left, 0), right: Math.max(runEnd, left + 1), top };
-    runs.push(run);
-    if (matches !== null && anyMatch(scene, row, k, behind)) matched.push(run);
+    const runEnd = Math.min(Math.round((((tree.x[last] as number) + (tree.weights[last] as number)) - w.from) * scale), limit);
+    const piece = { node, left: Math.max(left, 0), right: Math.max(runEnd, left + 1), top };
+    if (matches !== null && anyMatch(scene, row, k, behind)) matched.push(piece);
+    // Runs that touch are drawn at once.
+    if (run && run.right >= piece.left) run.right = Math.max(run.right, piece.right);
+    else runs.push((run = { ...piece }));
     k = behind;
   }
 }
@@ -120,7 +124,8 @@ export function draw(ctx: CanvasRenderingContext2D, scene: Scene, w: Window): Dr
   const boxes: Box[][] = Array.from({ length: scene.fills.length + 2 }, () => []);
   const runs: Box[] = [];
   const matched: Box[] = [];
-  const drawn: Drawn = { boxes: 0, runs: 0, fills: 0, texts: 0 };
+  const began = performance.now();
+  const drawn: Drawn = { boxes: 0, runs: 0, fills: 0, texts: 0, ms: 0 };
   const small = w.row < smallest;
   const gap = small ? 0 : Math.max(1, Math.round(w.ratio));
   const height = Math.max(1, Math.round(w.row * w.ratio) - gap);
@@ -152,6 +157,7 @@ export function draw(ctx: CanvasRenderingContext2D, scene: Scene, w: Window): Dr
     for (const b of matched) ctx.fillRect(b.left, b.top + height - mark, Math.max(1, b.right - b.left), mark);
   }
   if (!small) drawn.texts = letter(ctx, scene, w, boxes, height);
+  drawn.ms = performance.now() - began;
   return drawn;
 }
 

@@ -13,6 +13,8 @@ export interface Tree {
   rows: Uint32Array[];
   /** By node: a hash of the names from the root (two halves of 20 bits). */
   hash: Float64Array;
+  /** By node: what its box is as wide as. */
+  weights: Float64Array;
   name(i: number): string;
 }
 
@@ -24,18 +26,30 @@ export function weight(a: FlameAnswer, i: number): number {
   return Math.max(b, base);
 }
 
-/** The hash of a path: that of its parent, and the name of the node. */
-function mix(parent: number, text: string): number {
-  let a = (parent % 0x100000) ^ 0x9dc5;
-  let b = Math.floor(parent / 0x100000) ^ 0x811c;
+/** A hash of a text: two halves of 20 bits. */
+function hashOf(text: string): number {
+  let a = 0x811c9dc5;
+  let b = 0x9dc5;
 
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
-    a = Math.imul(a ^ c, 0x01000193) >>> 0;
-    b = Math.imul(b ^ (c + 0x5bd1), 0x85ebca6b) >>> 0;
+    a = Math.imul(a ^ c, 0x01000193);
+    b = Math.imul(b ^ (c + 0x5bd1), 0x85ebca6b);
     b ^= b >>> 13;
   }
   return ((b >>> 0) % 0x100000) * 0x100000 + ((a ^ (a >>> 20)) >>> 0) % 0x100000;
+}
+
+/** The hash of a path: from that of its parent, and that of the name of its last node. */
+function mix(parent: number, name: number): number {
+  const low = parent % 0x100000;
+  const high = Math.floor(parent / 0x100000);
+  let a = Math.imul(low ^ 0x9e3779b9, 0x85ebca6b) ^ (name % 0x100000);
+  let b = Math.imul(high ^ 0x7f4a7c15, 0xc2b2ae35) ^ Math.floor(name / 0x100000);
+
+  a = Math.imul(a ^ (a >>> 15) ^ high, 0x2c1b3c6d);
+  b = Math.imul(b ^ (b >>> 13) ^ low, 0x297a2d39);
+  return (((b ^ (b >>> 16)) >>> 0) % 0x100000) * 0x100000 + (((a ^ (a >>> 12)) >>> 0) % 0x100000);
 }
 
 /** The eight characters of a hash in the URL. */
@@ -48,43 +62,61 @@ export function layout(answer: FlameAnswer, order: 'value' | 'name'): Tree {
   const count = answer.name.length;
   const depth = new Uint32Array(count);
   const x = new Float64Array(count);
-  const cursor = new Float64Array(count);
   const hash = new Float64Array(count);
+  const weights = new Float64Array(count);
+  const names = new Float64Array(answer.strings.length).fill(-1);
   const inRow: number[] = [];
   const name = (i: number): string => answer.strings[answer.name[i] as number] as string;
 
   for (let i = 0; i < count; i++) {
     const parent = answer.parent[i] as number;
+    const text = answer.name[i] as number;
+    weights[i] = weight(answer, i);
     depth[i] = parent < 0 ? 0 : (depth[parent] as number) + 1;
-    hash[i] = parent < 0 ? 0 : mix(hash[parent] as number, name(i));
     inRow[depth[i] as number] = (inRow[depth[i] as number] ?? 0) + 1;
+    if (parent < 0) continue;
+    if ((names[text] as number) < 0) names[text] = hashOf(name(i));
+    hash[i] = mix(hash[parent] as number, names[text] as number);
   }
-  const rows = inRow.map((n) => new Uint32Array(n));
-  const filled = new Uint32Array(rows.length);
+  const sent = inRow.map((n) => new Uint32Array(n));
+  const filled = new Uint32Array(sent.length);
   for (let i = 0; i < count; i++) {
     const d = depth[i] as number;
-    (rows[d] as Uint32Array)[filled[d]!++] = i;
+    (sent[d] as Uint32Array)[filled[d]!++] = i;
   }
-  // A row is sorted by its parents' order first: rows from the top downwards.
-  const rank = new Uint32Array(count);
-  for (const row of rows) {
-    const byValue = (a: number, b: number): number => weight(answer, b) - weight(answer, a);
-    row.sort((a, b) => {
-      const pa = rank[answer.parent[a] as number] as number;
-      const pb = rank[answer.parent[b] as number] as number;
-      // The columns have siblings in the order of their names.
-      return pa - pb || (order === 'value' ? byValue(a, b) : 0) || a - b;
-    });
-    row.forEach((node, k) => (rank[node] = k));
-    for (const i of row) {
+  // The nodes come in depth-first order: in a row, those of one parent are together.
+  const begin = new Uint32Array(count);
+  const children = new Uint32Array(count);
+  for (const row of sent) {
+    row.forEach((i, k) => {
       const parent = answer.parent[i] as number;
-      if (parent < 0) continue;
-      x[i] = cursor[parent] as number;
-      cursor[parent] = (cursor[parent] as number) + weight(answer, i);
-      cursor[i] = x[i] as number;
-    }
+      if (parent >= 0 && !children[parent]!++) begin[parent] = k;
+    });
   }
-  return { answer, count, x, depth, rows, hash, name };
+  const heaviest = (a: number, b: number): number => (weights[b] as number) - (weights[a] as number) || a - b;
+  const rows = [sent[0] ?? new Uint32Array(0)];
+  for (let d = 1; d < sent.length; d++) {
+    const from = sent[d] as Uint32Array;
+    const row = new Uint32Array(from.length);
+    let filledTo = 0;
+    for (const parent of rows[d - 1] as Uint32Array) {
+      const n = children[parent] as number;
+      if (!n) continue;
+      const first = begin[parent] as number;
+      const part = from.subarray(first, first + n);
+      // The columns have siblings in the order of their names.
+      if (order === 'value' && n > 1) part.sort(heaviest);
+      row.set(part, filledTo);
+      filledTo += n;
+      let at = x[parent] as number;
+      for (const i of part) {
+        x[i] = at;
+        at += weights[i] as number;
+      }
+    }
+    rows.push(row);
+  }
+  return { answer, count, x, depth, rows, hash, weights, name };
 }
 
 /** The node with this hash, or -1. */
@@ -103,15 +135,21 @@ export function pathTo(tree: Tree, node: number): string[] {
   return out;
 }
 
-/** The first place in a row whose box ends right of `at`. */
-export function firstVisible(tree: Tree, row: Uint32Array, at: number): number {
-  let low = 0;
-  let high = row.length;
+/** The first place in a row, from `from` on, whose box ends right of `at`. */
+export function firstVisible(tree: Tree, row: Uint32Array, at: number, from = 0): number {
+  const ends = (k: number): boolean => (tree.x[row[k] as number] as number) + (tree.weights[row[k] as number] as number) <= at;
+  let low = from;
+  let step = 1;
 
+  // It is mostly near: look at places that are ever farther away first.
+  while (low + step < row.length && ends(low + step)) {
+    low += step;
+    step *= 2;
+  }
+  let high = Math.min(row.length, low + step);
   while (low < high) {
     const mid = (low + high) >> 1;
-    const i = row[mid] as number;
-    if ((tree.x[i] as number) + weight(tree.answer, i) <= at) low = mid + 1;
+    if (ends(mid)) low = mid + 1;
     else high = mid;
   }
   return low;
