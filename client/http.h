@@ -39,7 +39,8 @@ enum {
 struct http_response {
 	int code; /* 0: a response arrived; else ERR_*, and `err` is set */
 	struct err err;
-	long status;              /* the HTTP status code */
+	long status;    /* the HTTP status code */
+	bool connected; /* a connection existed, even if no response came */
 	const char *content_type; /* "" when there is none */
 	/* target URL of a redirect that was not followed, else "" */
 	const char *location;

@@ -415,6 +415,7 @@ void transfer_end(struct transfer *t, CURLcode result)
 	struct http_response *r = &t->response;
 	char *type = NULL;
 	char *location = easy_location(t);
+	curl_off_t ready_us = 0;
 
 	if (t->ended)
 		t->client->ended--;
@@ -428,7 +429,10 @@ void transfer_end(struct transfer *t, CURLcode result)
 	if (t->easy) {
 		curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &r->status);
 		curl_easy_getinfo(t->easy, CURLINFO_CONTENT_TYPE, &type);
+		curl_easy_getinfo(t->easy, CURLINFO_PRETRANSFER_TIME_T,
+				  &ready_us);
 	}
+	r->connected = ready_us > 0;
 	r->content_type = type ? type : "";
 	r->location = location ? location : "";
 	note_said(t);

@@ -28,7 +28,7 @@ struct pusher {
 	size_t bytes; /* of the profiles, decompressed */
 	struct buf labels;
 	bool snappy;      /* the receiver has refused zstd */
-	bool answered;    /* a request has succeeded */
+	bool answered;    /* a request has succeeded, or a connection existed */
 	int64_t begun_ns; /* when the first attempt of the message was begun */
 	int64_t free_ns;  /* when `rate` allows the next request */
 };
@@ -116,6 +116,11 @@ static int wait_to_retry(struct pusher *p, const struct attempt *a,
 	int64_t ms = retry_backoff_ms(&bounds, number, (uint64_t)random());
 	int64_t now = clock_mono_ns();
 
+	/*
+	 * A first connection that fails means a wrong address. A receiver that
+	 * goes away during the first request comes back.
+	 */
+	p->answered |= a->connected;
 	if (!p->answered && !a->status)
 		return err_set(err, ERR_CLOSED, "%s", a->error);
 	if (now - p->begun_ns > p->o.retry_ms * 1000000)

@@ -106,6 +106,7 @@ static void write_client_on_answer(void *ctx, struct http_response *r)
 	a->done = true;
 	/* The status counts even if the body was too large to be read. */
 	a->status = r->code && r->code != ERR_TOOBIG ? 0 : r->status;
+	a->connected = r->connected;
 	snprintf(text, sizeof(text), "%.*s",
 		 STR_ARG(http_response_header(r, "Retry-After")));
 	a->retry_after_ms = retry_after_ms(text, clock_ms(NULL));

@@ -30,6 +30,7 @@ struct write_client_options {
 struct attempt {
 	bool done;   /* false: it was interrupted; the outcome is not known */
 	long status; /* 0: there was no response */
+	bool connected; /* a connection existed, even without a response */
 	int64_t retry_after_ms; /* 0: the response does not say */
 	bool judged;      /* the response says how many samples are durable */
 	uint64_t written; /* that number */

@@ -73,6 +73,7 @@ class Receiver:
                 status, headers = answer
                 if status is None:
                     time.sleep(headers)
+                    self.close_connection = True
                     return
                 send(self, b'told so', status, **headers) if status != 204 else self.none()
 

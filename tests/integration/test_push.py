@@ -161,6 +161,19 @@ def files_without_a_time_in_their_names_are_sent(d):
 
 
 @suite.test
+def a_server_that_goes_away_in_the_first_request_is_waited_for(d):
+    r = Receiver()
+    r.answers = [(None, 0)]  # reads the request, and closes the connection
+    answer = push(r, make_files(f'{d}/files', series=1, count=3))
+    assert answer.returncode == 0 and answer.stdout == '3 profiles sent, 0 refused\n', answer
+    assert 'retrying' in answer.stderr and r.count() == 2, answer
+    # An address where nobody listens is a mistake: it is told at once.
+    r.server.server_close()
+    answer = run('push', f'{d}/files', f'--server=http://127.0.0.1:{free_port()}')
+    assert answer.returncode == 1 and 'retrying' not in answer.stderr, answer
+
+
+@suite.test
 def a_server_that_is_away_for_a_while_is_waited_for(d):
     c = Node(f'{d}/c')
     data = make_data(d, series=4, count=300, step=1000, size=3000)
