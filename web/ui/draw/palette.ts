@@ -82,12 +82,20 @@ export function colorsOf(tree: Tree, palette: Palette, by: 'package' | 'binary' 
     if (i === undefined) known.set(text, (i = fnv(text) % palette.boxes.length));
     return i;
   };
+  // A function has its package and its file in every stack: they are looked at once.
+  const file = new Int32Array(a.strings.length).fill(-1);
+  const color = new Uint8Array(a.strings.length);
 
   for (let i = 0; i < tree.count; i++) {
-    const file = a.strings[a.file[i] as number] as string;
+    const text = a.name[i] as number;
     const binary = a.strings[a.binary[i] as number] as string;
-    if (by === 'package') out[i] = index(packageOf(tree.name(i), file) || binary);
-    else if (by === 'binary') out[i] = index(binary);
+    if (by === 'package') {
+      if (file[text] !== a.file[i]) {
+        file[text] = a.file[i] as number;
+        color[text] = index(packageOf(tree.name(i), a.strings[a.file[i] as number] as string) || binary);
+      }
+      out[i] = color[text] as number;
+    } else if (by === 'binary') out[i] = index(binary);
     else if (by === 'self') out[i] = a.total ? Math.min(hues.length * 2 - 1, Math.floor((Math.abs(a.self[i] as number) / Math.abs(a.total)) * 240)) : 0;
     else out[i] = 0;
   }

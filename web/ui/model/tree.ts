@@ -88,28 +88,29 @@ export function layout(answer: FlameAnswer, order: 'value' | 'name'): Tree {
   const begin = new Uint32Array(count);
   const children = new Uint32Array(count);
   for (const row of sent) {
-    row.forEach((i, k) => {
-      const parent = answer.parent[i] as number;
+    for (let k = 0; k < row.length; k++) {
+      const parent = answer.parent[row[k] as number] as number;
       if (parent >= 0 && !children[parent]!++) begin[parent] = k;
-    });
+    }
   }
   const heaviest = (a: number, b: number): number => (weights[b] as number) - (weights[a] as number) || a - b;
   const rows = [sent[0] ?? new Uint32Array(0)];
   for (let d = 1; d < sent.length; d++) {
     const from = sent[d] as Uint32Array;
+    const above = rows[d - 1] as Uint32Array;
     const row = new Uint32Array(from.length);
-    let filledTo = 0;
-    for (const parent of rows[d - 1] as Uint32Array) {
+    let to = 0;
+    for (let k = 0; k < above.length; k++) {
+      const parent = above[k] as number;
       const n = children[parent] as number;
       if (!n) continue;
       const first = begin[parent] as number;
-      const part = from.subarray(first, first + n);
       // The columns have siblings in the order of their names.
-      if (order === 'value' && n > 1) part.sort(heaviest);
-      row.set(part, filledTo);
-      filledTo += n;
+      if (order === 'value' && n > 1) from.subarray(first, first + n).sort(heaviest);
       let at = x[parent] as number;
-      for (const i of part) {
+      for (let c = first; c < first + n; c++) {
+        const i = from[c] as number;
+        row[to++] = i;
         x[i] = at;
         at += weights[i] as number;
       }
