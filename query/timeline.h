@@ -35,6 +35,11 @@ struct timeline_options {
 	/* Whether to divide sums by time, giving values per second. */
 	bool rate;
 	/*
+	 * States and rates hold until the next profile of the series, if that
+	 * is not later than this; 0: only in the steps of profiles.
+	 */
+	int64_t fill_ms;
+	/*
 	 * Number of buckets for the distribution of totals, BUCKETS_MIN to
 	 * BUCKETS_MAX; 0: none.
 	 */

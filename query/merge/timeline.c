@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "query/merge/timeline_fold.h"
 
 int timeline_init(struct timeline *t, const struct timeline_options *o,
 		  struct err *err)
@@ -301,48 +302,6 @@ static int add_rows(struct timeline *t, struct timeline_group *g,
 	return rc;
 }
 
-/*
- * The value of one series in one step. For states it is the mean; for flows and
- * counters it is the sum or, with the option `rate`, the value per second.
- */
-static double finish_point(const struct timeline *t,
-			   const struct timeline_line *l, size_t at)
-{
-	if (l->kind == KIND_STATE)
-		return l->sum[at] / l->count[at];
-	if (!t->o->rate)
-		return l->sum[at];
-	/*
-	 * The rate of a flow is divided by the seconds that profiles cover, not
-	 * by the length of the step, since profiles cover only a part of it
-	 * (docs/decisions.md, 95).
-	 */
-	if (l->kind == KIND_FLOW && l->seconds[at] > 0)
-		return l->sum[at] / l->seconds[at];
-	return l->sum[at] * 1000 / (double)t->o->step_ms;
-}
-
-/*
- * Add the values of one series to its group, and clear the scratch fields for
- * the next series. Means and rates are computed per series and then added, so
- * that two equal instances of a program give twice the value of one
- * (docs/decisions.md, 95).
- */
-static void fold_line(const struct timeline *t, struct timeline_line *l)
-{
-	for (size_t at = l->first_step; at < l->end_step; at++) {
-		if (!l->count[at])
-			continue;
-		l->known[at] = true;
-		l->values[at] += finish_point(t, l, at);
-		l->sum[at] = 0;
-		l->count[at] = 0;
-		l->seconds[at] = 0;
-	}
-	l->has_last = false;
-	l->end_step = 0;
-}
-
 int timeline_add(struct timeline *t, struct labels *labels,
 		 const struct totals_view *view, bool admit, struct err *err)
 {
@@ -359,7 +318,7 @@ int timeline_add(struct timeline *t, struct labels *labels,
 	}
 	rc = add_rows(t, g, view, err);
 	for (size_t i = 0; i < g->lines.count; i++)
-		fold_line(t, &g->lines.v[i]);
+		timeline_fold(t, &g->lines.v[i]);
 	return rc;
 }
 

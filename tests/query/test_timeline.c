@@ -136,6 +136,61 @@ Test(timeline, rate_of_a_flow_is_per_profiled_second)
 	timeline_fini(&t);
 }
 
+Test(timeline, rates_hold_until_the_next_profile)
+{
+	const struct timeline_options o = { .from = 0,
+					    .to = 60 * SECOND,
+					    .step_ms = 10 * SECOND,
+					    .group_by = str_of("job"),
+					    .rate = true,
+					    .fill_ms = 30 * SECOND };
+	/* Every 20 s, in other steps than the next series. */
+	const struct point a[] = { { 0, 2, SECOND_NS },
+				   { 20 * SECOND, 4, SECOND_NS },
+				   { 40 * SECOND, 6, SECOND_NS } };
+	const struct point b[] = { { 11 * SECOND, 1, SECOND_NS },
+				   { 31 * SECOND, 1, SECOND_NS },
+				   { 51 * SECOND, 1, SECOND_NS } };
+	/* Farther apart than 30 s: there was no program in between. */
+	const struct point c[] = { { 0, 7, SECOND_NS },
+				   { 40 * SECOND, 7, SECOND_NS } };
+	struct timeline t;
+	struct err err;
+
+	cr_assert(!timeline_init(&t, &o, &err));
+	cr_expect(!add_series(&t, "a", "cpu", a, 3, true));
+	expect_values(&t, (double[]){ 2, 2, 4, 4, 6, 6 }, 6);
+	cr_expect(!add_series(&t, "b", "cpu", b, 3, true));
+	/* The sum does not depend on the steps in which profiles are. */
+	expect_values(&t, (double[]){ 3, 3, 5, 5, 7, 7 }, 6);
+	timeline_fini(&t);
+	cr_assert(!timeline_init(&t, &o, &err));
+	cr_expect(!add_series(&t, "c", "cpu", c, 2, true));
+	expect_values(
+		&t, (double[]){ 7, UNKNOWN, UNKNOWN, UNKNOWN, 7, UNKNOWN }, 6);
+	timeline_fini(&t);
+}
+
+Test(timeline, the_increase_of_a_counter_belongs_to_all_steps_of_its_time)
+{
+	const struct timeline_options o = { .from = 0,
+					    .to = 50 * SECOND,
+					    .step_ms = 10 * SECOND,
+					    .group_by = str_of("job"),
+					    .rate = true,
+					    .fill_ms = 60 * SECOND };
+	const struct point v[] = { { 0, 100, 0 },
+				   { 20 * SECOND, 140, 0 },
+				   { 40 * SECOND, 180, 0 } };
+	struct timeline t;
+	struct err err;
+
+	cr_assert(!timeline_init(&t, &o, &err));
+	cr_expect(!add_series(&t, "a", "alloc_space", v, 3, true));
+	expect_values(&t, (double[]){ 0, 2, 2, 2, 2 }, 5);
+	timeline_fini(&t);
+}
+
 Test(timeline, states_are_averaged_in_a_step_and_summed_over_series)
 {
 	const struct timeline_options o = { .from = 0,

@@ -401,6 +401,8 @@ Test(api_lists, mistakes_in_ranges_are_named)
 		{ "query=cpu&step=0.0001" RANGE, 400, "step" },
 		{ "query=cpu&step=1ms" RANGE, 400, "11" }, /* 60 001 steps */
 		{ "query=cpu&rate=1" RANGE, 400, "step" },
+		{ "query=cpu&fill=5m" RANGE, 400, "step" },
+		{ "query=cpu&step=10s&fill=x" RANGE, 400, "fill" },
 		{ "query=cpu&group_by=job" RANGE, 400, "step" },
 		{ "query=cpu&step=&rate=1" RANGE, 400, "step" },
 		{ "query=cpu&function=a&totals=1" RANGE, 400, "function" },

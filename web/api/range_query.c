@@ -6,22 +6,29 @@
 #include "base/units.h"
 #include "pprof/tagroot.h"
 
-int range_query_step(const struct request *r, int64_t *ms, struct err *err)
+/* Parse a duration such as "15s" or, as in Prometheus, a number of seconds. */
+static int range_query_duration(const struct request *r, const char *name,
+				int64_t *ms, struct err *err)
 {
 	struct str s;
 	double seconds;
 
 	*ms = 0;
-	if (!params_find(&r->params, "step", &s) || !s.len)
+	if (!params_find(&r->params, name, &s) || !s.len)
 		return 0;
 	if (str_to_double(s, &seconds) && seconds >= 0.001 && seconds < 1e12) {
 		*ms = (int64_t)llround(seconds * 1000);
 		return 0;
 	}
 	return duration_parse(s, ms, err) ?
-		       err_wrap(err, ERR_INVALID,
-				"invalid parameter \"step\"") :
+		       err_wrap(err, ERR_INVALID, "invalid parameter \"%s\"",
+				name) :
 		       0;
+}
+
+int range_query_step(const struct request *r, int64_t *ms, struct err *err)
+{
+	return range_query_duration(r, "step", ms, err);
 }
 
 /*
@@ -42,16 +49,19 @@ static int parse_timeline(const struct request *r, struct range_query *rq,
 	(void)params_find(&r->params, "group_by", &o->group_by);
 	o->rate = params_is_on(&r->params, "rate");
 	if (!rc)
+		rc = range_query_duration(r, "fill", &o->fill_ms, err);
+	if (!rc)
 		rc = params_count(&r->params, "buckets", 0, &buckets, err);
 	if (!rc && buckets && (buckets < BUCKETS_MIN || buckets > BUCKETS_MAX))
 		rc = err_set(err, ERR_INVALID,
 			     "parameter \"buckets\" must be from %d to %d",
 			     BUCKETS_MIN, BUCKETS_MAX);
 	o->buckets = (size_t)buckets;
-	if (!rc && (o->group_by.len || o->rate || buckets) && !stepped)
+	if (!rc && (o->group_by.len || o->rate || o->fill_ms || buckets) &&
+	    !stepped)
 		rc = err_set(
 			err, ERR_INVALID,
-			"parameters \"group_by\", \"rate\" and \"buckets\" require the parameter \"step\"");
+			"parameters \"group_by\", \"rate\", \"fill\" and \"buckets\" require the parameter \"step\"");
 	if (!rc)
 		rc = pprof_tagroot_check(o->group_by, "parameter \"group_by\"",
 					 err);

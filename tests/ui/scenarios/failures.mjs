@@ -117,7 +117,7 @@ async function cancelAndRetry({ browser, site }) {
     await route.continue().catch(() => undefined);
   });
   await tab.page.goto(site.url + path);
-  await tab.page.locator('.progress button').click();
+  await tab.page.locator('.views .progress button').click();
   await until('it is cancelled', async () => /cancelled/.test(await tab.text('.notice.bad')));
   release();
   await tab.page.unrouteAll({ behavior: 'ignoreErrors' });

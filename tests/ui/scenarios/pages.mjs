@@ -229,7 +229,7 @@ async function keyboardTasks({ browser, site }) {
   await press('Enter');
   await until('the rest is compared', () => /instance!="shop-\d"/.test(tab.params().get('query_a') ?? ''));
   await tab.settled();
-  assert.match(await tab.text('.flame-head b'), / → /);
+  assert.match(await tab.text('.flame-head b'), /to which B is scaled/);
   await tab.ends();
 }
 

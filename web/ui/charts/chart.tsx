@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Totals over time: a line for each group of series. A drag chooses the range.
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { Line } from '../api/answer.ts';
 import { token } from '../draw/theme.ts';
 import { withMatcher } from '../model/selector.ts';
 import { chartData, type Kind } from '../model/series.ts';
-import { parseTime } from '../model/time.ts';
+import { fnv } from '../model/package.ts';
+import { formatTime, parseTime } from '../model/time.ts';
 import { formatAxis } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
 import type { State } from '../state/state.ts';
@@ -36,20 +37,48 @@ function lonePoints(values: (number | null)[]): number[] {
   return known.filter((i, k) => i - (known[k - 1] ?? -Infinity) > bridged && (known[k + 1] ?? Infinity) - i > bridged);
 }
 
-/** A rate of a time per second is a number of cores. */
+/** A rate of a time per second is a number: of cores, if it is CPU time. */
 export function axisText(value: number, data: { type: string; kind: Kind }): string {
-  const unit = data.type.split('/')[1] ?? '';
+  const [name, unit = ''] = data.type.split('/');
 
   if (data.kind === 'state') return formatAxis(value, unit);
-  if (unit === 'nanoseconds') return formatAxis(value / 1e9, 'count');
+  if (unit === 'nanoseconds') return `${formatAxis(value / 1e9, 'count')}${name === 'cpu' ? ' cores' : ' s/s'}`;
   return `${formatAxis(value, unit)}/s`;
+}
+
+/** Texts of the time axis: the clock, with the date at the first line and where it changes. */
+function timeTexts(seconds: number[], step: number, utc: boolean): string[] {
+  let day = '';
+
+  return seconds.map((t) => {
+    const [date = '', clock = ''] = formatTime(t * 1000, utc).split(' ');
+    const first = date === day ? '' : `\n${date.slice(5)}`;
+    day = date;
+    return (step >= 86400 ? date.slice(5) : clock.slice(0, step < 60 ? 8 : 5)) + (step >= 86400 ? '' : first);
+  });
+}
+
+/** The colour of each line: by its name, so that it stays when the order changes. */
+export function colorNumbers(titles: string[], count = 8): number[] {
+  const used = new Set<number>();
+  const out = new Map<string, number>();
+
+  for (const title of [...titles].sort()) {
+    let i = fnv(title) % count;
+    while (used.size < count && used.has(i)) i = (i + 1) % count;
+    used.add(i);
+    out.set(title, i);
+  }
+  return titles.map((t) => out.get(t) ?? 0);
 }
 
 /** Distances of grid lines for bytes, so that the texts are whole numbers. */
 const powers = Array.from({ length: 60 }, (_, i) => 2 ** i);
 
 /** What all charts have in common. A drag calls `drag` with the ends of a range. */
-export function plotOptions(state: State, [from, to]: [number, number], unit: string, text: (value: number) => string, drag: (from: number, to: number) => void): Omit<uPlot.Options, 'width' | 'series'> {
+export function plotOptions(
+  state: State, [from, to]: [number, number], unit: string, text: (value: number) => string, drag: (from: number, to: number) => void, most = 0,
+): Omit<uPlot.Options, 'width' | 'series'> {
   const stroke = token('--dim');
   const grid = { stroke: token('--line'), width: 1 };
 
@@ -58,10 +87,10 @@ export function plotOptions(state: State, [from, to]: [number, number], unit: st
     legend: { show: false },
     cursor: { drag: { x: true, y: false, setScale: false } },
     ...(state.tz === 'utc' ? { tzDate: (ts: number) => uPlot.tzDate(new Date(ts * 1000), 'Etc/UTC') } : {}),
-    scales: { x: { time: true, range: [from / 1000, Math.max(to, from + 1000) / 1000] } },
+    scales: { y: { range: (_, low, high) => [Math.min(0, low), most || high * 1.05 || 1] }, x: { time: true, range: [from / 1000, Math.max(to, from + 1000) / 1000] } },
     axes: [
-      { stroke, grid, ticks: grid },
-      { stroke, grid, ticks: grid, size: 76, space: 24, values: (_, values) => values.map(text), ...(unit === 'bytes' ? { incrs: powers } : {}) },
+      { stroke, grid, ticks: grid, space: 70, values: (_, splits, __, ___, step) => timeTexts(splits, step, state.tz === 'utc') },
+      { stroke, grid, ticks: grid, size: 96, space: 24, values: (_, values) => values.map(text), ...(unit === 'bytes' ? { incrs: powers } : {}) },
     ],
     hooks: {
       setSelect: [
@@ -129,16 +158,19 @@ function drawChosen(u: uPlot, range: [number, number]): void {
   u.ctx.restore();
 }
 
-/** The names of lines with their colours. A click chooses the line, where it is one group of series. */
-export function Legend({ titles, choose }: { titles: string[]; choose?: (i: number) => (() => void) | null }) {
+/** The names of lines with their colours, and their values at the pointer. A click chooses the line, where that is possible. */
+export function Legend({ titles, choose, values }: { titles: string[]; choose?: (i: number) => (() => void) | null; values?: string[] }) {
+  const colors = colorNumbers(titles);
+
   return (
     <ul class="legend">
       {titles.map((title, i) => {
         const onClick = choose?.(i);
         return (
           <li key={title}>
-            <span class={`swatch line${i % 8}`} aria-hidden="true" />
+            <span class={`swatch line${colors[i]}`} aria-hidden="true" />
             {onClick ? <button type="button" class="plain" onClick={onClick} title={`Only ${title}`}>{title}</button> : title}
+            {values && <span class="legend-value">{values[i]}</span>}
           </li>
         );
       })}
@@ -146,42 +178,58 @@ export function Legend({ titles, choose }: { titles: string[]; choose?: (i: numb
   );
 }
 
-export function Chart(props: Context & { lines: Line[]; times: [number, number]; range?: 'range' | 'range_a'; marks?: number[] }) {
+export function Chart(props: Context & {
+  lines: Line[];
+  times: [number, number];
+  range?: 'range' | 'range_a';
+  marks?: number[];
+  /** The largest value of the axis; without it, that of the lines. */
+  most?: number;
+  /** What a click on a name does; without it, the group of series is chosen. */
+  choose?: (i: number) => (() => void) | null;
+}) {
   const { lines, state, act, now, range = 'range', marks = [], times } = props;
   const place = useRef<HTMLDivElement>(null);
   const sampleType = shownType(props);
   const data = chartData(lines, sampleType);
   const chosen: [number, number] | null = state.span ? [parseTime(state.from, now), parseTime(state.to, now)] : null;
-  const choose = (i: number): (() => void) | null => {
+  const [at, setAt] = useState<number | null>(null);
+  const choose = props.choose ?? ((i: number): (() => void) | null => {
     const labels = Object.entries(data.lines[i]?.labels ?? {}).filter(([name]) => name !== 'value');
     if (range !== 'range' || !state.by || !labels.length) return null;
     return () => act({ do: 'set', values: { query: labels.reduce((q, [name, value]) => withMatcher(q, { name, op: '=', value }), state.query) } });
-  };
+  });
 
   usePlot(
     place,
     () => {
       const strokes = lineColors();
-      const options = plotOptions(state, times, data.type.split('/')[1] ?? '', (v) => axisText(v, data), (from, to) => act({ do: range, from: String(from), to: String(to) }));
+      const options = plotOptions(state, times, data.type.split('/')[1] ?? '', (v) => axisText(v, data), (from, to) => act({ do: range, from: String(from), to: String(to) }), props.most);
+      const numbers = colorNumbers(data.lines.map((l) => l.title));
       const series = data.lines.map((l, i) => ({
         label: l.title,
-        stroke: strokes[i % strokes.length] as string,
+        stroke: strokes[numbers[i] as number] as string,
         width: 1.5,
         gaps: (u: uPlot, _series: number, from: number, to: number, gaps: [number, number][]) => wideGaps(u, from, to, gaps),
         points: { size: 5, filter: () => lonePoints(l.values) },
       }));
       const draw = [(u: uPlot) => drawMarks(u, marks), ...(chosen ? [(u: uPlot) => drawChosen(u, chosen)] : [])];
       return [
-        { ...options, series: [{}, ...series], hooks: { ...options.hooks, draw } },
+        { ...options, series: [{}, ...series], hooks: { ...options.hooks, draw, setCursor: [(u) => setAt(u.cursor.idx ?? null)] } },
         [data.times, ...data.lines.map((l) => l.values)] as uPlot.AlignedData,
       ];
     },
-    [lines, sampleType, state.tz, state.query, marks.join(), chosen?.join(), times.join()],
+    [lines, sampleType, state.tz, state.query, marks.join(), chosen?.join(), times.join(), props.most],
   );
   return (
     <div class="chart">
       <div ref={place} role="img" aria-label={`${data.type} of ${data.lines.length} groups over time`} />
-      <Legend titles={data.lines.map((l) => l.title)} choose={choose} />
+      <div class="legend-time dim">{at === null ? 'drag to choose a time range' : formatTime((data.times[at] ?? 0) * 1000, state.tz === 'utc')}</div>
+      <Legend
+        titles={data.lines.map((l) => l.title)}
+        choose={choose}
+        {...(at === null ? {} : { values: data.lines.map((l) => (l.values[at] === null || l.values[at] === undefined ? '–' : axisText(l.values[at] as number, data))) })}
+      />
     </div>
   );
 }

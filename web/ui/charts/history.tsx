@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // One function over time: its share of each step, from merges of the steps.
 import type { HistoryAnswer, Line } from '../api/answer.ts';
+import { chartData } from '../model/series.ts';
 import type { Context } from '../pages/app.tsx';
 import { chartRange } from '../state/requests.ts';
 import { Chart } from './chart.tsx';
 
-/** The history as lines of the chart: own value and value with callees. */
+/** The history as lines of the chart: of one function both values, of several their own. */
 export function historyLines(data: HistoryAnswer): Line[] {
   const type = `${data.sample_type}/${data.unit}`;
+  const one = data.functions.length === 1;
 
   return data.functions.flatMap((f) =>
-    (['cum', 'flat'] as const).map((key): Line => ({
-      labels: { value: `${f.name} ${key === 'cum' ? 'with callees' : 'self'}` },
+    (one ? (['cum', 'flat'] as const) : (['flat'] as const)).map((key): Line => ({
+      labels: { value: one ? `${f.name} ${key === 'cum' ? 'with callees' : 'self'}` : f.name },
       timestamps: data.timestamps,
       totals: { [type]: f[key] },
       kinds: { [type]: 'state' },
@@ -20,5 +22,10 @@ export function historyLines(data: HistoryAnswer): Line[] {
 }
 
 export function History(props: Context & { data: HistoryAnswer }) {
-  return <Chart {...props} lines={historyLines(props.data)} times={chartRange(props.state, props.now)} />;
+  const { data, act, state, now } = props;
+  const lines = historyLines(data);
+  const titles = chartData(lines, data.sample_type).lines.map((l) => l.title);
+  const choose = (i: number): (() => void) | null => (data.functions.length === 1 ? null : () => act({ do: 'set', values: { fn: titles[i] ?? '' } }));
+
+  return <Chart {...props} lines={lines} times={chartRange(state, now)} choose={choose} />;
 }

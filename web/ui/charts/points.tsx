@@ -8,7 +8,7 @@ import { titleOf, typeOf } from '../model/series.ts';
 import { formatAxis } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
 import { chartRange } from '../state/requests.ts';
-import { Legend, lineColors, plotOptions, usePlot } from './chart.tsx';
+import { colorNumbers, Legend, lineColors, plotOptions, usePlot } from './chart.tsx';
 import { shownType } from '../parts/hooks.ts';
 
 /** Points nearer than this to the pointer are meant, in pixels. */
@@ -50,7 +50,7 @@ export function Points(props: Context & { lines: Line[] }) {
   usePlot(
     place,
     () => {
-      const colors = lineColors();
+      const colors = colorNumbers(titles).map((n) => lineColors()[n]);
       const columns = titles.map(() => points.map((): number | null => null));
       const groupAt = lines.map((l) => { const i = shown.indexOf(groupOf(l, state.by)); return i < 0 ? shown.length : i; });
       points.forEach((p, i) => ((columns[groupAt[p.series] as number] as (number | null)[])[i] = p.value));

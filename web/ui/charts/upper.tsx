@@ -22,9 +22,9 @@ import { Weights } from './weights.tsx';
 const kinds: [Kind, string, string][] = [
   ['lines', 'Lines', 'A line for each group of series'],
   ['points', 'Points', 'A point for each profile'],
-  ['rows', 'Rows', 'A heat map with a row for each group of series'],
-  ['weights', 'Weights', 'A heat map of profiles by their total'],
-  ['history', 'Functions', 'Functions over time'],
+  ['rows', 'Heat map', 'A heat map with a row for each group of series (h)'],
+  ['weights', 'By total', 'A heat map of profiles by their total (w)'],
+  ['history', 'Functions', 'Functions over time (t)'],
   ['off', 'Off', 'No chart'],
 ];
 
@@ -121,6 +121,8 @@ export function Upper(context: Context) {
         {state.chart === 'history' && <span>{state.fn || 'the five heaviest functions'}</span>}
         {state.chart === 'history' && state.fn && <button type="button" onClick={() => act({ do: 'set', values: { fn: '' } })}>the five heaviest</button>}
         <span class="space" />
+        <button type="button" title="Compare with the time range before (b)" onClick={() => act({ do: 'set', values: { page: 'compare', ...noBase } })}>Compare with before</button>
+        <span class="dim">one profile:</span>
         <button type="button" aria-label="The profile before" title="The profile before ([)" onClick={step(-1)}>[</button>
         <button type="button" aria-label="The profile after" title="The profile after (])" onClick={step(1)}>]</button>
       </div>

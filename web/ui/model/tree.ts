@@ -18,12 +18,14 @@ export interface Tree {
   name(i: number): string;
 }
 
-/** What a box of a diff is as wide as: the larger of its two sides. */
+/**
+ * What a box is as wide as; in a comparison, the mean of its two sides. The
+ * larger of them would not do: children would be wider together than their parent.
+ */
 export function weight(a: FlameAnswer, i: number): number {
   const b = Math.abs(a.total_of[i] as number);
-  const base = a.total_of_a ? Math.abs(a.total_of_a[i] as number) : 0;
 
-  return Math.max(b, base);
+  return a.total_of_a ? (b + Math.abs(a.total_of_a[i] as number)) / 2 : b;
 }
 
 /** A hash of a text: two halves of 20 bits. */

@@ -80,6 +80,7 @@ export function formatShare(value: number, total: number): string {
 
 /** A short text for axes: at most three digits and the unit. */
 export function formatAxis(value: number, unit: string): string {
+  if (unit === 'count') return String(Number(value.toPrecision(3)));
   const text = formatValue(value, unit);
   const m = /^(-?[\d.]+)(.*)$/.exec(text);
 
@@ -90,7 +91,8 @@ export function formatAxis(value: number, unit: string): string {
 export function formatChange(a: number, b: number, unit: string): string {
   const value = b < a ? `−${formatValue(a - b, unit)}` : `+${formatValue(b - a, unit)}`;
 
-  if (a === b) return '0';
+  // Shares are scaled, and then differ in the last digits.
+  if (Math.abs(b - a) <= 1e-6 * Math.max(Math.abs(a), Math.abs(b))) return '0';
   if (!a) return `${value} new`;
   const percent = ((b - a) / Math.abs(a)) * 100;
   return `${value} ${percent < 0 ? '−' : '+'}${Math.abs(percent) < 10 ? Math.abs(percent).toPrecision(2) : Math.abs(percent).toFixed(0)} %`;

@@ -2,10 +2,12 @@
 // Compare: B, the profiles of the query, and A, the base: at first the range
 // before. A drag over either chart chooses its range.
 import type { Line } from '../api/answer.ts';
+import { chartData } from '../model/series.ts';
 import { formatTime, parseTime } from '../model/time.ts';
 import { totalText } from '../views/chips.tsx';
 import { Chart } from '../charts/chart.tsx';
 import { Clock } from '../parts/clock.tsx';
+import { shownType, shownUnit } from '../parts/hooks.ts';
 import { Frame, retryOf } from '../parts/notice.tsx';
 import { Query, SelectorText, useFirstType } from '../parts/query.tsx';
 import { Views } from '../views/views.tsx';
@@ -14,11 +16,19 @@ import type { Side as Profiles } from '../state/state.ts';
 import type { Context } from './app.tsx';
 
 /** What one side is: its range, or one profile, and totals if they are limited. */
-function sideText(side: Profiles, now: number, utc: boolean): string {
+function sideText(side: Profiles, now: number, utc: boolean, unit: string): string {
   const time = (t: string): string => formatTime(parseTime(t, now), utc);
   const what = side.time ? `the profile of ${time(side.time)}` : `${time(side.from)} – ${time(side.to)}`;
 
-  return side.total_min || side.total_max ? `${what}, ${totalText(side)}` : what;
+  return side.total_min || side.total_max ? `${what}, ${totalText(side, unit)}` : what;
+}
+
+/** The largest value of both charts, so that their heights can be compared. */
+function mostOf(context: Context): number {
+  const type = shownType(context);
+  const all = (['lines', 'lines_a'] as const).flatMap((key) => chartData(context.loader.get<Line[]>(key)?.answer?.data ?? [], type).lines);
+
+  return 1.05 * all.reduce((most, l) => l.values.reduce<number>((m, v) => Math.max(m, v ?? 0), most), 0);
 }
 
 function Side(props: Context & { title: string; lines: 'lines' | 'lines_a'; range: 'range' | 'range_a'; side: Profiles }) {
@@ -28,10 +38,10 @@ function Side(props: Context & { title: string; lines: 'lines' | 'lines_a'; rang
     <section class="side" aria-label={props.title}>
       <div class="bar">
         <b>{props.title}</b>
-        <span>{sideText(side, now, state.tz === 'utc')}</span>
+        <span>{sideText(side, now, state.tz === 'utc', shownUnit(props))}</span>
       </div>
       <Frame<Line[]> loaded={loader.get(lines)} retry={retryOf(props, lines)} cancel={() => loader.cancel(lines)}>
-        {(data) => (data.length ? <Chart {...props} lines={data} times={[parseTime(side.from, now), parseTime(side.to, now)]} /> : <p class="empty">No profiles of {side.query} in this time range.</p>)}
+        {(data) => (data.length ? <Chart {...props} lines={data} times={[parseTime(side.from, now), parseTime(side.to, now)]} most={mostOf(props)} /> : <p class="empty">No profiles of {side.query} in this time range.</p>)}
       </Frame>
     </section>
   );
@@ -47,6 +57,7 @@ export function Compare(context: Context) {
   return (
     <div class="compare">
       <div class="bar">
+        <b>B:</b>
         <Query {...context} />
         <Clock {...context} />
       </div>

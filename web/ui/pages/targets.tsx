@@ -18,6 +18,7 @@ const fewRows = 50;
 async function profileNow(t: Target, signal: AbortSignal): Promise<{ query: string; time: string }> {
   const params = new URLSearchParams({ query: seriesSelector(t.labels), report: 'meta' });
   const response = await fetchPath(`${base()}api/v1/targets/profile?${params}`, { method: 'POST', signal });
+  await response.text(); // or the browser counts the request as aborted
   const labels = response.headers.get('X-Everprof-Labels');
   return {
     query: labels ? seriesSelector(JSON.parse(labels) as Record<string, string>) : seriesSelector(t.labels),

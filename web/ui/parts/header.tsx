@@ -48,11 +48,11 @@ export function Header(context: Context) {
         ))}
       </nav>
       <span class="space" />
-      <button type="button" onClick={() => act({ do: 'set', values: { tz: state.tz === 'utc' ? 'local' : 'utc' } })} aria-label={`Times are ${state.tz === 'utc' ? 'in UTC' : 'local'}: change`}>
-        {state.tz === 'utc' ? 'UTC' : 'local'}
+      <button type="button" onClick={() => act({ do: 'set', values: { tz: state.tz === 'utc' ? 'local' : 'utc' } })} aria-label={state.tz === 'utc' ? 'UTC: change to local time' : 'local time: change to UTC'}>
+        {state.tz === 'utc' ? 'UTC' : 'local time'}
       </button>
-      <button type="button" onClick={() => { chooseTheme(next); setTheme(next); }} aria-label={`Theme: ${theme}. Change to ${next}`}>
-        {theme}
+      <button type="button" onClick={() => { chooseTheme(next); setTheme(next); }} aria-label={`${theme === 'system' ? 'system theme' : theme}: change to ${next}`}>
+        {theme === 'system' ? 'system theme' : theme}
       </button>
       <Keys {...context} />
       <User {...context} />

@@ -63,6 +63,11 @@ export function shownType({ state, loader }: Context): string {
   return state.sample_index || answer?.sample_type || '';
 }
 
+/** The unit of the values of the view; "" before its first answer. */
+export function shownUnit({ state, loader }: Context): string {
+  return loader.get<{ unit?: string }>(reportOf(state))?.answer?.data.unit ?? '';
+}
+
 /** Whether letters are keys: people who speak to their computer turn them off. */
 export function lettersOn(): boolean {
   try {

@@ -97,7 +97,7 @@ function rangeRequest(s: State, key: string, side: Side, range: [number, number]
 
 /** A line for each group of series. */
 function lineRequest(s: State, key: string, side: Side, range: [number, number]): Request {
-  const extra: Params = [['step', `${chartStep(s, range)}s`], ['rate', '1']];
+  const extra: Params = [['step', `${chartStep(s, range)}s`], ['rate', '1'], ['fill', '5m']];
 
   if (s.by) extra.push(['group_by', s.by]);
   return rangeRequest(s, key, side, range, extra);
@@ -152,6 +152,7 @@ export function needsFunction(view: View): boolean {
 
 /** The report that a view shows; the key of its request, too. */
 export function reportOf(s: State): string {
+  if (needsFunction(s.view) && !s.fn) return 'top';
   const reports: Partial<Record<View, string>> = { table: 'top', source: 'source', graph: 'graph', text: s.text };
 
   return reports[s.view] ?? 'flamegraph';
@@ -163,7 +164,8 @@ export function viewRequests(s: State, now: number): Request[] {
   const make = (extra: Params): Request[] => [reportRequest(s, now, report, extra)];
   const nodes: [string, string] = ['max_nodes', String(maxNodes)];
 
-  if (needsFunction(s.view) && !s.fn) return [];
+  // Without a function there is a list to choose from.
+  if (needsFunction(s.view) && !s.fn) return [reportRequest(s, now, 'top', [['nodecount', '25']])];
   switch (s.view) {
     case 'table':
       return make([['trim', 'false']]);

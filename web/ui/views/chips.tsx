@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The filters: chips above the view, each with a button that removes it.
 import { formatTime, parseTime } from '../model/time.ts';
+import { formatValue } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
+import { shownUnit } from '../parts/hooks.ts';
 import type { ListFilter } from '../state/reducer.ts';
 import type { State } from '../state/state.ts';
 
@@ -9,8 +11,9 @@ const lists: ListFilter[] = ['focus', 'ignore', 'hide', 'show'];
 const texts = ['show_from', 'prune_from', 'tagfocus', 'tagignore', 'granularity', 'recursion', 'group_by', 'aggregate'] as const;
 
 /** Which totals profiles may have: "a total from 10 to 20". */
-export function totalText(s: Pick<State, 'total_min' | 'total_max' | 'total_outside'>): string {
-  const range = [s.total_min && `from ${s.total_min}`, s.total_max && `to ${s.total_max}`].filter(Boolean).join(' ');
+export function totalText(s: Pick<State, 'total_min' | 'total_max' | 'total_outside'>, unit: string): string {
+  const value = (text: string): string => formatValue(Number(text), unit);
+  const range = [s.total_min && `from ${value(s.total_min)}`, s.total_max && `to ${value(s.total_max)}`].filter(Boolean).join(' ');
 
   return `${s.total_outside ? 'a total not' : 'a total'} ${range}`;
 }
@@ -27,7 +30,8 @@ function Chip({ text, drop }: { text: string; drop: () => void }) {
   );
 }
 
-export function Chips({ state, act, now }: Context) {
+export function Chips(context: Context) {
+  const { state, act, now } = context;
   const set = (values: Partial<State>) => () => act({ do: 'set', values });
 
   return (
@@ -39,7 +43,7 @@ export function Chips({ state, act, now }: Context) {
       )}
       {texts.map((key) => state[key] && <Chip key={key} text={`${key} ${state[key]}`} drop={set({ [key]: '' })} />)}
       {state.under.length > 0 && <Chip text={`under ${state.under.at(-1)}`} drop={set({ under: [] })} />}
-      {(state.total_min || state.total_max) && <Chip text={totalText(state)} drop={set({ total_min: '', total_max: '', total_outside: false })} />}
+      {(state.total_min || state.total_max) && <Chip text={totalText(state, shownUnit(context))} drop={set({ total_min: '', total_max: '', total_outside: false })} />}
       {state.time && <Chip text={`one profile, ${formatTime(parseTime(state.time, now), state.tz === 'utc')}`} drop={set({ time: '' })} />}
       {state.noinlines && <Chip text="noinlines" drop={set({ noinlines: false })} />}
       {!state.hide.includes(goRuntime) && (

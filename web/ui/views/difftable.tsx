@@ -40,8 +40,9 @@ export function DiffTable(props: Context & { data: TopAnswer }) {
           <span role="columnheader" class="number">B</span>
           <span role="columnheader" class="number">B−A</span>
           <span role="columnheader" class="name">
-            Function{' '}
-            <button type="button" onClick={() => act({ do: 'set', values: { sort: cum ? '-flat' : '-cum' } })}>{cum ? 'with callees' : 'own values'}</button>
+            Function, by{' '}
+            <button type="button" aria-pressed={!cum} onClick={() => act({ do: 'set', values: { sort: '-flat' } })}>own values</button>{' '}
+            <button type="button" aria-pressed={cum} onClick={() => act({ do: 'set', values: { sort: '-cum' } })}>values with callees</button>
           </span>
         </>
       }

@@ -55,12 +55,14 @@ function ChangeLegend({ fills, share }: { fills: string[]; share: boolean }) {
   );
 }
 
-function Total({ data }: { data: FlameAnswer }) {
+function Total({ data, scaled }: { data: FlameAnswer; scaled: boolean }) {
   const b = data.total_of[0] as number;
   const a = data.total_of_a?.[0];
 
   return a === undefined ? (
     <b>total {formatValue(data.total, data.unit)}</b>
+  ) : scaled ? (
+    <b>total {formatValue(a, data.unit)}, to which B is scaled</b>
   ) : (
     <b>total {formatValue(a, data.unit)} → {formatValue(b, data.unit)} {formatChange(a, b, data.unit)}</b>
   );
@@ -134,7 +136,7 @@ export function Flame(props: Context & { data: FlameAnswer; part?: string }) {
       {zoomed < 0 && !part && <div key="gone" class="notice warn" role="status">The box that this link zooms into is not in these profiles: everything is shown.</div>}
       {found.error && <div key="error" class="notice bad" role="alert">{found.error}</div>}
       <div key="head" class="flame-head">
-        <Total data={data} />
+        <Total data={data} scaled={state.normalize} />
         {compared && <ChangeLegend fills={palette.change} share={state.normalize} />}
         {state.find && !found.error && (
           <span role="status"> · {found.nodes} boxes match, {formatShare(found.weight, data.total)} of the total, {formatShare(found.self, data.total)} self</span>
@@ -156,6 +158,7 @@ export function Flame(props: Context & { data: FlameAnswer; part?: string }) {
           map={!part}
         />
       </FlameTree>
+      {part === 'callees' && tree.count <= 2 && <p key="nothing" class="dim">It calls nothing.</p>}
       <Detail key="detail" tree={tree} node={Math.max(0, Math.min(shown, tree.count - 1))} />
     </div>
   );

@@ -76,9 +76,15 @@ export function RowList<T extends FunctionRow>(props: Context & {
       </div>
       {rows.length === 0 && <p class="empty">{props.empty}</p>}
       <div class="detail" role="status">
-        {at >= 0 ? <><b>{chosen}</b> <span class="dim">{rows[at]?.file}</span></> : <span class="dim">Click a row for its callers, its lines, its history.</span>}
+        {at >= 0 ? (
+          <>
+            <b>{chosen}</b> <span class="dim">{rows[at]?.file}</span>
+            <Actions {...props} name={chosen} />
+          </>
+        ) : (
+          <span class="dim">Click a row for its callers, its lines, its history.</span>
+        )}
       </div>
-      {at >= 0 && <Actions {...props} name={chosen} />}
     </div>
   );
 }

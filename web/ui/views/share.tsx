@@ -73,7 +73,7 @@ function Copied({ text, done, close }: { text: string; done: boolean; close: () 
   }, [text, done]);
   return (
     <span class="copied" role="status">
-      {done ? 'Copied: ' : 'Copy this: '}
+      {done ? 'Copied' : 'Copy this'}{text.startsWith('http') ? ', with absolute times: ' : ': '}
       <input readOnly value={text} ref={field} aria-label="What was copied" />
       {text.length > longLink && <span> The link is {text.length} characters long: remove filters to make it shorter.</span>}
       <button type="button" aria-label="Close" onClick={close}>×</button>

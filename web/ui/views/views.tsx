@@ -2,6 +2,7 @@
 // The lower half of Explore and Compare: the views of the profiles.
 import type { FlameAnswer, GraphAnswer, SourceAnswer, TopAnswer } from '../api/answer.ts';
 import { formatTime } from '../model/time.ts';
+import { formatValue } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
 import { needsFunction, reportOf } from '../state/requests.ts';
 import type { View } from '../state/state.ts';
@@ -38,25 +39,27 @@ function ViewBar(context: Context) {
   const { state, act } = context;
 
   return (
-    <div class="viewbar">
-      <Origin {...context} />
-      <Chips {...context} />
-      <span class="space" />
-      <input
-        type="search"
-        aria-label="Find functions"
-        placeholder="find, or /regex/"
-        value={state.find}
-        onInput={(e) => act({ do: 'set', values: { find: e.currentTarget.value } }, true)}
-      />
-      <div class="tabs" role="tablist" aria-label="Views">
-        {views.map(([view, title]) => (
-          <button key={view} type="button" role="tab" aria-selected={state.view === view} onClick={() => act({ do: 'set', values: { view } })}>{title}</button>
-        ))}
+    <>
+      <div class="viewbar">
+        <Origin {...context} />
+        <span class="space" />
+        <input
+          type="search"
+          aria-label="Find functions"
+          placeholder="find, or /regex/"
+          value={state.find}
+          onInput={(e) => act({ do: 'set', values: { find: e.currentTarget.value } }, true)}
+        />
+        <div class="tabs" role="tablist" aria-label="Views">
+          {views.map(([view, title]) => (
+            <button key={view} type="button" role="tab" aria-selected={state.view === view} onClick={() => act({ do: 'set', values: { view } })}>{title}</button>
+          ))}
+        </div>
+        <Options {...context} />
+        <Share {...context} />
       </div>
-      <Options {...context} />
-      <Share {...context} />
-    </div>
+      <Chips {...context} />
+    </>
   );
 }
 
@@ -79,6 +82,31 @@ function ViewOf(props: Context & { data: Data }) {
   }
 }
 
+/** A view of one function without a function: the functions to choose from. */
+function Choose(props: Context) {
+  const { loader, act, state } = props;
+
+  return (
+    <Frame<TopAnswer> loaded={loader.get('top')} retry={retryOf(props, 'top')} cancel={() => loader.cancel('top')}>
+      {(data) => (
+        <div class="table">
+          <p>Choose a function:</p>
+          <ul class="options">
+            {data.rows.map((r) => (
+              <li key={r.name}>
+                <button type="button" onClick={() => act({ do: 'set', values: { fn: r.name } })}>
+                  <span>{r.name}</span> <span class="dim">self {formatValue(r.flat, data.unit)}, total {formatValue(r.cum, data.unit)}</span>
+                </button>
+              </li>
+            ))}
+          </ul>
+          {data.rows.length === 0 && <p class="empty">There is none for {state.view}.</p>}
+        </div>
+      )}
+    </Frame>
+  );
+}
+
 export function Views(context: Context) {
   const { state, loader } = context;
   const report = reportOf(state);
@@ -87,7 +115,7 @@ export function Views(context: Context) {
     <section class="views" aria-label="Profiles">
       <ViewBar {...context} />
       {needsFunction(state.view) && !state.fn ? (
-        <p class="empty">Choose a function: click a box of the flame graph or a row of the table, then "{state.view}".</p>
+        <Choose {...context} />
       ) : (
         <Frame<Data> key={report} loaded={loader.get(report)} retry={retryOf(context, report)} cancel={() => loader.cancel(report)} none={(message) => <Nothing {...context} message={message} />}>
           {(data) => <ViewOf {...context} data={data} />}
