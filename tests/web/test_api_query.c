@@ -428,6 +428,7 @@ Test(api_query, a_difference_is_the_second_side_less_the_first)
 	cr_expect(c.a.status == 200, "%s", buf_cstr(&c.a.body));
 	cr_expect(check_str(call_body(&c), "main;work 200\n"));
 	cr_expect(!strcmp(call_header(&c, "X-Everprof-Profiles"), "2"));
+	cr_expect(!strcmp(call_header(&c, "X-Everprof-Profiles-A"), "1"));
 	cr_expect(!strcmp(call_header(&c, "X-Everprof-Series"), "2"));
 	cr_expect(!*call_header(&c, "X-Everprof-Timestamp"));
 	call_end(&c);

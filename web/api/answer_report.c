@@ -262,6 +262,9 @@ static void answer_report_count_profiles(struct writing *w,
 		      arena_printf(&r->arena, "%zu", series));
 	answer_header(w->a, "X-Everprof-Profiles",
 		      arena_printf(&r->arena, "%zu", profiles));
+	if (base)
+		answer_header(w->a, "X-Everprof-Profiles-A",
+			      arena_printf(&r->arena, "%zu", base->profiles));
 }
 
 int answer_report(const struct report_answer *to, struct query_merge *source,

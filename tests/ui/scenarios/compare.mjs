@@ -25,6 +25,8 @@ async function sides({ browser, site }) {
   await tab.go(path);
   const answer = await diff(site, 'flamegraph', { max_nodes: 50000 });
   assert.match(await tab.text('.flame-head b'), /^total .+ → .+ [+−].+ %$/);
+  const times = async (from, to) => (await site.api('query_range', { query: 'profile', from, to })).flatMap((l) => l.timestamps).length;
+  assert.equal(await tab.text('.origin'), `A: ${await times(first, middle - 1)}, B: ${await times(middle, last)} profiles`);
   // Boxes that only one side has are marked, so that colour is not all.
   assert.ok(answer.total_of_a.includes(0) && answer.total_of.includes(0));
   assert.equal(await tab.page.locator('.side').count(), 2);

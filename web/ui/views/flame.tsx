@@ -50,7 +50,7 @@ function ChangeLegend({ fills, share }: { fills: string[]; share: boolean }) {
       <svg width={fills.length * width} height="12" role="img" aria-label="blue is less, orange is more">
         {fills.map((fill, i) => <rect key={i} x={i * width} width={width} height="12" fill={fill} />)}
       </svg>{' '}
-      more {share ? 'of the total' : ''}, + new, − gone
+      {share ? 'more of the total' : 'more'}; + new, − gone
     </span>
   );
 }

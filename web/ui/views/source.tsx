@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The source lines of one function, with their weights.
 import type { SourceAnswer } from '../api/answer.ts';
-import { formatValue } from '../model/unit.ts';
+import { formatShare, formatValue } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
+
+/** How heavy a line is among those of its function, as a class. */
+function heatOf(value: number, most: number): string {
+  return value && most ? `heat${Math.min(4, Math.max(1, Math.ceil(4 * Math.abs(value / most))))}` : '';
+}
 
 export function Source({ data }: Context & { data: SourceAnswer }) {
   return (
@@ -17,12 +22,13 @@ export function Source({ data }: Context & { data: SourceAnswer }) {
             </p>
           )}
           <table class="lines">
-            <thead><tr><th class="number">Self</th><th class="number">Total</th><th class="number">Line</th><th>Source</th></tr></thead>
+            <thead><tr><th class="number">Self</th><th class="number">Total</th><th class="number">Share</th><th class="number">Line</th><th>Source</th></tr></thead>
             <tbody>
               {f.lines.map((l) => (
-                <tr key={l.line} class={l.cum ? 'heavy' : ''}>
+                <tr key={l.line} class={heatOf(l.cum, f.cum)}>
                   <td class="number">{l.flat ? formatValue(l.flat, data.unit) : ''}</td>
                   <td class="number">{l.cum ? formatValue(l.cum, data.unit) : ''}</td>
+                  <td class="number">{l.cum ? formatShare(l.cum, data.total) : ''}</td>
                   <td class="number dim">{l.line}</td>
                   <td><code>{l.text}</code></td>
                 </tr>

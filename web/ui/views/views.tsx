@@ -24,6 +24,12 @@ export const views: [View, string][] = [
   ['flame', 'Flame graph'], ['table', 'Table'], ['invert', 'Inverted'], ['sandwich', 'Sandwich'], ['source', 'Source'], ['graph', 'Call graph'], ['text', 'Text'],
 ];
 
+/** "240 profiles of 4 series"; of a comparison, how many each side has. */
+function countText(profiles: number, ofA: string, series: string): string {
+  if (ofA) return `A: ${ofA}, B: ${profiles - Number(ofA)} profiles`;
+  return `${profiles} ${profiles === 1 ? 'profile' : 'profiles'} of ${series} series`;
+}
+
 /** What the view is made of: "240 profiles of 4 series", or the time of one profile. */
 function Origin({ state, loader }: Context) {
   const loaded = loader.get(reportOf(state));
@@ -32,7 +38,7 @@ function Origin({ state, loader }: Context) {
   const time = get('X-Everprof-Timestamp');
 
   if (loaded?.stale || (!profiles && !time)) return null;
-  return <span class="dim origin">{time ? `profile of ${formatTime(Number(time), state.tz === 'utc')}` : `${profiles} ${profiles === '1' ? 'profile' : 'profiles'} of ${get('X-Everprof-Series')} series`}</span>;
+  return <span class="dim origin">{time ? `profile of ${formatTime(Number(time), state.tz === 'utc')}` : countText(Number(profiles), get('X-Everprof-Profiles-A'), get('X-Everprof-Series'))}</span>;
 }
 
 function ViewBar(context: Context) {
