@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What several parts need from the browser: the size of an element, the theme,
 // the part of a long list that is on the screen.
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { dark, light, type Palette } from '../draw/palette.ts';
 import { isDark } from '../draw/theme.ts';
 import type { Context } from '../pages/app.tsx';
@@ -18,10 +18,17 @@ export interface Size {
 export function useSize(element: { current: HTMLElement | null }): Size {
   const [size, setSize] = useState<Size>({ width: 0, height: 0, ratio: 1 });
 
-  useEffect(() => {
+  // Before the first frame, so that it has a picture already.
+  useLayoutEffect(() => {
     const e = element.current;
     if (!e) return;
-    const read = (): void => setSize({ width: e.clientWidth, height: e.clientHeight, ratio: devicePixelRatio });
+    const read = (): void =>
+      setSize((s) =>
+        s.width === e.clientWidth && s.height === e.clientHeight && s.ratio === devicePixelRatio
+          ? s
+          : { width: e.clientWidth, height: e.clientHeight, ratio: devicePixelRatio },
+      );
+    read();
     const observer = new ResizeObserver(read);
     observer.observe(e);
     // Zooming the page changes the ratio, not always the size.
@@ -51,8 +58,11 @@ export function fitCanvas(canvas: HTMLCanvasElement | null, size: Size): CanvasR
   const ctx = canvas?.getContext('2d');
 
   if (!canvas || !ctx || !size.width) return null;
-  canvas.width = size.width * size.ratio;
-  canvas.height = size.height * size.ratio;
+  const width = Math.round(size.width * size.ratio);
+  const height = Math.round(size.height * size.ratio);
+  // A new size throws away the picture and its memory: not in each frame.
+  if (canvas.width !== width) canvas.width = width;
+  if (canvas.height !== height) canvas.height = height;
   return ctx;
 }
 

@@ -36,8 +36,8 @@ export interface Colored {
   matches: Uint8Array | null;
 }
 
-/** The span that is on its way to a target; without motion it is there at once. */
-function useMotion(target: Span): Span {
+/** The span that is on its way to a target; without motion it is there at once. What the pointer moves is not delayed. */
+function useMotion(target: Span, byPointer: boolean): Span {
   const [shown, setShown] = useState(target);
   const from = useRef(target);
 
@@ -53,13 +53,13 @@ function useMotion(target: Span): Span {
       setShown(at);
       if (t < 1) frame = requestAnimationFrame(step);
     };
-    if (matchMedia('(prefers-reduced-motion: reduce)').matches || (begin[0] === target[0] && begin[1] === target[1])) {
+    if (byPointer || matchMedia('(prefers-reduced-motion: reduce)').matches || (begin[0] === target[0] && begin[1] === target[1])) {
       from.current = target;
       setShown(target);
     } else frame = requestAnimationFrame(step);
     return () => cancelAnimationFrame(frame);
-  }, [target[0], target[1]]);
-  return shown;
+  }, [target[0], target[1], byPointer]);
+  return byPointer ? target : shown;
 }
 
 /** Draw boxes whenever they or the part that is shown change. */
@@ -138,7 +138,7 @@ export function FlameCanvas(props: {
   const size = useSize(place);
   const whole: Span = [tree.x[0] as number, (tree.x[0] as number) + (weight(tree.answer, 0) || 1)];
   const zoomed: Span = [tree.x[zoom] as number, (tree.x[zoom] as number) + (weight(tree.answer, zoom) || 1)];
-  const [from, to] = useMotion(free ?? zoomed);
+  const [from, to] = useMotion(free ?? zoomed, free !== null);
   const view: Window = { from, to, top, row: rowHeight, ...size };
   const mostTop = Math.max(0, tree.rows.length - Math.floor(size.height / rowHeight));
 
@@ -159,6 +159,7 @@ export function FlameCanvas(props: {
     const ctx = fitCanvas(over.current, size);
     if (!ctx) return;
     ctx.setTransform(size.ratio, 0, 0, size.ratio, 0, 0);
+    ctx.clearRect(0, 0, size.width, size.height);
     for (const [node, width] of [[hover, 1], [props.ring ? focused : -1, 2]] as const) {
       if (node < 0 || node >= tree.count) continue;
       const left = Math.max(0, toPixels(view, tree.x[node] as number));
