@@ -82,15 +82,22 @@ function Picture(props: Context) {
   );
 }
 
+/** How far the next profile is looked for at first, and then farther: a range may have millions. */
+const windows = [5, 60, 24 * 60, Infinity].map((minutes) => minutes * 60e3);
+
 /** Show the profile before or after the one that is shown, or the last or the first of the range. */
 async function stepProfile({ state, now, act }: Context, step: -1 | 1): Promise<void> {
   const [from, to] = chartRange(state, now);
-  const params: [string, string][] = [['query', state.query], ['from', String(from)], ['to', String(to)]];
-  const { data } = await ask<Line[]>({ key: 'step', path: 'api/v1/query_range', params }, new AbortController().signal, '');
-  const edge = step < 0 ? to + 1 : from - 1;
-  const p = neighbour(pointsOf(data, ''), state.time ? parseTime(state.time, now) : edge, step);
+  const at = state.time ? parseTime(state.time, now) : step < 0 ? to + 1 : from - 1;
 
-  if (p) act({ do: 'set', values: { time: String(p.ms), query: narrow(state.query, data, p.series) } });
+  for (const w of windows) {
+    const [a, b] = step < 0 ? [Math.max(from, at - w), at - 1] : [at + 1, Math.min(to, at + w)];
+    if (b < a) return;
+    const params: [string, string][] = [['query', state.query], ['from', String(a)], ['to', String(b)]];
+    const { data } = await ask<Line[]>({ key: 'step', path: 'api/v1/query_range', params }, new AbortController().signal, '');
+    const p = neighbour(pointsOf(data, ''), at, step);
+    if (p) return act({ do: 'set', values: { time: String(p.ms), query: narrow(state.query, data, p.series) } });
+  }
 }
 
 export function Upper(context: Context) {
