@@ -26,7 +26,7 @@ struct function_search {
 	struct regex *name; /* the compiled pattern */
 	/*
 	 * Remembers which function names of one stripe match, so that each name
-	 * is compared with the pattern only once. Begins anew when a profile of
+	 * is compared with the pattern only once. It is cleared when a profile of
 	 * another stripe is searched. `row` holds a reference to the stripe's
 	 * table.
 	 */

@@ -432,7 +432,7 @@ void transfer_end(struct transfer *t, CURLcode result)
 		curl_easy_getinfo(t->easy, CURLINFO_PRETRANSFER_TIME_T,
 				  &ready_us);
 	}
-	r->connected = ready_us > 0;
+	r->connected = ready_us > 0 || r->status;
 	r->content_type = type ? type : "";
 	r->location = location ? location : "";
 	note_said(t);

@@ -81,8 +81,7 @@ struct any_of {
 };
 
 /* Returns whether any of the patterns matches string s. */
-static bool namefilter_count_hits(struct any_of x, const struct pprof *p,
-				  uint32_t s)
+static bool hits_string(struct any_of x, const struct pprof *p, uint32_t s)
 {
 	for (size_t i = 0; i < x.count; i++) {
 		const struct pattern *y = &x.v[i];
@@ -96,25 +95,24 @@ static bool namefilter_count_hits(struct any_of x, const struct pprof *p,
 	return false;
 }
 
-/* Returns whether any of the patterns matches the function or the file of a line. */
+/* Returns whether any pattern matches the function or the file of a line. */
 static bool hits_line(struct any_of x, const struct pprof *p,
 		      const struct pprof_line *l)
 {
 	const struct pprof_function *f = &p->functions.v[l->function];
 
-	return namefilter_count_hits(x, p, f->name) ||
-	       namefilter_count_hits(x, p, f->file);
+	return hits_string(x, p, f->name) || hits_string(x, p, f->file);
 }
 
 /*
- * Returns whether any of the patterns matches the file of the location's mapping: then
+ * Returns whether any pattern matches the file of the location's mapping: then
  * all lines of the location count as matches.
  */
 static bool hits_mapping(struct any_of x, const struct pprof *p,
 			 const struct pprof_location *l)
 {
 	return l->mapping != PPROF_NONE &&
-	       namefilter_count_hits(x, p, p->mappings.v[l->mapping].file);
+	       hits_string(x, p, p->mappings.v[l->mapping].file);
 }
 
 /* Returns whether any of the patterns matches any name of a location. */

@@ -30,7 +30,7 @@ struct flame_step {
 	bool inlined;
 };
 
-/* The path of one sample, which is filled anew for each sample. */
+/* The path of one sample, which is overwritten for each sample. */
 struct flame_path {
 	const struct report *r;
 	enum flame_walk walk;

@@ -245,19 +245,19 @@ static void timeline_put_in_bucket(const struct timeline *t,
 
 /*
  * Add a profile's total `now` to the step number `at`. For a counter, the
- * increase since the previous profile is added. `anew` is true if the process
+ * increase since the previous profile is added. `restarted` is true if the process
  * restarted in between: the increase is then all of `now`. The first value of a
  * counter adds nothing, because its increase is unknown.
  */
 static void timeline_add_value(struct timeline_line *l, size_t at, int64_t now,
-			       int64_t duration_ns, bool anew)
+			       int64_t duration_ns, bool restarted)
 {
 	double v = (double)now;
 
 	l->seconds[at] += (double)duration_ns / 1e9;
 
 	if (l->kind == KIND_COUNTER)
-		v = !l->has_last ? 0 : anew ? v : v - (double)l->last;
+		v = !l->has_last ? 0 : restarted ? v : v - (double)l->last;
 	l->last = now;
 	l->has_last = true;
 	l->sum[at] += v;
@@ -280,7 +280,7 @@ static int add_rows(struct timeline *t, struct timeline_group *g,
 	for (size_t i = 0; i < v->count && !rc; i++) {
 		const struct totals_row *row = &v->rows[i];
 		const int64_t *now = v->totals + row->first;
-		bool anew;
+		bool restarted;
 
 		if (row->typeset != typeset)
 			rc = find_lines(t, g, v, row, err);
@@ -288,7 +288,7 @@ static int add_rows(struct timeline *t, struct timeline_group *g,
 			break;
 		typeset = row->typeset;
 		assert(g->lines.v || !t->places.count);
-		anew = timeline_has_restarted(t, g, now);
+		restarted = timeline_has_restarted(t, g, now);
 		for (size_t k = 0; k < t->places.count; k++) {
 			struct timeline_line *l = &g->lines.v[t->places.v[k]];
 			size_t at = step_of(t, row->ms);
@@ -296,7 +296,7 @@ static int add_rows(struct timeline *t, struct timeline_group *g,
 			timeline_put_in_bucket(t, l, at, now[k]);
 			if (!t->counting)
 				timeline_add_value(l, at, now[k],
-						   row->duration_ns, anew);
+						   row->duration_ns, restarted);
 		}
 	}
 	return rc;

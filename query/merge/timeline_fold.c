@@ -70,7 +70,10 @@ static void fold_step(const struct timeline *t, struct timeline_line *l,
 	bool level = fold_is_level(t, l, at);
 	size_t gap = f->steps ? fold_gap(t, l, f->at, at) : 0;
 
-	/* What was counted since the profile before belongs to all steps. */
+	/*
+	 * The profile counts what happened since the one before it, so its
+	 * value is spread over all the steps in between.
+	 */
 	if (!level)
 		value /= (double)(gap + 1);
 	for (size_t k = 1; k <= gap; k++)

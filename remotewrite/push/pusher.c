@@ -28,7 +28,7 @@ struct pusher {
 	size_t bytes; /* of the profiles, decompressed */
 	struct buf labels;
 	bool snappy;      /* the receiver has refused zstd */
-	bool answered;    /* a request has succeeded, or a connection existed */
+	bool reached;     /* there has been a connection to the receiver */
 	int64_t begun_ns; /* when the first attempt of the message was begun */
 	int64_t free_ns;  /* when `rate` allows the next request */
 };
@@ -102,6 +102,7 @@ static void send_request(struct pusher *p, unsigned number, struct attempt *a)
 		p->begun_ns = clock_mono_ns();
 	p->free_ns = clock_mono_ns();
 	write_client_send(p->client, !p->snappy, number, never_stops, NULL, a);
+	p->reached |= a->connected;
 	if (p->o.rate)
 		p->free_ns += (int64_t)((double)a->body_len /
 					(double)p->o.rate * SECOND_NS);
@@ -120,8 +121,7 @@ static int wait_to_retry(struct pusher *p, const struct attempt *a,
 	 * A first connection that fails means a wrong address. A receiver that
 	 * goes away during the first request comes back.
 	 */
-	p->answered |= a->connected;
-	if (!p->answered && !a->status)
+	if (!p->reached)
 		return err_set(err, ERR_CLOSED, "%s", a->error);
 	if (now - p->begun_ns > p->o.retry_ms * 1000000)
 		return err_set(
@@ -198,7 +198,6 @@ static int push_batch(struct pusher *p, struct batch *b, struct err *err)
 		return rc;
 	if (v == RETRY_SPLIT)
 		return push_halves(p, b, err);
-	p->answered = true;
 	refused = v == RETRY_SENT       ? 0 :
 		  a.written <= b->count ? b->count - a.written :
 					  b->count;

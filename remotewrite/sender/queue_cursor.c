@@ -58,8 +58,8 @@ int queue_open_cursor(struct queue *q, struct err *err)
 			LOG_FIELDS(
 				log_text("remote_name", q->config.name.ptr)));
 	/*
-	 * The log begins anew only if its files were removed. What it has now
-	 * was never sent.
+	 * The log ends before the cursor only if the files of the log were
+	 * removed. Nothing that it has now was sent.
 	 */
 	if (state.acked > log->end(log))
 		state.acked = log->begin(log);

@@ -8,7 +8,7 @@
 #include "remotewrite/wire/write_builder.h"
 
 /*
- * Number of series at which the cache begins anew. Their texts take some 500
+ * Number of series at which the cache is cleared. Their texts take some 500
  * bytes each.
  */
 #define SERIES_MAX 20000

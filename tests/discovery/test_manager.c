@@ -308,7 +308,7 @@ Test(manager, a_source_that_stays_goes_on_with_what_it_found)
 	APPLY(&s, "2");
 	cr_expect(hears(0, "c "));
 	cr_expect(get_count(&puppets[0].closed) == 1);
-	/* A source that comes back is opened anew. */
+	/* A source that comes back is opened again. */
 	direct(0, FINDS, "d");
 	APPLY(&s, "20");
 	cr_expect(hears(0, "c d ") && get_count(&puppets[0].opened) == 2);

@@ -34,7 +34,7 @@ static void scene_fini(struct scene *s)
 	tempdir_fini(&s->dir);
 }
 
-/* Read the file anew, as a start does. */
+/* Read the file again, as a start does. */
 static int load(struct scene *s)
 {
 	state_fini(&s->s);

@@ -140,7 +140,7 @@ Test(trash, what_was_renamed_once_is_not_renamed_again)
 
 	hook_arm(&s->hook, FS_SYNC_DIR, "", EIO, 1);
 	cr_expect(trash_empty(&s->trash, NULL) == ERR_IO);
-	/* Somebody makes the same name anew. */
+	/* Another program creates a file of the same name. */
 	cr_assert(!mkdir(s->name[0], 0700));
 	cr_expect(!trash_empty(&s->trash, NULL));
 	cr_expect(!strcmp(names_there(s), "a "), "%s", names_there(s));

@@ -7,19 +7,15 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "tests/check.h"
-#include "tests/tempdir.h"
+#include "tests/web/guarded.h"
 #include "web/auth/auth_password.h"
 
 TestSuite(auth, .timeout = 60);
 
-/* The bcrypt hashes of some passwords, at the lowest cost. */
-#define SALT        "$2b$04$abcdefghijklmnopqrstuu"
-#define HASH_SECRET SALT "2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
-#define HASH_HUNTER SALT "V3duMsC0HpUex6N9qapiuOHHWkwRXVm"
-#define HASH_EMPTY  SALT "byCG3zY1GIXMyxfivm.ClDiInHzxjiq"
-#define HASH_UTF8   SALT "F7KK/SfP9IRGj0pPJMr8GdtCS8xpmpC"
-#define HASH_72     SALT "BzzIgyKkz7xMWYSzkIjUSnxEQFQ0WNe"
+/* The bcrypt hashes of more passwords, at the lowest cost. */
+#define HASH_EMPTY SALT "byCG3zY1GIXMyxfivm.ClDiInHzxjiq"
+#define HASH_UTF8  SALT "F7KK/SfP9IRGj0pPJMr8GdtCS8xpmpC"
+#define HASH_72    SALT "BzzIgyKkz7xMWYSzkIjUSnxEQFQ0WNe"
 
 #define TOKEN_READER "0123456789abcdef"
 #define TOKEN_WRITER "0123456789abcdefg"
@@ -36,43 +32,6 @@ TestSuite(auth, .timeout = 60);
 	"bearer_tokens:\n"                            \
 	"- {name: reader, token: " TOKEN_READER "}\n" \
 	"- {name: writer, token: " TOKEN_WRITER ", scopes: [write, admin]}\n"
-
-/* Authentication by a file that a test can change. */
-struct guarded {
-	struct tempdir dir;
-	char path[200];
-	struct log log;
-	struct auth *auth;
-};
-
-/* Replaces the file by a rename, so that the path leads to another file. */
-static void put(const struct guarded *g, const char *text)
-{
-	char tmp[220];
-	FILE *f;
-
-	snprintf(tmp, sizeof(tmp), "%s.tmp", g->path);
-	f = fopen(tmp, "w");
-	cr_assert(f && fputs(text, f) >= 0 && !fclose(f));
-	cr_assert(!rename(tmp, g->path));
-}
-
-static void begin(struct guarded *g, const char *text)
-{
-	struct err err = { 0 };
-
-	*g = (struct guarded){ .dir = tempdir_make(),
-			       .log = { .level = LOG_ERROR + 1 } };
-	snprintf(g->path, sizeof(g->path), "%s/web.yml", g->dir.path);
-	put(g, text);
-	cr_assert(!auth_new(g->path, &g->log, &g->auth, &err), "%s", err.msg);
-}
-
-static void end(struct guarded *g)
-{
-	auth_free(g->auth);
-	tempdir_fini(&g->dir);
-}
 
 static enum auth_verdict check(struct auth *a, const char *user,
 			       const char *password, struct identity *who)
@@ -192,7 +151,7 @@ Test(auth, credentials_are_told_apart_without_hashing)
 	};
 	struct guarded g;
 
-	begin(&g, WEB_YML);
+	guarded_begin(&g, WEB_YML);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct identity who;
 
@@ -203,7 +162,7 @@ Test(auth, credentials_are_told_apart_without_hashing)
 			  cases[i].what);
 		cr_expect(who.scopes == cases[i].scopes, "%s", cases[i].what);
 	}
-	end(&g);
+	guarded_end(&g);
 }
 
 Test(auth, a_password_is_hashed_once_and_then_known)
@@ -211,7 +170,7 @@ Test(auth, a_password_is_hashed_once_and_then_known)
 	struct guarded g;
 	struct identity who;
 
-	begin(&g, WEB_YML);
+	guarded_begin(&g, WEB_YML);
 	cr_expect(verify(g.auth, "bob", "hunter2", &who) == AUTH_GRANTED);
 	cr_expect(check_str(str_of(who.name), "bob"));
 	cr_expect(who.scopes == SCOPE_READ);
@@ -225,7 +184,7 @@ Test(auth, a_password_is_hashed_once_and_then_known)
 	cr_expect(check(g.auth, "ann", "hunter2", &who) == AUTH_SLOW);
 	cr_expect(check(g.auth, "Bob", "hunter2", &who) == AUTH_SLOW);
 	cr_expect(is_nobody(&who));
-	end(&g);
+	guarded_end(&g);
 }
 
 Test(auth, wrong_passwords_and_strangers_are_refused_and_not_remembered)
@@ -250,7 +209,7 @@ Test(auth, wrong_passwords_and_strangers_are_refused_and_not_remembered)
 	struct guarded g;
 	struct identity who;
 
-	begin(&g, WEB_YML);
+	guarded_begin(&g, WEB_YML);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		for (int k = 0; k < 2; k++) {
 			cr_expect(verify(g.auth, cases[i][0], cases[i][1],
@@ -262,7 +221,7 @@ Test(auth, wrong_passwords_and_strangers_are_refused_and_not_remembered)
 				  "%s, %s", cases[i][0], cases[i][1]);
 		}
 	}
-	end(&g);
+	guarded_end(&g);
 }
 
 Test(auth, without_users_a_password_is_refused_at_once)
@@ -270,11 +229,12 @@ Test(auth, without_users_a_password_is_refused_at_once)
 	struct guarded g;
 	struct identity who;
 
-	begin(&g, "bearer_tokens:\n- {name: a, token: " TOKEN_READER "}\n");
+	guarded_begin(&g,
+		      "bearer_tokens:\n- {name: a, token: " TOKEN_READER "}\n");
 	cr_expect(check(g.auth, "ann", "secret", &who) == AUTH_REFUSED);
 	cr_expect(verify(g.auth, "ann", "secret", &who) == AUTH_REFUSED);
 	cr_expect(!auth_stand_in(g.auth, "ann"));
-	end(&g);
+	guarded_end(&g);
 }
 
 Test(auth, a_name_that_is_too_long_is_cut)
@@ -287,12 +247,12 @@ Test(auth, a_name_that_is_too_long_is_cut)
 	for (int i = 0; i < 200; i++)
 		buf_byte(&text, 'n');
 	buf_str(&text, "}\n");
-	begin(&g, buf_cstr(&text));
+	guarded_begin(&g, buf_cstr(&text));
 	cr_expect(auth_check(g.auth,
 			     &(struct credentials){ .token = TOKEN_READER },
 			     &who) == AUTH_GRANTED);
 	cr_expect(strlen(who.name) == AUTH_NAME_MAX - 1);
-	end(&g);
+	guarded_end(&g);
 	buf_fini(&text);
 }
 
@@ -306,7 +266,7 @@ Test(auth, the_oldest_known_password_is_forgotten_first)
 	buf_str(&text, "basic_auth_users:\n");
 	for (int i = 0; i <= KNOWN_MAX; i++)
 		buf_printf(&text, "  u%d: " HASH_SECRET "\n", i);
-	begin(&g, buf_cstr(&text));
+	guarded_begin(&g, buf_cstr(&text));
 	for (int i = 0; i < KNOWN_MAX; i++) {
 		snprintf(name, sizeof(name), "u%d", i);
 		cr_expect(verify(g.auth, name, "secret", &who) == AUTH_GRANTED);
@@ -317,7 +277,7 @@ Test(auth, the_oldest_known_password_is_forgotten_first)
 	cr_expect(check(g.auth, name, "secret", &who) == AUTH_GRANTED);
 	cr_expect(check(g.auth, "u0", "secret", &who) == AUTH_SLOW);
 	cr_expect(check(g.auth, "u1", "secret", &who) == AUTH_GRANTED);
-	end(&g);
+	guarded_end(&g);
 	buf_fini(&text);
 }
 
@@ -328,13 +288,14 @@ Test(auth, a_changed_file_counts_and_known_passwords_are_forgotten)
 	struct guarded g;
 	struct identity who;
 
-	begin(&g, WEB_YML);
+	guarded_begin(&g, WEB_YML);
 	cr_expect(verify(g.auth, "ann", "secret", &who) == AUTH_GRANTED);
 	auth_refresh(g.auth);
 	cr_expect(check(g.auth, "ann", "secret", &who) == AUTH_GRANTED,
 		  "nothing has changed");
-	put(&g, "basic_auth_users:\n  ann: " HASH_HUNTER "\n  bob: " HASH_HUNTER
-		"\nbasic_auth_scopes: {bob: [read]}\n");
+	guarded_put(&g, "basic_auth_users:\n  ann: " HASH_HUNTER
+			"\n  bob: " HASH_HUNTER
+			"\nbasic_auth_scopes: {bob: [read]}\n");
 	cr_expect(check(g.auth, "ann", "secret", &who) == AUTH_GRANTED,
 		  "not yet");
 	auth_refresh(g.auth);
@@ -346,7 +307,7 @@ Test(auth, a_changed_file_counts_and_known_passwords_are_forgotten)
 			     &(struct credentials){ .token = TOKEN_READER },
 			     &who) == AUTH_REFUSED,
 		  "the tokens are gone");
-	end(&g);
+	guarded_end(&g);
 }
 
 Test(auth, a_file_with_mistakes_changes_nothing)
@@ -361,10 +322,10 @@ Test(auth, a_file_with_mistakes_changes_nothing)
 	struct guarded g;
 	struct identity who;
 
-	begin(&g, WEB_YML);
+	guarded_begin(&g, WEB_YML);
 	cr_expect(verify(g.auth, "ann", "secret", &who) == AUTH_GRANTED);
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
-		put(&g, wrong[i]);
+		guarded_put(&g, wrong[i]);
 		auth_refresh(g.auth);
 		cr_expect(!auth_is_current(g.auth), "%s", wrong[i]);
 		cr_expect(check(g.auth, "ann", "secret", &who) == AUTH_GRANTED,
@@ -374,11 +335,11 @@ Test(auth, a_file_with_mistakes_changes_nothing)
 	cr_assert(!unlink(g.path));
 	auth_refresh(g.auth);
 	cr_expect(!auth_is_current(g.auth));
-	put(&g, WEB_YML);
+	guarded_put(&g, WEB_YML);
 	auth_refresh(g.auth);
 	cr_expect(auth_is_current(g.auth));
 	cr_expect(check(g.auth, "ann", "secret", &who) == AUTH_SLOW);
-	end(&g);
+	guarded_end(&g);
 }
 
 /*
@@ -393,8 +354,8 @@ Test(auth, a_limit_of_scopes_is_not_lifted_by_a_reload)
 	struct guarded g;
 	struct identity who;
 
-	begin(&g, WEB_YML);
-	put(&g, both);
+	guarded_begin(&g, WEB_YML);
+	guarded_put(&g, both);
 	auth_refresh(g.auth);
 	cr_expect(!auth_is_current(g.auth));
 	cr_expect(verify(g.auth, "bob", "hunter2", &who) == AUTH_GRANTED);
@@ -403,24 +364,24 @@ Test(auth, a_limit_of_scopes_is_not_lifted_by_a_reload)
 	 * The limit is not lifted in two steps either: first bob is removed,
 	 * then he is added without a limit.
 	 */
-	put(&g, ann);
+	guarded_put(&g, ann);
 	auth_refresh(g.auth);
 	cr_expect(auth_is_current(g.auth));
 	cr_expect(verify(g.auth, "bob", "hunter2", &who) == AUTH_REFUSED);
-	put(&g, both);
+	guarded_put(&g, both);
 	auth_refresh(g.auth);
 	cr_expect(!auth_is_current(g.auth));
 	cr_expect(verify(g.auth, "bob", "hunter2", &who) == AUTH_REFUSED);
 	/*
 	 * A file that gives bob other scopes still limits him, so it is used.
 	 */
-	put(&g, "basic_auth_users: {bob: " HASH_HUNTER "}\n"
-		"basic_auth_scopes: {bob: [write, admin]}\n");
+	guarded_put(&g, "basic_auth_users: {bob: " HASH_HUNTER "}\n"
+			"basic_auth_scopes: {bob: [write, admin]}\n");
 	auth_refresh(g.auth);
 	cr_expect(auth_is_current(g.auth));
 	cr_expect(verify(g.auth, "bob", "hunter2", &who) == AUTH_GRANTED);
 	cr_expect(who.scopes == (SCOPE_WRITE | SCOPE_ADMIN));
-	end(&g);
+	guarded_end(&g);
 }
 
 /* A request that hashes in a thread of its own. */
@@ -463,7 +424,7 @@ Test(auth, guessing_does_not_hold_more_than_four_workers)
 	struct guarded g;
 	struct identity who;
 
-	begin(&g, WEB_YML);
+	guarded_begin(&g, WEB_YML);
 	mutex_lock(&g.auth->hashing);
 	for (int i = 0; i < 4; i++)
 		start_request(&r[i], &g, "ann", i % 2 ? "secret" : "guess");
@@ -483,7 +444,7 @@ Test(auth, guessing_does_not_hold_more_than_four_workers)
 	}
 	cr_expect(atomic_load(&g.auth->waiting) == 0);
 	cr_expect(verify(g.auth, "bob", "hunter2", &who) == AUTH_GRANTED);
-	end(&g);
+	guarded_end(&g);
 }
 
 Test(auth, a_user_who_changes_while_his_password_is_hashed_is_judged_anew)
@@ -492,14 +453,14 @@ Test(auth, a_user_who_changes_while_his_password_is_hashed_is_judged_anew)
 	struct slow_request bob;
 	struct guarded g;
 
-	begin(&g, WEB_YML);
+	guarded_begin(&g, WEB_YML);
 	mutex_lock(&g.auth->hashing);
 	start_request(&ann, &g, "ann", "secret");
 	start_request(&bob, &g, "bob", "hunter2");
 	wait_for_requests(&g, 2);
-	put(&g,
-	    "basic_auth_users: {ann: " HASH_EMPTY ", bob: " HASH_HUNTER "}\n"
-	    "basic_auth_scopes: {bob: [write]}\n");
+	guarded_put(&g, "basic_auth_users: {ann: " HASH_EMPTY
+			", bob: " HASH_HUNTER "}\n"
+			"basic_auth_scopes: {bob: [write]}\n");
 	auth_refresh(g.auth);
 	cr_expect(auth_is_current(g.auth));
 	mutex_unlock(&g.auth->hashing);
@@ -508,7 +469,7 @@ Test(auth, a_user_who_changes_while_his_password_is_hashed_is_judged_anew)
 	cr_expect(ann.verdict == AUTH_REFUSED && is_nobody(&ann.who));
 	cr_expect(bob.verdict == AUTH_GRANTED);
 	cr_expect(bob.who.scopes == SCOPE_WRITE, "those of now");
-	end(&g);
+	guarded_end(&g);
 }
 
 /* Hashes and digests. */
@@ -630,7 +591,7 @@ Test(auth, a_challenge_names_what_is_accepted)
 		struct guarded g;
 		const char *text;
 
-		begin(&g, cases[i].text);
+		guarded_begin(&g, cases[i].text);
 		text = auth_challenge(g.auth);
 		cr_expect(!!strstr(text, "Basic realm=") == cases[i].basic);
 		cr_expect(!!strstr(text, "Bearer realm=") == cases[i].bearer);
@@ -640,7 +601,7 @@ Test(auth, a_challenge_names_what_is_accepted)
 		cr_expect(strstr(auth_exposure(g.auth), "tls_server_config") !=
 			  NULL);
 		cr_expect(!auth_is_open(g.auth));
-		end(&g);
+		guarded_end(&g);
 	}
 }
 
@@ -654,16 +615,16 @@ Test(auth, headers_of_the_file_are_sent_in_their_order)
 	struct buf text = { 0 };
 	struct guarded g;
 
-	begin(&g, "http_server_config:\n  headers:\n"
-		  "    x-frame-options: DENY\n"
-		  "    Content-Security-Policy: default-src 'self'\n"
-		  "    X-XSS-Protection: ''\n");
+	guarded_begin(&g, "http_server_config:\n  headers:\n"
+			  "    x-frame-options: DENY\n"
+			  "    Content-Security-Policy: default-src 'self'\n"
+			  "    X-XSS-Protection: ''\n");
 	auth_headers(g.auth, add_header, &text);
 	cr_expect(check_str(str_from(buf_bytes(&text)),
 			    "X-Frame-Options=DENY;Content-Security-Policy="
 			    "default-src 'self';X-XSS-Protection=;"));
 	buf_fini(&text);
-	end(&g);
+	guarded_end(&g);
 }
 
 Test(auth, a_start_with_a_wrong_file_fails)

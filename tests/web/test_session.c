@@ -2,22 +2,14 @@
 /*
  * Sessions of browsers: who gets one, what ends it, and how many there are.
  */
-#include <stdio.h>
-#include <unistd.h>
-
 #include "base/mem.h"
-#include "tests/check.h"
-#include "tests/tempdir.h"
+#include "tests/web/guarded.h"
 #include "web/auth/auth_private.h"
 #include "web/auth/auth_session.h"
 
 TestSuite(session, .timeout = 60);
 
-/* The bcrypt hashes of "secret" and "hunter2", at the lowest cost. */
-#define SALT        "$2b$04$abcdefghijklmnopqrstuu"
-#define HASH_SECRET SALT "2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
-#define HASH_HUNTER SALT "V3duMsC0HpUex6N9qapiuOHHWkwRXVm"
-#define TOKEN       "0123456789abcdef"
+#define TOKEN "0123456789abcdef"
 #define WEB_YML                              \
 	"basic_auth_users:\n"                \
 	"  ann: " HASH_SECRET "\n"           \
@@ -25,44 +17,8 @@ TestSuite(session, .timeout = 60);
 	"basic_auth_scopes: {bob: [read]}\n" \
 	"bearer_tokens:\n- {name: ann, token: " TOKEN "}\n"
 
-/* Authentication by a file that a test can change. */
-struct signing {
-	struct tempdir dir;
-	char path[200];
-	struct log log;
-	struct auth *auth;
-};
-
-static void signing_put(const struct signing *s, const char *text)
-{
-	char tmp[220];
-	FILE *f;
-
-	snprintf(tmp, sizeof(tmp), "%s.tmp", s->path);
-	f = fopen(tmp, "w");
-	cr_assert(f && fputs(text, f) >= 0 && !fclose(f));
-	cr_assert(!rename(tmp, s->path));
-}
-
-static void signing_begin(struct signing *s)
-{
-	struct err err = { 0 };
-
-	*s = (struct signing){ .dir = tempdir_make(),
-			       .log = { .level = LOG_ERROR + 1 } };
-	snprintf(s->path, sizeof(s->path), "%s/web.yml", s->dir.path);
-	signing_put(s, WEB_YML);
-	cr_assert(!auth_new(s->path, &s->log, &s->auth, &err), "%s", err.msg);
-}
-
-static void signing_end(struct signing *s)
-{
-	auth_free(s->auth);
-	tempdir_fini(&s->dir);
-}
-
 /* Sign in with credentials, and write the text of the session. */
-static void sign_in(struct signing *s, const struct credentials *c,
+static void sign_in(struct guarded *s, const struct credentials *c,
 		    char text[AUTH_SESSION_LEN + 1])
 {
 	struct identity who;
@@ -78,7 +34,7 @@ static void sign_in(struct signing *s, const struct credentials *c,
 	cr_expect(strspn(text, "0123456789abcdef") == AUTH_SESSION_LEN);
 }
 
-static enum auth_verdict check_text(struct signing *s, const char *text,
+static enum auth_verdict check_text(struct guarded *s, const char *text,
 				    struct identity *who)
 {
 	const struct credentials c = { .session = text };
@@ -93,10 +49,10 @@ static const struct credentials token = { .token = TOKEN };
 Test(session, a_session_has_the_name_and_the_scopes_of_its_user)
 {
 	char texts[3][AUTH_SESSION_LEN + 1];
-	struct signing s;
+	struct guarded s;
 	struct identity who;
 
-	signing_begin(&s);
+	guarded_begin(&s, WEB_YML);
 	sign_in(&s, &ann, texts[0]);
 	sign_in(&s, &bob, texts[1]);
 	sign_in(&s, &token, texts[2]);
@@ -108,7 +64,7 @@ Test(session, a_session_has_the_name_and_the_scopes_of_its_user)
 	/* A token may have the name of a user. */
 	cr_expect(check_text(&s, texts[2], &who) == AUTH_GRANTED);
 	cr_expect(who.scopes == SCOPE_READ && who.is_token);
-	signing_end(&s);
+	guarded_end(&s);
 }
 
 Test(session, other_texts_are_refused)
@@ -116,10 +72,10 @@ Test(session, other_texts_are_refused)
 	static const char *const wrong[] = { "", "x", TOKEN, HASH_SECRET };
 	char text[AUTH_SESSION_LEN + 1];
 	char other[AUTH_SESSION_LEN + 1];
-	struct signing s;
+	struct guarded s;
 	struct identity who;
 
-	signing_begin(&s);
+	guarded_begin(&s, WEB_YML);
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
 		cr_expect(check_text(&s, wrong[i], &who) == AUTH_REFUSED);
 	sign_in(&s, &bob, text);
@@ -130,16 +86,16 @@ Test(session, other_texts_are_refused)
 	cr_expect(check_text(&s, other, &who) == AUTH_REFUSED);
 	cr_expect(!who.scopes && !*who.name);
 	cr_expect(check_text(&s, text, &who) == AUTH_GRANTED);
-	signing_end(&s);
+	guarded_end(&s);
 }
 
-Test(session, signing_out_ends_one_session)
+Test(session, guarded_out_ends_one_session)
 {
 	char texts[2][AUTH_SESSION_LEN + 1];
-	struct signing s;
+	struct guarded s;
 	struct identity who;
 
-	signing_begin(&s);
+	guarded_begin(&s, WEB_YML);
 	sign_in(&s, &bob, texts[0]);
 	sign_in(&s, &bob, texts[1]);
 	cr_expect(strcmp(texts[0], texts[1]) != 0);
@@ -148,19 +104,19 @@ Test(session, signing_out_ends_one_session)
 	auth_end_session(s.auth, "");
 	cr_expect(check_text(&s, texts[0], &who) == AUTH_REFUSED);
 	cr_expect(check_text(&s, texts[1], &who) == AUTH_GRANTED);
-	signing_end(&s);
+	guarded_end(&s);
 }
 
 Test(session, a_changed_password_ends_the_sessions_of_its_user)
 {
 	char texts[2][AUTH_SESSION_LEN + 1];
-	struct signing s;
+	struct guarded s;
 	struct identity who;
 
-	signing_begin(&s);
+	guarded_begin(&s, WEB_YML);
 	sign_in(&s, &ann, texts[0]);
 	sign_in(&s, &bob, texts[1]);
-	signing_put(&s, "basic_auth_users:\n  ann: " HASH_HUNTER
+	guarded_put(&s, "basic_auth_users:\n  ann: " HASH_HUNTER
 			"\n  bob: " HASH_HUNTER
 			"\nbasic_auth_scopes: {bob: [read, write]}\n");
 	auth_refresh(s.auth);
@@ -168,11 +124,11 @@ Test(session, a_changed_password_ends_the_sessions_of_its_user)
 	/* The scopes are those of the new file. */
 	cr_expect(check_text(&s, texts[1], &who) == AUTH_GRANTED);
 	cr_expect(who.scopes == (SCOPE_READ | SCOPE_WRITE));
-	signing_put(&s, "basic_auth_users:\n  ann: " HASH_HUNTER "\n");
+	guarded_put(&s, "basic_auth_users:\n  ann: " HASH_HUNTER "\n");
 	auth_refresh(s.auth);
 	cr_expect(check_text(&s, texts[1], &who) == AUTH_REFUSED,
 		  "no such user");
-	signing_end(&s);
+	guarded_end(&s);
 }
 
 Test(session, a_session_begins_with_credentials_alone)
@@ -180,15 +136,15 @@ Test(session, a_session_begins_with_credentials_alone)
 	char text[AUTH_SESSION_LEN + 1];
 	struct auth *open = NULL;
 	struct identity who;
-	struct signing s;
+	struct guarded s;
 	struct err err;
 
-	signing_begin(&s);
+	guarded_begin(&s, WEB_YML);
 	sign_in(&s, &bob, text);
 	cr_expect(check_text(&s, text, &who) == AUTH_GRANTED);
 	cr_expect(auth_begin_session(s.auth, &who, text, &err) == ERR_INVALID,
 		  "a session does not prolong itself");
-	signing_end(&s);
+	guarded_end(&s);
 	cr_assert(!auth_new(NULL, NULL, &open, NULL));
 	cr_expect(auth_check(open, &token, &who) == AUTH_GRANTED);
 	cr_expect(auth_begin_session(open, &who, text, &err) == ERR_INVALID);
@@ -216,7 +172,7 @@ Test(session, idle_and_old_sessions_end)
 	for (int day = 1; day <= 30; day++) {
 		cr_expect(sessions_find(&s, "used", t + day * 86400) != NULL,
 			  "day %d", day);
-		cr_expect(!!sessions_find(&s, "none", t) == false);
+		cr_expect(!sessions_find(&s, "none", t));
 	}
 	cr_expect(!sessions_find(&s, "idle", t + 7 * 86400 + 1));
 	cr_expect(!sessions_find(&s, "used", t + 30 * 86400 + 1), "too old");

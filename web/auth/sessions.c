@@ -22,6 +22,7 @@ static void sessions_sweep(struct sessions *s, int64_t now_s)
 struct session *sessions_add(struct sessions *s, int64_t now_s)
 {
 	struct session *idle;
+	struct session *added;
 
 	if (!s->v)
 		s->v = mem_zalloc(SESSIONS_MAX, sizeof(*s->v));
@@ -32,9 +33,9 @@ struct session *sessions_add(struct sessions *s, int64_t now_s)
 			idle = s->v[i].used_s < idle->used_s ? &s->v[i] : idle;
 		sessions_remove(s, idle);
 	}
-	idle = &s->v[s->count++];
-	*idle = (struct session){ .began_s = now_s, .used_s = now_s };
-	return idle;
+	added = &s->v[s->count++];
+	*added = (struct session){ .began_s = now_s, .used_s = now_s };
+	return added;
 }
 
 struct session *sessions_find(struct sessions *s, const char *text,

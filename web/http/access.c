@@ -277,7 +277,11 @@ void access_add_cors(struct exchange *x, struct MHD_Response *r)
 		"Date, X-Everprof-Labels, X-Everprof-Timestamp, X-Everprof-Profiles, X-Everprof-Profiles-A, X-Everprof-Series, X-Everprof-Warning");
 }
 
-/* The methods that a route accepts, as the value of an Allow header. */
+/*
+ * The methods that a route accepts, as the value of an Allow header. A route
+ * that only reads also accepts POST, for parameters that are too long for a
+ * URL.
+ */
 static const char *access_methods(const struct route *route)
 {
 	if (route && route_changes(route))
@@ -299,19 +303,18 @@ static void refuse_method(struct exchange *x)
 	answer_header(&x->answer, "Allow", methods);
 }
 
-/*
- * Whether the route accepts the request's method. A route that only reads also
- * accepts POST, for parameters that are too long for a URL.
- */
+/* Whether the route accepts the request's method. */
 static bool is_method_ok(const struct exchange *x)
 {
-	struct str m = x->request.method;
+	struct str rest = str_of(access_methods(x->route));
+	struct str method;
+	bool ok = false;
 
-	if (x->route && route_changes(x->route))
-		return str_is(m, "POST") || str_is(m, "PUT");
-	if (x->route && x->route->kind == ROUTE_FILE)
-		return str_is(m, "GET") || str_is(m, "HEAD");
-	return str_is(m, "GET") || str_is(m, "HEAD") || str_is(m, "POST");
+	while (rest.len && !ok) {
+		method = str_cut(rest, ',', &rest);
+		ok = str_eq(str_trim(method), x->request.method);
+	}
+	return ok;
 }
 
 /* Answer 429 to a client that exceeds its rate of requests. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests to the API. Every failure becomes a Problem that says what to do.
-import type { Envelope } from './answer.ts';
+import type { Envelope, Line } from './answer.ts';
 
 export interface Request {
   /** What the answer is for: one answer per key is kept. */
@@ -117,4 +117,11 @@ export async function ask<T>(r: Request, signal: AbortSignal, id: string): Promi
   } catch {
     throw new Problem(1, 'the answer is cut off or is not JSON', 0);
   }
+}
+
+/** The profiles of a selector from one time to another, both included, in milliseconds. */
+export async function profilesBetween(query: string, from: number, to: number, signal: AbortSignal): Promise<Line[]> {
+  const params: [string, string][] = [['query', query], ['from', String(from)], ['to', String(to)]];
+
+  return (await ask<Line[]>({ key: 'between', path: 'api/v1/query_range', params }, signal, '')).data;
 }

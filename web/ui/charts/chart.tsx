@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Totals over time: a line for each group of series. A drag chooses the range.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { Line } from '../api/answer.ts';
 import { token } from '../draw/theme.ts';
-import { withMatcher } from '../model/selector.ts';
-import { chartData, type Kind } from '../model/series.ts';
+import { withLabels } from '../model/selector.ts';
+import { chartData, type Kind, unitOf } from '../model/series.ts';
 import { fnv } from '../model/package.ts';
 import { formatTime, parseTime } from '../model/time.ts';
 import { formatAxis } from '../model/unit.ts';
@@ -106,7 +106,7 @@ export function plotOptions(
   };
 }
 
-/** A plot in an element: made anew when what it depends on or the theme changes. */
+/** A plot in an element. It is created again when its inputs or the theme change. */
 export function usePlot(place: { current: HTMLDivElement | null }, make: () => [Omit<uPlot.Options, 'width'>, uPlot.AlignedData], inputs: unknown[]): void {
   useEffect(() => {
     const element = place.current;
@@ -191,20 +191,20 @@ export function Chart(props: Context & {
   const { lines, state, act, now, range = 'range', marks = [], times } = props;
   const place = useRef<HTMLDivElement>(null);
   const sampleType = shownType(props);
-  const data = chartData(lines, sampleType);
+  const data = useMemo(() => chartData(lines, sampleType), [lines, sampleType]);
   const chosen: [number, number] | null = state.span ? [parseTime(state.from, now), parseTime(state.to, now)] : null;
   const [at, setAt] = useState<number | null>(null);
   const choose = props.choose ?? ((i: number): (() => void) | null => {
-    const labels = Object.entries(data.lines[i]?.labels ?? {}).filter(([name]) => name !== 'value');
-    if (range !== 'range' || !state.by || !labels.length) return null;
-    return () => act({ do: 'set', values: { query: labels.reduce((q, [name, value]) => withMatcher(q, { name, op: '=', value }), state.query) } });
+    const labels = data.lines[i]?.labels ?? {};
+    if (range !== 'range' || !state.by || !Object.keys(labels).length) return null;
+    return () => act({ do: 'set', values: { query: withLabels(state.query, labels) } });
   });
 
   usePlot(
     place,
     () => {
       const strokes = lineColors();
-      const options = plotOptions(state, times, data.type.split('/')[1] ?? '', (v) => axisText(v, data), (from, to) => act({ do: range, from: String(from), to: String(to) }), props.most);
+      const options = plotOptions(state, times, unitOf(data.type), (v) => axisText(v, data), (from, to) => act({ do: range, from: String(from), to: String(to) }), props.most);
       const numbers = colorNumbers(data.lines.map((l) => l.title));
       const series = data.lines.map((l, i) => ({
         label: l.title,

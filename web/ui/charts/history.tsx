@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One function over time: its share of each step, from merges of the steps.
+import { useMemo } from 'preact/hooks';
 import type { HistoryAnswer, Line } from '../api/answer.ts';
 import { chartData } from '../model/series.ts';
 import type { Context } from '../pages/app.tsx';
@@ -7,7 +8,7 @@ import { chartRange } from '../state/requests.ts';
 import { Chart } from './chart.tsx';
 
 /** The history as lines of the chart: of one function both values, of several their own. */
-export function historyLines(data: HistoryAnswer): Line[] {
+function historyLines(data: HistoryAnswer): Line[] {
   const type = `${data.sample_type}/${data.unit}`;
   const one = data.functions.length === 1;
 
@@ -23,8 +24,8 @@ export function historyLines(data: HistoryAnswer): Line[] {
 
 export function History(props: Context & { data: HistoryAnswer }) {
   const { data, act, state, now } = props;
-  const lines = historyLines(data);
-  const titles = chartData(lines, data.sample_type).lines.map((l) => l.title);
+  const lines = useMemo(() => historyLines(data), [data]);
+  const titles = useMemo(() => chartData(lines, data.sample_type).lines.map((l) => l.title), [lines]);
   const choose = (i: number): (() => void) | null => (data.functions.length === 1 ? null : () => act({ do: 'set', values: { fn: titles[i] ?? '' } }));
 
   return <Chart {...props} lines={lines} times={chartRange(state, now)} choose={choose} />;

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { Line } from '../api/answer.ts';
 import { narrow, type Point, pointsOf } from '../model/points.ts';
-import { titleOf, typeOf } from '../model/series.ts';
+import { titleOf, typeOf, unitOf } from '../model/series.ts';
 import { formatAxis } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
 import { chartRange } from '../state/requests.ts';
@@ -39,7 +39,7 @@ export function Points(props: Context & { lines: Line[] }) {
   const place = useRef<HTMLDivElement>(null);
   const type = typeOf(lines, shownType(props));
   const times = chartRange(state, props.now);
-  const unit = type.split('/')[1] ?? '';
+  const unit = unitOf(type);
   const points = useMemo(() => pointsOf(lines, type), [lines, type]);
   const groups = useMemo(() => groupsOf(lines, state.by), [lines, state.by]);
   const shown = groups.slice(0, maxGroups);
@@ -91,7 +91,7 @@ function ringAt(u: uPlot, p: Point | undefined): void {
 }
 
 /** The point that is nearest to a place, if one is near. */
-export function nearest(points: Point[], x: number, y: number, at: (p: Point) => [number, number]): Point | undefined {
+function nearestPoint(points: Point[], x: number, y: number, at: (p: Point) => [number, number]): Point | undefined {
   let best: Point | undefined;
   let least = reach * reach;
 
@@ -106,7 +106,7 @@ export function nearest(points: Point[], x: number, y: number, at: (p: Point) =>
 function openOnClick(u: uPlot, points: Point[], open: (p: Point) => void): void {
   u.over.addEventListener('click', (e) => {
     const r = u.over.getBoundingClientRect();
-    const p = nearest(points, e.clientX - r.left, e.clientY - r.top, (q) => [u.valToPos(q.ms / 1000, 'x'), u.valToPos(q.value, 'y')]);
+    const p = nearestPoint(points, e.clientX - r.left, e.clientY - r.top, (q) => [u.valToPos(q.ms / 1000, 'x'), u.valToPos(q.value, 'y')]);
     if (p) open(p);
   });
 }

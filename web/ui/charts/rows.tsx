@@ -3,7 +3,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { Line } from '../api/answer.ts';
 import { type Heat, seriesHeat, stepRange } from '../model/heat.ts';
-import { withMatcher } from '../model/selector.ts';
+import { withLabels, withMatcher } from '../model/selector.ts';
 import { formatTime } from '../model/time.ts';
 import type { Context } from '../pages/app.tsx';
 import { asBase, sideB } from '../state/reducer.ts';
@@ -12,18 +12,13 @@ import { axisText } from './chart.tsx';
 import { type Cells, HeatMap } from './heatmap.tsx';
 import { shownType } from '../parts/hooks.ts';
 
-/** The selector of a row: its labels as matchers. */
-function selectorOf(query: string, labels: Record<string, string>): string {
-  return Object.entries(labels).reduce((q, [name, value]) => withMatcher(q, { name, op: '=', value }), query);
-}
-
 /** One cell or several of one row, and what can be done with them. */
 function Chosen({ state, act, heat, cells, close }: Context & { heat: Heat; cells: Cells; close: () => void }) {
   const row = heat.rows[cells.y0];
   const range = stepRange(heat, cells.x0, cells.x1);
 
   if (!row?.labels) return <p class="dim">This row is many series, added up: choose another one, or group by another label.</p>;
-  const query = selectorOf(state.query, row.labels);
+  const query = withLabels(state.query, row.labels);
   const [name, value] = Object.entries(row.labels)[0] ?? ['', ''];
   const rest = (): void => {
     const base = { ...sideB(state), ...range, query: withMatcher(state.query, { name, op: '!=', value }) };

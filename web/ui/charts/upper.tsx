@@ -2,8 +2,7 @@
 // The upper half of Explore: what is shown over time, and how.
 import { useState } from 'preact/hooks';
 import type { Change, HistoryAnswer, Line } from '../api/answer.ts';
-import { ask } from '../api/client.ts';
-import type { Loader } from '../api/loader.ts';
+import { profilesBetween } from '../api/client.ts';
 import { narrow, neighbour, pointsOf } from '../model/points.ts';
 import { parseTime } from '../model/time.ts';
 import type { Context } from '../pages/app.tsx';
@@ -12,7 +11,7 @@ import { chartRange } from '../state/requests.ts';
 import type { Chart as Kind, State } from '../state/state.ts';
 import { Chart } from './chart.tsx';
 import { History } from './history.tsx';
-import { usePageKeys } from '../parts/hooks.ts';
+import { labelNames, usePageKeys } from '../parts/hooks.ts';
 import { Markers } from './markers.tsx';
 import { Frame, retryOf } from '../parts/notice.tsx';
 import { Points } from './points.tsx';
@@ -27,13 +26,6 @@ const kinds: [Kind, string, string][] = [
   ['history', 'Functions', 'Functions over time (t)'],
   ['off', 'Off', 'No chart'],
 ];
-
-/** The labels of the profiles, for menus. */
-export function labelNames(loader: Loader): string[] {
-  const names = loader.get<{ value: string }[]>('labels')?.answer?.data ?? [];
-
-  return names.map((n) => n.value).filter((n) => n !== '__name__');
-}
 
 /** Another chart. Rows are for finding an instance among others. */
 function withChart({ state, loader }: Context, chart: Kind): Partial<State> {
@@ -93,8 +85,7 @@ async function stepProfile({ state, now, act }: Context, step: -1 | 1): Promise<
   for (const w of windows) {
     const [a, b] = step < 0 ? [Math.max(from, at - w), at - 1] : [at + 1, Math.min(to, at + w)];
     if (b < a) return;
-    const params: [string, string][] = [['query', state.query], ['from', String(a)], ['to', String(b)]];
-    const { data } = await ask<Line[]>({ key: 'step', path: 'api/v1/query_range', params }, new AbortController().signal, '');
+    const data = await profilesBetween(state.query, a, b, new AbortController().signal);
     const p = neighbour(pointsOf(data, ''), at, step);
     if (p) return act({ do: 'set', values: { time: String(p.ms), query: narrow(state.query, data, p.series) } });
   }

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The theme: what the user chose, or what the system has. The attribute
 // data-theme of the page always has the theme that is shown, and an event
-// "themechange" follows every change, so that canvases are drawn anew.
+// "themechange" follows every change, so that canvases are drawn again.
+
+import { storeChoice, storedChoice } from '../api/storage.ts';
 
 export type Choice = 'system' | 'light' | 'dark';
 
 const system = matchMedia('(prefers-color-scheme: dark)');
 
-/** What the user chose; browsers without storage forget it with the page. */
+/** What the user chose. */
 export function storedTheme(): Choice {
-  try {
-    const t = localStorage.getItem('theme');
-    return t === 'light' || t === 'dark' ? t : 'system';
-  } catch {
-    return 'system';
-  }
+  const t = storedChoice('theme');
+
+  return t === 'light' || t === 'dark' ? t : 'system';
 }
 
 function show(choice: Choice): void {
@@ -25,11 +24,7 @@ function show(choice: Choice): void {
 }
 
 export function chooseTheme(choice: Choice): void {
-  try {
-    localStorage.setItem('theme', choice);
-  } catch {
-    // The choice lasts as long as the page.
-  }
+  storeChoice('theme', choice);
   show(choice);
 }
 

@@ -2,11 +2,11 @@
 // Heat maps: rows of steps, each cell with a value. Of series by their totals,
 // or of totals by the number of profiles.
 import type { Buckets, Line } from '../api/answer.ts';
-import { chartData, type Kind, typeOf } from './series.ts';
+import { chartData, type Kind, typeOf, unitOf } from './series.ts';
 import { formatValue } from './unit.ts';
 
 /** Largest number of rows of series; the rest is added up. */
-export const maxRows = 60;
+const maxRows = 60;
 
 export interface HeatRow {
   title: string;
@@ -50,7 +50,7 @@ export function seriesHeat(lines: Line[], sampleType: string, step: number): Hea
 export function totalsHeat(line: Line, sampleType: string, step: number): Heat | null {
   const type = typeOf([line], sampleType);
   const buckets: Buckets | undefined = line.buckets?.[type];
-  const unit = type.split('/')[1] ?? '';
+  const unit = unitOf(type);
 
   if (!buckets) return null;
   const last = buckets.bounds.length - 2;

@@ -95,6 +95,11 @@ export function withMatcher(text: string, m: Matcher): string {
   return formatSelector({ type: s.type, matchers: [...others, m] });
 }
 
+/** The selector of one group of series: its labels as matchers. */
+export function withLabels(text: string, labels: Record<string, string>): string {
+  return Object.entries(labels).reduce((query, [name, value]) => withMatcher(query, { name, op: '=', value }), text);
+}
+
 /** The selector without its matcher number i. */
 export function withoutMatcher(text: string, i: number): string {
   const s = parseSelector(text);

@@ -39,6 +39,11 @@ export function typeOf(lines: Line[], sampleType: string): string {
   return types.find((t) => t.split('/')[0] === sampleType) ?? types.at(-1) ?? '';
 }
 
+/** The unit of a sample type: of "cpu/nanoseconds", "nanoseconds". */
+export function unitOf(type: string): string {
+  return type.split('/')[1] ?? '';
+}
+
 /** The heaviest lines of one sample type, and the rest as one more. */
 export function chartData(lines: Line[], sampleType: string, most = maxLines): ChartData {
   const type = typeOf(lines, sampleType);

@@ -22,7 +22,7 @@ export interface Tree {
  * What a box is as wide as; in a comparison, the mean of its two sides. The
  * larger of them would not do: children would be wider together than their parent.
  */
-export function weight(a: FlameAnswer, i: number): number {
+function weightOf(a: FlameAnswer, i: number): number {
   const b = Math.abs(a.total_of[i] as number);
 
   return a.total_of_a ? (b + Math.abs(a.total_of_a[i] as number)) / 2 : b;
@@ -73,7 +73,7 @@ export function layout(answer: FlameAnswer, order: 'value' | 'name'): Tree {
   for (let i = 0; i < count; i++) {
     const parent = answer.parent[i] as number;
     const text = answer.name[i] as number;
-    weights[i] = weight(answer, i);
+    weights[i] = weightOf(answer, i);
     depth[i] = parent < 0 ? 0 : (depth[parent] as number) + 1;
     inRow[depth[i] as number] = (inRow[depth[i] as number] ?? 0) + 1;
     if (parent < 0) continue;
@@ -188,7 +188,7 @@ export function childrenOf(tree: Tree, node: number): number[] {
   for (; k < row.length && out.length <= row.length; k++) {
     const i = row[k] as number;
     if (tree.answer.parent[i] === node) out.push(i);
-    else if ((tree.x[i] as number) > (tree.x[node] as number) + weight(tree.answer, node)) break;
+    else if ((tree.x[i] as number) > (tree.x[node] as number) + (tree.weights[node] as number)) break;
   }
   return out;
 }

@@ -31,7 +31,7 @@ function mostOf(context: Context): number {
   return 1.05 * all.reduce((most, l) => l.values.reduce<number>((m, v) => Math.max(m, v ?? 0), most), 0);
 }
 
-function Side(props: Context & { title: string; lines: 'lines' | 'lines_a'; range: 'range' | 'range_a'; side: Profiles }) {
+function Side(props: Context & { title: string; lines: 'lines' | 'lines_a'; range: 'range' | 'range_a'; side: Profiles; most: number }) {
   const { loader, now, state, lines, side } = props;
 
   return (
@@ -41,7 +41,7 @@ function Side(props: Context & { title: string; lines: 'lines' | 'lines_a'; rang
         <span>{sideText(side, now, state.tz === 'utc', shownUnit(props))}</span>
       </div>
       <Frame<Line[]> loaded={loader.get(lines)} retry={retryOf(props, lines)} cancel={() => loader.cancel(lines)}>
-        {(data) => (data.length ? <Chart {...props} lines={data} times={[parseTime(side.from, now), parseTime(side.to, now)]} most={mostOf(props)} /> : <p class="empty">No profiles of {side.query} in this time range.</p>)}
+        {(data) => (data.length ? <Chart {...props} lines={data} times={[parseTime(side.from, now), parseTime(side.to, now)]} /> : <p class="empty">No profiles of {side.query} in this time range.</p>)}
       </Frame>
     </section>
   );
@@ -50,6 +50,7 @@ function Side(props: Context & { title: string; lines: 'lines' | 'lines_a'; rang
 export function Compare(context: Context) {
   const { state, act, now } = context;
   const a = sideA(state, now);
+  const most = mostOf(context);
   const set = (values: Partial<typeof state>) => () => act({ do: 'set', values });
 
   useFirstType(context);
@@ -62,8 +63,8 @@ export function Compare(context: Context) {
         <Clock {...context} />
       </div>
       <div class="sides">
-        <Side {...context} title="A, the base" lines="lines_a" range="range_a" side={a} />
-        <Side {...context} title="B" lines="lines" range="range" side={sideB(state)} />
+        <Side {...context} title="A, the base" lines="lines_a" range="range_a" side={a} most={most} />
+        <Side {...context} title="B" lines="lines" range="range" side={sideB(state)} most={most} />
       </div>
       <div class="viewbar">
         <button type="button" onClick={() => act({ do: 'swap', now })}>Swap A and B</button>

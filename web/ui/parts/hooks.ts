@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What several parts need from the browser: the size of an element, the theme,
-// the part of a long list that is on the screen.
+// What several parts need: from the browser the size of an element, the theme
+// and keys; from the answers the type and the unit that are shown, and labels.
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import { storeChoice, storedChoice } from '../api/storage.ts';
+import type { Loader } from '../api/loader.ts';
 import { dark, light, type Palette } from '../draw/palette.ts';
 import { isDark } from '../draw/theme.ts';
 import type { Context } from '../pages/app.tsx';
@@ -78,21 +80,20 @@ export function shownUnit({ state, loader }: Context): string {
   return loader.get<{ unit?: string }>(reportOf(state))?.answer?.data.unit ?? '';
 }
 
+/** The labels of the profiles, for menus. */
+export function labelNames(loader: Loader): string[] {
+  const names = loader.get<{ value: string }[]>('labels')?.answer?.data ?? [];
+
+  return names.map((n) => n.value).filter((n) => n !== '__name__');
+}
+
 /** Whether letters are keys: people who speak to their computer turn them off. */
 export function lettersOn(): boolean {
-  try {
-    return localStorage.getItem('letters') !== 'off';
-  } catch {
-    return true;
-  }
+  return storedChoice('letters') !== 'off';
 }
 
 export function switchLetters(on: boolean): void {
-  try {
-    localStorage.setItem('letters', on ? 'on' : 'off');
-  } catch {
-    // Without storage the letters stay.
-  }
+  storeChoice('letters', on ? 'on' : 'off');
 }
 
 /** Whether a key is meant for a field, or for the browser. */

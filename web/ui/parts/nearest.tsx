@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A range without profiles: what was looked at, and where profiles are.
 import { useEffect, useState } from 'preact/hooks';
-import type { Line } from '../api/answer.ts';
-import { ask } from '../api/client.ts';
+import { profilesBetween } from '../api/client.ts';
 import { formatTime, parseTime } from '../model/time.ts';
 import type { Context } from '../pages/app.tsx';
 
@@ -15,9 +14,7 @@ const windows = [hour, 6 * hour, 24 * hour, 7 * 24 * hour, 30 * 24 * hour, 365 *
 async function nearest(query: string, from: number, to: number, now: number, signal: AbortSignal): Promise<number> {
   const times = async (a: number, b: number): Promise<number[]> => {
     if (b < a) return [];
-    const params: [string, string][] = [['query', query], ['from', String(a)], ['to', String(b)]];
-    const { data } = await ask<Line[]>({ key: 'nearest', path: 'api/v1/query_range', params }, signal, '');
-    return data.flatMap((l) => l.timestamps);
+    return (await profilesBetween(query, a, b, signal)).flatMap((l) => l.timestamps);
   };
 
   for (const w of windows) {
@@ -30,14 +27,14 @@ async function nearest(query: string, from: number, to: number, now: number, sig
 }
 
 /** "14 min", "3 d". */
-export function distance(ms: number): string {
+function distance(ms: number): string {
   const units: [number, string][] = [[24 * hour, 'd'], [hour, 'h'], [60e3, 'min'], [1000, 's']];
   const [size, name] = units.find(([u]) => ms >= 2 * u) ?? [1000, 's'];
 
   return `${Math.round(ms / size)} ${name}`;
 }
 
-/** Nothing is in this range: the nearest profiles, and which filters may be in the way. */
+/** Nothing is in this range: where the nearest profiles are. */
 export function Nothing({ state, now, act, message }: Context & { message: string }) {
   const [found, setFound] = useState<number | null>(null);
   const from = parseTime(state.from, now);
@@ -57,7 +54,7 @@ export function Nothing({ state, now, act, message }: Context & { message: strin
   const inRange = found !== null && found >= from && found <= to;
   return (
     <div class="empty" role="status" data-state={found === null ? 'loading' : 'ready'}>
-      <p>{message || `No profiles of ${state.query} from ${formatTime(from, utc)} to ${formatTime(to, utc)}.`}</p>
+      <p>{message}</p>
       {found !== null && !inRange && !Number.isNaN(found) && (
         <p>
           The nearest profile is {distance(found < from ? from - found : found - to)} {found < from ? 'earlier' : 'later'}, at {formatTime(found, utc)}.{' '}

@@ -6,6 +6,7 @@ import { ask } from '../api/client.ts';
 import { formatSelector, parseSelector, withMatcher, withoutMatcher } from '../model/selector.ts';
 import type { Context } from '../pages/app.tsx';
 import { shownType } from './hooks.ts';
+import { Popup } from './popup.tsx';
 
 /** The names that people know, for the names of Go's endpoints. */
 const friendly: Record<string, string> = {
@@ -54,10 +55,7 @@ function AddMatcher({ state, act }: Context) {
   if (!open) return <button type="button" onClick={() => setOpen(true)}>+ label</button>;
   const items = name ? values : names.filter((n) => n.value !== '__name__');
   return (
-    <div class="popup" role="dialog" aria-label="Add a matcher" onKeyDown={(e) => e.key === 'Escape' && close()}>
-      <div class="popup-head">
-        {name ? `${name} =` : 'Label'} <button type="button" onClick={close} aria-label="Close">×</button>
-      </div>
+    <Popup label="Add a matcher" title={name ? `${name} =` : 'Label'} close={close}>
       <ul class="options">
         {items.map((item) => (
           <li key={item.value}>
@@ -74,7 +72,7 @@ function AddMatcher({ state, act }: Context) {
           </li>
         ))}
       </ul>
-    </div>
+    </Popup>
   );
 }
 

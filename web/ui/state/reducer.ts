@@ -4,7 +4,8 @@ import { parseTime } from '../model/time.ts';
 import type { Side, State } from './state.ts';
 
 /** Filters that are lists: chips above the view. */
-export type ListFilter = 'focus' | 'ignore' | 'hide' | 'show';
+export const listFilters = ['focus', 'ignore', 'hide', 'show'] as const;
+export type ListFilter = (typeof listFilters)[number];
 
 export type Action =
   | { do: 'set'; values: Partial<State> }

@@ -4,10 +4,9 @@ import { formatTime, parseTime } from '../model/time.ts';
 import { formatValue } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
 import { shownUnit } from '../parts/hooks.ts';
-import type { ListFilter } from '../state/reducer.ts';
+import { listFilters } from '../state/reducer.ts';
 import type { State } from '../state/state.ts';
 
-const lists: ListFilter[] = ['focus', 'ignore', 'hide', 'show'];
 const texts = ['show_from', 'prune_from', 'tagfocus', 'tagignore', 'granularity', 'recursion', 'group_by', 'aggregate'] as const;
 
 /** Which totals profiles may have: "a total from 10 to 20". */
@@ -36,7 +35,7 @@ export function Chips(context: Context) {
 
   return (
     <div class="chips">
-      {lists.flatMap((filter) =>
+      {listFilters.flatMap((filter) =>
         state[filter].map((value) => (
           <Chip key={filter + value} text={`${filter} ${value}`} drop={() => act({ do: 'drop', filter, value })} />
         )),

@@ -6,7 +6,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { draw, type Drawn, rowHeight, type Scene, toPixels, toValue, type Window } from '../draw/flame.ts';
 import type { Palette } from '../draw/palette.ts';
 import { Lettering } from '../draw/text.ts';
-import { nodeAt, type Tree, weight } from '../model/tree.ts';
+import { nodeAt, type Tree } from '../model/tree.ts';
 import { fitCanvas, type Size, useSize } from '../parts/hooks.ts';
 
 declare global {
@@ -136,8 +136,8 @@ export function FlameCanvas(props: {
   const drag = useRef<{ x: number; y: number; span: Span; top: number; moved: boolean } | null>(null);
   const pinch = useRef(new Map<number, number>());
   const size = useSize(place);
-  const whole: Span = [tree.x[0] as number, (tree.x[0] as number) + (weight(tree.answer, 0) || 1)];
-  const zoomed: Span = [tree.x[zoom] as number, (tree.x[zoom] as number) + (weight(tree.answer, zoom) || 1)];
+  const whole: Span = [tree.x[0] as number, (tree.x[0] as number) + ((tree.weights[0] as number) || 1)];
+  const zoomed: Span = [tree.x[zoom] as number, (tree.x[zoom] as number) + ((tree.weights[zoom] as number) || 1)];
   const [from, to] = useMotion(free ?? zoomed, free !== null);
   const view: Window = { from, to, top, row: rowHeight, ...size };
   const mostTop = Math.max(0, tree.rows.length - Math.floor(size.height / rowHeight));
@@ -151,10 +151,7 @@ export function FlameCanvas(props: {
     const rows = Math.floor(size.height / rowHeight);
     if (props.ring && rows > 0) setTop((t) => Math.min(Math.max(t, depth - rows + 1), depth));
   }, [focused, props.ring]);
-  useBoxes(boxes, scene, view, size, (d) => {
-    if (window.everprofDrawn === undefined) performance.mark('everprof-drawn');
-    window.everprofDrawn = d;
-  });
+  useBoxes(boxes, scene, view, size, (d) => (window.everprofDrawn = d));
   useEffect(() => {
     const ctx = fitCanvas(over.current, size);
     if (!ctx) return;
@@ -163,7 +160,7 @@ export function FlameCanvas(props: {
     for (const [node, width] of [[hover, 1], [props.ring ? focused : -1, 2]] as const) {
       if (node < 0 || node >= tree.count) continue;
       const left = Math.max(0, toPixels(view, tree.x[node] as number));
-      const right = Math.min(size.width, toPixels(view, (tree.x[node] as number) + weight(tree.answer, node)));
+      const right = Math.min(size.width, toPixels(view, (tree.x[node] as number) + (tree.weights[node] as number)));
       ctx.strokeStyle = palette.text;
       ctx.lineWidth = width;
       ctx.strokeRect(left + 0.5, ((tree.depth[node] as number) - top) * rowHeight + 0.5, Math.max(1, right - left - 1), rowHeight - 1);

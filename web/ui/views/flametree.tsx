@@ -2,6 +2,7 @@
 // The flame graph for those who do not see it: a tree with the focused box, its
 // callers and the boxes beside it. It has the focus; keys move it.
 import type { ComponentChildren } from 'preact';
+import { useMemo } from 'preact/hooks';
 import { childrenOf, type Tree } from '../model/tree.ts';
 import { formatShare, formatValue } from '../model/unit.ts';
 
@@ -45,6 +46,7 @@ export function FlameTree(props: {
   children: ComponentChildren;
 }) {
   const { tree, focused, part } = props;
+  const items = useMemo(() => itemsOf(tree, focused), [tree, focused]);
 
   return (
     <div
@@ -57,7 +59,7 @@ export function FlameTree(props: {
       onFocus={() => props.setActive(true)}
       onBlur={() => props.setActive(false)}
     >
-      {itemsOf(tree, focused).map((item) => (
+      {items.map((item) => (
         <span
           key={item.node}
           id={itemId(part, item.node)}

@@ -3,12 +3,12 @@
 // and how boxes are ordered and coloured.
 import { useState } from 'preact/hooks';
 import type { Context } from '../pages/app.tsx';
+import { type ListFilter, listFilters } from '../state/reducer.ts';
 import type { State } from '../state/state.ts';
-import { labelNames } from '../charts/upper.tsx';
+import { labelNames } from '../parts/hooks.ts';
+import { Popup } from '../parts/popup.tsx';
 
-type TextKey = 'focus' | 'ignore' | 'hide' | 'show' | 'show_from' | 'prune_from' | 'tagfocus' | 'tagignore';
-
-const lists: readonly TextKey[] = ['focus', 'ignore', 'hide', 'show'];
+type TextKey = ListFilter | 'show_from' | 'prune_from' | 'tagfocus' | 'tagignore';
 
 const texts: [TextKey, string][] = [
   ['focus', 'keep stacks with a function that matches'],
@@ -31,19 +31,19 @@ const selects: [keyof State, string, [string, string][]][] = [
 
 /** A regular expression that becomes a filter when it is sent. */
 function Filter({ name, help, state, act }: Context & { name: TextKey; help: string }) {
-  const many = lists.includes(name);
-  const [text, setText] = useState(many ? '' : (state[name] as string));
+  const list = listFilters.find((f) => f === name);
+  const [text, setText] = useState(list ? '' : (state[name] as string));
   const send = (e: Event): void => {
     e.preventDefault();
-    if (!many) return act({ do: 'set', values: { [name]: text } });
-    if (text) act({ do: 'add', filter: name as 'focus', value: text });
+    if (!list) return act({ do: 'set', values: { [name]: text } });
+    if (text) act({ do: 'add', filter: list, value: text });
     setText('');
   };
 
   return (
     <form onSubmit={send}>
       <label>{name} <input value={text} placeholder={help} spellcheck={false} onInput={(e) => setText(e.currentTarget.value)} /></label>
-      <button type="submit">{many ? 'Add' : 'Set'}</button>
+      <button type="submit">{list ? 'Add' : 'Set'}</button>
     </form>
   );
 }
@@ -61,8 +61,7 @@ export function Options(context: Context) {
     <span class="share">
       <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>Options</button>
       {open && (
-        <div class="popup right options-box" role="dialog" aria-label="Options" onKeyDown={(e) => e.key === 'Escape' && setOpen(false)}>
-          <div class="popup-head">Options <button type="button" aria-label="Close" onClick={() => setOpen(false)}>×</button></div>
+        <Popup label="Options" class="right options-box" close={() => setOpen(false)}>
           {choices.map(([key, title, values]) => (
             <label key={key}>
               {title}{' '}
@@ -73,7 +72,7 @@ export function Options(context: Context) {
           ))}
           <label><input type="checkbox" checked={state.noinlines} onChange={(e) => act({ do: 'set', values: { noinlines: e.currentTarget.checked } })} /> inlined functions count for their caller</label>
           {texts.map(([name, help]) => <Filter key={name} {...context} name={name} help={help} />)}
-        </div>
+        </Popup>
       )}
     </span>
   );

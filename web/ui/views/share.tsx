@@ -9,6 +9,7 @@ import { reportOf, reportRequest, viewRequests } from '../state/requests.ts';
 import type { State } from '../state/state.ts';
 import { encode, pathOf } from '../state/url.ts';
 import { usePageKeys } from '../parts/hooks.ts';
+import { Popup } from '../parts/popup.tsx';
 
 /** A link longer than this is cut off by some programs. */
 const longLink = 6000;
@@ -100,8 +101,7 @@ export function Share({ state, now }: Context) {
       <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>Export</button>
       {copied && <Copied {...copied} close={() => setCopied(null)} />}
       {open && (
-        <div class="popup right" role="dialog" aria-label="Export" onKeyDown={(e) => e.key === 'Escape' && setOpen(false)}>
-          <div class="popup-head">Export <button type="button" aria-label="Close" onClick={() => setOpen(false)}>×</button></div>
+        <Popup label="Export" class="right" close={() => setOpen(false)}>
           <ul class="options">
             {files.map(([report, title, name]) => (
               <li key={report}><button type="button" onClick={saveFile(report, name)}>{title}</button></li>
@@ -110,7 +110,7 @@ export function Share({ state, now }: Context) {
             <li><button type="button" onClick={take(() => pprofCommand(fileUrl(state, now, 'proto')))}>Copy as go tool pprof</button></li>
           </ul>
           {failure && <div class="notice bad" role="alert">{failure}</div>}
-        </div>
+        </Popup>
       )}
     </span>
   );
