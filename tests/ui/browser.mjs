@@ -96,6 +96,13 @@ export class Tab {
     writeFileSync(join(pictures, `${name}.png`), await this.still());
   }
 
+  /** Save a text for people to read. */
+  async record(name, text) {
+    if (!pictures) return;
+    mkdirSync(pictures, { recursive: true });
+    writeFileSync(join(pictures, name), text);
+  }
+
   /** Point at a part of the flame graph, in rows and shares of its width. */
   async flamePoint(row, share) {
     const box = await this.page.locator('.canvas').boundingBox();

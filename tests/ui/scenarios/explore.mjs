@@ -193,18 +193,19 @@ async function find(context) {
 async function filters(context) {
   const tab = await open(context);
   const total = (params) => flame(context.site, params).then((a) => a.total_of[0]);
-  const all = await total({});
+  const boxes = (await flame(context.site, {})).name.length;
 
-  for (const [key, filter, chip] of [['f', 'focus', 'focus'], ['i', 'ignore', 'ignore'], ['m', 'hide', 'hide']]) {
+  for (const [key, filter] of [['f', 'focus'], ['i', 'ignore'], ['m', 'hide'], ['p', 'prune_from']]) {
     await tab.clickFlame(1, 0.1);
     await tab.page.keyboard.press(key);
     await until(`${filter} is in the URL`, () => tab.params().get(filter));
     await tab.settled();
     const value = tab.params().get(filter);
-    const got = await tab.page.evaluate(() => document.querySelector('.flame-tree').getAttribute('aria-label'));
-    assert.match(got, /Flame graph, \d+ boxes/);
-    assert.ok((await total({ [filter]: value })) <= all);
-    await tab.page.getByLabel(`Remove the filter ${chip} ${value}`).click();
+    const got = await tab.page.locator('.flame-tree').getAttribute('aria-label');
+    const answer = await flame(context.site, { [filter]: value });
+    assert.ok(got.includes(` ${answer.name.length} boxes`), got);
+    assert.ok(answer.name.length < boxes, filter);
+    await tab.page.getByLabel(`Remove the filter ${filter} ${value}`).click();
     await tab.param(filter, null);
     await tab.page.locator('.flame-tree').focus();
     await tab.page.keyboard.press('Escape');
@@ -324,6 +325,58 @@ async function exports_(context) {
   await tab.ends();
 }
 
+/** Every view's copied command gives what the page shows. */
+async function commands(context) {
+  const fn = 'fn=main.words';
+  const views = ['flame', 'table', 'invert', `sandwich&${fn}`, `source&${fn}`, 'graph', 'text', 'text&text=traces'];
+  const filtered = `${cpu}&focus=main&hide=^runtime`;
+  const compared = `compare?query_b=profile&from_b=${first + 400000}&to_b=${last}&normalize=1`;
+  const pages = [...views.map((v) => `${filtered}&view=${v}`), ...['flame', 'table', 'text'].map((v) => `${compared}&view=${v}`)];
+
+  for (const path of pages) {
+    const tab = await Tab.open(context.browser, context.site);
+    const answer = tab.page.waitForResponse((r) => r.url().includes('api/v1/query?'));
+    await tab.go(path);
+    const shown = await (await answer).text();
+    await tab.page.keyboard.press('c');
+    const field = tab.page.getByLabel('What was copied');
+    await until('it is copied', async () => (await field.inputValue()).startsWith('curl'));
+    const printed = execFileSync('sh', ['-c', await field.inputValue()], { maxBuffer: 1 << 28 }).toString();
+    assert.ok(shown.length > 100 && printed === shown, `${path}: ${await field.inputValue()}`);
+    await tab.close();
+  }
+}
+
+/** Two views of the same profiles, side by side. */
+async function twoViews(context) {
+  const tab = await open(context);
+  const answer = await context.site.api('query', { mode: 'merge', query: 'profile', from: first, to: last, report: 'top', trim: 'false' });
+
+  await tab.page.getByLabel('Second view').selectOption('table');
+  await tab.param('view', 'flame,table');
+  assert.equal(await tab.page.getByRole('table').getAttribute('aria-rowcount'), String(answer.rows.length + 1));
+  assert.equal(await tab.page.getByRole('tree').count(), 1);
+  await tab.picture('two-views');
+  // A view beside itself is one view.
+  await tab.page.getByRole('tab', { name: 'Table' }).click();
+  await tab.param('view', 'table');
+  await tab.page.goBack();
+  await tab.param('view', 'flame,table');
+  // What is done in one view is seen in both.
+  await tab.page.locator('.rows .row').first().click();
+  await tab.page.locator('.table').getByRole('button', { name: 'ignore', exact: true }).click();
+  await tab.param('ignore', `^${answer.rows[0].name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$`);
+  const left = await flame(context.site, { ignore: tab.params().get('ignore') });
+  assert.ok((await tab.page.locator('.flame-tree').getAttribute('aria-label')).includes(` ${left.name.length} boxes`));
+  await tab.page.locator('.flame-tree').focus();
+  // The outermost box is no function.
+  await tab.page.keyboard.press('s');
+  await tab.page.keyboard.press('ArrowDown');
+  await tab.page.keyboard.press('s');
+  await tab.param('view', 'sandwich,table');
+  await tab.ends();
+}
+
 async function links(context) {
   const tab = await open(context, '?query=profile&from=now-5m');
 
@@ -429,6 +482,8 @@ export const explore = [
   ['inverted', inverted],
   ['Back, three times', backThrice],
   ['export and commands', exports_],
+  ['commands of every view', commands],
+  ['two views', twoViews],
   ['copied links have absolute times', links],
   ['a function over time', overTime],
   ['sandwich', sandwich],

@@ -36,6 +36,7 @@ test('a state comes back from its URL', () => {
     s.tagfocus = pick(texts);
     s.by = pick(['job', '', 'pod,job']);
     s.view = pick(['flame', 'invert', 'table', 'graph', 'text']);
+    s.beside = s.view === 'flame' ? pick(['', 'table', 'source']) : '';
     s.chart = pick(['lines', 'points', 'rows', 'weights', 'history', 'off']);
     s.span = pick(['', '1,2']);
     s.total_min = pick(['', '5']);

@@ -7,7 +7,7 @@ import type { Loader } from '../api/loader.ts';
 import { dark, light, type Palette } from '../draw/palette.ts';
 import { isDark } from '../draw/theme.ts';
 import type { Context } from '../pages/app.tsx';
-import { reportOf } from '../state/requests.ts';
+import { viewKey } from '../state/requests.ts';
 
 export interface Size {
   width: number;
@@ -70,14 +70,14 @@ export function fitCanvas(canvas: HTMLCanvasElement | null, size: Size): CanvasR
 
 /** The sample type that is shown: what the user chose, or what the server chose for the view. */
 export function shownType({ state, loader }: Context): string {
-  const answer = loader.get<{ sample_type?: string }>(reportOf(state))?.answer?.data;
+  const answer = loader.get<{ sample_type?: string }>(viewKey(state))?.answer?.data;
 
   return state.sample_index || answer?.sample_type || '';
 }
 
 /** The unit of the values of the view; "" before its first answer. */
 export function shownUnit({ state, loader }: Context): string {
-  return loader.get<{ unit?: string }>(reportOf(state))?.answer?.data.unit ?? '';
+  return loader.get<{ unit?: string }>(viewKey(state))?.answer?.data.unit ?? '';
 }
 
 /** The labels of the profiles, for menus. */

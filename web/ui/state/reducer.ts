@@ -15,11 +15,16 @@ export type Action =
   | { do: 'range_a'; from: string; to: string }
   | { do: 'swap'; now: number };
 
+/** A view is not shown beside itself. */
+function withoutTwins(s: State): State {
+  return s.view === s.beside ? { ...s, beside: '' } : s;
+}
+
 /** The state after an action. */
 export function reduce(s: State, a: Action): State {
   switch (a.do) {
     case 'set':
-      return { ...s, ...a.values };
+      return withoutTwins({ ...s, ...a.values });
     case 'add':
       return s[a.filter].includes(a.value) ? s : { ...s, [a.filter]: [...s[a.filter], a.value] };
     case 'drop':

@@ -146,26 +146,41 @@ function changesRequest(s: State, range: [number, number]): Request {
 }
 
 /** Views that show one function, and nothing without one. */
-export function needsFunction(view: View): boolean {
+function needsFunction(view: View): boolean {
   return view === 'sandwich' || view === 'source';
 }
 
-/** The report that a view shows; the key of its request, too. */
-export function reportOf(s: State): string {
-  if (needsFunction(s.view) && !s.fn) return 'top';
+/** Whether the view shows a list of functions to choose from. */
+export function isChoosing(s: State): boolean {
+  return needsFunction(s.view) && !s.fn;
+}
+
+/** The key of the view's request. Views of one report share it: the old picture stays until the new one is there. */
+export function viewKey(s: State): string {
+  return isChoosing(s) ? 'choose' : reportOf(s);
+}
+
+/** The views that are shown, one or two side by side: the state of each, and the key of its request. */
+export function shownViews(s: State): { state: State; key: string }[] {
+  const second = s.beside && { ...s, view: s.beside };
+  const first = { state: s, key: viewKey(s) };
+
+  return second ? [first, { state: second, key: `beside ${viewKey(second)}` }] : [first];
+}
+
+/** The report that a view shows. */
+function reportOf(s: State): string {
   const reports: Partial<Record<View, string>> = { table: 'top', source: 'source', graph: 'graph', text: s.text };
 
   return reports[s.view] ?? 'flamegraph';
 }
 
-/** What the lower half of the page shows. */
-export function viewRequests(s: State, now: number): Request[] {
-  const report = reportOf(s);
-  const make = (extra: Params): Request[] => [reportRequest(s, now, report, extra)];
+/** What a view shows. */
+export function viewRequest(s: State, now: number, key = viewKey(s)): Request {
+  const make = (extra: Params, report = reportOf(s)): Request => ({ ...reportRequest(s, now, report, extra), key });
   const nodes: [string, string] = ['max_nodes', String(maxNodes)];
 
-  // Without a function there is a list to choose from.
-  if (needsFunction(s.view) && !s.fn) return [reportRequest(s, now, 'top', [['nodecount', '25']])];
+  if (isChoosing(s)) return make([['nodecount', '25']], 'top');
   switch (s.view) {
     case 'table':
       return make([['trim', 'false']]);
@@ -174,7 +189,7 @@ export function viewRequests(s: State, now: number): Request[] {
     case 'graph':
       return make([]);
     case 'text':
-      return [{ ...reportRequest(s, now, report, []), plain: true }];
+      return { ...make([]), plain: true };
     case 'invert':
       return make([nodes, ['invert', 'true']]);
     case 'sandwich':
@@ -182,6 +197,11 @@ export function viewRequests(s: State, now: number): Request[] {
     case 'flame':
       return make([nodes]);
   }
+}
+
+/** What the lower half of the page shows. */
+function viewsRequests(s: State, now: number): Request[] {
+  return shownViews(s).map(({ state, key }) => viewRequest(state, now, key));
 }
 
 /** The requests of the page, all of which it can show at once. */
@@ -202,11 +222,11 @@ function pageRequests(s: State, now: number): Request[] {
   if (!s.query) return out;
   if (s.page === 'explore') {
     out.push({ key: 'labels', path: 'api/v1/labels', params: [['counts', '1'], ['match[]', s.query], ['limit', '100']] });
-    return [...out, ...chartRequests(s, now), ...viewRequests(s, now)];
+    return [...out, ...chartRequests(s, now), ...viewsRequests(s, now)];
   }
   const both = (['lines_a', 'lines'] as const).map((key, i) => {
     const side = i ? sideB(s) : sideA(s, now);
     return lineRequest(s, key, side, [parseTime(side.from, now), parseTime(side.to, now)]);
   });
-  return [...out, ...both, ...viewRequests(s, now)];
+  return [...out, ...both, ...viewsRequests(s, now)];
 }

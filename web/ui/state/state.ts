@@ -59,6 +59,8 @@ export interface State extends Filters, Side {
   /** The range of the chart, "from,to", if it shows more than the profiles below it; or empty. */
   span: string;
   view: View;
+  /** A second view of the same profiles, beside the first; or empty. */
+  beside: View | '';
   /** The report of the view text. */
   text: 'tree' | 'traces';
   /** The function of the views sandwich, source and history: its whole name. */
@@ -113,6 +115,7 @@ export const initial: State = {
   chart: 'lines',
   span: '',
   view: 'flame',
+  beside: '',
   text: 'tree',
   fn: '',
   zoom: '',

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The URL of a state, and the state of a URL. Defaults are left out and keys
 // have one order, so that one state has one URL. Unknown keys are kept.
-import { initial, type Page, type State } from './state.ts';
+import { initial, type Page, type State, type View } from './state.ts';
 
-type Key = Exclude<keyof State, 'page' | 'rest'>;
+/** `beside` is the second value of the key "view". */
+type Key = Exclude<keyof State, 'page' | 'rest' | 'beside'>;
 
 /** All keys, in the order in which they stand in a URL. */
 const keys: Key[] = [
@@ -61,6 +62,7 @@ export function encode(s: State): string {
   for (const key of keys) {
     const value = s[key];
     const values = Array.isArray(value) ? value : [value === true ? '1' : value === false ? '' : String(value)];
+    if (key === 'view' && s.beside) values[0] += `,${s.beside}`;
     for (const v of values) {
       const name = s.page === 'compare' && sideB.includes(key) ? `${key}_b` : key;
       if (v !== initial[key] && (v !== '' || emptyCounts.includes(key))) out.push(`${name}=${escapeValue(v)}`);
@@ -68,6 +70,13 @@ export function encode(s: State): string {
   }
   for (const [key, value] of s.rest) out.push(`${escapeValue(key)}=${escapeValue(value)}`);
   return out.join('&');
+}
+
+/** The views of "flame" or "flame,table"; the default in place of what is unknown. */
+function decodeViews(text: string): Pick<State, 'view' | 'beside'> {
+  const [view, beside] = text.split(',').map((v) => choices.view?.find((known) => known === v) as View | undefined);
+
+  return { view: view ?? initial.view, beside: beside && beside !== view ? beside : '' };
 }
 
 /** The state of a path and a query string. Values that are not allowed are ignored. */
@@ -80,7 +89,8 @@ export function decode(path: string, search: string): State {
     const ofB = s.page === 'compare' && name.endsWith('_b') && sideB.includes(name.slice(0, -2) as Key);
     const key = (ofB ? name.slice(0, -2) : name) as Key;
     const allowed = choices[key];
-    if (!keys.includes(key)) s.rest.push([name, value]);
+    if (key === 'view') Object.assign(s, decodeViews(value));
+    else if (!keys.includes(key)) s.rest.push([name, value]);
     else if (Array.isArray(initial[key])) (target[key] as string[]).push(value);
     else if (typeof initial[key] === 'boolean') target[key] = value !== '' && value !== '0' && value !== 'false';
     else if (!allowed || allowed.includes(value)) target[key] = value;

@@ -26,11 +26,14 @@ export const functionActions: [string, string, string, Does][] = [
   ['r', '', 'recursive calls: as they are, direct ones once, all once', (_, s) => ({ recursion: recursions[s.recursion] })],
 ];
 
-/** Do what a key says to a function. Returns whether the key was meant. */
+/**
+ * Do what a key says to a function; without one (""), only what needs none.
+ * Returns whether the key was meant.
+ */
 export function functionKeys(e: KeyboardEvent, { state, act }: Context, name: string): boolean {
   const row = functionActions.find(([key]) => e.code === `Key${key.toUpperCase()}`);
 
-  if (!row || !lettersOn() || e.shiftKey || e.ctrlKey || e.metaKey || e.altKey) return false;
+  if (!row || (row[1] && !name) || !lettersOn() || e.shiftKey || e.ctrlKey || e.metaKey || e.altKey) return false;
   e.preventDefault();
   act({ do: 'set', values: row[3](name, state) });
   return true;

@@ -5,7 +5,6 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { GraphAnswer } from '../api/answer.ts';
 import { arrowPath, layoutGraph } from '../model/callgraph.ts';
 import { matcher } from '../model/search.ts';
-import { formatShare } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
 import { Actions, functionKeys } from './actions.tsx';
 
@@ -71,7 +70,7 @@ export function CallGraph(props: Context & { data: GraphAnswer }) {
                 // SVG has no tabIndex: its attributes have one spelling.
                 tabindex={0}
                 role="button"
-                aria-label={`${n.name}, self ${formatShare(n.flat, data.total)}, total ${formatShare(n.cum, data.total)}`}
+                aria-label={b.lines.join(' ')}
                 onClick={() => setChosen(b.node)}
                 onKeyDown={(e) => {
                   if (e.key === 'Enter') setChosen(b.node);
@@ -80,7 +79,7 @@ export function CallGraph(props: Context & { data: GraphAnswer }) {
               >
                 <rect x={b.x - b.width / 2} y={b.y - b.height / 2} width={b.width} height={b.height} rx="3" />
                 {b.lines.map((line, k) => (
-                  <text key={k} x={b.x} y={b.y - b.height / 2 + 5 + (k + 1) * b.font * 1.3 - b.font * 0.35} font-size={b.font}>{line}</text>
+                  <text key={k} x={b.x} y={b.y - b.height / 2 + 5 + (k + 1) * b.font * 1.3 - b.font * 0.35} font-size={b.font}>{`${line} `}</text>
                 ))}
               </g>
             );

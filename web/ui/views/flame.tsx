@@ -125,7 +125,7 @@ export function Flame(props: Context & { data: FlameAnswer; part?: string }) {
     if (e.ctrlKey || e.metaKey || e.altKey) return;
     if (e.code === 'KeyF' && e.shiftKey && rooted) act({ do: 'set', values: { under: pathTo(tree, focused), zoom: '' } });
     else if (actions[e.key]) actions[e.key]?.();
-    else if (functionKeys(e, props, tree.name(focused))) return;
+    else if (functionKeys(e, props, focused ? tree.name(focused) : '')) return;
     else return;
     e.preventDefault();
   };
@@ -133,7 +133,7 @@ export function Flame(props: Context & { data: FlameAnswer; part?: string }) {
   return (
     <div class="flame">
       {/* Keys: without them preact may turn one of these elements into another, and the observer would watch the wrong one. */}
-      {zoomed < 0 && !part && <div key="gone" class="notice warn" role="status">The box that this link zooms into is not in these profiles: everything is shown.</div>}
+      {zoomed < 0 && !part && !state.beside && <div key="gone" class="notice warn" role="status">The box that this link zooms into is not in these profiles: everything is shown.</div>}
       {found.error && <div key="error" class="notice bad" role="alert">{found.error}</div>}
       <div key="head" class="flame-head">
         <Total data={data} scaled={state.normalize} />
@@ -144,7 +144,7 @@ export function Flame(props: Context & { data: FlameAnswer; part?: string }) {
         {zoom > 0 && <Actions {...props} name={tree.name(zoom)} />}
         {data.left_out.nodes > 0 && <span class="dim"> · {data.left_out.nodes} smaller boxes are folded into (other){rooted ? ': click one to open it' : '; the table has all functions'}</span>}
       </div>
-      <FlameTree key="tree" tree={tree} focused={focused} part={part ?? 'all'} onKey={onKey} setActive={setActive}>
+      <FlameTree key="tree" tree={tree} focused={focused} part={part ?? state.view} onKey={onKey} setActive={setActive}>
         <FlameCanvas
           scene={scene}
           zoom={zoom}

@@ -5,7 +5,7 @@ import { base, fetchPath, urlOf } from '../api/client.ts';
 import { curlCommand, pprofCommand } from '../model/command.ts';
 import { parseTime } from '../model/time.ts';
 import type { Context } from '../pages/app.tsx';
-import { reportOf, reportRequest, viewRequests } from '../state/requests.ts';
+import { reportRequest, viewRequest } from '../state/requests.ts';
 import type { State } from '../state/state.ts';
 import { encode, pathOf } from '../state/url.ts';
 import { usePageKeys } from '../parts/hooks.ts';
@@ -40,10 +40,7 @@ export function fileUrl(s: State, now: number, report: string): string {
 
 /** The URL of the answer that the view shows: the same numbers. */
 export function viewUrl(s: State, now: number): string {
-  const report = reportOf(s);
-  const request = viewRequests(s, now).find((r) => r.key === report);
-
-  return request ? location.origin + urlOf(request) : fileUrl(s, now, 'top');
+  return location.origin + urlOf(viewRequest(s, now));
 }
 
 /** Copy a text; if the browser does not allow it, the text is shown to be copied. */

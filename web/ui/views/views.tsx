@@ -4,7 +4,7 @@ import type { FlameAnswer, GraphAnswer, SourceAnswer, TopAnswer } from '../api/a
 import { formatTime } from '../model/time.ts';
 import { formatValue } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
-import { needsFunction, reportOf } from '../state/requests.ts';
+import { isChoosing, shownViews, viewKey } from '../state/requests.ts';
 import type { View } from '../state/state.ts';
 import { CallGraph } from './callgraph.tsx';
 import { Chips } from './chips.tsx';
@@ -32,7 +32,7 @@ function countText(profiles: number, ofA: string, series: string): string {
 
 /** What the view is made of: "240 profiles of 4 series", or the time of one profile. */
 function Origin({ state, loader }: Context) {
-  const loaded = loader.get(reportOf(state));
+  const loaded = loader.get(viewKey(state));
   const get = (name: string): string => loaded?.answer?.headers.get(name) ?? '';
   const profiles = get('X-Everprof-Profiles');
   const time = get('X-Everprof-Timestamp');
@@ -61,6 +61,10 @@ function ViewBar(context: Context) {
             <button key={view} type="button" role="tab" aria-selected={state.view === view} onClick={() => act({ do: 'set', values: { view } })}>{title}</button>
           ))}
         </div>
+        <select aria-label="Second view, beside the first" value={state.beside} onChange={(e) => act({ do: 'set', values: { beside: e.currentTarget.value as View | '' } })}>
+          <option value="">one view</option>
+          {views.filter(([view]) => view !== state.view).map(([view, title]) => <option key={view} value={view}>+ {title}</option>)}
+        </select>
         <Options {...context} />
         <Share {...context} />
       </div>
@@ -89,11 +93,11 @@ function ViewOf(props: Context & { data: Data }) {
 }
 
 /** A view of one function without a function: the functions to choose from. */
-function Choose(props: Context) {
-  const { loader, act, state } = props;
+function Choose(props: Context & { of: string }) {
+  const { loader, act, state, of } = props;
 
   return (
-    <Frame<TopAnswer> loaded={loader.get('top')} retry={retryOf(props, 'top')} cancel={() => loader.cancel('top')}>
+    <Frame<TopAnswer> loaded={loader.get(of)} retry={retryOf(props, of)} cancel={() => loader.cancel(of)}>
       {(data) => (
         <div class="table">
           <p>Choose a function:</p>
@@ -113,20 +117,27 @@ function Choose(props: Context) {
   );
 }
 
+/** One view with its states; `of`: the key of its request. */
+function Pane(context: Context & { of: string }) {
+  const { state, loader, of } = context;
+
+  if (isChoosing(state)) return <Choose {...context} />;
+  return (
+    <Frame<Data> key={of} loaded={loader.get(of)} retry={retryOf(context, of)} cancel={() => loader.cancel(of)} none={(message) => <Nothing {...context} message={message} />}>
+      {(data) => <ViewOf {...context} data={data} />}
+    </Frame>
+  );
+}
+
 export function Views(context: Context) {
-  const { state, loader } = context;
-  const report = reportOf(state);
+  const shown = shownViews(context.state);
 
   return (
     <section class="views" aria-label="Profiles">
       <ViewBar {...context} />
-      {needsFunction(state.view) && !state.fn ? (
-        <Choose {...context} />
-      ) : (
-        <Frame<Data> key={report} loaded={loader.get(report)} retry={retryOf(context, report)} cancel={() => loader.cancel(report)} none={(message) => <Nothing {...context} message={message} />}>
-          {(data) => <ViewOf {...context} data={data} />}
-        </Frame>
-      )}
+      <div class={shown.length > 1 ? 'panes sides' : 'panes'}>
+        {shown.map(({ state, key }, i) => <div key={i} class="pane"><Pane {...context} state={state} of={key} /></div>)}
+      </div>
     </section>
   );
 }
