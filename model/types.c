@@ -72,11 +72,7 @@ static int no_such_type(const struct typeset *t, struct str name,
 	return ERR_INVALID;
 }
 
-/*
- * Returns the index of the default type. If the default is not set or names no
- * type of the profile, returns the index of the last type, as pprof does.
- */
-static size_t default_index(const struct typeset *t)
+size_t typeset_default(const struct typeset *t)
 {
 	for (size_t i = 0; t->default_type.len && i < t->count; i++) {
 		if (str_eq(t->types[i].type, t->default_type))
@@ -108,7 +104,7 @@ int typeset_index(const struct typeset *t, struct str name, size_t *out,
 		return err_set(err, ERR_INVALID,
 			       "the profile has no sample types");
 	if (!name.len) {
-		*out = default_index(t);
+		*out = typeset_default(t);
 		return 0;
 	}
 	if (str_to_i64(name, &n))

@@ -28,9 +28,7 @@ struct value_type {
 struct typeset {
 	struct value_type types[TYPES_MAX];
 	size_t count;
-	/*
-	 * name of the default sample type; empty: the last type is the default
-	 */
+	/* name of the default sample type, or empty: see typeset_default */
 	struct str default_type;
 	/* type and unit of the period (the distance between two samples) */
 	struct value_type period;
@@ -51,6 +49,12 @@ NODISCARD int typeset_decode(struct bytes encoded, struct typeset *out,
  * the set; 0 if the encoding is damaged.
  */
 size_t typeset_count(struct bytes encoded);
+
+/*
+ * Returns the index of the default type. If the default is not set or names no
+ * type of the set, this is the last type, as in pprof. The set is not empty.
+ */
+size_t typeset_default(const struct typeset *t);
 
 /*
  * Finds the sample type that pprof's option sample_index names: by its name, by

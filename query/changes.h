@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Changes: when programs changed in a time range, to be shown on a graph: new
- * values of labels such as "version", and restarts. Values of profiles are not
- * read.
+ * values of labels such as "version", new build IDs of series that have no such
+ * label, and restarts. Build IDs are read from some profiles (build_search.h);
+ * nothing else of a profile is read.
  *
  * Ownership: changes_fini() frees everything; the options are borrowed.
  * Threads: one thread per query.
@@ -14,6 +15,7 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "base/vec.h"
+#include "query/merge/build_search.h"
 #include "query/work/query_spec.h"
 
 enum {
@@ -27,36 +29,22 @@ struct changes_options {
 	int64_t step_ms;               /* changes of one step are one entry */
 	/* Names of labels, separated by commas. */
 	struct str labels;
+	size_t decode_memory; /* largest size of a decoded profile, in bytes */
 };
 
 /* What changed. */
 enum change_kind {
 	CHANGE_LABEL,
+	CHANGE_BUILD_ID,
 	CHANGE_RESTART,
-};
-
-/* A value of a label in one job: from when to when series have it. */
-struct label_span {
-	uint32_t group; /* number of the job and label, in changes.groups */
-	struct str value;
-	int64_t first;
-	int64_t last;
-	size_t series;
-};
-
-/* The series of one profile type and job, for one label. */
-struct change_group {
-	struct str type;
-	struct str job;
-	struct str name; /* name of the label */
-	int64_t first;   /* time of the first profile */
 };
 
 /* One change. */
 struct change {
 	int64_t ms;
 	enum change_kind kind;
-	struct str name; /* name of the label; empty for a restart */
+	struct str name;      /* name of the label; else empty */
+	VEC(struct str) jobs; /* of the series that changed */
 	VEC(struct str) from;
 	VEC(struct str) to;
 	size_t series;
@@ -66,11 +54,8 @@ struct change {
 struct changes {
 	const struct changes_options *o;
 	struct query_work *work;
-	struct arena text;
-	VEC(struct change_group) groups;
-	VEC(struct label_span) spans;
-	struct table group_index;
-	struct table span_index;
+	struct label_spans spans;
+	struct build_search builds;
 	VEC(struct change) found; /* by time */
 	size_t left_out;          /* number of changes beyond CHANGES_MAX */
 	int64_t taken;
@@ -85,7 +70,7 @@ NODISCARD int changes_find(struct changes *c, struct tsdb *db,
 			   struct query_work *work,
 			   const struct changes_options *o, struct err *err);
 
-/* Write [{"time","kind","name","from":[],"to":[],"series"}]. */
+/* Write [{"time","kind","name","jobs":[],"from":[],"to":[],"series"}]. */
 void changes_json(const struct changes *c, struct json *j);
 
 /* Free the changes. */

@@ -12,32 +12,23 @@
 #define QUERY_FUNCTION_SEARCH_H
 
 #include "model/regex.h"
-#include "pprof/columns.h"
-#include "pprof/decode.h"
-#include "query/query_work.h"
-#include "tsdb/querier.h"
+#include "query/work/profile_visit.h"
 
 /*
  * A search for one function name pattern. One search looks at many profiles,
  * one after another.
  */
 struct function_search {
-	struct query_work *work;
 	struct regex *name; /* the compiled pattern */
 	/*
 	 * Remembers which function names of one stripe match, so that each name
 	 * is compared with the pattern only once. It is cleared when a profile of
-	 * another stripe is searched. `row` holds a reference to the stripe's
-	 * table.
+	 * another stripe is searched.
 	 */
 	struct columns_find *find;
-	struct querier_row row;
-	/* Decoder for profiles that are not stored as columns. */
-	struct decoder *decoder;
-	/* Buffer for the profile that is being fetched. */
-	struct profile fetched;
-	int64_t taken; /* bytes taken from the budget for this search */
-	size_t unread; /* number of profiles that could not be read */
+	/* The profiles; `unread` counts those that could not be read. */
+	struct profile_visit visit;
+	bool found; /* whether the profile that was read last matches */
 };
 
 /*
@@ -59,7 +50,7 @@ void function_search_fini(struct function_search *f);
 /*
  * Set *found to whether, in the profile of a series at time `ms`, any stack
  * goes through the function. A profile that is damaged or missing is counted in
- * `unread` and sets *found to false. Returns ERR_TIMEOUT after the deadline,
+ * visit.unread and sets *found to false. Returns ERR_TIMEOUT after the deadline,
  * ERR_CLOSED when everprof is stopping, and ERR_LIMIT when the memory budget is
  * used up.
  */

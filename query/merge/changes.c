@@ -3,61 +3,15 @@
 
 #include <stdlib.h>
 
-#include "base/hash.h"
 #include "base/mem.h"
 #include "model/types.h"
 #include "pprof/aggregate.h"
 
-/* The key of a group or of a span, for the hash tables. */
-struct change_key {
-	uint32_t group;
-	struct str type;
-	struct str job;
-	struct str name; /* of the label, or its value */
-};
-
-/* Hash texts one after the other; their lengths keep them apart. */
-static uint64_t change_hash(const struct change_key *k)
-{
-	uint64_t parts[] = {
-		k->group,
-		hash_bytes(bytes_of(k->type)),
-		hash_bytes(bytes_of(k->job)),
-		hash_bytes(bytes_of(k->name)),
-	};
-
-	return hash_bytes(
-		(struct bytes){ (const uint8_t *)parts, sizeof(parts) });
-}
-
-/* table_find() callback for groups. */
-static bool change_same_group(const void *ctx, uint32_t i, const void *key)
-{
-	const struct changes *c = ctx;
-	const struct change_key *k = key;
-	const struct change_group *g = &c->groups.v[i];
-
-	return str_eq(g->type, k->type) && str_eq(g->job, k->job) &&
-	       str_eq(g->name, k->name);
-}
-
-/* table_find() callback for spans. */
-static bool change_same_span(const void *ctx, uint32_t i, const void *key)
-{
-	const struct changes *c = ctx;
-	const struct change_key *k = key;
-	const struct label_span *s = &c->spans.v[i];
-
-	return s->group == k->group && str_eq(s->value, k->name);
-}
-
 /* Take the memory by which the lists have grown, and check the deadline. */
 static int changes_check(struct changes *c, struct err *err)
 {
-	int64_t now = (int64_t)(vec_memory(&c->groups) + vec_memory(&c->spans) +
-				vec_memory(&c->found) + c->text.used +
-				table_memory(&c->group_index) +
-				table_memory(&c->span_index));
+	int64_t now = (int64_t)(label_spans_memory(&c->spans) +
+				vec_memory(&c->found));
 	int rc = query_check_deadline(c->work, err);
 
 	if (!rc && now > c->taken)
@@ -65,60 +19,6 @@ static int changes_check(struct changes *c, struct err *err)
 	if (!rc && now > c->taken)
 		c->taken = now;
 	return rc;
-}
-
-/* Return the number of the group of a series for a label. */
-static uint32_t change_take_group(struct changes *c, struct labels *ls,
-				  struct str name, int64_t first)
-{
-	struct change_key key = {
-		.type = labels_get(ls, str_of(LABEL_NAME)),
-		.job = labels_get(ls, str_of("job")),
-		.name = name,
-	};
-	uint64_t hash = change_hash(&key);
-	uint32_t i =
-		table_find(&c->group_index, hash, change_same_group, c, &key);
-
-	if (i == TABLE_NONE) {
-		i = (uint32_t)c->groups.count;
-		*vec_add(&c->groups) = (struct change_group){
-			.type = arena_str(&c->text, key.type),
-			.job = arena_str(&c->text, key.job),
-			.name = arena_str(&c->text, name),
-			.first = first,
-		};
-		table_add(&c->group_index, hash, i);
-	}
-	if (first < c->groups.v[i].first)
-		c->groups.v[i].first = first;
-	return i;
-}
-
-/* Note that a series has a value of a label from `first` to `last`. */
-static void change_add_span(struct changes *c, uint32_t group, struct str value,
-			    int64_t first, int64_t last)
-{
-	struct change_key key = { .group = group, .name = value };
-	uint64_t hash = change_hash(&key);
-	uint32_t i =
-		table_find(&c->span_index, hash, change_same_span, c, &key);
-	struct label_span *s;
-
-	if (i == TABLE_NONE) {
-		i = (uint32_t)c->spans.count;
-		*vec_add(&c->spans) = (struct label_span){
-			.group = group,
-			.value = arena_str(&c->text, value),
-			.first = first,
-			.last = last,
-		};
-		table_add(&c->span_index, hash, i);
-	}
-	s = &c->spans.v[i];
-	s->first = first < s->first ? first : s->first;
-	s->last = last > s->last ? last : s->last;
-	s->series++;
 }
 
 /* The number of the step of a time. */
@@ -179,16 +79,16 @@ static void add_replaced(const struct changes *c, const struct label_span *s,
 {
 	int64_t last = INT64_MIN;
 
-	for (size_t k = 0; k < c->spans.count; k++) {
-		int64_t ms = seen_before(&c->spans.v[k], s->group, s->first);
+	for (size_t k = 0; k < c->spans.v.count; k++) {
+		int64_t ms = seen_before(&c->spans.v.v[k], s->group, s->first);
 
 		last = ms > last ? ms : last;
 	}
-	for (size_t k = 0; k < c->spans.count && last != INT64_MIN; k++) {
-		int64_t ms = seen_before(&c->spans.v[k], s->group, s->first);
+	for (size_t k = 0; k < c->spans.v.count && last != INT64_MIN; k++) {
+		int64_t ms = seen_before(&c->spans.v.v[k], s->group, s->first);
 
 		if (ms != INT64_MIN && ms >= last - 2 * c->o->step_ms)
-			change_add_value(&x->from, c->spans.v[k].value);
+			change_add_value(&x->from, c->spans.v.v[k].value);
 	}
 }
 
@@ -197,16 +97,18 @@ static int changes_of_labels(struct changes *c, struct err *err)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < c->spans.count && !rc; i++) {
-		const struct label_span *s = &c->spans.v[i];
-		const struct change_group *g = &c->groups.v[s->group];
+	for (size_t i = 0; i < c->spans.v.count && !rc; i++) {
+		const struct label_span *s = &c->spans.v.v[i];
+		const struct label_group *g = &c->spans.groups.v[s->group];
 		struct change *x;
 
 		rc = changes_check(c, err);
 		if (s->first <= g->first + c->o->step_ms)
 			continue;
-		x = change_take(c, CHANGE_LABEL, g->name, s->first);
+		x = change_take(c, g->name.len ? CHANGE_LABEL : CHANGE_BUILD_ID,
+				g->name, s->first);
 		x->series += s->series;
+		change_add_value(&x->jobs, g->job);
 		change_add_value(&x->to, s->value);
 		add_replaced(c, s, x);
 	}
@@ -238,47 +140,85 @@ static int change_restarted(const struct totals_view *t, size_t i,
 	return rc;
 }
 
-/* Add the restarts of one series. */
-static int changes_of_counters(struct changes *c, const struct totals_view *t,
+/* Add the restarts of selected series `series`, whose profiles are in `t`. */
+static int changes_of_counters(struct changes *c, struct querier *q,
+			       size_t series, const struct totals_view *t,
 			       struct typeset *types, struct err *err)
 {
+	struct str job = labels_get(querier_labels(q, series), str_of("job"));
 	int rc = 0;
 
 	for (size_t i = 0; i + 1 < t->count && !rc; i++) {
+		struct change *x;
 		bool restarted;
 
 		rc = change_restarted(t, i, types, &restarted, err);
-		if (!rc && restarted)
-			change_take(c, CHANGE_RESTART, str_of(""),
-				    t->rows[i + 1].ms)
-				->series++;
+		if (rc || !restarted)
+			continue;
+		x = change_take(c, CHANGE_RESTART, str_of(""),
+				t->rows[i + 1].ms);
+		x->series++;
+		/* The labels are freed with the querier. */
+		change_add_value(&x->jobs, arena_str(&c->spans.text, job));
 	}
 	return rc;
 }
 
-/* Look at one series: its labels, its first and last profile, its counters. */
-static int changes_of_series(struct changes *c, struct querier *q, size_t i,
-			     struct typeset *types, struct err *err)
+/*
+ * Add the labels of a series whose profiles are in `t`. Returns whether it has
+ * any of them.
+ */
+static bool changes_add_labels(struct changes *c, struct labels *ls,
+			       const struct totals_view *t)
 {
-	const struct query_spec *s = c->o->spec;
-	struct labels *ls = querier_labels(q, i);
 	struct str rest = c->o->labels;
-	struct totals_view t = { 0 };
-	int rc = querier_totals(q, i, s->from, s->to, &t, err);
+	bool any = false;
 
-	if (rc || !t.count)
-		return rc;
 	while (rest.len) {
 		struct str name = str_trim(str_cut(rest, ',', &rest));
 		struct str value = labels_get(ls, name);
 
 		if (!value.len)
 			continue;
-		change_add_span(c, change_take_group(c, ls, name, t.rows[0].ms),
-				value, t.rows[0].ms, t.rows[t.count - 1].ms);
+		any = true;
+		label_spans_add(&c->spans, ls, name, value, t->rows[0].ms,
+				t->rows[t->count - 1].ms);
 	}
-	rc = changes_of_counters(c, &t, types, err);
+	return any;
+}
+
+/*
+ * Look at one series: its labels, its first and last profile, its counters. Its
+ * builds are of interest only if no label says which version it is.
+ */
+static int changes_of_series(struct changes *c, struct querier *q, size_t i,
+			     struct typeset *types, struct err *err)
+{
+	const struct query_spec *s = c->o->spec;
+	struct totals_view t = { 0 };
+	int rc = querier_totals(q, i, s->from, s->to, &t, err);
+
+	if (rc || !t.count)
+		return rc;
+	rc = changes_of_counters(c, q, i, &t, types, err);
+	if (!rc && !changes_add_labels(c, querier_labels(q, i), &t))
+		rc = build_search_series(&c->builds, q, i, t.rows, t.count,
+					 err);
 	return rc ? rc : changes_check(c, err);
+}
+
+/* Look at all series. */
+static int changes_of_all(struct changes *c, struct querier *q, struct err *err)
+{
+	struct typeset *types = mem_new(struct typeset);
+	int rc = 0;
+
+	build_search_init(&c->builds, &c->spans, querier_count(q),
+			  c->o->decode_memory, c->work);
+	for (size_t i = 0; i < querier_count(q) && !rc; i++)
+		rc = changes_of_series(c, q, i, types, err);
+	mem_free(types);
+	return rc;
 }
 
 /* Order of changes: most series first. */
@@ -307,6 +247,7 @@ static int change_by_time(const void *a, const void *b)
 /* Free the lists of a change. */
 static void change_fini(struct change *x)
 {
+	vec_fini(&x->jobs);
 	vec_fini(&x->from);
 	vec_fini(&x->to);
 }
@@ -330,21 +271,18 @@ int changes_find(struct changes *c, struct tsdb *db, struct query_work *work,
 		 const struct changes_options *o, struct err *err)
 {
 	CLEANUP(querier_closep) struct querier *q = NULL;
-	struct typeset *types;
 	int rc;
 
 	*c = (struct changes){ .o = o, .work = work };
 	if (o->step_ms <= 0)
 		return err_set(err, ERR_INVALID,
 			       "parameter \"step\" must be above 0");
-	types = mem_new(struct typeset);
 	querier_open(db, &q);
 	querier_select(q, o->spec->selector.matchers, o->spec->selector.count,
 		       o->spec->from, o->spec->to);
 	rc = query_take(work, (int64_t)querier_memory(q), err);
-	for (size_t i = 0; i < querier_count(q) && !rc; i++)
-		rc = changes_of_series(c, q, i, types, err);
-	mem_free(types);
+	if (!rc)
+		rc = changes_of_all(c, q, err);
 	if (!rc)
 		rc = changes_of_labels(c, err);
 	if (!rc)
@@ -363,6 +301,13 @@ static void change_write_values(struct json *j, const char *key,
 	json_end(j, ']');
 }
 
+/* The names of the kinds of changes in the API. */
+static const char *const change_kinds[] = {
+	[CHANGE_LABEL] = "label",
+	[CHANGE_BUILD_ID] = "build_id",
+	[CHANGE_RESTART] = "restart",
+};
+
 void changes_json(const struct changes *c, struct json *j)
 {
 	json_begin(j, '[');
@@ -373,9 +318,10 @@ void changes_json(const struct changes *c, struct json *j)
 		json_key(j, "time");
 		json_int(j, x->ms);
 		json_key(j, "kind");
-		json_text(j, x->kind == CHANGE_LABEL ? "label" : "restart");
+		json_text(j, change_kinds[x->kind]);
 		json_key(j, "name");
 		json_str(j, x->name);
+		change_write_values(j, "jobs", x->jobs.v, x->jobs.count);
 		change_write_values(j, "from", x->from.v, x->from.count);
 		change_write_values(j, "to", x->to.v, x->to.count);
 		json_key(j, "series");
@@ -390,9 +336,6 @@ void changes_fini(struct changes *c)
 	for (size_t i = 0; i < c->found.count; i++)
 		change_fini(&c->found.v[i]);
 	vec_fini(&c->found);
-	vec_fini(&c->groups);
-	vec_fini(&c->spans);
-	table_fini(&c->group_index);
-	table_fini(&c->span_index);
-	arena_fini(&c->text);
+	build_search_fini(&c->builds);
+	label_spans_fini(&c->spans);
 }

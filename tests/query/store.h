@@ -45,11 +45,13 @@ struct made {
 	int64_t duration_ns;
 	bool damaged;      /* its hash is wrong */
 	const char *types; /* separated by spaces; NULL: those of the test */
+	const char *build; /* build ID of its binary; NULL: it has no mapping */
 };
 
 /*
  * ROW is a profile with a time. The profile of LASTING has a duration, that of
- * BAD is damaged, and that of TYPED has its own types.
+ * BAD is damaged, that of TYPED has its own types, and that of BUILT is of a
+ * build.
  */
 #define ROW(when, text)                        \
 	{                                      \
@@ -66,6 +68,12 @@ struct made {
 #define TYPED(when, text, type)                                 \
 	{                                                       \
 		.ms = (when), .stacks = (text), .types = (type) \
+	}
+
+#define BUILT(when, text, id)                                     \
+	{                                                         \
+		.ms = (when), .stacks = (text), .duration_ns = 9, \
+		.build = (id)                                     \
 	}
 
 static inline void store_reopen(struct store *s)
@@ -189,8 +197,20 @@ static inline void store_tables(struct buf *out, const struct store_texts *t,
 	buf_fini(&line);
 }
 
+/* Writes the mapping of the binary of a build. */
+static inline void store_mapping(struct buf *out, struct store_texts *t,
+				 const char *build)
+{
+	struct buf m = { 0 };
+
+	profile_number(&m, 1, 1);
+	profile_number(&m, 6, store_text(t, str_of(build)));
+	profile_bytes(out, 3, &m);
+	buf_fini(&m);
+}
+
 /* Encode a profile and its type set; totals has room for all types. */
-static inline void store_encode(const char *types, const char *stacks,
+static inline void store_encode(const char *types, const struct made *p,
 				struct buf *out, struct buf *typeset,
 				int64_t *totals)
 {
@@ -210,8 +230,10 @@ static inline void store_encode(const char *types, const char *stacks,
 		profile_number(&m, 2, store_text(&t, str_of("bytes")));
 		profile_bytes(out, 1, &m);
 	}
+	if (p->build)
+		store_mapping(out, &t, p->build);
 	first = (unsigned)t.count;
-	rest = str_of(stacks);
+	rest = str_of(p->stacks);
 	while (rest.len)
 		store_sample(out, &t, first, str_cut(rest, ' ', &rest), totals);
 	store_tables(out, &t, first);
@@ -255,8 +277,7 @@ static inline void store_put(struct store *s, const char *labels,
 	struct err err = { .msg = "" };
 	uint64_t lsn;
 
-	store_encode(p->types ? p->types : types, p->stacks, &body, &typeset,
-		     totals);
+	store_encode(p->types ? p->types : types, p, &body, &typeset, totals);
 	sample.body = buf_bytes(&body);
 	sample.raw_len = (uint32_t)body.len;
 	sample.hash = hash_bytes(sample.body) ^ p->damaged;

@@ -316,7 +316,7 @@ Test(report_request, functions_are_found_wherever_a_profile_is_stored)
 			finder_scan(&f, got);
 			cr_expect(!strcmp(got, cases[i].want), "%s, %s: %s",
 				  where[w], cases[i].pattern, got);
-			cr_expect(!f.search.unread);
+			cr_expect(!f.search.visit.unread);
 			finder_close(&f);
 		}
 	}
@@ -359,7 +359,7 @@ Test(report_request, searches_change_between_columns_of_two_series)
 			  "%s", err.msg);
 		cr_expect(found == (i % 2 == 1), "%zu", i);
 	}
-	cr_expect(!f.search.fetched.raw.len, "a profile was fetched");
+	cr_expect(!f.search.visit.fetched.raw.len, "a profile was fetched");
 	finder_close(&f);
 	store_close(s);
 }
@@ -378,14 +378,14 @@ Test(report_request, what_cannot_be_read_has_no_function_and_is_counted)
 	finder_open(&f, s, "main");
 	cr_expect(!function_search_look(&f.search, f.q, 0, store_at(1), &found,
 					&err));
-	cr_expect(!found && f.search.unread == 1);
+	cr_expect(!found && f.search.visit.unread == 1);
 	/* A profile that is not there, or was removed, counts as unread. */
 	cr_expect(!function_search_look(&f.search, f.q, 0, store_at(3), &found,
 					&err));
-	cr_expect(!found && f.search.unread == 2);
+	cr_expect(!found && f.search.visit.unread == 2);
 	cr_expect(!function_search_look(&f.search, f.q, 0, store_at(2), &found,
 					&err));
-	cr_expect(found && f.search.unread == 2);
+	cr_expect(found && f.search.visit.unread == 2);
 	finder_close(&f);
 	store_close(s);
 }

@@ -131,10 +131,10 @@ Test(api_lists, types_have_the_sample_types_of_all_their_series)
 		DATA("[{\"name\":\"cpu\",\"sampleTypes\":["
 		     "{\"type\":\"cpu\",\"unit\":\"nanoseconds\"},"
 		     "{\"type\":\"samples\",\"unit\":\"count\"}],"
-		     "\"defaultSampleType\":\"\"},"
+		     "\"defaultSampleType\":\"cpu\"},"
 		     "{\"name\":\"heap\",\"sampleTypes\":["
 		     "{\"type\":\"inuse_space\",\"unit\":\"bytes\"}],"
-		     "\"defaultSampleType\":\"\"}]");
+		     "\"defaultSampleType\":\"inuse_space\"}]");
 	const struct site_profile other = { "cpu",     "app",   "p9",   1,
 					    "samples", "count", "work", 5 };
 	struct site *f = site_start();
@@ -146,7 +146,7 @@ Test(api_lists, types_have_the_sample_types_of_all_their_series)
 	call_check(f, api_profile_types, "match[]=heap", 200,
 		   DATA("[{\"name\":\"heap\",\"sampleTypes\":["
 			"{\"type\":\"inuse_space\",\"unit\":\"bytes\"}],"
-			"\"defaultSampleType\":\"\"}]"));
+			"\"defaultSampleType\":\"inuse_space\"}]"));
 	site_stop(f);
 }
 

@@ -14,7 +14,8 @@
 
 /* Parse the request. The caller calls query_spec_fini() in any case. */
 static int changes_parse(const struct request *r, struct query_spec *spec,
-			 struct changes_options *o, struct err *err)
+			 struct changes_options *o, size_t memory,
+			 struct err *err)
 {
 	int rc = query_spec_parse(spec, &r->params, "", err);
 	int64_t span = spec->to - spec->from;
@@ -22,6 +23,7 @@ static int changes_parse(const struct request *r, struct query_spec *spec,
 	*o = (struct changes_options){
 		.spec = spec,
 		.labels = str_of(LABELS_DEFAULT),
+		.decode_memory = memory,
 	};
 	if (!rc && !spec->merged)
 		rc = err_set(err, ERR_INVALID,
@@ -42,15 +44,32 @@ static int changes_parse(const struct request *r, struct query_spec *spec,
 	return rc;
 }
 
+/* End the answer, with warnings that say what it lacks. */
+static void changes_end(struct json *j, const struct changes *c,
+			struct arena *arena, struct answer *a)
+{
+	const char *warnings[3] = { NULL };
+	size_t n = 0;
+
+	if (c->left_out)
+		warnings[n++] = arena_printf(
+			arena, "there are %zu more changes, of fewer series",
+			c->left_out);
+	if (c->builds.series < c->builds.candidates)
+		warnings[n++] = arena_printf(
+			arena, "build IDs were read of %zu of %zu series",
+			c->builds.series, c->builds.candidates);
+	envelope_end(j, a, warnings);
+}
+
 void api_changes(void *ctx, struct request *r, struct answer *a)
 {
 	struct web *w = ctx;
 	struct query_spec spec = { 0 };
 	struct changes_options o;
 	struct changes c = { 0 };
-	const char *warnings[2] = { NULL };
 	struct err err;
-	int rc = changes_parse(r, &spec, &o, &err);
+	int rc = changes_parse(r, &spec, &o, (size_t)w->memory.max, &err);
 
 	if (!rc)
 		rc = changes_find(&c, w->o.db, &a->work, &o, &err);
@@ -58,12 +77,7 @@ void api_changes(void *ctx, struct request *r, struct answer *a)
 		struct json j = envelope_begin(a);
 
 		changes_json(&c, &j);
-		if (c.left_out)
-			warnings[0] = arena_printf(
-				&r->arena,
-				"there are %zu more changes, of fewer series",
-				c.left_out);
-		envelope_end(&j, a, warnings);
+		changes_end(&j, &c, &r->arena, a);
 		rc = query_take_output(&a->work, &err);
 	}
 	changes_fini(&c);

@@ -362,10 +362,13 @@ static void write_types(struct json *j, struct str name,
 
 /*
  * Add to `into` the sample types of `from` that it lacks. Profiles of different
- * versions of a program may have different sample types.
+ * versions of a program may have different sample types. The first type set
+ * decides the default.
  */
 static void merge_types(struct typeset *into, const struct typeset *from)
 {
+	if (!into->count && from->count)
+		into->default_type = from->types[typeset_default(from)].type;
 	for (size_t i = 0; i < from->count; i++) {
 		const struct value_type *v = &from->types[i];
 		bool known = false;
@@ -376,8 +379,6 @@ static void merge_types(struct typeset *into, const struct typeset *from)
 		if (!known && into->count < TYPES_MAX)
 			into->types[into->count++] = *v;
 	}
-	if (from->default_type.len)
-		into->default_type = from->default_type;
 }
 
 /*

@@ -350,7 +350,7 @@ static void api_range_finish(struct listing *l)
 
 	if (l->more)
 		warnings[n++] = text;
-	if (l->finder.unread)
+	if (l->finder.visit.unread)
 		warnings[n++] =
 			"the function was not searched in profiles that could not be read";
 	if (lost)

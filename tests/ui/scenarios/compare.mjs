@@ -31,6 +31,11 @@ async function sides({ browser, site }) {
   assert.ok(answer.total_of_a.includes(0) && answer.total_of.includes(0));
   assert.equal(await tab.page.locator('.side').count(), 2);
   await tab.picture('compare');
+  // There are more profiles in B, so values say little.
+  assert.match(await tab.text('.compare > .notice'), /A has \d+ profiles and B has \d+/);
+  await tab.page.getByRole('button', { name: 'Compare shares' }).click();
+  await tab.param('normalize', '1');
+  await until('the warning is gone', async () => (await tab.page.locator('.compare > .notice').count()) === 0);
   await tab.ends();
 }
 

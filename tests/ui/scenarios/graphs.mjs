@@ -62,7 +62,13 @@ async function groups(context) {
   await tab.param('group_by', 'job');
   await tab.page.getByRole('dialog').getByLabel('Close').click();
   assert.deepEqual((await rowNames(tab, 1)).sort(), wanted.sort());
+  // What each costs, as numbers.
+  const rows = await tab.page.locator('.groups tbody tr').evaluateAll((all) => all.map((r) => [...r.children].map((c) => c.textContent)));
+  assert.deepEqual(rows.map((r) => r[0]).sort(), wanted.sort());
   await tab.picture('groups');
+  await tab.page.locator('.groups').getByRole('button', { name: rows[0][0] }).click();
+  await tab.param('query', `profile{job!="big",job="${rows[0][0]}"}`);
+  await until('only that group is shown', async () => (await tab.text('.flame-head b')) === `total ${rows[0][1]}`);
   await tab.ends();
 }
 

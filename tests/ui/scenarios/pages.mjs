@@ -262,7 +262,7 @@ async function keyboardTasks({ browser, site }) {
   assert.equal(Number(tab.params().get('to')) - Number(tab.params().get('from')) + 1, 3 * 15000, 'three steps');
   assert.match(tab.params().get('query'), /job="\w+"/);
   await tab.go(`?query=heap{job="shop"}&from=${first}&to=${last}`);
-  await tabTo(tab, /^before\/after version/);
+  await tabTo(tab, /^before\/after .*version/);
   await press('Enter');
   await until('both sides are compared', () => tab.params().get('from_a'));
   await tab.settled();

@@ -43,7 +43,7 @@ async function signIn({ browser }) {
   assert.match(cookie.name, /^everprof_session_\d+$/);
   assert.deepEqual([cookie.httpOnly, cookie.sameSite, cookie.path], [true, 'Strict', '/']);
   assert.equal(await tab.page.evaluate(() => document.cookie), '', 'scripts do not see it');
-  assert.ok((await tab.text('header')).includes('ann'));
+  await until('the user is named', async () => (await tab.text('header')).includes('ann'));
   // The session lasts; the password is nowhere.
   await tab.page.reload();
   await tab.settled();
@@ -60,7 +60,7 @@ async function signIn({ browser }) {
   await tab.page.getByLabel('Token').fill('0123456789abcdef');
   await tab.page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await until('the profiles are shown', async () => (await tab.page.locator('.canvas').count()) === 1);
-  assert.ok((await tab.text('header')).includes('ci'));
+  await until('the token is named', async () => (await tab.text('header')).includes('ci'));
   quiet(tab);
   await tab.close();
   await site.stop();

@@ -2,15 +2,19 @@
 // What the charts, the call graph and the list of targets compute from answers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { GraphAnswer, Line, Target } from '../../../web/ui/api/answer.ts';
+import type { Change, FlameAnswer, GraphAnswer, Line, Target } from '../../../web/ui/api/answer.ts';
 import { arrowPath, layoutGraph } from '../../../web/ui/model/callgraph.ts';
 import { levelOf, seriesHeat, stepRange, totalsHeat } from '../../../web/ui/model/heat.ts';
 import { narrow, neighbour, pointsOf } from '../../../web/ui/model/points.ts';
+import { isUneven } from '../../../web/ui/model/series.ts';
 import { byError, byJob, costs, seriesSelector } from '../../../web/ui/model/targets.ts';
 import { childrenOf, layout, nextNode } from '../../../web/ui/model/tree.ts';
 import { asBase, sideB } from '../../../web/ui/state/reducer.ts';
 import { requests } from '../../../web/ui/state/requests.ts';
 import { initial, type State } from '../../../web/ui/state/state.ts';
+
+import { changeText } from '../../../web/ui/charts/markers.tsx';
+import { groupsOf } from '../../../web/ui/views/groups.tsx';
 
 const line = (job: string, timestamps: number[], values: (number | null)[]): Line => ({
   labels: { __name__: 'cpu', job, pod: `${job}-1`, zone: 'a' }, timestamps, totals: { 'cpu/nanoseconds': values },
@@ -154,4 +158,32 @@ test('both sides of a comparison have their limits', () => {
 
   assert.match(r.flamegraph ?? '', /query_a=cpu&mode_a=merge&from_a=1&to_a=2&total_min_a=5&total_outside_a=1&query_b=cpu&mode_b=merge&from_b=1&to_b=2&total_min_b=5/);
   assert.match(asked({ page: 'compare', time: '77' }).flamegraph ?? '', /query_b=cpu&time_b=77/);
+});
+
+test('a change says of which job, and from what to what', () => {
+  const change: Change = { time: 0, kind: 'label', name: 'version', jobs: ['api'], from: ['1.0'], to: ['1.1', '1.2'], series: 3 };
+  const cases: [Partial<Change>, string][] = [
+    [{}, 'api: version 1.0 → 1.1, 1.2 (3 series)'],
+    [{ from: [], series: 1, jobs: ['a', 'b'] }, 'a, b: version 1.1, 1.2'],
+    [{ jobs: ['a', 'b', 'c', 'd'], kind: 'restart', name: '', from: [], to: [] }, '4 jobs: restart (3 series)'],
+    [{ jobs: [''], kind: 'build_id', name: '', from: ['0123456789abcdef'], to: ['b2'] }, 'build 0123456789ab… → b2 (3 series)'],
+  ];
+
+  for (const [values, want] of cases) assert.equal(changeText({ ...change, ...values }), want);
+});
+
+test('groups are the boxes next to the root, largest first', () => {
+  const answer: FlameAnswer = {
+    sample_type: 'cpu', unit: 'nanoseconds', total: 10, strings: ['', 'total', 'job', 'a', '<unknown>', '(other)', 'f', 'f.go'],
+    name: [1, 3, 6, 4, 5], file: [0, 2, 7, 2, 0], binary: [0, 0, 0, 0, 0], parent: [-1, 0, 1, 0, 0],
+    inlined: [0, 0, 0, 0, 0], self: [0, 0, 2, 5, 3], total_of: [10, 2, 2, 5, 3], left_out: { nodes: 1, weight: 3 },
+  };
+
+  assert.deepEqual(groupsOf(answer, 'job').map((g) => [g.value, g.total]), [['', 5], [undefined, 3], ['a', 2]]);
+  const compared = groupsOf({ ...answer, total_of_a: [20, 9, 9, 1, 0] }, 'job');
+  assert.deepEqual(compared.map((g) => [g.value, g.before, g.total]), [['a', 9, 2], ['', 1, 5], [undefined, 0, 3]]);
+});
+
+test('numbers of profiles that differ by more than a tenth are uneven', () => {
+  assert.deepEqual([[10, 10], [9, 10], [8, 10], [10, 20], [0, 5], [1, 1]].map(([a, b]) => isUneven(a as number, b as number)), [false, false, true, true, false, false]);
 });

@@ -32,8 +32,9 @@ export interface Line {
 
 export interface Change {
   time: number;
-  kind: 'label' | 'restart';
+  kind: 'label' | 'build_id' | 'restart';
   name: string;
+  jobs: string[];
   from: string[];
   to: string[];
   series: number;

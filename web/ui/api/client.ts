@@ -36,7 +36,7 @@ export function base(): string {
 }
 
 export function urlOf(r: Request): string {
-  const params = new URLSearchParams(r.params.map(([k, v]) => [k, v.toWellFormed()]));
+  const params = new URLSearchParams(r.params);
   const text = params.toString();
 
   return `${base()}${r.path}${text ? `?${text}` : ''}`;

@@ -5,12 +5,20 @@ import type { Change } from '../api/answer.ts';
 import { formatClock, parseTime } from '../model/time.ts';
 import type { Context } from '../pages/app.tsx';
 
-/** "version v1 → v2" or "restart". */
-export function changeText(c: Change): string {
-  const series = c.series === 1 ? '' : ` (${c.series} series)`;
+/** Build IDs are long; their beginnings tell them apart. */
+function shortBuild(id: string): string {
+  return id.length > 12 ? `${id.slice(0, 12)}…` : id;
+}
 
-  if (c.kind === 'restart') return `restart${series}`;
-  return `${c.name} ${c.from.length ? `${c.from.join(', ')} → ` : ''}${c.to.join(', ')}${series}`;
+/** "a: version v1 → v2" or "a, b: restart (3 series)". */
+export function changeText(c: Change): string {
+  const jobs = c.jobs.length > 3 ? `${c.jobs.length} jobs` : c.jobs.filter((j) => j).join(', ');
+  const series = c.series === 1 ? '' : ` (${c.series} series)`;
+  const values = (list: string[]): string => list.map(c.kind === 'build_id' ? shortBuild : String).join(', ');
+  const names = { label: c.name, build_id: 'build', restart: 'restart' };
+  const change = c.to.length ? ` ${c.from.length ? `${values(c.from)} → ` : ''}${values(c.to)}` : '';
+
+  return `${jobs && `${jobs}: `}${names[c.kind]}${change}${series}`;
 }
 
 /** The ranges before and after a time: as long as both fit into the range. */

@@ -31,15 +31,28 @@ export function matcher(text: string): { test: (name: string) => boolean; error:
   }
 }
 
-/** Search all names. Without a text nothing matches. */
-export function search(answer: FlameAnswer, text: string): Found {
+/** Longest time for testing names, in ms: some expressions take for ever. */
+const budget = 300;
+
+/** Test all names; returns why not all could be tested, or "". */
+function testNames(strings: string[], names: Uint8Array, test: (name: string) => boolean, clock: () => number): string {
+  const end = clock() + budget;
+
+  for (let i = 0; i < strings.length; i++) {
+    if (clock() > end) return `The expression is too slow: only ${i} of ${strings.length} names were searched.`;
+    names[i] = test(strings[i] as string) ? 1 : 0;
+  }
+  return '';
+}
+
+/** Search all names. Without a text nothing matches. `clock`: the time in ms. */
+export function search(answer: FlameAnswer, text: string, clock: () => number = () => performance.now()): Found {
   const names = new Uint8Array(answer.strings.length);
   const found: Found = { names, nodes: 0, weight: 0, self: 0, error: '' };
 
   if (!text) return found;
   const m = matcher(text);
-  found.error = m.error;
-  answer.strings.forEach((name, i) => (names[i] = m.test(name) ? 1 : 0));
+  found.error = m.error || testNames(answer.strings, names, m.test, clock);
   // Nodes come after their parents: 1 marks nodes that are in a match.
   const inside = new Uint8Array(answer.name.length);
   for (let i = 1; i < answer.name.length; i++) {

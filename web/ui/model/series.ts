@@ -64,3 +64,8 @@ export function chartData(lines: Line[], sampleType: string, most = maxLines): C
     kind: lines.find((l) => l.kinds?.[type])?.kinds?.[type] ?? 'flow',
   };
 }
+
+/** Whether the numbers of profiles of two sides are too different to compare what adds up with each profile. */
+export function isUneven(a: number, b: number): boolean {
+  return a > 0 && b > 0 && Math.abs(a - b) > 0.1 * Math.max(a, b);
+}

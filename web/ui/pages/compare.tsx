@@ -2,7 +2,7 @@
 // Compare: B, the profiles of the query, and A, the base: at first the range
 // before. A drag over either chart chooses its range.
 import type { Line } from '../api/answer.ts';
-import { chartData } from '../model/series.ts';
+import { chartData, isUneven } from '../model/series.ts';
 import { formatTime, parseTime } from '../model/time.ts';
 import { totalText } from '../views/chips.tsx';
 import { Chart } from '../charts/chart.tsx';
@@ -11,6 +11,7 @@ import { shownType, shownUnit } from '../parts/hooks.ts';
 import { Frame, retryOf } from '../parts/notice.tsx';
 import { Query, SelectorText, useFirstType } from '../parts/query.tsx';
 import { Views } from '../views/views.tsx';
+import { viewKey } from '../state/requests.ts';
 import { noBase, sideA, sideB } from '../state/reducer.ts';
 import type { Side as Profiles } from '../state/state.ts';
 import type { Context } from './app.tsx';
@@ -47,6 +48,27 @@ function Side(props: Context & { title: string; lines: 'lines' | 'lines_a'; rang
   );
 }
 
+/**
+ * A warning if the sides differ in their numbers of profiles: a value that adds
+ * up with each profile then says more about the numbers than about the program.
+ */
+function Uneven(context: Context) {
+  const { state, act, loader } = context;
+  const loaded = loader.get<unknown>(viewKey(state));
+  const count = (name: string): number => Number(loaded?.answer?.headers.get(name) ?? 0);
+  const a = count('X-Everprof-Profiles-A');
+  const b = count('X-Everprof-Profiles') - a;
+  const { kind } = chartData(loader.get<Line[]>('lines')?.answer?.data ?? [], shownType(context));
+
+  if (state.normalize || loaded?.stale || kind === 'state' || !isUneven(a, b)) return null;
+  return (
+    <div class="notice warn" role="status">
+      A has {a} profiles and B has {b}: by value, the difference is also that of their numbers.
+      <button type="button" onClick={() => act({ do: 'set', values: { normalize: true } })}>Compare shares</button>
+    </div>
+  );
+}
+
 export function Compare(context: Context) {
   const { state, act, now } = context;
   const a = sideA(state, now);
@@ -76,6 +98,7 @@ export function Compare(context: Context) {
         <span class="selector-label">A:</span>
         <SelectorText value={a.query} label="Selector of A" change={(query_a) => act({ do: 'set', values: { query_a: query_a === state.query ? '' : query_a } })} />
       </div>
+      <Uneven {...context} />
       <Views {...context} />
     </div>
   );

@@ -130,7 +130,7 @@ export function Query(context: Context) {
       {type && type.sampleTypes.length > 1 && (
         <select
           aria-label="Sample type"
-          value={shownType(context) || type.defaultSampleType || (type.sampleTypes.at(-1)?.type ?? '')}
+          value={shownType(context) || type.defaultSampleType}
           onChange={(e) => act({ do: 'set', values: { sample_index: e.currentTarget.value } })}
         >
           {type.sampleTypes.map((s) => <option key={s.type} value={s.type}>{s.type}</option>)}

@@ -50,7 +50,8 @@ export function pageOf(path: string): Page {
 
 /** Escape what a query string cannot have, and keep what people can read. */
 function escapeValue(text: string): string {
-  return encodeURIComponent(text.toWellFormed()).replace(/%(20|2C|2F|3A|7B|7D|22|28|29|24|40|2A|3D|7E)/g, (all, hex: string) =>
+  // encodeURIComponent() throws on a lone surrogate.
+  return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd')).replace(/%(20|2C|2F|3A|7B|7D|22|28|29|24|40|2A|3D|7E)/g, (all, hex: string) =>
     hex === '20' ? '+' : hex === '22' || hex === '7B' || hex === '7D' ? all : String.fromCharCode(parseInt(hex, 16)),
   );
 }

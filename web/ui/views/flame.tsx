@@ -11,6 +11,7 @@ import type { Context } from '../pages/app.tsx';
 import { Actions, functionKeys } from './actions.tsx';
 import { FlameCanvas } from './flamecanvas.tsx';
 import { FlameTree } from './flametree.tsx';
+import { Groups } from './groups.tsx';
 import { usePalette } from '../parts/hooks.ts';
 
 /** Details of a node, for the line below the graph. */
@@ -144,6 +145,7 @@ export function Flame(props: Context & { data: FlameAnswer; part?: string }) {
         {zoom > 0 && <Actions {...props} name={tree.name(zoom)} />}
         {data.left_out.nodes > 0 && <span class="dim"> · {data.left_out.nodes} smaller boxes are folded into (other){rooted ? ': click one to open it' : '; the table has all functions'}</span>}
       </div>
+      {state.group_by && rooted && <Groups key="groups" {...props} />}
       <FlameTree key="tree" tree={tree} focused={focused} part={part ?? state.view} onKey={onKey} setActive={setActive}>
         <FlameCanvas
           scene={scene}

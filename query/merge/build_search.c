@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "query/merge/build_search.h"
+
+#include "pprof/columns_binary.h"
+
+/* The profiles of one series, and the build of some of them. */
+struct build_series {
+	struct querier *q;
+	size_t series;
+	const struct totals_row *rows;
+};
+
+/* Visitor: remember the build ID of a profile that is stored as columns. */
+static void build_of_row(void *ctx, const struct codec_rows *rows, size_t row)
+{
+	struct build_search *b = ctx;
+
+	b->build = arena_str(&b->text, columns_binary(rows, row).build_id);
+}
+
+/* Visitor: remember the build ID of a decoded profile. */
+static void build_of_decoded(void *ctx, const struct pprof *p)
+{
+	struct build_search *b = ctx;
+
+	b->build = arena_str(&b->text, pprof_binary(p).build_id);
+}
+
+/* Visitor: the memory of the build IDs. */
+static size_t build_memory(const void *ctx)
+{
+	const struct build_search *b = ctx;
+
+	return b->text.used;
+}
+
+void build_search_init(struct build_search *b, struct label_spans *spans,
+		       size_t series, size_t memory, struct query_work *work)
+{
+	const struct profile_visitor visitor = {
+		.row = build_of_row,
+		.decoded = build_of_decoded,
+		.memory = build_memory,
+		.ctx = b,
+	};
+
+	*b = (struct build_search){
+		.spans = spans,
+		/* Leave half of the reads to bisections. */
+		.every = 1 + series * BUILD_SAMPLES / (BUILD_READS_MAX / 2),
+	};
+	profile_visit_init(&b->visit, &visitor, memory, work);
+}
+
+void build_search_fini(struct build_search *b)
+{
+	profile_visit_fini(&b->visit);
+	arena_fini(&b->text);
+}
+
+/* Read the build ID of a profile; empty if it has none or cannot be read. */
+static int build_read(struct build_search *b, const struct build_series *x,
+		      size_t row, struct str *out, struct err *err)
+{
+	int rc;
+
+	b->build = str_of("");
+	b->reads++;
+	rc = profile_visit_show(&b->visit, x->q, x->series, x->rows[row].ms,
+				err);
+	*out = b->build;
+	return rc;
+}
+
+/* A profile of a series, by its number, and its build. */
+struct build_at {
+	size_t row;
+	struct str build;
+};
+
+/* Add that the profiles from `first` to `last` are of one build. */
+static void build_add(struct build_search *b, const struct build_series *x,
+		      const struct build_at *first, size_t last)
+{
+	if (first->build.len)
+		label_spans_add(b->spans, querier_labels(x->q, x->series),
+				str_of(""), first->build,
+				x->rows[first->row].ms, x->rows[last].ms);
+}
+
+/*
+ * Find where a build ends between two profiles of different builds: on return
+ * `low` is its last profile, and `high` the next one.
+ */
+static int build_bisect(struct build_search *b, const struct build_series *x,
+			struct build_at *low, struct build_at *high,
+			struct err *err)
+{
+	int rc = 0;
+
+	while (!rc && high->row - low->row > 1 && b->reads < BUILD_READS_MAX) {
+		struct build_at mid = { .row = low->row +
+					       (high->row - low->row) / 2 };
+
+		rc = build_read(b, x, mid.row, &mid.build, err);
+		if (str_eq(mid.build, low->build))
+			*low = mid;
+		else
+			*high = mid;
+	}
+	return rc;
+}
+
+/*
+ * Go on from the build `now`, whose last known profile is `last`, to the
+ * profile `to`, and add the builds that end between them.
+ */
+static int build_advance(struct build_search *b, const struct build_series *x,
+			 struct build_at *now, size_t last,
+			 const struct build_at *to, struct err *err)
+{
+	int rc = 0;
+
+	while (!rc && !str_eq(now->build, to->build)) {
+		struct build_at low = { .row = last, .build = now->build };
+		struct build_at high = *to;
+
+		rc = build_bisect(b, x, &low, &high, err);
+		build_add(b, x, now, low.row);
+		*now = high;
+		last = high.row;
+	}
+	return rc;
+}
+
+/* The number of the k-th of the profiles that are compared first. */
+static size_t build_sample(size_t count, size_t k)
+{
+	return (count - 1) * k / (BUILD_SAMPLES - 1);
+}
+
+int build_search_series(struct build_search *b, struct querier *q, size_t i,
+			const struct totals_row *rows, size_t count,
+			struct err *err)
+{
+	const struct build_series x = { .q = q, .series = i, .rows = rows };
+	struct build_at now = { .row = 0 };
+	size_t last = 0;
+	int rc;
+
+	if (b->candidates++ % b->every ||
+	    b->reads + BUILD_SAMPLES > BUILD_READS_MAX)
+		return 0;
+	b->series++;
+	rc = build_read(b, &x, 0, &now.build, err);
+	for (size_t k = 1; k < BUILD_SAMPLES && !rc; k++) {
+		struct build_at to = { .row = build_sample(count, k) };
+
+		if (to.row == last)
+			continue;
+		rc = build_read(b, &x, to.row, &to.build, err);
+		if (!rc)
+			rc = build_advance(b, &x, &now, last, &to, err);
+		last = to.row;
+	}
+	if (!rc)
+		build_add(b, &x, &now, last);
+	return rc;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "query/work/label_spans.h"
+
+#include "base/hash.h"
+
+/* The key of a group or of a span, for the hash tables. */
+struct span_key {
+	uint32_t group;
+	struct str type;
+	struct str job;
+	struct str text; /* name of the label, or its value */
+};
+
+/* Hash texts one after the other; their lengths keep them apart. */
+static uint64_t span_hash(const struct span_key *k)
+{
+	uint64_t parts[] = {
+		k->group,
+		hash_bytes(bytes_of(k->type)),
+		hash_bytes(bytes_of(k->job)),
+		hash_bytes(bytes_of(k->text)),
+	};
+
+	return hash_bytes(
+		(struct bytes){ (const uint8_t *)parts, sizeof(parts) });
+}
+
+/* table_find() callback for groups. */
+static bool span_same_group(const void *ctx, uint32_t i, const void *key)
+{
+	const struct label_spans *s = ctx;
+	const struct span_key *k = key;
+	const struct label_group *g = &s->groups.v[i];
+
+	return str_eq(g->type, k->type) && str_eq(g->job, k->job) &&
+	       str_eq(g->name, k->text);
+}
+
+/* table_find() callback for spans. */
+static bool span_same_value(const void *ctx, uint32_t i, const void *key)
+{
+	const struct label_spans *s = ctx;
+	const struct span_key *k = key;
+
+	return s->v.v[i].group == k->group && str_eq(s->v.v[i].value, k->text);
+}
+
+/* Return the number of the group of a series for a label. */
+static uint32_t span_take_group(struct label_spans *s, struct labels *ls,
+				struct str name, int64_t first)
+{
+	struct span_key key = {
+		.type = labels_get(ls, str_of(LABEL_NAME)),
+		.job = labels_get(ls, str_of("job")),
+		.text = name,
+	};
+	uint64_t hash = span_hash(&key);
+	uint32_t i =
+		table_find(&s->group_index, hash, span_same_group, s, &key);
+
+	if (i == TABLE_NONE) {
+		i = (uint32_t)s->groups.count;
+		*vec_add(&s->groups) = (struct label_group){
+			.type = arena_str(&s->text, key.type),
+			.job = arena_str(&s->text, key.job),
+			.name = arena_str(&s->text, name),
+			.first = first,
+		};
+		table_add(&s->group_index, hash, i);
+	}
+	if (first < s->groups.v[i].first)
+		s->groups.v[i].first = first;
+	return i;
+}
+
+void label_spans_add(struct label_spans *s, struct labels *ls, struct str name,
+		     struct str value, int64_t first, int64_t last)
+{
+	struct span_key key = { .group = span_take_group(s, ls, name, first),
+				.text = value };
+	uint64_t hash = span_hash(&key);
+	uint32_t i = table_find(&s->index, hash, span_same_value, s, &key);
+	struct label_span *x;
+
+	if (i == TABLE_NONE) {
+		i = (uint32_t)s->v.count;
+		*vec_add(&s->v) = (struct label_span){
+			.group = key.group,
+			.value = arena_str(&s->text, value),
+			.first = first,
+			.last = last,
+		};
+		table_add(&s->index, hash, i);
+	}
+	x = &s->v.v[i];
+	x->first = first < x->first ? first : x->first;
+	x->last = last > x->last ? last : x->last;
+	if (x->counted != ls)
+		x->series++;
+	x->counted = ls;
+}
+
+size_t label_spans_memory(const struct label_spans *s)
+{
+	return vec_memory(&s->groups) + vec_memory(&s->v) + s->text.used +
+	       table_memory(&s->group_index) + table_memory(&s->index);
+}
+
+void label_spans_fini(struct label_spans *s)
+{
+	vec_fini(&s->groups);
+	vec_fini(&s->v);
+	table_fini(&s->group_index);
+	table_fini(&s->index);
+	arena_fini(&s->text);
+}

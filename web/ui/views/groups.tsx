@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each group of series costs, as a table: of a graph that is grouped by a
+// label, the boxes next to the root.
+import type { FlameAnswer } from '../api/answer.ts';
+import { formatSelector, parseSelector } from '../model/selector.ts';
+import { formatChange, formatShare, formatValue } from '../model/unit.ts';
+import type { Context } from '../pages/app.tsx';
+
+export interface Group {
+  /** Value of the label, "" if it is absent; undefined: groups that are too small to be listed. */
+  value: string | undefined;
+  total: number;
+  /** In A, of a comparison. */
+  before: number | undefined;
+}
+
+/** What the server calls the value of series that lack the label. */
+const unknown = '<unknown>';
+
+/** The groups of an answer, largest first. The file of their boxes is the name of the label. */
+export function groupsOf(answer: FlameAnswer, label: string): Group[] {
+  const out: Group[] = [];
+
+  answer.parent.forEach((parent, i) => {
+    if (parent !== 0) return;
+    const isGroup = answer.strings[answer.file[i] as number] === label;
+    const name = answer.strings[answer.name[i] as number];
+    const value = name === unknown ? '' : name;
+    out.push({ value: isGroup ? value : undefined, total: answer.total_of[i] as number, before: answer.total_of_a?.[i] });
+  });
+  const size = (g: Group): number => Math.max(g.total, g.before ?? 0);
+  return out.sort((a, b) => size(b) - size(a));
+}
+
+/** The selector that leaves one group; the same if this page cannot read it. */
+function onlyGroup(query: string, name: string, value: string): string {
+  const selector = parseSelector(query);
+
+  if (!selector) return query;
+  const matchers = selector.matchers.filter((m) => m.name !== name || m.op !== '=');
+  return formatSelector({ ...selector, matchers: [...matchers, { name, op: '=', value }] });
+}
+
+export function Groups({ data, state, act }: Context & { data: FlameAnswer }) {
+  const label = state.group_by;
+  const groups = groupsOf(data, label);
+  const compared = data.total_of_a !== undefined;
+
+  return (
+    <div class="groups" tabIndex={0} role="region" aria-label={`By ${label}`}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{label}</th>
+            {compared && <th scope="col" class="number">A</th>}
+            <th scope="col" class="number">{compared ? 'B' : 'Total'}</th>
+            <th scope="col" class="number">{compared ? 'B−A' : 'Share'}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {groups.map((g) => (
+            <tr key={g.value ?? ''}>
+              <th scope="row">
+                {g.value === undefined ? (
+                  <span class="dim">others, too small</span>
+                ) : (
+                  <button
+                    type="button"
+                    title={`only ${label}="${g.value}"`}
+                    onClick={() => act({ do: 'set', values: { query: onlyGroup(state.query, label, g.value as string), group_by: '', zoom: '' } })}
+                  >
+                    {g.value || `(no ${label})`}
+                  </button>
+                )}
+              </th>
+              {compared && <td class="number">{formatValue(g.before ?? 0, data.unit)}</td>}
+              <td class="number">{formatValue(g.total, data.unit)}</td>
+              <td class="number">{compared ? formatChange(g.before ?? 0, g.total, data.unit) : formatShare(g.total, data.total)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
