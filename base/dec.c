@@ -58,6 +58,21 @@ uint64_t dec_be64(struct dec *d)
 	return __builtin_bswap64(v);
 }
 
+uint16_t dec_le16(struct dec *d)
+{
+	return __builtin_bswap16(dec_be16(d));
+}
+
+uint32_t dec_le32(struct dec *d)
+{
+	return __builtin_bswap32(dec_be32(d));
+}
+
+uint64_t dec_le64(struct dec *d)
+{
+	return __builtin_bswap64(dec_be64(d));
+}
+
 /*
  * Each byte holds 7 bits, the least significant ones first. The tenth byte
  * holds bit 63 alone, so it may be at most 1.
@@ -79,6 +94,28 @@ uint64_t dec_uvarint_long(struct dec *d)
 			 * tells the difference.
 			 */
 			return d->bad ? 0 : value;
+	}
+	d->bad = true;
+	return 0;
+}
+
+/*
+ * Bit 6 of the last byte is the sign, and the bits above it are copies of the
+ * sign. The tenth byte holds bit 63 and the copies.
+ */
+int64_t dec_sleb128(struct dec *d)
+{
+	uint64_t value = 0;
+
+	for (unsigned shift = 0; shift < 64; shift += 7) {
+		uint8_t byte = dec_u8(d);
+
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte >= 0x80)
+			continue;
+		if (shift < 57 && byte & 0x40)
+			value |= UINT64_MAX << (shift + 7);
+		return d->bad ? 0 : (int64_t)value;
 	}
 	d->bad = true;
 	return 0;

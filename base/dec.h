@@ -62,6 +62,15 @@ uint32_t dec_be32(struct dec *d);
 /* Read a 64-bit big-endian integer. */
 uint64_t dec_be64(struct dec *d);
 
+/* Read a 16-bit little-endian integer. */
+uint16_t dec_le16(struct dec *d);
+
+/* Read a 32-bit little-endian integer. */
+uint32_t dec_le32(struct dec *d);
+
+/* Read a 64-bit little-endian integer. */
+uint64_t dec_le64(struct dec *d);
+
 /*
  * Read a varint of any length: the slow path of dec_uvarint(), its only caller.
  */
@@ -97,6 +106,12 @@ static inline int64_t dec_svarint(struct dec *d)
 
 	return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
 }
+
+/*
+ * Read a signed varint in two's complement, as DWARF has them (SLEB128), of at
+ * most 10 bytes; a longer varint sets `bad`.
+ */
+int64_t dec_sleb128(struct dec *d);
 
 /*
  * Read an unsigned varint that may be at most `max`; a larger number sets `bad`

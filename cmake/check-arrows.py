@@ -27,6 +27,7 @@ THIRD_PARTY = {
     'archive_entry.h': {'base/tar.c', 'cmd/source.c'},
     'crypt.h': {'web/auth/auth_password.c'},
     'curl/curl.h': {'client/transfer/transfer.h', 'client/address/endpoint.c'},
+    'gelf.h': {'symbols/elf/elf_file.c'},
     'gnutls/abstract.h': {'web/auth/tls.c'},
     'gnutls/gnutls.h': {'web/auth/tls.c'},
     'gnutls/x509.h': {'web/auth/tls.c'},

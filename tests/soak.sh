@@ -203,7 +203,7 @@ fuzz_one() {
 
 soak_fuzz() {
   local passed=0 failed=0
-  for target in ${TARGETS:-engine scan legacy columns selector yaml relabel groups index webconfig request write cursor segment rangelog}; do
+  for target in ${TARGETS:-engine scan legacy columns selector yaml relabel groups index webconfig request write cursor segment rangelog unwind}; do
     if fuzz_one "$target"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
   done
   report fuzz $passed $failed

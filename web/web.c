@@ -8,8 +8,8 @@
 #include "web/handler/context.h"
 #include "web/handler/envelope.h"
 #include "web/http/listen.h"
-#include "web/routes.h"
 #include "web/pages/page.h"
+#include "web/routes.h"
 
 /*
  * Number of threads that store the profiles of remote write. More would not

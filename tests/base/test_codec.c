@@ -45,6 +45,53 @@ Test(codec, integers_are_decoded_as_encoded)
 	buf_fini(&b);
 }
 
+Test(codec, little_endian_integers)
+{
+	static const uint8_t bytes[] = { 1, 2, 3,  4,  5,  6,  7,
+					 8, 9, 10, 11, 12, 13, 14 };
+	struct dec d = dec_init((struct bytes){ bytes, sizeof(bytes) });
+
+	cr_expect(dec_le16(&d) == 0x0201);
+	cr_expect(dec_le32(&d) == 0x06050403);
+	cr_expect(dec_le64(&d) == 0x0e0d0c0b0a090807);
+	cr_expect(!d.bad && dec_le16(&d) == 0 && d.bad);
+}
+
+/* Numbers of the DWARF standard (figure C.4), and the limits. */
+Test(codec, signed_leb128)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		int64_t value;
+		bool bad;
+	} table[] = {
+		{ "\x02", 1, 2, false },
+		{ "\x7e", 1, -2, false },
+		{ "\xff\x00", 2, 127, false },
+		{ "\x81\x7f", 2, -127, false },
+		{ "\x80\x01", 2, 128, false },
+		{ "\x80\x7f", 2, -128, false },
+		{ "\x81\x01", 2, 129, false },
+		{ "\xff\x7e", 2, -129, false },
+		{ "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00", 10, INT64_MAX,
+		  false },
+		{ "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x7f", 10, INT64_MIN,
+		  false },
+		{ "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00", 11, 0, true },
+		{ "\x80", 1, 0, true },
+		{ "", 0, 0, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		struct dec d = dec_init((struct bytes){
+			(const uint8_t *)table[i].bytes, table[i].len });
+
+		cr_expect(dec_sleb128(&d) == table[i].value, "%zu", i);
+		cr_expect(d.bad == table[i].bad, "%zu", i);
+	}
+}
+
 Test(codec, too_long_and_overflowing_varints_are_refused)
 {
 	static const uint8_t eleven[] = { 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,

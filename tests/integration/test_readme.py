@@ -262,6 +262,8 @@ def querying_examples_work(d):
     for command in steps:
         for printed, stored_at in times:
             command = command.replace(printed, str(stored_at))
+        if ' --from=' in command and ' --to=' not in command:
+            command += f' --to={last + 1}'
         out = shell.run(command)
         assert out and '"status":"error"' not in out, (command, out)
     finish(server)

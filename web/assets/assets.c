@@ -10,10 +10,10 @@
  * HTML or code. preact and uPlot set styles through the CSSOM, which style-src
  * does not restrict.
  */
-#define POLICY                                                               \
-	"default-src 'none'; script-src 'self'; style-src 'self'; "          \
-	"img-src 'self' blob:; connect-src 'self'; base-uri 'none'; "        \
-	"form-action 'none'; frame-ancestors 'none'; "                       \
+#define POLICY                                                        \
+	"default-src 'none'; script-src 'self'; style-src 'self'; "   \
+	"img-src 'self' blob:; connect-src 'self'; base-uri 'none'; " \
+	"form-action 'none'; frame-ancestors 'none'; "                \
 	"require-trusted-types-for 'script'; trusted-types 'none'"
 
 bool assets_exist(void)

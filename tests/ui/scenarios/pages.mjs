@@ -154,16 +154,16 @@ async function looks({ browser, site }) {
   };
 
   for (const [mode, options] of Object.entries(modes)) {
+    const tab = await Tab.open(browser, site, options);
     for (const [name, path] of Object.entries(paths)) {
-      const tab = await Tab.open(browser, site, options);
       await tab.go(path);
       assert.deepEqual(await violations(tab), [], `${name}, ${mode}`);
       const wide = await tab.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       assert.ok(wide <= 0, `${name}, ${mode}: ${wide} pixels wider than the screen`);
       await tab.picture(`${name}-${mode}`);
       tab.complaints = tab.complaints.filter((c) => !(name === 'mistake' && c.includes('400 (Bad Request)')) && !(name === 'nothing' && c.includes('404 (Not Found)')));
-      await tab.close();
     }
+    await tab.close();
   }
 }
 

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Call frame instructions (DWARF 5, section 6.4.2): a program that gives the
+ * rules for every address of a function.
+ *
+ * Ownership: a program borrows its instructions from the section.
+ * Threads: one thread per program.
+ * Errors: all functions return false if an instruction is malformed or is not
+ * known; the rules of the function are then not known.
+ */
+#ifndef BPF_UNWIND_CFA_PROGRAM_H
+#define BPF_UNWIND_CFA_PROGRAM_H
+
+#include "bpf/unwind/cfa_rules.h"
+
+enum {
+	/* Largest depth of DW_CFA_remember_state; compilers need 1. */
+	CFA_REMEMBER_MAX = 16,
+};
+
+/* What the functions of one CIE share. */
+struct cfa_program {
+	uint64_t code_align;
+	int64_t data_align;
+	struct cfa_rules initial; /* after the instructions of the CIE */
+};
+
+/*
+ * Receives the rules from one address up to, and without, another one; calls
+ * come in the order of addresses.
+ */
+typedef void cfa_visit(void *ctx, uint64_t from, uint64_t to,
+		       const struct cfa_rules *rules);
+
+/* Compute the initial rules from the instructions of a CIE. */
+NODISCARD bool cfa_program_init(struct cfa_program *p,
+				struct bytes instructions);
+
+/*
+ * Run the instructions of a function from `start` to `end`. `visit` gets each
+ * range of addresses; after an error, it has got those before the error.
+ */
+NODISCARD bool cfa_program_run(const struct cfa_program *p,
+			       struct bytes instructions, uint64_t start,
+			       uint64_t end, cfa_visit *visit, void *ctx);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rules by which the caller of one address is found, as call frame
+ * information has them, and their translation into the row of a table.
+ *
+ * Ownership: rules borrow the section that their expressions are in.
+ * Threads: plain values.
+ */
+#ifndef BPF_UNWIND_CFA_RULES_H
+#define BPF_UNWIND_CFA_RULES_H
+
+#include "base/bytes.h"
+#include "bpf/unwind_row.h"
+
+/* DWARF's numbers of registers (x86-64 psABI, figure 3.36). */
+enum dwarf_register {
+	DWARF_RBP = 6,
+	DWARF_RSP = 7,
+	DWARF_RETURN = 16, /* the return address */
+};
+
+/* How the value of a register in the caller is found. */
+enum rule_kind {
+	RULE_UNSPECIFIED,
+	RULE_UNDEFINED,
+	RULE_SAME,
+	RULE_OFFSET,     /* at CFA + offset */
+	RULE_EXPRESSION, /* at the address that the expression has */
+	RULE_OTHER,      /* something that no row expresses */
+};
+
+/* The rule of one register. */
+struct register_rule {
+	enum rule_kind kind;
+	int64_t offset;
+	struct bytes expression;
+};
+
+/* All rules that matter for rows. */
+struct cfa_rules {
+	bool by_expression; /* of the CFA; otherwise cfa_register + cfa_offset */
+	bool signal;        /* a function that returns from a signal handler */
+	uint64_t cfa_register;
+	int64_t cfa_offset;
+	struct bytes expression; /* of the CFA */
+	struct register_rule rbp;
+	struct register_rule ret;
+};
+
+/*
+ * Return the row of these rules, with pc 0. What a row cannot express becomes
+ * UNWIND_UNKNOWN or UNWIND_FP_UNKNOWN.
+ */
+struct unwind_row cfa_rules_row(const struct cfa_rules *rules);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf/unwind/eh_frame.h"
+
+/* Encodings of addresses (Linux Standard Base Core 5.0, section 10.5). */
+enum {
+	EH_ABSOLUTE = 0x00,
+	EH_UDATA2 = 0x02,
+	EH_UDATA4 = 0x03,
+	EH_UDATA8 = 0x04,
+	EH_SDATA2 = 0x0a,
+	EH_SDATA4 = 0x0b,
+	EH_SDATA8 = 0x0c,
+	EH_FORMAT = 0x0f,
+	EH_RELATIVE_TO_ITSELF = 0x10,
+	EH_RELATIVE = 0x70,
+	EH_INDIRECT = 0x80,
+	EH_OMITTED = 0xff,
+};
+
+/* One entry of the section: a CIE, or a function. */
+struct eh_entry {
+	size_t at;    /* position in the section */
+	size_t id_at; /* position of its id */
+	uint64_t
+		id; /* 0: a CIE; a function: id_at minus the position of its CIE */
+	struct dec d; /* what follows */
+};
+
+static size_t eh_position(const struct eh_reader *r, const struct dec *d)
+{
+	return (size_t)(d->pos - r->section.data.ptr);
+}
+
+/*
+ * Read the next entry at d and move d behind it. Returns false at the end, of
+ * which a length of 0 is another form.
+ */
+static bool eh_entry_read(const struct eh_reader *r, struct dec *d,
+			  struct eh_entry *e)
+{
+	uint64_t length;
+	struct bytes body;
+
+	e->at = eh_position(r, d);
+	length = dec_le32(d);
+	if (length == UINT32_MAX)
+		length = dec_le64(d);
+	if (!length || length > dec_left(d))
+		return false;
+	body = dec_bytes(d, (size_t)length);
+	e->d = dec_init(body);
+	e->id_at = eh_position(r, &e->d);
+	e->id = dec_le32(&e->d);
+	return !e->d.bad;
+}
+
+/* Read a number in the format of an encoding, whatever it is relative to. */
+static uint64_t eh_number(struct dec *d, uint8_t encoding)
+{
+	switch (encoding & EH_FORMAT) {
+	case EH_ABSOLUTE:
+	case EH_UDATA8:
+	case EH_SDATA8:
+		return dec_le64(d);
+	case EH_UDATA4:
+		return dec_le32(d);
+	case EH_SDATA4:
+		return (uint64_t)(int64_t)(int32_t)dec_le32(d);
+	case EH_UDATA2:
+		return dec_le16(d);
+	case EH_SDATA2:
+		return (uint64_t)(int64_t)(int16_t)dec_le16(d);
+	default:
+		d->bad = true;
+		return 0;
+	}
+}
+
+/* Read an address; others than absolute ones and those relative to their own
+ * position are not used for functions. */
+static uint64_t eh_address(const struct eh_reader *r, struct dec *d,
+			   uint8_t encoding)
+{
+	uint64_t base = 0;
+
+	if ((encoding & EH_RELATIVE) == EH_RELATIVE_TO_ITSELF)
+		base = r->section.vaddr + eh_position(r, d);
+	else if (encoding & EH_RELATIVE)
+		d->bad = true;
+	if (encoding & EH_INDIRECT)
+		d->bad = true;
+	return base + eh_number(d, encoding);
+}
+
+/* Read the augmentation data of a CIE, whose letters say what there is. */
+static void eh_augmentation(struct eh_reader *r, struct dec *d,
+			    struct str letters)
+{
+	struct bytes data = bytes_of(dec_str(d));
+	struct dec a = dec_init(data);
+	uint8_t encoding;
+
+	for (size_t i = 1; i < letters.len && !a.bad; i++) {
+		switch (letters.ptr[i]) {
+		case 'L':
+			dec_u8(&a);
+			break;
+		case 'P':
+			encoding = dec_u8(&a);
+			if (encoding != EH_OMITTED)
+				eh_number(&a, encoding);
+			break;
+		case 'R':
+			r->encoding = dec_u8(&a);
+			break;
+		case 'S':
+			r->program.initial.signal = true;
+			break;
+		default:
+			/* Unknown letters do not change the instructions, */
+			/* which begin after the data in any case. */
+			return;
+		}
+	}
+	if (a.bad)
+		d->bad = true;
+}
+
+/* Read the text of a CIE that says how it is augmented. */
+static struct str eh_letters(struct dec *d)
+{
+	const uint8_t *start = d->pos;
+	const uint8_t *end = memchr(start, 0, dec_left(d));
+
+	if (!end) {
+		d->bad = true;
+		return str_of("");
+	}
+	return str_from(dec_bytes(d, (size_t)(end - start) + 1));
+}
+
+/* Read the CIE of an entry. */
+static bool eh_cie_read(struct eh_reader *r, struct eh_entry *e)
+{
+	struct dec *d = &e->d;
+	uint8_t version = dec_u8(d);
+	struct str letters = eh_letters(d);
+
+	if (d->bad || e->id != 0 || (version != 1 && version != 3))
+		return false;
+	letters.len--; /* the NUL */
+	r->program = (struct cfa_program){ 0 };
+	r->encoding = EH_ABSOLUTE;
+	r->augmented = letters.len != 0;
+	if (letters.len && letters.ptr[0] != 'z')
+		return false;
+	r->program.code_align = dec_uvarint(d);
+	r->program.data_align = dec_sleb128(d);
+	if ((version == 1 ? dec_u8(d) : dec_uvarint(d)) != DWARF_RETURN)
+		return false;
+	if (r->augmented)
+		eh_augmentation(r, d, letters);
+	return !d->bad && dec_left(d) <= EH_CIE_INSTRUCTIONS_MAX &&
+	       cfa_program_init(&r->program, dec_bytes(d, dec_left(d)));
+}
+
+/* Read the CIE of a function, unless it was read for the function before. */
+static bool eh_cie_find(struct eh_reader *r, const struct eh_entry *function)
+{
+	struct dec d = dec_init(r->section.data);
+	struct eh_entry e;
+	size_t at;
+
+	if (function->id > function->id_at)
+		return false;
+	at = function->id_at - (size_t)function->id;
+	if (at == r->cie_at)
+		return r->cie_good;
+	r->cie_at = at;
+	dec_bytes(&d, at);
+	r->cie_good = eh_entry_read(r, &d, &e) && eh_cie_read(r, &e);
+	return r->cie_good;
+}
+
+/* Read a function whose CIE has been read. */
+static bool eh_function_read(const struct eh_reader *r, struct dec *d,
+			     struct eh_function *out)
+{
+	uint64_t size;
+
+	out->start = eh_address(r, d, r->encoding);
+	/* Sizes have the format of addresses, but are relative to nothing. */
+	size = eh_number(d, r->encoding);
+	if (r->augmented)
+		dec_str(d);
+	out->program = &r->program;
+	out->instructions = dec_bytes(d, dec_left(d));
+	return !d->bad && !__builtin_add_overflow(out->start, size, &out->end);
+}
+
+void eh_reader_init(struct eh_reader *r, struct eh_section section)
+{
+	*r = (struct eh_reader){
+		.section = section,
+		.d = dec_init(section.data),
+		.cie_at = SIZE_MAX,
+	};
+}
+
+bool eh_reader_next(struct eh_reader *r, struct eh_function *out)
+{
+	struct eh_entry e;
+
+	while (eh_entry_read(r, &r->d, &e)) {
+		if (!e.id)
+			continue;
+		if (!eh_cie_find(r, &e) || !eh_function_read(r, &e.d, out)) {
+			r->skipped++;
+			continue;
+		}
+		if (out->end > out->start)
+			return true;
+	}
+	return false;
+}

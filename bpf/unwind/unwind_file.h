@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The unwind table of an ELF file.
+ *
+ * Ownership: the caller owns the table; the file is borrowed.
+ * Threads: one thread per file.
+ */
+#ifndef BPF_UNWIND_UNWIND_FILE_H
+#define BPF_UNWIND_UNWIND_FILE_H
+
+#include "bpf/unwind/unwind_table.h"
+#include "symbols/elf_file.h"
+
+enum {
+	/*
+	 * Largest size of the section .eh_frame in bytes. The largest files of
+	 * Debian 12 have 10 MB.
+	 */
+	UNWIND_SECTION_MAX = 64 << 20,
+};
+
+/*
+ * Build the table of a file. A file without call frame information gives
+ * ERR_NOTFOUND; frame pointers are then the only way to unwind it.
+ * ERR_UNSUPPORTED: the file is not for x86-64. Other errors as
+ * elf_file_section() and unwind_table_build().
+ */
+NODISCARD int unwind_file_read(struct elf_file *f, struct unwind_table *out,
+			       struct err *err);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unwind table: the rows of one ELF file, sorted by address.
+ *
+ * Ownership: a table owns its rows.
+ * Threads: one thread builds a table; any number may then read it.
+ */
+#ifndef BPF_UNWIND_UNWIND_TABLE_H
+#define BPF_UNWIND_UNWIND_TABLE_H
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "bpf/unwind/eh_frame.h"
+#include "bpf/unwind_row.h"
+
+enum {
+	/*
+	 * Largest number of rows of a file. The largest files of Debian 12 have
+	 * a million.
+	 */
+	UNWIND_ROWS_MAX = 8 << 20,
+};
+
+/* The rows of a file; { 0 } is empty. */
+struct unwind_table {
+	VEC(struct unwind_row) rows;
+	size_t functions; /* number of functions that the table has */
+	size_t skipped;   /* number of those that could not be read */
+};
+
+/*
+ * Build the table of a section. Where functions overlap, the one that begins
+ * first is used. A function whose instructions cannot be read has the rule
+ * UNWIND_UNKNOWN. Fails with ERR_TOOBIG if there are more than
+ * UNWIND_ROWS_MAX rows; the table is then empty.
+ */
+NODISCARD int unwind_table_build(struct unwind_table *t,
+				 struct eh_section section, struct err *err);
+
+/*
+ * Return the row of an address, as in the ELF file, or a row of the kind
+ * UNWIND_NO_CODE if the table has none.
+ */
+struct unwind_row unwind_table_find(const struct unwind_table *t, uint64_t pc);
+
+/* Free the rows. */
+void unwind_table_fini(struct unwind_table *t);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0 OR BSD-2-Clause */
+/*
+ * A row of an unwind table: how to find the caller of the code from one address
+ * to the address of the next row. The kernel's side of the sampler and the
+ * collector share this layout.
+ *
+ * A row is the part of the call frame information (DWARF 5, section 6.4; x86-64
+ * psABI, section 3.7) that compilers use: the canonical frame address (CFA) is
+ * the value of the stack pointer before the call, the return address is at
+ * CFA-8, and of all registers only the frame pointer (rbp) is restored.
+ *
+ * Ownership: plain values.
+ * Threads: none; the kernel reads rows that are no longer written.
+ */
+#ifndef BPF_UNWIND_ROW_H
+#define BPF_UNWIND_ROW_H
+
+#include <linux/types.h>
+
+struct unwind_row {
+	/* First address, as in the ELF file; larger addresses have no rows. */
+	__u32 pc;
+	__s16 cfa; /* operand of the rule of the CFA */
+	__s8 fp;   /* operand of the rule of rbp, in units of 8 bytes */
+	__u8 kind; /* enum unwind_cfa | enum unwind_fp << UNWIND_FP_SHIFT */
+};
+
+/* Rules of the CFA. `cfa` is the operand of the row. */
+enum unwind_cfa {
+	UNWIND_NO_CODE,   /* no function is here */
+	UNWIND_RSP,       /* rsp + 8 * cfa */
+	UNWIND_RBP,       /* rbp + 8 * cfa */
+	UNWIND_PLT,       /* rsp + 8, or + 16 if rip % 16 >= cfa */
+	UNWIND_RBP_DEREF, /* *(rbp + (cfa & ~7)) + 8 * (cfa & 7) */
+	UNWIND_RSP_DEREF, /* *(rsp + (cfa & ~7)) + 8 * (cfa & 7) */
+	/*
+	 * The code that returns from a signal handler: the registers of the
+	 * interrupted code are in the ucontext_t at rsp.
+	 */
+	UNWIND_SIGNAL,
+	UNWIND_UNKNOWN,   /* rows cannot express the rule */
+	UNWIND_OUTERMOST, /* there is no caller */
+	/*
+	 * The register with DWARF's number cfa & 15, plus 8 * (cfa >> 4): known
+	 * only in the innermost frame.
+	 */
+	UNWIND_REGISTER,
+};
+
+/* Rules of rbp. `fp` is the operand of the row. */
+enum unwind_fp {
+	UNWIND_FP_SAME,    /* not changed */
+	UNWIND_FP_AT_CFA,  /* *(CFA + 8 * fp) */
+	UNWIND_FP_UNKNOWN, /* rows cannot express the rule */
+	UNWIND_FP_AT_FP,   /* *(rbp + 8 * fp) */
+};
+
+#define UNWIND_FP_SHIFT 4
+#define UNWIND_CFA_MASK 15
+
+/* Offsets in the ucontext_t of a signal, from its beginning, in bytes. */
+#define UNWIND_SIGNAL_RBP 120
+#define UNWIND_SIGNAL_RSP 160
+#define UNWIND_SIGNAL_RIP 168
+
+#endif

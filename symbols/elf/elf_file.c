@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbols/elf_file.h"
+
+#include <gelf.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+
+enum {
+	/* Largest size of the notes of one section or segment. */
+	ELF_NOTES_MAX = 64 << 10,
+};
+
+struct elf_file {
+	int fd;
+	Elf *elf;
+	enum elf_machine machine;
+	VEC(struct elf_segment) segments;
+};
+
+/* Set the error of the library's last failure. */
+static int elf_file_error(struct err *err, const char *what)
+{
+	return err_set(err, ERR_CORRUPT, "%s: %s", what, elf_errmsg(-1));
+}
+
+/*
+ * Check the ELF header before the library sees the file. It trusts the number
+ * of sections in the first section header, which is used if e_shnum is 0, and
+ * takes memory for each; programs and libraries do not have so many.
+ */
+static int elf_file_check(struct elf_file *f, struct err *err)
+{
+	Elf64_Ehdr h;
+	struct stat st;
+
+	if (fstat(f->fd, &st))
+		return err_sys(err, "fstat");
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, ERR_UNSUPPORTED, "not a regular file");
+	if (pread(f->fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) ||
+	    memcmp(h.e_ident, ELFMAG, SELFMAG))
+		return err_set(err, ERR_UNSUPPORTED, "not an ELF file");
+	if (h.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    h.e_ident[EI_DATA] != ELFDATA2LSB ||
+	    (h.e_type != ET_EXEC && h.e_type != ET_DYN))
+		return err_set(err, ERR_UNSUPPORTED,
+			       "not a 64-bit little-endian program or library");
+	if (h.e_machine != EM_X86_64 && h.e_machine != EM_AARCH64)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "for machine %u, not x86-64 or arm64",
+			       h.e_machine);
+	if ((!h.e_shnum && h.e_shoff) || h.e_phnum > ELF_SEGMENTS_MAX)
+		return err_set(err, ERR_CORRUPT,
+			       "too many sections or segments");
+	f->machine = h.e_machine == EM_X86_64 ? ELF_X86_64 : ELF_ARM64;
+	return 0;
+}
+
+/* Read the segments that are loaded. */
+static int elf_file_load(struct elf_file *f, struct err *err)
+{
+	size_t count;
+
+	if (elf_getphdrnum(f->elf, &count))
+		return elf_file_error(err, "program headers");
+	for (size_t i = 0; i < count && i < ELF_SEGMENTS_MAX; i++) {
+		GElf_Phdr p;
+
+		if (!gelf_getphdr(f->elf, (int)i, &p))
+			return elf_file_error(err, "program headers");
+		if (p.p_type != PT_LOAD)
+			continue;
+		*vec_add(&f->segments) = (struct elf_segment){
+			.vaddr = p.p_vaddr,
+			.memory = p.p_memsz,
+			.offset = p.p_offset,
+			.bytes = p.p_filesz,
+			.executable = p.p_flags & PF_X,
+		};
+	}
+	return 0;
+}
+
+static int elf_file_read(struct elf_file *f, struct err *err)
+{
+	int rc = elf_file_check(f, err);
+
+	if (rc)
+		return rc;
+	elf_version(EV_CURRENT);
+	/* ELF_C_READ reads with pread() what is asked for, when it is. */
+	f->elf = elf_begin(f->fd, ELF_C_READ, NULL);
+	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF)
+		return elf_file_error(err, "ELF header");
+	return elf_file_load(f, err);
+}
+
+int elf_file_open(int fd, struct elf_file **out, struct err *err)
+{
+	struct elf_file *f = mem_new(struct elf_file);
+	int rc;
+
+	f->fd = fd;
+	rc = elf_file_read(f, err);
+	if (rc) {
+		elf_file_close(f);
+		return rc;
+	}
+	*out = f;
+	return 0;
+}
+
+void elf_file_close(struct elf_file *f)
+{
+	if (!f)
+		return;
+	elf_end(f->elf);
+	close(f->fd);
+	vec_fini(&f->segments);
+	mem_free(f);
+}
+
+enum elf_machine elf_file_machine(const struct elf_file *f)
+{
+	return f->machine;
+}
+
+const struct elf_segment *elf_file_segments(const struct elf_file *f,
+					    size_t *count)
+{
+	*count = f->segments.count;
+	return f->segments.v;
+}
+
+/* Find a section by its name. */
+static Elf_Scn *elf_section_find(const struct elf_file *f, const char *name,
+				 GElf_Shdr *header)
+{
+	Elf_Scn *s = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(f->elf, &names))
+		return NULL;
+	while ((s = elf_nextscn(f->elf, s))) {
+		const char *at;
+
+		if (!gelf_getshdr(s, header))
+			continue;
+		at = elf_strptr(f->elf, names, header->sh_name);
+		if (at && !strcmp(at, name))
+			return s;
+	}
+	return NULL;
+}
+
+/* Decompress a section, if it is compressed. */
+static int elf_section_expand(Elf_Scn *s, const GElf_Shdr *header,
+			      const char *name, size_t limit, struct err *err)
+{
+	GElf_Chdr c;
+
+	if (!(header->sh_flags & SHF_COMPRESSED))
+		return 0;
+	if (!gelf_getchdr(s, &c))
+		return elf_file_error(err, name);
+	if (c.ch_size > limit)
+		return err_set(err, ERR_TOOBIG,
+			       "the section %s has %zu bytes, more than %zu",
+			       name, (size_t)c.ch_size, limit);
+	if (elf_compress(s, 0, 0) < 0)
+		return elf_file_error(err, name);
+	return 0;
+}
+
+int elf_file_section(struct elf_file *f, const char *name, size_t limit,
+		     struct elf_section *out, struct err *err)
+{
+	GElf_Shdr header;
+	Elf_Scn *s = elf_section_find(f, name, &header);
+	Elf_Data *data;
+	int rc;
+
+	if (!s || header.sh_type == SHT_NOBITS)
+		return err_set(err, ERR_NOTFOUND, "no section %s", name);
+	if (header.sh_size > limit)
+		return err_set(err, ERR_TOOBIG,
+			       "the section %s has %zu bytes, more than %zu",
+			       name, (size_t)header.sh_size, limit);
+	rc = elf_section_expand(s, &header, name, limit, err);
+	if (rc)
+		return rc;
+	data = header.sh_flags & SHF_COMPRESSED ? elf_getdata(s, NULL) :
+						  elf_rawdata(s, NULL);
+	if (!data || (data->d_size && !data->d_buf))
+		return elf_file_error(err, name);
+	*out = (struct elf_section){
+		.vaddr = header.sh_addr,
+		.data = { .ptr = data->d_buf, .len = data->d_size },
+	};
+	return 0;
+}
+
+/* Find the build ID in notes. */
+static bool elf_notes_build_id(Elf_Data *data, struct elf_build_id *out)
+{
+	GElf_Nhdr note;
+	size_t name;
+	size_t body;
+	size_t next = 0;
+
+	while ((next = gelf_getnote(data, next, &note, &name, &body))) {
+		const uint8_t *bytes = data->d_buf;
+
+		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 ||
+		    memcmp(bytes + name, "GNU", 4) || !note.n_descsz ||
+		    note.n_descsz > ELF_BUILD_ID_MAX)
+			continue;
+		memcpy(out->bytes, bytes + body, note.n_descsz);
+		out->len = note.n_descsz;
+		return true;
+	}
+	return false;
+}
+
+/* Find the build ID in the sections. */
+static bool elf_sections_build_id(const struct elf_file *f,
+				  struct elf_build_id *out)
+{
+	Elf_Scn *s = NULL;
+	GElf_Shdr header;
+
+	while ((s = elf_nextscn(f->elf, s))) {
+		Elf_Data *data;
+
+		if (!gelf_getshdr(s, &header) || header.sh_type != SHT_NOTE ||
+		    header.sh_size > ELF_NOTES_MAX)
+			continue;
+		data = elf_getdata(s, NULL);
+		if (data && elf_notes_build_id(data, out))
+			return true;
+	}
+	return false;
+}
+
+/* Find the build ID in the segments, if a file has no sections any more. */
+static bool elf_segments_build_id(const struct elf_file *f,
+				  struct elf_build_id *out)
+{
+	size_t count;
+	GElf_Phdr p;
+
+	if (elf_getphdrnum(f->elf, &count))
+		return false;
+	for (size_t i = 0; i < count && i < ELF_SEGMENTS_MAX; i++) {
+		Elf_Data *data;
+
+		if (!gelf_getphdr(f->elf, (int)i, &p) || p.p_type != PT_NOTE ||
+		    p.p_filesz > ELF_NOTES_MAX || p.p_offset > INT64_MAX)
+			continue;
+		data = elf_getdata_rawchunk(
+			f->elf, (int64_t)p.p_offset, p.p_filesz,
+			p.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+		if (data && elf_notes_build_id(data, out))
+			return true;
+	}
+	return false;
+}
+
+void elf_file_build_id(struct elf_file *f, struct elf_build_id *out)
+{
+	*out = (struct elf_build_id){ 0 };
+	if (!elf_sections_build_id(f, out) && !elf_segments_build_id(f, out))
+		out->len = 0;
+}

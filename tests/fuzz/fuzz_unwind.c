@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fuzzes the unwind tables of sections .eh_frame. The rows of a table are
+ * sorted, and neighbours differ.
+ */
+#include <stdlib.h>
+
+#include "bpf/unwind/unwind_table.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct eh_section section = {
+		.data = { .ptr = data, .len = size },
+		.vaddr = 0x1000,
+	};
+	struct unwind_table t;
+	struct err err;
+
+	if (unwind_table_build(&t, section, &err))
+		return 0;
+	for (size_t i = 1; i < t.rows.count; i++) {
+		const struct unwind_row *a = &t.rows.v[i - 1];
+		const struct unwind_row *b = &t.rows.v[i];
+
+		if (a->pc >= b->pc ||
+		    (a->kind == b->kind && a->cfa == b->cfa && a->fp == b->fp))
+			abort();
+		if ((b->kind & UNWIND_CFA_MASK) > UNWIND_REGISTER ||
+		    b->kind >> UNWIND_FP_SHIFT > UNWIND_FP_AT_FP)
+			abort();
+		if (unwind_table_find(&t, b->pc).pc != b->pc)
+			abort();
+	}
+	unwind_table_fini(&t);
+	return 0;
+}
