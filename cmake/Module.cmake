@@ -7,6 +7,11 @@ find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 
 function(add_module name)
+  # -DWITH_<NAME>=OFF builds everprof without the module.
+  string(TOUPPER WITH_${name} option)
+  if(DEFINED ${option} AND NOT ${option})
+    return()
+  endif()
   cmake_parse_arguments(M "" "" "SOURCES;DEPENDS;PUBLIC;LIBRARIES" ${ARGN})
   list(TRANSFORM M_SOURCES PREPEND ${name}/)
   list(TRANSFORM M_SOURCES APPEND .c)

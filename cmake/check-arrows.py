@@ -23,6 +23,13 @@ import subprocess
 import sys
 
 THIRD_PARTY = {
+    'asm/ptrace.h': {'bpf/kernel/sampler.bpf.c'},
+    'bpf/bpf.h': {'bpf/kernel/sampler.c'},
+    'bpf/bpf_core_read.h': {'bpf/kernel/sampler.bpf.c'},
+    'bpf/bpf_helpers.h': {'bpf/kernel/sampler.bpf.c'},
+    'bpf/libbpf.h': {'bpf/kernel/sampler.c'},
+    # The build makes it of sampler.bpf.c.
+    'sampler.skel.h': {'bpf/kernel/sampler.c'},
     'archive.h': {'base/tar.c', 'cmd/source.c'},
     'archive_entry.h': {'base/tar.c', 'cmd/source.c'},
     'crypt.h': {'web/auth/auth_password.c'},
@@ -189,8 +196,9 @@ def main():
             stem = path[len(folder) + 1:-2]
             if names.setdefault(name, path) != path:
                 complain(path, f'the name stands in {names[name]} too')
+            # cmake/Bpf.cmake compiles what runs in the kernel.
             if name.endswith('.c') and stem not in m['SOURCES'] \
-                    and path != 'cmd/main.c':
+                    and path != 'cmd/main.c' and not name.endswith('.bpf.c'):
                 complain(path, 'is not in CMakeLists.txt')
             check_file(mods, root, path, complain)
             rooms.check(path, complain)

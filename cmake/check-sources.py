@@ -4,8 +4,8 @@
 
 - no folder has more than 20 sources and headers, but base/ and cmd/;
 - no source is longer than 500 lines;
-- every source has a header of its own name, but main.c and the commands of
-  cmd/: in its folder, or, when other modules use it, at its module's root;
+- every source has a header of its own name, but main.c, the commands of cmd/
+  and what runs in the kernel (.bpf.c): in its folder, or, when other modules use it, at its module's root;
 - every header says its purpose, and has the words Ownership and Threads;
 - no function name is defined twice, and none is a single word;
 - unit tests use only those of Criterion's macros that the stand-in for
@@ -90,7 +90,7 @@ def main():
         elif text.count('\n') > LINES_MAX:
             complain(path, f'{text.count(chr(10))} lines, more than {LINES_MAX}')
         is_command = re.search(r'^int (cmd_\w+|main)\(int argc', text, re.M)
-        if path.endswith('.c') and not is_command and not own_header(path, files):
+        if path.endswith('.c') and not path.endswith('.bpf.c') and not is_command and not own_header(path, files):
             complain(path, 'has no header of its own name')
         for name in FUNCTION.findall(without_comments(text)):
             defined[name].append(path)

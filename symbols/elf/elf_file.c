@@ -10,6 +10,8 @@
 enum {
 	/* Largest size of the notes of one section or segment. */
 	ELF_NOTES_MAX = 64 << 10,
+	/* Size of a page of memory on x86-64; elsewhere a multiple of it. */
+	ELF_PAGE = 4096,
 };
 
 struct elf_file {
@@ -132,6 +134,23 @@ const struct elf_segment *elf_file_segments(const struct elf_file *f,
 {
 	*count = f->segments.count;
 	return f->segments.v;
+}
+
+bool elf_file_bias(const struct elf_file *f, uint64_t offset, uint64_t start,
+		   uint64_t *bias)
+{
+	for (size_t i = 0; i < f->segments.count; i++) {
+		const struct elf_segment *s = &f->segments.v[i];
+		/* Mappings begin where pages do. */
+		uint64_t inside = s->offset % ELF_PAGE;
+
+		if (offset < s->offset - inside ||
+		    offset - (s->offset - inside) >= s->bytes + inside)
+			continue;
+		*bias = start - (s->vaddr + offset - s->offset);
+		return true;
+	}
+	return false;
 }
 
 /* Find a section by its name. */

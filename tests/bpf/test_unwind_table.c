@@ -86,7 +86,7 @@ __asm__(".text\n"
 	"end\n"
 	/* rbp is saved in unusual ways. */
 	"function cfi_fp\n"
-	".cfi_val_offset 6, -16\n"
+	".cfi_escape 0x14, 6, 2\n"
 	"nop; .cfi_register 6, 3\n"
 	"nop; .cfi_undefined 6\n"
 	"nop; .cfi_same_value 6\n"

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0 OR BSD-2-Clause */
+/*
+ * What the sampler in the kernel and the collector share: the layout of maps
+ * and records.
+ *
+ * Ownership: plain values.
+ * Threads: the collector writes a mapping and its rows before it publishes the
+ * process that uses them.
+ */
+#ifndef BPF_KERNEL_ABI_H
+#define BPF_KERNEL_ABI_H
+
+#include <linux/types.h>
+
+#include "bpf/unwind_row.h"
+
+enum {
+	/* Largest number of frames of a stack, in the kernel and in user space. */
+	SAMPLE_FRAMES_MAX = 127,
+	/* Addresses of a record: both stacks, and room for larger frames. */
+	SAMPLE_WORDS_MAX = 512,
+	SAMPLE_COMM_MAX = 16,
+};
+
+/* An executable mapping of a process. */
+struct sampler_mapping {
+	__u64 start;
+	__u64 end;
+	__u64 bias; /* address in memory minus address in the ELF file */
+	__u32 row;  /* number of the first row of its table */
+	/* Number of rows; 0: frame pointers are all that there is. */
+	__u32 rows;
+};
+
+/* The mappings of a process, sorted by address. */
+struct sampler_process {
+	__u32 first;
+	__u32 count;
+	__u32 interpreter; /* 0: none */
+	__u32 reserved;
+};
+
+/* Why a stack ends where it ends. */
+enum sample_end {
+	SAMPLE_COMPLETE,   /* at the start of the program or of the thread */
+	SAMPLE_TRUNCATED,  /* there are more frames than a record can have */
+	SAMPLE_NO_PROCESS, /* the process is not known (yet) */
+	SAMPLE_NO_MAPPING, /* an address is in no known mapping */
+	SAMPLE_NO_RULE,    /* the unwind table cannot express the rule */
+	SAMPLE_UNREADABLE, /* the stack is not in memory, or not a stack */
+	SAMPLE_COMPAT,     /* a 32-bit program */
+	SAMPLE_KERNEL,     /* a thread of the kernel: there is no user space */
+	SAMPLE_ENDS,       /* the number of ends */
+};
+
+/* What comes before the addresses of a record. */
+struct sample_header {
+	__u64 time;   /* of the monotonic clock, in nanoseconds */
+	__u64 cgroup; /* inode of the cgroup (version 2) */
+	__u32 pid;    /* the process, as the initial PID namespace numbers it */
+	__u32 tid;    /* the thread */
+	__u16 cpu;
+	__u16 kernel; /* number of addresses of the kernel, which come first */
+	__u16 user;   /* number of addresses of user space */
+	__u8 end;     /* enum sample_end */
+	__u8 flags;   /* 0 */
+	char comm[SAMPLE_COMM_MAX];
+};
+
+/* A record of the ring buffer; only the addresses that it has are sent. */
+struct sample_record {
+	struct sample_header header;
+	__u64 words[SAMPLE_WORDS_MAX];
+};
+
+_Static_assert(sizeof(struct unwind_row) == 8, "rows have 8 bytes");
+_Static_assert(sizeof(struct sampler_mapping) == 32, "no padding");
+_Static_assert(sizeof(struct sample_header) == 48, "no padding");
+
+/* Counters, one element for each CPU. */
+enum sampler_counter {
+	SAMPLER_TAKEN,     /* samples of processes and threads of the kernel */
+	SAMPLER_RING_FULL, /* those that were lost because the ring was full */
+	SAMPLER_COUNTERS,
+};
+
+#endif

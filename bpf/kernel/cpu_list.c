@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf/kernel/cpu_list.h"
+
+/* Add "3" or "0-3" to a list. */
+static bool cpu_list_add(struct cpu_list *l, struct str range)
+{
+	struct str last;
+	struct str first = str_cut(range, '-', &last);
+	int64_t from;
+	int64_t to;
+
+	if (!str_to_i64(first, &from))
+		return false;
+	to = from;
+	if (first.len < range.len && !str_to_i64(last, &to))
+		return false;
+	if (from < 0 || to < from || to >= CPU_LIST_MAX)
+		return false;
+	for (int64_t i = from; i <= to; i++)
+		l->bits[i / 64] |= (uint64_t)1 << (i % 64);
+	return true;
+}
+
+bool cpu_list_parse(struct str text, struct cpu_list *out)
+{
+	struct str rest = str_trim(text);
+
+	*out = (struct cpu_list){ 0 };
+	while (rest.len) {
+		if (!cpu_list_add(out, str_cut(rest, ',', &rest)))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The parts of the kernel's types that the sampler reads. libbpf finds their
+ * offsets when it loads the program ("CO-RE"), so they fit any kernel.
+ *
+ * Ownership: the kernel's.
+ * Threads: read only.
+ */
+#ifndef BPF_KERNEL_KERN_TYPES_H
+#define BPF_KERNEL_KERN_TYPES_H
+
+#include <linux/types.h>
+
+#define KERN_TYPE __attribute__((preserve_access_index))
+
+struct task_struct {
+	unsigned int flags;
+	void *stack;
+} KERN_TYPE;
+
+/* In `flags`: a thread of the kernel. */
+#define PF_KTHREAD 0x00200000
+
+/*
+ * The number of a helper function is there if the kernel has the function. libbpf
+ * ignores what follows three underscores.
+ */
+enum bpf_func_id___probe {
+	BPF_FUNC_task_pt_regs___probe = 175,
+};
+
+#endif

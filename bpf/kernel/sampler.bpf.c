@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The sampler: a program that runs at each tick of a clock on each CPU, and
+ * sends where the CPU is, as a stack of the kernel and of user space.
+ *
+ * Functions that are neither static nor inline are verified once, whatever calls
+ * them how often. This is why a walk of 127 frames fits into one program.
+ */
+#include <asm/ptrace.h>
+#include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/kernel/abi.h"
+#include "bpf/kernel/kern_types.h"
+
+#define WALK_FUNCTION __attribute__((noinline))
+#include "bpf/kernel/walk.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* Selectors of code segments (arch/x86/include/asm/segment.h). */
+#define USER_CS_32 0x23
+#define USER_CS    0x33
+
+/* Size of a thread's stack in the kernel, without KASAN. */
+#define KERNEL_STACK_SIZE 16384
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct unwind_row);
+} rows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct sampler_mapping);
+} mappings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct sampler_process);
+} processes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} samples SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SAMPLER_COUNTERS);
+	__type(key, __u32);
+	__type(value, __u64);
+} counters SEC(".maps");
+
+/* What a sample needs while it is taken; too large for the stack. */
+struct scratch {
+	struct walk walk;
+	struct sample_record record;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+WALK_INLINE struct scratch *scratch_get(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&scratches, &zero);
+}
+
+WALK_INLINE void counter_add(__u32 counter)
+{
+	__u64 *n = bpf_map_lookup_elem(&counters, &counter);
+
+	if (n)
+		++*n;
+}
+
+WALK_INLINE long walk_read(void *to, __u32 size, __u64 from)
+{
+	return bpf_probe_read_user(to, size, (const void *)from);
+}
+
+WALK_INLINE struct sampler_mapping *walk_mapping(__u32 number)
+{
+	return bpf_map_lookup_elem(&mappings, &number);
+}
+
+WALK_INLINE struct unwind_row *walk_row(__u32 number)
+{
+	return bpf_map_lookup_elem(&rows, &number);
+}
+
+/* Record the frame where the walk is, and go to its caller. */
+__attribute__((noinline)) int sampler_step(__u32 turn)
+{
+	struct scratch *s = scratch_get();
+	__u32 at;
+
+	if (!s)
+		return WALK_ENDED;
+	at = s->record.header.kernel + turn;
+	/* The verifier sees the limit in the register that is the index. */
+	asm volatile("" : "+r"(at));
+	at &= SAMPLE_WORDS_MAX - 1;
+	s->record.words[at] = s->walk.ip;
+	s->record.header.user = (__u16)(turn + 1);
+	return walk_step(&s->walk);
+}
+
+/* Start a walk at registers of user space. */
+WALK_INLINE void walk_start(struct walk *w, const struct pt_regs *regs)
+{
+	w->ip = regs->rip;
+	w->sp = regs->rsp;
+	w->fp = regs->rbp;
+	w->exact = 1;
+	w->end = SAMPLE_TRUNCATED;
+	w->registers[0] = regs->rax;
+	w->registers[1] = regs->rdx;
+	w->registers[2] = regs->rcx;
+	w->registers[3] = regs->rbx;
+	w->registers[4] = regs->rsi;
+	w->registers[5] = regs->rdi;
+	w->registers[6] = regs->rbp;
+	w->registers[7] = regs->rsp;
+	w->registers[8] = regs->r8;
+	w->registers[9] = regs->r9;
+	w->registers[10] = regs->r10;
+	w->registers[11] = regs->r11;
+	w->registers[12] = regs->r12;
+	w->registers[13] = regs->r13;
+	w->registers[14] = regs->r14;
+	w->registers[15] = regs->r15;
+}
+
+/*
+ * Read the registers that the thread had when it entered the kernel. They are
+ * at the upper end of its stack; since Linux 5.15, the kernel says where.
+ */
+WALK_INLINE long entry_registers(struct pt_regs *to)
+{
+	struct task_struct *task;
+	const void *at;
+
+	if (bpf_core_enum_value_exists(enum bpf_func_id___probe,
+				       BPF_FUNC_task_pt_regs___probe)) {
+		at = (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	} else {
+		task = (struct task_struct *)bpf_get_current_task();
+		at = BPF_CORE_READ(task, stack) + KERNEL_STACK_SIZE -
+		     sizeof(*to);
+	}
+	return bpf_probe_read_kernel(to, sizeof(*to), at);
+}
+
+/* Walk the stack of user space from its innermost registers. */
+WALK_INLINE enum sample_end sample_user(struct scratch *s,
+					const struct pt_regs *regs)
+{
+	struct sampler_process *p;
+
+	if (regs->cs == USER_CS_32)
+		return SAMPLE_COMPAT;
+	if (regs->cs != USER_CS)
+		return SAMPLE_KERNEL;
+	walk_start(&s->walk, regs);
+	p = bpf_map_lookup_elem(&processes, &s->record.header.pid);
+	if (!p) {
+		/* At least where it is. */
+		s->walk.first = 0;
+		s->walk.count = 0;
+		sampler_step(0);
+		return SAMPLE_NO_PROCESS;
+	}
+	s->walk.first = p->first;
+	s->walk.count = p->count;
+	for (__u32 i = 0; i < SAMPLE_FRAMES_MAX; i++) {
+		if (sampler_step(i) != WALK_MORE)
+			break;
+	}
+	return s->walk.end;
+}
+
+/* Fill in whose sample it is. */
+WALK_INLINE void sample_header_fill(struct sample_header *h, __u64 pid_tgid)
+{
+	h->time = bpf_ktime_get_ns();
+	h->cgroup = bpf_get_current_cgroup_id();
+	h->pid = pid_tgid >> 32;
+	h->tid = (__u32)pid_tgid;
+	h->cpu = (__u16)bpf_get_smp_processor_id();
+	h->kernel = 0;
+	h->user = 0;
+	h->flags = 0;
+	bpf_get_current_comm(h->comm, sizeof(h->comm));
+}
+
+/* Send what the record has. */
+WALK_INLINE void sample_send(struct scratch *s)
+{
+	__u32 words = s->record.header.kernel + s->record.header.user;
+
+	asm volatile("" : "+r"(words));
+	words &= SAMPLE_WORDS_MAX - 1;
+	/* The collector reads on a timer; waking it costs more than a sample. */
+	if (bpf_ringbuf_output(&samples, &s->record,
+			       sizeof(struct sample_header) + words * 8,
+			       BPF_RB_NO_WAKEUP))
+		counter_add(SAMPLER_RING_FULL);
+}
+
+SEC("perf_event")
+int sampler_tick(struct bpf_perf_event_data *ctx)
+{
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	struct scratch *s = scratch_get();
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u64 ip = ctx->regs.rip;
+	struct pt_regs regs;
+	long bytes;
+
+	/* The idle task. */
+	if (!(pid_tgid >> 32) || !s)
+		return 0;
+	/* Otherwise clang may read ctx through a pointer that it computed. */
+	asm volatile("" : "+r"(ip));
+	counter_add(SAMPLER_TAKEN);
+	sample_header_fill(&s->record.header, pid_tgid);
+	if (!(ip >> 63)) {
+		__builtin_memcpy(&regs, &ctx->regs, sizeof(regs));
+		s->record.header.end = sample_user(s, &regs);
+		sample_send(s);
+		return 0;
+	}
+	bytes = bpf_get_stack(ctx, s->record.words, SAMPLE_FRAMES_MAX * 8, 0);
+	if (bytes > 0)
+		s->record.header.kernel = (__u16)((__u64)bytes / 8);
+	s->record.header.end = SAMPLE_KERNEL;
+	if (!(BPF_CORE_READ(task, flags) & PF_KTHREAD) &&
+	    !entry_registers(&regs))
+		s->record.header.end = sample_user(s, &regs);
+	sample_send(s);
+	return 0;
+}

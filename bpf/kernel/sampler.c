@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf/kernel/sampler.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sampler.skel.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/file_slurp.h"
+#include "base/vec.h"
+#include "bpf/kernel/cpu_list.h"
+#include "bpf/kernel/kernel_gate.h"
+
+const struct sampler_options sampler_defaults = {
+	.hz = 19,
+	.rows = 3 << 20,
+	.mappings = 64 << 10,
+	.processes = 16 << 10,
+	.ring = 2 << 20,
+};
+
+/* Memory of a map that the kernel shares with this process. */
+struct shared_map {
+	void *memory;
+	size_t size;
+};
+
+struct sampler {
+	struct sampler_options options;
+	struct sampler_bpf *skeleton;
+	struct ring_buffer *ring;
+	struct shared_map rows;
+	struct shared_map mappings;
+	VEC(struct bpf_link *) clocks; /* one for each CPU */
+	/* During sampler_drain(). */
+	sampler_visit *visit;
+	void *ctx;
+};
+
+/* libbpf would explain each failure on stderr; errors go to the caller. */
+static int sampler_silence(enum libbpf_print_level level UNUSED,
+			   const char *format UNUSED, va_list values UNUSED)
+{
+	return 0;
+}
+
+/* Set an error of the kernel; without permission, say what is needed. */
+static int sampler_error(struct err *err, int error, const char *what)
+{
+	errno = error < 0 ? -error : error;
+	if (errno == EPERM || errno == EACCES)
+		return err_set(
+			err, ERR_DENIED,
+			"%s: permission denied; sampling needs the capabilities CAP_BPF and CAP_PERFMON, or root",
+			what);
+	return err_sys(err, "%s", what);
+}
+
+/* Check the version of the kernel. */
+static int sampler_check_kernel(struct err *err)
+{
+	struct kernel_texts texts = { 0 };
+	struct kernel_version version;
+	struct utsname name;
+	struct buf signature = { .max = 4096 };
+	int rc;
+
+	if (uname(&name))
+		return err_sys(err, "uname");
+	texts.release = str_of(name.release);
+	texts.version = str_of(name.version);
+	if (!file_slurp("/proc/version_signature", &signature, NULL))
+		texts.signature = str_from(buf_bytes(&signature));
+	rc = kernel_version_find(&texts, &version) ?
+		     kernel_gate_check(version, err) :
+		     err_set(err, ERR_UNSUPPORTED,
+			     "the version of the kernel is not known: \"%s\"",
+			     name.release);
+	buf_fini(&signature);
+	if (!rc && access("/sys/kernel/btf/vmlinux", R_OK))
+		rc = err_set(
+			err, ERR_UNSUPPORTED,
+			"the kernel has no type information (/sys/kernel/btf/vmlinux); sampling needs CONFIG_DEBUG_INFO_BTF");
+	return rc;
+}
+
+/* Set the sizes of the maps, and load the program. */
+static int sampler_load(struct sampler *s, struct err *err)
+{
+	const struct sampler_options *o = &s->options;
+	struct sampler_bpf *k = sampler_bpf__open();
+	int rc;
+
+	if (!k)
+		return sampler_error(err, errno, "open the BPF program");
+	s->skeleton = k;
+	rc = bpf_map__set_max_entries(k->maps.rows, o->rows);
+	if (!rc)
+		rc = bpf_map__set_max_entries(k->maps.mappings, o->mappings);
+	if (!rc)
+		rc = bpf_map__set_max_entries(k->maps.processes, o->processes);
+	if (!rc)
+		rc = bpf_map__set_max_entries(k->maps.samples, o->ring);
+	if (!rc)
+		rc = sampler_bpf__load(k);
+	return rc ? sampler_error(err, rc, "load the BPF program") : 0;
+}
+
+/* Share the memory of an array with the kernel. */
+static int sampler_share(const struct bpf_map *map, size_t size,
+			 struct shared_map *out, struct err *err)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *memory;
+
+	size = (size + page - 1) / page * page;
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED,
+		      bpf_map__fd(map), 0);
+	if (memory == MAP_FAILED)
+		return err_sys(err, "map a BPF array");
+	*out = (struct shared_map){ .memory = memory, .size = size };
+	return 0;
+}
+
+/* Reader of the ring buffer: pass a sample on. */
+static int sampler_receive(void *ctx, void *data, size_t size)
+{
+	struct sampler *s = ctx;
+	const struct sample_record *r = data;
+
+	/* The program in the kernel writes whole records only. */
+	if (size >= sizeof(r->header) + 8 * ((size_t)r->header.kernel +
+					     (size_t)r->header.user))
+		s->visit(s->ctx, r);
+	return 0;
+}
+
+/* Connect to the maps of the loaded program. */
+static int sampler_connect(struct sampler *s, struct err *err)
+{
+	const struct sampler_options *o = &s->options;
+	struct sampler_bpf *k = s->skeleton;
+	int rc = sampler_share(k->maps.rows,
+			       o->rows * sizeof(struct unwind_row), &s->rows,
+			       err);
+
+	if (!rc)
+		rc = sampler_share(k->maps.mappings,
+				   o->mappings * sizeof(struct sampler_mapping),
+				   &s->mappings, err);
+	if (rc)
+		return rc;
+	s->ring = ring_buffer__new(bpf_map__fd(k->maps.samples),
+				   sampler_receive, s, NULL);
+	return s->ring ? 0 : sampler_error(err, errno, "map the ring buffer");
+}
+
+int sampler_open(const struct sampler_options *o, struct sampler **out,
+		 struct err *err)
+{
+	struct sampler *s = mem_new(struct sampler);
+	int rc;
+
+	s->options = *o;
+	libbpf_set_print(sampler_silence);
+	rc = sampler_check_kernel(err);
+	if (!rc)
+		rc = sampler_load(s, err);
+	if (!rc)
+		rc = sampler_connect(s, err);
+	if (rc) {
+		sampler_close(s);
+		return rc;
+	}
+	*out = s;
+	return 0;
+}
+
+static void sampler_unshare(struct shared_map *m)
+{
+	if (m->memory)
+		munmap(m->memory, m->size);
+}
+
+void sampler_close(struct sampler *s)
+{
+	if (!s)
+		return;
+	sampler_stop(s);
+	ring_buffer__free(s->ring);
+	sampler_unshare(&s->rows);
+	sampler_unshare(&s->mappings);
+	sampler_bpf__destroy(s->skeleton);
+	mem_free(s);
+}
+
+/* Start the clock of a CPU, whose ticks run the program. */
+static int sampler_start_clock(struct sampler *s, unsigned cpu, struct err *err)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.freq = 1,
+		.sample_freq = s->options.hz,
+		.exclude_idle = 1,
+	};
+	struct bpf_link *link;
+	long fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1,
+			  PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return sampler_error(err, errno, "open a perf event");
+	link = bpf_program__attach_perf_event(s->skeleton->progs.sampler_tick,
+					      (int)fd);
+	if (!link) {
+		int error = errno;
+
+		close((int)fd);
+		return sampler_error(err, error, "attach the BPF program");
+	}
+	*vec_add(&s->clocks) = link;
+	return 0;
+}
+
+int sampler_start(struct sampler *s, struct err *err)
+{
+	static const char path[] = "/sys/devices/system/cpu/online";
+	struct cpu_list cpus;
+	struct buf text = { .max = 1 << 16 };
+	int rc = file_slurp(path, &text, err);
+
+	if (!rc && !cpu_list_parse(str_from(buf_bytes(&text)), &cpus))
+		rc = err_set(err, ERR_CORRUPT, "%s: not a list of CPUs", path);
+	buf_fini(&text);
+	for (unsigned i = 0; i < CPU_LIST_MAX && !rc; i++) {
+		if (cpu_list_has(&cpus, i))
+			rc = sampler_start_clock(s, i, err);
+	}
+	return rc;
+}
+
+void sampler_stop(struct sampler *s)
+{
+	for (size_t i = 0; i < s->clocks.count; i++)
+		bpf_link__destroy(s->clocks.v[i]);
+	vec_fini(&s->clocks);
+}
+
+struct unwind_row *sampler_rows(struct sampler *s)
+{
+	return s->rows.memory;
+}
+
+struct sampler_mapping *sampler_mappings(struct sampler *s)
+{
+	return s->mappings.memory;
+}
+
+int sampler_process_set(struct sampler *s, uint32_t pid,
+			const struct sampler_process *p, struct err *err)
+{
+	int rc = bpf_map__update_elem(s->skeleton->maps.processes, &pid,
+				      sizeof(pid), p, sizeof(*p), BPF_ANY);
+
+	return rc ? sampler_error(err, rc, "publish a process") : 0;
+}
+
+void sampler_process_remove(struct sampler *s, uint32_t pid)
+{
+	bpf_map__delete_elem(s->skeleton->maps.processes, &pid, sizeof(pid), 0);
+}
+
+int sampler_drain(struct sampler *s, sampler_visit *visit, void *ctx,
+		  struct err *err)
+{
+	int n;
+
+	s->visit = visit;
+	s->ctx = ctx;
+	n = ring_buffer__consume(s->ring);
+	return n < 0 ? sampler_error(err, n, "read the ring buffer") : 0;
+}
+
+int sampler_counts(struct sampler *s, uint64_t out[SAMPLER_COUNTERS],
+		   struct err *err)
+{
+	int cpus = libbpf_num_possible_cpus();
+	uint64_t *each;
+	int rc = 0;
+
+	if (cpus < 1)
+		return sampler_error(err, cpus, "count the CPUs");
+	each = mem_zalloc((size_t)cpus, sizeof(*each));
+	for (uint32_t i = 0; i < SAMPLER_COUNTERS && !rc; i++) {
+		rc = bpf_map__lookup_elem(s->skeleton->maps.counters, &i,
+					  sizeof(i), each,
+					  (size_t)cpus * sizeof(*each), 0);
+		out[i] = 0;
+		for (int c = 0; c < cpus; c++)
+			out[i] += each[c];
+	}
+	mem_free(each);
+	return rc ? sampler_error(err, rc, "read the counters") : 0;
+}
+
+uint32_t sampler_verified(struct sampler *s)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(
+		    bpf_program__fd(s->skeleton->progs.sampler_tick), &info,
+		    &size))
+		return 0;
+	return info.verified_insns;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sampler: loads the program that takes samples (sampler.bpf.c) into the
+ * kernel, runs it on all CPUs, and reads the samples.
+ *
+ * Ownership: a sampler owns its maps, its ring buffer and its clocks, until
+ * sampler_close().
+ * Threads: one thread at a time. The program in the kernel reads rows and
+ * mappings at any time: rows are written before the mappings that use them, and
+ * mappings before the process that has them.
+ * Units: frequencies are in Hz, sizes in bytes unless their name is a plural.
+ */
+#ifndef BPF_KERNEL_SAMPLER_H
+#define BPF_KERNEL_SAMPLER_H
+
+#include "base/defs.h"
+#include "base/err.h"
+#include "bpf/kernel/abi.h"
+
+/* Sizes of the maps, and how often samples are taken. */
+struct sampler_options {
+	unsigned hz;
+	uint32_t rows;      /* of unwind tables, 8 bytes each */
+	uint32_t mappings;  /* of all processes, 32 bytes each */
+	uint32_t processes; /* about 80 bytes each */
+	uint32_t ring;      /* bytes for samples; a power of two */
+};
+
+/* The values for a machine that is sampled 19 times a second. */
+extern const struct sampler_options sampler_defaults;
+
+struct sampler;
+
+/*
+ * Load the program. ERR_UNSUPPORTED: the kernel is too old, is one that must not
+ * be sampled, has no type information, or everprof was built without eBPF;
+ * ERR_DENIED: a capability is missing; the message says which.
+ */
+NODISCARD int sampler_open(const struct sampler_options *o,
+			   struct sampler **out, struct err *err);
+
+/* Stop sampling and free everything; NULL is a no-op. */
+void sampler_close(struct sampler *s);
+
+/* Begin to take samples on all CPUs that are online. */
+NODISCARD int sampler_start(struct sampler *s, struct err *err);
+
+/* Take no samples any more; those that were taken can still be read. */
+void sampler_stop(struct sampler *s);
+
+/* The rows and the mappings that the program in the kernel reads. */
+struct unwind_row *sampler_rows(struct sampler *s);
+struct sampler_mapping *sampler_mappings(struct sampler *s);
+
+/* Publish the mappings of a process, or replace those that it had. */
+NODISCARD int sampler_process_set(struct sampler *s, uint32_t pid,
+				  const struct sampler_process *p,
+				  struct err *err);
+
+/* Forget a process; it need not be known. */
+void sampler_process_remove(struct sampler *s, uint32_t pid);
+
+/* Receives a sample, which is borrowed. */
+typedef void sampler_visit(void *ctx, const struct sample_record *record);
+
+/* Show all samples that have come, in their order on each CPU. */
+NODISCARD int sampler_drain(struct sampler *s, sampler_visit *visit, void *ctx,
+			    struct err *err);
+
+/* Read the counters of all CPUs, added up. */
+NODISCARD int sampler_counts(struct sampler *s, uint64_t out[SAMPLER_COUNTERS],
+			     struct err *err);
+
+/*
+ * Return the number of instructions that the verifier looked at, or 0 if the
+ * kernel does not say (before Linux 5.16).
+ */
+uint32_t sampler_verified(struct sampler *s);
+
+#endif

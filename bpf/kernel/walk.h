@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0 OR BSD-2-Clause */
+/*
+ * The walk up a stack of user space, one frame at a time. This code runs in the
+ * kernel (sampler.bpf.c) and in tests, which define the functions that read the
+ * memory of the process and the maps.
+ *
+ * Ownership: plain values.
+ * Threads: one walk at a time on each CPU.
+ */
+#ifndef BPF_KERNEL_WALK_H
+#define BPF_KERNEL_WALK_H
+
+#include "bpf/kernel/abi.h"
+
+#define WALK_INLINE static inline __attribute__((always_inline))
+
+/*
+ * The searches are functions of their own in the kernel, too, so that its
+ * verifier looks at them once and not once for each frame.
+ */
+#ifndef WALK_FUNCTION
+#define WALK_FUNCTION static inline
+#endif
+
+enum {
+	WALK_REGISTERS = 16,
+	/* Largest number of halvings that a search needs. */
+	WALK_MAPPING_TURNS = 16,
+	WALK_ROW_TURNS = 24,
+};
+
+/* An rbp that is not known; no memory can be read there. */
+#define WALK_FP_LOST (~0ULL)
+
+/* Where a walk is. */
+struct walk {
+	__u64 ip;
+	__u64 sp;
+	__u64 fp;
+	__u32 first; /* mappings of the process */
+	__u32 count;
+	/*
+	 * The ip is where the thread is, not where a call returns to; only then
+	 * `registers` are known, by DWARF's numbers.
+	 */
+	__u32 exact;
+	__u32 end; /* enum sample_end, once the walk has ended */
+	__u64 registers[WALK_REGISTERS];
+};
+
+/* Read memory of the process; returns 0 if it was read. */
+WALK_INLINE long walk_read(void *to, __u32 size, __u64 from);
+
+/* Return a mapping or a row by its number, or NULL. */
+WALK_INLINE struct sampler_mapping *walk_mapping(__u32 number);
+WALK_INLINE struct unwind_row *walk_row(__u32 number);
+
+/* What walk_step() returns. */
+enum walk_turn {
+	WALK_MORE,
+	WALK_ENDED, /* `end` says why */
+};
+
+/*
+ * Find the mapping of an address among `count` mappings from number `first` on.
+ * Returns its number, or -1.
+ */
+WALK_FUNCTION long walk_find_mapping(__u32 first, __u32 count, __u64 pc)
+{
+	__u32 low = first;
+	__u32 high = first + count;
+
+	for (int i = 0; i < WALK_MAPPING_TURNS && low < high; i++) {
+		__u32 mid = low + (high - low) / 2;
+		struct sampler_mapping *m = walk_mapping(mid);
+
+		if (!m)
+			return -1;
+		if (pc < m->start)
+			high = mid;
+		else if (pc >= m->end)
+			low = mid + 1;
+		else
+			return mid;
+	}
+	return -1;
+}
+
+/*
+ * Find the last row that does not begin after an address of the file, among
+ * `count` rows from number `first` on. Returns its number, or -1.
+ */
+WALK_FUNCTION long walk_find_row(__u32 first, __u32 count, __u32 pc)
+{
+	__u32 low = first;
+	__u32 high = first + count;
+
+	for (int i = 0; i < WALK_ROW_TURNS && low < high; i++) {
+		__u32 mid = low + (high - low) / 2;
+		struct unwind_row *row = walk_row(mid);
+
+		if (!row)
+			return -1;
+		if (row->pc <= pc)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low > first ? (long)low - 1 : -1;
+}
+
+WALK_INLINE enum walk_turn walk_stop(struct walk *w, enum sample_end end)
+{
+	w->end = end;
+	return WALK_ENDED;
+}
+
+/* Go to the caller, whose registers are known. Stacks grow downwards. */
+WALK_INLINE enum walk_turn walk_caller(struct walk *w, __u64 ip, __u64 sp,
+				       __u64 fp)
+{
+	if (!ip)
+		return walk_stop(w, SAMPLE_COMPLETE);
+	if (sp <= w->sp)
+		return walk_stop(w, SAMPLE_UNREADABLE);
+	w->ip = ip;
+	w->sp = sp;
+	w->fp = fp;
+	w->exact = 0;
+	return WALK_MORE;
+}
+
+/*
+ * Go to the caller by frame pointers. The outermost function of a thread finds
+ * 0 in rbp.
+ */
+WALK_INLINE enum walk_turn walk_by_pointer(struct walk *w)
+{
+	__u64 saved[2];
+
+	if (!w->fp)
+		return walk_stop(w, SAMPLE_COMPLETE);
+	if (w->fp % 8 || walk_read(saved, sizeof(saved), w->fp))
+		return walk_stop(w, SAMPLE_UNREADABLE);
+	return walk_caller(w, saved[1], w->fp + 16, saved[0]);
+}
+
+/*
+ * Go from a signal handler to the interrupted code, whose registers are in the
+ * ucontext_t at rsp. The handler may have a stack of its own.
+ */
+WALK_INLINE enum walk_turn walk_signal(struct walk *w)
+{
+	__u64 ip;
+	__u64 sp;
+	__u64 fp;
+
+	if (walk_read(&ip, 8, w->sp + UNWIND_SIGNAL_RIP) ||
+	    walk_read(&sp, 8, w->sp + UNWIND_SIGNAL_RSP) ||
+	    walk_read(&fp, 8, w->sp + UNWIND_SIGNAL_RBP))
+		return walk_stop(w, SAMPLE_UNREADABLE);
+	if (!ip)
+		return walk_stop(w, SAMPLE_COMPLETE);
+	w->ip = ip;
+	w->sp = sp;
+	w->fp = fp;
+	w->exact = 1;
+	/* The other registers are in the ucontext_t, but few rules need them. */
+	for (int i = 0; i < WALK_REGISTERS; i++)
+		w->registers[i] = 0;
+	return WALK_MORE;
+}
+
+/* Compute the CFA; returns 0 if it was computed. */
+WALK_INLINE long walk_cfa(const struct walk *w, const struct unwind_row *row,
+			  __u64 *cfa)
+{
+	__s64 operand = row->cfa;
+	__u64 at;
+
+	switch (row->kind & UNWIND_CFA_MASK) {
+	case UNWIND_RSP:
+		*cfa = w->sp + (__u64)(operand * 8);
+		return 0;
+	case UNWIND_RBP:
+		*cfa = w->fp + (__u64)(operand * 8);
+		return 0;
+	case UNWIND_PLT:
+		*cfa = w->sp + 8 + ((w->ip & 15) >= (__u64)operand ? 8 : 0);
+		return 0;
+	case UNWIND_REGISTER:
+		*cfa = w->registers[operand & (WALK_REGISTERS - 1)] +
+		       (__u64)((operand >> 4) * 8);
+		return w->exact ? 0 : -1;
+	case UNWIND_RSP_DEREF:
+	case UNWIND_RBP_DEREF:
+		at = (row->kind & UNWIND_CFA_MASK) == UNWIND_RSP_DEREF ? w->sp :
+									 w->fp;
+		if (walk_read(&at, 8, at + (__u64)(operand & ~7)))
+			return -1;
+		*cfa = at + (__u64)((operand & 7) * 8);
+		return 0;
+	default:
+		return -1;
+	}
+}
+
+/* Go to the caller by a row. */
+WALK_INLINE enum walk_turn walk_by_row(struct walk *w,
+				       const struct unwind_row *row)
+{
+	__u8 fp_kind = row->kind >> UNWIND_FP_SHIFT;
+	__s64 fp_at = (__s64)row->fp * 8;
+	__u64 fp = w->fp;
+	__u64 cfa;
+	__u64 ip;
+
+	switch (row->kind & UNWIND_CFA_MASK) {
+	case UNWIND_NO_CODE:
+		return walk_by_pointer(w);
+	case UNWIND_SIGNAL:
+		return walk_signal(w);
+	case UNWIND_OUTERMOST:
+		return walk_stop(w, SAMPLE_COMPLETE);
+	case UNWIND_UNKNOWN:
+		return walk_stop(w, SAMPLE_NO_RULE);
+	default:
+		break;
+	}
+	if (walk_cfa(w, row, &cfa))
+		return walk_stop(w, SAMPLE_NO_RULE);
+	if (walk_read(&ip, 8, cfa - 8))
+		return walk_stop(w, SAMPLE_UNREADABLE);
+	if (fp_kind == UNWIND_FP_AT_CFA || fp_kind == UNWIND_FP_AT_FP) {
+		__u64 base = fp_kind == UNWIND_FP_AT_CFA ? cfa : w->fp;
+
+		if (walk_read(&fp, 8, base + (__u64)fp_at))
+			return walk_stop(w, SAMPLE_UNREADABLE);
+	} else if (fp_kind == UNWIND_FP_UNKNOWN) {
+		fp = WALK_FP_LOST;
+	}
+	return walk_caller(w, ip, cfa, fp);
+}
+
+/*
+ * Go to the caller. A return address may be behind the last instruction of a
+ * function that does not return, so the call before it is looked up.
+ */
+WALK_INLINE enum walk_turn walk_step(struct walk *w)
+{
+	__u64 pc = w->exact ? w->ip : w->ip - 1;
+	long number = walk_find_mapping(w->first, w->count, pc);
+	struct sampler_mapping *m;
+	struct unwind_row *row;
+
+	m = number < 0 ? 0 : walk_mapping((__u32)number);
+	if (!m)
+		return walk_stop(w, SAMPLE_NO_MAPPING);
+	if (!m->rows)
+		return walk_by_pointer(w);
+	number = walk_find_row(m->row, m->rows, (__u32)(pc - m->bias));
+	row = number < 0 ? 0 : walk_row((__u32)number);
+	return row ? walk_by_row(w, row) : walk_by_pointer(w);
+}
+
+#endif

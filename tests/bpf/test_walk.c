@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The walk up a stack, as it runs in the kernel, over the stack of this process.
+ * libgcc must find the same frames.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+#include <ucontext.h>
+
+#include "bpf/kernel/walk.h"
+#include "tests/bpf/own_stack.h"
+#include "tests/bpf/process_tables.h"
+
+TestSuite(walk, .timeout = 60);
+
+static struct process_tables tables;
+
+WALK_INLINE long walk_read(void *to, __u32 size, __u64 from)
+{
+	struct iovec local = { .iov_base = to, .iov_len = size };
+	struct iovec remote = { .iov_base = (void *)(uintptr_t)from,
+				.iov_len = size };
+
+	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) !=
+	       (ssize_t)size;
+}
+
+WALK_INLINE struct sampler_mapping *walk_mapping(__u32 number)
+{
+	return number < tables.mappings.count ? &tables.mappings.v[number] :
+						NULL;
+}
+
+WALK_INLINE struct unwind_row *walk_row(__u32 number)
+{
+	return number < tables.rows.count ? &tables.rows.v[number] : NULL;
+}
+
+/* The frames of a stack, twice. */
+struct stacks {
+	uint64_t walked[SAMPLE_FRAMES_MAX];
+	size_t count;
+	enum sample_end end;
+	struct own_stack traced;
+};
+
+static struct stacks stacks;
+
+/* Walk from registers on. */
+static void walk_from(const ucontext_t *c, struct stacks *out)
+{
+	const greg_t *r = c->uc_mcontext.gregs;
+	struct walk w = {
+		.ip = (uint64_t)r[REG_RIP],
+		.sp = (uint64_t)r[REG_RSP],
+		.fp = (uint64_t)r[REG_RBP],
+		.count = (uint32_t)tables.mappings.count,
+		.exact = 1,
+		.end = SAMPLE_TRUNCATED,
+	};
+
+	for (out->count = 0; out->count < SAMPLE_FRAMES_MAX;) {
+		out->walked[out->count++] = w.ip;
+		if (walk_step(&w) != WALK_MORE)
+			break;
+	}
+	out->end = w.end;
+}
+
+/* Take both stacks here. */
+__attribute__((noinline)) static void stacks_take(void)
+{
+	ucontext_t c;
+
+	getcontext(&c);
+	own_stack_take(&stacks.traced);
+	walk_from(&c, &stacks);
+}
+
+/* Whether both have the same callers; the innermost frame is at two places. */
+static void stacks_compare(void)
+{
+	cr_expect(stacks.end == SAMPLE_COMPLETE, "end %d after %zu frames",
+		  stacks.end, stacks.count);
+	cr_expect(stacks.count == (size_t)stacks.traced.count,
+		  "%zu frames, libgcc has %d", stacks.count,
+		  stacks.traced.count);
+	for (size_t i = 1; i < stacks.count && i < (size_t)stacks.traced.count;
+	     i++)
+		cr_expect(stacks.walked[i] == stacks.traced.frames[i],
+			  "frame %zu: %#zx, not %#zx", i,
+			  (size_t)stacks.walked[i], stacks.traced.frames[i]);
+}
+
+static int depth;
+
+/* qsort() and this function call each other; qsort() has no frame pointer. */
+static int compare_deep(const void *a, const void *b)
+{
+	int pair[2] = { 1, 2 };
+
+	/* A sanitizer's qsort() compares more than once. */
+	if (depth-- > 0)
+		qsort(pair, 2, sizeof(*pair), compare_deep);
+	else if (!stacks.count)
+		stacks_take();
+	return *(const int *)a - *(const int *)b;
+}
+
+Test(walk, callers_are_those_that_libgcc_finds)
+{
+	int pair[2] = { 1, 2 };
+
+	tables = tables_of(getpid());
+	stacks_take();
+	stacks_compare();
+	stacks.count = 0;
+	depth = 10;
+	qsort(pair, 2, sizeof(*pair), compare_deep);
+	cr_expect(stacks.count > 20);
+	stacks_compare();
+	tables_fini(&tables);
+}
+
+Test(walk, deep_stacks_are_truncated)
+{
+	int pair[2] = { 1, 2 };
+
+	tables = tables_of(getpid());
+	depth = 100;
+	qsort(pair, 2, sizeof(*pair), compare_deep);
+	cr_expect(stacks.end == SAMPLE_TRUNCATED);
+	cr_expect(stacks.count == SAMPLE_FRAMES_MAX);
+	tables_fini(&tables);
+}
+
+static void on_signal(int number UNUSED)
+{
+	stacks_take();
+}
+
+Test(walk, signal_handlers_are_passed)
+{
+	static uint8_t memory[64 << 10];
+	const stack_t other = { .ss_sp = memory, .ss_size = sizeof(memory) };
+	struct sigaction action = { .sa_handler = on_signal };
+
+	tables = tables_of(getpid());
+	sigaction(SIGUSR1, &action, NULL);
+	raise(SIGUSR1);
+	stacks_compare();
+	/* The handler has a stack of its own, at lower or higher addresses. */
+	cr_assert(!sigaltstack(&other, NULL));
+	action.sa_flags = SA_ONSTACK;
+	sigaction(SIGUSR1, &action, NULL);
+	raise(SIGUSR1);
+	stacks_compare();
+	tables_fini(&tables);
+}
+
+/* A stack of numbers that are not addresses, or lead in a circle. */
+Test(walk, damaged_stacks_end_the_walk)
+{
+	uint64_t words[16] = { 0 };
+	struct unwind_row rows[] = {
+		{ .pc = 0, .kind = UNWIND_RSP, .cfa = 1 },
+		{ .pc = 0x100, .kind = UNWIND_UNKNOWN },
+		{ .pc = 0x200, .kind = UNWIND_RBP, .cfa = 2 },
+		{ .pc = 0x300, .kind = UNWIND_REGISTER, .cfa = 10 },
+		{ .pc = 0x400,
+		  .kind = UNWIND_RSP | UNWIND_FP_UNKNOWN << UNWIND_FP_SHIFT,
+		  .cfa = 1 },
+		{ .pc = 0x500, .kind = UNWIND_RSP_DEREF, .cfa = 8 },
+	};
+	struct sampler_mapping mapping = {
+		.start = 0x10000, .end = 0x20000, .bias = 0x10000, .rows = 6
+	};
+	const struct {
+		uint64_t ip;
+		uint64_t sp;
+		uint64_t fp;
+		uint64_t caller; /* what is at the stack pointer */
+		enum sample_end end;
+		size_t steps;
+	} table[] = {
+		/* The caller is nowhere, unknown, nothing, or has no stack. */
+		{ 0x10010, (uint64_t)words, 0, 0x30000, SAMPLE_NO_MAPPING, 2 },
+		{ 0x10010, (uint64_t)words, 0, 0x10110, SAMPLE_NO_RULE, 2 },
+		{ 0x10010, (uint64_t)words, 0, 0, SAMPLE_COMPLETE, 1 },
+		{ 0x10010, 8, 0, 0, SAMPLE_UNREADABLE, 1 },
+		{ 0x10010, UINT64_MAX - 7, 0, 0, SAMPLE_UNREADABLE, 1 },
+		/* The CFA is below the stack pointer. */
+		{ 0x10210, (uint64_t)&words[8], (uint64_t)words - 8, 0x10010,
+		  SAMPLE_UNREADABLE, 1 },
+		/* The register of the rule is known in the innermost frame. */
+		{ 0x10010, (uint64_t)words, 0, 0x10310, SAMPLE_NO_RULE, 2 },
+		/* rbp is lost, and needed. */
+		{ 0x10410, (uint64_t)words, (uint64_t)words, 0x10210,
+		  SAMPLE_UNREADABLE, 2 },
+		{ 0x10510, (uint64_t)words, 0, 0, SAMPLE_UNREADABLE, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct walk w = { .ip = table[i].ip,
+				  .sp = table[i].sp,
+				  .fp = table[i].fp,
+				  .count = 1,
+				  .exact = 1 };
+		size_t steps = 1;
+
+		tables.mappings.v = &mapping;
+		tables.mappings.count = 1;
+		tables.rows.v = rows;
+		tables.rows.count = 6;
+		words[0] = table[i].caller;
+		while (walk_step(&w) == WALK_MORE && steps < 100)
+			steps++;
+		cr_expect(w.end == table[i].end && steps == table[i].steps,
+			  "%zu: end %u after %zu steps", i, w.end, steps);
+	}
+	tables = (struct process_tables){ 0 };
+}
