@@ -43,6 +43,8 @@ THIRD_PARTY = {
     'microhttpd.h': {'web/http/exchange.h', 'web/http/framing.c'},
     'openssl/evp.h': {'base/digest.c'},
     'pcre2.h': {'model/regex.c'},
+    'grp.h': {'symbols/helper/sandbox.c'},
+    'seccomp.h': {'symbols/helper/sandbox.c'},
     'snappy-c.h': {'base/snappy.c'},
     'xxhash.h': {'base/hash.c'},
     'yaml.h': {'base/yaml_private.h'},

@@ -72,12 +72,14 @@ const struct elf_segment *elf_file_segments(const struct elf_file *f,
 					    size_t *count);
 
 /*
- * Find where a mapping of the file is: *bias becomes its address in memory minus
- * the address in the file. `offset` is where it begins in the file, and `start`
- * in memory. False: no segment is loaded from there.
+ * Find where a mapping of a file with these segments is: *bias becomes its
+ * address in memory minus the address in the file. `offset` is where the mapping
+ * begins in the file, and `start` in memory. False: no segment is loaded from
+ * there.
  */
-NODISCARD bool elf_file_bias(const struct elf_file *f, uint64_t offset,
-			     uint64_t start, uint64_t *bias);
+NODISCARD bool elf_segments_bias(const struct elf_segment *segments,
+				 size_t count, uint64_t offset, uint64_t start,
+				 uint64_t *bias);
 
 /*
  * Read a section by its name, decompressed. ERR_NOTFOUND: there is none, or its

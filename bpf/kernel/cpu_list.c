@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/kernel/cpu_list.h"
 
+#include "base/file_slurp.h"
+
 /* Add "3" or "0-3" to a list. */
 static bool cpu_list_add(struct cpu_list *l, struct str range)
 {
@@ -31,4 +33,16 @@ bool cpu_list_parse(struct str text, struct cpu_list *out)
 			return false;
 	}
 	return true;
+}
+
+int cpu_list_online(struct cpu_list *out, struct err *err)
+{
+	static const char path[] = "/sys/devices/system/cpu/online";
+	struct buf text = { .max = 1 << 16 };
+	int rc = file_slurp(path, &text, err);
+
+	if (!rc && !cpu_list_parse(str_from(buf_bytes(&text)), out))
+		rc = err_set(err, ERR_CORRUPT, "%s: not a list of CPUs", path);
+	buf_fini(&text);
+	return rc;
 }

@@ -10,6 +10,7 @@
 #define BPF_KERNEL_CPU_LIST_H
 
 #include "base/bytes.h"
+#include "base/err.h"
 
 enum {
 	CPU_LIST_MAX = 8192,
@@ -28,5 +29,8 @@ static inline bool cpu_list_has(const struct cpu_list *l, unsigned cpu)
 
 /* Parse a list, with or without a line end. False: it is malformed. */
 NODISCARD bool cpu_list_parse(struct str text, struct cpu_list *out);
+
+/* Read which CPUs are online. */
+NODISCARD int cpu_list_online(struct cpu_list *out, struct err *err);
 
 #endif

@@ -230,14 +230,9 @@ static int sampler_start_clock(struct sampler *s, unsigned cpu, struct err *err)
 
 int sampler_start(struct sampler *s, struct err *err)
 {
-	static const char path[] = "/sys/devices/system/cpu/online";
 	struct cpu_list cpus;
-	struct buf text = { .max = 1 << 16 };
-	int rc = file_slurp(path, &text, err);
+	int rc = cpu_list_online(&cpus, err);
 
-	if (!rc && !cpu_list_parse(str_from(buf_bytes(&text)), &cpus))
-		rc = err_set(err, ERR_CORRUPT, "%s: not a list of CPUs", path);
-	buf_fini(&text);
 	for (unsigned i = 0; i < CPU_LIST_MAX && !rc; i++) {
 		if (cpu_list_has(&cpus, i))
 			rc = sampler_start_clock(s, i, err);

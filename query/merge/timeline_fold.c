@@ -57,10 +57,58 @@ static size_t fold_gap(const struct timeline *t, const struct timeline_line *l,
 struct fold {
 	size_t steps; /* number of steps with profiles until now */
 	size_t at;
-	size_t gap; /* number of steps that were filled before it */
+	size_t gap;     /* number of steps that were filled before it */
+	uint32_t count; /* number of its profiles */
+	uint32_t most;  /* largest number of profiles of a step */
+	double seconds; /* that its profiles took */
 	double value;
 	bool level;
+	/* Its profiles come at intervals that are known. */
+	bool steady;
 };
+
+/*
+ * How many steps the last value holds: until the next profile would be due. If
+ * the range ends before that profile would be stored, which takes as long as it
+ * takes, until the end of the range: it may be on its way.
+ */
+static size_t fold_hold(const struct timeline *t, const struct fold *f)
+{
+	size_t left = t->points - 1 - f->at;
+	double step = (double)t->o->step_ms;
+	double interval = step * (double)(f->gap + 1) / (f->most ? f->most : 1);
+	double taken = f->count ? f->seconds * 1000 / f->count : 0;
+
+	if (!t->o->fill_ms || !f->steps)
+		return 0;
+	return f->level && f->steady &&
+			       (double)left * step <= interval + taken ?
+		       left :
+		       f->gap;
+}
+
+/*
+ * The part of a step for which a level counts. A series that begins or ends in
+ * a step, as when a program gets a new version, has fewer profiles there than in
+ * the step beside it, and another series has the rest of the step. Without this,
+ * the sum of both would be twice as high in that step.
+ */
+static double fold_share(const struct timeline *t,
+			 const struct timeline_line *l, const struct fold *f,
+			 size_t at)
+{
+	bool begins = !f->steps && at > 0;
+	bool ends = at + 1 == l->end_step && at + 1 < t->points;
+	uint32_t beside = 0;
+
+	if (!t->o->fill_ms)
+		return 1;
+	if (begins && at + 1 < l->end_step)
+		beside = l->count[at + 1];
+	else if (ends && f->steps && f->at + 1 == at)
+		beside = f->count;
+	return l->count[at] < beside ? (double)l->count[at] / beside : 1;
+}
 
 /* Add the value of a step with profiles, and those of the steps before it. */
 static void fold_step(const struct timeline *t, struct timeline_line *l,
@@ -81,17 +129,23 @@ static void fold_step(const struct timeline *t, struct timeline_line *l,
 	/* The profile before the first one of the range was as far away. */
 	for (size_t k = 0; f->steps == 1 && f->at <= gap && k < f->at; k++)
 		fold_add(l, k, f->level ? f->value : value);
-	fold_add(l, at, value);
+	fold_add(l, at, level ? value * fold_share(t, l, f, at) : value);
 	*f = (struct fold){ .steps = f->steps + 1,
 			    .at = at,
 			    .gap = gap,
+			    .count = l->count[at],
+			    .most = l->count[at] > f->most ? l->count[at] :
+							     f->most,
+			    .seconds = l->seconds[at],
 			    .value = value,
-			    .level = level };
+			    .level = level,
+			    .steady = f->steps && at == f->at + gap + 1 };
 }
 
 void timeline_fold(const struct timeline *t, struct timeline_line *l)
 {
 	struct fold f = { 0 };
+	size_t hold;
 
 	for (size_t at = l->first_step; at < l->end_step; at++) {
 		if (!l->count[at])
@@ -101,8 +155,8 @@ void timeline_fold(const struct timeline *t, struct timeline_line *l)
 		l->count[at] = 0;
 		l->seconds[at] = 0;
 	}
-	/* Until the next profile would be due, the last value holds. */
-	for (size_t k = 1; k <= f.gap && f.at + k < t->points; k++)
+	hold = fold_hold(t, &f);
+	for (size_t k = 1; k <= hold && f.at + k < t->points; k++)
 		fold_add(l, f.at + k, f.value);
 	l->has_last = false;
 	l->end_step = 0;

@@ -136,16 +136,16 @@ const struct elf_segment *elf_file_segments(const struct elf_file *f,
 	return f->segments.v;
 }
 
-bool elf_file_bias(const struct elf_file *f, uint64_t offset, uint64_t start,
-		   uint64_t *bias)
+bool elf_segments_bias(const struct elf_segment *segments, size_t count,
+		       uint64_t offset, uint64_t start, uint64_t *bias)
 {
-	for (size_t i = 0; i < f->segments.count; i++) {
-		const struct elf_segment *s = &f->segments.v[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct elf_segment *s = &segments[i];
 		/* Mappings begin where pages do. */
 		uint64_t inside = s->offset % ELF_PAGE;
+		uint64_t begin = s->offset - inside;
 
-		if (offset < s->offset - inside ||
-		    offset - (s->offset - inside) >= s->bytes + inside)
+		if (offset < begin || offset - begin >= s->bytes + inside)
 			continue;
 		*bias = start - (s->vaddr + offset - s->offset);
 		return true;

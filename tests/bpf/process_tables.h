@@ -43,12 +43,15 @@ static inline void tables_add_file(struct process_tables *t, long pid,
 	struct err err;
 	char path[4200];
 	uint64_t bias;
+	size_t count;
+	const struct elf_segment *segments;
 
 	snprintf(path, sizeof(path), "/proc/%ld/root%.*s", pid,
 		 STR_ARG(l->path));
 	if (elf_file_open(open(path, O_RDONLY | O_CLOEXEC), &f, &err))
 		return;
-	if (elf_file_bias(f, l->offset, l->start, &bias) &&
+	segments = elf_file_segments(f, &count);
+	if (elf_segments_bias(segments, count, l->offset, l->start, &bias) &&
 	    !unwind_file_read(f, &table, &err))
 		tables_add_rows(t, m, bias, &table);
 	elf_file_close(f);
@@ -66,11 +69,14 @@ static inline void tables_add_vdso(struct process_tables *t,
 	struct err err;
 	const void *image = (const void *)getauxval(AT_SYSINFO_EHDR);
 	uint64_t bias;
+	size_t count;
+	const struct elf_segment *segments;
 
 	cr_assert(write(fd, image, l->end - l->start) > 0);
 	unlink(path);
 	cr_assert(!elf_file_open(fd, &f, &err), "%s", err.msg);
-	if (elf_file_bias(f, 0, l->start, &bias) &&
+	segments = elf_file_segments(f, &count);
+	if (elf_segments_bias(segments, count, 0, l->start, &bias) &&
 	    !unwind_file_read(f, &table, &err))
 		tables_add_rows(t, m, bias, &table);
 	elf_file_close(f);

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -112,6 +113,7 @@ static pid_t child_start(enum activity activity)
 	expected->activity = activity;
 	pid = fork();
 	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		sigaction(SIGUSR1, &action, NULL);
 		if (activity == RUNS_A_THREAD &&
 		    !pthread_create(&thread, NULL, stack_deepen, NULL))

@@ -171,6 +171,61 @@ Test(timeline, rates_hold_until_the_next_profile)
 	timeline_fini(&t);
 }
 
+/* A profile appears when it is complete, which may be after the next is due. */
+Test(timeline, rates_hold_to_the_end_while_the_next_profile_is_on_its_way)
+{
+	const struct timeline_options o = { .from = 0,
+					    .to = 60 * SECOND,
+					    .step_ms = 10 * SECOND,
+					    .group_by = str_of("job"),
+					    .rate = true,
+					    .fill_ms = 30 * SECOND };
+	const struct point late[] = { { 0, 20, 10 * SECOND_NS },
+				      { 10 * SECOND, 20, 10 * SECOND_NS },
+				      { 20 * SECOND, 20, 10 * SECOND_NS },
+				      { 30 * SECOND, 20, 10 * SECOND_NS } };
+	struct timeline t;
+	struct err err;
+
+	cr_assert(!timeline_init(&t, &o, &err));
+	cr_expect(!add_series(&t, "a", "cpu", late, 4, true));
+	expect_values(&t, (double[]){ 2, 2, 2, 2, 2, 2 }, 6);
+	timeline_fini(&t);
+	/* Two more are missing: the program has ended. */
+	cr_assert(!timeline_init(&t, &o, &err));
+	cr_expect(!add_series(&t, "a", "cpu", late, 2, true));
+	expect_values(
+		&t, (double[]){ 2, 2, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN }, 6);
+	timeline_fini(&t);
+}
+
+/* A new version is another series, which begins in the middle of a step. */
+Test(timeline, a_step_that_two_versions_share_is_not_twice_as_high)
+{
+	const struct timeline_options o = { .from = 0,
+					    .to = 100 * SECOND,
+					    .step_ms = 20 * SECOND,
+					    .group_by = str_of("job"),
+					    .rate = true,
+					    .fill_ms = 60 * SECOND };
+	struct point first[10];
+	struct point second[10];
+	struct timeline t;
+	struct err err;
+
+	/* Every 5 s; the second version begins at 50 s. */
+	for (int i = 0; i < 10; i++) {
+		first[i] = (struct point){ i * 5 * SECOND, 3, SECOND_NS };
+		second[i] =
+			(struct point){ (50 + i * 5) * SECOND, 3, SECOND_NS };
+	}
+	cr_assert(!timeline_init(&t, &o, &err));
+	cr_expect(!add_series(&t, "v1", "cpu", first, 10, true));
+	cr_expect(!add_series(&t, "v2", "cpu", second, 10, true));
+	expect_values(&t, (double[]){ 3, 3, 3, 3, 3 }, 5);
+	timeline_fini(&t);
+}
+
 Test(timeline, the_increase_of_a_counter_belongs_to_all_steps_of_its_time)
 {
 	const struct timeline_options o = { .from = 0,

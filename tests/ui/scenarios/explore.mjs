@@ -121,6 +121,18 @@ async function relativeRange(context) {
   await tab.page.getByLabel('One range earlier').click();
   await until('the range is absolute', () => /^\d{13}$/.test(tab.params().get('from') ?? ''));
   assert.equal(Number(tab.params().get('to')) - Number(tab.params().get('from')), 15 * 60000);
+  // Two times, entered; the browser of the tests is in UTC.
+  await tab.page.getByLabel('Time range').selectOption('between');
+  await tab.page.getByLabel('From', { exact: true }).fill(new Date(first).toISOString().slice(0, 19));
+  await tab.page.getByLabel('To', { exact: true }).fill(new Date(first - 60000).toISOString().slice(0, 19));
+  assert.ok(await tab.page.getByRole('button', { name: 'Show', exact: true }).isDisabled(), 'the end is before the beginning');
+  await tab.page.getByLabel('To', { exact: true }).fill(new Date(last).toISOString().slice(0, 19));
+  await tab.picture('between');
+  await tab.page.getByRole('button', { name: 'Show', exact: true }).click();
+  await tab.param('from', String(first - (first % 1000)));
+  assert.equal(tab.params().get('to'), String(last - (last % 1000)));
+  await tab.settled();
+  assert.equal(await tab.page.getByRole('dialog').count(), 0);
   await tab.page.context().close();
 }
 

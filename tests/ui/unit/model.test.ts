@@ -199,6 +199,6 @@ test('the chart has the heaviest lines, and the rest as one', () => {
 
   assert.equal(data.lines.length, maxLines + 1);
   assert.equal(data.lines[0]?.title, `j${maxLines + 4}`);
-  assert.deepEqual(data.lines.at(-1)?.values, [0 + 1 + 2 + 3 + 4, 0]);
+  assert.deepEqual(data.lines.at(-1)?.values, [0 + 1 + 2 + 3 + 4, null], 'no profile of any is no value');
   assert.equal(data.lines.at(-1)?.title, '5 more');
 });

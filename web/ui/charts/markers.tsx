@@ -2,6 +2,7 @@
 // Changes of programs as a list below the chart, each with a comparison of
 // before and after.
 import type { Change } from '../api/answer.ts';
+import { parseSelector, withMatcher } from '../model/selector.ts';
 import { formatClock, parseTime } from '../model/time.ts';
 import type { Context } from '../pages/app.tsx';
 
@@ -28,6 +29,13 @@ export function around(at: number, from: number, to: number): { from_a: string; 
   return { from_a: String(at - length), to_a: String(at - 1), from: String(at), to: String(at + length) };
 }
 
+/** The query for a change: of the job that it is about, unless it is about several. */
+export function changeQuery(query: string, c: Change): string {
+  const names = parseSelector(query)?.matchers.map((m) => m.name) ?? [];
+
+  return c.jobs.length === 1 && c.jobs[0] && !names.includes('job') ? withMatcher(query, { name: 'job', op: '=', value: c.jobs[0] }) : query;
+}
+
 export function Markers({ changes, state, now, act }: Context & { changes: Change[] }) {
   if (!changes.length) return null;
   const from = parseTime(state.from, now);
@@ -40,7 +48,7 @@ export function Markers({ changes, state, now, act }: Context & { changes: Chang
           <button
             type="button"
             aria-label={`before/after ${changeText(c)}`}
-            onClick={() => act({ do: 'set', values: { page: 'compare', query_a: '', ...around(c.time, from, to) } })}
+            onClick={() => act({ do: 'set', values: { page: 'compare', query: changeQuery(state.query, c), query_a: '', ...around(c.time, from, to) } })}
           >
             before/after
           </button>

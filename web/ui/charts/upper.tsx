@@ -11,7 +11,7 @@ import { chartRange } from '../state/requests.ts';
 import type { Chart as Kind, State } from '../state/state.ts';
 import { Chart } from './chart.tsx';
 import { History } from './history.tsx';
-import { labelNames, usePageKeys } from '../parts/hooks.ts';
+import { allHave, labelNames, usePageKeys } from '../parts/hooks.ts';
 import { Markers } from './markers.tsx';
 import { Frame, retryOf } from '../parts/notice.tsx';
 import { Points } from './points.tsx';
@@ -29,7 +29,7 @@ const kinds: [Kind, string, string][] = [
 
 /** Another chart. Rows are for finding an instance among others. */
 function withChart({ state, loader }: Context, chart: Kind): Partial<State> {
-  return { chart, ...(chart === 'rows' && state.by === 'job' && labelNames(loader).includes('instance') ? { by: 'instance' } : {}) };
+  return { chart, ...(chart === 'rows' && state.by === 'job' && allHave(loader, 'instance') ? { by: 'instance' } : {}) };
 }
 
 function Group({ state, loader, act }: Context) {

@@ -154,11 +154,22 @@ export function draw(ctx: CanvasRenderingContext2D, scene: Scene, w: Window): Dr
   if (matched.length) {
     ctx.fillStyle = palette.match;
     drawn.fills++;
-    for (const b of matched) ctx.fillRect(b.left, b.top + height - mark, Math.max(1, b.right - b.left), mark);
+    for (const b of matched) frame(ctx, b, height, mark);
   }
   if (!small) drawn.texts = letter(ctx, scene, w, boxes, height);
   drawn.ms = performance.now() - began;
   return drawn;
+}
+
+/** Frame a box; one that is too narrow for it gets its lower edge. */
+function frame(ctx: CanvasRenderingContext2D, b: Box, height: number, mark: number): void {
+  const width = Math.max(1, b.right - b.left);
+
+  ctx.fillRect(b.left, b.top + height - mark, width, mark);
+  if (width < 6 * mark || height < 6 * mark) return;
+  ctx.fillRect(b.left, b.top, width, mark);
+  ctx.fillRect(b.left, b.top, mark, height);
+  ctx.fillRect(b.right - 2 * mark, b.top, mark, height);
 }
 
 /** Write the names into the boxes that have room for them. */

@@ -25,9 +25,17 @@ function sum(values: (number | null)[]): number {
   return values.reduce<number>((a, v) => a + Math.abs(v ?? 0), 0);
 }
 
-/** The title of a group: its label values. */
-export function titleOf(labels: Record<string, string>): string {
-  const entries = Object.entries(labels);
+/** The labels that tell lines apart: those that not all have with one value. */
+function differing(lines: Line[]): string[] {
+  const names = [...new Set(lines.flatMap((l) => Object.keys(l.labels)))];
+
+  return names.filter((n) => new Set(lines.map((l) => l.labels[n] ?? '')).size > 1);
+}
+
+/** The title of a group: its label values, of many labels only the named ones. */
+export function titleOf(labels: Record<string, string>, names = Object.keys(labels)): string {
+  const all = Object.entries(labels);
+  const entries = all.length > 1 ? all.filter(([k]) => names.includes(k)) : all;
 
   return entries.length === 1 ? (entries[0] as [string, string])[1] : entries.map(([k, v]) => `${k}=${v}`).join(' ') || 'all';
 }
@@ -47,14 +55,18 @@ export function unitOf(type: string): string {
 /** The heaviest lines of one sample type, and the rest as one more. */
 export function chartData(lines: Line[], sampleType: string, most = maxLines): ChartData {
   const type = typeOf(lines, sampleType);
+  const names = differing(lines);
+  const title = (labels: Record<string, string>): string =>
+    lines.length > 1 && !Object.keys(labels).length ? 'without the label' : titleOf(labels, names.length ? names : undefined);
   const shown = lines
     .filter((l) => l.totals[type])
-    .map((l): ChartLine => ({ title: titleOf(l.labels), labels: l.labels, values: l.totals[type] as (number | null)[] }))
+    .map((l): ChartLine => ({ title: title(l.labels), labels: l.labels, values: l.totals[type] as (number | null)[] }))
     .sort((a, b) => sum(b.values) - sum(a.values));
   const rest = shown.splice(most);
 
   if (rest.length) {
-    const values = (rest[0] as ChartLine).values.map((_, i) => rest.reduce<number>((a, l) => a + (l.values[i] ?? 0), 0));
+    const add = (a: number | null, v: number | null): number | null => (v === null ? a : (a ?? 0) + v);
+    const values = (rest[0] as ChartLine).values.map((_, i) => rest.reduce<number | null>((a, l) => add(a, l.values[i] ?? null), null));
     shown.push({ title: `${rest.length} more`, labels: null, values });
   }
   return {

@@ -80,11 +80,24 @@ export function shownUnit({ state, loader }: Context): string {
   return loader.get<{ unit?: string }>(viewKey(state))?.answer?.data.unit ?? '';
 }
 
+interface LabelCount {
+  value: string;
+  series: number;
+}
+
 /** The labels of the profiles, for menus. */
 export function labelNames(loader: Loader): string[] {
-  const names = loader.get<{ value: string }[]>('labels')?.answer?.data ?? [];
+  const names = loader.get<LabelCount[]>('labels')?.answer?.data ?? [];
 
   return names.map((n) => n.value).filter((n) => n !== '__name__');
+}
+
+/** Whether all series have a label. */
+export function allHave(loader: Loader, name: string): boolean {
+  const names = loader.get<LabelCount[]>('labels')?.answer?.data ?? [];
+  const count = (of: string): number => names.find((n) => n.value === of)?.series ?? 0;
+
+  return count(name) > 0 && count(name) === count('__name__');
 }
 
 /** Whether letters are keys: people who speak to their computer turn them off. */

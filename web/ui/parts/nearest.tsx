@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A range without profiles: what was looked at, and where profiles are.
 import { useEffect, useState } from 'preact/hooks';
+import type { Line } from '../api/answer.ts';
 import { profilesBetween } from '../api/client.ts';
 import { formatTime, parseTime } from '../model/time.ts';
 import type { Context } from '../pages/app.tsx';
+import { sideA, sideB } from '../state/reducer.ts';
 
 const hour = 3600e3;
 
@@ -34,22 +36,25 @@ function distance(ms: number): string {
   return `${Math.round(ms / size)} ${name}`;
 }
 
-/** Nothing is in this range: where the nearest profiles are. */
-export function Nothing({ state, now, act, message }: Context & { message: string }) {
+/** Nothing is in this range, of a comparison in that of one side: where the nearest profiles are. */
+export function Nothing({ state, now, act, loader, message }: Context & { message: string }) {
   const [found, setFound] = useState<number | null>(null);
-  const from = parseTime(state.from, now);
-  const to = parseTime(state.to, now);
+  const ofA = state.page === 'compare' && loader.get<Line[]>('lines_a')?.answer?.data.length === 0;
+  const side = ofA ? sideA(state, now) : sideB(state);
+  const from = parseTime(side.from, now);
+  const to = parseTime(side.to, now);
   const utc = state.tz === 'utc';
 
   useEffect(() => {
     const abort = new AbortController();
     setFound(null);
-    nearest(state.query, from, to, now, abort.signal).then(setFound).catch(() => !abort.signal.aborted && setFound(from)); // A help, not the answer.
+    nearest(side.query, from, to, now, abort.signal).then(setFound).catch(() => !abort.signal.aborted && setFound(from)); // A help, not the answer.
     return () => abort.abort();
-  }, [state.query, from, to]);
+  }, [side.query, from, to]);
   const go = (ms: number) => (): void => {
     const half = Math.round((to - from) / 2);
-    act({ do: 'range', from: String(ms - half), to: String(ms + half) });
+    const range = { from: String(ms - half), to: String(ms + half) };
+    act(ofA ? { do: 'set', values: { from_a: range.from, to_a: range.to } } : { do: 'range', ...range });
   };
   const inRange = found !== null && found >= from && found <= to;
   return (

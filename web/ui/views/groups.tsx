@@ -44,6 +44,8 @@ function onlyGroup(query: string, name: string, value: string): string {
 export function Groups({ data, state, act }: Context & { data: FlameAnswer }) {
   const label = state.group_by;
   const groups = groupsOf(data, label);
+  /* What a filter leaves of the total is all that the groups have. */
+  const sum = groups.reduce((a, g) => a + g.total, 0);
   const compared = data.total_of_a !== undefined;
 
   return (
@@ -75,7 +77,7 @@ export function Groups({ data, state, act }: Context & { data: FlameAnswer }) {
               </th>
               {compared && <td class="number">{formatValue(g.before ?? 0, data.unit)}</td>}
               <td class="number">{formatValue(g.total, data.unit)}</td>
-              <td class="number">{compared ? formatChange(g.before ?? 0, g.total, data.unit) : formatShare(g.total, data.total)}</td>
+              <td class="number">{compared ? formatChange(g.before ?? 0, g.total, data.unit) : formatShare(g.total, sum)}</td>
             </tr>
           ))}
         </tbody>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lower half of Explore and Compare: the views of the profiles.
-import type { FlameAnswer, GraphAnswer, SourceAnswer, TopAnswer } from '../api/answer.ts';
+import type { FlameAnswer, GraphAnswer, Line, SourceAnswer, TopAnswer } from '../api/answer.ts';
+import { chartData, type Kind } from '../model/series.ts';
 import { formatTime } from '../model/time.ts';
 import { formatValue } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
@@ -10,6 +11,7 @@ import { CallGraph } from './callgraph.tsx';
 import { Chips } from './chips.tsx';
 import { DiffTable } from './difftable.tsx';
 import { Flame } from './flame.tsx';
+import { shownType } from '../parts/hooks.ts';
 import { Nothing } from '../parts/nearest.tsx';
 import { Frame, retryOf } from '../parts/notice.tsx';
 import { Options } from './options.tsx';
@@ -30,15 +32,22 @@ function countText(profiles: number, ofA: string, series: string): string {
   return `${profiles} ${profiles === 1 ? 'profile' : 'profiles'} of ${series} series`;
 }
 
+/** How profiles become one, unless an option says it. */
+const merged: Record<Kind, string> = { flow: '', state: ', the mean of each added up', counter: ', the increase of each added up' };
+
 /** What the view is made of: "240 profiles of 4 series", or the time of one profile. */
-function Origin({ state, loader }: Context) {
+function Origin(context: Context) {
+  const { state, loader } = context;
+  const { kind } = chartData(loader.get<Line[]>('lines')?.answer?.data ?? [], shownType(context));
   const loaded = loader.get(viewKey(state));
   const get = (name: string): string => loaded?.answer?.headers.get(name) ?? '';
   const profiles = get('X-Everprof-Profiles');
   const time = get('X-Everprof-Timestamp');
 
   if (loaded?.stale || (!profiles && !time)) return null;
-  return <span class="dim origin">{time ? `profile of ${formatTime(Number(time), state.tz === 'utc')}` : countText(Number(profiles), get('X-Everprof-Profiles-A'), get('X-Everprof-Series'))}</span>;
+  if (time) return <span class="dim origin">profile of {formatTime(Number(time), state.tz === 'utc')}</span>;
+  const ofA = get('X-Everprof-Profiles-A');
+  return <span class="dim origin">{countText(Number(profiles), ofA, get('X-Everprof-Series'))}{state.aggregate || ofA ? '' : merged[kind]}</span>;
 }
 
 function ViewBar(context: Context) {

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the collector needs to know of an ELF file: its build ID, where it is
+ * loaded, and its unwind table. A file helper finds it out, and the collector
+ * trusts neither the file nor the helper.
+ *
+ * Ownership: facts borrow the answer of the helper.
+ * Threads: any.
+ */
+#ifndef BPF_PROCESS_ELF_FACTS_H
+#define BPF_PROCESS_ELF_FACTS_H
+
+#include "base/buf.h"
+#include "bpf/unwind_row.h"
+#include "symbols/elf_file.h"
+
+/* Largest size of an answer in bytes. */
+#define ELF_FACTS_MAX (80 << 20)
+
+/* The facts of a file. */
+struct elf_facts {
+	struct bytes build_id; /* empty: the file has none */
+	const struct elf_segment *segments;
+	uint32_t segment_count;
+	const struct unwind_row *rows; /* sorted */
+	uint32_t row_count; /* 0: frame pointers are all that there is */
+};
+
+/*
+ * Operation of a file helper: find out the facts of the file. Errors as
+ * elf_file_open() and unwind_file_read(), except that a file without an unwind
+ * table is none.
+ */
+NODISCARD int elf_facts_read(int fd, struct bytes argument, struct buf *out,
+			     struct err *err);
+
+/* Decode an answer; it must be aligned as malloc() aligns. False: it is bad. */
+NODISCARD bool elf_facts_decode(struct bytes answer, struct elf_facts *out);
+
+#endif

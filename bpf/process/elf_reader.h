@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ELF reader: finds out the facts of a file that a process has mapped. The file
+ * is opened as the process sees it, perhaps in a container, and only if it is
+ * still the file that was mapped.
+ *
+ * Ownership: see the functions.
+ * Threads: one thread for each file helper.
+ */
+#ifndef BPF_PROCESS_ELF_READER_H
+#define BPF_PROCESS_ELF_READER_H
+
+#include "bpf/process/elf_facts.h"
+#include "symbols/file_helper.h"
+
+enum {
+	/* The number of the operation elf_facts_read() of the file helper. */
+	ELF_READER_OPERATION,
+	/* How long a file may take. The largest ones take 50 ms. */
+	ELF_READER_TIMEOUT_MS = 10000,
+	/* Length of an identity that is a device and an inode. */
+	FILE_INODE_LEN = 16,
+};
+
+/* Encode the device and the inode of a file as an identity. */
+void file_inode_encode(struct buf *out, uint32_t major, uint32_t minor,
+		       uint64_t inode);
+
+/*
+ * Read the facts of a file of a process. `identity` is that of the file table: a
+ * device and an inode, or a build ID. The answer is appended to `answer`, which
+ * is empty, and the facts borrow it. ERR_NOTFOUND: the process is gone, or
+ * another file is there now. Other errors as elf_facts_read() and
+ * file_helper_call().
+ */
+NODISCARD int elf_reader_read(struct file_helper *helper, uint32_t pid,
+			      const char *path, struct bytes identity,
+			      struct buf *answer, struct elf_facts *out,
+			      struct err *err);
+
+#endif

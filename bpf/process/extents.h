@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Extents: which parts of an array, that the program in the kernel reads, are
+ * free. A part that was given back may become free only after a while, because the
+ * program may still be reading it.
+ *
+ * Ownership: the list owns its entries, not the array.
+ * Threads: one thread at a time.
+ * Units: milliseconds of a clock that never goes back.
+ */
+#ifndef BPF_PROCESS_EXTENTS_H
+#define BPF_PROCESS_EXTENTS_H
+
+#include "base/vec.h"
+
+enum {
+	/*
+	 * How long the program may read what it found. A walk takes
+	 * microseconds; the rest is for virtual machines that stop.
+	 */
+	EXTENTS_DELAY_MS = 2000,
+};
+
+/* Some consecutive elements. */
+struct extent {
+	uint32_t first;
+	uint32_t count;
+};
+
+/* An extent that is not used any more, and when it becomes free. */
+struct extent_held {
+	struct extent extent;
+	uint64_t free_at;
+};
+
+/* The free parts of an array. */
+struct extents {
+	VEC(struct extent) free;      /* sorted; no two touch each other */
+	VEC(struct extent_held) held; /* in the order in which they get free */
+	uint32_t used;                /* number of elements that are not free */
+};
+
+/* All `count` elements are free. */
+void extents_init(struct extents *e, uint32_t count);
+
+/* Free the lists. */
+void extents_fini(struct extents *e);
+
+/*
+ * Take `count` consecutive elements, at least one, from the smallest part that
+ * has so many. False: there is none.
+ */
+NODISCARD bool extents_take(struct extents *e, uint32_t count, uint64_t now,
+			    struct extent *out);
+
+/*
+ * Give an extent back, which is free from a time on that does not come before
+ * that of the extent given back last. One with no elements is a no-op.
+ */
+void extents_give(struct extents *e, struct extent extent, uint64_t free_at);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf/process/file_table.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+/* What a file is looked up by. */
+struct file_name {
+	struct str path;
+	struct bytes identity;
+};
+
+static uint64_t file_name_hash(const struct file_name *name)
+{
+	return hash_bytes(bytes_of(name->path)) ^
+	       hash_bytes(name->identity) * 31;
+}
+
+static struct file_name file_name_of(const struct mapped_file *f)
+{
+	return (struct file_name){ .path = str_of(f->path),
+				   .identity = f->identity };
+}
+
+/* For table_find(). */
+static bool file_name_same(const void *ctx, uint32_t number, const void *key)
+{
+	const struct file_table *t = ctx;
+	const struct file_name *name = key;
+	struct file_name other = file_name_of(&t->files.v[number]);
+
+	return str_eq(name->path, other.path) &&
+	       bytes_eq(name->identity, other.identity);
+}
+
+void file_table_init(struct file_table *t, struct table_store *store)
+{
+	*t = (struct file_table){ .store = store };
+}
+
+/* Free what a file has. */
+static void mapped_file_fini(struct mapped_file *f)
+{
+	mem_free(f->path);
+	mem_free(f->identity.ptr);
+	mem_free(f->segments);
+}
+
+void file_table_fini(struct file_table *t)
+{
+	for (size_t i = 0; i < t->files.count; i++) {
+		if (t->files.v[i].live)
+			mapped_file_fini(&t->files.v[i]);
+	}
+	vec_fini(&t->files);
+	vec_fini(&t->gaps);
+	table_fini(&t->by_name);
+}
+
+/* Add a file. */
+static uint32_t file_table_add(struct file_table *t,
+			       const struct file_name *name, uint32_t pid)
+{
+	uint32_t number = t->gaps.count ? t->gaps.v[--t->gaps.count] :
+					  (uint32_t)t->files.count;
+
+	if (number == t->files.count)
+		vec_add(&t->files);
+	t->files.v[number] = (struct mapped_file){
+		.path = mem_strndup(name->path),
+		.identity = { .ptr = mem_dup(name->identity.ptr,
+					     name->identity.len),
+			      .len = name->identity.len },
+		.pid = pid,
+		.live = true,
+		.in_use = true,
+		.table = TABLE_STORE_NONE,
+	};
+	table_add(&t->by_name, file_name_hash(name), number);
+	return number;
+}
+
+uint32_t file_table_get(struct file_table *t, struct str path,
+			struct bytes identity, uint32_t pid)
+{
+	const struct file_name name = { .path = path, .identity = identity };
+	uint32_t number = table_find(&t->by_name, file_name_hash(&name),
+				     file_name_same, t, &name);
+
+	if (number == TABLE_NONE)
+		return t->by_name.count < FILE_TABLE_MAX ?
+			       file_table_add(t, &name, pid) :
+			       FILE_NONE;
+	/* A process that is alive is needed to open it. */
+	if (t->files.v[number].state == MAPPED_UNREAD)
+		t->files.v[number].pid = pid;
+	return number;
+}
+
+uint32_t file_table_next(struct file_table *t)
+{
+	for (size_t i = 0; i < t->files.count; i++) {
+		uint32_t number = t->next++ % (uint32_t)t->files.count;
+		struct mapped_file *f = &t->files.v[number];
+
+		if (!f->live || f->state != MAPPED_UNREAD)
+			continue;
+		f->state = MAPPED_PENDING;
+		return number;
+	}
+	return FILE_NONE;
+}
+
+/* The key of the table of a file: files with one build ID share it. */
+static struct table_key mapped_file_key(const struct mapped_file *f)
+{
+	struct table_key key = { .len = f->build_id_len };
+	uint64_t hash;
+
+	memcpy(key.bytes, f->build_id, f->build_id_len);
+	if (key.len)
+		return key;
+	hash = hash_bytes(bytes_of(str_of(f->path)));
+	memcpy(key.bytes, &hash, sizeof(hash));
+	hash = hash_bytes(f->identity);
+	memcpy(key.bytes + sizeof(hash), &hash, sizeof(hash));
+	/* No build ID has this length. */
+	key.len = TABLE_KEY_MAX;
+	return key;
+}
+
+void file_table_learn(struct file_table *t, uint32_t number,
+		      const struct elf_facts *facts, uint64_t now)
+{
+	struct mapped_file *f = &t->files.v[number];
+	struct table_key key;
+
+	if (f->state != MAPPED_PENDING)
+		return;
+	f->state = facts ? MAPPED_READ : MAPPED_FAILED;
+	if (!facts)
+		return;
+	f->segment_count = facts->segment_count;
+	f->segments = mem_dup(facts->segments,
+			      facts->segment_count * sizeof(*f->segments));
+	f->build_id_len = facts->build_id.len;
+	memcpy(f->build_id, facts->build_id.ptr, facts->build_id.len);
+	key = mapped_file_key(f);
+	f->table = table_store_find(t->store, &key);
+	if (f->table == TABLE_STORE_NONE)
+		f->table = table_store_add(t->store, &key, facts->rows,
+					   facts->row_count, now);
+}
+
+const struct mapped_file *file_table_at(const struct file_table *t,
+					uint32_t number)
+{
+	return &t->files.v[number];
+}
+
+void file_table_resolve(const struct file_table *t, uint32_t number,
+			uint64_t offset, struct sampler_mapping *m)
+{
+	const struct mapped_file *f;
+	struct extent rows;
+	uint64_t bias;
+
+	m->bias = 0;
+	m->row = 0;
+	m->rows = 0;
+	if (number == FILE_NONE)
+		return;
+	f = &t->files.v[number];
+	if (f->state != MAPPED_READ ||
+	    !elf_segments_bias(f->segments, f->segment_count, offset, m->start,
+			       &bias))
+		return;
+	rows = table_store_rows(t->store, f->table);
+	m->bias = bias;
+	m->row = rows.first;
+	m->rows = rows.count;
+}
+
+void file_table_count_begin(struct file_table *t)
+{
+	for (size_t i = 0; i < t->files.count; i++)
+		t->files.v[i].in_use = false;
+}
+
+void file_table_count(struct file_table *t, uint32_t number)
+{
+	if (number != FILE_NONE)
+		t->files.v[number].in_use = true;
+}
+
+void file_table_count_end(struct file_table *t, uint64_t now)
+{
+	for (uint32_t i = 0; i < t->files.count; i++) {
+		struct mapped_file *f = &t->files.v[i];
+		struct file_name name;
+
+		if (!f->live || f->in_use || f->state == MAPPED_PENDING)
+			continue;
+		name = file_name_of(f);
+		table_remove(&t->by_name, file_name_hash(&name), i);
+		if (f->table != TABLE_STORE_NONE)
+			table_store_drop(t->store, f->table, now);
+		mapped_file_fini(f);
+		f->live = false;
+		*vec_add(&t->gaps) = i;
+	}
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * File table: the files that processes have mapped, and what is known of them. A
+ * file is known by its path and its build ID or inode, so that a file that
+ * replaces another one is another file.
+ *
+ * Ownership: the table owns its files; the store of unwind tables is borrowed.
+ * Threads: one thread at a time.
+ * Units: milliseconds of a clock that never goes back.
+ */
+#ifndef BPF_PROCESS_FILE_TABLE_H
+#define BPF_PROCESS_FILE_TABLE_H
+
+#include "bpf/kernel/abi.h"
+#include "bpf/process/elf_facts.h"
+#include "bpf/process/table_store.h"
+
+enum {
+	FILE_NONE = UINT32_MAX,
+	/* Largest number of files; 200 bytes each, and the path. */
+	FILE_TABLE_MAX = 64 << 10,
+};
+
+enum mapped_state {
+	MAPPED_UNREAD,  /* nobody has asked for it */
+	MAPPED_PENDING, /* it is being read */
+	MAPPED_READ,    /* the facts are known */
+	MAPPED_FAILED,  /* it could not be read, or is not an ELF file */
+};
+
+/* A file that some process has mapped. */
+struct mapped_file {
+	char *path;
+	struct bytes identity; /* owned: build ID, or device and inode */
+	uint32_t pid;          /* a process that has it, to open it */
+	enum mapped_state state;
+	bool live;      /* not a gap in the array of files */
+	bool in_use;    /* some process had it when they were counted */
+	uint32_t table; /* in the store, or TABLE_STORE_NONE */
+	struct elf_segment *segments;
+	uint32_t segment_count;
+	uint8_t build_id[ELF_BUILD_ID_MAX];
+	size_t build_id_len;
+};
+
+/* All files. */
+struct file_table {
+	struct table_store *store;
+	VEC(struct mapped_file) files;
+	VEC(uint32_t) gaps;
+	struct table by_name;
+	uint32_t next; /* where the search for unread files goes on */
+};
+
+/* Begin with no file. The store must outlive the table. */
+void file_table_init(struct file_table *t, struct table_store *store);
+
+/* Free everything. */
+void file_table_fini(struct file_table *t);
+
+/*
+ * Return the number of a file, which is added if it is new, or FILE_NONE if
+ * there are too many. `pid` is a process that has it mapped.
+ */
+uint32_t file_table_get(struct file_table *t, struct str path,
+			struct bytes identity, uint32_t pid);
+
+/*
+ * Return the number of a file that nobody has read yet, which is then pending,
+ * or FILE_NONE.
+ */
+uint32_t file_table_next(struct file_table *t);
+
+/*
+ * Learn the facts of a file, or with NULL, that it cannot be read. A file that
+ * is not pending is left as it is.
+ */
+void file_table_learn(struct file_table *t, uint32_t number,
+		      const struct elf_facts *facts, uint64_t now);
+
+/* Return a file by its number, borrowed until the next call. */
+const struct mapped_file *file_table_at(const struct file_table *t,
+					uint32_t number);
+
+/*
+ * Fill in the row numbers and the bias of a mapping that begins at `offset` of a
+ * file, and at m->start in memory. Of a file that is not read, there are none.
+ */
+void file_table_resolve(const struct file_table *t, uint32_t number,
+			uint64_t offset, struct sampler_mapping *m);
+
+/* Forget all files that no process has: first none is in use … */
+void file_table_count_begin(struct file_table *t);
+
+/* … then each that a process has is in use … */
+void file_table_count(struct file_table *t, uint32_t number);
+
+/* … then the others, but those that are being read, are forgotten. */
+void file_table_count_end(struct file_table *t, uint64_t now);
+
+#endif

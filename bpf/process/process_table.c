@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf/process/process_table.h"
+
+#include <stdio.h>
+
+#include "bpf/process/elf_reader.h"
+#include "bpf/process/maps_line.h"
+
+#define PUBLICATION_NONE UINT32_MAX
+
+static uint64_t process_hash(uint32_t pid)
+{
+	/* The multiplier of Fibonacci hashing. */
+	return pid * 0x9e3779b97f4a7c15ULL;
+}
+
+/* For table_find(). */
+static bool process_same(const void *ctx, uint32_t number, const void *key)
+{
+	const struct process_table *t = ctx;
+
+	return t->processes.v[number].pid == *(const uint32_t *)key;
+}
+
+void process_table_init(struct process_table *t, struct file_table *files,
+			struct sampler_mapping *mappings, uint32_t count,
+			const struct process_publisher *publisher)
+{
+	*t = (struct process_table){
+		.files = files,
+		.mappings = mappings,
+		.publisher = *publisher,
+	};
+	extents_init(&t->extents, count);
+}
+
+void process_table_fini(struct process_table *t)
+{
+	for (size_t i = 0; i < t->processes.count; i++) {
+		if (t->processes.v[i].live)
+			address_space_fini(&t->processes.v[i].space);
+	}
+	vec_fini(&t->processes);
+	vec_fini(&t->gaps);
+	vec_fini(&t->publications);
+	vec_fini(&t->publication_gaps);
+	extents_fini(&t->extents);
+	table_fini(&t->by_pid);
+}
+
+static uint32_t process_number(const struct process_table *t, uint32_t pid)
+{
+	return table_find(&t->by_pid, process_hash(pid), process_same, t, &pid);
+}
+
+const struct process *process_table_find(const struct process_table *t,
+					 uint32_t pid)
+{
+	uint32_t number = process_number(t, pid);
+
+	return number == TABLE_NONE ? NULL : &t->processes.v[number];
+}
+
+/* Add a process. Returns NULL if there are too many. */
+static struct process *process_add(struct process_table *t, uint32_t pid)
+{
+	uint32_t number = t->gaps.count ? t->gaps.v[--t->gaps.count] :
+					  (uint32_t)t->processes.count;
+
+	if (number == t->processes.count) {
+		if (number == PROCESS_TABLE_MAX) {
+			t->refused++;
+			return NULL;
+		}
+		vec_add(&t->processes);
+	}
+	t->processes.v[number] = (struct process){
+		.pid = pid,
+		.live = true,
+		.changed = true,
+		.publication = PUBLICATION_NONE,
+	};
+	table_add(&t->by_pid, process_hash(pid), number);
+	return &t->processes.v[number];
+}
+
+/* Stop using a publication. */
+static void process_unpublish(struct process_table *t, struct process *p,
+			      uint64_t now)
+{
+	struct publication *x;
+
+	if (p->publication == PUBLICATION_NONE)
+		return;
+	x = &t->publications.v[p->publication];
+	if (!--x->users) {
+		extents_give(&t->extents, x->extent, now + EXTENTS_DELAY_MS);
+		*vec_add(&t->publication_gaps) = p->publication;
+	}
+	p->publication = PUBLICATION_NONE;
+}
+
+/* Forget a process, whose entry in the kernel is gone already. */
+static void process_forget(struct process_table *t, uint32_t number)
+{
+	struct process *p = &t->processes.v[number];
+
+	table_remove(&t->by_pid, process_hash(p->pid), number);
+	address_space_fini(&p->space);
+	p->live = false;
+	*vec_add(&t->gaps) = number;
+}
+
+/* Return a process that is alive, and add it if it is not known. */
+static struct process *process_get(struct process_table *t, uint32_t pid)
+{
+	uint32_t number = process_number(t, pid);
+
+	if (number == TABLE_NONE)
+		return process_add(t, pid);
+	/* The number of a process that ended is used again. */
+	if (t->processes.v[number].ended) {
+		process_forget(t, number);
+		return process_add(t, pid);
+	}
+	return &t->processes.v[number];
+}
+
+static void process_name(struct process *p, struct str name)
+{
+	size_t len = name.len < sizeof(p->name) - 1 ? name.len :
+						      sizeof(p->name) - 1;
+
+	memcpy(p->name, name.ptr, len);
+	p->name[len] = 0;
+}
+
+/* Add a mapping to a process. */
+static void process_map(struct process *p, uint64_t start, uint64_t end,
+			uint64_t offset, uint32_t file)
+{
+	/* Those that find no room are counted in the address space. */
+	if (!address_space_map(&p->space,
+			       (struct address_range){ .start = start,
+						       .end = end,
+						       .offset = offset,
+						       .file = file }))
+		return;
+	p->changed = true;
+}
+
+/* Whether a path names a file, and not memory such as "[heap]" or "//anon". */
+static bool path_is_file(struct str path)
+{
+	return path.len > 1 && path.ptr[0] == '/' && path.ptr[1] != '/';
+}
+
+static void process_report_map(struct process_table *t,
+			       const struct side_band_record *r)
+{
+	struct process *p = process_get(t, r->pid);
+	struct buf identity = { 0 };
+	uint32_t file = FILE_NONE;
+
+	if (!p)
+		return;
+	if (!r->build_id.len)
+		file_inode_encode(&identity, r->major, r->minor, r->inode);
+	if (path_is_file(r->text) || str_is(r->text, "[vdso]"))
+		file = file_table_get(t->files, r->text,
+				      r->build_id.len ? r->build_id :
+							buf_bytes(&identity),
+				      r->pid);
+	process_map(p, r->start, r->end, r->offset, file);
+	buf_fini(&identity);
+}
+
+/* A child has what its parent has, also in the kernel. */
+static void process_report_fork(struct process_table *t,
+				const struct side_band_record *r, uint64_t now)
+{
+	uint32_t from;
+	const struct process *parent;
+	struct process *child;
+
+	if (r->pid == r->parent)
+		return; /* a thread */
+	child = process_get(t, r->pid);
+	from = process_number(t, r->parent);
+	if (!child || from == TABLE_NONE)
+		return;
+	parent = &t->processes.v[from];
+	memcpy(child->name, parent->name, sizeof(child->name));
+	address_space_fini(&child->space);
+	vec_reserve(&child->space.ranges, parent->space.ranges.count);
+	child->space.ranges.count = parent->space.ranges.count;
+	memcpy(child->space.ranges.v, parent->space.ranges.v,
+	       parent->space.ranges.count * sizeof(*parent->space.ranges.v));
+	process_unpublish(t, child, now);
+	child->changed = true;
+	if (parent->changed || parent->publication == PUBLICATION_NONE)
+		return;
+	child->publication = parent->publication;
+	t->publications.v[child->publication].users++;
+	child->changed = !t->publisher.set(
+		t->publisher.ctx, child->pid,
+		&(struct sampler_process){
+			.first = t->publications.v[child->publication]
+					 .extent.first,
+			.count = t->publications.v[child->publication]
+					 .extent.count });
+}
+
+static void process_report_exit(struct process_table *t, uint32_t pid,
+				uint64_t now)
+{
+	uint32_t number = process_number(t, pid);
+	struct process *p;
+
+	if (number == TABLE_NONE)
+		return;
+	p = &t->processes.v[number];
+	if (p->ended)
+		return;
+	t->publisher.remove(t->publisher.ctx, pid);
+	process_unpublish(t, p, now);
+	p->ended = true;
+	p->ended_at = now;
+}
+
+void process_table_report(struct process_table *t,
+			  const struct side_band_record *r, uint64_t now)
+{
+	struct process *p;
+
+	switch (r->kind) {
+	case SIDE_BAND_MAP:
+		process_report_map(t, r);
+		break;
+	case SIDE_BAND_EXEC:
+		p = process_get(t, r->pid);
+		if (!p)
+			break;
+		process_name(p, r->text);
+		address_space_fini(&p->space);
+		p->changed = true;
+		break;
+	case SIDE_BAND_NAME:
+		p = process_get(t, r->pid);
+		if (p && r->pid == r->tid)
+			process_name(p, r->text);
+		break;
+	case SIDE_BAND_FORK:
+		process_report_fork(t, r, now);
+		break;
+	case SIDE_BAND_EXIT:
+		if (r->pid == r->tid)
+			process_report_exit(t, r->pid, now);
+		break;
+	default:
+		break;
+	}
+}
+
+void process_table_scan(struct process_table *t, uint32_t pid, struct str maps)
+{
+	struct process *p = process_get(t, pid);
+
+	if (!p)
+		return;
+	address_space_fini(&p->space);
+	p->changed = true;
+	while (maps.len) {
+		struct maps_line l;
+		struct buf identity = { 0 };
+		uint32_t file = FILE_NONE;
+
+		if (!maps_line_parse(str_cut(maps, '\n', &maps), &l) ||
+		    !l.executable)
+			continue;
+		file_inode_encode(&identity, l.major, l.minor, l.inode);
+		if ((l.inode && path_is_file(l.path)) ||
+		    str_is(l.path, "[vdso]"))
+			file = file_table_get(t->files, l.path,
+					      buf_bytes(&identity), pid);
+		process_map(p, l.start, l.end, l.offset, file);
+		buf_fini(&identity);
+	}
+}
+
+/* Return the number of a new publication. */
+static uint32_t publication_add(struct process_table *t, struct extent extent)
+{
+	uint32_t number =
+		t->publication_gaps.count ?
+			t->publication_gaps.v[--t->publication_gaps.count] :
+			(uint32_t)t->publications.count;
+
+	if (number == t->publications.count)
+		vec_add(&t->publications);
+	t->publications.v[number] =
+		(struct publication){ .extent = extent, .users = 1 };
+	return number;
+}
+
+/* Publish what a process has mapped. */
+static void process_publish(struct process_table *t, struct process *p,
+			    uint64_t now)
+{
+	struct extent extent = { 0 };
+	size_t count = p->space.ranges.count;
+
+	p->changed = false;
+	if (count &&
+	    !extents_take(&t->extents, (uint32_t)count, now, &extent)) {
+		t->crowded_out++;
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct address_range *r = &p->space.ranges.v[i];
+		struct sampler_mapping *m = &t->mappings[extent.first + i];
+
+		m->start = r->start;
+		m->end = r->end;
+		file_table_resolve(t->files, r->file, r->offset, m);
+	}
+	if (!t->publisher.set(
+		    t->publisher.ctx, p->pid,
+		    &(struct sampler_process){ .first = extent.first,
+					       .count = extent.count })) {
+		extents_give(&t->extents, extent, now + EXTENTS_DELAY_MS);
+		t->crowded_out++;
+		return;
+	}
+	process_unpublish(t, p, now);
+	p->publication = publication_add(t, extent);
+}
+
+void process_table_publish(struct process_table *t, uint64_t now)
+{
+	for (size_t i = 0; i < t->processes.count; i++) {
+		struct process *p = &t->processes.v[i];
+
+		if (p->live && p->changed && !p->ended)
+			process_publish(t, p, now);
+	}
+}
+
+void process_table_file_changed(struct process_table *t, uint32_t file)
+{
+	for (size_t i = 0; i < t->processes.count; i++) {
+		struct process *p = &t->processes.v[i];
+
+		for (size_t k = 0; k < p->space.ranges.count && p->live; k++)
+			p->changed |= p->space.ranges.v[k].file == file;
+	}
+}
+
+void process_table_sweep(struct process_table *t, uint64_t now)
+{
+	file_table_count_begin(t->files);
+	for (uint32_t i = 0; i < t->processes.count; i++) {
+		struct process *p = &t->processes.v[i];
+
+		if (!p->live)
+			continue;
+		if (p->ended && p->ended_at + PROCESS_KEPT_MS <= now) {
+			process_forget(t, i);
+			continue;
+		}
+		/* There may be room now. */
+		if (p->publication == PUBLICATION_NONE)
+			p->changed = true;
+		for (size_t k = 0; k < p->space.ranges.count; k++)
+			file_table_count(t->files, p->space.ranges.v[k].file);
+	}
+	file_table_count_end(t->files, now);
+}

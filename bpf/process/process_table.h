@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Process table: which processes there are, and what they have mapped, from the
+ * reports of the kernel and from /proc. It publishes the mappings for the
+ * program in the kernel.
+ *
+ * Ownership: the table owns its processes; files and mappings are borrowed.
+ * Threads: one thread at a time.
+ * Units: milliseconds of a clock that never goes back.
+ */
+#ifndef BPF_PROCESS_PROCESS_TABLE_H
+#define BPF_PROCESS_PROCESS_TABLE_H
+
+#include "bpf/process/address_space.h"
+#include "bpf/process/file_table.h"
+#include "bpf/process/side_band_record.h"
+
+enum {
+	/* Largest number of processes; the kernel has room for as many. */
+	PROCESS_TABLE_MAX = 16 << 10,
+	/* How long a process is remembered that has ended: samples may come. */
+	PROCESS_KEPT_MS = 30000,
+	PROCESS_NAME_MAX = 16,
+};
+
+/* Where a process' mappings are published. */
+struct publication {
+	struct extent extent;
+	uint32_t users; /* processes that share it since a fork */
+};
+
+/* A process. */
+struct process {
+	uint32_t pid;
+	char name[PROCESS_NAME_MAX]; /* of its first thread */
+	struct address_space space;
+	uint32_t publication; /* number, or UINT32_MAX */
+	bool live;            /* not a gap in the array of processes */
+	bool changed;         /* since it was published */
+	bool ended;
+	uint64_t ended_at;
+};
+
+/* Tells the kernel about processes. */
+struct process_publisher {
+	/* Publish, or replace, the mappings of a process. */
+	bool (*set)(void *ctx, uint32_t pid, const struct sampler_process *p);
+	void (*remove)(void *ctx, uint32_t pid);
+	void *ctx;
+};
+
+/* All processes. */
+struct process_table {
+	struct file_table *files;
+	struct sampler_mapping *mappings;
+	struct process_publisher publisher;
+	struct extents extents; /* of the mappings */
+	VEC(struct process) processes;
+	VEC(uint32_t) gaps;
+	VEC(struct publication) publications;
+	VEC(uint32_t) publication_gaps;
+	struct table by_pid;
+	uint64_t refused;     /* processes for which there was no room */
+	uint64_t crowded_out; /* publications for which there was no room */
+};
+
+/* Begin with an array of `count` mappings, which must outlive the table. */
+void process_table_init(struct process_table *t, struct file_table *files,
+			struct sampler_mapping *mappings, uint32_t count,
+			const struct process_publisher *publisher);
+
+/* Forget all processes. */
+void process_table_fini(struct process_table *t);
+
+/* Apply a report of the kernel. */
+void process_table_report(struct process_table *t,
+			  const struct side_band_record *r, uint64_t now);
+
+/*
+ * Replace what is known of a process by the text of /proc/PID/maps. The files
+ * have the identity of their device and inode.
+ */
+void process_table_scan(struct process_table *t, uint32_t pid, struct str maps);
+
+/* Publish all processes that have changed, or that have this file. */
+void process_table_publish(struct process_table *t, uint64_t now);
+
+/* Say that a file was read: the processes that have it have changed. */
+void process_table_file_changed(struct process_table *t, uint32_t file);
+
+/* Forget processes that ended some time ago, and files that nobody has. */
+void process_table_sweep(struct process_table *t, uint64_t now);
+
+/* Return a process, borrowed until the next change, or NULL. */
+const struct process *process_table_find(const struct process_table *t,
+					 uint32_t pid);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf/process/side_band.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "bpf/kernel/cpu_list.h"
+
+/* The buffer of a CPU. */
+struct side_band_ring {
+	struct perf_event_mmap_page *page;
+	const uint8_t *data;
+};
+
+struct side_band {
+	size_t page_size;
+	VEC(int) fds;
+	VEC(struct side_band_ring) rings;
+	/* During side_band_drain(). */
+	VEC(struct side_band_record) records;
+	struct arena pieces; /* of records that go over the end of a buffer */
+};
+
+/* Open the reports of a CPU. Linux has build IDs in them since 5.12. */
+static int side_band_event(unsigned cpu, bool build_id)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.sample_id_all = 1,
+		.sample_type = PERF_SAMPLE_TIME,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.build_id = build_id,
+		/* Other conditions of waking count samples, which are not there. */
+		.watermark = 1,
+		.wakeup_watermark = 1,
+	};
+
+	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1,
+			    PERF_FLAG_FD_CLOEXEC);
+}
+
+static int side_band_error(struct err *err, const char *what)
+{
+	if (errno == EPERM || errno == EACCES)
+		return err_set(
+			err, ERR_DENIED,
+			"%s: permission denied; following processes needs the capability CAP_PERFMON, or root",
+			what);
+	return err_sys(err, "%s", what);
+}
+
+static int side_band_add(struct side_band *s, unsigned cpu, struct err *err)
+{
+	size_t size = (SIDE_BAND_PAGES + 1) * s->page_size;
+	int fd = side_band_event(cpu, true);
+	void *memory;
+
+	if (fd < 0 && errno == EINVAL)
+		fd = side_band_event(cpu, false);
+	if (fd < 0)
+		return side_band_error(err, "open the reports of processes");
+	*vec_add(&s->fds) = fd;
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
+		return side_band_error(err, "map the reports of processes");
+	*vec_add(&s->rings) = (struct side_band_ring){
+		.page = memory,
+		.data = (const uint8_t *)memory + s->page_size,
+	};
+	return 0;
+}
+
+int side_band_open(struct side_band **out, struct err *err)
+{
+	struct side_band *s = mem_new(struct side_band);
+	struct cpu_list cpus;
+	int rc = cpu_list_online(&cpus, err);
+
+	s->page_size = (size_t)sysconf(_SC_PAGESIZE);
+	for (unsigned i = 0; i < CPU_LIST_MAX && !rc; i++) {
+		if (cpu_list_has(&cpus, i))
+			rc = side_band_add(s, i, err);
+	}
+	if (rc) {
+		side_band_close(s);
+		return rc;
+	}
+	*out = s;
+	return 0;
+}
+
+void side_band_close(struct side_band *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->rings.count; i++)
+		munmap(s->rings.v[i].page,
+		       (SIDE_BAND_PAGES + 1) * s->page_size);
+	for (size_t i = 0; i < s->fds.count; i++)
+		close(s->fds.v[i]);
+	vec_fini(&s->rings);
+	vec_fini(&s->records);
+	arena_fini(&s->pieces);
+	vec_fini(&s->fds);
+	mem_free(s);
+}
+
+const int *side_band_fds(const struct side_band *s, size_t *count)
+{
+	*count = s->fds.count;
+	return s->fds.v;
+}
+
+/* Return the record at a position of a buffer, in one piece. */
+static struct bytes side_band_at(struct side_band *s,
+				 const struct side_band_ring *r, uint64_t at)
+{
+	size_t size = SIDE_BAND_PAGES * s->page_size;
+	size_t from = at % size;
+	/* Records are multiples of 8 bytes: the header is in one piece. */
+	const struct perf_event_header *h = (const void *)(r->data + from);
+	size_t len = h->size;
+	size_t first = size - from < len ? size - from : len;
+	uint8_t *whole;
+
+	if (first == len)
+		return (struct bytes){ .ptr = r->data + from, .len = len };
+	whole = arena_alloc(&s->pieces, len);
+	memcpy(whole, r->data + from, first);
+	memcpy(whole + first, r->data, len - first);
+	return (struct bytes){ .ptr = whole, .len = len };
+}
+
+/* Collect the reports of a CPU. Returns the position behind them. */
+static uint64_t side_band_collect(struct side_band *s,
+				  const struct side_band_ring *r)
+{
+	/* The kernel writes the head after the records. */
+	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t at = r->page->data_tail;
+
+	while (at < head) {
+		struct bytes bytes = side_band_at(s, r, at);
+		struct side_band_record record;
+
+		if (!bytes.len)
+			break;
+		if (side_band_parse(bytes, &record) &&
+		    record.kind != SIDE_BAND_OTHER)
+			*vec_add(&s->records) = record;
+		at += bytes.len;
+	}
+	return head;
+}
+
+/* Order of records. Two of one CPU are more than a nanosecond apart. */
+static int side_band_order(const void *a, const void *b)
+{
+	const struct side_band_record *x = a;
+	const struct side_band_record *y = b;
+
+	return x->time < y->time ? -1 : x->time > y->time;
+}
+
+void side_band_drain(struct side_band *s, side_band_visit *visit, void *ctx)
+{
+	uint64_t *behind = mem_zalloc(s->rings.count, sizeof(*behind));
+
+	s->records.count = 0;
+	for (size_t i = 0; i < s->rings.count; i++)
+		behind[i] = side_band_collect(s, &s->rings.v[i]);
+	if (s->records.count)
+		qsort(s->records.v, s->records.count, sizeof(*s->records.v),
+		      side_band_order);
+	for (size_t i = 0; i < s->records.count; i++)
+		visit(ctx, &s->records.v[i]);
+	/* The kernel overwrites what is before the tail. */
+	for (size_t i = 0; i < s->rings.count; i++)
+		__atomic_store_n(&s->rings.v[i].page->data_tail, behind[i],
+				 __ATOMIC_RELEASE);
+	arena_fini(&s->pieces);
+	mem_free(behind);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Side band: the kernel's reports of processes that start, run another program,
+ * map files and end, as perf_event_open(2) gives them for each CPU.
+ *
+ * Ownership: a side band owns its buffers, until side_band_close().
+ * Threads: one thread at a time.
+ */
+#ifndef BPF_PROCESS_SIDE_BAND_H
+#define BPF_PROCESS_SIDE_BAND_H
+
+#include "base/err.h"
+#include "bpf/process/side_band_record.h"
+
+enum {
+	/* Pages of the buffer of a CPU; a power of two. */
+	SIDE_BAND_PAGES = 64,
+};
+
+struct side_band;
+
+/*
+ * Begin to receive reports of all CPUs that are online. ERR_DENIED: the
+ * capability CAP_PERFMON is missing.
+ */
+NODISCARD int side_band_open(struct side_band **out, struct err *err);
+
+/* End it; NULL is a no-op. */
+void side_band_close(struct side_band *s);
+
+/*
+ * Return the descriptors, one for each CPU, that become readable when there are
+ * reports, and store their number.
+ */
+const int *side_band_fds(const struct side_band *s, size_t *count);
+
+/* Receives a report, which is borrowed. */
+typedef void side_band_visit(void *ctx, const struct side_band_record *r);
+
+/* Show all reports that have come, of all CPUs, in the order of their times. */
+void side_band_drain(struct side_band *s, side_band_visit *visit, void *ctx);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf/process/table_store.h"
+
+#include "base/hash.h"
+
+static uint64_t table_key_hash(const struct table_key *key)
+{
+	return hash_bytes((struct bytes){ .ptr = key->bytes, .len = key->len });
+}
+
+/* For table_find(). */
+static bool table_key_same(const void *ctx, uint32_t number, const void *key)
+{
+	const struct table_store *s = ctx;
+	const struct table_key *a = &s->tables.v[number].key;
+	const struct table_key *b = key;
+
+	return a->len == b->len && !memcmp(a->bytes, b->bytes, a->len);
+}
+
+void table_store_init(struct table_store *s, struct unwind_row *rows,
+		      uint32_t count)
+{
+	*s = (struct table_store){ .rows = rows };
+	extents_init(&s->extents, count);
+}
+
+void table_store_fini(struct table_store *s)
+{
+	extents_fini(&s->extents);
+	vec_fini(&s->tables);
+	vec_fini(&s->gaps);
+	table_fini(&s->by_key);
+}
+
+uint32_t table_store_find(struct table_store *s, const struct table_key *key)
+{
+	uint32_t number = table_find(&s->by_key, table_key_hash(key),
+				     table_key_same, s, key);
+
+	if (number == TABLE_NONE)
+		return TABLE_STORE_NONE;
+	s->tables.v[number].users++;
+	return number;
+}
+
+/* Remove a table that has no users. */
+static void table_store_evict(struct table_store *s, uint32_t number,
+			      uint64_t now)
+{
+	struct stored_table *t = &s->tables.v[number];
+
+	if (!t->crowded_out)
+		table_remove(&s->by_key, table_key_hash(&t->key), number);
+	extents_give(&s->extents, t->rows, now);
+	t->live = false;
+	*vec_add(&s->gaps) = number;
+}
+
+/*
+ * Evict the table that was not used for the longest time. False: each is in use,
+ * or was a moment ago, so that the program in the kernel may still read it.
+ */
+static bool table_store_evict_oldest(struct table_store *s, uint64_t now)
+{
+	uint32_t oldest = TABLE_STORE_NONE;
+
+	for (uint32_t i = 0; i < s->tables.count; i++) {
+		const struct stored_table *t = &s->tables.v[i];
+
+		if (t->live && !t->users &&
+		    t->used_at + EXTENTS_DELAY_MS <= now &&
+		    (oldest == TABLE_STORE_NONE ||
+		     t->used_at < s->tables.v[oldest].used_at))
+			oldest = i;
+	}
+	if (oldest == TABLE_STORE_NONE)
+		return false;
+	table_store_evict(s, oldest, now);
+	s->evicted++;
+	return true;
+}
+
+/* Return the number of a new table. */
+static uint32_t table_store_number(struct table_store *s)
+{
+	if (s->gaps.count)
+		return s->gaps.v[--s->gaps.count];
+	vec_add(&s->tables);
+	return (uint32_t)s->tables.count - 1;
+}
+
+/* Take room for rows, and evict tables for it. */
+static bool table_store_room(struct table_store *s, uint32_t count,
+			     uint64_t now, struct extent *out)
+{
+	while (!extents_take(&s->extents, count, now, out)) {
+		if (!table_store_evict_oldest(s, now))
+			return false;
+	}
+	return true;
+}
+
+uint32_t table_store_add(struct table_store *s, const struct table_key *key,
+			 const struct unwind_row *rows, uint32_t count,
+			 uint64_t now)
+{
+	struct stored_table t = { .key = *key, .users = 1, .live = true };
+	uint32_t number;
+
+	if (count && table_store_room(s, count, now, &t.rows))
+		memcpy(&s->rows[t.rows.first], rows, count * sizeof(*rows));
+	t.crowded_out = count && !t.rows.count;
+	s->crowded_out += t.crowded_out;
+	number = table_store_number(s);
+	s->tables.v[number] = t;
+	if (!t.crowded_out)
+		table_add(&s->by_key, table_key_hash(key), number);
+	return number;
+}
+
+struct extent table_store_rows(const struct table_store *s, uint32_t number)
+{
+	return s->tables.v[number].rows;
+}
+
+void table_store_drop(struct table_store *s, uint32_t number, uint64_t now)
+{
+	struct stored_table *t = &s->tables.v[number];
+
+	t->used_at = now;
+	t->users--;
+	if (!t->users && t->crowded_out)
+		table_store_evict(s, number, now);
+}

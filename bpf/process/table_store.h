@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Table store: the unwind tables in the kernel. A table is there once, however
+ * many processes use the file. Tables that no process uses remain, for the next
+ * process of the same program, until their room is needed; those that have not
+ * been used for the longest time are evicted first.
+ *
+ * Ownership: the store owns its tables; the rows are the sampler's.
+ * Threads: one thread at a time.
+ * Units: milliseconds of a clock that never goes back.
+ */
+#ifndef BPF_PROCESS_TABLE_STORE_H
+#define BPF_PROCESS_TABLE_STORE_H
+
+#include "base/table.h"
+#include "bpf/process/extents.h"
+#include "bpf/unwind_row.h"
+
+enum {
+	/* Largest size of the name of a file: a build ID, or what identifies it. */
+	TABLE_KEY_MAX = 64,
+	TABLE_STORE_NONE = UINT32_MAX,
+};
+
+/* What a table is known by. */
+struct table_key {
+	uint8_t bytes[TABLE_KEY_MAX];
+	size_t len;
+};
+
+/* A table: rows in the kernel. */
+struct stored_table {
+	struct table_key key;
+	struct extent rows; /* count 0: the file has none, or found no room */
+	uint32_t users;     /* number of references */
+	uint64_t used_at;   /* when the last reference was dropped */
+	bool live;          /* not a gap in the array of tables */
+	/*
+	 * There was no room for its rows. Only who added it knows it, so that
+	 * the next process of the program tries again.
+	 */
+	bool crowded_out;
+};
+
+/* All tables. */
+struct table_store {
+	struct unwind_row *rows;
+	struct extents extents;
+	VEC(struct stored_table) tables;
+	VEC(uint32_t) gaps;
+	struct table by_key;
+	uint64_t evicted;     /* number of tables that were evicted */
+	uint64_t crowded_out; /* number of tables that found no room */
+};
+
+/* Begin with an array of `count` rows, which must outlive the store. */
+void table_store_init(struct table_store *s, struct unwind_row *rows,
+		      uint32_t count);
+
+/* Free everything but the rows. */
+void table_store_fini(struct table_store *s);
+
+/*
+ * Take a reference to the table of a key. Returns its number, or
+ * TABLE_STORE_NONE if the store does not have it.
+ */
+uint32_t table_store_find(struct table_store *s, const struct table_key *key);
+
+/*
+ * Add a table, which the store does not have, and take a reference to it. If its
+ * rows find no room, even after all tables are evicted that nobody has used for
+ * EXTENTS_DELAY_MS, it has no rows: frame pointers are then used. Returns its
+ * number.
+ */
+uint32_t table_store_add(struct table_store *s, const struct table_key *key,
+			 const struct unwind_row *rows, uint32_t count,
+			 uint64_t now);
+
+/* Return the rows of a table; its extent is valid while there is a reference. */
+struct extent table_store_rows(const struct table_store *s, uint32_t number);
+
+/* Drop a reference. */
+void table_store_drop(struct table_store *s, uint32_t number, uint64_t now);
+
+#endif

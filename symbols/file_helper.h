@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * File helper: a process without privileges that reads files of strangers. The
+ * caller opens a file and passes its descriptor; the helper parses it and
+ * answers with bytes. A file that makes a parser crash, run for ever or take
+ * over the process harms nothing else: the helper has no capabilities, no other
+ * descriptors, and can make no system calls but those that read and allocate.
+ *
+ * Ownership: a helper owns its process, until file_helper_close().
+ * Threads: one thread at a time.
+ * Errors: those of the operation, and in addition ERR_TIMEOUT: the file took too
+ * long; ERR_CORRUPT: the helper ended while it read the file. After these two,
+ * the next call starts a new helper.
+ */
+#ifndef SYMBOLS_FILE_HELPER_H
+#define SYMBOLS_FILE_HELPER_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum {
+	/* Largest number of bytes that a caller passes with a descriptor. */
+	FILE_HELPER_ARGUMENT_MAX = 4096,
+	/* Largest address space of a helper in bytes is this many MiB. */
+	FILE_HELPER_MEMORY_MB = 1024,
+};
+
+/*
+ * An operation of the helper: parse the file of a descriptor, which it takes
+ * over, and add the answer to `out`.
+ */
+typedef int file_operation(int fd, struct bytes argument, struct buf *out,
+			   struct err *err);
+
+/*
+ * Be a helper: give up all privileges, then answer calls that come over the
+ * socket, until its other end is closed. Returns the status for exit().
+ */
+int file_helper_serve(int socket, file_operation *const *operations,
+		      uint32_t count);
+
+struct file_helper;
+
+/*
+ * Prepare a helper, which is started by the first call: `argv` is the program
+ * and its arguments, ending with NULL, which calls file_helper_serve() with
+ * standard input as its socket. argv must outlive the helper.
+ */
+struct file_helper *file_helper_new(char *const *argv);
+
+/* End the process and free the helper; NULL is a no-op. */
+void file_helper_close(struct file_helper *h);
+
+/*
+ * Let the helper run operation number `operation`, and append its answer to
+ * `out`, whose maximum it must not exceed (ERR_TOOBIG). Takes the descriptor
+ * over, in case of an error too. It takes at most `timeout_ms`.
+ */
+NODISCARD int file_helper_call(struct file_helper *h, uint32_t operation,
+			       int fd, struct bytes argument,
+			       unsigned timeout_ms, struct buf *out,
+			       struct err *err);
+
+#endif

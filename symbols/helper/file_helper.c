@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbols/file_helper.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "symbols/helper/helper_wire.h"
+#include "symbols/helper/sandbox.h"
+
+struct file_helper {
+	char *const *argv;
+	pid_t pid; /* 0: it does not run */
+	int socket;
+};
+
+/* Run one operation, and answer. False: the caller is gone. */
+static bool file_helper_answer(int socket, file_operation *run, int fd,
+			       struct bytes argument)
+{
+	struct helper_reply reply = { .code = ERR_INVALID };
+	struct err err = { .msg = "no such operation" };
+	struct buf out = { 0 };
+	struct str message;
+	bool good;
+
+	if (run)
+		reply.code = run(fd, argument, &out, &err);
+	else
+		close(fd);
+	message = str_of(err.msg);
+	if (reply.code) {
+		buf_reset(&out);
+		buf_add(&out, message.ptr, message.len);
+	}
+	reply.len = (uint32_t)out.len;
+	good = helper_write(socket, &reply, sizeof(reply)) &&
+	       helper_write(socket, out.ptr, out.len);
+	buf_fini(&out);
+	return good;
+}
+
+int file_helper_serve(int socket, file_operation *const *operations,
+		      uint32_t count)
+{
+	static uint8_t argument[FILE_HELPER_ARGUMENT_MAX];
+	struct helper_request request;
+	struct err err;
+	int fd;
+
+	if (sandbox_enter(FILE_HELPER_MEMORY_MB, &err))
+		return 1;
+	while (!helper_receive_request(socket, &request, &fd)) {
+		if (request.argument > sizeof(argument) ||
+		    helper_read(socket, argument, request.argument, 0) ||
+		    !file_helper_answer(
+			    socket,
+			    request.operation < count ?
+				    operations[request.operation] :
+				    NULL,
+			    fd,
+			    (struct bytes){ .ptr = argument,
+					    .len = request.argument }))
+			return 1;
+	}
+	return 0;
+}
+
+struct file_helper *file_helper_new(char *const *argv)
+{
+	struct file_helper *h = mem_new(struct file_helper);
+
+	h->argv = argv;
+	h->socket = -1;
+	return h;
+}
+
+/* End the process. */
+static void file_helper_stop(struct file_helper *h)
+{
+	if (!h->pid)
+		return;
+	close(h->socket);
+	kill(h->pid, SIGKILL);
+	while (waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	h->pid = 0;
+	h->socket = -1;
+}
+
+void file_helper_close(struct file_helper *h)
+{
+	if (!h)
+		return;
+	file_helper_stop(h);
+	mem_free(h);
+}
+
+/* Start the program with one end of a socket as its standard input. */
+static int file_helper_spawn(struct file_helper *h, const int ends[2],
+			     struct err *err)
+{
+	static char *const environment[] = { NULL };
+	posix_spawn_file_actions_t actions;
+	int rc = posix_spawn_file_actions_init(&actions);
+
+	if (!rc)
+		rc = posix_spawn_file_actions_adddup2(&actions, ends[1], 0);
+	if (!rc)
+		rc = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+	if (!rc)
+		rc = posix_spawn(&h->pid, h->argv[0], &actions, NULL, h->argv,
+				 environment);
+	posix_spawn_file_actions_destroy(&actions);
+	if (!rc)
+		return 0;
+	h->pid = 0;
+	errno = rc;
+	return err_sys(err, "start %s", h->argv[0]);
+}
+
+static int file_helper_start(struct file_helper *h, struct err *err)
+{
+	int ends[2];
+	int rc;
+
+	if (h->pid)
+		return 0;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return err_sys(err, "socketpair");
+	rc = file_helper_spawn(h, ends, err);
+	close(ends[1]);
+	if (rc)
+		close(ends[0]);
+	else
+		h->socket = ends[0];
+	return rc;
+}
+
+/* Read the message of an error. */
+static int file_helper_error(struct file_helper *h,
+			     const struct helper_reply *reply, int64_t deadline,
+			     struct err *err)
+{
+	char message[sizeof(err->msg)] = "";
+	size_t len = reply->len < sizeof(message) - 1 ? reply->len :
+							sizeof(message) - 1;
+	int rc = helper_read(h->socket, message, len, deadline);
+
+	return rc ? rc : err_set(err, reply->code, "%s", message);
+}
+
+/* Read an answer. */
+static int file_helper_receive(struct file_helper *h, int64_t deadline,
+			       struct buf *out, struct err *err)
+{
+	struct helper_reply reply;
+	int rc = helper_read(h->socket, &reply, sizeof(reply), deadline);
+
+	if (rc)
+		return rc;
+	if (reply.code < 0)
+		return file_helper_error(h, &reply, deadline, err);
+	if (!buf_reserve(out, reply.len))
+		return ERR_TOOBIG;
+	rc = helper_read(h->socket, out->ptr + out->len, reply.len, deadline);
+	if (!rc)
+		out->len += reply.len;
+	return rc;
+}
+
+int file_helper_call(struct file_helper *h, uint32_t operation, int fd,
+		     struct bytes argument, unsigned timeout_ms,
+		     struct buf *out, struct err *err)
+{
+	int64_t deadline = clock_mono_ns() + (int64_t)timeout_ms * 1000000;
+	struct err said = { .code = 0 };
+	int rc = file_helper_start(h, err);
+	bool sent;
+
+	if (rc) {
+		close(fd);
+		return rc;
+	}
+	sent = argument.len <= FILE_HELPER_ARGUMENT_MAX &&
+	       helper_send_request(h->socket, operation, fd, argument);
+	close(fd);
+	rc = sent ? file_helper_receive(h, deadline, out, &said) : ERR_CLOSED;
+	if (!rc || said.code)
+		return rc ? err_set(err, rc, "%s", said.msg) : 0;
+	/* It is not known what the helper would say next. */
+	file_helper_stop(h);
+	if (rc == ERR_TIMEOUT)
+		return err_set(err, rc, "the file took longer than %u ms",
+			       timeout_ms);
+	if (rc == ERR_TOOBIG)
+		return err_set(err, rc, "the answer is larger than %zu bytes",
+			       buf_limit(out));
+	return err_set(err, ERR_CORRUPT,
+		       "the helper ended while it read the file");
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages between a helper and its caller, over a stream socket of this
+ * machine: numbers are in the order of the machine.
+ *
+ * Ownership: plain values.
+ * Threads: one thread at each end.
+ */
+#ifndef SYMBOLS_HELPER_HELPER_WIRE_H
+#define SYMBOLS_HELPER_HELPER_WIRE_H
+
+#include "base/bytes.h"
+
+/* A call; a descriptor comes with it, and `argument` bytes follow. */
+struct helper_request {
+	uint32_t operation;
+	uint32_t argument;
+};
+
+/* An answer; `len` bytes follow: the answer or, after an error, its message. */
+struct helper_reply {
+	int32_t code;
+	uint32_t len;
+};
+
+/* Send a whole request with its descriptor. False: the other end is closed. */
+NODISCARD bool helper_send_request(int socket, uint32_t operation, int fd,
+				   struct bytes argument);
+
+/* Write all bytes. False: the other end is closed. */
+NODISCARD bool helper_write(int socket, const void *bytes, size_t len);
+
+/*
+ * Read exactly `len` bytes until the time `deadline` of clock_mono_ns(); 0: wait
+ * for ever. Returns 0, ERR_TIMEOUT, or ERR_CLOSED if the other end is closed.
+ */
+NODISCARD int helper_read(int socket, void *to, size_t len, int64_t deadline);
+
+/*
+ * Wait for a request and take its descriptor. Returns 0, or ERR_CLOSED if the
+ * other end is closed or the request is not one.
+ */
+NODISCARD int helper_receive_request(int socket, struct helper_request *out,
+				     int *fd);
+
+#endif

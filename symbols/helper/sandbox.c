@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbols/helper/sandbox.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The user and group "nobody" and "nogroup" of Debian. */
+#define SANDBOX_NOBODY 65534
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANDBOX_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANDBOX_SANITIZED
+#endif
+#endif
+
+#ifdef SANDBOX_SANITIZED
+/* Sanitizers need terabytes of addresses, and system calls of their own. */
+static const bool sandbox_limited = false;
+#else
+static const bool sandbox_limited = true;
+#endif
+
+/* Become nobody, if this is root. */
+static int sandbox_user(struct err *err)
+{
+	if (geteuid())
+		return 0;
+	if (setgroups(0, NULL) ||
+	    setresgid(SANDBOX_NOBODY, SANDBOX_NOBODY, SANDBOX_NOBODY) ||
+	    setresuid(SANDBOX_NOBODY, SANDBOX_NOBODY, SANDBOX_NOBODY)) {
+		/* A container may lack the capability for it, or the user. */
+		if (errno != EPERM && errno != EINVAL)
+			return err_sys(err, "become nobody");
+	}
+	return 0;
+}
+
+/* Drop all capabilities. */
+static int sandbox_capabilities(struct err *err)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3
+	};
+	struct __user_cap_data_struct none[2] = { { 0 } };
+
+	if (syscall(SYS_capset, &header, none))
+		return err_sys(err, "drop capabilities");
+	return 0;
+}
+
+static int sandbox_limit(int resource, rlim_t value, struct err *err)
+{
+	const struct rlimit limit = { .rlim_cur = value, .rlim_max = value };
+
+	return setrlimit(resource, &limit) ? err_sys(err, "setrlimit") : 0;
+}
+
+/* Permit the system calls that reading files needs, and no others. */
+static int sandbox_calls(struct err *err)
+{
+	static const int permitted[] = {
+		SCMP_SYS(brk),
+		SCMP_SYS(clock_gettime),
+		SCMP_SYS(close),
+		SCMP_SYS(exit),
+		SCMP_SYS(exit_group),
+		SCMP_SYS(fcntl),
+		SCMP_SYS(fstat),
+		SCMP_SYS(futex),
+		SCMP_SYS(getrandom),
+		SCMP_SYS(lseek),
+		SCMP_SYS(madvise),
+		SCMP_SYS(mremap),
+		SCMP_SYS(munmap),
+		SCMP_SYS(newfstatat),
+		SCMP_SYS(pread64),
+		SCMP_SYS(read),
+		SCMP_SYS(recvfrom),
+		SCMP_SYS(recvmsg),
+		SCMP_SYS(restart_syscall),
+		SCMP_SYS(rt_sigreturn),
+		SCMP_SYS(sendmsg),
+		SCMP_SYS(sendto),
+		/* qsort() of glibc asks how much memory there is. */
+		SCMP_SYS(sysinfo),
+		SCMP_SYS(write),
+	};
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
+	int rc = filter ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < sizeof(permitted) / sizeof(*permitted) && !rc;
+	     i++)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, permitted[i], 0);
+	/* Memory, but none that is executed. */
+	if (!rc)
+		rc = seccomp_rule_add(
+			filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
+			SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+	if (!rc)
+		rc = seccomp_load(filter);
+	seccomp_release(filter);
+	errno = -rc;
+	return rc ? err_sys(err, "seccomp") : 0;
+}
+
+int sandbox_enter(unsigned memory_mb, struct err *err)
+{
+	int rc = sandbox_limit(RLIMIT_CORE, 0, err);
+
+	if (!rc && sandbox_limited)
+		rc = sandbox_limit(RLIMIT_AS, (rlim_t)memory_mb << 20, err);
+	if (!rc)
+		rc = sandbox_user(err);
+	if (!rc)
+		rc = sandbox_capabilities(err);
+	if (rc)
+		return rc;
+	/* After the change of the user, which resets it. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_DUMPABLE, 0))
+		return err_sys(err, "prctl");
+	return sandbox_limited ? sandbox_calls(err) : 0;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sandbox: a process gives up what it does not need to read files that are open
+ * already.
+ *
+ * Ownership: none.
+ * Threads: before any other thread is started.
+ */
+#ifndef SYMBOLS_HELPER_SANDBOX_H
+#define SYMBOLS_HELPER_SANDBOX_H
+
+#include "base/err.h"
+
+/*
+ * Give up capabilities, the user root, core dumps and all system calls but
+ * those that read, write, allocate and end, and end when the parent ends.
+ * `memory_mb` limits the address space.
+ */
+NODISCARD int sandbox_enter(unsigned memory_mb, struct err *err);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ELF reader: the files of this process and of a child, also when they were
+ * removed or replaced.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "bpf/process/elf_reader.h"
+#include "tests/check.h"
+#include "tests/tempdir.h"
+
+TestSuite(elf_reader, .timeout = 120);
+
+static char *const program[] = { (char *)ELF_HELPER, NULL };
+
+/* The identity of a file by its inode. */
+static struct buf inode_of(const char *path)
+{
+	struct buf b = { 0 };
+	struct stat st;
+
+	cr_assert(!stat(path, &st));
+	file_inode_encode(&b, major(st.st_dev), minor(st.st_dev), st.st_ino);
+	return b;
+}
+
+/* Read a file of a process, and return the number of its rows, or an error. */
+static int read_rows(struct file_helper *h, pid_t pid, const char *path,
+		     struct bytes identity)
+{
+	struct buf answer = { .max = ELF_FACTS_MAX };
+	struct elf_facts facts;
+	struct err err;
+	int rc = elf_reader_read(h, (uint32_t)pid, path, identity, &answer,
+				 &facts, &err);
+
+	if (!rc)
+		rc = (int)facts.row_count;
+	buf_fini(&answer);
+	return rc;
+}
+
+Test(elf_reader, files_of_this_process)
+{
+	struct file_helper *h = file_helper_new(program);
+	char self[4096] = "";
+	struct buf inode;
+	struct buf answer = { .max = ELF_FACTS_MAX };
+	struct elf_facts facts;
+	struct err err;
+
+	cr_assert(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+	inode = inode_of(self);
+	cr_assert(!elf_reader_read(h, (uint32_t)getpid(), self,
+				   buf_bytes(&inode), &answer, &facts, &err),
+		  "%s", err.msg);
+	cr_expect(facts.row_count > 10 && facts.build_id.len == 20);
+	/* By its build ID, and by that of another file. */
+	cr_expect(read_rows(h, getpid(), self, facts.build_id) ==
+		  (int)facts.row_count);
+	cr_expect(read_rows(h, getpid(), self,
+			    bytes_of(str_of("twenty bytes of text"))) ==
+		  ERR_NOTFOUND);
+	cr_expect(read_rows(h, getpid(), "[vdso]", buf_bytes(&inode)) > 0);
+	cr_expect(read_rows(h, getpid(), "/etc/passwd", (struct bytes){ 0 }) ==
+		  ERR_UNSUPPORTED);
+	cr_expect(read_rows(h, 0x3fffffff, self, buf_bytes(&inode)) ==
+		  ERR_NOTFOUND);
+	buf_fini(&answer);
+	buf_fini(&inode);
+	file_helper_close(h);
+}
+
+/* Copy a program to a path. */
+static void copy_program(const char *from, const char *to)
+{
+	char command[9000];
+
+	snprintf(command, sizeof(command), "cp %s %s", from, to);
+	cr_assert(!system(command));
+}
+
+/* Start a program that sleeps, and wait until it runs. */
+static pid_t start_program(const char *path)
+{
+	char link[64];
+	char now[4200];
+	ssize_t n;
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execl(path, path, "600", NULL);
+		_exit(1);
+	}
+	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+	do {
+		usleep(1000);
+		n = readlink(link, now, sizeof(now) - 1);
+		now[n > 0 ? n : 0] = 0;
+	} while (strcmp(now, path));
+	return pid;
+}
+
+Test(elf_reader, a_removed_program_is_read_and_its_successor_is_not)
+{
+	struct file_helper *h = file_helper_new(program);
+	struct tempdir d = tempdir_make();
+	char path[4200];
+	struct buf inode;
+	pid_t pid;
+	int rows;
+
+	snprintf(path, sizeof(path), "%s/program", d.path);
+	copy_program("/bin/sleep", path);
+	inode = inode_of(path);
+	pid = start_program(path);
+	rows = read_rows(h, pid, path, buf_bytes(&inode));
+	cr_expect(rows > 10);
+	unlink(path);
+	cr_expect(read_rows(h, pid, path, buf_bytes(&inode)) == rows);
+	copy_program("/bin/ls", path);
+	cr_expect(read_rows(h, pid, path, buf_bytes(&inode)) == rows);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	cr_expect(read_rows(h, pid, path, buf_bytes(&inode)) == ERR_NOTFOUND);
+	buf_fini(&inode);
+	tempdir_fini(&d);
+	file_helper_close(h);
+}
+
+/* What looks like a file may be something that blocks, or leads elsewhere. */
+Test(elf_reader, links_and_fifos)
+{
+	struct file_helper *h = file_helper_new(program);
+	struct tempdir d = tempdir_make();
+	char path[4200];
+
+	snprintf(path, sizeof(path), "%s/fifo", d.path);
+	cr_assert(!mkfifo(path, 0600));
+	cr_expect(read_rows(h, getpid(), path, (struct bytes){ 0 }) ==
+		  ERR_UNSUPPORTED);
+	snprintf(path, sizeof(path), "%s/link", d.path);
+	cr_assert(!symlink("/proc/self/mem", path));
+	cr_expect(read_rows(h, getpid(), path, (struct bytes){ 0 }) < 0);
+	cr_expect(read_rows(h, getpid(), d.path, (struct bytes){ 0 }) ==
+		  ERR_UNSUPPORTED);
+	tempdir_fini(&d);
+	file_helper_close(h);
+}

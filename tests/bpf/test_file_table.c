@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file table: each file is read once, files with one build ID share their
+ * table, and files that nobody has are forgotten.
+ */
+#include "bpf/process/file_table.h"
+#include "tests/check.h"
+
+TestSuite(file_table, .timeout = 60);
+
+static struct unwind_row in_kernel[100];
+
+/* The facts of a file with 10 rows, whose only segment begins at 0x1000. */
+static struct elf_facts facts_of(const char *build_id)
+{
+	static const struct elf_segment segment = {
+		.vaddr = 0x401000,
+		.memory = 0x2000,
+		.offset = 0x1000,
+		.bytes = 0x2000,
+		.executable = true,
+	};
+	static struct unwind_row rows[10];
+
+	for (uint32_t i = 0; i < 10; i++)
+		rows[i].pc = 0x401000 + i;
+	return (struct elf_facts){
+		.build_id = bytes_of(str_of(build_id)),
+		.segments = &segment,
+		.segment_count = 1,
+		.rows = rows,
+		.row_count = 10,
+	};
+}
+
+static uint32_t get(struct file_table *t, const char *path,
+		    const char *identity, uint32_t pid)
+{
+	return file_table_get(t, str_of(path), bytes_of(str_of(identity)), pid);
+}
+
+/* Read the next file, which must be this one. */
+static void read_next(struct file_table *t, uint32_t number,
+		      const char *build_id)
+{
+	struct elf_facts facts = facts_of(build_id);
+
+	cr_assert(file_table_next(t) == number);
+	file_table_learn(t, number, &facts, 0);
+}
+
+Test(file_table, a_file_is_its_path_and_its_identity)
+{
+	struct table_store store;
+	struct file_table t;
+	uint32_t a;
+	uint32_t b;
+
+	table_store_init(&store, in_kernel, 100);
+	file_table_init(&t, &store);
+	a = get(&t, "/usr/bin/a", "1", 7);
+	b = get(&t, "/usr/bin/a", "2", 8);
+	cr_expect(a != b && get(&t, "/usr/bin/a", "1", 9) == a);
+	cr_expect(file_table_at(&t, a)->pid == 9);
+	read_next(&t, a, "x");
+	read_next(&t, b, "y");
+	cr_expect(file_table_next(&t) == FILE_NONE);
+	cr_expect(store.extents.used == 20);
+	file_table_fini(&t);
+	table_store_fini(&store);
+}
+
+Test(file_table, files_with_one_build_id_share_their_table)
+{
+	struct table_store store;
+	struct file_table t;
+	struct sampler_mapping m = { .start = 0x7f0000001000 };
+	struct sampler_mapping n = { .start = 0x55000000f000 };
+	uint32_t a;
+	uint32_t b;
+
+	table_store_init(&store, in_kernel, 100);
+	file_table_init(&t, &store);
+	a = get(&t, "/container/1/lib.so", "1", 7);
+	b = get(&t, "/container/2/lib.so", "2", 8);
+	file_table_resolve(&t, a, 0x1000, &m);
+	cr_expect(!m.rows);
+	read_next(&t, a, "x");
+	read_next(&t, b, "x");
+	cr_expect(store.extents.used == 10);
+	file_table_resolve(&t, a, 0x1000, &m);
+	file_table_resolve(&t, b, 0x2000, &n);
+	cr_expect(m.rows == 10 && n.rows == 10 && m.row == n.row);
+	cr_expect(m.bias == 0x7f0000001000 - 0x401000);
+	cr_expect(n.bias == 0x55000000f000 - 0x402000);
+	/* No segment is there. */
+	file_table_resolve(&t, a, 0x9000, &m);
+	cr_expect(!m.rows && !m.bias);
+	file_table_fini(&t);
+	table_store_fini(&store);
+}
+
+Test(file_table, files_without_a_build_id_do_not_share)
+{
+	struct table_store store;
+	struct file_table t;
+	uint32_t a;
+	uint32_t b;
+
+	table_store_init(&store, in_kernel, 100);
+	file_table_init(&t, &store);
+	a = get(&t, "/a", "1", 7);
+	b = get(&t, "/b", "1", 8);
+	read_next(&t, a, "");
+	read_next(&t, b, "");
+	cr_expect(store.extents.used == 20);
+	file_table_fini(&t);
+	table_store_fini(&store);
+}
+
+Test(file_table, files_that_cannot_be_read_are_not_read_again)
+{
+	struct table_store store;
+	struct file_table t;
+	struct elf_facts facts = facts_of("x");
+	uint32_t a;
+
+	table_store_init(&store, in_kernel, 100);
+	file_table_init(&t, &store);
+	a = get(&t, "/a", "1", 7);
+	cr_assert(file_table_next(&t) == a);
+	file_table_learn(&t, a, NULL, 0);
+	cr_expect(file_table_next(&t) == FILE_NONE);
+	/* An answer that comes late. */
+	file_table_learn(&t, a, &facts, 0);
+	cr_expect(file_table_at(&t, a)->state == MAPPED_FAILED);
+	file_table_fini(&t);
+	table_store_fini(&store);
+}
+
+Test(file_table, files_that_nobody_has_are_forgotten)
+{
+	struct table_store store;
+	struct file_table t;
+	uint32_t kept;
+	uint32_t gone;
+	uint32_t pending;
+	struct table_key key = { .bytes = "gone", .len = 4 };
+
+	table_store_init(&store, in_kernel, 100);
+	file_table_init(&t, &store);
+	kept = get(&t, "/kept", "1", 7);
+	gone = get(&t, "/gone", "1", 7);
+	read_next(&t, kept, "kept");
+	read_next(&t, gone, "gone");
+	pending = get(&t, "/pending", "1", 7);
+	cr_expect(file_table_next(&t) == pending);
+	file_table_count_begin(&t);
+	file_table_count(&t, kept);
+	file_table_count(&t, FILE_NONE);
+	file_table_count_end(&t, 1000);
+	cr_expect(!file_table_at(&t, gone)->live);
+	cr_expect(file_table_at(&t, pending)->live);
+	/* The table stays, for the next process. */
+	cr_expect(table_store_find(&store, &key) != TABLE_STORE_NONE);
+	cr_expect(get(&t, "/other", "1", 7) == gone, "the number is free");
+	cr_expect(get(&t, "/kept", "1", 7) == kept);
+	file_table_fini(&t);
+	table_store_fini(&store);
+}
+
+Test(file_table, files_are_limited)
+{
+	struct table_store store;
+	struct file_table t;
+	char name[32];
+
+	table_store_init(&store, in_kernel, 100);
+	file_table_init(&t, &store);
+	for (uint32_t i = 0; i < FILE_TABLE_MAX; i++) {
+		snprintf(name, sizeof(name), "/%u", i);
+		cr_assert(get(&t, name, "1", 7) != FILE_NONE);
+	}
+	cr_expect(get(&t, "/one more", "1", 7) == FILE_NONE);
+	cr_expect(get(&t, "/7", "1", 7) != FILE_NONE);
+	file_table_fini(&t);
+	table_store_fini(&store);
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The process table: what the kernel would find of a process after reports and
+ * scans.
+ */
+#include "base/mem.h"
+#include "bpf/process/process_table.h"
+#include "tests/check.h"
+
+TestSuite(process_table, .timeout = 60);
+
+enum {
+	MAPPINGS = 64,
+	PIDS = 100,
+};
+
+/* What the kernel was told. */
+static struct sampler_mapping mappings[MAPPINGS];
+static struct sampler_process published[PIDS];
+static bool known[PIDS];
+
+static struct unwind_row in_kernel[100];
+static struct table_store store;
+static struct file_table files;
+static struct process_table table;
+
+static bool kernel_set(void *ctx UNUSED, uint32_t pid,
+		       const struct sampler_process *p)
+{
+	cr_assert(pid < PIDS);
+	published[pid] = *p;
+	known[pid] = true;
+	return true;
+}
+
+static void kernel_remove(void *ctx UNUSED, uint32_t pid)
+{
+	known[pid] = false;
+}
+
+static void begin(void)
+{
+	const struct process_publisher publisher = { .set = kernel_set,
+						     .remove = kernel_remove };
+
+	table_store_init(&store, in_kernel, 100);
+	file_table_init(&files, &store);
+	process_table_init(&table, &files, mappings, MAPPINGS, &publisher);
+}
+
+static void end(void)
+{
+	process_table_fini(&table);
+	file_table_fini(&files);
+	table_store_fini(&store);
+}
+
+static void report_map(uint32_t pid, uint64_t start, uint64_t len,
+		       const char *path)
+{
+	const struct side_band_record r = {
+		.kind = SIDE_BAND_MAP,
+		.pid = pid,
+		.tid = pid,
+		.start = start,
+		.end = start + len,
+		.build_id = bytes_of(str_of(path)),
+		.text = str_of(path),
+	};
+
+	process_table_report(&table, &r, 0);
+}
+
+static void report(enum side_band_kind kind, uint32_t pid, uint32_t tid,
+		   uint32_t parent, uint64_t now)
+{
+	const struct side_band_record r = { .kind = kind,
+					    .pid = pid,
+					    .tid = tid,
+					    .parent = parent,
+					    .text = str_of("name") };
+
+	process_table_report(&table, &r, now);
+}
+
+/* The mapping that the kernel finds for an address, or NULL. */
+static const struct sampler_mapping *kernel_finds(uint32_t pid, uint64_t pc)
+{
+	const struct sampler_process *p = &published[pid];
+
+	for (uint32_t i = p->first; known[pid] && i < p->first + p->count;
+	     i++) {
+		cr_assert(i == p->first ||
+			  mappings[i - 1].end <= mappings[i].start);
+		if (pc >= mappings[i].start && pc < mappings[i].end)
+			return &mappings[i];
+	}
+	return NULL;
+}
+
+/* Read the file that is next, whose rows are all equal. */
+static void read_file(const char *path)
+{
+	static const struct elf_segment segment = { .memory = 1 << 20,
+						    .bytes = 1 << 20 };
+	static const struct unwind_row rows[3];
+	const struct elf_facts facts = {
+		.build_id = bytes_of(str_of(path)),
+		.segments = &segment,
+		.segment_count = 1,
+		.rows = rows,
+		.row_count = 3,
+	};
+	uint32_t number = file_table_next(&files);
+
+	cr_assert(number != FILE_NONE);
+	cr_expect(check_str(str_of(file_table_at(&files, number)->path), path));
+	file_table_learn(&files, number, &facts, 0);
+	process_table_file_changed(&table, number);
+}
+
+Test(process_table, mappings_are_published_with_their_tables)
+{
+	const struct sampler_mapping *m;
+
+	begin();
+	report_map(7, 0x10000, 0x1000, "/bin/a");
+	report_map(7, 0x5000, 0x1000, "//anon");
+	process_table_publish(&table, 0);
+	/* Code that is compiled while it runs has no file. */
+	m = kernel_finds(7, 0x5123);
+	cr_assert(m);
+	cr_expect(!m->rows);
+	m = kernel_finds(7, 0x10123);
+	cr_assert(m);
+	cr_expect(!m->rows, "nobody has read the file");
+	read_file("/bin/a");
+	cr_expect(file_table_next(&files) == FILE_NONE);
+	process_table_publish(&table, 0);
+	m = kernel_finds(7, 0x10123);
+	cr_assert(m);
+	cr_expect(m->rows == 3 && m->bias == 0x10000);
+	cr_expect(!kernel_finds(7, 0x11000) && !kernel_finds(7, 0x4fff));
+	end();
+}
+
+Test(process_table, another_program_has_other_mappings)
+{
+	begin();
+	report_map(7, 0x10000, 0x1000, "/bin/a");
+	process_table_publish(&table, 0);
+	report(SIDE_BAND_EXEC, 7, 7, 0, 0);
+	report_map(7, 0x20000, 0x1000, "/bin/b");
+	process_table_publish(&table, 0);
+	cr_expect(!kernel_finds(7, 0x10000) && kernel_finds(7, 0x20000));
+	cr_expect(
+		check_str(str_of(process_table_find(&table, 7)->name), "name"));
+	end();
+}
+
+/* A child is known at once, and with the same mappings in the kernel. */
+Test(process_table, a_child_shares_what_its_parent_has)
+{
+	uint32_t used;
+
+	begin();
+	report_map(7, 0x10000, 0x1000, "/bin/a");
+	process_table_publish(&table, 0);
+	used = table.extents.used;
+	report(SIDE_BAND_FORK, 8, 8, 7, 0);
+	cr_expect(kernel_finds(8, 0x10000) && table.extents.used == used);
+	/* A thread is no child. */
+	report(SIDE_BAND_FORK, 7, 9, 7, 0);
+	cr_expect(!process_table_find(&table, 9));
+	/* The parent's end takes nothing from the child. */
+	report(SIDE_BAND_EXIT, 7, 7, 0, 0);
+	report_map(10, 0x30000, 0x1000, "/bin/c");
+	process_table_publish(&table, 10000);
+	cr_expect(!known[7] && kernel_finds(8, 0x10000));
+	report_map(8, 0x40000, 0x1000, "/bin/d");
+	process_table_publish(&table, 10000);
+	cr_expect(kernel_finds(8, 0x10000) && kernel_finds(8, 0x40000));
+	cr_expect(!kernel_finds(10, 0x40000));
+	end();
+}
+
+Test(process_table, a_child_of_an_unpublished_parent_is_published_later)
+{
+	begin();
+	report_map(7, 0x10000, 0x1000, "/bin/a");
+	report(SIDE_BAND_FORK, 8, 8, 7, 0);
+	cr_expect(!known[8]);
+	process_table_publish(&table, 0);
+	cr_expect(kernel_finds(7, 0x10000) && kernel_finds(8, 0x10000));
+	end();
+}
+
+Test(process_table, ended_processes_are_remembered_for_a_while)
+{
+	begin();
+	report_map(7, 0x10000, 0x1000, "/bin/a");
+	process_table_publish(&table, 0);
+	/* A thread ends, and then the process. */
+	report(SIDE_BAND_EXIT, 7, 9, 0, 1000);
+	cr_expect(known[7]);
+	report(SIDE_BAND_EXIT, 7, 7, 0, 1000);
+	report(SIDE_BAND_EXIT, 7, 7, 0, 2000);
+	cr_expect(!known[7]);
+	process_table_sweep(&table, 1000 + PROCESS_KEPT_MS - 1);
+	cr_assert(process_table_find(&table, 7));
+	cr_expect(process_table_find(&table, 7)->ended);
+	process_table_sweep(&table, 1000 + PROCESS_KEPT_MS);
+	cr_expect(!process_table_find(&table, 7));
+	cr_expect(!files.by_name.count);
+	end();
+}
+
+Test(process_table, the_number_of_an_ended_process_is_used_again)
+{
+	begin();
+	report_map(7, 0x10000, 0x1000, "/bin/a");
+	report(SIDE_BAND_EXIT, 7, 7, 0, 0);
+	report_map(7, 0x20000, 0x1000, "/bin/b");
+	process_table_publish(&table, 0);
+	cr_expect(!kernel_finds(7, 0x10000) && kernel_finds(7, 0x20000));
+	cr_expect(!process_table_find(&table, 7)->ended);
+	end();
+}
+
+Test(process_table, a_scan_replaces_everything)
+{
+	begin();
+	report_map(7, 0x10000, 0x1000, "/bin/a");
+	process_table_scan(
+		&table, 7,
+		str_of("20000-21000 r-xp 00001000 fe:01 77 /bin/b\n"
+		       "not a line\n"
+		       "30000-31000 rw-p 00000000 fe:01 77 /bin/b\n"
+		       "40000-41000 rwxp 00000000 00:00 0 \n"
+		       "50000-51000 r-xp 00000000 00:00 0 [vdso]\n"));
+	process_table_publish(&table, 0);
+	cr_expect(!kernel_finds(7, 0x10000) && kernel_finds(7, 0x20000));
+	cr_expect(!kernel_finds(7, 0x30000) && kernel_finds(7, 0x40000));
+	cr_expect(kernel_finds(7, 0x50000) && published[7].count == 3);
+	end();
+}
+
+/* There is no room: what is published stays, and others are not published. */
+Test(process_table, mappings_without_room_are_counted)
+{
+	begin();
+	for (uint64_t i = 0; i < MAPPINGS; i++)
+		report_map(7, 0x10000 + i * 0x2000, 0x1000, "/bin/a");
+	process_table_publish(&table, 0);
+	cr_expect(published[7].count == MAPPINGS);
+	report_map(8, 0x10000, 0x1000, "/bin/a");
+	process_table_publish(&table, 0);
+	cr_expect(!known[8] && table.crowded_out == 1);
+	report(SIDE_BAND_EXIT, 7, 7, 0, 0);
+	process_table_sweep(&table, EXTENTS_DELAY_MS);
+	process_table_publish(&table, EXTENTS_DELAY_MS);
+	cr_expect(kernel_finds(8, 0x10000));
+	end();
+}
+
+/* Many processes come and go, and the table does not grow. */
+Test(process_table, a_storm_of_forks_takes_bounded_memory)
+{
+	uint64_t now = 0;
+
+	begin();
+	report_map(1, 0x10000, 0x1000, "/bin/a");
+	process_table_publish(&table, 0);
+	for (uint32_t i = 0; i < 20000; i++) {
+		uint32_t pid = 2 + i % (PIDS - 2);
+
+		now += 10;
+		report(SIDE_BAND_FORK, pid, pid, 1, now);
+		if (i % 3 == 0) {
+			report(SIDE_BAND_EXEC, pid, pid, 0, now);
+			report_map(pid, 0x20000, 0x1000, "/bin/b");
+			process_table_publish(&table, now);
+		}
+		report(SIDE_BAND_EXIT, pid, pid, 0, now);
+		if (i % 100 == 0)
+			process_table_sweep(&table, now);
+	}
+	process_table_sweep(&table, now + PROCESS_KEPT_MS);
+	cr_expect(table.by_pid.count == 1 && !table.refused);
+	cr_expect(table.processes.count <= PIDS);
+	cr_expect(table.publications.count < MAPPINGS);
+	cr_expect(kernel_finds(1, 0x10000));
+	end();
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table store: tables are shared, remain for a while, and are evicted when
+ * their room is needed.
+ */
+#include "bpf/process/table_store.h"
+#include "tests/check.h"
+
+TestSuite(table_store, .timeout = 60);
+
+enum {
+	ROWS = 100,
+};
+
+static struct unwind_row in_kernel[ROWS];
+
+static struct table_key key_of(const char *name)
+{
+	struct table_key key = { .len = strlen(name) };
+
+	memcpy(key.bytes, name, key.len);
+	return key;
+}
+
+/* Add a table whose rows have a number in them. */
+static uint32_t add_table(struct table_store *s, const char *name,
+			  uint32_t count, uint64_t now)
+{
+	struct unwind_row rows[ROWS];
+	struct table_key key = key_of(name);
+
+	for (uint32_t i = 0; i < count; i++)
+		rows[i] =
+			(struct unwind_row){ .pc = i, .cfa = (int16_t)name[0] };
+	return table_store_add(s, &key, rows, count, now);
+}
+
+/* Whether a table has all its rows in the kernel. */
+static bool has_rows(const struct table_store *s, uint32_t number, char name,
+		     uint32_t count)
+{
+	struct extent e = table_store_rows(s, number);
+
+	for (uint32_t i = 0; i < e.count; i++) {
+		if (in_kernel[e.first + i].pc != i ||
+		    in_kernel[e.first + i].cfa != name)
+			return false;
+	}
+	return e.count == count;
+}
+
+static uint32_t find_table(struct table_store *s, const char *name)
+{
+	struct table_key key = key_of(name);
+
+	return table_store_find(s, &key);
+}
+
+Test(table_store, tables_are_shared)
+{
+	struct table_store s;
+	uint32_t a;
+
+	table_store_init(&s, in_kernel, ROWS);
+	cr_expect(find_table(&s, "a") == TABLE_STORE_NONE);
+	a = add_table(&s, "a", 40, 0);
+	cr_expect(find_table(&s, "a") == a);
+	cr_expect(s.extents.used == 40 && has_rows(&s, a, 'a', 40));
+	/* A file without rows is known, too, and is not read again. */
+	cr_expect(add_table(&s, "empty", 0, 0) == find_table(&s, "empty"));
+	cr_expect(!s.crowded_out);
+	table_store_fini(&s);
+}
+
+Test(table_store, unused_tables_stay_until_their_room_is_needed)
+{
+	struct table_store s;
+	uint32_t a;
+	uint32_t b;
+	uint32_t c;
+
+	table_store_init(&s, in_kernel, ROWS);
+	a = add_table(&s, "a", 40, 0);
+	b = add_table(&s, "b", 40, 0);
+	table_store_drop(&s, a, 1000);
+	table_store_drop(&s, b, 2000);
+	cr_expect(find_table(&s, "a") == a && has_rows(&s, a, 'a', 40));
+	table_store_drop(&s, a, 3000);
+	/* b was not used for longer. */
+	c = add_table(&s, "c", 50, 10000);
+	cr_expect(has_rows(&s, c, 'c', 50) && has_rows(&s, a, 'a', 40));
+	cr_expect(find_table(&s, "b") == TABLE_STORE_NONE);
+	cr_expect(s.evicted == 1 && !s.crowded_out);
+	table_store_fini(&s);
+}
+
+Test(table_store, tables_in_use_are_never_evicted)
+{
+	struct table_store s;
+	uint32_t a;
+	uint32_t b;
+
+	table_store_init(&s, in_kernel, ROWS);
+	a = add_table(&s, "a", 80, 0);
+	b = add_table(&s, "b", 40, 10000);
+	cr_expect(has_rows(&s, b, 'b', 0) && s.crowded_out == 1);
+	cr_expect(has_rows(&s, a, 'a', 80) && !s.evicted);
+	/* The next process tries again, as soon as a may be evicted. */
+	cr_expect(find_table(&s, "b") == TABLE_STORE_NONE);
+	table_store_drop(&s, a, 20000);
+	b = add_table(&s, "b", 40, 20000 + EXTENTS_DELAY_MS - 1);
+	cr_expect(has_rows(&s, b, 'b', 0) && s.crowded_out == 2);
+	table_store_drop(&s, b, 20000);
+	b = add_table(&s, "b", 40, 20000 + EXTENTS_DELAY_MS);
+	cr_expect(has_rows(&s, b, 'b', 40) && s.evicted == 1);
+	table_store_fini(&s);
+}
+
+/* Numbers are used again, and the rows of others stay as they are. */
+Test(table_store, many_tables_come_and_go)
+{
+	struct table_store s;
+	uint64_t now = 0;
+	char name[16];
+
+	table_store_init(&s, in_kernel, ROWS);
+	for (int i = 0; i < 1000; i++) {
+		uint32_t number;
+
+		now += EXTENTS_DELAY_MS;
+		snprintf(name, sizeof(name), "%c%d", 'a' + i % 26, i);
+		number = add_table(&s, name, 1 + (uint32_t)i % 60, now);
+		cr_expect(has_rows(&s, number, name[0], 1 + (uint32_t)i % 60),
+			  "%d", i);
+		table_store_drop(&s, number, now);
+	}
+	cr_expect(s.tables.count < 100 && !s.crowded_out);
+	table_store_fini(&s);
+}

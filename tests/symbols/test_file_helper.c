@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file helper: answers, errors, and what happens when a file has taken over
+ * the parser.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "symbols/file_helper.h"
+#include "tests/check.h"
+#include "tests/tempdir.h"
+
+TestSuite(file_helper, .timeout = 120);
+
+enum {
+	COPY,
+	FAIL,
+	CRASH,
+	SPIN,
+	OPEN,
+	CONNECT,
+	COMPILE,
+	FLOOD,
+	NO_SUCH_OPERATION,
+};
+
+static char *const program[] = { (char *)FILE_HELPER, NULL };
+
+/* A descriptor of a file with a text. */
+static int file_with(const char *text)
+{
+	char path[] = "/tmp/everprof-helper-XXXXXX";
+	int fd = mkstemp(path);
+
+	cr_assert(fd >= 0 &&
+		  write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	unlink(path);
+	lseek(fd, 0, SEEK_SET);
+	return fd;
+}
+
+static int call(struct file_helper *h, uint32_t operation, struct buf *out,
+		struct err *err)
+{
+	return file_helper_call(h, operation, file_with("a file "),
+				bytes_of(str_of("and an argument")), 60000, out,
+				err);
+}
+
+/* The helper answers, whatever happened before. */
+static void works(struct file_helper *h)
+{
+	struct buf out = { .max = 1000 };
+	struct err err;
+
+	cr_assert(!call(h, COPY, &out, &err), "%s", err.msg);
+	cr_expect(
+		check_str(str_from(buf_bytes(&out)), "a file and an argument"));
+	buf_fini(&out);
+}
+
+static size_t open_descriptors(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	size_t n = 0;
+
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+Test(file_helper, answers_and_errors)
+{
+	struct file_helper *h = file_helper_new(program);
+	struct buf out = { .max = 1000 };
+	struct err err;
+	size_t before;
+
+	works(h);
+	before = open_descriptors();
+	for (int i = 0; i < 10; i++)
+		works(h);
+	cr_expect(call(h, FAIL, &out, &err) == ERR_UNSUPPORTED);
+	cr_expect(check_str(str_of(err.msg), "not like this: and an argument"));
+	cr_expect(!out.len);
+	cr_expect(call(h, NO_SUCH_OPERATION, &out, &err) == ERR_INVALID);
+	works(h);
+	cr_expect(open_descriptors() == before);
+	file_helper_close(h);
+	file_helper_close(NULL);
+	buf_fini(&out);
+}
+
+Test(file_helper, a_crash_is_an_error_of_the_file)
+{
+	struct file_helper *h = file_helper_new(program);
+	struct buf out = { .max = 1000 };
+	struct err err;
+
+	cr_expect(call(h, CRASH, &out, &err) == ERR_CORRUPT);
+	cr_expect(check_str(str_of(err.msg),
+			    "the helper ended while it read the file"));
+	works(h);
+	file_helper_close(h);
+	buf_fini(&out);
+}
+
+Test(file_helper, an_endless_parser_is_ended)
+{
+	struct file_helper *h = file_helper_new(program);
+	struct buf out = { .max = 1000 };
+	struct err err;
+
+	works(h);
+	cr_expect(file_helper_call(h, SPIN, file_with(""), (struct bytes){ 0 },
+				   50, &out, &err) == ERR_TIMEOUT);
+	works(h);
+	file_helper_close(h);
+	buf_fini(&out);
+}
+
+Test(file_helper, answers_are_limited)
+{
+	struct file_helper *h = file_helper_new(program);
+	struct buf out = { .max = 1000 };
+	struct err err;
+
+	cr_expect(call(h, FLOOD, &out, &err) == ERR_TOOBIG);
+	cr_expect(!out.len);
+	works(h);
+	file_helper_close(h);
+	buf_fini(&out);
+}
+
+/* A parser that was taken over can neither open files nor speak to others. */
+Test(file_helper, nothing_can_be_opened)
+{
+	struct file_helper *h = file_helper_new(program);
+	struct buf out = { .max = 1000 };
+	struct err err;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	const int refused = ERR_INVALID; /* sanitizers need system calls */
+#elif defined(__clang__)
+	const int refused = 0; /* not known: not asked */
+#else
+	const int refused = ERR_CORRUPT;
+#endif
+
+	for (uint32_t i = OPEN; i <= COMPILE && refused; i++)
+		cr_expect(call(h, i, &out, &err) == refused, "%u: %s", i,
+			  err.msg);
+	works(h);
+	file_helper_close(h);
+	buf_fini(&out);
+}
+
+/* Find the line of a process' status that begins with a word. */
+static void status_line(const char *pid, const char *word, char *to, int size)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%s/status", pid);
+	f = fopen(path, "re");
+	cr_assert(f);
+	while (fgets(to, size, f) && strncmp(to, word, strlen(word)))
+		;
+	fclose(f);
+}
+
+Test(file_helper, it_has_no_privileges)
+{
+	struct file_helper *h = file_helper_new(program);
+	char path[64];
+	char pid[32] = "";
+	char line[256];
+	FILE *f;
+
+	works(h);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	f = fopen(path, "re");
+	if (!f) {
+		printf("SKIPPED: this kernel does not list children\n");
+		file_helper_close(h);
+		return;
+	}
+	cr_assert(fscanf(f, "%31s", pid) == 1);
+	fclose(f);
+	status_line(pid, "CapEff:", line, sizeof(line));
+	cr_expect(
+		check_str(str_trim(str_of(line)), "CapEff:\t0000000000000000"));
+	status_line(pid, "CapPrm:", line, sizeof(line));
+	cr_expect(
+		check_str(str_trim(str_of(line)), "CapPrm:\t0000000000000000"));
+	status_line(pid, "NoNewPrivs:", line, sizeof(line));
+	cr_expect(check_str(str_trim(str_of(line)), "NoNewPrivs:\t1"));
+	status_line(pid, "Uid:", line, sizeof(line));
+	cr_expect(!str_starts(str_of(line), str_of("Uid:\t0\t")));
+	file_helper_close(h);
+}
