@@ -68,22 +68,31 @@ struct fold {
 };
 
 /*
- * How many steps the last value holds: until the next profile would be due. If
- * the range ends before that profile would be stored, which takes as long as it
- * takes, until the end of the range: it may be on its way.
+ * Whether the next profile may be on its way at the end of the range, if the
+ * last one is in the step `at`: it is due one interval later, and is stored when
+ * it is complete.
+ */
+static bool fold_awaits(const struct timeline *t, const struct fold *f,
+			size_t at, uint32_t count, double seconds)
+{
+	double step = (double)t->o->step_ms;
+	double interval = step * (double)(f->gap + 1) / (f->most ? f->most : 1);
+	double taken = count ? seconds * 1000 / count : 0;
+
+	return (double)(t->points - 1 - at) * step <= interval + taken;
+}
+
+/*
+ * How many steps the last value holds: until the next profile would be due, or
+ * to the end of the range if that profile may be on its way.
  */
 static size_t fold_hold(const struct timeline *t, const struct fold *f)
 {
-	size_t left = t->points - 1 - f->at;
-	double step = (double)t->o->step_ms;
-	double interval = step * (double)(f->gap + 1) / (f->most ? f->most : 1);
-	double taken = f->count ? f->seconds * 1000 / f->count : 0;
-
 	if (!t->o->fill_ms || !f->steps)
 		return 0;
 	return f->level && f->steady &&
-			       (double)left * step <= interval + taken ?
-		       left :
+			       fold_awaits(t, f, f->at, f->count, f->seconds) ?
+		       t->points - 1 - f->at :
 		       f->gap;
 }
 
@@ -98,7 +107,8 @@ static double fold_share(const struct timeline *t,
 			 size_t at)
 {
 	bool begins = !f->steps && at > 0;
-	bool ends = at + 1 == l->end_step && at + 1 < t->points;
+	bool ends = at + 1 == l->end_step &&
+		    !fold_awaits(t, f, at, l->count[at], l->seconds[at]);
 	uint32_t beside = 0;
 
 	if (!t->o->fill_ms)

@@ -180,6 +180,12 @@ Test(timeline, rates_hold_to_the_end_while_the_next_profile_is_on_its_way)
 					    .group_by = str_of("job"),
 					    .rate = true,
 					    .fill_ms = 30 * SECOND };
+	const struct timeline_options coarse = { .from = 0,
+						 .to = 60 * SECOND,
+						 .step_ms = 20 * SECOND,
+						 .group_by = str_of("job"),
+						 .rate = true,
+						 .fill_ms = 60 * SECOND };
 	const struct point late[] = { { 0, 20, 10 * SECOND_NS },
 				      { 10 * SECOND, 20, 10 * SECOND_NS },
 				      { 20 * SECOND, 20, 10 * SECOND_NS },
@@ -190,6 +196,11 @@ Test(timeline, rates_hold_to_the_end_while_the_next_profile_is_on_its_way)
 	cr_assert(!timeline_init(&t, &o, &err));
 	cr_expect(!add_series(&t, "a", "cpu", late, 4, true));
 	expect_values(&t, (double[]){ 2, 2, 2, 2, 2, 2 }, 6);
+	timeline_fini(&t);
+	/* Also if the last step has fewer profiles than the others. */
+	cr_assert(!timeline_init(&t, &coarse, &err));
+	cr_expect(!add_series(&t, "a", "cpu", late, 3, true));
+	expect_values(&t, (double[]){ 2, 2, 2 }, 3);
 	timeline_fini(&t);
 	/* Two more are missing: the program has ended. */
 	cr_assert(!timeline_init(&t, &o, &err));
