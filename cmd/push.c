@@ -363,7 +363,7 @@ int cmd_push(int argc, char **argv)
 		{ "to", FLAG_TEXT, &p.flags.to, NULL,
 		  "Only profiles up to this time." },
 		{ "resume.file", FLAG_TEXT, &p.flags.resume, NULL,
-		  "File that keeps how far the push has come. The same command goes on there after an interruption. The file is removed at the end." },
+		  "File that records the progress of the push. After an interruption, the same command resumes from it. The file is removed at the end." },
 		{ "rate", FLAG_SIZE, &p.flags.rate, "0",
 		  "Maximum bytes of requests a second; 0 means no limit." },
 		{ "retry.time", FLAG_DURATION, &p.flags.retry_ms, "10m",

@@ -47,7 +47,7 @@ int cmd_query_labels(int argc, char **argv)
 	const struct flag flags[] = {
 		QUERY_FLAGS(q),
 		{ "counts", FLAG_BOOL, &counts, NULL,
-		  "Print the number of series before each, most series first." },
+		  "Print each value with its number of series, the largest number first." },
 		{ 0 },
 	};
 	static const struct usage u = {

@@ -133,7 +133,7 @@ int cmd_tsdb_stats(int argc, char **argv)
 	const char *label = "__name__";
 	const struct flag flags[] = {
 		{ "by", FLAG_TEXT, &label, "__name__",
-		  "Label by whose values disk usage is shown." },
+		  "Show disk usage for each value of this label." },
 		{ 0 },
 	};
 	static const struct usage u = {

@@ -17,7 +17,7 @@ static struct str side_band_text(struct dec *d)
 	return str_from(rest);
 }
 
-/* Read the build ID, or the device and the inode, of 24 bytes. */
+/* Read a field of 24 bytes: a build ID, or a file's device and inode. */
 static void side_band_file(struct dec *d, bool build_id,
 			   struct side_band_record *out)
 {

@@ -7,7 +7,10 @@
 #include "base/mem.h"
 #include "pprof/report_graph.h"
 
-/* One merge: a report whose graph has the weights of all functions. */
+/*
+ * The merge of one step, with a report whose graph has the weights of all
+ * functions.
+ */
 struct history_table {
 	struct query_merge merge;
 	struct report report;

@@ -101,7 +101,7 @@ static int sandbox_calls(struct err *err)
 	for (size_t i = 0; i < sizeof(permitted) / sizeof(*permitted) && !rc;
 	     i++)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, permitted[i], 0);
-	/* Memory, but none that is executed. */
+	/* Permit mmap() unless it asks for executable memory. */
 	if (!rc)
 		rc = seccomp_rule_add(
 			filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
