@@ -44,7 +44,7 @@ static void history_flags(struct history_command *h)
 		j,
 		(struct flag){
 			"by", FLAG_TEXT, &h->by, "flat",
-			"Values to show, and by which functions are heaviest: flat or cum." });
+			"Values to show, and to choose the heaviest functions by: flat or cum." });
 	query_fetch_add_flag(
 		j,
 		(struct flag){

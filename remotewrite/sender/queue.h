@@ -62,8 +62,8 @@ void queue_stop(struct queue *q);
 void queue_free(struct queue *q);
 
 /*
- * Returns the position before which the queue needs no sample of the log any
- * more. Any thread may call it.
+ * Returns the position in the log up to which the queue has finished: it needs
+ * no earlier samples. Any thread may call it.
  */
 uint64_t queue_position(struct queue *q);
 

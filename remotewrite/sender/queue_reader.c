@@ -197,7 +197,8 @@ static void limit_backlog(struct reader *r)
 }
 
 /*
- * Adds a sample to a shard and to the window; it ends at `position` in the log.
+ * Adds a sample, whose record ends at `position` in the log, to a shard and to
+ * the window of acknowledgements.
  */
 static void add_to_shard(struct queue *q, struct shard *s,
 			 struct queued_sample *i, uint64_t position)

@@ -26,7 +26,7 @@ struct shard_meter {
 	int64_t last_busy_ns;
 	int64_t at_ns;
 	int64_t wanted_ns; /* when the wanted number was decided; monotonic */
-	int64_t pause_ns;  /* until when the number stays; monotonic */
+	int64_t pause_ns; /* monotonic; the number of shards is not changed before */
 };
 
 /* Counts a sample that was read, with its compressed size. */
