@@ -2,7 +2,7 @@
 // The boxes of a flame graph: two canvases of the size of the viewport, one for
 // the boxes, one for what follows the pointer. Click, drag, wheel and pinch
 // choose the part that is shown.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { draw, type Drawn, rowHeight, type Scene, toPixels, toValue, type Window } from '../draw/flame.ts';
 import type { Palette } from '../draw/palette.ts';
 import { Lettering } from '../draw/text.ts';
@@ -71,7 +71,8 @@ function useBoxes(canvas: { current: HTMLCanvasElement | null }, scene: Colored,
     return ctx ? new Lettering(ctx, font) : null;
   }, [font, size.width]);
 
-  useEffect(() => {
+  // Not useEffect(), which waits for a frame that shows the old picture.
+  useLayoutEffect(() => {
     const ctx = fitCanvas(canvas.current, size);
     if (!ctx) return;
     const full: Scene = { ...scene, font, lettering: lettering ?? new Lettering(ctx, font) };
