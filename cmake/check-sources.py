@@ -5,7 +5,8 @@
 - no folder has more than 20 sources and headers, but base/ and cmd/;
 - no source is longer than 500 lines;
 - every source has a header of its own name, but main.c, the commands of cmd/
-  and what runs in the kernel (.bpf.c): in its folder, or, when other modules use it, at its module's root;
+  and what runs in the kernel (.bpf.c): in its folder, or, when other modules
+  use it, at its module's root;
 - every header says its purpose, and has the words Ownership and Threads;
 - no function name is defined twice, and none is a single word;
 - unit tests use only those of Criterion's macros that the stand-in for

@@ -13,7 +13,6 @@ enum {
 	OP_GE = 0x2a,
 	OP_LIT0 = 0x30,
 	OP_BREG0 = 0x70,
-	REG_RIP = 16,
 };
 
 static struct unwind_row cfa_row_of(enum unwind_cfa cfa, int64_t operand)
@@ -38,7 +37,8 @@ static struct unwind_row cfa_row_register(uint64_t reg, int64_t offset)
 		return cfa_row_of(UNWIND_RSP, words);
 	if (reg == DWARF_RBP)
 		return cfa_row_of(UNWIND_RBP, words);
-	if (reg >= REG_RIP || words < INT16_MIN / 16 || words > INT16_MAX / 16)
+	if (reg >= DWARF_RETURN || words < INT16_MIN / 16 ||
+	    words > INT16_MAX / 16)
 		return cfa_row_unknown();
 	return cfa_row_of(UNWIND_REGISTER, words * 16 + (int64_t)reg);
 }
@@ -50,9 +50,10 @@ static struct unwind_row cfa_row_register(uint64_t reg, int64_t offset)
  */
 static bool cfa_expression_plt(struct dec d, int64_t *threshold)
 {
-	static const uint8_t before[] = { OP_BREG0 + DWARF_RSP, 8,
-					  OP_BREG0 + REG_RIP,   0,
-					  OP_LIT0 + 15,         OP_AND };
+	static const uint8_t before[] = {
+		OP_BREG0 + DWARF_RSP, 8,     OP_BREG0 + DWARF_RETURN, 0,
+		OP_LIT0 + 15,         OP_AND
+	};
 	static const uint8_t after[] = { OP_GE, OP_LIT0 + 3, OP_SHL, OP_PLUS };
 	struct bytes head = dec_bytes(&d, sizeof(before));
 	uint8_t literal = dec_u8(&d);

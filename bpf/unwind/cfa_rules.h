@@ -16,7 +16,7 @@
 enum dwarf_register {
 	DWARF_RBP = 6,
 	DWARF_RSP = 7,
-	DWARF_RETURN = 16, /* the return address */
+	DWARF_RETURN = 16, /* the return address; in expressions, rip */
 };
 
 /* How the value of a register in the caller is found. */

@@ -52,6 +52,13 @@ export function unitOf(type: string): string {
   return type.split('/')[1] ?? '';
 }
 
+/** How values of a sample type add up. */
+export function kindOf(lines: Line[], sampleType: string): Kind {
+  const type = typeOf(lines, sampleType);
+
+  return lines.find((l) => l.kinds?.[type])?.kinds?.[type] ?? 'flow';
+}
+
 /** The heaviest lines of one sample type, and the rest as one more. */
 export function chartData(lines: Line[], sampleType: string, most = maxLines): ChartData {
   const type = typeOf(lines, sampleType);
@@ -73,7 +80,7 @@ export function chartData(lines: Line[], sampleType: string, most = maxLines): C
     times: (lines[0]?.timestamps ?? []).map((t) => t / 1000),
     lines: shown,
     type,
-    kind: lines.find((l) => l.kinds?.[type])?.kinds?.[type] ?? 'flow',
+    kind: kindOf(lines, sampleType),
   };
 }
 

@@ -7,7 +7,7 @@ import { formatTime, parseTime } from '../model/time.ts';
 import { totalText } from '../views/chips.tsx';
 import { Chart } from '../charts/chart.tsx';
 import { Clock } from '../parts/clock.tsx';
-import { shownType, shownUnit } from '../parts/hooks.ts';
+import { shownKind, shownType, shownUnit } from '../parts/hooks.ts';
 import { Frame, retryOf } from '../parts/notice.tsx';
 import { Query, SelectorText, useFirstType } from '../parts/query.tsx';
 import { Views } from '../views/views.tsx';
@@ -58,9 +58,8 @@ function Uneven(context: Context) {
   const count = (name: string): number => Number(loaded?.answer?.headers.get(name) ?? 0);
   const a = count('X-Everprof-Profiles-A');
   const b = count('X-Everprof-Profiles') - a;
-  const { kind } = chartData(loader.get<Line[]>('lines')?.answer?.data ?? [], shownType(context));
 
-  if (state.normalize || loaded?.stale || kind === 'state' || !isUneven(a, b)) return null;
+  if (state.normalize || loaded?.stale || shownKind(context) === 'state' || !isUneven(a, b)) return null;
   return (
     <div class="notice warn" role="status">
       A has {a} profiles and B has {b}: by value, the difference is also that of their numbers.

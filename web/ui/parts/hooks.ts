@@ -6,6 +6,8 @@ import { storeChoice, storedChoice } from '../api/storage.ts';
 import type { Loader } from '../api/loader.ts';
 import { dark, light, type Palette } from '../draw/palette.ts';
 import { isDark } from '../draw/theme.ts';
+import type { Line } from '../api/answer.ts';
+import { type Kind, kindOf } from '../model/series.ts';
 import type { Context } from '../pages/app.tsx';
 import { viewKey } from '../state/requests.ts';
 
@@ -75,27 +77,35 @@ export function shownType({ state, loader }: Context): string {
   return state.sample_index || answer?.sample_type || '';
 }
 
+/** How the values of the shown sample type add up, once the chart is there. */
+export function shownKind(context: Context): Kind {
+  return kindOf(context.loader.get<Line[]>('lines')?.answer?.data ?? [], shownType(context));
+}
+
 /** The unit of the values of the view; "" before its first answer. */
 export function shownUnit({ state, loader }: Context): string {
   return loader.get<{ unit?: string }>(viewKey(state))?.answer?.data.unit ?? '';
 }
 
+/** A label and how many series have it. */
 interface LabelCount {
   value: string;
   series: number;
 }
 
+function labelCounts(loader: Loader): LabelCount[] {
+  return loader.get<LabelCount[]>('labels')?.answer?.data ?? [];
+}
+
 /** The labels of the profiles, for menus. */
 export function labelNames(loader: Loader): string[] {
-  const names = loader.get<LabelCount[]>('labels')?.answer?.data ?? [];
-
-  return names.map((n) => n.value).filter((n) => n !== '__name__');
+  return labelCounts(loader).map((n) => n.value).filter((n) => n !== '__name__');
 }
 
 /** Whether all series have a label. */
 export function allHave(loader: Loader, name: string): boolean {
-  const names = loader.get<LabelCount[]>('labels')?.answer?.data ?? [];
-  const count = (of: string): number => names.find((n) => n.value === of)?.series ?? 0;
+  const counts = labelCounts(loader);
+  const count = (of: string): number => counts.find((n) => n.value === of)?.series ?? 0;
 
   return count(name) > 0 && count(name) === count('__name__');
 }

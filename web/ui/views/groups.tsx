@@ -2,7 +2,7 @@
 // What each group of series costs, as a table: of a graph that is grouped by a
 // label, the boxes next to the root.
 import type { FlameAnswer } from '../api/answer.ts';
-import { formatSelector, parseSelector } from '../model/selector.ts';
+import { withMatcher } from '../model/selector.ts';
 import { formatChange, formatShare, formatValue } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
 
@@ -30,15 +30,6 @@ export function groupsOf(answer: FlameAnswer, label: string): Group[] {
   });
   const size = (g: Group): number => Math.max(g.total, g.before ?? 0);
   return out.sort((a, b) => size(b) - size(a));
-}
-
-/** The selector that leaves one group; the same if this page cannot read it. */
-function onlyGroup(query: string, name: string, value: string): string {
-  const selector = parseSelector(query);
-
-  if (!selector) return query;
-  const matchers = selector.matchers.filter((m) => m.name !== name || m.op !== '=');
-  return formatSelector({ ...selector, matchers: [...matchers, { name, op: '=', value }] });
 }
 
 export function Groups({ data, state, act }: Context & { data: FlameAnswer }) {
@@ -69,7 +60,7 @@ export function Groups({ data, state, act }: Context & { data: FlameAnswer }) {
                   <button
                     type="button"
                     title={`only ${label}="${g.value}"`}
-                    onClick={() => act({ do: 'set', values: { query: onlyGroup(state.query, label, g.value as string), group_by: '', zoom: '' } })}
+                    onClick={() => act({ do: 'set', values: { query: withMatcher(state.query, { name: label, op: '=', value: g.value as string }), group_by: '', zoom: '' } })}
                   >
                     {g.value || `(no ${label})`}
                   </button>

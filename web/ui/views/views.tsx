@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lower half of Explore and Compare: the views of the profiles.
-import type { FlameAnswer, GraphAnswer, Line, SourceAnswer, TopAnswer } from '../api/answer.ts';
-import { chartData, type Kind } from '../model/series.ts';
+import type { FlameAnswer, GraphAnswer, SourceAnswer, TopAnswer } from '../api/answer.ts';
+import type { Kind } from '../model/series.ts';
 import { formatTime } from '../model/time.ts';
 import { formatValue } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
@@ -11,7 +11,7 @@ import { CallGraph } from './callgraph.tsx';
 import { Chips } from './chips.tsx';
 import { DiffTable } from './difftable.tsx';
 import { Flame } from './flame.tsx';
-import { shownType } from '../parts/hooks.ts';
+import { shownKind } from '../parts/hooks.ts';
 import { Nothing } from '../parts/nearest.tsx';
 import { Frame, retryOf } from '../parts/notice.tsx';
 import { Options } from './options.tsx';
@@ -38,7 +38,6 @@ const merged: Record<Kind, string> = { flow: '', state: ', the mean of each adde
 /** What the view is made of: "240 profiles of 4 series", or the time of one profile. */
 function Origin(context: Context) {
   const { state, loader } = context;
-  const { kind } = chartData(loader.get<Line[]>('lines')?.answer?.data ?? [], shownType(context));
   const loaded = loader.get(viewKey(state));
   const get = (name: string): string => loaded?.answer?.headers.get(name) ?? '';
   const profiles = get('X-Everprof-Profiles');
@@ -47,7 +46,7 @@ function Origin(context: Context) {
   if (loaded?.stale || (!profiles && !time)) return null;
   if (time) return <span class="dim origin">profile of {formatTime(Number(time), state.tz === 'utc')}</span>;
   const ofA = get('X-Everprof-Profiles-A');
-  return <span class="dim origin">{countText(Number(profiles), ofA, get('X-Everprof-Series'))}{state.aggregate || ofA ? '' : merged[kind]}</span>;
+  return <span class="dim origin">{countText(Number(profiles), ofA, get('X-Everprof-Series'))}{state.aggregate || ofA ? '' : merged[shownKind(context)]}</span>;
 }
 
 function ViewBar(context: Context) {
