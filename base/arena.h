@@ -3,7 +3,7 @@
  * An arena serves many small allocations that are all freed together.
  *
  * Ownership: an arena owns everything it returned; arena_fini() frees all of
- * it. Nothing is freed one by one.
+ * it. A single allocation cannot be freed.
  * Threads: one thread at a time.
  */
 #ifndef BASE_ARENA_H

@@ -77,8 +77,8 @@ void buf_add(struct buf *b, const void *p, size_t n)
 }
 
 /*
- * buf_reserve() is called only when the buffer is full, because encoders call
- * buf_byte() for every byte.
+ * Encoders call buf_byte() for every byte, so the common case must be fast:
+ * buf_reserve() is called only when the buffer is full.
  */
 void buf_byte(struct buf *b, uint8_t byte)
 {

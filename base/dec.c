@@ -2,8 +2,8 @@
 #include "base/dec.h"
 
 /*
- * The check for the end of the input: all reads call this function, except that
- * dec_uvarint() checks by itself for varints of one or two bytes.
+ * All reads call this function, which checks for the end of the input. Only
+ * dec_uvarint() has a check of its own, for varints of one or two bytes.
  */
 struct bytes dec_bytes(struct dec *d, size_t n)
 {

@@ -79,8 +79,8 @@ uint64_t dec_uvarint_long(struct dec *d);
 /*
  * Read an unsigned varint (LEB128) of at most 10 bytes; a longer varint, or one
  * that exceeds 64 bits, sets `bad`. Varints of one or two bytes are decoded
- * inline, because almost all varints in the lists of the profiles' times are
- * that short.
+ * inline for speed: almost all varints in lists of profile times are that
+ * short.
  */
 static inline uint64_t dec_uvarint(struct dec *d)
 {

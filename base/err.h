@@ -53,10 +53,9 @@ struct err {
 int err_set(struct err *err, int code, const char *fmt, ...) PRINTF(3, 4);
 
 /*
- * Set *err from errno: the code that belongs to errno, and as the message the
- * formatted text, ": " and the system's text for errno. Returns ERR_NOTFOUND
- * for ENOENT, ERR_EXISTS for EEXIST, ERR_NOSPACE for ENOSPC, EDQUOT and EFBIG,
- * otherwise ERR_IO.
+ * Set *err from errno: the message is the formatted text, ": " and the system's
+ * text for errno. Sets and returns ERR_NOTFOUND for ENOENT, ERR_EXISTS for
+ * EEXIST, ERR_NOSPACE for ENOSPC, EDQUOT and EFBIG, otherwise ERR_IO.
  */
 int err_sys(struct err *err, const char *fmt, ...) PRINTF(2, 3);
 

@@ -160,10 +160,9 @@ NODISCARD int file_allocate(struct file *f, uint64_t size, struct err *err);
 
 /*
  * Map the first `len` bytes of the file (len must not be 0), privately and
- * read-only. The caller ends the map with file_unmap() and reads it with
- * file_map_read() only: an access to a page that the disk cannot read, or that
- * lies beyond the end of a truncated file, raises SIGBUS (docs/decisions.md,
- * 83).
+ * read-only. The caller unmaps them with file_unmap(), and reads them only with
+ * file_map_read(): an access to a page that the disk cannot read, or that lies
+ * beyond the end of a truncated file, raises SIGBUS (docs/decisions.md, 83).
  */
 NODISCARD int file_map(const struct file *f, size_t len, struct bytes *out,
 		       struct err *err);

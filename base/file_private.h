@@ -12,8 +12,8 @@
 
 /*
  * Return 0 when fd is a regular file or a character device, else set *err and
- * return the code `refusal`. A directory would fail only at the first read, and
- * a pipe might block.
+ * return the code `refusal`. Without this check, a directory would fail only at
+ * the first read, and a pipe might block.
  */
 NODISCARD int file_check_bytes(struct fs *fs, const char *path, int fd,
 			       int refusal, struct err *err);

@@ -13,10 +13,11 @@
 
 /*
  * Append the whole file `path`, or all that a character device returns, to
- * `out`. For configuration and the like: the hooks of struct fs are not called.
- * Returns ERR_TOOBIG when the contents exceed the maximum of `out`, and
- * ERR_INVALID when `path` is a directory or a pipe, so that no thread waits for
- * the writer of a pipe (docs/decisions.md, 76).
+ * `out`. Meant for files outside of the data directory, such as configuration,
+ * so the hooks of struct fs are not called. Returns ERR_TOOBIG when the
+ * contents exceed the maximum of `out`, and ERR_INVALID when `path` is a
+ * directory or a pipe, so that no thread waits for the writer of a pipe
+ * (docs/decisions.md, 76).
  */
 NODISCARD int file_slurp(const char *path, struct buf *out, struct err *err);
 

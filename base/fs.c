@@ -58,7 +58,7 @@ int fs_mkdir(struct fs *fs, const char *path, struct err *err)
 
 /*
  * The descriptor is closed after fs_call_done() has read errno, because close()
- * may change it.
+ * may change errno.
  */
 int fs_sync_dir(struct fs *fs, const char *path, struct err *err)
 {
@@ -77,8 +77,8 @@ int fs_sync_dir(struct fs *fs, const char *path, struct err *err)
 }
 
 /*
- * The order write, sync, rename is what keeps a crash from leaving an empty or
- * partial file under the final name.
+ * The file is synced before it is renamed, so that a crash cannot leave an
+ * empty or partial file under the final name.
  */
 int file_replace(struct fs *fs, const char *tmp, const char *path,
 		 struct bytes b, struct err *err)
@@ -173,14 +173,17 @@ static int fs_by_name(const void *a, const void *b)
 }
 
 /*
- * Collect all names of an open directory but "." and "..". Returns -1 with
+ * Collect all names of an open directory except "." and "..". Returns -1 with
  * errno set when the directory cannot be read.
  */
 static int list_open(DIR *d, struct name_list *l)
 {
 	size_t cap = 0;
 
-	/* glibc's readdir() is thread-safe if threads do not share streams. */
+	/*
+	 * glibc's readdir() is thread-safe as long as no two threads share a
+	 * DIR.
+	 */
 	for (;;) {
 		struct dirent *e;
 
@@ -231,7 +234,9 @@ void name_list_fini(struct name_list *l)
 	*l = (struct name_list){ 0 };
 }
 
-/* The path of the directory that contains `path`; the caller frees it. */
+/*
+ * Return the path of the directory that contains `path`; the caller frees it.
+ */
 static char *fs_parent_of(const char *path)
 {
 	size_t n = strlen(path);

@@ -40,12 +40,13 @@ NODISCARD int fs_unlink(struct fs *fs, const char *path, struct err *err);
 NODISCARD int fs_mkdir(struct fs *fs, const char *path, struct err *err);
 
 /*
- * Create a directory durably, unless it exists. Its parent is synced in any
- * case: another process may have created it, and crashed before the sync.
+ * Create a directory durably, unless it exists. The parent is synced in either
+ * case, because another process may have created the directory and crashed
+ * before it synced the parent.
  */
 NODISCARD int fs_ensure_dir(struct fs *fs, const char *path, struct err *err);
 
-/* Make the name `path`, in its directory, durable. */
+/* Sync the directory that contains `path`, so that the name is durable. */
 NODISCARD int fs_sync_parent(struct fs *fs, const char *path, struct err *err);
 
 /* Make all changes of names in the directory `path` durable (fsync). */

@@ -104,10 +104,10 @@ static bool skip_text(struct bytes in, size_t *at)
 
 /*
  * Return the length of a member's header (RFC 1952), or 0 when the header is
- * incomplete or invalid. The rules are those of Go's reader: reserved flags are
+ * incomplete or invalid. The rules are those of Go's reader, so that everprof
+ * and programs in Go agree on which profiles are damaged: reserved flags are
  * ignored, the header's CRC is verified, and a name or comment has at most 512
- * bytes. So everprof and programs in Go agree on which profiles are damaged
- * (docs/decisions.md, 105).
+ * bytes (docs/decisions.md, 105).
  */
 static size_t header_len(struct bytes in)
 {
@@ -138,8 +138,9 @@ static size_t header_len(struct bytes in)
 }
 
 /*
- * Decompress one gzip member: our own header parser, libdeflate for the data,
- * then the trailer's CRC-32 and length.
+ * Decompress one gzip member: parse the header with header_len(), decompress
+ * the data with libdeflate, then verify the CRC-32 and the length in the
+ * trailer.
  */
 static enum libdeflate_result unpack_gzip(struct gzip *g, struct bytes in,
 					  struct buf *out, size_t *consumed,
@@ -213,7 +214,7 @@ static int one_member(struct gzip *g, struct bytes in, struct buf *out,
 
 /*
  * A gzip stream may have several members, which are decompressed one after
- * another. A zlib stream is single, and bytes after it are an error.
+ * another. A zlib stream has only one, and bytes after it are an error.
  */
 int gzip_decompress(struct gzip *g, struct bytes in, struct buf *out,
 		    struct err *err)

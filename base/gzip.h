@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gzip and zlib streams (RFC 1952, RFC 1950), compressed and decompressed a
- * whole buffer at a time, on libdeflate.
+ * whole buffer at a time by libdeflate.
  *
  * Ownership: a gzip context owns its workspace; gzip_free() frees it. Results
  * are appended to the caller's buffer.

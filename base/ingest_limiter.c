@@ -10,9 +10,9 @@ struct ingest_limiter {
 	struct ingest_state state;
 	/* bytes held by the body in the slot (see ingest_limiter.h) */
 	int64_t slot;
-	void (*room)(void *ctx); /* NULL: nobody waits for room */
+	void (*room)(void *ctx); /* NULL: no callback */
 	void *ctx;
-	/* held by whoever decompresses a large profile */
+	/* held by the thread that decompresses a large profile */
 	struct mutex large_profile_mu;
 };
 
@@ -59,7 +59,9 @@ struct mutex *ingest_limiter_large_profile_mu(struct ingest_limiter *in)
 	return &in->large_profile_mu;
 }
 
-/* Tells whoever waits that there may be room again. */
+/*
+ * Tells the waiting bodies, through the callback, that there may be room again.
+ */
 static void ingest_limiter_notify(struct ingest_limiter *in)
 {
 	if (in->room)
@@ -148,7 +150,7 @@ void ingest_limiter_release(struct ingest_share *s)
 {
 	struct ingest_limiter *in = s->limiter;
 
-	/* The share holds no memory, so no waiting body can profit. */
+	/* A share that holds no memory leaves nothing for waiting bodies. */
 	if (!in || !s->taken)
 		return;
 	mutex_lock(&in->mu);

@@ -26,8 +26,9 @@ enum {
 	 */
 	INGEST_SMALL = 256 * 1024,
 	/*
-	 * size in bytes above which a body always uses the slot; a request of
-	 * remote write of the default size, with its compressed body, is below
+	 * size in bytes above which a body always uses the slot; a remote write
+	 * request of the default maximum size takes less, including its
+	 * compressed body
 	 */
 	INGEST_LARGE = 8 * 1024 * 1024
 };
@@ -55,16 +56,17 @@ struct ingest_share {
 struct ingest_limiter *ingest_limiter_new(int64_t memory, int64_t largest);
 
 /*
- * From now on, room(ctx) is called, from any thread, after a body has returned
- * memory. To be called before the limiter is used. There is one callback at
- * most.
+ * Sets the callback room(ctx), which the limiter calls from any thread after a
+ * body has returned memory. A limiter has one callback at most; it must be set
+ * before the limiter is used.
  */
 void ingest_limiter_set_room(struct ingest_limiter *in, void (*room)(void *ctx),
 			     void *ctx);
 
 /*
- * Returns the lock that whoever decompresses a large profile has to hold, so
- * that only one is in memory at a time; see unpacker_share() in pprof/unpack.h.
+ * Returns the lock that a thread must hold while it decompresses a large
+ * profile, so that only one such profile is in memory at a time; see
+ * unpacker_share() in pprof/unpack.h.
  */
 struct mutex *ingest_limiter_large_profile_mu(struct ingest_limiter *in);
 
@@ -98,7 +100,7 @@ enum ingest_verdict {
 	INGEST_SLOT
 };
 
-/* The state by which ingest_decide() decides; sizes in bytes. */
+/* What ingest_decide() bases its decision on; sizes in bytes. */
 struct ingest_state {
 	int64_t max;  /* size of the shared budget */
 	int64_t held; /* part of the shared budget that other bodies hold */

@@ -58,8 +58,9 @@ void json_int(struct json *j, int64_t v)
 {
 	before_value(j);
 	/*
-	 * Large reports consist mostly of integers, and printf() would take
-	 * most of the time of writing a report.
+	 * The digits are computed here because large reports consist mostly of
+	 * integers, and printf() would take most of the time of writing a
+	 * report.
 	 */
 	char text[24];
 	char *p = text + sizeof(text);

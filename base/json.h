@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON output: a streaming writer into a buffer. The writer sets commas; the
+ * JSON output: a streaming writer into a buffer. The writer inserts commas; the
  * caller is responsible for the order and nesting of calls.
  *
  *	json_begin(&j, '{');
@@ -8,8 +8,8 @@
  *	json_text(&j, "success");
  *	json_end(&j, '}');
  *
- * The names json_null, json_object …, json_array … are avoided: they belong to
- * jansson, with which the command line reads JSON.
+ * No function here is called json_null, json_object … or json_array …, because
+ * jansson, the library that parses JSON for everprof, uses these names.
  *
  * Each byte of text that is not part of valid UTF-8 is written as U+FFFD.
  *

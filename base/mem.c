@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * The one place where the process ends for lack of memory. abort() leaves a
- * core dump that shows the caller.
+ * End the process because an allocation of `size` bytes failed. abort() leaves
+ * a core dump that shows the caller.
  */
 NORETURN static void out_of_memory(size_t size)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mutexes that Clang's thread-safety analysis understands (-Wthread-safety, on
- * in every build by Clang). It reports a function that returns without
- * releasing a mutex, takes a mutex twice, releases a mutex that is not held, or
- * calls a function declared with REQUIRES() without holding the mutex.
- * docs/locking.md has the order in which mutexes are taken.
+ * Mutexes that Clang's thread-safety analysis understands (-Wthread-safety,
+ * which every build by Clang enables). The analysis reports a function that
+ * returns without releasing a mutex, takes a mutex twice, releases a mutex that
+ * is not held, or calls a function declared with REQUIRES() without holding the
+ * mutex. docs/locking.md has the order in which mutexes are taken.
  *
  * Ownership: the struct that contains a mutex initialises and destroys it.
  * Threads: any; mutexes are not recursive.

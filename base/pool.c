@@ -170,7 +170,7 @@ static void *worker_run(void *arg)
 		while (!(t = pick_locked(p, &g)) && !(p->stopping && !p->count))
 			mutex_wait(&p->mu, &p->work);
 		/*
-		 * This worker ends. Workers that wait because groups were at
+		 * If this worker ends, workers that wait because groups were at
 		 * their limits may end, too: wake them.
 		 */
 		if (!t)

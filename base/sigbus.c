@@ -58,10 +58,10 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
 static void sigbus_install(void)
 {
 	/*
-	 * To save a system call, sigsetjmp() is called so that it does not save
-	 * the signal mask. Hence siglongjmp() does not restore the mask, and
-	 * SIGBUS would stay blocked if SA_NODEFER did not leave it unblocked in
-	 * the handler.
+	 * sigbus_copy() calls sigsetjmp() without saving the signal mask, which
+	 * saves a system call. siglongjmp() therefore does not restore the
+	 * mask, and SIGBUS would stay blocked after the jump if it were blocked
+	 * in the handler. SA_NODEFER keeps it unblocked there.
 	 */
 	struct sigaction action = { .sa_sigaction = on_sigbus,
 				    .sa_flags = SA_SIGINFO | SA_NODEFER };

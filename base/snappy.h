@@ -21,8 +21,8 @@ NODISCARD int snappy_decompress(struct bytes in, struct buf *out,
 				struct err *err);
 
 /*
- * Set *size to the decompressed size that the block `in` declares. ERR_CORRUPT:
- * `in` does not begin as a block.
+ * Set *size to the decompressed size that the block `in` declares. Returns
+ * ERR_CORRUPT when `in` does not begin with a valid size.
  */
 NODISCARD int snappy_declared_size(struct bytes in, size_t *size,
 				   struct err *err);

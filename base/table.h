@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Hash table from a 64-bit hash to 32-bit numbers, which are usually indexes
- * into an array of the caller's. Open addressing, 8 bytes a slot. Below, a pair
- * is a stored number with its hash.
+ * into an array of the caller. Open addressing, 8 bytes a slot. In the comments
+ * below, a pair is a stored number with its hash.
  *
  * The table stores no keys, so the caller compares them: table_find() calls
  * `same` for each number whose hash agrees in its upper 32 bits, until `same`

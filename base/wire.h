@@ -51,7 +51,7 @@ static inline struct wire wire_init(struct bytes b)
 			      .end = b.len ? b.ptr + b.len : b.ptr };
 }
 
-/* Implements wire_varint() for varints of up to 10 bytes. */
+/* Implements wire_varint() for varints of any length. */
 uint64_t wire_varint_slow(struct wire *w);
 
 /*

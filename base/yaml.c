@@ -12,7 +12,7 @@
 #include "base/yaml_value.h"
 
 /*
- * Largest number of bytes of messages that are kept. Further messages are
+ * Maximum size, in bytes, of the messages that are kept. Further messages are
  * counted but dropped, so that a hostile document cannot fill the memory with
  * messages.
  */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * YAML input, on libyaml: a tree of nodes with positions, and a strict decoder
- * that is driven by tables of fields and reports all errors at once, each as
- * "file:line:col: sentence".
+ * YAML input, parsed by libyaml: a tree of nodes with positions, and a strict
+ * decoder that is driven by tables of fields and reports all errors at once,
+ * each as "file:line:col: sentence".
  *
  * Limits: 10 MiB of text, 64 levels, 500 000 nodes with aliases expanded. They
- * bound memory and time for hostile input.
+ * bound the memory and time that hostile input can take.
  *
  * Ownership: a struct yaml owns its nodes and all texts that decoding returns,
  * and must outlive whatever was decoded from it.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * YAML output: a tree is written as text from which a parser gets the same
+ * YAML output: a tree is written as text that a parser reads back as the same
  * tree, except for hidden values.
  */
 #include "base/yaml_dump.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON is read by jansson and converted to the tree that YAML makes, so that
- * one decoder serves both.
+ * JSON is read by jansson and converted to the tree that the YAML parser
+ * builds, so that one decoder serves both formats.
  */
 #include "base/yaml_json.h"
 
@@ -145,8 +145,8 @@ static unsigned yaml_json_measure(json_t *v, size_t *nodes)
 /*
  * Whether the text certainly has more values than YAML_NODES_MAX, judged by the
  * number of opening brackets and commas outside of strings. Called before
- * jansson parses the text, because jansson allocates a hundred bytes for each
- * value.
+ * jansson parses the text, because jansson allocates about a hundred bytes for
+ * each value.
  */
 static bool has_too_many(struct bytes text)
 {

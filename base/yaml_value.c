@@ -119,7 +119,7 @@ static bool read_int(struct str text, int64_t *v)
 
 	if (!text.len || text.len >= sizeof(digits) || *text.ptr == '_')
 		return false;
-	/* Underscores separate groups of digits anywhere but at the start. */
+	/* Underscores may separate digits anywhere but at the start. */
 	for (size_t i = 0; i < text.len; i++) {
 		if (text.ptr[i] != '_')
 			digits[n++] = text.ptr[i];

@@ -154,9 +154,9 @@ int zstd_decompress_after(struct zstd *z, struct bytes prefix, struct bytes in,
 	if (prefix.len)
 		ZSTD_DCtx_refPrefix(d, prefix.ptr, prefix.len);
 	/*
-	 * Stop when `want` bytes have been decompressed. It is an error if
-	 * nothing is read or written any more, because the input was cut short,
-	 * or if the frame ends earlier (rc is 0).
+	 * Stop when `want` bytes have been decompressed. It is an error if a
+	 * call neither reads nor writes a byte, because the input was cut
+	 * short, or if the frame ends earlier (rc is 0).
 	 */
 	while (o.pos < o.size) {
 		size_t before = i.pos + o.pos;

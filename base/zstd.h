@@ -56,8 +56,9 @@ NODISCARD int zstd_decompress_after(struct zstd *z, struct bytes prefix,
 				    struct buf *out, struct err *err);
 
 /*
- * Set *size to the decompressed size that the frame `in` declares. ERR_CORRUPT:
- * `in` is not exactly one frame, or the frame declares no size.
+ * Set *size to the decompressed size that the frame `in` declares. Returns
+ * ERR_CORRUPT when `in` is not exactly one frame, or the frame declares no
+ * size.
  */
 NODISCARD int zstd_declared_size(struct bytes in, size_t *size,
 				 struct err *err);

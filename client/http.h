@@ -46,9 +46,9 @@ struct http_response {
 	const char *location;
 	/*
 	 * What a response with status 400 or above says about the error: the
-	 * first line of a plain text, or `error` of a JSON object; else "". Also
-	 * "" if the request contained a secret, because the server could have
-	 * copied the secret into the body.
+	 * first line of a plain text, or `error` of a JSON object; else "".
+	 * Also "" if the request contained a secret, because the server could
+	 * have copied the secret into the body.
 	 */
 	char said[HTTP_SAID_MAX];
 	/*
@@ -87,7 +87,7 @@ struct http_request {
 	struct http_config *config;
 	/* time limit for the whole request, redirects included */
 	int64_t timeout_ms;
-	/* limit on the body in bytes; a larger body is ERR_TOOBIG */
+	/* limit on the body in bytes; a larger body fails with ERR_TOOBIG */
 	size_t max_body;
 	const char *user_agent;
 	/*
@@ -131,7 +131,7 @@ struct http_request {
 NODISCARD int http_client_new(struct http_client **out, struct err *err);
 
 /*
- * From now on, a limiter accounts for the memory of response bodies. If the
+ * Sets the limiter that accounts for the memory of response bodies. If the
  * limiter has no room for a body, its transfer is paused (back-pressure on the
  * sender) until http_room() is called. The limiter is borrowed and must outlive
  * the client.
@@ -139,11 +139,11 @@ NODISCARD int http_client_new(struct http_client **out, struct err *err);
 void http_client_set_limiter(struct http_client *c, struct ingest_limiter *in);
 
 /*
- * From now on, connections to addresses in the networks `n` fail with
- * ERR_DENIED. If `n` is NULL, no address is refused. The address of each
- * connection is checked, so neither a host name nor a redirect can circumvent
- * the check. For a request through a proxy, only the proxy's address is
- * checked. `n` is borrowed for as long as the client is used.
+ * Makes connections to addresses in the networks `n` fail with ERR_DENIED. If
+ * `n` is NULL, no address is refused. The address of each connection is
+ * checked, so neither a host name nor a redirect can circumvent the check. For
+ * a request through a proxy, only the proxy's address is checked. `n` is
+ * borrowed for as long as the client is used.
  */
 void http_client_refuse(struct http_client *c, const struct networks *n);
 

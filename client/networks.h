@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Networks: sets of addresses to which requests may not go. The address of each
- * connection is compared with the networks, so that a host name or a redirect
- * cannot be used to reach a refused address.
+ * Networks: sets of addresses to which requests must not go. The address of
+ * each connection is compared with the networks, so that a host name or a
+ * redirect cannot be used to reach a refused address.
  *
  * Ownership: the caller frees networks with networks_free().
  * Threads: immutable after networks_parse(); any thread may read them.

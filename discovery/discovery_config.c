@@ -117,8 +117,8 @@ struct entry_kind {
 
 /*
  * Decodes a list and appends its entries to `out`, which may have entries of
- * the other kind already. An array in an arena cannot grow, so these are copied
- * to a new array.
+ * the other kind already. An array in an arena cannot grow, so the existing
+ * entries are copied to a new array.
  */
 static void decode_list(struct yaml *y, const struct yaml_node *n,
 			const struct entry_kind *k,

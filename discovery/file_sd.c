@@ -257,8 +257,8 @@ static void file_sd_add_item(struct provider *p, const char *path,
 }
 
 /*
- * Drops the sources whose files this refresh has not found. The others are
- * moved down in order, because their order is that of the targets.
+ * Drops the sources whose files this refresh has not found. The other sources
+ * keep their order, because it determines the order of the targets.
  */
 static void forget_gone(struct provider *p, bool *changed)
 {

@@ -67,7 +67,10 @@ static void update_metrics(struct discovery *d)
 		(int64_t)targets);
 }
 
-/* The loop, which refreshes discoveries and reports jobs. */
+/*
+ * The functions below are the loop, which refreshes discoveries and reports
+ * jobs.
+ */
 
 /*
  * Returns whether each discovery of a job has reported a result (perhaps
@@ -182,7 +185,7 @@ static void *loop_run(void *arg)
 	return NULL;
 }
 
-/* Applying a configuration: making jobs and providers. */
+/* The functions below apply a configuration: they make jobs and providers. */
 
 /* Closes and frees a provider. */
 static void provider_drop(struct provider *p)
@@ -328,7 +331,7 @@ int discovery_start(const struct discovery_options *o, struct discovery **out,
 	http_client_refuse(d->client, o->refused);
 	d->running = true;
 	if (pthread_create(&d->loop, NULL, loop_run, d))
-		abort(); /* no thread: end the process, as without memory */
+		abort(); /* fatal, as when memory is exhausted */
 	*out = d;
 	return 0;
 }

@@ -53,7 +53,7 @@ struct provider {
 	int64_t due_ns;
 	struct target_groups_list found; /* target groups reported last */
 	bool asked;   /* whether a result or a failure was reported */
-	bool changed; /* whether the jobs do not have `found` yet */
+	bool changed; /* whether `found` must still be passed to the jobs */
 	bool used;    /* whether a current job uses the provider */
 };
 

@@ -49,7 +49,7 @@ struct decoding {
 	struct target_group *group;
 };
 
-/* Decoding lists of target groups. */
+/* The functions below decode lists of target groups. */
 
 /*
  * Decodes the addresses of a group. Each becomes a target with one label,
@@ -203,8 +203,8 @@ struct target_groups *target_groups_decode(struct yaml *y,
 }
 
 /*
- * Whether the text in brackets at the start of `t` is an IPv6 address; *end is
- * set to the text after the brackets.
+ * Returns whether the text in brackets at the start of `t` is an IPv6 address;
+ * *end is set to the text after the brackets.
  */
 static bool target_group_read_v6(struct str t, struct str *end)
 {
@@ -221,7 +221,7 @@ static bool target_group_read_v6(struct str t, struct str *end)
 	return inet_pton(AF_INET6, text, bytes) == 1;
 }
 
-/* Whether `t` is ":" and a port. */
+/* Returns whether `t` is ":" followed by a port. */
 static bool target_group_is_port(struct str t)
 {
 	int64_t number;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Appender: the only interface by which profiles enter storage. The scraper and
- * the import write through it, and so will the planned push endpoints and
- * remote-write receiver.
+ * Appender: the only interface by which profiles enter storage. The scraper,
+ * the import and the receiver of remote write store profiles through it.
  *
- * Ownership: whoever implements the interface owns the appender; samples are
- * borrowed for the call.
+ * Ownership: the implementation owns the appender; samples are borrowed for the
+ * call.
  * Threads: append() and sync() may be called from any thread.
  */
 #ifndef MODEL_APPENDER_H

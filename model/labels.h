@@ -40,7 +40,7 @@ struct label {
 /* Compares two struct label by name, for qsort() and bsearch(). */
 int label_by_name(const void *a, const void *b);
 
-/* A label set. `data` is one encoded block of memory, without pointers. */
+/* A label set. `data` is its encoding: one block of memory without pointers. */
 struct labels {
 	_Atomic uint32_t refs; /* number of references to the set */
 	uint32_t len;          /* length of `data`, in bytes */

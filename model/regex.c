@@ -26,7 +26,7 @@
 #define GROUP_NAME_MAX 32    /* longest group name in PCRE2, in bytes */
 /* size of the DFA matcher's first workspace, as a number of ints */
 #define DFA_WORK     (64 * KIB)
-#define DFA_WORK_MAX MIB /* size of its last workspace, in ints */
+#define DFA_WORK_MAX MIB /* size of the last workspace, in ints */
 
 /* How a regex is applied to a text. */
 enum regex_kind {

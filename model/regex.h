@@ -36,7 +36,7 @@ NODISCARD int regex_new(struct str pattern, struct regex **out, size_t *at,
 /*
  * Compiles a pattern that may match anywhere in a text, with the meaning of
  * Go's regexp.MatchString: "." does not match a newline, and a byte that is not
- * UTF-8 counts as U+FFFD. For pprof's options such as focus. Errors as for
+ * UTF-8 counts as U+FFFD. Used for pprof's options such as focus. Errors as for
  * regex_new().
  */
 NODISCARD int regex_new_search(struct str pattern, struct regex **out,
@@ -63,9 +63,9 @@ bool regex_matches(const struct regex *r, struct str value);
 bool regex_gave_up(const struct regex *r);
 
 /*
- * Returns ERR_INVALID if a search with the regex ever exceeded its step limit:
- * the results would silently lack matches. Otherwise, and for a NULL regex,
- * returns 0. `name` says in the message where the regex comes from.
+ * Returns ERR_INVALID if a search with the regex ever exceeded its step limit,
+ * because the results then lack matches. Otherwise, and for a NULL regex,
+ * returns 0. `name` tells the user, in the message, which regex is meant.
  */
 NODISCARD int regex_check_steps(const struct regex *r, const char *name,
 				struct err *err);

@@ -416,7 +416,7 @@ int relabel_apply(const struct relabel_rule *rule, struct labels_builder *b,
 
 /*
  * The actions "keepequal" and "dropequal" compare the source labels with the
- * label target_label, so they decide by that label, too.
+ * target_label, so their decision depends on the target_label, too.
  */
 bool relabel_judges_by(const struct relabel_rule *r, struct str label)
 {

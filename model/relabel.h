@@ -45,7 +45,10 @@ struct relabel_rule {
 	int64_t modulus;
 	struct str target_label;
 	struct str replacement;
-	/* the rule's node in the configuration, to tell its line and column */
+	/*
+	 * the rule's node in the configuration, for the line and column in
+	 * messages
+	 */
 	const struct yaml_node *node;
 };
 
@@ -55,9 +58,7 @@ struct relabel_rules {
 	size_t count;
 };
 
-/*
- * The outcome of a rule that did not fail: whether the labels are to be kept.
- */
+/* The outcome of a rule that did not fail: whether to keep the labels. */
 enum relabel_result {
 	RELABEL_DROPPED,
 	RELABEL_KEPT,
@@ -80,16 +81,16 @@ NODISCARD int relabel_apply(const struct relabel_rule *rule,
 			    struct labels_builder *b, struct err *err);
 
 /*
- * Returns whether the rule decides by the given label, alone or together with
- * other labels, whether to keep or to drop a target.
+ * Returns whether the rule keeps or drops targets, and its decision depends on
+ * the value of the given label.
  */
 bool relabel_judges_by(const struct relabel_rule *rule, struct str label);
 
 /*
  * Applies the rules in order and stops after a rule that drops the labels. *by
- * (`by` may be NULL) receives the index of the last rule that was reached. A
- * rule that decides by the label `but` whether to keep or to drop is skipped;
- * if `but` is NULL, no rule is. Returns the same values as relabel_apply().
+ * (`by` may be NULL) receives the index of the last rule that was reached.
+ * Skips the rules for which relabel_judges_by() is true of the label `but`; if
+ * `but` is NULL, skips none. Returns the same values as relabel_apply().
  */
 NODISCARD int relabel_run(const struct relabel_rules *rules, const char *but,
 			  struct labels_builder *b, size_t *by,

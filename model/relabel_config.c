@@ -121,9 +121,9 @@ static void check_keys(struct yaml *y, const struct yaml_node *map,
 {
 	/*
 	 * Keys that have no effect, by action: "keepequal" and "dropequal"
-	 * compare labels without a regex; "labeldrop" and "labelkeep" look at
-	 * names only; "lowercase" and "uppercase" write the source value
-	 * itself.
+	 * compare labels without a regex; "labeldrop" and "labelkeep" use only
+	 * the names of labels; "lowercase" and "uppercase" write the source
+	 * value itself.
 	 */
 	static const char *const but_equal[] = { "regex", "separator",
 						 "modulus", "replacement",

@@ -51,9 +51,9 @@ struct columns_find;
  */
 struct columns_counts {
 	/*
-	 * Number of profiles stored without a patch, counted apart for three
-	 * writers: Go's runtime, google/pprof, protobuf libraries. A patch is
-	 * stored if a profile differs from what decoding would write.
+	 * Number of profiles stored without a patch, counted separately for
+	 * three writers: Go's runtime, google/pprof, protobuf libraries. A
+	 * patch is stored if a profile differs from what decoding would write.
 	 */
 	size_t exact[3];
 	size_t patched; /* number of profiles stored with a patch */

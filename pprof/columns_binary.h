@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Binary: the program that a profile is of, without decoding a profile that is
- * stored as columns. It is the profile's first mapping, as in pprof ("The first
- * mapping is the main binary").
+ * Binary: finds the program that a profile was taken from, without decoding
+ * profiles that are stored as columns. The program is the profile's first
+ * mapping, as in pprof ("The first mapping is the main binary").
  * Source: github.com/google/pprof/proto/profile.proto, field mapping.
  *
  * Ownership: texts are borrowed from the table of the row, or the profile.

@@ -35,8 +35,8 @@ size_t decoder_memory(const struct decoder *d);
 
 /*
  * Decodes decompressed bytes and stores the profile in `*out`. ERR_INVALID: the
- * bytes are no profile, and the message says why; ERR_LIMIT: the profile needs
- * more memory than allowed.
+ * bytes are not a profile, and the message says why; ERR_LIMIT: the profile
+ * needs more memory than allowed.
  */
 NODISCARD int decoder_run(struct decoder *d, struct bytes raw,
 			  struct pprof **out, struct err *err);

@@ -36,7 +36,7 @@ NODISCARD static inline int limits_spend(const struct limits *e, size_t bytes,
 
 /*
  * Counts the work and memory of a loop, so that the loop asks its limits only
- * now and then.
+ * at intervals.
  */
 struct growth_meter {
 	size_t spent; /* memory granted so far, in bytes */

@@ -25,7 +25,8 @@ double measure_scale(int64_t v, struct str from, struct str to,
 
 /*
  * Appends to `out` the value that measure_scale() returns, with its unit and
- * with no or two decimals: "1.50MB". Zero is printed as "0" without a unit.
+ * two decimals ("1.50MB"), or none if they are 0. Zero is printed as "0"
+ * without a unit.
  */
 void measure_label(struct buf *out, int64_t v, struct str from, struct str to);
 

@@ -54,9 +54,9 @@ NODISCARD int merge_add_sum(struct merge *m, const struct pprof *p,
 			    const enum merge_op *ops, struct err *err);
 
 /*
- * Ends the adding of n profiles that are averaged: divides the values that
- * MERGE_AVERAGE collected since the last call by n, rounds half away from zero,
- * and adds them to the result.
+ * Ends a group of n profiles whose values are averaged: divides by n the values
+ * that MERGE_AVERAGE has collected since the last call, rounds half away from
+ * zero, and adds the quotients to the result.
  */
 void merge_average(struct merge *m, size_t n);
 

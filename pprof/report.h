@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reports: what a person or a program wants to know about a profile. For the
- * reports that `go tool pprof` has, options, numbers, order and text are the
- * same (google/pprof's internal/driver and internal/report).
+ * Reports: tables, graphs and other documents that show the contents of a
+ * profile. For the reports that `go tool pprof` has, options, numbers, order
+ * and text are the same (google/pprof's internal/driver and internal/report).
  *
  * Ownership: a report borrows the profile and the strings of the options, and
  * changes the profile (filters remove samples and frames).

@@ -39,8 +39,9 @@ struct report_options {
 	bool drop_negative;
 	bool relative; /* show percentages of the total after filtering */
 	/*
-	 * Of a diff whose base samples are labelled: count the total as if they
-	 * were not (report_net_total()).
+	 * For a diff that keeps its sides apart (-diff_base): compute the total
+	 * as pprof's -base does, from the differences between the sides (see
+	 * report_net_total()).
 	 */
 	bool net_total;
 	bool trim;
@@ -88,9 +89,9 @@ void report_options_init(struct report_options *o);
 
 /*
  * Sets an option by its name, which is spelled as in a URL or after "--" on the
- * command line; each further value of an option that repeats is added. The
- * value is borrowed. ERR_NOTFOUND: there is no such option;
- * ERR_INVALID: the value is wrong, and the message says how.
+ * command line; if the option can be given several times, each value is added.
+ * The value is borrowed. ERR_NOTFOUND: there is no such option; ERR_INVALID:
+ * the value is wrong, and the message says how.
  */
 NODISCARD int report_option(struct report_options *o, struct str name,
 			    struct str value, struct err *err);

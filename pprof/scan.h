@@ -7,8 +7,8 @@
  * Whether bytes are valid is decided as by google/pprof's profile.ParseData on
  * the decompressed bytes (proto.go's decoder and postDecode, profile.go's
  * CheckValid, and its legacy formats), with two exceptions: profiles with more
- * than 256 sample types are refused, and jemalloc's heaps, which pprof refuses,
- * are accepted.
+ * than 256 sample types are refused, and heap profiles of jemalloc, which pprof
+ * refuses, are accepted.
  * Source: github.com/google/pprof/profile.
  *
  * Ownership: a result points into the scanned bytes and into the scanner; it is

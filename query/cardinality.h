@@ -16,8 +16,8 @@ struct tsdb;
 
 /*
  * Write the members seriesCountByMetricName, labelValueCountByLabelName and
- * seriesCountByLabelValuePair, each with the `limit` largest numbers. All
- * stored series count. ERR_LIMIT when the memory budget is used up, and
+ * seriesCountByLabelValuePair, each with the `limit` largest counts. All stored
+ * series are counted. ERR_LIMIT when the memory budget is used up, and
  * ERR_TIMEOUT or ERR_CLOSED when time runs out; nothing is then written.
  */
 NODISCARD int cardinality_json(struct tsdb *db, struct query_work *work,

@@ -22,11 +22,13 @@ struct function_search {
 	struct regex *name; /* the compiled pattern */
 	/*
 	 * Remembers which function names of one stripe match, so that each name
-	 * is compared with the pattern only once. It is cleared when a profile of
-	 * another stripe is searched.
+	 * is compared with the pattern only once. It is cleared when a profile
+	 * of another stripe is searched.
 	 */
 	struct columns_find *find;
-	/* The profiles; `unread` counts those that could not be read. */
+	/*
+	 * Reads the profiles; visit.unread counts those that could not be read.
+	 */
 	struct profile_visit visit;
 	bool found; /* whether the profile that was read last matches */
 };
@@ -50,9 +52,9 @@ void function_search_fini(struct function_search *f);
 /*
  * Set *found to whether, in the profile of a series at time `ms`, any stack
  * goes through the function. A profile that is damaged or missing is counted in
- * visit.unread and sets *found to false. Returns ERR_TIMEOUT after the deadline,
- * ERR_CLOSED when everprof is stopping, and ERR_LIMIT when the memory budget is
- * used up.
+ * visit.unread and sets *found to false. Returns ERR_TIMEOUT after the
+ * deadline, ERR_CLOSED when everprof is stopping, and ERR_LIMIT when the memory
+ * budget is used up.
  */
 NODISCARD int function_search_look(struct function_search *f, struct querier *q,
 				   size_t series, int64_t ms, bool *found,

@@ -22,12 +22,12 @@ enum {
 	HISTORY_FUNCTIONS_MAX = 50,
 };
 
-/* What is asked. */
+/* Options of a history. */
 struct history_options {
 	/* The series; `from` and `to` are the whole time range. */
 	const struct query_spec *spec;
 	int64_t step_ms;
-	/* Functions, by the whole name that reports show. */
+	/* Names of functions, exactly as reports show them. */
 	const struct str *functions;
 	size_t function_count;
 	/* Number of further functions: the heaviest of the whole range. */
@@ -37,7 +37,10 @@ struct history_options {
 	/* Labels by which series are grouped, separated by commas, or empty. */
 	struct str group_by;
 	struct query_merge_options merge;
-	/* Filters, and how functions are named; limits are set by the history. */
+	/*
+	 * Filters, and options for the names of functions; history_run() sets
+	 * the limits.
+	 */
 	struct report_options report;
 };
 
@@ -68,16 +71,16 @@ struct history {
 	size_t steps;
 	VEC(struct history_function) functions;
 	VEC(struct history_group) groups;
-	VEC(struct history_line) lines; /* by group, then by function */
-	int64_t *total;                 /* by step: total of all groups */
-	size_t *profiles; /* by step: number of profiles; 0: null */
+	VEC(struct history_line) lines; /* ordered by group, then by function */
+	int64_t *total;                 /* total of all groups in each step */
+	size_t *profiles;               /* number of profiles in each step */
 	struct arena text;
 	struct str type;
 	struct str unit;
 	size_t groups_left_out;
 	/* Error that ended the history before its last step; code 0: none. */
 	struct err end;
-	size_t damaged; /* profiles that could not be read */
+	size_t damaged; /* number of profiles that could not be read */
 	struct err damage;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Query progress: how far a running query is, and whether it is still wanted.
+ * Query progress: how much of a query is done, and whether to cancel it.
  *
- * Ownership: whoever starts the query owns it.
+ * Ownership: the caller that starts the query owns it.
  * Threads: any; all members are atomic.
  */
 #ifndef QUERY_QUERY_PROGRESS_H
@@ -11,13 +11,18 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* The state of a query that other threads may read, and its end. */
+/*
+ * The progress of a query, which other threads may read, and a flag by which
+ * they can cancel the query.
+ */
 struct query_progress {
-	/* Number of profiles that the query reads; 0: not known (yet). */
+	/* Number of profiles that the query will read; 0: not known (yet). */
 	_Atomic int64_t profiles;
 	_Atomic int64_t done;  /* number of profiles that were read */
 	_Atomic int64_t bytes; /* memory that the query holds */
-	/* Nobody waits for the answer any more: the query ends. */
+	/*
+	 * Set when nobody waits for the answer any more; the query then ends.
+	 */
 	_Atomic bool cancelled;
 };
 

@@ -27,8 +27,8 @@ struct query_work {
 	 */
 	const _Atomic int64_t *stop_ns;
 	/*
-	 * Progress for others to see, and whether the query is cancelled; NULL
-	 * if nobody watches.
+	 * Progress of the query, for other threads, which may also cancel the
+	 * query through it; NULL: nobody watches the query.
 	 */
 	struct query_progress *progress;
 	/* The answer being written; NULL: its memory is not counted. */

@@ -35,8 +35,9 @@ struct timeline_options {
 	/* Whether to divide sums by time, giving values per second. */
 	bool rate;
 	/*
-	 * States and rates hold until the next profile of the series, if that
-	 * is not later than this; 0: only in the steps of profiles.
+	 * Largest gap between two profiles of a series that is filled, in ms:
+	 * states and rates then have values in the steps between the profiles,
+	 * too. 0: only steps with profiles have values.
 	 */
 	int64_t fill_ms;
 	/*
@@ -54,8 +55,8 @@ struct timeline_line {
 	struct str name; /* name of the sample type, as "type/unit" */
 	enum value_kind kind;
 	double *values; /* result: values summed over the group's series */
-	bool *known;    /* whether any profile is in the step */
-	/* Distribution of the totals; never counted for counters. */
+	bool *known;    /* whether the step has a value */
+	/* Distribution of the totals; not used for counters. */
 	struct buckets buckets;
 	/*
 	 * The members from here to the end are scratch, for the series that is
@@ -116,8 +117,7 @@ void timeline_fini(struct timeline *t);
 /*
  * Add the totals of one series. `admit` allows the creation of a new group;
  * without it, a series that would need a new group is left out, and t->left_out
- * is set.
- * Returns the errors of decoding labels and type sets.
+ * is set. Returns the errors of decoding labels and type sets.
  */
 NODISCARD int timeline_add(struct timeline *t, struct labels *labels,
 			   const struct totals_view *view, bool admit,
@@ -127,15 +127,15 @@ NODISCARD int timeline_add(struct timeline *t, struct labels *labels,
 size_t timeline_buckets_memory(const struct timeline *t);
 
 /*
- * Begin to fill the buckets: every series that was added must be added once
- * more, and is then counted.
+ * Begin to fill the buckets. Every series must then be passed to timeline_add()
+ * a second time, which counts its totals.
  */
 void timeline_begin_counting(struct timeline *t);
 
 /*
  * Write all groups, in label order, as
- * [{"labels":{},"timestamps":[],"totals":{},"kinds":{}}], with buckets also
- * "buckets":{}.
+ * [{"labels":{},"timestamps":[],"totals":{},"kinds":{}}], each with a member
+ * "buckets":{} if buckets were requested.
  */
 void timeline_json(struct timeline *t, struct json *j);
 

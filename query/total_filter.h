@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Total filter: selects profiles by their total of one sample type, such as the
- * slow ones. Totals are in memory; no profile is read.
+ * Total filter: selects profiles by their total of one sample type, for example
+ * those with the largest totals. Totals are in memory; no profile is read.
  *
  * Ownership: the filter borrows the text of its parameter; total_rows_fini()
  * frees a list of rows.
@@ -16,10 +16,10 @@
 
 /* Which totals are wanted, in the unit of the sample type. */
 struct total_filter {
-	bool set; /* false: all profiles are */
+	bool set; /* false: all profiles are wanted */
 	int64_t min;
 	int64_t max;  /* inclusive */
-	bool outside; /* whether the other profiles are wanted instead */
+	bool outside; /* whether totals outside of the range are wanted */
 	/* Name or number of the sample type; empty: the default type. */
 	struct str sample_index;
 };
@@ -32,12 +32,18 @@ struct total_filter {
 NODISCARD int total_filter_parse(struct total_filter *f, const struct params *p,
 				 const char *suffix, struct err *err);
 
-/* Where the sample type is in the profiles of one series. */
+/*
+ * Where the filter's sample type is in the profiles of one series; filled in by
+ * total_filter_select().
+ */
 struct total_column {
-	/* The sample types of the last profile; NULL before the first one. */
+	/*
+	 * The sample types of the profile that was looked at last; NULL: none
+	 * yet.
+	 */
 	struct typeset *types;
 	uint32_t typeset; /* index of these types in the view */
-	size_t index;     /* index of the type among them */
+	size_t index;     /* index of the filter's type in `types` */
 	bool has_duration;
 };
 
@@ -45,9 +51,10 @@ struct total_column {
 void total_column_fini(struct total_column *c);
 
 /*
- * Set *wanted to whether the filter selects a row of `v`. `c` is zeroed before
- * the first row of a series. ERR_INVALID: there is no such sample type, or it
- * is a counter, whose totals only say how old the process is.
+ * Set *wanted to whether the filter selects row number `row` of `v`. The caller
+ * zeroes *c before the first row of a series. ERR_INVALID: there is no such
+ * sample type, or it is a counter, whose totals mostly say how old the process
+ * is.
  */
 NODISCARD int total_filter_select(const struct total_filter *f,
 				  struct total_column *c,
@@ -57,7 +64,7 @@ NODISCARD int total_filter_select(const struct total_filter *f,
 /* The rows that a filter selects. */
 struct total_rows {
 	struct totals_row *v;
-	struct query_work *work; /* has given the memory of `v` */
+	struct query_work *work; /* the query that took the memory of `v` */
 	int64_t taken;
 };
 

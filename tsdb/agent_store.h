@@ -21,7 +21,10 @@
 /* A store. */
 struct agent_store;
 
-/* Options of agent_store_open(); everything is borrowed. */
+/*
+ * Options of agent_store_open(). All pointers are borrowed. A member that is
+ * zero selects the default, which is given in brackets.
+ */
 struct agent_store_options {
 	const char *path;
 	struct fs *fs;             /* NULL: the operating system's */
@@ -45,9 +48,10 @@ NODISCARD int agent_store_open(const struct agent_store_options *o,
 void agent_store_close(struct agent_store *s);
 
 /*
- * Returns the interface for appending, borrowed from the store. Times more than
- * ten minutes in the future are refused, as by a database; other times are for
- * the receiver to judge.
+ * Returns the interface for appending, borrowed from the store. As in a
+ * database, times before 1970 or more than ten minutes in the future are
+ * refused. Old samples are accepted: the receiver of remote write decides
+ * whether they are too old.
  */
 struct appender *agent_store_appender(struct agent_store *s);
 

@@ -12,7 +12,7 @@
 
 /*
  * Returns whether a path is a data directory of everprof: of a server, of an
- * agent, or a snapshot. One of conprof is not.
+ * agent, or a snapshot. A data directory of conprof does not count.
  */
 bool tsdb_is_dir(const char *path);
 
@@ -54,7 +54,7 @@ void tsdb_each_part(struct tsdb *db,
 		    void *ctx);
 
 /*
- * Calls fn for each value of a label, in order. Unflushed profiles are not
+ * Calls fn for each value of a label, in byte order. Unflushed profiles are not
  * counted; damaged chunks are left out. Returns ERR_CORRUPT or ERR_IO when an
  * index cannot be read; fn is not called then.
  */

@@ -139,8 +139,8 @@ typedef int (*querier_spend_fn)(void *ctx, size_t bytes, struct err *err);
 void querier_on_spend(struct querier *q, querier_spend_fn spend, void *ctx);
 
 /*
- * Announces that profiles will be fetched series by series, in the order of
- * time. Each chunk is then decoded once and kept for the next fetch.
+ * Announces that profiles will be fetched series by series, oldest first. Each
+ * chunk is then decoded once and kept for the next fetch.
  */
 void querier_sequential(struct querier *q);
 
@@ -165,9 +165,9 @@ void querier_row_fini(struct querier_row *r);
  * Sets *out to the row of the profile of series i at exactly the time `ms`, for
  * code that adds up columns (model/codec.h). The rows are valid until the next
  * call. Data that refers to the rows' table (a sum, a search) is valid until
- * the caller releases *out with querier_row_fini(). This is possible after the
- * querier is closed, but not after the database is. `types` has a flag for each
- * sample type of the profile: whether its values are wanted. Returns
+ * the caller releases *out with querier_row_fini(). The caller may release it
+ * after the querier is closed, but must do so before the database is closed.
+ * types[k] says whether the caller needs the values of sample type k. Returns
  * ERR_UNSUPPORTED when the profile is not stored as columns: use
  * querier_fetch() then. Other errors as querier_fetch().
  */

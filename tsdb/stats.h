@@ -48,9 +48,9 @@ struct tsdb_stats {
 uint64_t tsdb_damage(struct tsdb *db);
 
 /*
- * Returns the number of WAL records whose profile should be in a head or block,
- * but is not. Unless the database is read-only, these profiles have been stored
- * again.
+ * Returns the number of WAL records whose profile should have been in a head or
+ * block when the database was opened, but was not. Unless the database is
+ * read-only, these profiles have been stored again.
  */
 uint64_t tsdb_recovered(struct tsdb *db);
 

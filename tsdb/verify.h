@@ -45,8 +45,9 @@ void verify_open_block(struct verify *v, struct block *b);
 
 /*
  * Verifies the database in the directory `dir`. Problems are reported and
- * counted in *v; they are no errors. Returns ERR_NOTFOUND, ERR_IO or
- * ERR_INVALID when the directory cannot be read or is no data directory.
+ * counted in *v; they do not make the function fail. Returns ERR_NOTFOUND,
+ * ERR_IO or ERR_INVALID when the directory cannot be read or is no data
+ * directory.
  */
 NODISCARD int tsdb_verify(const char *dir, struct verify *v, struct err *err);
 

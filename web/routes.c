@@ -22,7 +22,8 @@
 
 /*
  * GET /-/healthy: shows that the process answers requests. It needs
- * authentication, as every path does (docs/decisions.md, 67).
+ * authentication, as every path except the files of the web UI does
+ * (docs/decisions.md, 67).
  */
 static void web_answer_health(void *ctx UNUSED, struct request *r UNUSED,
 			      struct answer *a)
@@ -116,7 +117,8 @@ static void api_status_routes(void *ctx, struct request *r, struct answer *a);
 
 /*
  * The table of all paths. The first route that matches is used. The rows from
- * "/" on need no database: everprof agent has these, see web_routes_of().
+ * "/" on need no database; `everprof agent` serves only these, see
+ * web_routes_of().
  */
 const struct route web_routes[] = {
 	{ "/report", page_report, ROUTE_READ, SCOPE_READ },

@@ -17,8 +17,9 @@
 extern const struct route web_routes[];
 
 /*
- * Returns the routes of a server with a database, or those that need none, as
- * an array like web_routes.
+ * Returns the routes of a server with a database or, if `database` is false,
+ * only the routes that need no database. The result is an array like
+ * web_routes.
  */
 const struct route *web_routes_of(bool database);
 

@@ -12,13 +12,14 @@
 #include "web/routes.h"
 
 /*
- * Number of threads that store the profiles of remote write. More would not
- * store faster: appends are serialised, and decoding needs a core each.
+ * Number of threads that store the profiles of remote write. More threads would
+ * not store faster: appends run one after the other, and each thread that
+ * decodes needs a core of its own.
  */
 #define BODY_THREADS 4
 
 /*
- * The values of the metric below, which shows whether the web configuration is
+ * The value of the metric below, which shows whether the web configuration is
  * current.
  */
 struct config_state {

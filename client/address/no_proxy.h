@@ -3,11 +3,11 @@
  * NO_PROXY: decides which URLs bypass the proxy.
  *
  * Source: golang.org/x/net/http/httpproxy, Config.NoProxy. An entry of the list
- * is a name, which includes its subdomains (.name: only subdomains), an
- * address, or a CIDR network. A name or an address may have a port. The entry *
- * means every host. Requests to the local machine (localhost, loopback
- * addresses) always bypass the proxy. libcurl's own matching is not used
- * (docs/decisions.md, 64).
+ * is a name, an address, or a CIDR network. A name covers its subdomains, too;
+ * .name covers only the subdomains. A name or an address may have a port. The
+ * entry * means every host. Requests to the local machine (localhost, loopback
+ * addresses) always bypass the proxy. libcurl's own matching differs and is not
+ * used (docs/decisions.md, 64).
  *
  * Ownership: texts are borrowed for the call.
  * Threads: pure functions.

@@ -23,8 +23,9 @@ void shared_unref(struct shared *s);
 void lookup_free(struct lookup *l);
 
 /*
- * The thread's function. `arg` is a struct lookup: performs it and hands it
- * back to the resolver, or frees it if the resolver is gone. Returns NULL.
+ * The function of a lookup's thread: performs the lookup `arg` (a struct
+ * lookup) and hands it back to the resolver, or frees it if the resolver is
+ * gone. Returns NULL.
  */
 void *lookup_run(void *arg);
 

@@ -12,9 +12,9 @@
 #include "client/transfer/transfer.h"
 
 /*
- * Returns a hint which option the user should check, or "" if there is no hint.
- * The caller appends the hint to `why`, the error message of the CURLcode
- * `result`.
+ * Returns a hint about the option that the user should check, or "" if there is
+ * no hint. The caller appends the hint to `why`, the error message of the
+ * CURLcode `result`.
  */
 const char *easy_hint(const struct transfer *t, int result, const char *why);
 
@@ -39,8 +39,8 @@ char *easy_location(const struct transfer *t);
 
 /*
  * Returns the URL of the redirect that the transfer is to follow. NULL: the
- * response is not a redirect, or the configuration forbids to follow it. The
- * caller owns the text.
+ * response is not a redirect, or the configuration does not allow redirects.
+ * The caller owns the text.
  */
 char *easy_redirect(const struct transfer *t);
 

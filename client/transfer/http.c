@@ -176,9 +176,9 @@ static void go_on(struct transfer *t)
 
 /*
  * Resumes paused transfers, smallest first, for as long as the limiter has
- * room. If the limiter refuses a transfer, it will hardly accept a larger one,
- * so the first refusal ends the loop. The remaining transfers are tried after
- * the next http_room().
+ * room. The first refusal ends the loop, because the limiter is unlikely to
+ * accept a larger transfer. The remaining transfers are tried after the next
+ * http_room().
  */
 static void http_resume(struct http_client *c)
 {

@@ -44,8 +44,8 @@ bool http_options_set_auth(struct yaml *y, const struct yaml_node *n,
 			   struct http_options *o, enum http_auth auth)
 {
 	/*
-	 * A second way of authentication is an error, but does not end the
-	 * decoding: callers may go on, to report further mistakes.
+	 * A second way of authentication is an error, but the caller may decode
+	 * it all the same, to report further mistakes.
 	 */
 	bool free = o->auth == HTTP_AUTH_NONE;
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A larger JSON body is not parsed, in bytes. */
+/* Maximum size, in bytes, of a JSON body that is parsed. */
 #define JSON_MAX ((size_t)64 << 10)
 
 /* Copies the printable beginning of a text. */

@@ -12,8 +12,8 @@
 #include "base/buf.h"
 
 /*
- * Copies what the body of an error response says to `out`, which has `size`
- * bytes; "" if it says nothing. The copy ends before the first byte that is not
+ * Copies the error text of a response body to `out`, which has `size` bytes; ""
+ * if the body has none. The copy ends before the first byte that is not
  * printable ASCII, because it is shown in logs and on pages.
  */
 void said_copy(const char *content_type, struct bytes body, char *out,

@@ -437,7 +437,8 @@ void transfer_end(struct transfer *t, CURLcode result)
 	r->location = location ? location : "";
 	note_said(t);
 	/*
-	 * The next request fetches a new token; this request is not repeated.
+	 * The server has refused the token, so the next request fetches a new
+	 * one. This request is not repeated.
 	 */
 	if (r->status == 401 && t->token)
 		oauth2_expire(t->config->oauth2);

@@ -96,7 +96,7 @@ struct http_client {
 	struct resolver *resolver;
 	/* networks to which no connection is made; borrowed */
 	const struct networks *refused;
-	/* accounts the memory of bodies; borrowed; NULL: no limit */
+	/* accounts for the memory of bodies; borrowed; NULL: no limit */
 	struct ingest_limiter *limiter;
 	/* set by http_room(): the limiter may have room */
 	_Atomic bool room;

@@ -255,8 +255,8 @@ static void tell_group(struct teller *t, size_t types)
 }
 
 /*
- * Of a group, decompresses only the head. The number of sample types in it
- * tells where the sections of values end.
+ * Decompresses only the head of a group. The number of sample types in it tells
+ * where the sections of values end.
  */
 static void columns_list_sections(struct bytes stored, bool is_table,
 				  void (*fn)(void *ctx, const char *section,

@@ -374,7 +374,10 @@ static bool is_worth(struct codec_encoder *e, const struct dict_mark *from,
 	return bound < other || stored + stored_size(e, from, ESTIMATE) < other;
 }
 
-/* Otherwise the encoder would keep the memory of one large group. */
+/*
+ * Large buffers are freed; otherwise the encoder would keep the memory of one
+ * large group.
+ */
 void encoder_trim(struct codec_encoder *e)
 {
 	if (e->replayed.cap > BUFFER_KEEP)

@@ -11,7 +11,10 @@
 
 #include "base/defs.h"
 
-/* The streams. Each has similar numbers, because these compress well. */
+/*
+ * The streams. The numbers of one stream resemble each other, so that they
+ * compress well.
+ */
 enum dict_stream {
 	/* Number of elements of each kind. */
 	STREAM_COUNTS,
@@ -49,7 +52,7 @@ const char *dict_stream_name(enum dict_stream s);
  * are first referred to in the order of their numbers, and again soon after. So
  * a reference is stored as `top` minus the element's number, which is mostly
  * small: `top` is one more than the highest number referred to so far. 0 refers
- * to the first element above that.
+ * to the element with the number `top`.
  */
 struct dict_ref {
 	uint64_t top;

@@ -10,7 +10,7 @@
  */
 struct pattern {
 	struct regex *regex; /* compiled expression; NULL: not set */
-	/* by index of a string: 0 unknown, 1 no match, 2 match */
+	/* For each string, by its index: 0 unknown, 1 no match, 2 match. */
 	uint8_t *known;
 };
 

@@ -23,8 +23,9 @@ struct recursion_pass {
 	 */
 	uint32_t *innermost;
 	/*
-	 * Locations that have only some lines of another: maps the other
-	 * location and the hash of the lines to the index of the new location.
+	 * New locations that have only some of the lines of an existing
+	 * location: maps the existing location and a hash of the kept lines to
+	 * the index of the new location.
 	 */
 	struct pairs parts;
 	struct growth_meter meter;
@@ -84,7 +85,9 @@ static int list_steps(struct recursion_pass *x, const struct pprof_run *stack,
 	return rc;
 }
 
-/* Return the number of the innermost frame of the recursion that `i` begins. */
+/*
+ * Return the index of the innermost step of the recursion that step `i` begins.
+ */
 static size_t recursion_find_end(const struct recursion_pass *x, size_t i)
 {
 	uint32_t name = x->steps.v[i].name;
@@ -117,7 +120,7 @@ static bool mark_steps(struct recursion_pass *x)
 	return removed;
 }
 
-/* Add a copy of a location that has only the kept ones of these steps. */
+/* Add a copy of a location that has only the lines of the kept steps. */
 static uint32_t copy_location(struct pprof *p, const struct recursion_step *v,
 			      uint32_t count)
 {
@@ -139,7 +142,7 @@ static uint32_t copy_location(struct pprof *p, const struct recursion_step *v,
 	return (uint32_t)p->locations.count - 1;
 }
 
-/* Whether location `part` has just the kept ones of these steps. */
+/* Whether location `part` has exactly the lines of the kept steps. */
 static bool is_part(const struct pprof *p, uint32_t part,
 		    const struct recursion_step *v, uint32_t count)
 {
@@ -163,7 +166,7 @@ static bool is_part(const struct pprof *p, uint32_t part,
 }
 
 /*
- * Return a location that has just the kept ones of these steps, which are all
+ * Return a location that has exactly the lines of the kept steps. `v` has all
  * steps of one location. Equal parts of a location are copied once, unless the
  * hashes of different parts are equal.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recursion: shows each recursive function once, so that deep recursions do not
- * hide what they do. The total of a function stays the same.
+ * Recursion: shows each recursive function once, so that a deep recursion does
+ * not hide what the function calls. The total of a function stays the same.
  *
  * Ownership: changes the profile that it is given.
  * Threads: one thread at a time per profile.

@@ -387,7 +387,7 @@ int filter_tags(struct pprof *p, const struct tag_filter *f,
 /*
  * Removes labels from a set, in place: labels whose key does not match `show`,
  * and labels whose key matches `hide`. NULL: the filter is not set. The label
- * that marks the base of a diff stays: it is not the user's.
+ * that marks the base of a diff stays, because everprof added it.
  */
 static void drop_labels(struct pprof *p, struct pprof_run *set,
 			const struct regex *show, const struct regex *hide)

@@ -60,7 +60,9 @@ static uint32_t find_edge(struct pass *x, struct edge_key key, bool residual,
 struct weight {
 	int64_t value;
 	int64_t div;
-	/* The sample's value in the base of a diff: 0 unless it is of the base. */
+	/*
+	 * The value, negated, if the sample is in the base of a diff; else 0.
+	 */
 	int64_t base;
 };
 

@@ -51,10 +51,6 @@ static int graphviz_start(struct child *c, struct err *err)
 		return err_sys(err, "cannot start dot: pipe");
 	if (pipe2(from, O_CLOEXEC)) {
 		rc = err_sys(err, "cannot start dot: pipe");
-		/*
-		 * Close the child's ends of the pipes: if from[1] stayed open,
-		 * the parent would never see the end of the output.
-		 */
 		close(to[0]);
 		close(to[1]);
 		return rc;
@@ -65,6 +61,10 @@ static int graphviz_start(struct child *c, struct err *err)
 	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
 	rc = posix_spawnp(&c->pid, "dot", &actions, NULL, argv, env);
 	posix_spawn_file_actions_destroy(&actions);
+	/*
+	 * Close the child's ends of the pipes: if from[1] stayed open, the
+	 * parent would never see the end of the output.
+	 */
 	close(to[0]);
 	close(from[1]);
 	c->in = to[1];

@@ -65,7 +65,10 @@ static const struct option {
 	{ OPTION_END, 0, 0 },
 };
 
-/* Name and help text of each option, and whether it is a switch. */
+/*
+ * Name and help text of each option, whether it is a switch, and whether it can
+ * be given several times.
+ */
 static const struct report_option_help help[] = {
 	{ "sample_index", "Sample type, by name or by number from 0.", false,
 	  false },

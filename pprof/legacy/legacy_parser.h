@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the parsers of the legacy formats share: reading lines, regular
- * expressions and numbers, and building a profile from addresses. Private to
- * pprof/legacy/.
+ * Declarations that the parsers of the legacy formats share: reading lines,
+ * regular expressions and numbers, and building a profile from addresses.
+ * Private to pprof/legacy/.
  *
  * A parser of one format returns 0, or ERR_UNSUPPORTED if the input is not in
  * its format, so that the next parser is tried, or ERR_INVALID if the input is

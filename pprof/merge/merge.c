@@ -190,9 +190,9 @@ static int64_t merge_divide(int64_t v, size_t n)
 }
 
 /*
- * Also sets m->pending to 0, as the next series may use MERGE_AVERAGE, too.
- * m->pending may have values for fewer samples than the result: samples that
- * were added after the last MERGE_AVERAGE have no sums in it.
+ * m->pending is set to 0 again, because the next series may use MERGE_AVERAGE,
+ * too. m->pending may have values for fewer samples than the result: samples
+ * that were added after the last MERGE_AVERAGE have no sums in it.
  */
 void merge_average(struct merge *m, size_t n)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of pprof/merge/ share; no other file includes this header.
+ * Declarations that the files of pprof/merge/ share. No other file includes
+ * this header.
  *
  * The source is the profile that is being added; the result is what has been
  * merged so far.
@@ -87,7 +88,7 @@ static inline uint64_t merge_hash(const void *p, size_t size)
 
 /*
  * Returns the array index of the result's object with key k, or TABLE_NONE.
- * `count` is the number of objects of this kind in the result. After
+ * `count` is the number of objects of this kind in the result. If the result is
  * TABLE_NONE, k->hash is set, which merge_index_add() needs.
  */
 static inline uint32_t merge_index_find(const struct merge *m,

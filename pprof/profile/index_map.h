@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Place map: for the objects of one profile, their indexes in the arrays of the
- * profile that it is merged into.
+ * Place map: translates the indexes of objects in a profile or dictionary to
+ * their indexes in the profile or dictionary to which they are added.
  *
  * Ownership: the map owns its array until vec_fini(&map.to).
  * Threads: used by one thread at a time.
@@ -12,11 +12,11 @@
 #include "pprof/profile/profile.h"
 
 /*
- * The map for one kind of objects: an array by the index of the object in the
- * source profile.
+ * The map for one kind of object. The array is indexed by the object's index in
+ * the source.
  */
 struct place_map {
-	/* Index in the target profile; PPROF_NONE: not known yet. */
+	/* Index in the target; PPROF_NONE: not known yet. */
 	VEC(uint32_t) to;
 };
 

@@ -202,12 +202,13 @@ void pprof_keep(struct pprof *p, const bool *stacks, const bool *label_sets);
 bool pprof_label_is_base(const struct pprof *p, const struct pprof_label *l);
 
 /*
- * Returns whether any label set of the profile says so. Label sets are few, so
- * that callers ask this before they ask for each sample.
+ * Returns whether the profile is such a diff: whether any of its label sets has
+ * the label of the base. Profiles have fewer label sets than samples, so
+ * callers ask this before they check each sample.
  */
 bool pprof_has_base(const struct pprof *p);
 
-/* Returns whether a sample belongs to the base of such a diff. */
+/* Returns whether a sample belongs to the base of a diff. */
 bool pprof_sample_is_base(const struct pprof *p, size_t sample);
 
 /*

@@ -286,9 +286,9 @@ static void decode_reset(struct decoder *d)
 }
 
 /*
- * Input that is no valid profile.proto is tried as a legacy format, as in
- * pprof, unless it exceeded the memory bound or consists of two profiles: then
- * the error found here is more useful.
+ * Input that is not a valid profile.proto message is decoded as a legacy
+ * format, as in pprof, unless it exceeded the memory bound or consists of two
+ * profiles: then the error found here is more useful.
  */
 int decoder_run(struct decoder *d, struct bytes raw, struct pprof **out,
 		struct err *err)

@@ -277,7 +277,7 @@ static void scan_reset(struct scanner *s, struct scan *out)
 }
 
 /*
- * If the input obviously is something else than a profile, such as the error
+ * If the input is obviously something other than a profile, such as the error
  * page of a web server, returns an error message that says so; otherwise NULL.
  */
 static const char *other_format(struct bytes raw)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the scanner (the check of profile.proto) share; no other
- * file includes this header.
+ * Declarations that the files of the scanner (the check of profile.proto)
+ * share. No other file includes this header.
  *
  * Functions that return bool return false for a profile that is refused; the
  * reason is then in the scanner's `why`.

@@ -146,9 +146,9 @@ static int unpack_decompress(struct unpacker *u, struct bytes body,
 }
 
 /*
- * A body that may be zlib is first checked as it is. If it is no valid profile,
- * it is decompressed and checked again. The error of the last attempt is
- * reported.
+ * A body that may be zlib is first checked as it is. If it is not a valid
+ * profile, it is decompressed and checked again. The error of the last attempt
+ * is reported.
  */
 int unpacker_run(struct unpacker *u, struct bytes body, struct unpacked *out,
 		 struct err *err)

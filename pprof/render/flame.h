@@ -21,7 +21,7 @@
 /* A node of the tree: a frame reached by one distinct path of calls. */
 struct flame_node {
 	uint32_t node;   /* node of the report, or FLAME_ROOT, FLAME_OTHER */
-	uint32_t parent; /* index of the parent, a smaller one; root: 0 */
+	uint32_t parent; /* index of the parent, always smaller; root: 0 */
 	/* Number of nodes between this node and the root, the root included. */
 	uint32_t depth;
 	/* Whether the frame is inlined into its caller in all samples. */
@@ -44,7 +44,7 @@ struct flame {
 	int64_t weight_left_out;
 };
 
-/* Return the tree that the options of a report ask for. */
+/* Return the kind of tree that the options of a report ask for. */
 enum flame_walk flame_walk_of(const struct report_options *o);
 
 /*

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Flame path: the path of a sample's stack through a flame tree, from the root
- * of the tree outwards or inwards, whole or from one function on.
+ * Flame path: the path of a sample through a flame tree, which begins at the
+ * root of the tree. Depending on the kind of tree, it has the whole stack,
+ * inwards or outwards, or the part of the stack that begins at one function
+ * (the pivot).
  *
  * Ownership: borrows the report; flame_path_fini() frees the rest.
  * Threads: one thread at a time.
@@ -19,7 +21,7 @@ enum flame_walk {
 	FLAME_OUTWARDS,
 	/* From the outermost frame that matches `pivot` inwards. */
 	FLAME_CALLEES,
-	/* From the same frame outwards. */
+	/* From the outermost frame that matches `pivot` outwards. */
 	FLAME_CALLERS,
 };
 

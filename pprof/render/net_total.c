@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "base/pairs.h"
 
-/* Groups of label sets that are equal but for the label of the base. */
+/* Groups of label sets that are equal except for the label of the base. */
 struct label_groups {
 	const struct pprof *p;
 	struct table index; /* finds a label set by the hash of its labels */

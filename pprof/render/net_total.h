@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Net total: the total of a diff whose base samples are labelled, as if they
- * were not, so that a report can show both sides and still count as pprof's
- * -base does.
+ * Net total: the total of a diff that keeps its sides apart (-diff_base),
+ * computed as if the sides had been subtracted from each other (-base). With
+ * it, a report shows both sides, but its percentages are those of pprof's
+ * -base.
  *
  * Ownership: borrows the report.
  * Threads: one thread per report.
@@ -13,8 +14,9 @@
 #include "pprof/render/report_state.h"
 
 /*
- * Add up the values of samples that differ only in the label of the base, and
- * return the sum of the absolute values of these differences.
+ * Add up the values of samples that differ only in the label of the base, which
+ * gives the differences between the sides, because base samples have negative
+ * values. Return the sum of the absolute values of these differences.
  */
 int64_t report_net_total(const struct report *r);
 

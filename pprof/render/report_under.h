@@ -13,8 +13,8 @@
 
 /*
  * Keep only the stacks whose outermost frames have the names that the option
- * `under` lists. Frames have the names that the report shows, so the report's
- * nodes must be there. If no stack is kept, "under" is added to r->unmatched.
+ * `under` lists. Frames have the names that the report shows, so r->nodes must
+ * have been built. If no stack is kept, "under" is added to r->unmatched.
  * ERR_LIMIT, ERR_TIMEOUT: the report's limits refused to continue.
  */
 NODISCARD int report_keep_under(struct report *r, struct err *err);

@@ -16,8 +16,9 @@
 /* The folder below which source files are found. */
 struct source_root {
 	/*
-	 * The resolved path, without a slash at its end: empty for "/", so that
-	 * it is always a prefix, with a slash, of the paths below it.
+	 * The resolved path, without a slash at its end (empty for "/"): the
+	 * path of every file below the folder begins with this text and a
+	 * slash.
 	 */
 	char path[PATH_MAX];
 	bool exists; /* whether source_root is set, and is a folder */

@@ -23,10 +23,7 @@
 #define STEPS_MAX ((uint64_t)400 * 1000 * 1000)
 #define TEXT      "text/plain; charset=utf-8"
 
-/*
- * All reports: name, kind, whether text comes first, content type, file name for downloads or NULL, and
- * the functions that write the document and the JSON.
- */
+/* All reports, with the members of struct report_type in order. */
 static const struct report_type types[] = {
 	{ "top", REPORT_TOP, false, TEXT, NULL, report_top_text,
 	  report_top_json },

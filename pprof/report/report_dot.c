@@ -15,8 +15,8 @@
 #include "pprof/report_text.h"
 
 /*
- * Longest name in a drawing, in bytes; longer names are cut, as they would make
- * the drawing no more legible.
+ * Longest name in a drawing, in bytes. Longer names are cut, to keep the
+ * drawing legible.
  */
 #define NAME_MAX_SHOWN 500
 
@@ -163,7 +163,7 @@ static void dot_print_edge(const struct report *r, const struct graph_edge *e,
 	buf_printf(out, "\"%s]\n", e->residual ? " style=\"dotted\"" : "");
 }
 
-/* Print the box with the same heading as a text report has. */
+/* Print a box with the heading that a text report has. */
 static void print_legend(const struct report *r, const struct graph *g,
 			 struct buf *out)
 {

@@ -181,7 +181,7 @@ static int build_tree(struct names *names, const struct report *r,
 	return rc;
 }
 
-/* The callers of the pivot are a second tree, beside the callees. */
+/* The callers of the pivot are a second tree, next to that of the callees. */
 int report_flamegraph_json(struct report *r, struct json *j, struct err *err)
 {
 	enum flame_walk walk = flame_walk_of(r->o);

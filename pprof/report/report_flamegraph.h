@@ -11,11 +11,13 @@
 #include "pprof/report.h"
 
 /*
- * Write an object of columns, one element per tree node in depth-first order:
- * "name" and "file" (indexes in "strings"), "parent" (index of the parent node;
- * -1 for the root), "self" and "total_of" (weight without and with the weight
- * of the frames called); for a diff with both sides also "self_a" and
- * "total_of_a", the values in the base. ERR_LIMIT, ERR_TIMEOUT.
+ * Write an object of columns, which have one element per tree node, in
+ * depth-first order: "name", "file" and "binary" (indexes in "strings"),
+ * "parent" (index of the parent node; -1 for the root), "inlined", and "self"
+ * and "total_of" (weight without and with the weight of the frames called). A
+ * diff that keeps both sides apart also has "self_a" and "total_of_a", the
+ * values in the base. "left_out" says what max_nodes left out. With the option
+ * pivot, "callers" is a second tree. ERR_LIMIT, ERR_TIMEOUT.
  */
 int report_flamegraph_json(struct report *r, struct json *j, struct err *err);
 

@@ -12,7 +12,7 @@ struct folded {
 	int64_t weight;
 };
 
-/* Order by text, which makes equal stacks adjacent, to be added up. */
+/* Order by text, so that equal stacks are adjacent and can be added up. */
 static int by_stack(const void *a, const void *b)
 {
 	return str_cmp(((const struct folded *)a)->stack,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists what each source line weighs, function by function, as pprof's -list.
- * The text of a line is shown if its file is found below source_root.
+ * Lists the weight of each source line, function by function, as pprof's -list
+ * does. The text of a line is shown if its file is found below source_root.
  */
 #include "pprof/report/report_source.h"
 
@@ -181,7 +181,8 @@ static void source_print_line(const struct report *r, const struct line *l,
 }
 
 /*
- * source_line_fn: write a line as JSON. A gap is seen from the line numbers.
+ * source_line_fn: write a line as JSON. Gaps are not marked, because the line
+ * numbers show them.
  */
 static void source_write_line(const struct report *r, const struct line *l,
 			      int64_t number, struct str text, bool gap,
@@ -270,7 +271,7 @@ static void write_routine(const struct listing *l, const struct routine *x,
 	json_end(j, '}');
 }
 
-/* Where the report is written: one of the two is not NULL. */
+/* Where the report is written: exactly one of the two members is set. */
 struct source_output {
 	struct buf *text;
 	struct json *json;
@@ -325,7 +326,9 @@ static int report_source_print(struct listing *l,
 	return rc;
 }
 
-/* Write the heaviest functions as JSON, and how many there are more. */
+/*
+ * Write the heaviest functions as JSON, and the number of functions left out.
+ */
 static int report_source_write(struct listing *l,
 			       const struct source_output *out, struct err *err)
 {

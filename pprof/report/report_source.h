@@ -13,8 +13,9 @@
 
 /*
  * Append a listing by function and source line, with source text where the
- * option source_root has the file. ERR_INVALID: symbol is no valid expression;
- * ERR_NOTFOUND: symbol matches no function; ERR_LIMIT, ERR_TIMEOUT, ERR_TOOBIG.
+ * option source_root has the file. ERR_INVALID: symbol is not a valid
+ * expression; ERR_NOTFOUND: symbol matches no function; ERR_LIMIT, ERR_TIMEOUT,
+ * ERR_TOOBIG.
  */
 int report_source(struct report *r, struct buf *out, struct err *err);
 

@@ -22,8 +22,9 @@ int report_top_text(struct report *r, struct buf *out, struct err *err);
 void report_head_json(const struct report *r, struct json *j);
 
 /*
- * Write {"sample_type","unit","total","rows":[{"name","file","flat","cum"}]}.
- * ERR_LIMIT, ERR_TIMEOUT.
+ * Write {"sample_type","unit","total","rows":[{"name","file","flat","cum"}]}. A
+ * diff that keeps both sides apart also has "total_a" and "total_b", and
+ * "flat_a" and "cum_a" in each row. ERR_LIMIT, ERR_TIMEOUT.
  */
 int report_top_json(struct report *r, struct json *j, struct err *err);
 

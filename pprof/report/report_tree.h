@@ -13,7 +13,7 @@
 
 /*
  * Append the text that pprof -tree prints, or pprof -peek for REPORT_PEEK.
- * ERR_INVALID: symbol is no valid expression; ERR_NOTFOUND: symbol matches
+ * ERR_INVALID: symbol is not a valid expression; ERR_NOTFOUND: symbol matches
  * nothing; ERR_LIMIT, ERR_TIMEOUT, ERR_TOOBIG.
  */
 int report_tree_text(struct report *r, struct buf *out, struct err *err);

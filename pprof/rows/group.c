@@ -100,8 +100,8 @@ size_t colgroup_coder_memory(const struct colgroup_coder *c)
 }
 
 /*
- * The array has one element more than there are keys, for "no key". So have the
- * arrays of the next two functions.
+ * The array has one element more than there are keys, for "no key". The arrays
+ * of the next two functions have this element, too.
  */
 int64_t *colgroup_previous(struct colgroup_coder *c, size_t keys)
 {
@@ -111,7 +111,7 @@ int64_t *colgroup_previous(struct colgroup_coder *c, size_t keys)
 	return c->previous.v;
 }
 
-/* Zeroed, so that member `made` is false for every key. */
+/* The array is zeroed, so that the member `made` is false for every key. */
 struct colgroup_estimate *colgroup_estimates(struct colgroup_coder *c,
 					     size_t keys)
 {
@@ -121,7 +121,7 @@ struct colgroup_estimate *colgroup_estimates(struct colgroup_coder *c,
 	return c->estimates.v;
 }
 
-/* Zeroed, because 0 stands for the default successor, key + 1. */
+/* The array is zeroed, because 0 stands for the default successor, key + 1. */
 uint32_t *colgroup_successors(struct colgroup_coder *c, size_t keys)
 {
 	c->successors.count = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A group: up to 32 profiles of one series, as columns in memory. A row of a
- * group is one profile. Also the workspace (coder) in which groups are encoded
- * and decoded. Format: docs/format/columns.md.
+ * group is one profile. This header also declares the workspace (coder) in
+ * which groups are encoded and decoded. Format: docs/format/columns.md.
  *
  * Ownership: a group owns its arrays; a coder owns its workspace.
  * Threads: one thread per group and coder.
@@ -118,8 +118,8 @@ struct colgroup_estimate {
 };
 
 /*
- * Workspace of encoding and decoding. From group to group, it keeps the memory
- * of its buffers, but of their contents only the cached scales
+ * Workspace of encoding and decoding. It keeps the memory of its buffers from
+ * group to group. Of their contents, it keeps only the cached scales
  * (heap_unscale.h).
  */
 struct colgroup_coder {

@@ -181,7 +181,7 @@ static bool colgroup_get_keys(struct keys *k, uint32_t *out, size_t samples)
 /*
  * Check the depth of a row's stacks against the length of the profile, in which
  * each frame takes at least one byte. Without this check, a damaged table could
- * have a very deep stack, through which queries would go for each sample again.
+ * have a very deep stack, which queries would walk again for each sample.
  */
 static bool has_depth(const struct dictionary *d, const uint32_t *keys,
 		      size_t samples, uint32_t len)
@@ -289,7 +289,7 @@ int colgroup_decode(struct colgroup_coder *c, const struct dictionary *d,
 	return rc;
 }
 
-/* Reads only the head of the group, and of the head only the first numbers. */
+/* Decompresses only the head of the group, and reads only its first numbers. */
 size_t colgroup_types(struct colgroup_coder *c, struct bytes stored)
 {
 	struct dec in = dec_init(stored);

@@ -39,7 +39,10 @@ static struct pair sum_of(double a, double b)
 	return (struct pair){ s, (a - (s - t)) + (b - t) };
 }
 
-/* Product of two pairs; fma() gives the rounding error of the high parts. */
+/*
+ * Product of two pairs; fma() gives the rounding error of the product of the
+ * high parts.
+ */
 static struct pair heap_unscale_multiply(struct pair a, struct pair b)
 {
 	double p = a.high * b.high;

@@ -118,7 +118,7 @@ int64_t unsample_objects(const struct unsample_rate *r, int64_t c);
 int64_t unsample_space(const struct unsample_rate *r, int64_t c);
 
 /*
- * The number of sampled objects for which the estimate is `objects`, or a
+ * The inverse: the number of sampled objects whose estimate is `objects`, or a
  * number close to it.
  */
 int64_t unsample_count(const struct unsample_rate *r, int64_t objects);

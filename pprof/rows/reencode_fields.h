@@ -26,7 +26,7 @@ void reencode_value_type(struct replay *r, unsigned field,
 /* Write the mappings of the row's profile, as listed in its layout. */
 void reencode_mappings(struct replay *r);
 
-/* Write the functions that have got an id since the last call. */
+/* Write the functions that were given an id since the last call. */
 void reencode_functions(struct replay *r);
 
 /*

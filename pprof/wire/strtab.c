@@ -31,8 +31,8 @@ uint32_t strtab_intern(struct strtab *t, struct str s)
 }
 
 /*
- * If string *next is not s, only the comparison is lost: the result is right in
- * any case (docs/decisions.md, 40).
+ * If string *next is not s, only the time of one comparison is lost: the result
+ * is correct in any case (docs/decisions.md, 40).
  */
 uint32_t strtab_intern_next(struct strtab *t, struct str s, uint32_t *next)
 {

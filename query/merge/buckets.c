@@ -24,7 +24,9 @@ void buckets_begin(struct buckets *b, size_t n, size_t steps)
 	ratio = (double)b->greatest / (double)b->least;
 	b->n = n;
 	b->steps = steps;
-	/* The first and the last bound are not computed: they are exact. */
+	/*
+	 * pow() is inexact, so the first and the last bound are set directly.
+	 */
 	b->bounds[0] = b->least;
 	b->bounds[n] = b->greatest;
 	for (size_t i = 1; i < n; i++) {

@@ -4,7 +4,7 @@
  * draw the distribution of totals over time. The bounds are spaced
  * logarithmically from the smallest total above 0 to the largest.
  *
- * Ownership: buckets_fini() frees.
+ * Ownership: buckets_fini() frees the counts.
  * Threads: one thread per timeline.
  */
 #ifndef QUERY_MERGE_BUCKETS_H
@@ -28,25 +28,26 @@ struct buckets {
 	size_t steps;
 };
 
-/* Note a total, for the bounds. */
+/* Take a total into account for the bounds that buckets_begin() computes. */
 void buckets_note(struct buckets *b, int64_t total);
 
 /*
- * Compute the bounds from the totals that were noted, and begin to count. It
- * uses n * steps * sizeof(uint32_t) bytes.
+ * Compute the bounds from all totals passed to buckets_note(), and begin to
+ * count. The counts take n * steps * sizeof(uint32_t) bytes.
  */
 void buckets_begin(struct buckets *b, size_t n, size_t steps);
 
 /*
- * Count a total that was noted. Totals of 0 or less are counted in the first
- * bucket. Counts nothing if no total was above 0.
+ * Count a total that was passed to buckets_note(). Totals of 0 or less are
+ * counted in the first bucket. Counts nothing if no total was above 0.
  */
 void buckets_count(struct buckets *b, size_t step, int64_t total);
 
 /*
- * Write {"bounds":[n + 1],"counts":[[n] for each step]}. Bucket i has the
- * totals from bounds[i] to less than bounds[i + 1]; the last one has
- * bounds[n], too. Both arrays are empty if no total was above 0.
+ * Write {"bounds":[…],"counts":[[…],…]}: n + 1 bounds, and n counts for each
+ * step. Bucket i has the totals from bounds[i] to less than bounds[i + 1]; the
+ * last bucket has bounds[n], too. Both arrays are empty if no total was above
+ * 0.
  */
 void buckets_json(const struct buckets *b, struct json *j);
 

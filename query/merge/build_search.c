@@ -3,7 +3,7 @@
 
 #include "pprof/columns_binary.h"
 
-/* The profiles of one series, and the build of some of them. */
+/* The series that is being searched, and the times of its profiles. */
 struct build_series {
 	struct querier *q;
 	size_t series;
@@ -26,7 +26,7 @@ static void build_of_decoded(void *ctx, const struct pprof *p)
 	b->build = arena_str(&b->text, pprof_binary(p).build_id);
 }
 
-/* Visitor: the memory of the build IDs. */
+/* Visitor: return the memory that the build IDs take. */
 static size_t build_memory(const void *ctx)
 {
 	const struct build_search *b = ctx;
@@ -46,7 +46,7 @@ void build_search_init(struct build_search *b, struct label_spans *spans,
 
 	*b = (struct build_search){
 		.spans = spans,
-		/* Leave half of the reads to bisections. */
+		/* Half of the reads are left for bisections. */
 		.every = 1 + series * BUILD_SAMPLES / (BUILD_READS_MAX / 2),
 	};
 	profile_visit_init(&b->visit, &visitor, memory, work);
@@ -72,13 +72,16 @@ static int build_read(struct build_search *b, const struct build_series *x,
 	return rc;
 }
 
-/* A profile of a series, by its number, and its build. */
+/* The number of a profile in its series, and the build ID of the profile. */
 struct build_at {
 	size_t row;
 	struct str build;
 };
 
-/* Add that the profiles from `first` to `last` are of one build. */
+/*
+ * Add to the spans that the profiles from `first` to number `last` have the
+ * build ID of `first`.
+ */
 static void build_add(struct build_search *b, const struct build_series *x,
 		      const struct build_at *first, size_t last)
 {
@@ -89,8 +92,9 @@ static void build_add(struct build_search *b, const struct build_series *x,
 }
 
 /*
- * Find where a build ends between two profiles of different builds: on return
- * `low` is its last profile, and `high` the next one.
+ * Bisect between `low` and `high`, two profiles with different build IDs. On
+ * return, `low` is the last profile of its build and `high` is the next
+ * profile, unless BUILD_READS_MAX has ended the bisection early.
  */
 static int build_bisect(struct build_search *b, const struct build_series *x,
 			struct build_at *low, struct build_at *high,
@@ -112,8 +116,9 @@ static int build_bisect(struct build_search *b, const struct build_series *x,
 }
 
 /*
- * Go on from the build `now`, whose last known profile is `last`, to the
- * profile `to`, and add the builds that end between them.
+ * Add to the spans all builds that end before the profile `to`. `now` is the
+ * first profile of the current build, and `last` the number of its last known
+ * profile. On return, `now` is the first profile of the build of `to`.
  */
 static int build_advance(struct build_search *b, const struct build_series *x,
 			 struct build_at *now, size_t last,
@@ -133,7 +138,10 @@ static int build_advance(struct build_search *b, const struct build_series *x,
 	return rc;
 }
 
-/* The number of the k-th of the profiles that are compared first. */
+/*
+ * Return the number of the k-th profile that is compared before any bisection.
+ * These BUILD_SAMPLES profiles are spread evenly over the series.
+ */
 static size_t build_sample(size_t count, size_t k)
 {
 	return (count - 1) * k / (BUILD_SAMPLES - 1);

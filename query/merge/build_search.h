@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Build search: from when to when the profiles of a series have the same build
- * ID. Only some profiles are read: the first, the last, some between them, and,
- * where two neighbours differ, those that find the first profile of the new
- * build by bisection (docs/decisions.md, 142).
+ * Build search: finds the time spans in which the profiles of a series have the
+ * same build ID. Only some profiles are read: the first, the last, and some
+ * between them. Where two neighbours among these have different build IDs, a
+ * bisection finds the first profile of the new build (docs/decisions.md, 142).
  *
- * Ownership: borrows everything but the visit.
+ * Ownership: owns the visit and the texts of build IDs, borrows the rest.
  * Threads: one thread per query.
  */
 #ifndef QUERY_MERGE_BUILD_SEARCH_H
@@ -28,23 +28,24 @@ struct build_search {
 	struct str build; /* build ID of the profile that was read last */
 	struct arena text;
 	size_t reads;
-	size_t every;      /* one of so many series is searched */
+	size_t every;      /* one of every `every` series is searched */
 	size_t candidates; /* number of series that could be searched */
 	size_t series;     /* number of series that were searched */
 };
 
 /*
- * Begin a search in at most `series` series: the more there are, the fewer of
- * them are searched. `memory` is the limit of the decoder in bytes.
+ * Begin a search in at most `series` series. If they are too many for
+ * BUILD_READS_MAX, only one of every `every` series is searched. `memory` is
+ * the limit of the decoder in bytes.
  */
 void build_search_init(struct build_search *b, struct label_spans *spans,
 		       size_t series, size_t memory, struct query_work *work);
 
 /*
- * Add the builds of selected series i of q to the spans, or pass over the
- * series (see `every`). `rows` are the times
- * of its `count` profiles, at least one. A profile without a build ID adds
- * nothing. Errors as profile_visit_show().
+ * Add to the spans the build IDs of series number i of the querier's selection,
+ * or skip the series (see `every`). `rows` has the times of the series' `count`
+ * profiles, at least one. A profile without a build ID adds nothing. Errors as
+ * for profile_visit_show().
  */
 NODISCARD int build_search_series(struct build_search *b, struct querier *q,
 				  size_t i, const struct totals_row *rows,

@@ -21,13 +21,16 @@ static int changes_check(struct changes *c, struct err *err)
 	return rc;
 }
 
-/* The number of the step of a time. */
+/* Return the number of the step that contains the time `ms`. */
 static int64_t change_step(const struct changes *c, int64_t ms)
 {
 	return (ms - c->o->spec->from) / c->o->step_ms;
 }
 
-/* Return the entry of a change, which all changes of its step share. */
+/*
+ * Return the entry for a change; if another change of the same kind and name in
+ * the same step has an entry already, it is shared.
+ */
 static struct change *change_take(struct changes *c, enum change_kind kind,
 				  struct str name, int64_t ms)
 {
@@ -46,7 +49,7 @@ static struct change *change_take(struct changes *c, enum change_kind kind,
 	return x;
 }
 
-/* Add a value to one side of a change unless it is there. */
+/* Add a value to a list of a change, unless the list has the value already. */
 #define change_add_value(list, value)                             \
 	do {                                                      \
 		bool there_ = false;                              \
@@ -58,8 +61,8 @@ static struct change *change_take(struct changes *c, enum change_kind kind,
 	} while (0)
 
 /*
- * Until when a span was seen before a time; INT64_MIN: it is of another group,
- * or did not begin before.
+ * Return the last time, at most `ms`, at which a span was seen. Returns
+ * INT64_MIN if the span belongs to another group or begins at `ms` or later.
  */
 static int64_t seen_before(const struct label_span *x, uint32_t group,
 			   int64_t ms)
@@ -70,9 +73,9 @@ static int64_t seen_before(const struct label_span *x, uint32_t group,
 }
 
 /*
- * Add the values that a new value replaces: those that series of its job had
- * last. They may have ended some time ago, if profiles are rare or the job had
- * stopped.
+ * Add to x->from the values that the new value `s` replaces: those that series
+ * of its group had last before `s` began, give or take two steps. They may have
+ * ended some time ago, if profiles are rare or the job had stopped.
  */
 static void add_replaced(const struct changes *c, const struct label_span *s,
 			 struct change *x)
@@ -92,7 +95,10 @@ static void add_replaced(const struct changes *c, const struct label_span *s,
 	}
 }
 
-/* Turn the spans into changes: a value that begins later than its job is new. */
+/*
+ * Turn the spans into changes: a value is new if it begins more than one step
+ * after the first profile of its job.
+ */
 static int changes_of_labels(struct changes *c, struct err *err)
 {
 	int rc = 0;
@@ -116,8 +122,9 @@ static int changes_of_labels(struct changes *c, struct err *err)
 }
 
 /*
- * Whether the process restarted between two rows: a counter fell. Rows with
- * different types say nothing.
+ * Set *out to whether the process restarted between rows i and i + 1, which
+ * shows as a counter that decreased. Rows with different type sets cannot be
+ * compared; *out is then false.
  */
 static int change_restarted(const struct totals_view *t, size_t i,
 			    struct typeset *types, bool *out, struct err *err)
@@ -140,7 +147,10 @@ static int change_restarted(const struct totals_view *t, size_t i,
 	return rc;
 }
 
-/* Add the restarts of selected series `series`, whose profiles are in `t`. */
+/*
+ * Add the restarts of series number `series` of the querier's selection. `t`
+ * has the totals of its profiles.
+ */
 static int changes_of_counters(struct changes *c, struct querier *q,
 			       size_t series, const struct totals_view *t,
 			       struct typeset *types, struct err *err)
@@ -158,15 +168,18 @@ static int changes_of_counters(struct changes *c, struct querier *q,
 		x = change_take(c, CHANGE_RESTART, str_of(""),
 				t->rows[i + 1].ms);
 		x->series++;
-		/* The labels are freed with the querier. */
+		/*
+		 * The labels are freed with the querier, so the job is copied.
+		 */
 		change_add_value(&x->jobs, arena_str(&c->spans.text, job));
 	}
 	return rc;
 }
 
 /*
- * Add the labels of a series whose profiles are in `t`. Returns whether it has
- * any of them.
+ * Add to the spans the values that the series `ls` has of the labels in the
+ * options. `t` has the series' profiles. Returns whether the series has any of
+ * these labels.
  */
 static bool changes_add_labels(struct changes *c, struct labels *ls,
 			       const struct totals_view *t)
@@ -189,7 +202,7 @@ static bool changes_add_labels(struct changes *c, struct labels *ls,
 
 /*
  * Look at one series: its labels, its first and last profile, its counters. Its
- * builds are of interest only if no label says which version it is.
+ * build IDs are searched only if no label says which version it is.
  */
 static int changes_of_series(struct changes *c, struct querier *q, size_t i,
 			     struct typeset *types, struct err *err)
@@ -252,7 +265,10 @@ static void change_fini(struct change *x)
 	vec_fini(&x->to);
 }
 
-/* Keep the changes of the most series, and sort them by time. */
+/*
+ * Keep at most CHANGES_MAX changes, those of the most series, and sort them by
+ * time.
+ */
 static void changes_sort(struct changes *c)
 {
 	if (!c->found.count)

@@ -19,7 +19,7 @@ static void search_decoded(void *ctx, const struct pprof *p)
 	f->found = pprof_has_function(p, f->name);
 }
 
-/* Visitor: the memory of the search. */
+/* Visitor: return the memory that the search takes. */
 static size_t search_memory(const void *ctx)
 {
 	const struct function_search *f = ctx;

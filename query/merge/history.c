@@ -16,7 +16,7 @@ struct history_table {
 	struct report report;
 	struct graph graph;
 	bool reported; /* whether `report` and `graph` must be freed */
-	int64_t taken; /* memory that the query held before */
+	int64_t taken; /* memory that the query held before the merge */
 };
 
 /* Free a table, and return its memory to the budget. */
@@ -78,7 +78,7 @@ static size_t history_find(const struct history *h, struct str name)
 	return SIZE_MAX;
 }
 
-/* Add a function unless it is there. */
+/* Add a function to the history, unless the history has it already. */
 static void history_add(struct history *h, struct str name)
 {
 	if (name.len && history_find(h, name) == SIZE_MAX)
@@ -88,8 +88,8 @@ static void history_add(struct history *h, struct str name)
 }
 
 /*
- * Add the heaviest functions of the whole range. The range's profiles are
- * merged for it, all series together.
+ * Add the heaviest functions of the whole range. To find them, the profiles of
+ * all series in the range are merged.
  */
 static int add_heaviest(struct history *h, struct err *err)
 {
@@ -106,7 +106,7 @@ static int add_heaviest(struct history *h, struct err *err)
 	return rc;
 }
 
-/* Add the group of a series unless it is there. */
+/* Add the group of a series, unless the history has the group already. */
 static int add_group(struct history *h, struct labels *ls, struct err *err)
 {
 	struct labels_builder b = { 0 };
@@ -252,11 +252,15 @@ static int weigh_step(struct history *h, size_t step, size_t group,
 		take_weights(h, step, group, &t);
 	history_table_fini(h, &t);
 	mem_free(matchers);
-	/* The step has no profiles, or too few. */
+	/*
+	 * A step is empty, and no error, if it has no profiles, only profiles
+	 * that cannot be read, or too few profiles to compute the increase of a
+	 * counter.
+	 */
 	return rc == ERR_NOTFOUND || rc == ERR_CORRUPT ? 0 : rc;
 }
 
-/* Forget a step that was not completed for all groups. */
+/* Clear a step that was not completed for all groups. */
 static void clear_step(struct history *h, size_t step)
 {
 	h->total[step] = 0;
@@ -274,7 +278,10 @@ static int weigh_steps(struct history *h, struct err *err)
 		if (!rc)
 			continue;
 		clear_step(h, step);
-		/* Without time for the first step there is no answer. */
+		/*
+		 * If time runs out in the first step, there is nothing to
+		 * answer: fail.
+		 */
 		if (step && (rc == ERR_TIMEOUT || rc == ERR_CLOSED)) {
 			h->end = *err;
 			break;

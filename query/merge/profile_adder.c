@@ -58,10 +58,9 @@ static int merge_within(struct query_merge *g, const struct querier *q,
 }
 
 /*
- * Decide whether a profile that could not be read fails the query. After
- * damage, a read error, or if the profile is missing, it does not: the profile
- * is counted, the first such error is kept for the warning, and 0 is returned.
- * Any other error is returned.
+ * Decide whether a profile that could not be read fails the query. A damaged,
+ * unreadable or missing profile does not: it is counted, the first such error
+ * is kept for the warning, and 0 is returned. Any other error is returned.
  */
 static int query_merge_leave_out(struct query_merge *g, int rc,
 				 const struct err *why, struct err *err)

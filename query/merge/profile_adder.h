@@ -36,8 +36,9 @@ NODISCARD int query_merge_account(struct query_merge *g,
 				  const struct querier *q, struct err *err);
 
 /*
- * Callback of the querier before it reads a profile: take `bytes` from the
- * budget. ctx is the query_merge. Returns ERR_LIMIT when the budget is used up.
+ * Callback that the querier calls before it reads a profile: takes `bytes` from
+ * the budget. ctx is the query_merge. Returns ERR_LIMIT when the budget is used
+ * up.
  */
 NODISCARD int query_merge_spend_fetch(void *ctx, size_t bytes, struct err *err);
 

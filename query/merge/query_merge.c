@@ -36,8 +36,8 @@ void query_merge_fini(struct query_merge *g)
 }
 
 /*
- * Count the profiles that will be read, so that clients can see how far the
- * query is. A filter of totals may leave some of them out.
+ * Count the profiles that will be read, so that clients can see the progress of
+ * the query. A filter of totals may leave some of them out.
  */
 static int count_ahead(struct query_merge *g, struct querier *q,
 		       const struct query_spec *s, struct err *err)
@@ -110,7 +110,10 @@ static int add_nearest(struct query_merge *g, struct querier *q,
 				       .q = q, .series = series, .ms = g->ms },
 			       err);
 	g->profiles += !rc;
-	/* An unreadable profile fails the query, because it is the query's only profile. */
+	/*
+	 * An unreadable profile fails the query, because it is the query's only
+	 * profile.
+	 */
 	return rc == 1 ? err_set(err, g->damage.code, "%s", g->damage.msg) : rc;
 }
 
@@ -200,8 +203,8 @@ int query_merge_subtract(struct query_merge *base, struct merge *both,
 }
 
 /*
- * Callback of the report engine before it allocates memory, and regularly while
- * it works. `bytes` is the memory that it needs.
+ * Callback that the report engine calls before it allocates memory, and
+ * regularly while it works. `bytes` is the memory that it needs.
  */
 static int query_merge_spend(void *ctx, size_t bytes, struct err *err)
 {

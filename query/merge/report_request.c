@@ -24,8 +24,8 @@ static int parse_options(struct report_request *q, const struct params *p,
 		}
 	}
 	/*
-	 * group_by adds labels to the samples. Unless the option tagroot is
-	 * given, it takes the same value and turns these labels into root
+	 * group_by adds labels to the samples. If the option tagroot is not
+	 * given, it gets the value of group_by: these labels then become root
 	 * frames, so that the report shows which series is which
 	 * (docs/decisions.md, 38).
 	 */

@@ -263,7 +263,9 @@ int query_add_series(struct query_merge *g, struct querier *q, size_t series,
 		g->series++;
 		query_label_samples(g, querier_labels(q, series));
 	}
-	/* Profiles that the filter leaves out are done. */
+	/*
+	 * For the progress, profiles that the filter leaves out count as read.
+	 */
 	query_count(g->work, 0, all - (rc ? all : t.count));
 	for (; !rc && s->first < t.count && !g->late; s->first = s->end) {
 		rc = plan_stretch(s, err);

@@ -230,7 +230,10 @@ static bool has_buckets(const struct timeline *t, const struct timeline_line *l)
 	return t->o->buckets && l->kind != KIND_COUNTER;
 }
 
-/* Count a profile's total, or note it, for the distribution of totals. */
+/*
+ * Put a profile's total into the distribution of totals: the first pass notes
+ * it for the bounds of the buckets, the second pass counts it.
+ */
 static void timeline_put_in_bucket(const struct timeline *t,
 				   struct timeline_line *l, size_t at,
 				   int64_t now)
@@ -245,9 +248,9 @@ static void timeline_put_in_bucket(const struct timeline *t,
 
 /*
  * Add a profile's total `now` to the step number `at`. For a counter, the
- * increase since the previous profile is added. `restarted` is true if the process
- * restarted in between: the increase is then all of `now`. The first value of a
- * counter adds nothing, because its increase is unknown.
+ * increase since the previous profile is added. `restarted` is true if the
+ * process restarted in between: the increase is then all of `now`. The first
+ * value of a counter adds nothing, because its increase is unknown.
  */
 static void timeline_add_value(struct timeline_line *l, size_t at, int64_t now,
 			       int64_t duration_ns, bool restarted)

@@ -2,8 +2,9 @@
 #include "query/merge/timeline_fold.h"
 
 /*
- * Whether a value says how it is at a time, and so also how it is until the
- * next profile: a state, or the rate of a flow in the seconds of its profile.
+ * Whether the value of a step is a level, which also holds until the next
+ * profile: a state, or the rate of a flow whose profiles have a duration. Any
+ * other value counts what happened since the previous profile.
  */
 static bool fold_is_level(const struct timeline *t,
 			  const struct timeline_line *l, size_t at)
@@ -13,8 +14,9 @@ static bool fold_is_level(const struct timeline *t,
 }
 
 /*
- * The value of one series in one step. For states it is the mean; for flows and
- * counters it is the sum or, with the option `rate`, the value per second.
+ * Return the value of one series in one step. For states it is the mean; for
+ * flows and counters it is the sum or, with the option `rate`, the value per
+ * second.
  */
 static double fold_value(const struct timeline *t,
 			 const struct timeline_line *l, size_t at)
@@ -24,9 +26,9 @@ static double fold_value(const struct timeline *t,
 	if (!t->o->rate)
 		return l->sum[at];
 	/*
-	 * The rate of a flow is divided by the seconds that profiles cover, not
-	 * by the length of the step, since profiles cover only a part of it
-	 * (docs/decisions.md, 95).
+	 * The sum of a flow is divided by the seconds that profiles cover, not
+	 * by the length of the step, because profiles cover only a part of the
+	 * step (docs/decisions.md, 95).
 	 */
 	if (l->kind == KIND_FLOW && l->seconds[at] > 0)
 		return l->sum[at] / l->seconds[at];
@@ -40,8 +42,9 @@ static void fold_add(struct timeline_line *l, size_t at, double value)
 }
 
 /*
- * How many steps lie between two steps with profiles, if they are to be filled;
- * else 0. Sums are not filled: a step without a profile has none.
+ * Return the number of steps between `from` and `to`, two steps with profiles,
+ * if the steps between them are to be filled; else 0. Sums are not filled,
+ * because a step without profiles has no sum.
  */
 static size_t fold_gap(const struct timeline *t, const struct timeline_line *l,
 		       size_t from, size_t to)
@@ -53,24 +56,30 @@ static size_t fold_gap(const struct timeline *t, const struct timeline_line *l,
 	return to - from <= most ? to - from - 1 : 0;
 }
 
-/* State of folding one series: the last step that had a profile. */
+/*
+ * State of folding one series. The members other than `steps` and `most`
+ * describe the last step that had profiles.
+ */
 struct fold {
 	size_t steps; /* number of steps with profiles until now */
 	size_t at;
-	size_t gap;     /* number of steps that were filled before it */
-	uint32_t count; /* number of its profiles */
-	uint32_t most;  /* largest number of profiles of a step */
-	double seconds; /* that its profiles took */
+	size_t gap;     /* number of filled steps directly before the step */
+	uint32_t count; /* number of profiles in the step */
+	uint32_t most;  /* largest number of profiles in any step */
+	double seconds; /* seconds that these profiles cover */
 	double value;
 	bool level;
-	/* Its profiles come at intervals that are known. */
+	/*
+	 * Whether all steps since the previous step with profiles were filled,
+	 * so that the interval between profiles is known.
+	 */
 	bool steady;
 };
 
 /*
- * Whether the next profile may be on its way at the end of the range, if the
- * last one is in the step `at`: it is due one interval later, and is stored when
- * it is complete.
+ * Whether the next profile may still be in progress at the end of the range, if
+ * the last profile is in the step `at`. The next profile is due one interval
+ * later, and is stored only when its duration has passed, too.
  */
 static bool fold_awaits(const struct timeline *t, const struct fold *f,
 			size_t at, uint32_t count, double seconds)
@@ -83,8 +92,9 @@ static bool fold_awaits(const struct timeline *t, const struct fold *f,
 }
 
 /*
- * How many steps the last value holds: until the next profile would be due, or
- * to the end of the range if that profile may be on its way.
+ * Return for how many steps the last value is repeated: until the next profile
+ * would be due, or to the end of the range if that profile may still be in
+ * progress.
  */
 static size_t fold_hold(const struct timeline *t, const struct fold *f)
 {
@@ -97,10 +107,11 @@ static size_t fold_hold(const struct timeline *t, const struct fold *f)
 }
 
 /*
- * The part of a step for which a level counts. A series that begins or ends in
- * a step, as when a program gets a new version, has fewer profiles there than in
- * the step beside it, and another series has the rest of the step. Without this,
- * the sum of both would be twice as high in that step.
+ * Return the share of a step, from 0 to 1, for which a level counts. A series
+ * that begins or ends in a step, as when a program gets a new version, has
+ * fewer profiles there than in the step beside it, and another series has the
+ * rest of the step. Without this factor, the sum of both would be twice as high
+ * in that step.
  */
 static double fold_share(const struct timeline *t,
 			 const struct timeline_line *l, const struct fold *f,
@@ -120,7 +131,10 @@ static double fold_share(const struct timeline *t,
 	return l->count[at] < beside ? (double)l->count[at] / beside : 1;
 }
 
-/* Add the value of a step with profiles, and those of the steps before it. */
+/*
+ * Add the value of the step `at`, which has profiles, and fill the gap before
+ * it.
+ */
 static void fold_step(const struct timeline *t, struct timeline_line *l,
 		      struct fold *f, size_t at)
 {
@@ -129,14 +143,18 @@ static void fold_step(const struct timeline *t, struct timeline_line *l,
 	size_t gap = f->steps ? fold_gap(t, l, f->at, at) : 0;
 
 	/*
-	 * The profile counts what happened since the one before it, so its
-	 * value is spread over all the steps in between.
+	 * A value that is not a level counts what happened since the previous
+	 * profile, so it is spread over all steps since then.
 	 */
 	if (!level)
 		value /= (double)(gap + 1);
 	for (size_t k = 1; k <= gap; k++)
 		fold_add(l, f->at + k, f->level ? f->value : value);
-	/* The profile before the first one of the range was as far away. */
+	/*
+	 * Now the interval is known: gap + 1 steps. If, by this interval, the
+	 * profile before the first one was before the range, fill the steps
+	 * before the first one, too.
+	 */
 	for (size_t k = 0; f->steps == 1 && f->at <= gap && k < f->at; k++)
 		fold_add(l, k, f->level ? f->value : value);
 	fold_add(l, at, level ? value * fold_share(t, l, f, at) : value);

@@ -75,7 +75,10 @@ static bool is_unmatched(struct querier *q, const struct query_work *w,
 	struct search s = { .matcher = m, .work = w };
 
 	if (matcher_matches(m, str_of("")))
-		/* A series that lacks the label satisfies the matcher. */
+		/*
+		 * A series that lacks the label satisfies the matcher, so this
+		 * matcher is not the reason.
+		 */
 		return false;
 	querier_texts(q, m->name, INT64_MIN, INT64_MAX, absence_look_at, &s);
 	if (s.found) {

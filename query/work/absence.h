@@ -14,10 +14,11 @@
 #include "tsdb/querier.h"
 
 /*
- * Set err to a message that no profile matches the selector, followed by `when`
- * and by the first matcher that no stored series satisfies at any time, if
- * there is one. The selection of the querier `q` does not change. Stops
- * searching at the deadline. Always returns ERR_NOTFOUND.
+ * Set err to a message that says that no profile matches the selector. The
+ * message continues with `when` and with the first matcher that no stored
+ * series satisfies at any time, if there is one. The selection of the querier
+ * `q` does not change. Stops searching at the deadline. Always returns
+ * ERR_NOTFOUND.
  */
 int query_explain_absence(struct querier *q, const struct query_work *w,
 			  const struct selector *s, const char *when,

@@ -4,16 +4,18 @@
 #include "query/string_set.h"
 #include "tsdb/querier.h"
 
-/* How often series are checked against the limits of memory and time. */
+/*
+ * Number of series after which the limits of memory and time are checked again.
+ */
 #define CHECK_EVERY 1024
 
-/* The numbers of series. */
+/* The numbers of series, counted in several ways. */
 struct cardinality {
 	struct string_set types; /* by profile type */
 	struct string_set pairs; /* by label and value, as "name=value" */
-	/* Distinct values by label: made from `pairs`. */
+	/* Number of distinct values by label name, computed from `pairs`. */
 	struct string_set labels;
-	struct buf pair; /* scratch */
+	struct buf pair; /* scratch: the text of one pair */
 	int64_t taken;
 };
 
@@ -72,7 +74,9 @@ static int count_all(struct cardinality *c, struct tsdb *db,
 	return rc ? rc : check_work(c, work, err);
 }
 
-/* Write the largest numbers of a set. */
+/*
+ * Write the texts of a set that were added most often, at most `limit` of them.
+ */
 static void write_counts(struct json *j, const char *key, struct string_set *t,
 			 int64_t limit)
 {

@@ -11,7 +11,10 @@ struct span_key {
 	struct str text; /* name of the label, or its value */
 };
 
-/* Hash texts one after the other; their lengths keep them apart. */
+/*
+ * Hash each text, then the hashes together, so that it matters where one text
+ * ends and the next begins.
+ */
 static uint64_t span_hash(const struct span_key *k)
 {
 	uint64_t parts[] = {
@@ -45,7 +48,10 @@ static bool span_same_value(const void *ctx, uint32_t i, const void *key)
 	return s->v.v[i].group == k->group && str_eq(s->v.v[i].value, k->text);
 }
 
-/* Return the number of the group of a series for a label. */
+/*
+ * Return the number of the group for a series and a label; add the group if it
+ * is new.
+ */
 static uint32_t span_take_group(struct label_spans *s, struct labels *ls,
 				struct str name, int64_t first)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Label spans: from when to when the profiles of a job have a value of a label,
- * or a build ID. A value that begins later than its job is a new version.
+ * Label spans: for each job, the time span in which its profiles have a certain
+ * value of a label, or a certain build ID. A value that begins later than its
+ * job is a new version.
  *
  * Ownership: owns its texts.
  * Threads: one thread per query.
@@ -14,14 +15,17 @@
 #include "base/vec.h"
 #include "model/labels.h"
 
-/* A value of a label in one job: from when to when series have it. */
+/* A value of a label in one job, and the time span in which series have it. */
 struct label_span {
 	uint32_t group; /* number of the job and label, in label_spans.groups */
 	struct str value;
 	int64_t first;
 	int64_t last;
 	size_t series;
-	/* The series that was counted last; only its address is used. */
+	/*
+	 * The series that was counted last, so that each series is counted
+	 * once; only its address is used.
+	 */
 	const struct labels *counted;
 };
 
@@ -43,9 +47,11 @@ struct label_spans {
 };
 
 /*
- * Add that the series with the labels `ls` has a value of a label (or, with an
- * empty name, a build ID) from `first` to `last`, in ms. The spans of one series
- * are added one after another, and its labels stay where they are meanwhile.
+ * Record that the series with the labels `ls` has the value `value` of the
+ * label `name`, or the build ID `value` if `name` is empty, from `first` to
+ * `last`, in ms. A series is recognised by the address `ls`, which must not
+ * change while its spans are added; the spans of one series are added before
+ * those of the next.
  */
 void label_spans_add(struct label_spans *s, struct labels *ls, struct str name,
 		     struct str value, int64_t first, int64_t last);

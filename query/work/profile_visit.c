@@ -41,8 +41,8 @@ static int visit_account(struct profile_visit *v, const struct querier *q,
 }
 
 /*
- * Callback of the querier before it reads a profile. The bytes are added to
- * `taken`, so that visit_account() does not take them a second time.
+ * Callback that the querier calls before it reads a profile. The bytes are
+ * added to `taken`, so that visit_account() does not take them a second time.
  */
 static int visit_spend(void *ctx, size_t bytes, struct err *err)
 {
@@ -83,7 +83,10 @@ int profile_visit_show(struct profile_visit *v, struct querier *q,
 	rc = querier_rows(q, series, ms, no_values, &row, err);
 	if (!rc) {
 		v->visitor.row(v->visitor.ctx, row.rows, row.row);
-		/* The visitor may refer to the table of the new row. */
+		/*
+		 * Keep this row, because the visitor may still refer to its
+		 * table. The row before it is not needed any more.
+		 */
 		querier_row_fini(&v->row);
 		v->row = row;
 	} else if (rc == ERR_UNSUPPORTED) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Profile visit: looks at stored profiles one after another, without their
- * values. A profile that is stored as columns is shown as a row, any other is
- * fetched and decoded.
+ * Profile visit: shows stored profiles, without their values, to a visitor, one
+ * after another. A profile that is stored as columns is shown as a row, any
+ * other is fetched and decoded.
  *
  * Ownership: borrows the query work and the visitor's context; owns the rest.
  * Threads: one thread per visit.
@@ -15,14 +15,18 @@
 #include "query/query_work.h"
 #include "tsdb/querier.h"
 
-/* What is done with each profile: one of the first two functions is called. */
+/* The functions to call for each profile: either row() or decoded(). */
 struct profile_visitor {
 	/*
-	 * The profile as a row. What the function keeps of it is valid until it
-	 * has been called for the next row, or the visit is freed.
+	 * Called with a profile that is stored as columns. `rows` stays valid
+	 * until the next call of this function has returned, or the visit is
+	 * freed.
 	 */
 	void (*row)(void *ctx, const struct codec_rows *rows, size_t row);
-	/* The decoded profile, valid until the function returns. */
+	/*
+	 * Called with any other profile; `p` is valid until the function
+	 * returns.
+	 */
 	void (*decoded)(void *ctx, const struct pprof *p);
 	/* Memory that ctx holds, in bytes; NULL: it is not counted. */
 	size_t (*memory)(const void *ctx);

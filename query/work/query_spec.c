@@ -95,8 +95,8 @@ void query_spec_at(struct query_spec *s, int64_t ms)
 }
 
 /*
- * Whether a query without the parameter `mode` is a merge: it is if both ends
- * of a range are given, and no `time` (docs/decisions.md, 94).
+ * Whether a query without the parameter `mode` is a merge. It is a merge if
+ * both ends of a range are given, and no `time` (docs/decisions.md, 94).
  */
 static bool is_range(const struct params *p, const struct spec_names *n)
 {
@@ -180,7 +180,10 @@ static int64_t spec_distance_between(const struct query_spec *s, int64_t ms)
 	return llabs(ms - s->time);
 }
 
-/* Do the same as nearest_of() among the profiles with the wanted totals. */
+/*
+ * Do the same as nearest_of(), but only among profiles that the filter of
+ * totals selects.
+ */
 static int nearest_with_total(const struct query_spec *s, struct querier *q,
 			      size_t series, int64_t *found, struct err *err)
 {

@@ -35,15 +35,15 @@ struct query_spec {
 	/* Range of the merge, or of the search for a single profile. */
 	int64_t from;
 	int64_t to;
-	struct total_filter totals; /* only profiles with such totals */
+	struct total_filter totals; /* selects profiles by their totals */
 };
 
 /*
- * Parse the parameters mode, query, time, from, to and those of
- * total_filter_parse(); `suffix` ("", "_a" or
- * "_b") is appended to their names. Returns ERR_INVALID, with the parameter's
- * name in the message, when a parameter is missing or malformed. Call
- * query_spec_fini() on success and failure alike.
+ * Parse the parameters mode, query, time, match, from, to and those of
+ * total_filter_parse(); `suffix` ("", "_a" or "_b") is appended to their names.
+ * Returns ERR_INVALID, with the parameter's name in the message, when a
+ * parameter is missing or malformed. Call query_spec_fini() on success and
+ * failure alike.
  */
 NODISCARD int query_spec_parse(struct query_spec *s, const struct params *p,
 			       const char *suffix, struct err *err);

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 
-/* Show how much memory the query holds. */
+/* Publish in the progress how much memory the query holds. */
 static void show_bytes(struct query_work *w)
 {
 	if (w->progress)

@@ -7,8 +7,8 @@
 #include "pprof/aggregate.h"
 
 /*
- * Parse one bound. *set becomes true if the parameter is given; otherwise *out
- * is not changed.
+ * Parse one bound. If the parameter is given, sets *set to true and *out to the
+ * bound; otherwise leaves both unchanged.
  */
 static int parse_total(const struct params *p, const char *name, bool *set,
 		       int64_t *out, struct err *err)

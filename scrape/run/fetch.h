@@ -14,9 +14,10 @@
 /*
  * Start the scrape of a target that is already marked as running and was due at
  * due_ms. `ask` is NULL for a scheduled scrape. Otherwise `ask` is a request of
- * scrape_now(): it ends with the outcome of the scrape, and the scraper's
- * reference on it is dropped. The outcome also becomes the health of the
- * target, except that a failure leaves the health unchanged if `ask` is set.
+ * scrape_now(): the outcome of the scrape ends the request, and the scraper's
+ * reference to the request is dropped. The outcome also becomes the health of
+ * the target, except that a failure leaves the health unchanged if `ask` is
+ * set.
  */
 void fetch_start(struct scraper *s, struct target *t, int64_t due_ms,
 		 struct scrape_request *ask);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests of scrape_now(): finds the target, and keeps the list of requests
- * whose scrapes have not started. The list is scraper.asked, in order of
- * arrival; scraper.mu guards it.
+ * Handles requests of scrape_now(): finds the target, and keeps the list of
+ * requests whose scrapes have not started. The list is scraper.asked, in order
+ * of arrival; scraper.mu guards it.
  */
 #include "scrape/run/on_demand.h"
 

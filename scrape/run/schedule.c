@@ -158,7 +158,7 @@ static bool is_stale(struct scraper *s)
 	return stale;
 }
 
-/* The loop, which starts the scrapes that are due. */
+/* The functions below are the loop, which starts the scrapes that are due. */
 
 /*
  * Mark the target as running; `next` is when it is due again. Returns false if

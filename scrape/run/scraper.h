@@ -2,7 +2,7 @@
 /*
  * The state that the files of the scraper share: schedule.c decides when to
  * scrape, fetch.c does one scrape, target_pools.c makes the targets,
- * type_update.c has them made again when index pages (/debug/pprof/) name other
+ * type_update.c rebuilds them when index pages (/debug/pprof/) name other
  * types, on_demand.c keeps the requests of scrape_now(), target_gauges.c counts
  * targets for alerts, type_cost.c counts what scrapes cost, scrape.c starts and
  * stops everything.
@@ -75,7 +75,10 @@ struct scraper {
 	struct scrape_pool **pools;
 	size_t pool_count;
 	uint64_t generation; /* grows with each change of a target set */
-	/* queue of the types that index pages named, for type_update.c */
+	/*
+	 * queue of type updates (types that index pages named), for
+	 * type_update.c
+	 */
 	struct type_update *findings;
 	/* scrape requests that have not started */
 	struct scrape_request *asked;
@@ -95,8 +98,8 @@ struct scraper {
 	VEC(struct type_cost) costs;
 
 	/*
-	 * Only the loop uses the members below. A min-heap of all targets by
-	 * due_ms.
+	 * Only the loop uses the members below. `heap` is a min-heap of all
+	 * targets, ordered by due_ms.
 	 */
 	struct target **heap;
 	size_t count;

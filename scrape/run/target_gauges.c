@@ -71,8 +71,9 @@ static void show_new(struct scraper *s, const char *job)
 }
 
 /*
- * Gauges are set while `mu` is not held, because the metrics registry calls
- * gauge functions under its own lock, and those functions take `mu`.
+ * Gauges are set while `mu` is not held, because setting one takes the lock of
+ * the metrics registry. Under that lock the registry calls scrape_take_stats(),
+ * which takes `mu`: the opposite order could deadlock.
  */
 void scrape_update_metrics(struct scraper *s)
 {
@@ -85,7 +86,10 @@ void scrape_update_metrics(struct scraper *s)
 	v = snapshot_take(s, &n);
 	for (size_t i = 0; i < n; i++)
 		show_new(s, v[i].job);
-	/* A job that a reload has removed has no targets any more. */
+	/*
+	 * The list includes jobs that a reload has removed: their gauges become
+	 * 0.
+	 */
 	for (size_t i = 0; i < s->shown_count; i++) {
 		const struct target_set *set = find_set(v, n, s->shown[i]);
 		int64_t count[HEALTHS] = { 0 };

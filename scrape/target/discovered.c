@@ -225,8 +225,8 @@ static int check_address(struct str address, struct str scheme, struct err *err)
 }
 
 /*
- * A duration in __scrape_interval__ or __scrape_timeout__, which relabelling
- * may have set to anything.
+ * Read the duration in __scrape_interval__ or __scrape_timeout__, which
+ * relabelling may have set to anything.
  */
 static int get_duration(const struct labels_builder *b, const char *name,
 			int64_t *out, struct err *err)

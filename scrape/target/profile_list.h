@@ -20,7 +20,7 @@
 #include "base/err.h"
 
 enum {
-	/* Bounds of the number of types and of the page's bytes. */
+	/* Largest number of types, and largest size of the page in bytes. */
 	TYPE_INDEX_MAX = 64,
 	TYPE_INDEX_BODY_MAX = 1 << 20
 };

@@ -31,8 +31,8 @@ struct target_set {
 	_Atomic uint32_t refs;
 	struct arena arena; /* owns `job` and the texts of the reasons */
 	/*
-	 * labels of the job; the labels that a target had before relabelling
-	 * are made again from them when they are to be shown
+	 * labels of the job; from them, the labels of a target before
+	 * relabelling are computed again when they are to be shown
 	 */
 	struct job_labels job;
 	struct target_groups_list groups;

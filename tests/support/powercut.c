@@ -29,7 +29,11 @@ struct entries {
 	size_t cap;
 };
 
-/* A change of names in a directory that was not synced since. */
+/*
+ * A change to the names in a directory that has not been synced since. A
+ * creation or link has only `add`, a removal has only `remove`, a rename has
+ * both.
+ */
 struct change {
 	char *remove; /* or NULL */
 	char *add;    /* or NULL */
@@ -47,18 +51,21 @@ struct node {
 	size_t change_count;
 	size_t change_cap;
 
-	char *path;        /* where its bytes are while it has a name */
+	char *path;        /* path of the real file while it has a name */
 	struct buf synced; /* bytes as of the last sync */
-	bool *dirty;       /* by page, since the last sync */
+	bool *dirty;       /* by page: written since the last sync */
 	size_t dirty_count;
 	bool resized;
-	struct buf last; /* bytes when its last name was removed */
+	struct buf last; /* contents when its last name was removed */
 	bool unnamed;
 	struct syncing *syncing; /* syncs under way */
-	uint64_t synced_seq;     /* number of the sync that `synced` is from */
+	uint64_t synced_seq;     /* `seq` of the sync that set `synced` */
 };
 
-/* A sync under way, with the bytes when it began and the thread that syncs. */
+/*
+ * A sync under way: the thread that runs it, and the contents of the file when
+ * it began. `seq` is the number of the call.
+ */
 struct syncing {
 	struct syncing *next;
 	pthread_t thread;
@@ -67,7 +74,7 @@ struct syncing {
 };
 
 struct powercut {
-	struct fs fs; /* first, because hooks cast it back */
+	struct fs fs; /* must be first: the hooks cast a pointer to it */
 	char *root;
 
 	pthread_mutex_t mu;
@@ -76,8 +83,8 @@ struct powercut {
 	uint64_t rng;
 	uint64_t calls;
 	uint64_t cut_at;
-	uint64_t counted; /* calls that may be chosen to fail */
-	bool reads_too;   /* reads are counted, too */
+	uint64_t counted; /* calls that powercut_fail_at() counts */
+	bool reads_too;   /* whether `counted` includes reads */
 	uint64_t fail_at;
 	int fail_errno;
 	bool dead;
@@ -171,9 +178,9 @@ static void changes_clear(struct node *dir)
 }
 
 /*
- * Returns the directory that holds path, and sets *name to the last name of
- * path. Returns NULL for paths outside the root, which the model does not
- * cover.
+ * Returns the directory that contains `path`, and sets *name to the last
+ * element of the path. Returns NULL for paths outside of the root, which the
+ * model does not cover, and if there is no such directory.
  */
 static struct node *parent_of(struct powercut *p, const char *path,
 			      const char **name)
@@ -272,8 +279,8 @@ static void sync_begin(struct powercut *p, struct node *n)
 }
 
 /*
- * Ends the sync of this thread. Its bytes count unless a sync that began later
- * has ended already.
+ * Ends the sync that this thread runs on the file. The contents when the sync
+ * began are now durable, unless a sync that began later has already ended.
  */
 static void sync_end(struct node *n)
 {
@@ -328,8 +335,8 @@ static int cut_before(struct fs *fs, const struct fs_call *call)
 			keep_bytes(n);
 	} else if (call->op == FS_SYNC) {
 		/*
-		 * The sync does not cover what is written while it runs, so
-		 * that the bytes of this moment count.
+		 * A sync need not cover what is written while it runs, so the
+		 * contents of the file are read now.
 		 */
 		n = node_at(p, call->path);
 		if (n)
@@ -456,7 +463,7 @@ static void cut_after(struct fs *fs, const struct fs_call *call)
 	pthread_mutex_unlock(&p->mu);
 }
 
-/* Adds what dir holds already, as durable. */
+/* Adds the existing contents of a directory to the model, as durable. */
 static void adopt(struct powercut *p, struct node *dir)
 {
 	struct name_list l;

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Power cuts and faults, for tests.
+ * Simulates power cuts and failing calls, for tests.
  *
- * A powercut is a struct fs that lets calls through and keeps, beside the real
- * directory, a model of what a disk would hold if the power went now: file
- * contents as of their last sync, names as of their directory's last sync,
- * and what has changed since. From a chosen call on every call fails; then
- * powercut_restore() writes into a new directory one of the states that a
- * machine could wake up with:
+ * A powercut is a struct fs that passes calls on to the real file system. It
+ * also keeps a model of what the disk would have if the power failed now: the
+ * contents of files as of their last sync, the names in directories as of the
+ * last sync of each directory, and the changes since then. From a chosen call
+ * on, every call fails, as if the power were cut. powercut_restore() then
+ * writes into a new directory one of the states in which a machine could find
+ * its disk afterwards:
  *
- *  - of each file's unsynced 4 KiB pages any subset is there, the size is the
- *    synced one, the last one, or one between;
- *  - of each directory's unsynced creations, links, renames and removals any
- *    prefix is there.
+ *  - Of the unsynced pages (4 KiB) of a file, any subset has survived. The
+ *    size of the file is that of its last sync, the latest one, or any size in
+ *    between.
+ *  - Of the unsynced creations, links, renames and removals in a directory,
+ *    the first ones have survived, from none to all of them.
  *
- * It can also make single calls fail, with nothing lost.
+ * A powercut can also make a single call fail, without losing anything.
  *
  * Threads: any.
  */
@@ -26,31 +28,45 @@
 
 struct powercut;
 
-/* Watch the directory root; what it holds already counts as durable. */
+/*
+ * Creates a powercut for the directory `root`, whose present contents count as
+ * durable. `seed` determines all random choices. The caller frees the result
+ * with powercut_free().
+ */
 struct powercut *powercut_new(const char *root, uint64_t seed);
 void powercut_free(struct powercut *p);
 
 /* Returns the struct fs that the tested code is to use. */
 struct fs *powercut_fs(struct powercut *p);
 
-/* Cut the power at the n-th call from now (1: the next). 0: never. */
+/*
+ * Cuts the power at the n-th call from now (1: the next call): that call and
+ * all later ones fail. 0: the power is not cut.
+ */
 void powercut_at(struct powercut *p, uint64_t n);
 
-/* Let the n-th call from now that is not a read fail, once, with errno. */
+/*
+ * Makes the n-th call from now fail once, with the errno value `number`. Reads
+ * are not counted, unless powercut_count_reads() has been called. 0: no call
+ * fails.
+ */
 void powercut_fail_at(struct powercut *p, uint64_t n, int number);
 
 /*
- * Let reads, also of pages of mapped files, be among the calls that may fail.
+ * Makes powercut_fail_at() count reads, too, including those of mapped files.
  */
 void powercut_count_reads(struct powercut *p);
 
-/* Whether the call chosen to fail has not been made yet. */
+/* Returns whether the call that powercut_fail_at() chose is still to come. */
 bool powercut_is_armed(struct powercut *p);
 
-/* Whether the power is gone. */
+/* Returns whether the power has been cut. */
 bool powercut_is_dead(struct powercut *p);
 
-/* Write a surviving state into the directory `to`, which must not exist. */
+/*
+ * Writes a state that may have survived the power cut into the directory `to`,
+ * which must not exist. The state is chosen at random.
+ */
 NODISCARD int powercut_restore(struct powercut *p, const char *to,
 			       struct err *err);
 

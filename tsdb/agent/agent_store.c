@@ -19,7 +19,10 @@
 #define SYNC_MS      1000       /* default time between syncs, in ms */
 
 struct agent_store {
-	/* Must be the first member: append and sync cast the pointer to it. */
+	/*
+	 * Must be the first member: append and sync cast a pointer to it to
+	 * struct agent_store *.
+	 */
 	struct appender appender;
 	struct agent_store_options o;
 	char *path;
@@ -52,7 +55,10 @@ static int agent_store_append(struct appender *a, const struct sample *s,
 	rc = wal_append(st->wal, s, &e, err);
 	*lsn = wal_end(st->wal);
 	mutex_unlock(&st->append_mu);
-	/* ERR_EXISTS would mean that another profile has this time. */
+	/*
+	 * Callers would take ERR_EXISTS for a conflicting profile. Here it
+	 * means that the file of a new segment exists.
+	 */
 	if (rc)
 		return rc == ERR_EXISTS ? ERR_IO : rc;
 	metric_add(st->appended, 1);
@@ -88,12 +94,15 @@ static void *agent_store_run(void *arg)
 	return NULL;
 }
 
-/* Callback of the replay; the log itself needs nothing of its samples. */
+/*
+ * Callback of the replay. It does nothing, because an agent keeps no index of
+ * its samples.
+ */
 static void ignore_entry(void *ctx UNUSED, const struct segment_entry *e UNUSED)
 {
 }
 
-/* Refuses a directory that has head blocks or blocks of a database. */
+/* Refuses the directory of a database, which contains a folder `ranges`. */
 static int check_no_database(struct agent_store *s, struct err *err)
 {
 	CLEANUP(mem_freep) char *ranges = mem_printf("%s/ranges", s->path);
@@ -121,7 +130,10 @@ static int open_dir(struct agent_store *s, struct err *err)
 	return rc ? rc : dirlock_take(s->path, &s->lock, err);
 }
 
-/* Opens the log. Its segments are sealed, so that the next start is quick. */
+/*
+ * Opens the log. wal_replay() seals the segments of the last run, so that later
+ * starts need not scan them.
+ */
 static int open_log(struct agent_store *s, struct err *err)
 {
 	CLEANUP(mem_freep) char *dir = mem_printf("%s/wal", s->path);
@@ -140,7 +152,7 @@ static int open_log(struct agent_store *s, struct err *err)
 	return rc ? rc : wal_replay(s->wal, 0, ignore_entry, NULL, err);
 }
 
-/* Starts the thread that syncs, unless each append does. */
+/* Starts the thread that syncs, unless each append syncs. */
 static void start_syncer(struct agent_store *s)
 {
 	if (s->o.sync_ms < 0)

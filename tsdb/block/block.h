@@ -19,19 +19,20 @@
 #include "tsdb/index/index.h"
 
 /*
- * Length in bytes of a chunk file's header, and the encoding byte: it is stored
- * before the data of each chunk, and says how the data is encoded.
+ * CHUNK_HEADER is the length of a chunk file's header in bytes. CHUNK_GROUP is
+ * an encoding byte, which is stored before the data of each chunk and says how
+ * the data is encoded.
  */
 enum {
 	CHUNK_HEADER = 8,
-	/* The encoding byte's value for chunk metadata. */
+	/* The data is chunk metadata. */
 	CHUNK_GROUP = 0x70,
 };
 
 /* The first four bytes of a chunk file. */
 #define CHUNK_MAGIC 0x85BD40DDu
 
-/* What all blocks of a database share. It outlives the blocks. */
+/* The state that all blocks of a database share. It outlives the blocks. */
 struct block_env {
 	struct fs *fs;
 	const char *dir; /* data directory */

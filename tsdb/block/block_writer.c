@@ -110,8 +110,8 @@ static uint32_t new_number(struct block_writer *w)
 }
 
 /*
- * Size and checksum are known only now; block_writer_finish() writes them to
- * meta.json.
+ * The size and the checksum of the file are known only now;
+ * block_writer_finish() writes them to meta.json.
  */
 int close_values(struct block_writer *w, struct err *err)
 {
@@ -269,8 +269,8 @@ int block_writer_group(struct block_writer *w, struct chunk_meta *h,
 	h->place.file = w->current;
 	h->place.offset = w->values.size;
 	/*
-	 * Chunks must be in one file only if they share a table. A chunk stored
-	 * by zstd has no table, so it does not begin a stripe.
+	 * Only chunks that share a table must be in the same file. A chunk
+	 * stored with zstd has no table, so it does not begin a stripe.
 	 */
 	w->in_stripe = w->in_stripe || h->codec != CODEC_ZSTD;
 	rc = block_writer_add_values(w, stored, err);
@@ -379,8 +379,8 @@ int block_writer_stripe(struct block_writer *w, struct bytes table,
 }
 
 /*
- * Empty the list of tables, so that the list that count_table() searches stays
- * short.
+ * Empty the list of tables, so that count_table() searches only the tables of
+ * the current target.
  */
 void block_writer_end_target(struct block_writer *w)
 {

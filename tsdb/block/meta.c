@@ -99,7 +99,10 @@ const struct meta_file *meta_file(const struct meta *m, const char *name)
 	return NULL;
 }
 
-/* Writing, laid out as Go's json.MarshalIndent does for Prometheus. */
+/*
+ * Encoding. The layout of the text is that of Go's json.MarshalIndent, as in
+ * the meta.json of Prometheus.
+ */
 
 /* The array "sources", after its opening bracket. */
 static void encode_sources(const struct meta *m, struct buf *out)
@@ -209,8 +212,8 @@ void meta_encode(const struct meta *m, struct buf *out)
 }
 
 /*
- * Reading. Each function below sets *ok to false when a value is missing or has
- * the wrong type. If *ok is false on entry, the result is not used.
+ * Decoding. Each function below sets *ok to false when a value is missing or
+ * has the wrong type. After that, results are not used.
  */
 
 /* Length of the checksum and of the text after it. */
@@ -392,7 +395,7 @@ static int decode_root(struct meta *m, const json_t *root, struct err *err)
 			    "meta.json lacks a member, or one has a wrong type");
 }
 
-/* Reports a text whose checksum is missing or disagrees. */
+/* Reports a text whose checksum is missing or wrong. */
 static int meta_damage(struct bytes text, struct err *err)
 {
 	bool ours = text.len && memmem(text.ptr, text.len, "\"everprof\"", 10);

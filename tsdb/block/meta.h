@@ -116,8 +116,9 @@ void meta_encode(const struct meta *m, struct buf *out);
 NODISCARD int meta_decode(struct bytes text, struct meta *out, struct err *err);
 
 /*
- * Returns the text of a log line about the file `name` of a block that cannot
- * be used or only in part: `rc` is ERR_NOTFOUND, ERR_CORRUPT or ERR_IO.
+ * Returns the log message for a damaged or missing file of a block. `name` is
+ * the name of the file, and `rc` says what is wrong with it: ERR_NOTFOUND,
+ * ERR_CORRUPT or ERR_IO.
  */
 const char *meta_file_trouble(const char *name, int rc);
 

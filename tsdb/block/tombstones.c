@@ -171,8 +171,9 @@ int tombstones_decode(struct bytes file, struct tombstones **out,
 			err, ERR_CORRUPT,
 			"the file of tombstones is damaged: it begins with wrong bytes");
 	/*
-	 * A file of a newer version would not be read, because meta.json would
-	 * state a newer format. So this is damage.
+	 * A newer version of everprof would raise the format in meta.json, and
+	 * block_open() refuses such a block before it reads the tombstones.
+	 * Another version here is therefore damage.
 	 */
 	if (version != VERSION)
 		return err_set(err, ERR_CORRUPT,

@@ -7,8 +7,8 @@
 /*
  * Times are stored as differences of differences, which are mostly 0 for
  * regular scrapes. A time may be any 64-bit number, so the subtractions may
- * wrap around. The additions of the decoder then wrap around, too, and give the
- * times back.
+ * wrap around. The additions of the decoder then wrap around, too, and restore
+ * the times.
  */
 static void times_encode(const struct chunk_meta *h, struct buf *out)
 {

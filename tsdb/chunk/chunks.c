@@ -41,10 +41,10 @@ bool chunks_hides(const struct chunks *g, uint64_t at, int64_t ms)
 }
 
 /*
- * The number of totals is not part of the metadata. It follows from the type
- * set, so the number of the type set is decoded first.
+ * Decode metadata that `s` has read, as chunk_read_meta() does. The metadata
+ * does not contain the number of totals, which follows from the type set. So
+ * the number of the type set is decoded first.
  */
-/* Decode metadata that `s` has read, as chunk_read_meta() does. */
 static int chunk_decode_meta(const struct chunk_source *s, struct bytes head,
 			     struct chunk_meta *h, struct bytes *typeset,
 			     struct err *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The chunks of one series, and reading their metadata, wherever it is stored:
- * in a head's log or in the chunk files of a block.
+ * The chunks of one series, and functions that read their metadata, whether it
+ * is stored in a head's log or in the chunk files of a block.
  *
  * Ownership: chunks_fini() and times_fini() free what the lists own.
  * Threads: one thread per list.
@@ -132,10 +132,10 @@ void times_add(struct times *t, int64_t ms);
 void times_fini(struct times *t);
 
 /*
- * Add the times of the profiles in [from, to] that no tombstone interval hides
- * to `out`, in any order. Chunks whose metadata is damaged, or cannot be read
- * from disk, are reported to s->damaged(), counted in out->lost, and left out.
- * Other errors of the source are returned.
+ * Append to `out`, in any order, the times in [from, to] of the profiles that
+ * no tombstone interval hides. Chunks whose metadata is damaged, or cannot be
+ * read from disk, are reported to s->damaged(), counted in out->lost, and left
+ * out. Other errors of the source are returned.
  */
 NODISCARD int chunks_times(const struct chunk_source *s, const struct chunks *g,
 			   int64_t from, int64_t to, struct times *out,

@@ -115,8 +115,8 @@ static bool compactor_is_cancelled(const struct compaction *c)
 }
 
 /*
- * Write the chunks of all series. They are visited in stripe order, so that all
- * series of a target are adjacent and share one dictionary table.
+ * Write the chunks of all series. The series are visited in stripe order, so
+ * that all series of a target are adjacent and share one dictionary table.
  */
 static int compactor_write_groups(struct work *k, struct err *err)
 {

@@ -29,10 +29,10 @@ struct compaction {
 	 * new block. The chunks of smaller files are copied.
 	 */
 	uint64_t link_min;
-	bool salvage; /* after I/O errors go on, see struct rewriter_options */
+	bool salvage; /* go on after I/O errors, see struct rewriter_options */
 	/* The number of lost profiles is added here. */
 	struct rewrite_loss *loss;
-	/* Counter of lost profiles, to damage or I/O errors. */
+	/* Counts profiles lost to damage or I/O errors. */
 	struct metric *damaged;
 	/*
 	 * A value that is not 0 cancels the compaction. The pointer may be

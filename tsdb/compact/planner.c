@@ -205,7 +205,7 @@ static bool is_over(const struct plan_bounds *b, const struct plan_head *r)
 
 /*
  * Whether sealing this head, or an earlier generation of its window, failed
- * recently. Generations are sealed in order, so that a failure blocks the later
+ * recently. Generations are sealed in order, so a failure blocks the later
  * generations. An explicit request to seal every head ignores earlier failures.
  */
 static bool is_blocked(const struct plan_bounds *b, const struct plan_head *v,
@@ -340,7 +340,7 @@ int plan_removal(const struct plan_retention *p, const struct plan_item *v,
 
 	if (oldest == PLAN_NONE)
 		return PLAN_NONE;
-	/* Whether the database is too large does not depend on the clock. */
+	/* Retention by size comes first: it does not depend on the clock. */
 	if (p->bytes_max && p->bytes > p->bytes_max)
 		return oldest;
 	if (!p->retention_ms || v[oldest].max_ms > p->now_ms - p->retention_ms)

@@ -56,7 +56,7 @@ struct rewriter_options {
 	/* The number of lost profiles is added here. */
 	struct rewrite_loss *loss;
 	const struct log *log;
-	/* Counter of lost profiles, to damage or I/O errors. */
+	/* Counts profiles lost to damage or I/O errors. */
 	struct metric *damaged;
 };
 

@@ -164,8 +164,8 @@ int take_group(struct rewriter *r, size_t source, struct err *err)
 }
 
 /*
- * Chunks of heads belong to no stripe and are always encoded again. So is a
- * chunk with deleted profiles, to leave out these profiles.
+ * Chunks of heads belong to no stripe and are always encoded again. Chunks with
+ * deleted profiles are encoded again, too, to leave out these profiles.
  */
 bool may_take(const struct rewriter *r, size_t source)
 {

@@ -20,8 +20,9 @@
 NODISCARD int take_group(struct rewriter *r, size_t source, struct err *err);
 
 /*
- * Returns whether a chunk may be taken over. It may if it comes from a block,
- * the option `reencode` is off, and no tombstone interval overlaps the chunk.
+ * Returns whether a chunk may be taken over: it must come from a block, the
+ * option `reencode` must be off, and no tombstone interval may overlap the
+ * chunk.
  */
 bool may_take(const struct rewriter *r, size_t source);
 

@@ -3,8 +3,8 @@
  * Declarations shared by the source files of the rewriter; no other file
  * includes this header.
  *
- * Ownership: a rewriter owns everything in it except what its options and the
- * block writer lend.
+ * Ownership: a rewriter owns everything in it except the block writer and what
+ * its options point to.
  * Threads: one thread at a time for each rewriter.
  */
 #ifndef TSDB_COMPACT_REWRITER_PRIVATE_H
@@ -116,7 +116,7 @@ struct part part_of(const struct rewriter *r, size_t source);
 
 /*
  * Returns the number of a new entry in r->chunks. Its contents are set when the
- * stripe ends, for only then is the place of the stripe's table known.
+ * stripe ends, because the place of the stripe's table is not known before.
  */
 size_t new_chunk(struct rewriter *r);
 

@@ -4,8 +4,8 @@
  * order, with its places: the parts that have the series, and its number in
  * each part.
  *
- * Ownership: series_merger_fini() frees; borrows the parts during
- * series_merger_fill().
+ * Ownership: series_merger_fini() frees the lists. series_merger_fill() borrows
+ * the parts only while it runs.
  * Threads: one thread at a time.
  */
 #ifndef TSDB_COMPACT_SERIES_MERGER_H

@@ -239,8 +239,8 @@ int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
 	rc = append_once(db, s, lsn, err);
 	/*
 	 * Sealing makes room for series and windows, but the series of a sealed
-	 * head count until the last query that uses the head ends: retry for a
-	 * while.
+	 * head still count until the last query that uses the head ends: retry
+	 * for a while.
 	 */
 	until = clock_mono_ns() + STALL_MS * 1000000LL;
 	while (rc == ERR_LIMIT && db->maintenance.running &&

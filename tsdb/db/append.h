@@ -13,13 +13,13 @@
 
 /*
  * Implements appender.append (model/appender.h): appends a sample and sets *lsn
- * to the position that a sync must reach to make it durable. A profile that is
- * already stored with the same bytes succeeds without being written.
- * ERR_EXISTS: a different profile of the series is stored at that time.
- * ERR_LIMIT: too much is unflushed, or too many series or heads are open, and
- * waiting did not help. ERR_NOSPACE: the disk is full. ERR_CLOSED: the database
- * is shutting down. ERR_IO: the WAL cannot be written. A time outside of the
- * accepted bounds fails with the error of window_check().
+ * to the position that a sync must reach to make it durable. If the profile is
+ * already stored with the same bytes, nothing is written, and the call
+ * succeeds. ERR_EXISTS: a different profile of the series is stored at that
+ * time. ERR_LIMIT: too much is unflushed, or too many series or heads are open,
+ * and waiting did not help. ERR_NOSPACE: the disk is full. ERR_CLOSED: the
+ * database is shutting down. ERR_IO: the WAL cannot be written. A time outside
+ * of the accepted bounds fails with the error of window_check().
  */
 NODISCARD int db_append(struct appender *a, const struct sample *s,
 			uint64_t *lsn, struct err *err);

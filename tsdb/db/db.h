@@ -124,14 +124,14 @@ struct tsdb {
 	struct mutex job_mu;
 	_Atomic int cancel; /* if not 0, a compaction under way is cancelled */
 	/*
-	 * Not 0: the database is shutting down. Ends waits, and cancels even a
-	 * compaction that ignores `cancel`.
+	 * If not 0, the database is shutting down: waits end, and even a
+	 * compaction that ignores `cancel` is cancelled.
 	 */
 	_Atomic int quit;
 	bool cancelled; /* the last compaction was cancelled */
 	struct trash trash;
 	struct ballast ballast;
-	_Atomic bool full;   /* the disk was full at the last write */
+	_Atomic bool full;   /* the disk is full: appends are refused */
 	struct ulid *failed; /* ids of the blocks whose compaction failed */
 	size_t failed_count;
 	size_t failed_cap;
@@ -156,7 +156,7 @@ struct tsdb {
 
 	struct mutex loop_mu;
 	pthread_cond_t wake;
-	pthread_cond_t done; /* a worker has completed a round */
+	pthread_cond_t done; /* signalled when a worker has completed a round */
 	/*
 	 * Whether the database is shutting down: no thread may wait for a
 	 * worker.

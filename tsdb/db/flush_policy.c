@@ -175,8 +175,8 @@ void db_no_space(struct tsdb *db)
 
 /*
  * Try to recover from a full disk. Flushing the oldest segment writes less than
- * its removal frees. Appends are accepted again when the space of
- * ballast_space_needed() is free.
+ * its removal frees. Appends are accepted again when as many bytes are free as
+ * ballast_space_needed() returns.
  */
 static int make_room_on_disk(struct tsdb *db, struct err *err)
 {

@@ -51,7 +51,7 @@ void state_fini(struct state *s);
 /*
  * Reads the state file. If it is missing or damaged, the state stays empty:
  * removed profiles may then come back, which is better than losing other
- * profiles. A missing file is no error. ERR_CORRUPT: the file is damaged.
+ * profiles. A missing file is not an error. ERR_CORRUPT: the file is damaged.
  * ERR_IO: the disk cannot read it.
  */
 NODISCARD int state_load(struct state *s, struct err *err);

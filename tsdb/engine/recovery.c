@@ -267,7 +267,7 @@ static void load_state(struct tsdb *db)
 		LOG_FIELDS(log_err(&err)));
 }
 
-/* Refuse a directory that contains something else than a database. */
+/* Refuse a directory that contains something other than a database. */
 static int check_dir(const struct tsdb *db, struct err *err)
 {
 	bool may_be_new = !db->o.read_only && !db->o.must_exist;

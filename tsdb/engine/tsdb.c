@@ -72,7 +72,7 @@ static void *maintenance_run(void *arg)
 	return NULL;
 }
 
-/* Appends that wait are woken and check `interrupted` and `quit`. */
+/* Wakes the appends that wait; they then check `interrupted` and `quit`. */
 void tsdb_interrupt(struct tsdb *db)
 {
 	mutex_lock(&db->loop_mu);

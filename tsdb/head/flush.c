@@ -300,9 +300,9 @@ static void batch_undo(struct flusher *f)
 	r->next_typeset = f->first_typeset;
 	head_drop_typesets(r, f->first_typeset);
 	/*
-	 * Left in the log, the records of the batch would be read when the head
-	 * is opened again. The batch's values may stay in their file: nothing
-	 * refers to them.
+	 * If the records of the batch stayed in the log, they would be read
+	 * when the head is opened again. The batch's values may stay in their
+	 * file: nothing refers to them.
 	 */
 	if (file_truncate(r->groups, r->groups_end, NULL))
 		r->broken = true;

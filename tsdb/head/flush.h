@@ -4,10 +4,10 @@
  * head's files, so that WAL segments can be removed.
  *
  * A flush first writes the values and calls fsync. It then appends new label
- * sets and chunk metadata to the head's log and calls fsync. Only then it makes
- * the chunks visible to readers and drops the WAL positions of their profiles
- * from memory. Before this last step, readers read the profiles from the WAL,
- * and a failure changes nothing.
+ * sets and chunk metadata to the head's log and calls fsync. Only then does it
+ * make the chunks visible to readers and drop the WAL positions of their
+ * profiles from memory. Before this last step, readers read the profiles from
+ * the WAL, and a failure changes nothing.
  *
  * Ownership: flusher_free() frees the flusher; heads and WAL are borrowed.
  * Threads: one thread per flusher, and one flusher per head at a time.

@@ -42,7 +42,7 @@ enum {
  */
 #define HEAD_DELETE_SUFFIX ".deleting"
 
-/* What all heads of a database share. It outlives the heads. */
+/* The state that all heads of a database share. It outlives the heads. */
 struct head_env {
 	struct fs *fs;
 	char *dir; /* directory `ranges` in the data directory */
@@ -153,8 +153,9 @@ void head_insert(struct head *r, struct labels *labels,
 		 const struct unflushed *p, int64_t now_ms);
 
 /*
- * A series had `before` unflushed profiles: correct the counts of the head and
- * of the database. The caller holds the lock.
+ * Correct the counts of unflushed profiles of the head and of the database
+ * after a change of series `s`, which had `before` unflushed profiles. The
+ * caller holds the lock.
  */
 void head_recount_locked(struct head *r, const struct series *s,
 			 uint32_t before) REQUIRES(r->mu);

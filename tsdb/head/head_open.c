@@ -131,7 +131,7 @@ static bool load_types(struct load *l, struct dec *d)
 }
 
 /*
- * Note that a chunk of the series cannot be used, so that the flushed LSN of
+ * Record that a chunk of the series cannot be used, so that the flushed LSN of
  * the same flush is not accepted. Returns false, for the caller to return.
  */
 static bool head_lost(struct load_series *s)

@@ -13,10 +13,11 @@
 
 /*
  * Delete the profiles of these series in [from, to] that exist now, durably;
- * profiles that are stored later are not affected. No profile that is stored
- * now has an LSN above `lsn`. No flush of the head may run meanwhile.
- * ERR_TOOBIG, ERR_NOSPACE, ERR_IO: the file could not be written; the profiles
- * are hidden for now, but come back when the database is opened again.
+ * profiles that are stored later are not affected. `lsn` is the highest LSN of
+ * all profiles stored so far: unflushed profiles with greater LSNs are not
+ * hidden. No flush of the head may run meanwhile. ERR_TOOBIG, ERR_NOSPACE,
+ * ERR_IO: the file could not be written; the profiles are hidden for now, but
+ * come back when the database is opened again.
  */
 NODISCARD int head_delete(struct head *r, const struct postings *series,
 			  int64_t from, int64_t to, uint64_t lsn,

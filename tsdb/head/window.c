@@ -19,7 +19,7 @@ int window_check(int64_t ms, int64_t now_ms, int64_t retention_ms,
 	if (ms < 0)
 		return err_set(err, ERR_INVALID,
 			       "time %" PRId64 " ms is before 1970", ms);
-	/* The texts of the times are needed only for the messages below. */
+	/* Only the messages below need the text. */
 	time_format(ms, text);
 	if (ms > now_ms + WINDOW_AHEAD_MS)
 		return err_set(err, ERR_INVALID,

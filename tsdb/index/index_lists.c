@@ -10,9 +10,9 @@
 
 /*
  * Maximum number of elements that are sorted in one batch; an element (struct
- * use) is one label of one series. They take 6 MiB, and another 6 MiB during
- * the sort. If more series than this have a label name, the name gets a batch
- * of its own.
+ * use) is one label of one series. A full batch takes 6 MiB, and another 6 MiB
+ * while it is sorted. If more series than this have a label name, the name gets
+ * a batch of its own.
  */
 #define BATCH_MAX ((size_t)512 * 1024)
 

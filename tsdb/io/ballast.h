@@ -46,9 +46,9 @@ void ballast_release(struct ballast *b);
 
 /*
  * Bytes that must be free on a disk of `total` bytes before profiles are
- * accepted again after the disk was full: twice the ballast, so that as much
- * remains after it is made again. A disk that is small beside the ballast, on
- * which it is never made, needs an eighth of its size free.
+ * accepted again after the disk was full: twice the size of the ballast, so
+ * that as much remains after the ballast is made again, but at most an eighth
+ * of the disk.
  */
 uint64_t ballast_space_needed(const struct ballast *b, uint64_t total);
 

@@ -248,7 +248,8 @@ static void record_report(const struct record_iter *it, uint64_t from,
 
 /*
  * Records begin at multiples of 8, so the search after damage takes steps of 8.
- * A false match would need a right position and a right checksum.
+ * Other bytes are taken for a record only if they happen to contain the correct
+ * position and the correct checksum.
  */
 int record_next(struct record_iter *it, struct record *out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Formats of records, of which WAL segments and the logs of heads consist, and
- * of the file header, with which these and other files begin. Format:
+ * Formats of records and of the file header. WAL segments and the logs of heads
+ * consist of records. These and other files begin with a file header. Format:
  * docs/format/common.md.
  *
  * Ownership: decoded records borrow from the bytes that were parsed.

@@ -8,8 +8,9 @@
 #include "tsdb/maintain/block_rewrite.h"
 
 /*
- * Whether all blocks are of the same two-hour window. Such blocks are small,
- * and encoding their chunks again gives full chunks.
+ * Whether all blocks are of the same two-hour window. Such blocks are small, so
+ * it is cheap to encode their chunks again, and this joins partly filled chunks
+ * into full ones.
  */
 static bool are_one_window(const struct part *v, size_t count)
 {

@@ -123,8 +123,8 @@ static void log_doubt(const struct tsdb *db, int64_t now_ms)
 }
 
 /*
- * The time by which retention judges ages, by the rules of plan_clock(). The
- * clock is saved once an hour.
+ * The current time for retention, by the rules of plan_clock(). The clock is
+ * saved once an hour.
  */
 static int64_t db_retention_now(struct tsdb *db)
 {

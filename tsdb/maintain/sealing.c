@@ -127,7 +127,7 @@ int seal_next(struct tsdb *db, bool all, struct err *err)
 		rc = sealing_seal(db, v[pick].head, err);
 	/*
 	 * After a failure, delay the next attempt to seal this head, so that
-	 * other heads get their turn. If the disk is full the delay is short,
+	 * other heads get their turn. If the disk is full, the delay is short,
 	 * because space may become free at any time.
 	 */
 	if (rc)

@@ -30,7 +30,7 @@ NODISCARD int remove_empty(struct tsdb *db, struct head *r, struct err *err)
 /*
  * Seals the next head that the planner selects (any head if `all` is set).
  * Returns 1 after sealing a head, 0 if none is selected. Returns ERR_NOSPACE
- * while sealing waits for free disk space. Other errors as of flushing and
+ * while sealing waits for free disk space. Other errors as db_flush_head() and
  * compactor_run(). After an error the head is tried again later.
  */
 NODISCARD int seal_next(struct tsdb *db, bool all, struct err *err)

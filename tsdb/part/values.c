@@ -245,7 +245,7 @@ int values_rows(struct values_reader *r, struct part p,
 		return err_set(err, ERR_UNSUPPORTED,
 			       "the chunk is not stored as columns");
 	/*
-	 * The same chunk with the same sample types as last time: its rows are
+	 * If chunk and sample types are those of the last call, its rows are
 	 * still valid. A query that adds up one profile after another asks for
 	 * the same chunk up to 32 times.
 	 */

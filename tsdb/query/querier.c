@@ -34,7 +34,7 @@ int note_failed(struct querier *q, int rc, const struct err *why)
 	return rc;
 }
 
-/* Count and log the damage that a query met, once per query. */
+/* Count and log the damage that the querier found, once per querier. */
 static void querier_tell_damage(struct querier *q)
 {
 	uint64_t sum = q->lost + q->failed;

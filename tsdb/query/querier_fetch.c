@@ -217,7 +217,7 @@ int querier_lookup(struct querier *q, size_t i, int64_t ms, struct wal *wal,
 }
 
 /*
- * Note a failed fetch, and put the time and the labels of the profile before
+ * Record a failed fetch, and put the time and the labels of the profile before
  * the message. Errors that are not about the profile are left alone, such as
  * ERR_LIMIT. Returns rc.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fetches single profiles: by a lookup in the index, or with a cursor over the
- * chunks of a block. The public functions in this file's source are declared in
- * tsdb/querier.h.
+ * chunks of a block. The public functions that querier_fetch.c defines are
+ * declared in tsdb/querier.h.
  *
  * Ownership: as for the querier.
  * Threads: one thread at a time for each querier.

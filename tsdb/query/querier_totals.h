@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Collects the totals of many profiles from chunk metadata, without reading the
- * bytes of the profiles. The public functions in this file's source are
+ * bytes of the profiles. The public functions that querier_totals.c defines are
  * declared in tsdb/querier.h.
  *
  * Ownership: as for the querier.

@@ -50,8 +50,9 @@ static void insert_held_locked(struct wal *w, struct wal_segment *s)
 }
 
 /*
- * Whether a held segment is not needed: the log holds none, or the segment is
- * still one of the others, because its removal there was interrupted.
+ * Whether a held segment is not needed: either wal_options.hold is not set, or
+ * the segment still has its first name in the directory of the log, because its
+ * removal there was interrupted.
  */
 static bool is_superfluous(const struct wal *w, uint64_t number)
 {
@@ -76,7 +77,10 @@ static int held_open_one(struct wal *w, const char *name, uint64_t number,
 	}
 	rc = segment_open_read(w, path, number, &s, err);
 	if (rc) {
-		/* The file stays; its profiles are stored, but not sent. */
+		/*
+		 * The file stays on disk. Its profiles are in heads or blocks,
+		 * but remote write does not send them.
+		 */
 		log_event(
 			w->o.log, LOG_ERROR,
 			"cannot open a WAL segment whose profiles remote write has not sent; they are not sent",
@@ -97,7 +101,7 @@ int wal_held_open(struct wal *w, uint64_t *highest, struct err *err)
 
 	if (rc)
 		return rc == ERR_NOTFOUND ? 0 : rc;
-	/* The list is sorted by name, and so are the held segments. */
+	/* fs_list() sorts the names, so the segments are opened in order. */
 	for (size_t i = 0; i < l.count && !rc; i++) {
 		uint64_t number = segment_number(l.names[i]);
 
@@ -146,7 +150,10 @@ int wal_held_link(struct wal *w, const struct wal_segment *s, struct err *err)
 	CLEANUP(mem_freep) char *to = held_segment_path(w, s->number);
 	int rc = fs_ensure_dir(w->o.fs, dir, err);
 
-	/* The directory of records was written after the last sync. */
+	/*
+	 * The segment's last record, its directory, was written after the last
+	 * sync.
+	 */
 	if (!rc)
 		rc = file_sync(s->file, err);
 	if (!rc) {
@@ -157,7 +164,10 @@ int wal_held_link(struct wal *w, const struct wal_segment *s, struct err *err)
 	if (!rc)
 		rc = fs_sync_dir(w->o.fs, dir, err);
 	if (!rc && !held_is_needed(w, s->number))
-		/* wal_keep() came before the link. */
+		/*
+		 * Remote write has sent the segment since it was added to the
+		 * list, and wal_keep() could not yet remove this name.
+		 */
 		rc = fs_unlink(w->o.fs, to, err);
 	return rc;
 }
@@ -193,8 +203,8 @@ void wal_keep(struct wal *w, uint64_t position)
 		int rc = fs_unlink(w->o.fs, path, &err);
 
 		/*
-		 * The file is elsewhere if it was set aside, or could not be
-		 * moved.
+		 * ERR_NOTFOUND: the file was set aside or could not be linked,
+		 * so it is not in the directory of held segments.
 		 */
 		if (rc && rc != ERR_NOTFOUND)
 			held_log_removal(w, path, &err);

@@ -2,7 +2,7 @@
 /*
  * Held segments: segments whose profiles have been flushed, but which remote
  * write has not sent yet. They are in the sub-directory `held` of the log. They
- * are not replayed, and do not count for the size of the log.
+ * are not replayed and are not counted in the size of the log.
  *
  * Ownership: the log owns its held segments.
  * Threads: any, unless noted.
@@ -14,9 +14,9 @@
 #include "tsdb/wal/wal_private.h"
 
 /*
- * Open the held segments. If the log holds no segments (wal_options.hold), the
- * held ones of an earlier run are removed instead. *highest is raised to the
- * highest number of a held segment. Startup only.
+ * Open the held segments. If wal_options.hold is not set, the held segments of
+ * an earlier run are removed instead. *highest is raised to the highest number
+ * of a held segment. Startup only.
  */
 NODISCARD int wal_held_open(struct wal *w, uint64_t *highest, struct err *err);
 
@@ -24,18 +24,18 @@ NODISCARD int wal_held_open(struct wal *w, uint64_t *highest, struct err *err);
 void wal_held_close(struct wal *w);
 
 /*
- * Add a segment to the held ones if remote write may need it; the held segment
- * has a reference of its own. Returns whether it was added. The caller takes
- * the segment out of the list of segments in the same critical section, so that
- * a reader always finds the segment in one of the two lists.
+ * Add a segment to the list of held segments if remote write may need it. The
+ * list takes a reference of its own. Returns whether it was added. The caller
+ * takes the segment out of the list of segments in the same critical section,
+ * so that a reader always finds the segment in one of the two lists.
  */
 bool wal_held_take_locked(struct wal *w, struct wal_segment *s) REQUIRES(w->mu);
 
 /*
  * Give the file of a segment a second, durable name in the directory of held
- * segments. The caller then removes the first one. A rename would not do: after
- * a power cut, the file could have neither name. If this fails, the next start
- * replays the segment; it is not lost.
+ * segments. The caller then removes the first one. A rename is not enough:
+ * after a power cut, the file could have neither name. If this fails, the next
+ * start replays the segment; it is not lost.
  */
 NODISCARD int wal_held_link(struct wal *w, const struct wal_segment *s,
 			    struct err *err);

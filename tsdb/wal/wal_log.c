@@ -17,9 +17,9 @@ struct readable {
 };
 
 /*
- * Offset after which a segment has nothing to read. All records of a segment
- * that takes no more appends are read, even if its sync failed: they have been
- * flushed elsewhere, or will be.
+ * The offset up to which a segment may be read: of the current segment, only
+ * the durable records; of any other segment, all records, even if its sync
+ * failed, because they have been or will be flushed.
  */
 static uint64_t readable_end(const struct wal *w, const struct wal_segment *s)
 	REQUIRES(w->mu)
@@ -42,7 +42,8 @@ static struct wal_segment *first_from(struct wal_segment *const *v,
 
 /*
  * Find the segment that contains `position`, or the next one. Held segments are
- * usually older than the others, but not if one could not be moved.
+ * usually older than the others, but not if an older segment could not be moved
+ * to them.
  */
 static struct readable wal_log_find(struct wal *w, uint64_t position)
 {
@@ -93,8 +94,8 @@ static uint64_t wal_log_end(struct sample_log *l)
 }
 
 /*
- * The length of the record at an offset, by its header, which is not verified;
- * 0: there is none within `end`.
+ * The length of the record at offset `at`, as its header states it; the header
+ * is not verified. 0: no complete record is there before `end`.
  */
 static uint64_t record_length(const struct wal_segment *s, uint64_t at,
 			      uint64_t end)
@@ -114,8 +115,8 @@ static uint64_t record_length(const struct wal_segment *s, uint64_t at,
 }
 
 /*
- * Find the next record behind damage, as a replay does: at each multiple of 8.
- * Returns its offset, or `end`.
+ * Find the next record after damage. As in a replay, every offset that is a
+ * multiple of 8 is tried. Returns its offset, or `end`.
  */
 static uint64_t skip_damage(const struct wal_segment *s, uint64_t at,
 			    uint64_t end)
@@ -159,8 +160,9 @@ static bool is_directory(const struct wal_segment *s, uint64_t at)
 }
 
 /*
- * Read the record at *position, which is in the segment, and set *position
- * behind it. ERR_AGAIN: there is none; *position is at the end of the segment.
+ * Read the record at *position, which is in the segment, and advance *position
+ * past it. ERR_AGAIN: the segment has no more records now, and *position is set
+ * to its end.
  */
 static int read_in_segment(const struct readable *r, uint64_t *position,
 			   bool with_body, struct buf *buf,
@@ -211,8 +213,9 @@ static int wal_log_read(struct sample_log *l, uint64_t *position,
 		number = r.s->number;
 		if (number != *position >> 32) {
 			/*
-			 * The segment of *position is gone. Nothing is missing
-			 * if *position was not behind any of its records.
+			 * The segment of *position is gone. The reader has
+			 * missed nothing if *position was at or before the
+			 * segment's first record.
 			 */
 			bool lost = (uint32_t)*position > FILE_HEADER;
 
@@ -229,7 +232,7 @@ static int wal_log_read(struct sample_log *l, uint64_t *position,
 		wal_segment_unref(r.s);
 		if (rc != ERR_AGAIN || r.is_current)
 			return rc;
-		/* The segment has been read: go on with the next one. */
+		/* All of the segment has been read: go on with the next one. */
 		*position = (number + 1) << 32;
 	}
 }

@@ -55,7 +55,10 @@ struct wal_segment {
 
 /* An open log. Its members are set once at startup unless noted. */
 struct wal {
-	/* Must be the first member: functions of the interface cast to it. */
+	/*
+	 * Must be the first member: the functions of sample_log cast a pointer
+	 * to it to struct wal *.
+	 */
 	struct sample_log log;
 	struct wal_options o;
 	char *dir;

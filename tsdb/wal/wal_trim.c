@@ -23,9 +23,10 @@ uint64_t wal_overdue(struct wal *w, uint64_t budget)
 		const struct wal_segment *s = w->segments[i];
 
 		/*
-		 * Such a segment may lose records in a crash, or must be
-		 * scanned at the next startup. Flushing its profiles prevents
-		 * this.
+		 * A crash may lose records of a segment that is not durable or
+		 * not readable, and a segment that is not sealed must be
+		 * scanned at the next startup. Flushing the profiles prevents
+		 * both.
 		 */
 		if ((s->failed || s->unread || s->unsealed) && s != w->current)
 			upto = s->number;
@@ -68,8 +69,9 @@ static int wal_set_aside(struct wal *w, const struct wal_segment *s,
 }
 
 /*
- * Remove a segment's file from the log, after it has got another name if remote
- * write needs it. It is renamed to *.deleting first: if the removal is
+ * Remove a segment's file from the log. If remote write still needs it
+ * (is_held), the file first gets a second name, under which it stays. The first
+ * name is changed to *.deleting before it is removed: if the removal is
  * interrupted, startup removes the renamed file and never replays it.
  */
 static int remove_file(struct wal *w, const struct wal_segment *s, bool is_held,

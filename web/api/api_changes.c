@@ -44,7 +44,7 @@ static int changes_parse(const struct request *r, struct query_spec *spec,
 	return rc;
 }
 
-/* End the answer, with warnings that say what it lacks. */
+/* End the answer, with warnings about changes and series that were left out. */
 static void changes_end(struct json *j, const struct changes *c,
 			struct arena *arena, struct answer *a)
 {

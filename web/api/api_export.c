@@ -47,7 +47,7 @@ struct export
 	struct selector selector;
 	int64_t from;
 	int64_t to;
-	/* Only profiles with such totals; has a copy of its text. */
+	/* Selects profiles by their totals; borrows `sample_index`. */
 	struct total_filter totals;
 	char *sample_index;
 	size_t series; /* index of the next series */
@@ -97,8 +97,8 @@ static void export_free(void *ctx)
 }
 
 /*
- * Callback of the querier before it reads a profile: take memory for the
- * profile and its copies from the budget. A failure is also recorded in
+ * Callback that the querier calls before it reads a profile: take memory for
+ * the profile and its copies from the budget. A failure is also recorded in
  * `starved`, because the querier's error alone does not show that the cause is
  * a lack of memory.
  */
@@ -167,7 +167,10 @@ static bool api_export_next_series(struct export *e, int *rc, struct err *err)
 		return false;
 	if (e->totals.set) {
 		*rc = load_wanted(e, e->series++, err);
-		/* The answer has begun: the export goes on without the series. */
+		/*
+		 * The answer has begun, so the export goes on without the
+		 * series.
+		 */
 		if (*rc == ERR_INVALID) {
 			buf_printf(&e->lost, "%s\n", err->msg);
 			*rc = 0;
@@ -274,8 +277,9 @@ static int api_export_fill(struct export *e, struct err *err)
 			let_go(e);
 	}
 	/*
-	 * With ERR_AGAIN the stream waits until the budget has memory. Any
-	 * other error would end the stream and waste what was already sent.
+	 * Return ERR_AGAIN for a lack of memory, so that the stream waits until
+	 * the budget has memory. Any other error ends the stream and wastes
+	 * what was already sent.
 	 */
 	return rc == ERR_LIMIT ? ERR_AGAIN : rc;
 }
@@ -289,7 +293,9 @@ static int export_next(void *ctx, struct buf *out, struct err *err)
 	struct export *e = ctx;
 	int rc = api_export_fill(e, err);
 
-	/* Hold no memory of a profile while a slow client receives the piece. */
+	/*
+	 * Hold no memory of a profile while a slow client receives the piece.
+	 */
 	let_go(e);
 	*out = e->chunk;
 	e->chunk = (struct buf){ 0 };

@@ -75,7 +75,10 @@ static int parse_merging(struct history_query *x, const struct params *p,
 	(void)params_find(p, "aggregate", &text);
 	(void)params_find(p, "group_by", &x->o.group_by);
 	x->o.report = x->report.options;
-	/* group_by separates series here, it does not add frames. */
+	/*
+	 * Here group_by separates series and does not add frames, so it does
+	 * not set the option tagroot, as it does for reports.
+	 */
 	x->o.report.tagroot = (struct str){ 0 };
 	(void)params_find(p, "tagroot", &x->o.report.tagroot);
 	x->o.merge = (struct query_merge_options){

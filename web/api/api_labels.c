@@ -99,7 +99,10 @@ struct listing {
 	struct str contains; /* only results with this text; empty: all */
 	bool counts;         /* whether to count the series of each result */
 	bool several;        /* whether there are several selectors */
-	/* The series that were counted, with counts of several selectors. */
+	/*
+	 * The series that were counted already; used only if `counts` and
+	 * `several` are set.
+	 */
 	struct string_set seen;
 	int64_t limit; /* largest number of results; 0: no limit */
 	int64_t written;
@@ -263,8 +266,8 @@ static void collect_text(void *ctx, struct str text)
 }
 
 /*
- * Collect label names or values. Without match[] they are read directly from
- * the label indexes, without reading series.
+ * Collect label names or values. Without match[] and without counts they are
+ * read directly from the label indexes, without reading series.
  */
 static int api_labels_collect(struct series_query *s, struct listing *l,
 			      struct err *err)

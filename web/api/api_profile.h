@@ -12,7 +12,7 @@
 
 /*
  * Scrape the target that the selector `query` matches, store the profile, and
- * answer as /api/v1/query does. Blocks a query thread until the target has
+ * answer as /api/v1/query does. Blocks a pool thread until the target has
  * answered or the deadline has passed.
  */
 void api_targets_profile(void *ctx, struct request *r, struct answer *a);

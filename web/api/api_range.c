@@ -153,8 +153,8 @@ static bool api_range_admit(struct listing *l)
 }
 
 /*
- * Count the profiles of a series that is written. ERR_INVALID: the client does
- * not want so many.
+ * Count the profiles of a series that is written. ERR_INVALID: there are more
+ * profiles than the parameter max_profiles allows.
  */
 static int api_range_count(struct listing *l, size_t count, struct err *err)
 {

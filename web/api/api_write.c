@@ -31,7 +31,7 @@ void api_write(void *ctx, struct request *r, struct answer *a)
 		      arena_printf(&r->arena, "%zu", stored));
 }
 
-/* Write a time as RFC 3339; a missing one as an empty text, as Prometheus. */
+/* Write a time as RFC 3339, or an empty text if there is none (0). */
 static void api_write_time(struct json *j, const char *key, int64_t ms)
 {
 	char text[40] = "";
@@ -42,7 +42,9 @@ static void api_write_time(struct json *j, const char *key, int64_t ms)
 	json_text(j, text);
 }
 
-/* Callback for each receiver: write it as an object. */
+/*
+ * Callback for each receiver that this server sends to: write it as an object.
+ */
 static void api_write_queue(void *arg, const struct web_queue *q)
 {
 	struct json *j = arg;
@@ -65,7 +67,7 @@ static void api_write_queue(void *arg, const struct web_queue *q)
 	json_end(j, '}');
 }
 
-/* Write what was received. */
+/* Write what this server has received. */
 static void api_write_receiver(struct json *j, const struct web_writer *w)
 {
 	struct web_writer_counts c = { 0 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The API of remote write: POST /api/v1/write passes the requests of senders to
- * the receiver (docs/format/remote-write.md), and a status.
+ * The API of remote write: POST /api/v1/write, which passes the requests of
+ * senders to the receiver (docs/format/remote-write.md), and the status of
+ * remote write.
  *
  * Ownership: borrows request and answer.
  * Threads: any pool thread.
@@ -18,7 +19,7 @@
 void api_write(void *ctx, struct request *r, struct answer *a);
 
 /*
- * GET /api/v1/status/remote_write: the state of the sending to each receiver,
+ * GET /api/v1/status/remote_write: how far sending to each receiver has got,
  * and what this server has received.
  */
 void api_status_remote_write(void *ctx, struct request *r, struct answer *a);

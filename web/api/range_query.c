@@ -71,7 +71,10 @@ static int parse_timeline(const struct request *r, struct range_query *rq,
 	return rc;
 }
 
-/* All parameters are checked, also those that do not matter together. */
+/*
+ * All parameters are checked, even those that have no effect together with the
+ * others.
+ */
 int range_query_parse(struct range_query *rq, const struct request *r,
 		      struct err *err)
 {

@@ -29,22 +29,24 @@ struct range_query {
 	bool totals;
 	/* only profiles that contain this function; empty: all */
 	struct str function;
-	struct total_filter filter; /* only profiles with such totals */
+	struct total_filter filter; /* selects profiles by their totals */
 	/* options of the timeline; step_ms is 0 if no step is given */
 	struct timeline_options timeline;
 };
 
 /*
  * Parse the parameter "step": a duration such as "15s" or, as in Prometheus, a
- * number of seconds. *ms is set to 0 when it is missing. ERR_INVALID.
+ * number of seconds. *ms is set to 0 when the parameter is missing.
+ * ERR_INVALID: the parameter is malformed.
  */
 NODISCARD int range_query_step(const struct request *r, int64_t *ms,
 			       struct err *err);
 
 /*
- * Parse the parameters of a request into *rq, which is zeroed. ERR_INVALID: one
- * is missing or malformed, or two exclude each other; the message names it. The
- * caller calls selector_fini() on success and failure alike.
+ * Parse the parameters of a request into *rq, which is zeroed. ERR_INVALID: a
+ * parameter is missing or malformed, or two parameters exclude each other; the
+ * message names them. The caller calls selector_fini() on success and failure
+ * alike.
  */
 NODISCARD int range_query_parse(struct range_query *rq, const struct request *r,
 				struct err *err);

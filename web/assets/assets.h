@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Assets: the files of the web UI, which the build makes a part of the program
+ * Assets: the files of the web UI, which the build embeds in the program
  * (web/ui/build.mjs), and their handlers.
  *
  * Ownership: assets are constants.

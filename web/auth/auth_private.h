@@ -40,7 +40,7 @@ struct auth {
 	char *path; /* web configuration file; NULL: no authentication */
 	struct mutex mu;
 	struct web_config config; /* written by auth_refresh() alone */
-	/* error of the last attempt to load it; empty: none */
+	/* error of the last attempt to load the configuration; empty: none */
 	struct err failed;
 	VEC(char *) limited; /* users whose scopes were ever limited */
 	struct known known[KNOWN_MAX];

@@ -31,8 +31,9 @@ static const struct web_token *find_token(const struct auth *a,
 }
 
 /*
- * The scopes of a user or token, and a digest of the secret in the
- * configuration. Returns false if the configuration has it no more.
+ * Get the scopes of a user or token, and a digest of the user's or token's
+ * secret. Returns false if the configuration does not contain this user or
+ * token any more.
  */
 static bool session_proof(const struct auth *a, const char *name, bool is_token,
 			  uint8_t proof[DIGEST_SHA256_SIZE], unsigned *scopes)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sessions of users who signed in with a browser. A session is a random text
- * that the browser keeps in a cookie; the server keeps a digest of it, who
- * signed in, and with which secret. Sessions are not stored: after a restart,
- * users sign in again.
+ * that the browser keeps in a cookie. The server keeps a digest of this text,
+ * the name of the user or token, and a digest of the secret used to sign in.
+ * Sessions are not stored: after a restart, users sign in again.
  *
  * Ownership: a struct sessions belongs to its struct auth.
  * Threads: struct auth.mu is held for every call.
@@ -15,9 +15,15 @@
 #include "web/auth/auth.h"
 
 enum {
-	/* Sessions at a time; a further one ends the one idle longest. */
+	/*
+	 * Largest number of sessions at a time; a new session beyond this
+	 * number ends the session that was idle longest.
+	 */
 	SESSIONS_MAX = 1024,
-	/* A session ends when it was not used for so long, or is so old. */
+	/*
+	 * A session ends when it was not used for SESSION_IDLE_SECONDS, or when
+	 * it began more than SESSION_AGE_SECONDS ago.
+	 */
 	SESSION_IDLE_SECONDS = 7 * 24 * 3600,
 	SESSION_AGE_SECONDS = 30 * 24 * 3600,
 };
@@ -25,7 +31,10 @@ enum {
 /* A session. */
 struct session {
 	uint8_t digest[DIGEST_SHA256_SIZE]; /* of the text in the cookie */
-	/* of the secret with which the user signed in: a changed one ends it */
+	/*
+	 * Digest of the secret with which the user signed in. When the secret
+	 * changes, the session ends.
+	 */
 	uint8_t proof[DIGEST_SHA256_SIZE];
 	char name[AUTH_NAME_MAX];
 	bool is_token;
@@ -40,14 +49,15 @@ struct sessions {
 };
 
 /*
- * Add a session, and return it: the caller sets its members. It takes the place
- * of an ended session, or of the one idle longest.
+ * Add a session and return it; the caller sets its members. If there are too
+ * many sessions, the session that was idle longest ends.
  */
 struct session *sessions_add(struct sessions *s, int64_t now_s);
 
 /*
- * Find the session of a text, and note its use; NULL: there is none, or it has
- * ended. All sessions are compared, so that timing reveals nothing.
+ * Find the session with this text, and record that it was used now. NULL: there
+ * is no such session, or it has ended. All sessions are compared, so that
+ * timing reveals nothing.
  */
 struct session *sessions_find(struct sessions *s, const char *text,
 			      int64_t now_s);

@@ -151,7 +151,7 @@ static int load_chain(const char *text, gnutls_pcert_st **out, unsigned *count)
  * objects could not be freed when the files change, because an earlier
  * handshake may still use them (docs/decisions.md, 68).
  */
-/* NOLINTNEXTLINE(readability-function-size): gnutls calls it so */
+/* NOLINTNEXTLINE(readability-function-size): gnutls sets the signature */
 static int tls_retrieve(gnutls_session_t session UNUSED,
 			const struct gnutls_cert_retr_st *info UNUSED,
 			gnutls_pcert_st **certs, unsigned *cert_count,

@@ -24,9 +24,9 @@ struct clients;
 struct client {
 	/* the part of the query memory that the client may use */
 	struct budget memory;
-	/* the part of the worker threads that it may use */
+	/* the part of the worker threads that the client may use */
 	struct pool_group *work;
-	/* number of its passwords that are being verified */
+	/* number of the client's passwords that are being verified */
 	_Atomic int hashing;
 };
 

@@ -95,7 +95,7 @@ struct connection_target {
 	/* first byte of the target in libmicrohttpd's buffer */
 	const char *begin;
 	const char *behind; /* the byte after the NUL that ends the target */
-	/* all escapes are valid, and the parameters not too many */
+	/* all escapes are valid, and there are not too many parameters */
 	bool sound;
 };
 

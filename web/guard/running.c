@@ -13,7 +13,7 @@ struct running {
 	struct mutex mu;
 	struct running_query ring; /* anchor of the ring; not a query */
 	size_t count;
-	uint64_t last_id; /* number of the entry that got a number last */
+	uint64_t last_id; /* the number that was used last as an identifier */
 };
 
 struct running *running_new(void)
@@ -74,7 +74,10 @@ void running_remove(struct running *r, struct running_query *q)
 	mutex_unlock(&r->mu);
 }
 
-/* POLLRDHUP: the client sends no more, which HTTP clients do when they end. */
+/*
+ * POLLRDHUP means that the client has closed its sending side, as HTTP clients
+ * do when they stop waiting for the answer.
+ */
 size_t running_sweep(struct running *r)
 {
 	size_t cancelled = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Running queries: what is running, how far it is, and whether its client is
- * still there. A query whose client has closed the connection is cancelled, so
- * that it does not use time and memory for an answer that nobody reads.
+ * Running queries: a list of the queries in progress, with their progress. A
+ * query whose client has closed the connection is cancelled, so that it does
+ * not use time and memory for an answer that nobody reads.
  *
  * Ownership: the caller owns the entries; they are listed until
  * running_remove().
@@ -30,7 +30,9 @@ struct running_query {
 	struct str query; /* the selector */
 	struct str user;  /* empty: authentication is off */
 	int64_t started_ms;
-	/* Socket of the client, which is open as long as the entry is listed. */
+	/*
+	 * Socket of the client, which is open as long as the entry is listed.
+	 */
 	int fd;
 	struct running_query *prev;
 	struct running_query *next;

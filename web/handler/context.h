@@ -15,7 +15,7 @@
 #include "web/handler/web_options.h"
 #include "web/http/server.h"
 
-/* The state of the web side, which every handler receives as its `ctx`. */
+/* The state of the web server, which every handler receives as its `ctx`. */
 struct web {
 	struct web_options o;
 	struct server *server;

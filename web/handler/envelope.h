@@ -12,7 +12,7 @@
 #include "web/handler/context.h"
 
 /*
- * Begin a successful answer with {"status":"success","data": . The caller then
+ * Begin a successful answer: write {"status":"success","data":. The caller then
  * writes the data as one JSON value and calls envelope_end().
  */
 struct json envelope_begin(struct answer *a);

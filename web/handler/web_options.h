@@ -21,7 +21,7 @@ struct web_flag {
 	const char *value;
 };
 
-/* How the configuration was loaded last. */
+/* The result of the last load of the configuration. */
 struct web_config_state {
 	int64_t loaded_ms; /* when the configuration in use was loaded */
 	char error[512];   /* why the last reload failed; "": it did not */
@@ -38,7 +38,9 @@ struct web_lifecycle {
 	void (*config)(void *ctx, struct buf *out);
 	/* Fills *out, which is zeroed. */
 	void (*state)(void *ctx, struct web_config_state *out);
-	/* Loads the configuration again. Returns the error of loading it. */
+	/*
+	 * Loads the configuration again. Returns 0 or the error of loading it.
+	 */
 	int (*reload)(void *ctx, struct err *err);
 	void (*quit)(void *ctx); /* starts the shutdown and returns at once */
 };
@@ -56,15 +58,15 @@ struct web_write {
 struct web_writer_counts {
 	uint64_t stored;    /* profiles that are durable, duplicates included */
 	uint64_t refused;   /* profiles that will never be accepted */
-	uint64_t conflicts; /* those of them for which another one is stored */
+	uint64_t conflicts; /* of these: another profile has the same time */
 };
 
-/* The state of the sending to one receiver, for the API. */
+/* The state of the queue that sends to one receiver, for the API. */
 struct web_queue {
 	const char *name;
 	const char *url; /* without user and password */
 	unsigned shards;
-	uint64_t pending; /* profiles that were read, not acknowledged */
+	uint64_t pending; /* profiles read, but not acknowledged yet */
 	uint64_t backlog_bytes;
 	int64_t sent_ms;        /* newest acknowledged profile; 0: none */
 	int64_t answer_ms;      /* when a request was accepted last; 0: never */
@@ -80,7 +82,7 @@ struct web_sender {
 		     void *arg);
 };
 
-/* What /api/v1/write calls. */
+/* The receiver of remote write, which /api/v1/write calls. */
 struct web_writer {
 	void *ctx;
 	bool enabled; /* whether clients may use /api/v1/write */
@@ -92,7 +94,10 @@ struct web_writer {
 		     struct err *err);
 	/* Returns what was counted. Any thread may call it. */
 	struct web_writer_counts (*counts)(void *ctx);
-	/* limit of all bodies that are being received; and of one, in bytes */
+	/*
+	 * memory for all bodies that are being received, and the limit of one
+	 * body in bytes
+	 */
 	struct ingest_limiter *limiter;
 	size_t max_body;
 };

@@ -365,7 +365,10 @@ bool access_refuse_body(struct exchange *x)
 	if (!*length || !strcmp(length, "0"))
 		return false;
 	access_admit(x);
-	/* Strangers may read these files, but must not send bodies. */
+	/*
+	 * These files are served without credentials, so a body could come from
+	 * anybody.
+	 */
 	if (!x->answer.status && x->route && x->route->kind == ROUTE_FILE)
 		exchange_refuse(x, ERR_INVALID, "this path takes no body");
 	if (x->answer.status)

@@ -7,8 +7,9 @@
 #include "web/http/upload.h"
 
 /*
- * Whether a request is a query that may be listed: not if its sender is still
- * to be verified, and its path may then be unknown, too.
+ * Whether a request is a query that must now be listed as running. A request
+ * whose sender is not verified yet is listed later; its path may even be
+ * unknown.
  */
 static bool dispatch_is_query(const struct exchange *x)
 {
@@ -16,7 +17,10 @@ static bool dispatch_is_query(const struct exchange *x)
 	       x->route->kind == ROUTE_READ && !x->answer.work.progress;
 }
 
-/* List a request as a running query, which ends when its client goes away. */
+/*
+ * List a request as a running query, which is cancelled if its client closes
+ * the connection.
+ */
 static void dispatch_begin_query(struct exchange *x)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
@@ -37,8 +41,9 @@ static void dispatch_begin_query(struct exchange *x)
 }
 
 /*
- * Remove a request from the list of running queries. This comes before the
- * connection is resumed, because it may be closed at any time after that.
+ * Remove a request from the list of running queries. This must happen before
+ * the connection is resumed, because the connection may be closed at any time
+ * after that.
  */
 static void dispatch_end_query(struct exchange *x)
 {
@@ -56,7 +61,10 @@ static void dispatch_run(void *ctx, unsigned worker UNUSED)
 	struct server *s = x->server;
 
 	access_verify(x);
-	/* A sender is listed with his name, once it is verified. */
+	/*
+	 * Now the sender is verified, so the query can be listed with the
+	 * sender's name.
+	 */
 	if (!x->answer.status && dispatch_is_query(x))
 		dispatch_begin_query(x);
 	if (!x->answer.status && upload_is(x))

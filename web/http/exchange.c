@@ -10,7 +10,8 @@
 #include "web/route/route.h"
 
 /*
- * limit on the memory of all request bodies that are not answered yet, in bytes
+ * limit on the memory of the bodies of all requests that are not answered yet,
+ * in bytes
  */
 #define FORMS_MAX (32 * MIB)
 
@@ -168,7 +169,7 @@ static bool exchange_accepts(const char *header, const char *encoding)
 	return false;
 }
 
-/* Read what handlers of sessions need. */
+/* Set the members of the request that the handlers of sessions need. */
 static void exchange_take_session(struct exchange *x)
 {
 	struct request *r = &x->request;

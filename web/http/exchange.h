@@ -39,12 +39,15 @@ struct server {
 	_Atomic int64_t forms;
 	_Atomic int64_t strange_forms;
 	/*
-	 * Time by clock_mono_ns() at which all queries must have ended.
+	 * Time, on clock_mono_ns(), by which all queries must have ended.
 	 * INT64_MAX until shutdown.
 	 */
 	_Atomic int64_t stop_ns;
 	bool tls;
-	/* Name of the cookie with the session: servers on one host differ. */
+	/*
+	 * Name of the session cookie. It contains the port, so that servers on
+	 * one host use different cookies.
+	 */
 	char *session_cookie;
 	char *client_ca;  /* from auth_client_ca(); owned */
 	char *priorities; /* from auth_tls_priorities(); owned */
@@ -57,8 +60,8 @@ struct server {
 	/* streams that wait for memory; guarded by mu */
 	struct exchange *parked;
 	/*
-	 * whether the server stops, so that streams must not wait; guarded by
-	 * mu
+	 * whether the server is stopping, so that streams must not wait;
+	 * guarded by mu
 	 */
 	bool closing;
 	pthread_t sweeper;
@@ -82,7 +85,7 @@ struct exchange {
 	/* the counter that includes the body: server.forms or .strange_forms */
 	_Atomic int64_t *form_pool;
 	int64_t form_taken; /* bytes of the body counted in *form_pool */
-	/* *form_pool reached its limit, so the body is incomplete */
+	/* there was no memory for the body, so the body is incomplete */
 	bool crowded;
 	const struct route *route; /* route of the path; NULL: no such path */
 	int64_t started_ns; /* when the request's headers were complete */

@@ -134,7 +134,8 @@ static void reply_observe(struct exchange *x)
 }
 
 /*
- * Streams: a worker thread makes each piece while the connection is suspended.
+ * The functions below send streams. A worker thread makes each piece of a
+ * stream while the connection is suspended.
  */
 
 /*

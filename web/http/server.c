@@ -26,7 +26,8 @@
 /* time limit for the first request of a connection, in ms */
 #define FIRST_MS 10000
 /*
- * number of connections above the limit, for connections that are being closed
+ * number of connections that libmicrohttpd accepts above the limit, because
+ * connections that are being closed still count
  */
 #define SPARE 64
 /*
@@ -91,8 +92,9 @@ static void cancel_unwanted(struct server *s)
 
 /*
  * The sweeper thread. Ten times a second it lets streams that wait for memory
- * try again, and cancels queries whose client has gone; once a second it closes slow clients and looks for changes of the
- * web configuration.
+ * try again, and cancels queries whose client has gone. Once a second it closes
+ * the connections of slow clients and looks for changes of the web
+ * configuration.
  */
 static void *server_sweep(void *arg)
 {
@@ -180,7 +182,7 @@ static void *on_target(void *ctx, const char *target, struct MHD_Connection *c)
 	return NULL;
 }
 
-/* NOLINTNEXTLINE(readability-function-size): libmicrohttpd calls it so */
+/* NOLINTNEXTLINE(readability-function-size): MHD sets the signature */
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 				  const char *url, const char *method,
 				  const char *version, const char *data,

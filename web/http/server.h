@@ -31,7 +31,7 @@ struct server_options {
 	 */
 	const char *cors_origin;
 	const struct route *routes;
-	/* Routes that are tried before these; NULL: none. */
+	/* Routes that are tried before `routes`; NULL: none. */
 	const struct route *pages;
 	void *ctx; /* passed to every handler */
 	unsigned max_connections;

@@ -14,12 +14,15 @@ bool upload_is(const struct exchange *x)
 	return x->route && x->route->kind == ROUTE_BODY;
 }
 
-/* The length of the body by its header; 0 when the header is missing. */
+/*
+ * Return the length of the body from Content-Length; 0 when the header is
+ * missing.
+ */
 static int64_t length_of(struct exchange *x)
 {
 	int64_t n = 0;
 
-	/* libmicrohttpd has refused what is not a number. */
+	/* libmicrohttpd has already refused a value that is not a number. */
 	return str_to_i64(str_of(exchange_header(x, "Content-Length")), &n) ?
 		       n :
 		       0;
@@ -70,8 +73,9 @@ bool upload_refuse(struct exchange *x)
 	int64_t len = length_of(x);
 
 	/*
-	 * The first request of a connection has only a few seconds. The client
-	 * is known now, so it gets the time of any other request.
+	 * The first request of a connection must arrive within a few seconds.
+	 * The sender is authenticated by now, so the body gets the longer time
+	 * limit of later requests.
 	 */
 	exchange_turn(x, CONNECTION_READING);
 	if ((uint64_t)len > x->server->o.max_body)

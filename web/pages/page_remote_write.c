@@ -27,7 +27,7 @@ static void receiver_row(void *arg, const struct web_queue *q)
 	xml_escape(b, str_of(q->last_error));
 }
 
-/* Write what was received. */
+/* Write what this instance has received. */
 static void put_received(struct buf *b, const struct web_writer *w)
 {
 	struct web_writer_counts c = { 0 };

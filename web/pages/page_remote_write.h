@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The page /remote_write: the receivers that this instance sends to, and what it
- * has received itself.
+ * The page /remote_write: the receivers that this instance sends to, and what
+ * this instance has received itself.
  *
  * Ownership: borrows request and answer.
  * Threads: any pool thread.

@@ -76,7 +76,7 @@ static int parse_source(struct look *l, struct request *r, struct err *err)
 }
 
 /*
- * Parse the base: the profiles with which the source, the profiles to show, is
+ * Parse the base: the profiles with which the source (the profiles to show) is
  * compared. The base may have another time range or another selector than the
  * source, or both.
  */

@@ -34,11 +34,13 @@ struct request {
 	bool accepts_html;
 	/* whether the client is a Go program, such as go tool pprof */
 	bool is_go;
-	/* the body as received, only for ROUTE_BODY; handlers may use `share` */
+	/*
+	 * the body as received, only for ROUTE_BODY; handlers may use `share`
+	 */
 	struct bytes body;
 	struct ingest_share share;    /* accounts for the memory of the body */
 	const char *content_type;     /* header Content-Type; "" when absent */
-	const char *content_encoding; /* the same */
+	const char *content_encoding; /* Content-Encoding; "" when absent */
 	int64_t deadline_ns; /* when the answer is due, on clock_mono_ns() */
 	const char *if_none_match; /* header If-None-Match; "" when absent */
 	const char *range;         /* header Range; "" when absent */

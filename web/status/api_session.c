@@ -33,9 +33,9 @@ void api_session(void *ctx, struct request *r, struct answer *a)
 
 /*
  * Set the cookie. Scripts cannot read it, and browsers do not send it with
- * requests of other sites. "Secure" keeps it from being sent without
- * encryption; a browser that shows this page without encryption would not keep
- * such a cookie.
+ * requests of other sites. The attribute "Secure" makes browsers send the
+ * cookie only over TLS. The attribute is left out if the browser uses this page
+ * without TLS, because the browser would then not keep the cookie.
  */
 static void set_cookie(struct request *r, struct answer *a, const char *text,
 		       int seconds)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sessions of browsers: who is signed in, signing in, signing out.
+ * Handlers for the sessions of browsers: they show who is signed in, sign a
+ * user in, and sign a user out.
  *
  * Ownership: nothing is kept.
  * Threads: any.
@@ -10,16 +11,16 @@
 
 #include "web/route/route.h"
 
-/* GET /api/v1/session: who sends the request, and whether a session is used. */
+/* GET /api/v1/session: who sends the request, and whether by a session. */
 void api_session(void *ctx, struct request *r, struct answer *a);
 
 /*
- * POST /api/v1/session/begin: the sender, who has sent valid credentials, gets
- * a cookie that takes their place.
+ * POST /api/v1/session/begin: begin a session. The request carries valid
+ * credentials; the answer sets a cookie that replaces them in later requests.
  */
 void api_session_begin(void *ctx, struct request *r, struct answer *a);
 
-/* POST /api/v1/session/end: the session of the cookie ends. */
+/* POST /api/v1/session/end: end the session that the cookie names. */
 void api_session_end(void *ctx, struct request *r, struct answer *a);
 
 #endif

@@ -286,7 +286,10 @@ static void write_storage(struct json *j, const struct tsdb_stats *s)
 	json_end(j, '}');
 }
 
-/* Sizes come first; numbers of series need memory for all labels. */
+/*
+ * Counting the series needs memory for all labels, so it may fail; the error
+ * then replaces what was written before.
+ */
 void api_status_tsdb(void *ctx, struct request *r, struct answer *a)
 {
 	struct web *w = ctx;
