@@ -124,7 +124,7 @@ def drain(filled, d, count):
     while agent.metric('everprof_remote_storage_samples_total') != count:
         memory = max(memory, agent.memory())
         shards = max(shards, agent.metric('everprof_remote_storage_shards'))
-        time.sleep(0.05)
+        time.sleep(0.2)
     out = {'seconds': time.monotonic() - started, 'agent CPU s': cpu_seconds(agent),
            'central CPU s': cpu_seconds(central) - before, 'RssAnon MiB': memory, 'shards': shards,
            'wire MB': agent.metric('everprof_remote_storage_bytes_total') / 1e6}

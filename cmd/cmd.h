@@ -72,6 +72,9 @@ int cmd_query_delete(int argc, char **argv);
 /* Merge local pprof files and print a report, without a server. */
 int cmd_report(int argc, char **argv);
 
+/* Take a CPU profile of this machine, without a server. */
+int cmd_record(int argc, char **argv);
+
 /* Send profiles to a receiver of remote write. */
 int cmd_push(int argc, char **argv);
 

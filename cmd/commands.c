@@ -47,6 +47,8 @@ const struct command commands[] = {
 	{ "query", "delete", cmd_query_delete,
 	  "count profiles, and delete them with --yes" },
 	{ NULL, "report", cmd_report, "merge pprof files and report on them" },
+	{ NULL, "record", cmd_record,
+	  "profile this machine, a process or a command with eBPF" },
 	{ NULL, "push", cmd_push,
 	  "send a data directory or pprof files to a server" },
 	{ "tsdb", "import", cmd_tsdb_import,

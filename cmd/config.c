@@ -63,43 +63,13 @@ static void decode_global(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * A decoder that does nothing, for relabel_configs of "ebpf" and for
- * scrape_configs. config_decode() decodes scrape_configs after all other
+ * A decoder that does nothing, for scrape_configs. config_decode() decodes scrape_configs after all other
  * sections, because jobs need the defaults of "global", which may come later in
  * the file.
  */
 static void decode_nothing(struct yaml *y UNUSED,
 			   const struct yaml_node *n UNUSED, void *field UNUSED)
 {
-}
-
-/* The section "ebpf", which is checked but not supported yet. */
-struct ebpf_section {
-	bool enabled;
-	int64_t frequency;
-	int64_t interval_ms;
-};
-
-/* Accept the section as long as it is disabled. */
-static void decode_ebpf(struct yaml *y, const struct yaml_node *n,
-			void *field UNUSED)
-{
-	static const struct yaml_field fields[] = {
-		{ "enabled", yaml_bool, offsetof(struct ebpf_section, enabled),
-		  NULL },
-		{ "sampling_frequency", yaml_int,
-		  offsetof(struct ebpf_section, frequency), NULL },
-		{ "interval", yaml_duration,
-		  offsetof(struct ebpf_section, interval_ms), NULL },
-		{ "relabel_configs", decode_nothing, 0, NULL },
-		{ 0 },
-	};
-	struct ebpf_section e = { 0 };
-
-	yaml_decode(y, n, "ebpf", fields, &e);
-	if (e.enabled)
-		yaml_error(y, n,
-			   "ebpf is not supported yet: set enabled: false");
 }
 
 /* Decode all sections, then the jobs. */
@@ -110,7 +80,8 @@ static void config_decode(struct config *c)
 		{ "scrape_configs", decode_nothing, 0, NULL },
 		{ "remote_write", remote_write_decode,
 		  offsetof(struct config, remote_write), NULL },
-		{ "ebpf", decode_ebpf, 0, NULL },
+		{ "ebpf", ebpf_config_decode, offsetof(struct config, ebpf),
+		  NULL },
 		{ "rule_files", NULL, 0, NOT_FOR_PROFILES },
 		{ "alerting", NULL, 0, NOT_FOR_PROFILES },
 		{ "remote_read", NULL, 0, NOT_FOR_PROFILES },
@@ -181,6 +152,7 @@ void config_fini(struct config *c)
 {
 	scrape_configs_fini(&c->scrape);
 	remote_write_configs_fini(&c->remote_write);
+	ebpf_config_fini(&c->ebpf);
 	yaml_fini(&c->yaml);
 	buf_fini(&c->text);
 	mem_free(c->path);

@@ -9,6 +9,7 @@
 #define CMD_CONFIG_H
 
 #include "base/yaml.h"
+#include "cmd/ebpf_config.h"
 #include "remotewrite/remote_write_config.h"
 #include "scrape/scrape_config.h"
 
@@ -24,6 +25,7 @@ struct config {
 	size_t external_label_count;
 	struct scrape_configs scrape;
 	struct remote_write_configs remote_write;
+	struct ebpf_config ebpf;
 };
 
 /*

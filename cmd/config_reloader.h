@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "cmd/ebpf_service.h"
 #include "discovery/manager.h"
 #include "remotewrite/sender.h"
 #include "scrape/scrape.h"
@@ -32,6 +33,7 @@ struct config_reloader_options {
 	struct scraper *scraper;
 	struct discovery *discovery;
 	struct sender *sender;
+	struct ebpf_service *ebpf;
 };
 
 /*

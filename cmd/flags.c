@@ -20,6 +20,30 @@ static const struct flag *flags_find(const struct flag *flags, struct str name)
 	return NULL;
 }
 
+/* Short names, which mean the same in all commands that have the flag. */
+static struct short_flag {
+	char name[3];
+	char text[16];
+} short_flags[] = {
+	{ "-o", "--output" },
+	{ "-p", "--pid" },
+	{ "-F", "--frequency" },
+	{ "-d", "--duration" },
+};
+
+/*
+ * The long form of a short flag, or NULL if the command does not have the flag.
+ */
+static char *flags_find_short(const struct flag *flags, const char *arg)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(short_flags); i++) {
+		if (!strcmp(arg, short_flags[i].name) &&
+		    flags_find(flags, str_of(short_flags[i].text + 2)))
+			return short_flags[i].text;
+	}
+	return NULL;
+}
+
 /*
  * Times are sent to the server as typed; they are parsed here only so that a
  * mistake is reported with the name of the flag.
@@ -186,14 +210,11 @@ int flags_parse(const struct flag *flags, int *argc, char **argv, bool *help,
 		} else if (!only_positional && (!strcmp(argv[i], "--help") ||
 						!strcmp(argv[i], "-h"))) {
 			*help = true;
-		} else if (!only_positional && !strcmp(argv[i], "-o")) {
-			static char output[] = "--output";
-
-			/*
-			 * -o is short for --output: parse it again as that
-			 * flag.
-			 */
-			argv[i--] = output;
+		} else if (!only_positional &&
+			   flags_find_short(flags, argv[i])) {
+			/* Parse it again as the flag for which it is short. */
+			argv[i] = flags_find_short(flags, argv[i]);
+			i--;
 		} else if (!only_positional && !strncmp(argv[i], "--", 2)) {
 			rc = parse_one(flags, *argc, argv, &i, err);
 			if (rc)

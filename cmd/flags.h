@@ -2,7 +2,8 @@
 /*
  * Parser of command-line flags: --name=value or --name value, --name and
  * --no-name for booleans, -o for --output. Everything else is a positional
- * argument; "--" ends the flags.
+ * argument; "--" ends the flags. -p, -F and -d are short for --pid, --frequency
+ * and --duration.
  *
  * Ownership: text values are borrowed from argv or are constants.
  * Threads: one thread, before others start.

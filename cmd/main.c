@@ -6,6 +6,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
+#include "cmd/ebpf.h"
 #include "cmd/suggest.h"
 
 /*
@@ -166,6 +167,8 @@ int main(int argc, char **argv)
 		main_print_help(stdout);
 		return 0;
 	}
+	if (!strcmp(argv[1], EBPF_HELPER))
+		return ebpf_help();
 	if (!strcmp(argv[1], "--version"))
 		return cmd_version(0, argv);
 	return main_finish(main_run(argc - 1, argv + 1));

@@ -7,9 +7,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -17,8 +14,10 @@
 #include "client/networks.h"
 #include "cmd/cmd.h"
 #include "cmd/config_reloader.h"
+#include "cmd/ebpf_service.h"
 #include "cmd/notify.h"
 #include "cmd/serve_flags.h"
+#include "cmd/serve_rights.h"
 #include "cmd/serve_storage.h"
 #include "cmd/version.h"
 #include "cmd/write_endpoint.h"
@@ -50,6 +49,7 @@ struct serve {
 	struct sender *sender;
 	char *cursors; /* directory of the cursors of remote write */
 	struct discovery *discovery;
+	struct ebpf_service *ebpf;
 	struct web *web;
 };
 
@@ -125,6 +125,7 @@ static int start_scraper(struct serve *s, struct err *err)
 	lo.scraper = s->scraper;
 	lo.discovery = s->discovery;
 	lo.sender = s->sender;
+	lo.ebpf = s->ebpf;
 	reloader_start(s->reloader, &lo);
 	return 0;
 }
@@ -140,6 +141,16 @@ static void make_sender(struct serve *s)
 					  .from_begin = s->agent };
 
 	s->sender = sender_new(&o);
+}
+
+/* Create the service of the eBPF collector, which does not run yet. */
+static void make_ebpf(struct serve *s)
+{
+	s->ebpf = ebpf_service_new(&(struct ebpf_service_options){
+		.appender = s->storage.appender,
+		.log = &s->log,
+		.metrics = s->metrics,
+	});
 }
 
 /* Called for POST /-/reload, which answers with the error. */
@@ -283,6 +294,7 @@ static int serve_start(struct serve *s, int64_t sync_ms, struct err *err)
 		s->cursors = mem_printf("%s/remote", s->f.path);
 		make_sender(s);
 		make_receiver(s);
+		make_ebpf(s);
 		rc = start_scraper(s, err);
 	}
 	if (!rc)
@@ -301,6 +313,8 @@ static int serve_start(struct serve *s, int64_t sync_ms, struct err *err)
  */
 static void serve_stop(struct serve *s)
 {
+	/* Its last profiles are stored. */
+	ebpf_service_stop(s->ebpf);
 	/*
 	 * Appends that wait until the database can take more profiles fail now,
 	 * so that the workers of the scraper can end.
@@ -319,43 +333,10 @@ static void serve_stop(struct serve *s)
 	discovery_free(s->discovery);
 	scrape_free(s->scraper);
 	receiver_free(s->receiver);
+	ebpf_service_free(s->ebpf);
 	ingest_limiter_free(s->limiter);
 	reloader_free(s->reloader);
 	storage_close(&s->storage);
-}
-
-/*
- * A core dump would contain passwords and profiles and be as large as the
- * memory.
- */
-static void forbid_cores(void)
-{
-	const struct rlimit none = { 0 };
-
-	if (prctl(PR_SET_DUMPABLE, 0) || setrlimit(RLIMIT_CORE, &none)) {
-		/* If this fails, the system's own settings stay in force. */
-	}
-}
-
-/*
- * Warn about running as root, and about a web configuration file that every
- * user can access.
- */
-static void warn_of_rights(struct serve *s)
-{
-	struct stat st;
-
-	if (!geteuid())
-		log_event(
-			&s->log, LOG_WARN,
-			"everprof runs as root, which it does not need; run it as a separate user",
-			NULL);
-	if (serve_is_given(s->f.web_config) && !stat(s->f.web_config, &st) &&
-	    st.st_mode & (S_IROTH | S_IWOTH))
-		log_event(
-			&s->log, LOG_WARN,
-			"every user of this machine can access the file of --web.config.file; run chmod o= on it",
-			LOG_FIELDS(log_text("file", s->f.web_config)));
 }
 
 /*
@@ -450,8 +431,8 @@ static int serve_run(struct serve *s, int argc, char **argv)
 		return 2;
 	}
 	show_flags(s);
-	forbid_cores();
-	warn_of_rights(s);
+	rights_forbid_cores();
+	rights_warn(&s->log, serve_is_given(s->f.web_config));
 	block_signals(&set);
 	rc = reloader_open(s->f.config_file, &s->reloader, &err);
 	if (!rc)

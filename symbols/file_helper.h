@@ -20,7 +20,7 @@
 
 enum {
 	/* Largest number of bytes that a caller passes with a descriptor. */
-	FILE_HELPER_ARGUMENT_MAX = 4096,
+	FILE_HELPER_ARGUMENT_MAX = 32 << 10,
 	/* Largest address space of a helper in bytes is this many MiB. */
 	FILE_HELPER_MEMORY_MB = 1024,
 };

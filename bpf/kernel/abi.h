@@ -22,6 +22,12 @@ enum {
 	SAMPLE_COMM_MAX = 16,
 };
 
+/*
+ * This bit of an address of user space says that the thread was there. Other
+ * addresses are those to which calls return, so the call is before them.
+ */
+#define SAMPLE_EXACT (1ULL << 63)
+
 /* An executable mapping of a process. */
 struct sampler_mapping {
 	__u64 start;

@@ -118,7 +118,7 @@ __attribute__((noinline)) int sampler_step(__u32 turn)
 	/* The verifier sees the limit in the register that is the index. */
 	asm volatile("" : "+r"(at));
 	at &= SAMPLE_WORDS_MAX - 1;
-	s->record.words[at] = s->walk.ip;
+	s->record.words[at] = s->walk.ip | (s->walk.exact ? SAMPLE_EXACT : 0);
 	s->record.header.user = (__u16)(turn + 1);
 	return walk_step(&s->walk);
 }

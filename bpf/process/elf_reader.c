@@ -12,10 +12,18 @@
 #include <unistd.h>
 
 #include "base/enc.h"
+#include "symbols/elf_names.h"
+#include "symbols/perf_map.h"
 
 enum {
 	/* Largest size of the kernel's own library; it has two pages. */
 	VDSO_MAX = 64 << 10,
+};
+
+file_operation *const elf_operations[ELF_OPERATIONS] = {
+	[ELF_READER_OPERATION] = elf_facts_read,
+	[ELF_NAMES_OPERATION] = elf_names_read,
+	[PERF_MAP_OPERATION] = perf_map_read,
 };
 
 void file_inode_encode(struct buf *out, uint32_t major, uint32_t minor,
@@ -52,11 +60,8 @@ static int elf_reader_check(int fd, struct bytes identity)
 	return -1;
 }
 
-/*
- * Open a path below the root of a process. Links lead nowhere else, and a FIFO
- * does not block.
- */
-static int elf_reader_open_path(uint32_t pid, const char *path)
+/* Links lead nowhere else, and a FIFO does not block. */
+int elf_reader_open_path(uint32_t pid, const char *path)
 {
 	struct open_how how = {
 		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
@@ -101,8 +106,7 @@ static int elf_reader_open_vdso(void)
 	return fd;
 }
 
-static int elf_reader_open(uint32_t pid, const char *path,
-			   struct bytes identity)
+int elf_reader_open(uint32_t pid, const char *path, struct bytes identity)
 {
 	int fd;
 
@@ -111,6 +115,10 @@ static int elf_reader_open(uint32_t pid, const char *path,
 	fd = elf_reader_check(elf_reader_open_path(pid, path), identity);
 	if (fd < 0)
 		fd = elf_reader_check(elf_reader_open_program(pid), identity);
+	if (fd < 0)
+		fd = elf_reader_check(
+			elf_reader_open_path((uint32_t)getpid(), path),
+			identity);
 	return fd;
 }
 

@@ -13,9 +13,18 @@
 #include "bpf/process/elf_facts.h"
 #include "symbols/file_helper.h"
 
+/* The operations of the file helper, in the order of elf_operations. */
+enum elf_operation {
+	ELF_READER_OPERATION, /* elf_facts_read() */
+	ELF_NAMES_OPERATION,  /* elf_names_read() */
+	PERF_MAP_OPERATION,   /* perf_map_read() */
+	ELF_OPERATIONS,
+};
+
+/* What a process has to pass to file_helper_serve() as a file helper. */
+extern file_operation *const elf_operations[ELF_OPERATIONS];
+
 enum {
-	/* The number of the operation elf_facts_read() of the file helper. */
-	ELF_READER_OPERATION,
 	/* How long a file may take. The largest ones take 50 ms. */
 	ELF_READER_TIMEOUT_MS = 10000,
 	/* Length of an identity that is a device and an inode. */
@@ -25,6 +34,16 @@ enum {
 /* Encode the device and the inode of a file as an identity. */
 void file_inode_encode(struct buf *out, uint32_t major, uint32_t minor,
 		       uint64_t inode);
+
+/* Open a path below the root of a process, or return -1. */
+int elf_reader_open_path(uint32_t pid, const char *path);
+
+/*
+ * Open a file that a process has mapped, or if the process has ended, the file
+ * that is at the same path here. `identity` is that of the file table. Returns
+ * -1 if there is no such file. It may have another build ID than `identity`.
+ */
+int elf_reader_open(uint32_t pid, const char *path, struct bytes identity);
 
 /*
  * Read the facts of a file of a process. `identity` is that of the file table: a

@@ -54,6 +54,7 @@ void file_table_fini(struct file_table *t)
 	}
 	vec_fini(&t->files);
 	vec_fini(&t->gaps);
+	vec_fini(&t->unread);
 	table_fini(&t->by_name);
 }
 
@@ -77,6 +78,7 @@ static uint32_t file_table_add(struct file_table *t,
 		.table = TABLE_STORE_NONE,
 	};
 	table_add(&t->by_name, file_name_hash(name), number);
+	*vec_add(&t->unread) = number;
 	return number;
 }
 
@@ -99,8 +101,9 @@ uint32_t file_table_get(struct file_table *t, struct str path,
 
 uint32_t file_table_next(struct file_table *t)
 {
-	for (size_t i = 0; i < t->files.count; i++) {
-		uint32_t number = t->next++ % (uint32_t)t->files.count;
+	/* Numbers of files that were read or forgotten may be anywhere. */
+	while (t->unread.count) {
+		uint32_t number = t->unread.v[--t->unread.count];
 		struct mapped_file *f = &t->files.v[number];
 
 		if (!f->live || f->state != MAPPED_UNREAD)

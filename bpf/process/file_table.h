@@ -49,7 +49,7 @@ struct file_table {
 	VEC(struct mapped_file) files;
 	VEC(uint32_t) gaps;
 	struct table by_name;
-	uint32_t next; /* where the search for unread files goes on */
+	VEC(uint32_t) unread; /* files to be read, the newest last */
 };
 
 /* Begin with no file. The store must outlive the table. */
@@ -67,7 +67,8 @@ uint32_t file_table_get(struct file_table *t, struct str path,
 
 /*
  * Return the number of a file that nobody has read yet, which is then pending,
- * or FILE_NONE.
+ * or FILE_NONE. The newest one comes first: it belongs to a process that has
+ * just started, and is sampled already.
  */
 uint32_t file_table_next(struct file_table *t);
 

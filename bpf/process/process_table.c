@@ -8,6 +8,12 @@
 
 #define PUBLICATION_NONE UINT32_MAX
 
+enum {
+	/* The time after which mappings may be read again, and its doublings. */
+	PROCESS_SCAN_MS = 100,
+	PROCESS_SCANS_SHIFT = 8,
+};
+
 static uint64_t process_hash(uint32_t pid)
 {
 	/* The multiplier of Fibonacci hashing. */
@@ -79,6 +85,9 @@ static struct process *process_add(struct process_table *t, uint32_t pid)
 		.live = true,
 		.changed = true,
 		.publication = PUBLICATION_NONE,
+		.program = FILE_NONE,
+		.group = PROCESS_NO_GROUP,
+		.old_group = PROCESS_NO_GROUP,
 	};
 	table_add(&t->by_pid, process_hash(pid), number);
 	return &t->processes.v[number];
@@ -146,6 +155,9 @@ static void process_map(struct process *p, uint64_t start, uint64_t end,
 						       .offset = offset,
 						       .file = file }))
 		return;
+	/* The kernel maps the program first, then its interpreter. */
+	if (p->program == FILE_NONE)
+		p->program = file;
 	p->changed = true;
 }
 
@@ -175,6 +187,14 @@ static void process_report_map(struct process_table *t,
 	buf_fini(&identity);
 }
 
+/* A process has no group, but had one. */
+static void process_leave_group(struct process *p, uint32_t old)
+{
+	p->group = PROCESS_NO_GROUP;
+	if (old != PROCESS_NO_GROUP)
+		p->old_group = old;
+}
+
 /* A child has what its parent has, also in the kernel. */
 static void process_report_fork(struct process_table *t,
 				const struct side_band_record *r, uint64_t now)
@@ -191,6 +211,11 @@ static void process_report_fork(struct process_table *t,
 		return;
 	parent = &t->processes.v[from];
 	memcpy(child->name, parent->name, sizeof(child->name));
+	child->program = parent->program;
+	child->marked |= parent->marked;
+	process_leave_group(child, parent->group != PROCESS_NO_GROUP ?
+					   parent->group :
+					   parent->old_group);
 	address_space_fini(&child->space);
 	vec_reserve(&child->space.ranges, parent->space.ranges.count);
 	child->space.ranges.count = parent->space.ranges.count;
@@ -243,6 +268,9 @@ void process_table_report(struct process_table *t,
 			break;
 		process_name(p, r->text);
 		address_space_fini(&p->space);
+		process_leave_group(p, p->group);
+		p->program = FILE_NONE;
+		p->scans = 0;
 		p->changed = true;
 		break;
 	case SIDE_BAND_NAME:
@@ -262,12 +290,45 @@ void process_table_report(struct process_table *t,
 	}
 }
 
-void process_table_scan(struct process_table *t, uint32_t pid, struct str maps)
+void process_table_set_group(struct process_table *t, uint32_t pid,
+			     uint32_t group)
+{
+	uint32_t number = process_number(t, pid);
+
+	if (number != TABLE_NONE)
+		t->processes.v[number].group = group;
+}
+
+void process_table_mark(struct process_table *t, uint32_t pid)
+{
+	struct process *p = process_get(t, pid);
+
+	if (p)
+		p->marked = true;
+}
+
+bool process_table_may_scan(struct process_table *t, uint32_t pid, uint64_t now)
+{
+	uint32_t number = process_number(t, pid);
+	struct process *p = number == TABLE_NONE ? process_add(t, pid) :
+						   &t->processes.v[number];
+
+	if (!p || p->ended || now < p->scan_after)
+		return false;
+	if (p->scans < PROCESS_SCANS_SHIFT)
+		p->scans++;
+	p->scan_after = now + ((uint64_t)PROCESS_SCAN_MS << p->scans);
+	return true;
+}
+
+void process_table_scan(struct process_table *t, uint32_t pid, struct str name,
+			struct str maps)
 {
 	struct process *p = process_get(t, pid);
 
 	if (!p)
 		return;
+	process_name(p, name);
 	address_space_fini(&p->space);
 	p->changed = true;
 	while (maps.len) {
@@ -373,6 +434,7 @@ void process_table_sweep(struct process_table *t, uint64_t now)
 			p->changed = true;
 		for (size_t k = 0; k < p->space.ranges.count; k++)
 			file_table_count(t->files, p->space.ranges.v[k].file);
+		file_table_count(t->files, p->program);
 	}
 	file_table_count_end(t->files, now);
 }

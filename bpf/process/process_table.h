@@ -21,6 +21,7 @@ enum {
 	/* How long a process is remembered that has ended: samples may come. */
 	PROCESS_KEPT_MS = 30000,
 	PROCESS_NAME_MAX = 16,
+	PROCESS_NO_GROUP = UINT32_MAX,
 };
 
 /* Where a process' mappings are published. */
@@ -35,8 +36,19 @@ struct process {
 	char name[PROCESS_NAME_MAX]; /* of its first thread */
 	struct address_space space;
 	uint32_t publication; /* number, or UINT32_MAX */
-	bool live;            /* not a gap in the array of processes */
-	bool changed;         /* since it was published */
+	uint32_t program;     /* file that it runs, or FILE_NONE */
+	/*
+	 * What the caller knows of it: a number, until it runs another program,
+	 * or PROCESS_NO_GROUP; and the number that it had before, or that its
+	 * parent has.
+	 */
+	uint32_t group;
+	uint32_t old_group;
+	bool marked;         /* by the caller; so are its children */
+	uint32_t scans;      /* how often its mappings were read */
+	uint64_t scan_after; /* when they may be read again */
+	bool live;           /* not a gap in the array of processes */
+	bool changed;        /* since it was published */
 	bool ended;
 	uint64_t ended_at;
 };
@@ -77,10 +89,26 @@ void process_table_report(struct process_table *t,
 			  const struct side_band_record *r, uint64_t now);
 
 /*
- * Replace what is known of a process by the text of /proc/PID/maps. The files
- * have the identity of their device and inode.
+ * Replace what is known of a process by its name and the text of
+ * /proc/PID/maps. The files have the identity of their device and inode.
  */
-void process_table_scan(struct process_table *t, uint32_t pid, struct str maps);
+void process_table_scan(struct process_table *t, uint32_t pid, struct str name,
+			struct str maps);
+
+/* Set the group of a process, which need not be known. */
+void process_table_set_group(struct process_table *t, uint32_t pid,
+			     uint32_t group);
+
+/* Mark a process, which becomes known. */
+void process_table_mark(struct process_table *t, uint32_t pid);
+
+/*
+ * Whether the mappings of a process may be read again, because a sample was
+ * taken outside of them: first at once, then after ever longer times, because
+ * code may be where no mapping is reported. Counts the attempt.
+ */
+bool process_table_may_scan(struct process_table *t, uint32_t pid,
+			    uint64_t now);
 
 /* Publish all processes that have changed, or that have this file. */
 void process_table_publish(struct process_table *t, uint64_t now);

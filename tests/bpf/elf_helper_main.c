@@ -6,9 +6,5 @@
 
 int main(void)
 {
-	static file_operation *const operations[] = {
-		[ELF_READER_OPERATION] = elf_facts_read,
-	};
-
-	return file_helper_serve(0, operations, 1);
+	return file_helper_serve(0, elf_operations, ELF_OPERATIONS);
 }

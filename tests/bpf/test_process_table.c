@@ -232,7 +232,7 @@ Test(process_table, a_scan_replaces_everything)
 	begin();
 	report_map(7, 0x10000, 0x1000, "/bin/a");
 	process_table_scan(
-		&table, 7,
+		&table, 7, str_of("b"),
 		str_of("20000-21000 r-xp 00001000 fe:01 77 /bin/b\n"
 		       "not a line\n"
 		       "30000-31000 rw-p 00000000 fe:01 77 /bin/b\n"

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf/collector.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "bpf/collect/collector_private.h"
+#include "bpf/collect/collector_samples.h"
+#include "bpf/collect/process_scan.h"
+
+enum {
+	/* How often samples are read, if nothing else happens. */
+	TURN_MS = 200,
+	/* Reports of processes that come within this time are read together. */
+	GATHER_MS = 10,
+	/* While many files are read, processes are published this often. */
+	LEARN_MS = 100,
+	/* Sampling begins after this time even if files are still unread. */
+	SETTLE_MS = 10000,
+};
+
+int collector_help(void)
+{
+	return file_helper_serve(0, elf_operations, ELF_OPERATIONS);
+}
+
+static bool collector_publish(void *ctx, uint32_t pid,
+			      const struct sampler_process *p)
+{
+	struct collector *c = ctx;
+
+	return !sampler_process_set(c->sampler, pid, p, NULL);
+}
+
+static void collector_unpublish(void *ctx, uint32_t pid)
+{
+	struct collector *c = ctx;
+
+	sampler_process_remove(c->sampler, pid);
+}
+
+/* Take over what the queue has read, and let it read the next file. */
+static void collector_read_files(struct collector *c, uint64_t now)
+{
+	struct elf_result r;
+	uint32_t next;
+
+	if (elf_queue_take(c->queue, &r)) {
+		file_table_learn(&c->files, r.number, r.good ? &r.facts : NULL,
+				 now);
+		*vec_add(&c->learned) = r.number;
+		elf_result_fini(&r);
+	}
+	if (!elf_queue_is_idle(c->queue))
+		return;
+	next = file_table_next(&c->files);
+	if (next != FILE_NONE)
+		elf_queue_submit(c->queue, next,
+				 file_table_at(&c->files, next));
+	if (next != FILE_NONE && now - c->learned_at < LEARN_MS)
+		return;
+	c->settled = next == FILE_NONE;
+	c->learned_at = now;
+	for (size_t i = 0; i < c->learned.count; i++)
+		process_table_file_changed(&c->processes, c->learned.v[i]);
+	c->learned.count = 0;
+}
+
+/* Read which processes there are. */
+static void collector_scan(struct collector *c)
+{
+	if (c->o.pid)
+		process_scan(&c->processes, c->o.pid);
+	else
+		process_scan_all(&c->processes);
+}
+
+/* Visitor of the sampler. */
+static void collector_receive(void *ctx, const struct sample_record *r)
+{
+	struct collector *c = ctx;
+
+	sample_queue_add(&c->samples, r);
+}
+
+/* Take all samples that are before a time. */
+static void collector_take_before(struct collector *c, uint64_t time)
+{
+	const struct sample_record *r;
+
+	while ((r = sample_queue_take(&c->samples, time)))
+		collector_take(c, r);
+}
+
+/* Whether a report may be about a process of interest. */
+static bool collector_follows(const struct collector *c,
+			      const struct side_band_record *r)
+{
+	const struct process *p;
+
+	if (!c->o.pid || r->kind == SIDE_BAND_LOST)
+		return true;
+	p = process_table_find(&c->processes,
+			       r->kind == SIDE_BAND_FORK ? r->parent : r->pid);
+	return p && p->marked;
+}
+
+/* Visitor of the side band. */
+static void collector_report(void *ctx, const struct side_band_record *r)
+{
+	struct collector *c = ctx;
+
+	collector_take_before(c, r->time);
+	if (!collector_follows(c, r))
+		return;
+	if (r->kind == SIDE_BAND_LOST) {
+		c->stats.reports_lost += (int64_t)r->lost;
+		c->rescan = true;
+	}
+	process_table_report(&c->processes, r, c->now);
+}
+
+/* Read samples and reports, in the order of their times. */
+static void collector_read(struct collector *c)
+{
+	struct err err;
+
+	/* Samples first: then all reports that are before them are there. */
+	if (sampler_drain(c->sampler, collector_receive, c, &err))
+		log_event(c->o.log, LOG_ERROR, "eBPF: samples cannot be read",
+			  LOG_FIELDS(log_err(&err)));
+	sample_queue_sort(&c->samples);
+	side_band_drain(c->side_band, collector_report, c);
+	collector_take_before(c, UINT64_MAX);
+	sample_queue_reset(&c->samples);
+	if (c->rescan)
+		collector_scan(c);
+	c->rescan = false;
+}
+
+/* Forget processes, files and groups that are not there any more. */
+static void collector_sweep(struct collector *c)
+{
+	process_table_sweep(&c->processes, c->now);
+	process_groups_count_begin(&c->groups);
+	for (size_t i = 0; i < c->processes.processes.count; i++) {
+		const struct process *p = &c->processes.processes.v[i];
+
+		if (!p->live)
+			continue;
+		process_groups_count(&c->groups, p->group);
+		process_groups_count(&c->groups, p->old_group);
+	}
+	process_groups_count_end(&c->groups);
+}
+
+void collector_flush(struct collector *c)
+{
+	int64_t now_ns = clock_ms(NULL) * 1000000;
+
+	c->window->end_ns = now_ns;
+	sample_window_refresh(c->window, &c->files);
+	profile_writer_give(c->writer, c->window);
+	c->window = sample_window_new(now_ns);
+	c->window_at = c->now;
+	/* Numbers of files in a window are those of the file table. */
+	collector_sweep(c);
+}
+
+/* Count what others count. */
+static void collector_count(struct collector *c)
+{
+	struct collector_stats *s = &c->stats;
+	uint64_t counts[SAMPLER_COUNTERS];
+	uint64_t written;
+	uint64_t failed;
+
+	if (!sampler_counts(c->sampler, counts, NULL))
+		s->ring_full = (int64_t)counts[SAMPLER_RING_FULL];
+	profile_writer_counts(c->writer, &written, &failed);
+	s->profiles = (int64_t)written;
+	s->profiles_failed = (int64_t)failed;
+	s->processes = (int64_t)c->processes.by_pid.count;
+	s->files = (int64_t)c->files.by_name.count;
+	s->series = (int64_t)c->groups.by_key.count;
+	s->table_rows = c->store.extents.used;
+	s->tables_evicted = (int64_t)c->store.evicted;
+	s->tables_crowded_out = (int64_t)c->store.crowded_out;
+	mutex_lock(&c->mu);
+	c->shown = *s;
+	mutex_unlock(&c->mu);
+}
+
+void collector_stats_of(struct collector *c, struct collector_stats *out)
+{
+	mutex_lock(&c->mu);
+	*out = c->shown;
+	mutex_unlock(&c->mu);
+}
+
+/*
+ * Begin to take samples, once the files of the processes that were there are
+ * read: before, many stacks would end early.
+ */
+static void collector_begin_samples(struct collector *c)
+{
+	struct err err;
+
+	if (c->sampling || (!c->settled && c->now < c->settle_until))
+		return;
+	c->sampling = true;
+	sample_window_free(c->window);
+	c->window = sample_window_new(clock_ms(NULL) * 1000000);
+	c->window_at = c->now;
+	if (sampler_start(c->sampler, &err))
+		log_event(c->o.log, LOG_ERROR, "eBPF: samples cannot be taken",
+			  LOG_FIELDS(log_err(&err)));
+	else
+		c->stats.sampling = 1;
+}
+
+/* Do everything once that is due. */
+static void collector_turn(struct collector *c)
+{
+	c->now = (uint64_t)clock_mono_ns() / 1000000;
+	collector_read(c);
+	collector_read_files(c, c->now);
+	process_table_publish(&c->processes, c->now);
+	collector_begin_samples(c);
+	if (c->now - c->window_at >= (uint64_t)c->o.interval_ms &&
+	    profile_writer_has_room(c->writer))
+		collector_flush(c);
+	collector_count(c);
+}
+
+/* Wait until something happens. False: the collector stops. */
+static bool collector_wait(struct collector *c)
+{
+	size_t count;
+	const int *fds = side_band_fds(c->side_band, &count);
+	struct pollfd *p = mem_zalloc(count + 2, sizeof(*p));
+	bool stop;
+
+	p[0] = (struct pollfd){ .fd = c->stop_fd, .events = POLLIN };
+	p[1] = (struct pollfd){ .fd = elf_queue_fd(c->queue),
+				.events = POLLIN };
+	for (size_t i = 0; i < count; i++)
+		p[i + 2] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+	if (!poll(p, 2, GATHER_MS))
+		(void)poll(p, count + 2, TURN_MS);
+	stop = p[0].revents;
+	mem_free(p);
+	return !stop;
+}
+
+static void *collector_run(void *collector)
+{
+	struct collector *c = collector;
+
+	pthread_setname_np(pthread_self(), "ebpf-collector");
+	do
+		collector_turn(c);
+	while (collector_wait(c));
+	/* What was sampled until now. */
+	sampler_stop(c->sampler);
+	collector_turn(c);
+	while (!profile_writer_has_room(c->writer))
+		usleep(1000 * GATHER_MS);
+	collector_flush(c);
+	return NULL;
+}
+
+/* Room for the samples of two turns, of all CPUs. */
+static uint32_t collector_ring(unsigned hz)
+{
+	uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t bytes = cpus * hz * 1024 * 2 * TURN_MS / 1000;
+	uint32_t ring = 256 << 10;
+
+	while (ring < bytes && ring < (64U << 20))
+		ring *= 2;
+	return ring;
+}
+
+/* Open what talks to the kernel. */
+static int collector_open(struct collector *c, struct err *err)
+{
+	struct sampler_options o = sampler_defaults;
+	int rc;
+
+	o.hz = c->o.hz;
+	o.ring = collector_ring(o.hz);
+	rc = sampler_open(&o, &c->sampler, err);
+	/* Reports begin before the scan, so that no process is missed. */
+	if (!rc)
+		rc = side_band_open(&c->side_band, err);
+	return rc;
+}
+
+/* Begin with no process, and read those that are there. */
+static void collector_begin(struct collector *c)
+{
+	const struct process_publisher publisher = {
+		.set = collector_publish,
+		.remove = collector_unpublish,
+		.ctx = c,
+	};
+
+	table_store_init(&c->store, sampler_rows(c->sampler),
+			 sampler_defaults.rows);
+	file_table_init(&c->files, &c->store);
+	process_table_init(&c->processes, &c->files,
+			   sampler_mappings(c->sampler),
+			   sampler_defaults.mappings, &publisher);
+	process_groups_init(&c->groups, c->o.node, CONTAINER_LOGS, c->o.rules);
+	collector_scan(c);
+	if (c->o.pid)
+		process_table_mark(&c->processes, c->o.pid);
+	c->queue = elf_queue_open(c->o.helper_argv);
+	c->writer = profile_writer_open(&(struct profile_writer_options){
+		.hz = c->o.hz,
+		.helper_argv = c->o.helper_argv,
+		.log = c->o.log,
+		.sink = c->o.sink,
+		.ctx = c->o.ctx,
+	});
+	c->window = sample_window_new(clock_ms(NULL) * 1000000);
+	c->window_at = (uint64_t)clock_mono_ns() / 1000000;
+	c->settle_until = c->window_at + SETTLE_MS;
+}
+
+/* Free what collector_open() has made. */
+static void collector_close(struct collector *c)
+{
+	side_band_close(c->side_band);
+	sampler_close(c->sampler);
+	mutex_destroy(&c->mu);
+	close(c->stop_fd);
+	mem_free(c);
+}
+
+/* Free what collector_begin() has made. */
+static void collector_end(struct collector *c)
+{
+	elf_queue_close(c->queue);
+	profile_writer_close(c->writer);
+	sample_window_free(c->window);
+	sample_queue_fini(&c->samples);
+	vec_fini(&c->learned);
+	vec_fini(&c->frames);
+	process_table_fini(&c->processes);
+	process_groups_fini(&c->groups);
+	file_table_fini(&c->files);
+	table_store_fini(&c->store);
+}
+
+int collector_start(const struct collector_options *o, struct collector **out,
+		    struct err *err)
+{
+	struct collector *c = mem_new(struct collector);
+	int rc;
+
+	c->o = *o;
+	mutex_init(&c->mu);
+	c->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	rc = collector_open(c, err);
+	if (rc) {
+		collector_close(c);
+		return rc;
+	}
+	collector_begin(c);
+	if (pthread_create(&c->thread, NULL, collector_run, c))
+		abort(); /* like a lack of memory, this ends everprof */
+	*out = c;
+	return 0;
+}
+
+void collector_stop(struct collector *c, struct collector_stats *out)
+{
+	if (!c)
+		return;
+	eventfd_write(c->stop_fd, 1);
+	pthread_join(c->thread, NULL);
+	profile_writer_stop(c->writer);
+	collector_count(c);
+	if (out)
+		*out = c->shown;
+	collector_end(c);
+	collector_close(c);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The collector's state, which collector.c and collector_samples.c share.
+ *
+ * Ownership: a collector owns everything in it.
+ * Threads: the collector's own thread, but for `shown`, which mu guards.
+ */
+#ifndef BPF_COLLECT_COLLECTOR_PRIVATE_H
+#define BPF_COLLECT_COLLECTOR_PRIVATE_H
+
+#include "base/mutex.h"
+#include "bpf/collect/elf_queue.h"
+#include "bpf/collect/sample_queue.h"
+#include "bpf/collector.h"
+#include "bpf/group/container_log.h"
+#include "bpf/group/process_groups.h"
+#include "bpf/kernel/sampler.h"
+#include "bpf/process/process_table.h"
+#include "bpf/process/side_band.h"
+#include "bpf/profile/profile_writer.h"
+#include "bpf/profile/sample_window.h"
+
+struct collector {
+	struct collector_options o;
+	pthread_t thread;
+	int stop_fd; /* eventfd: readable when the collector is to stop */
+	struct sampler *sampler;
+	struct side_band *side_band;
+	struct elf_queue *queue;
+	struct profile_writer *writer;
+	struct table_store store;
+	struct file_table files;
+	struct process_table processes;
+	struct process_groups groups;
+	struct sample_queue samples;
+	struct sample_window *window;
+	uint64_t window_at;    /* when the window began, in monotonic ms */
+	uint64_t now;          /* of this turn, in monotonic ms */
+	VEC(uint32_t) learned; /* files that were read, not yet published */
+	uint64_t learned_at;
+	bool rescan;  /* reports were lost */
+	bool settled; /* no file waits to be read */
+	bool sampling;
+	uint64_t settle_until; /* when sampling begins at the latest */
+	VEC(struct window_frame) frames; /* of the sample that is taken */
+	struct collector_stats stats;
+	struct mutex mu;
+	struct collector_stats shown; /* guarded by mu */
+};
+
+/* Give the window to the writer, which must have room, and begin the next. */
+void collector_flush(struct collector *c);
+
+#endif

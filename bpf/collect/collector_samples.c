@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf/collect/collector_samples.h"
+
+#include "bpf/collect/collector_private.h"
+#include "bpf/collect/process_scan.h"
+
+/* The program of threads of the kernel. */
+#define KERNEL_EXE "[kernel]"
+
+/* Whether the mappings of a process have to be read to understand a sample. */
+static bool sample_needs_scan(const struct process *p,
+			      const struct sample_header *h)
+{
+	if (h->end == SAMPLE_KERNEL)
+		return false;
+	return !p || !p->space.ranges.count || h->end == SAMPLE_NO_MAPPING;
+}
+
+/* Find the group of a process, which may have ended. */
+static uint32_t sample_find_group(struct collector *c, const struct process *p,
+				  const struct sample_header *h)
+{
+	struct process_texts t;
+	uint32_t group;
+
+	process_texts_read(&t, h->pid);
+	if (p && p->program != FILE_NONE)
+		t.facts.exe =
+			str_of(file_table_at(&c->files, p->program)->path);
+	if (h->end == SAMPLE_KERNEL && !t.facts.exe.len)
+		t.facts.exe = str_of(KERNEL_EXE);
+	if (p && *p->name)
+		t.facts.name = str_of(p->name);
+	group = process_groups_find(&c->groups, &t.facts,
+				    p ? p->old_group : PROCESS_GROUP_NONE);
+	process_texts_fini(&t);
+	if (group != PROCESS_GROUP_NONE)
+		process_table_set_group(&c->processes, h->pid, group);
+	return group;
+}
+
+/* Return the labels of the sample's series; NULL: it is not wanted. */
+static struct labels *sample_labels(struct collector *c,
+				    const struct process *p,
+				    const struct sample_header *h)
+{
+	uint32_t group = p ? p->group : PROCESS_NO_GROUP;
+
+	if (c->o.labels)
+		return c->o.labels;
+	if (group == PROCESS_NO_GROUP)
+		group = sample_find_group(c, p, h);
+	return group == PROCESS_GROUP_NONE ?
+		       NULL :
+		       process_groups_labels(&c->groups, group);
+}
+
+/* Add a frame of user space, which is the caller of the one before it. */
+static void sample_add_user(struct collector *c, const struct process *p,
+			    uint32_t pid, uint64_t word)
+{
+	/* The call is before the address to which it returns. */
+	uint64_t address = word & SAMPLE_EXACT ? word & ~SAMPLE_EXACT :
+						 word - 1;
+	const struct address_range *r =
+		p ? address_space_find(&p->space, address) : NULL;
+	struct window_frame f = { .kind = FRAME_ANONYMOUS,
+				  .owner = pid,
+				  .address = address };
+
+	if (r && r->file != FILE_NONE) {
+		f.kind = FRAME_FILE;
+		f.owner = r->file;
+		f.address = address - r->start + r->offset;
+		sample_window_file(c->window, &c->files, r->file);
+	}
+	*vec_add(&c->frames) = f;
+}
+
+/* Collect the frames of a sample, leaf first. */
+static void sample_add_frames(struct collector *c, const struct process *p,
+			      const struct sample_record *r)
+{
+	const struct sample_header *h = &r->header;
+
+	c->frames.count = 0;
+	for (uint16_t i = 0; i < h->kernel; i++)
+		*vec_add(&c->frames) = (struct window_frame){
+			.kind = FRAME_KERNEL,
+			/* All but the first are return addresses. */
+			.address = r->words[i] - (i > 0),
+		};
+	for (uint16_t i = 0; i < h->user; i++)
+		sample_add_user(c, p, h->pid, r->words[h->kernel + i]);
+	if (h->end != SAMPLE_COMPLETE && h->end != SAMPLE_KERNEL)
+		*vec_add(&c->frames) = (struct window_frame){
+			.kind = FRAME_END,
+			.address = h->end,
+		};
+}
+
+/* Whether there is room for a sample, after giving the window away. */
+static bool sample_has_room(struct collector *c)
+{
+	if (sample_window_memory(c->window) < c->o.memory)
+		return true;
+	if (!profile_writer_has_room(c->writer))
+		return false;
+	collector_flush(c);
+	return true;
+}
+
+void collector_take(struct collector *c, const struct sample_record *r)
+{
+	const struct sample_header *h = &r->header;
+	const struct process *p = process_table_find(&c->processes, h->pid);
+	struct labels *labels;
+
+	if (c->o.pid && (!p || !p->marked))
+		return;
+	if (sample_needs_scan(p, h) &&
+	    process_table_may_scan(&c->processes, h->pid, c->now)) {
+		process_scan(&c->processes, h->pid);
+		p = process_table_find(&c->processes, h->pid);
+	}
+	if (!sample_has_room(c)) {
+		c->stats.memory_full++;
+		return;
+	}
+	/* Giving the window away may have forgotten the process. */
+	p = process_table_find(&c->processes, h->pid);
+	labels = sample_labels(c, p, h);
+	if (!labels) {
+		c->stats.dropped++;
+		return;
+	}
+	c->stats.ends[h->end < SAMPLE_ENDS ? h->end : SAMPLE_NO_PROCESS]++;
+	sample_add_frames(c, p, r);
+	sample_window_add(c->window,
+			  &(struct window_input){
+				  .labels = labels,
+				  .pid = h->pid,
+				  .comm = p && *p->name ? p->name : h->comm,
+				  .frames = c->frames.v,
+				  .count = c->frames.count,
+			  });
+}

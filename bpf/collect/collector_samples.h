@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How the collector looks at samples: whose they are, and where their frames
+ * are.
+ *
+ * Ownership: samples are borrowed.
+ * Threads: the collector's own thread.
+ */
+#ifndef BPF_COLLECT_COLLECTOR_SAMPLES_H
+#define BPF_COLLECT_COLLECTOR_SAMPLES_H
+
+struct collector;
+struct sample_record;
+
+/*
+ * Add a sample to the window of the collector, or count why it is not wanted.
+ * The processes have what was mapped when it was taken.
+ */
+void collector_take(struct collector *c, const struct sample_record *r);
+
+#endif

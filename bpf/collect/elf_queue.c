@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf/collect/elf_queue.h"
+
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/mutex.h"
+
+enum elf_queue_state {
+	ELF_QUEUE_IDLE,
+	ELF_QUEUE_ASKED,
+	ELF_QUEUE_DONE,
+};
+
+struct elf_queue {
+	pthread_t thread;
+	int fd; /* eventfd: readable when the state is ELF_QUEUE_DONE */
+	struct file_helper *helper;
+	struct mutex mu;
+	pthread_cond_t wake;
+	/* Guarded by mu; in the state ASKED, the thread reads the question. */
+	bool stopping;
+	enum elf_queue_state state;
+	uint32_t pid;
+	char *path;
+	struct bytes identity;
+	struct elf_result result;
+};
+
+/* Read the file that was asked for. */
+static void elf_queue_read(struct elf_queue *q)
+{
+	struct elf_result *r = &q->result;
+
+	r->answer = buf_init(ELF_FACTS_MAX);
+	r->good = !elf_reader_read(q->helper, q->pid, q->path, q->identity,
+				   &r->answer, &r->facts, NULL);
+}
+
+/* Wait for a question. False: the queue is closed. */
+static bool elf_queue_wait(struct elf_queue *q)
+{
+	bool asked;
+
+	mutex_lock(&q->mu);
+	while (!q->stopping && q->state != ELF_QUEUE_ASKED)
+		mutex_wait(&q->mu, &q->wake);
+	asked = !q->stopping;
+	mutex_unlock(&q->mu);
+	return asked;
+}
+
+static void *elf_queue_run(void *queue)
+{
+	struct elf_queue *q = queue;
+
+	pthread_setname_np(pthread_self(), "ebpf-files");
+	while (elf_queue_wait(q)) {
+		elf_queue_read(q);
+		mutex_lock(&q->mu);
+		q->state = ELF_QUEUE_DONE;
+		mutex_unlock(&q->mu);
+		eventfd_write(q->fd, 1);
+	}
+	return NULL;
+}
+
+struct elf_queue *elf_queue_open(char *const *helper_argv)
+{
+	struct elf_queue *q = mem_new(struct elf_queue);
+
+	mutex_init(&q->mu);
+	clock_cond_init(&q->wake);
+	q->helper = file_helper_new(helper_argv);
+	q->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (q->fd < 0 || pthread_create(&q->thread, NULL, elf_queue_run, q))
+		abort(); /* like a lack of memory, this ends everprof */
+	return q;
+}
+
+/* Free the question. */
+static void elf_queue_forget(struct elf_queue *q)
+{
+	mem_free(q->path);
+	mem_free(q->identity.ptr);
+	q->path = NULL;
+	q->identity = (struct bytes){ 0 };
+}
+
+void elf_queue_close(struct elf_queue *q)
+{
+	if (!q)
+		return;
+	mutex_lock(&q->mu);
+	q->stopping = true;
+	pthread_cond_signal(&q->wake);
+	mutex_unlock(&q->mu);
+	pthread_join(q->thread, NULL);
+	if (q->state == ELF_QUEUE_DONE)
+		elf_result_fini(&q->result);
+	elf_queue_forget(q);
+	file_helper_close(q->helper);
+	pthread_cond_destroy(&q->wake);
+	mutex_destroy(&q->mu);
+	close(q->fd);
+	mem_free(q);
+}
+
+int elf_queue_fd(const struct elf_queue *q)
+{
+	return q->fd;
+}
+
+bool elf_queue_is_idle(struct elf_queue *q)
+{
+	bool idle;
+
+	mutex_lock(&q->mu);
+	idle = q->state == ELF_QUEUE_IDLE;
+	mutex_unlock(&q->mu);
+	return idle;
+}
+
+void elf_queue_submit(struct elf_queue *q, uint32_t number,
+		      const struct mapped_file *f)
+{
+	mutex_lock(&q->mu);
+	elf_queue_forget(q);
+	q->pid = f->pid;
+	q->path = mem_strdup(f->path);
+	q->identity = (struct bytes){ .ptr = mem_dup(f->identity.ptr,
+						     f->identity.len),
+				      .len = f->identity.len };
+	q->result = (struct elf_result){ .number = number };
+	q->state = ELF_QUEUE_ASKED;
+	pthread_cond_signal(&q->wake);
+	mutex_unlock(&q->mu);
+}
+
+bool elf_queue_take(struct elf_queue *q, struct elf_result *out)
+{
+	eventfd_t count;
+	bool done;
+
+	mutex_lock(&q->mu);
+	done = q->state == ELF_QUEUE_DONE;
+	if (done) {
+		*out = q->result;
+		q->state = ELF_QUEUE_IDLE;
+		eventfd_read(q->fd, &count);
+	}
+	mutex_unlock(&q->mu);
+	return done;
+}
+
+void elf_result_fini(struct elf_result *r)
+{
+	buf_fini(&r->answer);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sample queue: samples that were read from the ring buffer, sorted by time, so
+ * that each is looked at with what was mapped when it was taken.
+ *
+ * Ownership: a queue owns copies of the samples.
+ * Threads: one thread at a time.
+ * Units: nanoseconds of the monotonic clock.
+ */
+#ifndef BPF_COLLECT_SAMPLE_QUEUE_H
+#define BPF_COLLECT_SAMPLE_QUEUE_H
+
+#include "base/buf.h"
+#include "base/vec.h"
+#include "bpf/kernel/abi.h"
+
+/* Where a sample is. */
+struct queued_stack {
+	uint64_t time;
+	size_t at; /* in the records */
+};
+
+/* { 0 } is an empty queue. */
+struct sample_queue {
+	struct buf records;
+	VEC(struct queued_stack) order;
+	size_t next; /* the first that was not taken */
+};
+
+/* Copy a sample into the queue. */
+void sample_queue_add(struct sample_queue *q, const struct sample_record *r);
+
+/* Sort the samples, after the last one was added. */
+void sample_queue_sort(struct sample_queue *q);
+
+/*
+ * Take the first sample, if it is before a time; else return NULL. It is valid
+ * until the queue is emptied.
+ */
+const struct sample_record *sample_queue_take(struct sample_queue *q,
+					      uint64_t before);
+
+/* Empty the queue. Memory is kept, but not that of a storm of samples. */
+void sample_queue_reset(struct sample_queue *q);
+
+/* Free everything. */
+void sample_queue_fini(struct sample_queue *q);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Collector: profiles of all processes of this machine. It takes samples with an
+ * eBPF program, follows which processes run and what they have mapped, adds the
+ * samples up, and every interval hands over one profile for each series: a
+ * program in a container, a systemd unit or a cgroup.
+ *
+ * Ownership: a collector owns its threads, until collector_stop().
+ * Threads: collector_start() and collector_stop() by one thread; statistics by
+ * any. The sink is called by a thread of the collector.
+ * Locks: none is held while the sink is called.
+ * Units: milliseconds, unless a name says otherwise.
+ */
+#ifndef BPF_COLLECTOR_H
+#define BPF_COLLECTOR_H
+
+#include "base/log.h"
+#include "bpf/kernel/abi.h"
+#include "bpf/profile_sink.h"
+#include "model/relabel.h"
+
+enum {
+	COLLECTOR_HZ = 19,
+	COLLECTOR_HZ_MAX = 999,
+	COLLECTOR_INTERVAL_MS = 10000,
+	/* Size of the samples of an interval in memory, in bytes. */
+	COLLECTOR_MEMORY = 8 << 20,
+};
+
+/* How to collect. Texts, rules and labels are borrowed. */
+struct collector_options {
+	unsigned hz;
+	int64_t interval_ms; /* INT64_MAX: one profile, when it stops */
+	size_t memory;       /* bytes for the samples of an interval */
+	const char *node;    /* label of all series */
+	const struct relabel_rules *rules; /* may be NULL */
+	/* Only this process and its later children are of interest; 0: all. */
+	uint32_t pid;
+	/* All samples have these labels; NULL: each series has its own. */
+	struct labels *labels;
+	/*
+	 * A program and its arguments, ending with NULL, that calls
+	 * collector_help().
+	 */
+	char *const *helper_argv;
+	const struct log *log; /* may be NULL */
+	profile_sink *sink;
+	void *ctx;
+};
+
+/* What became of samples, and other counts since the start. */
+struct collector_stats {
+	int64_t sampling; /* 1: samples are taken; 0: files are being read */
+	int64_t ends[SAMPLE_ENDS]; /* samples by why their stack ends */
+	int64_t dropped;           /* samples of processes dropped by rules */
+	int64_t ring_full;         /* samples lost: the ring buffer was full */
+	int64_t memory_full;       /* samples lost: the interval has too many */
+	int64_t profiles;          /* handed over */
+	int64_t profiles_failed;   /* given up: the sink refused them */
+	int64_t reports_lost;      /* of the kernel, about processes */
+	int64_t processes;
+	int64_t files;
+	int64_t series;
+	int64_t table_rows; /* rows of unwind tables in the kernel */
+	int64_t tables_evicted;
+	int64_t tables_crowded_out;
+};
+
+struct collector;
+
+/*
+ * Start to collect. Samples are taken a moment later, when the programs that
+ * run have been read; see collector_stats. ERR_UNSUPPORTED: the kernel is too old or must not be
+ * sampled, or everprof was built without eBPF; ERR_DENIED: a capability is
+ * missing; the message says which.
+ */
+NODISCARD int collector_start(const struct collector_options *o,
+			      struct collector **out, struct err *err);
+
+/*
+ * Stop, hand the last profiles over, and free everything; NULL is a no-op. The
+ * last statistics are stored in *out, unless it is NULL.
+ */
+void collector_stop(struct collector *c, struct collector_stats *out);
+
+/* Read the statistics. */
+void collector_stats_of(struct collector *c, struct collector_stats *out);
+
+/*
+ * Be the process that reads untrusted files for a collector: standard input is
+ * the socket to it. Returns the status for exit().
+ */
+int collector_help(void);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the path of a cgroup says: the systemd unit or the container of its
+ * processes. Container runtimes and the kubelet put the ID of a container, 64
+ * hexadecimal digits, into the last element of the path; systemd's units end with
+ * ".service" and the like (systemd.unit(5)).
+ *
+ * Ownership: borrows from the path.
+ * Threads: any.
+ */
+#ifndef BPF_GROUP_CGROUP_PATH_H
+#define BPF_GROUP_CGROUP_PATH_H
+
+#include "base/bytes.h"
+
+enum {
+	CONTAINER_ID_LEN = 64,
+	/* Length of the shortened form, as docker(1) shows it. */
+	CONTAINER_SHORT_LEN = 12,
+};
+
+/* The parts of a path; empty if it does not have them. */
+struct cgroup_path {
+	struct str unit;      /* "nginx.service", "session-3.scope" */
+	struct str container; /* ID of CONTAINER_ID_LEN digits */
+	bool kubernetes;      /* the container belongs to a pod */
+};
+
+/* Take a path apart. */
+struct cgroup_path cgroup_path_of(struct str path);
+
+/*
+ * Return the path of a process, from the text of /proc/PID/cgroup: that of
+ * version 2, or if that is "/", that of the controller cpu, or of systemd.
+ */
+struct str cgroup_path_find(struct str text);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf/group/container_log.h"
+
+#include <dirent.h>
+#include <stdio.h>
+
+/* Cut off the part before a separator. False: it is empty or too long. */
+static bool container_log_part(struct str *name, char separator, char to[256])
+{
+	struct str part = str_cut(*name, separator, name);
+
+	if (!part.len || part.len >= 256)
+		return false;
+	memcpy(to, part.ptr, part.len);
+	to[part.len] = 0;
+	return true;
+}
+
+bool container_log_parse(struct str name, struct str id,
+			 struct container_log *out)
+{
+	size_t end = id.len + 5; /* "-ID.log" */
+
+	if (name.len <= end || name.ptr[name.len - end] != '-' ||
+	    memcmp(name.ptr + name.len - end + 1, id.ptr, id.len) ||
+	    memcmp(name.ptr + name.len - 4, ".log", 4))
+		return false;
+	name.len -= end;
+	/* Names of Kubernetes have no underscores. */
+	return container_log_part(&name, '_', out->pod) &&
+	       container_log_part(&name, '_', out->namespace) &&
+	       container_log_part(&name, '_', out->container) && !name.len;
+}
+
+bool container_log_find(const char *dir, struct str id,
+			struct container_log *out)
+{
+	DIR *d = dir ? opendir(dir) : NULL;
+	bool found = false;
+	struct dirent *e;
+
+	if (!d)
+		return false;
+	while (!found && (e = readdir(d)))
+		found = container_log_parse(str_of(e->d_name), id, out);
+	closedir(d);
+	return found;
+}

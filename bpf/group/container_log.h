@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of the containers of a Kubernetes node, without its API: the kubelet
+ * makes a link POD_NAMESPACE_CONTAINER-ID.log for each container
+ * (k8s.io/kubernetes, pkg/kubelet/kuberuntime/legacy.go).
+ *
+ * Ownership: plain values.
+ * Threads: any.
+ */
+#ifndef BPF_GROUP_CONTAINER_LOG_H
+#define BPF_GROUP_CONTAINER_LOG_H
+
+#include "base/bytes.h"
+
+/* The kubelet's directory. */
+#define CONTAINER_LOGS "/var/log/containers"
+
+/* Names of a container. Kubernetes permits 253 bytes. */
+struct container_log {
+	char namespace[256];
+	char pod[256];
+	char container[256];
+};
+
+/* Take the name of a link apart. False: it is not the container's, or no link. */
+NODISCARD bool container_log_parse(struct str name, struct str id,
+				   struct container_log *out);
+
+/* Find the names of a container in a directory. False: it has no link there. */
+NODISCARD bool container_log_find(const char *dir, struct str id,
+				  struct container_log *out);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf/group/process_groups.h"
+
+#include <stdio.h>
+
+#include "base/enc.h"
+#include "base/hash.h"
+#include "bpf/group/cgroup_path.h"
+#include "bpf/group/container_log.h"
+
+/* The labels `__name__` and `job` of the profiles. */
+#define PROFILE_NAME "process_cpu"
+#define PROFILE_JOB  "ebpf"
+
+void process_groups_init(struct process_groups *g, const char *node,
+			 const char *container_logs,
+			 const struct relabel_rules *rules)
+{
+	*g = (struct process_groups){ .rules = rules,
+				      .node = mem_strdup(node),
+				      .container_logs = container_logs };
+}
+
+static void process_group_fini(struct process_group *g)
+{
+	labels_unref(g->labels);
+	mem_free(g->key.ptr);
+	mem_free(g->cgroup);
+}
+
+void process_groups_fini(struct process_groups *g)
+{
+	for (size_t i = 0; i < g->groups.count; i++) {
+		if (g->groups.v[i].live)
+			process_group_fini(&g->groups.v[i]);
+	}
+	vec_fini(&g->groups);
+	vec_fini(&g->gaps);
+	table_fini(&g->by_key);
+	mem_free(g->node);
+}
+
+/* Return the last element of a path, without the mark of a removed file. */
+static struct str exe_name(struct str path)
+{
+	static const char removed[] = " (deleted)";
+	size_t n = sizeof(removed) - 1;
+
+	if (path.len > n && !memcmp(path.ptr + path.len - n, removed, n))
+		path.len -= n;
+	for (size_t i = path.len; i; i--) {
+		if (path.ptr[i - 1] == '/')
+			return (struct str){ .ptr = path.ptr + i,
+					     .len = path.len - i };
+	}
+	return path;
+}
+
+static void label_add(struct labels_builder *b, const char *name,
+		      struct str value)
+{
+	/* Paths and names of processes may be any bytes. */
+	if (value.len && str_is_utf8(value))
+		labels_set(b, str_of(name), value);
+}
+
+/* Add the labels of a container: its pod, or its short ID. */
+static void label_container(const struct process_groups *g,
+			    struct labels_builder *b, struct str id)
+{
+	struct container_log log;
+
+	label_add(b, "__meta_process_container_id", id);
+	if (container_log_find(g->container_logs, id, &log)) {
+		label_add(b, "namespace", str_of(log.namespace));
+		label_add(b, "pod", str_of(log.pod));
+		label_add(b, "container", str_of(log.container));
+		return;
+	}
+	label_add(b, "container",
+		  (struct str){ .ptr = id.ptr, .len = CONTAINER_SHORT_LEN });
+}
+
+/* Add the labels of a process before relabelling. */
+static void label_process(const struct process_groups *g,
+			  struct labels_builder *b,
+			  const struct process_facts *p, struct str cgroup)
+{
+	struct cgroup_path path = cgroup_path_of(cgroup);
+	char pid[16];
+
+	snprintf(pid, sizeof(pid), "%u", p->pid);
+	label_add(b, LABEL_NAME, str_of(PROFILE_NAME));
+	label_add(b, "job", str_of(PROFILE_JOB));
+	label_add(b, "node", str_of(g->node));
+	label_add(b, "exe", exe_name(p->exe));
+	if (path.container.len)
+		label_container(g, b, path.container);
+	else if (path.unit.len)
+		label_add(b, "systemd_unit", path.unit);
+	else
+		label_add(b, "cgroup", cgroup);
+	label_add(b, "__meta_process_pid", str_of(pid));
+	label_add(b, "__meta_process_comm", p->name);
+	label_add(b, "__meta_process_exe", p->exe);
+	label_add(b, "__meta_process_cmdline", p->cmdline);
+	label_add(b, "__meta_process_cgroup", cgroup);
+	label_add(b, "__meta_process_systemd_unit", path.unit);
+}
+
+/* Remove the labels that serve relabelling only. */
+static void label_remove_meta(struct labels_builder *b)
+{
+	for (size_t i = b->count; i; i--) {
+		struct str name = b->v[i - 1].name;
+
+		if (str_starts(name, str_of("__")) && !str_is(name, LABEL_NAME))
+			labels_set(b, name, (struct str){ 0 });
+	}
+}
+
+/* Make the labels of a process; NULL: it is dropped. */
+static struct labels *process_labels(const struct process_groups *g,
+				     const struct process_facts *p,
+				     struct str cgroup)
+{
+	struct labels_builder b = { 0 };
+	struct labels *out = NULL;
+	int rc = RELABEL_KEPT;
+
+	label_process(g, &b, p, cgroup);
+	if (g->rules)
+		rc = relabel_run(g->rules, NULL, &b, NULL, NULL);
+	label_remove_meta(&b);
+	/* Rules may have made a set of labels that cannot be. */
+	if (rc == RELABEL_KEPT && labels_build(&b, &out, NULL))
+		out = NULL;
+	labels_builder_fini(&b);
+	return out;
+}
+
+/* What the labels are made of; with rules, each process is on its own. */
+static void process_key(const struct process_groups *g,
+			const struct process_facts *p, struct str cgroup,
+			struct buf *out)
+{
+	enc_str(out, p->exe);
+	enc_str(out, cgroup);
+	if (!g->rules || !g->rules->count)
+		return;
+	enc_uvarint(out, p->pid);
+	enc_str(out, p->name);
+	enc_str(out, p->cmdline);
+}
+
+/* For table_find(). */
+static bool process_group_same(const void *ctx, uint32_t number,
+			       const void *key)
+{
+	const struct process_groups *g = ctx;
+
+	return bytes_eq(g->groups.v[number].key, *(const struct bytes *)key);
+}
+
+static uint32_t process_groups_add(struct process_groups *g, struct bytes key,
+				   const struct process_facts *p,
+				   struct str cgroup)
+{
+	uint32_t number = g->gaps.count ? g->gaps.v[--g->gaps.count] :
+					  (uint32_t)g->groups.count;
+
+	if (number == PROCESS_GROUPS_MAX) {
+		g->refused++;
+		return PROCESS_GROUP_NONE;
+	}
+	if (number == g->groups.count)
+		vec_add(&g->groups);
+	g->groups.v[number] = (struct process_group){
+		.labels = process_labels(g, p, cgroup),
+		.key = { .ptr = mem_dup(key.ptr, key.len), .len = key.len },
+		.cgroup = mem_strndup(cgroup),
+		.live = true,
+		.in_use = true,
+	};
+	table_add(&g->by_key, hash_bytes(key), number);
+	return number;
+}
+
+uint32_t process_groups_find(struct process_groups *g,
+			     const struct process_facts *p, uint32_t inherited)
+{
+	struct str cgroup = p->cgroup;
+	struct buf text = { 0 };
+	struct bytes key;
+	uint32_t number;
+
+	if (!cgroup.len)
+		cgroup = inherited == PROCESS_GROUP_NONE ?
+				 str_of("/") :
+				 str_of(g->groups.v[inherited].cgroup);
+	process_key(g, p, cgroup, &text);
+	key = buf_bytes(&text);
+	number = table_find(&g->by_key, hash_bytes(key), process_group_same, g,
+			    &key);
+	if (number == TABLE_NONE)
+		number = process_groups_add(g, key, p, cgroup);
+	buf_fini(&text);
+	return number;
+}
+
+struct labels *process_groups_labels(const struct process_groups *g,
+				     uint32_t number)
+{
+	return g->groups.v[number].labels;
+}
+
+void process_groups_count_begin(struct process_groups *g)
+{
+	for (size_t i = 0; i < g->groups.count; i++)
+		g->groups.v[i].in_use = false;
+}
+
+void process_groups_count(struct process_groups *g, uint32_t number)
+{
+	if (number != PROCESS_GROUP_NONE)
+		g->groups.v[number].in_use = true;
+}
+
+void process_groups_count_end(struct process_groups *g)
+{
+	for (uint32_t i = 0; i < g->groups.count; i++) {
+		struct process_group *x = &g->groups.v[i];
+
+		if (!x->live || x->in_use)
+			continue;
+		table_remove(&g->by_key, hash_bytes(x->key), i);
+		process_group_fini(x);
+		x->live = false;
+		*vec_add(&g->gaps) = i;
+	}
+}

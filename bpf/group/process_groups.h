@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Process groups: which processes have one series of profiles. By default these
+ * are the processes of one program in one container, systemd unit or cgroup.
+ * Relabelling rules can change the labels, and drop processes.
+ *
+ * Ownership: the list owns its groups; rules are borrowed.
+ * Threads: one thread at a time.
+ */
+#ifndef BPF_GROUP_PROCESS_GROUPS_H
+#define BPF_GROUP_PROCESS_GROUPS_H
+
+#include "base/table.h"
+#include "base/vec.h"
+#include "model/relabel.h"
+
+enum {
+	PROCESS_GROUP_NONE = UINT32_MAX,
+	/* Largest number of groups; further processes are not sampled. */
+	PROCESS_GROUPS_MAX = 32 << 10,
+};
+
+/* What is known of a process; empty texts if it is not known. */
+struct process_facts {
+	uint32_t pid;
+	struct str exe;     /* path of its program */
+	struct str name;    /* as /proc/PID/comm has it */
+	struct str cgroup;  /* path */
+	struct str cmdline; /* arguments, separated by blanks */
+};
+
+/* A group. */
+struct process_group {
+	struct labels *labels; /* NULL: its processes are dropped */
+	struct bytes key;      /* owned: what the labels were made of */
+	char *cgroup;
+	bool live;
+	bool in_use;
+};
+
+/* All groups. */
+struct process_groups {
+	const struct relabel_rules *rules; /* may be NULL */
+	char *node;
+	/* Directory of the kubelet's links to logs, whose names have pods. */
+	const char *container_logs;
+	VEC(struct process_group) groups;
+	VEC(uint32_t) gaps;
+	struct table by_key;
+	uint64_t refused; /* processes for which there was no group */
+};
+
+/* Begin with no group. `node` is copied; the rest is borrowed. */
+void process_groups_init(struct process_groups *g, const char *node,
+			 const char *container_logs,
+			 const struct relabel_rules *rules);
+
+/* Free everything. */
+void process_groups_fini(struct process_groups *g);
+
+/*
+ * Return the number of the group of a process, or PROCESS_GROUP_NONE if there
+ * are too many. `inherited` is the group of its parent, whose cgroup it has if
+ * its own is not known.
+ */
+uint32_t process_groups_find(struct process_groups *g,
+			     const struct process_facts *p, uint32_t inherited);
+
+/* Return the labels of a group, or NULL if its processes are dropped. */
+struct labels *process_groups_labels(const struct process_groups *g,
+				     uint32_t number);
+
+/* Forget all groups that no process has: first none is in use … */
+void process_groups_count_begin(struct process_groups *g);
+
+/* … then each that a process has is in use … */
+void process_groups_count(struct process_groups *g, uint32_t number);
+
+/* … then the others are forgotten. */
+void process_groups_count_end(struct process_groups *g);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Frame names: the functions of the frames of a window. A file helper reads them
+ * from files; names that were found are kept in a cache of limited size.
+ *
+ * Ownership: names own their file helper, kernel symbols and cache.
+ * Threads: one thread at a time.
+ */
+#ifndef BPF_PROFILE_FRAME_NAMES_H
+#define BPF_PROFILE_FRAME_NAMES_H
+
+#include "base/arena.h"
+#include "bpf/profile/sample_window.h"
+#include "symbols/file_helper.h"
+#include "symbols/kallsyms.h"
+
+enum {
+	/* The cache has at most twice this size, in bytes. */
+	FRAME_NAMES_CACHE_MAX = 3 << 20,
+	/* How long the helper may take for the names of one file. */
+	FRAME_NAMES_TIMEOUT_MS = 20000,
+};
+
+/* Half of the cache: answers by the hash of file and position. */
+struct name_cache {
+	struct table by_key;
+	VEC(uint64_t) keys;
+	VEC(struct bytes) answers; /* in the arena */
+	struct arena arena;
+};
+
+struct frame_names {
+	struct file_helper *helper;
+	struct kallsyms kernel;
+	struct name_cache young; /* what was used lately */
+	struct name_cache old;
+	/* Directory with separate debug files, by build ID. */
+	const char *debug_dir;
+};
+
+/*
+ * Begin without names. Without permission to read the kernel's symbols, its
+ * frames have no names; *err then says why, and is otherwise empty.
+ */
+void frame_names_init(struct frame_names *n, char *const *helper_argv,
+		      struct err *err);
+
+/* Free everything. */
+void frame_names_fini(struct frame_names *n);
+
+/*
+ * Find the names of all frames of a window. Element i of `out` becomes the answer
+ * (symbols/name_answer.h) for frame i; it is empty if the frame has no name.
+ * Answers live as long as the arena.
+ */
+void frame_names_find(struct frame_names *n, const struct sample_window *w,
+		      struct arena *arena, struct bytes *out);
+
+/*
+ * Return the address in the ELF file of a position in a file of the window.
+ * False: it is not known.
+ */
+NODISCARD bool window_file_address(const struct window_file *f,
+				   uint64_t position, uint64_t *out);
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf/profile/profile_writer.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "bpf/profile/frame_names.h"
+#include "bpf/profile/window_profile.h"
+
+enum {
+	/* Windows that may wait; more samples stay in the open window. */
+	WRITER_WINDOWS_MAX = 2,
+	/* The time between two attempts to hand a profile over. */
+	WRITER_RETRY_MS = 1000,
+	/* How often a profile is offered; when closing, once. */
+	WRITER_ATTEMPTS = 60,
+	/* Profiles larger than this are not made. */
+	WRITER_PROFILE_MAX = 64 << 20,
+};
+
+struct profile_writer {
+	struct profile_writer_options o;
+	struct frame_names names;
+	bool gave_up; /* an attempt failed when the writer was closing */
+	pthread_t thread;
+	struct mutex mu;
+	pthread_cond_t wake;
+	/* Guarded by mu. */
+	struct sample_window *queue[WRITER_WINDOWS_MAX];
+	size_t count;
+	bool closing;
+	uint64_t written;
+	uint64_t failed;
+};
+
+/* Wait until the next attempt. False: the writer is closing. */
+static bool writer_pause(struct profile_writer *w)
+{
+	int64_t at = clock_mono_ns() + WRITER_RETRY_MS * 1000000LL;
+	struct timespec t = clock_mono_at(at);
+	bool closing;
+
+	mutex_lock(&w->mu);
+	while (!w->closing && clock_mono_ns() < at)
+		(void)mutex_wait_until(&w->mu, &w->wake, &t);
+	closing = w->closing;
+	mutex_unlock(&w->mu);
+	return !closing;
+}
+
+/* Hand a profile over, and count it. */
+static void writer_hand_over(struct profile_writer *w, struct labels *labels,
+			     int64_t ms, struct bytes profile)
+{
+	struct err err = { .msg = "storage takes no profiles while it stops" };
+	int rc = ERR_AGAIN;
+
+	for (int i = 0; i < WRITER_ATTEMPTS && rc == ERR_AGAIN && !w->gave_up;
+	     i++) {
+		rc = w->o.sink(w->o.ctx, labels, ms, profile, &err);
+		/* While it closes, each attempt could take a long time. */
+		w->gave_up = rc == ERR_AGAIN && !writer_pause(w);
+	}
+	if (rc)
+		log_event(w->o.log, LOG_ERROR,
+			  "a profile of the eBPF collector was not stored",
+			  LOG_FIELDS(log_err(&err)));
+	mutex_lock(&w->mu);
+	*(rc ? &w->failed : &w->written) += 1;
+	mutex_unlock(&w->mu);
+}
+
+/* Make the profiles of a window. */
+static void writer_write(struct profile_writer *w,
+			 const struct sample_window *window)
+{
+	struct arena arena = { 0 };
+	struct buf profile = buf_init(WRITER_PROFILE_MAX);
+	size_t frames = window->frames.count ? window->frames.count : 1;
+	struct bytes *names = mem_alloc(frames * sizeof(*names));
+
+	frame_names_find(&w->names, window, &arena, names);
+	for (uint32_t i = 0; i < window->series.count; i++) {
+		buf_reset(&profile);
+		window_profile_encode(window, i, names, 1000000000 / w->o.hz,
+				      &profile);
+		writer_hand_over(w, window->series.v[i],
+				 window->start_ns / 1000000,
+				 buf_bytes(&profile));
+	}
+	mem_free(names);
+	buf_fini(&profile);
+	arena_fini(&arena);
+}
+
+/* Take the next window; NULL: the writer is closed, and there is none. */
+static struct sample_window *writer_take(struct profile_writer *w)
+{
+	struct sample_window *window = NULL;
+
+	mutex_lock(&w->mu);
+	while (!w->count && !w->closing)
+		mutex_wait(&w->mu, &w->wake);
+	if (w->count) {
+		window = w->queue[0];
+		w->count--;
+		memmove(w->queue, w->queue + 1, w->count * sizeof(*w->queue));
+	}
+	mutex_unlock(&w->mu);
+	return window;
+}
+
+static void *writer_run(void *writer)
+{
+	struct profile_writer *w = writer;
+	struct sample_window *window;
+	struct err err;
+
+	pthread_setname_np(pthread_self(), "ebpf-profiles");
+	frame_names_init(&w->names, w->o.helper_argv, &err);
+	if (err.code)
+		log_event(w->o.log, LOG_WARN,
+			  "functions of the kernel have no names",
+			  LOG_FIELDS(log_err(&err)));
+	while ((window = writer_take(w))) {
+		writer_write(w, window);
+		sample_window_free(window);
+	}
+	frame_names_fini(&w->names);
+	return NULL;
+}
+
+struct profile_writer *
+profile_writer_open(const struct profile_writer_options *o)
+{
+	struct profile_writer *w = mem_new(struct profile_writer);
+
+	w->o = *o;
+	mutex_init(&w->mu);
+	clock_cond_init(&w->wake);
+	if (pthread_create(&w->thread, NULL, writer_run, w))
+		abort(); /* like a lack of memory, this ends everprof */
+	return w;
+}
+
+void profile_writer_stop(struct profile_writer *w)
+{
+	bool stopped;
+
+	mutex_lock(&w->mu);
+	stopped = w->closing;
+	w->closing = true;
+	pthread_cond_signal(&w->wake);
+	mutex_unlock(&w->mu);
+	if (!stopped)
+		pthread_join(w->thread, NULL);
+}
+
+void profile_writer_close(struct profile_writer *w)
+{
+	if (!w)
+		return;
+	profile_writer_stop(w);
+	pthread_cond_destroy(&w->wake);
+	mutex_destroy(&w->mu);
+	mem_free(w);
+}
+
+bool profile_writer_has_room(struct profile_writer *w)
+{
+	bool room;
+
+	mutex_lock(&w->mu);
+	room = w->count < WRITER_WINDOWS_MAX;
+	mutex_unlock(&w->mu);
+	return room;
+}
+
+void profile_writer_give(struct profile_writer *w, struct sample_window *window)
+{
+	mutex_lock(&w->mu);
+	w->queue[w->count++] = window;
+	pthread_cond_signal(&w->wake);
+	mutex_unlock(&w->mu);
+}
+
+void profile_writer_counts(struct profile_writer *w, uint64_t *written,
+			   uint64_t *failed)
+{
+	mutex_lock(&w->mu);
+	*written = w->written;
+	*failed = w->failed;
+	mutex_unlock(&w->mu);
+}

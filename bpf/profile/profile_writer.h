@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Profile writer: a thread that finds the names of windows, makes profiles of
+ * them, and hands them over. Names come from disks and may take seconds; the
+ * collector does not wait for them.
+ *
+ * Ownership: a writer owns the windows that it was given.
+ * Threads: one thread gives windows; the writer's own thread calls the sink.
+ */
+#ifndef BPF_PROFILE_PROFILE_WRITER_H
+#define BPF_PROFILE_PROFILE_WRITER_H
+
+#include "base/log.h"
+#include "bpf/profile/sample_window.h"
+#include "bpf/profile_sink.h"
+
+struct profile_writer;
+
+/* All members are borrowed. */
+struct profile_writer_options {
+	unsigned hz;
+	char *const *helper_argv; /* as for file_helper_new() */
+	const struct log *log;    /* may be NULL */
+	profile_sink *sink;
+	void *ctx;
+};
+
+/* Start the thread. */
+struct profile_writer *
+profile_writer_open(const struct profile_writer_options *o);
+
+/*
+ * Write all windows, as long as the sink takes them, and end the thread. A
+ * second call is a no-op.
+ */
+void profile_writer_stop(struct profile_writer *w);
+
+/* Stop the writer and free it; NULL is a no-op. */
+void profile_writer_close(struct profile_writer *w);
+
+/* Whether the writer takes a window: few are waiting. */
+bool profile_writer_has_room(struct profile_writer *w);
+
+/* Give a window to the writer. */
+void profile_writer_give(struct profile_writer *w,
+			 struct sample_window *window);
+
+/* Return the numbers of profiles written, and of profiles given up. */
+void profile_writer_counts(struct profile_writer *w, uint64_t *written,
+			   uint64_t *failed);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf/profile/sample_window.h"
+
+#include "base/hash.h"
+
+_Static_assert(sizeof(struct window_frame) == 16, "no padding");
+
+struct sample_window *sample_window_new(int64_t start_ns)
+{
+	struct sample_window *w = mem_new(struct sample_window);
+
+	w->start_ns = start_ns;
+	return w;
+}
+
+static void window_file_fini(struct window_file *f)
+{
+	mem_free(f->path);
+	mem_free(f->identity.ptr);
+	mem_free(f->build_id.ptr);
+	mem_free(f->segments);
+}
+
+void sample_window_free(struct sample_window *w)
+{
+	if (!w)
+		return;
+	for (size_t i = 0; i < w->series.count; i++)
+		labels_unref(w->series.v[i]);
+	for (size_t i = 0; i < w->files.count; i++)
+		window_file_fini(&w->files.v[i]);
+	vec_fini(&w->series);
+	vec_fini(&w->files);
+	vec_fini(&w->frames);
+	vec_fini(&w->stack_frames);
+	vec_fini(&w->stacks);
+	vec_fini(&w->samples);
+	table_fini(&w->by_series);
+	table_fini(&w->by_file);
+	table_fini(&w->by_frame);
+	table_fini(&w->by_stack);
+	table_fini(&w->by_sample);
+	mem_free(w);
+}
+
+size_t sample_window_memory(const struct sample_window *w)
+{
+	return vec_memory(&w->series) + vec_memory(&w->files) +
+	       vec_memory(&w->frames) + vec_memory(&w->stack_frames) +
+	       vec_memory(&w->stacks) + vec_memory(&w->samples) +
+	       table_memory(&w->by_series) + table_memory(&w->by_file) +
+	       table_memory(&w->by_frame) + table_memory(&w->by_stack) +
+	       table_memory(&w->by_sample);
+}
+
+static uint64_t hash_of(const void *p, size_t len)
+{
+	return hash_bytes((struct bytes){ .ptr = p, .len = len });
+}
+
+/* For table_find(). */
+static bool window_series_same(const void *ctx, uint32_t number,
+			       const void *key)
+{
+	const struct sample_window *w = ctx;
+
+	return !labels_cmp(w->series.v[number], key);
+}
+
+static uint32_t window_series(struct sample_window *w, struct labels *labels)
+{
+	uint32_t n = table_find(&w->by_series, labels->hash, window_series_same,
+				w, labels);
+
+	if (n != TABLE_NONE)
+		return n;
+	n = (uint32_t)w->series.count;
+	*vec_add(&w->series) = labels_ref(labels);
+	table_add(&w->by_series, labels->hash, n);
+	return n;
+}
+
+/* For table_find(). */
+static bool window_frame_same(const void *ctx, uint32_t number, const void *key)
+{
+	const struct sample_window *w = ctx;
+
+	return !memcmp(&w->frames.v[number], key, sizeof(*w->frames.v));
+}
+
+static uint32_t window_frame(struct sample_window *w,
+			     const struct window_frame *f)
+{
+	uint64_t hash = hash_of(f, sizeof(*f));
+	uint32_t n = table_find(&w->by_frame, hash, window_frame_same, w, f);
+
+	if (n != TABLE_NONE)
+		return n;
+	n = (uint32_t)w->frames.count;
+	*vec_add(&w->frames) = *f;
+	table_add(&w->by_frame, hash, n);
+	return n;
+}
+
+/* Frames of a stack by their numbers. */
+struct stack_key {
+	const uint32_t *frames;
+	size_t count;
+};
+
+/* For table_find(). */
+static bool window_stack_same(const void *ctx, uint32_t number, const void *key)
+{
+	const struct sample_window *w = ctx;
+	const struct window_stack *s = &w->stacks.v[number];
+	const struct stack_key *k = key;
+
+	return s->count == k->count &&
+	       !memcmp(&w->stack_frames.v[s->first], k->frames,
+		       k->count * sizeof(*k->frames));
+}
+
+/* Return the number of a stack whose frames were appended to stack_frames. */
+static uint32_t window_stack(struct sample_window *w, size_t first)
+{
+	const struct stack_key key = { &w->stack_frames.v[first],
+				       w->stack_frames.count - first };
+	uint64_t hash = hash_of(key.frames, key.count * sizeof(*key.frames));
+	uint32_t n = table_find(&w->by_stack, hash, window_stack_same, w, &key);
+
+	if (n != TABLE_NONE) {
+		w->stack_frames.count = first;
+		return n;
+	}
+	n = (uint32_t)w->stacks.count;
+	*vec_add(&w->stacks) =
+		(struct window_stack){ .first = (uint32_t)first,
+				       .count = (uint32_t)key.count };
+	table_add(&w->by_stack, hash, n);
+	return n;
+}
+
+/* The hash of what makes a sample distinct: all but its count. */
+static uint64_t window_sample_hash(const struct window_sample *s)
+{
+	return hash_of(s, offsetof(struct window_sample, count));
+}
+
+/* For table_find(). */
+static bool window_sample_same(const void *ctx, uint32_t number,
+			       const void *key)
+{
+	const struct sample_window *w = ctx;
+
+	return !memcmp(&w->samples.v[number], key,
+		       offsetof(struct window_sample, comm) + SAMPLE_COMM_MAX);
+}
+
+void sample_window_add(struct sample_window *w, const struct window_input *in)
+{
+	struct window_sample s = { .series = window_series(w, in->labels),
+				   .pid = in->pid };
+	size_t first = w->stack_frames.count;
+	uint64_t hash;
+	uint32_t n;
+
+	for (size_t i = 0; i < in->count; i++) {
+		n = window_frame(w, &in->frames[i]);
+		*vec_add(&w->stack_frames) = n;
+	}
+	s.stack = window_stack(w, first);
+	memcpy(s.comm, in->comm, strnlen(in->comm, SAMPLE_COMM_MAX - 1));
+	hash = window_sample_hash(&s);
+	n = table_find(&w->by_sample, hash, window_sample_same, w, &s);
+	if (n == TABLE_NONE) {
+		n = (uint32_t)w->samples.count;
+		*vec_add(&w->samples) = s;
+		table_add(&w->by_sample, hash, n);
+	}
+	w->samples.v[n].count++;
+}
+
+/* For table_find(). */
+static bool window_file_same(const void *ctx, uint32_t number, const void *key)
+{
+	const struct sample_window *w = ctx;
+
+	return w->files.v[number].number == *(const uint32_t *)key;
+}
+
+uint32_t sample_window_find_file(const struct sample_window *w, uint32_t number)
+{
+	return table_find(&w->by_file, hash_of(&number, sizeof(number)),
+			  window_file_same, w, &number);
+}
+
+static struct bytes bytes_dup(struct bytes b)
+{
+	return (struct bytes){ .ptr = mem_dup(b.ptr, b.len), .len = b.len };
+}
+
+/* Copy the facts of a file, if they are known. */
+static void window_file_facts(struct window_file *to,
+			      const struct mapped_file *f)
+{
+	if (f->state != MAPPED_READ)
+		return;
+	to->build_id = bytes_dup(
+		(struct bytes){ .ptr = f->build_id, .len = f->build_id_len });
+	to->segments =
+		mem_dup(f->segments, f->segment_count * sizeof(*f->segments));
+	to->segment_count = f->segment_count;
+}
+
+void sample_window_file(struct sample_window *w, const struct file_table *files,
+			uint32_t number)
+{
+	const struct mapped_file *f = file_table_at(files, number);
+	struct window_file *to;
+
+	if (sample_window_find_file(w, number) != TABLE_NONE)
+		return;
+	table_add(&w->by_file, hash_of(&number, sizeof(number)),
+		  (uint32_t)w->files.count);
+	to = vec_add(&w->files);
+	*to = (struct window_file){
+		.number = number,
+		.pid = f->pid,
+		.path = mem_strdup(f->path),
+		.identity = bytes_dup(f->identity),
+	};
+	window_file_facts(to, f);
+}
+
+void sample_window_refresh(struct sample_window *w,
+			   const struct file_table *files)
+{
+	for (size_t i = 0; i < w->files.count; i++) {
+		struct window_file *to = &w->files.v[i];
+
+		if (!to->segments)
+			window_file_facts(to, file_table_at(files, to->number));
+	}
+}

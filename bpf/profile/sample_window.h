@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sample window: the samples of a span of time, added up by stack. It has all
+ * that is needed to make profiles of it later, in another thread, when the
+ * processes may be gone.
+ *
+ * Ownership: a window owns what it has; labels are counted references.
+ * Threads: one thread at a time.
+ * Units: nanoseconds of the time of day.
+ */
+#ifndef BPF_PROFILE_SAMPLE_WINDOW_H
+#define BPF_PROFILE_SAMPLE_WINDOW_H
+
+#include "base/table.h"
+#include "base/vec.h"
+#include "bpf/kernel/abi.h"
+#include "bpf/process/file_table.h"
+#include "model/labels.h"
+
+/* Where a frame is. */
+enum frame_kind {
+	FRAME_KERNEL,    /* an address of the kernel */
+	FRAME_FILE,      /* an address of a file; `owner` is its number */
+	FRAME_ANONYMOUS, /* code without a file; `owner` is the process */
+	FRAME_END,       /* why the stack ends, an enum sample_end */
+};
+
+/* A frame of a stack. Compared as bytes: no padding. */
+struct window_frame {
+	uint32_t kind;
+	uint32_t owner;
+	uint64_t address; /* in memory; FRAME_FILE: position in the file */
+};
+
+/* A file that has frames, copied from the file table. */
+struct window_file {
+	uint32_t number; /* in the file table */
+	uint32_t pid;    /* a process that has it */
+	char *path;
+	struct bytes identity;
+	struct bytes build_id;
+	struct elf_segment *segments;
+	uint32_t segment_count; /* 0: it was not read */
+};
+
+/* A stack of one thread group, with how often it was seen. */
+struct window_sample {
+	uint32_t series; /* number in the window */
+	uint32_t pid;
+	uint32_t stack;
+	char comm[SAMPLE_COMM_MAX];
+	uint64_t count;
+};
+
+/* Consecutive elements of `stack_frames`. */
+struct window_stack {
+	uint32_t first;
+	uint32_t count;
+};
+
+struct sample_window {
+	int64_t start_ns;
+	int64_t end_ns;
+	VEC(struct labels *) series;
+	VEC(struct window_file) files;
+	VEC(struct window_frame) frames;
+	VEC(uint32_t) stack_frames; /* numbers of frames, leaf first */
+	VEC(struct window_stack) stacks;
+	VEC(struct window_sample) samples;
+	struct table by_series;
+	struct table by_file;
+	struct table by_frame;
+	struct table by_stack;
+	struct table by_sample;
+};
+
+/* Begin an empty window. */
+struct sample_window *sample_window_new(int64_t start_ns);
+
+/* Free a window; NULL is a no-op. */
+void sample_window_free(struct sample_window *w);
+
+/* Return its size in memory, in bytes. */
+size_t sample_window_memory(const struct sample_window *w);
+
+/* A sample that is added. */
+struct window_input {
+	struct labels *labels;
+	uint32_t pid;
+	const char *comm; /* of SAMPLE_COMM_MAX bytes */
+	const struct window_frame *frames;
+	size_t count;
+};
+
+/* Add a sample. */
+void sample_window_add(struct sample_window *w, const struct window_input *in);
+
+/* Copy a file of the file table into the window, unless it is there. */
+void sample_window_file(struct sample_window *w, const struct file_table *files,
+			uint32_t number);
+
+/* Copy the facts of files that were read after they were copied. */
+void sample_window_refresh(struct sample_window *w,
+			   const struct file_table *files);
+
+/*
+ * Return the index of a file of the window by its number in the file table, or
+ * TABLE_NONE.
+ */
+uint32_t sample_window_find_file(const struct sample_window *w,
+				 uint32_t number);
+
+#endif

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf/profile/window_profile.h"
+
+#include "base/hash.h"
+#include "bpf/profile/frame_names.h"
+#include "pprof/encode.h"
+#include "symbols/name_answer.h"
+
+/* The address of the kernel's mapping: the upper half of all addresses. */
+#define KERNEL_START (1ULL << 63)
+
+/* A profile that is being made. */
+struct profile_maker {
+	const struct sample_window *w;
+	const struct bytes *names;
+	struct pprof p;
+	uint32_t *locations; /* by frame; PPROF_NONE: not added yet */
+	uint32_t *stacks;    /* by stack */
+	uint32_t *mappings;  /* by file of the window */
+	uint32_t kernel;     /* mapping */
+	struct table functions;
+	struct table label_sets;
+};
+
+static uint32_t maker_text(struct profile_maker *m, const char *text)
+{
+	return strtab_intern(&m->p.strings, str_of(text));
+}
+
+static void maker_type(struct profile_maker *m, const char *type,
+		       const char *unit)
+{
+	*vec_add(&m->p.types) =
+		(struct pprof_type){ .type = maker_text(m, type),
+				     .unit = maker_text(m, unit) };
+}
+
+/* For table_find(). */
+static bool maker_function_same(const void *ctx, uint32_t number,
+				const void *key)
+{
+	const struct profile_maker *m = ctx;
+
+	return !memcmp(&m->p.functions.v[number], key,
+		       sizeof(struct pprof_function));
+}
+
+static uint32_t maker_function(struct profile_maker *m,
+			       const struct name_frame *f)
+{
+	struct pprof_function x;
+	uint64_t hash;
+	uint32_t n;
+
+	memset(&x, 0, sizeof(x));
+	x.name = strtab_intern(&m->p.strings, f->name);
+	x.system_name = strtab_intern(&m->p.strings, f->system_name);
+	x.file = strtab_intern(&m->p.strings, f->file);
+	x.start_line = (int64_t)f->start_line;
+	hash = hash_bytes(
+		(struct bytes){ .ptr = (const uint8_t *)&x, .len = sizeof(x) });
+	n = table_find(&m->functions, hash, maker_function_same, m, &x);
+	if (n != TABLE_NONE)
+		return n;
+	n = (uint32_t)m->p.functions.count;
+	*vec_add(&m->p.functions) = x;
+	table_add(&m->functions, hash, n);
+	return n;
+}
+
+/* The kernel is one mapping. */
+static uint32_t maker_kernel(struct profile_maker *m)
+{
+	if (m->kernel == PPROF_NONE) {
+		m->kernel = (uint32_t)m->p.mappings.count;
+		*vec_add(&m->p.mappings) = (struct pprof_mapping){
+			.start = KERNEL_START,
+			.limit = UINT64_MAX,
+			.file = maker_text(m, "[kernel.kallsyms]"),
+			.has_functions = true,
+		};
+	}
+	return m->kernel;
+}
+
+/* Hexadecimal digits of a build ID. */
+static uint32_t maker_build_id(struct profile_maker *m, struct bytes id)
+{
+	struct buf text = { 0 };
+	uint32_t n;
+
+	for (size_t i = 0; i < id.len; i++)
+		buf_printf(&text, "%02x", id.ptr[i]);
+	n = maker_text(m, buf_cstr(&text));
+	buf_fini(&text);
+	return n;
+}
+
+/*
+ * The mapping of a file. Processes have it at different addresses, so it is
+ * where the file itself says: from its first to its last executable address.
+ */
+static uint32_t maker_mapping(struct profile_maker *m, uint32_t file)
+{
+	const struct window_file *f = &m->w->files.v[file];
+	struct pprof_mapping x = { .start = UINT64_MAX };
+
+	if (m->mappings[file] != PPROF_NONE)
+		return m->mappings[file];
+	for (uint32_t i = 0; i < f->segment_count; i++) {
+		const struct elf_segment *s = &f->segments[i];
+
+		if (!s->executable)
+			continue;
+		if (s->vaddr < x.start) {
+			x.start = s->vaddr;
+			x.offset = s->offset;
+		}
+		if (s->vaddr + s->memory > x.limit)
+			x.limit = s->vaddr + s->memory;
+	}
+	if (x.start >= x.limit) {
+		/* Not an ELF file: addresses are positions in the file. */
+		x.start = 0;
+		x.limit = INT64_MAX;
+	}
+	x.file = maker_text(m, f->path);
+	x.build_id = maker_build_id(m, f->build_id);
+	m->mappings[file] = (uint32_t)m->p.mappings.count;
+	*vec_add(&m->p.mappings) = x;
+	return m->mappings[file];
+}
+
+/* Fill in where a frame is. */
+static void maker_place(struct profile_maker *m, const struct window_frame *f,
+			struct pprof_location *l)
+{
+	uint32_t file;
+
+	l->mapping = PPROF_NONE;
+	if (f->kind == FRAME_END)
+		return;
+	l->address = f->address;
+	if (f->kind == FRAME_KERNEL)
+		l->mapping = maker_kernel(m);
+	if (f->kind != FRAME_FILE)
+		return;
+	file = sample_window_find_file(m->w, f->owner);
+	(void)!window_file_address(&m->w->files.v[file], f->address,
+				   &l->address);
+	l->mapping = maker_mapping(m, file);
+}
+
+/* Add the lines of a location. */
+static void maker_lines(struct profile_maker *m, struct bytes answer,
+			struct pprof_location *l)
+{
+	struct dec d = dec_init(answer);
+	size_t count = answer.len ? name_answer_next(&d) : 0;
+
+	l->lines.first = (uint32_t)m->p.lines.count;
+	for (size_t i = 0; i < count; i++) {
+		struct name_frame f = name_answer_frame(&d);
+
+		*vec_add(&m->p.lines) =
+			(struct pprof_line){ .function = maker_function(m, &f),
+					     .line = (int64_t)f.line };
+		if (l->mapping == PPROF_NONE)
+			continue;
+		m->p.mappings.v[l->mapping].has_functions = true;
+		m->p.mappings.v[l->mapping].has_filenames |= f.file.len != 0;
+		m->p.mappings.v[l->mapping].has_lines |= f.line != 0;
+		m->p.mappings.v[l->mapping].has_inlines |= count > 1;
+	}
+	l->lines.count = (uint32_t)count;
+}
+
+static uint32_t maker_location(struct profile_maker *m, uint32_t frame)
+{
+	struct pprof_location l = { 0 };
+
+	if (m->locations[frame] != PPROF_NONE)
+		return m->locations[frame];
+	maker_place(m, &m->w->frames.v[frame], &l);
+	maker_lines(m, m->names[frame], &l);
+	m->locations[frame] = (uint32_t)m->p.locations.count;
+	*vec_add(&m->p.locations) = l;
+	return m->locations[frame];
+}
+
+static uint32_t maker_stack(struct profile_maker *m, uint32_t stack)
+{
+	const struct window_stack *s = &m->w->stacks.v[stack];
+	uint32_t first = (uint32_t)m->p.frames.count;
+
+	if (m->stacks[stack] != PPROF_NONE)
+		return m->stacks[stack];
+	for (uint32_t i = 0; i < s->count; i++) {
+		uint32_t l =
+			maker_location(m, m->w->stack_frames.v[s->first + i]);
+
+		*vec_add(&m->p.frames) = l;
+	}
+	m->stacks[stack] = (uint32_t)m->p.stacks.count;
+	*vec_add(&m->p.stacks) =
+		(struct pprof_run){ .first = first, .count = s->count };
+	return m->stacks[stack];
+}
+
+/* Labels of a sample, for the search of an equal set. */
+struct label_pair {
+	struct pprof_label v[2];
+};
+
+/* For table_find(). */
+static bool maker_labels_same(const void *ctx, uint32_t number, const void *key)
+{
+	const struct profile_maker *m = ctx;
+	const struct label_pair *pair = key;
+
+	return !memcmp(&m->p.labels.v[m->p.label_sets.v[number].first], pair->v,
+		       sizeof(pair->v));
+}
+
+static uint32_t maker_labels(struct profile_maker *m,
+			     const struct window_sample *s)
+{
+	struct label_pair pair;
+	uint64_t hash;
+	uint32_t n;
+
+	memset(&pair, 0, sizeof(pair));
+	pair.v[0].key = maker_text(m, "comm");
+	pair.v[0].str = maker_text(m, s->comm);
+	pair.v[1].key = maker_text(m, "pid");
+	pair.v[1].is_number = 1;
+	pair.v[1].num = s->pid;
+	hash = hash_bytes((struct bytes){ .ptr = (const uint8_t *)&pair,
+					  .len = sizeof(pair) });
+	n = table_find(&m->label_sets, hash, maker_labels_same, m, &pair);
+	if (n != TABLE_NONE)
+		return n;
+	n = (uint32_t)m->p.label_sets.count;
+	*vec_add(&m->p.label_sets) =
+		(struct pprof_run){ .first = (uint32_t)m->p.labels.count,
+				    .count = 2 };
+	*vec_add(&m->p.labels) = pair.v[0];
+	*vec_add(&m->p.labels) = pair.v[1];
+	table_add(&m->label_sets, hash, n);
+	return n;
+}
+
+/* Add what a profile has besides samples. */
+static void maker_begin(struct profile_maker *m, int64_t period_ns)
+{
+	pprof_reset(&m->p);
+	maker_type(m, "samples", "count");
+	maker_type(m, "cpu", "nanoseconds");
+	m->p.period_type = m->p.types.v[1];
+	m->p.period = period_ns;
+	m->p.time_ns = m->w->start_ns;
+	m->p.duration_ns = m->w->end_ns - m->w->start_ns;
+}
+
+static uint32_t *indexes_new(size_t count)
+{
+	uint32_t *v = mem_alloc((count ? count : 1) * sizeof(*v));
+
+	for (size_t i = 0; i < count; i++)
+		v[i] = PPROF_NONE;
+	return v;
+}
+
+void window_profile_encode(const struct sample_window *w, uint32_t series,
+			   const struct bytes *names, int64_t period_ns,
+			   struct buf *out)
+{
+	struct profile_maker m = {
+		.w = w,
+		.names = names,
+		.locations = indexes_new(w->frames.count),
+		.stacks = indexes_new(w->stacks.count),
+		.mappings = indexes_new(w->files.count),
+		.kernel = PPROF_NONE,
+	};
+
+	maker_begin(&m, period_ns);
+	for (size_t i = 0; i < w->samples.count; i++) {
+		const struct window_sample *s = &w->samples.v[i];
+
+		if (s->series != series)
+			continue;
+		*vec_add(&m.p.samples) = (struct pprof_sample){
+			.stack = maker_stack(&m, s->stack),
+			.labels = maker_labels(&m, s)
+		};
+		*vec_add(&m.p.values) = (int64_t)s->count;
+		*vec_add(&m.p.values) = (int64_t)s->count * period_ns;
+	}
+	pprof_encode(&m.p, out);
+	pprof_fini(&m.p);
+	mem_free(m.locations);
+	mem_free(m.stacks);
+	mem_free(m.mappings);
+	table_fini(&m.functions);
+	table_fini(&m.label_sets);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The eBPF collector for commands. In a build without eBPF (-DWITH_BPF=OFF),
+ * starting it is an error that says so.
+ *
+ * Ownership: as bpf/collector.h.
+ * Threads: as bpf/collector.h.
+ */
+#ifndef CMD_EBPF_H
+#define CMD_EBPF_H
+
+#include "bpf/collector.h"
+
+/*
+ * The command that makes this program the file helper of a collector. It is not
+ * in the list of commands, because nobody calls it.
+ */
+#define EBPF_HELPER "ebpf-file-helper"
+
+/* As collector_start(), with this program as the file helper. */
+NODISCARD int ebpf_start(const struct collector_options *o,
+			 struct collector **out, struct err *err);
+
+/* As collector_stop(). */
+void ebpf_stop(struct collector *c, struct collector_stats *out);
+
+/* As collector_stats_of(). */
+void ebpf_stats(struct collector *c, struct collector_stats *out);
+
+/* As collector_help(). */
+int ebpf_help(void);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/ebpf_config.h"
+
+#include <inttypes.h>
+
+#include "bpf/collector.h"
+
+/* Bounds of the interval in ms. */
+#define INTERVAL_MIN 1000
+#define INTERVAL_MAX (10 * 60 * 1000)
+
+void ebpf_config_decode(struct yaml *y, const struct yaml_node *n, void *config)
+{
+	static const struct yaml_field fields[] = {
+		{ "enabled", yaml_bool, offsetof(struct ebpf_config, enabled),
+		  NULL },
+		{ "sampling_frequency", yaml_int,
+		  offsetof(struct ebpf_config, sampling_frequency), NULL },
+		{ "interval", yaml_duration,
+		  offsetof(struct ebpf_config, interval_ms), NULL },
+		{ "node", yaml_text, offsetof(struct ebpf_config, node), NULL },
+		{ "relabel_configs", relabel_decode,
+		  offsetof(struct ebpf_config, relabel), NULL },
+		{ 0 },
+	};
+	struct ebpf_config *c = config;
+
+	c->section = n;
+	c->sampling_frequency = COLLECTOR_HZ;
+	c->interval_ms = COLLECTOR_INTERVAL_MS;
+	yaml_decode(y, n, "ebpf", fields, c);
+	if (c->sampling_frequency < 1 ||
+	    c->sampling_frequency > COLLECTOR_HZ_MAX)
+		yaml_error(y, yaml_child(n, "sampling_frequency"),
+			   "sampling_frequency: expected 1 to %d, not %" PRId64,
+			   COLLECTOR_HZ_MAX, c->sampling_frequency);
+	if (c->interval_ms < INTERVAL_MIN || c->interval_ms > INTERVAL_MAX)
+		yaml_error(y, yaml_child(n, "interval"),
+			   "interval: expected 1s to 10m");
+}
+
+void ebpf_config_fini(struct ebpf_config *c)
+{
+	relabel_rules_fini(&c->relabel);
+}

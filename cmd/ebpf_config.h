@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The section "ebpf" of the configuration file.
+ *
+ * Ownership: texts and rules are in the struct yaml; ebpf_config_fini() frees
+ * the regexes of the rules.
+ * Threads: immutable once decoded, but for the rules, which one thread uses.
+ */
+#ifndef CMD_EBPF_CONFIG_H
+#define CMD_EBPF_CONFIG_H
+
+#include "base/yaml.h"
+#include "model/relabel.h"
+
+/* The section; { 0 } is a missing one. Members have the names of keys. */
+struct ebpf_config {
+	bool enabled;
+	int64_t sampling_frequency; /* in Hz */
+	int64_t interval_ms;
+	struct str node; /* empty: the name of this machine */
+	struct relabel_rules relabel;
+	const struct yaml_node *section; /* NULL: there is none */
+};
+
+/* Decode the section into the struct ebpf_config at `config`; a yaml_fn. */
+void ebpf_config_decode(struct yaml *y, const struct yaml_node *n,
+			void *config);
+
+/* Free the regexes of the rules. */
+void ebpf_config_fini(struct ebpf_config *c);
+
+#endif

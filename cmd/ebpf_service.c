@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/ebpf_service.h"
+
+#include <limits.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/mutex.h"
+#include "base/yaml_dump.h"
+#include "base/zstd.h"
+#include "cmd/ebpf.h"
+#include "pprof/unpack.h"
+
+enum {
+	/* Largest size of a profile; the collector makes smaller ones. */
+	SERVICE_PROFILE_MAX = 64 << 20,
+	/* The compression level for the WAL: the fastest one. */
+	SERVICE_LEVEL = 1,
+};
+
+/* A copy of the section by which the collector runs. */
+struct ebpf_section {
+	struct buf text;
+	struct yaml yaml;
+	struct ebpf_config config;
+};
+
+struct ebpf_service {
+	struct ebpf_service_options o;
+	struct ebpf_section *section; /* NULL: the collector does not run */
+	/* Used by the collector's thread. */
+	struct unpacker *unpacker;
+	struct unpacked *unpacked;
+	struct zstd *zstd;
+	struct buf packed;
+	struct mutex mu;
+	struct collector *collector;   /* guarded by mu */
+	struct collector_stats before; /* of earlier collectors; by mu */
+};
+
+#define STATS(kind, ...) METRIC_ROW(kind, struct collector_stats, __VA_ARGS__)
+
+#define SAMPLES(member, outcome)                                         \
+	STATS(COUNTER, member, "everprof_ebpf_samples_total",            \
+	      "Number of samples of the eBPF collector, by what became " \
+	      "of them or by why the stack ends.",                       \
+	      .label = "outcome", .value = outcome)
+
+static const struct metric_row service_rows[] = {
+	SAMPLES(ends[SAMPLE_COMPLETE], "complete"),
+	SAMPLES(ends[SAMPLE_KERNEL], "kernel"),
+	SAMPLES(ends[SAMPLE_TRUNCATED], "truncated"),
+	SAMPLES(ends[SAMPLE_NO_PROCESS], "unknown_process"),
+	SAMPLES(ends[SAMPLE_NO_MAPPING], "unknown_mapping"),
+	SAMPLES(ends[SAMPLE_NO_RULE], "no_unwind_rule"),
+	SAMPLES(ends[SAMPLE_UNREADABLE], "unreadable_stack"),
+	SAMPLES(ends[SAMPLE_COMPAT], "32_bit"),
+	SAMPLES(dropped, "dropped"),
+	SAMPLES(ring_full, "lost_ring_full"),
+	SAMPLES(memory_full, "lost_memory_full"),
+	STATS(GAUGE, sampling, "everprof_ebpf_up",
+	      "Whether the eBPF collector takes samples."),
+	STATS(COUNTER, profiles, "everprof_ebpf_profiles_total",
+	      "Number of profiles that the eBPF collector has stored."),
+	STATS(COUNTER, profiles_failed, "everprof_ebpf_profiles_failed_total",
+	      "Number of profiles of the eBPF collector that could not be stored."),
+	STATS(COUNTER, reports_lost, "everprof_ebpf_process_events_lost_total",
+	      "Number of events about processes that the kernel could not deliver."),
+	STATS(GAUGE, processes, "everprof_ebpf_processes",
+	      "Number of processes that the eBPF collector knows."),
+	STATS(GAUGE, files, "everprof_ebpf_files",
+	      "Number of executable files that the known processes have mapped."),
+	STATS(GAUGE, series, "everprof_ebpf_series",
+	      "Number of series of the known processes."),
+	STATS(GAUGE, table_rows, "everprof_ebpf_unwind_rows",
+	      "Number of rows of unwind tables in the kernel."),
+	STATS(COUNTER, tables_evicted,
+	      "everprof_ebpf_unwind_tables_evicted_total",
+	      "Number of unwind tables that made room for others."),
+	STATS(COUNTER, tables_crowded_out,
+	      "everprof_ebpf_unwind_tables_refused_total",
+	      "Number of unwind tables for which there was no room; frame pointers are used instead."),
+};
+
+/* Add the counters of earlier collectors: they never go back. */
+static void stats_add_before(struct collector_stats *s,
+			     const struct collector_stats *before)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(service_rows); i++) {
+		size_t at = service_rows[i].offset;
+
+		if (service_rows[i].kind == METRIC_COUNTER)
+			*(int64_t *)((char *)s + at) +=
+				*(const int64_t *)((const char *)before + at);
+	}
+}
+
+/* Fill the snapshot for metrics. */
+static void service_take_stats(void *ctx, void *snapshot)
+{
+	struct ebpf_service *s = ctx;
+	struct collector_stats *out = snapshot;
+
+	*out = (struct collector_stats){ .sampling = 0 };
+	mutex_lock(&s->mu);
+	if (s->collector)
+		ebpf_stats(s->collector, out);
+	stats_add_before(out, &s->before);
+	mutex_unlock(&s->mu);
+}
+
+struct ebpf_service *ebpf_service_new(const struct ebpf_service_options *o)
+{
+	struct ebpf_service *s = mem_new(struct ebpf_service);
+
+	s->o = *o;
+	mutex_init(&s->mu);
+	metrics_register_snapshot(
+		o->metrics, &(struct metric_snapshot){
+				    .rows = service_rows,
+				    .count = ARRAY_SIZE(service_rows),
+				    .size = sizeof(struct collector_stats),
+				    .take = service_take_stats,
+				    .ctx = s,
+			    });
+	return s;
+}
+
+/* Errors after which the same profile may be stored later. */
+static bool service_may_retry(int rc)
+{
+	return rc == ERR_LIMIT || rc == ERR_NOSPACE || rc == ERR_IO ||
+	       rc == ERR_AGAIN;
+}
+
+/* Store a profile. A profile_sink. */
+static int service_store(void *ctx, struct labels *labels, int64_t ms,
+			 struct bytes profile, struct err *err)
+{
+	struct ebpf_service *s = ctx;
+	struct sample sample = { .labels = labels, .ms = ms };
+	uint64_t lsn;
+	int rc = unpacker_run(s->unpacker, profile, s->unpacked, err);
+
+	if (rc)
+		return rc;
+	unpacked_sample(s->unpacked, profile, &sample);
+	buf_reset(&s->packed);
+	zstd_compress(s->zstd, SERVICE_LEVEL, &profile, 1, &s->packed);
+	if (s->packed.len < profile.len) {
+		sample.encoding = BODY_ZSTD;
+		sample.body = buf_bytes(&s->packed);
+	}
+	rc = s->o.appender->append(s->o.appender, &sample, &lsn, err);
+	unpacker_done(s->unpacker);
+	return service_may_retry(rc) ? ERR_AGAIN : rc;
+}
+
+static void section_free(struct ebpf_section *x)
+{
+	if (!x)
+		return;
+	ebpf_config_fini(&x->config);
+	yaml_fini(&x->yaml);
+	buf_fini(&x->text);
+	mem_free(x);
+}
+
+/* Copy a section: the document that it is from may be freed. */
+static struct ebpf_section *section_copy(const struct yaml_node *n)
+{
+	struct ebpf_section *x = mem_new(struct ebpf_section);
+
+	yaml_dump(n, true, &x->text);
+	yaml_parse(&x->yaml, "ebpf", buf_bytes(&x->text));
+	ebpf_config_decode(&x->yaml, x->yaml.root, &x->config);
+	return x;
+}
+
+/* Log that the collector does not run. */
+static void service_report(struct ebpf_service *s, const struct err *err)
+{
+	log_event(s->o.log, LOG_ERROR,
+		  "the eBPF collector cannot run; everprof goes on without it",
+		  LOG_FIELDS(log_err(err)));
+}
+
+/* Start the collector by the section. */
+static void service_start(struct ebpf_service *s)
+{
+	const struct ebpf_config *c = &s->section->config;
+	char host[HOST_NAME_MAX + 1] = "localhost";
+	CLEANUP(mem_freep) char *node = NULL;
+	struct collector_options o = { .hz = (unsigned)c->sampling_frequency,
+				       .interval_ms = c->interval_ms,
+				       .memory = COLLECTOR_MEMORY,
+				       .rules = &c->relabel,
+				       .log = s->o.log,
+				       .sink = service_store,
+				       .ctx = s };
+	struct collector *collector = NULL;
+	struct err err;
+
+	(void)gethostname(host, sizeof(host) - 1);
+	node = c->node.len ? mem_strndup(c->node) : mem_strdup(host);
+	o.node = node;
+	s->unpacker = unpacker_new(SERVICE_PROFILE_MAX);
+	s->unpacked = mem_alloc(sizeof(*s->unpacked));
+	s->zstd = zstd_new();
+	if (ebpf_start(&o, &collector, &err)) {
+		service_report(s, &err);
+		return;
+	}
+	mutex_lock(&s->mu);
+	s->collector = collector;
+	mutex_unlock(&s->mu);
+	log_event(s->o.log, LOG_INFO,
+		  "the eBPF collector profiles all processes",
+		  LOG_FIELDS(log_text("node", node),
+			     log_int("frequency", c->sampling_frequency)));
+}
+
+void ebpf_service_stop(struct ebpf_service *s)
+{
+	struct collector_stats last = { .sampling = 0 };
+	struct collector *collector;
+
+	if (!s)
+		return;
+	mutex_lock(&s->mu);
+	collector = s->collector;
+	s->collector = NULL;
+	mutex_unlock(&s->mu);
+	if (collector)
+		ebpf_stop(collector, &last);
+	mutex_lock(&s->mu);
+	stats_add_before(&s->before, &last);
+	mutex_unlock(&s->mu);
+	unpacker_free(s->unpacker);
+	mem_free(s->unpacked);
+	zstd_free(s->zstd);
+	buf_fini(&s->packed);
+	s->unpacker = NULL;
+	s->unpacked = NULL;
+	s->zstd = NULL;
+	section_free(s->section);
+	s->section = NULL;
+}
+
+void ebpf_service_apply(struct ebpf_service *s, const struct ebpf_config *c)
+{
+	struct ebpf_section *next = NULL;
+
+	if (c->enabled)
+		next = section_copy(c->section);
+	if (next && s->section &&
+	    bytes_eq(buf_bytes(&next->text), buf_bytes(&s->section->text))) {
+		section_free(next);
+		return;
+	}
+	ebpf_service_stop(s);
+	s->section = next;
+	if (next)
+		service_start(s);
+}
+
+void ebpf_service_free(struct ebpf_service *s)
+{
+	if (!s)
+		return;
+	mutex_destroy(&s->mu);
+	mem_free(s);
+}

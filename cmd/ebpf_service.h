@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The eBPF collector of a running server: it is started, stopped and started
+ * again as the configuration says, and its profiles go to storage. If the
+ * collector cannot run, the server goes on without it.
+ *
+ * Ownership: the members of the options are borrowed.
+ * Threads: ebpf_service_apply() and ebpf_service_free() by one thread at a time;
+ * metrics are read by any.
+ * Locks: `mu` of the service guards the collector while metrics are read.
+ */
+#ifndef CMD_EBPF_SERVICE_H
+#define CMD_EBPF_SERVICE_H
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "cmd/ebpf_config.h"
+#include "model/appender.h"
+
+struct ebpf_service;
+
+struct ebpf_service_options {
+	struct appender *appender;
+	const struct log *log;
+	struct metrics *metrics;
+};
+
+/* Prepare a service that does not run, and register its metrics. */
+struct ebpf_service *ebpf_service_new(const struct ebpf_service_options *o);
+
+/*
+ * Run as the section says. Nothing happens if it is the same as before. Errors
+ * are logged.
+ */
+void ebpf_service_apply(struct ebpf_service *s, const struct ebpf_config *c);
+
+/* Stop, store the last profiles; NULL is a no-op. Metrics can still be read. */
+void ebpf_service_stop(struct ebpf_service *s);
+
+/* Free a service that was stopped; NULL is a no-op. */
+void ebpf_service_free(struct ebpf_service *s);
+
+#endif

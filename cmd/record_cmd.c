@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * everprof record: one CPU profile of this machine, of a process, or of a
+ * command, without a server.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/gzip.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "cmd/ebpf.h"
+#include "cmd/output.h"
+#include "pprof/decode.h"
+#include "pprof/encode.h"
+#include "pprof/merge.h"
+#include "pprof/report.h"
+
+enum {
+	RECORD_MEMORY = 256 << 20, /* for the samples of the whole recording */
+	RECORD_GZIP_LEVEL = 6,
+	/* Memory of the decoder in bytes, as far as it is counted. */
+	RECORD_DECODER_MAX = 1 << 30,
+	RECORD_DEFAULT_MS = 10000,
+	/* Exit codes of a command that was not found or could not start. */
+	RECORD_NO_COMMAND = 127,
+};
+
+struct recording {
+	int64_t pid;
+	int64_t hz;
+	int64_t duration_ms; /* 0: until the command ends */
+	const char *output;
+	char **command; /* NULL: there is none */
+	pid_t child;
+	int start; /* write end of the pipe for which the child waits; or -1 */
+	struct decoder *decoder;
+	struct merge *merge;
+	struct err failure; /* of the sink; code 0: none */
+};
+
+/* Take a profile from the collector; usually there is one. */
+static int recording_take(void *ctx, struct labels *labels UNUSED,
+			  int64_t ms UNUSED, struct bytes profile,
+			  struct err *err)
+{
+	struct recording *r = ctx;
+	struct pprof *p;
+	int rc = decoder_run(r->decoder, profile, &p, err);
+
+	if (!rc)
+		rc = merge_add(r->merge, p, NULL, err);
+	if (rc)
+		r->failure = *err;
+	return rc;
+}
+
+/* In the child: wait until the collector runs, then become the command. */
+static void recording_run_command(char **command, int start)
+{
+	char byte;
+
+	if (read(start, &byte, 1) != 1)
+		_exit(1);
+	execvp(command[0], command);
+	fprintf(stderr, "everprof: cannot start %s: %s\n", command[0],
+		strerror(
+			errno)); /* NOLINT(concurrency-mt-unsafe): one thread */
+	_exit(RECORD_NO_COMMAND);
+}
+
+/* Start the command, which waits. */
+static int recording_fork(struct recording *r, struct err *err)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return err_sys(err, "pipe");
+	r->child = fork();
+	if (r->child < 0) {
+		close(ends[0]);
+		close(ends[1]);
+		return err_sys(err, "fork");
+	}
+	if (!r->child) {
+		sigset_t none;
+
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		signal(SIGPIPE, SIG_DFL);
+		signal(SIGXFSZ, SIG_DFL);
+		close(ends[1]);
+		recording_run_command(r->command, ends[0]);
+	}
+	close(ends[0]);
+	r->start = ends[1];
+	r->pid = r->child;
+	return 0;
+}
+
+/* Wait until the time is over, a signal comes, or the process ends. */
+static void recording_wait(const struct recording *r, const sigset_t *signals)
+{
+	int64_t end = r->duration_ms ?
+			      clock_mono_ns() + r->duration_ms * 1000000 :
+			      INT64_MAX;
+	siginfo_t info;
+
+	for (;;) {
+		int64_t left = end - clock_mono_ns();
+		/* A process that is not a child is looked at from time to time. */
+		const struct timespec step = { .tv_nsec = left < 100000000 ?
+								  left :
+								  100000000 };
+		int number;
+
+		if (left <= 0)
+			return;
+		number = sigtimedwait(signals, &info, &step);
+		if (number == SIGINT || number == SIGTERM)
+			return;
+		if (r->child && number == SIGCHLD && info.si_pid == r->child)
+			return;
+		if (r->pid && !r->child && kill((pid_t)r->pid, 0) &&
+		    errno == ESRCH)
+			return;
+	}
+}
+
+/* Wait until samples are taken. */
+static void recording_settle(struct collector *c, const sigset_t *signals)
+{
+	const struct timespec step = { .tv_nsec = 5000000 };
+	struct collector_stats s;
+	int number;
+
+	do {
+		number = sigtimedwait(signals, NULL, &step);
+		ebpf_stats(c, &s);
+	} while (!s.sampling && number != SIGINT && number != SIGTERM);
+}
+
+/* Collect until the end. */
+static int recording_collect(struct recording *r, const sigset_t *signals,
+			     struct collector_stats *stats, struct err *err)
+{
+	struct labels_builder b = { 0 };
+	struct labels *labels = NULL;
+	struct collector_options o = { .hz = (unsigned)r->hz,
+				       .interval_ms = INT64_MAX,
+				       .memory = RECORD_MEMORY,
+				       .node = "",
+				       .pid = (uint32_t)r->pid,
+				       .sink = recording_take,
+				       .ctx = r };
+	struct collector *c;
+	int rc;
+
+	labels_set(&b, str_of(LABEL_NAME), str_of("process_cpu"));
+	rc = labels_build(&b, &labels, err);
+	o.labels = labels;
+	if (!rc)
+		rc = ebpf_start(&o, &c, err);
+	if (!rc) {
+		recording_settle(c, signals);
+		if (r->child && write(r->start, "", 1) != 1)
+			rc = err_sys(err, "start %s", r->command[0]);
+		recording_wait(r, signals);
+		ebpf_stop(c, stats);
+	}
+	labels_unref(labels);
+	labels_builder_fini(&b);
+	return rc;
+}
+
+/* End the command, and return its exit code; 0 if it was ended by us. */
+static int recording_end_command(const struct recording *r)
+{
+	int status = 0;
+
+	if (!r->child)
+		return 0;
+	close(r->start);
+	if (!waitpid(r->child, &status, WNOHANG)) {
+		kill(r->child, SIGTERM);
+		waitpid(r->child, &status, 0);
+		return 0;
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Whether the name of a file has an ending. */
+static bool recording_ends(const char *name, const char *end)
+{
+	size_t n = strlen(name);
+	size_t m = strlen(end);
+
+	return n >= m && !strcmp(name + n - m, end);
+}
+
+/* Write a flame graph. */
+static int recording_draw(struct pprof *p, struct buf *out, struct err *err)
+{
+	const struct report_type *type = report_find(str_of("flamegraph"));
+	struct report_options o = { 0 };
+	struct report r;
+	int rc = report_init(&r, type->kind, p, &o, err);
+
+	if (rc)
+		return rc;
+	rc = type->write(&r, out, err);
+	report_fini(&r);
+	return rc;
+}
+
+/* Save the profile in the format that the name of the file says. */
+static int recording_save(struct recording *r, struct err *err)
+{
+	CLEANUP(buf_fini) struct buf raw = { 0 };
+	CLEANUP(buf_fini) struct buf out = { 0 };
+	struct pprof *p = merge_finish(r->merge);
+	struct gzip *g;
+	int rc = 0;
+
+	if (recording_ends(r->output, ".svg")) {
+		rc = recording_draw(p, &out, err);
+	} else {
+		pprof_encode(p, &raw);
+		g = gzip_new();
+		gzip_compress(g, RECORD_GZIP_LEVEL, buf_bytes(&raw), &out);
+		gzip_free(g);
+	}
+	return rc ? rc : save_output(r->output, buf_bytes(&out), err);
+}
+
+/* Say what was recorded, and what is missing. */
+static void recording_report(const struct recording *r,
+			     const struct collector_stats *s)
+{
+	int64_t all = 0;
+	int64_t whole = s->ends[SAMPLE_COMPLETE] + s->ends[SAMPLE_KERNEL];
+
+	for (size_t i = 0; i < SAMPLE_ENDS; i++)
+		all += s->ends[i];
+	fprintf(stderr,
+		"everprof: wrote %s: %" PRId64
+		" samples, %.1f %% of them with the whole stack",
+		r->output, all, 100.0 * (double)whole / (double)all);
+	if (s->ring_full + s->memory_full)
+		fprintf(stderr, "; %" PRId64 " samples were lost",
+			s->ring_full + s->memory_full);
+	fprintf(stderr, "\n");
+}
+
+static int recording_run(struct recording *r, const sigset_t *signals,
+			 struct err *err)
+{
+	struct collector_stats stats = { 0 };
+	int rc = r->command ? recording_fork(r, err) : 0;
+
+	if (!rc)
+		rc = recording_collect(r, signals, &stats, err);
+	if (!rc && r->failure.code) {
+		*err = r->failure;
+		rc = err->code;
+	}
+	if (!rc && !merge_count(r->merge))
+		rc = err_set(
+			err, ERR_NOTFOUND,
+			"no samples were taken, because nothing used the CPU; nothing was written");
+	if (!rc)
+		rc = recording_save(r, err);
+	if (!rc)
+		recording_report(r, &stats);
+	return rc;
+}
+
+/* Check the values of the flags. */
+static int recording_check(struct recording *r, bool duration_given,
+			   struct err *err)
+{
+	if (r->hz < 1 || r->hz > COLLECTOR_HZ_MAX)
+		return err_set(err, ERR_INVALID,
+			       "--frequency: expected 1 to %d, not %" PRId64,
+			       COLLECTOR_HZ_MAX, r->hz);
+	if (r->pid && r->command)
+		return err_set(
+			err, ERR_INVALID,
+			"--pid cannot be combined with a command to start");
+	if (r->pid > INT32_MAX ||
+	    (r->pid && kill((pid_t)r->pid, 0) && errno == ESRCH))
+		return err_set(err, ERR_NOTFOUND,
+			       "--pid: there is no process %" PRId64, r->pid);
+	if (!duration_given && !r->command)
+		r->duration_ms = RECORD_DEFAULT_MS;
+	return 0;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct recording r = { .hz = 99,
+			       .output = "profile.pb.gz",
+			       .start = -1 };
+	const struct flag flags[] = {
+		{ "pid", FLAG_INT, &r.pid, NULL,
+		  "Profile this process and the processes that it starts (also -p)." },
+		{ "frequency", FLAG_INT, &r.hz, "99",
+		  "Samples a second on each CPU, 1 to 999 (also -F)." },
+		{ "duration", FLAG_DURATION, &r.duration_ms, NULL,
+		  "How long to profile (also -d). Default: 10s, or until the command ends." },
+		{ "output", FLAG_TEXT, &r.output, "profile.pb.gz",
+		  "Output file (also -o); - is standard output. A name that ends with .svg makes a flame graph." },
+		{ 0 },
+	};
+	static const struct usage u = {
+		"record [FLAGS] [-- COMMAND [ARGUMENTS]]",
+		"Take a CPU profile of all processes of this machine, of one process, or of a command,\n"
+		"with eBPF. Programs need neither frame pointers nor preparation. Needs root, or the\n"
+		"capabilities CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_SYSLOG.\n\n"
+		"  everprof record -- ./a.out && go tool pprof profile.pb.gz\n"
+		"  everprof record -p 4711 -d 30s -o flame.svg",
+		0, 1000000
+	};
+	sigset_t signals;
+	struct err err;
+	int code;
+	int rc;
+
+	code = cmd_begin(&u, flags, &argc, argv);
+	if (code >= 0)
+		return code;
+	r.command = argc ? argv : NULL;
+	rc = recording_check(&r, r.duration_ms != 0, &err);
+	if (rc)
+		return cmd_fail(&err);
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGCHLD);
+	pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	r.decoder = decoder_new(RECORD_DECODER_MAX);
+	r.merge = merge_new();
+	rc = recording_run(&r, &signals, &err);
+	decoder_free(r.decoder);
+	merge_free(r.merge);
+	code = recording_end_command(&r);
+	return rc ? cmd_fail(&err) : code;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a server may do, and what others may do to it.
+ *
+ * Ownership: arguments are borrowed.
+ * Threads: before other threads start.
+ */
+#ifndef CMD_SERVE_RIGHTS_H
+#define CMD_SERVE_RIGHTS_H
+
+#include "base/log.h"
+
+/*
+ * Forbid core dumps: one would contain passwords and profiles and be as large as
+ * the memory.
+ */
+void rights_forbid_cores(void);
+
+/*
+ * Warn about running as root, and about a web configuration file (NULL: there is
+ * none) that every user can access.
+ */
+void rights_warn(const struct log *log, const char *web_config);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Demangling: the names of functions of C++ and Rust as they are in the source,
+ * without the types of parameters. Runs in the file helper, because names come
+ * from untrusted files.
+ *
+ * Ownership: appends to the caller's buffer.
+ * Threads: any.
+ */
+#ifndef SYMBOLS_NAMES_DEMANGLE_H
+#define SYMBOLS_NAMES_DEMANGLE_H
+
+#include "base/buf.h"
+
+enum {
+	/* Longer names are not demangled. */
+	DEMANGLE_INPUT_MAX = 16 << 10,
+	/* Longer results are not used: templates can make them very long. */
+	DEMANGLE_RESULT_MAX = 16 << 10,
+};
+
+/*
+ * Append the demangled name. Returns false, and appends nothing, if the name is
+ * not mangled or is too long.
+ */
+bool demangle_name(const char *name, struct buf *out);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbols/kallsyms.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+	/* Names of the kernel have at most 511 bytes (KSYM_NAME_LEN). */
+	KALLSYMS_LINE_MAX = 1024,
+	/* Largest size of all names in bytes; they have about 3 MB. */
+	KALLSYMS_NAMES_MAX = 64 << 20,
+};
+
+/* Whether a type, as nm(1) shows it, is that of code. */
+static bool kallsyms_is_code(char type)
+{
+	return type == 't' || type == 'T' || type == 'w' || type == 'W';
+}
+
+/* Add the symbol of a line, if it is a function. */
+static void kallsyms_add(struct kallsyms *k, const char *line)
+{
+	unsigned long long address;
+	char name[KALLSYMS_LINE_MAX];
+	char type;
+
+	if (sscanf(line, "%llx %c %1000s", &address, &type, name) != 3 ||
+	    !kallsyms_is_code(type))
+		return;
+	*vec_add(&k->symbols) =
+		(struct kernel_symbol){ .address = address,
+					.name = (uint32_t)k->names.len };
+	buf_add(&k->names, name, strlen(name) + 1);
+}
+
+static int kernel_symbol_order(const void *a, const void *b)
+{
+	const struct kernel_symbol *x = a;
+	const struct kernel_symbol *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+int kallsyms_read(struct kallsyms *k, const char *path, struct err *err)
+{
+	char line[KALLSYMS_LINE_MAX];
+	FILE *f = fopen(path, "re");
+	uint64_t any = 0;
+
+	if (!f)
+		return err_sys(err, "open %s", path);
+	k->names.max = KALLSYMS_NAMES_MAX;
+	while (fgets(line, sizeof(line), f) && !k->names.over)
+		kallsyms_add(k, line);
+	fclose(f);
+	if (k->symbols.count)
+		qsort(k->symbols.v, k->symbols.count, sizeof(*k->symbols.v),
+		      kernel_symbol_order);
+	for (size_t i = 0; i < k->symbols.count; i++)
+		any |= k->symbols.v[i].address;
+	if (any && !k->names.over)
+		return 0;
+	kallsyms_fini(k);
+	return err_set(
+		err, ERR_DENIED,
+		"%s has no addresses; names of the kernel's functions need the capability CAP_SYSLOG, or root",
+		path);
+}
+
+void kallsyms_fini(struct kallsyms *k)
+{
+	vec_fini(&k->symbols);
+	buf_fini(&k->names);
+}
+
+const char *kallsyms_find(const struct kallsyms *k, uint64_t address)
+{
+	size_t low = 0;
+	size_t high = k->symbols.count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (k->symbols.v[mid].address <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low)
+		return NULL;
+	/* Of several names of one address, the first one. */
+	for (low--;
+	     low && k->symbols.v[low - 1].address == k->symbols.v[low].address;)
+		low--;
+	return (const char *)k->names.ptr + k->symbols.v[low].name;
+}
+
+uint64_t kallsyms_start(const struct kallsyms *k)
+{
+	for (size_t i = 0; i < k->symbols.count; i++) {
+		if (!strcmp((const char *)k->names.ptr + k->symbols.v[i].name,
+			    "_text"))
+			return k->symbols.v[i].address;
+	}
+	return 0;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Questions for names, as the operations of the file helper read them.
+ *
+ * Ownership: a question is borrowed.
+ * Threads: any.
+ */
+#ifndef SYMBOLS_NAMES_NAME_READER_H
+#define SYMBOLS_NAMES_NAME_READER_H
+
+#include "base/err.h"
+#include "symbols/name_answer.h"
+
+/* ERR_INVALID: the bytes are no question. */
+NODISCARD int name_question_check(struct bytes question, struct err *err);
+
+/* Return the number of addresses. */
+size_t name_question_count(struct bytes question);
+
+/* Return one of the addresses; the bytes need not be aligned. */
+uint64_t name_question_address(struct bytes question, size_t i);
+
+#endif
