@@ -34,6 +34,8 @@ THIRD_PARTY = {
     'archive_entry.h': {'base/tar.c', 'cmd/source.c'},
     'crypt.h': {'web/auth/auth_password.c'},
     'curl/curl.h': {'client/transfer/transfer.h', 'client/address/endpoint.c'},
+    'dwarf.h': {'symbols/dwarf/dwarf_index.c', 'symbols/dwarf/dwarf_names.c'},
+    'elfutils/libdw.h': {'symbols/dwarf/dwarf_index.h'},
     'elf.h': {'symbols/elf/symbol_table.c'},
     'gelf.h': {'symbols/elf/elf_file.c'},
     'gnutls/abstract.h': {'web/auth/tls.c'},

@@ -210,10 +210,12 @@ static bool recording_ends(const char *name, const char *end)
 static int recording_draw(struct pprof *p, struct buf *out, struct err *err)
 {
 	const struct report_type *type = report_find(str_of("flamegraph"));
-	struct report_options o = { 0 };
+	struct report_options o;
 	struct report r;
-	int rc = report_init(&r, type->kind, p, &o, err);
+	int rc;
 
+	report_options_init(&o);
+	rc = report_init(&r, type->kind, p, &o, err);
 	if (rc)
 		return rc;
 	rc = type->write(&r, out, err);

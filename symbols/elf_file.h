@@ -89,6 +89,15 @@ NODISCARD int elf_file_section(struct elf_file *f, const char *name,
 			       size_t limit, struct elf_section *out,
 			       struct err *err);
 
+/*
+ * Return the size of a section, decompressed; 0: there is none, or its bytes are
+ * not in this file.
+ */
+uint64_t elf_file_section_size(struct elf_file *f, const char *name);
+
+/* Return libelf's handle of the file, borrowed, for libdw. */
+struct Elf *elf_file_handle(struct elf_file *f);
+
 /* Read the build ID from the notes of the file; len is 0 if there is none. */
 void elf_file_build_id(struct elf_file *f, struct elf_build_id *out);
 

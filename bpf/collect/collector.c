@@ -16,7 +16,7 @@ enum {
 	/* How often samples are read, if nothing else happens. */
 	TURN_MS = 200,
 	/* Reports of processes that come within this time are read together. */
-	GATHER_MS = 10,
+	GATHER_MS = 3,
 	/* While many files are read, processes are published this often. */
 	LEARN_MS = 100,
 	/* Sampling begins after this time even if files are still unread. */
@@ -190,6 +190,7 @@ static void collector_count(struct collector *c)
 	s->table_rows = c->store.extents.used;
 	s->tables_evicted = (int64_t)c->store.evicted;
 	s->tables_crowded_out = (int64_t)c->store.crowded_out;
+	c->counted_at = c->now;
 	mutex_lock(&c->mu);
 	c->shown = *s;
 	mutex_unlock(&c->mu);
@@ -221,6 +222,7 @@ static void collector_begin_samples(struct collector *c)
 			  LOG_FIELDS(log_err(&err)));
 	else
 		c->stats.sampling = 1;
+	collector_count(c);
 }
 
 /* Do everything once that is due. */
@@ -234,7 +236,8 @@ static void collector_turn(struct collector *c)
 	if (c->now - c->window_at >= (uint64_t)c->o.interval_ms &&
 	    profile_writer_has_room(c->writer))
 		collector_flush(c);
-	collector_count(c);
+	if (c->now - c->counted_at >= TURN_MS || !c->stats.sampling)
+		collector_count(c);
 }
 
 /* Wait until something happens. False: the collector stops. */

@@ -41,6 +41,7 @@ struct collector {
 	bool rescan;  /* reports were lost */
 	bool settled; /* no file waits to be read */
 	bool sampling;
+	uint64_t counted_at;   /* when `shown` was updated */
 	uint64_t settle_until; /* when sampling begins at the latest */
 	VEC(struct window_frame) frames; /* of the sample that is taken */
 	struct collector_stats stats;

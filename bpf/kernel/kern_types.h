@@ -13,9 +13,17 @@
 
 #define KERN_TYPE __attribute__((preserve_access_index))
 
+struct mm_struct {
+	unsigned long start_code;
+	unsigned long arg_start;
+} KERN_TYPE;
+
 struct task_struct {
 	unsigned int flags;
 	void *stack;
+	int tgid;
+	struct mm_struct *mm;
+	struct task_struct *real_parent;
 } KERN_TYPE;
 
 /* In `flags`: a thread of the kernel. */

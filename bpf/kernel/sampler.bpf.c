@@ -169,6 +169,28 @@ WALK_INLINE long entry_registers(struct pt_regs *to)
 	return bpf_probe_read_kernel(to, sizeof(*to), at);
 }
 
+/*
+ * Find the mappings of the process. A process that was forked a moment ago, and
+ * runs the program of its parent, has those of its parent: the kernel chooses
+ * other addresses for each program that starts.
+ */
+WALK_INLINE struct sampler_process *process_find(__u32 pid)
+{
+	struct sampler_process *p = bpf_map_lookup_elem(&processes, &pid);
+	struct task_struct *task;
+
+	if (p)
+		return p;
+	task = (struct task_struct *)bpf_get_current_task();
+	pid = (__u32)BPF_CORE_READ(task, real_parent, tgid);
+	if (BPF_CORE_READ(task, mm, arg_start) !=
+		    BPF_CORE_READ(task, real_parent, mm, arg_start) ||
+	    BPF_CORE_READ(task, mm, start_code) !=
+		    BPF_CORE_READ(task, real_parent, mm, start_code))
+		return 0;
+	return bpf_map_lookup_elem(&processes, &pid);
+}
+
 /* Walk the stack of user space from its innermost registers. */
 WALK_INLINE enum sample_end sample_user(struct scratch *s,
 					const struct pt_regs *regs)
@@ -180,7 +202,7 @@ WALK_INLINE enum sample_end sample_user(struct scratch *s,
 	if (regs->cs != USER_CS)
 		return SAMPLE_KERNEL;
 	walk_start(&s->walk, regs);
-	p = bpf_map_lookup_elem(&processes, &s->record.header.pid);
+	p = process_find(s->record.header.pid);
 	if (!p) {
 		/* At least where it is. */
 		s->walk.first = 0;

@@ -338,6 +338,9 @@ static void frame_names_of_process(struct frame_names *n, uint32_t pid,
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map",
 		 process_own_number(pid));
 	fd = elf_reader_open_path(pid, path);
+	/* The file stays when the process has ended. */
+	if (fd < 0)
+		fd = elf_reader_open_path((uint32_t)getpid(), path);
 	if (fd < 0)
 		return;
 	for (uint32_t i = 0; i < w->frames.count; i++) {

@@ -136,21 +136,39 @@ const struct elf_segment *elf_file_segments(const struct elf_file *f,
 	return f->segments.v;
 }
 
-bool elf_segments_bias(const struct elf_segment *segments, size_t count,
-		       uint64_t offset, uint64_t start, uint64_t *bias)
+/* Find the segment that a mapping is of, or NULL. Mappings begin at pages. */
+static const struct elf_segment *
+elf_segment_at(const struct elf_segment *segments, size_t count,
+	       uint64_t offset)
 {
+	const struct elf_segment *found = NULL;
+
 	for (size_t i = 0; i < count; i++) {
 		const struct elf_segment *s = &segments[i];
-		/* Mappings begin where pages do. */
 		uint64_t inside = s->offset % ELF_PAGE;
 		uint64_t begin = s->offset - inside;
 
-		if (offset < begin || offset - begin >= s->bytes + inside)
-			continue;
-		*bias = start - (s->vaddr + offset - s->offset);
-		return true;
+		/*
+		 * A page of the file may have the end of a segment and the
+		 * beginning of the next one, which is then meant.
+		 */
+		if (offset == begin && s->bytes)
+			return s;
+		if (!found && offset >= begin &&
+		    offset - begin < s->bytes + inside)
+			found = s;
 	}
-	return false;
+	return found;
+}
+
+bool elf_segments_bias(const struct elf_segment *segments, size_t count,
+		       uint64_t offset, uint64_t start, uint64_t *bias)
+{
+	const struct elf_segment *s = elf_segment_at(segments, count, offset);
+
+	if (s)
+		*bias = start - (s->vaddr + offset - s->offset);
+	return s;
 }
 
 /* Find a section by its name. */
@@ -219,6 +237,24 @@ int elf_file_section(struct elf_file *f, const char *name, size_t limit,
 		.data = { .ptr = data->d_buf, .len = data->d_size },
 	};
 	return 0;
+}
+
+uint64_t elf_file_section_size(struct elf_file *f, const char *name)
+{
+	GElf_Shdr header;
+	GElf_Chdr c;
+	Elf_Scn *s = elf_section_find(f, name, &header);
+
+	if (!s || header.sh_type == SHT_NOBITS)
+		return 0;
+	if (header.sh_flags & SHF_COMPRESSED)
+		return gelf_getchdr(s, &c) ? c.ch_size : UINT64_MAX;
+	return header.sh_size;
+}
+
+struct Elf *elf_file_handle(struct elf_file *f)
+{
+	return f->elf;
 }
 
 /* Find the build ID in notes. */

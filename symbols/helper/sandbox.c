@@ -95,12 +95,22 @@ static int sandbox_calls(struct err *err)
 		SCMP_SYS(sysinfo),
 		SCMP_SYS(write),
 	};
+	/* libdw looks for further files; it is told that there are none. */
+	static const int absent[] = {
+		SCMP_SYS(access), SCMP_SYS(faccessat), SCMP_SYS(faccessat2),
+		SCMP_SYS(getcwd), SCMP_SYS(lstat),     SCMP_SYS(open),
+		SCMP_SYS(openat), SCMP_SYS(readlink),  SCMP_SYS(readlinkat),
+		SCMP_SYS(stat),   SCMP_SYS(statx),
+	};
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
 	int rc = filter ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < sizeof(permitted) / sizeof(*permitted) && !rc;
 	     i++)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, permitted[i], 0);
+	for (size_t i = 0; i < sizeof(absent) / sizeof(*absent) && !rc; i++)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOENT), absent[i],
+				      0);
 	/* Permit mmap() unless it asks for executable memory. */
 	if (!rc)
 		rc = seccomp_rule_add(

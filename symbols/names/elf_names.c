@@ -2,59 +2,151 @@
 #include "symbols/elf_names.h"
 
 #include "base/enc.h"
+#include "symbols/dwarf/dwarf_names.h"
 #include "symbols/elf/symbol_table.h"
 #include "symbols/name_answer.h"
 #include "symbols/names/demangle.h"
 #include "symbols/names/name_reader.h"
+#include "symbols/pclntab.h"
 
-/* Answer for one address by the symbols of the file. */
-static void elf_names_answer(const struct symbol_table *t, uint64_t address,
-			     struct buf *out)
+/* What a file has that names addresses; the best source comes first. */
+struct elf_names {
+	struct dwarf_names *dwarf; /* NULL: none */
+	bool has_go;
+	struct pclntab go;
+	struct symbol_table symbols;
+};
+
+/* Read all sources. One that is missing or damaged is left out. */
+static void elf_names_open(struct elf_file *f, struct elf_names *n)
 {
-	const struct elf_symbol *s = symbol_table_find(t, address);
-	struct buf name = { 0 };
-	struct name_frame f;
+	*n = (struct elf_names){ .dwarf = NULL };
+	if (dwarf_names_open(f, &n->dwarf, NULL))
+		n->dwarf = NULL;
+	n->has_go = !pclntab_open(f, &n->go, NULL);
+	if (symbol_table_read(f, &n->symbols, NULL))
+		n->symbols = (struct symbol_table){ .symbols = { 0 } };
+}
 
-	name_answer_begin(out, s ? 1 : 0);
-	if (!s)
-		return;
-	f = (struct name_frame){ .system_name = str_of(s->name),
-				 .name = str_of(s->name) };
-	if (demangle_name(s->name, &name))
+static void elf_names_close(struct elf_names *n)
+{
+	dwarf_names_close(n->dwarf);
+	symbol_table_fini(&n->symbols);
+}
+
+/* Symbols of libraries have their version behind an '@'. */
+static struct str name_without_version(struct str s)
+{
+	struct str rest;
+
+	return str_cut(s, '@', &rest);
+}
+
+/* Add a function whose name may be mangled. */
+static void elf_names_add(const char *system_name, struct name_frame f,
+			  struct buf *out)
+{
+	struct buf name = { 0 };
+
+	f.system_name = str_of(system_name);
+	if (demangle_name(system_name, &name))
 		f.name = str_from(buf_bytes(&name));
+	else if (!f.name.len)
+		f.name = name_without_version(f.system_name);
 	name_answer_add(out, &f);
 	buf_fini(&name);
 }
 
-static int elf_names_answer_all(struct elf_file *f, struct bytes argument,
-				struct buf *out, struct err *err)
+/* Answer by debug information. False: it does not have the address. */
+static bool elf_names_by_dwarf(const struct elf_names *n, uint64_t address,
+			       struct buf *out)
 {
-	struct symbol_table t = { 0 };
-	struct elf_build_id id;
-	int rc = symbol_table_read(f, &t, err);
+	struct dwarf_frame v[NAME_FRAMES_MAX];
+	size_t count = n->dwarf ? dwarf_names_find(n->dwarf, address, v,
+						   NAME_FRAMES_MAX) :
+				  0;
 
-	if (rc)
-		return rc;
-	elf_file_build_id(f, &id);
-	enc_str(out,
-		str_from((struct bytes){ .ptr = id.bytes, .len = id.len }));
-	for (size_t i = 0; i < name_question_count(argument); i++)
-		elf_names_answer(&t, name_question_address(argument, i), out);
-	symbol_table_fini(&t);
-	return 0;
+	for (size_t i = 0; i < count; i++) {
+		if (!v[i].name && !v[i].linkage_name)
+			return false;
+	}
+	/* Functions that the compiler made have lines in Go's table alone. */
+	if (!count || (!v[0].line && n->has_go))
+		return false;
+	name_answer_begin(out, count);
+	for (size_t i = 0; i < count; i++)
+		elf_names_add(v[i].linkage_name ?: v[i].name,
+			      (struct name_frame){
+				      .name = str_of(v[i].name),
+				      .file = str_of(v[i].file),
+				      .line = v[i].line,
+				      .start_line = v[i].start_line,
+			      },
+			      out);
+	return true;
+}
+
+/* Answer by Go's table of functions. False: it does not have the address. */
+static bool elf_names_by_go(const struct elf_names *n, uint64_t address,
+			    struct buf *out)
+{
+	struct go_function g;
+
+	if (!n->has_go || !pclntab_find(&n->go, address, &g))
+		return false;
+	name_answer_begin(out, 1);
+	name_answer_add(out,
+			&(struct name_frame){ .system_name = g.name,
+					      .name = g.name,
+					      .file = g.file,
+					      .line = g.line,
+					      .start_line = g.start_line });
+	return true;
+}
+
+/* Answer for one address. */
+static void elf_names_answer(const struct elf_names *n, uint64_t address,
+			     struct buf *out)
+{
+	const struct elf_symbol *s;
+	struct dwarf_frame line = { .line = 0 };
+
+	if (elf_names_by_dwarf(n, address, out) ||
+	    elf_names_by_go(n, address, out))
+		return;
+	s = symbol_table_find(&n->symbols, address);
+	name_answer_begin(out, s ? 1 : 0);
+	if (s && n->dwarf)
+		dwarf_names_line(n->dwarf, address, &line);
+	if (s)
+		elf_names_add(s->name,
+			      (struct name_frame){ .file = str_of(line.file),
+						   .line = line.line },
+			      out);
 }
 
 int elf_names_read(int fd, struct bytes argument, struct buf *out,
 		   struct err *err)
 {
+	struct elf_names n;
+	struct elf_build_id id;
 	struct elf_file *f;
 	int rc = elf_file_open(fd, &f, err);
 
 	if (rc)
 		return rc;
 	rc = name_question_check(argument, err);
-	if (!rc)
-		rc = elf_names_answer_all(f, argument, out, err);
+	if (rc) {
+		elf_file_close(f);
+		return rc;
+	}
+	elf_file_build_id(f, &id);
+	enc_str(out,
+		str_from((struct bytes){ .ptr = id.bytes, .len = id.len }));
+	elf_names_open(f, &n);
+	for (size_t i = 0; i < name_question_count(argument); i++)
+		elf_names_answer(&n, name_question_address(argument, i), out);
+	elf_names_close(&n);
 	elf_file_close(f);
-	return rc;
+	return 0;
 }

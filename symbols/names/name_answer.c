@@ -36,11 +36,14 @@ void name_answer_add(struct buf *out, const struct name_frame *frame)
 {
 	bool same = str_eq(frame->name, frame->system_name);
 
-	name_answer_text(out, frame->system_name);
+	/* A function always has a name. */
+	name_answer_text(out, frame->system_name.len ? frame->system_name :
+						       str_of("?"));
 	name_answer_text(out, same ? (struct str){ 0 } : frame->name);
 	name_answer_text(out, frame->file);
-	enc_uvarint(out, frame->line);
-	enc_uvarint(out, frame->start_line);
+	enc_uvarint(out, frame->line <= INT32_MAX ? frame->line : 0);
+	enc_uvarint(out,
+		    frame->start_line <= INT32_MAX ? frame->start_line : 0);
 }
 
 size_t name_answer_next(struct dec *d)

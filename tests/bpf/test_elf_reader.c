@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "bpf/process/elf_reader.h"
+#include "symbols/name_answer.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
 
@@ -72,7 +73,10 @@ Test(elf_reader, files_of_this_process)
 	cr_expect(read_rows(h, getpid(), "[vdso]", buf_bytes(&inode)) > 0);
 	cr_expect(read_rows(h, getpid(), "/etc/passwd", (struct bytes){ 0 }) ==
 		  ERR_UNSUPPORTED);
+	/* The process is gone, but its file is here. */
 	cr_expect(read_rows(h, 0x3fffffff, self, buf_bytes(&inode)) ==
+		  (int)facts.row_count);
+	cr_expect(read_rows(h, 0x3fffffff, "/nowhere", buf_bytes(&inode)) ==
 		  ERR_NOTFOUND);
 	buf_fini(&answer);
 	buf_fini(&inode);
@@ -154,5 +158,26 @@ Test(elf_reader, links_and_fifos)
 	cr_expect(read_rows(h, getpid(), d.path, (struct bytes){ 0 }) ==
 		  ERR_UNSUPPORTED);
 	tempdir_fini(&d);
+	file_helper_close(h);
+}
+
+/* All that parsers need of the system is permitted, also for debug files. */
+Test(elf_reader, names_of_this_program_in_the_sandbox)
+{
+	struct file_helper *h = file_helper_new(program);
+	struct buf answer = { 0 };
+	struct err err;
+	uint64_t addresses[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(addresses); i++)
+		addresses[i] = 0x1000 + i * 0x100;
+	cr_assert(!file_helper_call(
+			  h, ELF_NAMES_OPERATION,
+			  open("/proc/self/exe", O_RDONLY | O_CLOEXEC),
+			  name_question(addresses, ARRAY_SIZE(addresses)),
+			  60000, &answer, &err),
+		  "%s", err.msg);
+	cr_expect(answer.len > ARRAY_SIZE(addresses) + 20);
+	buf_fini(&answer);
 	file_helper_close(h);
 }

@@ -62,8 +62,9 @@ Test(file_table, a_file_is_its_path_and_its_identity)
 	b = get(&t, "/usr/bin/a", "2", 8);
 	cr_expect(a != b && get(&t, "/usr/bin/a", "1", 9) == a);
 	cr_expect(file_table_at(&t, a)->pid == 9);
-	read_next(&t, a, "x");
+	/* The newest file is read first. */
 	read_next(&t, b, "y");
+	read_next(&t, a, "x");
 	cr_expect(file_table_next(&t) == FILE_NONE);
 	cr_expect(store.extents.used == 20);
 	file_table_fini(&t);
@@ -85,8 +86,8 @@ Test(file_table, files_with_one_build_id_share_their_table)
 	b = get(&t, "/container/2/lib.so", "2", 8);
 	file_table_resolve(&t, a, 0x1000, &m);
 	cr_expect(!m.rows);
-	read_next(&t, a, "x");
 	read_next(&t, b, "x");
+	read_next(&t, a, "x");
 	cr_expect(store.extents.used == 10);
 	file_table_resolve(&t, a, 0x1000, &m);
 	file_table_resolve(&t, b, 0x2000, &n);
@@ -111,8 +112,8 @@ Test(file_table, files_without_a_build_id_do_not_share)
 	file_table_init(&t, &store);
 	a = get(&t, "/a", "1", 7);
 	b = get(&t, "/b", "1", 8);
-	read_next(&t, a, "");
 	read_next(&t, b, "");
+	read_next(&t, a, "");
 	cr_expect(store.extents.used == 20);
 	file_table_fini(&t);
 	table_store_fini(&store);
@@ -151,8 +152,8 @@ Test(file_table, files_that_nobody_has_are_forgotten)
 	file_table_init(&t, &store);
 	kept = get(&t, "/kept", "1", 7);
 	gone = get(&t, "/gone", "1", 7);
-	read_next(&t, kept, "kept");
 	read_next(&t, gone, "gone");
+	read_next(&t, kept, "kept");
 	pending = get(&t, "/pending", "1", 7);
 	cr_expect(file_table_next(&t) == pending);
 	file_table_count_begin(&t);

@@ -520,8 +520,8 @@ def expanding_discovery_responses_are_limited(d):
     wait_until('targets', 10, lambda: len(e.targets()) == 7)
     before = e.memory()
     for body, why in ((group(1, {f'l{i}': 'x' for i in range(100000)}), 'more than 500 labels'),
-                      (group(100000, {f'l{i}': 'x' for i in range(100)}), 'targets × labels'),
-                      (group(50000, {'l': 'x' * 60000}), 'targets × labels'),
+                      (group(100000, {f'l{i}': 'x' for i in range(100)}), 'the labels of all its targets together exceed'),
+                      (group(50000, {'l': 'x' * 60000}), 'the labels of all its targets together exceed'),
                       (group(1, {'l': 'x' * 70000}), 'value is longer than 65536 bytes'),
                       (b'[' + b'{},' * 3000000 + b'{}]', 'too many values')):
         answers['body'] = body

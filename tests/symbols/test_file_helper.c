@@ -150,7 +150,11 @@ Test(file_helper, nothing_can_be_opened)
 	const int refused = ERR_CORRUPT;
 #endif
 
-	for (uint32_t i = OPEN; i <= COMPILE && refused; i++)
+	/* Libraries look for files that are not there: that is no attack. */
+	if (refused == ERR_CORRUPT)
+		cr_expect(call(h, OPEN, &out, &err) == ERR_DENIED, "%s",
+			  err.msg);
+	for (uint32_t i = CONNECT; i <= COMPILE && refused; i++)
 		cr_expect(call(h, i, &out, &err) == refused, "%u: %s", i,
 			  err.msg);
 	works(h);

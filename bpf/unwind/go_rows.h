@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows for code of Go, which has frame pointers but no call frame information.
+ * Where a function has not set up its frame, or never does, the frame pointer is
+ * that of its caller: then the return address is at the stack pointer. Go's table
+ * of functions says where that is.
+ *
+ * Ownership: the table owns its rows; the file is borrowed.
+ * Threads: one thread per file.
+ */
+#ifndef BPF_UNWIND_GO_ROWS_H
+#define BPF_UNWIND_GO_ROWS_H
+
+#include "bpf/unwind/unwind_table.h"
+#include "symbols/elf_file.h"
+
+/*
+ * Add rows for the code of Go, in place of those that the table has there.
+ * Returns false if the file has no such code, or too much; the table is then as
+ * it was.
+ */
+bool go_rows_add(struct elf_file *f, struct unwind_table *t);
+
+#endif

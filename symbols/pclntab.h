@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of functions and lines of Go programs, .gopclntab, which they have
+ * even if they are stripped (Go, debug/gosym/pclntab.go and
+ * runtime/symtab.go). Knows the formats of Go 1.2, 1.16, 1.18 and 1.20. Runs in
+ * the file helper, because the table may be hostile.
+ *
+ * Ownership: a table borrows the bytes of the section.
+ * Threads: immutable after pclntab_open().
+ */
+#ifndef SYMBOLS_PCLNTAB_H
+#define SYMBOLS_PCLNTAB_H
+
+#include "symbols/elf_file.h"
+
+enum {
+	/* Largest size of the section; that of Kubernetes has 30 MB. */
+	PCLNTAB_MAX = 512 << 20,
+};
+
+/* The parts of a table. */
+struct pclntab {
+	struct bytes all;
+	struct bytes names;
+	struct bytes units; /* numbers of files by compilation unit */
+	struct bytes files;
+	struct bytes steps;     /* encoded changes of values */
+	struct bytes functions; /* addresses, then entries */
+	unsigned version;       /* 2, 16, 18 or 20 */
+	unsigned pointer;       /* size of an address in bytes */
+	unsigned quantum;       /* addresses are multiples of it */
+	unsigned cell;          /* size of a number in the list of functions */
+	uint64_t count;         /* number of functions */
+	uint64_t text;          /* address to which others are relative */
+};
+
+/* A function of Go at an address. */
+struct go_function {
+	struct str name;
+	struct str file; /* empty: not known */
+	uint64_t line;   /* 0: not known */
+	uint64_t start_line;
+};
+
+/*
+ * Find the table of a file. ERR_NOTFOUND: it is no program of Go;
+ * ERR_UNSUPPORTED: the version of the table is not known; ERR_CORRUPT: it is
+ * damaged.
+ */
+NODISCARD int pclntab_open(struct elf_file *f, struct pclntab *out,
+			   struct err *err);
+
+/*
+ * Parse the bytes of a table. `text` is the address of the program's code, for
+ * tables that do not say it. Errors as pclntab_open().
+ */
+NODISCARD int pclntab_parse(struct bytes table, uint64_t text,
+			    struct pclntab *out, struct err *err);
+
+/*
+ * Receives how far the stack pointer is below the return address of a function,
+ * in bytes, from an address on.
+ */
+typedef void pclntab_visit(void *ctx, uint64_t from, int64_t depth);
+
+/*
+ * Show the depth of the stack in all functions, in the order of their addresses,
+ * and store where the last one ends. Functions that are damaged are left out.
+ */
+void pclntab_stack_depths(const struct pclntab *t, pclntab_visit *visit,
+			  void *ctx, uint64_t *end);
+
+/* Find the function at an address. False: there is none. */
+NODISCARD bool pclntab_find(const struct pclntab *t, uint64_t address,
+			    struct go_function *out);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Samples on their way to a profile: sorted by time, added up, named, and
+ * encoded.
+ */
+#include "base/mem.h"
+#include "bpf/collect/sample_queue.h"
+#include "bpf/profile/frame_names.h"
+#include "bpf/profile/window_profile.h"
+#include "pprof/decode.h"
+#include "symbols/name_answer.h"
+#include "tests/check.h"
+
+TestSuite(sample_window, .timeout = 60);
+
+static struct labels *labels_of(const char *exe)
+{
+	struct labels_builder b = { 0 };
+	struct labels *out;
+
+	labels_set(&b, str_of(LABEL_NAME), str_of("process_cpu"));
+	labels_set(&b, str_of("exe"), str_of(exe));
+	cr_assert(!labels_build(&b, &out, NULL));
+	labels_builder_fini(&b);
+	return out;
+}
+
+/* Add a sample with frames of the kernel at these addresses. */
+static void add_sample(struct sample_window *w, struct labels *labels,
+		       uint32_t pid, const uint64_t *addresses, size_t count)
+{
+	static const char comm[SAMPLE_COMM_MAX] = "worker";
+	struct window_frame frames[8];
+
+	for (size_t i = 0; i < count; i++)
+		frames[i] = (struct window_frame){ .kind = FRAME_KERNEL,
+						   .address = addresses[i] };
+	sample_window_add(w, &(struct window_input){ .labels = labels,
+						     .pid = pid,
+						     .comm = comm,
+						     .frames = frames,
+						     .count = count });
+}
+
+Test(sample_window, equal_samples_are_added_up)
+{
+	struct sample_window *w = sample_window_new(0);
+	struct labels *a = labels_of("a");
+	struct labels *a2 = labels_of("a");
+	struct labels *b = labels_of("b");
+	const uint64_t stack[] = { 1, 2, 3 };
+
+	add_sample(w, a, 7, stack, 3);
+	add_sample(w, a2, 7, stack, 3);
+	add_sample(w, a, 8, stack, 3);
+	add_sample(w, b, 7, stack, 3);
+	add_sample(w, a, 7, stack + 1, 2);
+	cr_expect(w->series.count == 2 && w->frames.count == 3);
+	cr_expect(w->stacks.count == 2 && w->stack_frames.count == 5);
+	cr_assert(w->samples.count == 4);
+	cr_expect(w->samples.v[0].count == 2 && w->samples.v[3].count == 1);
+	sample_window_free(w);
+	labels_unref(a);
+	labels_unref(a2);
+	labels_unref(b);
+}
+
+Test(sample_window, samples_are_taken_in_the_order_of_their_times)
+{
+	struct sample_queue q = { .next = 0 };
+	struct sample_record r = { .header = { .kernel = 1, .user = 1 } };
+	const struct sample_record *got;
+	static const uint64_t times[] = { 30, 10, 20, 20 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+		r.header.time = times[i];
+		r.words[0] = i;
+		r.words[1] = i + 100;
+		sample_queue_add(&q, &r);
+	}
+	sample_queue_sort(&q);
+	cr_expect(!sample_queue_take(&q, 10));
+	got = sample_queue_take(&q, 20);
+	cr_assert(got && got->words[0] == 1 && got->words[1] == 101);
+	cr_expect(!sample_queue_take(&q, 20));
+	got = sample_queue_take(&q, UINT64_MAX);
+	cr_assert(got && got->words[0] == 2);
+	got = sample_queue_take(&q, UINT64_MAX);
+	cr_assert(got && got->words[0] == 3);
+	got = sample_queue_take(&q, UINT64_MAX);
+	cr_assert(got && got->words[0] == 0);
+	cr_expect(!sample_queue_take(&q, UINT64_MAX));
+	sample_queue_reset(&q);
+	cr_expect(!sample_queue_take(&q, UINT64_MAX));
+	sample_queue_fini(&q);
+}
+
+/* An answer that names a frame by a function, with a line if it is not 0. */
+static struct bytes answer_of(struct arena *arena, const char *name,
+			      uint64_t line)
+{
+	struct buf b = { 0 };
+	struct bytes out;
+
+	name_answer_begin(&b, 1);
+	name_answer_add(&b,
+			&(struct name_frame){ .system_name = str_of(name),
+					      .name = str_of(name),
+					      .file = str_of(line ? "f.c" : ""),
+					      .line = line });
+	out = bytes_of(arena_str(arena, str_from(buf_bytes(&b))));
+	buf_fini(&b);
+	return out;
+}
+
+/* A file in a table, which was read. */
+static void add_file(struct file_table *files)
+{
+	static const struct elf_segment segment = { .vaddr = 0x401000,
+						    .memory = 0x1000,
+						    .offset = 0x1000,
+						    .bytes = 0x1000,
+						    .executable = true };
+	static const uint8_t id[] = { 0xab, 0x01 };
+	const struct elf_facts facts = { .build_id = { .ptr = id, .len = 2 },
+					 .segments = &segment,
+					 .segment_count = 1 };
+	uint32_t n = file_table_get(files, str_of("/bin/a"),
+				    (struct bytes){ .ptr = id, .len = 2 }, 7);
+
+	cr_assert(n == 0 && file_table_next(files) == 0);
+	file_table_learn(files, 0, &facts, 0);
+}
+
+Test(sample_window, profiles_have_files_lines_and_labels)
+{
+	struct table_store store;
+	struct file_table files;
+	struct sample_window *w = sample_window_new(1000000000);
+	struct labels *a = labels_of("a");
+	struct arena arena = { 0 };
+	struct decoder *decoder = decoder_new(1 << 20);
+	struct buf encoded = { 0 };
+	struct bytes names[4];
+	struct pprof *p;
+	struct err err;
+	static const char comm[SAMPLE_COMM_MAX] = "worker";
+	const struct window_frame frames[] = {
+		{ .kind = FRAME_KERNEL, .address = UINT64_MAX - 5 },
+		{ .kind = FRAME_FILE, .owner = 0, .address = 0x1234 },
+		{ .kind = FRAME_ANONYMOUS, .owner = 7, .address = 0x7000 },
+		{ .kind = FRAME_END, .address = SAMPLE_TRUNCATED },
+	};
+
+	table_store_init(&store, NULL, 0);
+	file_table_init(&files, &store);
+	add_file(&files);
+	sample_window_file(w, &files, 0);
+	sample_window_add(w, &(struct window_input){ .labels = a,
+						     .pid = 7,
+						     .comm = comm,
+						     .frames = frames,
+						     .count = 4 });
+	w->end_ns = 11000000000;
+	names[0] = answer_of(&arena, "in_kernel", 0);
+	names[1] = answer_of(&arena, "in_file", 12);
+	names[2] = (struct bytes){ 0 };
+	names[3] = answer_of(&arena, "[truncated]", 0);
+	window_profile_encode(w, 0, names, 10000000, &encoded);
+	cr_assert(!decoder_run(decoder, buf_bytes(&encoded), &p, &err), "%s",
+		  err.msg);
+	cr_assert(p->samples.count == 1 && p->locations.count == 4);
+	cr_expect(p->values.v[0] == 1 && p->values.v[1] == 10000000);
+	cr_expect(p->period == 10000000 && p->duration_ns == 10000000000 &&
+		  p->time_ns == 1000000000);
+	cr_expect(check_str(pprof_str(p, p->types.v[1].type), "cpu"));
+	/* Positions in the file become addresses in the file. */
+	cr_expect(p->locations.v[1].address == 0x401234);
+	cr_assert(p->mappings.count == 2);
+	cr_expect(check_str(pprof_str(p, p->mappings.v[1].file), "/bin/a"));
+	cr_expect(check_str(pprof_str(p, p->mappings.v[1].build_id), "ab01"));
+	cr_expect(p->mappings.v[1].start == 0x401000 &&
+		  p->mappings.v[1].has_lines);
+	cr_expect(p->locations.v[2].mapping == PPROF_NONE &&
+		  p->locations.v[2].lines.count == 0);
+	cr_expect(p->locations.v[3].address == 0 &&
+		  p->locations.v[3].lines.count == 1);
+	cr_assert(p->labels.count == 2);
+	cr_expect(check_str(pprof_str(p, p->labels.v[0].str), "worker"));
+	cr_expect(p->labels.v[1].num == 7);
+	decoder_free(decoder);
+	buf_fini(&encoded);
+	arena_fini(&arena);
+	sample_window_free(w);
+	file_table_fini(&files);
+	table_store_fini(&store);
+	labels_unref(a);
+}
+
+/* Files that are read after the sample was taken are known at the end. */
+Test(sample_window, facts_of_files_may_come_later)
+{
+	struct table_store store;
+	struct file_table files;
+	struct sample_window *w = sample_window_new(0);
+	uint64_t address;
+
+	table_store_init(&store, NULL, 0);
+	file_table_init(&files, &store);
+	(void)file_table_get(
+		&files, str_of("/bin/a"),
+		(struct bytes){ .ptr = (const uint8_t *)"\xab\x01", .len = 2 },
+		7);
+	sample_window_file(w, &files, 0);
+	cr_expect(!window_file_address(&w->files.v[0], 0x1234, &address));
+	add_file(&files);
+	sample_window_refresh(w, &files);
+	cr_expect(window_file_address(&w->files.v[0], 0x1234, &address) &&
+		  address == 0x401234);
+	cr_expect(!window_file_address(&w->files.v[0], 0x2000, &address));
+	sample_window_free(w);
+	file_table_fini(&files);
+	table_store_fini(&store);
+}

@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""everprof record, and the eBPF collector of everprof serve, in this kernel:
+programs whose stacks are known, without frame pointers.
+
+Needs root, or CAP_BPF and CAP_PERFMON; otherwise it says so and tests nothing."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import harness
+
+EVERPROF = os.environ['EVERPROF']
+HERE = os.path.dirname(os.path.abspath(__file__))
+# How a stack begins at the start of a program or of a thread.
+STARTS = ('_start;', 'clone3;', '__clone3;', '__GI___clone3;')
+PYTHON = '''
+import sys, time
+def inner(n):
+    s = 0
+    for i in range(n): s += i * i
+    return s
+end = time.monotonic() + float(sys.argv[1])
+while time.monotonic() < end: inner(100000)
+'''
+NODE = '''
+function inner(n) { let s = 0; for (let i = 0; i < n; i++) s += i % 7; return s }
+const end = Date.now() + 1000 * process.argv[2]
+let sum = 0
+while (Date.now() < end) sum += inner(100000)
+if (!sum) console.log(sum)
+'''
+GO = '''package main
+
+import "time"
+
+var sum int
+
+//go:noinline
+func inner(n int) {
+	for i := 0; i < n; i++ { sum += i % 7 }
+}
+
+func main() {
+	end := time.Now().Add(SECONDS * time.Second)
+	for time.Now().Before(end) { inner(100000) }
+}
+'''
+LIBRARY = '''
+extern volatile int library_work;
+volatile int library_work;
+void library_call(void (*f)(void)) { f(); library_work++; }
+'''
+
+
+def build(folder):
+    flags = ['-O2', '-fomit-frame-pointer', '-fno-optimize-sibling-calls']
+    subprocess.run(['gcc', *flags, '-o', f'{folder}/stacks', f'{HERE}/stacks.c'], check=True)
+    with open(f'{folder}/library.c', 'w') as f:
+        f.write(LIBRARY)
+    subprocess.run(['gcc', *flags, '-shared', '-fPIC', '-o', f'{folder}/library.so', f'{folder}/library.c'], check=True)
+
+
+def record(folder, command, *flags):
+    """Profiles a command. Returns {stack: samples}, the outermost function first."""
+    path = f'{folder}/profile.pb.gz'
+    run = subprocess.run([EVERPROF, 'record', '--frequency=199', f'--output={path}', *flags, '--', *command],
+                         capture_output=True, text=True, check=False, cwd=folder)
+    assert run.returncode == 0, run.stderr
+    text = subprocess.run([EVERPROF, 'report', 'folded', '--sample_index=samples', path],
+                          capture_output=True, text=True, check=True).stdout
+    stacks = {}
+    for line in text.splitlines():
+        stack, _, count = line.rpartition(' ')
+        stacks[stack] = stacks.get(stack, 0) + int(count)
+    return stacks
+
+
+def share(stacks, fits):
+    return sum(n for s, n in stacks.items() if fits(s)) / sum(stacks.values())
+
+
+def check(title, stacks, pattern, at_least=0.97):
+    """Nearly all stacks are whole, and those that burn have the order of calls.
+
+    The first milliseconds of a program are before its file is read, so that short runs do not reach 99 %."""
+    total = sum(stacks.values())
+    whole = share(stacks, lambda s: s.startswith(STARTS))
+    order = share(stacks, re.compile(pattern).search)
+    print(f'{title}: {total} samples, {100 * whole:.1f} % whole, {100 * order:.1f} % with the order of calls', flush=True)
+    if whole < at_least or order < at_least - 0.02:
+        for stack, n in sorted(stacks.items(), key=lambda x: -x[1])[:8]:
+            print('   ', n, stack)
+    assert total > 50, f'{title}: {total} samples'
+    assert whole >= at_least, title
+    assert order >= at_least - 0.02, title
+
+
+def check_programs(folder):
+    # Local functions of libc have names only where its debug files are installed.
+    start = r'^_start;__libc_start_main[^;]*;[^;]+;main;'
+    sort = r'[^;]*qsort_r;([^;]+;){0,3}compare;'
+    for way, pattern in [
+            ('recursion', start + 'burn_recursion;(' + sort + ')+burn_cpu'),
+            ('system_calls', start + 'burn_system_calls'),
+            ('vdso', start + 'burn_clock'),
+            ('plt', start + 'burn_plt'),
+            ('signal', start + r'burn_signal;\S+;on_signal;burn_cpu'),
+            ('dlopen', start + 'burn_library;library_call;burn_cpu'),
+            ('thread', r'^\S*clone3;start_thread;thread_main;burn_cpu')]:
+        stacks = record(folder, [f'{folder}/stacks', way, '2', f'{folder}/library.so'])
+        check(way, stacks, pattern)
+    # Children live for some milliseconds; they have the tables of their parent.
+    stacks = record(folder, [f'{folder}/stacks', 'forks', '2'])
+    check('forks', stacks, start, 0.9)
+
+
+def check_interpreters(folder):
+    with open(f'{folder}/p.py', 'w') as f:
+        f.write(PYTHON)
+    check('python3', record(folder, ['/usr/bin/python3', f'{folder}/p.py', '2']), '_PyEval_EvalFrameDefault')
+    node = shutil.which('node')
+    with open(f'{folder}/n.js', 'w') as f:
+        f.write(NODE)
+    if node:
+        stacks = record(folder, [node, '--perf-basic-prof', f'{folder}/n.js', '3'])
+        check('node', stacks, r'JS:.*n\.js', 0.9)
+    with open(f'{folder}/main.go', 'w') as f:
+        f.write(GO.replace('SECONDS', '2'))
+    subprocess.run(['go', 'build', '-o', f'{folder}/go_program', f'{folder}/main.go'], check=True,
+                   env={**os.environ, 'GO111MODULE': 'off', 'GOFLAGS': '', 'GOCACHE': f'{folder}/cache', 'GOTOOLCHAIN': 'local'})
+    stacks = record(folder, [f'{folder}/go_program'])
+    order = share(stacks, re.compile('^runtime.goexit(.abi0)?;runtime.main;main.main;main.inner').search)
+    print(f'go: {sum(stacks.values())} samples, {100 * order:.1f} % in main.inner')
+    assert order > 0.9
+
+
+def check_record(folder):
+    """Exit codes, flame graphs, bad usage."""
+    def run(*args):
+        return subprocess.run([EVERPROF, 'record', *args], capture_output=True, text=True, check=False, cwd=folder)
+
+    done = run('-o', 'x.svg', '-F', '99', '--', 'sh', '-c', f'{folder}/stacks recursion 1; exit 7')
+    assert done.returncode == 7, done
+    assert re.search(r'wrote x.svg: \d+ samples, [\d.]+ % of them with the whole stack', done.stderr), done.stderr
+    with open(f'{folder}/x.svg') as f:
+        assert 'burn_cpu' in f.read()
+    done = run('--', '/nowhere/program')
+    assert done.returncode == 1 and 'no samples' in done.stderr or done.returncode == 127, done
+    for args, message in [(['-F', '0'], '--frequency: expected 1 to 999'), (['-p', '999999999'], 'there is no process'),
+                          (['-p', '1', '--', 'true'], 'cannot be combined'), (['-d', 'x'], '--duration')]:
+        done = run(*args)
+        assert done.returncode in (1, 2) and message in done.stderr, (args, done)
+    target = subprocess.Popen([f'{folder}/stacks', 'recursion', '20'])
+    done = run('-p', str(target.pid), '-d', '1s', '-o', 'p.pb.gz')
+    target.kill()
+    target.wait()
+    assert done.returncode == 0, done
+    text = subprocess.run([EVERPROF, 'report', 'top', f'{folder}/p.pb.gz'], capture_output=True, text=True, check=True).stdout
+    assert 'File: stacks' in text and 'burn_cpu' in text, text
+
+
+def check_server(folder):
+    """Profiles of processes in the database, and relabelling."""
+    config = '''
+ebpf:
+  enabled: true
+  sampling_frequency: 199
+  interval: 1s
+  node: test-node
+  relabel_configs:
+    - {source_labels: [exe], regex: stacks, action: keep}
+    - {source_labels: [__meta_process_comm], target_label: comm}
+'''
+    server = harness.Everprof(f'{folder}/server', config)
+    server.ready()
+    harness.wait_until('samples are taken', 60, lambda: server.metric('everprof_ebpf_up') == 1, 0.1)
+    subprocess.run([f'{folder}/stacks', 'recursion', '3'], check=True)
+    harness.wait_until('profiles are stored', 60, lambda: server.metric('everprof_ebpf_profiles_total') >= 2, 0.1)
+    series = server.get('/api/v1/series', **{'match[]': '{job="ebpf"}'}).data()
+    assert len(series) == 1, series
+    assert series[0]['__name__'] == 'process_cpu' and series[0]['exe'] == 'stacks', series
+    assert series[0]['node'] == 'test-node' and series[0]['comm'] == 'stacks', series
+    top = server.get('/api/v1/query', mode='merge', query='{exe="stacks"}', to='now', report='top', sample_index='cpu',
+                     **{'from': 'now-1m'}).data()
+    burn = {r['name']: r for r in top['rows']}
+    assert burn['burn_cpu']['flat'] > 0.9 * top['total'], top['rows'][:3]
+    assert burn['main']['cum'] > 0.9 * top['total']
+    samples = {m[1]: int(m[2]) for m in re.finditer(
+        r'everprof_ebpf_samples_total{outcome="(\w+)"} (\d+)', server.get('/metrics').body.decode())}
+    assert samples['complete'] > 100 and samples['lost_ring_full'] == 0, samples
+    assert samples['dropped'] > 0, samples
+    print('server:', samples)
+    server.finish()
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        build(folder)
+        done = subprocess.run([EVERPROF, 'record', '-d', '100ms', '-o', f'{folder}/x', '--', 'sleep', '0.1'],
+                              capture_output=True, text=True, check=False)
+        if 'eBPF' in done.stderr or 'capabilit' in done.stderr or 'kernel' in done.stderr:
+            print('SKIPPED, NOTHING WAS TESTED:', done.stderr)
+            sys.exit(77)
+        check_record(folder)
+        check_programs(folder)
+        check_interpreters(folder)
+        check_server(folder)
+
+
+main()
