@@ -74,9 +74,9 @@ static void collector_read_files(struct collector *c, uint64_t now)
 static void collector_scan(struct collector *c)
 {
 	if (c->o.pid)
-		process_scan(&c->processes, c->o.pid);
+		process_scan(&c->processes, c->o.pid, c->now);
 	else
-		process_scan_all(&c->processes);
+		process_scan_all(&c->processes, c->now);
 }
 
 /* Visitor of the sampler. */
@@ -320,9 +320,10 @@ static void collector_begin(struct collector *c)
 			   sampler_mappings(c->sampler),
 			   sampler_defaults.mappings, &publisher);
 	process_groups_init(&c->groups, c->o.node, CONTAINER_LOGS, c->o.rules);
+	c->now = (uint64_t)clock_mono_ns() / 1000000;
 	collector_scan(c);
 	if (c->o.pid)
-		process_table_mark(&c->processes, c->o.pid);
+		process_table_mark(&c->processes, c->o.pid, c->now);
 	c->queue = elf_queue_open(c->o.helper_argv);
 	c->writer = profile_writer_open(&(struct profile_writer_options){
 		.hz = c->o.hz,

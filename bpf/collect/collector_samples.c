@@ -120,7 +120,7 @@ void collector_take(struct collector *c, const struct sample_record *r)
 		return;
 	if (sample_needs_scan(p, h) &&
 	    process_table_may_scan(&c->processes, h->pid, c->now)) {
-		process_scan(&c->processes, h->pid);
+		process_scan(&c->processes, h->pid, c->now);
 		p = process_table_find(&c->processes, h->pid);
 	}
 	if (!sample_has_room(c)) {

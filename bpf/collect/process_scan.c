@@ -29,7 +29,7 @@ static void proc_read(uint32_t pid, const char *file, size_t max,
 		buf_reset(out);
 }
 
-void process_scan(struct process_table *t, uint32_t pid)
+void process_scan(struct process_table *t, uint32_t pid, uint64_t now)
 {
 	struct buf name = { 0 };
 	struct buf maps = { 0 };
@@ -39,12 +39,12 @@ void process_scan(struct process_table *t, uint32_t pid)
 	/* A thread of the kernel has a name, but no mappings. */
 	if (name.len)
 		process_table_scan(t, pid, str_trim(str_from(buf_bytes(&name))),
-				   str_from(buf_bytes(&maps)));
+				   str_from(buf_bytes(&maps)), now);
 	buf_fini(&name);
 	buf_fini(&maps);
 }
 
-void process_scan_all(struct process_table *t)
+void process_scan_all(struct process_table *t, uint64_t now)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *e;
@@ -54,7 +54,7 @@ void process_scan_all(struct process_table *t)
 
 		if (str_to_i64(str_of(e->d_name), &pid) && pid > 0 &&
 		    pid <= INT32_MAX)
-			process_scan(t, (uint32_t)pid);
+			process_scan(t, (uint32_t)pid, now);
 	}
 	if (proc)
 		closedir(proc);

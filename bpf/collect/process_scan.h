@@ -13,10 +13,10 @@
 #include "bpf/process/process_table.h"
 
 /* Read the mappings of a process again. One that has ended is left as it is. */
-void process_scan(struct process_table *t, uint32_t pid);
+void process_scan(struct process_table *t, uint32_t pid, uint64_t now);
 
 /* Read the mappings of all processes. */
-void process_scan_all(struct process_table *t);
+void process_scan_all(struct process_table *t, uint64_t now);
 
 /* Facts of a process, with the memory for their texts. */
 struct process_texts {

@@ -55,7 +55,7 @@ enum sample_end {
 	SAMPLE_NO_RULE,    /* the unwind table cannot express the rule */
 	SAMPLE_UNREADABLE, /* the stack is not in memory, or not a stack */
 	SAMPLE_COMPAT,     /* a 32-bit program */
-	SAMPLE_KERNEL,     /* a thread of the kernel: there is no user space */
+	SAMPLE_KERNEL,     /* there is no user space, or none any more */
 	SAMPLE_ENDS,       /* the number of ends */
 };
 

@@ -131,6 +131,7 @@ WALK_INLINE void walk_start(struct walk *w, const struct pt_regs *regs)
 	w->fp = regs->rbp;
 	w->exact = 1;
 	w->end = SAMPLE_TRUNCATED;
+	w->switches = 0;
 	w->registers[0] = regs->rax;
 	w->registers[1] = regs->rdx;
 	w->registers[2] = regs->rcx;
@@ -274,8 +275,9 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 	if (bytes > 0)
 		s->record.header.kernel = (__u16)((__u64)bytes / 8);
 	s->record.header.end = SAMPLE_KERNEL;
+	/* A process that ends gives its memory back before its threads end. */
 	if (!(BPF_CORE_READ(task, flags) & PF_KTHREAD) &&
-	    !entry_registers(&regs))
+	    BPF_CORE_READ(task, mm) && !entry_registers(&regs))
 		s->record.header.end = sample_user(s, &regs);
 	sample_send(s);
 	return 0;

@@ -29,6 +29,13 @@ enum {
 	WALK_ROW_TURNS = 24,
 };
 
+/*
+ * A runtime may work on a stack of its own, as Go's does, and the frame pointer
+ * then leads back to the stack of the program. More switches than this are
+ * damage.
+ */
+#define WALK_SWITCHES_MAX 2
+
 /* An rbp that is not known; no memory can be read there. */
 #define WALK_FP_LOST (~0ULL)
 
@@ -44,7 +51,8 @@ struct walk {
 	 * `registers` are known, by DWARF's numbers.
 	 */
 	__u32 exact;
-	__u32 end; /* enum sample_end, once the walk has ended */
+	__u32 end;      /* enum sample_end, once the walk has ended */
+	__u32 switches; /* how often it went to another stack */
 	__u64 registers[WALK_REGISTERS];
 };
 
@@ -142,6 +150,10 @@ WALK_INLINE enum walk_turn walk_by_pointer(struct walk *w)
 		return walk_stop(w, SAMPLE_COMPLETE);
 	if (w->fp % 8 || walk_read(saved, sizeof(saved), w->fp))
 		return walk_stop(w, SAMPLE_UNREADABLE);
+	if (w->fp + 16 <= w->sp && w->switches < WALK_SWITCHES_MAX) {
+		w->switches++;
+		w->sp = 0;
+	}
 	return walk_caller(w, saved[1], w->fp + 16, saved[0]);
 }
 

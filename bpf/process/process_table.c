@@ -109,6 +109,16 @@ static void process_unpublish(struct process_table *t, struct process *p,
 	p->publication = PUBLICATION_NONE;
 }
 
+/* Remove the entry of a process in the kernel. */
+static void process_withdraw(struct process_table *t, struct process *p,
+			     uint64_t now)
+{
+	if (p->publication == PUBLICATION_NONE)
+		return;
+	t->publisher.remove(t->publisher.ctx, p->pid);
+	process_unpublish(t, p, now);
+}
+
 /* Forget a process, whose entry in the kernel is gone already. */
 static void process_forget(struct process_table *t, uint32_t number)
 {
@@ -121,7 +131,8 @@ static void process_forget(struct process_table *t, uint32_t number)
 }
 
 /* Return a process that is alive, and add it if it is not known. */
-static struct process *process_get(struct process_table *t, uint32_t pid)
+static struct process *process_get(struct process_table *t, uint32_t pid,
+				   uint64_t now)
 {
 	uint32_t number = process_number(t, pid);
 
@@ -129,6 +140,7 @@ static struct process *process_get(struct process_table *t, uint32_t pid)
 		return process_add(t, pid);
 	/* The number of a process that ended is used again. */
 	if (t->processes.v[number].ended) {
+		process_withdraw(t, &t->processes.v[number], now);
 		process_forget(t, number);
 		return process_add(t, pid);
 	}
@@ -168,9 +180,9 @@ static bool path_is_file(struct str path)
 }
 
 static void process_report_map(struct process_table *t,
-			       const struct side_band_record *r)
+			       const struct side_band_record *r, uint64_t now)
 {
-	struct process *p = process_get(t, r->pid);
+	struct process *p = process_get(t, r->pid, now);
 	struct buf identity = { 0 };
 	uint32_t file = FILE_NONE;
 
@@ -205,7 +217,7 @@ static void process_report_fork(struct process_table *t,
 
 	if (r->pid == r->parent)
 		return; /* a thread */
-	child = process_get(t, r->pid);
+	child = process_get(t, r->pid, now);
 	from = process_number(t, r->parent);
 	if (!child || from == TABLE_NONE)
 		return;
@@ -236,7 +248,7 @@ static void process_report_fork(struct process_table *t,
 					 .extent.count });
 }
 
-static void process_report_exit(struct process_table *t, uint32_t pid,
+static void process_report_exit(const struct process_table *t, uint32_t pid,
 				uint64_t now)
 {
 	uint32_t number = process_number(t, pid);
@@ -247,8 +259,6 @@ static void process_report_exit(struct process_table *t, uint32_t pid,
 	p = &t->processes.v[number];
 	if (p->ended)
 		return;
-	t->publisher.remove(t->publisher.ctx, pid);
-	process_unpublish(t, p, now);
 	p->ended = true;
 	p->ended_at = now;
 }
@@ -260,10 +270,10 @@ void process_table_report(struct process_table *t,
 
 	switch (r->kind) {
 	case SIDE_BAND_MAP:
-		process_report_map(t, r);
+		process_report_map(t, r, now);
 		break;
 	case SIDE_BAND_EXEC:
-		p = process_get(t, r->pid);
+		p = process_get(t, r->pid, now);
 		if (!p)
 			break;
 		process_name(p, r->text);
@@ -274,7 +284,7 @@ void process_table_report(struct process_table *t,
 		p->changed = true;
 		break;
 	case SIDE_BAND_NAME:
-		p = process_get(t, r->pid);
+		p = process_get(t, r->pid, now);
 		if (p && r->pid == r->tid)
 			process_name(p, r->text);
 		break;
@@ -299,9 +309,9 @@ void process_table_set_group(struct process_table *t, uint32_t pid,
 		t->processes.v[number].group = group;
 }
 
-void process_table_mark(struct process_table *t, uint32_t pid)
+void process_table_mark(struct process_table *t, uint32_t pid, uint64_t now)
 {
-	struct process *p = process_get(t, pid);
+	struct process *p = process_get(t, pid, now);
 
 	if (p)
 		p->marked = true;
@@ -322,9 +332,9 @@ bool process_table_may_scan(struct process_table *t, uint32_t pid, uint64_t now)
 }
 
 void process_table_scan(struct process_table *t, uint32_t pid, struct str name,
-			struct str maps)
+			struct str maps, uint64_t now)
 {
-	struct process *p = process_get(t, pid);
+	struct process *p = process_get(t, pid, now);
 
 	if (!p)
 		return;
@@ -397,12 +407,29 @@ static void process_publish(struct process_table *t, struct process *p,
 	p->publication = publication_add(t, extent);
 }
 
+/* Remove a process that has ended from the kernel, later from the table. */
+static void process_retire(struct process_table *t, uint32_t number,
+			   uint64_t now)
+{
+	struct process *p = &t->processes.v[number];
+
+	if (p->publication != PUBLICATION_NONE &&
+	    p->ended_at + PROCESS_LINGER_MS <= now)
+		process_withdraw(t, p, now);
+	if (p->ended_at + PROCESS_KEPT_MS <= now)
+		process_forget(t, number);
+}
+
 void process_table_publish(struct process_table *t, uint64_t now)
 {
-	for (size_t i = 0; i < t->processes.count; i++) {
+	for (uint32_t i = 0; i < t->processes.count; i++) {
 		struct process *p = &t->processes.v[i];
 
-		if (p->live && p->changed && !p->ended)
+		if (!p->live)
+			continue;
+		if (p->ended)
+			process_retire(t, i, now);
+		else if (p->changed)
 			process_publish(t, p, now);
 	}
 }
@@ -425,10 +452,6 @@ void process_table_sweep(struct process_table *t, uint64_t now)
 
 		if (!p->live)
 			continue;
-		if (p->ended && p->ended_at + PROCESS_KEPT_MS <= now) {
-			process_forget(t, i);
-			continue;
-		}
 		/* There may be room now. */
 		if (p->publication == PUBLICATION_NONE)
 			p->changed = true;

@@ -18,8 +18,13 @@
 enum {
 	/* Largest number of processes; the kernel has room for as many. */
 	PROCESS_TABLE_MAX = 16 << 10,
-	/* How long a process is remembered that has ended: samples may come. */
-	PROCESS_KEPT_MS = 30000,
+	/*
+	 * How long the kernel keeps the mappings of a process whose first thread
+	 * has ended: other threads, and the end itself, are still sampled.
+	 */
+	PROCESS_LINGER_MS = 500,
+	/* How long such a process is remembered: samples may come. */
+	PROCESS_KEPT_MS = 2000,
 	PROCESS_NAME_MAX = 16,
 	PROCESS_NO_GROUP = UINT32_MAX,
 };
@@ -93,14 +98,14 @@ void process_table_report(struct process_table *t,
  * /proc/PID/maps. The files have the identity of their device and inode.
  */
 void process_table_scan(struct process_table *t, uint32_t pid, struct str name,
-			struct str maps);
+			struct str maps, uint64_t now);
 
 /* Set the group of a process, which need not be known. */
 void process_table_set_group(struct process_table *t, uint32_t pid,
 			     uint32_t group);
 
 /* Mark a process, which becomes known. */
-void process_table_mark(struct process_table *t, uint32_t pid);
+void process_table_mark(struct process_table *t, uint32_t pid, uint64_t now);
 
 /*
  * Whether the mappings of a process may be read again, because a sample was
@@ -110,13 +115,16 @@ void process_table_mark(struct process_table *t, uint32_t pid);
 bool process_table_may_scan(struct process_table *t, uint32_t pid,
 			    uint64_t now);
 
-/* Publish all processes that have changed, or that have this file. */
+/*
+ * Publish all processes that have changed, and forget those that ended some time
+ * ago.
+ */
 void process_table_publish(struct process_table *t, uint64_t now);
 
 /* Say that a file was read: the processes that have it have changed. */
 void process_table_file_changed(struct process_table *t, uint32_t file);
 
-/* Forget processes that ended some time ago, and files that nobody has. */
+/* Forget files that nobody has. */
 void process_table_sweep(struct process_table *t, uint64_t now);
 
 /* Return a process, borrowed until the next change, or NULL. */

@@ -205,12 +205,17 @@ Test(process_table, ended_processes_are_remembered_for_a_while)
 	cr_expect(known[7]);
 	report(SIDE_BAND_EXIT, 7, 7, 0, 1000);
 	report(SIDE_BAND_EXIT, 7, 7, 0, 2000);
+	/* Its other threads may still run. */
+	process_table_publish(&table, 1000 + PROCESS_LINGER_MS - 1);
+	cr_expect(kernel_finds(7, 0x10000));
+	process_table_publish(&table, 1000 + PROCESS_LINGER_MS);
 	cr_expect(!known[7]);
-	process_table_sweep(&table, 1000 + PROCESS_KEPT_MS - 1);
+	process_table_publish(&table, 1000 + PROCESS_KEPT_MS - 1);
 	cr_assert(process_table_find(&table, 7));
 	cr_expect(process_table_find(&table, 7)->ended);
-	process_table_sweep(&table, 1000 + PROCESS_KEPT_MS);
+	process_table_publish(&table, 1000 + PROCESS_KEPT_MS);
 	cr_expect(!process_table_find(&table, 7));
+	process_table_sweep(&table, 1000 + PROCESS_KEPT_MS);
 	cr_expect(!files.by_name.count);
 	end();
 }
@@ -231,13 +236,13 @@ Test(process_table, a_scan_replaces_everything)
 {
 	begin();
 	report_map(7, 0x10000, 0x1000, "/bin/a");
-	process_table_scan(
-		&table, 7, str_of("b"),
-		str_of("20000-21000 r-xp 00001000 fe:01 77 /bin/b\n"
-		       "not a line\n"
-		       "30000-31000 rw-p 00000000 fe:01 77 /bin/b\n"
-		       "40000-41000 rwxp 00000000 00:00 0 \n"
-		       "50000-51000 r-xp 00000000 00:00 0 [vdso]\n"));
+	process_table_scan(&table, 7, str_of("b"),
+			   str_of("20000-21000 r-xp 00001000 fe:01 77 /bin/b\n"
+				  "not a line\n"
+				  "30000-31000 rw-p 00000000 fe:01 77 /bin/b\n"
+				  "40000-41000 rwxp 00000000 00:00 0 \n"
+				  "50000-51000 r-xp 00000000 00:00 0 [vdso]\n"),
+			   0);
 	process_table_publish(&table, 0);
 	cr_expect(!kernel_finds(7, 0x10000) && kernel_finds(7, 0x20000));
 	cr_expect(!kernel_finds(7, 0x30000) && kernel_finds(7, 0x40000));
@@ -257,8 +262,9 @@ Test(process_table, mappings_without_room_are_counted)
 	process_table_publish(&table, 0);
 	cr_expect(!known[8] && table.crowded_out == 1);
 	report(SIDE_BAND_EXIT, 7, 7, 0, 0);
-	process_table_sweep(&table, EXTENTS_DELAY_MS);
-	process_table_publish(&table, EXTENTS_DELAY_MS);
+	process_table_publish(&table, PROCESS_LINGER_MS);
+	process_table_sweep(&table, PROCESS_LINGER_MS + EXTENTS_DELAY_MS);
+	process_table_publish(&table, PROCESS_LINGER_MS + EXTENTS_DELAY_MS);
 	cr_expect(kernel_finds(8, 0x10000));
 	end();
 }
@@ -285,7 +291,7 @@ Test(process_table, a_storm_of_forks_takes_bounded_memory)
 		if (i % 100 == 0)
 			process_table_sweep(&table, now);
 	}
-	process_table_sweep(&table, now + PROCESS_KEPT_MS);
+	process_table_publish(&table, now + PROCESS_KEPT_MS);
 	cr_expect(table.by_pid.count == 1 && !table.refused);
 	cr_expect(table.processes.count <= PIDS);
 	cr_expect(table.publications.count < MAPPINGS);
