@@ -44,6 +44,7 @@ struct collector_options {
 	 */
 	char *const *helper_argv;
 	const struct log *log; /* may be NULL */
+	bool measure;          /* fill in the costs of the statistics */
 	profile_sink *sink;
 	void *ctx;
 };
@@ -64,6 +65,10 @@ struct collector_stats {
 	int64_t table_rows; /* rows of unwind tables in the kernel */
 	int64_t tables_evicted;
 	int64_t tables_crowded_out;
+	/* Costs of the program in the kernel, if they are measured. */
+	int64_t runs;
+	int64_t run_ns;
+	int64_t map_bytes;
 };
 
 struct collector;

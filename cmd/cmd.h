@@ -117,6 +117,9 @@ int cmd_bench_columns(int argc, char **argv);
 /* Measure merging profiles. */
 int cmd_bench_merge(int argc, char **argv);
 
+/* Measure what the eBPF collector costs on this machine. */
+int cmd_bench_ebpf(int argc, char **argv);
+
 /* Measure the cost of many series. */
 int cmd_bench_series(int argc, char **argv);
 

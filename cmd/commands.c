@@ -73,6 +73,8 @@ const struct command commands[] = {
 	{ "bench", "columns", cmd_bench_columns,
 	  "benchmark the columns codec" },
 	{ "bench", "merge", cmd_bench_merge, "benchmark merging of profiles" },
+	{ "bench", "ebpf", cmd_bench_ebpf,
+	  "measure what profiling this machine costs" },
 	{ "bench", "series", cmd_bench_series, "benchmark many series" },
 	{ NULL, "completion", cmd_completion,
 	  "print the completion script of a shell" },

@@ -432,6 +432,8 @@ static int serve_run(struct serve *s, int argc, char **argv)
 	}
 	show_flags(s);
 	rights_forbid_cores();
+	if (rights_drop(&err))
+		return cmd_fail(&err);
 	rights_warn(&s->log, serve_is_given(s->f.web_config));
 	block_signals(&set);
 	rc = reloader_open(s->f.config_file, &s->reloader, &err);

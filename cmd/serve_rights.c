@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/serve_rights.h"
 
+#include <errno.h>
+#include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 void rights_forbid_cores(void)
@@ -15,6 +18,58 @@ void rights_forbid_cores(void)
 	}
 }
 
+/*
+ * What a server that root starts may need: eBPF, reading the programs of other
+ * users, names of the kernel's functions, locked memory (before Linux 5.11), a
+ * file helper that becomes nobody, and files of other users and ports below 1024
+ * as before.
+ */
+static const int rights_kept[] = {
+	CAP_BPF,
+	CAP_PERFMON,
+	CAP_SYS_PTRACE,
+	CAP_DAC_READ_SEARCH,
+	CAP_SYSLOG,
+	CAP_SYS_RESOURCE,
+	CAP_SETUID,
+	CAP_SETGID,
+	CAP_KILL,
+	CAP_DAC_OVERRIDE,
+	CAP_FOWNER,
+	CAP_CHOWN,
+	CAP_NET_BIND_SERVICE,
+};
+
+int rights_drop(struct err *err)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3
+	};
+	struct __user_cap_data_struct has[2];
+	uint64_t keep = 0;
+
+	if (geteuid())
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(rights_kept); i++)
+		keep |= 1ULL << rights_kept[i];
+	if (syscall(SYS_capget, &header, has))
+		return err_sys(err, "read the capabilities");
+	/* No program that it starts gets more. Gaps are future capabilities. */
+	for (int i = 0; i < 64; i++) {
+		if (!(keep >> i & 1) && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) &&
+		    errno != EINVAL && errno != EPERM)
+			return err_sys(err, "drop a capability");
+	}
+	for (int i = 0; i < 2; i++) {
+		has[i].effective &= (uint32_t)(keep >> (32 * i));
+		has[i].permitted &= (uint32_t)(keep >> (32 * i));
+		has[i].inheritable = 0;
+	}
+	if (syscall(SYS_capset, &header, has))
+		return err_sys(err, "drop capabilities");
+	return 0;
+}
+
 void rights_warn(const struct log *log, const char *web_config)
 {
 	struct stat st;
@@ -22,7 +77,7 @@ void rights_warn(const struct log *log, const char *web_config)
 	if (!geteuid())
 		log_event(
 			log, LOG_WARN,
-			"everprof runs as root, which it does not need; run it as a separate user",
+			"everprof runs as root; only the eBPF collector needs that, or some capabilities (docs/ebpf.md); otherwise run it as a separate user",
 			NULL);
 	if (web_config && !stat(web_config, &st) &&
 	    st.st_mode & (S_IROTH | S_IWOTH))

@@ -17,6 +17,12 @@
 void rights_forbid_cores(void);
 
 /*
+ * If this is root: give up all capabilities that a server with the eBPF collector
+ * does not need, for this process and all that it starts.
+ */
+NODISCARD int rights_drop(struct err *err);
+
+/*
  * Warn about running as root, and about a web configuration file (NULL: there is
  * none) that every user can access.
  */

@@ -178,6 +178,11 @@ soak_write_fleet() { # 200 agents of 20 series send to one central instance; an 
   over_binary write_fleet "${CORPUS:-../shared/corpus}"
 }
 
+soak_ebpf() { # the eBPF collector beside perf, and under storms of processes and mappings; needs root
+  dpkg -s linux-perf >/dev/null 2>&1 || apt-get install -y -qq --no-install-recommends linux-perf >/dev/null
+  over_binary ebpf
+}
+
 # 10 minutes, then until cov: stands still for 2, at most 30.
 fuzz_one() {
   local target=$1 log=build/fuzz/$1.log rounds=0 last=-1 cov
@@ -203,14 +208,14 @@ fuzz_one() {
 
 soak_fuzz() {
   local passed=0 failed=0
-  for target in ${TARGETS:-engine scan legacy columns selector yaml relabel groups index webconfig request write cursor segment rangelog unwind}; do
+  for target in ${TARGETS:-engine scan legacy columns selector yaml relabel groups index webconfig request write cursor segment rangelog unwind names}; do
     if fuzz_one "$target"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
   done
   report fuzz $passed $failed
 }
 
 main() {
-  [ $# != 0 ] || set -- crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart remote_write write_fleet fuzz
+  [ $# != 0 ] || set -- crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart remote_write write_fleet ebpf fuzz
   for name in "$@"; do
     declare -F "soak_$name" >/dev/null || {
       echo "soak: there is no suite \"$name\" (crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart remote_write write_fleet fuzz)"

@@ -176,11 +176,17 @@ static void collector_count(struct collector *c)
 {
 	struct collector_stats *s = &c->stats;
 	uint64_t counts[SAMPLER_COUNTERS];
+	struct sampler_cost cost;
 	uint64_t written;
 	uint64_t failed;
 
 	if (!sampler_counts(c->sampler, counts, NULL))
 		s->ring_full = (int64_t)counts[SAMPLER_RING_FULL];
+	if (c->o.measure && !sampler_cost_of(c->sampler, &cost, NULL)) {
+		s->runs = (int64_t)cost.runs;
+		s->run_ns = (int64_t)cost.run_ns;
+		s->map_bytes = (int64_t)cost.memory;
+	}
 	profile_writer_counts(c->writer, &written, &failed);
 	s->profiles = (int64_t)written;
 	s->profiles_failed = (int64_t)failed;
@@ -298,6 +304,8 @@ static int collector_open(struct collector *c, struct err *err)
 	o.hz = c->o.hz;
 	o.ring = collector_ring(o.hz);
 	rc = sampler_open(&o, &c->sampler, err);
+	if (!rc && c->o.measure)
+		rc = sampler_measure(c->sampler, err);
 	/* Reports begin before the scan, so that no process is missed. */
 	if (!rc)
 		rc = side_band_open(&c->side_band, err);

@@ -31,6 +31,11 @@ static uint32_t sample_find_group(struct collector *c, const struct process *p,
 		t.facts.exe = str_of(KERNEL_EXE);
 	if (p && *p->name)
 		t.facts.name = str_of(p->name);
+	/* It ended before anything was known of it but the sample. */
+	if (!t.facts.exe.len)
+		t.facts.exe = (struct str){
+			.ptr = h->comm, .len = strnlen(h->comm, SAMPLE_COMM_MAX)
+		};
 	group = process_groups_find(&c->groups, &t.facts,
 				    p ? p->old_group : PROCESS_GROUP_NONE);
 	process_texts_fini(&t);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <sampler.skel.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -37,6 +38,7 @@ struct sampler {
 	struct shared_map rows;
 	struct shared_map mappings;
 	VEC(struct bpf_link *) clocks; /* one for each CPU */
+	int stats; /* descriptor: the kernel measures while it is open; or -1 */
 	/* During sampler_drain(). */
 	sampler_visit *visit;
 	void *ctx;
@@ -167,6 +169,7 @@ int sampler_open(const struct sampler_options *o, struct sampler **out,
 	int rc;
 
 	s->options = *o;
+	s->stats = -1;
 	libbpf_set_print(sampler_silence);
 	rc = sampler_check_kernel(err);
 	if (!rc)
@@ -196,6 +199,8 @@ void sampler_close(struct sampler *s)
 	sampler_unshare(&s->rows);
 	sampler_unshare(&s->mappings);
 	sampler_bpf__destroy(s->skeleton);
+	if (s->stats >= 0)
+		close(s->stats);
 	mem_free(s);
 }
 
@@ -302,6 +307,49 @@ int sampler_counts(struct sampler *s, uint64_t out[SAMPLER_COUNTERS],
 	}
 	mem_free(each);
 	return rc ? sampler_error(err, rc, "read the counters") : 0;
+}
+
+int sampler_measure(struct sampler *s, struct err *err)
+{
+	if (s->stats < 0)
+		s->stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	return s->stats < 0 ? sampler_error(err, s->stats, "measure") : 0;
+}
+
+/* The memory of a map, as the kernel accounts it. */
+static uint64_t sampler_map_memory(const struct bpf_map *map)
+{
+	struct buf text = { .max = 4096 };
+	unsigned long long bytes = 0;
+	char path[64];
+	const char *at;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", bpf_map__fd(map));
+	if (!file_slurp(path, &text, NULL)) {
+		at = strstr(buf_cstr(&text), "memlock:");
+		if (!at || sscanf(at, "memlock: %llu", &bytes) != 1)
+			bytes = 0;
+	}
+	buf_fini(&text);
+	return bytes;
+}
+
+int sampler_cost_of(struct sampler *s, struct sampler_cost *out,
+		    struct err *err)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t size = sizeof(info);
+	struct bpf_map *map;
+	int rc = bpf_obj_get_info_by_fd(
+		bpf_program__fd(s->skeleton->progs.sampler_tick), &info, &size);
+
+	if (rc)
+		return sampler_error(err, rc, "read the costs of the program");
+	*out = (struct sampler_cost){ .runs = info.run_cnt,
+				      .run_ns = info.run_time_ns };
+	bpf_object__for_each_map(map, s->skeleton->obj)
+		out->memory += sampler_map_memory(map);
+	return 0;
 }
 
 uint32_t sampler_verified(struct sampler *s)

@@ -71,6 +71,20 @@ NODISCARD int sampler_drain(struct sampler *s, sampler_visit *visit, void *ctx,
 NODISCARD int sampler_counts(struct sampler *s, uint64_t out[SAMPLER_COUNTERS],
 			     struct err *err);
 
+/* What the program in the kernel costs. */
+struct sampler_cost {
+	uint64_t runs; /* how often it ran while it was measured */
+	uint64_t run_ns;
+	uint64_t memory; /* of all maps, in bytes */
+};
+
+/* Let the kernel measure the program, which costs some time itself. */
+NODISCARD int sampler_measure(struct sampler *s, struct err *err);
+
+/* Read what the program has cost. */
+NODISCARD int sampler_cost_of(struct sampler *s, struct sampler_cost *out,
+			      struct err *err);
+
 /*
  * Return the number of instructions that the verifier looked at, or 0 if the
  * kernel does not say (before Linux 5.16).

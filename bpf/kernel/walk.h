@@ -52,6 +52,7 @@ struct walk {
 	 */
 	__u32 exact;
 	__u32 end;      /* enum sample_end, once the walk has ended */
+	__u32 mapping;  /* number of the last frame's mapping, plus 1; or 0 */
 	__u32 switches; /* how often it went to another stack */
 	__u64 registers[WALK_REGISTERS];
 };
@@ -223,9 +224,8 @@ WALK_INLINE enum walk_turn walk_by_row(struct walk *w,
 {
 	__u8 fp_kind = row->kind >> UNWIND_FP_SHIFT;
 	__s64 fp_at = (__s64)row->fp * 8;
-	__u64 fp = w->fp;
+	__u64 saved[2] = { w->fp, 0 }; /* rbp and the return address */
 	__u64 cfa;
-	__u64 ip;
 
 	switch (row->kind & UNWIND_CFA_MASK) {
 	case UNWIND_NO_CODE:
@@ -241,17 +241,23 @@ WALK_INLINE enum walk_turn walk_by_row(struct walk *w,
 	}
 	if (walk_cfa(w, row, &cfa))
 		return walk_stop(w, SAMPLE_NO_RULE);
-	if (walk_read(&ip, 8, cfa - 8))
+	/* Mostly rbp is beside the return address: one read is enough. */
+	if (fp_kind == UNWIND_FP_AT_CFA && fp_at == -16) {
+		if (walk_read(saved, 16, cfa - 16))
+			return walk_stop(w, SAMPLE_UNREADABLE);
+		return walk_caller(w, saved[1], cfa, saved[0]);
+	}
+	if (walk_read(&saved[1], 8, cfa - 8))
 		return walk_stop(w, SAMPLE_UNREADABLE);
 	if (fp_kind == UNWIND_FP_AT_CFA || fp_kind == UNWIND_FP_AT_FP) {
 		__u64 base = fp_kind == UNWIND_FP_AT_CFA ? cfa : w->fp;
 
-		if (walk_read(&fp, 8, base + (__u64)fp_at))
+		if (walk_read(&saved[0], 8, base + (__u64)fp_at))
 			return walk_stop(w, SAMPLE_UNREADABLE);
 	} else if (fp_kind == UNWIND_FP_UNKNOWN) {
-		fp = WALK_FP_LOST;
+		saved[0] = WALK_FP_LOST;
 	}
-	return walk_caller(w, ip, cfa, fp);
+	return walk_caller(w, saved[1], cfa, saved[0]);
 }
 
 /*
@@ -261,13 +267,19 @@ WALK_INLINE enum walk_turn walk_by_row(struct walk *w,
 WALK_INLINE enum walk_turn walk_step(struct walk *w)
 {
 	__u64 pc = w->exact ? w->ip : w->ip - 1;
-	long number = walk_find_mapping(w->first, w->count, pc);
-	struct sampler_mapping *m;
+	struct sampler_mapping *m = w->mapping ? walk_mapping(w->mapping - 1) :
+						 0;
 	struct unwind_row *row;
+	long number;
 
-	m = number < 0 ? 0 : walk_mapping((__u32)number);
-	if (!m)
-		return walk_stop(w, SAMPLE_NO_MAPPING);
+	/* A function and its caller are often of one file. */
+	if (!m || pc < m->start || pc >= m->end) {
+		number = walk_find_mapping(w->first, w->count, pc);
+		m = number < 0 ? 0 : walk_mapping((__u32)number);
+		if (!m)
+			return walk_stop(w, SAMPLE_NO_MAPPING);
+		w->mapping = (__u32)number + 1;
+	}
 	if (!m->rows)
 		return walk_by_pointer(w);
 	number = walk_find_row(m->row, m->rows, (__u32)(pc - m->bias));

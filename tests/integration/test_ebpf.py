@@ -178,6 +178,10 @@ ebpf:
     server = harness.Everprof(f'{folder}/server', config)
     server.ready()
     harness.wait_until('samples are taken', 60, lambda: server.metric('everprof_ebpf_up') == 1, 0.1)
+    with open(f'/proc/{server.child.pid}/status') as f:
+        capabilities = int(re.search(r'CapEff:\s+(\w+)', f.read())[1], 16)
+    assert capabilities >> 39 & 1 or os.geteuid(), 'CAP_BPF'
+    assert not capabilities >> 21 & 1, 'CAP_SYS_ADMIN is dropped'
     subprocess.run([f'{folder}/stacks', 'recursion', '3'], check=True)
     harness.wait_until('profiles are stored', 60, lambda: server.metric('everprof_ebpf_profiles_total') >= 2, 0.1)
     series = server.get('/api/v1/series', **{'match[]': '{job="ebpf"}'}).data()

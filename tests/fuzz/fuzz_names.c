@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fuzzes what reads files of strangers to name addresses: ELF files with symbols,
+ * debug information and Go's table of functions, and their unwind tables; perf
+ * maps; Go's table alone. An answer is always well-formed.
+ */
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "bpf/process/elf_facts.h"
+#include "symbols/elf_names.h"
+#include "symbols/name_answer.h"
+#include "symbols/pclntab.h"
+#include "symbols/perf_map.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Addresses that small files have. */
+static const uint64_t addresses[] = { 0x1000,   0x1010,   0x401000,
+				      0x401005, 0x401020, 0x2000 };
+
+static int file_of(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		abort();
+	lseek(fd, 0, SEEK_SET);
+	return fd;
+}
+
+/* Read an answer to its end. */
+static void check_answer(struct dec d)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(addresses); i++) {
+		size_t n = name_answer_next(&d);
+
+		for (size_t k = 0; k < n; k++)
+			(void)name_answer_frame(&d);
+	}
+	if (d.bad || dec_left(&d))
+		abort();
+}
+
+static void fuzz_names(const uint8_t *data, size_t size)
+{
+	const struct bytes question =
+		name_question(addresses, ARRAY_SIZE(addresses));
+	struct buf answer = { 0 };
+	struct err err;
+
+	if (!elf_names_read(file_of(data, size), question, &answer, &err)) {
+		struct dec d = dec_init(buf_bytes(&answer));
+
+		(void)dec_str(&d);
+		check_answer(d);
+	}
+	buf_reset(&answer);
+	if (!perf_map_read(file_of(data, size), question, &answer, &err))
+		check_answer(dec_init(buf_bytes(&answer)));
+	buf_fini(&answer);
+}
+
+static void fuzz_facts(const uint8_t *data, size_t size)
+{
+	struct buf answer = { 0 };
+	struct elf_facts facts;
+	struct err err;
+
+	if (!elf_facts_read(file_of(data, size), (struct bytes){ 0 }, &answer,
+			    &err) &&
+	    !elf_facts_decode(buf_bytes(&answer), &facts))
+		abort();
+	buf_fini(&answer);
+}
+
+static void ignore_depth(void *ctx UNUSED, uint64_t from UNUSED,
+			 int64_t depth UNUSED)
+{
+}
+
+static void fuzz_go(const uint8_t *data, size_t size)
+{
+	struct pclntab t;
+	struct go_function f;
+	uint64_t end;
+
+	if (pclntab_parse((struct bytes){ .ptr = data, .len = size }, 0x401000,
+			  &t, NULL))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(addresses); i++)
+		(void)!pclntab_find(&t, addresses[i], &f);
+	pclntab_stack_depths(&t, ignore_depth, NULL, &end);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	fuzz_names(data, size);
+	fuzz_facts(data, size);
+	fuzz_go(data, size);
+	return 0;
+}
