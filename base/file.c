@@ -230,8 +230,8 @@ int file_read(const struct file *f, uint64_t offset, void *p, size_t n,
 		if (!rc)
 			return err_set(
 				err, ERR_CORRUPT,
-				"%s is too short: it ends before offset %llu + %zu",
-				f->path, (unsigned long long)offset, n);
+				"%s is too short: cannot read %zu bytes at offset %llu",
+				f->path, n, (unsigned long long)offset);
 		got += (size_t)rc;
 	}
 	return fs_call_done(f->fs, &call, 0, err);

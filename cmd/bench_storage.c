@@ -248,7 +248,7 @@ static void bench_storage_measure(struct bench *b, const char *path)
 	bench_print_rate(b, "seal", clock_cpu_ns() - began);
 	bench_print_rate(b, "all", clock_cpu_ns() - began + total);
 	end_sampling(b, "seal", before);
-	printf("%-8s %.2f bytes written for each that came\n", "",
+	printf("%-8s %.2f bytes written for each byte appended\n", "",
 	       (double)(bench_storage_written_bytes() - written) /
 		       (double)b->sent_bytes);
 	print_sizes(b, "sealed");

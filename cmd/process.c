@@ -93,9 +93,9 @@ static const struct metric_row storage_rows[] = {
 	STORAGE(GAUGE, block_bytes, "everprof_tsdb_storage_blocks_bytes",
 		"Size of all blocks in bytes."),
 	STORAGE(GAUGE, storage_bytes, "everprof_tsdb_storage_size_bytes",
-		"Size of the data directory in bytes, without snapshots."),
+		"Size of the WAL, head blocks, blocks and ballast in bytes."),
 	STORAGE(GAUGE, retention_bytes, "everprof_tsdb_retention_limit_bytes",
-		"Size of the data directory in bytes from which the oldest blocks are removed; 0 means no limit."),
+		"Value of everprof_tsdb_storage_size_bytes from which the oldest blocks are removed; 0 means no limit."),
 	STORAGE(GAUGE, unflushed_limit,
 		"everprof_tsdb_profiles_unflushed_limit",
 		"Value of everprof_tsdb_profiles_unflushed from which profiles are flushed."),
@@ -111,10 +111,10 @@ static const struct metric_row storage_rows[] = {
 		"Size of the chunk metadata logs of head blocks in bytes."),
 	STORAGE(GAUGE, clock_doubt_ms,
 		"everprof_tsdb_retention_clock_doubt_seconds",
-		"Running time since the system clock jumped and retention by time stopped following it; 0 if it follows the system clock.",
+		"Seconds that everprof has been running since the system clock jumped and retention by time stopped following it; 0 if it follows the system clock.",
 		.scale = 1e-3),
 	STORAGE(GAUGE, open_queriers, "everprof_tsdb_open_queriers",
-		"Number of open queriers."),
+		"Number of open queriers; 0 while no query runs."),
 };
 
 /* Set the metrics that never change: the start time and the version. */

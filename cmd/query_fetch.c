@@ -47,7 +47,7 @@ void query_fetch_add_range(struct query_command *j, bool one_profile)
 			"from", FLAG_TIME, &j->from,
 			one_profile ? NULL : "now-1h",
 			one_profile ?
-				"Merge the profiles of a time range that begins here: ms, RFC 3339 or now-1h." :
+				"Start of a time range whose profiles are merged: ms, RFC 3339 or now-1h." :
 				"Start of the time range: ms, RFC 3339 or now-1h." });
 	query_fetch_add_flag(j, (struct flag){ "to", FLAG_TIME, &j->to, "now",
 					       "End of the time range." });

@@ -33,18 +33,19 @@ static void history_flags(struct history_command *h)
 					       "1h", "Length of a step." });
 	query_fetch_add_flag(
 		j,
-		(struct flag){ "function", FLAG_TEXTS, &h->functions, NULL,
-			       "Whole name of a function; can be repeated." });
+		(struct flag){
+			"function", FLAG_TEXTS, &h->functions, NULL,
+			"Full name of a function to show; can be given several times." });
 	query_fetch_add_flag(
 		j,
 		(struct flag){
 			"top", FLAG_TEXT, &h->top, NULL,
-			"Number of the heaviest functions of the whole range to show (default: 5, or 0 with --function)." });
+			"How many of the functions with the highest values in the whole range to show (default: 5, or 0 with --function)." });
 	query_fetch_add_flag(
 		j,
 		(struct flag){
 			"by", FLAG_TEXT, &h->by, "flat",
-			"Values to show, and to choose the heaviest functions by: flat or cum." });
+			"Values to show, and by which --top selects functions: flat or cum." });
 	query_fetch_add_flag(
 		j,
 		(struct flag){
@@ -139,7 +140,7 @@ int cmd_query_history(int argc, char **argv)
 {
 	static const struct usage u = {
 		"query history SELECTOR [FLAGS]",
-		"Show how much functions weigh over time: a line for each step, with the number of\n"
+		"Show the values of functions over time: a line for each step, with the number of\n"
 		"profiles, the total and the functions, separated by tabs. The default range is a day.",
 		1, 1
 	};

@@ -72,15 +72,15 @@ int cmd_tsdb_list(int argc, char **argv)
 /* Print the totals of the database. */
 static void print_stats(const struct tsdb_stats *s)
 {
-	printf("blocks                 %" PRIu64 "\n", s->blocks);
-	printf("profiles in blocks     %" PRIu64 "\n", s->block_samples);
-	printf("open ranges            %" PRIu64 "\n", s->heads);
-	printf("series in ranges       %" PRIu64 "\n", s->series);
-	printf("profiles only in WAL   %" PRIu64 "\n", s->unflushed);
-	printf("bytes, blocks          %" PRIu64 "\n", s->block_bytes);
-	printf("bytes, ranges' values  %" PRIu64 "\n", s->values_bytes);
-	printf("bytes, ranges' logs    %" PRIu64 "\n", s->groups_bytes);
-	printf("bytes, WAL             %" PRIu64 "\n", s->wal_bytes);
+	printf("blocks                      %" PRIu64 "\n", s->blocks);
+	printf("profiles in blocks          %" PRIu64 "\n", s->block_samples);
+	printf("head blocks                 %" PRIu64 "\n", s->heads);
+	printf("series in head blocks       %" PRIu64 "\n", s->series);
+	printf("profiles only in WAL        %" PRIu64 "\n", s->unflushed);
+	printf("bytes, blocks               %" PRIu64 "\n", s->block_bytes);
+	printf("bytes, head blocks' values  %" PRIu64 "\n", s->values_bytes);
+	printf("bytes, head blocks' logs    %" PRIu64 "\n", s->groups_bytes);
+	printf("bytes, WAL                  %" PRIu64 "\n", s->wal_bytes);
 }
 
 /* Print a row of the table of bytes for one label value or codec. */

@@ -336,7 +336,7 @@ static bool visit_pattern(struct provider *p, const char *pattern,
 		struct err err;
 
 		err_set(&err, ERR_IO,
-			"cannot read the directory of the pattern, or one below it: check their permissions");
+			"cannot read a directory of the pattern: check its permissions");
 		provider_failed(p, pattern, &err);
 		return false;
 	}

@@ -123,7 +123,7 @@ static void check_volume(struct yaml *y, const struct yaml_node *list,
 	if (bytes > VOLUME_MAX || count > VOLUME_LABELS_MAX)
 		yaml_error(
 			y, list,
-			"the target group is too large: targets × labels exceed %ld MB or %d labels",
+			"the target group is too large: the labels of all its targets together exceed %ld MB or %d labels",
 			VOLUME_MAX / MIB, VOLUME_LABELS_MAX);
 }
 

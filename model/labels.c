@@ -21,8 +21,8 @@ static int labels_check(struct bytes encoded, struct err *err)
 	if (encoded.len > LABELS_BYTES_MAX)
 		return err_set(
 			err, ERR_CORRUPT,
-			"the label set has %zu bytes, which is too large",
-			encoded.len);
+			"the label set has %zu bytes; at most %d are allowed",
+			encoded.len, LABELS_BYTES_MAX);
 	for (uint64_t i = 0; i < count && !d.bad; i++) {
 		struct str name = dec_str(&d);
 		struct str value = dec_str(&d);
@@ -49,7 +49,9 @@ static int labels_check(struct bytes encoded, struct err *err)
 		last = name;
 	}
 	if (d.bad || dec_left(&d) || !count)
-		return err_set(err, ERR_CORRUPT, "the label set is truncated");
+		return err_set(
+			err, ERR_CORRUPT,
+			"the label set is damaged: it is truncated, or other bytes follow it");
 	return 0;
 }
 

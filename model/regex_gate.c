@@ -364,7 +364,9 @@ static int gate_quantifier(struct gate *g)
 			return gate_refuse(g, "a repeat count is above 1000");
 	}
 	if (g->after_quantifier)
-		return gate_refuse(g, "nested repetition operators");
+		return gate_refuse(
+			g,
+			"invalid nested repetition: a quantifier such as * follows another quantifier");
 	/*
 	 * {0} counts as 1: a factor of 0 would make the product 0, and larger
 	 * repeat counts around it would escape the limit.

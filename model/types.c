@@ -43,7 +43,9 @@ int typeset_decode(struct bytes encoded, struct typeset *out, struct err *err)
 	 * The decoder keeps its error state, so one check at the end is enough.
 	 */
 	if (d.bad || dec_left(&d))
-		return err_set(err, ERR_CORRUPT, "the type set is truncated");
+		return err_set(
+			err, ERR_CORRUPT,
+			"the type set is damaged: it is truncated, or other bytes follow it");
 	return 0;
 }
 

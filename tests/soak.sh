@@ -183,6 +183,13 @@ soak_ebpf() { # the eBPF collector beside perf, and under storms of processes an
   over_binary ebpf
 }
 
+soak_kernels() { # the sampler in a virtual machine with the kernel of Debian 12
+  for p in qemu-system-x86 busybox-static cpio; do
+    dpkg -s $p >/dev/null 2>&1 || apt-get install -y -qq --no-install-recommends $p >/dev/null
+  done
+  over_binary kernels
+}
+
 # 10 minutes, then until cov: stands still for 2, at most 30.
 fuzz_one() {
   local target=$1 log=build/fuzz/$1.log rounds=0 last=-1 cov
@@ -215,7 +222,7 @@ soak_fuzz() {
 }
 
 main() {
-  [ $# != 0 ] || set -- crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart remote_write write_fleet ebpf fuzz
+  [ $# != 0 ] || set -- crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart remote_write write_fleet ebpf kernels fuzz
   for name in "$@"; do
     declare -F "soak_$name" >/dev/null || {
       echo "soak: there is no suite \"$name\" (crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart remote_write write_fleet fuzz)"

@@ -204,7 +204,7 @@ int easy_route(struct transfer *t, struct err *err)
 	t->name = NULL;
 	if (proxy && endpoint_proxy(proxy, &t->proxy, err))
 		return err_wrap(err, err->code,
-				"proxy_url, or the proxy of the environment");
+				"proxy from proxy_url or from the environment");
 	url = proxy ? t->proxy : t->url;
 	t->name = endpoint_part(url, URL_HOST);
 	if (!t->name || easy_is_address(t->name)) {

@@ -468,7 +468,7 @@ int dict_decode(struct bytes stored, struct dictionary *d, struct err *err)
 		get_all(&e);
 		if (is_bad(&e) || !all_read(&e))
 			rc = err_set(err, ERR_CORRUPT,
-				     "its contents are damaged");
+				     "the contents of the table are damaged");
 		else
 			measure_depths(d);
 	}

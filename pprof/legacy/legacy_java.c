@@ -125,7 +125,7 @@ static int java_sample(struct legacy *l, const struct java *j,
 	if (l->p.types.count != 2)
 		return legacy_bad(l, "the attribute resolution is missing");
 	if (j->heap && !values[0])
-		return legacy_bad(l, "a sample has no objects");
+		return legacy_bad(l, "a sample has an object count of 0");
 	if (j->heap) {
 		bytes = values[1] / values[0];
 		legacy_unsample(&values[0], &values[1], JAVA_RATE);

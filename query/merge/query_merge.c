@@ -162,7 +162,7 @@ int query_merge_run(struct query_merge *g, const struct query_spec *s,
 			err, g->damaged ? ERR_CORRUPT : ERR_NOTFOUND, "%s",
 			g->damaged ?
 				g->damage.msg :
-				"one profile is not enough to compute what was counted in this time range: use a longer range, or aggregate=sum");
+				"counters need at least two profiles in the time range: use a longer range, or aggregate=sum");
 	return rc;
 }
 

@@ -83,7 +83,7 @@ static int total_column_find(struct total_column *c,
 		return 0;
 	return err_set(
 		err, ERR_INVALID,
-		"profiles cannot be selected by their total of \"%.*s\": it counts since the process started",
+		"profiles cannot be selected by their total of \"%.*s\": its values count everything since the process started",
 		STR_ARG(type->type));
 }
 

@@ -73,7 +73,7 @@ static const struct metric_row receiver_rows[] = {
 	COUNTER(requests, "everprof_remote_write_requests_total",
 		"Requests of remote write that were received."),
 	COUNTER(failed, "everprof_remote_write_requests_failed_total",
-		"Requests of remote write that were not accepted as a whole."),
+		"Requests of remote write that failed or were refused, completely or in part."),
 	COUNTER(stored, "everprof_remote_write_samples_stored_total",
 		"Profiles received by remote write that are durable, duplicates included."),
 	COUNTER(conflicts, "everprof_remote_write_conflicts_total",

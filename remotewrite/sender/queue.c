@@ -43,13 +43,16 @@ static void queue_make_settings(struct queue *q)
 		int64_t value;
 	} rows[] = {
 		{ "everprof_remote_storage_shards_min",
-		  "min_shards of the configuration.", c->min_shards },
+		  "Minimum number of shards (min_shards of the configuration).",
+		  c->min_shards },
 		{ "everprof_remote_storage_shards_max",
-		  "max_shards of the configuration.", c->max_shards },
+		  "Maximum number of shards (max_shards of the configuration).",
+		  c->max_shards },
 		{ "everprof_remote_storage_shard_capacity",
-		  "capacity of the configuration.", c->capacity },
+		  "Maximum number of profiles that wait in a shard (capacity of the configuration).",
+		  c->capacity },
 		{ "everprof_remote_storage_max_samples_per_send",
-		  "max_samples_per_send of the configuration.",
+		  "Maximum number of profiles in a request (max_samples_per_send of the configuration).",
 		  c->max_samples },
 	};
 
@@ -68,31 +71,32 @@ static void queue_make_metrics(struct queue *q)
 	};
 
 	MAKE(counter, sent, "everprof_remote_storage_samples_total",
-	     "Profiles that the receiver has accepted.");
+	     "Profiles that the receiver of remote write has accepted.");
 	MAKE(counter, failed, "everprof_remote_storage_samples_failed_total",
-	     "Profiles that the receiver will never accept.");
+	     "Profiles that the receiver of remote write has refused for good; they are not sent again.");
 	MAKE(counter, retried, "everprof_remote_storage_samples_retried_total",
 	     "Profiles that were sent again after a temporary failure.");
 	MAKE(counter, bytes, "everprof_remote_storage_bytes_total",
-	     "Bytes of accepted requests, compressed.");
+	     "Bytes of the compressed bodies of remote-write requests that the receiver accepted.");
 	MAKE(counter, raw_bytes,
 	     "everprof_remote_storage_decompressed_bytes_total",
-	     "Bytes of accepted requests, before compression.");
+	     "Bytes of remote-write requests that the receiver accepted, before compression.");
 	MAKE(gauge, pending, "everprof_remote_storage_samples_pending",
-	     "Profiles that were read from the WAL and are not acknowledged.");
+	     "Profiles that were read from the WAL and are not acknowledged by the receiver yet.");
 	MAKE(gauge, shards, "everprof_remote_storage_shards",
-	     "Threads that send profiles.");
+	     "Number of shards, the threads that send profiles to the receiver.");
 	MAKE(gauge, shards_desired, "everprof_remote_storage_shards_desired",
-	     "Threads that would be needed to send profiles as fast as they come, before min_shards and max_shards.");
+	     "Number of shards that would be needed to send profiles as fast as they are stored, before min_shards and max_shards are applied.");
 	MAKE(gauge, backlog, "everprof_remote_storage_backlog_bytes",
-	     "Bytes of the WAL that are not acknowledged.");
+	     "Bytes of the WAL that the receiver has not acknowledged yet.");
 	MAKE(gauge, newest_sent,
 	     "everprof_remote_storage_queue_highest_sent_timestamp_seconds",
-	     "Time of the newest profile that the receiver has accepted.");
+	     "Time of the newest profile that the receiver has accepted, in seconds since the Unix epoch.");
 	q->metrics.duration = metrics_histogram(
 		q->o.metrics,
 		"everprof_remote_storage_sent_batch_duration_seconds",
-		"Duration of requests, whatever their outcome.", &labels);
+		"Duration of remote-write requests in seconds, whatever their outcome.",
+		&labels);
 	q->metrics.dropped_rules =
 		queue_make_dropped(q, "write_relabel_configs");
 	q->metrics.dropped_age = queue_make_dropped(q, "sample_age_limit");

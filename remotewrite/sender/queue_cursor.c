@@ -97,7 +97,7 @@ static void make_cursor(struct queue *q)
 	q->unsynced = true;
 	mutex_unlock(&q->mu);
 	log_event(q->o.events, LOG_INFO,
-		  "the cursor of remote write is saved again",
+		  "the cursor of remote write can be saved again",
 		  LOG_FIELDS(log_text("remote_name", q->config.name.ptr)));
 }
 

@@ -131,11 +131,18 @@ static void remove_cursor(struct sender *s, const char *name)
 	struct err err;
 	int rc = fs_unlink(s->o.fs, path, &err);
 
-	log_event(
-		s->o.events, rc ? LOG_WARN : LOG_INFO,
-		rc ? "cannot remove the cursor of a removed remote_write" :
-		     "a remote_write was removed; what it has not sent is forgotten",
-		LOG_FIELDS(log_text("file", path)));
+	if (rc)
+		log_event(
+			s->o.events, LOG_WARN,
+			"cannot remove the cursor of a receiver that was removed from remote_write",
+			LOG_FIELDS(log_text("remote_name", name),
+				   log_text("file", path), log_err(&err)));
+	else
+		log_event(
+			s->o.events, LOG_INFO,
+			"a receiver was removed from remote_write; profiles that it has not acknowledged are not sent",
+			LOG_FIELDS(log_text("remote_name", name),
+				   log_text("file", path)));
 }
 
 /* Removes the queues that are no longer configured, and their cursors. */
@@ -175,7 +182,7 @@ static bool add_queue(struct sender *s, const struct remote_write_config *c,
 	if (queue_start(&o, c, external, count, &m.q, &err)) {
 		log_event(
 			s->o.events, LOG_ERROR,
-			"cannot start a queue of remote write; the WAL is kept, and the next reload tries again",
+			"cannot start the queue of a receiver of remote write; the WAL is kept, and the next reload tries again",
 			LOG_FIELDS(log_text("remote_name", m.name),
 				   log_err(&err)));
 		mem_free(m.name);

@@ -69,7 +69,7 @@ static void shard_report_damage(struct shard *s, const struct queued_sample *i,
 				const struct err *err)
 {
 	log_event(s->q->o.events, LOG_ERROR,
-		  "remote write does not send a damaged profile",
+		  "remote write skips a damaged profile",
 		  LOG_FIELDS(log_text("remote_name", s->q->config.name.ptr),
 			     log_int("segment", (int64_t)(i->sample.lsn >> 32)),
 			     log_int("time", i->sample.ms), log_err(err)));
@@ -127,7 +127,8 @@ static void note_attempt(struct queue *q, const struct attempt *a)
 		return;
 	if (*a->error)
 		log_event(
-			q->o.events, LOG_WARN, "remote write fails",
+			q->o.events, LOG_WARN,
+			"remote write fails; further failures are not logged until a request succeeds",
 			LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
 				   log_text("url", q->shown),
 				   log_text("error", a->error)));

@@ -23,14 +23,16 @@
 
 /* Counters that the scraper updates itself. */
 static const struct metric_row counter_rows[] = {
-	COUNTER(ok, "everprof_target_scrapes_total", "Scrapes by outcome.",
+	COUNTER(ok, "everprof_target_scrapes_total",
+		"Number of scrapes by outcome, success or failure.",
 		.label = "outcome", .value = "success"),
-	COUNTER(failed, "everprof_target_scrapes_total", "Scrapes by outcome.",
+	COUNTER(failed, "everprof_target_scrapes_total",
+		"Number of scrapes by outcome, success or failure.",
 		.label = "outcome", .value = "failure"),
 	COUNTER(skipped, "everprof_target_scrapes_skipped_total",
 		"Scrapes skipped because the previous scrape was still running."),
 	COUNTER(empty, "everprof_target_profiles_empty_total",
-		"Profiles without samples, which are stored like all others."),
+		"Scraped profiles that contain no samples; they are stored like all others."),
 };
 
 /* Statistics that are read when metrics are written. */
@@ -44,11 +46,11 @@ struct scrape_stats {
 
 static const struct metric_row stat_rows[] = {
 	STAT(GAUGE, targets, "everprof_scrape_targets",
-	     "Number of targets that are scraped; each profile type of a target counts as one."),
+	     "Number of targets that are scraped; each profile type of an address counts as one target."),
 	STAT(GAUGE, ingest_bytes, "everprof_ingest_memory_bytes",
-	     "Bytes of memory held by response bodies that are being received or unpacked."),
+	     "Bytes of memory held by responses of targets and remote-write requests that are being received or decompressed."),
 	STAT(COUNTER, ingest_waits, "everprof_ingest_waits_total",
-	     "Response bodies that had to wait because --ingest.memory was exhausted."),
+	     "Number of times that the response of a target had to wait because --ingest.memory was exhausted."),
 };
 
 /* Read the statistics. Called by any thread. */

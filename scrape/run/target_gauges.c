@@ -24,7 +24,7 @@ static void set_gauges(struct scraper *s, const char *job,
 		metric_set(
 			metrics_gauge(
 				s->o.metrics, "everprof_targets",
-				"Number of targets, one for each profile type, by job and health.",
+				"Number of targets by job and health; each profile type of an address counts as one target.",
 				&(struct metric_labels){
 					{ "job", "health" },
 					{ job, target_health_name(h) } }),

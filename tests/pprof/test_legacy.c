@@ -367,7 +367,7 @@ Test(legacy, malformed_texts_are_told_from_other_formats)
 		{ "--- heapz 1 ---\nformat = java\n 1 1 @ 0x1\n", ERR_INVALID,
 		  "resolution" },
 		{ "--- heapz 1 ---\nresolution = bytes\n 1 0 @ 0x1\n",
-		  ERR_INVALID, "no objects" },
+		  ERR_INVALID, "object count of 0" },
 		{ "--- contentionz 1 ---\nformat = java\n"
 		  "sampling period = x1\n",
 		  ERR_INVALID, "attribute" },

@@ -144,7 +144,7 @@ Test(total_filter, counters_unknown_types_and_little_memory_are_refused)
 		const char *message;
 	} cases[] = {
 		{ "total_min=1", "alloc_space", 1 << 20, ERR_INVALID,
-		  "it counts since the process started" },
+		  "its values count everything since the process started" },
 		{ "total_min=1&sample_index=no", "cpu", 1 << 20, ERR_INVALID,
 		  "no" },
 		{ "total_min=1", "cpu", 10, ERR_LIMIT, "" },

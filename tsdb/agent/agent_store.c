@@ -86,8 +86,10 @@ static void *agent_store_run(void *arg)
 		(void)mutex_wait_until(&s->sync_mu, &s->stop, &at);
 		mutex_unlock(&s->sync_mu);
 		if (wal_sync(s->wal, wal_end(s->wal), &err))
-			log_event(s->o.log, LOG_ERROR, "WAL sync failed",
-				  LOG_FIELDS(log_err(&err)));
+			log_event(
+				s->o.log, LOG_ERROR,
+				"cannot sync the WAL; until that succeeds, a crash of the machine may lose the newest profiles",
+				LOG_FIELDS(log_err(&err)));
 		mutex_lock(&s->sync_mu);
 	}
 	mutex_unlock(&s->sync_mu);
@@ -182,7 +184,7 @@ int agent_store_open(const struct agent_store_options *o,
 		"Profiles written to the WAL.", NULL);
 	s->torn = metrics_counter(
 		o->metrics, "everprof_tsdb_torn_ends_total",
-		"Incomplete records found at the end of a file after a crash.",
+		"Torn ends of logs (incomplete last records) that were cut off at startup; normal after a crash or a power cut.",
 		NULL);
 	rc = open_dir(s, err);
 	if (!rc)

@@ -429,7 +429,8 @@ int block_writer_link(struct block_writer *w, const struct block *b,
 	f = meta_file(&b->meta, name);
 	if (!f)
 		return err_set(err, ERR_CORRUPT,
-			       "%s: meta.json lists no file %s", b->path, name);
+			       "%s: meta.json does not list the file %s",
+			       b->path, name);
 	*file = new_number(w);
 	w->files[*file - 1] =
 		(struct values_file){ .size = f->size, .crc = f->crc };

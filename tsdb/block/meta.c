@@ -392,7 +392,7 @@ static int decode_root(struct meta *m, const json_t *root, struct err *err)
 	}
 	return ok ? 0 :
 		    err_set(err, ERR_CORRUPT,
-			    "meta.json lacks a member, or one has a wrong type");
+			    "a member of meta.json is missing or has the wrong type");
 }
 
 /* Reports a text whose checksum is missing or wrong. */

@@ -169,7 +169,7 @@ int tombstones_decode(struct bytes file, struct tombstones **out,
 	if (magic != MAGIC)
 		return err_set(
 			err, ERR_CORRUPT,
-			"the file of tombstones is damaged: it begins with wrong bytes");
+			"the file of tombstones is damaged: wrong magic number");
 	/*
 	 * A newer version of everprof would raise the format in meta.json, and
 	 * block_open() refuses such a block before it reads the tombstones.

@@ -7,10 +7,9 @@
 
 static const struct metric_row rows[] = {
 	COUNTER(appended, "everprof_tsdb_head_samples_appended_total",
-		"Profiles appended to head blocks."),
+		"Profiles written to the WAL and added to a head block."),
 	COUNTER(duplicates, "everprof_tsdb_duplicate_samples_total",
-		"Profiles that were already stored with the same "
-		"bytes."),
+		"Profiles not stored again because the same profile was already stored."),
 	COUNTER(conflicts, "everprof_tsdb_conflicting_samples_total",
 		"Profiles refused because a different profile of the "
 		"series is stored at the same time."),
@@ -27,11 +26,11 @@ static const struct metric_row rows[] = {
 		"Profiles that could not be read because their bytes "
 		"on disk are damaged."),
 	COUNTER(torn, "everprof_tsdb_torn_ends_total",
-		"Logs whose torn end was cut off at startup: records that were being written during a crash and were never acknowledged."),
+		"Torn ends of logs (incomplete last records) that were cut off at startup; normal after a crash or a power cut."),
 	COUNTER(recovered, "everprof_tsdb_profiles_recovered_total",
 		"Profiles restored from the WAL at startup because no head block or block had them."),
 	COUNTER(seals, "everprof_tsdb_seals_total",
-		"Head blocks that were written as blocks."),
+		"Head blocks that were sealed (rewritten as blocks)."),
 	COUNTER(compactions, "everprof_tsdb_compactions_total",
 		"Compactions of blocks that succeeded."),
 	COUNTER(compaction_failures, "everprof_tsdb_compactions_failed_total",
@@ -45,7 +44,7 @@ static const struct metric_row rows[] = {
 	COUNTER(no_space, "everprof_tsdb_no_space_total",
 		"Writes that failed because the disk was full."),
 	COUNTER(deleted, "everprof_tsdb_deletions_total",
-		"Requests to delete profiles."),
+		"Requests to delete profiles that succeeded."),
 	COUNTER(corruptions, "everprof_tsdb_range_corruptions_total",
 		"Damaged records and files found in head blocks and blocks."),
 };

@@ -233,7 +233,7 @@ int head_load(struct head *r, struct bytes file, struct err *err)
 	int rc = file_header_decode(file, MAGIC_GROUPS, &h, err);
 
 	if (rc)
-		return err_wrap(err, rc, "file groups");
+		return err_wrap(err, rc, "the file \"groups\"");
 	r->salt = h.salt;
 	load_log(&l, file);
 	mem_free(l.v);

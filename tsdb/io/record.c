@@ -63,7 +63,7 @@ static int copy_decode(struct bytes copy, uint32_t magic,
 	if (h.magic != magic)
 		return err_set(
 			err, ERR_CORRUPT,
-			"this is a file of everprof, but of another kind");
+			"the file is an everprof file of another kind (wrong magic number)");
 	if (version != VERSION || reserved.ptr[0] || reserved.ptr[1] ||
 	    reserved.ptr[2])
 		return err_set(

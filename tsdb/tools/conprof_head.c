@@ -109,10 +109,11 @@ static int samples_record(struct walk *w, struct dec d, struct err *err)
 		if (d.bad)
 			conprof_report_damage(w, "a samples record is damaged");
 		else if (!ls)
-			conprof_report_damage(w,
-					      "a sample at %" PRId64
-					      " of an unknown series",
-					      ms);
+			conprof_report_damage(
+				w,
+				"a sample at %" PRId64
+				" ms belongs to an unknown series",
+				ms);
 		else if (w->v->wants(w->v->ctx, ms))
 			rc = w->v->visit(w->v->ctx, w->path, ls, ms, value,
 					 err);
@@ -322,7 +323,8 @@ static int visit_head_chunk(struct walk *w, struct dec *d, struct bytes file,
 	c.labels = find_series(w, ref);
 	if (encoding != ENCODING_BYTES || !c.labels) {
 		conprof_report_damage(
-			w, "at offset %zu: a chunk of an unknown series",
+			w,
+			"at offset %zu: a chunk of an unknown series, or with an unknown encoding",
 			(size_t)(start - file.ptr));
 		return 0;
 	}

@@ -29,9 +29,10 @@ void conprof_report_loss(struct walk *w, struct labels *ls, int64_t from,
 	struct buf text = { 0 };
 
 	labels_text(ls, &text);
-	conprof_report_damage(
-		w, "chunk of %s from %" PRId64 " to %" PRId64 " is damaged",
-		buf_cstr(&text), from, to);
+	conprof_report_damage(w,
+			      "a chunk of %s from %" PRId64 " to %" PRId64
+			      " ms is damaged",
+			      buf_cstr(&text), from, to);
 	buf_fini(&text);
 }
 

@@ -73,7 +73,7 @@ static void damaged_stretch(void *ctx, uint64_t offset, uint64_t len, bool torn)
 	if (!torn)
 		verify_report(
 			l->v, l->path,
-			"at offset %llu: %llu damaged bytes: they are no valid record",
+			"at offset %llu: %llu bytes are not a valid record",
 			(unsigned long long)offset, (unsigned long long)len);
 }
 
@@ -252,7 +252,7 @@ void verify_values(struct verify *v, const struct head *r, bool live)
 	else if (size != r->values_end && !live)
 		verify_report(
 			v, path,
-			"the file has %llu bytes, but the file groups accounts for %llu",
+			"the file has %llu bytes, but the log of the head block (file \"groups\") accounts for %llu",
 			(unsigned long long)size,
 			(unsigned long long)r->values_end);
 }

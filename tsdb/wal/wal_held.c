@@ -83,7 +83,7 @@ static int held_open_one(struct wal *w, const char *name, uint64_t number,
 		 */
 		log_event(
 			w->o.log, LOG_ERROR,
-			"cannot open a WAL segment whose profiles remote write has not sent; they are not sent",
+			"cannot open a WAL segment that remote write has not sent; its profiles are not sent",
 			LOG_FIELDS(log_text("file", path), log_err(err)));
 		return 0;
 	}

@@ -182,7 +182,7 @@ static int read_in_segment(const struct readable *r, uint64_t *position,
 	}
 	if (!len)
 		rc = err_set(err, ERR_CORRUPT,
-			     "%s: damaged, or a torn end, at offset %llu",
+			     "%s: damaged record or torn end at offset %llu",
 			     file_path(r->s->file), (unsigned long long)at);
 	else
 		rc = (with_body ? wal_segment_read : wal_segment_head)(
@@ -224,7 +224,7 @@ static int wal_log_read(struct sample_log *l, uint64_t *position,
 				wal_segment_unref(r.s);
 				return err_set(
 					err, ERR_NOTFOUND,
-					"WAL segments before %llu have been removed",
+					"the WAL segments before segment %llu have been removed",
 					(unsigned long long)number);
 			}
 		}

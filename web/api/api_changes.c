@@ -33,9 +33,10 @@ static int changes_parse(const struct request *r, struct query_spec *spec,
 	if (!rc && !o->step_ms)
 		o->step_ms = span / STEPS_DEFAULT + 1;
 	if (!rc && span / o->step_ms >= TIMELINE_POINTS_MAX)
-		rc = err_set(err, ERR_INVALID,
-			     "parameter \"step\": more than %d steps",
-			     TIMELINE_POINTS_MAX);
+		rc = err_set(
+			err, ERR_INVALID,
+			"parameter \"step\": the time range has more than %d steps",
+			TIMELINE_POINTS_MAX);
 	(void)params_find(&r->params, "labels", &o->labels);
 	if (!rc && str_count(o->labels, ',') >= LABELS_MAX)
 		rc = err_set(err, ERR_INVALID,
@@ -53,11 +54,12 @@ static void changes_end(struct json *j, const struct changes *c,
 
 	if (c->left_out)
 		warnings[n++] = arena_printf(
-			arena, "there are %zu more changes, of fewer series",
+			arena,
+			"%zu further changes, which affect the fewest series, are left out",
 			c->left_out);
 	if (c->builds.series < c->builds.candidates)
 		warnings[n++] = arena_printf(
-			arena, "build IDs were read of %zu of %zu series",
+			arena, "build IDs were read for only %zu of %zu series",
 			c->builds.series, c->builds.candidates);
 	envelope_end(j, a, warnings);
 }

@@ -59,7 +59,7 @@ void assets_file(void *ctx UNUSED, struct request *r, struct answer *a)
 	struct err err;
 
 	if (!x || str_is(r->segment, INDEX)) {
-		err_set(&err, ERR_NOTFOUND, "there is no such file");
+		err_set(&err, ERR_NOTFOUND, "file not found in the web UI");
 		answer_error(a, &err);
 		return;
 	}

@@ -213,7 +213,7 @@ const char *auth_exposure(struct auth *a)
 
 	mutex_lock(&a->mu);
 	if (is_open_locked(a))
-		what = "everyone who can reach this address can read all profiles";
+		what = "there is no authentication: everyone who can reach this address can read all profiles";
 	else if (!c->tls.cert.len)
 		what = "passwords and tokens are sent without encryption: "
 		       "--web.config.file has no tls_server_config";

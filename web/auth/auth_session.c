@@ -93,8 +93,9 @@ int auth_begin_session(struct auth *a, const struct identity *who,
 		return err_set(err, ERR_INVALID, "you are signed in already");
 	mutex_lock(&a->mu);
 	if (!session_proof(a, who->name, who->is_token, proof, &scopes)) {
-		rc = err_set(err, ERR_INVALID,
-			     "this server does not ask anybody to sign in");
+		rc = err_set(
+			err, ERR_INVALID,
+			"this server does not require authentication, so there is no session to begin");
 	} else {
 		session_make_text(out);
 		x = sessions_add(&a->sessions, session_seconds());

@@ -328,8 +328,9 @@ static void refuse_often(struct exchange *x)
 
 void access_refuse_framing(struct exchange *x)
 {
-	exchange_refuse(x, ERR_INVALID,
-			"the framing of the request is invalid or ambiguous");
+	exchange_refuse(
+		x, ERR_INVALID,
+		"the framing of the request is invalid or ambiguous: check its header lines, Host, Content-Length and Transfer-Encoding");
 	answer_header(&x->answer, "Connection", "close");
 }
 
@@ -370,7 +371,8 @@ bool access_refuse_body(struct exchange *x)
 	 * anybody.
 	 */
 	if (!x->answer.status && x->route && x->route->kind == ROUTE_FILE)
-		exchange_refuse(x, ERR_INVALID, "this path takes no body");
+		exchange_refuse(x, ERR_INVALID,
+				"this path accepts no request body");
 	if (x->answer.status)
 		answer_header(&x->answer, "Connection", "close");
 	return x->answer.status;

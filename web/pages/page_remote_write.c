@@ -59,7 +59,7 @@ void page_remote_write(void *ctx, struct request *r, struct answer *a)
 	buf_str(&a->body, "<h2>Receivers</h2>");
 	if (rows.len) {
 		buf_str(&a->body,
-			"<table><tr><th>Name<th>URL<th>Shards<th>On the way<th>Waiting in the WAL"
+			"<table><tr><th>Name<th>URL<th>Shards<th>In flight<th>Waiting in the WAL"
 			"<th>Newest profile sent<th>Last success<th>Last error");
 		buf_add(&a->body, rows.ptr, rows.len);
 		buf_str(&a->body, "</table>");

@@ -72,7 +72,7 @@ export function StatusPage(context: Context) {
           <>
             <Pairs
               rows={[
-                ['series in open ranges', d.headStats.numSeries],
+                ['series in head blocks', d.headStats.numSeries],
                 ['profiles not yet flushed', d.headStats.numUnflushedProfiles],
                 ['blocks', d.blockStats.numBlocks],
                 ['profiles in blocks', d.blockStats.numSamples],

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The sampler on other kernels than that of this machine: everprof record in a
+virtual machine (QEMU without hardware help) with a kernel of Debian.
+
+EVERPROF_KERNELS: packages to boot, by default the kernel of Debian 12. Needs the
+packages qemu-system-x86, busybox-static and cpio."""
+import glob
+import os
+import re
+import shutil
+import subprocess
+
+from harness import Suite
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+EVERPROF = os.environ['EVERPROF']
+KERNELS = os.environ.get('EVERPROF_KERNELS', '').split()
+INIT = '''#!/bin/sh
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t tmpfs tmp /tmp
+uname -r
+for way in recursion system_calls signal thread; do
+  /bin/everprof record -F 99 -o /tmp/p.pb.gz -- /bin/stacks $way 6
+  echo "BEGIN $way"
+  /bin/everprof report folded --sample_index=samples /tmp/p.pb.gz
+  echo "END $way"
+done
+poweroff -f
+'''
+suite = Suite()
+
+
+def default_kernel():
+    text = subprocess.run(['apt-cache', 'depends', 'linux-image-amd64'], capture_output=True, text=True, check=True).stdout
+    return re.search(r'Depends: (linux-image-\S+)', text)[1]
+
+
+def unpack_kernel(folder, package):
+    """The path of the kernel in a package."""
+    subprocess.run(['apt-get', 'download', '-q', package], check=True, cwd=folder, capture_output=True)
+    deb = glob.glob(f'{folder}/{package}_*.deb')[0]
+    subprocess.run(['dpkg-deb', '-x', deb, f'{folder}/kernel'], check=True)
+    return glob.glob(f'{folder}/kernel/boot/vmlinuz-*')[0]
+
+
+def copy_program(path, root, name):
+    """A program with the libraries that it needs."""
+    shutil.copy(path, f'{root}/bin/{name}')
+    text = subprocess.run(['ldd', path], capture_output=True, text=True, check=True).stdout
+    for library in re.findall(r'(/\S+)', text):
+        os.makedirs(root + os.path.dirname(library), exist_ok=True)
+        shutil.copy(os.path.realpath(library), root + library)
+
+
+def make_image(folder):
+    root = f'{folder}/root'
+    for d in 'bin', 'proc', 'sys', 'tmp', 'dev', 'etc':
+        os.makedirs(f'{root}/{d}')
+    subprocess.run(['gcc', '-O2', '-fomit-frame-pointer', '-fno-optimize-sibling-calls', '-o', f'{folder}/stacks',
+                    f'{HERE}/stacks.c'], check=True)
+    copy_program(EVERPROF, root, 'everprof')
+    copy_program(f'{folder}/stacks', root, 'stacks')
+    shutil.copy(shutil.which('busybox'), f'{root}/bin/busybox')
+    for name in 'sh', 'mount', 'uname', 'poweroff', 'echo':
+        os.symlink('busybox', f'{root}/bin/{name}')
+    with open(f'{root}/init', 'w') as f:
+        f.write(INIT)
+    os.chmod(f'{root}/init', 0o755)
+    subprocess.run(f'cd {root} && find . | cpio -o -H newc --quiet | gzip -1 > {folder}/image.gz', shell=True, check=True)
+    return f'{folder}/image.gz'
+
+
+def boot(kernel, image):
+    return subprocess.run(['qemu-system-x86_64', '-accel', 'tcg,thread=multi', '-cpu', 'max', '-smp', '2', '-m', '1024', '-kernel', kernel,
+                           '-initrd', image, '-nographic', '-no-reboot', '-append',
+                           'console=ttyS0 quiet panic=-1 rdinit=/init mitigations=off'],
+                          capture_output=True, text=True, timeout=400, check=False, stdin=subprocess.DEVNULL, errors='replace').stdout
+
+
+def check(text, way):
+    section = text.split(f'BEGIN {way}', 1)[1].split(f'END {way}', 1)[0]
+    stacks = {}
+    for line in section.replace('\r', '').splitlines():
+        stack, _, count = line.strip().rpartition(' ')
+        if count.isdigit():
+            stacks[stack] = int(count)
+    total = sum(stacks.values())
+    # libc has no names in the virtual machine.
+    whole = sum(n for s, n in stacks.items() if not re.match(r'\[(unknown|unwind|truncated)', s))
+    print(f'  {way}: {total} samples, {100 * whole / max(total, 1):.1f} % whole', flush=True)
+    if total < 50 or whole < 0.95 * total:
+        for s, n in sorted(stacks.items(), key=lambda x: -x[1])[:8]:
+            print('     ', n, s)
+    assert total >= 50 and whole >= 0.95 * total, (way, total, whole)
+
+
+@suite.test
+def stacks_are_whole_on_other_kernels(folder):
+    for program in 'qemu-system-x86_64', 'busybox', 'cpio':
+        if not shutil.which(program):
+            print(f'SKIPPED: {program} is not installed')
+            return
+    image = make_image(folder)
+    for package in KERNELS or [default_kernel()]:
+        text = boot(unpack_kernel(folder, package), image)
+        print(f'{package}:', flush=True)
+        if 'END thread' not in text:
+            print(text[-3000:])
+        for way in 'recursion', 'system_calls', 'signal', 'thread':
+            check(text, way)
+        shutil.rmtree(f'{folder}/kernel')
+
+
+suite.main()
