@@ -45,12 +45,37 @@ static int dwarf_check_size(struct elf_file *f, struct err *err)
 	return 0;
 }
 
+/* libdw trusts that the last text of a section ends there. */
+static int dwarf_check_texts(struct elf_file *f, struct err *err)
+{
+	static const char *const sections[] = { ".debug_str",
+						".debug_line_str" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
+		struct elf_section s;
+		int rc = elf_file_section(f, sections[i], DWARF_SIZE_MAX, &s,
+					  err);
+
+		if (rc == ERR_NOTFOUND)
+			continue;
+		if (rc)
+			return rc;
+		if (s.data.len && s.data.ptr[s.data.len - 1])
+			return err_set(err, ERR_CORRUPT,
+				       "the section %s is cut off",
+				       sections[i]);
+	}
+	return 0;
+}
+
 int dwarf_names_open(struct elf_file *f, struct dwarf_names **out,
 		     struct err *err)
 {
 	struct dwarf_names *n;
 	int rc = dwarf_check_size(f, err);
 
+	if (!rc)
+		rc = dwarf_check_texts(f, err);
 	if (rc)
 		return rc;
 	n = mem_new(struct dwarf_names);
