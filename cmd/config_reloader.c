@@ -228,6 +228,16 @@ size_t reloader_job_count(struct config_reloader *l)
 	return n;
 }
 
+bool reloader_has_ebpf(struct config_reloader *l)
+{
+	bool enabled;
+
+	mutex_lock(&l->mu);
+	enabled = l->config->ebpf.enabled;
+	mutex_unlock(&l->mu);
+	return enabled;
+}
+
 size_t reloader_receiver_count(struct config_reloader *l)
 {
 	size_t n;

@@ -63,6 +63,9 @@ bool reloader_has_changed(struct config_reloader *l);
 /* The number of scrape jobs. */
 size_t reloader_job_count(struct config_reloader *l);
 
+/* Whether the current configuration enables the eBPF collector. */
+bool reloader_has_ebpf(struct config_reloader *l);
+
 /* Number of receivers of remote write that are configured. */
 size_t reloader_receiver_count(struct config_reloader *l);
 

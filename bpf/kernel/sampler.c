@@ -8,6 +8,7 @@
 #include <sampler.skel.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -91,6 +92,23 @@ static int sampler_check_kernel(struct err *err)
 	return rc;
 }
 
+/*
+ * The program in the kernel numbers processes as the initial PID namespace does,
+ * whose inode is fixed (Linux, include/linux/proc_ns.h, PROC_PID_INIT_INO).
+ */
+static int sampler_check_namespace(struct err *err)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st))
+		return err_sys(err, "/proc/self/ns/pid");
+	if (st.st_ino == 0xeffffffc)
+		return 0;
+	return err_set(
+		err, ERR_UNSUPPORTED,
+		"everprof does not see the processes of the whole machine: give its container the PID namespace of the host (docker run --pid=host, Kubernetes: hostPID: true)");
+}
+
 /* Set the sizes of the maps, and load the program. */
 static int sampler_load(struct sampler *s, struct err *err)
 {
@@ -172,6 +190,8 @@ int sampler_open(const struct sampler_options *o, struct sampler **out,
 	s->stats = -1;
 	libbpf_set_print(sampler_silence);
 	rc = sampler_check_kernel(err);
+	if (!rc)
+		rc = sampler_check_namespace(err);
 	if (!rc)
 		rc = sampler_load(s, err);
 	if (!rc)

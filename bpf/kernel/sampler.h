@@ -33,7 +33,8 @@ struct sampler;
 
 /*
  * Load the program. ERR_UNSUPPORTED: the kernel is too old, is one that must not
- * be sampled, has no type information, or everprof was built without eBPF;
+ * be sampled, or has no type information, or this process is in a container
+ * with a PID namespace of its own;
  * ERR_DENIED: a capability is missing; the message says which.
  */
 NODISCARD int sampler_open(const struct sampler_options *o,

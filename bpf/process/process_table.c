@@ -167,10 +167,14 @@ static void process_map(struct process *p, uint64_t start, uint64_t end,
 						       .offset = offset,
 						       .file = file }))
 		return;
-	/* The kernel maps the program first, then its interpreter. */
+	p->changed = true;
+}
+
+/* The kernel maps the program of a process first, then its interpreter. */
+static void process_runs(struct process *p, uint32_t file)
+{
 	if (p->program == FILE_NONE)
 		p->program = file;
-	p->changed = true;
 }
 
 /* Whether a path names a file, and not memory such as "[heap]" or "//anon". */
@@ -196,6 +200,8 @@ static void process_report_map(struct process_table *t,
 							buf_bytes(&identity),
 				      r->pid);
 	process_map(p, r->start, r->end, r->offset, file);
+	if (path_is_file(r->text))
+		process_runs(p, file);
 	buf_fini(&identity);
 }
 
@@ -355,6 +361,8 @@ void process_table_scan(struct process_table *t, uint32_t pid, struct str name,
 			file = file_table_get(t->files, l.path,
 					      buf_bytes(&identity), pid);
 		process_map(p, l.start, l.end, l.offset, file);
+		if (path_is_file(l.path))
+			process_runs(p, file);
 		buf_fini(&identity);
 	}
 }

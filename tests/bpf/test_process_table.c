@@ -184,6 +184,22 @@ Test(process_table, a_child_shares_what_its_parent_has)
 	end();
 }
 
+Test(process_table, the_program_is_the_first_file_and_not_the_vdso)
+{
+	begin();
+	report_map(7, 0x7f0000, 0x1000, "[vdso]");
+	cr_expect(process_table_find(&table, 7)->program == FILE_NONE);
+	report_map(7, 0x10000, 0x1000, "/bin/a");
+	report_map(7, 0x20000, 0x1000, "/lib/ld.so");
+	cr_expect(!strcmp(
+		file_table_at(&files, process_table_find(&table, 7)->program)
+			->path,
+		"/bin/a"));
+	report(SIDE_BAND_EXEC, 7, 7, 0, 0);
+	cr_expect(process_table_find(&table, 7)->program == FILE_NONE);
+	end();
+}
+
 Test(process_table, a_child_of_an_unpublished_parent_is_published_later)
 {
 	begin();

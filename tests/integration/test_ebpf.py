@@ -154,6 +154,9 @@ def check_record(folder):
                           (['-p', '1', '--', 'true'], 'cannot be combined'), (['-d', 'x'], '--duration')]:
         done = run(*args)
         assert done.returncode in (1, 2) and message in done.stderr, (args, done)
+    if shutil.which('unshare'):
+        done = subprocess.run(['unshare', '--pid', '--fork', EVERPROF, 'record', '-d', '1s'], capture_output=True, text=True, check=False)
+        assert done.returncode == 1 and 'PID namespace' in done.stderr, done
     target = subprocess.Popen([f'{folder}/stacks', 'recursion', '20'])
     done = run('-p', str(target.pid), '-d', '1s', '-o', 'p.pb.gz')
     target.kill()
