@@ -16,6 +16,7 @@
 #include "cmd/config_reloader.h"
 #include "cmd/ebpf_service.h"
 #include "cmd/notify.h"
+#include "cmd/self_profile.h"
 #include "cmd/serve_flags.h"
 #include "cmd/serve_rights.h"
 #include "cmd/serve_storage.h"
@@ -50,6 +51,7 @@ struct serve {
 	char *cursors; /* directory of the cursors of remote write */
 	struct discovery *discovery;
 	struct ebpf_service *ebpf;
+	struct self_profiler *profiler;
 	struct web *web;
 };
 
@@ -221,6 +223,7 @@ static int start_web(struct serve *s, struct err *err)
 		.writer = write_endpoint(s->receiver, s->f.write_receiver,
 					 s->limiter),
 		.sender = sender_endpoint(s->sender),
+		.profiler = self_profile_endpoint(s->profiler),
 		.flags = s->shown,
 		.flag_count = s->flag_count,
 		.version = EVERPROF_VERSION,
@@ -295,6 +298,7 @@ static int serve_start(struct serve *s, int64_t sync_ms, struct err *err)
 		make_sender(s);
 		make_receiver(s);
 		make_ebpf(s);
+		s->profiler = self_profiler_new();
 		rc = start_scraper(s, err);
 	}
 	if (!rc)
@@ -324,6 +328,7 @@ static void serve_stop(struct serve *s)
 	 * Web handlers may wait in scrape_now(); stopping the scraper ends the
 	 * wait.
 	 */
+	self_profiler_interrupt(s->profiler);
 	discovery_stop(s->discovery);
 	scrape_stop(s->scraper);
 	web_stop(s->web);
@@ -334,6 +339,7 @@ static void serve_stop(struct serve *s)
 	scrape_free(s->scraper);
 	receiver_free(s->receiver);
 	ebpf_service_free(s->ebpf);
+	self_profiler_free(s->profiler);
 	ingest_limiter_free(s->limiter);
 	reloader_free(s->reloader);
 	storage_close(&s->storage);

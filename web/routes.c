@@ -17,6 +17,7 @@
 #include "web/pages/page_remote_write.h"
 #include "web/pages/page_report.h"
 #include "web/status/api_admin.h"
+#include "web/status/api_self.h"
 #include "web/status/api_session.h"
 #include "web/status/api_status.h"
 
@@ -153,6 +154,8 @@ const struct route web_routes[] = {
 	{ "/-/ready", web_answer_ready, ROUTE_QUICK, SCOPE_READ },
 	{ "/-/reload", web_reload, ROUTE_WRITE, SCOPE_ADMIN },
 	{ "/-/quit", web_answer_quit, ROUTE_WRITE, SCOPE_ADMIN },
+	{ "/debug/pprof/", api_self_list, ROUTE_READ, SCOPE_READ },
+	{ "/debug/pprof/profile", api_self_profile, ROUTE_READ, SCOPE_READ },
 	{ "/metrics", web_answer_metrics, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/session", api_session, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/session/begin", api_session_begin, ROUTE_WRITE, SCOPE_READ },

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 
 import harness
 
@@ -204,6 +205,35 @@ ebpf:
     server.finish()
 
 
+def two_at_once(server, seconds):
+    """Asks for two profiles; the answers come later."""
+    answers = []
+    for _ in range(2):
+        threading.Thread(target=lambda: answers.append(server.get('/debug/pprof/profile', seconds=seconds)), daemon=True).start()
+    return answers
+
+
+def check_self(folder):
+    """everprof lists and takes its own CPU profile, one at a time, and stops while it does."""
+    server = harness.Everprof(f'{folder}/self', '')
+    server.ready()
+    assert b"href='profile?debug=1'" in server.get('/debug/pprof/').body
+    answers = two_at_once(server, 3)
+    while len(answers) < 2:
+        server.get('/metrics')
+    answers.sort(key=lambda a: a.status)
+    assert [a.status for a in answers] == [200, 429], answers
+    with open(f'{folder}/self.pb.gz', 'wb') as f:
+        f.write(answers[0].body)
+    text = subprocess.run([EVERPROF, 'report', 'top', f'{folder}/self.pb.gz'], capture_output=True, text=True, check=True).stdout
+    assert 'metrics_write' in text or 'everprof' in text, text
+    for seconds in 0, 100000, 'x':
+        assert server.get('/debug/pprof/profile', seconds=seconds).status == 400
+    answers = two_at_once(server, 20)
+    harness.wait_until('one is refused, the other one runs', 30, lambda: len(answers) == 1, 0.01)
+    server.finish()
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         build(folder)
@@ -216,6 +246,7 @@ def main():
         check_programs(folder)
         check_interpreters(folder)
         check_server(folder)
+        check_self(folder)
 
 
 main()

@@ -103,12 +103,26 @@ struct web_writer {
 };
 
 /* All options of the web side. */
+/* CPU profiles of this process. */
+struct web_profiler {
+	void *ctx;
+	/*
+	 * Takes a profile of the next seconds, and appends it to `out` as
+	 * gzip'd profile.proto. Any thread may call it. ERR_LIMIT: another one
+	 * is being taken; ERR_UNSUPPORTED: this process may not profile itself.
+	 * NULL: there is no profiler.
+	 */
+	int (*profile)(void *ctx, int64_t seconds, struct buf *out,
+		       struct err *err);
+};
+
 struct web_options {
 	struct tsdb *db;
 	struct scraper *scraper;
 	struct web_lifecycle lifecycle;
 	struct web_writer writer;
 	struct web_sender sender;
+	struct web_profiler profiler;
 	const struct web_flag *flags;
 	size_t flag_count;
 	const char *version;

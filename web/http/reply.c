@@ -85,7 +85,7 @@ static void format_params(const struct request *r, struct buf *out)
 static void log_request(struct exchange *x, int64_t took_ns)
 {
 	const struct server *s = x->server;
-	bool slow = took_ns > s->o.slow_ms * 1000000;
+	bool slow = took_ns - x->answer.waited_ns > s->o.slow_ms * 1000000;
 	char client[INET6_ADDRSTRLEN];
 	struct buf params = { 0 };
 

@@ -84,6 +84,8 @@ struct answer {
 		const char *value; /* a constant, or in the request's arena */
 	} headers[ANSWER_HEADERS_MAX];
 	size_t header_count;
+	/* how long the client asked to wait; it does not make a request slow */
+	int64_t waited_ns;
 	/* the query's memory, returned when the answer is sent */
 	struct query_work work;
 };

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CPU profiles of this process, for /debug/pprof/profile: by the eBPF collector,
+ * which looks at this process alone.
+ *
+ * Ownership: a self profiler is freed after the web server has stopped.
+ * Threads: any; one profile at a time.
+ */
+#ifndef CMD_SELF_PROFILE_H
+#define CMD_SELF_PROFILE_H
+
+#include "web/web.h"
+
+struct self_profiler;
+
+struct self_profiler *self_profiler_new(void);
+
+/* Let a profile that is being taken end at once. */
+void self_profiler_interrupt(struct self_profiler *p);
+
+/* Free a profiler that nobody uses; NULL is a no-op. */
+void self_profiler_free(struct self_profiler *p);
+
+/* The profiler as an endpoint of the web server. */
+struct web_profiler self_profile_endpoint(struct self_profiler *p);
+
+#endif
