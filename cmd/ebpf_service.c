@@ -44,7 +44,7 @@ struct ebpf_service {
 	STATS(COUNTER, member, "everprof_ebpf_samples_total",            \
 	      "Number of samples of the eBPF collector, by what became " \
 	      "of them or by why the stack ends.",                       \
-	      .label = "outcome", .value = outcome)
+	      .label = "outcome", .value = (outcome))
 
 static const struct metric_row service_rows[] = {
 	SAMPLES(ends[SAMPLE_COMPLETE], "complete"),
@@ -88,10 +88,15 @@ static void stats_add_before(struct collector_stats *s,
 {
 	for (size_t i = 0; i < ARRAY_SIZE(service_rows); i++) {
 		size_t at = service_rows[i].offset;
+		int64_t sum;
+		int64_t more;
 
-		if (service_rows[i].kind == METRIC_COUNTER)
-			*(int64_t *)((char *)s + at) +=
-				*(const int64_t *)((const char *)before + at);
+		if (service_rows[i].kind != METRIC_COUNTER)
+			continue;
+		memcpy(&sum, (const char *)s + at, sizeof(sum));
+		memcpy(&more, (const char *)before + at, sizeof(more));
+		sum += more;
+		memcpy((char *)s + at, &sum, sizeof(sum));
 	}
 }
 

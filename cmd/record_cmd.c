@@ -71,9 +71,8 @@ static void recording_run_command(char **command, int start)
 	if (read(start, &byte, 1) != 1)
 		_exit(1);
 	execvp(command[0], command);
-	fprintf(stderr, "everprof: cannot start %s: %s\n", command[0],
-		strerror(
-			errno)); /* NOLINT(concurrency-mt-unsafe): one thread */
+	fprintf(stderr, "everprof: cannot start %s: ", command[0]);
+	perror(NULL);
 	_exit(RECORD_NO_COMMAND);
 }
 
@@ -94,7 +93,7 @@ static int recording_fork(struct recording *r, struct err *err)
 		sigset_t none;
 
 		sigemptyset(&none);
-		sigprocmask(SIG_SETMASK, &none, NULL);
+		pthread_sigmask(SIG_SETMASK, &none, NULL);
 		signal(SIGPIPE, SIG_DFL);
 		signal(SIGXFSZ, SIG_DFL);
 		close(ends[1]);

@@ -38,7 +38,4 @@ void kallsyms_fini(struct kallsyms *k);
 /* Return the name of the function at an address, or NULL. */
 const char *kallsyms_find(const struct kallsyms *k, uint64_t address);
 
-/* Return the first address of the kernel's own code, or 0. */
-uint64_t kallsyms_start(const struct kallsyms *k);
-
 #endif

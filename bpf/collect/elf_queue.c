@@ -36,8 +36,10 @@ static void elf_queue_read(struct elf_queue *q)
 	struct elf_result *r = &q->result;
 
 	r->answer = buf_init(ELF_FACTS_MAX);
-	r->good = !elf_reader_read(q->helper, q->pid, q->path, q->identity,
-				   &r->answer, &r->facts, NULL);
+	r->good = !elf_reader_read(
+		q->helper,
+		&(struct wanted_file){ q->pid, q->path, q->identity },
+		&r->answer, &r->facts, NULL);
 }
 
 /* Wait for a question. False: the queue is closed. */

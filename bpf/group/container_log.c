@@ -22,8 +22,8 @@ bool container_log_parse(struct str name, struct str id,
 	size_t end = id.len + 5; /* "-ID.log" */
 
 	if (name.len <= end || name.ptr[name.len - end] != '-' ||
-	    memcmp(name.ptr + name.len - end + 1, id.ptr, id.len) ||
-	    memcmp(name.ptr + name.len - 4, ".log", 4))
+	    memcmp(name.ptr + name.len - end + 1, id.ptr, id.len) != 0 ||
+	    memcmp(name.ptr + name.len - 4, ".log", 4) != 0)
 		return false;
 	name.len -= end;
 	/* Names of Kubernetes have no underscores. */
@@ -41,6 +41,7 @@ bool container_log_find(const char *dir, struct str id,
 
 	if (!d)
 		return false;
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): the directory is ours alone */
 	while (!found && (e = readdir(d)))
 		found = container_log_parse(str_of(e->d_name), id, out);
 	closedir(d);

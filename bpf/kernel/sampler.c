@@ -340,18 +340,20 @@ int sampler_measure(struct sampler *s, struct err *err)
 static uint64_t sampler_map_memory(const struct bpf_map *map)
 {
 	struct buf text = { .max = 4096 };
-	unsigned long long bytes = 0;
+	int64_t bytes = 0;
 	char path[64];
+	struct str line;
 	const char *at;
 
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", bpf_map__fd(map));
 	if (!file_slurp(path, &text, NULL)) {
 		at = strstr(buf_cstr(&text), "memlock:");
-		if (!at || sscanf(at, "memlock: %llu", &bytes) != 1)
+		line = str_of(at ? at + 8 : "");
+		if (!str_to_i64(str_trim(str_cut(line, '\n', &line)), &bytes))
 			bytes = 0;
 	}
 	buf_fini(&text);
-	return bytes;
+	return (uint64_t)bytes;
 }
 
 int sampler_cost_of(struct sampler *s, struct sampler_cost *out,

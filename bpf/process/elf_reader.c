@@ -92,6 +92,7 @@ static int elf_reader_open_program(uint32_t pid)
 /* Copy the kernel's own library, which all processes have, into a file. */
 static int elf_reader_open_vdso(void)
 {
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel says so */
 	const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
 	long page = sysconf(_SC_PAGESIZE);
 	int fd = image ? memfd_create("vdso", MFD_CLOEXEC) : -1;
@@ -122,30 +123,34 @@ int elf_reader_open(uint32_t pid, const char *path, struct bytes identity)
 	return fd;
 }
 
-int elf_reader_read(struct file_helper *helper, uint32_t pid, const char *path,
-		    struct bytes identity, struct buf *answer,
-		    struct elf_facts *out, struct err *err)
+/* Check that an answer is well-formed, and about the file that was mapped. */
+static int elf_reader_accept(const struct wanted_file *f, struct bytes answer,
+			     struct elf_facts *out, struct err *err)
 {
-	int fd = elf_reader_open(pid, path, identity);
+	if (!elf_facts_decode(answer, out))
+		return err_set(err, ERR_CORRUPT,
+			       "the file helper gave a wrong answer for %s",
+			       f->path);
+	if (f->identity.len != FILE_INODE_LEN && f->identity.len &&
+	    !bytes_eq(f->identity, out->build_id))
+		return err_set(err, ERR_NOTFOUND,
+			       "%s of process %u is another file now", f->path,
+			       f->pid);
+	return 0;
+}
+
+int elf_reader_read(struct file_helper *helper, const struct wanted_file *f,
+		    struct buf *answer, struct elf_facts *out, struct err *err)
+{
+	int fd = elf_reader_open(f->pid, f->path, f->identity);
 	int rc;
 
 	if (fd < 0)
 		return err_set(err, ERR_NOTFOUND,
-			       "%s of process %u is not there any more", path,
-			       pid);
+			       "%s of process %u is not there any more",
+			       f->path, f->pid);
 	rc = file_helper_call(helper, ELF_READER_OPERATION, fd,
 			      (struct bytes){ 0 }, ELF_READER_TIMEOUT_MS,
 			      answer, err);
-	if (rc)
-		return rc;
-	if (!elf_facts_decode(buf_bytes(answer), out))
-		return err_set(err, ERR_CORRUPT,
-			       "the file helper gave a wrong answer for %s",
-			       path);
-	if (identity.len != FILE_INODE_LEN && identity.len &&
-	    !bytes_eq(identity, out->build_id))
-		return err_set(err, ERR_NOTFOUND,
-			       "%s of process %u is another file now", path,
-			       pid);
-	return 0;
+	return rc ? rc : elf_reader_accept(f, buf_bytes(answer), out, err);
 }

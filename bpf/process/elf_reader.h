@@ -45,16 +45,20 @@ int elf_reader_open_path(uint32_t pid, const char *path);
  */
 int elf_reader_open(uint32_t pid, const char *path, struct bytes identity);
 
+/* A file that a process has mapped, as the file table knows it. Borrowed. */
+struct wanted_file {
+	uint32_t pid;
+	const char *path;
+	struct bytes identity; /* a device and an inode, or a build ID */
+};
+
 /*
- * Read the facts of a file of a process. `identity` is that of the file table: a
- * device and an inode, or a build ID. The answer is appended to `answer`, which
- * is empty, and the facts borrow it. ERR_NOTFOUND: the process is gone, or
- * another file is there now. Other errors as elf_facts_read() and
- * file_helper_call().
+ * Read the facts of a file. The answer is appended to `answer`, which is empty,
+ * and the facts borrow it. ERR_NOTFOUND: the process is gone, or another file is
+ * there now. Other errors as elf_facts_read() and file_helper_call().
  */
-NODISCARD int elf_reader_read(struct file_helper *helper, uint32_t pid,
-			      const char *path, struct bytes identity,
-			      struct buf *answer, struct elf_facts *out,
-			      struct err *err);
+NODISCARD int elf_reader_read(struct file_helper *helper,
+			      const struct wanted_file *f, struct buf *answer,
+			      struct elf_facts *out, struct err *err);
 
 #endif

@@ -105,7 +105,8 @@ static struct sample_window *writer_take(struct profile_writer *w)
 	if (w->count) {
 		window = w->queue[0];
 		w->count--;
-		memmove(w->queue, w->queue + 1, w->count * sizeof(*w->queue));
+		for (size_t i = 0; i < w->count; i++)
+			w->queue[i] = w->queue[i + 1];
 	}
 	mutex_unlock(&w->mu);
 	return window;

@@ -45,6 +45,7 @@ void sample_window_free(struct sample_window *w)
 
 size_t sample_window_memory(const struct sample_window *w)
 {
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): of a pointer */
 	return vec_memory(&w->series) + vec_memory(&w->files) +
 	       vec_memory(&w->frames) + vec_memory(&w->stack_frames) +
 	       vec_memory(&w->stacks) + vec_memory(&w->samples) +

@@ -40,9 +40,11 @@ static bool maker_function_same(const void *ctx, uint32_t number,
 				const void *key)
 {
 	const struct profile_maker *m = ctx;
+	const struct pprof_function *a = &m->p.functions.v[number];
+	const struct pprof_function *b = key;
 
-	return !memcmp(&m->p.functions.v[number], key,
-		       sizeof(struct pprof_function));
+	return a->name == b->name && a->system_name == b->system_name &&
+	       a->file == b->file && a->start_line == b->start_line;
 }
 
 static uint32_t maker_function(struct profile_maker *m,

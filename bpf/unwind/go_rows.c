@@ -6,23 +6,25 @@
 /* Rows that are being made. */
 struct go_rows {
 	VEC(struct unwind_row) rows;
+	uint32_t end; /* addresses before it have rows */
+	uint8_t kind; /* of the last row */
 };
 
 /* Visitor of Go's table. Outside of rows by rsp, the frame pointer is used. */
 static void go_rows_visit(void *ctx, uint64_t from, int64_t depth)
 {
 	struct go_rows *g = ctx;
-	struct unwind_row row = { .pc = (uint32_t)from };
-	const struct unwind_row *last =
-		g->rows.count ? &g->rows.v[g->rows.count - 1] : NULL;
+	struct unwind_row row = { .pc = (uint32_t)from,
+				  .cfa = depth ? 0 : 1,
+				  .kind = depth ? UNWIND_NO_CODE : UNWIND_RSP };
 
 	if (from > UINT32_MAX || g->rows.count > UNWIND_ROWS_MAX ||
-	    (last && last->pc >= row.pc))
+	    row.pc < g->end)
 		return;
-	row.kind = depth ? UNWIND_NO_CODE : UNWIND_RSP;
-	row.cfa = depth ? 0 : 1;
-	if (!last || last->kind != row.kind)
+	g->end = row.pc + 1;
+	if (!g->rows.count || g->kind != row.kind)
 		*vec_add(&g->rows) = row;
+	g->kind = row.kind;
 }
 
 /* Append a row of the table, but for those in the code of Go. */

@@ -42,7 +42,7 @@ static int elf_file_check(struct elf_file *f, struct err *err)
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, ERR_UNSUPPORTED, "not a regular file");
 	if (pread(f->fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) ||
-	    memcmp(h.e_ident, ELFMAG, SELFMAG))
+	    memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
 		return err_set(err, ERR_UNSUPPORTED, "not an ELF file");
 	if (h.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    h.e_ident[EI_DATA] != ELFDATA2LSB ||
@@ -269,7 +269,7 @@ static bool elf_notes_build_id(Elf_Data *data, struct elf_build_id *out)
 		const uint8_t *bytes = data->d_buf;
 
 		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 ||
-		    memcmp(bytes + name, "GNU", 4) || !note.n_descsz ||
+		    memcmp(bytes + name, "GNU", 4) != 0 || !note.n_descsz ||
 		    note.n_descsz > ELF_BUILD_ID_MAX)
 			continue;
 		memcpy(out->bytes, bytes + body, note.n_descsz);

@@ -18,19 +18,28 @@ static bool kallsyms_is_code(char type)
 }
 
 /* Add the symbol of a line, if it is a function. */
-static void kallsyms_add(struct kallsyms *k, const char *line)
+static void kallsyms_add(struct kallsyms *k, struct str line)
 {
-	unsigned long long address;
-	char name[KALLSYMS_LINE_MAX];
-	char type;
+	struct str address = str_cut(line, ' ', &line);
+	struct str type = str_cut(line, ' ', &line);
+	struct str name = str_trim(str_cut(line, '\t', &line));
+	uint64_t value = 0;
 
-	if (sscanf(line, "%llx %c %1000s", &address, &type, name) != 3 ||
-	    !kallsyms_is_code(type))
+	if (type.len != 1 || !kallsyms_is_code(type.ptr[0]) || !name.len ||
+	    !address.len || address.len > 16)
 		return;
+	for (size_t i = 0; i < address.len; i++) {
+		int digit = digit_hex_value(address.ptr[i]);
+
+		if (digit < 0)
+			return;
+		value = value << 4 | (uint64_t)digit;
+	}
 	*vec_add(&k->symbols) =
-		(struct kernel_symbol){ .address = address,
+		(struct kernel_symbol){ .address = value,
 					.name = (uint32_t)k->names.len };
-	buf_add(&k->names, name, strlen(name) + 1);
+	buf_add(&k->names, name.ptr, name.len);
+	buf_byte(&k->names, 0);
 }
 
 static int kernel_symbol_order(const void *a, const void *b)
@@ -53,7 +62,7 @@ int kallsyms_read(struct kallsyms *k, const char *path, struct err *err)
 		return err_sys(err, "open %s", path);
 	k->names.max = KALLSYMS_NAMES_MAX;
 	while (fgets(line, sizeof(line), f) && !k->names.over)
-		kallsyms_add(k, line);
+		kallsyms_add(k, str_of(line));
 	fclose(f);
 	if (k->symbols.count)
 		qsort(k->symbols.v, k->symbols.count, sizeof(*k->symbols.v),
@@ -95,14 +104,4 @@ const char *kallsyms_find(const struct kallsyms *k, uint64_t address)
 	     low && k->symbols.v[low - 1].address == k->symbols.v[low].address;)
 		low--;
 	return (const char *)k->names.ptr + k->symbols.v[low].name;
-}
-
-uint64_t kallsyms_start(const struct kallsyms *k)
-{
-	for (size_t i = 0; i < k->symbols.count; i++) {
-		if (!strcmp((const char *)k->names.ptr + k->symbols.v[i].name,
-			    "_text"))
-			return k->symbols.v[i].address;
-	}
-	return 0;
 }

@@ -40,8 +40,9 @@ static int read_rows(struct file_helper *h, pid_t pid, const char *path,
 	struct buf answer = { .max = ELF_FACTS_MAX };
 	struct elf_facts facts;
 	struct err err;
-	int rc = elf_reader_read(h, (uint32_t)pid, path, identity, &answer,
-				 &facts, &err);
+	int rc = elf_reader_read(
+		h, &(struct wanted_file){ (uint32_t)pid, path, identity },
+		&answer, &facts, &err);
 
 	if (!rc)
 		rc = (int)facts.row_count;
@@ -60,8 +61,11 @@ Test(elf_reader, files_of_this_process)
 
 	cr_assert(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
 	inode = inode_of(self);
-	cr_assert(!elf_reader_read(h, (uint32_t)getpid(), self,
-				   buf_bytes(&inode), &answer, &facts, &err),
+	cr_assert(!elf_reader_read(h,
+				   &(struct wanted_file){ (uint32_t)getpid(),
+							  self,
+							  buf_bytes(&inode) },
+				   &answer, &facts, &err),
 		  "%s", err.msg);
 	cr_expect(facts.row_count > 10 && facts.build_id.len == 20);
 	/* By its build ID, and by that of another file. */
