@@ -43,6 +43,8 @@ struct collector_options {
 	 * collector_help().
 	 */
 	char *const *helper_argv;
+	/* Directory with debug files by build ID; NULL or empty: none. */
+	const char *debug_dir;
 	const struct log *log; /* may be NULL */
 	bool measure;          /* fill in the costs of the statistics */
 	profile_sink *sink;

@@ -200,6 +200,7 @@ static void service_start(struct ebpf_service *s)
 				       .interval_ms = c->interval_ms,
 				       .memory = COLLECTOR_MEMORY,
 				       .rules = &c->relabel,
+				       .debug_dir = s->o.debug_dir,
 				       .log = s->o.log,
 				       .sink = service_store,
 				       .ctx = s };

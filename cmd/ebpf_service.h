@@ -23,6 +23,7 @@ struct ebpf_service_options {
 	struct appender *appender;
 	const struct log *log;
 	struct metrics *metrics;
+	const char *debug_dir; /* as in struct collector_options */
 };
 
 /* Prepare a service that does not run, and register its metrics. */

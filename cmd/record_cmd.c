@@ -39,6 +39,7 @@ struct recording {
 	int64_t hz;
 	int64_t duration_ms; /* 0: until the command ends */
 	const char *output;
+	const char *debug_dir;
 	char **command; /* NULL: there is none */
 	pid_t child;
 	int start; /* write end of the pipe for which the child waits; or -1 */
@@ -157,6 +158,7 @@ static int recording_collect(struct recording *r, const sigset_t *signals,
 				       .interval_ms = INT64_MAX,
 				       .memory = RECORD_MEMORY,
 				       .node = "",
+				       .debug_dir = r->debug_dir,
 				       .pid = (uint32_t)r->pid,
 				       .sink = recording_take,
 				       .ctx = r };
@@ -309,6 +311,7 @@ int cmd_record(int argc, char **argv)
 {
 	struct recording r = { .hz = 99,
 			       .output = "profile.pb.gz",
+			       .debug_dir = "/usr/lib/debug",
 			       .start = -1 };
 	const struct flag flags[] = {
 		{ "pid", FLAG_INT, &r.pid, NULL,
@@ -319,6 +322,8 @@ int cmd_record(int argc, char **argv)
 		  "How long to profile (also -d). Default: 10s, or until the command ends." },
 		{ "output", FLAG_TEXT, &r.output, "profile.pb.gz",
 		  "Output file (also -o); - is standard output. A name that ends with .svg makes a flame graph." },
+		{ "symbols.path", FLAG_TEXT, &r.debug_dir, "/usr/lib/debug",
+		  "Folder with separate debug files, which are found by build ID." },
 		{ 0 },
 	};
 	static const struct usage u = {

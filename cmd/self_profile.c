@@ -17,6 +17,7 @@ enum {
 };
 
 struct self_profiler {
+	const char *debug_dir;
 	struct mutex mu;
 	pthread_cond_t wake;
 	/* Guarded by mu. */
@@ -30,10 +31,11 @@ struct self_profile {
 	struct buf *out;
 };
 
-struct self_profiler *self_profiler_new(void)
+struct self_profiler *self_profiler_new(const char *debug_dir)
 {
 	struct self_profiler *p = mem_new(struct self_profiler);
 
+	p->debug_dir = debug_dir;
 	mutex_init(&p->mu);
 	clock_cond_init(&p->wake);
 	return p;
@@ -91,6 +93,7 @@ static int self_profile_collect(struct self_profiler *p, int64_t seconds,
 				       .interval_ms = INT64_MAX,
 				       .memory = COLLECTOR_MEMORY,
 				       .node = "",
+				       .debug_dir = p->debug_dir,
 				       .pid = (uint32_t)getpid(),
 				       .sink = self_profile_take,
 				       .ctx = s };

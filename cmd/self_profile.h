@@ -13,7 +13,8 @@
 
 struct self_profiler;
 
-struct self_profiler *self_profiler_new(void);
+/* Make a profiler. `debug_dir` is as in struct collector_options; borrowed. */
+struct self_profiler *self_profiler_new(const char *debug_dir);
 
 /* Let a profile that is being taken end at once. */
 void self_profiler_interrupt(struct self_profiler *p);

@@ -152,6 +152,7 @@ static void make_ebpf(struct serve *s)
 		.appender = s->storage.appender,
 		.log = &s->log,
 		.metrics = s->metrics,
+		.debug_dir = s->f.symbols_path,
 	});
 }
 
@@ -298,7 +299,7 @@ static int serve_start(struct serve *s, int64_t sync_ms, struct err *err)
 		make_sender(s);
 		make_receiver(s);
 		make_ebpf(s);
-		s->profiler = self_profiler_new();
+		s->profiler = self_profiler_new(s->f.symbols_path);
 		rc = start_scraper(s, err);
 	}
 	if (!rc)

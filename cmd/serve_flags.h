@@ -54,6 +54,7 @@ struct serve_flags {
 	const char *source_path;
 	int64_t max_profile;
 	const char *refused_networks;
+	const char *symbols_path;
 	int64_t ingest_memory;
 	const char *log_level;
 	const char *log_format;

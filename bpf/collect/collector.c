@@ -336,6 +336,7 @@ static void collector_begin(struct collector *c)
 	c->writer = profile_writer_open(&(struct profile_writer_options){
 		.hz = c->o.hz,
 		.helper_argv = c->o.helper_argv,
+		.debug_dir = c->o.debug_dir,
 		.log = c->o.log,
 		.sink = c->o.sink,
 		.ctx = c->o.ctx,

@@ -12,10 +12,10 @@
 #include "symbols/name_answer.h"
 
 void frame_names_init(struct frame_names *n, char *const *helper_argv,
-		      struct err *err)
+		      const char *debug_dir, struct err *err)
 {
 	*n = (struct frame_names){ .helper = file_helper_new(helper_argv),
-				   .debug_dir = "/usr/lib/debug" };
+				   .debug_dir = debug_dir };
 	err->code = kallsyms_read(&n->kernel, "/proc/kallsyms", err);
 }
 
@@ -222,7 +222,7 @@ static int debug_file_open(const char *dir, struct bytes build_id)
 	struct buf path = { .max = 4096 };
 	int fd;
 
-	if (build_id.len < 2)
+	if (build_id.len < 2 || !dir || !*dir)
 		return -1;
 	buf_printf(&path, "%s/.build-id/%02x/", dir, build_id.ptr[0]);
 	for (size_t i = 1; i < build_id.len; i++)

@@ -34,7 +34,7 @@ struct frame_names {
 	struct kallsyms kernel;
 	struct name_cache young; /* what was used lately */
 	struct name_cache old;
-	/* Directory with separate debug files, by build ID. */
+	/* Directory with separate debug files, by build ID; NULL or empty: none. */
 	const char *debug_dir;
 };
 
@@ -43,7 +43,7 @@ struct frame_names {
  * frames have no names; *err then says why, and is otherwise empty.
  */
 void frame_names_init(struct frame_names *n, char *const *helper_argv,
-		      struct err *err);
+		      const char *debug_dir, struct err *err);
 
 /* Free everything. */
 void frame_names_fini(struct frame_names *n);

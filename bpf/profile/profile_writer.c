@@ -119,7 +119,7 @@ static void *writer_run(void *writer)
 	struct err err;
 
 	pthread_setname_np(pthread_self(), "ebpf-profiles");
-	frame_names_init(&w->names, w->o.helper_argv, &err);
+	frame_names_init(&w->names, w->o.helper_argv, w->o.debug_dir, &err);
 	if (err.code)
 		log_event(w->o.log, LOG_WARN,
 			  "functions of the kernel have no names",

@@ -20,6 +20,7 @@ struct profile_writer;
 struct profile_writer_options {
 	unsigned hz;
 	char *const *helper_argv; /* as for file_helper_new() */
+	const char *debug_dir;    /* as in struct frame_names */
 	const struct log *log;    /* may be NULL */
 	profile_sink *sink;
 	void *ctx;
