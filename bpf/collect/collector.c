@@ -180,8 +180,10 @@ static void collector_count(struct collector *c)
 	uint64_t written;
 	uint64_t failed;
 
-	if (!sampler_counts(c->sampler, counts, NULL))
+	if (!sampler_counts(c->sampler, counts, NULL)) {
 		s->ring_full = (int64_t)counts[SAMPLER_RING_FULL];
+		s->dropped = c->seen_dropped + (int64_t)counts[SAMPLER_IGNORED];
+	}
 	if (c->o.measure && !sampler_cost_of(c->sampler, &cost, NULL)) {
 		s->runs = (int64_t)cost.runs;
 		s->run_ns = (int64_t)cost.run_ns;

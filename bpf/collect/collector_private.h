@@ -44,6 +44,7 @@ struct collector {
 	uint64_t counted_at;   /* when `shown` was updated */
 	uint64_t settle_until; /* when sampling begins at the latest */
 	VEC(struct window_frame) frames; /* of the sample that is taken */
+	int64_t seen_dropped; /* samples of processes that rules dropped */
 	struct collector_stats stats;
 	struct mutex mu;
 	struct collector_stats shown; /* guarded by mu */

@@ -136,7 +136,9 @@ void collector_take(struct collector *c, const struct sample_record *r)
 	p = process_table_find(&c->processes, h->pid);
 	labels = sample_labels(c, p, h);
 	if (!labels) {
-		c->stats.dropped++;
+		c->seen_dropped++;
+		/* From now on, it costs nothing. */
+		process_table_ignore(&c->processes, h->pid);
 		return;
 	}
 	c->stats.ends[h->end < SAMPLE_ENDS ? h->end : SAMPLE_NO_PROCESS]++;

@@ -43,7 +43,11 @@ struct sampler_process {
 	__u32 first;
 	__u32 count;
 	__u32 interpreter; /* 0: none */
-	__u32 reserved;
+	__u32 flags;       /* a set of enum sampler_process_flag */
+};
+
+enum sampler_process_flag {
+	SAMPLER_PROCESS_IGNORED = 1, /* it is not sampled */
 };
 
 /* Why a stack ends where it ends. */
@@ -85,6 +89,7 @@ _Static_assert(sizeof(struct sample_header) == 48, "no padding");
 
 /* Counters, one element for each CPU. */
 enum sampler_counter {
+	SAMPLER_IGNORED,   /* ticks in processes that are not sampled */
 	SAMPLER_TAKEN,     /* samples of processes and threads of the kernel */
 	SAMPLER_RING_FULL, /* those that were lost because the ring was full */
 	SAMPLER_COUNTERS,

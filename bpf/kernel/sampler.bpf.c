@@ -193,6 +193,14 @@ WALK_INLINE struct sampler_process *process_find(__u32 pid)
 	return bpf_map_lookup_elem(&processes, &pid);
 }
 
+/* Whether nobody wants samples of a process. */
+WALK_INLINE int process_is_ignored(__u32 pid)
+{
+	const struct sampler_process *p = bpf_map_lookup_elem(&processes, &pid);
+
+	return p && (p->flags & SAMPLER_PROCESS_IGNORED);
+}
+
 /* Walk the stack of user space from its innermost registers. */
 WALK_INLINE enum sample_end sample_user(struct scratch *s,
 					const struct pt_regs *regs)
@@ -264,6 +272,10 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 		return 0;
 	/* Otherwise clang may read ctx through a pointer that it computed. */
 	asm volatile("" : "+r"(ip));
+	if (process_is_ignored((__u32)(pid_tgid >> 32))) {
+		counter_add(SAMPLER_IGNORED);
+		return 0;
+	}
 	counter_add(SAMPLER_TAKEN);
 	sample_header_fill(&s->record.header, pid_tgid);
 	if (!(ip >> 63)) {

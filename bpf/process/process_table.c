@@ -286,6 +286,7 @@ void process_table_report(struct process_table *t,
 		address_space_fini(&p->space);
 		process_leave_group(p, p->group);
 		p->program = FILE_NONE;
+		p->ignored = false;
 		p->scans = 0;
 		p->changed = true;
 		break;
@@ -313,6 +314,16 @@ void process_table_set_group(struct process_table *t, uint32_t pid,
 
 	if (number != TABLE_NONE)
 		t->processes.v[number].group = group;
+}
+
+void process_table_ignore(struct process_table *t, uint32_t pid)
+{
+	uint32_t number = process_number(t, pid);
+
+	if (number == TABLE_NONE)
+		return;
+	t->processes.v[number].ignored = true;
+	t->processes.v[number].changed = true;
 }
 
 void process_table_mark(struct process_table *t, uint32_t pid, uint64_t now)
@@ -405,8 +416,11 @@ static void process_publish(struct process_table *t, struct process *p,
 	}
 	if (!t->publisher.set(
 		    t->publisher.ctx, p->pid,
-		    &(struct sampler_process){ .first = extent.first,
-					       .count = extent.count })) {
+		    &(struct sampler_process){
+			    .first = extent.first,
+			    .count = extent.count,
+			    .flags = p->ignored ? SAMPLER_PROCESS_IGNORED : 0,
+		    })) {
 		extents_give(&t->extents, extent, now + EXTENTS_DELAY_MS);
 		t->crowded_out++;
 		return;

@@ -54,6 +54,7 @@ struct process {
 	uint64_t scan_after; /* when they may be read again */
 	bool live;           /* not a gap in the array of processes */
 	bool changed;        /* since it was published */
+	bool ignored;        /* until it runs another program */
 	bool ended;
 	uint64_t ended_at;
 };
@@ -103,6 +104,12 @@ void process_table_scan(struct process_table *t, uint32_t pid, struct str name,
 /* Set the group of a process, which need not be known. */
 void process_table_set_group(struct process_table *t, uint32_t pid,
 			     uint32_t group);
+
+/*
+ * Let the kernel take no samples of a process, until it runs another program. Its
+ * children are sampled.
+ */
+void process_table_ignore(struct process_table *t, uint32_t pid);
 
 /* Mark a process, which becomes known. */
 void process_table_mark(struct process_table *t, uint32_t pid, uint64_t now);

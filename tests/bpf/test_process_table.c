@@ -184,6 +184,24 @@ Test(process_table, a_child_shares_what_its_parent_has)
 	end();
 }
 
+Test(process_table, a_process_is_ignored_until_it_runs_another_program)
+{
+	begin();
+	report_map(7, 0x10000, 0x1000, "/bin/a");
+	process_table_publish(&table, 0);
+	cr_expect(!published[7].flags);
+	process_table_ignore(&table, 7);
+	process_table_ignore(&table, 99);
+	process_table_publish(&table, 0);
+	cr_expect(published[7].flags == SAMPLER_PROCESS_IGNORED);
+	report(SIDE_BAND_FORK, 8, 8, 7, 0);
+	cr_expect(known[8] && !published[8].flags);
+	report(SIDE_BAND_EXEC, 7, 7, 0, 0);
+	process_table_publish(&table, 0);
+	cr_expect(!published[7].flags);
+	end();
+}
+
 Test(process_table, the_program_is_the_first_file_and_not_the_vdso)
 {
 	begin();
