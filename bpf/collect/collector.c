@@ -167,11 +167,14 @@ void collector_flush(struct collector *c)
 	profile_writer_give(c->writer, c->window);
 	c->window = sample_window_new(now_ns);
 	c->window_at = c->now;
-	/* Numbers of files in a window are those of the file table. */
+	/*
+	 * A window refers to files by their numbers, and the sweep frees
+	 * numbers: the new window refers to none yet.
+	 */
 	collector_sweep(c);
 }
 
-/* Count what others count. */
+/* Copy the counters of all parts into the statistics. */
 static void collector_count(struct collector *c)
 {
 	struct collector_stats *s = &c->stats;

@@ -177,7 +177,7 @@ int tombstones_decode(struct bytes file, struct tombstones **out,
 	 */
 	if (version != VERSION)
 		return err_set(err, ERR_CORRUPT,
-			       "version %u of tombstones is not supported",
+			       "the tombstones are damaged: they have the unknown version %u",
 			       version);
 	covered = dec_bytes(&d, dec_left(&d) - 4);
 	if (dec_be32(&d) != crc32c_extend(0, covered))

@@ -73,11 +73,11 @@ bool chunks_hides(const struct chunks *g, uint64_t at, int64_t ms);
  */
 struct chunk_source {
 	void *ctx;
+	const char *path; /* of the head or block, for messages */
 	/*
-	 * For messages: the path of the head or block, and whether the places
-	 * of chunks contain the number of a file, as in a block.
+	 * Whether the position of a chunk has the number of a file in its upper
+	 * half, as in a block. Messages then name this file.
 	 */
-	const char *path;
 	bool numbered;
 
 	/*
