@@ -176,9 +176,10 @@ int tombstones_decode(struct bytes file, struct tombstones **out,
 	 * Another version here is therefore damage.
 	 */
 	if (version != VERSION)
-		return err_set(err, ERR_CORRUPT,
-			       "the tombstones are damaged: they have the unknown version %u",
-			       version);
+		return err_set(
+			err, ERR_CORRUPT,
+			"the tombstones are damaged: they have the unknown version %u",
+			version);
 	covered = dec_bytes(&d, dec_left(&d) - 4);
 	if (dec_be32(&d) != crc32c_extend(0, covered))
 		return err_set(err, ERR_CORRUPT,
