@@ -27,6 +27,8 @@ struct ebpf_section {
 
 struct ebpf_service {
 	struct ebpf_service_options o;
+	struct mutex apply_mu; /* one change at a time; taken before mu */
+	bool stopped; /* guarded by apply_mu: nothing starts any more */
 	struct ebpf_section *section; /* NULL: the collector does not run */
 	/* Used by the collector's thread. */
 	struct unpacker *unpacker;
@@ -119,6 +121,7 @@ struct ebpf_service *ebpf_service_new(const struct ebpf_service_options *o)
 	struct ebpf_service *s = mem_new(struct ebpf_service);
 
 	s->o = *o;
+	mutex_init(&s->apply_mu);
 	mutex_init(&s->mu);
 	metrics_register_snapshot(
 		o->metrics, &(struct metric_snapshot){
@@ -226,13 +229,12 @@ static void service_start(struct ebpf_service *s)
 			     log_int("frequency", c->sampling_frequency)));
 }
 
-void ebpf_service_stop(struct ebpf_service *s)
+/* Stop the collector, if it runs. */
+static void service_stop(struct ebpf_service *s) REQUIRES(s->apply_mu)
 {
 	struct collector_stats last = { .sampling = 0 };
 	struct collector *collector;
 
-	if (!s)
-		return;
 	mutex_lock(&s->mu);
 	collector = s->collector;
 	s->collector = NULL;
@@ -253,21 +255,39 @@ void ebpf_service_stop(struct ebpf_service *s)
 	s->section = NULL;
 }
 
-void ebpf_service_apply(struct ebpf_service *s, const struct ebpf_config *c)
+/* Run by a section, if it is another one than before; NULL: do not run. */
+static void service_change(struct ebpf_service *s, struct ebpf_section *next)
+	REQUIRES(s->apply_mu)
 {
-	struct ebpf_section *next = NULL;
+	bool same =
+		next && s->section &&
+		bytes_eq(buf_bytes(&next->text), buf_bytes(&s->section->text));
 
-	if (c->enabled)
-		next = section_copy(c->section);
-	if (next && s->section &&
-	    bytes_eq(buf_bytes(&next->text), buf_bytes(&s->section->text))) {
+	if (same || s->stopped) {
 		section_free(next);
 		return;
 	}
-	ebpf_service_stop(s);
+	service_stop(s);
 	s->section = next;
 	if (next)
 		service_start(s);
+}
+
+void ebpf_service_apply(struct ebpf_service *s, const struct ebpf_config *c)
+{
+	mutex_lock(&s->apply_mu);
+	service_change(s, c->enabled ? section_copy(c->section) : NULL);
+	mutex_unlock(&s->apply_mu);
+}
+
+void ebpf_service_stop(struct ebpf_service *s)
+{
+	if (!s)
+		return;
+	mutex_lock(&s->apply_mu);
+	s->stopped = true;
+	service_stop(s);
+	mutex_unlock(&s->apply_mu);
 }
 
 void ebpf_service_free(struct ebpf_service *s)
@@ -275,5 +295,6 @@ void ebpf_service_free(struct ebpf_service *s)
 	if (!s)
 		return;
 	mutex_destroy(&s->mu);
+	mutex_destroy(&s->apply_mu);
 	mem_free(s);
 }

@@ -5,9 +5,9 @@
  * collector cannot run, the server goes on without it.
  *
  * Ownership: the members of the options are borrowed.
- * Threads: ebpf_service_apply() and ebpf_service_free() by one thread at a time;
- * metrics are read by any.
- * Locks: `mu` of the service guards the collector while metrics are read.
+ * Threads: any, but for ebpf_service_free().
+ * Locks: `apply_mu` serialises changes, and is held while a collector is started
+ * and stopped; `mu` guards the collector while metrics are read.
  */
 #ifndef CMD_EBPF_SERVICE_H
 #define CMD_EBPF_SERVICE_H
@@ -35,7 +35,10 @@ struct ebpf_service *ebpf_service_new(const struct ebpf_service_options *o);
  */
 void ebpf_service_apply(struct ebpf_service *s, const struct ebpf_config *c);
 
-/* Stop, store the last profiles; NULL is a no-op. Metrics can still be read. */
+/*
+ * Stop for good, and store the last profiles; NULL is a no-op. Metrics can still
+ * be read.
+ */
 void ebpf_service_stop(struct ebpf_service *s);
 
 /* Free a service that was stopped; NULL is a no-op. */
