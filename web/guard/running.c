@@ -54,6 +54,7 @@ void running_add(struct running *r, struct running_query *q, struct str id)
 		snprintf(q->id, sizeof(q->id), "%.*s", STR_ARG(id));
 	else
 		snprintf(q->id, sizeof(q->id), "%" PRIu64, ++r->last_id);
+	q->listed = true;
 	q->prev = r->ring.prev;
 	q->next = &r->ring;
 	q->prev->next = q;
@@ -64,8 +65,10 @@ void running_add(struct running *r, struct running_query *q, struct str id)
 
 void running_remove(struct running *r, struct running_query *q)
 {
-	if (!q->next)
+	/* Not q->next: the neighbours in the list change it. */
+	if (!q->listed)
 		return;
+	q->listed = false;
 	mutex_lock(&r->mu);
 	q->prev->next = q->next;
 	q->next->prev = q->prev;

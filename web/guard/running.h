@@ -34,6 +34,7 @@ struct running_query {
 	 * Socket of the client, which is open as long as the entry is listed.
 	 */
 	int fd;
+	bool listed; /* set by the thread of the request alone */
 	struct running_query *prev;
 	struct running_query *next;
 };
