@@ -95,8 +95,8 @@ void process_table_report(struct process_table *t,
 			  const struct side_band_record *r, uint64_t now);
 
 /*
- * Replace what is known of a process by its name and the text of
- * /proc/PID/maps. The files have the identity of their device and inode.
+ * Set the name of a process, and replace its mappings by those in `maps`, the
+ * text of /proc/PID/maps. Mapped files are identified by device and inode.
  */
 void process_table_scan(struct process_table *t, uint32_t pid, struct str name,
 			struct str maps, uint64_t now);

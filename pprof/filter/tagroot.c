@@ -187,7 +187,7 @@ static int root_samples(struct roots *x, const uint32_t *suffixes,
 		    UINT32_MAX)
 			return err_set(
 				err, ERR_LIMIT,
-				"tagroot or tagleaf: the profile would have more than 2^32 frames: use fewer labels");
+				"tagroot or group_by: the profile would have more than 2^32 frames; use fewer labels");
 		s->stack = rooted_stack(
 			x, (struct rooted){ s->stack, suffixes[s->labels] });
 		rc = limits_meter(limits, &meter, 1 + old.count,
