@@ -63,9 +63,9 @@ static void decode_global(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * A decoder that does nothing, for scrape_configs. config_decode() decodes scrape_configs after all other
- * sections, because jobs need the defaults of "global", which may come later in
- * the file.
+ * A decoder that does nothing, for scrape_configs. config_decode() decodes
+ * scrape_configs after all other sections, because jobs need the defaults of
+ * "global", which may come later in the file.
  */
 static void decode_nothing(struct yaml *y UNUSED,
 			   const struct yaml_node *n UNUSED, void *field UNUSED)

@@ -42,7 +42,10 @@ struct process_group {
 struct process_groups {
 	const struct relabel_rules *rules; /* may be NULL */
 	char *node;
-	/* Directory of the kubelet's links to logs, whose names have pods. */
+	/*
+	 * Directory with the kubelet's links to log files. The name of a link
+	 * contains the pod of its container.
+	 */
 	const char *container_logs;
 	VEC(struct process_group) groups;
 	VEC(uint32_t) gaps;

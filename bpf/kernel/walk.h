@@ -261,8 +261,8 @@ WALK_INLINE enum walk_turn walk_by_row(struct walk *w,
 }
 
 /*
- * Go to the caller. A return address may be behind the last instruction of a
- * function that does not return, so the call before it is looked up.
+ * Go to the caller. Of a return address, the call before it is looked up: if the
+ * called function never returns, the address may already be in the next function.
  */
 WALK_INLINE enum walk_turn walk_step(struct walk *w)
 {

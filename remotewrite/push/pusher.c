@@ -137,7 +137,8 @@ static int wait_to_retry(struct pusher *p, const struct attempt *a,
 
 /*
  * Whether a status will stay until somebody changes the credentials, the URL or
- * the receiver. A queue waits for that, but not a person.
+ * the receiver. The queues of remote write retry meanwhile; everprof push, for
+ * which somebody is waiting, ends instead.
  */
 static bool is_hopeless(long status)
 {

@@ -36,7 +36,7 @@ struct target_spec {
 	struct labels *labels; /* labels of the stored series */
 	char *url;
 	int64_t interval_ms;
-	/* timeout of a request: seconds plus scrape_timeout */
+	/* timeout of a request: `seconds` (below) plus scrape_timeout */
 	int64_t timeout_ms;
 	int64_t seconds; /* duration of a profile; 0: none or not known */
 	/* limit of a body in bytes; 0: only the scraper's limit applies */

@@ -50,9 +50,10 @@ static int elf_file_check(struct elf_file *f, struct err *err)
 		return err_set(err, ERR_UNSUPPORTED,
 			       "not a 64-bit little-endian program or library");
 	if (h.e_machine != EM_X86_64 && h.e_machine != EM_AARCH64)
-		return err_set(err, ERR_UNSUPPORTED,
-			       "for machine %u, not x86-64 or arm64",
-			       h.e_machine);
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"a program for the machine %u, not for x86-64 or arm64",
+			h.e_machine);
 	if ((!h.e_shnum && h.e_shoff) || h.e_phnum > ELF_SEGMENTS_MAX)
 		return err_set(err, ERR_CORRUPT,
 			       "too many sections or segments");
