@@ -91,7 +91,7 @@ static int symbol_table_add(struct symbol_table *t, struct elf_file *f,
 	return 0;
 }
 
-/* Order of symbols: by address, those that count first. */
+/* Order of symbols: by address; of one address, the highest rank first. */
 static int symbol_order(const void *a, const void *b)
 {
 	const struct elf_symbol *x = a;

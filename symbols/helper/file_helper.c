@@ -196,7 +196,8 @@ int file_helper_call(struct file_helper *h, uint32_t operation, int fd,
 	/* It is not known what the helper would say next. */
 	file_helper_stop(h);
 	if (rc == ERR_TIMEOUT)
-		return err_set(err, rc, "the file took longer than %u ms",
+		return err_set(err, rc,
+			       "reading the file took longer than %u ms",
 			       timeout_ms);
 	if (rc == ERR_TOOBIG)
 		return err_set(err, rc, "the answer is larger than %zu bytes",
