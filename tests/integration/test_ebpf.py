@@ -146,7 +146,7 @@ def check_interpreters(folder):
         f.write(NODE)
     if node:
         stacks = record_running(folder, [node, '--perf-basic-prof', f'{folder}/n.js', '60'])
-        check('node', stacks, r'JS:.*n\.js', 0.97)
+        check('node', stacks, r'n\.js:\d+', 0.97)
     with open(f'{folder}/main.go', 'w') as f:
         f.write(GO.replace('SECONDS', '60'))
     subprocess.run(['go', 'build', '-o', f'{folder}/go_program', f'{folder}/main.go'], check=True,
