@@ -49,6 +49,31 @@
 		}                                                    \
 	} while (0)
 
+/*
+ * Return the number of leading elements that satisfy `condition`, by binary
+ * search. `element` names the pointer to the element that the condition looks
+ * at. All elements that satisfy it must precede all others.
+ *
+ *	vec_partition_point(&v, e, *e <= 7)
+ */
+#define vec_partition_point(vec, element, condition)             \
+	({                                                       \
+		size_t low_ = 0;                                 \
+		size_t high_ = (vec)->count;                     \
+                                                                 \
+		while (low_ < high_) {                           \
+			size_t mid_ = low_ + (high_ - low_) / 2; \
+			const __typeof__(*(vec)->v) *(element) = \
+				&(vec)->v[mid_];                 \
+                                                                 \
+			if (condition)                           \
+				low_ = mid_ + 1;                 \
+			else                                     \
+				high_ = mid_;                    \
+		}                                                \
+		low_;                                            \
+	})
+
 /* Free the array; the vector is empty and usable again. */
 #define vec_fini(vec)               \
 	do {                        \

@@ -7,18 +7,7 @@
 static size_t address_space_position(const struct address_space *a,
 				     uint64_t address)
 {
-	size_t low = 0;
-	size_t high = a->ranges.count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (a->ranges.v[mid].end <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return vec_partition_point(&a->ranges, e, e->end <= address);
 }
 
 /* Replace `count` ranges by the `n` ranges at `by`. */

@@ -19,18 +19,7 @@ void extents_fini(struct extents *e)
 /* The position of the first free part behind an element. */
 static size_t extents_after(const struct extents *e, uint32_t element)
 {
-	size_t low = 0;
-	size_t high = e->free.count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (e->free.v[mid].first <= element)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return vec_partition_point(&e->free, x, x->first <= element);
 }
 
 static void extents_remove(struct extents *e, size_t at)

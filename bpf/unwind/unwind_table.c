@@ -164,17 +164,8 @@ int unwind_table_build(struct unwind_table *t, struct eh_section section,
 
 struct unwind_row unwind_table_find(const struct unwind_table *t, uint64_t pc)
 {
-	size_t low = 0;
-	size_t high = t->rows.count;
+	size_t low = vec_partition_point(&t->rows, e, e->pc <= pc);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (t->rows.v[mid].pc <= pc)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low ? t->rows.v[low - 1] : (struct unwind_row){ 0 };
 }
 

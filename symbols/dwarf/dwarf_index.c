@@ -107,17 +107,8 @@ void dwarf_index_functions(struct dwarf_index *x, Dwarf_Die *unit)
 const struct dwarf_span *dwarf_index_find(const struct dwarf_index *x,
 					  uint64_t address)
 {
-	size_t low = 0;
-	size_t high = x->spans.count;
+	size_t low = vec_partition_point(&x->spans, e, e->start <= address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (x->spans.v[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	for (size_t i = 0; i < DWARF_NESTED_MAX && low; i++) {
 		const struct dwarf_span *s = &x->spans.v[--low];
 

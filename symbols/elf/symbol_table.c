@@ -140,18 +140,9 @@ void symbol_table_fini(struct symbol_table *t)
 const struct elf_symbol *symbol_table_find(const struct symbol_table *t,
 					   uint64_t address)
 {
-	size_t low = 0;
-	size_t high = t->symbols.count;
+	size_t low = vec_partition_point(&t->symbols, e, e->address <= address);
 	const struct elf_symbol *s;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (t->symbols.v[mid].address <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (!low)
 		return NULL;
 	s = &t->symbols.v[low - 1];

@@ -86,17 +86,8 @@ void kallsyms_fini(struct kallsyms *k)
 
 const char *kallsyms_find(const struct kallsyms *k, uint64_t address)
 {
-	size_t low = 0;
-	size_t high = k->symbols.count;
+	size_t low = vec_partition_point(&k->symbols, e, e->address <= address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (k->symbols.v[mid].address <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (!low)
 		return NULL;
 	/* Of several names of one address, the first one. */

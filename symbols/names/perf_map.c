@@ -43,18 +43,7 @@ static int wanted_order_number(const void *a, const void *b)
 /* Return the first wanted address that is not before `address`. */
 static size_t wanted_find(const struct wanted_addresses *w, uint64_t address)
 {
-	size_t low = 0;
-	size_t high = w->list.count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (w->list.v[mid].address < address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return vec_partition_point(&w->list, e, e->address < address);
 }
 
 /* Parse a hexadecimal number and cut it off; false: there is none. */

@@ -226,6 +226,29 @@ Test(memory, a_vector_grows_and_empties)
 	vec_fini(&v);
 }
 
+Test(memory, the_partition_point_of_a_vector_is_found)
+{
+	VEC(int) v = { 0 };
+
+	cr_expect(vec_partition_point(&v, e, *e < 1) == 0, "empty");
+	for (int n = 1; n < 20; n++) {
+		*vec_add(&v) = n * 2;
+		for (int key = 0; key <= n * 2 + 2; key++) {
+			size_t most = (size_t)n;
+			size_t before = (size_t)(key ? (key - 1) / 2 : 0);
+			size_t until = (size_t)key / 2;
+
+			cr_expect(vec_partition_point(&v, e, *e < key) ==
+					  (before < most ? before : most),
+				  "%d of %d", key, n);
+			cr_expect(vec_partition_point(&v, e, *e <= key) ==
+					  (until < most ? until : most),
+				  "%d of %d", key, n);
+		}
+	}
+	vec_fini(&v);
+}
+
 Test(memory, a_full_buffer_refuses_and_says_so)
 {
 	struct buf b = buf_init(10);

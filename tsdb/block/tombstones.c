@@ -7,6 +7,7 @@
 #include "base/dec.h"
 #include "base/enc.h"
 #include "base/mem.h"
+#include "base/vec.h"
 
 #define MAGIC   0x0130BA30u
 #define VERSION 1
@@ -97,18 +98,7 @@ void tombstones_sort(struct tombstones *t)
  */
 static size_t first_of(const struct tombstones *t, uint32_t ref)
 {
-	size_t low = 0;
-	size_t high = t->count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (t->v[mid].ref < ref)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return vec_partition_point(t, e, e->ref < ref);
 }
 
 void tombstones_gaps(const struct tombstones *t, uint32_t ref,
