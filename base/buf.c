@@ -92,6 +92,20 @@ void buf_str(struct buf *b, const char *s)
 	buf_add(b, s, strlen(s));
 }
 
+void buf_utf8(struct buf *b, struct str s, const char *replacement)
+{
+	while (s.len) {
+		size_t n = str_utf8_len(s);
+
+		if (n)
+			buf_add(b, s.ptr, n);
+		else
+			buf_str(b, replacement);
+		s.ptr += n ? n : 1;
+		s.len -= n ? n : 1;
+	}
+}
+
 /*
  * Most texts are short, so they are formatted once, on the stack; only longer
  * ones are formatted a second time, into the buffer.

@@ -87,6 +87,12 @@ void buf_byte(struct buf *b, uint8_t byte);
 void buf_str(struct buf *b, const char *s);
 
 /*
+ * Append s, with `replacement` for each byte that does not belong to a valid
+ * UTF-8 sequence; see str_utf8_len().
+ */
+void buf_utf8(struct buf *b, struct str s, const char *replacement);
+
+/*
  * Append formatted text, or nothing when the text does not fit. A text of 256
  * bytes or more fits only if the buffer has room for a NUL after it, because
  * vsnprintf() writes one.

@@ -259,16 +259,7 @@ static bool mended_matches(const struct regex *r, struct str value)
 	struct buf text = { 0 };
 	bool found;
 
-	while (value.len) {
-		size_t n = str_utf8_len(value);
-
-		if (n)
-			buf_add(&text, value.ptr, n);
-		else
-			buf_str(&text, "\xef\xbf\xbd");
-		value.ptr += n ? n : 1;
-		value.len -= n ? n : 1;
-	}
+	buf_utf8(&text, value, "\xef\xbf\xbd");
 	found = engine_matches(r, str_from(buf_bytes(&text)));
 	buf_fini(&text);
 	return found;

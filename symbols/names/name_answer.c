@@ -18,16 +18,7 @@ static void name_answer_text(struct buf *out, struct str s)
 
 	if (s.len > NAME_TEXT_MAX)
 		s.len = NAME_TEXT_MAX;
-	while (s.len) {
-		size_t n = str_utf8_len(s);
-
-		if (n)
-			buf_add(&clean, s.ptr, n);
-		else
-			buf_byte(&clean, '?');
-		s.ptr += n ? n : 1;
-		s.len -= n ? n : 1;
-	}
+	buf_utf8(&clean, s, "?");
 	enc_str(out, str_from(buf_bytes(&clean)));
 	buf_fini(&clean);
 }

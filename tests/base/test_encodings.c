@@ -110,6 +110,31 @@ Test(encodings, utf8_sequences_are_measured_one_by_one)
 		  "a NUL is a character");
 }
 
+Test(encodings, bytes_that_are_not_utf8_are_replaced_one_by_one)
+{
+	static const struct {
+		const char *text;
+		const char *want;
+	} cases[] = {
+		{ "", "" },
+		{ "a\xc3\xa9z", "a\xc3\xa9z" },
+		{ "\xff", "<>" },
+		{ "a\xed\xbf\xbfz", "a<><><>z" },
+		{ "\xf0\x90\x80", "<><><>" },
+		{ "\xc2\xc3\xa9", "<>\xc3\xa9" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct buf b = { 0 };
+
+		buf_utf8(&b, str_of(cases[i].text), "<>");
+		cr_expect(
+			str_eq(str_from(buf_bytes(&b)), str_of(cases[i].want)),
+			"case %zu", i);
+		buf_fini(&b);
+	}
+}
+
 Test(encodings, base64_is_that_of_rfc_4648)
 {
 	/*
