@@ -77,9 +77,9 @@ struct collector;
 
 /*
  * Start to collect. Samples are taken a moment later, when the programs that
- * run have been read; see collector_stats. ERR_UNSUPPORTED: the kernel is too old or must not be
- * sampled, or everprof was built without eBPF; ERR_DENIED: a capability is
- * missing; the message says which.
+ * run have been read; see collector_stats. ERR_UNSUPPORTED: the kernel is too
+ * old or must not be sampled, or everprof was built without eBPF; ERR_DENIED: a
+ * capability is missing; the message says which.
  */
 NODISCARD int collector_start(const struct collector_options *o,
 			      struct collector **out, struct err *err);

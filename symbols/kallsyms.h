@@ -4,7 +4,7 @@
  * kernel/kallsyms.c). Each line is "ADDRESS TYPE NAME [MODULE]".
  *
  * Ownership: a table owns its names, until kallsyms_fini().
- * Threads: immutable after kallsyms_parse().
+ * Threads: immutable after kallsyms_read().
  */
 #ifndef SYMBOLS_KALLSYMS_H
 #define SYMBOLS_KALLSYMS_H
