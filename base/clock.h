@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clocks. Code that depends on the time of day takes a struct clock, so that
- * tests can stop the time and change it.
+ * Clocks: the time of day and the monotonic time. Code that depends on the time
+ * of day takes a struct clock, so that tests can stop the time and change it.
  *
  * Ownership: a clock is borrowed by its readers and outlives them.
  * Threads: any; setting a clock is atomic.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Errors.
+ * Errors: a code that says what the caller should do, and one sentence for a
+ * person.
  *
  * A function that can fail returns 0 or a negative ERR_* code and fills *err
  * with a sentence for a person. The code says what the caller should do; the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Read whole small files, such as configuration and secrets, and tell whether a
- * file has changed.
+ * Reads whole small files, such as configuration and secrets, and decides
+ * whether a file has changed.
  *
  * Ownership: the bytes are the caller's.
  * Threads: any.

@@ -100,7 +100,7 @@ enum ingest_verdict {
 	INGEST_SLOT
 };
 
-/* What ingest_decide() bases its decision on; sizes in bytes. */
+/* The input of ingest_decide(); sizes in bytes. */
 struct ingest_state {
 	int64_t max;  /* size of the shared budget */
 	int64_t held; /* part of the shared budget that other bodies hold */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collector: profiles of all processes of this machine. It takes samples with an
- * eBPF program, follows which processes run and what they have mapped, adds the
- * samples up, and every interval hands over one profile for each series: a
+ * Collector: profiles of all processes of this machine. It takes samples with
+ * an eBPF program, follows which processes run and what they have mapped, adds
+ * the samples up, and every interval hands over one profile for each series: a
  * program in a container, a systemd unit or a cgroup.
  *
  * Ownership: a collector owns its threads, until collector_stop().
@@ -27,7 +27,7 @@ enum {
 	COLLECTOR_MEMORY = 8 << 20,
 };
 
-/* How to collect. Texts, rules and labels are borrowed. */
+/* Options of a collector. Texts, rules and labels are borrowed. */
 struct collector_options {
 	unsigned hz;
 	int64_t interval_ms; /* INT64_MAX: one profile, when it stops */
@@ -51,16 +51,17 @@ struct collector_options {
 	void *ctx;
 };
 
-/* What became of samples, and other counts since the start. */
+/* Counters of samples by outcome, and of other events, since the start. */
 struct collector_stats {
 	int64_t sampling; /* 1: samples are taken; 0: files are being read */
-	int64_t ends[SAMPLE_ENDS]; /* samples by why their stack ends */
-	int64_t dropped;           /* samples of processes dropped by rules */
-	int64_t ring_full;         /* samples lost: the ring buffer was full */
-	int64_t memory_full;       /* samples lost: the interval has too many */
-	int64_t profiles;          /* handed over */
-	int64_t profiles_failed;   /* given up: the sink refused them */
-	int64_t reports_lost;      /* of the kernel, about processes */
+	int64_t ends
+		[SAMPLE_ENDS];   /* samples by the reason why the stack ends */
+	int64_t dropped;         /* samples of processes dropped by rules */
+	int64_t ring_full;       /* samples lost: the ring buffer was full */
+	int64_t memory_full;     /* samples lost: the interval has too many */
+	int64_t profiles;        /* handed over */
+	int64_t profiles_failed; /* given up: the sink refused them */
+	int64_t reports_lost;    /* of the kernel, about processes */
 	int64_t processes;
 	int64_t files;
 	int64_t series;

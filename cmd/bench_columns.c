@@ -186,7 +186,7 @@ static void bench_columns_add(struct figures *to, const struct figures *f)
 	to->decode_ns += f->decode_ns;
 }
 
-/* What the encoder has counted between `was` and `now`. */
+/* The difference of two readings of the encoder's counters. */
 static struct columns_counts
 bench_columns_time_since(const struct columns_counts *now,
 			 const struct columns_counts *was)

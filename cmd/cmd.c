@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all commands have in common: flags, help, usage errors, exit codes. */
+/* Functions that all commands share: flags, help, usage errors, exit codes. */
 #include "cmd/cmd.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The eBPF collector for commands. In a build without eBPF (-DWITH_BPF=OFF),
- * starting it is an error that says so.
+ * The eBPF collector, as commands start and stop it. In a build without eBPF
+ * (-DWITH_BPF=OFF), starting it is an error that says so.
  *
  * Ownership: as bpf/collector.h.
  * Threads: as bpf/collector.h.

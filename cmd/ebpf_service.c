@@ -42,10 +42,9 @@ struct ebpf_service {
 
 #define STATS(kind, ...) METRIC_ROW(kind, struct collector_stats, __VA_ARGS__)
 
-#define SAMPLES(member, outcome)                                         \
-	STATS(COUNTER, member, "everprof_ebpf_samples_total",            \
-	      "Number of samples of the eBPF collector, by what became " \
-	      "of them or by why the stack ends.",                       \
+#define SAMPLES(member, outcome)                                      \
+	STATS(COUNTER, member, "everprof_ebpf_samples_total",         \
+	      "Number of samples of the eBPF collector, by outcome.", \
 	      .label = "outcome", .value = (outcome))
 
 static const struct metric_row service_rows[] = {
@@ -78,7 +77,7 @@ static const struct metric_row service_rows[] = {
 	      "Number of rows of unwind tables in the kernel."),
 	STATS(COUNTER, tables_evicted,
 	      "everprof_ebpf_unwind_tables_evicted_total",
-	      "Number of unwind tables that made room for others."),
+	      "Number of unwind tables that were evicted from the kernel to make room for others."),
 	STATS(COUNTER, tables_crowded_out,
 	      "everprof_ebpf_unwind_tables_refused_total",
 	      "Number of unwind tables for which there was no room; frame pointers are used instead."),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * everprof push: sends the profiles of data directories, files, folders and tars
- * to a receiver of remote write. The receiver accepts a profile twice, so a push
- * may be repeated; with --resume.file it goes on where it was interrupted.
+ * everprof push: sends the profiles of data directories, files, folders and
+ * tars to a receiver of remote write. The receiver accepts a profile twice, so
+ * a push may be repeated; with --resume.file it goes on where it was
+ * interrupted.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -134,7 +135,9 @@ static int push_settle(void *ctx, size_t count, size_t refused, const char *why,
 		       0;
 }
 
-/* A hash of the series and time of a profile, which identifies it in its step. */
+/*
+ * A hash of the series and time of a profile, which identifies it in its step.
+ */
 static uint64_t push_key(const struct sample *s)
 {
 	const uint64_t v[] = { s->labels->hash, (uint64_t)s->ms };
@@ -340,7 +343,7 @@ static void push_report(const struct push *p)
 {
 	printf("%" PRIu64 " profiles sent, ", p->sent);
 	if (p->resume.step != INT64_MIN)
-		printf("the others were sent before, ");
+		printf("the others were sent by an earlier push, ");
 	printf("%" PRIu64 " refused\n", p->refused);
 	fflush(stdout);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* everprof query export: writes all profiles of a time range to a tar. */
 #include "cmd/query_fetch.h"
 
 #include <string.h>

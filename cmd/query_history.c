@@ -12,7 +12,7 @@
 #include "cmd/query_json.h"
 #include "pprof/measure.h"
 
-/* What the command needs beside the flags of all query commands. */
+/* The command's own flags, in addition to those of all query commands. */
 struct history_command {
 	struct query_command j;
 	const char *step;

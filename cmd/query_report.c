@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * everprof query profile, top, flamegraph and diff: fetch a profile, or a
+ * report on merged or compared profiles, from a server or a data directory.
+ */
 #include "cmd/query_fetch.h"
 
 #include <stdlib.h>

@@ -115,8 +115,9 @@ static int self_profile_collect(struct self_profiler *p, int64_t seconds,
 		rc = err_wrap(err, ERR_UNSUPPORTED,
 			      "everprof cannot profile itself");
 	if (!rc && !s->out->len)
-		rc = err_set(err, ERR_NOTFOUND,
-			     "everprof did not use the CPU meanwhile");
+		rc = err_set(
+			err, ERR_NOTFOUND,
+			"everprof used no CPU time while the profile was taken");
 	return rc;
 }
 

@@ -19,10 +19,10 @@ void rights_forbid_cores(void)
 }
 
 /*
- * What a server that root starts may need: eBPF, reading the programs of other
- * users, names of the kernel's functions, locked memory (before Linux 5.11), a
- * file helper that becomes nobody, and files of other users and ports below 1024
- * as before.
+ * The capabilities that a server started by root keeps: for eBPF, for reading
+ * the programs of other users, for the names of the kernel's functions, for
+ * locked memory (before Linux 5.11), for the file helper, which runs as the
+ * user nobody, and for files of other users and ports below 1024.
  */
 static const int rights_kept[] = {
 	CAP_BPF,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a server may do, and what others may do to it.
+ * Privileges of a server: it gives up all capabilities that it does not need,
+ * warns when it runs as root or when its secrets are readable by everybody, and
+ * protects itself from being traced.
  *
  * Ownership: arguments are borrowed.
  * Threads: before other threads start.
@@ -11,20 +13,20 @@
 #include "base/log.h"
 
 /*
- * Forbid core dumps: one would contain passwords and profiles and be as large as
- * the memory.
+ * Forbid core dumps: one would contain passwords and profiles and be as large
+ * as the memory.
  */
 void rights_forbid_cores(void);
 
 /*
- * If this is root: give up all capabilities that a server with the eBPF collector
- * does not need, for this process and all that it starts.
+ * If this is root: give up all capabilities that a server with the eBPF
+ * collector does not need, for this process and all that it starts.
  */
 NODISCARD int rights_drop(struct err *err);
 
 /*
- * Warn about running as root, and about a web configuration file (NULL: there is
- * none) that every user can access.
+ * Warn about running as root, and about a web configuration file (NULL: there
+ * is none) that every user can access.
  */
 void rights_warn(const struct log *log, const char *web_config);
 

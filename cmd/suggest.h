@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the name that a user probably meant by a mistyped name, for messages
- * like "did you mean".
+ * Finds the name that a user probably meant by a mistyped name (Levenshtein
+ * distance), for messages like "did you mean".
  *
  * Ownership: a suggestion borrows the name it found.
  * Threads: pure functions.

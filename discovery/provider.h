@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Provider: one running discovery. The manager calls refresh() when a refresh
- * is due. The provider reports the result, immediately or later, with
- * provider_found() or provider_failed(). The target groups that a provider
- * reported last stay valid until it reports new ones.
+ * Provider: one running service discovery, with its refreshes, and what happens
+ * when one fails. The manager calls refresh() when a refresh is due. The
+ * provider reports the result, immediately or later, with provider_found() or
+ * provider_failed(). The target groups that a provider reported last stay valid
+ * until it reports new ones.
  *
  * A new kind of discovery needs a struct provider_kind and an entry in the
  * table at the top of manager.c.

@@ -41,14 +41,16 @@ struct write_input {
 	int64_t deadline_ns; /* when to give up, on clock_mono_ns() */
 };
 
-/* What became of the samples of a request. */
+/*
+ * The number of samples of a request that were stored, and that were refused.
+ */
 struct write_outcome {
 	size_t stored; /* samples that are durable, duplicates included */
 	/* samples that will never be accepted, such as invalid profiles */
 	size_t refused;
 };
 
-/* What a receiver has counted since it was created. */
+/* The counters of a receiver, since it was created. */
 struct receiver_counts {
 	uint64_t stored;
 	uint64_t refused;

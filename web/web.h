@@ -35,9 +35,9 @@ void web_set_ready(struct web *w, bool is_ready);
 unsigned web_port(const struct web *w);
 
 /*
- * What strangers in the network could do (read all profiles, or intercept
- * passwords), as a sentence for a warning; NULL if they can do neither. See
- * auth_exposure().
+ * Warnings about what anybody in the network could do (read all profiles, or
+ * intercept passwords), as a sentence for a warning; NULL if they can do
+ * neither. See auth_exposure().
  */
 const char *web_exposure(const struct web *w);
 

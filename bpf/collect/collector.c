@@ -279,7 +279,7 @@ static void *collector_run(void *collector)
 	do
 		collector_turn(c);
 	while (collector_wait(c));
-	/* What was sampled until now. */
+	/* Hand over the samples that were taken since the last window. */
 	sampler_stop(c->sampler);
 	collector_turn(c);
 	while (!profile_writer_has_room(c->writer))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the collector looks at samples: whose they are, and where their frames
- * are.
+ * The part of the collector that takes samples from the kernel: it finds the
+ * process of each sample and the file of each frame, and adds the sample to the
+ * window.
  *
  * Ownership: samples are borrowed.
  * Threads: the collector's own thread.

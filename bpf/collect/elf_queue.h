@@ -15,7 +15,7 @@
 
 struct elf_queue;
 
-/* What the thread found out about a file. */
+/* The result of reading one file. */
 struct elf_result {
 	uint32_t number; /* of the file */
 	bool good;       /* false: it cannot be read, or is no ELF file */

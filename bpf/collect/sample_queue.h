@@ -14,7 +14,7 @@
 #include "base/vec.h"
 #include "bpf/kernel/abi.h"
 
-/* Where a sample is. */
+/* The position of a sample in the queue's buffer. */
 struct queued_stack {
 	uint64_t time;
 	size_t at; /* in the records */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the path of a cgroup says: the systemd unit or the container of its
- * processes. Container runtimes and the kubelet put the ID of a container, 64
- * hexadecimal digits, into the last element of the path; systemd's units end with
- * ".service" and the like (systemd.unit(5)).
+ * Parser of the path of a cgroup: it finds the systemd unit or the container of
+ * its processes. Container runtimes and the kubelet put the ID of a container,
+ * 64 hexadecimal digits, into the last element of the path; systemd's units end
+ * with ".service" and the like (systemd.unit(5)).
  *
  * Ownership: borrows from the path.
  * Threads: any.

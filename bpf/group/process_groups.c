@@ -139,7 +139,11 @@ static struct labels *process_labels(const struct process_groups *g,
 	return out;
 }
 
-/* What the labels are made of; with rules, each process is on its own. */
+/*
+ * Append the facts that decide about a process' labels. Processes with equal
+ * keys have equal labels. Relabelling rules may use any fact, so with rules
+ * each process has a key of its own.
+ */
 static void process_key(const struct process_groups *g,
 			const struct process_facts *p, struct str cgroup,
 			struct buf *out)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Process groups: which processes have one series of profiles. By default these
- * are the processes of one program in one container, systemd unit or cgroup.
- * Relabelling rules can change the labels, and drop processes.
+ * Process groups decide which processes share one series of profiles. By
+ * default, these are the processes of one program in one container, systemd
+ * unit or cgroup. Relabelling rules can change the labels, and drop processes.
  *
  * Ownership: the list owns its groups; rules are borrowed.
  * Threads: one thread at a time.
@@ -20,7 +20,7 @@ enum {
 	PROCESS_GROUPS_MAX = 32 << 10,
 };
 
-/* What is known of a process; empty texts if it is not known. */
+/* Facts about a process. A text is empty if the fact is not known. */
 struct process_facts {
 	uint32_t pid;
 	struct str exe;     /* path of its program */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0 OR BSD-2-Clause */
 /*
- * What the sampler in the kernel and the collector share: the layout of maps
- * and records.
+ * Interface between the sampler in the kernel and the collector: the layout of
+ * maps and records.
  *
  * Ownership: plain values.
  * Threads: the collector writes a mapping and its rows before it publishes the
@@ -15,7 +15,9 @@
 #include "bpf/unwind_row.h"
 
 enum {
-	/* Largest number of frames of a stack, in the kernel and in user space. */
+	/*
+	 * Largest number of frames of a stack, in the kernel and in user space.
+	 */
 	SAMPLE_FRAMES_MAX = 127,
 	/* Addresses of a record: both stacks, and room for larger frames. */
 	SAMPLE_WORDS_MAX = 512,
@@ -63,7 +65,7 @@ enum sample_end {
 	SAMPLE_ENDS,       /* the number of ends */
 };
 
-/* What comes before the addresses of a record. */
+/* The header of a sample record; the addresses follow it. */
 struct sample_header {
 	__u64 time;   /* of the monotonic clock, in nanoseconds */
 	__u64 cgroup; /* inode of the cgroup (version 2) */

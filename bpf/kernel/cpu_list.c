@@ -42,7 +42,10 @@ int cpu_list_online(struct cpu_list *out, struct err *err)
 	int rc = file_slurp(path, &text, err);
 
 	if (!rc && !cpu_list_parse(str_from(buf_bytes(&text)), out))
-		rc = err_set(err, ERR_CORRUPT, "%s: not a list of CPUs", path);
+		rc = err_set(
+			err, ERR_CORRUPT,
+			"%s does not contain a list of CPUs, such as 0-3,8",
+			path);
 	buf_fini(&text);
 	return rc;
 }

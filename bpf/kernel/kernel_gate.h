@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which kernels the sampler runs on. Distributions keep the version in several
- * places: the release of Debian's kernels has no patch level.
+ * Check of the kernel: decides whether the sampler may run on it. Distributions
+ * keep the version in several places: the release of Debian's kernels has no
+ * patch level.
  *
  * Ownership: plain values.
  * Threads: any.
@@ -12,7 +13,9 @@
 #include "base/bytes.h"
 #include "base/err.h"
 
-/* What a system says about its kernel; empty texts if it does not. */
+/*
+ * The texts in which a system names its kernel; empty if it has no such text.
+ */
 struct kernel_texts {
 	struct str release; /* utsname.release: "6.1.0-35-amd64" */
 	struct str version; /* utsname.version: "#1 SMP … Debian 6.1.137-1" */

@@ -3,8 +3,8 @@
  * The sampler: a program that runs at each tick of a clock on each CPU, and
  * sends where the CPU is, as a stack of the kernel and of user space.
  *
- * Functions that are neither static nor inline are verified once, whatever calls
- * them how often. This is why a walk of 127 frames fits into one program.
+ * Functions that are neither static nor inline are verified once, whatever
+ * calls them how often. This is why a walk of 127 frames fits into one program.
  */
 #include <asm/ptrace.h>
 #include <linux/bpf.h>
@@ -63,7 +63,9 @@ struct {
 	__type(value, __u64);
 } counters SEC(".maps");
 
-/* What a sample needs while it is taken; too large for the stack. */
+/*
+ * Memory for taking one sample. It is too large for the stack of a BPF program.
+ */
 struct scratch {
 	struct walk walk;
 	struct sample_record record;
@@ -250,7 +252,9 @@ WALK_INLINE void sample_send(struct scratch *s)
 
 	asm volatile("" : "+r"(words));
 	words &= SAMPLE_WORDS_MAX - 1;
-	/* The collector reads on a timer; waking it costs more than a sample. */
+	/*
+	 * The collector reads on a timer; waking it costs more than a sample.
+	 */
 	if (bpf_ringbuf_output(&samples, &s->record,
 			       sizeof(struct sample_header) + words * 8,
 			       BPF_RB_NO_WAKEUP))

@@ -82,7 +82,7 @@ static int sampler_check_kernel(struct err *err)
 	rc = kernel_version_find(&texts, &version) ?
 		     kernel_gate_check(version, err) :
 		     err_set(err, ERR_UNSUPPORTED,
-			     "the version of the kernel is not known: \"%s\"",
+			     "cannot parse the version of the kernel: \"%s\"",
 			     name.release);
 	buf_fini(&signature);
 	if (!rc && access("/sys/kernel/btf/vmlinux", R_OK))
@@ -93,8 +93,9 @@ static int sampler_check_kernel(struct err *err)
 }
 
 /*
- * The program in the kernel numbers processes as the initial PID namespace does,
- * whose inode is fixed (Linux, include/linux/proc_ns.h, PROC_PID_INIT_INO).
+ * The program in the kernel numbers processes as the initial PID namespace
+ * does, whose inode is fixed (Linux, include/linux/proc_ns.h,
+ * PROC_PID_INIT_INO).
  */
 static int sampler_check_namespace(struct err *err)
 {
@@ -117,7 +118,7 @@ static int sampler_load(struct sampler *s, struct err *err)
 	int rc;
 
 	if (!k)
-		return sampler_error(err, errno, "open the BPF program");
+		return sampler_error(err, errno, "cannot open the BPF program");
 	s->skeleton = k;
 	rc = bpf_map__set_max_entries(k->maps.rows, o->rows);
 	if (!rc)
@@ -128,7 +129,7 @@ static int sampler_load(struct sampler *s, struct err *err)
 		rc = bpf_map__set_max_entries(k->maps.samples, o->ring);
 	if (!rc)
 		rc = sampler_bpf__load(k);
-	return rc ? sampler_error(err, rc, "load the BPF program") : 0;
+	return rc ? sampler_error(err, rc, "cannot load the BPF program") : 0;
 }
 
 /* Share the memory of an array with the kernel. */
@@ -142,7 +143,7 @@ static int sampler_share(const struct bpf_map *map, size_t size,
 	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED,
 		      bpf_map__fd(map), 0);
 	if (memory == MAP_FAILED)
-		return err_sys(err, "map a BPF array");
+		return err_sys(err, "cannot map a BPF array into memory");
 	*out = (struct shared_map){ .memory = memory, .size = size };
 	return 0;
 }
@@ -177,7 +178,10 @@ static int sampler_connect(struct sampler *s, struct err *err)
 		return rc;
 	s->ring = ring_buffer__new(bpf_map__fd(k->maps.samples),
 				   sampler_receive, s, NULL);
-	return s->ring ? 0 : sampler_error(err, errno, "map the ring buffer");
+	return s->ring ? 0 :
+			 sampler_error(
+				 err, errno,
+				 "cannot map the BPF ring buffer into memory");
 }
 
 int sampler_open(const struct sampler_options *o, struct sampler **out,
@@ -240,14 +244,16 @@ static int sampler_start_clock(struct sampler *s, unsigned cpu, struct err *err)
 			  PERF_FLAG_FD_CLOEXEC);
 
 	if (fd < 0)
-		return sampler_error(err, errno, "open a perf event");
+		return sampler_error(err, errno, "cannot open a perf event");
 	link = bpf_program__attach_perf_event(s->skeleton->progs.sampler_tick,
 					      (int)fd);
 	if (!link) {
 		int error = errno;
 
 		close((int)fd);
-		return sampler_error(err, error, "attach the BPF program");
+		return sampler_error(
+			err, error,
+			"cannot attach the BPF program to a perf event");
 	}
 	*vec_add(&s->clocks) = link;
 	return 0;
@@ -288,7 +294,10 @@ int sampler_process_set(struct sampler *s, uint32_t pid,
 	int rc = bpf_map__update_elem(s->skeleton->maps.processes, &pid,
 				      sizeof(pid), p, sizeof(*p), BPF_ANY);
 
-	return rc ? sampler_error(err, rc, "publish a process") : 0;
+	return rc ? sampler_error(
+			    err, rc,
+			    "cannot write the mappings of a process to a BPF map") :
+		    0;
 }
 
 void sampler_process_remove(struct sampler *s, uint32_t pid)
@@ -304,7 +313,9 @@ int sampler_drain(struct sampler *s, sampler_visit *visit, void *ctx,
 	s->visit = visit;
 	s->ctx = ctx;
 	n = ring_buffer__consume(s->ring);
-	return n < 0 ? sampler_error(err, n, "read the ring buffer") : 0;
+	return n < 0 ? sampler_error(err, n,
+				     "cannot read the BPF ring buffer") :
+		       0;
 }
 
 int sampler_counts(struct sampler *s, uint64_t out[SAMPLER_COUNTERS],
@@ -315,7 +326,8 @@ int sampler_counts(struct sampler *s, uint64_t out[SAMPLER_COUNTERS],
 	int rc = 0;
 
 	if (cpus < 1)
-		return sampler_error(err, cpus, "count the CPUs");
+		return sampler_error(err, cpus,
+				     "cannot find out the number of CPUs");
 	each = mem_zalloc((size_t)cpus, sizeof(*each));
 	for (uint32_t i = 0; i < SAMPLER_COUNTERS && !rc; i++) {
 		rc = bpf_map__lookup_elem(s->skeleton->maps.counters, &i,
@@ -326,7 +338,10 @@ int sampler_counts(struct sampler *s, uint64_t out[SAMPLER_COUNTERS],
 			out[i] += each[c];
 	}
 	mem_free(each);
-	return rc ? sampler_error(err, rc, "read the counters") : 0;
+	return rc ? sampler_error(
+			    err, rc,
+			    "cannot read the counters of the BPF program") :
+		    0;
 }
 
 int sampler_measure(struct sampler *s, struct err *err)
@@ -366,7 +381,8 @@ int sampler_cost_of(struct sampler *s, struct sampler_cost *out,
 		bpf_program__fd(s->skeleton->progs.sampler_tick), &info, &size);
 
 	if (rc)
-		return sampler_error(err, rc, "read the costs of the program");
+		return sampler_error(
+			err, rc, "cannot read the run time of the BPF program");
 	*out = (struct sampler_cost){ .runs = info.run_cnt,
 				      .run_ns = info.run_time_ns };
 	bpf_object__for_each_map(map, s->skeleton->obj)

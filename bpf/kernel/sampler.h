@@ -32,10 +32,10 @@ extern const struct sampler_options sampler_defaults;
 struct sampler;
 
 /*
- * Load the program. ERR_UNSUPPORTED: the kernel is too old, is one that must not
- * be sampled, or has no type information, or this process is in a container
- * with a PID namespace of its own;
- * ERR_DENIED: a capability is missing; the message says which.
+ * Load the program. ERR_UNSUPPORTED: the kernel is too old, is one that must
+ * not be sampled, or has no type information, or this process is in a container
+ * with a PID namespace of its own; ERR_DENIED: a capability is missing; the
+ * message says which.
  */
 NODISCARD int sampler_open(const struct sampler_options *o,
 			   struct sampler **out, struct err *err);
@@ -72,7 +72,7 @@ NODISCARD int sampler_drain(struct sampler *s, sampler_visit *visit, void *ctx,
 NODISCARD int sampler_counts(struct sampler *s, uint64_t out[SAMPLER_COUNTERS],
 			     struct err *err);
 
-/* What the program in the kernel costs. */
+/* The measured cost of the program in the kernel. */
 struct sampler_cost {
 	uint64_t runs; /* how often it ran while it was measured */
 	uint64_t run_ns;

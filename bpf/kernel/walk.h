@@ -39,7 +39,7 @@ enum {
 /* An rbp that is not known; no memory can be read there. */
 #define WALK_FP_LOST (~0ULL)
 
-/* Where a walk is. */
+/* The state of a walk: the frame that it has reached. */
 struct walk {
 	__u64 ip;
 	__u64 sp;
@@ -64,7 +64,7 @@ WALK_INLINE long walk_read(void *to, __u32 size, __u64 from);
 WALK_INLINE struct sampler_mapping *walk_mapping(__u32 number);
 WALK_INLINE struct unwind_row *walk_row(__u32 number);
 
-/* What walk_step() returns. */
+/* Result of walk_step(). */
 enum walk_turn {
 	WALK_MORE,
 	WALK_ENDED, /* `end` says why */
@@ -178,7 +178,9 @@ WALK_INLINE enum walk_turn walk_signal(struct walk *w)
 	w->sp = sp;
 	w->fp = fp;
 	w->exact = 1;
-	/* The other registers are in the ucontext_t, but few rules need them. */
+	/*
+	 * The other registers are in the ucontext_t, but few rules need them.
+	 */
 	for (int i = 0; i < WALK_REGISTERS; i++)
 		w->registers[i] = 0;
 	return WALK_MORE;
@@ -261,8 +263,9 @@ WALK_INLINE enum walk_turn walk_by_row(struct walk *w,
 }
 
 /*
- * Go to the caller. Of a return address, the call before it is looked up: if the
- * called function never returns, the address may already be in the next function.
+ * Go to the caller. Of a return address, the call before it is looked up: if
+ * the called function never returns, the address may already be in the next
+ * function.
  */
 WALK_INLINE enum walk_turn walk_step(struct walk *w)
 {

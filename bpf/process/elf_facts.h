@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the collector needs to know of an ELF file: its build ID, where it is
- * loaded, and its unwind table. A file helper finds it out, and the collector
- * trusts neither the file nor the helper.
+ * The facts about an ELF file that the collector needs: its build ID, where it
+ * is loaded, and its unwind table. A file helper finds it out, and the
+ * collector trusts neither the file nor the helper.
  *
  * Ownership: facts borrow the answer of the helper.
  * Threads: any.

@@ -128,14 +128,16 @@ static int elf_reader_accept(const struct wanted_file *f, struct bytes answer,
 			     struct elf_facts *out, struct err *err)
 {
 	if (!elf_facts_decode(answer, out))
-		return err_set(err, ERR_CORRUPT,
-			       "the file helper gave a wrong answer for %s",
-			       f->path);
+		return err_set(
+			err, ERR_CORRUPT,
+			"the file helper sent an invalid answer about the file %s",
+			f->path);
 	if (f->identity.len != FILE_INODE_LEN && f->identity.len &&
 	    !bytes_eq(f->identity, out->build_id))
-		return err_set(err, ERR_NOTFOUND,
-			       "%s of process %u is another file now", f->path,
-			       f->pid);
+		return err_set(
+			err, ERR_NOTFOUND,
+			"%s, which process %u had mapped, has been replaced by another file",
+			f->path, f->pid);
 	return 0;
 }
 
@@ -146,9 +148,10 @@ int elf_reader_read(struct file_helper *helper, const struct wanted_file *f,
 	int rc;
 
 	if (fd < 0)
-		return err_set(err, ERR_NOTFOUND,
-			       "%s of process %u is not there any more",
-			       f->path, f->pid);
+		return err_set(
+			err, ERR_NOTFOUND,
+			"%s, which process %u had mapped, does not exist any more or has been replaced",
+			f->path, f->pid);
 	rc = file_helper_call(helper, ELF_READER_OPERATION, fd,
 			      (struct bytes){ 0 }, ELF_READER_TIMEOUT_MS,
 			      answer, err);

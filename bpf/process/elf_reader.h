@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ELF reader: finds out the facts of a file that a process has mapped. The file
- * is opened as the process sees it, perhaps in a container, and only if it is
- * still the file that was mapped.
+ * ELF reader: reads the facts (elf_facts.h) about a file that a process has
+ * mapped. The file is opened as the process sees it, perhaps in a container,
+ * and only if it is still the file that was mapped.
  *
  * Ownership: see the functions.
  * Threads: one thread for each file helper.
@@ -21,11 +21,11 @@ enum elf_operation {
 	ELF_OPERATIONS,
 };
 
-/* What a process has to pass to file_helper_serve() as a file helper. */
+/* The operation that a file helper passes to file_helper_serve(). */
 extern file_operation *const elf_operations[ELF_OPERATIONS];
 
 enum {
-	/* How long a file may take. The largest ones take 50 ms. */
+	/* Timeout for reading one file. The largest files take 50 ms. */
 	ELF_READER_TIMEOUT_MS = 10000,
 	/* Length of an identity that is a device and an inode. */
 	FILE_INODE_LEN = 16,
@@ -54,8 +54,8 @@ struct wanted_file {
 
 /*
  * Read the facts of a file. The answer is appended to `answer`, which is empty,
- * and the facts borrow it. ERR_NOTFOUND: the process is gone, or another file is
- * there now. Other errors as elf_facts_read() and file_helper_call().
+ * and the facts borrow it. ERR_NOTFOUND: the process is gone, or another file
+ * is there now. Other errors as elf_facts_read() and file_helper_call().
  */
 NODISCARD int elf_reader_read(struct file_helper *helper,
 			      const struct wanted_file *f, struct buf *answer,

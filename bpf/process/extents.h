@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Extents: which parts of an array, that the program in the kernel reads, are
- * free. A part that was given back may become free only after a while, because the
- * program may still be reading it.
+ * Extents: allocator of ranges in an array that the program in the kernel
+ * reads. A range that is freed can be allocated again only after a delay,
+ * because the program may still be reading it.
  *
  * Ownership: the list owns its entries, not the array.
  * Threads: one thread at a time.
@@ -15,8 +15,9 @@
 
 enum {
 	/*
-	 * How long the program may read what it found. A walk takes
-	 * microseconds; the rest is for virtual machines that stop.
+	 * For how long the program may still read a range that was freed. A
+	 * walk takes microseconds; the rest is for virtual machines that are
+	 * paused.
 	 */
 	EXTENTS_DELAY_MS = 2000,
 };

@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* What a file is looked up by. */
+/* The key by which a file is looked up. */
 struct file_name {
 	struct str path;
 	struct bytes identity;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Process table: which processes there are, and what they have mapped, from the
- * reports of the kernel and from /proc. It publishes the mappings for the
+ * Process table: the running processes and their mappings, as the kernel's
+ * reports and /proc state them. The table publishes the mappings for the
  * program in the kernel.
  *
  * Ownership: the table owns its processes; files and mappings are borrowed.
@@ -19,11 +19,15 @@ enum {
 	/* Largest number of processes; the kernel has room for as many. */
 	PROCESS_TABLE_MAX = 16 << 10,
 	/*
-	 * How long the kernel keeps the mappings of a process whose first thread
-	 * has ended: other threads, and the end itself, are still sampled.
+	 * For how long the mappings of a process stay in the kernel after its
+	 * main thread has ended: other threads, and the exit itself, are still
+	 * sampled.
 	 */
 	PROCESS_LINGER_MS = 500,
-	/* How long such a process is remembered: samples may come. */
+	/*
+	 * For how long such a process stays in the table: samples of it may
+	 * still arrive.
+	 */
 	PROCESS_KEPT_MS = 2000,
 	PROCESS_NAME_MAX = 16,
 	PROCESS_NO_GROUP = UINT32_MAX,
@@ -43,9 +47,9 @@ struct process {
 	uint32_t publication; /* number, or UINT32_MAX */
 	uint32_t program;     /* file that it runs, or FILE_NONE */
 	/*
-	 * What the caller knows of it: a number, until it runs another program,
-	 * or PROCESS_NO_GROUP; and the number that it had before, or that its
-	 * parent has.
+	 * The number that the caller gave to the group of this process, or
+	 * PROCESS_NO_GROUP. It is reset when the process runs another program.
+	 * `old_group` is the number before that, or the number of the parent.
 	 */
 	uint32_t group;
 	uint32_t old_group;
@@ -106,8 +110,8 @@ void process_table_set_group(struct process_table *t, uint32_t pid,
 			     uint32_t group);
 
 /*
- * Let the kernel take no samples of a process, until it runs another program. Its
- * children are sampled.
+ * Let the kernel take no samples of a process, until it runs another program.
+ * Its children are sampled.
  */
 void process_table_ignore(struct process_table *t, uint32_t pid);
 
@@ -123,8 +127,8 @@ bool process_table_may_scan(struct process_table *t, uint32_t pid,
 			    uint64_t now);
 
 /*
- * Publish all processes that have changed, and forget those that ended some time
- * ago.
+ * Publish all processes that have changed, and forget those that ended some
+ * time ago.
  */
 void process_table_publish(struct process_table *t, uint64_t now);
 

@@ -45,7 +45,10 @@ static int side_band_event(unsigned cpu, bool build_id)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.build_id = build_id,
-		/* Other conditions of waking count samples, which are not there. */
+		/*
+		 * Other conditions of waking count samples, which are not
+		 * there.
+		 */
 		.watermark = 1,
 		.wakeup_watermark = 1,
 	};
@@ -73,11 +76,15 @@ static int side_band_add(struct side_band *s, unsigned cpu, struct err *err)
 	if (fd < 0 && errno == EINVAL)
 		fd = side_band_event(cpu, false);
 	if (fd < 0)
-		return side_band_error(err, "open the reports of processes");
+		return side_band_error(
+			err,
+			"cannot open the perf event for reports about processes");
 	*vec_add(&s->fds) = fd;
 	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (memory == MAP_FAILED)
-		return side_band_error(err, "map the reports of processes");
+		return side_band_error(
+			err,
+			"cannot map the reports about processes into memory");
 	*vec_add(&s->rings) = (struct side_band_ring){
 		.page = memory,
 		.data = (const uint8_t *)memory + s->page_size,

@@ -17,12 +17,15 @@
 #include "bpf/unwind_row.h"
 
 enum {
-	/* Largest size of the name of a file: a build ID, or what identifies it. */
+	/*
+	 * Largest size of the name of a file: a build ID, or what identifies
+	 * it.
+	 */
 	TABLE_KEY_MAX = 64,
 	TABLE_STORE_NONE = UINT32_MAX,
 };
 
-/* What a table is known by. */
+/* The key of a table. */
 struct table_key {
 	uint8_t bytes[TABLE_KEY_MAX];
 	size_t len;
@@ -67,16 +70,18 @@ void table_store_fini(struct table_store *s);
 uint32_t table_store_find(struct table_store *s, const struct table_key *key);
 
 /*
- * Add a table, which the store does not have, and take a reference to it. If its
- * rows find no room, even after all tables are evicted that nobody has used for
- * EXTENTS_DELAY_MS, it has no rows: frame pointers are then used. Returns its
- * number.
+ * Add a table, which the store does not have, and take a reference to it. If
+ * its rows find no room, even after all tables are evicted that nobody has used
+ * for EXTENTS_DELAY_MS, it has no rows: frame pointers are then used. Returns
+ * its number.
  */
 uint32_t table_store_add(struct table_store *s, const struct table_key *key,
 			 const struct unwind_row *rows, uint32_t count,
 			 uint64_t now);
 
-/* Return the rows of a table; its extent is valid while there is a reference. */
+/*
+ * Return the rows of a table; its extent is valid while there is a reference.
+ */
 struct extent table_store_rows(const struct table_store *s, uint32_t number);
 
 /* Drop a reference. */

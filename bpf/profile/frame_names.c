@@ -115,7 +115,10 @@ static bool frame_names_cached(struct frame_names *n, uint64_t key,
 	return true;
 }
 
-/* What the names of a file are kept by: a build ID is the same everywhere. */
+/*
+ * The hash by which the names of a file are cached. Files with the same build
+ * ID have the same names, wherever they are.
+ */
 static uint64_t window_file_hash(const struct window_file *f)
 {
 	return f->build_id.len ? hash_bytes(f->build_id) :
@@ -373,7 +376,10 @@ static void frame_name_here(struct arena *arena, const char *name,
 	buf_fini(&answer);
 }
 
-/* What a stack ends with that does not end at its thread's start. */
+/*
+ * The outermost frame that is shown for a stack that does not reach the
+ * thread's start.
+ */
 static const char *const end_names[SAMPLE_ENDS] = {
 	[SAMPLE_TRUNCATED] = "[truncated]",
 	[SAMPLE_NO_PROCESS] = "[unknown process]",

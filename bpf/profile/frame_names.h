@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frame names: the functions of the frames of a window. A file helper reads them
- * from files; names that were found are kept in a cache of limited size.
+ * Frame names: the functions of the frames of a window. A file helper reads
+ * them from files; names that were found are kept in a cache of limited size.
  *
  * Ownership: names own their file helper, kernel symbols and cache.
  * Threads: one thread at a time.
@@ -17,7 +17,7 @@
 enum {
 	/* The cache has at most twice this size, in bytes. */
 	FRAME_NAMES_CACHE_MAX = 3 << 20,
-	/* How long the helper may take for the names of one file. */
+	/* Timeout of the helper for the names of one file. */
 	FRAME_NAMES_TIMEOUT_MS = 20000,
 };
 
@@ -34,7 +34,10 @@ struct frame_names {
 	struct kallsyms kernel;
 	struct name_cache young; /* what was used lately */
 	struct name_cache old;
-	/* Directory with separate debug files, by build ID; NULL or empty: none. */
+	/*
+	 * Directory with separate debug files, by build ID; NULL or empty:
+	 * none.
+	 */
 	const char *debug_dir;
 };
 
@@ -49,9 +52,9 @@ void frame_names_init(struct frame_names *n, char *const *helper_argv,
 void frame_names_fini(struct frame_names *n);
 
 /*
- * Find the names of all frames of a window. Element i of `out` becomes the answer
- * (symbols/name_answer.h) for frame i; it is empty if the frame has no name.
- * Answers live as long as the arena.
+ * Find the names of all frames of a window. Element i of `out` becomes the
+ * answer (symbols/name_answer.h) for frame i; it is empty if the frame has no
+ * name. Answers live as long as the arena.
  */
 void frame_names_find(struct frame_names *n, const struct sample_window *w,
 		      struct arena *arena, struct bytes *out);

@@ -13,7 +13,10 @@ enum {
 	WRITER_WINDOWS_MAX = 2,
 	/* The time between two attempts to hand a profile over. */
 	WRITER_RETRY_MS = 1000,
-	/* How often a profile is offered; when closing, once. */
+	/*
+	 * Number of attempts to store a profile; when closing, there is only
+	 * one.
+	 */
 	WRITER_ATTEMPTS = 60,
 	/* Profiles larger than this are not made. */
 	WRITER_PROFILE_MAX = 64 << 20,
@@ -53,7 +56,9 @@ static bool writer_pause(struct profile_writer *w)
 static void writer_hand_over(struct profile_writer *w, struct labels *labels,
 			     int64_t ms, struct bytes profile)
 {
-	struct err err = { .msg = "storage takes no profiles while it stops" };
+	struct err err = {
+		.msg = "storage accepts no profiles during shutdown"
+	};
 	int rc = ERR_AGAIN;
 
 	for (int i = 0; i < WRITER_ATTEMPTS && rc == ERR_AGAIN && !w->gave_up;
@@ -121,9 +126,10 @@ static void *writer_run(void *writer)
 	pthread_setname_np(pthread_self(), "ebpf-profiles");
 	frame_names_init(&w->names, w->o.helper_argv, w->o.debug_dir, &err);
 	if (err.code)
-		log_event(w->o.log, LOG_WARN,
-			  "functions of the kernel have no names",
-			  LOG_FIELDS(log_err(&err)));
+		log_event(
+			w->o.log, LOG_WARN,
+			"the names of the kernel's functions cannot be read; profiles contain their addresses only",
+			LOG_FIELDS(log_err(&err)));
 	while ((window = writer_take(w))) {
 		writer_write(w, window);
 		sample_window_free(window);

@@ -17,7 +17,7 @@
 #include "bpf/process/file_table.h"
 #include "model/labels.h"
 
-/* Where a frame is. */
+/* The kinds of frames, by where their code is. */
 enum frame_kind {
 	FRAME_KERNEL,    /* an address of the kernel */
 	FRAME_FILE,      /* an address of a file; `owner` is its number */

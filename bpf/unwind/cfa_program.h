@@ -18,7 +18,10 @@ enum {
 	CFA_REMEMBER_MAX = 16,
 };
 
-/* What the functions of one CIE share. */
+/*
+ * The contents of a CIE (common information entry), which several functions
+ * share.
+ */
 struct cfa_program {
 	uint64_t code_align;
 	int64_t data_align;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rules by which the caller of one address is found, as call frame
- * information has them, and their translation into the row of a table.
+ * The rules of call frame information by which the caller of one address is
+ * found, and their translation into a row of an unwind table.
  *
  * Ownership: rules borrow the section that their expressions are in.
  * Threads: plain values.
@@ -19,7 +19,7 @@ enum dwarf_register {
 	DWARF_RETURN = 16, /* the return address; in expressions, rip */
 };
 
-/* How the value of a register in the caller is found. */
+/* Kinds of rules by which a register's value in the caller is found. */
 enum rule_kind {
 	RULE_UNSPECIFIED,
 	RULE_UNDEFINED,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The unwind table of an ELF file.
+ * Builds the unwind table of an ELF file.
  *
  * Ownership: the caller owns the table; the file is borrowed.
  * Threads: one thread per file.

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* Where the rows of a function are, before functions are sorted. */
+/* The rows of one function, in a table whose functions are not sorted yet. */
 struct unwind_function {
 	uint32_t start;
 	uint32_t end;
@@ -57,7 +57,9 @@ static void unwind_build_add(struct unwind_build *b,
 	};
 }
 
-/* Order by address; of functions that begin at one address, the longest first. */
+/*
+ * Order by address; of functions that begin at one address, the longest first.
+ */
 static int unwind_function_order(const void *a, const void *b)
 {
 	const struct unwind_function *x = a;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a server says about an error: the first line of a plain text, or the
- * member `error` of a JSON object, as everprof and Prometheus answer.
+ * Finds a server's message about an error: the first line of a plain text, or
+ * the member `error` of a JSON object, as everprof and Prometheus answer.
  *
  * Ownership: plain values.
  * Threads: pure functions.

@@ -162,7 +162,8 @@ static int columns_decode(struct codec_decoder *d,
 		return err_set(err, ERR_CORRUPT,
 			       "the table of its stripe is missing");
 	if (first > group->count || n > group->count - first)
-		return err_set(err, ERR_CORRUPT, "the chunk has no profile %zu",
+		return err_set(err, ERR_CORRUPT,
+			       "the chunk has no profile with the number %zu",
 			       first + n);
 	rc = colgroup_decode(d->coder, &group->table->d, &q, &d->group, err);
 	for (size_t i = first; i < first + n && !rc; i++)

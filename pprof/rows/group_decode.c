@@ -105,11 +105,13 @@ static int get_head(struct colgroup_coder *c, const struct dictionary *d,
 		for (size_t i = 0; i < g->count; i++) {
 			if (!set_head_field(g, d, i, f, v[i]))
 				return colgroup_damaged(
-					err, "invalid number in the head");
+					err,
+					"invalid number in the section head");
 		}
 	}
 	if (head.bad || dec_left(&head))
-		return colgroup_damaged(err, "invalid head");
+		return colgroup_damaged(
+			err, "the section head has an invalid length");
 	return colgroup_has_room(g, q->lens) ?
 		       0 :
 		       colgroup_damaged(err, "too many values");

@@ -20,7 +20,7 @@
 /* An open cursor. */
 struct cursor;
 
-/* What a cursor states. */
+/* The positions that a cursor stores. */
 struct cursor_state {
 	/* position before which all samples have been acknowledged */
 	uint64_t acked;
@@ -35,9 +35,9 @@ struct cursor_state {
  * Opens the cursor in the file `path`, or creates the file with the state
  * *state. On return *state is what the file states. If the file cannot be read,
  * or both slots are damaged, *damaged is set, nothing counts as acknowledged
- * (*state is zero), and the file is replaced. `fs` may be NULL. ERR_UNSUPPORTED:
- * a newer version wrote the file. ERR_IO, ERR_NOSPACE: the file cannot be
- * created or replaced.
+ * (*state is zero), and the file is replaced. `fs` may be NULL.
+ * ERR_UNSUPPORTED: a newer version wrote the file. ERR_IO, ERR_NOSPACE: the
+ * file cannot be created or replaced.
  */
 NODISCARD int cursor_open(struct fs *fs, const char *path,
 			  struct cursor_state *state, bool *damaged,

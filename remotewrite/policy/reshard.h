@@ -22,7 +22,7 @@ struct reshard_rate {
 /* Adds what happened in an interval to a rate. */
 void reshard_rate_add(struct reshard_rate *r, double events, double seconds);
 
-/* What was measured of a queue. */
+/* Measurements of a queue. */
 struct reshard_input {
 	double in_rate;   /* samples read from the log, a second */
 	double sent_rate; /* samples that were acknowledged, a second */

@@ -15,7 +15,7 @@
 
 #include "base/defs.h"
 
-/* What to do with a batch. */
+/* The decision about a batch. */
 enum retry_verdict {
 	RETRY_SENT,   /* it is stored */
 	RETRY_LATER,  /* the failure can end: send it again */

@@ -107,7 +107,7 @@ struct queue {
 	char last_error[512];
 };
 
-/* What became of a sample. */
+/* The reasons for which a sample leaves the queue. */
 enum sample_fate {
 	FATE_SENT,
 	FATE_FAILED,  /* the receiver will never accept it */

@@ -78,7 +78,7 @@ static void save_position(struct reader *r)
 		r->q->o.moved(r->q->o.ctx);
 }
 
-/* What max_backlog has dropped at one time. */
+/* The samples that max_backlog has dropped at one time. */
 struct skipped {
 	uint64_t samples;
 	int64_t first_ms;
@@ -310,7 +310,9 @@ static void take_sample(struct reader *r)
 	hand_over(r, i, to.hash);
 }
 
-/* Waits for samples; what the log dropped at its end needs no acknowledgement. */
+/*
+ * Waits for samples; what the log dropped at its end needs no acknowledgement.
+ */
 static void wait_for_samples(struct reader *r)
 {
 	struct sample_log *log = r->q->o.log;

@@ -13,7 +13,7 @@
 #include "remotewrite/policy/reshard.h"
 #include "remotewrite/sender/queue_private.h"
 
-/* What the reader measures to decide about the number of shards. */
+/* Measurements by which the reader decides about the number of shards. */
 struct shard_meter {
 	struct reshard_rate in;
 	struct reshard_rate sent;

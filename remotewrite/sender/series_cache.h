@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a queue knows of each series: the labels with which it is sent, or that
+ * Cache of a queue for each series: the labels with which it is sent, or that
  * it is not sent, and its shard. Relabelling runs once for each series.
  *
  * Ownership: series_cache_free() frees the cache. Entries belong to the cache

@@ -99,9 +99,10 @@ static char *too_long(const char *limit, int64_t max, struct str name,
 	if (!max || (int64_t)len <= max)
 		return NULL;
 	/* The label name is cut, because a message has limited room. */
-	return mem_printf("%s exceeded: label %.*s has %zu bytes, limit %lld",
-			  limit, (int)(name.len < 64 ? name.len : 64), name.ptr,
-			  len, (long long)max);
+	return mem_printf(
+		"%s exceeded: label %.*s has %zu bytes, and the limit is %lld",
+		limit, (int)(name.len < 64 ? name.len : 64), name.ptr, len,
+		(long long)max);
 }
 
 /*
@@ -128,7 +129,7 @@ static char *target_set_describe_refusal(const struct scrape_config *c,
 	}
 	if (!why && c->common.label_limit && count > c->common.label_limit)
 		why = mem_printf(
-			"label_limit exceeded: %lld labels, limit %lld",
+			"label_limit exceeded: %lld labels, and the limit is %lld",
 			(long long)count, (long long)c->common.label_limit);
 	return why;
 }

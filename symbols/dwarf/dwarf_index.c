@@ -10,8 +10,8 @@ enum {
 	/* Largest number of ranges of one index; 24 bytes each. */
 	DWARF_SPANS_MAX = 8 << 20,
 	/*
-	 * How far before an address a range may begin that has it: in sorted
-	 * order, counted in ranges.
+	 * In the sorted list of ranges, a range that contains an address is
+	 * among this many ranges that begin before the address.
 	 */
 	DWARF_NESTED_MAX = 64,
 };
@@ -26,7 +26,7 @@ static void dwarf_index_add(struct dwarf_index *x, Dwarf_Die *die)
 
 	while (x->spans.count < DWARF_SPANS_MAX &&
 	       (next = dwarf_ranges(die, next, &base, &start, &end)) > 0) {
-		/* What the linker has removed begins at 0. */
+		/* Functions that the linker has removed begin at address 0. */
 		if (!start || start >= end)
 			continue;
 		*vec_add(&x->spans) =

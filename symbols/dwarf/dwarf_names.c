@@ -31,7 +31,8 @@ static int dwarf_check_size(struct elf_file *f, struct err *err)
 	uint64_t sum = 0;
 
 	if (!elf_file_section_size(f, ".debug_info"))
-		return err_set(err, ERR_NOTFOUND, "no debug information");
+		return err_set(err, ERR_NOTFOUND,
+			       "the file has no debug information");
 	for (size_t i = 0; i < ARRAY_SIZE(dwarf_sections); i++) {
 		uint64_t size = elf_file_section_size(f, dwarf_sections[i]);
 
@@ -61,9 +62,10 @@ static int dwarf_check_texts(struct elf_file *f, struct err *err)
 		if (rc)
 			return rc;
 		if (s.data.len && s.data.ptr[s.data.len - 1])
-			return err_set(err, ERR_CORRUPT,
-				       "the section %s is cut off",
-				       sections[i]);
+			return err_set(
+				err, ERR_CORRUPT,
+				"the section %s is truncated: its last string does not end with NUL",
+				sections[i]);
 	}
 	return 0;
 }
@@ -82,7 +84,8 @@ int dwarf_names_open(struct elf_file *f, struct dwarf_names **out,
 	n->dwarf = dwarf_begin_elf(elf_file_handle(f), DWARF_C_READ, NULL);
 	if (!n->dwarf) {
 		mem_free(n);
-		return err_set(err, ERR_CORRUPT, "debug information: %s",
+		return err_set(err, ERR_CORRUPT,
+			       "cannot read the debug information: %s",
 			       dwarf_errmsg(-1));
 	}
 	dwarf_index_units(&n->units, n->dwarf);
@@ -206,7 +209,10 @@ static bool dwarf_find_inlined(Dwarf_Die *parent, uint64_t address,
 	}
 }
 
-/* Where an inlined function was called is where its caller is. */
+/*
+ * Set the position of the caller's frame: it is the place where the inlined
+ * function was called.
+ */
 static void dwarf_frame_call(struct dwarf_names *n, Dwarf_Die *unit,
 			     Dwarf_Die *inlined, struct dwarf_frame *caller)
 {

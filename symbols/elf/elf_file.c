@@ -40,23 +40,25 @@ static int elf_file_check(struct elf_file *f, struct err *err)
 	if (fstat(f->fd, &st))
 		return err_sys(err, "fstat");
 	if (!S_ISREG(st.st_mode))
-		return err_set(err, ERR_UNSUPPORTED, "not a regular file");
+		return err_set(err, ERR_UNSUPPORTED,
+			       "it is not a regular file");
 	if (pread(f->fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) ||
 	    memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
-		return err_set(err, ERR_UNSUPPORTED, "not an ELF file");
+		return err_set(err, ERR_UNSUPPORTED, "it is not an ELF file");
 	if (h.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    h.e_ident[EI_DATA] != ELFDATA2LSB ||
 	    (h.e_type != ET_EXEC && h.e_type != ET_DYN))
-		return err_set(err, ERR_UNSUPPORTED,
-			       "not a 64-bit little-endian program or library");
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"it is not a 64-bit little-endian program or library");
 	if (h.e_machine != EM_X86_64 && h.e_machine != EM_AARCH64)
 		return err_set(
 			err, ERR_UNSUPPORTED,
-			"a program for the machine %u, not for x86-64 or arm64",
+			"it is for ELF machine %u; only x86-64 and arm64 are supported",
 			h.e_machine);
 	if ((!h.e_shnum && h.e_shoff) || h.e_phnum > ELF_SEGMENTS_MAX)
 		return err_set(err, ERR_CORRUPT,
-			       "too many sections or segments");
+			       "it has too many sections or segments");
 	f->machine = h.e_machine == EM_X86_64 ? ELF_X86_64 : ELF_ARM64;
 	return 0;
 }
@@ -221,7 +223,8 @@ int elf_file_section(struct elf_file *f, const char *name, size_t limit,
 	int rc;
 
 	if (!s || header.sh_type == SHT_NOBITS)
-		return err_set(err, ERR_NOTFOUND, "no section %s", name);
+		return err_set(err, ERR_NOTFOUND, "the file has no section %s",
+			       name);
 	if (header.sh_size > limit)
 		return err_set(err, ERR_TOOBIG,
 			       "the section %s has %zu bytes, more than %zu",

@@ -24,7 +24,9 @@ static bool file_helper_answer(int socket, file_operation *run, int fd,
 			       struct bytes argument)
 {
 	struct helper_reply reply = { .code = ERR_INVALID };
-	struct err err = { .msg = "no such operation" };
+	struct err err = {
+		.msg = "the file helper does not know the requested operation"
+	};
 	struct buf out = { 0 };
 	struct str message;
 	bool good;

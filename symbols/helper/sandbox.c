@@ -40,7 +40,7 @@ static int sandbox_user(struct err *err)
 	    setresuid(SANDBOX_NOBODY, SANDBOX_NOBODY, SANDBOX_NOBODY)) {
 		/* A container may lack the capability for it, or the user. */
 		if (errno != EPERM && errno != EINVAL)
-			return err_sys(err, "become nobody");
+			return err_sys(err, "cannot switch to the user nobody");
 	}
 	return 0;
 }
@@ -54,7 +54,7 @@ static int sandbox_capabilities(struct err *err)
 	struct __user_cap_data_struct none[2] = { { 0 } };
 
 	if (syscall(SYS_capset, &header, none))
-		return err_sys(err, "drop capabilities");
+		return err_sys(err, "cannot drop capabilities");
 	return 0;
 }
 

@@ -9,7 +9,7 @@
 #include "symbols/names/name_reader.h"
 #include "symbols/pclntab.h"
 
-/* What a file has that names addresses; the best source comes first. */
+/* The sources of names in one file, the best source first. */
 struct elf_names {
 	struct dwarf_names *dwarf; /* NULL: none */
 	bool has_go;

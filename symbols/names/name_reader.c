@@ -6,7 +6,7 @@ int name_question_check(struct bytes question, struct err *err)
 	if (question.len % sizeof(uint64_t) ||
 	    name_question_count(question) > NAME_QUESTION_MAX)
 		return err_set(err, ERR_INVALID,
-			       "a question for names has %zu bytes",
+			       "invalid request for names: it has %zu bytes",
 			       question.len);
 	return 0;
 }

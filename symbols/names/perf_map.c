@@ -115,7 +115,7 @@ static int perf_map_scan(struct wanted_addresses *w, int fd, struct err *err)
 		have = perf_map_lines(w, piece, have + (size_t)n);
 	}
 	mem_free(piece);
-	return n < 0 ? err_sys(err, "read a perf map") : 0;
+	return n < 0 ? err_sys(err, "cannot read a perf map") : 0;
 }
 
 int perf_map_read(int fd, struct bytes argument, struct buf *out,

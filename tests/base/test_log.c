@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What people read of events and failures: log lines in both formats, and
- * errors with their codes and messages.
+ * Tests of what people read about events and failures: log lines in both
+ * formats, and errors with their codes and messages.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -29,7 +29,7 @@ static struct memory_log memory_log(enum log_level level, bool json)
 	return m;
 }
 
-/* What was written since the last call. */
+/* The text that was written since the last call. */
 static const char *written(struct memory_log *m)
 {
 	uint8_t piece[4096];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where memory comes from: allocations that never fail, arenas, vectors, and
+ * Tests of memory: allocations that never fail, arenas, vectors, and
  * buffers that stop at their maximum.
  */
 #include <stdalign.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What threads share: pools with their groups and limits, budgets of memory,
- * and clocks that tests can stop.
+ * Tests of what threads share: pools with their groups and limits, budgets of
+ * memory, and clocks that tests can stop.
  */
 #include <errno.h>
 #include <semaphore.h>

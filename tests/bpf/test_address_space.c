@@ -108,7 +108,7 @@ Test(address_space, there_are_never_more_ranges_than_the_limit)
 		cr_expect(!map_pages(&a, 10 * i + 2, 1, 2, 0) ||
 			  a.ranges.count <= ADDRESS_RANGES_MAX);
 	cr_expect(a.ranges.count <= ADDRESS_RANGES_MAX);
-	/* What was overlapped is not there any more. */
+	/* Mappings that the new one overlaps have been removed. */
 	cr_expect(page_at(&a, 102, &file) == UINT64_MAX || file == 2);
 	/* One large range makes room. */
 	cr_expect(map_pages(&a, 0, 100000, 3, 0));

@@ -145,7 +145,7 @@ Test(elf_reader, a_removed_program_is_read_and_its_successor_is_not)
 	file_helper_close(h);
 }
 
-/* What looks like a file may be something that blocks, or leads elsewhere. */
+/* A path may lead to a FIFO, which blocks, or to a symbolic link. */
 Test(elf_reader, links_and_fifos)
 {
 	struct file_helper *h = file_helper_new(program);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which kernels are sampled, and what the kernel says about itself and its
- * CPUs.
+ * Tests of the decision which kernels are sampled, and of what the kernel says
+ * about itself and its CPUs.
  */
 #include "bpf/kernel/cpu_list.h"
 #include "bpf/kernel/kernel_gate.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which series a process belongs to: by its program, and by its container,
- * systemd unit or cgroup; and what relabelling does with it.
+ * Tests of which series a process belongs to: by its program, and by its
+ * container, systemd unit or cgroup; and what relabelling does with it.
  */
 #include <sys/stat.h>
 

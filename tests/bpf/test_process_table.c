@@ -14,7 +14,7 @@ enum {
 	PIDS = 100,
 };
 
-/* What the kernel was told. */
+/* The mappings that were published for the kernel. */
 static struct sampler_mapping mappings[MAPPINGS];
 static struct sampler_process published[PIDS];
 static bool known[PIDS];

@@ -23,7 +23,7 @@ enum {
 	SAMPLES_WANTED = 300,
 };
 
-/* What a child does while it is sampled. */
+/* The program that a child runs while it is sampled. */
 enum activity {
 	COMPUTES,
 	CALLS_THE_KERNEL,

@@ -13,7 +13,7 @@
 
 TestSuite(side_band_kernel, .timeout = 120);
 
-/* What was reported of a child. */
+/* The reports about a child that have been read. */
 struct child_reports {
 	uint32_t pid;
 	size_t forks;

@@ -29,7 +29,7 @@ static const char *const candidates[] = {
 	"/usr/lib/x86_64-linux-gnu/libcurl.so.4",
 };
 
-/* What has been compared. */
+/* Numbers of the addresses that have been compared, by result. */
 struct oracle_counts {
 	size_t addresses;
 	size_t without_code;

@@ -89,7 +89,7 @@ void freeaddrinfo(struct addrinfo *a)
 	}
 }
 
-/* What was told to an asker. */
+/* The result that a caller of the resolver received. */
 struct told {
 	int count;
 	char text[600];

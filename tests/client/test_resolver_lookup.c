@@ -13,7 +13,8 @@
 TestSuite(resolver_lookup, .timeout = 20);
 
 /*
- * What the getaddrinfo() of this test answers, and what it was asked.
+ * The answer that this test's getaddrinfo() gives, and the arguments that it
+ * was called with.
  */
 static const char *const *found; /* addresses; NULL ends them */
 static int answer;               /* 0 or EAI_* */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is taken from the body of an error response into an error message. */
+/*
+ * Tests of the part of an error response's body that is quoted in an error
+ * message.
+ */
 #include "client/transfer/said.h"
 
 #include "tests/check.h"

@@ -99,7 +99,7 @@ Test(transfer_receive, a_piece_is_as_many_bytes_as_size_times_count)
 	end(&r);
 }
 
-/* What a sink was given. */
+/* The data that a sink received. */
 struct sunk {
 	struct buf text;
 	bool full;

@@ -16,7 +16,7 @@
 
 TestSuite(check, .timeout = 60);
 
-/* What a command printed, and its exit code. */
+/* The output of a command, and its exit code. */
 struct printed {
 	struct buf out;
 	struct buf err;

@@ -274,7 +274,7 @@ Test(flags, the_name_that_was_meant_is_found)
 	cr_expect(s.best == wide + 1, "64 are not");
 }
 
-/* What --help would have shown. */
+/* The text that --help shows. */
 static const struct usage *shown;
 
 static void note_help(const struct usage *u, const struct flag *flags)

@@ -50,7 +50,7 @@ static void put_text(const struct tempdir *d, const char *name,
 	put_file(d, name, bytes_of(str_of(text)));
 }
 
-/* What a walk found, with one profile in each line: job/type/ms=content. */
+/* The profiles that a walk found, one in each line: job/type/ms=content. */
 struct found {
 	struct buf text;
 	struct buf unreadable; /* one message in each line */

@@ -326,7 +326,7 @@ Test(file_sd, a_change_in_the_folder_hurries_the_refresh)
 	close_source(&s);
 }
 
-/* What check says of a configuration. */
+/* The result of checking a configuration. */
 
 static void on_told(void *ctx, const char *text)
 {

@@ -20,7 +20,7 @@ enum {
 	JOBS = 4
 };
 
-/* What a provider does at its next refresh. */
+/* The outcome of a provider's next refresh. */
 enum outcome {
 	SILENT,
 	FINDS,
@@ -42,7 +42,9 @@ struct puppet {
 /* mu protects `puppets`, `told` and `updates`. */
 static pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;
 static struct puppet puppets[SOURCES];
-/* What each job was told last, and how often it was told. */
+/*
+ * The groups that were last reported for each job, and the number of reports.
+ */
 static char told[JOBS][100];
 static int updates[JOBS];
 

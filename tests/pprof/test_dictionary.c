@@ -104,7 +104,10 @@ Test(dictionary, what_was_added_can_be_taken_back)
 	cr_expect(!dict_equal(&d[0], &d[1]));
 	intern_rollback(in[0], &mark);
 	cr_expect(dict_equal(&d[0], &d[1]));
-	/* What was taken back gets the same numbers when it is added again. */
+	/*
+	 * Elements that were removed get the same numbers when they are added
+	 * again.
+	 */
 	intern_all(in[0], &b, keys);
 	intern_all(in[1], &b, keys);
 	cr_expect(dict_equal(&d[0], &d[1]));

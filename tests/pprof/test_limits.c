@@ -8,7 +8,9 @@
 
 TestSuite(limits, .timeout = 30);
 
-/* What was asked, and the answer to give. */
+/*
+ * The arguments of the last call of the callback, and the answer that it gives.
+ */
 struct asked {
 	size_t times;
 	size_t bytes; /* of the last question */

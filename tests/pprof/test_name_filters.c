@@ -335,7 +335,7 @@ Test(name_filters, work_can_be_refused)
 	sketch_fini(&s);
 }
 
-/* What prune_from and drop_frames remove. */
+/* Tests of the frames that prune_from and drop_frames remove. */
 
 Test(name_filters, what_a_function_called_is_pruned)
 {

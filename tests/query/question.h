@@ -11,7 +11,7 @@
 
 #define QUESTION_MEMORY ((int64_t)64 << 20)
 
-/* What is asked of one series, and what comes of it. */
+/* A query of one series, and its result. */
 struct question {
 	struct query_merge_options o;
 	struct budget memory;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which report a request asks for, and the search for a function by name. */
+/*
+ * Tests of the report that a request asks for, and of the search for a function
+ * by name.
+ */
 #include "query/function_search.h"
 #include "query/report_request.h"
 #include "tests/query/store.h"

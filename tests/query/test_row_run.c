@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the profiles of one series add up: by kind, restart, damage and time. */
+/*
+ * Tests of adding up the profiles of one series: by kind, restart, damage and
+ * time.
+ */
 #include "query/merge/row_run.h"
 #include "tests/query/question.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a list of waiting samples is cut into batches. */
+/* Tests of cutting a list of waiting samples into batches. */
 #include "remotewrite/transport/batch.h"
 
 #include "tests/check.h"

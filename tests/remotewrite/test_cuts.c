@@ -7,7 +7,8 @@
  * were flushed must have been held for it. What a durable cursor has passed is
  * never sent again.
  *
- * EVERPROF_CUTS sets how many cuts there are (60), EVERPROF_SEED the first seed.
+ * EVERPROF_CUTS sets how many cuts there are (60), EVERPROF_SEED the first
+ * seed.
  */
 #include <sys/stat.h>
 
@@ -22,7 +23,7 @@
 
 TestSuite(cuts, .timeout = 7200);
 
-/* What became of a profile on its way to the receiver. */
+/* The state of a profile on its way to the receiver. */
 enum {
 	APPENDED = 1,
 	ACKNOWLEDGED = 2,
@@ -269,7 +270,7 @@ static void live(struct machine *m, const char *from, const char *to,
 	machine_close(m);
 	if (powercut_restore(cut, to, &err))
 		complain(m, err.msg, -1, -1);
-	/* What was not acknowledged may be gone. */
+	/* Profiles that were not acknowledged may be missing. */
 	for (int i = 0; i < SCRIPT_SERIES * SCRIPT_TIMES; i++)
 		*(&m->fate[0][0] + i) &= (uint8_t)~APPENDED;
 	powercut_free(cut);

@@ -299,12 +299,13 @@ Test(target, targets_beyond_a_limit_are_refused)
 		"target_limit exceeded: the job has more than 1 targets|"
 		"target_limit exceeded: the job has more than 1 targets"));
 	cr_expect(check_str(str_of(refusal("target_limit: 2")), "|"));
-	cr_expect(check_str(str_of(refusal("label_limit: 3")),
-			    "label_limit exceeded: 4 labels, limit 3|"
-			    "label_limit exceeded: 4 labels, limit 3"));
+	cr_expect(check_str(
+		str_of(refusal("label_limit: 3")),
+		"label_limit exceeded: 4 labels, and the limit is 3|"
+		"label_limit exceeded: 4 labels, and the limit is 3"));
 	cr_expect(check_str(
 		str_of(refusal("label_value_length_limit: 9")),
-		"|label_value_length_limit exceeded: label env has 10 bytes, limit 9"));
+		"|label_value_length_limit exceeded: label env has 10 bytes, and the limit is 9"));
 	cr_expect(
 		check_str(str_of(refusal("label_name_length_limit: 8")), "|"));
 	cr_expect(strstr(refusal("label_name_length_limit: 7"),

@@ -94,7 +94,9 @@ Test(agent_store, what_was_appended_is_kept_until_it_is_sent)
 	l = agent_store_log(f.s);
 	position = l->begin(l);
 	expect(&f, &position, 0, 300);
-	/* What was sent goes, segment by segment; the rest stays. */
+	/*
+	 * Segments whose profiles were all sent are removed; the others stay.
+	 */
 	size = agent_store_bytes(f.s);
 	middle = (position >> 33) << 32;
 	l->keep(l, middle);

@@ -14,7 +14,7 @@
 
 TestSuite(chunk_writer, .timeout = 60);
 
-/* What the codec of this test, which stores profiles as they are, is to do. */
+/* Settings of this test's codec, which stores profiles as they are. */
 static struct {
 	int rc;     /* of encode() and adopt() */
 	bool spoil; /* what is stored is another profile */

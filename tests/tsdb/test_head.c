@@ -273,7 +273,7 @@ static const char *file_of(struct head_scene *s, const char *name,
 	return path;
 }
 
-/* What is done to the files of a closed head that has profiles or has none. */
+/* Changes to the files of a closed head, which has profiles or has none. */
 static const struct {
 	const char *name;
 	bool profiles;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a block says of itself, in its meta.json and its tombstones. What was
+ * Tests of meta.json and of the tombstones of a block. What was
  * written is read back, and what is wrong is refused.
  */
 #include "tsdb/block/meta.h"

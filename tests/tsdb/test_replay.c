@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a start reads from the WAL that it finds. Segments are sealed or not,
+ * Tests of reading the WAL at startup. Segments are sealed or not,
  * torn, damaged, unreadable in part, without a header, or of another version.
  */
 #include "base/crc32c.h"

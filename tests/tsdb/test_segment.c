@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a WAL record says of a profile, and the directory at the end of a
+ * Tests of the format of a WAL record, and of the directory at the end of a
  * segment. Both are read back, and both are refused when they are damaged.
  */
 #include "tsdb/wal/segment_format.h"

@@ -438,7 +438,7 @@ Test(upkeep, blocks_are_encoded_again_once)
 	teardown(f);
 }
 
-/* What a verification has found. */
+/* The result of a verification. */
 struct findings {
 	size_t count;
 	char what[400];

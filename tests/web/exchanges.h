@@ -24,7 +24,7 @@
 #define BENCH_PATIENCE_NS 20000000000LL /* for a busy machine */
 #define BENCH_MEMORY      (64 * MIB)
 
-/* What a test does with an exchange; see struct bench. */
+/* A test's callback for an exchange; see struct bench. */
 typedef void (*bench_fn)(struct exchange *x, void *ctx);
 
 /* A server in which only the parts are running that a test needs. */
@@ -309,7 +309,7 @@ static inline bool bench_has(struct bench *b, const char *line)
 	return false;
 }
 
-/* What comes after the reply's head. */
+/* The body of the reply: the bytes after the head. */
 static inline struct str bench_body(struct bench *b)
 {
 	struct str all = str_from(buf_bytes(&b->reply));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may ask what, by rate, host, credentials, scopes and origin. */
+/* Tests of the access checks: rate, host, credentials, scopes and origin. */
 #include "tests/web/exchanges.h"
 #include "web/auth/auth_session.h"
 #include "web/guard/hosts.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is stored, and when: series, labels, types, times, totals, timelines. */
+/*
+ * Tests of the lists of what is stored: series, labels, types, times, totals,
+ * timelines.
+ */
 #include "tests/web/site.h"
 #include "web/api/api_labels.h"
 #include "web/api/api_range.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the server says of itself and of targets; profiles taken on demand. */
+/*
+ * Tests of the status of server and targets, and of profiles taken on demand.
+ */
 #include <limits.h>
 
 #include "tests/web/site.h"

@@ -572,7 +572,7 @@ Test(auth, a_stranger_has_always_the_same_stand_in)
 		cr_expect(of[i] > 50, "user %d: %zu", i, of[i]);
 }
 
-/* What the server tells about itself. */
+/* Tests of the warnings about the server's own configuration. */
 
 Test(auth, a_challenge_names_what_is_accepted)
 {

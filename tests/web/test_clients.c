@@ -76,7 +76,7 @@ Test(clients, addresses_of_one_network_are_one_client)
 	cr_expect(client_key(&unix_address.any) == client_key(NULL));
 }
 
-/* What the clients of a test share. */
+/* The state that the clients of a test share. */
 struct shares {
 	struct budget memory;
 	struct pool *pool;

@@ -64,7 +64,7 @@ Test(envelope, warnings_follow_the_data_and_forbid_caching)
 	buf_fini(&a.body);
 }
 
-/* What docs/api.md says about each code. */
+/* The meaning of each code, as docs/api.md gives it. */
 static const struct {
 	int code;
 	unsigned status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the server makes of a request: its parameters, form, route, flags. */
+/* Tests of parsing a request: its parameters, form, route, flags. */
 #include "tests/web/exchanges.h"
 
 TestSuite(exchange, .timeout = 60);
@@ -211,7 +211,7 @@ Test(exchange, a_request_has_at_most_1000_parameters)
 	buf_fini(&out);
 }
 
-/* What a bench saw of bodies. */
+/* The request bodies that a bench received. */
 struct body_seen {
 	bool is_strange; /* its sender is not verified */
 	bool over;
@@ -352,7 +352,9 @@ Test(exchange, a_route_is_found_by_the_whole_path)
 		b->look = note_route;
 		b->ctx = &out;
 		bench_ask(b, cases[i].request);
-		/* What a * matched counts only if the route is found. */
+		/*
+		 * The text that a * matched is set only if the route is found.
+		 */
 		cr_expect(str_is(str_of(cases[i].want), "none") ?
 				  !strncmp(buf_cstr(&out), "none", 4) :
 				  !strcmp(buf_cstr(&out), cases[i].want),

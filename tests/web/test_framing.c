@@ -12,7 +12,7 @@ TestSuite(framing, .timeout = 60);
 #define HOST "Host: a\r\n"
 #define END  "\r\n"
 
-/* What a bench saw of the last request. */
+/* The last request, as a bench received it. */
 struct verdict {
 	bool seen; /* libmicrohttpd did not refuse it by itself */
 	bool ambiguous;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How answers are sent: whole or as streams, compressed, counted and logged. */
+/*
+ * Tests of sending answers: whole or as streams, compressed, counted and
+ * logged.
+ */
 #include <fcntl.h>
 
 #include "base/gzip.h"
@@ -12,7 +15,7 @@ TestSuite(reply, .timeout = 60);
 #define GET  "GET /read HTTP/1.1\r\n" HOST
 #define GZIP "Accept-Encoding: gzip\r\n"
 
-/* What a handler answers. */
+/* The answer that the test's handler gives. */
 struct plan {
 	const char *piece; /* what the body is made of */
 	size_t len;        /* of the body, of repeated pieces */

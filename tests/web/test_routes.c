@@ -12,7 +12,7 @@
 
 TestSuite(routes, .timeout = 20);
 
-/* What the stand-in was started with last. */
+/* The arguments that the stand-in was started with last. */
 static struct server_options started;
 static int start_result;
 static int stops;

@@ -20,7 +20,7 @@ TestSuite(server, .timeout = 60);
 
 #define LARGE ((size_t)8 * MIB)
 
-/* What handlers of a test share. */
+/* The state that the handlers of a test share. */
 struct stage {
 	sem_t entered; /* a handler runs */
 	sem_t leave;   /* the handler may end */

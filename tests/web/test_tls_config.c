@@ -27,7 +27,7 @@ struct issued {
 	char key_pem[4096];
 };
 
-/* What a certificate says of itself. */
+/* The contents of a certificate that tests compare. */
 struct issue {
 	const char *name;
 	bool ca;

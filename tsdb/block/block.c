@@ -277,7 +277,8 @@ int block_open(const struct block_env *env, const char *path,
 	 * missing block.
 	 */
 	if (rc == ERR_NOTFOUND && b->meta.file_count)
-		rc = err_wrap(err, ERR_CORRUPT, "the block is incomplete");
+		rc = err_wrap(err, ERR_CORRUPT,
+			      "a file of the block is missing");
 	if (rc)
 		block_unref(b);
 	else

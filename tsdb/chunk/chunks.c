@@ -174,7 +174,7 @@ int chunks_find(const struct chunk_source *s, const struct chunks *g,
 			return 0;
 	}
 	return rc == ERR_NOTFOUND ?
-		       err_set(err, rc, "no profile at time %lld ms",
+		       err_set(err, rc, "the series has no profile at %lld ms",
 			       (long long)ms) :
 		       rc;
 }

@@ -91,7 +91,8 @@ static int codec_zstd_decode(struct codec_decoder *d,
 
 	/* These numbers come from metadata that may be damaged. */
 	if (first > group->count || n > group->count - first)
-		return err_set(err, ERR_CORRUPT, "the chunk has no profile %zu",
+		return err_set(err, ERR_CORRUPT,
+			       "the chunk has no profile with the number %zu",
 			       first + n);
 	before = codec_zstd_sum_sections(group->lens, first);
 	want = codec_zstd_sum_sections(group->lens + first, n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sealing turns heads into blocks.
+ * Sealing turns heads whose window is over into blocks, when there is enough
+ * free disk space.
  *
  * Ownership: borrows the database.
  * Threads: the caller holds job_mu.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A part is a head or a block, for code that reads heads and blocks in the same
- * way. A series is identified by a number within its part. In a head this is
- * the index of the series; in a block it is the series reference of the index
- * file.
+ * A part is a head or a block: one interface for code that reads heads and
+ * blocks in the same way. A series is identified by a number within its part.
+ * In a head this is the index of the series; in a block it is the series
+ * reference of the index file.
  *
  * Ownership: a struct part holds no reference by itself; see part_ref().
  * Threads: any.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Framing: detect request smuggling. A proxy in front of the server and the
- * server itself must see the same requests in the same bytes (RFC 9112 2.2,
+ * Framing: decides whether the headers of a request delimit its body in one way
+ * only, so that requests cannot be smuggled. A proxy in front of the server and
+ * the server itself must see the same requests in the same bytes (RFC 9112 2.2,
  * 5.1, 5.2, 6.3). libmicrohttpd 0.9 accepts many malformed requests that a
  * proxy could read differently.
  *

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HTTP server, built on libmicrohttpd. One epoll thread reads requests and
- * writes answers. Handlers run on a fixed number of pool threads while their
- * connection is suspended, so that no handler keeps other requests waiting.
+ * HTTP server, built on libmicrohttpd: its threads, limits and timeouts. One
+ * epoll thread reads requests and writes answers. Handlers run on a fixed
+ * number of pool threads while their connection is suspended, so that no
+ * handler keeps other requests waiting.
  *
  * Ownership: a handler borrows its request for the call; afterwards the
  * answer's body belongs to the server.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers of the API (docs/api.md).
+// The types of the API's answers (docs/api.md).
 
 export interface Envelope<T> {
   status: 'success' | 'error';

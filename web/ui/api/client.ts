@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests to the API. Every failure becomes a Problem that says what to do.
+// Sends requests to the API, and describes every failure as a Problem that says
+// what to do.
 import type { Envelope, Line } from './answer.ts';
 
 export interface Request {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choices that the browser keeps. A browser that forbids storage forgets them
-// with the page.
+// Choices of the user that the browser keeps, such as the theme. A browser that
+// forbids storage forgets them with the page.
 
 /** What was kept under this name; null: nothing. */
 export function storedChoice(name: string): string | null {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A heat map with its axes. A click or a drag chooses cells; so do the arrow
-// keys with Enter.
+// A heat map with its axes and the selection of cells. A click or a drag
+// chooses cells; so do the arrow keys with Enter.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { drawHeat, heatRow } from '../draw/cells.ts';
 import type { Heat } from '../model/heat.ts';

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A point for each profile. A click opens one profile; a drag chooses a range.
+// The chart of single profiles: a point for each profile at its time and total.
+// A click opens one profile; a drag chooses a range.
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { Line } from '../api/answer.ts';

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text in boxes: cut to their width. The font has one width for ASCII, which is
-// measured once; other texts are measured, and the last ones remembered.
+// The names in the boxes of a flame graph, shortened to the width of the box.
+// The font has one width for ASCII, which is measured once; other texts are
+// measured, and the last ones remembered.
 import { shortName } from '../model/package.ts';
 
 const remembered = 2000;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The whole page: header, the chosen page below it, and the sign-in form. It
+// also defines the context that every part of the page gets.
 import type { Loader } from '../api/loader.ts';
 import { Header } from '../parts/header.tsx';
 import { SignIn } from '../parts/signin.tsx';

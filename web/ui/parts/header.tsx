@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The header: links to the pages, the choice of the theme, the list of keys,
+// and the signed-in user.
 import { useState } from 'preact/hooks';
 import type { Session } from '../api/answer.ts';
 import { base, signOut } from '../api/client.ts';

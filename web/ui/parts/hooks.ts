@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What several parts need: from the browser the size of an element, the theme
-// and keys; from the answers the type and the unit that are shown, and labels.
+// Hooks and functions that several parts share: the size of an element, the
+// theme, the keys of the page, the shown sample type and unit, and labels.
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { storeChoice, storedChoice } from '../api/storage.ts';
 import type { Loader } from '../api/loader.ts';

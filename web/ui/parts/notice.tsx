@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What went wrong, and what was left out: always in full.
+// Notices: errors and warnings of requests, always in full, with a way to retry.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { RunningQuery } from '../api/answer.ts';

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signing in, when the server asks for it. The server answers with a cookie
-// that scripts cannot read; the password is not kept.
+// The sign-in form, which is shown when the server requires authentication. The
+// server answers with a cookie that scripts cannot read; the password is not
+// kept.
 import { useState } from 'preact/hooks';
 import { signIn } from '../api/client.ts';
 import type { Context } from '../pages/app.tsx';

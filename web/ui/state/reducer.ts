@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people do, and the state that follows.
+// Actions of the user, and the state of the page that follows from each of them.
 import { parseTime } from '../model/time.ts';
 import type { Side, State } from './state.ts';
 

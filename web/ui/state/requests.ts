@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which requests a state needs. The parameters have the names of the API, so
-// that every view is one path away from curl and go tool pprof.
+// Decides which requests to the API a state of the page needs, the number of
+// steps of charts included. The parameters have the names of the API, so that
+// every view is one path away from curl and go tool pprof.
 import type { Request } from '../api/client.ts';
 import { parseTime, stepFor } from '../model/time.ts';
 import { exactly, sideA, sideB } from './reducer.ts';

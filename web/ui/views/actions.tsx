@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be done with a function, wherever it is shown: buttons, and keys.
+// Actions on a function, such as focus and hide: the buttons and keys that
+// every view offers for it.
 import type { Context } from '../pages/app.tsx';
 import { exactly } from '../state/reducer.ts';
 import type { State } from '../state/state.ts';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each group of series costs, as a table: of a graph that is grouped by a
-// label, the boxes next to the root.
+// The table of groups of a flame graph that is grouped by a label: the total of
+// each group, which is a box next to the root.
 import type { FlameAnswer } from '../api/answer.ts';
 import { withMatcher } from '../model/selector.ts';
 import { formatChange, formatShare, formatValue } from '../model/unit.ts';

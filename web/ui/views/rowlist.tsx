@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A long table of functions. Only the rows on the screen exist in the page. A
-// row can be chosen, by a click or with the arrow keys, and acted on.
+// A long table of functions, of which only the visible rows are drawn. Only the
+// rows on the screen exist in the page. A row can be chosen, by a click or with
+// the arrow keys, and acted on.
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { Context } from '../pages/app.tsx';

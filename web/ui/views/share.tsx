@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What leaves the page: links with absolute times, files, commands.
+// The menu Share: links with absolute times, downloads, and commands.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { base, fetchPath, urlOf } from '../api/client.ts';
 import { curlCommand, pprofCommand } from '../model/command.ts';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of functions.
+// The view Table: functions with their flat and cumulative values.
 import type { TopAnswer, TopRow } from '../api/answer.ts';
 import { matcher } from '../model/search.ts';
 import { formatShare, formatValue } from '../model/unit.ts';
