@@ -121,6 +121,14 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
 	return p;
 }
 
+struct bytes arena_bytes(struct arena *a, struct bytes b)
+{
+	uint8_t *copy = arena_alloc(a, b.len);
+
+	bytes_copy(copy, b);
+	return (struct bytes){ .ptr = copy, .len = b.len };
+}
+
 void arena_fini(struct arena *a)
 {
 	while (a->chunks) {

@@ -25,7 +25,7 @@ struct arena {
 
 /*
  * Allocate `size` zeroed bytes, aligned for any type. The process ends when
- * memory is exhausted, so that the result is never NULL.
+ * memory is exhausted. The result can be NULL only if `size` is 0.
  */
 void *arena_alloc(struct arena *a, size_t size);
 
@@ -40,6 +40,9 @@ char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF(2, 3);
  * without the NUL.
  */
 struct str arena_str(struct arena *a, struct str s);
+
+/* Copy b into the arena, and return a view of the copy. */
+struct bytes arena_bytes(struct arena *a, struct bytes b);
 
 /*
  * Free everything that the arena allocated; the arena is empty and usable

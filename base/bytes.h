@@ -28,6 +28,14 @@ struct str {
 	size_t len;
 };
 
+/* Copy the bytes of a view to `to`, which must have room for them. */
+static inline void bytes_copy(void *to, struct bytes from)
+{
+	/* memcpy() must not get a NULL pointer, whatever the length. */
+	if (from.len)
+		memcpy(to, from.ptr, from.len);
+}
+
 /* The two arguments for "%.*s" in printf formats. */
 #define STR_ARG(s) (int)(s).len, (s).ptr
 

@@ -13,6 +13,8 @@
 #ifndef BASE_VEC_H
 #define BASE_VEC_H
 
+#include <string.h>
+
 #include "base/mem.h"
 
 /* A vector of elements of the given type; { 0 } is an empty one. */
@@ -47,6 +49,45 @@
 			(vec)->v = mem_realloc((vec)->v, (vec)->cap, \
 					       sizeof(*(vec)->v));   \
 		}                                                    \
+	} while (0)
+
+/* Append the n elements at `from`, which is not a part of the vector. */
+#define vec_add_all(vec, from, n)                             \
+	do {                                                  \
+		size_t added_ = (n);                          \
+                                                              \
+		vec_reserve(vec, added_);                     \
+		if (added_)                                   \
+			memcpy(&(vec)->v[(vec)->count], from, \
+			       added_ * sizeof(*(vec)->v));   \
+		(vec)->count += added_;                       \
+	} while (0)
+
+/*
+ * Insert one element before element number `at`, or append it if `at` is the
+ * count. Returns a pointer to the element, which is not initialised.
+ */
+#define vec_insert(vec, at)                                                    \
+	({                                                                     \
+		size_t at_ = (at);                                             \
+                                                                               \
+		(void)vec_add(vec);                                            \
+		if ((vec)->count - 1 > at_)                                    \
+			memmove(&(vec)->v[at_ + 1], &(vec)->v[at_],            \
+				((vec)->count - 1 - at_) * sizeof(*(vec)->v)); \
+		&(vec)->v[at_];                                                \
+	})
+
+/* Remove n elements, from element number `at` on. */
+#define vec_remove(vec, at, n)                                             \
+	do {                                                               \
+		size_t at_ = (at);                                         \
+		size_t removed_ = (n);                                     \
+                                                                           \
+		(vec)->count -= removed_;                                  \
+		if ((vec)->count > at_)                                    \
+			memmove(&(vec)->v[at_], &(vec)->v[at_ + removed_], \
+				((vec)->count - at_) * sizeof(*(vec)->v)); \
 	} while (0)
 
 /*

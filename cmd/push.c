@@ -126,9 +126,7 @@ static int push_settle(void *ctx, size_t count, size_t refused, const char *why,
 	}
 	p->state.count += count;
 	p->state.last = p->keys.v[count - 1];
-	memmove(p->keys.v, p->keys.v + count,
-		(p->keys.count - count) * sizeof(*p->keys.v));
-	p->keys.count -= count;
+	vec_remove(&p->keys, 0, count);
 	push_show(p);
 	return *p->flags.resume ?
 		       push_state_save(p->flags.resume, &p->state, err) :

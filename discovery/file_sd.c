@@ -274,7 +274,7 @@ static void forget_gone(struct provider *p, bool *changed)
 			provider_tell(p, s->path, NULL);
 		}
 		source_fini(s);
-		memmove(s, s + 1, (--f->sources.count - i) * sizeof(*s));
+		vec_remove(&f->sources, i, 1);
 	}
 }
 

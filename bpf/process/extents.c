@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/process/extents.h"
 
-#include <string.h>
-
 void extents_init(struct extents *e, uint32_t count)
 {
 	*e = (struct extents){ 0 };
@@ -22,43 +20,26 @@ static size_t extents_after(const struct extents *e, uint32_t element)
 	return vec_partition_point(&e->free, x, x->first <= element);
 }
 
-static void extents_remove(struct extents *e, size_t at)
+/* Whether the second extent begins where the first one ends. */
+static bool extents_touch(const struct extent *a, const struct extent *b)
 {
-	memmove(&e->free.v[at], &e->free.v[at + 1],
-		(e->free.count - at - 1) * sizeof(*e->free.v));
-	e->free.count--;
-}
-
-static void extents_insert(struct extents *e, size_t at, struct extent extent)
-{
-	vec_reserve(&e->free, 1);
-	memmove(&e->free.v[at + 1], &e->free.v[at],
-		(e->free.count - at) * sizeof(*e->free.v));
-	e->free.v[at] = extent;
-	e->free.count++;
+	return a->first + a->count == b->first;
 }
 
 /* Make an extent free, as one part with those that it touches. */
 static void extents_merge(struct extents *e, struct extent extent)
 {
 	size_t at = extents_after(e, extent.first);
-	struct extent *before = at ? &e->free.v[at - 1] : NULL;
-	struct extent *after = at < e->free.count ? &e->free.v[at] : NULL;
 
 	e->used -= extent.count;
-	if (after && extent.first + extent.count == after->first) {
-		after->first = extent.first;
-		after->count += extent.count;
-		extent = *after;
-		if (before && before->first + before->count == extent.first) {
-			before->count += extent.count;
-			extents_remove(e, at);
-		}
-	} else if (before && before->first + before->count == extent.first) {
-		before->count += extent.count;
-	} else {
-		extents_insert(e, at, extent);
+	if (at < e->free.count && extents_touch(&extent, &e->free.v[at])) {
+		extent.count += e->free.v[at].count;
+		vec_remove(&e->free, at, 1);
 	}
+	if (at && extents_touch(&e->free.v[at - 1], &extent))
+		e->free.v[at - 1].count += extent.count;
+	else
+		*vec_insert(&e->free, at) = extent;
 }
 
 /* Make those free whose time has come. */
@@ -68,11 +49,7 @@ static void extents_settle(struct extents *e, uint64_t now)
 
 	while (n < e->held.count && e->held.v[n].free_at <= now)
 		extents_merge(e, e->held.v[n++].extent);
-	if (!n)
-		return;
-	memmove(e->held.v, &e->held.v[n],
-		(e->held.count - n) * sizeof(*e->held.v));
-	e->held.count -= n;
+	vec_remove(&e->held, 0, n);
 }
 
 bool extents_take(struct extents *e, uint32_t count, uint64_t now,
@@ -94,7 +71,7 @@ bool extents_take(struct extents *e, uint32_t count, uint64_t now,
 	e->free.v[best].first += count;
 	e->free.v[best].count -= count;
 	if (!e->free.v[best].count)
-		extents_remove(e, best);
+		vec_remove(&e->free, best, 1);
 	e->used += count;
 	return true;
 }

@@ -147,7 +147,7 @@ void file_table_learn(struct file_table *t, uint32_t number,
 	f->segments = mem_dup(facts->segments,
 			      facts->segment_count * sizeof(*f->segments));
 	f->build_id_len = facts->build_id.len;
-	memcpy(f->build_id, facts->build_id.ptr, facts->build_id.len);
+	bytes_copy(f->build_id, facts->build_id);
 	key = mapped_file_key(f);
 	f->table = table_store_find(t->store, &key);
 	if (f->table == TABLE_STORE_NONE)

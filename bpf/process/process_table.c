@@ -235,10 +235,8 @@ static void process_report_fork(struct process_table *t,
 					   parent->group :
 					   parent->old_group);
 	address_space_fini(&child->space);
-	vec_reserve(&child->space.ranges, parent->space.ranges.count);
-	child->space.ranges.count = parent->space.ranges.count;
-	memcpy(child->space.ranges.v, parent->space.ranges.v,
-	       parent->space.ranges.count * sizeof(*parent->space.ranges.v));
+	vec_add_all(&child->space.ranges, parent->space.ranges.v,
+		    parent->space.ranges.count);
 	process_unpublish(t, child, now);
 	child->changed = true;
 	if (parent->changed || parent->publication == PUBLICATION_NONE)

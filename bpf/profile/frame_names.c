@@ -60,13 +60,9 @@ static bool name_cache_same(const void *ctx, uint32_t number, const void *key)
 static void name_cache_add(struct name_cache *c, uint64_t key,
 			   struct bytes answer)
 {
-	uint8_t *copy = arena_alloc(&c->arena, answer.len);
-
-	memcpy(copy, answer.ptr, answer.len);
 	table_add(&c->by_key, key, (uint32_t)c->keys.count);
 	*vec_add(&c->keys) = key;
-	*vec_add(&c->answers) =
-		(struct bytes){ .ptr = copy, .len = answer.len };
+	*vec_add(&c->answers) = arena_bytes(&c->arena, answer);
 }
 
 static size_t name_cache_memory(const struct name_cache *c)
@@ -94,7 +90,6 @@ static bool frame_names_cached(struct frame_names *n, uint64_t key,
 	uint32_t at = table_find(&n->young.by_key, key, name_cache_same,
 				 &n->young, &key);
 	struct bytes found;
-	uint8_t *copy;
 
 	if (at != TABLE_NONE) {
 		found = n->young.answers.v[at];
@@ -105,10 +100,8 @@ static bool frame_names_cached(struct frame_names *n, uint64_t key,
 			return false;
 		found = n->old.answers.v[at];
 	}
-	copy = arena_alloc(arena, found.len);
-	memcpy(copy, found.ptr, found.len);
-	*out = (struct bytes){ .ptr = copy, .len = found.len };
-	if (n->old.keys.count && found.ptr != copy &&
+	*out = arena_bytes(arena, found);
+	if (n->old.keys.count &&
 	    table_find(&n->young.by_key, key, name_cache_same, &n->young,
 		       &key) == TABLE_NONE)
 		frame_names_keep(n, key, *out);
@@ -174,18 +167,16 @@ static bool frame_names_take(const struct name_query *q, struct bytes answer,
 		const uint8_t *begin = d.pos;
 		size_t functions = name_answer_next(&d);
 		size_t len;
-		uint8_t *copy;
 
 		for (size_t k = 0; k < functions && !d.bad; k++)
 			(void)name_answer_frame(&d);
 		if (d.bad)
 			break;
 		len = (size_t)(d.pos - begin);
-		copy = arena_alloc(q->arena, len);
-		memcpy(copy, begin, len);
 		if (functions)
-			q->out[q->unnamed->frames.v[first + i]] =
-				(struct bytes){ .ptr = copy, .len = len };
+			q->out[q->unnamed->frames.v[first + i]] = arena_bytes(
+				q->arena,
+				(struct bytes){ .ptr = begin, .len = len });
 	}
 	return !d.bad && !dec_left(&d);
 }

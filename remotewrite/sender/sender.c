@@ -103,9 +103,7 @@ static void remove_queue(struct sender *s, size_t i)
 
 	mutex_lock(&s->mu);
 	m = s->queues.v[i];
-	s->queues.count--;
-	memmove(s->queues.v + i, s->queues.v + i + 1,
-		(s->queues.count - i) * sizeof(m));
+	vec_remove(&s->queues, i, 1);
 	mutex_unlock(&s->mu);
 	queue_free(m.q);
 	mem_free(m.name);

@@ -286,6 +286,57 @@ Test(memory, the_terminator_needs_room_too)
 	buf_fini(&b);
 }
 
+/* The elements of a vector of one-digit numbers, as a text. */
+static const char *digits_of(const int *v, size_t count)
+{
+	static char text[20];
+
+	for (size_t i = 0; i < count; i++)
+		text[i] = (char)('0' + v[i]);
+	text[count] = 0;
+	return text;
+}
+
+Test(memory, elements_are_inserted_and_removed_anywhere)
+{
+	VEC(int) none = { 0 };
+	VEC(int) v = { 0 };
+
+	vec_remove(&v, 0, 0);
+	vec_add_all(&v, none.v, none.count);
+	cr_expect(!v.count && !v.v, "an empty vector has no array");
+	*vec_insert(&v, 0) = 5;
+	*vec_insert(&v, 0) = 1;
+	*vec_insert(&v, 1) = 3;
+	*vec_insert(&v, 3) = 7;
+	vec_add_all(&v, ((const int[]){ 8, 9 }), 2);
+	cr_expect(!strcmp(digits_of(v.v, v.count), "135789"));
+	vec_remove(&v, 1, 2);
+	cr_expect(!strcmp(digits_of(v.v, v.count), "1789"));
+	vec_remove(&v, 4, 0);
+	vec_remove(&v, 3, 1);
+	cr_expect(!strcmp(digits_of(v.v, v.count), "178"));
+	vec_remove(&v, 0, 3);
+	cr_expect(!v.count);
+	vec_fini(&v);
+}
+
+Test(memory, empty_views_are_copied)
+{
+	struct arena a = { 0 };
+	char to[4] = "abc";
+	struct bytes copy = arena_bytes(&a, (struct bytes){ 0 });
+
+	cr_expect(!copy.len);
+	bytes_copy(to, (struct bytes){ 0 });
+	cr_expect(!strcmp(to, "abc"));
+	bytes_copy(to, bytes_of(str_of("xy")));
+	cr_expect(!strcmp(to, "xyc"));
+	copy = arena_bytes(&a, bytes_of(str_of("xy")));
+	cr_expect(copy.len == 2 && !memcmp(copy.ptr, "xy", 2));
+	arena_fini(&a);
+}
+
 Test(memory, formatting_is_whole_or_not_at_all)
 {
 	struct buf b = buf_init(1000);
