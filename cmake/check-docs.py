@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hold the documentation to the code: every key of the configuration files and
 every flag of serve is in docs/configuration.md or docs/security.md, every flag
-that they name exists, and a flag's default is the one that it has.
+that they name exists, and a flag's default is the one that it has. Rows of tables
+have as many cells as the table's head.
 
 usage: cmake/check-docs.py [ROOT]
 """
@@ -23,6 +24,26 @@ def tables_of_keys():
     return [p for p in found if 'yaml_field' in open(p).read() or '_FIELDS(' in open(p).read()]
 
 
+def check_tables(path):
+    """Complaints about tables: a | after a backslash divides no cells."""
+    width, fenced = None, False
+    for number, line in enumerate(open(path, encoding='utf-8'), 1):
+        fenced ^= line.lstrip().startswith('```')
+        bare = line.replace('\\|', '').strip()
+        if '|--' in bare and not re.fullmatch(r'\|(-+:?\|)+', bare) and not fenced:
+            yield f'{path}:{number}: a table in the middle of a paragraph'
+        cells = bare.strip('|').count('|') + 1 if bare.startswith('|') and not fenced else None
+        if cells and width and cells != width:
+            yield f'{path}:{number}: {cells} cells, the table has {width}'
+        width = cells and (width or cells)
+
+
+def documents():
+    for folder, _, names in os.walk('docs'):
+        yield from (os.path.join(folder, n) for n in sorted(names) if n.endswith('.md'))
+    yield 'README.md'
+
+
 def main():
     os.chdir(sys.argv[1] if len(sys.argv) > 1 else '.')
     text = ''.join(open(f'docs/{name}.md').read() for name in ('configuration', 'security'))
@@ -41,6 +62,7 @@ def main():
         elif said != default.strip('"').replace('NULL', ''):
             complaints.append(f'--{name}: the default is {default}, not "{said}"')
     complaints += [f'docs: there is no --{name}' for name in sorted(table) if name not in flags]
+    complaints += [line for path in documents() for line in check_tables(path)]
     for line in complaints:
         print(line)
     print(f'{len(keys)} keys, {len(flags)} flags, {len(complaints)} complaints')

@@ -192,7 +192,7 @@ static void service_report(struct ebpf_service *s, const struct err *err)
 		  LOG_FIELDS(log_err(err)));
 }
 
-/* Start the collector by the section. */
+/* Start the collector with the settings of the section `ebpf`. */
 static void service_start(struct ebpf_service *s)
 {
 	const struct ebpf_config *c = &s->section->config;

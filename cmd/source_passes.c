@@ -22,8 +22,8 @@ struct passes {
 	/* numbers of the first and last window of this pass */
 	int64_t first;
 	int64_t last;
-	bool reports; /* nothing was reported as unreadable before this pass */
-	bool asked;   /* the file that is being read belongs to this pass */
+	bool is_first; /* the first pass: it alone reports unreadable files */
+	bool asked;    /* the file that is being read belongs to this pass */
 };
 
 /* The number of the window that a time is in; -1: the time is unknown. */
@@ -96,14 +96,14 @@ static int passes_visit(void *ctx, const struct source_item *item,
 }
 
 /*
- * source_visitor.unreadable: every pass meets the same folders, but each file is
- * opened in one pass.
+ * source_visitor.unreadable: every pass meets the same folders, but each file
+ * is opened in one pass.
  */
 static void passes_report(void *ctx, const struct err *err)
 {
 	struct passes *p = ctx;
 
-	if (p->reports || p->asked)
+	if (p->is_first || p->asked)
 		p->v->unreadable(p->v->ctx, err);
 	p->asked = false;
 }
@@ -125,7 +125,7 @@ static int run_pass(struct passes *p, const char *path, size_t i,
 	if (p->v->begin)
 		p->v->begin(p->v->ctx, window_begin(p->first));
 	rc = source_walk(path, &v, err);
-	p->reports = false;
+	p->is_first = false;
 	return rc ? rc : p->v->end(p->v->ctx, err);
 }
 
@@ -145,7 +145,7 @@ int source_walk_passes(const char *path, const struct pass_visitor *v,
 	if (!p.windows.count)
 		note_window(&p, INT64_MAX);
 	sort_windows(&p);
-	p.reports = true;
+	p.is_first = true;
 	for (size_t i = 0; i < p.windows.count && !rc; i += PASS_WINDOWS)
 		rc = run_pass(&p, path, i, err);
 	vec_fini(&p.windows);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A querier reads a database as it was when the querier was opened:
+ * A querier reads a database as it was when the querier was opened.
  *
  *	querier_open(db, &q);
  *	querier_select(q, matchers, count, from, to);

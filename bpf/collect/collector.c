@@ -129,7 +129,10 @@ static void collector_read(struct collector *c)
 {
 	struct err err;
 
-	/* Samples first: then all reports that are before them are there. */
+	/*
+	 * Samples are read first: all reports of earlier events are then
+	 * available.
+	 */
 	if (sampler_drain(c->sampler, collector_receive, c, &err))
 		log_event(c->o.log, LOG_ERROR, "eBPF: samples cannot be read",
 			  LOG_FIELDS(log_err(&err)));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Process scan: what /proc says of processes, for those that were there before
- * the kernel's reports began, and when reports were lost.
+ * Process scan: reads from /proc the facts about processes that started before
+ * the kernel's reports began, or whose reports were lost.
  *
  * Ownership: texts are owned by the facts.
  * Threads: one thread at a time.

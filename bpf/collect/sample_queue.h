@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sample queue: samples that were read from the ring buffer, sorted by time, so
- * that each is looked at with what was mapped when it was taken.
+ * that each is resolved with the mappings of the time when it was taken.
  *
  * Ownership: a queue owns copies of the samples.
  * Threads: one thread at a time.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists of CPUs as the kernel writes them: "0-3,8" (Linux, Documentation/
- * admin-guide/cputopology.rst).
+ * Lists of CPUs as the kernel writes them, such as "0-3,8" (Linux,
+ * Documentation/admin-guide/cputopology.rst).
  *
  * Ownership: plain values.
  * Threads: any.

@@ -231,7 +231,7 @@ WALK_INLINE enum sample_end sample_user(struct scratch *s,
 	return s->walk.end;
 }
 
-/* Fill in whose sample it is. */
+/* Fill in the header: the time, the CPU, and whose sample it is. */
 WALK_INLINE void sample_header_fill(struct sample_header *h, __u64 pid_tgid)
 {
 	h->time = bpf_ktime_get_ns();

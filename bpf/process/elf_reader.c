@@ -99,7 +99,7 @@ static int elf_reader_open_vdso(void)
 
 	if (fd < 0)
 		return -1;
-	/* Behind its end, which is not known, writing fails. */
+	/* The length of the image is not known; writing fails at its end. */
 	for (long at = 0; at < VDSO_MAX; at += page) {
 		if (write(fd, image + at, (size_t)page) != page)
 			break;

@@ -9,7 +9,9 @@
 #define PUBLICATION_NONE UINT32_MAX
 
 enum {
-	/* The time after which mappings may be read again, and its doublings. */
+	/*
+	 * The time after which mappings may be read again, and its doublings.
+	 */
 	PROCESS_SCAN_MS = 100,
 	PROCESS_SCANS_SHIFT = 8,
 };
@@ -93,7 +95,7 @@ static struct process *process_add(struct process_table *t, uint32_t pid)
 	return &t->processes.v[number];
 }
 
-/* Stop using a publication. */
+/* Release the publication of a process; free it after its last user. */
 static void process_unpublish(struct process_table *t, struct process *p,
 			      uint64_t now)
 {

@@ -46,8 +46,8 @@ static int side_band_event(unsigned cpu, bool build_id)
 		.clockid = CLOCK_MONOTONIC,
 		.build_id = build_id,
 		/*
-		 * Other conditions of waking count samples, which are not
-		 * there.
+		 * Wake the reader at each report. The other conditions that
+		 * perf offers count samples, and this event takes none.
 		 */
 		.watermark = 1,
 		.wakeup_watermark = 1,

@@ -10,7 +10,10 @@ struct go_rows {
 	uint8_t kind; /* of the last row */
 };
 
-/* Visitor of Go's table. Outside of rows by rsp, the frame pointer is used. */
+/*
+ * Visitor of Go's table. Where no row finds the caller by rsp, the frame
+ * pointer is used.
+ */
 static void go_rows_visit(void *ctx, uint64_t from, int64_t depth)
 {
 	struct go_rows *g = ctx;

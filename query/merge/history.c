@@ -305,9 +305,10 @@ static int history_check(struct history *h, struct err *err)
 			"parameter \"step\": a history has at most %d steps: use a larger step or a shorter time range",
 			HISTORY_STEPS_MAX);
 	if (o->function_count + o->top > HISTORY_FUNCTIONS_MAX)
-		return err_set(err, ERR_INVALID,
-			       "a history has at most %d functions",
-			       HISTORY_FUNCTIONS_MAX);
+		return err_set(
+			err, ERR_INVALID,
+			"a history has at most %d functions: use a smaller \"top\" or fewer parameters \"function\"",
+			HISTORY_FUNCTIONS_MAX);
 	h->steps = (size_t)((span + (uint64_t)o->step_ms - 1) /
 			    (uint64_t)o->step_ms);
 	h->steps += !h->steps;

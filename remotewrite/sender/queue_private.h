@@ -101,6 +101,7 @@ struct queue {
 	int64_t answered_ns; /* when samples were accepted last; monotonic */
 	bool snappy;         /* the receiver has refused zstd */
 	size_t held_bytes;   /* memory of all samples on their way */
+	uint64_t due_before; /* samples with lower numbers wait no longer */
 	uint64_t drop_until; /* samples before this position are given up */
 	int64_t sent_ms;
 	int64_t answer_ms;

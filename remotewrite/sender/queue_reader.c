@@ -28,6 +28,7 @@ struct reader {
 	int64_t saved_ns;   /* when the cursor was made durable last */
 	int64_t checked_ns; /* when max_backlog was checked last */
 	bool skipped;       /* max_backlog has dropped samples */
+	uint64_t run_bytes; /* of the profiles read since the log's end */
 };
 
 /* Moves the position of the queue behind what needs no acknowledgement. */
@@ -39,7 +40,7 @@ static void reader_pass(struct reader *r)
 	mutex_unlock(&r->q->mu);
 }
 
-/* Counts samples that the log has lost or cannot be read, and logs them. */
+/* Counts and logs a sample that the log has lost, or that cannot be read. */
 static void report_unread(struct reader *r, uint64_t from,
 			  const struct err *err)
 {
@@ -306,8 +307,27 @@ static void take_sample(struct reader *r)
 		reader_pass(r);
 		return;
 	}
+	r->run_bytes += r->sample.raw_len;
 	shard_meter_add(&r->meter, r->sample.body.len);
 	hand_over(r, i, to.hash);
+}
+
+/*
+ * At the end of the log: if the reader had a backlog, of a full request or
+ * more, lets the shards send its last samples now. These have waited in the
+ * log, so they need not wait for batch_send_deadline, too.
+ */
+static void end_backlog(struct reader *r)
+{
+	struct queue *q = r->q;
+
+	if (r->run_bytes >= (uint64_t)q->config.queue.max_bytes) {
+		mutex_lock(&q->mu);
+		q->due_before = q->window.next;
+		queue_wake_shards(q);
+		mutex_unlock(&q->mu);
+	}
+	r->run_bytes = 0;
 }
 
 /*
@@ -317,6 +337,7 @@ static void wait_for_samples(struct reader *r)
 {
 	struct sample_log *log = r->q->o.log;
 
+	end_backlog(r);
 	reader_pass(r);
 	save_position(r);
 	log->wait(log, r->position, WAIT_MS);

@@ -22,7 +22,7 @@ static bool shard_is_ready(const struct shard *s, int64_t *at)
 	       s->count >= (size_t)c->max_samples ||
 	       s->bytes >= (size_t)c->max_bytes ||
 	       (s->q->held_bytes > HELD_MAX && !s->q->sending) ||
-	       clock_mono_ns() >= *at;
+	       s->first->number < s->q->due_before || clock_mono_ns() >= *at;
 }
 
 /* Waits until there is a batch to send. False: the shard ends. */
@@ -112,7 +112,7 @@ static bool uses_zstd(struct queue *q)
 	return zstd;
 }
 
-/* Notes the outcome of an attempt for the status. */
+/* Notes the outcome of an attempt for the status page and the API. */
 static void note_attempt(struct queue *q, const struct attempt *a)
 {
 	bool changed;

@@ -205,5 +205,5 @@ int file_helper_call(struct file_helper *h, uint32_t operation, int fd,
 		return err_set(err, rc, "the answer is larger than %zu bytes",
 			       buf_limit(out));
 	return err_set(err, ERR_CORRUPT,
-		       "the helper ended while it read the file");
+		       "the file helper ended while it read the file");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Messages between a helper and its caller, over a stream socket of this
- * machine: numbers are in the order of the machine.
+ * machine: numbers are in the byte order of the machine.
  *
  * Ownership: plain values.
  * Threads: one thread at each end.
@@ -31,8 +31,9 @@ NODISCARD bool helper_send_request(int socket, uint32_t operation, int fd,
 NODISCARD bool helper_write(int socket, const void *bytes, size_t len);
 
 /*
- * Read exactly `len` bytes until the time `deadline` of clock_mono_ns(); 0: wait
- * for ever. Returns 0, ERR_TIMEOUT, or ERR_CLOSED if the other end is closed.
+ * Read exactly `len` bytes until the time `deadline` of clock_mono_ns(); 0:
+ * wait for ever. Returns 0, ERR_TIMEOUT, or ERR_CLOSED if the other end is
+ * closed.
  */
 NODISCARD int helper_read(int socket, void *to, size_t len, int64_t deadline);
 

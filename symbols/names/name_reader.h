@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Questions for names, as the operations of the file helper read them.
+ * Reads the questions for names that the file helper is asked.
  *
  * Ownership: a question is borrowed.
  * Threads: any.

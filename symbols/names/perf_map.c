@@ -65,7 +65,7 @@ static bool perf_map_number(struct str *line, uint64_t *out)
 	return true;
 }
 
-/* Give the name of a line to the addresses that it is for. */
+/* Give the name in a line to the wanted addresses that the line covers. */
 static void perf_map_line(struct wanted_addresses *w, struct str line)
 {
 	uint64_t start;

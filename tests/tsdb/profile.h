@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Valid profiles for storage tests. Their bytes follow from two numbers. They
+ * Valid profiles for storage tests. Two numbers determine their bytes. They
  * are encoded as by a protobuf library, so that the columns codec can take them
  * apart.
  */

@@ -544,7 +544,7 @@ Test(access, a_cookie_takes_the_place_of_credentials)
 		 text);
 	bench_ask(b, request);
 	cr_expect(bench_status(b) == 403, "it has the scopes of the token");
-	/* Wrong credentials count, whatever the cookie is. */
+	/* Wrong credentials are refused, even beside a valid cookie. */
 	snprintf(request, sizeof(request),
 		 REQUEST("GET", "/read",
 			 "Authorization: Bearer x\r\n"

@@ -90,7 +90,10 @@ Test(running, a_query_is_cancelled_once_its_client_has_gone)
 		q.fd = fds[0];
 		running_add(r, &q, str_of("x"));
 		cr_expect(running_sweep(r) == 0 && !q.progress.cancelled);
-		/* A further request that is already there means nothing. */
+		/*
+		 * A further request that waits to be read does not mean that
+		 * the client is gone.
+		 */
 		cr_assert(write(fds[1], "GET", 3) == 3);
 		cr_expect(running_sweep(r) == 0 && !q.progress.cancelled);
 		if (half)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Block rewrite: writes blocks again without deleted or damaged profiles, and
- * replaces the old blocks by the new block.
+ * Block rewrite: writes blocks again without deleted or damaged profiles,
+ * replaces the old blocks by the new block, and remembers the blocks for which
+ * this failed.
  *
  * Ownership: borrows the database.
  * Threads: the caller holds job_mu unless noted.

@@ -28,9 +28,10 @@ static int parse_functions(struct history_query *x, const struct params *p,
 
 	while (params_next(p, "function", &at, &name)) {
 		if (x->o.function_count == HISTORY_FUNCTIONS_MAX)
-			return err_set(err, ERR_INVALID,
-				       "a history has at most %d functions",
-				       HISTORY_FUNCTIONS_MAX);
+			return err_set(
+				err, ERR_INVALID,
+				"a history has at most %d functions: use a smaller \"top\" or fewer parameters \"function\"",
+				HISTORY_FUNCTIONS_MAX);
 		x->functions[x->o.function_count++] = name;
 	}
 	x->o.functions = x->functions;

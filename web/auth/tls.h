@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TLS of the server: certificates for libmicrohttpd's handshakes, and the
- * verification of client certificates.
+ * TLS of the server: the versions and ciphers that are offered, certificates
+ * for libmicrohttpd's handshakes, and the verification of client certificates.
  *
  * Ownership: texts are borrowed for the duration of a call.
  * Threads: any.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Running queries: a list of the queries in progress, with their progress. A
- * query whose client has closed the connection is cancelled, so that it does
- * not use time and memory for an answer that nobody reads.
+ * Running queries: a list of the queries in progress, with their progress, from
+ * which queries are cancelled whose client has closed the connection. They
+ * would use time and memory for an answer that nobody reads.
  *
  * Ownership: the caller owns the entries; they are listed until
  * running_remove().

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values with their units, as pprof prints them (internal/measurement of
 // github.com/google/pprof: Scale and Label), so that a number on the page is
-// the number that go tool pprof prints.
+// the number that `go tool pprof` prints.
 
 interface Unit {
   name: string;
