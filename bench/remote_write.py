@@ -3,10 +3,11 @@
 """Drain the backlog of an agent to a central instance, in turn with
 `zstd -1 | socat` over the same bytes and the same loopback interface.
 
-usage: bench/remote_write.py CORPUS [EVERPROF] [MB] [RUNS] [SHARDS]
+usage: bench/remote_write.py CORPUS [EVERPROF] [MB] [RUNS] [SHARDS] [CATCH_UP]
        CORPUS: folders of <type>.tar, or of folders <type> as bench/busy_fleet.py makes them
        MB: size of the backlog in decompressed profiles, 1000 unless told
        SHARDS: max_shards of the agent, 4 unless told
+       CATCH_UP: catch_up_backlog of the agent, 256MB unless told
 
 The profiles of a series follow one another in time: a corpus that is smaller
 than the backlog is repeated with later times. Prints, for each run, seconds and
@@ -29,6 +30,7 @@ import harness  # noqa: E402
 from write_client import request, snappy, write  # noqa: E402
 
 SHARDS = int(sys.argv[5]) if len(sys.argv) > 5 else 4
+CATCH_UP = sys.argv[6] if len(sys.argv) > 6 else '256MB'
 BATCH = 8 << 20  # bytes of profiles in a request that fills the agent
 
 
@@ -88,7 +90,7 @@ class Agent(harness.Everprof):
         os.makedirs(d, exist_ok=True)
         with open(config, 'w') as f:
             f.write(f'remote_write:\n- url: http://127.0.0.1:{central_port}/api/v1/write\n'
-                    f'  name: central\n  queue_config: {{max_shards: {SHARDS}}}\n')
+                    f'  name: central\n  queue_config: {{max_shards: {SHARDS}, catch_up_backlog: {CATCH_UP}}}\n')
         harness.Process.__init__(self, [
             harness.BINARY, 'agent', f'--config.file={config}', f'--storage.agent.path={self.data}',
             f'--web.listen-address=127.0.0.1:{self.port}', '--web.enable-remote-write-receiver'],
@@ -116,6 +118,7 @@ def fill(agent, profiles, raw_file):
 def drain(filled, d, count):
     """Starts both, until everything is sent. Returns the figures of the run."""
     shutil.copytree(filled, f'{d}/agent/data')
+    os.sync()  # what the copy has left to write is not a part of the drain
     central = harness.Everprof(f'{d}/central', '', ['--web.enable-remote-write-receiver'])
     central.ready()
     started, before = time.monotonic(), cpu_seconds(central)
@@ -124,7 +127,7 @@ def drain(filled, d, count):
     while agent.metric('everprof_remote_storage_samples_total') != count:
         memory = max(memory, agent.memory())
         shards = max(shards, agent.metric('everprof_remote_storage_shards'))
-        time.sleep(0.2)
+        time.sleep(0.05)
     out = {'seconds': time.monotonic() - started, 'agent CPU s': cpu_seconds(agent),
            'central CPU s': cpu_seconds(central) - before, 'RssAnon MiB': memory, 'shards': shards,
            'wire MB': agent.metric('everprof_remote_storage_bytes_total') / 1e6}
@@ -142,6 +145,7 @@ def pipe(raw_file, received):
     sink = subprocess.Popen(['socat', '-u', f'TCP-LISTEN:{port},reuseaddr', f'CREATE:{received}'])
     harness.wait_until('socat', 10, lambda: any(
         f':{port:04X} ' in line for line in open('/proc/net/tcp')), 0.01)
+    os.sync()
     started = time.monotonic()
     subprocess.run(f'zstd -1 -c -q {raw_file} | socat -u - TCP:127.0.0.1:{port}', shell=True, check=True)
     sink.wait()

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""List every source file with its purpose, for the last section of
-docs/architecture.md. The purpose is the first sentence of the comment at the
-top of the file's header, or of the file itself if it has no header of its
-name. Files are in the order of CMakeLists.txt, which is the order of modules
-and rooms.
+"""Write the last two sections of docs/architecture.md: every source file with
+its purpose, and the limits and defaults in the code.
+
+The purpose is the first sentence of the comment at the top of the file's
+header, or of the file itself if it has no header of its name. Files are in the
+order of CMakeLists.txt, which is the order of modules and rooms. A limit is a
+named number whose comment says that it is one.
 
 usage: cmake/list-files.py --check|--write [ROOT]
 
---check fails if the section differs from the list; --write replaces it.
+--check fails if the sections differ from the lists; --write replaces them.
 """
 import os
 import re
@@ -17,6 +19,14 @@ import textwrap
 
 BEGIN, END = '<!-- files: cmake/list-files.py --write -->', '<!-- end of files -->'
 WIDTH = 120
+NUMBER = re.compile(
+    r'(?P<before>/\*(?:(?!\*/).)*\*/\s*\n)?[ \t]*'
+    r'(?:#define[ \t]+(?P<define>[A-Z][A-Z0-9_]+)[ \t]+(?P<defined>\(?[-0-9(][^\n/]*?)'
+    r'|(?P<member>[A-Z][A-Z0-9_]+) = (?P<value>[^,\n]*[0-9][^,\n]*),)'
+    r'[ \t]*(?P<after>/\*(?:(?!\*/).)*\*/)?[ \t]*\n', re.S)
+LIMIT = re.compile(r'\b(limits?|largest|longest|maximum|most|minimum|shortest|defaults?|until|time|how (many|long|often)|'
+                   r'number of|length of a|period|pause|bounds?|level|larger|longer|deeper|age|this many|above|below)\b', re.I)
+NO_LIMIT = re.compile(r'^(cmd/bench|base/enc)|MAGIC|FIELD|_LEN$|HEADER')
 
 
 def sources(root):
@@ -99,6 +109,23 @@ def listing(root):
     return '\n'.join(lines) + '\n', missing
 
 
+def words_of(comment):
+    return ' '.join(re.sub(r'^\s*\*|/\*|\*/', '', comment, flags=re.M).split()).rstrip(' /')
+
+
+def limits(root):
+    """A line for each limit, in the order of modules and paths."""
+    for module, _ in sources(root):
+        for folder, _, names in sorted(os.walk(os.path.join(root, module))):
+            for name in sorted(n for n in names if n.endswith(('.c', '.h'))):
+                path = os.path.relpath(os.path.join(folder, name), root)
+                for m in NUMBER.finditer(open(os.path.join(root, path), encoding='utf-8').read()):
+                    comment = words_of(m['after'] or m['before'] or '')
+                    number = m['define'] or m['member']
+                    if LIMIT.search(comment) and not NO_LIMIT.search(f'{path} {number}'):
+                        yield entry(path, f'`{number}` = {(m["defined"] or m["value"]).strip()}: {comment}')
+
+
 def main():
     if len(sys.argv) < 2 or sys.argv[1] not in ('--check', '--write'):
         sys.exit(__doc__)
@@ -110,12 +137,14 @@ def main():
     files, missing = listing(root)
     for path in missing:
         print(f'{path}: no comment says what the file is for')
-    new = f'{before}{BEGIN}\n{files}\n{END}{after}'
+    numbers = '\n'.join(limits(root))
+    new = (f'{before}{BEGIN}\n{files}\n## Limits and defaults in the code\n\n'
+           f'Defaults of flags and configuration keys are in configuration.md.\n\n{numbers}\n\n{END}{after}')
     if sys.argv[1] == '--write':
         with open(page, 'w', encoding='utf-8') as f:
             f.write(new)
     elif new != text:
-        print('docs/architecture.md: the list of files differs from the sources; run cmake/list-files.py --write')
+        print('docs/architecture.md: the lists of files and limits differ from the sources; run cmake/list-files.py --write')
         missing.append(page)
     return 1 if missing else 0
 

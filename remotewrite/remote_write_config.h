@@ -32,6 +32,8 @@ struct queue_config {
 	int64_t min_backoff_ms;
 	int64_t max_backoff_ms;
 	int64_t age_limit_ms; /* older samples are dropped; 0: no limit */
+	/* a larger backlog is sent as it is stored, if that is faster; 0: never */
+	int64_t catch_up_bytes;
 };
 
 /* One receiver. */

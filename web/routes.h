@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of all paths that everprof answers, with the scopes that they need.
+ * The table of all paths that everprof answers, with the scopes that they need,
+ * and the handlers of health, readiness and metrics.
  *
  * Ownership: constant.
  * Threads: any.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Web: the HTTP side of everprof, with API, pages, health and metrics.
- * docs/api.md describes what it answers.
+ * Web: starts and stops the HTTP side of everprof. docs/api.md describes what it
+ * answers.
  *
  * Ownership: everything in the options is borrowed and must outlive the web
  * side.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Types that the files of the HTTP client share. transfer.c has the steps of a
- * request from its start to its end, easy.c the settings of libcurl's handle
- * for the request, http.c the loop.
+ * Transfer: one request from its start to its end, with its headers, redirects
+ * and time limits. easy.c has the settings of libcurl's handle for the request,
+ * http.c the loop.
  *
  * Ownership: the client owns its transfers until they end.
  * Threads: the thread of the client's loop; the members `room` and `waits` of

@@ -9,11 +9,20 @@ bool scan_numbers(struct scanner *s, const struct wire_field *field,
 {
 	struct wire_field f;
 	struct wire w = { 0 };
+	uint64_t number;
+	uint64_t value;
 
 	if (!scan_message(s, field, &w))
 		return false;
-	while (wire_next(&w, &f)) {
-		if (f.number && f.number <= count &&
+	for (;;) {
+		if (wire_next_small(&w, &number, &value)) {
+			if (number - 1 < count)
+				v[number - 1] = value;
+			continue;
+		}
+		if (!wire_next(&w, &f))
+			break;
+		if (f.number - 1 < count &&
 		    !scan_number(s, &f, &v[f.number - 1]))
 			return false;
 	}

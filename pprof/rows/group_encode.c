@@ -70,9 +70,9 @@ static void put_head(const struct colgroup *g, struct buf *out)
 }
 
 /*
- * Write the keys. Each key is predicted from the key before it: if that key
- * occurred earlier in this group, the prediction is the key that followed it
- * last time, otherwise that key + 1 (docs/decisions.md, 47). The decoder makes
+ * Write the keys. Each key is predicted from the key before it: the prediction
+ * is the key that followed that key last time or, if no key has followed it yet
+ * in this group, that key + 1 (docs/decisions.md, 47). The decoder makes
  * the same predictions. So the output is the number of keys that are as
  * predicted, then the next key, which is not, and so on.
  */

@@ -87,7 +87,7 @@ static int build_request(struct pusher *p, const struct batch *b,
 {
 	int rc = 0;
 
-	write_client_begin(p->client);
+	write_client_begin(p->client, false);
 	for (const struct queued_sample *i = b->first; i && !rc; i = i->next)
 		rc = write_client_add(p->client, &i->sample, err);
 	return rc;

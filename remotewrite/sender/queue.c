@@ -89,6 +89,8 @@ static void queue_make_metrics(struct queue *q)
 	     "Number of shards that would be needed to send profiles as fast as they are stored, before min_shards and max_shards are applied.");
 	MAKE(gauge, backlog, "everprof_remote_storage_backlog_bytes",
 	     "Bytes of the WAL that the receiver has not acknowledged yet.");
+	MAKE(gauge, catching_up, "everprof_remote_storage_catching_up",
+	     "Whether the queue catches up on a large backlog, for which requests may be larger and use all shards.");
 	MAKE(gauge, newest_sent,
 	     "everprof_remote_storage_queue_highest_sent_timestamp_seconds",
 	     "Time of the newest profile that the receiver has accepted, in seconds since the Unix epoch.");
@@ -249,6 +251,16 @@ static void note_sent(struct queue *q, int64_t ms) REQUIRES(q->mu)
 		q->sent_ms = ms;
 }
 
+/* Notes that a sample is not on its way any more. */
+static void route_leave(struct queue *q, const struct queued_sample *i)
+	REQUIRES(q->mu)
+{
+	struct route *r = &q->routes[i->route];
+
+	r->samples--;
+	q->shards[r->shard].load -= i->sample.raw_len;
+}
+
 void queue_finish(struct queue *q, struct queued_sample *list,
 		  enum sample_fate fate)
 {
@@ -263,6 +275,7 @@ void queue_finish(struct queue *q, struct queued_sample *list,
 			note_sent(q, list->sample.ms);
 		moved |= ack_window_ack(&q->window, list->number);
 		q->held_bytes -= queued_sample_size(list);
+		route_leave(q, list);
 		mem_free(list);
 		list = next;
 	}

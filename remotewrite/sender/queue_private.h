@@ -17,6 +17,7 @@
 #include "client/http_config.h"
 #include "remotewrite/cursor/ack_window.h"
 #include "remotewrite/cursor/cursor.h"
+#include "remotewrite/policy/catch_up.h"
 #include "remotewrite/sender/queue.h"
 #include "remotewrite/sender/series_cache.h"
 #include "remotewrite/transport/batch.h"
@@ -28,6 +29,18 @@
  * shards send what they have.
  */
 #define HELD_MAX ((size_t)12 << 20)
+
+/* Number of routes; the hash of a series decides which one it takes. */
+#define ROUTES 256
+
+/*
+ * A route: some series, whose samples go to the same shard as long as one of
+ * them is on its way, so that the samples of a series stay in order.
+ */
+struct route {
+	size_t samples; /* on their way */
+	size_t shard;   /* valid while there are samples */
+};
 
 /* The counters of a queue, under Prometheus' names. */
 struct queue_metrics {
@@ -44,6 +57,7 @@ struct queue_metrics {
 	struct metric *shards;
 	struct metric *shards_desired;
 	struct metric *backlog;
+	struct metric *catching_up;
 	struct metric *newest_sent;
 	struct histogram *duration;
 };
@@ -54,12 +68,14 @@ struct shard {
 	pthread_t thread;
 	struct write_client *client;
 	size_t written; /* samples of the last request that are durable */
+	bool stored;    /* the last request has profiles as they are stored */
 	/* The members below are guarded by the queue's mu. */
 	pthread_cond_t wake;
 	struct queued_sample *first;
 	struct queued_sample *last;
 	size_t count;
 	size_t bytes; /* of the profiles that wait, decompressed */
+	size_t load;  /* the same, with the profiles that are being sent */
 	bool ended;   /* the shard is not needed any more */
 };
 
@@ -73,6 +89,7 @@ struct queue {
 	struct queue_metrics metrics;
 	pthread_t reader;
 	struct shard *shards; /* room for max_shards; see queue_shards.h */
+	struct route routes[ROUTES]; /* guarded by mu */
 
 	/* Guards the rules, which a reload replaces. */
 	struct mutex rules_mu;
@@ -102,6 +119,7 @@ struct queue {
 	bool snappy;         /* the receiver has refused zstd */
 	size_t held_bytes;   /* memory of all samples on their way */
 	uint64_t due_before; /* samples with lower numbers wait no longer */
+	struct catch_up catch_up;
 	uint64_t drop_until; /* samples before this position are given up */
 	int64_t sent_ms;
 	int64_t answer_ms;

@@ -197,6 +197,31 @@ static void limit_backlog(struct reader *r)
 					     queue_position(q), r->position));
 }
 
+/* The shard with the fewest bytes to send. */
+static size_t lightest_shard(const struct queue *q) REQUIRES(q->mu)
+{
+	size_t best = 0;
+
+	for (size_t i = 1; i < q->shard_count; i++) {
+		if (q->shards[i].load < q->shards[best].load)
+			best = i;
+	}
+	return best;
+}
+
+/*
+ * The shard for the next sample of a route: that of the samples before it, as
+ * long as they are on their way.
+ */
+static struct shard *route_shard(struct queue *q, size_t route) REQUIRES(q->mu)
+{
+	struct route *r = &q->routes[route];
+
+	if (!r->samples)
+		r->shard = lightest_shard(q);
+	return &q->shards[r->shard];
+}
+
 /*
  * Adds a sample, whose record ends at `position` in the log, to a shard and to
  * the window of acknowledgements.
@@ -207,6 +232,7 @@ static void add_to_shard(struct queue *q, struct shard *s,
 {
 	i->number = ack_window_add(&q->window, position);
 	q->held_bytes += queued_sample_size(i);
+	q->routes[i->route].samples++;
 	if (s->last)
 		s->last->next = i;
 	else
@@ -214,6 +240,7 @@ static void add_to_shard(struct queue *q, struct shard *s,
 	s->last = i;
 	s->count++;
 	s->bytes += i->sample.raw_len;
+	s->load += i->sample.raw_len;
 	metric_set(q->metrics.pending, (int64_t)ack_window_count(&q->window));
 	pthread_cond_signal(&s->wake);
 }
@@ -231,7 +258,8 @@ static bool try_hand_over(struct reader *r, struct queued_sample *i,
 	bool full;
 
 	mutex_lock(&q->mu);
-	s = &q->shards[hash % q->shard_count];
+	i->route = hash % ROUTES;
+	s = route_shard(q, i->route);
 	full = is_full(q, s);
 	if (full) {
 		/* The shards send what they have; see shard_is_ready(). */

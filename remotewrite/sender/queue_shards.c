@@ -150,7 +150,19 @@ static size_t wanted_by_meter(struct queue *q, struct shard_meter *m,
 	size_t n = reshard_decide(&in);
 
 	metric_set(q->metrics.shards_desired, (int64_t)(desired + 0.5));
-	return n;
+	/* All shards are used until the backlog is small. */
+	return q->catch_up.active ? (size_t)q->config.queue.max_shards : n;
+}
+
+/* Logs that the queue begins or ends to catch up on a backlog. */
+static void report_catch_up(struct queue *q, bool active, uint64_t bytes)
+{
+	metric_set(q->metrics.catching_up, active);
+	log_event(q->o.events, LOG_INFO,
+		  active ? "remote write begins to catch up on a backlog" :
+			   "remote write has caught up on a backlog",
+		  LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
+			     log_int("backlog_bytes", (int64_t)bytes)));
 }
 
 /* Wants no other number of shards than there are, for a while. */
@@ -164,12 +176,18 @@ static void keep_count(struct queue *q, struct shard_meter *m) REQUIRES(q->mu)
 static void decide_shards(struct queue *q, struct shard_meter *m)
 {
 	int64_t now = clock_mono_ns();
-	double bytes;
+	uint64_t bytes;
+	bool changed;
+	bool active;
 
 	if (now - m->at_ns < SECOND_NS)
 		return;
-	bytes = (double)q->o.log->bytes(q->o.log, queue_position(q));
+	bytes = q->o.log->bytes(q->o.log, queue_position(q));
 	mutex_lock(&q->mu);
+	changed = catch_up_measure(&q->catch_up, bytes,
+				   (uint64_t)q->config.queue.catch_up_bytes,
+				   now);
+	active = q->catch_up.active;
 	if (m->at_ns)
 		meter_update(q, m, now);
 	m->at_ns = now;
@@ -178,13 +196,15 @@ static void decide_shards(struct queue *q, struct shard_meter *m)
 		if (now - m->wanted_ns > STILL_NS)
 			keep_count(q, m);
 	} else if (m->sample_bytes > 0 && now >= m->pause_ns) {
-		q->wanted_shards =
-			wanted_by_meter(q, m, bytes / m->sample_bytes, now);
+		q->wanted_shards = wanted_by_meter(
+			q, m, (double)bytes / m->sample_bytes, now);
 		m->wanted_ns = now;
 	}
 	if (q->wanted_shards != q->shard_count)
 		queue_wake_shards(q);
 	mutex_unlock(&q->mu);
+	if (changed)
+		report_catch_up(q, active, bytes);
 }
 
 /* Logs that fewer shards run than are wanted, and wants no more. */

@@ -109,6 +109,7 @@ static void decode_queue(struct yaml *y, const struct yaml_node *n, void *queue)
 		{ "min_backoff", yaml_duration, AT(min_backoff_ms), NULL },
 		{ "max_backoff", yaml_duration, AT(max_backoff_ms), NULL },
 		{ "sample_age_limit", yaml_duration, AT(age_limit_ms), NULL },
+		{ "catch_up_backlog", yaml_size, AT(catch_up_bytes), NULL },
 		{ "retry_on_http_429", NULL, 0, ALWAYS_RETRIED },
 		{ 0 },
 	};
@@ -166,7 +167,8 @@ static struct remote_write_config remote_write_defaults(void)
 			   .max_bytes = 4 * MIB,
 			   .deadline_ms = 5000,
 			   .min_backoff_ms = 30,
-			   .max_backoff_ms = 5000 },
+			   .max_backoff_ms = 5000,
+			   .catch_up_bytes = 256 * MIB },
 		.backlog_bytes = 10 * GIB,
 		.backlog_ms = 7 * DAY_MS,
 	};

@@ -83,7 +83,7 @@ static void build_message(struct shard *s, struct batch *b)
 	struct queued_sample **at = &b->first;
 	struct queued_sample *bad = NULL;
 
-	write_client_begin(s->client);
+	write_client_begin(s->client, s->stored);
 	while (*at) {
 		struct queued_sample *i = *at;
 		struct err err;
@@ -293,7 +293,7 @@ static enum retry_verdict send_message(struct shard *s, struct batch *b)
 			continue;
 		}
 		s->written = a.written < b->count ? a.written : 0;
-		if (v == RETRY_DROP)
+		if (v == RETRY_DROP && !s->stored)
 			report_refusal(s, b, &a);
 		if (v == RETRY_SENT) {
 			metric_add(q->metrics.bytes, (int64_t)a.body_len);
@@ -308,6 +308,44 @@ static enum retry_verdict send_message(struct shard *s, struct batch *b)
 	}
 }
 
+/* Whether the next request of the queue has profiles as they are stored. */
+static bool next_is_stored(struct queue *q)
+{
+	bool stored;
+
+	mutex_lock(&q->mu);
+	stored = catch_up_is_stored(&q->catch_up);
+	mutex_unlock(&q->mu);
+	return stored;
+}
+
+/*
+ * Builds the message of a batch, and sends it. A receiver that refuses profiles
+ * as they are stored gets none of them again, and the batch is not given up: it
+ * has to be built again, decompressed.
+ */
+static enum retry_verdict build_and_send(struct shard *s, struct batch *b)
+{
+	struct queue *q = s->q;
+	enum retry_verdict v;
+
+	s->stored = next_is_stored(q);
+	build_message(s, b);
+	if (!b->count)
+		return RETRY_SENT;
+	v = send_message(s, b);
+	mutex_lock(&q->mu);
+	if (v == RETRY_SENT)
+		catch_up_note(&q->catch_up, s->stored, batch_bytes(b),
+			      clock_mono_ns());
+	if (v == RETRY_DROP && s->stored) {
+		q->catch_up.refused = true;
+		v = RETRY_LATER;
+	}
+	mutex_unlock(&q->mu);
+	return v;
+}
+
 /*
  * Sends a batch without the samples that are damaged or given up. If all are,
  * the batch is empty, and counts as sent.
@@ -318,10 +356,7 @@ static enum retry_verdict send_rest(struct shard *s, struct batch *b)
 
 	(void)shard_give_up(s, b);
 	do {
-		build_message(s, b);
-		if (!b->count)
-			return RETRY_SENT;
-		v = send_message(s, b);
+		v = build_and_send(s, b);
 	} while (v == RETRY_LATER && !queue_is_stopping(s->q));
 	return v;
 }

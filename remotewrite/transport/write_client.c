@@ -16,6 +16,9 @@
 /* Level of zstd for requests; see docs/decisions.md, 123. */
 #define ZSTD_LEVEL 3
 
+/* Level for requests of profiles that are compressed already. */
+#define STORED_LEVEL (-5)
+
 /* Largest body of a response that is read, in bytes. */
 #define ANSWER_MAX (64 * KIB)
 
@@ -28,6 +31,7 @@ struct write_client {
 	struct write_builder *builder;
 	struct zstd *zstd;
 	struct buf message;
+	bool stored;     /* the message has profiles as they are in the log */
 	struct buf body; /* the message, compressed, if `compressed` */
 	bool compressed;
 	bool compressed_zstd; /* with zstd, not with snappy */
@@ -63,19 +67,22 @@ void write_client_free(struct write_client *c)
 	mem_free(c);
 }
 
-void write_client_begin(struct write_client *c)
+void write_client_begin(struct write_client *c, bool stored)
 {
 	if (c->message.cap > KEEP)
 		buf_fini(&c->message);
 	if (c->body.cap > KEEP)
 		buf_fini(&c->body);
 	buf_reset(&c->message);
+	c->stored = stored;
 	c->compressed = false;
 }
 
 int write_client_add(struct write_client *c, const struct logged_sample *s,
 		     struct err *err)
 {
+	if (c->stored)
+		return write_builder_add_stored(s->labels, s, &c->message, err);
 	return write_builder_add(c->builder, s->labels, s, &c->message, err);
 }
 
@@ -89,8 +96,9 @@ static void compress_message(struct write_client *c, bool zstd)
 	buf_reset(&c->body);
 	if (zstd)
 		/* With an empty prefix, the window covers the whole message. */
-		zstd_compress_after(c->zstd, ZSTD_LEVEL, (struct bytes){ 0 },
-				    buf_bytes(&c->message), &c->body);
+		zstd_compress_after(
+			c->zstd, c->stored ? STORED_LEVEL : ZSTD_LEVEL,
+			(struct bytes){ 0 }, buf_bytes(&c->message), &c->body);
 	else
 		snappy_add_block(buf_bytes(&c->message), &c->body);
 }

@@ -49,8 +49,11 @@ NODISCARD int write_client_new(const struct write_client_options *o,
 /* Frees a client. NULL is a no-op. */
 void write_client_free(struct write_client *c);
 
-/* Begins a message. A buffer that has become large is freed. */
-void write_client_begin(struct write_client *c);
+/*
+ * Begins a message. If `stored`, profiles are added as they are in the log,
+ * otherwise decompressed. A buffer that has become large is freed.
+ */
+void write_client_begin(struct write_client *c, bool stored);
 
 /*
  * Adds a sample, whose labels write_labels_encode() has made. ERR_CORRUPT: the

@@ -59,6 +59,7 @@ class Receiver:
     def __init__(self):
         self.answers, self.seen, self.lock = [], [], threading.Lock()
         self.delay = 0  # seconds before each answer
+        self.judge = lambda body: (204, {})  # the answer to a request that the list has none for
         receiver = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -68,7 +69,7 @@ class Receiver:
                 body = self.rfile.read(int(self.headers['Content-Length']))
                 with receiver.lock:
                     receiver.seen.append((time.monotonic(), dict(self.headers), body))
-                    answer = receiver.answers.pop(0) if receiver.answers else (204, {})
+                    answer = receiver.answers.pop(0) if receiver.answers else receiver.judge(body)
                 time.sleep(receiver.delay)
                 status, headers = answer
                 if status is None:

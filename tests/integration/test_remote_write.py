@@ -283,6 +283,86 @@ def the_number_of_shards_follows_the_rate_and_keeps_the_order(d):
     assert all(series == sorted(series) for series in times.values())
 
 
+def catching_up(url, begin='10KB', more=''):
+    """A configuration that sends a backlog from this size on as it is stored, to a receiver with two shards."""
+    return ('global: {external_labels: {agent: a1}}\nremote_write:\n'
+            f'- {{url: "{url}", name: c, queue_config: {{max_shards: 2, max_bytes_per_send: 20KB, min_backoff: 10ms, '
+            f'max_backoff: 100ms, catch_up_backlog: {begin}{more}}}}}\n')
+
+
+def is_zstd(value):
+    return value[:4] == b'\x28\xb5\x2f\xfd'
+
+
+@suite.test
+def a_large_backlog_is_sent_as_it_is_stored(d):
+    c, port = Node(f'{d}/c'), free_port()
+    a = Node(f'{d}/a', catching_up(f'http://127.0.0.1:{port}/w'))
+    load = Load(a, 3000)
+    load.push(200)
+    wait_until('catching up', 30, lambda: a.metric('everprof_remote_storage_catching_up') == 1)
+    with open(f'{d}/a/everprof.yaml', 'w') as f:
+        f.write(catching_up(f'{c.url}/api/v1/write'))
+    a.child.send_signal(signal.SIGHUP)
+    wait_equal(load, c)
+    wait_until('caught up', 30, lambda: a.metric('everprof_remote_storage_catching_up', c.url) == 0)
+    assert a.metric('everprof_remote_storage_shards', c.url) <= 2
+    text = a.text()
+    assert 'begins to catch up' in text and 'has caught up' in text, text
+    for labels in a.range('heap'):
+        for ms in labels['timestamps'][:3]:
+            there = c.raw({**labels['labels'], 'agent': 'a1'}, ms)
+            assert there.status == 200 and there.body == a.raw(labels['labels'], ms).body
+
+
+@suite.test
+def a_receiver_that_refuses_stored_profiles_gets_them_decompressed(d):
+    """No profile of a backlog is given up because of the form in which it was sent."""
+    r = Receiver()
+
+    def judge(body):
+        values = [value for _, value, _ in read_request(body)]
+        return (400, {'X-Everprof-Samples-Written': '0'}) if any(map(is_zstd, values)) else (204, {})
+    r.judge = judge
+    a = Node(f'{d}/a', catching_up(f'{r.url}/w'), flags=[])
+    sent = set()
+    begin = int(time.time() * 1000) - 600000
+    r.answers = [(500, {})] * 1000  # until there is a backlog
+    for n in range(100):
+        raw = profile(f'p{n}' + 'x' * 1000, n)
+        assert push(a, (series_of(n), [(raw, begin + n)])).status == 204
+        sent.add((begin + n, raw))
+    wait_until('catching up', 30, lambda: a.metric('everprof_remote_storage_catching_up') == 1)
+    with r.lock:
+        r.answers, r.seen = [], []
+    wait_until('all is sent', 60, lambda: a.metric('everprof_remote_storage_samples_total') == 100)
+    assert a.metric('everprof_remote_storage_samples_failed_total') == 0
+    with r.lock:
+        requests = [[(ms, value) for _, value, ms in read_request(body)] for _, _, body in r.seen]
+    stored = [one for one in requests if any(is_zstd(value) for _, value in one)]
+    got = {one for request in requests if request not in stored for one in request}
+    assert stored, 'nothing was sent as it is stored'
+    assert got == sent, (len(got), len(sent))
+    assert 'refused profiles' not in a.text()
+
+
+@suite.test
+def the_end_of_a_backlog_does_not_wait_for_the_deadline(d):
+    r = Receiver()
+    r.answers = [(500, {})] * 1000
+    a = Node(f'{d}/a', catching_up(f'{r.url}/w', begin='0', more=', batch_send_deadline: 1h'))
+    begin = int(time.time() * 1000) - 600000
+    for n in range(100):
+        assert push(a, (series_of(n), [(profile(f'p{n}' + 'x' * 1000, n), begin + n)])).status == 204
+    wait_until('an attempt', 30, r.count)
+    assert a.metric('everprof_remote_storage_catching_up') == 0
+    a.finish()
+    with r.lock:
+        r.answers = []
+    a.start_again()
+    wait_until('all is sent', 60, lambda: a.metric('everprof_remote_storage_samples_total') == 100)
+
+
 @suite.test
 def a_large_profile_passes_and_one_over_the_limit_is_named(d):
     c = Node(f'{d}/c', flags=['--scrape.max-profile-size=8MB'])

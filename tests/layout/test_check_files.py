@@ -44,14 +44,18 @@ def main():
         assert list_files('--check', d) == (0, '')
         published = open(page).read()
 
-        expect_found(d, 'tsdb/wal/extra.h', '', '/* Extra: a header that a test of the list adds. */\n', 'differs from the sources')
+        expect_found(d, 'tsdb/wal/extra.h', '', '/* Extra: a header that a test of the list adds. */\n', 'differ from the sources')
         assert list_files('--write', d) == (0, '')
         assert '- `extra.h`: Extra: a header that a test of the list adds.\n' in open(page).read()
         os.remove(os.path.join(d, 'tsdb/wal/extra.h'))
         assert list_files('--write', d) == (0, '')
         assert open(page).read() == published
 
-        expect_found(d, 'tsdb/wal/wal.h', 'Write-ahead log', 'Log', 'differs from the sources')
+        expect_found(d, 'tsdb/wal/wal.c', '#include', '#define PAUSE_MS 7 /* pause between two tests, in ms */\n#include',
+                     'differ from the sources')
+        assert list_files('--write', d) == (0, '')
+        assert '`tsdb/wal/wal.c`: `PAUSE_MS` = 7: pause between two tests, in ms\n' in open(page).read()
+        expect_found(d, 'tsdb/wal/wal.h', 'Write-ahead log', 'Log', 'differ from the sources')
         expect_found(d, 'tsdb/wal/empty.h', '', '#ifndef X_H\n#define X_H\n#endif\n',
                      'tsdb/wal/empty.h: no comment says what the file is for')
 

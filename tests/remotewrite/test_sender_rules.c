@@ -4,12 +4,14 @@
  * how many shards to use, and how far the cursor may move.
  */
 #include "remotewrite/cursor/ack_window.h"
+#include "remotewrite/policy/catch_up.h"
 #include "remotewrite/policy/reshard.h"
 #include "remotewrite/policy/retry.h"
 #include "tests/check.h"
 
 TestSuite(retry, .timeout = 30);
 TestSuite(reshard, .timeout = 30);
+TestSuite(catch_up, .timeout = 30);
 TestSuite(window, .timeout = 30);
 
 Test(retry, statuses_decide)
@@ -195,6 +197,75 @@ Test(reshard, rates_follow_the_newest_values)
 	for (int i = 0; i < 100; i++)
 		reshard_rate_add(&r, 0, 10);
 	cr_expect(r.value < 1e-6);
+}
+
+Test(catch_up, a_large_backlog_begins_it_and_a_small_one_ends_it)
+{
+	struct catch_up c = { 0 };
+
+	cr_expect(!catch_up_measure(&c, 1 << 30, 0, 0), "0: never");
+	cr_expect(!catch_up_measure(&c, 1600, 1600, 0) && !c.active);
+	cr_expect(!catch_up_is_stored(&c));
+	cr_expect(catch_up_measure(&c, 1601, 1600, 0) && c.active);
+	cr_expect(catch_up_is_stored(&c));
+	cr_expect(!catch_up_measure(&c, 101, 1600, 0) && c.active);
+	cr_expect(catch_up_measure(&c, 100, 1600, 0) && !c.active);
+	cr_expect(!catch_up_is_stored(&c));
+}
+
+/* Let as many requests of the present way pass as a measurement has. */
+static void pass_requests(struct catch_up *c, int64_t *now, uint64_t bytes)
+{
+	bool stored = c->stored;
+
+	for (int i = 1; i <= CATCH_UP_REQUESTS; i++) {
+		*now += CATCH_UP_SPAN_NS / CATCH_UP_REQUESTS;
+		cr_expect(i == CATCH_UP_REQUESTS || c->stored == stored);
+		catch_up_note(c, stored, bytes / CATCH_UP_REQUESTS, *now);
+	}
+}
+
+Test(catch_up, the_faster_way_is_used_and_the_other_one_is_tried)
+{
+	struct catch_up c = { 0 };
+	int64_t now = 5;
+	int tries = 0;
+
+	(void)catch_up_measure(&c, 2000, 1000, now);
+	pass_requests(&c, &now, 80 * MIB);
+	cr_expect(!catch_up_is_stored(&c), "the other way is not known yet");
+	pass_requests(&c, &now, 50 * MIB);
+	cr_expect(catch_up_is_stored(&c));
+	for (int i = 0; i < 2 * CATCH_UP_PROBE; i++) {
+		tries += !catch_up_is_stored(&c);
+		pass_requests(&c, &now, c.stored ? 80 * MIB : 50 * MIB);
+	}
+	cr_expect(tries == 2, "%d", tries);
+	/* The network has become slow. */
+	for (int i = 0; i < 2 * CATCH_UP_PROBE; i++)
+		pass_requests(&c, &now, c.stored ? 10 * MIB : 50 * MIB);
+	cr_expect(!catch_up_is_stored(&c));
+	/* A small gain is not worth the traffic. */
+	for (int i = 0; i < 2 * CATCH_UP_PROBE; i++)
+		pass_requests(&c, &now, c.stored ? 52 * MIB : 50 * MIB);
+	cr_expect(!catch_up_is_stored(&c));
+}
+
+Test(catch_up, a_fast_way_is_kept_and_a_refused_one_is_not_used)
+{
+	struct catch_up c = { 0 };
+	int64_t now = 5;
+
+	(void)catch_up_measure(&c, 2000, 1000, now);
+	for (int i = 0; i < 3 * CATCH_UP_PROBE; i++) {
+		pass_requests(&c, &now, 400 * MIB);
+		cr_assert(catch_up_is_stored(&c));
+	}
+	/* Requests that began in the other way do not count. */
+	catch_up_note(&c, false, 1, now + 10LL * CATCH_UP_SPAN_NS);
+	cr_expect(c.requests == 0 && catch_up_is_stored(&c));
+	c.refused = true;
+	cr_expect(!catch_up_is_stored(&c));
 }
 
 Test(window, the_position_moves_to_the_first_missing_sample)

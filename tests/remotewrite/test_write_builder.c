@@ -147,3 +147,44 @@ Test(write_builder, damaged_bodies_leave_the_message_as_it_was)
 	buf_fini(&message);
 	buf_fini(&body);
 }
+
+Test(write_builder, stored_bodies_are_added_as_they_are)
+{
+	struct bytes raw = { (const uint8_t *)"a profile, or so, or so, or so",
+			     30 };
+	struct bytes labels = { 0 };
+	struct write_request_size size;
+	struct write_series series;
+	struct buf message = { 0 };
+	struct wire w;
+	size_t len;
+
+	for (int e = BODY_PLAIN; e <= BODY_ZSTD; e++) {
+		struct buf body = { 0 };
+		struct logged_sample s = make(e, raw, 5 + e, &body);
+
+		cr_assert(
+			!write_builder_add_stored(labels, &s, &message, NULL));
+		buf_fini(&body);
+	}
+	cr_assert(!write_request_check(buf_bytes(&message), &size, NULL));
+	cr_expect(size.samples == 3);
+	w = wire_init(buf_bytes(&message));
+	for (int e = BODY_PLAIN; e <= BODY_ZSTD; e++) {
+		struct buf body = { 0 };
+		struct logged_sample s = make(e, raw, 5 + e, &body);
+		struct write_sample sample;
+
+		cr_assert(write_request_next(&w, &series));
+		cr_assert(write_series_next(&series, &sample));
+		cr_expect(sample.ms == s.ms);
+		cr_expect(bytes_eq(sample.value, s.body), "%d", e);
+		len = message.len;
+		message.max = message.len + 20;
+		cr_expect(write_builder_add_stored(labels, &s, &message,
+						   NULL) == ERR_TOOBIG);
+		cr_expect(message.len == len && !message.over);
+		buf_fini(&body);
+	}
+	buf_fini(&message);
+}

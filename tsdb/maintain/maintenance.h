@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maintenance runs rounds of retention, sealing and compaction. The planner
+ * Maintenance runs one round of retention, sealing and compaction. The planner
  * decides what to do; the other files of this folder carry it out.
  *
  * Ownership: borrows the database.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Check passwords and tokens without a timing side channel, and remember the
- * passwords that bcrypt has verified.
+ * Check passwords and tokens without a timing side channel, and recognise the
+ * passwords that bcrypt has verified before.
  *
  * Ownership: borrows its inputs.
  * Threads: any; auth_is_known() with mu held.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reply: compress an answer and send it, whole or as a stream.
+ * Reply: compress an answer and send it, whole or as a stream; count and log the
+ * request.
  *
  * Ownership: everything belongs to the exchange.
  * Threads: as noted at each function.
