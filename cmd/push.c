@@ -341,7 +341,7 @@ static void push_report(const struct push *p)
 {
 	printf("%" PRIu64 " profiles sent, ", p->sent);
 	if (p->resume.step != INT64_MIN)
-		printf("the others were sent by an earlier push, ");
+		printf("the others were sent before by an earlier push, ");
 	printf("%" PRIu64 " refused\n", p->refused);
 	fflush(stdout);
 }

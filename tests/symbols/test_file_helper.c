@@ -103,7 +103,7 @@ Test(file_helper, a_crash_is_an_error_of_the_file)
 
 	cr_expect(call(h, CRASH, &out, &err) == ERR_CORRUPT);
 	cr_expect(check_str(str_of(err.msg),
-			    "the helper ended while it read the file"));
+			    "the file helper ended while it read the file"));
 	works(h);
 	file_helper_close(h);
 	buf_fini(&out);
