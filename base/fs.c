@@ -121,7 +121,7 @@ static int stat_path(struct fs *fs, const char *path, struct stat *st,
 
 int fs_size(struct fs *fs, const char *path, uint64_t *out, struct err *err)
 {
-	struct stat st;
+	struct stat st = { 0 };
 	int rc = stat_path(fs, path, &st, err);
 
 	if (!rc)
@@ -132,7 +132,7 @@ int fs_size(struct fs *fs, const char *path, uint64_t *out, struct err *err)
 /* Remove a directory recursively, or unlink any other entry. */
 static int fs_remove_entry(struct fs *fs, const char *path, struct err *err)
 {
-	struct stat st;
+	struct stat st = { 0 };
 	int rc = stat_path(fs, path, &st, err);
 
 	if (rc)

@@ -226,6 +226,7 @@ void metrics_register(struct metrics *m, const struct metric_row *rows,
 	for (size_t i = 0; i < count; i++) {
 		struct metric *child = metrics_add_row(m, &rows[i]);
 
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): of the pointer */
 		memcpy((char *)owner + rows[i].offset, &child, sizeof(child));
 	}
 }
@@ -236,6 +237,7 @@ void metrics_register_snapshot(struct metrics *m,
 	struct source *src = mem_new(struct source);
 
 	src->snapshot = *s;
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): of the pointers */
 	src->children = mem_zalloc(s->count, sizeof(*src->children));
 	for (size_t i = 0; i < s->count; i++)
 		src->children[i] = metrics_add_row(m, &s->rows[i]);

@@ -296,7 +296,7 @@ int time_parse(struct str s, int64_t now_ms, int64_t *ms, struct err *err)
 {
 	struct str rest = s;
 	bool relative = s.len > 1 && (*s.ptr == '-' || *s.ptr == '+');
-	int64_t back;
+	int64_t back = 0;
 
 	if (str_is(s, "now")) {
 		*ms = now_ms;

@@ -7,7 +7,7 @@
 
 /* Bounds of the interval in ms. */
 #define INTERVAL_MIN 1000
-#define INTERVAL_MAX (10 * 60 * 1000)
+#define INTERVAL_MAX (10LL * 60 * 1000)
 
 void ebpf_config_decode(struct yaml *y, const struct yaml_node *n, void *config)
 {

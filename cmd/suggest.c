@@ -10,7 +10,9 @@
 /* Dashes, dots and underscores are easily confused, so they count as equal. */
 static char suggest_normalize(char c)
 {
-	return c == '-' || c == '_' ? '.' : c;
+	if (c == '-' || c == '_')
+		return '.';
+	return c;
 }
 
 static size_t suggest_min_of(size_t a, size_t b, size_t c)

@@ -120,7 +120,7 @@ int local_ask(const struct web_options *o, const struct local_request *from,
 		rc = err_set(err, ERR_INVALID,
 			     "%.*s needs a running server (--server)",
 			     STR_ARG(r.path));
-	if (!rc)
+	if (!rc && route)
 		rc = local_handle(&w, route, &r, from, out, err);
 	arena_fini(&r.arena);
 	return rc;

@@ -126,7 +126,6 @@ void collector_take(struct collector *c, const struct sample_record *r)
 	if (sample_needs_scan(p, h) &&
 	    process_table_may_scan(&c->processes, h->pid, c->now)) {
 		process_scan(&c->processes, h->pid, c->now);
-		p = process_table_find(&c->processes, h->pid);
 	}
 	if (!sample_has_room(c)) {
 		c->stats.memory_full++;

@@ -49,6 +49,7 @@ void process_scan_all(struct process_table *t, uint64_t now)
 	DIR *proc = opendir("/proc");
 	struct dirent *e;
 
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is not shared */
 	while (proc && (e = readdir(proc))) {
 		int64_t pid;
 
@@ -75,14 +76,14 @@ static struct str cmdline_text(struct buf *b)
 /* Read the link to the program of a process. */
 static void exe_read(uint32_t pid, struct buf *out)
 {
-	char link[64];
-	char path[4096];
+	char path[64];
+	char target[4096];
 	ssize_t n;
 
-	snprintf(link, sizeof(link), "/proc/%u/exe", pid);
-	n = readlink(link, path, sizeof(path));
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	n = readlink(path, target, sizeof(target));
 	if (n > 0)
-		buf_add(out, path, (size_t)n);
+		buf_add(out, target, (size_t)n);
 }
 
 void process_texts_read(struct process_texts *t, uint32_t pid)

@@ -14,6 +14,7 @@ static bool kernel_version_parse(struct str text, struct kernel_version *out)
 		return false;
 	memcpy(copy, text.ptr, len);
 	copy[len] = 0;
+	/* NOLINTNEXTLINE(cert-err34-c): four digits do not overflow */
 	return sscanf(copy, "%4u.%4u.%4u", &out->major, &out->minor,
 		      &out->patch) >= 2;
 }

@@ -169,9 +169,9 @@ void queue_set_rules(struct queue *q, const struct remote_write_config *config,
 		     const struct label *external, size_t external_count)
 {
 	mutex_lock(&q->rules_mu);
-	q->rules = &config->relabel;
-	q->external = external;
-	q->external_count = external_count;
+	q->rules = (struct series_rules){ .relabel = &config->relabel,
+					  .external = external,
+					  .external_count = external_count };
 	series_cache_clear(q->series);
 	mutex_unlock(&q->rules_mu);
 }

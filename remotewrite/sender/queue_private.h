@@ -93,9 +93,7 @@ struct queue {
 
 	/* Guards the rules, which a reload replaces. */
 	struct mutex rules_mu;
-	const struct relabel_rules *rules;
-	const struct label *external;
-	size_t external_count;
+	struct series_rules rules;
 	struct series_cache *series;
 
 	/* Guards the members below, and what shards say. */

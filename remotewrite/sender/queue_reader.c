@@ -321,8 +321,8 @@ static void take_sample(struct reader *r)
 		return;
 	}
 	mutex_lock(&q->rules_mu);
-	rc = series_cache_find(q->series, r->sample.labels, q->rules,
-			       q->external, q->external_count, &to, &err);
+	rc = series_cache_find(q->series, r->sample.labels, &q->rules, &to,
+			       &err);
 	if (!rc && to.labels.len)
 		i = queued_sample_new(&r->sample, to.labels);
 	mutex_unlock(&q->rules_mu);

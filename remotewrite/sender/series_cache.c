@@ -57,8 +57,7 @@ static bool series_cache_same(const void *ctx, uint32_t number, const void *key)
 
 /* Adds external labels and applies the rules. */
 static int series_cache_relabel(struct labels *labels,
-				const struct relabel_rules *rules,
-				const struct label *external, size_t count,
+				const struct series_rules *rules,
 				struct labels **out, struct err *err)
 {
 	struct labels_builder b = { 0 };
@@ -66,11 +65,13 @@ static int series_cache_relabel(struct labels *labels,
 
 	*out = NULL;
 	labels_set_all(&b, labels);
-	for (size_t i = 0; i < count; i++) {
-		if (!labels_builder_get(&b, external[i].name).len)
-			labels_set(&b, external[i].name, external[i].value);
+	for (size_t i = 0; i < rules->external_count; i++) {
+		const struct label *l = &rules->external[i];
+
+		if (!labels_builder_get(&b, l->name).len)
+			labels_set(&b, l->name, l->value);
 	}
-	rc = relabel_run(rules, NULL, &b, NULL, err);
+	rc = relabel_run(rules->relabel, NULL, &b, NULL, err);
 	if (rc == RELABEL_KEPT)
 		rc = labels_build(&b, out, err);
 	labels_builder_fini(&b);
@@ -79,9 +80,8 @@ static int series_cache_relabel(struct labels *labels,
 
 /* Makes the entry of a series. */
 static int series_cache_make(struct series_cache *c, struct bytes encoded,
-			     const struct relabel_rules *rules,
-			     const struct label *external, size_t count,
-			     struct entry *e, struct err *err)
+			     const struct series_rules *rules, struct entry *e,
+			     struct err *err)
 {
 	struct labels *from = NULL;
 	struct labels *to = NULL;
@@ -89,8 +89,7 @@ static int series_cache_make(struct series_cache *c, struct bytes encoded,
 	int rc = labels_decode(encoded, &from, err);
 
 	if (!rc)
-		rc = series_cache_relabel(from, rules, external, count, &to,
-					  err);
+		rc = series_cache_relabel(from, rules, &to, err);
 	if (!rc && to) {
 		write_labels_encode(to, &text);
 		e->to.labels = bytes_of(
@@ -106,9 +105,8 @@ static int series_cache_make(struct series_cache *c, struct bytes encoded,
 }
 
 int series_cache_find(struct series_cache *c, struct bytes labels,
-		      const struct relabel_rules *rules,
-		      const struct label *external, size_t count,
-		      struct sent_series *out, struct err *err)
+		      const struct series_rules *rules, struct sent_series *out,
+		      struct err *err)
 {
 	struct str from = str_from(labels);
 	uint64_t key = hash_bytes(labels);
@@ -122,7 +120,7 @@ int series_cache_find(struct series_cache *c, struct bytes labels,
 	}
 	if (c->entries.count >= SERIES_MAX)
 		series_cache_clear(c);
-	rc = series_cache_make(c, labels, rules, external, count, &e, err);
+	rc = series_cache_make(c, labels, rules, &e, err);
 	if (rc)
 		return rc;
 	table_add(&c->index, key, (uint32_t)c->entries.count);

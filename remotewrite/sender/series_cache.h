@@ -19,6 +19,13 @@ struct sent_series {
 	uint64_t hash; /* of the labels; the route follows from it */
 };
 
+/* The labels and rules that make the labels of a sent series. Borrowed. */
+struct series_rules {
+	const struct relabel_rules *relabel;
+	const struct label *external;
+	size_t external_count;
+};
+
 struct series_cache;
 
 /* Creates a cache; never fails. */
@@ -38,8 +45,7 @@ void series_cache_clear(struct series_cache *c);
  * set.
  */
 NODISCARD int series_cache_find(struct series_cache *c, struct bytes labels,
-				const struct relabel_rules *rules,
-				const struct label *external, size_t count,
+				const struct series_rules *rules,
 				struct sent_series *out, struct err *err);
 
 #endif

@@ -82,11 +82,12 @@ static int adopt_group(struct rewriter *r, struct part p, struct slot *s,
 	struct bytes stored = { 0 };
 	int rc = values_table(&r->reader, p, &s->meta, &table, err);
 
-	if (!rc && !table)
-		rc = err_set(err, ERR_UNSUPPORTED, "the chunk has no table");
-	if (!rc)
-		rc = values_stored(&r->reader, part_values(p, &s->meta),
-				   &s->meta.place, &stored, err);
+	if (rc)
+		return rc;
+	if (!table)
+		return err_set(err, ERR_UNSUPPORTED, "the chunk has no table");
+	rc = values_stored(&r->reader, part_values(p, &s->meta), &s->meta.place,
+			   &stored, err);
 	buf_reset(&r->stored);
 	if (!rc) {
 		rc = chunk_writer_adopt(r->chunk_writer, &s->meta, table->table,

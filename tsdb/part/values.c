@@ -231,6 +231,7 @@ int values_one(struct values_reader *r, struct part p,
 	return rc;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): the key and the two results */
 int values_rows(struct values_reader *r, struct part p,
 		const struct chunk_meta *h, const bool *types,
 		const struct codec_rows **out, struct table_ref **table,
