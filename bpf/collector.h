@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "bpf/kernel/abi.h"
 #include "bpf/profile_sink.h"
+#include "bpf/sample_labels.h"
 #include "model/relabel.h"
 
 enum {
@@ -34,6 +35,7 @@ struct collector_options {
 	size_t memory;       /* bytes for the samples of an interval */
 	const char *node;    /* label of all series */
 	const struct relabel_rules *rules; /* may be NULL */
+	unsigned sample_labels;            /* a set of enum sample_labels */
 	/* Only this process and its later children are of interest; 0: all. */
 	uint32_t pid;
 	/* All samples have these labels; NULL: each series has its own. */

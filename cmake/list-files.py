@@ -6,7 +6,7 @@ its purpose, and the limits and defaults in the code.
 The purpose is the first sentence of the comment at the top of the file's
 header, or of the file itself if it has no header of its name. Files are in the
 order of CMakeLists.txt, which is the order of modules and rooms. A limit is a
-named number whose comment says that it is one.
+number whose name or comment says that it is one.
 
 usage: cmake/list-files.py --check|--write [ROOT]
 
@@ -21,12 +21,14 @@ BEGIN, END = '<!-- files: cmake/list-files.py --write -->', '<!-- end of files -
 WIDTH = 120
 NUMBER = re.compile(
     r'(?P<before>/\*(?:(?!\*/).)*\*/\s*\n)?[ \t]*'
-    r'(?:#define[ \t]+(?P<define>[A-Z][A-Z0-9_]+)[ \t]+(?P<defined>\(?[-0-9(][^\n/]*?)'
+    r'(?:#define[ \t]+(?P<define>[A-Z][A-Z0-9_]+)[ \t]+(?P<defined>(?:\(?[-0-9(]|[A-Z]+_(?:MS|NS|MAX)\b)[^\n/]*?)'
     r'|(?P<member>[A-Z][A-Z0-9_]+) = (?P<value>[^,\n]*[0-9][^,\n]*),)'
     r'[ \t]*(?P<after>/\*(?:(?!\*/).)*\*/)?[ \t]*\n', re.S)
 LIMIT = re.compile(r'\b(limits?|largest|longest|maximum|most|minimum|shortest|defaults?|until|time|how (many|long|often)|'
                    r'number of|length of a|period|pause|bounds?|level|larger|longer|deeper|age|this many|above|below)\b', re.I)
-NO_LIMIT = re.compile(r'^(cmd/bench|base/enc)|MAGIC|FIELD|_LEN$|HEADER')
+NAME = re.compile(r'(^|_)(MAX|MIN|MS|US|NS|SECONDS|S|HZ|SIZE|BYTES|MEMORY|LIMIT|LEVEL|DEFAULT|KEEP|KEPT|TIMEOUT|COUNT|DEPTH|'
+                  r'THREADS|RETRY|PROBE|ATTEMPTS|PAUSE|WAIT|WORK|FULL|AGE|TTL|DAYS|HOURS|MINUTES|ROUNDS|SLOTS|ROUTES)(_|$)')
+NO_LIMIT = re.compile(r'^(cmd/bench|base/enc|base/err)|MAGIC|FIELD|HEADER|_MS_MAX_|SECOND_NS|DAY_MS|HOUR_MS|MINUTE_NS')
 
 
 def sources(root):
@@ -122,8 +124,9 @@ def limits(root):
                 for m in NUMBER.finditer(open(os.path.join(root, path), encoding='utf-8').read()):
                     comment = words_of(m['after'] or m['before'] or '')
                     number = m['define'] or m['member']
-                    if LIMIT.search(comment) and not NO_LIMIT.search(f'{path} {number}'):
-                        yield entry(path, f'`{number}` = {(m["defined"] or m["value"]).strip()}: {comment}')
+                    if (LIMIT.search(comment) or NAME.search(number)) and not NO_LIMIT.search(f'{path} {number}'):
+                        value = f'`{number}` = {(m["defined"] or m["value"]).strip()}'
+                        yield entry(path, f'{value}: {comment}' if comment else value)
 
 
 def main():

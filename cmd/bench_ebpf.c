@@ -103,6 +103,7 @@ static void ebpf_bench_report(const struct ebpf_bench *b,
 static int ebpf_bench_run(struct ebpf_bench *b, struct err *err)
 {
 	struct collector_options o = { .hz = (unsigned)b->hz,
+				       .sample_labels = SAMPLE_LABELS_DEFAULT,
 				       .interval_ms = COLLECTOR_INTERVAL_MS,
 				       .memory = COLLECTOR_MEMORY,
 				       .node = "bench",

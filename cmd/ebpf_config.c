@@ -4,10 +4,43 @@
 #include <inttypes.h>
 
 #include "bpf/collector.h"
+#include "bpf/sample_labels.h"
 
 /* Bounds of the interval in ms. */
 #define INTERVAL_MIN 1000
 #define INTERVAL_MAX (10LL * 60 * 1000)
+
+bool sample_label_add(struct str name, unsigned *set)
+{
+	static const char *const names[] = SAMPLE_LABEL_NAMES;
+
+	for (unsigned i = 0; i < SAMPLE_LABELS_COUNT; i++) {
+		if (str_is(name, names[i])) {
+			*set |= 1u << i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Decode the list sample_labels. */
+static void decode_sample_labels(struct yaml *y, const struct yaml_node *n,
+				 void *set)
+{
+	if (!yaml_expect(y, n, YAML_LIST, "sample_labels"))
+		return;
+	*(unsigned *)set = 0;
+	for (size_t i = 0; i < n->count; i++) {
+		struct str name = str_of("");
+
+		yaml_text(y, n->items[i], &name);
+		if (!sample_label_add(name, set))
+			yaml_error(
+				y, n->items[i],
+				"sample_labels: expected comm, cpu, pid, thread or tid, not \"%.*s\"",
+				STR_ARG(name));
+	}
+}
 
 void ebpf_config_decode(struct yaml *y, const struct yaml_node *n, void *config)
 {
@@ -21,6 +54,8 @@ void ebpf_config_decode(struct yaml *y, const struct yaml_node *n, void *config)
 		{ "node", yaml_text, offsetof(struct ebpf_config, node), NULL },
 		{ "relabel_configs", relabel_decode,
 		  offsetof(struct ebpf_config, relabel), NULL },
+		{ "sample_labels", decode_sample_labels,
+		  offsetof(struct ebpf_config, sample_labels), NULL },
 		{ 0 },
 	};
 	struct ebpf_config *c = config;
@@ -28,6 +63,7 @@ void ebpf_config_decode(struct yaml *y, const struct yaml_node *n, void *config)
 	c->section = n;
 	c->sampling_frequency = COLLECTOR_HZ;
 	c->interval_ms = COLLECTOR_INTERVAL_MS;
+	c->sample_labels = SAMPLE_LABELS_DEFAULT;
 	yaml_decode(y, n, "ebpf", fields, c);
 	if (c->sampling_frequency < 1 ||
 	    c->sampling_frequency > COLLECTOR_HZ_MAX)

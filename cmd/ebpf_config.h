@@ -19,12 +19,16 @@ struct ebpf_config {
 	int64_t interval_ms;
 	struct str node; /* empty: the name of this machine */
 	struct relabel_rules relabel;
+	unsigned sample_labels;          /* a set of enum sample_labels */
 	const struct yaml_node *section; /* NULL: there is none */
 };
 
 /* Decode the section into the struct ebpf_config at `config`; a yaml_fn. */
 void ebpf_config_decode(struct yaml *y, const struct yaml_node *n,
 			void *config);
+
+/* Add the label of this name to a set of enum sample_labels. False: unknown. */
+bool sample_label_add(struct str name, unsigned *set);
 
 /* Free the regexes of the rules. */
 void ebpf_config_fini(struct ebpf_config *c);

@@ -202,6 +202,7 @@ static void service_start(struct ebpf_service *s)
 				       .interval_ms = c->interval_ms,
 				       .memory = COLLECTOR_MEMORY,
 				       .rules = &c->relabel,
+				       .sample_labels = c->sample_labels,
 				       .debug_dir = s->o.debug_dir,
 				       .log = s->o.log,
 				       .sink = service_store,

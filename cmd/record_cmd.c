@@ -18,6 +18,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/ebpf.h"
+#include "cmd/ebpf_config.h"
 #include "cmd/output.h"
 #include "pprof/decode.h"
 #include "pprof/encode.h"
@@ -39,6 +40,8 @@ struct recording {
 	int64_t hz;
 	int64_t duration_ms; /* 0: until the command ends */
 	const char *output;
+	const char *labels; /* names, separated by commas */
+	unsigned label_set;
 	const char *debug_dir;
 	char **command; /* NULL: there is none */
 	pid_t child;
@@ -155,6 +158,7 @@ static int recording_collect(struct recording *r, const sigset_t *signals,
 	struct labels_builder b = { 0 };
 	struct labels *labels = NULL;
 	struct collector_options o = { .hz = (unsigned)r->hz,
+				       .sample_labels = r->label_set,
 				       .interval_ms = INT64_MAX,
 				       .memory = RECORD_MEMORY,
 				       .node = "",
@@ -286,6 +290,23 @@ static int recording_run(struct recording *r, const sigset_t *signals,
 	return rc;
 }
 
+/* Parse the flag --sample-labels. */
+static int recording_parse_labels(struct recording *r, struct err *err)
+{
+	struct str rest = str_of(r->labels);
+
+	while (rest.len) {
+		struct str name = str_cut(rest, ',', &rest);
+
+		if (!sample_label_add(name, &r->label_set))
+			return err_set(
+				err, ERR_INVALID,
+				"--sample-labels: expected comm, cpu, pid, thread or tid, not \"%.*s\"",
+				STR_ARG(name));
+	}
+	return 0;
+}
+
 /* Check the values of the flags. */
 static int recording_check(struct recording *r, bool duration_given,
 			   struct err *err)
@@ -304,13 +325,14 @@ static int recording_check(struct recording *r, bool duration_given,
 			       "--pid: there is no process %" PRId64, r->pid);
 	if (!duration_given && !r->command)
 		r->duration_ms = RECORD_DEFAULT_MS;
-	return 0;
+	return recording_parse_labels(r, err);
 }
 
 int cmd_record(int argc, char **argv)
 {
 	struct recording r = { .hz = 99,
 			       .output = "profile.pb.gz",
+			       .labels = "comm,pid",
 			       .debug_dir = "/usr/lib/debug",
 			       .start = -1 };
 	const struct flag flags[] = {
@@ -322,6 +344,8 @@ int cmd_record(int argc, char **argv)
 		  "How long to profile (also -d). Default: 10s, or until the command ends." },
 		{ "output", FLAG_TEXT, &r.output, "profile.pb.gz",
 		  "Output file (also -o); - is standard output. A name that ends with .svg makes a flame graph." },
+		{ "sample-labels", FLAG_TEXT, &r.labels, "comm,pid",
+		  "Labels of samples, separated by commas: comm, cpu, pid, thread, tid." },
 		{ "symbols.path", FLAG_TEXT, &r.debug_dir, "/usr/lib/debug",
 		  "Folder with separate debug files, which are found by build ID." },
 		{ 0 },

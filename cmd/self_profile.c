@@ -90,6 +90,7 @@ static int self_profile_collect(struct self_profiler *p, int64_t seconds,
 {
 	struct labels_builder b = { 0 };
 	struct collector_options o = { .hz = SELF_HZ,
+				       .sample_labels = SAMPLE_LABELS_DEFAULT,
 				       .interval_ms = INT64_MAX,
 				       .memory = COLLECTOR_MEMORY,
 				       .node = "",

@@ -120,6 +120,7 @@ void collector_take(struct collector *c, const struct sample_record *r)
 	const struct sample_header *h = &r->header;
 	const struct process *p = process_table_find(&c->processes, h->pid);
 	struct labels *labels;
+	struct window_input in;
 
 	if (c->o.pid && (!p || !p->marked))
 		return;
@@ -142,12 +143,15 @@ void collector_take(struct collector *c, const struct sample_record *r)
 	}
 	c->stats.ends[h->end < SAMPLE_ENDS ? h->end : SAMPLE_NO_PROCESS]++;
 	sample_add_frames(c, p, r);
-	sample_window_add(c->window,
-			  &(struct window_input){
-				  .labels = labels,
-				  .pid = h->pid,
-				  .comm = p && *p->name ? p->name : h->comm,
-				  .frames = c->frames.v,
-				  .count = c->frames.count,
-			  });
+	in = (struct window_input){ .series = labels,
+				    .labels = { .set = c->o.sample_labels,
+						.cpu = h->cpu,
+						.pid = h->pid,
+						.tid = h->tid },
+				    .frames = c->frames.v,
+				    .count = c->frames.count };
+	memcpy(in.labels.comm, p && *p->name ? p->name : h->comm,
+	       SAMPLE_COMM_MAX);
+	memcpy(in.labels.thread, h->comm, SAMPLE_COMM_MAX);
+	sample_window_add(c->window, &in);
 }

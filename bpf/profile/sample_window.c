@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/profile/sample_window.h"
 
+#include "bpf/sample_labels.h"
+
 #include "base/hash.h"
 
 _Static_assert(sizeof(struct window_frame) == 16, "no padding");
@@ -154,13 +156,36 @@ static bool window_sample_same(const void *ctx, uint32_t number,
 	const struct sample_window *w = ctx;
 
 	return !memcmp(&w->samples.v[number], key,
-		       offsetof(struct window_sample, comm) + SAMPLE_COMM_MAX);
+		       offsetof(struct window_sample, count));
+}
+
+/* The text of a label; what follows its end is zero. */
+static void window_label_text(char to[SAMPLE_COMM_MAX],
+			      const char from[SAMPLE_COMM_MAX])
+{
+	memcpy(to, from, strnlen(from, SAMPLE_COMM_MAX - 1));
+}
+
+/* Copy the labels of the set. */
+static void window_labels_copy(struct window_labels *to,
+			       const struct window_labels *from)
+{
+	to->set = from->set;
+	if (from->set & SAMPLE_LABEL_COMM)
+		window_label_text(to->comm, from->comm);
+	if (from->set & SAMPLE_LABEL_CPU)
+		to->cpu = from->cpu;
+	if (from->set & SAMPLE_LABEL_PID)
+		to->pid = from->pid;
+	if (from->set & SAMPLE_LABEL_THREAD)
+		window_label_text(to->thread, from->thread);
+	if (from->set & SAMPLE_LABEL_TID)
+		to->tid = from->tid;
 }
 
 void sample_window_add(struct sample_window *w, const struct window_input *in)
 {
-	struct window_sample s = { .series = window_series(w, in->labels),
-				   .pid = in->pid };
+	struct window_sample s = { .series = window_series(w, in->series) };
 	size_t first = w->stack_frames.count;
 	uint64_t hash;
 	uint32_t n;
@@ -170,7 +195,7 @@ void sample_window_add(struct sample_window *w, const struct window_input *in)
 		*vec_add(&w->stack_frames) = n;
 	}
 	s.stack = window_stack(w, first);
-	memcpy(s.comm, in->comm, strnlen(in->comm, SAMPLE_COMM_MAX - 1));
+	window_labels_copy(&s.labels, &in->labels);
 	hash = window_sample_hash(&s);
 	n = table_find(&w->by_sample, hash, window_sample_same, w, &s);
 	if (n == TABLE_NONE) {

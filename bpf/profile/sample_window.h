@@ -43,12 +43,21 @@ struct window_file {
 	uint32_t segment_count; /* 0: it was not read */
 };
 
-/* A stack of one thread group, with how often it was seen. */
+/* The labels of a sample; those that it does not have are zero. No padding. */
+struct window_labels {
+	uint32_t set; /* of enum sample_labels */
+	uint32_t cpu;
+	uint32_t pid;
+	uint32_t tid;
+	char comm[SAMPLE_COMM_MAX];
+	char thread[SAMPLE_COMM_MAX];
+};
+
+/* A stack with labels, and how often it was seen. */
 struct window_sample {
 	uint32_t series; /* number in the window */
-	uint32_t pid;
 	uint32_t stack;
-	char comm[SAMPLE_COMM_MAX];
+	struct window_labels labels;
 	uint64_t count;
 };
 
@@ -85,9 +94,9 @@ size_t sample_window_memory(const struct sample_window *w);
 
 /* A sample that is added. */
 struct window_input {
-	struct labels *labels;
-	uint32_t pid;
-	const char *comm; /* of SAMPLE_COMM_MAX bytes */
+	struct labels *series;
+	struct window_labels
+		labels; /* those that are not in `set` are ignored */
 	const struct window_frame *frames;
 	size_t count;
 };

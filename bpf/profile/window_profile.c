@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "bpf/profile/frame_names.h"
+#include "bpf/sample_labels.h"
 #include "pprof/encode.h"
 #include "symbols/name_answer.h"
 
@@ -209,45 +210,65 @@ static uint32_t maker_stack(struct profile_maker *m, uint32_t stack)
 	return m->stacks[stack];
 }
 
-/* Labels of a sample, for the search of an equal set. */
-struct label_pair {
-	struct pprof_label v[2];
+/* The labels of a sample, for the search of an equal set. */
+struct label_list {
+	struct pprof_label v[SAMPLE_LABELS_COUNT];
+	uint32_t count;
 };
 
 /* For table_find(). */
 static bool maker_labels_same(const void *ctx, uint32_t number, const void *key)
 {
 	const struct profile_maker *m = ctx;
-	const struct label_pair *pair = key;
+	const struct label_list *l = key;
 
-	return !memcmp(&m->p.labels.v[m->p.label_sets.v[number].first], pair->v,
-		       sizeof(pair->v));
+	return !memcmp(&m->p.labels.v[m->p.label_sets.v[number].first], l->v,
+		       l->count * sizeof(*l->v));
 }
 
-static uint32_t maker_labels(struct profile_maker *m,
-			     const struct window_sample *s)
+/* Append a label of the set, if the sample has it; `text` is NULL for numbers. */
+static void maker_label(struct profile_maker *m, struct label_list *l,
+			const struct window_labels *from, unsigned bit,
+			const char *text, uint32_t number)
 {
-	struct label_pair pair;
+	static const char *const names[] = SAMPLE_LABEL_NAMES;
+	struct pprof_label *x = &l->v[l->count];
+
+	if (!(from->set & 1u << bit))
+		return;
+	x->key = maker_text(m, names[bit]);
+	if (text)
+		x->str = maker_text(m, text);
+	else
+		x->num = number;
+	x->is_number = !text;
+	l->count++;
+}
+
+/* All samples of a window have the same labels, with other values. */
+static uint32_t maker_labels(struct profile_maker *m,
+			     const struct window_labels *from)
+{
+	struct label_list l;
 	uint64_t hash;
 	uint32_t n;
 
-	memset(&pair, 0, sizeof(pair));
-	pair.v[0].key = maker_text(m, "comm");
-	pair.v[0].str = maker_text(m, s->comm);
-	pair.v[1].key = maker_text(m, "pid");
-	pair.v[1].is_number = 1;
-	pair.v[1].num = s->pid;
-	hash = hash_bytes((struct bytes){ .ptr = (const uint8_t *)&pair,
-					  .len = sizeof(pair) });
-	n = table_find(&m->label_sets, hash, maker_labels_same, m, &pair);
+	memset(&l, 0, sizeof(l));
+	maker_label(m, &l, from, 0, from->comm, 0);
+	maker_label(m, &l, from, 1, NULL, from->cpu);
+	maker_label(m, &l, from, 2, NULL, from->pid);
+	maker_label(m, &l, from, 3, from->thread, 0);
+	maker_label(m, &l, from, 4, NULL, from->tid);
+	hash = hash_bytes(
+		(struct bytes){ .ptr = (const uint8_t *)&l, .len = sizeof(l) });
+	n = table_find(&m->label_sets, hash, maker_labels_same, m, &l);
 	if (n != TABLE_NONE)
 		return n;
 	n = (uint32_t)m->p.label_sets.count;
 	*vec_add(&m->p.label_sets) =
 		(struct pprof_run){ .first = (uint32_t)m->p.labels.count,
-				    .count = 2 };
-	*vec_add(&m->p.labels) = pair.v[0];
-	*vec_add(&m->p.labels) = pair.v[1];
+				    .count = l.count };
+	vec_add_all(&m->p.labels, l.v, l.count);
 	table_add(&m->label_sets, hash, n);
 	return n;
 }
@@ -294,7 +315,7 @@ void window_profile_encode(const struct sample_window *w, uint32_t series,
 			continue;
 		*vec_add(&m.p.samples) = (struct pprof_sample){
 			.stack = maker_stack(&m, s->stack),
-			.labels = maker_labels(&m, s)
+			.labels = maker_labels(&m, &s->labels)
 		};
 		*vec_add(&m.p.values) = (int64_t)s->count;
 		*vec_add(&m.p.values) = (int64_t)s->count * period_ns;

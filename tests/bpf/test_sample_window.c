@@ -7,6 +7,7 @@
 #include "bpf/collect/sample_queue.h"
 #include "bpf/profile/frame_names.h"
 #include "bpf/profile/window_profile.h"
+#include "bpf/sample_labels.h"
 #include "pprof/decode.h"
 #include "symbols/name_answer.h"
 #include "tests/check.h"
@@ -29,17 +30,18 @@ static struct labels *labels_of(const char *exe)
 static void add_sample(struct sample_window *w, struct labels *labels,
 		       uint32_t pid, const uint64_t *addresses, size_t count)
 {
-	static const char comm[SAMPLE_COMM_MAX] = "worker";
 	struct window_frame frames[8];
 
 	for (size_t i = 0; i < count; i++)
 		frames[i] = (struct window_frame){ .kind = FRAME_KERNEL,
 						   .address = addresses[i] };
-	sample_window_add(w, &(struct window_input){ .labels = labels,
-						     .pid = pid,
-						     .comm = comm,
-						     .frames = frames,
-						     .count = count });
+	sample_window_add(w, &(struct window_input){
+				     .series = labels,
+				     .labels = { .set = SAMPLE_LABELS_DEFAULT,
+						 .pid = pid,
+						 .comm = "worker" },
+				     .frames = frames,
+				     .count = count });
 }
 
 Test(sample_window, equal_samples_are_added_up)
@@ -144,7 +146,6 @@ Test(sample_window, profiles_have_files_lines_and_labels)
 	struct bytes names[4];
 	struct pprof *p;
 	struct err err;
-	static const char comm[SAMPLE_COMM_MAX] = "worker";
 	const struct window_frame frames[] = {
 		{ .kind = FRAME_KERNEL, .address = UINT64_MAX - 5 },
 		{ .kind = FRAME_FILE, .owner = 0, .address = 0x1234 },
@@ -156,11 +157,13 @@ Test(sample_window, profiles_have_files_lines_and_labels)
 	file_table_init(&files, &store);
 	add_file(&files);
 	sample_window_file(w, &files, 0);
-	sample_window_add(w, &(struct window_input){ .labels = a,
-						     .pid = 7,
-						     .comm = comm,
-						     .frames = frames,
-						     .count = 4 });
+	sample_window_add(w, &(struct window_input){
+				     .series = a,
+				     .labels = { .set = SAMPLE_LABELS_DEFAULT,
+						 .pid = 7,
+						 .comm = "worker" },
+				     .frames = frames,
+				     .count = 4 });
 	w->end_ns = 11000000000;
 	names[0] = answer_of(&arena, "in_kernel", 0);
 	names[1] = answer_of(&arena, "in_file", 12);
@@ -195,6 +198,91 @@ Test(sample_window, profiles_have_files_lines_and_labels)
 	file_table_fini(&files);
 	table_store_fini(&store);
 	labels_unref(a);
+}
+
+/* The labels of the only sample of a profile, as a text. */
+static void describe_labels(const struct pprof *p, struct buf *out)
+{
+	cr_assert(p->label_sets.count == 1);
+	for (size_t i = 0; i < p->labels.count; i++) {
+		const struct pprof_label *l = &p->labels.v[i];
+
+		if (l->is_number)
+			buf_printf(out, "%.*s=%d ",
+				   STR_ARG(pprof_str(p, l->key)), (int)l->num);
+		else
+			buf_printf(out, "%.*s=%.*s ",
+				   STR_ARG(pprof_str(p, l->key)),
+				   STR_ARG(pprof_str(p, l->str)));
+	}
+}
+
+Test(sample_window, samples_have_the_chosen_labels_alone)
+{
+	static const struct {
+		unsigned set;
+		const char *want;
+		size_t samples; /* of three, which differ in thread, tid and cpu */
+	} cases[] = {
+		{ 0, "", 1 },
+		{ SAMPLE_LABELS_DEFAULT, "comm=app pid=7 ", 1 },
+		{ SAMPLE_LABEL_CPU, "cpu=1 ", 2 },
+		{ SAMPLE_LABEL_TID, "tid=70 ", 3 },
+		{ 31, "comm=app cpu=1 pid=7 thread=gc tid=70 ", 3 },
+	};
+	static const struct window_labels all[] = {
+		{ .cpu = 1,
+		  .pid = 7,
+		  .tid = 70,
+		  .comm = "app",
+		  .thread = "gc" },
+		{ .cpu = 1,
+		  .pid = 7,
+		  .tid = 71,
+		  .comm = "app",
+		  .thread = "io" },
+		{ .cpu = 2,
+		  .pid = 7,
+		  .tid = 72,
+		  .comm = "app",
+		  .thread = "gc" },
+	};
+	const struct window_frame frame = { .kind = FRAME_KERNEL,
+					    .address = UINT64_MAX - 5 };
+	const struct bytes name = { 0 };
+	struct labels *series = labels_of("a");
+	struct decoder *decoder = decoder_new(1 << 20);
+
+	for (size_t c = 0; c < ARRAY_SIZE(cases); c++) {
+		struct sample_window *w = sample_window_new(0);
+		struct buf encoded = { 0 };
+		struct buf text = { 0 };
+		struct pprof *p;
+
+		for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+			struct window_input in = { .series = series,
+						   .labels = all[i],
+						   .frames = &frame,
+						   .count = 1 };
+
+			in.labels.set = cases[c].set;
+			sample_window_add(w, &in);
+			if (i)
+				continue;
+			window_profile_encode(w, 0, &name, 1, &encoded);
+			cr_assert(!decoder_run(decoder, buf_bytes(&encoded), &p,
+					       NULL));
+			describe_labels(p, &text);
+			cr_expect(check_str(str_from(buf_bytes(&text)),
+					    cases[c].want));
+		}
+		cr_expect(w->samples.count == cases[c].samples, "%zu", c);
+		buf_fini(&text);
+		buf_fini(&encoded);
+		sample_window_free(w);
+	}
+	decoder_free(decoder);
+	labels_unref(series);
 }
 
 /* Files that are read after the sample was taken are known at the end. */
