@@ -24,13 +24,17 @@ enum {
 	COLLECTOR_HZ = 19,
 	COLLECTOR_HZ_MAX = 999,
 	COLLECTOR_INTERVAL_MS = 10000,
+	/* Largest number of waits of threads of which one is sampled. */
+	COLLECTOR_OFF_CPU_MAX = 1000000,
 	/* Size of the samples of an interval in memory, in bytes. */
 	COLLECTOR_MEMORY = 8 << 20,
 };
 
 /* Options of a collector. Texts, rules and labels are borrowed. */
 struct collector_options {
-	unsigned hz;
+	unsigned hz; /* CPU samples a second; 0: none */
+	/* One of this number of waits of threads is sampled; 0: none. */
+	unsigned off_cpu;
 	int64_t interval_ms; /* INT64_MAX: one profile, when it stops */
 	size_t memory;       /* bytes for the samples of an interval */
 	const char *node;    /* label of all series */
@@ -61,6 +65,7 @@ struct collector_stats {
 	int64_t dropped;         /* samples of processes dropped by rules */
 	int64_t ring_full;       /* samples lost: the ring buffer was full */
 	int64_t memory_full;     /* samples lost: the interval has too many */
+	int64_t off_cpu;         /* sampled waits of threads that have ended */
 	int64_t profiles;        /* handed over */
 	int64_t profiles_failed; /* given up: the sink refused them */
 	int64_t reports_lost;    /* of the kernel, about processes */

@@ -49,6 +49,8 @@ void ebpf_config_decode(struct yaml *y, const struct yaml_node *n, void *config)
 		  NULL },
 		{ "sampling_frequency", yaml_int,
 		  offsetof(struct ebpf_config, sampling_frequency), NULL },
+		{ "off_cpu", yaml_int, offsetof(struct ebpf_config, off_cpu),
+		  NULL },
 		{ "interval", yaml_duration,
 		  offsetof(struct ebpf_config, interval_ms), NULL },
 		{ "node", yaml_text, offsetof(struct ebpf_config, node), NULL },
@@ -70,6 +72,10 @@ void ebpf_config_decode(struct yaml *y, const struct yaml_node *n, void *config)
 		yaml_error(y, yaml_child(n, "sampling_frequency"),
 			   "sampling_frequency: expected 1 to %d, not %" PRId64,
 			   COLLECTOR_HZ_MAX, c->sampling_frequency);
+	if (c->off_cpu < 0 || c->off_cpu > COLLECTOR_OFF_CPU_MAX)
+		yaml_error(y, yaml_child(n, "off_cpu"),
+			   "off_cpu: expected 0 to %d, not %" PRId64,
+			   COLLECTOR_OFF_CPU_MAX, c->off_cpu);
 	if (c->interval_ms < INTERVAL_MIN || c->interval_ms > INTERVAL_MAX)
 		yaml_error(y, yaml_child(n, "interval"),
 			   "interval: expected 1s to 10m");

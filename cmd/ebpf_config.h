@@ -17,6 +17,7 @@ struct ebpf_config {
 	bool enabled;
 	int64_t sampling_frequency; /* in Hz */
 	int64_t interval_ms;
+	int64_t off_cpu; /* one of this number of waits is sampled; 0: none */
 	struct str node; /* empty: the name of this machine */
 	struct relabel_rules relabel;
 	unsigned sample_labels;          /* a set of enum sample_labels */

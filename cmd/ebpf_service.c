@@ -61,6 +61,8 @@ static const struct metric_row service_rows[] = {
 	SAMPLES(memory_full, "lost_memory_full"),
 	STATS(GAUGE, sampling, "everprof_ebpf_up",
 	      "Whether the eBPF collector takes samples."),
+	STATS(COUNTER, off_cpu, "everprof_ebpf_off_cpu_samples_total",
+	      "Number of sampled waits of threads that have ended."),
 	STATS(COUNTER, profiles, "everprof_ebpf_profiles_total",
 	      "Number of profiles that the eBPF collector has stored."),
 	STATS(COUNTER, profiles_failed, "everprof_ebpf_profiles_failed_total",
@@ -199,6 +201,7 @@ static void service_start(struct ebpf_service *s)
 	char host[HOST_NAME_MAX + 1] = "localhost";
 	CLEANUP(mem_freep) char *node = NULL;
 	struct collector_options o = { .hz = (unsigned)c->sampling_frequency,
+				       .off_cpu = (unsigned)c->off_cpu,
 				       .interval_ms = c->interval_ms,
 				       .memory = COLLECTOR_MEMORY,
 				       .rules = &c->relabel,

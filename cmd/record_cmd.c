@@ -38,6 +38,7 @@ enum {
 struct recording {
 	int64_t pid;
 	int64_t hz;
+	int64_t off_cpu;     /* 0: a CPU profile */
 	int64_t duration_ms; /* 0: until the command ends */
 	const char *output;
 	const char *labels; /* names, separated by commas */
@@ -157,7 +158,8 @@ static int recording_collect(struct recording *r, const sigset_t *signals,
 {
 	struct labels_builder b = { 0 };
 	struct labels *labels = NULL;
-	struct collector_options o = { .hz = (unsigned)r->hz,
+	struct collector_options o = { .hz = r->off_cpu ? 0 : (unsigned)r->hz,
+				       .off_cpu = (unsigned)r->off_cpu,
 				       .sample_labels = r->label_set,
 				       .interval_ms = INT64_MAX,
 				       .memory = RECORD_MEMORY,
@@ -257,10 +259,16 @@ static void recording_report(const struct recording *r,
 
 	for (size_t i = 0; i < SAMPLE_ENDS; i++)
 		all += s->ends[i];
-	fprintf(stderr,
-		"everprof: wrote %s: %" PRId64
-		" samples, %.1f %% of them with the whole stack",
-		r->output, all, 100.0 * (double)whole / (double)all);
+	fprintf(stderr, "everprof: wrote %s: ", r->output);
+	if (r->off_cpu)
+		fprintf(stderr,
+			"%" PRId64 " sampled waits of threads have ended",
+			s->off_cpu);
+	else
+		fprintf(stderr,
+			"%" PRId64
+			" samples, %.1f %% of them with the whole stack",
+			all, 100.0 * (double)whole / (double)all);
 	if (s->ring_full + s->memory_full)
 		fprintf(stderr, "; %" PRId64 " samples were lost",
 			s->ring_full + s->memory_full);
@@ -282,7 +290,9 @@ static int recording_run(struct recording *r, const sigset_t *signals,
 	if (!rc && !merge_count(r->merge))
 		rc = err_set(
 			err, ERR_NOTFOUND,
-			"no samples were taken, because nothing used the CPU; nothing was written");
+			"no samples were taken, because %s; nothing was written",
+			r->off_cpu ? "no thread waited" :
+				     "nothing used the CPU");
 	if (!rc)
 		rc = recording_save(r, err);
 	if (!rc)
@@ -315,6 +325,10 @@ static int recording_check(struct recording *r, bool duration_given,
 		return err_set(err, ERR_INVALID,
 			       "--frequency: expected 1 to %d, not %" PRId64,
 			       COLLECTOR_HZ_MAX, r->hz);
+	if (r->off_cpu < 0 || r->off_cpu > COLLECTOR_OFF_CPU_MAX)
+		return err_set(err, ERR_INVALID,
+			       "--off-cpu: expected 0 to %d, not %" PRId64,
+			       COLLECTOR_OFF_CPU_MAX, r->off_cpu);
 	if (r->pid && r->command)
 		return err_set(
 			err, ERR_INVALID,
@@ -340,6 +354,8 @@ int cmd_record(int argc, char **argv)
 		  "Profile this process and the processes that it starts (also -p)." },
 		{ "frequency", FLAG_INT, &r.hz, "99",
 		  "Samples a second on each CPU, 1 to 999 (also -F)." },
+		{ "off-cpu", FLAG_INT, &r.off_cpu, "0",
+		  "Profile where threads wait instead: one of this number of waits is sampled. 0: a CPU profile." },
 		{ "duration", FLAG_DURATION, &r.duration_ms, NULL,
 		  "How long to profile (also -d). Default: 10s, or until the command ends." },
 		{ "output", FLAG_TEXT, &r.output, "profile.pb.gz",

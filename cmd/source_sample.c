@@ -76,7 +76,7 @@ static int make_labels(const struct sample_maker *m,
 	else if (!rc)
 		rc = err_set(
 			err, ERR_INVALID,
-			"the path does not name the profile type: give --labels, such as --labels='heap{job=\"app\"}'");
+			"unknown profile type, because the path does not name one: give --labels, such as --labels='heap{job=\"app\"}'");
 	labels_builder_fini(&b);
 	return rc;
 }

@@ -21,6 +21,8 @@ enum {
 	LEARN_MS = 100,
 	/* Sampling begins after this time even if files are still unread. */
 	SETTLE_MS = 10000,
+	/* There is room for this number of sampled waits a second on each CPU. */
+	SWITCHES_HZ = 1000,
 };
 
 int collector_help(void)
@@ -145,10 +147,19 @@ static void collector_read(struct collector *c)
 	c->rescan = false;
 }
 
+/* For waiting_threads_sweep(). */
+static bool collector_has_process(void *ctx, uint32_t pid)
+{
+	struct collector *c = ctx;
+
+	return process_table_find(&c->processes, pid);
+}
+
 /* Forget processes, files and groups that are not there any more. */
 static void collector_sweep(struct collector *c)
 {
 	process_table_sweep(&c->processes, c->now);
+	waiting_threads_sweep(&c->waiting, collector_has_process, c);
 	process_groups_count_begin(&c->groups);
 	for (size_t i = 0; i < c->processes.processes.count; i++) {
 		const struct process *p = &c->processes.processes.v[i];
@@ -165,6 +176,7 @@ void collector_flush(struct collector *c)
 {
 	int64_t now_ns = clock_ms(NULL) * 1000000;
 
+	collector_add_waits(c);
 	c->window->end_ns = now_ns;
 	sample_window_refresh(c->window, &c->files);
 	profile_writer_give(c->writer, c->window);
@@ -310,7 +322,8 @@ static int collector_open(struct collector *c, struct err *err)
 	int rc;
 
 	o.hz = c->o.hz;
-	o.ring = collector_ring(o.hz);
+	o.switches = c->o.off_cpu;
+	o.ring = collector_ring(o.hz + (o.switches ? SWITCHES_HZ : 0));
 	rc = sampler_open(&o, &c->sampler, err);
 	if (!rc && c->o.measure)
 		rc = sampler_measure(c->sampler, err);
@@ -343,6 +356,7 @@ static void collector_begin(struct collector *c)
 	c->queue = elf_queue_open(c->o.helper_argv);
 	c->writer = profile_writer_open(&(struct profile_writer_options){
 		.hz = c->o.hz,
+		.off_cpu = c->o.off_cpu,
 		.helper_argv = c->o.helper_argv,
 		.debug_dir = c->o.debug_dir,
 		.log = c->o.log,
@@ -371,6 +385,7 @@ static void collector_end(struct collector *c)
 	profile_writer_close(c->writer);
 	sample_window_free(c->window);
 	sample_queue_fini(&c->samples);
+	waiting_threads_fini(&c->waiting);
 	vec_fini(&c->learned);
 	vec_fini(&c->frames);
 	process_table_fini(&c->processes);

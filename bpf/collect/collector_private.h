@@ -11,6 +11,7 @@
 #include "base/mutex.h"
 #include "bpf/collect/elf_queue.h"
 #include "bpf/collect/sample_queue.h"
+#include "bpf/collect/waiting_threads.h"
 #include "bpf/collector.h"
 #include "bpf/group/container_log.h"
 #include "bpf/group/process_groups.h"
@@ -33,6 +34,7 @@ struct collector {
 	struct process_table processes;
 	struct process_groups groups;
 	struct sample_queue samples;
+	struct waiting_threads waiting;
 	struct sample_window *window;
 	uint64_t window_at;    /* when the window began, in monotonic ms */
 	uint64_t now;          /* of this turn, in monotonic ms */

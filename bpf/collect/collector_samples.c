@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/collect/collector_samples.h"
 
+#include "base/clock.h"
 #include "bpf/collect/collector_private.h"
 #include "bpf/collect/process_scan.h"
 
@@ -115,43 +116,124 @@ static bool sample_has_room(struct collector *c)
 	return true;
 }
 
-void collector_take(struct collector *c, const struct sample_record *r)
+/* Add a sample of a process, which may have ended, to the window. */
+static void sample_add(struct collector *c, const struct sample_record *r,
+		       struct window_input in)
 {
 	const struct sample_header *h = &r->header;
 	const struct process *p = process_table_find(&c->processes, h->pid);
-	struct labels *labels;
-	struct window_input in;
 
-	if (c->o.pid && (!p || !p->marked))
-		return;
-	if (sample_needs_scan(p, h) &&
-	    process_table_may_scan(&c->processes, h->pid, c->now)) {
-		process_scan(&c->processes, h->pid, c->now);
-	}
-	if (!sample_has_room(c)) {
-		c->stats.memory_full++;
-		return;
-	}
-	/* Giving the window away may have forgotten the process. */
-	p = process_table_find(&c->processes, h->pid);
-	labels = sample_labels(c, p, h);
-	if (!labels) {
-		c->seen_dropped++;
+	in.series = sample_labels(c, p, h);
+	if (!in.series) {
+		c->seen_dropped += in.kind == WINDOW_CPU;
 		/* From now on, it costs nothing. */
 		process_table_ignore(&c->processes, h->pid);
 		return;
 	}
-	c->stats.ends[h->end < SAMPLE_ENDS ? h->end : SAMPLE_NO_PROCESS]++;
 	sample_add_frames(c, p, r);
-	in = (struct window_input){ .series = labels,
-				    .labels = { .set = c->o.sample_labels,
-						.cpu = h->cpu,
-						.pid = h->pid,
-						.tid = h->tid },
-				    .frames = c->frames.v,
-				    .count = c->frames.count };
+	in.labels = (struct window_labels){ .set = c->o.sample_labels,
+					    .cpu = h->cpu,
+					    .pid = h->pid,
+					    .tid = h->tid };
+	in.frames = c->frames.v;
+	in.count = c->frames.count;
 	memcpy(in.labels.comm, p && *p->name ? p->name : h->comm,
 	       SAMPLE_COMM_MAX);
 	memcpy(in.labels.thread, h->comm, SAMPLE_COMM_MAX);
 	sample_window_add(c->window, &in);
+	if (in.kind == WINDOW_CPU)
+		c->stats.ends[h->end < SAMPLE_ENDS ? h->end :
+						     SAMPLE_NO_PROCESS]++;
+	else
+		c->stats.off_cpu += in.samples > 0;
+}
+
+/* Whether samples of this process are wanted, as far as its number says. */
+static bool sample_is_wanted(struct collector *c, const struct sample_header *h)
+{
+	const struct process *p;
+
+	if (!c->o.pid)
+		return true;
+	p = process_table_find(&c->processes, h->pid);
+	return p && p->marked;
+}
+
+/* Take a sample, after reading what is not known of its process. */
+static void sample_take(struct collector *c, const struct sample_record *r,
+			const struct window_input *in)
+{
+	const struct sample_header *h = &r->header;
+	const struct process *p = process_table_find(&c->processes, h->pid);
+
+	if (sample_needs_scan(p, h) &&
+	    process_table_may_scan(&c->processes, h->pid, c->now))
+		process_scan(&c->processes, h->pid, c->now);
+	/* Giving the window away may forget the process. */
+	if (sample_has_room(c))
+		sample_add(c, r, *in);
+	else
+		c->stats.memory_full++;
+}
+
+/* The part of a wait, until a time, that is not in a window yet. */
+static uint64_t wait_rest(const struct sample_header *h, uint64_t until)
+{
+	uint64_t from = h->since > h->time ? h->since : h->time;
+
+	return until > from ? until - from : 0;
+}
+
+/* A thread runs again: add where it has waited, and for how long. */
+static void sample_take_wait(struct collector *c, const struct sample_header *h)
+{
+	struct sample_record *r =
+		waiting_threads_take(&c->waiting, h->tid, h->since);
+
+	if (!r)
+		return;
+	sample_take(c, r,
+		    &(struct window_input){
+			    .kind = WINDOW_OFF_CPU,
+			    .samples = c->o.off_cpu,
+			    .value = c->o.off_cpu *
+				     wait_rest(&r->header, h->time) });
+	mem_free(r);
+}
+
+/* Visitor of waiting threads: add the time until now to the window. */
+static void sample_add_wait(void *ctx, struct sample_record *r)
+{
+	struct collector *c = ctx;
+	uint64_t now = (uint64_t)clock_mono_ns();
+
+	sample_add(
+		c, r,
+		(struct window_input){ .kind = WINDOW_OFF_CPU,
+				       .value = c->o.off_cpu *
+						wait_rest(&r->header, now) });
+	r->header.since = now;
+}
+
+void collector_add_waits(struct collector *c)
+{
+	waiting_threads_visit(&c->waiting, sample_add_wait, c);
+}
+
+void collector_take(struct collector *c, const struct sample_record *r)
+{
+	if (!sample_is_wanted(c, &r->header))
+		return;
+	if (r->header.kind == SAMPLE_WAITS) {
+		if (!waiting_threads_add(&c->waiting, r))
+			c->stats.memory_full++;
+	} else if (r->header.kind == SAMPLE_RESUMES) {
+		sample_take_wait(c, &r->header);
+	} else {
+		sample_take(c, r,
+			    &(struct window_input){ .kind = WINDOW_CPU,
+						    .samples = 1,
+						    .value = 1000000000 /
+							     c->o.hz });
+	}
 }

@@ -19,4 +19,7 @@ struct sample_record;
  */
 void collector_take(struct collector *c, const struct sample_record *r);
 
+/* Add the time that threads have waited until now to the window. */
+void collector_add_waits(struct collector *c);
+
 #endif

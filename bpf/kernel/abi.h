@@ -65,6 +65,13 @@ enum sample_end {
 	SAMPLE_ENDS,       /* the number of ends */
 };
 
+/* What a record is about. */
+enum sample_kind {
+	SAMPLE_ON_CPU,  /* the CPU was there when a clock ticked */
+	SAMPLE_WAITS,   /* the thread left its CPU there */
+	SAMPLE_RESUMES, /* it runs again; `since` is the time of SAMPLE_WAITS */
+};
+
 /* The header of a sample record; the addresses follow it. */
 struct sample_header {
 	__u64 time;   /* of the monotonic clock, in nanoseconds */
@@ -75,8 +82,9 @@ struct sample_header {
 	__u16 kernel; /* number of addresses of the kernel, which come first */
 	__u16 user;   /* number of addresses of user space */
 	__u8 end;     /* enum sample_end */
-	__u8 flags;   /* 0 */
+	__u8 kind;    /* enum sample_kind */
 	char comm[SAMPLE_COMM_MAX];
+	__u64 since; /* of SAMPLE_RESUMES; otherwise 0 */
 };
 
 /* A record of the ring buffer; only the addresses that it has are sent. */
@@ -87,7 +95,7 @@ struct sample_record {
 
 _Static_assert(sizeof(struct unwind_row) == 8, "rows have 8 bytes");
 _Static_assert(sizeof(struct sampler_mapping) == 32, "no padding");
-_Static_assert(sizeof(struct sample_header) == 48, "no padding");
+_Static_assert(sizeof(struct sample_header) == 56, "no padding");
 
 /* Counters, one element for each CPU. */
 enum sampler_counter {

@@ -21,6 +21,7 @@ struct mm_struct {
 struct task_struct {
 	unsigned int flags;
 	void *stack;
+	int pid; /* of the thread */
 	int tgid;
 	struct mm_struct *mm;
 	struct task_struct *real_parent;
@@ -28,6 +29,8 @@ struct task_struct {
 
 /* In `flags`: a thread of the kernel. */
 #define PF_KTHREAD 0x00200000
+/* The thread ends. */
+#define PF_EXITING 0x00000004
 
 /*
  * The number of a helper function is there if the kernel has the function. libbpf

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The sampler: a program that runs at each tick of a clock on each CPU, and
- * sends where the CPU is, as a stack of the kernel and of user space.
+ * sends where the CPU is, as a stack of the kernel and of user space. A second
+ * program runs when a thread leaves its CPU, and sends where some of them wait.
  *
  * Functions that are neither static nor inline are verified once, whatever
  * calls them how often. This is why a walk of 127 frames fits into one program.
@@ -63,8 +64,21 @@ struct {
 	__type(value, __u64);
 } counters SEC(".maps");
 
+/* One of this number of switches is sampled; 0: none. Set before the load. */
+const volatile __u32 switch_share = 0;
+
+/* The sampled threads that wait: since when, by thread. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} waiting SEC(".maps");
+
 /*
  * Memory for taking one sample. It is too large for the stack of a BPF program.
+ * Both programs use it: the clocks tick in interrupts, which are off while
+ * threads are switched.
  */
 struct scratch {
 	struct walk walk;
@@ -241,7 +255,8 @@ WALK_INLINE void sample_header_fill(struct sample_header *h, __u64 pid_tgid)
 	h->cpu = (__u16)bpf_get_smp_processor_id();
 	h->kernel = 0;
 	h->user = 0;
-	h->flags = 0;
+	h->kind = SAMPLE_ON_CPU;
+	h->since = 0;
 	bpf_get_current_comm(h->comm, sizeof(h->comm));
 }
 
@@ -261,15 +276,36 @@ WALK_INLINE void sample_send(struct scratch *s)
 		counter_add(SAMPLER_RING_FULL);
 }
 
+/* Walk the stack that a thread had when it entered the kernel, if it has one. */
+WALK_INLINE void sample_from_kernel(struct scratch *s)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct pt_regs regs;
+
+	s->record.header.end = SAMPLE_KERNEL;
+	/* A process that ends gives its memory back before its threads end. */
+	if (!(BPF_CORE_READ(task, flags) & PF_KTHREAD) &&
+	    BPF_CORE_READ(task, mm) && !entry_registers(&regs))
+		s->record.header.end = sample_user(s, &regs);
+}
+
+/* Record the stack of the kernel. */
+WALK_INLINE void sample_kernel(void *ctx, struct scratch *s)
+{
+	long bytes =
+		bpf_get_stack(ctx, s->record.words, SAMPLE_FRAMES_MAX * 8, 0);
+
+	if (bytes > 0)
+		s->record.header.kernel = (__u16)((__u64)bytes / 8);
+}
+
 SEC("perf_event")
 int sampler_tick(struct bpf_perf_event_data *ctx)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct scratch *s = scratch_get();
-	struct task_struct *task = (void *)bpf_get_current_task();
 	__u64 ip = ctx->regs.rip;
 	struct pt_regs regs;
-	long bytes;
 
 	/* The idle task. */
 	if (!(pid_tgid >> 32) || !s)
@@ -288,14 +324,68 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 		sample_send(s);
 		return 0;
 	}
-	bytes = bpf_get_stack(ctx, s->record.words, SAMPLE_FRAMES_MAX * 8, 0);
-	if (bytes > 0)
-		s->record.header.kernel = (__u16)((__u64)bytes / 8);
-	s->record.header.end = SAMPLE_KERNEL;
-	/* A process that ends gives its memory back before its threads end. */
-	if (!(BPF_CORE_READ(task, flags) & PF_KTHREAD) &&
-	    BPF_CORE_READ(task, mm) && !entry_registers(&regs))
-		s->record.header.end = sample_user(s, &regs);
+	sample_kernel(ctx, s);
+	sample_from_kernel(s);
+	sample_send(s);
+	return 0;
+}
+
+/* Say that a thread runs again, if its waiting was sampled. */
+WALK_INLINE void switch_resume(struct scratch *s,
+			       const struct task_struct *next)
+{
+	__u32 tid = (__u32)BPF_CORE_READ(next, pid);
+	const __u64 *since = bpf_map_lookup_elem(&waiting, &tid);
+
+	if (!since)
+		return;
+	__builtin_memset(&s->record.header, 0, sizeof(s->record.header));
+	s->record.header.time = bpf_ktime_get_ns();
+	s->record.header.pid = (__u32)BPF_CORE_READ(next, tgid);
+	s->record.header.tid = tid;
+	s->record.header.kind = SAMPLE_RESUMES;
+	s->record.header.since = *since;
+	bpf_map_delete_elem(&waiting, &tid);
+	counter_add(SAMPLER_TAKEN);
+	sample_send(s);
+}
+
+/* Whether a thread that leaves its CPU is sampled. */
+WALK_INLINE int switch_is_sampled(__u64 pid_tgid,
+				  const struct task_struct *prev)
+{
+	/* The idle task, and threads that will never run again. */
+	if (!(pid_tgid >> 32) || BPF_CORE_READ(prev, flags) & PF_EXITING)
+		return 0;
+	return switch_share && bpf_get_prandom_u32() % switch_share == 0 &&
+	       !process_is_ignored((__u32)(pid_tgid >> 32));
+}
+
+/* The arguments are: whether it was preempted, the old and the new thread. */
+SEC("tp_btf/sched_switch")
+int sampler_switch(__u64 *ctx)
+{
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	const struct task_struct *prev = (const void *)ctx[1];
+	const struct task_struct *next = (const void *)ctx[2];
+	struct scratch *s = scratch_get();
+	__u32 tid = (__u32)pid_tgid;
+
+	if (!s)
+		return 0;
+	switch_resume(s, next);
+	if (!switch_is_sampled(pid_tgid, prev))
+		return 0;
+	sample_header_fill(&s->record.header, pid_tgid);
+	s->record.header.kind = SAMPLE_WAITS;
+	counter_add(SAMPLER_TAKEN);
+	if (bpf_map_update_elem(&waiting, &tid, &s->record.header.time,
+				BPF_ANY)) {
+		counter_add(SAMPLER_RING_FULL);
+		return 0;
+	}
+	sample_kernel(ctx, s);
+	sample_from_kernel(s);
 	sample_send(s);
 	return 0;
 }

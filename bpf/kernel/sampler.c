@@ -32,6 +32,11 @@ struct shared_map {
 	size_t size;
 };
 
+enum {
+	/* Largest number of sampled threads that wait. */
+	SAMPLER_WAITING_MAX = 32 << 10,
+};
+
 struct sampler {
 	struct sampler_options options;
 	struct sampler_bpf *skeleton;
@@ -39,6 +44,7 @@ struct sampler {
 	struct shared_map rows;
 	struct shared_map mappings;
 	VEC(struct bpf_link *) clocks; /* one for each CPU */
+	struct bpf_link *switches;
 	int stats; /* descriptor: the kernel measures while it is open; or -1 */
 	/* During sampler_drain(). */
 	sampler_visit *visit;
@@ -127,6 +133,13 @@ static int sampler_load(struct sampler *s, struct err *err)
 		rc = bpf_map__set_max_entries(k->maps.processes, o->processes);
 	if (!rc)
 		rc = bpf_map__set_max_entries(k->maps.samples, o->ring);
+	if (!rc && o->switches)
+		rc = bpf_map__set_max_entries(k->maps.waiting,
+					      SAMPLER_WAITING_MAX);
+	if (!rc)
+		rc = bpf_program__set_autoload(k->progs.sampler_switch,
+					       o->switches > 0);
+	k->rodata->switch_share = o->switches;
 	if (!rc)
 		rc = sampler_bpf__load(k);
 	return rc ? sampler_error(err, rc, "cannot load the BPF program") : 0;
@@ -259,15 +272,28 @@ static int sampler_start_clock(struct sampler *s, unsigned cpu, struct err *err)
 	return 0;
 }
 
+/* Let the program for switches run. */
+static int sampler_start_switches(struct sampler *s, struct err *err)
+{
+	s->switches = bpf_program__attach(s->skeleton->progs.sampler_switch);
+	return s->switches ?
+		       0 :
+		       sampler_error(
+			       err, errno,
+			       "cannot attach the BPF program to the scheduler");
+}
+
 int sampler_start(struct sampler *s, struct err *err)
 {
 	struct cpu_list cpus;
 	int rc = cpu_list_online(&cpus, err);
 
-	for (unsigned i = 0; i < CPU_LIST_MAX && !rc; i++) {
+	for (unsigned i = 0; i < CPU_LIST_MAX && s->options.hz && !rc; i++) {
 		if (cpu_list_has(&cpus, i))
 			rc = sampler_start_clock(s, i, err);
 	}
+	if (!rc && s->options.switches)
+		rc = sampler_start_switches(s, err);
 	return rc;
 }
 
@@ -276,6 +302,8 @@ void sampler_stop(struct sampler *s)
 	for (size_t i = 0; i < s->clocks.count; i++)
 		bpf_link__destroy(s->clocks.v[i]);
 	vec_fini(&s->clocks);
+	bpf_link__destroy(s->switches);
+	s->switches = NULL;
 }
 
 struct unwind_row *sampler_rows(struct sampler *s)
@@ -390,14 +418,20 @@ int sampler_cost_of(struct sampler *s, struct sampler_cost *out,
 	return 0;
 }
 
-uint32_t sampler_verified(struct sampler *s)
+/* The number of instructions of a program that the verifier looked at. */
+static uint32_t sampler_verified_of(const struct bpf_program *program)
 {
 	struct bpf_prog_info info = { 0 };
 	uint32_t size = sizeof(info);
+	int fd = bpf_program__fd(program);
 
-	if (bpf_obj_get_info_by_fd(
-		    bpf_program__fd(s->skeleton->progs.sampler_tick), &info,
-		    &size))
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
 		return 0;
 	return info.verified_insns;
+}
+
+uint32_t sampler_verified(struct sampler *s)
+{
+	return sampler_verified_of(s->skeleton->progs.sampler_tick) +
+	       sampler_verified_of(s->skeleton->progs.sampler_switch);
 }

@@ -19,7 +19,8 @@
 
 /* Sizes of the maps, and how often samples are taken. */
 struct sampler_options {
-	unsigned hz;
+	unsigned hz;        /* 0: no ticks */
+	unsigned switches;  /* one of this number of switches; 0: none */
 	uint32_t rows;      /* of unwind tables, 8 bytes each */
 	uint32_t mappings;  /* of all processes, 32 bytes each */
 	uint32_t processes; /* about 80 bytes each */
@@ -43,7 +44,7 @@ NODISCARD int sampler_open(const struct sampler_options *o,
 /* Stop sampling and free everything; NULL is a no-op. */
 void sampler_close(struct sampler *s);
 
-/* Begin to take samples on all CPUs that are online. */
+/* Begin to take samples on all CPUs that are online, and of switches. */
 NODISCARD int sampler_start(struct sampler *s, struct err *err);
 
 /* Take no samples any more; those that were taken can still be read. */
@@ -87,8 +88,8 @@ NODISCARD int sampler_cost_of(struct sampler *s, struct sampler_cost *out,
 			      struct err *err);
 
 /*
- * Return the number of instructions that the verifier looked at, or 0 if the
- * kernel does not say (before Linux 5.16).
+ * Return the number of instructions that the verifier looked at, of all loaded
+ * programs, or 0 if the kernel does not say (before Linux 5.16).
  */
 uint32_t sampler_verified(struct sampler *s);
 

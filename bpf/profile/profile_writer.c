@@ -76,6 +76,50 @@ static void writer_hand_over(struct profile_writer *w, struct labels *labels,
 	mutex_unlock(&w->mu);
 }
 
+/*
+ * The labels of the series of a kind, made from those of the CPU profiles. The
+ * caller owns a reference.
+ */
+static struct labels *writer_labels(struct labels *cpu, enum window_kind kind)
+{
+	struct labels_builder b = { 0 };
+	struct labels *out = NULL;
+
+	if (kind == WINDOW_CPU)
+		return labels_ref(cpu);
+	labels_set_all(&b, cpu);
+	labels_set(&b, str_of("__name__"), str_of("process_off_cpu"));
+	if (labels_build(&b, &out, NULL))
+		out = labels_ref(cpu);
+	labels_builder_fini(&b);
+	return out;
+}
+
+/* Make the profiles of a series. */
+static void writer_write_series(struct profile_writer *w,
+				const struct sample_window *window,
+				uint32_t series, const struct bytes *names,
+				struct buf *profile)
+{
+	int64_t periods[WINDOW_KINDS] = {
+		[WINDOW_CPU] = w->o.hz ? 1000000000 / w->o.hz : 0,
+		[WINDOW_OFF_CPU] = w->o.off_cpu
+	};
+
+	for (int kind = 0; kind < WINDOW_KINDS; kind++) {
+		struct labels *labels;
+
+		buf_reset(profile);
+		if (!window_profile_encode(window, series, kind, names,
+					   periods[kind], profile))
+			continue;
+		labels = writer_labels(window->series.v[series], kind);
+		writer_hand_over(w, labels, window->start_ns / 1000000,
+				 buf_bytes(profile));
+		labels_unref(labels);
+	}
+}
+
 /* Make the profiles of a window. */
 static void writer_write(struct profile_writer *w,
 			 const struct sample_window *window)
@@ -86,14 +130,8 @@ static void writer_write(struct profile_writer *w,
 	struct bytes *names = mem_alloc(frames * sizeof(*names));
 
 	frame_names_find(&w->names, window, &arena, names);
-	for (uint32_t i = 0; i < window->series.count; i++) {
-		buf_reset(&profile);
-		window_profile_encode(window, i, names, 1000000000 / w->o.hz,
-				      &profile);
-		writer_hand_over(w, window->series.v[i],
-				 window->start_ns / 1000000,
-				 buf_bytes(&profile));
-	}
+	for (uint32_t i = 0; i < window->series.count; i++)
+		writer_write_series(w, window, i, names, &profile);
 	mem_free(names);
 	buf_fini(&profile);
 	arena_fini(&arena);

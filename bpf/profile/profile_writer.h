@@ -19,6 +19,7 @@ struct profile_writer;
 /* All members are borrowed. */
 struct profile_writer_options {
 	unsigned hz;
+	unsigned off_cpu;         /* one of this number of waits is sampled */
 	char *const *helper_argv; /* as for file_helper_new() */
 	const char *debug_dir;    /* as in struct frame_names */
 	const struct log *log;    /* may be NULL */

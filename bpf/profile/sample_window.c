@@ -185,7 +185,8 @@ static void window_labels_copy(struct window_labels *to,
 
 void sample_window_add(struct sample_window *w, const struct window_input *in)
 {
-	struct window_sample s = { .series = window_series(w, in->series) };
+	struct window_sample s = { .series = window_series(w, in->series),
+				   .kind = in->kind };
 	size_t first = w->stack_frames.count;
 	uint64_t hash;
 	uint32_t n;
@@ -203,7 +204,8 @@ void sample_window_add(struct sample_window *w, const struct window_input *in)
 		*vec_add(&w->samples) = s;
 		table_add(&w->by_sample, hash, n);
 	}
-	w->samples.v[n].count++;
+	w->samples.v[n].count += in->samples;
+	w->samples.v[n].value += in->value;
 }
 
 /* For table_find(). */

@@ -53,12 +53,22 @@ struct window_labels {
 	char thread[SAMPLE_COMM_MAX];
 };
 
+/* The kinds of profiles that a window has samples of. */
+enum window_kind {
+	WINDOW_CPU,
+	WINDOW_OFF_CPU, /* of threads that wait */
+	WINDOW_KINDS,
+};
+
 /* A stack with labels, and how often it was seen. */
 struct window_sample {
 	uint32_t series; /* number in the window */
 	uint32_t stack;
+	uint32_t kind; /* enum window_kind */
+	uint32_t unused;
 	struct window_labels labels;
 	uint64_t count;
+	uint64_t value; /* nanoseconds */
 };
 
 /* Consecutive elements of `stack_frames`. */
@@ -97,6 +107,9 @@ struct window_input {
 	struct labels *series;
 	struct window_labels
 		labels; /* those that are not in `set` are ignored */
+	enum window_kind kind;
+	uint64_t samples; /* number of samples that it stands for */
+	uint64_t value;   /* nanoseconds that it stands for */
 	const struct window_frame *frames;
 	size_t count;
 };

@@ -10,9 +10,15 @@
 /* The address of the kernel's mapping: the upper half of all addresses. */
 #define KERNEL_START (1ULL << 63)
 
+enum {
+	/* The kernel calls the program that samples a wait through few frames. */
+	SWITCH_FRAMES_MAX = 8,
+};
+
 /* A profile that is being made. */
 struct profile_maker {
 	const struct sample_window *w;
+	enum window_kind kind;
 	const struct bytes *names;
 	struct pprof p;
 	uint32_t *locations; /* by frame; PPROF_NONE: not added yet */
@@ -191,14 +197,40 @@ static uint32_t maker_location(struct profile_maker *m, uint32_t frame)
 	return m->locations[frame];
 }
 
+/* Whether a frame is the kernel's function that switches threads. */
+static bool maker_is_switch(const struct profile_maker *m, uint32_t frame)
+{
+	struct dec d = dec_init(m->names[frame]);
+
+	return m->names[frame].len && name_answer_next(&d) &&
+	       str_is(name_answer_frame(&d).name, "__schedule");
+}
+
+/*
+ * The number of leading frames that are not a part of a wait: those of the
+ * program that samples it, below the kernel's function that switches threads.
+ */
+static uint32_t maker_skipped(const struct profile_maker *m,
+			      const struct window_stack *s)
+{
+	if (m->kind != WINDOW_OFF_CPU)
+		return 0;
+	for (uint32_t i = 0; i < s->count && i < SWITCH_FRAMES_MAX; i++) {
+		if (maker_is_switch(m, m->w->stack_frames.v[s->first + i]))
+			return i;
+	}
+	return 0;
+}
+
 static uint32_t maker_stack(struct profile_maker *m, uint32_t stack)
 {
 	const struct window_stack *s = &m->w->stacks.v[stack];
 	uint32_t first = (uint32_t)m->p.frames.count;
+	uint32_t skipped = maker_skipped(m, s);
 
 	if (m->stacks[stack] != PPROF_NONE)
 		return m->stacks[stack];
-	for (uint32_t i = 0; i < s->count; i++) {
+	for (uint32_t i = skipped; i < s->count; i++) {
 		uint32_t l =
 			maker_location(m, m->w->stack_frames.v[s->first + i]);
 
@@ -206,7 +238,8 @@ static uint32_t maker_stack(struct profile_maker *m, uint32_t stack)
 	}
 	m->stacks[stack] = (uint32_t)m->p.stacks.count;
 	*vec_add(&m->p.stacks) =
-		(struct pprof_run){ .first = first, .count = s->count };
+		(struct pprof_run){ .first = first,
+				    .count = s->count - skipped };
 	return m->stacks[stack];
 }
 
@@ -274,13 +307,18 @@ static uint32_t maker_labels(struct profile_maker *m,
 }
 
 /* Add what a profile has besides samples. */
-static void maker_begin(struct profile_maker *m, int64_t period_ns)
+static void maker_begin(struct profile_maker *m, int64_t period)
 {
+	static const char *const types[] = {
+		[WINDOW_CPU] = "cpu", [WINDOW_OFF_CPU] = "wallclock"
+	};
+
 	pprof_reset(&m->p);
 	maker_type(m, "samples", "count");
-	maker_type(m, "cpu", "nanoseconds");
-	m->p.period_type = m->p.types.v[1];
-	m->p.period = period_ns;
+	maker_type(m, types[m->kind], "nanoseconds");
+	/* CPU samples have an interval, waits are one of a number. */
+	m->p.period_type = m->p.types.v[m->kind == WINDOW_CPU];
+	m->p.period = period;
 	m->p.time_ns = m->w->start_ns;
 	m->p.duration_ns = m->w->end_ns - m->w->start_ns;
 }
@@ -294,37 +332,42 @@ static uint32_t *indexes_new(size_t count)
 	return v;
 }
 
-void window_profile_encode(const struct sample_window *w, uint32_t series,
-			   const struct bytes *names, int64_t period_ns,
-			   struct buf *out)
+bool window_profile_encode(const struct sample_window *w, uint32_t series,
+			   enum window_kind kind, const struct bytes *names,
+			   int64_t period, struct buf *out)
 {
 	struct profile_maker m = {
 		.w = w,
+		.kind = kind,
 		.names = names,
 		.locations = indexes_new(w->frames.count),
 		.stacks = indexes_new(w->stacks.count),
 		.mappings = indexes_new(w->files.count),
 		.kernel = PPROF_NONE,
 	};
+	bool any;
 
-	maker_begin(&m, period_ns);
+	maker_begin(&m, period);
 	for (size_t i = 0; i < w->samples.count; i++) {
 		const struct window_sample *s = &w->samples.v[i];
 
-		if (s->series != series)
+		if (s->series != series || s->kind != kind)
 			continue;
 		*vec_add(&m.p.samples) = (struct pprof_sample){
 			.stack = maker_stack(&m, s->stack),
 			.labels = maker_labels(&m, &s->labels)
 		};
 		*vec_add(&m.p.values) = (int64_t)s->count;
-		*vec_add(&m.p.values) = (int64_t)s->count * period_ns;
+		*vec_add(&m.p.values) = (int64_t)s->value;
 	}
-	pprof_encode(&m.p, out);
+	any = m.p.samples.count > 0;
+	if (any)
+		pprof_encode(&m.p, out);
 	pprof_fini(&m.p);
 	mem_free(m.locations);
 	mem_free(m.stacks);
 	mem_free(m.mappings);
 	table_fini(&m.functions);
 	table_fini(&m.label_sets);
+	return any;
 }

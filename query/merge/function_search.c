@@ -63,6 +63,9 @@ int function_search_look(struct function_search *f, struct querier *q,
 
 	f->found = false;
 	rc = profile_visit_show(&f->visit, q, series, ms, err);
+	/* An answer that may lack profiles would not say so. */
+	if (!rc)
+		rc = regex_check_steps(f->name, "parameter \"function\"", err);
 	*found = f->found;
 	return rc;
 }

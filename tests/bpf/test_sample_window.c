@@ -37,6 +37,8 @@ static void add_sample(struct sample_window *w, struct labels *labels,
 						   .address = addresses[i] };
 	sample_window_add(w, &(struct window_input){
 				     .series = labels,
+				     .samples = 1,
+				     .value = 10000000,
 				     .labels = { .set = SAMPLE_LABELS_DEFAULT,
 						 .pid = pid,
 						 .comm = "worker" },
@@ -159,6 +161,8 @@ Test(sample_window, profiles_have_files_lines_and_labels)
 	sample_window_file(w, &files, 0);
 	sample_window_add(w, &(struct window_input){
 				     .series = a,
+				     .samples = 1,
+				     .value = 10000000,
 				     .labels = { .set = SAMPLE_LABELS_DEFAULT,
 						 .pid = 7,
 						 .comm = "worker" },
@@ -169,7 +173,8 @@ Test(sample_window, profiles_have_files_lines_and_labels)
 	names[1] = answer_of(&arena, "in_file", 12);
 	names[2] = (struct bytes){ 0 };
 	names[3] = answer_of(&arena, "[truncated]", 0);
-	window_profile_encode(w, 0, names, 10000000, &encoded);
+	cr_assert(window_profile_encode(w, 0, WINDOW_CPU, names, 10000000,
+					&encoded));
 	cr_assert(!decoder_run(decoder, buf_bytes(&encoded), &p, &err), "%s",
 		  err.msg);
 	cr_assert(p->samples.count == 1 && p->locations.count == 4);
@@ -261,6 +266,8 @@ Test(sample_window, samples_have_the_chosen_labels_alone)
 
 		for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 			struct window_input in = { .series = series,
+						   .samples = 1,
+						   .value = 10000000,
 						   .labels = all[i],
 						   .frames = &frame,
 						   .count = 1 };
@@ -269,7 +276,8 @@ Test(sample_window, samples_have_the_chosen_labels_alone)
 			sample_window_add(w, &in);
 			if (i)
 				continue;
-			window_profile_encode(w, 0, &name, 1, &encoded);
+			cr_assert(window_profile_encode(w, 0, WINDOW_CPU, &name,
+							1, &encoded));
 			cr_assert(!decoder_run(decoder, buf_bytes(&encoded), &p,
 					       NULL));
 			describe_labels(p, &text);
@@ -282,6 +290,56 @@ Test(sample_window, samples_have_the_chosen_labels_alone)
 		sample_window_free(w);
 	}
 	decoder_free(decoder);
+	labels_unref(series);
+}
+
+/* Waits are a profile of their own, without the frames of the sampler. */
+Test(sample_window, waits_have_a_profile_of_their_own)
+{
+	static const char *const functions[] = { "bpf_prog_1_sampler_switch",
+						 "bpf_trace_run4", "__schedule",
+						 "schedule", "do_nanosleep" };
+	struct window_frame frames[5];
+	struct bytes names[5];
+	struct arena arena = { 0 };
+	struct labels *series = labels_of("a");
+	struct sample_window *w = sample_window_new(0);
+	struct decoder *decoder = decoder_new(1 << 20);
+	struct buf encoded = { 0 };
+	struct window_input in = { .series = series,
+				   .labels = { .set = SAMPLE_LABEL_PID },
+				   .kind = WINDOW_OFF_CPU,
+				   .frames = frames,
+				   .count = 5 };
+	struct pprof *p;
+
+	for (size_t i = 0; i < 5; i++) {
+		frames[i] = (struct window_frame){ .kind = FRAME_KERNEL,
+						   .address = UINT64_MAX - i };
+		names[i] = answer_of(&arena, functions[i], 0);
+	}
+	/* A wait that goes on, and its end. */
+	in.value = 500;
+	sample_window_add(w, &in);
+	in.samples = 10;
+	in.value = 2000;
+	sample_window_add(w, &in);
+	cr_expect(!window_profile_encode(w, 0, WINDOW_CPU, names, 5, &encoded));
+	cr_expect(!encoded.len);
+	cr_assert(window_profile_encode(w, 0, WINDOW_OFF_CPU, names, 10,
+					&encoded));
+	cr_assert(!decoder_run(decoder, buf_bytes(&encoded), &p, NULL));
+	cr_assert(p->samples.count == 1 && p->locations.count == 3);
+	cr_expect(p->values.v[0] == 10 && p->values.v[1] == 2500);
+	cr_expect(check_str(pprof_str(p, p->types.v[1].type), "wallclock"));
+	cr_expect(check_str(pprof_str(p, p->period_type.type), "samples"));
+	cr_expect(p->period == 10);
+	cr_expect(
+		check_str(pprof_str(p, p->functions.v[0].name), "__schedule"));
+	decoder_free(decoder);
+	buf_fini(&encoded);
+	arena_fini(&arena);
+	sample_window_free(w);
 	labels_unref(series);
 }
 

@@ -21,6 +21,7 @@ TestSuite(sampler, .timeout = 300);
 
 enum {
 	SAMPLES_WANTED = 300,
+	SLEEP_NS = 2000000,
 };
 
 /* The program that a child runs while it is sampled. */
@@ -30,6 +31,7 @@ enum activity {
 	READS_THE_CLOCK, /* in the vDSO */
 	HANDLES_A_SIGNAL,
 	RUNS_A_THREAD,
+	SLEEPS,
 };
 
 /* The stack that a child has while it is sampled, in shared memory. */
@@ -54,6 +56,7 @@ struct received {
 /* Do something for ever, without calls of its own but those that are named. */
 __attribute__((noinline)) static void activity_run(void)
 {
+	const struct timespec pause = { .tv_nsec = SLEEP_NS };
 	volatile uint64_t n = 0;
 	struct timespec now;
 
@@ -65,6 +68,8 @@ __attribute__((noinline)) static void activity_run(void)
 			syscall(SYS_getppid);
 		else if (expected->activity == READS_THE_CLOCK)
 			clock_gettime(CLOCK_MONOTONIC, &now);
+		else if (expected->activity == SLEEPS)
+			syscall(SYS_nanosleep, &pause, NULL);
 		else
 			n++;
 	}
@@ -299,5 +304,83 @@ Test(sampler, taken_samples_are_received_or_counted)
 		  "%zu received, %zu lost, %zu taken", (size_t)received,
 		  (size_t)counts[SAMPLER_RING_FULL],
 		  (size_t)counts[SAMPLER_TAKEN]);
+	sampler_close(s);
+}
+
+/* The waits of a child, and all records of the kernel. */
+struct waits {
+	struct received child;
+	uint64_t began; /* of the wait that has not ended; 0: none */
+	size_t ended;
+	size_t short_ones; /* that lasted less than the pause */
+	uint64_t records;
+};
+
+/* Visitor of samples: pair the beginnings and the ends of waits. */
+static void wait_check(void *ctx, const struct sample_record *r)
+{
+	struct waits *w = ctx;
+	const struct sample_header *h = &r->header;
+
+	w->records++;
+	if (h->pid != w->child.pid)
+		return;
+	if (h->kind == SAMPLE_WAITS) {
+		sample_check(&w->child, r);
+		cr_expect(h->kernel && !h->since);
+		w->began = h->time;
+		return;
+	}
+	cr_expect(h->kind == SAMPLE_RESUMES && h->tid == expected->tid);
+	cr_expect(!h->kernel && !h->user);
+	if (!w->began)
+		return;
+	cr_expect(h->since == w->began && h->time >= h->since);
+	w->ended++;
+	w->short_ones += h->time - h->since < SLEEP_NS;
+	w->began = 0;
+}
+
+/* Each wait has its stack, its beginning and its end. */
+Test(sampler, waits_of_threads)
+{
+	struct sampler_options o = sampler_defaults;
+	struct sampler *s = sampler_or_skip();
+	uint64_t counts[SAMPLER_COUNTERS];
+	struct waits w = { .records = 0 };
+	struct err err;
+	pid_t pid;
+
+	if (!s)
+		return;
+	sampler_close(s);
+	o.hz = 0;
+	o.switches = 1;
+	o.ring = 16 << 20;
+	cr_assert(!sampler_open(&o, &s, &err), "%s", err.msg);
+	cr_expect(sampler_verified(s) < 50000, "%u instructions",
+		  sampler_verified(s));
+	pid = child_start(SLEEPS);
+	w.child.pid = (uint32_t)pid;
+	sampler_publish(s, pid);
+	cr_assert(!sampler_start(s, &err), "%s", err.msg);
+	while (w.ended < SAMPLES_WANTED) {
+		usleep(10000);
+		cr_assert(!sampler_drain(s, wait_check, &w, &err), "%s",
+			  err.msg);
+	}
+	child_end(pid);
+	sampler_stop(s);
+	cr_assert(!sampler_drain(s, sample_count, &w.records, &err), "%s",
+		  err.msg);
+	cr_assert(!sampler_counts(s, counts, &err), "%s", err.msg);
+	printf("waits: %zu ended, %zu of them short; %zu of %zu stacks good\n",
+	       w.ended, w.short_ones, w.child.good, w.child.count);
+	cr_expect(w.child.good * 100 >= w.child.count * 99, "%zu of %zu",
+		  w.child.good, w.child.count);
+	/* A thread also waits when another one takes its CPU. */
+	cr_expect(w.short_ones * 2 < w.ended, "%zu", w.short_ones);
+	cr_expect(w.records + counts[SAMPLER_RING_FULL] ==
+		  counts[SAMPLER_TAKEN]);
 	sampler_close(s);
 }

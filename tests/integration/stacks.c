@@ -4,7 +4,7 @@
  * test_ebpf.py builds it without frame pointers.
  *
  * usage: stacks WAY SECONDS, where WAY is recursion, system_calls, vdso, signal,
- * thread, plt, dlopen LIBRARY, or forks
+ * thread, plt, dlopen LIBRARY, sleep, or forks
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -122,6 +122,16 @@ KEPT static void burn_thread(void)
 	pthread_join(thread, NULL);
 }
 
+/* Sleep most of the time. */
+KEPT static void sleep_often(void)
+{
+	const struct timespec pause = { .tv_nsec = 5000000 };
+
+	while (time_is_left())
+		nanosleep(&pause, NULL);
+	work++;
+}
+
 /* Many short children, each of which burns a little. */
 KEPT static void burn_forks(void)
 {
@@ -171,6 +181,8 @@ int main(int argc, char **argv)
 		burn_signal();
 	else if (!strcmp(way, "thread"))
 		burn_thread();
+	else if (!strcmp(way, "sleep"))
+		sleep_often();
 	else if (!strcmp(way, "forks"))
 		burn_forks();
 	else if (!strcmp(way, "dlopen") && argc > 3)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 import harness
 
@@ -185,6 +186,34 @@ def check_record(folder):
     assert 'File: stacks' in text and 'burn_cpu' in text, text
 
 
+def waits(path):
+    """{stack: nanoseconds} of an off-CPU profile, the outermost function first."""
+    text = subprocess.run([EVERPROF, 'report', 'folded', '--sample_index=wallclock', path],
+                          capture_output=True, text=True, check=True).stdout
+    return {line.rpartition(' ')[0]: int(line.rpartition(' ')[2]) for line in text.splitlines()}
+
+
+def check_waits(folder):
+    """Where threads wait, for how long, and the labels that are asked for."""
+    path = f'{folder}/waits.pb.gz'
+    began = time.monotonic()
+    done = subprocess.run([EVERPROF, 'record', '--off-cpu=1', '--sample-labels=thread,tid', f'--output={path}',
+                           '--', f'{folder}/stacks', 'sleep', '2'], capture_output=True, text=True, check=False)
+    took = (time.monotonic() - began) * 1e9
+    assert done.returncode == 0 and 'waits of threads' in done.stderr, done
+    stacks = waits(path)
+    slept = sum(ns for stack, ns in stacks.items()
+                if re.search('main;sleep_often;.*nanosleep.*;schedule;__schedule$', stack))
+    print(f'waits: {slept / 1e9:.2f} s in sleep_often, {sum(stacks.values()) / 1e9:.2f} s in all')
+    # Between sleeps, the program may wait for a CPU; it runs for one to two seconds.
+    assert 0.5e9 < slept < took, stacks
+    traces = subprocess.run([EVERPROF, 'report', 'traces', path], capture_output=True, text=True, check=True).stdout
+    assert re.search(r'thread: +stacks', traces) and re.search(r'tid: +\d+', traces) and 'comm:' not in traces, traces[:500]
+    for args, message in [(['--off-cpu=x'], '--off-cpu'), (['--sample-labels=pid,name'], 'expected comm, cpu')]:
+        done = subprocess.run([EVERPROF, 'record', *args], capture_output=True, text=True, check=False)
+        assert done.returncode in (1, 2) and message in done.stderr, (args, done)
+
+
 def check_server(folder):
     """Profiles of processes in the database, and relabelling."""
     config = '''
@@ -192,6 +221,8 @@ ebpf:
   enabled: true
   sampling_frequency: 199
   interval: 1s
+  off_cpu: 1
+  sample_labels: [tid]
   node: test-node
   relabel_configs:
     - {source_labels: [exe], regex: stacks, action: keep}
@@ -206,11 +237,18 @@ ebpf:
     assert not capabilities >> 21 & 1, 'CAP_SYS_ADMIN is dropped'
     subprocess.run([f'{folder}/stacks', 'recursion', '3'], check=True)
     harness.wait_until('profiles are stored', 60, lambda: server.metric('everprof_ebpf_profiles_total') >= 2, 0.1)
-    series = server.get('/api/v1/series', **{'match[]': '{job="ebpf"}'}).data()
+    series = server.get('/api/v1/series', **{'match[]': 'process_cpu{job="ebpf"}'}).data()
     assert len(series) == 1, series
+    subprocess.run([f'{folder}/stacks', 'sleep', '2'], check=True)
+    harness.wait_until('waits are stored', 60, lambda: server.get(
+        '/api/v1/series', **{'match[]': 'process_off_cpu{exe="stacks"}'}).data(), 0.1)
+    assert server.metric('everprof_ebpf_off_cpu_samples_total') > 50
+    top = server.get('/api/v1/query', mode='merge', query='process_off_cpu{exe="stacks"}', to='now', report='top',
+                     sample_index='wallclock', cum='true', **{'from': 'now-1m'}).data()
+    assert any(r['name'] == 'sleep_often' and r['cum'] > 0.1e9 for r in top['rows']), top['rows'][:5]
     assert series[0]['__name__'] == 'process_cpu' and series[0]['exe'] == 'stacks', series
     assert series[0]['node'] == 'test-node' and series[0]['comm'] == 'stacks', series
-    top = server.get('/api/v1/query', mode='merge', query='{exe="stacks"}', to='now', report='top', sample_index='cpu',
+    top = server.get('/api/v1/query', mode='merge', query='process_cpu{exe="stacks"}', to='now', report='top', sample_index='cpu',
                      **{'from': 'now-1m'}).data()
     burn = {r['name']: r for r in top['rows']}
     assert burn['burn_cpu']['flat'] > 0.9 * top['total'], top['rows'][:3]
@@ -263,6 +301,7 @@ def main():
         check_record(folder)
         check_programs(folder)
         check_interpreters(folder)
+        check_waits(folder)
         check_server(folder)
         check_self(folder)
 

@@ -418,6 +418,33 @@ Test(report_request, a_search_keeps_to_memory_and_time)
 	store_close(s);
 }
 
+/* A search that gave up would not find everything, so it is an error. */
+Test(report_request, a_pattern_that_takes_too_many_steps_is_an_error)
+{
+	struct store *s = store_open();
+	struct buf stack = { 0 };
+	struct finder f;
+	struct err err = { .msg = "" };
+	bool found = true;
+
+	buf_str(&stack, "main>");
+	for (int i = 0; i < 2500; i++)
+		buf_byte(&stack, 'a');
+	buf_str(&stack, "=1");
+	store_put(s, "cpu job=a", "cpu",
+		  &(struct made)ROW(store_at(0), buf_cstr(&stack)));
+	for (int flushed = 0; flushed < 2; flushed++) {
+		finder_open(&f, s, "(a|aa|aaa)+[bc]");
+		cr_expect(function_search_look(&f.search, f.q, 0, store_at(0),
+					       &found, &err) == ERR_INVALID);
+		cr_expect(strstr(err.msg, "too many steps"), "%s", err.msg);
+		finder_close(&f);
+		cr_expect(!tsdb_flush(s->db, NULL));
+	}
+	buf_fini(&stack);
+	store_close(s);
+}
+
 Test(report_request, patterns_that_are_no_expressions_are_refused)
 {
 	static const char *const bad[] = { "(", "[z-a]", "a{2000}", "\\",

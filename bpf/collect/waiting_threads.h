@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Waiting threads: the stacks of threads that left their CPU, until they run
+ * again and it is known how long they waited.
+ *
+ * Ownership: the list owns copies of the records.
+ * Threads: one thread at a time.
+ */
+#ifndef BPF_COLLECT_WAITING_THREADS_H
+#define BPF_COLLECT_WAITING_THREADS_H
+
+#include "base/table.h"
+#include "base/vec.h"
+#include "bpf/kernel/abi.h"
+
+enum {
+	/* Largest number of threads; a record has about 500 bytes. */
+	WAITING_THREADS_MAX = 16 << 10,
+};
+
+/* { 0 } is an empty list. */
+struct waiting_threads {
+	VEC(struct sample_record *) records; /* NULL: a free place */
+	VEC(uint32_t) free;
+	struct table by_tid;
+};
+
+/*
+ * Keep a record of a thread that waits, in place of an older one of the same
+ * thread. False: there are too many.
+ */
+bool waiting_threads_add(struct waiting_threads *w,
+			 const struct sample_record *r);
+
+/*
+ * Take the record of a thread that waited since this time. The caller frees it.
+ * NULL: it is not known, because a record was lost.
+ */
+struct sample_record *waiting_threads_take(struct waiting_threads *w,
+					   uint32_t tid, uint64_t since);
+
+/* Show all records, which the visitor may change, but not their threads. */
+void waiting_threads_visit(struct waiting_threads *w,
+			   void (*visit)(void *ctx, struct sample_record *r),
+			   void *ctx);
+
+/* Forget the threads for which `is_there` returns false. */
+void waiting_threads_sweep(struct waiting_threads *w,
+			   bool (*is_there)(void *ctx, uint32_t pid),
+			   void *ctx);
+
+/* Free everything. */
+void waiting_threads_fini(struct waiting_threads *w);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Waiting threads: a record is found again by its thread and its time alone,
+ * and the list is bounded.
+ */
+#include "base/mem.h"
+#include "bpf/collect/waiting_threads.h"
+#include "tests/check.h"
+
+TestSuite(waiting_threads, .timeout = 30);
+
+/* A record of a thread that waits, with two addresses. */
+static struct sample_record record_of(uint32_t tid, uint64_t time)
+{
+	struct sample_record r = { .header = { .time = time,
+					       .pid = tid / 10,
+					       .tid = tid,
+					       .kind = SAMPLE_WAITS,
+					       .kernel = 1,
+					       .user = 1 } };
+
+	r.words[0] = tid;
+	r.words[1] = time;
+	return r;
+}
+
+/* Whether a thread waited since a time, and its record is whole. */
+static bool take_matches(struct waiting_threads *w, uint32_t tid, uint64_t time)
+{
+	struct sample_record *r = waiting_threads_take(w, tid, time);
+	bool whole = r && r->header.tid == tid && r->words[0] == tid &&
+		     r->words[1] == time;
+
+	mem_free(r);
+	return whole;
+}
+
+static bool add_one(struct waiting_threads *w, uint32_t tid, uint64_t time)
+{
+	struct sample_record r = record_of(tid, time);
+
+	return waiting_threads_add(w, &r);
+}
+
+Test(waiting_threads, records_are_taken_once)
+{
+	struct waiting_threads w = { .free = { 0 } };
+
+	cr_expect(!take_matches(&w, 1, 5));
+	cr_expect(add_one(&w, 1, 5) && add_one(&w, 2, 6));
+	cr_expect(take_matches(&w, 1, 5));
+	cr_expect(!take_matches(&w, 1, 5), "it runs");
+	/* The record of an end was lost: the newer wait replaces the older. */
+	cr_expect(add_one(&w, 2, 9));
+	cr_expect(take_matches(&w, 2, 9));
+	/* The record of a beginning was lost: the older wait is no match. */
+	cr_expect(add_one(&w, 3, 1));
+	cr_expect(!take_matches(&w, 3, 7));
+	cr_expect(!take_matches(&w, 3, 1), "it is forgotten");
+	waiting_threads_fini(&w);
+}
+
+/* For waiting_threads_sweep(): processes with an even number. */
+static bool is_even(void *ctx, uint32_t pid)
+{
+	++*(size_t *)ctx;
+	return pid % 2 == 0;
+}
+
+/* For waiting_threads_visit(). */
+static void count_one(void *ctx, struct sample_record *r)
+{
+	r->header.since = 77;
+	++*(size_t *)ctx;
+}
+
+Test(waiting_threads, the_list_is_bounded_and_swept)
+{
+	struct waiting_threads w = { .free = { 0 } };
+	size_t asked = 0;
+	size_t seen = 0;
+
+	for (uint32_t i = 0; i < WAITING_THREADS_MAX; i++)
+		cr_assert(add_one(&w, i, i));
+	cr_expect(!add_one(&w, WAITING_THREADS_MAX, 1));
+	cr_expect(add_one(&w, 7, 100), "a thread that is known");
+	waiting_threads_sweep(&w, is_even, &asked);
+	cr_expect(asked == WAITING_THREADS_MAX);
+	waiting_threads_visit(&w, count_one, &seen);
+	cr_expect(seen > WAITING_THREADS_MAX / 3 &&
+		  seen < WAITING_THREADS_MAX * 2 / 3);
+	cr_expect(take_matches(&w, 7, 100) && !take_matches(&w, 17, 17));
+	cr_expect(add_one(&w, WAITING_THREADS_MAX, 1), "there is room again");
+	cr_expect(w.records.count == WAITING_THREADS_MAX, "places are reused");
+	waiting_threads_fini(&w);
+}
