@@ -2,14 +2,18 @@
 /*
  * Fuzzes what reads files of strangers to name addresses: ELF files with symbols,
  * debug information and Go's table of functions, and their unwind tables; perf
- * maps; Go's table alone. An answer is always well-formed.
+ * maps; Go's table alone; the kernel's list of symbols. An answer is always
+ * well-formed.
  */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "bpf/process/elf_facts.h"
 #include "symbols/elf_names.h"
+#include "symbols/kallsyms.h"
 #include "symbols/name_answer.h"
 #include "symbols/pclntab.h"
 #include "symbols/perf_map.h"
@@ -94,8 +98,28 @@ static void fuzz_go(const uint8_t *data, size_t size)
 	pclntab_stack_depths(&t, ignore_depth, NULL, &end);
 }
 
+static void fuzz_kallsyms(const uint8_t *data, size_t size)
+{
+	struct kallsyms k = { .names = { 0 } };
+	int fd = file_of(data, size);
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (!kallsyms_read(&k, path, NULL)) {
+		for (size_t i = 0; i < ARRAY_SIZE(addresses); i++) {
+			const char *name = kallsyms_find(&k, addresses[i]);
+
+			if (name && !strlen(name))
+				abort();
+		}
+	}
+	kallsyms_fini(&k);
+	close(fd);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	fuzz_kallsyms(data, size);
 	fuzz_names(data, size);
 	fuzz_facts(data, size);
 	fuzz_go(data, size);

@@ -61,6 +61,7 @@ void library_call(void (*f)(void)) { f(); library_work++; }
 def build(folder):
     flags = ['-O2', '-fomit-frame-pointer', '-fno-optimize-sibling-calls']
     subprocess.run(['gcc', *flags, '-o', f'{folder}/stacks', f'{HERE}/stacks.c'], check=True)
+    subprocess.run(['g++', *flags, '-o', f'{folder}/throws', f'{HERE}/throws.cc'], check=True)
     with open(f'{folder}/library.c', 'w') as f:
         f.write(LIBRARY)
     subprocess.run(['gcc', *flags, '-shared', '-fPIC', '-o', f'{folder}/library.so', f'{folder}/library.c'], check=True)
@@ -134,6 +135,7 @@ def check_programs(folder):
             ('dlopen', start + 'burn_library;library_call;burn_cpu'),
             ('thread', r'^[^;]+;[^;]+;thread_main;burn_cpu')]:
         check(way, record_running(folder, [f'{folder}/stacks', way, '60', f'{folder}/library.so']), pattern)
+    check('exceptions', record_running(folder, [f'{folder}/throws', '60']), start + 'burn_exceptions;')
     # Children live for some milliseconds; they have the tables of their parent.
     check('forks', record(folder, '--', f'{folder}/stacks', 'forks', '2'), start, 0.7)
 
