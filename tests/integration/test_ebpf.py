@@ -304,8 +304,11 @@ def main():
         check_programs(folder)
         check_interpreters(folder)
         check_waits(folder)
-        check_server(folder)
-        check_self(folder)
+        try:
+            check_server(folder)
+            check_self(folder)
+        finally:
+            harness.Process.stop_all()
 
 
 main()
