@@ -21,14 +21,14 @@ BEGIN, END = '<!-- files: cmake/list-files.py --write -->', '<!-- end of files -
 WIDTH = 120
 NUMBER = re.compile(
     r'(?P<before>/\*(?:(?!\*/).)*\*/\s*\n)?[ \t]*'
-    r'(?:#define[ \t]+(?P<define>[A-Z][A-Z0-9_]+)[ \t]+(?P<defined>(?:\(?[-0-9(]|[A-Z]+_(?:MS|NS|MAX)\b)[^\n/]*?)'
+    r'(?:#define[ \t]+(?P<define>[A-Z][A-Z0-9_]+)[ \t]+(?P<defined>(?:\(?[-0-9(]|[A-Z]+_(?:MS|NS|MAX)\b|[KMG]IB\b)[^\n/]*?)'
     r'|(?P<member>[A-Z][A-Z0-9_]+) = (?P<value>[^,\n]*[0-9][^,\n]*),)'
     r'[ \t]*(?P<after>/\*(?:(?!\*/).)*\*/)?[ \t]*\n', re.S)
 LIMIT = re.compile(r'\b(limits?|largest|longest|maximum|most|minimum|shortest|defaults?|until|time|how (many|long|often)|'
                    r'number of|length of a|period|pause|bounds?|level|larger|longer|deeper|age|this many|above|below)\b', re.I)
 NAME = re.compile(r'(^|_)(MAX|MIN|MS|US|NS|SECONDS|S|HZ|SIZE|BYTES|MEMORY|LIMIT|LEVEL|DEFAULT|KEEP|KEPT|TIMEOUT|COUNT|DEPTH|'
                   r'THREADS|RETRY|PROBE|ATTEMPTS|PAUSE|WAIT|WORK|FULL|AGE|TTL|DAYS|HOURS|MINUTES|ROUNDS|SLOTS|ROUTES)(_|$)')
-NO_LIMIT = re.compile(r'^(cmd/bench|base/enc|base/err)|MAGIC|FIELD|HEADER|_MS_MAX_|SECOND_NS|DAY_MS|HOUR_MS|MINUTE_NS')
+NO_LIMIT = re.compile(r'^(cmd/bench|base/enc|base/err)|MAGIC|FIELD|_HEADER$|^HEADER|_MS_MAX_|SECOND_NS|DAY_MS|HOUR_MS|MINUTE_NS')
 
 
 def sources(root):
