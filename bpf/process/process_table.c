@@ -50,6 +50,7 @@ void process_table_fini(struct process_table *t)
 	}
 	vec_fini(&t->processes);
 	vec_fini(&t->gaps);
+	vec_fini(&t->work);
 	vec_fini(&t->publications);
 	vec_fini(&t->publication_gaps);
 	extents_fini(&t->extents);
@@ -69,6 +70,22 @@ const struct process *process_table_find(const struct process_table *t,
 	return number == TABLE_NONE ? NULL : &t->processes.v[number];
 }
 
+/* Let process_table_publish() visit a process. */
+static void process_needs_work(struct process_table *t, struct process *p)
+{
+	if (p->waits)
+		return;
+	p->waits = true;
+	*vec_add(&t->work) = (uint32_t)(p - t->processes.v);
+}
+
+/* Let a process be published again. */
+static void process_change(struct process_table *t, struct process *p)
+{
+	p->changed = true;
+	process_needs_work(t, p);
+}
+
 /* Add a process. Returns NULL if there are too many. */
 static struct process *process_add(struct process_table *t, uint32_t pid)
 {
@@ -85,13 +102,13 @@ static struct process *process_add(struct process_table *t, uint32_t pid)
 	t->processes.v[number] = (struct process){
 		.pid = pid,
 		.live = true,
-		.changed = true,
 		.publication = PUBLICATION_NONE,
 		.program = FILE_NONE,
 		.group = PROCESS_NO_GROUP,
 		.old_group = PROCESS_NO_GROUP,
 	};
 	table_add(&t->by_pid, process_hash(pid), number);
+	process_change(t, &t->processes.v[number]);
 	return &t->processes.v[number];
 }
 
@@ -129,6 +146,7 @@ static void process_forget(struct process_table *t, uint32_t number)
 	table_remove(&t->by_pid, process_hash(p->pid), number);
 	address_space_fini(&p->space);
 	p->live = false;
+	p->waits = false;
 	*vec_add(&t->gaps) = number;
 }
 
@@ -159,8 +177,9 @@ static void process_name(struct process *p, struct str name)
 }
 
 /* Add a mapping to a process. */
-static void process_map(struct process *p, uint64_t start, uint64_t end,
-			uint64_t offset, uint32_t file)
+static void process_map(struct process_table *t, struct process *p,
+			uint64_t start, uint64_t end, uint64_t offset,
+			uint32_t file)
 {
 	/* Those that find no room are counted in the address space. */
 	if (!address_space_map(&p->space,
@@ -169,7 +188,7 @@ static void process_map(struct process *p, uint64_t start, uint64_t end,
 						       .offset = offset,
 						       .file = file }))
 		return;
-	p->changed = true;
+	process_change(t, p);
 }
 
 /* The kernel maps the program of a process first, then its interpreter. */
@@ -201,7 +220,7 @@ static void process_report_map(struct process_table *t,
 				      r->build_id.len ? r->build_id :
 							buf_bytes(&identity),
 				      r->pid);
-	process_map(p, r->start, r->end, r->offset, file);
+	process_map(t, p, r->start, r->end, r->offset, file);
 	if (path_is_file(r->text))
 		process_runs(p, file);
 	buf_fini(&identity);
@@ -240,7 +259,7 @@ static void process_report_fork(struct process_table *t,
 	vec_add_all(&child->space.ranges, parent->space.ranges.v,
 		    parent->space.ranges.count);
 	process_unpublish(t, child, now);
-	child->changed = true;
+	process_change(t, child);
 	if (parent->changed || parent->publication == PUBLICATION_NONE)
 		return;
 	child->publication = parent->publication;
@@ -254,7 +273,7 @@ static void process_report_fork(struct process_table *t,
 					 .extent.count });
 }
 
-static void process_report_exit(const struct process_table *t, uint32_t pid,
+static void process_report_exit(struct process_table *t, uint32_t pid,
 				uint64_t now)
 {
 	uint32_t number = process_number(t, pid);
@@ -267,6 +286,7 @@ static void process_report_exit(const struct process_table *t, uint32_t pid,
 		return;
 	p->ended = true;
 	p->ended_at = now;
+	process_needs_work(t, p);
 }
 
 void process_table_report(struct process_table *t,
@@ -288,7 +308,7 @@ void process_table_report(struct process_table *t,
 		p->program = FILE_NONE;
 		p->ignored = false;
 		p->scans = 0;
-		p->changed = true;
+		process_change(t, p);
 		break;
 	case SIDE_BAND_NAME:
 		p = process_get(t, r->pid, now);
@@ -323,7 +343,7 @@ void process_table_ignore(struct process_table *t, uint32_t pid)
 	if (number == TABLE_NONE)
 		return;
 	t->processes.v[number].ignored = true;
-	t->processes.v[number].changed = true;
+	process_change(t, &t->processes.v[number]);
 }
 
 void process_table_mark(struct process_table *t, uint32_t pid, uint64_t now)
@@ -357,7 +377,7 @@ void process_table_scan(struct process_table *t, uint32_t pid, struct str name,
 		return;
 	process_name(p, name);
 	address_space_fini(&p->space);
-	p->changed = true;
+	process_change(t, p);
 	while (maps.len) {
 		struct maps_line l;
 		struct buf identity = { 0 };
@@ -371,7 +391,7 @@ void process_table_scan(struct process_table *t, uint32_t pid, struct str name,
 		    str_is(l.path, "[vdso]"))
 			file = file_table_get(t->files, l.path,
 					      buf_bytes(&identity), pid);
-		process_map(p, l.start, l.end, l.offset, file);
+		process_map(t, p, l.start, l.end, l.offset, file);
 		if (path_is_file(l.path))
 			process_runs(p, file);
 		buf_fini(&identity);
@@ -444,16 +464,27 @@ static void process_retire(struct process_table *t, uint32_t number,
 
 void process_table_publish(struct process_table *t, uint64_t now)
 {
-	for (uint32_t i = 0; i < t->processes.count; i++) {
-		struct process *p = &t->processes.v[i];
+	size_t left = 0;
 
-		if (!p->live)
+	for (size_t i = 0; i < t->work.count; i++) {
+		uint32_t number = t->work.v[i];
+		struct process *p = &t->processes.v[number];
+
+		/* Its place was used again, and is in the list again. */
+		if (!p->waits)
 			continue;
+		p->waits = false;
 		if (p->ended)
-			process_retire(t, i, now);
+			process_retire(t, number, now);
 		else if (p->changed)
 			process_publish(t, p, now);
+		/* One that has ended is visited until it is forgotten. */
+		if (!p->live || !p->ended)
+			continue;
+		p->waits = true;
+		t->work.v[left++] = number;
 	}
+	t->work.count = left;
 }
 
 void process_table_file_changed(struct process_table *t, uint32_t file)
@@ -461,8 +492,10 @@ void process_table_file_changed(struct process_table *t, uint32_t file)
 	for (size_t i = 0; i < t->processes.count; i++) {
 		struct process *p = &t->processes.v[i];
 
-		for (size_t k = 0; k < p->space.ranges.count && p->live; k++)
-			p->changed |= p->space.ranges.v[k].file == file;
+		for (size_t k = 0; k < p->space.ranges.count && p->live; k++) {
+			if (p->space.ranges.v[k].file == file)
+				process_change(t, p);
+		}
 	}
 }
 
@@ -476,7 +509,7 @@ void process_table_sweep(struct process_table *t, uint64_t now)
 			continue;
 		/* There may be room now. */
 		if (p->publication == PUBLICATION_NONE)
-			p->changed = true;
+			process_change(t, p);
 		for (size_t k = 0; k < p->space.ranges.count; k++)
 			file_table_count(t->files, p->space.ranges.v[k].file);
 		file_table_count(t->files, p->program);

@@ -58,6 +58,7 @@ struct process {
 	uint64_t scan_after; /* when they may be read again */
 	bool live;           /* not a gap in the array of processes */
 	bool changed;        /* since it was published */
+	bool waits;          /* in the list of processes that need work */
 	bool ignored;        /* until it runs another program */
 	bool ended;
 	uint64_t ended_at;
@@ -79,6 +80,8 @@ struct process_table {
 	struct extents extents; /* of the mappings */
 	VEC(struct process) processes;
 	VEC(uint32_t) gaps;
+	/* Processes that changed or ended; process_table_publish() visits them. */
+	VEC(uint32_t) work;
 	VEC(struct publication) publications;
 	VEC(uint32_t) publication_gaps;
 	struct table by_pid;
