@@ -27,6 +27,10 @@ for way in recursion system_calls signal thread; do
   /bin/everprof report folded --sample_index=samples /tmp/p.pb.gz
   echo "END $way"
 done
+/bin/everprof record --off-cpu=1 -o /tmp/w.pb.gz -- /bin/stacks sleep 6
+echo "BEGIN sleep"
+/bin/everprof report folded --sample_index=wallclock /tmp/w.pb.gz
+echo "END sleep"
 poweroff -f
 '''
 suite = Suite()
@@ -79,6 +83,15 @@ def boot(kernel, image):
                           capture_output=True, text=True, timeout=400, check=False, stdin=subprocess.DEVNULL, errors='replace').stdout
 
 
+def check_waits(text):
+    """Most of the time, the program sleeps."""
+    section = text.split('BEGIN sleep', 1)[1].split('END sleep', 1)[0].replace('\r', '')
+    waits = {line.rpartition(' ')[0]: int(line.rpartition(' ')[2]) for line in section.splitlines() if re.search(r' \d+$', line)}
+    slept = sum(ns for stack, ns in waits.items() if re.search('sleep_often;.*nanosleep.*__schedule$', stack))
+    print(f'  sleep: {slept / 1e9:.2f} of {sum(waits.values()) / 1e9:.2f} s', flush=True)
+    assert slept > 1e9 and slept > 0.8 * sum(waits.values()), waits
+
+
 def check(text, way):
     section = text.split(f'BEGIN {way}', 1)[1].split(f'END {way}', 1)[0]
     stacks = {}
@@ -106,10 +119,11 @@ def stacks_are_whole_on_other_kernels(folder):
     for package in KERNELS or [default_kernel()]:
         text = boot(unpack_kernel(folder, package), image)
         print(f'{package}:', flush=True)
-        if 'END thread' not in text:
+        if 'END sleep' not in text:
             print(text[-3000:])
         for way in 'recursion', 'system_calls', 'signal', 'thread':
             check(text, way)
+        check_waits(text)
         shutil.rmtree(f'{folder}/kernel')
 
 

@@ -218,7 +218,9 @@ def check_waits(folder):
 
 def check_server(folder):
     """Profiles of processes in the database, and relabelling."""
-    config = '''
+    exe = f'server{os.getpid()}'  # another run of this test at the same time has programs, too
+    os.link(f'{folder}/stacks', f'{folder}/{exe}')
+    config = f'''
 ebpf:
   enabled: true
   sampling_frequency: 199
@@ -227,8 +229,8 @@ ebpf:
   sample_labels: [tid]
   node: test-node
   relabel_configs:
-    - {source_labels: [exe], regex: stacks, action: keep}
-    - {source_labels: [__meta_process_comm], target_label: comm}
+    - {{source_labels: [exe], regex: {exe}, action: keep}}
+    - {{source_labels: [__meta_process_comm], target_label: comm}}
 '''
     server = harness.Everprof(f'{folder}/server', config)
     server.ready()
@@ -237,20 +239,20 @@ ebpf:
         capabilities = int(re.search(r'CapEff:\s+(\w+)', f.read())[1], 16)
     assert capabilities >> 39 & 1 or os.geteuid(), 'CAP_BPF'
     assert not capabilities >> 21 & 1, 'CAP_SYS_ADMIN is dropped'
-    subprocess.run([f'{folder}/stacks', 'recursion', '3'], check=True)
+    subprocess.run([f'{folder}/{exe}', 'recursion', '3'], check=True)
     harness.wait_until('profiles are stored', 60, lambda: server.metric('everprof_ebpf_profiles_total') >= 2, 0.1)
     series = server.get('/api/v1/series', **{'match[]': 'process_cpu{job="ebpf"}'}).data()
     assert len(series) == 1, series
-    subprocess.run([f'{folder}/stacks', 'sleep', '2'], check=True)
+    subprocess.run([f'{folder}/{exe}', 'sleep', '2'], check=True)
     harness.wait_until('waits are stored', 60, lambda: server.get(
-        '/api/v1/series', **{'match[]': 'process_off_cpu{exe="stacks"}'}).data(), 0.1)
+        '/api/v1/series', **{'match[]': f'process_off_cpu{{exe="{exe}"}}'}).data(), 0.1)
     assert server.metric('everprof_ebpf_off_cpu_samples_total') > 50
-    top = server.get('/api/v1/query', mode='merge', query='process_off_cpu{exe="stacks"}', to='now', report='top',
+    top = server.get('/api/v1/query', mode='merge', query=f'process_off_cpu{{exe="{exe}"}}', to='now', report='top',
                      sample_index='wallclock', cum='true', **{'from': 'now-1m'}).data()
     assert any(r['name'] == 'sleep_often' and r['cum'] > 0.1e9 for r in top['rows']), top['rows'][:5]
-    assert series[0]['__name__'] == 'process_cpu' and series[0]['exe'] == 'stacks', series
-    assert series[0]['node'] == 'test-node' and series[0]['comm'] == 'stacks', series
-    top = server.get('/api/v1/query', mode='merge', query='process_cpu{exe="stacks"}', to='now', report='top', sample_index='cpu',
+    assert series[0]['__name__'] == 'process_cpu' and series[0]['exe'] == exe, series
+    assert series[0]['node'] == 'test-node' and series[0]['comm'] == exe, series
+    top = server.get('/api/v1/query', mode='merge', query=f'process_cpu{{exe="{exe}"}}', to='now', report='top', sample_index='cpu',
                      **{'from': 'now-1m'}).data()
     burn = {r['name']: r for r in top['rows']}
     assert burn['burn_cpu']['flat'] > 0.9 * top['total'], top['rows'][:3]
