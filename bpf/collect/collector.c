@@ -129,6 +129,7 @@ static void collector_report(void *ctx, const struct side_band_record *r)
 /* Read samples and reports, in the order of their times. */
 static void collector_read(struct collector *c)
 {
+	uint64_t begun = (uint64_t)clock_mono_ns();
 	struct err err;
 
 	/*
@@ -142,24 +143,26 @@ static void collector_read(struct collector *c)
 	side_band_drain(c->side_band, collector_report, c);
 	collector_take_before(c, UINT64_MAX);
 	sample_queue_reset(&c->samples);
+	if (c->seen_ns < begun)
+		c->seen_ns = begun;
 	if (c->rescan)
 		collector_scan(c);
 	c->rescan = false;
 }
 
-/* For waiting_threads_sweep(). */
-static bool collector_has_process(void *ctx, uint32_t pid)
+/* Visitor of waiting threads. */
+static bool collector_has_process(void *ctx, struct sample_record *r)
 {
 	struct collector *c = ctx;
 
-	return process_table_find(&c->processes, pid);
+	return process_table_find(&c->processes, r->header.pid);
 }
 
 /* Forget processes, files and groups that are not there any more. */
 static void collector_sweep(struct collector *c)
 {
 	process_table_sweep(&c->processes, c->now);
-	waiting_threads_sweep(&c->waiting, collector_has_process, c);
+	waiting_threads_visit(&c->waiting, collector_has_process, c);
 	process_groups_count_begin(&c->groups);
 	for (size_t i = 0; i < c->processes.processes.count; i++) {
 		const struct process *p = &c->processes.processes.v[i];

@@ -16,8 +16,8 @@
 #include "bpf/group/container_log.h"
 #include "bpf/group/process_groups.h"
 #include "bpf/kernel/sampler.h"
+#include "bpf/kernel/side_band.h"
 #include "bpf/process/process_table.h"
-#include "bpf/process/side_band.h"
 #include "bpf/profile/profile_writer.h"
 #include "bpf/profile/sample_window.h"
 
@@ -43,6 +43,11 @@ struct collector {
 	bool rescan;  /* reports were lost */
 	bool settled; /* no file waits to be read */
 	bool sampling;
+	/*
+	 * Monotonic time in ns up to which samples were taken: what happened
+	 * later is not known yet.
+	 */
+	uint64_t seen_ns;
 	uint64_t counted_at;   /* when `shown` was updated */
 	uint64_t settle_until; /* when sampling begins at the latest */
 	VEC(struct window_frame) frames; /* of the sample that is taken */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/collect/collector_samples.h"
 
-#include "base/clock.h"
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "bpf/collect/collector_private.h"
 #include "bpf/collect/process_scan.h"
 
@@ -116,8 +119,11 @@ static bool sample_has_room(struct collector *c)
 	return true;
 }
 
-/* Add a sample of a process, which may have ended, to the window. */
-static void sample_add(struct collector *c, const struct sample_record *r,
+/*
+ * Add a sample of a process, which may have ended, to the window. False: rules
+ * drop the process.
+ */
+static bool sample_add(struct collector *c, const struct sample_record *r,
 		       struct window_input in)
 {
 	const struct sample_header *h = &r->header;
@@ -128,7 +134,7 @@ static void sample_add(struct collector *c, const struct sample_record *r,
 		c->seen_dropped += in.kind == WINDOW_CPU;
 		/* From now on, it costs nothing. */
 		process_table_ignore(&c->processes, h->pid);
-		return;
+		return false;
 	}
 	sample_add_frames(c, p, r);
 	in.labels = (struct window_labels){ .set = c->o.sample_labels,
@@ -146,6 +152,7 @@ static void sample_add(struct collector *c, const struct sample_record *r,
 						     SAMPLE_NO_PROCESS]++;
 	else
 		c->stats.off_cpu += in.samples > 0;
+	return true;
 }
 
 /* Whether samples of this process are wanted, as far as its number says. */
@@ -171,7 +178,7 @@ static void sample_take(struct collector *c, const struct sample_record *r,
 		process_scan(&c->processes, h->pid, c->now);
 	/* Giving the window away may forget the process. */
 	if (sample_has_room(c))
-		sample_add(c, r, *in);
+		(void)sample_add(c, r, *in);
 	else
 		c->stats.memory_full++;
 }
@@ -187,9 +194,11 @@ static uint64_t wait_rest(const struct sample_header *h, uint64_t until)
 /* A thread runs again: add where it has waited, and for how long. */
 static void sample_take_wait(struct collector *c, const struct sample_header *h)
 {
-	struct sample_record *r =
-		waiting_threads_take(&c->waiting, h->tid, h->since);
+	struct sample_record *r;
 
+	/* The window that is full gets the part of the wait that is its own. */
+	(void)sample_has_room(c);
+	r = waiting_threads_take(&c->waiting, h->tid, h->since);
 	if (!r)
 		return;
 	sample_take(c, r,
@@ -201,18 +210,28 @@ static void sample_take_wait(struct collector *c, const struct sample_header *h)
 	mem_free(r);
 }
 
+/*
+ * Whether a thread exists. That it ended is not always reported, because the
+ * ring buffer may have been full.
+ */
+static bool thread_exists(const struct sample_header *h)
+{
+	return !syscall(SYS_tgkill, h->pid, h->tid, 0) || errno != ESRCH;
+}
+
 /* Visitor of waiting threads: add the time until now to the window. */
-static void sample_add_wait(void *ctx, struct sample_record *r)
+static bool sample_add_wait(void *ctx, struct sample_record *r)
 {
 	struct collector *c = ctx;
-	uint64_t now = (uint64_t)clock_mono_ns();
+	const struct window_input in = {
+		.kind = WINDOW_OFF_CPU,
+		.value = c->o.off_cpu * wait_rest(&r->header, c->seen_ns)
+	};
 
-	sample_add(
-		c, r,
-		(struct window_input){ .kind = WINDOW_OFF_CPU,
-				       .value = c->o.off_cpu *
-						wait_rest(&r->header, now) });
-	r->header.since = now;
+	if (!sample_add(c, r, in))
+		return false;
+	r->header.since = c->seen_ns;
+	return thread_exists(&r->header);
 }
 
 void collector_add_waits(struct collector *c)
@@ -222,6 +241,8 @@ void collector_add_waits(struct collector *c)
 
 void collector_take(struct collector *c, const struct sample_record *r)
 {
+	if (c->seen_ns < r->header.time)
+		c->seen_ns = r->header.time;
 	if (!sample_is_wanted(c, &r->header))
 		return;
 	if (r->header.kind == SAMPLE_WAITS) {

@@ -73,22 +73,11 @@ struct sample_record *waiting_threads_take(struct waiting_threads *w,
 }
 
 void waiting_threads_visit(struct waiting_threads *w,
-			   void (*visit)(void *ctx, struct sample_record *r),
+			   bool (*visit)(void *ctx, struct sample_record *r),
 			   void *ctx)
 {
-	for (size_t i = 0; i < w->records.count; i++) {
-		if (w->records.v[i])
-			visit(ctx, w->records.v[i]);
-	}
-}
-
-void waiting_threads_sweep(struct waiting_threads *w,
-			   bool (*is_there)(void *ctx, uint32_t pid), void *ctx)
-{
 	for (uint32_t i = 0; i < w->records.count; i++) {
-		const struct sample_record *r = w->records.v[i];
-
-		if (r && !is_there(ctx, r->header.pid))
+		if (w->records.v[i] && !visit(ctx, w->records.v[i]))
 			mem_free(waiting_remove(w, i));
 	}
 }

@@ -39,14 +39,12 @@ bool waiting_threads_add(struct waiting_threads *w,
 struct sample_record *waiting_threads_take(struct waiting_threads *w,
 					   uint32_t tid, uint64_t since);
 
-/* Show all records, which the visitor may change, but not their threads. */
+/*
+ * Show all records, which the visitor may change, but not their threads. Those
+ * for which it returns false are forgotten.
+ */
 void waiting_threads_visit(struct waiting_threads *w,
-			   void (*visit)(void *ctx, struct sample_record *r),
-			   void *ctx);
-
-/* Forget the threads for which `is_there` returns false. */
-void waiting_threads_sweep(struct waiting_threads *w,
-			   bool (*is_there)(void *ctx, uint32_t pid),
+			   bool (*visit)(void *ctx, struct sample_record *r),
 			   void *ctx);
 
 /* Free everything. */

@@ -67,12 +67,19 @@ struct {
 /* One of this number of switches is sampled; 0: none. Set before the load. */
 const volatile __u32 switch_share = 0;
 
-/* The sampled threads that wait: since when, by thread. */
+/* A wait that was sampled. */
+struct wait {
+	__u64 since;
+	/* When the thread ran again, if this could not be sent yet; or 0. */
+	__u64 until;
+};
+
+/* The sampled threads that wait, by thread. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, __u64);
+	__type(value, struct wait);
 } waiting SEC(".maps");
 
 /*
@@ -260,9 +267,10 @@ WALK_INLINE void sample_header_fill(struct sample_header *h, __u64 pid_tgid)
 	bpf_get_current_comm(h->comm, sizeof(h->comm));
 }
 
-/* Send what the record has. */
-WALK_INLINE void sample_send(struct scratch *s)
+/* Send what the record has. Returns 0, or an error: the ring is full. */
+WALK_INLINE long sample_send(struct scratch *s)
 {
+	long rc;
 	__u32 words = s->record.header.kernel + s->record.header.user;
 
 	asm volatile("" : "+r"(words));
@@ -270,10 +278,12 @@ WALK_INLINE void sample_send(struct scratch *s)
 	/*
 	 * The collector reads on a timer; waking it costs more than a sample.
 	 */
-	if (bpf_ringbuf_output(&samples, &s->record,
-			       sizeof(struct sample_header) + words * 8,
-			       BPF_RB_NO_WAKEUP))
+	rc = bpf_ringbuf_output(&samples, &s->record,
+				sizeof(struct sample_header) + words * 8,
+				BPF_RB_NO_WAKEUP);
+	if (rc)
 		counter_add(SAMPLER_RING_FULL);
+	return rc;
 }
 
 /* Walk the stack that a thread had when it entered the kernel, if it has one. */
@@ -330,24 +340,30 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 	return 0;
 }
 
-/* Say that a thread runs again, if its waiting was sampled. */
+/*
+ * Say that a thread runs again, if its waiting was sampled. If the ring is full,
+ * this is said when the thread is switched the next time: otherwise it would
+ * seem to wait for ever.
+ */
 WALK_INLINE void switch_resume(struct scratch *s,
-			       const struct task_struct *next)
+			       const struct task_struct *thread)
 {
-	__u32 tid = (__u32)BPF_CORE_READ(next, pid);
-	const __u64 *since = bpf_map_lookup_elem(&waiting, &tid);
+	__u32 tid = (__u32)BPF_CORE_READ(thread, pid);
+	struct wait *w = bpf_map_lookup_elem(&waiting, &tid);
 
-	if (!since)
+	if (!w)
 		return;
+	if (!w->until)
+		w->until = bpf_ktime_get_ns();
 	__builtin_memset(&s->record.header, 0, sizeof(s->record.header));
-	s->record.header.time = bpf_ktime_get_ns();
-	s->record.header.pid = (__u32)BPF_CORE_READ(next, tgid);
+	s->record.header.time = w->until;
+	s->record.header.pid = (__u32)BPF_CORE_READ(thread, tgid);
 	s->record.header.tid = tid;
 	s->record.header.kind = SAMPLE_RESUMES;
-	s->record.header.since = *since;
-	bpf_map_delete_elem(&waiting, &tid);
+	s->record.header.since = w->since;
 	counter_add(SAMPLER_TAKEN);
-	sample_send(s);
+	if (!sample_send(s))
+		bpf_map_delete_elem(&waiting, &tid);
 }
 
 /* Whether a thread that leaves its CPU is sampled. */
@@ -370,17 +386,20 @@ int sampler_switch(__u64 *ctx)
 	const struct task_struct *next = (const void *)ctx[2];
 	struct scratch *s = scratch_get();
 	__u32 tid = (__u32)pid_tgid;
+	struct wait wait = { .until = 0 };
 
 	if (!s)
 		return 0;
 	switch_resume(s, next);
+	/* Some kernels do not report every switch to a thread. */
+	switch_resume(s, prev);
 	if (!switch_is_sampled(pid_tgid, prev))
 		return 0;
 	sample_header_fill(&s->record.header, pid_tgid);
 	s->record.header.kind = SAMPLE_WAITS;
 	counter_add(SAMPLER_TAKEN);
-	if (bpf_map_update_elem(&waiting, &tid, &s->record.header.time,
-				BPF_ANY)) {
+	wait.since = s->record.header.time;
+	if (bpf_map_update_elem(&waiting, &tid, &wait, BPF_ANY)) {
 		counter_add(SAMPLER_RING_FULL);
 		return 0;
 	}

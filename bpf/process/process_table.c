@@ -5,8 +5,7 @@
 
 #include "bpf/process/elf_reader.h"
 #include "bpf/process/maps_line.h"
-
-#define PUBLICATION_NONE UINT32_MAX
+#include "bpf/process/process_publication.h"
 
 enum {
 	/*
@@ -73,9 +72,9 @@ const struct process *process_table_find(const struct process_table *t,
 /* Let process_table_publish() visit a process. */
 static void process_needs_work(struct process_table *t, struct process *p)
 {
-	if (p->waits)
+	if (p->listed)
 		return;
-	p->waits = true;
+	p->listed = true;
 	*vec_add(&t->work) = (uint32_t)(p - t->processes.v);
 }
 
@@ -112,32 +111,6 @@ static struct process *process_add(struct process_table *t, uint32_t pid)
 	return &t->processes.v[number];
 }
 
-/* Release the publication of a process; free it after its last user. */
-static void process_unpublish(struct process_table *t, struct process *p,
-			      uint64_t now)
-{
-	struct publication *x;
-
-	if (p->publication == PUBLICATION_NONE)
-		return;
-	x = &t->publications.v[p->publication];
-	if (!--x->users) {
-		extents_give(&t->extents, x->extent, now + EXTENTS_DELAY_MS);
-		*vec_add(&t->publication_gaps) = p->publication;
-	}
-	p->publication = PUBLICATION_NONE;
-}
-
-/* Remove the entry of a process in the kernel. */
-static void process_withdraw(struct process_table *t, struct process *p,
-			     uint64_t now)
-{
-	if (p->publication == PUBLICATION_NONE)
-		return;
-	t->publisher.remove(t->publisher.ctx, p->pid);
-	process_unpublish(t, p, now);
-}
-
 /* Forget a process, whose entry in the kernel is gone already. */
 static void process_forget(struct process_table *t, uint32_t number)
 {
@@ -146,7 +119,7 @@ static void process_forget(struct process_table *t, uint32_t number)
 	table_remove(&t->by_pid, process_hash(p->pid), number);
 	address_space_fini(&p->space);
 	p->live = false;
-	p->waits = false;
+	p->listed = false;
 	*vec_add(&t->gaps) = number;
 }
 
@@ -340,7 +313,7 @@ void process_table_ignore(struct process_table *t, uint32_t pid)
 {
 	uint32_t number = process_number(t, pid);
 
-	if (number == TABLE_NONE)
+	if (number == TABLE_NONE || t->processes.v[number].ignored)
 		return;
 	t->processes.v[number].ignored = true;
 	process_change(t, &t->processes.v[number]);
@@ -398,57 +371,6 @@ void process_table_scan(struct process_table *t, uint32_t pid, struct str name,
 	}
 }
 
-/* Return the number of a new publication. */
-static uint32_t publication_add(struct process_table *t, struct extent extent)
-{
-	uint32_t number =
-		t->publication_gaps.count ?
-			t->publication_gaps.v[--t->publication_gaps.count] :
-			(uint32_t)t->publications.count;
-
-	if (number == t->publications.count)
-		vec_add(&t->publications);
-	t->publications.v[number] =
-		(struct publication){ .extent = extent, .users = 1 };
-	return number;
-}
-
-/* Publish what a process has mapped. */
-static void process_publish(struct process_table *t, struct process *p,
-			    uint64_t now)
-{
-	struct extent extent = { 0 };
-	size_t count = p->space.ranges.count;
-
-	p->changed = false;
-	if (count &&
-	    !extents_take(&t->extents, (uint32_t)count, now, &extent)) {
-		t->crowded_out++;
-		return;
-	}
-	for (size_t i = 0; i < count; i++) {
-		const struct address_range *r = &p->space.ranges.v[i];
-		struct sampler_mapping *m = &t->mappings[extent.first + i];
-
-		m->start = r->start;
-		m->end = r->end;
-		file_table_resolve(t->files, r->file, r->offset, m);
-	}
-	if (!t->publisher.set(
-		    t->publisher.ctx, p->pid,
-		    &(struct sampler_process){
-			    .first = extent.first,
-			    .count = extent.count,
-			    .flags = p->ignored ? SAMPLER_PROCESS_IGNORED : 0,
-		    })) {
-		extents_give(&t->extents, extent, now + EXTENTS_DELAY_MS);
-		t->crowded_out++;
-		return;
-	}
-	process_unpublish(t, p, now);
-	p->publication = publication_add(t, extent);
-}
-
 /* Remove a process that has ended from the kernel, later from the table. */
 static void process_retire(struct process_table *t, uint32_t number,
 			   uint64_t now)
@@ -471,9 +393,9 @@ void process_table_publish(struct process_table *t, uint64_t now)
 		struct process *p = &t->processes.v[number];
 
 		/* Its place was used again, and is in the list again. */
-		if (!p->waits)
+		if (!p->listed)
 			continue;
-		p->waits = false;
+		p->listed = false;
 		if (p->ended)
 			process_retire(t, number, now);
 		else if (p->changed)
@@ -481,7 +403,7 @@ void process_table_publish(struct process_table *t, uint64_t now)
 		/* One that has ended is visited until it is forgotten. */
 		if (!p->live || !p->ended)
 			continue;
-		p->waits = true;
+		p->listed = true;
 		t->work.v[left++] = number;
 	}
 	t->work.count = left;

@@ -11,9 +11,9 @@
 #ifndef BPF_PROCESS_PROCESS_TABLE_H
 #define BPF_PROCESS_PROCESS_TABLE_H
 
+#include "bpf/kernel/side_band_record.h"
 #include "bpf/process/address_space.h"
 #include "bpf/process/file_table.h"
-#include "bpf/process/side_band_record.h"
 
 enum {
 	/* Largest number of processes; the kernel has room for as many. */
@@ -58,7 +58,7 @@ struct process {
 	uint64_t scan_after; /* when they may be read again */
 	bool live;           /* not a gap in the array of processes */
 	bool changed;        /* since it was published */
-	bool waits;          /* in the list of processes that need work */
+	bool listed;         /* in the list of processes that need work */
 	bool ignored;        /* until it runs another program */
 	bool ended;
 	uint64_t ended_at;

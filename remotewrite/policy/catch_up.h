@@ -27,19 +27,30 @@ enum {
 	CATCH_UP_REQUESTS = 8,
 	/* The slower way is tried again after this number of measurements. */
 	CATCH_UP_PROBE = 16,
-	/* Catching up ends when the backlog is this many times smaller. */
+	/* Catching up ends when the backlog is this many times smaller, … */
 	CATCH_UP_SHRUNK = 16,
+	/* … or has this size in bytes, which a few requests have. */
+	CATCH_UP_FLOOR = 8 << 20,
+	/*
+	 * A longer time without an accepted request counts as this long, in ns:
+	 * the receiver was away, which says nothing about the two ways. On slow
+	 * networks, both ways then seem equal, and packed requests are used.
+	 */
+	CATCH_UP_GAP_NS = 2000000000,
 };
 
 /* The state of a queue. { 0 } is that of a queue without a backlog. */
 struct catch_up {
 	bool active;
-	bool refused;         /* the receiver has refused stored profiles */
-	bool stored;          /* the way that is being measured, and used */
-	int64_t began_ns;     /* of the measurement */
-	uint64_t bytes;       /* that were sent in this way since then */
-	unsigned requests;    /* that were sent in this way since then */
+	bool refused; /* the receiver has refused stored profiles */
+	bool stored;  /* the way that is being measured, and used */
+	/* The measurement begins with the first request that is accepted. */
+	int64_t last_ns;      /* when the last one was accepted; 0: none yet */
+	int64_t span_ns;      /* of the measurement so far */
+	uint64_t bytes;       /* that were sent in this way since it began */
+	unsigned requests;    /* that were sent in this way since it began */
 	unsigned since_probe; /* measurements since the other way was tried */
+	unsigned failures;    /* of stored requests since the last success */
 	/* bytes a second, of packed and of stored requests; 0: not known */
 	double rates[2];
 };
@@ -48,8 +59,7 @@ struct catch_up {
  * Notes the size of the backlog. Above `begin` the queue catches up, until the
  * backlog is much smaller; 0: never. Returns whether this changed `active`.
  */
-bool catch_up_measure(struct catch_up *c, uint64_t backlog, uint64_t begin,
-		      int64_t now_ns);
+bool catch_up_measure(struct catch_up *c, uint64_t backlog, uint64_t begin);
 
 /* Returns whether requests have profiles as they are stored. */
 bool catch_up_is_stored(const struct catch_up *c);
@@ -57,5 +67,15 @@ bool catch_up_is_stored(const struct catch_up *c);
 /* Notes that a request was accepted; the next one may be of the other way. */
 void catch_up_note(struct catch_up *c, bool stored, uint64_t bytes,
 		   int64_t now_ns);
+
+/*
+ * Notes that a stored request did not arrive, perhaps because it was too large
+ * for the network or a proxy. The next requests are packed. After each such
+ * failure it takes twice as long until stored ones are tried again.
+ */
+void catch_up_fail(struct catch_up *c);
+
+/* Notes that the receiver refuses stored profiles, but accepts packed ones. */
+void catch_up_refuse(struct catch_up *c);
 
 #endif

@@ -90,10 +90,12 @@ static void queue_make_metrics(struct queue *q)
 	MAKE(gauge, backlog, "everprof_remote_storage_backlog_bytes",
 	     "Bytes of the WAL that the receiver has not acknowledged yet.");
 	MAKE(gauge, catching_up, "everprof_remote_storage_catching_up",
-	     "Whether the queue catches up on a large backlog, for which requests may be larger and use all shards.");
+	     "Whether the queue catches up on a large backlog: it then uses all shards, and may send profiles as they are stored.");
 	MAKE(gauge, newest_sent,
 	     "everprof_remote_storage_queue_highest_sent_timestamp_seconds",
 	     "Time of the newest profile that the receiver has accepted, in seconds since the Unix epoch.");
+	/* The queue may replace one that caught up. */
+	metric_set(q->metrics.catching_up, 0);
 	q->metrics.duration = metrics_histogram(
 		q->o.metrics,
 		"everprof_remote_storage_sent_batch_duration_seconds",
@@ -204,6 +206,7 @@ void queue_stop(struct queue *q)
 	if (q->reader)
 		pthread_join(q->reader, NULL);
 	queue_end_shards(q, 0);
+	metric_set(q->metrics.catching_up, 0);
 	if (q->cursor && cursor_sync(q->cursor, NULL)) {
 		/* An older position is harmless. */
 	}

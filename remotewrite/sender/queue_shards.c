@@ -150,8 +150,13 @@ static size_t wanted_by_meter(struct queue *q, struct shard_meter *m,
 	size_t n = reshard_decide(&in);
 
 	metric_set(q->metrics.shards_desired, (int64_t)(desired + 0.5));
-	/* All shards are used until the backlog is small. */
-	return q->catch_up.active ? (size_t)q->config.queue.max_shards : n;
+	/*
+	 * All shards are used until the backlog is small. The number can only
+	 * change while the receiver accepts requests.
+	 */
+	return q->catch_up.active && in.is_moving ?
+		       (size_t)q->config.queue.max_shards :
+		       n;
 }
 
 /* Logs that the queue begins or ends to catch up on a backlog. */
@@ -185,8 +190,7 @@ static void decide_shards(struct queue *q, struct shard_meter *m)
 	bytes = q->o.log->bytes(q->o.log, queue_position(q));
 	mutex_lock(&q->mu);
 	changed = catch_up_measure(&q->catch_up, bytes,
-				   (uint64_t)q->config.queue.catch_up_bytes,
-				   now);
+				   (uint64_t)q->config.queue.catch_up_bytes);
 	active = q->catch_up.active;
 	if (m->at_ns)
 		meter_update(q, m, now);

@@ -265,10 +265,38 @@ static bool shard_stops(void *ctx)
 	return queue_is_stopping(ctx);
 }
 
+/* Whether the next request of the queue has profiles as they are stored. */
+static bool next_is_stored(struct queue *q)
+{
+	bool stored;
+
+	mutex_lock(&q->mu);
+	stored = catch_up_is_stored(&q->catch_up);
+	mutex_unlock(&q->mu);
+	return stored;
+}
+
+/*
+ * Notes an attempt that failed for now. A receiver that was reached, and does
+ * not ask for time, may be one that only smaller requests get through to.
+ */
+static void note_failure(struct shard *s, const struct batch *b,
+			 const struct attempt *a)
+{
+	struct queue *q = s->q;
+
+	metric_add(q->metrics.retried, (int64_t)b->count);
+	if (!s->stored || !a->connected || a->status == 429 || a->status == 503)
+		return;
+	mutex_lock(&q->mu);
+	catch_up_fail(&q->catch_up);
+	mutex_unlock(&q->mu);
+}
+
 /*
  * Sends the message of a batch until its fate is known. Returns the verdict;
- * RETRY_LATER: the queue stops, or samples were given up, so that the message
- * has to be built again.
+ * RETRY_LATER: the queue stops, or the message has to be built again, because
+ * samples were given up or profiles are not sent as they are stored any more.
  */
 static enum retry_verdict send_message(struct shard *s, struct batch *b)
 {
@@ -302,47 +330,51 @@ static enum retry_verdict send_message(struct shard *s, struct batch *b)
 		}
 		if (v != RETRY_LATER)
 			return v;
-		metric_add(q->metrics.retried, (int64_t)b->count);
-		if (!pause_before_retry(s, &a, attempt) || shard_give_up(s, b))
+		note_failure(s, b, &a);
+		if (!pause_before_retry(s, &a, attempt) ||
+		    shard_give_up(s, b) || (s->stored && !next_is_stored(q)))
 			return v;
 	}
 }
 
-/* Whether the next request of the queue has profiles as they are stored. */
-static bool next_is_stored(struct queue *q)
-{
-	bool stored;
-
-	mutex_lock(&q->mu);
-	stored = catch_up_is_stored(&q->catch_up);
-	mutex_unlock(&q->mu);
-	return stored;
-}
-
-/*
- * Builds the message of a batch, and sends it. A receiver that refuses profiles
- * as they are stored gets none of them again, and the batch is not given up: it
- * has to be built again, decompressed.
- */
-static enum retry_verdict build_and_send(struct shard *s, struct batch *b)
+/* Builds the message of a batch, and sends it. */
+static enum retry_verdict build_and_send(struct shard *s, struct batch *b,
+					 bool stored)
 {
 	struct queue *q = s->q;
 	enum retry_verdict v;
 
-	s->stored = next_is_stored(q);
+	s->stored = stored;
 	build_message(s, b);
 	if (!b->count)
 		return RETRY_SENT;
 	v = send_message(s, b);
+	if (v != RETRY_SENT)
+		return v;
 	mutex_lock(&q->mu);
-	if (v == RETRY_SENT)
-		catch_up_note(&q->catch_up, s->stored, batch_bytes(b),
-			      clock_mono_ns());
-	if (v == RETRY_DROP && s->stored) {
-		q->catch_up.refused = true;
-		v = RETRY_LATER;
-	}
+	catch_up_note(&q->catch_up, s->stored, batch_bytes(b), clock_mono_ns());
 	mutex_unlock(&q->mu);
+	return v;
+}
+
+/*
+ * Sends a batch decompressed that was refused with profiles as they are stored.
+ * If more of it is accepted now, the receiver does not know stored profiles, and
+ * gets no more of them.
+ */
+static enum retry_verdict send_decompressed(struct shard *s, struct batch *b)
+{
+	struct queue *q = s->q;
+	size_t written = s->written;
+	enum retry_verdict v;
+
+	metric_add(q->metrics.retried, (int64_t)b->count);
+	v = build_and_send(s, b, false);
+	if (v == RETRY_SENT || (v == RETRY_DROP && s->written > written)) {
+		mutex_lock(&q->mu);
+		catch_up_refuse(&q->catch_up);
+		mutex_unlock(&q->mu);
+	}
 	return v;
 }
 
@@ -356,7 +388,9 @@ static enum retry_verdict send_rest(struct shard *s, struct batch *b)
 
 	(void)shard_give_up(s, b);
 	do {
-		v = build_and_send(s, b);
+		v = build_and_send(s, b, next_is_stored(s->q));
+		if (v == RETRY_DROP && s->stored)
+			v = send_decompressed(s, b);
 	} while (v == RETRY_LATER && !queue_is_stopping(s->q));
 	return v;
 }

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bpf/process/side_band.h"
+#include "bpf/kernel/side_band.h"
 #include "tests/check.h"
 
 TestSuite(side_band_kernel, .timeout = 120);

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/buf.h"
-#include "bpf/process/side_band_record.h"
+#include "bpf/kernel/side_band_record.h"
 #include "tests/check.h"
 
 TestSuite(side_band, .timeout = 30);

@@ -60,18 +60,19 @@ Test(waiting_threads, records_are_taken_once)
 	waiting_threads_fini(&w);
 }
 
-/* For waiting_threads_sweep(): processes with an even number. */
-static bool is_even(void *ctx, uint32_t pid)
+/* Visitor that keeps the threads of processes with an even number. */
+static bool is_even(void *ctx, struct sample_record *r)
 {
 	++*(size_t *)ctx;
-	return pid % 2 == 0;
+	return r->header.pid % 2 == 0;
 }
 
-/* For waiting_threads_visit(). */
-static void count_one(void *ctx, struct sample_record *r)
+/* Visitor that keeps all. */
+static bool count_one(void *ctx, struct sample_record *r)
 {
 	r->header.since = 77;
 	++*(size_t *)ctx;
+	return true;
 }
 
 Test(waiting_threads, the_list_is_bounded_and_swept)
@@ -84,7 +85,7 @@ Test(waiting_threads, the_list_is_bounded_and_swept)
 		cr_assert(add_one(&w, i, i));
 	cr_expect(!add_one(&w, WAITING_THREADS_MAX, 1));
 	cr_expect(add_one(&w, 7, 100), "a thread that is known");
-	waiting_threads_sweep(&w, is_even, &asked);
+	waiting_threads_visit(&w, is_even, &asked);
 	cr_expect(asked == WAITING_THREADS_MAX);
 	waiting_threads_visit(&w, count_one, &seen);
 	cr_expect(seen > WAITING_THREADS_MAX / 3 &&

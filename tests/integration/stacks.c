@@ -132,6 +132,28 @@ KEPT static void sleep_often(void)
 	work++;
 }
 
+KEPT static void *sleep_once(void *unused)
+{
+	const struct timespec pause = { .tv_nsec = 20000000 };
+
+	nanosleep(&pause, NULL);
+	work++;
+	return unused;
+}
+
+/* Sleep for two seconds in a hundred threads, which end; then compute. */
+KEPT static void burn_after_sleeps(void)
+{
+	pthread_t threads[100];
+
+	for (int i = 0; i < 100; i++)
+		pthread_create(&threads[i], NULL, sleep_once, NULL);
+	for (int i = 0; i < 100; i++)
+		pthread_join(threads[i], NULL);
+	burn_cpu();
+	work++;
+}
+
 /* Many short children, each of which burns a little. */
 KEPT static void burn_forks(void)
 {
@@ -183,6 +205,8 @@ int main(int argc, char **argv)
 		burn_thread();
 	else if (!strcmp(way, "sleep"))
 		sleep_often();
+	else if (!strcmp(way, "sleeps"))
+		burn_after_sleeps();
 	else if (!strcmp(way, "forks"))
 		burn_forks();
 	else if (!strcmp(way, "dlopen") && argc > 3)

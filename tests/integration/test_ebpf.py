@@ -211,6 +211,13 @@ def check_waits(folder):
     assert 0.5e9 < slept < took, stacks
     traces = subprocess.run([EVERPROF, 'report', 'traces', path], capture_output=True, text=True, check=True).stdout
     assert re.search(r'thread: +stacks', traces) and re.search(r'tid: +\d+', traces) and 'comm:' not in traces, traces[:500]
+    # Threads that have ended do not wait, however long the profile is.
+    done = subprocess.run([EVERPROF, 'record', '--off-cpu=1', f'--output={path}', '--', f'{folder}/stacks', 'sleeps', '3'],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done
+    slept = sum(ns for stack, ns in waits(path).items() if 'nanosleep' in stack)
+    print(f'waits: {slept / 1e9:.2f} s in threads that sleep once')
+    assert 1.5e9 < slept < 4e9, slept
     for args, message in [(['--off-cpu=x'], '--off-cpu'), (['--sample-labels=pid,name'], 'expected comm, cpu')]:
         done = subprocess.run([EVERPROF, 'record', *args], capture_output=True, text=True, check=False)
         assert done.returncode in (1, 2) and message in done.stderr, (args, done)

@@ -294,6 +294,30 @@ def is_zstd(value):
     return value[:4] == b'\x28\xb5\x2f\xfd'
 
 
+def after_an_outage(d, r, judge, begins=lambda ms: None):
+    """An agent with a backlog of 100 profiles for a receiver, which now answers as `judge` says, and these profiles.
+    The receiver was not available before, and what it got then is forgotten."""
+    a = Node(f'{d}/a', catching_up(f'{r.url}/w'), flags=[])
+    first = int(time.time() * 1000) - 600000
+    begins(first)
+    sent = set()
+    r.judge = lambda body: (503, {})
+    for n in range(100):
+        raw = profile(f'p{n}' + 'x' * 1000, n)
+        assert push(a, (series_of(n), [(raw, first + n)])).status == 204
+        sent.add((first + n, raw))
+    wait_until('catching up', 30, lambda: a.metric('everprof_remote_storage_catching_up') == 1)
+    with r.lock:
+        r.seen, r.judge = [], judge
+    return a, sent
+
+
+def requests_of(r):
+    """The requests that a receiver has got: lists of times and profiles."""
+    with r.lock:
+        return [[(ms, value) for _, value, ms in read_request(body)] for _, _, body in r.seen]
+
+
 @suite.test
 def a_large_backlog_is_sent_as_it_is_stored(d):
     c, port = Node(f'{d}/c'), free_port()
@@ -323,27 +347,55 @@ def a_receiver_that_refuses_stored_profiles_gets_them_decompressed(d):
     def judge(body):
         values = [value for _, value, _ in read_request(body)]
         return (400, {'X-Everprof-Samples-Written': '0'}) if any(map(is_zstd, values)) else (204, {})
-    r.judge = judge
-    a = Node(f'{d}/a', catching_up(f'{r.url}/w'), flags=[])
-    sent = set()
-    begin = int(time.time() * 1000) - 600000
-    r.answers = [(500, {})] * 1000  # until there is a backlog
-    for n in range(100):
-        raw = profile(f'p{n}' + 'x' * 1000, n)
-        assert push(a, (series_of(n), [(raw, begin + n)])).status == 204
-        sent.add((begin + n, raw))
-    wait_until('catching up', 30, lambda: a.metric('everprof_remote_storage_catching_up') == 1)
-    with r.lock:
-        r.answers, r.seen = [], []
+    a, sent = after_an_outage(d, r, judge)
     wait_until('all is sent', 60, lambda: a.metric('everprof_remote_storage_samples_total') == 100)
     assert a.metric('everprof_remote_storage_samples_failed_total') == 0
-    with r.lock:
-        requests = [[(ms, value) for _, value, ms in read_request(body)] for _, _, body in r.seen]
+    requests = requests_of(r)
     stored = [one for one in requests if any(is_zstd(value) for _, value in one)]
     got = {one for request in requests if request not in stored for one in request}
     assert stored, 'nothing was sent as it is stored'
     assert got == sent, (len(got), len(sent))
     assert 'refused profiles' not in a.text()
+
+
+@suite.test
+def one_refused_profile_of_a_backlog_does_not_end_sending_as_stored(d):
+    r = Receiver()
+    bad = []
+
+    def judge(body):
+        samples = read_request(body)
+        others = [ms for _, _, ms in samples if ms not in bad]
+        return (204, {}) if len(others) == len(samples) else (400, {'X-Everprof-Samples-Written': str(len(others))})
+    a, sent = after_an_outage(d, r, judge, lambda first: bad.append(first + 60))
+    wait_until('all is sent', 60, lambda: a.metric('everprof_remote_storage_samples_total') == 99)
+    assert a.metric('everprof_remote_storage_samples_failed_total') == 1
+    requests = requests_of(r)
+    stored = [any(is_zstd(value) for _, value in one) for one in requests]
+    with_bad = [i for i, one in enumerate(requests) if any(ms in bad for ms, _ in one)]
+    assert {stored[i] for i in with_bad} == {True, False}, 'it is refused in both ways'
+    assert any(stored[with_bad[-1] + 1:]), 'the profiles behind it are sent as they are stored'
+    assert {ms for one in requests for ms, _ in one} == {ms for ms, _ in sent}
+
+
+@suite.test
+def profiles_that_do_not_get_through_as_they_are_stored_are_decompressed(d):
+    """A proxy, or a slow network, lets only smaller requests pass."""
+    r = Receiver()
+    a, sent = after_an_outage(d, r, lambda body: (502 if any(is_zstd(v) for _, v, _ in read_request(body)) else 204, {}))
+    wait_until('all is sent', 60, lambda: a.metric('everprof_remote_storage_samples_total') == 100)
+    got = {one for request in requests_of(r) for one in request if not is_zstd(one[1])}
+    assert got == sent, (len(got), len(sent))
+
+
+@suite.test
+def a_queue_that_a_reload_replaces_does_not_catch_up_any_more(d):
+    r = Receiver()
+    a, _ = after_an_outage(d, r, lambda body: (503, {}))
+    with open(f'{d}/a/everprof.yaml', 'w') as f:
+        f.write(catching_up(f'{r.url}/w', begin='0'))
+    a.child.send_signal(signal.SIGHUP)
+    wait_until('it has ended', 30, lambda: a.metric('everprof_remote_storage_catching_up') == 0)
 
 
 @suite.test

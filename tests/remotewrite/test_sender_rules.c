@@ -202,25 +202,42 @@ Test(reshard, rates_follow_the_newest_values)
 Test(catch_up, a_large_backlog_begins_it_and_a_small_one_ends_it)
 {
 	struct catch_up c = { 0 };
+	const uint64_t begin = 1600 * MIB;
 
-	cr_expect(!catch_up_measure(&c, 1 << 30, 0, 0), "0: never");
-	cr_expect(!catch_up_measure(&c, 1600, 1600, 0) && !c.active);
+	cr_expect(!catch_up_measure(&c, 1 << 30, 0), "0: never");
+	cr_expect(!catch_up_measure(&c, begin, begin) && !c.active);
 	cr_expect(!catch_up_is_stored(&c));
-	cr_expect(catch_up_measure(&c, 1601, 1600, 0) && c.active);
+	cr_expect(catch_up_measure(&c, begin + 1, begin) && c.active);
 	cr_expect(catch_up_is_stored(&c));
-	cr_expect(!catch_up_measure(&c, 101, 1600, 0) && c.active);
-	cr_expect(catch_up_measure(&c, 100, 1600, 0) && !c.active);
+	cr_expect(!catch_up_measure(&c, begin / 16 + 1, begin) && c.active);
+	cr_expect(catch_up_measure(&c, begin / 16, begin) && !c.active);
 	cr_expect(!catch_up_is_stored(&c));
 }
 
-/* Let as many requests of the present way pass as a measurement has. */
+/* What is being sent must not keep the queue from ending it. */
+Test(catch_up, it_ends_with_a_few_requests_left)
+{
+	struct catch_up c = { 0 };
+
+	cr_expect(catch_up_measure(&c, 65 * MIB, 64 * MIB));
+	cr_expect(!catch_up_measure(&c, CATCH_UP_FLOOR + 1, 64 * MIB));
+	cr_expect(catch_up_measure(&c, CATCH_UP_FLOOR, 64 * MIB));
+	cr_expect(catch_up_measure(&c, 1001, 1000));
+	cr_expect(!catch_up_measure(&c, 501, 1000));
+	cr_expect(catch_up_measure(&c, 500, 1000));
+}
+
+/*
+ * Let as many requests of the present way pass as a measurement has, behind the
+ * one with which it begins.
+ */
 static void pass_requests(struct catch_up *c, int64_t *now, uint64_t bytes)
 {
 	bool stored = c->stored;
 
-	for (int i = 1; i <= CATCH_UP_REQUESTS; i++) {
+	for (int i = 0; i <= CATCH_UP_REQUESTS; i++) {
 		*now += CATCH_UP_SPAN_NS / CATCH_UP_REQUESTS;
-		cr_expect(i == CATCH_UP_REQUESTS || c->stored == stored);
+		cr_expect(c->stored == stored);
 		catch_up_note(c, stored, bytes / CATCH_UP_REQUESTS, *now);
 	}
 }
@@ -231,7 +248,7 @@ Test(catch_up, the_faster_way_is_used_and_the_other_one_is_tried)
 	int64_t now = 5;
 	int tries = 0;
 
-	(void)catch_up_measure(&c, 2000, 1000, now);
+	(void)catch_up_measure(&c, 2000, 1000);
 	pass_requests(&c, &now, 80 * MIB);
 	cr_expect(!catch_up_is_stored(&c), "the other way is not known yet");
 	pass_requests(&c, &now, 50 * MIB);
@@ -256,7 +273,7 @@ Test(catch_up, a_fast_way_is_kept_and_a_refused_one_is_not_used)
 	struct catch_up c = { 0 };
 	int64_t now = 5;
 
-	(void)catch_up_measure(&c, 2000, 1000, now);
+	(void)catch_up_measure(&c, 2000, 1000);
 	for (int i = 0; i < 3 * CATCH_UP_PROBE; i++) {
 		pass_requests(&c, &now, 400 * MIB);
 		cr_assert(catch_up_is_stored(&c));
@@ -264,8 +281,50 @@ Test(catch_up, a_fast_way_is_kept_and_a_refused_one_is_not_used)
 	/* Requests that began in the other way do not count. */
 	catch_up_note(&c, false, 1, now + 10LL * CATCH_UP_SPAN_NS);
 	cr_expect(c.requests == 0 && catch_up_is_stored(&c));
-	c.refused = true;
+	catch_up_refuse(&c);
 	cr_expect(!catch_up_is_stored(&c));
+	/* It may be another receiver the next time. */
+	(void)catch_up_measure(&c, 0, 1000);
+	(void)catch_up_measure(&c, 2000, 1000);
+	cr_expect(catch_up_is_stored(&c));
+}
+
+/* The backlog has grown because the receiver was away. */
+Test(catch_up, an_outage_says_nothing_about_a_way)
+{
+	struct catch_up c = { 0 };
+	int64_t now = 5;
+
+	(void)catch_up_measure(&c, 2000, 1000);
+	now += 3600LL * CATCH_UP_SPAN_NS;
+	pass_requests(&c, &now, 400 * MIB);
+	cr_expect(c.rates[true] >= CATCH_UP_FAST && catch_up_is_stored(&c));
+	catch_up_note(&c, true, 400 * MIB, now += 1000);
+	catch_up_note(&c, true, 400 * MIB, now += 3600LL * CATCH_UP_SPAN_NS);
+	pass_requests(&c, &now, 400 * MIB);
+	cr_expect(c.rates[true] >= CATCH_UP_FAST && catch_up_is_stored(&c));
+}
+
+/* Packed requests may get through, because they have fewer bytes. */
+Test(catch_up, after_a_failure_requests_are_packed)
+{
+	struct catch_up c = { 0 };
+	int64_t now = 5;
+
+	(void)catch_up_measure(&c, 2000, 1000);
+	for (unsigned wait = 1; wait <= 2 * CATCH_UP_PROBE; wait *= 2) {
+		unsigned n = 0;
+
+		cr_assert(catch_up_is_stored(&c));
+		for (int i = 0; i < 4; i++)
+			catch_up_fail(&c); /* all shards */
+		for (; !catch_up_is_stored(&c) && n < 99; n++)
+			pass_requests(&c, &now, MIB);
+		cr_expect(n == (wait < CATCH_UP_PROBE ? wait : CATCH_UP_PROBE),
+			  "%u: %u", wait, n);
+	}
+	pass_requests(&c, &now, 400 * MIB);
+	cr_expect(c.failures == 0 && catch_up_is_stored(&c));
 }
 
 Test(window, the_position_moves_to_the_first_missing_sample)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bpf/process/side_band.h"
+#include "bpf/kernel/side_band.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

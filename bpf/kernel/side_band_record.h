@@ -7,8 +7,8 @@
  * Ownership: a record borrows its texts from the bytes.
  * Threads: any.
  */
-#ifndef BPF_PROCESS_SIDE_BAND_RECORD_H
-#define BPF_PROCESS_SIDE_BAND_RECORD_H
+#ifndef BPF_KERNEL_SIDE_BAND_RECORD_H
+#define BPF_KERNEL_SIDE_BAND_RECORD_H
 
 #include "base/bytes.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bpf/process/side_band_record.h"
+#include "bpf/kernel/side_band_record.h"
 
 #include <linux/perf_event.h>
 #include <sys/mman.h>

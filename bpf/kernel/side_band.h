@@ -6,11 +6,11 @@
  * Ownership: a side band owns its buffers, until side_band_close().
  * Threads: one thread at a time.
  */
-#ifndef BPF_PROCESS_SIDE_BAND_H
-#define BPF_PROCESS_SIDE_BAND_H
+#ifndef BPF_KERNEL_SIDE_BAND_H
+#define BPF_KERNEL_SIDE_BAND_H
 
 #include "base/err.h"
-#include "bpf/process/side_band_record.h"
+#include "bpf/kernel/side_band_record.h"
 
 enum {
 	/* Pages of the buffer of a CPU; a power of two. */

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf/process/process_publication.h"
+
+void process_unpublish(struct process_table *t, struct process *p, uint64_t now)
+{
+	struct publication *x;
+
+	if (p->publication == PUBLICATION_NONE)
+		return;
+	x = &t->publications.v[p->publication];
+	if (!--x->users) {
+		extents_give(&t->extents, x->extent, now + EXTENTS_DELAY_MS);
+		*vec_add(&t->publication_gaps) = p->publication;
+	}
+	p->publication = PUBLICATION_NONE;
+}
+
+void process_withdraw(struct process_table *t, struct process *p, uint64_t now)
+{
+	if (p->publication == PUBLICATION_NONE)
+		return;
+	t->publisher.remove(t->publisher.ctx, p->pid);
+	process_unpublish(t, p, now);
+}
+
+/* Return the number of a new publication. */
+static uint32_t publication_add(struct process_table *t, struct extent extent)
+{
+	uint32_t number =
+		t->publication_gaps.count ?
+			t->publication_gaps.v[--t->publication_gaps.count] :
+			(uint32_t)t->publications.count;
+
+	if (number == t->publications.count)
+		vec_add(&t->publications);
+	t->publications.v[number] =
+		(struct publication){ .extent = extent, .users = 1 };
+	return number;
+}
+
+void process_publish(struct process_table *t, struct process *p, uint64_t now)
+{
+	struct extent extent = { 0 };
+	size_t count = p->space.ranges.count;
+
+	p->changed = false;
+	if (count &&
+	    !extents_take(&t->extents, (uint32_t)count, now, &extent)) {
+		t->crowded_out++;
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct address_range *r = &p->space.ranges.v[i];
+		struct sampler_mapping *m = &t->mappings[extent.first + i];
+
+		m->start = r->start;
+		m->end = r->end;
+		file_table_resolve(t->files, r->file, r->offset, m);
+	}
+	if (!t->publisher.set(
+		    t->publisher.ctx, p->pid,
+		    &(struct sampler_process){
+			    .first = extent.first,
+			    .count = extent.count,
+			    .flags = p->ignored ? SAMPLER_PROCESS_IGNORED : 0,
+		    })) {
+		extents_give(&t->extents, extent, now + EXTENTS_DELAY_MS);
+		t->crowded_out++;
+		return;
+	}
+	process_unpublish(t, p, now);
+	p->publication = publication_add(t, extent);
+}
