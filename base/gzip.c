@@ -269,3 +269,8 @@ void gzip_compress(struct gzip *g, int level, struct bytes in, struct buf *out)
 					     out->ptr + out->len,
 					     out->cap - out->len);
 }
+
+uint32_t gzip_crc32(uint32_t crc, struct bytes b)
+{
+	return libdeflate_crc32(crc, b.ptr, b.len);
+}

@@ -50,4 +50,10 @@ NODISCARD int gzip_decompress(struct gzip *g, struct bytes in, struct buf *out,
  */
 void gzip_compress(struct gzip *g, int level, struct bytes in, struct buf *out);
 
+/*
+ * Continue a CRC-32 (the one of gzip, and of links to debug files) over further
+ * bytes; it begins with 0.
+ */
+uint32_t gzip_crc32(uint32_t crc, struct bytes b);
+
 #endif

@@ -19,6 +19,7 @@
 #include "client/http_status.h"
 #include "cmd/database.h"
 #include "cmd/http_file.h"
+#include "cmd/symbols_helper.h"
 #include "cmd/version.h"
 #include "pprof/columns.h"
 #include "web/local.h"
@@ -183,6 +184,8 @@ static int fetch_local(struct query *q, struct http_response *r,
 	struct web_options web = { .db = dir.db,
 				   .query_memory = q->memory,
 				   .query_timeout_ms = q->timeout_ms,
+				   .symbolizer = program_symbolizer_new(
+					   q->symbols_path),
 				   .version = EVERPROF_VERSION,
 				   .log = &dir.log,
 				   .metrics = dir.metrics };
@@ -201,6 +204,7 @@ static int fetch_local(struct query *q, struct http_response *r,
 	*r = (struct http_response){ .status = answer.status,
 				     .body = answer.body };
 	database_close(&dir);
+	symbolizer_free(web.symbolizer);
 	return rc;
 }
 

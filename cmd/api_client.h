@@ -18,6 +18,7 @@
 
 #include "client/http.h"
 #include "cmd/flags.h"
+#include "cmd/symbols_helper.h"
 
 /* A request to the API. */
 struct query {
@@ -28,7 +29,8 @@ struct query {
 	 */
 	int64_t memory;
 	int64_t timeout_ms;
-	const char *http_config; /* path of --http.config.file; NULL: none */
+	const char *symbols_path; /* debug files, for reports of `storage` */
+	const char *http_config;  /* path of --http.config.file; NULL: none */
 	/* URL of the request, built by query_path() and query_param() */
 	struct buf url;
 	/*
@@ -63,6 +65,8 @@ struct query {
 	SERVER_FLAGS(q),                                                                                                      \
 		{ "storage.tsdb.path", FLAG_TEXT, &(q).storage, NULL,                                                         \
 		  "Data directory to read instead of querying a server. It is opened read-only; a server may be using it." }, \
+		{ "symbols.path", FLAG_TEXT, &(q).symbols_path, SYMBOLS_PATH,                                                 \
+		  "Folder with separate debug files by build ID, for reports with --storage.tsdb.path." },                    \
 	{                                                                                                                     \
 		"query.memory", FLAG_SIZE, &(q).memory, "1GB",                                                                \
 			"Maximum memory of a query with --storage.tsdb.path."                                                 \

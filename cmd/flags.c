@@ -176,12 +176,12 @@ static int parse_one(const struct flag *flags, int argc, char **argv, int *i,
 void flags_set_defaults(const struct flag *flags)
 {
 	for (; flags->name; flags++) {
-		/*
-		 * Booleans are false until they are set, whatever their
-		 * `fallback` says.
-		 */
-		if (flags->kind == FLAG_BOOL || !flags->fallback)
+		if (!flags->fallback)
 			continue;
+		if (flags->kind == FLAG_BOOL) {
+			*(bool *)flags->out |= !strcmp(flags->fallback, "yes");
+			continue;
+		}
 		/*
 		 * A default that does not parse is a mistake in the table of
 		 * flags.

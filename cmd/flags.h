@@ -58,9 +58,9 @@ NODISCARD int flags_parse(const struct flag *flags, int *argc, char **argv,
 			  bool *help, struct err *err);
 
 /*
- * Set the value of each flag from the text of its default. Booleans and flags
- * without a default are left unchanged. A default that does not parse is a bug
- * and ends the process.
+ * Set the value of each flag from the text of its default. Booleans become true
+ * if their default is "yes"; other booleans, and flags without a default, are
+ * left unchanged. A default that does not parse is a bug and ends the process.
  */
 void flags_set_defaults(const struct flag *flags);
 

@@ -8,6 +8,7 @@
 #include "cmd/commands.h"
 #include "cmd/ebpf.h"
 #include "cmd/suggest.h"
+#include "cmd/symbols_helper.h"
 
 /*
  * List the commands of a group, or all commands if `group` is NULL. Returns
@@ -169,6 +170,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], EBPF_HELPER))
 		return ebpf_help();
+	if (!strcmp(argv[1], SYMBOLS_HELPER))
+		return symbolizer_help();
 	if (!strcmp(argv[1], "--version"))
 		return cmd_version(0, argv);
 	return main_finish(main_run(argc - 1, argv + 1));

@@ -20,6 +20,7 @@
 #include "cmd/ebpf.h"
 #include "cmd/ebpf_config.h"
 #include "cmd/output.h"
+#include "cmd/symbols_helper.h"
 #include "pprof/decode.h"
 #include "pprof/encode.h"
 #include "pprof/merge.h"
@@ -120,7 +121,9 @@ static void recording_wait(const struct recording *r, const sigset_t *signals)
 
 	for (;;) {
 		int64_t left = end - clock_mono_ns();
-		/* A process that is not a child is looked at from time to time. */
+		/*
+		 * A process that is not a child is looked at from time to time.
+		 */
 		const struct timespec step = { .tv_nsec = left < 100000000 ?
 								  left :
 								  100000000 };
@@ -362,7 +365,7 @@ int cmd_record(int argc, char **argv)
 		  "Output file (also -o); - is standard output. A name that ends with .svg makes a flame graph." },
 		{ "sample-labels", FLAG_TEXT, &r.labels, "comm,pid",
 		  "Labels of samples, separated by commas: comm, cpu, pid, thread, tid." },
-		{ "symbols.path", FLAG_TEXT, &r.debug_dir, "/usr/lib/debug",
+		{ "symbols.path", FLAG_TEXT, &r.debug_dir, SYMBOLS_PATH,
 		  "Folder with separate debug files, which are found by build ID." },
 		{ 0 },
 	};

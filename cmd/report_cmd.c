@@ -6,21 +6,26 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/file_slurp.h"
 #include "base/fs.h"
 #include "base/gzip.h"
 #include "cmd/output.h"
 #include "cmd/report_flags.h"
+#include "cmd/symbols_helper.h"
 #include "pprof/decode.h"
 #include "pprof/encode.h"
 #include "pprof/merge.h"
 #include "pprof/pgo.h"
 #include "pprof/report.h"
+#include "query/symbolize.h"
 
 #define FILE_MAX   (1024 * MIB)         /* maximum bytes of one file */
 #define MEMORY_MAX ((size_t)4096 * MIB) /* maximum memory of the decoder */
 #define GZIP_LEVEL 6
+/* Maximum time for finding the names of addresses: a minute. */
+#define SYMBOLIZE_NS (60 * INT64_C(1000000000))
 
 /*
  * Reads the files of one side of a report (the profiles, or the base), one
@@ -114,6 +119,7 @@ struct fetch {
 	const char *diff_base;
 	bool normalize;
 	const char *source_path;
+	const char *symbols_path;
 	const char *output;
 	struct reader source;
 	struct reader base_side;
@@ -152,6 +158,28 @@ static int report_cmd_combine(struct fetch *j, struct pprof **out,
 		return 0;
 	return merge_diff(j->both.merge, *out, merge_finish(j->base_side.merge),
 			  &o, out, err);
+}
+
+/* Name the addresses of a profile that have no function. */
+static int report_cmd_symbolize(const struct fetch *j, struct pprof *p,
+				struct err *err)
+{
+	struct arena arena = { 0 };
+	const char *warnings[4];
+	struct symbolize s = {
+		.symbolizer = program_symbolizer_new(j->symbols_path),
+		.deadline_ns = clock_mono_ns() + SYMBOLIZE_NS,
+	};
+	int rc = profile_symbolize(&s, p, err);
+	size_t n = rc ? 0 :
+			symbolize_warnings(&s, p, &arena, warnings,
+					   ARRAY_SIZE(warnings));
+
+	for (size_t i = 0; i < n; i++)
+		fprintf(stderr, "everprof: warning: %s\n", warnings[i]);
+	arena_fini(&arena);
+	symbolizer_free(s.symbolizer);
+	return rc;
 }
 
 /* Encode a profile as gzip'd protobuf. */
@@ -251,6 +279,8 @@ static int report_cmd_run(struct fetch *j, int argc, char **argv,
 		rc = read_sides(j, argc - 1, argv + 1, err);
 	if (!rc)
 		rc = report_cmd_combine(j, &p, err);
+	if (!rc && o.symbolize)
+		rc = report_cmd_symbolize(j, p, err);
 	if (!rc && type)
 		rc = report_cmd_write_report(&o, type, p, &out, err);
 	else if (!rc)
@@ -261,10 +291,10 @@ static int report_cmd_run(struct fetch *j, int argc, char **argv,
 static int report_cmd_parse(struct fetch *j, int *argc, char **argv)
 {
 	/*
-	 * The array has room for the five flags of this command, the flags of
+	 * The array has room for the six flags of this command, the flags of
 	 * the report options, and the row that ends the list.
 	 */
-	struct flag flags[REPORT_FLAGS_MAX + 6] = {
+	struct flag flags[REPORT_FLAGS_MAX + 7] = {
 		{ "output", FLAG_TEXT, &j->output, "-",
 		  "Output file (also -o); - is standard output." },
 		{ "base", FLAG_TEXT, &j->base, NULL,
@@ -275,6 +305,8 @@ static int report_cmd_parse(struct fetch *j, int *argc, char **argv)
 		  "Scale the profiles to the totals of the base first." },
 		{ "source_path", FLAG_TEXT, &j->source_path, NULL,
 		  "Folder with source files, for the report source." },
+		{ "symbols.path", FLAG_TEXT, &j->symbols_path, SYMBOLS_PATH,
+		  "Folder with separate debug files by build ID, to name addresses." },
 	};
 	static const struct usage u = {
 		"report NAME FILE… [FLAGS]",
@@ -283,7 +315,7 @@ static int report_cmd_parse(struct fetch *j, int *argc, char **argv)
 		2, 1000000
 	};
 
-	report_flags_list(&j->options, flags + 5);
+	report_flags_list(&j->options, flags + 6);
 	return cmd_begin(&u, flags, argc, argv);
 }
 

@@ -5,7 +5,6 @@
  */
 #include "cmd/report_flags.h"
 
-/* Of the switches, only "trim" can be on by default. */
 struct flag *report_flags_list(struct report_flags *f, struct flag *at)
 {
 	const struct report_option_help *o = report_option_list();
@@ -13,9 +12,7 @@ struct flag *report_flags_list(struct report_flags *f, struct flag *at)
 
 	report_options_init(&fallback);
 	for (size_t i = 0; o[i].name; i++) {
-		bool on = str_is(str_of(o[i].name), "trim") && fallback.trim;
-
-		f->switches[i] = on;
+		f->switches[i] = report_option_is_on(&fallback, i);
 		f->texts[i].count = 0;
 		*at++ = (struct flag){
 			.name = o[i].name,
@@ -37,7 +34,9 @@ void report_flags_each(const struct report_flags *f,
 
 	for (size_t i = 0; o[i].name; i++) {
 		const struct flag_texts *texts = &f->texts[i];
-		/* As with other flags, the last value of a single one counts. */
+		/*
+		 * As with other flags, the last value of a single one counts.
+		 */
 		size_t k = o[i].repeats || !texts->count ? 0 : texts->count - 1;
 
 		if (o[i].is_switch)

@@ -20,6 +20,7 @@
 #include "cmd/serve_flags.h"
 #include "cmd/serve_rights.h"
 #include "cmd/serve_storage.h"
+#include "cmd/symbols_helper.h"
 #include "cmd/version.h"
 #include "cmd/write_endpoint.h"
 #include "discovery/manager.h"
@@ -52,6 +53,7 @@ struct serve {
 	struct discovery *discovery;
 	struct ebpf_service *ebpf;
 	struct self_profiler *profiler;
+	struct symbolizer *symbolizer; /* NULL: reports have no more names */
 	struct web *web;
 };
 
@@ -245,6 +247,7 @@ static int start_web(struct serve *s, struct err *err)
 		.query_timeout_ms = s->f.query_timeout_ms,
 		.query_memory = s->f.query_memory,
 		.source_root = serve_is_given(s->f.source_path),
+		.symbolizer = s->symbolizer,
 		.log = &s->log,
 		.metrics = s->metrics
 	};
@@ -300,6 +303,9 @@ static int serve_start(struct serve *s, int64_t sync_ms, struct err *err)
 		make_receiver(s);
 		make_ebpf(s);
 		s->profiler = self_profiler_new(s->f.symbols_path);
+		if (s->f.symbolize && !s->agent)
+			s->symbolizer =
+				program_symbolizer_new(s->f.symbols_path);
 		rc = start_scraper(s, err);
 	}
 	if (!rc)
@@ -341,6 +347,7 @@ static void serve_stop(struct serve *s)
 	receiver_free(s->receiver);
 	ebpf_service_free(s->ebpf);
 	self_profiler_free(s->profiler);
+	symbolizer_free(s->symbolizer);
 	ingest_limiter_free(s->limiter);
 	reloader_free(s->reloader);
 	storage_close(&s->storage);

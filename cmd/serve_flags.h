@@ -55,6 +55,7 @@ struct serve_flags {
 	int64_t max_profile;
 	const char *refused_networks;
 	const char *symbols_path;
+	bool symbolize;
 	int64_t ingest_memory;
 	const char *log_level;
 	const char *log_format;

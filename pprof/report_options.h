@@ -34,6 +34,11 @@ struct report_options {
 	struct str symbol; /* reports peek, source: regexp of function names */
 	enum granularity granularity;
 	bool noinlines;
+	/*
+	 * Whether addresses without a function get names before the report is
+	 * made. The caller does that (query/symbolize.h).
+	 */
+	bool symbolize;
 	bool cum;  /* sort by cumulative instead of flat values */
 	bool mean; /* show the mean value per event, not the sum */
 	bool drop_negative;
@@ -86,6 +91,9 @@ const struct report_option_help *report_option_list(void);
 
 /* Sets all options to pprof's defaults. */
 void report_options_init(struct report_options *o);
+
+/* Returns whether option number i of the list is a switch that is on. */
+bool report_option_is_on(const struct report_options *o, size_t i);
 
 /*
  * Sets an option by its name, which is spelled as in a URL or after "--" on the

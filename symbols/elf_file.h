@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ELF files: segments, sections and the build ID of a program or library for
- * x86-64 or arm64 (System V ABI, chapters 4 and 5). The file may be hostile, and
- * may change while it is read: it is read with pread(), never mapped, and sizes
- * are checked before memory is taken.
+ * x86-64 or arm64 (System V ABI, chapters 4 and 5). The file may be hostile,
+ * and may change while it is read: it is read with pread(), never mapped, and
+ * sizes are checked before memory is taken.
  *
  * Ownership: an ELF file owns its descriptor and the sections that it returned,
  * until elf_file_close().
@@ -73,13 +73,22 @@ const struct elf_segment *elf_file_segments(const struct elf_file *f,
 
 /*
  * Find where a mapping of a file with these segments is: *bias becomes its
- * address in memory minus the address in the file. `offset` is where the mapping
- * begins in the file, and `start` in memory. False: no segment is loaded from
- * there.
+ * address in memory minus the address in the file. `offset` is where the
+ * mapping begins in the file, and `start` in memory. False: no segment is
+ * loaded from there.
  */
 NODISCARD bool elf_segments_bias(const struct elf_segment *segments,
 				 size_t count, uint64_t offset, uint64_t start,
 				 uint64_t *bias);
+
+/*
+ * As elf_segments_bias(), but the file may be a debug file, which does not say
+ * where its segments are in the program's file. Then the bias is known only if
+ * the mapping has the size of the one executable segment. `limit` is where the
+ * mapping ends in memory.
+ */
+NODISCARD bool elf_file_bias(const struct elf_file *f, uint64_t offset,
+			     uint64_t start, uint64_t limit, uint64_t *bias);
 
 /*
  * Read a section by its name, decompressed. ERR_NOTFOUND: there is none, or its
@@ -90,8 +99,8 @@ NODISCARD int elf_file_section(struct elf_file *f, const char *name,
 			       struct err *err);
 
 /*
- * Return the size of a section, decompressed; 0: there is none, or its bytes are
- * not in this file.
+ * Return the size of a section, decompressed; 0: there is none, or its bytes
+ * are not in this file.
  */
 uint64_t elf_file_section_size(struct elf_file *f, const char *name);
 

@@ -9,15 +9,49 @@
 #define SYMBOLS_ELF_NAMES_H
 
 #include "base/buf.h"
+#include "base/dec.h"
 #include "base/err.h"
 
+/* Where a process had a file mapped. */
+struct name_mapping {
+	uint64_t start;  /* address in memory */
+	uint64_t limit;  /* where it ends in memory */
+	uint64_t offset; /* of `start` in the file */
+};
+
 /*
- * Operation of a file helper: `argument` is a question (symbols/name_answer.h)
- * with addresses as in the ELF file. The answer begins with the build ID of the
- * file (enc_str()). Errors as elf_file_open(), and ERR_INVALID:
- * the question is malformed.
+ * Append a question of `count` addresses, at most NAME_QUESTION_MAX. `m` is the
+ * mapping that they are in; NULL: they are as in the ELF file.
+ */
+void elf_names_question(const struct name_mapping *m, const uint64_t *addresses,
+			size_t count, struct buf *out);
+
+/*
+ * Operation of a file helper: name the addresses of a question. The answer
+ * begins with what elf_names_head() reads; the names follow
+ * (symbols/name_answer.h). Addresses whose place in the file is not known have
+ * no names. Errors as elf_file_open(), and ERR_INVALID: the question is
+ * malformed.
  */
 NODISCARD int elf_names_read(int fd, struct bytes argument, struct buf *out,
 			     struct err *err);
+
+/* What the answer says about the file. */
+struct elf_names_head {
+	struct bytes build_id; /* empty: the file has none */
+	/* The file's link to its debug file (.gnu_debuglink); empty: none. */
+	struct str debug_link;
+	uint32_t debug_crc; /* CRC-32 of all bytes of the debug file */
+};
+
+/* Read the beginning of an answer; d->bad if it is malformed. */
+struct elf_names_head elf_names_head(struct dec *d);
+
+/*
+ * Operation of a file helper: the CRC-32 of all bytes of a file, by which a
+ * link to a debug file is checked; the answer is big-endian.
+ */
+NODISCARD int file_crc_read(int fd, struct bytes argument, struct buf *out,
+			    struct err *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of addresses, as the file helper answers them: for each address that was
- * asked for, the functions that are there, the innermost inlined one first.
+ * Names of addresses, as the file helper answers them: for each address that
+ * was asked for, the functions that are there, the innermost inlined one first.
  * Addresses, like all numbers of a question, are in the order of the machine.
  *
  * Ownership: a decoded frame borrows its texts from the answer.
@@ -15,7 +15,7 @@
 
 enum {
 	/* Largest number of addresses of one question. */
-	NAME_QUESTION_MAX = 4096,
+	NAME_QUESTION_MAX = 4000,
 	/* Largest number of functions at one address. */
 	NAME_FRAMES_MAX = 64,
 	/* Largest size of an answer in bytes. */

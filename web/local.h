@@ -35,13 +35,13 @@ struct local_answer {
 
 /*
  * Answer a request from the database o->db. Of the other options, only
- * query_memory, query_timeout_ms, source_root, version, log and metrics are
- * used. If the API answers with an error, for example for a bad parameter,
- * local_ask() still returns 0, and the answer has an error status and the error
- * as JSON. Returns ERR_INVALID when the target is malformed or its path is not
- * a read-only endpoint, ERR_TOOBIG when it has too many parameters, ERR_CLOSED
- * when the sink canceled the request, and other codes when a stream failed
- * after it had begun.
+ * query_memory, query_timeout_ms, source_root, symbolizer, version, log and
+ * metrics are used. If the API answers with an error, for example for a bad
+ * parameter, local_ask() still returns 0, and the answer has an error status
+ * and the error as JSON. Returns ERR_INVALID when the target is malformed or
+ * its path is not a read-only endpoint, ERR_TOOBIG when it has too many
+ * parameters, ERR_CLOSED when the sink canceled the request, and other codes
+ * when a stream failed after it had begun.
  */
 NODISCARD int local_ask(const struct web_options *o,
 			const struct local_request *r, struct local_answer *out,

@@ -21,9 +21,10 @@ enum {
 };
 
 file_operation *const elf_operations[ELF_OPERATIONS] = {
+	[NAME_ELF_OPERATION] = elf_names_read,
+	[NAME_PERF_OPERATION] = perf_map_read,
+	[NAME_CRC_OPERATION] = file_crc_read,
 	[ELF_READER_OPERATION] = elf_facts_read,
-	[ELF_NAMES_OPERATION] = elf_names_read,
-	[PERF_MAP_OPERATION] = perf_map_read,
 };
 
 void file_inode_encode(struct buf *out, uint32_t major, uint32_t minor,

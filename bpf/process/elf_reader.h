@@ -12,16 +12,15 @@
 
 #include "bpf/process/elf_facts.h"
 #include "symbols/file_helper.h"
+#include "symbols/name_finder.h"
 
-/* The operations of the file helper, in the order of elf_operations. */
+/* The operations of the file helper, behind those of a name finder. */
 enum elf_operation {
-	ELF_READER_OPERATION, /* elf_facts_read() */
-	ELF_NAMES_OPERATION,  /* elf_names_read() */
-	PERF_MAP_OPERATION,   /* perf_map_read() */
+	ELF_READER_OPERATION = NAME_OPERATIONS, /* elf_facts_read() */
 	ELF_OPERATIONS,
 };
 
-/* The operation that a file helper passes to file_helper_serve(). */
+/* All these operations, for file_helper_serve(). */
 extern file_operation *const elf_operations[ELF_OPERATIONS];
 
 enum {

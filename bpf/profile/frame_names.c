@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/profile/frame_names.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -14,25 +13,20 @@
 void frame_names_init(struct frame_names *n, char *const *helper_argv,
 		      const char *debug_dir, struct err *err)
 {
-	*n = (struct frame_names){ .helper = file_helper_new(helper_argv),
-				   .debug_dir = debug_dir };
+	*n = (struct frame_names){
+		.finder = { .helper = file_helper_new(helper_argv),
+			    .cache = { .half_max = FRAME_NAMES_CACHE_MAX },
+			    .debug_dir = debug_dir,
+			    .timeout_ms = FRAME_NAMES_TIMEOUT_MS,
+			    .answer_max = NAME_ANSWER_MAX },
+	};
 	err->code = kallsyms_read(&n->kernel, "/proc/kallsyms", err);
-}
-
-static void name_cache_fini(struct name_cache *c)
-{
-	table_fini(&c->by_key);
-	vec_fini(&c->keys);
-	vec_fini(&c->answers);
-	arena_fini(&c->arena);
 }
 
 void frame_names_fini(struct frame_names *n)
 {
-	file_helper_close(n->helper);
+	name_finder_fini(&n->finder);
 	kallsyms_fini(&n->kernel);
-	name_cache_fini(&n->young);
-	name_cache_fini(&n->old);
 }
 
 bool window_file_address(const struct window_file *f, uint64_t position,
@@ -49,226 +43,24 @@ bool window_file_address(const struct window_file *f, uint64_t position,
 	return false;
 }
 
-/* For table_find(). */
-static bool name_cache_same(const void *ctx, uint32_t number, const void *key)
-{
-	const struct name_cache *c = ctx;
-
-	return c->keys.v[number] == *(const uint64_t *)key;
-}
-
-static void name_cache_add(struct name_cache *c, uint64_t key,
-			   struct bytes answer)
-{
-	table_add(&c->by_key, key, (uint32_t)c->keys.count);
-	*vec_add(&c->keys) = key;
-	*vec_add(&c->answers) = arena_bytes(&c->arena, answer);
-}
-
-static size_t name_cache_memory(const struct name_cache *c)
-{
-	return c->arena.used + table_memory(&c->by_key) + vec_memory(&c->keys) +
-	       vec_memory(&c->answers);
-}
-
-/* Add names to the cache; if it is full, those not used lately are dropped. */
-static void frame_names_keep(struct frame_names *n, uint64_t key,
-			     struct bytes answer)
-{
-	if (name_cache_memory(&n->young) > FRAME_NAMES_CACHE_MAX) {
-		name_cache_fini(&n->old);
-		n->old = n->young;
-		n->young = (struct name_cache){ .arena = { 0 } };
-	}
-	name_cache_add(&n->young, key, answer);
-}
-
-/* Look names up, and copy them into the arena. */
-static bool frame_names_cached(struct frame_names *n, uint64_t key,
-			       struct arena *arena, struct bytes *out)
-{
-	uint32_t at = table_find(&n->young.by_key, key, name_cache_same,
-				 &n->young, &key);
-	struct bytes found;
-
-	if (at != TABLE_NONE) {
-		found = n->young.answers.v[at];
-	} else {
-		at = table_find(&n->old.by_key, key, name_cache_same, &n->old,
-				&key);
-		if (at == TABLE_NONE)
-			return false;
-		found = n->old.answers.v[at];
-	}
-	*out = arena_bytes(arena, found);
-	if (n->old.keys.count &&
-	    table_find(&n->young.by_key, key, name_cache_same, &n->young,
-		       &key) == TABLE_NONE)
-		frame_names_keep(n, key, *out);
-	return true;
-}
-
 /*
  * The hash by which the names of a file are cached. Files with the same build
  * ID have the same names, wherever they are.
  */
 static uint64_t window_file_hash(const struct window_file *f)
 {
-	return f->build_id.len ? hash_bytes(f->build_id) :
+	return f->build_id.len ? name_file_hash(f->build_id) :
 				 hash_bytes(f->identity) ^
 					 hash_bytes(bytes_of(str_of(f->path)));
 }
 
-static uint64_t name_key(uint64_t file, uint64_t address)
+/* Open the file of a window itself, or a file beside it. */
+static int window_file_open(const void *file, const char *path)
 {
-	const uint64_t key[2] = { file, address };
+	const struct window_file *f = file;
 
-	return hash_bytes((struct bytes){ .ptr = (const uint8_t *)key,
-					  .len = sizeof(key) });
-}
-
-/* Frames of one owner whose names are not known. */
-struct unnamed {
-	VEC(uint64_t) addresses;
-	VEC(uint32_t) frames;
-};
-
-static void unnamed_fini(struct unnamed *u)
-{
-	vec_fini(&u->addresses);
-	vec_fini(&u->frames);
-}
-
-/* A question for names, and where the answer goes. */
-struct name_query {
-	uint32_t operation;
-	struct bytes build_id; /* of the file, if it has one */
-	const struct unnamed *unnamed;
-	struct arena *arena;
-	struct bytes *out;
-};
-
-/*
- * Name `count` frames from number `first` on by an answer of the helper. False:
- * it is malformed, or of another file.
- */
-static bool frame_names_take(const struct name_query *q, struct bytes answer,
-			     size_t first, size_t count)
-{
-	struct dec d = dec_init(answer);
-
-	if (q->operation == ELF_NAMES_OPERATION) {
-		struct bytes id = bytes_of(dec_str(&d));
-
-		if (q->build_id.len && !bytes_eq(id, q->build_id))
-			return false;
-	}
-	for (size_t i = 0; i < count && !d.bad; i++) {
-		const uint8_t *begin = d.pos;
-		size_t functions = name_answer_next(&d);
-		size_t len;
-
-		for (size_t k = 0; k < functions && !d.bad; k++)
-			(void)name_answer_frame(&d);
-		if (d.bad)
-			break;
-		len = (size_t)(d.pos - begin);
-		if (functions)
-			q->out[q->unnamed->frames.v[first + i]] = arena_bytes(
-				q->arena,
-				(struct bytes){ .ptr = begin, .len = len });
-	}
-	return !d.bad && !dec_left(&d);
-}
-
-/* Ask the helper for names in the file of a descriptor, which is taken over. */
-static void frame_names_ask(struct frame_names *n, int fd,
-			    const struct name_query *q)
-{
-	const struct unnamed *u = q->unnamed;
-
-	for (size_t at = 0; at < u->addresses.count; at += NAME_QUESTION_MAX) {
-		size_t count = u->addresses.count - at;
-		struct buf answer = buf_init(NAME_ANSWER_MAX);
-		int again = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-		int rc;
-
-		if (count > NAME_QUESTION_MAX)
-			count = NAME_QUESTION_MAX;
-		if (again < 0)
-			break;
-		(void)lseek(again, 0, SEEK_SET);
-		rc = file_helper_call(n->helper, q->operation, again,
-				      name_question(&u->addresses.v[at], count),
-				      FRAME_NAMES_TIMEOUT_MS, &answer, NULL);
-		if (rc || !frame_names_take(q, buf_bytes(&answer), at, count)) {
-			buf_fini(&answer);
-			break;
-		}
-		buf_fini(&answer);
-	}
-	close(fd);
-}
-
-/* Open the separate debug file of a build ID, or return -1. */
-static int debug_file_open(const char *dir, struct bytes build_id)
-{
-	struct buf path = { .max = 4096 };
-	int fd;
-
-	if (build_id.len < 2 || !dir || !*dir)
-		return -1;
-	buf_printf(&path, "%s/.build-id/%02x/", dir, build_id.ptr[0]);
-	for (size_t i = 1; i < build_id.len; i++)
-		buf_printf(&path, "%02x", build_id.ptr[i]);
-	buf_str(&path, ".debug");
-	fd = open(buf_cstr(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	buf_fini(&path);
-	return fd;
-}
-
-/* The frames that have no name yet. */
-static struct unnamed unnamed_left(const struct unnamed *u,
-				   const struct bytes *out)
-{
-	struct unnamed left = { .addresses = { 0 } };
-
-	for (size_t i = 0; i < u->frames.count; i++) {
-		if (out[u->frames.v[i]].len)
-			continue;
-		*vec_add(&left.frames) = u->frames.v[i];
-		*vec_add(&left.addresses) = u->addresses.v[i];
-	}
-	return left;
-}
-
-/* Find names in a file and its debug file, and keep what was found. */
-static void frame_names_read_file(struct frame_names *n,
-				  const struct window_file *f,
-				  const struct unnamed *u, struct arena *arena,
-				  struct bytes *out)
-{
-	struct name_query q = { .operation = ELF_NAMES_OPERATION,
-				.build_id = f->build_id,
-				.unnamed = u,
-				.arena = arena,
-				.out = out };
-	uint64_t file = window_file_hash(f);
-	int fd = debug_file_open(n->debug_dir, f->build_id);
-	struct unnamed left;
-
-	if (fd >= 0)
-		frame_names_ask(n, fd, &q);
-	left = unnamed_left(u, out);
-	q.unnamed = &left;
-	fd = left.frames.count ? elf_reader_open(f->pid, f->path, f->identity) :
-				 -1;
-	if (fd >= 0)
-		frame_names_ask(n, fd, &q);
-	unnamed_fini(&left);
-	for (size_t i = 0; i < u->frames.count; i++)
-		frame_names_keep(n, name_key(file, u->addresses.v[i]),
-				 out[u->frames.v[i]]);
+	return path ? elf_reader_open_path(f->pid, path) :
+		      elf_reader_open(f->pid, f->path, f->identity);
 }
 
 /* Find the names of the frames of one file. */
@@ -277,8 +69,12 @@ static void frame_names_of_file(struct frame_names *n,
 				const struct window_file *f,
 				struct arena *arena, struct bytes *out)
 {
-	uint64_t file = window_file_hash(f);
-	struct unnamed u = { .addresses = { 0 } };
+	const struct name_file file = { .path = f->path,
+					.build_id = f->build_id,
+					.hash = window_file_hash(f),
+					.open = window_file_open,
+					.ctx = f };
+	struct unnamed_frames u = { .addresses = { 0 } };
 
 	for (uint32_t i = 0; i < w->frames.count; i++) {
 		const struct window_frame *x = &w->frames.v[i];
@@ -286,15 +82,15 @@ static void frame_names_of_file(struct frame_names *n,
 
 		if (x->kind != FRAME_FILE || x->owner != f->number ||
 		    !window_file_address(f, x->address, &address) ||
-		    frame_names_cached(n, name_key(file, address), arena,
+		    name_finder_cached(&n->finder, &file, address, arena,
 				       &out[i]))
 			continue;
-		*vec_add(&u.frames) = i;
+		*vec_add(&u.places) = i;
 		*vec_add(&u.addresses) = address;
 	}
-	if (u.frames.count)
-		frame_names_read_file(n, f, &u, arena, out);
-	unnamed_fini(&u);
+	if (u.places.count)
+		name_finder_find(&n->finder, &file, &u, arena, out);
+	unnamed_frames_fini(&u);
 }
 
 /* The number that a process has in its own PID namespace. */
@@ -325,7 +121,7 @@ static void frame_names_of_process(struct frame_names *n, uint32_t pid,
 				   const struct sample_window *w,
 				   struct arena *arena, struct bytes *out)
 {
-	struct unnamed u = { .addresses = { 0 } };
+	struct unnamed_frames u = { .addresses = { 0 } };
 	char path[64];
 	int fd;
 
@@ -342,15 +138,11 @@ static void frame_names_of_process(struct frame_names *n, uint32_t pid,
 
 		if (x->kind != FRAME_ANONYMOUS || x->owner != pid)
 			continue;
-		*vec_add(&u.frames) = i;
+		*vec_add(&u.places) = i;
 		*vec_add(&u.addresses) = x->address;
 	}
-	frame_names_ask(n, fd,
-			&(struct name_query){ .operation = PERF_MAP_OPERATION,
-					      .unnamed = &u,
-					      .arena = arena,
-					      .out = out });
-	unnamed_fini(&u);
+	name_finder_perf_map(&n->finder, fd, &u, arena, out);
+	unnamed_frames_fini(&u);
 }
 
 /* Name a frame of the kernel, or say why a stack ends. */

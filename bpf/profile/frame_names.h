@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frame names: the functions of the frames of a window. A file helper reads
- * them from files; names that were found are kept in a cache of limited size.
+ * Frame names: the functions of the frames of a window.
  *
- * Ownership: names own their file helper, kernel symbols and cache.
+ * Ownership: names own their finder and the kernel's symbols.
  * Threads: one thread at a time.
  */
 #ifndef BPF_PROFILE_FRAME_NAMES_H
@@ -11,8 +10,8 @@
 
 #include "base/arena.h"
 #include "bpf/profile/sample_window.h"
-#include "symbols/file_helper.h"
 #include "symbols/kallsyms.h"
+#include "symbols/name_finder.h"
 
 enum {
 	/* The cache has at most twice this size, in bytes. */
@@ -21,24 +20,9 @@ enum {
 	FRAME_NAMES_TIMEOUT_MS = 20000,
 };
 
-/* Half of the cache: answers by the hash of file and position. */
-struct name_cache {
-	struct table by_key;
-	VEC(uint64_t) keys;
-	VEC(struct bytes) answers; /* in the arena */
-	struct arena arena;
-};
-
 struct frame_names {
-	struct file_helper *helper;
+	struct name_finder finder;
 	struct kallsyms kernel;
-	struct name_cache young; /* what was used lately */
-	struct name_cache old;
-	/*
-	 * Directory with separate debug files, by build ID; NULL or empty:
-	 * none.
-	 */
-	const char *debug_dir;
 };
 
 /*

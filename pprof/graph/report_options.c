@@ -49,6 +49,7 @@ static const struct option {
 	{ OPTION_TEXT, AT(symbol), 0 },
 	{ OPTION_GRANULARITY, AT(granularity), 0 },
 	{ OPTION_SWITCH, AT(noinlines), 0 },
+	{ OPTION_SWITCH, AT(symbolize), 0 },
 	{ OPTION_SORT, AT(cum), 0 },
 	{ OPTION_TEXT, AT(unit), 0 },
 	{ OPTION_COUNT, AT(node_count), 0 },
@@ -105,6 +106,9 @@ static const struct report_option_help help[] = {
 	  false, false },
 	{ "noinlines", "Attribute inlined functions to their caller.", true,
 	  false },
+	{ "symbolize",
+	  "Name addresses without a function by the files of this machine (default true).",
+	  true, false },
 	{ "sort", "Sort by flat or cum.", false, false },
 	{ "unit",
 	  "Unit of values, such as MB or ms; minimum (default): choose a suitable one.",
@@ -156,7 +160,14 @@ void report_options_init(struct report_options *o)
 		.divide_by = 1,
 		.max_nodes = -1,
 		.trim = true,
+		.symbolize = true,
 	};
+}
+
+bool report_option_is_on(const struct report_options *o, size_t i)
+{
+	return options[i].kind == OPTION_SWITCH &&
+	       *(const bool *)((const char *)o + options[i].at);
 }
 
 /* Returns ERR_INVALID with a message that names the option and the value. */

@@ -174,6 +174,45 @@ bool elf_segments_bias(const struct elf_segment *segments, size_t count,
 	return s;
 }
 
+/* Return the executable segment, or NULL if there are none or several. */
+static const struct elf_segment *elf_file_text(const struct elf_file *f)
+{
+	const struct elf_segment *found = NULL;
+
+	for (size_t i = 0; i < f->segments.count; i++) {
+		const struct elf_segment *s = &f->segments.v[i];
+
+		if (!s->executable)
+			continue;
+		if (found)
+			return NULL;
+		found = s;
+	}
+	return found;
+}
+
+/* Return the number of the page of an address. */
+static uint64_t elf_page(uint64_t address)
+{
+	return address / ELF_PAGE;
+}
+
+bool elf_file_bias(const struct elf_file *f, uint64_t offset, uint64_t start,
+		   uint64_t limit, uint64_t *bias)
+{
+	const struct elf_segment *text = elf_file_text(f);
+
+	/* The code of a debug file has a size in memory, but no bytes. */
+	if (!text || text->bytes || !text->memory)
+		return elf_segments_bias(f->segments.v, f->segments.count,
+					 offset, start, bias);
+	*bias = (elf_page(start) - elf_page(text->vaddr)) * ELF_PAGE;
+	return limit > start &&
+	       elf_page(limit - 1) - elf_page(start) ==
+		       elf_page(text->vaddr + text->memory - 1) -
+			       elf_page(text->vaddr);
+}
+
 /* Find a section by its name. */
 static Elf_Scn *elf_section_find(const struct elf_file *f, const char *name,
 				 GElf_Shdr *header)

@@ -169,18 +169,20 @@ Test(elf_reader, links_and_fifos)
 Test(elf_reader, names_of_this_program_in_the_sandbox)
 {
 	struct file_helper *h = file_helper_new(program);
+	struct buf question = { 0 };
 	struct buf answer = { 0 };
 	struct err err;
 	uint64_t addresses[64];
 
 	for (size_t i = 0; i < ARRAY_SIZE(addresses); i++)
 		addresses[i] = 0x1000 + i * 0x100;
-	cr_assert(!file_helper_call(
-			  h, ELF_NAMES_OPERATION,
-			  open("/proc/self/exe", O_RDONLY | O_CLOEXEC),
-			  name_question(addresses, ARRAY_SIZE(addresses)),
-			  60000, &answer, &err),
-		  "%s", err.msg);
+	elf_names_question(NULL, addresses, ARRAY_SIZE(addresses), &question);
+	cr_assert(
+		!file_helper_call(h, NAME_ELF_OPERATION,
+				  open("/proc/self/exe", O_RDONLY | O_CLOEXEC),
+				  buf_bytes(&question), 60000, &answer, &err),
+		"%s", err.msg);
+	buf_fini(&question);
 	cr_expect(answer.len > ARRAY_SIZE(addresses) + 20);
 	buf_fini(&answer);
 	file_helper_close(h);

@@ -331,9 +331,10 @@ Test(serve_flags, options_that_were_not_given_are_not_named)
 
 	cr_assert(!parse_report(&r, words, NULL));
 	report_flags_each(&r.values, note_option, &out);
-	cr_expect(check_str(str_from(buf_bytes(&out)),
-			    "focus=&noinlines=true&unit=MB&trim=true&"
-			    "drop_negative=false&relative_percentages=false&"
-			    "mean=false&invert=false&"));
+	cr_expect(check_str(
+		str_from(buf_bytes(&out)),
+		"focus=&noinlines=true&symbolize=true&unit=MB&trim=true&"
+		"drop_negative=false&relative_percentages=false&"
+		"mean=false&invert=false&"));
 	buf_fini(&out);
 }

@@ -16,18 +16,22 @@
 /* Ask for some addresses, and print the answer. */
 static int lookup(const char *file, const uint64_t *addresses, size_t count)
 {
+	struct buf question = { 0 };
 	struct buf answer = { 0 };
 	struct err err;
 	struct dec d;
-	int rc = elf_names_read(open(file, O_RDONLY | O_CLOEXEC),
-				name_question(addresses, count), &answer, &err);
+	int rc;
 
+	elf_names_question(NULL, addresses, count, &question);
+	rc = elf_names_read(open(file, O_RDONLY | O_CLOEXEC),
+			    buf_bytes(&question), &answer, &err);
+	buf_fini(&question);
 	if (rc) {
 		fprintf(stderr, "%s: %s\n", file, err.msg);
 		return 1;
 	}
 	d = dec_init(buf_bytes(&answer));
-	(void)dec_str(&d); /* build ID */
+	(void)elf_names_head(&d);
 	for (size_t i = 0; i < count; i++) {
 		size_t n = name_answer_next(&d);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names of addresses: answers on the wire, symbols and lines of this program,
- * perf maps, the kernel's symbols, and Go's table of functions. Comparisons with
- * other programs are in tests/integration/test_names.py.
+ * perf maps, the kernel's symbols, and Go's table of functions. Comparisons
+ * with other programs are in tests/integration/test_names.py.
  */
 #include <fcntl.h>
 #include <link.h>
@@ -33,7 +33,9 @@ static int text_file(const char *text, size_t len)
 	return fd;
 }
 
-/* The frame that is the next one of an answer and the only one of its address. */
+/*
+ * The frame that is the next one of an answer and the only one of its address.
+ */
 static struct name_frame only_frame(struct dec *d)
 {
 	cr_assert(name_answer_next(d) == 1);
@@ -157,16 +159,21 @@ Test(names, functions_of_this_program_with_their_lines)
 	const uint64_t addresses[] = {
 		own_address((const void *)(uintptr_t)find_bias), 1
 	};
+	struct buf question = { 0 };
 	struct buf b = { 0 };
+	struct elf_names_head head;
 	struct name_frame f;
 	struct err err;
 	struct dec d;
 
+	elf_names_question(NULL, addresses, 2, &question);
 	cr_assert(!elf_names_read(open("/proc/self/exe", O_RDONLY | O_CLOEXEC),
-				  name_question(addresses, 2), &b, &err),
+				  buf_bytes(&question), &b, &err),
 		  "%s", err.msg);
+	buf_fini(&question);
 	d = dec_init(buf_bytes(&b));
-	(void)dec_str(&d);
+	head = elf_names_head(&d);
+	cr_expect(head.build_id.len >= 16 && !head.debug_link.len);
 	f = only_frame(&d);
 	cr_expect(check_str(f.name, "find_bias"));
 	if (f.line) { /* a build with debug information */
@@ -184,10 +191,13 @@ Test(names, questions_that_are_none_are_refused)
 {
 	struct buf b = { 0 };
 	struct err err;
-	uint8_t odd[9] = { 0 };
+	uint8_t odd[33] = { 0 };
 
 	cr_expect(elf_names_read(open("/proc/self/exe", O_RDONLY | O_CLOEXEC),
 				 (struct bytes){ .ptr = odd, .len = 9 }, &b,
+				 &err) == ERR_INVALID);
+	cr_expect(elf_names_read(open("/proc/self/exe", O_RDONLY | O_CLOEXEC),
+				 (struct bytes){ .ptr = odd, .len = 33 }, &b,
 				 &err) == ERR_INVALID);
 	cr_expect(elf_names_read(text_file("text", 4), (struct bytes){ 0 }, &b,
 				 &err) == ERR_UNSUPPORTED);

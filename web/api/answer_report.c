@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "pprof/encode.h"
 #include "pprof/pgo.h"
+#include "query/symbolize.h"
 #include "web/handler/envelope.h"
 
 /*
@@ -225,6 +226,21 @@ static int answer_report_write_profile(struct writing *w, struct pprof *p,
 	return rc;
 }
 
+/* Name the addresses of a profile that have no function. */
+static int answer_report_symbolize(struct writing *w, struct pprof *p,
+				   struct err *err)
+{
+	struct symbolize s = { .symbolizer = w->web->o.symbolizer };
+	int rc = query_merge_symbolize(w->g, &s, p, err);
+
+	if (!rc)
+		w->warning_count +=
+			symbolize_warnings(&s, p, &w->request->arena,
+					   w->warnings + w->warning_count,
+					   WARNINGS_MAX - w->warning_count);
+	return rc;
+}
+
 /*
  * Answer with the report that the request names. For report=proto and
  * report=pgo, `type` is NULL, and the answer is a profile.
@@ -295,6 +311,8 @@ int answer_report(const struct report_answer *to, struct query_merge *source,
 	answer_report_count_profiles(&w, base);
 	if (!base && source->labels)
 		answer_identity(w.a, to->request, source->labels, source->ms);
+	if (!rc && to->q->options.symbolize)
+		rc = answer_report_symbolize(&w, p, err);
 	if (!rc)
 		rc = write_any(&w, p, err);
 	merge_free(both);

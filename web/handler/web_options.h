@@ -102,7 +102,6 @@ struct web_writer {
 	size_t max_body;
 };
 
-/* All options of the web side. */
 /* CPU profiles of this process. */
 struct web_profiler {
 	void *ctx;
@@ -116,6 +115,7 @@ struct web_profiler {
 		       struct err *err);
 };
 
+/* All options of the web side. */
 struct web_options {
 	struct tsdb *db;
 	struct scraper *scraper;
@@ -161,6 +161,8 @@ struct web_options {
 	int64_t query_memory; /* memory of all queries together, in bytes */
 	/* folder of source files for report=source; NULL: none */
 	const char *source_root;
+	/* names addresses for reports; NULL: addresses stay without names */
+	struct symbolizer *symbolizer;
 	const struct log *log;
 	struct metrics *metrics;
 };

@@ -17,6 +17,7 @@
 #include "pprof/report_graph.h"
 #include "pprof/report_text.h"
 #include "query/query_merge.h"
+#include "query/symbolize.h"
 #include "web/pages/page.h"
 
 #define MAX_NODES 6000 /* limit on the frames in the flame graph */
@@ -212,6 +213,9 @@ struct view {
 	struct look *l;
 	struct query_merge source;
 	struct query_merge base;
+	struct symbolize symbolize;
+	/* Warnings about addresses without names; the array ends with NULL. */
+	const char *nameless[WARNINGS + 1];
 	const char *nonce; /* nonce that allows the script; NULL: no script */
 };
 
@@ -223,11 +227,13 @@ static void page_report_write_warnings(struct answer *a, struct arena *arena,
 				       const struct view *view,
 				       const struct report *r)
 {
-	const char *v[2 * WARNINGS];
+	const char *v[3 * WARNINGS];
 	size_t n = query_merge_warnings(&view->source, arena, v, WARNINGS);
 
 	if (view->l->has_base)
 		n += query_merge_warnings(&view->base, arena, v + n, WARNINGS);
+	for (size_t i = 0; view->nameless[i]; i++)
+		v[n++] = view->nameless[i];
 	for (size_t i = 0; i < n; i++) {
 		buf_str(&a->body, "<section class=error>");
 		xml_escape(&a->body, str_of(v[i]));
@@ -364,6 +370,18 @@ static int page_report_render(struct view *v, struct report *r, struct err *err)
 	return rc ? rc : query_take_output(&a->work, err);
 }
 
+/* Name the addresses of the profile that have no function. */
+static int page_report_symbolize(struct view *v, struct pprof *p,
+				 struct err *err)
+{
+	int rc = query_merge_symbolize(&v->source, &v->symbolize, p, err);
+
+	if (!rc)
+		(void)symbolize_warnings(&v->symbolize, p, &v->rq->arena,
+					 v->nameless, WARNINGS);
+	return rc;
+}
+
 /* Finish the merges and show the report. */
 static int page_report_show(struct view *v, struct err *err)
 {
@@ -380,6 +398,8 @@ static int page_report_show(struct view *v, struct err *err)
 	if (!rc && v->l->has_base)
 		rc = query_merge_subtract(&v->base, both, &diff, &p, err);
 	v->l->report.limits = query_merge_limits(&v->source);
+	if (!rc && v->l->report.symbolize)
+		rc = page_report_symbolize(v, p, err);
 	if (!rc)
 		rc = report_init(&r, REPORT_TOP, p, &v->l->report, err);
 	if (!rc) {
@@ -396,6 +416,7 @@ static int gather_and_show(struct web *w, struct view *v, struct err *err)
 	struct look *l = v->l;
 	int rc;
 
+	v->symbolize.symbolizer = w->o.symbolizer;
 	query_merge_init(&v->source, w->o.db, &v->a->work, &l->gather);
 	query_merge_init(&v->base, w->o.db, &v->a->work, &l->gather);
 	rc = query_merge_run(&v->source, &l->source, err);

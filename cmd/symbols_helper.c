@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/symbols_helper.h"
+
+struct symbolizer *program_symbolizer_new(const char *debug_dir)
+{
+	static char program[] = "/proc/self/exe";
+	static char command[] = SYMBOLS_HELPER;
+	static char *const argv[] = { program, command, NULL };
+
+	return symbolizer_new(argv, debug_dir);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The symbolizer of commands: this program is its own file helper.
+ *
+ * Ownership: as symbols/symbolizer.h.
+ * Threads: as symbols/symbolizer.h.
+ */
+#ifndef CMD_SYMBOLS_HELPER_H
+#define CMD_SYMBOLS_HELPER_H
+
+#include "symbols/symbolizer.h"
+
+/*
+ * The command that makes this program the file helper of a symbolizer. It is not
+ * in the list of commands, because nobody calls it.
+ */
+#define SYMBOLS_HELPER "symbols-file-helper"
+
+/* Where debug files are looked for by default. */
+#define SYMBOLS_PATH "/usr/lib/debug"
+
+/* As symbolizer_new(), with this program as the file helper. */
+struct symbolizer *program_symbolizer_new(const char *debug_dir);
+
+#endif

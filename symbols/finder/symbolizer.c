@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbols/symbolizer.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/mutex.h"
+#include "symbols/elf_file.h"
+#include "symbols/finder/debug_file.h"
+#include "symbols/name_finder.h"
+
+enum {
+	/* The cache has at most twice this size, in bytes. */
+	SYMBOLIZER_CACHE_MAX = 8 << 20,
+	/* Largest time that the helper may take for one file. */
+	SYMBOLIZER_TIMEOUT_MS = 10000,
+};
+
+/*
+ * Names are forgotten after this time, because debug files may be installed
+ * meanwhile. 5 minutes.
+ */
+#define SYMBOLIZER_FORGET_NS (300 * INT64_C(1000000000))
+
+struct symbolizer {
+	char *const *helper_argv;
+	struct mutex mu;
+	pthread_cond_t idle; /* signalled when busy becomes false */
+	bool busy;           /* guarded by mu: a thread uses what follows */
+	struct name_finder finder;
+	int64_t began_ns; /* when the cache was empty */
+};
+
+struct symbolizer *symbolizer_new(char *const *helper_argv,
+				  const char *debug_dir)
+{
+	struct symbolizer *s = mem_new(struct symbolizer);
+
+	s->helper_argv = helper_argv;
+	mutex_init(&s->mu);
+	clock_cond_init(&s->idle);
+	s->finder = (struct name_finder){
+		.cache = { .half_max = SYMBOLIZER_CACHE_MAX },
+		.debug_dir = debug_dir,
+	};
+	return s;
+}
+
+void symbolizer_free(struct symbolizer *s)
+{
+	if (!s)
+		return;
+	name_finder_fini(&s->finder);
+	pthread_cond_destroy(&s->idle);
+	mutex_destroy(&s->mu);
+	mem_free(s);
+}
+
+int symbolizer_help(void)
+{
+	return file_helper_serve(0, name_operations, NAME_OPERATIONS);
+}
+
+/* Wait until no other thread uses the finder. False: the deadline passed. */
+static bool symbolizer_begin(struct symbolizer *s, int64_t deadline_ns)
+{
+	struct timespec at = clock_mono_at(deadline_ns);
+	bool got;
+
+	mutex_lock(&s->mu);
+	while (s->busy && clock_mono_ns() < deadline_ns)
+		(void)mutex_wait_until(&s->mu, &s->idle, &at);
+	got = !s->busy;
+	s->busy |= got;
+	mutex_unlock(&s->mu);
+	return got;
+}
+
+static void symbolizer_end(struct symbolizer *s)
+{
+	mutex_lock(&s->mu);
+	s->busy = false;
+	pthread_cond_signal(&s->idle);
+	mutex_unlock(&s->mu);
+}
+
+/* Forget old names. */
+static void symbolizer_refresh(struct symbolizer *s)
+{
+	int64_t now = clock_mono_ns();
+
+	if (now - s->began_ns < SYMBOLIZER_FORGET_NS)
+		return;
+	name_cache_fini(&s->finder.cache);
+	s->began_ns = now;
+}
+
+/* Decode the digits of a build ID. False: they are not one. */
+static bool build_id_decode(struct str digits, struct elf_build_id *out)
+{
+	*out = (struct elf_build_id){ .len = digits.len / 2 };
+	if (digits.len % 2 || !digits.len || out->len > ELF_BUILD_ID_MAX)
+		return false;
+	for (size_t i = 0; i < out->len; i++) {
+		int high = digit_hex_value(digits.ptr[2 * i]);
+		int low = digit_hex_value(digits.ptr[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return false;
+		out->bytes[i] = (uint8_t)(high * 16 + low);
+	}
+	return true;
+}
+
+/* For struct name_file: the file at the mapping's path, or one beside it. */
+static int symbol_file_open(const void *mapped, const char *path)
+{
+	if (!path)
+		path = mapped;
+	return *path == '/' ? regular_file_open(path) : -1;
+}
+
+/* Ask the helper for the names that the cache does not have. */
+static int symbolizer_ask(struct symbolizer *s, const struct symbol_query *q,
+			  const struct name_file *f,
+			  const struct unnamed_frames *u, struct arena *arena,
+			  struct bytes *out, struct err *err)
+{
+	int64_t left_ms = (q->deadline_ns - clock_mono_ns()) / 1000000;
+
+	if (left_ms <= 0)
+		return err_set(err, ERR_TIMEOUT, "there was no time to read %s",
+			       f->path);
+	s->finder.timeout_ms = left_ms < SYMBOLIZER_TIMEOUT_MS ?
+				       (unsigned)left_ms :
+				       SYMBOLIZER_TIMEOUT_MS;
+	s->finder.answer_max = q->answer_max;
+	s->finder.helper = file_helper_new(s->helper_argv);
+	name_finder_find(&s->finder, f, u, arena, out);
+	/* What it has read stays no longer in memory than it is needed. */
+	file_helper_close(s->finder.helper);
+	s->finder.helper = NULL;
+	return 0;
+}
+
+/* As symbolizer_find(), for the one thread that uses the finder. */
+static int symbolizer_run(struct symbolizer *s, const struct symbol_query *q,
+			  const struct elf_build_id *id, struct arena *arena,
+			  struct bytes *out, struct err *err)
+{
+	struct name_file f = {
+		.path = arena_strndup(arena, q->path),
+		.build_id = { .ptr = id->bytes, .len = id->len },
+		.mapping = &q->mapping,
+		.open = symbol_file_open,
+	};
+	struct unnamed_frames u = { .addresses = { 0 } };
+	int rc = 0;
+
+	f.hash = name_file_hash(f.build_id);
+	f.ctx = f.path;
+	symbolizer_refresh(s);
+	for (size_t i = 0; i < q->count; i++) {
+		if (name_finder_cached(&s->finder, &f, q->addresses[i], arena,
+				       &out[i]))
+			continue;
+		*vec_add(&u.places) = (uint32_t)i;
+		*vec_add(&u.addresses) = q->addresses[i];
+	}
+	if (u.places.count)
+		rc = symbolizer_ask(s, q, &f, &u, arena, out, err);
+	unnamed_frames_fini(&u);
+	return rc;
+}
+
+int symbolizer_find(struct symbolizer *s, const struct symbol_query *q,
+		    struct arena *arena, struct bytes *out, struct err *err)
+{
+	struct elf_build_id id;
+	int rc;
+
+	/* Without a build ID, any file could be at the path. */
+	if (!build_id_decode(q->build_id, &id))
+		return 0;
+	if (!symbolizer_begin(s, q->deadline_ns))
+		return err_set(err, ERR_TIMEOUT,
+			       "another query read files for too long");
+	rc = symbolizer_run(s, q, &id, arena, out, err);
+	symbolizer_end(s);
+	return rc;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The symbolizer: names of addresses of this program, as a profile has them,
+ * from its file and from debug files; other files are not used. Also where debug
+ * files are, and the cache of names.
+ */
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "symbols/elf_file.h"
+#include "symbols/finder/debug_file.h"
+#include "symbols/finder/name_cache.h"
+#include "symbols/name_answer.h"
+#include "symbols/symbolizer.h"
+#include "tests/check.h"
+#include "tests/tempdir.h"
+
+TestSuite(symbolizer, .timeout = 120);
+
+static char helper[] = SYMBOLS_HELPER_FILE;
+static char *const program[] = { helper, NULL };
+
+/* This program, as a profile refers to it. */
+struct own {
+	char path[4096];
+	char build_id[2 * ELF_BUILD_ID_MAX + 1];
+	struct name_mapping mapping; /* of its code */
+	uint64_t addresses[2];       /* of a function, and of none */
+	struct bytes names[2];
+	struct arena arena;
+	struct err err;
+};
+
+/* Find the code of this program in memory. */
+static int own_mapping(struct dl_phdr_info *info, size_t size UNUSED,
+		       void *mapping)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X))
+			continue;
+		*(struct name_mapping *)mapping = (struct name_mapping){
+			.start = (info->dlpi_addr + p->p_vaddr) & ~0xfffULL,
+			.limit = info->dlpi_addr + p->p_vaddr + p->p_memsz,
+			.offset = p->p_offset & ~0xfffULL,
+		};
+	}
+	return 1;
+}
+
+static void own_init(struct own *o)
+{
+	struct elf_build_id id;
+	struct elf_file *f;
+	ssize_t n = readlink("/proc/self/exe", o->path, sizeof(o->path) - 1);
+
+	cr_assert(n > 0 && !elf_file_open(open(o->path, O_RDONLY | O_CLOEXEC),
+					  &f, &o->err));
+	o->path[n] = 0;
+	elf_file_build_id(f, &id);
+	elf_file_close(f);
+	for (size_t i = 0; i < id.len; i++)
+		snprintf(o->build_id + 2 * i, 3, "%02x", id.bytes[i]);
+	dl_iterate_phdr(own_mapping, &o->mapping);
+	o->addresses[0] = (uint64_t)(uintptr_t)own_init + 1;
+	/* In front of the first function of the file. */
+	o->addresses[1] = o->mapping.start - o->mapping.offset + 1;
+}
+
+/* Ask for the names of the addresses; `path` is what the profile says. */
+static int own_find(struct own *o, struct symbolizer *s, const char *path,
+		    const char *build_id, int64_t deadline_ns)
+{
+	const struct symbol_query q = {
+		.build_id = str_of(build_id),
+		.path = str_of(path),
+		.mapping = o->mapping,
+		.addresses = o->addresses,
+		.count = 2,
+		.deadline_ns = deadline_ns,
+		.answer_max = 1 << 20,
+	};
+
+	o->names[0] = o->names[1] = (struct bytes){ .len = 0 };
+	return symbolizer_find(s, &q, &o->arena, o->names, &o->err);
+}
+
+static int64_t in_a_minute(void)
+{
+	return clock_mono_ns() + 60000000000;
+}
+
+/* Whether the addresses were named as they should be. */
+static bool own_is_named(const struct own *o)
+{
+	struct dec d = dec_init(o->names[0]);
+
+	return o->names[0].len && !o->names[1].len &&
+	       name_answer_next(&d) == 1 &&
+	       str_is(name_answer_frame(&d).name, "own_init");
+}
+
+Test(symbolizer, addresses_are_named_by_the_file_with_the_build_id)
+{
+	struct own o = { .err = { .code = 0 } };
+	struct symbolizer *s = symbolizer_new(program, "");
+
+	own_init(&o);
+	cr_expect(!own_find(&o, s, "/usr/bin/env", o.build_id, in_a_minute()) &&
+			  !o.names[0].len,
+		  "another file is at the path");
+	symbolizer_free(s);
+	s = symbolizer_new(program, NULL);
+	cr_assert(!own_find(&o, s, o.path, o.build_id, in_a_minute()), "%s",
+		  o.err.msg);
+	cr_expect(own_is_named(&o));
+	/* The file is not read again. */
+	cr_expect(!own_find(&o, s, "", o.build_id, in_a_minute()) &&
+		  own_is_named(&o));
+	arena_fini(&o.arena);
+	symbolizer_free(s);
+}
+
+Test(symbolizer, a_build_id_that_is_none_names_nothing)
+{
+	static const char *const bad[] = { "", "0", "xyz0", "../../etc/passwd",
+					   "0123456789abcdef" };
+	struct own o = { .err = { .code = 0 } };
+	struct symbolizer *s = symbolizer_new(program, NULL);
+
+	own_init(&o);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		cr_expect(!own_find(&o, s, o.path, bad[i], in_a_minute()) &&
+				  !o.names[0].len,
+			  "%s", bad[i]);
+	arena_fini(&o.arena);
+	symbolizer_free(s);
+}
+
+/* The path comes from a profile, so anything may be there. */
+Test(symbolizer, devices_pipes_and_relative_paths_are_not_opened)
+{
+	struct own o = { .err = { .code = 0 } };
+	struct symbolizer *s = symbolizer_new(program, NULL);
+	struct tempdir d = tempdir_make();
+	char pipe[200];
+
+	own_init(&o);
+	snprintf(pipe, sizeof(pipe), "%s/pipe", d.path);
+	cr_assert(!mkfifo(pipe, 0600));
+	for (size_t i = 0; i < 4; i++) {
+		const char *paths[] = { pipe, "/dev/zero", d.path, "relative" };
+
+		cr_expect(
+			!own_find(&o, s, paths[i], o.build_id, in_a_minute()) &&
+			!o.names[0].len);
+	}
+	tempdir_fini(&d);
+	arena_fini(&o.arena);
+	symbolizer_free(s);
+}
+
+Test(symbolizer, a_debug_file_names_addresses_of_a_program_that_is_elsewhere)
+{
+	struct own o = { .err = { .code = 0 } };
+	struct tempdir d = tempdir_make();
+	struct symbolizer *s = symbolizer_new(program, d.path);
+	char path[300];
+
+	own_init(&o);
+	cr_expect(!own_find(&o, s, "/nowhere", o.build_id, in_a_minute()) &&
+		  !o.names[0].len);
+	snprintf(path, sizeof(path), "%s/.build-id", d.path);
+	cr_assert(!mkdir(path, 0700));
+	snprintf(path, sizeof(path), "%s/.build-id/%.2s", d.path, o.build_id);
+	cr_assert(!mkdir(path, 0700));
+	snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", d.path,
+		 o.build_id, o.build_id + 2);
+	cr_assert(!symlink(o.path, path));
+	/* It was installed meanwhile. */
+	cr_expect(!own_find(&o, s, "/nowhere", o.build_id, in_a_minute()) &&
+		  own_is_named(&o));
+	tempdir_fini(&d);
+	arena_fini(&o.arena);
+	symbolizer_free(s);
+}
+
+Test(symbolizer, the_deadline_is_kept)
+{
+	struct own o = { .err = { .code = 0 } };
+	struct symbolizer *s = symbolizer_new(program, NULL);
+
+	own_init(&o);
+	cr_expect(own_find(&o, s, o.path, o.build_id, clock_mono_ns()) ==
+			  ERR_TIMEOUT &&
+		  !o.names[0].len);
+	cr_expect(!own_find(&o, s, o.path, o.build_id, in_a_minute()) &&
+			  own_is_named(&o),
+		  "that there was no time is not remembered");
+	arena_fini(&o.arena);
+	symbolizer_free(s);
+}
+
+static bool link_is(const char *path, const char *link, unsigned i,
+		    const char *want)
+{
+	struct buf b = { 0 };
+	bool there = debug_link_path("/debug", path, str_of(link), i, &b);
+	bool same = want ? there && !strcmp(buf_cstr(&b), want) : !there;
+
+	buf_fini(&b);
+	return same;
+}
+
+Test(symbolizer, links_to_debug_files_are_names_of_files)
+{
+	cr_expect(link_is("/bin/a", "a.debug", 0, "/bin/a.debug"));
+	cr_expect(link_is("/bin/a", "a.debug", 1, "/bin/.debug/a.debug"));
+	cr_expect(link_is("/bin/a", "a.debug", 2, "/debug/bin/a.debug"));
+	cr_expect(link_is("/bin/a", "a.debug", 3, NULL));
+	cr_expect(link_is("/bin/a", "../a.debug", 0, NULL));
+	cr_expect(link_is("/bin/a", "..", 0, NULL));
+	cr_expect(link_is("/bin/a", "", 0, NULL));
+	cr_expect(link_is("a", "a.debug", 0, NULL));
+	cr_expect(link_is("bin/a", "a.debug", 0, NULL));
+}
+
+Test(symbolizer, the_cache_forgets_what_was_not_used_lately)
+{
+	struct name_cache c = { .half_max = 64 << 10 };
+	struct arena arena = { 0 };
+	const struct bytes name = bytes_of(str_of("a name of some length"));
+	struct bytes found;
+	size_t evicted = 0;
+
+	for (uint64_t i = 0; i < 20000; i++) {
+		name_cache_add(&c, name_cache_key(1, i), name);
+		cr_assert(name_cache_find(&c, name_cache_key(1, i), &arena,
+					  &found) &&
+			  bytes_eq(found, name));
+		/* This one is asked for all the time. */
+		cr_assert(name_cache_find(&c, name_cache_key(1, 0), &arena,
+					  &found));
+	}
+	for (uint64_t i = 0; i < 20000; i++)
+		evicted += !name_cache_find(&c, name_cache_key(1, i), &arena,
+					    &found);
+	cr_expect(evicted > 15000, "%zu", evicted);
+	cr_expect(!name_cache_find(&c, name_cache_key(2, 0), &arena, &found));
+	name_cache_fini(&c);
+	arena_fini(&arena);
+}
