@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem_profile.h"
+
 /*
  * End the process because an allocation of `size` bytes failed. abort() leaves
  * a core dump that shows the caller.
@@ -23,6 +25,7 @@ void *mem_alloc(size_t size)
 
 	if (!p)
 		out_of_memory(size);
+	mem_profile_allocates((uintptr_t)p, size);
 	return p;
 }
 
@@ -33,15 +36,19 @@ void *mem_zalloc(size_t n, size_t size)
 
 	if (!p)
 		out_of_memory(n * size);
+	mem_profile_allocates((uintptr_t)p, n * size);
 	return p;
 }
 
 void *mem_realloc(void *p, size_t n, size_t size)
 {
-	void *q = reallocarray(p, n ? n : 1, size ? size : 1);
+	void *q;
 
+	mem_profile_frees(p);
+	q = reallocarray(p, n ? n : 1, size ? size : 1);
 	if (!q)
 		out_of_memory(n * size);
+	mem_profile_allocates((uintptr_t)q, n * size);
 	return q;
 }
 
@@ -56,6 +63,7 @@ void mem_free(const void *p)
 		void *as_is;
 	} u = { .as_const = p };
 
+	mem_profile_frees(p);
 	free(u.as_is);
 }
 

@@ -9,6 +9,8 @@
 #include "base/mem.h"
 #include "base/mutex.h"
 #include "cmd/ebpf.h"
+#include "cmd/self_heap.h"
+#include "cmd/symbols_helper.h"
 
 enum {
 	/* As Go's profiler: a hundred samples a second, but not in step. */
@@ -18,6 +20,7 @@ enum {
 
 struct self_profiler {
 	const char *debug_dir;
+	struct symbolizer *symbolizer; /* of heap profiles */
 	struct mutex mu;
 	pthread_cond_t wake;
 	/* Guarded by mu. */
@@ -36,6 +39,7 @@ struct self_profiler *self_profiler_new(const char *debug_dir)
 	struct self_profiler *p = mem_new(struct self_profiler);
 
 	p->debug_dir = debug_dir;
+	p->symbolizer = program_symbolizer_new(debug_dir);
 	mutex_init(&p->mu);
 	clock_cond_init(&p->wake);
 	return p;
@@ -55,6 +59,7 @@ void self_profiler_free(struct self_profiler *p)
 {
 	if (!p)
 		return;
+	symbolizer_free(p->symbolizer);
 	pthread_cond_destroy(&p->wake);
 	mutex_destroy(&p->mu);
 	mem_free(p);
@@ -147,7 +152,18 @@ static int self_profile_run(void *ctx, int64_t seconds, struct buf *out,
 	return rc;
 }
 
+/* Implements web_profiler.heap. */
+static int self_profile_heap(void *ctx, int64_t deadline_ns, struct buf *out,
+			     struct err *err)
+{
+	struct self_profiler *p = ctx;
+
+	return self_heap_profile(p->symbolizer, deadline_ns, out, err);
+}
+
 struct web_profiler self_profile_endpoint(struct self_profiler *p)
 {
-	return (struct web_profiler){ .ctx = p, .profile = self_profile_run };
+	return (struct web_profiler){ .ctx = p,
+				      .profile = self_profile_run,
+				      .heap = self_profile_heap };
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CPU profiles of this process, for /debug/pprof/profile: by the eBPF collector,
- * which looks at this process alone.
+ * Profiles of this process: for /debug/pprof/profile by the eBPF collector, which
+ * looks at this process alone; for /debug/pprof/heap see self_heap.h.
  *
  * Ownership: a self profiler is freed after the web server has stopped.
- * Threads: any; one profile at a time.
+ * Threads: any; one CPU profile at a time.
  */
 #ifndef CMD_SELF_PROFILE_H
 #define CMD_SELF_PROFILE_H

@@ -11,6 +11,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/mem_profile.h"
 #include "client/networks.h"
 #include "cmd/cmd.h"
 #include "cmd/config_reloader.h"
@@ -450,6 +451,7 @@ static int serve_run(struct serve *s, int argc, char **argv)
 		return cmd_fail(&err);
 	rights_warn(&s->log, serve_is_given(s->f.web_config));
 	block_signals(&set);
+	mem_profile_start(MEM_PROFILE_RATE);
 	rc = reloader_open(s->f.config_file, &s->reloader, &err);
 	if (!rc)
 		rc = serve_start(s, sync_ms, &err);

@@ -155,6 +155,7 @@ const struct route web_routes[] = {
 	{ "/-/reload", web_reload, ROUTE_WRITE, SCOPE_ADMIN },
 	{ "/-/quit", web_answer_quit, ROUTE_WRITE, SCOPE_ADMIN },
 	{ "/debug/pprof/", api_self_list, ROUTE_READ, SCOPE_READ },
+	{ "/debug/pprof/heap", api_self_heap, ROUTE_READ, SCOPE_READ },
 	{ "/debug/pprof/profile", api_self_profile, ROUTE_READ, SCOPE_READ },
 	{ "/metrics", web_answer_metrics, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/session", api_session, ROUTE_READ, SCOPE_READ },

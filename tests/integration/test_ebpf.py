@@ -223,6 +223,22 @@ def check_waits(folder):
         assert done.returncode in (1, 2) and message in done.stderr, (args, done)
 
 
+def check_debug_link(folder):
+    """A program without a build ID links to its debug file, which its checksum identifies."""
+    path = f'{folder}/linked'
+    subprocess.run(['gcc', '-g', '-O2', '-fno-optimize-sibling-calls', '-Wl,--build-id=none', '-o', path, f'{HERE}/stacks.c'],
+                   check=True)
+    subprocess.run(['objcopy', '--only-keep-debug', path, f'{path}.debug'], check=True, cwd=folder)
+    subprocess.run(['strip', path], check=True)
+    subprocess.run(['objcopy', f'--add-gnu-debuglink={path}.debug', path], check=True)
+    named = record_running(folder, [path, 'recursion', '60'])
+    assert share(named, re.compile(r';burn_recursion;').search) > 0.9, named
+    with open(f'{path}.debug', 'ab') as f:
+        f.write(b'another build')
+    unnamed = record_running(folder, [path, 'recursion', '60'])
+    assert share(unnamed, re.compile(r';burn_recursion;').search) == 0, unnamed
+
+
 def check_server(folder):
     """Profiles of processes in the database, and relabelling."""
     exe = f'server{os.getpid()}'  # another run of this test at the same time has programs, too
@@ -314,6 +330,7 @@ def main():
         check_interpreters(folder)
         check_waits(folder)
         try:
+            check_debug_link(folder)
             check_server(folder)
             check_self(folder)
         finally:

@@ -175,6 +175,27 @@ def started(d, targets=1):
 
 
 @suite.test
+def the_heap_profile_of_everprof_itself(d):
+    # So much memory is sampled in any case; whether little is, depends on chance.
+    large = packed(profile('large', size=16 << 20))
+    target = Server(lambda r: send(r, large))
+    e = Everprof(d, 'scrape_configs:\n' + job('large', target.address, only('heap')))
+    e.ready()
+    wait_until('a scrape', 30, lambda: e.targets() and e.targets()[0]['health'] == 'up')
+    answer = e.get('/debug/pprof/heap')
+    assert answer.status == 200, answer.body
+    with open(f'{d}/heap.pb.gz', 'wb') as f:
+        f.write(answer.body)
+    for kind in ('alloc_objects', 'alloc_space', 'inuse_objects', 'inuse_space'):
+        done = run('report', 'folded', '--symbolize=false', f'--sample_index={kind}', f'{d}/heap.pb.gz')
+        assert done.returncode == 0 and 'mem_alloc' not in done.stdout, done
+        assert kind.startswith('inuse') or 'fetch' in done.stdout or 'scrape' in done.stdout, done.stdout
+    assert b"href='heap?debug=1'" in e.get('/debug/pprof/').body
+    e.finish()
+    target.stop()
+
+
+@suite.test
 def api_responses_and_errors(d):
     e, target = started(d)
     assert e.get('/api/v1/labels').data() == ['__name__', 'instance', 'job']

@@ -102,7 +102,7 @@ struct web_writer {
 	size_t max_body;
 };
 
-/* CPU profiles of this process. */
+/* Profiles of this process. */
 struct web_profiler {
 	void *ctx;
 	/*
@@ -113,6 +113,13 @@ struct web_profiler {
 	 */
 	int (*profile)(void *ctx, int64_t seconds, struct buf *out,
 		       struct err *err);
+	/*
+	 * Appends a heap profile to `out` as gzip'd profile.proto, with names
+	 * that are found until the deadline (ns of clock_mono_ns()). Any thread
+	 * may call it.
+	 */
+	int (*heap)(void *ctx, int64_t deadline_ns, struct buf *out,
+		    struct err *err);
 };
 
 /* All options of the web side. */

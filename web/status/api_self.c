@@ -16,6 +16,7 @@ void api_self_list(void *ctx UNUSED, struct request *r UNUSED, struct answer *a)
 	answer_text(a, 200, "text/html; charset=utf-8",
 		    str_of("<!doctype html><title>everprof</title>"
 			   "<p>Profiles of everprof: "
+			   "<a href='heap?debug=1'>heap</a> "
 			   "<a href='profile?debug=1'>profile</a>\n"));
 }
 
@@ -41,6 +42,32 @@ static int api_self_seconds(const struct request *r, int64_t deadline_ns,
 	return rc;
 }
 
+/* Answer with a profile, or with the error. */
+static void api_self_answer(struct answer *a, int rc, const char *disposition,
+			    const struct err *err)
+{
+	if (rc) {
+		buf_reset(&a->body);
+		answer_error(a, err);
+		return;
+	}
+	a->status = 200;
+	a->content_type = "application/octet-stream";
+	answer_header(a, "Content-Disposition", disposition);
+}
+
+void api_self_heap(void *ctx, struct request *r UNUSED, struct answer *a)
+{
+	const struct web_profiler *p = &((struct web *)ctx)->o.profiler;
+	struct err err;
+	int rc = p->heap ? p->heap(p->ctx, a->work.deadline_ns - ANSWER_NS,
+				   &a->body, &err) :
+			   err_set(&err, ERR_UNSUPPORTED,
+				   "this everprof cannot profile itself");
+
+	api_self_answer(a, rc, "attachment; filename=\"heap\"", &err);
+}
+
 void api_self_profile(void *ctx, struct request *r, struct answer *a)
 {
 	const struct web_profiler *p = &((struct web *)ctx)->o.profiler;
@@ -53,14 +80,6 @@ void api_self_profile(void *ctx, struct request *r, struct answer *a)
 			     p->profile(p->ctx, seconds, &a->body, &err) :
 			     err_set(&err, ERR_UNSUPPORTED,
 				     "this everprof cannot profile itself");
-	if (rc) {
-		buf_reset(&a->body);
-		answer_error(a, &err);
-		return;
-	}
-	a->waited_ns = seconds * 1000000000;
-	a->status = 200;
-	a->content_type = "application/octet-stream";
-	answer_header(a, "Content-Disposition",
-		      "attachment; filename=\"profile\"");
+	a->waited_ns = rc ? 0 : seconds * 1000000000;
+	api_self_answer(a, rc, "attachment; filename=\"profile\"", &err);
 }

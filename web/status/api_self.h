@@ -14,6 +14,9 @@
 /* GET /debug/pprof/: a page that lists the profiles. */
 void api_self_list(void *ctx, struct request *r, struct answer *a);
 
+/* GET /debug/pprof/heap: which functions hold memory. */
+void api_self_heap(void *ctx, struct request *r, struct answer *a);
+
 /* GET /debug/pprof/profile: a CPU profile of the next seconds. */
 void api_self_profile(void *ctx, struct request *r, struct answer *a);
 
