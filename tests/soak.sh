@@ -183,7 +183,7 @@ soak_ebpf() { # the eBPF collector beside perf, and under storms of processes an
   over_binary ebpf
 }
 
-soak_kernels() { # the sampler in a virtual machine with the kernel of Debian 12
+soak_kernels() { # the sampler in a virtual machine with the kernels of Debian 12 and 11
   for p in qemu-system-x86 busybox-static cpio; do
     dpkg -s $p >/dev/null 2>&1 || apt-get install -y -qq --no-install-recommends $p >/dev/null
   done

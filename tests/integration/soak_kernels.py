@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The sampler on other kernels than that of this machine: everprof record in a
-virtual machine (QEMU without hardware help) with a kernel of Debian.
+virtual machine (QEMU without hardware help) with the kernels of Debian 12 (6.1)
+and Debian 11 (5.10, if Debian still has it).
 
-EVERPROF_KERNELS: packages to boot, by default the kernel of Debian 12. Needs the
+EVERPROF_KERNELS: suites of Debian, by default "bookworm bullseye". Needs the
 packages qemu-system-x86, busybox-static and cpio."""
 import glob
 import os
@@ -15,7 +16,8 @@ from harness import Suite
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 EVERPROF = os.environ['EVERPROF']
-KERNELS = os.environ.get('EVERPROF_KERNELS', '').split()
+KEYS = '/usr/share/keyrings/debian-archive-keyring.gpg'
+KERNELS = os.environ.get('EVERPROF_KERNELS', 'bookworm bullseye').split()
 INIT = '''#!/bin/sh
 mount -t proc proc /proc
 mount -t sysfs sys /sys
@@ -36,14 +38,30 @@ poweroff -f
 suite = Suite()
 
 
-def default_kernel():
-    text = subprocess.run(['apt-cache', 'depends', 'linux-image-amd64'], capture_output=True, text=True, check=True).stdout
-    return re.search(r'Depends: (linux-image-\S+)', text)[1]
+def apt(folder, *argv):
+    """apt with a suite of Debian alone, whatever this machine uses. Returns what it prints, or None."""
+    options = {'Etc::sourcelist': 'apt.list', 'Etc::sourceparts': 'none', 'State::lists': 'lists', 'Cache': 'cache',
+               'State::status': 'status'}
+    done = subprocess.run([argv[0], *(f'-oDir::{k}={folder}/{v}' for k, v in options.items()), *argv[1:]],
+                          capture_output=True, text=True, check=False, cwd=folder)
+    return done.stdout if done.returncode == 0 else None
+
+
+def kernel_package(folder, suite_name):
+    """The newest kernel's package of a suite; None: it cannot be had."""
+    for name in 'lists/partial', 'cache/archives/partial', 'none':
+        os.makedirs(f'{folder}/{name}', exist_ok=True)
+    open(f'{folder}/status', 'w').close()
+    with open(f'{folder}/apt.list', 'w') as f:
+        f.write(f'deb [signed-by={KEYS}] http://deb.debian.org/debian {suite_name} main\n')
+    if apt(folder, 'apt-get', 'update') is None:
+        return None
+    found = re.search(r'Depends: (linux-image-\S+)', apt(folder, 'apt-cache', 'depends', 'linux-image-amd64') or '')
+    return found[1] if found and apt(folder, 'apt-get', 'download', '-q', found[1]) is not None else None
 
 
 def unpack_kernel(folder, package):
     """The path of the kernel in a package."""
-    subprocess.run(['apt-get', 'download', '-q', package], check=True, cwd=folder, capture_output=True)
     deb = glob.glob(f'{folder}/{package}_*.deb')[0]
     subprocess.run(['dpkg-deb', '-x', deb, f'{folder}/kernel'], check=True)
     return glob.glob(f'{folder}/kernel/boot/vmlinuz-*')[0]
@@ -116,15 +134,23 @@ def stacks_are_whole_on_other_kernels(folder):
             print(f'SKIPPED: {program} is not installed')
             return
     image = make_image(folder)
-    for package in KERNELS or [default_kernel()]:
-        text = boot(unpack_kernel(folder, package), image)
+    tested = 0
+    for suite_name in KERNELS:
+        place = f'{folder}/{suite_name}'
+        package = kernel_package(place, suite_name)
+        if not package:
+            print(f'SKIPPED: the kernel of {suite_name} cannot be downloaded', flush=True)
+            continue
+        tested += 1
+        text = boot(unpack_kernel(place, package), image)
         print(f'{package}:', flush=True)
         if 'END sleep' not in text:
             print(text[-3000:])
         for way in 'recursion', 'system_calls', 'signal', 'thread':
             check(text, way)
         check_waits(text)
-        shutil.rmtree(f'{folder}/kernel')
+        shutil.rmtree(place)
+    assert tested, 'no kernel could be downloaded'
 
 
 suite.main()
