@@ -21,7 +21,7 @@ enum {
 	/* Outer frames of longer stacks are cut off. */
 	MEM_FRAMES_MAX = 32,
 	/* Default of `rate` in bytes. */
-	MEM_PROFILE_RATE = 128 << 10,
+	MEM_PROFILE_RATE = 512 << 10,
 	/* Number of marks, see mem_profile_frees(). */
 	MEM_PROFILE_MARKS = 16 << 10,
 };

@@ -132,16 +132,31 @@ KEPT static void sleep_often(void)
 	work++;
 }
 
+static _Atomic int64_t slept_ns;
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 KEPT static void *sleep_once(void *unused)
 {
 	const struct timespec pause = { .tv_nsec = 20000000 };
+	int64_t began = now_ns();
 
 	nanosleep(&pause, NULL);
+	slept_ns += now_ns() - began;
 	work++;
 	return unused;
 }
 
-/* Sleep for two seconds in a hundred threads, which end; then compute. */
+/*
+ * Sleep for two seconds in a hundred threads, which end; then compute. Print how
+ * long they slept in ns.
+ */
 KEPT static void burn_after_sleeps(void)
 {
 	pthread_t threads[100];
@@ -150,6 +165,8 @@ KEPT static void burn_after_sleeps(void)
 		pthread_create(&threads[i], NULL, sleep_once, NULL);
 	for (int i = 0; i < 100; i++)
 		pthread_join(threads[i], NULL);
+	printf("slept %lld\n", (long long)slept_ns);
+	fflush(stdout);
 	burn_cpu();
 	work++;
 }
