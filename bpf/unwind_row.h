@@ -21,7 +21,7 @@ struct unwind_row {
 	/* First address, as in the ELF file; larger addresses have no rows. */
 	__u32 pc;
 	__s16 cfa; /* operand of the rule of the CFA */
-	__s8 fp;   /* operand of the rule of rbp, in units of 8 bytes */
+	__s8 fp; /* operand of the rule of rbp, or of the CFA's; times 8 bytes */
 	__u8 kind; /* enum unwind_cfa | enum unwind_fp << UNWIND_FP_SHIFT */
 };
 
@@ -41,8 +41,9 @@ enum unwind_cfa {
 	UNWIND_UNKNOWN,   /* rows cannot express the rule */
 	UNWIND_OUTERMOST, /* there is no caller */
 	/*
-	 * The register with DWARF's number cfa & 15, plus 8 * (cfa >> 4): known
-	 * only in the innermost frame.
+	 * The register with DWARF's number cfa & 15, plus 8 * (cfa >> 4). It is
+	 * known in the innermost frame. In another frame, if rbp is not changed
+	 * and fp is not 0, the called function saved it at rsp + 8 * fp.
 	 */
 	UNWIND_REGISTER,
 };

@@ -186,6 +186,18 @@ WALK_INLINE enum walk_turn walk_signal(struct walk *w)
 	return WALK_MORE;
 }
 
+/*
+ * Read the register of a rule UNWIND_REGISTER from where the called function
+ * saved it; returns 0 if it was read.
+ */
+WALK_INLINE long walk_saved(const struct walk *w, const struct unwind_row *row,
+			    __u64 *value)
+{
+	if (!row->fp || row->kind >> UNWIND_FP_SHIFT != UNWIND_FP_SAME)
+		return -1;
+	return walk_read(value, 8, w->sp + (__u64)((__s64)row->fp * 8));
+}
+
 /* Compute the CFA; returns 0 if it was computed. */
 WALK_INLINE long walk_cfa(const struct walk *w, const struct unwind_row *row,
 			  __u64 *cfa)
@@ -204,9 +216,11 @@ WALK_INLINE long walk_cfa(const struct walk *w, const struct unwind_row *row,
 		*cfa = w->sp + 8 + ((w->ip & 15) >= (__u64)operand ? 8 : 0);
 		return 0;
 	case UNWIND_REGISTER:
-		*cfa = w->registers[operand & (WALK_REGISTERS - 1)] +
-		       (__u64)((operand >> 4) * 8);
-		return w->exact ? 0 : -1;
+		at = w->registers[operand & (WALK_REGISTERS - 1)];
+		if (!w->exact && walk_saved(w, row, &at))
+			return -1;
+		*cfa = at + (__u64)((operand >> 4) * 8);
+		return 0;
 	case UNWIND_RSP_DEREF:
 	case UNWIND_RBP_DEREF:
 		at = (row->kind & UNWIND_CFA_MASK) == UNWIND_RSP_DEREF ? w->sp :

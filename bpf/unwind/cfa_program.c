@@ -49,12 +49,15 @@ struct cfa_run {
 };
 
 /* Return the rule of a register, or a rule that nobody reads. */
-static struct register_rule *cfa_run_rule(struct cfa_rules *rules, uint64_t reg,
+static struct register_rule *cfa_run_rule(const struct cfa_run *r,
+					  struct cfa_rules *rules, uint64_t reg,
 					  struct register_rule *other)
 {
 	if (reg == DWARF_RBP)
 		return &rules->rbp;
-	return reg == DWARF_RETURN ? &rules->ret : other;
+	if (reg == DWARF_RETURN)
+		return &rules->ret;
+	return reg && reg == r->program->watched ? &rules->watched : other;
 }
 
 static void cfa_run_set(struct cfa_run *r, uint64_t reg, enum rule_kind kind,
@@ -62,7 +65,7 @@ static void cfa_run_set(struct cfa_run *r, uint64_t reg, enum rule_kind kind,
 {
 	struct register_rule other;
 
-	*cfa_run_rule(&r->rules, reg, &other) =
+	*cfa_run_rule(r, &r->rules, reg, &other) =
 		(struct register_rule){ .kind = kind, .offset = offset };
 }
 
@@ -82,8 +85,8 @@ static void cfa_run_restore(struct cfa_run *r, uint64_t reg)
 	struct cfa_rules initial = r->program->initial;
 	struct register_rule other = { 0 };
 
-	*cfa_run_rule(&r->rules, reg, &other) =
-		*cfa_run_rule(&initial, reg, &other);
+	*cfa_run_rule(r, &r->rules, reg, &other) =
+		*cfa_run_rule(r, &initial, reg, &other);
 }
 
 static void cfa_run_expression(struct cfa_run *r)
@@ -91,7 +94,7 @@ static void cfa_run_expression(struct cfa_run *r)
 	uint64_t reg = dec_uvarint(&r->d);
 	struct register_rule other;
 
-	*cfa_run_rule(&r->rules, reg, &other) = (struct register_rule){
+	*cfa_run_rule(r, &r->rules, reg, &other) = (struct register_rule){
 		.kind = RULE_EXPRESSION,
 		.expression = bytes_of(dec_str(&r->d)),
 	};

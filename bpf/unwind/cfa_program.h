@@ -25,6 +25,7 @@ enum {
 struct cfa_program {
 	uint64_t code_align;
 	int64_t data_align;
+	uint64_t watched;         /* a register whose rule is wanted, or 0 */
 	struct cfa_rules initial; /* after the instructions of the CIE */
 };
 

@@ -14,8 +14,13 @@
 
 /* DWARF's numbers of registers (x86-64 psABI, figure 3.36). */
 enum dwarf_register {
+	DWARF_RBX = 3,
 	DWARF_RBP = 6,
 	DWARF_RSP = 7,
+	DWARF_R12 = 12,
+	DWARF_R13 = 13,
+	DWARF_R14 = 14,
+	DWARF_R15 = 15,
 	DWARF_RETURN = 16, /* the return address; in expressions, rip */
 };
 
@@ -45,6 +50,8 @@ struct cfa_rules {
 	struct bytes expression; /* of the CFA */
 	struct register_rule rbp;
 	struct register_rule ret;
+	struct register_rule
+		watched; /* of another register that was asked for */
 };
 
 /*

@@ -149,7 +149,7 @@ static bool eh_cie_read(struct eh_reader *r, struct eh_entry *e)
 	if (d->bad || e->id != 0 || (version != 1 && version != 3))
 		return false;
 	letters.len--; /* the NUL */
-	r->program = (struct cfa_program){ 0 };
+	r->program = (struct cfa_program){ .watched = r->watched };
 	r->encoding = EH_ABSOLUTE;
 	r->augmented = letters.len != 0;
 	if (letters.len && letters.ptr[0] != 'z')

@@ -41,6 +41,7 @@ struct eh_reader {
 	bool cie_good;
 	uint8_t encoding; /* of the addresses of functions */
 	bool augmented;   /* functions have augmentation data */
+	uint64_t watched; /* see struct cfa_program; the caller may set it */
 	struct cfa_program program;
 	size_t skipped; /* number of functions that could not be read */
 };

@@ -2,21 +2,32 @@
 #include "bpf/unwind/unwind_file.h"
 
 #include "bpf/unwind/go_rows.h"
+#include "bpf/unwind/saved_register.h"
+
+static struct eh_section eh_section_of(const struct elf_section *s)
+{
+	return (struct eh_section){ .data = s->data, .vaddr = s->vaddr };
+}
 
 /* Build the table of the section .eh_frame. */
 static int unwind_file_section(struct elf_file *f, struct unwind_table *out,
 			       struct err *err)
 {
+	struct eh_section frames;
+	struct elf_section text;
 	struct elf_section section;
 	int rc = elf_file_section(f, ".eh_frame", UNWIND_SECTION_MAX, &section,
 				  err);
 
 	if (rc)
 		return rc;
-	return unwind_table_build(out,
-				  (struct eh_section){ .data = section.data,
-						       .vaddr = section.vaddr },
-				  err);
+	frames = eh_section_of(&section);
+	rc = unwind_table_build(out, frames, err);
+	/* Without the code, some rows are of use in innermost frames only. */
+	if (!rc && saved_register_wanted(out) &&
+	    !elf_file_section(f, ".text", SAVED_CODE_MAX, &text, NULL))
+		saved_register_add(out, eh_section_of(&text), frames);
+	return rc;
 }
 
 int unwind_file_read(struct elf_file *f, struct unwind_table *out,

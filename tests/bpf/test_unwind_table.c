@@ -84,6 +84,28 @@ __asm__(".text\n"
 	"nop; .cfi_def_cfa 11, 16384\n"
 	"nop; .cfi_def_cfa 17, 0\n"
 	"end\n"
+	/* Functions that save rbx at two places, or do not save it. */
+	"function cfi_saves_high\n"
+	"nop; .cfi_def_cfa_offset 16; .cfi_offset 3, -16\n"
+	"nop; .cfi_def_cfa_offset 8; .cfi_restore 3\n"
+	"end\n"
+	"function cfi_saves_low\n"
+	"nop; .cfi_def_cfa_offset 24; .cfi_offset 3, -24\n"
+	"end\n"
+	"function cfi_saves_nothing\n"
+	"end\n"
+	/*
+	 * Calls from where the CFA is in rbx; the last two rows are of a register
+	 * that functions change, and of one that the function does not save.
+	 */
+	"function cfi_calls\n"
+	".cfi_def_cfa 3, 32; call cfi_saves_high; call cfi_saves_high\n"
+	"nop; .cfi_def_cfa 3, 40; call cfi_saves_high; call cfi_saves_low\n"
+	"nop; .cfi_def_cfa 3, 48; call cfi_saves_high; call cfi_saves_nothing\n"
+	"nop; .cfi_def_cfa 3, 56; call cfi_nothing\n"
+	"nop; .cfi_def_cfa 10, 32; call cfi_saves_high\n"
+	"nop; .cfi_def_cfa 12, 32; call cfi_saves_high\n"
+	"end\n"
 	/* rbp is saved in unusual ways. */
 	"function cfi_fp\n"
 	".cfi_escape 0x14, 6, 2\n"
@@ -111,7 +133,7 @@ __asm__(".text\n"
 
 extern const char cfi_ordinary[], cfi_far[], cfi_outermost[], cfi_return[],
 	cfi_signal[], cfi_plt[], cfi_realigned[], cfi_register[], cfi_fp[],
-	cfi_others[], cfi_nothing[];
+	cfi_others[], cfi_nothing[], cfi_calls[];
 
 #define AT_CFA  (UNWIND_FP_AT_CFA << UNWIND_FP_SHIFT)
 #define AT_FP   (UNWIND_FP_AT_FP << UNWIND_FP_SHIFT)
@@ -161,6 +183,13 @@ static const struct expected_row rows[] = {
 	{ cfi_realigned, 4, UNWIND_UNKNOWN, 0, 0 },
 	{ cfi_realigned, 5, UNWIND_UNKNOWN, 0, 0 },
 	{ cfi_realigned, 6, UNWIND_UNKNOWN, 0, 0 },
+	{ cfi_calls, 0, UNWIND_REGISTER, 4 * 16 + 3, -2 },
+	{ cfi_calls, 10, UNWIND_REGISTER, 4 * 16 + 3, -2 },
+	{ cfi_calls, 11, UNWIND_REGISTER, 5 * 16 + 3, 0 },
+	{ cfi_calls, 22, UNWIND_REGISTER, 6 * 16 + 3, 0 },
+	{ cfi_calls, 33, UNWIND_REGISTER, 7 * 16 + 3, 0 },
+	{ cfi_calls, 39, UNWIND_REGISTER, 4 * 16 + 10, 0 },
+	{ cfi_calls, 45, UNWIND_REGISTER, 4 * 16 + 12, 0 },
 	{ cfi_register, 0, UNWIND_REGISTER, 10, 0 },
 	{ cfi_register, 1, UNWIND_REGISTER, 2 * 16, 0 },
 	{ cfi_register, 2, UNWIND_REGISTER, -2 * 16 + 11, 0 },

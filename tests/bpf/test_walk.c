@@ -159,6 +159,40 @@ Test(walk, signal_handlers_are_passed)
 	tables_fini(&tables);
 }
 
+/*
+ * The CFA of a function is in rbx, which the function that it called has saved:
+ * as in ld.so while a function is resolved.
+ */
+Test(walk, registers_that_the_called_function_saved_are_found)
+{
+	uint64_t words[6] = { 0 };
+	struct unwind_row rows[] = {
+		{ .pc = 0, .kind = UNWIND_RSP, .cfa = 2 },
+		{ .pc = 0x100,
+		  .kind = UNWIND_REGISTER,
+		  .cfa = 16 + 3,
+		  .fp = -2 },
+	};
+	struct sampler_mapping mapping = {
+		.start = 0x10000, .end = 0x20000, .bias = 0x10000, .rows = 2
+	};
+	struct walk w = {
+		.ip = 0x10010, .sp = (uint64_t)words, .count = 1, .exact = 1
+	};
+
+	words[0] = (uint64_t)&words[4]; /* rbx */
+	words[1] = 0x10110;
+	words[4] = 0x30000;
+	tables.mappings.v = &mapping;
+	tables.mappings.count = 1;
+	tables.rows.v = rows;
+	tables.rows.count = 2;
+	cr_expect(walk_step(&w) == WALK_MORE);
+	cr_expect(walk_step(&w) == WALK_MORE);
+	cr_expect(w.ip == 0x30000 && w.sp == (uint64_t)&words[5]);
+	tables = (struct process_tables){ 0 };
+}
+
 /* A stack of numbers that are not addresses, or lead in a circle. */
 Test(walk, damaged_stacks_end_the_walk)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fuzzes the unwind tables of sections .eh_frame. The rows of a table are
- * sorted, and neighbours differ.
+ * sorted, and neighbours differ. The section is its own code, too, in which
+ * calls are searched.
  */
 #include <stdlib.h>
 
-#include "bpf/unwind/unwind_table.h"
+#include "bpf/unwind/saved_register.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -33,6 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (unwind_table_find(&t, b->pc).pc != b->pc)
 			abort();
 	}
+	if (saved_register_wanted(&t))
+		saved_register_add(&t, section, section);
 	unwind_table_fini(&t);
 	return 0;
 }

@@ -4,7 +4,7 @@
  * test_ebpf.py builds it without frame pointers.
  *
  * usage: stacks WAY SECONDS, where WAY is recursion, system_calls, vdso, signal,
- * thread, plt, dlopen LIBRARY, sleep, or forks
+ * thread, plt, dlopen LIBRARY, resolver LIBRARY, sleep, sleeps, or forks
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -187,13 +187,16 @@ KEPT static void burn_forks(void)
 	work++;
 }
 
-/* The library calls back after it was loaded. */
-KEPT static void burn_library(const char *path)
+/*
+ * The library calls back after it was loaded: from a function, or from the
+ * resolver of an indirect function, which ld.so calls at the function's first
+ * call.
+ */
+KEPT static void burn_library(const char *path, const char *function)
 {
-	void *library = dlopen(path, RTLD_NOW);
+	void *library = dlopen(path, RTLD_LAZY);
 	void (*call)(void (*)(void)) =
-		library ? (void (*)(void (*)(void)))dlsym(library,
-							  "library_call") :
+		library ? (void (*)(void (*)(void)))dlsym(library, function) :
 			  NULL;
 
 	if (!call)
@@ -227,7 +230,9 @@ int main(int argc, char **argv)
 	else if (!strcmp(way, "forks"))
 		burn_forks();
 	else if (!strcmp(way, "dlopen") && argc > 3)
-		burn_library(argv[3]);
+		burn_library(argv[3], "library_call");
+	else if (!strcmp(way, "resolver") && argc > 3)
+		burn_library(argv[3], "library_resolve");
 	else
 		return 2;
 	work++;

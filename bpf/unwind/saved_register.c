@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf/unwind/saved_register.h"
+
+enum {
+	/* The instruction "call rel32". */
+	CALL_OPCODE = 0xe8,
+	CALL_SIZE = 5,
+};
+
+/* A call in the code of a row. */
+struct saved_call {
+	size_t row; /* number of the row */
+	uint64_t target;
+	int64_t place; /* of the register, from the CFA of the target; or 0 */
+	bool found;    /* the target has call frame information */
+};
+
+/* The calls of the rows of a table. */
+struct saved_calls {
+	VEC(struct saved_call) calls;
+};
+
+/* The registers, but for rbp, that functions preserve. */
+static const uint64_t preserved[] = { DWARF_RBX, DWARF_R12, DWARF_R13,
+				      DWARF_R14, DWARF_R15 };
+
+static uint64_t row_register(const struct unwind_row *row)
+{
+	return (uint64_t)row->cfa & 15;
+}
+
+/*
+ * Whether a row's CFA is in a register that functions preserve. `fp` says where
+ * it is saved only if the rule of rbp does not need it.
+ */
+static bool row_is_wanted(const struct unwind_row *row)
+{
+	if (row->kind != (UNWIND_REGISTER | UNWIND_FP_SAME << UNWIND_FP_SHIFT))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(preserved); i++) {
+		if (row_register(row) == preserved[i])
+			return true;
+	}
+	return false;
+}
+
+bool saved_register_wanted(const struct unwind_table *t)
+{
+	for (size_t i = 0; i < t->rows.count; i++) {
+		if (row_is_wanted(&t->rows.v[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Collect what look like calls in the code from one address to another. */
+static void calls_collect(struct saved_calls *c, struct eh_section code,
+			  size_t row, uint64_t from, uint64_t to)
+{
+	uint64_t end = code.vaddr + code.data.len;
+
+	if (to > end)
+		to = end;
+	for (uint64_t pc = from;
+	     pc >= code.vaddr && pc < to && to - pc >= CALL_SIZE; pc++) {
+		const uint8_t *p = code.data.ptr + (pc - code.vaddr);
+		struct dec d = dec_init((struct bytes){ p + 1, 4 });
+
+		if (*p != CALL_OPCODE || c->calls.count == SAVED_CALLS_MAX)
+			continue;
+		*vec_add(&c->calls) = (struct saved_call){
+			.row = row,
+			.target = pc + CALL_SIZE +
+				  (uint64_t)(int32_t)dec_le32(&d),
+		};
+	}
+}
+
+/* Visitor of rules: remember where the register is saved. */
+static void call_visit(void *ctx, uint64_t from UNUSED, uint64_t to UNUSED,
+		       const struct cfa_rules *rules)
+{
+	int64_t *place = ctx;
+
+	if (rules->watched.kind == RULE_OFFSET)
+		*place = rules->watched.offset;
+}
+
+/* Whether there are calls in rows of a register. */
+static bool calls_have(const struct saved_calls *c,
+		       const struct unwind_table *t, uint64_t reg)
+{
+	for (size_t i = 0; i < c->calls.count; i++) {
+		if (row_register(&t->rows.v[c->calls.v[i].row]) == reg)
+			return true;
+	}
+	return false;
+}
+
+/* Find the places of one register by the functions of the section. */
+static void calls_resolve(struct saved_calls *c, const struct unwind_table *t,
+			  struct eh_section section, uint64_t reg)
+{
+	struct eh_function f;
+	struct eh_reader r;
+
+	eh_reader_init(&r, section);
+	r.watched = reg;
+	while (eh_reader_next(&r, &f)) {
+		for (size_t i = 0; i < c->calls.count; i++) {
+			struct saved_call *call = &c->calls.v[i];
+
+			if (call->target != f.start ||
+			    row_register(&t->rows.v[call->row]) != reg)
+				continue;
+			call->found = cfa_program_run(f.program, f.instructions,
+						      f.start, f.end,
+						      call_visit, &call->place);
+		}
+	}
+}
+
+/*
+ * Add the place that all calls of a row have, beginning with call number `i`.
+ * Returns the number of the first call of another row.
+ */
+static size_t calls_apply(const struct saved_calls *c, struct unwind_table *t,
+			  size_t i)
+{
+	size_t row = c->calls.v[i].row;
+	int64_t place = 0;
+	bool agree = true;
+
+	for (; i < c->calls.count && c->calls.v[i].row == row; i++) {
+		const struct saved_call *call = &c->calls.v[i];
+
+		/* Other bytes may look like a call. */
+		if (!call->found)
+			continue;
+		if (!call->place || (place && place != call->place))
+			agree = false;
+		place = call->place;
+	}
+	if (agree && place % 8 == 0 && place / 8 >= INT8_MIN &&
+	    place / 8 <= INT8_MAX)
+		t->rows.v[row].fp = (int8_t)(place / 8);
+	return i;
+}
+
+void saved_register_add(struct unwind_table *t, struct eh_section code,
+			struct eh_section section)
+{
+	struct saved_calls c = { .calls = { 0 } };
+
+	for (size_t i = 0; i + 1 < t->rows.count; i++) {
+		if (row_is_wanted(&t->rows.v[i]))
+			calls_collect(&c, code, i, t->rows.v[i].pc,
+				      t->rows.v[i + 1].pc);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(preserved); i++) {
+		if (calls_have(&c, t, preserved[i]))
+			calls_resolve(&c, t, section, preserved[i]);
+	}
+	for (size_t i = 0; i < c.calls.count;)
+		i = calls_apply(&c, t, i);
+	vec_fini(&c.calls);
+}
