@@ -54,6 +54,12 @@ static inline bool next_sparse(struct sparse *s, size_t *i, size_t stop,
 	return true;
 }
 
+/* Return how many of the next numbers are 0, but at most `most`. */
+static inline size_t sparse_zeros(const struct sparse *s, size_t most)
+{
+	return s->zeros < most ? (size_t)s->zeros : most;
+}
+
 /* Skip n numbers, including zeros. */
 static void skip_sparse(struct sparse *s, size_t n)
 {
@@ -152,6 +158,7 @@ static bool get_period(struct dec *in, const struct span *span,
  */
 struct unsampled {
 	struct colgroup_coder *c;
+	struct colgroup_estimate *estimates; /* of each key */
 	struct sparse counts;
 	struct sparse objects;
 	struct sparse space;
@@ -162,13 +169,12 @@ struct unsampled {
  * up for each key, because the counts in the span are stored relative to them;
  * their errors of the estimates are skipped.
  */
-static void pass_counts(struct unsampled *u, const struct span *span,
-			struct colgroup_estimate *estimates)
+static void pass_counts(struct unsampled *u, const struct span *span)
 {
 	int64_t v;
 
 	for (size_t i = 0; next_sparse(&u->counts, &i, span->first, &v); i++) {
-		struct colgroup_estimate *e = &estimates[span->g->keys.v[i]];
+		struct colgroup_estimate *e = &u->estimates[span->g->keys.v[i]];
 
 		e->count = wrap_add(e->count, v);
 	}
@@ -192,19 +198,60 @@ static void value_estimate(struct unsampled *u, struct colgroup_estimate *e,
 	e->space = unsample_space(rate, e->count);
 }
 
+/* The estimates of a key, for a row with this period. */
+static inline struct colgroup_estimate *
+get_estimate(struct unsampled *u, uint32_t key, int64_t period)
+{
+	struct colgroup_estimate *e = &u->estimates[key];
+
+	if (!e->made || e->period != period)
+		value_estimate(u, e, key, period);
+	return e;
+}
+
+/*
+ * Decode at most n values for which all three parts have zeros: the count did
+ * not change, and the estimates are exact. Nearly all values are such. Returns
+ * their number.
+ */
+static size_t get_run(struct unsampled *u, int64_t period, const uint32_t *keys,
+		      size_t n, int64_t *objects, int64_t *space)
+{
+	n = sparse_zeros(&u->counts, n);
+	n = sparse_zeros(&u->objects, n);
+	n = sparse_zeros(&u->space, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct colgroup_estimate *e =
+			get_estimate(u, keys[i], period);
+
+		objects[i] = e->objects;
+		space[i] = e->space;
+	}
+	u->counts.zeros -= n;
+	u->objects.zeros -= n;
+	u->space.zeros -= n;
+	return n;
+}
+
 /* Decode the values (objects and space) of one row. */
 static void get_row(struct unsampled *u, const struct row *r,
-		    const uint32_t *keys, struct colgroup_estimate *estimates,
-		    int64_t *objects, int64_t *space)
+		    const uint32_t *keys, int64_t *objects, int64_t *space)
 {
-	for (size_t i = 0; i < r->samples; i++) {
-		struct colgroup_estimate *e = &estimates[keys[i]];
-		int64_t more = get_sparse(&u->counts);
+	for (size_t i = 0;; i++) {
+		const struct colgroup_estimate *e;
+		int64_t more;
 
-		if (more || !e->made || e->period != r->period) {
-			e->count = wrap_add(e->count, more);
-			value_estimate(u, e, keys[i], r->period);
+		i += get_run(u, r->period, keys + i, r->samples - i,
+			     objects + i, space + i);
+		if (i == r->samples)
+			break;
+		more = get_sparse(&u->counts);
+		if (more) {
+			u->estimates[keys[i]].count =
+				wrap_add(u->estimates[keys[i]].count, more);
+			u->estimates[keys[i]].made = false;
 		}
+		e = get_estimate(u, keys[i], r->period);
 		objects[i] = wrap_add(e->objects, get_sparse(&u->objects));
 		space[i] = wrap_add(e->space, get_sparse(&u->space));
 	}
@@ -226,17 +273,18 @@ static bool get_unsampled(struct colgroup_coder *c, const struct dictionary *d,
 			  int64_t *objects)
 {
 	const struct colgroup *g = span->g;
-	struct colgroup_estimate *estimates =
-		colgroup_estimates(c, d->keys.count);
-	struct unsampled u = { .c = c };
+	struct unsampled u = {
+		.c = c,
+		.estimates = colgroup_estimates(c, d->keys.count),
+	};
 	const struct row *r = span->row;
 
 	u.counts = get_part(in);
 	u.objects = get_part(in);
 	u.space = get_part(in);
-	pass_counts(&u, span, estimates);
+	pass_counts(&u, span);
 	for (size_t i = span->first; i < g->keys.count; r++) {
-		get_row(&u, r, g->keys.v + i, estimates, objects + i,
+		get_row(&u, r, g->keys.v + i, objects + i,
 			objects + g->keys.count + i);
 		i += r->samples;
 	}
