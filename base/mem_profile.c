@@ -61,6 +61,21 @@ size_t mem_profile_rate(void)
 	return mem_profile_bytes;
 }
 
+/*
+ * Return a seed for a thread, which is not 0. Threads are numbered, because one
+ * may have its stack where another one had it.
+ */
+static uint64_t mem_profile_seed(void)
+{
+	static _Atomic uint64_t threads;
+	uint64_t z = (atomic_fetch_add(&threads, 1) + 1) * 0x9e3779b97f4a7c15;
+
+	/* splitmix64 by Vigna. */
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return (z ^ z >> 31) | 1;
+}
+
 /* Draw the bytes up to the next sample: exponentially distributed. */
 static int64_t mem_profile_draw(void)
 {
@@ -162,11 +177,13 @@ static void mem_profile_add(const struct live_sample *x,
 		live_remove(at);
 		at = live_slot(x->address);
 	}
-	if (sample.stack < STACKS_MAX &&
-	    profile.live_count < LIVE_SLOTS * 3 / 4) {
-		to = &profile.stacks[sample.stack];
+	to = &profile.stacks[sample.stack];
+	if (sample.stack < STACKS_MAX) {
 		to->allocations += x->weight;
 		to->bytes += x->weight * (double)x->size;
+	}
+	if (sample.stack < STACKS_MAX &&
+	    profile.live_count < LIVE_SLOTS * 3 / 4) {
 		to->live_allocations += x->weight;
 		to->live_bytes += x->weight * (double)x->size;
 		profile.live[at] = sample;
@@ -189,7 +206,7 @@ __attribute__((noinline)) void mem_profile_sample(uintptr_t p, size_t size)
 	}
 	if (!mem_profile_random) {
 		/* A thread's first allocation is sampled like any other. */
-		mem_profile_random = (uintptr_t)&x * 0x9e3779b97f4a7c15ULL | 1;
+		mem_profile_random = mem_profile_seed();
 		(void)mem_profile_draw();
 		mem_profile_left = mem_profile_draw() - (int64_t)size;
 		if (mem_profile_left >= 0)

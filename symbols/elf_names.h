@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/dec.h"
 #include "base/err.h"
+#include "symbols/elf_file.h"
 
 /* Where a process had a file mapped. */
 struct name_mapping {
@@ -19,18 +20,29 @@ struct name_mapping {
 	uint64_t offset; /* of `start` in the file */
 };
 
+/* What is asked. The zero value is a question about any file. */
+struct elf_question {
+	/* Where the addresses are; limit 0: they are as in the ELF file. */
+	struct name_mapping mapping;
+	/* The build ID of the wanted file; len 0: any. */
+	struct elf_build_id build_id;
+	/* Largest size of the answer in bytes; 0: no limit. */
+	size_t answer_max;
+};
+
 /*
- * Append a question of `count` addresses, at most NAME_QUESTION_MAX. `m` is the
- * mapping that they are in; NULL: they are as in the ELF file.
+ * Append a question of `count` addresses, at most NAME_QUESTION_MAX. `q` may be
+ * NULL, which is the zero value.
  */
-void elf_names_question(const struct name_mapping *m, const uint64_t *addresses,
+void elf_names_question(const struct elf_question *q, const uint64_t *addresses,
 			size_t count, struct buf *out);
 
 /*
  * Operation of a file helper: name the addresses of a question. The answer
  * begins with what elf_names_head() reads; the names follow
  * (symbols/name_answer.h). Addresses whose place in the file is not known have
- * no names. Errors as elf_file_open(), and ERR_INVALID: the question is
+ * no names. If the file is not the wanted one, there are no answers; if the
+ * answers become too large, those of the last addresses are missing. Errors as elf_file_open(), and ERR_INVALID: the question is
  * malformed.
  */
 NODISCARD int elf_names_read(int fd, struct bytes argument, struct buf *out,

@@ -61,4 +61,10 @@ NODISCARD int file_helper_call(struct file_helper *h, uint32_t operation,
 			       unsigned timeout_ms, struct buf *out,
 			       struct err *err);
 
+/*
+ * Whether the last call failed by the helper, and not by an answer that says
+ * what is wrong with the file: it did not start, ended, or took too long.
+ */
+bool file_helper_failed(const struct file_helper *h);
+
 #endif

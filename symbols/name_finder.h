@@ -26,6 +26,17 @@ enum name_operation {
 /* These operations, for file_helper_serve(). */
 extern file_operation *const name_operations[NAME_OPERATIONS];
 
+enum {
+	/* Number of files of which a finder remembers that reading failed. */
+	NAME_FAILURES = 8,
+};
+
+/* A file that the helper could not read, although it is there. */
+struct name_failure {
+	uint64_t file;    /* hash, as in struct name_file */
+	int64_t until_ns; /* when it may be tried again */
+};
+
 /* A finder. */
 struct name_finder {
 	struct file_helper *helper;
@@ -36,8 +47,12 @@ struct name_finder {
 	 */
 	const char *debug_dir;
 	unsigned timeout_ms; /* of the helper, for the names of one file */
+	/* When all names are needed, in ns of clock_mono_ns(); 0: never. */
+	int64_t deadline_ns;
 	/* Largest size of an answer of the helper in bytes. */
 	size_t answer_max;
+	struct name_failure failures[NAME_FAILURES];
+	unsigned next_failure; /* the one to be replaced */
 };
 
 /* A file whose addresses get names. Borrowed. */
@@ -82,11 +97,15 @@ bool name_finder_cached(struct name_finder *n, const struct name_file *f,
 /*
  * Find the names of frames of a file, and remember them. Element
  * u->places.v[i] of `out` becomes the answer (symbols/name_answer.h) for frame
- * i; it stays empty if there is none.
+ * i; it stays empty if there is none. ERR_TIMEOUT: there was no time to read the
+ * file; ERR_CORRUPT: the helper failed. Some names may be there then, and others
+ * are not remembered as missing. A file that took the whole time, or ended the
+ * helper, is not read again for some seconds: ERR_AGAIN.
  */
-void name_finder_find(struct name_finder *n, const struct name_file *f,
-		      const struct unnamed_frames *u, struct arena *arena,
-		      struct bytes *out);
+NODISCARD int name_finder_find(struct name_finder *n, const struct name_file *f,
+			       const struct unnamed_frames *u,
+			       struct arena *arena, struct bytes *out,
+			       struct err *err);
 
 /*
  * Find the names of frames in the perf map of a descriptor, which is taken over.

@@ -47,7 +47,8 @@ struct symbol_query {
  * Find names. Element i of `out`, which the caller has zeroed, becomes the answer
  * (symbols/name_answer.h) for address i, in the arena; it stays empty if the
  * address has no name, or if no file with the build ID is here. ERR_TIMEOUT: the
- * deadline passed; some names may be there.
+ * deadline passed, or a file took too long; ERR_CORRUPT: the file helper failed;
+ * ERR_AGAIN: it failed some seconds ago. Some names may be there.
  */
 NODISCARD int symbolizer_find(struct symbolizer *s,
 			      const struct symbol_query *q, struct arena *arena,

@@ -75,6 +75,7 @@ static void frame_names_of_file(struct frame_names *n,
 					.open = window_file_open,
 					.ctx = f };
 	struct unnamed_frames u = { .addresses = { 0 } };
+	struct err err;
 
 	for (uint32_t i = 0; i < w->frames.count; i++) {
 		const struct window_frame *x = &w->frames.v[i];
@@ -88,8 +89,10 @@ static void frame_names_of_file(struct frame_names *n,
 		*vec_add(&u.places) = i;
 		*vec_add(&u.addresses) = address;
 	}
+	/* What has no name in this window is asked for in the next one again. */
 	if (u.places.count)
-		name_finder_find(&n->finder, &file, &u, arena, out);
+		err.code = name_finder_find(&n->finder, &file, &u, arena, out,
+					    &err);
 	unnamed_frames_fini(&u);
 }
 

@@ -226,16 +226,17 @@ int profile_symbolize(struct symbolize *s, struct pprof *p, struct err *err)
 	s->late.code = 0;
 	if (!s->symbolizer)
 		return 0;
-	/* The list of locations, and the names of one part. */
-	rc = limits_spend(&s->limits,
-			  p->locations.count * sizeof(uint32_t) +
-				  2 * (size_t)SYMBOLIZE_ANSWER_MAX,
+	rc = limits_spend(&s->limits, p->locations.count * sizeof(uint32_t),
 			  err);
 	if (rc)
 		return rc;
 	n.memory = pprof_memory(p);
 	naming_collect(&n);
-	rc = naming_run(&n, err);
+	/* The names of one part, twice; without them there is a report, too. */
+	if (n.locations.count &&
+	    !limits_spend(&s->limits, 2 * (size_t)SYMBOLIZE_ANSWER_MAX,
+			  &s->late))
+		rc = naming_run(&n, err);
 	table_fini(&n.functions);
 	vec_fini(&n.locations);
 	return rc;

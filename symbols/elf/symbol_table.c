@@ -146,5 +146,6 @@ const struct elf_symbol *symbol_table_find(const struct symbol_table *t,
 	if (!low)
 		return NULL;
 	s = &t->symbols.v[low - 1];
-	return !s->size || address - s->address < s->size ? s : NULL;
+	return address - s->address < (s->size ?: SYMBOL_UNSIZED_MAX) ? s :
+									NULL;
 }

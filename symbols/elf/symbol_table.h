@@ -16,6 +16,11 @@
 enum {
 	/* Largest size of a section with symbols or with their names. */
 	SYMBOL_SECTION_MAX = 256 << 20,
+	/*
+	 * Largest distance in bytes from a symbol without a size, as of
+	 * assembler code, to an address that it names.
+	 */
+	SYMBOL_UNSIZED_MAX = 64 << 10,
 };
 
 /* A function. */

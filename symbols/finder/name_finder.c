@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "symbols/finder/debug_file.h"
 #include "symbols/name_answer.h"
@@ -15,6 +16,14 @@ file_operation *const name_operations[NAME_OPERATIONS] = {
 	[NAME_CRC_OPERATION] = file_crc_read,
 };
 
+enum {
+	/* Largest size of the head of an answer about an ELF file, in bytes. */
+	NAME_HEAD_MAX = 8 << 10,
+};
+
+/* A file whose reading failed is not read again for 10 s. */
+#define NAME_FAILURE_NS (10 * INT64_C(1000000000))
+
 /* A question for names, and where the answer goes. */
 struct name_query {
 	struct name_finder *finder;
@@ -22,7 +31,10 @@ struct name_query {
 	const struct unnamed_frames *unnamed;
 	struct arena *arena;
 	struct bytes *out;
-	bool asked; /* a file could be opened */
+	int64_t end_ns; /* when the file has taken too long */
+	bool asked;     /* a file could be opened */
+	/* Why names may be missing that the file has; code 0: none are. */
+	struct err failure;
 	/* The file's link to its debug file, in the arena; empty: none. */
 	struct str debug_link;
 	uint32_t debug_crc;
@@ -40,16 +52,19 @@ uint64_t name_file_hash(struct bytes build_id)
 }
 
 /*
- * The key of an address. An address in a mapping is as many bytes behind the
- * mapping's start as it is behind the mapping's offset in the file.
+ * The key of an address. What is known of the place of an address depends on
+ * the mapping: two mappings of a file that begin at the same place may differ in
+ * which segment they are taken for.
  */
 static uint64_t name_file_key(const struct name_file *f, uint64_t address)
 {
 	const struct name_mapping *m = f->mapping;
 
-	/* Positions in the file are no addresses, and have other keys. */
-	return m ? name_cache_key(~f->hash, address - m->start + m->offset) :
-		   name_cache_key(f->hash, address);
+	if (!m || !m->limit)
+		return name_cache_key(f->hash, address);
+	return name_cache_key(name_cache_key(name_cache_key(f->hash, m->offset),
+					     m->limit - m->start),
+			      address - m->start);
 }
 
 bool name_finder_cached(struct name_finder *n, const struct name_file *f,
@@ -74,17 +89,19 @@ static bool name_query_head(struct name_query *q, struct dec *d)
 }
 
 /*
- * Name `count` frames from number `first` on by an answer of the helper. False:
- * it is malformed, or of another file.
+ * Name frames from number `first` on, at most `count`, by an answer of the
+ * helper. Returns the number of frames that it is about; 0: it is malformed, or
+ * of another file.
  */
-static bool name_query_take(struct name_query *q, struct bytes answer,
-			    size_t first, size_t count)
+static size_t name_query_take(struct name_query *q, struct bytes answer,
+			      size_t first, size_t count)
 {
 	struct dec d = dec_init(answer);
+	size_t i = 0;
 
 	if (q->file && !name_query_head(q, &d))
-		return false;
-	for (size_t i = 0; i < count && !d.bad; i++) {
+		return 0;
+	for (; i < count && dec_left(&d); i++) {
 		const uint8_t *begin = d.pos;
 		size_t functions = name_answer_next(&d);
 		size_t len;
@@ -92,57 +109,128 @@ static bool name_query_take(struct name_query *q, struct bytes answer,
 		for (size_t k = 0; k < functions && !d.bad; k++)
 			(void)name_answer_frame(&d);
 		if (d.bad)
-			break;
+			return 0;
 		len = (size_t)(d.pos - begin);
 		if (functions)
 			q->out[q->unnamed->places.v[first + i]] = arena_bytes(
 				q->arena,
 				(struct bytes){ .ptr = begin, .len = len });
 	}
-	return !d.bad && !dec_left(&d);
+	if (dec_left(&d))
+		return 0;
+	/* The names of one address alone may be larger than an answer. */
+	return i || !q->file ? i : 1;
 }
 
-/* Ask for some of the names. False: there is no use in asking for more. */
-static bool name_query_part(struct name_query *q, int fd, size_t first,
-			    size_t count)
+/* The time in ms that a call of the helper may take; 0: none is left. */
+static unsigned name_query_left_ms(const struct name_query *q)
+{
+	int64_t left = q->end_ns - clock_mono_ns();
+
+	return left > 0 ? (unsigned)(left / 1000000) : 0;
+}
+
+/*
+ * Remember that the helper failed. The file is not to blame for it if there was
+ * less time than a file may take.
+ */
+static void name_query_fail(struct name_query *q, const struct err *failure)
 {
 	struct name_finder *n = q->finder;
+	int64_t now = clock_mono_ns();
+
+	if (!q->failure.code)
+		q->failure = *failure;
+	if (!q->file || (failure->code == ERR_TIMEOUT && n->deadline_ns &&
+			 now >= n->deadline_ns))
+		return;
+	n->failures[n->next_failure++ % NAME_FAILURES] =
+		(struct name_failure){ .file = q->file->hash,
+				       .until_ns = now + NAME_FAILURE_NS };
+}
+
+/* Call the helper about the file of a descriptor, which is taken over. */
+static int name_query_call(struct name_query *q, uint32_t operation, int fd,
+			   struct bytes argument, struct buf *answer)
+{
+	struct name_finder *n = q->finder;
+	unsigned left_ms = name_query_left_ms(q);
+	struct err err;
+	int rc;
+
+	if (!left_ms) {
+		close(fd);
+		rc = err_set(&err, ERR_TIMEOUT, "there was no time to read %s",
+			     q->file ? q->file->path : "the perf map");
+	} else {
+		rc = file_helper_call(n->helper, operation, fd, argument,
+				      left_ms, answer, &err);
+	}
+	if (rc && (!left_ms || file_helper_failed(n->helper)))
+		name_query_fail(q, &err);
+	return rc;
+}
+
+/* Write the question for names in an ELF file. */
+static void name_query_write(const struct name_query *q,
+			     const uint64_t *addresses, size_t count,
+			     struct buf *out)
+{
+	const struct name_file *f = q->file;
+	struct elf_question question = { .answer_max = q->finder->answer_max -
+						       NAME_HEAD_MAX };
+
+	if (f->mapping)
+		question.mapping = *f->mapping;
+	if (f->build_id.len <= ELF_BUILD_ID_MAX) {
+		question.build_id.len = f->build_id.len;
+		bytes_copy(question.build_id.bytes, f->build_id);
+	}
+	elf_names_question(&question, addresses, count, out);
+}
+
+/*
+ * Ask for some of the names. Returns the number of frames that were answered;
+ * 0: there is no use in asking for more.
+ */
+static size_t name_query_part(struct name_query *q, int fd, size_t first,
+			      size_t count)
+{
 	const uint64_t *addresses = &q->unnamed->addresses.v[first];
-	struct buf answer = buf_init(n->answer_max);
+	struct buf answer = buf_init(q->finder->answer_max);
 	struct buf question = { 0 };
-	bool good;
+	size_t answered = 0;
 
 	if (q->file)
-		elf_names_question(q->file->mapping, addresses, count,
-				   &question);
+		name_query_write(q, addresses, count, &question);
 	(void)lseek(fd, 0, SEEK_SET);
-	good = !file_helper_call(
-		       n->helper,
-		       q->file ? NAME_ELF_OPERATION : NAME_PERF_OPERATION, fd,
-		       q->file ? buf_bytes(&question) :
-				 name_question(addresses, count),
-		       n->timeout_ms, &answer, NULL) &&
-	       name_query_take(q, buf_bytes(&answer), first, count);
+	if (!name_query_call(
+		    q, q->file ? NAME_ELF_OPERATION : NAME_PERF_OPERATION, fd,
+		    q->file ? buf_bytes(&question) :
+			      name_question(addresses, count),
+		    &answer))
+		answered = name_query_take(q, buf_bytes(&answer), first, count);
 	buf_fini(&question);
 	buf_fini(&answer);
-	return good;
+	return answered;
 }
 
 /* Ask the helper for names in the file of a descriptor, which is taken over. */
 static void name_query_ask(struct name_query *q, int fd)
 {
 	const struct unnamed_frames *u = q->unnamed;
-	bool more = fd >= 0;
+	size_t answered = fd >= 0;
 
-	q->asked |= more;
-	for (size_t at = 0; at < u->addresses.count && more;
-	     at += NAME_QUESTION_MAX) {
+	q->asked |= fd >= 0;
+	for (size_t at = 0; at < u->addresses.count && answered;
+	     at += answered) {
 		size_t count = u->addresses.count - at;
 		int again = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
 		if (count > NAME_QUESTION_MAX)
 			count = NAME_QUESTION_MAX;
-		more = again >= 0 && name_query_part(q, again, at, count);
+		answered = again >= 0 ? name_query_part(q, again, at, count) :
+					0;
 	}
 	if (fd >= 0)
 		close(fd);
@@ -164,29 +252,27 @@ static int name_query_debug_file(const struct name_query *q)
  * Whether a file is the debug file that the link means. A file with a build ID
  * need not be read for this: its build ID is compared when names are read.
  */
-static bool name_query_is_linked(const struct name_query *q, int fd)
+static bool name_query_is_linked(struct name_query *q, int fd)
 {
-	struct name_finder *n = q->finder;
-	struct buf answer = { 0 };
+	struct buf answer = buf_init(sizeof(q->debug_crc));
 	struct dec d;
 	int again;
-	bool same;
+	bool same = false;
 
 	if (q->file->build_id.len)
 		return true;
 	again = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (again < 0 ||
-	    file_helper_call(n->helper, NAME_CRC_OPERATION, again,
-			     (struct bytes){ 0 }, n->timeout_ms, &answer, NULL))
-		return false;
-	d = dec_init(buf_bytes(&answer));
-	same = dec_be32(&d) == q->debug_crc && !d.bad;
+	if (again >= 0 && !name_query_call(q, NAME_CRC_OPERATION, again,
+					   (struct bytes){ 0 }, &answer)) {
+		d = dec_init(buf_bytes(&answer));
+		same = dec_be32(&d) == q->debug_crc && !d.bad;
+	}
 	buf_fini(&answer);
 	return same;
 }
 
 /* Open the debug file that the file links to, or return -1. */
-static int name_query_linked_file(const struct name_query *q)
+static int name_query_linked_file(struct name_query *q)
 {
 	for (unsigned i = 0; i < DEBUG_LINK_PLACES; i++) {
 		struct buf path = { .max = 8192 };
@@ -219,19 +305,64 @@ static struct unnamed_frames unnamed_left(const struct unnamed_frames *u,
 	return left;
 }
 
+/* Whether reading a file has failed lately. */
+static bool name_finder_failed(const struct name_finder *n, uint64_t file,
+			       int64_t now)
+{
+	for (size_t i = 0; i < NAME_FAILURES; i++) {
+		if (n->failures[i].file == file &&
+		    now < n->failures[i].until_ns)
+			return true;
+	}
+	return false;
+}
+
+/* Return when a file that is read from now on has taken too long. */
+static int64_t name_finder_end(const struct name_finder *n, int64_t now)
+{
+	int64_t end = now + (int64_t)n->timeout_ms * 1000000;
+
+	return n->deadline_ns && n->deadline_ns < end ? n->deadline_ns : end;
+}
+
+/* Remember what was found, and what the files do not have. */
+static void name_query_remember(struct name_query *q,
+				const struct unnamed_frames *u)
+{
+	for (size_t i = 0; i < u->places.count; i++) {
+		struct bytes answer = q->out[u->places.v[i]];
+
+		/* A file that is not there today may be installed. */
+		if (answer.len || (q->asked && !q->failure.code))
+			name_cache_add(
+				&q->finder->cache,
+				name_file_key(q->file, u->addresses.v[i]),
+				answer);
+	}
+}
+
 /*
  * The best source comes first: the debug file of the build ID. A debug file that
  * the file itself names is better than the file, which has to be read first.
  */
-void name_finder_find(struct name_finder *n, const struct name_file *f,
-		      const struct unnamed_frames *u, struct arena *arena,
-		      struct bytes *out)
+int name_finder_find(struct name_finder *n, const struct name_file *f,
+		     const struct unnamed_frames *u, struct arena *arena,
+		     struct bytes *out, struct err *err)
 {
-	struct name_query q = {
-		.finder = n, .file = f, .unnamed = u, .arena = arena, .out = out
-	};
+	int64_t now = clock_mono_ns();
+	struct name_query q = { .finder = n,
+				.file = f,
+				.unnamed = u,
+				.arena = arena,
+				.out = out,
+				.end_ns = name_finder_end(n, now) };
 	struct unnamed_frames left;
 
+	if (name_finder_failed(n, f->hash, now))
+		return err_set(
+			err, ERR_AGAIN,
+			"reading %s or its debug file failed some seconds ago",
+			f->path);
 	name_query_ask(&q, name_query_debug_file(&q));
 	left = unnamed_left(u, out);
 	q.unnamed = &left;
@@ -241,19 +372,21 @@ void name_finder_find(struct name_finder *n, const struct name_file *f,
 	if (q.debug_link.len)
 		name_query_ask(&q, name_query_linked_file(&q));
 	unnamed_frames_fini(&left);
-	/* A file that is not there today may be installed. */
-	for (size_t i = 0; i < u->places.count && q.asked; i++)
-		name_cache_add(&n->cache, name_file_key(f, u->addresses.v[i]),
-			       out[u->places.v[i]]);
+	name_query_remember(&q, u);
+	return q.failure.code ? err_set(err, q.failure.code, "%s: %s", f->path,
+					q.failure.msg) :
+				0;
 }
 
 void name_finder_perf_map(struct name_finder *n, int fd,
 			  const struct unnamed_frames *u, struct arena *arena,
 			  struct bytes *out)
 {
-	struct name_query q = {
-		.finder = n, .unnamed = u, .arena = arena, .out = out
-	};
+	struct name_query q = { .finder = n,
+				.unnamed = u,
+				.arena = arena,
+				.out = out,
+				.end_ns = name_finder_end(n, clock_mono_ns()) };
 
 	name_query_ask(&q, fd);
 }

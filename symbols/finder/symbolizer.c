@@ -11,7 +11,7 @@
 enum {
 	/* The cache has at most twice this size, in bytes. */
 	SYMBOLIZER_CACHE_MAX = 8 << 20,
-	/* Largest time that the helper may take for one file. */
+	/* Largest time that the helper may take for one file and its debug file. */
 	SYMBOLIZER_TIMEOUT_MS = 10000,
 };
 
@@ -41,6 +41,7 @@ struct symbolizer *symbolizer_new(char *const *helper_argv,
 	s->finder = (struct name_finder){
 		.cache = { .half_max = SYMBOLIZER_CACHE_MAX },
 		.debug_dir = debug_dir,
+		.timeout_ms = SYMBOLIZER_TIMEOUT_MS,
 	};
 	return s;
 }
@@ -125,21 +126,25 @@ static int symbolizer_ask(struct symbolizer *s, const struct symbol_query *q,
 			  const struct unnamed_frames *u, struct arena *arena,
 			  struct bytes *out, struct err *err)
 {
-	int64_t left_ms = (q->deadline_ns - clock_mono_ns()) / 1000000;
+	int rc;
 
-	if (left_ms <= 0)
-		return err_set(err, ERR_TIMEOUT, "there was no time to read %s",
-			       f->path);
-	s->finder.timeout_ms = left_ms < SYMBOLIZER_TIMEOUT_MS ?
-				       (unsigned)left_ms :
-				       SYMBOLIZER_TIMEOUT_MS;
+	s->finder.deadline_ns = q->deadline_ns;
 	s->finder.answer_max = q->answer_max;
 	s->finder.helper = file_helper_new(s->helper_argv);
-	name_finder_find(&s->finder, f, u, arena, out);
+	rc = name_finder_find(&s->finder, f, u, arena, out, err);
 	/* What it has read stays no longer in memory than it is needed. */
 	file_helper_close(s->finder.helper);
 	s->finder.helper = NULL;
-	return 0;
+	return rc;
+}
+
+/*
+ * Whether an address is in the mapping that a profile says. It may not be, if
+ * the program made the code when it ran.
+ */
+static bool mapping_has(const struct name_mapping *m, uint64_t address)
+{
+	return !m->limit || (address >= m->start && address < m->limit);
 }
 
 /* As symbolizer_find(), for the one thread that uses the finder. */
@@ -160,7 +165,8 @@ static int symbolizer_run(struct symbolizer *s, const struct symbol_query *q,
 	f.ctx = f.path;
 	symbolizer_refresh(s);
 	for (size_t i = 0; i < q->count; i++) {
-		if (name_finder_cached(&s->finder, &f, q->addresses[i], arena,
+		if (!mapping_has(&q->mapping, q->addresses[i]) ||
+		    name_finder_cached(&s->finder, &f, q->addresses[i], arena,
 				       &out[i]))
 			continue;
 		*vec_add(&u.places) = (uint32_t)i;

@@ -176,6 +176,11 @@ static int file_helper_receive(struct file_helper *h, int64_t deadline,
 	return rc;
 }
 
+bool file_helper_failed(const struct file_helper *h)
+{
+	return !h->pid;
+}
+
 /* NOLINTNEXTLINE(readability-function-size): a request and its answer */
 int file_helper_call(struct file_helper *h, uint32_t operation, int fd,
 		     struct bytes argument, unsigned timeout_ms,

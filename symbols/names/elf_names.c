@@ -17,23 +17,46 @@ enum {
 	DEBUG_LINK_MAX = 4096,
 };
 
-/* The sources of names in one file, the best source first. */
+/*
+ * The sources of names in one file, the best source first. The second and the
+ * third one are read when an address is not in those before: to read and sort
+ * the symbols of a large program takes longer than everything else.
+ */
 struct elf_names {
+	struct elf_file *file;
 	struct dwarf_names *dwarf; /* NULL: none */
+	bool go_was_read;
 	bool has_go;
 	struct pclntab go;
+	bool symbols_were_read;
 	struct symbol_table symbols;
 };
 
-/* Read all sources. One that is missing or damaged is left out. */
+/* Begin. A source that is missing or damaged is left out. */
 static void elf_names_open(struct elf_file *f, struct elf_names *n)
 {
-	*n = (struct elf_names){ .dwarf = NULL };
+	*n = (struct elf_names){ .file = f };
 	if (dwarf_names_open(f, &n->dwarf, NULL))
 		n->dwarf = NULL;
-	n->has_go = !pclntab_open(f, &n->go, NULL);
-	if (symbol_table_read(f, &n->symbols, NULL))
+}
+
+/* Return Go's table of functions, or NULL. */
+static const struct pclntab *elf_names_go(struct elf_names *n)
+{
+	if (!n->go_was_read)
+		n->has_go = !pclntab_open(n->file, &n->go, NULL);
+	n->go_was_read = true;
+	return n->has_go ? &n->go : NULL;
+}
+
+/* Return the symbols, which may be none. */
+static const struct symbol_table *elf_names_symbols(struct elf_names *n)
+{
+	if (!n->symbols_were_read &&
+	    symbol_table_read(n->file, &n->symbols, NULL))
 		n->symbols = (struct symbol_table){ .symbols = { 0 } };
+	n->symbols_were_read = true;
+	return &n->symbols;
 }
 
 static void elf_names_close(struct elf_names *n)
@@ -66,7 +89,7 @@ static void elf_names_add(const char *system_name, struct name_frame f,
 }
 
 /* Answer by debug information. False: it does not have the address. */
-static bool elf_names_by_dwarf(const struct elf_names *n, uint64_t address,
+static bool elf_names_by_dwarf(struct elf_names *n, uint64_t address,
 			       struct buf *out)
 {
 	struct dwarf_frame v[NAME_FRAMES_MAX];
@@ -79,7 +102,7 @@ static bool elf_names_by_dwarf(const struct elf_names *n, uint64_t address,
 			return false;
 	}
 	/* Functions that the compiler made have lines in Go's table alone. */
-	if (!count || (!v[0].line && n->has_go))
+	if (!count || (!v[0].line && elf_names_go(n)))
 		return false;
 	name_answer_begin(out, count);
 	for (size_t i = 0; i < count; i++)
@@ -95,12 +118,13 @@ static bool elf_names_by_dwarf(const struct elf_names *n, uint64_t address,
 }
 
 /* Answer by Go's table of functions. False: it does not have the address. */
-static bool elf_names_by_go(const struct elf_names *n, uint64_t address,
+static bool elf_names_by_go(struct elf_names *n, uint64_t address,
 			    struct buf *out)
 {
+	const struct pclntab *table = elf_names_go(n);
 	struct go_function g;
 
-	if (!n->has_go || !pclntab_find(&n->go, address, &g))
+	if (!table || !pclntab_find(table, address, &g))
 		return false;
 	name_answer_begin(out, 1);
 	name_answer_add(out,
@@ -113,7 +137,7 @@ static bool elf_names_by_go(const struct elf_names *n, uint64_t address,
 }
 
 /* Answer for one address. */
-static void elf_names_answer(const struct elf_names *n, uint64_t address,
+static void elf_names_answer(struct elf_names *n, uint64_t address,
 			     struct buf *out)
 {
 	const struct elf_symbol *s;
@@ -122,7 +146,7 @@ static void elf_names_answer(const struct elf_names *n, uint64_t address,
 	if (elf_names_by_dwarf(n, address, out) ||
 	    elf_names_by_go(n, address, out))
 		return;
-	s = symbol_table_find(&n->symbols, address);
+	s = symbol_table_find(elf_names_symbols(n), address);
 	name_answer_begin(out, s ? 1 : 0);
 	if (s && n->dwarf)
 		dwarf_names_line(n->dwarf, address, &line);
@@ -133,17 +157,17 @@ static void elf_names_answer(const struct elf_names *n, uint64_t address,
 			      out);
 }
 
-void elf_names_question(const struct name_mapping *m, const uint64_t *addresses,
+void elf_names_question(const struct elf_question *q, const uint64_t *addresses,
 			size_t count, struct buf *out)
 {
-	static const struct name_mapping none = { .start = 0 };
+	static const struct elf_question any = { .answer_max = 0 };
 
-	buf_add(out, m ?: &none, sizeof(*m));
+	buf_add(out, q ?: &any, sizeof(*q));
 	buf_add(out, addresses, count * sizeof(*addresses));
 }
 
-/* Cut the mapping off a question. */
-static int elf_names_mapping(struct bytes *question, struct name_mapping *out,
+/* Cut what is asked off a question; the addresses are left. */
+static int elf_question_read(struct bytes *question, struct elf_question *out,
 			     struct err *err)
 {
 	if (question->len < sizeof(*out))
@@ -151,22 +175,34 @@ static int elf_names_mapping(struct bytes *question, struct name_mapping *out,
 			       "invalid request for names: it has %zu bytes",
 			       question->len);
 	memcpy(out, question->ptr, sizeof(*out));
+	if (out->build_id.len > ELF_BUILD_ID_MAX)
+		return err_set(
+			err, ERR_INVALID,
+			"invalid request for names: the build ID is too long");
 	question->ptr += sizeof(*out);
 	question->len -= sizeof(*out);
 	return name_question_check(*question, err);
 }
 
+/* Whether a file with this build ID is the wanted one. */
+static bool elf_question_means(const struct elf_question *q,
+			       const struct elf_build_id *id)
+{
+	return !q->build_id.len ||
+	       (q->build_id.len == id->len &&
+		!memcmp(q->build_id.bytes, id->bytes, id->len));
+}
+
 /* Append what is known about the file: its build ID, and its debug file. */
-static void elf_names_begin(struct elf_file *f, struct buf *out)
+static void elf_names_begin(struct elf_file *f, const struct elf_build_id *id,
+			    struct buf *out)
 {
 	struct elf_section link = { .vaddr = 0 };
-	struct elf_build_id id;
 	struct bytes name;
 	struct dec crc;
 
-	elf_file_build_id(f, &id);
 	enc_str(out,
-		str_from((struct bytes){ .ptr = id.bytes, .len = id.len }));
+		str_from((struct bytes){ .ptr = id->bytes, .len = id->len }));
 	if (elf_file_section(f, ".gnu_debuglink", DEBUG_LINK_MAX, &link, NULL))
 		link.data = (struct bytes){ .len = 0 };
 	/* A name that ends with NUL, and after padding to 4 bytes, the CRC. */
@@ -194,38 +230,53 @@ struct elf_names_head elf_names_head(struct dec *d)
 	return h;
 }
 
+/* Answer for all addresses, as long as the answer does not become too large. */
+static void elf_names_answers(struct elf_file *f, const struct elf_question *q,
+			      struct bytes addresses, struct buf *out)
+{
+	const struct name_mapping *m = &q->mapping;
+	size_t begin = out->len;
+	uint64_t bias = 0;
+	bool placed = !m->limit ||
+		      elf_file_bias(f, m->offset, m->start, m->limit, &bias);
+	struct elf_names n;
+
+	elf_names_open(f, &n);
+	for (size_t i = 0; i < name_question_count(addresses); i++) {
+		size_t before = out->len;
+		uint64_t address = name_question_address(addresses, i);
+
+		if (placed)
+			elf_names_answer(&n, address - bias, out);
+		else
+			name_answer_begin(out, 0);
+		if (q->answer_max && out->len - begin > q->answer_max) {
+			out->len = before;
+			break;
+		}
+	}
+	elf_names_close(&n);
+}
+
 int elf_names_read(int fd, struct bytes argument, struct buf *out,
 		   struct err *err)
 {
-	struct name_mapping m;
-	uint64_t bias = 0;
-	struct elf_names n;
+	struct elf_build_id id;
+	struct elf_question q;
 	struct elf_file *f;
-	bool placed;
 	int rc = elf_file_open(fd, &f, err);
 
 	if (rc)
 		return rc;
-	rc = elf_names_mapping(&argument, &m, err);
-	if (rc) {
-		elf_file_close(f);
-		return rc;
+	rc = elf_question_read(&argument, &q, err);
+	if (!rc) {
+		elf_file_build_id(f, &id);
+		elf_names_begin(f, &id, out);
 	}
-	placed = !m.limit ||
-		 elf_file_bias(f, m.offset, m.start, m.limit, &bias);
-	elf_names_begin(f, out);
-	elf_names_open(f, &n);
-	for (size_t i = 0; i < name_question_count(argument); i++) {
-		if (placed)
-			elf_names_answer(
-				&n, name_question_address(argument, i) - bias,
-				out);
-		else
-			name_answer_begin(out, 0);
-	}
-	elf_names_close(&n);
+	if (!rc && elf_question_means(&q, &id))
+		elf_names_answers(f, &q, argument, out);
 	elf_file_close(f);
-	return 0;
+	return rc;
 }
 
 int file_crc_read(int fd, struct bytes argument UNUSED, struct buf *out,

@@ -50,11 +50,14 @@ static void check_answer(struct dec d)
 static void fuzz_elf_names(const uint8_t *data, size_t size,
 			   const struct name_mapping *m)
 {
+	struct elf_question q = { .answer_max = 0 };
 	struct buf question = { 0 };
 	struct buf answer = { 0 };
 	struct err err;
 
-	elf_names_question(m, addresses, ARRAY_SIZE(addresses), &question);
+	if (m)
+		q.mapping = *m;
+	elf_names_question(&q, addresses, ARRAY_SIZE(addresses), &question);
 	if (!elf_names_read(file_of(data, size), buf_bytes(&question), &answer,
 			    &err)) {
 		struct dec d = dec_init(buf_bytes(&answer));

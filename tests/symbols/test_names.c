@@ -191,14 +191,15 @@ Test(names, questions_that_are_none_are_refused)
 {
 	struct buf b = { 0 };
 	struct err err;
-	uint8_t odd[33] = { 0 };
+	uint8_t odd[sizeof(struct elf_question) + 9] = { 0 };
 
 	cr_expect(elf_names_read(open("/proc/self/exe", O_RDONLY | O_CLOEXEC),
 				 (struct bytes){ .ptr = odd, .len = 9 }, &b,
 				 &err) == ERR_INVALID);
-	cr_expect(elf_names_read(open("/proc/self/exe", O_RDONLY | O_CLOEXEC),
-				 (struct bytes){ .ptr = odd, .len = 33 }, &b,
-				 &err) == ERR_INVALID);
+	cr_expect(
+		elf_names_read(open("/proc/self/exe", O_RDONLY | O_CLOEXEC),
+			       (struct bytes){ .ptr = odd, .len = sizeof(odd) },
+			       &b, &err) == ERR_INVALID);
 	cr_expect(elf_names_read(text_file("text", 4), (struct bytes){ 0 }, &b,
 				 &err) == ERR_UNSUPPORTED);
 	cr_expect(perf_map_read(text_file("text", 4),

@@ -207,6 +207,110 @@ Test(symbolizer, the_deadline_is_kept)
 	symbolizer_free(s);
 }
 
+/* An address that is not in the mapping has no name, whatever is behind it. */
+Test(symbolizer, addresses_outside_of_their_mapping_have_no_name)
+{
+	struct own o = { .err = { .code = 0 } };
+	struct symbolizer *s = symbolizer_new(program, NULL);
+
+	own_init(&o);
+	o.addresses[1] = o.mapping.limit + 1;
+	cr_expect(!own_find(&o, s, o.path, o.build_id, in_a_minute()) &&
+		  own_is_named(&o));
+	arena_fini(&o.arena);
+	symbolizer_free(s);
+}
+
+/*
+ * Profiles differ in how they describe one mapping; the names that one of them
+ * got are not those of another one.
+ */
+Test(symbolizer, names_are_remembered_for_a_mapping_of_the_same_shape)
+{
+	struct own o = { .err = { .code = 0 } };
+	struct symbolizer *s = symbolizer_new(program, NULL);
+	struct name_mapping right;
+
+	own_init(&o);
+	right = o.mapping;
+	/* These addresses are as in the file, and too large for it. */
+	o.mapping = (struct name_mapping){ .start = right.start,
+					   .offset = right.offset };
+	cr_expect(!own_find(&o, s, o.path, o.build_id, in_a_minute()) &&
+		  !o.names[0].len);
+	o.mapping = right;
+	cr_expect(!own_find(&o, s, o.path, o.build_id, in_a_minute()) &&
+		  own_is_named(&o));
+	/* Elsewhere in memory. */
+	o.mapping.start += 0x10000;
+	o.mapping.limit += 0x10000;
+	o.addresses[0] += 0x10000;
+	o.addresses[1] += 0x10000;
+	cr_expect(!own_find(&o, s, "", o.build_id, in_a_minute()) &&
+		  own_is_named(&o));
+	arena_fini(&o.arena);
+	symbolizer_free(s);
+}
+
+Test(symbolizer, a_helper_that_fails_does_not_mean_that_there_are_no_names)
+{
+	static char file[] = "/bin/false";
+	static char *failing[] = { file, NULL };
+	struct own o = { .err = { .code = 0 } };
+	struct symbolizer *s = symbolizer_new(failing, NULL);
+
+	own_init(&o);
+	cr_expect(own_find(&o, s, o.path, o.build_id, in_a_minute()) ==
+		  ERR_CORRUPT);
+	cr_expect(strstr(o.err.msg, "file helper ended"), "%s", o.err.msg);
+	cr_expect(own_find(&o, s, o.path, o.build_id, in_a_minute()) ==
+			  ERR_AGAIN,
+		  "the file is not read again at once");
+	arena_fini(&o.arena);
+	symbolizer_free(s);
+}
+
+/* Ask for the names of 20 addresses, which are larger than the answers. */
+Test(symbolizer, names_that_are_larger_than_an_answer_come_in_several)
+{
+	struct own o = { .err = { .code = 0 } };
+	struct symbolizer *s = symbolizer_new(program, NULL);
+	uint64_t addresses[20];
+	struct bytes names[20] = { { .len = 0 } };
+	struct symbol_query q = {
+		.addresses = addresses,
+		.count = ARRAY_SIZE(addresses),
+		.deadline_ns = in_a_minute(),
+		.answer_max = (8 << 10) + 200,
+	};
+
+	own_init(&o);
+	for (size_t i = 0; i < ARRAY_SIZE(addresses); i++)
+		addresses[i] = (uint64_t)(uintptr_t)own_init + i;
+	q.build_id = str_of(o.build_id);
+	q.path = str_of(o.path);
+	q.mapping = o.mapping;
+	cr_assert(!symbolizer_find(s, &q, &o.arena, names, &o.err), "%s",
+		  o.err.msg);
+	for (size_t i = 0; i < ARRAY_SIZE(addresses); i++) {
+		struct dec d = dec_init(names[i]);
+
+		cr_expect(
+			names[i].len && name_answer_next(&d) &&
+				str_is(name_answer_frame(&d).name, "own_init"),
+			"%zu", i);
+	}
+	arena_fini(&o.arena);
+	symbolizer_free(s);
+}
+
+Test(symbolizer, files_whose_content_the_kernel_makes_are_not_opened)
+{
+	cr_expect(regular_file_open("/proc/version") < 0);
+	cr_expect(regular_file_open("/sys/kernel/uevent_seqnum") < 0);
+	cr_expect(close(regular_file_open("/proc/self/exe")) == 0);
+}
+
 static bool link_is(const char *path, const char *link, unsigned i,
 		    const char *want)
 {
