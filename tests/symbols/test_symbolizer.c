@@ -241,6 +241,9 @@ Test(symbolizer, names_are_remembered_for_a_mapping_of_the_same_shape)
 	o.mapping = right;
 	cr_expect(!own_find(&o, s, o.path, o.build_id, in_a_minute()) &&
 		  own_is_named(&o));
+	/* Another program, at the same addresses. */
+	cr_expect(!own_find(&o, s, "", "0123456789abcdef", in_a_minute()) &&
+		  !o.names[0].len);
 	/* Elsewhere in memory. */
 	o.mapping.start += 0x10000;
 	o.mapping.limit += 0x10000;
