@@ -157,10 +157,13 @@ def differs_by_dwarf(path):
 
 
 def differs_by_go(mine, theirs, _):
-    """Go's program knows no inlined functions: it names the outermost function with the innermost line."""
+    """Go's program knows no inlined functions: it names the outermost function with the innermost line. What is in
+    brackets, as in type..eq.[5]int, is not in the table that it reads."""
+    def short(name):
+        return re.sub(r'\[.*\]', '[...]', name)
     if theirs[0][0] == '?':
         return False
-    return not mine or (mine[-1][0], *mine[0][1:]) != theirs[0]
+    return not mine or (short(mine[-1][0]), *mine[0][1:]) != (short(theirs[0][0]), *theirs[0][1:])
 
 
 def compare(title, kind, path, oracle, differs):

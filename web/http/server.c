@@ -313,6 +313,16 @@ static struct MHD_OptionItem *tls_options(struct server *s,
 	return out;
 }
 
+/* A server that is being stopped closes new connections at once. */
+static enum MHD_Result on_accept(void *cls,
+				 const struct sockaddr *address UNUSED,
+				 socklen_t len UNUSED)
+{
+	const struct server *s = cls;
+
+	return atomic_load(&s->stop_ns) == INT64_MAX ? MHD_YES : MHD_NO;
+}
+
 int server_start(const struct server_options *o, struct server **out,
 		 struct err *err)
 {
@@ -348,7 +358,7 @@ int server_start(const struct server_options *o, struct server **out,
 	if (s->tls)
 		flags |= MHD_USE_TLS;
 	s->daemon = MHD_start_daemon(
-		flags, 0, NULL, NULL, on_request, s, MHD_OPTION_ARRAY,
+		flags, 0, on_accept, s, on_request, s, MHD_OPTION_ARRAY,
 		tls_options(s, tls), MHD_OPTION_URI_LOG_CALLBACK, on_target, s,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
 		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
@@ -379,12 +389,15 @@ unsigned server_port(const struct server *s)
 void server_stop(struct server *s)
 {
 	int64_t now = clock_mono_ns();
-	MHD_socket fd;
 
 	if (!s || !s->daemon)
 		return;
 	reply_stop_streams(s);
-	fd = MHD_quiesce_daemon(s->daemon);
+	/*
+	 * on_accept() sees this. MHD_quiesce_daemon() would be the alternative,
+	 * but it races with the daemon's thread: both may take the socket out of
+	 * the epoll set, and the second one ends the process (0.9.75).
+	 */
 	atomic_store(&s->stop_ns, now + STOP_WORK_NS);
 	/*
 	 * The worker threads resume connections of the daemon, so they must end
@@ -399,8 +412,6 @@ void server_stop(struct server *s)
 	(void)connections_settle(s->connections, now + STOP_SEND_NS);
 	MHD_stop_daemon(s->daemon);
 	s->daemon = NULL;
-	if (fd != MHD_INVALID_SOCKET)
-		close(fd);
 }
 
 void server_free(struct server *s)
