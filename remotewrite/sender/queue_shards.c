@@ -130,6 +130,12 @@ static void meter_update(struct queue *q, struct shard_meter *m, int64_t now)
 	m->last_busy_ns = q->busy_ns;
 }
 
+/* Whether the receiver has accepted a request lately. */
+static bool queue_is_moving(const struct queue *q, int64_t now) REQUIRES(q->mu)
+{
+	return q->answered_ns && now - q->answered_ns < STILL_NS;
+}
+
 /* How many shards there should be. `backlog` is in samples. */
 static size_t wanted_by_meter(struct queue *q, struct shard_meter *m,
 			      double backlog, int64_t now) REQUIRES(q->mu)
@@ -141,7 +147,7 @@ static size_t wanted_by_meter(struct queue *q, struct shard_meter *m,
 		.busy_rate = m->busy.value,
 		.backlog = backlog,
 		.delay_s = m->sent.value > 0 ? backlog / m->sent.value : 0,
-		.is_moving = q->answered_ns && now - q->answered_ns < STILL_NS,
+		.is_moving = queue_is_moving(q, now),
 		.shards = (unsigned)q->shard_count,
 		.min = (unsigned)q->config.queue.min_shards,
 		.max = (unsigned)q->config.queue.max_shards,
@@ -177,7 +183,25 @@ static void keep_count(struct queue *q, struct shard_meter *m) REQUIRES(q->mu)
 	m->pause_ns = clock_mono_ns() + PAUSE_NS;
 }
 
-/* Once a second: measures, and decides. */
+/*
+ * Wants all shards if the queue catches up, as soon as the receiver accepts
+ * requests: a second later, much of the backlog could have been sent.
+ */
+static void want_all_shards(struct queue *q, struct shard_meter *m, int64_t now)
+	REQUIRES(q->mu)
+{
+	size_t all = (size_t)q->config.queue.max_shards;
+
+	if (!q->catch_up.active || !queue_is_moving(q, now) ||
+	    q->wanted_shards != q->shard_count || q->shard_count == all ||
+	    now < m->pause_ns)
+		return;
+	q->wanted_shards = all;
+	m->wanted_ns = now;
+	queue_wake_shards(q);
+}
+
+/* Measures once a second, and decides. */
 static void decide_shards(struct queue *q, struct shard_meter *m)
 {
 	int64_t now = clock_mono_ns();
@@ -185,8 +209,12 @@ static void decide_shards(struct queue *q, struct shard_meter *m)
 	bool changed;
 	bool active;
 
-	if (now - m->at_ns < SECOND_NS)
+	if (now - m->at_ns < SECOND_NS) {
+		mutex_lock(&q->mu);
+		want_all_shards(q, m, now);
+		mutex_unlock(&q->mu);
 		return;
+	}
 	bytes = q->o.log->bytes(q->o.log, queue_position(q));
 	mutex_lock(&q->mu);
 	changed = catch_up_measure(&q->catch_up, bytes,
