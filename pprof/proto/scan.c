@@ -75,7 +75,8 @@ static bool scan_short_ids(const struct scanner *s, struct wire *w)
 		memcpy(&v, p, sizeof(v));
 		for (int i = 0; i < 4; i++) {
 			uint64_t two = v >> 7 & 1;
-			uint64_t id = (v & 0x7f) | (v >> 1 & (0 - two) & 0x3f80);
+			uint64_t id = (v & 0x7f) |
+				      (v >> 1 & (0 - two) & 0x3f80);
 
 			if (v >> 15 & two)
 				goto end;
