@@ -120,22 +120,20 @@ static int symbol_file_open(const void *mapped, const char *path)
 	return *path == '/' ? regular_file_open(path) : -1;
 }
 
-/* Ask the helper for the names that the cache does not have. */
-static int symbolizer_ask(struct symbolizer *s, const struct symbol_query *q,
-			  const struct name_file *f,
-			  const struct unnamed_frames *u, struct arena *arena,
-			  struct bytes *out, struct err *err)
+/* Prepare the finder for one query. The helper starts with the first call. */
+static void symbolizer_prepare(struct symbolizer *s,
+			       const struct symbol_query *q)
 {
-	int rc;
-
 	s->finder.deadline_ns = q->deadline_ns;
 	s->finder.answer_max = q->answer_max;
 	s->finder.helper = file_helper_new(s->helper_argv);
-	rc = name_finder_find(&s->finder, f, u, arena, out, err);
-	/* What it has read stays no longer in memory than it is needed. */
+}
+
+/* What the helper has read stays no longer in memory than it is needed. */
+static void symbolizer_dismiss(struct symbolizer *s)
+{
 	file_helper_close(s->finder.helper);
 	s->finder.helper = NULL;
-	return rc;
 }
 
 /*
@@ -172,8 +170,11 @@ static int symbolizer_run(struct symbolizer *s, const struct symbol_query *q,
 		*vec_add(&u.places) = (uint32_t)i;
 		*vec_add(&u.addresses) = q->addresses[i];
 	}
-	if (u.places.count)
-		rc = symbolizer_ask(s, q, &f, &u, arena, out, err);
+	if (u.places.count) {
+		symbolizer_prepare(s, q);
+		rc = name_finder_find(&s->finder, &f, &u, arena, out, err);
+		symbolizer_dismiss(s);
+	}
 	unnamed_frames_fini(&u);
 	return rc;
 }

@@ -261,8 +261,8 @@ static void elf_names_answers(struct elf_file *f, const struct elf_question *q,
 int elf_names_read(int fd, struct bytes argument, struct buf *out,
 		   struct err *err)
 {
-	struct elf_build_id id;
-	struct elf_question q;
+	struct elf_question q = { .answer_max = 0 };
+	struct elf_build_id id = { .len = 0 };
 	struct elf_file *f;
 	int rc = elf_file_open(fd, &f, err);
 
