@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mutex.h"
 
 _Static_assert(MEM_PROFILE_MARKS == 1 << 14, "mem_profile_mark() has 14 bits");
@@ -29,7 +30,6 @@ struct live_sample {
 /* The profile. All members are guarded by mu. */
 static struct {
 	struct mutex mu;
-	size_t rate;
 	struct mem_stack stacks[STACKS_MAX];
 	uint32_t stack_count;
 	uint32_t slots[2 * STACKS_MAX]; /* number of a stack plus 1 */
@@ -92,12 +92,9 @@ static int64_t mem_profile_draw(void)
 
 static uint64_t frames_hash(const struct mem_stack *s)
 {
-	uint64_t hash = s->depth;
-
-	/* FNV-1a, by words. */
-	for (uint32_t i = 0; i < s->depth; i++)
-		hash = (hash ^ s->frames[i]) * 0x100000001b3ULL;
-	return hash ^ hash >> 32;
+	return hash_bytes(
+		(struct bytes){ .ptr = (const uint8_t *)s->frames,
+				.len = s->depth * sizeof(*s->frames) });
 }
 
 /* Find a stack, or add it. Returns STACKS_MAX if there are too many. */
@@ -141,7 +138,10 @@ static void mark_add(uintptr_t address, int by) REQUIRES(profile.mu)
 				  (uint16_t)by, memory_order_relaxed);
 }
 
-/* Empty a slot, and move up what was behind it for want of this one. */
+/*
+ * Free a slot. The samples in the slots behind it move up, if their search
+ * would now end at the free one.
+ */
 static void live_remove(size_t at) REQUIRES(profile.mu)
 {
 	const struct live_sample x = profile.live[at];
@@ -161,6 +161,19 @@ static void live_remove(size_t at) REQUIRES(profile.mu)
 	}
 }
 
+/* Fill a free slot. */
+static void live_add(size_t at, const struct live_sample *x)
+	REQUIRES(profile.mu)
+{
+	struct mem_stack *s = &profile.stacks[x->stack];
+
+	s->live_allocations += x->weight;
+	s->live_bytes += x->weight * (double)x->size;
+	mark_add(x->address, 1);
+	profile.live_count++;
+	profile.live[at] = *x;
+}
+
 /* Record a sample. */
 static void mem_profile_add(const struct live_sample *x,
 			    const struct mem_stack *s)
@@ -172,7 +185,10 @@ static void mem_profile_add(const struct live_sample *x,
 	mutex_lock(&profile.mu);
 	sample.stack = stack_number(s);
 	at = live_slot(x->address);
-	/* It was freed by a library, and allocated again. */
+	/*
+	 * A library freed the last memory at this address, which mem_free() did
+	 * not see.
+	 */
 	if (profile.live[at].address) {
 		live_remove(at);
 		at = live_slot(x->address);
@@ -181,14 +197,8 @@ static void mem_profile_add(const struct live_sample *x,
 	if (sample.stack < STACKS_MAX) {
 		to->allocations += x->weight;
 		to->bytes += x->weight * (double)x->size;
-	}
-	if (sample.stack < STACKS_MAX &&
-	    profile.live_count < LIVE_SLOTS * 3 / 4) {
-		to->live_allocations += x->weight;
-		to->live_bytes += x->weight * (double)x->size;
-		profile.live[at] = sample;
-		profile.live_count++;
-		mark_add(x->address, 1);
+		if (profile.live_count < LIVE_SLOTS * 3 / 4)
+			live_add(at, &sample);
 	}
 	mutex_unlock(&profile.mu);
 }

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/gzip.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
@@ -236,19 +235,14 @@ static int recording_draw(struct pprof *p, struct buf *out, struct err *err)
 /* Save the profile in the format that the name of the file says. */
 static int recording_save(struct recording *r, struct err *err)
 {
-	CLEANUP(buf_fini) struct buf raw = { 0 };
 	CLEANUP(buf_fini) struct buf out = { 0 };
 	struct pprof *p = merge_finish(r->merge);
-	struct gzip *g;
 	int rc = 0;
 
 	if (recording_ends(r->output, ".svg")) {
 		rc = recording_draw(p, &out, err);
 	} else {
-		pprof_encode(p, &raw);
-		g = gzip_new();
-		gzip_compress(g, RECORD_GZIP_LEVEL, buf_bytes(&raw), &out);
-		gzip_free(g);
+		pprof_encode_gzip(p, RECORD_GZIP_LEVEL, &out);
 	}
 	return rc ? rc : save_output(r->output, buf_bytes(&out), err);
 }

@@ -182,17 +182,6 @@ static int report_cmd_symbolize(const struct fetch *j, struct pprof *p,
 	return rc;
 }
 
-/* Encode a profile as gzip'd protobuf. */
-static void report_cmd_write_proto(const struct pprof *p, struct buf *out)
-{
-	CLEANUP(buf_fini) struct buf raw = { 0 };
-	struct gzip *g = gzip_new();
-
-	pprof_encode(p, &raw);
-	gzip_compress(g, GZIP_LEVEL, buf_bytes(&raw), out);
-	gzip_free(g);
-}
-
 /*
  * Warn about filters that match nothing, as pprof does, because they are
  * probably mistyped.
@@ -252,7 +241,7 @@ static int report_cmd_write_profile(const struct report_options *o, bool pgo,
 	if (!rc && pgo)
 		rc = pprof_pgo(slim, p, &p, err);
 	if (!rc)
-		report_cmd_write_proto(p, out);
+		pprof_encode_gzip(p, GZIP_LEVEL, out);
 	merge_free(slim);
 	return rc;
 }

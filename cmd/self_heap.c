@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "base/gzip.h"
 #include "base/mem_profile.h"
 #include "cmd/self_mappings.h"
 #include "pprof/encode.h"
@@ -109,18 +108,6 @@ static void heap_make(struct pprof *p)
 	vec_fini(&h.list);
 }
 
-/* Encode a profile as gzip'd protobuf. */
-static void heap_write(const struct pprof *p, struct buf *out)
-{
-	struct buf raw = { 0 };
-	struct gzip *g = gzip_new();
-
-	pprof_encode(p, &raw);
-	gzip_compress(g, SELF_HEAP_GZIP_LEVEL, buf_bytes(&raw), out);
-	gzip_free(g);
-	buf_fini(&raw);
-}
-
 int self_heap_profile(struct symbolizer *symbolizer, int64_t deadline_ns,
 		      struct buf *out, struct err *err)
 {
@@ -144,7 +131,7 @@ int self_heap_profile(struct symbolizer *symbolizer, int64_t deadline_ns,
 		rc = profile_symbolize(&s, p, err);
 	}
 	if (!rc)
-		heap_write(p, out);
+		pprof_encode_gzip(p, SELF_HEAP_GZIP_LEVEL, out);
 	merge_free(merge);
 	return rc;
 }

@@ -21,4 +21,7 @@
  */
 void pprof_encode(const struct pprof *p, struct buf *out);
 
+/* Append the encoded profile as gzip. `level` as gzip_compress(). */
+void pprof_encode_gzip(const struct pprof *p, int level, struct buf *out);
+
 #endif

@@ -20,7 +20,7 @@ struct name_mapping {
 	uint64_t offset; /* of `start` in the file */
 };
 
-/* What is asked. The zero value is a question about any file. */
+/* A question to elf_names_read(). The zero value is one about any file. */
 struct elf_question {
 	/* Where the addresses are; limit 0: they are as in the ELF file. */
 	struct name_mapping mapping;
@@ -48,7 +48,7 @@ void elf_names_question(const struct elf_question *q, const uint64_t *addresses,
 NODISCARD int elf_names_read(int fd, struct bytes argument, struct buf *out,
 			     struct err *err);
 
-/* What the answer says about the file. */
+/* The head of an answer: facts about the file. */
 struct elf_names_head {
 	struct bytes build_id; /* empty: the file has none */
 	/* The file's link to its debug file (.gnu_debuglink); empty: none. */

@@ -89,7 +89,10 @@ static void frame_names_of_file(struct frame_names *n,
 		*vec_add(&u.places) = i;
 		*vec_add(&u.addresses) = address;
 	}
-	/* What has no name in this window is asked for in the next one again. */
+	/*
+	 * An error is no harm: frames that stay without a name are asked for
+	 * again in the next window.
+	 */
 	if (u.places.count)
 		err.code = name_finder_find(&n->finder, &file, &u, arena, out,
 					    &err);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/encode.h"
 
+#include "base/gzip.h"
+
 #include "base/enc.h"
 #include "base/wire.h"
 #include "pprof/wire/fields.h"
@@ -279,4 +281,15 @@ void pprof_encode(const struct pprof *p, struct buf *out)
 	vec_fini(&e.strings);
 	buf_fini(&e.message);
 	buf_fini(&e.inner);
+}
+
+void pprof_encode_gzip(const struct pprof *p, int level, struct buf *out)
+{
+	struct buf raw = { 0 };
+	struct gzip *g = gzip_new();
+
+	pprof_encode(p, &raw);
+	gzip_compress(g, level, buf_bytes(&raw), out);
+	gzip_free(g);
+	buf_fini(&raw);
 }

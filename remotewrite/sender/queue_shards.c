@@ -136,6 +136,16 @@ static bool queue_is_moving(const struct queue *q, int64_t now) REQUIRES(q->mu)
 	return q->answered_ns && now - q->answered_ns < STILL_NS;
 }
 
+/*
+ * Whether all shards are to be used: while the queue catches up, until the
+ * backlog is small. The number can only change while the receiver accepts
+ * requests.
+ */
+static bool queue_needs_all(const struct queue *q, int64_t now) REQUIRES(q->mu)
+{
+	return q->catch_up.active && queue_is_moving(q, now);
+}
+
 /* How many shards there should be. `backlog` is in samples. */
 static size_t wanted_by_meter(struct queue *q, struct shard_meter *m,
 			      double backlog, int64_t now) REQUIRES(q->mu)
@@ -156,13 +166,7 @@ static size_t wanted_by_meter(struct queue *q, struct shard_meter *m,
 	size_t n = reshard_decide(&in);
 
 	metric_set(q->metrics.shards_desired, (int64_t)(desired + 0.5));
-	/*
-	 * All shards are used until the backlog is small. The number can only
-	 * change while the receiver accepts requests.
-	 */
-	return q->catch_up.active && in.is_moving ?
-		       (size_t)q->config.queue.max_shards :
-		       n;
+	return queue_needs_all(q, now) ? (size_t)q->config.queue.max_shards : n;
 }
 
 /* Logs that the queue begins or ends to catch up on a backlog. */
@@ -192,9 +196,8 @@ static void want_all_shards(struct queue *q, struct shard_meter *m, int64_t now)
 {
 	size_t all = (size_t)q->config.queue.max_shards;
 
-	if (!q->catch_up.active || !queue_is_moving(q, now) ||
-	    q->wanted_shards != q->shard_count || q->shard_count == all ||
-	    now < m->pause_ns)
+	if (!queue_needs_all(q, now) || q->wanted_shards != q->shard_count ||
+	    q->shard_count == all || now < m->pause_ns)
 		return;
 	q->wanted_shards = all;
 	m->wanted_ns = now;
