@@ -78,6 +78,14 @@ size_t str_count(struct str s, char c);
  */
 bool str_contains_nocase(struct str s, struct str part);
 
+/* Whether s ends with `end`. */
+static inline bool str_ends(struct str s, const char *end)
+{
+	size_t n = strlen(end);
+
+	return s.len >= n && !memcmp(s.ptr + s.len - n, end, n);
+}
+
 /* Whether s starts with `prefix`. Every text starts with the empty text. */
 static inline bool str_starts(struct str s, struct str prefix)
 {

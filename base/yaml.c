@@ -419,6 +419,13 @@ static void yaml_ignore(struct yaml *y, const struct yaml_node *key,
 void yaml_decode(struct yaml *y, const struct yaml_node *map, const char *what,
 		 const struct yaml_field *fields, void *out)
 {
+	yaml_decode_open(y, map, what, fields, NULL, out);
+}
+
+void yaml_decode_open(struct yaml *y, const struct yaml_node *map,
+		      const char *what, const struct yaml_field *fields,
+		      yaml_other_fn other, void *out)
+{
 	if (!yaml_expect(y, map, YAML_MAP, what))
 		return;
 	yaml_unique_keys(y, map);
@@ -431,7 +438,8 @@ void yaml_decode(struct yaml *y, const struct yaml_node *map, const char *what,
 		 * Duplicates were reported above; only the first occurrence of
 		 * a key is decoded.
 		 */
-		if (key->first_line)
+		if (key->first_line ||
+		    (!f && other && other(y, key, value, out)))
 			continue;
 		if (!f)
 			yaml_error(y, key, "field %.*s not found in %s",
@@ -441,4 +449,40 @@ void yaml_decode(struct yaml *y, const struct yaml_node *map, const char *what,
 		else if (!yaml_is_null(value))
 			f->decode(y, value, (char *)out + f->offset);
 	}
+}
+
+/* Orders pairs of key and value by the text of the key. */
+static int compare_pairs(const void *a, const void *b)
+{
+	struct yaml_node *const *x = a;
+	struct yaml_node *const *z = b;
+
+	return str_cmp((*x)->text, (*z)->text);
+}
+
+/*
+ * Each text is preceded by its length, and each list by its number of items, so
+ * that no text can be read in two ways. The recursion is bounded by
+ * YAML_DEPTH_MAX.
+ */
+void yaml_print_key(const struct yaml_node *n, struct buf *out)
+{
+	size_t bytes = n->count * sizeof(struct yaml_node *);
+	struct yaml_node **items;
+
+	if (n->kind == YAML_SCALAR) {
+		buf_printf(out, "%c%zu:", n->quoted ? 'q' : 's', n->text.len);
+		buf_add(out, n->text.ptr, n->text.len);
+		return;
+	}
+	buf_printf(out, "%c%zu:", n->kind == YAML_MAP ? 'm' : 'l', n->count);
+	if (!n->count)
+		return;
+	items = mem_alloc(bytes);
+	memcpy(items, n->items, bytes);
+	if (n->kind == YAML_MAP)
+		qsort(items, n->count / 2, 2 * sizeof(*items), compare_pairs);
+	for (size_t i = 0; i < n->count; i++)
+		yaml_print_key(items[i], out);
+	mem_free(items);
 }

@@ -181,6 +181,28 @@ void yaml_decode(struct yaml *y, const struct yaml_node *map, const char *what,
 		 const struct yaml_field *fields, void *out);
 
 /*
+ * Decodes a key that is not in a table of fields into the struct at `out`.
+ * Returns false, without a message, if it does not know the key either.
+ */
+typedef bool (*yaml_other_fn)(struct yaml *y, const struct yaml_node *key,
+			      const struct yaml_node *value, void *out);
+
+/*
+ * Decode a map as yaml_decode() does, but pass keys that are not in the table
+ * to `other`.
+ */
+void yaml_decode_open(struct yaml *y, const struct yaml_node *map,
+		      const char *what, const struct yaml_field *fields,
+		      yaml_other_fn other, void *out);
+
+/*
+ * Append the values of a node, with everything in it, to `out`, such that
+ * different values have different texts. Positions and the order of keys do not
+ * count.
+ */
+void yaml_print_key(const struct yaml_node *n, struct buf *out);
+
+/*
  * Whether n is of the given kind. If not, adds an error that says of which kind
  * n must be; `what` is the name of n in the message.
  */

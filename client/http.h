@@ -171,16 +171,29 @@ void http_start(struct http_client *c, const struct http_request *r);
 /* Waits for events, at most `timeout_ms`, and processes them. */
 void http_poll(struct http_client *c, int64_t timeout_ms);
 
-/* Called when a watched descriptor is readable. */
-typedef void (*http_watch_fn)(void *ctx);
+/* Events of a watched descriptor. */
+enum http_event {
+	HTTP_READABLE = 1, /* also: the peer has closed, or an error */
+	HTTP_WRITABLE = 2
+};
 
 /*
- * Watches a descriptor on the same loop as the requests: http_poll() calls
- * fn(ctx) whenever `fd` is readable, until http_unwatch().
+ * Called when a watched descriptor is ready; `ready` is a sum of enum
+ * http_event.
  */
-void http_watch(struct http_client *c, int fd, http_watch_fn fn, void *ctx);
+typedef void (*http_watch_fn)(void *ctx, int fd, unsigned ready);
 
-/* Stops watching `fd`; the caller closes the descriptor. */
+/*
+ * Watches a descriptor on the same loop as the requests: http_poll() calls fn()
+ * whenever `fd` is ready for one of `events`, a sum of enum http_event, until
+ * http_unwatch(). Watching a descriptor again replaces its events.
+ */
+void http_watch(struct http_client *c, int fd, unsigned events,
+		http_watch_fn fn, void *ctx);
+
+/*
+ * Stops watching `fd`, if it is watched; the caller closes the descriptor.
+ */
 void http_unwatch(struct http_client *c, int fd);
 
 /*

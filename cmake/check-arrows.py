@@ -33,6 +33,7 @@ THIRD_PARTY = {
     'archive.h': {'base/tar.c', 'cmd/source.c'},
     'archive_entry.h': {'base/tar.c', 'cmd/source.c'},
     'crypt.h': {'web/auth/auth_password.c'},
+    'ares.h': {'discovery/dns/dns_client.c'},
     'curl/curl.h': {'client/transfer/transfer.h', 'client/address/endpoint.c'},
     'dwarf.h': {'symbols/dwarf/dwarf_index.c', 'symbols/dwarf/dwarf_names.c'},
     'elfutils/libdw.h': {'symbols/dwarf/dwarf_index.h'},

@@ -7,7 +7,7 @@
 #include "client/http_config.h"
 #include "cmd/cmd.h"
 #include "cmd/config.h"
-#include "discovery/file_sd.h"
+#include "discovery/discovery_config.h"
 #include "model/selector.h"
 #include "web/web_config.h"
 
@@ -31,8 +31,7 @@ static void check_files(char *path, const struct scrape_config *c)
 		fprintf(stderr, "%s: warning: job %.*s: %s\n", path,
 			STR_ARG(c->job_name), err.msg);
 	http_config_unref(client);
-	for (size_t i = 0; i < c->discovery.count; i++)
-		file_sd_check(&c->discovery.v[i], check_warn, path);
+	discovery_configs_examine(&c->discovery, check_warn, path);
 }
 
 /* Check one configuration file; returns the exit code. */

@@ -1,59 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The configuration of discoveries: file_sd_configs and http_sd_configs, with
- * Prometheus' keys.
+ * The configuration of discoveries: the keys <name>_sd_configs of a job.
  *
- * Ownership: all text is borrowed from the struct yaml that it was decoded
- * from.
+ * Ownership: entries and their text are in the arena of the struct yaml that
+ * they were decoded from.
  * Threads: immutable once decoded.
  */
 #ifndef DISCOVERY_DISCOVERY_CONFIG_H
 #define DISCOVERY_DISCOVERY_CONFIG_H
 
 #include "base/yaml.h"
-#include "client/http_options.h"
 
-/*
- * The kinds of discovery. The values are indexes into the table of kinds in
- * manager.c.
- */
-enum discovery_kind {
-	DISCOVERY_FILE,
-	DISCOVERY_HTTP
-};
-
-/* One entry of file_sd_configs or of http_sd_configs. */
-struct discovery_config {
-	enum discovery_kind kind;
-	int64_t refresh_ms;
-	struct str *files; /* patterns of paths, for DISCOVERY_FILE */
-	size_t file_count;
-	struct str url; /* URL to request, for DISCOVERY_HTTP */
-	/* options of the requests, for DISCOVERY_HTTP */
-	struct http_options http;
-	/*
-	 * The whole entry as text. Entries with equal keys share one provider
-	 * (a running discovery).
-	 */
-	struct str key;
-};
+struct discovery_config;
 
 /* All discoveries of one job. */
 struct discovery_configs {
-	struct discovery_config *v;
+	struct discovery_config **v;
 	size_t count;
 };
 
 /*
- * Decodes the list file_sd_configs and appends its entries to the struct
- * discovery_configs at `field`. Errors are reported to `y`.
+ * Decodes a key that ends in _sd_configs, and appends its entries to `out`.
+ * Returns false if the key has another end. Errors, such as a service discovery
+ * that does not exist, are reported to `y`.
  */
-void file_sd_decode(struct yaml *y, const struct yaml_node *n, void *field);
+bool discovery_configs_decode(struct yaml *y, const struct yaml_node *key,
+			      const struct yaml_node *value,
+			      struct discovery_configs *out);
 
 /*
- * Decodes the list http_sd_configs and appends its entries to the struct
- * discovery_configs at `field`. Errors are reported to `y`.
+ * Reads the files that entries name, and calls tell() with each mistake found;
+ * for `everprof check config`.
  */
-void http_sd_decode(struct yaml *y, const struct yaml_node *n, void *field);
+void discovery_configs_examine(const struct discovery_configs *c,
+			       void (*tell)(void *ctx, const char *text),
+			       void *ctx);
 
 #endif

@@ -7,17 +7,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/mutex.h"
-#include "discovery/file_sd.h"
-#include "discovery/http_sd.h"
-#include "discovery/provider.h"
+#include "discovery/provider/provider.h"
 
 #define WAIT_MS_MAX 10000 /* maximum wait of the loop in ms */
-
-/* The kinds of discovery, in the order of enum discovery_kind. */
-static const struct provider_kind *const kinds[] = {
-	[DISCOVERY_FILE] = &provider_file,
-	[DISCOVERY_HTTP] = &provider_http,
-};
 
 /* A job of the configuration. */
 struct job {
@@ -134,9 +126,15 @@ static void tell_news(struct discovery *d)
 		update_metrics(d);
 }
 
+static int64_t pick_earlier(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
 /*
- * Refreshes the providers that are due. Returns the milliseconds until the next
- * provider is due, at most WAIT_MS_MAX.
+ * Refreshes the providers that are due, and makes the calls that they asked
+ * for. Returns the milliseconds until the next provider is due, at most
+ * WAIT_MS_MAX.
  */
 static int64_t refresh_due(struct discovery *d)
 {
@@ -155,7 +153,12 @@ static int64_t refresh_due(struct discovery *d)
 			p->due_ns = now + p->refresh_ms * 1000000;
 			p->kind->refresh(p);
 		}
-		left = (p->due_ns - now) / 1000000 + 1;
+		if (p->call_ns <= now) {
+			p->call_ns = INT64_MAX;
+			p->kind->call(p);
+		}
+		left = (pick_earlier(p->due_ns, p->call_ns) - now) / 1000000 +
+		       1;
 		wait = left < wait ? left : wait;
 	}
 	return wait;
@@ -214,7 +217,8 @@ static struct provider *take_provider(struct discovery *d,
 		}
 	}
 	p = mem_new(struct provider);
-	p->kind = kinds[c->kind];
+	p->kind = c->kind;
+	p->call_ns = INT64_MAX;
 	p->key = mem_strndup(c->key);
 	p->refresh_ms = c->refresh_ms;
 	p->client = d->client;
@@ -258,7 +262,7 @@ static struct job *make_job(struct discovery *d, const struct discovery_job *c)
 
 	j->name = mem_strndup(c->name);
 	for (size_t i = 0; i < c->configs->count; i++)
-		*vec_add(&j->providers) = take_provider(d, &c->configs->v[i]);
+		*vec_add(&j->providers) = take_provider(d, c->configs->v[i]);
 	/*
 	 * A job with discoveries is reported after each change of the
 	 * configuration. A job whose discoveries were removed is reported one

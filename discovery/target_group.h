@@ -41,6 +41,15 @@ struct target_groups {
 	size_t targets; /* number of targets in all groups */
 };
 
+/*
+ * Maximum bytes of the labels of all targets that were found together. A label
+ * of a group counts once for each target.
+ */
+#define TARGET_GROUPS_BYTES_MAX (256 * MIB)
+
+/* Returns target groups without elements; the caller owns a reference. */
+struct target_groups *target_groups_new(void);
+
 /* Takes a reference and returns `g`. */
 struct target_groups *target_groups_ref(struct target_groups *g);
 

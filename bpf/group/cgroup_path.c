@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/group/cgroup_path.h"
 
-static bool str_ends(struct str s, const char *end)
-{
-	size_t n = strlen(end);
-
-	return s.len >= n && !memcmp(s.ptr + s.len - n, end, n);
-}
-
 /* Find the ID of a container in an element of a path. */
 static struct str container_find(struct str element)
 {

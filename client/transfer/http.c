@@ -285,14 +285,18 @@ static int wait_ms(const struct http_client *c, int64_t timeout_ms)
  * is not watched, which means that it is a socket of libcurl. The entry is
  * copied, because the callback may call http_unwatch().
  */
-static bool call_watch(struct http_client *c, int fd)
+static bool call_watch(struct http_client *c, const struct epoll_event *e)
 {
+	unsigned ready = e->events & EPOLLOUT ? HTTP_WRITABLE : 0;
+
+	if (e->events & ~(uint32_t)EPOLLOUT)
+		ready |= HTTP_READABLE;
 	for (size_t i = 0; i < c->watches.count; i++) {
 		struct watch w = c->watches.v[i];
 
-		if (w.fd != fd)
+		if (w.fd != e->data.fd)
 			continue;
-		w.fn(w.ctx);
+		w.fn(w.ctx, w.fd, ready);
 		return true;
 	}
 	return false;
@@ -315,7 +319,7 @@ static void http_dispatch(struct http_client *c, const struct epoll_event *e)
 		}
 		return;
 	}
-	if (call_watch(c, e->data.fd))
+	if (call_watch(c, e))
 		return;
 	if (e->events & (EPOLLIN | EPOLLHUP))
 		flags |= CURL_CSELECT_IN;
@@ -372,10 +376,14 @@ void http_poll(struct http_client *c, int64_t timeout_ms)
 	end_failed(c);
 }
 
-void http_watch(struct http_client *c, int fd, http_watch_fn fn, void *ctx)
+void http_watch(struct http_client *c, int fd, unsigned events,
+		http_watch_fn fn, void *ctx)
 {
-	struct epoll_event e = { .events = EPOLLIN, .data.fd = fd };
+	struct epoll_event e = { .data.fd = fd };
 
+	e.events = (events & HTTP_READABLE ? EPOLLIN : 0) |
+		   (events & HTTP_WRITABLE ? EPOLLOUT : 0);
+	http_unwatch(c, fd);
 	*vec_add(&c->watches) = (struct watch){ fd, fn, ctx };
 	epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &e);
 }

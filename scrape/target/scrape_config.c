@@ -252,10 +252,6 @@ static const struct yaml_field job_fields[] = {
 	{ "profiling_config", decode_profiling, 0, NULL },
 	{ "static_configs", decode_static, 0, NULL },
 	HTTP_OPTION_FIELDS(struct scrape_config, http),
-	{ "file_sd_configs", file_sd_decode,
-	  offsetof(struct scrape_config, discovery), NULL },
-	{ "http_sd_configs", http_sd_decode,
-	  offsetof(struct scrape_config, discovery), NULL },
 	{ "relabel_configs", relabel_decode,
 	  offsetof(struct scrape_config, relabel), NULL },
 	{ "metrics_path", NULL, 0, NOT_FOR_PROFILES },
@@ -324,26 +320,13 @@ static void check_times(struct yaml *y, const struct yaml_node *n,
 	}
 }
 
-/*
- * Report service discoveries that Prometheus has but everprof does not support.
- * Without this function they would be reported as unknown fields.
- */
-static void check_discovery(struct yaml *y, const struct yaml_node *map)
+/* Decodes the service discoveries of a job. */
+static bool decode_discovery(struct yaml *y, const struct yaml_node *key,
+			     const struct yaml_node *value, void *job)
 {
-	static const char suffix[] = "_sd_configs";
-	const size_t n = sizeof(suffix) - 1;
+	struct scrape_config *c = job;
 
-	for (size_t i = 0; i < map->count; i += 2) {
-		struct str key = map->items[i]->text;
-
-		if (key.len > n && !memcmp(key.ptr + key.len - n, suffix, n) &&
-		    !str_is(key, "file_sd_configs") &&
-		    !str_is(key, "http_sd_configs"))
-			yaml_error(
-				y, map->items[i],
-				"%.*s is not supported: use http_sd_configs or file_sd_configs",
-				STR_ARG(key));
-	}
+	return discovery_configs_decode(y, key, value, &c->discovery);
 }
 
 /*
@@ -362,14 +345,8 @@ static void decode_job(struct yaml *y, const struct yaml_node *n,
 	};
 	http_options_init(&c->http);
 	set_default_profiles(y, c);
-	if (n->kind == YAML_MAP)
-		check_discovery(y, n);
-	/*
-	 * If a service discovery is not supported, decoding the fields would
-	 * report it a second time.
-	 */
-	if (y->error_count == errors)
-		yaml_decode(y, n, "scrape_config", job_fields, c);
+	yaml_decode_open(y, n, "scrape_config", job_fields, decode_discovery,
+			 c);
 	http_options_check(y, n, &c->http);
 	fill_times(&c->common, defaults);
 	if (n->kind != YAML_MAP)

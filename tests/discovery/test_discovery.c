@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/yaml_dump.h"
 #include "discovery/manager.h"
-#include "discovery/provider.h"
+#include "discovery/provider/provider.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
 
@@ -94,6 +94,17 @@ struct discovery_test {
 	struct discovery *d;
 };
 
+/* Decodes the root of a document as the list `key`. */
+static void decode(struct yaml *y, const char *key,
+		   struct discovery_configs *out)
+{
+	struct yaml_node name = { .text = str_of(key) };
+
+	cr_assert(y->root, "%s", buf_cstr(&y->errors));
+	cr_assert(discovery_configs_decode(y, &name, y->root, out));
+	cr_assert(!y->error_count, "%s", buf_cstr(&y->errors));
+}
+
 static void apply(struct discovery_test *t, const char *files)
 {
 	struct discovery_configs configs = { 0 };
@@ -103,9 +114,7 @@ static void apply(struct discovery_test *t, const char *files)
 
 	snprintf(path, sizeof(path), "%s/everprof.yaml", t->dir.path);
 	yaml_parse(&y, path, bytes_of(str_of(files)));
-	cr_assert(y.root, "%s", buf_cstr(&y.errors));
-	file_sd_decode(&y, y.root, &configs);
-	cr_assert(!y.error_count, "%s", buf_cstr(&y.errors));
+	decode(&y, "file_sd_configs", &configs);
 	discovery_apply(t->d, &job, 1);
 	yaml_fini(&y);
 }
@@ -308,9 +317,7 @@ Test(discovery, url_password_is_redacted)
 
 	yaml_parse(&y, "c.yml",
 		   bytes_of(str_of("- {url: 'http://u:hidden@sd.example/x'}")));
-	cr_assert(y.root != NULL);
-	http_sd_decode(&y, y.root, &configs);
-	cr_assert(!y.error_count, "%s", buf_cstr(&y.errors));
+	decode(&y, "http_sd_configs", &configs);
 	yaml_dump(y.root, false, &out);
 	cr_expect(check_str(str_from(buf_bytes(&out)), "- url: <secret>\n"));
 	buf_fini(&out);

@@ -9,7 +9,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "discovery/file_sd.h"
+#include "discovery/kind/file_config.h"
+#include "discovery/kind/file_sd.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
 
@@ -28,7 +29,7 @@ static void open_source(struct source *s, const char *const *patterns)
 {
 	char paths[4][300];
 	struct str files[4];
-	struct discovery_config c = { .kind = DISCOVERY_FILE, .files = files };
+	struct file_config c = { .files = files };
 
 	*s = (struct source){ .dir = tempdir_make(),
 			      .metrics = metrics_new(),
@@ -43,7 +44,7 @@ static void open_source(struct source *s, const char *const *patterns)
 			 patterns[i]);
 		files[c.file_count++] = str_of(paths[i]);
 	}
-	s->p.data = provider_file.open(&s->p, &c);
+	s->p.data = provider_file.open(&s->p, &c.base);
 }
 
 static void close_source(struct source *s)
@@ -339,7 +340,7 @@ Test(file_sd, a_check_names_each_file_with_a_mistake)
 	struct buf told = { 0 };
 	char files[4][300];
 	struct str names[4];
-	struct discovery_config c = { .files = names, .file_count = 4 };
+	struct file_config c = { .files = names, .file_count = 4 };
 	static const char *const patterns[] = { "*.yml", "none.json",
 						"none*.yml", "c.json" };
 
@@ -352,7 +353,7 @@ Test(file_sd, a_check_names_each_file_with_a_mistake)
 			 patterns[i]);
 		names[i] = str_of(files[i]);
 	}
-	file_sd_check(&c, on_told, &told);
+	provider_file.examine(&c.base, on_told, &told);
 	cr_expect(!strstr(buf_cstr(&told), "a.yml"), "%s", buf_cstr(&told));
 	cr_expect(strstr(buf_cstr(&told), "b.yml:1:3: ") != NULL, "%s",
 		  buf_cstr(&told));

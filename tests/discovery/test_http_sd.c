@@ -7,8 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "discovery/http_sd.h"
-#include "discovery/provider.h"
+#include "discovery/kind/http_sd.h"
 #include "tests/check.h"
 
 TestSuite(http_sd, .timeout = 20);
@@ -60,11 +59,10 @@ struct source {
 
 static void open_source(struct source *s, const char *url, int64_t refresh_ms)
 {
-	struct discovery_config c = { .kind = DISCOVERY_HTTP,
-				      .url = str_of(url),
-				      .refresh_ms = refresh_ms };
+	struct http_sd_config c = { .base.refresh_ms = refresh_ms,
+				    .url = str_of(url) };
 
-	http_options_init(&c.http);
+	http_options_init(&c.base.http);
 	memset(&sent, 0, sizeof(sent));
 	*s = (struct source){ .metrics = metrics_new() };
 	s->log = (struct log){ .fd = memfd_create("log", 0),
@@ -74,7 +72,7 @@ static void open_source(struct source *s, const char *url, int64_t refresh_ms)
 	s->p.user_agent = "everprof/test";
 	s->p.log = &s->log;
 	s->p.failures = metrics_counter(s->metrics, "failures", "", NULL);
-	s->p.data = provider_http.open(&s->p, &c);
+	s->p.data = provider_http.open(&s->p, &c.base);
 }
 
 static void close_source(struct source *s)

@@ -8,9 +8,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "discovery/file_sd.h"
-#include "discovery/http_sd.h"
 #include "discovery/manager.h"
+#include "discovery/provider/provider.h"
 #include "tests/check.h"
 
 TestSuite(manager, .timeout = 30);
@@ -102,11 +101,16 @@ static void puppet_close(struct provider *p)
 	pthread_mutex_unlock(&mu);
 }
 
-/* These kinds of providers replace the real ones. */
-const struct provider_kind provider_file = { "file", puppet_open,
-					     puppet_refresh, puppet_close };
-const struct provider_kind provider_http = { "http", puppet_open,
-					     puppet_refresh, puppet_close };
+static const struct provider_kind puppet_kinds[] = {
+	{ .name = "file",
+	  .open = puppet_open,
+	  .refresh = puppet_refresh,
+	  .close = puppet_close },
+	{ .name = "http",
+	  .open = puppet_open,
+	  .refresh = puppet_refresh,
+	  .close = puppet_close },
+};
 
 static void hear(void *ctx, struct str job,
 		 const struct target_groups_list *groups)
@@ -158,6 +162,7 @@ static void apply(struct stage *s, const char *const *jobs, size_t count)
 {
 	static const char names[] = "0\0001\0002\0003";
 	struct discovery_config c[JOBS][SOURCES] = { 0 };
+	struct discovery_config *lists[JOBS][SOURCES];
 	struct discovery_configs list[JOBS] = { 0 };
 	struct discovery_job v[JOBS];
 
@@ -165,12 +170,12 @@ static void apply(struct stage *s, const char *const *jobs, size_t count)
 		for (const char *p = jobs[i]; *p; p++) {
 			size_t at = list[i].count++;
 
-			c[i][at].kind = *p % 2 ? DISCOVERY_HTTP :
-						 DISCOVERY_FILE;
+			lists[i][at] = &c[i][at];
+			c[i][at].kind = &puppet_kinds[*p % 2];
 			c[i][at].key = str_of(names + (*p - '0') * 2);
 			c[i][at].refresh_ms = 1;
 		}
-		list[i].v = c[i];
+		list[i].v = lists[i];
 		v[i] = (struct discovery_job){ str_of(names + i * 2),
 					       &list[i] };
 	}

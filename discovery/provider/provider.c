@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "discovery/provider.h"
+#include "discovery/provider/provider.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -61,6 +61,11 @@ void provider_refresh_within(struct provider *p, int64_t ms)
 
 	if (at < p->due_ns)
 		p->due_ns = at;
+}
+
+void provider_call_within(struct provider *p, int64_t ms)
+{
+	p->call_ns = clock_mono_ns() + ms * 1000000;
 }
 
 int provider_parse(const char *name, struct bytes text, bool json,

@@ -9,7 +9,7 @@
  * link to a file, by renaming another one, and a watch would stay with the old
  * file.
  */
-#include "discovery/file_sd.h"
+#include "discovery/kind/file_sd.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -22,7 +22,7 @@
 #include "base/file_slurp.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "discovery/provider.h"
+#include "discovery/kind/file_config.h"
 
 /*
  * ms to wait after an event, so that several changes in a row cause one refresh
@@ -110,7 +110,7 @@ static bool file_sd_is_relevant(const struct inotify_event *e)
  * Called when inotify has events. It does not matter which files the events
  * concern, because unchanged files are recognised by the hash of their text.
  */
-static void on_events(void *ctx)
+static void on_events(void *ctx, int fd UNUSED, unsigned ready UNUSED)
 {
 	struct provider *p = ctx;
 	struct files *f = p->data;
@@ -154,15 +154,16 @@ static void tell_unwatched(struct provider *p)
 }
 
 /* Copies the patterns and begins to receive inotify events. */
-static void *files_open(struct provider *p, const struct discovery_config *c)
+static void *files_open(struct provider *p, const struct discovery_config *base)
 {
+	const struct file_config *c = (const struct file_config *)base;
 	struct files *f = mem_new(struct files);
 
 	for (size_t i = 0; i < c->file_count; i++)
 		*vec_add(&f->patterns) = mem_strndup(c->files[i]);
 	f->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (f->inotify >= 0)
-		http_watch(p->client, f->inotify, on_events, p);
+		http_watch(p->client, f->inotify, HTTP_READABLE, on_events, p);
 	else
 		tell_unwatched(p);
 	return f;
@@ -398,9 +399,6 @@ static void files_close(struct provider *p)
 	mem_free(f);
 }
 
-const struct provider_kind provider_file = { "file", files_open, files_refresh,
-					     files_close };
-
 /* Reads a file, and calls tell() with its first mistake, if there is one. */
 static void check_file(const char *path,
 		       void (*tell)(void *ctx, const char *text), void *ctx)
@@ -414,9 +412,12 @@ static void check_file(const char *path,
 	source_fini(&s);
 }
 
-void file_sd_check(const struct discovery_config *c,
-		   void (*tell)(void *ctx, const char *text), void *ctx)
+/* Reads all files of an entry. */
+static void files_examine(const struct discovery_config *base,
+			  void (*tell)(void *ctx, const char *text), void *ctx)
 {
+	const struct file_config *c = (const struct file_config *)base;
+
 	for (size_t i = 0; i < c->file_count; i++) {
 		char *pattern = mem_strndup(c->files[i]);
 		glob_t g;
@@ -433,3 +434,15 @@ void file_sd_check(const struct discovery_config *c,
 		mem_free(pattern);
 	}
 }
+
+const struct provider_kind provider_file = {
+	.name = "file",
+	.refresh_ms = 300000,
+	.config_size = sizeof(struct file_config),
+	.fields = file_config_fields,
+	.check = file_config_check,
+	.open = files_open,
+	.refresh = files_refresh,
+	.close = files_close,
+	.examine = files_examine,
+};

@@ -6,10 +6,16 @@
  * Ownership: the manager owns the provider.
  * Threads: the manager's loop.
  */
-#ifndef DISCOVERY_HTTP_SD_H
-#define DISCOVERY_HTTP_SD_H
+#ifndef DISCOVERY_KIND_HTTP_SD_H
+#define DISCOVERY_KIND_HTTP_SD_H
 
-#include "discovery/provider.h"
+#include "discovery/provider/provider.h"
+
+/* An entry of http_sd_configs. */
+struct http_sd_config {
+	struct discovery_config base;
+	struct str url; /* URL to request */
+};
 
 /* The provider of http_sd_configs. */
 extern const struct provider_kind provider_http;

@@ -8,12 +8,16 @@
 
 #define LABELS_OF_GROUP 500 /* maximum number of labels of a group */
 
-/*
- * Maximum bytes of labels, and maximum number of labels, of all targets
- * together; see check_volume().
- */
-#define VOLUME_MAX        (256 * MIB)
+/* Maximum number of labels of all targets together; see check_volume(). */
 #define VOLUME_LABELS_MAX 5000000
+
+struct target_groups *target_groups_new(void)
+{
+	struct target_groups *g = mem_new(struct target_groups);
+
+	atomic_init(&g->refs, 1);
+	return g;
+}
 
 struct target_groups *target_groups_ref(struct target_groups *g)
 {
@@ -120,11 +124,11 @@ static void check_volume(struct yaml *y, const struct yaml_node *list,
 		bytes += own * g->v[i].target_count;
 		count += l->count * g->v[i].target_count;
 	}
-	if (bytes > VOLUME_MAX || count > VOLUME_LABELS_MAX)
+	if (bytes > TARGET_GROUPS_BYTES_MAX || count > VOLUME_LABELS_MAX)
 		yaml_error(
 			y, list,
 			"the target group is too large: the labels of all its targets together exceed %ld MB or %d labels",
-			VOLUME_MAX / MIB, VOLUME_LABELS_MAX);
+			TARGET_GROUPS_BYTES_MAX / MIB, VOLUME_LABELS_MAX);
 }
 
 /* Decodes the labels of a group. */
@@ -185,9 +189,8 @@ struct target_groups *target_groups_decode(struct yaml *y,
 		{ "labels", decode_labels, 0, NULL },
 		{ 0 },
 	};
-	struct target_groups *g = mem_new(struct target_groups);
+	struct target_groups *g = target_groups_new();
 
-	atomic_init(&g->refs, 1);
 	if (!yaml_expect(y, list, YAML_LIST, what))
 		return g;
 	g->v = arena_array(&g->arena, struct target_group, list->count);

@@ -5,7 +5,7 @@
  *
  * Source: prometheus.io/docs/prometheus/latest/http_sd.
  */
-#include "discovery/http_sd.h"
+#include "discovery/kind/http_sd.h"
 
 #include <stdio.h>
 #include <strings.h>
@@ -15,7 +15,6 @@
 #include "client/endpoint.h"
 #include "client/http_config.h"
 #include "client/http_status.h"
-#include "discovery/provider.h"
 
 #define META_URL "__meta_url"
 
@@ -45,16 +44,17 @@ static char *without_query(const char *url)
  * header as Prometheus' requests.
  */
 static void *source_open(struct provider *p UNUSED,
-			 const struct discovery_config *c)
+			 const struct discovery_config *base)
 {
+	const struct http_sd_config *c = (const struct http_sd_config *)base;
 	struct http_source *s = mem_new(struct http_source);
 
 	s->url = mem_strndup(c->url);
 	s->shown = http_url_shown(s->url);
 	s->logged = without_query(s->shown);
-	s->config = http_config_new(&c->http);
+	s->config = http_config_new(&base->http);
 	s->interval = mem_printf("X-Prometheus-Refresh-Interval-Seconds: %g",
-				 (double)c->refresh_ms / 1000);
+				 (double)base->refresh_ms / 1000);
 	return s;
 }
 
@@ -168,5 +168,29 @@ static void source_close(struct provider *p)
 	mem_free(s);
 }
 
-const struct provider_kind provider_http = { "http", source_open,
-					     source_refresh, source_close };
+/* Reports an entry without a URL. */
+static void source_check(struct yaml *y, const struct yaml_node *entry,
+			 struct discovery_config *base)
+{
+	const struct http_sd_config *c = (const struct http_sd_config *)base;
+
+	if (!c->url.len)
+		yaml_error(y, entry, "http_sd_config requires url");
+}
+
+static const struct yaml_field http_sd_fields[] = {
+	{ "url", http_decode_url, offsetof(struct http_sd_config, url), NULL },
+	DISCOVERY_HTTP_FIELDS,
+	{ 0 },
+};
+
+const struct provider_kind provider_http = {
+	.name = "http",
+	.refresh_ms = 60000,
+	.config_size = sizeof(struct http_sd_config),
+	.fields = http_sd_fields,
+	.check = source_check,
+	.open = source_open,
+	.refresh = source_refresh,
+	.close = source_close,
+};

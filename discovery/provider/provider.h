@@ -7,25 +7,73 @@
  * until it reports new ones.
  *
  * A new kind of discovery needs a struct provider_kind and an entry in the
- * table at the top of manager.c.
+ * table at the top of discovery_config.c.
  *
- * Ownership: the manager owns providers; a provider owns its data.
- * Threads: the manager's loop only.
+ * Ownership: the manager owns providers; a provider owns its data. All text of
+ * a struct discovery_config is borrowed from the struct yaml that it was
+ * decoded from.
+ * Threads: the manager's loop only. Configurations are immutable once decoded.
  */
-#ifndef DISCOVERY_PROVIDER_H
-#define DISCOVERY_PROVIDER_H
+#ifndef DISCOVERY_PROVIDER_PROVIDER_H
+#define DISCOVERY_PROVIDER_PROVIDER_H
+
+#include <stddef.h>
 
 #include "base/log.h"
 #include "base/metrics.h"
 #include "client/http.h"
-#include "discovery/discovery_config.h"
+#include "client/http_options.h"
 #include "discovery/target_group.h"
 
 struct provider;
+struct provider_kind;
+struct rest_table;
 
-/* A kind of discovery, as a table of functions. */
+/*
+ * The part of an entry of <name>_sd_configs that all kinds have. A kind with
+ * keys of its own has a struct whose first member, `base`, is this struct.
+ */
+struct discovery_config {
+	const struct provider_kind *kind;
+	int64_t refresh_ms;       /* refresh_interval */
+	struct http_options http; /* for kinds that send HTTP requests */
+	/*
+	 * The whole entry as text. Entries with equal keys share one provider.
+	 */
+	struct str key;
+};
+
+/* The row of a table of fields for the key refresh_interval. */
+#define DISCOVERY_FIELDS                                                    \
+	{                                                                   \
+		"refresh_interval", yaml_duration,                          \
+			offsetof(struct discovery_config, refresh_ms), NULL \
+	}
+
+/* The rows for refresh_interval and for all options of HTTP requests. */
+#define DISCOVERY_HTTP_FIELDS \
+	DISCOVERY_FIELDS, HTTP_OPTION_FIELDS(struct discovery_config, http)
+
+/*
+ * A kind of discovery: how its entries are decoded, and what its providers do.
+ */
 struct provider_kind {
-	const char *name; /* name in logs and metrics */
+	/* name in logs and metrics; the configuration key is <name>_sd_configs */
+	const char *name;
+	/* default of refresh_interval, in ms */
+	int64_t refresh_ms;
+	/* size of the struct that `fields` decode into */
+	size_t config_size;
+	/* the keys of an entry, ended by a row of zeros */
+	const struct yaml_field *fields;
+	/* Sets the defaults that are not zero. May be NULL. */
+	void (*init)(struct discovery_config *c);
+	/*
+	 * Checks an entry as a whole, after its keys were decoded, and reports
+	 * mistakes to `y`. May be NULL.
+	 */
+	void (*check)(struct yaml *y, const struct yaml_node *entry,
+		      struct discovery_config *c);
 	/*
 	 * Makes the data of a provider, which becomes p->data. `c` is borrowed
 	 * for the call.
@@ -35,6 +83,19 @@ struct provider_kind {
 	void (*refresh)(struct provider *p);
 	/* Cancels a refresh that is in progress, and frees p->data. */
 	void (*close)(struct provider *p);
+	/*
+	 * Called when the time set by provider_call_within() has come; NULL for
+	 * kinds that do not set one.
+	 */
+	void (*call)(struct provider *p);
+	/*
+	 * Reads what an entry names and calls tell() with each mistake, for
+	 * `everprof check config`. May be NULL.
+	 */
+	void (*examine)(const struct discovery_config *c,
+			void (*tell)(void *ctx, const char *text), void *ctx);
+	/* requests and labels of a kind that rest_source.c implements */
+	const struct rest_table *rest;
 };
 
 /* A running discovery, used by the manager and the functions of its `kind`. */
@@ -52,6 +113,8 @@ struct provider {
 	/* The members below belong to the manager. */
 	/* time of the next refresh, on clock_mono_ns() */
 	int64_t due_ns;
+	/* time of the next call of kind->call(); INT64_MAX: none */
+	int64_t call_ns;
 	struct target_groups_list found; /* target groups reported last */
 	bool asked;   /* whether a result or a failure was reported */
 	bool changed; /* whether `found` must still be passed to the jobs */
@@ -81,6 +144,12 @@ void provider_tell(const struct provider *p, const char *what,
 
 /* Makes the next refresh start at most `ms` milliseconds from now. */
 void provider_refresh_within(struct provider *p, int64_t ms);
+
+/*
+ * Calls p->kind->call() once, in `ms` milliseconds; replaces the time of an
+ * earlier call of this function.
+ */
+void provider_call_within(struct provider *p, int64_t ms);
 
 /*
  * Parses a text, JSON or YAML, as a list of target groups; the caller owns a

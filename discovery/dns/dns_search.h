@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The search list of the system's resolver: which names a configured name
+ * stands for.
+ *
+ * Source: resolv.conf(5), "search", "domain" and "ndots". As in Prometheus, the
+ * domain of the host is not searched unless the file names it.
+ *
+ * Ownership: a search list owns its domains.
+ * Threads: one thread at a time.
+ */
+#ifndef DISCOVERY_DNS_DNS_SEARCH_H
+#define DISCOVERY_DNS_DNS_SEARCH_H
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "base/vec.h"
+
+/* What a file resolv.conf says about names. */
+struct dns_search {
+	VEC(char *) domains;
+	unsigned ndots;
+};
+
+/* Reads the text of a file resolv.conf. The caller calls dns_search_fini(). */
+void dns_search_parse(struct str text, struct dns_search *out);
+
+/* Frees the domains. */
+void dns_search_fini(struct dns_search *s);
+
+/*
+ * Returns the name to ask for as attempt number `i`, from 0, with a dot at its
+ * end. The caller owns it. NULL: there are no more.
+ */
+char *dns_search_name(const struct dns_search *s, struct str name, size_t i);
+
+#endif

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prometheus beside everprof: the same discoveries, and the targets that both find."""
+import json
+import os
+import urllib.request
+
+from harness import Process, free_port, wait_until
+
+PROMETHEUS = '/usr/bin/prometheus'
+# Labels that only one of the two has by its nature.
+OWN = ('__metrics_path__', '__profile_path__', '__name__', '__param_seconds')
+
+
+def configuration(jobs):
+    """A configuration of jobs {name: YAML of its discoveries, indented by two}."""
+    return 'global: {scrape_interval: 1h, scrape_timeout: 10s}\nscrape_configs:\n' + ''.join(
+        f'- job_name: {name}\n{text}\n' for name, text in jobs.items())
+
+
+class Prometheus(Process):
+    def __init__(self, directory, jobs):
+        self.port = free_port()
+        path = os.path.join(directory, 'prometheus.yml')
+        with open(path, 'w') as f:
+            f.write(configuration(jobs))
+        super().__init__([PROMETHEUS, f'--config.file={path}',
+                          f'--storage.tsdb.path={directory}/prometheus',
+                          f'--web.listen-address=127.0.0.1:{self.port}'],
+                         os.path.join(directory, 'prometheus.log'))
+
+    def targets(self):
+        try:
+            with urllib.request.urlopen(f'http://127.0.0.1:{self.port}/api/v1/targets', timeout=60) as r:
+                return json.load(r)['data']
+        except OSError:
+            return {'activeTargets': [], 'droppedTargets': []}
+
+
+def discovered(data, pools, more=()):
+    """{(job, labels before relabelling)} of all targets, each profile type once."""
+    found = set()
+    for t in data['activeTargets'] + data['droppedTargets']:
+        labels = t['discoveredLabels']
+        if labels['job'] in pools and labels.get('__name__', 'heap') == 'heap':
+            found.add((labels['job'], tuple(sorted(
+                (k, v) for k, v in labels.items() if k not in OWN and k not in more))))
+    return found
+
+
+def same_targets(everprof, prometheus, jobs, count, newer=(), seconds=60):
+    """Wait until both have found `count` targets, the same ones. `newer`: labels that 2.42 lacks."""
+    last = {}
+
+    def compare():
+        ours = discovered(everprof.get('/api/v1/targets').data(), jobs, newer)
+        theirs = discovered(prometheus.targets(), jobs)
+        last.update(ours=ours - theirs, theirs=theirs - ours, count=len(ours))
+        return ours == theirs and len(ours) == count
+    try:
+        wait_until(f'the same {count} targets', seconds, compare, 0.2)
+    except AssertionError as e:
+        text = ''.join(f'\n{who}: {job} {dict(labels)}' for who in ('ours', 'theirs')
+                       for job, labels in sorted(last.get(who, ())))
+        raise AssertionError(f'{e}; {last.get("count")} of ours, and only{text}') from e
