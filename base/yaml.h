@@ -195,6 +195,9 @@ void yaml_decode_open(struct yaml *y, const struct yaml_node *map,
 		      const char *what, const struct yaml_field *fields,
 		      yaml_other_fn other, void *out);
 
+/* Return a deep copy of a node in the arena of y. */
+struct yaml_node *yaml_copy(struct yaml *y, const struct yaml_node *n);
+
 /*
  * Append the values of a node, with everything in it, to `out`, such that
  * different values have different texts. Positions and the order of keys do not

@@ -207,3 +207,16 @@ bool yaml_is_null(const struct yaml_node *n)
 		       str_is(n->text, "null") || str_is(n->text, "Null") ||
 		       str_is(n->text, "NULL")));
 }
+
+/* The recursion is bounded by YAML_DEPTH_MAX. */
+struct yaml_node *yaml_copy(struct yaml *y, const struct yaml_node *n)
+{
+	struct yaml_node *copy = arena_new(&y->arena, struct yaml_node);
+
+	*copy = *n;
+	copy->text = arena_str(&y->arena, n->text);
+	copy->items = arena_array(&y->arena, struct yaml_node *, n->count);
+	for (size_t i = 0; i < n->count; i++)
+		copy->items[i] = yaml_copy(y, n->items[i]);
+	return copy;
+}

@@ -91,6 +91,11 @@ struct http_request {
 	size_t max_body;
 	const char *user_agent;
 	/*
+	 * path of the Unix socket to connect to, instead of the host of the
+	 * URL; no proxy is used, and no redirect is followed. NULL: none
+	 */
+	const char *unix_socket;
+	/*
 	 * additional headers "Name: value", a NULL-terminated array; may be
 	 * NULL
 	 */

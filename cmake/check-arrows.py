@@ -39,6 +39,7 @@ THIRD_PARTY = {
     'elfutils/libdw.h': {'symbols/dwarf/dwarf_index.h'},
     'elf.h': {'cmd/self_mappings.c', 'symbols/elf/symbol_table.c'},
     'link.h': {'cmd/self_mappings.c'},
+    'expat.h': {'discovery/rest/xml_document.c'},
     'execinfo.h': {'base/mem_profile.c'},
     'gelf.h': {'symbols/elf/elf_file.c'},
     'gnutls/abstract.h': {'web/auth/tls.c'},

@@ -44,6 +44,24 @@ def documents():
     yield 'README.md'
 
 
+def check_discoveries(text):
+    """Each kind of service discovery has its list, and there all keys of its own."""
+    for name in sorted(os.listdir('discovery/kind')):
+        if not name.endswith('_sd.c'):
+            continue
+        kind, code = name[:-len('_sd.c')], open(f'discovery/kind/{name}').read()
+        rows = re.findall(rf'^\| `{kind}_sd_configs` \|.*|^  {kind}_sd_configs:\n(?:  .*\n)+', text, re.M)
+        for key in ['refresh_interval'] + [key for key, decode in FIELD.findall(code) if decode != 'NULL']:
+            if not re.search(rf'(?<!\w){key}(?!\w)', '\n'.join(rows)):
+                yield f'docs/configuration.md: {kind}_sd_configs does not name {key}'
+        labels = open('docs/service-discovery.md').read()
+        part = re.search(rf'^## {kind}\n(.*?)(?=^## |\Z)', labels, re.M | re.S)
+        for label in re.findall(r'META\("(\w+)"\)|"(__meta_\w+)"', code):
+            label = max(label)
+            if not part or not re.search(rf'(?<!\w){label}(?!\w)', part.group(1)):
+                yield f'docs/service-discovery.md: the part "{kind}" does not name {label}'
+
+
 def main():
     os.chdir(sys.argv[1] if len(sys.argv) > 1 else '.')
     text = ''.join(open(f'docs/{name}.md').read() for name in ('configuration', 'security'))
@@ -62,6 +80,7 @@ def main():
         elif said != default.strip('"').replace('NULL', ''):
             complaints.append(f'--{name}: the default is {default}, not "{said}"')
     complaints += [f'docs: there is no --{name}' for name in sorted(table) if name not in flags]
+    complaints += check_discoveries(text)
     complaints += [line for path in documents() for line in check_tables(path)]
     for line in complaints:
         print(line)

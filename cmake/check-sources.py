@@ -90,7 +90,7 @@ def main():
             check_header(path, text, complain)
         elif text.count('\n') > LINES_MAX:
             complain(path, f'{text.count(chr(10))} lines, more than {LINES_MAX}')
-        is_command = re.search(r'^int (cmd_\w+|main)\(int argc', text, re.M)
+        is_command = re.search(r'^int (cmd_\w+|main)\(int argc|^const struct provider_kind ', text, re.M)
         if path.endswith('.c') and not path.endswith('.bpf.c') and not is_command and not own_header(path, files):
             complain(path, 'has no header of its own name')
         for name in FUNCTION.findall(without_comments(text)):

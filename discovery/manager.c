@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/mutex.h"
-#include "discovery/provider/provider.h"
+#include "discovery/provider/entry.h"
 
 #define WAIT_MS_MAX 10000 /* maximum wait of the loop in ms */
 
@@ -150,7 +150,7 @@ static int64_t refresh_due(struct discovery *d)
 		 * earlier time.
 		 */
 		if (p->due_ns <= now) {
-			p->due_ns = now + p->refresh_ms * 1000000;
+			p->due_ns = now + p->config->refresh_ms * 1000000;
 			p->kind->refresh(p);
 		}
 		if (p->call_ns <= now) {
@@ -195,7 +195,7 @@ static void provider_drop(struct provider *p)
 {
 	p->kind->close(p);
 	target_groups_list_fini(&p->found);
-	mem_free(p->key);
+	sd_entry_free(p->owned);
 	mem_free(p);
 }
 
@@ -211,7 +211,7 @@ static struct provider *take_provider(struct discovery *d,
 
 	for (size_t i = 0; i < d->providers.count; i++) {
 		p = d->providers.v[i];
-		if (str_is(c->key, p->key)) {
+		if (str_eq(c->key, p->config->key)) {
 			p->used = true;
 			return p;
 		}
@@ -219,8 +219,8 @@ static struct provider *take_provider(struct discovery *d,
 	p = mem_new(struct provider);
 	p->kind = c->kind;
 	p->call_ns = INT64_MAX;
-	p->key = mem_strndup(c->key);
-	p->refresh_ms = c->refresh_ms;
+	p->owned = sd_entry_copy(c);
+	p->config = p->owned->config;
 	p->client = d->client;
 	p->user_agent = d->o.user_agent;
 	p->log = d->o.log;
@@ -229,7 +229,7 @@ static struct provider *take_provider(struct discovery *d,
 		"Service discovery refreshes that failed.",
 		&(struct metric_labels){ { "discovery" }, { p->kind->name } });
 	p->used = true;
-	p->data = p->kind->open(p, c);
+	p->data = p->kind->open(p);
 	*vec_add(&d->providers) = p;
 	return p;
 }

@@ -192,8 +192,9 @@ static bool easy_is_address(const char *host)
  */
 int easy_route(struct transfer *t, struct err *err)
 {
+	bool can_proxy = t->config && !t->unix_socket;
 	const char *proxy =
-		t->config ? http_config_proxy(t->config, t->url, getenv) : NULL;
+		can_proxy ? http_config_proxy(t->config, t->url, getenv) : NULL;
 	const char *url;
 
 	mem_forget(t->proxy);
@@ -207,7 +208,7 @@ int easy_route(struct transfer *t, struct err *err)
 				"proxy from proxy_url or from the environment");
 	url = proxy ? t->proxy : t->url;
 	t->name = endpoint_part(url, URL_HOST);
-	if (!t->name || easy_is_address(t->name)) {
+	if (!t->name || easy_is_address(t->name) || t->unix_socket) {
 		mem_free(t->name);
 		t->name = NULL;
 		return 0; /* libcurl reports a malformed URL */
@@ -308,7 +309,8 @@ char *easy_redirect(const struct transfer *t)
 	long status = 0;
 	char *url;
 
-	if (!g || !g->follow_redirects || t->post || t->body.ptr)
+	if (!g || !g->follow_redirects || t->post || t->body.ptr ||
+	    t->unix_socket)
 		return NULL;
 	curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
 	if (status != 301 && status != 302 && status != 303 && status != 307 &&

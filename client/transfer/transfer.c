@@ -66,6 +66,7 @@ static void set_options(struct transfer *t)
 	 * sets the proxy that the configuration asks for.
 	 */
 	curl_easy_setopt(e, CURLOPT_PROXY, "");
+	curl_easy_setopt(e, CURLOPT_UNIX_SOCKET_PATH, t->unix_socket);
 	curl_easy_setopt(e, CURLOPT_NOPROXY, "");
 	curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, left);
@@ -289,6 +290,7 @@ static struct transfer *transfer_new(struct http_client *c,
 	t->timeout_ms = r->timeout_ms;
 	t->deadline_ns = clock_mono_ns() + r->timeout_ms * 1000000;
 	t->user_agent = mem_strdup(r->user_agent);
+	t->unix_socket = copy_of(r->unix_socket);
 	t->post = copy_of(r->post);
 	t->body = r->body;
 	set_url(t, r);
@@ -377,6 +379,7 @@ static void transfer_free(struct transfer *t)
 	mem_free(t->port);
 	mem_free(t->url);
 	mem_free(t->user_agent);
+	mem_free(t->unix_socket);
 	mem_forget(t->post);
 	mem_free(t->username);
 	mem_forget(t->password);

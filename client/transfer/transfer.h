@@ -42,6 +42,7 @@ struct transfer {
 	 */
 	char *url; /* the current URL, after redirects */
 	char *user_agent;
+	char *unix_socket; /* NULL: none */
 	char *post;
 	struct bytes body; /* borrowed; without a pointer: none */
 	char *username;

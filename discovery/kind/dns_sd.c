@@ -14,6 +14,7 @@
 #include "discovery/dns/dns_client.h"
 #include "discovery/dns/dns_search.h"
 #include "discovery/group/group_builder.h"
+#include "discovery/kind/kinds.h"
 
 #define RESOLV_CONF     "/etc/resolv.conf"
 #define RESOLV_CONF_MAX MIB
@@ -33,9 +34,6 @@ struct dns_name {
 /* The data of a DNS provider. */
 struct dns_source {
 	VEC(struct dns_name) names;
-	enum dns_type type;
-	int64_t port;
-	char *servers;
 	struct dns_client *client; /* NULL: no refresh is in progress */
 	struct dns_search search;
 	size_t running; /* names that have no result in this refresh yet */
@@ -47,14 +45,16 @@ struct dns_answer {
 	VEC(struct dns_record) records;
 };
 
-static void *dns_open(struct provider *p, const struct discovery_config *base)
+static const struct dns_config *dns_config_of(const struct provider *p)
 {
-	const struct dns_config *c = (const struct dns_config *)base;
+	return (const struct dns_config *)p->config;
+}
+
+static void *dns_open(struct provider *p)
+{
+	const struct dns_config *c = dns_config_of(p);
 	struct dns_source *s = mem_new(struct dns_source);
 
-	s->type = c->type;
-	s->port = c->port;
-	s->servers = c->servers ? mem_strdup(c->servers) : NULL;
 	for (size_t i = 0; i < c->name_count; i++)
 		*vec_add(&s->names) =
 			(struct dns_name){ .p = p,
@@ -144,7 +144,7 @@ static int use_records(struct dns_source *s, struct dns_name *n,
 	group_builder_init(&b);
 	group_begin(&b);
 	for (size_t i = 0; i < a->records.count; i++)
-		add_record(&b, &a->records.v[i], n, s->port);
+		add_record(&b, &a->records.v[i], n, dns_config_of(n->p)->port);
 	rc = group_builder_take(&b, &groups, err);
 	group_builder_fini(&b);
 	if (rc)
@@ -220,7 +220,8 @@ static void ask_next(struct dns_name *n)
 	struct dns_answer none = { { 0 } };
 
 	if (name) {
-		dns_client_ask(s->client, name, s->type, dns_on_response, n);
+		dns_client_ask(s->client, name, dns_config_of(n->p)->type,
+			       dns_on_response, n);
 		mem_free(name);
 		return;
 	}
@@ -237,7 +238,8 @@ static int dns_prepare(struct provider *p, struct dns_source *s,
 	int rc = file_slurp(RESOLV_CONF, &text, err);
 
 	if (!rc)
-		rc = dns_client_new(p->client, s->servers, &s->client, err);
+		rc = dns_client_new(p->client, dns_config_of(p)->servers,
+				    &s->client, err);
 	if (!rc)
 		dns_search_parse(str_from(buf_bytes(&text)), &s->search);
 	buf_fini(&text);
@@ -306,7 +308,6 @@ static void dns_close(struct provider *p)
 		target_groups_unref(s->names.v[i].groups);
 	}
 	vec_fini(&s->names);
-	mem_free(s->servers);
 	mem_free(s);
 }
 

@@ -25,7 +25,4 @@ struct dns_config {
 	const char *servers; /* name servers, for tests; NULL: the system's */
 };
 
-/* The provider of dns_sd_configs. */
-extern const struct provider_kind provider_dns;
-
 #endif

@@ -9,7 +9,7 @@
  * link to a file, by renaming another one, and a watch would stay with the old
  * file.
  */
-#include "discovery/kind/file_sd.h"
+#include "discovery/kind/kinds.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -154,9 +154,9 @@ static void tell_unwatched(struct provider *p)
 }
 
 /* Copies the patterns and begins to receive inotify events. */
-static void *files_open(struct provider *p, const struct discovery_config *base)
+static void *files_open(struct provider *p)
 {
-	const struct file_config *c = (const struct file_config *)base;
+	const struct file_config *c = (const struct file_config *)p->config;
 	struct files *f = mem_new(struct files);
 
 	for (size_t i = 0; i < c->file_count; i++)

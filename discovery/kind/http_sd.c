@@ -15,6 +15,7 @@
 #include "client/endpoint.h"
 #include "client/http_config.h"
 #include "client/http_status.h"
+#include "discovery/kind/kinds.h"
 
 #define META_URL "__meta_url"
 
@@ -43,18 +44,18 @@ static char *without_query(const char *url)
  * Copies the configuration. Requests carry the refresh interval in the same
  * header as Prometheus' requests.
  */
-static void *source_open(struct provider *p UNUSED,
-			 const struct discovery_config *base)
+static void *source_open(struct provider *p)
 {
-	const struct http_sd_config *c = (const struct http_sd_config *)base;
+	const struct http_sd_config *c =
+		(const struct http_sd_config *)p->config;
 	struct http_source *s = mem_new(struct http_source);
 
 	s->url = mem_strndup(c->url);
 	s->shown = http_url_shown(s->url);
 	s->logged = without_query(s->shown);
-	s->config = http_config_new(&base->http);
+	s->config = http_config_new(&c->base.http);
 	s->interval = mem_printf("X-Prometheus-Refresh-Interval-Seconds: %g",
-				 (double)base->refresh_ms / 1000);
+				 (double)c->base.refresh_ms / 1000);
 	return s;
 }
 
@@ -141,7 +142,7 @@ static void source_refresh(struct provider *p)
 					NULL };
 	struct http_request r = { .url = s->url,
 				  .config = s->config,
-				  .timeout_ms = p->refresh_ms,
+				  .timeout_ms = p->config->refresh_ms,
 				  .max_body = YAML_TEXT_MAX,
 				  .user_agent = p->user_agent,
 				  .headers = headers,

@@ -17,7 +17,4 @@ struct http_sd_config {
 	struct str url; /* URL to request */
 };
 
-/* The provider of http_sd_configs. */
-extern const struct provider_kind provider_http;
-
 #endif

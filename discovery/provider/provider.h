@@ -28,6 +28,7 @@
 struct provider;
 struct provider_kind;
 struct rest_table;
+struct owned_entry;
 
 /*
  * The part of an entry of <name>_sd_configs that all kinds have. A kind with
@@ -35,8 +36,10 @@ struct rest_table;
  */
 struct discovery_config {
 	const struct provider_kind *kind;
-	int64_t refresh_ms;       /* refresh_interval */
-	struct http_options http; /* for kinds that send HTTP requests */
+	const struct yaml_node *entry; /* the node of the entry */
+	const char *file;              /* name of the configuration file */
+	int64_t refresh_ms;            /* refresh_interval */
+	struct http_options http;      /* for kinds that send HTTP requests */
 	/*
 	 * The whole entry as text. Entries with equal keys share one provider.
 	 */
@@ -74,11 +77,8 @@ struct provider_kind {
 	 */
 	void (*check)(struct yaml *y, const struct yaml_node *entry,
 		      struct discovery_config *c);
-	/*
-	 * Makes the data of a provider, which becomes p->data. `c` is borrowed
-	 * for the call.
-	 */
-	void *(*open)(struct provider *p, const struct discovery_config *c);
+	/* Makes the data of a provider, which becomes p->data. */
+	void *(*open)(struct provider *p);
 	/* Starts or performs one refresh. */
 	void (*refresh)(struct provider *p);
 	/* Cancels a refresh that is in progress, and frees p->data. */
@@ -94,16 +94,19 @@ struct provider_kind {
 	 */
 	void (*examine)(const struct discovery_config *c,
 			void (*tell)(void *ctx, const char *text), void *ctx);
-	/* requests and labels of a kind that rest_source.c implements */
-	const struct rest_table *rest;
+	/*
+	 * The requests and labels of a kind that rest_source.c implements: one
+	 * table for each role, ended by NULL. A kind without roles has one.
+	 */
+	const struct rest_table *const *rest;
 };
 
 /* A running discovery, used by the manager and the functions of its `kind`. */
 struct provider {
 	const struct provider_kind *kind;
+	/* the entry that the provider runs; the manager owns it */
+	const struct discovery_config *config;
 	void *data; /* made by kind->open() and freed by kind->close() */
-	char *key;  /* copy of discovery_config.key */
-	int64_t refresh_ms;
 	/* client of the manager's loop, for requests and watched descriptors */
 	struct http_client *client;
 	const char *user_agent;
@@ -111,6 +114,7 @@ struct provider {
 	struct metric *failures; /* counter of failed refreshes of this kind */
 
 	/* The members below belong to the manager. */
+	struct owned_entry *owned; /* owns `config` */
 	/* time of the next refresh, on clock_mono_ns() */
 	int64_t due_ns;
 	/* time of the next call of kind->call(); INT64_MAX: none */

@@ -3,8 +3,8 @@
 #include "base/mem.h"
 #include "discovery/discovery_config.h"
 #include "discovery/kind/file_config.h"
-#include "discovery/kind/file_sd.h"
 #include "discovery/kind/http_sd.h"
+#include "discovery/kind/kinds.h"
 #include "tests/check.h"
 
 TestSuite(discovery_config, .timeout = 20);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "discovery/kind/dns_sd.h"
+#include "discovery/kind/kinds.h"
 #include "tests/check.h"
 
 TestSuite(dns_sd, .timeout = 120);
@@ -189,28 +190,31 @@ struct dns_test {
 	struct provider p;
 	struct metrics *metrics;
 	struct log log;
+	struct dns_config config;
+	struct str names[8];
 };
 
 static void open_names(struct dns_test *t, const char *servers,
 		       const char *const *names)
 {
-	struct str list[8];
-	struct dns_config c = {
-		.names = list, .type = DNS_A, .port = 80, .servers = servers
-	};
+	struct dns_config *c = &t->config;
 
-	while (names[c.name_count]) {
-		list[c.name_count] = str_of(names[c.name_count]);
-		c.name_count++;
-	}
 	*t = (struct dns_test){ .metrics = metrics_new(),
 				.log = { .level = LOG_ERROR + 1 } };
+	*c = (struct dns_config){
+		.names = t->names, .type = DNS_A, .port = 80, .servers = servers
+	};
+	while (names[c->name_count]) {
+		t->names[c->name_count] = str_of(names[c->name_count]);
+		c->name_count++;
+	}
+	t->p.config = &c->base;
 	cr_assert(!http_client_new(&t->p.client, NULL));
 	t->p.kind = &provider_dns;
 	t->p.log = &t->log;
 	t->p.call_ns = INT64_MAX;
 	t->p.failures = metrics_counter(t->metrics, "failures", "", NULL);
-	t->p.data = provider_dns.open(&t->p, &c.base);
+	t->p.data = provider_dns.open(&t->p);
 }
 
 #define NAMES(...) ((const char *const[]){ __VA_ARGS__, NULL })

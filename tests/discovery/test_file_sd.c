@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "discovery/kind/file_config.h"
-#include "discovery/kind/file_sd.h"
+#include "discovery/kind/kinds.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
 
@@ -22,15 +22,14 @@ struct source {
 	struct provider p;
 	struct metrics *metrics;
 	struct log log;
+	struct file_config config;
+	struct str files[4];
+	char paths[4][300];
 };
 
 /* patterns are relative to the folder; NULL ends them. */
 static void open_source(struct source *s, const char *const *patterns)
 {
-	char paths[4][300];
-	struct str files[4];
-	struct file_config c = { .files = files };
-
 	*s = (struct source){ .dir = tempdir_make(),
 			      .metrics = metrics_new(),
 			      .log = { .level = LOG_ERROR + 1 } };
@@ -40,11 +39,13 @@ static void open_source(struct source *s, const char *const *patterns)
 	s->p.due_ns = INT64_MAX;
 	s->p.failures = metrics_counter(s->metrics, "failures", "", NULL);
 	for (size_t i = 0; patterns[i]; i++) {
-		snprintf(paths[i], sizeof(paths[i]), "%s/%s", s->dir.path,
+		snprintf(s->paths[i], sizeof(s->paths[i]), "%s/%s", s->dir.path,
 			 patterns[i]);
-		files[c.file_count++] = str_of(paths[i]);
+		s->files[s->config.file_count++] = str_of(s->paths[i]);
 	}
-	s->p.data = provider_file.open(&s->p, &c.base);
+	s->config.files = s->files;
+	s->p.config = &s->config.base;
+	s->p.data = provider_file.open(&s->p);
 }
 
 static void close_source(struct source *s)

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "discovery/kind/http_sd.h"
+#include "discovery/kind/kinds.h"
 #include "tests/check.h"
 
 TestSuite(http_sd, .timeout = 20);
@@ -53,26 +54,26 @@ void http_cancel(struct http_client *c, const void *ctx)
 /* A provider, and a log that can be read. */
 struct source {
 	struct provider p;
+	struct http_sd_config config;
 	struct metrics *metrics;
 	struct log log;
 };
 
 static void open_source(struct source *s, const char *url, int64_t refresh_ms)
 {
-	struct http_sd_config c = { .base.refresh_ms = refresh_ms,
-				    .url = str_of(url) };
-
-	http_options_init(&c.base.http);
 	memset(&sent, 0, sizeof(sent));
 	*s = (struct source){ .metrics = metrics_new() };
 	s->log = (struct log){ .fd = memfd_create("log", 0),
 			       .level = LOG_DEBUG };
+	s->config = (struct http_sd_config){ .base.refresh_ms = refresh_ms,
+					     .url = str_of(url) };
+	http_options_init(&s->config.base.http);
 	s->p.kind = &provider_http;
-	s->p.refresh_ms = refresh_ms;
+	s->p.config = &s->config.base;
 	s->p.user_agent = "everprof/test";
 	s->p.log = &s->log;
 	s->p.failures = metrics_counter(s->metrics, "failures", "", NULL);
-	s->p.data = provider_http.open(&s->p, &c.base);
+	s->p.data = provider_http.open(&s->p);
 }
 
 static void close_source(struct source *s)

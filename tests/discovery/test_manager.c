@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "discovery/manager.h"
-#include "discovery/provider/provider.h"
+#include "discovery/provider/entry.h"
 #include "tests/check.h"
 
 TestSuite(manager, .timeout = 30);
@@ -26,9 +26,15 @@ enum outcome {
 	FAILS
 };
 
+/* The configuration of a puppet. */
+struct puppet_config {
+	struct discovery_config base;
+	struct str source;
+};
+
 /*
- * A provider that a test controls. Its key is its index in `puppets`, as a
- * digit.
+ * A provider that a test controls. Its source is its index in `puppets`,
+ * as a digit.
  */
 struct puppet {
 	enum outcome outcome;
@@ -49,12 +55,13 @@ static int updates[JOBS];
 
 static struct puppet *puppet_of(const struct provider *p)
 {
-	return &puppets[p->key[0] - '0'];
+	const struct puppet_config *c = (const struct puppet_config *)p->config;
+
+	return &puppets[c->source.ptr[0] - '0'];
 }
 
-static void *puppet_open(struct provider *p, const struct discovery_config *c)
+static void *puppet_open(struct provider *p)
 {
-	(void)c;
 	pthread_mutex_lock(&mu);
 	puppet_of(p)->opened++;
 	pthread_mutex_unlock(&mu);
@@ -70,7 +77,7 @@ static void puppet_report(struct provider *p, const struct puppet *t)
 
 	if (t->outcome == FAILS) {
 		err_set(&err, ERR_IO, "as the test says");
-		provider_failed(p, p->key, &err);
+		provider_failed(p, "puppet", &err);
 		return;
 	}
 	snprintf(text, sizeof(text), "[{targets: ['%s']}]", t->address);
@@ -101,12 +108,23 @@ static void puppet_close(struct provider *p)
 	pthread_mutex_unlock(&mu);
 }
 
+static const struct yaml_field puppet_fields[] = {
+	{ "source", yaml_text, offsetof(struct puppet_config, source), NULL },
+	{ 0 },
+};
+
 static const struct provider_kind puppet_kinds[] = {
 	{ .name = "file",
+	  .config_size = sizeof(struct puppet_config),
+	  .fields = puppet_fields,
+	  .refresh_ms = 1,
 	  .open = puppet_open,
 	  .refresh = puppet_refresh,
 	  .close = puppet_close },
 	{ .name = "http",
+	  .config_size = sizeof(struct puppet_config),
+	  .fields = puppet_fields,
+	  .refresh_ms = 1,
 	  .open = puppet_open,
 	  .refresh = puppet_refresh,
 	  .close = puppet_close },
@@ -161,25 +179,25 @@ static void end(struct stage *s)
 static void apply(struct stage *s, const char *const *jobs, size_t count)
 {
 	static const char names[] = "0\0001\0002\0003";
-	struct discovery_config c[JOBS][SOURCES] = { 0 };
 	struct discovery_config *lists[JOBS][SOURCES];
 	struct discovery_configs list[JOBS] = { 0 };
 	struct discovery_job v[JOBS];
+	struct yaml y;
 
+	yaml_parse(&y, "c.yml",
+		   bytes_of(str_of("[{source: 0}, {source: 1}, {source: 2}, "
+				   "{source: 3}]")));
 	for (size_t i = 0; i < count; i++) {
-		for (const char *p = jobs[i]; *p; p++) {
-			size_t at = list[i].count++;
-
-			lists[i][at] = &c[i][at];
-			c[i][at].kind = &puppet_kinds[*p % 2];
-			c[i][at].key = str_of(names + (*p - '0') * 2);
-			c[i][at].refresh_ms = 1;
-		}
+		for (const char *p = jobs[i]; *p; p++)
+			lists[i][list[i].count++] =
+				sd_entry_decode(&y, y.root->items[*p - '0'],
+						&puppet_kinds[*p % 2]);
 		list[i].v = lists[i];
 		v[i] = (struct discovery_job){ str_of(names + i * 2),
 					       &list[i] };
 	}
 	discovery_apply(s->d, v, count);
+	yaml_fini(&y);
 }
 
 #define APPLY(s, ...)                                        \

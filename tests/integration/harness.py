@@ -160,6 +160,8 @@ class Server:
             def do_GET(self):
                 handler(self)
 
+            do_HEAD = do_POST = do_GET
+
             def log_message(self, *args):
                 pass
 

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "discovery/docker/docker_api.h"
+
+#include "base/json.h"
+#include "base/url.h"
+
+void docker_write_url(struct rest_run *r, const char *path, bool filtered,
+		      struct buf *out)
+{
+	const struct docker_config *c = (const struct docker_config *)r->config;
+
+	struct str version =
+		doc_text(rest_item(r, DOCKER_VERSION, 0), "ApiVersion");
+
+	if (version.len)
+		buf_str(out, "/v");
+	url_escape(version, out);
+	buf_str(out, path);
+	if (!filtered || !c->filters.len)
+		return;
+	buf_str(out, "?filters=");
+	url_escape(c->filters, out);
+}
+
+bool docker_write_networks_url(struct rest_run *r, size_t i, struct buf *out)
+{
+	docker_write_url(r, "/networks", false, out);
+	return i == 0;
+}
+
+void docker_add_network(struct rest_run *r, const struct field_row *labels,
+			struct str id)
+{
+	const struct yaml_node *network = rest_lookup(r, DOCKER_NETWORKS, id);
+
+	if (network)
+		field_rows_add(&r->b, labels, network, str_of(","));
+}
+
+/*
+ * Sets the base URL. A daemon on a Unix socket gets requests for the host
+ * "localhost".
+ */
+void docker_decode_host(struct yaml *y, const struct yaml_node *n, void *field)
+{
+	struct docker_config *c = field;
+	struct str text = str_of("");
+	static const char unix_scheme[] = "unix://";
+	static const char tcp[] = "tcp://";
+	struct yaml_node http = *n;
+
+	yaml_text(y, n, &text);
+	if (str_starts(text, str_of(unix_scheme))) {
+		c->rest.socket = arena_str(
+			&y->arena, (struct str){ text.ptr + 7, text.len - 7 });
+		c->rest.server = str_of("http://localhost");
+		if (*c->rest.socket.ptr != '/')
+			yaml_error(
+				y, n,
+				"host needs the absolute path of a socket, such as unix:///var/run/docker.sock");
+		return;
+	}
+	if (str_starts(text, str_of(tcp)))
+		http.text =
+			str_of(arena_printf(&y->arena, "http://%.*s",
+					    (int)text.len - 6, text.ptr + 6));
+	else if (!str_starts(text, str_of("http://")) &&
+		 !str_starts(text, str_of("https://"))) {
+		yaml_error(
+			y, n,
+			"host must begin with unix://, tcp://, http:// or https://");
+		return;
+	}
+	http_decode_url(y, &http, &c->rest.server);
+}
+
+/* Returns whether an earlier entry of `filters` has the name of entry `i`. */
+static bool is_repeated(const struct yaml_node *list, size_t i)
+{
+	struct str name = doc_text(list->items[i], "name");
+
+	for (size_t k = 0; k < i; k++) {
+		if (str_eq(doc_text(list->items[k], "name"), name))
+			return true;
+	}
+	return false;
+}
+
+/* Writes the values of all entries with the name of entry `i`. */
+static void write_filter(struct json *j, const struct yaml_node *list, size_t i)
+{
+	struct str name = doc_text(list->items[i], "name");
+
+	json_key_str(j, name);
+	json_begin(j, '{');
+	for (size_t k = i; k < list->count; k++) {
+		const struct yaml_node *values =
+			doc_find(list->items[k], "values");
+
+		if (!str_eq(doc_text(list->items[k], "name"), name))
+			continue;
+		for (size_t v = 0; v < doc_count(values); v++) {
+			json_key_str(j, doc_text(doc_item(values, v), ""));
+			json_bool(j, true);
+		}
+	}
+	json_end(j, '}');
+}
+
+/* Checks that the values of a filter are a list of texts. */
+static void check_filter_values(struct yaml *y, const struct yaml_node *n,
+				void *field UNUSED)
+{
+	struct str text;
+
+	if (!yaml_expect(y, n, YAML_LIST, "values"))
+		return;
+	for (size_t i = 0; i < n->count; i++)
+		yaml_text(y, n->items[i], &text);
+}
+
+/* Reports the mistakes of the entries of `filters`. */
+static void check_filters(struct yaml *y, const struct yaml_node *list)
+{
+	static const struct yaml_field fields[] = {
+		{ "name", yaml_text, 0, NULL },
+		{ "values", check_filter_values, 0, NULL },
+		{ 0 },
+	};
+
+	for (size_t i = 0; i < list->count; i++) {
+		struct str name = str_of("");
+
+		yaml_decode(y, list->items[i], "filter", fields, &name);
+		if (!name.len)
+			yaml_error(y, list->items[i], "a filter requires name");
+	}
+}
+
+void docker_decode_filters(struct yaml *y, const struct yaml_node *n,
+			   void *field)
+{
+	struct docker_config *c = field;
+	size_t errors = y->error_count;
+	struct buf text = { 0 };
+	struct json j = json_init(&text);
+
+	if (!yaml_expect(y, n, YAML_LIST, "filters"))
+		return;
+	check_filters(y, n);
+	if (y->error_count > errors || !n->count)
+		return;
+	json_begin(&j, '{');
+	for (size_t i = 0; i < n->count; i++) {
+		if (!is_repeated(n, i))
+			write_filter(&j, n, i);
+	}
+	json_end(&j, '}');
+	c->filters = arena_str(&y->arena, str_from(buf_bytes(&text)));
+	buf_fini(&text);
+}
+
+void docker_init(struct discovery_config *base)
+{
+	struct docker_config *c = (struct docker_config *)base;
+
+	rest_init(base);
+	c->filters = str_of("");
+	c->host_networking_host = str_of("localhost");
+	c->match_first_network = true;
+}
+
+void docker_check(struct yaml *y, const struct yaml_node *entry,
+		  struct discovery_config *base)
+{
+	if (!yaml_child(entry, "host"))
+		yaml_error(y, entry, "%s_sd_config requires host",
+			   base->kind->name);
+	rest_check(y, entry, base);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What discoveries of Docker and Docker Swarm share: the address of the daemon,
+ * filters, the version of the API, and the labels of networks.
+ *
+ * Source: docs.docker.com/reference/api/engine.
+ *
+ * Ownership: text is borrowed from the struct yaml that it was decoded from.
+ * Threads: the manager's loop.
+ */
+#ifndef DISCOVERY_DOCKER_DOCKER_API_H
+#define DISCOVERY_DOCKER_DOCKER_API_H
+
+#include "discovery/rest/rest_source.h"
+
+/* An entry of docker_sd_configs or dockerswarm_sd_configs. */
+struct docker_config {
+	struct rest_config rest;
+	struct str filters; /* the parameter `filters` as JSON; empty: none */
+	struct str host_networking_host; /* only for Docker */
+	bool match_first_network;        /* only for Docker */
+};
+
+/* The first two steps of each table. */
+enum {
+	DOCKER_VERSION,
+	DOCKER_NETWORKS,
+	DOCKER_FIRST_STEP /* the first step of the kind itself */
+};
+
+/*
+ * The steps DOCKER_VERSION and DOCKER_NETWORKS. All later requests name the
+ * version of the API that the daemon has.
+ */
+#define DOCKER_STEPS                                            \
+	[DOCKER_VERSION] = { .path = "/version", .items = "" }, \
+	[DOCKER_NETWORKS] = { .url = docker_write_networks_url, \
+			      .items = "",                      \
+			      .index = "Id" }
+
+/* The rows for the keys that both kinds have. */
+#define DOCKER_FIELDS                                         \
+	REST_FIELDS, { "host", docker_decode_host, 0, NULL }, \
+	{                                                     \
+		"filters", docker_decode_filters, 0, NULL     \
+	}
+
+/* Writes the URL of the list of networks, for the step DOCKER_NETWORKS. */
+bool docker_write_networks_url(struct rest_run *r, size_t i, struct buf *out);
+
+/*
+ * Appends a path of the API to a URL, and the filters of the configuration.
+ */
+void docker_write_url(struct rest_run *r, const char *path, bool filtered,
+		      struct buf *out);
+
+/* Adds the labels of the network with this ID, if it is known. */
+void docker_add_network(struct rest_run *r, const struct field_row *labels,
+			struct str id);
+
+/* Decodes the key `host`, into a struct docker_config. */
+void docker_decode_host(struct yaml *y, const struct yaml_node *n, void *field);
+
+/* Decodes the key `filters`, into a struct docker_config. */
+void docker_decode_filters(struct yaml *y, const struct yaml_node *n,
+			   void *field);
+
+/* Sets the defaults of a struct docker_config. */
+void docker_init(struct discovery_config *c);
+
+/* Checks an entry. */
+void docker_check(struct yaml *y, const struct yaml_node *entry,
+		  struct discovery_config *c);
+
+#endif

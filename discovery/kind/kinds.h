@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kinds of service discovery. Each row X stands for the configuration key
+ * X_sd_configs and for `provider_X`, which the file X_sd.c defines.
+ *
+ * Ownership: kinds are constants.
+ * Threads: any.
+ */
+#ifndef DISCOVERY_KIND_KINDS_H
+#define DISCOVERY_KIND_KINDS_H
+
+#include "discovery/provider/provider.h"
+
+#define PROVIDER_KINDS(KIND) \
+	KIND(digitalocean)   \
+	KIND(dns)            \
+	KIND(docker)         \
+	KIND(dockerswarm)    \
+	KIND(eureka)         \
+	KIND(file)           \
+	KIND(hetzner)        \
+	KIND(http)           \
+	KIND(linode)         \
+	KIND(marathon)       \
+	KIND(nomad)          \
+	KIND(puppetdb)
+
+#define PROVIDER_DECLARE(name) \
+	extern const struct provider_kind provider_##name;
+PROVIDER_KINDS(PROVIDER_DECLARE)
+
+#endif

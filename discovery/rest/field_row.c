@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "discovery/rest/field_row.h"
+
+#include <ctype.h>
+
+void field_list_add(struct group_builder *b, const char *label,
+		    const struct yaml_node *list, struct str separator)
+{
+	struct buf text = { 0 };
+
+	if (!doc_count(list))
+		return;
+	buf_add(&text, separator.ptr, separator.len);
+	for (size_t i = 0; i < doc_count(list); i++) {
+		struct str item = doc_text(doc_item(list, i), "");
+
+		buf_add(&text, item.ptr, item.len);
+		buf_add(&text, separator.ptr, separator.len);
+	}
+	group_label(b, label, str_from(buf_bytes(&text)));
+	buf_fini(&text);
+}
+
+/* Adds a label for each key of an object. */
+static void add_map(struct group_builder *b, const struct field_row *row,
+		    const struct yaml_node *map)
+{
+	for (size_t i = 0; i < doc_keys(map); i++) {
+		const struct yaml_node *value;
+		struct str key = doc_key(map, i, &value);
+		struct str text = row->form == FIELD_PRESENT ?
+					  str_of("true") :
+					  doc_text(value, "");
+
+		group_label_of(b, row->label, key, text);
+	}
+}
+
+static void add_lower(struct group_builder *b, const char *label,
+		      struct str value)
+{
+	struct buf text = { 0 };
+
+	for (size_t i = 0; i < value.len; i++)
+		buf_byte(&text, (uint8_t)tolower((unsigned char)value.ptr[i]));
+	group_label(b, label, str_from(buf_bytes(&text)));
+	buf_fini(&text);
+}
+
+/* Adds the label of one row. */
+static void add_row(struct group_builder *b, const struct field_row *row,
+		    const struct yaml_node *item, struct str separator)
+{
+	const struct yaml_node *n = doc_find(item, row->path);
+
+	switch (row->form) {
+	case FIELD_TEXT:
+		group_label(b, row->label, doc_text(n, ""));
+		break;
+	case FIELD_BOOL:
+		group_label(b, row->label,
+			    str_of(doc_bool(n, "") ? "true" : "false"));
+		break;
+	case FIELD_INT:
+		group_label_int(b, row->label, doc_int(n, "", 0));
+		break;
+	case FIELD_LOWER:
+		add_lower(b, row->label, doc_text(n, ""));
+		break;
+	case FIELD_LIST:
+		field_list_add(b, row->label, n, separator);
+		break;
+	case FIELD_MAP:
+	case FIELD_PRESENT:
+		add_map(b, row, n);
+		break;
+	}
+}
+
+void field_rows_add(struct group_builder *b, const struct field_row *rows,
+		    const struct yaml_node *item, struct str separator)
+{
+	for (; rows->label; rows++)
+		add_row(b, rows, item, separator);
+}

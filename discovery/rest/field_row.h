@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tables of labels: which label has which value of an answer.
+ *
+ * Ownership: tables are constants; labels are copied to the builder.
+ * Threads: one thread at a time.
+ */
+#ifndef DISCOVERY_REST_FIELD_ROW_H
+#define DISCOVERY_REST_FIELD_ROW_H
+
+#include "discovery/group/group_builder.h"
+#include "discovery/rest/document.h"
+
+/* How a value becomes the value of a label. */
+enum field_form {
+	FIELD_TEXT,  /* a text, a number, true or false */
+	FIELD_BOOL,  /* true or false; false if the value is absent */
+	FIELD_INT,   /* a number; 0 if the value is absent */
+	FIELD_LOWER, /* a text in lower-case letters */
+	/* a list: its items with a separator before and after each */
+	FIELD_LIST,
+	/* an object: for each key, a label <label><key> */
+	FIELD_MAP,
+	/* an object: for each key, a label <label><key> with the value true */
+	FIELD_PRESENT
+};
+
+/* One label. */
+struct field_row {
+	const char *label; /* NULL ends a table */
+	const char *path;  /* path in the item, see document.h */
+	enum field_form form;
+};
+
+/*
+ * Adds the labels of a table to the group or target that was begun last.
+ * `separator` is for lists. Values that are absent or empty make no label.
+ */
+void field_rows_add(struct group_builder *b, const struct field_row *rows,
+		    const struct yaml_node *item, struct str separator);
+
+/* Adds a label with the items of a list, as FIELD_LIST does. */
+void field_list_add(struct group_builder *b, const char *label,
+		    const struct yaml_node *list, struct str separator);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The configuration of service discoveries that ask an HTTP API.
+ *
+ * Ownership: text is borrowed from the struct yaml that it was decoded from.
+ * Threads: immutable once decoded.
+ */
+#ifndef DISCOVERY_REST_REST_CONFIG_H
+#define DISCOVERY_REST_REST_CONFIG_H
+
+#include "discovery/provider/provider.h"
+
+struct rest_table;
+
+/*
+ * An entry of a kind of discovery that asks an HTTP API. Kinds with further
+ * keys have a struct whose first member is this struct.
+ */
+struct rest_config {
+	struct discovery_config base;
+	struct str server;    /* base URL, without a slash at the end */
+	struct str socket;    /* path of a Unix socket; empty: none */
+	int64_t port;         /* port of targets */
+	struct str separator; /* tag_separator */
+	const struct rest_table *table; /* the role; NULL: not set */
+};
+
+/* The rows for the keys that most kinds have. */
+#define REST_FIELDS                                                        \
+	DISCOVERY_HTTP_FIELDS,                                             \
+	{                                                                  \
+		"port", yaml_int, offsetof(struct rest_config, port), NULL \
+	}
+
+/* Sets the defaults of a struct rest_config. */
+void rest_init(struct discovery_config *c);
+
+/* Decodes the key `role`: the name of one of the tables of the kind. */
+void rest_decode_role(struct yaml *y, const struct yaml_node *n, void *config);
+
+/* Checks the port and the role of an entry. */
+void rest_check(struct yaml *y, const struct yaml_node *entry,
+		struct discovery_config *c);
+
+#endif

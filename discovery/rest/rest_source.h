@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Service discoveries that ask an HTTP API: fetch, page by page, and map fields
+ * to labels. A kind of discovery is a table of requests and of labels.
+ *
+ * A refresh sends the requests of the table in order, and each page of an
+ * answer in order. The items of the last step become targets; answers of the
+ * steps before are kept until the refresh has ended, to look things up in them.
+ * If any request fails, the refresh fails, and the targets that were found
+ * before stay. There are limits on the size of each answer, of all answers
+ * together, and on the number of requests; the time limit of a request is
+ * the refresh interval.
+ *
+ * Ownership: a run belongs to the provider, and lasts for one refresh.
+ * Threads: the manager's loop.
+ */
+#ifndef DISCOVERY_REST_REST_SOURCE_H
+#define DISCOVERY_REST_REST_SOURCE_H
+
+#include "discovery/group/group_builder.h"
+#include "discovery/provider/provider.h"
+#include "discovery/rest/document.h"
+#include "discovery/rest/field_row.h"
+#include "discovery/rest/rest_config.h"
+
+struct rest_run;
+
+/* How the pages of an answer follow each other. */
+enum rest_paging {
+	REST_SINGLE, /* there is one page */
+	/* the answer has the number of the next page; null: none */
+	REST_NEXT_NUMBER,
+	/* the answer has the number of pages */
+	REST_PAGE_COUNT,
+	/* the answer has the URL of the next page */
+	REST_NEXT_URL,
+	/* the answer has a text to be sent for the next page */
+	REST_NEXT_TOKEN
+};
+
+/* A request, and those for its further pages. */
+struct rest_step {
+	/* path and query after the base URL; NULL ends the table */
+	const char *path;
+	/*
+	 * path of the list in the answer, see document.h; after "*." the lists
+	 * in all items of the answer, which is a list itself
+	 */
+	const char *items;
+	enum rest_paging paging;
+	/* path of what `paging` needs from the answer */
+	const char *next;
+	/* query parameter with the number or text of the page */
+	const char *page_param;
+	/* path of the text by which rest_lookup() finds items */
+	const char *index;
+	/*
+	 * Writes the URL instead of base URL and `path`; called with i = 0, 1,
+	 * … until it returns false. `out` begins with the base URL. May be
+	 * NULL.
+	 */
+	bool (*url)(struct rest_run *r, size_t i, struct buf *out);
+};
+
+/* A service discovery, or one role of it. */
+struct rest_table {
+	const char
+		*role; /* value of the key `role`; NULL: there are no roles */
+	const struct rest_step *steps;
+	/*
+	 * Makes targets of an item of the last step. NULL: each item is one
+	 * target, by the members below.
+	 */
+	void (*map)(struct rest_run *r, const struct yaml_node *item);
+	/* labels of the target */
+	const struct field_row *fields;
+	/* path of the host of the target */
+	const char *host;
+	/* path of its port; NULL: the key `port` */
+	const char *port;
+	/* path of what an item must have to become a target; NULL: nothing */
+	const char *needs;
+	/* further headers "Name: value"; may be NULL */
+	const char *const *headers;
+	/* body of a POST request, which the caller owns; NULL: GET requests */
+	char *(*body)(const struct discovery_config *c);
+	/*
+	 * Called at the start of a refresh; can add to r->headers, and change
+	 * r->server. May be NULL.
+	 */
+	int (*begin)(struct rest_run *r, struct err *err);
+	/*
+	 * Makes targets when all answers are there, instead of map(); the items
+	 * of the last step are then kept, too. ERR_INVALID: an answer cannot be
+	 * used. May be NULL.
+	 */
+	int (*finish)(struct rest_run *r, struct err *err);
+	/* answers are XML, not JSON */
+	bool is_xml;
+};
+
+enum {
+	REST_STEPS_MAX = 6 /* number of steps of a table */
+};
+
+/* The answers of one step. */
+struct rest_answer {
+	VEC(struct yaml *) pages;
+	VEC(const struct yaml_node *) items;
+	struct table by_key; /* items by the text at step->index */
+};
+
+/* One refresh. */
+struct rest_run {
+	struct provider *p;
+	const struct rest_config *config;
+	struct group_builder b;
+	struct rest_answer answers[REST_STEPS_MAX];
+	struct str server;   /* base URL */
+	VEC(char *) headers; /* headers that begin() added */
+	size_t step;         /* the step in progress */
+	size_t url;          /* number of the URL in the step */
+	int64_t page;        /* number of the page, from 1 */
+	size_t bytes;        /* bytes of all answers */
+	size_t requests;
+	uint64_t hash; /* hash of all answers */
+};
+
+/* Returns the number of items of a step that are kept. */
+size_t rest_count(const struct rest_run *r, size_t step);
+
+/* Returns item number `i` of a step; NULL: there are fewer. */
+const struct yaml_node *rest_item(const struct rest_run *r, size_t step,
+				  size_t i);
+
+/*
+ * Returns the item of a step whose text at step->index is `key`; NULL: none.
+ */
+const struct yaml_node *rest_lookup(struct rest_run *r, size_t step,
+				    struct str key);
+
+/* The functions of a struct provider_kind. */
+void *rest_open(struct provider *p);
+void rest_refresh(struct provider *p);
+void rest_close(struct provider *p);
+
+/* The members of a struct provider_kind that do not differ. */
+#define REST_FUNCTIONS \
+	.open = rest_open, .refresh = rest_refresh, .close = rest_close
+#define REST_KIND .check = rest_check, REST_FUNCTIONS
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * XML input as YAML nodes, so that one reader serves answers in XML and JSON.
+ *
+ * An element that has only text is a scalar. Another element is a map with a key
+ * for each name of its children; children with the same name are a list. An
+ * attribute is the key "@<name>", and the text of an element with attributes is
+ * the key "#text". The root is the value, its name does not matter.
+ *
+ * Limits: those of yaml.h. Document type declarations are refused, and with them
+ * entities that the document defines.
+ *
+ * Ownership: nodes are in the arena of the document.
+ * Threads: one thread per document.
+ */
+#ifndef DISCOVERY_REST_XML_DOCUMENT_H
+#define DISCOVERY_REST_XML_DOCUMENT_H
+
+#include "base/yaml.h"
+
+/*
+ * Initialises *y and parses XML text into it, as yaml_parse_json() parses JSON.
+ * The caller calls yaml_fini() in every case.
+ */
+void xml_parse(struct yaml *y, const char *file, struct bytes text);
+
+#endif

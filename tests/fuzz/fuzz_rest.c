@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fuzzes the service discoveries that ask an HTTP API. The first byte chooses
+ * the entry below; the rest are the answers to the requests, with a byte 0xff
+ * between them. Nothing goes over a network.
+ */
+#include "base/mem.h"
+#include "discovery/kind/kinds.h"
+#include "discovery/provider/entry.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define REQUESTS_MAX 50
+
+static const struct {
+	const struct provider_kind *kind;
+	const char *text;
+} entries[] = {
+	{ &provider_digitalocean, "{endpoint: 'http://h'}" },
+	{ &provider_digitalocean, "{endpoint: 'http://h', role: databases}" },
+	{ &provider_docker, "{host: 'unix:///s'}" },
+	{ &provider_docker, "{host: 'tcp://h', match_first_network: false}" },
+	{ &provider_dockerswarm, "{host: 'tcp://h', role: services}" },
+	{ &provider_dockerswarm, "{host: 'tcp://h', role: tasks}" },
+	{ &provider_dockerswarm, "{host: 'tcp://h', role: nodes}" },
+	{ &provider_eureka, "{server: 'http://h'}" },
+	{ &provider_hetzner, "{role: hcloud}" },
+	{ &provider_hetzner, "{role: robot}" },
+	{ &provider_linode, "{region: r}" },
+	{ &provider_marathon, "{servers: ['http://h']}" },
+	{ &provider_nomad, "{}" },
+	{ &provider_puppetdb,
+	  "{url: 'http://h', query: q, include_parameters: true}" },
+};
+
+/* The request that waits for its answer. */
+static struct {
+	http_done_fn done;
+	void *ctx;
+	int count;
+} waiting;
+
+void http_start(struct http_client *c UNUSED, const struct http_request *r)
+{
+	waiting.done = r->done;
+	waiting.ctx = r->ctx;
+	waiting.count++;
+}
+
+void http_cancel(struct http_client *c UNUSED, const void *ctx UNUSED)
+{
+	waiting.done = NULL;
+}
+
+/* Answers the request that waits. */
+static void answer(struct bytes text)
+{
+	struct http_response r = { .status = 200,
+				   .content_type = "",
+				   .location = "" };
+	http_done_fn done = waiting.done;
+
+	buf_add(&r.body, text.ptr, text.len);
+	waiting.done = NULL;
+	done(waiting.ctx, &r);
+	buf_fini(&r.body);
+}
+
+/* Removes and returns the next answer of the input. */
+static struct bytes take_answer(struct bytes *input)
+{
+	const uint8_t *end = memchr(input->ptr, 0xff, input->len);
+	struct bytes text = *input;
+
+	if (end)
+		text.len = (size_t)(end - input->ptr);
+	input->ptr += text.len + (end != NULL);
+	input->len -= text.len + (end != NULL);
+	return text;
+}
+
+/* Every label has a valid name and a value. */
+static void check_labels(const struct label_list *l)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		if (!l->v[i].name.len || !l->v[i].value.len ||
+		    !str_is_utf8(l->v[i].value) ||
+		    l->v[i].value.len > LABEL_VALUE_MAX)
+			__builtin_trap();
+		for (size_t k = 0; k < l->v[i].name.len; k++) {
+			if ((unsigned char)l->v[i].name.ptr[k] >= 0x80)
+				__builtin_trap();
+		}
+	}
+}
+
+static void check_found(const struct provider *p)
+{
+	for (size_t i = 0; i < p->found.count; i++) {
+		const struct target_groups *g = p->found.v[i];
+		size_t targets = 0;
+
+		for (size_t k = 0; k < g->count; k++) {
+			check_labels(&g->v[k].labels);
+			for (size_t t = 0; t < g->v[k].target_count; t++)
+				check_labels(&g->v[k].targets[t]);
+			targets += g->v[k].target_count;
+		}
+		if (targets != g->targets)
+			__builtin_trap();
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct log log = { .level = LOG_ERROR + 1 };
+	struct bytes input = { data + 1, size - 1 };
+	struct provider p = { .log = &log };
+	struct metrics *metrics;
+	struct yaml y;
+
+	if (size < 2 || data[0] >= ARRAY_SIZE(entries))
+		return 0;
+	metrics = metrics_new();
+	p.kind = entries[data[0]].kind;
+	p.failures = metrics_counter(metrics, "failures", "", NULL);
+	yaml_parse(&y, "fuzz", bytes_of(str_of(entries[data[0]].text)));
+	p.config = sd_entry_decode(&y, y.root, p.kind);
+	if (y.error_count)
+		__builtin_trap();
+	waiting.count = 0;
+	p.data = p.kind->open(&p);
+	p.kind->refresh(&p);
+	while (waiting.done && waiting.count < REQUESTS_MAX && input.len)
+		answer(take_answer(&input));
+	check_found(&p);
+	p.kind->close(&p);
+	target_groups_list_fini(&p.found);
+	metrics_free(metrics);
+	yaml_fini(&y);
+	return 0;
+}
