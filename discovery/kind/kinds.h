@@ -12,6 +12,7 @@
 #include "discovery/provider/provider.h"
 
 #define PROVIDER_KINDS(KIND) \
+	KIND(consul)         \
 	KIND(digitalocean)   \
 	KIND(dns)            \
 	KIND(docker)         \
