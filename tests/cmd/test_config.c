@@ -77,8 +77,8 @@ Test(config, errors_name_line_and_column)
 		"    pprof_config: {x: {}}\n",
 		"e.yml:4:20: profile type x needs a path"));
 	cr_expect(fails_with(
-		"scrape_configs:\n- job_name: a\n  dns_sd_configs: []\n",
-		"e.yml:3:3: dns_sd_configs is not supported"));
+		"scrape_configs:\n- job_name: a\n  serverset_sd_configs: []\n",
+		"e.yml:3:3: serverset_sd_configs is not supported"));
 	cr_expect(fails_with("scrape_configs:\n- job_name: a\n  scheme: ftp\n",
 			     "scheme must be http or https"));
 	cr_expect(fails_with(
