@@ -118,9 +118,10 @@ static int code_of(int status, struct err *err)
 	}
 }
 
-/* Called by c-ares at the end of a query. */
+/* Called by c-ares at the end of a query. The type is given by c-ares. */
 static void dns_on_answer(void *arg, int status, int timeouts UNUSED,
-			  unsigned char *data, int len)
+			  unsigned char *data, /* NOLINT */
+			  int len)
 {
 	struct dns_query *q = arg;
 	struct bytes response = { data, data && len > 0 ? (size_t)len : 0 };

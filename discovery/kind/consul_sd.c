@@ -242,7 +242,7 @@ static void drop_unwanted(struct provider *p)
 
 		if (w->wanted)
 			continue;
-		vec_remove(&s->services, i, 1);
+		s->services.v[i] = s->services.v[--s->services.count];
 		provider_tell(p, w->service, NULL);
 		consul_watch_drop(w);
 		consul_publish_soon(p);

@@ -33,13 +33,13 @@ struct rest_config {
 	}
 
 /* Sets the defaults of a struct rest_config. */
-void rest_init(struct discovery_config *c);
+void rest_init(struct discovery_config *base);
 
 /* Decodes the key `role`: the name of one of the tables of the kind. */
 void rest_decode_role(struct yaml *y, const struct yaml_node *n, void *config);
 
 /* Checks the port and the role of an entry. */
 void rest_check(struct yaml *y, const struct yaml_node *entry,
-		struct discovery_config *c);
+		struct discovery_config *base);
 
 #endif
