@@ -20,6 +20,13 @@ void url_escape(struct str s, struct buf *out)
 	}
 }
 
+void url_add_param(struct buf *url, const char *name, struct str value)
+{
+	buf_byte(url, memchr(url->ptr, '?', url->len) ? '&' : '?');
+	buf_printf(url, "%s=", name);
+	url_escape(value, url);
+}
+
 /* Whether the "%" at offset i is followed by two hexadecimal digits. */
 static bool is_escape(struct str s, size_t i)
 {

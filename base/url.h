@@ -16,6 +16,12 @@
 void url_escape(struct str s, struct buf *out);
 
 /*
+ * Append a query parameter to a URL, with "?" before the first one and "&"
+ * before others. `name` is written as it is; the value is encoded.
+ */
+void url_add_param(struct buf *url, const char *name, struct str value);
+
+/*
  * Whether every "%" in s begins an escape and no byte, escaped or not, is NUL.
  * Callers refuse other text, because other programs might read it differently
  * (docs/decisions.md, 82).

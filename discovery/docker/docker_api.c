@@ -16,10 +16,8 @@ void docker_write_url(struct rest_run *r, const char *path, bool filtered,
 		buf_str(out, "/v");
 	url_escape(version, out);
 	buf_str(out, path);
-	if (!filtered || !c->filters.len)
-		return;
-	buf_str(out, "?filters=");
-	url_escape(c->filters, out);
+	if (filtered && c->filters.len)
+		url_add_param(out, "filters", c->filters);
 }
 
 bool docker_write_networks_url(struct rest_run *r, size_t i, struct buf *out)

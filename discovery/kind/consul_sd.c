@@ -68,11 +68,8 @@ static const struct consul_config *consul_config_of(const struct provider *p)
 static void consul_add_param(struct buf *url, const char *name,
 			     struct str value)
 {
-	if (!value.len)
-		return;
-	buf_byte(url, memchr(url->ptr, '?', url->len) ? '&' : '?');
-	buf_printf(url, "%s=", name);
-	url_escape(value, url);
+	if (value.len)
+		url_add_param(url, name, value);
 }
 
 /* Sends a query. */
@@ -144,18 +141,13 @@ static void ask_idle_watch(struct consul_watch *w)
 		ask_watch(w);
 }
 
-/* Frees a watch that is not running, or whose query was cancelled. */
-static void consul_watch_free(struct consul_watch *w)
-{
-	target_groups_unref(w->groups);
-	mem_free(w->service);
-	mem_free(w);
-}
-
+/* Cancels the query of a watch, and frees the watch. */
 static void consul_watch_drop(struct consul_watch *w)
 {
 	http_cancel(w->p->client, w);
-	consul_watch_free(w);
+	target_groups_unref(w->groups);
+	mem_free(w->service);
+	mem_free(w);
 }
 
 /* Returns the watch of a service, or NULL. */

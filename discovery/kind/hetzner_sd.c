@@ -87,10 +87,8 @@ static bool hcloud_write_url(struct rest_run *r, size_t i, struct buf *out)
 		(const struct hetzner_config *)r->config;
 
 	buf_str(out, "/servers?per_page=50");
-	if (c->label_selector.len) {
-		buf_str(out, "&label_selector=");
-		url_escape(c->label_selector, out);
-	}
+	if (c->label_selector.len)
+		url_add_param(out, "label_selector", c->label_selector);
 	return i == 0;
 }
 

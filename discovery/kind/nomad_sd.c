@@ -31,26 +31,17 @@ static const struct field_row nomad_labels[] = {
 	{ 0 },
 };
 
-/* Appends a query parameter, unless its value is empty. */
-static void nomad_add_param(struct buf *url, const char *name, struct str value)
-{
-	if (!value.len)
-		return;
-	buf_byte(url, memchr(url->ptr, '?', url->len) ? '&' : '?');
-	buf_printf(url, "%s=", name);
-	url_escape(value, url);
-}
-
 /* Appends the parameters that all requests have. */
 static void nomad_add_params(const struct rest_run *r, struct buf *url)
 {
 	const struct nomad_config *c = (const struct nomad_config *)r->config;
 
-	nomad_add_param(url, "namespace", c->namespace);
-	nomad_add_param(url, "region", c->region);
+	if (c->namespace.len)
+		url_add_param(url, "namespace", c->namespace);
+	if (c->region.len)
+		url_add_param(url, "region", c->region);
 	if (c->allow_stale)
-		buf_str(url, memchr(url->ptr, '?', url->len) ? "&stale=" :
-							       "?stale=");
+		url_add_param(url, "stale", str_of(""));
 }
 
 static bool nomad_write_list_url(struct rest_run *r, size_t i, struct buf *out)

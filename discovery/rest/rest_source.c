@@ -227,17 +227,8 @@ static void rest_go_on(struct rest_run *r)
 	buf_fini(&url);
 }
 
-/* Appends the query parameter of a page to a URL. */
-static void add_page(struct rest_run *r, struct str value, struct buf *url)
-{
-	buf_byte(url, memchr(url->ptr, '?', url->len) ? '&' : '?');
-	buf_printf(url, "%s=", rest_step_of(r)->page_param);
-	url_escape(value, url);
-}
-
 /*
- * Writes the URL of the page after this one. Returns false if there is none.
- * The URL of a next page must have the origin of the base URL, because requests
+ * Writes the URL of the page after this one; nothing if there is none. The URL of a next page must have the origin of the base URL, because requests
  * carry credentials.
  */
 static int write_next_url(struct rest_run *r, const struct yaml_node *root,
@@ -250,7 +241,6 @@ static int write_next_url(struct rest_run *r, const struct yaml_node *root,
 	if (step->paging == REST_SINGLE || !next.len)
 		return 0;
 	r->page++;
-	snprintf(number, sizeof(number), "%lld", (long long)r->page);
 	if (step->paging == REST_NEXT_URL) {
 		buf_add(url, next.ptr, next.len);
 		if (endpoint_same_origin(buf_cstr(url), r->server.ptr))
@@ -263,8 +253,9 @@ static int write_next_url(struct rest_run *r, const struct yaml_node *root,
 	    doc_int(root, step->next, 0) < r->page)
 		return 0;
 	(void)write_url(r, url);
-	add_page(r, step->paging == REST_PAGE_COUNT ? str_of(number) : next,
-		 url);
+	snprintf(number, sizeof(number), "%lld", (long long)r->page);
+	url_add_param(url, step->page_param,
+		      step->paging == REST_PAGE_COUNT ? str_of(number) : next);
 	return 0;
 }
 

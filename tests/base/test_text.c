@@ -482,3 +482,15 @@ Test(text, dumped_yaml_parses_to_the_same_document)
 	buf_fini(&one);
 	buf_fini(&two);
 }
+
+Test(text, parameters_are_added_to_urls)
+{
+	struct buf url = { 0 };
+
+	buf_str(&url, "http://h/p");
+	url_add_param(&url, "a", str_of("x y&"));
+	url_add_param(&url, "b", str_of(""));
+	cr_expect(check_str(str_from(buf_bytes(&url)),
+			    "http://h/p?a=x%20y%26&b="));
+	buf_fini(&url);
+}
