@@ -7,7 +7,6 @@ The commands use fixed ports, so all of it runs in a network of its own
 (unshare), in which nothing else listens."""
 import base64
 import crypt
-import fcntl
 import http.client
 import http.server
 import json
@@ -15,21 +14,15 @@ import os
 import re
 import shutil
 import signal
-import socket
 import ssl
-import struct
 import subprocess
-import sys
 import threading
 import time
 import urllib.request
 
-if os.environ.get('EVERPROF_OWN_NETWORK') != '1':
-    argv = ['unshare', '-n' if os.geteuid() == 0 else '-rn', sys.executable, *sys.argv]
-    if subprocess.run([*argv[:2], 'true'], check=False).returncode:
-        print('SKIPPED: this machine does not let us have a network of our own (unshare -n)')
-        sys.exit(77)
-    os.execvpe('unshare', argv, {**os.environ, 'EVERPROF_OWN_NETWORK': '1'})
+import own_network
+
+own_network.enter()
 
 from certs import Authority
 from harness import BINARY, LEAKAPP, ROOT, SLOW, Process, Suite, run, wait_until
@@ -37,16 +30,6 @@ from query_data import TAR
 
 suite = Suite()
 PPROF = ('go tool pprof ', '/usr/bin/go tool pprof ')
-
-
-def loopback_up():
-    """What `ip link set lo up` does."""
-    with socket.socket() as s:
-        request = struct.pack('16sh14s', b'lo', 1, b'')  # IFF_UP
-        fcntl.ioctl(s, 0x8914, request)  # SIOCSIFFLAGS
-
-
-loopback_up()
 
 
 def text_of(path):
