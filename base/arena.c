@@ -38,20 +38,11 @@ struct arena_chunk {
 	alignas(max_align_t) char data[];
 };
 
-/*
- * Start a new block with at least `room` bytes. The unused rest of the current
- * block is abandoned.
- */
-static void arena_grow(struct arena *a, size_t room)
+/* Start a new block. The unused rest of the current block is abandoned. */
+static void arena_add_chunk(struct arena *a, size_t size)
 {
-	size_t size = a->chunks ? a->chunks->size * 2 : CHUNK_MIN;
-	struct arena_chunk *c;
+	struct arena_chunk *c = mem_zalloc(1, sizeof(*c) + size);
 
-	if (size > CHUNK_MAX)
-		size = CHUNK_MAX;
-	if (size < room)
-		size = room;
-	c = mem_zalloc(1, sizeof(*c) + size);
 	c->next = a->chunks;
 	c->size = size;
 	a->chunks = c;
@@ -60,9 +51,33 @@ static void arena_grow(struct arena *a, size_t room)
 	POISON(c->data, size);
 }
 
-void *arena_alloc(struct arena *a, size_t size)
+/* Start a new block with at least `room` bytes. */
+static void arena_grow(struct arena *a, size_t room)
+{
+	size_t size = a->chunks ? a->chunks->size * 2 : CHUNK_MIN;
+
+	if (size < CHUNK_MIN)
+		size = CHUNK_MIN;
+	if (size > CHUNK_MAX)
+		size = CHUNK_MAX;
+	arena_add_chunk(a, size < room ? room : size);
+}
+
+size_t arena_room(size_t size)
 {
 	size_t align = alignof(max_align_t);
+
+	return (size + REDZONE + align - 1) & ~(align - 1);
+}
+
+void arena_reserve(struct arena *a, size_t size)
+{
+	if (size > (size_t)(a->end - a->pos))
+		arena_add_chunk(a, size);
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
 	size_t room;
 	char *p;
 
@@ -72,7 +87,7 @@ void *arena_alloc(struct arena *a, size_t size)
 		 * size_t.
 		 */
 		abort();
-	room = (size + REDZONE + align - 1) & ~(align - 1);
+	room = arena_room(size);
 	if (room > (size_t)(a->end - a->pos))
 		arena_grow(a, room);
 	p = a->pos;

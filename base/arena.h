@@ -29,6 +29,16 @@ struct arena {
  */
 void *arena_alloc(struct arena *a, size_t size);
 
+/*
+ * Make room for `size` bytes, for an arena of known size: its next allocations
+ * use one block of exactly this size. The size of an allocation counts as
+ * arena_room() says.
+ */
+void arena_reserve(struct arena *a, size_t size);
+
+/* Return the bytes that an allocation of `size` bytes takes in an arena. */
+size_t arena_room(size_t size);
+
 /* Copy s into the arena and append a NUL byte. */
 char *arena_strndup(struct arena *a, struct str s);
 

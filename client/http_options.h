@@ -217,4 +217,7 @@ void http_decode_headers(struct yaml *y, const struct yaml_node *n,
 void http_options_check(struct yaml *y, const struct yaml_node *map,
 			struct http_options *o);
 
+/* Returns whether all options have their defaults. */
+bool http_options_are_default(const struct http_options *o);
+
 #endif

@@ -7,7 +7,8 @@
  * Source: prometheus.io/docs/prometheus/latest/http_sd, "targets" and "labels".
  *
  * Ownership: groups that were found together share one reference count and one
- * arena, which owns their text.
+ * arena, which owns their text, except text that belongs to a pool or to other
+ * groups, to which they hold references.
  * Threads: immutable once made, share freely.
  */
 #ifndef DISCOVERY_TARGET_GROUP_H
@@ -19,10 +20,15 @@
 #include "base/yaml.h"
 #include "model/labels.h"
 
-/* Labels in the order of the source, not sorted. */
+/*
+ * Labels in the order of the source, not sorted. Of several labels with one
+ * name, the first one counts.
+ */
 struct label_list {
 	struct label *v;
 	size_t count;
+	/* a list whose labels follow, such as those of a node; NULL: none */
+	const struct label_list *rest;
 };
 
 /* Targets and the labels that all of them get. */
@@ -32,6 +38,8 @@ struct target_group {
 	size_t target_count;
 };
 
+struct text_pool;
+
 /* The groups of one file, one response or one static_configs. */
 struct target_groups {
 	_Atomic uint32_t refs;
@@ -39,6 +47,14 @@ struct target_groups {
 	struct target_group *v;
 	size_t count;
 	size_t targets; /* number of targets in all groups */
+	/*
+	 * groups whose label lists are used, with a reference to each that is
+	 * not NULL
+	 */
+	struct target_groups **parts;
+	size_t part_count;
+	/* owner of texts that other groups use, too; NULL: none */
+	struct text_pool *texts;
 };
 
 /*

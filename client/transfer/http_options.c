@@ -454,3 +454,15 @@ void http_options_check(struct yaml *y, const struct yaml_node *map,
 			"proxy_connect_header requires proxy_url or proxy_from_environment");
 	http_options_make_key(y, map, o);
 }
+
+bool http_options_are_default(const struct http_options *o)
+{
+	const struct http_tls *t = &o->tls;
+
+	return o->auth == HTTP_AUTH_NONE && !http_options_is_set(&t->ca) &&
+	       !http_options_is_set(&t->cert) && !t->server_name.len &&
+	       !t->insecure_skip_verify && !t->min_version && !t->max_version &&
+	       !o->proxy_url.len && !o->no_proxy.len &&
+	       !o->proxy_from_environment && !o->proxy_headers.count &&
+	       !o->headers.count && o->follow_redirects && o->enable_http2;
+}

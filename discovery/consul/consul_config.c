@@ -3,20 +3,6 @@
 
 #include "discovery/rest/document.h"
 
-/* Decodes a list of texts into a struct text_list. */
-static void decode_texts(struct yaml *y, const struct yaml_node *n, void *field)
-{
-	struct text_list *l = field;
-
-	if (!yaml_expect(y, n, YAML_LIST, "the value"))
-		return;
-	l->v = arena_array(&y->arena, struct str, n->count);
-	for (size_t i = 0; i < n->count; i++) {
-		l->v[l->count] = str_of("");
-		yaml_text(y, n->items[i], &l->v[l->count++]);
-	}
-}
-
 /* Decodes the map node_meta into a list of "key:value". */
 static void decode_node_meta(struct yaml *y, const struct yaml_node *n,
 			     void *field)
@@ -136,15 +122,6 @@ void consul_config_check(struct yaml *y, const struct yaml_node *entry,
 	http_decode_url(y, &url, &checked);
 }
 
-static bool consul_list_has(const struct text_list *l, struct str text)
-{
-	for (size_t i = 0; i < l->count; i++) {
-		if (str_eq(l->v[i], text))
-			return true;
-	}
-	return false;
-}
-
 /* Returns whether a service of the catalog has all configured tags. */
 static bool has_tags(const struct consul_config *c,
 		     const struct yaml_node *tags)
@@ -165,7 +142,7 @@ static bool has_tags(const struct consul_config *c,
 bool consul_config_wants(const struct consul_config *c, struct str service,
 			 const struct yaml_node *tags)
 {
-	return (!c->services.count || consul_list_has(&c->services, service)) &&
+	return (!c->services.count || text_list_has(&c->services, service)) &&
 	       has_tags(c, tags);
 }
 
@@ -193,9 +170,9 @@ const struct yaml_field consul_config_fields[] = {
 	  offsetof(struct consul_config, health_filter), NULL },
 	{ "allow_stale", yaml_bool, offsetof(struct consul_config, allow_stale),
 	  NULL },
-	{ "services", decode_texts, offsetof(struct consul_config, services),
+	{ "services", yaml_text_list, offsetof(struct consul_config, services),
 	  NULL },
-	{ "tags", decode_texts, offsetof(struct consul_config, tags), NULL },
+	{ "tags", yaml_text_list, offsetof(struct consul_config, tags), NULL },
 	{ "node_meta", decode_node_meta,
 	  offsetof(struct consul_config, node_meta), NULL },
 	{ 0 },

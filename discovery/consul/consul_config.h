@@ -12,12 +12,7 @@
 #define DISCOVERY_CONSUL_CONSUL_CONFIG_H
 
 #include "discovery/provider/provider.h"
-
-/* A list of texts. */
-struct text_list {
-	struct str *v;
-	size_t count;
-};
+#include "discovery/provider/text_list.h"
 
 /* An entry of consul_sd_configs. */
 struct consul_config {

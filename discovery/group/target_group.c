@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/mem.h"
+#include "discovery/group/text_pool.h"
 
 #define LABELS_OF_GROUP 500 /* maximum number of labels of a group */
 
@@ -29,6 +30,9 @@ void target_groups_unref(struct target_groups *g)
 {
 	if (!g || atomic_fetch_sub(&g->refs, 1) > 1)
 		return;
+	for (size_t i = 0; i < g->part_count; i++)
+		target_groups_unref(g->parts[i]);
+	text_pool_unref(g->texts);
 	arena_fini(&g->arena);
 	mem_free(g);
 }
@@ -74,7 +78,8 @@ static void decode_targets(struct yaml *y, const struct yaml_node *n,
 		l->name = str_of("__address__");
 		yaml_text(y, n->items[i], &l->value);
 		l->value = arena_str(d->arena, l->value);
-		g->targets[g->target_count++] = (struct label_list){ l, 1 };
+		g->targets[g->target_count++] =
+			(struct label_list){ .v = l, .count = 1 };
 	}
 }
 

@@ -21,6 +21,7 @@
 	KIND(file)           \
 	KIND(hetzner)        \
 	KIND(http)           \
+	KIND(kubernetes)     \
 	KIND(linode)         \
 	KIND(marathon)       \
 	KIND(nomad)          \

@@ -169,9 +169,11 @@ size_t job_labels_type(struct job_labels *job, const struct scrape_config *c,
  */
 static void set_absent(struct labels_builder *b, const struct label_list *l)
 {
-	for (size_t i = 0; i < l->count; i++) {
-		if (!labels_builder_get(b, l->v[i].name).len)
-			labels_set(b, l->v[i].name, l->v[i].value);
+	for (; l; l = l->rest) {
+		for (size_t i = 0; i < l->count; i++) {
+			if (!labels_builder_get(b, l->v[i].name).len)
+				labels_set(b, l->v[i].name, l->v[i].value);
+		}
 	}
 }
 

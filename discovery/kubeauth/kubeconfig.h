@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kubeconfig files: where an API server is, and how a client logs in.
+ *
+ * Source: kubernetes.io/docs/reference/config-api/kubeconfig.v1.
+ *
+ * Ownership: a struct kubeconfig owns its texts; options borrow from it.
+ * Threads: one thread at a time.
+ */
+#ifndef DISCOVERY_KUBEAUTH_KUBECONFIG_H
+#define DISCOVERY_KUBEAUTH_KUBECONFIG_H
+
+#include "client/http_options.h"
+#include "discovery/kubeauth/exec_plugin.h"
+
+/* What the current context of a kubeconfig file says. */
+struct kubeconfig {
+	struct yaml y;
+	char *server; /* base URL; in the document's arena */
+	/* options of the client; no credentials unless the URL has https */
+	struct http_options http;
+	bool has_exec; /* credentials come from a program */
+	struct exec_plugin_config exec;
+};
+
+/*
+ * Reads a file. On success the caller calls kubeconfig_fini(). ERR_INVALID: it
+ * is not a kubeconfig file, names something that it does not have, or asks for
+ * a way to log in that is not supported. Other errors come from reading it.
+ */
+NODISCARD int kubeconfig_read(struct kubeconfig *k, const char *path,
+			      struct err *err);
+
+/* Frees the texts. */
+void kubeconfig_fini(struct kubeconfig *k);
+
+#endif

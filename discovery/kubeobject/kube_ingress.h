@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The labels and the targets of an ingress, by its JSON: one for each path.
+ *
+ * Ownership: labels are copied to the builder.
+ * Threads: one thread at a time.
+ */
+#ifndef DISCOVERY_KUBEOBJECT_KUBE_INGRESS_H
+#define DISCOVERY_KUBEOBJECT_KUBE_INGRESS_H
+
+#include "discovery/group/group_builder.h"
+
+/* Adds them to the open group. */
+void kube_map_ingress(struct group_builder *b, const struct yaml_node *object);
+
+#endif

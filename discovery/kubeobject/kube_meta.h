@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Labels that all objects of Kubernetes have in common, and the names of labels
+ * by which one object is found from another.
+ *
+ * Source: prometheus.io/docs/prometheus/latest/configuration/configuration,
+ * kubernetes_sd_config.
+ *
+ * Ownership: labels are copied to the builder.
+ * Threads: one thread at a time.
+ */
+#ifndef DISCOVERY_KUBEOBJECT_KUBE_META_H
+#define DISCOVERY_KUBEOBJECT_KUBE_META_H
+
+#include "discovery/group/group_builder.h"
+
+#define KUBE_META(name) "__meta_kubernetes_" name
+
+#define KUBE_NAMESPACE_LABEL     KUBE_META("namespace")
+#define KUBE_POD_CONTROLLER_KIND KUBE_META("pod_controller_kind")
+#define KUBE_POD_CONTROLLER_NAME KUBE_META("pod_controller_name")
+#define KUBE_POD_NODE            KUBE_META("pod_node_name")
+#define KUBE_CONTAINER_NAME      KUBE_META("pod_container_name")
+#define KUBE_CONTAINER_ID        KUBE_META("pod_container_id")
+#define KUBE_CONTAINER_PORT      KUBE_META("pod_container_port_number")
+#define KUBE_CONTAINER_PROTOCOL  KUBE_META("pod_container_port_protocol")
+#define KUBE_ENDPOINT            KUBE_META("endpoint_")
+#define KUBE_SLICE               KUBE_META("endpointslice_")
+/* in the second group of a service with two IP families: the first one */
+#define KUBE_FIRST_FAMILY "first_ip_family"
+
+/*
+ * Adds the labels for name, labels and annotations of an object; `prefix` is
+ * __meta_kubernetes_<kind>.
+ */
+void kube_add_meta(struct group_builder *b, const char *prefix,
+		   const struct yaml_node *object);
+
+/* Adds the labels for labels and annotations of an object. */
+void kube_add_maps(struct group_builder *b, const char *prefix,
+		   const struct yaml_node *object);
+
+/* Adds the label for the namespace of an object. */
+void kube_add_namespace(struct group_builder *b,
+			const struct yaml_node *object);
+
+/* Adds the labels for kind and name of the controller that owns an object. */
+void kube_add_controller(struct group_builder *b,
+			 const struct yaml_node *object);
+
+#endif

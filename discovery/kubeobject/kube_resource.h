@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The resources of Kubernetes that a discovery lists and watches, and the
+ * target groups of one object.
+ *
+ * An object becomes target groups, even if its resource has no targets: other
+ * objects use its labels. The first group has what the object is as a target;
+ * a second one, without targets, has what only others need.
+ *
+ * Source: kubernetes.io/docs/reference/kubernetes-api, and
+ * prometheus.io/docs/prometheus/latest/configuration/configuration,
+ * kubernetes_sd_config.
+ *
+ * Ownership: labels are copied to the builder.
+ * Threads: one thread at a time; the tables are constants.
+ */
+#ifndef DISCOVERY_KUBEOBJECT_KUBE_RESOURCE_H
+#define DISCOVERY_KUBEOBJECT_KUBE_RESOURCE_H
+
+#include "discovery/group/group_builder.h"
+
+/* A resource. The roles are those that come first. */
+enum kube_resource_id {
+	KUBE_NODE,
+	KUBE_POD,
+	KUBE_SERVICE,
+	KUBE_ENDPOINTS,
+	KUBE_ENDPOINTSLICE,
+	KUBE_INGRESS,
+	KUBE_ROLES,
+	KUBE_NAMESPACE = KUBE_ROLES,
+	KUBE_REPLICASET,
+	KUBE_JOB,
+	KUBE_RESOURCES
+};
+
+/* How a resource is asked for. */
+struct kube_resource {
+	const char *role; /* name in the configuration; NULL: not a role */
+	const char *api;  /* path of its group and version */
+	const char *name; /* last part of its path */
+	bool namespaced;
+	/* Adds the labels and targets of an object to the open group. */
+	void (*map)(struct group_builder *b, const struct yaml_node *object);
+};
+
+/* The resources, by enum kube_resource_id. */
+extern const struct kube_resource kube_resources[KUBE_RESOURCES];
+
+#endif

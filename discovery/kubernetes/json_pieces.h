@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cuts JSON that arrives in parts into pieces, so that a list or a stream of
+ * any length is read with one object in memory at a time.
+ *
+ * A list is one object. Its pieces are the values of its members, except the
+ * member `items`, an array, each element of which is a piece. A stream is a
+ * sequence of objects, each of which is a piece. The text outside of pieces is
+ * checked; the pieces are left to the parser that gets them.
+ *
+ * Source: RFC 8259.
+ *
+ * Ownership: the caller owns the struct; pieces are borrowed for the call.
+ * Threads: one thread at a time.
+ */
+#ifndef DISCOVERY_KUBERNETES_JSON_PIECES_H
+#define DISCOVERY_KUBERNETES_JSON_PIECES_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/*
+ * Receives a piece. `key` is the name of the member; empty in a stream. An
+ * error ends the reading.
+ */
+typedef int (*json_piece_fn)(void *ctx, struct str key, struct bytes piece,
+			     struct err *err);
+
+/* What is expected next. */
+enum json_expects {
+	JSON_TOP,     /* the start of a list, or of an object of a stream */
+	JSON_FIRST,   /* the first member, or the end of the list */
+	JSON_MEMBER,  /* a member */
+	JSON_KEY,     /* the rest of a member's name */
+	JSON_COLON,   /* the colon after it */
+	JSON_VALUE,   /* a value */
+	JSON_ELEMENT, /* an element of `items`, or the end of `items` */
+	JSON_NEXT,    /* an element of `items` */
+	JSON_ENOUGH,  /* a comma in `items`, or the end of `items` */
+	JSON_MORE,    /* a comma, or the end of the list */
+	JSON_END      /* nothing */
+};
+
+/* The state of the reading. */
+struct json_pieces {
+	json_piece_fn piece;
+	void *ctx;
+	bool is_list;
+	enum json_expects expects;
+	struct buf key;
+	/* the piece that is being read */
+	struct buf text;
+	bool in_piece;
+	bool in_items;
+	bool in_string;
+	bool escaped; /* the last byte was a backslash in a string */
+	size_t depth; /* of objects and arrays in the piece */
+};
+
+/* Begins to read a list or a stream. */
+void json_pieces_init(struct json_pieces *p, bool is_list, json_piece_fn piece,
+		      void *ctx);
+
+/* Frees the memory. */
+void json_pieces_fini(struct json_pieces *p);
+
+/*
+ * Reads the next part of the text. ERR_INVALID: the text is not a list or a
+ * stream. ERR_TOOBIG: a piece is larger than YAML_TEXT_MAX. Other errors are
+ * those of piece().
+ */
+NODISCARD int json_pieces_feed(struct json_pieces *p, struct bytes text,
+			       struct err *err);
+
+/* Returns whether the text is complete; a stream may end after any object. */
+bool json_pieces_done(const struct json_pieces *p);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The configuration of Kubernetes discovery.
+ *
+ * Source: prometheus.io/docs/prometheus/latest/configuration/configuration,
+ * kubernetes_sd_config.
+ *
+ * Ownership: text is borrowed from the struct yaml that it was decoded from.
+ * Threads: immutable once decoded.
+ */
+#ifndef DISCOVERY_KUBERNETES_KUBE_CONFIG_H
+#define DISCOVERY_KUBERNETES_KUBE_CONFIG_H
+
+#include "discovery/kubeobject/kube_resource.h"
+#include "discovery/provider/provider.h"
+#include "discovery/provider/text_list.h"
+
+/* Which objects of a resource are wanted; empty: all. */
+struct kube_selector {
+	struct str role;
+	struct str label;
+	struct str field;
+};
+
+/* An entry of kubernetes_sd_configs. */
+struct kube_config {
+	struct discovery_config base;
+	struct str role_name;
+	struct str api_server;
+	struct str kubeconfig; /* path; empty: none */
+	struct text_list namespaces;
+	bool own_namespace;
+	bool attach_node;
+	bool attach_namespace;
+	bool attach_deployment;
+	bool attach_job;
+	bool attach_cronjob;
+	/* The members below follow from the keys above. */
+	enum kube_resource_id role;
+	/* selectors by resource */
+	struct kube_selector selectors[KUBE_ROLES];
+	/* the resources that are watched */
+	bool wants[KUBE_RESOURCES];
+};
+
+/* The keys of an entry. */
+extern const struct yaml_field kube_config_fields[];
+
+/* Sets the defaults. */
+void kube_config_init(struct discovery_config *base);
+
+/* Checks an entry, and sets what follows from its keys. */
+void kube_config_check(struct yaml *y, const struct yaml_node *entry,
+		       struct discovery_config *base);
+
+#endif

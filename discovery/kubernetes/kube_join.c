@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "discovery/kubernetes/kube_join.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "discovery/kubeobject/kube_meta.h"
+#include "discovery/kubernetes/kube_parts.h"
+
+/* A port of a pod that endpoints have. */
+struct seen_port {
+	const struct target_groups *pod;
+	struct str port;
+};
+
+/* The groups of objects that are being made. */
+struct joining {
+	struct kube_parts p; /* of the object */
+	VEC(struct label_list) targets;
+	VEC(struct seen_port) seen;
+	struct arena *arena; /* of the groups that are made */
+};
+
+/* Returns whether an object has labels of others. */
+static bool join_is_needed(const struct joining *j)
+{
+	for (size_t i = 1; i < j->p.v.count; i++) {
+		if (j->p.v.v[i])
+			return true;
+	}
+	return j->p.c->role == KUBE_POD && j->p.c->attach_job;
+}
+
+/* Returns whether groups were made of the parts that were found. */
+static bool join_is_current(const struct joining *j,
+			    const struct target_groups *g)
+{
+	for (size_t i = 0; i < g->part_count && i < j->p.v.count; i++) {
+		if (g->parts[i] != j->p.v.v[i])
+			return false;
+	}
+	return g->part_count == j->p.v.count;
+}
+
+/* Returns a list in the arena, with `rest` after it. */
+static const struct label_list *join_link(struct joining *j, struct label *v,
+					  size_t count,
+					  const struct label_list *rest)
+{
+	struct label_list *l = arena_new(j->arena, struct label_list);
+
+	*l = (struct label_list){ v, count, rest };
+	return l;
+}
+
+/*
+ * Returns the labels of group number `n` of an object, with `rest` after them;
+ * only `rest` if there is no object.
+ */
+static const struct label_list *join_object(struct joining *j,
+					    const struct target_groups *g,
+					    size_t n,
+					    const struct label_list *rest)
+{
+	if (!g)
+		return rest;
+	return join_link(j, g->v[n].labels.v, g->v[n].labels.count, rest);
+}
+
+/* Returns the labels that others get of a node, with `rest` after them. */
+static const struct label_list *join_node_labels(struct joining *j,
+						 const struct target_groups *g,
+						 const struct label_list *rest)
+{
+	return join_object(j, g, 1, rest);
+}
+
+/* Adds a label with a value that belongs to a part, unless it is empty. */
+static void add_workload(struct label_list *l, const char *name,
+			 struct str value)
+{
+	if (value.len)
+		l->v[l->count++] = (struct label){ str_of(name), value };
+}
+
+/* Returns the name of the controller of an object, if it has this kind. */
+static struct str controller_name(const struct target_groups *g,
+				  const char *kind)
+{
+	if (!str_is(kube_object_label(g, KUBE_POD_CONTROLLER_KIND), kind))
+		return str_of("");
+	return kube_object_label(g, KUBE_POD_CONTROLLER_NAME);
+}
+
+/*
+ * Returns the labels that targets get of a pod and its workload; `parts` are
+ * those of the pod.
+ */
+static const struct label_list *join_pod(struct joining *j,
+					 const struct target_groups *pod,
+					 struct target_groups *const *parts,
+					 const struct label_list *rest)
+{
+	struct label_list more = { .rest = join_object(j, pod, 0, rest) };
+
+	if (!j->p.c->attach_deployment && !j->p.c->attach_job &&
+	    !j->p.c->attach_cronjob)
+		return more.rest;
+	more.v = arena_array(j->arena, struct label, 3);
+	add_workload(&more, KUBE_META("pod_deployment_name"),
+		     controller_name(parts[POD_REPLICASET], "Deployment"));
+	if (j->p.c->attach_job)
+		add_workload(&more, KUBE_META("pod_job_name"),
+			     controller_name(pod, "Job"));
+	add_workload(&more, KUBE_META("pod_cronjob_name"),
+		     controller_name(parts[POD_JOB], "CronJob"));
+	return join_link(j, more.v, more.count, more.rest);
+}
+
+/* Returns the port of a target of endpoints; empty: none. */
+static struct str target_port(const struct joining *j,
+			      const struct label_list *l)
+{
+	struct str address;
+	const char *colon;
+
+	if (j->p.names->port)
+		return kube_list_label(l, j->p.names->port);
+	address = kube_list_label(l, "__address__");
+	colon = memrchr(address.ptr, ':', address.len);
+	if (!colon)
+		return str_of("");
+	return (struct str){ colon + 1,
+			     address.len - (size_t)(colon - address.ptr) - 1 };
+}
+
+/*
+ * Returns the target of a pod that is the container with a port: its first port
+ * with this number, of the last such container. NULL: there is none.
+ */
+static const struct label_list *find_container(const struct target_groups *pod,
+					       struct str port)
+{
+	const struct label_list *found = NULL;
+
+	for (size_t i = 0; port.len && i < pod->v[0].target_count; i++) {
+		const struct label_list *t = &pod->v[0].targets[i];
+
+		if (!str_eq(kube_list_label(t, KUBE_CONTAINER_PORT), port))
+			continue;
+		if (!found ||
+		    !str_eq(kube_list_label(found, KUBE_CONTAINER_NAME),
+			    kube_list_label(t, KUBE_CONTAINER_NAME)))
+			found = t;
+	}
+	return found;
+}
+
+/*
+ * Returns the labels of a target of a pod, from number `first` and without the
+ * container's id, which is the last one.
+ */
+static const struct label_list *join_container(struct joining *j,
+					       const struct label_list *t,
+					       size_t first,
+					       const struct label_list *rest)
+{
+	size_t count = t->count;
+
+	if (count && str_is(t->v[count - 1].name, KUBE_CONTAINER_ID))
+		count--;
+	return join_link(j, t->v + first, count - first, rest);
+}
+
+/* Returns the labels that a target of endpoints gets of its pod. */
+static const struct label_list *
+join_target_pod(struct joining *j, const struct label_list *own,
+		struct target_groups *const *parts,
+		const struct label_list *rest)
+{
+	struct str port = target_port(j, own);
+	const struct label_list *container = find_container(*parts, port);
+	struct label *protocol;
+
+	rest = join_pod(j, *parts, parts + 1, rest);
+	if (port.len)
+		*vec_add(&j->seen) = (struct seen_port){ *parts, port };
+	if (!container)
+		return rest;
+	/* The first label is the address, which is the endpoint's own. */
+	rest = join_container(j, container, 1, rest);
+	if (!j->p.names->protocol)
+		return rest;
+	protocol = arena_new(j->arena, struct label);
+	*protocol =
+		(struct label){ str_of(KUBE_CONTAINER_PROTOCOL),
+				kube_list_label(own, j->p.names->protocol) };
+	return join_link(j, protocol, 1, rest);
+}
+
+/* Adds a target of endpoints; `parts` are its pod and what belongs to that. */
+static void join_target(struct joining *j, const struct label_list *own,
+			struct target_groups *const *parts)
+{
+	const struct label_list *rest = join_link(j, own->v, own->count, NULL);
+
+	rest = join_node_labels(j, parts[1 + POD_NODE], rest);
+	if (*parts)
+		rest = join_target_pod(j, own, parts, rest);
+	*vec_add(&j->targets) = *rest;
+}
+
+/* Order of pods and ports, for qsort() and bsearch(). */
+static int by_pod_and_port(const void *a, const void *b)
+{
+	const struct seen_port *x = a;
+	const struct seen_port *y = b;
+
+	if (x->pod != y->pod)
+		return x->pod < y->pod ? -1 : 1;
+	return str_cmp(x->port, y->port);
+}
+
+/*
+ * Adds the ports of a pod that are not among those of the endpoints; `parts`
+ * are those of the pod.
+ */
+static void join_other_ports(struct joining *j, struct target_groups *pod,
+			     struct target_groups *const *parts)
+{
+	const struct target_group *g = &pod->v[0];
+
+	for (size_t i = 0; i < g->target_count; i++) {
+		const struct label_list *t = &g->targets[i];
+		struct seen_port key = { pod, kube_list_label(
+						      t, KUBE_CONTAINER_PORT) };
+
+		if (!key.port.len || bsearch(&key, j->seen.v, j->seen.count,
+					     sizeof(key), by_pod_and_port))
+			continue;
+		*vec_add(&j->targets) =
+			*join_container(j, t, 0, join_pod(j, pod, parts, NULL));
+	}
+}
+
+/* Comparison function of the table of pods. */
+static bool join_same_pod(const void *ctx, uint32_t number, const void *key)
+{
+	struct target_groups *const *parts = ctx;
+
+	return parts[number] == key;
+}
+
+/* Returns whether part `n`, a pod, is not among the parts before. */
+static bool is_first_of_pod(struct table *pods,
+			    struct target_groups *const *parts, uint32_t n)
+{
+	uint64_t hash = (uint64_t)(uintptr_t)parts[n] * 0x9e3779b97f4a7c15ULL;
+
+	if (!parts[n] || table_find(pods, hash, join_same_pod, parts,
+				    parts[n]) != TABLE_NONE)
+		return false;
+	table_add(pods, hash, n);
+	return true;
+}
+
+/* Makes the targets of endpoints. */
+static void join_endpoints(struct joining *j, const struct target_group *own)
+{
+	struct target_groups *const *parts = j->p.v.v;
+	struct table pods = { 0 };
+
+	j->seen.count = 0;
+	for (size_t i = 0; i < own->target_count; i++)
+		join_target(j, &own->targets[i],
+			    parts + PART_PODS + i * (1 + POD_PARTS));
+	if (j->seen.count)
+		qsort(j->seen.v, j->seen.count, sizeof(*j->seen.v),
+		      by_pod_and_port);
+	for (size_t i = 0; i < own->target_count; i++) {
+		uint32_t at = (uint32_t)(PART_PODS + i * (1 + POD_PARTS));
+
+		if (is_first_of_pod(&pods, parts, at))
+			join_other_ports(j, parts[at], parts + at + 1);
+	}
+	table_fini(&pods);
+}
+
+/* Makes the group of an object and its parts. */
+static void join_group(struct joining *j, const struct target_group *own,
+		       struct target_groups *out)
+{
+	struct target_groups *const *parts = j->p.v.v;
+	const struct label_list *rest =
+		join_object(j, parts[PART_NAMESPACE], 0, NULL);
+	struct target_group *g = arena_new(j->arena, struct target_group);
+
+	*g = *own;
+	if (j->p.c->role == KUBE_POD) {
+		rest = join_node_labels(j, parts[PART_PODS + POD_NODE], rest);
+		rest = join_pod(j, parts[PART_OWN], parts + PART_PODS, rest);
+		g->labels = *rest;
+	} else {
+		rest = join_object(j, parts[PART_SERVICE], 0, rest);
+		g->labels.rest = rest;
+	}
+	j->targets.count = 0;
+	if (j->p.names) {
+		join_endpoints(j, own);
+		g->target_count = j->targets.count;
+		g->targets = arena_array(j->arena, struct label_list,
+					 g->target_count);
+		if (g->target_count)
+			memcpy(g->targets, j->targets.v,
+			       g->target_count * sizeof(*g->targets));
+	}
+	out->v = g;
+	out->count = 1;
+	out->targets = g->target_count;
+}
+
+/* Returns the bytes that joined groups need at most. */
+static size_t join_room(const struct joining *j)
+{
+	const size_t link = arena_room(sizeof(struct label_list));
+	const size_t workload = arena_room(3 * sizeof(struct label)) + link;
+	size_t bytes = arena_room(j->p.v.count * sizeof(void *)) +
+		       arena_room(sizeof(struct target_group)) + 3 * link +
+		       workload;
+
+	for (size_t i = PART_PODS; j->p.names && i < j->p.v.count;
+	     i += 1 + POD_PARTS) {
+		const struct target_groups *pod = j->p.v.v[i];
+		size_t more = pod ? pod->v[0].target_count : 0;
+
+		bytes += arena_room(sizeof(struct label)) +
+			 (1 + more) * (6 * link + workload);
+	}
+	return bytes;
+}
+
+/* Makes joined groups of the parts that were found. */
+static struct target_groups *join_make(struct joining *j,
+				       const struct target_groups *own)
+{
+	struct target_groups *g = target_groups_new();
+
+	j->arena = &g->arena;
+	arena_reserve(j->arena, join_room(j));
+	g->parts = arena_array(j->arena, struct target_groups *, j->p.v.count);
+	for (size_t i = 0; i < j->p.v.count; i++) {
+		if (j->p.v.v[i])
+			g->parts[i] = target_groups_ref(j->p.v.v[i]);
+	}
+	g->part_count = j->p.v.count;
+	join_group(j, own->v, g);
+	return g;
+}
+
+/*
+ * Returns whether a slice is left out: a service with two IP families has a
+ * slice for each, with the same pods, and only the first family counts.
+ */
+static bool is_second_family(const struct joining *j)
+{
+	const struct target_groups *service = j->p.v.v[PART_SERVICE];
+	struct str first;
+
+	if (j->p.c->role != KUBE_ENDPOINTSLICE || !service ||
+	    service->count < 2)
+		return false;
+	first = kube_list_label(&service->v[1].labels, KUBE_FIRST_FAMILY);
+	return first.len &&
+	       !str_eq(first, kube_object_label(j->p.v.v[PART_OWN],
+						KUBE_SLICE "address_type"));
+}
+
+/*
+ * Returns whether a pod is left out: if nodes are selected, its node must be
+ * one of them.
+ */
+static bool is_on_other_node(const struct joining *j)
+{
+	return j->p.c->role == KUBE_POD && j->p.c->attach_node &&
+	       j->p.c->selectors[KUBE_NODE].role.len &&
+	       !j->p.v.v[PART_PODS + POD_NODE];
+}
+
+/* Appends the groups of an object. */
+static void join_one(struct joining *j, struct kube_object *o,
+		     struct target_groups_list *out)
+{
+	kube_parts_find(&j->p, o->own);
+	if (is_second_family(j) || is_on_other_node(j))
+		return;
+	if (!join_is_needed(j)) {
+		target_groups_unref(o->joined);
+		o->joined = NULL;
+	} else if (!o->joined || !join_is_current(j, o->joined)) {
+		target_groups_unref(o->joined);
+		o->joined = join_make(j, o->own);
+	}
+	*vec_add(out) = target_groups_ref(o->joined ? o->joined : o->own);
+}
+
+void kube_join_all(struct kube_stores *s, const struct kube_config *c,
+		   struct target_groups_list *out)
+{
+	struct kube_store *one = &s->of[c->role];
+	struct joining j = { 0 };
+
+	kube_parts_init(&j.p, s, c);
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): of pointers */
+	vec_reserve(out, one->objects.count);
+	for (size_t i = 0; i < one->objects.count; i++)
+		join_one(&j, &one->objects.v[i], out);
+	vec_fini(&j.p.v);
+	vec_fini(&j.targets);
+	vec_fini(&j.seen);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The target groups of a Kubernetes discovery: each object of its role, with
+ * the labels of other objects: of the namespace, node and workload of a pod, and
+ * of the service and the pods of endpoints.
+ *
+ * Groups use the label lists of the objects that they are made of, so that
+ * labels are stored once. The groups of an object are made again only when one
+ * of these objects has changed.
+ *
+ * Ownership: groups hold references to the groups of the objects.
+ * Threads: the manager's loop.
+ */
+#ifndef DISCOVERY_KUBERNETES_KUBE_JOIN_H
+#define DISCOVERY_KUBERNETES_KUBE_JOIN_H
+
+#include "discovery/kubernetes/kube_config.h"
+#include "discovery/kubernetes/kube_store.h"
+
+/* Appends the target groups of all objects of the role, with references. */
+void kube_join_all(struct kube_stores *s, const struct kube_config *c,
+		   struct target_groups_list *out);
+
+#endif

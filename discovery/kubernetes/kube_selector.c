@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "discovery/kubernetes/kube_selector.h"
+
+#include <ctype.h>
+
+/* Removes leading blanks. */
+static void selector_skip(struct str *s)
+{
+	while (s->len && isspace((unsigned char)*s->ptr)) {
+		s->ptr++;
+		s->len--;
+	}
+}
+
+/* Removes `token` from the start of a text. Returns whether it was there. */
+static bool selector_take(struct str *s, const char *token)
+{
+	selector_skip(s);
+	if (!str_starts(*s, str_of(token)))
+		return false;
+	s->ptr += strlen(token);
+	s->len -= strlen(token);
+	return true;
+}
+
+/* Removes a word from the start of a text, and returns it; empty: none. */
+static struct str selector_word(struct str *s)
+{
+	struct str word = { 0 };
+
+	selector_skip(s);
+	word.ptr = s->ptr;
+	while (s->len) {
+		unsigned char c = (unsigned char)*s->ptr;
+
+		if (!isalnum(c) && !strchr("-_./", c))
+			break;
+		s->ptr++;
+		s->len--;
+		word.len++;
+	}
+	return word;
+}
+
+/* Removes "(a, b)". Returns whether it was there. */
+static bool selector_take_set(struct str *s)
+{
+	if (!selector_take(s, "("))
+		return false;
+	do {
+		(void)selector_word(s);
+	} while (selector_take(s, ","));
+	return selector_take(s, ")");
+}
+
+/* Removes what follows the key of a requirement. Returns whether it is valid. */
+static bool selector_take_rest(struct str *s)
+{
+	static const char *const signs[] = { "==", "!=", "=", ">", "<" };
+	struct str before;
+	struct str word;
+
+	for (size_t i = 0; i < ARRAY_SIZE(signs); i++) {
+		if (!selector_take(s, signs[i]))
+			continue;
+		word = selector_word(s);
+		return word.len || i < 3;
+	}
+	before = *s;
+	word = selector_word(s);
+	if (str_is(word, "in") || str_is(word, "notin"))
+		return selector_take_set(s);
+	*s = before;
+	return !word.len;
+}
+
+bool kube_is_label_selector(struct str text)
+{
+	if (!str_trim(text).len)
+		return true;
+	do {
+		bool not = selector_take(&text, "!");
+		struct str key = selector_word(&text);
+
+		if (!key.len || (!not &&!selector_take_rest(&text)))
+			return false;
+	} while (selector_take(&text, ","));
+	return !str_trim(text).len;
+}
+
+/*
+ * Returns whether a text has an equals sign after its first byte. Within values,
+ * a comma, an equals sign and a backslash follow a backslash.
+ */
+static bool is_field_requirement(struct str text)
+{
+	for (size_t i = 1; i < text.len; i++) {
+		if (text.ptr[i] == '\\')
+			i++;
+		else if (text.ptr[i] == '=')
+			return text.ptr[0] != '!' || i > 1;
+	}
+	return false;
+}
+
+bool kube_is_field_selector(struct str text)
+{
+	size_t from = 0;
+
+	if (!text.len)
+		return true;
+	for (size_t i = 0; i <= text.len; i++) {
+		struct str one = { text.ptr + from, i - from };
+
+		if (i < text.len && text.ptr[i] == '\\') {
+			i++;
+			continue;
+		}
+		if (i < text.len && text.ptr[i] != ',')
+			continue;
+		if (one.len && !is_field_requirement(one))
+			return false;
+		from = i + 1;
+	}
+	return true;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The syntax of Kubernetes' selectors, to find mistakes before the API server
+ * does.
+ *
+ * Source: kubernetes.io/docs/concepts/overview/working-with-objects, "Labels
+ * and Selectors" and "Field Selectors".
+ *
+ * Ownership: nothing is kept.
+ * Threads: pure functions.
+ */
+#ifndef DISCOVERY_KUBERNETES_KUBE_SELECTOR_H
+#define DISCOVERY_KUBERNETES_KUBE_SELECTOR_H
+
+#include "base/bytes.h"
+
+/*
+ * Returns whether a text is a label selector: requirements with commas between
+ * them, such as "tier=web,env in (a, b),!canary,cores>4".
+ */
+bool kube_is_label_selector(struct str text);
+
+/*
+ * Returns whether a text is a field selector: requirements with commas between
+ * them, such as "spec.nodeName=a,status.phase!=Failed".
+ */
+bool kube_is_field_selector(struct str text);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The objects of a resource that are known, as compact target groups, by
+ * namespace and name.
+ *
+ * Ownership: a store owns its objects, and each object holds a reference to its
+ * groups.
+ * Threads: the manager's loop.
+ */
+#ifndef DISCOVERY_KUBERNETES_KUBE_STORE_H
+#define DISCOVERY_KUBERNETES_KUBE_STORE_H
+
+#include "discovery/group/group_compact.h"
+#include "discovery/kubeobject/kube_resource.h"
+
+/* Maximum bytes of the groups of all objects of a discovery. */
+#define KUBE_BYTES_MAX (512 * MIB)
+
+/* An object. */
+struct kube_object {
+	char *key; /* namespace/name, or /name */
+	/* labels and targets of the object itself */
+	struct target_groups *own;
+	/*
+	 * `own` together with what other objects add; NULL: not made, or
+	 * nothing is added
+	 */
+	struct target_groups *joined;
+	uint32_t list; /* number of the list that had the object last */
+};
+
+/* The objects of one resource. */
+struct kube_store {
+	VEC(struct kube_object) objects;
+	struct table by_key;
+};
+
+/* The objects of all resources of a discovery. */
+struct kube_stores {
+	struct kube_store of[KUBE_RESOURCES];
+	struct text_pool *texts;
+	struct group_builder builder;
+	size_t bytes; /* bytes of all `own` */
+	bool changed; /* since the owner cleared this mark */
+};
+
+/* Begins without objects. */
+void kube_stores_init(struct kube_stores *s);
+
+/* Frees all objects. */
+void kube_stores_fini(struct kube_stores *s);
+
+/*
+ * Adds or replaces an object. `list` is the number of the list in progress.
+ * ERR_INVALID: the object has no name. ERR_TOOBIG: the object has too many
+ * targets, or all objects together exceed KUBE_BYTES_MAX; the object is then
+ * removed.
+ */
+NODISCARD int kube_store_put(struct kube_stores *s, enum kube_resource_id id,
+			     const struct yaml_node *object, uint32_t list,
+			     struct err *err);
+
+/* Removes an object, if it is known. */
+void kube_store_remove(struct kube_stores *s, enum kube_resource_id id,
+		       const struct yaml_node *object);
+
+/*
+ * Removes the objects of a namespace (empty: all objects) that list number
+ * `list` did not have.
+ */
+void kube_store_sweep(struct kube_stores *s, enum kube_resource_id id,
+		      struct str namespace, uint32_t list);
+
+/* Returns the groups of an object, or NULL; borrowed. */
+struct target_groups *kube_store_find(const struct kube_stores *s,
+				      enum kube_resource_id id,
+				      struct str namespace, struct str name);
+
+#endif

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "discovery/kubernetes/kube_watch.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/url.h"
+#include "base/yaml_json.h"
+#include "client/http_status.h"
+#include "discovery/kubernetes/kube_session.h"
+#include "discovery/rest/document.h"
+
+#define PAGE_SIZE     500
+#define LIST_MS       300000
+#define WATCH_SECONDS 300 /* shortest time of a watch; the longest is twice */
+#define WATCH_MORE_MS 30000
+#define PAUSE_MIN_MS  800
+#define PAUSE_MAX_MS  30000
+/* after this time without a pause, the next one is short again */
+#define PAUSE_RESET_NS  120000000000LL
+#define RETRY_AFTER_MAX 300 /* seconds */
+/* a watch that ends within this time without an event is an error */
+#define WATCH_SHORT_NS 1000000000LL
+
+struct kube_watch *kube_watch_new(struct kube_session *s,
+				  enum kube_resource_id id,
+				  struct str namespace)
+{
+	struct kube_watch *w = mem_new(struct kube_watch);
+	const struct kube_resource *r = &kube_resources[id];
+
+	w->s = s;
+	w->id = id;
+	w->wants_list = true;
+	w->namespace = mem_strndup(r->namespaced ? namespace : str_of(""));
+	w->shown = *w->namespace ? mem_printf("%s of the namespace %s", r->name,
+					      w->namespace) :
+				   mem_strdup(r->name);
+	return w;
+}
+
+void kube_watch_free(struct kube_watch *w)
+{
+	http_cancel(w->s->p->client, w);
+	json_pieces_fini(&w->pieces);
+	mem_free(w->namespace);
+	mem_free(w->shown);
+	mem_free(w->version);
+	mem_free(w->list_version);
+	mem_free(w->next);
+	mem_free(w);
+}
+
+/* Makes the provider run the session soon. */
+static void watch_wake(struct kube_watch *w)
+{
+	provider_call_within(w->s->p, 0);
+}
+
+/* Replaces an owned text; empty: none. */
+static void watch_set(char **field, struct str text)
+{
+	mem_free(*field);
+	*field = text.len ? mem_strndup(text) : NULL;
+}
+
+/* Lets the watch wait, at first for a short time, then for longer. */
+static void watch_pause(struct kube_watch *w)
+{
+	int64_t now = clock_mono_ns();
+	const struct bytes seed = { (const uint8_t *)&now, sizeof(now) };
+	int64_t more;
+
+	if (!w->pause_ms || now - w->paused_ns > PAUSE_RESET_NS)
+		w->pause_ms = PAUSE_MIN_MS;
+	more = (int64_t)(hash_bytes(seed) % (uint64_t)w->pause_ms);
+	w->due_ns = now + (w->pause_ms + more) * 1000000;
+	w->paused_ns = now;
+	w->pause_ms *= 2;
+	if (w->pause_ms > PAUSE_MAX_MS)
+		w->pause_ms = PAUSE_MAX_MS;
+}
+
+/* Reports an error, and lets the watch wait. */
+static void watch_fail(struct kube_watch *w, const struct err *err)
+{
+	struct err named = *err;
+
+	(void)err_wrap(&named, err->code, "%s", w->shown);
+	provider_failed(w->s->p, kube_access_shown(w->s->access), &named);
+	watch_pause(w);
+}
+
+/* The functions below write the URLs of requests. */
+
+static void watch_add_selectors(const struct kube_watch *w, struct buf *url)
+{
+	const struct kube_selector *s;
+
+	if (w->id >= KUBE_ROLES)
+		return;
+	s = &w->s->config->selectors[w->id];
+	if (s->label.len)
+		url_add_param(url, "labelSelector", s->label);
+	if (s->field.len)
+		url_add_param(url, "fieldSelector", s->field);
+}
+
+static void watch_write_path(const struct kube_watch *w, const char *server,
+			     struct buf *url)
+{
+	const struct kube_resource *r = &kube_resources[w->id];
+
+	buf_printf(url, "%s%s/", server, r->api);
+	if (*w->namespace) {
+		buf_str(url, "namespaces/");
+		url_escape(str_of(w->namespace), url);
+		buf_str(url, "/");
+	}
+	buf_str(url, r->name);
+}
+
+static void watch_write_list(const struct kube_watch *w, struct buf *url)
+{
+	char limit[16];
+
+	snprintf(limit, sizeof(limit), "%d", PAGE_SIZE);
+	if (!w->is_unpaged)
+		url_add_param(url, "limit", str_of(limit));
+	if (w->next)
+		url_add_param(url, "continue", str_of(w->next));
+	else if (w->freshness == KUBE_CACHED)
+		url_add_param(url, "resourceVersion",
+			      str_of(w->version ? w->version : "0"));
+}
+
+/*
+ * Writes the parameters of a watch, and returns its length in ms. Watches do
+ * not all end at the same time.
+ */
+static int64_t watch_write_watch(const struct kube_watch *w, struct buf *url)
+{
+	const struct bytes seed = { (const uint8_t *)&w->started_ns,
+				    sizeof(w->started_ns) };
+	int64_t seconds =
+		WATCH_SECONDS + (int64_t)(hash_bytes(seed) % WATCH_SECONDS);
+	char text[24];
+
+	snprintf(text, sizeof(text), "%lld", (long long)seconds);
+	url_add_param(url, "watch", str_of("true"));
+	url_add_param(url, "allowWatchBookmarks", str_of("true"));
+	url_add_param(url, "timeoutSeconds", str_of(text));
+	url_add_param(url, "resourceVersion", str_of(w->version));
+	return seconds * 1000;
+}
+
+/* The functions below read answers, piece by piece. */
+
+/* Takes an object of a list or of an event. */
+static int watch_put(struct kube_watch *w, const struct yaml_node *object,
+		     struct err *err)
+{
+	int rc = kube_store_put(&w->s->stores, w->id, object, w->list, err);
+
+	if (rc != ERR_TOOBIG)
+		return rc;
+	/* Only this object is left out. */
+	w->refused = *err;
+	return 0;
+}
+
+/* Takes the data about a list: its version, and the token of the next page. */
+static void watch_take_list_meta(struct kube_watch *w,
+				 const struct yaml_node *meta)
+{
+	watch_set(&w->list_version, doc_text(meta, "resourceVersion"));
+	watch_set(&w->next, doc_text(meta, "continue"));
+}
+
+/* Takes an event. An error event ends the watch. */
+static int watch_take_event(struct kube_watch *w, const struct yaml_node *root,
+			    struct err *err)
+{
+	const struct yaml_node *object = doc_find(root, "object");
+	struct str type = doc_text(root, "type");
+	struct str version = doc_text(object, "metadata.resourceVersion");
+	int rc = 0;
+
+	if (str_is(type, "ERROR")) {
+		w->status = doc_int(object, "code", 500);
+		return err_set(err, ERR_IO, "the watch has ended: %.*s",
+			       STR_ARG(doc_text(object, "message")));
+	}
+	w->events++;
+	if (str_is(type, "ADDED") || str_is(type, "MODIFIED"))
+		rc = watch_put(w, object, err);
+	else if (str_is(type, "DELETED"))
+		kube_store_remove(&w->s->stores, w->id, object);
+	if (!rc && version.len)
+		watch_set(&w->version, version);
+	return rc;
+}
+
+/* Called with each piece of an answer. */
+static int watch_on_piece(void *ctx, struct str key, struct bytes text,
+			  struct err *err)
+{
+	struct kube_watch *w = ctx;
+	bool is_meta = str_is(key, "metadata");
+	struct yaml y;
+	int rc = 0;
+
+	if (w->phase == KUBE_LISTING && !is_meta && !str_is(key, "items"))
+		return 0;
+	yaml_parse_json(&y, "answer", text);
+	if (!y.root) {
+		struct str first = yaml_first_error(&y);
+
+		rc = err_set(err, ERR_INVALID, "%.*s", STR_ARG(first));
+	} else if (w->phase == KUBE_WATCHING) {
+		rc = watch_take_event(w, y.root, err);
+	} else if (is_meta) {
+		watch_take_list_meta(w, y.root);
+	} else if (!yaml_is_null(y.root)) {
+		rc = watch_put(w, y.root, err);
+	}
+	yaml_fini(&y);
+	return rc;
+}
+
+/* Receives the next part of an answer. */
+static bool watch_on_bytes(void *ctx, struct bytes b)
+{
+	struct kube_watch *w = ctx;
+	bool was_changed = w->s->stores.changed;
+
+	if (json_pieces_feed(&w->pieces, b, &w->broken))
+		return false;
+	if (w->s->stores.changed && !was_changed)
+		watch_wake(w);
+	return true;
+}
+
+/* The functions below decide what follows an answer. */
+
+/* Ends the list: removes what it did not have, and begins to watch. */
+static void list_end(struct kube_watch *w)
+{
+	if (!w->list_version) {
+		(void)err_set(&w->broken, ERR_INVALID,
+			      "the list has no resourceVersion");
+		watch_fail(w, &w->broken);
+		return;
+	}
+	kube_store_sweep(&w->s->stores, w->id, str_of(w->namespace), w->list);
+	watch_set(&w->version, str_of(w->list_version));
+	w->wants_list = false;
+	w->freshness = KUBE_CACHED;
+	w->is_unpaged = false;
+	w->due_ns = 0;
+	if (!w->is_synced)
+		w->s->stores.changed = true;
+	w->is_synced = true;
+	if (w->refused.code)
+		provider_failed(w->s->p, kube_access_shown(w->s->access),
+				&w->refused);
+	w->refused.code = 0;
+}
+
+/*
+ * Returns whether a list that failed can be asked for in another way at once: a
+ * page that has expired as one page, and a version that the server does not
+ * have, yet or any more, without one.
+ */
+static bool list_retry(struct kube_watch *w, long status)
+{
+	bool was_page = w->next != NULL;
+
+	watch_set(&w->next, str_of(""));
+	if (status == 410 && was_page && !w->is_unpaged) {
+		w->is_unpaged = true;
+		return true;
+	}
+	if ((status == 410 || status == 504) && w->freshness == KUBE_CACHED) {
+		w->freshness = KUBE_FRESH;
+		w->is_unpaged = false;
+		return true;
+	}
+	return false;
+}
+
+/* Lets the watch wait as long as the server asks for. */
+static void watch_obey(struct kube_watch *w, const struct http_response *r)
+{
+	struct str text = http_response_header(r, "Retry-After");
+	int64_t seconds;
+
+	if (r->status < 429 || !str_to_i64(text, &seconds) || seconds < 1)
+		return;
+	if (seconds > RETRY_AFTER_MAX)
+		seconds = RETRY_AFTER_MAX;
+	w->due_ns = clock_mono_ns() + seconds * 1000000000;
+}
+
+/* Called at the end of the answer to a list. */
+static void list_on_answer(struct kube_watch *w, const struct http_response *r)
+{
+	struct err err;
+	int rc = w->broken.code ? w->broken.code : http_status_check(r, &err);
+
+	w->s->lists--;
+	if (w->broken.code)
+		err = w->broken;
+	if (!rc && !json_pieces_done(&w->pieces))
+		rc = err_set(&err, ERR_INVALID, "the list is not complete");
+	/* A page, or another list, follows at once. */
+	w->due_ns = 0;
+	if (!rc && !w->next) {
+		list_end(w);
+	} else if (rc && !list_retry(w, r->status)) {
+		watch_fail(w, &err);
+		watch_obey(w, r);
+	}
+}
+
+/* Decides what follows a watch that the server has refused, or has ended. */
+static void watch_end(struct kube_watch *w, long status, const struct err *err)
+{
+	if (status == 410) {
+		w->wants_list = true;
+		w->due_ns = 0;
+	} else if (status == 429 || status == 500) {
+		watch_pause(w);
+	} else {
+		w->wants_list = true;
+		watch_fail(w, err);
+	}
+}
+
+/* Called at the end of a watch. */
+static void watch_on_end(struct kube_watch *w, const struct http_response *r)
+{
+	bool is_short = clock_mono_ns() - w->started_ns < WATCH_SHORT_NS &&
+			!w->events;
+	struct err err = w->broken;
+
+	if (w->status) {
+		watch_end(w, w->status, &err);
+	} else if (w->broken.code) {
+		watch_end(w, 0, &err);
+	} else if (r->status && r->status != 200) {
+		int rc = http_status_check(r, &err);
+
+		watch_end(w, rc ? r->status : 0, &err);
+		watch_obey(w, r);
+	} else if (r->code && !w->events) {
+		/* The connection failed; nothing is known to be missing. */
+		err = r->err;
+		watch_fail(w, &err);
+	} else if (is_short) {
+		(void)err_set(&err, ERR_IO, "the watch has ended at once");
+		watch_end(w, 0, &err);
+	} else {
+		w->due_ns = 0;
+	}
+}
+
+/*
+ * Called at the end of a request; ERR_CLOSED only means that the watch is being
+ * freed.
+ */
+static void watch_on_answer(void *ctx, struct http_response *r)
+{
+	struct kube_watch *w = ctx;
+	enum kube_phase was = w->phase;
+
+	if (r->code == ERR_CLOSED)
+		return;
+	if (r->status == 401)
+		kube_access_reject(w->s->access);
+	w->phase = KUBE_WAITING;
+	if (was == KUBE_LISTING)
+		list_on_answer(w, r);
+	else
+		watch_on_end(w, r);
+	json_pieces_fini(&w->pieces);
+	watch_wake(w);
+}
+
+/* The functions below start requests. */
+
+/* Sends the next request of a watch. */
+static void watch_send(struct kube_watch *w, const struct kube_login *login)
+{
+	static const char *const headers[] = { "Accept: application/json",
+					       NULL };
+	struct provider *p = w->s->p;
+	struct buf url = { 0 };
+	struct http_request r = { .config = login->http,
+				  .timeout_ms = LIST_MS,
+				  .max_body = YAML_TEXT_MAX,
+				  .user_agent = p->user_agent,
+				  .headers = headers,
+				  .keep_headers = true,
+				  .sink = watch_on_bytes,
+				  .sink_ctx = w,
+				  .done = watch_on_answer,
+				  .ctx = w };
+
+	watch_write_path(w, login->url, &url);
+	if (w->phase == KUBE_LISTING)
+		watch_write_list(w, &url);
+	else
+		r.timeout_ms = watch_write_watch(w, &url) + WATCH_MORE_MS;
+	watch_add_selectors(w, &url);
+	r.url = buf_cstr(&url);
+	http_start(p->client, &r);
+	buf_fini(&url);
+}
+
+void kube_watch_start(struct kube_watch *w)
+{
+	struct kube_login login;
+	struct err err;
+	int rc = kube_access_get(w->s->access, &login, &err);
+
+	w->wants_login = rc == KUBE_ACCESS_PENDING;
+	if (w->wants_login)
+		return;
+	if (rc) {
+		watch_fail(w, &err);
+		return;
+	}
+	w->phase = w->wants_list ? KUBE_LISTING : KUBE_WATCHING;
+	w->started_ns = clock_mono_ns();
+	w->events = 0;
+	w->status = 0;
+	w->broken.code = 0;
+	json_pieces_init(&w->pieces, w->wants_list, watch_on_piece, w);
+	if (w->wants_list) {
+		w->s->lists++;
+		if (!w->next)
+			w->list = ++w->s->last_list;
+		watch_set(&w->list_version, str_of(""));
+	}
+	watch_send(w, &login);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A watch of a Kubernetes discovery: it lists the objects of a
+ * resource, page by page, and then gets each change from the API server. The
+ * objects go to the stores, one at a time.
+ *
+ * A watch that ends goes on from the last resourceVersion. When the server does
+ * not know that version any more (410 Gone), the objects are listed again; those
+ * that are missing then are removed. After other errors there is a pause that
+ * grows from 0.8 to 30 seconds. The objects stay while the server does not
+ * answer.
+ *
+ * Source: kubernetes.io/docs/reference/using-api/api-concepts, "Efficient
+ * detection of changes" and "Retrieving large results sets in chunks".
+ *
+ * Ownership: the session owns its watches.
+ * Threads: the manager's loop.
+ */
+#ifndef DISCOVERY_KUBERNETES_KUBE_WATCH_H
+#define DISCOVERY_KUBERNETES_KUBE_WATCH_H
+
+#include "discovery/kubernetes/json_pieces.h"
+#include "discovery/kubernetes/kube_store.h"
+
+struct kube_session;
+
+/* What a watch does. */
+enum kube_phase {
+	KUBE_WAITING,
+	KUBE_LISTING,
+	KUBE_WATCHING
+};
+
+/* From where a list is wanted, see resourceVersion in the source. */
+enum kube_freshness {
+	KUBE_CACHED, /* at least as new as `version` */
+	KUBE_FRESH   /* the newest */
+};
+
+/* A watch of one resource in one namespace. */
+struct kube_watch {
+	struct kube_session *s;
+	enum kube_resource_id id;
+	char *namespace; /* "": all */
+	char *shown;     /* for messages */
+	enum kube_phase phase;
+	int64_t due_ns;   /* when the next request starts */
+	bool wants_list;  /* whether that is a list */
+	bool wants_login; /* it waits for a credential plugin */
+	bool is_synced;   /* it was listed once */
+	enum kube_freshness freshness;
+	bool is_unpaged;    /* the next list is wanted as one page */
+	char *version;      /* last resourceVersion; NULL: none */
+	char *list_version; /* resourceVersion of the list in progress */
+	char *next;         /* token of the next page; NULL: none */
+	uint32_t list;      /* number of the list in progress */
+	struct json_pieces pieces;
+	int64_t started_ns;
+	size_t events;      /* in this watch */
+	int64_t status;     /* status code of an error event; 0: none */
+	struct err refused; /* why an object was left out; code 0: none was */
+	struct err broken; /* what was wrong with the answer; code 0: nothing */
+	int64_t pause_ms;  /* length of the next pause */
+	int64_t paused_ns; /* when the last pause began */
+};
+
+/* Returns a watch for a resource in a namespace; empty: in all of them. */
+struct kube_watch *kube_watch_new(struct kube_session *s,
+				  enum kube_resource_id id,
+				  struct str namespace);
+
+/* Frees a watch, and cancels its request. */
+void kube_watch_free(struct kube_watch *w);
+
+/* Starts the next request of a watch. */
+void kube_watch_start(struct kube_watch *w);
+
+#endif
