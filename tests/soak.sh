@@ -174,6 +174,10 @@ soak_remote_write() { # agent and central instance: 300 kills, bad networks, ans
   over_binary remote_write
 }
 
+soak_kubernetes() { # 50 000 pods, and 1 000 changes a second for a minute
+  over_binary kubernetes
+}
+
 soak_write_fleet() { # 200 agents of 20 series send to one central instance; an outage, and too little memory
   over_binary write_fleet "${CORPUS:-../shared/corpus}"
 }
@@ -222,10 +226,10 @@ soak_fuzz() {
 }
 
 main() {
-  [ $# != 0 ] || set -- crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart remote_write write_fleet ebpf kernels fuzz
+  [ $# != 0 ] || set -- crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart kubernetes remote_write write_fleet ebpf kernels fuzz
   for name in "$@"; do
     declare -F "soak_$name" >/dev/null || {
-      echo "soak: there is no suite \"$name\" (crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart remote_write write_fleet fuzz)"
+      echo "soak: there is no suite \"$name\" (crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart kubernetes remote_write write_fleet fuzz)"
       exit 2
     }
     "soak_$name"

@@ -69,8 +69,8 @@ int64_t kube_access_expire(struct kube_access *a);
 const char *kube_access_shown(const struct kube_access *a);
 
 /*
- * Returns the namespace of the pod, which the caller owns, or NULL: everprof
- * does not run in a pod.
+ * Sets *out to the namespace of the pod that everprof runs in; the caller owns
+ * the text. Errors: there is no such pod, or its namespace cannot be read.
  */
 NODISCARD int kube_own_namespace(char **out, struct err *err);
 

@@ -128,7 +128,7 @@ static void kube_set_wanted(struct kube_config *c)
 	c->wants[KUBE_JOB] = pods && (c->attach_job || c->attach_cronjob);
 }
 
-/* The roles of selectors that a role supports. */
+/* Reports selectors for resources that the role does not watch. */
 static void kube_check_selector_roles(struct yaml *y,
 				      const struct yaml_node *entry,
 				      const struct kube_config *c)

@@ -235,7 +235,9 @@ static void join_other_ports(struct joining *j, struct target_groups *pod,
 		struct seen_port key = { pod, kube_list_label(
 						      t, KUBE_CONTAINER_PORT) };
 
-		if (!key.port.len || bsearch(&key, j->seen.v, j->seen.count,
+		if (!key.port.len)
+			continue;
+		if (j->seen.count && bsearch(&key, j->seen.v, j->seen.count,
 					     sizeof(key), by_pod_and_port))
 			continue;
 		*vec_add(&j->targets) =

@@ -4,7 +4,6 @@ import json
 import os
 import ssl
 import threading
-import time
 import urllib.parse
 
 from harness import ROOT, Server, send
@@ -168,7 +167,3 @@ def stream(r, text, end=False):
     if end:
         r.wfile.write(b'0\r\n\r\n')
     r.wfile.flush()
-
-
-def wait(seconds=0.3):
-    time.sleep(seconds)

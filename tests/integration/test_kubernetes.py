@@ -7,7 +7,7 @@ import os
 import time
 
 from certs import Authority
-from harness import Everprof, Suite, run, send, wait_until
+from harness import Everprof, Suite, run, wait_until
 from kube_server import Kube, begin_stream, sample, say, status, stream
 from sd_peer import configuration, discovered
 
@@ -95,7 +95,7 @@ def changes_arrive_by_watches(d):
     k.remove('pods', 'p1', 'shop')
     wait_until('neither pod nor service', 30, lambda: label('service_label_team')() == [None] ==
                label('pod_phase')())
-    assert not failed(e, -1) or e.metric(*FAILURES) == 0
+    assert e.metric(*FAILURES) == 0
     k.stop()
 
 
@@ -114,10 +114,14 @@ def lists_come_in_pages_and_watches_go_on_after_them(d):
     assert 300 <= int(watch['timeoutSeconds']) < 600, watch
     # A watch that ends goes on from the last version, also from that of a bookmark.
     k.put('services', {'metadata': {'name': 'other', 'namespace': 'shop'}, 'spec': {}})
+
+    def goes_on():
+        watches = [q for _, _, q, _ in k.asked if 'watch' in q]
+        if watches[-1]['resourceVersion'] != str(k.version):
+            k.drop_watches()
+        return watches[-1]['resourceVersion'] == str(k.version)
     time.sleep(2)
-    k.drop_watches()
-    wait_until('the next watch', 30, lambda: sum('watch' in q for _, _, q, _ in k.asked) == 2)
-    assert [q for _, _, q, _ in k.asked if 'watch' in q][1]['resourceVersion'] == str(k.version)
+    wait_until('a watch from the version of a bookmark', 60, goes_on, 2)
     k.put('pods', pod('late', '10.9.9.9'))
     wait_until('its events', 30, lambda: '10.9.9.9:80' in addresses(e))
     assert len([q for _, _, q, _ in k.asked if 'watch' not in q]) == 3
@@ -222,13 +226,13 @@ def targets_stay_while_the_server_misbehaves(d):
 @suite.test
 def a_busy_server_is_left_alone_as_long_as_it_says(d):
     k = with_pods()
-    k.trouble = lambda r, *_: say(r, status(429), 429, Retry_After='4') or True
+    k.trouble = lambda r, *_: say(r, status(429), 429, Retry_After='8') or True
     e = start(d, pods={'role': 'pod', 'api_server': k.url})
     wait_until('failures', 30, lambda: failed(e))
     time.sleep(2.5)
     assert len(k.asked) == 1, k.asked
     k.trouble = None
-    wait_until('pods', 30, lambda: len(addresses(e)) == 3)
+    wait_until('pods', 60, lambda: len(addresses(e)) == 3)
     k.stop()
 
 
