@@ -95,12 +95,21 @@ static void kube_publish(struct provider *p)
 	struct kube_source *s = p->data;
 	struct target_groups_list all = { 0 };
 	struct target_groups total = { 0 };
+	struct err err;
+	size_t lacking =
+		kube_join_all(&s->session.stores, s->session.config, &all);
 
-	kube_join_all(&s->session.stores, s->session.config, &all);
 	for (size_t i = 0; i < all.count; i++)
 		total.targets += all.v[i]->targets;
 	provider_found(p, &all);
 	target_groups_list_fini(&all);
+	if (lacking) {
+		(void)err_set(
+			&err, ERR_TOOBIG,
+			"%zu objects lack the labels of other objects, which take more than %ld MB of memory: limit namespaces, or set selectors",
+			lacking, KUBE_BYTES_MAX / MIB);
+		provider_failed(p, kube_access_shown(s->session.access), &err);
+	}
 	/* Targets change often, so only the first report is logged. */
 	if (!s->is_told)
 		provider_tell(p, kube_access_shown(s->session.access), &total);

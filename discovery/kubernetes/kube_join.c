@@ -19,6 +19,7 @@ struct joining {
 	VEC(struct label_list) targets;
 	VEC(struct seen_port) seen;
 	struct arena *arena; /* of the groups that are made */
+	size_t lacking;      /* objects without the labels of others */
 };
 
 /* Returns whether an object has labels of others. */
@@ -388,25 +389,36 @@ static bool is_on_other_node(const struct joining *j)
 	       !j->p.v.v[PART_PODS + POD_NODE];
 }
 
+/* Makes the joined groups of an object again, if they are out of date. */
+static void join_renew(struct joining *j, struct kube_stores *s,
+		       struct kube_object *o)
+{
+	bool needed = join_is_needed(j);
+
+	if (needed && o->joined && join_is_current(j, o->joined))
+		return;
+	kube_object_join(s, o, NULL);
+	if (!needed)
+		return;
+	if (s->bytes + join_room(j) > s->bytes_max)
+		j->lacking++;
+	else
+		kube_object_join(s, o, join_make(j, o->own));
+}
+
 /* Appends the groups of an object. */
-static void join_one(struct joining *j, struct kube_object *o,
-		     struct target_groups_list *out)
+static void join_one(struct joining *j, struct kube_stores *s,
+		     struct kube_object *o, struct target_groups_list *out)
 {
 	kube_parts_find(&j->p, o->own);
 	if (is_second_family(j) || is_on_other_node(j))
 		return;
-	if (!join_is_needed(j)) {
-		target_groups_unref(o->joined);
-		o->joined = NULL;
-	} else if (!o->joined || !join_is_current(j, o->joined)) {
-		target_groups_unref(o->joined);
-		o->joined = join_make(j, o->own);
-	}
+	join_renew(j, s, o);
 	*vec_add(out) = target_groups_ref(o->joined ? o->joined : o->own);
 }
 
-void kube_join_all(struct kube_stores *s, const struct kube_config *c,
-		   struct target_groups_list *out)
+size_t kube_join_all(struct kube_stores *s, const struct kube_config *c,
+		     struct target_groups_list *out)
 {
 	struct kube_store *one = &s->of[c->role];
 	struct joining j = { 0 };
@@ -415,8 +427,9 @@ void kube_join_all(struct kube_stores *s, const struct kube_config *c,
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): of pointers */
 	vec_reserve(out, one->objects.count);
 	for (size_t i = 0; i < one->objects.count; i++)
-		join_one(&j, &one->objects.v[i], out);
+		join_one(&j, s, &one->objects.v[i], out);
 	vec_fini(&j.p.v);
 	vec_fini(&j.targets);
 	vec_fini(&j.seen);
+	return j.lacking;
 }

@@ -17,8 +17,12 @@
 #include "discovery/kubernetes/kube_config.h"
 #include "discovery/kubernetes/kube_store.h"
 
-/* Appends the target groups of all objects of the role, with references. */
-void kube_join_all(struct kube_stores *s, const struct kube_config *c,
-		   struct target_groups_list *out);
+/*
+ * Appends the target groups of all objects of the role, with references.
+ * Returns the number of objects that lack the labels of others, because these
+ * would exceed the memory limit of the stores.
+ */
+size_t kube_join_all(struct kube_stores *s, const struct kube_config *c,
+		     struct target_groups_list *out);
 
 #endif

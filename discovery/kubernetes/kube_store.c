@@ -7,15 +7,27 @@
 
 void kube_stores_init(struct kube_stores *s)
 {
-	*s = (struct kube_stores){ .texts = text_pool_new() };
+	*s = (struct kube_stores){ .texts = text_pool_new(),
+				   .bytes_max = KUBE_BYTES_MAX };
 	group_builder_init(&s->builder);
+}
+
+void kube_object_join(struct kube_stores *s, struct kube_object *o,
+		      struct target_groups *joined)
+{
+	if (o->joined)
+		s->bytes -= o->joined->arena.used;
+	if (joined)
+		s->bytes += joined->arena.used;
+	target_groups_unref(o->joined);
+	o->joined = joined;
 }
 
 /* Frees what an object owns. */
 static void kube_object_fini(struct kube_stores *s, struct kube_object *o)
 {
 	s->bytes -= o->own->arena.used;
-	target_groups_unref(o->joined);
+	kube_object_join(s, o, NULL);
 	target_groups_unref(o->own);
 	mem_free(o->key);
 }
@@ -126,14 +138,14 @@ static int kube_put_key(struct kube_stores *s, enum kube_resource_id id,
 	uint32_t n = kube_find_key(one, key);
 	struct kube_object *o;
 
-	if (s->bytes + own->arena.used > KUBE_BYTES_MAX) {
+	if (s->bytes + own->arena.used > s->bytes_max) {
 		if (n != TABLE_NONE)
 			kube_remove_at(s, one, n);
 		target_groups_unref(own);
 		return err_set(
 			err, ERR_TOOBIG,
 			"the objects take more than %ld MB of memory: limit namespaces, or set selectors",
-			KUBE_BYTES_MAX / MIB);
+			(long)(s->bytes_max / MIB));
 	}
 	if (n == TABLE_NONE) {
 		n = (uint32_t)one->objects.count;

@@ -13,7 +13,7 @@
 #include "discovery/group/group_compact.h"
 #include "discovery/kubeobject/kube_resource.h"
 
-/* Maximum bytes of the groups of all objects of a discovery. */
+/* Maximum bytes of the groups of all objects of a discovery, joined ones too. */
 #define KUBE_BYTES_MAX (512 * MIB)
 
 /* An object. */
@@ -40,8 +40,9 @@ struct kube_stores {
 	struct kube_store of[KUBE_RESOURCES];
 	struct text_pool *texts;
 	struct group_builder builder;
-	size_t bytes; /* bytes of all `own` */
-	bool changed; /* since the owner cleared this mark */
+	size_t bytes;     /* bytes of all `own` and `joined` */
+	size_t bytes_max; /* KUBE_BYTES_MAX, except in tests */
+	bool changed;     /* since the owner cleared this mark */
 };
 
 /* Begins without objects. */
@@ -63,6 +64,10 @@ NODISCARD int kube_store_put(struct kube_stores *s, enum kube_resource_id id,
 /* Removes an object, if it is known. */
 void kube_store_remove(struct kube_stores *s, enum kube_resource_id id,
 		       const struct yaml_node *object);
+
+/* Replaces the joined groups of an object; takes over the reference. */
+void kube_object_join(struct kube_stores *s, struct kube_object *o,
+		      struct target_groups *joined);
 
 /*
  * Removes the objects of a namespace (empty: all objects) that list number
