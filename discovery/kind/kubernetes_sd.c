@@ -145,24 +145,18 @@ static int64_t kube_publish_due(struct provider *p)
 	return INT64_MAX;
 }
 
-/* Makes the provider be called after `ms`; INT64_MAX: not by time. */
-static void kube_call_in(struct provider *p, int64_t ms)
-{
-	if (ms < INT64_MAX)
-		provider_call_within(p, ms);
-}
-
 static void kube_call(struct provider *p)
 {
 	struct kube_source *s = p->data;
-	int64_t plugin = kube_access_expire(s->session.access);
-	int64_t left = kube_session_run(&s->session);
-	int64_t publish = kube_publish_due(p);
+	const int64_t times[] = { kube_access_expire(s->session.access),
+				  kube_session_run(&s->session),
+				  kube_publish_due(p) };
+	int64_t left = INT64_MAX;
 
-	left = left < publish ? left : publish;
-	if (plugin > 0 && plugin < left)
-		left = plugin;
-	kube_call_in(p, left);
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
+		left = times[i] < left ? times[i] : left;
+	if (left < INT64_MAX)
+		provider_call_within(p, left);
 }
 
 /* Starts the watches; later, nothing is to be done at fixed times. */

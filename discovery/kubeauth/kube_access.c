@@ -182,11 +182,16 @@ static int access_run_plugin(struct kube_access *a, struct err *err)
 static int access_read_file(struct kube_access *a, struct err *err)
 {
 	struct file_stamp stamp = file_stamp(a->path);
+	bool was_pending;
 	int rc;
 
 	if (a->file.server && file_stamp_eq(stamp, a->stamp))
 		return 0;
+	was_pending = a->plugin != NULL;
 	access_drop_file(a);
+	/* No callback follows, so the requests that wait are tried again. */
+	if (was_pending)
+		a->ready(a->p);
 	rc = kubeconfig_read(&a->file, a->path, err);
 	if (rc)
 		return rc;
@@ -231,9 +236,9 @@ int64_t kube_access_expire(struct kube_access *a)
 	int64_t left;
 
 	if (!a->plugin)
-		return -1;
+		return INT64_MAX;
 	left = exec_plugin_expire(a->plugin);
-	return left ? left : -1;
+	return left ? left : INT64_MAX;
 }
 
 int kube_own_namespace(char **out, struct err *err)

@@ -36,7 +36,8 @@ struct kube_login {
 /*
  * Makes an access. `api_server` and `kubeconfig` are borrowed; if both are
  * empty, the service account of the pod is used. ready() is called when a
- * credential plugin has ended, well or not.
+ * credential plugin has ended, well or not, or was cancelled because the
+ * kubeconfig file has changed.
  */
 struct kube_access *kube_access_new(struct provider *p, struct str api_server,
 				    struct str kubeconfig,
@@ -61,7 +62,7 @@ void kube_access_reject(struct kube_access *a);
 
 /*
  * Kills a plugin that has run for too long. Returns for how many milliseconds a
- * plugin may still run; -1: none is running.
+ * plugin may still run; INT64_MAX: none is running.
  */
 int64_t kube_access_expire(struct kube_access *a);
 

@@ -434,6 +434,42 @@ def a_credential_plugin_that_fails_is_named(d):
 
 
 @suite.test
+def a_new_kubeconfig_file_replaces_a_plugin_that_runs(d):
+    ca = Authority(d)
+    k = with_pods(tls=ca.sign('kube', 'IP:127.0.0.1'))
+    k.tokens = ['Bearer t1']
+    with open(f'{d}/plugin', 'w') as f:
+        f.write(f'#!/bin/sh\necho >>{d}/runs\n[ -e {d}/token ] || exec sleep 1000\ncat {d}/token\n')
+    os.chmod(f'{d}/plugin', 0o755)
+    with open(f'{d}/token', 'w') as f:
+        json.dump({'kind': 'ExecCredential', 'apiVersion': 'client.authentication.k8s.io/v1',
+                   'status': {'token': 't1'}}, f)
+    cluster = {'certificate-authority-data': data(ca.cert)}
+    entry = kubeconfig(f'{d}/config', k, {'exec': {
+        'apiVersion': 'client.authentication.k8s.io/v1', 'command': './plugin', 'interactiveMode': 'Never'}}, cluster)
+    e = start(d, ends={**entry, 'role': 'endpoints'})
+    wait_until('watches', 30, lambda: {r for r, _, q, _ in k.asked if 'watch' in q} == {'pods', 'services', 'endpoints'})
+    # The credential is refused for pods alone, and the plugin hangs: this watch waits.
+    os.remove(f'{d}/token')
+    k.trouble = lambda r, resource, _: resource == 'pods' and (say(r, status(401), 401) or True)
+    time.sleep(6)
+    k.drop_watches()
+
+    def runs():
+        with open(f'{d}/runs') as f:
+            return len(f.readlines())
+    wait_until('the plugin', 60, lambda: runs() == 2)
+    # The other watches end, and find a file without a plugin.
+    k.trouble = None
+    kubeconfig(f'{d}/config', k, {'token': 't1'}, cluster)
+    before = len(k.asked)
+    k.drop_watches()
+    wait_until('pods', 60, lambda: any(r == 'pods' for r, _, _, _ in k.asked[before:]))
+    e.finish()
+    k.stop()
+
+
+@suite.test
 def mistakes_in_a_kubeconfig_file_are_named(d):
     k = with_pods()
     v1 = {'apiVersion': 'client.authentication.k8s.io/v1', 'command': 'x', 'interactiveMode': 'Never'}
