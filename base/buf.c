@@ -87,6 +87,15 @@ void buf_byte(struct buf *b, uint8_t byte)
 	b->ptr[b->len++] = byte;
 }
 
+void buf_lower(struct buf *b, struct str s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		char c = s.ptr[i];
+
+		buf_byte(b, (uint8_t)(c >= 'A' && c <= 'Z' ? c | 0x20 : c));
+	}
+}
+
 void buf_str(struct buf *b, const char *s)
 {
 	buf_add(b, s, strlen(s));

@@ -83,6 +83,9 @@ void buf_add(struct buf *b, const void *p, size_t n);
 /* Append one byte. */
 void buf_byte(struct buf *b, uint8_t byte);
 
+/* Append a text with its ASCII letters in lower case. */
+void buf_lower(struct buf *b, struct str s);
+
 /* Append a NUL-terminated string without its NUL. */
 void buf_str(struct buf *b, const char *s);
 

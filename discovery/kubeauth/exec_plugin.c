@@ -26,7 +26,6 @@ struct exec_plugin {
 	void *ctx;
 	char *command;
 	char *api_version;
-	char *hint;
 	pid_t pid;
 	int process; /* a descriptor that is readable when the plugin ends */
 	int pipe;    /* its standard output */
@@ -104,7 +103,6 @@ static void plugin_free(struct exec_plugin *x)
 	buf_forget(&x->output);
 	mem_free(x->command);
 	mem_free(x->api_version);
-	mem_free(x->hint);
 	mem_free(x);
 }
 
@@ -206,7 +204,6 @@ int exec_plugin_start(struct http_client *client,
 				   .ctx = ctx,
 				   .command = mem_strdup(c->command),
 				   .api_version = mem_strdup(c->api_version),
-				   .hint = mem_strdup(c->hint),
 				   .process = -1,
 				   .pipe = -1,
 				   .output = buf_init(OUTPUT_MAX_MIB * MIB) };

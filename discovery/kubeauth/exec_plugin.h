@@ -29,7 +29,7 @@ struct exec_plugin_config {
 	const char *hint; /* how the program is installed; "" : unknown */
 };
 
-/* What a plugin has printed. An empty text: none. */
+/* A credential that a plugin has printed; a text that it lacks is empty. */
 struct exec_credential {
 	struct yaml y; /* owns the texts */
 	struct str token;

@@ -126,7 +126,7 @@ static void kubeconfig_impersonate(struct kubeconfig *k,
 	}
 }
 
-/* Writes what a plugin is told of the cluster. */
+/* Writes the member `cluster` of KUBERNETES_EXEC_INFO. */
 static void kubeconfig_write_cluster(const struct yaml_node *cluster,
 				     struct json *j)
 {

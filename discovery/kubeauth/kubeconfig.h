@@ -13,7 +13,7 @@
 #include "client/http_options.h"
 #include "discovery/kubeauth/exec_plugin.h"
 
-/* What the current context of a kubeconfig file says. */
+/* The current context of a kubeconfig file: its server, and how to log in. */
 struct kubeconfig {
 	struct yaml y;
 	char *server; /* base URL; in the document's arena */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The labels and the targets of endpoints and of endpoint slices, by their JSON.
- * What belongs to their services, pods and nodes is added by kube_join.c.
+ * kube_join.c adds the labels of their services, pods and nodes.
  *
  * Ownership: labels are copied to the builder.
  * Threads: one thread at a time.

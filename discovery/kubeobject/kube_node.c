@@ -1,19 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "discovery/kubeobject/kube_node.h"
 
-#include <ctype.h>
-
 #include "base/buf.h"
 #include "discovery/kubeobject/kube_meta.h"
 #include "discovery/rest/document.h"
-
-/* Writes a text in lower-case letters. */
-static void node_write_lower(struct buf *out, struct str text)
-{
-	buf_reset(out);
-	for (size_t i = 0; i < text.len; i++)
-		buf_byte(out, (uint8_t)tolower((unsigned char)text.ptr[i]));
-}
 
 /* Adds a label for each condition of a node, such as Ready. */
 static void node_add_conditions(struct group_builder *b,
@@ -26,8 +16,10 @@ static void node_add_conditions(struct group_builder *b,
 	for (size_t i = 0; i < doc_count(list); i++) {
 		const struct yaml_node *one = doc_item(list, i);
 
-		node_write_lower(&type, doc_text(one, "type"));
-		node_write_lower(&status, doc_text(one, "status"));
+		buf_reset(&type);
+		buf_reset(&status);
+		buf_lower(&type, doc_text(one, "type"));
+		buf_lower(&status, doc_text(one, "status"));
 		group_label_of(b, KUBE_META("node_condition_"),
 			       str_from(buf_bytes(&type)),
 			       str_from(buf_bytes(&status)));
@@ -90,7 +82,7 @@ void kube_map_node(struct group_builder *b, const struct yaml_node *object)
 		group_label(b, "instance", doc_text(object, "metadata.name"));
 		node_add_addresses(b, object);
 	}
-	/* What others get of the node is less than the node has as a target. */
+	/* Pods and endpoints get only these labels of their node. */
 	group_begin(b);
 	kube_add_meta(b, KUBE_META("node"), object);
 }

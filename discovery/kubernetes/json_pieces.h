@@ -26,7 +26,7 @@
 typedef int (*json_piece_fn)(void *ctx, struct str key, struct bytes piece,
 			     struct err *err);
 
-/* What is expected next. */
+/* The part of the text that is expected next. */
 enum json_expects {
 	JSON_TOP,     /* the start of a list, or of an object of a stream */
 	JSON_FIRST,   /* the first member, or the end of the list */

@@ -24,7 +24,7 @@
 
 struct kube_session;
 
-/* What a watch does. */
+/* The state of a watch. */
 enum kube_phase {
 	KUBE_WAITING,
 	KUBE_LISTING,

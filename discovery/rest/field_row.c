@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "discovery/rest/field_row.h"
 
-#include <ctype.h>
-
 void field_list_add(struct group_builder *b, const char *label,
 		    const struct yaml_node *list, struct str separator)
 {
@@ -41,8 +39,7 @@ static void add_lower(struct group_builder *b, const char *label,
 {
 	struct buf text = { 0 };
 
-	for (size_t i = 0; i < value.len; i++)
-		buf_byte(&text, (uint8_t)tolower((unsigned char)value.ptr[i]));
+	buf_lower(&text, value);
 	group_label(b, label, str_from(buf_bytes(&text)));
 	buf_fini(&text);
 }

@@ -249,6 +249,15 @@ Test(memory, the_partition_point_of_a_vector_is_found)
 	vec_fini(&v);
 }
 
+Test(memory, buf_lower_changes_ascii_letters)
+{
+	struct buf b = { 0 };
+
+	buf_lower(&b, str_of("AZ[@ az\xc3\x84 19"));
+	cr_expect(str_is(str_from(buf_bytes(&b)), "az[@ az\xc3\x84 19"));
+	buf_fini(&b);
+}
+
 Test(memory, a_full_buffer_refuses_and_says_so)
 {
 	struct buf b = buf_init(10);

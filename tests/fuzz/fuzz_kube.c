@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "discovery/kind/kinds.h"
 #include "discovery/provider/entry.h"
+#include "tests/fuzz/sd_input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -71,49 +72,6 @@ static void answer(struct bytes text)
 		    (struct bytes){ text.ptr + half, text.len - half }))
 		r.code = err_set(&r.err, ERR_IO, "aborted");
 	q.done(q.ctx, &r);
-}
-
-/* Removes and returns the next answer of the input. */
-static struct bytes take_answer(struct bytes *input)
-{
-	const uint8_t *end = memchr(input->ptr, 0xff, input->len);
-	struct bytes text = *input;
-
-	if (end)
-		text.len = (size_t)(end - input->ptr);
-	input->ptr += text.len + (end != NULL);
-	input->len -= text.len + (end != NULL);
-	return text;
-}
-
-/* Every label has a valid name and a value. */
-static void check_labels(const struct label_list *l)
-{
-	for (; l; l = l->rest) {
-		for (size_t i = 0; i < l->count; i++) {
-			if (!l->v[i].name.len || !l->v[i].value.len ||
-			    !str_is_utf8(l->v[i].name) ||
-			    !str_is_utf8(l->v[i].value))
-				__builtin_trap();
-		}
-	}
-}
-
-static void check_found(const struct provider *p)
-{
-	for (size_t i = 0; i < p->found.count; i++) {
-		const struct target_groups *g = p->found.v[i];
-		size_t targets = 0;
-
-		for (size_t k = 0; k < g->count; k++) {
-			check_labels(&g->v[k].labels);
-			for (size_t t = 0; t < g->v[k].target_count; t++)
-				check_labels(&g->v[k].targets[t]);
-			targets += g->v[k].target_count;
-		}
-		if (targets != g->targets)
-			__builtin_trap();
-	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
