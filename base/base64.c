@@ -53,3 +53,20 @@ bool base64_decode(struct str text, struct buf *out)
 	}
 	return true;
 }
+
+void base64_encode_url(struct bytes b, struct buf *out)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "abcdefghijklmnopqrstuvwxyz0123456789-_";
+	uint32_t bits = 0;
+	unsigned have = 0;
+
+	for (size_t i = 0; i < b.len; i++) {
+		bits = (bits << 8 | b.ptr[i]) & 0xffff;
+		have += 8;
+		for (; have >= 6; have -= 6)
+			buf_byte(out, (uint8_t)digits[bits >> (have - 6) & 63]);
+	}
+	if (have)
+		buf_byte(out, (uint8_t)digits[bits << (6 - have) & 63]);
+}

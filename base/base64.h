@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Strict decoding of base64 (RFC 4648, section 4).
+ * Base64 (RFC 4648): strict decoding of the alphabet of section 4, and encoding
+ * in that of section 5, for URLs.
  *
  * Ownership: results are appended to the caller's buffer.
  * Threads: pure functions.
@@ -16,5 +17,8 @@
  * wrong length, or has padding bits that are not zero.
  */
 NODISCARD bool base64_decode(struct str text, struct buf *out);
+
+/* Append the encoding of `b` for URLs, without padding, to `out`. */
+void base64_encode_url(struct bytes b, struct buf *out);
 
 #endif

@@ -27,6 +27,12 @@ void url_add_param(struct buf *url, const char *name, struct str value)
 	url_escape(value, url);
 }
 
+void form_add_field(struct buf *form, const char *name, struct str value)
+{
+	buf_printf(form, "%s%s=", form->len ? "&" : "", name);
+	url_escape(value, form);
+}
+
 /* Whether the "%" at offset i is followed by two hexadecimal digits. */
 static bool is_escape(struct str s, size_t i)
 {

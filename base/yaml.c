@@ -345,6 +345,17 @@ struct str yaml_first_error(const struct yaml *y)
 	return str_cut(rest, '\n', &rest);
 }
 
+int yaml_check(const struct yaml *y, struct err *err)
+{
+	struct str first = yaml_first_error(y);
+
+	if (first.len)
+		return err_set(err, ERR_INVALID, "%.*s", STR_ARG(first));
+	if (!y->root)
+		return err_set(err, ERR_INVALID, "%s is empty", y->file);
+	return 0;
+}
+
 struct str yaml_path(struct yaml *y, struct str path)
 {
 	const char *slash = strrchr(y->file, '/');

@@ -101,6 +101,12 @@ void yaml_warn(struct yaml *y, const struct yaml_node *at, const char *fmt, ...)
 struct str yaml_first_error(const struct yaml *y);
 
 /*
+ * Return 0 if a document has a root and no errors, else ERR_INVALID with the
+ * first error as the message.
+ */
+NODISCARD int yaml_check(const struct yaml *y, struct err *err);
+
+/*
  * Whether a node is NULL, or an unquoted scalar that is empty, "~", "null",
  * "Null" or "NULL".
  */

@@ -102,6 +102,8 @@ struct http_request {
 	const char *const *headers;
 	/* body of a POST request; NULL: the request is a GET, or has `body` */
 	const char *post;
+	/* another method than GET or POST, "PUT" for example; NULL: none */
+	const char *method;
 	/*
 	 * body of a POST request, borrowed until `done` is called; if its
 	 * pointer is NULL, there is none
@@ -113,6 +115,17 @@ struct http_request {
 	 */
 	const char *username;
 	const char *password;
+	/*
+	 * "<region>:<service>": the request is signed by AWS Signature
+	 * Version 4, with `username` as the access key and `password` as the
+	 * secret key, instead of any other authentication. NULL: it is not
+	 */
+	const char *aws_scope;
+	/*
+	 * there is a secret in `headers`, `post` or `body`, so nothing of an
+	 * error response is shown
+	 */
+	bool has_secret;
 	/* store the header lines, for http_response_header() */
 	bool keep_headers;
 	/* called once, from http_poll(), http_cancel() or http_client_free() */

@@ -7,11 +7,14 @@ have as many cells as the table's head.
 
 usage: cmake/check-docs.py [ROOT]
 """
+import glob
 import os
 import re
 import sys
 
 FIELD = re.compile(r'\{\s*"([a-z0-9_]+)",\s*([a-z]\w*),')
+# A row of a table of fields that is written by a macro.
+MACRO = re.compile(r'^\t(?:[A-Z]+_TEXT|LOGIN)\((\w+)', re.M)
 FLAG = re.compile(r'\{ "([a-z.-]+)",\s*FLAG_\w+,\s*AT\(\w+\),\s*(NULL|"[^"]*")', re.S)
 
 
@@ -44,14 +47,20 @@ def documents():
     yield 'README.md'
 
 
+# Sources of a kind of discovery besides those with its name.
+MORE_SOURCES = {'docker': 'discovery/docker/*.c', 'dockerswarm': 'discovery/docker/*.c',
+                'kubernetes': 'discovery/kube*/kube_*.c'}
+
+
 def check_discoveries(text):
     """Each kind of service discovery has its list, and there all keys of its own."""
-    for name in sorted(os.listdir('discovery/kind')):
-        if not name.endswith('_sd.c'):
-            continue
-        kind, code = name[:-len('_sd.c')], open(f'discovery/kind/{name}').read()
+    for path in sorted(glob.glob('discovery/*/*_sd.c')):
+        kind = os.path.basename(path)[:-len('_sd.c')]
+        paths = {path, *glob.glob(f'discovery/*/{kind}_*.c'), *glob.glob(MORE_SOURCES.get(kind, ''))}
+        code = ''.join(open(p).read() for p in sorted(paths))
         rows = re.findall(rf'^\| `{kind}_sd_configs` \|.*|^  {kind}_sd_configs:\n(?:  .*\n)+', text, re.M)
-        for key in ['refresh_interval'] + [key for key, decode in FIELD.findall(code) if decode != 'NULL']:
+        keys = [key for key, decode in FIELD.findall(code) if decode != 'NULL'] + MACRO.findall(code)
+        for key in ['refresh_interval'] + keys:
             if not re.search(rf'(?<!\w){key}(?!\w)', '\n'.join(rows)):
                 yield f'docs/configuration.md: {kind}_sd_configs does not name {key}'
         labels = open('docs/service-discovery.md').read()

@@ -234,6 +234,17 @@ static void set_password(CURL *e, const char *username, const char *password)
 	curl_easy_setopt(e, CURLOPT_PASSWORD, password ? password : "");
 }
 
+/* Makes libcurl sign the request by AWS Signature Version 4. */
+static void set_signature(struct transfer *t)
+{
+	char *provider = mem_printf("aws:amz:%s", t->aws_scope);
+
+	curl_easy_setopt(t->easy, CURLOPT_AWS_SIGV4, provider);
+	curl_easy_setopt(t->easy, CURLOPT_USERNAME, t->username);
+	curl_easy_setopt(t->easy, CURLOPT_PASSWORD, t->password);
+	mem_free(provider);
+}
+
 /* Sets the authentication that the configuration asks for. */
 static void set_authorization(struct transfer *t, const struct http_config *g)
 {
@@ -261,7 +272,9 @@ static void set_identity(struct transfer *t, const struct http_config *g)
 {
 	if (g)
 		add_headers(&t->headers, &g->headers);
-	if (t->username && !t->token)
+	if (t->aws_scope)
+		set_signature(t);
+	else if (t->username && !t->token)
 		set_password(t->easy, t->username, t->password);
 	else if (g)
 		set_authorization(t, g);
@@ -309,7 +322,7 @@ char *easy_redirect(const struct transfer *t)
 	long status = 0;
 	char *url;
 
-	if (!g || !g->follow_redirects || t->post || t->body.ptr ||
+	if (!g || !g->follow_redirects || t->post || t->method || t->body.ptr ||
 	    t->unix_socket)
 		return NULL;
 	curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);

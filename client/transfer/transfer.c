@@ -82,6 +82,8 @@ static void set_options(struct transfer *t)
 	curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, t);
 	if (t->post)
 		curl_easy_setopt(e, CURLOPT_POSTFIELDS, t->post);
+	if (t->method)
+		curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, t->method);
 	if (t->body.ptr)
 		set_body(e, t->body);
 	for (const struct curl_slist *h = t->own; h; h = h->next)
@@ -292,6 +294,9 @@ static struct transfer *transfer_new(struct http_client *c,
 	t->user_agent = mem_strdup(r->user_agent);
 	t->unix_socket = copy_of(r->unix_socket);
 	t->post = copy_of(r->post);
+	t->has_secret = r->has_secret;
+	t->method = copy_of(r->method);
+	t->aws_scope = copy_of(r->aws_scope);
 	t->body = r->body;
 	set_url(t, r);
 	t->config = r->config ? http_config_ref(r->config) : NULL;
@@ -381,6 +386,8 @@ static void transfer_free(struct transfer *t)
 	mem_free(t->user_agent);
 	mem_free(t->unix_socket);
 	mem_forget(t->post);
+	mem_free(t->method);
+	mem_free(t->aws_scope);
 	mem_free(t->username);
 	mem_forget(t->password);
 	mem_forget(t->token);
@@ -398,7 +405,8 @@ static void transfer_free(struct transfer *t)
 /* Returns whether the request contained a secret that the server could echo. */
 static bool sent_secret(const struct transfer *t)
 {
-	return t->username || t->token || (t->proxy && strchr(t->proxy, '@')) ||
+	return t->has_secret || t->username || t->token ||
+	       (t->proxy && strchr(t->proxy, '@')) ||
 	       (t->config && (t->config->auth || t->config->headers.count ||
 			      t->config->proxy_headers.count));
 }

@@ -44,6 +44,9 @@ struct transfer {
 	char *user_agent;
 	char *unix_socket; /* NULL: none */
 	char *post;
+	bool has_secret;   /* as in struct http_request */
+	char *method;      /* NULL: GET or POST */
+	char *aws_scope;   /* NULL: the request is not signed */
 	struct bytes body; /* borrowed; without a pointer: none */
 	char *username;
 	char *password;

@@ -85,13 +85,10 @@ int consul_health_parse(struct bytes text, struct str service,
 	int rc;
 
 	yaml_parse_json(&y, "answer", text);
-	if (!y.root || y.root->kind != YAML_LIST) {
-		struct str first = yaml_first_error(&y);
-
-		rc = err_set(err, ERR_INVALID, "%.*s", STR_ARG(first));
-		if (!first.len)
-			rc = err_set(err, ERR_INVALID,
-				     "the answer is not a list");
+	rc = yaml_check(&y, err);
+	if (!rc && y.root->kind != YAML_LIST)
+		rc = err_set(err, ERR_INVALID, "the answer is not a list");
+	if (rc) {
 		yaml_fini(&y);
 		return rc;
 	}

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/url.h"
+#include "discovery/rest/filter_list.h"
 
 void docker_write_url(struct rest_run *r, const char *path, bool filtered,
 		      struct buf *out)
@@ -105,48 +106,14 @@ static void write_filter(struct json *j, const struct yaml_node *list, size_t i)
 	json_end(j, '}');
 }
 
-/* Checks that the values of a filter are a list of texts. */
-static void check_filter_values(struct yaml *y, const struct yaml_node *n,
-				void *field UNUSED)
-{
-	struct str text;
-
-	if (!yaml_expect(y, n, YAML_LIST, "values"))
-		return;
-	for (size_t i = 0; i < n->count; i++)
-		yaml_text(y, n->items[i], &text);
-}
-
-/* Reports the mistakes of the entries of `filters`. */
-static void check_filters(struct yaml *y, const struct yaml_node *list)
-{
-	static const struct yaml_field fields[] = {
-		{ "name", yaml_text, 0, NULL },
-		{ "values", check_filter_values, 0, NULL },
-		{ 0 },
-	};
-
-	for (size_t i = 0; i < list->count; i++) {
-		struct str name = str_of("");
-
-		yaml_decode(y, list->items[i], "filter", fields, &name);
-		if (!name.len)
-			yaml_error(y, list->items[i], "a filter requires name");
-	}
-}
-
 void docker_decode_filters(struct yaml *y, const struct yaml_node *n,
 			   void *field)
 {
 	struct docker_config *c = field;
-	size_t errors = y->error_count;
 	struct buf text = { 0 };
 	struct json j = json_init(&text);
 
-	if (!yaml_expect(y, n, YAML_LIST, "filters"))
-		return;
-	check_filters(y, n);
-	if (y->error_count > errors || !n->count)
+	if (!filter_list_check(y, n) || !n->count)
 		return;
 	json_begin(&j, '{');
 	for (size_t i = 0; i < n->count; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The kinds of service discovery. Each row X stands for the configuration key
- * X_sd_configs and for `provider_X`, which the file X_sd.c defines.
+ * X_sd_configs and for `provider_X`, which the file X_sd.c defines, here or, for
+ * clouds, in discovery/cloud/.
  *
  * Ownership: kinds are constants.
  * Threads: any.
@@ -12,19 +13,23 @@
 #include "discovery/provider/provider.h"
 
 #define PROVIDER_KINDS(KIND) \
+	KIND(azure)          \
 	KIND(consul)         \
 	KIND(digitalocean)   \
 	KIND(dns)            \
 	KIND(docker)         \
 	KIND(dockerswarm)    \
+	KIND(ec2)            \
 	KIND(eureka)         \
 	KIND(file)           \
+	KIND(gce)            \
 	KIND(hetzner)        \
 	KIND(http)           \
 	KIND(kubernetes)     \
 	KIND(linode)         \
 	KIND(marathon)       \
 	KIND(nomad)          \
+	KIND(openstack)      \
 	KIND(puppetdb)
 
 #define PROVIDER_DECLARE(name) \

@@ -124,32 +124,27 @@ static void map_resource(struct rest_run *r, const struct yaml_node *resource)
 		add_parameters(r, str_of(""), doc_find(resource, "parameters"));
 }
 
-/* Returns the body with the query. */
-static char *puppetdb_body(const struct discovery_config *base)
+/* Writes the body with the query. */
+static void puppetdb_body(struct rest_run *r, struct buf *out)
 {
-	const struct puppetdb_config *c = (const struct puppetdb_config *)base;
-	struct buf text = { 0 };
-	struct json j = json_init(&text);
-	char *body;
+	const struct puppetdb_config *c =
+		(const struct puppetdb_config *)r->config;
+	struct json j = json_init(out);
 
 	json_begin(&j, '{');
 	json_key(&j, "query");
 	json_str(&j, c->query);
 	json_end(&j, '}');
-	body = mem_strdup(buf_cstr(&text));
-	buf_fini(&text);
-	return body;
 }
 
 static const struct rest_step puppetdb_steps[] = {
-	{ .path = "/pdb/query/v4", .items = "" },
+	{ .path = "/pdb/query/v4", .items = "", .body = puppetdb_body },
 	{ 0 },
 };
 
 static const struct rest_table puppetdb_table = {
 	.steps = puppetdb_steps,
 	.map = map_resource,
-	.body = puppetdb_body,
 	.headers = (const char *const[]){ "Accept: application/json",
 					  "Content-Type: application/json",
 					  NULL },

@@ -357,11 +357,9 @@ int kubeconfig_read(struct kubeconfig *k, const char *path, struct err *err)
 	http_options_init(&k->http);
 	yaml_parse(&k->y, path, buf_bytes(&text));
 	buf_forget(&text);
-	if (k->y.error_count) {
-		struct str first = yaml_first_error(&k->y);
-
-		rc = err_set(err, ERR_INVALID, "kubeconfig_file: %.*s",
-			     STR_ARG(first));
+	rc = yaml_check(&k->y, err);
+	if (rc) {
+		rc = err_wrap(err, rc, "kubeconfig_file");
 	} else {
 		rc = kubeconfig_set(k, err);
 		if (rc)

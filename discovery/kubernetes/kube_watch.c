@@ -210,22 +210,20 @@ static int watch_on_piece(void *ctx, struct str key, struct bytes text,
 	struct kube_watch *w = ctx;
 	bool is_meta = str_is(key, "metadata");
 	struct yaml y;
-	int rc = 0;
+	int rc;
 
 	if (w->phase == KUBE_LISTING && !is_meta && !str_is(key, "items"))
 		return 0;
 	yaml_parse_json(&y, "answer", text);
-	if (!y.root) {
-		struct str first = yaml_first_error(&y);
-
-		rc = err_set(err, ERR_INVALID, "%.*s", STR_ARG(first));
-	} else if (w->phase == KUBE_WATCHING) {
+	rc = yaml_check(&y, err);
+	if (rc)
+		; /* err says why */
+	else if (w->phase == KUBE_WATCHING)
 		rc = watch_take_event(w, y.root, err);
-	} else if (is_meta) {
+	else if (is_meta)
 		watch_take_list_meta(w, y.root);
-	} else if (!yaml_is_null(y.root)) {
+	else if (!yaml_is_null(y.root))
 		rc = watch_put(w, y.root, err);
-	}
 	yaml_fini(&y);
 	return rc;
 }

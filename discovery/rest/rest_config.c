@@ -61,3 +61,13 @@ void rest_check(struct yaml *y, const struct yaml_node *entry,
 		c->server.len--;
 	c->server = arena_str(&y->arena, c->server);
 }
+
+void rest_refuse_auth(struct yaml *y, const struct yaml_node *entry,
+		      const struct discovery_config *base)
+{
+	if (base->http.auth != HTTP_AUTH_NONE)
+		yaml_error(
+			y, entry,
+			"%s_sd_config has credentials of its own kind: basic_auth, authorization and oauth2 cannot be used",
+			base->kind->name);
+}

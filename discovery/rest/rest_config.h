@@ -38,6 +38,13 @@ void rest_init(struct discovery_config *base);
 /* Decodes the key `role`: the name of one of the tables of the kind. */
 void rest_decode_role(struct yaml *y, const struct yaml_node *n, void *config);
 
+/*
+ * Reports an error if an entry configures authentication, for a kind that gets
+ * its credentials in another way.
+ */
+void rest_refuse_auth(struct yaml *y, const struct yaml_node *entry,
+		      const struct discovery_config *base);
+
 /* Checks the port and the role of an entry. */
 void rest_check(struct yaml *y, const struct yaml_node *entry,
 		struct discovery_config *base);

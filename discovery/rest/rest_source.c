@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "discovery/rest/rest_source.h"
 
-#include <stdio.h>
-
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/url.h"
-#include "base/yaml_json.h"
 #include "client/endpoint.h"
 #include "client/http_config.h"
-#include "client/http_status.h"
-#include "discovery/rest/xml_document.h"
+#include "discovery/rest/rest_page.h"
 
 /* An odd number that spreads the bits of a hash (2^64 by the golden ratio). */
 #define HASH_PRIME 0x9e3779b97f4a7c15ULL
@@ -25,20 +20,16 @@
 /* The data of a provider. */
 struct rest_source {
 	struct http_config *http;
-	char *shown;   /* base URL without user and password */
-	char *body;    /* body of POST requests; NULL: GET requests */
+	char *shown;                  /* base URL without user and password */
+	struct rest_account *account; /* NULL: none */
 	uint64_t hash; /* answers of the last refresh that found targets */
 	struct rest_run *run; /* the refresh in progress; NULL: none */
+	void *kept;           /* what the kind keeps; see rest_table.drop */
 };
 
 static const struct rest_table *rest_table_of(const struct rest_run *r)
 {
 	return r->config->table;
-}
-
-static const struct rest_step *rest_step_of(const struct rest_run *r)
-{
-	return &rest_table_of(r)->steps[r->step];
 }
 
 /* Returns whether the step in progress is the last one. */
@@ -65,6 +56,11 @@ const struct yaml_node *rest_item(const struct rest_run *r, size_t step,
 				  size_t i)
 {
 	return i < rest_count(r, step) ? r->answers[step].items.v[i] : NULL;
+}
+
+size_t rest_item_url(const struct rest_run *r, size_t step, size_t i)
+{
+	return r->answers[step].urls.v[i];
 }
 
 /* What same_item() compares with. */
@@ -100,6 +96,7 @@ static void keep_item(struct rest_run *r, const struct yaml_node *item)
 	const char *index = rest_step_of(r)->index;
 
 	*vec_add(&a->items) = item;
+	*vec_add(&a->urls) = r->url_number;
 	if (index)
 		table_add(&a->by_key,
 			  hash_bytes(bytes_of(doc_text(item, index))),
@@ -135,8 +132,11 @@ static void rest_run_free(struct rest_run *r)
 			page_free(a->pages.v[k]);
 		vec_fini(&a->pages);
 		vec_fini(&a->items);
+		vec_fini(&a->urls);
 		table_fini(&a->by_key);
 	}
+	mem_free(r->own_server);
+	mem_free(r->url_sent);
 	for (size_t i = 0; i < r->headers.count; i++)
 		mem_forget(r->headers.v[i]);
 	vec_fini(&r->headers);
@@ -190,73 +190,25 @@ static void rest_finish(struct rest_run *r)
 	target_groups_list_fini(&all);
 }
 
-static void rest_send(struct rest_run *r, const char *url);
-
-/*
- * Writes the URL of the first page of the step in progress. Returns false if
- * the step has no more URLs.
- */
-static bool write_url(struct rest_run *r, struct buf *url)
-{
-	const struct rest_step *step = rest_step_of(r);
-
-	buf_add(url, r->server.ptr, r->server.len);
-	if (step->url)
-		return step->url(r, r->url, url);
-	buf_str(url, step->path);
-	return r->url == 0;
-}
+static void rest_send(struct rest_run *r, struct rest_request *q);
 
 /* Sends the next first page, of this step or of a later one, or finishes. */
 static void rest_go_on(struct rest_run *r)
 {
-	struct buf url = { 0 };
+	struct rest_request q = { 0 };
 
-	while (!write_url(r, &url)) {
-		buf_reset(&url);
+	while (!rest_page_first(r, &q)) {
+		rest_request_fini(&q);
 		if (is_last(r)) {
-			buf_fini(&url);
 			rest_finish(r);
 			return;
 		}
 		r->step++;
-		r->url = 0;
+		r->url_number = 0;
 	}
 	r->page = 1;
-	rest_send(r, buf_cstr(&url));
-	buf_fini(&url);
-}
-
-/*
- * Writes the URL of the page after this one; nothing if there is none. The URL of a next page must have the origin of the base URL, because requests
- * carry credentials.
- */
-static int write_next_url(struct rest_run *r, const struct yaml_node *root,
-			  struct buf *url, struct err *err)
-{
-	const struct rest_step *step = rest_step_of(r);
-	struct str next = step->next ? doc_text(root, step->next) : str_of("");
-	char number[24];
-
-	if (step->paging == REST_SINGLE || !next.len)
-		return 0;
-	r->page++;
-	if (step->paging == REST_NEXT_URL) {
-		buf_add(url, next.ptr, next.len);
-		if (endpoint_same_origin(buf_cstr(url), r->server.ptr))
-			return 0;
-		return err_set(
-			err, ERR_DENIED,
-			"the URL of the next page has another scheme, host or port");
-	}
-	if (step->paging == REST_PAGE_COUNT &&
-	    doc_int(root, step->next, 0) < r->page)
-		return 0;
-	(void)write_url(r, url);
-	snprintf(number, sizeof(number), "%lld", (long long)r->page);
-	url_add_param(url, step->page_param,
-		      step->paging == REST_PAGE_COUNT ? str_of(number) : next);
-	return 0;
+	rest_send(r, &q);
+	rest_request_fini(&q);
 }
 
 /* Takes one item: it is kept, or becomes a target. */
@@ -290,44 +242,67 @@ static void take_items(struct rest_run *r, const struct yaml_node *root)
 		take_list(r, doc_find(doc_item(root, i), path + strlen(EACH)));
 }
 
-/* Parses a page, and sends the request after it. */
-static int take_page(struct rest_run *r, struct bytes text, struct err *err)
+/* Sends the request after a page: `next`, or the next first page. */
+static void send_next(struct rest_run *r, struct rest_request *next)
 {
-	struct yaml *page = mem_new(struct yaml);
-	struct buf next = { 0 };
-	int rc = 0;
-
-	if (rest_table_of(r)->is_xml)
-		xml_parse(page, "answer", text);
-	else
-		yaml_parse_json(page, "answer", text);
-	if (page->error_count || !page->root) {
-		struct str first = yaml_first_error(page);
-
-		rc = err_set(err, ERR_INVALID, "%.*s",
-			     first.len ? (int)first.len : 20,
-			     first.len ? first.ptr : "the answer is empty");
+	if (next->url.len) {
+		rest_send(r, next);
+		return;
 	}
-	if (!rc)
-		rc = write_next_url(r, page->root, &next, err);
-	if (rc) {
-		page_free(page);
-		buf_fini(&next);
-		return rc;
-	}
+	r->url_number++;
+	rest_go_on(r);
+}
+
+/* Takes the items of a page, and keeps the page if they are kept. */
+static void keep_page(struct rest_run *r, struct yaml *page)
+{
 	take_items(r, page->root);
 	if (keeps_items(r))
 		*vec_add(&r->answers[r->step].pages) = page;
 	else
 		page_free(page);
-	if (next.len) {
-		rest_send(r, buf_cstr(&next));
-	} else {
-		r->url++;
-		rest_go_on(r);
+}
+
+/* Parses a page, and sends the request after it. */
+static int take_page(struct rest_run *r, const struct http_response *a,
+		     struct err *err)
+{
+	struct yaml *page = mem_new(struct yaml);
+	struct rest_request next = { 0 };
+	int rc = rest_answer_parse(a, rest_table_of(r)->is_xml, page, err);
+
+	if (rc) {
+		mem_free(page);
+		return rc;
 	}
-	buf_fini(&next);
-	return 0;
+	rc = rest_page_next(r, page->root, &next, err);
+	if (rc) {
+		page_free(page);
+	} else {
+		keep_page(r, page);
+		send_next(r, &next);
+	}
+	rest_request_fini(&next);
+	return rc;
+}
+
+/* Adds an answer to the size and to the hash of all answers. */
+static int count_answer(struct rest_run *r, const struct http_response *a,
+			struct err *err)
+{
+	r->bytes += a->body.len;
+	r->hash = (r->hash ^ hash_bytes(buf_bytes(&a->body))) * HASH_PRIME;
+	if (r->bytes <= BYTES_MAX)
+		return 0;
+	return err_set(err, ERR_TOOBIG,
+		       "all answers together are larger than %ld MB",
+		       BYTES_MAX / MIB);
+}
+
+/* Returns whether an answer only means that there are no items. */
+static bool is_missing(const struct rest_run *r, const struct http_response *a)
+{
+	return !a->code && a->status == rest_step_of(r)->tolerated;
 }
 
 /*
@@ -339,38 +314,33 @@ static void rest_on_answer(void *ctx, struct http_response *a)
 	struct provider *p = ctx;
 	struct rest_source *s = p->data;
 	struct rest_run *r = s->run;
+	struct rest_request none = { 0 };
 	struct err err;
-	int rc = http_status_check(a, &err);
+	int rc;
 
-	if (rc == ERR_CLOSED)
+	if (a->code == ERR_CLOSED)
 		return;
-	r->bytes += a->body.len;
-	r->hash = (r->hash ^ hash_bytes(buf_bytes(&a->body))) * HASH_PRIME;
-	if (!rc && r->bytes > BYTES_MAX)
-		rc = err_set(&err, ERR_TOOBIG,
-			     "all answers together are larger than %ld MB",
-			     BYTES_MAX / MIB);
+	rc = count_answer(r, a, &err);
+	if (!rc && is_missing(r, a)) {
+		send_next(r, &none);
+		return;
+	}
 	if (!rc)
-		rc = take_page(r, buf_bytes(&a->body), &err);
-	if (rc)
-		rest_fail(r, &err);
+		rc = take_page(r, a, &err);
+	if (!rc)
+		return;
+	/* Credentials can become invalid before their time. */
+	if (s->account && a->status == 401)
+		rest_account_forget(s->account);
+	rest_fail(r, &err);
 }
 
 /* Sends a request with the headers of the table and of the run. */
-static void rest_send(struct rest_run *r, const char *url)
+static void rest_send(struct rest_run *r, struct rest_request *q)
 {
 	struct provider *p = r->p;
 	const struct rest_source *s = p->data;
-	const char *const *own = rest_table_of(r)->headers;
-	VEC(const char *) headers = { 0 };
-	struct http_request q = { .url = url,
-				  .config = s->http,
-				  .timeout_ms = p->config->refresh_ms,
-				  .max_body = YAML_TEXT_MAX,
-				  .user_agent = p->user_agent,
-				  .post = s->body,
-				  .done = rest_on_answer,
-				  .ctx = p };
+	const struct rest_table *t = rest_table_of(r);
 	struct err err;
 
 	if (r->requests++ == REQUESTS_MAX) {
@@ -379,16 +349,47 @@ static void rest_send(struct rest_run *r, const char *url)
 		rest_fail(r, &err);
 		return;
 	}
-	for (; own && *own; own++)
-		*vec_add(&headers) = *own;
+	for (const char *const *h = t->headers; h && *h; h++)
+		*vec_add(&q->headers) = mem_strdup(*h);
 	for (size_t i = 0; i < r->headers.count; i++)
-		*vec_add(&headers) = r->headers.v[i];
-	*vec_add(&headers) = NULL;
-	q.headers = headers.v;
-	if (r->config->socket.len)
-		q.unix_socket = r->config->socket.ptr;
-	http_start(p->client, &q);
-	vec_fini(&headers);
+		*vec_add(&q->headers) = mem_strdup(r->headers.v[i]);
+	q->has_secret = s->account != NULL;
+	if (t->prepare)
+		t->prepare(r, q);
+	mem_free(r->url_sent);
+	r->url_sent = mem_strdup(buf_cstr(&q->url));
+	rest_request_start(q, p, s->http, p->config->refresh_ms, rest_on_answer,
+			   p);
+}
+
+/* Shows a base URL that begin() has set. */
+static void show_server(struct rest_source *s, const struct rest_run *r)
+{
+	if (str_eq(r->server, r->config->server))
+		return;
+	mem_free(s->shown);
+	s->shown = http_url_shown(r->server.ptr);
+}
+
+/* Starts the requests of a refresh, when the credentials are there. */
+static void rest_begin(struct provider *p, const struct err *failed)
+{
+	struct rest_source *s = p->data;
+	struct rest_run *r = s->run;
+	struct err err;
+
+	if (failed) {
+		rest_fail(r, failed);
+		return;
+	}
+	if (s->account)
+		r->account = rest_account_data(s->account);
+	if (rest_table_of(r)->begin && rest_table_of(r)->begin(r, &err)) {
+		rest_fail(r, &err);
+		return;
+	}
+	show_server(s, r);
+	rest_go_on(r);
 }
 
 void rest_refresh(struct provider *p)
@@ -396,6 +397,7 @@ void rest_refresh(struct provider *p)
 	struct rest_source *s = p->data;
 	struct rest_run *r;
 	struct err err;
+	int rc = 0;
 
 	if (s->run)
 		return; /* the previous refresh is not done */
@@ -403,13 +405,23 @@ void rest_refresh(struct provider *p)
 	r->p = p;
 	r->config = (const struct rest_config *)p->config;
 	r->server = r->config->server;
+	r->kept = &s->kept;
 	group_builder_init(&r->b);
 	group_begin(&r->b);
 	s->run = r;
-	if (rest_table_of(r)->begin && rest_table_of(r)->begin(r, &err))
-		rest_fail(r, &err);
-	else
-		rest_go_on(r);
+	if (s->account)
+		rc = rest_account_get(s->account, s->http, rest_begin, &err);
+	if (rc != REST_ACCOUNT_PENDING)
+		rest_begin(p, rc ? &err : NULL);
+}
+
+/* Returns the name of the source for messages. */
+static char *source_name(const struct provider *p, const struct rest_config *c)
+{
+	if (c->socket.len)
+		return mem_strndup(c->socket);
+	return c->server.len ? http_url_shown(c->server.ptr) :
+			       mem_strdup(p->kind->name);
 }
 
 void *rest_open(struct provider *p)
@@ -418,9 +430,9 @@ void *rest_open(struct provider *p)
 	struct rest_source *s = mem_new(struct rest_source);
 
 	s->http = http_config_new(&c->base.http);
-	s->shown = c->socket.len ? mem_strndup(c->socket) :
-				   http_url_shown(c->server.ptr);
-	s->body = c->table->body ? c->table->body(&c->base) : NULL;
+	s->shown = source_name(p, c);
+	if (c->table->account)
+		s->account = rest_account_new(p, c->table->account);
 	return s;
 }
 
@@ -429,10 +441,12 @@ void rest_close(struct provider *p)
 	struct rest_source *s = p->data;
 
 	http_cancel(p->client, p);
+	rest_account_free(s->account);
 	if (s->run)
 		rest_run_free(s->run);
+	if (s->kept)
+		((const struct rest_config *)p->config)->table->drop(s->kept);
 	http_config_unref(s->http);
 	mem_free(s->shown);
-	mem_forget(s->body);
 	mem_free(s);
 }

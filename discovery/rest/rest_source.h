@@ -21,7 +21,7 @@
 #include "discovery/provider/provider.h"
 #include "discovery/rest/document.h"
 #include "discovery/rest/field_row.h"
-#include "discovery/rest/rest_config.h"
+#include "discovery/rest/rest_account.h"
 
 struct rest_run;
 
@@ -34,6 +34,11 @@ enum rest_paging {
 	REST_PAGE_COUNT,
 	/* the answer has the URL of the next page */
 	REST_NEXT_URL,
+	/*
+	 * the answer has the URL of the next page, of which only the query
+	 * counts, because servers behind a proxy do not know their own URL
+	 */
+	REST_NEXT_QUERY,
 	/* the answer has a text to be sent for the next page */
 	REST_NEXT_TOKEN
 };
@@ -50,7 +55,7 @@ struct rest_step {
 	enum rest_paging paging;
 	/* path of what `paging` needs from the answer */
 	const char *next;
-	/* query parameter with the number or text of the page */
+	/* query parameter, or field of the form, with the number or text */
 	const char *page_param;
 	/* path of the text by which rest_lookup() finds items */
 	const char *index;
@@ -60,6 +65,13 @@ struct rest_step {
 	 * NULL.
 	 */
 	bool (*url)(struct rest_run *r, size_t i, struct buf *out);
+	/* Writes the body of a POST request; NULL: GET requests. */
+	void (*body)(struct rest_run *r, struct buf *out);
+	/*
+	 * an HTTP status of an error, which only means that there are no items;
+	 * 0: none
+	 */
+	long tolerated;
 };
 
 /* A service discovery, or one role of it. */
@@ -82,13 +94,18 @@ struct rest_table {
 	const char *needs;
 	/* further headers "Name: value"; may be NULL */
 	const char *const *headers;
-	/* body of a POST request, which the caller owns; NULL: GET requests */
-	char *(*body)(const struct discovery_config *c);
+	/* how credentials are got; NULL: by the options of HTTP requests */
+	const struct rest_account_kind *account;
 	/*
-	 * Called at the start of a refresh; can add to r->headers, and change
-	 * r->server. May be NULL.
+	 * Called at the start of a refresh, when the credentials are there; can
+	 * add to r->headers, and change r->server. May be NULL.
 	 */
 	int (*begin)(struct rest_run *r, struct err *err);
+	/*
+	 * Completes each request before it is sent, for example to sign it.
+	 * May be NULL.
+	 */
+	void (*prepare)(struct rest_run *r, struct rest_request *q);
 	/*
 	 * Makes targets when all answers are there, instead of map(); the items
 	 * of the last step are then kept, too. ERR_INVALID: an answer cannot be
@@ -97,6 +114,11 @@ struct rest_table {
 	int (*finish)(struct rest_run *r, struct err *err);
 	/* answers are XML, not JSON */
 	bool is_xml;
+	/*
+	 * Frees what r->kept has, which a kind keeps from one refresh to the
+	 * next. NULL: it keeps nothing.
+	 */
+	void (*drop)(void *kept);
 };
 
 enum {
@@ -107,6 +129,7 @@ enum {
 struct rest_answer {
 	VEC(struct yaml *) pages;
 	VEC(const struct yaml_node *) items;
+	VEC(size_t) urls;    /* numbers of the URLs that they came from */
 	struct table by_key; /* items by the text at step->index */
 };
 
@@ -115,11 +138,15 @@ struct rest_run {
 	struct provider *p;
 	const struct rest_config *config;
 	struct group_builder b;
+	void **kept; /* see rest_table.drop; NULL at first */
 	struct rest_answer answers[REST_STEPS_MAX];
+	void *account;       /* data of the account; NULL: none */
 	struct str server;   /* base URL */
+	char *own_server;    /* owns `server`, if begin() has made it */
+	char *url_sent;      /* the URL of the request under way */
 	VEC(char *) headers; /* headers that begin() added */
 	size_t step;         /* the step in progress */
-	size_t url;          /* number of the URL in the step */
+	size_t url_number;   /* number of the URL in the step */
 	int64_t page;        /* number of the page, from 1 */
 	size_t bytes;        /* bytes of all answers */
 	size_t requests;
@@ -132,6 +159,9 @@ size_t rest_count(const struct rest_run *r, size_t step);
 /* Returns item number `i` of a step; NULL: there are fewer. */
 const struct yaml_node *rest_item(const struct rest_run *r, size_t step,
 				  size_t i);
+
+/* Returns the number of the URL that an item came from; see rest_step.url. */
+size_t rest_item_url(const struct rest_run *r, size_t step, size_t i);
 
 /*
  * Returns the item of a step whose text at step->index is `key`; NULL: none.

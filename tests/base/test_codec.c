@@ -232,6 +232,25 @@ Test(codec, base64_decoder_is_strict)
 	buf_fini(&b);
 }
 
+Test(codec, base64_for_urls_has_no_padding)
+{
+	static const struct {
+		const char *text, *code;
+	} cases[] = { { "", "" },           { "f", "Zg" },
+		      { "fo", "Zm8" },      { "foo", "Zm9v" },
+		      { "foob", "Zm9vYg" }, { "\xff\xef\xbe", "_---" },
+		      { "\xfb\xff", "-_8" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct buf b = { 0 };
+
+		base64_encode_url(bytes_of(str_of(cases[i].text)), &b);
+		cr_expect(!strcmp(buf_cstr(&b), cases[i].code), "%s",
+			  cases[i].code);
+		buf_fini(&b);
+	}
+}
+
 Test(codec, share_counts_against_its_own_and_the_parent_budget)
 {
 	struct budget all = { .name = "all", .max = 100 };

@@ -8,7 +8,9 @@ from harness import Process, free_port, wait_until
 
 PROMETHEUS = '/usr/bin/prometheus'
 # Labels that only one of the two has by its nature.
-OWN = ('__metrics_path__', '__profile_path__', '__name__', '__param_seconds')
+OWN = ('__metrics_path__', '__profile_path__', '__name__', '__param_seconds',
+       '__scrape_native_histograms__', '__always_scrape_classic_histograms__',
+       '__convert_classic_histograms_to_nhcb__')
 
 
 def configuration(jobs):

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The key `filters` of service discoveries: a list of names, each with a list
+ * of values.
+ *
+ * Ownership: nothing is kept.
+ * Threads: one thread per document.
+ */
+#ifndef DISCOVERY_REST_FILTER_LIST_H
+#define DISCOVERY_REST_FILTER_LIST_H
+
+#include "base/yaml.h"
+
+/*
+ * Checks the value of `filters`, and reports mistakes to `y`. Returns whether
+ * it is a list of maps that have a text `name`, and, if they have `values`, a
+ * list of texts there.
+ */
+bool filter_list_check(struct yaml *y, const struct yaml_node *n);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Accounts: how a service discovery gets the credentials for an API, where the
+ * options of an HTTP client are not enough: tokens from other servers, keys
+ * from a metadata service.
+ *
+ * A kind of account is a state machine without input and output of its own:
+ * next() writes the request that is needed next, and take() reads the answer.
+ * This file sends the requests, with limits on their time and number.
+ *
+ * Ownership: a provider owns its account.
+ * Threads: the manager's loop.
+ */
+#ifndef DISCOVERY_REST_REST_ACCOUNT_H
+#define DISCOVERY_REST_REST_ACCOUNT_H
+
+#include "discovery/rest/rest_config.h"
+#include "discovery/rest/rest_request.h"
+
+struct rest_account;
+
+/* A kind of account. */
+struct rest_account_kind {
+	/* Makes the data of an account. */
+	void *(*open)(const struct rest_config *c);
+	/*
+	 * Writes the request that is needed next; leaves q->url empty if the
+	 * credentials are there, and valid for long enough.
+	 */
+	int (*next)(void *data, struct rest_request *q, struct err *err);
+	/*
+	 * Takes the end of that request, also if it has failed. An error ends
+	 * the refresh.
+	 */
+	int (*take)(void *data, const struct http_response *a, struct err *err);
+	/* Forgets the credentials, because an API has refused them. */
+	void (*forget)(void *data);
+	/* Frees the data, and wipes it. */
+	void (*close)(void *data);
+};
+
+/* Returned while requests for credentials are under way. */
+#define REST_ACCOUNT_PENDING 1
+
+/* Called when credentials are there (`err` is NULL), or cannot be had. */
+typedef void (*rest_account_fn)(struct provider *p, const struct err *err);
+
+/* Makes an account for a provider. */
+struct rest_account *rest_account_new(struct provider *p,
+				      const struct rest_account_kind *kind);
+
+/* Frees an account, and cancels its request. NULL is a no-op. */
+void rest_account_free(struct rest_account *a);
+
+/*
+ * Returns 0 if the credentials are there, or REST_ACCOUNT_PENDING: ready() will
+ * be called. `http` has the configured options.
+ */
+NODISCARD int rest_account_get(struct rest_account *a, struct http_config *http,
+			       rest_account_fn ready, struct err *err);
+
+/* Forgets the credentials, because an API has refused them. */
+void rest_account_forget(struct rest_account *a);
+
+/* Returns the data that kind->open() made. */
+void *rest_account_data(struct rest_account *a);
+
+/*
+ * Returns a variable of the environment, which must not change; NULL: it is
+ * absent or empty.
+ */
+const char *rest_env(const char *name);
+
+/*
+ * Returns when credentials that expire at a time should be renewed: some
+ * minutes before, or after half of a short life. Both in ms since the epoch.
+ * ERR_INVALID: they have expired already.
+ */
+NODISCARD int rest_renewal(int64_t expires_ms, int64_t *renew_ms,
+			   struct err *err);
+
+/*
+ * Checks that an answer has a status of success. If it has not, the message has
+ * the error code of the answer, which all these APIs send, but no other text of
+ * it, because a server could repeat a secret of the request.
+ */
+NODISCARD int rest_answer_check(const struct http_response *a, bool is_xml,
+				struct err *err);
+
+/*
+ * Checks an answer as rest_answer_check() does, and parses it, as JSON or XML.
+ * On success the caller calls yaml_fini().
+ */
+NODISCARD int rest_answer_parse(const struct http_response *a, bool is_xml,
+				struct yaml *y, struct err *err);
+
+#endif

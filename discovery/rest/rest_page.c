@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "discovery/rest/rest_page.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/url.h"
+#include "client/endpoint.h"
+
+const struct rest_step *rest_step_of(const struct rest_run *r)
+{
+	return &r->config->table->steps[r->step];
+}
+
+bool rest_page_first(struct rest_run *r, struct rest_request *q)
+{
+	const struct rest_step *step = rest_step_of(r);
+
+	buf_add(&q->url, r->server.ptr, r->server.len);
+	if (step->url ? !step->url(r, r->url_number, &q->url) : r->url_number)
+		return false;
+	if (!step->url)
+		buf_str(&q->url, step->path);
+	if (step->body)
+		step->body(r, &q->body);
+	return true;
+}
+
+/*
+ * Writes the URL of the next page that an answer has. It must have the origin
+ * of the request, because requests carry credentials.
+ */
+static int write_next_url(const struct rest_run *r, struct str next,
+			  struct buf *url, struct err *err)
+{
+	buf_add(url, next.ptr, next.len);
+	if (endpoint_same_origin(buf_cstr(url), r->url_sent))
+		return 0;
+	return err_set(
+		err, ERR_DENIED,
+		"the URL of the next page has another scheme, host or port");
+}
+
+/* Replaces the query of the URL of the request by that of the next page. */
+static void write_next_query(const struct rest_run *r, struct str next,
+			     struct buf *url)
+{
+	const char *query = memchr(next.ptr, '?', next.len);
+
+	buf_add(url, r->url_sent, strcspn(r->url_sent, "?"));
+	if (query)
+		buf_add(url, query, (size_t)(next.ptr + next.len - query));
+}
+
+/* Adds the number or text of a page to a request. */
+static void add_page(const struct rest_step *step, struct rest_request *q,
+		     struct str page)
+{
+	if (step->body)
+		form_add_field(&q->body, step->page_param, page);
+	else
+		url_add_param(&q->url, step->page_param, page);
+}
+
+int rest_page_next(struct rest_run *r, const struct yaml_node *root,
+		   struct rest_request *q, struct err *err)
+{
+	const struct rest_step *step = rest_step_of(r);
+	struct str next = step->next ? doc_text(root, step->next) : str_of("");
+	char number[24];
+
+	if (step->paging == REST_SINGLE || !next.len)
+		return 0;
+	r->page++;
+	if (step->paging == REST_NEXT_URL)
+		return write_next_url(r, next, &q->url, err);
+	if (step->paging == REST_NEXT_QUERY) {
+		write_next_query(r, next, &q->url);
+		return 0;
+	}
+	if (step->paging == REST_PAGE_COUNT &&
+	    doc_int(root, step->next, 0) < r->page)
+		return 0;
+	(void)rest_page_first(r, q);
+	snprintf(number, sizeof(number), "%lld", (long long)r->page);
+	add_page(step, q,
+		 step->paging == REST_PAGE_COUNT ? str_of(number) : next);
+	return 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The requests of a step of a refresh, page by page.
+ *
+ * Ownership: requests are the caller's.
+ * Threads: the manager's loop.
+ */
+#ifndef DISCOVERY_REST_REST_PAGE_H
+#define DISCOVERY_REST_REST_PAGE_H
+
+#include "discovery/rest/rest_source.h"
+
+/* Returns the step in progress. */
+const struct rest_step *rest_step_of(const struct rest_run *r);
+
+/*
+ * Writes the request for the first page of URL r->url_number of the step in
+ * progress. Returns false if the step has no more URLs.
+ */
+bool rest_page_first(struct rest_run *r, struct rest_request *q);
+
+/*
+ * Writes the request for the page after this one, whose answer is `root`; its
+ * URL stays empty if there is none. ERR_DENIED: the answer leads elsewhere.
+ */
+NODISCARD int rest_page_next(struct rest_run *r, const struct yaml_node *root,
+			     struct rest_request *q, struct err *err);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A request to an HTTP API, as a service discovery writes it.
+ *
+ * Ownership: a request owns its texts, unless noted.
+ * Threads: the manager's loop.
+ */
+#ifndef DISCOVERY_REST_REST_REQUEST_H
+#define DISCOVERY_REST_REST_REQUEST_H
+
+#include "base/vec.h"
+#include "discovery/provider/provider.h"
+
+/* A request that is being written. A struct of zeros is empty. */
+struct rest_request {
+	struct buf url;
+	struct buf body;     /* of a POST request; empty: a GET */
+	const char *method;  /* a constant; NULL: GET or POST */
+	VEC(char *) headers; /* "Name: value" */
+	/*
+	 * Access key, secret key and "<region>:<service>" of a request that is
+	 * signed as AWS demands; borrowed. NULL: it is not signed
+	 */
+	const char *key_id;
+	const char *secret_key;
+	const char *aws_scope;
+	/*
+	 * The request asks a metadata service at an address of the machine
+	 * itself: no proxy, no redirect, and none of the configured options.
+	 */
+	bool is_local;
+	/* there are secrets in the headers or in the body */
+	bool has_secret;
+};
+
+/* Frees the texts of a request, and wipes them. */
+void rest_request_fini(struct rest_request *q);
+
+/* Adds a header. */
+void rest_header_add(struct rest_request *q, const char *name,
+		     struct str value);
+
+/*
+ * Starts a request; `http` has the configured options, and `done` is called
+ * with `ctx` at its end. The request may be freed at once.
+ */
+void rest_request_start(struct rest_request *q, struct provider *p,
+			struct http_config *http, int64_t timeout_ms,
+			http_done_fn done, void *ctx);
+
+#endif
