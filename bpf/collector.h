@@ -15,6 +15,7 @@
 #define BPF_COLLECTOR_H
 
 #include "base/log.h"
+#include "bpf/container_names.h"
 #include "bpf/kernel/abi.h"
 #include "bpf/profile_sink.h"
 #include "bpf/sample_labels.h"
@@ -38,8 +39,9 @@ struct collector_options {
 	int64_t interval_ms; /* INT64_MAX: one profile, when it stops */
 	size_t memory;       /* bytes for the samples of an interval */
 	const char *node;    /* label of all series */
-	const struct relabel_rules *rules; /* may be NULL */
-	unsigned sample_labels;            /* a set of enum sample_labels */
+	const struct relabel_rules *rules;  /* may be NULL */
+	struct container_names *containers; /* may be NULL */
+	unsigned sample_labels;             /* a set of enum sample_labels */
 	/* Only this process and its later children are of interest; 0: all. */
 	uint32_t pid;
 	/* All samples have these labels; NULL: each series has its own. */

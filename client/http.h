@@ -102,6 +102,8 @@ struct http_request {
 	const char *const *headers;
 	/* body of a POST request; NULL: the request is a GET, or has `body` */
 	const char *post;
+	/* HTTP/2, also without TLS, as gRPC demands */
+	bool is_http2;
 	/* another method than GET or POST, "PUT" for example; NULL: none */
 	const char *method;
 	/*

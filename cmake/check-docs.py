@@ -67,7 +67,8 @@ def check_discoveries(text):
         part = re.search(rf'^## {kind}\n(.*?)(?=^## |\Z)', labels, re.M | re.S)
         for label in re.findall(r'META\("(\w+)"\)|"(__meta_\w+)"', code):
             label = max(label)
-            if not part or not re.search(rf'(?<!\w){label}(?!\w)', part.group(1)):
+            short = label.removeprefix(f'__meta_{kind}_') or label
+            if not part or not re.search(rf'(?<!\w)({label}|{short})(?!\w)', part.group(1)):
                 yield f'docs/service-discovery.md: the part "{kind}" does not name {label}'
 
 

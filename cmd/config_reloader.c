@@ -85,13 +85,18 @@ static void run_by(struct config_reloader *l, const struct config *c)
 {
 	struct discovery_job *jobs =
 		mem_zalloc(c->scrape.count + 1, sizeof(*jobs));
+	size_t count = c->scrape.count;
 
 	for (size_t i = 0; i < c->scrape.count; i++) {
 		jobs[i].name = c->scrape.v[i].job_name;
 		jobs[i].configs = &c->scrape.v[i].discovery;
 	}
+	if (c->ebpf.enabled && c->ebpf.containers.count)
+		jobs[count++] = (struct discovery_job){
+			.name = str_of(EBPF_JOB), .configs = &c->ebpf.containers
+		};
 	scrape_apply(l->o.scraper, &c->scrape);
-	discovery_apply(l->o.discovery, jobs, c->scrape.count);
+	discovery_apply(l->o.discovery, jobs, count);
 	sender_apply(l->o.sender, &c->remote_write, c->external_labels,
 		     c->external_label_count);
 	ebpf_service_apply(l->o.ebpf, &c->ebpf);

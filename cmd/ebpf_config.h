@@ -10,7 +10,14 @@
 #define CMD_EBPF_CONFIG_H
 
 #include "base/yaml.h"
+#include "discovery/discovery_config.h"
 #include "model/relabel.h"
+
+/*
+ * The job of the discoveries that name containers; jobs of the configuration
+ * have names.
+ */
+#define EBPF_JOB ""
 
 /* The section; { 0 } is a missing one. Members have the names of keys. */
 struct ebpf_config {
@@ -20,7 +27,9 @@ struct ebpf_config {
 	int64_t off_cpu; /* one of this number of waits is sampled; 0: none */
 	struct str node; /* empty: the name of this machine */
 	struct relabel_rules relabel;
-	unsigned sample_labels;          /* a set of enum sample_labels */
+	unsigned sample_labels; /* a set of enum sample_labels */
+	/* discoveries that name containers */
+	struct discovery_configs containers;
 	const struct yaml_node *section; /* NULL: there is none */
 };
 

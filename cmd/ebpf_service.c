@@ -8,7 +8,9 @@
 #include "base/mutex.h"
 #include "base/yaml_dump.h"
 #include "base/zstd.h"
+#include "bpf/container_names.h"
 #include "cmd/ebpf.h"
+#include "discovery/container_targets.h"
 #include "pprof/unpack.h"
 
 enum {
@@ -30,6 +32,7 @@ struct ebpf_service {
 	struct mutex apply_mu; /* one change at a time; taken before mu */
 	bool stopped; /* guarded by apply_mu: nothing starts any more */
 	struct ebpf_section *section; /* NULL: the collector does not run */
+	struct container_names *containers;
 	/* Used by the collector's thread. */
 	struct unpacker *unpacker;
 	struct unpacked *unpacked;
@@ -122,6 +125,7 @@ struct ebpf_service *ebpf_service_new(const struct ebpf_service_options *o)
 	struct ebpf_service *s = mem_new(struct ebpf_service);
 
 	s->o = *o;
+	s->containers = container_names_new();
 	mutex_init(&s->apply_mu);
 	mutex_init(&s->mu);
 	metrics_register_snapshot(
@@ -205,6 +209,7 @@ static void service_start(struct ebpf_service *s)
 				       .interval_ms = c->interval_ms,
 				       .memory = COLLECTOR_MEMORY,
 				       .rules = &c->relabel,
+				       .containers = s->containers,
 				       .sample_labels = c->sample_labels,
 				       .debug_dir = s->o.debug_dir,
 				       .log = s->o.log,
@@ -283,6 +288,26 @@ void ebpf_service_apply(struct ebpf_service *s, const struct ebpf_config *c)
 	mutex_unlock(&s->apply_mu);
 }
 
+/* A container_fn: add a container to a set. */
+static bool service_add_container(void *set, struct str id,
+				  const struct label *labels, size_t count)
+{
+	return !container_set_add(set, id, labels, count, NULL);
+}
+
+void ebpf_service_name(struct ebpf_service *s,
+		       const struct target_groups_list *groups)
+{
+	struct container_set *set = container_set_new();
+
+	container_targets_visit(groups, service_add_container, set);
+	log_event(s->o.log, LOG_DEBUG,
+		  "the eBPF collector has names of containers",
+		  LOG_FIELDS(log_int("containers",
+				     (int64_t)container_set_count(set))));
+	container_names_set(s->containers, set);
+}
+
 void ebpf_service_stop(struct ebpf_service *s)
 {
 	if (!s)
@@ -297,6 +322,7 @@ void ebpf_service_free(struct ebpf_service *s)
 {
 	if (!s)
 		return;
+	container_names_free(s->containers);
 	mutex_destroy(&s->mu);
 	mutex_destroy(&s->apply_mu);
 	mem_free(s);

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "cmd/ebpf_config.h"
+#include "discovery/target_group.h"
 #include "model/appender.h"
 
 struct ebpf_service;
@@ -34,6 +35,13 @@ struct ebpf_service *ebpf_service_new(const struct ebpf_service_options *o);
  * are logged.
  */
 void ebpf_service_apply(struct ebpf_service *s, const struct ebpf_config *c);
+
+/*
+ * Give the names of containers that the discoveries of the section have found
+ * to the processes of the containers. Called by the discovery's thread.
+ */
+void ebpf_service_name(struct ebpf_service *s,
+		       const struct target_groups_list *groups);
 
 /*
  * Stop for good, and store the last profiles; NULL is a no-op. Metrics can still

@@ -91,13 +91,19 @@ static int start_storage(struct serve *s, int64_t sync_ms, struct err *err)
 	return storage_open(&o, &s->storage, err);
 }
 
-/* Pass discovered targets to the scraper. Called in the discovery thread. */
+/*
+ * Pass discovered targets to the scraper, and containers to the eBPF collector.
+ * Called in the discovery thread.
+ */
 static void on_discovered(void *ctx, struct str job,
 			  const struct target_groups_list *groups)
 {
 	struct serve *s = ctx;
 
-	scrape_update(s->scraper, job, groups);
+	if (str_is(job, EBPF_JOB))
+		ebpf_service_name(s->ebpf, groups);
+	else
+		scrape_update(s->scraper, job, groups);
 }
 
 /*

@@ -37,24 +37,18 @@ static void tell_unknown(struct yaml *y, const struct yaml_node *key)
 		STR_ARG(key->text));
 }
 
-bool discovery_configs_decode(struct yaml *y, const struct yaml_node *key,
-			      const struct yaml_node *value,
-			      struct discovery_configs *out)
+/* Decodes the entries of a kind, and appends them. */
+static void decode_entries(struct yaml *y, const struct yaml_node *key,
+			   const struct provider_kind *kind,
+			   const struct yaml_node *value,
+			   struct discovery_configs *out)
 {
-	const struct provider_kind *kind;
 	struct discovery_config **all;
 
-	if (!str_ends(key->text, KEY_END))
-		return false;
-	kind = find_kind(key->text);
-	if (!kind) {
-		tell_unknown(y, key);
-		return true;
-	}
 	if (yaml_is_null(value) ||
 	    !yaml_expect(y, value, YAML_LIST,
 			 arena_strndup(&y->arena, key->text)))
-		return true;
+		return;
 	/* An array in an arena cannot grow, so the entries are copied. */
 	all = arena_array(&y->arena, struct discovery_config *,
 			  out->count + value->count);
@@ -63,7 +57,54 @@ bool discovery_configs_decode(struct yaml *y, const struct yaml_node *key,
 	out->v = all;
 	for (size_t i = 0; i < value->count; i++)
 		all[out->count++] = sd_entry_decode(y, value->items[i], kind);
+}
+
+bool discovery_configs_decode(struct yaml *y, const struct yaml_node *key,
+			      const struct yaml_node *value,
+			      struct discovery_configs *out)
+{
+	const struct provider_kind *kind;
+
+	if (!str_ends(key->text, KEY_END))
+		return false;
+	kind = find_kind(key->text);
+	if (!kind)
+		tell_unknown(y, key);
+	else if (kind->only_containers)
+		yaml_error(y, key,
+			   "%s_sd_configs can only be in the section ebpf",
+			   kind->name);
+	else
+		decode_entries(y, key, kind, value, out);
 	return true;
+}
+
+bool discovery_containers_decode(struct yaml *y, const struct yaml_node *key,
+				 const struct yaml_node *value,
+				 struct discovery_configs *out)
+{
+	const struct provider_kind *kind;
+
+	if (!str_ends(key->text, KEY_END))
+		return false;
+	kind = find_kind(key->text);
+	if (kind && kind->container_label)
+		decode_entries(y, key, kind, value, out);
+	else
+		yaml_error(
+			y, key,
+			"%.*s does not find containers: use kubernetes_sd_configs, cri_sd_configs or docker_sd_configs",
+			STR_ARG(key->text));
+	return true;
+}
+
+const char *discovery_container_label(size_t i)
+{
+	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
+		if (kinds[k]->container_label && i-- == 0)
+			return kinds[k]->container_label;
+	}
+	return NULL;
 }
 
 void discovery_configs_examine(const struct discovery_configs *c,

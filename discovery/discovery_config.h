@@ -29,6 +29,20 @@ bool discovery_configs_decode(struct yaml *y, const struct yaml_node *key,
 			      struct discovery_configs *out);
 
 /*
+ * Decodes such a key, as discovery_configs_decode() does, where discoveries
+ * serve to name containers: other kinds are errors.
+ */
+bool discovery_containers_decode(struct yaml *y, const struct yaml_node *key,
+				 const struct yaml_node *value,
+				 struct discovery_configs *out);
+
+/*
+ * Returns the name of the label with the ID of a container, for kind number `i`
+ * that has one; NULL: there are fewer.
+ */
+const char *discovery_container_label(size_t i);
+
+/*
  * Reads the files that entries name, and calls tell() with each mistake found;
  * for `everprof check config`.
  */

@@ -254,10 +254,26 @@ static void collector_begin_samples(struct collector *c)
 	collector_count(c);
 }
 
+/* Group processes again whose containers have got other names. */
+static void collector_take_names(struct collector *c)
+{
+	if (!c->o.containers ||
+	    !process_groups_take_names(&c->groups, c->o.containers))
+		return;
+	for (size_t i = 0; i < c->processes.processes.count; i++) {
+		struct process *p = &c->processes.processes.v[i];
+
+		if (p->live && p->group != PROCESS_NO_GROUP &&
+		    process_groups_is_stale(&c->groups, p->group))
+			process_table_regroup(&c->processes, p);
+	}
+}
+
 /* Do everything once that is due. */
 static void collector_turn(struct collector *c)
 {
 	c->now = (uint64_t)clock_mono_ns() / 1000000;
+	collector_take_names(c);
 	collector_read(c);
 	collector_read_files(c, c->now);
 	process_table_publish(&c->processes, c->now);

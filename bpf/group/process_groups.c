@@ -37,6 +37,7 @@ void process_groups_fini(struct process_groups *g)
 	vec_fini(&g->groups);
 	vec_fini(&g->gaps);
 	table_fini(&g->by_key);
+	container_set_unref(g->containers);
 	mem_free(g->node);
 }
 
@@ -64,13 +65,71 @@ static void label_add(struct labels_builder *b, const char *name,
 		labels_set(b, str_of(name), value);
 }
 
-/* Add the labels of a container: its pod, or its short ID. */
+/* Return the names of a container, if others have found them out. */
+static const struct container *group_container(const struct process_groups *g,
+					       struct str id)
+{
+	return g->containers && id.len ? container_set_find(g->containers, id) :
+					 NULL;
+}
+
+/* Return a label of a container; empty: it has no such label. */
+static struct str container_label(const struct container *c, const char *name)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		if (str_is(c->labels[i].name, name))
+			return c->labels[i].value;
+	}
+	return str_of("");
+}
+
+/*
+ * Add all names of a container, and make the labels of a series of those of
+ * Kubernetes, of a container runtime or of Docker. False: there is no name of
+ * the container itself.
+ */
+static bool label_names(struct labels_builder *b, const struct container *c)
+{
+	static const struct {
+		const char *namespace, *pod, *container;
+	} sources[] = {
+		{ "__meta_kubernetes_namespace", "__meta_kubernetes_pod_name",
+		  "__meta_kubernetes_pod_container_name" },
+		{ "__meta_cri_pod_namespace", "__meta_cri_pod_name",
+		  "__meta_cri_container_name" },
+		{ "", "", "__meta_docker_container_name" },
+	};
+
+	/* Of labels with one name, the first one counts. */
+	for (size_t i = c->count; i; i--)
+		labels_set(b, c->labels[i - 1].name, c->labels[i - 1].value);
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
+		struct str name = container_label(c, sources[i].container);
+
+		if (!name.len)
+			continue;
+		/* Docker's names begin with a slash. */
+		if (*name.ptr == '/')
+			name = (struct str){ name.ptr + 1, name.len - 1 };
+		label_add(b, "container", name);
+		label_add(b, "pod", container_label(c, sources[i].pod));
+		label_add(b, "namespace",
+			  container_label(c, sources[i].namespace));
+		return true;
+	}
+	return false;
+}
+
+/* Add the labels of a container: its names, its pod, or its short ID. */
 static void label_container(const struct process_groups *g,
 			    struct labels_builder *b, struct str id)
 {
+	const struct container *c = group_container(g, id);
 	struct container_log log;
 
 	label_add(b, "__meta_process_container_id", id);
+	if (c && label_names(b, c))
+		return;
 	if (container_log_find(g->container_logs, id, &log)) {
 		label_add(b, "namespace", str_of(log.namespace));
 		label_add(b, "pod", str_of(log.pod));
@@ -139,6 +198,15 @@ static struct labels *process_labels(const struct process_groups *g,
 	return out;
 }
 
+/* Return the hash of the names of the container of a cgroup; 0: none. */
+static uint64_t names_of(const struct process_groups *g, struct str cgroup)
+{
+	const struct container *c =
+		group_container(g, cgroup_path_of(cgroup).container);
+
+	return c ? c->hash : 0;
+}
+
 /*
  * Append the facts that decide about a process' labels. Processes with equal
  * keys have equal labels. Relabelling rules may use any fact, so with rules
@@ -150,6 +218,7 @@ static void process_key(const struct process_groups *g,
 {
 	enc_str(out, p->exe);
 	enc_str(out, cgroup);
+	enc_uvarint(out, names_of(g, cgroup));
 	if (!g->rules || !g->rules->count)
 		return;
 	enc_uvarint(out, p->pid);
@@ -180,6 +249,7 @@ static uint32_t process_groups_add(struct process_groups *g, struct bytes key,
 	if (number == g->groups.count)
 		vec_add(&g->groups);
 	g->groups.v[number] = (struct process_group){
+		.names = names_of(g, cgroup),
 		.labels = process_labels(g, p, cgroup),
 		.key = { .ptr = mem_dup(key.ptr, key.len), .len = key.len },
 		.cgroup = mem_strndup(cgroup),
@@ -216,6 +286,24 @@ struct labels *process_groups_labels(const struct process_groups *g,
 				     uint32_t number)
 {
 	return g->groups.v[number].labels;
+}
+
+bool process_groups_take_names(struct process_groups *g,
+			       struct container_names *names)
+{
+	struct container_set *now = container_names_get(names);
+	bool same = now == g->containers;
+
+	container_set_unref(same ? now : g->containers);
+	g->containers = now;
+	return !same;
+}
+
+bool process_groups_is_stale(const struct process_groups *g, uint32_t number)
+{
+	const struct process_group *x = &g->groups.v[number];
+
+	return x->names != names_of(g, str_of(x->cgroup));
 }
 
 void process_groups_count_begin(struct process_groups *g)

@@ -12,6 +12,7 @@
 
 #include "base/table.h"
 #include "base/vec.h"
+#include "bpf/container_names.h"
 #include "model/relabel.h"
 
 enum {
@@ -31,6 +32,7 @@ struct process_facts {
 
 /* A group. */
 struct process_group {
+	uint64_t names;        /* hash of the names of its container; 0: none */
 	struct labels *labels; /* NULL: its processes are dropped */
 	struct bytes key;      /* owned: what the labels were made of */
 	char *cgroup;
@@ -47,6 +49,7 @@ struct process_groups {
 	 * contains the pod of its container.
 	 */
 	const char *container_logs;
+	struct container_set *containers; /* a reference, or NULL */
 	VEC(struct process_group) groups;
 	VEC(uint32_t) gaps;
 	struct table by_key;
@@ -72,6 +75,16 @@ uint32_t process_groups_find(struct process_groups *g,
 /* Return the labels of a group, or NULL if its processes are dropped. */
 struct labels *process_groups_labels(const struct process_groups *g,
 				     uint32_t number);
+
+/*
+ * Take the names of containers that others have found out by now. Returns false
+ * if they are the same as before. Groups keep their labels.
+ */
+bool process_groups_take_names(struct process_groups *g,
+			       struct container_names *names);
+
+/* Whether processes of a group have to be grouped again, by other names. */
+bool process_groups_is_stale(const struct process_groups *g, uint32_t number);
 
 /* Forget all groups that no process has: first none is in use … */
 void process_groups_count_begin(struct process_groups *g);

@@ -319,6 +319,15 @@ void process_table_ignore(struct process_table *t, uint32_t pid)
 	process_change(t, &t->processes.v[number]);
 }
 
+void process_table_regroup(struct process_table *t, struct process *p)
+{
+	process_leave_group(p, p->group);
+	if (!p->ignored)
+		return;
+	p->ignored = false;
+	process_change(t, p);
+}
+
 void process_table_mark(struct process_table *t, uint32_t pid, uint64_t now)
 {
 	struct process *p = process_get(t, pid, now);

@@ -118,6 +118,12 @@ void process_table_set_group(struct process_table *t, uint32_t pid,
  */
 void process_table_ignore(struct process_table *t, uint32_t pid);
 
+/*
+ * Take a process out of its group, which becomes its `old_group`, and let it be
+ * sampled again if it was ignored.
+ */
+void process_table_regroup(struct process_table *t, struct process *p);
+
 /* Mark a process, which becomes known. */
 void process_table_mark(struct process_table *t, uint32_t pid, uint64_t now);
 

@@ -280,6 +280,18 @@ static void set_identity(struct transfer *t, const struct http_config *g)
 		set_authorization(t, g);
 }
 
+/*
+ * Makes the request one of HTTP/2. libcurl 7.88 fails when it sends a second
+ * request over such a connection ("Error in the HTTP2 framing layer").
+ */
+static void set_http2(CURL *e)
+{
+	curl_easy_setopt(e, CURLOPT_HTTP_VERSION,
+			 (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
+	curl_easy_setopt(e, CURLOPT_FRESH_CONNECT, 1L);
+	curl_easy_setopt(e, CURLOPT_FORBID_REUSE, 1L);
+}
+
 void easy_set_config(struct transfer *t)
 {
 	const struct http_config *g = t->config;
@@ -291,6 +303,8 @@ void easy_set_config(struct transfer *t)
 		set_tls(t, g);
 		set_proxy(t, g);
 	}
+	if (t->is_http2)
+		set_http2(t->easy);
 	if (!t->foreign)
 		set_identity(t, g);
 }

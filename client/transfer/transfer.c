@@ -294,6 +294,7 @@ static struct transfer *transfer_new(struct http_client *c,
 	t->user_agent = mem_strdup(r->user_agent);
 	t->unix_socket = copy_of(r->unix_socket);
 	t->post = copy_of(r->post);
+	t->is_http2 = r->is_http2;
 	t->has_secret = r->has_secret;
 	t->method = copy_of(r->method);
 	t->aws_scope = copy_of(r->aws_scope);

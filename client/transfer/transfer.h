@@ -44,6 +44,7 @@ struct transfer {
 	char *user_agent;
 	char *unix_socket; /* NULL: none */
 	char *post;
+	bool is_http2;     /* as in struct http_request */
 	bool has_secret;   /* as in struct http_request */
 	char *method;      /* NULL: GET or POST */
 	char *aws_scope;   /* NULL: the request is not signed */

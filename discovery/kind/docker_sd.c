@@ -210,6 +210,7 @@ static const struct yaml_field docker_fields[] = {
 
 const struct provider_kind provider_docker = {
 	.name = "docker",
+	.container_label = "__meta_docker_container_id",
 	.refresh_ms = 60000,
 	.config_size = sizeof(struct docker_config),
 	.fields = docker_fields,

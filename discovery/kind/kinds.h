@@ -15,6 +15,7 @@
 #define PROVIDER_KINDS(KIND) \
 	KIND(azure)          \
 	KIND(consul)         \
+	KIND(cri)            \
 	KIND(digitalocean)   \
 	KIND(dns)            \
 	KIND(docker)         \

@@ -184,6 +184,7 @@ static void kube_close(struct provider *p)
 
 const struct provider_kind provider_kubernetes = {
 	.name = "kubernetes",
+	.container_label = "__meta_kubernetes_pod_container_id",
 	.refresh_ms = 30000,
 	.config_size = sizeof(struct kube_config),
 	.fields = kube_config_fields,

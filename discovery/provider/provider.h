@@ -99,6 +99,13 @@ struct provider_kind {
 	 * table for each role, ended by NULL. A kind without roles has one.
 	 */
 	const struct rest_table *const *rest;
+	/*
+	 * The label with the ID of a container, perhaps after "<runtime>://",
+	 * for kinds that find containers; NULL: the kind does not.
+	 */
+	const char *container_label;
+	/* targets have no addresses: they only name containers */
+	bool only_containers;
 };
 
 /* A running discovery, used by the manager and the functions of its `kind`. */

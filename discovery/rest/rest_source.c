@@ -23,6 +23,7 @@ struct rest_source {
 	char *shown;                  /* base URL without user and password */
 	struct rest_account *account; /* NULL: none */
 	uint64_t hash; /* answers of the last refresh that found targets */
+	size_t told;	      /* number of targets that was logged last */
 	struct rest_run *run; /* the refresh in progress; NULL: none */
 	void *kept;           /* what the kind keeps; see rest_table.drop */
 };
@@ -184,7 +185,10 @@ static void rest_finish(struct rest_run *r)
 	s->hash = r->hash;
 	s->run = NULL;
 	rest_run_free(r);
-	provider_tell(p, s->shown, g);
+	/* Answers have ages and times, so they change often. */
+	if (!p->asked || g->targets != s->told)
+		provider_tell(p, s->shown, g);
+	s->told = g->targets;
 	*vec_add(&all) = g;
 	provider_found(p, &all);
 	target_groups_list_fini(&all);

@@ -202,6 +202,25 @@ Test(process_table, a_process_is_ignored_until_it_runs_another_program)
 	end();
 }
 
+Test(process_table, a_process_that_is_grouped_again_is_sampled_again)
+{
+	struct process *p;
+
+	begin();
+	report_map(7, 0x10000, 0x1000, "/bin/a");
+	process_table_set_group(&table, 7, 3);
+	process_table_ignore(&table, 7);
+	process_table_publish(&table, 0);
+	cr_expect(published[7].flags == SAMPLER_PROCESS_IGNORED);
+	p = &table.processes.v[0];
+	cr_assert(p->pid == 7);
+	process_table_regroup(&table, p);
+	cr_expect(p->group == PROCESS_NO_GROUP && p->old_group == 3);
+	process_table_publish(&table, 0);
+	cr_expect(!published[7].flags);
+	end();
+}
+
 Test(process_table, the_program_is_the_first_file_and_not_the_vdso)
 {
 	begin();

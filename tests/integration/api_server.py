@@ -112,3 +112,45 @@ def on_unix_socket(path, answer):
     server = Unix(path, Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
+
+
+def grpc_on_unix_socket(path, answer):
+    """Serve calls of gRPC, which are requests of HTTP/2 without TLS, one on each connection:
+    answer(body of the request, without its prefix) -> (gRPC status, message). Headers of
+    requests are not read."""
+    def frame(kind, flags, stream, payload):
+        return len(payload).to_bytes(3, 'big') + bytes([kind, flags]) + stream.to_bytes(4, 'big') + payload
+
+    def literal(name, value):  # RFC 7541, 6.2.2
+        return b''.join([b'\0', bytes([len(name)]), name, bytes([len(value)]), value])
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self):
+            assert self.rfile.read(24) == b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
+            self.wfile.write(frame(4, 0, 0, b''))
+            body = b''
+            while True:
+                head = self.rfile.read(9)
+                if len(head) < 9:
+                    return
+                payload = self.rfile.read(int.from_bytes(head[:3], 'big'))
+                kind, flags, stream = head[3], head[4], int.from_bytes(head[5:], 'big')
+                if kind == 4 and not flags & 1:
+                    self.wfile.write(frame(4, 1, 0, b''))
+                if kind == 0:
+                    body += payload
+                if kind in (0, 1) and flags & 1:
+                    break
+            status, message = answer(body[5:])
+            self.wfile.write(frame(1, 4, stream, b'\x88' + literal(b'content-type', b'application/grpc')))
+            if message is not None:
+                self.wfile.write(frame(0, 0, stream, b'\0' + len(message).to_bytes(4, 'big') + message))
+            self.wfile.write(frame(1, 5, stream, literal(b'grpc-status', str(status).encode())
+                                   + literal(b'grpc-message', b'because')))
+            self.rfile.read(1)
+
+    class Unix(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+        daemon_threads = True
+    server = Unix(path, Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server

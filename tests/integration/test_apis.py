@@ -4,7 +4,7 @@
 import json
 import os
 
-from api_server import Api, be_slow, docker, on_unix_socket, pages, sample, say, tear
+from api_server import Api, be_slow, docker, grpc_on_unix_socket, on_unix_socket, pages, sample, say, tear
 from harness import SLOW, Everprof, Suite, run, wait_until
 from sd_peer import PROMETHEUS, Prometheus, configuration, discovered, same_targets
 
@@ -308,6 +308,63 @@ def mistakes_in_the_configuration_are_named(d):
             done = run('check', 'config', f'{d}/c.yaml', check=False)
             assert done.returncode == 1 and says in done.stderr and 'c.yaml:3:' in done.stderr, (
                 kind, text, done.stderr)
+
+
+def message(number, *parts):
+    """A field of protocol buffers with bytes, at most 127."""
+    content = b''.join(p if isinstance(p, bytes) else p.encode() for p in parts)
+    return bytes([number << 3 | 2, len(content)]) + content
+
+
+@suite.test
+def container_runtimes_are_asked_by_grpc(d):
+    """The names go to the eBPF collector (test_ebpf.py); this test needs no eBPF."""
+    pod = message(1, message(1, 'p1'), message(2, message(1, 'web-1'), message(3, 'shop')))
+    container = message(1, message(1, 'c1'), message(2, 'p1'), message(3, message(1, 'main')))
+    trouble = []
+
+    def answer(body):
+        if trouble:
+            return trouble[0]
+        if not body:  # ListPodSandbox; ListContainers has a filter
+            return 0, pod
+        assert body == bytes.fromhex('0a0412020801'), body
+        return 0, container
+    server = grpc_on_unix_socket(f'{d}/cri.sock', answer)
+    config = f"""ebpf:
+  enabled: true
+  cri_sd_configs: [{{endpoint: 'unix://{d}/cri.sock', refresh_interval: 1s}}]
+"""
+    e = Everprof(d, config, flags=('--log.level=debug',)).ready()
+    wait_until('a container', 20, lambda: 'names of containers" containers=1' in e.text())
+    for failure, text in (((12, None), 'gRPC status 12: because'), ((0, b'\x0a\x7f'), 'the answer is malformed'),
+                          ((0, None), 'not one message of gRPC')):
+        trouble[:] = [failure]
+        wait_until(text, 20, lambda text=text: text in e.text())
+    trouble.clear()
+    container = b''
+    wait_until('no container', 20, lambda: 'names of containers" containers=0' in e.text())
+    server.shutdown()
+    server.server_close()
+    os.remove(f'{d}/cri.sock')
+    with open(f'{d}/none.sock', 'w') as f:
+        f.write('')
+    os.rename(f'{d}/none.sock', f'{d}/cri.sock')
+    wait_until('no socket', 20, lambda: 'connect' in e.text().lower().rpartition('containers=0')[2])
+    e.finish()
+
+
+@suite.test
+def the_section_ebpf_takes_discoveries_of_containers_alone(d):
+    for text, what in (('ebpf: {dns_sd_configs: [{names: [a]}]}', 'dns_sd_configs does not find containers'),
+                       ('ebpf: {cri_sd_configs: [{endpoint: /run/x}]}', 'endpoint must be unix://'),
+                       ('scrape_configs: [{job_name: a, cri_sd_configs: [{}]}]',
+                        'cri_sd_configs can only be in the section ebpf'),
+                       ('ebpf: {docker_sd_configs: [{}]}', 'requires host'), ('ebpf: {x: 1}', 'x')):
+        with open(f'{d}/c.yaml', 'w') as f:
+            f.write(text + '\n')
+        done = run('check', 'config', f'{d}/c.yaml')
+        assert done.returncode and what in done.stdout + done.stderr, (text, done)
 
 
 assert os.path.exists(PROMETHEUS), 'install Debian\'s prometheus'

@@ -4,6 +4,7 @@
 programs whose stacks are known, without frame pointers.
 
 Needs root, or CAP_BPF and CAP_PERFMON; otherwise it says so and tests nothing."""
+import json
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ import tempfile
 import threading
 import time
 
+import api_server
 import harness
 
 EVERPROF = os.environ['EVERPROF']
@@ -310,6 +312,66 @@ ebpf:
     server.finish()
 
 
+def own_cgroup(name):
+    """The folder of a new cgroup below that of this program, as container runtimes make them."""
+    one = '/sys/fs/cgroup/cgroup.procs'  # there is only version 2
+    root, controller = ('/sys/fs/cgroup', '') if os.path.exists(one) else ('/sys/fs/cgroup/cpu', 'cpu')
+    with open('/proc/self/cgroup') as f:
+        lines = [line.rstrip('\n').split(':', 2) for line in f]
+    path = next((p for _, c, p in lines if controller in c.split(',')), '/')
+    folder = f'{root}{path.rstrip("/")}/{name}'
+    os.mkdir(folder)
+    return folder
+
+
+def check_containers(folder):
+    """A process gets the names of its container, also if they are known after rules have dropped it."""
+    ident = f'{os.getpid():064x}'
+    try:
+        cgroup = own_cgroup(ident)
+    except OSError as e:
+        print(f'SKIPPED: names of containers: no cgroup can be made here ({e})')
+        return
+    exe = f'contained{os.getpid()}'
+    os.link(f'{folder}/stacks', f'{folder}/{exe}')
+    containers = []
+    paths = {'/version': lambda: {'ApiVersion': '1.41'}, '/v1.41/networks': lambda: [{'Id': 'n1', 'Name': 'host'}],
+             '/v1.41/containers/json': lambda: containers}
+    docker = api_server.on_unix_socket(f'{folder}/docker.sock',
+                                       lambda path: json.dumps(paths[path]()) if path in paths else None)
+    config = f'''
+ebpf:
+  enabled: true
+  sampling_frequency: 199
+  interval: 1s
+  docker_sd_configs: [{{host: 'unix://{folder}/docker.sock', refresh_interval: 1s}}]
+  relabel_configs:
+    - {{source_labels: [exe, __meta_docker_container_label_team], regex: '{exe};red', action: keep}}
+    - {{source_labels: [__meta_docker_container_label_team], target_label: team}}
+'''
+    server = harness.Everprof(f'{folder}/containers', config).ready()
+    harness.wait_until('samples are taken', 60, lambda: server.metric('everprof_ebpf_up') == 1, 0.1)
+    # A container is in its cgroup before its program runs.
+    enter = f'echo $$ >{cgroup}/cgroup.procs; exec {folder}/{exe} recursion 600'
+    with subprocess.Popen(['sh', '-c', enter]) as child:
+        try:
+            dropped = server.metric('everprof_ebpf_samples_total', '{outcome="dropped"}')
+            harness.wait_until('samples are dropped', 60, lambda: server.metric(
+                'everprof_ebpf_samples_total', '{outcome="dropped"}') > dropped + 100, 0.1)
+            containers.append({'Id': ident, 'Names': ['/web'], 'Labels': {'team': 'red'}, 'State': 'running',
+                               'HostConfig': {'NetworkMode': 'host'}, 'NetworkSettings': {
+                                   'Networks': {'host': {'NetworkID': 'n1', 'IPAddress': ''}}}})
+            harness.wait_until('profiles of the container', 60, lambda: server.get(
+                '/api/v1/series', **{'match[]': 'process_cpu{team="red"}'}).data(), 0.1)
+        finally:
+            child.kill()
+    series = server.get('/api/v1/series', **{'match[]': 'process_cpu'}).data()
+    assert [(s['exe'], s['container'], s['team']) for s in series] == [(exe, 'web', 'red')], series
+    server.finish()
+    docker.shutdown()
+    os.rmdir(cgroup)
+
+
 def two_at_once(server, seconds):
     """Asks for two profiles; the answers come later."""
     answers = []
@@ -354,6 +416,7 @@ def main():
         try:
             check_debug_link(folder)
             check_server(folder)
+            check_containers(folder)
             check_self(folder)
         finally:
             harness.Process.stop_all()

@@ -523,4 +523,29 @@ def mistakes_in_the_configuration_are_named(d):
     run('check', 'config', f'{d}/c.yaml')
 
 
+@suite.test
+def names_of_containers_are_asked_for_this_node_alone(d):
+    """The section ebpf; this needs no eBPF."""
+    k = Kube()
+    container = pod('web-1', '10.0.0.1')
+    container['status']['containerStatuses'] = [{'name': 'c', 'containerID': 'containerd://c1'}]
+    k.put('pods', container)
+    secret = {'credentials': 'very-secret'}
+    entries = [{'role': 'pod', 'api_server': k.url, 'authorization': secret},
+               {'role': 'pod', 'api_server': k.url + '/', 'selectors': [{'role': 'pod', 'label': 'a=b'}]}]
+    os.environ['NODE_NAME'] = 'alder'
+    try:
+        e = Everprof(d, f'ebpf: {{enabled: true, kubernetes_sd_configs: {json.dumps(entries)}}}',
+                     ('--log.level=debug',)).ready()
+    finally:
+        del os.environ['NODE_NAME']
+    wait_until('a container', 20, lambda: 'names of containers" containers=1' in e.text())
+    wait_until('lists', 20, lambda: {(q.get('fieldSelector'), q.get('labelSelector')) for _, _, q, _ in k.asked}
+               == {('spec.nodeName=alder', None), (None, 'a=b')})
+    shown = e.get('/api/v1/status/config').body.decode()
+    assert 'very-secret' not in shown and 'very-secret' not in e.text() and '<secret>' in shown, shown
+    e.finish()
+    k.stop()
+
+
 suite.main()

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of the containers of this machine, which others have found out: for each
+ * ID of a container, labels whose names begin with "__meta_". The collector gives
+ * the labels to the processes of the container.
+ *
+ * Ownership: a set is shared by references; struct container_names has one.
+ * Threads: container_names_set() and container_names_get() by any; a set is
+ * written by one thread, and does not change after container_names_set().
+ * Locks: the mutex of struct container_names guards its reference.
+ */
+#ifndef BPF_CONTAINER_NAMES_H
+#define BPF_CONTAINER_NAMES_H
+
+#include "model/labels.h"
+
+enum {
+	/* Limits of a set. */
+	CONTAINERS_MAX = 16 << 10,
+	CONTAINERS_BYTES_MAX = 32 << 20,
+};
+
+struct container_names;
+struct container_set;
+
+/* A container. */
+struct container {
+	struct str id;
+	const struct label *labels;
+	size_t count;
+	uint64_t hash; /* of the labels */
+};
+
+/* Make a set without containers; the caller has a reference. */
+struct container_set *container_set_new(void);
+
+/* Drop a reference; the last one frees the set. NULL is a no-op. */
+void container_set_unref(struct container_set *s);
+
+/*
+ * Add a container, whose texts are copied; one that is there stays as it is.
+ * ERR_LIMIT: the set is full.
+ */
+NODISCARD int container_set_add(struct container_set *s, struct str id,
+				const struct label *labels, size_t count,
+				struct err *err);
+
+/* Return a container; NULL: it is not known. */
+const struct container *container_set_find(const struct container_set *s,
+					   struct str id);
+
+/* Return the number of containers. */
+size_t container_set_count(const struct container_set *s);
+
+/* Make names without containers. */
+struct container_names *container_names_new(void);
+
+/* Free names that nobody uses. NULL is a no-op. */
+void container_names_free(struct container_names *n);
+
+/* Replace all names; takes the reference to the set. */
+void container_names_set(struct container_names *n, struct container_set *s);
+
+/* Return a reference to the set; NULL: there is none yet. */
+struct container_set *container_names_get(struct container_names *n);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Containers among targets: their IDs, and the labels that name them.
+ *
+ * Ownership: everything is borrowed from the targets, for one call.
+ * Threads: any.
+ */
+#ifndef DISCOVERY_CONTAINER_TARGETS_H
+#define DISCOVERY_CONTAINER_TARGETS_H
+
+#include "discovery/target_group.h"
+
+/* Takes a container. Returns false to end the visit. */
+typedef bool (*container_fn)(void *ctx, struct str id,
+			     const struct label *labels, size_t count);
+
+/*
+ * Calls fn() for each target that has the ID of a container. The labels are
+ * those of the target that begin with "__meta_", without those of a port: a
+ * container can have a target for each of its ports.
+ */
+void container_targets_visit(const struct target_groups_list *list,
+			     container_fn fn, void *ctx);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Answers of the Container Runtime Interface, by which the kubelet asks
+ * containerd and CRI-O: calls of gRPC, with messages of protocol buffers.
+ *
+ * Sources: github.com/kubernetes/cri-api, pkg/apis/runtime/v1/api.proto;
+ * github.com/grpc/grpc, doc/PROTOCOL-HTTP2.md.
+ *
+ * Ownership: nothing is kept; targets are copied to the builder.
+ * Threads: pure functions.
+ */
+#ifndef DISCOVERY_CRI_CRI_ANSWER_H
+#define DISCOVERY_CRI_CRI_ANSWER_H
+
+#include "client/http.h"
+#include "discovery/group/group_builder.h"
+
+/* Bodies of the calls: a message with a prefix of its length. */
+extern const struct bytes cri_list_pods;       /* all pods */
+extern const struct bytes cri_list_containers; /* containers that run */
+
+/*
+ * Checks the end of a call, and takes the message of its answer, borrowed from
+ * the response. Errors: the call has failed, or the runtime has refused it.
+ */
+NODISCARD int cri_answer_check(const struct http_response *r,
+			       struct bytes *message, struct err *err);
+
+/*
+ * Makes a target of each container, with the labels of its pod. `pods` and
+ * `containers` are the messages of the two answers. ERR_CORRUPT: one of them is
+ * no message.
+ */
+NODISCARD int cri_answer_map(struct bytes pods, struct bytes containers,
+			     struct group_builder *b, struct err *err);
+
+#endif
