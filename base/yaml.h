@@ -139,6 +139,13 @@ typedef void (*yaml_fn)(struct yaml *y, const struct yaml_node *n, void *field);
 void yaml_text(struct yaml *y, const struct yaml_node *n, void *str_field);
 
 /*
+ * Decode a text as yaml_text() does, and replace each "${NAME}" by the variable
+ * of the environment, so that machines can share a file. A variable that is
+ * absent or empty is an error.
+ */
+void yaml_env_text(struct yaml *y, const struct yaml_node *n, void *str_field);
+
+/*
  * Decode a text as yaml_text() does and mark the node as secret, so that
  * yaml_dump() hides the text.
  */

@@ -42,6 +42,41 @@ struct yaml_node *own_node(const struct yaml_node *n)
 	return node.own;
 }
 
+/* Append the variable that a reference "${NAME}" names; return its length. */
+static size_t add_variable(struct yaml *y, const struct yaml_node *n,
+			   const char *reference, struct buf *out)
+{
+	size_t len = strcspn(reference, "}");
+	const char *name = arena_strndup(
+		&y->arena, (struct str){ reference + 2, len - 2 });
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nothing changes it */
+	const char *value = getenv(name);
+
+	if (value && *value)
+		buf_str(out, value);
+	else
+		yaml_error(y, n, "the environment has no variable %s", name);
+	return len + 1;
+}
+
+void yaml_env_text(struct yaml *y, const struct yaml_node *n, void *str_field)
+{
+	struct str text = str_of("");
+	struct buf out = { 0 };
+	const char *pos;
+
+	yaml_text(y, n, &text);
+	for (pos = text.ptr; *pos;) {
+		if (pos[0] == '$' && pos[1] == '{' && strchr(pos, '}'))
+			pos += add_variable(y, n, pos, &out);
+		else
+			buf_byte(&out, (uint8_t)*pos++);
+	}
+	*(struct str *)str_field =
+		arena_str(&y->arena, str_from(buf_bytes(&out)));
+	buf_fini(&out);
+}
+
 void yaml_secret(struct yaml *y, const struct yaml_node *n, void *str_field)
 {
 	own_node(n)->secret = true;

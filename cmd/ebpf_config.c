@@ -2,7 +2,6 @@
 #include "cmd/ebpf_config.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "bpf/collector.h"
 #include "bpf/sample_labels.h"
@@ -43,101 +42,12 @@ static void decode_sample_labels(struct yaml *y, const struct yaml_node *n,
 	}
 }
 
-static struct yaml_node *make_node(struct yaml *y, enum yaml_kind kind,
-				   size_t count)
-{
-	struct yaml_node *n = arena_new(&y->arena, struct yaml_node);
-
-	n->kind = kind;
-	n->weight = 1;
-	n->items = arena_array(&y->arena, struct yaml_node *, count);
-	return n;
-}
-
-/* Add a key with a value to a map that was made with room for it. */
-static void add_pair(struct yaml *y, struct yaml_node *map, const char *key,
-		     struct yaml_node *value)
-{
-	struct yaml_node *k = make_node(y, YAML_SCALAR, 0);
-
-	k->text = str_of(key);
-	map->items[map->count++] = k;
-	map->items[map->count++] = value;
-}
-
-static struct yaml_node *make_text(struct yaml *y, const char *text)
-{
-	struct yaml_node *n = make_node(y, YAML_SCALAR, 0);
-
-	n->text = str_of(text);
-	n->quoted = true;
-	return n;
-}
-
-/* Make the value of `selectors` that selects the pods of a node. */
-static struct yaml_node *make_selectors(struct yaml *y, const char *node)
-{
-	struct yaml_node *list = make_node(y, YAML_LIST, 1);
-	struct yaml_node *one = make_node(y, YAML_MAP, 4);
-	const char *field = arena_printf(&y->arena, "spec.nodeName=%s", node);
-
-	add_pair(y, one, "role", make_text(y, "pod"));
-	add_pair(y, one, "field", make_text(y, field));
-	list->items[list->count++] = one;
-	return list;
-}
-
-/*
- * Return an entry with one more key. It shares its keys and values with the
- * original, where decoding marks those that are secret.
- */
-static struct yaml_node *entry_with(struct yaml *y,
-				    const struct yaml_node *entry,
-				    const char *key, struct yaml_node *value)
-{
-	struct yaml_node *out = make_node(y, YAML_MAP, entry->count + 2);
-	struct yaml_node **items = out->items;
-
-	*out = *entry;
-	out->items = items;
-	memcpy(items, entry->items, entry->count * sizeof(*items));
-	add_pair(y, out, key, value);
-	return out;
-}
-
-/*
- * Return the entries of kubernetes_sd_configs such that only pods of this node
- * are asked for: no other pod can be of use.
- */
-static const struct yaml_node *
-select_node(struct yaml *y, const struct yaml_node *list, const char *node)
-{
-	struct yaml_node *out = make_node(y, YAML_LIST, list->count);
-
-	for (size_t i = 0; i < list->count; i++) {
-		struct yaml_node *entry = list->items[i];
-		const struct yaml_node *role = yaml_child(entry, "role");
-
-		if (role && str_is(role->text, "pod") &&
-		    !yaml_child(entry, "selectors"))
-			entry = entry_with(y, entry, "selectors",
-					   make_selectors(y, node));
-		out->items[out->count++] = entry;
-	}
-	return out;
-}
-
 /* Decode the discoveries that name containers; a yaml_other_fn. */
 static bool decode_other(struct yaml *y, const struct yaml_node *key,
 			 const struct yaml_node *value, void *config)
 {
 	struct ebpf_config *c = config;
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nothing changes it */
-	const char *node = getenv("NODE_NAME");
 
-	if (node && *node && value->kind == YAML_LIST &&
-	    str_is(key->text, "kubernetes_sd_configs"))
-		value = select_node(y, value, node);
 	return discovery_containers_decode(y, key, value, &c->containers);
 }
 
@@ -152,7 +62,8 @@ void ebpf_config_decode(struct yaml *y, const struct yaml_node *n, void *config)
 		  NULL },
 		{ "interval", yaml_duration,
 		  offsetof(struct ebpf_config, interval_ms), NULL },
-		{ "node", yaml_text, offsetof(struct ebpf_config, node), NULL },
+		{ "node", yaml_env_text, offsetof(struct ebpf_config, node),
+		  NULL },
 		{ "relabel_configs", relabel_decode,
 		  offsetof(struct ebpf_config, relabel), NULL },
 		{ "sample_labels", decode_sample_labels,

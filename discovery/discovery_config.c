@@ -53,6 +53,7 @@ static void decode_entries(struct yaml *y, const struct yaml_node *key,
 	all = arena_array(&y->arena, struct discovery_config *,
 			  out->count + value->count);
 	if (out->count)
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): of pointers */
 		memcpy(all, out->v, out->count * sizeof(*out->v));
 	out->v = all;
 	for (size_t i = 0; i < value->count; i++)

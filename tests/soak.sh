@@ -174,6 +174,14 @@ soak_remote_write() { # agent and central instance: 300 kills, bad networks, ans
   over_binary remote_write
 }
 
+soak_peers() { # Prometheus 3, a Kubernetes API server and Consul, built from the Go module proxy; the manifests
+  if tests/peers.sh; then
+    over_binary peers
+  else
+    report peers 0 1
+  fi
+}
+
 soak_kubernetes() { # 50 000 pods, and 1 000 changes a second for a minute
   over_binary kubernetes
 }
@@ -226,10 +234,10 @@ soak_fuzz() {
 }
 
 main() {
-  [ $# != 0 ] || set -- crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart kubernetes remote_write write_fleet ebpf kernels fuzz
+  [ $# != 0 ] || set -- crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart kubernetes peers remote_write write_fleet ebpf kernels fuzz
   for name in "$@"; do
     declare -F "soak_$name" >/dev/null || {
-      echo "soak: there is no suite \"$name\" (crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart kubernetes remote_write write_fleet fuzz)"
+      echo "soak: there is no suite \"$name\" (crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart kubernetes peers remote_write write_fleet fuzz)"
       exit 2
     }
     "soak_$name"

@@ -73,7 +73,7 @@ static void kube_decode_selectors(struct yaml *y, const struct yaml_node *n,
 		  NULL },
 		{ "label", yaml_text, offsetof(struct kube_selector, label),
 		  NULL },
-		{ "field", yaml_text, offsetof(struct kube_selector, field),
+		{ "field", yaml_env_text, offsetof(struct kube_selector, field),
 		  NULL },
 		{ 0 },
 	};

@@ -485,3 +485,38 @@ Test(yaml, secrets_and_ignored_values_are_not_shown)
 	yaml_fini(&y);
 	buf_fini(&out);
 }
+
+Test(yaml, texts_can_have_variables_of_the_environment)
+{
+	static const struct {
+		const char *text, *want, *error;
+	} cases[] = {
+		{ "a", "a", NULL },
+		{ "'${YAML_A}'", "x", NULL },
+		{ "'b=${YAML_A},c=${YAML_B}.'", "b=x,c=${YAML_A}.", NULL },
+		{ "'$YAML_A ${ $'", "$YAML_A ${ $", NULL },
+		{ "''", "", NULL },
+		{ "'${YAML_NONE}'", NULL, "no variable YAML_NONE" },
+		{ "'${YAML_EMPTY}'", NULL, "no variable YAML_EMPTY" },
+		{ "'${}'", NULL, "no variable " },
+		{ "[a]", NULL, "" },
+	};
+
+	setenv("YAML_A", "x", 1);
+	setenv("YAML_B", "${YAML_A}", 1);
+	setenv("YAML_EMPTY", "", 1);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct str out = str_of("");
+		struct yaml y;
+
+		yaml_parse(&y, "t", bytes_of(str_of(cases[i].text)));
+		yaml_env_text(&y, y.root, &out);
+		if (cases[i].want)
+			cr_expect(!y.error_count &&
+				  check_str(out, cases[i].want));
+		else
+			cr_expect(strstr(buf_cstr(&y.errors), cases[i].error),
+				  "%s", buf_cstr(&y.errors));
+		yaml_fini(&y);
+	}
+}

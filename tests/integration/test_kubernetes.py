@@ -531,17 +531,22 @@ def names_of_containers_are_asked_for_this_node_alone(d):
     container['status']['containerStatuses'] = [{'name': 'c', 'containerID': 'containerd://c1'}]
     k.put('pods', container)
     secret = {'credentials': 'very-secret'}
-    entries = [{'role': 'pod', 'api_server': k.url, 'authorization': secret},
+    entries = [{'role': 'pod', 'api_server': k.url, 'authorization': secret,
+                'selectors': [{'role': 'pod', 'field': 'spec.nodeName=${NODE_NAME},status.phase=${PHASE}'}]},
                {'role': 'pod', 'api_server': k.url + '/', 'selectors': [{'role': 'pod', 'label': 'a=b'}]}]
-    os.environ['NODE_NAME'] = 'alder'
+    text = f'ebpf: {{enabled: true, kubernetes_sd_configs: {json.dumps(entries)}}}'
+    with open(f'{d}/c.yaml', 'w') as f:
+        f.write(text)
+    done = run('check', 'config', f'{d}/c.yaml')
+    assert done.returncode and 'the environment has no variable NODE_NAME' in done.stderr, done
+    os.environ.update(NODE_NAME='alder', PHASE='Running')
     try:
-        e = Everprof(d, f'ebpf: {{enabled: true, kubernetes_sd_configs: {json.dumps(entries)}}}',
-                     ('--log.level=debug',)).ready()
+        e = Everprof(d, text, ('--log.level=debug',)).ready()
     finally:
-        del os.environ['NODE_NAME']
+        del os.environ['NODE_NAME'], os.environ['PHASE']
     wait_until('a container', 20, lambda: 'names of containers" containers=1' in e.text())
     wait_until('lists', 20, lambda: {(q.get('fieldSelector'), q.get('labelSelector')) for _, _, q, _ in k.asked}
-               == {('spec.nodeName=alder', None), (None, 'a=b')})
+               == {('spec.nodeName=alder,status.phase=Running', None), (None, 'a=b')})
     shown = e.get('/api/v1/status/config').body.decode()
     assert 'very-secret' not in shown and 'very-secret' not in e.text() and '<secret>' in shown, shown
     e.finish()

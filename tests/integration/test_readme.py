@@ -267,13 +267,14 @@ def documented_configurations_are_valid(d):
         f.write('a token of more than sixteen characters')
     digest = crypt.crypt('pw', crypt.mksalt(crypt.METHOD_BLOWFISH, rounds=16))
     count = 0
-    for name in ('configuration', 'operating', 'security', 'querying', 'api'):
+    os.environ['NODE_NAME'] = 'a'  # docs/ebpf.md
+    for name in ('configuration', 'ebpf', 'operating', 'security', 'querying', 'api'):
         for _, block in blocks(text_of(f'docs/{name}.md')):
             count += 1
             block = block.replace('$2y$10$…', f'"{digest}"').replace('[value, …]', '[value]')
             if 'tls_server_config' in block:
                 r = check('web-config', d, block)
-            elif 'scrape_configs' in block:
+            elif 'scrape_configs' in block or block.startswith('ebpf:'):
                 r = check('config', d, block)
             elif 'oauth2' in block:  # the options of a client, of which one may say who it is
                 rest = re.sub(r'^  (basic_auth|authorization): .*\n', '', block, flags=re.M)

@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""everprof and Prometheus 3.16 beside a real API server of Kubernetes and a real Consul: they find the same targets.
+The manifests of examples/kubernetes: the API server accepts them, and an agent works with their rights alone.
+tests/peers.sh has built the programs."""
+import json
+import os
+import re
+import shutil
+import ssl
+import subprocess
+import urllib.error
+import urllib.request
+
+import sd_peer
+from certs import Authority
+from harness import BINARY, ROOT, Everprof, Process, Suite, free_port, run, wait_until
+
+suite = Suite()
+BIN = os.path.join(ROOT, 'build/peers/bin')
+sd_peer.PROMETHEUS = f'{BIN}/prometheus'
+TOKEN = 'admin-token-of-the-test'
+# Nothing is scraped; and all targets differ, because Prometheus shows one of those with the same labels.
+REST = '\n  proxy_url: http://127.0.0.1:9\n  relabel_configs: [{action: labelmap, regex: __meta_(.+)}]'
+
+
+def request(url, data=None, method=None, headers=(), context=None):
+    """(status, JSON)."""
+    body = data.encode() if isinstance(data, str) else json.dumps(data).encode() if data is not None else None
+    r = urllib.request.Request(url, data=body, method=method,
+                               headers={'Content-Type': 'application/json', **dict(headers)})
+    try:
+        with urllib.request.urlopen(r, timeout=60, context=context) as a:
+            return a.status, json.loads(a.read() or b'null')
+    except urllib.error.HTTPError as e:
+        return e.code, json.loads(e.read() or b'null')
+
+
+def same(e, p, jobs, at_least):
+    """Wait until everprof and Prometheus have found the same targets, and so many; return their number."""
+    found = [set(), set()]
+
+    def compare():
+        found[:] = [sd_peer.discovered(data, jobs) for data in (e.get('/api/v1/targets').data(), p.targets())]
+        return found[0] == found[1] and len(found[0]) >= at_least
+    try:
+        wait_until(f'the same targets, at least {at_least}', 90, compare, 0.5)
+    except AssertionError as error:
+        both = ''.join(f'\n{who}: {dict(labels)}' for who, more in (
+            ('ours', found[0] - found[1]), ('theirs', found[1] - found[0])) for _, labels in sorted(more))
+        raise AssertionError(f'{error}; {len(found[0])} and {len(found[1])}{both}') from error
+    return len(found[0])
+
+
+class Kubernetes:
+    """An API server with etcd."""
+    def __init__(self, d):
+        etcd, peer, port = free_port(), free_port(), free_port()
+        self.authority = Authority(d)
+        self.ca = self.authority.cert
+        names = 'DNS:localhost,DNS:kubernetes.default.svc,IP:127.0.0.1'
+        cert, key = self.authority.sign('server', names)
+        with open(f'{d}/tokens.csv', 'w') as f:
+            f.write(f'{TOKEN},admin,admin,system:masters\n')
+        self.etcd = Process(['/usr/bin/etcd', f'--data-dir={d}/etcd', f'--listen-client-urls=http://127.0.0.1:{etcd}',
+                             f'--advertise-client-urls=http://127.0.0.1:{etcd}',
+                             f'--listen-peer-urls=http://127.0.0.1:{peer}',
+                             f'--initial-advertise-peer-urls=http://127.0.0.1:{peer}',
+                             f'--initial-cluster=default=http://127.0.0.1:{peer}'], f'{d}/etcd.log')
+        self.server = Process([
+            f'{BIN}/kube-apiserver', f'--etcd-servers=http://127.0.0.1:{etcd}', '--bind-address=127.0.0.1',
+            f'--secure-port={port}', f'--tls-cert-file={cert}', f'--tls-private-key-file={key}',
+            f'--token-auth-file={d}/tokens.csv', '--service-account-issuer=https://kubernetes.default.svc',
+            f'--service-account-key-file={key}', f'--service-account-signing-key-file={key}',
+            '--authorization-mode=RBAC', '--service-cluster-ip-range=10.96.0.0/24', '--allow-privileged=true',
+            f'--cert-dir={d}/certs', '--disable-admission-plugins=ServiceAccount'], f'{d}/apiserver.log')
+        self.port, self.url = port, f'https://127.0.0.1:{port}'
+        self.context = ssl.create_default_context(cafile=self.ca)
+        wait_until('the API server', 120, self.is_ready, 0.5)
+
+    def is_ready(self):
+        try:
+            return self.call('/api/v1/namespaces/default')[0] == 200
+        except OSError:
+            return False
+
+    def call(self, path, data=None, method=None, token=TOKEN, kind='application/json'):
+        return request(self.url + path, data, method, {'Authorization': f'Bearer {token}', 'Content-Type': kind},
+                       self.context)
+
+    def make(self, path, o, status=None):
+        code, answer = self.call(path, o)
+        assert code == 201, (path, code, answer)
+        if status:
+            code, answer = self.call(f'{path}/{o["metadata"]["name"]}/status', {'status': status}, 'PATCH',
+                                     kind='application/merge-patch+json')
+            assert code == 200, (path, code, answer)
+
+    def entry(self, role, **keys):
+        text = json.dumps({'role': role, 'api_server': self.url, 'authorization': {'credentials': TOKEN},
+                           'tls_config': {'ca_file': self.ca}, **keys})
+        return f'  kubernetes_sd_configs:\n  - {text}{REST}'
+
+    def stop(self):
+        self.server.stop()
+        self.etcd.stop()
+
+
+def fill(k, namespace='shop', ready=True):
+    """A node, pods, services with endpoints and slices, and an ingress."""
+    meta = lambda name, **more: {'name': name, 'labels': {'app': name, 'a.b/c-d': 'e'}, **more}
+    base = f'/api/v1/namespaces/{namespace}'
+    k.make('/api/v1/namespaces', {'metadata': meta(namespace, annotations={'owner': 'x y'})})
+    k.make('/api/v1/nodes', {'metadata': meta(f'node-{namespace}'), 'spec': {'providerID': 'p://1'}},
+           {'addresses': [{'type': 'InternalIP', 'address': '10.1.1.1'}, {'type': 'Hostname', 'address': 'h'}],
+            'conditions': [{'type': 'Ready', 'status': 'True'}],
+            'daemonEndpoints': {'kubeletEndpoint': {'Port': 10250}}})
+    for i, name in enumerate(('web', 'db')):
+        ports = [{'name': 'http', 'containerPort': 8080}, {'name': 'x', 'containerPort': 53, 'protocol': 'UDP'}]
+        k.make(f'{base}/pods', {'metadata': meta(name, annotations={'everprof.io/scrape': 'true'}), 'spec': {
+            'nodeName': f'node-{namespace}', 'initContainers': [{'name': 'init', 'image': 'i:1'}],
+            'containers': [{'name': 'main', 'image': 'm:1', 'ports': ports}, {'name': 'side', 'image': 's:2'}]}}, {
+                'phase': 'Running', 'podIP': f'10.2.0.{i}', 'podIPs': [{'ip': f'10.2.0.{i}'}], 'hostIP': '10.1.1.1',
+                'hostIPs': [{'ip': '10.1.1.1'}], 'conditions': [{'type': 'Ready', 'status': str(ready)}],
+                'containerStatuses': [{'name': 'main', 'ready': True, 'restartCount': 0, 'image': 'm:1', 'imageID': '',
+                                       'containerID': f'containerd://{i:064x}', 'state': {'running': {}}}]})
+        k.make(f'{base}/services', {'metadata': meta(name), 'spec': {'ports': [
+            {'name': 'http', 'port': 80, 'targetPort': 'http'}, {'name': 'dns', 'port': 53, 'protocol': 'UDP'}]}})
+        ref = {'kind': 'Pod', 'name': name, 'namespace': namespace}
+        k.make(f'{base}/endpoints', {'metadata': meta(name), 'subsets': [
+            {'addresses': [{'ip': f'10.2.0.{i}', 'nodeName': f'node-{namespace}', 'targetRef': ref}],
+             'notReadyAddresses': [{'ip': '10.2.9.9'}], 'ports': [{'name': 'http', 'port': 8080}]}]})
+        k.make(f'/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices', {
+            'metadata': {'name': f'{name}-1', 'labels': {'kubernetes.io/service-name': name}}, 'addressType': 'IPv4',
+            'ports': [{'name': 'http', 'port': 8080}], 'endpoints': [{
+                'addresses': [f'10.2.0.{i}'], 'nodeName': f'node-{namespace}', 'zone': 'z1', 'targetRef': ref,
+                'conditions': {'ready': True, 'serving': True, 'terminating': False}}]})
+    backend = {'service': {'name': 'web', 'port': {'number': 80}}}
+    k.make(f'/apis/networking.k8s.io/v1/namespaces/{namespace}/ingresses', {'metadata': meta('front'), 'spec': {
+        'ingressClassName': 'nginx', 'tls': [{'hosts': ['a.example']}], 'rules': [
+            {'host': h, 'http': {'paths': [{'path': '/x', 'pathType': 'Prefix', 'backend': backend}]}}
+            for h in ('a.example', 'b.example')]}})
+
+
+@suite.test
+def kubernetes_targets_are_those_of_prometheus(d):
+    k = Kubernetes(d)
+    fill(k)
+    roles = ('node', 'pod', 'service', 'endpoints', 'endpointslice', 'ingress')
+    jobs = {role: k.entry(role) for role in roles}
+    jobs.update(
+        attached=k.entry('pod', attach_metadata={'node': True, 'namespace': True}),
+        selected=k.entry('pod', selectors=[{'role': 'pod', 'label': 'app=web', 'field': 'status.phase=Running'}]),
+        elsewhere=k.entry('service', namespaces={'names': ['shop', 'more']}))
+    e, p = Everprof(d, sd_peer.configuration(jobs)).ready(), sd_peer.Prometheus(d, jobs)
+    first = same(e, p, jobs, 40)
+    fill(k, 'more', ready=False)
+    same(e, p, jobs, first + 30)
+    # Without its controller, endpoints would stay, and Prometheus would keep the labels of the pod for them.
+    slices = '/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices/db-1'
+    for path in ('/api/v1/namespaces/shop/pods/db?gracePeriodSeconds=0', '/api/v1/namespaces/shop/endpoints/db',
+                 slices, '/api/v1/namespaces/more/services/web'):
+        assert k.call(path, method='DELETE')[0] == 200, path
+    assert k.call('/api/v1/nodes/node-shop', {'metadata': {'labels': {'new': 'one'}}}, 'PATCH',
+                  kind='application/merge-patch+json')[0] == 200
+    wait_until('fewer targets', 60, lambda: not any(
+        dict(l).get('__meta_kubernetes_pod_name') == 'db' and dict(l)['__meta_kubernetes_namespace'] == 'shop'
+        for _, l in sd_peer.discovered(p.targets(), ['pod'])))
+    print('kubernetes:', same(e, p, jobs, first), 'targets')
+    e.finish()
+    p.stop()
+    k.stop()
+
+
+def documents(text):
+    """(path, YAML) of each object."""
+    plural = lambda kind: kind.lower() + 's'
+    for part in re.split(r'^---\n', text, flags=re.M):
+        find = lambda key: (re.search(rf'^{key}: (\S+)', part, re.M) or [0, ''])[1]
+        version, kind, namespace = find('apiVersion'), find('kind'), find('  namespace')
+        if kind:
+            prefix = 'apis/' if '/' in version else 'api/'
+            where = f'namespaces/{namespace}/' if namespace else ''
+            yield f'/{prefix}{version}/{where}{plural(kind)}', part
+
+
+@suite.test
+def manifests_are_accepted_and_agents_work_with_their_rights(d):
+    chart, plain = f'{ROOT}/examples/kubernetes/everprof', f'{ROOT}/examples/kubernetes/everprof.yaml'
+    def template(*flags):
+        return subprocess.run([f'{BIN}/helm', 'template', 'everprof', chart, '--namespace', 'everprof', *flags],
+                              check=True, capture_output=True, text=True).stdout
+    with open(plain) as f:
+        text = f.read()
+    assert text.partition('---')[2] == template().partition('---')[2], 'everprof.yaml is not what the chart makes'
+    k = Kubernetes(d)
+    k.make('/api/v1/namespaces', {'metadata': {
+        'name': 'everprof', 'labels': {'pod-security.kubernetes.io/enforce': 'privileged'}}})
+    dry = '?dryRun=All&fieldValidation=Strict'
+    variants = [text, template('--set', 'agent.ebpf=false,agent.scrape=false,central.storageClass=fast'),
+                template('--set', 'central.enabled=false,agent.remoteWrite=https://a.example/api/v1/write')]
+    for variant in variants:
+        for path, one in documents(variant):
+            code, answer = k.call(path + dry, one, kind='application/yaml')
+            assert code == 201, (path, code, answer)
+    for path, one in documents(text):
+        code, answer = k.call(path, one, kind='application/yaml')
+        assert code == 201, (path, code, answer)
+    fill(k)
+    k.make('/api/v1/namespaces', {'metadata': {'name': 'other'}})
+    k.make('/api/v1/namespaces/other/pods', {'metadata': {'name': 'far', 'annotations': {'everprof.io/scrape': 'true'}},
+                                             'spec': {'nodeName': 'far', 'containers': [{'name': 'c', 'image': 'i'}]}})
+    _, answer = k.call('/api/v1/namespaces/everprof/serviceaccounts/everprof-agent/token', {
+        'apiVersion': 'authentication.k8s.io/v1', 'kind': 'TokenRequest', 'spec': {}})
+    token = answer['status']['token']
+    for path, code in (('/api/v1/pods', 200), ('/api/v1/namespaces/shop/pods/web', 403), ('/api/v1/nodes', 403),
+                       ('/api/v1/secrets', 403), ('/api/v1/namespaces', 403)):
+        assert k.call(path, token=token)[0] == code, path
+    # The agent, in a name space of mounts with the token of its service account, as in a pod.
+    account = f'{d}/account'
+    os.mkdir(account)
+    shutil.copy(k.ca, f'{account}/ca.crt')
+    for name, content in (('token', token), ('namespace', 'everprof')):
+        with open(f'{account}/{name}', 'w') as f:
+            f.write(content)
+    configs = [one for path, one in documents(text) if path.endswith('configmaps') and 'ebpf:' in one]
+    config = re.search(r'  everprof.yaml: \|\n((?:    .*\n)*)', configs[0])[1].replace('\n    ', '\n')[4:]
+    with open(f'{d}/agent.yaml', 'w') as f:
+        f.write(config.replace('/etc/everprof-tokens/', f'{account}/').replace('write-token', 'token'))
+    port = free_port()
+    mounts = '/run/secrets/kubernetes.io/serviceaccount'
+    agent = Process(['unshare', '-m', 'sh', '-c', f'mount -t tmpfs none /run && mkdir -p {mounts} && '
+                     f'cp {account}/* {mounts} && exec env NODE_NAME=node-shop KUBERNETES_SERVICE_HOST=127.0.0.1 '
+                     f'KUBERNETES_SERVICE_PORT={k.port} {BINARY} agent --config.file={d}/agent.yaml --log.level=debug '
+                     f'--storage.agent.path={d}/wal --web.listen-address=127.0.0.1:{port}'], f'{d}/agent.log')
+    def pods():
+        try:
+            data = request(f'http://127.0.0.1:{port}/api/v1/targets')[1]['data']
+        except OSError:
+            return set()
+        return {(t['labels']['namespace'], t['labels']['pod'], t['labels']['node'], t['labels']['app'])
+                for t in data['activeTargets']} if data['activeTargets'] else set()
+    try:
+        wait_until('pods of the node', 60, lambda: {p[:3] for p in pods()} == {
+            ('shop', 'web', 'node-shop'), ('shop', 'db', 'node-shop')})
+        wait_until('names of containers', 60, lambda: 'names of containers" containers=2' in agent.text())
+    except KeyError:
+        pass
+    except AssertionError as error:
+        raise AssertionError(f'{error}: {pods()}\n{agent.text()[-3000:]}') from error
+    agent.stop()
+    k.stop()
+
+
+@suite.test
+def consul_targets_are_those_of_prometheus(d):
+    ports = [free_port() for _ in range(5)]
+    consul = Process([f'{BIN}/consul', 'agent', '-dev', '-node=node1', '-datacenter=dc1', '-node-meta=rack:r1',
+                      '-bind=127.0.0.1', '-client=127.0.0.1', f'-http-port={ports[0]}', '-dns-port=-1',
+                      f'-grpc-port={ports[1]}', '-grpc-tls-port=-1', f'-server-port={ports[2]}',
+                      f'-serf-lan-port={ports[3]}', f'-serf-wan-port={ports[4]}', '-hcl=disable_update_check = true'],
+                     f'{d}/consul.log')
+    url = f'http://127.0.0.1:{ports[0]}'
+    def put(path, o):
+        return request(url + path, o, 'PUT')[0] == 200
+    def register(name, i, **more):
+        assert put('/v1/agent/service/register', {'ID': f'{name}-{i}', 'Name': name, 'Port': 8000 + i, **more})
+    def is_ready():
+        try:
+            return bool(request(f'{url}/v1/catalog/nodes')[1])
+        except OSError:
+            return False
+    wait_until('Consul', 60, is_ready)
+    check = lambda status: {'Check': {'TTL': '1h', 'Status': status}}
+    register('web', 1, Tags=['v1', 'prod'], Address='10.2.0.1', Meta={'version': '1', 'a-b': 'c'}, **check('passing'))
+    register('web', 2, Tags=['v2'], **check('critical'))
+    register('db', 3, Address='10.2.0.9', TaggedAddresses={'lan': {'address': '10.2.0.9', 'port': 5432}},
+             **check('warning'))
+    assert put('/v1/catalog/register', {'Node': 'ext1', 'Address': '10.2.1.1', 'NodeMeta': {'rack': 'r2'},
+                                        'TaggedAddresses': {'lan': '10.2.1.1', 'wan': '10.3.1.1'},
+                                        'Service': {'ID': 'ext', 'Service': 'ext', 'Port': 9100, 'Tags': ['x']}})
+    entry = lambda **keys: ('  consul_sd_configs:\n  - ' + json.dumps({
+        'server': f'127.0.0.1:{ports[0]}', 'refresh_interval': '1s', **keys}) + REST)
+    jobs = {'all': entry(), 'some': entry(services=['web', 'ext'], tag_separator=';'), 'tags': entry(tags=['v1', 'prod']),
+            'filter': entry(filter='"x" in ServiceTags'), 'stale': entry(allow_stale=False, node_meta={'rack': 'r1'})}
+    e, p = Everprof(d, sd_peer.configuration(jobs)).ready(), sd_peer.Prometheus(d, jobs)
+    first = same(e, p, jobs, 10)
+    register('cache', 4, Tags=['v1', 'prod'], **check('passing'))
+    same(e, p, jobs, first + 3)
+    assert put('/v1/agent/service/deregister/web-1', {})
+    wait_until('web-1 is gone', 60, lambda: not any(dict(l).get('__meta_consul_service_id') == 'web-1'
+                                                    for _, l in sd_peer.discovered(p.targets(), jobs)))
+    print('consul:', same(e, p, jobs, 8), 'targets')
+    e.finish()
+    p.stop()
+    consul.stop()
+
+
+suite.main()

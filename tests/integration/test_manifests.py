@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""examples/kubernetes: the configurations in the manifests are valid, and the rights are the least ones.
+
+`./dev soak peers` checks the manifests themselves, with Helm, a schema validator and an API server."""
+import os
+import re
+import textwrap
+
+from harness import ROOT, Everprof, Suite, run, wait_until
+
+suite = Suite()
+FOLDER = os.path.join(ROOT, 'examples/kubernetes')
+
+
+def text_of(name):
+    with open(os.path.join(FOLDER, name)) as f:
+        return f.read()
+
+
+def documents():
+    """{(kind, name): text} of the manifest."""
+    found = {}
+    for text in re.split(r'^---\n', text_of('everprof.yaml'), flags=re.M):
+        kind, name = re.search(r'^kind: (\w+)', text, re.M), re.search(r'^  name: (\S+)', text, re.M)
+        if kind:
+            found[kind[1], name[1]] = text
+    return found
+
+
+def files(text):
+    """{name: text} of the files in a ConfigMap."""
+    return {name: textwrap.dedent(body) for name, body in
+            re.findall(r'^  ([\w.]+): \|\n((?:    .*\n|\n)*)', text, re.M)}
+
+
+@suite.test
+def configurations_are_valid(d):
+    objects = documents()
+    central, agent = files(objects['ConfigMap', 'everprof']), files(objects['ConfigMap', 'everprof-agent'])
+    assert set(central) == {'everprof.yaml', 'web.yaml'} and set(agent) == {'everprof.yaml'}
+    os.environ['NODE_NAME'] = 'alder'
+    for text in (central['everprof.yaml'], agent['everprof.yaml']):
+        with open(f'{d}/c.yaml', 'w') as f:
+            f.write(text)
+        done = run('check', 'config', f'{d}/c.yaml')
+        assert not done.returncode and 'warn' not in done.stderr.lower(), done
+    os.mkdir(f'{d}/tokens')
+    for name in ('write-token', 'read-token'):
+        with open(f'{d}/tokens/{name}', 'w') as f:
+            f.write(name * 3)
+    with open(f'{d}/web.yaml', 'w') as f:
+        f.write(central['web.yaml'].replace('/etc/everprof-tokens', f'{d}/tokens'))
+    done = run('check', 'web-config', f'{d}/web.yaml')
+    assert not done.returncode, done
+    # The flags of the central everprof, with other paths.
+    flags = re.findall(r'^        - (--\S+)', objects['StatefulSet', 'everprof'], re.M)
+    flags = [f for f in flags if not re.match('--(config.file|storage.tsdb.path|web.listen-address|web.config.file)=', f)]
+    assert len(flags) == 4, flags
+    e = Everprof(f'{d}/central', central['everprof.yaml'], [*flags, f'--web.config.file={d}/web.yaml'])
+    wait_until('an answer', 30, lambda: e.get('/-/ready', {'Authorization': 'Bearer ' + 'read-token' * 3}).status == 200
+               if os.path.exists(f'{d}/central/everprof.log') and 'is ready' in e.text() else False)
+    for token, path, status in (('read', '/api/v1/series?match[]=x', 200), ('write', '/api/v1/series?match[]=x', 403),
+                                ('read', '/api/v1/write', 403)):
+        answer = e.get(path, {'Authorization': f'Bearer {token}-token{token}-token{token}-token'},
+                       data=b'' if 'write' in path else None)
+        assert answer.status == status, (token, path, answer.status)
+    e.finish()
+
+
+@suite.test
+def rights_are_the_least_ones(d):
+    objects = documents()
+    rules = objects['ClusterRole', 'everprof-everprof-agent'].partition('rules:\n')[2].strip()
+    assert rules == "- apiGroups: ['']\n  resources: [pods]\n  verbs: [list, watch]", rules
+    assert not [k for k in objects if k[0] in ('Role', 'RoleBinding')], objects.keys()
+    for kind in ('StatefulSet', 'DaemonSet'):
+        text = next(t for k, t in objects.items() if k[0] == kind)
+        for line in ('readOnlyRootFilesystem: true', 'allowPrivilegeEscalation: false', 'RuntimeDefault', 'ALL'):
+            assert line in text, (kind, line)
+        assert 'privileged: true' not in text and 'hostNetwork' not in text, kind
+    agent = objects['DaemonSet', 'everprof-agent']
+    with open(os.path.join(ROOT, 'docs/ebpf.md')) as f:
+        needed = set(re.findall(r'CAP_(\w+)', f.read().partition('## Permissions')[2].partition('```')[0]))
+    assert set(re.search(r'add: \[(.*)\]', agent)[1].split(', ')) == needed, (agent, needed)
+    assert 'automountServiceAccountToken: false' in objects['ServiceAccount', 'everprof']
+
+
+@suite.test
+def the_readme_names_what_there_is(d):
+    readme, values = text_of('README.md'), text_of('everprof/values.yaml')
+    for name in re.findall(r'`(?:agent|central|image)\.(\w+)', readme):
+        assert re.search(rf'^  {name}:', values, re.M), name
+    for annotation in re.findall(r'`everprof\.io/(\w+)`', readme):
+        assert f'annotation_everprof_io_{annotation}' in text_of('everprof.yaml'), annotation
+    assert 'write-token' in readme and 'read-token' in readme and 'everprof-tokens' in values
+
+
+suite.main()
