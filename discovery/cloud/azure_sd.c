@@ -299,23 +299,25 @@ static int64_t keep_until(const struct rest_run *r, struct str id)
 	       (int64_t)(hash_bytes(bytes_of(id)) % (uint64_t)more_ms);
 }
 
-/* Takes the interfaces that were asked for; missing ones only for now. */
-static void take_nics(struct rest_run *r, struct azure_kept *k)
+/* Takes the answer to the request for an interface. */
+static void take_nic(struct rest_run *r, const struct yaml_node *item)
 {
-	for (size_t i = 0; i < rest_count(r, AZURE_INTERFACES); i++) {
-		size_t n = rest_item_url(r, AZURE_INTERFACES, i);
-		struct str id = k->wanted.v[n].id;
+	struct azure_kept *k = *r->kept;
+	struct str id = k->wanted.v[r->url_number].id;
 
-		azure_nics_add(&k->nics, id, rest_item(r, AZURE_INTERFACES, i),
-			       keep_until(r, id));
-	}
+	azure_nics_add(&k->nics, id, item, keep_until(r, id));
+}
+
+/* Notes that the other interfaces that were asked for are missing, for now. */
+static void note_missing(struct azure_kept *k)
+{
 	for (size_t i = 0; i < k->wanted.count; i++)
 		azure_nics_add(&k->nics, k->wanted.v[i].id, NULL, 0);
 }
 
 static int azure_finish(struct rest_run *r, struct err *err UNUSED)
 {
-	take_nics(r, *r->kept);
+	note_missing(*r->kept);
 	for (size_t i = 0; i < rest_count(r, AZURE_MACHINES); i++)
 		map_machine(r, rest_item(r, AZURE_MACHINES, i), NULL);
 	for (size_t i = 0; i < rest_count(r, AZURE_SET_MACHINES); i++)
@@ -332,6 +334,7 @@ static const struct rest_step azure_steps[] = {
 	[AZURE_SET_MACHINES] = { .url = write_set_machines, PAGES },
 	[AZURE_INTERFACES] = { .url = write_interface,
 			       .items = "",
+			       .take = take_nic,
 			       .tolerated = 404 },
 	{ 0 },
 };

@@ -23,7 +23,7 @@ struct rest_source {
 	char *shown;                  /* base URL without user and password */
 	struct rest_account *account; /* NULL: none */
 	uint64_t hash; /* answers of the last refresh that found targets */
-	size_t told;	      /* number of targets that was logged last */
+	size_t told;   /* number of targets that was logged last */
 	struct rest_run *run; /* the refresh in progress; NULL: none */
 	void *kept;           /* what the kind keeps; see rest_table.drop */
 };
@@ -45,7 +45,8 @@ static bool is_last(const struct rest_run *r)
  */
 static bool keeps_items(const struct rest_run *r)
 {
-	return !is_last(r) || rest_table_of(r)->finish;
+	return !rest_step_of(r)->take &&
+	       (!is_last(r) || rest_table_of(r)->finish);
 }
 
 size_t rest_count(const struct rest_run *r, size_t step)
@@ -215,10 +216,12 @@ static void rest_go_on(struct rest_run *r)
 	rest_request_fini(&q);
 }
 
-/* Takes one item: it is kept, or becomes a target. */
+/* Takes one item: it is kept, becomes a target, or is taken by the step. */
 static void take_item(struct rest_run *r, const struct yaml_node *item)
 {
-	if (keeps_items(r))
+	if (rest_step_of(r)->take)
+		rest_step_of(r)->take(r, item);
+	else if (keeps_items(r))
 		keep_item(r, item);
 	else if (rest_table_of(r)->map)
 		rest_table_of(r)->map(r, item);

@@ -68,6 +68,11 @@ struct rest_step {
 	/* Writes the body of a POST request; NULL: GET requests. */
 	void (*body)(struct rest_run *r, struct buf *out);
 	/*
+	 * Takes each item at once, so that answers of many requests are not
+	 * kept. NULL: items are kept, or made into targets.
+	 */
+	void (*take)(struct rest_run *r, const struct yaml_node *item);
+	/*
 	 * an HTTP status of an error, which only means that there are no items;
 	 * 0: none
 	 */
