@@ -435,9 +435,10 @@ static int take_document(struct aws_account *a, const struct yaml_node *root,
 	}
 }
 
-static int aws_take(void *data, const struct http_response *r, struct err *err)
+/* Takes the end of the request under way. */
+static int take_answer_of_step(struct aws_account *a,
+			       const struct http_response *r, struct err *err)
 {
-	struct aws_account *a = data;
 	bool is_xml = a->step == AWS_ASKS_WEB || a->step == AWS_ASKS_ROLE;
 	struct yaml y;
 	int rc;
@@ -447,10 +448,18 @@ static int aws_take(void *data, const struct http_response *r, struct err *err)
 	if (a->step == AWS_ASKS_ROLE_NAME)
 		return take_role_name(a, r, err);
 	rc = rest_answer_parse(r, is_xml, &y, err);
-	if (!rc) {
-		rc = take_document(a, y.root, err);
-		yaml_fini(&y);
-	}
+	if (rc)
+		return rc;
+	rc = take_document(a, y.root, err);
+	yaml_fini(&y);
+	return rc;
+}
+
+static int aws_take(void *data, const struct http_response *r, struct err *err)
+{
+	struct aws_account *a = data;
+	int rc = take_answer_of_step(a, r, err);
+
 	/* The next refresh begins anew. */
 	if (rc)
 		aws_forget(a);

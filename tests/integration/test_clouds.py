@@ -176,6 +176,31 @@ def ec2_takes_keys_and_region_from_the_instance(d):
 
 
 @suite.test
+def ec2_recovers_when_the_metadata_service_was_away(d):
+    """It is not taken for an old service for ever."""
+    secrets, token = credentials_of('ec2_imds_credentials.json')
+    ec2 = ec2_answer(secrets, token)
+
+    def answer(asked):
+        if asked.path == '/latest/api/token':
+            return 'session-1'
+        if asked.path.startswith('/latest/') and asked.headers['X-aws-ec2-metadata-token'] != 'session-1':
+            return 401, ''
+        return {'/latest/meta-data/iam/security-credentials/': 'role',
+                '/latest/meta-data/iam/security-credentials/role': sample('ec2_imds_credentials.json'),
+                }.get(asked.path) or ec2(asked)
+    cloud = Cloud(d, answer)
+    cloud.trouble = lambda asked: (503, '')
+    e = start(d, entry('ec2', region='eu-west-1', **cloud.options()), AWS_EC2_METADATA_DISABLED=None,
+              AWS_EC2_METADATA_SERVICE_ENDPOINT=cloud.url).ready()
+    wait_until('a failure', 20, lambda: 'the instance has none' in e.text())
+    cloud.trouble = None
+    wait_until('targets', 20, lambda: found(e) == golden('ec2'))
+    e.finish()
+    cloud.stop()
+
+
+@suite.test
 def ec2_asks_an_old_metadata_service_without_a_session(d):
     secrets, token = credentials_of('ec2_imds_credentials.json')
     ec2 = ec2_answer(secrets, token)
