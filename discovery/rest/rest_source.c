@@ -297,13 +297,15 @@ static int take_page(struct rest_run *r, const struct http_response *a,
 static int count_answer(struct rest_run *r, const struct http_response *a,
 			struct err *err)
 {
-	r->bytes += a->body.len;
+	if (keeps_items(r))
+		r->bytes += a->body.len;
 	r->hash = (r->hash ^ hash_bytes(buf_bytes(&a->body))) * HASH_PRIME;
 	if (r->bytes <= BYTES_MAX)
 		return 0;
-	return err_set(err, ERR_TOOBIG,
-		       "all answers together are larger than %ld MB",
-		       BYTES_MAX / MIB);
+	return err_set(
+		err, ERR_TOOBIG,
+		"the answers that are needed together are larger than %ld MB",
+		BYTES_MAX / MIB);
 }
 
 /* Returns whether an answer only means that there are no items. */

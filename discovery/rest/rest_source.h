@@ -8,7 +8,7 @@
  * steps before are kept until the refresh has ended, to look things up in them.
  * If any request fails, the refresh fails, and the targets that were found
  * before stay. There are limits on the size of each answer, of all answers
- * together, and on the number of requests; the time limit of a request is
+ * that are kept, and on the number of requests; the time limit of a request is
  * the refresh interval.
  *
  * Ownership: a run belongs to the provider, and lasts for one refresh.
@@ -153,7 +153,7 @@ struct rest_run {
 	size_t step;         /* the step in progress */
 	size_t url_number;   /* number of the URL in the step */
 	int64_t page;        /* number of the page, from 1 */
-	size_t bytes;        /* bytes of all answers */
+	size_t bytes;        /* bytes of the answers that are kept */
 	size_t requests;
 	uint64_t hash; /* hash of all answers */
 };
