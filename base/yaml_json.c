@@ -170,6 +170,20 @@ static bool has_too_many(struct bytes text)
  * The limits are checked in the order of their cost: the length of the text,
  * the number of brackets and commas, then the parsed tree.
  */
+/*
+ * Add the message of jansson's parser, without the text of the document that it
+ * quotes, because that can be a secret: "… near '<text>'".
+ */
+static void add_syntax_error(struct yaml *y, const struct yaml_node *at,
+			     const char *message)
+{
+	const char *quoted = strstr(message, " near '");
+
+	yaml_error(y, at, "%.*s",
+		   quoted ? (int)(quoted - message) : (int)strlen(message),
+		   message);
+}
+
 void yaml_parse_json(struct yaml *y, const char *file, struct bytes text)
 {
 	struct converter c = { .y = y };
@@ -195,7 +209,7 @@ void yaml_parse_json(struct yaml *y, const char *file, struct bytes text)
 		struct yaml_node at = { .line = (unsigned)why.line,
 					.column = (unsigned)why.column };
 
-		yaml_error(y, why.line > 0 ? &at : NULL, "%s", why.text);
+		add_syntax_error(y, why.line > 0 ? &at : NULL, why.text);
 		return;
 	}
 	if (yaml_json_measure(root, &nodes) > YAML_DEPTH_MAX)

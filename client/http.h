@@ -10,7 +10,8 @@
  * A request without a configuration (struct http_config) uses no proxy and
  * follows no redirect. With a configuration, a GET follows up to ten redirects
  * if redirects are enabled. Credentials (authentication, http_headers, user and
- * password of the URL) are not sent if a redirect leads to another scheme, host
+ * password of the URL) and the headers of a request, but for Accept and
+ * X-Prometheus-…, are not sent if a redirect leads to another scheme, host
  * or port (docs/decisions.md, 62 and 80).
  *
  * Ownership: a client owns its requests until they are done.

@@ -280,6 +280,25 @@ static void set_identity(struct transfer *t, const struct http_config *g)
 		set_authorization(t, g);
 }
 
+/* Returns whether a header cannot have a secret. */
+static bool is_harmless(const char *header)
+{
+	return !strncasecmp(header, "Accept:", 7) ||
+	       !strncasecmp(header, "X-Prometheus-", 13);
+}
+
+/*
+ * Adds the headers of the request itself. Some have tokens, which must not
+ * follow a redirect to another origin.
+ */
+static void add_own_headers(struct transfer *t)
+{
+	for (const struct curl_slist *h = t->own; h; h = h->next) {
+		if (!t->foreign || is_harmless(h->data))
+			t->headers = curl_slist_append(t->headers, h->data);
+	}
+}
+
 /*
  * Makes the request one of HTTP/2. libcurl 7.88 fails when it sends a second
  * request over such a connection ("Error in the HTTP2 framing layer").
@@ -296,6 +315,7 @@ void easy_set_config(struct transfer *t)
 {
 	const struct http_config *g = t->config;
 
+	add_own_headers(t);
 	if (g && !g->enable_http2)
 		curl_easy_setopt(t->easy, CURLOPT_HTTP_VERSION,
 				 (long)CURL_HTTP_VERSION_1_1);

@@ -86,8 +86,6 @@ static void set_options(struct transfer *t)
 		curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, t->method);
 	if (t->body.ptr)
 		set_body(e, t->body);
-	for (const struct curl_slist *h = t->own; h; h = h->next)
-		t->headers = curl_slist_append(t->headers, h->data);
 	easy_set_config(t);
 	curl_easy_setopt(e, CURLOPT_HTTPHEADER, t->headers);
 }

@@ -20,6 +20,9 @@
 #define ROLE_PATH    "/latest/meta-data/iam/security-credentials/"
 #define STS_VERSION  "2011-06-15"
 
+/* Limit on the length of the name of a region. */
+#define REGION_MAX 32
+
 /* Limit on the size of tokens in files. */
 #define TOKEN_MAX ((size_t)64 << 10)
 
@@ -328,6 +331,17 @@ static int ask_keys(struct aws_account *a, struct rest_request *q,
 	return 0;
 }
 
+/* A region becomes a part of the names of hosts. */
+static int check_region(const char *region, struct err *err)
+{
+	size_t len = strspn(region, "abcdefghijklmnopqrstuvwxyz0123456789-");
+
+	if (len && !region[len] && len <= REGION_MAX)
+		return 0;
+	return err_set(err, ERR_INVALID,
+		       "\"%.64s\" is not the name of a region", region);
+}
+
 static int aws_next(void *data, struct rest_request *q, struct err *err)
 {
 	struct aws_account *a = data;
@@ -342,6 +356,8 @@ static int aws_next(void *data, struct rest_request *q, struct err *err)
 	}
 	if (!rc && !a->plan.region)
 		return ask_region(a, q, err);
+	if (!rc)
+		rc = check_region(a->plan.region, err);
 	if (!rc && !a->keys.id)
 		rc = ask_keys(a, q, err);
 	if (!rc && a->keys.id && a->assumed < a->plan.roles.count)

@@ -23,6 +23,8 @@ static int bearer_set(struct bearer *b, const struct yaml_node *root,
 		return err_set(err, ERR_INVALID, "the answer has no token");
 	if (life_s > LIFE_MAX_S)
 		life_s = LIFE_MAX_S;
+	if (life_s < 0)
+		life_s = 0;
 	if (rest_renewal(clock_ms(NULL) + life_s * 1000, &b->renew_ms, err))
 		return err_set(err, ERR_INVALID,
 			       "the answer has no expires_in, in seconds");

@@ -186,17 +186,23 @@ void group_address(struct group_builder *b, struct str host, int64_t port)
 	buf_fini(&text);
 }
 
+int group_builder_check(const struct group_builder *b, struct err *err)
+{
+	if (!b->is_over)
+		return 0;
+	return err_set(err, ERR_TOOBIG,
+		       "the labels of all targets together exceed %ld MB",
+		       TARGET_GROUPS_BYTES_MAX / MIB);
+}
+
 int group_builder_take(struct group_builder *b, struct target_groups **out,
 		       struct err *err)
 {
 	struct target_groups *g = b->groups;
 
 	end_group(b);
-	if (b->is_over)
-		return err_set(
-			err, ERR_TOOBIG,
-			"the labels of all targets together exceed %ld MB",
-			TARGET_GROUPS_BYTES_MAX / MIB);
+	if (group_builder_check(b, err))
+		return ERR_TOOBIG;
 	g->count = b->list.count;
 	g->v = arena_array(&g->arena, struct target_group, g->count);
 	if (g->count)

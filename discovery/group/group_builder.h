@@ -71,6 +71,10 @@ void group_label_int(struct group_builder *b, const char *name, int64_t value);
  */
 void group_address(struct group_builder *b, struct str host, int64_t port);
 
+/* ERR_TOOBIG: the targets exceed the limits of target groups. */
+NODISCARD int group_builder_check(const struct group_builder *b,
+				  struct err *err);
+
 /*
  * Returns the groups; the caller owns a reference, and the builder is empty
  * again. ERR_TOOBIG: the targets exceed the limits of target groups.

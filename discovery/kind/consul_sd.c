@@ -85,6 +85,7 @@ static void consul_send(struct provider *p, const char *url, http_done_fn done,
 				  .max_body = YAML_TEXT_MAX,
 				  .user_agent = p->user_agent,
 				  .headers = headers,
+				  .has_secret = s->token != NULL,
 				  .keep_headers = true,
 				  .done = done,
 				  .ctx = ctx };

@@ -137,9 +137,11 @@ static int add_token(struct rest_run *r, const struct marathon_config *c,
 		rc = file_slurp(c->token_file.ptr, &text, err);
 		token = str_trim(str_from(buf_bytes(&text)));
 	}
-	if (!rc && token.len)
+	if (!rc && token.len) {
 		*vec_add(&r->headers) =
 			mem_printf("Authorization: token=%.*s", STR_ARG(token));
+		r->has_secret = true;
+	}
 	buf_fini(&text);
 	return rc;
 }

@@ -140,12 +140,14 @@ const char *rest_env(const char *name)
 
 int rest_renewal(int64_t expires_ms, int64_t *renew_ms, struct err *err)
 {
-	int64_t left_ms = expires_ms - clock_ms(NULL);
+	int64_t now_ms = clock_ms(NULL);
+	int64_t left_ms;
 
-	if (left_ms <= 0)
+	if (expires_ms <= now_ms)
 		return err_set(
 			err, ERR_INVALID,
 			"the credentials have expired already: is the clock of this machine right?");
+	left_ms = expires_ms - now_ms;
 	*renew_ms =
 		expires_ms - (left_ms / 2 < RENEW_MS ? left_ms / 2 : RENEW_MS);
 	return 0;

@@ -287,8 +287,10 @@ static int take_page(struct rest_run *r, const struct http_response *a,
 		page_free(page);
 	} else {
 		keep_page(r, page);
-		send_next(r, &next);
+		rc = group_builder_check(&r->b, err);
 	}
+	if (!rc)
+		send_next(r, &next);
 	rest_request_fini(&next);
 	return rc;
 }
@@ -306,6 +308,16 @@ static int count_answer(struct rest_run *r, const struct http_response *a,
 		err, ERR_TOOBIG,
 		"the answers that are needed together are larger than %ld MB",
 		BYTES_MAX / MIB);
+}
+
+/*
+ * Returns whether an API may have refused credentials, which can become invalid
+ * before their time. EC2 says so with each of these statuses.
+ */
+static bool is_refusal(const struct http_response *a)
+{
+	return !a->code &&
+	       (a->status == 400 || a->status == 401 || a->status == 403);
 }
 
 /* Returns whether an answer only means that there are no items. */
@@ -338,8 +350,7 @@ static void rest_on_answer(void *ctx, struct http_response *a)
 		rc = take_page(r, a, &err);
 	if (!rc)
 		return;
-	/* Credentials can become invalid before their time. */
-	if (s->account && a->status == 401)
+	if (s->account && is_refusal(a))
 		rest_account_forget(s->account);
 	rest_fail(r, &err);
 }
@@ -362,7 +373,7 @@ static void rest_send(struct rest_run *r, struct rest_request *q)
 		*vec_add(&q->headers) = mem_strdup(*h);
 	for (size_t i = 0; i < r->headers.count; i++)
 		*vec_add(&q->headers) = mem_strdup(r->headers.v[i]);
-	q->has_secret = s->account != NULL;
+	q->has_secret = s->account || r->has_secret;
 	if (t->prepare)
 		t->prepare(r, q);
 	mem_free(r->url_sent);

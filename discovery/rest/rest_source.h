@@ -150,6 +150,7 @@ struct rest_run {
 	char *own_server;    /* owns `server`, if begin() has made it */
 	char *url_sent;      /* the URL of the request under way */
 	VEC(char *) headers; /* headers that begin() added */
+	bool has_secret;     /* they have a secret */
 	size_t step;         /* the step in progress */
 	size_t url_number;   /* number of the URL in the step */
 	int64_t page;        /* number of the page, from 1 */

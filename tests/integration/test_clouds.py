@@ -693,6 +693,90 @@ def openstack_errors_say_what_to_do(d):
 
 
 @suite.test
+def secrets_in_answers_and_files_that_are_not_json_are_not_shown(d):
+    """A parser would quote the text near a mistake."""
+    cloud = Cloud(d, lambda asked: '{"access_token": "ya29.cut-off')
+    expect_error(d, gce_entry(cloud), 'answer:1:30', GCE_METADATA_HOST=cloud.server.address)
+    with open(f'{d}/account.json', 'w') as f:
+        f.write('{"type":"authorized_user","refresh_token":ya29.EXAMPLE-secret}')
+    expect_error(d, gce_entry(cloud), 'account.json:1:', GOOGLE_APPLICATION_CREDENTIALS=f'{d}/account.json')
+    cloud.stop()
+
+
+@suite.test
+def ec2_reads_keys_again_after_a_refusal(d):
+    secrets = {**SECRETS, 'OLD': 'old'}
+    good = ec2_answer(secrets)
+
+    def answer(asked):
+        old = 'Credential=OLD/' in asked.headers['Authorization']
+        return (400, '<Response><Errors><Error><Code>RequestExpired</Code></Error></Errors></Response>') if (
+            old) else good(asked)
+    cloud = Cloud(d, answer)
+    os.makedirs(f'{d}/.aws')
+
+    def write(key):
+        with open(f'{d}/.aws/credentials', 'w') as f:
+            f.write(f'[default]\naws_access_key_id={key}\naws_secret_access_key={secrets[key]}\n')
+    write('OLD')
+    e = start(d, entry('ec2', region='eu-west-1', endpoint=cloud.url)).ready()
+    wait_until('a refusal', 20, lambda: 'HTTP status 400: RequestExpired' in e.text())
+    write('AKIDEXAMPLE')
+    wait_until('targets', 20, lambda: found(e) == golden('ec2'))
+    e.finish()
+    cloud.stop()
+
+
+@suite.test
+def ec2_refuses_what_is_no_region_and_no_time(d):
+    identity = '{"region": "127.0.0.1:1/#"}'
+    role = '{"AccessKeyId": "a", "SecretAccessKey": "b", "Expiration": "-9223372036854775807ms"}'
+
+    def answer(asked):
+        return {'/latest/api/token': 'session', '/latest/dynamic/instance-identity/document': identity,
+                '/latest/meta-data/iam/security-credentials/': 'role',
+                '/latest/meta-data/iam/security-credentials/role': role}.get(asked.path)
+    cloud = Cloud(d, answer)
+    variables = {'AWS_EC2_METADATA_DISABLED': None, 'AWS_EC2_METADATA_SERVICE_ENDPOINT': cloud.url}
+    expect_error(d, entry('ec2', endpoint=cloud.url, **KEYS), 'is not the name of a region', **variables)
+    expect_error(d, entry('ec2', endpoint=cloud.url, region='eu-west-1'), 'have expired already', **variables)
+    cloud.stop()
+
+
+@suite.test
+def tokens_do_not_follow_redirects_to_other_hosts(d):
+    """Those of accounts, and those that Consul and Marathon take in headers of their own."""
+    box = []
+
+    def answer(asked):
+        here = 'http://localhost:' + box[0].server.address.rpartition(':')[2]  # another host than 127.0.0.1
+        if asked.path.startswith('/stolen'):
+            return 200, '[]'
+        if asked.path.endswith('/default/token'):
+            return sample('gce_metadata_token.json')
+        if asked.path.endswith('/auth/tokens'):
+            return 201, sample('openstack_token_v3.json').replace('http://OPENSTACK', box[0].url), {
+                'X_Subject_Token': 'ya29.stack'}
+        return 302, '', {'Location': f'{here}/stolen/{asked.host}/{asked.path.split("/")[1]}'}
+    box.append(Cloud(d, answer))
+    cloud = box[0]
+    token = 'ya29.very-secret-token'
+    jobs = {'gce': gce_entry(cloud),
+            'openstack': entry('openstack', role='hypervisor', identity_endpoint=cloud.url, **STACK),
+            'consul': '  consul_sd_configs:\n  - ' + json.dumps({'server': cloud.server.address, 'token': token}),
+            'marathon': '  marathon_sd_configs:\n  - ' + json.dumps(
+                {'servers': [cloud.url], 'auth_token': token, 'refresh_interval': '1s'})}
+    with Environment(d, GCE_METADATA_HOST=cloud.server.address):
+        e = Everprof(d, configuration(jobs)).ready()
+    wait_until('four redirects', 30, lambda: len({a.path for a in cloud.requests('/stolen')}) == 4)
+    for asked in cloud.requests('/stolen'):
+        assert not any('ya29.' in v for v in asked.headers.values()), (asked, asked.headers)
+    check_secrets(e)
+    e.finish()
+    cloud.stop()
+
+
+@suite.test
 def mistakes_in_the_configuration_are_named(d):
     for kind, keys, what in (
             ('ec2', {'filters': [{'name': 'x'}]}, 'a filter requires values'),
