@@ -179,12 +179,27 @@ static void section_free(struct ebpf_section *x)
 	mem_free(x);
 }
 
-/* Copy a section: the document that it is from may be freed. */
+/*
+ * Copy a section, because the document that it is from may be freed. The
+ * discoveries are left out: they run elsewhere, and a change of them does not
+ * restart the collector.
+ */
 static struct ebpf_section *section_copy(const struct yaml_node *n)
 {
 	struct ebpf_section *x = mem_new(struct ebpf_section);
+	struct yaml_node rest = *n;
 
-	yaml_dump(n, true, &x->text);
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): of pointers */
+	rest.items = mem_zalloc(n->count + 1, sizeof(*rest.items));
+	rest.count = 0;
+	for (size_t i = 0; i < n->count; i += 2) {
+		if (str_ends(n->items[i]->text, "_sd_configs"))
+			continue;
+		rest.items[rest.count++] = n->items[i];
+		rest.items[rest.count++] = n->items[i + 1];
+	}
+	yaml_dump(&rest, true, &x->text);
+	mem_free(rest.items);
 	yaml_parse(&x->yaml, "ebpf", buf_bytes(&x->text));
 	ebpf_config_decode(&x->yaml, x->yaml.root, &x->config);
 	return x;
@@ -288,24 +303,36 @@ void ebpf_service_apply(struct ebpf_service *s, const struct ebpf_config *c)
 	mutex_unlock(&s->apply_mu);
 }
 
+/* Containers that are being added to a set. */
+struct added_containers {
+	struct container_set *set;
+	struct err err; /* why the set is incomplete; code 0: it is not */
+};
+
 /* A container_fn: add a container to a set. */
-static bool service_add_container(void *set, struct str id,
+static bool service_add_container(void *ctx, struct str id,
 				  const struct label *labels, size_t count)
 {
-	return !container_set_add(set, id, labels, count, NULL);
+	struct added_containers *a = ctx;
+
+	return !container_set_add(a->set, id, labels, count, &a->err);
 }
 
 void ebpf_service_name(struct ebpf_service *s,
 		       const struct target_groups_list *groups)
 {
-	struct container_set *set = container_set_new();
+	struct added_containers a = { .set = container_set_new() };
 
-	container_targets_visit(groups, service_add_container, set);
+	container_targets_visit(groups, service_add_container, &a);
+	if (a.err.code)
+		log_event(s->o.log, LOG_WARN,
+			  "the eBPF collector does not know all containers",
+			  LOG_FIELDS(log_err(&a.err)));
 	log_event(s->o.log, LOG_DEBUG,
 		  "the eBPF collector has names of containers",
 		  LOG_FIELDS(log_int("containers",
-				     (int64_t)container_set_count(set))));
-	container_names_set(s->containers, set);
+				     (int64_t)container_set_count(a.set))));
+	container_names_set(s->containers, a.set);
 }
 
 void ebpf_service_stop(struct ebpf_service *s)

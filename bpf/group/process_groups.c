@@ -106,11 +106,11 @@ static bool label_names(struct labels_builder *b, const struct container *c)
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
 		struct str name = container_label(c, sources[i].container);
 
+		/* Docker's names begin with a slash. */
+		if (name.len && *name.ptr == '/')
+			name = (struct str){ name.ptr + 1, name.len - 1 };
 		if (!name.len)
 			continue;
-		/* Docker's names begin with a slash. */
-		if (*name.ptr == '/')
-			name = (struct str){ name.ptr + 1, name.len - 1 };
 		label_add(b, "container", name);
 		label_add(b, "pod", container_label(c, sources[i].pod));
 		label_add(b, "namespace",

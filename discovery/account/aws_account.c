@@ -377,7 +377,9 @@ static int take_keys(struct aws_account *a, const struct yaml_node *n,
 	int64_t renew_ms = INT64_MAX;
 
 	if (!doc_text(n, "AccessKeyId").len ||
-	    !doc_text(n, "SecretAccessKey").len)
+	    !doc_text(n, "SecretAccessKey").len ||
+	    !rest_can_send(doc_text(n, "AccessKeyId")) ||
+	    !rest_can_send(doc_text(n, token)))
 		return err_set(err, ERR_INVALID,
 			       "the answer has no access key");
 	if (expires.len && time_parse(expires, 0, &expires_ms, NULL))
@@ -399,14 +401,15 @@ static int take_session(struct aws_account *a, const struct http_response *r,
 			struct err *err)
 {
 	const char *strict = rest_env("AWS_EC2_METADATA_V1_DISABLED");
+	struct str text = str_trim(str_from(buf_bytes(&r->body)));
 	int rc = rest_answer_check(r, false, err);
 
 	if (rc && (r->status == 400 ||
 		   (strict && str_is_nocase(str_of(strict), "true"))))
 		return rc;
-	a->has_no_token = rc != 0;
-	if (!rc)
-		a->token = mem_strndup(str_trim(str_from(buf_bytes(&r->body))));
+	a->has_no_token = rc || !text.len || !rest_can_send(text);
+	if (!a->has_no_token)
+		a->token = mem_strndup(text);
 	return 0;
 }
 

@@ -19,7 +19,7 @@ static int bearer_set(struct bearer *b, const struct yaml_node *root,
 	struct str token = doc_text(root, "access_token");
 	int64_t life_s = doc_int(root, "expires_in", 0);
 
-	if (!token.len || memchr(token.ptr, '\n', token.len))
+	if (!token.len || !rest_can_send(token))
 		return err_set(err, ERR_INVALID, "the answer has no token");
 	if (life_s > LIFE_MAX_S)
 		life_s = LIFE_MAX_S;

@@ -151,10 +151,11 @@ static int ask_by_key_file(const char *path, struct rest_request *q,
 	if (!rc) {
 		yaml_parse_json(&y, path, buf_bytes(&text));
 		rc = yaml_check(&y, err);
-		if (!rc)
+		if (!rc) {
 			rc = write_key_request(y.root, q, err);
-		if (rc)
-			rc = err_wrap(err, rc, "%s", path);
+			if (rc)
+				rc = err_wrap(err, rc, "%s", path);
+		}
 		yaml_fini(&y);
 	}
 	buf_forget(&text);
@@ -196,6 +197,7 @@ static int google_next(void *data, struct rest_request *q, struct err *err)
 	}
 	if (rc != ERR_NOTFOUND && rc != ERR_IO)
 		return rc;
+	rest_request_fini(q);
 	ask_metadata(a, q);
 	return 0;
 }

@@ -318,6 +318,7 @@ static void note_missing(struct azure_kept *k)
 static int azure_finish(struct rest_run *r, struct err *err UNUSED)
 {
 	note_missing(*r->kept);
+	clear_wanted(*r->kept); /* it refers to answers of this refresh */
 	for (size_t i = 0; i < rest_count(r, AZURE_MACHINES); i++)
 		map_machine(r, rest_item(r, AZURE_MACHINES, i), NULL);
 	for (size_t i = 0; i < rest_count(r, AZURE_SET_MACHINES); i++)

@@ -96,29 +96,6 @@ static uint64_t address_hash(const struct floating_ip *f)
 	       hash_bytes(bytes_of(f->address)) << 1;
 }
 
-/* Finds the floating IPs that lead to servers. */
-static void find_floating(struct rest_run *r, struct floating_ips *f)
-{
-	for (size_t i = 0; i < rest_count(r, STACK_FLOATING); i++) {
-		const struct yaml_node *n = rest_item(r, STACK_FLOATING, i);
-		struct str port = doc_text(n, "port_id");
-		const struct floating_ip found = {
-			.server = doc_text(rest_lookup(r, STACK_PORTS, port),
-					   "device_id"),
-			.address = doc_text(n, "fixed_ip_address"),
-			.ip = doc_text(n, "floating_ip_address"),
-		};
-
-		if (!port.len || !found.server.len || !found.address.len)
-			continue;
-		*vec_add(&f->list) = found;
-		table_add(&f->by_address, address_hash(&found),
-			  (uint32_t)f->list.count - 1);
-		table_add(&f->by_ip, hash_bytes(bytes_of(found.ip)),
-			  (uint32_t)f->list.count - 1);
-	}
-}
-
 /* Returns the floating IP of an address of a server; empty: it has none. */
 static struct str floating_of(const struct floating_ips *f, struct str server,
 			      struct str address)
@@ -137,6 +114,31 @@ static bool is_floating(const struct floating_ips *f, struct str ip)
 
 	return table_find(&f->by_ip, hash_bytes(bytes_of(ip)), same_ip, f,
 			  &key) != TABLE_NONE;
+}
+
+/* Finds the floating IPs that lead to servers. */
+static void find_floating(struct rest_run *r, struct floating_ips *f)
+{
+	for (size_t i = 0; i < rest_count(r, STACK_FLOATING); i++) {
+		const struct yaml_node *n = rest_item(r, STACK_FLOATING, i);
+		struct str port = doc_text(n, "port_id");
+		const struct floating_ip found = {
+			.server = doc_text(rest_lookup(r, STACK_PORTS, port),
+					   "device_id"),
+			.address = doc_text(n, "fixed_ip_address"),
+			.ip = doc_text(n, "floating_ip_address"),
+		};
+
+		if (!port.len || !found.server.len || !found.address.len ||
+		    is_floating(f, found.ip))
+			continue;
+		*vec_add(&f->list) = found;
+		if (!floating_of(f, found.server, found.address).len)
+			table_add(&f->by_address, address_hash(&found),
+				  (uint32_t)f->list.count - 1);
+		table_add(&f->by_ip, hash_bytes(bytes_of(found.ip)),
+			  (uint32_t)f->list.count - 1);
+	}
 }
 
 /* Makes the target of one address of a server. */

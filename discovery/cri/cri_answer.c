@@ -128,17 +128,27 @@ static bool is_pod(const void *ctx, uint32_t number, const void *key)
 			*(const struct bytes *)key);
 }
 
+/* Returns the number of a pod, or TABLE_NONE. */
+static uint32_t find_pod(const struct cri_pods *p, struct bytes id)
+{
+	return table_find(&p->by_id, hash_bytes(id), is_pod, p, &id);
+}
+
 /* Reads the list of pods. False: it is malformed. */
 static bool read_pods(struct cri_pods *p, struct bytes answer)
 {
 	struct wire w = wire_init(answer);
 	struct wire_field f;
+	struct bytes id;
 
 	while (wire_next(&w, &f)) {
 		if (f.number != LIST_ITEMS || f.type != WIRE_BYTES)
 			continue;
+		id = wire_find(f.bytes, POD_ID);
+		if (find_pod(p, id) != TABLE_NONE)
+			continue; /* the first one counts */
 		*vec_add(&p->list) = f.bytes;
-		table_add(&p->by_id, hash_bytes(wire_find(f.bytes, POD_ID)),
+		table_add(&p->by_id, hash_bytes(id),
 			  (uint32_t)p->list.count - 1);
 	}
 	return !w.bad;
@@ -161,8 +171,7 @@ static void map_cri_container(const struct cri_pods *pods,
 			      struct bytes container, struct group_builder *b)
 {
 	struct bytes pod = wire_find(container, CONTAINER_POD);
-	uint32_t n =
-		table_find(&pods->by_id, hash_bytes(pod), is_pod, pods, &pod);
+	uint32_t n = find_pod(pods, pod);
 
 	group_target(b);
 	group_label(b, "__address__",

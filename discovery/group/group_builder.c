@@ -91,6 +91,7 @@ void group_target(struct group_builder *b)
 	end_labels(b);
 	b->in_target = true;
 	b->volume += sizeof(struct label_list);
+	b->is_over |= b->volume > TARGET_GROUPS_BYTES_MAX;
 }
 
 /* Comparison function of the table of names. */

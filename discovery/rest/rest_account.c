@@ -81,6 +81,7 @@ static int account_start(struct rest_account *a, struct rest_request *q,
 		timeout_ms = a->p->config->refresh_ms;
 	mem_free(a->shown);
 	a->shown = http_url_shown(buf_cstr(&q->url));
+	a->shown[strcspn(a->shown, "?")] = 0;
 	q->has_secret = true;
 	rest_request_start(q, a->p, a->http, timeout_ms, account_on_answer, a);
 	return REST_ACCOUNT_PENDING;
@@ -136,6 +137,17 @@ const char *rest_env(const char *name)
 	const char *value = getenv(name);
 
 	return value && *value ? value : NULL;
+}
+
+bool rest_can_send(struct str text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		unsigned char c = (unsigned char)text.ptr[i];
+
+		if (c < ' ' || c == 0x7f)
+			return false;
+	}
+	return true;
 }
 
 int rest_renewal(int64_t expires_ms, int64_t *renew_ms, struct err *err)

@@ -72,6 +72,12 @@ void *rest_account_data(struct rest_account *a);
 const char *rest_env(const char *name);
 
 /*
+ * Returns whether a text from a server can be sent in a header: it has no
+ * control characters, which could begin another header.
+ */
+bool rest_can_send(struct str text);
+
+/*
  * Returns when credentials that expire at a time should be renewed: some
  * minutes before, or after half of a short life. Both in ms since the epoch.
  * ERR_INVALID: they have expired already.

@@ -96,12 +96,13 @@ static void keep_item(struct rest_run *r, const struct yaml_node *item)
 {
 	struct rest_answer *a = &r->answers[r->step];
 	const char *index = rest_step_of(r)->index;
+	struct str key = index ? doc_text(item, index) : str_of("");
 
 	*vec_add(&a->items) = item;
 	*vec_add(&a->urls) = r->url_number;
-	if (index)
-		table_add(&a->by_key,
-			  hash_bytes(bytes_of(doc_text(item, index))),
+	/* Many equal keys would make the table slow; the first one counts. */
+	if (key.len && !rest_lookup(r, r->step, key))
+		table_add(&a->by_key, hash_bytes(bytes_of(key)),
 			  (uint32_t)a->items.count - 1);
 }
 
@@ -270,6 +271,20 @@ static void keep_page(struct rest_run *r, struct yaml *page)
 		page_free(page);
 }
 
+/*
+ * ERR_INVALID: the request for the next page is the one that was just answered,
+ * which would go on for ever.
+ */
+static int check_progress(const struct rest_run *r, struct rest_request *next,
+			  struct err *err)
+{
+	if (!next->url.len || next->body.len ||
+	    strcmp(buf_cstr(&next->url), r->url_sent) != 0)
+		return 0;
+	return err_set(err, ERR_INVALID,
+		       "the next page of the answer is the same page again");
+}
+
 /* Parses a page, and sends the request after it. */
 static int take_page(struct rest_run *r, const struct http_response *a,
 		     struct err *err)
@@ -283,6 +298,8 @@ static int take_page(struct rest_run *r, const struct http_response *a,
 		return rc;
 	}
 	rc = rest_page_next(r, page->root, &next, err);
+	if (!rc)
+		rc = check_progress(r, &next, err);
 	if (rc) {
 		page_free(page);
 	} else {

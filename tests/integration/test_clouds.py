@@ -744,6 +744,39 @@ def ec2_refuses_what_is_no_region_and_no_time(d):
 
 
 @suite.test
+def answers_cannot_keep_everprof_busy(d):
+    """A page that leads to itself, and many items without a key, which once took a time that grew by its square."""
+    page = json.dumps({'items': [], 'nextPageToken': 'again'})
+    cloud = Cloud(d, lambda asked: sample('gce_metadata_token.json') if asked.path.endswith('/token') else page)
+    expect_error(d, gce_entry(cloud), 'is the same page again', GCE_METADATA_HOST=cloud.server.address)
+    cloud.stop()
+    cloud, _ = start_openstack(d)
+    many = json.dumps({'floatingips': [{'port_id': None}] * 150000})
+    cloud.trouble = lambda asked: many if 'floatingips' in asked.path else None
+    e = start(d, entry('openstack', role='loadbalancer', identity_endpoint=cloud.url + '/identity', **STACK)).ready()
+    wait_until('targets', 20, lambda: len(found(e)) == 1)
+    e.finish()
+    cloud.stop()
+
+
+@suite.test
+def values_of_answers_cannot_add_headers(d):
+    role = {'AccessKeyId': 'a', 'SecretAccessKey': 'b', 'Token': 't\r\nX-Injected: 1'}
+
+    def answer(asked):
+        assert not asked.headers['X-Injected'], dict(asked.headers)
+        return {'/latest/api/token': 'session\r\nX-Injected: 1',
+                '/latest/meta-data/iam/security-credentials/': 'role',
+                '/latest/meta-data/iam/security-credentials/role': json.dumps(role)}.get(asked.path)
+    cloud = Cloud(d, answer)
+    expect_error(d, entry('ec2', endpoint=cloud.url, region='eu-west-1'), 'has no access key',
+                 AWS_EC2_METADATA_DISABLED=None, AWS_EC2_METADATA_SERVICE_ENDPOINT=cloud.url)
+    cloud.trouble = lambda asked: json.dumps({'access_token': 'a\rX-Injected: 1', 'expires_in': 3600})
+    expect_error(d, gce_entry(cloud), 'the answer has no token', GCE_METADATA_HOST=cloud.server.address)
+    cloud.stop()
+
+
+@suite.test
 def tokens_do_not_follow_redirects_to_other_hosts(d):
     """Those of accounts, and those that Consul and Marathon take in headers of their own."""
     box = []
