@@ -66,10 +66,10 @@ void docker_decode_filters(struct yaml *y, const struct yaml_node *n,
 			   void *field);
 
 /* Sets the defaults of a struct docker_config. */
-void docker_init(struct discovery_config *c);
+void docker_init(struct discovery_config *base);
 
 /* Checks an entry. */
 void docker_check(struct yaml *y, const struct yaml_node *entry,
-		  struct discovery_config *c);
+		  struct discovery_config *base);
 
 #endif

@@ -182,6 +182,7 @@ join_target_pod(struct joining *j, const struct label_list *own,
 	struct str port = target_port(j, own);
 	const struct label_list *container = find_container(*parts, port);
 	struct label *protocol;
+	struct str value;
 
 	rest = join_pod(j, *parts, parts + 1, rest);
 	if (port.len)
@@ -192,10 +193,11 @@ join_target_pod(struct joining *j, const struct label_list *own,
 	rest = join_container(j, container, 1, rest);
 	if (!j->p.names->protocol)
 		return rest;
+	value = kube_list_label(own, j->p.names->protocol);
+	if (!value.len)
+		return rest; /* a label has a value */
 	protocol = arena_new(j->arena, struct label);
-	*protocol =
-		(struct label){ str_of(KUBE_CONTAINER_PROTOCOL),
-				kube_list_label(own, j->p.names->protocol) };
+	*protocol = (struct label){ str_of(KUBE_CONTAINER_PROTOCOL), value };
 	return join_link(j, protocol, 1, rest);
 }
 
