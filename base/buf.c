@@ -96,6 +96,17 @@ void buf_lower(struct buf *b, struct str s)
 	}
 }
 
+char *buf_lower_copy(struct str s)
+{
+	struct buf lower = { 0 };
+	char *copy;
+
+	buf_lower(&lower, s);
+	copy = mem_strdup(buf_cstr(&lower));
+	buf_fini(&lower);
+	return copy;
+}
+
 void buf_str(struct buf *b, const char *s)
 {
 	buf_add(b, s, strlen(s));

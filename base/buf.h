@@ -86,6 +86,9 @@ void buf_byte(struct buf *b, uint8_t byte);
 /* Append a text with its ASCII letters in lower case. */
 void buf_lower(struct buf *b, struct str s);
 
+/* Return a copy of a text as buf_lower() writes it; the caller owns it. */
+char *buf_lower_copy(struct str s);
+
 /* Append a NUL-terminated string without its NUL. */
 void buf_str(struct buf *b, const char *s);
 

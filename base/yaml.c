@@ -492,6 +492,7 @@ void yaml_print_key(const struct yaml_node *n, struct buf *out)
 	items = mem_alloc(bytes);
 	memcpy(items, n->items, bytes);
 	if (n->kind == YAML_MAP)
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): of pointers */
 		qsort(items, n->count / 2, 2 * sizeof(*items), compare_pairs);
 	for (size_t i = 0; i < n->count; i++)
 		yaml_print_key(items[i], out);

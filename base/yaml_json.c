@@ -167,10 +167,6 @@ static bool has_too_many(struct bytes text)
 }
 
 /*
- * The limits are checked in the order of their cost: the length of the text,
- * the number of brackets and commas, then the parsed tree.
- */
-/*
  * Add the message of jansson's parser, without the text of the document that it
  * quotes, because that can be a secret: "… near '<text>'".
  */
@@ -184,6 +180,10 @@ static void add_syntax_error(struct yaml *y, const struct yaml_node *at,
 		   message);
 }
 
+/*
+ * The limits are checked in the order of their cost: the length of the text,
+ * the number of brackets and commas, then the parsed tree.
+ */
 void yaml_parse_json(struct yaml *y, const char *file, struct bytes text)
 {
 	struct converter c = { .y = y };

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "base/env.h"
 #include "base/mem.h"
 #include "base/units.h"
 
@@ -49,10 +50,9 @@ static size_t add_variable(struct yaml *y, const struct yaml_node *n,
 	size_t len = strcspn(reference, "}");
 	const char *name = arena_strndup(
 		&y->arena, (struct str){ reference + 2, len - 2 });
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nothing changes it */
-	const char *value = getenv(name);
+	const char *value = env_find(name);
 
-	if (value && *value)
+	if (value)
 		buf_str(out, value);
 	else
 		yaml_error(y, n, "the environment has no variable %s", name);

@@ -60,43 +60,62 @@ static void decode_entries(struct yaml *y, const struct yaml_node *key,
 		all[out->count++] = sd_entry_decode(y, value->items[i], kind);
 }
 
-bool discovery_configs_decode(struct yaml *y, const struct yaml_node *key,
-			      const struct yaml_node *value,
-			      struct discovery_configs *out)
+/* Reports a kind that cannot be in a scrape job. Returns whether it can. */
+static bool check_for_targets(struct yaml *y, const struct yaml_node *key,
+			      const struct provider_kind *kind)
 {
-	const struct provider_kind *kind;
-
-	if (!str_ends(key->text, KEY_END))
-		return false;
-	kind = find_kind(key->text);
 	if (!kind)
 		tell_unknown(y, key);
 	else if (kind->only_containers)
 		yaml_error(y, key,
 			   "%s_sd_configs can only be in the section ebpf",
 			   kind->name);
-	else
-		decode_entries(y, key, kind, value, out);
-	return true;
+	return kind && !kind->only_containers;
 }
 
-bool discovery_containers_decode(struct yaml *y, const struct yaml_node *key,
-				 const struct yaml_node *value,
-				 struct discovery_configs *out)
+/* Reports a kind that cannot name containers. Returns whether it can. */
+static bool check_for_containers(struct yaml *y, const struct yaml_node *key,
+				 const struct provider_kind *kind)
+{
+	if (kind && kind->container_label)
+		return true;
+	yaml_error(
+		y, key,
+		"%.*s does not find containers: use kubernetes_sd_configs, cri_sd_configs or docker_sd_configs",
+		STR_ARG(key->text));
+	return false;
+}
+
+/* Decodes a key whose kind must pass a check; false: it is no such key. */
+static bool decode_key(struct yaml *y, const struct yaml_node *key,
+		       const struct yaml_node *value,
+		       bool (*check)(struct yaml *y,
+				     const struct yaml_node *key,
+				     const struct provider_kind *kind),
+		       struct discovery_configs *out)
 {
 	const struct provider_kind *kind;
 
 	if (!str_ends(key->text, KEY_END))
 		return false;
 	kind = find_kind(key->text);
-	if (kind && kind->container_label)
+	if (check(y, key, kind))
 		decode_entries(y, key, kind, value, out);
-	else
-		yaml_error(
-			y, key,
-			"%.*s does not find containers: use kubernetes_sd_configs, cri_sd_configs or docker_sd_configs",
-			STR_ARG(key->text));
 	return true;
+}
+
+bool discovery_configs_decode(struct yaml *y, const struct yaml_node *key,
+			      const struct yaml_node *value,
+			      struct discovery_configs *out)
+{
+	return decode_key(y, key, value, check_for_targets, out);
+}
+
+bool discovery_containers_decode(struct yaml *y, const struct yaml_node *key,
+				 const struct yaml_node *value,
+				 struct discovery_configs *out)
+{
+	return decode_key(y, key, value, check_for_containers, out);
 }
 
 const char *discovery_container_label(size_t i)

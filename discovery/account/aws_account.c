@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "base/file_slurp.h"
+#include "base/env.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/url.h"
@@ -22,9 +22,6 @@
 
 /* Limit on the length of the name of a region. */
 #define REGION_MAX 32
-
-/* Limit on the size of tokens in files. */
-#define TOKEN_MAX ((size_t)64 << 10)
 
 /* What the request under way is for. */
 enum aws_step {
@@ -73,12 +70,12 @@ const char *aws_domain(struct str region)
 
 const char *aws_env_endpoint(const char *variable)
 {
-	const char *ignore = rest_env("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS");
-	const char *url = rest_env(variable);
+	const char *ignore = env_find("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS");
+	const char *url = env_find(variable);
 
 	if (ignore && str_is_nocase(str_of(ignore), "true"))
 		return NULL;
-	return url ? url : rest_env("AWS_ENDPOINT_URL");
+	return url ? url : env_find("AWS_ENDPOINT_URL");
 }
 
 static void *aws_open(const struct rest_config *c)
@@ -136,9 +133,9 @@ void aws_account_sign(struct aws_account *a, const char *service,
 static int write_metadata(struct aws_account *a, const char *path,
 			  struct rest_request *q, struct err *err)
 {
-	const char *disabled = rest_env("AWS_EC2_METADATA_DISABLED");
-	const char *base = rest_env("AWS_EC2_METADATA_SERVICE_ENDPOINT");
-	const char *mode = rest_env("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE");
+	const char *disabled = env_find("AWS_EC2_METADATA_DISABLED");
+	const char *base = env_find("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+	const char *mode = env_find("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE");
 
 	if (disabled && str_is_nocase(str_of(disabled), "true"))
 		return err_set(
@@ -192,18 +189,6 @@ static int ask_instance(struct aws_account *a, struct rest_request *q,
 	return rc;
 }
 
-/* Reads a token from a file, without the white space around it. */
-static int read_token(const char *path, char **out, struct err *err)
-{
-	struct buf text = buf_init(TOKEN_MAX);
-	int rc = file_slurp(path, &text, err);
-
-	if (!rc)
-		*out = mem_strndup(str_trim(str_from(buf_bytes(&text))));
-	buf_forget(&text);
-	return rc;
-}
-
 /* Returns whether an agent may be asked without encryption. */
 static bool is_agent_url(const char *url)
 {
@@ -224,10 +209,10 @@ static bool is_agent_url(const char *url)
 static int ask_container_agent(struct aws_account *a, struct rest_request *q,
 			       struct err *err)
 {
-	const char *path = rest_env("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
-	const char *url = rest_env("AWS_CONTAINER_CREDENTIALS_FULL_URI");
-	const char *file = rest_env("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
-	const char *fixed = rest_env("AWS_CONTAINER_AUTHORIZATION_TOKEN");
+	const char *path = env_find("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+	const char *url = env_find("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+	const char *file = env_find("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+	const char *fixed = env_find("AWS_CONTAINER_AUTHORIZATION_TOKEN");
 	char *token = NULL;
 	int rc;
 
@@ -243,7 +228,7 @@ static int ask_container_agent(struct aws_account *a, struct rest_request *q,
 	q->is_local = true;
 	rest_header_add(q, "Accept", str_of("application/json"));
 	if (file) {
-		rc = read_token(file, &token, err);
+		rc = rest_token_read(file, &token, err);
 		if (rc)
 			return rc;
 	} else if (fixed) {
@@ -288,7 +273,7 @@ static int ask_web(struct aws_account *a, struct rest_request *q,
 		   struct err *err)
 {
 	char *token = NULL;
-	int rc = read_token(a->plan.token_file, &token, err);
+	int rc = rest_token_read(a->plan.token_file, &token, err);
 
 	if (rc)
 		return rc;
@@ -400,7 +385,7 @@ static int take_keys(struct aws_account *a, const struct yaml_node *n,
 static int take_session(struct aws_account *a, const struct http_response *r,
 			struct err *err)
 {
-	const char *strict = rest_env("AWS_EC2_METADATA_V1_DISABLED");
+	const char *strict = env_find("AWS_EC2_METADATA_V1_DISABLED");
 	struct str text = str_trim(str_from(buf_bytes(&r->body)));
 	int rc = rest_answer_check(r, false, err);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "discovery/account/aws_plan.h"
 
+#include "base/env.h"
 #include "base/mem.h"
 
 /* The name of sessions for which nothing else is configured. */
@@ -67,14 +68,14 @@ static struct aws_role role_of(const char *arn, const char *session,
 /* Takes keys from the environment, if it has them. */
 static bool take_env_keys(struct aws_plan *plan)
 {
-	const char *id = rest_env("AWS_ACCESS_KEY_ID");
-	const char *secret = rest_env("AWS_SECRET_ACCESS_KEY");
-	const char *token = rest_env("AWS_SESSION_TOKEN");
+	const char *id = env_find("AWS_ACCESS_KEY_ID");
+	const char *secret = env_find("AWS_SECRET_ACCESS_KEY");
+	const char *token = env_find("AWS_SESSION_TOKEN");
 
 	if (!id)
-		id = rest_env("AWS_ACCESS_KEY");
+		id = env_find("AWS_ACCESS_KEY");
 	if (!secret)
-		secret = rest_env("AWS_SECRET_KEY");
+		secret = env_find("AWS_SECRET_KEY");
 	if (!id || !secret)
 		return false;
 	plan->source = AWS_KEYS;
@@ -87,8 +88,8 @@ static bool take_env_keys(struct aws_plan *plan)
 static void take_machine(struct aws_plan *plan)
 {
 	plan->source =
-		rest_env("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") ||
-				rest_env("AWS_CONTAINER_CREDENTIALS_FULL_URI") ?
+		env_find("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") ||
+				env_find("AWS_CONTAINER_CREDENTIALS_FULL_URI") ?
 			AWS_CONTAINER :
 			AWS_METADATA;
 }
@@ -256,13 +257,13 @@ static int take_profile(struct aws_plan *plan, const char *name, bool must,
 static int take_environment(struct aws_plan *plan, const char *profile,
 			    struct err *err)
 {
-	const char *web = rest_env("AWS_WEB_IDENTITY_TOKEN_FILE");
+	const char *web = env_find("AWS_WEB_IDENTITY_TOKEN_FILE");
 
 	if (take_env_keys(plan))
 		return 0;
 	if (web)
-		return take_web(plan, web, rest_env("AWS_ROLE_ARN"),
-				rest_env("AWS_ROLE_SESSION_NAME"), err);
+		return take_web(plan, web, env_find("AWS_ROLE_ARN"),
+				env_find("AWS_ROLE_SESSION_NAME"), err);
 	return take_profile(plan, profile ? profile : "default",
 			    profile != NULL, 0, err);
 }
@@ -274,12 +275,12 @@ static int take_environment(struct aws_plan *plan, const char *profile,
 static int find_region(struct aws_plan *plan, const char *profile,
 		       struct err *err)
 {
-	const char *region = rest_env("AWS_REGION");
+	const char *region = env_find("AWS_REGION");
 	struct aws_profile p;
 	int rc = 0;
 
 	if (!region)
-		region = rest_env("AWS_DEFAULT_REGION");
+		region = env_find("AWS_DEFAULT_REGION");
 	if (region) {
 		plan->region = mem_strdup(region);
 		return 0;
@@ -294,12 +295,12 @@ static int find_region(struct aws_plan *plan, const char *profile,
 int aws_plan_make(struct aws_plan *plan, const struct aws_config *c,
 		  struct err *err)
 {
-	const char *profile = rest_env("AWS_PROFILE");
+	const char *profile = env_find("AWS_PROFILE");
 	int rc = 0;
 
 	*plan = (struct aws_plan){ 0 };
 	if (!profile)
-		profile = rest_env("AWS_DEFAULT_PROFILE");
+		profile = env_find("AWS_DEFAULT_PROFILE");
 	if (c->region.len)
 		plan->region = mem_strndup(c->region);
 	else

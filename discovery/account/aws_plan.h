@@ -12,7 +12,7 @@
 #define DISCOVERY_ACCOUNT_AWS_PLAN_H
 
 #include "discovery/account/aws_profile.h"
-#include "discovery/rest/rest_account.h"
+#include "discovery/rest/rest_config.h"
 
 /* An entry of a discovery that asks AWS. Text is borrowed. */
 struct aws_config {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "discovery/account/aws_profile.h"
 
+#include "base/env.h"
 #include "base/file_slurp.h"
 #include "base/mem.h"
 #include "base/yaml.h"
-#include "discovery/rest/rest_account.h"
 
 const char *aws_profile_get(const struct aws_profile *p, const char *key)
 {
@@ -30,11 +30,8 @@ void aws_profile_fini(struct aws_profile *p)
 static void profile_set(struct aws_profile *p, struct str key, struct str value)
 {
 	struct aws_setting s;
-	struct buf lower = { 0 };
 
-	buf_lower(&lower, key);
-	s.key = mem_strdup(buf_cstr(&lower));
-	buf_fini(&lower);
+	s.key = buf_lower_copy(key);
 	if (aws_profile_get(p, s.key)) {
 		mem_free(s.key);
 		return;
@@ -103,8 +100,8 @@ void aws_profile_parse(struct aws_profile *p, struct str text,
 /* Writes the path of a file: from the environment, or in the home folder. */
 static char *profile_path(const char *variable, const char *standard)
 {
-	const char *path = rest_env(variable);
-	const char *home = rest_env("HOME");
+	const char *path = env_find(variable);
+	const char *home = env_find("HOME");
 
 	if (path)
 		return mem_strdup(path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "discovery/account/azure_account.h"
 
-#include "base/file_slurp.h"
+#include "base/env.h"
 #include "base/mem.h"
 #include "base/url.h"
 #include "discovery/account/bearer.h"
@@ -11,9 +11,6 @@
 #define METADATA_VERSION "2018-02-01"
 #define APP_VERSION      "2019-08-01"
 #define JWT_ASSERTION    "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
-
-/* Limit on the size of a token in a file. */
-#define TOKEN_MAX ((size_t)64 << 10)
 
 struct azure_account {
 	struct bearer bearer;
@@ -101,14 +98,6 @@ static void azure_close(void *data)
 	mem_free(data);
 }
 
-/* Returns an environment variable; the empty text: it is absent. */
-static struct str azure_env(const char *name)
-{
-	const char *value = rest_env(name);
-
-	return str_of(value ? value : "");
-}
-
 /* Begins the request for a token of an application. */
 static void write_login(const struct azure_account *a, struct str tenant,
 			struct str client, struct rest_request *q)
@@ -138,16 +127,17 @@ static int ask_by_token_file(const struct azure_account *a, struct str tenant,
 			     struct str client, struct str path,
 			     struct rest_request *q, struct err *err)
 {
-	struct buf text = buf_init(TOKEN_MAX);
-	int rc = file_slurp(path.ptr, &text, err);
+	char *token = NULL;
+	int rc = rest_token_read(path.ptr, &token, err);
 
+	if (rc)
+		return rc;
 	write_login(a, tenant, client, q);
 	form_add_field(&q->body, "client_assertion_type",
 		       str_of(JWT_ASSERTION));
-	form_add_field(&q->body, "client_assertion",
-		       str_trim(str_from(buf_bytes(&text))));
-	buf_forget(&text);
-	return rc;
+	form_add_field(&q->body, "client_assertion", str_of(token));
+	mem_forget(token);
+	return 0;
 }
 
 /*
@@ -157,13 +147,13 @@ static int ask_by_token_file(const struct azure_account *a, struct str tenant,
 static int ask_managed(const struct azure_account *a, struct str client,
 		       struct rest_request *q, struct err *err)
 {
-	struct str app = azure_env("IDENTITY_ENDPOINT");
-	struct str header = azure_env("IDENTITY_HEADER");
-	struct str base = azure_env("AZURE_POD_IDENTITY_AUTHORITY_HOST");
-	struct str other = azure_env("MSI_ENDPOINT");
+	struct str app = env_text("IDENTITY_ENDPOINT");
+	struct str header = env_text("IDENTITY_HEADER");
+	struct str base = env_text("AZURE_POD_IDENTITY_AUTHORITY_HOST");
+	struct str other = env_text("MSI_ENDPOINT");
 
 	if ((app.len && !header.len) || (other.len && !app.len) ||
-	    azure_env("IDENTITY_SERVER_THUMBPRINT").len)
+	    env_text("IDENTITY_SERVER_THUMBPRINT").len)
 		return err_set(
 			err, ERR_UNSUPPORTED,
 			"the environment names a managed identity of Service Fabric, Azure Arc, Cloud Shell or Azure ML, which is not supported");
@@ -189,9 +179,9 @@ static int ask_managed(const struct azure_account *a, struct str client,
 static int ask_workload(const struct azure_account *a, struct rest_request *q,
 			struct err *err)
 {
-	struct str client = azure_env("AZURE_CLIENT_ID");
-	struct str tenant = azure_env("AZURE_TENANT_ID");
-	struct str path = azure_env("AZURE_FEDERATED_TOKEN_FILE");
+	struct str client = env_text("AZURE_CLIENT_ID");
+	struct str tenant = env_text("AZURE_TENANT_ID");
+	struct str path = env_text("AZURE_FEDERATED_TOKEN_FILE");
 
 	if (!client.len || !tenant.len || !path.len)
 		return err_set(
@@ -204,20 +194,20 @@ static int ask_workload(const struct azure_account *a, struct rest_request *q,
 static int ask_environment(const struct azure_account *a,
 			   struct rest_request *q, struct err *err)
 {
-	struct str client = azure_env("AZURE_CLIENT_ID");
-	struct str tenant = azure_env("AZURE_TENANT_ID");
-	struct str secret = azure_env("AZURE_CLIENT_SECRET");
+	struct str client = env_text("AZURE_CLIENT_ID");
+	struct str tenant = env_text("AZURE_TENANT_ID");
+	struct str secret = env_text("AZURE_CLIENT_SECRET");
 
 	if (client.len && tenant.len && secret.len) {
 		ask_by_secret(a, tenant, client, secret, q);
 		return 0;
 	}
-	if (azure_env("AZURE_CLIENT_CERTIFICATE_PATH").len ||
-	    azure_env("AZURE_USERNAME").len)
+	if (env_text("AZURE_CLIENT_CERTIFICATE_PATH").len ||
+	    env_text("AZURE_USERNAME").len)
 		return err_set(
 			err, ERR_UNSUPPORTED,
 			"AZURE_CLIENT_CERTIFICATE_PATH and AZURE_USERNAME are not supported: use AZURE_CLIENT_SECRET, AZURE_FEDERATED_TOKEN_FILE or a managed identity");
-	if (azure_env("AZURE_FEDERATED_TOKEN_FILE").len)
+	if (env_text("AZURE_FEDERATED_TOKEN_FILE").len)
 		return ask_workload(a, q, err);
 	return ask_managed(a, client, q, err);
 }

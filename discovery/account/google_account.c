@@ -3,6 +3,7 @@
 
 #include "base/base64.h"
 #include "base/clock.h"
+#include "base/env.h"
 #include "base/file_slurp.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -165,7 +166,7 @@ static int ask_by_key_file(const char *path, struct rest_request *q,
 /* Writes the request to the metadata server of the instance. */
 static void ask_metadata(struct google_account *a, struct rest_request *q)
 {
-	const char *host = rest_env("GCE_METADATA_HOST");
+	const char *host = env_find("GCE_METADATA_HOST");
 
 	a->asks_metadata = true;
 	buf_printf(&q->url, "http://%s%s", host ? host : METADATA_HOST,
@@ -178,8 +179,8 @@ static void ask_metadata(struct google_account *a, struct rest_request *q)
 static int google_next(void *data, struct rest_request *q, struct err *err)
 {
 	struct google_account *a = data;
-	const char *file = rest_env(FILE_VARIABLE);
-	const char *home = rest_env("HOME");
+	const char *file = env_find(FILE_VARIABLE);
+	const char *home = env_find("HOME");
 	char *path;
 	int rc = ERR_NOTFOUND;
 

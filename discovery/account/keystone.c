@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "discovery/account/keystone.h"
 
-#include "base/clock.h"
+#include "base/env.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "discovery/account/bearer.h"
 
 struct keystone {
 	const struct keystone_config *config;
-	char *token;        /* NULL: there is none */
-	int64_t renew_ms;   /* when another is needed, in ms since the epoch */
+	struct bearer bearer;
 	struct yaml answer; /* has the catalog, while there is a token */
 };
 
@@ -25,11 +25,10 @@ static void keystone_forget(void *data)
 {
 	struct keystone *k = data;
 
-	if (!k->token)
+	if (!k->bearer.token)
 		return;
 	yaml_fini(&k->answer);
-	mem_forget(k->token);
-	k->token = NULL;
+	bearer_forget(&k->bearer);
 }
 
 static void keystone_close(void *data)
@@ -40,14 +39,12 @@ static void keystone_close(void *data)
 	mem_free(k);
 }
 
-/* Returns an environment variable, or another one if it is absent. */
+/* Returns a variable of the environment, or another one if it is absent. */
 static struct str stack_env(const char *name, const char *other)
 {
-	const char *value = rest_env(name);
+	struct str value = env_text(name);
 
-	if (!value && other)
-		value = rest_env(other);
-	return str_of(value ? value : "");
+	return value.len || !other ? value : env_text(other);
 }
 
 /* Returns the login of the environment. */
@@ -235,7 +232,7 @@ static int keystone_next(void *data, struct rest_request *q, struct err *err)
 	struct keystone_login l = k->config->login;
 	int rc;
 
-	if (k->token && clock_ms(NULL) < k->renew_ms)
+	if (bearer_is_fresh(&k->bearer))
 		return 0;
 	if (!l.identity_endpoint.len)
 		l = login_of_environment();
@@ -265,9 +262,9 @@ static int keystone_take_token(struct keystone *k,
 		       NULL))
 		return err_set(err, ERR_INVALID,
 			       "expires_at is not a time of RFC 3339");
-	if (rest_renewal(expires_ms, &k->renew_ms, err))
+	if (rest_renewal(expires_ms, &k->bearer.renew_ms, err))
 		return ERR_INVALID;
-	k->token = mem_strndup(token);
+	k->bearer.token = mem_strndup(token);
 	return 0;
 }
 
@@ -329,7 +326,7 @@ void keystone_prepare(struct rest_run *r, struct rest_request *q)
 {
 	const struct keystone *k = r->account;
 
-	rest_header_add(q, "X-Auth-Token", str_of(k->token));
+	rest_header_add(q, "X-Auth-Token", str_of(k->bearer.token));
 	rest_header_add(q, "Accept", str_of("application/json"));
 }
 

@@ -4,18 +4,6 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* Returns a text in lower case; the caller owns it. */
-static char *lower_copy(struct str s)
-{
-	struct buf out = { 0 };
-	char *copy;
-
-	buf_lower(&out, s);
-	copy = mem_strdup(buf_cstr(&out));
-	buf_fini(&out);
-	return copy;
-}
-
 static void nic_fini(struct azure_nic *n)
 {
 	mem_free(n->id);
@@ -49,7 +37,7 @@ static uint64_t nic_hash(const char *id)
 const struct azure_nic *azure_nics_find(const struct azure_nics *c,
 					struct str id)
 {
-	char *key = lower_copy(id);
+	char *key = buf_lower_copy(id);
 	uint32_t n = table_find(&c->by_id, nic_hash(key), is_nic, c, key);
 
 	mem_free(key);
@@ -85,7 +73,7 @@ void azure_nics_add(struct azure_nics *c, struct str id,
 	if (azure_nics_find(c, id))
 		return;
 	n = vec_add(&c->list);
-	*n = (struct azure_nic){ .id = lower_copy(id), .drop_ms = drop_ms };
+	*n = (struct azure_nic){ .id = buf_lower_copy(id), .drop_ms = drop_ms };
 	nic_take_answer(n, answer);
 	table_add(&c->by_id, nic_hash(n->id), (uint32_t)c->list.count - 1);
 }

@@ -111,20 +111,30 @@ static void begin_path(const struct rest_run *r, struct str group,
 		add_segment(url, "/resourceGroups/", group);
 }
 
-static bool write_machines(struct rest_run *r, size_t i, struct buf *out)
+/* Writes the path of the list of all resources of a type. */
+static bool write_list(struct rest_run *r, size_t i, const char *type,
+		       struct buf *out)
 {
 	begin_path(r, azure_config_of(r)->resource_group, out);
-	buf_str(out, "/providers/Microsoft.Compute/virtualMachines"
-		     "?api-version=" COMPUTE_VERSION);
+	buf_printf(out, "/providers/Microsoft.Compute/%s?api-version=%s", type,
+		   COMPUTE_VERSION);
 	return i == 0;
+}
+
+static bool write_machines(struct rest_run *r, size_t i, struct buf *out)
+{
+	return write_list(r, i, "virtualMachines", out);
 }
 
 static bool write_sets(struct rest_run *r, size_t i, struct buf *out)
 {
-	begin_path(r, azure_config_of(r)->resource_group, out);
-	buf_str(out, "/providers/Microsoft.Compute/virtualMachineScaleSets"
-		     "?api-version=" COMPUTE_VERSION);
-	return i == 0;
+	return write_list(r, i, "virtualMachineScaleSets", out);
+}
+
+/* Returns the list of the network interfaces of a machine. */
+static const struct yaml_node *interfaces_of(const struct yaml_node *machine)
+{
+	return doc_find(machine, "properties.networkProfile.networkInterfaces");
 }
 
 static bool write_set_machines(struct rest_run *r, size_t i, struct buf *out)
@@ -185,8 +195,7 @@ static void want_nics(struct rest_run *r, struct azure_kept *k,
 		      const struct yaml_node *machine,
 		      const struct yaml_node *set)
 {
-	const struct yaml_node *list = doc_find(
-		machine, "properties.networkProfile.networkInterfaces");
+	const struct yaml_node *list = interfaces_of(machine);
 
 	for (size_t i = 0; i < doc_count(list); i++) {
 		struct str id = doc_text(doc_item(list, i), "id");
@@ -249,8 +258,7 @@ static const struct field_row azure_labels[] = {
 static const struct azure_nic *find_nic(const struct azure_kept *k,
 					const struct yaml_node *machine)
 {
-	const struct yaml_node *list = doc_find(
-		machine, "properties.networkProfile.networkInterfaces");
+	const struct yaml_node *list = interfaces_of(machine);
 
 	for (size_t i = 0; i < doc_count(list); i++) {
 		const struct azure_nic *n = azure_nics_find(

@@ -81,7 +81,6 @@ static int cri_report(struct provider *p, struct bytes pods,
 {
 	struct cri_source *s = p->data;
 	uint64_t hash = hash_bytes(pods) * 31 + hash_bytes(containers);
-	struct target_groups_list all = { 0 };
 	struct target_groups *g = NULL;
 	struct group_builder b;
 	int rc;
@@ -97,9 +96,7 @@ static int cri_report(struct provider *p, struct bytes pods,
 		return rc;
 	s->hash = hash;
 	provider_tell(p, cri_config_of(p)->socket.ptr, g);
-	*vec_add(&all) = g;
-	provider_found(p, &all);
-	target_groups_list_fini(&all);
+	provider_found_one(p, g);
 	return 0;
 }
 

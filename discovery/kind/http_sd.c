@@ -96,7 +96,6 @@ static int http_sd_take(struct provider *p, struct http_source *s,
 {
 	const struct group_meta meta = { META_URL, str_of(s->shown) };
 	uint64_t hash = hash_bytes(text);
-	struct target_groups_list all = { 0 };
 	struct target_groups *g;
 	int rc;
 
@@ -107,9 +106,7 @@ static int http_sd_take(struct provider *p, struct http_source *s,
 		return rc;
 	s->hash = hash;
 	provider_tell(p, s->logged, g);
-	*vec_add(&all) = g;
-	provider_found(p, &all);
-	target_groups_list_fini(&all);
+	provider_found_one(p, g);
 	return 0;
 }
 

@@ -7,14 +7,12 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include "base/file_slurp.h"
 #include "base/mem.h"
 #include "client/http_config.h"
 #include "discovery/kind/kinds.h"
 #include "discovery/rest/rest_source.h"
 
 #define META(name) "__meta_marathon_" name
-#define TOKEN_MAX  (64 * KIB) /* limit on the size of auth_token_file */
 
 /* An entry of marathon_sd_configs. */
 struct marathon_config {
@@ -129,20 +127,19 @@ static void map_app(struct rest_run *r, const struct yaml_node *app)
 static int add_token(struct rest_run *r, const struct marathon_config *c,
 		     struct err *err)
 {
-	struct buf text = buf_init(TOKEN_MAX);
-	struct str token = c->token;
+	char *token = NULL;
 	int rc = 0;
 
-	if (c->token_file.len) {
-		rc = file_slurp(c->token_file.ptr, &text, err);
-		token = str_trim(str_from(buf_bytes(&text)));
-	}
-	if (!rc && token.len) {
+	if (c->token_file.len)
+		rc = rest_token_read(c->token_file.ptr, &token, err);
+	else if (c->token.len)
+		token = mem_strndup(c->token);
+	if (token && *token) {
 		*vec_add(&r->headers) =
-			mem_printf("Authorization: token=%.*s", STR_ARG(token));
+			mem_printf("Authorization: token=%s", token);
 		r->has_secret = true;
 	}
-	buf_fini(&text);
+	mem_forget(token);
 	return rc;
 }
 

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/env.h"
 #include "base/file_slurp.h"
 #include "base/mem.h"
 #include "client/endpoint.h"
@@ -104,13 +105,11 @@ const char *kube_access_shown(const struct kube_access *a)
 /* Sets URL and options from the environment of a pod. */
 static int access_set_pod(struct kube_access *a, struct err *err)
 {
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nothing changes the environment */
-	const char *host = getenv("KUBERNETES_SERVICE_HOST");
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	const char *port = getenv("KUBERNETES_SERVICE_PORT");
+	const char *host = env_find("KUBERNETES_SERVICE_HOST");
+	const char *port = env_find("KUBERNETES_SERVICE_PORT");
 	struct http_options o;
 
-	if (!host || !*host || !port || !*port)
+	if (!host || !port)
 		return err_set(
 			err, ERR_INVALID,
 			"unable to load in-cluster configuration: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined; outside of a pod, set api_server or kubeconfig_file");

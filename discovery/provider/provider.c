@@ -20,6 +20,15 @@ void provider_found(struct provider *p, const struct target_groups_list *groups)
 	p->changed = true;
 }
 
+void provider_found_one(struct provider *p, struct target_groups *g)
+{
+	struct target_groups_list all = { 0 };
+
+	*vec_add(&all) = g;
+	provider_found(p, &all);
+	target_groups_list_fini(&all);
+}
+
 void provider_failed(struct provider *p, const char *what,
 		     const struct err *err)
 {

@@ -139,6 +139,9 @@ struct provider {
 void provider_found(struct provider *p,
 		    const struct target_groups_list *groups);
 
+/* Reports one element, as provider_found() does; takes the reference to it. */
+void provider_found_one(struct provider *p, struct target_groups *g);
+
 /*
  * Reports that a refresh failed: counts and logs the error; `what` names the
  * source. The target groups that were found before stay.

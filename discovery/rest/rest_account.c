@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "discovery/rest/rest_account.h"
 
-#include <stdlib.h>
-
 #include "base/clock.h"
+#include "base/file_slurp.h"
 #include "base/mem.h"
 #include "base/yaml_json.h"
 #include "client/endpoint.h"
@@ -18,6 +17,9 @@
 
 /* Credentials are renewed this long before they expire. */
 #define RENEW_MS 300000
+
+/* Limit on the size of tokens in files. */
+#define TOKEN_MAX ((size_t)64 << 10)
 
 /* Limit on the length of an error code in a message. */
 #define ERROR_CODE_MAX 48
@@ -131,12 +133,15 @@ int rest_account_get(struct rest_account *a, struct http_config *http,
 	return account_go_on(a, err);
 }
 
-const char *rest_env(const char *name)
+int rest_token_read(const char *path, char **out, struct err *err)
 {
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nothing changes it */
-	const char *value = getenv(name);
+	struct buf text = buf_init(TOKEN_MAX);
+	int rc = file_slurp(path, &text, err);
 
-	return value && *value ? value : NULL;
+	if (!rc)
+		*out = mem_strndup(str_trim(str_from(buf_bytes(&text))));
+	buf_forget(&text);
+	return rc;
 }
 
 bool rest_can_send(struct str text)

@@ -66,10 +66,10 @@ void rest_account_forget(struct rest_account *a);
 void *rest_account_data(struct rest_account *a);
 
 /*
- * Returns a variable of the environment, which must not change; NULL: it is
- * absent or empty.
+ * Reads a token from a file, without the white space around it; the caller owns
+ * *out, and wipes it.
  */
-const char *rest_env(const char *name);
+NODISCARD int rest_token_read(const char *path, char **out, struct err *err);
 
 /*
  * Returns whether a text from a server can be sent in a header: it has no

@@ -166,7 +166,6 @@ static void rest_finish(struct rest_run *r)
 {
 	struct provider *p = r->p;
 	struct rest_source *s = p->data;
-	struct target_groups_list all = { 0 };
 	struct target_groups *g;
 	struct err err;
 	int rc = 0;
@@ -191,9 +190,7 @@ static void rest_finish(struct rest_run *r)
 	if (!p->asked || g->targets != s->told)
 		provider_tell(p, s->shown, g);
 	s->told = g->targets;
-	*vec_add(&all) = g;
-	provider_found(p, &all);
-	target_groups_list_fini(&all);
+	provider_found_one(p, g);
 }
 
 static void rest_send(struct rest_run *r, struct rest_request *q);

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import urllib.parse
 
 from api_server import sample as plain_sample
 from cloud_server import SECRETS, Cloud, check_signature, sample, unpack_jwt
@@ -107,6 +108,23 @@ def credentials_of(name):
     return {get('AccessKeyId'): get('SecretAccessKey')}, token
 
 
+def instance_answer(session, role):
+    """The metadata service of an instance, and EC2. Without a session, the service is an old one."""
+    ec2 = ec2_answer(*credentials_of('ec2_imds_credentials.json'))
+
+    def answer(asked):
+        if asked.path == '/latest/api/token' and session:
+            assert asked.method == 'PUT' and asked.headers['X-aws-ec2-metadata-token-ttl-seconds']
+            return session + '\n'
+        if asked.path.startswith('/latest/') and asked.headers['X-aws-ec2-metadata-token'] != session:
+            return 401, ''
+        base = '/latest/meta-data/iam/security-credentials/'
+        return {'/latest/dynamic/instance-identity/document': sample('ec2_imds_identity_document.json'),
+                base: role + '\n', base + urllib.parse.quote(role): sample('ec2_imds_credentials.json'),
+                }.get(asked.path) or ec2(asked)
+    return answer
+
+
 @suite.test
 def ec2_finds_the_instances_of_prometheus(d):
     cloud = Cloud(d, ec2_answer())
@@ -151,20 +169,7 @@ def ec2_takes_keys_and_region_from_profiles(d):
 
 @suite.test
 def ec2_takes_keys_and_region_from_the_instance(d):
-    secrets, token = credentials_of('ec2_imds_credentials.json')
-    ec2 = ec2_answer(secrets, token)
-
-    def answer(asked):
-        if asked.path == '/latest/api/token':
-            assert asked.method == 'PUT' and asked.headers['X-aws-ec2-metadata-token-ttl-seconds']
-            return 'session-1\n'
-        if asked.path.startswith('/latest/') and asked.headers['X-aws-ec2-metadata-token'] != 'session-1':
-            return 401, ''
-        return {'/latest/dynamic/instance-identity/document': sample('ec2_imds_identity_document.json'),
-                '/latest/meta-data/iam/security-credentials/': 'my role\n',
-                '/latest/meta-data/iam/security-credentials/my%20role': sample('ec2_imds_credentials.json'),
-                }.get(asked.path) or ec2(asked)
-    cloud = Cloud(d, answer)
+    cloud = Cloud(d, instance_answer('session-1', 'my role'))
     e = expect(d, 'ec2', entry('ec2', **cloud.options()), AWS_EC2_METADATA_DISABLED=None,
                AWS_EC2_METADATA_SERVICE_ENDPOINT=cloud.url + '/')
     refreshes = len(cloud.requests('POST ec2'))
@@ -178,18 +183,7 @@ def ec2_takes_keys_and_region_from_the_instance(d):
 @suite.test
 def ec2_recovers_when_the_metadata_service_was_away(d):
     """It is not taken for an old service for ever."""
-    secrets, token = credentials_of('ec2_imds_credentials.json')
-    ec2 = ec2_answer(secrets, token)
-
-    def answer(asked):
-        if asked.path == '/latest/api/token':
-            return 'session-1'
-        if asked.path.startswith('/latest/') and asked.headers['X-aws-ec2-metadata-token'] != 'session-1':
-            return 401, ''
-        return {'/latest/meta-data/iam/security-credentials/': 'role',
-                '/latest/meta-data/iam/security-credentials/role': sample('ec2_imds_credentials.json'),
-                }.get(asked.path) or ec2(asked)
-    cloud = Cloud(d, answer)
+    cloud = Cloud(d, instance_answer('session-1', 'role'))
     cloud.trouble = lambda asked: (503, '')
     e = start(d, entry('ec2', region='eu-west-1', **cloud.options()), AWS_EC2_METADATA_DISABLED=None,
               AWS_EC2_METADATA_SERVICE_ENDPOINT=cloud.url).ready()
@@ -202,17 +196,10 @@ def ec2_recovers_when_the_metadata_service_was_away(d):
 
 @suite.test
 def ec2_asks_an_old_metadata_service_without_a_session(d):
-    secrets, token = credentials_of('ec2_imds_credentials.json')
-    ec2 = ec2_answer(secrets, token)
-
-    def answer(asked):
-        assert not asked.headers['X-aws-ec2-metadata-token']
-        return {'/latest/meta-data/iam/security-credentials/': 'role',
-                '/latest/meta-data/iam/security-credentials/role': sample('ec2_imds_credentials.json'),
-                }.get(asked.path) or ec2(asked)
-    cloud = Cloud(d, answer)
+    cloud = Cloud(d, instance_answer(None, 'role'))
     expect(d, 'ec2', entry('ec2', region='eu-west-1', **cloud.options()), AWS_EC2_METADATA_DISABLED=None,
            AWS_EC2_METADATA_SERVICE_ENDPOINT=cloud.url).finish()
+    assert cloud.asked and not any(a.headers['X-aws-ec2-metadata-token'] for a in cloud.asked)
     cloud.stop()
 
 
