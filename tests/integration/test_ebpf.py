@@ -135,6 +135,17 @@ def check(title, stacks, pattern, at_least=0.99):
     assert order >= at_least - 0.01, title
 
 
+def check_exceptions(stacks, pattern):
+    """Before _Unwind_RaiseException() jumps to the handler, uw_install_context_1() of libgcc copies the return address
+    and the registers of the handler's frame into its own frame, which its unwind information does not say. No stack can
+    be walked there: it seems as if the handler had called _Unwind_RaiseException()."""
+    installs = re.compile(r'^\[unknown mapping\];<unknown>;burn_exceptions;_Unwind_RaiseException(;\[libgcc_s[^;]*)?$')
+    installing = share(stacks, installs.search)
+    print(f'exceptions: {100 * installing:.1f} % while a handler is installed')
+    assert installing < 0.06, stacks  # about 0.9 % of many samples
+    check('exceptions', {s: n for s, n in stacks.items() if not installs.search(s)}, pattern)
+
+
 def check_programs(folder):
     # Local functions of libc have names only where its debug files are installed.
     start = r'^_start;__libc_start_main[^;]*;[^;]+;main;'
@@ -150,7 +161,7 @@ def check_programs(folder):
             ('resolver', start + r'burn_library;library_resolve;[^;]+;([^;]+;){0,3}(resolve|library_function);burn_cpu'),
             ('thread', r'^[^;]+;[^;]+;thread_main;burn_cpu')]:
         check(way, record_running(folder, [f'{folder}/stacks', way, '600', f'{folder}/library.so']), pattern)
-    check('exceptions', record_running(folder, [f'{folder}/throws', '600']), start + 'burn_exceptions;')
+    check_exceptions(record_running(folder, [f'{folder}/throws', '600']), start + 'burn_exceptions;')
     # Children live for some milliseconds; they have the tables of their parent. At their end, the kernel has freed
     # their memory already.
     check('forks', record(folder, '--', f'{folder}/stacks', 'forks', '2'), start + '|;do_exit;', 0.97)
