@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds the programs that `./dev soak peers` runs beside everprof, from the Go module proxy, into build/peers/bin:
-# Prometheus 3.16, the API server of Kubernetes 1.34, Consul 1.14 and Helm 3. Takes about ten minutes, once.
+# Prometheus 3.16, the API server of Kubernetes 1.34, Consul 1.14, Nomad 1.5 and Helm 3. Takes about ten minutes, once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 peers=$PWD/build/peers
@@ -38,7 +38,16 @@ if [ ! -e "$peers/bin/kube-apiserver" ]; then
     "-s -w -X $base.gitVersion=v1.34.4 -X $base.gitMajor=1 -X $base.gitMinor=34" ./cmd/kube-apiserver
 fi
 
-if [ ! -e "$peers/bin/consul" ]; then # the last line of versions with a free licence
+# The versions of Consul and Nomad are of their last lines with a free licence.
+if [ ! -e "$peers/bin/nomad" ]; then
+  nomad=github.com/hashicorp/nomad
+  copy_module $nomad v1.5.6 "$peers/nomad"
+  cd "$peers/nomad"
+  go mod edit -replace $nomad/api=$nomad/api@v0.0.0-20230519153805-2275a83cbfdf
+  go build -ldflags '-s -w' -o "$peers/bin/nomad" .
+fi
+
+if [ ! -e "$peers/bin/consul" ]; then
   consul=github.com/hashicorp/consul
   copy_module $consul v1.14.11 "$peers/consul"
   rm -rf "$peers/consul/api"

@@ -174,7 +174,15 @@ soak_remote_write() { # agent and central instance: 300 kills, bad networks, ans
   over_binary remote_write
 }
 
-soak_peers() { # Prometheus 3, a Kubernetes API server and Consul, built from the Go module proxy; the manifests
+soak_providers() { # real Docker, Podman, containerd, PuppetDB, OpenStack and moto's EC2, from Debian and PyPI; needs root
+  if tests/providers.sh; then
+    over_binary providers
+  else
+    report providers 0 1
+  fi
+}
+
+soak_peers() { # Prometheus 3, a Kubernetes API server, Consul and Nomad, built from the Go module proxy; the manifests
   if tests/peers.sh; then
     over_binary peers
   else
@@ -225,19 +233,33 @@ fuzz_one() {
   done
 }
 
+fuzz_targets() {
+  local file
+  for file in tests/fuzz/fuzz_*.c; do
+    file=${file#tests/fuzz/fuzz_}
+    echo "${file%.c}"
+  done
+}
+
 soak_fuzz() {
   local passed=0 failed=0
-  for target in ${TARGETS:-engine scan legacy columns selector yaml relabel groups index webconfig request write cursor segment rangelog unwind names}; do
+  for target in ${TARGETS:-$(fuzz_targets)}; do
     if fuzz_one "$target"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
   done
   report fuzz $passed $failed
 }
 
+# The names of all suites, in alphabetical order.
+suites() {
+  declare -F | sed -n 's/^declare -f soak_//p'
+}
+
 main() {
-  [ $# != 0 ] || set -- crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart kubernetes peers remote_write write_fleet ebpf kernels fuzz
+  # shellcheck disable=SC2046
+  [ $# != 0 ] || set -- $(suites)
   for name in "$@"; do
     declare -F "soak_$name" >/dev/null || {
-      echo "soak: there is no suite \"$name\" (crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart kubernetes peers remote_write write_fleet fuzz)"
+      echo "soak: there is no suite \"$name\" ($(suites | paste -sd ' '))"
       exit 2
     }
     "soak_$name"

@@ -2,6 +2,7 @@
 """Prometheus beside everprof: the same discoveries, and the targets that both find."""
 import json
 import os
+import urllib.error
 import urllib.request
 
 from harness import Process, free_port, wait_until
@@ -11,6 +12,9 @@ PROMETHEUS = '/usr/bin/prometheus'
 OWN = ('__metrics_path__', '__profile_path__', '__name__', '__param_seconds',
        '__scrape_native_histograms__', '__always_scrape_classic_histograms__',
        '__convert_classic_histograms_to_nhcb__')
+# The end of a job: nothing is scraped, and all targets differ, because Prometheus shows one of those with the same labels.
+# Not for Prometheus 2.42, whose discovered labels change by relabelling.
+NOT_SCRAPED = '\n  proxy_url: http://127.0.0.1:9\n  relabel_configs: [{action: labelmap, regex: __meta_(.+)}]'
 
 
 def configuration(jobs):
@@ -67,3 +71,31 @@ def same_targets(everprof, prometheus, jobs, count, newer=(), seconds=60):
         text = ''.join(f'\n{who}: {job} {dict(labels)}' for who in ('ours', 'theirs')
                        for job, labels in sorted(last.get(who, ())))
         raise AssertionError(f'{e}; {last.get("count")} of ours, and only{text}') from e
+
+
+def request(url, data=None, method=None, headers=(), context=None):
+    """(status, JSON)."""
+    body = data.encode() if isinstance(data, str) else json.dumps(data).encode() if data is not None else None
+    r = urllib.request.Request(url, data=body, method=method,
+                               headers={'Content-Type': 'application/json', **dict(headers)})
+    try:
+        with urllib.request.urlopen(r, timeout=60, context=context) as a:
+            return a.status, json.loads(a.read() or b'null')
+    except urllib.error.HTTPError as e:
+        return e.code, json.loads(e.read() or b'null')
+
+
+def wait_same(e, p, jobs, at_least):
+    """Wait until everprof and Prometheus have found the same targets, and so many; return their number."""
+    found = [set(), set()]
+
+    def compare():
+        found[:] = [discovered(data, jobs) for data in (e.get('/api/v1/targets').data(), p.targets())]
+        return found[0] == found[1] and len(found[0]) >= at_least
+    try:
+        wait_until(f'the same targets, at least {at_least}', 90, compare, 0.5)
+    except AssertionError as error:
+        both = ''.join(f'\n{who}: {dict(labels)}' for who, more in (
+            ('ours', found[0] - found[1]), ('theirs', found[1] - found[0])) for _, labels in sorted(more))
+        raise AssertionError(f'{error}; {len(found[0])} and {len(found[1])}{both}') from error
+    return len(found[0])

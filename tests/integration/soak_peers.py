@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""everprof and Prometheus 3.16 beside a real API server of Kubernetes and a real Consul: they find the same targets.
+"""everprof and Prometheus 3.16 beside a real API server of Kubernetes, a real Consul and a real Nomad: they
+find the same targets.
 The manifests of examples/kubernetes: the API server accepts them, and an agent works with their rights alone.
 tests/peers.sh has built the programs."""
 import json
@@ -9,47 +10,16 @@ import re
 import shutil
 import ssl
 import subprocess
-import urllib.error
-import urllib.request
 
 import sd_peer
 from certs import Authority
 from harness import BINARY, ROOT, Everprof, Process, Suite, free_port, run, wait_until
+from sd_peer import NOT_SCRAPED, request, wait_same
 
 suite = Suite()
 BIN = os.path.join(ROOT, 'build/peers/bin')
 sd_peer.PROMETHEUS = f'{BIN}/prometheus'
 TOKEN = 'admin-token-of-the-test'
-# Nothing is scraped; and all targets differ, because Prometheus shows one of those with the same labels.
-REST = '\n  proxy_url: http://127.0.0.1:9\n  relabel_configs: [{action: labelmap, regex: __meta_(.+)}]'
-
-
-def request(url, data=None, method=None, headers=(), context=None):
-    """(status, JSON)."""
-    body = data.encode() if isinstance(data, str) else json.dumps(data).encode() if data is not None else None
-    r = urllib.request.Request(url, data=body, method=method,
-                               headers={'Content-Type': 'application/json', **dict(headers)})
-    try:
-        with urllib.request.urlopen(r, timeout=60, context=context) as a:
-            return a.status, json.loads(a.read() or b'null')
-    except urllib.error.HTTPError as e:
-        return e.code, json.loads(e.read() or b'null')
-
-
-def same(e, p, jobs, at_least):
-    """Wait until everprof and Prometheus have found the same targets, and so many; return their number."""
-    found = [set(), set()]
-
-    def compare():
-        found[:] = [sd_peer.discovered(data, jobs) for data in (e.get('/api/v1/targets').data(), p.targets())]
-        return found[0] == found[1] and len(found[0]) >= at_least
-    try:
-        wait_until(f'the same targets, at least {at_least}', 90, compare, 0.5)
-    except AssertionError as error:
-        both = ''.join(f'\n{who}: {dict(labels)}' for who, more in (
-            ('ours', found[0] - found[1]), ('theirs', found[1] - found[0])) for _, labels in sorted(more))
-        raise AssertionError(f'{error}; {len(found[0])} and {len(found[1])}{both}') from error
-    return len(found[0])
 
 
 class Kubernetes:
@@ -99,7 +69,7 @@ class Kubernetes:
     def entry(self, role, **keys):
         text = json.dumps({'role': role, 'api_server': self.url, 'authorization': {'credentials': TOKEN},
                            'tls_config': {'ca_file': self.ca}, **keys})
-        return f'  kubernetes_sd_configs:\n  - {text}{REST}'
+        return f'  kubernetes_sd_configs:\n  - {text}{NOT_SCRAPED}'
 
     def stop(self):
         self.server.stop()
@@ -153,9 +123,9 @@ def kubernetes_targets_are_those_of_prometheus(d):
         selected=k.entry('pod', selectors=[{'role': 'pod', 'label': 'app=web', 'field': 'status.phase=Running'}]),
         elsewhere=k.entry('service', namespaces={'names': ['shop', 'more']}))
     e, p = Everprof(d, sd_peer.configuration(jobs)).ready(), sd_peer.Prometheus(d, jobs)
-    first = same(e, p, jobs, 40)
+    first = wait_same(e, p, jobs, 40)
     fill(k, 'more', ready=False)
-    same(e, p, jobs, first + 30)
+    wait_same(e, p, jobs, first + 30)
     # Without its controller, endpoints would stay, and Prometheus would keep the labels of the pod for them.
     slices = '/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices/db-1'
     for path in ('/api/v1/namespaces/shop/pods/db?gracePeriodSeconds=0', '/api/v1/namespaces/shop/endpoints/db',
@@ -166,7 +136,7 @@ def kubernetes_targets_are_those_of_prometheus(d):
     wait_until('fewer targets', 60, lambda: not any(
         dict(l).get('__meta_kubernetes_pod_name') == 'db' and dict(l)['__meta_kubernetes_namespace'] == 'shop'
         for _, l in sd_peer.discovered(p.targets(), ['pod'])))
-    print('kubernetes:', same(e, p, jobs, first), 'targets')
+    print('kubernetes:', wait_same(e, p, jobs, first), 'targets')
     e.finish()
     p.stop()
     k.stop()
@@ -280,20 +250,61 @@ def consul_targets_are_those_of_prometheus(d):
                                         'TaggedAddresses': {'lan': '10.2.1.1', 'wan': '10.3.1.1'},
                                         'Service': {'ID': 'ext', 'Service': 'ext', 'Port': 9100, 'Tags': ['x']}})
     entry = lambda **keys: ('  consul_sd_configs:\n  - ' + json.dumps({
-        'server': f'127.0.0.1:{ports[0]}', 'refresh_interval': '1s', **keys}) + REST)
+        'server': f'127.0.0.1:{ports[0]}', 'refresh_interval': '1s', **keys}) + NOT_SCRAPED)
     jobs = {'all': entry(), 'some': entry(services=['web', 'ext'], tag_separator=';'), 'tags': entry(tags=['v1', 'prod']),
             'filter': entry(filter='"x" in ServiceTags'), 'stale': entry(allow_stale=False, node_meta={'rack': 'r1'})}
     e, p = Everprof(d, sd_peer.configuration(jobs)).ready(), sd_peer.Prometheus(d, jobs)
-    first = same(e, p, jobs, 10)
+    first = wait_same(e, p, jobs, 10)
     register('cache', 4, Tags=['v1', 'prod'], **check('passing'))
-    same(e, p, jobs, first + 3)
+    wait_same(e, p, jobs, first + 3)
     assert put('/v1/agent/service/deregister/web-1', {})
     wait_until('web-1 is gone', 60, lambda: not any(dict(l).get('__meta_consul_service_id') == 'web-1'
                                                     for _, l in sd_peer.discovered(p.targets(), jobs)))
-    print('consul:', same(e, p, jobs, 8), 'targets')
+    print('consul:', wait_same(e, p, jobs, 8), 'targets')
     e.finish()
     p.stop()
     consul.stop()
+
+
+@suite.test
+def nomad_targets_are_those_of_prometheus(d):
+    http, rpc, serf = free_port(), free_port(), free_port()
+    with open(f'{d}/nomad.hcl', 'w') as f:
+        f.write(f'ports {{\n  http = {http}\n  rpc = {rpc}\n  serf = {serf}\n}}\n')
+    nomad = Process([f'{BIN}/nomad', 'agent', '-dev', '-bind=127.0.0.1', f'-config={d}/nomad.hcl'], f'{d}/nomad.log')
+    url = f'http://127.0.0.1:{http}'
+
+    def job(name, count, tags):
+        service = {'Name': name, 'Provider': 'nomad', 'PortLabel': 'http', 'Tags': tags}
+        task = {'Name': 'task', 'Driver': 'raw_exec', 'Config': {'command': '/bin/sleep', 'args': ['1000']},
+                'Resources': {'CPU': 20, 'MemoryMB': 10}}
+        return {'Job': {'ID': name, 'Type': 'service', 'Datacenters': ['dc1'], 'TaskGroups': [{
+            'Name': 'group', 'Count': count, 'Networks': [{'DynamicPorts': [{'Label': 'http'}]}],
+            'Services': [service], 'Tasks': [task]}]}}
+
+    def is_ready():
+        try:
+            return any(n['Status'] == 'ready' for n in request(f'{url}/v1/nodes')[1])
+        except OSError:
+            return False
+    wait_until('Nomad', 60, is_ready)
+    assert request(f'{url}/v1/jobs', job('web', 2, ['v1', 'prod']))[0] == 200
+    assert request(f'{url}/v1/jobs', job('db', 1, []))[0] == 200
+    jobs = {'nomad': '  nomad_sd_configs:\n  - ' + json.dumps({'server': url, 'refresh_interval': '1s'}) + NOT_SCRAPED,
+            'more': '  nomad_sd_configs:\n  - ' + json.dumps({
+                'server': url, 'refresh_interval': '1s', 'region': 'global', 'tag_separator': ';'}) + NOT_SCRAPED}
+    e, p = Everprof(d, sd_peer.configuration(jobs)).ready(), sd_peer.Prometheus(d, jobs)
+    wait_same(e, p, jobs, 6)
+    assert request(f'{url}/v1/jobs', job('web', 4, ['v2']))[0] == 200
+    print('nomad:', wait_same(e, p, jobs, 10), 'targets')
+    for name in 'web', 'db':
+        assert request(f'{url}/v1/job/{name}', method='DELETE')[0] == 200
+    # Neither shows targets any more: of Nomad's answers, an empty list of services is valid.
+    wait_until('no targets', 60, lambda: not sd_peer.discovered(e.get('/api/v1/targets').data(), jobs))
+    wait_until('no targets', 60, lambda: not sd_peer.discovered(p.targets(), jobs))
+    e.finish()
+    p.stop()
+    nomad.stop()
 
 
 suite.main()
