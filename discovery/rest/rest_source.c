@@ -140,6 +140,7 @@ static void rest_run_free(struct rest_run *r)
 	}
 	mem_free(r->own_server);
 	mem_free(r->url_sent);
+	mem_free(r->body_sent);
 	for (size_t i = 0; i < r->headers.count; i++)
 		mem_forget(r->headers.v[i]);
 	vec_fini(&r->headers);
@@ -275,8 +276,8 @@ static void keep_page(struct rest_run *r, struct yaml *page)
 static int check_progress(const struct rest_run *r, struct rest_request *next,
 			  struct err *err)
 {
-	if (!next->url.len || next->body.len ||
-	    strcmp(buf_cstr(&next->url), r->url_sent) != 0)
+	if (!next->url.len || strcmp(buf_cstr(&next->url), r->url_sent) != 0 ||
+	    strcmp(buf_cstr(&next->body), r->body_sent) != 0)
 		return 0;
 	return err_set(err, ERR_INVALID,
 		       "the next page of the answer is the same page again");
@@ -392,6 +393,8 @@ static void rest_send(struct rest_run *r, struct rest_request *q)
 		t->prepare(r, q);
 	mem_free(r->url_sent);
 	r->url_sent = mem_strdup(buf_cstr(&q->url));
+	mem_free(r->body_sent);
+	r->body_sent = mem_strdup(buf_cstr(&q->body));
 	rest_request_start(q, p, s->http, p->config->refresh_ms, rest_on_answer,
 			   p);
 }

@@ -149,6 +149,7 @@ struct rest_run {
 	struct str server;   /* base URL */
 	char *own_server;    /* owns `server`, if begin() has made it */
 	char *url_sent;      /* the URL of the request under way */
+	char *body_sent;     /* its body */
 	VEC(char *) headers; /* headers that begin() added */
 	bool has_secret;     /* they have a secret */
 	size_t step;         /* the step in progress */

@@ -737,6 +737,9 @@ def answers_cannot_keep_everprof_busy(d):
     cloud = Cloud(d, lambda asked: sample('gce_metadata_token.json') if asked.path.endswith('/token') else page)
     expect_error(d, gce_entry(cloud), 'is the same page again', GCE_METADATA_HOST=cloud.server.address)
     cloud.stop()
+    cloud = Cloud(d, lambda asked: '<DescribeInstancesResponse><nextToken>again</nextToken></DescribeInstancesResponse>')
+    expect_error(d, entry('ec2', endpoint=cloud.url, region='eu-west-1', **KEYS), 'is the same page again')
+    cloud.stop()
     cloud, _ = start_openstack(d)
     many = json.dumps({'floatingips': [{'port_id': None}] * 150000})
     cloud.trouble = lambda asked: many if 'floatingips' in asked.path else None
