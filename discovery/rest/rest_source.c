@@ -15,7 +15,7 @@
 
 /* Limits on one refresh. */
 #define REQUESTS_MAX 10000
-#define BYTES_MAX    (64 * MIB)
+#define MEMORY_MAX   (256 * MIB)
 
 /* The data of a provider. */
 struct rest_source {
@@ -259,14 +259,25 @@ static void send_next(struct rest_run *r, struct rest_request *next)
 	rest_go_on(r);
 }
 
-/* Takes the items of a page, and keeps the page if they are kept. */
-static void keep_page(struct rest_run *r, struct yaml *page)
+/*
+ * Takes the items of a page, and keeps the page if they are kept. The limit
+ * counts memory and not text, because "[]," takes many times its length.
+ */
+static int keep_page(struct rest_run *r, struct yaml *page, struct err *err)
 {
 	take_items(r, page->root);
-	if (keeps_items(r))
-		*vec_add(&r->answers[r->step].pages) = page;
-	else
+	if (!keeps_items(r)) {
 		page_free(page);
+		return 0;
+	}
+	*vec_add(&r->answers[r->step].pages) = page;
+	r->memory += page->arena.used;
+	if (r->memory <= MEMORY_MAX)
+		return 0;
+	return err_set(err, ERR_TOOBIG,
+		       "the answers that are needed together take more than "
+		       "%ld MB of memory",
+		       MEMORY_MAX / MIB);
 }
 
 /*
@@ -298,31 +309,16 @@ static int take_page(struct rest_run *r, const struct http_response *a,
 	rc = rest_page_next(r, page->root, &next, err);
 	if (!rc)
 		rc = check_progress(r, &next, err);
-	if (rc) {
+	if (rc)
 		page_free(page);
-	} else {
-		keep_page(r, page);
+	else
+		rc = keep_page(r, page, err);
+	if (!rc)
 		rc = group_builder_check(&r->b, err);
-	}
 	if (!rc)
 		send_next(r, &next);
 	rest_request_fini(&next);
 	return rc;
-}
-
-/* Adds an answer to the size and to the hash of all answers. */
-static int count_answer(struct rest_run *r, const struct http_response *a,
-			struct err *err)
-{
-	if (keeps_items(r))
-		r->bytes += a->body.len;
-	r->hash = (r->hash ^ hash_bytes(buf_bytes(&a->body))) * HASH_PRIME;
-	if (r->bytes <= BYTES_MAX)
-		return 0;
-	return err_set(
-		err, ERR_TOOBIG,
-		"the answers that are needed together are larger than %ld MB",
-		BYTES_MAX / MIB);
 }
 
 /*
@@ -356,13 +352,12 @@ static void rest_on_answer(void *ctx, struct http_response *a)
 
 	if (a->code == ERR_CLOSED)
 		return;
-	rc = count_answer(r, a, &err);
-	if (!rc && is_missing(r, a)) {
+	r->hash = (r->hash ^ hash_bytes(buf_bytes(&a->body))) * HASH_PRIME;
+	if (is_missing(r, a)) {
 		send_next(r, &none);
 		return;
 	}
-	if (!rc)
-		rc = take_page(r, a, &err);
+	rc = take_page(r, a, &err);
 	if (!rc)
 		return;
 	if (s->account && is_refusal(a))

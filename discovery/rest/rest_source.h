@@ -155,7 +155,7 @@ struct rest_run {
 	size_t step;         /* the step in progress */
 	size_t url_number;   /* number of the URL in the step */
 	int64_t page;        /* number of the page, from 1 */
-	size_t bytes;        /* bytes of the answers that are kept */
+	size_t memory;       /* bytes that the kept answers take */
 	size_t requests;
 	uint64_t hash; /* hash of all answers */
 };

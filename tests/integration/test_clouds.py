@@ -741,6 +741,13 @@ def answers_cannot_keep_everprof_busy(d):
     expect_error(d, entry('ec2', endpoint=cloud.url, region='eu-west-1', **KEYS), 'is the same page again')
     cloud.stop()
     cloud, _ = start_openstack(d)
+    numbers = iter(range(1000))
+    cloud.trouble = lambda asked: json.dumps({'floatingips': [0] * 490000, 'floatingips_links': [
+        {'rel': 'next', 'href': f'{cloud.url}{asked.path}?marker={next(numbers)}'}]}) if 'floatingips' in asked.path else None
+    expect_error(d, entry('openstack', role='loadbalancer', identity_endpoint=cloud.url + '/identity', **STACK),
+                 'take more than 256 MB of memory')
+    cloud.stop()
+    cloud, _ = start_openstack(d)
     many = json.dumps({'floatingips': [{'port_id': None}] * 150000})
     cloud.trouble = lambda asked: many if 'floatingips' in asked.path else None
     e = start(d, entry('openstack', role='loadbalancer', identity_endpoint=cloud.url + '/identity', **STACK)).ready()
