@@ -69,6 +69,26 @@ def configurations_are_valid(d):
 
 
 @suite.test
+def annotations_choose_the_port(d):
+    """Also of pods that declare no port, whose address is only their IP, which has no brackets."""
+    os.environ['NODE_NAME'] = 'alder'
+    with open(f'{d}/c.yaml', 'w') as f:
+        f.write(files(documents()['ConfigMap', 'everprof-agent'])['everprof.yaml'])
+    job = re.search(r'job_name: (\S+)', open(f'{d}/c.yaml').read())[1]
+    for address, ip, port, url in (('10.0.0.1', '10.0.0.1', '6060', 'http://10.0.0.1:6060/'),
+                                   ('10.0.0.1:80', '10.0.0.1', '6060', 'http://10.0.0.1:6060/'),
+                                   ('10.0.0.1:81', '10.0.0.1', '', 'http://10.0.0.1:81/'),
+                                   ('fd00::1', 'fd00::1', '6060', 'http://[fd00::1]:6060/'),
+                                   ('[fd00::1]:80', 'fd00::1', '6060', 'http://[fd00::1]:6060/'),
+                                   ('[fd00::1]:81', 'fd00::1', 'x', 'http://[fd00::1]:81/')):
+        labels = {'__address__': address, '__meta_kubernetes_pod_ip': ip, '__meta_kubernetes_pod_phase': 'Running',
+                  '__meta_kubernetes_pod_annotation_everprof_io_scrape': 'true',
+                  '__meta_kubernetes_pod_annotation_everprof_io_port': port}
+        done = run('check', 'relabel', f'{d}/c.yaml', job, '{' + ', '.join(f'{k}="{v}"' for k, v in labels.items()) + '}')
+        assert not done.returncode and url in done.stdout, (address, done)
+
+
+@suite.test
 def rights_are_the_least_ones(d):
     objects = documents()
     rules = objects['ClusterRole', 'everprof-everprof-agent'].partition('rules:\n')[2].strip()
