@@ -138,7 +138,7 @@ void docker_init(struct discovery_config *base)
 void docker_check(struct yaml *y, const struct yaml_node *entry,
 		  struct discovery_config *base)
 {
-	if (!yaml_child(entry, "host"))
+	if (yaml_is_null(yaml_child(entry, "host")))
 		yaml_error(y, entry, "%s_sd_config requires host",
 			   base->kind->name);
 	rest_check(y, entry, base);

@@ -101,12 +101,21 @@ static const struct yaml_field nomad_fields[] = {
 	{ 0 },
 };
 
+static void nomad_check(struct yaml *y, const struct yaml_node *entry,
+			struct discovery_config *base)
+{
+	if (!((const struct rest_config *)base)->server.len)
+		yaml_error(y, entry, "nomad_sd_config requires server");
+	rest_check(y, entry, base);
+}
+
 const struct provider_kind provider_nomad = {
 	.name = "nomad",
 	.refresh_ms = 60000,
 	.config_size = sizeof(struct nomad_config),
 	.fields = nomad_fields,
 	.init = nomad_init,
+	.check = nomad_check,
 	.rest = (const struct rest_table *const[]){ &nomad_table, NULL },
-	REST_KIND,
+	REST_FUNCTIONS,
 };

@@ -49,8 +49,9 @@ void rest_check(struct yaml *y, const struct yaml_node *entry,
 	struct buf roles = { 0 };
 
 	if (c->port < 0 || c->port > 65535)
-		yaml_error(y, entry, "port must be between 0 and 65535");
-	if (!c->table && !yaml_child(entry, "role")) {
+		yaml_error(y, yaml_place(entry, "port"),
+			   "port must be between 0 and 65535");
+	if (!c->table && yaml_is_null(yaml_child(entry, "role"))) {
 		list_roles(base->kind, &roles);
 		yaml_error(y, entry, "%s_sd_config requires role: one of %s",
 			   base->kind->name, buf_cstr(&roles));
