@@ -126,6 +126,13 @@ const struct yaml_node *yaml_child(const struct yaml_node *map,
 				   const char *key);
 
 /*
+ * Return the value of a key of a map, or the map itself if the key is missing:
+ * the position of an error about this key.
+ */
+const struct yaml_node *yaml_place(const struct yaml_node *map,
+				   const char *key);
+
+/*
  * A decoder: stores the value of node n in *field, whose type depends on the
  * decoder. A decoder reports a value that it cannot decode with yaml_error(),
  * and *field must then not be used.

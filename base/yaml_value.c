@@ -194,6 +194,13 @@ void yaml_int(struct yaml *y, const struct yaml_node *n, void *int64_field)
 		*(int64_t *)int64_field = v;
 }
 
+const struct yaml_node *yaml_place(const struct yaml_node *map, const char *key)
+{
+	const struct yaml_node *value = yaml_child(map, key);
+
+	return value ? value : map;
+}
+
 void yaml_limit(struct yaml *y, const struct yaml_node *n, void *int64_field)
 {
 	int64_t v = 0;

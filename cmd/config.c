@@ -15,9 +15,6 @@
 #define FILE_MAX         (10 * MIB) /* maximum size of a file in bytes */
 #define INTERVAL_DEFAULT 15000      /* default scrape_interval in ms */
 
-/* The reason in the warning about an option of Prometheus that is ignored. */
-#define NOT_FOR_PROFILES "it does not apply to profiles"
-
 /* Decode global.external_labels, a map of names to values. */
 static void decode_external(struct yaml *y, const struct yaml_node *n,
 			    void *field)
@@ -47,11 +44,10 @@ static void decode_global(struct yaml *y, const struct yaml_node *n,
 	static const struct yaml_field fields[] = {
 		SCRAPE_COMMON_FIELDS(offsetof(struct config, defaults)),
 		{ "external_labels", decode_external, 0, NULL },
-		{ "evaluation_interval", NULL, 0, NOT_FOR_PROFILES },
-		{ "rule_query_offset", NULL, 0, NOT_FOR_PROFILES },
-		{ "query_log_file", NULL, 0, NOT_FOR_PROFILES },
-		{ "scrape_protocols", NULL, 0, NOT_FOR_PROFILES },
-		{ "sample_limit", NULL, 0, NOT_FOR_PROFILES },
+		{ "evaluation_interval", NULL, 0, SCRAPE_NOT_FOR_PROFILES },
+		{ "rule_query_offset", NULL, 0, SCRAPE_NOT_FOR_PROFILES },
+		{ "query_log_file", NULL, 0, SCRAPE_NOT_FOR_PROFILES },
+		SCRAPE_IGNORED_FIELDS,
 		{ 0 },
 	};
 
@@ -72,6 +68,15 @@ static void decode_nothing(struct yaml *y UNUSED,
 {
 }
 
+/* Refuse scrape_config_files: without its jobs, targets would be missing. */
+static void refuse_files(struct yaml *y, const struct yaml_node *n,
+			 void *field UNUSED)
+{
+	yaml_error(
+		y, n,
+		"scrape_config_files is not supported: put the jobs into scrape_configs of this file");
+}
+
 /* Decode all sections, then the jobs. */
 static void config_decode(struct config *c)
 {
@@ -82,11 +87,14 @@ static void config_decode(struct config *c)
 		  offsetof(struct config, remote_write), NULL },
 		{ "ebpf", ebpf_config_decode, offsetof(struct config, ebpf),
 		  NULL },
-		{ "rule_files", NULL, 0, NOT_FOR_PROFILES },
-		{ "alerting", NULL, 0, NOT_FOR_PROFILES },
-		{ "remote_read", NULL, 0, NOT_FOR_PROFILES },
+		{ "rule_files", NULL, 0, SCRAPE_NOT_FOR_PROFILES },
+		{ "alerting", NULL, 0, SCRAPE_NOT_FOR_PROFILES },
+		{ "remote_read", NULL, 0, SCRAPE_NOT_FOR_PROFILES },
 		{ "storage", NULL, 0, "storage is configured by flags" },
-		{ "tracing", NULL, 0, NOT_FOR_PROFILES },
+		{ "tracing", NULL, 0, SCRAPE_NOT_FOR_PROFILES },
+		{ "otlp", NULL, 0, SCRAPE_NOT_FOR_PROFILES },
+		{ "runtime", NULL, 0, "everprof has no runtime of Go" },
+		{ "scrape_config_files", refuse_files, 0, NULL },
 		{ 0 },
 	};
 	const struct yaml_node *root = c->yaml.root;

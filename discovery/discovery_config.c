@@ -33,7 +33,7 @@ static void tell_unknown(struct yaml *y, const struct yaml_node *key)
 {
 	yaml_error(
 		y, key,
-		"%.*s is not supported: use http_sd_configs or file_sd_configs",
+		"%.*s is not supported: check the spelling, or use http_sd_configs or file_sd_configs",
 		STR_ARG(key->text));
 }
 

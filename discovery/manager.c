@@ -212,6 +212,9 @@ static struct provider *take_provider(struct discovery *d,
 	for (size_t i = 0; i < d->providers.count; i++) {
 		p = d->providers.v[i];
 		if (str_eq(c->key, p->config->key)) {
+			/* A reload may have moved the entry. */
+			if (!p->used)
+				p->line = c->entry->line;
 			p->used = true;
 			return p;
 		}
@@ -219,6 +222,7 @@ static struct provider *take_provider(struct discovery *d,
 	p = mem_new(struct provider);
 	p->kind = c->kind;
 	p->call_ns = INT64_MAX;
+	p->line = c->entry->line;
 	p->owned = sd_entry_copy(c);
 	p->config = p->owned->config;
 	p->client = d->client;

@@ -2,6 +2,7 @@
 #include "client/transfer/easy.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -117,7 +118,19 @@ const char *easy_hint(const struct transfer *t, int result, const char *why)
 			     " (set ca_file in tls_config to trust a private CA)";
 	if (strstr(why, "wrong version number"))
 		return " (the server does not use TLS on this port)";
+	if (result == CURLE_COULDNT_CONNECT && t->proxy)
+		return " (this is the proxy from proxy_url or from the environment)";
 	return "";
+}
+
+int easy_socket_error(const struct transfer *t, struct err *err)
+{
+	long number = 0;
+
+	curl_easy_getinfo(t->easy, CURLINFO_OS_ERRNO, &number);
+	errno = number ? (int)number : ECONNREFUSED;
+	err_sys(err, "cannot connect to the socket %s", t->unix_socket);
+	return err->code = ERR_AGAIN;
 }
 
 /* Sets certificates, TLS versions and verification. */

@@ -19,6 +19,12 @@
 const char *easy_hint(const struct transfer *t, int result, const char *why);
 
 /*
+ * Sets *err for a socket that could not be connected, and returns ERR_AGAIN;
+ * libcurl's own message would name a host and a port.
+ */
+int easy_socket_error(const struct transfer *t, struct err *err);
+
+/*
  * Sets the members `proxy`, `name` and `port` for the transfer's current URL.
  * ERR_INVALID: the proxy's URL is malformed, or the host name is not ASCII.
  */

@@ -215,6 +215,18 @@ static bool has_host(struct str url)
 	return host && host + 3 < url.ptr + url.len && !strchr("/?#:", host[3]);
 }
 
+/* Adds the error that a URL has none of the given schemes. */
+static void add_scheme_error(struct yaml *y, const struct yaml_node *n,
+			     const char *const *schemes)
+{
+	struct buf list = { 0 };
+
+	for (size_t i = 0; schemes[i]; i++)
+		buf_printf(&list, "%s%s", i ? " or " : "", schemes[i]);
+	yaml_error(y, n, "the URL must begin with %s", buf_cstr(&list));
+	buf_fini(&list);
+}
+
 void http_options_decode_url(struct yaml *y, const struct yaml_node *n,
 			     const char *const *schemes, struct str *url)
 {
@@ -224,7 +236,7 @@ void http_options_decode_url(struct yaml *y, const struct yaml_node *n,
 	else
 		yaml_text(y, n, url);
 	if (url->len && !starts_with_any(*url, schemes))
-		yaml_error(y, n, "the URL must begin with %s", *schemes);
+		add_scheme_error(y, n, schemes);
 	else if (url->len && !has_host(*url))
 		yaml_error(y, n, "the URL has no host");
 }
@@ -446,7 +458,8 @@ void http_options_check(struct yaml *y, const struct yaml_node *map,
 			y, map,
 			"at most one of proxy_url and proxy_from_environment may be set");
 	if (o->no_proxy.len && !o->proxy_url.len)
-		yaml_error(y, map, "no_proxy requires proxy_url");
+		yaml_error(y, yaml_place(map, "no_proxy"),
+			   "no_proxy requires proxy_url");
 	if (o->proxy_headers.count && !o->proxy_url.len &&
 	    !o->proxy_from_environment)
 		yaml_error(

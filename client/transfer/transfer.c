@@ -347,6 +347,10 @@ static void set_result(struct transfer *t, CURLcode result)
 			"the address of the host is in a refused network (--scrape.refused-networks)");
 		return;
 	}
+	if (t->unix_socket && result == CURLE_COULDNT_CONNECT) {
+		r->code = easy_socket_error(t, &r->err);
+		return;
+	}
 	switch (result) {
 	case CURLE_OPERATION_TIMEDOUT:
 		r->code = err_set(

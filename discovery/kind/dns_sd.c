@@ -364,7 +364,8 @@ static void dns_check(struct yaml *y, const struct yaml_node *entry,
 	if (!c->name_count)
 		yaml_error(y, entry, "dns_sd_config requires names");
 	if (c->port < 0 || c->port > 65535)
-		yaml_error(y, entry, "port must be between 1 and 65535");
+		yaml_error(y, yaml_place(entry, "port"),
+			   "port must be between 1 and 65535");
 	else if (!c->port && c->type != DNS_SRV && !c->unknown_type)
 		yaml_error(
 			y, entry,

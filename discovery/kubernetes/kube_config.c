@@ -180,7 +180,7 @@ void kube_config_check(struct yaml *y, const struct yaml_node *entry,
 	c->role = kube_role_of(c->role_name);
 	if (c->role == KUBE_ROLES) {
 		yaml_error(
-			y, entry,
+			y, yaml_place(entry, "role"),
 			"kubernetes_sd_config: %s%.*s (one of: pod, service, endpoints, endpointslice, node, ingress)",
 			c->role_name.len ? "unknown role " : "role missing",
 			STR_ARG(c->role_name));

@@ -44,7 +44,7 @@ struct discovery_config *sd_entry_decode(struct yaml *y,
 		return c; /* reported already */
 	http_options_check(y, entry, &c->http);
 	if (c->refresh_ms < REFRESH_MIN_MS || c->refresh_ms > REFRESH_MAX_MS)
-		yaml_error(y, entry,
+		yaml_error(y, yaml_place(entry, "refresh_interval"),
 			   "refresh_interval must be between 100ms and 1d");
 	if (kind->check)
 		kind->check(y, entry, c);

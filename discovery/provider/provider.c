@@ -42,9 +42,10 @@ void provider_failed(struct provider *p, const char *what,
 	metric_add(p->failures, 1);
 	log_event(
 		p->log, LOG_WARN,
-		"service discovery failed; the targets found earlier are kept",
+		"service discovery failed; if it found targets earlier, they are kept",
 		LOG_FIELDS(log_text("discovery", p->kind->name),
-			   log_text("source", what), log_err(err)));
+			   log_text("source", what),
+			   log_int("config_line", p->line), log_err(err)));
 }
 
 /*
@@ -60,7 +61,8 @@ void provider_tell(const struct provider *p, const char *what,
 		    "service discovery source is gone; its targets are dropped",
 		LOG_FIELDS(log_text("discovery", p->kind->name),
 			   log_text("source", what),
-			   log_int("targets", g ? (int64_t)g->targets : 0)));
+			   log_int("targets", g ? (int64_t)g->targets : 0),
+			   log_int("config_line", p->line)));
 }
 
 void provider_refresh_within(struct provider *p, int64_t ms)

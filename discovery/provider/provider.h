@@ -127,9 +127,10 @@ struct provider {
 	/* time of the next call of kind->call(); INT64_MAX: none */
 	int64_t call_ns;
 	struct target_groups_list found; /* target groups reported last */
-	bool asked;   /* whether a result or a failure was reported */
-	bool changed; /* whether `found` must still be passed to the jobs */
-	bool used;    /* whether a current job uses the provider */
+	bool asked;    /* whether a result or a failure was reported */
+	bool changed;  /* whether `found` must still be passed to the jobs */
+	bool used;     /* whether a current job uses the provider */
+	unsigned line; /* line of the configuration file that has the entry */
 };
 
 /*

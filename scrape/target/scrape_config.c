@@ -235,9 +235,6 @@ static void set_default_profiles(struct yaml *y, struct scrape_config *c)
 
 #define TIMEOUT_DEFAULT_MS 15000
 
-/* The reason in the warning about an option of Prometheus that is ignored. */
-#define NOT_FOR_PROFILES "it does not apply to profiles"
-
 /*
  * The options of a job. Options of Prometheus that make no sense for profiles
  * are accepted with a warning, so that configuration files of Prometheus can be
@@ -254,18 +251,18 @@ static const struct yaml_field job_fields[] = {
 	HTTP_OPTION_FIELDS(struct scrape_config, http),
 	{ "relabel_configs", relabel_decode,
 	  offsetof(struct scrape_config, relabel), NULL },
-	{ "metrics_path", NULL, 0, NOT_FOR_PROFILES },
-	{ "metric_relabel_configs", NULL, 0, NOT_FOR_PROFILES },
-	{ "honor_labels", NULL, 0, NOT_FOR_PROFILES },
-	{ "honor_timestamps", NULL, 0, NOT_FOR_PROFILES },
-	{ "track_timestamps_staleness", NULL, 0, NOT_FOR_PROFILES },
-	{ "sample_limit", NULL, 0, NOT_FOR_PROFILES },
-	{ "bucket_limit", NULL, 0, NOT_FOR_PROFILES },
-	{ "scrape_protocols", NULL, 0, NOT_FOR_PROFILES },
-	{ "fallback_scrape_protocol", NULL, 0, NOT_FOR_PROFILES },
-	{ "scrape_classic_histograms", NULL, 0, NOT_FOR_PROFILES },
-	{ "always_scrape_classic_histograms", NULL, 0, NOT_FOR_PROFILES },
-	{ "enable_compression", NULL, 0, NOT_FOR_PROFILES },
+	{ "metrics_path", NULL, 0, SCRAPE_NOT_FOR_PROFILES },
+	{ "metric_relabel_configs", NULL, 0, SCRAPE_NOT_FOR_PROFILES },
+	{ "honor_labels", NULL, 0, SCRAPE_NOT_FOR_PROFILES },
+	{ "honor_timestamps", NULL, 0, SCRAPE_NOT_FOR_PROFILES },
+	{ "track_timestamps_staleness", NULL, 0, SCRAPE_NOT_FOR_PROFILES },
+	SCRAPE_IGNORED_FIELDS,
+	{ "bucket_limit", NULL, 0, SCRAPE_NOT_FOR_PROFILES },
+	{ "native_histogram_bucket_limit", NULL, 0, SCRAPE_NOT_FOR_PROFILES },
+	{ "native_histogram_min_bucket_factor", NULL, 0,
+	  SCRAPE_NOT_FOR_PROFILES },
+	{ "fallback_scrape_protocol", NULL, 0, SCRAPE_NOT_FOR_PROFILES },
+	{ "enable_compression", NULL, 0, SCRAPE_NOT_FOR_PROFILES },
 	{ 0 },
 };
 

@@ -351,7 +351,7 @@ Test(http_options, proxies_are_urls_that_the_client_can_use)
 		{ "proxy_url: http://u:a/b@p", "1:12", "%2F" },
 		{ "{proxy_url: 'http://p', proxy_from_environment: true}",
 		  "1:1", "proxy_from_environment" },
-		{ "{proxy_from_environment: true, no_proxy: x}", "1:1",
+		{ "{proxy_from_environment: true, no_proxy: x}", "1:42",
 		  "no_proxy" },
 	};
 
@@ -416,7 +416,7 @@ Test(http_options, mistakes_in_oauth2_are_named)
 		{ OAUTH2(", endpoint_params: [a]"), "1:86", "endpoint_params" },
 		{ OAUTH2(", endpoint_params: {a: b, a: c}"), "1:93", "a" },
 		{ OAUTH2(", basic_auth: {}"), "1:69", "basic_auth" },
-		{ OAUTH2(", no_proxy: x"), "1:9", "proxy_url" },
+		{ OAUTH2(", no_proxy: x"), "1:79", "proxy_url" },
 		{ OAUTH2(", tls_config: {key: k}"), "1:81", "certificate" },
 		{ "oauth2: {client_id: i, client_secret: s, token_url: "
 		  "'socks5://t'}",

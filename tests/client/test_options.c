@@ -114,7 +114,7 @@ Test(options, conflicting_options_are_refused)
 		  "oauth2 requires client_id and token_url" },
 		{ "{oauth2: {client_id: a, client_secret: s, token_url: "
 		  "'ftp://x'}}",
-		  "the URL must begin with http://" },
+		  "the URL must begin with http:// or https://" },
 		{ "{oauth2: {client_id: a, client_secret: s, token_url: "
 		  "'http://x', scopes: [a, b], endpoint_params: {c: d}, "
 		  "tls_config: {insecure_skip_verify: true}, proxy_url: "
@@ -127,7 +127,8 @@ Test(options, conflicting_options_are_refused)
 		  "min_version is above max_version" },
 		{ "{tls_config: {min_version: SSL3}}",
 		  "TLS10, TLS11, TLS12 or TLS13" },
-		{ "{proxy_url: 'p:1'}", "the URL must begin with http://" },
+		{ "{proxy_url: 'p:1'}",
+		  "the URL must begin with http:// or https://" },
 		{ "{proxy_url: 'http://p', proxy_from_environment: true}",
 		  "at most one of proxy_url and proxy_from_environment" },
 		{ "{no_proxy: x}", "no_proxy requires proxy_url" },

@@ -60,12 +60,50 @@ Test(config, default_profile_types_and_added_types)
 	config_fini(&c);
 }
 
+Test(config, keys_that_do_not_apply_to_profiles_are_ignored)
+{
+	static const char *const keys[] = {
+		"sample_limit",
+		"scrape_protocols",
+		"scrape_native_histograms",
+		"scrape_classic_histograms",
+		"always_scrape_classic_histograms",
+		"convert_classic_histograms_to_nhcb",
+		"metric_name_validation_scheme",
+		"metric_name_escaping_scheme",
+		"scrape_failure_log_file",
+		"extra_scrape_metrics",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		struct config c;
+		char text[256];
+		size_t lines = 0;
+
+		snprintf(
+			text, sizeof(text),
+			"global: {%s: 1}\nscrape_configs: [{job_name: a, %s: 1}]\n"
+			"runtime: {gogc: 1}\notlp: {}\n",
+			keys[i], keys[i]);
+		cr_expect(!parse(&c, text), "%s", keys[i]);
+		for (const char *w = buf_cstr(&c.yaml.warnings);
+		     (w = strchr(w, '\n')); w++)
+			lines++;
+		cr_expect(lines == 4, "%s: %s", keys[i],
+			  buf_cstr(&c.yaml.warnings));
+		config_fini(&c);
+	}
+}
+
 Test(config, errors_name_line_and_column)
 {
 	cr_expect(fails_with("scrape_configs:\n- scrape_interval: 1s\n",
 			     "e.yml:2:3: job_name is missing"));
 	cr_expect(fails_with("scrape_configs:\n- job_name: a\n- job_name: a\n",
 			     "e.yml:3:3: duplicate job_name \"a\""));
+	cr_expect(
+		fails_with("scrape_config_files: [jobs/*.yml]\n",
+			   "e.yml:1:22: scrape_config_files is not supported"));
 	cr_expect(fails_with("scrape_confgs: []\n",
 			     "e.yml:1:1: field scrape_confgs not found"));
 	cr_expect(fails_with(

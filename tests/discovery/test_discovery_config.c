@@ -195,7 +195,7 @@ Test(discovery_config, mistakes_are_named_with_their_place)
 		{ FILE_SD, "- files: [[a.yml]]", "1:11", "" },
 		{ FILE_SD, "- files: [a.txt]", "1:11", "a.txt" },
 		{ FILE_SD, "- {files: [a.yml], url: x}", "1:20", "url" },
-		{ FILE_SD, "- {files: [a.yml], refresh_interval: 1ms}", "1:3",
+		{ FILE_SD, "- {files: [a.yml], refresh_interval: 1ms}", "1:38",
 		  "refresh_interval" },
 		{ HTTP_SD, "- {}", "1:3", "url" },
 		{ HTTP_SD, "- url: ''", "1:3", "url" },
@@ -204,7 +204,7 @@ Test(discovery_config, mistakes_are_named_with_their_place)
 		{ HTTP_SD, "- url: 'http://'", "1:8", "host" },
 		{ HTTP_SD, "- {url: 'http://h', files: [a.yml]}", "1:21",
 		  "files" },
-		{ HTTP_SD, "- {url: 'http://h', no_proxy: x}", "1:3",
+		{ HTTP_SD, "- {url: 'http://h', no_proxy: x}", "1:31",
 		  "no_proxy" },
 		{ HTTP_SD, "- url: http://h\n  bearer_token: [x]", "2:17", "" },
 	};

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Service discoveries that ask an HTTP API: the targets that Prometheus finds, and APIs that misbehave."""
+import glob
 import json
 import os
+import re
 
 from api_server import Api, be_slow, docker, grpc_on_unix_socket, on_unix_socket, pages, sample, say, tear
-from harness import SLOW, Everprof, Suite, run, wait_until
+from harness import ROOT, SLOW, Everprof, Suite, run, wait_until
 from sd_peer import PROMETHEUS, Prometheus, configuration, discovered, same_targets
 
 suite = Suite()
@@ -282,12 +284,13 @@ def targets_stay_while_an_api_misbehaves(d):
 @suite.test
 def mistakes_in_the_configuration_are_named(d):
     cases = {
-        'docker': {'{}': 'docker_sd_config requires host', '{host: /x}': 'host must begin with unix://, tcp://',
+        'docker': {'{}': 'docker_sd_config requires host', '{host: }': 'docker_sd_config requires host', '{host: /x}': 'host must begin with unix://, tcp://',
                    '{host: "unix://x"}': 'host needs the absolute path of a socket',
                    '{host: "tcp://h:1", filters: [{values: [a]}]}': 'a filter requires name',
                    '{host: "tcp://h:1", filters: [{name: a, values: x}]}': 'values',
                    '{host: "tcp://h:1", port: 70000}': 'port must be between 0 and 65535'},
         'dockerswarm': {'{host: "tcp://h:1"}': 'dockerswarm_sd_config requires role: one of services, tasks, nodes',
+                        '{host: "tcp://h:1", role: }': 'dockerswarm_sd_config requires role',
                         '{host: "tcp://h:1", role: task}':
                         'role must be one of services, tasks, nodes, not "task"'},
         'hetzner': {'{}': 'hetzner_sd_config requires role: one of robot, hcloud'},
@@ -298,7 +301,7 @@ def mistakes_in_the_configuration_are_named(d):
         'marathon': {'{}': 'marathon_sd_config requires servers',
                      '{servers: ["http://h"], auth_token: a, auth_token_file: b}': 'at most one of auth_token',
                      '{servers: ["http://h"], auth_token: a, bearer_token: b}': 'cannot be combined'},
-        'nomad': {'{server: x}': 'http://', '{port: 1}': 'field port not found in nomad_sd_config'},
+        'nomad': {'{server: x}': 'http://', '{server: ""}': 'nomad_sd_config requires server', '{port: 1}': 'field port not found in nomad_sd_config'},
         'linode': {'{port: -1}': 'port must be between 0 and 65535'},
     }
     for kind, texts in cases.items():
@@ -308,6 +311,55 @@ def mistakes_in_the_configuration_are_named(d):
             done = run('check', 'config', f'{d}/c.yaml', check=False)
             assert done.returncode == 1 and says in done.stderr and 'c.yaml:3:' in done.stderr, (
                 kind, text, done.stderr)
+
+
+@suite.test
+def keys_without_values_do_not_stop_everprof(d):
+    """Each key of each kind of service discovery in turn has no value; role once led to a crash when everprof started."""
+    keys = set()
+    for path in (*glob.glob(f'{ROOT}/discovery/*/*.[ch]'), *glob.glob(f'{ROOT}/client/*/*.[ch]')):
+        with open(path) as f:
+            keys |= set(re.findall(r'"([a-z_0-9]+)",[\s\\]*(?:yaml_|HTTP_|[a-z_]*decode)', f.read()))
+    assert {'role', 'server', 'host', 'url', 'ca_file'} < keys, keys
+    whole = {'azure': {'subscription_id': 's', 'authentication_method': 'SDK'}, 'consul': {},
+             'digitalocean': {'endpoint': 'http://127.0.0.1:9'}, 'dns': {'names': ['127.0.0.1.'], 'port': 1, 'type': 'A'},
+             'docker': {'host': 'unix:///none'}, 'dockerswarm': {'host': 'unix:///none', 'role': 'nodes'},
+             'ec2': {'region': 'r', 'endpoint': 'http://127.0.0.1:9', 'access_key': 'a', 'secret_key': 's'},
+             'eureka': {'server': 'http://127.0.0.1:9'}, 'file': {'files': ['x.yml']},
+             'hetzner': {'role': 'robot', 'endpoint': 'http://127.0.0.1:9'}, 'http': {'url': 'http://127.0.0.1:9'},
+             'kubernetes': {'role': 'pod', 'api_server': 'http://127.0.0.1:9'},
+             'linode': {'endpoint': 'http://127.0.0.1:9'}, 'marathon': {'servers': ['http://127.0.0.1:9']}, 'nomad': {},
+             'openstack': {'role': 'instance', 'region': 'r', 'identity_endpoint': 'http://127.0.0.1:9'},
+             'puppetdb': {'url': 'http://127.0.0.1:9', 'query': 'q'}}
+    accepted = []
+    for kind, known in whole.items():
+        for key in sorted(keys):
+            text = f'  {kind}_sd_configs:\n  - ' + json.dumps({**known, key: None})
+            with open(f'{d}/c.yaml', 'w') as f:
+                f.write(configuration({'a': text}))
+            if not run('check', 'config', f'{d}/c.yaml', check=False).returncode:
+                accepted.append(text)
+    jobs = {f'job{i}': text for i, text in enumerate(accepted) if 'SDK' not in text}
+    assert len(jobs) > 60, len(jobs)
+    e = Everprof(d, configuration(jobs)).ready()
+    wait_until('failures', 30, lambda: e.text().count('service discovery failed') > len(jobs) // 2)
+    e.finish()
+
+
+@suite.test
+def errors_of_sockets_and_proxies_name_them(d):
+    with open(f'{d}/file', 'w'):
+        pass
+    jobs = {'none': entry('docker', host=f'unix://{d}/none.sock'), 'file': entry('docker', host=f'unix://{d}/file'),
+            'proxy': entry('digitalocean', endpoint='http://api.example', proxy_url='http://127.0.0.1:9')}
+    e = Everprof(d, configuration(jobs)).ready()
+    wait_until('the line of the configuration', 30, lambda: re.search(
+        r'service discovery failed.*discovery=docker source=\S+ config_line=\d+ err=', e.text()))
+    for text in (f'cannot connect to the socket {d}/none.sock: No such file or directory',
+                 f'cannot connect to the socket {d}/file: Connection refused',
+                 'this is the proxy from proxy_url or from the environment'):
+        wait_until(text, 30, lambda text=text: text in e.text())
+    e.finish()
 
 
 def message(number, *parts):

@@ -287,7 +287,7 @@ Test(scrape_config, mistakes_name_their_place_and_key)
 		  "relabel_configs" },
 		{ "- job_name: a\n  basic_auth: {}\n  bearer_token: x", "3:17",
 		  "basic_auth" },
-		{ "- job_name: a\n  no_proxy: x", "1:3", "no_proxy" },
+		{ "- job_name: a\n  no_proxy: x", "2:13", "no_proxy" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -157,7 +157,7 @@ function List(props: Context & { data: Targets }) {
         </div>
         <button type="button" onClick={retryOf(props)}>Refresh</button>
       </div>
-      {data.activeTargets.length === 0 && <p class="empty">The configuration has no targets.</p>}
+      {data.activeTargets.length === 0 && <p class="empty">No targets. Either the configuration has none, or its service discoveries found none. The log says which service discovery failed, and why.</p>}
       {data.activeTargets.length > 0 && jobs.length === 0 && <p class="empty">No target matches the filter.</p>}
       {jobs.map(([job, targets]) => <Job {...props} key={job} job={job} targets={targets} />)}
       <Dropped data={data} />
