@@ -302,11 +302,30 @@ static void watch_obey(struct kube_watch *w, const struct http_response *r)
 	w->due_ns = clock_mono_ns() + seconds * 1000000000;
 }
 
+/*
+ * Checks the status of an answer. A server's own words are not shown, because
+ * they may repeat credentials.
+ */
+static int watch_check(const struct http_response *r, struct err *err)
+{
+	struct err why = { 0 };
+	int rc = http_status_check(r, &why);
+
+	if (rc && r->status == 403)
+		return err_set(
+			err, rc,
+			"%s: the account needs the rights to list and to watch",
+			why.msg);
+	if (rc)
+		*err = why;
+	return rc;
+}
+
 /* Called at the end of the answer to a list. */
 static void list_on_answer(struct kube_watch *w, const struct http_response *r)
 {
 	struct err err;
-	int rc = w->broken.code ? w->broken.code : http_status_check(r, &err);
+	int rc = w->broken.code ? w->broken.code : watch_check(r, &err);
 
 	w->s->lists--;
 	if (w->broken.code)
@@ -349,7 +368,7 @@ static void watch_on_end(struct kube_watch *w, const struct http_response *r)
 	} else if (w->broken.code) {
 		watch_end(w, 0, &err);
 	} else if (r->status && r->status != 200) {
-		int rc = http_status_check(r, &err);
+		int rc = watch_check(r, &err);
 
 		watch_end(w, rc ? r->status : 0, &err);
 		watch_obey(w, r);
