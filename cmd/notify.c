@@ -7,13 +7,13 @@
 
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/env.h"
 
 /*
  * Send one datagram. Errors are ignored: the server works without being able to
@@ -21,8 +21,7 @@
  */
 static void send_state(const char *state)
 {
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets variables */
-	const char *path = getenv("NOTIFY_SOCKET");
+	const char *path = env_find("NOTIFY_SOCKET");
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	size_t len = path ? strlen(path) : 0;
 	int fd;

@@ -103,34 +103,26 @@ struct scrape_common {
 					    keep_dropped_targets)        \
 	}
 
-/* The reason in the warning about an option of Prometheus that is ignored. */
-#define SCRAPE_NOT_FOR_PROFILES "it does not apply to profiles"
-
 /*
- * Elements for an array of struct yaml_field: options of Prometheus that both a
- * job and the section "global" can have, and that make no sense for profiles.
- * They are accepted with a warning.
+ * An element for an array of struct yaml_field: an option of Prometheus that
+ * makes no sense for profiles, and is accepted with a warning.
  */
-#define SCRAPE_IGNORED_FIELDS                                             \
-	{ "sample_limit", NULL, 0, SCRAPE_NOT_FOR_PROFILES },             \
-		{ "scrape_protocols", NULL, 0, SCRAPE_NOT_FOR_PROFILES }, \
-		{ "scrape_native_histograms", NULL, 0,                    \
-		  SCRAPE_NOT_FOR_PROFILES },                              \
-		{ "scrape_classic_histograms", NULL, 0,                   \
-		  SCRAPE_NOT_FOR_PROFILES },                              \
-		{ "always_scrape_classic_histograms", NULL, 0,            \
-		  SCRAPE_NOT_FOR_PROFILES },                              \
-		{ "convert_classic_histograms_to_nhcb", NULL, 0,          \
-		  SCRAPE_NOT_FOR_PROFILES },                              \
-		{ "metric_name_validation_scheme", NULL, 0,               \
-		  SCRAPE_NOT_FOR_PROFILES },                              \
-		{ "metric_name_escaping_scheme", NULL, 0,                 \
-		  SCRAPE_NOT_FOR_PROFILES },                              \
-		{ "scrape_failure_log_file", NULL, 0,                     \
-		  SCRAPE_NOT_FOR_PROFILES },                              \
-	{                                                                 \
-		"extra_scrape_metrics", NULL, 0, SCRAPE_NOT_FOR_PROFILES  \
+#define SCRAPE_IGNORED(key)                                   \
+	{                                                     \
+		key, NULL, 0, "it does not apply to profiles" \
 	}
+
+/* Such elements that both a job and the section "global" can have. */
+#define SCRAPE_IGNORED_FIELDS                                               \
+	SCRAPE_IGNORED("sample_limit"), SCRAPE_IGNORED("scrape_protocols"), \
+		SCRAPE_IGNORED("scrape_native_histograms"),                 \
+		SCRAPE_IGNORED("scrape_classic_histograms"),                \
+		SCRAPE_IGNORED("always_scrape_classic_histograms"),         \
+		SCRAPE_IGNORED("convert_classic_histograms_to_nhcb"),       \
+		SCRAPE_IGNORED("metric_name_validation_scheme"),            \
+		SCRAPE_IGNORED("metric_name_escaping_scheme"),              \
+		SCRAPE_IGNORED("scrape_failure_log_file"),                  \
+		SCRAPE_IGNORED("extra_scrape_metrics")
 
 /* The decoded configuration of one job. */
 struct scrape_config {

@@ -5,17 +5,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=$PWD/build/peers/venv
-missing=
-for p in prometheus docker.io podman containerd runc containernetworking-plugins busybox-static iproute2 iptables curl \
-  postgresql puppetdb python3-venv; do
-  dpkg -s $p >/dev/null 2>&1 || missing="$missing $p"
-done
-if [ -n "$missing" ]; then
-  # Debian may start some of them as services. The test uses none of these, but processes of its own.
-  echo "installing packages:$missing"
-  # shellcheck disable=SC2086
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
-fi
+./dev packages prometheus docker.io podman containerd runc containernetworking-plugins busybox-static iproute2 iptables \
+  curl postgresql puppetdb python3-venv
 [ -e "$venv/bin/pip" ] || python3 -m venv "$venv"
 "$venv/bin/pip" -q install keystone==28.0.0 nova==32.0.0 neutron==27.0.0 neutron-lib==3.21.1 psycopg2-binary==2.9.10 \
   'moto[server,ec2]==5.2.5'

@@ -123,6 +123,15 @@ over_binary() {
   fi
 }
 
+# A suite of over_binary, after tests/NAME.sh has made the programs that it needs.
+over_programs() {
+  if "tests/$1.sh"; then
+    over_binary "$1"
+  else
+    report "$1" 0 1
+  fi
+}
+
 soak_targets() { # four real programs for two minutes
   over_binary targets
 }
@@ -175,19 +184,11 @@ soak_remote_write() { # agent and central instance: 300 kills, bad networks, ans
 }
 
 soak_providers() { # real Docker, Podman, containerd, PuppetDB, OpenStack and moto's EC2, from Debian and PyPI; needs root
-  if tests/providers.sh; then
-    over_binary providers
-  else
-    report providers 0 1
-  fi
+  over_programs providers
 }
 
 soak_peers() { # Prometheus 3, a Kubernetes API server, Consul and Nomad, built from the Go module proxy; the manifests
-  if tests/peers.sh; then
-    over_binary peers
-  else
-    report peers 0 1
-  fi
+  over_programs peers
 }
 
 soak_kubernetes() { # 50 000 pods, and 1 000 changes a second for a minute
@@ -204,9 +205,7 @@ soak_ebpf() { # the eBPF collector beside perf, and under storms of processes an
 }
 
 soak_kernels() { # the sampler in a virtual machine with the kernels of Debian 12 and 11
-  for p in qemu-system-x86 busybox-static cpio; do
-    dpkg -s $p >/dev/null 2>&1 || apt-get install -y -qq --no-install-recommends $p >/dev/null
-  done
+  ./dev packages qemu-system-x86 busybox-static cpio
   over_binary kernels
 }
 
@@ -233,6 +232,7 @@ fuzz_one() {
   done
 }
 
+# The names of all fuzz targets.
 fuzz_targets() {
   local file
   for file in tests/fuzz/fuzz_*.c; do

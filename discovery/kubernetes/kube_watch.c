@@ -303,22 +303,20 @@ static void watch_obey(struct kube_watch *w, const struct http_response *r)
 }
 
 /*
- * Checks the status of an answer. A server's own words are not shown, because
- * they may repeat credentials.
+ * Checks the status of an answer. The server's own words are not shown if the
+ * request had credentials, so the message says what a refusal means.
  */
 static int watch_check(const struct http_response *r, struct err *err)
 {
-	struct err why = { 0 };
-	int rc = http_status_check(r, &why);
+	int rc = http_status_check(r, err);
+	struct err why;
 
-	if (rc && r->status == 403)
-		return err_set(
-			err, rc,
-			"%s: the account needs the rights to list and to watch",
-			why.msg);
-	if (rc)
-		*err = why;
-	return rc;
+	if (!rc || r->status != 403)
+		return rc;
+	why = *err;
+	return err_set(err, rc,
+		       "%s: the account needs the rights to list and to watch",
+		       why.msg);
 }
 
 /* Called at the end of the answer to a list. */

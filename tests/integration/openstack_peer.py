@@ -14,6 +14,7 @@ import sys
 import uuid
 from wsgiref import simple_server
 
+os.environ['OS_NOVA_DISABLE_EVENTLET_PATCHING'] = '1'
 CONFIGURATIONS = {
     'keystone': '''
 [database]
@@ -110,8 +111,7 @@ def prepare(folder, database, identity, compute, network):
 
 
 def application(folder, service):
-    os.environ.update(OS_KEYSTONE_CONFIG_FILES=f'{folder}/keystone.conf', OS_NOVA_CONFIG_DIR=folder,
-                      OS_NOVA_DISABLE_EVENTLET_PATCHING='1')
+    os.environ.update(OS_KEYSTONE_CONFIG_FILES=f'{folder}/keystone.conf', OS_NOVA_CONFIG_DIR=folder)
     sys.argv[1:] = []
     if service == 'keystone':
         from keystone.server.wsgi import initialize_public_application
@@ -136,10 +136,8 @@ def serve(folder, service):
 
 
 def seed(folder, project):
-    os.environ['OS_NOVA_DISABLE_EVENTLET_PATCHING'] = '1'
     from nova import config, context, objects
     from nova.network import model
-    from nova.objects import fields
     config.parse_args(['seed', f'--config-file={folder}/nova.conf'])
     objects.register_all()
     admin = context.get_admin_context()
@@ -163,8 +161,8 @@ def seed(folder, project):
     for i, state in enumerate(['active', 'active', 'stopped', 'error']):
         instance = objects.Instance(
             admin, uuid=str(uuid.uuid4()), project_id=project, user_id='user', display_name=f'web-{i}', host=f'compute{i % 2}',
-            node=f'compute{i % 2}.example', compute_id=nodes[i % 2], vm_state=state, power_state=1, image_ref=str(uuid.uuid4()) if i else '',
-            metadata={'role': 'web', 'a-b': str(i)}, flavor=flavor, old_flavor=None, new_flavor=None, availability_zone='nova',
+            node=f'compute{i % 2}.example', compute_id=nodes[i % 2], vm_state=state, power_state=1,
+            image_ref=str(uuid.uuid4()) if i else '', metadata={'role': 'web', 'a-b': str(i)}, flavor=flavor, old_flavor=None, new_flavor=None, availability_zone='nova',
             launch_index=0, hostname=f'web-{i}', memory_mb=512, vcpus=1, root_gb=1, ephemeral_gb=0)
         instance.create()
         addresses = [model.FixedIP(address=f'10.0.0.{i + 10}', version=4,

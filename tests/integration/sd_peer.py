@@ -85,6 +85,16 @@ def request(url, data=None, method=None, headers=(), context=None):
         return e.code, json.loads(e.read() or b'null')
 
 
+def wait_ready(what, is_ready):
+    """Wait for a server, which may not listen yet."""
+    def asked():
+        try:
+            return is_ready()
+        except OSError:
+            return False
+    wait_until(what, 120, asked, 0.5)
+
+
 def wait_same(e, p, jobs, at_least):
     """Wait until everprof and Prometheus have found the same targets, and so many; return their number."""
     found = [set(), set()]

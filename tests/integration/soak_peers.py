@@ -14,7 +14,7 @@ import subprocess
 import sd_peer
 from certs import Authority
 from harness import BINARY, ROOT, Everprof, Process, Suite, free_port, run, wait_until
-from sd_peer import NOT_SCRAPED, request, wait_same
+from sd_peer import NOT_SCRAPED, request, wait_ready, wait_same
 
 suite = Suite()
 BIN = os.path.join(ROOT, 'build/peers/bin')
@@ -46,13 +46,7 @@ class Kubernetes:
             f'--cert-dir={d}/certs', '--disable-admission-plugins=ServiceAccount'], f'{d}/apiserver.log')
         self.port, self.url = port, f'https://127.0.0.1:{port}'
         self.context = ssl.create_default_context(cafile=self.ca)
-        wait_until('the API server', 120, self.is_ready, 0.5)
-
-    def is_ready(self):
-        try:
-            return self.call('/api/v1/namespaces/default')[0] == 200
-        except OSError:
-            return False
+        wait_ready('the API server', lambda: self.call('/api/v1/namespaces/default')[0] == 200)
 
     def call(self, path, data=None, method=None, token=TOKEN, kind='application/json'):
         return request(self.url + path, data, method, {'Authorization': f'Bearer {token}', 'Content-Type': kind},
@@ -235,12 +229,7 @@ def consul_targets_are_those_of_prometheus(d):
         return request(url + path, o, 'PUT')[0] == 200
     def register(name, i, **more):
         assert put('/v1/agent/service/register', {'ID': f'{name}-{i}', 'Name': name, 'Port': 8000 + i, **more})
-    def is_ready():
-        try:
-            return bool(request(f'{url}/v1/catalog/nodes')[1])
-        except OSError:
-            return False
-    wait_until('Consul', 60, is_ready)
+    wait_ready('Consul', lambda: request(f'{url}/v1/catalog/nodes')[1])
     check = lambda status: {'Check': {'TTL': '1h', 'Status': status}}
     register('web', 1, Tags=['v1', 'prod'], Address='10.2.0.1', Meta={'version': '1', 'a-b': 'c'}, **check('passing'))
     register('web', 2, Tags=['v2'], **check('critical'))
@@ -282,12 +271,7 @@ def nomad_targets_are_those_of_prometheus(d):
             'Name': 'group', 'Count': count, 'Networks': [{'DynamicPorts': [{'Label': 'http'}]}],
             'Services': [service], 'Tasks': [task]}]}}
 
-    def is_ready():
-        try:
-            return any(n['Status'] == 'ready' for n in request(f'{url}/v1/nodes')[1])
-        except OSError:
-            return False
-    wait_until('Nomad', 60, is_ready)
+    wait_ready('Nomad', lambda: any(n['Status'] == 'ready' for n in request(f'{url}/v1/nodes')[1]))
     assert request(f'{url}/v1/jobs', job('web', 2, ['v1', 'prod']))[0] == 200
     assert request(f'{url}/v1/jobs', job('db', 1, []))[0] == 200
     jobs = {'nomad': '  nomad_sd_configs:\n  - ' + json.dumps({'server': url, 'refresh_interval': '1s'}) + NOT_SCRAPED,

@@ -284,7 +284,8 @@ def targets_stay_while_an_api_misbehaves(d):
 @suite.test
 def mistakes_in_the_configuration_are_named(d):
     cases = {
-        'docker': {'{}': 'docker_sd_config requires host', '{host: }': 'docker_sd_config requires host', '{host: /x}': 'host must begin with unix://, tcp://',
+        'docker': {'{}': 'docker_sd_config requires host', '{host: }': 'docker_sd_config requires host',
+                   '{host: /x}': 'host must begin with unix://, tcp://',
                    '{host: "unix://x"}': 'host needs the absolute path of a socket',
                    '{host: "tcp://h:1", filters: [{values: [a]}]}': 'a filter requires name',
                    '{host: "tcp://h:1", filters: [{name: a, values: x}]}': 'values',
@@ -301,7 +302,8 @@ def mistakes_in_the_configuration_are_named(d):
         'marathon': {'{}': 'marathon_sd_config requires servers',
                      '{servers: ["http://h"], auth_token: a, auth_token_file: b}': 'at most one of auth_token',
                      '{servers: ["http://h"], auth_token: a, bearer_token: b}': 'cannot be combined'},
-        'nomad': {'{server: x}': 'http://', '{server: ""}': 'nomad_sd_config requires server', '{port: 1}': 'field port not found in nomad_sd_config'},
+        'nomad': {'{server: x}': 'http://', '{server: ""}': 'nomad_sd_config requires server',
+                  '{port: 1}': 'field port not found in nomad_sd_config'},
         'linode': {'{port: -1}': 'port must be between 0 and 65535'},
     }
     for kind, texts in cases.items():
@@ -339,7 +341,8 @@ def keys_without_values_do_not_stop_everprof(d):
                 f.write(configuration({'a': text}))
             if not run('check', 'config', f'{d}/c.yaml', check=False).returncode:
                 accepted.append(text)
-    jobs = {f'job{i}': text for i, text in enumerate(accepted) if 'SDK' not in text}
+    # Azure would ask the metadata service of this machine.
+    jobs = {f'job{i}': text for i, text in enumerate(accepted) if 'azure' not in text}
     assert len(jobs) > 60, len(jobs)
     e = Everprof(d, configuration(jobs)).ready()
     wait_until('failures', 30, lambda: e.text().count('service discovery failed') > len(jobs) // 2)
