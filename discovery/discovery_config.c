@@ -115,7 +115,17 @@ bool discovery_containers_decode(struct yaml *y, const struct yaml_node *key,
 				 const struct yaml_node *value,
 				 struct discovery_configs *out)
 {
-	return decode_key(y, key, value, check_for_containers, out);
+	size_t before = out->count;
+
+	if (!decode_key(y, key, value, check_for_containers, out))
+		return false;
+	for (size_t i = before; i < out->count; i++) {
+		const struct discovery_config *c = out->v[i];
+
+		if (c->kind->check_containers)
+			c->kind->check_containers(y, c->entry, c);
+	}
+	return true;
 }
 
 const char *discovery_container_label(size_t i)

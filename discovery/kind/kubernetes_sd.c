@@ -190,6 +190,7 @@ const struct provider_kind provider_kubernetes = {
 	.fields = kube_config_fields,
 	.init = kube_config_init,
 	.check = kube_config_check,
+	.check_containers = kube_config_check_containers,
 	.open = kube_open,
 	.refresh = kube_refresh,
 	.close = kube_close,

@@ -195,6 +195,18 @@ void kube_config_check(struct yaml *y, const struct yaml_node *entry,
 	kube_check_selector_roles(y, entry, c);
 }
 
+void kube_config_check_containers(struct yaml *y, const struct yaml_node *entry,
+				  const struct discovery_config *base)
+{
+	const struct kube_config *c = (const struct kube_config *)base;
+
+	if (c->role != KUBE_POD && c->role != KUBE_ROLES)
+		yaml_error(
+			y, yaml_place(entry, "role"),
+			"the role %s does not find containers: use the role pod",
+			kube_resources[c->role].role);
+}
+
 const struct yaml_field kube_config_fields[] = {
 	{ "role", yaml_text, offsetof(struct kube_config, role_name), NULL },
 	{ "api_server", http_decode_url,

@@ -53,4 +53,8 @@ void kube_config_init(struct discovery_config *base);
 void kube_config_check(struct yaml *y, const struct yaml_node *entry,
 		       struct discovery_config *base);
 
+/* Reports a role whose targets have no ID of a container. */
+void kube_config_check_containers(struct yaml *y, const struct yaml_node *entry,
+				  const struct discovery_config *base);
+
 #endif

@@ -104,6 +104,12 @@ struct provider_kind {
 	 * for kinds that find containers; NULL: the kind does not.
 	 */
 	const char *container_label;
+	/*
+	 * Reports to `y` why an entry finds no containers, for kinds of which
+	 * some entries do not. NULL: all do.
+	 */
+	void (*check_containers)(struct yaml *y, const struct yaml_node *entry,
+				 const struct discovery_config *c);
 	/* targets have no addresses: they only name containers */
 	bool only_containers;
 };

@@ -148,25 +148,54 @@ def documents(text):
             yield f'/{prefix}{version}/{where}{plural(kind)}', part
 
 
+def check_config(d, text):
+    """everprof accepts the configuration in a ConfigMap."""
+    found = re.search(r'^  everprof.yaml: \|\n((?:    .*\n)*)', text, re.M)
+    if not found:
+        return
+    with open(f'{d}/checked.yaml', 'w') as f:
+        f.write(re.sub('^    ', '', found[1], flags=re.M))
+    done = subprocess.run([BINARY, 'check', 'config', f'{d}/checked.yaml'], capture_output=True, text=True,
+                          env={**os.environ, 'NODE_NAME': 'alder'})
+    assert not done.returncode, (found[1], done)
+
+
+# Values of the chart: a scrape job, and a rule for nodes.
+MORE = {'job_name': 'more', 'static_configs': [{'targets': ['shop.example:6060']}]}
+AFFINITY = {'nodeAffinity': {'requiredDuringSchedulingIgnoredDuringExecution': {'nodeSelectorTerms': [
+    {'matchExpressions': [{'key': 'disk', 'operator': 'In', 'values': ['ssd']}]}]}}}
+
+
 @suite.test
 def manifests_are_accepted_and_agents_work_with_their_rights(d):
     chart, plain = f'{ROOT}/examples/kubernetes/everprof', f'{ROOT}/examples/kubernetes/everprof.yaml'
-    def template(*flags):
-        return subprocess.run([f'{BIN}/helm', 'template', 'everprof', chart, '--namespace', 'everprof', *flags],
-                              check=True, capture_output=True, text=True).stdout
+    def template(*flags, fails=False):
+        done = subprocess.run([f'{BIN}/helm', 'template', 'everprof', chart, '--namespace', 'everprof', *flags],
+                              capture_output=True, text=True)
+        assert bool(done.returncode) == fails, done
+        return done.stderr if fails else done.stdout
     with open(plain) as f:
         text = f.read()
     assert text.partition('---')[2] == template().partition('---')[2], 'everprof.yaml is not what the chart makes'
     k = Kubernetes(d)
     k.make('/api/v1/namespaces', {'metadata': {
         'name': 'everprof', 'labels': {'pod-security.kubernetes.io/enforce': 'privileged'}}})
+    values = f'{d}/values.yaml'
+    with open(values, 'w') as f:
+        json.dump({'image': {'pullSecrets': [{'name': 'registry'}]},
+                   'central': {'scrapeConfigs': [MORE], 'affinity': AFFINITY, 'tolerations': [{'operator': 'Exists'}]},
+                   'agent': {'scrapeConfigs': [MORE], 'affinity': AFFINITY}}, f)
     dry = '?dryRun=All&fieldValidation=Strict'
     variants = [text, template('--set', 'agent.ebpf=false,agent.scrape=false,central.storageClass=fast'),
-                template('--set', 'central.enabled=false,agent.remoteWrite=https://a.example/api/v1/write')]
+                template('--set', 'central.enabled=false,agent.remoteWrite=https://a.example/api/v1/write'),
+                template('--values', values)]
+    assert 'set agent.remoteWrite' in template('--set', 'central.enabled=false', fails=True)
     for variant in variants:
         for path, one in documents(variant):
             code, answer = k.call(path + dry, one, kind='application/yaml')
             assert code == 201, (path, code, answer)
+            check_config(d, one)
+    assert variants[-1].count('job_name: more') == 2 and variants[-1].count('registry') == 2
     for path, one in documents(text):
         code, answer = k.call(path, one, kind='application/yaml')
         assert code == 201, (path, code, answer)

@@ -412,6 +412,8 @@ def container_runtimes_are_asked_by_grpc(d):
 @suite.test
 def the_section_ebpf_takes_discoveries_of_containers_alone(d):
     for text, what in (('ebpf: {dns_sd_configs: [{names: [a]}]}', 'dns_sd_configs does not find containers'),
+                       ('ebpf:\n  kubernetes_sd_configs:\n  - role: pod\n  - role: node',
+                        'c.yaml:4:11: the role node does not find containers: use the role pod'),
                        ('ebpf: {cri_sd_configs: [{endpoint: /run/x}]}', 'endpoint must be unix://'),
                        ('scrape_configs: [{job_name: a, cri_sd_configs: [{}]}]',
                         'cri_sd_configs can only be in the section ebpf'),
