@@ -102,6 +102,12 @@ bool http_config_is(const struct http_config *c, const struct http_options *o);
 NODISCARD int http_config_load(struct http_config *c, struct err *err);
 
 /*
+ * Reads all files that options name, and forgets them; for checks of a
+ * configuration. Errors are those of http_config_load().
+ */
+NODISCARD int http_config_try(const struct http_options *o, struct err *err);
+
+/*
  * Returns the URL of the proxy for a request to `url`, or NULL if no proxy is
  * to be used. The text is borrowed from `c` or from the environment.
  * environment(name) returns an environment variable: getenv(), except in tests.

@@ -17,21 +17,34 @@ static void check_warn(void *path, const char *text)
 	fprintf(stderr, "%s: warning: %s\n", (const char *)path, text);
 }
 
+/* Warn about a file that options of HTTP name and that cannot be read. */
+static void check_http(const char *path, const char *what, struct str name,
+		       const struct http_options *o)
+{
+	struct err err;
+
+	if (http_config_try(o, &err))
+		fprintf(stderr, "%s: warning: %s %.*s: %s\n", path, what,
+			STR_ARG(name), err.msg);
+}
+
 /*
  * Warn about certificates, passwords and target files that cannot be read. The
  * server starts without these files and only some targets fail, so these are
  * not errors (docs/decisions.md, 61).
  */
-static void check_files(char *path, const struct scrape_config *c)
+static void check_files(char *path, const struct config *c)
 {
-	struct http_config *client = http_config_new(&c->http);
-	struct err err;
+	for (size_t i = 0; i < c->scrape.count; i++) {
+		const struct scrape_config *job = &c->scrape.v[i];
 
-	if (http_config_load(client, &err))
-		fprintf(stderr, "%s: warning: job %.*s: %s\n", path,
-			STR_ARG(c->job_name), err.msg);
-	http_config_unref(client);
-	discovery_configs_examine(&c->discovery, check_warn, path);
+		check_http(path, "job", job->job_name, &job->http);
+		discovery_configs_examine(&job->discovery, check_warn, path);
+	}
+	discovery_configs_examine(&c->ebpf.containers, check_warn, path);
+	for (size_t i = 0; i < c->remote_write.count; i++)
+		check_http(path, "remote_write", c->remote_write.v[i].name,
+			   &c->remote_write.v[i].http);
 }
 
 /* Check one configuration file; returns the exit code. */
@@ -44,8 +57,8 @@ static int check_check_one(char *path)
 	config_report(&c);
 	if (rc && !c.yaml.error_count)
 		fprintf(stderr, "%s: %s\n", path, err.msg);
-	for (size_t i = 0; !rc && i < c.scrape.count; i++)
-		check_files(path, &c.scrape.v[i]);
+	if (!rc)
+		check_files(path, &c);
 	if (!rc)
 		printf("%s: %zu jobs, no errors\n", path, c.scrape.count);
 	config_fini(&c);

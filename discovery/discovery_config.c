@@ -2,6 +2,7 @@
 #include "discovery/discovery_config.h"
 
 #include "base/mem.h"
+#include "client/http_config.h"
 #include "discovery/kind/kinds.h"
 #include "discovery/provider/entry.h"
 
@@ -137,12 +138,35 @@ const char *discovery_container_label(size_t i)
 	return NULL;
 }
 
+/* Receives the mistakes of one entry. */
+struct entry_examined {
+	const struct discovery_config *c;
+	void (*tell)(void *ctx, const char *text);
+	void *ctx;
+};
+
+/* Passes a mistake on, with the place of the entry. */
+static void entry_tell(void *ctx, const char *text)
+{
+	const struct entry_examined *e = ctx;
+	char *placed = mem_printf("%s_sd_configs in line %u: %s",
+				  e->c->kind->name, e->c->entry->line, text);
+
+	e->tell(e->ctx, placed);
+	mem_free(placed);
+}
+
 void discovery_configs_examine(const struct discovery_configs *c,
 			       void (*tell)(void *ctx, const char *text),
 			       void *ctx)
 {
 	for (size_t i = 0; i < c->count; i++) {
-		if (c->v[i]->kind->examine)
-			c->v[i]->kind->examine(c->v[i], tell, ctx);
+		struct entry_examined e = { c->v[i], tell, ctx };
+		struct err err;
+
+		if (http_config_try(&e.c->http, &err))
+			entry_tell(&e, err.msg);
+		if (e.c->kind->examine)
+			e.c->kind->examine(e.c, entry_tell, &e);
 	}
 }

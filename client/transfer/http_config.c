@@ -241,6 +241,15 @@ int http_config_load(struct http_config *c, struct err *err)
 	return rc;
 }
 
+int http_config_try(const struct http_options *o, struct err *err)
+{
+	struct http_config *c = http_config_new(o);
+	int rc = http_config_load(c, err);
+
+	http_config_unref(c);
+	return rc;
+}
+
 /*
  * Returns the environment variable `a` (the name in capitals) or, if that is
  * unset or empty, `b` (the name in lower case). curl and Go also look for both

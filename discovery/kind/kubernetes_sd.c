@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "discovery/kind/kinds.h"
+#include "discovery/kubeauth/kubeconfig.h"
 #include "discovery/kubernetes/kube_join.h"
 #include "discovery/kubernetes/kube_session.h"
 
@@ -182,6 +183,19 @@ static void kube_close(struct provider *p)
 	mem_free(s);
 }
 
+/* Reads the kubeconfig file, and the files that it names. */
+static void kube_examine(const struct discovery_config *base,
+			 void (*tell)(void *ctx, const char *text), void *ctx)
+{
+	const struct kube_config *c = (const struct kube_config *)base;
+	struct err err;
+	char *path = mem_strndup(c->kubeconfig);
+
+	if (c->kubeconfig.len && kubeconfig_try(path, &err))
+		tell(ctx, err.msg);
+	mem_free(path);
+}
+
 const struct provider_kind provider_kubernetes = {
 	.name = "kubernetes",
 	.container_label = "__meta_kubernetes_pod_container_id",
@@ -195,4 +209,5 @@ const struct provider_kind provider_kubernetes = {
 	.refresh = kube_refresh,
 	.close = kube_close,
 	.call = kube_call,
+	.examine = kube_examine,
 };

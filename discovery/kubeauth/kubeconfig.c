@@ -4,6 +4,7 @@
 #include "base/base64.h"
 #include "base/file_slurp.h"
 #include "base/json.h"
+#include "client/http_config.h"
 #include "discovery/rest/document.h"
 
 #define EXEC_V1      "client.authentication.k8s.io/v1"
@@ -367,6 +368,20 @@ int kubeconfig_read(struct kubeconfig *k, const char *path, struct err *err)
 	}
 	if (rc)
 		kubeconfig_fini(k);
+	return rc;
+}
+
+int kubeconfig_try(const char *path, struct err *err)
+{
+	struct kubeconfig k;
+	int rc = kubeconfig_read(&k, path, err);
+
+	if (rc)
+		return rc;
+	rc = http_config_try(&k.http, err);
+	if (rc)
+		rc = err_wrap(err, rc, "kubeconfig_file: %s", path);
+	kubeconfig_fini(&k);
 	return rc;
 }
 

@@ -31,6 +31,12 @@ struct kubeconfig {
 NODISCARD int kubeconfig_read(struct kubeconfig *k, const char *path,
 			      struct err *err);
 
+/*
+ * Reads a file and the files that it names, and forgets them; for checks of a
+ * configuration. Errors are those of kubeconfig_read() and http_config_load().
+ */
+NODISCARD int kubeconfig_try(const char *path, struct err *err);
+
 /* Frees the texts. */
 void kubeconfig_fini(struct kubeconfig *k);
 

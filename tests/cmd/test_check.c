@@ -120,6 +120,23 @@ Test(check, a_configuration_is_judged_by_its_exit_code)
 		{ "scrape_configs:\n- job_name: a\n  tls_config: "
 		  "{ca_file: none.pem}\n",
 		  0, ": 1 jobs, no errors\n", "warning: job a: " },
+		{ "scrape_configs:\n- job_name: a\n  consul_sd_configs:\n"
+		  "  - {server: 'x:8500', bearer_token_file: none}\n",
+		  0, ": 1 jobs, no errors\n",
+		  "c.yml: warning: consul_sd_configs in line 4: "
+		  "authorization.credentials_file: " },
+		{ "scrape_configs:\n- job_name: a\n  kubernetes_sd_configs:\n"
+		  "  - {role: pod, kubeconfig_file: none.yaml}\n",
+		  0, ": 1 jobs, no errors\n",
+		  "c.yml: warning: kubernetes_sd_configs in line 4: " },
+		{ "ebpf:\n  docker_sd_configs:\n"
+		  "  - {host: 'http://a:1', tls_config: {ca_file: none.pem}}\n",
+		  0, ": 0 jobs, no errors\n",
+		  "c.yml: warning: docker_sd_configs in line 3: tls_config" },
+		{ "remote_write:\n- name: far\n  url: http://x/\n  basic_auth: "
+		  "{username: a, password_file: none}\n",
+		  0, ": 0 jobs, no errors\n",
+		  "c.yml: warning: remote_write far: basic_auth" },
 	};
 	struct tempdir d = tempdir_make();
 

@@ -501,7 +501,7 @@ def check_config_reads_referenced_files(d):
     out = run('check', 'config', f'{d}/c.yaml')
     assert out.returncode == 0 and '1 jobs, no errors' in out.stdout, out.stderr
     for why in ('c.yaml:3:3: warning: metrics_path is ignored', 'none: No such file or directory',
-                'warning: no file matches', 'bad.json: targets must be a list'):
+                'warning: file_sd_configs in line 5: no file matches', 'bad.json: targets must be a list'):
         assert why in out.stderr, (why, out.stderr)
 
 
