@@ -15,6 +15,7 @@
 #include "client/networks.h"
 #include "cmd/cmd.h"
 #include "cmd/config_reloader.h"
+#include "cmd/discovery_endpoint.h"
 #include "cmd/ebpf_service.h"
 #include "cmd/notify.h"
 #include "cmd/self_profile.h"
@@ -233,6 +234,7 @@ static int start_web(struct serve *s, struct err *err)
 		.writer = write_endpoint(s->receiver, s->f.write_receiver,
 					 s->limiter),
 		.sender = sender_endpoint(s->sender),
+		.discoveries = discovery_endpoint(s->discovery),
 		.profiler = self_profile_endpoint(s->profiler),
 		.flags = s->shown,
 		.flag_count = s->flag_count,

@@ -10,6 +10,8 @@
 #include "discovery/provider/entry.h"
 
 #define WAIT_MS_MAX 10000 /* maximum wait of the loop in ms */
+/* a failure is over after two refresh intervals and this time in ms */
+#define FAILURE_LASTS_MS 60000
 
 /* A job of the configuration. */
 struct job {
@@ -40,17 +42,23 @@ struct discovery {
 	VEC(struct provider *) providers;
 };
 
+/* Returns how many targets a provider has found. */
+static size_t count_targets(const struct provider *p)
+{
+	size_t targets = 0;
+
+	for (size_t i = 0; i < p->found.count; i++)
+		targets += p->found.v[i]->targets;
+	return targets;
+}
+
 /* Sets the gauge of discovered targets. */
 static void update_metrics(struct discovery *d)
 {
 	size_t targets = 0;
 
-	for (size_t i = 0; i < d->providers.count; i++) {
-		const struct target_groups_list *l = &d->providers.v[i]->found;
-
-		for (size_t k = 0; k < l->count; k++)
-			targets += l->v[k]->targets;
-	}
+	for (size_t i = 0; i < d->providers.count; i++)
+		targets += count_targets(d->providers.v[i]);
 	metric_set(
 		metrics_gauge(
 			d->o.metrics, "everprof_discovery_targets",
@@ -151,6 +159,8 @@ static int64_t refresh_due(struct discovery *d)
 		 */
 		if (p->due_ns <= now) {
 			p->due_ns = now + p->config->refresh_ms * 1000000;
+			if (!p->begun_ns)
+				p->begun_ns = clock_mono_ns();
 			p->kind->refresh(p);
 		}
 		if (p->call_ns <= now) {
@@ -194,6 +204,7 @@ static void *loop_run(void *arg)
 static void provider_drop(struct provider *p)
 {
 	p->kind->close(p);
+	mem_free(p->failure.source);
 	target_groups_list_fini(&p->found);
 	sd_entry_free(p->owned);
 	mem_free(p);
@@ -321,6 +332,49 @@ void discovery_apply(struct discovery *d, const struct discovery_job *jobs,
 	mutex_unlock(&d->mu);
 	/* New providers are due at once, but the loop may be waiting longer. */
 	http_wake(d->client);
+}
+
+/* Returns whether the last failure of a provider is not over yet. */
+static bool is_failing(const struct provider *p)
+{
+	int64_t lasts_ms = 2 * p->config->refresh_ms + FAILURE_LASTS_MS;
+
+	return p->failure.source &&
+	       clock_mono_ns() - p->failure.at_ns < lasts_ms * 1000000;
+}
+
+/* Passes the state of a provider, as an entry of a job, to fn(). */
+static void visit_provider(const struct job *j, const struct provider *p,
+			   void (*fn)(void *ctx,
+				      const struct discovery_status *s),
+			   void *ctx)
+{
+	struct discovery_status s = { .job = str_of(j->name),
+				      .name = p->kind->name,
+				      .line = p->line,
+				      .targets = count_targets(p),
+				      .is_waiting = !p->asked };
+
+	if (is_failing(p)) {
+		s.source = p->failure.source;
+		s.error = p->failure.err.msg;
+		s.failed_ms = p->failure.at_ms;
+	}
+	fn(ctx, &s);
+}
+
+void discovery_visit(struct discovery *d,
+		     void (*fn)(void *ctx, const struct discovery_status *s),
+		     void *ctx)
+{
+	mutex_lock(&d->mu);
+	for (size_t i = 0; i < d->job_count; i++) {
+		const struct job *j = d->jobs[i];
+
+		for (size_t k = 0; k < j->providers.count; k++)
+			visit_provider(j, j->providers.v[k], fn, ctx);
+	}
+	mutex_unlock(&d->mu);
 }
 
 int discovery_start(const struct discovery_options *o, struct discovery **out,

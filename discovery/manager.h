@@ -11,7 +11,8 @@
  * Ownership: everything in the options is borrowed and must outlive the
  * manager; jobs are copied.
  * Threads: the manager has one thread, an event loop, which calls update().
- * Starting, applying and stopping are done by one other thread at a time.
+ * Starting, applying and stopping are done by one other thread at a time;
+ * discovery_visit() may be called by any.
  */
 #ifndef DISCOVERY_MANAGER_H
 #define DISCOVERY_MANAGER_H
@@ -57,6 +58,34 @@ NODISCARD int discovery_start(const struct discovery_options *o,
  */
 void discovery_apply(struct discovery *d, const struct discovery_job *jobs,
 		     size_t count);
+
+/*
+ * The state of one entry of <name>_sd_configs; everything is borrowed for the
+ * call.
+ */
+struct discovery_status {
+	struct str job;
+	const char *name; /* of the kind: the key is <name>_sd_configs */
+	unsigned line;    /* of the configuration file */
+	size_t targets;   /* found, before relabelling */
+	bool is_waiting;  /* nothing was found yet, and nothing failed */
+	/*
+	 * The last failure, until a refresh succeeds, or until two refresh
+	 * intervals and a minute have passed: a source that stays broken fails
+	 * at each refresh. NULL: none.
+	 */
+	const char *source; /* what could not be read */
+	const char *error;
+	int64_t failed_ms; /* time of day of the failure; 0: none */
+};
+
+/*
+ * Calls fn() for each entry of each job, under the manager's mutex: fn() must
+ * not call the manager. Any thread may call this function.
+ */
+void discovery_visit(struct discovery *d,
+		     void (*fn)(void *ctx, const struct discovery_status *s),
+		     void *ctx);
 
 /* Stops the thread; update() is not called any more. NULL is a no-op. */
 void discovery_stop(struct discovery *d);

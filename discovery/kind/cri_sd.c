@@ -73,6 +73,7 @@ static void cri_fail(struct provider *p, const struct err *err)
 
 	s->running = false;
 	provider_failed(p, cri_config_of(p)->socket.ptr, err);
+	provider_refreshed(p);
 }
 
 /* Reports the containers, unless they are the same as before. */
@@ -123,6 +124,8 @@ static void cri_on_containers(void *ctx, struct http_response *r)
 	s->running = false;
 	if (rc)
 		cri_fail(p, &err);
+	else
+		provider_refreshed(p);
 }
 
 /* Called at the end of the first call. */

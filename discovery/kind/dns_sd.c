@@ -178,6 +178,7 @@ static void end_name(struct dns_name *n)
 		return;
 	if (s->changed || !n->p->asked)
 		dns_publish(n->p, s);
+	provider_refreshed(n->p);
 	provider_call_within(n->p, 0);
 }
 
@@ -265,6 +266,7 @@ static void dns_refresh(struct provider *p)
 		return; /* the previous refresh is not done */
 	if (dns_prepare(p, s, &err)) {
 		provider_failed(p, RESOLV_CONF, &err);
+		provider_refreshed(p);
 		return;
 	}
 	s->changed = false;

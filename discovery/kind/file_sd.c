@@ -379,6 +379,7 @@ static void files_refresh(struct provider *p)
 	forget_gone(p, &changed);
 	if (changed)
 		file_sd_publish(p, f);
+	provider_refreshed(p);
 }
 
 /* Stops watching and frees everything. */

@@ -124,8 +124,11 @@ static void http_sd_on_answer(void *ctx, struct http_response *r)
 	s->running = false;
 	if (!rc)
 		rc = http_sd_take(p, s, buf_bytes(&r->body), &err);
-	if (rc && rc != ERR_CLOSED)
+	if (rc == ERR_CLOSED)
+		return;
+	if (rc)
 		provider_failed(p, s->logged, &err);
+	provider_refreshed(p);
 }
 
 /*

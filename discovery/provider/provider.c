@@ -39,6 +39,11 @@ void provider_failed(struct provider *p, const char *what,
 	 */
 	p->changed |= !p->asked;
 	p->asked = true;
+	mem_free(p->failure.source);
+	p->failure = (struct provider_failure){ .source = mem_strdup(what),
+						.err = *err,
+						.at_ms = clock_ms(NULL),
+						.at_ns = clock_mono_ns() };
 	metric_add(p->failures, 1);
 	log_event(
 		p->log, LOG_WARN,
@@ -46,6 +51,15 @@ void provider_failed(struct provider *p, const char *what,
 		LOG_FIELDS(log_text("discovery", p->kind->name),
 			   log_text("source", what),
 			   log_int("config_line", p->line), log_err(err)));
+}
+
+void provider_refreshed(struct provider *p)
+{
+	if (p->failure.at_ns < p->begun_ns) {
+		mem_free(p->failure.source);
+		p->failure = (struct provider_failure){ 0 };
+	}
+	p->begun_ns = 0;
 }
 
 /*

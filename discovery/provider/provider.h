@@ -114,6 +114,14 @@ struct provider_kind {
 	bool only_containers;
 };
 
+/* A refresh that failed. */
+struct provider_failure {
+	char *source;   /* what could not be read; NULL: no refresh failed */
+	struct err err; /* why */
+	int64_t at_ms;  /* time of day */
+	int64_t at_ns;  /* on clock_mono_ns() */
+};
+
 /* A running discovery, used by the manager and the functions of its `kind`. */
 struct provider {
 	const struct provider_kind *kind;
@@ -130,6 +138,8 @@ struct provider {
 	struct owned_entry *owned; /* owns `config` */
 	/* time of the next refresh, on clock_mono_ns() */
 	int64_t due_ns;
+	/* the start of the refresh in progress; 0: none is */
+	int64_t begun_ns;
 	/* time of the next call of kind->call(); INT64_MAX: none */
 	int64_t call_ns;
 	struct target_groups_list found; /* target groups reported last */
@@ -137,6 +147,7 @@ struct provider {
 	bool changed;  /* whether `found` must still be passed to the jobs */
 	bool used;     /* whether a current job uses the provider */
 	unsigned line; /* line of the configuration file that has the entry */
+	struct provider_failure failure; /* the last one */
 };
 
 /*
@@ -150,11 +161,17 @@ void provider_found(struct provider *p,
 void provider_found_one(struct provider *p, struct target_groups *g);
 
 /*
- * Reports that a refresh failed: counts and logs the error; `what` names the
- * source. The target groups that were found before stay.
+ * Reports that a refresh failed: counts, logs and remembers the error; `what`
+ * names the source. The target groups that were found before stay.
  */
 void provider_failed(struct provider *p, const char *what,
 		     const struct err *err);
+
+/*
+ * Reports that a refresh has come to its end, well or not: failures before its
+ * start are over. For kinds whose refresh() asks all sources again.
+ */
+void provider_refreshed(struct provider *p);
 
 /*
  * Logs that the source named `what` was read and how many targets it has; `g`

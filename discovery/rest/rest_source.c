@@ -157,6 +157,7 @@ static void rest_fail(struct rest_run *r, const struct err *err)
 	s->run = NULL;
 	rest_run_free(r);
 	provider_failed(p, s->shown, err);
+	provider_refreshed(p);
 }
 
 /*
@@ -174,6 +175,7 @@ static void rest_finish(struct rest_run *r)
 	if (p->asked && r->hash == s->hash) {
 		s->run = NULL;
 		rest_run_free(r);
+		provider_refreshed(p);
 		return;
 	}
 	if (rest_table_of(r)->finish)
@@ -192,6 +194,7 @@ static void rest_finish(struct rest_run *r)
 		provider_tell(p, s->shown, g);
 	s->told = g->targets;
 	provider_found_one(p, g);
+	provider_refreshed(p);
 }
 
 static void rest_send(struct rest_run *r, struct rest_request *q);

@@ -78,6 +78,7 @@ static void puppet_report(struct provider *p, const struct puppet *t)
 	if (t->outcome == FAILS) {
 		err_set(&err, ERR_IO, "as the test says");
 		provider_failed(p, "puppet", &err);
+		provider_refreshed(p);
 		return;
 	}
 	snprintf(text, sizeof(text), "[{targets: ['%s']}]", t->address);
@@ -85,6 +86,7 @@ static void puppet_report(struct provider *p, const struct puppet *t)
 		return;
 	*vec_add(&list) = g;
 	provider_found(p, &list);
+	provider_refreshed(p);
 	target_groups_list_fini(&list);
 }
 
@@ -422,6 +424,66 @@ Test(manager, targets_and_failures_are_counted)
 	cr_expect(strstr(buf_cstr(&text), "everprof_discovery_failures_total{"
 					  "discovery=\"file\"} 0\n") != NULL);
 	buf_fini(&text);
+	end(&s);
+}
+
+/* What discovery_visit() shows of the last job. */
+struct seen {
+	struct str job;
+	unsigned line;
+	size_t targets;
+	bool is_waiting;
+	int count;
+	char error[100]; /* the source and the error; "": none */
+};
+
+static void see(void *ctx, const struct discovery_status *s)
+{
+	struct seen *seen = ctx;
+
+	seen->job = s->job.ptr[0] == '0' ? str_of("0") : str_of("1");
+	seen->line = s->line;
+	seen->targets = s->targets;
+	seen->is_waiting = s->is_waiting;
+	seen->count++;
+	snprintf(seen->error, sizeof(seen->error), "%s%s",
+		 s->error ? s->source : "", s->error ? s->error : "");
+	cr_expect(!s->error == !s->failed_ms);
+}
+
+/* Waits until the error that is shown of the last job is `want`. */
+static bool shows(struct stage *s, struct seen *seen, const char *want)
+{
+	for (int i = 0; i < 20000; i++) {
+		*seen = (struct seen){ 0 };
+		discovery_visit(s->d, see, seen);
+		if (!seen->is_waiting && !strcmp(seen->error, want))
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+Test(manager, a_failure_is_shown_until_a_refresh_succeeds)
+{
+	struct seen seen = { 0 };
+	struct stage s;
+
+	begin(&s);
+	APPLY(&s, "0", "3");
+	cr_expect(goes_round(3));
+	discovery_visit(s.d, see, &seen);
+	cr_expect(seen.count == 2 && seen.is_waiting && seen.line == 1);
+	cr_expect(str_is(seen.job, "1") && !seen.targets);
+	direct(3, FINDS, "a");
+	cr_expect(shows(&s, &seen, "") && seen.targets == 1);
+	direct(3, FAILS, "");
+	cr_expect(shows(&s, &seen, "puppetas the test says"));
+	cr_expect(seen.targets == 1); /* it is kept */
+	/* Refreshes that say nothing change nothing. */
+	cr_expect(goes_round(3) && shows(&s, &seen, "puppetas the test says"));
+	direct(3, FINDS, "a");
+	cr_expect(shows(&s, &seen, ""));
 	end(&s);
 }
 

@@ -506,6 +506,37 @@ def check_config_reads_referenced_files(d):
 
 
 @suite.test
+def the_api_shows_which_discoveries_fail(d):
+    """Each kind of failure: shown while it lasts, and over as soon as the source is mended."""
+    answers = {'status': 200}
+    sd = Server(lambda r: send(r, b'[{"targets": ["h:1"]}]', status=answers['status'], Content_Type='application/json'))
+    write(f'{d}/a.json', '[{"targets": ["h:2"]}]')
+    write(f'{d}/b.json', 'x')
+    e = Everprof(d, 'scrape_configs:\n- job_name: mixed\n  scrape_interval: 1d\n'
+                 f'  http_sd_configs: [{{url: "http://u:geheim@{sd.address}/", refresh_interval: 100ms}}]\n'
+                 '  file_sd_configs:\n  - files: [a.json, b.json]\n'
+                 '- job_name: plain\n  static_configs: [{targets: []}]\n').ready()
+
+    def shown():
+        text = e.get('/api/v1/targets?state=active').body.decode()
+        assert 'geheim' not in text
+        return {x['discovery']: x for x in json.loads(text)['data']['discoveries']}
+    wait_until('both have answered', 20, lambda: [x['health'] for x in shown().values()] == ['up', 'down'])
+    http, files = shown()['http_sd_configs'], shown()['file_sd_configs']
+    assert (http['scrapePool'], http['configLine'], http['targets'], http['source'], http['lastError']) == (
+        'mixed', 4, 1, '', ''), http
+    assert (files['configLine'], files['targets'], files['source']) == (6, 1, f'{d}/b.json'), files
+    assert 'b.json:1:1: invalid token' in files['lastError'] and files['lastErrorTime'] > '2020', files
+    answers['status'] = 503
+    wait_until('a failure', 20, lambda: '503' in shown()['http_sd_configs']['lastError'])
+    assert shown()['http_sd_configs']['targets'] == 1
+    answers['status'] = 200
+    write(f'{d}/b.json', '[]')
+    wait_until('all is well', 20, lambda: all(x['health'] == 'up' and not x['lastError'] for x in shown().values()))
+    e.finish()
+
+
+@suite.test
 def expanding_discovery_responses_are_limited(d):
     answers = {}
     sd = Server(lambda r: send(r, answers['body'], Content_Type='application/json'))

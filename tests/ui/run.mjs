@@ -20,7 +20,7 @@ import { bigAt, Program, root, Site } from './site.mjs';
 const wanted = process.argv[2] ?? '';
 const site = new Site();
 
-/** One job whose target is down, and one that is scraped only on request. */
+/** One job whose target is down, one that is scraped only on request, and one whose service discovery fails. */
 function configOf(address) {
   const off = ['allocs', 'block', 'goroutine', 'mutex', 'profile', 'threadcreate'].map((t) => `${t}: {enabled: false}`).join(', ');
 
@@ -32,6 +32,8 @@ function configOf(address) {
   scrape_interval: 1d
   static_configs: [{targets: ['${address}']}]
   profiling_config: {pprof_config: {${off}}}
+- job_name: lost
+  http_sd_configs: [{url: 'http://127.0.0.1:1/targets'}]
 `;
 }
 

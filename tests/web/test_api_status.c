@@ -283,6 +283,55 @@ Test(api_status, a_target_has_its_labels_url_and_schedule)
 	targets_stop(&t);
 }
 
+/* Two service discoveries, of which the second fails. */
+static void show_discoveries(void *ctx UNUSED,
+			     void (*fn)(void *arg,
+					const struct web_discovery *d),
+			     void *arg)
+{
+	static const struct web_discovery v[] = {
+		{ .job = { "app", 3 },
+		  .name = "dns",
+		  .line = 4,
+		  .is_waiting = true },
+		{ .name = "cri",
+		  .line = 9,
+		  .targets = 2,
+		  .source = "/run/x",
+		  .error = "<refused>",
+		  .failed_ms = 1000 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(v); i++)
+		fn(arg, &v[i]);
+}
+
+Test(api_status, service_discoveries_are_shown_with_their_failures)
+{
+	struct site *f = site_start();
+	struct call c = { 0 };
+
+	f->web.o.discoveries.each = show_discoveries;
+	call_begin(f, &c, api_targets, "");
+	cr_expect(call_has(
+		&c, "\"discoveries\":["
+		    "{\"scrapePool\":\"app\",\"discovery\":\"dns_sd_configs\","
+		    "\"configLine\":4,\"targets\":0,\"health\":\"unknown\","
+		    "\"source\":\"\",\"lastError\":\"\","
+		    "\"lastErrorTime\":\"0001-01-01T00:00:00Z\"},"
+		    "{\"scrapePool\":\"\",\"discovery\":\"cri_sd_configs\","
+		    "\"configLine\":9,\"targets\":2,\"health\":\"down\","
+		    "\"source\":\"/run/x\",\"lastError\":\"<refused>\","
+		    "\"lastErrorTime\":\"1970-01-01T00:00:01"));
+	call_end(&c);
+	call_begin(f, &c, page_targets, "");
+	cr_expect(call_has(&c, "Failing service discoveries"));
+	cr_expect(call_has(&c, "section ebpf<td>cri_sd_configs, line 9"));
+	cr_expect(call_has(&c, "&lt;refused&gt;") && !call_has(&c, "dns_sd"));
+	call_end(&c);
+	site_stop(f);
+}
+
 Test(api_status, without_targets_the_lists_are_empty)
 {
 	struct site *f = site_start();
@@ -290,7 +339,7 @@ Test(api_status, without_targets_the_lists_are_empty)
 
 	call_check(f, api_targets, "", 200,
 		   DATA("{\"activeTargets\":[],\"droppedTargets\":[],"
-			"\"droppedTargetCounts\":{}}"));
+			"\"droppedTargetCounts\":{},\"discoveries\":[]}"));
 	call_begin(f, &c, page_targets, "");
 	cr_expect(c.a.status == 200 && call_has(&c, "<table>"));
 	cr_expect(!call_has(&c, "Dropped"));

@@ -82,6 +82,28 @@ struct web_sender {
 		     void *arg);
 };
 
+/* The state of an entry of <name>_sd_configs, for the API. */
+struct web_discovery {
+	struct str job;   /* empty: the section ebpf */
+	const char *name; /* the key is <name>_sd_configs */
+	unsigned line;    /* of the configuration file */
+	size_t targets;   /* found, before relabelling */
+	bool is_waiting;  /* nothing was found yet, and nothing failed */
+	/* the failure, while it lasts; NULL and 0: none */
+	const char *source;
+	const char *error;
+	int64_t failed_ms;
+};
+
+/* All service discoveries, for the API. */
+struct web_discoveries {
+	void *ctx;
+	/* Calls fn(arg, …) for each entry. Any thread may call it. */
+	void (*each)(void *ctx,
+		     void (*fn)(void *arg, const struct web_discovery *d),
+		     void *arg);
+};
+
 /* The receiver of remote write, which /api/v1/write calls. */
 struct web_writer {
 	void *ctx;
@@ -129,6 +151,7 @@ struct web_options {
 	struct web_lifecycle lifecycle;
 	struct web_writer writer;
 	struct web_sender sender;
+	struct web_discoveries discoveries;
 	struct web_profiler profiler;
 	const struct web_flag *flags;
 	size_t flag_count;

@@ -402,12 +402,48 @@ static void count_dropped(void *ctx, const char *job UNUSED, size_t dropped)
 	*sum += dropped;
 }
 
+/* Callback for each service discovery: write it as a row if it fails. */
+static void failing_row(void *arg, const struct web_discovery *d)
+{
+	struct buf *b = arg;
+
+	if (!d->error)
+		return;
+	buf_str(b, "<tr><td>");
+	xml_escape(b, d->job.len ? d->job : str_of("section ebpf"));
+	buf_printf(b, "<td>%s_sd_configs, line %u<td><code>", d->name, d->line);
+	xml_escape(b, str_of(d->source));
+	buf_str(b, "</code><td>");
+	page_time(b, d->failed_ms);
+	buf_str(b, "<td class=down>");
+	xml_escape(b, str_of(d->error));
+	buf_printf(b, "<td class=n>%zu", d->targets);
+}
+
+/* Write the service discoveries that fail, if there are any. */
+static void put_failing(struct buf *b, const struct web_discoveries *w)
+{
+	struct buf rows = { 0 };
+
+	if (w->each)
+		w->each(w->ctx, failing_row, &rows);
+	if (rows.len) {
+		buf_str(b,
+			"<h2>Failing service discoveries</h2><table><tr><th>Job<th>Discovery"
+			"<th>Source<th>Failed at<th>Error<th>Targets kept");
+		buf_add(b, rows.ptr, rows.len);
+		buf_str(b, "</table><h2>Targets</h2>");
+	}
+	buf_fini(&rows);
+}
+
 void page_targets(void *ctx, struct request *r, struct answer *a)
 {
 	struct web *w = ctx;
 	size_t dropped = 0;
 
 	page_begin(a, r, NULL);
+	put_failing(&a->body, &w->o.discoveries);
 	buf_str(&a->body, "<table><tr><th>Target<th>Labels<th>Health"
 			  "<th>Last scrape<th>Duration<th>Next<th>Last error");
 	scrape_targets(w->o.scraper, false, target_row, &a->body);

@@ -5,6 +5,7 @@
  */
 #include "web/status/api_status.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/units.h"
@@ -129,6 +130,41 @@ static void write_targets(struct json *j, struct scraper *s, bool dropped,
 	json_end(j, ']');
 }
 
+/* Returns the health of a service discovery, in the words of targets. */
+static const char *discovery_health(const struct web_discovery *d)
+{
+	if (d->error)
+		return target_health_name(TARGET_DOWN);
+	return target_health_name(d->is_waiting ? TARGET_UNKNOWN : TARGET_UP);
+}
+
+/* Callback for each service discovery: write its state as an object. */
+static void write_discovery(void *ctx, const struct web_discovery *d)
+{
+	struct json *j = ctx;
+	char key[64];
+
+	(void)snprintf(key, sizeof(key), "%s_sd_configs", d->name);
+	json_begin(j, '{');
+	json_key(j, "scrapePool");
+	json_str(j, d->job);
+	json_key(j, "discovery");
+	json_text(j, key);
+	json_key(j, "configLine");
+	json_int(j, d->line);
+	json_key(j, "targets");
+	json_int(j, (int64_t)d->targets);
+	json_key(j, "health");
+	json_text(j, discovery_health(d));
+	json_key(j, "source");
+	json_text(j, d->source ? d->source : "");
+	json_key(j, "lastError");
+	json_text(j, d->error ? d->error : "");
+	json_key(j, "lastErrorTime");
+	write_time(j, d->failed_ms);
+	json_end(j, '}');
+}
+
 void api_targets(void *ctx, struct request *r, struct answer *a)
 {
 	struct web *w = ctx;
@@ -148,6 +184,12 @@ void api_targets(void *ctx, struct request *r, struct answer *a)
 	if (!str_is(state, "active"))
 		scrape_dropped(w->o.scraper, write_dropped_count, &j);
 	json_end(&j, '}');
+	json_key(&j, "discoveries");
+	json_begin(&j, '[');
+	if (w->o.discoveries.each)
+		w->o.discoveries.each(w->o.discoveries.ctx, write_discovery,
+				      &j);
+	json_end(&j, ']');
 	json_end(&j, '}');
 	envelope_end(&j, a, NULL);
 }

@@ -15,8 +15,16 @@ async function targets({ browser, site }) {
 
   await until('the targets were tried', async () => (await site.api('targets')).activeTargets.filter((t) => t.health === 'down').length === 7);
   await tab.go('targets');
+  // Service discoveries that fail come first.
+  await until('the discovery has failed', async () => (await site.api('targets')).discoveries[0].health === 'down');
+  await tab.page.getByRole('button', { name: 'Refresh' }).click();
+  await tab.page.getByRole('heading', { name: 'Failing service discoveries' }).waitFor();
+  assert.match(await tab.text('section tbody tr'), /^lost\s*http_sd_configs, line \d+\s*http:\/\/127\.0\.0\.1:1\/targets.*connect.*0$/i);
+  await tab.page.getByText('1 service discovery').click();
+  assert.match(await tab.text('.targets > details tbody tr'), /^lost\s*http_sd_configs, line \d+\s*fails\s*0$/);
+  await tab.page.getByText('1 service discovery').click();
   // Jobs with targets that are down come first; equal errors are one line.
-  assert.match(await tab.text('h2'), /^gone 0 of 7 up/);
+  assert.match(await tab.text('section:nth-of-type(2) h2'), /^gone 0 of 7 up/);
   assert.match(await tab.text('.errors li'), /^7 × .*connect/i);
   assert.match(await tab.text('td.error'), /127\.0\.0\.1:1|refused|connect/i);
   await tab.page.getByText('Cost by type').first().click();

@@ -7,7 +7,7 @@ import { arrowPath, layoutGraph } from '../../../web/ui/model/callgraph.ts';
 import { levelOf, seriesHeat, stepRange, totalsHeat } from '../../../web/ui/model/heat.ts';
 import { narrow, neighbour, pointsOf } from '../../../web/ui/model/points.ts';
 import { isUneven } from '../../../web/ui/model/series.ts';
-import { byError, byJob, costs, seriesSelector } from '../../../web/ui/model/targets.ts';
+import { byError, byJob, costs, failing, seriesSelector } from '../../../web/ui/model/targets.ts';
 import { childrenOf, layout, nextNode } from '../../../web/ui/model/tree.ts';
 import { asBase, sideB } from '../../../web/ui/state/reducer.ts';
 import { requests } from '../../../web/ui/state/requests.ts';
@@ -81,6 +81,16 @@ test('targets: down first, equal errors together', () => {
   assert.deepEqual(byJob(all, { text: 'B:2', health: '' })[0]?.[1].length, 1);
   assert.deepEqual(byJob(all, { text: '', health: 'unknown' }), []);
   assert.deepEqual(byError(all).map((e) => e.count), [2, 1]);
+});
+
+test('service discoveries that fail pass the filter of targets', () => {
+  const one = { scrapePool: 'shop', discovery: 'dns_sd_configs', configLine: 3, targets: 0, source: 'shop.example', lastErrorTime: '' };
+  const all = [{ ...one, health: 'down' as const, lastError: 'SERVFAIL' }, { ...one, health: 'up' as const, lastError: '' }];
+
+  assert.deepEqual(failing(all, { text: '', health: '' }), [all[0]]);
+  assert.deepEqual(failing(all, { text: 'servfail', health: 'down' }), [all[0]]);
+  assert.deepEqual(failing(all, { text: '', health: 'up' }), []);
+  assert.deepEqual(failing(all, { text: 'other', health: '' }), []);
 });
 
 test('the cost of a type is its part of the time', () => {

@@ -125,10 +125,24 @@ export interface Target {
   scrapeInterval: string;
 }
 
+/** An entry of <name>_sd_configs; a failure is told while it lasts. */
+export interface Discovery {
+  /** The job; empty: the section ebpf. */
+  scrapePool: string;
+  discovery: string;
+  configLine: number;
+  targets: number;
+  health: Target['health'];
+  source: string;
+  lastError: string;
+  lastErrorTime: string;
+}
+
 export interface Targets {
   activeTargets: Target[];
   droppedTargets: { discoveredLabels: Record<string, string>; scrapePool: string; reason: string }[];
   droppedTargetCounts: Record<string, number>;
+  discoveries: Discovery[];
 }
 
 export interface Count {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Targets by job: which are down and why, and what profiling costs them.
-import type { Target } from '../api/answer.ts';
+// Targets by job: which are down and why, and what profiling costs them; and
+// which service discoveries fail.
+import type { Discovery, Target } from '../api/answer.ts';
 import { formatSelector } from './selector.ts';
 import { parseDuration } from './time.ts';
 
@@ -32,6 +33,13 @@ export function byJob(targets: Target[], filter: Filter): [string, Target[]][] {
   for (const list of jobs.values()) list.sort((a, b) => rank[a.health] - rank[b.health] || (a.scrapeUrl < b.scrapeUrl ? -1 : 1));
   const worst = (list: Target[]): number => rank[(list[0] as Target).health];
   return [...jobs].sort((a, b) => worst(a[1]) - worst(b[1]) || (a[0] < b[0] ? -1 : 1));
+}
+
+/** The service discoveries that fail; they count as targets that are down. */
+export function failing(list: Discovery[], filter: Filter): Discovery[] {
+  const has = (d: Discovery): boolean => `${d.scrapePool} ${d.discovery} ${d.source} ${d.lastError}`.toLowerCase().includes(filter.text.toLowerCase());
+
+  return list.filter((d) => d.health === 'down' && (!filter.health || filter.health === 'down') && has(d));
 }
 
 /** The errors of targets, equal ones together; addresses and numbers do not tell them apart. */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Targets by job: down first, with the error of the last scrape, what profiling
-// costs, and a profile on demand.
+// costs, and a profile on demand; and the service discoveries that found them.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Target, Targets } from '../api/answer.ts';
+import type { Discovery, Target, Targets } from '../api/answer.ts';
 import { base, fetchPath } from '../api/client.ts';
-import { byError, byJob, costs, type Health, seriesSelector } from '../model/targets.ts';
+import { byError, byJob, costs, failing, type Health, seriesSelector } from '../model/targets.ts';
 import { formatClock } from '../model/time.ts';
 import { formatShare } from '../model/unit.ts';
 import { Frame, retryOf } from '../parts/notice.tsx';
@@ -139,6 +139,55 @@ function Dropped({ data }: { data: Targets }) {
   );
 }
 
+/** The job of a service discovery. */
+function DiscoveryJob({ of }: { of: Discovery }) {
+  return <>{of.scrapePool || 'section ebpf'}</>;
+}
+
+/** Service discoveries that fail, with the reason. */
+function FailingDiscoveries({ state, list }: Context & { list: Discovery[] }) {
+  const failed = failing(list, { text: state.target, health: state.health });
+
+  if (!failed.length) return null;
+  return (
+    <section>
+      <h2>Failing service discoveries</h2>
+      <table>
+        <thead><tr><th>Job</th><th>Discovery</th><th>Source</th><th class="number">Failed at</th><th>Error</th><th class="number">Targets kept</th></tr></thead>
+        <tbody>
+          {failed.map((d, i) => (
+            <tr key={i}>
+              <td><DiscoveryJob of={d} /></td><td>{d.discovery}, line {d.configLine}</td><td>{d.source}</td>
+              <td class="number">{formatClock(Date.parse(d.lastErrorTime), state.tz === 'utc')}</td><td class="error">{d.lastError}</td><td class="number">{d.targets}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+const found: Record<Discovery['health'], string> = { up: 'found', down: 'fails', unknown: 'has not answered yet' };
+
+/** All service discoveries, with how many targets they found. */
+function Discoveries({ list }: { list: Discovery[] }) {
+  if (!list.length) return null;
+  return (
+    <details>
+      <summary>{list.length} service {list.length === 1 ? 'discovery' : 'discoveries'}</summary>
+      <table>
+        <thead><tr><th>Job</th><th>Discovery</th><th>State</th><th class="number">Targets before relabelling</th></tr></thead>
+        <tbody>
+          {list.slice(0, 500).map((d, i) => (
+            <tr key={i}><td><DiscoveryJob of={d} /></td><td>{d.discovery}, line {d.configLine}</td><td>{found[d.health]}</td><td class="number">{d.targets}</td></tr>
+          ))}
+        </tbody>
+      </table>
+      {list.length > 500 && <p class="dim">500 of {list.length} are listed.</p>}
+    </details>
+  );
+}
+
 const states: ['' | Health, string][] = [['', 'all'], ['down', 'down'], ['up', 'up'], ['unknown', 'not scraped yet']];
 
 function List(props: Context & { data: Targets }) {
@@ -157,10 +206,12 @@ function List(props: Context & { data: Targets }) {
         </div>
         <button type="button" onClick={retryOf(props)}>Refresh</button>
       </div>
-      {data.activeTargets.length === 0 && <p class="empty">No targets. Either the configuration has none, or its service discoveries found none. The log says which service discovery failed, and why.</p>}
+      <FailingDiscoveries {...props} list={data.discoveries} />
+      {data.activeTargets.length === 0 && <p class="empty">No targets. Either the configuration has none, or its service discoveries found none.</p>}
       {data.activeTargets.length > 0 && jobs.length === 0 && <p class="empty">No target matches the filter.</p>}
       {jobs.map(([job, targets]) => <Job {...props} key={job} job={job} targets={targets} />)}
       <Dropped data={data} />
+      <Discoveries list={data.discoveries} />
     </div>
   );
 }
