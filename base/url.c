@@ -91,3 +91,15 @@ struct str url_unescape_path(struct str s, struct arena *arena)
 {
 	return url_decode_text(s, false, arena);
 }
+
+struct str url_lower_scheme(struct str url, struct arena *arena)
+{
+	const char *end = memchr(url.ptr, ':', url.len);
+	char *out = arena_strndup(arena, url);
+
+	for (char *p = out; end && p < out + (end - url.ptr); p++) {
+		if (*p >= 'A' && *p <= 'Z')
+			*p = (char)(*p - 'A' + 'a');
+	}
+	return (struct str){ .ptr = out, .len = url.len };
+}

@@ -44,4 +44,10 @@ struct str url_unescape(struct str s, struct arena *arena);
 /* Decode text of a path: as url_unescape() does, but "+" stays "+". */
 struct str url_unescape_path(struct str s, struct arena *arena);
 
+/*
+ * Return a copy of a URL with its scheme in lower case; schemes are compared
+ * without regard to case (RFC 3986 3.1).
+ */
+struct str url_lower_scheme(struct str url, struct arena *arena);
+
 #endif

@@ -13,8 +13,8 @@
 
 /*
  * Initialise *y and parse JSON text into it, as yaml_parse() parses YAML, with
- * the same limits. Nodes have no positions; duplicate keys are syntax errors.
- * The caller calls yaml_fini() in every case.
+ * the same limits. Nodes have no positions. Of duplicate keys the last counts, as
+ * in Go. The caller calls yaml_fini() in every case.
  */
 void yaml_parse_json(struct yaml *y, const char *file, struct bytes text);
 

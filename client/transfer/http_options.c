@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/mem.h"
+#include "base/url.h"
 #include "base/yaml_dump.h"
 #include "client/endpoint.h"
 
@@ -20,7 +21,7 @@ void http_options_init(struct http_options *o)
 
 bool http_options_is_set(const struct http_text *t)
 {
-	return t->text.ptr || t->file.len;
+	return t->text.len || t->file.len;
 }
 
 void http_options_decode_file(struct yaml *y, const struct yaml_node *n,
@@ -33,8 +34,11 @@ void http_options_decode_file(struct yaml *y, const struct yaml_node *n,
 }
 
 void http_options_check_one(struct yaml *y, const struct yaml_node *n,
-			    const struct http_text *t, const char *name)
+			    struct http_text *t, const char *name)
 {
+	/* As in Prometheus, an empty text is no text. */
+	if (!t->text.len)
+		t->text.ptr = NULL;
 	if (t->text.ptr && t->file.len)
 		yaml_error(y, n, "at most one of %s and %s_file may be set",
 			   name, name);
@@ -122,18 +126,22 @@ void http_decode_bearer(struct yaml *y, const struct yaml_node *n,
 			void *options)
 {
 	struct http_options *o = options;
+	struct str token = str_of("");
 
-	if (http_options_set_auth(y, n, o, HTTP_AUTH_HEADER))
-		yaml_secret(y, n, &o->credentials.text);
+	yaml_secret(y, n, &token);
+	if (token.len && http_options_set_auth(y, n, o, HTTP_AUTH_HEADER))
+		o->credentials.text = token;
 }
 
 void http_decode_bearer_file(struct yaml *y, const struct yaml_node *n,
 			     void *options)
 {
 	struct http_options *o = options;
+	struct str file = str_of("");
 
-	if (http_options_set_auth(y, n, o, HTTP_AUTH_HEADER))
-		http_options_decode_file(y, n, &o->credentials.file);
+	http_options_decode_file(y, n, &file);
+	if (file.len && http_options_set_auth(y, n, o, HTTP_AUTH_HEADER))
+		o->credentials.file = file;
 }
 
 /* Decodes a TLS version. */
@@ -235,6 +243,7 @@ void http_options_decode_url(struct yaml *y, const struct yaml_node *n,
 		yaml_secret(y, n, url);
 	else
 		yaml_text(y, n, url);
+	*url = url_lower_scheme(*url, &y->arena);
 	if (url->len && !starts_with_any(*url, schemes))
 		add_scheme_error(y, n, schemes);
 	else if (url->len && !has_host(*url))

@@ -21,9 +21,12 @@ bool http_options_is_set(const struct http_text *t);
 void http_options_decode_file(struct yaml *y, const struct yaml_node *n,
 			      void *field);
 
-/* Refuses a text that is given both directly and as a file. */
+/*
+ * Refuses a text that is given both directly and as a file. An empty text
+ * becomes no text.
+ */
 void http_options_check_one(struct yaml *y, const struct yaml_node *n,
-			    const struct http_text *t, const char *name);
+			    struct http_text *t, const char *name);
 
 /*
  * Records how the client authenticates itself. Returns false and reports an

@@ -80,9 +80,5 @@ void http_decode_oauth2(struct yaml *y, const struct yaml_node *n,
 	http_options_check_one(y, n, &a->client_secret, "client_secret");
 	if (n->kind == YAML_MAP && (!a->client_id.len || !a->token_url.len))
 		yaml_error(y, n, "oauth2 requires client_id and token_url");
-	if (n->kind == YAML_MAP && !http_options_is_set(&a->client_secret))
-		yaml_error(
-			y, n,
-			"oauth2 requires client_secret or client_secret_file");
 	http_options_check(y, n, &a->http);
 }

@@ -81,10 +81,10 @@ static void map_database(struct rest_run *r, const struct yaml_node *db)
 }
 
 static const struct rest_step database_steps[] = {
-	{ .path = "/v2/databases?per_page=200",
+	{ .path = "/v2/databases?per_page=100",
 	  .items = "databases",
-	  .paging = REST_NEXT_URL,
-	  .next = "links.pages.next" },
+	  .paging = REST_UNTIL_EMPTY,
+	  .page_param = "page" },
 	{ 0 },
 };
 

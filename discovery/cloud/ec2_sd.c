@@ -48,6 +48,53 @@ static const struct field_row ec2_labels[] = {
 	{ 0 },
 };
 
+/* An availability zone. */
+struct ec2_zone {
+	char *name;
+	char *id;
+};
+
+/* The zones of the region, which are kept once they are known. */
+struct ec2_zones {
+	VEC(struct ec2_zone) v;
+};
+
+/* Returns the ID of a zone; empty: it is not known. */
+static struct str zone_id(const struct ec2_zones *zones, struct str name)
+{
+	for (size_t i = 0; zones && i < zones->v.count; i++) {
+		if (str_is(name, zones->v.v[i].name))
+			return str_of(zones->v.v[i].id);
+	}
+	return str_of("");
+}
+
+/* Takes a zone of the answer. */
+static void zone_take(struct rest_run *r, const struct yaml_node *item)
+{
+	struct ec2_zones *zones = *r->kept;
+
+	if (!zones) {
+		zones = mem_new(struct ec2_zones);
+		*r->kept = zones;
+	}
+	*vec_add(&zones->v) =
+		(struct ec2_zone){ mem_strndup(doc_text(item, "zoneName")),
+				   mem_strndup(doc_text(item, "zoneId")) };
+}
+
+static void zones_drop(void *kept)
+{
+	struct ec2_zones *zones = kept;
+
+	for (size_t i = 0; i < zones->v.count; i++) {
+		mem_free(zones->v.v[i].name);
+		mem_free(zones->v.v[i].id);
+	}
+	vec_fini(&zones->v);
+	mem_free(zones);
+}
+
 /* The addresses and subnets of an instance. */
 struct ec2_network {
 	struct buf subnets; /* each once, before a comma */
@@ -165,19 +212,20 @@ static void add_network(struct rest_run *r, const struct ec2_network *n)
 static void add_places(struct rest_run *r, const struct yaml_node *instance)
 {
 	const struct yaml_node *tags = doc_find(instance, "tagSet.item");
-	struct str zone = doc_text(instance, "placement.availabilityZone");
 
 	group_label(&r->b, META("region"),
 		    str_of(aws_account_region(r->account)));
 	group_label(&r->b, META("availability_zone_id"),
-		    doc_text(rest_lookup(r, EC2_ZONES, zone), "zoneId"));
+		    zone_id(*r->kept,
+			    doc_text(instance, "placement.availabilityZone")));
 	if (doc_text(instance, "ipAddress").len)
 		group_label(&r->b, META("public_dns_name"),
 			    doc_text(instance, "dnsName"));
 	if (doc_text(instance, "vpcId").len)
 		group_label(&r->b, META("primary_subnet_id"),
 			    doc_text(instance, "subnetId"));
-	for (size_t i = 0; i < doc_count(tags); i++) {
+	/* The first label of a name counts, and in Prometheus the last. */
+	for (size_t i = doc_count(tags); i-- > 0;) {
 		const struct yaml_node *tag = doc_item(tags, i);
 
 		group_label_of(&r->b, META("tag_"), doc_text(tag, "key"),
@@ -223,6 +271,13 @@ static void write_action(struct buf *out, const char *action)
 {
 	form_add_field(out, "Action", str_of(action));
 	form_add_field(out, "Version", str_of(EC2_VERSION));
+}
+
+/* Zones are asked for until they are known, as Prometheus does. */
+static bool zones_url(struct rest_run *r, size_t i, struct buf *out)
+{
+	buf_byte(out, '/');
+	return i == 0 && !*r->kept;
 }
 
 static void write_zones(struct rest_run *r UNUSED, struct buf *out)
@@ -279,11 +334,16 @@ static void ec2_prepare(struct rest_run *r, struct rest_request *q)
 }
 
 static const struct rest_step ec2_steps[] = {
+	/*
+	 * The role may lack the right, and services like EC2 the action. Then
+	 * only one label is missing.
+	 */
 	[EC2_ZONES] = { .path = "/",
+			.url = zones_url,
 			.body = write_zones,
 			.items = "availabilityZoneInfo.item",
-			.index = "zoneName",
-			.tolerated = 403 /* the role may lack the right */ },
+			.take = zone_take,
+			.is_optional = true },
 	[EC2_INSTANCES] = { .path = "/",
 			    .body = write_instances,
 			    .items = "reservationSet.item",
@@ -300,6 +360,7 @@ static const struct rest_table ec2_table = {
 	.begin = ec2_begin,
 	.prepare = ec2_prepare,
 	.is_xml = true,
+	.drop = zones_drop,
 };
 
 static void ec2_init(struct discovery_config *base)

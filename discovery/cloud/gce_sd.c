@@ -46,7 +46,8 @@ static void add_gce_items(struct rest_run *r, const struct yaml_node *instance)
 		group_label_of(&r->b, META("interface_ipv4_"),
 			       doc_text(n, "name"), doc_text(n, "networkIP"));
 	}
-	for (size_t i = 0; i < doc_count(items); i++) {
+	/* The first label of a name counts, and in Prometheus the last. */
+	for (size_t i = doc_count(items); i-- > 0;) {
 		const struct yaml_node *item = doc_item(items, i);
 
 		group_label_of(&r->b, META("metadata_"), doc_text(item, "key"),

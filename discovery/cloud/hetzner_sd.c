@@ -29,8 +29,6 @@ static const struct field_row hcloud_labels[] = {
 	{ META("server_name"), "name", FIELD_TEXT },
 	{ META("server_status"), "status", FIELD_TEXT },
 	{ META("datacenter"), "datacenter.name", FIELD_TEXT },
-	{ META("public_ipv4"), "public_net.ipv4.ip", FIELD_TEXT },
-	{ META("public_ipv6_network"), "public_net.ipv6.ip", FIELD_TEXT },
 	{ META("hcloud_location"), "location.name", FIELD_TEXT },
 	{ META("hcloud_location_network_zone"), "location.network_zone",
 	  FIELD_TEXT },
@@ -56,17 +54,33 @@ static const struct field_row hcloud_location[] = {
 	{ 0 },
 };
 
+/*
+ * Returns a public address of a server. Prometheus writes "<nil>" if there is
+ * none, and relabelling rules look for this text.
+ */
+static struct str public_address(const struct yaml_node *server,
+				 const char *path)
+{
+	struct str address = doc_text(server, path);
+
+	return address.len ? address : str_of("<nil>");
+}
+
 static void map_hcloud(struct rest_run *r, const struct yaml_node *server)
 {
+	struct str v4 = public_address(server, "public_net.ipv4.ip");
+
 	const struct yaml_node *nets = doc_find(server, "private_net");
 	const struct yaml_node *location = doc_find(server, "location");
 
 	if (!location)
 		location = doc_find(server, "datacenter.location");
 	group_target(&r->b);
-	group_address(&r->b, doc_text(server, "public_net.ipv4.ip"),
-		      r->config->port);
+	group_address(&r->b, v4, r->config->port);
 	group_label(&r->b, META("role"), str_of("hcloud"));
+	group_label(&r->b, META("public_ipv4"), v4);
+	group_label(&r->b, META("public_ipv6_network"),
+		    public_address(server, "public_net.ipv6.ip"));
 	field_rows_add(&r->b, hcloud_labels, server, r->config->separator);
 	field_rows_add(&r->b, hcloud_location, location, r->config->separator);
 	for (size_t i = 0; i < doc_count(nets); i++) {

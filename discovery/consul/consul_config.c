@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "discovery/consul/consul_config.h"
 
+#include "base/env.h"
 #include "discovery/rest/document.h"
 
 /* Decodes the map node_meta into a list of "key:value". */
@@ -99,6 +100,16 @@ static void take_password(struct yaml *y, const struct yaml_node *entry,
 	c->base.http.password.text = c->password;
 }
 
+/* Sets a text that is not configured to an environment variable. */
+static void set_from_environment(struct yaml *y, struct str *text,
+				 const char *name)
+{
+	const char *value = env_find(name);
+
+	if (!text->len && value)
+		*text = arena_str(&y->arena, str_of(value));
+}
+
 void consul_config_check(struct yaml *y, const struct yaml_node *entry,
 			 struct discovery_config *base)
 {
@@ -115,6 +126,10 @@ void consul_config_check(struct yaml *y, const struct yaml_node *entry,
 		yaml_error(
 			y, entry,
 			"token cannot be combined with authorization or oauth2");
+	/* Consul's own client, which Prometheus uses, has these defaults. */
+	set_from_environment(y, &c->token, "CONSUL_HTTP_TOKEN");
+	set_from_environment(y, &c->namespace, "CONSUL_NAMESPACE");
+	set_from_environment(y, &c->partition, "CONSUL_PARTITION");
 	take_password(y, entry, c);
 	set_base_url(y, c);
 	url.kind = YAML_SCALAR;

@@ -85,11 +85,27 @@ static bool is_repeated(const struct yaml_node *list, size_t i)
 	return false;
 }
 
+/*
+ * Returns whether any entry with a name has values. Docker takes a filter
+ * without values as one that nothing passes, so it is not sent.
+ */
+static bool has_values(const struct yaml_node *list, struct str name)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (str_eq(doc_text(list->items[i], "name"), name) &&
+		    doc_count(doc_find(list->items[i], "values")))
+			return true;
+	}
+	return false;
+}
+
 /* Writes the values of all entries with the name of entry `i`. */
 static void write_filter(struct json *j, const struct yaml_node *list, size_t i)
 {
 	struct str name = doc_text(list->items[i], "name");
 
+	if (!has_values(list, name))
+		return;
 	json_key_str(j, name);
 	json_begin(j, '{');
 	for (size_t k = i; k < list->count; k++) {

@@ -152,7 +152,7 @@ static void decode_labels(struct yaml *y, const struct yaml_node *n,
 	}
 	yaml_unique_keys(y, n);
 	/*
-	 * One element more than the map has labels: add_meta() appends a label.
+	 * One element more than the map has labels: set_meta() may add a label.
 	 */
 	l->v = arena_array(d->arena, struct label, n->count / 2 + 1);
 	for (size_t i = 0; i < n->count; i += 2) {
@@ -166,19 +166,22 @@ static void decode_labels(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * Appends the label `meta`, which names the file or URL of the group. When
- * targets are made, the first of several labels with one name counts, so a
- * label of that name in the group itself takes precedence.
+ * Sets the label `meta`, which names the file or URL of the group. A label of
+ * that name in the group itself is replaced, so that it cannot deceive.
  */
-static void add_meta(const struct decoding *d, const struct group_meta *meta)
+static void set_meta(const struct decoding *d, const struct group_meta *meta)
 {
 	struct label_list *l = &d->group->labels;
+	size_t i = 0;
 
 	if (!meta)
 		return;
 	if (!l->v)
 		l->v = arena_array(d->arena, struct label, 1);
-	l->v[l->count++] = (struct label){
+	while (i < l->count && !str_is(l->v[i].name, meta->name))
+		i++;
+	l->count += i == l->count;
+	l->v[i] = (struct label){
 		arena_str(d->arena, str_of(meta->name)),
 		arena_str(d->arena, meta->value),
 	};
@@ -203,7 +206,7 @@ struct target_groups *target_groups_decode(struct yaml *y,
 		struct decoding d = { &g->arena, &g->v[g->count++] };
 
 		yaml_decode(y, list->items[i], what, fields, &d);
-		add_meta(&d, meta);
+		set_meta(&d, meta);
 		g->targets += d.group->target_count;
 	}
 	check_volume(y, list, g);

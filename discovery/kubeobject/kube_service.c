@@ -12,6 +12,30 @@ static const struct field_row service_port_labels[] = {
 	{ 0 },
 };
 
+/*
+ * Adds the addresses of a load balancer, with commas in between; if the status
+ * has none, the one that was asked for.
+ */
+static void service_add_balancer(struct group_builder *b,
+				 const struct yaml_node *object)
+{
+	const struct yaml_node *all =
+		doc_find(object, "status.loadBalancer.ingress");
+	struct buf text = { 0 };
+
+	for (size_t i = 0; i < doc_count(all); i++) {
+		struct str ip = doc_text(doc_item(all, i), "ip");
+
+		if (ip.len && text.len)
+			buf_byte(&text, ',');
+		buf_add(&text, ip.ptr, ip.len);
+	}
+	group_label(b, KUBE_META("service_loadbalancer_ip"),
+		    text.len ? str_from(buf_bytes(&text)) :
+			       doc_text(object, "spec.loadBalancerIP"));
+	buf_fini(&text);
+}
+
 /* Adds the target of a port of a service. */
 static void service_add_port(struct group_builder *b,
 			     const struct yaml_node *object,
@@ -34,8 +58,7 @@ static void service_add_port(struct group_builder *b,
 		group_label(b, KUBE_META("service_cluster_ip"),
 			    doc_text(object, "spec.clusterIP"));
 	if (str_is(type, "LoadBalancer"))
-		group_label(b, KUBE_META("service_loadbalancer_ip"),
-			    doc_text(object, "spec.loadBalancerIP"));
+		service_add_balancer(b, object);
 	buf_fini(&host);
 }
 

@@ -93,6 +93,36 @@ void provider_call_within(struct provider *p, int64_t ms)
 	p->call_ns = clock_mono_ns() + ms * 1000000;
 }
 
+/* Writes the keys of a target group in lower case. */
+static void lower_keys(const struct yaml_node *group)
+{
+	for (size_t i = 0; group->kind == YAML_MAP && i < group->count;
+	     i += 2) {
+		struct str *key = &group->items[i]->text;
+
+		if (str_is_nocase(*key, "targets"))
+			*key = str_of("targets");
+		else if (str_is_nocase(*key, "labels"))
+			*key = str_of("labels");
+	}
+}
+
+/*
+ * Decodes JSON as Go does: keys may be in any case, and null, which is what Go
+ * programs write for an empty list, is one.
+ */
+static struct target_groups *decode_json(struct yaml *y,
+					 const struct group_meta *meta)
+{
+	const struct yaml_node *root = y->root;
+
+	if (yaml_is_null(root))
+		return target_groups_new();
+	for (size_t i = 0; root->kind == YAML_LIST && i < root->count; i++)
+		lower_keys(root->items[i]);
+	return target_groups_decode(y, root, "target groups", meta);
+}
+
 int provider_parse(const char *name, struct bytes text, bool json,
 		   const struct group_meta *meta, struct target_groups **out,
 		   struct err *err)
@@ -105,7 +135,9 @@ int provider_parse(const char *name, struct bytes text, bool json,
 		yaml_parse_json(&y, name, text);
 	else
 		yaml_parse(&y, name, text);
-	if (y.root)
+	if (y.root && json)
+		g = decode_json(&y, meta);
+	else if (y.root)
 		g = target_groups_decode(&y, y.root, "target groups", meta);
 	/*
 	 * An empty file is an error, not a list without targets, because an

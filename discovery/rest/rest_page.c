@@ -62,14 +62,38 @@ static void add_page(const struct rest_step *step, struct rest_request *q,
 		url_add_param(&q->url, step->page_param, page);
 }
 
+/* Returns whether there is a page after this one. */
+static bool has_next(const struct rest_run *r, const struct yaml_node *root)
+{
+	const struct rest_step *step = rest_step_of(r);
+
+	switch (step->paging) {
+	case REST_SINGLE:
+		return false;
+	case REST_PAGE_COUNT:
+		return doc_int(root, step->next, 0) > r->page;
+	case REST_UNTIL_EMPTY:
+		return !r->is_repeated &&
+		       doc_count(doc_find(root, step->items));
+	case REST_NEXT_NUMBER:
+	case REST_NEXT_URL:
+	case REST_NEXT_QUERY:
+	case REST_NEXT_TOKEN:
+		break;
+	}
+	return doc_text(root, step->next).len > 0;
+}
+
 int rest_page_next(struct rest_run *r, const struct yaml_node *root,
 		   struct rest_request *q, struct err *err)
 {
 	const struct rest_step *step = rest_step_of(r);
 	struct str next = step->next ? doc_text(root, step->next) : str_of("");
+	bool is_counted = step->paging == REST_PAGE_COUNT ||
+			  step->paging == REST_UNTIL_EMPTY;
 	char number[24];
 
-	if (step->paging == REST_SINGLE || !next.len)
+	if (!has_next(r, root))
 		return 0;
 	r->page++;
 	if (step->paging == REST_NEXT_URL)
@@ -78,12 +102,8 @@ int rest_page_next(struct rest_run *r, const struct yaml_node *root,
 		write_next_query(r, next, &q->url);
 		return 0;
 	}
-	if (step->paging == REST_PAGE_COUNT &&
-	    doc_int(root, step->next, 0) < r->page)
-		return 0;
 	(void)rest_page_first(r, q);
 	snprintf(number, sizeof(number), "%lld", (long long)r->page);
-	add_page(step, q,
-		 step->paging == REST_PAGE_COUNT ? str_of(number) : next);
+	add_page(step, q, is_counted ? str_of(number) : next);
 	return 0;
 }

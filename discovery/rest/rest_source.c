@@ -65,45 +65,11 @@ size_t rest_item_url(const struct rest_run *r, size_t step, size_t i)
 	return r->answers[step].urls.v[i];
 }
 
-/* What same_item() compares with. */
-struct item_key {
-	const struct rest_answer *answer;
-	const char *index;
-};
-
-/* Comparison function of the tables of items. */
-static bool same_item(const void *ctx, uint32_t number, const void *key)
-{
-	const struct item_key *k = ctx;
-	const struct str *text = key;
-
-	return str_eq(doc_text(k->answer->items.v[number], k->index), *text);
-}
-
 const struct yaml_node *rest_lookup(struct rest_run *r, size_t step,
 				    struct str key)
 {
-	const struct rest_answer *a = &r->answers[step];
-	const struct item_key k = { a, rest_table_of(r)->steps[step].index };
-	uint32_t n = table_find(&a->by_key, hash_bytes(bytes_of(key)),
-				same_item, &k, &key);
-
-	return n == TABLE_NONE ? NULL : a->items.v[n];
-}
-
-/* Adds an item that is kept, and indexes it. */
-static void keep_item(struct rest_run *r, const struct yaml_node *item)
-{
-	struct rest_answer *a = &r->answers[r->step];
-	const char *index = rest_step_of(r)->index;
-	struct str key = index ? doc_text(item, index) : str_of("");
-
-	*vec_add(&a->items) = item;
-	*vec_add(&a->urls) = r->url_number;
-	/* Many equal keys would make the table slow; the first one counts. */
-	if (key.len && !rest_lookup(r, r->step, key))
-		table_add(&a->by_key, hash_bytes(bytes_of(key)),
-			  (uint32_t)a->items.count - 1);
+	return rest_answer_find(&r->answers[step],
+				rest_table_of(r)->steps[step].index, key);
 }
 
 /* Makes one target of an item. */
@@ -119,25 +85,10 @@ static void rest_map_item(struct rest_run *r, const struct yaml_node *item)
 	field_rows_add(&r->b, t->fields, item, r->config->separator);
 }
 
-/* Frees a page. */
-static void page_free(struct yaml *y)
-{
-	yaml_fini(y);
-	mem_free(y);
-}
-
 static void rest_run_free(struct rest_run *r)
 {
-	for (size_t i = 0; i < REST_STEPS_MAX; i++) {
-		struct rest_answer *a = &r->answers[i];
-
-		for (size_t k = 0; k < a->pages.count; k++)
-			page_free(a->pages.v[k]);
-		vec_fini(&a->pages);
-		vec_fini(&a->items);
-		vec_fini(&a->urls);
-		table_fini(&a->by_key);
-	}
+	for (size_t i = 0; i < REST_STEPS_MAX; i++)
+		rest_answer_fini(&r->answers[i]);
 	mem_free(r->own_server);
 	mem_free(r->url_sent);
 	mem_free(r->body_sent);
@@ -224,7 +175,8 @@ static void take_item(struct rest_run *r, const struct yaml_node *item)
 	if (rest_step_of(r)->take)
 		rest_step_of(r)->take(r, item);
 	else if (keeps_items(r))
-		keep_item(r, item);
+		rest_answer_add(&r->answers[r->step], item, r->url_number,
+				rest_step_of(r)->index);
 	else if (rest_table_of(r)->map)
 		rest_table_of(r)->map(r, item);
 	else
@@ -268,9 +220,10 @@ static void send_next(struct rest_run *r, struct rest_request *next)
  */
 static int keep_page(struct rest_run *r, struct yaml *page, struct err *err)
 {
-	take_items(r, page->root);
+	if (!r->is_repeated || rest_step_of(r)->paging != REST_UNTIL_EMPTY)
+		take_items(r, page->root);
 	if (!keeps_items(r)) {
-		page_free(page);
+		rest_page_free(page);
 		return 0;
 	}
 	*vec_add(&r->answers[r->step].pages) = page;
@@ -313,7 +266,7 @@ static int take_page(struct rest_run *r, const struct http_response *a,
 	if (!rc)
 		rc = check_progress(r, &next, err);
 	if (rc)
-		page_free(page);
+		rest_page_free(page);
 	else
 		rc = keep_page(r, page, err);
 	if (!rc)
@@ -334,10 +287,33 @@ static bool is_refusal(const struct http_response *a)
 	       (a->status == 400 || a->status == 401 || a->status == 403);
 }
 
-/* Returns whether an answer only means that there are no items. */
+/* Returns whether a failure only means that there are no items. */
 static bool is_missing(const struct rest_run *r, const struct http_response *a)
 {
-	return !a->code && a->status == rest_step_of(r)->tolerated;
+	const struct rest_step *step = rest_step_of(r);
+
+	return step->is_optional || (!a->code && a->status == step->tolerated);
+}
+
+/* Goes on without the items of a request. */
+static void rest_skip(struct rest_run *r, const struct err *err)
+{
+	struct rest_request none = { 0 };
+
+	log_event(
+		r->p->log, LOG_DEBUG,
+		"a request of service discovery failed; some labels are missing",
+		LOG_FIELDS(log_text("discovery", r->p->kind->name),
+			   log_int("config_line", r->p->line), log_err(err)));
+	send_next(r, &none);
+}
+
+/* Takes the hash of an answer. */
+static void add_hash(struct rest_run *r, uint64_t hash)
+{
+	r->is_repeated = r->page > 1 && hash == r->page_hash;
+	r->page_hash = hash;
+	r->hash = (r->hash ^ hash) * HASH_PRIME;
 }
 
 /*
@@ -349,20 +325,17 @@ static void rest_on_answer(void *ctx, struct http_response *a)
 	struct provider *p = ctx;
 	struct rest_source *s = p->data;
 	struct rest_run *r = s->run;
-	struct rest_request none = { 0 };
 	struct err err;
-	int rc;
 
 	if (a->code == ERR_CLOSED)
 		return;
-	r->hash = (r->hash ^ hash_bytes(buf_bytes(&a->body))) * HASH_PRIME;
+	add_hash(r, hash_bytes(buf_bytes(&a->body)));
+	if (!take_page(r, a, &err))
+		return;
 	if (is_missing(r, a)) {
-		send_next(r, &none);
+		rest_skip(r, &err);
 		return;
 	}
-	rc = take_page(r, a, &err);
-	if (!rc)
-		return;
 	if (s->account && is_refusal(a))
 		rest_account_forget(s->account);
 	rest_fail(r, &err);

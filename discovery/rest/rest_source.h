@@ -22,6 +22,7 @@
 #include "discovery/rest/document.h"
 #include "discovery/rest/field_row.h"
 #include "discovery/rest/rest_account.h"
+#include "discovery/rest/rest_answer.h"
 
 struct rest_run;
 
@@ -40,7 +41,12 @@ enum rest_paging {
 	 */
 	REST_NEXT_QUERY,
 	/* the answer has a text to be sent for the next page */
-	REST_NEXT_TOKEN
+	REST_NEXT_TOKEN,
+	/*
+	 * the answer does not say; the pages end with one without items, or
+	 * with the same page again, if the API knows no pages
+	 */
+	REST_UNTIL_EMPTY
 };
 
 /* A request, and those for its further pages. */
@@ -77,6 +83,8 @@ struct rest_step {
 	 * 0: none
 	 */
 	long tolerated;
+	/* any failure only means that there are no items; logged at LOG_DEBUG */
+	bool is_optional;
 };
 
 /* A service discovery, or one role of it. */
@@ -130,14 +138,6 @@ enum {
 	REST_STEPS_MAX = 6 /* number of steps of a table */
 };
 
-/* The answers of one step. */
-struct rest_answer {
-	VEC(struct yaml *) pages;
-	VEC(const struct yaml_node *) items;
-	VEC(size_t) urls;    /* numbers of the URLs that they came from */
-	struct table by_key; /* items by the text at step->index */
-};
-
 /* One refresh. */
 struct rest_run {
 	struct provider *p;
@@ -155,6 +155,8 @@ struct rest_run {
 	size_t step;         /* the step in progress */
 	size_t url_number;   /* number of the URL in the step */
 	int64_t page;        /* number of the page, from 1 */
+	uint64_t page_hash;  /* hash of the last page */
+	bool is_repeated;    /* it is the same as the one before it */
 	size_t memory;       /* bytes that the kept answers take */
 	size_t requests;
 	uint64_t hash; /* hash of all answers */

@@ -108,8 +108,15 @@ Test(options, conflicting_options_are_refused)
 		{ "{authorization: {credentials: x}, oauth2: {client_id: a, "
 		  "client_secret: b, token_url: 'http://x'}}",
 		  "at most one of" },
-		{ "{oauth2: {client_id: a, token_url: 'http://x'}}",
-		  "oauth2 requires client_secret" },
+		{ "{oauth2: {client_id: a, token_url: 'HTTP://x'}}", "" },
+		/* An empty text is no text. */
+		{ "{basic_auth: {password: '', password_file: f}}", "" },
+		{ "{authorization: {credentials: '', credentials_file: f}}",
+		  "" },
+		{ "{tls_config: {ca: '', ca_file: f, cert: ''}}", "" },
+		{ "{bearer_token: '', bearer_token_file: f}", "" },
+		{ "{bearer_token: '', bearer_token_file: '', basic_auth: {}}",
+		  "" },
 		{ "{oauth2: {client_secret: a, token_url: 'http://x'}}",
 		  "oauth2 requires client_id and token_url" },
 		{ "{oauth2: {client_id: a, client_secret: s, token_url: "

@@ -174,7 +174,6 @@ Test(discovery, invalid_files_keep_the_previous_targets)
 		"[{\"targets\": [[]]}]",
 		"\x01\xff",
 		"[{\"targets\": [], \"labels\": {\"__tenant__\": \"x\"}}]",
-		"[{\"targets\": [], \"targets\": [\"x:1\"]}]",
 	};
 	struct discovery_test t;
 

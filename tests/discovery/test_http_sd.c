@@ -204,6 +204,26 @@ Test(http_sd, groups_are_taken_from_json)
 	close_source(&s);
 }
 
+Test(http_sd, keys_are_read_as_go_does)
+{
+	struct source s;
+	const struct target_group *g;
+
+	open_source(&s, "http://h/", 1000);
+	provider_http.refresh(&s.p);
+	answer(200, JSON,
+	       "[{\"Targets\": [\"a:1\"], \"LABELS\": {\"k\": \"1\", \"k\": "
+	       "\"2\", \"__meta_url\": \"x\"}}, {\"targets\": null}]");
+	cr_expect(has_found(&s, "a:1 "));
+	g = &s.p.found.v[0]->v[0];
+	cr_assert(g->labels.count == 2);
+	cr_expect(check_str(g->labels.v[0].value, "2"), "the last one");
+	/* A group cannot deceive about where it comes from. */
+	cr_expect(check_str(g->labels.v[1].name, "__meta_url"));
+	cr_expect(check_str(g->labels.v[1].value, "http://h/"));
+	close_source(&s);
+}
+
 Test(http_sd, an_empty_list_takes_targets_away)
 {
 	struct source s;
@@ -214,6 +234,13 @@ Test(http_sd, an_empty_list_takes_targets_away)
 	cr_expect(has_found(&s, "a:1 "));
 	provider_http.refresh(&s.p);
 	answer(200, JSON, "[]");
+	cr_expect(has_found(&s, "") && metric_get(s.p.failures) == 0);
+	provider_http.refresh(&s.p);
+	answer(200, JSON, "[{\"targets\": [\"b:1\"]}]");
+	cr_expect(has_found(&s, "b:1 "));
+	/* Programs in Go write null for a list without elements. */
+	provider_http.refresh(&s.p);
+	answer(200, JSON, "null");
 	cr_expect(has_found(&s, "") && metric_get(s.p.failures) == 0);
 	close_source(&s);
 }
@@ -289,7 +316,6 @@ Test(http_sd, whatever_else_is_answered_changes_nothing)
 		{ 404, "[]" },
 		{ 503, "[]" },
 		{ 200, "" },
-		{ 200, "null" },
 		{ 200, "{}" },
 		{ 200, "[" },
 		{ 200, "[1]" },

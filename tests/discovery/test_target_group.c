@@ -63,7 +63,7 @@ Test(target_group, a_group_has_targets_and_labels_in_the_order_of_the_file)
 	target_groups_unref(d.g);
 }
 
-Test(target_group, the_label_of_the_source_comes_last)
+Test(target_group, the_label_of_the_source_replaces_one_of_the_group)
 {
 	const struct group_meta meta = { "__meta_x", str_of("where") };
 	struct decoded d;
@@ -71,9 +71,8 @@ Test(target_group, the_label_of_the_source_comes_last)
 	decode(&d, "[{targets: [a], labels: {b: c, __meta_x: own}}, {}]",
 	       &meta);
 	cr_assert(!d.y.error_count && d.g->count == 2);
-	cr_assert(d.g->v[0].labels.count == 3);
-	cr_expect(has_label(&d.g->v[0].labels, 1, "__meta_x", "own"));
-	cr_expect(has_label(&d.g->v[0].labels, 2, "__meta_x", "where"));
+	cr_assert(d.g->v[0].labels.count == 2);
+	cr_expect(has_label(&d.g->v[0].labels, 1, "__meta_x", "where"));
 	cr_expect(has_label(&d.g->v[1].labels, 0, "__meta_x", "where"));
 	drop(&d);
 }

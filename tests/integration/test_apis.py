@@ -52,7 +52,8 @@ def targets_are_those_of_prometheus(d):
     one, many = Api(containers), Api(swarm)
     rest = Api({'/v2/apps/': sample('marathon_apps.json'), '/eureka/apps': sample('eureka_apps.xml'),
                 '/pdb/query/v4': sample('puppetdb_resources.json')})
-    filters = [{'name': 'label', 'values': ['a=b c']}, {'name': 'status', 'values': ['paused', 'running']}]
+    filters = [{'name': 'label', 'values': ['a=b c']}, {'name': 'status', 'values': ['paused', 'running']},
+               {'name': 'ancestor'}]
     jobs = {
         'docker': entry('docker', host=one.url, filters=filters, port=7),
         'services': entry('dockerswarm', host=many.url, role='services'),
@@ -162,7 +163,9 @@ def hetzner_servers_have_networks(d):
         'hcloud_private_ipv4_db_net_2': '10.9.0.2', 'hcloud_label_env': 'prod',
         'hcloud_label_app_kubernetes_io_name': 'web', 'hcloud_labelpresent_env': 'true',
         'hcloud_labelpresent_app_kubernetes_io_name': 'true', 'hcloud_labelpresent_flag': 'true'}.items()}, web
-    v6 = found(e, 'cloud')[':80'][0]
+    v6 = found(e, 'cloud')['<nil>:80'][0]
+    assert v6[meta + 'public_ipv4'] == '<nil>' and v6[meta + 'public_ipv6_network'] == '2001:db8:20::/64', v6
+    assert found(e, 'cloud')['192.0.2.30:80'][0][meta + 'public_ipv6_network'] == '<nil>'
     assert v6[meta + 'hcloud_memory_size_gb'] == '7' and meta + 'hcloud_image_name' not in v6, v6
     assert {'/v1/servers?per_page=50&label_selector=a%3Db%26c', '/v1/networks?per_page=50',
             '/v1/servers?per_page=50&label_selector=a%3Db%26c&page=2'} <= set(api.asked), api.asked
@@ -181,7 +184,10 @@ def digitalocean_follows_pages(d):
     api = Api({})
     here = [text.replace('https://api.digitalocean.com', api.url) for text in (
         sample('digitalocean_droplets.json'), sample('digitalocean_droplets_page2.json'))]
-    api.answers.update({'/v2/droplets': pages(*here), '/v2/databases': sample('digitalocean_databases.json')})
+    clusters = json.loads(sample('digitalocean_databases.json'))['databases']
+    # Answers about databases have no links to further pages.
+    each = [json.dumps({'databases': [c]}) for c in clusters]
+    api.answers.update({'/v2/droplets': pages(*here), '/v2/databases': pages(*each, '{"databases": []}')})
     e = start(d, {'droplets': entry('digitalocean', endpoint=api.url),
                   'databases': entry('digitalocean', endpoint=api.url, role='databases', port=9273)}, 5)
     meta = '__meta_digitalocean_'
@@ -197,6 +203,9 @@ def digitalocean_follows_pages(d):
     assert set(databases) == {'private-backend-do-user-1-0.db.example.com:9273',
                               'cache-do-user-1-0.db.example.com:9273'}, databases
     assert databases['private-backend-do-user-1-0.db.example.com:9273'][0][meta + 'db_tag_prod'] == 'true'
+    # An API that knows no pages answers with the same page again.
+    api.answers['/v2/databases'] = json.dumps({'databases': clusters[1:]})
+    wait_until('fewer databases', 20, lambda: list(found(e, 'databases')) == ['cache-do-user-1-0.db.example.com:9273'])
     # Requests carry credentials, so they do not go to another host.
     api.answers['/v2/droplets'] = pages(here[0].replace(api.url, 'http://localhost:1'))
     wait_until('a failure', 20, lambda: 'another scheme, host or port' in e.text())

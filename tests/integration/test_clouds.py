@@ -307,12 +307,20 @@ def ec2_keeps_targets_when_the_api_fails(d):
         cloud.trouble = lambda asked, answer=answer: answer
         wait_until(what, 20, lambda what=what: what in e.text())
     assert found(e) == golden('ec2')
-    # Without the right to list zones, there are no IDs of zones.
-    cloud.trouble = lambda asked: (403, sample('ec2_sts_error.xml')) if 'Zones' in asked.body else None
-    wait_until('no zones', 20, lambda: found(e) == [[l for l in labels if 'zone_id' not in l[0]]
-                                                    for labels in golden('ec2')])
+    assert sum('Zones' in a.body for a in cloud.asked) == 1, 'zones are kept'
     check_secrets(e)
     e.finish()
+    # Without the right to list zones, or where the action does not exist, there are no IDs of zones.
+    without = [[l for l in labels if 'zone_id' not in l[0]] for labels in golden('ec2')]
+    for name, answer in (('denied', (403, sample('ec2_sts_error.xml'))), ('invalid', (400, '<Response/>')),
+                         ('broken', (200, '<a><b></a>')), ('busy', (503, ''))):
+        os.mkdir(f'{d}/{name}')
+        cloud.trouble = lambda asked, answer=answer: answer if 'Zones' in asked.body else None
+        e = start(f'{d}/{name}', text).ready()
+        wait_until(name, 20, lambda: found(e) == without)
+        cloud.trouble = None
+        wait_until('zones, later', 20, lambda: found(e) == golden('ec2'))
+        e.finish()
     cloud.stop()
 
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """consul_sd_configs against a server that answers blocking queries as Consul does."""
 import json
+import os
 import threading
 import time
 import urllib.parse
@@ -123,6 +124,27 @@ def changes_arrive_by_blocking_queries(d):
     time.sleep(3)
     assert len(c.asked) - count <= 6, c.asked[count:]
     c.server.stop()
+
+
+@suite.test
+def defaults_come_from_the_environment(d):
+    """As Consul's own client, and with it Prometheus, reads them; a key of the configuration is stronger."""
+    wanted = {'CONSUL_HTTP_TOKEN': 'geheim', 'CONSUL_NAMESPACE': 'n1', 'CONSUL_PARTITION': 'p1'}
+    for i, (keys, token, namespace) in enumerate((({}, 'geheim', 'n1'), ({'token': 'own', 'namespace': 'n2'}, 'own', 'n2'))):
+        c = Consul()
+        c.set('a', [instance('a1', Port=1)])
+        os.environ.update(wanted)
+        os.mkdir(f'{d}/{i}')
+        e = start(f'{d}/{i}', c.address, **keys)
+        for name in wanted:
+            del os.environ[name]
+        wait_until('a target', 20, lambda: found(e))
+        for path, query, headers in c.asked:
+            assert headers['X-Consul-Token'] == token, headers
+            assert query['ns'] == [namespace] and query['partition'] == ['p1'], (path, query)
+        assert 'geheim' not in e.text() + e.get('/api/v1/status/config').body.decode()
+        e.finish()
+        c.server.stop()
 
 
 @suite.test

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The answer to one step of a refresh, as far as it is kept: its pages, and the
+ * items in them, which can be found by a text.
+ *
+ * Ownership: an answer owns its pages; items are parts of them.
+ * Threads: the manager's loop.
+ */
+#ifndef DISCOVERY_REST_REST_ANSWER_H
+#define DISCOVERY_REST_REST_ANSWER_H
+
+#include "base/table.h"
+#include "base/vec.h"
+#include "discovery/rest/document.h"
+
+/* The answer; { 0 } is one without pages. */
+struct rest_answer {
+	VEC(struct yaml *) pages;
+	VEC(const struct yaml_node *) items;
+	VEC(size_t) urls;    /* numbers of the URLs that they came from */
+	struct table by_key; /* items by the text at `index` */
+};
+
+/* Frees a page. */
+void rest_page_free(struct yaml *page);
+
+/*
+ * Adds an item, which came from URL number `url`. `index` is the path of the
+ * text by which it is found; NULL: it is not. Of equal texts, the first counts.
+ */
+void rest_answer_add(struct rest_answer *a, const struct yaml_node *item,
+		     size_t url, const char *index);
+
+/* Returns the item whose text at `index` is `key`; NULL: there is none. */
+const struct yaml_node *rest_answer_find(const struct rest_answer *a,
+					 const char *index, struct str key);
+
+/* Frees the pages. */
+void rest_answer_fini(struct rest_answer *a);
+
+#endif
