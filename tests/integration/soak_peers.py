@@ -99,6 +99,13 @@ def fill(k, namespace='shop', ready=True):
             'ports': [{'name': 'http', 'port': 8080}], 'endpoints': [{
                 'addresses': [f'10.2.0.{i}'], 'nodeName': f'node-{namespace}', 'zone': 'z1', 'targetRef': ref,
                 'conditions': {'ready': True, 'serving': True, 'terminating': False}}]})
+    for name, wanted, status in (('two', '192.0.2.1', [{'ip': '192.0.2.8'}, {'ip': '2001:db8::8'}]),
+                                 ('wanted', '192.0.2.1', []), ('named', '', [{'hostname': 'lb.example'}])):
+        k.make(f'{base}/services', {'metadata': meta(name), 'spec': {
+            'type': 'LoadBalancer', 'loadBalancerIP': wanted, 'ports': [{'name': 'http', 'port': 80}]}},
+               {'loadBalancer': {'ingress': [{'ipMode': 'VIP', **s} if 'ip' in s else s for s in status]}})
+    k.make(f'{base}/services', {'metadata': meta('outside'), 'spec': {
+        'type': 'ExternalName', 'externalName': 'db.example', 'ports': [{'port': 5432}]}})
     backend = {'service': {'name': 'web', 'port': {'number': 80}}}
     k.make(f'/apis/networking.k8s.io/v1/namespaces/{namespace}/ingresses', {'metadata': meta('front'), 'spec': {
         'ingressClassName': 'nginx', 'tls': [{'hosts': ['a.example']}], 'rules': [
