@@ -203,8 +203,8 @@ void yaml_parse_json(struct yaml *y, const char *file, struct bytes text)
 		yaml_error(y, NULL, "the document has too many values");
 		return;
 	}
-	root = json_loadb((const char *)text.ptr, text.len, JSON_DECODE_ANY,
-			  &why);
+	root = json_loadb((const char *)text.ptr, text.len,
+			  JSON_DECODE_ANY | JSON_ALLOW_NUL, &why);
 	if (!root) {
 		struct yaml_node at = { .line = (unsigned)why.line,
 					.column = (unsigned)why.column };

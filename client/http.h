@@ -154,10 +154,12 @@ NODISCARD int http_client_new(struct http_client **out, struct err *err);
 /*
  * Sets the limiter that accounts for the memory of response bodies. If the
  * limiter has no room for a body, its transfer is paused (back-pressure on the
- * sender) until http_room() is called. The limiter is borrowed and must outlive
- * the client.
+ * sender) until http_room() is called. `name` is the budget, for the message of
+ * a request whose time ends while it is paused. Both are borrowed and must
+ * outlive the client.
  */
-void http_client_set_limiter(struct http_client *c, struct ingest_limiter *in);
+void http_client_set_limiter(struct http_client *c, struct ingest_limiter *in,
+			     const char *name);
 
 /*
  * Makes connections to addresses in the networks `n` fail with ERR_DENIED. If

@@ -454,7 +454,7 @@ static int serve_run(struct serve *s, int argc, char **argv)
 		return 2;
 	}
 	show_flags(s);
-	rights_forbid_cores();
+	rights_set_limits();
 	if (rights_drop(&err))
 		return cmd_fail(&err);
 	rights_warn(&s->log, serve_is_given(s->f.web_config));

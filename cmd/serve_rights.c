@@ -9,12 +9,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-void rights_forbid_cores(void)
+void rights_set_limits(void)
 {
 	const struct rlimit none = { 0 };
+	struct rlimit files;
 
+	/* If any of these fails, the system's own settings stay in force. */
 	if (prctl(PR_SET_DUMPABLE, 0) || setrlimit(RLIMIT_CORE, &none)) {
-		/* If this fails, the system's own settings stay in force. */
+	}
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files.rlim_cur = files.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &files)) {
 	}
 }
 

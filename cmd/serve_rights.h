@@ -14,9 +14,10 @@
 
 /*
  * Forbid core dumps: one would contain passwords and profiles and be as large
- * as the memory.
+ * as the memory. Allow as many open files as the system allows, as programs in
+ * Go do: each target and each service of Consul needs a connection.
  */
-void rights_forbid_cores(void);
+void rights_set_limits(void);
 
 /*
  * If this is root: give up all capabilities that a server with the eBPF

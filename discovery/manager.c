@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/ingest_limiter.h"
 #include "base/mem.h"
 #include "base/mutex.h"
 #include "discovery/provider/entry.h"
@@ -12,6 +13,9 @@
 #define WAIT_MS_MAX 10000 /* maximum wait of the loop in ms */
 /* a failure is over after two refresh intervals and this time in ms */
 #define FAILURE_LASTS_MS 60000
+
+/* bytes of all answers that are being received */
+#define ANSWERS_BYTES (256 * MIB)
 
 /* A job of the configuration. */
 struct job {
@@ -28,6 +32,8 @@ struct job {
 struct discovery {
 	struct discovery_options o;
 	struct http_client *client;
+	/* accounts for the memory of answers that are being received */
+	struct ingest_limiter *limiter;
 	pthread_t loop;
 	bool running;
 	_Atomic bool stopping;
@@ -377,6 +383,14 @@ void discovery_visit(struct discovery *d,
 	mutex_unlock(&d->mu);
 }
 
+/* Lets requests that wait for memory go on. */
+static void on_manager_room(void *ctx)
+{
+	struct discovery *d = ctx;
+
+	http_room(d->client);
+}
+
 int discovery_start(const struct discovery_options *o, struct discovery **out,
 		    struct err *err)
 {
@@ -390,6 +404,10 @@ int discovery_start(const struct discovery_options *o, struct discovery **out,
 		discovery_free(d);
 		return rc;
 	}
+	d->limiter = ingest_limiter_new(ANSWERS_BYTES, YAML_TEXT_MAX);
+	ingest_limiter_set_room(d->limiter, on_manager_room, d);
+	http_client_set_limiter(d->client, d->limiter,
+				"the memory for answers to service discovery");
 	http_client_refuse(d->client, o->refused);
 	d->running = true;
 	if (pthread_create(&d->loop, NULL, loop_run, d))
@@ -418,6 +436,7 @@ void discovery_free(struct discovery *d)
 	vec_fini(&d->providers);
 	drop_jobs(d);
 	http_client_free(d->client);
+	ingest_limiter_free(d->limiter);
 	mutex_destroy(&d->mu);
 	mem_free(d);
 }

@@ -241,17 +241,79 @@ void labels_text(const struct labels *ls, struct buf *out)
 	buf_byte(out, '}');
 }
 
+/* Builders with more labels find them by a table. */
+#define SCAN_MAX 32
+
+static uint64_t name_hash(struct str name)
+{
+	return hash_bytes(bytes_of(name));
+}
+
+/* Comparison function of the table of names. */
+static bool is_label_named(const void *ctx, uint32_t number, const void *key)
+{
+	const struct labels_builder *b = ctx;
+	const struct str *name = key;
+
+	return str_eq(b->v[number].name, *name);
+}
+
 /*
- * Returns the label called `name`, or NULL. Sets are small, so a scan will do.
+ * Returns the label called `name`, or NULL. Most sets are small, so a scan will
+ * do; but an object of Kubernetes can have ten thousands of annotations.
  */
 static struct label *builder_find(const struct labels_builder *b,
 				  struct str name)
 {
+	uint32_t n;
+
+	if (b->by_name.count) {
+		n = table_find(&b->by_name, name_hash(name), is_label_named, b,
+			       &name);
+		return n == TABLE_NONE ? NULL : &b->v[n];
+	}
 	for (size_t i = 0; i < b->count; i++) {
 		if (str_eq(b->v[i].name, name))
 			return &b->v[i];
 	}
 	return NULL;
+}
+
+/* Appends a label, and to the table as soon as there are many labels. */
+static struct label *builder_add(struct labels_builder *b, struct str name)
+{
+	struct label *at;
+
+	b->v = mem_grow(b->v, b->count, &b->cap, sizeof(*b->v));
+	at = &b->v[b->count++];
+	at->name = arena_str(&b->arena, name);
+	if (!b->by_name.count && b->count <= SCAN_MAX)
+		return at;
+	for (size_t i = b->by_name.count; i < b->count; i++)
+		table_add(&b->by_name, name_hash(b->v[i].name), (uint32_t)i);
+	return at;
+}
+
+/*
+ * Removes a label. The last label takes its place: order does not matter before
+ * labels_build() sorts.
+ */
+static void builder_remove(struct labels_builder *b, struct label *at)
+{
+	struct label *last = &b->v[b->count - 1];
+
+	if (b->by_name.count) {
+		table_remove(&b->by_name, name_hash(at->name),
+			     (uint32_t)(at - b->v));
+		if (at != last) {
+			table_remove(&b->by_name, name_hash(last->name),
+				     (uint32_t)(last - b->v));
+			table_add(&b->by_name, name_hash(last->name),
+				  (uint32_t)(at - b->v));
+		}
+	}
+	*at = *last;
+	b->count--;
 }
 
 void labels_set(struct labels_builder *b, struct str name, struct str value)
@@ -260,15 +322,11 @@ void labels_set(struct labels_builder *b, struct str name, struct str value)
 
 	if (!value.len) {
 		if (at)
-			/* Order does not matter before labels_build() sorts. */
-			*at = b->v[--b->count];
+			builder_remove(b, at);
 		return;
 	}
-	if (!at) {
-		b->v = mem_grow(b->v, b->count, &b->cap, sizeof(*b->v));
-		at = &b->v[b->count++];
-		at->name = arena_str(&b->arena, name);
-	}
+	if (!at)
+		at = builder_add(b, name);
 	/* A replaced value stays in the arena until labels_builder_fini(). */
 	at->value = arena_str(&b->arena, value);
 }
@@ -293,6 +351,7 @@ struct str labels_builder_get(const struct labels_builder *b, struct str name)
 void labels_builder_fini(struct labels_builder *b)
 {
 	arena_fini(&b->arena);
+	table_fini(&b->by_name);
 	mem_free(b->v);
 	*b = (struct labels_builder){ 0 };
 }
@@ -334,6 +393,7 @@ int labels_build(struct labels_builder *b, struct labels **out, struct err *err)
 		return err_set(err, ERR_INVALID,
 			       "the label set has more than %d labels",
 			       LABELS_MAX);
+	table_fini(&b->by_name); /* sorting changes the indexes */
 	qsort(b->v, b->count, sizeof(*b->v), label_by_name);
 	enc_uvarint(&enc, b->count);
 	for (size_t i = 0; i < b->count && !rc; i++) {

@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/table.h"
 
 /* The name of the label that holds the profile type. */
 #define LABEL_NAME "__name__"
@@ -111,6 +112,7 @@ struct labels_builder {
 	struct label *v;
 	size_t count;
 	size_t cap;
+	struct table by_name; /* indexes in `v`; empty while there are few */
 };
 
 /*

@@ -293,6 +293,22 @@ static void set_identity(struct transfer *t, const struct http_config *g)
 		set_authorization(t, g);
 }
 
+int easy_check_headers(const struct transfer *t, struct err *err)
+{
+	for (const struct curl_slist *h = t->own; h; h = h->next) {
+		const char *c = h->data;
+
+		while (*c == '\t' || ((unsigned char)*c >= ' ' && *c != 0x7f))
+			c++;
+		if (*c)
+			return err_set(
+				err, ERR_INVALID,
+				"the header %.*s must be a single line of text: check its token",
+				(int)strcspn(h->data, ":;\r\n"), h->data);
+	}
+	return 0;
+}
+
 /* Returns whether a header cannot have a secret. */
 static bool is_harmless(const char *header)
 {

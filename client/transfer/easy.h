@@ -31,6 +31,13 @@ int easy_socket_error(const struct transfer *t, struct err *err);
 NODISCARD int easy_route(struct transfer *t, struct err *err);
 
 /*
+ * ERR_INVALID: a header of the request has a control character, perhaps in a
+ * token. A line end would begin another header, or a second request (request
+ * smuggling). The message names the header, and not its value.
+ */
+NODISCARD int easy_check_headers(const struct transfer *t, struct err *err);
+
+/*
  * Sets the options of libcurl's handle for the transfer's current URL, from the
  * transfer's configuration. Credentials are left out once a redirect has led to
  * another scheme, host or port than the request's.

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "client/transfer/transfer.h"
+#include "client/transfer/transfer_list.h"
 
 #define MAX_IDLE_CONNECTIONS 256L /* idle connections kept for reuse */
 /* number of events taken from epoll at once */
@@ -221,11 +222,14 @@ void http_cancel(struct http_client *c, const void *ctx)
 {
 	struct transfer *t = c->transfers;
 
+	if (ctx) {
+		transfer_list_visit(c, ctx, transfer_cancel);
+		return;
+	}
 	while (t) {
 		struct transfer *next = t->next;
 
-		if (!ctx || t->ctx == ctx)
-			transfer_cancel(t);
+		transfer_cancel(t);
 		t = next;
 	}
 }
@@ -410,9 +414,11 @@ void http_wake(struct http_client *c)
 	}
 }
 
-void http_client_set_limiter(struct http_client *c, struct ingest_limiter *in)
+void http_client_set_limiter(struct http_client *c, struct ingest_limiter *in,
+			     const char *name)
 {
 	c->limiter = in;
+	c->limiter_name = name;
 }
 
 void http_room(struct http_client *c)

@@ -10,6 +10,7 @@
 #include "client/transfer/easy.h"
 #include "client/transfer/oauth2.h"
 #include "client/transfer/said.h"
+#include "client/transfer/transfer_list.h"
 #include "client/transfer/transfer_receive.h"
 
 #define CONNECT_TIMEOUT_MS 10000L /* time limit for connecting, in ms */
@@ -301,11 +302,7 @@ static struct transfer *transfer_new(struct http_client *c,
 	t->config = r->config ? http_config_ref(r->config) : NULL;
 	for (const char *const *h = r->headers; h && *h; h++)
 		t->own = curl_slist_append(t->own, *h);
-	t->next = c->transfers;
-	if (t->next)
-		t->next->prev = t;
-	c->transfers = t;
-	c->running++;
+	transfer_list_add(t);
 	return t;
 }
 
@@ -318,7 +315,8 @@ void http_start(struct http_client *c, const struct http_request *r)
 	struct transfer *t = transfer_new(c, r);
 	struct err err;
 
-	if (t->config && http_config_load(t->config, &err)) {
+	if ((t->config && http_config_load(t->config, &err)) ||
+	    easy_check_headers(t, &err)) {
 		transfer_fail(t, &err);
 	} else if (t->config && t->config->auth == HTTP_AUTH_OAUTH2) {
 		t->asking = true;
@@ -355,11 +353,12 @@ static void set_result(struct transfer *t, CURLcode result)
 	case CURLE_OPERATION_TIMEDOUT:
 		r->code = err_set(
 			&r->err, ERR_TIMEOUT,
-			"no complete response within %lld ms (%s)",
+			"no complete response within %lld ms (%s%s%s)",
 			(long long)t->timeout_ms,
-			t->wants ?
-				"everprof has no memory for it: all of --ingest.memory is in use" :
-				why);
+			t->wants ? "everprof has no memory for it: all of " :
+				   why,
+			t->wants ? t->client->limiter_name : "",
+			t->wants ? " is in use" : "");
 		break;
 	case CURLE_URL_MALFORMAT:
 	case CURLE_UNSUPPORTED_PROTOCOL:
@@ -375,8 +374,6 @@ static void set_result(struct transfer *t, CURLcode result)
 /* Frees a transfer and wipes its secrets. */
 static void transfer_free(struct transfer *t)
 {
-	struct http_client *c = t->client;
-
 	handle_drop(t);
 	curl_slist_free_all(t->own);
 	buf_fini(&t->response.headers);
@@ -395,13 +392,7 @@ static void transfer_free(struct transfer *t)
 	mem_forget(t->password);
 	mem_forget(t->token);
 	http_config_unref(t->config);
-	if (t->prev)
-		t->prev->next = t->next;
-	else
-		c->transfers = t->next;
-	if (t->next)
-		t->next->prev = t->prev;
-	c->running--;
+	transfer_list_remove(t);
 	mem_free(t);
 }
 

@@ -74,6 +74,9 @@ struct transfer {
 	size_t wants;
 	struct transfer *prev;
 	struct transfer *next;
+	/* neighbours in the list of http_client.by_ctx */
+	struct transfer *list_prev;
+	struct transfer *list_next;
 };
 
 /* A descriptor watched for a user of the loop, see http_watch(). */
@@ -81,6 +84,10 @@ struct watch {
 	int fd;
 	http_watch_fn fn;
 	void *ctx;
+};
+
+enum {
+	TRANSFER_LISTS = 1024 /* number of lists in http_client.by_ctx */
 };
 
 /* An HTTP client: the event loop with its transfers. */
@@ -95,6 +102,8 @@ struct http_client {
 	 */
 	int64_t waiting_ns;
 	struct transfer *transfers; /* list of transfers, newest first */
+	/* the same transfers, by a hash of their context */
+	struct transfer *by_ctx[TRANSFER_LISTS];
 	size_t running;
 	size_t ended; /* number of transfers that end_failed() has to end */
 	VEC(struct watch) watches;
@@ -103,6 +112,7 @@ struct http_client {
 	const struct networks *refused;
 	/* accounts for the memory of bodies; borrowed; NULL: no limit */
 	struct ingest_limiter *limiter;
+	const char *limiter_name; /* for messages; borrowed */
 	/* set by http_room(): the limiter may have room */
 	_Atomic bool room;
 	/* how often a transfer was paused for lack of memory */

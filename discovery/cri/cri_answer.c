@@ -105,7 +105,7 @@ static void add_map_labels(struct group_builder *b, const char *prefix,
 	struct wire w = wire_init(message);
 	struct wire_field f;
 
-	while (wire_next(&w, &f)) {
+	while (!group_is_over(b) && wire_next(&w, &f)) {
 		if (f.number == number && f.type == WIRE_BYTES)
 			group_label_of(b, prefix,
 				       str_from(wire_find(f.bytes, MAP_KEY)),
@@ -197,7 +197,7 @@ int cri_answer_map(struct bytes pods, struct bytes containers,
 	bool good = read_pods(&p, pods);
 
 	group_begin(b);
-	while (good && wire_next(&w, &f)) {
+	while (good && !group_is_over(b) && wire_next(&w, &f)) {
 		if (f.number == LIST_ITEMS && f.type == WIRE_BYTES)
 			map_cri_container(&p, f.bytes, b);
 	}

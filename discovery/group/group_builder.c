@@ -88,6 +88,8 @@ void group_begin(struct group_builder *b)
 
 void group_target(struct group_builder *b)
 {
+	if (b->is_over)
+		return;
 	end_labels(b);
 	b->in_target = true;
 	b->volume += sizeof(struct label_list);
@@ -158,6 +160,8 @@ static void add_clean(struct buf *out, struct str name)
 void group_label_of(struct group_builder *b, const char *prefix,
 		    struct str name, struct str value)
 {
+	if (b->is_over)
+		return;
 	b->name.len = 0;
 	buf_str(&b->name, prefix);
 	add_clean(&b->name, name);
@@ -177,6 +181,8 @@ void group_address(struct group_builder *b, struct str host, int64_t port)
 	bool v6 = memchr(host.ptr, ':', host.len) != NULL;
 	struct buf text = { 0 };
 
+	if (b->is_over)
+		return;
 	if (port < 0) {
 		group_label(b, ADDRESS, host);
 		return;

@@ -52,6 +52,16 @@ void group_begin(struct group_builder *b);
  */
 void group_target(struct group_builder *b);
 
+/*
+ * Returns whether the targets exceed the limits of target groups: then nothing
+ * more is added. Loops over products, such as addresses and ports, end early,
+ * because a small answer can have very large ones.
+ */
+static inline bool group_is_over(const struct group_builder *b)
+{
+	return b->is_over;
+}
+
 /* Adds a label to the group or target that was begun last. */
 void group_label(struct group_builder *b, const char *name, struct str value);
 

@@ -22,6 +22,7 @@
 #include "client/http_status.h"
 #include "discovery/consul/consul_config.h"
 #include "discovery/consul/consul_health.h"
+#include "discovery/consul/consul_services.h"
 #include "discovery/kind/kinds.h"
 #include "discovery/rest/document.h"
 
@@ -31,20 +32,11 @@
 #define PUBLISH_MS 1000 /* changes within this time are reported together */
 /* how often the first report waits for services that have not answered */
 #define FIRST_WAITS 5
-#define WATCHES_MAX 10000
-
-/* A watch of the catalog, or of a service. */
-struct consul_watch {
-	struct provider *p;
-	char *service;  /* NULL: the catalog */
-	uint64_t index; /* X-Consul-Index of the last answer; 0: none */
-	bool running;
-	bool known;         /* whether there was an answer or an error */
-	bool wanted;        /* the catalog still has the service */
-	int64_t started_ns; /* start of the last query */
-	int64_t retry_ns;   /* not to be asked before this time */
-	struct target_groups *groups; /* targets; NULL: never found any */
-};
+/*
+ * how many queries are started at once, so that a large catalog does not keep
+ * the loop from a reload or a stop
+ */
+#define STARTS_MAX 200
 
 /* The data of a Consul provider. */
 struct consul_source {
@@ -54,9 +46,10 @@ struct consul_source {
 	char *datacenter; /* NULL: not known yet */
 	bool asking;      /* a query for the data center is in flight */
 	struct consul_watch catalog;
-	VEC(struct consul_watch *) services;
-	bool dirty; /* targets have changed since they were reported */
-	int waits;  /* how often the first report has waited */
+	struct consul_services services;
+	bool dirty;         /* targets have changed since they were reported */
+	int64_t publish_ns; /* when they are to be reported */
+	int waits;          /* how often the first report has waited */
 };
 
 static const struct consul_config *consul_config_of(const struct provider *p)
@@ -142,41 +135,24 @@ static void ask_idle_watch(struct consul_watch *w)
 		ask_watch(w);
 }
 
-/* Cancels the query of a watch, and frees the watch. */
-static void consul_watch_drop(struct consul_watch *w)
-{
-	http_cancel(w->p->client, w);
-	target_groups_unref(w->groups);
-	mem_free(w->service);
-	mem_free(w);
-}
-
-/* Returns the watch of a service, or NULL. */
-static struct consul_watch *find_watch(const struct consul_source *s,
-				       struct str service)
-{
-	for (size_t i = 0; i < s->services.count; i++) {
-		if (str_is(service, s->services.v[i]->service))
-			return s->services.v[i];
-	}
-	return NULL;
-}
-
 /* Begins to watch a service, unless it is watched already. */
 static void watch_service(struct provider *p, struct str service)
 {
 	struct consul_source *s = p->data;
-	struct consul_watch *w = find_watch(s, service);
+	struct consul_watch *w = consul_services_find(&s->services, service);
 
-	if (!w && s->services.count < WATCHES_MAX) {
-		w = mem_new(struct consul_watch);
-		w->p = p;
-		w->service = mem_strndup(service);
-		*vec_add(&s->services) = w;
-		ask_watch(w);
+	if (!w) {
+		w = consul_services_add(&s->services, p, service);
+		provider_call_within(p, 0);
 	}
 	if (w)
 		w->wanted = true;
+}
+
+/* Lets the next report wait for more changes. */
+static void consul_publish_later(struct consul_source *s)
+{
+	s->publish_ns = clock_mono_ns() + PUBLISH_MS * 1000000LL;
 }
 
 /*
@@ -187,42 +163,66 @@ static void consul_publish_soon(struct provider *p)
 {
 	struct consul_source *s = p->data;
 
+	if (!s->dirty)
+		consul_publish_later(s);
+	s->dirty = true;
 	if (p->call_ns == INT64_MAX)
 		provider_call_within(p, PUBLISH_MS);
-	s->dirty = true;
 }
 
-/* Returns whether a service has neither answered nor failed yet. */
-static bool has_unknown(const struct consul_source *s)
+/* Starts some of the queries that are due. Returns whether others are left. */
+static bool ask_some(struct consul_source *s)
 {
-	for (size_t i = 0; i < s->services.count; i++) {
-		if (!s->services.v[i]->known)
+	int started = 0;
+
+	for (size_t i = 0; i < s->services.v.count; i++) {
+		struct consul_watch *w = s->services.v.v[i];
+
+		if (!w->is_due)
+			continue;
+		if (started == STARTS_MAX)
 			return true;
+		w->is_due = false;
+		started++;
+		ask_idle_watch(w);
 	}
 	return false;
+}
+
+/* Reports the targets of all services, unless some must be waited for. */
+static void consul_publish(struct provider *p)
+{
+	struct consul_source *s = p->data;
+	struct target_groups_list all = { 0 };
+
+	if (!consul_services_are_known(&s->services) &&
+	    s->waits < FIRST_WAITS) {
+		s->waits++;
+		consul_publish_later(s);
+		return;
+	}
+	s->waits = FIRST_WAITS;
+	s->dirty = false;
+	consul_services_share(&s->services, &all);
+	provider_found(p, &all);
+	target_groups_list_fini(&all);
 }
 
 static void consul_call(struct provider *p)
 {
 	struct consul_source *s = p->data;
-	struct target_groups_list all = { 0 };
+	bool are_left = ask_some(s);
+	int64_t now = clock_mono_ns();
 
-	if (!s->dirty)
-		return;
-	if (has_unknown(s) && s->waits < FIRST_WAITS) {
-		s->waits++;
-		provider_call_within(p, PUBLISH_MS);
-		return;
-	}
-	s->waits = FIRST_WAITS;
-	s->dirty = false;
-	for (size_t i = 0; i < s->services.count; i++) {
-		if (s->services.v[i]->groups)
-			*vec_add(&all) =
-				target_groups_ref(s->services.v[i]->groups);
-	}
-	provider_found(p, &all);
-	target_groups_list_fini(&all);
+	if (s->dirty && now >= s->publish_ns)
+		consul_publish(p);
+	if (are_left)
+		provider_call_within(p, 0);
+	else if (s->dirty)
+		provider_call_within(
+			p, s->publish_ns > now ?
+				   (s->publish_ns - now) / 1000000 + 1 :
+				   0);
 }
 
 /* Stops watching the services that the catalog does not have any more. */
@@ -230,14 +230,13 @@ static void drop_unwanted(struct provider *p)
 {
 	struct consul_source *s = p->data;
 
-	for (size_t i = s->services.count; i-- > 0;) {
-		struct consul_watch *w = s->services.v[i];
+	for (size_t i = s->services.v.count; i-- > 0;) {
+		struct consul_watch *w = s->services.v.v[i];
 
 		if (w->wanted)
 			continue;
-		s->services.v[i] = s->services.v[--s->services.count];
 		provider_tell(p, w->service, NULL);
-		consul_watch_drop(w);
+		consul_services_remove(&s->services, i);
 		consul_publish_soon(p);
 	}
 }
@@ -254,12 +253,13 @@ static int take_catalog(struct provider *p, struct bytes text, struct err *err)
 	if (!y.root || y.root->kind != YAML_MAP)
 		rc = err_set(err, ERR_INVALID,
 			     "the catalog's answer is not an object in JSON");
-	for (size_t i = 0; i < s->services.count; i++)
-		s->services.v[i]->wanted = rc;
+	for (size_t i = 0; i < s->services.v.count; i++)
+		s->services.v.v[i]->wanted = rc;
 	for (size_t i = 0; !rc && i < doc_keys(y.root); i++) {
 		const struct yaml_node *tags;
 		struct str name = doc_key(y.root, i, &tags);
-		struct consul_watch *w = find_watch(s, name);
+		struct consul_watch *w =
+			consul_services_find(&s->services, name);
 
 		if (w)
 			w->wanted = true;
@@ -268,7 +268,7 @@ static int take_catalog(struct provider *p, struct bytes text, struct err *err)
 	}
 	if (!rc) {
 		drop_unwanted(p);
-		if (!s->services.count)
+		if (!s->services.v.count)
 			consul_publish_soon(p);
 	}
 	yaml_fini(&y);
@@ -279,7 +279,7 @@ static int take_catalog(struct provider *p, struct bytes text, struct err *err)
 static int take_service(struct consul_watch *w, struct bytes text,
 			struct err *err)
 {
-	const struct consul_source *s = w->p->data;
+	struct consul_source *s = w->p->data;
 	struct target_groups *groups = NULL;
 	int rc = consul_health_parse(
 		text, str_of(w->service), str_of(s->datacenter),
@@ -287,8 +287,9 @@ static int take_service(struct consul_watch *w, struct bytes text,
 
 	if (rc)
 		return rc;
-	target_groups_unref(w->groups);
-	w->groups = groups;
+	rc = consul_services_set(&s->services, w, groups, err);
+	if (rc)
+		return rc;
 	provider_tell(w->p, w->service, groups);
 	consul_publish_soon(w->p);
 	return 0;
@@ -360,8 +361,10 @@ static void ask_all(struct provider *p)
 
 	if (!by_name)
 		ask_idle_watch(&s->catalog);
-	for (size_t i = 0; i < s->services.count; i++)
-		ask_idle_watch(s->services.v[i]);
+	for (size_t i = 0; i < s->services.v.count; i++)
+		s->services.v.v[i]->is_due = true;
+	if (s->services.v.count)
+		provider_call_within(p, 0);
 	/* Services that are named need no catalog. */
 	for (size_t i = 0; by_name && i < c->services.count; i++)
 		watch_service(p, c->services.v[i]);
@@ -449,9 +452,7 @@ static void consul_close(struct provider *p)
 
 	http_cancel(p->client, p);
 	http_cancel(p->client, &s->catalog);
-	for (size_t i = 0; i < s->services.count; i++)
-		consul_watch_drop(s->services.v[i]);
-	vec_fini(&s->services);
+	consul_services_fini(&s->services);
 	http_config_unref(s->http);
 	mem_forget(s->token);
 	mem_free(s->datacenter);

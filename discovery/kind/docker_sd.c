@@ -97,7 +97,7 @@ static void add_endpoint(struct rest_run *r, const struct yaml_node *container,
 	const struct yaml_node *ports = doc_find(container, "Ports");
 	bool found = false;
 
-	for (size_t i = 0; i < doc_count(ports); i++)
+	for (size_t i = 0; i < doc_count(ports) && !group_is_over(&r->b); i++)
 		found |= docker_add_port(r, container, endpoint,
 					 doc_item(ports, i));
 	if (found)
@@ -164,7 +164,8 @@ static void map_container(struct rest_run *r, const struct yaml_node *container)
 		add_endpoint(r, container, endpoint);
 		return;
 	}
-	for (size_t i = 0; i < doc_keys(networks); i++) {
+	for (size_t i = 0; i < doc_keys(networks) && !group_is_over(&r->b);
+	     i++) {
 		(void)doc_key(networks, i, &endpoint);
 		if (!yaml_is_null(endpoint))
 			add_endpoint(r, container, endpoint);
@@ -174,7 +175,9 @@ static void map_container(struct rest_run *r, const struct yaml_node *container)
 /* Containers can refer to each other, so they are mapped when all are known. */
 static int docker_finish(struct rest_run *r, struct err *err UNUSED)
 {
-	for (size_t i = 0; i < rest_count(r, DOCKER_CONTAINERS); i++)
+	size_t count = rest_count(r, DOCKER_CONTAINERS);
+
+	for (size_t i = 0; i < count && !group_is_over(&r->b); i++)
 		map_container(r, rest_item(r, DOCKER_CONTAINERS, i));
 	return 0;
 }

@@ -154,7 +154,7 @@ static int map_virtual_ip(struct rest_run *r, const struct yaml_node *service,
 	if (!read_cidr(doc_text(vip, "Addr"), address))
 		return err_set(err, ERR_INVALID,
 			       "a service has an invalid virtual address");
-	for (size_t i = 0; i < doc_count(ports); i++) {
+	for (size_t i = 0; i < doc_count(ports) && !group_is_over(&r->b); i++) {
 		const struct yaml_node *port = doc_item(ports, i);
 
 		if (!is_tcp(port))
@@ -169,13 +169,16 @@ static int map_virtual_ip(struct rest_run *r, const struct yaml_node *service,
 
 static int services_finish(struct rest_run *r, struct err *err)
 {
-	for (size_t i = 0; i < rest_count(r, SWARM_SERVICES); i++) {
+	size_t count = rest_count(r, SWARM_SERVICES);
+
+	for (size_t i = 0; i < count && !group_is_over(&r->b); i++) {
 		const struct yaml_node *service =
 			rest_item(r, SWARM_SERVICES, i);
 		const struct yaml_node *vips =
 			doc_find(service, "Endpoint.VirtualIPs");
 
-		for (size_t k = 0; k < doc_count(vips); k++) {
+		for (size_t k = 0; k < doc_count(vips) && !group_is_over(&r->b);
+		     k++) {
 			int rc = map_virtual_ip(r, service, doc_item(vips, k),
 						err);
 
@@ -237,7 +240,7 @@ static int map_task_address(struct rest_run *r, const struct yaml_node *task,
 	if (!read_cidr(cidr, address))
 		return err_set(err, ERR_INVALID,
 			       "a task has an invalid address");
-	for (size_t i = 0; i < doc_count(ports); i++) {
+	for (size_t i = 0; i < doc_count(ports) && !group_is_over(&r->b); i++) {
 		if (!is_tcp(doc_item(ports, i)))
 			continue;
 		add_task_target(r, task, network, str_of(address),
@@ -259,7 +262,8 @@ static int map_attachments(struct rest_run *r, const struct yaml_node *task,
 		const struct yaml_node *a = doc_item(list, i);
 		const struct yaml_node *addresses = doc_find(a, "Addresses");
 
-		for (size_t k = 0; k < doc_count(addresses); k++) {
+		for (size_t k = 0;
+		     k < doc_count(addresses) && !group_is_over(&r->b); k++) {
 			int rc = map_task_address(
 				r, task, doc_text(a, "Network.ID"),
 				doc_text(doc_item(addresses, k), ""), err);
@@ -273,7 +277,9 @@ static int map_attachments(struct rest_run *r, const struct yaml_node *task,
 
 static int tasks_finish(struct rest_run *r, struct err *err)
 {
-	for (size_t i = 0; i < rest_count(r, SWARM_TASKS); i++) {
+	size_t count = rest_count(r, SWARM_TASKS);
+
+	for (size_t i = 0; i < count && !group_is_over(&r->b); i++) {
 		const struct yaml_node *task = rest_item(r, SWARM_TASKS, i);
 		int rc;
 

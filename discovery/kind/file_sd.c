@@ -49,6 +49,7 @@ struct source {
 struct files {
 	VEC(char *) patterns;
 	VEC(struct source) sources;
+	size_t bytes; /* of the target groups of all sources */
 	/*
 	 * The inotify descriptor; -1: not available, so that files are read at
 	 * each refresh_interval only.
@@ -188,12 +189,34 @@ static bool file_sd_is_json(const char *path)
 	return dot && (!strcmp(dot, ".json") || !strcmp(dot, ".JSON"));
 }
 
+/* Returns the bytes of the target groups of a source. */
+static size_t source_bytes(const struct source *s)
+{
+	return s->groups ? s->groups->arena.used : 0;
+}
+
+/*
+ * ERR_TOOBIG: the target groups of all files would take too much memory with
+ * those of a text of `size` bytes, which take at least as much as the text.
+ */
+static int check_room(const struct files *f, const struct source *s,
+		      size_t size, struct err *err)
+{
+	if (f->bytes - source_bytes(s) + size <= TARGET_GROUPS_BYTES_MAX)
+		return 0;
+	return err_set(
+		err, ERR_TOOBIG,
+		"%s: the targets of all files together take more than %ld MB of memory",
+		s->path, TARGET_GROUPS_BYTES_MAX / MIB);
+}
+
 /*
  * Reads a file, and replaces the target groups of the source if the text has
  * changed. On errors the old groups stay. *changed is set to true if the groups
  * were replaced, and otherwise left unchanged.
  */
-static int read_source(struct source *s, bool *changed, struct err *err)
+static int read_source(struct files *f, struct source *s, bool *changed,
+		       struct err *err)
 {
 	const struct group_meta meta = { META_FILE, str_of(s->path) };
 	struct buf text = buf_init(YAML_TEXT_MAX + 1);
@@ -206,9 +229,13 @@ static int read_source(struct source *s, bool *changed, struct err *err)
 			     s->path, YAML_TEXT_MAX / MIB);
 	hash = hash_bytes(buf_bytes(&text));
 	if (!rc && !(s->groups && s->hash == hash)) {
-		rc = provider_parse(s->path, buf_bytes(&text),
-				    file_sd_is_json(s->path), &meta, &g, err);
+		rc = check_room(f, s, text.len, err);
+		if (!rc)
+			rc = provider_parse(s->path, buf_bytes(&text),
+					    file_sd_is_json(s->path), &meta, &g,
+					    err);
 		if (!rc) {
+			f->bytes += g->arena.used - source_bytes(s);
 			target_groups_unref(s->groups);
 			s->groups = g;
 			s->hash = hash;
@@ -244,7 +271,7 @@ static void file_sd_add_item(struct provider *p, const char *path,
 
 	if (s->there)
 		return; /* already read: two patterns match it */
-	if (!read_source(s, &fresh, &err)) {
+	if (!read_source(p->data, s, &fresh, &err)) {
 		s->there = true;
 		*changed |= fresh;
 		if (fresh)
@@ -274,6 +301,7 @@ static void forget_gone(struct provider *p, bool *changed)
 			*changed = true;
 			provider_tell(p, s->path, NULL);
 		}
+		f->bytes -= source_bytes(s);
 		source_fini(s);
 		vec_remove(&f->sources, i, 1);
 	}
@@ -404,11 +432,12 @@ static void files_close(struct provider *p)
 static void check_file(const char *path,
 		       void (*tell)(void *ctx, const char *text), void *ctx)
 {
+	struct files alone = { .inotify = -1 };
 	struct source s = { .path = mem_strdup(path) };
 	bool changed;
 	struct err err;
 
-	if (read_source(&s, &changed, &err))
+	if (read_source(&alone, &s, &changed, &err))
 		tell(ctx, err.msg);
 	source_fini(&s);
 }

@@ -112,12 +112,13 @@ static void map_app(struct rest_run *r, const struct yaml_node *app)
 	group_begin(&r->b);
 	field_rows_add(&r->b, labels, app, str_of(","));
 	find_ports(app, &p);
-	for (size_t i = 0; i < doc_count(tasks); i++) {
+	for (size_t i = 0; i < doc_count(tasks) && !group_is_over(&r->b); i++) {
 		const struct yaml_node *task = doc_item(tasks, i);
 
 		if (!p.numbers.count)
 			take_task_ports(&p, task);
-		for (size_t k = 0; k < p.numbers.count; k++)
+		for (size_t k = 0; k < p.numbers.count && !group_is_over(&r->b);
+		     k++)
 			add_task_port(r, task, &p, k);
 	}
 	vec_fini(&p.numbers);

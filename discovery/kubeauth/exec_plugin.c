@@ -3,9 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -17,7 +22,10 @@
 #include "base/yaml_json.h"
 #include "discovery/rest/document.h"
 
-#define OUTPUT_MAX_MIB 1 /* limit of what a plugin prints */
+#define OUTPUT_MAX_MIB 1   /* limit of what a plugin prints */
+#define KILL_MS        200 /* how long a killed plugin may take to end */
+/* so many plugins may fail to end before no other is started */
+#define UNKILLABLE_MAX 8
 
 /* A plugin that is running. */
 struct exec_plugin {
@@ -106,15 +114,39 @@ static void plugin_free(struct exec_plugin *x)
 	mem_free(x);
 }
 
-/* Kills the plugin with its children, and returns its exit status. */
-static int plugin_reap(const struct exec_plugin *x)
+/* The number of plugins that do not end although they were killed. */
+static atomic_int unkillable;
+
+/* Waits for the end of a plugin that could not be killed. */
+static void *plugin_wait(void *pid)
 {
-	int status = 0;
+	while (waitpid((pid_t)(intptr_t)pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	atomic_fetch_sub(&unkillable, 1);
+	return NULL;
+}
+
+/*
+ * Kills the plugin with its children, and takes its exit status. A plugin that
+ * runs as another user (sudo) or hangs in the kernel may not end: a thread then
+ * waits for it, because a stop of everprof must not.
+ */
+static void plugin_reap(const struct exec_plugin *x)
+{
+	struct pollfd ended = { .fd = x->process, .events = POLLIN };
+	pthread_t thread;
 
 	kill(-x->pid, SIGKILL);
-	while (waitpid(x->pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return status;
+	kill(x->pid, SIGKILL);
+	if (x->process >= 0)
+		(void)poll(&ended, 1, KILL_MS);
+	if (waitpid(x->pid, NULL, WNOHANG) != 0)
+		return;
+	atomic_fetch_add(&unkillable, 1);
+	if (pthread_create(&thread, NULL, plugin_wait,
+			   (void *)(intptr_t)x->pid))
+		abort(); /* fatal, as when memory is exhausted */
+	pthread_detach(thread);
 }
 
 /* Ends a run with an error. */
@@ -125,7 +157,7 @@ static void plugin_fail(struct exec_plugin *x, const struct err *err)
 	struct err named = *err;
 
 	(void)err_wrap(&named, err->code, "credential plugin %s", x->command);
-	(void)plugin_reap(x);
+	plugin_reap(x);
 	plugin_free(x);
 	done(ctx, NULL, &named);
 }
@@ -184,7 +216,7 @@ static void plugin_on_exit(void *ctx, int fd UNUSED, unsigned ready UNUSED)
 		plugin_fail(x, &err);
 		return;
 	}
-	(void)plugin_reap(x);
+	plugin_reap(x);
 	plugin_free(x);
 	done(to, &c, NULL);
 	yaml_fini(&c.y);
@@ -199,6 +231,13 @@ int exec_plugin_start(struct http_client *client,
 	int rc;
 
 	*out = NULL;
+	if (atomic_load(&unkillable) >= UNKILLABLE_MAX) {
+		mem_free(x);
+		return err_set(
+			err, ERR_IO,
+			"%d credential plugins have not ended, although they were killed: end them, or start everprof again",
+			UNKILLABLE_MAX);
+	}
 	*x = (struct exec_plugin){ .client = client,
 				   .done = done,
 				   .ctx = ctx,
@@ -223,7 +262,7 @@ int exec_plugin_start(struct http_client *client,
 	x->process = (int)syscall(SYS_pidfd_open, x->pid, 0);
 	if (x->process < 0) {
 		rc = err_sys(err, "cannot watch a credential plugin");
-		(void)plugin_reap(x);
+		plugin_reap(x);
 		plugin_free(x);
 		return rc;
 	}
@@ -252,7 +291,7 @@ void exec_plugin_cancel(struct exec_plugin *x)
 {
 	if (!x)
 		return;
-	(void)plugin_reap(x);
+	plugin_reap(x);
 	plugin_free(x);
 }
 

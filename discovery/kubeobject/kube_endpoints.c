@@ -25,7 +25,7 @@ static void endpoints_add_addresses(struct group_builder *b,
 				    const struct yaml_node *port,
 				    const char *ready)
 {
-	for (size_t i = 0; i < doc_count(addresses); i++) {
+	for (size_t i = 0; i < doc_count(addresses) && !group_is_over(b); i++) {
 		const struct yaml_node *one = doc_item(addresses, i);
 
 		group_target(b);
@@ -46,7 +46,8 @@ void kube_map_endpoints(struct group_builder *b, const struct yaml_node *object)
 		const struct yaml_node *one = doc_item(subsets, i);
 		const struct yaml_node *ports = doc_find(one, "ports");
 
-		for (size_t k = 0; k < doc_count(ports); k++) {
+		for (size_t k = 0; k < doc_count(ports) && !group_is_over(b);
+		     k++) {
 			endpoints_add_addresses(b, doc_find(one, "addresses"),
 						doc_item(ports, k), "true");
 			endpoints_add_addresses(
@@ -89,7 +90,7 @@ static void slice_add_endpoint(struct group_builder *b,
 {
 	const struct yaml_node *addresses = doc_find(endpoint, "addresses");
 
-	for (size_t i = 0; i < doc_count(addresses); i++) {
+	for (size_t i = 0; i < doc_count(addresses) && !group_is_over(b); i++) {
 		group_target(b);
 		group_address(b, doc_text(doc_item(addresses, i), ""),
 			      doc_int(port, "port", -1));
@@ -108,7 +109,8 @@ void kube_map_slice(struct group_builder *b, const struct yaml_node *object)
 		    doc_text(object, "addressType"));
 	kube_add_meta(b, KUBE_META("endpointslice"), object);
 	for (size_t i = 0; i < doc_count(endpoints); i++) {
-		for (size_t k = 0; k < doc_count(ports); k++)
+		for (size_t k = 0; k < doc_count(ports) && !group_is_over(b);
+		     k++)
 			slice_add_endpoint(b, doc_item(endpoints, i),
 					   doc_item(ports, k));
 	}

@@ -5,6 +5,12 @@
 #include "base/mem.h"
 #include "discovery/rest/document.h"
 
+/*
+ * Bytes of an object beside its key and the text of its groups: its struct, the
+ * struct of its groups, its slots in the table, and what the allocator adds.
+ */
+#define OBJECT_ROOM 300
+
 void kube_stores_init(struct kube_stores *s)
 {
 	*s = (struct kube_stores){ .texts = text_pool_new(),
@@ -23,10 +29,16 @@ void kube_object_join(struct kube_stores *s, struct kube_object *o,
 	o->joined = joined;
 }
 
+/* Returns the bytes that an object takes beside its groups. */
+static size_t kube_object_room(const char *key)
+{
+	return OBJECT_ROOM + strlen(key);
+}
+
 /* Frees what an object owns. */
 static void kube_object_fini(struct kube_stores *s, struct kube_object *o)
 {
-	s->bytes -= o->own->arena.used;
+	s->bytes -= o->own->arena.used + kube_object_room(o->key);
 	kube_object_join(s, o, NULL);
 	target_groups_unref(o->own);
 	mem_free(o->key);
@@ -136,9 +148,10 @@ static int kube_put_key(struct kube_stores *s, enum kube_resource_id id,
 {
 	struct kube_store *one = &s->of[id];
 	uint32_t n = kube_find_key(one, key);
+	size_t room = n == TABLE_NONE ? kube_object_room(key) : 0;
 	struct kube_object *o;
 
-	if (s->bytes + own->arena.used > s->bytes_max) {
+	if (s->bytes + room + own->arena.used > s->bytes_max) {
 		if (n != TABLE_NONE)
 			kube_remove_at(s, one, n);
 		target_groups_unref(own);
@@ -152,6 +165,7 @@ static int kube_put_key(struct kube_stores *s, enum kube_resource_id id,
 		*vec_add(&one->objects) =
 			(struct kube_object){ .key = mem_strdup(key) };
 		table_add(&one->by_key, kube_key_hash(key), n);
+		s->bytes += room;
 	}
 	o = &one->objects.v[n];
 	o->list = list;

@@ -13,7 +13,7 @@
 #include "discovery/group/group_compact.h"
 #include "discovery/kubeobject/kube_resource.h"
 
-/* Maximum bytes of the groups of all objects of a discovery, joined ones too. */
+/* Maximum bytes of all objects of a discovery, with their joined groups. */
 #define KUBE_BYTES_MAX (512 * MIB)
 
 /* An object. */
@@ -40,7 +40,7 @@ struct kube_stores {
 	struct kube_store of[KUBE_RESOURCES];
 	struct text_pool *texts;
 	struct group_builder builder;
-	size_t bytes;     /* bytes of all `own` and `joined` */
+	size_t bytes;     /* bytes of all objects, `own` and `joined` */
 	size_t bytes_max; /* KUBE_BYTES_MAX, except in tests */
 	bool changed;     /* since the owner cleared this mark */
 };

@@ -21,8 +21,14 @@
 /* after this time without a pause, the next one is short again */
 #define PAUSE_RESET_NS  120000000000LL
 #define RETRY_AFTER_MAX 300 /* seconds */
-/* a watch that ends within this time without an event is an error */
+/*
+ * A watch that ends within this time without an event is an error; the one
+ * after a watch with events begins not before this time has passed.
+ */
 #define WATCH_SHORT_NS 1000000000LL
+/* a watch that ends with 410 within this time after its list must wait */
+#define EXPIRED_NS 10000000000LL
+#define PAGES_MAX  20000
 
 struct kube_watch *kube_watch_new(struct kube_session *s,
 				  enum kube_resource_id id,
@@ -171,12 +177,25 @@ static int watch_put(struct kube_watch *w, const struct yaml_node *object,
 	return 0;
 }
 
-/* Takes the data about a list: its version, and the token of the next page. */
-static void watch_take_list_meta(struct kube_watch *w,
-				 const struct yaml_node *meta)
+/*
+ * Takes the data about a list: its version, and the token of the next page.
+ * ERR_INVALID: the list would not come to an end.
+ */
+static int watch_take_list_meta(struct kube_watch *w,
+				const struct yaml_node *meta, struct err *err)
 {
+	struct str next = doc_text(meta, "continue");
+	bool is_same = next.len && w->next && str_is(next, w->next);
+
 	watch_set(&w->list_version, doc_text(meta, "resourceVersion"));
-	watch_set(&w->next, doc_text(meta, "continue"));
+	watch_set(&w->next, next);
+	if (!is_same && w->pages++ < PAGES_MAX)
+		return 0;
+	watch_set(&w->next, str_of(""));
+	return err_set(err, ERR_INVALID,
+		       is_same ? "the list has the same page again" :
+				 "the list has more than %d pages",
+		       PAGES_MAX);
 }
 
 /* Takes an event. An error event ends the watch. */
@@ -193,11 +212,13 @@ static int watch_take_event(struct kube_watch *w, const struct yaml_node *root,
 		return err_set(err, ERR_IO, "the watch has ended: %.*s",
 			       STR_ARG(doc_text(object, "message")));
 	}
-	w->events++;
-	if (str_is(type, "ADDED") || str_is(type, "MODIFIED"))
+	if (str_is(type, "ADDED") || str_is(type, "MODIFIED")) {
+		w->events++;
 		rc = watch_put(w, object, err);
-	else if (str_is(type, "DELETED"))
+	} else if (str_is(type, "DELETED")) {
+		w->events++;
 		kube_store_remove(&w->s->stores, w->id, object);
+	}
 	if (!rc && version.len)
 		watch_set(&w->version, version);
 	return rc;
@@ -221,7 +242,7 @@ static int watch_on_piece(void *ctx, struct str key, struct bytes text,
 	else if (w->phase == KUBE_WATCHING)
 		rc = watch_take_event(w, y.root, err);
 	else if (is_meta)
-		watch_take_list_meta(w, y.root);
+		rc = watch_take_list_meta(w, y.root, err);
 	else if (!yaml_is_null(y.root))
 		rc = watch_put(w, y.root, err);
 	yaml_fini(&y);
@@ -258,6 +279,7 @@ static void list_end(struct kube_watch *w)
 	w->freshness = KUBE_CACHED;
 	w->is_unpaged = false;
 	w->due_ns = 0;
+	w->listed_ns = clock_mono_ns();
 	if (!w->is_synced)
 		w->s->stores.changed = true;
 	w->is_synced = true;
@@ -343,9 +365,14 @@ static void list_on_answer(struct kube_watch *w, const struct http_response *r)
 /* Decides what follows a watch that the server has refused, or has ended. */
 static void watch_end(struct kube_watch *w, long status, const struct err *err)
 {
+	bool is_new = clock_mono_ns() - w->listed_ns < EXPIRED_NS;
+
 	if (status == 410) {
 		w->wants_list = true;
 		w->due_ns = 0;
+		/* A version that is new has expired: it may happen again. */
+		if (is_new)
+			watch_pause(w);
 	} else if (status == 429 || status == 500) {
 		watch_pause(w);
 	} else {
@@ -378,7 +405,7 @@ static void watch_on_end(struct kube_watch *w, const struct http_response *r)
 		(void)err_set(&err, ERR_IO, "the watch has ended at once");
 		watch_end(w, 0, &err);
 	} else {
-		w->due_ns = 0;
+		w->due_ns = w->started_ns + WATCH_SHORT_NS;
 	}
 }
 
@@ -456,8 +483,10 @@ void kube_watch_start(struct kube_watch *w)
 	json_pieces_init(&w->pieces, w->wants_list, watch_on_piece, w);
 	if (w->wants_list) {
 		w->s->lists++;
-		if (!w->next)
+		if (!w->next) {
 			w->list = ++w->s->last_list;
+			w->pages = 0;
+		}
 		watch_set(&w->list_version, str_of(""));
 	}
 	watch_send(w, &login);

@@ -54,6 +54,8 @@ struct kube_watch {
 	char *list_version; /* resourceVersion of the list in progress */
 	char *next;         /* token of the next page; NULL: none */
 	uint32_t list;      /* number of the list in progress */
+	size_t pages;       /* of the list in progress */
+	int64_t listed_ns;  /* when the last list ended */
 	struct json_pieces pieces;
 	int64_t started_ns;
 	size_t events;      /* in this watch */

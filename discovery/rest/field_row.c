@@ -23,7 +23,7 @@ void field_list_add(struct group_builder *b, const char *label,
 static void add_map(struct group_builder *b, const struct field_row *row,
 		    const struct yaml_node *map)
 {
-	for (size_t i = 0; i < doc_keys(map); i++) {
+	for (size_t i = 0; i < doc_keys(map) && !group_is_over(b); i++) {
 		const struct yaml_node *value;
 		struct str key = doc_key(map, i, &value);
 		struct str text = row->form == FIELD_PRESENT ?
@@ -77,6 +77,6 @@ static void add_row(struct group_builder *b, const struct field_row *row,
 void field_rows_add(struct group_builder *b, const struct field_row *rows,
 		    const struct yaml_node *item, struct str separator)
 {
-	for (; rows->label; rows++)
+	for (; rows->label && !group_is_over(b); rows++)
 		add_row(b, rows, item, separator);
 }

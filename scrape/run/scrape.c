@@ -124,7 +124,7 @@ int scrape_start(const struct scrape_options *o, struct scraper **out,
 		return rc;
 	}
 	ingest_limiter_set_room(o->limiter, on_room, s);
-	http_client_set_limiter(s->client, o->limiter);
+	http_client_set_limiter(s->client, o->limiter, "--ingest.memory");
 	http_client_refuse(s->client, o->refused);
 	scrape_register_stats(s);
 	for (unsigned i = 0; i <= SCRAPE_WORKERS; i++)

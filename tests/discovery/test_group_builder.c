@@ -138,6 +138,8 @@ Test(group_builder, targets_have_a_limit)
 	}
 	cr_expect(b.groups->arena.used < 300 * MIB, "%zu",
 		  b.groups->arena.used);
+	cr_expect(group_is_over(&b) && b.targets.count < 6000, "%zu",
+		  b.targets.count);
 	cr_expect(group_builder_take(&b, &g, &err) == ERR_TOOBIG && !g);
 	group_builder_fini(&b);
 }

@@ -359,6 +359,21 @@ def keys_without_values_do_not_stop_everprof(d):
 
 
 @suite.test
+def tokens_cannot_add_headers_or_requests(d):
+    api = Api({'/v2/apps/': '{"apps": []}', '/smuggled': '{}'})
+    with open(f'{d}/token', 'w') as f:
+        f.write('geheim\r\nX-Injected: yes\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: x')
+    e = start(d, {'file': entry('marathon', servers=[api.url], auth_token_file=f'{d}/token'),
+                  'text': entry('marathon', servers=[api.url + '/a'], auth_token='geheim\r\nX-Injected: yes'),
+                  'consul': entry('consul', server=api.url, token='geheim\nX-Injected: yes')}, 0)
+    for header in ('Authorization', 'X-Consul-Token'):
+        wait_until(header, 20, lambda: f'the header {header} must be a single line of text' in e.text())
+    wait_until('each', 20, lambda: {x['health'] for x in e.get('/api/v1/targets').data()['discoveries']} == {'down'})
+    assert not api.asked and 'geheim' not in e.text(), api.asked
+    api.stop()
+
+
+@suite.test
 def errors_of_sockets_and_proxies_name_them(d):
     with open(f'{d}/file', 'w'):
         pass

@@ -127,6 +127,26 @@ def changes_arrive_by_blocking_queries(d):
 
 
 @suite.test
+def hundreds_of_services_come_and_go(d):
+    c = Consul()
+    for i in range(450):
+        c.set(f's{i}', [instance(f'i{i}', Port=i + 1)])
+    e = start(d, c.address)
+    ports = lambda: sorted(int(a.rpartition(':')[2]) for a in found(e))
+    wait_until('all', 60, lambda: ports() == list(range(1, 451)))
+    for i in range(0, 450, 2):
+        c.set(f's{i}', None)
+    wait_until('every second one', 60, lambda: ports() == list(range(2, 451, 2)))
+    for i in range(0, 450, 6):
+        c.set(f's{i}', [instance(f'i{i}', Port=i + 1)])
+    c.set('s1', [instance('i1', Port=5000)])
+    wait_until('some again', 60, lambda: ports() == sorted(
+        {*range(4, 451, 2), *range(1, 451, 6), 5000}))
+    e.finish()
+    c.server.stop()
+
+
+@suite.test
 def defaults_come_from_the_environment(d):
     """As Consul's own client, and with it Prometheus, reads them; a key of the configuration is stronger."""
     wanted = {'CONSUL_HTTP_TOKEN': 'geheim', 'CONSUL_NAMESPACE': 'n1', 'CONSUL_PARTITION': 'p1'}

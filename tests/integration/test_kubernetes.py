@@ -224,6 +224,71 @@ def targets_stay_while_the_server_misbehaves(d):
         k.stop()
 
 
+def endless(kind):
+    """A server that behaves so that a client without pauses would ask thousands of times."""
+    def trouble(r, resource, query):
+        if kind == 'pages':
+            say(r, {'metadata': {'resourceVersion': '5', 'continue': 'next'}, 'items': []})
+            return True
+        if 'watch' not in query:
+            return False
+        if kind == 'gone':
+            say(r, status(410, 'Expired'), 410)
+            return True
+        begin_stream(r)
+        object_ = status(410, 'Expired') if kind == 'ERROR' else pod('p0', '10.0.0.0')
+        object_.setdefault('metadata', {})['resourceVersion'] = '1003'
+        stream(r, json.dumps({'type': kind, 'object': object_}), True)
+        return True
+    return trouble
+
+
+@suite.test
+def endless_answers_are_followed_by_pauses(d):
+    kinds = ('pages', 'gone', 'ERROR', 'BOOKMARK', 'MODIFIED', 'STRANGE')
+    servers = {kind: with_pods() for kind in kinds}
+    for kind, k in servers.items():
+        k.trouble = endless(kind)
+    e = start(d, **{kind: {'role': 'pod', 'api_server': k.url} for kind, k in servers.items()})
+    for kind, k in servers.items():
+        wait_until(f'requests of {kind}', 60, lambda: len(k.asked) >= 4)
+    time.sleep(5)
+    for kind, k in servers.items():
+        assert len(k.asked) < 60, (kind, len(k.asked))
+        assert len(addresses(e, kind)) == (0 if kind == 'pages' else 3), kind
+    assert 'the list has the same page again' in e.text()
+    for kind, k in servers.items():
+        k.trouble = None
+        k.drop_watches()
+    for kind, k in servers.items():
+        wait_until(f'recovery of {kind}', 90, lambda: len(addresses(e, kind)) == 3)
+        k.put('pods', pod('new', '10.0.0.99'))
+    for kind, k in servers.items():
+        wait_until(f'an event of {kind}', 90, lambda: '10.0.0.99:80' in addresses(e, kind))
+        k.stop()
+    e.finish()
+
+
+@suite.test
+def strange_annotations_do_not_stop_a_watch(d):
+    k = with_pods()
+    e = start(d, pods={'role': 'pod', 'api_server': k.url})
+    wait_until('pods', 30, lambda: len(addresses(e)) == 3)
+    strange = pod('nul', '10.0.0.7')
+    strange['metadata']['annotations'] = {'a': 'x\0y'}
+    k.put('pods', strange)
+    many = pod('many', '10.0.0.8')
+    many['metadata']['annotations'] = {f'a{i}': 'x' for i in range(3000)}
+    k.put('pods', many)
+    k.remove('pods', 'p0', 'shop')
+    wait_until('all changes', 60, lambda: addresses(e) == ['10.0.0.1:80', '10.0.0.2:80', '10.0.0.7:80', '10.0.0.8:80'])
+    by_name = {t[META + 'pod_name']: t for t in found(e)}
+    assert by_name['nul'][META + 'pod_annotation_a'] == 'x\0y'
+    assert by_name['many'][META + 'pod_annotation_a2999'] == 'x'
+    e.finish()
+    k.stop()
+
+
 @suite.test
 def a_busy_server_is_left_alone_as_long_as_it_says(d):
     k = with_pods()
@@ -413,7 +478,9 @@ def a_credential_plugin_that_fails_is_named(d):
             '"status": {"clientKeyData": "x"}}\'': 'only one of',
             'exit 7': 'exit code 7', 'echo hello': 'ExecCredential in JSON', 'kill -9 $$': 'signal 9',
             'echo \'{"kind": "ExecCredential", "apiVersion": "v0"}\'': 'does not have the apiVersion',
-            'yes': 'prints more than 1 MB', 'no-such-plugin': 'install the plugin', 'sleep 1000 & wait': None}
+            'yes': 'prints more than 1 MB', 'no-such-plugin': 'install the plugin', 'sleep 1000 & wait': None,
+            # It leaves its process group.
+            'exec python3 -c "import os, time; os.setpgid(0, os.getpgid(os.getppid())); time.sleep(1000)"': None}
     jobs = {}
     for i, script in enumerate(says):
         command = f'./plugin{i}' if script != 'no-such-plugin' else script

@@ -80,3 +80,50 @@ Test(labels, label_sets_are_ordered_by_name_then_value)
 	labels_unref(c);
 	labels_unref(d);
 }
+
+enum {
+	NAMES = 200,
+	CHANGES = 20000
+};
+
+/* Sets and removes labels at random, beside an array of what is set. */
+Test(labels, a_builder_with_many_labels_finds_each)
+{
+	static int values[NAMES]; /* 0: not set */
+	struct labels_builder b = { 0 };
+	uint32_t random = 1;
+	struct labels *ls = NULL;
+
+	for (int i = 0; i < CHANGES; i++) {
+		/* At first all names, then few, then all again. */
+		int range = i / (CHANGES / 3) == 1 ? 40 : NAMES;
+		char name[16];
+		char value[16];
+		int k;
+
+		random = random * 1664525 + 1013904223;
+		k = (int)(random >> 8) % range;
+		values[k] = (random >> 4) % 3 ? i + 1 : 0;
+		snprintf(name, sizeof(name), "n%d", k);
+		snprintf(value, sizeof(value), "%d", values[k]);
+		labels_set(&b, str_of(name), str_of(values[k] ? value : ""));
+		if (i == CHANGES / 3 || i == CHANGES / 2) {
+			for (k = 0; k < NAMES; k++) {
+				snprintf(name, sizeof(name), "n%d", k);
+				if (k >= 40)
+					values[k] = 0;
+				if (k >= 40)
+					labels_set(&b, str_of(name),
+						   str_of(""));
+			}
+			cr_assert(!labels_build(&b, &ls, NULL));
+			labels_unref(ls);
+		}
+		snprintf(name, sizeof(name), "n%d", (int)(random % NAMES));
+		snprintf(value, sizeof(value), "%d", values[random % NAMES]);
+		cr_assert(str_is(labels_builder_get(&b, str_of(name)),
+				 values[random % NAMES] ? value : ""),
+			  "%d", i);
+	}
+	labels_builder_fini(&b);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The services of Consul that are watched, by name, with their targets.
+ *
+ * Ownership: the set owns its watches, and each watch its target groups.
+ * Threads: the manager's loop.
+ */
+#ifndef DISCOVERY_CONSUL_CONSUL_SERVICES_H
+#define DISCOVERY_CONSUL_CONSUL_SERVICES_H
+
+#include "base/table.h"
+#include "base/vec.h"
+#include "discovery/provider/provider.h"
+
+/* Maximum number of services. */
+#define CONSUL_SERVICES_MAX 10000
+
+/* A watch of the catalog, or of a service. */
+struct consul_watch {
+	struct provider *p;
+	char *service;  /* NULL: the catalog */
+	uint64_t index; /* X-Consul-Index of the last answer; 0: none */
+	bool running;
+	bool is_due;        /* to be asked as soon as possible */
+	bool known;         /* whether there was an answer or an error */
+	bool wanted;        /* the catalog still has the service */
+	int64_t started_ns; /* start of the last query */
+	int64_t retry_ns;   /* not to be asked before this time */
+	struct target_groups *groups; /* targets; NULL: never found any */
+};
+
+/* The watches of services; { 0 } is an empty set. */
+struct consul_services {
+	VEC(struct consul_watch *) v;
+	struct table by_name; /* indexes in `v` */
+	size_t bytes;         /* of the targets of all services */
+};
+
+/* Returns the watch of a service, or NULL. */
+struct consul_watch *consul_services_find(const struct consul_services *s,
+					  struct str name);
+
+/*
+ * Adds a watch, which is due, for a service that has none. NULL: there are
+ * CONSUL_SERVICES_MAX.
+ */
+struct consul_watch *consul_services_add(struct consul_services *s,
+					 struct provider *p, struct str name);
+
+/*
+ * Removes watch number `i`, and cancels its query; the last watch takes its
+ * number.
+ */
+void consul_services_remove(struct consul_services *s, size_t i);
+
+/*
+ * Sets the targets of a service; takes over the reference. ERR_TOOBIG: the
+ * targets of all services would take more than TARGET_GROUPS_BYTES_MAX; those
+ * that the service had stay.
+ */
+NODISCARD int consul_services_set(struct consul_services *s,
+				  struct consul_watch *w,
+				  struct target_groups *groups,
+				  struct err *err);
+
+/* Returns whether each service has answered or failed. */
+bool consul_services_are_known(const struct consul_services *s);
+
+/* Adds the targets of all services to a list. */
+void consul_services_share(const struct consul_services *s,
+			   struct target_groups_list *all);
+
+/* Cancels all queries and frees all watches. */
+void consul_services_fini(struct consul_services *s);
+
+#endif
