@@ -94,7 +94,7 @@ struct str url_unescape_path(struct str s, struct arena *arena)
 
 struct str url_lower_scheme(struct str url, struct arena *arena)
 {
-	const char *end = memchr(url.ptr, ':', url.len);
+	const char *end = url.len ? memchr(url.ptr, ':', url.len) : NULL;
 	char *out = arena_strndup(arena, url);
 
 	for (char *p = out; end && p < out + (end - url.ptr); p++) {

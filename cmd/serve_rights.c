@@ -9,19 +9,27 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/*
+ * A limit on open files that is not exceeded here. It is not higher, because
+ * programs that everprof starts inherit it, and some close each descriptor.
+ */
+#define FILES_ENOUGH 65536
+
 void rights_set_limits(void)
 {
 	const struct rlimit none = { 0 };
 	struct rlimit files;
 
 	/* If any of these fails, the system's own settings stay in force. */
-	if (prctl(PR_SET_DUMPABLE, 0) || setrlimit(RLIMIT_CORE, &none)) {
-	}
+	(void)prctl(PR_SET_DUMPABLE, 0);
+	(void)setrlimit(RLIMIT_CORE, &none);
 	if (getrlimit(RLIMIT_NOFILE, &files))
 		return;
-	files.rlim_cur = files.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &files)) {
-	}
+	if (files.rlim_cur >= FILES_ENOUGH)
+		return;
+	files.rlim_cur = files.rlim_max < FILES_ENOUGH ? files.rlim_max :
+							 FILES_ENOUGH;
+	(void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
 /*

@@ -14,8 +14,8 @@
 
 /*
  * Forbid core dumps: one would contain passwords and profiles and be as large
- * as the memory. Allow as many open files as the system allows, as programs in
- * Go do: each target and each service of Consul needs a connection.
+ * as the memory. Allow up to 65536 open files, as far as the system allows
+ * them: each target and each service of Consul needs a connection.
  */
 void rights_set_limits(void);
 

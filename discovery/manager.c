@@ -11,11 +11,11 @@
 #include "discovery/provider/entry.h"
 
 #define WAIT_MS_MAX 10000 /* maximum wait of the loop in ms */
-/* a failure is over after two refresh intervals and this time in ms */
-#define FAILURE_LASTS_MS 60000
 
-/* bytes of all answers that are being received */
+/* memory budget of all answers that are being received, in bytes */
 #define ANSWERS_BYTES (256 * MIB)
+/* the largest answer that a kind allows, in bytes */
+#define ANSWER_MAX (16 * MIB)
 
 /* A job of the configuration. */
 struct job {
@@ -210,7 +210,6 @@ static void *loop_run(void *arg)
 static void provider_drop(struct provider *p)
 {
 	p->kind->close(p);
-	mem_free(p->failure.source);
 	target_groups_list_fini(&p->found);
 	sd_entry_free(p->owned);
 	mem_free(p);
@@ -340,15 +339,6 @@ void discovery_apply(struct discovery *d, const struct discovery_job *jobs,
 	http_wake(d->client);
 }
 
-/* Returns whether the last failure of a provider is not over yet. */
-static bool is_failing(const struct provider *p)
-{
-	int64_t lasts_ms = 2 * p->config->refresh_ms + FAILURE_LASTS_MS;
-
-	return p->failure.source &&
-	       clock_mono_ns() - p->failure.at_ns < lasts_ms * 1000000;
-}
-
 /* Passes the state of a provider, as an entry of a job, to fn(). */
 static void visit_provider(const struct job *j, const struct provider *p,
 			   void (*fn)(void *ctx,
@@ -361,7 +351,7 @@ static void visit_provider(const struct job *j, const struct provider *p,
 				      .targets = count_targets(p),
 				      .is_waiting = !p->asked };
 
-	if (is_failing(p)) {
+	if (*p->failure.source) {
 		s.source = p->failure.source;
 		s.error = p->failure.err.msg;
 		s.failed_ms = p->failure.at_ms;
@@ -404,7 +394,7 @@ int discovery_start(const struct discovery_options *o, struct discovery **out,
 		discovery_free(d);
 		return rc;
 	}
-	d->limiter = ingest_limiter_new(ANSWERS_BYTES, YAML_TEXT_MAX);
+	d->limiter = ingest_limiter_new(ANSWERS_BYTES, ANSWER_MAX);
 	ingest_limiter_set_room(d->limiter, on_manager_room, d);
 	http_client_set_limiter(d->client, d->limiter,
 				"the memory for answers to service discovery");

@@ -70,9 +70,7 @@ struct discovery_status {
 	size_t targets;   /* found, before relabelling */
 	bool is_waiting;  /* nothing was found yet, and nothing failed */
 	/*
-	 * The last failure, until a refresh succeeds, or until two refresh
-	 * intervals and a minute have passed: a source that stays broken fails
-	 * at each refresh. NULL: none.
+	 * The last failure, until a refresh of all sources succeeds. NULL: none.
 	 */
 	const char *source; /* what could not be read */
 	const char *error;

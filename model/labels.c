@@ -260,7 +260,7 @@ static bool is_label_named(const void *ctx, uint32_t number, const void *key)
 
 /*
  * Returns the label called `name`, or NULL. Most sets are small, so a scan will
- * do; but an object of Kubernetes can have ten thousands of annotations.
+ * do; but an object of Kubernetes can have tens of thousands of annotations.
  */
 static struct label *builder_find(const struct labels_builder *b,
 				  struct str name)

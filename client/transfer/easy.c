@@ -303,7 +303,7 @@ int easy_check_headers(const struct transfer *t, struct err *err)
 		if (*c)
 			return err_set(
 				err, ERR_INVALID,
-				"the header %.*s must be a single line of text: check its token",
+				"the value of the header %.*s must be a single line of text",
 				(int)strcspn(h->data, ":;\r\n"), h->data);
 	}
 	return 0;

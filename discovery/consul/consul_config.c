@@ -115,7 +115,7 @@ void consul_config_check(struct yaml *y, const struct yaml_node *entry,
 {
 	struct consul_config *c = (struct consul_config *)base;
 	struct yaml_node url = *entry;
-	struct str checked;
+	struct str checked = str_of("");
 
 	if (!str_trim(c->server).len) {
 		yaml_error(y, entry, "consul_sd_config requires server");
@@ -135,6 +135,7 @@ void consul_config_check(struct yaml *y, const struct yaml_node *entry,
 	url.kind = YAML_SCALAR;
 	url.text = c->url;
 	http_decode_url(y, &url, &checked);
+	c->url = checked;
 }
 
 /* Returns whether a service of the catalog has all configured tags. */

@@ -92,6 +92,15 @@ int consul_services_set(struct consul_services *s, struct consul_watch *w,
 	return 0;
 }
 
+bool consul_services_are_failing(const struct consul_services *s)
+{
+	for (size_t i = 0; i < s->v.count; i++) {
+		if (s->v.v[i]->is_failing)
+			return true;
+	}
+	return false;
+}
+
 bool consul_services_are_known(const struct consul_services *s)
 {
 	for (size_t i = 0; i < s->v.count; i++) {

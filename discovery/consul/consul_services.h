@@ -23,6 +23,7 @@ struct consul_watch {
 	bool running;
 	bool is_due;        /* to be asked as soon as possible */
 	bool known;         /* whether there was an answer or an error */
+	bool is_failing;    /* the last query has failed */
 	bool wanted;        /* the catalog still has the service */
 	int64_t started_ns; /* start of the last query */
 	int64_t retry_ns;   /* not to be asked before this time */
@@ -62,6 +63,9 @@ NODISCARD int consul_services_set(struct consul_services *s,
 				  struct consul_watch *w,
 				  struct target_groups *groups,
 				  struct err *err);
+
+/* Returns whether the last query of any service has failed. */
+bool consul_services_are_failing(const struct consul_services *s);
 
 /* Returns whether each service has answered or failed. */
 bool consul_services_are_known(const struct consul_services *s);

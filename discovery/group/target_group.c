@@ -71,6 +71,8 @@ static void decode_targets(struct yaml *y, const struct yaml_node *n,
 
 	if (!yaml_expect(y, n, YAML_LIST, "targets"))
 		return;
+	/* Of several lists, as JSON can have them, the last one counts. */
+	g->target_count = 0;
 	g->targets = arena_array(d->arena, struct label_list, n->count);
 	for (size_t i = 0; i < n->count; i++) {
 		struct label *l = arena_new(d->arena, struct label);
@@ -154,6 +156,7 @@ static void decode_labels(struct yaml *y, const struct yaml_node *n,
 	/*
 	 * One element more than the map has labels: set_meta() may add a label.
 	 */
+	l->count = 0;
 	l->v = arena_array(d->arena, struct label, n->count / 2 + 1);
 	for (size_t i = 0; i < n->count; i += 2) {
 		struct label *one = &l->v[l->count++];
@@ -167,7 +170,8 @@ static void decode_labels(struct yaml *y, const struct yaml_node *n,
 
 /*
  * Sets the label `meta`, which names the file or URL of the group. A label of
- * that name in the group itself is replaced, so that it cannot deceive.
+ * that name in the group itself is replaced, so that a group cannot
+ * forge its source.
  */
 static void set_meta(const struct decoding *d, const struct group_meta *meta)
 {

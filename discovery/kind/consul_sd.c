@@ -333,7 +333,7 @@ static int take_answer(struct consul_watch *w, struct http_response *r,
 static void consul_on_answer(void *ctx, struct http_response *r)
 {
 	struct consul_watch *w = ctx;
-	const struct provider *p = w->p;
+	struct provider *p = w->p;
 	const struct consul_source *s = p->data;
 	int64_t now = clock_mono_ns();
 	struct err err;
@@ -344,6 +344,10 @@ static void consul_on_answer(void *ctx, struct http_response *r)
 	w->running = false;
 	w->known = true;
 	rc = take_answer(w, r, &err);
+	w->is_failing = rc;
+	if (!rc && *p->failure.source && !s->catalog.is_failing &&
+	    !consul_services_are_failing(&s->services))
+		provider_recovered(p);
 	if (rc) {
 		w->retry_ns = now + RETRY_NS;
 		provider_failed(w->p, w->service ? w->service : s->shown, &err);

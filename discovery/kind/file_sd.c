@@ -50,6 +50,7 @@ struct files {
 	VEC(char *) patterns;
 	VEC(struct source) sources;
 	size_t bytes; /* of the target groups of all sources */
+	bool is_full; /* a file was refused because of the others */
 	/*
 	 * The inotify descriptor; -1: not available, so that files are read at
 	 * each refresh_interval only.
@@ -196,8 +197,8 @@ static size_t source_bytes(const struct source *s)
 }
 
 /*
- * ERR_TOOBIG: the target groups of all files would take too much memory with
- * those of a text of `size` bytes, which take at least as much as the text.
+ * ERR_TOOBIG: the target groups of all files would take too much memory, if
+ * those of this source took `size` bytes.
  */
 static int check_room(const struct files *f, const struct source *s,
 		      size_t size, struct err *err)
@@ -229,12 +230,18 @@ static int read_source(struct files *f, struct source *s, bool *changed,
 			     s->path, YAML_TEXT_MAX / MIB);
 	hash = hash_bytes(buf_bytes(&text));
 	if (!rc && !(s->groups && s->hash == hash)) {
+		/* The text is about as large; so most files are not parsed. */
 		rc = check_room(f, s, text.len, err);
 		if (!rc)
 			rc = provider_parse(s->path, buf_bytes(&text),
 					    file_sd_is_json(s->path), &meta, &g,
 					    err);
-		if (!rc) {
+		if (!rc)
+			rc = check_room(f, s, g->arena.used, err);
+		if (rc) {
+			f->is_full |= rc == ERR_TOOBIG;
+			target_groups_unref(g);
+		} else {
 			f->bytes += g->arena.used - source_bytes(s);
 			target_groups_unref(s->groups);
 			s->groups = g;
@@ -302,6 +309,9 @@ static void forget_gone(struct provider *p, bool *changed)
 			provider_tell(p, s->path, NULL);
 		}
 		f->bytes -= source_bytes(s);
+		/* There is room now for a file that was refused. */
+		if (f->is_full)
+			provider_refresh_within(p, BEGIN_MS);
 		source_fini(s);
 		vec_remove(&f->sources, i, 1);
 	}
@@ -398,6 +408,7 @@ static void files_refresh(struct provider *p)
 	bool complete = true;
 
 	watch_folders(f);
+	f->is_full = false;
 	for (size_t i = 0; i < f->sources.count; i++)
 		f->sources.v[i].there = false;
 	for (size_t i = 0; i < f->patterns.count; i++)

@@ -104,6 +104,7 @@ static void kube_publish(struct provider *p)
 		total.targets += all.v[i]->targets;
 	provider_found(p, &all);
 	target_groups_list_fini(&all);
+	s->session.is_lacking = lacking;
 	if (lacking) {
 		(void)err_set(
 			&err, ERR_TOOBIG,

@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -24,7 +23,7 @@
 
 #define OUTPUT_MAX_MIB 1   /* limit of what a plugin prints */
 #define KILL_MS        200 /* how long a killed plugin may take to end */
-/* so many plugins may fail to end before no other is started */
+/* no plugin is started while this many killed plugins are still running */
 #define UNKILLABLE_MAX 8
 
 /* A plugin that is running. */
@@ -118,11 +117,15 @@ static void plugin_free(struct exec_plugin *x)
 static atomic_int unkillable;
 
 /* Waits for the end of a plugin that could not be killed. */
-static void *plugin_wait(void *pid)
+static void *plugin_wait(void *arg)
 {
-	while (waitpid((pid_t)(intptr_t)pid, NULL, 0) < 0 && errno == EINTR)
+	pid_t *pid = arg;
+
+	pthread_setname_np(pthread_self(), "plugin");
+	while (waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	atomic_fetch_sub(&unkillable, 1);
+	mem_free(pid);
 	return NULL;
 }
 
@@ -135,16 +138,21 @@ static void plugin_reap(const struct exec_plugin *x)
 {
 	struct pollfd ended = { .fd = x->process, .events = POLLIN };
 	pthread_t thread;
+	pid_t *pid;
 
 	kill(-x->pid, SIGKILL);
 	kill(x->pid, SIGKILL);
+	/* A plugin that has ended already is not waited for. */
+	if (waitpid(x->pid, NULL, WNOHANG) != 0)
+		return;
 	if (x->process >= 0)
 		(void)poll(&ended, 1, KILL_MS);
 	if (waitpid(x->pid, NULL, WNOHANG) != 0)
 		return;
 	atomic_fetch_add(&unkillable, 1);
-	if (pthread_create(&thread, NULL, plugin_wait,
-			   (void *)(intptr_t)x->pid))
+	pid = mem_new(pid_t);
+	*pid = x->pid;
+	if (pthread_create(&thread, NULL, plugin_wait, pid))
 		abort(); /* fatal, as when memory is exhausted */
 	pthread_detach(thread);
 }
@@ -235,7 +243,7 @@ int exec_plugin_start(struct http_client *client,
 		mem_free(x);
 		return err_set(
 			err, ERR_IO,
-			"%d credential plugins have not ended, although they were killed: end them, or start everprof again",
+			"%d killed credential plugins are still running: end them, or restart everprof",
 			UNKILLABLE_MAX);
 	}
 	*x = (struct exec_plugin){ .client = client,

@@ -67,7 +67,8 @@ static bool tls_covers(const struct tls_hosts *t, struct str host)
 	bool covers = tls_has(t, host);
 
 	if (!covers && rest.len && t->names.count) {
-		buf_printf(&pattern, "*%.*s", STR_ARG(rest));
+		buf_str(&pattern, "*");
+		buf_add(&pattern, rest.ptr, rest.len);
 		covers = tls_has(t, str_from(buf_bytes(&pattern)));
 	}
 	buf_fini(&pattern);

@@ -54,6 +54,19 @@ void kube_session_wake(struct kube_session *s)
 		s->watches.v[i]->wants_login = false;
 }
 
+void kube_session_recover(const struct kube_session *s)
+{
+	if (!*s->p->failure.source || s->is_lacking)
+		return;
+	for (size_t i = 0; i < s->watches.count; i++) {
+		const struct kube_watch *w = s->watches.v[i];
+
+		if (w->is_failing || w->is_refusing)
+			return;
+	}
+	provider_recovered(s->p);
+}
+
 bool kube_session_is_synced(const struct kube_session *s)
 {
 	for (size_t i = 0; i < s->watches.count; i++) {

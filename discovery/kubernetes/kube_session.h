@@ -22,6 +22,7 @@ struct kube_session {
 	VEC(struct kube_watch *) watches;
 	size_t lists;       /* number of lists in progress */
 	uint32_t last_list; /* number of the last list */
+	bool is_lacking;    /* objects lack the labels of others: no memory */
 };
 
 /* Begins a session without watches. */
@@ -42,6 +43,9 @@ int64_t kube_session_run(struct kube_session *s);
 
 /* Makes the watches that wait for credentials due. */
 void kube_session_wake(struct kube_session *s);
+
+/* Reports that nothing fails any more, if that is so. */
+void kube_session_recover(const struct kube_session *s);
 
 /* Returns whether each watch has listed its objects once. */
 bool kube_session_is_synced(const struct kube_session *s);

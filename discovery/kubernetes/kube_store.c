@@ -82,7 +82,9 @@ static uint32_t kube_find_key(const struct kube_store *one, const char *key)
 static void kube_write_key(struct buf *key, struct str namespace,
 			   struct str name)
 {
-	buf_printf(key, "%.*s/%.*s", STR_ARG(namespace), STR_ARG(name));
+	buf_add(key, namespace.ptr, namespace.len);
+	buf_str(key, "/");
+	buf_add(key, name.ptr, name.len);
 }
 
 /* Removes object number `n`; the last object takes its number. */

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "discovery/kubernetes/kube_watch.h"
 
-#include <stdio.h>
-
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/url.h"
 #include "base/yaml_json.h"
 #include "client/http_status.h"
 #include "discovery/kubernetes/kube_session.h"
+#include "discovery/kubernetes/kube_url.h"
 #include "discovery/rest/document.h"
 
-#define PAGE_SIZE     500
 #define LIST_MS       300000
-#define WATCH_SECONDS 300 /* shortest time of a watch; the longest is twice */
 #define WATCH_MORE_MS 30000
 #define PAUSE_MIN_MS  800
 #define PAUSE_MAX_MS  30000
@@ -22,13 +18,15 @@
 #define PAUSE_RESET_NS  120000000000LL
 #define RETRY_AFTER_MAX 300 /* seconds */
 /*
- * A watch that ends within this time without an event is an error; the one
- * after a watch with events begins not before this time has passed.
+ * A watch that ends within this time without a change of an object is an error.
+ * After a watch with changes, the next one starts at least this long after the
+ * start of the last one.
  */
 #define WATCH_SHORT_NS 1000000000LL
 /* a watch that ends with 410 within this time after its list must wait */
 #define EXPIRED_NS 10000000000LL
-#define PAGES_MAX  20000
+/* a list with more pages is taken for one that never ends */
+#define PAGES_MAX 20000
 
 struct kube_watch *kube_watch_new(struct kube_session *s,
 				  enum kube_resource_id id,
@@ -96,70 +94,15 @@ static void watch_fail(struct kube_watch *w, const struct err *err)
 
 	(void)err_wrap(&named, err->code, "%s", w->shown);
 	provider_failed(w->s->p, kube_access_shown(w->s->access), &named);
+	w->is_failing = true;
 	watch_pause(w);
 }
 
-/* The functions below write the URLs of requests. */
-
-static void watch_add_selectors(const struct kube_watch *w, struct buf *url)
+/* Notes that a request has succeeded. */
+static void watch_succeed(struct kube_watch *w)
 {
-	const struct kube_selector *s;
-
-	if (w->id >= KUBE_ROLES)
-		return;
-	s = &w->s->config->selectors[w->id];
-	if (s->label.len)
-		url_add_param(url, "labelSelector", s->label);
-	if (s->field.len)
-		url_add_param(url, "fieldSelector", s->field);
-}
-
-static void watch_write_path(const struct kube_watch *w, const char *server,
-			     struct buf *url)
-{
-	const struct kube_resource *r = &kube_resources[w->id];
-
-	buf_printf(url, "%s%s/", server, r->api);
-	if (*w->namespace) {
-		buf_str(url, "namespaces/");
-		url_escape(str_of(w->namespace), url);
-		buf_str(url, "/");
-	}
-	buf_str(url, r->name);
-}
-
-static void watch_write_list(const struct kube_watch *w, struct buf *url)
-{
-	char limit[16];
-
-	snprintf(limit, sizeof(limit), "%d", PAGE_SIZE);
-	if (!w->is_unpaged)
-		url_add_param(url, "limit", str_of(limit));
-	if (w->next)
-		url_add_param(url, "continue", str_of(w->next));
-	else if (w->freshness == KUBE_CACHED)
-		url_add_param(url, "resourceVersion",
-			      str_of(w->version ? w->version : "0"));
-}
-
-/*
- * Writes the parameters of a watch, and returns its length in ms. Watches do
- * not all end at the same time.
- */
-static int64_t watch_write_watch(const struct kube_watch *w, struct buf *url)
-{
-	const struct bytes seed = { (const uint8_t *)&w->started_ns,
-				    sizeof(w->started_ns) };
-	int64_t seconds =
-		WATCH_SECONDS + (int64_t)(hash_bytes(seed) % WATCH_SECONDS);
-	char text[24];
-
-	snprintf(text, sizeof(text), "%lld", (long long)seconds);
-	url_add_param(url, "watch", str_of("true"));
-	url_add_param(url, "allowWatchBookmarks", str_of("true"));
-	url_add_param(url, "timeoutSeconds", str_of(text));
-	url_add_param(url, "resourceVersion", str_of(w->version));
-	return seconds * 1000;
+	w->is_failing = false;
+	kube_session_recover(w->s);
 }
 
 /* The functions below read answers, piece by piece. */
@@ -212,6 +155,7 @@ static int watch_take_event(struct kube_watch *w, const struct yaml_node *root,
 		return err_set(err, ERR_IO, "the watch has ended: %.*s",
 			       STR_ARG(doc_text(object, "message")));
 	}
+	w->is_heard |= str_is(type, "BOOKMARK");
 	if (str_is(type, "ADDED") || str_is(type, "MODIFIED")) {
 		w->events++;
 		rc = watch_put(w, object, err);
@@ -219,8 +163,11 @@ static int watch_take_event(struct kube_watch *w, const struct yaml_node *root,
 		w->events++;
 		kube_store_remove(&w->s->stores, w->id, object);
 	}
+	w->is_heard |= w->events > 0;
 	if (!rc && version.len)
 		watch_set(&w->version, version);
+	if (!rc && w->is_heard)
+		watch_succeed(w);
 	return rc;
 }
 
@@ -283,10 +230,12 @@ static void list_end(struct kube_watch *w)
 	if (!w->is_synced)
 		w->s->stores.changed = true;
 	w->is_synced = true;
-	if (w->refused.code)
+	w->is_refusing = w->refused.code;
+	if (w->is_refusing)
 		provider_failed(w->s->p, kube_access_shown(w->s->access),
 				&w->refused);
 	w->refused.code = 0;
+	watch_succeed(w);
 }
 
 /*
@@ -397,7 +346,7 @@ static void watch_on_end(struct kube_watch *w, const struct http_response *r)
 
 		watch_end(w, rc ? r->status : 0, &err);
 		watch_obey(w, r);
-	} else if (r->code && !w->events) {
+	} else if (r->code && !w->is_heard) {
 		/* The connection failed; nothing is known to be missing. */
 		err = r->err;
 		watch_fail(w, &err);
@@ -451,12 +400,12 @@ static void watch_send(struct kube_watch *w, const struct kube_login *login)
 				  .done = watch_on_answer,
 				  .ctx = w };
 
-	watch_write_path(w, login->url, &url);
+	kube_url_write_path(w, login->url, &url);
 	if (w->phase == KUBE_LISTING)
-		watch_write_list(w, &url);
+		kube_url_add_list(w, &url);
 	else
-		r.timeout_ms = watch_write_watch(w, &url) + WATCH_MORE_MS;
-	watch_add_selectors(w, &url);
+		r.timeout_ms = kube_url_add_watch(w, &url) + WATCH_MORE_MS;
+	kube_url_add_selectors(w, &url);
 	r.url = buf_cstr(&url);
 	http_start(p->client, &r);
 	buf_fini(&url);
@@ -478,6 +427,7 @@ void kube_watch_start(struct kube_watch *w)
 	w->phase = w->wants_list ? KUBE_LISTING : KUBE_WATCHING;
 	w->started_ns = clock_mono_ns();
 	w->events = 0;
+	w->is_heard = false;
 	w->status = 0;
 	w->broken.code = 0;
 	json_pieces_init(&w->pieces, w->wants_list, watch_on_piece, w);

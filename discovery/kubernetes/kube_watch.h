@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A watch of a Kubernetes discovery: it lists the objects of a
- * resource, page by page, and then gets each change from the API server. The
- * objects go to the stores, one at a time.
+ * A watch of a Kubernetes discovery: it lists the objects of a resource, page
+ * by page, and then gets each change from the API server. The objects go to the
+ * stores, one at a time.
  *
  * A watch that ends goes on from the last resourceVersion. When the server does
  * not know that version any more (410 Gone), the objects are listed again; those
- * that are missing then are removed. After other errors there is a pause that
- * grows from 0.8 to 30 seconds. The objects stay while the server does not
- * answer.
+ * that are missing then are removed. After other errors, and after a 410 that
+ * comes soon after a list, there is a pause that grows from 0.8 to 30 seconds.
+ * Watches that end early although they had changes start at most once a second.
+ * The objects stay while the server does not answer.
  *
  * Source: kubernetes.io/docs/reference/using-api/api-concepts, "Efficient
  * detection of changes" and "Retrieving large results sets in chunks".
@@ -58,7 +59,10 @@ struct kube_watch {
 	int64_t listed_ns;  /* when the last list ended */
 	struct json_pieces pieces;
 	int64_t started_ns;
-	size_t events;      /* in this watch */
+	size_t events;      /* changes of objects in this watch */
+	bool is_heard;      /* it had events, bookmarks included */
+	bool is_failing;    /* the last request has failed */
+	bool is_refusing;   /* the last list had objects that were left out */
 	int64_t status;     /* status code of an error event; 0: none */
 	struct err refused; /* why an object was left out; code 0: none was */
 	struct err broken; /* what was wrong with the answer; code 0: nothing */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "discovery/provider/provider.h"
 
+#include <stdio.h>
+
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/yaml_json.h"
@@ -39,11 +41,10 @@ void provider_failed(struct provider *p, const char *what,
 	 */
 	p->changed |= !p->asked;
 	p->asked = true;
-	mem_free(p->failure.source);
-	p->failure = (struct provider_failure){ .source = mem_strdup(what),
-						.err = *err,
+	p->failure = (struct provider_failure){ .err = *err,
 						.at_ms = clock_ms(NULL),
 						.at_ns = clock_mono_ns() };
+	snprintf(p->failure.source, sizeof(p->failure.source), "%s", what);
 	metric_add(p->failures, 1);
 	log_event(
 		p->log, LOG_WARN,
@@ -53,12 +54,15 @@ void provider_failed(struct provider *p, const char *what,
 			   log_int("config_line", p->line), log_err(err)));
 }
 
+void provider_recovered(struct provider *p)
+{
+	p->failure = (struct provider_failure){ 0 };
+}
+
 void provider_refreshed(struct provider *p)
 {
-	if (p->failure.at_ns < p->begun_ns) {
-		mem_free(p->failure.source);
-		p->failure = (struct provider_failure){ 0 };
-	}
+	if (p->failure.at_ns < p->begun_ns)
+		provider_recovered(p);
 	p->begun_ns = 0;
 }
 

@@ -116,7 +116,8 @@ struct provider_kind {
 
 /* A refresh that failed. */
 struct provider_failure {
-	char *source;   /* what could not be read; NULL: no refresh failed */
+	/* what could not be read, perhaps cut; empty: no refresh failed */
+	char source[512];
 	struct err err; /* why */
 	int64_t at_ms;  /* time of day */
 	int64_t at_ns;  /* on clock_mono_ns() */
@@ -168,10 +169,17 @@ void provider_failed(struct provider *p, const char *what,
 		     const struct err *err);
 
 /*
- * Reports that a refresh has come to its end, well or not: failures before its
- * start are over. For kinds whose refresh() asks all sources again.
+ * Reports that a refresh has ended, whether it succeeded or failed. Failures
+ * from before its start are forgotten. For kinds whose refresh() asks all
+ * sources again.
  */
 void provider_refreshed(struct provider *p);
+
+/*
+ * Reports that no source fails any more. For kinds that watch their sources:
+ * each of them keeps which of its watches fail.
+ */
+void provider_recovered(struct provider *p);
 
 /*
  * Logs that the source named `what` was read and how many targets it has; `g`

@@ -302,7 +302,7 @@ static void rest_skip(struct rest_run *r, const struct err *err)
 
 	log_event(
 		r->p->log, LOG_DEBUG,
-		"a request of service discovery failed; some labels are missing",
+		"an optional request of service discovery failed; its labels are left out",
 		LOG_FIELDS(log_text("discovery", r->p->kind->name),
 			   log_int("config_line", r->p->line), log_err(err)));
 	send_next(r, &none);

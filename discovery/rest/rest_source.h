@@ -58,7 +58,6 @@ struct rest_step {
 	 * in all items of the answer, which is a list itself
 	 */
 	const char *items;
-	enum rest_paging paging;
 	/* path of what `paging` needs from the answer */
 	const char *next;
 	/* query parameter, or field of the form, with the number or text */
@@ -83,6 +82,7 @@ struct rest_step {
 	 * 0: none
 	 */
 	long tolerated;
+	enum rest_paging paging;
 	/* any failure only means that there are no items; logged at LOG_DEBUG */
 	bool is_optional;
 };

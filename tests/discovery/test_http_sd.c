@@ -204,7 +204,7 @@ Test(http_sd, groups_are_taken_from_json)
 	close_source(&s);
 }
 
-Test(http_sd, keys_are_read_as_go_does)
+Test(http_sd, keys_are_read_as_go_reads_them)
 {
 	struct source s;
 	const struct target_group *g;
@@ -218,9 +218,19 @@ Test(http_sd, keys_are_read_as_go_does)
 	g = &s.p.found.v[0]->v[0];
 	cr_assert(g->labels.count == 2);
 	cr_expect(check_str(g->labels.v[0].value, "2"), "the last one");
-	/* A group cannot deceive about where it comes from. */
+	/* A group cannot forge its source. */
 	cr_expect(check_str(g->labels.v[1].name, "__meta_url"));
 	cr_expect(check_str(g->labels.v[1].value, "http://h/"));
+	/* A second list replaces the first one. */
+	provider_http.refresh(&s.p);
+	answer(200, JSON,
+	       "[{\"targets\": [\"a:1\", \"b:1\", \"c:1\"], \"Targets\": "
+	       "[\"d:1\"], \"labels\": {\"a\": \"1\", \"b\": \"2\", \"c\": "
+	       "\"3\"}, \"Labels\": {\"k\": \"v\"}}]");
+	cr_expect(has_found(&s, "d:1 "));
+	g = &s.p.found.v[0]->v[0];
+	cr_assert(g->labels.count == 2);
+	cr_expect(check_str(g->labels.v[0].name, "k"));
 	close_source(&s);
 }
 

@@ -367,7 +367,7 @@ def tokens_cannot_add_headers_or_requests(d):
                   'text': entry('marathon', servers=[api.url + '/a'], auth_token='geheim\r\nX-Injected: yes'),
                   'consul': entry('consul', server=api.url, token='geheim\nX-Injected: yes')}, 0)
     for header in ('Authorization', 'X-Consul-Token'):
-        wait_until(header, 20, lambda: f'the header {header} must be a single line of text' in e.text())
+        wait_until(header, 20, lambda: f'the value of the header {header} must be a single line of text' in e.text())
     wait_until('each', 20, lambda: {x['health'] for x in e.get('/api/v1/targets').data()['discoveries']} == {'down'})
     assert not api.asked and 'geheim' not in e.text(), api.asked
     api.stop()

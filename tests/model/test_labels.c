@@ -87,7 +87,7 @@ enum {
 };
 
 /* Sets and removes labels at random, beside an array of what is set. */
-Test(labels, a_builder_with_many_labels_finds_each)
+Test(labels, a_builder_with_many_labels_finds_each_label)
 {
 	static int values[NAMES]; /* 0: not set */
 	struct labels_builder b = { 0 };

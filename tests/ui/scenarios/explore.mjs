@@ -395,8 +395,7 @@ async function links(context) {
   await tab.page.getByRole('button', { name: 'Copy link' }).click();
   const link = new URL(await tab.page.getByLabel('What was copied').inputValue());
   assert.equal(Number(link.searchParams.get('to')) - Number(link.searchParams.get('from')), 300000);
-  tab.complaints = tab.complaints.filter((c) => !c.includes('404 (Not Found)'));
-  await tab.close();
+  await tab.close('404 (Not Found)');
 }
 
 async function overTime(context) {

@@ -125,7 +125,7 @@ export interface Target {
   scrapeInterval: string;
 }
 
-/** An entry of <name>_sd_configs; a failure is told while it lasts. */
+/** An entry of <name>_sd_configs; a failure is reported while it lasts. */
 export interface Discovery {
   /** The job; empty: the section ebpf. */
   scrapePool: string;
