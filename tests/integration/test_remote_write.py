@@ -269,18 +269,20 @@ def the_number_of_shards_follows_the_rate_and_keeps_the_order(d):
     more(500)
     a.finish()
     a.start_again()
-    wait_until('all is sent', 60, lambda: a.metric('everprof_remote_storage_backlog_bytes') == 0 and
+
+    def received():
+        times = {}
+        with r.lock:
+            for _, _, body in r.seen:
+                for labels, _, ms in read_request(body):
+                    # A request that the stop interrupted is sent again.
+                    times.setdefault(labels['job'], {}).setdefault(ms)
+        return times
+    # Directly after the start the backlog is not known yet, so its metric alone does not tell the end.
+    wait_until('all is sent', 120, lambda: sum(map(len, received().values())) == sent, 2)
+    wait_until('no backlog', 60, lambda: a.metric('everprof_remote_storage_backlog_bytes') == 0 and
                a.metric('everprof_remote_storage_samples_pending') == 0)
-    times = {}
-    with r.lock:
-        for _, _, body in r.seen:
-            for labels, _, ms in read_request(body):
-                series = times.setdefault(labels['job'], [])
-                # A request that the stop interrupted is sent again.
-                if ms not in series:
-                    series.append(ms)
-    assert sum(map(len, times.values())) == sent
-    assert all(series == sorted(series) for series in times.values())
+    assert all(list(series) == sorted(series) for series in received().values())
 
 
 def catching_up(url, begin='10KB', more=''):
