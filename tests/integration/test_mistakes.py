@@ -343,12 +343,17 @@ def wal_damage_is_reported_in_every_response(d):
     served = {'n': 0}
 
     def handler(request):
+        if 'broken' in served:
+            send(request, b'', status=503)
+            return
         served['n'] += 1
         send(request, packed(profile(f'p{served["n"]}', served['n'], size=2000)))
     target = Server(handler)
     e = Everprof(d, 'scrape_configs:\n' + heap_job('app', [target.address], '200ms', '150ms')).ready()
     wait_until('15 heaps', 30, lambda: sum(len(r['timestamps']) for r in e.range('heap')) >= 15)
-    target.stop()
+    # Connections that are open outlive the stop of the server, and scrapes that have begun still store profiles.
+    served['broken'] = True
+    wait_until('no more profiles', 30, lambda: {t['health'] for t in e.targets()} == {'down'})
     query = {'query': 'heap', 'mode': 'merge', 'from': 0, 'to': 'now', 'report': 'top'}
     whole = e.get('/api/v1/query', **query)
     assert whole.status == 200 and not whole.headers['X-Everprof-Warning']
@@ -379,6 +384,7 @@ def wal_damage_is_reported_in_every_response(d):
     assert a.status == 500 and 'damaged' in a.json()['error'], (a.status, a.body)
     assert json.loads(a.body)['status'] == 'error'
     e.stop()
+    target.stop()
 
 
 suite.main()
