@@ -120,12 +120,8 @@ void table_add(struct table *t, uint64_t hash, uint32_t number)
 	t->count++;
 }
 
-/*
- * The slot is marked as deleted rather than free, because other keys may have
- * been stored in later slots while this slot was in use, and a search for those
- * keys ends at the first free slot.
- */
-void table_remove(struct table *t, uint64_t hash, uint32_t number)
+/* Return the slot of a pair, which must be stored. */
+static uint64_t *table_slot(struct table *t, uint64_t hash, uint32_t number)
 {
 	uint64_t want = table_make_pair(hash, number);
 	size_t i = table_home_of(hash) & t->mask;
@@ -134,8 +130,24 @@ void table_remove(struct table *t, uint64_t hash, uint32_t number)
 		assert(t->slots[i] != FREE);
 		i = (i + 1) & t->mask;
 	}
-	t->slots[i] = GONE;
+	return &t->slots[i];
+}
+
+/*
+ * The slot is marked as deleted rather than free, because other keys may have
+ * been stored in later slots while this slot was in use, and a search for those
+ * keys ends at the first free slot.
+ */
+void table_remove(struct table *t, uint64_t hash, uint32_t number)
+{
+	*table_slot(t, hash, number) = GONE;
 	t->count--;
+}
+
+void table_move(struct table *t, uint64_t hash, uint32_t from, uint32_t to)
+{
+	assert(to != TABLE_NONE);
+	*table_slot(t, hash, from) = table_make_pair(hash, to);
 }
 
 void table_fini(struct table *t)

@@ -59,6 +59,12 @@ void table_reserve(struct table *t, size_t n);
 /* Remove the pair of `hash` and `number`, which must be stored. */
 void table_remove(struct table *t, uint64_t hash, uint32_t number);
 
+/*
+ * Give the pair of `hash` and `from`, which must be stored, the number `to`; for
+ * arrays whose last element takes the place of one that is removed.
+ */
+void table_move(struct table *t, uint64_t hash, uint32_t from, uint32_t to);
+
 /* Free the slots; the table is empty and usable again. */
 void table_fini(struct table *t);
 

@@ -305,12 +305,10 @@ static void builder_remove(struct labels_builder *b, struct label *at)
 	if (b->by_name.count) {
 		table_remove(&b->by_name, name_hash(at->name),
 			     (uint32_t)(at - b->v));
-		if (at != last) {
-			table_remove(&b->by_name, name_hash(last->name),
-				     (uint32_t)(last - b->v));
-			table_add(&b->by_name, name_hash(last->name),
-				  (uint32_t)(at - b->v));
-		}
+		if (at != last)
+			table_move(&b->by_name, name_hash(last->name),
+				   (uint32_t)(last - b->v),
+				   (uint32_t)(at - b->v));
 	}
 	*at = *last;
 	b->count--;

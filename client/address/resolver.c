@@ -260,8 +260,8 @@ static void drop_entry(struct resolver *r, size_t i)
 	if (i == last)
 		return;
 	r->entries.v[i] = r->entries.v[last];
-	table_remove(&r->by_name, r->entries.v[i]->hash, (uint32_t)last);
-	table_add(&r->by_name, r->entries.v[i]->hash, (uint32_t)i);
+	table_move(&r->by_name, r->entries.v[i]->hash, (uint32_t)last,
+		   (uint32_t)i);
 }
 
 /*

@@ -220,18 +220,7 @@ static void end_failed(struct http_client *c)
 
 void http_cancel(struct http_client *c, const void *ctx)
 {
-	struct transfer *t = c->transfers;
-
-	if (ctx) {
-		transfer_list_visit(c, ctx, transfer_cancel);
-		return;
-	}
-	while (t) {
-		struct transfer *next = t->next;
-
-		transfer_cancel(t);
-		t = next;
-	}
+	transfer_list_visit(c, ctx, transfer_cancel);
 }
 
 void http_client_free(struct http_client *c)

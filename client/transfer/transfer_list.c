@@ -49,12 +49,12 @@ void transfer_list_remove(struct transfer *t)
 void transfer_list_visit(struct http_client *c, const void *ctx,
 			 void (*fn)(struct transfer *t))
 {
-	struct transfer *t = *list_head(c, ctx);
+	struct transfer *t = ctx ? *list_head(c, ctx) : c->transfers;
 
 	while (t) {
-		struct transfer *next = t->list_next;
+		struct transfer *next = ctx ? t->list_next : t->next;
 
-		if (t->ctx == ctx)
+		if (!ctx || t->ctx == ctx)
 			fn(t);
 		t = next;
 	}

@@ -18,8 +18,8 @@ void transfer_list_add(struct transfer *t);
 void transfer_list_remove(struct transfer *t);
 
 /*
- * Calls fn() for each transfer with a context. fn() may remove its transfer,
- * and add others, for which it is not called.
+ * Calls fn() for each transfer with a context; NULL: for all transfers. fn() may
+ * remove its transfer, and add others, for which it is not called.
  */
 void transfer_list_visit(struct http_client *c, const void *ctx,
 			 void (*fn)(struct transfer *t));

@@ -69,7 +69,6 @@ static struct str public_address(const struct yaml_node *server,
 static void map_hcloud(struct rest_run *r, const struct yaml_node *server)
 {
 	struct str v4 = public_address(server, "public_net.ipv4.ip");
-
 	const struct yaml_node *nets = doc_find(server, "private_net");
 	const struct yaml_node *location = doc_find(server, "location");
 

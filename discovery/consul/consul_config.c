@@ -100,14 +100,10 @@ static void take_password(struct yaml *y, const struct yaml_node *entry,
 	c->base.http.password.text = c->password;
 }
 
-/* Sets a text that is not configured to an environment variable. */
-static void set_from_environment(struct yaml *y, struct str *text,
-				 const char *name)
+/* Returns a text, or the environment variable if the text is empty. */
+static struct str or_variable(struct str text, const char *name)
 {
-	const char *value = env_find(name);
-
-	if (!text->len && value)
-		*text = arena_str(&y->arena, str_of(value));
+	return text.len ? text : env_text(name);
 }
 
 void consul_config_check(struct yaml *y, const struct yaml_node *entry,
@@ -127,9 +123,9 @@ void consul_config_check(struct yaml *y, const struct yaml_node *entry,
 			y, entry,
 			"token cannot be combined with authorization or oauth2");
 	/* Consul's own client, which Prometheus uses, has these defaults. */
-	set_from_environment(y, &c->token, "CONSUL_HTTP_TOKEN");
-	set_from_environment(y, &c->namespace, "CONSUL_NAMESPACE");
-	set_from_environment(y, &c->partition, "CONSUL_PARTITION");
+	c->token = or_variable(c->token, "CONSUL_HTTP_TOKEN");
+	c->namespace = or_variable(c->namespace, "CONSUL_NAMESPACE");
+	c->partition = or_variable(c->partition, "CONSUL_PARTITION");
 	take_password(y, entry, c);
 	set_base_url(y, c);
 	url.kind = YAML_SCALAR;

@@ -64,10 +64,9 @@ void consul_services_remove(struct consul_services *s, size_t i)
 	size_t last = s->v.count - 1;
 
 	table_remove(&s->by_name, watch_hash(s, i), (uint32_t)i);
-	if (i != last) {
-		table_remove(&s->by_name, watch_hash(s, last), (uint32_t)last);
-		table_add(&s->by_name, watch_hash(s, last), (uint32_t)i);
-	}
+	if (i != last)
+		table_move(&s->by_name, watch_hash(s, last), (uint32_t)last,
+			   (uint32_t)i);
 	s->bytes -= service_bytes(s->v.v[i]);
 	consul_watch_drop(s->v.v[i]);
 	s->v.v[i] = s->v.v[last];

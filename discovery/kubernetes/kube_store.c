@@ -98,8 +98,7 @@ static void kube_remove_at(struct kube_stores *s, struct kube_store *one,
 	kube_object_fini(s, o);
 	if (n != last) {
 		*o = one->objects.v[last];
-		table_remove(&one->by_key, kube_key_hash(o->key), last);
-		table_add(&one->by_key, kube_key_hash(o->key), n);
+		table_move(&one->by_key, kube_key_hash(o->key), last, n);
 	}
 	one->objects.count--;
 	s->changed = true;

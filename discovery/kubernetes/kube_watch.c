@@ -148,6 +148,8 @@ static int watch_take_event(struct kube_watch *w, const struct yaml_node *root,
 	const struct yaml_node *object = doc_find(root, "object");
 	struct str type = doc_text(root, "type");
 	struct str version = doc_text(object, "metadata.resourceVersion");
+	bool is_put = str_is(type, "ADDED") || str_is(type, "MODIFIED");
+	bool is_deleted = str_is(type, "DELETED");
 	int rc = 0;
 
 	if (str_is(type, "ERROR")) {
@@ -155,15 +157,12 @@ static int watch_take_event(struct kube_watch *w, const struct yaml_node *root,
 		return err_set(err, ERR_IO, "the watch has ended: %.*s",
 			       STR_ARG(doc_text(object, "message")));
 	}
-	w->is_heard |= str_is(type, "BOOKMARK");
-	if (str_is(type, "ADDED") || str_is(type, "MODIFIED")) {
-		w->events++;
-		rc = watch_put(w, object, err);
-	} else if (str_is(type, "DELETED")) {
-		w->events++;
+	if (is_deleted)
 		kube_store_remove(&w->s->stores, w->id, object);
-	}
-	w->is_heard |= w->events > 0;
+	else if (is_put)
+		rc = watch_put(w, object, err);
+	w->is_changed |= is_put || is_deleted;
+	w->is_heard |= w->is_changed || str_is(type, "BOOKMARK");
 	if (!rc && version.len)
 		watch_set(&w->version, version);
 	if (!rc && w->is_heard)
@@ -334,7 +333,7 @@ static void watch_end(struct kube_watch *w, long status, const struct err *err)
 static void watch_on_end(struct kube_watch *w, const struct http_response *r)
 {
 	bool is_short = clock_mono_ns() - w->started_ns < WATCH_SHORT_NS &&
-			!w->events;
+			!w->is_changed;
 	struct err err = w->broken;
 
 	if (w->status) {
@@ -426,7 +425,7 @@ void kube_watch_start(struct kube_watch *w)
 	}
 	w->phase = w->wants_list ? KUBE_LISTING : KUBE_WATCHING;
 	w->started_ns = clock_mono_ns();
-	w->events = 0;
+	w->is_changed = false;
 	w->is_heard = false;
 	w->status = 0;
 	w->broken.code = 0;

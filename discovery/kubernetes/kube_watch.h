@@ -59,8 +59,8 @@ struct kube_watch {
 	int64_t listed_ns;  /* when the last list ended */
 	struct json_pieces pieces;
 	int64_t started_ns;
-	size_t events;      /* changes of objects in this watch */
-	bool is_heard;      /* it had events, bookmarks included */
+	bool is_changed;    /* this watch had changes of objects */
+	bool is_heard;      /* it had changes or bookmarks */
 	bool is_failing;    /* the last request has failed */
 	bool is_refusing;   /* the last list had objects that were left out */
 	int64_t status;     /* status code of an error event; 0: none */

@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* What same_item() compares with. */
+/* The context of same_item(): the items, and the path of their texts. */
 struct item_key {
 	const struct rest_answer *answer;
 	const char *index;

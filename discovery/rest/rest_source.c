@@ -220,7 +220,7 @@ static void send_next(struct rest_run *r, struct rest_request *next)
  */
 static int keep_page(struct rest_run *r, struct yaml *page, struct err *err)
 {
-	if (!r->is_repeated || rest_step_of(r)->paging != REST_UNTIL_EMPTY)
+	if (!r->is_repeated)
 		take_items(r, page->root);
 	if (!keeps_items(r)) {
 		rest_page_free(page);
@@ -311,7 +311,8 @@ static void rest_skip(struct rest_run *r, const struct err *err)
 /* Takes the hash of an answer. */
 static void add_hash(struct rest_run *r, uint64_t hash)
 {
-	r->is_repeated = r->page > 1 && hash == r->page_hash;
+	r->is_repeated = rest_step_of(r)->paging == REST_UNTIL_EMPTY &&
+			 r->page > 1 && hash == r->page_hash;
 	r->page_hash = hash;
 	r->hash = (r->hash ^ hash) * HASH_PRIME;
 }

@@ -156,8 +156,9 @@ struct rest_run {
 	size_t url_number;   /* number of the URL in the step */
 	int64_t page;        /* number of the page, from 1 */
 	uint64_t page_hash;  /* hash of the last page */
-	bool is_repeated;    /* it is the same as the one before it */
-	size_t memory;       /* bytes that the kept answers take */
+	/* the pages end, because the last one is the same as the one before */
+	bool is_repeated;
+	size_t memory; /* bytes that the kept answers take */
 	size_t requests;
 	uint64_t hash; /* hash of all answers */
 };

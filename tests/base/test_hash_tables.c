@@ -89,7 +89,10 @@ Test(hash_tables, the_extreme_numbers_and_hashes_are_kept)
 		 * here, so it need not exist.
 		 */
 		table_add(&t, hashes[i], TABLE_NONE - 1);
-		table_remove(&t, hashes[i], TABLE_NONE - 1);
+		table_move(&t, hashes[i], TABLE_NONE - 1, 0);
+		cr_expect(find_key(&t, &k, hashes[i], 0) == 0, "hash %zu", i);
+		cr_expect(t.count == 1);
+		table_remove(&t, hashes[i], 0);
 		cr_expect(!t.count);
 		table_fini(&t);
 	}

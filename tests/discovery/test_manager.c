@@ -427,7 +427,7 @@ Test(manager, targets_and_failures_are_counted)
 	end(&s);
 }
 
-/* What discovery_visit() shows of the last job. */
+/* The state of the last job, as discovery_visit() passes it. */
 struct seen {
 	struct str job;
 	unsigned line;

@@ -48,6 +48,14 @@ def with_pods(count=3, **options):
     return k
 
 
+def with_targets(d):
+    """A server with three pods, and everprof, which has found them."""
+    k = with_pods()
+    e = start(d, pods={'role': 'pod', 'api_server': k.url})
+    wait_until('pods', 30, lambda: len(addresses(e)) == 3)
+    return k, e
+
+
 def failed(e, more=0):
     return e.metric(*FAILURES) > more
 
@@ -131,9 +139,7 @@ def lists_come_in_pages_and_watches_go_on_after_them(d):
 
 @suite.test
 def a_version_that_is_gone_is_listed_again(d):
-    k = with_pods()
-    e = start(d, pods={'role': 'pod', 'api_server': k.url})
-    wait_until('pods', 30, lambda: len(addresses(e)) == 3)
+    k, e = with_targets(d)
     wait_until('a watch', 30, lambda: any('watch' in q for _, _, q, _ in k.asked))
     # The server restarts, and objects change meanwhile.
     k.trouble = lambda r, *_: say(r, status(503), 503) or True
@@ -275,9 +281,7 @@ def endless_answers_are_followed_by_pauses(d):
 
 @suite.test
 def strange_annotations_do_not_stop_a_watch(d):
-    k = with_pods()
-    e = start(d, pods={'role': 'pod', 'api_server': k.url})
-    wait_until('pods', 30, lambda: len(addresses(e)) == 3)
+    k, e = with_targets(d)
     strange = pod('nul', '10.0.0.7')
     strange['metadata']['annotations'] = {'a': 'x\0y'}
     k.put('pods', strange)
@@ -308,9 +312,7 @@ def a_busy_server_is_left_alone_as_long_as_it_says(d):
 
 @suite.test
 def duplicate_and_late_events_change_nothing(d):
-    k = with_pods()
-    e = start(d, pods={'role': 'pod', 'api_server': k.url})
-    wait_until('pods', 30, lambda: len(addresses(e)) == 3)
+    k, e = with_targets(d)
     with k.changed:
         for _ in range(50):
             k.version += 1
