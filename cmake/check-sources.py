@@ -3,7 +3,7 @@
 """Hold the sources to the rules of their form:
 
 - no folder has more than 20 sources and headers, but base/ and cmd/;
-- no source is longer than 500 lines;
+- no source is longer than 800 lines;
 - every source has a header of its own name, but main.c, the commands of cmd/
   and what runs in the kernel (.bpf.c): in its folder, or, when other modules
   use it, at its module's root;
@@ -20,7 +20,7 @@ import re
 import sys
 
 FOLDER_MAX = 20
-LINES_MAX = 500
+LINES_MAX = 800
 WIDE = {'base', 'cmd'}
 FUNCTION = re.compile(r'^(?!static_assert|typedef|#|\s|\}|//|/\*)[A-Za-z_][\w\s\*]*?'
                       r'(?:PRINTF\([^)]*\)\s*)?\b(\w+)\([^;{}]*\)\s*\n\{', re.M)
