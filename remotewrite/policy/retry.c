@@ -9,8 +9,10 @@
 
 enum retry_verdict retry_decide(const struct retry_attempt *a)
 {
+	/* Anything may answer 200: a login page, a queue, a captive portal. */
 	if (a->status / 100 == 2)
-		return RETRY_SENT;
+		return a->judged && a->written >= a->samples ? RETRY_SENT :
+							       RETRY_LATER;
 	if (a->status == 415 && a->zstd)
 		return RETRY_SNAPPY;
 	if (a->status == 413)

@@ -17,7 +17,7 @@
 
 /* The decision about a batch. */
 enum retry_verdict {
-	RETRY_SENT,   /* it is stored */
+	RETRY_SENT,   /* a receiver says that it is stored */
 	RETRY_LATER,  /* the failure can end: send it again */
 	RETRY_SNAPPY, /* the receiver lacks zstd: send it again with snappy */
 	RETRY_SPLIT,  /* it is too large: send it again in two halves */
@@ -33,6 +33,7 @@ struct retry_attempt {
 	 * looked at the samples
 	 */
 	bool judged;
+	uint64_t written; /* the value of that header */
 	size_t samples;
 };
 

@@ -155,7 +155,8 @@ static int send_until_settled(struct pusher *p, const struct batch *b,
 	for (unsigned number = 1; !rc; number++) {
 		send_request(p, number, a);
 		*v = retry_decide(&(struct retry_attempt){
-			a->status, !p->snappy, a->judged, b->count });
+			a->status, !p->snappy, a->judged, a->written,
+			b->count });
 		if (*v == RETRY_SNAPPY)
 			p->snappy = true;
 		else if (*v == RETRY_LATER && is_hopeless(a->status))

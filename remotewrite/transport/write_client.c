@@ -31,6 +31,7 @@ struct write_client {
 	struct write_builder *builder;
 	struct zstd *zstd;
 	struct buf message;
+	size_t samples;  /* in the message */
 	bool stored;     /* the message has profiles as they are in the log */
 	struct buf body; /* the message, compressed, if `compressed` */
 	bool compressed;
@@ -74,6 +75,7 @@ void write_client_begin(struct write_client *c, bool stored)
 	if (c->body.cap > KEEP)
 		buf_fini(&c->body);
 	buf_reset(&c->message);
+	c->samples = 0;
 	c->stored = stored;
 	c->compressed = false;
 }
@@ -81,9 +83,13 @@ void write_client_begin(struct write_client *c, bool stored)
 int write_client_add(struct write_client *c, const struct logged_sample *s,
 		     struct err *err)
 {
-	if (c->stored)
-		return write_builder_add_stored(s->labels, s, &c->message, err);
-	return write_builder_add(c->builder, s->labels, s, &c->message, err);
+	int rc = c->stored ? write_builder_add_stored(s->labels, s, &c->message,
+						      err) :
+			     write_builder_add(c->builder, s->labels, s,
+					       &c->message, err);
+
+	c->samples += !rc;
+	return rc;
 }
 
 /* Compresses the message, unless it is so compressed from the last attempt. */
@@ -122,9 +128,14 @@ static void write_client_on_answer(void *ctx, struct http_response *r)
 		http_response_header(r, "X-Everprof-Samples-Written"),
 		&written);
 	a->written = written > 0 ? (uint64_t)written : 0;
-	if (a->status / 100 == 2)
+	if (a->status / 100 == 2 && a->judged && a->written >= a->samples)
 		return;
-	if (http_status_check(r, &err))
+	if (a->status / 100 == 2)
+		snprintf(
+			a->error, sizeof(a->error),
+			"the answer with status %ld does not say that all profiles are stored (X-Everprof-Samples-Written): it is not from an everprof server; check the URL, and proxies on the way",
+			a->status);
+	else if (http_status_check(r, &err))
 		snprintf(a->error, sizeof(a->error), "%s", err.msg);
 }
 
@@ -173,7 +184,8 @@ void write_client_send(struct write_client *c, bool zstd, unsigned number,
 		memcpy(headers + n, c->o.headers,
 		       c->o.header_count * sizeof(*headers));
 	headers[n + c->o.header_count] = NULL;
-	*a = (struct attempt){ .message_len = c->message.len,
+	*a = (struct attempt){ .samples = c->samples,
+			       .message_len = c->message.len,
 			       .body_len = c->body.len };
 	began = clock_mono_ns();
 	send_body(c, headers, stops, ctx, a);

@@ -35,6 +35,7 @@ struct attempt {
 	bool judged;      /* the response says how many samples are durable */
 	uint64_t written; /* that number */
 	int64_t took_ns;
+	size_t samples; /* in the message */
 	size_t message_len;
 	size_t body_len; /* the message, compressed */
 	char error[512]; /* "": the request was accepted */

@@ -76,10 +76,12 @@ class Receiver:
                     time.sleep(headers)
                     self.close_connection = True
                     return
-                send(self, b'told so', status, **headers) if status != 204 else self.none()
+                send(self, b'told so', status, **headers) if status != 204 else self.none(headers)
 
-            def none(self):
+            def none(self, headers):
+                """By default, whatever was sent is stored."""
                 self.send_response(204)
+                self.send_header('X-Everprof-Samples-Written', headers.get('X_Everprof_Samples_Written', '1000000'))
                 self.end_headers()
 
             def log_message(self, *args):

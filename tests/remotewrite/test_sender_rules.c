@@ -20,25 +20,31 @@ Test(retry, statuses_decide)
 		struct retry_attempt a;
 		enum retry_verdict want;
 	} cases[] = {
-		{ { 204, true, true, 9 }, RETRY_SENT },
-		{ { 200, false, false, 1 }, RETRY_SENT },
-		{ { 0, true, false, 9 }, RETRY_LATER },
-		{ { 500, true, true, 9 }, RETRY_LATER },
-		{ { 503, true, false, 1 }, RETRY_LATER },
-		{ { 599, true, false, 1 }, RETRY_LATER },
-		{ { 429, true, true, 9 }, RETRY_LATER },
-		{ { 415, true, true, 9 }, RETRY_SNAPPY },
-		{ { 413, true, false, 2 }, RETRY_SPLIT },
-		{ { 413, true, false, 1 }, RETRY_DROP },
-		{ { 400, true, true, 9 }, RETRY_DROP },
+		{ { 204, true, true, 9, 9 }, RETRY_SENT },
+		{ { 200, false, true, 1, 1 }, RETRY_SENT },
+		/* Not from a receiver: a login page, a proxy that queues. */
+		{ { 200, true, false, 0, 1 }, RETRY_LATER },
+		{ { 202, true, false, 0, 9 }, RETRY_LATER },
+		{ { 204, true, false, 0, 9 }, RETRY_LATER },
+		/* A receiver that has stored less than was sent. */
+		{ { 204, true, true, 8, 9 }, RETRY_LATER },
+		{ { 0, true, false, 0, 9 }, RETRY_LATER },
+		{ { 500, true, true, 0, 9 }, RETRY_LATER },
+		{ { 503, true, false, 0, 1 }, RETRY_LATER },
+		{ { 599, true, false, 0, 1 }, RETRY_LATER },
+		{ { 429, true, true, 0, 9 }, RETRY_LATER },
+		{ { 415, true, true, 0, 9 }, RETRY_SNAPPY },
+		{ { 413, true, false, 0, 2 }, RETRY_SPLIT },
+		{ { 413, true, false, 0, 1 }, RETRY_DROP },
+		{ { 400, true, true, 0, 9 }, RETRY_DROP },
 		/* The URL, the credentials or a proxy are wrong. */
-		{ { 400, true, false, 9 }, RETRY_LATER },
-		{ { 415, false, true, 9 }, RETRY_LATER },
-		{ { 401, true, false, 9 }, RETRY_LATER },
-		{ { 403, true, true, 9 }, RETRY_LATER },
-		{ { 404, true, true, 9 }, RETRY_LATER },
-		{ { 302, true, false, 9 }, RETRY_LATER },
-		{ { 100, true, false, 9 }, RETRY_LATER },
+		{ { 400, true, false, 0, 9 }, RETRY_LATER },
+		{ { 415, false, true, 0, 9 }, RETRY_LATER },
+		{ { 401, true, false, 0, 9 }, RETRY_LATER },
+		{ { 403, true, true, 0, 9 }, RETRY_LATER },
+		{ { 404, true, true, 0, 9 }, RETRY_LATER },
+		{ { 302, true, false, 0, 9 }, RETRY_LATER },
+		{ { 100, true, false, 0, 9 }, RETRY_LATER },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
