@@ -150,7 +150,9 @@ static void make_sender(struct serve *s)
 					  .events = &s->log,
 					  .metrics = s->metrics,
 					  .user_agent = EVERPROF_USER_AGENT,
-					  .from_begin = s->agent };
+					  .from_begin = s->agent,
+					  .clock_steady_ms =
+						  s->f.clock_steady_ms ?: -1 };
 
 	s->sender = sender_new(&o);
 }

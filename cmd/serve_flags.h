@@ -48,6 +48,7 @@ struct serve_flags {
 	int64_t max_series;
 	const char *wal_fsync;
 	int64_t wal_budget;
+	int64_t clock_steady_ms;
 	int64_t query_timeout_ms;
 	int64_t max_concurrency;
 	int64_t query_memory;

@@ -55,6 +55,7 @@ static int open_database(const struct storage_options *o, struct storage *out,
 				  .max_series = f->max_series,
 				  .wal_budget = f->wal_budget,
 				  .sync_ms = o->sync_ms,
+				  .clock_steady_ms = f->clock_steady_ms ?: -1,
 				  .hold_wal = true };
 	int64_t started_ns = clock_mono_ns();
 	int rc = serve_flags_retention(f, &t.retention_bytes, err);

@@ -38,6 +38,11 @@ struct sender_options {
 	 * with the newest one.
 	 */
 	bool from_begin;
+	/*
+	 * For how long the time of day has to be steady before it decides that
+	 * samples are too old; see trusted_clock_advance().
+	 */
+	int64_t clock_steady_ms;
 };
 
 /* The state of a queue at one moment. */

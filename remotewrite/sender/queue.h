@@ -33,6 +33,7 @@ struct queue_options {
 	const char *user_agent;
 	/* whether a new queue begins with the oldest sample, not the newest */
 	bool from_begin;
+	int64_t clock_steady_ms; /* see sender_options */
 	/* called from the queue's thread when queue_position() has moved */
 	void (*moved)(void *ctx);
 	void *ctx;

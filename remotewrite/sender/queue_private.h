@@ -118,7 +118,8 @@ struct queue {
 	size_t held_bytes;   /* memory of all samples on their way */
 	uint64_t due_before; /* samples with lower numbers wait no longer */
 	struct catch_up catch_up;
-	uint64_t drop_until; /* samples before this position are given up */
+	uint64_t drop_until;    /* samples before this position are given up */
+	int64_t drop_before_ms; /* and those with an earlier time */
 	int64_t sent_ms;
 	int64_t answer_ms;
 	char last_error[512];

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
+#include "base/outage.h"
+#include "base/trusted_clock.h"
 #include "base/units.h"
 #include "remotewrite/sender/queue_cursor.h"
 #include "remotewrite/sender/queue_private.h"
@@ -29,6 +31,8 @@ struct reader {
 	int64_t checked_ns; /* when max_backlog was checked last */
 	bool skipped;       /* max_backlog has dropped samples */
 	uint64_t run_bytes; /* of the profiles read since the log's end */
+	struct trusted_clock clock; /* decides what is too old */
+	struct outage outage;       /* of the disk with the log */
 };
 
 /* Moves the position of the queue behind what needs no acknowledgement. */
@@ -147,6 +151,26 @@ static uint64_t position_of_bytes(struct sample_log *log, uint64_t max,
 	return from;
 }
 
+/*
+ * The time before which samples are older than `limit_ms`. INT64_MIN: there is
+ * no limit (0), or the clock does not decide.
+ */
+static int64_t reader_oldest(struct reader *r, int64_t limit_ms)
+{
+	struct trusted_time now =
+		trusted_clock_check(&r->clock, NULL, r->q->o.clock_steady_ms);
+
+	return limit_ms && now.decides ? now.earliest_ms - limit_ms : INT64_MIN;
+}
+
+/* Tells the shards to give up the samples with earlier times. */
+static void set_drop_before(struct queue *q, int64_t ms)
+{
+	mutex_lock(&q->mu);
+	q->drop_before_ms = ms;
+	mutex_unlock(&q->mu);
+}
+
 /* Tells the shards to give up the samples before a position. */
 static void give_up(struct queue *q, uint64_t position)
 {
@@ -176,13 +200,14 @@ static void limit_backlog(struct reader *r)
 {
 	struct queue *q = r->q;
 	int64_t age = q->config.backlog_ms;
-	int64_t before_ms = age ? clock_ms(NULL) - age : INT64_MIN;
+	int64_t before_ms = reader_oldest(r, age);
 	struct skipped s = { 0 };
 	uint64_t target;
 
 	if (clock_mono_ns() - r->checked_ns < SECOND_NS)
 		return;
 	r->checked_ns = clock_mono_ns();
+	set_drop_before(q, before_ms);
 	target = backlog_target(q);
 	if (target == UINT64_MAX && !age)
 		return;
@@ -301,9 +326,7 @@ static void hand_over(struct reader *r, struct queued_sample *i, uint64_t hash)
 /* Whether sample_age_limit forbids to send a sample. */
 static bool is_too_old(const struct queue *q, const struct logged_sample *s)
 {
-	int64_t limit = q->config.queue.age_limit_ms;
-
-	return limit && clock_ms(NULL) - s->ms > limit;
+	return r->sample.ms < reader_oldest(r, r->q->config.queue.age_limit_ms);
 }
 
 /* Relabels the sample that was read, and hands it to its shard. */
@@ -369,6 +392,45 @@ static void wait_for_samples(struct reader *r)
 	reader_pass(r);
 	save_position(r);
 	log->wait(log, r->position, WAIT_MS);
+}
+
+/* Waits for a while, unless the queue stops. */
+static void reader_pause(struct queue *q)
+{
+	struct timespec at = clock_mono_at(clock_mono_ns() + WAIT_MS * 1000000);
+
+	mutex_lock(&q->mu);
+	if (!q->stopping)
+		(void)mutex_wait_until(&q->mu, &q->room, &at);
+	mutex_unlock(&q->mu);
+}
+
+/* Logs that the disk does not answer. */
+static void report_outage(const struct queue *q, const struct err *err)
+{
+	log_event(
+		q->o.events, LOG_WARN,
+		"remote write cannot read the WAL and tries again; no profile is lost",
+		LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
+			   log_err(err)));
+}
+
+/*
+ * Waits for a disk that did not read a sample. After a longer outage, the
+ * sample is passed over; the log keeps its file.
+ */
+static void wait_for_disk(struct reader *r, uint64_t from, struct err *err)
+{
+	struct sample_log *log = r->q->o.log;
+
+	if (!r->outage.since_ns)
+		report_outage(r->q, err);
+	if (outage_note(&r->outage, ERR_IO, 0, err) == ERR_AGAIN) {
+		reader_pause(r->q);
+		return;
+	}
+	log->skip(log, &r->position);
+	report_unread(r, from, err);
 }
 
 void *queue_read(void *queue)

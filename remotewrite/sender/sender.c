@@ -192,6 +192,8 @@ static bool add_queue(struct sender *s, const struct remote_write_config *c,
 	mutex_unlock(&s->mu);
 	return true;
 }
+					 .clock_steady_ms =
+						 s->o.clock_steady_ms,
 
 /*
  * Keeps the queue of a configuration, replaces it, or adds it. Returns whether

@@ -145,8 +145,6 @@ static void note_attempt(struct queue *q, const struct attempt *a)
  */
 static struct batch take_given_up(struct queue *q, struct batch *b)
 {
-	int64_t age = q->config.backlog_ms;
-	int64_t before_ms = age ? clock_ms(NULL) - age : INT64_MIN;
 	struct queued_sample **at = &b->first;
 	struct batch out = { 0 };
 	struct queued_sample **end = &out.first;
@@ -156,7 +154,7 @@ static struct batch take_given_up(struct queue *q, struct batch *b)
 		struct queued_sample *i = *at;
 
 		if (i->sample.lsn >= q->drop_until &&
-		    i->sample.ms >= before_ms) {
+		    i->sample.ms >= q->drop_before_ms) {
 			at = &i->next;
 			continue;
 		}

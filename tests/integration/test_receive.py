@@ -141,8 +141,17 @@ def malformed_requests_change_nothing(d):
 
 
 @suite.test
+def a_clock_that_may_be_wrong_refuses_nothing_for_good(d):
+    e = start(d)
+    for at in (now_ms() + 3600000, 1000):
+        answer = push(e, (HEAP, [(profile('early or late'), at)]))
+        assert answer.status == 503 and '--clock.steady-for' in answer.json()['error'], answer.body
+    assert not stored(e)
+
+
+@suite.test
 def good_profiles_of_a_mixed_request_are_stored(d):
-    e = start(d, '--scrape.max-profile-size=64KB')
+    e = start(d, '--scrape.max-profile-size=64KB', '--clock.steady-for=0s')
     at = now_ms()
     conflict = ({**HEAP, 'n': 'c'}, [(profile('first'), at)])
     assert push(e, conflict).status == 204

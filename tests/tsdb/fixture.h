@@ -43,6 +43,8 @@ static inline struct fixture *setup_closed(void)
 				      .clock = &f->clock,
 				      .sync_ms = 3600000,
 				      .maintain_ms = -1,
+				      .clock_steady_ms = -1,
+				      .outage_ms = -1,
 				      .wal_budget = 64 * MIB,
 				      .wal_segment = MIB };
 	return f;

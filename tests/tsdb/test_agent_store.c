@@ -138,7 +138,7 @@ Test(agent_store, a_database_can_be_opened_in_its_directory_but_not_the_reverse)
 	scene_end(&f);
 }
 
-Test(agent_store, a_profile_of_the_future_is_refused)
+Test(agent_store, the_receiver_judges_times)
 {
 	struct scene f = scene_begin();
 	struct appender *a = agent_store_appender(f.s);
@@ -150,9 +150,11 @@ Test(agent_store, a_profile_of_the_future_is_refused)
 			    .typeset = sample_types(0) };
 	uint64_t lsn;
 
-	cr_expect(a->append(a, &s, &lsn, NULL) == ERR_INVALID);
-	s.ms = 1000; /* any time before is for the receiver to judge */
+	cr_expect(!a->append(a, &s, &lsn, NULL), "an hour ahead");
+	s.ms = 1000;
 	cr_expect(!a->append(a, &s, &lsn, NULL));
+	s.ms = -1;
+	cr_expect(a->append(a, &s, &lsn, NULL) == ERR_INVALID);
 	labels_unref(ls);
 	scene_end(&f);
 }

@@ -208,7 +208,11 @@ Test(series, windows_are_two_hours_since_1970)
 
 Test(series, times_are_accepted_by_the_clock_and_the_retention)
 {
-	static const int64_t now = 1700000000000;
+	static const struct trusted_time clock = {
+		.earliest_ms = 1700000000000,
+		.latest_ms = 1700000000000,
+		.decides = true,
+	};
 	static const struct {
 		const char *name;
 		int64_t ms;
@@ -231,7 +235,7 @@ Test(series, times_are_accepted_by_the_clock_and_the_retention)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct err err = { .msg = "" };
 
-		cr_expect(window_check(cases[i].ms, now, cases[i].retention,
+		cr_expect(window_check(cases[i].ms, &clock, cases[i].retention,
 				       &err) == cases[i].want,
 			  "%s", cases[i].name);
 		if (cases[i].told)

@@ -101,8 +101,8 @@ Test(state, the_clock_is_kept)
 	struct scene s;
 
 	scene_init(&s);
-	s.s.clock = (struct plan_clock){ .trusted_ms = INT64_MAX,
-					 .doubt_ms = INT64_MIN };
+	s.s.clock = (struct trusted_clock){ .trusted_ms = INT64_MAX,
+					    .doubt_ms = INT64_MIN };
 	cr_expect(!state_save(&s.s, NULL) && !load(&s));
 	cr_expect(s.s.has_clock && s.s.clock.trusted_ms == INT64_MAX &&
 		  s.s.clock.doubt_ms == INT64_MIN);

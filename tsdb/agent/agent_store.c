@@ -9,7 +9,6 @@
 #include "base/mutex.h"
 #include "base/units.h"
 #include "tsdb/engine/data_dir.h"
-#include "tsdb/head/window.h"
 #include "tsdb/io/dirlock.h"
 #include "tsdb/wal/wal.h"
 #include "tsdb/wal/wal_log.h"
@@ -47,10 +46,15 @@ static int agent_store_append(struct appender *a, const struct sample *s,
 {
 	struct agent_store *st = (struct agent_store *)a;
 	struct segment_entry e = { 0 };
-	int rc = window_check(s->ms, clock_ms(st->o.clock), 0, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	/*
+	 * The receiver decides which times are too old or too new. The clock of
+	 * an agent may be wrong until its machine has reached a time server.
+	 */
+	if (s->ms < 0)
+		return err_set(err, ERR_INVALID, "time %lld ms is before 1970",
+			       (long long)s->ms);
 	mutex_lock(&st->append_mu);
 	rc = wal_append(st->wal, s, &e, err);
 	*lsn = wal_end(st->wal);

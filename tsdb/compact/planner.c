@@ -11,8 +11,6 @@
 #define GRACE_MS HOUR_MS
 /* A head without samples for this time is idle. */
 #define IDLE_MS (10ll * 60000)
-/* Time after which a clock jump is accepted as correct. */
-#define DOUBT_MAX (7 * DAY_MS)
 
 struct plan_levels plan_levels(int64_t retention_ms, uint64_t retention_bytes)
 {
@@ -346,26 +344,4 @@ int plan_removal(const struct plan_retention *p, const struct plan_item *v,
 	if (!p->retention_ms || v[oldest].max_ms > p->now_ms - p->retention_ms)
 		return PLAN_NONE;
 	return oldest;
-}
-
-int64_t plan_clock(struct plan_clock *c, int64_t now_ms, int64_t elapsed_ms)
-{
-	int64_t expected = c->trusted_ms + elapsed_ms;
-	int64_t off = now_ms > expected ? now_ms - expected : expected - now_ms;
-
-	c->trusted_ms = expected;
-	/*
-	 * A doubt_ms of 0 would mean that the time of day is trusted: add 1,
-	 * because elapsed_ms may be 0.
-	 */
-	c->doubt_ms = off > DAY_MS ? c->doubt_ms + elapsed_ms + 1 : 0;
-	if (!c->doubt_ms || c->doubt_ms >= DOUBT_MAX) {
-		c->trusted_ms = now_ms;
-		c->doubt_ms = 0;
-	}
-	/*
-	 * If the retention clock is ahead of the time of day, use the time of
-	 * day, so that not too much is removed.
-	 */
-	return c->trusted_ms < now_ms ? c->trusted_ms : now_ms;
 }

@@ -113,33 +113,4 @@ struct plan_retention {
 int plan_removal(const struct plan_retention *p, const struct plan_item *v,
 		 size_t count);
 
-/*
- * The retention clock: the current time for retention by time
- * (docs/decisions.md, 86). A wrong system clock must not make profiles look
- * old. The expected time is the last trusted time plus the time that the
- * process has run since. The time of day is trusted if it differs from the
- * expected time by at most a day. After a larger jump the retention clock goes
- * on from its old value until an operator confirms the time of day, or until
- * the jump has lasted for a week.
- */
-struct plan_clock {
-	/*
-	 * The last trusted time of day, plus the time that the process has run
-	 * since.
-	 */
-	int64_t trusted_ms;
-	/*
-	 * For how long, in ms, the time of day has been in doubt; 0: it is
-	 * trusted.
-	 */
-	int64_t doubt_ms;
-};
-
-/*
- * Advances the clock by `elapsed_ms`, the time that the process has run since
- * the last call; `now_ms` is the time of day. Returns the time that retention
- * is to use, which is never later than `now_ms`.
- */
-int64_t plan_clock(struct plan_clock *c, int64_t now_ms, int64_t elapsed_ms);
-
 #endif

@@ -115,6 +115,10 @@ struct tsdb {
 	size_t block_count;
 	size_t block_cap;
 
+	struct mutex
+		clock_mu; /* guards `clock`; no other lock is taken under it */
+	struct trusted_clock clock;
+
 	struct mutex flush_mu; /* one flush at a time */
 	struct flusher *flusher;
 
@@ -136,8 +140,9 @@ struct tsdb {
 	size_t failed_count;
 	size_t failed_cap;
 	struct state state;
-	int64_t clock_ns; /* when the retention clock was last advanced */
-	int64_t saved_ns; /* when the retention clock was last saved */
+	int64_t saved_ns;      /* when the retention clock was last saved */
+	int64_t readmitted_ns; /* see readmit_next(); 0: not yet */
+	bool clock_doubted;    /* a doubt about the clock has been logged */
 	/*
 	 * For how many ms the time of day has been in doubt; 0: it is trusted.
 	 */

@@ -44,6 +44,17 @@ struct tsdb_options {
 	 * request.
 	 */
 	int64_t maintain_ms;
+	/*
+	 * For how long the time of day has to be steady before it decides that
+	 * profiles are too old or too new, in ms [3600000]; -1: not at all.
+	 */
+	int64_t clock_steady_ms;
+	/*
+	 * For how long flushes and sealing wait for a disk that does not answer
+	 * reads before they go on without the profiles that cannot be read, in
+	 * ms [300000]; -1: not at all.
+	 */
+	int64_t outage_ms;
 	const struct codec *columns; /* codec tried before zstd [none] */
 	bool read_only;        /* change no file; a server may run meanwhile */
 	bool must_exist;       /* fail if there is no database yet */

@@ -119,7 +119,7 @@ int state_load(struct state *s, struct err *err)
 	s->has_clock = !rc;
 	if (rc) {
 		/* Keep nothing of a file that was decoded only in part. */
-		s->clock = (struct plan_clock){ 0 };
+		s->clock = (struct trusted_clock){ 0 };
 		s->span_count = 0;
 	}
 	buf_fini(&bytes);

@@ -6,8 +6,8 @@
  * Retired spans record which profiles were removed on purpose, by retention or
  * deletion, while their records may still be in the WAL. When the database is
  * opened, a WAL record that belongs to no head, no block and no retired span
- * was lost by accident, and is stored again. The retention clock (planner.h) is
- * kept across restarts.
+ * was lost by accident, and is stored again. The retention clock
+ * (base/trusted_clock.h) is kept across restarts.
  *
  * Ownership: state_fini() frees what a struct state owns.
  * Threads: one thread at a time (the caller holds job_mu).
@@ -17,7 +17,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "tsdb/compact/planner.h"
+#include "base/trusted_clock.h"
 
 /*
  * WAL records whose profiles were removed on purpose: the records with LSNs
@@ -34,9 +34,9 @@ struct retired_span {
 /* The contents of the state file, and the directory that it is in. */
 struct state {
 	struct fs *fs;
-	char *dir; /* directory of the database */
-	struct plan_clock clock;
-	bool has_clock; /* the retention clock was saved before */
+	char *dir;                  /* directory of the database */
+	struct trusted_clock clock; /* the retention clock */
+	bool has_clock;             /* the retention clock was saved before */
 	struct retired_span *spans;
 	size_t span_count;
 	size_t span_cap;

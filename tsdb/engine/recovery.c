@@ -5,6 +5,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "tsdb/db/db_clock.h"
 #include "tsdb/db/flush_policy.h"
 #include "tsdb/db/open_heads.h"
 #include "tsdb/db/view.h"
@@ -331,5 +332,6 @@ int db_load(struct tsdb *db, struct err *err)
 			db->o.log, LOG_WARN,
 			"cannot save the retention clock; everprof tries again later",
 			LOG_FIELDS(log_err(err)));
+	db_clock_begin(db);
 	return trash_empty(&db->trash, err);
 }

@@ -109,6 +109,7 @@ static void stop_workers(struct tsdb *db)
 static void init_locks(struct tsdb *db)
 {
 	mutex_init(&db->append_mu);
+	mutex_init(&db->clock_mu);
 	mutex_init(&db->view_mu);
 	mutex_init(&db->flush_mu);
 	mutex_init(&db->job_mu);
@@ -228,6 +229,7 @@ void tsdb_close(struct tsdb *db)
 	mutex_destroy(&db->view_mu);
 	mutex_destroy(&db->append_mu);
 	mem_free(db->env.dir);
+	mutex_destroy(&db->clock_mu);
 	tables_free(db->benv.tables);
 	mem_free(db->path);
 	mem_free(db);

@@ -11,24 +11,36 @@ int64_t window_start(int64_t ms)
 	return ms - ms % WINDOW_MS;
 }
 
-int window_check(int64_t ms, int64_t now_ms, int64_t retention_ms,
-		 struct err *err)
+/*
+ * Refuse a time that is out of bounds: for good, or for now, if the clock may
+ * be wrong.
+ */
+static int window_refuse(int64_t ms, const struct trusted_time *now,
+			 const char *bound, struct err *err)
 {
 	char text[40];
 
+	time_format(ms, text);
+	if (now->decides)
+		return err_set(err, ERR_INVALID, "time %s is %s", text, bound);
+	return err_set(
+		err, ERR_AGAIN,
+		"time %s is %s, or the clock of this machine is wrong: the clock has not been steady for long enough to decide (--clock.steady-for)",
+		text, bound);
+}
+
+int window_check(int64_t ms, const struct trusted_time *now,
+		 int64_t retention_ms, struct err *err)
+{
 	if (ms < 0)
 		return err_set(err, ERR_INVALID,
 			       "time %" PRId64 " ms is before 1970", ms);
-	/* Only the messages below need the text. */
-	time_format(ms, text);
-	if (ms > now_ms + WINDOW_AHEAD_MS)
-		return err_set(err, ERR_INVALID,
-			       "time %s is more than 10 minutes in the future",
-			       text);
-	if (retention_ms && ms < now_ms - retention_ms)
-		return err_set(
-			err, ERR_INVALID,
-			"time %s is older than --storage.tsdb.retention.time",
-			text);
+	if (ms > now->latest_ms + WINDOW_AHEAD_MS)
+		return window_refuse(ms, now,
+				     "more than 10 minutes in the future", err);
+	if (retention_ms && ms < now->earliest_ms - retention_ms)
+		return window_refuse(ms, now,
+				     "older than --storage.tsdb.retention.time",
+				     err);
 	return 0;
 }

@@ -14,6 +14,7 @@
 
 #include "base/defs.h"
 #include "base/err.h"
+#include "base/trusted_clock.h"
 
 /*
  * Length of a window, and how far in the future a time may be, in milliseconds.
@@ -25,11 +26,12 @@
 int64_t window_start(int64_t ms);
 
 /*
- * Check whether a profile with time `ms` is accepted when the time of day is
- * `now_ms`. `retention_ms` is the maximum age; 0: no limit. ERR_INVALID: the
- * time is out of bounds; the message names the bound.
+ * Check whether a profile with time `ms` is accepted at the time `now`.
+ * `retention_ms` is the maximum age; 0: no limit. ERR_INVALID: the time is out
+ * of bounds; the message names the bound. ERR_AGAIN: it would be, but the clock
+ * does not decide yet.
  */
-NODISCARD int window_check(int64_t ms, int64_t now_ms, int64_t retention_ms,
-			   struct err *err);
+NODISCARD int window_check(int64_t ms, const struct trusted_time *now,
+			   int64_t retention_ms, struct err *err);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/maintain/retention.h"
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/mutex.h"
+#include "tsdb/compact/planner.h"
+#include "tsdb/db/db_clock.h"
 #include "tsdb/db/flush_policy.h"
 #include "tsdb/db/view.h"
 #include "tsdb/maintain/sealing.h"
@@ -96,67 +97,10 @@ static void log_removal(const struct tsdb *db, struct part p,
 			     log_int("bytes", (int64_t)it->bytes)));
 }
 
-/*
- * Save the retention clock. If that fails, retention goes on: the only effect
- * is that after a restart the clock begins with an older value.
- */
-static void save_clock(struct tsdb *db, int64_t now_ns)
-{
-	struct err err;
-
-	db->saved_ns = now_ns;
-	if (state_save(&db->state, &err))
-		log_event(
-			db->o.log, LOG_WARN,
-			"cannot save the retention clock; everprof tries again later",
-			LOG_FIELDS(log_err(&err)));
-}
-
-/* Log that the system clock is in doubt; called once when the doubt begins. */
-static void log_doubt(const struct tsdb *db, int64_t now_ms)
-{
-	log_event(
-		db->o.log, LOG_WARN,
-		"the system clock differs by more than a day from the expected time (it jumped, or everprof was stopped); until this is settled, retention by time uses the earlier of the two. If the clock is wrong, correct it; if it is right, confirm it (everprof tsdb confirm-clock, or the admin API) or wait a week",
-		LOG_FIELDS(log_int("clock_ms", now_ms),
-			   log_int("expected_ms", db->state.clock.trusted_ms)));
-}
-
-/*
- * The current time for retention, by the rules of plan_clock(). The clock is
- * saved once an hour.
- */
-static int64_t db_retention_now(struct tsdb *db)
-{
-	struct plan_clock *c = &db->state.clock;
-	bool by_time = db->o.retention_ms && !db->o.ignore_retention;
-	int64_t now_ms = clock_ms(db->o.clock);
-	int64_t now_ns = clock_mono_ns();
-	int64_t elapsed = db->clock_ns ? (now_ns - db->clock_ns) / 1000000 : 0;
-	/*
-	 * Whether this process has logged the doubt about the system clock. At
-	 * the first call (clock_ns is 0) it has not, even if the doubt is old
-	 * and was loaded from the file `state`.
-	 */
-	bool doubted = db->clock_ns && c->doubt_ms;
-	int64_t retention_now;
-
-	if (!by_time)
-		return now_ms;
-	retention_now = plan_clock(c, now_ms, elapsed);
-	if (c->doubt_ms && !doubted)
-		log_doubt(db, now_ms);
-	atomic_store(&db->clock_doubt_ms, c->doubt_ms);
-	db->clock_ns = now_ns;
-	if (!db->saved_ns || now_ns - db->saved_ns > 60 * CLOCK_MINUTE_NS)
-		save_clock(db, now_ns);
-	return retention_now;
-}
-
 int retain_next(struct tsdb *db, struct err *err)
 {
 	struct plan_retention p = {
-		.now_ms = db_retention_now(db),
+		.now_ms = db_clock_keep(db).earliest_ms,
 		.retention_ms = db->o.ignore_retention ? 0 : db->o.retention_ms,
 		.bytes_max = (uint64_t)db->o.retention_bytes,
 		.bytes = wal_bytes(db->wal) + ballast_bytes(&db->ballast),

@@ -2,7 +2,8 @@
 #include "tsdb/repair.h"
 
 #include "base/mem.h"
-#include "tsdb/db/db.h"
+#include "tsdb/db/db_clock.h"
+#include "tsdb/db/flush_policy.h"
 #include "tsdb/db/worker.h"
 #include "tsdb/maintain/block_rewrite.h"
 #include "tsdb/verify.h"
@@ -88,10 +89,7 @@ int tsdb_confirm_clock(struct tsdb *db, struct err *err)
 	int rc;
 
 	db_begin_job(db);
-	db->state.clock =
-		(struct plan_clock){ .trusted_ms = clock_ms(db->o.clock) };
-	atomic_store(&db->clock_doubt_ms, 0);
-	rc = state_save(&db->state, err);
+	rc = db_clock_confirm(db, err);
 	db_end_job(db);
 	return rc;
 }
