@@ -298,13 +298,13 @@ Test(replay, a_stretch_that_the_disk_cannot_read_is_kept)
 	cr_expect(wal_overdue(s->w, UINT64_MAX) == 1);
 	cr_expect(!wal_drop(s->w, 1, NULL));
 	cr_expect(segment_bytes(s, 1) == -1);
-	cr_expect(!access(segment_file(s, 1, ".damaged"), F_OK), "set aside");
+	cr_expect(!access(segment_file(s, 1, ".unread"), F_OK), "set aside");
 	/* The disk can be read again, and somebody renames the segment back. */
 	s->disk.refused = 0;
 	scene_close(s);
 	{
 		CLEANUP(mem_freep)
-		char *aside = mem_strdup(segment_file(s, 1, ".damaged"));
+		char *aside = mem_strdup(segment_file(s, 1, ".unread"));
 
 		cr_assert(!rename(aside, segment_file(s, 1, "")));
 	}

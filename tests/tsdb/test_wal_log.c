@@ -408,3 +408,107 @@ Test(wal_log, waiting_ends_with_a_durable_sample)
 	buf_fini(&r.buf);
 	scene_free(s);
 }
+
+Test(wal_log, a_sample_that_the_disk_does_not_read_is_read_later)
+{
+	struct wal_scene *s = scene_new();
+	struct reader r = { .s = s };
+	uint64_t at;
+
+	add_all(s, 0, 2);
+	at = s->last.lsn;
+	add_all(s, 2, 3);
+	sync_all(s);
+	cr_assert(!next(&r));
+	/* The header of the record, then its body. */
+	for (uint64_t part = 0; part < 200; part += 100) {
+		refuse(s, OP(FS_READ), "/00000001", EIO);
+		s->disk.from = (uint32_t)at + part;
+		s->disk.to = s->disk.from + 1;
+		for (int n = 0; n < 3; n++) {
+			cr_expect(next(&r) == ERR_IO);
+			cr_expect(r.position == at, "it stays");
+		}
+	}
+	s->disk.refused = 0;
+	expect(&r, 1, 3);
+	buf_fini(&r.buf);
+	scene_free(s);
+}
+
+Test(wal_log, the_file_of_a_sample_that_is_passed_over_is_kept)
+{
+	struct wal_scene *s = scene_new();
+	struct reader r = { .s = s };
+
+	add_all(s, 0, 1);
+	r.position = s->last.lsn;
+	for (int k = 1; k < 40; k++)
+		add_all(s, k, k + 1);
+	sync_all(s);
+	refuse(s, OP(FS_READ), "/00000001", EIO);
+	s->disk.from = (uint32_t)r.position;
+	s->disk.to = s->disk.from + 1;
+	cr_expect(next(&r) == ERR_IO);
+	log_of(&r)->skip(log_of(&r), &r.position);
+	cr_expect(!next(&r), "%s", r.err.msg);
+	cr_expect(r.sample.ms > sample_ms(0));
+	cr_expect(s->disk.hits < 10, "a page is tried once: %d",
+		  (int)s->disk.hits);
+	s->disk.refused = 0;
+	begin_segment(s);
+	cr_expect(!wal_drop(s->w, 1, NULL));
+	cr_expect(!access(segment_file(s, 1, ".unread"), F_OK));
+	buf_fini(&r.buf);
+	scene_free(s);
+}
+
+/* The log of an agent, in which every segment with samples has a number. */
+static struct wal_scene *agent_scene(void)
+{
+	struct wal_scene *s = scene_closed();
+
+	s->o.no_heads = true;
+	cr_assert(!scene_open(s, 0));
+	return s;
+}
+
+Test(wal_log, an_agent_notices_that_a_whole_segment_is_gone)
+{
+	struct wal_scene *s = agent_scene();
+	struct reader r = { .s = s };
+
+	for (int k = 0; k < 3; k++) {
+		add_all(s, k, k + 1);
+		begin_segment(s);
+	}
+	sync_all(s);
+	cr_assert(!next(&r) && r.sample.ms == sample_ms(0));
+	r.position = 2ull << 32;
+	scene_close(s);
+	cr_assert(!unlink(segment_file(s, 2, "")));
+	cr_assert(!scene_open(s, 0));
+	cr_expect(next(&r) == ERR_NOTFOUND, "%s", r.err.msg);
+	expect(&r, 2, 3);
+	buf_fini(&r.buf);
+	scene_free(s);
+}
+
+Test(wal_log, starts_of_an_agent_without_samples_are_no_gaps)
+{
+	struct wal_scene *s = agent_scene();
+	struct reader r = { .s = s };
+
+	for (int k = 0; k < 3; k++) {
+		add_all(s, k, k + 1);
+		sync_all(s);
+		expect(&r, k, k + 1);
+		for (int n = 0; n < 3; n++) {
+			scene_crash(s, wal_end(s->w) >> 32);
+			cr_assert(!scene_open(s, 0));
+			cr_expect(next(&r) == ERR_AGAIN, "%s", r.err.msg);
+		}
+	}
+	buf_fini(&r.buf);
+	scene_free(s);
+}

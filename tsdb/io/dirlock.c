@@ -65,7 +65,7 @@ int dirlock_take(const char *dir, struct dirlock **out, struct err *err)
 	int rc;
 
 	l->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	l->file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+	l->file = open(path, O_RDWR | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0640);
 	rc = dirlock_lock(l->dir, l, dir, err);
 	if (!rc)
 		rc = dirlock_lock(l->file, l, dir, err);
@@ -104,7 +104,8 @@ void dirlock_release(struct dirlock *l)
  */
 static bool is_held(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* Without O_NONBLOCK, opening a pipe would wait for its writer. */
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	bool held;
 
 	if (fd < 0)

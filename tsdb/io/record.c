@@ -34,7 +34,7 @@ void file_header_encode(const struct file_header *h, struct buf *out)
 		buf_add(out, "\0\0", 3);
 		enc_be64(out, h->salt);
 		enc_be64(out, h->number);
-		enc_be32(out, 0);
+		enc_be32(out, h->extra);
 		covered = (struct bytes){ .ptr = out->ptr + start, .len = 28 };
 		enc_be32(out, crc32c_extend(0, covered));
 	}
@@ -55,7 +55,7 @@ static int copy_decode(struct bytes copy, uint32_t magic,
 
 	h.salt = dec_be64(&d);
 	h.number = dec_be64(&d);
-	dec_be32(&d);
+	h.extra = dec_be32(&d);
 	if (dec_be32(&d) != crc32c_extend(0, covered))
 		return err_set(
 			err, ERR_CORRUPT,

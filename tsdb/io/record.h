@@ -44,6 +44,7 @@ struct file_header {
 	uint32_t magic;
 	uint64_t salt;
 	uint64_t number;
+	uint32_t extra; /* what the kind of file says; otherwise 0 */
 };
 
 /* Make a random salt for a file. ERR_IO: the system has no random bytes. */

@@ -15,6 +15,24 @@
 #include "tsdb/wal/wal_replay.h"
 #include "tsdb/wal/wal_segment.h"
 
+/* Put the segments, which were opened from the last one on, in order. */
+static void wal_reverse_segments(struct wal *w)
+{
+	for (size_t i = 0; i < w->count / 2; i++) {
+		struct wal_segment *s = w->segments[i];
+
+		w->segments[i] = w->segments[w->count - 1 - i];
+		w->segments[w->count - 1 - i] = s;
+	}
+}
+
+/* Whether a segment with this number is open, or could not be read. */
+static bool wal_has_number(const struct wal *w, uint64_t number)
+{
+	return w->lowest <= number ||
+	       (w->count && w->segments[w->count - 1]->number == number);
+}
+
 /*
  * Open every segment in the directory, in the order of names, and find the
  * highest segment number: new segments get higher ones, so that no LSN is used
@@ -23,6 +41,7 @@
 static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 {
 	struct name_list l = { 0 };
+	uint32_t end = 0;
 	int rc = fs_list(w->o.fs, w->dir, &l, err);
 
 	/* A snapshot has no WAL, and so no segments. */
@@ -30,13 +49,18 @@ static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 		return 0;
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < l.count && !rc; i++) {
+	for (size_t i = 0; i < l.count; i++) {
 		uint64_t number = segment_number(l.names[i]);
 
 		if (number > *highest)
 			*highest = number;
+	}
+	/* From the last one on, because each says where the one before ends. */
+	for (size_t i = l.count; i-- && !rc;) {
+		uint64_t number = segment_number(l.names[i]);
+
 		if (number)
-			rc = segment_open(w, number, err);
+			rc = segment_open(w, number, &end, err);
 		/*
 		 * A running server may remove a segment after this process has
 		 * listed the directory.
@@ -45,6 +69,14 @@ static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 			rc = 0;
 	}
 	name_list_fini(&l);
+	wal_reverse_segments(w);
+	/*
+	 * An agent gives the number of a new segment that had no records to the
+	 * next one. Then no number is missing unless a segment is lost, and
+	 * wal_log_read() can tell.
+	 */
+	if (!rc && w->o.no_heads && *highest && !wal_has_number(w, *highest))
+		--*highest;
 	return rc;
 }
 
@@ -206,7 +238,7 @@ int wal_roll(struct wal *w, struct err *err)
 	struct wal_segment *s = NULL;
 	uint64_t end = w->end;
 	struct err why;
-	int rc = segment_create(w, old->number + 1, &s, err);
+	int rc = segment_create(w, old->number + 1, (uint32_t)end, &s, err);
 
 	if (rc)
 		return rc;
@@ -369,6 +401,17 @@ struct wal_segment *wal_segment(struct wal *w, uint64_t lsn)
 		atomic_fetch_add(&found->refs, 1);
 	mutex_unlock(&w->mu);
 	return found;
+}
+
+void wal_mark_unread(struct wal *w, uint64_t lsn)
+{
+	struct wal_segment *s;
+
+	mutex_lock(&w->mu);
+	s = wal_find_locked(w, lsn);
+	if (s)
+		s->unread = true;
+	mutex_unlock(&w->mu);
 }
 
 uint64_t wal_begin(struct wal *w)

@@ -217,7 +217,9 @@ static int wal_log_read(struct sample_log *l, uint64_t *position,
 			 * missed nothing if *position was at or before the
 			 * segment's first record.
 			 */
-			bool lost = (uint32_t)*position > FILE_HEADER;
+			bool lost = *position &&
+				    (w->o.no_heads ||
+				     (uint32_t)*position > FILE_HEADER);
 
 			*position = number << 32;
 			if (lost) {

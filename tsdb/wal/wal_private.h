@@ -29,6 +29,11 @@ struct wal_segment {
 	uint64_t salt;
 	struct file *file;
 	uint64_t size;
+	/*
+	 * Offset after the last record, as the header of the next segment says
+	 * it; 0: not known.
+	 */
+	uint32_t expected_end;
 	uint64_t durable; /* LSN before which all records are durable */
 	/*
 	 * Whether a sync, or the removal of a partial record, failed. If so, no
@@ -81,6 +86,8 @@ struct wal {
 	struct wal_segment *current;
 	/* Number of the first segment that this process creates. */
 	uint64_t next;
+	/* Where the records of the segment before it end; 0: not known. */
+	uint32_t replayed_end;
 	/*
 	 * Directory of the current segment, and a buffer for one encoded
 	 * record.

@@ -22,18 +22,22 @@ struct replay {
 
 /*
  * Count and log a damaged record or a torn end (a last record cut short). A
- * torn end is normal after a crash, so it is not counted as damage.
+ * torn end is normal after a crash, so it is not counted as damage, unless the
+ * next segment says that the record was complete. A segment in which nothing
+ * agrees with a guessed salt is reported as a whole; see wal_replay_scan().
  */
 static void wal_replay_report_damage(void *ctx, uint64_t offset, uint64_t len,
 				     bool torn)
 {
 	struct replay *r = ctx;
 
+	torn = torn && (offset >= r->segment->expected_end ||
+			(r->segment->guessed && offset == FILE_HEADER));
 	metric_add(torn ? r->w->o.torn : r->w->corruptions, 1);
 	log_event(
 		r->w->o.log, LOG_WARN,
 		torn ? "WAL segment has a torn end (normal after a crash, or while a server writes)" :
-		       "WAL segment has a damaged record; its profile is lost unless it was flushed before",
+		       "WAL segment is damaged or cut short; the profiles in the damaged part are lost unless they were flushed before",
 		LOG_FIELDS(log_text("file", file_path(r->segment->file)),
 			   log_int("offset", (int64_t)offset),
 			   log_int("bytes", (int64_t)len)));
@@ -134,6 +138,18 @@ static int read_segment(struct replay *r, struct buf *bytes, struct err *err)
 }
 
 /*
+ * Report records that are missing at the end of the segment, although the file
+ * ends with a whole record.
+ */
+static void wal_replay_check_end(struct replay *r, const struct record_iter *it)
+{
+	uint64_t expected = r->segment->expected_end;
+
+	if (it->end < expected && it->end >= r->segment->size)
+		wal_replay_report_damage(r, it->end, expected - it->end, false);
+}
+
+/*
  * Scan the segment record by record. *end is set to the offset after the last
  * complete record. ERR_CORRUPT: the salt was derived from the key, and no
  * record is valid with it.
@@ -159,6 +175,8 @@ static int wal_replay_scan(struct replay *r, uint64_t *end, struct err *err)
 		scan_record(r, &rec);
 	}
 	buf_fini(&bytes);
+	if (!rc && !r->segment->unread)
+		wal_replay_check_end(r, &it);
 	if (!rc && r->segment->guessed && *end == FILE_HEADER)
 		rc = err_set(
 			err, ERR_CORRUPT,
@@ -200,6 +218,8 @@ static int replay_directory(struct replay *r, struct err *err)
 	if (!rc)
 		rc = segment_dir_decode(rec.body, s->number, r->fn, r->ctx,
 					err);
+	if (!rc)
+		r->w->replayed_end = (uint32_t)at;
 	buf_fini(&bytes);
 	return rc;
 }
@@ -284,6 +304,7 @@ static int replay_segment(struct replay *r, struct err *err)
 	if (!rc)
 		return 0;
 	rc = wal_replay_scan(r, &end, err);
+	w->replayed_end = rc || r->segment->unread ? 0 : (uint32_t)end;
 	if (!rc && !w->o.read_only) {
 		sync_replayed(w, r->segment);
 		/*
@@ -310,7 +331,7 @@ void make_current(struct wal *w, struct wal_segment *s)
 int wal_replay_begin(struct wal *w, struct err *err)
 {
 	struct wal_segment *s = NULL;
-	int rc = segment_create(w, w->next, &s, err);
+	int rc = segment_create(w, w->next, w->replayed_end, &s, err);
 
 	if (!rc && s)
 		make_current(w, s);

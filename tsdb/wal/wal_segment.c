@@ -7,15 +7,20 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "tsdb/io/trash.h"
 #include "tsdb/wal/wal_key.h"
 #include "tsdb/wal/wal_private.h"
 
+/*
+ * A file with a higher number cannot be a segment: no segment could follow it,
+ * because numbers have 32 bits.
+ */
 uint64_t segment_number(const char *name)
 {
 	char *end;
 	unsigned long long n = strtoull(name, &end, 10);
 
-	return strlen(name) >= 8 && !*end ? n : 0;
+	return strlen(name) >= 8 && !*end && n <= SEGMENT_NUMBER_MAX ? n : 0;
 }
 
 char *segment_path(const struct wal *w, uint64_t number, const char *suffix)
@@ -57,10 +62,12 @@ static struct wal_segment *segment_new(uint64_t number, uint64_t salt,
 	return s;
 }
 
-int segment_create(struct wal *w, uint64_t number, struct wal_segment **out,
-		   struct err *err)
+int segment_create(struct wal *w, uint64_t number, uint32_t before,
+		   struct wal_segment **out, struct err *err)
 {
-	struct file_header h = { .magic = MAGIC_SEGMENT, .number = number };
+	struct file_header h = { .magic = MAGIC_SEGMENT,
+				 .number = number,
+				 .extra = before };
 	CLEANUP(mem_freep) char *path = segment_path(w, number, "");
 	struct buf header = { 0 };
 	struct file *f;
@@ -90,6 +97,19 @@ int segment_create(struct wal *w, uint64_t number, struct wal_segment **out,
 	}
 	*out = segment_new(number, h.salt, f, FILE_HEADER);
 	return 0;
+}
+
+/* Set a segment without records aside that had some. */
+static int set_aside_emptied(struct wal *w, struct file *f, struct err *err)
+{
+	metric_add(w->corruptions, 1);
+	log_event(
+		w->o.log, LOG_ERROR,
+		"a WAL segment has lost its contents; its profiles are lost unless they were flushed before; it is renamed to *" ASIDE_DAMAGED,
+		LOG_FIELDS(log_text("file", file_path(f))));
+	return w->o.read_only ?
+		       0 :
+		       rename_aside(w->o.fs, file_path(f), ASIDE_DAMAGED, err);
 }
 
 /*
@@ -127,7 +147,7 @@ void tell_left_alone(struct wal *w, uint64_t number, const char *path,
  */
 static int wal_segment_read_header(struct wal *w, const struct file *f,
 				   uint64_t number, struct wal_segment *s,
-				   struct err *err)
+				   uint32_t *before, struct err *err)
 {
 	uint8_t first[FILE_HEADER];
 	struct bytes b = { .ptr = first, .len = sizeof(first) };
@@ -137,6 +157,7 @@ static int wal_segment_read_header(struct wal *w, const struct file *f,
 	if (!rc)
 		rc = file_header_decode(b, MAGIC_SEGMENT, &h, err);
 	s->salt = h.salt;
+	*before = h.extra;
 	if ((rc != ERR_CORRUPT && rc != ERR_IO) || !w->key.known)
 		return rc;
 	s->guessed = true;
@@ -149,6 +170,7 @@ int segment_open_read(struct wal *w, const char *path, uint64_t number,
 	CLEANUP(file_closep) struct file *f = NULL;
 	struct wal_segment *s;
 	uint64_t size = 0;
+	uint32_t before;
 	int rc = file_open(w->o.fs, path, FILE_READ, &f, err);
 
 	if (!rc)
@@ -156,7 +178,7 @@ int segment_open_read(struct wal *w, const char *path, uint64_t number,
 	if (rc)
 		return rc;
 	s = segment_new(number, 0, NULL, size);
-	rc = wal_segment_read_header(w, f, number, s, err);
+	rc = wal_segment_read_header(w, f, number, s, &before, err);
 	s->file = TAKE(f);
 	if (rc)
 		wal_segment_unref(s);
@@ -165,7 +187,7 @@ int segment_open_read(struct wal *w, const char *path, uint64_t number,
 	return rc;
 }
 
-int segment_open(struct wal *w, uint64_t number, struct err *err)
+int segment_open(struct wal *w, uint64_t number, uint32_t *end, struct err *err)
 {
 	CLEANUP(mem_freep) char *path = segment_path(w, number, "");
 	CLEANUP(file_closep) struct file *f = NULL;
@@ -177,12 +199,19 @@ int segment_open(struct wal *w, uint64_t number, struct err *err)
 		       &f, err);
 	if (!rc)
 		rc = file_size(f, &size, err);
-	/* A file with a header and nothing else is removed as well. */
-	if (!rc && size <= FILE_HEADER)
-		return drop_stillborn(w, f, size, err);
 	s = segment_new(number, 0, NULL, size);
+	s->expected_end = *end;
+	*end = 0;
 	if (!rc)
-		rc = wal_segment_read_header(w, f, number, s, err);
+		rc = wal_segment_read_header(w, f, number, s, end, err);
+	/* A file with a header and nothing else is removed as well. */
+	if (f && size <= FILE_HEADER) {
+		rc = s->expected_end > FILE_HEADER ?
+			     set_aside_emptied(w, f, err) :
+			     drop_stillborn(w, f, size, err);
+		wal_segment_unref(s);
+		return rc;
+	}
 	s->file = TAKE(f);
 	if (!rc) {
 		push_segment(w, s);

@@ -11,6 +11,9 @@
 #include "tsdb/wal/body.h"
 #include "tsdb/wal/wal.h"
 
+/* The highest number of a segment. */
+#define SEGMENT_NUMBER_MAX INT32_MAX
+
 /*
  * Number of a segment, parsed from its file name; 0 if the name is not that of
  * a segment.
@@ -27,10 +30,10 @@ char *segment_path(const struct wal *w, uint64_t number, const char *suffix);
 void push_segment(struct wal *w, struct wal_segment *s);
 
 /*
- * Create the file of a new segment; the file and its name are durable on
- * return. The caller owns *out. ERR_NOSPACE, ERR_IO: no segment was created.
+ * Create the file of a new segment after one whose records end at the offset
+ * `before` (0: not known); the file and its name are durable on return. The caller owns *out. ERR_NOSPACE, ERR_IO: no segment was created.
  */
-NODISCARD int segment_create(struct wal *w, uint64_t number,
+NODISCARD int segment_create(struct wal *w, uint64_t number, uint32_t before,
 			     struct wal_segment **out, struct err *err);
 
 /*
@@ -42,11 +45,15 @@ void tell_left_alone(struct wal *w, uint64_t number, const char *path,
 		     const struct err *err);
 
 /*
- * Open an existing segment and add it to the list. A file without records is
- * removed instead, and an unreadable file is left alone; both cases return 0.
+ * Open an existing segment and add it to the list. *end is the offset after the
+ * segment's last record, as the header of the next segment says it, or 0 if
+ * that is not known; it is set to what this header says about the segment
+ * before. If the file has no records, it is removed, or set aside if it had
+ * some. An unreadable file is left alone. These cases return 0.
  * ERR_UNSUPPORTED: another format version. ERR_NOTFOUND: no such file.
  */
-NODISCARD int segment_open(struct wal *w, uint64_t number, struct err *err);
+NODISCARD int segment_open(struct wal *w, uint64_t number, uint32_t *end,
+			   struct err *err);
 
 /*
  * Open the file of a segment at `path` for reading, and read its header. The
