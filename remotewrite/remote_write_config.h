@@ -36,6 +36,12 @@ struct queue_config {
 	int64_t catch_up_bytes;
 };
 
+/*
+ * The default of max_backlog.size: 10 GiB, but at most an eighth of the disk,
+ * so that a receiver that is down does not take the room of new profiles.
+ */
+#define REMOTE_WRITE_BACKLOG_BY_DISK (-1)
+
 /* One receiver. */
 struct remote_write_config {
 	struct str url;
@@ -52,7 +58,7 @@ struct remote_write_config {
 	 * how much may wait in the log, in bytes and in ms of age; beyond it
 	 * the oldest samples are dropped. 0: no limit
 	 */
-	int64_t backlog_bytes;
+	int64_t backlog_bytes; /* 0: no limit */
 	int64_t backlog_ms;
 	/* all of the above as text; equal texts mean equal configurations */
 	struct str key;

@@ -17,6 +17,9 @@
 
 #include "base/file.h"
 
+/* How the names of cursor files end, after the name of the receiver. */
+#define CURSOR_SUFFIX ".cursor"
+
 /* An open cursor. */
 struct cursor;
 

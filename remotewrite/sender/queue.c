@@ -4,12 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "client/endpoint.h"
 #include "remotewrite/sender/queue_cursor.h"
 #include "remotewrite/sender/queue_private.h"
 #include "remotewrite/sender/queue_reader.h"
 #include "remotewrite/sender/queue_shards.h"
+
+/* Size of a backlog that is kept by default, if the disk is large enough. */
+#define BACKLOG_DEFAULT (10ull * GIB)
 
 /* Makes a counter or gauge with the labels of the queue. */
 #define MAKE(kind, member, name, help) \
@@ -108,6 +113,36 @@ static void queue_make_metrics(struct queue *q)
 	q->metrics.dropped_damaged = queue_make_dropped(q, "damaged");
 }
 
+/*
+ * Sets the gauges of a queue that has ended to 0. They stay in the output, and
+ * a backlog that they show would be that of a receiver that is removed.
+ */
+static void queue_clear_gauges(struct queue *q)
+{
+	metric_set(q->metrics.pending, 0);
+	metric_set(q->metrics.shards, 0);
+	metric_set(q->metrics.shards_desired, 0);
+	metric_set(q->metrics.backlog, 0);
+	metric_set(q->metrics.catching_up, 0);
+}
+
+/*
+ * The size of a backlog that is kept, see REMOTE_WRITE_BACKLOG_BY_DISK. The
+ * directory of the cursors is on the disk of the log.
+ */
+static uint64_t queue_backlog_max(const struct queue *q)
+{
+	uint64_t total = 0;
+	uint64_t available = 0;
+	uint64_t max = BACKLOG_DEFAULT;
+
+	if (q->config.backlog_bytes != REMOTE_WRITE_BACKLOG_BY_DISK)
+		return (uint64_t)q->config.backlog_bytes;
+	if (!fs_space(q->o.dir, &total, &available, NULL) && total / 8 < max)
+		max = total / 8;
+	return max;
+}
+
 /* Starts the shards, then the thread that feeds them. */
 static int start_threads(struct queue *q, struct err *err)
 {
@@ -157,7 +192,9 @@ int queue_start(const struct queue_options *o,
 	queue_set_rules(q, config, external, external_count);
 	queue_make_metrics(q);
 	queue_make_settings(q);
+	q->drop_before_ms = INT64_MIN;
 	rc = queue_open_cursor(q, err);
+	q->backlog_max = queue_backlog_max(q);
 	if (!rc)
 		rc = start_threads(q, err);
 	if (rc)
@@ -206,7 +243,7 @@ void queue_stop(struct queue *q)
 	if (q->reader)
 		pthread_join(q->reader, NULL);
 	queue_end_shards(q, 0);
-	metric_set(q->metrics.catching_up, 0);
+	queue_clear_gauges(q);
 	if (q->cursor && cursor_sync(q->cursor, NULL)) {
 		/* An older position is harmless. */
 	}

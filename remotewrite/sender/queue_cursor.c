@@ -9,7 +9,8 @@ static int open_file(struct queue *q, struct cursor_state *state, bool *damaged,
 		     struct cursor **out, struct err *err)
 {
 	CLEANUP(mem_freep)
-	char *path = mem_printf("%s/%s.cursor", q->o.dir, q->config.name.ptr);
+	char *path =
+		mem_printf("%s/%s" CURSOR_SUFFIX, q->o.dir, q->config.name.ptr);
 	int rc = fs_ensure_dir(q->o.fs, q->o.dir, err);
 
 	if (!rc)

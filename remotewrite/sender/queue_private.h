@@ -86,6 +86,7 @@ struct queue {
 	char *shown; /* URL without user and password */
 	struct http_config *http;
 	struct cursor *cursor;
+	uint64_t backlog_max; /* size of a backlog that is kept; 0: no limit */
 	struct queue_metrics metrics;
 	pthread_t reader;
 	struct shard *shards; /* room for max_shards; see queue_shards.h */

@@ -185,7 +185,7 @@ static uint64_t backlog_target(struct queue *q)
 {
 	struct sample_log *log = q->o.log;
 	uint64_t bytes = log->bytes(log, queue_position(q));
-	uint64_t max = (uint64_t)q->config.backlog_bytes;
+	uint64_t max = q->backlog_max;
 
 	metric_set(q->metrics.backlog, (int64_t)bytes);
 	return !max || bytes <= max ? UINT64_MAX : BACKLOG_LEFT(max);

@@ -169,7 +169,7 @@ static struct remote_write_config remote_write_defaults(void)
 			   .min_backoff_ms = 30,
 			   .max_backoff_ms = 5000,
 			   .catch_up_bytes = 256 * MIB },
-		.backlog_bytes = 10 * GIB,
+		.backlog_bytes = REMOTE_WRITE_BACKLOG_BY_DISK,
 		.backlog_ms = 7 * DAY_MS,
 	};
 }

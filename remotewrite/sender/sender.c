@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/mutex.h"
 #include "base/vec.h"
+#include "remotewrite/cursor/cursor.h"
 #include "remotewrite/sender/queue.h"
 
 /* A queue, and the configuration that it was started with. */
@@ -125,7 +126,7 @@ static bool is_configured(const struct remote_write_configs *configs,
 static void remove_cursor(struct sender *s, const char *name)
 {
 	CLEANUP(mem_freep)
-	char *path = mem_printf("%s/%s.cursor", s->o.dir, name);
+	char *path = mem_printf("%s/%s" CURSOR_SUFFIX, s->o.dir, name);
 	struct err err;
 	int rc = fs_unlink(s->o.fs, path, &err);
 
@@ -143,21 +144,41 @@ static void remove_cursor(struct sender *s, const char *name)
 				   log_text("file", path)));
 }
 
-/* Removes the queues that are no longer configured, and their cursors. */
+/* Removes the queues that are no longer configured. */
 static void remove_others(struct sender *s,
 			  const struct remote_write_configs *configs)
 {
 	for (size_t i = 0; i < s->queues.count;) {
-		CLEANUP(mem_freep)
-		char *name = mem_strdup(s->queues.v[i].name);
-
-		if (is_configured(configs, name)) {
+		if (is_configured(configs, s->queues.v[i].name))
 			i++;
-			continue;
-		}
-		remove_queue(s, i);
-		remove_cursor(s, name);
+		else
+			remove_queue(s, i);
 	}
+}
+
+/*
+ * Removes the cursors of receivers that are not configured. Their queues ran in
+ * this process, or in an earlier one with another configuration.
+ */
+static void remove_cursors(struct sender *s,
+			   const struct remote_write_configs *configs)
+{
+	struct name_list l = { 0 };
+
+	if (fs_list(s->o.fs, s->o.dir, &l, NULL))
+		return; /* the directory is made with the first cursor */
+	for (size_t i = 0; i < l.count; i++) {
+		const struct str name = str_of(l.names[i]);
+		CLEANUP(mem_freep) char *receiver = NULL;
+
+		if (!str_ends(name, CURSOR_SUFFIX))
+			continue;
+		receiver = mem_strndup((struct str){
+			name.ptr, name.len - strlen(CURSOR_SUFFIX) });
+		if (!is_configured(configs, receiver))
+			remove_cursor(s, receiver);
+	}
+	name_list_fini(&l);
 }
 
 /* Starts a queue and adds it to the list. Returns whether it runs. */
@@ -231,6 +252,7 @@ void sender_apply(struct sender *s, const struct remote_write_configs *configs,
 	mutex_lock(&s->apply_mu);
 	set_applying(s, true, 0);
 	remove_others(s, configs);
+	remove_cursors(s, configs);
 	for (size_t i = 0; i < configs->count; i++)
 		missing +=
 			!apply_one(s, &configs->v[i], external, external_count);

@@ -8,6 +8,7 @@
 #include "tsdb/db/flush_policy.h"
 #include "tsdb/db/view.h"
 #include "tsdb/maintain/sealing.h"
+#include "tsdb/wal/wal_held.h"
 
 /* Size of a head's files in bytes. */
 static uint64_t head_bytes(struct head *r)
@@ -103,7 +104,8 @@ int retain_next(struct tsdb *db, struct err *err)
 		.now_ms = db_clock_keep(db).earliest_ms,
 		.retention_ms = db->o.ignore_retention ? 0 : db->o.retention_ms,
 		.bytes_max = (uint64_t)db->o.retention_bytes,
-		.bytes = wal_bytes(db->wal) + ballast_bytes(&db->ballast),
+		.bytes = wal_bytes(db->wal) + wal_held_bytes(db->wal) +
+			 ballast_bytes(&db->ballast),
 	};
 	size_t count;
 	struct part *v = db_parts(db, &count);

@@ -214,3 +214,14 @@ void wal_keep(struct wal *w, uint64_t position)
 	    wal_drop(w, (position >> 32) - 1, &err))
 		held_log_removal(w, w->dir, &err);
 }
+
+uint64_t wal_held_bytes(struct wal *w)
+{
+	uint64_t sum = 0;
+
+	mutex_lock(&w->mu);
+	for (size_t i = 0; i < w->held_count; i++)
+		sum += w->held[i]->size;
+	mutex_unlock(&w->mu);
+	return sum;
+}

@@ -47,4 +47,7 @@ NODISCARD int wal_held_link(struct wal *w, const struct wal_segment *s,
  */
 void wal_keep(struct wal *w, uint64_t position);
 
+/* Return the size of all held segments in bytes. */
+uint64_t wal_held_bytes(struct wal *w);
+
 #endif
