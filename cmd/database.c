@@ -16,6 +16,8 @@ int database_open(struct database *d, const char *path, bool read_only,
 					.metrics = metrics_new(),
 					.maintain_ms = -1,
 					.ignore_retention = true,
+					/* A person waits for the result. */
+					.outage_ms = -1,
 					.must_exist = true,
 					.read_only = read_only };
 	int rc = read_only ? 0 : cmd_check_owner(path, err);

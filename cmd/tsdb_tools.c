@@ -218,12 +218,16 @@ int cmd_tsdb_repair(int argc, char **argv)
 		"Repair a data directory that no server is using: rewrite damaged blocks with all\n"
 		"profiles that are intact, cut off torn ends of logs, and recover profiles from the WAL\n"
 		"that their head block or block has lost. Report each profile that is lost. Blocks and\n"
-		"head blocks that cannot be read are renamed to *.damaged. Exit with 1 when something\n"
-		"was lost or set aside.",
+		"head blocks that cannot be read are renamed to *.damaged or *.unread. At the end, read\n"
+		"everything again and report what is still damaged. Exit with 1 when something was lost\n"
+		"or set aside, or is still damaged.",
 		1, 1
 	};
 	struct database d;
 	struct tsdb_repair done = { 0 };
+	/* What is still damaged after the repair is printed. */
+	struct verify left = { .found = print_problem,
+			       .columns = &codec_columns };
 	uint64_t damage = 0;
 	struct err err;
 	int code = cmd_begin(&u, cmd_no_flags, &argc, argv);
@@ -245,13 +249,13 @@ int cmd_tsdb_repair(int argc, char **argv)
 		       " blocks and head blocks set aside or unreadable\n",
 		       done.rewritten, done.lost, done.recovered,
 		       done.set_aside);
-		printf("check the result with everprof tsdb verify %s\n",
-		       argv[0]);
 	}
 	database_close(&d);
 	if (rc)
 		return cmd_fail(&err);
-	return done.lost || done.set_aside || damage ? 1 : 0;
+	if (tsdb_verify(argv[0], &left, &err))
+		return cmd_fail(&err);
+	return done.lost || done.set_aside || damage || left.problems ? 1 : 0;
 }
 
 /* everprof tsdb confirm-clock */

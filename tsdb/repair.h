@@ -16,8 +16,8 @@
 struct tsdb_repair {
 	uint64_t rewritten; /* number of blocks rewritten */
 	/*
-	 * Number of profiles that the new blocks lack because they could not be
-	 * read.
+	 * Number of profiles that the repair left out because they are damaged
+	 * or could not be read.
 	 */
 	uint64_t lost;
 	/* Number of profiles found only in the WAL at startup. */
@@ -33,8 +33,8 @@ typedef void (*tsdb_progress_fn)(void *ctx, const char *block, size_t i,
 				 size_t count);
 
 /*
- * Rewrites each damaged block with the profiles that are intact. Losses are
- * logged and counted in *out. A block that cannot be rewritten is skipped; the
+ * Flushes the WAL, and rewrites each damaged head or block as a block with the
+ * profiles that are intact. Losses are logged and counted in *out. A block that cannot be rewritten is skipped; the
  * first such error is returned at the end. A full disk (ERR_NOSPACE) ends the
  * repair at once.
  */

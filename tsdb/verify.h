@@ -39,9 +39,13 @@ struct verify {
 };
 
 struct block;
+struct head;
 
 /* Verifies an open block. Problems are reported and counted in *v. */
 void verify_open_block(struct verify *v, struct block *b);
+
+/* Verifies the profiles of an open head, as verify_open_block() does. */
+void verify_open_head(struct verify *v, struct head *r);
 
 /*
  * Verifies the database in the directory `dir`. Problems are reported and

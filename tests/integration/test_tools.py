@@ -8,11 +8,13 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import tarfile
 import time
 
 from harness import ROOT, Everprof, Suite, packed, profile, run, selector
+from write_client import push
 
 suite = Suite()
 CONPROF = os.path.join(ROOT, 'testdata/conprof-data.tar.gz')
@@ -410,6 +412,33 @@ def many_windows_are_imported_in_few_passes(d):
     r = run('tsdb', 'import', tar, f'--storage.tsdb.path={d}/data')
     assert r.returncode == 0 and r.stdout == '300 profiles imported, 0 refused\n', r
     assert len(dumped(f'{d}/data')) == 300
+
+
+@suite.test
+def repair_names_damage_in_the_wal_and_in_head_blocks(d):
+    e = Everprof(d, flags=['--web.enable-remote-write-receiver']).ready()
+    now = int(time.time() * 1000)
+    assert push(e, ({'__name__': 'heap', 'job': 'a'},
+                    [(profile(str(i)), now - i) for i in range(20)])).status == 204
+    e.stop(signal.SIGKILL)
+    data = os.path.join(d, 'data')
+    segment = os.path.join(data, 'wal', '00000001')
+    flip(segment, os.path.getsize(segment) // 2)
+    assert run('tsdb', 'verify', data).returncode == 1
+    r = run('tsdb', 'repair', data)
+    assert r.returncode == 1, r
+    for command in ('verify', 'repair', 'dump'):
+        r = run('tsdb', command, data)
+        assert r.returncode == 0, r
+    assert len(dumped(data)) == 19
+    # The profiles are in a head block now.
+    head, = os.listdir(os.path.join(data, 'ranges'))
+    values = os.path.join(data, 'ranges', head, 'values')
+    flip(values, os.path.getsize(values) - 20)
+    assert run('tsdb', 'verify', data).returncode == 1
+    r = run('tsdb', 'repair', data)
+    assert r.returncode == 1 and 'dropping a damaged profile' in r.stderr, r
+    assert run('tsdb', 'verify', data).returncode == 0
 
 
 @suite.test

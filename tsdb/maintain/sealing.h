@@ -37,4 +37,13 @@ NODISCARD int remove_empty(struct tsdb *db, struct head *r, struct err *err)
 NODISCARD int seal_next(struct tsdb *db, bool all, struct err *err)
 	REQUIRES(db->job_mu);
 
+/*
+ * Seals the heads for which wanted() is true. Returns the first error; the
+ * other heads are sealed all the same.
+ */
+NODISCARD int sealing_seal_some(struct tsdb *db,
+				bool (*wanted)(const struct tsdb *db,
+					       struct head *r),
+				struct err *err);
+
 #endif

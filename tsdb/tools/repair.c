@@ -6,6 +6,7 @@
 #include "tsdb/db/flush_policy.h"
 #include "tsdb/db/worker.h"
 #include "tsdb/maintain/block_rewrite.h"
+#include "tsdb/maintain/sealing.h"
 #include "tsdb/verify.h"
 
 /*
@@ -29,6 +30,27 @@ static bool is_damaged(const struct tsdb *db, struct block *b)
 	return v.problems > 0;
 }
 
+/* Whether a profile of a head cannot be read, or its log was damaged. */
+static bool is_damaged_head(const struct tsdb *db, struct head *r)
+{
+	struct verify v = { .found = ignore_problem, .columns = db->o.columns };
+
+	verify_open_head(&v, r);
+	return v.problems > 0;
+}
+
+/*
+ * Empty the WAL into heads, and make blocks of the heads that are damaged. Both
+ * leave out what is damaged, and count it.
+ */
+static int repair_heads(struct tsdb *db, struct err *err)
+{
+	int rc = flush_everything(db, err);
+	int sealed = sealing_seal_some(db, is_damaged_head, rc ? NULL : err);
+
+	return rc ? rc : sealed;
+}
+
 int tsdb_repair(struct tsdb *db, struct tsdb_repair *out, struct err *err)
 {
 	/*
@@ -39,11 +61,14 @@ int tsdb_repair(struct tsdb *db, struct tsdb_repair *out, struct err *err)
 				       .reencode = true,
 				       .salvage = true };
 	struct rewritten done = { 0 };
-	int rc = rewrite_each(db, &how, &done, err);
+	int64_t before = metric_get(db->metrics.damaged);
+	int rc = repair_heads(db, err);
+	int blocks = rewrite_each(db, &how, &done, rc ? NULL : err);
 
+	rc = rc ? rc : blocks;
 	*out = (struct tsdb_repair){
 		.rewritten = done.count,
-		.lost = done.loss.profiles,
+		.lost = (uint64_t)(metric_get(db->metrics.damaged) - before),
 		.recovered = db->recovered,
 		.set_aside = db->set_aside,
 	};

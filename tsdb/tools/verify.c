@@ -184,8 +184,13 @@ static void verify_head(struct verify *v, struct head_env *env,
 	verify_log(v, groups, MAGIC_GROUPS, live, false);
 	verify_log(v, gone, MAGIC_TOMBSTONES, false, false);
 	verify_values(v, r, live);
-	verify_part(v, (struct part){ .head = r }, path);
+	verify_open_head(v, r);
 	head_unref(r);
+}
+
+void verify_open_head(struct verify *v, struct head *r)
+{
+	verify_part(v, (struct part){ .head = r }, r->path);
 }
 
 /*
@@ -211,7 +216,7 @@ static int verify_blocks(struct verify *v, const char *dir,
 
 		if (ulid_parse(str_of(l.names[i]), &u))
 			verify_block(v, &env, path);
-		else if (strstr(l.names[i], ASIDE_SUFFIX))
+		else if (aside_is_name(l.names[i]))
 			verify_report(
 				v, path,
 				"was set aside because it could not be read");
@@ -244,7 +249,7 @@ static void verify_heads(struct verify *v, const char *dir,
 		CLEANUP(mem_freep)
 		char *at = mem_printf("%s/%s", path, l.names[i]);
 
-		if (strstr(l.names[i], ASIDE_SUFFIX))
+		if (aside_is_name(l.names[i]))
 			verify_report(
 				v, at,
 				"was set aside because it could not be read");
@@ -290,7 +295,7 @@ static void verify_wal(struct verify *v, const char *dir, bool live)
 		CLEANUP(mem_freep)
 		char *at = mem_printf("%s/%s", path, l.names[i]);
 
-		if (strstr(l.names[i], ASIDE_SUFFIX))
+		if (aside_is_name(l.names[i]))
 			verify_report(
 				v, at,
 				"was set aside because it could not be read completely");
