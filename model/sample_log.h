@@ -44,13 +44,20 @@ struct sample_log {
 	 *
 	 * ERR_AGAIN: there is no such sample yet. ERR_NOTFOUND: samples from
 	 * *position on have been removed; *position is set to the oldest sample
-	 * that is left. ERR_CORRUPT, ERR_IO: a sample cannot be read; *position
-	 * is set after it. ERR_TOOBIG: the sample exceeds the maximum of `buf`;
-	 * *position is set after it.
+	 * that is left. ERR_CORRUPT: a sample is damaged; *position is set
+	 * after it. ERR_IO: the disk did not read a sample; *position stays, and
+	 * the caller tries again later, or calls skip(). ERR_TOOBIG: the sample
+	 * exceeds the maximum of `buf`; *position is set after it.
 	 */
 	int (*read)(struct sample_log *l, uint64_t *position, bool with_body,
 		    struct buf *buf, struct logged_sample *out,
 		    struct err *err);
+
+	/*
+	 * Moves *position after a sample that the disk cannot read. The log
+	 * keeps the file of that sample, even when it may be removed.
+	 */
+	void (*skip)(struct sample_log *l, uint64_t *position);
 
 	/*
 	 * Waits until there is a durable sample at or after `position`, but at

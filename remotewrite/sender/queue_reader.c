@@ -101,7 +101,7 @@ static void skip_backlog(struct reader *r, uint64_t until_bytes,
 		int rc = log->read(log, &position, false, &r->buf, &r->sample,
 				   NULL);
 
-		if (rc == ERR_AGAIN)
+		if (rc == ERR_AGAIN || rc == ERR_IO)
 			return;
 		if (!rc && log->bytes(log, r->position) <= until_bytes &&
 		    r->sample.ms >= before_ms)
@@ -324,7 +324,7 @@ static void hand_over(struct reader *r, struct queued_sample *i, uint64_t hash)
 }
 
 /* Whether sample_age_limit forbids to send a sample. */
-static bool is_too_old(const struct queue *q, const struct logged_sample *s)
+static bool is_too_old(struct reader *r)
 {
 	return r->sample.ms < reader_oldest(r, r->q->config.queue.age_limit_ms);
 }
@@ -338,7 +338,7 @@ static void take_sample(struct reader *r)
 	struct err err;
 	int rc;
 
-	if (is_too_old(q, &r->sample)) {
+	if (is_too_old(r)) {
 		metric_add(q->metrics.dropped_age, 1);
 		reader_pass(r);
 		return;
@@ -446,8 +446,12 @@ void *queue_read(void *queue)
 		int rc = log->read(log, &r.position, true, &r.buf, &r.sample,
 				   &err);
 
+		if (rc != ERR_IO)
+			outage_end(&r.outage);
 		if (!rc)
 			take_sample(&r);
+		else if (rc == ERR_IO)
+			wait_for_disk(&r, from, &err);
 		else if (rc == ERR_AGAIN)
 			wait_for_samples(&r);
 		else

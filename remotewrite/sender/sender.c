@@ -192,6 +192,8 @@ static bool add_queue(struct sender *s, const struct remote_write_config *c,
 					 .metrics = s->o.metrics,
 					 .user_agent = s->o.user_agent,
 					 .from_begin = s->o.from_begin,
+					 .clock_steady_ms =
+						 s->o.clock_steady_ms,
 					 .moved = keep_log,
 					 .ctx = s };
 	struct member m = { .name = mem_strndup(c->name),
@@ -213,8 +215,6 @@ static bool add_queue(struct sender *s, const struct remote_write_config *c,
 	mutex_unlock(&s->mu);
 	return true;
 }
-					 .clock_steady_ms =
-						 s->o.clock_steady_ms,
 
 /*
  * Keeps the queue of a configuration, replaces it, or adds it. Returns whether

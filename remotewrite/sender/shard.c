@@ -305,10 +305,10 @@ static enum retry_verdict send_message(struct shard *s, struct batch *b)
 		struct attempt a;
 		enum retry_verdict v;
 
-		v = retry_decide(&(struct retry_attempt){
-			a.status, zstd, a.judged, a.written, b->count });
 		write_client_send(s->client, zstd, attempt, shard_stops, q, &a);
 		histogram_observe(q->metrics.duration, a.took_ns);
+		v = retry_decide(&(struct retry_attempt){
+			a.status, zstd, a.judged, a.written, b->count });
 		if (!a.done || queue_is_stopping(q))
 			return v == RETRY_SENT ? RETRY_SENT : RETRY_LATER;
 		note_attempt(q, &a);

@@ -162,16 +162,20 @@ Test(head, a_flush_that_fails_changes_nothing)
 	}
 }
 
-Test(head, a_log_that_cannot_be_mended_takes_no_more)
+Test(head, a_log_that_cannot_be_mended_takes_no_more_until_it_can)
 {
 	struct head_scene *s = head_scene_new();
 
 	insert_all(s, 0, 0, 10);
 	refuse(s->w, OP(FS_SYNC) | OP(FS_TRUNCATE), "/groups", EIO);
 	cr_expect(flush_all(s) == ERR_IO);
-	s->w->disk.refused = 0;
-	cr_expect(flush_all(s) == ERR_IO, "the disk is well now");
+	refuse(s->w, OP(FS_TRUNCATE), "/groups", EIO);
+	cr_expect(flush_all(s) == ERR_IO, "nothing is written after it");
 	cr_expect(count_listed(s, 0, 0, 10) == 10);
+	s->w->disk.refused = 0;
+	cr_expect(!flush_all(s), "the disk is well now");
+	cr_expect(count_listed(s, 0, 0, 10) == 10);
+	cr_expect(!open_head(s) && count_listed(s, 0, 0, 10) == 10);
 	head_scene_free(s);
 }
 

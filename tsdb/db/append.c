@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/mutex.h"
 #include "base/units.h"
+#include "tsdb/db/db_clock.h"
 #include "tsdb/db/flush_policy.h"
 #include "tsdb/db/open_heads.h"
 #include "tsdb/db/worker.h"
@@ -56,7 +57,8 @@ static struct part part_at(const struct tsdb *db, size_t i)
 /*
  * Returns 1 if the sample's profile is stored already; 0 if the series has no
  * profile at the sample's time; ERR_EXISTS if the series has a different
- * profile at that time.
+ * profile at that time. A part that cannot be read decides nothing: the profile
+ * may then be stored twice, which does no harm, whereas a refused one is lost.
  */
 static int check_duplicate(struct tsdb *db, const struct sample *s,
 			   struct err *err)
@@ -70,6 +72,8 @@ static int check_duplicate(struct tsdb *db, const struct sample *s,
 		if (s->ms < part_min(p) || s->ms > part_max(p))
 			continue;
 		rc = stored_hash(db, p, s, &hash, err);
+		if (rc == ERR_CORRUPT || rc == ERR_IO)
+			continue;
 		if (rc < 0)
 			return rc;
 		if (rc && hash == s->hash)
@@ -195,8 +199,8 @@ static bool is_crowded(struct tsdb *db)
 }
 
 /* One attempt to append. Maintenance is woken if it is needed to make room. */
-static int append_once(struct tsdb *db, const struct sample *s, uint64_t *lsn,
-		       struct err *err)
+static int append_try(struct tsdb *db, const struct sample *s, uint64_t *lsn,
+		      struct err *err)
 {
 	bool crowded;
 	int rc;
@@ -210,13 +214,13 @@ static int append_once(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 	return rc;
 }
 
-int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
-	      struct err *err)
+/* Whether a sample may be stored now, by its time and by what is full. */
+static int append_admit(struct tsdb *db, const struct sample *s,
+			struct err *err)
 {
-	struct tsdb *db = (struct tsdb *)a;
 	int64_t retention = db->o.ignore_retention ? 0 : db->o.retention_ms;
-	int64_t until;
-	int rc = window_check(s->ms, clock_ms(db->o.clock), retention, err);
+	const struct trusted_time now = db_clock_time(db);
+	int rc = window_check(s->ms, &now, retention, err);
 
 	if (rc) {
 		metric_add(db->metrics.out_of_bounds, 1);
@@ -233,22 +237,34 @@ int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
 			"%s: the disk is full; profiles are refused until space is free",
 			db->path);
 	}
-	rc = append_make_room(db, err);
-	if (rc)
-		return rc;
-	rc = append_once(db, s, lsn, err);
-	/*
-	 * Sealing makes room for series and windows, but the series of a sealed
-	 * head still count until the last query that uses the head ends: retry
-	 * for a while.
-	 */
-	until = clock_mono_ns() + STALL_MS * 1000000LL;
+	return append_make_room(db, err);
+}
+
+int db_append_once(struct tsdb *db, const struct sample *s, uint64_t *lsn,
+		   struct err *err)
+{
+	int rc = append_admit(db, s, err);
+
+	return rc ? rc : append_try(db, s, lsn, err);
+}
+
+/*
+ * Sealing makes room for series and windows, but the series of a sealed head
+ * still count until the last query that uses the head ends: try again for a
+ * while.
+ */
+static int append_after_sealing(struct tsdb *db, const struct sample *s,
+				uint64_t *lsn, struct err *err)
+{
+	int64_t until = clock_mono_ns() + STALL_MS * 1000000LL;
+	int rc = ERR_LIMIT;
+
 	while (rc == ERR_LIMIT && db->maintenance.running &&
 	       clock_mono_ns() < until) {
 		if (atomic_load(&db->quit))
 			return is_closing(err);
 		await_round(db, &db->maintenance);
-		rc = append_once(db, s, lsn, err);
+		rc = append_try(db, s, lsn, err);
 		/*
 		 * Maintenance may have found nothing to do and returned at
 		 * once: pause, instead of trying again without a break.
@@ -256,6 +272,20 @@ int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
 		if (rc == ERR_LIMIT)
 			pause_for(db, RETRY_MS);
 	}
+	return rc;
+}
+
+int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
+	      struct err *err)
+{
+	struct tsdb *db = (struct tsdb *)a;
+	int rc = append_admit(db, s, err);
+
+	if (rc)
+		return rc;
+	rc = append_try(db, s, lsn, err);
+	if (rc == ERR_LIMIT)
+		rc = append_after_sealing(db, s, lsn, err);
 	if (rc == ERR_NOSPACE)
 		db_no_space(db);
 	if (!rc && db->o.sync_ms < 0)

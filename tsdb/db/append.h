@@ -25,6 +25,13 @@ NODISCARD int db_append(struct appender *a, const struct sample *s,
 			uint64_t *lsn, struct err *err);
 
 /*
+ * One attempt to append, as db_append() does, which never waits for maintenance:
+ * for the maintenance thread itself. Errors as db_append().
+ */
+NODISCARD int db_append_once(struct tsdb *db, const struct sample *s,
+			     uint64_t *lsn, struct err *err);
+
+/*
  * Implements appender.sync: returns when all records before `lsn` are durable.
  * ERR_IO: a sync failed, and some of these records may be lost in a crash.
  */

@@ -45,9 +45,11 @@ static int loading_set_aside(struct tsdb *db, const char *path, struct err *err)
 		db->o.log, LOG_ERROR,
 		db->o.read_only ?
 			"skipping a damaged head block or block: its profiles are missing in all answers" :
-			"skipping a damaged head block or block: its profiles are missing in all answers; it is renamed to *" ASIDE_SUFFIX,
+			"skipping a damaged head block or block: its profiles are missing in all answers; it is renamed to *" ASIDE_DAMAGED,
 		LOG_FIELDS(log_text("directory", path), log_err(err)));
-	return db->o.read_only ? 0 : rename_aside(db->o.fs, path, err);
+	return db->o.read_only ?
+		       0 :
+		       rename_aside(db->o.fs, path, ASIDE_DAMAGED, err);
 }
 
 /* Whether a directory's name is this ULID. */

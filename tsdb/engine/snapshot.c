@@ -114,7 +114,6 @@ static int copy_head(struct snapshot *s, struct head *r, struct err *err)
 				.count = 1,
 				.ulid = ulid_new(clock_ms(s->db->o.clock)),
 				.reencode = true,
-				.salvage = true,
 				.loss = &loss,
 				.damaged = s->db->metrics.damaged };
 	struct block *b = NULL;

@@ -139,6 +139,7 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 				     .dir = mem_printf("%s/ranges", o->path),
 				     .read_only = o->read_only,
 				     .interner = db->interner,
+				     .outage_ms = o->outage_ms,
 				     .log = o->log };
 	db_register_metrics(db);
 	db->benv = (struct block_env){ .fs = o->fs,
@@ -228,8 +229,8 @@ void tsdb_close(struct tsdb *db)
 	mutex_destroy(&db->flush_mu);
 	mutex_destroy(&db->view_mu);
 	mutex_destroy(&db->append_mu);
-	mem_free(db->env.dir);
 	mutex_destroy(&db->clock_mu);
+	mem_free(db->env.dir);
 	tables_free(db->benv.tables);
 	mem_free(db->path);
 	mem_free(db);

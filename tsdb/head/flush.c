@@ -16,6 +16,12 @@
 #define BATCH_LOG    MIB
 
 /*
+ * After as many series of a head whose profiles cannot be read, a flush leaves
+ * the rest of the head for later.
+ */
+#define PUT_OFF_MAX 16
+
+/*
  * A record of the batch, which will be appended to the head's log. Only records
  * of the kind HEAD_CHUNK use the members from `flushed` on.
  */
@@ -46,9 +52,14 @@ struct flusher {
 	size_t line_count;
 	size_t line_cap;
 	size_t line_bytes;
+	uint32_t began; /* number of the series with which the batch began */
 	/* Next free numbers of the log when the batch began. */
 	uint32_t first_series;
 	uint32_t first_typeset;
+
+	/* Series that this flush leaves for later, by number. */
+	uint32_t put_off[PUT_OFF_MAX];
+	size_t put_off_count;
 };
 
 struct flusher *flusher_new(struct wal *wal, const struct log *log,
@@ -225,13 +236,17 @@ static int flush_load(struct flusher *f, const struct unflushed *p,
 }
 
 /*
- * Log the labels and the time of a lost profile, so that operators can see
- * which program is affected.
+ * Count and log a profile that is left out of the head block: its labels and
+ * its time, so that operators can see which program is affected. If the disk
+ * could not read it, its segment is marked: it is set aside, not removed.
  */
 static void report_damage(struct flusher *f, uint32_t series,
 			  const struct unflushed *p, const struct err *err)
 {
 	struct buf labels = { 0 };
+
+	if (err->code == ERR_IO)
+		wal_mark_unread(f->wal, p->lsn);
 
 	labels_text(series_at(f->head, series)->labels, &labels);
 	metric_add(f->damaged, 1);
@@ -304,8 +319,7 @@ static void batch_undo(struct flusher *f)
 	 * when the head is opened again. The batch's values may stay in their
 	 * file: nothing refers to them.
 	 */
-	if (file_truncate(r->groups, r->groups_end, NULL))
-		r->broken = true;
+	r->broken = file_truncate(r->groups, r->groups_end, NULL) != 0;
 	chunk_writer_reset(f->group);
 }
 
@@ -379,8 +393,8 @@ static struct unflushed *unflushed_copy(struct head *r, uint32_t series,
 }
 
 /*
- * Drop the entries of a series' unflushed profiles when all these profiles are
- * damaged. The flushed LSN on disk does not change, because it is stored with
+ * Drop the entries of a series' unflushed profiles when none of these profiles
+ * can be read. The flushed LSN on disk does not change, because it is stored with
  * chunks. After a restart, the profiles are therefore found in the WAL again if
  * their segment still exists.
  */
@@ -389,6 +403,23 @@ static void unflushed_forget(struct head *r, uint32_t series, uint64_t newest)
 	mutex_lock(&r->mu);
 	head_forget_flushed_locked(r, series, newest);
 	mutex_unlock(&r->mu);
+}
+
+/*
+ * Read an unflushed profile as flush_load() does, but once more after a
+ * failure, because the error may have been transient. ERR_AGAIN: the disk does
+ * not answer, so that the series has to wait. ERR_CORRUPT, ERR_IO: the profile
+ * is to be left out.
+ */
+static int flush_load_patiently(struct flusher *f, const struct unflushed *p,
+				struct segment_profile *out, struct err *err)
+{
+	int rc = flush_load(f, p, out, err);
+
+	if (rc == ERR_IO || rc == ERR_CORRUPT)
+		rc = flush_load(f, p, out, err);
+	return outage_note(&f->head->flush_outage, rc, f->head->env->outage_ms,
+			   err);
 }
 
 /* Flush the profiles v[] of one series into chunks. */
@@ -406,14 +437,7 @@ static int flush_profiles(struct flusher *f, uint32_t series,
 		/* A second WAL record of the same profile: skip it. */
 		if (v[i].ms == last)
 			continue;
-		rc = flush_load(f, &v[i], &p, err);
-		/* Try once more: the error may have been transient. */
-		if (rc == ERR_IO || rc == ERR_CORRUPT)
-			rc = flush_load(f, &v[i], &p, err);
-		/*
-		 * A record that the disk cannot read is damage too
-		 * (docs/decisions.md, 16).
-		 */
+		rc = flush_load_patiently(f, &v[i], &p, err);
 		if (rc == ERR_CORRUPT || rc == ERR_IO) {
 			report_damage(f, series, &v[i], err);
 			rc = 0;
@@ -472,29 +496,92 @@ static bool flush_next_series(struct head *r, uint64_t lsn, uint32_t *from)
 	return found;
 }
 
+/* Whether this flush leaves a series for later. */
+static bool flush_is_put_off(const struct flusher *f, uint32_t series)
+{
+	for (size_t i = 0; i < f->put_off_count; i++) {
+		if (f->put_off[i] == series)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Leave a series for later, because the disk does not answer reads of its
+ * profiles: undo the batch, and begin again with the series of the batch, which
+ * are then written without this one. Returns false if too many series have been
+ * left.
+ */
+static bool flush_put_off(struct flusher *f, uint32_t *series)
+{
+	struct head *r = f->head;
+
+	batch_undo(f);
+	batch_begin(f, r);
+	if (r->broken || f->put_off_count == PUT_OFF_MAX)
+		return false;
+	f->put_off[f->put_off_count++] = *series;
+	*series = f->began;
+	return true;
+}
+
+/* Flush all series but those that have to wait for the disk. */
+static int flush_all_series(struct flusher *f, uint64_t lsn, uint64_t upto,
+			    struct err *err)
+{
+	struct head *r = f->head;
+	uint32_t i = 0;
+	int rc = 0;
+
+	while (!rc && flush_next_series(r, lsn, &i)) {
+		if (!f->line_count)
+			f->began = i;
+		if (!flush_is_put_off(f, i))
+			rc = flush_series(f, i, upto, err);
+		if (rc == ERR_AGAIN && flush_put_off(f, &i))
+			rc = 0;
+		else
+			i++;
+	}
+	return rc ? rc : batch_commit(f, err);
+}
+
+/* Cut off what an earlier failure has left in the log, if it still has to be. */
+static int flush_mend(struct head *r, struct err *err)
+{
+	int rc = r->broken ? file_truncate(r->groups, r->groups_end, err) : 0;
+
+	if (rc)
+		return err_wrap(
+			err, rc,
+			"a failed write cannot be undone yet (the profiles are kept in the WAL)");
+	r->broken = false;
+	return 0;
+}
+
 int flush_range(struct flusher *f, struct head *r, uint64_t lsn, uint64_t upto,
 		struct err *err)
 {
-	int rc = 0;
+	struct err why = { 0 };
+	int rc = flush_mend(r, err);
 
-	if (r->broken)
-		return err_set(
-			err, ERR_IO,
-			"%s: a failed write could not be undone; restart everprof (the profiles are kept in the WAL)",
-			r->path);
+	if (rc)
+		return rc;
 	/* Only a flush needs the chunk writer's large buffers. */
 	f->group = chunk_writer_new(NULL, LEVEL);
+	f->put_off_count = 0;
 	batch_begin(f, r);
-	for (uint32_t i = 0; !rc && flush_next_series(r, lsn, &i); i++)
-		rc = flush_series(f, i, upto, err);
-	if (!rc)
-		rc = batch_commit(f, err);
+	rc = flush_all_series(f, lsn, upto, &why);
 	if (rc)
 		batch_undo(f);
+	else if (f->put_off_count)
+		rc = ERR_AGAIN;
+	else
+		outage_end(&r->flush_outage);
 	batch_begin(f, NULL);
 	chunk_writer_free(f->group);
 	body_decoder_fini(&f->decoder);
 	buf_fini(&f->record);
 	buf_fini(&f->next);
-	return rc;
+	return rc ? err_set(err, rc, "%s", why.msg) : 0;
 }

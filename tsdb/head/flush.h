@@ -36,9 +36,13 @@ void flusher_free(struct flusher *f);
  * below `lsn`, flush the unflushed profiles of the series with LSNs below
  * `upto` (UINT64_MAX: all of them). A profile that is damaged in the WAL is not
  * an error: it is dropped, counted, and logged with its series and time.
- * ERR_NOSPACE, ERR_IO: the chunks are written in batches, and the profiles of
- * the batch that failed, and of later ones, are still unflushed. ERR_IO also if
- * an earlier failure left the head's files in an unknown state.
+ * ERR_AGAIN: the disk did not answer reads of the WAL; the profiles of some
+ * series are still unflushed. After a longer outage (outage.h) such profiles
+ * are left out like damaged ones, and their segments are marked, so that they
+ * are set aside. ERR_NOSPACE, ERR_IO: the chunks are written in batches, and
+ * the profiles of the batch that failed, and of later ones, are still
+ * unflushed. ERR_IO also if what an earlier failure left in the head's log
+ * cannot be cut off yet.
  */
 NODISCARD int flush_range(struct flusher *f, struct head *r, uint64_t lsn,
 			  uint64_t upto, struct err *err);

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/mutex.h"
+#include "base/outage.h"
 #include "tsdb/chunk/chunks.h"
 #include "tsdb/head/interner.h"
 #include "tsdb/head/series.h"
@@ -52,6 +53,8 @@ struct head_env {
 	struct metric *corruptions;
 	/* Counts logs that end in a record cut short. */
 	struct metric *torn;
+	/* For how long failed reads put off work, in ms; see outage.h. */
+	int64_t outage_ms;
 	_Atomic int64_t series; /* number of series, summed over all heads */
 	/* Number of unflushed profiles in all heads. */
 	_Atomic int64_t unflushed;
@@ -84,8 +87,11 @@ struct head {
 	uint64_t values_end;
 	uint32_t next_series; /* next free series number in the log */
 	uint32_t next_typeset;
-	/* A failed write could not be undone: no flush is allowed. */
+	/* A failed write could not be undone yet: no flush is allowed. */
 	bool broken;
+	struct outage flush_outage; /* failed reads of the WAL, for the flush */
+	/* Failed reads of the head's files; only sealing uses it. */
+	struct outage seal_outage;
 
 	struct mutex mu;
 	struct memindex index;

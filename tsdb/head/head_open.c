@@ -13,6 +13,7 @@
 #include "tsdb/head/head.h"
 #include "tsdb/head/head_tombstones.h"
 #include "tsdb/io/record.h"
+#include "tsdb/io/trash.h"
 
 /* Largest size of the first record of a log, in bytes. */
 #define SELF_RECORD_MAX 96
@@ -354,7 +355,8 @@ bool head_is_stillborn(const struct head *r)
 
 /*
  * Parse a directory name, "<start>.<lsn>": the start of the window in decimal,
- * and the opening LSN as 16 hexadecimal digits.
+ * and the opening LSN as 16 hexadecimal digits. The suffix of a head that was
+ * set aside may follow.
  */
 static bool parse_name(const char *name, struct head *r)
 {
@@ -365,7 +367,7 @@ static bool parse_name(const char *name, struct head *r)
 	if (dot == name || *dot != '.')
 		return false;
 	r->lsn = strtoull(dot + 1, &end, 16);
-	return end == dot + 17 && !*end;
+	return end == dot + 17 && (!*end || aside_is_name(end));
 }
 
 int head_open(struct head_env *env, const char *name, struct head **out,

@@ -115,16 +115,16 @@ void trash_fini(struct trash *t)
 	*t = (struct trash){ 0 };
 }
 
-int rename_aside(struct fs *fs, const char *path, struct err *err)
+int rename_aside(struct fs *fs, const char *path, const char *suffix,
+		 struct err *err)
 {
 	CLEANUP(mem_freep) char *parent = trash_parent_of(path);
 	int rc = ERR_EXISTS;
 
 	for (int i = 1; i < ASIDE_MAX && rc == ERR_EXISTS; i++) {
 		CLEANUP(mem_freep)
-		char *to = i == 1 ?
-				   mem_printf("%s" ASIDE_SUFFIX, path) :
-				   mem_printf("%s" ASIDE_SUFFIX "-%d", path, i);
+		char *to = i == 1 ? mem_printf("%s%s", path, suffix) :
+				    mem_printf("%s%s-%d", path, suffix, i);
 
 		/*
 		 * Only a name that is certainly free is used: rename would
@@ -138,7 +138,12 @@ int rename_aside(struct fs *fs, const char *path, struct err *err)
 	if (rc == ERR_EXISTS)
 		return err_set(
 			err, rc,
-			"%s: cannot rename it: too many *.damaged names are in use",
-			path);
+			"%s: cannot rename it: too many *%s names are in use",
+			path, suffix);
 	return rc ? rc : fs_sync_dir(fs, parent, err);
+}
+
+bool aside_is_name(const char *name)
+{
+	return strstr(name, ASIDE_DAMAGED) || strstr(name, ASIDE_UNREAD);
 }

@@ -4,7 +4,7 @@
  * until every directory is gone (docs/decisions.md, 22). Otherwise a head whose
  * removal failed would reappear at the next startup, even after the block that
  * was made from it has been removed. rename_aside() handles the opposite case:
- * damaged files that must be kept for an operator to inspect.
+ * files that cannot be read and must be kept.
  *
  * Ownership: trash_fini() frees the list; paths are copied.
  * Threads: one thread at a time.
@@ -51,13 +51,22 @@ NODISCARD int trash_empty(struct trash *t, struct err *err);
 /* Free the list. Directories that are still in it stay on disk. */
 void trash_fini(struct trash *t);
 
-#define ASIDE_SUFFIX ".damaged"
+/*
+ * Suffixes of files and directories that are set aside: something in them is
+ * damaged, or the disk could not read it.
+ */
+#define ASIDE_DAMAGED ".damaged"
+#define ASIDE_UNREAD  ".unread"
 
 /*
- * Rename a directory or file, durably, to <path>.damaged, or to
- * <path>.damaged-2, -3, … if that name is taken. ERR_EXISTS: too many names are
+ * Rename a directory or file, durably, to <path><suffix>, or to
+ * <path><suffix>-2, -3, … if that name is taken. ERR_EXISTS: too many names are
  * taken. Otherwise the error of the rename or of the directory's fsync.
  */
-NODISCARD int rename_aside(struct fs *fs, const char *path, struct err *err);
+NODISCARD int rename_aside(struct fs *fs, const char *path, const char *suffix,
+			   struct err *err);
+
+/* Whether a name is that of something that was set aside. */
+bool aside_is_name(const char *name);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/mutex.h"
 #include "tsdb/db/worker.h"
 #include "tsdb/maintain/compaction.h"
+#include "tsdb/maintain/readmission.h"
 #include "tsdb/maintain/retention.h"
 #include "tsdb/maintain/sealing.h"
 
@@ -40,7 +41,8 @@ static int compact_job(struct tsdb *db, bool all UNUSED, struct err *err)
  */
 static const struct job jobs[] = { { "retention", retain_job },
 				   { "seal", seal_next },
-				   { "compaction", compact_job } };
+				   { "compaction", compact_job },
+				   { "readmission", readmit_next } };
 
 int db_maintain(struct tsdb *db, bool seal_all, struct err *err)
 {

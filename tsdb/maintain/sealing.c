@@ -8,6 +8,7 @@
 #include "tsdb/compact/compactor.h"
 #include "tsdb/db/flush_policy.h"
 #include "tsdb/db/view.h"
+#include "tsdb/db/worker.h"
 #include "tsdb/maintain/block_rewrite.h"
 
 /* Time in ns until sealing is tried again after the disk was full. */
@@ -48,6 +49,25 @@ int remove_empty(struct tsdb *db, struct head *r, struct err *err)
 }
 
 /*
+ * Write the block of a head that is closed and flushed. ERR_AGAIN: the disk did
+ * not answer reads of the head, and sealing has to be tried again. After a
+ * longer outage, the profiles that cannot be read are left out and counted in
+ * *loss: heads must be sealed, because memory would otherwise grow without
+ * bound.
+ */
+static int sealing_write(struct tsdb *db, struct compaction *c, struct head *r,
+			 struct block **out, struct err *err)
+{
+	int rc = compactor_run(c, out, err);
+
+	rc = outage_note(&r->seal_outage, rc, db->o.outage_ms, err);
+	if (rc != ERR_IO)
+		return rc;
+	c->salvage = true;
+	return compactor_run(c, out, err);
+}
+
+/*
  * Turn a head into a block: flush its unflushed profiles, encode all chunks,
  * replace the head by the block in the view, and remove WAL segments that are
  * no longer needed. The block gets the head's ULID and lists this ULID as its
@@ -64,7 +84,6 @@ static int sealing_seal(struct tsdb *db, struct head *r, struct err *err)
 				.count = 1,
 				.ulid = r->ulid,
 				.reencode = true,
-				.salvage = true,
 				.loss = &loss,
 				.damaged = db->metrics.damaged };
 	struct block *b = NULL;
@@ -74,7 +93,7 @@ static int sealing_seal(struct tsdb *db, struct head *r, struct err *err)
 		return remove_empty(db, r, err);
 	rc = db_flush_head(db, r, err);
 	if (!rc)
-		rc = compactor_run(&c, &b, err);
+		rc = sealing_write(db, &c, r, &b, err);
 	if (rc)
 		return rc;
 	metric_add(db->metrics.seals, 1);
@@ -137,4 +156,28 @@ int seal_next(struct tsdb *db, bool all, struct err *err)
 	mem_free(plan);
 	db_parts_free(v, count);
 	return rc ? rc : pick != PLAN_NONE;
+}
+
+int sealing_seal_some(struct tsdb *db,
+		      bool (*wanted)(const struct tsdb *db, struct head *r),
+		      struct err *err)
+{
+	size_t count;
+	struct part *v;
+	int rc = 0;
+
+	db_begin_job(db);
+	v = db_heads(db, &count);
+	for (size_t i = 0; i < count; i++) {
+		struct err why;
+		int failed = wanted(db, v[i].head) ?
+				     sealing_seal(db, v[i].head, &why) :
+				     0;
+
+		if (failed && !rc)
+			rc = err_set(err, failed, "%s", why.msg);
+	}
+	db_parts_free(v, count);
+	db_end_job(db);
+	return rc;
 }

@@ -106,6 +106,12 @@ bool wal_may_be_lost(struct wal *w, uint64_t lsn);
 struct wal_segment *wal_segment(struct wal *w, uint64_t lsn);
 
 /*
+ * Note that the disk cannot read the record at `lsn`. The record's segment is
+ * then set aside, not removed, when it is dropped.
+ */
+void wal_mark_unread(struct wal *w, uint64_t lsn);
+
+/*
  * LSN at which the oldest segment begins. Segments that cannot be read, and are
  * therefore kept on disk, are taken into account.
  */

@@ -9,6 +9,8 @@
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_segment.h"
 
+#define READ_PAGE 4096ull /* bytes that a disk reads or fails to read at once */
+
 /* The part of a segment that can be read now. */
 struct readable {
 	struct wal_segment *s; /* a reference; NULL: there is no segment */
@@ -94,41 +96,56 @@ static uint64_t wal_log_end(struct sample_log *l)
 }
 
 /*
- * The length of the record at offset `at`, as its header states it; the header
- * is not verified. 0: no complete record is there before `end`.
+ * Set *len to the length of the record at offset `at`, as its header states it;
+ * the header is not verified. 0: no complete record is there before `end`.
+ * ERR_IO: the disk could not read the header.
  */
-static uint64_t record_length(const struct wal_segment *s, uint64_t at,
-			      uint64_t end)
+static int record_length(const struct wal_segment *s, uint64_t at, uint64_t end,
+			 uint64_t *len, struct err *err)
 {
 	uint8_t header[RECORD_HEADER];
 	struct dec d = dec_init(
 		(struct bytes){ .ptr = header, .len = sizeof(header) });
 	uint32_t head_len;
-	uint64_t len;
+	int rc;
 
-	if (at + RECORD_HEADER > end ||
-	    file_read(s->file, at, header, sizeof(header), NULL))
+	*len = 0;
+	if (at + RECORD_HEADER > end)
 		return 0;
+	rc = file_read(s->file, at, header, sizeof(header), err);
+	/* A file that is shorter than it was has no record here. */
+	if (rc)
+		return rc == ERR_CORRUPT ? 0 : rc;
 	head_len = dec_be32(&d);
-	len = record_padded(head_len, dec_be32(&d));
-	return at + len <= end ? len : 0;
+	*len = record_padded(head_len, dec_be32(&d));
+	if (at + *len > end)
+		*len = 0;
+	return 0;
 }
 
 /*
- * Find the next record after damage. As in a replay, every offset that is a
- * multiple of 8 is tried. Returns its offset, or `end`.
+ * Find the next record after bytes that are damaged or cannot be read. As in a
+ * replay, every offset that is a multiple of 8 is tried; of a page that the
+ * disk cannot read, only the first one, because each attempt may take seconds.
+ * Returns its offset, or `end`.
  */
 static uint64_t skip_damage(const struct wal_segment *s, uint64_t at,
 			    uint64_t end)
 {
 	struct buf head = { 0 };
 	struct segment_profile p;
+	uint64_t len;
 
 	for (at += 8; at < end; at += 8) {
-		if (record_length(s, at, end) &&
-		    !wal_segment_head(s, s->number << 32 | at, RECORD_HEAD_MAX,
-				      &head, &p, NULL))
+		int rc = record_length(s, at, end, &len, NULL);
+
+		if (!rc && len)
+			rc = wal_segment_head(s, s->number << 32 | at,
+					      RECORD_HEAD_MAX, &head, &p, NULL);
+		if (!rc && len)
 			break;
+		if (rc == ERR_IO)
+			at = (at | (READ_PAGE - 1)) - 7;
 	}
 	buf_fini(&head);
 	return at < end ? at : end;
@@ -162,7 +179,7 @@ static bool is_directory(const struct wal_segment *s, uint64_t at)
 /*
  * Read the record at *position, which is in the segment, and advance *position
  * past it. ERR_AGAIN: the segment has no more records now, and *position is set
- * to its end.
+ * to its end. ERR_IO: the disk could not read the record, and *position stays.
  */
 static int read_in_segment(const struct readable *r, uint64_t *position,
 			   bool with_body, struct buf *buf,
@@ -175,24 +192,69 @@ static int read_in_segment(const struct readable *r, uint64_t *position,
 	int rc;
 
 	at = at < FILE_HEADER ? FILE_HEADER : at;
-	len = record_length(r->s, at, r->end);
+	rc = record_length(r->s, at, r->end, &len, err);
 	if (at >= r->end || (len && is_directory(r->s, at))) {
 		*position = base | r->end;
 		return ERR_AGAIN;
 	}
-	if (!len)
+	if (!rc && !len)
 		rc = err_set(err, ERR_CORRUPT,
 			     "%s: damaged record or torn end at offset %llu",
 			     file_path(r->s->file), (unsigned long long)at);
-	else
+	else if (!rc)
 		rc = (with_body ? wal_segment_read : wal_segment_head)(
 			r->s, base | at, (uint32_t)len, buf, &p, err);
 	if (!rc)
 		*out = log_sample_of(&p, base | at);
 	if (rc == ERR_CORRUPT)
 		*position = base | skip_damage(r->s, at, r->end);
-	else
+	else if (rc != ERR_IO)
 		*position = base | (at + len);
+	return rc;
+}
+
+/* Implements sample_log.skip. */
+static void wal_log_skip(struct sample_log *l, uint64_t *position)
+{
+	struct wal *w = (struct wal *)l;
+	struct readable r = wal_log_find(w, *position);
+	uint64_t at = (uint32_t)*position;
+
+	if (r.s && r.s->number == *position >> 32) {
+		wal_mark_unread(w, *position);
+		at = at < FILE_HEADER ? FILE_HEADER : at;
+		*position = r.s->number << 32 | skip_damage(r.s, at, r.end);
+	}
+	wal_segment_unref(r.s);
+}
+
+int wal_log_visit(const struct wal_segment *s,
+		  int (*fn)(void *ctx, const struct segment_profile *p,
+			    struct err *err),
+		  void (*damaged)(void *ctx), void *ctx, struct err *err)
+{
+	struct buf buf = { 0 };
+	uint64_t at = FILE_HEADER;
+	uint64_t len;
+	int rc = 0;
+
+	while (!rc && at < s->size) {
+		struct segment_profile p = { 0 };
+
+		rc = record_length(s, at, s->size, &len, err);
+		if (rc || (len && is_directory(s, at)))
+			break;
+		rc = !len ? ERR_CORRUPT :
+			    wal_segment_read(s, s->number << 32 | at,
+					     (uint32_t)len, &buf, &p, err);
+		if (!rc)
+			rc = fn(ctx, &p, err);
+		else if (rc == ERR_CORRUPT)
+			damaged(ctx);
+		at = rc == ERR_CORRUPT ? skip_damage(s, at, s->size) : at + len;
+		rc = rc == ERR_CORRUPT ? 0 : rc;
+	}
+	buf_fini(&buf);
 	return rc;
 }
 
@@ -213,9 +275,12 @@ static int wal_log_read(struct sample_log *l, uint64_t *position,
 		number = r.s->number;
 		if (number != *position >> 32) {
 			/*
-			 * The segment of *position is gone. The reader has
-			 * missed nothing if *position was at or before the
-			 * segment's first record.
+			 * The segment of *position is gone. A database has
+			 * removed it after its records were read, or it never
+			 * had any: the reader has missed nothing if *position
+			 * was at or before the first record. An agent removes
+			 * only what has been read, and no number is missing. A
+			 * reader that begins at 0 has read nothing yet.
 			 */
 			bool lost = *position &&
 				    (w->o.no_heads ||
@@ -294,6 +359,7 @@ void wal_log_init(struct wal *w)
 	w->log = (struct sample_log){ .begin = wal_log_begin,
 				      .end = wal_log_end,
 				      .read = wal_log_read,
+				      .skip = wal_log_skip,
 				      .wait = wal_log_wait,
 				      .bytes = wal_log_bytes,
 				      .keep = wal_log_keep };

@@ -63,9 +63,9 @@ static int wal_set_aside(struct wal *w, const struct wal_segment *s,
 {
 	log_event(
 		w->o.log, LOG_ERROR,
-		"a WAL segment could not be read completely and is renamed to *" ASIDE_SUFFIX,
+		"a WAL segment could not be read completely and is renamed to *" ASIDE_UNREAD,
 		LOG_FIELDS(log_text("file", file_path(s->file))));
-	return rename_aside(w->o.fs, file_path(s->file), err);
+	return rename_aside(w->o.fs, file_path(s->file), ASIDE_UNREAD, err);
 }
 
 /*

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A disk that does not answer reads for a while, at each step of the life of a
+ * profile: nothing is lost, and what stays unreadable is kept until it can be
+ * read.
+ */
+#include "tests/tsdb/mishap.h"
+#include "tsdb/snapshot.h"
+
+TestSuite(outages, .timeout = 120);
+
+/* A database that waits for its disk, with 40 profiles in the WAL. */
+static struct fixture *patient(void)
+{
+	struct fixture *f = setup_closed();
+
+	f->o.outage_ms = 0; /* the default: some minutes */
+	reopen(f);
+	put_series(f, 0, 0, 20);
+	put_series(f, 1, 0, 20);
+	return f;
+}
+
+static long entries(struct fixture *f, const char *command)
+{
+	CLEANUP(mem_freep)
+	char *all = mem_printf("cd %s && %s", f->dir.path, command);
+	FILE *p = popen(all, "r");
+	long n = -1;
+
+	cr_assert(p && fscanf(p, "%ld", &n) == 1, "%s", command);
+	pclose(p);
+	return n;
+}
+
+Test(outages, flush_waits_for_the_wal)
+{
+	struct fixture *f = patient();
+	struct err err = { .msg = "" };
+
+	arm(f, FS_READ, "/wal/0", EIO, -1);
+	cr_expect(tsdb_flush(f->db, &err) == ERR_AGAIN, "%s", err.msg);
+	cr_expect(strstr(err.msg, "Input/output") != NULL, "%s", err.msg);
+	f->hook.times = 0;
+	cr_expect(count(f) == 40, "nothing was forgotten");
+	cr_expect(!tsdb_flush(f->db, NULL) && count(f) == 40);
+	cr_expect(!reopen(f) && count(f) == 40);
+	cr_expect(entries(f, "ls wal | grep -c unread || true") == 0);
+	teardown(f);
+}
+
+Test(outages, a_bad_sector_puts_off_only_the_series_that_has_it)
+{
+	struct fixture *f = patient();
+
+	break_sector(f, "/wal/0", 8192, 8193);
+	cr_expect(tsdb_flush(f->db, NULL) == ERR_AGAIN);
+	cr_expect(stats(f).unflushed == 20, "%zu", (size_t)stats(f).unflushed);
+	f->hook.sector = NULL;
+	cr_expect(!tsdb_flush(f->db, NULL) && !stats(f).unflushed);
+	cr_expect(count(f) == 40);
+	teardown(f);
+}
+
+Test(outages, a_stop_during_an_outage_keeps_the_wal)
+{
+	struct fixture *f = patient();
+
+	arm(f, FS_READ, "/wal/0", EIO, -1);
+	tsdb_close(f->db);
+	f->db = NULL;
+	f->hook.times = 0;
+	cr_expect(!reopen(f) && count(f) == 40);
+	teardown(f);
+}
+
+Test(outages, sealing_waits_for_the_head_block)
+{
+	struct fixture *f = patient();
+
+	cr_assert(!tsdb_flush(f->db, NULL));
+	arm(f, FS_READ, "/values", EIO, -1);
+	cr_expect(maintain(f, true) < 0);
+	f->hook.times = 0;
+	cr_expect(count(f) == 40 && stats(f).blocks == 0);
+	cr_expect(!reopen(f) && !maintain(f, true));
+	cr_expect(count(f) == 40 && stats(f).blocks == 1);
+	cr_expect(entries(f, "ls . ranges | grep -c unread || true") == 0);
+	teardown(f);
+}
+
+Test(outages, a_snapshot_during_an_outage_fails)
+{
+	struct fixture *f = patient();
+	static const char *const files[] = { "/wal/0", "/values" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		struct err err = { .msg = "" };
+
+		arm(f, FS_READ, files[i], EIO, -1);
+		cr_expect(tsdb_snapshot(f->db, "copy", true, &err) < 0, "%s",
+			  files[i]);
+		f->hook.times = 0;
+		cr_assert(!tsdb_flush(f->db, NULL));
+	}
+	cr_expect(!tsdb_snapshot(f->db, "copy", true, NULL));
+	cr_expect(count(f) == 40);
+	teardown(f);
+}
+
+Test(outages, what_stays_unreadable_in_the_wal_comes_back_when_it_is_read)
+{
+	struct fixture *f = patient();
+	size_t left;
+
+	f->o.outage_ms = -1;
+	cr_assert(!reopen(f));
+	break_sector(f, "/wal/0", 8192, 8193);
+	cr_expect(!tsdb_flush(f->db, NULL));
+	cr_expect(!maintain(f, true), "what cannot be read is no failure");
+	left = count(f);
+	cr_expect(left < 40 && left >= 24, "%zu", left);
+	cr_expect(entries(f, "ls wal | grep -c unread || true") == 1);
+	cr_expect(!maintain(f, true) && count(f) == left, "still unreadable");
+	f->hook.sector = NULL;
+	cr_expect(!maintain(f, true));
+	cr_expect(count(f) == 40, "%zu", count(f));
+	cr_expect(entries(f, "ls wal | grep -c unread || true") == 0);
+	cr_expect(!reopen(f) && count(f) == 40);
+	teardown(f);
+}
+
+Test(outages, what_stays_unreadable_in_a_head_block_comes_back)
+{
+	struct fixture *f = patient();
+	size_t left;
+
+	f->o.outage_ms = -1;
+	cr_assert(!reopen(f) && !tsdb_flush(f->db, NULL));
+	/* The log of the head block, `groups`, is shorter than `values`. */
+	break_sector(f, ".0000000100000040", 8192, 8193);
+	cr_expect(!maintain(f, true));
+	left = count(f);
+	cr_expect(left == 20, "%zu", left);
+	cr_expect(entries(f, "ls ranges | grep -c unread || true") == 1);
+	cr_expect(!reopen(f) && count(f) == left);
+	f->hook.sector = NULL;
+	cr_expect(!maintain(f, true));
+	cr_expect(count(f) == 40, "%zu", count(f));
+	cr_expect(!maintain(f, true) && !reopen(f) && count(f) == 40);
+	cr_expect(entries(f, "ls ranges | grep -c unread || true") == 0);
+	teardown(f);
+}
+
+Test(outages, a_failed_write_of_the_log_is_undone_later)
+{
+	struct fixture *f = patient();
+
+	arm(f, FS_WRITE, "/groups", EIO, 1);
+	cr_expect(tsdb_flush(f->db, NULL) == ERR_IO);
+	arm(f, FS_TRUNCATE, "/groups", EIO, 1);
+	cr_expect(!tsdb_flush(f->db, NULL), "the truncation was not needed");
+	put_series(f, 0, 20, 30);
+	/* The write fails, and so does the truncation after it. */
+	arm(f, FS_SYNC, "/groups", EIO, 1);
+	cr_expect(tsdb_flush(f->db, NULL) == ERR_IO);
+	cr_expect(!tsdb_flush(f->db, NULL));
+	cr_expect(count(f) == 50 && !reopen(f) && count(f) == 50);
+	teardown(f);
+}
+
+/* Other rules about what may be refused or taken for normal. */
+
+Test(outages, a_clock_that_may_be_wrong_refuses_nothing_for_good)
+{
+	struct fixture *f = setup_closed();
+
+	f->o.clock_steady_ms = 0; /* the default: an hour */
+	f->o.retention_ms = 3600000;
+	reopen(f);
+	clock_set(&f->clock, sample_ms(0) - 11 * 60000);
+	cr_expect(put(f, 0, 0) == ERR_AGAIN, "in the future");
+	clock_set(&f->clock, sample_ms(0) + 3600001);
+	cr_expect(put(f, 0, 0) == ERR_AGAIN, "older than the retention");
+	clock_set(&f->clock, sample_ms(0));
+	cr_expect(!put(f, 0, 0));
+	tsdb_close(f->db);
+	f->db = NULL;
+	f->o.clock_steady_ms = -1;
+	reopen(f);
+	clock_set(&f->clock, sample_ms(1) - 11 * 60000);
+	cr_expect(put(f, 0, 1) == ERR_INVALID);
+	teardown(f);
+}
+
+Test(outages, a_clock_that_jumps_ahead_ages_no_profile)
+{
+	struct fixture *f = setup_closed();
+
+	f->o.retention_ms = 90LL * 24 * 3600000;
+	reopen(f);
+	cr_assert(!put(f, 0, 0));
+	clock_set(&f->clock, sample_ms(0) + 100LL * 24 * 3600000);
+	cr_expect(!put(f, 0, 1), "the expected time says that it is new");
+	teardown(f);
+}
+
+Test(outages, a_profile_is_stored_although_a_block_of_its_time_is_damaged)
+{
+	struct fixture *f = setup();
+
+	put_series(f, 0, 0, 20);
+	cr_assert(!maintain(f, true));
+	meddle(f, "rm 0*/chunks/000001");
+	cr_assert(!reopen(f));
+	cr_expect(!put(f, 0, 5) && !put(f, 0, 50));
+	cr_expect(count(f) == 2, "%zu", count(f));
+	teardown(f);
+}
+
+/* Five segments of some profiles each, as a killed process leaves them. */
+static struct fixture *five_segments(void)
+{
+	struct fixture *f = setup_closed();
+
+	f->o.wal_segment = 20000;
+	reopen(f);
+	put_series(f, 0, 0, 80);
+	cr_assert(entries(f, "ls wal/0* | wc -l") >= 5);
+	pull_the_plug(f);
+	return f;
+}
+
+Test(outages, a_segment_that_lost_its_end_is_damage)
+{
+	static const char *const losses[] = {
+		"truncate -s -4000 wal/00000003",
+		"truncate -s 64 wal/00000003",
+		": >wal/00000003",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(losses); i++) {
+		struct fixture *f = five_segments();
+
+		meddle(f, losses[i]);
+		cr_expect(count_dumped(f) < 80, "%s", losses[i]);
+		cr_assert(!reopen(f));
+		cr_expect(tsdb_damage(f->db) >= 1, "%s", losses[i]);
+		cr_expect(count(f) < 80 && count(f) >= 50, "%s: %zu", losses[i],
+			  count(f));
+		teardown(f);
+	}
+}
+
+Test(outages, a_segment_without_its_directory_is_no_damage)
+{
+	struct fixture *f = five_segments();
+
+	meddle(f, "truncate -s -20 wal/00000003");
+	cr_assert(!reopen(f));
+	cr_expect(!tsdb_damage(f->db) && count(f) == 80);
+	teardown(f);
+}
+
+Test(outages, a_stray_file_does_not_use_up_the_numbers_of_segments)
+{
+	struct fixture *f = setup();
+
+	put_series(f, 0, 0, 20);
+	pull_the_plug(f);
+	meddle(f, ": >wal/4294967295");
+	cr_assert(!reopen(f));
+	put_series(f, 0, 20, 40);
+	cr_expect(!reopen(f) && count(f) == 40);
+	teardown(f);
+}
+
+Test(outages, a_pipe_in_place_of_the_lock_file_is_no_trap)
+{
+	struct fixture *f = setup();
+
+	put_series(f, 0, 0, 20);
+	meddle(f, "rm lock && mkfifo lock");
+	cr_expect(count_dumped(f) == 20);
+	cr_assert(!reopen(f));
+	teardown(f);
+}
