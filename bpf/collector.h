@@ -67,6 +67,7 @@ struct collector_stats {
 	int64_t dropped;         /* samples of processes dropped by rules */
 	int64_t ring_full;       /* samples lost: the ring buffer was full */
 	int64_t memory_full;     /* samples lost: the interval has too many */
+	int64_t groups_full;     /* samples lost: there are too many series */
 	int64_t off_cpu;         /* sampled waits of threads that have ended */
 	int64_t profiles;        /* handed over */
 	int64_t profiles_failed; /* given up: the sink refused them */
@@ -77,6 +78,8 @@ struct collector_stats {
 	int64_t table_rows; /* rows of unwind tables in the kernel */
 	int64_t tables_evicted;
 	int64_t tables_crowded_out;
+	int64_t processes_refused;    /* there are too many */
+	int64_t publications_refused; /* no room for the mappings */
 	/* Costs of the program in the kernel, if they are measured. */
 	int64_t runs;
 	int64_t run_ns;

@@ -62,6 +62,7 @@ static const struct metric_row service_rows[] = {
 	SAMPLES(dropped, "dropped"),
 	SAMPLES(ring_full, "lost_ring_full"),
 	SAMPLES(memory_full, "lost_memory_full"),
+	SAMPLES(groups_full, "lost_too_many_series"),
 	STATS(GAUGE, sampling, "everprof_ebpf_up",
 	      "Whether the eBPF collector takes samples."),
 	STATS(COUNTER, off_cpu, "everprof_ebpf_off_cpu_samples_total",
@@ -86,6 +87,12 @@ static const struct metric_row service_rows[] = {
 	STATS(COUNTER, tables_crowded_out,
 	      "everprof_ebpf_unwind_tables_refused_total",
 	      "Number of unwind tables for which there was no room; frame pointers are used instead."),
+	STATS(COUNTER, processes_refused,
+	      "everprof_ebpf_processes_refused_total",
+	      "Number of processes that are not sampled as such, because there are too many."),
+	STATS(COUNTER, publications_refused,
+	      "everprof_ebpf_mappings_refused_total",
+	      "Number of times that there was no room in the kernel for the mappings of a process, whose stacks then end early."),
 };
 
 /* Add the counters of earlier collectors: they never go back. */
@@ -213,8 +220,11 @@ static void service_report(struct ebpf_service *s, const struct err *err)
 		  LOG_FIELDS(log_err(err)));
 }
 
-/* Start the collector with the settings of the section `ebpf`. */
-static void service_start(struct ebpf_service *s)
+/*
+ * Start the collector with the settings of the section `ebpf`. False: it does
+ * not run.
+ */
+static bool service_start(struct ebpf_service *s)
 {
 	const struct ebpf_config *c = &s->section->config;
 	char host[HOST_NAME_MAX + 1] = "localhost";
@@ -241,7 +251,7 @@ static void service_start(struct ebpf_service *s)
 	s->zstd = zstd_new();
 	if (ebpf_start(&o, &collector, &err)) {
 		service_report(s, &err);
-		return;
+		return false;
 	}
 	mutex_lock(&s->mu);
 	s->collector = collector;
@@ -250,6 +260,7 @@ static void service_start(struct ebpf_service *s)
 		  "the eBPF collector profiles all processes",
 		  LOG_FIELDS(log_text("node", node),
 			     log_int("frequency", c->sampling_frequency)));
+	return true;
 }
 
 /* Stop the collector, if it runs. */
@@ -292,8 +303,9 @@ static void service_change(struct ebpf_service *s, struct ebpf_section *next)
 	}
 	service_stop(s);
 	s->section = next;
-	if (next)
-		service_start(s);
+	/* Without a section, the next reload tries again. */
+	if (next && !service_start(s))
+		service_stop(s);
 }
 
 void ebpf_service_apply(struct ebpf_service *s, const struct ebpf_config *c)

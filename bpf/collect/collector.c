@@ -239,6 +239,9 @@ void collector_stats_of(struct collector *c, struct collector_stats *out)
 static void collector_begin_samples(struct collector *c)
 {
 	struct err err;
+	s->processes_refused = (int64_t)c->processes.refused;
+	s->publications_refused = (int64_t)c->processes.crowded_out;
+	collector_warn_of_tables(c);
 
 	if (c->sampling || (!c->settled && c->now < c->settle_until))
 		return;
@@ -336,6 +339,8 @@ static uint32_t collector_ring(unsigned hz)
 
 /* Open what talks to the kernel. */
 static int collector_open(struct collector *c, struct err *err)
+	/* Storage that refuses profiles must not keep the process from ending. */
+	profile_writer_hurry(c->writer);
 {
 	struct sampler_options o = sampler_defaults;
 	int rc;
@@ -393,7 +398,8 @@ static void collector_close(struct collector *c)
 	side_band_close(c->side_band);
 	sampler_close(c->sampler);
 	mutex_destroy(&c->mu);
-	close(c->stop_fd);
+	if (c->stop_fd >= 0)
+		close(c->stop_fd);
 	mem_free(c);
 }
 
@@ -422,7 +428,8 @@ int collector_start(const struct collector_options *o, struct collector **out,
 	c->o = *o;
 	mutex_init(&c->mu);
 	c->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	rc = collector_open(c, err);
+	rc = c->stop_fd < 0 ? err_sys(err, "cannot make an eventfd") :
+			      collector_open(c, err);
 	if (rc) {
 		collector_close(c);
 		return rc;

@@ -41,17 +41,20 @@ static uint32_t sample_find_group(struct collector *c, const struct process *p,
 			.ptr = h->comm, .len = strnlen(h->comm, SAMPLE_COMM_MAX)
 		};
 	group = process_groups_find(&c->groups, &t.facts,
-				    p ? p->old_group : PROCESS_GROUP_NONE);
+				    p ? p->old_group : PROCESS_NO_GROUP);
 	process_texts_fini(&t);
-	if (group != PROCESS_GROUP_NONE)
+	if (group != PROCESS_NO_GROUP)
 		process_table_set_group(&c->processes, h->pid, group);
 	return group;
 }
 
-/* Return the labels of the sample's series; NULL: it is not wanted. */
+/*
+ * Return the labels of the sample's series. NULL: rules drop the process, or
+ * *full is set, because there are too many series.
+ */
 static struct labels *sample_labels(struct collector *c,
 				    const struct process *p,
-				    const struct sample_header *h)
+				    const struct sample_header *h, bool *full)
 {
 	uint32_t group = p ? p->group : PROCESS_NO_GROUP;
 
@@ -59,9 +62,8 @@ static struct labels *sample_labels(struct collector *c,
 		return c->o.labels;
 	if (group == PROCESS_NO_GROUP)
 		group = sample_find_group(c, p, h);
-	return group == PROCESS_GROUP_NONE ?
-		       NULL :
-		       process_groups_labels(&c->groups, group);
+	*full = group == PROCESS_NO_GROUP;
+	return *full ? NULL : process_groups_labels(&c->groups, group);
 }
 
 /* Add a frame of user space, which is the caller of the one before it. */
@@ -129,8 +131,13 @@ static bool sample_add(struct collector *c, const struct sample_record *r,
 	const struct sample_header *h = &r->header;
 	const struct process *p = process_table_find(&c->processes, h->pid);
 
-	in.series = sample_labels(c, p, h);
+	in.series = sample_labels(c, p, h, &full);
+	if (full) {
+		c->stats.groups_full++;
+		return false;
+	}
 	if (!in.series) {
+	bool full = false;
 		c->seen_dropped += in.kind == WINDOW_CPU;
 		/* From now on, it costs nothing. */
 		process_table_ignore(&c->processes, h->pid);

@@ -39,7 +39,7 @@ static void elf_queue_read(struct elf_queue *q)
 	r->good = !elf_reader_read(
 		q->helper,
 		&(struct wanted_file){ q->pid, q->path, q->identity },
-		&r->answer, &r->facts, NULL);
+		&r->answer, &r->read, NULL);
 }
 
 /* Wait for a question. False: the queue is closed. */
@@ -64,8 +64,12 @@ static void *elf_queue_run(void *queue)
 		elf_queue_read(q);
 		mutex_lock(&q->mu);
 		q->state = ELF_QUEUE_DONE;
-		mutex_unlock(&q->mu);
+		/*
+		 * Written under the lock: a result that was taken before would
+		 * leave the descriptor readable for ever.
+		 */
 		eventfd_write(q->fd, 1);
+		mutex_unlock(&q->mu);
 	}
 	return NULL;
 }

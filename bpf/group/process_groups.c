@@ -242,10 +242,8 @@ static uint32_t process_groups_add(struct process_groups *g, struct bytes key,
 	uint32_t number = g->gaps.count ? g->gaps.v[--g->gaps.count] :
 					  (uint32_t)g->groups.count;
 
-	if (number == PROCESS_GROUPS_MAX) {
-		g->refused++;
-		return PROCESS_GROUP_NONE;
-	}
+	if (number == PROCESS_GROUPS_MAX)
+		return PROCESS_NO_GROUP;
 	if (number == g->groups.count)
 		vec_add(&g->groups);
 	g->groups.v[number] = (struct process_group){
@@ -269,7 +267,7 @@ uint32_t process_groups_find(struct process_groups *g,
 	uint32_t number;
 
 	if (!cgroup.len)
-		cgroup = inherited == PROCESS_GROUP_NONE ?
+		cgroup = inherited == PROCESS_NO_GROUP ?
 				 str_of("/") :
 				 str_of(g->groups.v[inherited].cgroup);
 	process_key(g, p, cgroup, &text);
@@ -314,7 +312,7 @@ void process_groups_count_begin(struct process_groups *g)
 
 void process_groups_count(struct process_groups *g, uint32_t number)
 {
-	if (number != PROCESS_GROUP_NONE)
+	if (number != PROCESS_NO_GROUP)
 		g->groups.v[number].in_use = true;
 }
 

@@ -13,10 +13,10 @@
 #include "base/table.h"
 #include "base/vec.h"
 #include "bpf/container_names.h"
+#include "bpf/process/process_table.h"
 #include "model/relabel.h"
 
 enum {
-	PROCESS_GROUP_NONE = UINT32_MAX,
 	/* Largest number of groups; further processes are not sampled. */
 	PROCESS_GROUPS_MAX = 32 << 10,
 };
@@ -53,7 +53,6 @@ struct process_groups {
 	VEC(struct process_group) groups;
 	VEC(uint32_t) gaps;
 	struct table by_key;
-	uint64_t refused; /* processes for which there was no group */
 };
 
 /* Begin with no group. `node` is copied; the rest is borrowed. */
@@ -65,7 +64,7 @@ void process_groups_init(struct process_groups *g, const char *node,
 void process_groups_fini(struct process_groups *g);
 
 /*
- * Return the number of the group of a process, or PROCESS_GROUP_NONE if there
+ * Return the number of the group of a process, or PROCESS_NO_GROUP if there
  * are too many. `inherited` is the group of its parent, whose cgroup it has if
  * its own is not known.
  */

@@ -14,10 +14,10 @@ enum {
 	/* The time between two attempts to hand a profile over. */
 	WRITER_RETRY_MS = 1000,
 	/*
-	 * Number of attempts to store a profile; when closing, there is only
-	 * one.
+	 * For how long the profiles of a window that are refused are tried
+	 * again, all together; afterwards, there is one attempt for each.
 	 */
-	WRITER_ATTEMPTS = 60,
+	WRITER_PATIENCE_MS = 60000,
 	/* Profiles larger than this are not made. */
 	WRITER_PROFILE_MAX = 64 << 20,
 };
@@ -26,6 +26,7 @@ struct profile_writer {
 	struct profile_writer_options o;
 	struct frame_names names;
 	bool gave_up; /* an attempt failed when the writer was closing */
+	int64_t patient_until_ns; /* see WRITER_PATIENCE_MS */
 	pthread_t thread;
 	struct mutex mu;
 	pthread_cond_t wake;
@@ -33,23 +34,24 @@ struct profile_writer {
 	struct sample_window *queue[WRITER_WINDOWS_MAX];
 	size_t count;
 	bool closing;
+	bool hurrying; /* there is one attempt for each profile */
 	uint64_t written;
 	uint64_t failed;
 };
 
-/* Wait until the next attempt. False: the writer is closing. */
+/* Wait until the next attempt. False: there is none. */
 static bool writer_pause(struct profile_writer *w)
 {
 	int64_t at = clock_mono_ns() + WRITER_RETRY_MS * 1000000LL;
 	struct timespec t = clock_mono_at(at);
-	bool closing;
+	bool hurrying;
 
 	mutex_lock(&w->mu);
-	while (!w->closing && clock_mono_ns() < at)
+	while (!w->hurrying && clock_mono_ns() < at)
 		(void)mutex_wait_until(&w->mu, &w->wake, &t);
-	closing = w->closing;
+	hurrying = w->hurrying;
 	mutex_unlock(&w->mu);
-	return !closing;
+	return !hurrying;
 }
 
 /* Hand a profile over, and count it. */
@@ -61,9 +63,10 @@ static void writer_hand_over(struct profile_writer *w, struct labels *labels,
 	};
 	int rc = ERR_AGAIN;
 
-	for (int i = 0; i < WRITER_ATTEMPTS && rc == ERR_AGAIN && !w->gave_up;
-	     i++) {
+	while (rc == ERR_AGAIN && !w->gave_up) {
 		rc = w->o.sink(w->o.ctx, labels, ms, profile, &err);
+		if (rc == ERR_AGAIN && clock_mono_ns() >= w->patient_until_ns)
+			break;
 		/* While it closes, each attempt could take a long time. */
 		w->gave_up = rc == ERR_AGAIN && !writer_pause(w);
 	}
@@ -130,6 +133,7 @@ static void writer_write(struct profile_writer *w,
 	struct bytes *names = mem_alloc(frames * sizeof(*names));
 
 	frame_names_find(&w->names, window, &arena, names);
+	w->patient_until_ns = clock_mono_ns() + WRITER_PATIENCE_MS * 1000000LL;
 	for (uint32_t i = 0; i < window->series.count; i++)
 		writer_write_series(w, window, i, names, &profile);
 	mem_free(names);
@@ -190,6 +194,14 @@ profile_writer_open(const struct profile_writer_options *o)
 }
 
 void profile_writer_stop(struct profile_writer *w)
+void profile_writer_hurry(struct profile_writer *w)
+{
+	mutex_lock(&w->mu);
+	w->hurrying = true;
+	pthread_cond_signal(&w->wake);
+	mutex_unlock(&w->mu);
+}
+
 {
 	bool stopped;
 
@@ -197,6 +209,7 @@ void profile_writer_stop(struct profile_writer *w)
 	stopped = w->closing;
 	w->closing = true;
 	pthread_cond_signal(&w->wake);
+	w->hurrying = true;
 	mutex_unlock(&w->mu);
 	if (!stopped)
 		pthread_join(w->thread, NULL);

@@ -32,6 +32,12 @@ struct profile_writer *
 profile_writer_open(const struct profile_writer_options *o);
 
 /*
+/*
+ * Make no further attempts to store what the sink refuses: the writer is about
+ * to be stopped, and waiting windows must not delay that.
+ */
+void profile_writer_hurry(struct profile_writer *w);
+
  * Write all windows, as long as the sink takes them, and end the thread. A
  * second call is a no-op.
  */

@@ -56,7 +56,7 @@ static void check_group(const struct process_groups *g, uint32_t number,
 {
 	struct buf text = { 0 };
 
-	cr_assert(number != PROCESS_GROUP_NONE);
+	cr_assert(number != PROCESS_NO_GROUP);
 	cr_assert(process_groups_labels(g, number));
 	labels_text(process_groups_labels(g, number), &text);
 	cr_expect(check_str(str_from(buf_bytes(&text)), want));
@@ -140,7 +140,7 @@ Test(container_names, processes_get_the_names_of_their_container)
 		container_names_set(names, set_of(ID, cases[i].names));
 		process_groups_init(&g, "host", NULL, &rules);
 		cr_expect(process_groups_take_names(&g, names));
-		check_group(&g, process_groups_find(&g, &p, PROCESS_GROUP_NONE),
+		check_group(&g, process_groups_find(&g, &p, PROCESS_NO_GROUP),
 			    cases[i].labels);
 		process_groups_fini(&g);
 		container_names_free(names);
@@ -161,9 +161,9 @@ Test(container_names, names_that_come_later_make_another_group)
 
 	process_groups_init(&g, "host", NULL, NULL);
 	cr_expect(!process_groups_take_names(&g, names));
-	first = process_groups_find(&g, &p, PROCESS_GROUP_NONE);
+	first = process_groups_find(&g, &p, PROCESS_NO_GROUP);
 	p.cgroup = str_of("/docker/" OTHER);
-	other = process_groups_find(&g, &p, PROCESS_GROUP_NONE);
+	other = process_groups_find(&g, &p, PROCESS_NO_GROUP);
 	container_names_set(names, set_of(ID, docker));
 	cr_expect(process_groups_take_names(&g, names));
 	cr_expect(!process_groups_take_names(&g, names));

@@ -109,15 +109,27 @@ Test(process_groups, processes_of_a_program_in_a_unit_share_a_series)
 	uint32_t first;
 
 	process_groups_init(&g, "host", NULL, NULL);
-	first = process_groups_find(&g, &p, PROCESS_GROUP_NONE);
+	first = process_groups_find(&g, &p, PROCESS_NO_GROUP);
 	check_labels(&g, first,
 		     "process_cpu{exe=\"nginx\",job=\"ebpf\",node=\"host\","
 		     "systemd_unit=\"nginx.service\"}");
 	p.pid = 2;
-	cr_expect(process_groups_find(&g, &p, PROCESS_GROUP_NONE) == first);
+	cr_expect(process_groups_find(&g, &p, PROCESS_NO_GROUP) == first);
 	p = facts_of(3, "/bin/sh", "/docker/" ID);
-	check_labels(&g, process_groups_find(&g, &p, PROCESS_GROUP_NONE),
+	check_labels(&g, process_groups_find(&g, &p, PROCESS_NO_GROUP),
 		     "process_cpu{container=\"0123456789ab\",exe=\"sh\","
+		     "job=\"ebpf\",node=\"host\"}");
+	process_groups_fini(&g);
+}
+
+Test(process_groups, names_that_are_not_utf8_are_shown_with_replacements)
+{
+	struct process_groups g;
+	struct process_facts p = facts_of(1, "/tmp/evil\xff", "/a");
+
+	process_groups_init(&g, "host", NULL, NULL);
+	check_labels(&g, process_groups_find(&g, &p, PROCESS_NO_GROUP),
+		     "process_cpu{cgroup=\"/a\",exe=\"evil\xef\xbf\xbd\","
 		     "job=\"ebpf\",node=\"host\"}");
 	process_groups_fini(&g);
 }
@@ -130,12 +142,12 @@ Test(process_groups, cgroups_are_inherited)
 	uint32_t parent;
 
 	process_groups_init(&g, "host", NULL, NULL);
-	parent = process_groups_find(&g, &p, PROCESS_GROUP_NONE);
+	parent = process_groups_find(&g, &p, PROCESS_NO_GROUP);
 	p = facts_of(2, "/bin/ls", "");
 	check_labels(&g, process_groups_find(&g, &p, parent),
 		     "process_cpu{cgroup=\"/a\",exe=\"ls\",job=\"ebpf\","
 		     "node=\"host\"}");
-	check_labels(&g, process_groups_find(&g, &p, PROCESS_GROUP_NONE),
+	check_labels(&g, process_groups_find(&g, &p, PROCESS_NO_GROUP),
 		     "process_cpu{cgroup=\"/\",exe=\"ls\",job=\"ebpf\","
 		     "node=\"host\"}");
 	process_groups_fini(&g);
@@ -151,7 +163,7 @@ Test(process_groups, pods_of_a_node)
 	snprintf(path, sizeof(path), "%s/web-1_shop_nginx-" ID ".log", d.path);
 	cr_assert(!mkdir(path, 0700));
 	process_groups_init(&g, "host", d.path, NULL);
-	check_labels(&g, process_groups_find(&g, &p, PROCESS_GROUP_NONE),
+	check_labels(&g, process_groups_find(&g, &p, PROCESS_NO_GROUP),
 		     "process_cpu{container=\"nginx\",exe=\"sh\",job=\"ebpf\","
 		     "namespace=\"shop\",node=\"host\",pod=\"web-1\"}");
 	process_groups_fini(&g);
@@ -182,15 +194,15 @@ Test(process_groups, rules_drop_processes_and_make_series_of_one)
 		 "target_label: cmd}\n",
 		 &rules);
 	process_groups_init(&g, "host", NULL, &rules);
-	n = process_groups_find(&g, &p, PROCESS_GROUP_NONE);
+	n = process_groups_find(&g, &p, PROCESS_NO_GROUP);
 	check_labels(&g, n,
 		     "process_cpu{cgroup=\"/a\",cmd=\"worker -x\",exe=\"sh\","
 		     "job=\"ebpf\",node=\"host\",pid=\"7\"}");
 	p.pid = 8;
-	cr_expect(process_groups_find(&g, &p, PROCESS_GROUP_NONE) != n);
+	cr_expect(process_groups_find(&g, &p, PROCESS_NO_GROUP) != n);
 	p.exe = str_of("/bin/ls");
-	n = process_groups_find(&g, &p, PROCESS_GROUP_NONE);
-	cr_expect(n != PROCESS_GROUP_NONE && !process_groups_labels(&g, n));
+	n = process_groups_find(&g, &p, PROCESS_NO_GROUP);
+	cr_expect(n != PROCESS_NO_GROUP && !process_groups_labels(&g, n));
 	process_groups_fini(&g);
 	relabel_rules_fini(&rules);
 	yaml_fini(&y);
@@ -205,29 +217,17 @@ Test(process_groups, groups_without_processes_are_forgotten)
 	uint32_t b;
 
 	process_groups_init(&g, "host", NULL, NULL);
-	a = process_groups_find(&g, &p, PROCESS_GROUP_NONE);
+	a = process_groups_find(&g, &p, PROCESS_NO_GROUP);
 	p.exe = str_of("/bin/b");
-	b = process_groups_find(&g, &p, PROCESS_GROUP_NONE);
+	b = process_groups_find(&g, &p, PROCESS_NO_GROUP);
 	process_groups_count_begin(&g);
 	process_groups_count(&g, b);
-	process_groups_count(&g, PROCESS_GROUP_NONE);
+	process_groups_count(&g, PROCESS_NO_GROUP);
 	process_groups_count_end(&g);
 	cr_expect(g.by_key.count == 1);
 	p.exe = str_of("/bin/c");
-	cr_expect(process_groups_find(&g, &p, PROCESS_GROUP_NONE) == a);
+	cr_expect(process_groups_find(&g, &p, PROCESS_NO_GROUP) == a);
 	p.exe = str_of("/bin/b");
-	cr_expect(process_groups_find(&g, &p, PROCESS_GROUP_NONE) == b);
-	process_groups_fini(&g);
-}
-
-/* Names of programs may be any bytes; a label is UTF-8. */
-Test(process_groups, programs_with_strange_names)
-{
-	struct process_groups g;
-	struct process_facts p = facts_of(1, "/bin/\xff", "/");
-
-	process_groups_init(&g, "host", NULL, NULL);
-	check_labels(&g, process_groups_find(&g, &p, PROCESS_GROUP_NONE),
-		     "process_cpu{cgroup=\"/\",job=\"ebpf\",node=\"host\"}");
+	cr_expect(process_groups_find(&g, &p, PROCESS_NO_GROUP) == b);
 	process_groups_fini(&g);
 }
