@@ -54,11 +54,12 @@ static void collector_read_files(struct collector *c, uint64_t now)
 	if (elf_queue_take(c->queue, &r)) {
 		file_table_learn(&c->files, r.number, r.good ? &r.facts : NULL,
 				 now);
-		*vec_add(&c->learned) = r.number;
+		*vec_add(&c->learned.list) = r.number;
 		elf_result_fini(&r);
 	}
 	if (!elf_queue_is_idle(c->queue))
 		return;
+	file_table_take_withdrawn(&c->files, &c->learned);
 	next = file_table_next(&c->files);
 	if (next != FILE_NONE)
 		elf_queue_submit(c->queue, next,
@@ -67,9 +68,9 @@ static void collector_read_files(struct collector *c, uint64_t now)
 		return;
 	c->settled = next == FILE_NONE;
 	c->learned_at = now;
-	for (size_t i = 0; i < c->learned.count; i++)
-		process_table_file_changed(&c->processes, c->learned.v[i]);
-	c->learned.count = 0;
+	for (size_t i = 0; i < c->learned.list.count; i++)
+		process_table_file_changed(&c->processes, c->learned.list.v[i]);
+	c->learned.list.count = 0;
 }
 
 /* Read which processes there are. */
@@ -194,6 +195,23 @@ void collector_flush(struct collector *c)
 
 /* Copy the counters of all parts into the statistics. */
 static void collector_count(struct collector *c)
+/* Log, at most once a minute, that unwind tables find no room. */
+static void collector_warn_of_tables(struct collector *c)
+{
+	int64_t refused = c->stats.tables_crowded_out;
+
+	if (refused == c->warned_of ||
+	    (c->warned_at && c->now - c->warned_at < WARN_MS))
+		return;
+	log_event(
+		c->o.log, LOG_WARN,
+		"eBPF: there is no room for the unwind tables of all programs that are sampled; stacks through some of them end early",
+		LOG_FIELDS(log_int("refused", refused - c->warned_of),
+			   log_int("rows", c->stats.table_rows)));
+	c->warned_at = c->now;
+	c->warned_of = refused;
+}
+
 {
 	struct collector_stats *s = &c->stats;
 	uint64_t counts[SAMPLER_COUNTERS];
@@ -411,7 +429,7 @@ static void collector_end(struct collector *c)
 	sample_window_free(c->window);
 	sample_queue_fini(&c->samples);
 	waiting_threads_fini(&c->waiting);
-	vec_fini(&c->learned);
+	vec_fini(&c->learned.list);
 	vec_fini(&c->frames);
 	process_table_fini(&c->processes);
 	process_groups_fini(&c->groups);

@@ -36,9 +36,10 @@ struct collector {
 	struct sample_queue samples;
 	struct waiting_threads waiting;
 	struct sample_window *window;
-	uint64_t window_at;    /* when the window began, in monotonic ms */
-	uint64_t now;          /* of this turn, in monotonic ms */
-	VEC(uint32_t) learned; /* files that were read, not yet published */
+	uint64_t window_at; /* when the window began, in monotonic ms */
+	uint64_t now;       /* of this turn, in monotonic ms */
+	/* Files that were read, or whose tables are gone; not yet published. */
+	struct file_numbers learned;
 	uint64_t learned_at;
 	bool rescan;  /* reports were lost */
 	bool settled; /* no file waits to be read */
@@ -49,6 +50,8 @@ struct collector {
 	 */
 	uint64_t seen_ns;
 	uint64_t counted_at;   /* when `shown` was updated */
+	uint64_t warned_at;    /* when the log said that tables found no room */
+	int64_t warned_of;     /* how many had found none then */
 	uint64_t settle_until; /* when sampling begins at the latest */
 	VEC(struct window_frame) frames; /* of the sample that is taken */
 	int64_t seen_dropped; /* samples of processes that rules dropped */

@@ -84,6 +84,9 @@ static void sample_add_user(struct collector *c, const struct process *p,
 		f.owner = r->file;
 		f.address = address - r->start + r->offset;
 		sample_window_file(c->window, &c->files, r->file);
+		file_table_sampled(&c->files, r->file, pid, c->now);
+	} else {
+		sample_window_process(c->window, pid);
 	}
 	*vec_add(&c->frames) = f;
 }

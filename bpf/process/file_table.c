@@ -140,7 +140,9 @@ void file_table_learn(struct file_table *t, uint32_t number,
 
 	if (f->state != MAPPED_PENDING)
 		return;
-	f->state = facts ? MAPPED_READ : MAPPED_FAILED;
+	f->tried_at = now;
+	/* What was known before of a file that is read again stays. */
+	f->state = facts || f->segments ? MAPPED_READ : MAPPED_FAILED;
 	if (!facts)
 		return;
 	f->segment_count = facts->segment_count;
@@ -174,17 +176,33 @@ void file_table_resolve(const struct file_table *t, uint32_t number,
 	if (number == FILE_NONE)
 		return;
 	f = &t->files.v[number];
-	if (f->state != MAPPED_READ ||
+	if (f->table == TABLE_STORE_NONE ||
 	    !elf_segments_bias(f->segments, f->segment_count, offset, m->start,
 			       &bias))
 		return;
 	rows = table_store_rows(t->store, f->table);
+	if (f->table != TABLE_STORE_NONE)
+		table_store_drop(t->store, f->table, now);
 	m->bias = bias;
 	m->row = rows.first;
 	m->rows = rows.count;
 }
 
 void file_table_count_begin(struct file_table *t)
+void file_table_sampled(struct file_table *t, uint32_t number, uint32_t pid,
+			uint64_t now)
+{
+	struct mapped_file *f = &t->files.v[number];
+
+	if (f->table == TABLE_STORE_NONE ||
+	    !table_store_sampled(t->store, f->table, now) ||
+	    f->state != MAPPED_READ || f->tried_at + FILE_RETRY_MS > now)
+		return;
+	f->state = MAPPED_UNREAD;
+	f->pid = pid;
+	*vec_add(&t->unread) = number;
+}
+
 {
 	for (size_t i = 0; i < t->files.count; i++)
 		t->files.v[i].in_use = false;
@@ -213,3 +231,16 @@ void file_table_count_end(struct file_table *t, uint64_t now)
 		*vec_add(&t->gaps) = i;
 	}
 }
+void file_table_take_withdrawn(struct file_table *t, struct file_numbers *out)
+{
+	for (size_t i = 0; i < t->store->withdrawn.count; i++) {
+		uint32_t table = t->store->withdrawn.v[i];
+
+		for (uint32_t k = 0; k < t->files.count; k++) {
+			if (t->files.v[k].live && t->files.v[k].table == table)
+				*vec_add(&out->list) = k;
+		}
+	}
+	t->store->withdrawn.count = 0;
+}
+

@@ -19,6 +19,10 @@ enum {
 	FILE_NONE = UINT32_MAX,
 	/* Largest number of files; 200 bytes each, and the path. */
 	FILE_TABLE_MAX = 64 << 10,
+	/* A file whose table is crowded out is read again after this time. */
+	FILE_RETRY_MS = 3000,
+	/* Largest number of files that stay open. */
+	FILES_OPEN_MAX = 4096,
 };
 
 enum mapped_state {
@@ -34,9 +38,16 @@ struct mapped_file {
 	struct bytes identity; /* owned: build ID, or device and inode */
 	uint32_t pid;          /* a process that has it, to open it */
 	enum mapped_state state;
-	bool live;      /* not a gap in the array of files */
-	bool in_use;    /* some process had it when they were counted */
-	uint32_t table; /* in the store, or TABLE_STORE_NONE */
+	bool live;         /* not a gap in the array of files */
+	bool in_use;       /* some process had it when they were counted */
+	uint32_t table;    /* in the store, or TABLE_STORE_NONE */
+	uint64_t tried_at; /* when it was read last */
+	/*
+	 * The open file, or -1. It stays open, so that names can be found after
+	 * the process has ended, and the file is not opened twice.
+	 */
+	int fd;
+	uint32_t uid; /* user of the process by which it was opened */
 	struct elf_segment *segments;
 	uint32_t segment_count;
 	uint8_t build_id[ELF_BUILD_ID_MAX];
@@ -77,7 +88,14 @@ uint32_t file_table_next(struct file_table *t);
  * is not pending is left as it is.
  */
 void file_table_learn(struct file_table *t, uint32_t number,
-		      const struct elf_facts *facts, uint64_t now);
+		      struct elf_read *read, uint64_t now);
+
+/*
+ * Note that a file, which `pid` has mapped, was in a sample. If there was no room
+ * for its table, it is read again.
+ */
+void file_table_sampled(struct file_table *t, uint32_t number, uint32_t pid,
+			uint64_t now);
 
 /* Return a file by its number, borrowed until the next call. */
 const struct mapped_file *file_table_at(const struct file_table *t,
@@ -97,6 +115,12 @@ void file_table_count_begin(struct file_table *t);
 void file_table_count(struct file_table *t, uint32_t number);
 
 /* … then the others, but those that are being read, are forgotten. */
+/*
+ * Append the files whose tables were withdrawn since the last call: the
+ * processes that have them have to be published.
+ */
+void file_table_take_withdrawn(struct file_table *t, struct file_numbers *out);
+
 void file_table_count_end(struct file_table *t, uint64_t now);
 
 #endif

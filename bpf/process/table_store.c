@@ -21,7 +21,7 @@ static bool table_key_same(const void *ctx, uint32_t number, const void *key)
 void table_store_init(struct table_store *s, struct unwind_row *rows,
 		      uint32_t count)
 {
-	*s = (struct table_store){ .rows = rows };
+	*s = (struct table_store){ .rows = rows, .capacity = count };
 	extents_init(&s->extents, count);
 }
 
@@ -30,6 +30,7 @@ void table_store_fini(struct table_store *s)
 	extents_fini(&s->extents);
 	vec_fini(&s->tables);
 	vec_fini(&s->gaps);
+	vec_fini(&s->withdrawn);
 	table_fini(&s->by_key);
 }
 
@@ -58,27 +59,71 @@ static void table_store_evict(struct table_store *s, uint32_t number,
 }
 
 /*
- * Evict the table that was not used for the longest time. False: each is in use,
- * or was a moment ago, so that the program in the kernel may still read it.
+ * Take the rows of a table that has users. The kernel may read them until the
+ * owner has published the processes without them.
  */
-static bool table_store_evict_oldest(struct table_store *s, uint64_t now)
+static void table_store_withdraw(struct table_store *s, uint32_t number,
+				 uint64_t now)
+{
+	struct stored_table *t = &s->tables.v[number];
+
+	table_remove(&s->by_key, table_key_hash(&t->key), number);
+	extents_give(&s->extents, t->rows, now + EXTENTS_DELAY_MS);
+	t->rows = (struct extent){ 0 };
+	t->crowded_out = true;
+	*vec_add(&s->withdrawn) = number;
+}
+
+/*
+ * Find the table with or without users that was not used for the longest time,
+ * and for at least `idle_ms`; TABLE_STORE_NONE: there is none.
+ */
+static uint32_t table_store_oldest(const struct table_store *s, bool users,
+				   uint64_t idle_ms, uint64_t now)
 {
 	uint32_t oldest = TABLE_STORE_NONE;
 
 	for (uint32_t i = 0; i < s->tables.count; i++) {
 		const struct stored_table *t = &s->tables.v[i];
 
-		if (t->live && !t->users &&
-		    t->used_at + EXTENTS_DELAY_MS <= now &&
+		if (t->live && t->rows.count && !t->users == !users &&
+		    t->used_at + idle_ms <= now &&
 		    (oldest == TABLE_STORE_NONE ||
 		     t->used_at < s->tables.v[oldest].used_at))
 			oldest = i;
 	}
+	return oldest;
+}
+
+/*
+ * Evict the table without users that was not used for the longest time. False:
+ * each was used a moment ago, so that the program in the kernel may still read
+ * it.
+ */
+static bool table_store_evict_oldest(struct table_store *s, uint64_t now)
+{
+	uint32_t oldest = table_store_oldest(s, false, EXTENTS_DELAY_MS, now);
+
 	if (oldest == TABLE_STORE_NONE)
 		return false;
 	table_store_evict(s, oldest, now);
 	s->evicted++;
 	return true;
+}
+
+/* Withdraw idle tables that have at least `count` rows together. */
+static void table_store_withdraw_idle(struct table_store *s, uint32_t count,
+				      uint64_t now)
+{
+	for (uint32_t sum = 0; sum < count && count <= s->capacity;) {
+		uint32_t n = table_store_oldest(s, true, TABLE_IDLE_MS, now);
+
+		if (n == TABLE_STORE_NONE)
+			return;
+		sum += s->tables.v[n].rows.count;
+		table_store_withdraw(s, n, now);
+		s->evicted++;
+	}
 }
 
 /* Return the number of a new table. */
@@ -95,8 +140,10 @@ static bool table_store_room(struct table_store *s, uint32_t count,
 			     uint64_t now, struct extent *out)
 {
 	while (!extents_take(&s->extents, count, now, out)) {
-		if (!table_store_evict_oldest(s, now))
-			return false;
+		if (table_store_evict_oldest(s, now))
+			continue;
+		table_store_withdraw_idle(s, count, now);
+		return false;
 	}
 	return true;
 }
@@ -105,7 +152,9 @@ uint32_t table_store_add(struct table_store *s, const struct table_key *key,
 			 const struct unwind_row *rows, uint32_t count,
 			 uint64_t now)
 {
-	struct stored_table t = { .key = *key, .users = 1, .live = true };
+	struct stored_table t = {
+		.key = *key, .users = 1, .used_at = now, .live = true
+	};
 	uint32_t number;
 
 	if (count && table_store_room(s, count, now, &t.rows))
@@ -117,6 +166,12 @@ uint32_t table_store_add(struct table_store *s, const struct table_key *key,
 	if (!t.crowded_out)
 		table_add(&s->by_key, table_key_hash(key), number);
 	return number;
+}
+
+bool table_store_sampled(struct table_store *s, uint32_t number, uint64_t now)
+{
+	s->tables.v[number].used_at = now;
+	return s->tables.v[number].crowded_out;
 }
 
 struct extent table_store_rows(const struct table_store *s, uint32_t number)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Table store: the unwind tables in the kernel. A table is there once, however
- * many processes use the file. Tables that no process uses remain, for the next
- * process of the same program, until their room is needed; those that have not
- * been used for the longest time are evicted first.
+ * many processes use the file. Tables remain until their room is needed; those
+ * that were in no sample for the longest time are evicted first, whether or not
+ * a process still has the file. A table that found no room, or was evicted
+ * while a process had its file, is "crowded out": the owner reads its file
+ * again when it is sampled.
  *
  * Ownership: the store owns its tables; the rows are the sampler's.
  * Threads: one thread at a time.
@@ -23,6 +25,8 @@ enum {
 	 */
 	TABLE_KEY_MAX = 64,
 	TABLE_STORE_NONE = UINT32_MAX,
+	/* A table in use may be evicted if it was in no sample for this time. */
+	TABLE_IDLE_MS = 10000,
 };
 
 /* The key of a table. */
@@ -36,10 +40,11 @@ struct stored_table {
 	struct table_key key;
 	struct extent rows; /* count 0: the file has none, or found no room */
 	uint32_t users;     /* number of references */
-	uint64_t used_at;   /* when the last reference was dropped */
-	bool live;          /* not a gap in the array of tables */
+	/* When it was in a sample last, was added, or lost its last user. */
+	uint64_t used_at;
+	bool live; /* not a gap in the array of tables */
 	/*
-	 * There was no room for its rows. Only who added it knows it, so that
+	 * There is no room for its rows. It is not found by its key, so that
 	 * the next process of the program tries again.
 	 */
 	bool crowded_out;
@@ -48,12 +53,15 @@ struct stored_table {
 /* All tables. */
 struct table_store {
 	struct unwind_row *rows;
+	uint32_t capacity; /* number of rows */
 	struct extents extents;
 	VEC(struct stored_table) tables;
 	VEC(uint32_t) gaps;
 	struct table by_key;
 	uint64_t evicted;     /* number of tables that were evicted */
 	uint64_t crowded_out; /* number of tables that found no room */
+	/* Tables that were evicted while they had users, for the owner. */
+	VEC(uint32_t) withdrawn;
 };
 
 /* Begin with an array of `count` rows, which must outlive the store. */
@@ -70,14 +78,19 @@ void table_store_fini(struct table_store *s);
 uint32_t table_store_find(struct table_store *s, const struct table_key *key);
 
 /*
- * Add a table, which the store does not have, and take a reference to it. If
- * its rows find no room, even after all tables are evicted that nobody has used
- * for EXTENTS_DELAY_MS, it has no rows: frame pointers are then used. Returns
- * its number.
+ * Add a table, which the store does not have, and take a reference to it. For
+ * its rows, tables are evicted that no process has, and then those that were in
+ * no sample for TABLE_IDLE_MS; the rows of the latter are free after
+ * EXTENTS_DELAY_MS, when the kernel does not read them any more. As long as
+ * there is no room, the table has no rows: frame pointers are used. Returns its
+ * number.
  */
 uint32_t table_store_add(struct table_store *s, const struct table_key *key,
 			 const struct unwind_row *rows, uint32_t count,
 			 uint64_t now);
+
+/* Note that a table was in a sample. Returns whether it is crowded out. */
+bool table_store_sampled(struct table_store *s, uint32_t number, uint64_t now);
 
 /*
  * Return the rows of a table; its extent is valid while there is a reference.

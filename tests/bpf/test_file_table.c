@@ -4,6 +4,9 @@
  * table, and files that nobody has are forgotten.
  */
 #include "bpf/process/file_table.h"
+
+#include <fcntl.h>
+
 #include "tests/check.h"
 
 TestSuite(file_table, .timeout = 60);
@@ -43,10 +46,10 @@ static uint32_t get(struct file_table *t, const char *path,
 static void read_next(struct file_table *t, uint32_t number,
 		      const char *build_id)
 {
-	struct elf_facts facts = facts_of(build_id);
+	struct elf_read read = { .facts = facts_of(build_id), .fd = -1 };
 
 	cr_assert(file_table_next(t) == number);
-	file_table_learn(t, number, &facts, 0);
+	file_table_learn(t, number, &read, 0);
 }
 
 Test(file_table, a_file_is_its_path_and_its_identity)
@@ -123,7 +126,7 @@ Test(file_table, files_that_cannot_be_read_are_not_read_again)
 {
 	struct table_store store;
 	struct file_table t;
-	struct elf_facts facts = facts_of("x");
+	struct elf_read read = { .facts = facts_of("x"), .fd = -1 };
 	uint32_t a;
 
 	table_store_init(&store, in_kernel, 100);
@@ -133,8 +136,71 @@ Test(file_table, files_that_cannot_be_read_are_not_read_again)
 	file_table_learn(&t, a, NULL, 0);
 	cr_expect(file_table_next(&t) == FILE_NONE);
 	/* An answer that comes late. */
-	file_table_learn(&t, a, &facts, 0);
+	file_table_learn(&t, a, &read, 0);
 	cr_expect(file_table_at(&t, a)->state == MAPPED_FAILED);
+	file_table_fini(&t);
+	table_store_fini(&store);
+}
+
+Test(file_table, a_file_whose_table_found_no_room_is_read_again_when_sampled)
+{
+	struct table_store store;
+	struct file_table t;
+	struct sampler_mapping m = { .start = 0x7f0000001000 };
+	uint32_t a;
+	uint32_t b;
+
+	table_store_init(&store, in_kernel, 10);
+	file_table_init(&t, &store);
+	a = get(&t, "/a", "1", 7);
+	read_next(&t, a, "x");
+	b = get(&t, "/b", "2", 8);
+	read_next(&t, b, "y");
+	file_table_resolve(&t, b, 0x1000, &m);
+	cr_expect(!m.rows && m.bias, "its mapping is known all the same");
+	file_table_sampled(&t, b, 9, FILE_RETRY_MS - 1);
+	cr_expect(file_table_next(&t) == FILE_NONE, "a moment ago");
+	file_table_sampled(&t, a, 7, 20000);
+	cr_expect(file_table_next(&t) == FILE_NONE, "it has its rows");
+	file_table_sampled(&t, b, 9, 20000);
+	file_table_sampled(&t, b, 9, 20000);
+	cr_expect(file_table_at(&t, b)->pid == 9);
+	/* The program of the other file has ended. */
+	file_table_count_begin(&t);
+	file_table_count(&t, b);
+	file_table_count_end(&t, 0);
+	cr_assert(file_table_next(&t) == b);
+	file_table_resolve(&t, b, 0x1000, &m);
+	cr_expect(m.bias, "while it is being read");
+	file_table_learn(&t, b,
+			 &(struct elf_read){ .facts = facts_of("y"), .fd = -1 },
+			 20000);
+	file_table_resolve(&t, b, 0x1000, &m);
+	cr_expect(m.rows == 10 && file_table_next(&t) == FILE_NONE);
+	file_table_fini(&t);
+	table_store_fini(&store);
+}
+
+Test(file_table, a_file_that_was_read_stays_open)
+{
+	struct table_store store;
+	struct file_table t;
+	struct elf_read read = { .facts = facts_of("x"),
+				 .fd = open("/dev/null", O_RDONLY),
+				 .uid = 5 };
+	int fd = read.fd;
+	uint32_t a;
+
+	table_store_init(&store, in_kernel, 100);
+	file_table_init(&t, &store);
+	a = get(&t, "/a", "1", 7);
+	cr_assert(file_table_next(&t) == a);
+	file_table_learn(&t, a, &read, 0);
+	cr_expect(read.fd == -1 && file_table_at(&t, a)->fd == fd);
+	cr_expect(file_table_at(&t, a)->uid == 5 && t.open_count == 1);
+	file_table_count_begin(&t);
+	file_table_count_end(&t, 0);
+	cr_expect(fcntl(fd, F_GETFD) < 0 && !t.open_count);
 	file_table_fini(&t);
 	table_store_fini(&store);
 }

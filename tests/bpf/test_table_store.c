@@ -94,7 +94,7 @@ Test(table_store, unused_tables_stay_until_their_room_is_needed)
 	table_store_fini(&s);
 }
 
-Test(table_store, tables_in_use_are_never_evicted)
+Test(table_store, tables_that_are_sampled_are_not_evicted)
 {
 	struct table_store s;
 	uint32_t a;
@@ -102,8 +102,10 @@ Test(table_store, tables_in_use_are_never_evicted)
 
 	table_store_init(&s, in_kernel, ROWS);
 	a = add_table(&s, "a", 80, 0);
-	b = add_table(&s, "b", 40, 10000);
+	cr_expect(!table_store_sampled(&s, a, 5000));
+	b = add_table(&s, "b", 40, 5000 + TABLE_IDLE_MS - 1);
 	cr_expect(has_rows(&s, b, 'b', 0) && s.crowded_out == 1);
+	cr_expect(table_store_sampled(&s, b, 15000), "it is to be read again");
 	cr_expect(has_rows(&s, a, 'a', 80) && !s.evicted);
 	/* The next process tries again, as soon as a may be evicted. */
 	cr_expect(find_table(&s, "b") == TABLE_STORE_NONE);
@@ -113,6 +115,53 @@ Test(table_store, tables_in_use_are_never_evicted)
 	table_store_drop(&s, b, 20000);
 	b = add_table(&s, "b", 40, 20000 + EXTENTS_DELAY_MS);
 	cr_expect(has_rows(&s, b, 'b', 40) && s.evicted == 1);
+	table_store_fini(&s);
+}
+
+Test(table_store, tables_of_idle_processes_give_way)
+{
+	struct table_store s;
+	uint64_t now = 5000 + TABLE_IDLE_MS;
+	uint32_t idle;
+	uint32_t busy;
+	uint32_t fresh;
+
+	table_store_init(&s, in_kernel, ROWS);
+	idle = add_table(&s, "idle", 50, 0);
+	busy = add_table(&s, "busy", 50, 0);
+	table_store_sampled(&s, idle, 5000);
+	table_store_sampled(&s, busy, now - 1000);
+	fresh = add_table(&s, "fresh", 40, now);
+	cr_expect(has_rows(&s, fresh, 'f', 0),
+		  "the kernel may read the rows for a moment");
+	cr_expect(s.withdrawn.count == 1 && s.withdrawn.v[0] == idle);
+	cr_expect(has_rows(&s, idle, 'i', 0) && has_rows(&s, busy, 'b', 50));
+	now += EXTENTS_DELAY_MS;
+	table_store_drop(&s, fresh, now);
+	fresh = add_table(&s, "fresh", 40, now);
+	cr_expect(has_rows(&s, fresh, 'f', 40));
+	/* The idle program runs again. */
+	cr_expect(table_store_sampled(&s, idle, now));
+	table_store_drop(&s, idle, now);
+	now += TABLE_IDLE_MS;
+	table_store_sampled(&s, busy, now);
+	idle = add_table(&s, "idle", 50, now);
+	cr_expect(has_rows(&s, idle, 'i', 0) && s.withdrawn.count == 2);
+	now += EXTENTS_DELAY_MS;
+	table_store_drop(&s, idle, now);
+	cr_expect(has_rows(&s, add_table(&s, "idle", 50, now), 'i', 50));
+	table_store_fini(&s);
+}
+
+Test(table_store, a_table_larger_than_the_store_evicts_nothing)
+{
+	struct table_store s;
+	uint32_t a;
+
+	table_store_init(&s, in_kernel, ROWS / 2);
+	a = add_table(&s, "a", 50, 0);
+	cr_expect(has_rows(&s, add_table(&s, "large", 60, 1000000), 'l', 0));
+	cr_expect(has_rows(&s, a, 'a', 50) && !s.withdrawn.count);
 	table_store_fini(&s);
 }
 
