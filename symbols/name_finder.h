@@ -109,11 +109,11 @@ NODISCARD int name_finder_find(struct name_finder *n, const struct name_file *f,
 
 /*
  * Find the names of frames in the perf map of a descriptor, which is taken over.
- * They are not remembered, because the map grows.
+ * They are not remembered, because the map grows. Errors as name_finder_find().
  */
-void name_finder_perf_map(struct name_finder *n, int fd,
-			  const struct unnamed_frames *u, struct arena *arena,
-			  struct bytes *out);
+int name_finder_perf_map(struct name_finder *n, int fd,
+			 const struct unnamed_frames *u, struct arena *arena,
+			 struct bytes *out);
 
 /* Free everything. */
 void name_finder_fini(struct name_finder *n);

@@ -21,6 +21,8 @@ enum {
 	LEARN_MS = 100,
 	/* Sampling begins after this time even if files are still unread. */
 	SETTLE_MS = 10000,
+	/* Warnings about the same lasting condition come this often. */
+	WARN_MS = 60000,
 	/* There is room for this number of sampled waits a second on each CPU. */
 	SWITCHES_HZ = 1000,
 };
@@ -52,14 +54,14 @@ static void collector_read_files(struct collector *c, uint64_t now)
 	uint32_t next;
 
 	if (elf_queue_take(c->queue, &r)) {
-		file_table_learn(&c->files, r.number, r.good ? &r.facts : NULL,
+		file_table_learn(&c->files, r.number, r.good ? &r.read : NULL,
 				 now);
 		*vec_add(&c->learned.list) = r.number;
 		elf_result_fini(&r);
 	}
+	file_table_take_withdrawn(&c->files, &c->learned);
 	if (!elf_queue_is_idle(c->queue))
 		return;
-	file_table_take_withdrawn(&c->files, &c->learned);
 	next = file_table_next(&c->files);
 	if (next != FILE_NONE)
 		elf_queue_submit(c->queue, next,
@@ -193,8 +195,6 @@ void collector_flush(struct collector *c)
 	collector_sweep(c);
 }
 
-/* Copy the counters of all parts into the statistics. */
-static void collector_count(struct collector *c)
 /* Log, at most once a minute, that unwind tables find no room. */
 static void collector_warn_of_tables(struct collector *c)
 {
@@ -212,6 +212,8 @@ static void collector_warn_of_tables(struct collector *c)
 	c->warned_of = refused;
 }
 
+/* Copy the counters of all parts into the statistics. */
+static void collector_count(struct collector *c)
 {
 	struct collector_stats *s = &c->stats;
 	uint64_t counts[SAMPLER_COUNTERS];
@@ -237,6 +239,9 @@ static void collector_warn_of_tables(struct collector *c)
 	s->table_rows = c->store.extents.used;
 	s->tables_evicted = (int64_t)c->store.evicted;
 	s->tables_crowded_out = (int64_t)c->store.crowded_out;
+	s->processes_refused = (int64_t)c->processes.refused;
+	s->publications_refused = (int64_t)c->processes.crowded_out;
+	collector_warn_of_tables(c);
 	c->counted_at = c->now;
 	mutex_lock(&c->mu);
 	c->shown = *s;
@@ -257,9 +262,6 @@ void collector_stats_of(struct collector *c, struct collector_stats *out)
 static void collector_begin_samples(struct collector *c)
 {
 	struct err err;
-	s->processes_refused = (int64_t)c->processes.refused;
-	s->publications_refused = (int64_t)c->processes.crowded_out;
-	collector_warn_of_tables(c);
 
 	if (c->sampling || (!c->settled && c->now < c->settle_until))
 		return;
@@ -337,6 +339,8 @@ static void *collector_run(void *collector)
 	/* Hand over the samples that were taken since the last window. */
 	sampler_stop(c->sampler);
 	collector_turn(c);
+	/* Storage that refuses profiles must not keep the process from ending. */
+	profile_writer_hurry(c->writer);
 	while (!profile_writer_has_room(c->writer))
 		usleep(1000 * GATHER_MS);
 	collector_flush(c);
@@ -357,8 +361,6 @@ static uint32_t collector_ring(unsigned hz)
 
 /* Open what talks to the kernel. */
 static int collector_open(struct collector *c, struct err *err)
-	/* Storage that refuses profiles must not keep the process from ending. */
-	profile_writer_hurry(c->writer);
 {
 	struct sampler_options o = sampler_defaults;
 	int rc;
@@ -401,6 +403,9 @@ static void collector_begin(struct collector *c)
 		.off_cpu = c->o.off_cpu,
 		.helper_argv = c->o.helper_argv,
 		.debug_dir = c->o.debug_dir,
+		/* A recording waits for its names; other windows follow. */
+		.names_ms = c->o.interval_ms == INT64_MAX ? 0 :
+							    c->o.interval_ms,
 		.log = c->o.log,
 		.sink = c->o.sink,
 		.ctx = c->o.ctx,

@@ -126,13 +126,14 @@ static bool sample_has_room(struct collector *c)
 
 /*
  * Add a sample of a process, which may have ended, to the window. False: rules
- * drop the process.
+ * drop the process, or there are too many series.
  */
 static bool sample_add(struct collector *c, const struct sample_record *r,
 		       struct window_input in)
 {
 	const struct sample_header *h = &r->header;
 	const struct process *p = process_table_find(&c->processes, h->pid);
+	bool full = false;
 
 	in.series = sample_labels(c, p, h, &full);
 	if (full) {
@@ -140,7 +141,6 @@ static bool sample_add(struct collector *c, const struct sample_record *r,
 		return false;
 	}
 	if (!in.series) {
-	bool full = false;
 		c->seen_dropped += in.kind == WINDOW_CPU;
 		/* From now on, it costs nothing. */
 		process_table_ignore(&c->processes, h->pid);

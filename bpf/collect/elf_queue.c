@@ -140,7 +140,7 @@ void elf_queue_submit(struct elf_queue *q, uint32_t number,
 	q->identity = (struct bytes){ .ptr = mem_dup(f->identity.ptr,
 						     f->identity.len),
 				      .len = f->identity.len };
-	q->result = (struct elf_result){ .number = number };
+	q->result = (struct elf_result){ .number = number, .read.fd = -1 };
 	q->state = ELF_QUEUE_ASKED;
 	pthread_cond_signal(&q->wake);
 	mutex_unlock(&q->mu);
@@ -164,5 +164,7 @@ bool elf_queue_take(struct elf_queue *q, struct elf_result *out)
 
 void elf_result_fini(struct elf_result *r)
 {
+	if (r->read.fd >= 0)
+		close(r->read.fd);
 	buf_fini(&r->answer);
 }

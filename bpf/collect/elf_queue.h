@@ -17,9 +17,9 @@ struct elf_queue;
 
 /* The result of reading one file. */
 struct elf_result {
-	uint32_t number; /* of the file */
-	bool good;       /* false: it cannot be read, or is no ELF file */
-	struct elf_facts facts; /* they borrow `answer` */
+	uint32_t number;      /* of the file */
+	bool good;            /* false: it cannot be read, or is no ELF file */
+	struct elf_read read; /* its facts borrow `answer` */
 	struct buf answer;
 };
 

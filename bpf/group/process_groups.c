@@ -57,12 +57,20 @@ static struct str exe_name(struct str path)
 	return path;
 }
 
+/*
+ * Add a label, unless it is empty. Paths and names of processes may have any
+ * bytes; those that are not UTF-8 are replaced, so that rules see every program.
+ */
 static void label_add(struct labels_builder *b, const char *name,
 		      struct str value)
 {
-	/* Paths and names of processes may be any bytes. */
-	if (value.len && str_is_utf8(value))
-		labels_set(b, str_of(name), value);
+	struct buf text = { 0 };
+
+	if (!value.len)
+		return;
+	buf_utf8(&text, value, "\xef\xbf\xbd");
+	labels_set(b, str_of(name), str_from(buf_bytes(&text)));
+	buf_fini(&text);
 }
 
 /* Return the names of a container, if others have found them out. */

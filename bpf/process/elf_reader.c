@@ -2,16 +2,11 @@
 #include "bpf/process/elf_reader.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
-#include <stdio.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/enc.h"
+#include "bpf/process/process_file.h"
 #include "symbols/elf_names.h"
 #include "symbols/perf_map.h"
 
@@ -26,69 +21,6 @@ file_operation *const elf_operations[ELF_OPERATIONS] = {
 	[NAME_CRC_OPERATION] = file_crc_read,
 	[ELF_READER_OPERATION] = elf_facts_read,
 };
-
-void file_inode_encode(struct buf *out, uint32_t major, uint32_t minor,
-		       uint64_t inode)
-{
-	enc_be32(out, major);
-	enc_be32(out, minor);
-	enc_be64(out, inode);
-}
-
-/* Whether an open file has an identity. That of a build ID is seen later. */
-static bool elf_reader_is(int fd, struct bytes identity)
-{
-	struct buf own = { 0 };
-	struct stat st;
-	bool same;
-
-	if (identity.len != FILE_INODE_LEN)
-		return true;
-	if (fstat(fd, &st))
-		return false;
-	file_inode_encode(&own, major(st.st_dev), minor(st.st_dev), st.st_ino);
-	same = bytes_eq(buf_bytes(&own), identity);
-	buf_fini(&own);
-	return same;
-}
-
-/* Close a file that has another identity. */
-static int elf_reader_check(int fd, struct bytes identity)
-{
-	if (fd < 0 || elf_reader_is(fd, identity))
-		return fd;
-	close(fd);
-	return -1;
-}
-
-/* Links lead nowhere else, and a FIFO does not block. */
-int elf_reader_open_path(uint32_t pid, const char *path)
-{
-	struct open_how how = {
-		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-		.resolve = RESOLVE_IN_ROOT,
-	};
-	char root[64];
-	int dir;
-	long fd;
-
-	snprintf(root, sizeof(root), "/proc/%u/root", pid);
-	dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return -1;
-	fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
-	close(dir);
-	return (int)fd;
-}
-
-/* The program of a process can be opened even if its file was removed. */
-static int elf_reader_open_program(uint32_t pid)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-}
 
 /* Copy the kernel's own library, which all processes have, into a file. */
 static int elf_reader_open_vdso(void)
@@ -108,19 +40,25 @@ static int elf_reader_open_vdso(void)
 	return fd;
 }
 
-int elf_reader_open(uint32_t pid, const char *path, struct bytes identity)
+int elf_reader_open(const struct wanted_file *f, uint32_t *uid)
 {
+	const struct process_file_wish wish = { .identity = f->identity };
+	struct process_user user;
 	int fd;
 
-	if (!strcmp(path, "[vdso]"))
+	*uid = 0;
+	if (!strcmp(f->path, "[vdso]"))
 		return elf_reader_open_vdso();
-	fd = elf_reader_check(elf_reader_open_path(pid, path), identity);
+	process_user_read(&user, f->pid);
+	*uid = user.uid;
+	fd = process_file_open(f->pid, f->path, &user, &wish);
+	/* Only an identity can tell that the program is the wanted file. */
+	if (fd < 0 && f->identity.len)
+		fd = process_file_open_program(f->pid, &user, &wish);
 	if (fd < 0)
-		fd = elf_reader_check(elf_reader_open_program(pid), identity);
-	if (fd < 0)
-		fd = elf_reader_check(
-			elf_reader_open_path((uint32_t)getpid(), path),
-			identity);
+		fd = process_file_open((uint32_t)getpid(), f->path, &user,
+				       &wish);
+	process_user_fini(&user);
 	return fd;
 }
 
@@ -143,18 +81,26 @@ static int elf_reader_accept(const struct wanted_file *f, struct bytes answer,
 }
 
 int elf_reader_read(struct file_helper *helper, const struct wanted_file *f,
-		    struct buf *answer, struct elf_facts *out, struct err *err)
+		    struct buf *answer, struct elf_read *out, struct err *err)
 {
-	int fd = elf_reader_open(f->pid, f->path, f->identity);
+	int fd = elf_reader_open(f, &out->uid);
 	int rc;
 
+	out->fd = -1;
 	if (fd < 0)
 		return err_set(
 			err, ERR_NOTFOUND,
-			"%s, which process %u had mapped, does not exist any more or has been replaced",
+			"%s, which process %u had mapped, does not exist any more, has been replaced, or must not be read by the user of the process",
 			f->path, f->pid);
+	out->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	rc = file_helper_call(helper, ELF_READER_OPERATION, fd,
 			      (struct bytes){ 0 }, ELF_READER_TIMEOUT_MS,
 			      answer, err);
-	return rc ? rc : elf_reader_accept(f, buf_bytes(answer), out, err);
+	if (!rc)
+		rc = elf_reader_accept(f, buf_bytes(answer), &out->facts, err);
+	if (rc && out->fd >= 0) {
+		close(out->fd);
+		out->fd = -1;
+	}
+	return rc;
 }

@@ -11,6 +11,7 @@
 #define BPF_PROCESS_ELF_READER_H
 
 #include "bpf/process/elf_facts.h"
+#include "bpf/process/process_file.h"
 #include "symbols/file_helper.h"
 #include "symbols/name_finder.h"
 
@@ -26,23 +27,7 @@ extern file_operation *const elf_operations[ELF_OPERATIONS];
 enum {
 	/* Timeout for reading one file. The largest files take 50 ms. */
 	ELF_READER_TIMEOUT_MS = 10000,
-	/* Length of an identity that is a device and an inode. */
-	FILE_INODE_LEN = 16,
 };
-
-/* Encode the device and the inode of a file as an identity. */
-void file_inode_encode(struct buf *out, uint32_t major, uint32_t minor,
-		       uint64_t inode);
-
-/* Open a path below the root of a process, or return -1. */
-int elf_reader_open_path(uint32_t pid, const char *path);
-
-/*
- * Open a file that a process has mapped, or if the process has ended, the file
- * that is at the same path here. `identity` is that of the file table. Returns
- * -1 if there is no such file. It may have another build ID than `identity`.
- */
-int elf_reader_open(uint32_t pid, const char *path, struct bytes identity);
 
 /* A file that a process has mapped, as the file table knows it. Borrowed. */
 struct wanted_file {
@@ -52,12 +37,28 @@ struct wanted_file {
 };
 
 /*
- * Read the facts of a file. The answer is appended to `answer`, which is empty,
- * and the facts borrow it. ERR_NOTFOUND: the process is gone, or another file
- * is there now. Other errors as elf_facts_read() and file_helper_call().
+ * Open a file that a process has mapped, as its user could; if the process has
+ * ended, the file that is at the same path here, if everyone may read it. Sets
+ * *uid to the user. Returns -1 if there is no such file. It may have another
+ * build ID than the wanted one.
+ */
+int elf_reader_open(const struct wanted_file *f, uint32_t *uid);
+
+/* What was read of a file. */
+struct elf_read {
+	struct elf_facts facts; /* they borrow the answer */
+	int fd;                 /* the open file, or -1; the caller closes it */
+	uint32_t uid;           /* the user of the process */
+};
+
+/*
+ * Read the facts of a file. The answer is appended to `answer`, which is empty.
+ * ERR_NOTFOUND: the process is gone, or another file is there now, or its user
+ * must not read it. Other errors as elf_facts_read() and file_helper_call().
+ * out->fd is -1 then.
  */
 NODISCARD int elf_reader_read(struct file_helper *helper,
 			      const struct wanted_file *f, struct buf *answer,
-			      struct elf_facts *out, struct err *err);
+			      struct elf_read *out, struct err *err);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/process/file_table.h"
 
+#include <unistd.h>
+
 #include "base/hash.h"
 #include "base/mem.h"
 
@@ -38,9 +40,33 @@ void file_table_init(struct file_table *t, struct table_store *store)
 	*t = (struct file_table){ .store = store };
 }
 
-/* Free what a file has. */
-static void mapped_file_fini(struct mapped_file *f)
+/* Close a file that was kept open. */
+static void mapped_file_close(struct file_table *t, struct mapped_file *f)
 {
+	if (f->fd < 0)
+		return;
+	close(f->fd);
+	f->fd = -1;
+	t->open_count--;
+}
+
+/* Keep a file open, if there are not too many. */
+static void mapped_file_keep(struct file_table *t, struct mapped_file *f,
+			     struct elf_read *read)
+{
+	mapped_file_close(t, f);
+	f->uid = read->uid;
+	if (t->open_count == FILES_OPEN_MAX || read->fd < 0)
+		return;
+	f->fd = read->fd;
+	read->fd = -1;
+	t->open_count++;
+}
+
+/* Free what a file has. */
+static void mapped_file_fini(struct file_table *t, struct mapped_file *f)
+{
+	mapped_file_close(t, f);
 	mem_free(f->path);
 	mem_free(f->identity.ptr);
 	mem_free(f->segments);
@@ -50,7 +76,7 @@ void file_table_fini(struct file_table *t)
 {
 	for (size_t i = 0; i < t->files.count; i++) {
 		if (t->files.v[i].live)
-			mapped_file_fini(&t->files.v[i]);
+			mapped_file_fini(t, &t->files.v[i]);
 	}
 	vec_fini(&t->files);
 	vec_fini(&t->gaps);
@@ -76,6 +102,7 @@ static uint32_t file_table_add(struct file_table *t,
 		.live = true,
 		.in_use = true,
 		.table = TABLE_STORE_NONE,
+		.fd = -1,
 	};
 	table_add(&t->by_name, file_name_hash(name), number);
 	*vec_add(&t->unread) = number;
@@ -133,9 +160,10 @@ static struct table_key mapped_file_key(const struct mapped_file *f)
 }
 
 void file_table_learn(struct file_table *t, uint32_t number,
-		      const struct elf_facts *facts, uint64_t now)
+		      struct elf_read *read, uint64_t now)
 {
 	struct mapped_file *f = &t->files.v[number];
+	const struct elf_facts *facts = read ? &read->facts : NULL;
 	struct table_key key;
 
 	if (f->state != MAPPED_PENDING)
@@ -145,16 +173,34 @@ void file_table_learn(struct file_table *t, uint32_t number,
 	f->state = facts || f->segments ? MAPPED_READ : MAPPED_FAILED;
 	if (!facts)
 		return;
+	mapped_file_keep(t, f, read);
+	mem_free(f->segments);
 	f->segment_count = facts->segment_count;
 	f->segments = mem_dup(facts->segments,
 			      facts->segment_count * sizeof(*f->segments));
 	f->build_id_len = facts->build_id.len;
 	bytes_copy(f->build_id, facts->build_id);
 	key = mapped_file_key(f);
+	if (f->table != TABLE_STORE_NONE)
+		table_store_drop(t->store, f->table, now);
 	f->table = table_store_find(t->store, &key);
 	if (f->table == TABLE_STORE_NONE)
 		f->table = table_store_add(t->store, &key, facts->rows,
 					   facts->row_count, now);
+}
+
+void file_table_sampled(struct file_table *t, uint32_t number, uint32_t pid,
+			uint64_t now)
+{
+	struct mapped_file *f = &t->files.v[number];
+
+	if (f->table == TABLE_STORE_NONE ||
+	    !table_store_sampled(t->store, f->table, now) ||
+	    f->state != MAPPED_READ || f->tried_at + FILE_RETRY_MS > now)
+		return;
+	f->state = MAPPED_UNREAD;
+	f->pid = pid;
+	*vec_add(&t->unread) = number;
 }
 
 const struct mapped_file *file_table_at(const struct file_table *t,
@@ -181,28 +227,25 @@ void file_table_resolve(const struct file_table *t, uint32_t number,
 			       &bias))
 		return;
 	rows = table_store_rows(t->store, f->table);
-	if (f->table != TABLE_STORE_NONE)
-		table_store_drop(t->store, f->table, now);
 	m->bias = bias;
 	m->row = rows.first;
 	m->rows = rows.count;
 }
 
-void file_table_count_begin(struct file_table *t)
-void file_table_sampled(struct file_table *t, uint32_t number, uint32_t pid,
-			uint64_t now)
+void file_table_take_withdrawn(struct file_table *t, struct file_numbers *out)
 {
-	struct mapped_file *f = &t->files.v[number];
+	for (size_t i = 0; i < t->store->withdrawn.count; i++) {
+		uint32_t table = t->store->withdrawn.v[i];
 
-	if (f->table == TABLE_STORE_NONE ||
-	    !table_store_sampled(t->store, f->table, now) ||
-	    f->state != MAPPED_READ || f->tried_at + FILE_RETRY_MS > now)
-		return;
-	f->state = MAPPED_UNREAD;
-	f->pid = pid;
-	*vec_add(&t->unread) = number;
+		for (uint32_t k = 0; k < t->files.count; k++) {
+			if (t->files.v[k].live && t->files.v[k].table == table)
+				*vec_add(&out->list) = k;
+		}
+	}
+	t->store->withdrawn.count = 0;
 }
 
+void file_table_count_begin(struct file_table *t)
 {
 	for (size_t i = 0; i < t->files.count; i++)
 		t->files.v[i].in_use = false;
@@ -226,21 +269,8 @@ void file_table_count_end(struct file_table *t, uint64_t now)
 		table_remove(&t->by_name, file_name_hash(&name), i);
 		if (f->table != TABLE_STORE_NONE)
 			table_store_drop(t->store, f->table, now);
-		mapped_file_fini(f);
+		mapped_file_fini(t, f);
 		f->live = false;
 		*vec_add(&t->gaps) = i;
 	}
 }
-void file_table_take_withdrawn(struct file_table *t, struct file_numbers *out)
-{
-	for (size_t i = 0; i < t->store->withdrawn.count; i++) {
-		uint32_t table = t->store->withdrawn.v[i];
-
-		for (uint32_t k = 0; k < t->files.count; k++) {
-			if (t->files.v[k].live && t->files.v[k].table == table)
-				*vec_add(&out->list) = k;
-		}
-	}
-	t->store->withdrawn.count = 0;
-}
-

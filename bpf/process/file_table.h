@@ -12,7 +12,7 @@
 #define BPF_PROCESS_FILE_TABLE_H
 
 #include "bpf/kernel/abi.h"
-#include "bpf/process/elf_facts.h"
+#include "bpf/process/elf_reader.h"
 #include "bpf/process/table_store.h"
 
 enum {
@@ -54,6 +54,11 @@ struct mapped_file {
 	size_t build_id_len;
 };
 
+/* Numbers of files. */
+struct file_numbers {
+	VEC(uint32_t) list;
+};
+
 /* All files. */
 struct file_table {
 	struct table_store *store;
@@ -61,6 +66,7 @@ struct file_table {
 	VEC(uint32_t) gaps;
 	struct table by_name;
 	VEC(uint32_t) unread; /* files to be read, the newest last */
+	size_t open_count;    /* files that stay open */
 };
 
 /* Begin with no file. The store must outlive the table. */
@@ -84,8 +90,9 @@ uint32_t file_table_get(struct file_table *t, struct str path,
 uint32_t file_table_next(struct file_table *t);
 
 /*
- * Learn the facts of a file, or with NULL, that it cannot be read. A file that
- * is not pending is left as it is.
+ * Store what reading a file has found, or with NULL, that it cannot be read. A
+ * file that is not pending is left as it is. Takes the descriptor over, unless
+ * too many files are open.
  */
 void file_table_learn(struct file_table *t, uint32_t number,
 		      struct elf_read *read, uint64_t now);
@@ -108,6 +115,12 @@ const struct mapped_file *file_table_at(const struct file_table *t,
 void file_table_resolve(const struct file_table *t, uint32_t number,
 			uint64_t offset, struct sampler_mapping *m);
 
+/*
+ * Append the files whose tables were withdrawn since the last call: the
+ * processes that have them have to be published.
+ */
+void file_table_take_withdrawn(struct file_table *t, struct file_numbers *out);
+
 /* Forget all files that no process has: first none is in use … */
 void file_table_count_begin(struct file_table *t);
 
@@ -115,12 +128,6 @@ void file_table_count_begin(struct file_table *t);
 void file_table_count(struct file_table *t, uint32_t number);
 
 /* … then the others, but those that are being read, are forgotten. */
-/*
- * Append the files whose tables were withdrawn since the last call: the
- * processes that have them have to be published.
- */
-void file_table_take_withdrawn(struct file_table *t, struct file_numbers *out);
-
 void file_table_count_end(struct file_table *t, uint64_t now);
 
 #endif

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/profile/frame_names.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include <fcntl.h>
 
-#include "base/file_slurp.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "bpf/process/elf_reader.h"
 #include "symbols/name_answer.h"
 
 void frame_names_init(struct frame_names *n, char *const *helper_argv,
-		      const char *debug_dir, struct err *err)
+		      const char *debug_dir, int64_t window_ms, struct err *err)
 {
 	*n = (struct frame_names){
+		.budget = { .window_ms = window_ms },
 		.finder = { .helper = file_helper_new(helper_argv),
 			    .cache = { .half_max = FRAME_NAMES_CACHE_MAX },
 			    .debug_dir = debug_dir,
@@ -57,10 +56,44 @@ static uint64_t window_file_hash(const struct window_file *f)
 /* Open the file of a window itself, or a file beside it. */
 static int window_file_open(const void *file, const char *path)
 {
+	static const struct process_file_wish any = { .owned = false };
 	const struct window_file *f = file;
+	struct process_user user;
+	uint32_t uid;
+	int fd;
 
-	return path ? elf_reader_open_path(f->pid, path) :
-		      elf_reader_open(f->pid, f->path, f->identity);
+	if (!path && f->fd >= 0)
+		return fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
+	if (!path)
+		return elf_reader_open(
+			&(struct wanted_file){ f->pid, f->path, f->identity },
+			&uid);
+	process_user_read(&user, f->pid);
+	fd = process_file_open(f->pid, path, &user, &any);
+	process_user_fini(&user);
+	return fd;
+}
+
+/* Ask for the names of some frames of a file, within the budget. */
+static void frame_names_ask(struct frame_names *n, const struct name_file *file,
+			    uint32_t uid, const struct unnamed_frames *u,
+			    struct arena *arena, struct bytes *out)
+{
+	int64_t began = clock_mono_ns();
+	int64_t end = name_budget_end(&n->budget, file->hash, uid, began);
+	struct err err;
+	int rc;
+
+	if (end && end <= began)
+		return;
+	n->finder.deadline_ns = end;
+	/*
+	 * An error is no harm: frames that stay without a name are asked for
+	 * again in the next window.
+	 */
+	rc = name_finder_find(&n->finder, file, u, arena, out, &err);
+	name_budget_spend(&n->budget, file->hash, uid, began, clock_mono_ns(),
+			  rc == ERR_TIMEOUT || rc == ERR_CORRUPT);
 }
 
 /* Find the names of the frames of one file. */
@@ -75,7 +108,6 @@ static void frame_names_of_file(struct frame_names *n,
 					.open = window_file_open,
 					.ctx = f };
 	struct unnamed_frames u = { .addresses = { 0 } };
-	struct err err;
 
 	for (uint32_t i = 0; i < w->frames.count; i++) {
 		const struct window_frame *x = &w->frames.v[i];
@@ -89,65 +121,39 @@ static void frame_names_of_file(struct frame_names *n,
 		*vec_add(&u.places) = i;
 		*vec_add(&u.addresses) = address;
 	}
-	/*
-	 * An error is no harm: frames that stay without a name are asked for
-	 * again in the next window.
-	 */
 	if (u.places.count)
-		err.code = name_finder_find(&n->finder, &file, &u, arena, out,
-					    &err);
+		frame_names_ask(n, &file, f->uid, &u, arena, out);
 	unnamed_frames_fini(&u);
 }
 
-/* The number that a process has in its own PID namespace. */
-static uint32_t process_own_number(uint32_t pid)
-{
-	struct buf text = { .max = 8192 };
-	char path[64];
-	uint32_t own = pid;
-	const char *at;
-
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	if (!file_slurp(path, &text, NULL)) {
-		at = strstr(buf_cstr(&text), "NSpid:");
-		/* "NSpid:\t812\t7": the innermost namespace is the last one. */
-		for (at = at ? at + 6 : NULL; at && *at == '\t';) {
-			char *end;
-
-			own = (uint32_t)strtoul(at + 1, &end, 10);
-			at = end;
-		}
-	}
-	buf_fini(&text);
-	return own;
-}
-
 /* Find the names of code that one process has compiled. */
-static void frame_names_of_process(struct frame_names *n, uint32_t pid,
+static void frame_names_of_process(struct frame_names *n,
+				   const struct jit_process *j,
 				   const struct sample_window *w,
 				   struct arena *arena, struct bytes *out)
 {
+	const uint64_t key = hash_bytes((struct bytes){
+		.ptr = (const uint8_t *)&j->pid, .len = sizeof(j->pid) });
+	int64_t began = clock_mono_ns();
+	int64_t end = name_budget_end(&n->budget, key, j->user.uid, began);
 	struct unnamed_frames u = { .addresses = { 0 } };
-	char path[64];
-	int fd;
+	int fd = end && end <= began ? -1 : jit_process_open(j);
+	int rc;
 
-	snprintf(path, sizeof(path), "/tmp/perf-%u.map",
-		 process_own_number(pid));
-	fd = elf_reader_open_path(pid, path);
-	/* The file stays when the process has ended. */
-	if (fd < 0)
-		fd = elf_reader_open_path((uint32_t)getpid(), path);
 	if (fd < 0)
 		return;
 	for (uint32_t i = 0; i < w->frames.count; i++) {
 		const struct window_frame *x = &w->frames.v[i];
 
-		if (x->kind != FRAME_ANONYMOUS || x->owner != pid)
+		if (x->kind != FRAME_ANONYMOUS || x->owner != j->pid)
 			continue;
 		*vec_add(&u.places) = i;
 		*vec_add(&u.addresses) = x->address;
 	}
-	name_finder_perf_map(&n->finder, fd, &u, arena, out);
+	n->finder.deadline_ns = end;
+	rc = name_finder_perf_map(&n->finder, fd, &u, arena, out);
+	name_budget_spend(&n->budget, key, j->user.uid, began, clock_mono_ns(),
+			  rc == ERR_TIMEOUT || rc == ERR_CORRUPT);
 	unnamed_frames_fini(&u);
 }
 
@@ -196,35 +202,14 @@ static void frame_names_of_kernel(const struct frame_names *n,
 	}
 }
 
-/* Find the names of code without a file, process by process. */
-static void frame_names_of_processes(struct frame_names *n,
-				     const struct sample_window *w,
-				     struct arena *arena, struct bytes *out)
-{
-	VEC(uint32_t) seen = { 0 };
-
-	for (size_t i = 0; i < w->frames.count; i++) {
-		const struct window_frame *f = &w->frames.v[i];
-		size_t k = 0;
-
-		if (f->kind != FRAME_ANONYMOUS)
-			continue;
-		while (k < seen.count && seen.v[k] != f->owner)
-			k++;
-		if (k < seen.count)
-			continue;
-		*vec_add(&seen) = f->owner;
-		frame_names_of_process(n, f->owner, w, arena, out);
-	}
-	vec_fini(&seen);
-}
-
 void frame_names_find(struct frame_names *n, const struct sample_window *w,
 		      struct arena *arena, struct bytes *out)
 {
 	memset(out, 0, w->frames.count * sizeof(*out));
+	name_budget_begin(&n->budget, clock_mono_ns());
 	frame_names_of_kernel(n, w, arena, out);
 	for (size_t i = 0; i < w->files.count; i++)
 		frame_names_of_file(n, w, &w->files.v[i], arena, out);
-	frame_names_of_processes(n, w, arena, out);
+	for (size_t i = 0; i < w->processes.count; i++)
+		frame_names_of_process(n, &w->processes.v[i], w, arena, out);
 }

@@ -9,6 +9,7 @@
 #define BPF_PROFILE_FRAME_NAMES_H
 
 #include "base/arena.h"
+#include "bpf/profile/name_budget.h"
 #include "bpf/profile/sample_window.h"
 #include "symbols/kallsyms.h"
 #include "symbols/name_finder.h"
@@ -23,14 +24,17 @@ enum {
 struct frame_names {
 	struct name_finder finder;
 	struct kallsyms kernel;
+	struct name_budget budget;
 };
 
 /*
- * Begin without names. Without permission to read the kernel's symbols, its
+ * Begin without names. The names of a window may take `window_ms`; 0: there is
+ * no bound. Without permission to read the kernel's symbols, its
  * frames have no names; *err then says why, and is otherwise empty.
  */
 void frame_names_init(struct frame_names *n, char *const *helper_argv,
-		      const char *debug_dir, struct err *err);
+		      const char *debug_dir, int64_t window_ms,
+		      struct err *err);
 
 /* Free everything. */
 void frame_names_fini(struct frame_names *n);

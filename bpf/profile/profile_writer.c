@@ -166,7 +166,8 @@ static void *writer_run(void *writer)
 	struct err err;
 
 	pthread_setname_np(pthread_self(), "ebpf-profiles");
-	frame_names_init(&w->names, w->o.helper_argv, w->o.debug_dir, &err);
+	frame_names_init(&w->names, w->o.helper_argv, w->o.debug_dir,
+			 w->o.names_ms, &err);
 	if (err.code)
 		log_event(
 			w->o.log, LOG_WARN,
@@ -193,7 +194,6 @@ profile_writer_open(const struct profile_writer_options *o)
 	return w;
 }
 
-void profile_writer_stop(struct profile_writer *w)
 void profile_writer_hurry(struct profile_writer *w)
 {
 	mutex_lock(&w->mu);
@@ -202,14 +202,15 @@ void profile_writer_hurry(struct profile_writer *w)
 	mutex_unlock(&w->mu);
 }
 
+void profile_writer_stop(struct profile_writer *w)
 {
 	bool stopped;
 
 	mutex_lock(&w->mu);
 	stopped = w->closing;
 	w->closing = true;
-	pthread_cond_signal(&w->wake);
 	w->hurrying = true;
+	pthread_cond_signal(&w->wake);
 	mutex_unlock(&w->mu);
 	if (!stopped)
 		pthread_join(w->thread, NULL);

@@ -22,6 +22,7 @@ struct profile_writer_options {
 	unsigned off_cpu;         /* one of this number of waits is sampled */
 	char *const *helper_argv; /* as for file_helper_new() */
 	const char *debug_dir;    /* as in struct frame_names */
+	int64_t names_ms;         /* for the names of a window; 0: no bound */
 	const struct log *log;    /* may be NULL */
 	profile_sink *sink;
 	void *ctx;
@@ -32,12 +33,12 @@ struct profile_writer *
 profile_writer_open(const struct profile_writer_options *o);
 
 /*
-/*
  * Make no further attempts to store what the sink refuses: the writer is about
  * to be stopped, and waiting windows must not delay that.
  */
 void profile_writer_hurry(struct profile_writer *w);
 
+/*
  * Write all windows, as long as the sink takes them, and end the thread. A
  * second call is a no-op.
  */

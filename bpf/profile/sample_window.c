@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/profile/sample_window.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "bpf/sample_labels.h"
 
 #include "base/hash.h"
@@ -21,6 +24,8 @@ static void window_file_fini(struct window_file *f)
 	mem_free(f->identity.ptr);
 	mem_free(f->build_id.ptr);
 	mem_free(f->segments);
+	if (f->fd >= 0)
+		close(f->fd);
 }
 
 void sample_window_free(struct sample_window *w)
@@ -31,8 +36,11 @@ void sample_window_free(struct sample_window *w)
 		labels_unref(w->series.v[i]);
 	for (size_t i = 0; i < w->files.count; i++)
 		window_file_fini(&w->files.v[i]);
+	for (size_t i = 0; i < w->processes.count; i++)
+		jit_process_fini(&w->processes.v[i]);
 	vec_fini(&w->series);
 	vec_fini(&w->files);
+	vec_fini(&w->processes);
 	vec_fini(&w->frames);
 	vec_fini(&w->stack_frames);
 	vec_fini(&w->stacks);
@@ -231,13 +239,15 @@ static struct bytes bytes_dup(struct bytes b)
 static void window_file_facts(struct window_file *to,
 			      const struct mapped_file *f)
 {
-	if (f->state != MAPPED_READ)
+	if (f->table == TABLE_STORE_NONE)
 		return;
 	to->build_id = bytes_dup(
 		(struct bytes){ .ptr = f->build_id, .len = f->build_id_len });
 	to->segments =
 		mem_dup(f->segments, f->segment_count * sizeof(*f->segments));
 	to->segment_count = f->segment_count;
+	to->uid = f->uid;
+	to->fd = f->fd < 0 ? -1 : fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
 }
 
 void sample_window_file(struct sample_window *w, const struct file_table *files,
@@ -254,10 +264,21 @@ void sample_window_file(struct sample_window *w, const struct file_table *files,
 	*to = (struct window_file){
 		.number = number,
 		.pid = f->pid,
+		.fd = -1,
 		.path = mem_strdup(f->path),
 		.identity = bytes_dup(f->identity),
 	};
 	window_file_facts(to, f);
+}
+
+/* The last process is the likeliest: samples of a process come together. */
+void sample_window_process(struct sample_window *w, uint32_t pid)
+{
+	for (size_t i = w->processes.count; i--;) {
+		if (w->processes.v[i].pid == pid)
+			return;
+	}
+	jit_process_read(vec_add(&w->processes), pid);
 }
 
 void sample_window_refresh(struct sample_window *w,

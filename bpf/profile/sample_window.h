@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "bpf/kernel/abi.h"
 #include "bpf/process/file_table.h"
+#include "bpf/profile/jit_process.h"
 #include "model/labels.h"
 
 /* The kinds of frames, by where their code is. */
@@ -36,6 +37,8 @@ struct window_frame {
 struct window_file {
 	uint32_t number; /* in the file table */
 	uint32_t pid;    /* a process that has it */
+	uint32_t uid;    /* its user */
+	int fd;          /* the open file, owned, or -1 */
 	char *path;
 	struct bytes identity;
 	struct bytes build_id;
@@ -82,6 +85,7 @@ struct sample_window {
 	int64_t end_ns;
 	VEC(struct labels *) series;
 	VEC(struct window_file) files;
+	VEC(struct jit_process) processes;
 	VEC(struct window_frame) frames;
 	VEC(uint32_t) stack_frames; /* numbers of frames, leaf first */
 	VEC(struct window_stack) stacks;
@@ -120,6 +124,9 @@ void sample_window_add(struct sample_window *w, const struct window_input *in);
 /* Copy a file of the file table into the window, unless it is there. */
 void sample_window_file(struct sample_window *w, const struct file_table *files,
 			uint32_t number);
+
+/* Note a process with code that it has compiled, unless it is there. */
+void sample_window_process(struct sample_window *w, uint32_t pid);
 
 /* Copy the facts of files that were read after they were copied. */
 void sample_window_refresh(struct sample_window *w,

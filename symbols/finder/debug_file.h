@@ -31,11 +31,4 @@ enum {
 bool debug_link_path(const char *dir, const char *path, struct str link,
 		     unsigned i, struct buf *out);
 
-/*
- * Open a regular file for reading, or return -1. Devices, pipes, and files whose
- * content the kernel makes, as in /proc, are never opened, because this alone or
- * reading them may have an effect.
- */
-int regular_file_open(const char *path);
-
 #endif

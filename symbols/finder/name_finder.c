@@ -9,6 +9,7 @@
 #include "symbols/finder/debug_file.h"
 #include "symbols/name_answer.h"
 #include "symbols/perf_map.h"
+#include "symbols/regular_file.h"
 
 file_operation *const name_operations[NAME_OPERATIONS] = {
 	[NAME_ELF_OPERATION] = elf_names_read,
@@ -141,6 +142,7 @@ static void name_query_fail(struct name_query *q, const struct err *failure)
 
 	if (!q->failure.code)
 		q->failure = *failure;
+	/* Whoever asks for a perf map decides when it is read again. */
 	if (!q->file || (failure->code == ERR_TIMEOUT && n->deadline_ns &&
 			 now >= n->deadline_ns))
 		return;
@@ -378,9 +380,9 @@ int name_finder_find(struct name_finder *n, const struct name_file *f,
 				0;
 }
 
-void name_finder_perf_map(struct name_finder *n, int fd,
-			  const struct unnamed_frames *u, struct arena *arena,
-			  struct bytes *out)
+int name_finder_perf_map(struct name_finder *n, int fd,
+			 const struct unnamed_frames *u, struct arena *arena,
+			 struct bytes *out)
 {
 	struct name_query q = { .finder = n,
 				.unnamed = u,
@@ -389,6 +391,7 @@ void name_finder_perf_map(struct name_finder *n, int fd,
 				.end_ns = name_finder_end(n, clock_mono_ns()) };
 
 	name_query_ask(&q, fd);
+	return q.failure.code;
 }
 
 void name_finder_fini(struct name_finder *n)

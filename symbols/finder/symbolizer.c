@@ -7,6 +7,7 @@
 #include "symbols/elf_file.h"
 #include "symbols/finder/debug_file.h"
 #include "symbols/name_finder.h"
+#include "symbols/regular_file.h"
 
 enum {
 	/* The cache has at most twice this size, in bytes. */

@@ -5,6 +5,7 @@
 
 #include "base/enc.h"
 #include "base/gzip.h"
+#include "base/units.h"
 #include "symbols/dwarf/dwarf_names.h"
 #include "symbols/elf/symbol_table.h"
 #include "symbols/name_answer.h"
@@ -279,17 +280,27 @@ int elf_names_read(int fd, struct bytes argument, struct buf *out,
 	return rc;
 }
 
+/* A larger debug file is not one; it may be a hole without an end. */
+#define CRC_FILE_MAX (4ull * GIB)
+
 int file_crc_read(int fd, struct bytes argument UNUSED, struct buf *out,
 		  struct err *err)
 {
 	static uint8_t piece[256 << 10];
+	uint64_t total = 0;
 	uint32_t crc = 0;
 	ssize_t n;
 
-	while ((n = read(fd, piece, sizeof(piece))) > 0)
+	while (total <= CRC_FILE_MAX &&
+	       (n = read(fd, piece, sizeof(piece))) > 0) {
+		total += (uint64_t)n;
 		crc = gzip_crc32(
 			crc, (struct bytes){ .ptr = piece, .len = (size_t)n });
+	}
 	close(fd);
+	if (total > CRC_FILE_MAX)
+		return err_set(err, ERR_TOOBIG,
+			       "the debug file is larger than 4 GiB");
 	if (n < 0)
 		return err_sys(err, "read");
 	enc_be32(out, crc);

@@ -10,6 +10,12 @@
 enum {
 	/* How much of the file is read at once; longer lines are left out. */
 	PERF_MAP_PIECE = 256 << 10,
+	/*
+	 * How often lines give names to addresses, at most. A real map gives
+	 * each address a few names, when code is compiled again; a hostile one
+	 * has millions of lines that each name all addresses.
+	 */
+	PERF_MAP_NAMES_MAX = 1 << 20,
 };
 
 /* An address that was asked for. */
@@ -22,6 +28,7 @@ struct wanted_address {
 /* The addresses, sorted. */
 struct wanted_addresses {
 	VEC(struct wanted_address) list;
+	uint32_t given; /* names given */
 };
 
 static int wanted_order(const void *a, const void *b)
@@ -79,7 +86,10 @@ static void perf_map_line(struct wanted_addresses *w, struct str line)
 	if (line.len > NAME_TEXT_MAX)
 		line.len = NAME_TEXT_MAX;
 	for (size_t i = wanted_find(w, start);
-	     i < w->list.count && w->list.v[i].address - start < size; i++) {
+	     i < w->list.count && w->list.v[i].address - start < size &&
+	     w->given < PERF_MAP_NAMES_MAX;
+	     i++) {
+		w->given++;
 		mem_free(w->list.v[i].name);
 		w->list.v[i].name = mem_strndup(line);
 	}
@@ -105,7 +115,7 @@ static int perf_map_scan(struct wanted_addresses *w, int fd, struct err *err)
 	size_t total = 0;
 	ssize_t n = 1;
 
-	while (total < PERF_MAP_MAX && n > 0) {
+	while (total < PERF_MAP_MAX && n > 0 && w->given < PERF_MAP_NAMES_MAX) {
 		if (have == PERF_MAP_PIECE)
 			have = 0; /* the line is too long */
 		n = read(fd, piece + have, PERF_MAP_PIECE - have);

@@ -38,14 +38,16 @@ static int read_rows(struct file_helper *h, pid_t pid, const char *path,
 		     struct bytes identity)
 {
 	struct buf answer = { .max = ELF_FACTS_MAX };
-	struct elf_facts facts;
+	struct elf_read read;
 	struct err err;
 	int rc = elf_reader_read(
 		h, &(struct wanted_file){ (uint32_t)pid, path, identity },
-		&answer, &facts, &err);
+		&answer, &read, &err);
 
-	if (!rc)
-		rc = (int)facts.row_count;
+	if (!rc) {
+		rc = (int)read.facts.row_count;
+		close(read.fd);
+	}
 	buf_fini(&answer);
 	return rc;
 }
@@ -56,6 +58,7 @@ Test(elf_reader, files_of_this_process)
 	char self[4096] = "";
 	struct buf inode;
 	struct buf answer = { .max = ELF_FACTS_MAX };
+	struct elf_read read;
 	struct elf_facts facts;
 	struct err err;
 
@@ -65,8 +68,10 @@ Test(elf_reader, files_of_this_process)
 				   &(struct wanted_file){ (uint32_t)getpid(),
 							  self,
 							  buf_bytes(&inode) },
-				   &answer, &facts, &err),
+				   &answer, &read, &err),
 		  "%s", err.msg);
+	facts = read.facts;
+	close(read.fd);
 	cr_expect(facts.row_count > 10 && facts.build_id.len == 20);
 	/* By its build ID, and by that of another file. */
 	cr_expect(read_rows(h, getpid(), self, facts.build_id) ==
@@ -155,12 +160,13 @@ Test(elf_reader, links_and_fifos)
 	snprintf(path, sizeof(path), "%s/fifo", d.path);
 	cr_assert(!mkfifo(path, 0600));
 	cr_expect(read_rows(h, getpid(), path, (struct bytes){ 0 }) ==
-		  ERR_UNSUPPORTED);
+		  ERR_NOTFOUND);
 	snprintf(path, sizeof(path), "%s/link", d.path);
 	cr_assert(!symlink("/proc/self/mem", path));
-	cr_expect(read_rows(h, getpid(), path, (struct bytes){ 0 }) < 0);
+	cr_expect(read_rows(h, getpid(), path, (struct bytes){ 0 }) ==
+		  ERR_NOTFOUND);
 	cr_expect(read_rows(h, getpid(), d.path, (struct bytes){ 0 }) ==
-		  ERR_UNSUPPORTED);
+		  ERR_NOTFOUND);
 	tempdir_fini(&d);
 	file_helper_close(h);
 }

@@ -104,18 +104,19 @@ static void read_file(const char *path)
 	static const struct elf_segment segment = { .memory = 1 << 20,
 						    .bytes = 1 << 20 };
 	static const struct unwind_row rows[3];
-	const struct elf_facts facts = {
-		.build_id = bytes_of(str_of(path)),
-		.segments = &segment,
-		.segment_count = 1,
-		.rows = rows,
-		.row_count = 3,
-	};
+	struct elf_read read = { .fd = -1,
+				 .facts = {
+					 .build_id = bytes_of(str_of(path)),
+					 .segments = &segment,
+					 .segment_count = 1,
+					 .rows = rows,
+					 .row_count = 3,
+				 } };
 	uint32_t number = file_table_next(&files);
 
 	cr_assert(number != FILE_NONE);
 	cr_expect(check_str(str_of(file_table_at(&files, number)->path), path));
-	file_table_learn(&files, number, &facts, 0);
+	file_table_learn(&files, number, &read, 0);
 	process_table_file_changed(&table, number);
 }
 

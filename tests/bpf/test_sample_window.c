@@ -126,14 +126,15 @@ static void add_file(struct file_table *files)
 						    .bytes = 0x1000,
 						    .executable = true };
 	static const uint8_t id[] = { 0xab, 0x01 };
-	const struct elf_facts facts = { .build_id = { .ptr = id, .len = 2 },
-					 .segments = &segment,
-					 .segment_count = 1 };
+	struct elf_read read = { .fd = -1,
+				 .facts = { .build_id = { .ptr = id, .len = 2 },
+					    .segments = &segment,
+					    .segment_count = 1 } };
 	uint32_t n = file_table_get(files, str_of("/bin/a"),
 				    (struct bytes){ .ptr = id, .len = 2 }, 7);
 
 	cr_assert(n == 0 && file_table_next(files) == 0);
-	file_table_learn(files, 0, &facts, 0);
+	file_table_learn(files, 0, &read, 0);
 }
 
 Test(sample_window, profiles_have_files_lines_and_labels)

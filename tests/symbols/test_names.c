@@ -258,6 +258,24 @@ Test(names, hostile_perf_maps_are_bounded)
 	buf_fini(&text);
 }
 
+/* Each line of such a map names all addresses; only some of them are read. */
+Test(names, a_perf_map_that_names_everything_again_and_again_ends_early)
+{
+	const uint64_t addresses[3] = { 1, 2, 3 };
+	struct buf text = { 0 };
+	struct buf b;
+	struct dec d;
+
+	for (int i = 0; i < 500000; i++)
+		buf_str(&text, "0 ffffffffffffffff a\n");
+	buf_str(&text, "0 ffffffffffffffff last\n");
+	b = perf_map_of(buf_cstr(&text), addresses);
+	d = dec_init(buf_bytes(&b));
+	cr_expect(check_str(only_frame(&d).name, "a"));
+	buf_fini(&b);
+	buf_fini(&text);
+}
+
 /* Write a file like /proc/kallsyms, and read it. */
 static int kallsyms_of(struct kallsyms *k, const char *text, struct err *err)
 {

@@ -16,6 +16,7 @@
 #include "symbols/finder/debug_file.h"
 #include "symbols/finder/name_cache.h"
 #include "symbols/name_answer.h"
+#include "symbols/regular_file.h"
 #include "symbols/symbolizer.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"

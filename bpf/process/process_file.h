@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Process file: opens a file that a process names, as the user of the process
+ * could open it: below the root of the process, without following links, and
+ * only regular files of real file systems that the user may read, through
+ * directories that the user may search. Everything is checked before the file
+ * is opened (docs/decisions.md, 194).
+ *
+ * Ownership: the caller closes the descriptors.
+ * Threads: any.
+ */
+#ifndef BPF_PROCESS_PROCESS_FILE_H
+#define BPF_PROCESS_PROCESS_FILE_H
+
+#include "base/buf.h"
+#include "bpf/process/process_user.h"
+
+enum {
+	/* Length of an identity that is a device and an inode. */
+	FILE_INODE_LEN = 16,
+};
+
+/* Encode the device and the inode of a file as an identity. */
+void file_inode_encode(struct buf *out, uint32_t major, uint32_t minor,
+		       uint64_t inode);
+
+/* What a file has to be, besides readable for the user. */
+struct process_file_wish {
+	/*
+	 * Device and inode; another length: any. A build ID is compared by the
+	 * reader of the file.
+	 */
+	struct bytes identity;
+	bool owned; /* it belongs to the user */
+};
+
+/* Open the file at `path` below the root of process `pid` for a user, or -1. */
+int process_file_open(uint32_t pid, const char *path,
+		      const struct process_user *u,
+		      const struct process_file_wish *wish);
+
+/* Open the program that a process runs, even if its file was removed, or -1. */
+int process_file_open_program(uint32_t pid, const struct process_user *u,
+			      const struct process_file_wish *wish);
+
+#endif

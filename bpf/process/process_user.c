@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf/process/process_user.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/file_slurp.h"
+
+/* The status of a process has about 1.5 KB, and its groups. */
+#define STATUS_MAX (1 << 20)
+
+/* Add the numbers of a line of the status to a list. */
+static void process_user_numbers(const char *status, const char *key,
+				 struct process_user *out)
+{
+	const char *at = strstr(status, key);
+
+	if (!at)
+		return;
+	at += strlen(key);
+	while (*at == '\t' || *at == ' ') {
+		char *end;
+		unsigned long n = strtoul(at, &end, 10);
+
+		if (end == at)
+			break;
+		*vec_add(&out->groups) = (uint32_t)n;
+		at = end;
+	}
+}
+
+/*
+ * Take the last of the four numbers of a line: real, effective, saved, and that
+ * for files. False: there are fewer.
+ */
+static bool process_user_last(const char *status, const char *key,
+			      uint32_t *out)
+{
+	struct process_user ids = { 0 };
+	bool found;
+
+	process_user_numbers(status, key, &ids);
+	found = ids.groups.count == 4;
+	if (found)
+		*out = ids.groups.v[3];
+	process_user_fini(&ids);
+	return found;
+}
+
+void process_user_read(struct process_user *u, uint32_t pid)
+{
+	struct buf status = buf_init(STATUS_MAX);
+	uint32_t gid = PROCESS_USER_NOBODY;
+	char path[64];
+
+	*u = (struct process_user){ .uid = PROCESS_USER_NOBODY };
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	if (!file_slurp(path, &status, NULL) &&
+	    process_user_last(buf_cstr(&status), "\nUid:", &u->uid) &&
+	    process_user_last(buf_cstr(&status), "\nGid:", &gid))
+		process_user_numbers(buf_cstr(&status), "\nGroups:", u);
+	*vec_add(&u->groups) = gid;
+	buf_fini(&status);
+}
+
+void process_user_fini(struct process_user *u)
+{
+	vec_fini(&u->groups);
+}
+
+/* Whether the user has the right `bit` (4: read, 1: search) to a file. */
+static bool process_user_may(const struct process_user *u,
+			     const struct stat *st, unsigned bit)
+{
+	if (!u->uid)
+		return true;
+	if (st->st_uid == u->uid)
+		return st->st_mode >> 6 & bit;
+	for (size_t i = 0; i < u->groups.count; i++) {
+		if (st->st_gid == u->groups.v[i])
+			return st->st_mode >> 3 & bit;
+	}
+	return st->st_mode & bit;
+}
+
+bool process_user_may_read(const struct process_user *u, const struct stat *st)
+{
+	return process_user_may(u, st, 4);
+}
+
+bool process_user_may_search(const struct process_user *u,
+			     const struct stat *st)
+{
+	return process_user_may(u, st, 1);
+}

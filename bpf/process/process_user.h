@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Process user: which files the user of a process could open. The collector may
+ * read every file, but paths come from processes, which must not learn what
+ * their user cannot read, nor have it opened.
+ *
+ * Ownership: process_user_fini() frees the groups.
+ * Threads: one thread at a time for each.
+ * Source: path_resolution(7), "Permissions"; proc(5), /proc/PID/status.
+ */
+#ifndef BPF_PROCESS_PROCESS_USER_H
+#define BPF_PROCESS_PROCESS_USER_H
+
+#include <sys/stat.h>
+
+#include "base/vec.h"
+
+enum {
+	/* The user without rights, for files of processes that have ended. */
+	PROCESS_USER_NOBODY = 65534,
+};
+
+/* The user and the groups by which the kernel checks files for a process. */
+struct process_user {
+	uint32_t uid;
+	VEC(uint32_t) groups;
+};
+
+/* Read the user of a process, or nobody, if the process has ended. */
+void process_user_read(struct process_user *u, uint32_t pid);
+
+/* Free the groups. */
+void process_user_fini(struct process_user *u);
+
+/* Whether the user may read a file. Access control lists are not considered. */
+bool process_user_may_read(const struct process_user *u, const struct stat *st);
+
+/* Whether the user may go through a directory. */
+bool process_user_may_search(const struct process_user *u,
+			     const struct stat *st);
+
+#endif

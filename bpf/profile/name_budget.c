@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf/profile/name_budget.h"
+
+#define MS 1000000LL
+/* How long a file that took too long is left alone at first, and at most. */
+#define PAUSE_FIRST (30000 * MS)
+#define PAUSE_MAX   (3600000 * MS)
+
+void name_budget_begin(struct name_budget *b, int64_t now)
+{
+	b->user_count = 0;
+	b->end = b->window_ms ? now + b->window_ms * MS : 0;
+}
+
+/* The entry of a slow file, or NULL. */
+static const struct slow_file *name_budget_slow(const struct name_budget *b,
+						uint64_t file)
+{
+	for (size_t i = 0; i < NAME_BUDGET_FILES; i++) {
+		if (b->files[i].failures && b->files[i].key == file)
+			return &b->files[i];
+	}
+	return NULL;
+}
+
+/* What a user has spent in this window. */
+static int64_t name_budget_spent(const struct name_budget *b, uint32_t uid)
+{
+	for (unsigned i = 0; i < b->user_count; i++) {
+		if (b->users[i].uid == uid)
+			return b->users[i].spent;
+	}
+	return 0;
+}
+
+/*
+ * A user other than root may spend half of the window's time, so that others have
+ * some.
+ */
+int64_t name_budget_end(const struct name_budget *b, uint64_t file,
+			uint32_t uid, int64_t now)
+{
+	const struct slow_file *slow = name_budget_slow(b, file);
+	int64_t share = b->window_ms * MS / (uid ? 2 : 1);
+	int64_t end;
+
+	if (slow && now < slow->until)
+		return now;
+	if (!b->end)
+		return 0;
+	end = now + share - name_budget_spent(b, uid);
+	return end < b->end ? end : b->end;
+}
+
+/* Leave a file alone for a while. */
+static void name_budget_pause(struct name_budget *b, uint64_t file, int64_t now)
+{
+	const struct slow_file *old = name_budget_slow(b, file);
+	unsigned failures = old ? old->failures + 1 : 1;
+	int64_t pause = PAUSE_FIRST;
+	size_t at = old ? (size_t)(old - b->files) :
+			  b->next_file++ % NAME_BUDGET_FILES;
+
+	for (unsigned i = 1; i < failures && pause < PAUSE_MAX; i++)
+		pause *= 2;
+	b->files[at] = (struct slow_file){
+		.key = file,
+		.until = now + (pause < PAUSE_MAX ? pause : PAUSE_MAX),
+		.failures = failures,
+	};
+}
+
+void name_budget_spend(struct name_budget *b, uint64_t file, uint32_t uid,
+		       int64_t began, int64_t now, bool late)
+{
+	unsigned i = 0;
+
+	/* A file that had little time is not to blame. */
+	if (late && now - began >= b->window_ms * MS / 4)
+		name_budget_pause(b, file, now);
+	while (i < b->user_count && b->users[i].uid != uid)
+		i++;
+	/* Users beyond the table share its last entry. */
+	if (i == NAME_BUDGET_USERS)
+		i--;
+	if (i == b->user_count) {
+		b->users[i].uid = uid;
+		b->users[i].spent = 0;
+		b->user_count++;
+	}
+	b->users[i].spent += now - began;
+}

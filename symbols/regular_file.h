@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Regular file: opens paths that strangers have chosen. To open a device or a
+ * pseudo file can have an effect (a watchdog is armed, a tape rewinds, a line
+ * of the kernel's log is taken away), so a path is looked at before it is
+ * opened: only regular files of real file systems are.
+ *
+ * Ownership: the caller closes the descriptors.
+ * Threads: any.
+ */
+#ifndef SYMBOLS_REGULAR_FILE_H
+#define SYMBOLS_REGULAR_FILE_H
+
+/*
+ * Open for reading the file that `place`, a descriptor of O_PATH, refers to.
+ * Returns -1 if it is no regular file of a real file system, or cannot be
+ * opened. `place` stays open.
+ */
+int regular_file_reopen(int place);
+
+/* Open a path as regular_file_reopen() does. Links are followed. */
+int regular_file_open(const char *path);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files are opened for a process only if its user could open them. The processes
+ * and users of these tests are this process, and numbers that nobody has.
+ */
+#include "bpf/process/process_file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "tests/check.h"
+#include "tests/tempdir.h"
+
+TestSuite(process_file, .timeout = 60);
+
+enum {
+	STRANGER = 54321
+};
+
+static const struct process_file_wish any = { .owned = false };
+
+/* Make a file with these rights. */
+static char *file_of(const struct tempdir *d, const char *name, mode_t mode)
+{
+	char *path = mem_printf("%s/%s", d->path, name);
+	int fd = open(path, O_WRONLY | O_CREAT, 0600);
+
+	cr_assert(fd >= 0 && write(fd, "text", 4) == 4 && !fchmod(fd, mode));
+	close(fd);
+	return path;
+}
+
+/* Whether the stranger gets a file of this process, and not another one. */
+static bool gets(const char *path, const struct process_file_wish *wish)
+{
+	const struct process_user u = { .uid = STRANGER };
+	int fd = process_file_open((uint32_t)getpid(), path, &u, wish);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+Test(process_file, only_what_the_user_may_read_is_opened)
+{
+	struct tempdir d = tempdir_make();
+	CLEANUP(mem_freep) char *open_file = file_of(&d, "open", 0644);
+	CLEANUP(mem_freep) char *closed = file_of(&d, "closed", 0600);
+	CLEANUP(mem_freep) char *group = file_of(&d, "group", 0640);
+
+	cr_assert(!chmod(d.path, 0755));
+	cr_expect(gets(open_file, &any));
+	cr_expect(!gets(closed, &any) && !gets(group, &any));
+	cr_expect(
+		!gets(open_file, &(struct process_file_wish){ .owned = true }),
+		"it belongs to another user");
+	cr_assert(!chmod(d.path, 0700));
+	cr_expect(!gets(open_file, &any), "the user cannot reach it");
+	cr_assert(!chmod(d.path, 0711));
+	cr_expect(gets(open_file, &any));
+	tempdir_fini(&d);
+}
+
+Test(process_file, links_devices_and_pseudo_files_are_never_opened)
+{
+	struct tempdir d = tempdir_make();
+	CLEANUP(mem_freep) char *real = file_of(&d, "real", 0644);
+	CLEANUP(mem_freep) char *link = mem_printf("%s/link", d.path);
+	CLEANUP(mem_freep) char *sub = mem_printf("%s/sub", d.path);
+	CLEANUP(mem_freep) char *through = mem_printf("%s/sub/real", d.path);
+	CLEANUP(mem_freep) char *pipe = mem_printf("%s/pipe", d.path);
+
+	cr_assert(!chmod(d.path, 0755));
+	cr_assert(!symlink(real, link) && !symlink(d.path, sub));
+	cr_assert(!mkfifo(pipe, 0666));
+	cr_expect(gets(real, &any));
+	cr_expect(!gets(link, &any), "a link to a file");
+	cr_expect(!gets(through, &any), "a link on the way");
+	cr_expect(!gets(pipe, &any) && !gets(d.path, &any));
+	cr_expect(!gets("/dev/null", &any) && !gets("/dev/zero", &any));
+	cr_expect(!gets("/proc/version", &any) && !gets("/proc/kmsg", &any));
+	cr_expect(!gets("relative", &any) && !gets("", &any));
+	tempdir_fini(&d);
+}
+
+Test(process_file, a_file_that_was_replaced_is_not_opened)
+{
+	struct tempdir d = tempdir_make();
+	CLEANUP(mem_freep) char *path = file_of(&d, "file", 0644);
+	struct buf identity = { 0 };
+	struct process_file_wish wish;
+	struct stat st;
+
+	cr_assert(!chmod(d.path, 0755) && !stat(path, &st));
+	file_inode_encode(&identity, major(st.st_dev), minor(st.st_dev),
+			  st.st_ino);
+	wish = (struct process_file_wish){ .identity = buf_bytes(&identity) };
+	cr_expect(gets(path, &wish));
+	mem_free(file_of(&d, "other", 0644));
+	{
+		CLEANUP(mem_freep) char *other = mem_printf("%s/other", d.path);
+
+		cr_assert(!rename(other, path));
+	}
+	cr_expect(!gets(path, &wish));
+	buf_fini(&identity);
+	tempdir_fini(&d);
+}
+
+Test(process_file, the_program_of_a_process_is_opened_for_its_user)
+{
+	struct process_user u;
+	int fd;
+
+	process_user_read(&u, (uint32_t)getpid());
+	cr_expect(u.uid == geteuid() && u.groups.count >= 1);
+	fd = process_file_open_program((uint32_t)getpid(), &u, &any);
+	cr_expect(fd >= 0 && !close(fd));
+	process_user_fini(&u);
+	process_user_read(&u, 0x3fffffff);
+	cr_expect(u.uid == PROCESS_USER_NOBODY, "the process is gone");
+	cr_expect(process_file_open_program(0x3fffffff, &u, &any) < 0);
+	process_user_fini(&u);
+}
+
+Test(process_file, rights_are_those_of_owner_group_or_others)
+{
+	static const struct {
+		uint32_t uid;
+		uint32_t gid;
+		mode_t mode;
+		bool read;
+		bool search;
+	} cases[] = {
+		{ 7, 8, 0400, true, false },  { 7, 8, 0100, false, true },
+		{ 7, 8, 0077, false, false }, { 1, 9, 0040, true, false },
+		{ 1, 9, 0707, false, false }, { 1, 10, 0010, false, true },
+		{ 1, 2, 0004, true, false },  { 1, 2, 0770, false, false },
+		{ 1, 2, 0001, false, true },
+	};
+	struct process_user u = { .uid = 7 };
+	const struct process_user root = { .uid = 0 };
+
+	*vec_add(&u.groups) = 9;
+	*vec_add(&u.groups) = 10;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct stat st = { .st_uid = cases[i].uid,
+					 .st_gid = cases[i].gid,
+					 .st_mode = S_IFREG | cases[i].mode };
+
+		cr_expect(process_user_may_read(&u, &st) == cases[i].read,
+			  "%zu", i);
+		cr_expect(process_user_may_search(&u, &st) == cases[i].search,
+			  "%zu", i);
+		cr_expect(process_user_may_read(&root, &st), "%zu", i);
+	}
+	process_user_fini(&u);
+}
