@@ -137,7 +137,7 @@ soak_targets() { # four real programs for two minutes
 }
 
 soak_conprof() { # damaged directories of conprof, imported by a build with sanitizers
-  ninja -C build/asan everprof >/dev/null || ./dev asan -N >/dev/null
+  ./dev build asan >/dev/null
   if EVERPROF=$PWD/build/asan/everprof EVERPROF_SLOW=3 EVERPROF_SECONDS=${SECONDS_EACH:-600} \
     EVERPROF_SEED=${SEED:-1000} \
     python3 tests/integration/test_tools.py damaged_conprof_directories_lose_only_damaged_profiles; then
