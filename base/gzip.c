@@ -254,6 +254,9 @@ int gzip_decompress(struct gzip *g, struct bytes in, struct buf *out,
 /* The compressor is kept for the next call, unless the level changes. */
 void gzip_compress(struct gzip *g, int level, struct bytes in, struct buf *out)
 {
+	size_t room;
+	size_t made; /* 0: there is not enough room */
+
 	if (g->out && g->level != level) {
 		libdeflate_free_compressor(g->out);
 		g->out = NULL;
@@ -263,11 +266,16 @@ void gzip_compress(struct gzip *g, int level, struct bytes in, struct buf *out)
 	if (!g->out)
 		abort(); /* out of memory, or a level that does not exist */
 	g->level = level;
-	if (!buf_reserve(out, libdeflate_gzip_compress_bound(g->out, in.len)))
+	room = libdeflate_gzip_compress_bound(g->out, in.len);
+	if (room > buf_limit(out) - out->len)
+		room = buf_limit(out) - out->len;
+	if (!buf_reserve(out, room))
 		return;
-	out->len += libdeflate_gzip_compress(g->out, in.ptr, in.len,
-					     out->ptr + out->len,
-					     out->cap - out->len);
+	made = libdeflate_gzip_compress(g->out, in.ptr, in.len,
+					out->ptr + out->len,
+					out->cap - out->len);
+	out->over = !made;
+	out->len += made;
 }
 
 uint32_t gzip_crc32(uint32_t crc, struct bytes b)

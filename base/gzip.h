@@ -45,8 +45,8 @@ NODISCARD int gzip_decompress(struct gzip *g, struct bytes in, struct buf *out,
 
 /*
  * Compress `in` as one gzip member, at level 1 (fast) to 12 (small), and append
- * the member to `out`. When the longest possible member would not fit, nothing
- * is appended and out->over is set.
+ * the member to `out`. When the member does not fit, nothing is appended and
+ * out->over is set.
  */
 void gzip_compress(struct gzip *g, int level, struct bytes in, struct buf *out);
 

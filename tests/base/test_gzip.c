@@ -146,3 +146,53 @@ Test(gzip, decompression_bomb_stops_at_the_maximum)
 	buf_fini(&out);
 	gzip_free(g);
 }
+
+/* Bytes that gzip cannot compress, so that a member has its greatest length. */
+static void noise(struct buf *b, size_t n)
+{
+	unsigned x = 1;
+
+	for (size_t i = 0; i < n; i++) {
+		x = x * 1103515245 + 12345;
+		buf_byte(b, (uint8_t)(x >> 16));
+	}
+}
+
+Test(gzip, a_member_needs_the_room_that_it_has_and_no_more)
+{
+	static const struct {
+		const char *what;
+		void (*fill)(struct buf *b, size_t n);
+		size_t len;
+	} cases[] = {
+		{ "few bytes", sample, 100 },
+		{ "many bytes", sample, 3 << 20 },
+		{ "noise", noise, 200000 },
+	};
+	struct gzip *g = gzip_new();
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct buf raw = { 0 };
+		struct buf packed = { 0 };
+		struct buf tight;
+		struct buf small;
+
+		cases[i].fill(&raw, cases[i].len);
+		gzip_compress(g, 1, buf_bytes(&raw), &packed);
+		/* libdeflate wants some bytes more than the member has. */
+		tight = buf_init(packed.len + 32);
+		gzip_compress(g, 1, buf_bytes(&raw), &tight);
+		cr_expect(!tight.over && bytes_eq(buf_bytes(&tight),
+						  buf_bytes(&packed)),
+			  "%s", cases[i].what);
+		small = buf_init(packed.len);
+		buf_byte(&small, 'a');
+		gzip_compress(g, 1, buf_bytes(&raw), &small);
+		cr_expect(small.over && small.len == 1, "%s", cases[i].what);
+		buf_fini(&raw);
+		buf_fini(&packed);
+		buf_fini(&tight);
+		buf_fini(&small);
+	}
+	gzip_free(g);
+}

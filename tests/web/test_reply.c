@@ -127,6 +127,7 @@ Test(reply, large_answers_are_compressed_for_who_accepts_it)
 		{ "1 KiB", GET GZIP END, { .len = 1024 }, true },
 		{ "less", GET GZIP END, { .len = 1023 }, false },
 		{ "nothing", GET GZIP END, { .len = 0 }, false },
+		{ "8 MiB", GET GZIP END, { .len = 8 << 20 }, true },
 		{ "a client that does not", GET END, { .len = 5000 }, false },
 		{ "one that is compressed already",
 		  GET GZIP END,

@@ -25,18 +25,20 @@
 static void pack_body(struct exchange *x)
 {
 	struct answer *a = &x->answer;
-	struct buf packed = buf_init(a->body.len + KIB);
 	int64_t room = (int64_t)a->body.len;
+	struct buf packed;
 	struct gzip *g;
 
 	if (a->as_is || !x->request.accepts_gzip || a->body.len < GZIP_MIN ||
 	    budget_take(a->work.memory, room, NULL))
 		return;
+	/* A body that compression does not make smaller stays as it is. */
+	packed = buf_init(a->body.len - 1);
 	g = gzip_new();
 	gzip_compress(g, GZIP_LEVEL, buf_bytes(&a->body), &packed);
 	gzip_free(g);
 	budget_give(a->work.memory, room);
-	if (packed.over || packed.len >= a->body.len) {
+	if (packed.over) {
 		buf_fini(&packed);
 		return;
 	}
