@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/flame_svg.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -59,13 +60,37 @@ static double flame_svg_compute_weight(const struct flame_node *n)
 }
 
 /*
+ * Return the length of the path in front of a function's name, with its last
+ * slash: 4 of "net/http.Get", 0 of "operator/(double)". Names of many languages
+ * have slashes, so a path has only characters of Go's import paths, and is
+ * followed by something other than the arity of a function ("map/2" of Erlang).
+ * web/ui/model/package.ts has the same rule.
+ */
+static size_t flame_svg_path_len(struct str name)
+{
+	static const char never[] = "!\"#&'()*,:;<=>?[\\]^`{|}";
+	size_t digits = 0; /* from `len` on */
+	size_t len = 0;
+	size_t end = 0;
+
+	while (end < name.len && (unsigned char)name.ptr[end] > ' ' &&
+	       !strchr(never, name.ptr[end]))
+		end++;
+	for (size_t i = 0; i < end; i++)
+		len = name.ptr[i] == '/' ? i + 1 : len;
+	while (len + digits < name.len &&
+	       isdigit((unsigned char)name.ptr[len + digits]))
+		digits++;
+	return len < end && len + digits < name.len ? len : 0;
+}
+
+/*
  * Print a warm colour that depends only on the package of the function, so that
  * frames of one package look alike in every graph.
  */
 static void print_color(struct str name, struct buf *out)
 {
-	const char *slash = name.len ? memrchr(name.ptr, '/', name.len) : NULL;
-	size_t start = slash ? (size_t)(slash - name.ptr) : 0;
+	size_t start = flame_svg_path_len(name);
 	const char *dot = name.len > start ? memchr(name.ptr + start, '.',
 						    name.len - start) :
 					     NULL;
@@ -140,11 +165,9 @@ static void print_title(const struct report *r, const struct flame *f,
 /* The function's name without the path of its package. */
 static struct str short_name(struct str s)
 {
-	const char *slash = s.len ? memrchr(s.ptr, '/', s.len) : NULL;
+	size_t path = flame_svg_path_len(s);
 
-	if (!slash || slash + 1 == s.ptr + s.len)
-		return s;
-	return (struct str){ slash + 1, s.len - (size_t)(slash + 1 - s.ptr) };
+	return (struct str){ s.ptr + path, s.len - path };
 }
 
 /* The beginning of a name that fits into a frame of this width. */

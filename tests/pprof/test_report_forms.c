@@ -323,6 +323,44 @@ Test(report_forms, a_drawing_has_frames_as_wide_as_their_weight)
 	sketch_fini(&s);
 }
 
+Test(report_forms, names_in_a_drawing_lack_the_path_of_the_package)
+{
+	static const char *const cases[][2] = {
+		{ "github.com/a/b.(*T).Get", "b.(*T).Get" },
+		{ "gopkg.in/yaml%2ev3.F", "yaml%2ev3.F" },
+		{ "a/b.F[c/d.T]", "b.F[c/d.T]" },
+		{ "/usr/bin/python3", "python3" },
+		{ "x/2y.F", "2y.F" },
+		{ "x/2.F(a)", "2.F(a)" },
+		{ "sort.Slice[github.com/a/b.T]",
+		  "sort.Slice[github.com/a/b.T]" },
+		{ "Vec3::operator/(double) const",
+		  "Vec3::operator/(double) const" },
+		{ "operator/(Vec3, double)", "operator/(Vec3, double)" },
+		{ "fs::operator/", "fs::operator/" },
+		{ "Foo{bar/baz}::run(int)", "Foo{bar/baz}::run(int)" },
+		{ "impl Foo for a/b", "impl Foo for a/b" },
+		{ "Enum.map/2", "Enum.map/2" },
+		{ "a/", "a/" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct pprof raw = sketch_raw("samples/count", "a 3");
+		CLEANUP(mem_freep)
+		char *want = mem_printf("data-n=\"%s\"", cases[i][1]);
+		struct sketch s;
+		struct printed p;
+
+		raw.functions.v[0].name =
+			strtab_intern(&raw.strings, str_of(cases[i][0]));
+		s = sketch_merged(raw);
+		p = printed_of(s.p, "flamegraph", "");
+		cr_expect(strstr(buf_cstr(&p.out), want), "%s", cases[i][0]);
+		printed_fini(&p);
+		sketch_fini(&s);
+	}
+}
+
 Test(report_forms, a_drawing_of_a_diff_is_red_where_it_grew)
 {
 	static const char *const there[] = {

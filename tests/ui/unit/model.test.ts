@@ -186,9 +186,24 @@ test('packages of several languages', () => {
   ];
 
   for (const [name, file, want] of cases) assert.equal(packageOf(name, file), want, name);
-  assert.equal(shortName('github.com/a/b.(*T).Get'), 'b.(*T).Get');
-  assert.equal(shortName('sort.Slice[github.com/a/b.T]'), 'sort.Slice[github.com/a/b.T]');
+  assert.equal(packageOf('operator/(Vec3, double)', 'v.cc'), '');
   assert.equal(fnv('runtime'), fnv('runtime'));
+});
+
+test('names in narrow boxes lack the path of the package, and nothing else', () => {
+  const cases: [string, string][] = [
+    ['github.com/a/b.(*T).Get', 'b.(*T).Get'], ['net/http.HandlerFunc.ServeHTTP', 'http.HandlerFunc.ServeHTTP'],
+    ['gopkg.in/yaml%2ev3.(*parser).parse', 'yaml%2ev3.(*parser).parse'], ['a.b/c-d/e_f.G.func1', 'e_f.G.func1'],
+    ['a/b.F[c/d.T]', 'b.F[c/d.T]'], ['java/util/HashMap$Node.get', 'HashMap$Node.get'], ['/usr/bin/python3.11', 'python3.11'],
+  ];
+  // C++, Rust, generic types of Go, Erlang, and what only looks like a path.
+  const whole = [
+    'sort.Slice[github.com/a/b.T]', 'Vec3::operator/(double) const', 'boost::filesystem::operator/', 'operator/(Vec3, double)', 'operator/=',
+    'Foo<bar/baz>::run(int)', 'impl Foo for a/b', '<a/b as c::D>::run', 'Enum.map/2', 'run (/srv/app/index.js:12)', 'a/', '/', '',
+  ];
+
+  for (const [name, want] of cases) assert.equal(shortName(name), want);
+  for (const name of whole) assert.equal(shortName(name), name);
 });
 
 test('the chart has the heaviest lines, and the rest as one', () => {

@@ -13,11 +13,22 @@ export function packageOf(name: string, file: string): string {
   // C++ and Rust.
   const colons = name.indexOf('::');
   if (colons > 0) return name.slice(0, colons);
-  // Go: up to the first dot behind the last slash.
-  const bracket = name.indexOf('[');
-  const slash = name.lastIndexOf('/', bracket < 0 ? undefined : bracket);
-  const dot = name.indexOf('.', slash + 1);
+  // Go: up to the first dot behind the path.
+  const dot = name.indexOf('.', pathLength(name));
   return dot > 0 ? name.slice(0, dot) : '';
+}
+
+/**
+ * The length of the path in front of a name, with its last slash: 4 of
+ * "net/http.Get", 0 of "operator/(double)". Names of many languages have
+ * slashes, so a path has only characters of Go's import paths, and is followed
+ * by something other than the arity of a function ("map/2" of Erlang).
+ * pprof/render/flame_svg.c has the same rule.
+ */
+function pathLength(name: string): number {
+  const end = name.search(/[\s!"#&'()*,:;<=>?[\\\]^`{|}]|$/);
+  const length = name.lastIndexOf('/', end) + 1;
+  return length < end && !/^\d+$/.test(name.slice(length)) ? length : 0;
 }
 
 /** FNV-1a, to choose a colour. */
@@ -30,8 +41,5 @@ export function fnv(text: string): number {
 
 /** A long name without its package's folders, for narrow boxes. */
 export function shortName(name: string): string {
-  const bracket = name.indexOf('[');
-  const slash = name.lastIndexOf('/', bracket < 0 ? undefined : bracket);
-
-  return slash < 0 ? name : name.slice(slash + 1);
+  return name.slice(pathLength(name));
 }
