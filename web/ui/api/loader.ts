@@ -67,6 +67,7 @@ export class Loader {
     if (!e) return;
     e.loading = false;
     e.problem = new Problem(0, 'cancelled', 0);
+    this.startNext();
     this.changed();
   }
 
