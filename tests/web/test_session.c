@@ -152,14 +152,21 @@ Test(session, a_session_begins_with_credentials_alone)
 	auth_free(open);
 }
 
-/* Add a session of a text at a time. */
-static struct session *add_at(struct sessions *s, const char *text,
-			      int64_t now_s)
+/* Add a session of a user or token, with this text, at a time. */
+static struct session *add_of(struct sessions *s, const char *name,
+			      bool is_token, const char *text, int64_t now_s)
 {
-	struct session *x = sessions_add(s, now_s);
+	struct session *x = sessions_add(s, name, is_token, now_s);
 
 	digest_sha256(bytes_of(str_of(text)), x->digest);
 	return x;
+}
+
+/* Add a session of a user of its own. */
+static struct session *add_at(struct sessions *s, const char *text,
+			      int64_t now_s)
+{
+	return add_of(s, text, false, text, now_s);
 }
 
 Test(session, idle_and_old_sessions_end)
@@ -198,5 +205,27 @@ Test(session, there_are_not_more_than_the_limit)
 	cr_expect(sessions_find(&s, "s0", 5002) != NULL);
 	cr_expect(!sessions_find(&s, "s1", 5002));
 	cr_expect(sessions_find(&s, "further", 5002) != NULL);
+	sessions_fini(&s);
+}
+
+Test(session, who_signs_in_often_ends_only_own_sessions)
+{
+	struct sessions s = { 0 };
+	char text[16];
+
+	(void)add_of(&s, "ann", false, "ann's", 1000);
+	/* A token may have the name of a user. */
+	(void)add_of(&s, "bob", false, "bob's", 1000);
+	for (int i = 0; i < 2 * SESSIONS_MAX; i++) {
+		snprintf(text, sizeof(text), "t%d", i);
+		(void)add_of(&s, "bob", true, text, 1001 + i);
+	}
+	cr_expect(s.count == 2 + SESSIONS_MAX_EACH, "%zu", s.count);
+	cr_expect(sessions_find(&s, "ann's", 5000) != NULL);
+	cr_expect(sessions_find(&s, "bob's", 5000) != NULL);
+	cr_expect(sessions_find(&s, text, 5000) != NULL, "the newest");
+	snprintf(text, sizeof(text), "t%d",
+		 2 * SESSIONS_MAX - SESSIONS_MAX_EACH - 1);
+	cr_expect(!sessions_find(&s, text, 5000), "the last that ended");
 	sessions_fini(&s);
 }

@@ -98,11 +98,10 @@ int auth_begin_session(struct auth *a, const struct identity *who,
 			"this server does not require authentication, so there is no session to begin");
 	} else {
 		session_make_text(out);
-		x = sessions_add(&a->sessions, session_seconds());
+		x = sessions_add(&a->sessions, who->name, who->is_token,
+				 session_seconds());
 		digest_sha256(bytes_of(str_of(out)), x->digest);
 		memcpy(x->proof, proof, sizeof(proof));
-		(void)snprintf(x->name, sizeof(x->name), "%s", who->name);
-		x->is_token = who->is_token;
 	}
 	mutex_unlock(&a->mu);
 	return rc;

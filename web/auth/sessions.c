@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/auth/sessions.h"
 
+#include <stdio.h>
+
 #include "base/mem.h"
 #include "web/auth/auth_password.h"
 
@@ -19,23 +21,45 @@ static void sessions_sweep(struct sessions *s, int64_t now_s)
 	}
 }
 
-struct session *sessions_add(struct sessions *s, int64_t now_s)
+/*
+ * Make room for a session like `x`. Among `max` sessions, or among the sessions
+ * of the same user or token if `own` is set, the one that was idle longest ends.
+ */
+static void sessions_make_room(struct sessions *s, const struct session *x,
+			       bool own, size_t max)
 {
-	struct session *idle;
-	struct session *added;
+	struct session *idle = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		struct session *y = &s->v[i];
+
+		if (own &&
+		    (y->is_token != x->is_token || strcmp(y->name, x->name)))
+			continue;
+		count++;
+		if (!idle || y->used_s < idle->used_s)
+			idle = y;
+	}
+	if (count >= max)
+		sessions_remove(s, idle);
+}
+
+struct session *sessions_add(struct sessions *s, const char *name,
+			     bool is_token, int64_t now_s)
+{
+	struct session added = { .is_token = is_token,
+				 .began_s = now_s,
+				 .used_s = now_s };
 
 	if (!s->v)
 		s->v = mem_zalloc(SESSIONS_MAX, sizeof(*s->v));
+	(void)snprintf(added.name, sizeof(added.name), "%s", name);
 	sessions_sweep(s, now_s);
-	if (s->count == SESSIONS_MAX) {
-		idle = s->v;
-		for (size_t i = 1; i < s->count; i++)
-			idle = s->v[i].used_s < idle->used_s ? &s->v[i] : idle;
-		sessions_remove(s, idle);
-	}
-	added = &s->v[s->count++];
-	*added = (struct session){ .began_s = now_s, .used_s = now_s };
-	return added;
+	sessions_make_room(s, &added, true, SESSIONS_MAX_EACH);
+	sessions_make_room(s, &added, false, SESSIONS_MAX);
+	s->v[s->count] = added;
+	return &s->v[s->count++];
 }
 
 struct session *sessions_find(struct sessions *s, const char *text,

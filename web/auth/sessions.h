@@ -16,10 +16,12 @@
 
 enum {
 	/*
-	 * Largest number of sessions at a time; a new session beyond this
-	 * number ends the session that was idle longest.
+	 * Largest number of sessions at a time, and of one user or token; a new
+	 * session beyond one of these numbers ends the session that was idle
+	 * longest, among all or among those of the user or token.
 	 */
 	SESSIONS_MAX = 1024,
+	SESSIONS_MAX_EACH = 64,
 	/*
 	 * A session ends when it was not used for SESSION_IDLE_SECONDS, or when
 	 * it began more than SESSION_AGE_SECONDS ago.
@@ -49,10 +51,12 @@ struct sessions {
 };
 
 /*
- * Add a session and return it; the caller sets its members. If there are too
- * many sessions, the session that was idle longest ends.
+ * Add a session of a user or token and return it; the caller sets its digests.
+ * If there are too many sessions, a session ends: one of the same user or token
+ * if it has too many, so that nobody can sign others out by signing in often.
  */
-struct session *sessions_add(struct sessions *s, int64_t now_s);
+struct session *sessions_add(struct sessions *s, const char *name,
+			     bool is_token, int64_t now_s);
 
 /*
  * Find the session with this text, and record that it was used now. NULL: there
