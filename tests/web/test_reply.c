@@ -21,10 +21,11 @@ struct plan {
 	size_t len;        /* of the body, of repeated pieces */
 	bool noise;        /* a body that cannot be compressed */
 	bool as_is;
-	int64_t taken; /* memory, besides that of the body */
-	int64_t left;  /* memory that others leave to the answer; 0: all */
-	bool fill_up;  /* the body exceeds its maximum */
-	int64_t kept;  /* memory after reply_finish() */
+	int64_t taken;     /* memory, besides that of the body */
+	int64_t left;      /* memory that others leave to the answer; 0: all */
+	bool fill_up;      /* the body exceeds its maximum */
+	int64_t kept;      /* memory after reply_finish() */
+	const char *cache; /* its header Cache-Control; NULL: none */
 };
 
 static void answer_plan(struct exchange *x, void *ctx)
@@ -38,6 +39,8 @@ static void answer_plan(struct exchange *x, void *ctx)
 	a->content_type = "text/x-plan";
 	a->as_is = p->as_is;
 	answer_header(a, "X-Plan", "it goes on");
+	if (p->cache)
+		answer_header(a, "Cache-Control", p->cache);
 	for (size_t i = 0; i < p->len; i++) {
 		seed = seed * 1103515245 + 12345;
 		buf_byte(
@@ -81,9 +84,13 @@ static bool is_planned(const struct plan *p, struct str text)
 Test(reply, an_answer_has_the_headers_of_all_answers_and_its_own)
 {
 	static const char *const lines[] = {
-		"Content-Type: text/x-plan", "X-Content-Type-Options: nosniff",
-		"X-Everprof-Version: 1.2.3", "Vary: Accept-Encoding",
-		"X-Plan: it goes on",        "Content-Length: 5",
+		"Content-Type: text/x-plan",
+		"X-Content-Type-Options: nosniff",
+		"X-Everprof-Version: 1.2.3",
+		"Cache-Control: no-store",
+		"Vary: Accept-Encoding, Authorization, Cookie",
+		"X-Plan: it goes on",
+		"Content-Length: 5",
 	};
 	struct bench *b = bench_start(NULL);
 	struct plan p = { .piece = "hello", .len = 5 };
@@ -96,6 +103,25 @@ Test(reply, an_answer_has_the_headers_of_all_answers_and_its_own)
 	cr_expect(check_str(bench_body(b), "hello"));
 	ask_plan(b, "HEAD /read HTTP/1.1\r\n" HOST END, &p);
 	cr_expect(bench_has(b, "Content-Length: 5") && !bench_body(b).len);
+	bench_stop(b);
+}
+
+Test(reply, only_what_says_so_may_be_kept_by_caches)
+{
+	struct bench *b = bench_start(NULL);
+	struct plan p = { .piece = "a", .len = 1, .cache = "max-age=1" };
+
+	ask_plan(b, GET END, &p);
+	cr_expect(bench_has(b, "Cache-Control: max-age=1"));
+	cr_expect(bench_has(b, "Vary: Accept-Encoding"));
+	cr_expect(!bench_has(b, "Cache-Control: no-store"));
+	/* An error in its place has other headers. */
+	p.fill_up = true;
+	ask_plan(b, GET END, &p);
+	cr_expect(bench_status(b) == 429);
+	cr_expect(!bench_has(b, "Cache-Control: max-age=1"));
+	cr_expect(bench_has(b, "Cache-Control: no-store"));
+	cr_expect(bench_has(b, "Vary: Accept-Encoding, Authorization, Cookie"));
 	bench_stop(b);
 }
 

@@ -62,16 +62,11 @@ static const char *join_warnings(const struct writing *w)
 	return text;
 }
 
-/*
- * Add the warnings as a header, and forbid caching, because the same query may
- * later give an answer without warnings.
- */
+/* Add the warnings as a header. */
 static void add_warnings(struct writing *w)
 {
-	if (!w->warning_count)
-		return;
-	answer_header(w->a, "X-Everprof-Warning", join_warnings(w));
-	answer_header(w->a, "Cache-Control", "no-store");
+	if (w->warning_count)
+		answer_header(w->a, "X-Everprof-Warning", join_warnings(w));
 }
 
 /*

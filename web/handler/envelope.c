@@ -47,17 +47,12 @@ struct json envelope_begin(struct answer *a)
 
 void envelope_end(struct json *j, struct answer *a, const char *const *warnings)
 {
-	/*
-	 * An answer with warnings may be incomplete, so caches must not store
-	 * it.
-	 */
 	if (warnings && *warnings) {
 		json_key(j, "warnings");
 		json_begin(j, '[');
 		for (; *warnings; warnings++)
 			json_text(j, *warnings);
 		json_end(j, ']');
-		answer_header(a, "Cache-Control", "no-store");
 	}
 	json_end(j, '}');
 	a->status = 200;
@@ -93,7 +88,6 @@ void answer_error(struct answer *a, const struct err *err)
 	json_key(&j, "error");
 	json_text(&j, err->msg);
 	json_end(&j, '}');
-	answer_header(a, "Cache-Control", "no-store");
 	if (a->status == 429)
 		answer_header(a, "Retry-After", "5");
 }

@@ -314,6 +314,23 @@ static void add_web_header(void *ctx, const char *name, const char *value)
 		MHD_add_response_header(r, name, value);
 }
 
+/*
+ * Say who may keep the answer. Unless it says so itself, as the files of the web
+ * UI do, an answer is for its sender alone: no cache may store it, and a cache
+ * that does so all the same must not give it to others.
+ */
+static void reply_restrict_caches(struct MHD_Response *r)
+{
+	bool is_public = MHD_get_response_header(r, "Cache-Control");
+
+	MHD_add_response_header(
+		r, "Vary",
+		is_public ? "Accept-Encoding" :
+			    "Accept-Encoding, Authorization, Cookie");
+	if (!is_public)
+		MHD_add_response_header(r, "Cache-Control", "no-store");
+}
+
 enum MHD_Result reply_send(struct exchange *x)
 {
 	struct answer *a = &x->answer;
@@ -325,10 +342,10 @@ enum MHD_Result reply_send(struct exchange *x)
 	MHD_add_response_header(r, "Content-Type", a->content_type);
 	MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
 	MHD_add_response_header(r, "X-Everprof-Version", x->server->o.version);
-	MHD_add_response_header(r, "Vary", "Accept-Encoding");
 	for (size_t i = 0; i < a->header_count; i++)
 		MHD_add_response_header(r, a->headers[i].name,
 					a->headers[i].value);
+	reply_restrict_caches(r);
 	access_add_cors(x, r);
 	auth_headers(x->server->o.auth, add_web_header, r);
 	reply_observe(x);
