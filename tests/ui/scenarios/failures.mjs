@@ -86,6 +86,50 @@ async function serverGone({ browser, site }) {
   await tab.close();
 }
 
+/** The same failure of several requests is shown once. */
+async function sharedFailures({ browser, site }) {
+  const tab = await Tab.open(browser, site);
+
+  await tab.go(path);
+  await tab.page.getByLabel('Selector', { exact: true }).fill('profile{job=');
+  await tab.page.keyboard.press('Enter');
+  await tab.param('query', 'profile{job=');
+  assert.equal(await tab.page.locator('.notice.bad').count(), 1);
+  assert.match(await tab.text('.notice.bad'), /expected a .*label value/);
+  assert.equal(await tab.page.getByText('Try again').count(), 0, 'the same selector stays wrong');
+  await tab.page.goBack();
+  await tab.param('query', 'profile');
+  assert.equal(await tab.page.locator('.notice.bad').count(), 0);
+
+  await tab.page.route(/api\/v1/, (route) => route.abort());
+  await tab.page.getByRole('button', { name: 'Reload' }).click();
+  await until('the page says so', async () => (await tab.page.locator('.notice.bad').count()) > 0);
+  await tab.settled();
+  assert.equal(await tab.page.locator('.notice.bad').count(), 1);
+  assert.match(await tab.text('.notice.bad'), /the server cannot be reached/);
+  assert.equal(await tab.page.locator('.canvas').count(), 1, 'the old picture stays');
+  await tab.page.unrouteAll({ behavior: 'ignoreErrors' });
+  await tab.page.getByText('Try again').click();
+  await until('the page comes back', async () => (await tab.page.locator('.notice.bad').count()) === 0);
+  await tab.settled();
+  tab.complaints = tab.complaints.filter((c) => !c.startsWith('error: Failed to load resource'));
+  await tab.close();
+}
+
+/** Errors have times as the page shows all others. */
+async function times({ browser, site }) {
+  const at = first - 365 * 86400e3;
+
+  for (const [zone, want] of [['America/New_York', '2025-11-20 22:36:41'], ['UTC', '2025-11-21 03:36:41']]) {
+    const tab = await Tab.open(browser, site, { timezoneId: zone });
+    await tab.go(`?query=profile&chart=off&time=${at}`);
+    const text = await tab.text('.empty');
+    assert.ok(text.includes(want), text);
+    assert.doesNotMatch(text, /\dT\d/);
+    await tab.close('404');
+  }
+}
+
 async function progress({ browser, site }) {
   const tab = await Tab.open(browser, site);
   let release;
@@ -152,6 +196,8 @@ export const failures = [
   ['statuses', statuses],
   ['Retry-After', retryAfter],
   ['the server goes and comes back', serverGone],
+  ['one failure of several requests', sharedFailures],
+  ['times of errors', times],
   ['progress', progress],
   ['cancel ends the query', cancel],
   ['cancel, and try again', cancelAndRetry],

@@ -53,3 +53,29 @@ test('a request that is cancelled makes room for the next one', async () => {
   assert.deepEqual(['c', 'e', 'f'].map((key) => loader.get(key)?.problem?.message), ['cancelled', 'cancelled', 'cancelled']);
   assert.deepEqual(['a', 'g'].map((key) => loader.get(key)?.loading), [true, true]);
 });
+
+test('a failure of several requests is shared, and has one text', async () => {
+  const loader = new Loader(() => undefined);
+  const fail = (status: number, error: string): Response => new Response(JSON.stringify({ status: 'error', error }), { status });
+
+  loader.want(requests('a', 'b', 'c', 'd'));
+  answers.get('/a')?.(fail(400, 'bad selector'));
+  answers.get('/c')?.(fail(500, 'bad selector'));
+  await settle();
+  assert.deepEqual(loader.shared, []);
+  answers.get('/b')?.(fail(400, 'bad selector'));
+  await settle();
+  assert.deepEqual(loader.shared.map((p) => [p.status, p.message]), [[400, 'bad selector']]);
+  loader.want(requests('b', 'c', 'd'));
+  assert.deepEqual(loader.shared, [], 'nobody asks for a any more');
+});
+
+test('that there is nothing is no shared failure: each view says it', async () => {
+  const loader = new Loader(() => undefined);
+
+  loader.want(requests('a', 'b'));
+  for (const url of ['/a', '/b']) answers.get(url)?.(new Response('{"error":"no profile"}', { status: 404 }));
+  await settle();
+  assert.equal(loader.get('a')?.problem?.status, 404);
+  assert.deepEqual(loader.shared, []);
+});

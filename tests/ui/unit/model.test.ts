@@ -7,7 +7,7 @@ import { fnv, packageOf, shortName } from '../../../web/ui/model/package.ts';
 import { search } from '../../../web/ui/model/search.ts';
 import { formatSelector, parseSelector, withMatcher, withoutMatcher } from '../../../web/ui/model/selector.ts';
 import { chartData, maxLines } from '../../../web/ui/model/series.ts';
-import { formatTime, parseDuration, parseTime, stepFor } from '../../../web/ui/model/time.ts';
+import { formatTime, parseDuration, parseTime, stepFor, withShownTimes } from '../../../web/ui/model/time.ts';
 import { findHash, hashText, layout, nodeAt, pathTo } from '../../../web/ui/model/tree.ts';
 import { formatChange, formatShare, formatValue } from '../../../web/ui/model/unit.ts';
 import { shellWord } from '../../../web/ui/model/command.ts';
@@ -176,6 +176,12 @@ test('a search that takes too long ends, and says how far it came', () => {
 
   assert.equal(found.error, 'The expression is too slow: only 30 of 100 names were searched.');
   assert.equal(found.names.filter((v) => v === 1).length, 30);
+});
+
+test('times in texts of the server are shown as all other times', () => {
+  const text = 'no profile from 2026-11-21T03:36:41.149Z to 2026-11-21T04:00:00Z, nor on 2026-11-22';
+
+  assert.equal(withShownTimes(text, true), 'no profile from 2026-11-21 03:36:41 to 2026-11-21 04:00:00, nor on 2026-11-22');
 });
 
 test('packages of several languages', () => {

@@ -29,6 +29,9 @@ export class Problem extends Error {
   ) {
     super(message);
   }
+
+  /** Whether another failure says the same. */
+  readonly isSame = (other: Problem): boolean => other.status === this.status && other.message === this.message;
 }
 
 /** The folder of the server's pages: the path without its last segment. */

@@ -38,6 +38,13 @@ export class Loader {
     return [...this.entries.values()].some((e) => e.problem?.status === 401);
   }
 
+  /** Failures that several requests share, each once: the page shows them in one place. */
+  get shared(): Problem[] {
+    const all = [...this.entries.values()].flatMap((e) => (e.problem && e.problem.status !== 404 ? [e.problem] : []));
+
+    return all.filter((p, i) => all.findIndex(p.isSame) === i && all.findLastIndex(p.isSame) > i);
+  }
+
   /** These requests are wanted now, and no others. */
   want(requests: Request[]): void {
     const keys = new Set(requests.map((r) => r.key));

@@ -13,7 +13,7 @@ import { Chart } from './chart.tsx';
 import { History } from './history.tsx';
 import { allHave, labelNames, usePageKeys } from '../parts/hooks.ts';
 import { Markers } from './markers.tsx';
-import { Frame, retryOf } from '../parts/notice.tsx';
+import { FailureBox, Frame } from '../parts/notice.tsx';
 import { Points } from './points.tsx';
 import { Rows } from './rows.tsx';
 import { Weights } from './weights.tsx';
@@ -52,15 +52,14 @@ function Picture(props: Context) {
   const { state, loader } = props;
   const key = state.chart === 'rows' ? 'lines' : state.chart;
   const changes = loader.get<Change[]>('changes')?.answer?.data ?? [];
-  const frame = { key, retry: retryOf(props, key), cancel: () => loader.cancel(key) };
   const none = <p class="empty">No profiles in this time range.</p>;
 
   if (state.chart === 'off') return null;
   if (state.chart === 'history')
-    return <Frame<HistoryAnswer> {...frame} loaded={loader.get(key)}>{(data) => <History {...props} data={data} />}</Frame>;
+    return <Frame<HistoryAnswer> {...props} key={key} of={key}>{(data) => <History {...props} data={data} />}</Frame>;
   return (
     <>
-      <Frame<Line[]> {...frame} loaded={loader.get(key)}>
+      <Frame<Line[]> {...props} key={key} of={key}>
         {(lines) =>
           !lines.length ? none
           : state.chart === 'points' ? <Points {...props} lines={lines} />
@@ -124,7 +123,7 @@ export function Upper(context: Context) {
         <button type="button" aria-label="The profile before" title="The profile before ([)" onClick={step(-1)}>[</button>
         <button type="button" aria-label="The profile after" title="The profile after (])" onClick={step(1)}>]</button>
       </div>
-      {failure && <div class="notice bad" role="alert">{failure}</div>}
+      {failure && <FailureBox text={failure} utc={state.tz === 'utc'} />}
       <Picture {...context} />
     </section>
   );

@@ -39,6 +39,11 @@ export function formatTime(ms: number, utc: boolean): string {
   return `${d.getUTCFullYear()}-${pad(d.getUTCMonth() + 1)}-${pad(d.getUTCDate())} ${formatClock(ms, utc)}`;
 }
 
+/** A text of the server, whose times are in UTC, with times as the page shows them. */
+export function withShownTimes(text: string, utc: boolean): string {
+  return text.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (time) => formatTime(Date.parse(time), utc));
+}
+
 /** "09:41:05". */
 export function formatClock(ms: number, utc: boolean): string {
   const d = new Date(utc ? ms : ms - new Date(ms).getTimezoneOffset() * 60e3);

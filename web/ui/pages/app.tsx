@@ -3,6 +3,7 @@
 // also defines the context that every part of the page gets.
 import type { Loader } from '../api/loader.ts';
 import { Header } from '../parts/header.tsx';
+import { SharedProblems } from '../parts/notice.tsx';
 import { SignIn } from '../parts/signin.tsx';
 import type { Action } from '../state/reducer.ts';
 import type { State } from '../state/state.ts';
@@ -33,6 +34,7 @@ export function App(context: Context) {
         ) : (
           <>
             {page === 'explore' && <Explore {...context} />}
+            <SharedProblems {...context} />
             {page === 'compare' && <Compare {...context} />}
             {page === 'targets' && <TargetsPage {...context} />}
             {page === 'status' && <StatusPage {...context} />}

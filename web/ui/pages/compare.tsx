@@ -8,7 +8,7 @@ import { totalText } from '../views/chips.tsx';
 import { Chart } from '../charts/chart.tsx';
 import { Clock } from '../parts/clock.tsx';
 import { shownKind, shownType, shownUnit } from '../parts/hooks.ts';
-import { Frame, retryOf } from '../parts/notice.tsx';
+import { Frame } from '../parts/notice.tsx';
 import { Query, SelectorText, useFirstType } from '../parts/query.tsx';
 import { Views } from '../views/views.tsx';
 import { viewKey } from '../state/requests.ts';
@@ -33,7 +33,7 @@ function mostOf(context: Context): number {
 }
 
 function Side(props: Context & { title: string; lines: 'lines' | 'lines_a'; range: 'range' | 'range_a'; side: Profiles; most: number }) {
-  const { loader, now, state, lines, side } = props;
+  const { now, state, lines, side } = props;
 
   return (
     <section class="side" aria-label={props.title}>
@@ -41,8 +41,8 @@ function Side(props: Context & { title: string; lines: 'lines' | 'lines_a'; rang
         <b>{props.title}</b>
         <span>{sideText(side, now, state.tz === 'utc', shownUnit(props))}</span>
       </div>
-      <Frame<Line[]> loaded={loader.get(lines)} retry={retryOf(props, lines)} cancel={() => loader.cancel(lines)}>
-        {(data) => (data.length ? <Chart {...props} lines={data} times={[parseTime(side.from, now), parseTime(side.to, now)]} /> : <p class="empty">No profiles of {side.query} in this time range.</p>)}
+      <Frame<Line[]> {...props} of={lines}>
+        {(data) => (data.length ? <Chart {...props} lines={data} times={[parseTime(side.from, now), parseTime(side.to, now)]} /> : <p class="empty">Nothing matches <code>{side.query}</code> in this time range.</p>)}
       </Frame>
     </section>
   );

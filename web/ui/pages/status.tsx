@@ -4,22 +4,14 @@ import type { ComponentChildren } from 'preact';
 import type { Count, Runtime, RunningQuery, Tsdb } from '../api/answer.ts';
 import { formatTime } from '../model/time.ts';
 import { formatValue } from '../model/unit.ts';
-import { Frame, retryOf } from '../parts/notice.tsx';
+import { Frame } from '../parts/notice.tsx';
 import type { Context } from './app.tsx';
 
 function Section<T>(props: Context & { name: string; title: string; children: (data: T) => ComponentChildren }) {
-  const { loader, name } = props;
-
   return (
     <section>
       <h2>{props.title}</h2>
-      <Frame<T>
-        loaded={loader.get<T>(name)}
-        retry={retryOf(props, name)}
-        cancel={() => loader.cancel(name)}
-      >
-        {props.children}
-      </Frame>
+      <Frame<T> {...props} of={props.name} />
     </section>
   );
 }

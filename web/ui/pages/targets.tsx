@@ -217,10 +217,8 @@ function List(props: Context & { data: Targets }) {
 }
 
 export function TargetsPage(context: Context) {
-  const { loader } = context;
-
   return (
-    <Frame<Targets> loaded={loader.get('targets')} retry={retryOf(context)} cancel={() => loader.cancel('targets')}>
+    <Frame<Targets> {...context} of="targets">
       {(data) => <List {...context} data={data} />}
     </Frame>
   );

@@ -3,7 +3,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Line } from '../api/answer.ts';
 import { profilesBetween } from '../api/client.ts';
-import { formatTime, parseTime } from '../model/time.ts';
+import { formatTime, parseTime, withShownTimes } from '../model/time.ts';
 import type { Context } from '../pages/app.tsx';
 import { sideA, sideB } from '../state/reducer.ts';
 
@@ -59,7 +59,7 @@ export function Nothing({ state, now, act, loader, message }: Context & { messag
   const inRange = found !== null && found >= from && found <= to;
   return (
     <div class="empty" role="status" data-state={found === null ? 'loading' : 'ready'}>
-      <p>{message}</p>
+      <p>{withShownTimes(message, utc)}</p>
       {found !== null && !inRange && !Number.isNaN(found) && (
         <p>
           The nearest profile is {distance(found < from ? from - found : found - to)} {found < from ? 'earlier' : 'later'}, at {formatTime(found, utc)}.{' '}

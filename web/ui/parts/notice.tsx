@@ -4,24 +4,36 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { RunningQuery } from '../api/answer.ts';
 import { ask, type Problem } from '../api/client.ts';
-import type { Loaded } from '../api/loader.ts';
+import { withShownTimes } from '../model/time.ts';
 import type { Context } from '../pages/app.tsx';
 
-export function ProblemBox({ problem, retry }: { problem: Problem; retry: () => void }) {
+/** A failure in the words of the server. */
+export function FailureBox({ text, utc, children }: { text: string; utc: boolean; children?: ComponentChildren }) {
+  return <div class="notice bad" role="alert"><span>{withShownTimes(text, utc)}</span>{children}</div>;
+}
+
+/** A failed request. The same request does not become right (400) by being sent again. */
+export function ProblemBox({ problem, utc, retry }: { problem: Problem; utc: boolean; retry: () => void }) {
   return (
-    <div class="notice bad" role="alert">
-      <span>{problem.message}</span>
+    <FailureBox text={problem.message} utc={utc}>
       {problem.retry > 0 && <span> (trying again in {problem.retry} s)</span>}
-      <button type="button" onClick={retry}>Try again</button>
-    </div>
+      {problem.status !== 400 && <button type="button" onClick={retry}>Try again</button>}
+    </FailureBox>
   );
 }
 
-export function Warnings({ texts }: { texts: string[] }) {
+/** Failures of several requests, such as that of a server that cannot be reached. */
+export function SharedProblems(context: Context) {
+  const { loader, state } = context;
+
+  return <>{loader.shared.map((p) => <ProblemBox key={p.message} problem={p} utc={state.tz === 'utc'} retry={retryOf(context)} />)}</>;
+}
+
+function Warnings({ texts, utc }: { texts: string[]; utc: boolean }) {
   return (
     <>
       {texts.map((text) => (
-        <div class="notice warn" role="status" key={text}>{text}</div>
+        <div class="notice warn" role="status" key={text}>{withShownTimes(text, utc)}</div>
       ))}
     </>
   );
@@ -68,27 +80,32 @@ function waits(p: Problem | null): boolean {
   return !p || p.status === 0 || p.retry > 0;
 }
 
-/** A view with its states: the old answer is dimmed while a new one is loading. */
-export function Frame<T>(props: {
-  loaded: Loaded<T> | undefined;
-  retry: () => void;
-  cancel: () => void;
+/**
+ * A view of one answer with its states: the old answer is dimmed while a new one
+ * is loading, and a failure is shown unless the page shows it for several views.
+ */
+export function Frame<T>(props: Context & {
+  /** The key of the request. */
+  of: string;
   /** What is shown if there is nothing (404), in place of the error. */
   none?: (message: string) => ComponentChildren;
   children: (data: T) => ComponentChildren;
 }) {
-  const { loaded } = props;
+  const { loader, of, state } = props;
+  const loaded = loader.get<T>(of);
   const none = props.none && loaded?.problem?.status === 404;
 
   if (!loaded) return null;
+  const problem = none || loader.shared.some((p) => loaded.problem?.isSame(p)) ? null : loaded.problem;
+  const utc = state.tz === 'utc';
   return (
     <div class="frame" data-state={loaded.loading ? 'loading' : loaded.problem ? 'failed' : 'ready'}>
       {none && props.none?.(loaded.problem?.message ?? '')}
-      {loaded.problem && !none && <ProblemBox key="problem" problem={loaded.problem} retry={props.retry} />}
-      {loaded.answer && !loaded.stale && <Warnings texts={loaded.answer.warnings} />}
+      {problem && <ProblemBox key="problem" problem={problem} utc={utc} retry={retryOf(props, of)} />}
+      {loaded.answer && !loaded.stale && <Warnings texts={loaded.answer.warnings} utc={utc} />}
       {loaded.loading && (
         <div key="progress" class="progress" role="status">
-          <Progress id={loaded.id} /> <button type="button" onClick={props.cancel}>Cancel</button>
+          <Progress id={loaded.id} /> <button type="button" onClick={() => loader.cancel(of)}>Cancel</button>
         </div>
       )}
       {loaded.answer && (!loaded.stale || waits(loaded.problem)) && <div key="view" class={loaded.stale ? 'dimmed' : ''}>{props.children(loaded.answer.data)}</div>}

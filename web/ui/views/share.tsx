@@ -9,6 +9,7 @@ import { reportRequest, viewRequest } from '../state/requests.ts';
 import type { State } from '../state/state.ts';
 import { encode, pathOf } from '../state/url.ts';
 import { usePageKeys } from '../parts/hooks.ts';
+import { FailureBox } from '../parts/notice.tsx';
 import { Popup } from '../parts/popup.tsx';
 
 /** A link longer than this is cut off by some programs. */
@@ -106,7 +107,7 @@ export function Share({ state, now }: Context) {
             <li><button type="button" onClick={curl}>Copy as curl</button></li>
             <li><button type="button" onClick={take(() => pprofCommand(fileUrl(state, now, 'proto')))}>Copy as go tool pprof</button></li>
           </ul>
-          {failure && <div class="notice bad" role="alert">{failure}</div>}
+          {failure && <FailureBox text={failure} utc={state.tz === 'utc'} />}
         </Popup>
       )}
     </span>

@@ -13,7 +13,7 @@ import { DiffTable } from './difftable.tsx';
 import { Flame } from './flame.tsx';
 import { shownKind } from '../parts/hooks.ts';
 import { Nothing } from '../parts/nearest.tsx';
-import { Frame, retryOf } from '../parts/notice.tsx';
+import { Frame } from '../parts/notice.tsx';
 import { Options } from './options.tsx';
 import { Sandwich } from './sandwich.tsx';
 import { Share } from './share.tsx';
@@ -102,10 +102,10 @@ function ViewOf(props: Context & { data: Data }) {
 
 /** A view of one function without a function: the functions to choose from. */
 function Choose(props: Context & { of: string }) {
-  const { loader, act, state, of } = props;
+  const { act, state } = props;
 
   return (
-    <Frame<TopAnswer> loaded={loader.get(of)} retry={retryOf(props, of)} cancel={() => loader.cancel(of)}>
+    <Frame<TopAnswer> {...props}>
       {(data) => (
         <div class="table">
           <p>Choose a function:</p>
@@ -127,11 +127,9 @@ function Choose(props: Context & { of: string }) {
 
 /** One view with its states; `of`: the key of its request. */
 function Pane(context: Context & { of: string }) {
-  const { state, loader, of } = context;
-
-  if (isChoosing(state)) return <Choose {...context} />;
+  if (isChoosing(context.state)) return <Choose {...context} />;
   return (
-    <Frame<Data> key={of} loaded={loader.get(of)} retry={retryOf(context, of)} cancel={() => loader.cancel(of)} none={(message) => <Nothing {...context} message={message} />}>
+    <Frame<Data> {...context} key={context.of} none={(message) => <Nothing {...context} message={message} />}>
       {(data) => <ViewOf {...context} data={data} />}
     </Frame>
   );
