@@ -7,7 +7,7 @@ import { fnv, packageOf, shortName } from '../../../web/ui/model/package.ts';
 import { search } from '../../../web/ui/model/search.ts';
 import { formatSelector, parseSelector, withMatcher, withoutMatcher } from '../../../web/ui/model/selector.ts';
 import { chartData, maxLines } from '../../../web/ui/model/series.ts';
-import { formatTime, parseDuration, parseTime, stepFor, withShownTimes } from '../../../web/ui/model/time.ts';
+import { formatTime, isRelative, parseDuration, parseTime, stepFor, withShownTimes } from '../../../web/ui/model/time.ts';
 import { findHash, hashText, layout, nodeAt, pathTo } from '../../../web/ui/model/tree.ts';
 import { formatChange, formatShare, formatValue } from '../../../web/ui/model/unit.ts';
 import { shellWord } from '../../../web/ui/model/command.ts';
@@ -98,7 +98,14 @@ test('times are those of the API', () => {
   assert.ok(Number.isNaN(parseDuration('1x')) && Number.isNaN(parseDuration('')));
   assert.equal(parseTime('now-5m', 1000000), 700000);
   assert.equal(parseTime('1795232201149', 0), 1795232201149);
-  assert.ok(Number.isNaN(parseTime('yesterday', 0)));
+  for (const [text, want] of [['now', 5], ['-1s', -995], ['now+1s', 1005], ['-7', -7], ['00:01', 60e3], ['1970-01-02', 86400e3]] as const)
+    assert.equal(parseTime(text, 5), want, text);
+  for (const text of ['2026-11-21T03:36:41.149Z', '2026-11-21 03:36:41.149', '2026-11-20T22:36:41.149-05:00'])
+    assert.equal(parseTime(text, 0), 1795232201149, text);
+  for (const text of ['yesterday', 'banana', '', 'now-1x', 'now-', '99999999999999999999', 'now-99999999999w', '2026-13-41', '25:61'])
+    assert.ok(Number.isNaN(parseTime(text, 0)), text);
+  for (const [text, moves] of [['now', true], ['now-1h', true], ['-1h', true], ['5', false], ['2026-11-21', false]] as const)
+    assert.equal(isRelative(text), moves, text);
   assert.equal(formatTime(1795232201149, true), '2026-11-21 03:36:41');
   assert.equal(stepFor(3600e3, 240), 15);
   assert.equal(stepFor(30 * 86400e3, 240), 14400);

@@ -75,6 +75,15 @@ test('values that are not allowed are ignored, unknown keys stay', () => {
   assert.equal(encode(s), 'query=x&unknown=1');
 });
 
+test('times that are none are ignored', () => {
+  for (const bad of ['banana', '', 'NaN', '1,2', '99999999999999999999']) {
+    const s = decode('/', `from=${bad}&to=${bad}&time=${bad}&from_a=${bad}&span=${bad === '1,2' ? '1' : bad}`);
+    assert.equal(encode(s), '', bad);
+  }
+  assert.equal(encode(decode('/compare', 'from_b=banana&to_b=7')), 'to_b=7');
+  assert.equal(decode('/', 'from=2026-11-21T03:36:41Z&to=-5m&span=now-1h,now').span, 'now-1h,now');
+});
+
 test('lone surrogates become the replacement character', () => {
   assert.equal(decode('/', encode({ ...initial, find: 'a\ud800' })).find, 'a\ufffd');
 });

@@ -17,17 +17,31 @@ export function parseDuration(text: string): number {
   return text ? sum : NaN;
 }
 
-/** Milliseconds since the epoch of "now-1h", "now" or a number; NaN for other texts. */
+/** Largest distance from the epoch that a Date can have, in milliseconds. */
+const farthest = 8.64e15;
+
+/** Milliseconds of a date or a clock time of today in UTC, or of RFC 3339. */
+function parseDate(text: string, now: number): number {
+  const clock = /^\d\d:\d\d(:\d\d)?$/.test(text);
+  const m = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?(Z|[+-]\d\d:\d\d)?$/.exec(clock ? `${new Date(now).toISOString().slice(0, 10)}T${text}` : text);
+
+  return m ? Date.parse(`${m[1]}T${m[2] ?? '00:00'}${m[3] ?? 'Z'}`) : NaN;
+}
+
+/** Milliseconds since the epoch of a time in one of the forms that the API takes; NaN for other texts. */
 export function parseTime(text: string, now: number): number {
-  if (/^-?\d+$/.test(text)) return Number(text);
-  if (text === 'now') return now;
-  const m = /^now([+-])(.+)$/.exec(text);
-  return m ? now + (m[1] === '-' ? -1 : 1) * parseDuration(m[2] as string) : NaN;
+  const m = /^(?:now)?(?:([+-])(.*[a-z]))?$/.exec(text);
+  const ms =
+    /^-?\d+$/.test(text) ? Number(text)
+    : m && text ? now + (m[2] ? (m[1] === '-' ? -1 : 1) * parseDuration(m[2]) : 0)
+    : parseDate(text, now);
+
+  return Math.abs(ms) <= farthest ? ms : NaN;
 }
 
 /** Whether a time moves with the clock. */
 export function isRelative(text: string): boolean {
-  return text.startsWith('now');
+  return parseTime(text, 0) !== parseTime(text, 1);
 }
 
 const pad = (n: number, width = 2): string => String(n).padStart(width, '0');

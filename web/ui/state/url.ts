@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The URL of a state, and the state of a URL. Defaults are left out and keys
 // have one order, so that one state has one URL. Unknown keys are kept.
+import { parseTime } from '../model/time.ts';
 import { initial, type Page, type State, type View } from './state.ts';
 
 /** `beside` is the second value of the key "view". */
@@ -27,6 +28,9 @@ const choices: Partial<Record<Key, readonly string[]>> = {
   tz: ['local', 'utc'],
   health: ['', 'up', 'down', 'unknown'],
 };
+
+/** Keys whose values are times, or two of them. */
+const times: readonly Key[] = ['from', 'to', 'time', 'from_a', 'to_a', 'time_a', 'span'];
 
 /** Keys whose empty value differs from their default, and must be written. */
 const emptyCounts: readonly Key[] = ['by'];
@@ -80,6 +84,14 @@ function decodeViews(text: string): Pick<State, 'view' | 'beside'> {
   return { view: view ?? initial.view, beside: beside && beside !== view ? beside : '' };
 }
 
+/** Whether a key may have a value. */
+function isAllowed(key: Key, value: string): boolean {
+  const ends = value.split(',');
+
+  if (times.includes(key)) return value === '' ? initial[key] === '' : ends.length === (key === 'span' ? 2 : 1) && ends.every((t) => !Number.isNaN(parseTime(t, 0)));
+  return choices[key]?.includes(value) ?? true;
+}
+
 /** The state of a path and a query string. Values that are not allowed are ignored. */
 export function decode(path: string, search: string): State {
   const s: State = structuredClone(initial);
@@ -89,12 +101,11 @@ export function decode(path: string, search: string): State {
   for (const [name, value] of new URLSearchParams(search)) {
     const ofB = s.page === 'compare' && name.endsWith('_b') && sideB.includes(name.slice(0, -2) as Key);
     const key = (ofB ? name.slice(0, -2) : name) as Key;
-    const allowed = choices[key];
     if (key === 'view') Object.assign(s, decodeViews(value));
     else if (!keys.includes(key)) s.rest.push([name, value]);
     else if (Array.isArray(initial[key])) (target[key] as string[]).push(value);
     else if (typeof initial[key] === 'boolean') target[key] = value !== '' && value !== '0' && value !== 'false';
-    else if (!allowed || allowed.includes(value)) target[key] = value;
+    else if (isAllowed(key, value)) target[key] = value;
   }
   return s;
 }
