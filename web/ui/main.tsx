@@ -37,20 +37,20 @@ function urlOfState(s: State): string {
 }
 
 /** Take the state that follows, into the URL and onto the page. */
-function go(next: State, typing: boolean): void {
+function go(next: State, as?: 'typing' | 'default'): void {
   const url = urlOfState(next);
   const same = url === location.pathname + location.search;
-  const follows = typing && Date.now() - typed < typingMs;
+  const follows = as === 'default' || (as === 'typing' && Date.now() - typed < typingMs);
 
-  typed = typing ? Date.now() : 0;
+  typed = as === 'typing' ? Date.now() : 0;
   state = next;
   if (follows) history.replaceState(null, '', url);
   else if (!same) history.pushState(null, '', url);
   load();
 }
 
-function act(a: Action, typing = false): void {
-  go(reduce(state, a), typing);
+function act(a: Action, as?: 'typing' | 'default'): void {
+  go(reduce(state, a), as);
 }
 
 function load(): void {

@@ -100,9 +100,33 @@ async function fromExplore({ browser, site }) {
   await tab.ends();
 }
 
+/** In the first hour nothing is stored before the last hour: the page compares the halves of what there is. */
+async function firstHour({ browser, site }) {
+  const tab = await Tab.open(browser, site);
+  const now = last + 60000;
+  const times = (await site.api('query_range', { query: 'profile', from: now - 3600e3, to: now })).flatMap((l) => l.timestamps).sort((a, b) => a - b);
+  const middle = times[Math.floor(times.length / 2)];
+
+  await tab.page.clock.setFixedTime(now);
+  await tab.go('compare?query_b=profile');
+  await tab.param('from_a', String(times[0]));
+  assert.deepEqual(['to_a', 'from_b', 'to_b'].map((key) => tab.params().get(key)), [String(middle - 1), String(middle), null]);
+  assert.equal(await tab.page.locator('.side .empty').count(), 0);
+  const inA = times.filter((t) => t < middle).length;
+  assert.equal(await tab.text('.origin'), `A: ${inA}, B: ${times.length - inA} profiles`);
+  // What the page chose by itself is no step of the history.
+  assert.equal(await tab.page.evaluate(() => history.length), 2);
+  // A range that somebody chose stays as it is.
+  await tab.go(`compare?query_b=profile&from_b=${times[0]}&to_b=${last}`);
+  assert.match(await tab.text('.side .empty'), /^Nothing matches profile in this time range\.$/);
+  assert.equal(tab.params().get('from_a'), null);
+  await tab.close('404');
+}
+
 export const compare = [
   ['both sides', sides],
   ['table of changes', table],
   ['swap', swap],
   ['from Explore', fromExplore],
+  ['in the first hour', firstHour],
 ];

@@ -6,7 +6,7 @@ import type { FlameAnswer } from '../../../web/ui/api/answer.ts';
 import { fnv, packageOf, shortName } from '../../../web/ui/model/package.ts';
 import { search } from '../../../web/ui/model/search.ts';
 import { formatSelector, parseSelector, withMatcher, withoutMatcher } from '../../../web/ui/model/selector.ts';
-import { chartData, maxLines } from '../../../web/ui/model/series.ts';
+import { chartData, halvesOf, maxLines } from '../../../web/ui/model/series.ts';
 import { formatTime, isRelative, parseDuration, parseTime, stepFor, withShownTimes } from '../../../web/ui/model/time.ts';
 import { findHash, hashText, layout, nodeAt, pathTo } from '../../../web/ui/model/tree.ts';
 import { formatChange, formatShare, formatValue } from '../../../web/ui/model/unit.ts';
@@ -189,6 +189,12 @@ test('times in texts of the server are shown as all other times', () => {
   const text = 'no profile from 2026-11-21T03:36:41.149Z to 2026-11-21T04:00:00Z, nor on 2026-11-22';
 
   assert.equal(withShownTimes(text, true), 'no profile from 2026-11-21 03:36:41 to 2026-11-21 04:00:00, nor on 2026-11-22');
+});
+
+test('a range without one before it is compared half with half', () => {
+  assert.deepEqual(halvesOf([40, 10, 30, 20]), { from_a: '10', to_a: '29', from: '30' });
+  assert.deepEqual(halvesOf([10, 20, 30]), { from_a: '10', to_a: '19', from: '20' });
+  for (const times of [[], [5], [5, 5]]) assert.equal(halvesOf(times), null);
 });
 
 test('packages of several languages', () => {

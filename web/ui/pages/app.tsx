@@ -18,7 +18,8 @@ export interface Context {
   loader: Loader;
   /** The time that "now" means until the next refresh. */
   now: number;
-  act: (a: Action, typing?: boolean) => void;
+  /** `as`: whether the action is one letter of many, or the page itself chose it; such states are no steps of the history. */
+  act: (a: Action, as?: 'typing' | 'default') => void;
   refresh: () => void;
 }
 
@@ -33,8 +34,8 @@ export function App(context: Context) {
           <SignIn {...context} />
         ) : (
           <>
-            {page === 'explore' && <Explore {...context} />}
             <SharedProblems {...context} />
+            {page === 'explore' && <Explore {...context} />}
             {page === 'compare' && <Compare {...context} />}
             {page === 'targets' && <TargetsPage {...context} />}
             {page === 'status' && <StatusPage {...context} />}

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compare: B, the profiles of the query, and A, the base: at first the range
 // before. A drag over either chart chooses its range.
+import { useEffect } from 'preact/hooks';
 import type { Line } from '../api/answer.ts';
-import { chartData, isUneven } from '../model/series.ts';
-import { formatTime, parseTime } from '../model/time.ts';
+import { profilesBetween } from '../api/client.ts';
+import { chartData, halvesOf, isUneven } from '../model/series.ts';
+import { formatTime, isRelative, parseTime } from '../model/time.ts';
 import { totalText } from '../views/chips.tsx';
 import { Chart } from '../charts/chart.tsx';
 import { Clock } from '../parts/clock.tsx';
@@ -12,7 +14,7 @@ import { Frame } from '../parts/notice.tsx';
 import { Query, SelectorText, useFirstType } from '../parts/query.tsx';
 import { Views } from '../views/views.tsx';
 import { viewKey } from '../state/requests.ts';
-import { noBase, sideA, sideB } from '../state/reducer.ts';
+import { hasBase, noBase, sideA, sideB } from '../state/reducer.ts';
 import type { Side as Profiles } from '../state/state.ts';
 import type { Context } from './app.tsx';
 
@@ -68,6 +70,31 @@ function Uneven(context: Context) {
   );
 }
 
+/**
+ * Without a chosen base, A is the range before B. In the first hour of a server,
+ * nothing is stored from that time: then the page compares the two halves of
+ * what is stored.
+ */
+function useHalves({ state, loader, now, act }: Context): void {
+  const count = (key: string): number => {
+    const loaded = loader.get<Line[]>(key);
+    return loaded?.answer && !loaded.stale ? loaded.answer.data.length : -1;
+  };
+  const wanted = isRelative(state.to) && !state.time && !hasBase(state) && count('lines_a') === 0 && count('lines') > 0;
+
+  useEffect(() => {
+    if (!wanted) return;
+    const abort = new AbortController();
+    profilesBetween(state.query, parseTime(state.from, now), parseTime(state.to, now), abort.signal)
+      .then((lines) => {
+        const halves = halvesOf(lines.flatMap((l) => l.timestamps));
+        if (halves && !abort.signal.aborted) act({ do: 'set', values: halves }, 'default');
+      })
+      .catch(() => undefined); // Then A stays empty, and says so.
+    return () => abort.abort();
+  }, [wanted, state.query, state.from, state.to]);
+}
+
 export function Compare(context: Context) {
   const { state, act, now } = context;
   const a = sideA(state, now);
@@ -75,6 +102,7 @@ export function Compare(context: Context) {
   const set = (values: Partial<typeof state>) => () => act({ do: 'set', values });
 
   useFirstType(context);
+  useHalves(context);
   if (!state.query) return null;
   return (
     <div class="compare">
@@ -89,7 +117,7 @@ export function Compare(context: Context) {
       </div>
       <div class="viewbar">
         <button type="button" onClick={() => act({ do: 'swap', now })}>Swap A and B</button>
-        <button type="button" onClick={set(noBase)} disabled={Object.keys(noBase).every((key) => !state[key as keyof typeof noBase])}>A is the range before B</button>
+        <button type="button" onClick={set(noBase)} disabled={!hasBase(state)}>A is the range before B</button>
         <div class="tabs" role="group" aria-label="Compare by">
           <button type="button" aria-pressed={!state.normalize} onClick={set({ normalize: false })}>by value</button>
           <button type="button" aria-pressed={state.normalize} onClick={set({ normalize: true })}>by share of the total</button>

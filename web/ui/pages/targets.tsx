@@ -198,7 +198,7 @@ function List(props: Context & { data: Targets }) {
   return (
     <div class="targets">
       <div class="bar">
-        <input type="search" aria-label="Filter targets" placeholder="filter" value={state.target} onInput={(e) => act({ do: 'set', values: { target: e.currentTarget.value } }, true)} />
+        <input type="search" aria-label="Filter targets" placeholder="filter" value={state.target} onInput={(e) => act({ do: 'set', values: { target: e.currentTarget.value } }, 'typing')} />
         <div class="tabs" role="group" aria-label="State">
           {states.map(([health, title]) => (
             <button key={health} type="button" aria-pressed={state.health === health} onClick={() => act({ do: 'set', values: { health } })}>{count(health)} {title}</button>

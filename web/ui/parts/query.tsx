@@ -104,7 +104,7 @@ export function useFirstType({ state, loader, act }: Context): void {
 
   useEffect(() => {
     const type = types && !state.query ? firstType(types) : '';
-    if (type) act({ do: 'set', values: { query: type } }, true);
+    if (type) act({ do: 'set', values: { query: type } }, 'default');
   }, [types, state.query]);
 }
 

@@ -74,6 +74,11 @@ export const noBase: Base = {
   query_a: '', from_a: '', to_a: '', time_a: '', total_min_a: '', total_max_a: '', total_outside_a: false,
 };
 
+/** Whether a base is chosen. */
+export function hasBase(s: State): boolean {
+  return Object.keys(noBase).some((key) => s[key as keyof Base]);
+}
+
 /** A regular expression that matches just this name. */
 export function exactly(name: string): string {
   return `^${name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$`;

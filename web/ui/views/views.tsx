@@ -62,7 +62,7 @@ function ViewBar(context: Context) {
           aria-label="Find functions"
           placeholder="find, or /regex/"
           value={state.find}
-          onInput={(e) => act({ do: 'set', values: { find: e.currentTarget.value } }, true)}
+          onInput={(e) => act({ do: 'set', values: { find: e.currentTarget.value } }, 'typing')}
         />
         <div class="tabs" role="tablist" aria-label="Views">
           {views.map(([view, title]) => (
