@@ -17,4 +17,11 @@
  */
 void xml_escape(struct buf *out, struct str s);
 
+/*
+ * Append a text that people read: as xml_escape() does, with bidirectional
+ * controls as escapes ("\u202e"), because they change the order in which other
+ * characters are shown. A value that a form sends back must stay as it is.
+ */
+void xml_escape_text(struct buf *out, struct str s);
+
 #endif

@@ -136,7 +136,7 @@ static void flame_svg_print_value(const struct report *r, int64_t v,
 	struct buf text = { 0 };
 
 	report_value(r, v, &text);
-	xml_escape(out, str_from(buf_bytes(&text)));
+	xml_escape_text(out, str_from(buf_bytes(&text)));
 	buf_fini(&text);
 }
 
@@ -150,7 +150,7 @@ static void print_title(const struct report *r, const struct flame *f,
 	const struct flame_node *root = &f->v.v[0];
 
 	buf_str(out, "<title>");
-	xml_escape(out, flame_name(r, n));
+	xml_escape_text(out, flame_name(r, n));
 	buf_str(out, "\n");
 	flame_svg_print_value(r, n->total, out);
 	print_share(n->total, root->total, out);
@@ -195,7 +195,7 @@ static void flame_svg_print_frame(const struct report *r, const struct flame *f,
 		out,
 		"<g class=\"f\" data-x=\"%.2f\" data-w=\"%.2f\" data-d=\"%u\" data-n=\"",
 		box->x, box->width, n->depth);
-	xml_escape(out, name);
+	xml_escape_text(out, name);
 	buf_str(out, "\">");
 	print_title(r, f, n, out);
 	buf_printf(
@@ -207,7 +207,7 @@ static void flame_svg_print_frame(const struct report *r, const struct flame *f,
 	else
 		print_color(flame_name(r, n), out);
 	buf_printf(out, "\"/><text x=\"%.2f\" y=\"%u\">", box->x + 3, y + 12);
-	xml_escape(out, flame_svg_find_fitting(name, box->width));
+	xml_escape_text(out, flame_svg_find_fitting(name, box->width));
 	buf_str(out, "</text></g>\n");
 }
 
@@ -268,7 +268,7 @@ static void print_heading(const struct report *r, const struct flame *f,
 			  struct buf *out)
 {
 	buf_printf(out, "<text x=\"3\" y=\"16\">");
-	xml_escape(out, r->type);
+	xml_escape_text(out, r->type);
 	buf_str(out, ": ");
 	flame_svg_print_value(r, f->v.v[0].total, out);
 	if (f->has_base) {

@@ -209,6 +209,28 @@ Test(escaping, characters_that_xml_forbids_are_replaced)
 	buf_fini(&out);
 }
 
+Test(escaping, characters_that_reorder_a_text_are_shown_as_escapes)
+{
+	static const char all[] =
+		"a\u202eevil<\u061c\u200e\u200f\u202a\u2066\u2069";
+	static const char others[] = "\u061b\u200d\u2010\u2029\u202f\u2065"
+				     "\u206a\u05d0\U0001f600";
+	struct buf out = { 0 };
+
+	xml_escape_text(&out, str_of(all));
+	cr_expect(check_str(str_of(buf_cstr(&out)),
+			    "a\\u202eevil&lt;\\u061c\\u200e\\u200f\\u202a"
+			    "\\u2066\\u2069"));
+	buf_reset(&out);
+	xml_escape_text(&out, str_of(others));
+	cr_expect(check_str(str_of(buf_cstr(&out)), others));
+	buf_reset(&out);
+	/* The value of a field stays as it is. */
+	xml_escape(&out, str_of("a\u202e"));
+	cr_expect(check_str(str_of(buf_cstr(&out)), "a\u202e"));
+	buf_fini(&out);
+}
+
 Test(escaping, urls_keep_unreserved_characters_alone)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -215,7 +215,7 @@ static void series_section(struct buf *b, struct labels *labels,
 
 	labels_text(labels, &selector);
 	buf_str(b, "<section><code>");
-	xml_escape(b, str_from(buf_bytes(&selector)));
+	xml_escape_text(b, str_from(buf_bytes(&selector)));
 	buf_printf(b, "</code> <span class=note>%zu profiles%s</span> ",
 		   t->count,
 		   shown < t->count ? ", only the newest are shown" : "");
@@ -273,7 +273,7 @@ void page_error(struct answer *a, const struct err *err)
 {
 	(void)answer_status(a, err);
 	buf_str(&a->body, "<section class=error>");
-	xml_escape(&a->body, str_of(err->msg));
+	xml_escape_text(&a->body, str_of(err->msg));
 	buf_str(&a->body, "</section>");
 }
 
@@ -347,9 +347,9 @@ static void put_discovered(struct buf *b, const struct target_status *s)
 {
 	buf_str(b, "<details><summary>discovered labels</summary><code>");
 	for (size_t i = 0; i < s->discovered_count; i++) {
-		xml_escape(b, s->discovered[i].name);
+		xml_escape_text(b, s->discovered[i].name);
 		buf_str(b, "=");
-		xml_escape(b, s->discovered[i].value);
+		xml_escape_text(b, s->discovered[i].value);
 		buf_str(b, "<br>");
 	}
 	buf_str(b, "</code></details>");
@@ -364,9 +364,9 @@ static void target_row(void *ctx, const struct target_status *s)
 
 	labels_text(s->target->spec.labels, &labels);
 	buf_str(b, "<tr><td><code>");
-	xml_escape(b, str_of(s->target->spec.url));
+	xml_escape_text(b, str_of(s->target->spec.url));
 	buf_str(b, "</code><td><code>");
-	xml_escape(b, str_from(buf_bytes(&labels)));
+	xml_escape_text(b, str_from(buf_bytes(&labels)));
 	buf_str(b, "</code>");
 	put_discovered(b, s);
 	buf_printf(b, "<td class=%s>%s<td>", health, health);
@@ -374,7 +374,7 @@ static void target_row(void *ctx, const struct target_status *s)
 	buf_printf(b, "<td>%.3f s<td>", (double)s->last_duration_ns / 1e9);
 	page_time(b, s->next_ms);
 	buf_str(b, "<td>");
-	xml_escape(b, str_of(s->last_error));
+	xml_escape_text(b, str_of(s->last_error));
 	buf_fini(&labels);
 }
 
@@ -387,11 +387,11 @@ static void dropped_row(void *ctx, const struct target_status *s)
 	struct buf *b = ctx;
 
 	buf_str(b, "<tr><td>");
-	xml_escape(b, str_of(s->job));
+	xml_escape_text(b, str_of(s->job));
 	buf_str(b, "<td>");
 	put_discovered(b, s);
 	buf_str(b, "<td>");
-	xml_escape(b, str_of(s->dropped));
+	xml_escape_text(b, str_of(s->dropped));
 }
 
 /* Callback for each job: add its number of dropped targets to the sum. */
@@ -410,13 +410,13 @@ static void failing_row(void *arg, const struct web_discovery *d)
 	if (!d->error)
 		return;
 	buf_str(b, "<tr><td>");
-	xml_escape(b, d->job.len ? d->job : str_of("section ebpf"));
+	xml_escape_text(b, d->job.len ? d->job : str_of("section ebpf"));
 	buf_printf(b, "<td>%s_sd_configs, line %u<td><code>", d->name, d->line);
-	xml_escape(b, str_of(d->source));
+	xml_escape_text(b, str_of(d->source));
 	buf_str(b, "</code><td>");
 	page_time(b, d->failed_ms);
 	buf_str(b, "<td class=down>");
-	xml_escape(b, str_of(d->error));
+	xml_escape_text(b, str_of(d->error));
 	buf_printf(b, "<td class=n>%zu", d->targets);
 }
 

@@ -12,9 +12,9 @@ static void receiver_row(void *arg, const struct web_queue *q)
 	struct buf *b = arg;
 
 	buf_str(b, "<tr><td>");
-	xml_escape(b, str_of(q->name));
+	xml_escape_text(b, str_of(q->name));
 	buf_str(b, "<td><code>");
-	xml_escape(b, str_of(q->url));
+	xml_escape_text(b, str_of(q->url));
 	buf_printf(b,
 		   "</code><td class=n>%u<td class=n>%" PRIu64
 		   "<td class=n>%.1f MB",
@@ -24,7 +24,7 @@ static void receiver_row(void *arg, const struct web_queue *q)
 	buf_str(b, "<td>");
 	page_time(b, q->answer_ms);
 	buf_str(b, *q->last_error ? "<td class=down>" : "<td>");
-	xml_escape(b, str_of(q->last_error));
+	xml_escape_text(b, str_of(q->last_error));
 }
 
 /* Write what this instance has received. */

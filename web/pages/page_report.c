@@ -236,7 +236,7 @@ static void page_report_write_warnings(struct answer *a, struct arena *arena,
 		v[n++] = view->nameless[i];
 	for (size_t i = 0; i < n; i++) {
 		buf_str(&a->body, "<section class=error>");
-		xml_escape(&a->body, str_of(v[i]));
+		xml_escape_text(&a->body, str_of(v[i]));
 		buf_str(&a->body, "</section>");
 	}
 	for (size_t i = 0; i < r->unmatched.count; i++)
@@ -257,7 +257,7 @@ static void page_report_write_cell(struct answer *a, const struct report *r,
 
 	report_value(r, v, &value);
 	buf_str(&a->body, "<td class=n>");
-	xml_escape(&a->body, str_from(buf_bytes(&value)));
+	xml_escape_text(&a->body, str_from(buf_bytes(&value)));
 	buf_fini(&value);
 	if (r->total)
 		buf_printf(&a->body, "<td class=n>%.2f%%",
@@ -287,9 +287,9 @@ static int page_report_write_table(struct answer *a, struct report *r,
 		page_report_write_cell(a, r, n->flat);
 		page_report_write_cell(a, r, n->cum);
 		buf_str(&a->body, "<td><code title=\"");
-		xml_escape(&a->body, pprof_str(r->p, node->file));
+		xml_escape_text(&a->body, pprof_str(r->p, node->file));
 		buf_str(&a->body, "\">");
-		xml_escape(&a->body, node->text);
+		xml_escape_text(&a->body, node->text);
 		buf_str(&a->body, "</code>");
 	}
 	buf_str(&a->body, "</table>");

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entry: the state of the URL, its requests, and the page they make.
-import { render } from 'preact';
+import { options, render } from 'preact';
 import { Loader } from './api/loader.ts';
 import { App } from './pages/app.tsx';
 import { type Action, reduce } from './state/reducer.ts';
 import { requests } from './state/requests.ts';
+import { visible } from './model/visible.ts';
 import type { State } from './state/state.ts';
 import { decode, encode, pathOf } from './state/url.ts';
 import { base } from './api/client.ts';
 import { startTheme } from './draw/theme.ts';
 
-/** Typing replaces the entry of the history; a pause of this length ends it. */
+/** Typing replaces the entry of the history, as what the page chooses by itself does; a pause of this length ends it. */
 const typingMs = 600;
 
 const root = document.getElementById('app') as HTMLElement;
@@ -18,6 +19,11 @@ let state = decode(location.pathname, location.search);
 let now = Date.now();
 let typed = 0;
 let drawing = false;
+
+// Every text of the page is made here: a node whose type is null is a text.
+options.vnode = (node: { type: unknown; props: unknown }) => {
+  if (node.type === null && typeof node.props === 'string') node.props = visible(node.props);
+};
 
 const loader = new Loader(redraw);
 

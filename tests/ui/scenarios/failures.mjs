@@ -192,6 +192,28 @@ async function hostile({ browser, site }) {
   await tab.close();
 }
 
+/** A name cannot change the order in which its characters are shown. */
+async function reordered({ browser, site }) {
+  const name = 'a\u202eevil';
+  const data = {
+    sample_type: 'cpu', unit: 'count', total: 3, strings: ['', 'total', name], name: [1, 2], file: [0, 0], binary: [0, 0],
+    parent: [-1, 0], inlined: [0, 0], self: [0, 3], total_of: [3, 3], left_out: { nodes: 0, weight: 0 },
+  };
+  const tab = await Tab.open(browser, site);
+  let asked = '';
+
+  await answer(tab, 9, { status: 200, contentType: 'application/json', body: JSON.stringify({ status: 'success', data }) });
+  tab.page.on('request', (r) => (asked = r.url().includes('report=flamegraph') ? r.url() : asked));
+  await tab.go(`${path}&chart=off`);
+  await tab.clickFlame(1, 0.5);
+  assert.match(await tab.text('.detail'), /^a\\u202eevil /);
+  assert.doesNotMatch(await tab.page.locator('body').innerText(), /\p{Bidi_Control}/u);
+  await tab.page.keyboard.press('f');
+  await until('the filter is asked for', () => new URL(asked).searchParams.get('focus') === `^${name}$`);
+  assert.equal(await tab.text('.chip-text'), 'focus ^a\\u202eevil$');
+  await tab.close();
+}
+
 export const failures = [
   ['statuses', statuses],
   ['Retry-After', retryAfter],
@@ -202,4 +224,5 @@ export const failures = [
   ['cancel ends the query', cancel],
   ['cancel, and try again', cancelAndRetry],
   ['hostile names', hostile],
+  ['names that change the order of characters', reordered],
 ];

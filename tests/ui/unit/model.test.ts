@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FlameAnswer } from '../../../web/ui/api/answer.ts';
+import { Lettering } from '../../../web/ui/draw/text.ts';
 import { fnv, packageOf, shortName } from '../../../web/ui/model/package.ts';
 import { search } from '../../../web/ui/model/search.ts';
 import { formatSelector, parseSelector, withMatcher, withoutMatcher } from '../../../web/ui/model/selector.ts';
@@ -10,6 +11,7 @@ import { chartData, halvesOf, maxLines } from '../../../web/ui/model/series.ts';
 import { formatTime, isRelative, parseDuration, parseTime, stepFor, withShownTimes } from '../../../web/ui/model/time.ts';
 import { findHash, hashText, layout, nodeAt, pathTo } from '../../../web/ui/model/tree.ts';
 import { formatChange, formatShare, formatValue } from '../../../web/ui/model/unit.ts';
+import { visible } from '../../../web/ui/model/visible.ts';
 import { shellWord } from '../../../web/ui/model/command.ts';
 import { historyRequest } from '../../../web/ui/state/requests.ts';
 import { reduce, sideA } from '../../../web/ui/state/reducer.ts';
@@ -189,6 +191,21 @@ test('times in texts of the server are shown as all other times', () => {
   const text = 'no profile from 2026-11-21T03:36:41.149Z to 2026-11-21T04:00:00Z, nor on 2026-11-22';
 
   assert.equal(withShownTimes(text, true), 'no profile from 2026-11-21 03:36:41 to 2026-11-21 04:00:00, nor on 2026-11-22');
+});
+
+test('characters that change the order of others are shown as escapes', () => {
+  assert.equal(visible('a\u202eevil'), 'a\\u202eevil');
+  assert.equal(visible('\u2066x\u2069\u200f\u061c'), '\\u2066x\\u2069\\u200f\\u061c');
+  for (const text of ['', 'main.main', 'größe→', 'שלום', 'a\nb\t']) assert.equal(visible(text), text);
+});
+
+test('the text of a box has no such characters, and its width is that of what is drawn', () => {
+  const ctx = { font: '', measureText: (text: string) => ({ width: text.length * 10 }) } as unknown as CanvasRenderingContext2D;
+  const lettering = new Lettering(ctx, 'x');
+
+  assert.equal(lettering.fit('a\u202eevil', 200), 'a\\u202eevil');
+  assert.equal(lettering.fit('a\u202eevil', 100), 'a\\u202eev…');
+  assert.equal(lettering.fit('x/a.b', 40), 'a.b');
 });
 
 test('a range without one before it is compared half with half', () => {

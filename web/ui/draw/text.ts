@@ -3,6 +3,7 @@
 // The font has one width for ASCII, which is measured once; other texts are
 // measured, and the last ones remembered.
 import { shortName } from '../model/package.ts';
+import { visible } from '../model/visible.ts';
 
 const remembered = 2000;
 
@@ -32,8 +33,9 @@ export class Lettering {
 
   /** The longest beginning of a name that fits, without its package if need be; "" if nothing does. */
   fit(name: string, room: number): string {
-    if (this.width(name) <= room) return name;
-    const short = shortName(name);
+    const whole = visible(name);
+    if (this.width(whole) <= room) return whole;
+    const short = shortName(whole);
     if (this.width(short) <= room) return short;
     const letters = Math.floor(room / this.advance) - 1;
     if (letters < 2) return '';
