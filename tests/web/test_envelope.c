@@ -248,6 +248,7 @@ Test(envelope, a_path_that_does_not_exist_is_told_as_a_page_or_as_json)
 		check_str(str_of(a.content_type), "text/html; charset=utf-8"));
 	cr_expect(strstr(buf_cstr(&a.body), "<section class=error>"));
 	cr_expect(strstr(buf_cstr(&a.body), "</html>"));
+	cr_expect(strstr(buf_cstr(&a.body), "<a href='/'>Profiles</a>"));
 	buf_fini(&a.body);
 	arena_fini(&r.arena);
 }

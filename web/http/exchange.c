@@ -207,6 +207,7 @@ struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 			  exchange_accepts(encodings, "x-gzip");
 	r->accepts_brotli = exchange_accepts(encodings, "br");
 	r->accepts_html = strstr(exchange_header(x, "Accept"), "text/html");
+	r->has_ui = x->server->o.pages;
 	r->is_go = str_starts(str_of(exchange_header(x, "User-Agent")),
 			      str_of("Go-http-client/"));
 	exchange_take_target(x, method, version);

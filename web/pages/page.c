@@ -18,7 +18,7 @@
 #define TIMES_SHOWN 120
 #define TYPES_SHOWN 200
 
-/* HTML at the start of every page. */
+/* HTML at the start of every page, up to the links to other pages. */
 static const char head[] =
 	"<!doctype html><html lang=en><meta charset=utf-8>"
 	"<meta name=viewport content='width=device-width'>"
@@ -50,11 +50,19 @@ static const char head[] =
 	"th,td{text-align:left;padding:.3em .6em;"
 	"border-bottom:1px solid #dde2e8;vertical-align:top}"
 	".up{color:#18794e}.down{color:#b42318}"
-	"</style><header><b>everprof</b><a href='/'>Profiles</a>"
-	"<a href='/targets'>Targets</a>"
-	"<a href='/remote_write'>Remote write</a>"
-	"<a href='/metrics'>Metrics</a></header>"
-	"<main>";
+	"</style><header><b>everprof</b>";
+
+/* The links of a server without the web UI, which has only plain pages. */
+static const char plain_links[] = "<a href='/'>Profiles</a>"
+				  "<a href='/targets'>Targets</a>"
+				  "<a href='/remote_write'>Remote write</a>"
+				  "<a href='/metrics'>Metrics</a>";
+
+/* The links of the web UI (web/ui/parts/header.tsx). */
+static const char ui_links[] = "<a href='/'>Explore</a>"
+			       "<a href='/compare'>Compare</a>"
+			       "<a href='/targets'>Targets</a>"
+			       "<a href='/status'>Status</a>";
 
 /*
  * The Content-Security-Policy of all pages. It forbids scripts and loading
@@ -76,6 +84,8 @@ void page_begin(struct answer *a, struct request *r, const char *nonce)
 			      POLICY);
 	answer_header(a, "Referrer-Policy", "no-referrer");
 	buf_str(&a->body, head);
+	buf_str(&a->body, r->has_ui ? ui_links : plain_links);
+	buf_str(&a->body, "</header><main>");
 }
 
 /* The value of a parameter, or `fallback` when the parameter is missing. */

@@ -32,6 +32,7 @@ struct request {
 	bool accepts_brotli;
 	/* whether the client is a browser that shows a page */
 	bool accepts_html;
+	bool has_ui; /* the server has the web UI, so plain pages link to it */
 	/* whether the client is a Go program, such as go tool pprof */
 	bool is_go;
 	/*

@@ -322,6 +322,27 @@ async function budget({ browser, site }) {
   console.log(`        ${requests.size} requests, ${size} bytes of JavaScript and CSS, ${gzip} by gzip`);
 }
 
+/** Pages that the server renders have the navigation of the UI. */
+async function plainPages({ browser, site }) {
+  const tab = await Tab.open(browser, site);
+  const links = () => tab.page.locator('header a').evaluateAll((all) => all.map((a) => [a.innerText, a.pathname]));
+
+  await tab.go('status');
+  const ofUi = await links();
+  assert.equal(ofUi.length, 4);
+  for (const path of ['nowhere', 'remote_write', 'report?query=profile']) {
+    await tab.page.goto(site.url + path);
+    assert.deepEqual(await links(), ofUi, path);
+  }
+  await tab.page.goto(`${site.url}nowhere`);
+  assert.match(await tab.text('section'), /path not found/);
+  await tab.page.getByRole('link', { name: 'Status' }).click();
+  await tab.settled();
+  await tab.page.getByRole('link', { name: 'Remote write' }).click();
+  assert.equal(new URL(tab.page.url()).pathname, '/remote_write');
+  await tab.close('404');
+}
+
 export const pages = [
   ['targets', targets],
   ['profile now', profileNow],
@@ -335,4 +356,5 @@ export const pages = [
   ['keyboard', keyboard],
   ['tasks by keyboard alone', keyboardTasks],
   ['budget and headers', budget],
+  ['pages of the server', plainPages],
 ];

@@ -100,6 +100,9 @@ export function StatusPage(context: Context) {
       <Section<{ yaml: string }> {...context} name="config" title="Configuration">
         {(d) => <pre tabIndex={0}>{d.yaml}</pre>}
       </Section>
+      <p>
+        Other pages of the server: <a href="remote_write">Remote write</a>, <a href="metrics">Metrics</a>
+      </p>
     </div>
   );
 }
