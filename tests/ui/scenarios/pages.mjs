@@ -343,6 +343,28 @@ async function plainPages({ browser, site }) {
   await tab.close('404');
 }
 
+/** On paper: the profiles and what they are, and no controls. */
+async function print({ browser, site }) {
+  const tab = await Tab.open(browser, site, { colorScheme: 'dark' });
+  const theme = () => tab.page.evaluate(() => document.documentElement.dataset.theme);
+
+  await tab.go(`?query=profile{job="prometheus"}&from=${first}&to=${last}`);
+  await tab.page.emulateMedia({ media: 'print' });
+  for (const role of ['button', 'tab', 'link', 'searchbox'])
+    assert.deepEqual(await tab.page.getByRole(role).filter({ visible: true }).allInnerTexts().then((all) => all.filter((t) => !t.includes('prometheus'))), [], role);
+  for (const place of ['.chart .u-over', '.canvas canvas', '.flame-head b', '.legend', '.origin']) assert.ok(await tab.page.locator(place).first().isVisible(), place);
+  assert.equal(await tab.page.getByLabel('Selector', { exact: true }).inputValue(), 'profile{job="prometheus"}');
+  assert.ok(await tab.page.getByLabel('Selector', { exact: true }).isVisible());
+  assert.ok(await tab.page.getByLabel('Time range').isVisible());
+  assert.equal(await theme(), 'dark');
+  await tab.page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+  assert.equal(await theme(), 'light');
+  await tab.picture('print');
+  await tab.page.evaluate(() => dispatchEvent(new Event('afterprint')));
+  assert.equal(await theme(), 'dark');
+  await tab.close();
+}
+
 export const pages = [
   ['targets', targets],
   ['profile now', profileNow],
@@ -357,4 +379,5 @@ export const pages = [
   ['tasks by keyboard alone', keyboardTasks],
   ['budget and headers', budget],
   ['pages of the server', plainPages],
+  ['on paper', print],
 ];

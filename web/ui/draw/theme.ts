@@ -32,8 +32,10 @@ export function isDark(): boolean {
   return document.documentElement.dataset.theme === 'dark';
 }
 
-/** Follow the system from now on. */
+/** Follow the system from now on. Paper is light. */
 export function startTheme(): void {
+  addEventListener('beforeprint', () => show('light'));
+  addEventListener('afterprint', () => show(storedTheme()));
   system.addEventListener('change', () => show(storedTheme()));
   show(storedTheme());
 }
