@@ -233,6 +233,19 @@ def only_senders_with_the_scope_may_write(d):
 
 
 @suite.test
+def lengths_that_no_number_can_hold_are_too_large(d):
+    """Content-Length up to 2^64: refused before the body, not read and dropped."""
+    e = start(d)
+    for length in 2 ** 40, 2 ** 63 - 1, 2 ** 63, 2 ** 64 - 2:
+        with socket.create_connection(('127.0.0.1', e.port)) as s:
+            s.settimeout(30)
+            s.sendall(b'POST /api/v1/write HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n'
+                      b'Content-Type: application/x-protobuf\r\nContent-Encoding: snappy\r\n\r\nx' % length)
+            answer = s.recv(4096)
+        assert b' 413 ' in answer, (length, answer)
+
+
+@suite.test
 def unfinished_bodies_do_not_stop_others(d):
     """Senders that hold the memory, byte by byte, and one that is honest."""
     e = start(d, '--ingest.memory=16MB', '--scrape.max-profile-size=4MB')

@@ -16,16 +16,15 @@ bool upload_is(const struct exchange *x)
 
 /*
  * Return the length of the body from Content-Length; 0 when the header is
- * missing.
+ * missing. libmicrohttpd has already refused a value that is not a number below
+ * 2^64, so a value that is not read is a number that int64_t cannot hold.
  */
 static int64_t length_of(struct exchange *x)
 {
+	const char *text = exchange_header(x, "Content-Length");
 	int64_t n = 0;
 
-	/* libmicrohttpd has already refused a value that is not a number. */
-	return str_to_i64(str_of(exchange_header(x, "Content-Length")), &n) ?
-		       n :
-		       0;
+	return str_to_i64(str_of(text), &n) || !*text ? n : INT64_MAX;
 }
 
 /*
