@@ -10,6 +10,7 @@
 #ifndef CLIENT_ENDPOINT_H
 #define CLIENT_ENDPOINT_H
 
+#include "base/bytes.h"
 #include "base/err.h"
 
 /* The parts of a URL that decide where a request goes. */
@@ -53,6 +54,13 @@ char *endpoint_with_host(const char *url, const char *host);
 char *endpoint_split_user(const char *url, char **user, char **password);
 
 /*
+ * Returns the URL without user and password; its query may still be a secret. A
+ * URL that cannot be parsed becomes "a URL" if it contains an "@", because it
+ * may then contain a password. The caller owns the text.
+ */
+char *endpoint_without_user(const char *url);
+
+/*
  * Completes a proxy's URL with the scheme and port that Go would assume; the
  * caller owns *out. ERR_INVALID: the text is not the URL of a proxy. The
  * message does not repeat the text, because it may contain a password.
@@ -60,9 +68,16 @@ char *endpoint_split_user(const char *url, char **user, char **password);
 NODISCARD int endpoint_proxy(const char *text, char **out, struct err *err);
 
 /*
- * Returns the URL without user and password, for logs and pages. The caller
- * owns the text.
+ * Returns the URL without what may be a secret, for logs, metrics, pages and
+ * answers: without user, password and fragment, and with "?…" in place of the
+ * query. The caller owns the text.
  */
 char *http_url_shown(const char *url);
+
+/*
+ * Whether a URL has a part that http_url_shown() leaves out. The parts are not
+ * parsed: an "@" or "?" anywhere counts.
+ */
+bool http_url_has_secret(struct str url);
 
 #endif

@@ -63,6 +63,9 @@ struct target_groups {
  */
 #define TARGET_GROUPS_BYTES_MAX (256 * MIB)
 
+/* Label with the URL from which the targets come. Its query may be a token. */
+#define TARGET_META_URL "__meta_url"
+
 /* Returns target groups without elements; the caller owns a reference. */
 struct target_groups *target_groups_new(void);
 

@@ -25,6 +25,12 @@
 /* Reserved for future multi-tenancy: labels_build() refuses this label. */
 #define LABEL_TENANT "__tenant__"
 
+/*
+ * Prefix of labels of targets, before they are stored, that are parameters of
+ * the URL. A parameter may be a token, so their values are not shown.
+ */
+#define LABEL_PARAM "__param_"
+
 enum {
 	LABELS_MAX = 128,             /* largest number of labels in one set */
 	LABELS_BYTES_MAX = 64 * 1024, /* longest encoded set, in bytes */

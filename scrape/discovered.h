@@ -75,6 +75,12 @@ void discovered_labels(const struct job_labels *job,
 		       struct labels_builder *out);
 
 /*
+ * Replace the values of labels before relabelling that may be secrets, for
+ * people who look at targets.
+ */
+void discovered_hide_secrets(struct labels_builder *b);
+
+/*
  * Make the spec of a target from the labels after relabelling; `b` is modified.
  * ERR_INVALID: the labels do not make a target: address, scheme, interval,
  * timeout, type or URL is wrong. Errors of labels_build() are passed on. On

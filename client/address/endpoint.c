@@ -147,17 +147,40 @@ char *endpoint_split_user(const char *url, char **user, char **password)
 	return out;
 }
 
-char *http_url_shown(const char *url)
+char *endpoint_without_user(const char *url)
 {
 	CURLU *u = endpoint_parse(url, 0);
 	char *out = u ? without_user(u) : NULL;
 
 	curl_url_cleanup(u);
-	/*
-	 * A URL that cannot be parsed is replaced by "a URL" if it contains an
-	 * "@", because it may then contain a password.
-	 */
 	return out ? out : mem_strdup(strchr(url, '@') ? "a URL" : url);
+}
+
+bool http_url_has_secret(struct str url)
+{
+	return memchr(url.ptr, '@', url.len) || memchr(url.ptr, '?', url.len);
+}
+
+char *http_url_shown(const char *url)
+{
+	CURLU *u = endpoint_parse(url, 0);
+	char *query = u ? endpoint_get(u, CURLUPART_QUERY, 0) : NULL;
+	char *bare = NULL;
+	char *out;
+
+	if (u && !curl_url_set(u, CURLUPART_QUERY, NULL, 0) &&
+	    !curl_url_set(u, CURLUPART_FRAGMENT, NULL, 0))
+		bare = without_user(u);
+	/* In a URL that cannot be parsed, it is not known what is secret. */
+	if (bare)
+		out = mem_printf("%s%s", bare, query ? "?…" : "");
+	else
+		out = mem_strdup(http_url_has_secret(str_of(url)) ? "a URL" :
+								    url);
+	mem_forget(query);
+	mem_free(bare);
+	curl_url_cleanup(u);
+	return out;
 }
 
 /* The schemes of proxies and their default ports, as Go defines them. */

@@ -359,19 +359,23 @@ void easy_set_config(struct transfer *t)
 }
 
 /*
- * The returned URL is absolute, even if the header Location is relative:
- * libcurl completes it.
+ * Return the URL to which a redirect response points, without user and password;
+ * NULL if there is none. It is absolute, even if the header Location is relative:
+ * libcurl completes it, and may add the credentials of this request.
  */
-char *easy_location(const struct transfer *t)
+static char *easy_location(const struct transfer *t)
 {
 	char *location = NULL;
 
-	/*
-	 * The location may contain the credentials of this request, which must
-	 * not be shown.
-	 */
 	if (t->easy)
 		curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &location);
+	return location ? endpoint_without_user(location) : NULL;
+}
+
+char *easy_location_shown(const struct transfer *t)
+{
+	CLEANUP(mem_freep) char *location = easy_location(t);
+
 	return location ? http_url_shown(location) : NULL;
 }
 

@@ -45,10 +45,10 @@ NODISCARD int easy_check_headers(const struct transfer *t, struct err *err);
 void easy_set_config(struct transfer *t);
 
 /*
- * Returns the URL to which a redirect response points, without user and
- * password; NULL if there is none. The caller owns the text.
+ * Returns the URL to which a redirect response points, as http_url_shown(); NULL
+ * if there is none. The caller owns the text.
  */
-char *easy_location(const struct transfer *t);
+char *easy_location_shown(const struct transfer *t);
 
 /*
  * Returns the URL of the redirect that the transfer is to follow. NULL: the

@@ -400,6 +400,7 @@ static void transfer_free(struct transfer *t)
 static bool sent_secret(const struct transfer *t)
 {
 	return t->has_secret || t->username || t->token ||
+	       (t->redirects && http_url_has_secret(str_of(t->url))) ||
 	       (t->proxy && strchr(t->proxy, '@')) ||
 	       (t->config && (t->config->auth || t->config->headers.count ||
 			      t->config->proxy_headers.count));
@@ -415,11 +416,20 @@ static void note_said(struct transfer *t)
 			  sizeof(r->said));
 }
 
+/* Add to an error that redirects led to another URL. */
+static void note_redirect(struct transfer *t)
+{
+	struct err *err = &t->response.err;
+	CLEANUP(mem_freep) char *shown = http_url_shown(t->url);
+
+	err_wrap(err, err->code, "redirected to %s", shown);
+}
+
 void transfer_end(struct transfer *t, CURLcode result)
 {
 	struct http_response *r = &t->response;
 	char *type = NULL;
-	char *location = easy_location(t);
+	char *location = easy_location_shown(t);
 	curl_off_t ready_us = 0;
 
 	if (t->ended)
@@ -430,7 +440,7 @@ void transfer_end(struct transfer *t, CURLcode result)
 		resolver_forget(t->client->resolver, t->name, t);
 	set_result(t, result);
 	if (r->code && t->redirects)
-		err_wrap(&r->err, r->code, "redirected to %s", t->url);
+		note_redirect(t);
 	if (t->easy) {
 		curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &r->status);
 		curl_easy_getinfo(t->easy, CURLINFO_CONTENT_TYPE, &type);

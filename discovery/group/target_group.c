@@ -161,7 +161,11 @@ static void decode_labels(struct yaml *y, const struct yaml_node *n,
 	for (size_t i = 0; i < n->count; i += 2) {
 		struct label *one = &l->v[l->count++];
 
-		yaml_text(y, n->items[i + 1], &one->value);
+		/* A parameter of requests may be a token. */
+		if (str_starts(n->items[i]->text, str_of(LABEL_PARAM)))
+			yaml_secret(y, n->items[i + 1], &one->value);
+		else
+			yaml_text(y, n->items[i + 1], &one->value);
 		one->name = arena_str(d->arena, n->items[i]->text);
 		one->value = arena_str(d->arena, one->value);
 		target_group_check_label(y, n->items[i], one);

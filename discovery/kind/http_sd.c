@@ -17,28 +17,17 @@
 #include "client/http_status.h"
 #include "discovery/kind/kinds.h"
 
-#define META_URL "__meta_url"
-
 /* The data of an HTTP provider. */
 struct http_source {
 	char *url;
-	char *shown;    /* url without user and password */
-	char *logged;   /* `shown` without its query, which may hold a token */
+	char *shown; /* as http_url_shown() */
+	char *label; /* the label __meta_url: url without user and password */
 	char *interval; /* header line with the refresh interval */
 	struct http_config *config;
 	/* hash of the body that was parsed last without errors */
 	uint64_t hash;
 	bool running; /* whether a request is in flight */
 };
-
-/* Returns a URL with its query replaced by "…". */
-static char *without_query(const char *url)
-{
-	const char *query = strchr(url, '?');
-
-	return query ? mem_printf("%.*s?…", (int)(query - url), url) :
-		       mem_strdup(url);
-}
 
 /*
  * Copies the configuration. Requests carry the refresh interval in the same
@@ -52,7 +41,7 @@ static void *source_open(struct provider *p)
 
 	s->url = mem_strndup(c->url);
 	s->shown = http_url_shown(s->url);
-	s->logged = without_query(s->shown);
+	s->label = endpoint_without_user(s->url);
 	s->config = http_config_new(&c->base.http);
 	s->interval = mem_printf("X-Prometheus-Refresh-Interval-Seconds: %g",
 				 (double)c->base.refresh_ms / 1000);
@@ -94,18 +83,18 @@ static int check_response(const struct http_response *r, struct err *err)
 static int http_sd_take(struct provider *p, struct http_source *s,
 			struct bytes text, struct err *err)
 {
-	const struct group_meta meta = { META_URL, str_of(s->shown) };
+	const struct group_meta meta = { TARGET_META_URL, str_of(s->label) };
 	uint64_t hash = hash_bytes(text);
 	struct target_groups *g;
 	int rc;
 
 	if (p->asked && hash == s->hash)
 		return 0;
-	rc = provider_parse(s->logged, text, true, &meta, &g, err);
+	rc = provider_parse(s->shown, text, true, &meta, &g, err);
 	if (rc)
 		return rc;
 	s->hash = hash;
-	provider_tell(p, s->logged, g);
+	provider_tell(p, s->shown, g);
 	provider_found_one(p, g);
 	return 0;
 }
@@ -127,7 +116,7 @@ static void http_sd_on_answer(void *ctx, struct http_response *r)
 	if (rc == ERR_CLOSED)
 		return;
 	if (rc)
-		provider_failed(p, s->logged, &err);
+		provider_failed(p, s->shown, &err);
 	provider_refreshed(p);
 }
 
@@ -146,6 +135,8 @@ static void source_refresh(struct provider *p)
 				  .max_body = YAML_TEXT_MAX,
 				  .user_agent = p->user_agent,
 				  .headers = headers,
+				  .has_secret =
+					  http_url_has_secret(str_of(s->url)),
 				  .done = http_sd_on_answer,
 				  .ctx = p };
 
@@ -164,7 +155,7 @@ static void source_close(struct provider *p)
 	http_config_unref(s->config);
 	mem_free(s->url);
 	mem_free(s->shown);
-	mem_free(s->logged);
+	mem_free(s->label);
 	mem_free(s->interval);
 	mem_free(s);
 }

@@ -83,7 +83,6 @@ static int account_start(struct rest_account *a, struct rest_request *q,
 		timeout_ms = a->p->config->refresh_ms;
 	mem_free(a->shown);
 	a->shown = http_url_shown(buf_cstr(&q->url));
-	a->shown[strcspn(a->shown, "?")] = 0;
 	q->has_secret = true;
 	rest_request_start(q, a->p, a->http, timeout_ms, account_on_answer, a);
 	return REST_ACCOUNT_PENDING;

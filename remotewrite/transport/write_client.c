@@ -8,6 +8,7 @@
 #include "base/snappy.h"
 #include "base/units.h"
 #include "base/zstd.h"
+#include "client/endpoint.h"
 #include "client/http.h"
 #include "client/http_status.h"
 #include "remotewrite/policy/retry.h"
@@ -151,6 +152,8 @@ static void send_body(struct write_client *c, const char *const *headers,
 					.body = buf_bytes(&c->body),
 					.headers = headers,
 					.keep_headers = true,
+					.has_secret = http_url_has_secret(
+						str_of(c->o.url)),
 					.done = write_client_on_answer,
 					.ctx = a };
 

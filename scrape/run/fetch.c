@@ -36,20 +36,21 @@ static void fetch_log(const struct fetch *j, bool was_down,
 		      const struct err *why)
 {
 	struct scraper *s = j->scraper;
+	CLEANUP(mem_freep) char *url = NULL;
 	struct buf labels = { 0 };
 
 	if (!why == !was_down)
 		return;
+	url = target_url_shown(&j->target->spec);
 	labels_text(j->target->spec.labels, &labels);
 	if (why)
 		log_event(s->o.log, LOG_WARN, "target is down",
 			  LOG_FIELDS(log_text("target", buf_cstr(&labels)),
-				     log_text("url", j->target->spec.url),
-				     log_err(why)));
+				     log_text("url", url), log_err(why)));
 	else
 		log_event(s->o.log, LOG_INFO, "target is up again",
 			  LOG_FIELDS(log_text("target", buf_cstr(&labels)),
-				     log_text("url", j->target->spec.url)));
+				     log_text("url", url)));
 	buf_fini(&labels);
 }
 
@@ -187,14 +188,16 @@ void fetch_start(struct scraper *s, struct target *t, int64_t due_ms,
 	size_t own = t->spec.max_body;
 	char timeout[80];
 	const char *const headers[] = { timeout, NULL };
-	struct http_request r = { .url = ask ? ask->url : t->spec.url,
-				  .config = t->spec.client,
-				  .headers = headers,
-				  .timeout_ms = ask ? ask->timeout_ms :
-						      t->spec.timeout_ms,
-				  .user_agent = s->o.user_agent,
-				  .done = fetch_on_answer,
-				  .ctx = j };
+	struct http_request r = {
+		.url = ask ? ask->url : t->spec.url,
+		.config = t->spec.client,
+		.headers = headers,
+		.timeout_ms = ask ? ask->timeout_ms : t->spec.timeout_ms,
+		.user_agent = s->o.user_agent,
+		.has_secret = target_spec_has_secret(&t->spec),
+		.done = fetch_on_answer,
+		.ctx = j
+	};
 
 	snprintf(timeout, sizeof(timeout),
 		 "X-Prometheus-Scrape-Timeout-Seconds: %g",

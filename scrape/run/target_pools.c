@@ -239,6 +239,7 @@ static void show_entry(struct scraper *s, const struct target_set *set,
 	char *error = NULL;
 
 	discovered_labels(&set->job, e->group, e->labels, e->type, &b);
+	discovered_hide_secrets(&b);
 	qsort(b.v, b.count, sizeof(*b.v), label_by_name);
 	status->target = e->target;
 	status->dropped = e->dropped;

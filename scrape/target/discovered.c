@@ -19,8 +19,6 @@
 #define PATH       "__profile_path__"
 #define INTERVAL   "__scrape_interval__"
 #define TIMEOUT    "__scrape_timeout__"
-#define PARAM      "__param_"
-#define SECONDS    "seconds"
 #define URL_MAX    16384
 #define PARAMS_MAX 1000
 #define INDEX_PATH "/debug/pprof/"
@@ -75,7 +73,7 @@ static void make_type(const struct scrape_config *c,
 		discovered_add(out, INTERVAL, duration_text(a, p->interval_ms));
 	if (p->seconds)
 		discovered_add(
-			out, PARAM SECONDS,
+			out, LABEL_PARAM TARGET_SECONDS,
 			str_of(arena_printf(a, "%lld", (long long)p->seconds)));
 }
 
@@ -186,7 +184,7 @@ static void set_params(struct labels_builder *b, const struct job_labels *job)
 	char name[LABEL_NAME_MAX];
 
 	for (size_t i = job->param_count; i-- > 0;) {
-		int n = snprintf(name, sizeof(name), PARAM "%.*s",
+		int n = snprintf(name, sizeof(name), LABEL_PARAM "%.*s",
 				 STR_ARG(job->params[i].name));
 
 		if (n < (int)sizeof(name))
@@ -205,6 +203,23 @@ void discovered_labels(const struct job_labels *job,
 	set_params(out, job);
 	set_absent(out, &job->types[type]);
 	set_absent(out, &job->defaults);
+}
+
+/*
+ * A parameter may be a token, and so may the query of a URL that lists targets.
+ * The duration of a profile is none: everprof itself sets this parameter.
+ */
+void discovered_hide_secrets(struct labels_builder *b)
+{
+	for (size_t i = 0; i < b->count; i++) {
+		struct label *l = &b->v[i];
+
+		if (str_is(l->name, TARGET_META_URL))
+			l->value = str_cut(l->value, '?', &(struct str){ 0 });
+		else if (str_starts(l->name, str_of(LABEL_PARAM)) &&
+			 !str_is(l->name, LABEL_PARAM TARGET_SECONDS))
+			l->value = str_of("<secret>");
+	}
 }
 
 /* The functions below turn labels after relabelling into a target spec. */
@@ -260,10 +275,10 @@ static size_t gather_params(const struct job_labels *job,
 		struct str name = b->v[i].name;
 		size_t k = 0;
 
-		if (!str_starts(name, str_of(PARAM)))
+		if (!str_starts(name, str_of(LABEL_PARAM)))
 			continue;
-		name.ptr += strlen(PARAM);
-		name.len -= strlen(PARAM);
+		name.ptr += strlen(LABEL_PARAM);
+		name.len -= strlen(LABEL_PARAM);
 		while (k < n && !str_eq(out[k].name, name))
 			k++;
 		out[k] = (struct param){ name, b->v[i].value };
@@ -331,7 +346,8 @@ static char *make_url(const struct job_labels *job,
  */
 static int64_t seconds_of(const struct labels_builder *b)
 {
-	struct str text = labels_builder_get(b, str_of(PARAM SECONDS));
+	struct str text =
+		labels_builder_get(b, str_of(LABEL_PARAM TARGET_SECONDS));
 	int64_t n;
 
 	return str_to_i64(text, &n) && n > 0 && n <= SCRAPE_SECONDS_MAX ? n : 0;

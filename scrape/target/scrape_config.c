@@ -81,7 +81,10 @@ static void check_targets(struct yaml *y, const struct yaml_node *groups)
 	}
 }
 
-/* Decode params: {name: [value, …]} into one struct param for each value. */
+/*
+ * Decode params: {name: [value, …]} into one struct param for each value. Some
+ * are tokens, and it is not known which.
+ */
 static void decode_params(struct yaml *y, const struct yaml_node *n,
 			  void *field)
 {
@@ -104,7 +107,7 @@ static void decode_params(struct yaml *y, const struct yaml_node *n,
 			struct param *p = &c->params[c->param_count++];
 
 			p->name = n->items[i]->text;
-			yaml_text(y, values->items[k], &p->value);
+			yaml_secret(y, values->items[k], &p->value);
 		}
 	}
 }

@@ -5,8 +5,13 @@
  */
 #include "scrape/target/target.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "base/hash.h"
 #include "base/mem.h"
+#include "client/endpoint.h"
 
 void target_spec_fini(struct target_spec *s)
 {
@@ -43,6 +48,29 @@ bool target_spec_eq(const struct target_spec *a, const struct target_spec *b)
 	       a->max_body == b->max_body && a->client == b->client &&
 	       a->is_index == b->is_index && !strcmp(a->url, b->url) &&
 	       bytes_eq(labels_bytes(a->labels), labels_bytes(b->labels));
+}
+
+bool target_spec_has_secret(const struct target_spec *s)
+{
+	const char *query = strchr(s->url, '?');
+	char own[64];
+
+	(void)snprintf(own, sizeof(own), "?" TARGET_SECONDS "=%" PRId64,
+		       s->seconds);
+	return query && (!s->seconds || strcmp(query, own));
+}
+
+char *target_url_shown(const struct target_spec *s)
+{
+	const char *query = strchr(s->url, '?');
+	CLEANUP(mem_freep) char *bare = NULL;
+	CLEANUP(mem_freep) char *shown = NULL;
+
+	if (!query || target_spec_has_secret(s))
+		return http_url_shown(s->url);
+	bare = mem_printf("%.*s", (int)(query - s->url), s->url);
+	shown = http_url_shown(bare);
+	return mem_printf("%s%s", shown, query);
 }
 
 struct target *target_new(struct target_spec *s)

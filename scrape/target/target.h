@@ -27,6 +27,9 @@ enum target_health {
 	TARGET_DOWN
 };
 
+/* The URL parameter that says how long the target collects the profile. */
+#define TARGET_SECONDS "seconds"
+
 /*
  * Everything that defines a target. Targets with equal specs are the same
  * target, so that a target keeps its schedule and health across reloads
@@ -89,6 +92,18 @@ uint64_t target_spec_hash(const struct target_spec *s);
  * pointer.
  */
 bool target_spec_eq(const struct target_spec *a, const struct target_spec *b);
+
+/*
+ * Whether the URL has parameters that may be secrets: others than how long the
+ * target collects the profile, which everprof itself sets.
+ */
+bool target_spec_has_secret(const struct target_spec *s);
+
+/*
+ * The URL for logs, pages and answers, as http_url_shown() makes it, but with
+ * the parameter that everprof sets. The caller owns the text.
+ */
+char *target_url_shown(const struct target_spec *s);
 
 /*
  * Make a target with one reference. Takes over the members of *s and clears it.

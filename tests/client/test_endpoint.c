@@ -172,10 +172,15 @@ Test(endpoint, user_and_password_are_taken_out_of_a_url)
 	}
 }
 
-Test(endpoint, a_shown_url_has_no_password)
+Test(endpoint, a_shown_url_has_no_secret)
 {
 	static const char *const cases[][2] = {
-		{ "http://u:hidden@h/x?y=1#z", "http://h/x?y=1#z" },
+		{ "http://u:hidden@h/x?hidden=1#hidden", "http://h/x?…" },
+		{ "http://h/x?hidden", "http://h/x?…" },
+		{ "http://h?hidden", "http://h/?…" },
+		{ "http://h/x#hidden", "http://h/x" },
+		{ "https://[::1]:1/%3Fx?a=hidden&b=hidden",
+		  "https://[::1]:1/%3Fx?…" },
 		{ "http://u@h/", "http://h/" },
 		{ "http://h:1/x", "http://h:1/x" },
 		{ "http://h", "http://h/" },
@@ -186,12 +191,28 @@ Test(endpoint, a_shown_url_has_no_password)
 		{ "http://u:hid/den@h/", "a URL" },
 		{ "http://u:hidden@h:x/", "a URL" },
 		{ "u:hidden@", "a URL" },
+		{ "http://h:x/?hidden", "a URL" },
 		{ "no url", "no url" },
 		{ "", "" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		cr_expect(is_text(http_url_shown(cases[i][0]), cases[i][1]),
+			  "\"%s\"", cases[i][0]);
+}
+
+Test(endpoint, a_url_without_its_user_keeps_its_query)
+{
+	static const char *const cases[][2] = {
+		{ "http://u:hidden@h/x?y=1", "http://h/x?y=1" },
+		{ "http://h/x?y=1", "http://h/x?y=1" },
+		{ "http://u:hid/den@h/", "a URL" },
+		{ "no url?x", "no url?x" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		cr_expect(is_text(endpoint_without_user(cases[i][0]),
+				  cases[i][1]),
 			  "\"%s\"", cases[i][0]);
 }
 

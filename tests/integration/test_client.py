@@ -568,6 +568,62 @@ def passwords_are_never_shown(d):
 
 
 @suite.test
+def parameters_of_urls_are_never_shown(d):
+    """The query of a URL may be a token: of targets, receivers, discoveries and redirects. Servers repeat it in errors."""
+    asked = set()
+    word = 'TOP-SECRET'
+
+    def answer(r):
+        path, _, query = r.path.partition('?')
+        if word in query:
+            asked.add(path)
+        r.rfile.read(int(r.headers.get('Content-Length') or 0))
+        if path == '/sd':
+            send(r, b'[{"targets": ["found:1"], "labels": {"__param_mine": "%s"}}]' % word.encode(), Content_Type='application/json')
+        elif path == '/good/debug/pprof/heap':
+            send(r, packed(profile('x')))
+        elif path == '/moved/debug/pprof/heap':
+            send(r, b'', 302, Location=f'/there?token={word}')
+        elif path == '/write':
+            send(r, f'no access with {r.path}'.encode(), 500, Content_Type='text/plain')
+        else:
+            send(r, f'no profile for {r.path}'.encode(), 404, Content_Type='text/plain')
+    server = Server(answer)
+    params = f'params: {{token: ["{word}"], debug: ["0"]}}\n'
+    url = f'http://{server.address}'
+    e = Everprof(d, config(
+        job('params', server.address, params),
+        job('good', server.address, 'relabel_configs: [{target_label: __profile_path__, replacement: /good/debug/pprof/heap}]'),
+        job('moved', server.address, 'relabel_configs: [{target_label: __profile_path__, replacement: /moved/debug/pprof/heap}]'),
+        f"""- job_name: labels
+  scrape_interval: 300ms
+  static_configs: [{{targets: ['{server.address}'], labels: {{__param_token: {word}}}}}]
+- job_name: sd
+  http_sd_configs: [{{url: '{url}/sd?token={word}', refresh_interval: 200ms}}]
+- job_name: fails
+  http_sd_configs: [{{url: '{url}/none?token={word}', refresh_interval: 200ms}}]
+""") + f"remote_write: [{{name: r, url: '{url}/write?token={word}'}}]\n").ready()
+    wait_until('all requests', 20, lambda: {
+        '/debug/pprof/heap', '/there', '/sd', '/none', '/write'} <= asked)
+    wait_until('scrapes, discoveries', 20, lambda: all(
+        h == 'down' for name, (h, _) in state(e).items() if name in ('params', 'moved', 'labels')) and {
+        t['labels']['instance'] for t in e.targets()} >= {'found:1'})
+    places = ['/api/v1/targets', '/targets', '/api/v1/status/config', '/metrics', '/remote_write', '/api/v1/status/remote_write']
+    shown = {place: e.get(place).body.decode() for place in places} | {'log': e.text()}
+    for place, text in shown.items():
+        at = text.find(word)
+        assert at < 0, (place, text[max(0, at - 200):at + 50])
+    assert '/write?…' in shown['/metrics'] and '/write?…' in shown['/remote_write']
+    assert '/debug/pprof/heap?…' in shown['/api/v1/targets'] and '/none?…' in shown['/api/v1/targets']
+    labels = [t['discoveredLabels'] for t in e.targets()]
+    assert {l.get('__param_token') for l in labels} == {'<secret>', None}
+    assert {l['__param_seconds'] for l in labels if l['__name__'] == 'profile'} == {'10'}
+    urls = [t['scrapeUrl'] for t in e.targets() if t['scrapePool'] == 'moved']
+    assert urls == [f'{url}/moved/debug/pprof/heap'], urls
+    server.stop()
+
+
+@suite.test
 def files_that_are_not_regular_are_refused(d):
     server = Server(lambda r: send(r, packed(profile('x'))))
     os.mkfifo(f'{d}/pipe.json')

@@ -143,6 +143,66 @@ Test(target, urls_carry_prefix_params_and_seconds)
 	target_set_unref(s);
 }
 
+/* Whether the URL of a target of a job with these options is shown like this. */
+static void expect_shown(const char *options, const char *type,
+			 const char *want)
+{
+	CLEANUP(mem_freep)
+	char *text = mem_printf("- job_name: app\n%s"
+				"  static_configs: [{targets: ['h:1']}]\n",
+				options);
+	struct target_set *s = set_of(text, NULL);
+	const struct target *t = find(s, type, "h:1");
+	CLEANUP(mem_freep) char *shown = NULL;
+
+	cr_assert(t);
+	shown = target_url_shown(&t->spec);
+	cr_expect(check_str(str_of(shown), want), "%s", options);
+	target_set_unref(s);
+}
+
+Test(target, shown_urls_have_no_parameters_but_seconds)
+{
+	static const char heap[] = "http://h:1/debug/pprof/heap";
+	static const char path[] =
+		"  relabel_configs: [{target_label: "
+		"__profile_path__, replacement: '/x?hidden'}]\n";
+
+	expect_shown("", "heap", heap);
+	expect_shown("", "profile",
+		     "http://h:1/debug/pprof/profile?seconds=10");
+	expect_shown("  params: {k: [hidden]}\n", "heap",
+		     "http://h:1/debug/pprof/heap?…");
+	expect_shown("  params: {k: [hidden]}\n", "profile",
+		     "http://h:1/debug/pprof/profile?…");
+	expect_shown(path, "heap", "http://h:1/x?…");
+	expect_shown(path, "profile", "http://h:1/x?…");
+}
+
+Test(target, shown_labels_have_no_parameters_but_seconds)
+{
+	static const char *const cases[][3] = {
+		{ "__param_token", "hidden", "<secret>" },
+		{ "__param_seconds", "10", "10" },
+		{ "__param_seconds2", "hidden", "<secret>" },
+		{ "__meta_url", "http://h/sd?k=hidden", "http://h/sd" },
+		{ "__meta_url", "http://h/sd", "http://h/sd" },
+		{ "__address__", "h:1", "h:1" },
+		{ "param_token", "x?y", "x?y" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct labels_builder b = { 0 };
+
+		labels_set(&b, str_of(cases[i][0]), str_of(cases[i][1]));
+		discovered_hide_secrets(&b);
+		cr_expect(check_str(labels_builder_get(&b, str_of(cases[i][0])),
+				    cases[i][2]),
+			  "%s", cases[i][0]);
+		labels_builder_fini(&b);
+	}
+}
+
 /*
  * In conprof, the predecessor of everprof, the parameter `seconds` of one type
  * also came to other types, to a few more at each sync. Here it must not.

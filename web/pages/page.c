@@ -370,11 +370,12 @@ static void target_row(void *ctx, const struct target_status *s)
 {
 	struct buf *b = ctx;
 	const char *health = target_health_name(s->health);
+	CLEANUP(mem_freep) char *url = target_url_shown(&s->target->spec);
 	struct buf labels = { 0 };
 
 	labels_text(s->target->spec.labels, &labels);
 	buf_str(b, "<tr><td><code>");
-	xml_escape_text(b, str_of(s->target->spec.url));
+	xml_escape_text(b, str_of(url));
 	buf_str(b, "</code><td><code>");
 	xml_escape_text(b, str_from(buf_bytes(&labels)));
 	buf_str(b, "</code>");

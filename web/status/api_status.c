@@ -54,20 +54,21 @@ static void write_discovered(struct json *j, const struct target_status *s)
 static void write_active(struct json *j, const struct target_status *s)
 {
 	const struct target_spec *t = &s->target->spec;
+	CLEANUP(mem_freep) char *url = target_url_shown(t);
 
 	json_key(j, "labels");
 	labels_json(t->labels, j);
 	json_key(j, "scrapePool");
 	json_text(j, s->job);
 	json_key(j, "scrapeUrl");
-	json_text(j, t->url);
+	json_text(j, url);
 	/*
 	 * In this URL, Prometheus replaces a loopback host by the host of its
 	 * own external URL. everprof has no external URL, so it replaces
 	 * nothing.
 	 */
 	json_key(j, "globalUrl");
-	json_text(j, t->url);
+	json_text(j, url);
 	json_key(j, "lastError");
 	json_text(j, s->last_error);
 	json_key(j, "lastScrape");
