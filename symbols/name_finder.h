@@ -51,6 +51,11 @@ struct name_finder {
 	int64_t deadline_ns;
 	/* Largest size of an answer of the helper in bytes. */
 	size_t answer_max;
+	/*
+	 * Whether the paths of files come from others, who must not learn by
+	 * the time that a call takes whether there is a file at a path.
+	 */
+	bool hides_files;
 	struct name_failure failures[NAME_FAILURES];
 	unsigned next_failure; /* the one to be replaced */
 };

@@ -32,8 +32,10 @@ struct name_query {
 	const struct unnamed_frames *unnamed;
 	struct arena *arena;
 	struct bytes *out;
-	int64_t end_ns; /* when the file has taken too long */
-	bool asked;     /* a file could be opened */
+	int64_t end_ns;   /* when the file has taken too long */
+	bool asked;       /* a file could be opened */
+	bool is_here;     /* the last one is the file, by its build ID */
+	bool is_stand_in; /* the file is read to take time */
 	/* Why names may be missing that the file has; code 0: none are. */
 	struct err failure;
 	/* The file's link to its debug file, in the arena; empty: none. */
@@ -84,6 +86,7 @@ static bool name_query_head(struct name_query *q, struct dec *d)
 	if (d->bad ||
 	    (q->file->build_id.len && !bytes_eq(h.build_id, q->file->build_id)))
 		return false;
+	q->is_here = true;
 	q->debug_link = arena_str(q->arena, h.debug_link);
 	q->debug_crc = h.debug_crc;
 	return true;
@@ -100,7 +103,7 @@ static size_t name_query_take(struct name_query *q, struct bytes answer,
 	struct dec d = dec_init(answer);
 	size_t i = 0;
 
-	if (q->file && !name_query_head(q, &d))
+	if (q->is_stand_in || (q->file && !name_query_head(q, &d)))
 		return 0;
 	for (; i < count && dec_left(&d); i++) {
 		const uint8_t *begin = d.pos;
@@ -223,7 +226,7 @@ static void name_query_ask(struct name_query *q, int fd)
 	const struct unnamed_frames *u = q->unnamed;
 	size_t answered = fd >= 0;
 
-	q->asked |= fd >= 0;
+	q->asked |= fd >= 0 && !q->is_stand_in;
 	for (size_t at = 0; at < u->addresses.count && answered;
 	     at += answered) {
 		size_t count = u->addresses.count - at;
@@ -344,6 +347,52 @@ static void name_query_remember(struct name_query *q,
 }
 
 /*
+ * The key by which the cache has that no file at the path of `f` has the build
+ * ID, in place of an address.
+ */
+static uint64_t name_file_absent_key(const struct name_file *f)
+{
+	return name_cache_key(f->hash, hash_bytes(bytes_of(str_of(f->path))));
+}
+
+/* Whether it is known that the file is not here. */
+static bool name_file_is_absent(struct name_finder *n,
+				const struct name_file *f, struct arena *arena)
+{
+	struct bytes nothing = { .len = 0 };
+
+	return n->hides_files &&
+	       name_cache_find(&n->cache, name_file_absent_key(f), arena,
+			       &nothing);
+}
+
+/*
+ * Ask for names in the file at the path, unless it is known that this is not the
+ * file. If the finder hides which files exist, a file that does not exist takes
+ * as long as one with another build ID: the helper is asked about everprof
+ * itself, and its answer is dropped.
+ */
+static void name_query_path(struct name_query *q)
+{
+	const struct name_file *f = q->file;
+	struct name_finder *n = q->finder;
+	int fd;
+
+	if (name_file_is_absent(n, f, q->arena))
+		return;
+	q->is_here = false;
+	fd = f->open(f->ctx, NULL);
+	q->is_stand_in = n->hides_files && fd < 0;
+	if (q->is_stand_in)
+		fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	name_query_ask(q, fd);
+	q->is_stand_in = false;
+	if (n->hides_files && !q->is_here && !q->failure.code)
+		name_cache_add(&n->cache, name_file_absent_key(f),
+			       (struct bytes){ .len = 0 });
+}
+
+/*
  * The best source comes first: the debug file of the build ID. A debug file that
  * the file itself names is better than the file, which has to be read first.
  */
@@ -370,7 +419,7 @@ int name_finder_find(struct name_finder *n, const struct name_file *f,
 	q.unnamed = &left;
 	q.debug_link = (struct str){ .len = 0 };
 	if (left.places.count)
-		name_query_ask(&q, f->open(f->ctx, NULL));
+		name_query_path(&q);
 	if (q.debug_link.len)
 		name_query_ask(&q, name_query_linked_file(&q));
 	unnamed_frames_fini(&left);

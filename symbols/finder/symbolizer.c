@@ -43,6 +43,7 @@ struct symbolizer *symbolizer_new(char *const *helper_argv,
 		.cache = { .half_max = SYMBOLIZER_CACHE_MAX },
 		.debug_dir = debug_dir,
 		.timeout_ms = SYMBOLIZER_TIMEOUT_MS,
+		.hides_files = true,
 	};
 	return s;
 }

@@ -128,6 +128,43 @@ Test(symbolizer, addresses_are_named_by_the_file_with_the_build_id)
 	symbolizer_free(s);
 }
 
+/*
+ * The helper is asked about a file that does not exist as about one that is
+ * another file: a helper that fails shows whether it was asked.
+ */
+Test(symbolizer, nobody_learns_whether_a_file_exists)
+{
+	static char fails[] = "/bin/false";
+	static char *const failing[] = { fails, NULL };
+	static const char *const paths[] = { "/usr/bin/env", "/usr/bin/missing",
+					     "/etc/shadow" };
+	char *argv[] = { helper, NULL };
+	struct own o = { .err = { .code = 0 } };
+	struct symbolizer *s;
+
+	own_init(&o);
+	o.build_id[0] = o.build_id[0] == '0' ? '1' : '0';
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		s = symbolizer_new(failing, "");
+		cr_expect(own_find(&o, s, paths[i], o.build_id,
+				   in_a_minute()) == ERR_CORRUPT,
+			  "%s", paths[i]);
+		symbolizer_free(s);
+		/* That there are no names is known for all addresses. */
+		argv[0] = helper;
+		s = symbolizer_new(argv, "");
+		cr_expect(!own_find(&o, s, paths[i], o.build_id, in_a_minute()),
+			  "%s: %s", paths[i], o.err.msg);
+		argv[0] = failing[0];
+		o.addresses[0]++;
+		cr_expect(!own_find(&o, s, paths[i], o.build_id, in_a_minute()),
+			  "%s: %s", paths[i], o.err.msg);
+		cr_expect(!o.names[0].len && !o.names[1].len);
+		symbolizer_free(s);
+	}
+	arena_fini(&o.arena);
+}
+
 Test(symbolizer, a_build_id_that_is_none_names_nothing)
 {
 	static const char *const bad[] = { "", "0", "xyz0", "../../etc/passwd",
