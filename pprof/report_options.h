@@ -14,7 +14,7 @@
 #include "pprof/filter/recursion.h"
 #include "pprof/filter/tagfilter.h"
 #include "pprof/graph/nodes.h"
-#include "pprof/limits.h"
+#include "base/limits.h"
 
 /* Largest number of frames in the option `under`. */
 #define UNDER_MAX 128

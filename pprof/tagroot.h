@@ -10,7 +10,7 @@
 #ifndef PPROF_TAGROOT_H
 #define PPROF_TAGROOT_H
 
-#include "pprof/limits.h"
+#include "base/limits.h"
 #include "pprof/profile/profile.h"
 
 /* Maximum number of label keys in the option tagroot. */

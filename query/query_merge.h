@@ -15,7 +15,7 @@
 #include "pprof/aggregate.h"
 #include "pprof/columns.h"
 #include "pprof/decode.h"
-#include "pprof/limits.h"
+#include "base/limits.h"
 #include "pprof/merge.h"
 #include "query/work/query_spec.h"
 

@@ -12,7 +12,7 @@
 #define PPROF_FILTER_NAMEFILTER_H
 
 #include "base/err.h"
-#include "pprof/limits.h"
+#include "base/limits.h"
 #include "pprof/profile/profile.h"
 
 /* Largest number of expressions of one filter. */

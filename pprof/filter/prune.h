@@ -10,7 +10,7 @@
 #ifndef PPROF_FILTER_PRUNE_H
 #define PPROF_FILTER_PRUNE_H
 
-#include "pprof/limits.h"
+#include "base/limits.h"
 #include "pprof/profile/profile.h"
 
 /*

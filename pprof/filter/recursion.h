@@ -10,7 +10,7 @@
 #define PPROF_FILTER_RECURSION_H
 
 #include "base/err.h"
-#include "pprof/limits.h"
+#include "base/limits.h"
 #include "pprof/profile/profile.h"
 
 /* Which frames of recursive calls are removed. */

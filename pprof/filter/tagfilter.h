@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "pprof/filter/namefilter.h"
-#include "pprof/limits.h"
+#include "base/limits.h"
 
 /*
  * The units of numeric labels: unit[k] is the unit of the key k; key and unit

@@ -13,7 +13,7 @@
 
 #include "base/pairs.h"
 #include "pprof/graph/nodes.h"
-#include "pprof/limits.h"
+#include "base/limits.h"
 
 /* The order of nodes in a report. */
 enum graph_order {

@@ -3,7 +3,7 @@
  * The meter by which long loops ask for permission: how often they ask, and for
  * how much.
  */
-#include "pprof/limits.h"
+#include "base/limits.h"
 #include "tests/check.h"
 
 TestSuite(limits, .timeout = 30);

@@ -8,8 +8,8 @@
  * Ownership: a struct limits borrows its context.
  * Threads: the callback runs in the thread that does the work.
  */
-#ifndef PPROF_LIMITS_H
-#define PPROF_LIMITS_H
+#ifndef BASE_LIMITS_H
+#define BASE_LIMITS_H
 
 #include "base/defs.h"
 #include "base/err.h"
