@@ -167,9 +167,9 @@ static int dump_all(struct dump *d, const char *path, struct err *err)
 	int rc = database_open(&dir, path, true, err);
 
 	if (!rc) {
-		querier_open(dir.db, &q);
-		querier_select(q, d->selector.matchers, d->selector.count,
-			       d->from, d->to);
+		querier_open(dir.db, NULL, &q);
+		rc = querier_select(q, d->selector.matchers, d->selector.count,
+				    d->from, d->to, err);
 	}
 	for (size_t i = 0; !rc && i < querier_count(q); i++)
 		rc = dump_series(d, q, i, err);

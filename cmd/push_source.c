@@ -131,11 +131,11 @@ static int database_step(const struct push_visitor *v, struct tsdb *db,
 			 int64_t from, int64_t to, struct err *err)
 {
 	struct querier *q = NULL;
-	int rc = 0;
+	int rc;
 
-	querier_open(db, &q);
+	querier_open(db, NULL, &q);
 	querier_sequential(q);
-	querier_select(q, NULL, 0, from, to);
+	rc = querier_select(q, NULL, 0, from, to, err);
 	for (size_t i = 0; i < querier_count(q) && !rc; i++)
 		rc = database_visit_series(v, q, i, from, to, err);
 	if (!rc && querier_lost(q))

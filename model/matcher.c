@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/matcher.h"
 
+#include "base/limits.h"
 #include "model/regex.h"
 
 /*
@@ -20,6 +21,11 @@ bool matcher_matches(const struct matcher *m, struct str value)
 		return !regex_matches(m->regex, value);
 	}
 	return false;
+}
+
+size_t matcher_work(const struct matcher *m)
+{
+	return m->regex && regex_is_costly(m->regex) ? LIMITS_WORK : 1;
 }
 
 /*

@@ -12,9 +12,12 @@
 
 /*
  * Number of backtracking steps after which a match of a whole value is tried
- * again with PCRE2's DFA matcher, which does not backtrack.
+ * again with PCRE2's DFA matcher, which does not backtrack. One step may scan
+ * the whole value (as for ".*"), so that long values get fewer steps: no more
+ * than MATCH_COST divided by their length, and at least 1.
  */
 #define MATCH_LIMIT 100000u
+#define MATCH_COST  30000000u
 
 /*
  * Number of backtracking steps after which a search gives up. Searched texts
@@ -24,9 +27,15 @@
 #define SEARCH_LIMIT   200000
 #define HEAP_LIMIT     4096u /* largest memory of one match, in KiB */
 #define GROUP_NAME_MAX 32    /* longest group name in PCRE2, in bytes */
-/* size of the DFA matcher's first workspace, as a number of ints */
-#define DFA_WORK     (64 * KIB)
-#define DFA_WORK_MAX MIB /* size of the last workspace, in ints */
+/*
+ * The DFA matcher holds up to one state for each 6 ints of its workspace, and
+ * for each character of the value compares its states in pairs. So the size of
+ * the workspace bounds its time, too: a workspace is tried only if the number
+ * of comparisons cannot exceed DFA_COST, which takes some tenths of a second.
+ */
+#define DFA_WORK      512 /* size of the first workspace, in ints */
+#define DFA_STATE_LEN 6   /* ints of the workspace for each state */
+#define DFA_COST      ((size_t)256 * MIB)
 
 /* How a regex is applied to a text. */
 enum regex_kind {
@@ -47,8 +56,8 @@ struct regex {
 	struct str prefix;
 	bool has_prefix;
 	/*
-	 * whether a search ever exceeded its step limit; allocated separately,
-	 * so that functions that match can take a const regex
+	 * whether a match ever exceeded its limits; allocated separately, so
+	 * that functions that match can take a const regex
 	 */
 	bool *gave_up;
 	enum regex_kind kind;
@@ -61,6 +70,29 @@ struct regex {
 static bool is_special(char c)
 {
 	return c && strchr("\\.+*?()|[]{}^$", c);
+}
+
+/* Compares two literals, for qsort(). */
+static int regex_by_text(const void *a, const void *b)
+{
+	return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+/*
+ * Sorts the literals, drops duplicates, and returns the number of those left.
+ * An index finds the series of each literal, so that the memory for a pattern
+ * such as a|a|a would otherwise be a multiple of that for all series.
+ */
+static size_t regex_distinct(struct str *v, size_t count)
+{
+	size_t kept = 0;
+
+	qsort(v, count, sizeof(*v), regex_by_text);
+	for (size_t i = 0; i < count; i++) {
+		if (!kept || !str_eq(v[i], v[kept - 1]))
+			v[kept++] = v[i];
+	}
+	return kept;
 }
 
 /*
@@ -78,9 +110,9 @@ static bool find_literals(struct regex *r, size_t len)
 		count += r->pattern[i] == '|';
 	}
 	r->literals = mem_zalloc(count, sizeof(*r->literals));
-	r->literal_count = count;
 	for (size_t i = 0; i < count; i++)
 		r->literals[i] = str_cut(rest, '|', &rest);
+	r->literal_count = regex_distinct(r->literals, count);
 	return true;
 }
 
@@ -140,8 +172,7 @@ static int regex_compile(struct regex *r, struct str pattern, size_t *at,
 	r->limits = pcre2_match_context_create(NULL);
 	if (!r->match || !r->limits)
 		abort(); /* out of memory */
-	pcre2_set_match_limit(r->limits, r->kind == REGEX_WHOLE ? MATCH_LIMIT :
-								  SEARCH_LIMIT);
+	pcre2_set_match_limit(r->limits, SEARCH_LIMIT);
 	pcre2_set_heap_limit(r->limits, HEAP_LIMIT);
 	return 0;
 }
@@ -204,44 +235,73 @@ void regex_free(struct regex *r)
 	mem_free(r);
 }
 
+/* Returns whether the DFA matcher may use a workspace of `n` ints. */
+static bool dfa_affords(size_t n, size_t len)
+{
+	size_t states = n / DFA_STATE_LEN;
+
+	return len * states * states / 2 <= DFA_COST;
+}
+
 /*
  * Matches with PCRE2's DFA matcher, which does not backtrack. It is slower, but
- * its time and memory depend on the lengths of pattern and value alone. The
- * workspace grows on demand.
+ * its time and memory depend on the sizes of value and workspace alone. The
+ * workspace grows on demand. Returns PCRE2's result; a negative one other than
+ * PCRE2_ERROR_NOMATCH if the match would take too long.
  */
-static bool dfa_matches(const struct regex *r, struct str value)
+static int dfa_match(const struct regex *r, struct str value)
 {
 	int rc = PCRE2_ERROR_DFA_WSSIZE;
 
 	for (size_t n = DFA_WORK;
-	     rc == PCRE2_ERROR_DFA_WSSIZE && n <= (size_t)DFA_WORK_MAX;
-	     n *= 4) {
+	     rc == PCRE2_ERROR_DFA_WSSIZE && dfa_affords(n, value.len);
+	     n *= 2) {
 		int *work = mem_alloc(n * sizeof(*work));
 
 		rc = pcre2_dfa_match(r->code, (PCRE2_SPTR)value.ptr, value.len,
 				     0, 0, r->match, NULL, work, n);
 		mem_free(work);
 	}
-	return rc >= 0;
+	/*
+	 * This matcher ignores PCRE2_ENDANCHORED (seen in 10.42). It reports
+	 * the longest match first.
+	 */
+	if (rc >= 0 && pcre2_get_ovector_pointer(r->match)[1] != value.len)
+		rc = PCRE2_ERROR_NOMATCH;
+	return rc;
 }
 
-/* Matches with PCRE2, within the step limit set by regex_compile(). */
+/*
+ * Matches with PCRE2's backtracking matcher, within the step limit. The limit
+ * of a search is constant, see regex_compile().
+ */
+static int backtracking_match(const struct regex *r, struct str value)
+{
+	if (r->kind == REGEX_WHOLE) {
+		size_t most = MATCH_COST / (value.len + 1) + 1;
+
+		pcre2_set_match_limit(r->limits, most < MATCH_LIMIT ?
+							 (uint32_t)most :
+							 MATCH_LIMIT);
+	}
+	return pcre2_match(r->code, (PCRE2_SPTR)value.ptr, value.len, 0, 0,
+			   r->match, r->limits);
+}
+
+/* Matches with PCRE2, within the limits of both matchers. */
 static bool engine_matches(const struct regex *r, struct str value)
 {
-	PCRE2_SPTR text = (PCRE2_SPTR)value.ptr;
-	int rc = pcre2_match(r->code, text, value.len, 0, 0, r->match,
-			     r->limits);
+	int rc = backtracking_match(r, value);
 
-	if (rc >= 0 || rc == PCRE2_ERROR_NOMATCH)
-		return rc >= 0;
-	if (r->kind == REGEX_WHOLE)
-		return dfa_matches(r, value);
 	/*
 	 * The DFA matcher is no fallback for searches: it would start at every
 	 * position of the text, which can take hours.
 	 */
-	*r->gave_up = true;
-	return false;
+	if (rc < 0 && rc != PCRE2_ERROR_NOMATCH && r->kind == REGEX_WHOLE)
+		rc = dfa_match(r, value);
+	if (rc < 0 && rc != PCRE2_ERROR_NOMATCH)
+		*r->gave_up = true;
+	return rc >= 0;
 }
 
 /* Returns whether s contains `part`; the empty part is in every text. */
@@ -323,8 +383,7 @@ int regex_groups(const struct regex *r, struct str value, struct str *groups,
 			groups[i] = i ? str_of("") : value;
 		return 1;
 	}
-	count = pcre2_match(r->code, (PCRE2_SPTR)value.ptr, value.len, 0, 0,
-			    r->match, r->limits);
+	count = backtracking_match(r, value);
 	if (count == PCRE2_ERROR_NOMATCH)
 		return 0;
 	/*
@@ -366,6 +425,11 @@ size_t regex_group_named(const struct regex *r, struct str name)
 bool regex_gave_up(const struct regex *r)
 {
 	return *r->gave_up;
+}
+
+bool regex_is_costly(const struct regex *r)
+{
+	return r->code != NULL;
 }
 
 bool regex_literal(const struct regex *r, size_t i, struct str *out)

@@ -6,7 +6,8 @@
  * A gate refuses syntax that RE2 does not have (look-around, back references,
  * possessive and atomic groups …). PCRE2 then matches with a limit on its
  * backtracking steps. If a whole-value match reaches the limit, PCRE2's DFA
- * matcher takes over, which is slower but does not backtrack. Literals,
+ * matcher takes over, which is slower but does not backtrack; it has a limit on
+ * its states. One match thus takes some tenths of a second at most. Literals,
  * alternations of literals and "literal.*" are compared without any engine.
  *
  * Ownership: the caller frees a regex with regex_free(). Strings that
@@ -54,18 +55,23 @@ void regex_free(struct regex *r);
 
 /*
  * Returns whether the regex matches: the whole value if regex_new() made the
- * regex, else any part of the value. A search that takes too many steps returns
+ * regex, else any part of the value. A match that takes too many steps returns
  * false and is recorded for regex_gave_up().
  */
 bool regex_matches(const struct regex *r, struct str value);
 
-/* Returns whether any search with this regex ever exceeded its step limit. */
+/* Returns whether any match of this regex ever exceeded its limits. */
 bool regex_gave_up(const struct regex *r);
 
 /*
- * Returns ERR_INVALID if a search with the regex ever exceeded its step limit,
- * because the results then lack matches. Otherwise, and for a NULL regex,
- * returns 0. `name` tells the user, in the message, which regex is meant.
+ * Returns whether a match may take long. False: the regex only compares texts.
+ */
+bool regex_is_costly(const struct regex *r);
+
+/*
+ * Returns ERR_INVALID if a match of the regex ever exceeded its limits, because
+ * the results then lack matches. Otherwise, and for a NULL regex, returns 0.
+ * `name` tells the user, in the message, which regex is meant.
  */
 NODISCARD int regex_check_steps(const struct regex *r, const char *name,
 				struct err *err);
@@ -90,7 +96,8 @@ size_t regex_group_named(const struct regex *r, struct str name);
 /*
  * Stores the i-th literal of a pattern that is a list of literals (a|b|c, or a
  * single one) and returns true; returns false after the last literal, and for
- * every other pattern. A label index looks these values up instead of scanning
+ * every other pattern. The literals are sorted, without duplicates. A label
+ * index looks these values up instead of scanning
  * all values of a label.
  */
 bool regex_literal(const struct regex *r, size_t i, struct str *out);

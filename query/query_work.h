@@ -11,6 +11,7 @@
 
 #include "base/budget.h"
 #include "base/buf.h"
+#include "base/limits.h"
 #include "query/query_progress.h"
 
 /* The limits of one query, and what the query has taken of them. */
@@ -73,5 +74,26 @@ void query_count(struct query_work *w, size_t more, size_t done);
  * ERR_TIMEOUT after the deadline, else 0.
  */
 NODISCARD int query_check_deadline(const struct query_work *w, struct err *err);
+
+/*
+ * Returns limits that check the deadline, and take memory for the query. They
+ * borrow `w`.
+ */
+struct limits query_limits(struct query_work *w);
+
+struct matcher;
+struct querier;
+struct tsdb;
+
+/* Open a querier whose selections end with the query: see querier_open(). */
+void query_open(struct query_work *w, struct tsdb *db, struct querier **q);
+
+/*
+ * Select series, and take the memory that the selection uses. Errors as for
+ * querier_select() and query_take().
+ */
+NODISCARD int query_select(struct query_work *w, struct querier *q,
+			   const struct matcher *v, size_t count, int64_t from,
+			   int64_t to, struct err *err);
 
 #endif

@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/ingest_limiter.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "model/appender.h"
@@ -60,6 +61,8 @@ struct scrape_now_options {
 	size_t count;
 	int64_t seconds;     /* duration of the profile; -1: as scheduled */
 	int64_t deadline_ns; /* when to stop waiting, on clock_mono_ns() */
+	/* asked while targets are compared with the matchers */
+	struct limits limits;
 };
 
 /*
@@ -101,7 +104,7 @@ struct target_status {
  * no target matches; ERR_INVALID: several do; ERR_LIMIT: too many callers are
  * waiting; ERR_TIMEOUT: the deadline has passed, the profile may still be
  * stored; ERR_AGAIN: the target answered something invalid; ERR_CLOSED: the
- * scraper is stopping; or the error of the scrape.
+ * scraper is stopping; an error of the limits; or the error of the scrape.
  */
 NODISCARD int scrape_now(struct scraper *s, const struct scrape_now_options *w,
 			 struct labels **labels, int64_t *ms, struct err *err);

@@ -10,6 +10,7 @@
 #ifndef TSDB_DELETION_H
 #define TSDB_DELETION_H
 
+#include "base/limits.h"
 #include "model/matcher.h"
 #include "tsdb/tsdb.h"
 
@@ -18,10 +19,12 @@
  * (count 0: all series). Samples appended later are not affected. When 0 is
  * returned, the deletion is durable. On failure (ERR_IO, ERR_NOSPACE,
  * ERR_CORRUPT) some of the profiles may be deleted; the caller may simply try
- * again.
+ * again. The limits (NULL: none) are asked while series are selected; their
+ * errors, and ERR_INVALID for a regular expression that takes too many steps,
+ * are returned.
  */
 NODISCARD int tsdb_delete(struct tsdb *db, const struct matcher *v,
 			  size_t count, int64_t from, int64_t to,
-			  struct err *err);
+			  const struct limits *limits, struct err *err);
 
 #endif

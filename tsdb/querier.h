@@ -2,8 +2,8 @@
 /*
  * A querier reads a database as it was when the querier was opened.
  *
- *	querier_open(db, &q);
- *	querier_select(q, matchers, count, from, to);
+ *	querier_open(db, &limits, &q);
+ *	querier_select(q, matchers, count, from, to, &err);
  *	for each i below querier_count(q): querier_labels(), querier_times(), …
  *	querier_close(q);
  *
@@ -15,6 +15,7 @@
 #define TSDB_QUERIER_H
 
 #include "base/buf.h"
+#include "base/limits.h"
 #include "model/matcher.h"
 #include "tsdb/tsdb.h"
 
@@ -24,9 +25,12 @@ struct table_ref;
 
 /*
  * Sets *out to a new querier, which holds references to all parts of the
- * current view.
+ * current view. The querier copies the limits, and asks them whether it may
+ * continue while it selects series; their context must live until its last
+ * selection. NULL: there are no limits.
  */
-void querier_open(struct tsdb *db, struct querier **out);
+void querier_open(struct tsdb *db, const struct limits *limits,
+		  struct querier **out);
 
 /*
  * Closes a querier; NULL is a no-op. Damage that the querier found is counted
@@ -41,9 +45,12 @@ void querier_closep(struct querier **q);
  * Selects the series that all matchers match and that may have a profile in
  * [from, to], in label order. Replaces the previous selection and frees its
  * label sets. Parts that cannot be read are left out; see querier_lost().
+ * Returns an error of the limits, and ERR_INVALID if a regular expression takes
+ * too many steps; then nothing is selected.
  */
-void querier_select(struct querier *q, const struct matcher *v, size_t count,
-		    int64_t from, int64_t to);
+NODISCARD int querier_select(struct querier *q, const struct matcher *v,
+			     size_t count, int64_t from, int64_t to,
+			     struct err *err);
 
 /*
  * Returns the first error that made an answer incomplete, or NULL if all
@@ -70,10 +77,11 @@ size_t querier_memory(const struct querier *q);
  * all labels. Only parts that overlap [from, to] are read. fn may receive a
  * text more than once, and also texts of series that have no profile in [from,
  * to]. Texts are valid only during the call of fn. The selection does not
- * change.
+ * change. Returns an error of the limits; fn is then not called any more.
  */
-void querier_texts(struct querier *q, struct str name, int64_t from, int64_t to,
-		   void (*fn)(void *ctx, struct str text), void *ctx);
+NODISCARD int querier_texts(struct querier *q, struct str name, int64_t from,
+			    int64_t to, void (*fn)(void *ctx, struct str text),
+			    void *ctx, struct err *err);
 
 /* Returns the number of selected series. */
 size_t querier_count(const struct querier *q);

@@ -293,10 +293,10 @@ int changes_find(struct changes *c, struct tsdb *db, struct query_work *work,
 	if (o->step_ms <= 0)
 		return err_set(err, ERR_INVALID,
 			       "parameter \"step\" must be above 0");
-	querier_open(db, &q);
-	querier_select(q, o->spec->selector.matchers, o->spec->selector.count,
-		       o->spec->from, o->spec->to);
-	rc = query_take(work, (int64_t)querier_memory(q), err);
+	query_open(work, db, &q);
+	rc = query_select(work, q, o->spec->selector.matchers,
+			  o->spec->selector.count, o->spec->from, o->spec->to,
+			  err);
 	if (!rc)
 		rc = changes_of_all(c, q, err);
 	if (!rc)

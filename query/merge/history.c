@@ -144,15 +144,15 @@ static int history_group_series(struct history *h, struct err *err)
 {
 	CLEANUP(querier_closep) struct querier *q = NULL;
 	const struct query_spec *s = h->o->spec;
-	int rc = 0;
+	int rc;
 
 	if (!h->o->group_by.len) {
 		*vec_add(&h->groups) = (struct history_group){ 0 };
 		return 0;
 	}
-	querier_open(h->db, &q);
-	querier_select(q, s->selector.matchers, s->selector.count, s->from,
-		       s->to);
+	query_open(h->work, h->db, &q);
+	rc = query_select(h->work, q, s->selector.matchers, s->selector.count,
+			  s->from, s->to, err);
 	for (size_t i = 0; i < querier_count(q) && !rc; i++) {
 		rc = add_group(h, querier_labels(q, i), err);
 		if (!rc)

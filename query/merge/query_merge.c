@@ -142,11 +142,12 @@ int query_merge_run(struct query_merge *g, const struct query_spec *s,
 	CLEANUP(querier_closep) struct querier *q = NULL;
 	int rc;
 
-	querier_open(g->db, &q);
+	query_open(g->work, g->db, &q);
 	querier_on_spend(q, query_merge_spend_fetch, g);
-	querier_select(q, s->selector.matchers, s->selector.count, s->from,
-		       s->to);
-	rc = query_merge_account(g, q, err);
+	rc = querier_select(q, s->selector.matchers, s->selector.count, s->from,
+			    s->to, err);
+	if (!rc)
+		rc = query_merge_account(g, q, err);
 	if (rc)
 		return rc;
 	rc = s->merged ? add_all(g, q, s, err) : add_nearest(g, q, s, err);

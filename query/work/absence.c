@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/work/absence.h"
 
+#include "model/regex.h"
 #include "model/types.h"
 #include "query/string_set.h"
 
@@ -13,30 +14,34 @@ struct search {
 	const struct matcher *matcher;
 	bool any;   /* whether any series has the label */
 	bool found; /* whether the matcher accepts any of the values */
-	bool late;  /* whether the deadline has passed */
-	const struct query_work *work;
 	/*
-	 * Number of values seen; the deadline is checked once per 1024 values.
+	 * Whether the search ended early, because the deadline has passed or
+	 * the regular expression takes too many steps. The message then does
+	 * not name this matcher as the reason.
 	 */
-	size_t count;
+	bool late;
+	struct limits limits;
+	struct growth_meter meter;
 	/* Profile types seen so far, for the message. */
 	struct string_set types;
 };
 
-/* Callback for each value of the label: check it against the matcher. */
+/*
+ * Callback for each value of the label: check it against the matcher, until one
+ * is found.
+ */
 static void absence_look_at(void *ctx, struct str value)
 {
 	struct search *s = ctx;
 
 	s->any = true;
-	if (s->count++ % 1024 == 0)
-		s->late = s->late || query_check_deadline(s->work, NULL);
-	/*
-	 * After the deadline the search is incomplete. It ends as if the
-	 * matcher had matched, so that the message does not name this matcher
-	 * as the reason.
-	 */
-	s->found = s->found || s->late || matcher_matches(s->matcher, value);
+	if (!s->found && !s->late) {
+		s->found = matcher_matches(s->matcher, value);
+		s->late =
+			limits_meter(&s->limits, &s->meter,
+				     matcher_work(s->matcher), 0, NULL) ||
+			regex_check_steps(s->matcher->regex, "selector", NULL);
+	}
 	if (str_is(s->matcher->name, LABEL_NAME) && s->types.count <= NAMED)
 		string_set_add(&s->types, value);
 }
@@ -69,19 +74,21 @@ static const char *absence_sign_of(enum matcher_op op)
  * Whether no stored series satisfies the matcher at any time. If so, the reason
  * is appended to `out`.
  */
-static bool is_unmatched(struct querier *q, const struct query_work *w,
+static bool is_unmatched(struct querier *q, struct query_work *w,
 			 const struct matcher *m, struct buf *out)
 {
-	struct search s = { .matcher = m, .work = w };
+	struct search s = { .matcher = m, .limits = query_limits(w) };
+	int rc;
 
-	if (matcher_matches(m, str_of("")))
-		/*
-		 * A series that lacks the label satisfies the matcher, so this
-		 * matcher is not the reason.
-		 */
+	/*
+	 * A series that lacks the label satisfies the matcher, so this matcher
+	 * is not the reason. After the deadline, the reason is not looked for.
+	 */
+	if (matcher_matches(m, str_of("")) || query_check_deadline(w, NULL))
 		return false;
-	querier_texts(q, m->name, INT64_MIN, INT64_MAX, absence_look_at, &s);
-	if (s.found) {
+	rc = querier_texts(q, m->name, INT64_MIN, INT64_MAX, absence_look_at,
+			   &s, NULL);
+	if (rc || s.found || s.late) {
 		string_set_fini(&s.types);
 		return false;
 	}
@@ -102,7 +109,7 @@ static bool is_unmatched(struct querier *q, const struct query_work *w,
 	return true;
 }
 
-int query_explain_absence(struct querier *q, const struct query_work *w,
+int query_explain_absence(struct querier *q, struct query_work *w,
 			  const struct selector *s, const char *when,
 			  struct err *err)
 {

@@ -20,7 +20,7 @@
  * `q` does not change. Stops searching at the deadline. Always returns
  * ERR_NOTFOUND.
  */
-int query_explain_absence(struct querier *q, const struct query_work *w,
+int query_explain_absence(struct querier *q, struct query_work *w,
 			  const struct selector *s, const char *when,
 			  struct err *err);
 

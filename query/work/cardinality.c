@@ -5,7 +5,8 @@
 #include "tsdb/querier.h"
 
 /*
- * Number of series after which the limits of memory and time are checked again.
+ * Number of series or values after which the limits of memory and time are
+ * checked again.
  */
 #define CHECK_EVERY 1024
 
@@ -57,9 +58,8 @@ static int count_all(struct cardinality *c, struct tsdb *db,
 	CLEANUP(querier_closep) struct querier *q = NULL;
 	int rc;
 
-	querier_open(db, &q);
-	querier_select(q, NULL, 0, INT64_MIN, INT64_MAX);
-	rc = query_take(work, (int64_t)querier_memory(q), err);
+	query_open(work, db, &q);
+	rc = query_select(work, q, NULL, 0, INT64_MIN, INT64_MAX, err);
 	for (size_t i = 0; i < querier_count(q) && !rc; i++) {
 		count_series(c, querier_labels(q, i));
 		if (i % CHECK_EVERY == 0)
@@ -70,6 +70,8 @@ static int count_all(struct cardinality *c, struct tsdb *db,
 
 		string_set_add(&c->labels,
 			       str_cut(c->pairs.v[i].text, '=', &value));
+		if (i % CHECK_EVERY == 0)
+			rc = check_work(c, work, err);
 	}
 	return rc ? rc : check_work(c, work, err);
 }

@@ -232,7 +232,7 @@ static int nearest_of(const struct query_spec *s, struct querier *q,
 	return 1;
 }
 
-int query_nearest(const struct query_spec *s, const struct query_work *w,
+int query_nearest(const struct query_spec *s, struct query_work *w,
 		  struct querier *q, size_t *series, int64_t *ms,
 		  struct err *err)
 {

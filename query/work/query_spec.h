@@ -62,8 +62,8 @@ void query_spec_at(struct query_spec *s, int64_t ms);
  * ERR_CORRUPT when damage may be the reason, and ERR_TIMEOUT or ERR_CLOSED when
  * time ran out.
  */
-NODISCARD int query_nearest(const struct query_spec *s,
-			    const struct query_work *w, struct querier *q,
-			    size_t *series, int64_t *ms, struct err *err);
+NODISCARD int query_nearest(const struct query_spec *s, struct query_work *w,
+			    struct querier *q, size_t *series, int64_t *ms,
+			    struct err *err);
 
 #endif

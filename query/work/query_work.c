@@ -2,6 +2,7 @@
 #include "query/query_work.h"
 
 #include "base/clock.h"
+#include "tsdb/querier.h"
 
 /* Publish in the progress how much memory the query holds. */
 static void show_bytes(struct query_work *w)
@@ -89,4 +90,34 @@ int query_check_deadline(const struct query_work *w, struct err *err)
 	if (now < w->deadline_ns)
 		return 0;
 	return err_set(err, ERR_TIMEOUT, "the query exceeded --query.timeout");
+}
+
+/* Callback of query_limits(). */
+static int query_spend(void *ctx, size_t bytes, struct err *err)
+{
+	struct query_work *w = ctx;
+	int rc = query_check_deadline(w, err);
+
+	return rc || !bytes ? rc : query_take(w, (int64_t)bytes, err);
+}
+
+struct limits query_limits(struct query_work *w)
+{
+	return (struct limits){ .spend = query_spend, .ctx = w };
+}
+
+void query_open(struct query_work *w, struct tsdb *db, struct querier **q)
+{
+	struct limits limits = query_limits(w);
+
+	querier_open(db, &limits, q);
+}
+
+int query_select(struct query_work *w, struct querier *q,
+		 const struct matcher *v, size_t count, int64_t from,
+		 int64_t to, struct err *err)
+{
+	int rc = querier_select(q, v, count, from, to, err);
+
+	return rc ? rc : query_take(w, (int64_t)querier_memory(q), err);
 }

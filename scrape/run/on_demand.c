@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/mutex.h"
+#include "model/regex.h"
 #include "scrape/run/scraper.h"
 #include "scrape/run/target_pools.h"
 
@@ -62,34 +63,69 @@ void on_demand_refuse_all(struct scraper *s)
 	}
 }
 
+/* The targets that the matchers of a caller match. */
+struct target_search {
+	const struct scrape_now_options *w;
+	struct growth_meter meter;
+	struct target *found; /* the first; the search holds a reference */
+	size_t count;
+};
+
 /*
- * Find the first target that all matchers match, and take a reference on it;
- * *count is set to the number of matching targets. Index pages (/debug/pprof/)
- * and targets that a limit refuses do not count.
+ * Look at the targets of one job. Index pages (/debug/pprof/) and targets that
+ * a limit refuses do not count.
  */
-static struct target *find_target(struct scraper *s,
-				  const struct scrape_now_options *w,
-				  size_t *count)
+static int target_search_look(struct target_search *x,
+			      const struct target_set *set, struct err *err)
 {
-	struct target *found = NULL;
+	const struct scrape_now_options *w = x->w;
+	size_t work = 1;
+	int rc = 0;
+
+	for (size_t i = 0; i < w->count; i++)
+		work += matcher_work(&w->matchers[i]);
+	for (size_t k = 0; k < set->count && !rc; k++) {
+		struct target *t = set->v[k].target;
+
+		if (!t || t->refused || t->spec.is_index)
+			continue;
+		if (matchers_match(w->matchers, w->count, t->spec.labels) &&
+		    !x->count++)
+			x->found = target_ref(t);
+		rc = limits_meter(&w->limits, &x->meter, work, 0, err);
+	}
+	return rc;
+}
+
+/*
+ * Find the first target that all matchers match, and take a reference on it.
+ * ERR_NOTFOUND, ERR_INVALID: not exactly one target matches.
+ */
+static int find_target(struct scraper *s, const struct scrape_now_options *w,
+		       struct target **out, struct err *err)
+{
+	struct target_search x = { .w = w };
 	size_t jobs;
 	struct snapshot *v = snapshot_take(s, &jobs);
+	int rc = 0;
 
-	*count = 0;
-	for (size_t i = 0; i < jobs; i++) {
-		for (size_t k = 0; k < v[i].set->count; k++) {
-			struct target *t = v[i].set->v[k].target;
-
-			if (!t || t->refused || t->spec.is_index ||
-			    !matchers_match(w->matchers, w->count,
-					    t->spec.labels))
-				continue;
-			if (!(*count)++)
-				found = target_ref(t);
-		}
-	}
+	for (size_t i = 0; i < jobs && !rc; i++)
+		rc = target_search_look(&x, v[i].set, err);
+	for (size_t i = 0; i < w->count && !rc; i++)
+		rc = regex_check_steps(w->matchers[i].regex, "selector", err);
 	snapshot_free(v, jobs);
-	return found;
+	if (!rc && x.count != 1)
+		rc = err_set(
+			err, x.count ? ERR_INVALID : ERR_NOTFOUND,
+			x.count ?
+				"%zu targets match; exactly one must match the selector (/api/v1/targets lists all targets)" :
+				"%zu targets match the selector; /api/v1/targets lists all targets",
+			x.count);
+	if (rc)
+		target_unref(x.found);
+	else
+		*out = x.found;
+	return rc;
 }
 
 /*
@@ -124,19 +160,12 @@ static int on_demand_submit(struct scraper *s, struct scrape_request *a,
 int scrape_now(struct scraper *s, const struct scrape_now_options *w,
 	       struct labels **labels, int64_t *ms, struct err *err)
 {
-	size_t count;
-	struct target *t = find_target(s, w, &count);
+	struct target *t = NULL;
 	struct scrape_request *a;
-	int rc;
+	int rc = find_target(s, w, &t, err);
 
-	if (count != 1) {
-		target_unref(t);
-		return err_set(
-			err, count ? ERR_INVALID : ERR_NOTFOUND,
-			count ? "%zu targets match; exactly one must match the selector (/api/v1/targets lists all targets)" :
-				"%zu targets match the selector; /api/v1/targets lists all targets",
-			count);
-	}
+	if (rc)
+		return rc;
 	a = scrape_request_new(t, w->seconds);
 	rc = on_demand_submit(s, a, err);
 	if (!rc) {

@@ -4,6 +4,7 @@
  * and matches that end at a limit of steps. Matching of whole values has tests
  * of its own.
  */
+#include "base/clock.h"
 #include "base/mem.h"
 #include "model/regex.h"
 #include "model/regex_gate.h"
@@ -142,10 +143,10 @@ Test(expressions, lists_of_literals_are_told_to_the_index)
 		const char *literals[4]; /* empty: the pattern is no list */
 	} cases[] = {
 		{ "app", { "app" } },
-		{ "a|b|c", { "a", "b", "c" } },
+		{ "b|a|b|c|a", { "a", "b", "c" } },
 		{ "", { "" } },
-		{ "a||b", { "a", "", "b" } },
-		{ "|", { "", "" } },
+		{ "a||b", { "", "a", "b" } },
+		{ "|", { "" } },
 		{ "caf\xc3\xa9 x-y/z", { "caf\xc3\xa9 x-y/z" } },
 		{ "(a|b)", { NULL } },
 		{ "a.*", { NULL } },
@@ -311,4 +312,53 @@ Test(expressions, what_backtracks_for_ever_gives_up_or_is_matched_otherwise)
 	regex_free(search);
 	regex_free(whole);
 	regex_free(quick);
+}
+
+Test(expressions, one_match_of_a_whole_value_takes_a_bounded_time)
+{
+	/* Each is slow for both matchers of PCRE2, in another way. */
+	static const char *const patterns[] = {
+		"(.{0,900}.{0,900}.{0,900}.{0,900})(a|b|.)*[yz]",
+		"(.*.*.*.*.*.*.*.*x){3}N",
+		"(a?){1000}(a?){1000}(a?){1000}a{1000}[yz]",
+		"(.{1000}|.{999}|.{998}|.{997}|.{996})*(.{0,1000}.{1000})*[yz]",
+	};
+	enum {
+		LEN = 60000
+	};
+	char *text = mem_alloc(LEN);
+
+	memset(text, 'a', LEN);
+	memcpy(text, "yxN", 3); /* all characters that the patterns need */
+	for (size_t i = 0; i < ARRAY_SIZE(patterns); i++) {
+		struct regex *r = compiled(regex_new, patterns[i]);
+		static const size_t lens[] = { 100, 1000, LEN };
+
+		for (size_t n = 0; n < ARRAY_SIZE(lens); n++) {
+			struct str value = { text, lens[n] };
+			int64_t began = clock_cpu_ns();
+
+			cr_expect(!regex_matches(r, value), "%s, %zu",
+				  patterns[i], lens[n]);
+			began = clock_cpu_ns() - began;
+			cr_expect(began < 5000000000, "%s, %zu: %d ms",
+				  patterns[i], lens[n], (int)(began / 1000000));
+		}
+		regex_free(r);
+	}
+	mem_free(text);
+}
+
+Test(expressions, a_slow_match_of_a_whole_value_does_not_match_its_beginning)
+{
+	struct regex *r = compiled(regex_new, "(a|b|.)*[yz]");
+	char text[100];
+
+	memset(text, 'a', sizeof(text));
+	text[0] = 'y';
+	cr_expect(!regex_matches(r, (struct str){ text, sizeof(text) }));
+	text[sizeof(text) - 1] = 'y';
+	cr_expect(regex_matches(r, (struct str){ text, sizeof(text) }));
+	cr_expect(!regex_gave_up(r));
+	regex_free(r);
 }

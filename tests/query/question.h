@@ -35,8 +35,8 @@ static inline void question_open(struct question *a, struct store *s)
 	if (!a->work.deadline_ns)
 		a->work.deadline_ns = INT64_MAX;
 	query_merge_init(&a->merge, s->db, &a->work, &a->o);
-	querier_open(s->db, &a->q);
-	querier_select(a->q, NULL, 0, INT64_MIN, INT64_MAX);
+	querier_open(s->db, NULL, &a->q);
+	cr_assert(!querier_select(a->q, NULL, 0, INT64_MIN, INT64_MAX, NULL));
 }
 
 static inline void question_ask(struct question *a, size_t series, int64_t from,

@@ -23,9 +23,9 @@ static void look_open(struct look *l, struct store *s, const char *selector)
 	*l = (struct look){ .work = { .deadline_ns = INT64_MAX } };
 	cr_assert(!selector_parse(str_of(selector), &l->selector, &err), "%s",
 		  err.msg);
-	querier_open(s->db, &l->q);
-	querier_select(l->q, l->selector.matchers, l->selector.count, INT64_MIN,
-		       INT64_MAX);
+	querier_open(s->db, NULL, &l->q);
+	cr_assert(!querier_select(l->q, l->selector.matchers, l->selector.count,
+				  INT64_MIN, INT64_MAX, NULL));
 }
 
 static void look_close(struct look *l)

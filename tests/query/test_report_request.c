@@ -236,8 +236,8 @@ static void finder_open(struct finder *f, struct store *s, const char *pattern)
 	cr_assert(!function_search_init(&f->search, str_of(pattern),
 					(size_t)MEMORY, &f->work, &err),
 		  "%s", err.msg);
-	querier_open(s->db, &f->q);
-	querier_select(f->q, NULL, 0, INT64_MIN, INT64_MAX);
+	querier_open(s->db, NULL, &f->q);
+	cr_assert(!querier_select(f->q, NULL, 0, INT64_MIN, INT64_MAX, NULL));
 }
 
 static void finder_close(struct finder *f)

@@ -3,6 +3,7 @@
  * Profiles on demand, and what the scraper counts: the targets by health, and
  * the bytes and the time that profile types take.
  */
+#include "model/regex.h"
 #include "scrape/run/target_gauges.h"
 #include "scrape/run/type_cost.h"
 #include "tests/scrape/fetches.h"
@@ -408,4 +409,32 @@ Test(on_demand, types_without_end_take_no_memory)
 	cr_expect(bytes_of_type(s.o.metrics, "other") == 75);
 	type_cost_free(&s);
 	metrics_free(s.o.metrics);
+}
+
+/* Limits that permit nothing. */
+static int refuse_all(void *ctx UNUSED, size_t bytes UNUSED, struct err *err)
+{
+	return err_set(err, ERR_TIMEOUT, "late");
+}
+
+Test(on_demand, the_search_for_the_target_asks_its_limits)
+{
+	struct stage t;
+	struct matcher m = { .op = MATCH_RE, .name = str_of("instance") };
+	struct scrape_now_options o = { .matchers = &m,
+					.count = 1,
+					.limits = { refuse_all, NULL } };
+	struct labels *labels = NULL;
+	int64_t ms;
+	struct err err;
+
+	stage_begin(&t, START);
+	stage_apply(&t, HEAP_JOB("app", "", "['a:1', 'b:1']"));
+	cr_assert(!regex_new(str_of("x.*y"), &m.regex, NULL, NULL));
+	cr_expect(scrape_now(t.s, &o, &labels, &ms, &err) == ERR_TIMEOUT, "%s",
+		  err.msg);
+	o.limits = (struct limits){ 0 };
+	cr_expect(scrape_now(t.s, &o, &labels, &ms, &err) == ERR_NOTFOUND);
+	regex_free(m.regex);
+	stage_end(&t);
 }

@@ -121,8 +121,8 @@ static inline size_t count_in(struct tsdb *db)
 	struct querier *q;
 	size_t sum = 0;
 
-	querier_open(db, &q);
-	querier_select(q, NULL, 0, INT64_MIN, INT64_MAX);
+	querier_open(db, NULL, &q);
+	cr_assert(!querier_select(q, NULL, 0, INT64_MIN, INT64_MAX, NULL));
 	for (size_t i = 0; i < querier_count(q); i++) {
 		struct times_view t = { 0 };
 
@@ -150,8 +150,8 @@ static inline struct querier *select_series_of(struct fixture *f, int series,
 			     .value = labels_get(ls, str_of("pod")) };
 	struct querier *q;
 
-	querier_open(f->db, &q);
-	querier_select(q, &m, 1, from, to);
+	querier_open(f->db, NULL, &q);
+	cr_assert(!querier_select(q, &m, 1, from, to, NULL));
 	labels_unref(ls);
 	return q;
 }

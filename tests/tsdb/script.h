@@ -207,7 +207,7 @@ static inline void script_delete(struct script *s)
 
 		if (mask >> series & 1) {
 			rc = tsdb_delete(s->db, &m, 1, script_ms(from),
-					 script_ms(to), NULL);
+					 script_ms(to), NULL, NULL);
 			if (rc && !s->faults)
 				script_wrong(s, series, from, "not deleted");
 			for (int k = from; k <= to && k < SCRIPT_TIMES; k++) {
@@ -259,8 +259,8 @@ static inline void script_check_series(struct script *s, int series)
 	struct querier *q;
 	size_t listed = 0;
 
-	querier_open(s->db, &q);
-	querier_select(q, &m, 1, 0, INT64_MAX);
+	querier_open(s->db, NULL, &q);
+	cr_assert(!querier_select(q, &m, 1, 0, INT64_MAX, NULL));
 	for (int k = 0; k <= s->now && k < SCRIPT_TIMES; k++) {
 		uint8_t found = script_look(s, q, series, k);
 		uint8_t *may = &s->may[series][k];

@@ -31,7 +31,7 @@ static void use(struct fixture *f, struct vandal *v, int *now)
 		break;
 	case 2:
 		(void)!tsdb_delete(f->db, &one, 1, sample_ms(k),
-				   sample_ms(k + 3), NULL);
+				   sample_ms(k + 3), NULL, NULL);
 		break;
 	case 3:
 		(void)!tsdb_clean_tombstones(f->db, NULL);

@@ -72,7 +72,7 @@ static int delete (struct fixture *f, const char *selector, int from, int to)
 
 	cr_assert(!selector_parse(str_of(selector), &s, NULL));
 	rc = tsdb_delete(f->db, s.matchers, s.count, sample_ms(from),
-			 sample_ms(to) - 1, NULL);
+			 sample_ms(to) - 1, NULL, NULL);
 	selector_fini(&s);
 	return rc;
 }
@@ -105,8 +105,8 @@ Test(block, listing_times_of_a_block_reads_no_values)
 
 	put_all(f, 4, 0, 100);
 	must_maintain(f, true);
-	querier_open(f->db, &q);
-	querier_select(q, NULL, 0, INT64_MIN, INT64_MAX);
+	querier_open(f->db, NULL, &q);
+	cr_assert(!querier_select(q, NULL, 0, INT64_MIN, INT64_MAX, NULL));
 	cr_expect(querier_count(q) == 4);
 	for (size_t i = 0; i < querier_count(q); i++)
 		cr_expect(!querier_times(q, i, 0, INT64_MAX, &t, NULL) &&
@@ -418,8 +418,8 @@ static int good_profiles(struct fixture *f, int series, int n)
 	struct querier *q;
 	int good = 0;
 
-	querier_open(f->db, &q);
-	querier_select(q, &m, 1, 0, INT64_MAX);
+	querier_open(f->db, NULL, &q);
+	cr_assert(!querier_select(q, &m, 1, 0, INT64_MAX, NULL));
 	for (int k = 0; k < n && querier_count(q); k++) {
 		profile_make(series, k, &want);
 		good += !querier_fetch(q, 0, sample_ms(k), &p, NULL) &&
@@ -791,13 +791,13 @@ Test(block, running_query_does_not_block_maintenance)
 			     .value = str_of("pod-1") };
 
 	put_all(f, 2, 0, 50);
-	querier_open(f->db, &q);
-	querier_select(q, &m, 1, 0, INT64_MAX);
+	querier_open(f->db, NULL, &q);
+	cr_assert(!querier_select(q, &m, 1, 0, INT64_MAX, NULL));
 	must_maintain(f, true);
 	cr_expect(is_good(q, 1, 7), "from the range that is gone");
 	querier_close(q);
-	querier_open(f->db, &q);
-	querier_select(q, &m, 1, 0, INT64_MAX);
+	querier_open(f->db, NULL, &q);
+	cr_assert(!querier_select(q, &m, 1, 0, INT64_MAX, NULL));
 	cr_expect(!delete (f, "{job=\"test\"}", 0, 10));
 	cr_expect(!tsdb_clean_tombstones(f->db, NULL));
 	cr_expect(is_good(q, 1, 17), "from the block that is gone");

@@ -71,8 +71,8 @@ static bool is_there(struct life *l, int64_t ms)
 	struct querier *q;
 	bool found = false;
 
-	querier_open(l->f->db, &q);
-	querier_select(q, NULL, 0, INT64_MIN, INT64_MAX);
+	querier_open(l->f->db, NULL, &q);
+	cr_assert(!querier_select(q, NULL, 0, INT64_MIN, INT64_MAX, NULL));
 	for (size_t i = 0; i < querier_count(q); i++) {
 		if (!querier_times(q, i, ms, ms, &t, NULL))
 			found = found || t.count > 0;

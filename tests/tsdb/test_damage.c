@@ -128,9 +128,9 @@ static int fetch_third(struct fixture *f, struct err *err)
 	struct querier *q;
 	int rc;
 
-	querier_open(f->db, &q);
+	querier_open(f->db, NULL, &q);
 	querier_sequential(q); /* as merges read */
-	querier_select(q, NULL, 0, INT64_MIN, INT64_MAX);
+	cr_assert(!querier_select(q, NULL, 0, INT64_MIN, INT64_MAX, NULL));
 	cr_assert(querier_count(q) == 2);
 	rc = querier_fetch(q, 0, sample_ms(3), &p, err);
 	profile_fini(&p);
@@ -173,8 +173,8 @@ Test(damage, maintenance_keeps_damaged_blocks)
 	meddle(f, "mkdir aside && for b in 0*; do mv $b/values/000001 "
 		  "aside/$b; done");
 	cr_assert(!reopen(f));
-	cr_expect(
-		!tsdb_delete(f->db, &all, 1, sample_ms(0), sample_ms(0), NULL));
+	cr_expect(!tsdb_delete(f->db, &all, 1, sample_ms(0), sample_ms(0), NULL,
+			       NULL));
 	cr_expect(tsdb_clean_tombstones(f->db, NULL) == ERR_CORRUPT,
 		  "it says so");
 	(void)!maintain(f, true);
@@ -268,13 +268,13 @@ Test(damage, removed_profiles_are_not_restored_from_the_wal)
 	put_series(f, 1, 1900, 1910);
 	/* The whole head is deleted, so that no block is made. */
 	put_series(f, 0, 0, 20);
-	cr_expect(!tsdb_delete(f->db, &all, 1, 0, INT64_MAX, NULL));
+	cr_expect(!tsdb_delete(f->db, &all, 1, 0, INT64_MAX, NULL, NULL));
 	clock_set(&f->clock, sample_ms(2000) + 700000);
 	cr_expect(!maintain(f, false));
 	put_series(f, 0, WINDOW_STEPS, WINDOW_STEPS + 20);
 	clock_set(&f->clock, sample_ms(2000) + 1400000);
 	cr_expect(!maintain(f, false), "a block, that goes whole, too");
-	cr_expect(!tsdb_delete(f->db, &all, 1, 0, INT64_MAX, NULL));
+	cr_expect(!tsdb_delete(f->db, &all, 1, 0, INT64_MAX, NULL, NULL));
 	cr_expect(!tsdb_clean_tombstones(f->db, NULL) && count(f) == 10);
 	pull_the_plug(f);
 	cr_expect(count_dumped(f) == 10);
@@ -397,7 +397,7 @@ Test(damage, transient_read_error_drops_no_profile)
 			if (tsdb_open(&f->o, &f->db, NULL))
 				continue; /* the open may fail, too */
 			(void)!tsdb_delete(f->db, &one, 1, sample_ms(0),
-					   sample_ms(0), NULL);
+					   sample_ms(0), NULL, NULL);
 			(void)!tsdb_clean_tombstones(f->db, NULL);
 			(void)!maintain(f, true);
 		}
@@ -523,7 +523,7 @@ static void *keep_deleting(void *arg)
 
 	for (int k = 0; !d->stop; k++)
 		(void)!tsdb_delete(d->f->db, &one, 1, sample_ms(k % 100),
-				   sample_ms(k % 100), NULL);
+				   sample_ms(k % 100), NULL, NULL);
 	return NULL;
 }
 

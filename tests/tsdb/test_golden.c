@@ -111,7 +111,7 @@ static void delete_one(struct tsdb *db, int k)
 			     .name = str_of("n"),
 			     .value = str_of("a") };
 
-	cr_assert(!tsdb_delete(db, &m, 1, time_of(k), time_of(k), NULL));
+	cr_assert(!tsdb_delete(db, &m, 1, time_of(k), time_of(k), NULL, NULL));
 }
 
 static void write_golden(const char *path)
@@ -175,8 +175,8 @@ static void look_at_series(struct tsdb *db, int series, struct look *l)
 	struct buf want = { 0 };
 	struct querier *q;
 
-	querier_open(db, &q);
-	querier_select(q, &m, 1, INT64_MIN, INT64_MAX);
+	querier_open(db, NULL, &q);
+	cr_assert(!querier_select(q, &m, 1, INT64_MIN, INT64_MAX, NULL));
 	for (int k = 0; k < profiles(); k++) {
 		int rc = querier_count(q) ?
 				 querier_fetch(q, 0, time_of(k), &p, NULL) :

@@ -33,8 +33,12 @@ struct world {
 	struct str symbols[8 * SERIES_MAX];
 	size_t symbol_count;
 	struct memindex memory;
+	struct mutex mu; /* of `memory` */
 	struct index *index;
 };
+
+/* For selections that may take as long as they need. */
+static const struct limits no_limits;
 
 static int by_labels(const void *a, const void *b)
 {
@@ -69,6 +73,7 @@ static struct world *world_new(void)
 {
 	struct world *w = mem_new(struct world);
 
+	mutex_init(&w->mu);
 	w->dir = tempdir_make();
 	w->hook = hook_make();
 	snprintf(w->path, sizeof(w->path), "%s/index", w->dir.path);
@@ -79,6 +84,7 @@ static void world_free(struct world *w)
 {
 	index_close(w->index);
 	memindex_fini(&w->memory);
+	mutex_destroy(&w->mu);
 	for (size_t i = 0; i < w->count; i++)
 		labels_unref(w->v[i]);
 	tempdir_fini(&w->dir);
@@ -347,8 +353,9 @@ static void check_selection(struct world *w, const struct matcher *v,
 	struct postings block = { 0 };
 	size_t at = 0;
 
-	memindex_select(&w->memory, v, count, &head);
-	cr_assert(!index_select(w->index, v, count, &block, NULL));
+	cr_assert(!memindex_select(&w->memory, &w->mu, &no_limits, v, count,
+				   &head, NULL));
+	cr_assert(!index_select(w->index, &no_limits, v, count, &block, NULL));
 	for (size_t i = 0; i < w->count; i++) {
 		uint32_t ref = 0;
 
@@ -383,6 +390,89 @@ Test(index, a_selection_is_what_the_matchers_say)
 	world_free(w);
 }
 
+/* Limits that end a selection when they are asked for the last time. */
+struct patience {
+	struct mutex *mu; /* of the head's index; NULL: nothing to check */
+	size_t left;      /* questions that are answered with yes */
+	size_t asked;
+};
+
+/* Appends must be able to take the mutex while a selection asks. */
+static int patience_ask(void *ctx, size_t bytes, struct err *err)
+{
+	struct patience *p = ctx;
+
+	cr_expect(!bytes);
+	mutex_lock(p->mu);
+	p->asked++;
+	mutex_unlock(p->mu);
+	return p->asked > p->left ? err_set(err, ERR_TIMEOUT, "late") : 0;
+}
+
+/* Runs a selection in the head and in the block with such limits. */
+static void select_patiently(struct world *w, const char *selector, size_t left,
+			     int want, size_t asked)
+{
+	struct patience p[2] = { { &w->mu, left, 0 }, { &w->mu, left, 0 } };
+	struct limits l[2] = { { patience_ask, &p[0] },
+			       { patience_ask, &p[1] } };
+	struct postings out[2] = { 0 };
+	struct selector s;
+
+	cr_assert(!selector_parse(str_of(selector), &s, NULL));
+	cr_expect(memindex_select(&w->memory, &w->mu, &l[0], s.matchers,
+				  s.count, &out[0], NULL) == want,
+		  "%s", selector);
+	cr_expect(index_select(w->index, &l[1], s.matchers, s.count, &out[1],
+			       NULL) == want,
+		  "%s", selector);
+	for (size_t i = 0; i < 2; i++) {
+		cr_expect(p[i].asked == asked, "%s: %zu questions", selector,
+			  p[i].asked);
+		postings_fini(&out[i]);
+	}
+	selector_fini(&s);
+}
+
+Test(index, a_selection_asks_its_limits_after_each_costly_value)
+{
+	struct world *w = make_world(150);
+
+	/* One question at the start of a matcher, and one for each value. */
+	select_patiently(w, "{pod=~\"p.*x\"}", 1000, 0, 151);
+	select_patiently(w, "{pod!~\"p.*x\",pod!=\"\"}", 1000, 0, 152);
+	select_patiently(w, "{pod=~\"p.*x\"}", 20, ERR_TIMEOUT, 21);
+	select_patiently(w, "{pod=~\".*0\",job=~\"a.*i\"}", 152, ERR_TIMEOUT,
+			 153);
+	select_patiently(w, "{pod=\"p1\"}", 0, ERR_TIMEOUT, 1);
+	select_patiently(w, "{pod!=\"p1\",pod!=\"\"}", 1000, 0, 2);
+	world_free(w);
+}
+
+Test(index, an_expression_that_needs_too_many_steps_is_an_error)
+{
+	static const char evil[] =
+		"{pod=~\"(.{0,900}.{0,900}.{0,900}.{0,900})(a|b|.)*[yz]\"}";
+	struct world *w = make_world(10);
+	char pod[3001];
+	const char *const texts[] = { "__name__", "cpu", "pod", pod, NULL };
+	struct postings out = { 0 };
+	struct selector s;
+	struct err err;
+
+	memset(pod, 'a', sizeof(pod) - 1);
+	pod[sizeof(pod) - 1] = 0;
+	w->v[w->count] = make_labels(texts);
+	memindex_add(&w->memory, w->v[w->count++]);
+	cr_assert(!selector_parse(str_of(evil), &s, NULL));
+	cr_expect(memindex_select(&w->memory, &w->mu, &no_limits, s.matchers,
+				  s.count, &out, &err) == ERR_INVALID);
+	cr_expect(strstr(err.msg, "too many steps"), "%s", err.msg);
+	postings_fini(&out);
+	selector_fini(&s);
+	world_free(w);
+}
+
 /* Returns how many series of the index have this pod. */
 static size_t count_pods(struct world *w, const char *pod)
 {
@@ -391,7 +481,7 @@ static size_t count_pods(struct world *w, const char *pod)
 	size_t count;
 
 	m.value = str_of(pod);
-	cr_expect(!index_select(w->index, &m, 1, &p, NULL));
+	cr_expect(!index_select(w->index, &no_limits, &m, 1, &p, NULL));
 	count = p.count;
 	postings_fini(&p);
 	return count;
@@ -423,8 +513,9 @@ Test(index, without_matchers_all_are_selected)
 	struct postings head = { 0 };
 	struct postings block = { 0 };
 
-	memindex_select(&w->memory, NULL, 0, &head);
-	cr_expect(!index_select(w->index, NULL, 0, &block, NULL));
+	cr_assert(!memindex_select(&w->memory, &w->mu, &no_limits, NULL, 0,
+				   &head, NULL));
+	cr_expect(!index_select(w->index, &no_limits, NULL, 0, &block, NULL));
 	cr_expect(head.count == 40 && block.count == 40);
 	postings_fini(&head);
 	postings_fini(&block);
@@ -508,7 +599,7 @@ static int read_all(struct world *w, struct buf *out)
 		index_series_fini(&s);
 	}
 	if (!rc)
-		rc = index_select(w->index, &m, 1, &p, NULL);
+		rc = index_select(w->index, &no_limits, &m, 1, &p, NULL);
 	for (size_t i = 0; !rc && i < p.count; i++)
 		buf_printf(out, " %u", p.v[i]);
 	if (!rc)
@@ -578,7 +669,8 @@ Test(index, a_disk_that_cannot_read_is_no_damage)
 
 	w->hook.sector = "/index";
 	w->hook.to = UINT64_MAX;
-	cr_expect(index_select(w->index, &m, 1, &p, NULL) == ERR_IO);
+	cr_expect(index_select(w->index, &no_limits, &m, 1, &p, NULL) ==
+		  ERR_IO);
 	cr_expect(index_ref(w->index, 0, &ref, NULL) == ERR_IO);
 	cr_expect(index_find(w->index, w->v[0], &ref, NULL) == ERR_IO);
 	cr_expect(index_values(w->index, str_of("job"), add_text, &got, NULL) ==

@@ -117,7 +117,7 @@ Test(mishaps, deleted_profiles_of_a_damaged_head_are_not_restored)
 	cr_expect(!reopen(f) && count(f) == 25, "from the WAL");
 	clock_set(&f->clock, sample_ms(2000) + 700000);
 	cr_expect(!maintain(f, false));
-	cr_expect(!tsdb_delete(f->db, &all, 1, 0, INT64_MAX, NULL));
+	cr_expect(!tsdb_delete(f->db, &all, 1, 0, INT64_MAX, NULL, NULL));
 	cr_expect(!tsdb_clean_tombstones(f->db, NULL));
 	cr_expect(count(f) == 5);
 	cr_expect(!reopen(f) && count(f) == 5);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Queriers: what they select, list and fetch, wherever profiles are stored. */
+#include "model/regex.h"
 #include "model/types.h"
 #include "tests/tsdb/mishap.h"
 #include "tsdb/deletion.h"
@@ -34,8 +35,9 @@ static struct querier *selected(struct fixture *f, const char *selector)
 	struct selector s;
 
 	cr_assert(!selector_parse(str_of(selector), &s, NULL), "%s", selector);
-	querier_open(f->db, &q);
-	querier_select(q, s.matchers, s.count, INT64_MIN, INT64_MAX);
+	querier_open(f->db, NULL, &q);
+	cr_assert(!querier_select(q, s.matchers, s.count, INT64_MIN, INT64_MAX,
+				  NULL));
 	selector_fini(&s);
 	return q;
 }
@@ -93,10 +95,11 @@ Test(querier, a_selection_without_matchers_is_everything_and_replaces_the_last)
 	struct querier *q = selected(f, "heap");
 	char got[16];
 
-	querier_select(q, NULL, 0, INT64_MIN, INT64_MAX);
+	cr_assert(!querier_select(q, NULL, 0, INT64_MIN, INT64_MAX, NULL));
 	tell_pods(q, got);
 	cr_expect(!strcmp(got, "02413"), "%s", got);
-	querier_select(q, NULL, 0, sample_ms(5 * WINDOW), INT64_MAX);
+	cr_assert(!querier_select(q, NULL, 0, sample_ms(5 * WINDOW), INT64_MAX,
+				  NULL));
 	cr_expect(querier_count(q) == 0);
 	querier_closep(&q);
 	cr_expect(!q);
@@ -208,10 +211,10 @@ Test(querier, a_selection_has_no_series_of_other_times)
 	struct fixture *f = three_places();
 	struct querier *q;
 
-	querier_open(f->db, &q);
+	querier_open(f->db, NULL, &q);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		querier_select(q, NULL, 0, sample_ms(cases[i].from),
-			       sample_ms(cases[i].to));
+		cr_assert(!querier_select(q, NULL, 0, sample_ms(cases[i].from),
+					  sample_ms(cases[i].to), NULL));
 		cr_expect((querier_count(q) > 0) == cases[i].any, "%zu: %zu", i,
 			  querier_count(q));
 	}
@@ -272,9 +275,9 @@ Test(querier, names_and_values_are_those_of_the_parts_in_the_range)
 		char got[200] = "";
 		size_t len = 0;
 
-		querier_texts(q, str_of(cases[i].name),
-			      sample_ms(cases[i].from), sample_ms(cases[i].to),
-			      take_text, &t);
+		cr_assert(!querier_texts(
+			q, str_of(cases[i].name), sample_ms(cases[i].from),
+			sample_ms(cases[i].to), take_text, &t, NULL));
 		for (size_t k = 0; k < t.count; k++)
 			len += (size_t)snprintf(got + len, sizeof(got) - len,
 						"%s%s", k ? " " : "", t.v[k]);
@@ -300,6 +303,61 @@ static int spend(void *ctx, size_t bytes, struct err *err)
 	s->left -= bytes;
 	s->spent += bytes;
 	return 0;
+}
+
+/* Limits that say no once they have been asked so often. */
+static int refuse_later(void *ctx, size_t bytes UNUSED, struct err *err)
+{
+	size_t *left = ctx;
+
+	return (*left)-- ? 0 : err_set(err, ERR_TIMEOUT, "late");
+}
+
+/* Counts the texts that it receives. */
+static void count_text(void *ctx, struct str text UNUSED)
+{
+	++*(size_t *)ctx;
+}
+
+Test(querier, selections_and_deletions_end_with_their_limits)
+{
+	struct fixture *f = three_places();
+	struct matcher m = { .op = MATCH_RE, .name = str_of("pod") };
+	size_t left = 3;
+	struct limits limits = { refuse_later, &left };
+	struct querier *q;
+	struct err err;
+	size_t rest = 0;
+	size_t texts = 0;
+
+	cr_assert(!regex_new(str_of("pod.*[0-9]"), &m.regex, NULL, NULL));
+	querier_open(f->db, &limits, &q);
+	cr_expect(querier_select(q, &m, 1, INT64_MIN, INT64_MAX, &err) ==
+		  ERR_TIMEOUT);
+	cr_expect(!strcmp(err.msg, "late") && !querier_count(q));
+	cr_expect(!querier_lost(q), "a timeout is no damage");
+	left = 1000;
+	cr_expect(!querier_select(q, &m, 1, INT64_MIN, INT64_MAX, &err));
+	cr_expect(querier_count(q) == 5);
+	left = 0;
+	cr_expect(querier_select(q, &m, 1, INT64_MIN, INT64_MAX, &err) ==
+		  ERR_TIMEOUT);
+	cr_expect(!querier_count(q), "the last selection is gone");
+	left = 0;
+	cr_expect(!querier_texts(q, m.name, INT64_MIN, INT64_MAX, count_text,
+				 &texts, NULL));
+	cr_expect(texts >= 5, "a few texts need no question");
+	querier_close(q);
+	left = 3;
+	cr_expect(tsdb_delete(f->db, &m, 1, INT64_MIN, INT64_MAX, &limits,
+			      NULL) == ERR_TIMEOUT);
+	querier_open(f->db, NULL, &q);
+	cr_assert(!querier_select(q, NULL, 0, INT64_MIN, INT64_MAX, NULL));
+	rest = querier_count(q);
+	cr_expect(rest == 5, "%zu", rest);
+	querier_close(q);
+	regex_free(m.regex);
+	teardown(f);
 }
 
 Test(querier, fetches_ask_before_they_read)
@@ -505,7 +563,7 @@ Test(querier, types_are_those_of_the_newest_profile_that_is_left)
 		if (cases[i].delete_from >= 0)
 			cr_assert(!tsdb_delete(f->db, &all, 1,
 					       sample_ms(cases[i].delete_from),
-					       INT64_MAX, NULL));
+					       INT64_MAX, NULL, NULL));
 		q = selected(f, "{pod=\"pod-9\"}");
 		if (!querier_count(q)) {
 			cr_expect(!cases[i].want, "%zu: no series", i);
@@ -553,9 +611,9 @@ Test(querier, memory_is_that_of_the_selection_and_of_what_is_kept)
 	struct querier *q;
 	size_t selection;
 
-	querier_open(f->db, &q);
+	querier_open(f->db, NULL, &q);
 	cr_expect(querier_memory(q) == 0);
-	querier_select(q, NULL, 0, INT64_MIN, INT64_MAX);
+	cr_assert(!querier_select(q, NULL, 0, INT64_MIN, INT64_MAX, NULL));
 	selection = querier_memory(q);
 	cr_expect(selection > 5 * sizeof(struct labels));
 	querier_sequential(q);

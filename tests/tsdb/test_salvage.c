@@ -39,7 +39,7 @@ static struct fixture *make(struct vandal *v)
 			(void)!maintain(f, w < 3);
 		if (vandal_roll(v, 3) == 0)
 			(void)!tsdb_delete(f->db, &one, 1, sample_ms(k - 90),
-					   sample_ms(k - 60), NULL);
+					   sample_ms(k - 60), NULL, NULL);
 	}
 	if (vandal_roll(v, 2))
 		pull_the_plug(f);

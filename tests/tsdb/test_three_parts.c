@@ -108,24 +108,28 @@ Test(three_parts, a_selection_replaces_the_one_before)
 				.value = str_of("heap") };
 	struct querier *q;
 
-	querier_open(f->db, &q);
+	querier_open(f->db, NULL, &q);
 	cr_expect(querier_count(q) == 0);
-	querier_select(q, NULL, 0, INT64_MIN, INT64_MAX);
+	cr_assert(!querier_select(q, NULL, 0, INT64_MIN, INT64_MAX, NULL));
 	cr_expect(querier_count(q) == 3);
 	for (size_t i = 1; i < 3; i++)
 		cr_expect(labels_cmp(querier_labels(q, i - 1),
 				     querier_labels(q, i)) < 0);
-	querier_select(q, &heap, 1, INT64_MIN, INT64_MAX);
+	cr_assert(!querier_select(q, &heap, 1, INT64_MIN, INT64_MAX, NULL));
 	cr_expect(querier_count(q) == 1);
 	cr_expect(str_is(labels_get(querier_labels(q, 0), str_of("pod")),
 			 "pod-1"));
-	querier_select(q, &heap, 1, sample_ms(END), INT64_MAX);
+	cr_assert(
+		!querier_select(q, &heap, 1, sample_ms(END), INT64_MAX, NULL));
 	cr_expect(querier_count(q) == 0);
-	querier_select(q, &heap, 1, sample_ms(0), sample_ms(0));
+	cr_assert(
+		!querier_select(q, &heap, 1, sample_ms(0), sample_ms(0), NULL));
 	cr_expect(querier_count(q) == 1, "the first of the block");
-	querier_select(q, &heap, 1, sample_ms(39), sample_ms(39));
+	cr_assert(!querier_select(q, &heap, 1, sample_ms(39), sample_ms(39),
+				  NULL));
 	cr_expect(querier_count(q) == 1, "its last");
-	querier_select(q, &heap, 1, INT64_MIN, sample_ms(0) - 1);
+	cr_assert(!querier_select(q, &heap, 1, INT64_MIN, sample_ms(0) - 1,
+				  NULL));
 	cr_expect(querier_count(q) == 0);
 	querier_closep(&q);
 	cr_expect(!q);
@@ -293,7 +297,8 @@ Test(three_parts, texts_of_all_parts_are_told)
 	struct buf b = { 0 };
 
 	cr_expect(!put(f, 7, END)); /* no block has this series */
-	querier_texts(q, str_of("pod"), INT64_MIN, INT64_MAX, add_text, &b);
+	cr_assert(!querier_texts(q, str_of("pod"), INT64_MIN, INT64_MAX,
+				 add_text, &b, NULL));
 	for (int i = 0; i < 3; i++) {
 		char want[16];
 
@@ -303,9 +308,11 @@ Test(three_parts, texts_of_all_parts_are_told)
 	}
 	cr_expect(strstr(buf_cstr(&b), "pod-7") != NULL);
 	buf_reset(&b);
-	querier_texts(q, str_of("none"), INT64_MIN, INT64_MAX, add_text, &b);
+	cr_assert(!querier_texts(q, str_of("none"), INT64_MIN, INT64_MAX,
+				 add_text, &b, NULL));
 	cr_expect(b.len == 0);
-	querier_texts(q, str_of("pod"), 0, 1000, add_text, &b);
+	cr_assert(
+		!querier_texts(q, str_of("pod"), 0, 1000, add_text, &b, NULL));
 	cr_expect(b.len == 0, "no part has such times");
 	cr_expect(querier_count(q) == 1, "the selection stays");
 	buf_fini(&b);
@@ -325,7 +332,7 @@ Test(three_parts, types_are_those_of_the_newest_profile)
 	cr_expect(!querier_newest_types(q, 0, &types, NULL));
 	cr_expect(bytes_eq(buf_bytes(&types), sample_types(1)));
 	querier_close(q);
-	cr_expect(!tsdb_delete(f->db, &m, 1, INT64_MIN, INT64_MAX, NULL));
+	cr_expect(!tsdb_delete(f->db, &m, 1, INT64_MIN, INT64_MAX, NULL, NULL));
 	q = select_all(f, 1);
 	buf_reset(&types);
 	if (querier_count(q))

@@ -22,8 +22,9 @@ static size_t count_times(struct fixture *f, const char *selector)
 	size_t sum = 0;
 
 	cr_assert(!selector_parse(str_of(selector), &s, NULL));
-	querier_open(f->db, &q);
-	querier_select(q, s.matchers, s.count, INT64_MIN, INT64_MAX);
+	querier_open(f->db, NULL, &q);
+	cr_assert(!querier_select(q, s.matchers, s.count, INT64_MIN, INT64_MAX,
+				  NULL));
 	for (size_t i = 0; i < querier_count(q); i++) {
 		struct times_view t;
 
@@ -104,8 +105,8 @@ Test(tsdb, listing_times_and_types_reads_no_values)
 			cr_expect(!tsdb_flush(f->db, NULL));
 	}
 	cr_expect(count_times(f, "{job=\"test\"}") == 100);
-	querier_open(f->db, &q);
-	querier_select(q, &m, 1, INT64_MIN, INT64_MAX);
+	querier_open(f->db, NULL, &q);
+	cr_assert(!querier_select(q, &m, 1, INT64_MIN, INT64_MAX, NULL));
 	cr_expect(!querier_newest_types(q, 0, &types, NULL));
 	cr_expect(bytes_eq(buf_bytes(&types), sample_types(0)));
 	querier_close(q);

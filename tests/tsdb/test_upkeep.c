@@ -26,7 +26,7 @@ static void tell_profiles(struct tsdb *db, char *out, size_t size)
 	size_t len = 0;
 
 	*out = 0;
-	querier_open(db, &q);
+	querier_open(db, NULL, &q);
 	for (int s = 0; s < 3; s++) {
 		struct labels *ls = sample_labels(s);
 		struct matcher m = { .op = MATCH_EQ,
@@ -34,7 +34,8 @@ static void tell_profiles(struct tsdb *db, char *out, size_t size)
 				     .value = labels_get(ls, str_of("pod")) };
 		struct times_view t = { 0 };
 
-		querier_select(q, &m, 1, INT64_MIN, INT64_MAX);
+		cr_assert(
+			!querier_select(q, &m, 1, INT64_MIN, INT64_MAX, NULL));
 		if (querier_count(q))
 			cr_expect(!querier_times(q, 0, INT64_MIN, INT64_MAX, &t,
 						 NULL));
@@ -66,7 +67,7 @@ static int delete_from(struct fixture *f, const char *selector, int64_t from,
 
 	if (*selector)
 		cr_assert(!selector_parse(str_of(selector), &s, NULL));
-	rc = tsdb_delete(f->db, s.matchers, s.count, from, to, NULL);
+	rc = tsdb_delete(f->db, s.matchers, s.count, from, to, NULL, NULL);
 	selector_fini(&s);
 	return rc;
 }
@@ -557,8 +558,8 @@ Test(upkeep, statistics_count_queriers_and_series_once)
 
 	put_series(f, 0, WINDOW, WINDOW + 1);
 	cr_expect(stats(f).series == 3 && stats(f).head_series == 4);
-	querier_open(f->db, &a);
-	querier_open(f->db, &b);
+	querier_open(f->db, NULL, &a);
+	querier_open(f->db, NULL, &b);
 	cr_expect(stats(f).open_queriers == 2);
 	querier_close(a);
 	cr_expect(stats(f).open_queriers == 1);

@@ -166,8 +166,8 @@ static void check_series(struct weeks *w, int series, int64_t from, int64_t to)
 	struct times_view t = { 0 };
 	struct querier *q;
 
-	querier_open(w->db, &q);
-	querier_select(q, &m, 1, INT64_MIN, INT64_MAX);
+	querier_open(w->db, NULL, &q);
+	cr_assert(!querier_select(q, &m, 1, INT64_MIN, INT64_MAX, NULL));
 	cr_assert(querier_count(q) == 1);
 	cr_expect(!querier_times(q, 0, START_MS + from * INTERVAL_MS,
 				 START_MS + to * INTERVAL_MS - 1, &t, NULL));

@@ -181,8 +181,8 @@ static inline void vandal_look_at(struct tsdb *db, struct vandal_look *l)
 	struct querier *q;
 
 	memset(l, 0, sizeof(*l));
-	querier_open(db, &q);
-	querier_select(q, NULL, 0, INT64_MIN, INT64_MAX);
+	querier_open(db, NULL, &q);
+	cr_assert(!querier_select(q, NULL, 0, INT64_MIN, INT64_MAX, NULL));
 	for (size_t i = 0; i < querier_count(q); i++) {
 		struct str pod =
 			labels_get(querier_labels(q, i), str_of("pod"));

@@ -4,6 +4,7 @@
  * timelines.
  */
 #include "tests/web/site.h"
+#include "web/api/api_export.h"
 #include "web/api/api_labels.h"
 #include "web/api/api_range.h"
 
@@ -456,6 +457,37 @@ Test(api_lists, limits_of_memory_and_time_end_a_listing)
 		cr_expect(call_has(&c, "{\"status\":\"error\",\"errorType\":"
 				       "\"timeout\""),
 			  "%s", cases[i].query);
+		call_end(&c);
+	}
+	site_stop(f);
+}
+
+Test(api_lists, no_selection_goes_on_after_the_deadline)
+{
+	/* Selectors that match no series: no list would notice the deadline. */
+	static const struct {
+		handler_fn fn;
+		const char *query;
+	} cases[] = {
+		{ api_series, "match[]={pod=~\"x.*x\"}" },
+		{ api_series, "match[]={pod!~\".*\",job=\"none\"}" },
+		{ api_labels, "match[]={pod=~\"x.*x\"}" },
+		{ api_label_values, "match[]={pod=~\"x.*x\"}" },
+		{ api_profile_types, "match[]={pod=~\"x.*x\"}" },
+		{ api_profile_types, "" },
+		{ api_query_range, "from=0&to=now&query={pod=~\"x.*x\"}" },
+		{ api_export, "from=0&to=now&query={pod=~\"x.*x\"}" },
+	};
+	struct site *f = site_start();
+
+	site_fill(f);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct call c = { .patience_ns = -1 };
+
+		c.r.segment = str_of("pod");
+		call_begin(f, &c, cases[i].fn, cases[i].query);
+		cr_expect(c.a.status == 503, "%zu: %u", i, c.a.status);
+		cr_expect(call_has(&c, "--query.timeout"), "%zu", i);
 		call_end(&c);
 	}
 	site_stop(f);

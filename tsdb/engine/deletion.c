@@ -72,13 +72,17 @@ static int delete_in_parts(struct tsdb *db, const struct deletion *d,
 }
 
 int tsdb_delete(struct tsdb *db, const struct matcher *v, size_t count,
-		int64_t from, int64_t to, struct err *err)
+		int64_t from, int64_t to, const struct limits *limits,
+		struct err *err)
 {
 	struct deletion d = { .what = { .matchers = v,
 					.count = count,
 					.from = from,
 					.to = to } };
 	int rc;
+
+	if (limits)
+		d.what.limits = *limits;
 
 	db_begin_job(db);
 	mutex_lock(&db->flush_mu);

@@ -89,9 +89,11 @@ NODISCARD int index_find(const struct index *ix, const struct labels *ls,
 /*
  * Fill `out`, which must be empty, with the sorted references of the series
  * that all `count` matchers match. Without matchers, all series are selected.
+ * Errors as for select_series().
  */
-NODISCARD int index_select(const struct index *ix, const struct matcher *v,
-			   size_t count, struct postings *out, struct err *err);
+NODISCARD int index_select(const struct index *ix, const struct limits *limits,
+			   const struct matcher *v, size_t count,
+			   struct postings *out, struct err *err);
 
 /* Receives a label name or label value, which is valid during the call only. */
 typedef void (*index_text_fn)(void *ctx, struct str text);

@@ -217,33 +217,34 @@ static int each_value(const struct index *ix, const struct name *n,
 /* Context of the callback add_match(). */
 struct match {
 	const struct index *ix;
-	const struct matcher *m;
-	bool wanted;
+	struct value_trial *trial;
 	struct postings *out;
 };
 
 /*
- * Callback of each_value(): add the series with this label value if the
- * matcher's result for the value is m->wanted.
+ * Callback of each_value(): add the series with this label value if the value
+ * fits.
  */
 static int add_match(void *ctx, const struct table_entry *e, struct err *err)
 {
 	const struct match *m = ctx;
+	bool fits;
+	int rc = value_trial_run(m->trial, e->value, &fits, err);
 
-	return matcher_matches(m->m, e->value) == m->wanted ?
-		       add_list(m->ix, e->list, m->out, err) :
-		       0;
+	if (!rc && fits)
+		rc = add_list(m->ix, e->list, m->out, err);
+	return rc;
 }
 
 /* Callback label_index.matching. Tries the matcher on each distinct value. */
-static int index_select_matching(const void *ctx, const struct matcher *m,
-				 bool wanted, struct postings *out,
-				 struct err *err)
+static int index_select_matching(const void *ctx, struct value_trial *t,
+				 struct postings *out, struct err *err)
 {
 	const struct index *ix = ctx;
-	struct match match = { ix, m, wanted, out };
+	struct match match = { ix, t, out };
 
-	return each_value(ix, find_name(ix, m->name), add_match, &match, err);
+	return each_value(ix, find_name(ix, t->m->name), add_match, &match,
+			  err);
 }
 
 /*
@@ -258,15 +259,16 @@ static int index_list_all(const void *ctx, struct postings *out,
 	return add_list(ix, ix->all - 8, out, err);
 }
 
-int index_select(const struct index *ix, const struct matcher *v, size_t count,
-		 struct postings *out, struct err *err)
+int index_select(const struct index *ix, const struct limits *limits,
+		 const struct matcher *v, size_t count, struct postings *out,
+		 struct err *err)
 {
 	struct label_index li = { .ctx = ix,
 				  .pair = index_make_pair,
 				  .matching = index_select_matching,
 				  .all = index_list_all };
 
-	return select_series(&li, v, count, out, err);
+	return select_series(&li, limits, v, count, out, err);
 }
 
 void index_names(const struct index *ix, index_text_fn fn, void *ctx)

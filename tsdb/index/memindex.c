@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/index/memindex.h"
 
-#include <stdlib.h>
-
 #include "base/hash.h"
 #include "base/mem.h"
 #include "tsdb/index/select.h"
@@ -137,54 +135,115 @@ const uint32_t *mem_value_series(const struct mem_value *v)
 	return v->cap ? v->list : &v->one;
 }
 
+/* A label index, and the mutex that protects it. */
+struct memindex_access {
+	const struct memindex *m;
+	struct mutex *mu;
+};
+
 /* Callback label_index.pair. An unknown label adds nothing. */
 static int memindex_make_pair(const void *ctx, struct str name,
 			      struct str value, struct postings *out,
 			      struct err *err UNUSED)
 {
-	const struct mem_name *n = memindex_name(ctx, name);
-	const struct mem_value *v = n ? find_value(n, value) : NULL;
+	const struct memindex_access *a = ctx;
+	const struct mem_name *n;
+	const struct mem_value *v;
 
+	mutex_lock(a->mu);
+	n = memindex_name(a->m, name);
+	v = n ? find_value(n, value) : NULL;
 	if (v)
 		postings_add_all(out, mem_value_series(v), v->count);
+	mutex_unlock(a->mu);
 	return 0;
 }
 
-/* Callback label_index.matching. Tries the matcher on each distinct value. */
-static int memindex_select_matching(const void *ctx, const struct matcher *m,
-				    bool wanted, struct postings *out,
-				    struct err *err UNUSED)
+size_t memindex_texts(const struct memindex *m, struct mutex *mu,
+		      struct str name, size_t first, struct str *out)
 {
-	const struct mem_name *n = memindex_name(ctx, m->name);
+	const struct mem_name *n;
+	size_t count;
+	size_t got = 0;
 
-	for (size_t i = 0; n && i < n->count; i++) {
-		const struct mem_value *v = &n->values[i];
+	mutex_lock(mu);
+	n = name.len ? memindex_name(m, name) : NULL;
+	count = name.len ? (n ? n->count : 0) : m->count;
+	for (; got < MEMINDEX_BATCH && first + got < count; got++)
+		out[got] = n ? n->values[first + got].text :
+			       m->names[first + got].text;
+	mutex_unlock(mu);
+	return got;
+}
 
-		if (matcher_matches(m, v->text) == wanted)
+/* Add the series of those values of a batch whose element in `fits` is true. */
+static void memindex_add_fitting(const struct memindex_access *a,
+				 struct str name, size_t first,
+				 const bool *fits, size_t count,
+				 struct postings *out)
+{
+	const struct mem_name *n;
+
+	mutex_lock(a->mu);
+	n = memindex_name(a->m, name);
+	for (size_t i = 0; n && i < count; i++) {
+		const struct mem_value *v = &n->values[first + i];
+
+		if (fits[i])
 			postings_add_all(out, mem_value_series(v), v->count);
 	}
-	return 0;
+	mutex_unlock(a->mu);
+}
+
+/*
+ * Callback label_index.matching. Tries the matcher on each distinct value,
+ * without holding the mutex: a slow regular expression must not stop the
+ * appends. Values that appends add meanwhile get higher numbers.
+ */
+static int memindex_select_matching(const void *ctx, struct value_trial *t,
+				    struct postings *out, struct err *err)
+{
+	const struct memindex_access *a = ctx;
+	struct str texts[MEMINDEX_BATCH];
+	bool fits[MEMINDEX_BATCH];
+	size_t first = 0;
+	size_t count;
+	int rc = 0;
+
+	do {
+		count = memindex_texts(a->m, a->mu, t->m->name, first, texts);
+		for (size_t i = 0; i < count && !rc; i++)
+			rc = value_trial_run(t, texts[i], &fits[i], err);
+		if (!rc)
+			memindex_add_fitting(a, t->m->name, first, fits, count,
+					     out);
+		first += count;
+	} while (count && !rc);
+	return rc;
 }
 
 /* Callback label_index.all. Series are numbered without gaps. */
 static int memindex_list_all(const void *ctx, struct postings *out,
 			     struct err *err UNUSED)
 {
-	const struct memindex *m = ctx;
+	const struct memindex_access *a = ctx;
 
-	for (uint32_t i = 0; i < m->series; i++)
+	mutex_lock(a->mu);
+	for (uint32_t i = 0; i < a->m->series; i++)
 		postings_add(out, i);
+	mutex_unlock(a->mu);
 	return 0;
 }
 
-void memindex_select(const struct memindex *m, const struct matcher *v,
-		     size_t count, struct postings *out)
+int memindex_select(const struct memindex *m, struct mutex *mu,
+		    const struct limits *limits, const struct matcher *v,
+		    size_t count, struct postings *out, struct err *err)
 {
-	struct label_index ix = { .ctx = m,
+	struct memindex_access access = { m, mu };
+	struct label_index ix = { .ctx = &access,
 				  .pair = memindex_make_pair,
 				  .matching = memindex_select_matching,
 				  .all = memindex_list_all };
 
-	if (select_series(&ix, v, count, out, NULL))
-		abort(); /* the callbacks above never fail */
+	return select_series(&ix, limits, v, count, out, err);
 }

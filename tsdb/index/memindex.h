@@ -4,11 +4,13 @@
  *
  * Ownership: names and values are borrowed from the label sets that were added,
  * which must outlive the index.
- * Threads: the caller locks.
+ * Threads: the caller locks, except where a function takes the mutex itself.
  */
 #ifndef TSDB_INDEX_MEMINDEX_H
 #define TSDB_INDEX_MEMINDEX_H
 
+#include "base/limits.h"
+#include "base/mutex.h"
 #include "base/table.h"
 #include "model/matcher.h"
 #include "tsdb/index/postings.h"
@@ -55,12 +57,29 @@ void memindex_fini(struct memindex *m);
 /* Add a series; its number is m->series before the call. */
 void memindex_add(struct memindex *m, const struct labels *ls);
 
+enum {
+	MEMINDEX_BATCH = 256 /* texts that are read under one lock */
+};
+
+/*
+ * Copy up to MEMINDEX_BATCH values of a label name to `out`, from value number
+ * `first` on; if `name` is empty, the label names themselves. Returns how many.
+ * The texts are borrowed, as the index itself borrows them. Takes `mu`, which
+ * protects the index.
+ */
+size_t memindex_texts(const struct memindex *m, struct mutex *mu,
+		      struct str name, size_t first, struct str *out);
+
 /*
  * Fill `out`, which must be empty, with the sorted numbers of the series that
- * all `count` matchers match. Without matchers, all series are selected.
+ * all `count` matchers match. Without matchers, all series are selected. Takes
+ * `mu`, which protects the index, but holds it only for short times: series
+ * that are added meanwhile are selected or not. Errors as for select_series().
  */
-void memindex_select(const struct memindex *m, const struct matcher *v,
-		     size_t count, struct postings *out);
+NODISCARD int memindex_select(const struct memindex *m, struct mutex *mu,
+			      const struct limits *limits,
+			      const struct matcher *v, size_t count,
+			      struct postings *out, struct err *err);
 
 /*
  * The numbers of a value's v->count series; borrowed until the next

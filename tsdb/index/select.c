@@ -3,20 +3,33 @@
 
 #include "model/regex.h"
 
+int value_trial_run(struct value_trial *t, struct str value, bool *fits,
+		    struct err *err)
+{
+	*fits = matcher_matches(t->m, value) == t->wanted;
+	return limits_meter(&t->limits, &t->meter, matcher_work(t->m), 0, err);
+}
+
 /*
  * Find the series that have the matcher's label with a value for which the
  * matcher's result is `wanted`. If the matcher itself lists these values (=, or
  * a regular expression such as a|b), they are looked up. Otherwise the matcher
  * is tried on every value of the label.
  */
-static int with_value(const struct label_index *ix, const struct matcher *m,
-		      bool wanted, struct postings *out, struct err *err)
+static int with_value(const struct label_index *ix, const struct limits *limits,
+		      const struct matcher *m, bool wanted,
+		      struct postings *out, struct err *err)
 {
+	struct value_trial trial = { .m = m,
+				     .wanted = wanted,
+				     .limits = *limits };
 	bool equal = m->op == MATCH_EQ || m->op == MATCH_NE;
 	bool positive = m->op == MATCH_EQ || m->op == MATCH_RE;
 	struct str literal;
-	int rc = 0;
+	int rc = limits_spend(limits, 0, err);
 
+	if (rc)
+		return rc;
 	if (equal && wanted == positive) {
 		rc = ix->pair(ix->ctx, m->name, m->value, out, err);
 	} else if (!equal && wanted == positive &&
@@ -25,7 +38,9 @@ static int with_value(const struct label_index *ix, const struct matcher *m,
 		     i++)
 			rc = ix->pair(ix->ctx, m->name, literal, out, err);
 	} else {
-		rc = ix->matching(ix->ctx, m, wanted, out, err);
+		rc = ix->matching(ix->ctx, &trial, out, err);
+		if (!rc)
+			rc = regex_check_steps(m->regex, "selector", err);
 	}
 	postings_sort(out);
 	return rc;
@@ -47,12 +62,13 @@ static void select_swap(struct postings *a, struct postings *b)
  * matching value; if *begun is false, there are no candidates yet, and these
  * series become the candidates.
  */
-static int select_apply(const struct label_index *ix, const struct matcher *m,
+static int select_apply(const struct label_index *ix,
+			const struct limits *limits, const struct matcher *m,
 			bool absent_ok, bool *begun, struct postings *out,
 			struct err *err)
 {
 	struct postings p = { 0 };
-	int rc = with_value(ix, m, !absent_ok, &p, err);
+	int rc = with_value(ix, limits, m, !absent_ok, &p, err);
 
 	if (absent_ok)
 		postings_subtract(out, &p);
@@ -70,8 +86,9 @@ static int select_apply(const struct label_index *ix, const struct matcher *m,
  * that all of them match are the candidates. If there are no such matchers, all
  * series are candidates. Then the other matchers remove candidates.
  */
-int select_series(const struct label_index *ix, const struct matcher *v,
-		  size_t count, struct postings *out, struct err *err)
+int select_series(const struct label_index *ix, const struct limits *limits,
+		  const struct matcher *v, size_t count, struct postings *out,
+		  struct err *err)
 {
 	static const struct str empty = { .ptr = "", .len = 0 };
 	bool begun = false;
@@ -79,7 +96,8 @@ int select_series(const struct label_index *ix, const struct matcher *v,
 
 	for (size_t i = 0; i < count && !rc; i++) {
 		if (!matcher_matches(&v[i], empty))
-			rc = select_apply(ix, &v[i], false, &begun, out, err);
+			rc = select_apply(ix, limits, &v[i], false, &begun, out,
+					  err);
 	}
 	if (!rc && !begun) {
 		rc = ix->all(ix->ctx, out, err);
@@ -87,7 +105,8 @@ int select_series(const struct label_index *ix, const struct matcher *v,
 	}
 	for (size_t i = 0; i < count && out->count && !rc; i++) {
 		if (matcher_matches(&v[i], empty))
-			rc = select_apply(ix, &v[i], true, &begun, out, err);
+			rc = select_apply(ix, limits, &v[i], true, &begun, out,
+					  err);
 	}
 	return rc;
 }

@@ -4,6 +4,9 @@
 #include "base/mutex.h"
 #include "tsdb/head/window.h"
 
+/* Work of reading a series of a block, in units of limits_meter(). */
+#define SERIES_WORK 4
+
 struct part part_ref(struct part p)
 {
 	if (p.head)
@@ -29,23 +32,22 @@ int64_t part_max(struct part p)
 	return p.head ? p.head->start + WINDOW_MS - 1 : p.block->meta.last_ms;
 }
 
-/*
- * Add to `out` the series of a head that match the selection. The head's lock
- * is held during the whole selection, because appends add series.
- */
-static void part_select_head(struct head *r, const struct selection *s,
-			     struct postings *out)
+/* Add to `out` the series of a head that match the selection. */
+static int part_select_head(struct head *r, const struct selection *s,
+			    struct postings *out, struct err *err)
 {
 	struct postings p = { 0 };
+	int rc = memindex_select(&r->index, &r->mu, &s->limits, s->matchers,
+				 s->count, &p, err);
 
 	mutex_lock(&r->mu);
-	memindex_select(&r->index, s->matchers, s->count, &p);
-	for (size_t i = 0; i < p.count; i++) {
+	for (size_t i = 0; i < p.count && !rc; i++) {
 		if (series_overlaps(r->series[p.v[i]], s->from, s->to))
 			postings_add(out, p.v[i]);
 	}
 	mutex_unlock(&r->mu);
 	postings_fini(&p);
+	return rc;
 }
 
 /* Whether a chunk of the series overlaps [from, to]. */
@@ -69,11 +71,17 @@ static int block_select(struct block *b, const struct selection *s,
 	bool all = s->from <= b->meta.first_ms && s->to >= b->meta.last_ms;
 	struct index_series series = { 0 };
 	struct postings p = { 0 };
-	int rc = index_select(b->index, s->matchers, s->count, &p, err);
+	struct growth_meter meter = { 0 };
+	int rc = index_select(b->index, &s->limits, s->matchers, s->count, &p,
+			      err);
 
 	for (size_t i = 0; i < p.count && !rc; i++) {
 		if (!all)
 			rc = index_series(b->index, p.v[i], &series, err);
+		if (!rc)
+			rc = limits_meter(&s->limits, &meter,
+					  series.chunk_count + SERIES_WORK, 0,
+					  err);
 		if (!rc && (all || has_chunk(&series, s->from, s->to)))
 			postings_add(out, p.v[i]);
 	}
@@ -85,29 +93,27 @@ static int block_select(struct block *b, const struct selection *s,
 int part_select(struct part p, const struct selection *s, struct postings *out,
 		struct err *err)
 {
-	if (!p.head)
-		return block_select(p.block, s, out, err);
-	part_select_head(p.head, s, out);
-	return 0;
+	return p.head ? part_select_head(p.head, s, out, err) :
+			block_select(p.block, s, out, err);
 }
 
 /*
  * Call fn for the values of a label name, or for all label names if `name` is
- * empty. `fn` is called under the head's lock, so it must not take the lock
- * itself.
+ * empty. The head's lock is not held meanwhile, because fn may be slow.
  */
 static void part_head_texts(struct head *r, struct str name, index_text_fn fn,
 			    void *ctx)
 {
-	const struct mem_name *n;
+	struct str texts[MEMINDEX_BATCH];
+	size_t first = 0;
+	size_t count;
 
-	mutex_lock(&r->mu);
-	n = memindex_name(&r->index, name);
-	for (size_t i = 0; n && i < n->count; i++)
-		fn(ctx, n->values[i].text);
-	for (size_t i = 0; !name.len && i < r->index.count; i++)
-		fn(ctx, r->index.names[i].text);
-	mutex_unlock(&r->mu);
+	do {
+		count = memindex_texts(&r->index, &r->mu, name, first, texts);
+		for (size_t i = 0; i < count; i++)
+			fn(ctx, texts[i]);
+		first += count;
+	} while (count);
 }
 
 int part_texts(struct part p, struct str name, index_text_fn fn, void *ctx,

@@ -11,6 +11,7 @@
 #ifndef TSDB_PART_PART_H
 #define TSDB_PART_PART_H
 
+#include "base/limits.h"
 #include "tsdb/block/block.h"
 #include "tsdb/head/head.h"
 
@@ -41,20 +42,22 @@ struct selection {
 	size_t count; /* number of matchers; 0: all series match */
 	int64_t from;
 	int64_t to;
+	/* asked while the selection runs; the zero value permits everything */
+	struct limits limits;
 };
 
 /*
  * Adds the numbers of the series that match the selection to `out`, which the
- * caller frees. A head cannot fail; a block returns ERR_CORRUPT or ERR_IO if
- * its index cannot be read.
+ * caller frees. A block returns ERR_CORRUPT or ERR_IO if its index cannot be
+ * read. Other errors are those of s->limits, and ERR_INVALID if a regular
+ * expression takes too many steps.
  */
 NODISCARD int part_select(struct part p, const struct selection *s,
 			  struct postings *out, struct err *err);
 
 /*
  * Calls fn for each value of the label name `name`, or for each label name if
- * `name` is empty. The texts are valid only during the call. A head calls fn
- * under its lock. ERR_CORRUPT, ERR_IO: the index of a block cannot be read.
+ * `name` is empty. The texts are valid only during the call. ERR_CORRUPT, ERR_IO: the index of a block cannot be read.
  */
 NODISCARD int part_texts(struct part p, struct str name, index_text_fn fn,
 			 void *ctx, struct err *err);

@@ -52,11 +52,14 @@ static void querier_tell_damage(struct querier *q)
  * The copy of the view holds a reference to each part, so that files may be
  * removed from the directory while the querier reads them.
  */
-void querier_open(struct tsdb *db, struct querier **out)
+void querier_open(struct tsdb *db, const struct limits *limits,
+		  struct querier **out)
 {
 	struct querier *q = mem_new(struct querier);
 
 	q->db = db;
+	if (limits)
+		q->limits = *limits;
 	atomic_fetch_add(&db->queriers, 1);
 	q->parts = db_parts(db, &q->part_count);
 	*out = q;
@@ -153,6 +156,9 @@ static int querier_by_labels(const void *a, const void *b)
 			  ((const struct hit *)b)->labels);
 }
 
+/* Work of reading the labels of a series, in units of limits_meter(). */
+#define LABELS_WORK 16
+
 /*
  * Find the matching series of one part, and add them to the hits (the selected
  * series).
@@ -162,58 +168,106 @@ static int select_part(struct querier *q, uint32_t part, struct table *index,
 {
 	struct part p = q->parts[part];
 	struct postings found = { 0 };
+	struct growth_meter meter = { 0 };
 	int rc = part_select(p, s, &found, err);
 
 	for (size_t i = 0; i < found.count && !rc; i++) {
 		struct labels *ls = NULL;
 
 		rc = part_labels(p, found.v[i], &ls, err);
-		if (!rc)
-			querier_add_place(q, index, ls, part, found.v[i]);
+		if (rc)
+			break;
+		querier_add_place(q, index, ls, part, found.v[i]);
+		rc = limits_meter(&s->limits, &meter, LABELS_WORK, 0, err);
 	}
 	postings_fini(&found);
 	return rc;
 }
 
 /*
+ * Record a part that cannot be read, and return 0: the other parts still
+ * answer. Any other error ends the query.
+ */
+static int querier_skip_unreadable(struct querier *q, int rc,
+				   const struct err *why, struct err *err)
+{
+	if (!rc)
+		return 0;
+	if (rc != ERR_CORRUPT && rc != ERR_IO)
+		return err_set(err, rc, "%s", why->msg);
+	note_lost(q, 1, why);
+	return 0;
+}
+
+/*
  * Collects matching series part by part, merges series with equal labels, and
  * sorts the result.
  */
-void querier_select(struct querier *q, const struct matcher *v, size_t count,
-		    int64_t from, int64_t to)
+int querier_select(struct querier *q, const struct matcher *v, size_t count,
+		   int64_t from, int64_t to, struct err *err)
 {
-	const struct selection s = {
-		.matchers = v, .count = count, .from = from, .to = to
-	};
+	const struct selection s = { .matchers = v,
+				     .count = count,
+				     .from = from,
+				     .to = to,
+				     .limits = q->limits };
 	struct table index = { 0 };
+	int rc = 0;
 
 	forget_hits(q);
-	for (uint32_t i = 0; i < q->part_count; i++) {
-		struct err err;
+	for (uint32_t i = 0; i < q->part_count && !rc; i++) {
+		struct err why;
 
 		if (part_min(q->parts[i]) > to || part_max(q->parts[i]) < from)
 			continue;
-		/* If one part is unreadable, the other parts still answer. */
-		if (select_part(q, i, &index, &s, &err))
-			note_lost(q, 1, &err);
+		rc = select_part(q, i, &index, &s, &why);
+		rc = querier_skip_unreadable(q, rc, &why, err);
 	}
 	table_fini(&index);
-	if (q->count)
+	if (rc)
+		forget_hits(q);
+	else if (q->count)
 		qsort(q->hits, q->count, sizeof(*q->hits), querier_by_labels);
+	return rc;
 }
 
-void querier_texts(struct querier *q, struct str name, int64_t from, int64_t to,
-		   void (*fn)(void *ctx, struct str text), void *ctx)
+/* Texts that are passed on to a caller until the limits are reached. */
+struct texts_reader {
+	void (*fn)(void *ctx, struct str text);
+	void *ctx;
+	const struct limits *limits;
+	struct growth_meter meter;
+	int rc;
+	struct err err;
+};
+
+/* Callback of part_texts(): pass a text on. */
+static void texts_reader_take(void *ctx, struct str text)
 {
-	for (uint32_t i = 0; i < q->part_count; i++) {
-		struct err err;
+	struct texts_reader *r = ctx;
+
+	if (!r->rc)
+		r->rc = limits_meter(r->limits, &r->meter, 1, 0, &r->err);
+	if (!r->rc)
+		r->fn(r->ctx, text);
+}
+
+int querier_texts(struct querier *q, struct str name, int64_t from, int64_t to,
+		  void (*fn)(void *ctx, struct str text), void *ctx,
+		  struct err *err)
+{
+	struct texts_reader r = { .fn = fn, .ctx = ctx, .limits = &q->limits };
+
+	for (uint32_t i = 0; i < q->part_count && !r.rc; i++) {
+		struct err why;
 
 		if (part_min(q->parts[i]) > to || part_max(q->parts[i]) < from)
 			continue;
 		/* If one part is unreadable, the other parts still answer. */
-		if (part_texts(q->parts[i], name, fn, ctx, &err))
-			note_lost(q, 1, &err);
+		if (part_texts(q->parts[i], name, texts_reader_take, &r, &why))
+			note_lost(q, 1, &why);
 	}
+	return r.rc ? err_set(err, r.rc, "%s", r.err.msg) : 0;
 }
 
 /* An estimate, which counts only the memory that grows with the query. */

@@ -66,6 +66,7 @@ struct cursor {
  */
 struct querier {
 	struct tsdb *db;
+	struct limits limits; /* asked while series are selected */
 	/*
 	 * The parts of the view, oldest first. A profile is read from the first
 	 * part that has it.

@@ -321,10 +321,11 @@ static int api_export_start(struct request *r, struct export *e,
 		rc = total_filter_parse(&e->totals, &r->params, "", err);
 	e->sample_index = mem_strndup(e->totals.sample_index);
 	e->totals.sample_index = str_of(e->sample_index);
+	if (!rc)
+		rc = querier_select(e->q, e->selector.matchers,
+				    e->selector.count, e->from, e->to, err);
 	if (rc)
 		return rc;
-	querier_select(e->q, e->selector.matchers, e->selector.count, e->from,
-		       e->to);
 	querier_sequential(e->q);
 	querier_on_spend(e->q, api_export_spend, e);
 	if (querier_lost(e->q)) {
@@ -353,7 +354,7 @@ void api_export(void *ctx, struct request *r, struct answer *a)
 	e->gzip = gzip_new();
 	e->tar = tar_new(&e->chunk);
 	e->lost = buf_init((size_t)LOST_MAX);
-	querier_open(w->o.db, &e->q);
+	query_open(&a->work, w->o.db, &e->q);
 	if (api_export_start(r, e, &err)) {
 		export_free(e);
 		answer_error(a, &err);

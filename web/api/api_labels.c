@@ -35,10 +35,9 @@ struct series_query {
 static int each_selected(struct series_query *s, const struct matcher *v,
 			 size_t count, struct err *err)
 {
-	int rc;
+	int rc = query_select(&s->answer->work, s->q, v, count, s->from, s->to,
+			      err);
 
-	querier_select(s->q, v, count, s->from, s->to);
-	rc = query_take(&s->answer->work, (int64_t)querier_memory(s->q), err);
 	for (size_t i = 0; i < querier_count(s->q) && !rc; i++) {
 		if (i % 1024 == 0)
 			rc = query_check_deadline(&s->answer->work, err);
@@ -83,7 +82,7 @@ static int begin_query(struct series_query *s, struct err *err)
 		rc = params_count(&s->request->params, "limit", 0, &s->limit,
 				  err);
 	if (!rc)
-		querier_open(s->web->o.db, &s->q);
+		query_open(&s->answer->work, s->web->o.db, &s->q);
 	return rc;
 }
 
@@ -278,7 +277,8 @@ static int api_labels_collect(struct series_query *s, struct listing *l,
 	if (l->counts || params_find(&s->request->params, "match[]", &any))
 		rc = each_series(s, err);
 	else
-		querier_texts(s->q, l->name, s->from, s->to, collect_text, l);
+		rc = querier_texts(s->q, l->name, s->from, s->to, collect_text,
+				   l, err);
 	return rc ? rc :
 		    query_take(&l->answer->work,
 			       (int64_t)string_set_memory(&l->texts), err);
@@ -388,16 +388,20 @@ static void merge_types(struct typeset *into, const struct typeset *from)
  * Write one profile type with its sample types: those of the newest profile of
  * each of its first SERIES_A_TYPE series.
  */
-static void api_labels_write_name(struct querier *q, struct str name,
-				  struct arena *arena, struct json *j)
+static int api_labels_write_name(struct series_query *s, struct str name,
+				 struct json *j, struct err *err)
 {
+	struct arena *arena = &s->request->arena;
+	struct querier *q = s->q;
 	struct matcher m = { .op = MATCH_EQ,
 			     .name = str_of(LABEL_NAME),
 			     .value = name };
 	struct typeset *all = arena_new(arena, struct typeset);
 	struct typeset *one = arena_new(arena, struct typeset);
+	int rc = querier_select(q, &m, 1, INT64_MIN, INT64_MAX, err);
 
-	querier_select(q, &m, 1, INT64_MIN, INT64_MAX);
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < querier_count(q) && i < SERIES_A_TYPE; i++) {
 		struct buf encoded = { 0 };
 		struct bytes copy;
@@ -417,6 +421,7 @@ static void api_labels_write_name(struct querier *q, struct str name,
 			merge_types(all, one);
 	}
 	write_types(j, name, all);
+	return query_take_output(&s->answer->work, err);
 }
 
 void api_profile_types(void *ctx, struct request *r, struct answer *a)
@@ -439,9 +444,11 @@ void api_profile_types(void *ctx, struct request *r, struct answer *a)
 		string_set_sort(&l.texts);
 		j = envelope_begin(a);
 		json_begin(&j, '[');
-		for (size_t i = 0; i < l.texts.count; i++)
-			api_labels_write_name(s.q, l.texts.v[i].text, &r->arena,
-					      &j);
+		for (size_t i = 0; i < l.texts.count && !rc; i++)
+			rc = api_labels_write_name(&s, l.texts.v[i].text, &j,
+						   &err);
+	}
+	if (!rc) {
 		json_end(&j, ']');
 		envelope_end(&j, a, NULL);
 	}

@@ -88,6 +88,7 @@ void api_targets_profile(void *ctx, struct request *r, struct answer *a)
 	struct err err;
 	int rc = wish_of(r, a->work.deadline_ns, &sel, &wish, &err);
 
+	wish.limits = query_limits(&a->work);
 	if (!rc)
 		rc = scrape_now(w->o.scraper, &wish, &labels, &ms, &err);
 	selector_fini(&sel);

@@ -255,11 +255,10 @@ static int find_stored(struct web *w, struct request *r,
 	struct stored found = { 0 };
 	int rc;
 
-	querier_open(w->o.db, &q);
+	query_open(&a->work, w->o.db, &q);
 	found.q = q;
-	querier_select(q, s->selector.matchers, s->selector.count, s->from,
-		       s->to);
-	rc = query_take(&a->work, (int64_t)querier_memory(q), err);
+	rc = query_select(&a->work, q, s->selector.matchers, s->selector.count,
+			  s->from, s->to, err);
 	if (!rc)
 		rc = query_nearest(s, &a->work, q, &found.series, &found.ms,
 				   err);

@@ -397,10 +397,9 @@ static int api_range_answer(struct web *w, const struct range_query *rq,
 					  (size_t)w->memory.max, &a->work, err);
 
 	if (!rc) {
-		querier_open(w->o.db, &l.q);
-		querier_select(l.q, rq->selector.matchers, rq->selector.count,
-			       rq->from, rq->to);
-		rc = query_take(&a->work, (int64_t)querier_memory(l.q), err);
+		query_open(&a->work, w->o.db, &l.q);
+		rc = query_select(&a->work, l.q, rq->selector.matchers,
+				  rq->selector.count, rq->from, rq->to, err);
 	}
 	if (!rc)
 		rc = list_series(&l, err);

@@ -173,9 +173,10 @@ static void page_write_form(struct web *w, const struct request *r,
 
 	buf_str(b, "<form><label>Profile type<select name=type>"
 		   "<option value=''>any</option>");
-	querier_open(w->o.db, &q);
-	querier_texts(q, str_of(LABEL_NAME), INT64_MIN, INT64_MAX, add_type,
-		      &types);
+	query_open(&a->work, w->o.db, &q);
+	/* If time runs out, the list is incomplete, and the page says why. */
+	(void)!querier_texts(q, str_of(LABEL_NAME), INT64_MIN, INT64_MAX,
+			     add_type, &types, NULL);
 	string_set_sort(&types);
 	for (size_t i = 0; i < types.count && i < TYPES_SHOWN; i++)
 		page_option(b, types.v[i].text,
@@ -329,9 +330,10 @@ void page_index(void *ctx, struct request *r, struct answer *a)
 				(struct matcher){ .op = MATCH_EQ,
 						  .name = str_of(LABEL_NAME),
 						  .value = v.type };
-		querier_open(w->o.db, &q);
-		querier_select(q, all, count, v.from, v.to);
-		rc = page_write_sections(&v, q, a, &err);
+		query_open(&a->work, w->o.db, &q);
+		rc = query_select(&a->work, q, all, count, v.from, v.to, &err);
+		if (!rc)
+			rc = page_write_sections(&v, q, a, &err);
 		querier_close(q);
 	}
 	if (rc)

@@ -92,8 +92,9 @@ static int parse_deletion(struct deletion *d, const struct request *r,
 
 /* Delete the profiles that any of the selectors matches. */
 static int delete_selected(struct web *w, const struct request *r,
-			   struct err *err)
+			   struct answer *a, struct err *err)
 {
+	struct limits limits = query_limits(&a->work);
 	struct deletion d = { 0 };
 	int rc = parse_deletion(&d, r, err);
 
@@ -101,7 +102,7 @@ static int delete_selected(struct web *w, const struct request *r,
 		const struct selector *s = &d.selectors.v[i];
 
 		rc = tsdb_delete(w->o.db, s->matchers, s->count, d.from, d.to,
-				 err);
+				 &limits, err);
 	}
 	for (size_t i = 0; i < d.selectors.count; i++)
 		selector_fini(&d.selectors.v[i]);
@@ -115,7 +116,7 @@ void api_admin_delete(void *ctx, struct request *r, struct answer *a)
 	int rc = check_enabled(ctx, &err);
 
 	if (!rc)
-		rc = delete_selected(ctx, r, &err);
+		rc = delete_selected(ctx, r, a, &err);
 	api_admin_finish(a, rc, &err);
 }
 
