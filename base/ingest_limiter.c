@@ -4,28 +4,56 @@
 #include "base/mem.h"
 #include "base/mutex.h"
 
-/* An ingest limiter. The mutex guards `state` and `slot`. */
+/* The kinds of bodies; each has a slot. */
+enum ingest_kind {
+	INGEST_ASKED,  /* everprof has asked for it */
+	INGEST_UPLOAD, /* a client has decided to send it */
+	INGEST_KINDS
+};
+
+/* An ingest limiter. The mutex guards the members from `max` to `slots`. */
 struct ingest_limiter {
 	struct mutex mu;
-	struct ingest_state state;
-	/* bytes held by the body in the slot (see ingest_limiter.h) */
-	int64_t slot;
+	int64_t max;     /* size of the shared budget in bytes */
+	int64_t held;    /* bytes of it that bodies hold */
+	int64_t uploads; /* part of `held` that uploads hold */
+	struct {
+		bool taken;
+		int64_t held; /* bytes held by the body in the slot */
+	} slots[INGEST_KINDS];
 	void (*room)(void *ctx); /* NULL: no callback */
 	void *ctx;
 	/* held by the thread that decompresses a large profile */
 	struct mutex large_profile_mu;
 };
 
+static enum ingest_kind ingest_kind_of(const struct ingest_share *s)
+{
+	return s->sender ? INGEST_UPLOAD : INGEST_ASKED;
+}
+
 /*
- * A body above INGEST_SMALL may use only three quarters of the shared budget.
+ * Whether bodies that hold `held` bytes of `max` leave room for one more of
+ * `size` bytes. A body above INGEST_SMALL may use only three quarters.
+ */
+static bool ingest_fits(int64_t held, int64_t size, int64_t max)
+{
+	return held + size <= (size <= INGEST_SMALL ? max : max / 4 * 3);
+}
+
+/*
  * A body of any size that gets no room in the shared budget gets the slot, if
  * the slot is free.
  */
 enum ingest_verdict ingest_decide(const struct ingest_state *s, int64_t size)
 {
-	int64_t max = size <= INGEST_SMALL ? s->max : s->max / 4 * 3;
+	int64_t uploads_max = s->max / 2;
+	bool fits = size <= INGEST_LARGE && ingest_fits(s->held, size, s->max);
 
-	if (size <= INGEST_LARGE && s->held + size <= max)
+	if (s->is_upload)
+		fits = fits && ingest_fits(s->uploads, size, uploads_max) &&
+		       ingest_fits(s->sender, size, uploads_max / 4 * 3);
+	if (fits)
 		return INGEST_SHARED;
 	return s->slot_free ? INGEST_SLOT : INGEST_WAIT;
 }
@@ -42,8 +70,7 @@ struct ingest_limiter *ingest_limiter_new(int64_t memory, int64_t largest)
 
 	mutex_init(&in->mu);
 	mutex_init(&in->large_profile_mu);
-	in->state.max = shared > memory / 4 ? shared : memory / 4;
-	in->state.slot_free = true;
+	in->max = shared > memory / 4 ? shared : memory / 4;
 	return in;
 }
 
@@ -77,50 +104,72 @@ void ingest_limiter_free(struct ingest_limiter *in)
 	mem_free(in);
 }
 
+/* Adds n bytes, which may be negative, to what a body holds. */
+static void ingest_limiter_add(struct ingest_limiter *in,
+			       struct ingest_share *s, int64_t n)
+	REQUIRES(in->mu)
+{
+	s->taken += n;
+	if (s->slot) {
+		in->slots[ingest_kind_of(s)].held += n;
+		return;
+	}
+	in->held += n;
+	if (s->sender) {
+		in->uploads += n;
+		s->sender->held += n;
+	}
+}
+
 /* Returns the memory of a share to the limiter. The caller holds the mutex. */
 static void ingest_limiter_give(struct ingest_limiter *in,
 				struct ingest_share *s) REQUIRES(in->mu)
 {
-	if (s->slot) {
-		in->state.slot_free = true;
-		in->slot = 0;
-	} else {
-		in->state.held -= s->taken;
-	}
-	s->taken = 0;
+	ingest_limiter_add(in, s, -s->taken);
+	if (s->slot)
+		in->slots[ingest_kind_of(s)].taken = false;
 	s->slot = false;
 }
 
 /*
+ * Decides whether a share may be raised to `size` bytes, which include the
+ * memory that it holds already. The caller holds the mutex.
+ */
+static enum ingest_verdict ingest_limiter_ask(struct ingest_limiter *in,
+					      const struct ingest_share *s,
+					      int64_t size) REQUIRES(in->mu)
+{
+	enum ingest_kind kind = ingest_kind_of(s);
+	const struct ingest_state others = {
+		.max = in->max,
+		.held = in->held - s->taken,
+		.uploads = in->uploads - (s->sender ? s->taken : 0),
+		.sender = s->sender ? s->sender->held - s->taken : 0,
+		.is_upload = kind == INGEST_UPLOAD,
+		.slot_free = !in->slots[kind].taken,
+	};
+
+	/* The slot is as large as the largest body. */
+	return s->slot ? INGEST_SLOT : ingest_decide(&others, size);
+}
+
+/*
  * Raises a share to `size` bytes; returns false if there is no room. The caller
- * holds the mutex. A body in the slot may always grow, because the slot is as
- * large as the largest body.
+ * holds the mutex.
  */
 static bool ingest_limiter_grow(struct ingest_limiter *in,
 				struct ingest_share *s, int64_t size)
 	REQUIRES(in->mu)
 {
-	struct ingest_state others = in->state;
-	enum ingest_verdict v;
+	enum ingest_verdict v = ingest_limiter_ask(in, s, size);
 
-	if (s->slot) {
-		in->slot = s->taken = size;
-		return true;
-	}
-	/* `size` includes the memory that this body already holds. */
-	others.held -= s->taken;
-	v = ingest_decide(&others, size);
 	if (v == INGEST_WAIT)
 		return false;
 	ingest_limiter_give(in, s);
-	s->taken = size;
 	s->slot = v == INGEST_SLOT;
-	if (s->slot) {
-		in->slot = size;
-		in->state.slot_free = false;
-	} else {
-		in->state.held += size;
-	}
+	if (s->slot)
+		in->slots[ingest_kind_of(s)].taken = true;
+	ingest_limiter_add(in, s, size);
 	return true;
 }
 
@@ -146,6 +195,17 @@ bool ingest_limiter_take(struct ingest_limiter *in, struct ingest_share *s,
 	return may;
 }
 
+bool ingest_limiter_has_room(struct ingest_limiter *in,
+			     const struct ingest_share *s, int64_t size)
+{
+	bool has;
+
+	mutex_lock(&in->mu);
+	has = ingest_limiter_ask(in, s, size) != INGEST_WAIT;
+	mutex_unlock(&in->mu);
+	return has;
+}
+
 void ingest_limiter_release(struct ingest_share *s)
 {
 	struct ingest_limiter *in = s->limiter;
@@ -164,7 +224,8 @@ int64_t ingest_limiter_held(struct ingest_limiter *in)
 	int64_t held;
 
 	mutex_lock(&in->mu);
-	held = in->state.held + in->slot;
+	held = in->held + in->slots[INGEST_ASKED].held +
+	       in->slots[INGEST_UPLOAD].held;
 	mutex_unlock(&in->mu);
 	return held;
 }

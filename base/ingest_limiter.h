@@ -11,6 +11,11 @@
  * body can therefore always make progress, and half-received bodies cannot
  * block each other forever (docs/decisions.md, 65).
  *
+ * Bodies that others decide to send (uploads) must not keep bodies waiting that
+ * everprof asks for (answers of targets). All uploads together may therefore
+ * use one half of the shared budget, and those of one sender three quarters of
+ * this half. Uploads also have a slot of their own (docs/decisions.md, 186).
+ *
  * Ownership: a limiter outlives its shares.
  * Threads: any.
  */
@@ -37,11 +42,21 @@ struct ingest_limiter;
 struct mutex;
 
 /*
+ * One sender of uploads, such as a client address. The zero value holds no
+ * memory. A sender outlives its shares.
+ */
+struct ingest_sender {
+	int64_t held; /* bytes of the shared budget; guarded by the limiter */
+};
+
+/*
  * The memory that the limiter has granted to one body. The zero value holds no
  * memory.
  */
 struct ingest_share {
 	struct ingest_limiter *limiter;
+	/* who sends the body; NULL: everprof has asked for it */
+	struct ingest_sender *sender;
 	int64_t taken; /* bytes that the body holds */
 	/* whether the bytes are in the slot, not in the shared budget */
 	bool slot;
@@ -51,7 +66,8 @@ struct ingest_share {
  * Creates a limiter. `memory` is the whole budget in bytes and should be at
  * least four times INGEST_SMALL. Twice `largest`, the size of the largest body,
  * is set aside: once for the slot, and once for unpacking the body in the slot.
- * The rest, but at least a quarter of `memory`, is the shared budget.
+ * The rest, but at least a quarter of `memory`, is the shared budget. The slot
+ * of uploads comes on top, because most servers receive no uploads.
  */
 struct ingest_limiter *ingest_limiter_new(int64_t memory, int64_t largest);
 
@@ -81,12 +97,19 @@ void ingest_limiter_free(struct ingest_limiter *in);
 NODISCARD bool ingest_limiter_take(struct ingest_limiter *in,
 				   struct ingest_share *s, int64_t size);
 
+/*
+ * Returns whether ingest_limiter_take() would succeed now. Takes nothing, so
+ * that the result may be outdated at once.
+ */
+bool ingest_limiter_has_room(struct ingest_limiter *in,
+			     const struct ingest_share *s, int64_t size);
+
 /* Returns all memory of the share to the limiter. */
 void ingest_limiter_release(struct ingest_share *s);
 
 /*
  * Returns the number of bytes that all bodies hold now, in the shared budget
- * and in the slot.
+ * and in the slots.
  */
 int64_t ingest_limiter_held(struct ingest_limiter *in);
 
@@ -100,11 +123,17 @@ enum ingest_verdict {
 	INGEST_SLOT
 };
 
-/* The input of ingest_decide(); sizes in bytes. */
+/*
+ * The input of ingest_decide(); sizes in bytes. For a body that everprof has
+ * asked for, `uploads` and `sender` do not matter.
+ */
 struct ingest_state {
-	int64_t max;  /* size of the shared budget */
-	int64_t held; /* part of the shared budget that other bodies hold */
-	bool slot_free;
+	int64_t max;     /* size of the shared budget */
+	int64_t held;    /* part of the shared budget that other bodies hold */
+	int64_t uploads; /* part of `held` that uploads hold */
+	int64_t sender;  /* part of `uploads` that the body's sender holds */
+	bool is_upload;  /* whether the body is an upload */
+	bool slot_free;  /* whether the slot for such a body is free */
 };
 
 /* Decides whether a body may hold `size` bytes in total. Pure function. */

@@ -67,7 +67,7 @@ static const struct flag_row flag_rows[] = {
 	  "Maximum number of requests a second of one client address; 0 means no limit.",
 	  COMMAND_BOTH },
 	{ "web.slow-client-rate", FLAG_SIZE, AT(slow_client_rate), "4KB", 0, 0,
-	  "Bytes a second that a client must read of a response, over 30s; slower clients are disconnected. 0 means no limit.",
+	  "Bytes a second that a client must read of a response, or send of a profile, over 30s; slower clients are disconnected. 0 means no limit.",
 	  COMMAND_BOTH },
 	{ "web.allowed-hosts", FLAG_TEXT, AT(allowed_hosts), NULL, 0, 0,
 	  "Allowed host names of requests, separated by commas, in addition to IP addresses and localhost. By default any name is allowed; without authentication on a loopback address, none is.",

@@ -42,6 +42,108 @@ Test(ingest_limiter, admission_decisions)
 	}
 }
 
+Test(ingest_limiter, decisions_on_uploads)
+{
+	static const struct {
+		int64_t held;
+		int64_t uploads;
+		int64_t sender;
+		int64_t size;
+		enum ingest_verdict want;
+	} cases[] = {
+		/*
+		 * Of 16 MB, uploads may use 8 MB, and one sender 6 MB. Of each,
+		 * a quarter is kept for small bodies.
+		 */
+		{ 0, 0, 0, 4 * MB + 512 * KB, INGEST_SHARED },
+		{ 0, 0, 0, 4 * MB + 513 * KB, INGEST_WAIT },
+		{ 6 * MB, 6 * MB, 0, 256 * KB, INGEST_SHARED },
+		{ 6 * MB, 6 * MB, 0, 257 * KB, INGEST_WAIT },
+		{ 8 * MB - 256 * KB, 8 * MB - 256 * KB, 0, 256 * KB,
+		  INGEST_SHARED },
+		{ 8 * MB - 255 * KB, 8 * MB - 255 * KB, 0, 256 * KB,
+		  INGEST_WAIT },
+		{ 6 * MB, 6 * MB, 6 * MB - 256 * KB, 256 * KB, INGEST_SHARED },
+		{ 6 * MB, 6 * MB, 6 * MB - 255 * KB, 256 * KB, INGEST_WAIT },
+		{ 4 * MB, 4 * MB, 4 * MB, 512 * KB, INGEST_SHARED },
+		{ 4 * MB, 4 * MB, 4 * MB, 513 * KB, INGEST_WAIT },
+		/* Answers of targets may use what uploads do not use. */
+		{ 16 * MB - 255 * KB, 0, 0, 256 * KB, INGEST_WAIT },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct ingest_state s = { .max = 16 * MB,
+					  .held = cases[i].held,
+					  .uploads = cases[i].uploads,
+					  .sender = cases[i].sender,
+					  .is_upload = true };
+
+		cr_expect(ingest_decide(&s, cases[i].size) == cases[i].want,
+			  "case %zu", i);
+		s.slot_free = true;
+		cr_expect(ingest_decide(&s, cases[i].size) != INGEST_WAIT,
+			  "case %zu", i);
+	}
+}
+
+Test(ingest_limiter, uploads_do_not_keep_answers_of_targets_waiting)
+{
+	struct ingest_limiter *in = ingest_limiter_new(64 * MB, 16 * MB);
+	struct ingest_sender senders[8] = { 0 };
+	struct ingest_share uploads[8][64] = { 0 };
+	struct ingest_share answers[4] = { 0 };
+	struct ingest_share large = { 0 };
+
+	/* Eight senders take all that they get, in large and small bodies. */
+	for (size_t k = 0; k < 64; k++) {
+		for (size_t i = 0; i < 8; i++) {
+			uploads[i][k].sender = &senders[i];
+			(void)!ingest_limiter_take(in, &uploads[i][k],
+						   k % 2 ? 8 * MB : 200 * KB);
+		}
+	}
+	cr_expect(!ingest_limiter_has_room(in, &uploads[0][63], 300 * KB));
+	cr_expect(ingest_limiter_held(in) <= 16 * MB + 8 * MB,
+		  "one half of 32 MB, and the slot of uploads");
+	/* Targets still get the other half, and their slot. */
+	cr_expect(ingest_limiter_take(in, &large, 16 * MB));
+	for (size_t i = 0; i < 4; i++)
+		cr_expect(ingest_limiter_take(in, &answers[i], 2 * MB));
+	for (size_t i = 0; i < 8; i++) {
+		for (size_t k = 0; k < 64; k++)
+			ingest_limiter_release(&uploads[i][k]);
+		cr_expect(senders[i].held == 0);
+	}
+	for (size_t i = 0; i < 4; i++)
+		ingest_limiter_release(&answers[i]);
+	ingest_limiter_release(&large);
+	cr_expect(ingest_limiter_held(in) == 0);
+	ingest_limiter_free(in);
+}
+
+Test(ingest_limiter, a_sender_leaves_room_for_others)
+{
+	struct ingest_limiter *in = ingest_limiter_new(64 * MB, 16 * MB);
+	struct ingest_sender greedy = { 0 };
+	struct ingest_sender honest = { 0 };
+	struct ingest_share v[200] = { 0 };
+	struct ingest_share small = { .sender = &honest };
+
+	for (size_t i = 0; i < ARRAY_SIZE(v); i++) {
+		v[i].sender = &greedy;
+		(void)!ingest_limiter_take(in, &v[i], 200 * KB);
+	}
+	cr_expect(greedy.held <= 12 * MB, "%lld", (long long)greedy.held);
+	cr_expect(!ingest_limiter_has_room(in, &v[199], 200 * KB));
+	cr_expect(ingest_limiter_take(in, &small, 200 * KB));
+	cr_expect(!small.slot && honest.held == 200 * KB);
+	ingest_limiter_release(&small);
+	for (size_t i = 0; i < ARRAY_SIZE(v); i++)
+		ingest_limiter_release(&v[i]);
+	cr_expect(ingest_limiter_held(in) == 0 && greedy.held == 0);
+	ingest_limiter_free(in);
+}
+
 static void count(void *ctx)
 {
 	unsigned *n = ctx;

@@ -9,8 +9,8 @@ import socket
 import subprocess
 import time
 
-from harness import (ROOT, SLOW, Everprof, Suite, field, packed, profile, varint,
-                     wait_until)
+from harness import (ROOT, SLOW, Everprof, Server, Suite, field, heap_job, packed, profile,
+                     send, varint, wait_until)
 from users import basic, bearer, hashed, rewrite
 from write_client import HEADERS, label, push, request, sample, series, snappy, write
 
@@ -232,6 +232,19 @@ def only_senders_with_the_scope_may_write(d):
         assert b' 401 ' in s.recv(4096)
 
 
+def announced(e, length, begin=b''):
+    """A connection that announces a body and has sent its beginning."""
+    s = socket.create_connection(('127.0.0.1', e.port))
+    s.sendall(b'POST /api/v1/write HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n'
+              b'Content-Type: application/x-protobuf\r\nContent-Encoding: snappy\r\n\r\n%s'
+              % (length, begin))
+    return s
+
+
+def scraped(e):
+    return e.metric('everprof_target_scrapes_total', '{outcome="success"}')
+
+
 @suite.test
 def lengths_that_no_number_can_hold_are_too_large(d):
     """Content-Length up to 2^64: refused before the body, not read and dropped."""
@@ -247,36 +260,32 @@ def lengths_that_no_number_can_hold_are_too_large(d):
 
 @suite.test
 def unfinished_bodies_do_not_stop_others(d):
-    """Senders that hold the memory, byte by byte, and one that is honest."""
-    e = start(d, '--ingest.memory=16MB', '--scrape.max-profile-size=4MB')
+    """Senders that announce bodies or send parts of them, an honest one, and a target."""
+    target = Server(lambda r: send(r, profile('t', 1, 400000)))
+    e = Everprof(d, 'scrape_configs:\n' + heap_job('t', [target.address], '1s', '1s'),
+                 flags=[*RECEIVE, '--ingest.memory=16MB', '--scrape.max-profile-size=4MB']).ready()
     at = now_ms()
-    slow = []
-    for _ in range(40):
-        s = socket.create_connection(('127.0.0.1', e.port))
-        s.sendall(b'POST /api/v1/write HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 3000000\r\n'
-                  b'Content-Type: application/x-protobuf\r\nContent-Encoding: snappy\r\n\r\nx')
-        slow.append(s)
-    # Those beyond the memory get 429 and a time to come back.
-    refused = []
-
-    def seen():
-        for s in slow:
-            s.setblocking(False)
-            try:
-                text = s.recv(4096, socket.MSG_PEEK)
-            except BlockingIOError:
-                continue
-            if b' 429 ' in text and b'Retry-After: 5' in text and s not in refused:
-                refused.append(s)
-        return len(refused) >= 30
-    wait_until('refused', 30, seen)
-    answers = [push(e, (HEAP, [(profile('a'), at + i)])).status for i in range(20)]
-    assert answers == [204] * 20, answers
+    # Bodies that are only announced hold no memory.
+    slow = [announced(e, n) for n in [3000000] * 20 + [200000] * 60]
+    assert push(e, (HEAP, [(profile('l', 1, 3500000), at)])).status == 204
+    # Parts of large and of small bodies; those beyond the memory are dropped.
+    slow += [announced(e, n, b'x' * (n - 1)) for n in [3000000] * 20 + [200000] * 60]
+    wait_until('memory is used', 30,
+               lambda: e.metric('everprof_ingest_memory_bytes') > 3000000)
+    before = scraped(e)
+    wait_until('scrapes go on', 30, lambda: scraped(e) >= before + 3)
+    # Of the last ones, which were dropped, the sender hears why.
+    slow[-1].sendall(b'x')
+    slow[-1].settimeout(30)
+    answer = slow[-1].recv(4096)
+    assert b' 429 ' in answer and b'Retry-After: 5' in answer, answer
     for s in slow:
         s.close()
     wait_until('memory is free', 30, lambda: push(
         e, ({**HEAP, 'n': 'l'}, [(profile('l', 1, 3500000), at)])).status == 204, 0.2)
-    assert len(stored(e)) == 21
+    wait_until('nothing is held', 30, lambda: e.metric('everprof_ingest_memory_bytes') == 0)
+    target.stop()
+    e.finish()
 
 
 @suite.test

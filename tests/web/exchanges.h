@@ -156,7 +156,9 @@ static inline struct bench *bench_start(const char *config)
 {
 	struct bench *b = mem_new(struct bench);
 	struct server *s = &b->server;
-	const struct connections_options limits = { 100, 60000, 60000, 0 };
+	const struct connections_options limits = { .max = 100,
+						    .first_ms = 60000,
+						    .next_ms = 60000 };
 	CLEANUP(mem_freep) char *path = NULL;
 	struct err err = { .msg = "" };
 	FILE *f;

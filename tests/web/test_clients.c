@@ -277,7 +277,9 @@ static bool is_shut(int theirs)
 
 Test(clients, a_connection_that_is_dropped_stays_until_it_is_ended)
 {
-	const struct connections_options o = { 10, 0, 60000, 0 };
+	const struct connections_options o = { .max = 10,
+					       .first_ms = 0,
+					       .next_ms = 60000 };
 	struct connections *cs = connections_new(&o);
 	struct connection *c;
 	int fds[2];
@@ -297,7 +299,9 @@ Test(clients, a_connection_that_is_dropped_stays_until_it_is_ended)
 
 Test(clients, what_there_is_not_is_no_connection)
 {
-	const struct connections_options o = { 1, 0, 0, 0 };
+	const struct connections_options o = { .max = 1,
+					       .first_ms = 0,
+					       .next_ms = 0 };
 	struct connections *cs = connections_new(&o);
 
 	connection_turn(cs, NULL, CONNECTION_SENDING);
@@ -311,7 +315,9 @@ Test(clients, what_there_is_not_is_no_connection)
 
 Test(clients, the_target_of_a_connection_is_its_own)
 {
-	const struct connections_options o = { 10, 60000, 60000, 0 };
+	const struct connections_options o = { .max = 10,
+					       .first_ms = 60000,
+					       .next_ms = 60000 };
 	struct connections *cs = connections_new(&o);
 	struct connection *a = connections_add(cs, -1);
 	struct connection *b = connections_add(cs, -1);
@@ -328,7 +334,9 @@ Test(clients, the_target_of_a_connection_is_its_own)
 
 Test(clients, the_second_request_has_a_deadline_of_its_own)
 {
-	const struct connections_options o = { 10, 60000, 0, 0 };
+	const struct connections_options o = { .max = 10,
+					       .first_ms = 60000,
+					       .next_ms = 0 };
 	struct connections *cs = connections_new(&o);
 	struct connection *c[3];
 	int fds[3][2];
@@ -358,7 +366,9 @@ Test(clients, the_second_request_has_a_deadline_of_its_own)
 
 Test(clients, a_server_settles_when_all_answers_are_sent)
 {
-	const struct connections_options o = { 10, 60000, 60000, 0 };
+	const struct connections_options o = { .max = 10,
+					       .first_ms = 60000,
+					       .next_ms = 60000 };
 	struct connections *cs = connections_new(&o);
 	struct connection *a = connections_add(cs, -1);
 	struct connection *b = connections_add(cs, -1);

@@ -42,7 +42,9 @@ static void close_pair(struct connections *cs, struct pair *p)
 
 Test(guards, longest_idle_connection_is_closed_first)
 {
-	const struct connections_options o = { 3, 60000, 60000, 0 };
+	const struct connections_options o = { .max = 3,
+					       .first_ms = 60000,
+					       .next_ms = 60000 };
 	struct connections *cs = connections_new(&o);
 	struct pair p[7];
 
@@ -73,7 +75,9 @@ Test(guards, longest_idle_connection_is_closed_first)
 
 Test(guards, only_requests_past_their_deadline_are_ended)
 {
-	const struct connections_options o = { 10, 0, 60000, 0 };
+	const struct connections_options o = { .max = 10,
+					       .first_ms = 0,
+					       .next_ms = 60000 };
 	struct connections *cs = connections_new(&o);
 	struct pair p[3];
 
@@ -85,6 +89,58 @@ Test(guards, only_requests_past_their_deadline_are_ended)
 	cr_expect(connections_sweep(cs) == 1);
 	cr_expect(is_ended(&p[0]) && !is_ended(&p[1]) && !is_ended(&p[2]));
 	cr_expect(connections_sweep(cs) == 0, "ended once");
+	for (int i = 0; i < 3; i++)
+		close_pair(cs, &p[i]);
+	connections_free(cs);
+}
+
+/* Makes both ends of a TCP connection, for which the kernel counts bytes. */
+static void open_tcp_pair(struct connections *cs, struct pair *p)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	socklen_t len = sizeof(at);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	cr_assert(!bind(listener, (struct sockaddr *)&at, len));
+	cr_assert(!listen(listener, 1));
+	cr_assert(!getsockname(listener, (struct sockaddr *)&at, &len));
+	p->theirs = socket(AF_INET, SOCK_STREAM, 0);
+	cr_assert(!connect(p->theirs, (struct sockaddr *)&at, len));
+	p->ours = accept(listener, NULL, NULL);
+	cr_assert(p->ours >= 0);
+	p->c = connections_add(cs, p->ours);
+	close(listener);
+}
+
+Test(guards, bodies_that_arrive_too_slowly_end_their_connection)
+{
+	const struct connections_options o = { .max = 10,
+					       .first_ms = 60000,
+					       .next_ms = 60000,
+					       .least_rate = 1000000,
+					       .rate_ms = 1 };
+	struct connections *cs = connections_new(&o);
+	char data[5000] = { 0 };
+	struct pair p[3];
+
+	for (int i = 0; i < 3; i++)
+		open_tcp_pair(cs, &p[i]);
+	connection_turn(cs, p[0].c, CONNECTION_RECEIVING);
+	connection_turn(cs, p[1].c, CONNECTION_RECEIVING);
+	/* Connection 2 waits for a request, for which there is no rate. */
+	connection_turn(cs, p[2].c, CONNECTION_READING);
+	cr_assert(send(p[0].theirs, data, 100, 0) == 100);
+	cr_assert(send(p[1].theirs, data, sizeof(data), 0) == sizeof(data));
+	cr_assert(recv(p[1].ours, data, sizeof(data), MSG_WAITALL) ==
+		  sizeof(data));
+	usleep(1500);
+	cr_expect(connections_sweep(cs) == 1);
+	cr_expect(is_ended(&p[0]) && !is_ended(&p[1]) && !is_ended(&p[2]));
+	/* The next measurement finds that nothing more has arrived. */
+	usleep(1500);
+	cr_expect(connections_sweep(cs) == 1);
+	cr_expect(is_ended(&p[1]) && !is_ended(&p[2]));
 	for (int i = 0; i < 3; i++)
 		close_pair(cs, &p[i]);
 	connections_free(cs);

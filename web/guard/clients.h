@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Clients: limit how much of the resources that all requests share (query
- * memory, worker threads, hashing of passwords) the requests from one address
- * may use, so that one client cannot use all of them.
+ * memory, worker threads, memory of uploads, hashing of passwords) the requests
+ * from one address may use, so that one client cannot use all of them.
  *
  * IPv6 addresses with the same /64 prefix are one client, because a host can
  * choose among all addresses of its prefix.
@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 
 #include "base/budget.h"
+#include "base/ingest_limiter.h"
 #include "base/pool.h"
 
 struct clients;
@@ -26,6 +27,8 @@ struct client {
 	struct budget memory;
 	/* the part of the worker threads that the client may use */
 	struct pool_group *work;
+	/* the memory of the bodies that the client uploads */
+	struct ingest_sender uploads;
 	/* number of the client's passwords that are being verified */
 	_Atomic int hashing;
 };

@@ -11,8 +11,6 @@
 #include "base/mutex.h"
 
 #define LOOK_US 5000 /* pause between two checks at shutdown, in µs */
-/* time over which a client's rate is measured, in ns */
-#define SEND_LOOK_NS (30 * 1000000000LL)
 
 /*
  * One connection. `mu` of struct connections guards all members but the target.
@@ -20,12 +18,12 @@
 struct connection {
 	int fd;
 	enum connection_state state;
-	bool first;         /* no request has been received completely yet */
-	bool ended;         /* shut down, but not yet closed */
-	int64_t since_ns;   /* when the current state began, in ns */
-	int64_t sending_ns; /* start of the current measurement of the rate */
-	/* bytes that the client had acknowledged at sending_ns */
-	uint64_t taken;
+	bool first;          /* no request has been received completely yet */
+	bool ended;          /* shut down, but not yet closed */
+	int64_t since_ns;    /* when the current state began, in ns */
+	int64_t measured_ns; /* start of the current measurement of the rate */
+	/* result of tcp_moved() at measured_ns */
+	uint64_t moved;
 	struct connection_target target;
 	struct connection *prev;
 	struct connection *next;
@@ -61,6 +59,13 @@ void connections_free(struct connections *cs)
 	}
 	mutex_destroy(&cs->mu);
 	mem_free(cs);
+}
+
+/* Whether a connection receives a request, or waits for one. */
+static bool connections_is_reading(const struct connection *c)
+{
+	return c->state == CONNECTION_READING ||
+	       c->state == CONNECTION_RECEIVING;
 }
 
 /* Unlink a connection from the ring. */
@@ -120,15 +125,26 @@ static void connections_evict(struct connections *cs)
 	connections_shut(cs->ring.prev);
 }
 
-/* Number of bytes sent that the client has acknowledged. */
-static uint64_t tcp_taken(int fd)
+/* Whether the client of a connection must keep to the least rate now. */
+static bool connections_has_rate(const struct connection *c)
+{
+	return c->state == CONNECTION_SENDING ||
+	       c->state == CONNECTION_RECEIVING;
+}
+
+/*
+ * Number of bytes that the client has moved since the connection began: sent,
+ * if it sends a body now, else received and acknowledged.
+ */
+static uint64_t tcp_moved(const struct connection *c)
 {
 	struct tcp_info info = { 0 };
 	socklen_t len = sizeof(info);
 
-	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len))
+	if (getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len))
 		return 0;
-	return info.tcpi_bytes_acked;
+	return c->state == CONNECTION_RECEIVING ? info.tcpi_bytes_received :
+						  info.tcpi_bytes_acked;
 }
 
 struct connection *connections_add(struct connections *cs, int fd)
@@ -148,19 +164,22 @@ struct connection *connections_add(struct connections *cs, int fd)
 void connection_turn(struct connections *cs, struct connection *c,
 		     enum connection_state state)
 {
+	bool is_new;
+
 	if (!c)
 		return;
 	mutex_lock(&cs->mu);
 	connections_take_out(c);
 	/*
-	 * Measure the client's rate from the start of an answer; when a further
-	 * part is sent, the measurement goes on.
+	 * Measure the client's rate from the start of an answer or body; when a
+	 * further part is sent, the measurement goes on.
 	 */
-	if (state == CONNECTION_SENDING && c->state != state) {
-		c->sending_ns = clock_mono_ns();
-		c->taken = tcp_taken(c->fd);
-	}
+	is_new = c->state != state;
 	c->state = state;
+	if (is_new && connections_has_rate(c)) {
+		c->measured_ns = clock_mono_ns();
+		c->moved = tcp_moved(c);
+	}
 	c->first = false;
 	connections_begin(cs, c);
 	mutex_unlock(&cs->mu);
@@ -192,24 +211,24 @@ struct connection_target *connection_target(struct connection *c)
 }
 
 /*
- * Whether a client received its answer too slowly in the measurement that ends
- * now; false while the measurement still runs. When one measurement ends, the
- * next begins.
+ * Whether a client received its answer, or sent its body, too slowly in the
+ * measurement that ends now; false while the measurement still runs. When one
+ * measurement ends, the next begins.
  */
 static bool is_slow(const struct connections *cs, struct connection *c,
 		    int64_t now)
 {
-	uint64_t taken;
+	uint64_t moved;
 	bool slow;
 
-	if (!cs->o.send_rate || c->state != CONNECTION_SENDING || c->ended ||
-	    now - c->sending_ns < SEND_LOOK_NS)
+	if (!cs->o.least_rate || !connections_has_rate(c) || c->ended ||
+	    now - c->measured_ns < cs->o.rate_ms * 1000000)
 		return false;
-	taken = tcp_taken(c->fd);
-	slow = taken - c->taken <
-	       (uint64_t)(cs->o.send_rate * (SEND_LOOK_NS / 1000000000));
-	c->sending_ns = now;
-	c->taken = taken;
+	moved = tcp_moved(c);
+	slow = moved - c->moved <
+	       (uint64_t)(cs->o.least_rate * cs->o.rate_ms / 1000);
+	c->measured_ns = now;
+	c->moved = moved;
 	return slow;
 }
 
@@ -222,7 +241,7 @@ static bool is_late(const struct connections *cs, const struct connection *c,
 {
 	int64_t ms = c->first ? cs->o.first_ms : cs->o.next_ms;
 
-	return c->state == CONNECTION_READING && !c->ended &&
+	return connections_is_reading(c) && !c->ended &&
 	       now - c->since_ns > ms * 1000000;
 }
 
@@ -251,7 +270,7 @@ static bool is_busy(const struct connections *cs)
 {
 	for (struct connection *c = cs->ring.next; c != &cs->ring;
 	     c = c->next) {
-		if (c->state != CONNECTION_READING && !c->ended)
+		if (!connections_is_reading(c) && !c->ended)
 			return true;
 	}
 	return false;

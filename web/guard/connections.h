@@ -11,7 +11,8 @@
  * a request or for the client to receive an answer.
  *
  * A connection is also closed if its client receives an answer too slowly,
- * because the answer stays in memory until it is sent (docs/decisions.md, 91).
+ * because the answer stays in memory until it is sent (docs/decisions.md, 91),
+ * or if it sends a large body too slowly, for the same reason.
  *
  * Ownership: descriptors belong to the server; they are shut down here, but
  * never closed.
@@ -35,10 +36,11 @@ struct connections_options {
 	/* time limit after an answer for receiving the next request, in ms */
 	int64_t next_ms;
 	/*
-	 * bytes a second at which a client must receive an answer, on average
-	 * over half a minute; 0: no limit
+	 * bytes a second at which a client must receive an answer or send a
+	 * large body, on average over rate_ms; 0: no limit
 	 */
-	int64_t send_rate;
+	int64_t least_rate;
+	int64_t rate_ms;
 };
 
 /* Create the list of connections. */
@@ -56,11 +58,13 @@ struct connection *connections_add(struct connections *cs, int fd);
 
 /*
  * What a connection is doing. READING: receiving a request, or waiting for one.
- * WORKING: its request is being handled; the connection is not shut down to
+ * RECEIVING: receiving a large body, within the time limit of a request, and at
+ * the least rate. WORKING: its request is being handled; the connection is not shut down to
  * make room for a new one. SENDING: its answer is being sent.
  */
 enum connection_state {
 	CONNECTION_READING,
+	CONNECTION_RECEIVING,
 	CONNECTION_WORKING,
 	CONNECTION_SENDING
 };

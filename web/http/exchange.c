@@ -227,11 +227,11 @@ void exchange_free(struct exchange *x)
 	if (x->answer.stream.free)
 		x->answer.stream.free(x->answer.stream.ctx);
 	query_release(&x->answer.work);
-	clients_put(x->server->clients, x->client);
 	buf_fini(&x->chunk);
 	buf_fini(&x->answer.body);
 	buf_fini(&x->form);
 	ingest_limiter_release(&x->request.share);
+	clients_put(x->server->clients, x->client);
 	if (x->form_pool)
 		atomic_fetch_sub(x->form_pool, x->form_taken);
 	arena_fini(&x->request.arena);

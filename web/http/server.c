@@ -25,6 +25,8 @@
 #define URL_PARAMS_MAX 450
 /* time limit for the first request of a connection, in ms */
 #define FIRST_MS 10000
+/* time over which the rate of a client is measured, in ms */
+#define RATE_MS 30000
 /*
  * number of connections that libmicrohttpd accepts above the limit, because
  * connections that are being closed still count
@@ -254,7 +256,8 @@ static void start_guards(struct server *s)
 		.max = s->o.max_connections,
 		.first_ms = idle_ms < FIRST_MS ? idle_ms : FIRST_MS,
 		.next_ms = idle_ms,
-		.send_rate = s->o.slow_client_rate,
+		.least_rate = s->o.slow_client_rate,
+		.rate_ms = RATE_MS,
 	};
 
 	s->connections = connections_new(&o);

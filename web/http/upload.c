@@ -74,21 +74,37 @@ bool upload_refuse(struct exchange *x)
 	/*
 	 * The first request of a connection must arrive within a few seconds.
 	 * The sender is authenticated by now, so the body gets the longer time
-	 * limit of later requests.
+	 * limit of later requests, but must arrive at a least rate.
 	 */
-	exchange_turn(x, CONNECTION_READING);
+	exchange_turn(x, CONNECTION_RECEIVING);
+	x->request.share.sender = &x->client->uploads;
 	if ((uint64_t)len > x->server->o.max_body)
 		return refuse_large(x, len);
 	x->form.max = (size_t)len + 1;
-	if (!ingest_limiter_take(x->server->o.limiter, &x->request.share, len))
+	/*
+	 * Memory is taken when the body arrives, because a client may announce
+	 * a body that it never sends.
+	 */
+	if (!ingest_limiter_has_room(x->server->o.limiter, &x->request.share,
+				     len))
 		return refuse_crowded(x, len);
 	return false;
 }
 
 void upload_add(struct exchange *x, const char *data, size_t len)
 {
-	if (!x->crowded)
+	size_t cap = buf_next_cap(&x->form, len);
+
+	if (x->crowded)
+		return;
+	if (ingest_limiter_take(x->server->o.limiter, &x->request.share,
+				(int64_t)cap)) {
 		buf_add(&x->form, data, len);
+		return;
+	}
+	/* The rest is read and dropped, because the client sends it anyway. */
+	x->crowded = true;
+	upload_free(x);
 }
 
 void upload_free(struct exchange *x)
