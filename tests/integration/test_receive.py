@@ -233,11 +233,14 @@ def only_senders_with_the_scope_may_write(d):
 
 
 def announced(e, length, begin=b''):
-    """A connection that announces a body and has sent its beginning."""
+    """A connection that announces a body and has sent its beginning, unless it was refused."""
     s = socket.create_connection(('127.0.0.1', e.port))
     s.sendall(b'POST /api/v1/write HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n'
-              b'Content-Type: application/x-protobuf\r\nContent-Encoding: snappy\r\n\r\n%s'
-              % (length, begin))
+              b'Content-Type: application/x-protobuf\r\nContent-Encoding: snappy\r\n\r\n' % length)
+    try:
+        s.sendall(begin)
+    except OSError:
+        pass
     return s
 
 
