@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Clients that are not friendly: framing, slowness, numbers; and one that is."""
+import re
 import resource
 import socket
 import time
@@ -28,7 +29,7 @@ def answers(e, data, wait=10):
             closed = False
         except OSError:
             pass
-    return [int(part[:3]) for part in out.split(b'HTTP/1.1 ')[1:]], closed
+    return [int(status) for status in re.findall(rb'HTTP/1\.1 (\d{3}) ', out)], closed
 
 
 POST = b'POST /api/v1/labels HTTP/1.1\r\n' + HOST
@@ -107,12 +108,18 @@ CASES = {
 }
 
 
+# Of these, libmicrohttpd 1.0 closes the connection without an answer.
+CLOSED_BY_1_0 = ('empty lines first', 'a bare NUL in the path', 'a bare NUL in a parameter')
+
+
 @suite.test
 def request_smuggling_is_refused(d):
     e = Everprof(d, CONFIG).ready()
     for name, (data, want) in CASES.items():
         got, closed = answers(e, data)
-        if name == 'no HTTP':
+        if name in CLOSED_BY_1_0 and not got:
+            assert closed, name
+        elif name == 'no HTTP':
             assert closed and got in ([], [400]), (name, got, closed)
         elif want[0] in (413, 414, 431):
             assert closed and set(got) <= set(want), (name, got, closed)

@@ -18,6 +18,7 @@
 #include "tests/tempdir.h"
 #include "web/handler/envelope.h"
 #include "web/http/exchange.h"
+#include "web/http/framing.h"
 #include "web/http/reply.h"
 #include "web/pages/page.h"
 
@@ -196,6 +197,7 @@ static inline struct bench *bench_start(const char *config)
 		0, NULL, NULL, bench_request, b, MHD_OPTION_URI_LOG_CALLBACK,
 		bench_target, b, MHD_OPTION_NOTIFY_CONNECTION, bench_connection,
 		b, MHD_OPTION_NOTIFY_COMPLETED, bench_completed, b,
+		MHD_OPTION_STRICT_FOR_CLIENT, framing_strictness(),
 		MHD_OPTION_END);
 	cr_assert(b->daemon);
 	return b;

@@ -312,6 +312,9 @@ Test(framing, a_value_is_at_most_256_bytes_behind_its_name)
 	struct verdict near = judge_distance(255);
 
 	cr_expect(near.seen && !near.ambiguous);
+	/* A strict library needs no search for gaps, and has no such limit. */
+	if (framing_strictness())
+		return;
 	cr_expect(is_refused(judge_distance(256)));
 	cr_expect(is_refused(judge_distance(4000)));
 }
@@ -340,8 +343,11 @@ Test(framing, requests_one_behind_the_other_are_each_judged)
 	b->look = note_body;
 	b->ctx = &bodies;
 	bench_send(b, text, sizeof(text) - 1, 3);
+	/* A strict library refuses the last one before it is seen here. */
 	cr_expect(check_str(str_from(buf_bytes(&bodies)),
-			    "POST a=1;GET ;POST b=2 ambiguous;"));
+			    framing_strictness() ?
+				    "POST a=1;GET ;" :
+				    "POST a=1;GET ;POST b=2 ambiguous;"));
 	bench_stop(b);
 	buf_fini(&bodies);
 }

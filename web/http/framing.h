@@ -4,7 +4,8 @@
  * only, so that requests cannot be smuggled. A proxy in front of the server and
  * the server itself must see the same requests in the same bytes (RFC 9112 2.2,
  * 5.1, 5.2, 6.3). libmicrohttpd 0.9 accepts many malformed requests that a
- * proxy could read differently.
+ * proxy could read differently; version 1.0 does so unless it is told to be
+ * strict.
  *
  * Ownership: keeps nothing.
  * Threads: the server's thread.
@@ -17,6 +18,13 @@
 #include "web/guard/connections.h"
 
 struct MHD_Connection;
+
+/*
+ * The value of MHD_OPTION_STRICT_FOR_CLIENT with which a server must be started
+ * for framing_is_ambiguous() to be right: libmicrohttpd 1.0 then refuses bare
+ * LF, folded lines and blanks in names itself. Version 0.9 keeps its default.
+ */
+int framing_strictness(void);
 
 /*
  * Whether a proxy could read a request differently than this server. `method`

@@ -12,6 +12,7 @@
 #include "web/http/access.h"
 #include "web/http/dispatch.h"
 #include "web/http/exchange.h"
+#include "web/http/framing.h"
 #include "web/http/listen.h"
 #include "web/http/reply.h"
 #include "web/http/upload.h"
@@ -369,6 +370,7 @@ int server_start(const struct server_options *o, struct server **out,
 		(unsigned)(o->read_timeout_ms / 1000),
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
 		MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)PER_IP_MAX,
+		MHD_OPTION_STRICT_FOR_CLIENT, framing_strictness(),
 		MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_END);
 	if (!s->daemon) {
 		close(fd);
