@@ -292,6 +292,27 @@ def unfinished_bodies_do_not_stop_others(d):
 
 
 @suite.test
+def new_connections_do_not_end_uploads(d):
+    e = start(d, '--web.max-connections=20')
+    body = snappy(request((HEAP, [(profile('u', 1, 50000), now_ms())])))
+    step = len(body) // 8 + 1
+    upload = announced(e, len(body))
+    assert e.get('/-/ready').status == 200, 'the headers of the upload have been read'
+    idle = []
+    for at in range(0, len(body), step):
+        upload.sendall(body[at:at + step])
+        idle += [socket.create_connection(('127.0.0.1', e.port)) for _ in range(50)]
+        # An answer shows that the server has seen all of them.
+        assert e.get('/-/ready').status == 200
+    upload.settimeout(30)
+    answer = upload.recv(4096)
+    assert answer.startswith(b'HTTP/1.1 204 '), answer
+    for s in idle + [upload]:
+        s.close()
+    e.finish()
+
+
+@suite.test
 def many_senders_at_once_lose_nothing(d):
     e = start(d, '--ingest.memory=16MB', '--scrape.max-profile-size=4MB')
     at = now_ms() - 60000

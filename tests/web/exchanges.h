@@ -71,7 +71,8 @@ static inline void bench_connection(void *ctx, struct MHD_Connection *c,
 			b->server.connections,
 			MHD_get_connection_info(
 				c, MHD_CONNECTION_INFO_CONNECTION_FD)
-				->connect_fd);
+				->connect_fd,
+			1);
 	} else {
 		b->open--;
 		connection_end(b->server.connections, *context);

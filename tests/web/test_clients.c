@@ -285,7 +285,7 @@ Test(clients, a_connection_that_is_dropped_stays_until_it_is_ended)
 	int fds[2];
 
 	open_ends(fds);
-	c = connections_add(cs, fds[0]);
+	c = connections_add(cs, fds[0], 1);
 	connection_drop(cs, c);
 	cr_expect(is_shut(fds[1]));
 	cr_expect(connections_sweep(cs) == 0, "it is shut already");
@@ -319,8 +319,8 @@ Test(clients, the_target_of_a_connection_is_its_own)
 					       .first_ms = 60000,
 					       .next_ms = 60000 };
 	struct connections *cs = connections_new(&o);
-	struct connection *a = connections_add(cs, -1);
-	struct connection *b = connections_add(cs, -1);
+	struct connection *a = connections_add(cs, -1, 1);
+	struct connection *b = connections_add(cs, -1, 1);
 
 	cr_expect(!connection_target(a)->sound &&
 		  !connection_target(a)->behind);
@@ -344,7 +344,7 @@ Test(clients, the_second_request_has_a_deadline_of_its_own)
 
 	for (int i = 0; i < 3; i++) {
 		open_ends(fds[i]);
-		c[i] = connections_add(cs, fds[i][0]);
+		c[i] = connections_add(cs, fds[i][0], 1);
 	}
 	connection_turn(cs, c[1], CONNECTION_SENDING);
 	connection_turn(cs, c[2], CONNECTION_WORKING);
@@ -370,8 +370,8 @@ Test(clients, a_server_settles_when_all_answers_are_sent)
 					       .first_ms = 60000,
 					       .next_ms = 60000 };
 	struct connections *cs = connections_new(&o);
-	struct connection *a = connections_add(cs, -1);
-	struct connection *b = connections_add(cs, -1);
+	struct connection *a = connections_add(cs, -1, 1);
+	struct connection *b = connections_add(cs, -1, 1);
 
 	cr_expect(connections_settle(cs, 0), "waiting for a request is idle");
 	connection_turn(cs, a, CONNECTION_WORKING);

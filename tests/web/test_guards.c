@@ -16,14 +16,21 @@ struct pair {
 	struct connection *c;
 };
 
-static void open_pair(struct connections *cs, struct pair *p)
+static void open_pair_of(struct connections *cs, struct pair *p,
+			 uint64_t client)
 {
 	int fds[2];
 
 	cr_assert(!socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
 	p->ours = fds[0];
 	p->theirs = fds[1];
-	p->c = connections_add(cs, p->ours);
+	p->c = connections_add(cs, p->ours, client);
+}
+
+/* Opens a connection of client 1. */
+static void open_pair(struct connections *cs, struct pair *p)
+{
+	open_pair_of(cs, p, 1);
 }
 
 static bool is_ended(const struct pair *p)
@@ -40,36 +47,74 @@ static void close_pair(struct connections *cs, struct pair *p)
 	close(p->theirs);
 }
 
-Test(guards, longest_idle_connection_is_closed_first)
+Test(guards, connections_that_wait_are_closed_first)
 {
-	const struct connections_options o = { .max = 3,
+	const struct connections_options o = { .max = 4,
 					       .first_ms = 60000,
 					       .next_ms = 60000 };
 	struct connections *cs = connections_new(&o);
-	struct pair p[7];
+	struct pair p[9];
 
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		open_pair(cs, &p[i]);
 	connection_turn(cs, p[0].c, CONNECTION_WORKING);
 	connection_turn(cs, p[1].c, CONNECTION_SENDING);
-	/* Connection 0 works, and connection 2 has waited longer than 1. */
-	open_pair(cs, &p[3]);
-	cr_expect(is_ended(&p[2]) && !is_ended(&p[1]) && !is_ended(&p[0]));
-	close_pair(cs, &p[2]);
+	connection_turn(cs, p[2].c, CONNECTION_READING);
+	/* Connection 2 has had an answer; 3 has not sent any request yet. */
 	open_pair(cs, &p[4]);
-	cr_expect(is_ended(&p[1]) && !is_ended(&p[3]));
-	close_pair(cs, &p[1]);
-	/* If all connections work, the newest one is ended. */
-	connection_turn(cs, p[3].c, CONNECTION_WORKING);
-	connection_turn(cs, p[4].c, CONNECTION_WORKING);
-	open_pair(cs, &p[5]);
-	cr_expect(is_ended(&p[5]));
-	close_pair(cs, &p[5]);
-	cr_expect(!connections_settle(cs, 0), "three work");
-	close_pair(cs, &p[0]);
+	cr_expect(is_ended(&p[3]) && !is_ended(&p[2]) && !is_ended(&p[1]));
 	close_pair(cs, &p[3]);
+	open_pair(cs, &p[5]);
+	cr_expect(is_ended(&p[4]) && !is_ended(&p[2]));
 	close_pair(cs, &p[4]);
+	connection_turn(cs, p[5].c, CONNECTION_RECEIVING);
+	open_pair(cs, &p[6]);
+	cr_expect(is_ended(&p[2]));
+	close_pair(cs, &p[2]);
+	/* If all connections are busy, the newest one is ended. */
+	connection_turn(cs, p[6].c, CONNECTION_WORKING);
+	open_pair(cs, &p[7]);
+	cr_expect(is_ended(&p[7]) && !is_ended(&p[1]) && !is_ended(&p[5]));
+	close_pair(cs, &p[7]);
+	/* But a client with fewer connections gets one. */
+	open_pair_of(cs, &p[8], 2);
+	cr_expect(is_ended(&p[1]) && !is_ended(&p[8]) && !is_ended(&p[5]));
+	close_pair(cs, &p[1]);
+	cr_expect(!connections_settle(cs, 0), "two work");
+	close_pair(cs, &p[0]);
+	close_pair(cs, &p[5]);
+	close_pair(cs, &p[6]);
+	close_pair(cs, &p[8]);
 	cr_expect(connections_settle(cs, 0));
+	connections_free(cs);
+}
+
+Test(guards, a_client_that_opens_many_connections_closes_its_own)
+{
+	const struct connections_options o = { .max = 8,
+					       .first_ms = 60000,
+					       .next_ms = 60000 };
+	struct connections *cs = connections_new(&o);
+	struct pair others[3];
+	struct pair p[40];
+
+	/* An upload, a download, and one that is about to send a request. */
+	for (int i = 0; i < 3; i++)
+		open_pair_of(cs, &others[i], 2);
+	connection_turn(cs, others[0].c, CONNECTION_RECEIVING);
+	connection_turn(cs, others[1].c, CONNECTION_SENDING);
+	for (int i = 0; i < 40; i++) {
+		open_pair(cs, &p[i]);
+		if (i >= 5)
+			close_pair(cs, &p[i - 5]);
+		cr_expect(i < 5 || !is_ended(&p[i]), "%d", i);
+	}
+	for (int i = 0; i < 3; i++)
+		cr_expect(!is_ended(&others[i]), "%d", i);
+	for (int i = 35; i < 40; i++)
+		close_pair(cs, &p[i]);
+	for (int i = 0; i < 3; i++)
+		close_pair(cs, &others[i]);
 	connections_free(cs);
 }
 
@@ -109,7 +154,7 @@ static void open_tcp_pair(struct connections *cs, struct pair *p)
 	cr_assert(!connect(p->theirs, (struct sockaddr *)&at, len));
 	p->ours = accept(listener, NULL, NULL);
 	cr_assert(p->ours >= 0);
-	p->c = connections_add(cs, p->ours);
+	p->c = connections_add(cs, p->ours, 1);
 	close(listener);
 }
 

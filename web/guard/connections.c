@@ -12,6 +12,15 @@
 
 #define LOOK_US 5000 /* pause between two checks at shutdown, in µs */
 
+#define ORIGIN_SLOTS 1024 /* number of slots of the hash table */
+
+/* A client with connections, in a hash table. */
+struct origin {
+	uint64_t key;
+	size_t count; /* number of its connections */
+	struct origin *next;
+};
+
 /*
  * One connection. `mu` of struct connections guards all members but the target.
  */
@@ -25,6 +34,7 @@ struct connection {
 	/* result of tcp_moved() at measured_ns */
 	uint64_t moved;
 	struct connection_target target;
+	struct origin *origin; /* its client */
 	struct connection *prev;
 	struct connection *next;
 };
@@ -35,6 +45,7 @@ struct connections {
 	struct mutex mu;
 	struct connection ring; /* anchor of the ring; not a connection */
 	size_t count;
+	struct origin *origins[ORIGIN_SLOTS];
 };
 
 struct connections *connections_new(const struct connections_options *o)
@@ -47,6 +58,34 @@ struct connections *connections_new(const struct connections_options *o)
 	return cs;
 }
 
+/* Count one more connection of a client. */
+static struct origin *origin_get(struct connections *cs, uint64_t key)
+{
+	struct origin **at = &cs->origins[key % ORIGIN_SLOTS];
+
+	while (*at && (*at)->key != key)
+		at = &(*at)->next;
+	if (!*at) {
+		*at = mem_new(struct origin);
+		(*at)->key = key;
+	}
+	(*at)->count++;
+	return *at;
+}
+
+/* Count one connection of a client less, and free it with its last one. */
+static void origin_put(struct connections *cs, struct origin *o)
+{
+	struct origin **at = &cs->origins[o->key % ORIGIN_SLOTS];
+
+	if (--o->count)
+		return;
+	while (*at != o)
+		at = &(*at)->next;
+	*at = o->next;
+	mem_free(o);
+}
+
 void connections_free(struct connections *cs)
 {
 	if (!cs)
@@ -55,6 +94,7 @@ void connections_free(struct connections *cs)
 		struct connection *c = cs->ring.next;
 
 		cs->ring.next = c->next;
+		origin_put(cs, c->origin);
 		mem_free(c);
 	}
 	mutex_destroy(&cs->mu);
@@ -104,32 +144,47 @@ static void connections_reset(struct connection *c)
 	connections_shut(c);
 }
 
-/*
- * Make room for the newest connection: shut down the connection that has been
- * idle longest, but not the newest, so that a new client always gets an answer
- * (docs/decisions.md, 70).
- */
-static void connections_evict(struct connections *cs)
-{
-	for (struct connection *c = cs->ring.next; c != cs->ring.prev;
-	     c = c->next) {
-		if (c->state == CONNECTION_WORKING || c->ended)
-			continue;
-		connections_shut(c);
-		return;
-	}
-	/*
-	 * All connections but the newest are handling requests or already shut
-	 * down: shut down the newest.
-	 */
-	connections_shut(cs->ring.prev);
-}
-
 /* Whether the client of a connection must keep to the least rate now. */
 static bool connections_has_rate(const struct connection *c)
 {
 	return c->state == CONNECTION_SENDING ||
 	       c->state == CONNECTION_RECEIVING;
+}
+
+/*
+ * Whether `a` is shut down rather than `b` to make room. `b` is the one that
+ * has been in its state longer.
+ */
+static bool connections_prefer(const struct connection *a,
+			       const struct connection *b)
+{
+	if (connections_has_rate(a) != connections_has_rate(b))
+		return connections_has_rate(b);
+	if (a->origin->count != b->origin->count)
+		return a->origin->count > b->origin->count;
+	return a->first && !b->first;
+}
+
+/*
+ * Make room for the newest connection. Opening a connection costs a client
+ * nothing, so it must not end what others have been permitted to send or to
+ * receive: see connections_add().
+ */
+static void connections_evict(struct connections *cs)
+{
+	struct connection *newest = cs->ring.prev;
+	struct connection *victim = NULL;
+
+	for (struct connection *c = cs->ring.next; c != newest; c = c->next) {
+		if (c->state == CONNECTION_WORKING || c->ended)
+			continue;
+		if (!victim || connections_prefer(c, victim))
+			victim = c;
+	}
+	if (!victim || (connections_has_rate(victim) &&
+			victim->origin->count <= newest->origin->count))
+		victim = newest;
+	connections_shut(victim);
 }
 
 /*
@@ -147,13 +202,15 @@ static uint64_t tcp_moved(const struct connection *c)
 						  info.tcpi_bytes_acked;
 }
 
-struct connection *connections_add(struct connections *cs, int fd)
+struct connection *connections_add(struct connections *cs, int fd,
+				   uint64_t client)
 {
 	struct connection *c = mem_new(struct connection);
 
 	c->fd = fd;
 	c->first = true;
 	mutex_lock(&cs->mu);
+	c->origin = origin_get(cs, client);
 	connections_begin(cs, c);
 	if (++cs->count > cs->o.max)
 		connections_evict(cs);
@@ -191,6 +248,7 @@ void connection_end(struct connections *cs, struct connection *c)
 		return;
 	mutex_lock(&cs->mu);
 	connections_take_out(c);
+	origin_put(cs, c->origin);
 	cs->count--;
 	mutex_unlock(&cs->mu);
 	mem_free(c);

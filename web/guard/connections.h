@@ -6,9 +6,10 @@
  * libmicrohttpd's own timeout restarts with each byte, so a client that sends
  * one byte a second could keep a connection forever. Here a request has a fixed
  * deadline, counted from the start of the connection or from the last answer
- * (docs/decisions.md, 70). When there are too many connections, the connection
- * that has been idle longest is closed. A connection is idle while it waits for
- * a request or for the client to receive an answer.
+ * (docs/decisions.md, 70). When there are too many connections, one is closed:
+ * of those that wait for a request, one of the client with the most
+ * connections; and of these, first one that has not sent a request yet, then
+ * the one that has waited longest (docs/decisions.md, 188).
  *
  * A connection is also closed if its client receives an answer too slowly,
  * because the answer stays in memory until it is sent (docs/decisions.md, 91),
@@ -50,11 +51,14 @@ struct connections *connections_new(const struct connections_options *o);
 void connections_free(struct connections *cs);
 
 /*
- * Add a connection. When there are too many, the connection that has been idle
- * longest is shut down; if all others are handling requests, the new connection
+ * Add a connection of the client with the key `client` (client_key()). When
+ * there are too many, one is shut down. A connection that moves a body or an
+ * answer is shut down only if no connection waits for a request, and only in
+ * favour of a client that has fewer connections; otherwise the new connection
  * is shut down. The result is valid until connection_end().
  */
-struct connection *connections_add(struct connections *cs, int fd);
+struct connection *connections_add(struct connections *cs, int fd,
+				   uint64_t client);
 
 /*
  * What a connection is doing. READING: receiving a request, or waiting for one.

@@ -81,7 +81,8 @@ static void on_connection(void *ctx, struct MHD_Connection *c, void **context,
 		ask_for_any(c);
 	info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
 	if (info)
-		*context = connections_add(s->connections, info->connect_fd);
+		*context = connections_add(s->connections, info->connect_fd,
+					   client_key(exchange_address(c)));
 }
 
 /* Cancel the queries whose clients have gone, and count them. */
