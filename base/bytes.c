@@ -61,6 +61,16 @@ size_t str_utf8_len(struct str s)
 	return n;
 }
 
+/* The byte at the cut decides: if it continues a sequence, that goes, too. */
+struct str str_clip(struct str s, size_t max)
+{
+	if (s.len <= max)
+		return s;
+	while (max && ((uint8_t)s.ptr[max] & 0xc0) == 0x80)
+		max--;
+	return (struct str){ s.ptr, max };
+}
+
 size_t str_count(struct str s, char c)
 {
 	size_t n = 0;

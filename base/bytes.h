@@ -99,6 +99,12 @@ static inline bool str_starts(struct str s, struct str prefix)
  */
 size_t str_utf8_len(struct str s);
 
+/*
+ * Return the beginning of s, of at most `max` bytes, without cutting a UTF-8
+ * sequence in two.
+ */
+struct str str_clip(struct str s, size_t max);
+
 /* Whether s is well-formed UTF-8: surrogates and overlong forms are refused. */
 bool str_is_utf8(struct str s);
 

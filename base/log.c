@@ -51,22 +51,6 @@ static void logfmt_value(struct buf *b, struct str text)
 }
 
 /*
- * Return a view of a text; a text longer than VALUE_MAX_BYTES is cut between
- * two characters.
- */
-static struct str log_cut(const char *text)
-{
-	struct str s = str_of(text);
-
-	if (s.len <= VALUE_MAX_BYTES)
-		return s;
-	s.len = VALUE_MAX_BYTES;
-	while (s.len && ((unsigned char)s.ptr[s.len] & 0xc0) == 0x80)
-		s.len--;
-	return s;
-}
-
-/*
  * Append one field. A separator comes before it, or, for the first field of a
  * line, the "{" of the JSON object if `json` is set. When `text` is NULL, the
  * value is `number`. A field that does not fit is left out, so that the line
@@ -90,9 +74,9 @@ static void field_out(struct buf *b, bool json, const char *key,
 	if (!text)
 		buf_printf(b, "%lld", (long long)number);
 	else if (json)
-		json_quote(b, log_cut(text));
+		json_quote(b, str_clip(str_of(text), VALUE_MAX_BYTES));
 	else
-		logfmt_value(b, log_cut(text));
+		logfmt_value(b, str_clip(str_of(text), VALUE_MAX_BYTES));
 	if (b->over) {
 		b->over = false;
 		b->len = before;

@@ -11,6 +11,8 @@ enum {
 	SYMBOLIZE_PART = 1024,
 	/* Largest size of the names of one part, in bytes. */
 	SYMBOLIZE_ANSWER_MAX = 4 << 20,
+	/* Longest name of a file or build ID in a warning, in bytes. */
+	NAME_SHOWN = 200,
 };
 
 /* The state of symbolizing one profile. */
@@ -269,7 +271,8 @@ size_t symbolize_warnings(const struct symbolize *s, const struct pprof *p,
 		arena,
 		"%zu of %zu addresses have no function name, because everprof found no symbols for their binaries (%zu; the first is %.*s with build ID %.*s); --symbols.path is the folder with debug files",
 		s->addresses_not_found, s->addresses, s->binaries_not_found,
-		STR_ARG(pprof_base_name(pprof_str(p, m->file))),
-		STR_ARG(pprof_str(p, m->build_id)));
+		STR_ARG(str_clip(pprof_base_name(pprof_str(p, m->file)),
+				 NAME_SHOWN)),
+		STR_ARG(str_clip(pprof_str(p, m->build_id), NAME_SHOWN)));
 	return n;
 }

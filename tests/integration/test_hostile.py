@@ -174,6 +174,25 @@ def timeouts_never_make_counters_negative(d):
 
 
 @suite.test
+def long_names_of_binaries_do_not_end_answers(d):
+    """One profile of many names a binary that is longer than the headers of an answer."""
+    def addresses(file, build_id):
+        p = cpu()
+        p.parts.append(field(3, b'\x08\x01\x10\x80\x20\x18' + varint(1 << 20)
+                             + b'\x28' + p.string(file) + b'\x30' + p.string(build_id)))
+        p.parts.append(field(4, b'\x08\x01\x10\x01\x18' + varint(0x2000)))
+        return p.sample([1], [1]).bytes()
+    e = served(d, {('a', 'profile'): [addresses('/x/' + '\u00e9' * 20000 + '\r\nX: y', 'ab' * 20000)],
+                   ('b', 'profile'): [addresses('/y', 'cd')]})
+    for report in ('top', 'flamegraph', 'graph', 'folded', 'proto', 'svg', 'traces', 'dot'):
+        a = e.get('/api/v1/query', query='profile', report=report, **ALL)
+        assert a.status == 200, (report, a.status)
+        said = a.headers['X-Everprof-Warning'] or ' '.join(a.json()['warnings'])
+        assert 'no function name' in said and len(said) < 2000 and not a.headers['X'], said
+    e.finish()
+
+
+@suite.test
 def names_with_zero_bytes(d):
     p = Made(('a\0b', 'c\0d'))
     p.sample([p.place(('n\0m', 2))], [5], **{'k\0l': 'v'})

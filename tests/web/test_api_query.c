@@ -569,3 +569,28 @@ Test(api_query, a_stored_profile_takes_three_times_its_size)
 	call_check(f, api_query, query, 429, NULL);
 	site_stop(f);
 }
+
+Test(api_query, a_long_name_of_a_series_leaves_room_for_other_headers)
+{
+	struct site *f = site_start();
+	struct call c = { 0 };
+	char name[5000];
+	char query[sizeof(name) + 100];
+	const char *header;
+	struct site_profile p = site_profiles[0];
+
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = 0;
+	p.name = name;
+	site_put(f, &p);
+	snprintf(query, sizeof(query), "query=%s&time=%lld&report=proto", name,
+		 SITE_T0);
+	call_begin(f, &c, api_query, query);
+	cr_expect(c.a.status == 200, "%u %s", c.a.status, buf_cstr(&c.a.body));
+	header = call_header(&c, "Content-Disposition");
+	cr_expect(str_starts(str_of(header),
+			     str_of("attachment;filename=\"nnn")));
+	cr_expect(strlen(header) < 300, "%s", header);
+	call_end(&c);
+	site_stop(f);
+}

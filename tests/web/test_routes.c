@@ -442,3 +442,28 @@ Test(routes, a_start_that_fails_leaves_nothing)
 	cr_expect(stops == 1 && frees == 1);
 	metrics_free(m);
 }
+
+Test(routes, text_in_headers_is_cut_and_has_no_controls)
+{
+	static const struct {
+		const char *text;
+		size_t max;
+		const char *want;
+	} cases[] = {
+		{ "", 10, "" },
+		{ "ten bytes.", 10, "ten bytes." },
+		{ "eleven byte", 10, "eleven …" },
+		{ "a\r\nB: c\x7f", 20, "a  B: c " },
+		/* No character is cut in two. */
+		{ "abcdef\xc3\xa9\xc3\xa9", 10, "abcdef\xc3\xa9\xc3\xa9" },
+		{ "abcdef\xc3\xa9\xc3\xa9.", 10, "abcdef…" },
+	};
+	struct arena arena = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		cr_expect(check_str(
+			str_of(header_text(&arena, str_of(cases[i].text),
+					   cases[i].max)),
+			cases[i].want));
+	arena_fini(&arena);
+}

@@ -41,11 +41,7 @@ static void answer_report_warn_unmatched(struct writing *w,
 			none->names[i]);
 }
 
-/*
- * Join all warnings to one line for a header. Warnings may contain file names,
- * so control characters are replaced by blanks: a line break would begin
- * another header.
- */
+/* Join all warnings for a header. Warnings may contain file names. */
 static const char *join_warnings(const struct writing *w)
 {
 	struct buf all = { 0 };
@@ -53,11 +49,8 @@ static const char *join_warnings(const struct writing *w)
 
 	for (size_t i = 0; i < w->warning_count; i++)
 		buf_printf(&all, "%s%s", i ? "; " : "", w->warnings[i]);
-	text = arena_strndup(&w->request->arena, str_from(buf_bytes(&all)));
-	for (char *c = text; *c; c++) {
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = ' ';
-	}
+	text = header_text(&w->request->arena, str_from(buf_bytes(&all)),
+			   HEADER_TEXT_MAX);
 	buf_fini(&all);
 	return text;
 }

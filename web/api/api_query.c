@@ -182,7 +182,8 @@ static void report_raw(struct request *r, struct answer *a, struct profile *p)
 static void report_proto(struct request *r, struct answer *a,
 			 const struct profile *p, struct labels *labels)
 {
-	struct str type = labels_get(labels, str_of(LABEL_NAME));
+	struct str type = str_clip(labels_get(labels, str_of(LABEL_NAME)),
+				   HEADER_FILE_NAME_MAX);
 	struct gzip *g = gzip_new();
 	char *name = arena_printf(&r->arena, "%.*s-%" PRId64 ".pb.gz",
 				  STR_ARG(type), p->ms);

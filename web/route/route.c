@@ -17,6 +17,21 @@ void answer_header(struct answer *a, const char *name, const char *value)
 	a->headers[a->header_count++].value = value;
 }
 
+char *header_text(struct arena *arena, struct str text, size_t max)
+{
+	static const char cut[] = "…";
+	struct str part = text.len <= max ? text :
+					    str_clip(text, max - strlen(cut));
+	char *out = arena_printf(arena, "%.*s%s", STR_ARG(part),
+				 part.len < text.len ? cut : "");
+
+	for (char *c = out; *c; c++) {
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = ' ';
+	}
+	return out;
+}
+
 /*
  * Whether a path matches a route. *segment is set to the part of the path that
  * matches the * of the route.

@@ -54,7 +54,9 @@ struct request {
 };
 
 enum {
-	ANSWER_HEADERS_MAX = 8
+	ANSWER_HEADERS_MAX = 8,
+	HEADER_TEXT_MAX = 4096,    /* longest text in a header, in bytes */
+	HEADER_FILE_NAME_MAX = 200 /* longest name of a file to save as */
 };
 
 /*
@@ -94,9 +96,19 @@ struct answer {
 /*
  * Set a header. The value replaces the value of an earlier call with the same
  * name. An answer has at most ANSWER_HEADERS_MAX headers. `name` is a constant;
- * `value` is a constant or in the request's arena.
+ * `value` is a constant or in the request's arena. A value with text from
+ * outside, such as names in profiles, is made by header_text() first.
  */
 void answer_header(struct answer *a, const char *name, const char *value);
+
+/*
+ * Make a text from outside fit for a header: at most `max` bytes, of which the
+ * last ones show that the text is cut, and blanks instead of control
+ * characters, because a line break would begin another header. All headers of
+ * an answer share 32 KiB with those of the request; if they do not fit, the
+ * connection ends without an answer. The result is in the arena.
+ */
+char *header_text(struct arena *arena, struct str text, size_t max);
 
 /* A function that handles a request. All routes of a table share one `ctx`. */
 typedef void (*handler_fn)(void *ctx, struct request *r, struct answer *a);
