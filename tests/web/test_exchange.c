@@ -239,12 +239,16 @@ static void note_body(struct exchange *x, void *ctx)
 	seen->strange_forms = atomic_load(&x->server->strange_forms);
 }
 
-/* Send a body of len bytes to a bench. */
-static void send_body(struct bench *b, struct body_seen *seen, size_t len)
+/*
+ * Send a body of len bytes to a bench, which calls `head` when it has read the
+ * headers.
+ */
+static void send_body_after(struct bench *b, struct body_seen *seen, size_t len,
+			    void (*head)(struct exchange *x, void *ctx))
 {
 	struct buf text = { 0 };
 
-	b->head = mark_strange;
+	b->head = head;
 	b->look = note_body;
 	b->ctx = seen;
 	buf_printf(&text,
@@ -254,6 +258,11 @@ static void send_body(struct bench *b, struct body_seen *seen, size_t len)
 		buf_byte(&text, 'a');
 	bench_send(b, (const char *)text.ptr, text.len, 1);
 	buf_fini(&text);
+}
+
+static void send_body(struct bench *b, struct body_seen *seen, size_t len)
+{
+	send_body_after(b, seen, len, mark_strange);
 }
 
 Test(exchange, a_body_of_more_than_a_mebibyte_is_dropped)
@@ -306,6 +315,28 @@ Test(exchange, bodies_of_strangers_have_a_limit_of_their_own)
 	send_body(b, &seen, 6);
 	cr_expect(!seen.crowded && seen.len == 6 && seen.forms == 6);
 	atomic_store(&b->server.strange_forms, 0);
+	bench_stop(b);
+}
+
+/* Lets the client of a request hold this many bytes of forms already. */
+static void hold_forms(struct exchange *x, void *ctx UNUSED)
+{
+	x->unverified = false;
+	atomic_store(&x->client->forms, 24 * MIB - 5);
+}
+
+Test(exchange, bodies_of_one_client_leave_room_for_others)
+{
+	struct bench *b = bench_start(NULL);
+	struct body_seen seen = { 0 };
+
+	send_body_after(b, &seen, 5, hold_forms);
+	cr_expect(!seen.crowded && seen.len == 5 && seen.forms == 5);
+	send_body_after(b, &seen, 6, hold_forms);
+	cr_expect(seen.crowded && !seen.len && !seen.forms);
+	/* The client has given back what it has taken. */
+	send_body(b, &seen, 6);
+	cr_expect(!seen.crowded && seen.len == 6);
 	bench_stop(b);
 }
 

@@ -29,6 +29,12 @@ struct client {
 	struct pool_group *work;
 	/* the memory of the bodies that the client uploads */
 	struct ingest_sender uploads;
+	/*
+	 * bytes of the client's forms in memory, like the members of struct
+	 * server with these names
+	 */
+	_Atomic int64_t forms;
+	_Atomic int64_t strange_forms;
 	/* number of the client's passwords that are being verified */
 	_Atomic int hashing;
 };

@@ -22,6 +22,9 @@
  */
 #define STRANGE_FORMS_MAX (8 * MIB)
 
+/* The part of either limit that the bodies of one client may take. */
+#define FORMS_SHARE_OF(max) ((max) / 4 * 3)
+
 /*
  * Callback for each parameter of the URL: add it to the request. A parameter
  * with a NUL makes the request invalid, because the text would end at the NUL
@@ -45,22 +48,37 @@ static enum MHD_Result on_argument(void *ctx, enum MHD_ValueKind kind UNUSED,
 	return MHD_YES;
 }
 
-void exchange_add(struct exchange *x, const char *data, size_t len)
+/*
+ * Take n bytes for the body, from what all clients and this client may use.
+ * Returns false, and takes nothing, if one of both is used up.
+ */
+static bool exchange_take_form(struct exchange *x, int64_t n)
 {
 	struct server *s = x->server;
+	struct client *c = x->client;
 	int64_t max = x->unverified ? STRANGE_FORMS_MAX : FORMS_MAX;
-	int64_t n = (int64_t)len;
 
+	x->form_pool = x->unverified ? &s->strange_forms : &s->forms;
+	x->form_share = x->unverified ? &c->strange_forms : &c->forms;
+	if (atomic_fetch_add(x->form_pool, n) + n <= max) {
+		if (atomic_fetch_add(x->form_share, n) + n <=
+		    FORMS_SHARE_OF(max)) {
+			x->form_taken += n;
+			return true;
+		}
+		atomic_fetch_sub(x->form_share, n);
+	}
+	atomic_fetch_sub(x->form_pool, n);
+	return false;
+}
+
+void exchange_add(struct exchange *x, const char *data, size_t len)
+{
 	if (x->crowded || x->form.over)
 		return;
-	x->form_pool = x->unverified ? &s->strange_forms : &s->forms;
-	if (atomic_fetch_add(x->form_pool, n) + n > max) {
-		atomic_fetch_sub(x->form_pool, n);
-		x->crowded = true;
-		return;
-	}
-	x->form_taken += n;
-	buf_add(&x->form, data, len);
+	x->crowded = !exchange_take_form(x, (int64_t)len);
+	if (!x->crowded)
+		buf_add(&x->form, data, len);
 }
 
 /*
@@ -231,9 +249,11 @@ void exchange_free(struct exchange *x)
 	buf_fini(&x->answer.body);
 	buf_fini(&x->form);
 	ingest_limiter_release(&x->request.share);
-	clients_put(x->server->clients, x->client);
-	if (x->form_pool)
+	if (x->form_pool) {
 		atomic_fetch_sub(x->form_pool, x->form_taken);
+		atomic_fetch_sub(x->form_share, x->form_taken);
+	}
+	clients_put(x->server->clients, x->client);
 	arena_fini(&x->request.arena);
 	mem_free(x);
 }

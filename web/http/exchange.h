@@ -84,7 +84,9 @@ struct exchange {
 	struct buf form;     /* the request's body */
 	/* the counter that includes the body: server.forms or .strange_forms */
 	_Atomic int64_t *form_pool;
-	int64_t form_taken; /* bytes of the body counted in *form_pool */
+	/* the counter of the client that includes the body */
+	_Atomic int64_t *form_share;
+	int64_t form_taken; /* bytes of the body counted in both counters */
 	/* there was no memory for the body, so the body is incomplete */
 	bool crowded;
 	const struct route *route; /* route of the path; NULL: no such path */
