@@ -50,7 +50,7 @@ struct growth_meter {
  */
 #define LIMITS_WORK ((size_t)4096)
 #define LIMITS_STEP ((size_t)256 * 1024)
-#define REGEX_WORK  ((size_t)16)
+#define REGEX_WORK  ((size_t)256)
 
 /*
  * Accounts for one round of a loop, and asks the limits if LIMITS_WORK or

@@ -12,13 +12,16 @@
 #ifndef PPROF_COLUMNS_FIND_H
 #define PPROF_COLUMNS_FIND_H
 
+#include "base/limits.h"
 #include "pprof/columns.h"
 
 /*
  * Creates a find: a search for functions whose names match the expression,
- * which is borrowed. The caller frees it with columns_find_free().
+ * which is borrowed. The limits, which are copied, are asked while names are
+ * matched. The caller frees it with columns_find_free().
  */
-struct columns_find *columns_find_new(const struct regex *name);
+struct columns_find *columns_find_new(const struct regex *name,
+				      const struct limits *limits);
 
 /* Frees a find. NULL is a no-op. */
 void columns_find_free(struct columns_find *f);
@@ -27,18 +30,22 @@ void columns_find_free(struct columns_find *f);
 size_t columns_find_memory(const struct columns_find *f);
 
 /*
- * Returns whether the given row has a sample with a matching function. Each
- * function name of a table is matched only once, at the first row that uses the
- * table. The table must stay open until this function has tested a row of
- * another table.
+ * Sets *found to whether the given row has a sample with a matching function.
+ * Each function name of a table is matched only once, at the first row that
+ * uses the table. The table must stay open until this function has tested a row
+ * of another table. Returns an error of the limits.
  */
-bool columns_find_row(struct columns_find *f, const struct codec_rows *rows,
-		      size_t row);
+NODISCARD int columns_find_row(struct columns_find *f,
+			       const struct codec_rows *rows, size_t row,
+			       bool *found, struct err *err);
 
 /*
- * Returns whether a decoded profile has a sample with a function whose name
- * matches.
+ * Sets *found to whether a decoded profile has a sample with a function whose
+ * name matches. Returns an error of the limits.
  */
-bool pprof_has_function(const struct pprof *p, const struct regex *name);
+NODISCARD int pprof_has_function(const struct pprof *p,
+				 const struct regex *name,
+				 const struct limits *limits, bool *found,
+				 struct err *err);
 
 #endif

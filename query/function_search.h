@@ -31,6 +31,9 @@ struct function_search {
 	 */
 	struct profile_visit visit;
 	bool found; /* whether the profile that was read last matches */
+	struct limits limits; /* of memory and time */
+	int rc;               /* error of the limits while it was searched */
+	struct err why;       /* set if rc is not 0 */
 };
 
 /*

@@ -17,6 +17,7 @@ enum answer {
  */
 struct columns_find {
 	const struct regex *name;
+	struct limits limits;
 	/*
 	 * The dictionary of the answers in `functions` and `keys`; NULL: none
 	 * yet.
@@ -31,11 +32,13 @@ struct columns_find {
 };
 
 /* Borrows the regular expression. */
-struct columns_find *columns_find_new(const struct regex *name)
+struct columns_find *columns_find_new(const struct regex *name,
+				      const struct limits *limits)
 {
 	struct columns_find *f = mem_new(struct columns_find);
 
 	f->name = name;
+	f->limits = *limits;
 	return f;
 }
 
@@ -62,20 +65,29 @@ size_t columns_find_memory(const struct columns_find *f)
 		(vec)->count = (n);                   \
 	} while (0)
 
-/* Use another dictionary: match the name of each function once. */
-static void find_rows_begin(struct columns_find *f, const struct dictionary *d)
+/*
+ * Use another dictionary: match the name of each function once. After an error,
+ * no dictionary is used.
+ */
+static int find_rows_begin(struct columns_find *f, const struct dictionary *d,
+			   struct err *err)
 {
-	f->d = d;
+	struct growth_meter meter = { 0 };
+	int rc = 0;
+
 	f->any = false;
 	not_asked(&f->functions, d->functions.count);
 	not_asked(&f->keys, d->keys.count);
-	for (size_t i = 0; i < d->functions.count; i++) {
+	for (size_t i = 0; i < d->functions.count && !rc; i++) {
 		struct str name = dict_str(d, d->functions.v[i].name);
 		bool yes = regex_matches(f->name, name);
 
 		f->functions.v[i] = yes ? YES : NO;
 		f->any = f->any || yes;
+		rc = limits_meter(&f->limits, &meter, REGEX_WORK, 0, err);
 	}
+	f->d = rc ? NULL : d;
+	return rc;
 }
 
 /* Whether a line of the location is in a function that matches. */
@@ -110,19 +122,17 @@ static bool find_rows_has_key(struct columns_find *f, uint32_t key)
 	return *known == YES;
 }
 
-bool columns_find_row(struct columns_find *f, const struct codec_rows *rows,
-		      size_t i)
+int columns_find_row(struct columns_find *f, const struct codec_rows *rows,
+		     size_t i, bool *found, struct err *err)
 {
 	const struct row *row = &rows->group->rows[i];
+	int rc = f->d == rows->d ? 0 : find_rows_begin(f, rows->d, err);
 
-	if (f->d != rows->d)
-		find_rows_begin(f, rows->d);
+	*found = false;
 	/* If no function matches, no stack has to be searched. */
-	for (size_t k = 0; k < row->samples && f->any; k++) {
-		if (find_rows_has_key(f, row->keys[k]))
-			return true;
-	}
-	return false;
+	for (size_t k = 0; k < row->samples && f->any && !rc && !*found; k++)
+		*found = find_rows_has_key(f, row->keys[k]);
+	return rc;
 }
 
 /*
@@ -145,16 +155,22 @@ static bool has_named_frame(const struct pprof *p,
 }
 
 /* Matches the name of each function once, not once for each frame. */
-bool pprof_has_function(const struct pprof *p, const struct regex *name)
+int pprof_has_function(const struct pprof *p, const struct regex *name,
+		       const struct limits *limits, bool *found,
+		       struct err *err)
 {
 	bool *named = mem_zalloc(p->functions.count + 1, sizeof(*named));
-	bool found = false;
+	struct growth_meter meter = { 0 };
+	int rc = 0;
 
-	for (size_t i = 0; i < p->functions.count; i++)
+	*found = false;
+	for (size_t i = 0; i < p->functions.count && !rc; i++) {
 		named[i] = regex_matches(name,
 					 pprof_str(p, p->functions.v[i].name));
-	for (size_t i = 0; i < p->samples.count && !found; i++)
-		found = has_named_frame(p, pprof_stack(p, i), named);
+		rc = limits_meter(limits, &meter, REGEX_WORK, 0, err);
+	}
+	for (size_t i = 0; i < p->samples.count && !*found && !rc; i++)
+		*found = has_named_frame(p, pprof_stack(p, i), named);
 	mem_free(named);
-	return found;
+	return rc;
 }

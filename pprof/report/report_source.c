@@ -91,14 +91,18 @@ struct listing {
 /*
  * Collect the nodes whose function matches the expression `symbol` (NULL: all).
  */
-static void take_lines(struct listing *l, const struct graph *g,
-		       const struct regex *symbol)
+static int take_lines(struct listing *l, const struct graph *g,
+		      const struct regex *symbol, struct err *err)
 {
-	for (size_t i = 0; i < g->shown.count; i++) {
+	int rc = 0;
+
+	for (size_t i = 0; i < g->shown.count && !rc; i++) {
 		const struct graph_node *n = &g->node[g->shown.v[i]];
 		const struct node *node = &l->r->nodes.v.v[g->shown.v[i]];
 		struct str name = pprof_str(l->r->p, node->key.name);
 
+		rc = limits_meter(&l->r->o->limits, &l->meter, REGEX_WORK, 0,
+				  err);
 		if (!name.len || (symbol && !regex_matches(symbol, name)))
 			continue;
 		/*
@@ -118,6 +122,7 @@ static void take_lines(struct listing *l, const struct graph *g,
 	if (l->lines.count)
 		qsort(l->lines.v, l->lines.count, sizeof(*l->lines.v),
 		      report_source_by_place);
+	return rc;
 }
 
 /* Group the sorted lines by function, then sort the functions. */
@@ -367,7 +372,7 @@ static int list_source(struct report *r, const struct source_output *out,
 	source_root_init(&l->root, r);
 	rc = report_graph(r, &g, err);
 	if (!rc)
-		take_lines(l, &g, symbol);
+		rc = take_lines(l, &g, symbol, err);
 	take_routines(l);
 	if (!rc)
 		rc = regex_check_steps(symbol, "symbol", err);

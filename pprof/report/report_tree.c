@@ -67,6 +67,7 @@ static void tree_print_node(const struct report *r, const struct graph *g,
 static int print_tree(struct report *r, const struct regex *symbol,
 		      size_t *matched, struct buf *out, struct err *err)
 {
+	struct growth_meter meter = { 0 };
 	struct graph g;
 	int64_t sum = 0;
 	int rc = report_graph(r, &g, err);
@@ -79,9 +80,10 @@ static int print_tree(struct report *r, const struct regex *symbol,
 	report_graph_labels(r, &g, false, out);
 	buf_str(out, separator);
 	buf_str(out, legend);
-	for (size_t i = 0; i < g.shown.count; i++) {
+	for (size_t i = 0; i < g.shown.count && !rc; i++) {
 		uint32_t node = g.shown.v[i];
 
+		rc = limits_meter(&r->o->limits, &meter, REGEX_WORK, 0, err);
 		/* The sum% column counts only the nodes that are printed. */
 		if (symbol && !regex_matches(symbol, r->nodes.v.v[node].text))
 			continue;
@@ -91,7 +93,7 @@ static int print_tree(struct report *r, const struct regex *symbol,
 	if (g.shown.count)
 		buf_str(out, separator);
 	graph_fini(&g);
-	return 0;
+	return rc;
 }
 
 int report_tree_text(struct report *r, struct buf *out, struct err *err)

@@ -8,7 +8,7 @@ static void search_row(void *ctx, const struct codec_rows *rows, size_t row)
 {
 	struct function_search *f = ctx;
 
-	f->found = columns_find_row(f->find, rows, row);
+	f->rc = columns_find_row(f->find, rows, row, &f->found, &f->why);
 }
 
 /* Visitor: search a decoded profile. */
@@ -16,7 +16,7 @@ static void search_decoded(void *ctx, const struct pprof *p)
 {
 	struct function_search *f = ctx;
 
-	f->found = pprof_has_function(p, f->name);
+	f->rc = pprof_has_function(p, f->name, &f->limits, &f->found, &f->why);
 }
 
 /* Visitor: return the memory that the search takes. */
@@ -43,7 +43,8 @@ int function_search_init(struct function_search *f, struct str pattern,
 	rc = regex_new_search(pattern, &f->name, NULL, err);
 	if (rc)
 		return err_wrap(err, rc, "parameter \"function\"");
-	f->find = columns_find_new(f->name);
+	f->limits = query_limits(work);
+	f->find = columns_find_new(f->name, &f->limits);
 	profile_visit_init(&f->visit, &visitor, memory, work);
 	return 0;
 }
@@ -62,7 +63,10 @@ int function_search_look(struct function_search *f, struct querier *q,
 	int rc;
 
 	f->found = false;
+	f->rc = 0;
 	rc = profile_visit_show(&f->visit, q, series, ms, err);
+	if (!rc && f->rc)
+		rc = err_set(err, f->rc, "%s", f->why.msg);
 	/* An answer that may lack profiles would not say so. */
 	if (!rc)
 		rc = regex_check_steps(f->name, "parameter \"function\"", err);

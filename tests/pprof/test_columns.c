@@ -636,7 +636,8 @@ Test(columns, derived_column_decodes_its_source_columns)
 static size_t find_in(const struct stripe *s, struct regex *name, size_t *wrong)
 {
 	static const bool no_values[TYPES_MAX];
-	struct columns_find *f = columns_find_new(name);
+	static const struct limits no_limits;
+	struct columns_find *f = columns_find_new(name, &no_limits);
 	struct codec_decoder *d = codec->decoder_new();
 	struct decoder *decoder = decoder_new(ROOM);
 	size_t found = 0;
@@ -649,11 +650,15 @@ static size_t find_in(const struct stripe *s, struct regex *name, size_t *wrong)
 		cr_assert(!codec->rows(d, &group, no_values, &rows, NULL));
 		for (size_t k = 0; k < g->count; k++) {
 			struct pprof *p;
-			bool has = columns_find_row(f, rows, k);
+			bool has;
+			bool has_decoded;
 
+			cr_assert(!columns_find_row(f, rows, k, &has, NULL));
 			cr_assert(
 				!decoder_run(decoder, g->values[k], &p, NULL));
-			*wrong += has != pprof_has_function(p, name);
+			cr_assert(!pprof_has_function(p, name, &no_limits,
+						      &has_decoded, NULL));
+			*wrong += has != has_decoded;
 			found += has;
 		}
 	}
@@ -661,6 +666,39 @@ static size_t find_in(const struct stripe *s, struct regex *name, size_t *wrong)
 	codec->decoder_free(d);
 	decoder_free(decoder);
 	return found;
+}
+
+/* Limits that permit nothing. */
+static int find_refuse(void *ctx UNUSED, size_t bytes UNUSED, struct err *err)
+{
+	return err_set(err, ERR_TIMEOUT, "late");
+}
+
+/* Searches the first row of a stripe, and the same profile, in no time. */
+static void find_in_no_time(const struct stripe *s, const struct regex *name)
+{
+	static const bool no_values[TYPES_MAX];
+	static const struct limits limits = { find_refuse, NULL };
+	struct columns_find *f = columns_find_new(name, &limits);
+	struct codec_decoder *d = codec->decoder_new();
+	struct decoder *decoder = decoder_new(ROOM);
+	struct codec_group group = group_of(s->opened, &s->groups[0]);
+	const struct codec_rows *rows;
+	struct pprof *p;
+	bool has;
+
+	cr_assert(!codec->rows(d, &group, no_values, &rows, NULL));
+	for (int i = 0; i < 2; i++)
+		cr_expect(columns_find_row(f, rows, 0, &has, NULL) ==
+				  ERR_TIMEOUT &&
+			  !has);
+	cr_assert(!decoder_run(decoder, s->groups[0].values[0], &p, NULL));
+	cr_expect(pprof_has_function(p, name, &limits, &has, NULL) ==
+			  ERR_TIMEOUT &&
+		  !has);
+	columns_find_free(f);
+	codec->decoder_free(d);
+	decoder_free(decoder);
 }
 
 Test(columns, columns_find_finds_functions_by_name)
@@ -685,6 +723,7 @@ Test(columns, columns_find_finds_functions_by_name)
 			cr_assert(!regex_new_search(str_of(names[i]), &name,
 						    NULL, NULL));
 			found += find_in(&s, name, &wrong);
+			find_in_no_time(&s, name);
 			regex_free(name);
 		}
 		stripe_free(&s);

@@ -311,7 +311,7 @@ Test(name_filters, work_can_be_refused)
 {
 	/*
 	 * A location counts as REGEX_WORK units, so that there is one question
-	 * for every 256 locations.
+	 * for every 16 locations.
 	 */
 	int left = 1;
 	struct limits limits = { refuse, &left };
@@ -329,7 +329,7 @@ Test(name_filters, work_can_be_refused)
 	left = 1;
 	cr_expect(filter_prune_from(s.p, str_of("f1"), &limits, &err) ==
 		  ERR_TIMEOUT);
-	left = 3;
+	left = 600 / 16 + 1;
 	cr_expect(!filter_prune_from(s.p, str_of("f1"), &limits, &err));
 	buf_fini(&lines);
 	sketch_fini(&s);
