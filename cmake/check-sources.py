@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hold the sources to the rules of their form:
 
-- no folder has more than 20 sources and headers, but base/ and cmd/;
+- no folder has more than 40 sources and headers, but base/ and cmd/;
 - no source is longer than 800 lines;
 - every source has a header of its own name, but main.c, the commands of cmd/
   and what runs in the kernel (.bpf.c): in its folder, or, when other modules
@@ -19,7 +19,7 @@ import os
 import re
 import sys
 
-FOLDER_MAX = 20
+FOLDER_MAX = 40
 LINES_MAX = 800
 WIDE = {'base', 'cmd'}
 FUNCTION = re.compile(r'^(?!static_assert|typedef|#|\s|\}|//|/\*)[A-Za-z_][\w\s\*]*?'

@@ -62,7 +62,7 @@ def main():
         for i in range(21):
             open(os.path.join(d, f'tsdb/part/many_{i}.h'), 'w').close()
         code, out = check(d)
-        assert code == 1 and 'files, more than 20' in out, out
+        assert code == 1 and 'files, more than 40' in out, out
     print(f'{len(PLANTED) + 1} planted violations were seen')
 
 
