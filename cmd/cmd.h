@@ -157,7 +157,7 @@ void cmd_usage_text(const struct usage *u, struct buf *out);
 
 /*
  * Parse the flags and check the number of positional arguments, which are left
- * in argv[0..*argc). Returns -1 if the command is to run. Otherwise --help or a
+ * in argv[0..*argc), with a NULL after them. Returns -1 if the command is to run. Otherwise --help or a
  * message about wrong usage has been printed, and the exit code is returned.
  */
 int cmd_begin(const struct usage *u, const struct flag *flags, int *argc,

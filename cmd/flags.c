@@ -228,6 +228,8 @@ int flags_parse(const struct flag *flags, int *argc, char **argv, bool *help,
 		}
 	}
 	*argc = kept;
+	/* A command that is executed takes its arguments up to the NULL. */
+	argv[kept] = NULL;
 	return 0;
 }
 

@@ -50,9 +50,10 @@ struct flag {
 };
 
 /*
- * Parse argv. Positional arguments are moved to the front of argv and counted
- * in *argc; --help sets *help. ERR_INVALID: a flag is unknown or its value is
- * wrong; the message names the flag.
+ * Parse argv, which ends with a NULL after its *argc arguments, as that of
+ * main() does. Positional arguments are moved to the front of argv, counted in
+ * *argc, and followed by a NULL; --help sets *help. ERR_INVALID: a flag is
+ * unknown or its value is wrong; the message names the flag.
  */
 NODISCARD int flags_parse(const struct flag *flags, int *argc, char **argv,
 			  bool *help, struct err *err);

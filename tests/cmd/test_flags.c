@@ -140,6 +140,8 @@ Test(flags, positional_arguments_are_moved_to_the_front)
 				  "%s", cases[i].line);
 		cr_expect(a.count == n && a.help == cases[i].help, "%s",
 			  cases[i].line);
+		cr_expect(!a.v[n], "%s: a NULL ends the arguments, not %s",
+			  cases[i].line, a.v[n]);
 	}
 }
 

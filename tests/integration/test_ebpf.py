@@ -197,6 +197,9 @@ def check_record(folder):
     assert re.search(r'wrote x.svg: \d+ samples, [\d.]+ % of them with the whole stack', done.stderr), done.stderr
     with open(f'{folder}/x.svg') as f:
         assert 'burn_cpu' in f.read()
+    for flags in [], ['-F', '99', '-o', 'x.svg']:
+        done = run(*flags, '--', 'sh', '-c', 'echo "$#: $@"', 'x', 'one', 'two')
+        assert done.stdout == '2: one two\n', done
     done = run('--', '/nowhere/program')
     assert done.returncode == 1 and 'no samples' in done.stderr or done.returncode == 127, done
     for args, message in [(['-F', '0'], '--frequency: expected 1 to 999'), (['-p', '999999999'], 'there is no process'),
