@@ -20,8 +20,8 @@
 
 /*
  * Reduces p into the empty merge m, and stores the result in *out, which m
- * owns. Changes p. ERR_INVALID: p is no CPU profile, or the Go compiler would
- * refuse it because functions have no start lines (docs/decisions.md, 44).
+ * owns. Changes p. ERR_INVALID: p is no CPU profile, or not of a Go program, or
+ * the Go compiler would refuse it because functions have no start lines (docs/decisions.md, 44).
  */
 NODISCARD int pprof_pgo(struct merge *m, struct pprof *p, struct pprof **out,
 			struct err *err);

@@ -27,6 +27,24 @@ static bool has_start_lines(const struct pprof *p)
 	return !p->functions.count;
 }
 
+/*
+ * Whether a function is in a source file of Go, as at least those of Go's
+ * runtime are. Returns true if the profile names no source files.
+ */
+static bool has_go_files(const struct pprof *p)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < p->functions.count; i++) {
+		struct str file = pprof_str(p, p->functions.v[i].file);
+
+		if (str_ends(file, ".go"))
+			return true;
+		any |= file.len > 0;
+	}
+	return !any;
+}
+
 int pprof_pgo(struct merge *m, struct pprof *p, struct pprof **out,
 	      struct err *err)
 {
@@ -37,6 +55,10 @@ int pprof_pgo(struct merge *m, struct pprof *p, struct pprof **out,
 		return err_set(
 			err, ERR_INVALID,
 			"report pgo requires a CPU profile, with sample type samples/count or cpu/nanoseconds");
+	if (!has_go_files(p))
+		return err_set(
+			err, ERR_INVALID,
+			"report pgo requires a profile of a Go program, but no function of this profile is in a .go file");
 	if (!has_start_lines(p))
 		return err_set(
 			err, ERR_INVALID,

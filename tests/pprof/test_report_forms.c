@@ -650,6 +650,9 @@ Test(report_forms, pgo_refuses_what_the_compiler_would)
 		{ "samples/bytes", "f@a.go:7:5 1\n", "samples/count" },
 		{ "samples/count", "f@a.go:7 1\ng@b.go:1 1\n", "start" },
 		{ "samples/count", "f@a.go:7 1\ng@b.go:1:1 1\n", NULL },
+		{ "samples/count", "f@a.py:7:5 1\ng@b.c:1:1 1\n",
+		  "Go program" },
+		{ "samples/count", "f@a.py:7:5 1\ng@b.go:1:1 1\n", NULL },
 		{ "samples/count", "0x10;0x20 1\n", NULL },
 		{ "samples/count", "", NULL },
 	};
