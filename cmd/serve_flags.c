@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/mem.h"
 #include "base/units.h"
 
 #define DAY_MS (24LL * 3600 * 1000)
@@ -254,6 +255,30 @@ int serve_flags_sync(const struct serve_flags *f, int64_t *sync_ms,
 }
 
 /*
+ * A data directory that does not exist yet will be created below the nearest of
+ * its parents that exists, on the same disk.
+ */
+int serve_flags_disk(const struct serve_flags *f, uint64_t *total,
+		     struct err *err)
+{
+	CLEANUP(mem_freep) char *path = mem_strdup(f->path);
+	const char *at = path;
+	uint64_t available;
+	int rc = fs_space(at, total, &available, err);
+
+	while (rc == ERR_NOTFOUND && strcmp(at, ".") != 0 &&
+	       strcmp(at, "/") != 0) {
+		char *slash = strrchr(path, '/');
+
+		if (slash)
+			*slash = 0;
+		at = !slash ? "." : !*path ? "/" : path;
+		rc = fs_space(at, total, &available, err);
+	}
+	return rc;
+}
+
+/*
  * A percentage refers to the size of the file system, not to its free space,
  * which shrinks as profiles are stored.
  */
@@ -262,12 +287,11 @@ int serve_flags_retention(const struct serve_flags *f, int64_t *bytes,
 {
 	struct str text = str_of(f->retention_size);
 	uint64_t total = 0;
-	uint64_t available = 0;
 	int64_t percent = 0;
+	int rc;
 
 	if (!text.len || text.ptr[text.len - 1] != '%') {
-		int rc = size_parse(text, bytes, err);
-
+		rc = size_parse(text, bytes, err);
 		return rc ? err_wrap(err, rc, "--storage.tsdb.retention.size") :
 			    0;
 	}
@@ -277,13 +301,8 @@ int serve_flags_retention(const struct serve_flags *f, int64_t *bytes,
 			err, ERR_INVALID,
 			"--storage.tsdb.retention.size must be a size, such as 20GB, or 0%% to 100%%, not \"%s\"",
 			f->retention_size);
-	/*
-	 * The data directory may not exist yet: use the current directory,
-	 * where it is created by default.
-	 */
-	if (fs_space(f->path, &total, &available, err) &&
-	    fs_space(".", &total, &available, err))
-		return err->code;
-	*bytes = (int64_t)(total / 100) * percent;
-	return 0;
+	rc = serve_flags_disk(f, &total, err);
+	if (!rc)
+		*bytes = (int64_t)(total / 100) * percent;
+	return rc;
 }

@@ -96,8 +96,15 @@ NODISCARD int serve_flags_sync(const struct serve_flags *f, int64_t *sync_ms,
 			       struct err *err);
 
 /*
+ * The size in bytes of the disk that holds the data directory, or will hold it.
+ * Errors of fs_space() are passed on.
+ */
+NODISCARD int serve_flags_disk(const struct serve_flags *f, uint64_t *total,
+			       struct err *err);
+
+/*
  * The number of bytes that --storage.tsdb.retention.size stands for: a size, or
- * a percentage of the disk that holds the data directory. ERR_INVALID: the flag
+ * a percentage of the disk of serve_flags_disk(). ERR_INVALID: the flag
  * is neither; errors of fs_space() are passed on.
  */
 NODISCARD int serve_flags_retention(const struct serve_flags *f, int64_t *bytes,

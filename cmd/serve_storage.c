@@ -11,16 +11,27 @@
 #define SMALL_RETENTION (64 * MIB)
 
 /*
- * Warn about a small retention by size, which is probably a mistake: profiles
- * would be removed before anybody can look at them.
+ * Warn about a retention by size that is probably a mistake: so small that
+ * profiles would be removed before anybody can look at them, or so large that
+ * the disk is full before a profile is removed.
  */
-static void warn_of_size(const struct log *log, int64_t bytes)
+static void warn_of_size(const struct storage_options *o, int64_t bytes)
 {
+	uint64_t disk = 0;
+	struct err err;
+
 	if (bytes && bytes < SMALL_RETENTION)
 		log_event(
-			log, LOG_WARN,
+			o->log, LOG_WARN,
 			"--storage.tsdb.retention.size is so small that profiles may be removed as soon as they are stored",
 			LOG_FIELDS(log_int("bytes", bytes)));
+	if (!serve_flags_disk(o->flags, &disk, &err) && bytes > (int64_t)disk)
+		log_event(
+			o->log, LOG_WARN,
+			"--storage.tsdb.retention.size is larger than the file system, which will be full before profiles are removed; a percentage such as 80% always fits",
+			LOG_FIELDS(
+				log_int("bytes", bytes),
+				log_int("file_system_bytes", (int64_t)disk)));
 }
 
 /* Log what a database has. */
@@ -61,7 +72,7 @@ static int open_database(const struct storage_options *o, struct storage *out,
 	int rc = serve_flags_retention(f, &t.retention_bytes, err);
 
 	if (!rc)
-		warn_of_size(o->log, t.retention_bytes);
+		warn_of_size(o, t.retention_bytes);
 	if (!rc)
 		rc = tsdb_open(&t, &out->db, err);
 	if (rc)

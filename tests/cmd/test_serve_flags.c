@@ -214,16 +214,42 @@ Test(serve_flags, the_retention_is_a_size_or_a_share_of_the_disk)
 						    cases[i].percent),
 			  "%s: %lld", cases[i].value, (long long)bytes);
 	}
-	/*
-	 * If the data directory does not exist yet, the size of the disk is
-	 * that of the working directory.
-	 */
-	struct serve_flags f = { .retention_size = "50%",
-				 .path = "/no/such/folder" };
-	int64_t bytes = -5;
+}
 
-	cr_expect(!serve_flags_retention(&f, &bytes, NULL));
-	cr_expect(bytes == (int64_t)(total / 100) * 50);
+Test(serve_flags, a_new_directory_is_on_the_disk_of_its_nearest_parent)
+{
+	static const struct {
+		const char *path;
+		const char *parent;
+	} cases[] = {
+		{ "data", "." },
+		{ "none/data//", "." },
+		{ "./none/data", "." },
+		{ "/none/such/folder", "/" },
+		{ "/none", "/" },
+		/* It has no size, unlike the working directory. */
+		{ "/proc/none/data", "/proc" },
+		{ "/proc/self/../none", "/proc" },
+		{ "/dev/shm/none/data", "/dev/shm" },
+		{ "", "." },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct serve_flags f = { .retention_size = "50%",
+					 .path = cases[i].path };
+		uint64_t total = 1;
+		uint64_t available = 0;
+		uint64_t disk = 7;
+		int64_t bytes = -5;
+		struct err err = { 0 };
+
+		cr_assert(!fs_space(cases[i].parent, &total, &available, &err));
+		cr_expect(!serve_flags_disk(&f, &disk, &err) && disk == total,
+			  "%s: %s", cases[i].path, err.msg);
+		cr_expect(!serve_flags_retention(&f, &bytes, &err));
+		cr_expect(bytes == (int64_t)(total / 100) * 50, "%s",
+			  cases[i].path);
+	}
 }
 
 /* Report flags, and their list, which ends with an empty entry. */
