@@ -81,6 +81,20 @@ static bool duration_part(struct str *s, size_t *next, int64_t *total)
 	       !__builtin_add_overflow(*total, n, total);
 }
 
+/* Refuse a text that is no duration. A number alone is usually in seconds. */
+static int duration_refuse(struct str s, struct err *err)
+{
+	if (s.len && strspn(s.ptr, "0123456789") >= s.len)
+		return err_set(
+			err, ERR_INVALID,
+			"invalid duration \"%.*s\": add a unit, such as %.*ss",
+			STR_ARG(s), STR_ARG(s));
+	return err_set(
+		err, ERR_INVALID,
+		"invalid duration \"%.*s\": use numbers with units, such as 15s, 1m30s, 1h or 90d",
+		STR_ARG(s));
+}
+
 int duration_parse(struct str s, int64_t *ms, struct err *err)
 {
 	struct str rest = s;
@@ -93,10 +107,7 @@ int duration_parse(struct str s, int64_t *ms, struct err *err)
 	}
 	do {
 		if (!duration_part(&rest, &next, &total))
-			return err_set(
-				err, ERR_INVALID,
-				"invalid duration \"%.*s\": use numbers with units, such as 15s, 1m30s, 1h or 90d",
-				STR_ARG(s));
+			return duration_refuse(s, err);
 	} while (rest.len);
 	*ms = total;
 	return 0;

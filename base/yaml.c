@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/suggest.h"
 #include "base/table.h"
 #include "base/yaml_merge.h"
 #include "base/yaml_private.h"
@@ -404,6 +405,19 @@ void yaml_unique_keys(struct yaml *y, const struct yaml_node *map)
 	}
 }
 
+/* Report a key that is not in a table, with the key that was probably meant. */
+static void yaml_refuse_key(struct yaml *y, const struct yaml_node *key,
+			    const struct yaml_field *fields, const char *what)
+{
+	struct suggestion s = { 0 };
+
+	for (; fields->key; fields++)
+		suggest_nearest(&s, key->text, fields->key);
+	yaml_error(y, key, "field %.*s not found in %s%s%s%s",
+		   STR_ARG(key->text), what, s.best ? ": did you mean " : "",
+		   s.best ? s.best : "", s.best ? "?" : "");
+}
+
 /* Return the entry for a key in a table of fields, or NULL. */
 static const struct yaml_field *find_field(const struct yaml_field *fields,
 					   struct str key)
@@ -453,48 +467,10 @@ void yaml_decode_open(struct yaml *y, const struct yaml_node *map,
 		    (!f && other && other(y, key, value, out)))
 			continue;
 		if (!f)
-			yaml_error(y, key, "field %.*s not found in %s",
-				   STR_ARG(key->text), what);
+			yaml_refuse_key(y, key, fields, what);
 		else if (!f->decode)
 			yaml_ignore(y, key, f);
 		else if (!yaml_is_null(value))
 			f->decode(y, value, (char *)out + f->offset);
 	}
-}
-
-/* Orders pairs of key and value by the text of the key. */
-static int compare_pairs(const void *a, const void *b)
-{
-	struct yaml_node *const *x = a;
-	struct yaml_node *const *z = b;
-
-	return str_cmp((*x)->text, (*z)->text);
-}
-
-/*
- * Each text is preceded by its length, and each list by its number of items, so
- * that no text can be read in two ways. The recursion is bounded by
- * YAML_DEPTH_MAX.
- */
-void yaml_print_key(const struct yaml_node *n, struct buf *out)
-{
-	size_t bytes = n->count * sizeof(struct yaml_node *);
-	struct yaml_node **items;
-
-	if (n->kind == YAML_SCALAR) {
-		buf_printf(out, "%c%zu:", n->quoted ? 'q' : 's', n->text.len);
-		buf_add(out, n->text.ptr, n->text.len);
-		return;
-	}
-	buf_printf(out, "%c%zu:", n->kind == YAML_MAP ? 'm' : 'l', n->count);
-	if (!n->count)
-		return;
-	items = mem_alloc(bytes);
-	memcpy(items, n->items, bytes);
-	if (n->kind == YAML_MAP)
-		/* NOLINTNEXTLINE(bugprone-sizeof-expression): of pointers */
-		qsort(items, n->count / 2, 2 * sizeof(*items), compare_pairs);
-	for (size_t i = 0; i < n->count; i++)
-		yaml_print_key(items[i], out);
-	mem_free(items);
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * YAML output: a tree is written as text that a parser reads back as the same
- * tree, except for hidden values.
+ * tree, except for hidden values; and as a key, which only equal trees share.
  */
 #include "base/yaml_dump.h"
 
+#include <stdlib.h>
+
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/yaml.h"
 
 /* State of one dump. */
@@ -104,4 +107,41 @@ void yaml_dump(const struct yaml_node *n, bool show_secrets, struct buf *out)
 	yaml_dump_put(&d, n, 0, false);
 	if (n->kind == YAML_SCALAR || !n->count)
 		buf_byte(out, '\n');
+}
+
+/* Orders pairs of key and value by the text of the key. */
+static int compare_pairs(const void *a, const void *b)
+{
+	struct yaml_node *const *x = a;
+	struct yaml_node *const *z = b;
+
+	return str_cmp((*x)->text, (*z)->text);
+}
+
+/*
+ * Each text is preceded by its length, and each list by its number of items, so
+ * that no text can be read in two ways. The recursion is bounded by
+ * YAML_DEPTH_MAX.
+ */
+void yaml_print_key(const struct yaml_node *n, struct buf *out)
+{
+	size_t bytes = n->count * sizeof(struct yaml_node *);
+	struct yaml_node **items;
+
+	if (n->kind == YAML_SCALAR) {
+		buf_printf(out, "%c%zu:", n->quoted ? 'q' : 's', n->text.len);
+		buf_add(out, n->text.ptr, n->text.len);
+		return;
+	}
+	buf_printf(out, "%c%zu:", n->kind == YAML_MAP ? 'm' : 'l', n->count);
+	if (!n->count)
+		return;
+	items = mem_alloc(bytes);
+	memcpy(items, n->items, bytes);
+	if (n->kind == YAML_MAP)
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): of pointers */
+		qsort(items, n->count / 2, 2 * sizeof(*items), compare_pairs);
+	for (size_t i = 0; i < n->count; i++)
+		yaml_print_key(items[i], out);
+	mem_free(items);
 }

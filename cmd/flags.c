@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/suggest.h"
 #include "base/units.h"
-#include "cmd/suggest.h"
 
 /* The flag with this name (without dashes), or NULL. */
 static const struct flag *flags_find(const struct flag *flags, struct str name)
@@ -123,14 +123,47 @@ static const struct flag *find_negated(const struct flag *flags,
 	return f && f->kind == FLAG_BOOL ? f : NULL;
 }
 
+/* Names that flags have in other programs, such as pprof and perf. */
+static const struct flag_synonym {
+	const char *theirs;
+	const char *ours;
+} flag_synonyms[] = {
+	{ "top", "nodecount" },
+	{ "limit", "nodecount" },
+	{ "start", "from" },
+	{ "since", "from" },
+	{ "end", "to" },
+	{ "until", "to" },
+	{ "seconds", "duration" },
+	{ "freq", "frequency" },
+	{ "url", "server" },
+	{ "host", "server" },
+	{ "addr", "server" },
+	{ "port", "web.listen-address" },
+	{ "listen", "web.listen-address" },
+};
+
+/* The flag that a name of another program means, or NULL. */
+static const char *flags_find_synonym(const struct flag *flags, struct str name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(flag_synonyms); i++) {
+		const struct flag_synonym *s = &flag_synonyms[i];
+
+		if (str_is(name, s->theirs) &&
+		    flags_find(flags, str_of(s->ours)))
+			return s->ours;
+	}
+	return NULL;
+}
+
 /*
- * Report an unknown flag as ERR_INVALID, with the most similar flag if there is
- * one.
+ * Report an unknown flag as ERR_INVALID, with the flag that was probably meant
+ * if there is one.
  */
 static int unknown_flag(const struct flag *flags, struct str name,
 			struct err *err)
 {
-	struct suggestion s = { 0 };
+	struct suggestion s = { .best = flags_find_synonym(flags, name) };
 
 	for (const struct flag *f = flags; f->name; f++)
 		suggest_nearest(&s, name, f->name);

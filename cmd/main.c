@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "base/suggest.h"
 #include "cmd/commands.h"
 #include "cmd/ebpf.h"
-#include "cmd/suggest.h"
 #include "cmd/symbols_helper.h"
 
 /*
@@ -87,6 +87,8 @@ static int unknown_command(int argc, char **argv)
 			suggest_nearest(&s, str_of(argv[0]), names[i]);
 	}
 	fprintf(stderr, "everprof: unknown command \"%s\"",
+		if (!two && commands[i].group)
+			suggest_nearest(&s, str_of(argv[0]), commands[i].group);
 		two ? typed : argv[0]);
 	if (s.best)
 		fprintf(stderr, ": did you mean everprof %s?\n", s.best);
@@ -123,6 +125,25 @@ static int main_run(int argc, char **argv)
 /*
  * Report a failed write of standard output, such as to a full disk, which would
  * otherwise look like success.
+/* "help COMMAND" means "COMMAND --help". */
+static int main_help(int argc, char **argv)
+{
+	static char flag[] = "--help";
+
+	for (int i = 1; i < argc; i++)
+		argv[i - 1] = argv[i];
+	argv[argc - 1] = flag;
+	return main_run(argc, argv);
+}
+
+/* Whether standard output is a pipe or socket that nobody reads any more. */
+static bool main_output_is_unread(void)
+{
+	struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	return poll(&p, 1, 0) == 1 && p.revents & POLLERR;
+}
+
  */
 static int main_finish(int code)
 {
@@ -172,6 +193,8 @@ int main(int argc, char **argv)
 		return ebpf_help();
 	if (!strcmp(argv[1], SYMBOLS_HELPER))
 		return symbolizer_help();
+	if (asks_for_help(argv[1]) && argc > 2 && !asks_for_help(argv[2]))
+		return main_finish(main_help(argc - 1, argv + 1));
 	if (!strcmp(argv[1], "--version"))
 		return cmd_version(0, argv);
 	return main_finish(main_run(argc - 1, argv + 1));

@@ -300,6 +300,20 @@ static int selector_parse_operator(struct parser *p, enum matcher_op *op)
 	return fail_at(p, p->at, "expected one of = != =~ !~");
 }
 
+/* Fails at a label value without quotes, and shows it with quotes. */
+static int selector_refuse_value(struct parser *p, struct str name)
+{
+	size_t end = p->at;
+
+	while (end < p->in.len && end - p->at < 64 &&
+	       !memchr(",} \t\n\r\"'`", p->in.ptr[end], 9))
+		end++;
+	return fail_at(p, p->at,
+		       "expected a quoted label value, such as %.*s=\"%.*s\"",
+		       name.len < 64 ? (int)name.len : 0, name.ptr,
+		       (int)(end - p->at), p->in.ptr + p->at);
+}
+
 /*
  * Reads one element between braces: NAME OP "VALUE", or a quoted profile type
  * alone.
@@ -328,7 +342,7 @@ static int selector_parse_matcher(struct parser *p)
 	if (rc)
 		return rc;
 	if (!at_string(p))
-		return fail_at(p, p->at, "expected a quoted label value");
+		return selector_refuse_value(p, name);
 	at = p->at;
 	rc = selector_get_string(p, &value);
 	if (rc)

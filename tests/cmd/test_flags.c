@@ -3,9 +3,9 @@
  * Flags of the command line: values of each kind, positional arguments, help,
  * mistakes and what is suggested for them.
  */
+#include "base/suggest.h"
 #include "cmd/cmd.h"
 #include "cmd/flags.h"
-#include "cmd/suggest.h"
 #include "tests/check.h"
 
 TestSuite(flags, .timeout = 20);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Similarity of names by edit distance, for "did you mean" messages. */
-#include "cmd/suggest.h"
+#include "base/suggest.h"
 
 #include <stdlib.h>
 

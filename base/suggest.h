@@ -6,8 +6,8 @@
  * Ownership: a suggestion borrows the name it found.
  * Threads: pure functions.
  */
-#ifndef CMD_SUGGEST_H
-#define CMD_SUGGEST_H
+#ifndef BASE_SUGGEST_H
+#define BASE_SUGGEST_H
 
 #include "base/bytes.h"
 
