@@ -85,7 +85,6 @@ static int open_flags(enum file_mode mode)
 	case FILE_CREATE:
 		return O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL;
 	case FILE_ENSURE:
-	case FILE_OUTPUT:
 		return O_RDWR | O_CLOEXEC | O_CREAT;
 	}
 	return O_RDONLY;
@@ -144,12 +143,10 @@ int file_open(struct fs *fs, const char *path, enum file_mode mode,
 	rc = fs_call_before(fs, &call);
 	/*
 	 * Without O_NONBLOCK, opening a pipe would wait for its writer. Files
-	 * are not world-readable, except that with FILE_OUTPUT the umask
-	 * decides.
+	 * are not world-readable.
 	 */
 	if (!rc)
-		rc = call.fd = open(path, open_flags(mode) | O_NONBLOCK,
-				    mode == FILE_OUTPUT ? 0666 : 0640);
+		rc = call.fd = open(path, open_flags(mode) | O_NONBLOCK, 0640);
 	rc = fs_call_done(fs, &call, rc, err);
 	if (rc)
 		return rc;

@@ -81,7 +81,6 @@ enum file_mode {
 	FILE_WRITE,  /* read and write, must exist */
 	FILE_CREATE, /* read and write, must not exist */
 	FILE_ENSURE, /* read and write, created when missing */
-	FILE_OUTPUT, /* like FILE_ENSURE, but the umask decides who may read */
 };
 
 /* An open regular file or character device (such as /dev/null). */

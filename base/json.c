@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/printable.h"
+
 /*
  * Write a comma before a value or key if one is needed. After writing a key,
  * json_key_str() clears `comma`, so that no comma separates the key from its
@@ -100,8 +102,7 @@ void json_bool(struct json *j, bool v)
 }
 
 /*
- * Append one ASCII character, escaped if JSON requires it or if a terminal
- * could interpret the character.
+ * Append an ASCII character for which JSON may have an escape of two letters.
  */
 static void quote_byte(struct buf *out, uint8_t c)
 {
@@ -121,11 +122,21 @@ static void quote_byte(struct buf *out, uint8_t c)
 		buf_str(out, "\\t");
 		break;
 	default:
-		if (c < 0x20 || c == 0x7f)
-			buf_printf(out, "\\u%04x", c);
-		else
-			buf_byte(out, c);
+		buf_byte(out, c);
 	}
+}
+
+/* Append one character, which has n bytes of valid UTF-8. */
+static void quote_character(struct buf *out, struct str s, size_t n)
+{
+	int32_t code = printable_control(s, n);
+
+	if (code >= 0 && code != '\n' && code != '\r' && code != '\t')
+		buf_printf(out, "\\u%04x", (unsigned)code);
+	else if (n == 1)
+		quote_byte(out, (uint8_t)s.ptr[0]);
+	else
+		buf_add(out, s.ptr, n);
 }
 
 /*
@@ -134,17 +145,13 @@ static void quote_byte(struct buf *out, uint8_t c)
  */
 void json_quote(struct buf *out, struct str s)
 {
-	const uint8_t *p = (const uint8_t *)s.ptr;
-
 	buf_byte(out, '"');
 	for (size_t i = 0; i < s.len;) {
-		size_t n = str_utf8_len(
-			(struct str){ .ptr = s.ptr + i, .len = s.len - i });
+		struct str at = { .ptr = s.ptr + i, .len = s.len - i };
+		size_t n = str_utf8_len(at);
 
-		if (n == 1)
-			quote_byte(out, p[i]);
-		else if (n)
-			buf_add(out, p + i, n);
+		if (n)
+			quote_character(out, at, n);
 		else
 			buf_str(out, "\\ufffd");
 		i += n ? n : 1;

@@ -11,7 +11,9 @@
  * No function here is called json_null, json_object … or json_array …, because
  * jansson, the library that parses JSON for everprof, uses these names.
  *
- * Each byte of text that is not part of valid UTF-8 is written as U+FFFD.
+ * Control characters and bidirectional controls are escaped, so that JSON and
+ * log lines may be shown on a terminal (base/printable.h). Each byte of text
+ * that is not part of valid UTF-8 is written as U+FFFD.
  *
  * Ownership: a writer borrows its buffer.
  * Threads: one thread at a time.

@@ -42,8 +42,8 @@ static void logfmt_value(struct buf *b, struct str text)
 	bool bare = text.len > 0;
 
 	for (size_t i = 0; i < text.len && bare; i++)
-		bare = text.ptr[i] > ' ' && text.ptr[i] != '"' &&
-		       text.ptr[i] != '=' && text.ptr[i] != 0x7f;
+		bare = text.ptr[i] > ' ' && text.ptr[i] < 0x7f &&
+		       text.ptr[i] != '"' && text.ptr[i] != '=';
 	if (bare)
 		buf_add(b, text.ptr, text.len);
 	else

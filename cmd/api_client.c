@@ -14,11 +14,14 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/file_slurp.h"
+#include "base/units.h"
 #include "base/url.h"
 #include "client/http_config.h"
 #include "client/http_status.h"
+#include "cmd/console.h"
 #include "cmd/database.h"
 #include "cmd/http_file.h"
+#include "cmd/query_json.h"
 #include "cmd/symbols_helper.h"
 #include "cmd/version.h"
 #include "pprof/columns.h"
@@ -172,7 +175,26 @@ static int check_server(const struct query *q, const struct http_response *r,
 static void print_warning(struct str warning)
 {
 	if (warning.len)
-		fprintf(stderr, "everprof: warning: %.*s\n", STR_ARG(warning));
+		console_say("warning: %.*s", STR_ARG(warning));
+}
+
+/*
+ * Say which profile the answer is made of. `labels` is a JSON object, and
+ * `timestamp` is in ms; they are empty if the answer is not one profile.
+ */
+static void tell_profile(struct str labels, struct str timestamp)
+{
+	json_t *object = json_loadb(labels.ptr, labels.len, 0, NULL);
+	CLEANUP(buf_fini) struct buf text = { 0 };
+	char time[40];
+	int64_t ms;
+
+	if (object && str_to_i64(timestamp, &ms)) {
+		query_labels_text(object, &text);
+		time_format(ms, time);
+		console_say("the profile of %s at %s", buf_cstr(&text), time);
+	}
+	json_decref(object);
 }
 
 /* Answer the request from the data directory, without a server. */
@@ -200,7 +222,12 @@ static int fetch_local(struct query *q, struct http_response *r,
 		rc = api_error(buf_bytes(&answer.body), answer.status, err);
 	if (!rc)
 		print_warning(str_from(buf_bytes(&answer.warning)));
+	if (!rc && q->tell_profile)
+		tell_profile(str_from(buf_bytes(&answer.labels)),
+			     str_from(buf_bytes(&answer.timestamp)));
 	buf_fini(&answer.warning);
+	buf_fini(&answer.labels);
+	buf_fini(&answer.timestamp);
 	*r = (struct http_response){ .status = answer.status,
 				     .body = answer.body };
 	database_close(&dir);
@@ -252,6 +279,9 @@ static int fetch_remote(struct query *q, struct http_response *r,
 		rc = api_error(buf_bytes(&r->body), r->status, err);
 	if (!rc)
 		print_warning(http_response_header(r, "X-Everprof-Warning"));
+	if (!rc && q->tell_profile)
+		tell_profile(http_response_header(r, "X-Everprof-Labels"),
+			     http_response_header(r, "X-Everprof-Timestamp"));
 	/* The caller frees only the body, so the headers are freed here. */
 	buf_fini(&r->headers);
 	return rc;

@@ -44,6 +44,11 @@ struct query {
 	 */
 	bool (*sink)(void *ctx, struct bytes b);
 	void *sink_ctx;
+	/*
+	 * whether to say on stderr which profile was used, if the answer is one
+	 * profile: several series may match the selector
+	 */
+	bool tell_profile;
 };
 
 /*

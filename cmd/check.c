@@ -7,6 +7,7 @@
 #include "client/http_config.h"
 #include "cmd/cmd.h"
 #include "cmd/config.h"
+#include "cmd/console.h"
 #include "discovery/discovery_config.h"
 #include "model/selector.h"
 #include "web/web_config.h"
@@ -14,7 +15,7 @@
 /* Print a warning about a file that the configuration names. */
 static void check_warn(void *path, const char *text)
 {
-	fprintf(stderr, "%s: warning: %s\n", (const char *)path, text);
+	console_line(stderr, "%s: warning: %s", (const char *)path, text);
 }
 
 /* Warn about a file that options of HTTP name and that cannot be read. */
@@ -24,8 +25,8 @@ static void check_http(const char *path, const char *what, struct str name,
 	struct err err;
 
 	if (http_config_try(o, &err))
-		fprintf(stderr, "%s: warning: %s %.*s: %s\n", path, what,
-			STR_ARG(name), err.msg);
+		console_line(stderr, "%s: warning: %s %.*s: %s", path, what,
+			     STR_ARG(name), err.msg);
 }
 
 /*
@@ -56,11 +57,12 @@ static int check_check_one(char *path)
 
 	config_report(&c);
 	if (rc && !c.yaml.error_count)
-		fprintf(stderr, "%s: %s\n", path, err.msg);
+		console_line(stderr, "%s: %s", path, err.msg);
 	if (!rc)
 		check_files(path, &c);
 	if (!rc)
-		printf("%s: %zu jobs, no errors\n", path, c.scrape.count);
+		console_line(stdout, "%s: %zu jobs, no errors", path,
+			     c.scrape.count);
 	config_fini(&c);
 	return rc ? 1 : 0;
 }
@@ -79,13 +81,13 @@ static int check_web(char *path)
 	if (!rc)
 		rc = web_config_parse(&c, path, buf_bytes(&text), &err);
 	if (c.yaml.errors.len)
-		fwrite(c.yaml.errors.ptr, 1, c.yaml.errors.len, stderr);
+		console_lines(stderr, str_from(buf_bytes(&c.yaml.errors)));
 	else if (rc)
-		fprintf(stderr, "%s: %s\n", path, err.msg);
+		console_line(stderr, "%s: %s", path, err.msg);
 	if (!rc)
-		printf("%s: %zu users, %zu tokens, %s, no errors\n", path,
-		       c.user_count, c.token_count,
-		       c.tls.cert.len ? "TLS" : "no TLS");
+		console_line(stdout, "%s: %zu users, %zu tokens, %s, no errors",
+			     path, c.user_count, c.token_count,
+			     c.tls.cert.len ? "TLS" : "no TLS");
 	web_config_fini(&c);
 	buf_forget(&text);
 	return rc ? 1 : 0;

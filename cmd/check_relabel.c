@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "cmd/cmd.h"
 #include "cmd/config.h"
+#include "cmd/console.h"
 #include "model/selector.h"
 #include "scrape/discovered.h"
 
@@ -36,8 +37,8 @@ static struct moment moment_of(const struct labels_builder *b)
 
 static void check_relabel_print_label(char sign, const struct label *l)
 {
-	printf("  %c %.*s=\"%.*s\"\n", sign, STR_ARG(l->name),
-	       STR_ARG(l->value));
+	console_line(stdout, "  %c %.*s=\"%.*s\"", sign, STR_ARG(l->name),
+		     STR_ARG(l->value));
 }
 
 /*
@@ -80,9 +81,9 @@ static int show_rule(const struct config *c, const struct relabel_rule *r,
 	struct moment after;
 	int rc = relabel_apply(r, b, err);
 
-	printf("rule %zu, %s at %s:%u:%u\n", number,
-	       relabel_action_name(r->action), c->path, r->node->line,
-	       r->node->column);
+	console_line(stdout, "rule %zu, %s at %s:%u:%u", number,
+		     relabel_action_name(r->action), c->path, r->node->line,
+		     r->node->column);
 	after = moment_of(b);
 	if (rc == RELABEL_DROPPED)
 		printf("    the target is dropped\n");
@@ -105,15 +106,14 @@ static int show_result(const struct job_labels *job, size_t type,
 	struct err err;
 
 	if (target_spec_make(job, type, b, &spec, &err)) {
-		printf("no target: %s\n", err.msg);
+		console_line(stdout, "no target: %s", err.msg);
 		return 1;
 	}
 	labels_text(spec.labels, &text);
-	printf("target: %s\n"
-	       "  url %s\n"
-	       "  interval %lld ms, timeout %lld ms\n",
-	       buf_cstr(&text), spec.url, (long long)spec.interval_ms,
-	       (long long)spec.timeout_ms);
+	console_line(stdout, "target: %s", buf_cstr(&text));
+	console_line(stdout, "  url %s", spec.url);
+	printf("  interval %lld ms, timeout %lld ms\n",
+	       (long long)spec.interval_ms, (long long)spec.timeout_ms);
 	buf_fini(&text);
 	target_spec_fini(&spec);
 	return 0;
@@ -151,7 +151,7 @@ static int show_target(const struct config *c, const struct scrape_config *s,
 			rc = show_rule(c, r, i + 1, &b, &err);
 	}
 	if (rc < 0)
-		printf("no target: %s\n", err.msg);
+		console_line(stdout, "no target: %s", err.msg);
 	if (rc < 0 || (rc == RELABEL_KEPT && show_result(job, type, &b)))
 		code = 1;
 	labels_builder_fini(&b);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/console.h"
 #include "cmd/version.h"
 #include "pprof/report.h"
 
@@ -73,8 +74,8 @@ int cmd_begin(const struct usage *u, const struct flag *flags, int *argc,
 	bool help;
 
 	if (flags_parse(flags, argc, argv, &help, &err)) {
-		fprintf(stderr, "everprof: %s\nusage: everprof %s\n", err.msg,
-			u->line);
+		console_say("%s", err.msg);
+		fprintf(stderr, "usage: everprof %s\n", u->line);
 		return 2;
 	}
 	if (help) {
@@ -87,12 +88,10 @@ int cmd_begin(const struct usage *u, const struct flag *flags, int *argc,
 	 */
 	if (*argc < u->min || *argc > u->max) {
 		if (*argc > u->max)
-			fprintf(stderr,
-				"everprof: unexpected argument \"%s\"\n",
-				argv[u->max]);
+			console_say("unexpected argument \"%s\"", argv[u->max]);
 		else
-			fprintf(stderr, "everprof: %s is missing\n",
-				missing_argument(u, *argc));
+			console_say("%s is missing",
+				    missing_argument(u, *argc));
 		fprintf(stderr, "usage: everprof %s   (see --help)\n", u->line);
 		return 2;
 	}
@@ -101,7 +100,7 @@ int cmd_begin(const struct usage *u, const struct flag *flags, int *argc,
 
 int cmd_fail(const struct err *err)
 {
-	fprintf(stderr, "everprof: %s\n", err->msg);
+	console_say("%s", err->msg);
 	return 1;
 }
 

@@ -8,6 +8,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
+#include "cmd/console.h"
 
 /*
  * Print text in single quotes, which all three shells understand. A quote
@@ -258,9 +259,8 @@ int cmd_completion(int argc, char **argv)
 	} else if (!strcmp(argv[0], "fish")) {
 		print_fish();
 	} else {
-		fprintf(stderr,
-			"everprof: unknown shell \"%s\": expected bash, zsh or fish\n",
-			argv[0]);
+		console_say("unknown shell \"%s\": expected bash, zsh or fish",
+			    argv[0]);
 		return 2;
 	}
 	return 0;

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/file_slurp.h"
 #include "base/mem.h"
+#include "cmd/console.h"
 
 #define FILE_MAX         (10 * MIB) /* maximum size of a file in bytes */
 #define INTERVAL_DEFAULT 15000      /* default scrape_interval in ms */
@@ -171,7 +172,7 @@ void config_fini(struct config *c)
 static void config_print(const struct buf *lines)
 {
 	if (lines->len)
-		fwrite(lines->ptr, 1, lines->len, stderr);
+		console_lines(stderr, str_from(buf_bytes(lines)));
 }
 
 void config_report(const struct config *c)

@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "base/url.h"
 #include "cmd/cmd.h"
+#include "cmd/console.h"
 #include "cmd/database.h"
 #include "model/selector.h"
 #include "pprof/columns.h"
@@ -57,8 +58,9 @@ static void dump_print_line(struct labels *labels, const struct profile *p)
 
 	labels_text(labels, &text);
 	sha256_hex(buf_bytes(&p->raw), sha);
-	printf("%s\t%" PRId64 "\t%zu\t%016" PRIx64 "\t%s\n", buf_cstr(&text),
-	       p->ms, p->raw.len, p->hash, sha);
+	console_text(stdout, str_from(buf_bytes(&text)));
+	printf("\t%" PRId64 "\t%zu\t%016" PRIx64 "\t%s\n", p->ms, p->raw.len,
+	       p->hash, sha);
 	buf_fini(&text);
 }
 
@@ -115,7 +117,7 @@ static int dump_profile(struct dump *d, struct querier *q, size_t i, int64_t ms,
 
 	if (rc == ERR_CORRUPT || rc == ERR_NOTFOUND || rc == ERR_IO) {
 		/* Report a profile that is lost, and go on with the others. */
-		fprintf(stderr, "everprof: %s\n", err->msg);
+		console_say("%s", err->msg);
 		d->failed++;
 		rc = 0;
 	} else if (!rc && dir) {
@@ -153,7 +155,7 @@ static int dump_series(struct dump *d, struct querier *q, size_t i,
 	 * points to.
 	 */
 	ms = mem_dup(t.ms, t.count * sizeof(*ms));
-	for (size_t k = 0; k < t.count && !rc; k++)
+	for (size_t k = 0; k < t.count && !rc && !ferror(stdout); k++)
 		rc = dump_profile(d, q, i, ms[k], dir, err);
 	mem_free(ms);
 	return rc;
@@ -171,7 +173,8 @@ static int dump_all(struct dump *d, const char *path, struct err *err)
 		rc = querier_select(q, d->selector.matchers, d->selector.count,
 				    d->from, d->to, err);
 	}
-	for (size_t i = 0; !rc && i < querier_count(q); i++)
+	/* If stdout cannot be written, main() says why. */
+	for (size_t i = 0; !rc && i < querier_count(q) && !ferror(stdout); i++)
 		rc = dump_series(d, q, i, err);
 	if (dir.db)
 		d->failed += tsdb_damage(dir.db);

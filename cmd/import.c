@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/console.h"
 #include "cmd/source_passes.h"
 #include "cmd/source_sample.h"
 #include "pprof/columns.h"
@@ -53,7 +54,7 @@ static void import_report_unreadable(void *ctx, const struct err *err)
 {
 	struct import *im = ctx;
 
-	fprintf(stderr, "%s\n", err->msg);
+	console_line(stderr, "%s", err->msg);
 	im->refused++;
 }
 
@@ -83,7 +84,7 @@ static int import_one(void *ctx, const struct source_item *it, struct err *err)
 		return err_wrap(err, rc, "the import stopped at %s", it->path);
 	if (!rc)
 		return 0;
-	fprintf(stderr, "%s: %s\n", it->path, err->msg);
+	console_line(stderr, "%s: %s", it->path, err->msg);
 	im->refused++;
 	return 0;
 }
@@ -135,22 +136,23 @@ static int import_run(struct import *im, const char *source, const char *path,
 }
 
 /*
- * Report that no profiles were found, and warn if `everprof serve` would remove
- * the imported profiles because of their age.
+ * Print the counts, and warn if `everprof serve` would remove the imported
+ * profiles because of their age.
  */
-static void import_advise(const struct import *im, const char *path)
+static void import_report(const struct import *im, const char *path)
 {
 	char oldest[40];
 
-	if (!im->imported && !im->known && !im->refused)
-		fprintf(stderr,
-			"everprof: no profiles found: name the files <job>/<type>/<unix ms>.pb.gz, or give their labels with --labels\n");
+	printf("%zu profiles imported, ", im->imported);
+	if (im->known)
+		printf("%zu already stored, ", im->known);
+	printf("%zu refused\n", im->refused);
 	if (!im->imported ||
 	    im->oldest_ms >= clock_ms(NULL) - RETENTION_DEFAULT_MS)
 		return;
 	time_format(im->oldest_ms, oldest);
-	fprintf(stderr,
-		"everprof: warning: the oldest profile is from %s, but everprof serve removes profiles older than --storage.tsdb.retention.time (default 90d); set it to 0 to keep all profiles in %s\n",
+	console_say(
+		"warning: the oldest profile is from %s, but everprof serve removes profiles older than --storage.tsdb.retention.time (default 90d); set it to 0 to keep all profiles in %s",
 		oldest, path);
 }
 
@@ -174,7 +176,8 @@ int cmd_tsdb_import(int argc, char **argv)
 		"conprof data directory. Files are named <job>/<type>/<unix ms>.pb.gz, or as export\n"
 		"and dump name them, or <unix ms>.pb.gz with --labels. Profiles of any age are imported,\n"
 		"but serve removes them after 90 days by default. Profiles that are stored already are\n"
-		"skipped. Exit with 1 when a file was refused.",
+		"skipped. Exit with 1 when a file was refused\n"
+		"or no profile was found.",
 		1, 1
 	};
 	struct import im = { 0 };
@@ -187,13 +190,15 @@ int cmd_tsdb_import(int argc, char **argv)
 	rc = sample_maker_init(&im.maker, labels, max_profile, &err);
 	if (!rc)
 		rc = import_run(&im, argv[0], path, &err);
-	printf("%zu profiles imported, ", im.imported);
-	if (im.known)
-		printf("%zu already stored, ", im.known);
-	printf("%zu refused\n", im.refused);
-	import_advise(&im, path);
+	if (!rc || im.imported)
+		import_report(&im, path);
 	sample_maker_fini(&im.maker);
 	if (rc)
 		return cmd_fail(&err);
+	if (!im.imported && !im.known && !im.refused) {
+		console_say(
+			"no profiles found: name the files <job>/<type>/<unix ms>.pb.gz, or give their labels with --labels");
+		return 1;
+	}
 	return im.refused ? 1 : 0;
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Entry point: settings of the process, and finding the command. */
 #include <malloc.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 
-#include "cmd/cmd.h"
 #include "base/suggest.h"
+#include "cmd/cmd.h"
 #include "cmd/commands.h"
+#include "cmd/console.h"
 #include "cmd/ebpf.h"
 #include "cmd/symbols_helper.h"
 
@@ -85,15 +87,16 @@ static int unknown_command(int argc, char **argv)
 		 */
 		if (!two)
 			suggest_nearest(&s, str_of(argv[0]), names[i]);
-	}
-	fprintf(stderr, "everprof: unknown command \"%s\"",
 		if (!two && commands[i].group)
 			suggest_nearest(&s, str_of(argv[0]), commands[i].group);
-		two ? typed : argv[0]);
+	}
 	if (s.best)
-		fprintf(stderr, ": did you mean everprof %s?\n", s.best);
+		console_say("unknown command \"%s\": did you mean everprof %s?",
+			    two ? typed : argv[0], s.best);
 	else
-		fprintf(stderr, "; everprof --help lists all commands\n");
+		console_say(
+			"unknown command \"%s\"; everprof --help lists all commands",
+			two ? typed : argv[0]);
 	if (two && !s.best)
 		main_list_commands(stderr, argv[0]);
 	return 2;
@@ -122,9 +125,6 @@ static int main_run(int argc, char **argv)
 	return unknown_command(argc, argv);
 }
 
-/*
- * Report a failed write of standard output, such as to a full disk, which would
- * otherwise look like success.
 /* "help COMMAND" means "COMMAND --help". */
 static int main_help(int argc, char **argv)
 {
@@ -144,6 +144,10 @@ static bool main_output_is_unread(void)
 	return poll(&p, 1, 0) == 1 && p.revents & POLLERR;
 }
 
+/*
+ * Report a failed write of standard output, such as to a full disk, which would
+ * otherwise look like success. If the reader has closed the pipe, as head does,
+ * nothing has failed: end silently by SIGPIPE, like other programs.
  */
 static int main_finish(int code)
 {
@@ -152,6 +156,10 @@ static int main_finish(int code)
 	if (!fflush(stdout) && !ferror(stdout))
 		return code;
 	err_sys(&err, "cannot write to standard output");
+	if (main_output_is_unread()) {
+		signal(SIGPIPE, SIG_DFL);
+		raise(SIGPIPE);
+	}
 	return code ? code : cmd_fail(&err);
 }
 
@@ -185,17 +193,17 @@ int main(int argc, char **argv)
 		main_print_help(stderr);
 		return 2;
 	}
+	if (asks_for_help(argv[1]) && argc > 2 && !asks_for_help(argv[2]))
+		return main_finish(main_help(argc - 1, argv + 1));
 	if (asks_for_help(argv[1])) {
 		main_print_help(stdout);
-		return 0;
+		return main_finish(0);
 	}
 	if (!strcmp(argv[1], EBPF_HELPER))
 		return ebpf_help();
 	if (!strcmp(argv[1], SYMBOLS_HELPER))
 		return symbolizer_help();
-	if (asks_for_help(argv[1]) && argc > 2 && !asks_for_help(argv[2]))
-		return main_finish(main_help(argc - 1, argv + 1));
 	if (!strcmp(argv[1], "--version"))
-		return cmd_version(0, argv);
+		return main_finish(cmd_version(0, argv));
 	return main_finish(main_run(argc - 1, argv + 1));
 }

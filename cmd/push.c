@@ -18,6 +18,7 @@
 #include "client/endpoint.h"
 #include "cmd/api_client.h"
 #include "cmd/cmd.h"
+#include "cmd/console.h"
 #include "cmd/http_file.h"
 #include "cmd/push_source.h"
 #include "cmd/push_state.h"
@@ -107,7 +108,7 @@ static void push_note_retry(void *ctx, const char *why)
 		return;
 	p->failing = true;
 	hide_progress(p);
-	fprintf(stderr, "everprof: %s; retrying\n", why);
+	console_say("%s; retrying", why);
 }
 
 /* pusher_options.settled: counts the profiles, and saves the position. */
@@ -121,8 +122,7 @@ static int push_settle(void *ctx, size_t count, size_t refused, const char *why,
 	p->refused += refused;
 	if (refused) {
 		hide_progress(p);
-		fprintf(stderr, "everprof: %zu profiles were refused: %s\n",
-			refused, why);
+		console_say("%zu profiles were refused: %s", refused, why);
 	}
 	p->state.count += count;
 	p->state.last = p->keys.v[count - 1];
@@ -219,7 +219,7 @@ static void push_note_bad(void *ctx, const struct err *err)
 	struct push *p = ctx;
 
 	hide_progress(p);
-	fprintf(stderr, "everprof: %s\n", err->msg);
+	console_say("%s", err->msg);
 	p->refused++;
 }
 

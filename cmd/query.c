@@ -13,6 +13,7 @@
 #include "base/url.h"
 #include "cmd/api_client.h"
 #include "cmd/cmd.h"
+#include "cmd/console.h"
 #include "cmd/query_json.h"
 
 /*
@@ -21,8 +22,8 @@
  */
 static void tell_nothing(const char *what)
 {
-	fprintf(stderr,
-		"everprof: no %s matches the query; everprof query labels __name__ lists the stored profile types\n",
+	console_say(
+		"no %s matches the query; everprof query labels __name__ lists the stored profile types",
 		what);
 }
 
@@ -32,11 +33,12 @@ static void print_label(json_t *item)
 	json_t *value = json_object_get(item, "value");
 
 	if (value)
-		printf("%10" JSON_INTEGER_FORMAT "  %s\n",
-		       json_integer_value(json_object_get(item, "series")),
-		       json_string_value(value));
+		console_line(
+			stdout, "%10" JSON_INTEGER_FORMAT "  %s",
+			json_integer_value(json_object_get(item, "series")),
+			json_string_value(value));
 	else
-		puts(json_string_value(item));
+		console_line(stdout, "%s", json_string_value(item));
 }
 
 /* Print the names of all labels or, with NAME, the values of that label. */

@@ -2,58 +2,50 @@
 /* everprof query export: writes all profiles of a time range to a tar. */
 #include "cmd/query_fetch.h"
 
+#include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/file.h"
-#include "base/mem.h"
 #include "cmd/cmd.h"
+#include "cmd/console.h"
+#include "cmd/output.h"
 
 /* The output of an export while the body is received. */
 struct saving {
 	/* name of the file, which is opened when the first bytes arrive */
-	const char *output;
-	struct file *f;
+	const char *path;
+	struct output output;
+	bool open;
 	uint64_t size;
 	struct err err;
 };
 
 /*
- * Open the output. This happens when the first bytes arrive, because a failed
- * request must not destroy the contents of the file.
- */
-static bool open_output(struct saving *s)
-{
-	return !file_open(NULL, s->output, FILE_OUTPUT, &s->f, &s->err) &&
-	       !file_truncate(s->f, 0, &s->err);
-}
-
-/*
- * Write a piece of the body to the output. Returns false if writing failed,
- * which cancels the request; the reason is in s->err or, for standard output,
- * is reported by main().
+ * Write a piece of the body to the output. The file is opened when the first
+ * bytes arrive, because a failed request must not destroy its contents. Returns
+ * false if writing failed, which cancels the request; the reason is in s->err
+ * or, for standard output, is reported by main().
  */
 static bool query_report_write_chunk(void *ctx, struct bytes b)
 {
 	struct saving *s = ctx;
 
-	if (!strcmp(s->output, "-"))
-		return !b.len || fwrite(b.ptr, 1, b.len, stdout) == b.len;
-	if (!s->f && !open_output(s))
-		return false;
-	if (file_write(s->f, s->size, b, &s->err))
-		return false;
 	s->size += b.len;
-	return true;
+	if (!strcmp(s->path, "-"))
+		return !b.len || fwrite(b.ptr, 1, b.len, stdout) == b.len;
+	if (!s->open && output_open(&s->output, s->path, &s->err))
+		return false;
+	s->open = true;
+	return !output_write(&s->output, b, &s->err);
 }
 
 /*
- * If the request was cancelled because writing failed, the error of writing is
- * reported instead of the error of the request.
+ * Receive and write the tar, and say how large it is. If the request was
+ * cancelled because writing failed, the error of writing is reported instead of
+ * the error of the request.
  */
 static int query_report_export(struct query_command *j, struct err *err)
 {
-	struct saving s = { .output = j->output };
+	struct saving s = { .path = j->output };
 	struct http_response r = { 0 };
 	int rc;
 
@@ -62,8 +54,15 @@ static int query_report_export(struct query_command *j, struct err *err)
 	rc = query_fetch(&j->q, &r, err);
 	if (s.err.code)
 		rc = err_set(err, s.err.code, "%s", s.err.msg);
+	else if (ferror(stdout))
+		rc = 0; /* main() reports it */
 	buf_fini(&r.body);
-	file_close(s.f);
+	if (s.open && !rc)
+		rc = output_close(&s.output, err);
+	else if (s.open)
+		(void)!output_close(&s.output, NULL);
+	if (!rc && s.open)
+		console_say("wrote %s: %" PRIu64 " bytes", s.path, s.size);
 	return rc;
 }
 
@@ -89,14 +88,16 @@ int cmd_query_export(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (!*j.output) {
-		fprintf(stderr, "everprof: -o FILE is missing (see --help)\n");
+		console_say("-o FILE is missing (see --help)");
 		return 2;
 	}
 	query_path(&j.q, "/api/v1/export");
 	query_param(&j.q, "query", argv[0]);
 	query_param(&j.q, "from", *j.from ? j.from : "now-1h");
 	query_param(&j.q, "to", *j.to ? j.to : "now");
-	rc = query_report_export(&j, &err);
+	rc = output_check_name(j.output, false, "a tar", &err);
+	if (!rc)
+		rc = query_report_export(&j, &err);
 	query_fini(&j.q);
 	return rc ? cmd_fail(&err) : 0;
 }

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/console.h"
 #include "cmd/query_fetch.h"
 #include "cmd/query_json.h"
 #include "pprof/measure.h"
@@ -96,7 +97,8 @@ static void print_number(json_t *values, size_t step, const char *unit)
 			      str_of("minimum"));
 	else
 		buf_str(&text, "-");
-	printf("\t%s", buf_cstr(&text));
+	printf("\t");
+	console_text(stdout, str_from(buf_bytes(&text)));
 	buf_fini(&text);
 }
 
@@ -116,7 +118,9 @@ static void print_history(json_t *data, const char *by)
 	{
 		json_t *labels = json_object_get(f, "labels");
 
-		printf("\t%s", json_string_value(json_object_get(f, "name")));
+		printf("\t");
+		console_text(stdout, str_of(json_string_value(
+					     json_object_get(f, "name"))));
 		if (json_object_size(labels))
 			query_print_labels(labels);
 	}
@@ -168,6 +172,14 @@ int cmd_query_history(int argc, char **argv)
 	return code;
 }
 
+/* Print a text of a running query as the next column. */
+static void running_print_text(json_t *item, const char *key)
+{
+	printf("\t");
+	console_text(stdout,
+		     str_of(json_string_value(json_object_get(item, key))));
+}
+
 /* Print a line for each query that is running. */
 int cmd_query_running(int argc, char **argv)
 {
@@ -199,13 +211,14 @@ int cmd_query_running(int argc, char **argv)
 			json_integer_value(json_object_get(item, "started")),
 			time);
 		printf("%s\t%" JSON_INTEGER_FORMAT "/%" JSON_INTEGER_FORMAT
-		       "\t%" JSON_INTEGER_FORMAT "\t%s\t%s\t%s\n",
+		       "\t%" JSON_INTEGER_FORMAT,
 		       time, json_integer_value(json_object_get(item, "done")),
 		       json_integer_value(json_object_get(item, "profiles")),
-		       json_integer_value(json_object_get(item, "bytes")),
-		       json_string_value(json_object_get(item, "user")),
-		       json_string_value(json_object_get(item, "path")),
-		       json_string_value(json_object_get(item, "query")));
+		       json_integer_value(json_object_get(item, "bytes")));
+		running_print_text(item, "user");
+		running_print_text(item, "path");
+		running_print_text(item, "query");
+		printf("\n");
 	}
 	return query_finish(&q, root, rc, &err);
 }

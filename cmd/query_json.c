@@ -2,6 +2,7 @@
 #include "cmd/query_json.h"
 
 #include "cmd/cmd.h"
+#include "cmd/console.h"
 #include "model/labels.h"
 
 int query_ask(struct query *q, json_t **root, json_t **data, struct err *err)
@@ -22,8 +23,7 @@ int query_ask(struct query *q, json_t **root, json_t **data, struct err *err)
 		return rc;
 	*data = json_object_get(*root, "data");
 	json_array_foreach(json_object_get(*root, "warnings"), i, warning)
-		fprintf(stderr, "everprof: warning: %s\n",
-			json_string_value(warning));
+		console_say("warning: %s", json_string_value(warning));
 	return 0;
 }
 
@@ -34,21 +34,26 @@ int query_finish(struct query *q, json_t *root, int rc, const struct err *err)
 	return rc ? cmd_fail(err) : 0;
 }
 
-void query_print_labels(json_t *labels)
+void query_labels_text(json_t *labels, struct buf *out)
 {
 	struct labels_builder b = { 0 };
 	struct labels *ls = NULL;
-	struct buf text = { 0 };
 	const char *name;
 	json_t *value;
 
 	json_object_foreach(labels, name, value)
 		labels_set(&b, str_of(name), str_of(json_string_value(value)));
-	if (!labels_build(&b, &ls, NULL)) {
-		labels_text(ls, &text);
-		printf("%s", buf_cstr(&text));
-	}
+	if (!labels_build(&b, &ls, NULL))
+		labels_text(ls, out);
 	labels_unref(ls);
 	labels_builder_fini(&b);
+}
+
+void query_print_labels(json_t *labels)
+{
+	struct buf text = { 0 };
+
+	query_labels_text(labels, &text);
+	console_text(stdout, str_from(buf_bytes(&text)));
 	buf_fini(&text);
 }

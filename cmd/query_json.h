@@ -26,7 +26,10 @@ NODISCARD int query_ask(struct query *q, json_t **root, json_t **data,
  */
 int query_finish(struct query *q, json_t *root, int rc, const struct err *err);
 
-/* Print a JSON object of labels as a selector, heap{job="app"}. */
+/* Append a JSON object of labels as a selector, heap{job="app"}. */
+void query_labels_text(json_t *labels, struct buf *out);
+
+/* Print a JSON object of labels as a selector. */
 void query_print_labels(json_t *labels);
 
 #endif

@@ -11,8 +11,10 @@
 
 #include "base/mem.h"
 #include "cmd/cmd.h"
+#include "cmd/console.h"
 #include "cmd/output.h"
 #include "cmd/report_flags.h"
+#include "pprof/report.h"
 
 /*
  * Append the flags that choose and combine profiles. If `one_profile` is set,
@@ -132,33 +134,38 @@ static void print_colored(struct str text)
 			table = true;
 			color = "\033[1m";
 		}
-		printf("%s%.*s%s\n", color, STR_ARG(line),
-		       *color ? "\033[0m" : "");
+		printf("%s", color);
+		console_lines(stdout, line);
+		printf("%s\n", *color ? "\033[0m" : "");
 	}
 }
 
 /* Write the body to the output. Tables are colored only on a terminal. */
-static int query_report_print(const struct query_command *j, struct bytes b,
-			      bool is_table, struct err *err)
+static int query_report_print(const char *output, const char *report,
+			      struct bytes b, struct err *err)
 {
-	const char *output = *j->output ? j->output : "-";
+	const struct report_type *type = report_find(str_of(report));
 
-	if (is_table && !strcmp(output, "-") && isatty(1)) {
+	if (!strcmp(report, "top") && !strcmp(output, "-") && isatty(1)) {
 		print_colored(str_from(b));
 		return 0;
 	}
-	return save_output(output, b, err);
+	return output_save(output, type && type->for_people, b, err);
 }
 
 /* Send the request, write the answer, and return the exit code. */
-static int query_report_run(struct query_command *j, bool is_table)
+static int query_report_run(struct query_command *j, const char *report)
 {
-	struct http_response r;
+	const char *output = *j->output ? j->output : "-";
+	struct http_response r = { 0 };
 	struct err err;
-	int rc = query_fetch(&j->q, &r, &err);
+	int rc = report_flags_check_output(output, report, &err);
 
 	if (!rc)
-		rc = query_report_print(j, buf_bytes(&r.body), is_table, &err);
+		rc = query_fetch(&j->q, &r, &err);
+	if (!rc)
+		rc = query_report_print(output, report, buf_bytes(&r.body),
+					&err);
 	buf_fini(&r.body);
 	query_fini(&j->q);
 	return rc ? cmd_fail(&err) : 0;
@@ -167,8 +174,7 @@ static int query_report_run(struct query_command *j, bool is_table)
 /* Report two flags that exclude each other; returns the exit code. */
 static int query_report_find_contradiction(const char *a, const char *b)
 {
-	fprintf(stderr,
-		"everprof: %s cannot be combined with %s (see --help)\n", a, b);
+	console_say("%s cannot be combined with %s (see --help)", a, b);
 	return 2;
 }
 
@@ -214,7 +220,7 @@ int cmd_query_profile(int argc, char **argv)
 	if (!*j.output &&
 	    (!strcmp(j.report, "proto") || !strcmp(j.report, "raw") ||
 	     !strcmp(j.report, "pgo"))) {
-		fprintf(stderr, "everprof: -o FILE is missing (see --help)\n");
+		console_say("-o FILE is missing (see --help)");
 		return 2;
 	}
 	query_path(&j.q, "/api/v1/query");
@@ -226,7 +232,8 @@ int cmd_query_profile(int argc, char **argv)
 	query_param(&j.q, "match", j.match);
 	query_param(&j.q, "format", "text");
 	report_params(&j, j.report);
-	return query_report_run(&j, !strcmp(j.report, "top"));
+	j.q.tell_profile = !*j.from;
+	return query_report_run(&j, j.report);
 }
 
 /*
@@ -245,8 +252,8 @@ static int check_base(const struct query_command *j, int selectors)
 			"--base-time", "--base-from and --base-to");
 	if (selectors > 1 || *j->base_time || (ranged && !*j->time))
 		return 0;
-	fprintf(stderr,
-		"everprof: the base is missing: give --base-from and --base-to, --base-time, or a second selector (see --help)\n");
+	console_say(
+		"the base is missing: give --base-from and --base-to, --base-time, or a second selector (see --help)");
 	return 2;
 }
 
@@ -324,7 +331,8 @@ static int run_merged(struct query_command *j, const struct usage *u,
 			    (const char *const[]){ j->from, j->to });
 	query_param(&j->q, "format", "text");
 	report_params(j, report);
-	return query_report_run(j, !strcmp(report, "top"));
+	j->q.tell_profile = *j->time;
+	return query_report_run(j, report);
 }
 
 int cmd_query_top(int argc, char **argv)
@@ -392,5 +400,5 @@ int cmd_query_diff(int argc, char **argv)
 	query_param(&j.q, "format", "text");
 	query_param(&j.q, "diff", j.diff_base ? "diff_base" : "");
 	report_params(&j, j.report);
-	return query_report_run(&j, !strcmp(j.report, "top"));
+	return query_report_run(&j, j.report);
 }

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/console.h"
 #include "cmd/ebpf.h"
 #include "cmd/ebpf_config.h"
 #include "cmd/output.h"
@@ -31,7 +33,7 @@ enum {
 	/* Memory of the decoder in bytes, as far as it is counted. */
 	RECORD_DECODER_MAX = 1 << 30,
 	RECORD_DEFAULT_MS = 10000,
-	/* Exit codes of a command that was not found or could not start. */
+	/* Exit code if the command was not found or could not start. */
 	RECORD_NO_COMMAND = 127,
 };
 
@@ -46,7 +48,12 @@ struct recording {
 	const char *debug_dir;
 	char **command; /* NULL: there is none */
 	pid_t child;
-	int start; /* write end of the pipe for which the child waits; or -1 */
+	/*
+	 * A socket, or -1: the child waits for a byte from it, and sends the
+	 * errno of a failed exec.
+	 */
+	int start;
+	bool not_started; /* the exec of the child has failed */
 	struct decoder *decoder;
 	struct merge *merge;
 	struct err failure; /* of the sink; code 0: none */
@@ -73,11 +80,14 @@ static void recording_run_command(char **command, int start)
 {
 	char byte;
 
+	int error;
+
 	if (read(start, &byte, 1) != 1)
 		_exit(1);
 	execvp(command[0], command);
-	fprintf(stderr, "everprof: cannot start %s: ", command[0]);
-	perror(NULL);
+	error = errno;
+	if (write(start, &error, sizeof(error)) < 0)
+		_exit(1);
 	_exit(RECORD_NO_COMMAND);
 }
 
@@ -86,8 +96,8 @@ static int recording_fork(struct recording *r, struct err *err)
 {
 	int ends[2];
 
-	if (pipe2(ends, O_CLOEXEC))
-		return err_sys(err, "pipe");
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return err_sys(err, "socketpair");
 	r->child = fork();
 	if (r->child < 0) {
 		close(ends[0]);
@@ -108,6 +118,19 @@ static int recording_fork(struct recording *r, struct err *err)
 	r->start = ends[1];
 	r->pid = r->child;
 	return 0;
+}
+
+/* Whether the child could become the command; asked when it has ended. */
+static int recording_check_start(struct recording *r, struct err *err)
+{
+	int error;
+
+	if (recv(r->start, &error, sizeof(error), MSG_DONTWAIT) !=
+	    sizeof(error))
+		return 0;
+	r->not_started = true;
+	errno = error;
+	return err_sys(err, "cannot start %s", r->command[0]);
 }
 
 /* Wait until the time is over, a signal comes, or the process ends. */
@@ -206,15 +229,6 @@ static int recording_end_command(const struct recording *r)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Whether the name of a file has an ending. */
-static bool recording_ends(const char *name, const char *end)
-{
-	size_t n = strlen(name);
-	size_t m = strlen(end);
-
-	return n >= m && !strcmp(name + n - m, end);
-}
-
 /* Write a flame graph. */
 static int recording_draw(struct pprof *p, struct buf *out, struct err *err)
 {
@@ -239,37 +253,37 @@ static int recording_save(struct recording *r, struct err *err)
 	struct pprof *p = merge_finish(r->merge);
 	int rc = 0;
 
-	if (recording_ends(r->output, ".svg")) {
+	if (str_ends(str_of(r->output), ".svg")) {
 		rc = recording_draw(p, &out, err);
 	} else {
 		pprof_encode_gzip(p, RECORD_GZIP_LEVEL, &out);
 	}
-	return rc ? rc : save_output(r->output, buf_bytes(&out), err);
+	return rc ? rc : output_save(r->output, false, buf_bytes(&out), err);
 }
 
 /* Say what was recorded, and what is missing. */
 static void recording_report(const struct recording *r,
 			     const struct collector_stats *s)
 {
+	CLEANUP(buf_fini) struct buf text = { 0 };
 	int64_t all = 0;
 	int64_t whole = s->ends[SAMPLE_COMPLETE] + s->ends[SAMPLE_KERNEL];
 
 	for (size_t i = 0; i < SAMPLE_ENDS; i++)
 		all += s->ends[i];
-	fprintf(stderr, "everprof: wrote %s: ", r->output);
 	if (r->off_cpu)
-		fprintf(stderr,
-			"%" PRId64 " sampled waits of threads have ended",
-			s->off_cpu);
+		buf_printf(&text,
+			   "%" PRId64 " sampled waits of threads have ended",
+			   s->off_cpu);
 	else
-		fprintf(stderr,
-			"%" PRId64
-			" samples, %.1f %% of them with the whole stack",
-			all, 100.0 * (double)whole / (double)all);
+		buf_printf(&text,
+			   "%" PRId64
+			   " samples, %.1f %% of them with the whole stack",
+			   all, 100.0 * (double)whole / (double)all);
 	if (s->ring_full + s->memory_full)
-		fprintf(stderr, "; %" PRId64 " samples were lost",
-			s->ring_full + s->memory_full);
-	fprintf(stderr, "\n");
+		buf_printf(&text, "; %" PRId64 " samples were lost",
+			   s->ring_full + s->memory_full);
+	console_say("wrote %s: %s", r->output, buf_cstr(&text));
 }
 
 static int recording_run(struct recording *r, const sigset_t *signals,
@@ -280,6 +294,8 @@ static int recording_run(struct recording *r, const sigset_t *signals,
 
 	if (!rc)
 		rc = recording_collect(r, signals, &stats, err);
+	if (!rc && r->child)
+		rc = recording_check_start(r, err);
 	if (!rc && r->failure.code) {
 		*err = r->failure;
 		rc = err->code;
@@ -318,6 +334,8 @@ static int recording_parse_labels(struct recording *r, struct err *err)
 static int recording_check(struct recording *r, bool duration_given,
 			   struct err *err)
 {
+	int rc;
+
 	if (r->hz < 1 || r->hz > COLLECTOR_HZ_MAX)
 		return err_set(err, ERR_INVALID,
 			       "--frequency: expected 1 to %d, not %" PRId64,
@@ -336,7 +354,13 @@ static int recording_check(struct recording *r, bool duration_given,
 			       "--pid: there is no process %" PRId64, r->pid);
 	if (!duration_given && !r->command)
 		r->duration_ms = RECORD_DEFAULT_MS;
-	return recording_parse_labels(r, err);
+	rc = output_check_name(
+		r->output, str_ends(str_of(r->output), ".svg"),
+		"a profile for go tool pprof (or a flame graph, if the name ends with .svg)",
+		err);
+	if (!rc)
+		rc = output_check(r->output, err);
+	return rc ? rc : recording_parse_labels(r, err);
 }
 
 int cmd_record(int argc, char **argv)
@@ -395,5 +419,7 @@ int cmd_record(int argc, char **argv)
 	decoder_free(r.decoder);
 	merge_free(r.merge);
 	code = recording_end_command(&r);
-	return rc ? cmd_fail(&err) : code;
+	if (rc)
+		cmd_fail(&err);
+	return rc && !r.not_started ? 1 : code;
 }

@@ -11,6 +11,7 @@
 #include "base/file_slurp.h"
 #include "base/fs.h"
 #include "base/gzip.h"
+#include "cmd/console.h"
 #include "cmd/output.h"
 #include "cmd/report_flags.h"
 #include "cmd/symbols_helper.h"
@@ -59,6 +60,32 @@ static void reader_fini(struct reader *r)
 	buf_fini(&r->raw);
 }
 
+/* Whether a text looks like folded stacks: "main;run;read 12". */
+static bool report_cmd_is_folded(struct str text)
+{
+	struct str rest;
+	struct str line = str_cut(text, '\n', &rest);
+	size_t at = line.len;
+
+	while (at && line.ptr[at - 1] >= '0' && line.ptr[at - 1] <= '9')
+		at--;
+	return at && at < line.len && line.ptr[at - 1] == ' ' &&
+	       str_is_utf8(line);
+}
+
+/* Say what a file is not, and what is read instead. */
+static int report_cmd_refuse(const char *path, struct bytes body, int rc,
+			     struct err *err)
+{
+	const struct err why = *err;
+
+	return err_set(
+		err, rc, "%s: %s: %s", path, why.msg,
+		report_cmd_is_folded(str_from(body)) ?
+			"these look like folded stacks, which everprof writes, but does not read" :
+			"files that pprof reads are expected");
+}
+
 /*
  * Read a file or pipe, decompress it if necessary, and merge it. Errors name
  * the path.
@@ -80,8 +107,11 @@ static int report_cmd_read_file(struct reader *r, const char *path,
 		rc = gzip_decompress(r->gzip, raw, &r->raw, err);
 		raw = buf_bytes(&r->raw);
 	}
-	if (!rc)
-		rc = decoder_run(r->decoder, raw, &p, err);
+	if (rc)
+		return err_wrap(err, rc, "%s", path);
+	rc = decoder_run(r->decoder, raw, &p, err);
+	if (rc == ERR_INVALID || rc == ERR_CORRUPT)
+		return report_cmd_refuse(path, raw, rc, err);
 	if (!rc)
 		rc = merge_add(r->merge, p, NULL, err);
 	return rc ? err_wrap(err, rc, "%s", path) : 0;
@@ -176,7 +206,7 @@ static int report_cmd_symbolize(const struct fetch *j, struct pprof *p,
 					   ARRAY_SIZE(warnings));
 
 	for (size_t i = 0; i < n; i++)
-		fprintf(stderr, "everprof: warning: %s\n", warnings[i]);
+		console_say("warning: %s", warnings[i]);
 	arena_fini(&arena);
 	symbolizer_free(s.symbolizer);
 	return rc;
@@ -189,9 +219,8 @@ static int report_cmd_symbolize(const struct fetch *j, struct pprof *p,
 static void report_cmd_warn_unmatched(const struct report *r)
 {
 	for (size_t i = 0; i < r->unmatched.count; i++)
-		fprintf(stderr,
-			"everprof: warning: %s expression matched no samples\n",
-			r->unmatched.names[i]);
+		console_say("warning: %s expression matched no samples",
+			    r->unmatched.names[i]);
 }
 
 /*
@@ -246,6 +275,25 @@ static int report_cmd_write_profile(const struct report_options *o, bool pgo,
 	return rc;
 }
 
+/* Whether there is a report of this name. */
+static bool report_cmd_has(const char *name)
+{
+	return report_find(str_of(name)) || !strcmp(name, "proto") ||
+	       !strcmp(name, "pgo");
+}
+
+/* Report an unknown name; users of pprof give only a file. */
+static int report_cmd_unknown(const char *name, struct err *err)
+{
+	struct stat st;
+
+	if (stat(name, &st))
+		return report_unknown(str_of(name), "proto pgo", err);
+	return err_set(err, ERR_INVALID,
+		       "there is no report %s: try everprof report top %s",
+		       name, name);
+}
+
 /* Read, combine and write; all flags are checked before any file is read. */
 static int report_cmd_run(struct fetch *j, int argc, char **argv,
 			  struct err *err)
@@ -260,9 +308,13 @@ static int report_cmd_run(struct fetch *j, int argc, char **argv,
 	if (*j->base && *j->diff_base)
 		return err_set(err, ERR_INVALID,
 			       "--base cannot be combined with --diff_base");
-	if (!type && !pgo && strcmp(argv[0], "proto") != 0)
-		return report_unknown(str_of(argv[0]), "proto pgo", err);
+	if (!report_cmd_has(argv[0]))
+		return report_cmd_unknown(argv[0], err);
 	rc = report_flags_options(&j->options, &o, err);
+	if (!rc)
+		rc = report_flags_check_output(j->output, argv[0], err);
+	if (!rc)
+		rc = output_check(j->output, err);
 	o.source_root = j->source_path;
 	if (!rc)
 		rc = read_sides(j, argc - 1, argv + 1, err);
@@ -274,7 +326,9 @@ static int report_cmd_run(struct fetch *j, int argc, char **argv,
 		rc = report_cmd_write_report(&o, type, p, &out, err);
 	else if (!rc)
 		rc = report_cmd_write_profile(&o, pgo, p, &out, err);
-	return rc ? rc : save_output(j->output, buf_bytes(&out), err);
+	return rc ? rc :
+		    output_save(j->output, type && type->for_people,
+				buf_bytes(&out), err);
 }
 
 static int report_cmd_parse(struct fetch *j, int *argc, char **argv)
@@ -301,11 +355,22 @@ static int report_cmd_parse(struct fetch *j, int *argc, char **argv)
 		"report NAME FILE… [FLAGS]",
 		"Merge pprof files (of a folder: all its files) and print the report NAME. The text is\n"
 		"that of pprof.\n\nReports: " USAGE_REPORTS ", proto, pgo.",
-		2, 1000000
+		1, 1000000
 	};
+	struct err err;
+	int code;
 
 	report_flags_list(&j->options, flags + 6);
-	return cmd_begin(&u, flags, argc, argv);
+	code = cmd_begin(&u, flags, argc, argv);
+	if (code >= 0 || *argc > 1)
+		return code;
+	if (report_cmd_has(argv[0]))
+		err_set(&err, ERR_INVALID, "FILE is missing");
+	else
+		(void)!report_cmd_unknown(argv[0], &err);
+	cmd_fail(&err);
+	fprintf(stderr, "usage: everprof %s   (see --help)\n", u.line);
+	return 2;
 }
 
 int cmd_report(int argc, char **argv)

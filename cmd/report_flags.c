@@ -5,6 +5,9 @@
  */
 #include "cmd/report_flags.h"
 
+#include "cmd/output.h"
+#include "pprof/report.h"
+
 struct flag *report_flags_list(struct report_flags *f, struct flag *at)
 {
 	const struct report_option_help *o = report_option_list();
@@ -75,4 +78,19 @@ int report_flags_options(const struct report_flags *f,
 	report_options_init(out);
 	report_flags_each(f, report_flags_set_flag, &s);
 	return s.rc;
+}
+
+int report_flags_check_output(const char *output, const char *report,
+			      struct err *err)
+{
+	const struct report_type *type = report_find(str_of(report));
+	struct str media = str_of(type ? type->content_type : NULL);
+	bool is_svg = str_starts(media, str_of("image/svg"));
+	const char *what = is_svg ? "SVG" :
+			   str_starts(media, str_of("application/json")) ?
+				    "JSON" :
+			   type ? "text" :
+				  "a profile";
+
+	return output_check_name(output, is_svg, what, err);
 }

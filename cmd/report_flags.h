@@ -37,6 +37,14 @@ NODISCARD int report_flags_options(const struct report_flags *f,
 				   struct report_options *out, struct err *err);
 
 /*
+ * ERR_INVALID: the name of the output file promises another format than the
+ * report has. `report` may be one of "proto", "raw" and "pgo", which are
+ * profiles.
+ */
+NODISCARD int report_flags_check_output(const char *output, const char *report,
+					struct err *err);
+
+/*
  * Call `fn` with the name and the value of each text option that was given, and
  * of every switch ("true" or "false").
  */

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/console.h"
 #include "cmd/database.h"
 #include "pprof/columns.h"
 #include "tsdb/inspect.h"
@@ -87,10 +88,11 @@ static void print_stats(const struct tsdb_stats *s)
 static void tsdb_tools_print_label(void *ctx UNUSED,
 				   const struct tsdb_label_stats *s)
 {
-	printf("%12" PRIu64 "  %14" PRIu64 "  %14" PRIu64 "  %12" PRIu64
-	       "  %s\n",
-	       s->profiles, s->raw_bytes, s->stored_bytes, s->head_bytes,
-	       s->value);
+	console_line(stdout,
+		     "%12" PRIu64 "  %14" PRIu64 "  %14" PRIu64 "  %12" PRIu64
+		     "  %s",
+		     s->profiles, s->raw_bytes, s->stored_bytes, s->head_bytes,
+		     s->value);
 }
 
 /*
@@ -173,7 +175,7 @@ int cmd_tsdb_stats(int argc, char **argv)
 /* Print a line for a problem that verification has found. */
 static void print_problem(void *ctx UNUSED, const char *path, const char *what)
 {
-	printf("%s: %s\n", path, what);
+	console_line(stdout, "%s: %s", path, what);
 }
 
 /*

@@ -41,6 +41,12 @@ struct report_type {
 	enum report_kind kind;
 	/* Whether the document is written unless JSON is asked for. */
 	bool text_first;
+	/*
+	 * Whether the document is text for people. Control characters in it are
+	 * escaped; other documents have the names as the profile has them, as
+	 * far as their format permits.
+	 */
+	bool for_people;
 	const char *content_type; /* media type of the document */
 	const char *file;         /* file name for downloads, or NULL */
 	/*

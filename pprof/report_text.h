@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Text output that reports have in common: values, columns, and the lines above
- * a table, as `go tool pprof` prints them.
+ * a table, as `go tool pprof` prints them. Unlike pprof, reports in text form
+ * escape control characters in what comes from a profile (base/printable.h).
  *
  * Ownership: borrows the report; appends to the caller's buffer.
  * Threads: one thread per report.

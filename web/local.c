@@ -60,6 +60,25 @@ static int local_drain(struct answer_stream *s, const struct local_request *r,
 	return rc;
 }
 
+/* Keep a header of which struct local_answer has the value. */
+static void local_take_header(const char *name, const char *value,
+			      struct local_answer *out)
+{
+	const struct {
+		const char *name;
+		struct buf *value;
+	} kept[] = {
+		{ "X-Everprof-Warning", &out->warning },
+		{ "X-Everprof-Labels", &out->labels },
+		{ "X-Everprof-Timestamp", &out->timestamp },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+		if (!strcmp(name, kept[i].name))
+			buf_str(kept[i].value, value);
+	}
+}
+
 /* Run the handler and collect its answer. */
 static int local_handle(struct web *w, const struct route *route,
 			struct request *r, const struct local_request *from,
@@ -75,10 +94,8 @@ static int local_handle(struct web *w, const struct route *route,
 	};
 	route->handle(w, r, &a);
 	out->status = a.status;
-	for (size_t i = 0; i < a.header_count; i++) {
-		if (!strcmp(a.headers[i].name, "X-Everprof-Warning"))
-			buf_str(&out->warning, a.headers[i].value);
-	}
+	for (size_t i = 0; i < a.header_count; i++)
+		local_take_header(a.headers[i].name, a.headers[i].value, out);
 	if (a.stream.next)
 		rc = local_drain(&a.stream, from, &out->body, err);
 	if (a.stream.free)

@@ -25,12 +25,15 @@ struct local_request {
 	void *sink_ctx;
 };
 
-/* The answer to a struct local_request; the caller frees both buffers. */
+/* The answer to a struct local_request; the caller frees all buffers. */
 struct local_answer {
 	unsigned status;
 	/* the part of the body that was not passed to `sink` */
 	struct buf body;
-	struct buf warning; /* value of X-Everprof-Warning; empty: no warning */
+	/* values of headers; empty: the answer does not have the header */
+	struct buf warning;   /* X-Everprof-Warning */
+	struct buf labels;    /* X-Everprof-Labels, as JSON */
+	struct buf timestamp; /* X-Everprof-Timestamp, in ms */
 };
 
 /*

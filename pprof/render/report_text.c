@@ -3,6 +3,7 @@
 
 #include <time.h>
 
+#include "base/printable.h"
 #include "pprof/measure.h"
 
 #define FILTER_MAX 80 /* largest part of a filter that is printed, in bytes */
@@ -18,9 +19,14 @@ int64_t report_divide(const struct report *r, int64_t v)
 	return ratio > 0 && ratio != 1 ? measure_integer((double)v * ratio) : v;
 }
 
+/* The unit may be any text of the profile. */
 void report_value(const struct report *r, int64_t v, struct buf *out)
 {
-	measure_label(out, report_divide(r, v), r->unit, r->out_unit);
+	struct buf text = { 0 };
+
+	measure_label(&text, report_divide(r, v), r->unit, r->out_unit);
+	printable_add(out, str_from(buf_bytes(&text)));
+	buf_fini(&text);
 }
 
 /*
@@ -29,11 +35,15 @@ void report_value(const struct report *r, int64_t v, struct buf *out)
  */
 void report_pad(struct str s, int width, struct buf *out)
 {
-	for (size_t i = 0; i < s.len; i++)
-		width -= (s.ptr[i] & 0xc0) != 0x80;
+	struct buf text = { 0 };
+
+	printable_add(&text, s);
+	for (size_t i = 0; i < text.len; i++)
+		width -= (text.ptr[i] & 0xc0) != 0x80;
 	for (; width > 0; width--)
 		buf_byte(out, ' ');
-	buf_add(out, s.ptr, s.len);
+	buf_add(out, text.ptr, text.len);
+	buf_fini(&text);
 }
 
 /* Append a value with its unit, right-aligned. */
@@ -66,15 +76,12 @@ void report_weight_columns(const struct report *r, int64_t flat, int64_t cum,
 	measure_percentage(out, cum, r->total);
 }
 
-/*
- * Append "name: text" and a line end. printf() is not used, because the text
- * may contain a NUL.
- */
+/* Append "name: text" and a line end. */
 static void report_print_label(const char *name, struct str text,
 			       struct buf *out)
 {
 	buf_str(out, name);
-	buf_add(out, text.ptr, text.len);
+	printable_add(out, text);
 	buf_byte(out, '\n');
 }
 
@@ -165,7 +172,9 @@ static void print_filter(const char *name, struct str text, const char **title,
 		line.len = FILTER_MAX;
 		buf_str(&line, "\u2026");
 	}
-	buf_printf(out, "%s   %s\n", *title, buf_cstr(&line));
+	buf_printf(out, "%s   ", *title);
+	printable_add(out, str_from(buf_bytes(&line)));
+	buf_byte(out, '\n');
 	*title = "";
 	buf_fini(&line);
 }

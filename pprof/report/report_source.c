@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/printable.h"
 #include "model/regex.h"
 #include "pprof/measure.h"
 #include "pprof/render/source_text.h"
@@ -181,7 +182,7 @@ static void source_print_line(const struct report *r, const struct line *l,
 	print_column(r, l ? l->flat : 0, out);
 	print_column(r, l ? l->cum : 0, out);
 	buf_printf(out, "%6" PRId64 ":", number);
-	buf_add(out, text.ptr, text.len);
+	printable_add_lines(out, text);
 	buf_byte(out, '\n');
 }
 
@@ -244,8 +245,11 @@ static void print_routine(const struct listing *l, const struct routine *x,
 	struct buf percent = { 0 };
 
 	measure_percentage(&percent, x->cum, l->r->total);
-	buf_printf(out, "ROUTINE ======================== %.*s in %.*s\n",
-		   STR_ARG(x->name), STR_ARG(x->file));
+	buf_str(out, "ROUTINE ======================== ");
+	printable_add(out, x->name);
+	buf_str(out, " in ");
+	printable_add(out, x->file);
+	buf_byte(out, '\n');
 	report_value_column(l->r, x->flat, 10, out);
 	buf_byte(out, ' ');
 	report_value_column(l->r, x->cum, 10, out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/report/report_top.h"
 
+#include "base/printable.h"
 #include "pprof/report.h"
 #include "pprof/report_graph.h"
 #include "pprof/report_text.h"
@@ -40,7 +41,7 @@ static void print_row(const struct report *r, const struct graph *g,
 	 */
 	report_weight_columns(r, flat, cum, sum, out);
 	buf_str(out, "  ");
-	buf_add(out, name.ptr, name.len);
+	printable_add(out, name);
 	buf_printf(out, "%s\n", inline_note(g, n));
 }
 

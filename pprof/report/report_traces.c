@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/printable.h"
 #include "pprof/measure.h"
 #include "pprof/report.h"
 #include "pprof/report_text.h"
@@ -23,6 +24,16 @@ static int traces_by_text(const void *a, const void *b)
 	return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
+/* Append a numeric label. Its unit may be any text of the profile. */
+static void traces_add_number(int64_t v, struct str unit, struct buf *out)
+{
+	struct buf text = { 0 };
+
+	measure_label(&text, v, unit, str_of("auto"));
+	printable_add(out, str_from(buf_bytes(&text)));
+	buf_fini(&text);
+}
+
 /* Add the line "key: value value" for `count` labels that share a key. */
 static void traces_add_line(const struct report *r, const struct pprof_label *v,
 			    uint32_t count, struct lines *lines)
@@ -38,10 +49,9 @@ static void traces_add_line(const struct report *r, const struct pprof_label *v,
 
 		buf_byte(&text, ' ');
 		if (v[i].is_number)
-			measure_label(&text, v[i].num, pprof_str(p, unit),
-				      str_of("auto"));
+			traces_add_number(v[i].num, pprof_str(p, unit), &text);
 		else
-			buf_add(&text, s.ptr, s.len);
+			printable_add(&text, s);
 	}
 	buf_byte(&text, '\n');
 	*vec_add(&lines->v) =
@@ -86,7 +96,7 @@ static void traces_print_frame(const struct report *r, uint32_t node,
 	struct str name = r->nodes.v.v[node].text;
 
 	buf_str(out, "   ");
-	buf_add(out, name.ptr, name.len);
+	printable_add(out, name);
 	buf_str(out, inlined ? " (inline)\n" : "\n");
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/report/report_tree.h"
 
+#include "base/printable.h"
 #include "model/regex.h"
 #include "pprof/measure.h"
 #include "pprof/report.h"
@@ -26,7 +27,7 @@ static void tree_print_edge(const struct report *r, const struct graph_edge *e,
 	buf_byte(out, ' ');
 	measure_percentage(out, e->weight, cum);
 	buf_str(out, " |   ");
-	buf_add(out, name.ptr, name.len);
+	printable_add(out, name);
 	buf_str(out, e->inlined ? " (inline)\n" : "\n");
 }
 
@@ -49,7 +50,7 @@ static void tree_print_node(const struct report *r, const struct graph *g,
 	}
 	report_weight_columns(r, flat, cum, sum, out);
 	buf_printf(out, "                | ");
-	buf_add(out, name.ptr, name.len);
+	printable_add(out, name);
 	buf_byte(out, '\n');
 	/* Callees below the node, heaviest first. */
 	for (uint32_t i = 0; i < n->out.count; i++) {

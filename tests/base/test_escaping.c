@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/json.h"
+#include "base/printable.h"
 #include "base/url.h"
 #include "base/xml.h"
 #include "tests/check.h"
@@ -40,6 +41,9 @@ Test(escaping, json_strings_have_no_raw_control_characters)
 		{ "\xe2\x82", 2, "\"\\ufffd\\ufffd\"" },
 		{ "\xed\xa0\x80", 3, "\"\\ufffd\\ufffd\\ufffd\"" },
 		{ "\xc3\xa9", 1, "\"\\ufffd\"" },
+		{ "\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0", 8,
+		  "\"\\u0080\\u009b\\u009f\xc2\xa0\"" },
+		{ "\xe2\x80\xae\xe2\x81\xa6", 6, "\"\\u202e\\u2066\"" },
 	};
 	struct buf b = { 0 };
 
@@ -51,6 +55,57 @@ Test(escaping, json_strings_have_no_raw_control_characters)
 	buf_reset(&b);
 	json_quote(&b, (struct str){ 0 });
 	cr_expect(check_str(str_from(buf_bytes(&b)), "\"\""));
+	buf_fini(&b);
+}
+
+Test(escaping, terminals_get_no_control_characters)
+{
+	static const struct {
+		const char *text;
+		size_t n;
+		const char *line;
+		const char *lines; /* NULL: the same */
+	} cases[] = {
+		{ "", 0, "", NULL },
+		{ "main.(*T).run \\ \"x\"", 19, "main.(*T).run \\ \"x\"",
+		  NULL },
+		{ "\x1b]0;title\a\x1b[2J", 14, "\\x1b]0;title\\x07\\x1b[2J",
+		  NULL },
+		{ "a\0b\x7f", 4, "a\\x00b\\x7f", NULL },
+		{ "a\tb\r\n", 5, "a\\tb\\r\\n", "a\tb\\r\n" },
+		{ "\xc2\x7f\xc2\x80\xc2\x9f\xc2\xa0", 8,
+		  "\\xc2\\x7f\\x80\\x9f\xc2\xa0", NULL },
+		{ "\x9b"
+		  "2J\xff",
+		  4, "\\x9b2J\\xff", NULL },
+		{ "a\xe2\x80\xaa\xe2\x80\xae"
+		  "evil",
+		  11, "a\\u202a\\u202eevil", NULL },
+		{ "\xe2\x80\xa9\xe2\x80\xaf\xe2\x81\xa5\xe2\x81\xa6"
+		  "\xe2\x81\xa9\xe2\x81\xaa",
+		  18,
+		  "\xe2\x80\xa9\xe2\x80\xaf\xe2\x81\xa5\\u2066"
+		  "\\u2069\xe2\x81\xaa",
+		  NULL },
+		{ "\xc3\xa9\xf0\x9f\x98\x80\xe2\x80", 8,
+		  "\xc3\xa9\xf0\x9f\x98\x80\\xe2\\x80", NULL },
+	};
+	struct buf b = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct str text = text_of(cases[i].text, cases[i].n);
+
+		buf_reset(&b);
+		printable_add(&b, text);
+		cr_expect(check_str(str_from(buf_bytes(&b)), cases[i].line));
+		buf_reset(&b);
+		printable_add_lines(&b, text);
+		cr_expect(check_str(str_from(buf_bytes(&b)),
+				    cases[i].lines ?: cases[i].line));
+	}
+	buf_reset(&b);
+	printable_add(&b, (struct str){ 0 });
+	cr_expect(!b.len);
 	buf_fini(&b);
 }
 

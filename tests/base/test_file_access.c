@@ -71,7 +71,6 @@ Test(file_access, modes_say_what_must_exist)
 		{ FILE_WRITE, { ERR_NOTFOUND, 0, ERR_IO, ERR_CORRUPT } },
 		{ FILE_CREATE, { 0, ERR_EXISTS, ERR_EXISTS, ERR_EXISTS } },
 		{ FILE_ENSURE, { 0, 0, ERR_IO, ERR_CORRUPT } },
-		{ FILE_OUTPUT, { 0, 0, ERR_IO, ERR_CORRUPT } },
 	};
 	static const char *const names[] = { "none", "file", "folder", "pipe" };
 
@@ -103,7 +102,7 @@ Test(file_access, modes_say_what_must_exist)
 	file_close(NULL);
 }
 
-Test(file_access, only_output_is_for_others_to_read)
+Test(file_access, nothing_is_for_others_to_read)
 {
 	struct tempdir d = tempdir_make();
 	mode_t before = umask(0);
@@ -114,10 +113,6 @@ Test(file_access, only_output_is_for_others_to_read)
 	file_closep(&f);
 	cr_assert(!stat(in(&d, "own"), &st));
 	cr_expect((st.st_mode & 0777) == 0640);
-	cr_assert(!file_open(NULL, in(&d, "out"), FILE_OUTPUT, &f, NULL));
-	file_closep(&f);
-	cr_assert(!stat(in(&d, "out"), &st));
-	cr_expect((st.st_mode & 0777) == 0666);
 	cr_assert(!fs_mkdir(NULL, in(&d, "dir"), NULL));
 	cr_assert(!stat(in(&d, "dir"), &st));
 	cr_expect((st.st_mode & 0777) == 0750);

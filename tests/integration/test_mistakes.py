@@ -44,6 +44,54 @@ def mistyped_commands_and_flags_get_suggestions(d):
     says(refused('query', 'diff', 'heap', '--base-time=now', '--base-from=now-1h'),
          '--base-time', '--base-from')
     says(refused('report', 'flame', 'x'), 'unknown report "flame"', 'flamegraph', 'speedscope')
+    says(refused('querry'), 'did you mean everprof query?')
+    says(refused('query', 'top', 'heap', '--top=5'), 'did you mean --nodecount?')
+    says(refused('query', 'top', 'heap', '--since=now-1h'), 'did you mean --from?')
+    says(refused('record', '-d', '5'), 'invalid duration "5": add a unit, such as 5s')
+    says(refused('check', 'selector', 'heap{job=app}'), '1:10: parse error: expected a quoted label value, such as job="app"')
+    for argv in ('help', 'serve'), ('--help', 'serve'), ('serve', '--help'):
+        assert run(*argv).stdout.startswith('usage: everprof serve [FLAGS]\n'), argv
+    says(run('help', 'query').stdout, 'query top')
+    says(run('help', 'query', 'top').stdout, 'usage: everprof query top SELECTOR')
+    says(refused('help', 'serv'), 'did you mean everprof serve?')
+
+
+@suite.test
+def files_of_other_kinds_are_named(d):
+    path, folded = f'{d}/p.pb.gz', f'{d}/x.folded'
+    with open(path, 'wb') as f:
+        f.write(packed(profile('a')))
+    for argv in ('report', path), ('report', path, path):
+        says(refused(*argv), f'there is no report {path}: try everprof report top {path}')
+    says(refused('report', 'top'), 'FILE is missing')
+    says(refused('report', 'flame'), 'unknown report "flame"')
+    with open(folded, 'w') as f:
+        f.write('main;run 3\nmain 1\n')
+    says(refused('report', 'top', folded), 'not a profile', 'look like folded stacks')
+    with open(folded, 'w') as f:
+        f.write('something else\n')
+    says(refused('report', 'top', folded), 'not a profile', 'files that pprof reads are expected')
+    # The name of the output must not promise another format.
+    for argv, format in ((('report', 'svg', path), 'PNG'), (('report', 'top', path), 'SVG'), (('record', '-d', '1s'), 'PDF'),
+                         (('query', 'flamegraph', 'heap'), 'JPEG'), (('query', 'profile', 'heap'), 'SVG'),
+                         (('query', 'export', 'heap'), 'HTML')):
+        out = f'{d}/x.{format.lower()}'
+        says(refused(*argv, '-o', out), f'--output={out}: the output is ', f', not {format}')
+        assert not os.path.exists(out)
+    for argv in ('report', 'top', path), ('record', '-d', '1s'):
+        says(refused(*argv, '-o', f'{d}/none/x'), 'none/x: No such file or directory')
+        says(refused(*argv, '-o', d), 'is a folder')
+
+
+@suite.test
+def an_import_that_finds_nothing_fails(d):
+    data = f'--storage.tsdb.path={d}/data'
+    r = run('tsdb', 'import', f'{d}/none', data)
+    assert r.returncode == 1 and r.stderr.splitlines() == [f'everprof: {d}/none: No such file or directory'], r
+    assert not r.stdout, r
+    os.mkdir(f'{d}/empty')
+    r = run('tsdb', 'import', f'{d}/empty', data)
+    assert r.returncode == 1 and 'no profiles found' in r.stderr and r.stdout == '0 profiles imported, 0 refused\n', r
 
 
 @suite.test

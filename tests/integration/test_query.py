@@ -481,7 +481,8 @@ def report_page(d):
     a = e.get('/report', query='heap{job="prometheus"}', time=asked)
     assert a.status == 200 and f"time={asked - 1}&amp;match=exact".encode() in a.body, a.body[-2000:]
     r = run('query', 'top', 'heap{job="prometheus"}', '--time=1795232204000', '--timeout=60s', f'--server={e.url}')
-    assert r.returncode == 0 and not r.stderr, r
+    said = 'everprof: the profile of heap{job="prometheus"} at 2026-11-21T03:36:44.989Z\n'
+    assert r.returncode == 0 and r.stderr == said, r
     chromium = shutil.which('chromium')
     assert chromium, 'chromium is not installed'
     shot = os.path.join(os.path.dirname(BINARY), 'report.png')
