@@ -84,7 +84,9 @@ static bool duration_part(struct str *s, size_t *next, int64_t *total)
 /* Refuse a text that is no duration. A number alone is usually in seconds. */
 static int duration_refuse(struct str s, struct err *err)
 {
-	if (s.len && strspn(s.ptr, "0123456789") >= s.len)
+	int64_t seconds;
+
+	if (str_to_i64(s, &seconds) && seconds >= 0)
 		return err_set(
 			err, ERR_INVALID,
 			"invalid duration \"%.*s\": add a unit, such as %.*ss",

@@ -14,8 +14,10 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/file_slurp.h"
+#include "base/mem.h"
 #include "base/units.h"
 #include "base/url.h"
+#include "client/endpoint.h"
 #include "client/http_config.h"
 #include "client/http_status.h"
 #include "cmd/console.h"
@@ -80,6 +82,7 @@ void query_param(struct query *q, const char *name, const char *value)
 /* The state of the progress display of a request, on a terminal. */
 struct progress {
 	const struct query *q;
+	const char *shown_server; /* without password */
 	int64_t started_ns;
 	uint64_t bytes;
 	bool shown;
@@ -96,8 +99,8 @@ static void show_progress(void *ctx)
 
 	if (!s || !isatty(2))
 		return;
-	fprintf(stderr, "\r\033[Kwaiting for %s, %" PRId64 " s", p->q->server,
-		s);
+	fprintf(stderr, "\r\033[Kwaiting for %s, %" PRId64 " s",
+		p->shown_server, s);
 	if (p->bytes)
 		fprintf(stderr, ", %.1f MB", (double)p->bytes / (double)MIB);
 	fflush(stderr);
@@ -118,14 +121,25 @@ static bool api_client_take_body(void *ctx, struct bytes b)
 
 /*
  * Set *err to the error message in the response's JSON body. If there is none,
- * *err names the HTTP status. Returns ERR_INVALID.
+ * *err names the HTTP status. If the server wants to know who asks, *err says
+ * where the credentials belong. Returns ERR_INVALID.
  */
-static int api_error(struct bytes body, long status, struct err *err)
+static int api_error(const struct query *q, struct bytes body, long status,
+		     struct err *err)
 {
+	CLEANUP(mem_freep) char *shown = http_url_shown(q->server);
 	json_t *root = json_loadb((const char *)body.ptr, body.len, 0, NULL);
 	const char *why = json_string_value(json_object_get(root, "error"));
 
-	if (why)
+	if (status == 401 && q->http_config)
+		err_set(err, ERR_INVALID,
+			"%s does not accept the user and password, or the token (401): check basic_auth or authorization in %s",
+			shown, q->http_config);
+	else if (status == 401)
+		err_set(err, ERR_INVALID,
+			"%s: authentication is required (401): set basic_auth or authorization in a file, and give --http.config.file",
+			shown);
+	else if (why)
 		err_set(err, ERR_INVALID, "%s", why);
 	else
 		err_set(err, ERR_INVALID,
@@ -142,6 +156,7 @@ static int api_error(struct bytes body, long status, struct err *err)
 static int tell_transport(const struct query *q, const struct http_response *r,
 			  struct err *err)
 {
+	CLEANUP(mem_freep) char *shown = http_url_shown(q->server);
 	const char *hint = "";
 
 	if (strstr(r->err.msg, "onnect") && !strstr(r->err.msg, "SSL"))
@@ -152,7 +167,7 @@ static int tell_transport(const struct query *q, const struct http_response *r,
 	else if (strstr(r->err.msg, "wrong version number") ||
 		 strstr(r->err.msg, "SSL_ERROR_SYSCALL"))
 		hint = ": did you mean http?";
-	return err_set(err, r->code, "%s: %s%s", q->server, r->err.msg, hint);
+	return err_set(err, r->code, "%s: %s%s", shown, r->err.msg, hint);
 }
 
 /*
@@ -163,12 +178,14 @@ static int tell_transport(const struct query *q, const struct http_response *r,
 static int check_server(const struct query *q, const struct http_response *r,
 			struct err *err)
 {
+	CLEANUP(mem_freep) char *shown = http_url_shown(q->server);
+
 	if (http_response_header(r, "X-Everprof-Version").len)
 		return 0;
 	return err_set(
 		err, ERR_INVALID,
 		"%s is not an everprof server: its response has no X-Everprof-Version header",
-		q->server);
+		shown);
 }
 
 /* Warnings go to stderr, so that they do not mix with the result. */
@@ -219,7 +236,7 @@ static int fetch_local(struct query *q, struct http_response *r,
 	if (!rc)
 		rc = local_ask(&web, &request, &answer, err);
 	if (!rc && answer.status != 200)
-		rc = api_error(buf_bytes(&answer.body), answer.status, err);
+		rc = api_error(q, buf_bytes(&answer.body), answer.status, err);
 	if (!rc)
 		print_warning(str_from(buf_bytes(&answer.warning)));
 	if (!rc && q->tell_profile)
@@ -250,7 +267,10 @@ static int check_way(const struct query *q, struct err *err)
 static int fetch_remote(struct query *q, struct http_response *r,
 			struct err *err)
 {
-	struct progress p = { .q = q, .started_ns = clock_mono_ns() };
+	CLEANUP(mem_freep) char *shown = http_url_shown(q->server);
+	struct progress p = { .q = q,
+			      .shown_server = shown,
+			      .started_ns = clock_mono_ns() };
 	struct http_request request = {
 		.url = buf_cstr(&q->url),
 		.timeout_ms = q->timeout_ms,
@@ -276,7 +296,7 @@ static int fetch_remote(struct query *q, struct http_response *r,
 	else
 		rc = check_server(q, r, err);
 	if (!rc && r->status != 200 && !(q->post && r->status == 204))
-		rc = api_error(buf_bytes(&r->body), r->status, err);
+		rc = api_error(q, buf_bytes(&r->body), r->status, err);
 	if (!rc)
 		print_warning(http_response_header(r, "X-Everprof-Warning"));
 	if (!rc && q->tell_profile)
@@ -295,4 +315,18 @@ int query_fetch(struct query *q, struct http_response *r, struct err *err)
 	if (rc)
 		return rc;
 	return *q->storage ? fetch_local(q, r, err) : fetch_remote(q, r, err);
+}
+
+int query_check_server(const struct query *from, struct err *err)
+{
+	struct query q = *from;
+	struct http_response r;
+	int rc;
+
+	q.url = (struct buf){ 0 };
+	query_path(&q, "/-/healthy");
+	rc = fetch_remote(&q, &r, err);
+	buf_fini(&r.body);
+	query_fini(&q);
+	return rc == ERR_INVALID ? rc : 0;
 }

@@ -106,4 +106,11 @@ void query_param(struct query *q, const char *name, const char *value);
 NODISCARD int query_fetch(struct query *q, struct http_response *r,
 			  struct err *err);
 
+/*
+ * Ask the server of a query who it is, to explain why it has refused a request.
+ * ERR_INVALID: it is not everprof, or it does not accept the credentials.
+ * Returns 0 if it is everprof, or if it cannot be reached.
+ */
+NODISCARD int query_check_server(const struct query *from, struct err *err);
+
 #endif

@@ -3,6 +3,8 @@
  * everprof check config, web-config and selector: the checks that `everprof
  * serve` does at startup, without starting the server.
  */
+#include <string.h>
+
 #include "base/file_slurp.h"
 #include "client/http_config.h"
 #include "cmd/cmd.h"
@@ -12,21 +14,76 @@
 #include "model/selector.h"
 #include "web/web_config.h"
 
-/* Print a warning about a file that the configuration names. */
-static void check_warn(void *path, const char *text)
+/* A section of a configuration, while the files that it names are tried. */
+struct examined {
+	const char *path;             /* of the configuration */
+	const struct yaml_node *node; /* NULL: the position is not known */
+};
+
+/*
+ * The value below `n` that names a file which occurs in the message, or NULL.
+ * `is_file`: n is the value of a key such as password_file, or files. The depth
+ * of the recursion is bounded by YAML_DEPTH_MAX.
+ */
+/* NOLINTNEXTLINE(misc-no-recursion): see above */
+static const struct yaml_node *
+check_find_file(const struct yaml_node *n, bool is_file, const char *message)
 {
-	console_line(stderr, "%s: warning: %s", (const char *)path, text);
+	const struct yaml_node *found = NULL;
+	bool map = n->kind == YAML_MAP;
+
+	if (n->kind == YAML_SCALAR)
+		return is_file && n->text.len && strstr(message, n->text.ptr) ?
+			       n :
+			       NULL;
+	for (size_t i = map; i < n->count && !found; i += map ? 2 : 1) {
+		bool file =
+			map ? str_ends(n->items[i - 1]->text, "_file") ||
+					str_is(n->items[i - 1]->text, "files") :
+			      is_file;
+
+		found = check_find_file(n->items[i], file, message);
+	}
+	return found;
+}
+
+/* Print a warning about a file that a section of the configuration names. */
+static void check_warn(void *ctx, const char *text)
+{
+	const struct examined *x = ctx;
+	const struct yaml_node *n =
+		x->node ? check_find_file(x->node, false, text) : NULL;
+
+	n = n ? n : x->node;
+	if (n)
+		console_line(stderr, "%s:%u:%u: warning: %s", x->path, n->line,
+			     n->column, text);
+	else
+		console_line(stderr, "%s: warning: %s", x->path, text);
 }
 
 /* Warn about a file that options of HTTP name and that cannot be read. */
-static void check_http(const char *path, const char *what, struct str name,
+static void check_http(struct examined *x, const char *what, struct str name,
 		       const struct http_options *o)
 {
 	struct err err;
+	int rc = http_config_try(o, &err);
 
-	if (http_config_try(o, &err))
-		console_line(stderr, "%s: warning: %s %.*s: %s", path, what,
-			     STR_ARG(name), err.msg);
+	if (!rc)
+		return;
+	(void)err_wrap(&err, rc, "%s %.*s", what, STR_ARG(name));
+	check_warn(x, err.msg);
+}
+
+/* The entry number `i` of a section that is a list; NULL if there is none. */
+static const struct yaml_node *check_entry(const struct config *c,
+					   const char *section, size_t i)
+{
+	const struct yaml_node *list = yaml_child(c->yaml.root, section);
+
+	return list && list->kind == YAML_LIST && i < list->count ?
+		       list->items[i] :
+		       NULL;
 }
 
 /*
@@ -34,18 +91,24 @@ static void check_http(const char *path, const char *what, struct str name,
  * server starts without these files and only some targets fail, so these are
  * not errors (docs/decisions.md, 61).
  */
-static void check_files(char *path, const struct config *c)
+static void check_files(const char *path, const struct config *c)
 {
+	struct examined x = { .path = path };
+
 	for (size_t i = 0; i < c->scrape.count; i++) {
 		const struct scrape_config *job = &c->scrape.v[i];
 
-		check_http(path, "job", job->job_name, &job->http);
-		discovery_configs_examine(&job->discovery, check_warn, path);
+		x.node = check_entry(c, "scrape_configs", i);
+		check_http(&x, "job", job->job_name, &job->http);
+		discovery_configs_examine(&job->discovery, check_warn, &x);
 	}
-	discovery_configs_examine(&c->ebpf.containers, check_warn, path);
-	for (size_t i = 0; i < c->remote_write.count; i++)
-		check_http(path, "remote_write", c->remote_write.v[i].name,
+	x.node = c->ebpf.section;
+	discovery_configs_examine(&c->ebpf.containers, check_warn, &x);
+	for (size_t i = 0; i < c->remote_write.count; i++) {
+		x.node = check_entry(c, "remote_write", i);
+		check_http(&x, "remote_write", c->remote_write.v[i].name,
 			   &c->remote_write.v[i].http);
+	}
 }
 
 /* Check one configuration file; returns the exit code. */

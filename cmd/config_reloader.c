@@ -70,6 +70,11 @@ int reloader_open(const char *path, struct config_reloader **out,
 	rc = config_load(l->config, path, err);
 	l->tried = hash_bytes(buf_bytes(&l->config->text));
 	config_report(l->config);
+	if (rc == ERR_NOTFOUND)
+		rc = err_set(
+			err, rc,
+			"there is no file %s: give --config.file=FILE; the smallest configuration is: scrape_configs: [{job_name: app, static_configs: [{targets: ['localhost:6060']}]}]",
+			path);
 	if (rc)
 		reloader_free(l);
 	else

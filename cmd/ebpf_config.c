@@ -77,6 +77,11 @@ void ebpf_config_decode(struct yaml *y, const struct yaml_node *n, void *config)
 	c->interval_ms = COLLECTOR_INTERVAL_MS;
 	c->sample_labels = SAMPLE_LABELS_DEFAULT;
 	yaml_decode_open(y, n, "ebpf", fields, decode_other, c);
+	if (n->kind == YAML_MAP && n->count &&
+	    yaml_is_null(yaml_child(n, "enabled")))
+		yaml_warn(
+			y, n,
+			"the section ebpf does nothing without enabled: true");
 	if (c->sampling_frequency < 1 ||
 	    c->sampling_frequency > COLLECTOR_HZ_MAX)
 		yaml_error(y, yaml_child(n, "sampling_frequency"),

@@ -168,12 +168,17 @@ static int is_settled(struct push *p, uint64_t key, bool *out, struct err *err)
 	return 0;
 }
 
-/* Add the server, and a hint at the usual cause, to what the server caused. */
+/*
+ * Add the server, and a hint at the usual cause, to what the server caused. If
+ * the server is not everprof at all, its own words would mislead.
+ */
 static int name_server(const struct push *p, int rc, struct err *err)
 {
 	CLEANUP(mem_freep) char *shown = http_url_shown(p->flags.server.server);
 	const struct err was = *err;
 
+	if (rc == ERR_INVALID && query_check_server(&p->flags.server, err))
+		return rc;
 	if (rc != ERR_CLOSED && rc != ERR_INVALID && rc != ERR_TIMEOUT)
 		return rc;
 	return err_set(

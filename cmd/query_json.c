@@ -16,8 +16,7 @@ int query_ask(struct query *q, json_t **root, json_t **data, struct err *err)
 	if (!rc)
 		*root = json_loadb((char *)r.body.ptr, r.body.len, 0, NULL);
 	if (!rc && !*root)
-		rc = err_set(err, ERR_INVALID, "%s: the response is not JSON",
-			     q->server);
+		rc = err_set(err, ERR_INVALID, "the response is not JSON");
 	buf_fini(&r.body);
 	if (rc)
 		return rc;

@@ -53,7 +53,11 @@ void sample_maker_set_labels(const struct sample_maker *m,
 			   m->given.matchers[i].value);
 }
 
-/* Make the labels of a profile. ERR_INVALID: the type is unknown. */
+/*
+ * Make the labels of a profile. Folders are a job and a type only above a file
+ * whose name is a time: any other file may be anywhere. ERR_INVALID: the type is
+ * unknown.
+ */
 static int make_labels(const struct sample_maker *m,
 		       const struct source_item *it, struct labels **out,
 		       struct err *err)
@@ -65,7 +69,7 @@ static int make_labels(const struct sample_maker *m,
 		labels_set_all(&b, it->labels);
 	} else if (is_selector(it->type)) {
 		rc = labels_of_folder(&b, it->type, err);
-	} else if (!m->named && is_folder_name(it->type)) {
+	} else if (!m->named && it->ms >= 0 && is_folder_name(it->type)) {
 		if (is_folder_name(it->job))
 			labels_set(&b, str_of("job"), it->job);
 		labels_set(&b, str_of(LABEL_NAME), it->type);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/work/absence.h"
 
+#include "model/profile_type.h"
 #include "model/regex.h"
 #include "model/types.h"
 #include "query/string_set.h"
@@ -58,6 +59,18 @@ static void add_types(struct string_set *t, struct buf *out)
 		buf_str(out, ", …");
 }
 
+/* Append the stored profile type that a matcher probably means. */
+static void add_meant(const struct string_set *t, const struct matcher *m,
+		      struct buf *out)
+{
+	for (size_t i = 0; i < t->count && m->op == MATCH_EQ; i++) {
+		if (!profile_type_is_meant(m->value, t->v[i].text))
+			continue;
+		buf_printf(out, "; did you mean %.*s?", STR_ARG(t->v[i].text));
+		return;
+	}
+}
+
 static const char *absence_sign_of(enum matcher_op op)
 {
 	static const char *const signs[] = {
@@ -95,6 +108,7 @@ static bool is_unmatched(struct querier *q, struct query_work *w,
 	if (str_is(m->name, LABEL_NAME) && s.any) {
 		buf_str(out, "the stored profile types are ");
 		add_types(&s.types, out);
+		add_meant(&s.types, m, out);
 	} else if (str_is(m->name, LABEL_NAME)) {
 		buf_str(out, "no profile is stored yet");
 	} else if (s.any) {

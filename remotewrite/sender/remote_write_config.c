@@ -204,6 +204,15 @@ static bool remote_write_is_name(struct str s)
 	return s.len <= NAME_MAX_BYTES;
 }
 
+/* Whether a URL has a path other than "/". */
+static bool has_path(struct str url)
+{
+	const char *host = strstr(url.ptr, "://");
+	const char *path = host ? strchr(host + 3, '/') : NULL;
+
+	return path && path[1];
+}
+
 /* Checks entry number `i` as a whole. */
 static void remote_write_check(struct yaml *y, const struct yaml_node *n,
 			       const struct remote_write_configs *all, size_t i)
@@ -212,6 +221,10 @@ static void remote_write_check(struct yaml *y, const struct yaml_node *n,
 
 	if (n->kind == YAML_MAP && !c->url.len)
 		yaml_error(y, n, "remote_write requires url");
+	if (c->url.len && !has_path(c->url))
+		yaml_warn(
+			y, yaml_child(n, "url"),
+			"the url has no path: the receiver of everprof is at /api/v1/write");
 	if (!remote_write_is_name(c->name))
 		yaml_error(
 			y, n,

@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+#include "model/profile_type.h"
+
 /*
  * The profile types that conprof scrapes by default. "profile" covers 10
  * seconds here, but 30 seconds in conprof.
@@ -138,6 +140,18 @@ static struct profile_config *find_profile(struct scrape_config *c,
 	return NULL;
 }
 
+/* The default profile type that a name probably means, or NULL. */
+static const char *find_meant(struct str name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(default_profiles); i++) {
+		const char *type = default_profiles[i].name;
+
+		if (profile_type_is_meant(name, str_of(type)))
+			return type;
+	}
+	return NULL;
+}
+
 /*
  * Add a profile type, or change the options of a default type. The caller has
  * made room in the array.
@@ -161,11 +175,16 @@ static void decode_profile(struct yaml *y, const struct yaml_node *key,
 	}
 	if (!yaml_is_null(value))
 		yaml_decode(y, value, "pprof_config", profile_fields, p);
-	if (p->enabled && (!p->path.len || p->path.ptr[0] != '/'))
+	if (p->enabled && (!p->path.len || p->path.ptr[0] != '/')) {
+		const char *meant = find_meant(p->name);
+
 		yaml_error(
 			y, key,
-			"profile type %.*s needs a path that begins with /, such as /debug/pprof/%.*s",
-			STR_ARG(p->name), STR_ARG(p->name));
+			"profile type %.*s needs a path that begins with /, such as /debug/pprof/%.*s%s%s%s",
+			STR_ARG(p->name), STR_ARG(p->name),
+			meant ? "; did you mean " : "", meant ? meant : "",
+			meant ? "?" : "");
+	}
 	if (p->enabled && str_is(p->name, "trace"))
 		yaml_warn(
 			y, key,

@@ -67,8 +67,16 @@ Test(units, durations_are_read_as_prometheus_reads_them)
 			  (long long)v);
 		cr_expect(rc == (cases[i].ms < 0 ? ERR_INVALID : 0), "%s",
 			  cases[i].text);
-		cr_expect(!rc || strstr(err.msg, "1m30s"), "an example");
+		cr_expect(!rc || strstr(err.msg, "1m30s") ||
+				  strstr(err.msg, "add a unit, such as "),
+			  "an example");
 	}
+	struct err err;
+
+	cr_expect(duration_parse((struct str){ "305", 2 }, &(int64_t){ 0 },
+				 &err) == ERR_INVALID);
+	cr_expect(strstr(err.msg, "\"30\": add a unit, such as 30s"), "%s",
+		  err.msg);
 	cr_expect(duration_parse((struct str){ "1s\0", 3 }, &(int64_t){ 0 },
 				 NULL) == ERR_INVALID);
 	cr_expect(duration_parse((struct str){ 0 }, &(int64_t){ 0 }, NULL) ==

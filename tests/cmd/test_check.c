@@ -93,7 +93,7 @@ static const char *file_with(const struct tempdir *d, const char *name,
 	static char path[300];
 
 	snprintf(path, sizeof(path), "%s/%s", d->path, name);
-	cr_assert(!save_output(path, bytes_of(str_of(text)), NULL));
+	cr_assert(!output_save(path, false, bytes_of(str_of(text)), NULL));
 	return path;
 }
 
@@ -119,24 +119,35 @@ Test(check, a_configuration_is_judged_by_its_exit_code)
 		  "c.yml:2:1: field scrape_confgs not found" },
 		{ "scrape_configs:\n- job_name: a\n  tls_config: "
 		  "{ca_file: none.pem}\n",
-		  0, ": 1 jobs, no errors\n", "warning: job a: " },
+		  0, ": 1 jobs, no errors\n", "c.yml:3:25: warning: job a: " },
 		{ "scrape_configs:\n- job_name: a\n  consul_sd_configs:\n"
 		  "  - {server: 'x:8500', bearer_token_file: none}\n",
 		  0, ": 1 jobs, no errors\n",
-		  "c.yml: warning: consul_sd_configs in line 4: "
+		  "c.yml:4:43: warning: consul_sd_configs in line 4: "
 		  "authorization.credentials_file: " },
 		{ "scrape_configs:\n- job_name: a\n  kubernetes_sd_configs:\n"
 		  "  - {role: pod, kubeconfig_file: none.yaml}\n",
 		  0, ": 1 jobs, no errors\n",
-		  "c.yml: warning: kubernetes_sd_configs in line 4: " },
-		{ "ebpf:\n  docker_sd_configs:\n"
+		  "c.yml:4:34: warning: kubernetes_sd_configs in line 4: " },
+		{ "ebpf:\n  enabled: true\n  docker_sd_configs:\n"
 		  "  - {host: 'http://a:1', tls_config: {ca_file: none.pem}}\n",
 		  0, ": 0 jobs, no errors\n",
-		  "c.yml: warning: docker_sd_configs in line 3: tls_config" },
-		{ "remote_write:\n- name: far\n  url: http://x/\n  basic_auth: "
+		  "c.yml:4:48: warning: docker_sd_configs in line 4: tls_config" },
+		{ "ebpf:\n  interval: 5s\n", 0, ": 0 jobs, no errors\n",
+		  "c.yml:2:3: warning: the section ebpf does nothing" },
+		{ "ebpf: {enabled: false, interval: 5s}\n", 0,
+		  ": 0 jobs, no errors\n", "" },
+		{ "ebpf:\n", 0, ": 0 jobs, no errors\n", "" },
+		{ "remote_write: [{url: 'http://x:1'}]\n", 0,
+		  ": 0 jobs, no errors\n",
+		  "c.yml:1:22: warning: the url has no path" },
+		{ "scrape_configs:\n- job_name: a\n  static_config: []\n", 1,
+		  "",
+		  "field static_config not found in scrape_config: did you mean static_configs?" },
+		{ "remote_write:\n- name: far\n  url: http://x/w\n  basic_auth: "
 		  "{username: a, password_file: none}\n",
 		  0, ": 0 jobs, no errors\n",
-		  "c.yml: warning: remote_write far: basic_auth" },
+		  "c.yml:4:44: warning: remote_write far: basic_auth" },
 	};
 	struct tempdir d = tempdir_make();
 

@@ -41,7 +41,8 @@ static void put_file(const struct tempdir *d, const char *name,
 		snprintf(folder, sizeof(folder), "%.*s", (int)(p - name), name);
 		mkdir(in(d, folder), 0700);
 	}
-	cr_assert(!save_output(in(d, name), content, &err), "%s", err.msg);
+	cr_assert(!output_save(in(d, name), false, content, &err), "%s",
+		  err.msg);
 }
 
 static void put_text(const struct tempdir *d, const char *name,
@@ -300,17 +301,19 @@ Test(source, an_output_replaces_what_the_file_held)
 	struct err err;
 
 	put_text(&d, "f", "a longer text that was there");
-	cr_expect(!save_output(in(&d, "f"), bytes_of(str_of("new")), &err));
+	cr_expect(!output_save(in(&d, "f"), false, bytes_of(str_of("new")),
+			       &err));
 	cr_expect(!file_slurp(in(&d, "f"), &b, &err));
 	cr_expect(check_str(str_from(buf_bytes(&b)), "new"));
 	buf_reset(&b);
-	cr_expect(!save_output(in(&d, "f"), (struct bytes){ 0 }, &err));
+	cr_expect(!output_save(in(&d, "f"), false, (struct bytes){ 0 }, &err));
 	cr_expect(!file_slurp(in(&d, "f"), &b, &err) && !b.len);
-	cr_expect(save_output(in(&d, "none/f"), (struct bytes){ 0 }, &err) ==
-		  ERR_NOTFOUND);
+	cr_expect(output_save(in(&d, "none/f"), false, (struct bytes){ 0 },
+			      &err) == ERR_NOTFOUND);
 	cr_expect(strstr(err.msg, "none/f") != NULL);
-	cr_expect(save_output(d.path, (struct bytes){ 0 }, &err) == ERR_IO);
-	cr_expect(!save_output("-", (struct bytes){ 0 }, &err));
+	cr_expect(output_save(d.path, false, (struct bytes){ 0 }, &err) ==
+		  ERR_IO);
+	cr_expect(!output_save("-", false, (struct bytes){ 0 }, &err));
 	cr_expect(access("-", F_OK) < 0, "that is standard output");
 	buf_fini(&b);
 	tempdir_fini(&d);

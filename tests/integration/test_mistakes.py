@@ -12,6 +12,7 @@ from harness import (Everprof, Server, Suite, free_port, heap_job, packed, profi
                      wait_until)
 from pprof_peer import ENV, PPROF
 from query_data import ALL, CORPUS_BEGIN, corpus
+from users import hashed, rewrite
 
 suite = Suite()
 
@@ -81,6 +82,67 @@ def files_of_other_kinds_are_named(d):
     for argv in ('report', 'top', path), ('record', '-d', '1s'):
         says(refused(*argv, '-o', f'{d}/none/x'), 'none/x: No such file or directory')
         says(refused(*argv, '-o', d), 'is a folder')
+
+
+@suite.test
+def credentials_are_asked_for_where_they_belong(d):
+    rewrite(f'{d}/web.yml', f'basic_auth_users: {{u: "{hashed("secret")}"}}\n')
+    rewrite(f'{d}/http.yml', 'basic_auth: {username: u, password: wrong}\n')
+    e = Everprof(f'{d}/e', flags=[f'--web.config.file={d}/web.yml'])
+    wait_until('the server', 30, lambda: 'everprof is ready' in e.text())
+    says(refused('query', 'labels', f'--server={e.url}'), 'authentication is required', '--http.config.file')
+    text = refused('query', 'labels', f'--server={e.url}', f'--http.config.file={d}/http.yml')
+    says(text, 'does not accept the user and password', f'{d}/http.yml')
+    rewrite(f'{d}/http.yml', 'basic_auth: {username: u, password: secret}\n')
+    assert run('query', 'labels', f'--server={e.url}', f'--http.config.file={d}/http.yml').returncode == 0
+    # A password in the address is not repeated.
+    text = refused('query', 'labels', f'--server={e.url.replace("//", "//u:hidden@")}')
+    assert 'hidden' not in text and '401' in text, text
+    e.finish()
+
+
+@suite.test
+def configurations_say_what_was_probably_meant(d):
+    def check(text, code=0):
+        rewrite(f'{d}/c.yaml', text)
+        r = run('check', 'config', f'{d}/c.yaml')
+        assert r.returncode == code, r
+        return r.stderr.replace(f'{d}/', '')
+
+    jobs = 'scrape_configs:\n- job_name: a\n'
+    says(check(jobs + '  static_config: []\n', 1), 'c.yaml:3:3: field static_config not found', 'did you mean static_configs?')
+    says(check(jobs + '  profiling_config: {pprof_config: {cpu: {enabled: true}}}\n', 1),
+         'profile type cpu needs a path', 'did you mean profile?')
+    says(check('remote_write:\n- url: http://central:10902\n'), 'c.yaml:2:8: warning: ', '/api/v1/write')
+    says(check('remote_write:\n- url: http://central:10902/\n'), '/api/v1/write')
+    assert not check('remote_write:\n- url: http://central:10902/api/v1/write\n')
+    says(check('ebpf:\n  interval: 5s\n'), 'c.yaml:2:3: warning: ', 'does nothing without enabled: true')
+    assert 'does nothing' not in check('ebpf:\n  enabled: false\n  interval: 5s\n')
+    # Files that cannot be read: where they are named, or where the section begins.
+    text = check(jobs + '  basic_auth: {username: u, password_file: none/p}\n'
+                 '- job_name: b\n  basic_auth:\n    username: u\n    password_file: none/p\n'
+                 '  file_sd_configs:\n  - files:\n    - none/x.json\n'
+                 'remote_write:\n- url: http://x/w\n  authorization: {credentials_file: none/c}\n')
+    for at in 'c.yaml:3:44: warning: job a', 'c.yaml:7:20: warning: job b', 'c.yaml:13:37: warning: remote_write':
+        says(text, at)
+    assert 'c.yaml:10:7: warning: ' in text and 'none/x.json' in text, text
+    text = refused('serve', f'--storage.tsdb.path={d}/data', cwd=d)
+    says(text, 'there is no file everprof.yaml', '--config.file=FILE', 'static_configs')
+    assert not os.path.exists(f'{d}/data')
+    _, e = corpus(f'{d}/corpus')
+    says(refused('query', 'top', 'cpu{}', '--from=0', f'--server={e.url}'), 'did you mean profile?')
+    e.finish()
+
+
+@suite.test
+def a_file_without_a_time_gets_no_labels_of_folders(d):
+    os.mkdir(f'{d}/qs')
+    with open(f'{d}/qs/heap.pb.gz', 'wb') as f:
+        f.write(packed(profile('a') + varint(9 << 3) + varint(1700000000 * 10**9)))
+    argv = 'tsdb', 'import', f'{d}/qs/heap.pb.gz', f'--storage.tsdb.path={d}/data'
+    says(refused(*argv), 'unknown profile type', '--labels')
+    r = run(*argv, '--labels=heap{job="a"}')
+    assert r.returncode == 0 and r.stdout == '1 profiles imported, 0 refused\n', r
 
 
 @suite.test

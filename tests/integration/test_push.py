@@ -219,7 +219,13 @@ def errors_that_concern_all_profiles_end_the_push(d):
     guarded = Everprof(f'{d}/guarded', '', [*RECEIVE, f'--web.config.file={d}/web.yml'])
     wait_until('the server', 30, lambda: 'everprof is ready' in guarded.text())
     answer = push(guarded, files)
-    assert answer.returncode == 1 and '401' in answer.stderr, answer
+    assert answer.returncode == 1 and '401' in answer.stderr and '--http.config.file' in answer.stderr, answer
+    # The words of another server would mislead.
+    stranger = Server(lambda r: send(r, b'remote write receiver needs to be enabled with --enable-feature', 404))
+    answer = run('push', files, f'--server=http://{stranger.address}')
+    assert answer.returncode == 1 and 'is not an everprof server' in answer.stderr, answer
+    assert '--enable-feature' not in answer.stderr, answer
+    stranger.stop()
     answer = push(guarded, files, f'--http.config.file={d}/http.yml')
     assert answer.returncode == 0 and answer.stdout.startswith('3 profiles'), answer
     answer = run('push', '--server=x')
