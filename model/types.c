@@ -123,3 +123,25 @@ int typeset_index(const struct typeset *t, struct str name, size_t *out,
 	}
 	return no_such_type(t, name, err);
 }
+
+bool types_is_meant(struct str typed, struct str name)
+{
+	static const struct {
+		const char *typed;
+		const char *name;
+	} pairs[] = {
+		{ "cpu", "profile" },          { "cpu", "process_cpu" },
+		{ "profile", "process_cpu" },  { "process_cpu", "profile" },
+		{ "memory", "heap" },          { "mem", "heap" },
+		{ "alloc", "allocs" },         { "goroutines", "goroutine" },
+		{ "threads", "threadcreate" }, { "lock", "mutex" },
+		{ "locks", "mutex" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
+		if (str_is(typed, pairs[i].typed) &&
+		    str_is(name, pairs[i].name))
+			return true;
+	}
+	return false;
+}

@@ -64,4 +64,11 @@ size_t typeset_default(const struct typeset *t);
 NODISCARD int typeset_index(const struct typeset *t, struct str name,
 			    size_t *out, struct err *err);
 
+/*
+ * Whether the profile type `name` (a value of the label __name__) is what
+ * somebody probably means who types `typed`, another name: Go calls its CPU
+ * profile "profile".
+ */
+bool types_is_meant(struct str typed, struct str name);
+
 #endif

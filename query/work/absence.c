@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/work/absence.h"
 
-#include "model/profile_type.h"
 #include "model/regex.h"
 #include "model/types.h"
 #include "query/string_set.h"
@@ -64,7 +63,7 @@ static void add_meant(const struct string_set *t, const struct matcher *m,
 		      struct buf *out)
 {
 	for (size_t i = 0; i < t->count && m->op == MATCH_EQ; i++) {
-		if (!profile_type_is_meant(m->value, t->v[i].text))
+		if (!types_is_meant(m->value, t->v[i].text))
 			continue;
 		buf_printf(out, "; did you mean %.*s?", STR_ARG(t->v[i].text));
 		return;

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "model/profile_type.h"
+#include "model/types.h"
 
 /*
  * The profile types that conprof scrapes by default. "profile" covers 10
@@ -146,7 +146,7 @@ static const char *find_meant(struct str name)
 	for (size_t i = 0; i < ARRAY_SIZE(default_profiles); i++) {
 		const char *type = default_profiles[i].name;
 
-		if (profile_type_is_meant(name, str_of(type)))
+		if (types_is_meant(name, str_of(type)))
 			return type;
 	}
 	return NULL;

@@ -59,7 +59,7 @@ def main():
         assert code == 0, out
         for violation in PLANTED:
             plant(d, *violation)
-        for i in range(21):
+        for i in range(41):
             open(os.path.join(d, f'tsdb/part/many_{i}.h'), 'w').close()
         code, out = check(d)
         assert code == 1 and 'files, more than 40' in out, out
