@@ -10,6 +10,7 @@
 #include "base/zstd.h"
 #include "bpf/container_names.h"
 #include "cmd/ebpf.h"
+#include "cmd/ebpf_rights.h"
 #include "discovery/container_targets.h"
 #include "pprof/unpack.h"
 
@@ -220,6 +221,18 @@ static void service_report(struct ebpf_service *s, const struct err *err)
 		  LOG_FIELDS(log_err(err)));
 }
 
+/* Log which rights the collector lacks. */
+static void service_warn_of_rights(const struct ebpf_service *s)
+{
+	const char *texts[EBPF_RIGHTS_MAX];
+	/* The collector itself logs that the kernel's symbols are hidden. */
+	size_t n = ebpf_rights_missing(ebpf_rights_read(), NULL, texts);
+
+	for (size_t i = 0; i < n; i++)
+		log_event(s->o.log, LOG_WARN, "the eBPF collector lacks rights",
+			  LOG_FIELDS(log_text("why", texts[i])));
+}
+
 /*
  * Start the collector with the settings of the section `ebpf`. False: it does
  * not run.
@@ -256,6 +269,7 @@ static bool service_start(struct ebpf_service *s)
 	mutex_lock(&s->mu);
 	s->collector = collector;
 	mutex_unlock(&s->mu);
+	service_warn_of_rights(s);
 	log_event(s->o.log, LOG_INFO,
 		  "the eBPF collector profiles all processes",
 		  LOG_FIELDS(log_text("node", node),

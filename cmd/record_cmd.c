@@ -20,6 +20,7 @@
 #include "cmd/console.h"
 #include "cmd/ebpf.h"
 #include "cmd/ebpf_config.h"
+#include "cmd/ebpf_rights.h"
 #include "cmd/output.h"
 #include "cmd/symbols_helper.h"
 #include "pprof/decode.h"
@@ -177,6 +178,17 @@ static void recording_settle(struct collector *c, const sigset_t *signals)
 	} while (!s.sampling && number != SIGINT && number != SIGTERM);
 }
 
+/* Say which rights are missing, so that the profile will lack something. */
+static void recording_warn_of_rights(void)
+{
+	const char *texts[EBPF_RIGHTS_MAX];
+	size_t n = ebpf_rights_missing(ebpf_rights_read(), "/proc/kallsyms",
+				       texts);
+
+	for (size_t i = 0; i < n; i++)
+		console_say("warning: %s", texts[i]);
+}
+
 /* Collect until the end. */
 static int recording_collect(struct recording *r, const sigset_t *signals,
 			     struct collector_stats *stats, struct err *err)
@@ -202,6 +214,7 @@ static int recording_collect(struct recording *r, const sigset_t *signals,
 	if (!rc)
 		rc = ebpf_start(&o, &c, err);
 	if (!rc) {
+		recording_warn_of_rights();
 		recording_settle(c, signals);
 		if (r->child && write(r->start, "", 1) != 1)
 			rc = err_sys(err, "start %s", r->command[0]);
@@ -283,7 +296,9 @@ static void recording_report(const struct recording *r,
 	if (s->ring_full + s->memory_full)
 		buf_printf(&text, "; %" PRId64 " samples were lost",
 			   s->ring_full + s->memory_full);
-	console_say("wrote %s: %s", r->output, buf_cstr(&text));
+	console_say("wrote %s: %s",
+		    strcmp(r->output, "-") != 0 ? r->output : "the profile",
+		    buf_cstr(&text));
 }
 
 static int recording_run(struct recording *r, const sigset_t *signals,

@@ -108,7 +108,9 @@ static int sampler_check_namespace(struct err *err)
 	struct stat st;
 
 	if (stat("/proc/self/ns/pid", &st))
-		return err_sys(err, "/proc/self/ns/pid");
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"/proc is not mounted, or not for this PID namespace; the collector reads processes there (mount -t proc proc /proc)");
 	if (st.st_ino == 0xeffffffc)
 		return 0;
 	return err_set(

@@ -74,7 +74,7 @@ int kallsyms_read(struct kallsyms *k, const char *path, struct err *err)
 	kallsyms_fini(k);
 	return err_set(
 		err, ERR_DENIED,
-		"%s has no addresses; names of the kernel's functions need the capability CAP_SYSLOG, or root",
+		"%s has no addresses; names of the kernel's functions need the capability CAP_SYSLOG, or root, and kernel.kptr_restrict below 2",
 		path);
 }
 

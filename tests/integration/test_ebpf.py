@@ -201,7 +201,16 @@ def check_record(folder):
         done = run(*flags, '--', 'sh', '-c', 'echo "$#: $@"', 'x', 'one', 'two')
         assert done.stdout == '2: one two\n', done
     done = run('--', '/nowhere/program')
-    assert done.returncode == 1 and 'no samples' in done.stderr or done.returncode == 127, done
+    assert done.returncode == 127, done
+    assert done.stderr == 'everprof: cannot start /nowhere/program: No such file or directory\n', done
+    done = run('-F', '199', '-o', '/dev/null', '--', f'{folder}/stacks', 'recursion', '2')
+    assert done.returncode == 0 and 'wrote /dev/null: ' in done.stderr, done
+    if os.geteuid() == 0 and shutil.which('setpriv'):
+        two = '-all,+bpf,+perfmon'
+        done = subprocess.run(['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', f'--inh-caps={two}',
+                               f'--ambient-caps={two}', EVERPROF, 'record', '-d', '1s', '-o', '-'],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+        assert 'CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH' in done.stderr and 'kernel.kptr_restrict' in done.stderr, done
     for args, message in [(['-F', '0'], '--frequency: expected 1 to 999'), (['-p', '999999999'], 'there is no process'),
                           (['-p', '1', '--', 'true'], 'cannot be combined'), (['-d', 'x'], '--duration')]:
         done = run(*args)
