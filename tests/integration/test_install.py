@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 
@@ -150,6 +151,24 @@ def alert_rules_and_dashboard_use_existing_metrics(d):
     wait_until('the job is gone', 30,
                lambda: 'everprof_targets{job="app",health="down"} 0' in metrics_of(e))
     e.finish()
+
+
+@suite.test
+def dev_run_scrapes_the_address_that_it_serves(d):
+    shutil.copytree(f'{ROOT}/examples', f'{d}/examples')
+    functions = re.findall(r'^run_(?:address|config)\(\) \{.*?^\}', open(f'{ROOT}/dev').read(), re.M | re.S)
+    assert len(functions) == 2, functions
+    for flags, target in (([], '127.0.0.1:10902'), (['--log.level=debug'], '127.0.0.1:10902'),
+                          (['--web.listen-address=127.0.0.1:11902'], '127.0.0.1:11902'),
+                          (['--web.listen-address', '10.1.2.3:80'], '10.1.2.3:80'),
+                          (['--web.listen-address=:11902', '--log.level=debug'], '127.0.0.1:11902'),
+                          (['--web.listen-address=0.0.0.0:11902'], '127.0.0.1:11902')):
+        script = 'set -euo pipefail\n' + '\n'.join(functions) + '\nrun_config "$(run_address "$@")"'
+        path = done(['bash', '-c', script, 'dev', *flags], cwd=d).strip()
+        with open(f'{d}/{path}') as f:
+            assert f"static_configs: [{{targets: ['{target}']}}]" in f.read(), (flags, path)
+        assert (path == 'examples/everprof.yaml') == (target == '127.0.0.1:10902'), path
+        assert run('check', 'config', f'{d}/{path}').returncode == 0
 
 
 def metrics_of(e):
