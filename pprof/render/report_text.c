@@ -126,6 +126,25 @@ static void print_duration(const struct report *r, struct buf *out)
 }
 
 /*
+ * Append the lines about the first mapping, which is the program that was
+ * profiled. In profiles of a whole machine it may be the kernel, which says
+ * nothing: names such as [kernel.kallsyms] are no files.
+ */
+static void print_file(const struct pprof *p, const struct pprof_mapping *m,
+		       struct buf *out)
+{
+	struct str file = pprof_str(p, m->file);
+	struct str build_id = pprof_str(p, m->build_id);
+
+	if (str_starts(file, str_of("[")))
+		return;
+	if (file.len)
+		report_print_label("File: ", pprof_base_name(file), out);
+	if (build_id.len)
+		report_print_label("Build ID: ", build_id, out);
+}
+
+/*
  * Append the lines about the profile that stand above a report, as pprof's
  * ProfileLabels does.
  */
@@ -134,14 +153,8 @@ void report_profile_labels(const struct report *r, struct buf *out)
 	const struct pprof *p = r->p;
 	struct str s;
 
-	if (p->mappings.count) {
-		s = pprof_str(p, p->mappings.v[0].file);
-		if (s.len)
-			report_print_label("File: ", pprof_base_name(s), out);
-		s = pprof_str(p, p->mappings.v[0].build_id);
-		if (s.len)
-			report_print_label("Build ID: ", s, out);
-	}
+	if (p->mappings.count)
+		print_file(p, &p->mappings.v[0], out);
 	for (size_t i = 0; i < p->comments.count; i++) {
 		s = pprof_str(p, p->comments.v[i]);
 		if (!str_starts(s, str_of("#")))

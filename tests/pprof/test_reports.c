@@ -166,6 +166,27 @@ Test(reports, the_lines_above_describe_the_profile)
 	printed_fini(&p);
 }
 
+Test(reports, a_first_mapping_that_is_no_file_is_not_described)
+{
+	struct pprof raw =
+		sketch_raw("samples/count", "[/usr/bin/app]0x1|main 1\n");
+	struct sketch s;
+	struct printed p;
+
+	raw.mappings.v[0].file =
+		strtab_intern(&raw.strings, str_of("[kernel.kallsyms]"));
+	raw.mappings.v[0].build_id =
+		strtab_intern(&raw.strings, str_of("c0ffee"));
+	s = sketch_merged(raw);
+	p = printed_of(s.p, "top", "");
+	cr_expect(printed_is(
+		&p, "Type: samples\nShowing nodes accounting for 1, 100% of 1 "
+		    "total\n" TABLE
+		    "         1   100%   100%          1   100%  main\n"));
+	printed_fini(&p);
+	sketch_fini(&s);
+}
+
 Test(reports, far_values_are_shown_in_the_unit_of_a_hundred_of_the_least)
 {
 	/* The least value is 20 us, so the unit is that of 2 ms. */
