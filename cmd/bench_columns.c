@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "base/zstd.h"
 #include "cmd/cmd.h"
+#include "cmd/console.h"
 #include "cmd/source.h"
 #include "pprof/columns.h"
 
@@ -313,7 +314,7 @@ static int bench_columns_add_item(void *ctx, const struct source_item *item,
 static void bench_columns_report_unreadable(void *ctx UNUSED,
 					    const struct err *err)
 {
-	fprintf(stderr, "everprof: %s\n", err->msg);
+	console_say("%s", err->msg);
 }
 
 /* Walk the folder and print a line for each series and the sum. */

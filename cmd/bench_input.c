@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "base/zstd.h"
 #include "cmd/bench_state.h"
+#include "cmd/console.h"
 #include "cmd/source.h"
 
 #define YARD_MAX (64 * MIB) /* maximum decompressed bytes for the yardstick */
@@ -26,7 +27,7 @@
 
 void bench_die(const struct err *err)
 {
-	fprintf(stderr, "everprof: %s\n", err->msg);
+	console_say("%s", err->msg);
 	exit(1); /* NOLINT(concurrency-mt-unsafe) */
 }
 
@@ -52,7 +53,7 @@ int bench_keep_item(void *ctx, const struct source_item *it,
 
 void bench_complain(void *ctx UNUSED, const struct err *err)
 {
-	fprintf(stderr, "%s\n", err->msg);
+	console_line(stderr, "%s", err->msg);
 }
 
 /* qsort() comparison: by job, type and time. */

@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "base/zstd.h"
 #include "cmd/cmd.h"
+#include "cmd/console.h"
 #include "cmd/source.h"
 #include "pprof/decode.h"
 #include "pprof/merge.h"
@@ -64,7 +65,7 @@ static int bench_merge_add_item(void *ctx, const struct source_item *item,
 static void bench_merge_report_unreadable(void *ctx UNUSED,
 					  const struct err *err)
 {
-	fprintf(stderr, "everprof: %s\n", err->msg);
+	console_say("%s", err->msg);
 }
 
 /*

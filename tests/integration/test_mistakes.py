@@ -180,6 +180,10 @@ def failed_starts_name_the_flag_and_write_nothing(d):
     e = Everprof(f'{d}/e', flags=['--storage.tsdb.retention.size=1MB']).ready()
     says(e.text(), '--storage.tsdb.retention.size is so small')
     e.finish()
+    assert 'larger than the file system' not in e.text()
+    e = Everprof(f'{d}/e', flags=['--storage.tsdb.retention.size=1000000TB']).ready()
+    says(e.text(), '--storage.tsdb.retention.size is larger than the file system', 'file_system_bytes=')
+    e.finish()
 
 
 @suite.test
