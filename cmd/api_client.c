@@ -120,26 +120,36 @@ static bool api_client_take_body(void *ctx, struct bytes b)
 }
 
 /*
- * Set *err to the error message in the response's JSON body. If there is none,
- * *err names the HTTP status. If the server wants to know who asks, *err says
- * where the credentials belong. Returns ERR_INVALID.
+ * Explain the status 401: either no credentials were sent, or they are wrong.
+ * Returns ERR_INVALID.
  */
-static int api_error(const struct query *q, struct bytes body, long status,
-		     struct err *err)
+static int tell_unauthorized(const struct query *q, const struct http_config *c,
+			     struct err *err)
 {
 	CLEANUP(mem_freep) char *shown = http_url_shown(q->server);
+
+	if (strchr(q->server, '@') || (c && c->auth != HTTP_AUTH_NONE))
+		return err_set(
+			err, ERR_INVALID,
+			"%s does not accept the user and password, or the token (401): check them in %s",
+			shown, c ? q->http_config : "--server");
+	return err_set(
+		err, ERR_INVALID,
+		"%s: authentication is required (401): set basic_auth or authorization in %s",
+		shown,
+		c ? q->http_config : "a file, and give --http.config.file");
+}
+
+/*
+ * Set *err to the error message in the response's JSON body. If there is none,
+ * *err names the HTTP status. Returns ERR_INVALID.
+ */
+static int api_error(struct bytes body, long status, struct err *err)
+{
 	json_t *root = json_loadb((const char *)body.ptr, body.len, 0, NULL);
 	const char *why = json_string_value(json_object_get(root, "error"));
 
-	if (status == 401 && q->http_config)
-		err_set(err, ERR_INVALID,
-			"%s does not accept the user and password, or the token (401): check basic_auth or authorization in %s",
-			shown, q->http_config);
-	else if (status == 401)
-		err_set(err, ERR_INVALID,
-			"%s: authentication is required (401): set basic_auth or authorization in a file, and give --http.config.file",
-			shown);
-	else if (why)
+	if (why)
 		err_set(err, ERR_INVALID, "%s", why);
 	else
 		err_set(err, ERR_INVALID,
@@ -236,7 +246,7 @@ static int fetch_local(struct query *q, struct http_response *r,
 	if (!rc)
 		rc = local_ask(&web, &request, &answer, err);
 	if (!rc && answer.status != 200)
-		rc = api_error(q, buf_bytes(&answer.body), answer.status, err);
+		rc = api_error(buf_bytes(&answer.body), answer.status, err);
 	if (!rc)
 		print_warning(str_from(buf_bytes(&answer.warning)));
 	if (!rc && q->tell_profile)
@@ -288,15 +298,17 @@ static int fetch_remote(struct query *q, struct http_response *r,
 	if (rc)
 		return rc;
 	http_get(&request, r);
-	http_config_unref(request.config);
 	if (p.shown)
 		fprintf(stderr, "\r\033[K");
 	if (r->code)
 		rc = tell_transport(q, r, err);
 	else
 		rc = check_server(q, r, err);
-	if (!rc && r->status != 200 && !(q->post && r->status == 204))
-		rc = api_error(q, buf_bytes(&r->body), r->status, err);
+	if (!rc && r->status == 401)
+		rc = tell_unauthorized(q, request.config, err);
+	else if (!rc && r->status != 200 && !(q->post && r->status == 204))
+		rc = api_error(buf_bytes(&r->body), r->status, err);
+	http_config_unref(request.config);
 	if (!rc)
 		print_warning(http_response_header(r, "X-Everprof-Warning"));
 	if (!rc && q->tell_profile)
