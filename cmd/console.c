@@ -15,6 +15,9 @@ static void console_write(FILE *out, struct buf *text)
 	buf_fini(text);
 }
 
+static void console_vline(FILE *out, const char *prefix, const char *fmt,
+			  va_list args) PRINTF(3, 0);
+
 /* Print a line that begins with `prefix`, in one write. */
 static void console_vline(FILE *out, const char *prefix, const char *fmt,
 			  va_list args)
