@@ -152,6 +152,10 @@ def an_import_that_finds_nothing_fails(d):
     assert r.returncode == 1 and r.stderr.splitlines() == [f'everprof: {d}/none: No such file or directory'], r
     assert not r.stdout, r
     os.mkdir(f'{d}/empty')
+    e = Everprof(f'{d}/e').ready()
+    r = run('tsdb', 'import', f'{d}/empty', f'--storage.tsdb.path={e.data}')
+    assert r.returncode == 1 and len(r.stderr.splitlines()) == 1 and 'no profiles' not in r.stderr and not r.stdout, r
+    e.finish()
     r = run('tsdb', 'import', f'{d}/empty', data)
     assert r.returncode == 1 and 'no profiles found' in r.stderr and r.stdout == '0 profiles imported, 0 refused\n', r
 
