@@ -306,7 +306,7 @@ static int selector_refuse_value(struct parser *p, struct str name)
 	size_t end = p->at;
 
 	while (end < p->in.len && end - p->at < 64 &&
-	       !memchr(",} \t\n\r\"'`", p->in.ptr[end], 9))
+	       !strchr(",} \t\n\r\"'`", p->in.ptr[end]))
 		end++;
 	return fail_at(p, p->at,
 		       "expected a quoted label value, such as %.*s=\"%.*s\"",

@@ -281,8 +281,9 @@ Test(discovery, parse_errors_name_line_and_column)
 	cr_expect(refuses(
 		"", false,
 		"f: the document is empty: write [] for an empty list of targets"));
-	cr_expect(refuses("- targets: ['a:1']\n  lables: {}\n", false,
-			  "f:2:3: field lables not found in target groups"));
+	cr_expect(refuses(
+		"- targets: ['a:1']\n  lables: {}\n", false,
+		"f:2:3: field lables not found in target groups: did you mean labels?"));
 	cr_expect(
 		refuses("[1, 2", true, "f:1:5: ']' expected near end of file"));
 	cr_expect(refuses("[{\"targets\": 1}, {\"targets\": 2}]", true,
