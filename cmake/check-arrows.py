@@ -37,7 +37,7 @@ THIRD_PARTY = {
     'curl/curl.h': {'client/transfer/transfer.h', 'client/address/endpoint.c'},
     'dwarf.h': {'symbols/dwarf/dwarf_index.c', 'symbols/dwarf/dwarf_names.c'},
     'elfutils/libdw.h': {'symbols/dwarf/dwarf_index.h'},
-    'elf.h': {'cmd/self_mappings.c', 'symbols/elf/symbol_table.c'},
+    'elf.h': {'cmd/self_mappings.c', 'symbols/elf/elf_pointer.c', 'symbols/elf/symbol_table.c'},
     'link.h': {'cmd/self_mappings.c'},
     'expat.h': {'discovery/rest/xml_document.c'},
     'execinfo.h': {'base/mem_profile.c'},

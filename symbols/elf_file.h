@@ -104,6 +104,13 @@ NODISCARD int elf_file_section(struct elf_file *f, const char *name,
  */
 uint64_t elf_file_section_size(struct elf_file *f, const char *name);
 
+/*
+ * Copy `len` bytes that are loaded from the file to an address. False: the file
+ * has no bytes for all of these addresses.
+ */
+NODISCARD bool elf_file_load_bytes(struct elf_file *f, uint64_t address,
+				   void *out, size_t len);
+
 /* Return libelf's handle of the file, borrowed, for libdw. */
 struct Elf *elf_file_handle(struct elf_file *f);
 

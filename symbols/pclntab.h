@@ -6,12 +6,13 @@
  * the file helper, because the table may be hostile.
  *
  * Ownership: a table borrows the bytes of the section.
- * Threads: immutable after pclntab_open().
+ * Threads: immutable after pclntab_parse().
  */
 #ifndef SYMBOLS_PCLNTAB_H
 #define SYMBOLS_PCLNTAB_H
 
-#include "symbols/elf_file.h"
+#include "base/bytes.h"
+#include "base/err.h"
 
 enum {
 	/* Largest size of the section; that of Kubernetes has 30 MB. */
@@ -43,16 +44,9 @@ struct go_function {
 };
 
 /*
- * Find the table of a file. ERR_NOTFOUND: it is no program of Go;
- * ERR_UNSUPPORTED: the version of the table is not known; ERR_CORRUPT: it is
- * damaged.
- */
-NODISCARD int pclntab_open(struct elf_file *f, struct pclntab *out,
-			   struct err *err);
-
-/*
- * Parse the bytes of a table. `text` is the address of the program's code, for
- * tables that do not say it. Errors as pclntab_open().
+ * Parse the bytes of a table, which begin with it. `text` is the address of the
+ * program's code, for tables that do not say it. ERR_UNSUPPORTED: it is no table,
+ * or of an unknown version; ERR_CORRUPT: it is damaged.
  */
 NODISCARD int pclntab_parse(struct bytes table, uint64_t text,
 			    struct pclntab *out, struct err *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/unwind/go_rows.h"
 
+#include "symbols/go_program.h"
 #include "symbols/pclntab.h"
 
 /* Rows that are being made. */
@@ -61,7 +62,7 @@ bool go_rows_add(struct elf_file *f, struct unwind_table *t)
 	uint64_t end;
 	bool good;
 
-	if (pclntab_open(f, &table, NULL))
+	if (go_program_table(f, &table, NULL))
 		return false;
 	pclntab_stack_depths(&table, go_rows_visit, &g, &end);
 	good = g.rows.count && end <= UINT32_MAX &&

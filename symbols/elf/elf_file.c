@@ -64,7 +64,7 @@ static int elf_file_check(struct elf_file *f, struct err *err)
 }
 
 /* Read the segments that are loaded. */
-static int elf_file_load(struct elf_file *f, struct err *err)
+static int elf_file_read_segments(struct elf_file *f, struct err *err)
 {
 	size_t count;
 
@@ -99,7 +99,7 @@ static int elf_file_read(struct elf_file *f, struct err *err)
 	f->elf = elf_begin(f->fd, ELF_C_READ, NULL);
 	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF)
 		return elf_file_error(err, "ELF header");
-	return elf_file_load(f, err);
+	return elf_file_read_segments(f, err);
 }
 
 int elf_file_open(int fd, struct elf_file **out, struct err *err)
@@ -293,6 +293,22 @@ uint64_t elf_file_section_size(struct elf_file *f, const char *name)
 	if (header.sh_flags & SHF_COMPRESSED)
 		return gelf_getchdr(s, &c) ? c.ch_size : UINT64_MAX;
 	return header.sh_size;
+}
+
+bool elf_file_load_bytes(struct elf_file *f, uint64_t address, void *out,
+			 size_t len)
+{
+	for (size_t i = 0; i < f->segments.count; i++) {
+		const struct elf_segment *s = &f->segments.v[i];
+		uint64_t inside = address - s->vaddr;
+		off_t at;
+
+		if (address >= s->vaddr && len <= s->bytes &&
+		    inside <= s->bytes - len &&
+		    !__builtin_add_overflow(s->offset, inside, &at))
+			return pread(f->fd, out, len, at) == (ssize_t)len;
+	}
+	return false;
 }
 
 struct Elf *elf_file_handle(struct elf_file *f)

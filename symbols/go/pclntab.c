@@ -106,12 +106,14 @@ int pclntab_parse(struct bytes table, uint64_t text, struct pclntab *out,
 	struct dec d = dec_init(table);
 	struct pclntab t = { .all = table, .text = text };
 	uint32_t magic = dec_le32(&d);
+	uint16_t padding = dec_le16(&d);
 
-	dec_le16(&d);
 	t.quantum = dec_u8(&d);
 	t.pointer = dec_u8(&d);
 	t.version = pclntab_version(magic);
-	if (d.bad || !t.version || (t.pointer != 8 && t.pointer != 4))
+	if (d.bad || !t.version || padding ||
+	    (t.quantum != 1 && t.quantum != 2 && t.quantum != 4) ||
+	    (t.pointer != 8 && t.pointer != 4))
 		return err_set(err, ERR_UNSUPPORTED,
 			       "unknown version of Go's table of functions: %x",
 			       magic);
@@ -126,20 +128,6 @@ int pclntab_parse(struct bytes table, uint64_t text, struct pclntab *out,
 			       "Go's table of functions is damaged");
 	*out = t;
 	return 0;
-}
-
-int pclntab_open(struct elf_file *f, struct pclntab *out, struct err *err)
-{
-	struct elf_section table;
-	struct elf_section code;
-	int rc = elf_file_section(f, ".gopclntab", PCLNTAB_MAX, &table, err);
-
-	if (rc == ERR_NOTFOUND)
-		rc = elf_file_section(f, ".data.rel.ro.gopclntab", PCLNTAB_MAX,
-				      &table, err);
-	if (!rc)
-		rc = elf_file_section(f, ".text", PCLNTAB_MAX, &code, err);
-	return rc ? rc : pclntab_parse(table.data, code.vaddr, out, err);
 }
 
 /* Read a number of the list of functions. */

@@ -8,10 +8,10 @@
 #include "base/units.h"
 #include "symbols/dwarf/dwarf_names.h"
 #include "symbols/elf/symbol_table.h"
+#include "symbols/go_program.h"
 #include "symbols/name_answer.h"
 #include "symbols/names/demangle.h"
 #include "symbols/names/name_reader.h"
-#include "symbols/pclntab.h"
 
 enum {
 	/* Largest size of the section .gnu_debuglink in bytes. */
@@ -45,7 +45,7 @@ static void elf_names_open(struct elf_file *f, struct elf_names *n)
 static const struct pclntab *elf_names_go(struct elf_names *n)
 {
 	if (!n->go_was_read)
-		n->has_go = !pclntab_open(n->file, &n->go, NULL);
+		n->has_go = !go_program_table(n->file, &n->go, NULL);
 	n->go_was_read = true;
 	return n->has_go ? &n->go : NULL;
 }

@@ -192,6 +192,39 @@ def go_programs(folder):
         yield f'{folder}/{name}'
 
 
+def linked_by_c(folder):
+    """A Go program that uses cgo, so that the linker of C has made it; and one that can be loaded anywhere. They have
+    their symbols, to compare with, and a copy of each does not."""
+    source = f'{folder}/cgo.go'
+    with open(source, 'w') as f:
+        f.write(GO.replace('import (', '// static int three(void) { return 3; }\nimport "C"\nimport (')
+                .replace('[]int{1, 2}', '[]int{1, int(C.three())}'))
+    for mode in 'exe', 'pie':
+        path = f'{folder}/cgo_{mode}'
+        subprocess.run(['go', 'build', f'-buildmode={mode}', '-ldflags=-linkmode=external', '-o', path, source], check=True,
+                       env={**os.environ, 'GO111MODULE': 'off', 'GOFLAGS': '', 'GOCACHE': f'{folder}/cache', 'CGO_ENABLED': '1',
+                            'GOTOOLCHAIN': 'local'})
+        subprocess.run(['strip', '-s', '-o', f'{path}_stripped', path], check=True)
+        yield mode, path, f'{path}_stripped'
+
+
+def compare_by_symbols(title, full, stripped):
+    """The functions of Go in a stripped program are those that the symbols of the full one say. Go's own programs
+    have the mistake that this test is about."""
+    text = subprocess.run(['nm', '-S', full], capture_output=True, text=True, check=True).stdout
+    functions = [(int(m[1], 16), int(m[2], 16), m[3]) for m in
+                 re.finditer(r'^(\w+) (\w+) [tT] ((?:main|runtime|fmt|sort|strings)\.\S+)$', text, re.M)]
+    rand = random.Random(title)
+    picked = rand.sample([f for f in functions if f[1] > 1], COUNT // 4)
+    found = ours(stripped, [a + rand.randrange(n) for a, n, _ in picked])
+
+    def short(name):
+        return re.sub(r'\[.*\]', '[...]', name).removesuffix('.abi0')
+    bad = [(hex(p[0]), p[2], f) for p, f in zip(picked, found) if not f or short(f[-1][0]) != short(p[2])]
+    print(f'{title}: {len(picked)} functions, {len(bad)} have another name', flush=True)
+    assert not bad, bad[:5]
+
+
 def optimised_library(folder):
     """Part of this project, with functions that the compiler has inlined."""
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..')
@@ -214,6 +247,8 @@ def main():
         full, stripped = go_programs(folder)
         compare('go, stripped', 'go', stripped, go_tool, differs_by_go)
         compare('go', 'go', full, go_tool, differs_by_go)
+        for mode, full, stripped in linked_by_c(folder):
+            compare_by_symbols(f'go, linked by C, {mode}', full, stripped)
 
 
 main()
