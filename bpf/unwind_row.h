@@ -46,6 +46,11 @@ enum unwind_cfa {
 	 * and fp is not 0, the called function saved it at rsp + 8 * fp.
 	 */
 	UNWIND_REGISTER,
+	/*
+	 * Code that keeps frame pointers, as that of Go: rbp leads to the
+	 * caller, perhaps on another stack.
+	 */
+	UNWIND_POINTER,
 };
 
 /* Rules of rbp. `fp` is the operand of the row. */

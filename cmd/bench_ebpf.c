@@ -74,14 +74,11 @@ static void ebpf_bench_sleep(int64_t ms)
 static void ebpf_bench_report(const struct ebpf_bench *b,
 			      const struct collector_stats *s, int64_t cpu_ns)
 {
-	int64_t samples = 0;
-	int64_t whole = s->ends[SAMPLE_COMPLETE] + s->ends[SAMPLE_KERNEL];
+	struct ebpf_shares shares = ebpf_shares(s);
 
-	for (size_t i = 0; i < SAMPLE_ENDS; i++)
-		samples += s->ends[i];
-	printf("samples                      %" PRId64 "\n", samples);
-	printf("  with the whole stack       %.1f %%\n",
-	       samples ? 100.0 * (double)whole / (double)samples : 0);
+	printf("samples                      %" PRId64 "\n", shares.samples);
+	printf("  with the whole stack       %.1f %%\n", shares.whole);
+	printf("  by frame pointers          %.1f %%\n", shares.by_pointer);
 	printf("  lost                       %" PRId64 "\n",
 	       s->ring_full + s->memory_full);
 	printf("time of the BPF program      %.2f us a sample\n",

@@ -1,6 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/ebpf.h"
 
+struct ebpf_shares ebpf_shares(const struct collector_stats *s)
+{
+	int64_t whole = s->ends[SAMPLE_COMPLETE] + s->ends[SAMPLE_KERNEL];
+	struct ebpf_shares out = { .samples = 0 };
+
+	for (size_t i = 0; i < SAMPLE_ENDS; i++)
+		out.samples += s->ends[i];
+	if (out.samples) {
+		out.whole = 100.0 * (double)whole / (double)out.samples;
+		out.by_pointer = 100.0 * (double)s->ends[SAMPLE_BY_POINTER] /
+				 (double)out.samples;
+	}
+	return out;
+}
+
 #ifdef WITH_BPF
 int ebpf_start(const struct collector_options *o, struct collector **out,
 	       struct err *err)

@@ -27,6 +27,16 @@ void ebpf_stop(struct collector *c, struct collector_stats *out);
 /* As collector_stats_of(). */
 void ebpf_stats(struct collector *c, struct collector_stats *out);
 
+/* How much of their stacks samples have. */
+struct ebpf_shares {
+	int64_t samples;
+	double whole;      /* percentage with the whole stack */
+	double by_pointer; /* percentage of SAMPLE_BY_POINTER */
+};
+
+/* Return the shares of all samples of a collector. */
+struct ebpf_shares ebpf_shares(const struct collector_stats *s);
+
 /* As collector_help(). */
 int ebpf_help(void);
 

@@ -54,6 +54,7 @@ struct ebpf_service {
 static const struct metric_row service_rows[] = {
 	SAMPLES(ends[SAMPLE_COMPLETE], "complete"),
 	SAMPLES(ends[SAMPLE_KERNEL], "kernel"),
+	SAMPLES(ends[SAMPLE_BY_POINTER], "by_frame_pointer"),
 	SAMPLES(ends[SAMPLE_TRUNCATED], "truncated"),
 	SAMPLES(ends[SAMPLE_NO_PROCESS], "unknown_process"),
 	SAMPLES(ends[SAMPLE_NO_MAPPING], "unknown_mapping"),

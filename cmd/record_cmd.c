@@ -279,11 +279,8 @@ static void recording_report(const struct recording *r,
 			     const struct collector_stats *s)
 {
 	CLEANUP(buf_fini) struct buf text = { 0 };
-	int64_t all = 0;
-	int64_t whole = s->ends[SAMPLE_COMPLETE] + s->ends[SAMPLE_KERNEL];
+	struct ebpf_shares shares = ebpf_shares(s);
 
-	for (size_t i = 0; i < SAMPLE_ENDS; i++)
-		all += s->ends[i];
 	if (r->off_cpu)
 		buf_printf(&text,
 			   "%" PRId64 " sampled waits of threads have ended",
@@ -292,7 +289,12 @@ static void recording_report(const struct recording *r,
 		buf_printf(&text,
 			   "%" PRId64
 			   " samples, %.1f %% of them with the whole stack",
-			   all, 100.0 * (double)whole / (double)all);
+			   shares.samples, shares.whole);
+	if (!r->off_cpu && shares.by_pointer > 0)
+		buf_printf(
+			&text,
+			", %.1f %% with callers found by frame pointers alone",
+			shares.by_pointer);
 	if (s->ring_full + s->memory_full)
 		buf_printf(&text, "; %" PRId64 " samples were lost",
 			   s->ring_full + s->memory_full);

@@ -106,7 +106,8 @@ static void sample_add_frames(struct collector *c, const struct process *p,
 		};
 	for (uint16_t i = 0; i < h->user; i++)
 		sample_add_user(c, p, h->pid, r->words[h->kernel + i]);
-	if (h->end != SAMPLE_COMPLETE && h->end != SAMPLE_KERNEL)
+	if (h->end != SAMPLE_COMPLETE && h->end != SAMPLE_KERNEL &&
+	    h->end != SAMPLE_BY_POINTER)
 		*vec_add(&c->frames) = (struct window_frame){
 			.kind = FRAME_END,
 			.address = h->end,

@@ -62,6 +62,11 @@ enum sample_end {
 	SAMPLE_UNREADABLE, /* the stack is not in memory, or not a stack */
 	SAMPLE_COMPAT,     /* a 32-bit program */
 	SAMPLE_KERNEL,     /* there is no user space, or none any more */
+	/*
+	 * Somewhere as SAMPLE_COMPLETE, but code without an unwind table was
+	 * taken to keep frame pointers: if it does not, callers are missing.
+	 */
+	SAMPLE_BY_POINTER,
 	SAMPLE_ENDS,       /* the number of ends */
 };
 

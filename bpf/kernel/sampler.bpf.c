@@ -156,6 +156,7 @@ WALK_INLINE void walk_start(struct walk *w, const struct pt_regs *regs)
 	w->end = SAMPLE_TRUNCATED;
 	w->switches = 0;
 	w->mapping = 0;
+	w->guessed = 0;
 	w->registers[0] = regs->rax;
 	w->registers[1] = regs->rdx;
 	w->registers[2] = regs->rcx;

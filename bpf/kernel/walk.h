@@ -54,6 +54,8 @@ struct walk {
 	__u32 end;      /* enum sample_end, once the walk has ended */
 	__u32 mapping;  /* number of the last frame's mapping, plus 1; or 0 */
 	__u32 switches; /* how often it went to another stack */
+	/* Code that has no unwind table was taken to keep frame pointers. */
+	__u32 guessed;
 	__u64 registers[WALK_REGISTERS];
 };
 
@@ -124,12 +126,18 @@ WALK_INLINE enum walk_turn walk_stop(struct walk *w, enum sample_end end)
 	return WALK_ENDED;
 }
 
+/* There is no caller. */
+WALK_INLINE enum walk_turn walk_finish(struct walk *w)
+{
+	return walk_stop(w, w->guessed ? SAMPLE_BY_POINTER : SAMPLE_COMPLETE);
+}
+
 /* Go to the caller, whose registers are known. Stacks grow downwards. */
 WALK_INLINE enum walk_turn walk_caller(struct walk *w, __u64 ip, __u64 sp,
 				       __u64 fp)
 {
 	if (!ip)
-		return walk_stop(w, SAMPLE_COMPLETE);
+		return walk_finish(w);
 	if (sp <= w->sp)
 		return walk_stop(w, SAMPLE_UNREADABLE);
 	w->ip = ip;
@@ -148,7 +156,7 @@ WALK_INLINE enum walk_turn walk_by_pointer(struct walk *w)
 	__u64 saved[2];
 
 	if (!w->fp)
-		return walk_stop(w, SAMPLE_COMPLETE);
+		return walk_finish(w);
 	if (w->fp % 8 || walk_read(saved, sizeof(saved), w->fp))
 		return walk_stop(w, SAMPLE_UNREADABLE);
 	if (w->fp + 16 <= w->sp && w->switches < WALK_SWITCHES_MAX) {
@@ -156,6 +164,16 @@ WALK_INLINE enum walk_turn walk_by_pointer(struct walk *w)
 		w->sp = 0;
 	}
 	return walk_caller(w, saved[1], w->fp + 16, saved[0]);
+}
+
+/*
+ * Go to the caller in code that has no unwind table, and may or may not keep
+ * frame pointers.
+ */
+WALK_INLINE enum walk_turn walk_by_guess(struct walk *w)
+{
+	w->guessed = 1;
+	return walk_by_pointer(w);
 }
 
 /*
@@ -173,7 +191,7 @@ WALK_INLINE enum walk_turn walk_signal(struct walk *w)
 	    walk_read(&fp, 8, w->sp + UNWIND_SIGNAL_RBP))
 		return walk_stop(w, SAMPLE_UNREADABLE);
 	if (!ip)
-		return walk_stop(w, SAMPLE_COMPLETE);
+		return walk_finish(w);
 	w->ip = ip;
 	w->sp = sp;
 	w->fp = fp;
@@ -245,11 +263,13 @@ WALK_INLINE enum walk_turn walk_by_row(struct walk *w,
 
 	switch (row->kind & UNWIND_CFA_MASK) {
 	case UNWIND_NO_CODE:
+		return walk_by_guess(w);
+	case UNWIND_POINTER:
 		return walk_by_pointer(w);
 	case UNWIND_SIGNAL:
 		return walk_signal(w);
 	case UNWIND_OUTERMOST:
-		return walk_stop(w, SAMPLE_COMPLETE);
+		return walk_finish(w);
 	case UNWIND_UNKNOWN:
 		return walk_stop(w, SAMPLE_NO_RULE);
 	default:
@@ -298,10 +318,10 @@ WALK_INLINE enum walk_turn walk_step(struct walk *w)
 		w->mapping = (__u32)number + 1;
 	}
 	if (!m->rows)
-		return walk_by_pointer(w);
+		return walk_by_guess(w);
 	number = walk_find_row(m->row, m->rows, (__u32)(pc - m->bias));
 	row = number < 0 ? 0 : walk_row((__u32)number);
-	return row ? walk_by_row(w, row) : walk_by_pointer(w);
+	return row ? walk_by_row(w, row) : walk_by_guess(w);
 }
 
 #endif

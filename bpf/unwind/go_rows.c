@@ -20,7 +20,7 @@ static void go_rows_visit(void *ctx, uint64_t from, int64_t depth)
 	struct go_rows *g = ctx;
 	struct unwind_row row = { .pc = (uint32_t)from,
 				  .cfa = depth ? 0 : 1,
-				  .kind = depth ? UNWIND_NO_CODE : UNWIND_RSP };
+				  .kind = depth ? UNWIND_POINTER : UNWIND_RSP };
 
 	if (from > UINT32_MAX || g->rows.count > UNWIND_ROWS_MAX ||
 	    row.pc < g->end)

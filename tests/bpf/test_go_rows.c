@@ -30,7 +30,7 @@ Test(go_rows, begin_where_the_code_of_go_begins)
 	cr_expect(unwind_table_find(&t, code).kind == UNWIND_RSP);
 	cr_expect(unwind_table_find(&t, second).kind == UNWIND_RSP);
 	cr_expect(unwind_table_find(&t, second + GO_IMAGE_PUSH).kind ==
-		  UNWIND_NO_CODE);
+		  UNWIND_POINTER);
 	cr_expect(t.rows.v[0].pc == code && t.rows.v[0].cfa == 1);
 	unwind_table_fini(&t);
 	elf_file_close(f);

@@ -255,3 +255,52 @@ Test(walk, damaged_stacks_end_the_walk)
 	}
 	tables = (struct process_tables){ 0 };
 }
+
+/* Walk from an address, with frame pointers at `words`; returns how it ends. */
+static enum sample_end end_of(uint64_t ip, const uint64_t *words,
+			      struct sampler_mapping *mapping)
+{
+	struct walk w = { .ip = ip,
+			  .sp = (uint64_t)words - 8,
+			  .fp = (uint64_t)words,
+			  .count = 1,
+			  .exact = 1 };
+
+	tables.mappings.v = mapping;
+	tables.mappings.count = 1;
+	for (int i = 0; i < 10 && walk_step(&w) == WALK_MORE;)
+		i++;
+	return w.end;
+}
+
+/*
+ * Code without a table may keep frame pointers or not, so that callers may be
+ * missing even if the outermost function is reached.
+ */
+Test(walk, stacks_by_frame_pointers_alone_are_not_whole)
+{
+	uint64_t in_caller[] = { 0, 0x10110, 0, 0 };
+	uint64_t without_table[] = { 0, 0x10010 };
+	struct unwind_row rows[] = {
+		{ .pc = 0, .kind = UNWIND_NO_CODE },
+		{ .pc = 0x100, .kind = UNWIND_OUTERMOST },
+		{ .pc = 0x200, .kind = UNWIND_POINTER },
+	};
+	struct sampler_mapping mapping = {
+		.start = 0x10000, .end = 0x20000, .bias = 0x10000, .rows = 3
+	};
+
+	tables.rows.v = rows;
+	tables.rows.count = 3;
+	cr_expect(end_of(0x10110, in_caller, &mapping) == SAMPLE_COMPLETE);
+	/* Go's table says that its code keeps frame pointers. */
+	cr_expect(end_of(0x10210, in_caller, &mapping) == SAMPLE_COMPLETE);
+	cr_expect(end_of(0x10010, in_caller, &mapping) == SAMPLE_BY_POINTER);
+	/* rbp is 0, and nobody says that there is no caller. */
+	cr_expect(end_of(0x10010, without_table, &mapping) ==
+		  SAMPLE_BY_POINTER);
+	mapping.rows = 0;
+	cr_expect(end_of(0x10110, without_table, &mapping) ==
+		  SAMPLE_BY_POINTER);
+	tables = (struct process_tables){ 0 };
+}

@@ -225,6 +225,12 @@ def check_record(folder):
     assert done.returncode == 0, done
     text = subprocess.run([EVERPROF, 'report', 'top', f'{folder}/p.pb.gz'], capture_output=True, text=True, check=True).stdout
     assert 'File: stacks' in text and 'burn_recursion' in text, text
+    # Without call frame information, nobody knows whether callers are missing.
+    subprocess.run(['gcc', '-O1', '-fno-omit-frame-pointer', '-fno-asynchronous-unwind-tables', '-o', f'{folder}/pointers',
+                    f'{HERE}/stacks.c'], check=True)
+    done = run('-F', '199', '-o', 'p.pb.gz', '--', f'{folder}/pointers', 'recursion', '3')
+    shares = re.search(r'samples, ([\d.]+) % of them with the whole stack, ([\d.]+) % with callers found by frame pointers', done.stderr)
+    assert shares and float(shares[1]) < 10 and float(shares[2]) > 85, done.stderr
 
 
 def waits(path):
