@@ -25,7 +25,8 @@ enum {
 };
 
 /*
- * This bit of an address of user space says that the thread was there. Other
+ * This bit of an address of user space says that the thread was there, or that a
+ * function begins there which was not called, but shall be returned to. Other
  * addresses are those to which calls return, so the call is before them.
  */
 #define SAMPLE_EXACT (1ULL << 63)
@@ -67,7 +68,7 @@ enum sample_end {
 	 * taken to keep frame pointers: if it does not, callers are missing.
 	 */
 	SAMPLE_BY_POINTER,
-	SAMPLE_ENDS,       /* the number of ends */
+	SAMPLE_ENDS, /* the number of ends */
 };
 
 /* What a record is about. */

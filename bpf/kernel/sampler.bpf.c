@@ -133,6 +133,7 @@ WALK_INLINE struct unwind_row *walk_row(__u32 number)
 __attribute__((noinline)) int sampler_step(__u32 turn)
 {
 	struct scratch *s = scratch_get();
+	int next;
 	__u32 at;
 
 	if (!s)
@@ -143,7 +144,10 @@ __attribute__((noinline)) int sampler_step(__u32 turn)
 	at &= SAMPLE_WORDS_MAX - 1;
 	s->record.words[at] = s->walk.ip | (s->walk.exact ? SAMPLE_EXACT : 0);
 	s->record.header.user = (__u16)(turn + 1);
-	return walk_step(&s->walk);
+	next = walk_step(&s->walk);
+	if (s->walk.entry)
+		s->record.words[at] |= SAMPLE_EXACT;
+	return next;
 }
 
 /* Start a walk at registers of user space. */

@@ -54,6 +54,11 @@ struct walk {
 	__u32 end;      /* enum sample_end, once the walk has ended */
 	__u32 mapping;  /* number of the last frame's mapping, plus 1; or 0 */
 	__u32 switches; /* how often it went to another stack */
+	/*
+	 * The ip of the last frame is the beginning of a function: nobody has
+	 * called there, but somebody has stored this "return address".
+	 */
+	__u32 entry;
 	/* Code that has no unwind table was taken to keep frame pointers. */
 	__u32 guessed;
 	__u64 registers[WALK_REGISTERS];
@@ -262,11 +267,11 @@ WALK_INLINE enum walk_turn walk_by_row(struct walk *w,
 	__u64 cfa;
 
 	switch (row->kind & UNWIND_CFA_MASK) {
-	case UNWIND_NO_CODE:
-		return walk_by_guess(w);
 	case UNWIND_POINTER:
 		return walk_by_pointer(w);
 	case UNWIND_SIGNAL:
+		/* The kernel stored the beginning as the return address. */
+		w->entry = !w->exact;
 		return walk_signal(w);
 	case UNWIND_OUTERMOST:
 		return walk_finish(w);
@@ -297,6 +302,34 @@ WALK_INLINE enum walk_turn walk_by_row(struct walk *w,
 }
 
 /*
+ * Whether a function begins at a return address, with no function before it.
+ * `number` is the row of the address before it, or -1.
+ */
+WALK_INLINE int walk_is_entry(const struct walk *w,
+			      const struct sampler_mapping *m, long number)
+{
+	__u32 next = number < 0 ? m->row : (__u32)number + 1;
+	struct unwind_row *row = next - m->row < m->rows ? walk_row(next) : 0;
+
+	return !w->exact && row && row->pc == (__u32)(w->ip - m->bias) &&
+	       (row->kind & UNWIND_CFA_MASK) != UNWIND_NO_CODE;
+}
+
+/*
+ * Go on where the table has no code. A return address at which a function begins
+ * is that of a context, as makecontext() makes it: what the first function of
+ * the context shall return to, which has no caller.
+ */
+WALK_INLINE enum walk_turn
+walk_without_row(struct walk *w, const struct sampler_mapping *m, long number)
+{
+	if (!walk_is_entry(w, m, number))
+		return walk_by_guess(w);
+	w->entry = 1;
+	return walk_finish(w);
+}
+
+/*
  * Go to the caller. Of a return address, the call before it is looked up: if
  * the called function never returns, the address may already be in the next
  * function.
@@ -309,6 +342,7 @@ WALK_INLINE enum walk_turn walk_step(struct walk *w)
 	struct unwind_row *row;
 	long number;
 
+	w->entry = 0;
 	/* A function and its caller are often of one file. */
 	if (!m || pc < m->start || pc >= m->end) {
 		number = walk_find_mapping(w->first, w->count, pc);
@@ -321,7 +355,9 @@ WALK_INLINE enum walk_turn walk_step(struct walk *w)
 		return walk_by_guess(w);
 	number = walk_find_row(m->row, m->rows, (__u32)(pc - m->bias));
 	row = number < 0 ? 0 : walk_row((__u32)number);
-	return row ? walk_by_row(w, row) : walk_by_guess(w);
+	if (!row || (row->kind & UNWIND_CFA_MASK) == UNWIND_NO_CODE)
+		return walk_without_row(w, m, number);
+	return walk_by_row(w, row);
 }
 
 #endif

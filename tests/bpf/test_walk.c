@@ -304,3 +304,48 @@ Test(walk, stacks_by_frame_pointers_alone_are_not_whole)
 		  SAMPLE_BY_POINTER);
 	tables = (struct process_tables){ 0 };
 }
+
+/*
+ * What the first function of a context returns to begins a function, as the code
+ * does that ends signal handlers: the address before it is not a call.
+ */
+Test(walk, functions_that_are_returned_to_were_not_called)
+{
+	uint64_t words[32] = { 0x10100 };
+	struct unwind_row rows[] = {
+		{ .pc = 0, .kind = UNWIND_RSP, .cfa = 1 },
+		{ .pc = 0x80, .kind = UNWIND_NO_CODE },
+		{ .pc = 0x100, .kind = UNWIND_RSP, .cfa = 1 },
+		{ .pc = 0x1ff, .kind = UNWIND_SIGNAL },
+	};
+	struct sampler_mapping mapping = {
+		.start = 0x10000, .end = 0x20000, .bias = 0x10000, .rows = 4
+	};
+	struct walk w = {
+		.ip = 0x10010, .sp = (uint64_t)words, .count = 1, .exact = 1
+	};
+
+	tables.rows.v = rows;
+	tables.rows.count = 4;
+	tables.mappings.v = &mapping;
+	tables.mappings.count = 1;
+	cr_expect(walk_step(&w) == WALK_MORE && !w.entry);
+	cr_expect(walk_step(&w) == WALK_ENDED && w.entry);
+	cr_expect(w.end == SAMPLE_COMPLETE && w.ip == 0x10100);
+	/* A call before the address, in code without a row, is none of these. */
+	w = (struct walk){ .ip = 0x10101, .sp = (uint64_t)words, .count = 1 };
+	words[0] = 0x10091;
+	cr_expect(walk_step(&w) == WALK_MORE && !w.entry);
+	cr_expect(walk_step(&w) == WALK_ENDED && !w.entry);
+	cr_expect(w.end == SAMPLE_BY_POINTER);
+	words[0] = 0x10200;
+	words[1 + UNWIND_SIGNAL_RIP / 8] = 0x10010;
+	words[1 + UNWIND_SIGNAL_RSP / 8] = (uint64_t)words;
+	w = (struct walk){
+		.ip = 0x10010, .sp = (uint64_t)words, .count = 1, .exact = 1
+	};
+	cr_expect(walk_step(&w) == WALK_MORE && !w.entry);
+	cr_expect(walk_step(&w) == WALK_MORE && w.entry);
+	cr_expect(w.ip == 0x10010 && w.exact);
+	tables = (struct process_tables){ 0 };
+}

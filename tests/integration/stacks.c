@@ -4,7 +4,7 @@
  * test_ebpf.py builds it without frame pointers.
  *
  * usage: stacks WAY SECONDS, where WAY is recursion, system_calls, vdso, signal,
- * thread, plt, dlopen LIBRARY, resolver LIBRARY, sleep, sleeps, or forks
+ * thread, fiber, plt, dlopen LIBRARY, resolver LIBRARY, sleep, sleeps, or forks
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define KEPT __attribute__((noinline, noclone))
@@ -122,6 +123,28 @@ KEPT static void burn_thread(void)
 	pthread_join(thread, NULL);
 }
 
+KEPT static void fiber_main(void)
+{
+	burn_cpu();
+	work++;
+}
+
+/* A context with a stack of its own. */
+KEPT static void burn_fiber(void)
+{
+	static char stack[64 << 10];
+	static ucontext_t here;
+	ucontext_t fiber;
+
+	getcontext(&fiber);
+	fiber.uc_stack.ss_sp = stack;
+	fiber.uc_stack.ss_size = sizeof(stack);
+	fiber.uc_link = &here;
+	makecontext(&fiber, fiber_main, 0);
+	swapcontext(&here, &fiber);
+	work++;
+}
+
 /* Sleep most of the time. */
 KEPT static void sleep_often(void)
 {
@@ -223,6 +246,8 @@ int main(int argc, char **argv)
 		burn_signal();
 	else if (!strcmp(way, "thread"))
 		burn_thread();
+	else if (!strcmp(way, "fiber"))
+		burn_fiber();
 	else if (!strcmp(way, "sleep"))
 		sleep_often();
 	else if (!strcmp(way, "sleeps"))
