@@ -19,16 +19,35 @@ enum {
 
 /* One entry of the section: a CIE, or a function. */
 struct eh_entry {
-	size_t at;    /* position in the section */
-	size_t id_at; /* position of its id */
-	uint64_t
-		id; /* 0: a CIE; a function: id_at minus the position of its CIE */
-	struct dec d; /* what follows */
+	bool is_cie;
+	uint64_t cie_at; /* position of a function's CIE */
+	struct dec d;    /* what follows */
 };
 
 static size_t eh_position(const struct eh_reader *r, const struct dec *d)
 {
 	return (size_t)(d->pos - r->section.data.ptr);
+}
+
+/*
+ * Read what an entry is, and where its CIE is. In .eh_frame, the CIE is so far
+ * before the field; in .debug_frame, the field has its position.
+ */
+static void eh_entry_identify(const struct eh_reader *r, struct eh_entry *e,
+			      bool wide)
+{
+	size_t at = eh_position(r, &e->d);
+	uint64_t id;
+
+	if (r->section.debug) {
+		id = wide ? dec_le64(&e->d) : dec_le32(&e->d);
+		e->is_cie = id == (wide ? UINT64_MAX : UINT32_MAX);
+		e->cie_at = id;
+	} else {
+		id = dec_le32(&e->d);
+		e->is_cie = !id;
+		e->cie_at = id <= at ? at - id : SIZE_MAX;
+	}
 }
 
 /*
@@ -40,17 +59,17 @@ static bool eh_entry_read(const struct eh_reader *r, struct dec *d,
 {
 	uint64_t length;
 	struct bytes body;
+	bool wide;
 
-	e->at = eh_position(r, d);
 	length = dec_le32(d);
-	if (length == UINT32_MAX)
+	wide = length == UINT32_MAX;
+	if (wide)
 		length = dec_le64(d);
 	if (!length || length > dec_left(d))
 		return false;
 	body = dec_bytes(d, (size_t)length);
 	e->d = dec_init(body);
-	e->id_at = eh_position(r, &e->d);
-	e->id = dec_le32(&e->d);
+	eh_entry_identify(r, e, wide);
 	return !e->d.bad;
 }
 
@@ -146,7 +165,11 @@ static bool eh_cie_read(struct eh_reader *r, struct eh_entry *e)
 	uint8_t version = dec_u8(d);
 	struct str letters = eh_letters(d);
 
-	if (d->bad || e->id != 0 || (version != 1 && version != 3))
+	if (d->bad || !e->is_cie ||
+	    (version != 1 && version != 3 && version != 4))
+		return false;
+	/* The sizes of addresses and of segment selectors. */
+	if (version == 4 && (dec_u8(d) != 8 || dec_u8(d) != 0))
 		return false;
 	letters.len--; /* the NUL */
 	r->program = (struct cfa_program){ .watched = r->watched };
@@ -169,11 +192,8 @@ static bool eh_cie_find(struct eh_reader *r, const struct eh_entry *function)
 {
 	struct dec d = dec_init(r->section.data);
 	struct eh_entry e;
-	size_t at;
+	size_t at = (size_t)function->cie_at;
 
-	if (function->id > function->id_at)
-		return false;
-	at = function->id_at - (size_t)function->id;
 	if (at == r->cie_at)
 		return r->cie_good;
 	r->cie_at = at;
@@ -195,7 +215,9 @@ static bool eh_function_read(const struct eh_reader *r, struct dec *d,
 		dec_str(d);
 	out->program = &r->program;
 	out->instructions = dec_bytes(d, dec_left(d));
-	return !d->bad && !__builtin_add_overflow(out->start, size, &out->end);
+	/* Linkers leave descriptions of functions that they removed, at 0. */
+	return !d->bad && (out->start || !r->section.debug) &&
+	       !__builtin_add_overflow(out->start, size, &out->end);
 }
 
 void eh_reader_init(struct eh_reader *r, struct eh_section section)
@@ -212,7 +234,7 @@ bool eh_reader_next(struct eh_reader *r, struct eh_function *out)
 	struct eh_entry e;
 
 	while (eh_entry_read(r, &r->d, &e)) {
-		if (!e.id)
+		if (e.is_cie)
 			continue;
 		if (!eh_cie_find(r, &e) || !eh_function_read(r, &e.d, out)) {
 			r->skipped++;

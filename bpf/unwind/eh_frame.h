@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The section .eh_frame: which functions a file has, and how their frames are
- * unwound (Linux Standard Base Core 5.0, sections 10.5 and 10.6; DWARF 5,
- * section 6.4.1). The bytes may be of a hostile file: every length is checked,
- * and the work grows linearly with the size of the section.
+ * The sections .eh_frame and .debug_frame: which functions a file has, and how
+ * their frames are unwound (Linux Standard Base Core 5.0, sections 10.5 and 10.6;
+ * DWARF 5, section 6.4.1). The bytes may be of a hostile file: every length is
+ * checked, and the work grows linearly with the size of the section.
  *
  * Ownership: everything borrows the section.
  * Threads: one thread per reader.
@@ -23,6 +23,7 @@ enum {
 struct eh_section {
 	struct bytes data;
 	uint64_t vaddr;
+	bool debug; /* it is .debug_frame, which is not loaded */
 };
 
 /* A function: its addresses, as in the ELF file, and its instructions. */

@@ -9,20 +9,31 @@ static struct eh_section eh_section_of(const struct elf_section *s)
 	return (struct eh_section){ .data = s->data, .vaddr = s->vaddr };
 }
 
-/* Build the table of the section .eh_frame. */
-static int unwind_file_section(struct elf_file *f, struct unwind_table *out,
-			       struct err *err)
+/*
+ * Build the table of the call frame information. Programs that the compiler
+ * was told to make without .eh_frame have it in their debug information.
+ */
+static int unwind_file_frames(struct elf_file *f, struct unwind_table *out,
+			      struct err *err)
 {
-	struct eh_section frames;
+	struct eh_section frames = { .vaddr = 0 };
+	struct eh_section debug = { .vaddr = 0 };
 	struct elf_section text;
 	struct elf_section section;
 	int rc = elf_file_section(f, ".eh_frame", UNWIND_SECTION_MAX, &section,
 				  err);
 
-	if (rc)
+	if (!rc)
+		frames = eh_section_of(&section);
+	else if (rc != ERR_NOTFOUND)
 		return rc;
-	frames = eh_section_of(&section);
-	rc = unwind_table_build(out, frames, err);
+	if (!elf_file_section(f, ".debug_frame", UNWIND_SECTION_MAX, &section,
+			      NULL))
+		debug = (struct eh_section){ .data = section.data,
+					     .debug = true };
+	else if (rc)
+		return rc;
+	rc = unwind_table_build(out, frames, debug, err);
 	/* Without the code, some rows are of use in innermost frames only. */
 	if (!rc && saved_register_wanted(out) &&
 	    !elf_file_section(f, ".text", SAVED_CODE_MAX, &text, NULL))
@@ -39,7 +50,7 @@ int unwind_file_read(struct elf_file *f, struct unwind_table *out,
 	if (elf_file_machine(f) != ELF_X86_64)
 		return err_set(err, ERR_UNSUPPORTED,
 			       "unwind tables are built for x86-64 only");
-	rc = unwind_file_section(f, out, err);
+	rc = unwind_file_frames(f, out, err);
 	/* Programs of Go have the section only for code of other languages. */
 	if ((!rc || rc == ERR_NOTFOUND) && go_rows_add(f, out))
 		rc = 0;

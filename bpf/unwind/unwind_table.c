@@ -15,6 +15,7 @@ struct unwind_function {
 struct unwind_build {
 	VEC(struct unwind_row) rows;
 	VEC(struct unwind_function) functions;
+	size_t skipped; /* number of functions that could not be read */
 };
 
 static bool unwind_row_same(const struct unwind_row *a,
@@ -123,41 +124,44 @@ static void unwind_table_sort(struct unwind_table *t, struct unwind_build *b)
 		unwind_table_append(t, (struct unwind_row){ .pc = covered });
 }
 
-/* Read all functions of the section. */
-static int unwind_build_read(struct unwind_build *b, struct eh_reader *r,
+/* Read all functions of a section. */
+static int unwind_build_read(struct unwind_build *b, struct eh_section section,
 			     struct err *err)
 {
 	struct eh_function f;
+	struct eh_reader r;
 
-	while (eh_reader_next(r, &f)) {
+	eh_reader_init(&r, section);
+	while (eh_reader_next(&r, &f)) {
 		if (f.end > UINT32_MAX) {
-			r->skipped++;
+			b->skipped++;
 			continue;
 		}
 		unwind_build_add(b, &f);
 		if (b->rows.count > UNWIND_ROWS_MAX)
 			return err_set(
 				err, ERR_TOOBIG,
-				"the section .eh_frame has more than %d rows",
+				"the call frame information has more than %d rows",
 				UNWIND_ROWS_MAX);
 	}
+	b->skipped += r.skipped;
 	return 0;
 }
 
-int unwind_table_build(struct unwind_table *t, struct eh_section section,
-		       struct err *err)
+int unwind_table_build(struct unwind_table *t, struct eh_section frames,
+		       struct eh_section debug, struct err *err)
 {
 	struct unwind_build b = { 0 };
-	struct eh_reader r;
 	int rc;
 
 	*t = (struct unwind_table){ 0 };
-	eh_reader_init(&r, section);
-	rc = unwind_build_read(&b, &r, err);
+	rc = unwind_build_read(&b, frames, err);
+	if (!rc)
+		rc = unwind_build_read(&b, debug, err);
 	if (!rc) {
 		unwind_table_sort(t, &b);
 		t->functions = b.functions.count;
-		t->skipped = r.skipped;
+		t->skipped = b.skipped;
 	}
 	vec_fini(&b.rows);
 	vec_fini(&b.functions);

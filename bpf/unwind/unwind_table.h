@@ -29,13 +29,15 @@ struct unwind_table {
 };
 
 /*
- * Build the table of a section. Where functions overlap, the one that begins
- * first is used. A function whose instructions cannot be read has the rule
+ * Build the table of the sections .eh_frame and .debug_frame, of which one may be
+ * empty. Where functions overlap, the one that begins first is used; if a
+ * function is in both sections, the first one counts. A function whose instructions cannot be read has the rule
  * UNWIND_UNKNOWN. Fails with ERR_TOOBIG if there are more than
  * UNWIND_ROWS_MAX rows; the table is then empty.
  */
 NODISCARD int unwind_table_build(struct unwind_table *t,
-				 struct eh_section section, struct err *err);
+				 struct eh_section frames,
+				 struct eh_section debug, struct err *err);
 
 /*
  * Return the row of an address, as in the ELF file, or a row of the kind

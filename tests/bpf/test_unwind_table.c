@@ -272,7 +272,7 @@ static struct unwind_table table_of(const char *bytes, size_t len)
 		&t,
 		(struct eh_section){
 			.data = { .ptr = (const uint8_t *)bytes, .len = len } },
-		&err));
+		(struct eh_section){ .debug = true }, &err));
 	return t;
 }
 
@@ -406,4 +406,49 @@ Test(unwind_table, functions_that_cannot_be_run_have_unknown_rules)
 			  "%s", table[i].name);
 		unwind_table_fini(&t);
 	}
+}
+
+/* Versions 1 and 4 in .debug_frame; CFA = rsp + 8, return at -8. */
+#define DEBUG_CIE_1                      \
+	"\x10\0\0\0\xff\xff\xff\xff\x01" \
+	"\0\x01\x78\x10\x0c\x07\x08\x90\x01\0\0"
+#define DEBUG_CIE_4                      \
+	"\x14\0\0\0\xff\xff\xff\xff\x04" \
+	"\0\x08\0\x01\x78\x10\x0c\x07\x08\x90\x01\0\0\0\0"
+/* A function of the CIE at a position: CFA = rsp + 16 from its beginning on. */
+#define DEBUG_FUNCTION(cie, start, size)                    \
+	"\x18\0\0\0" cie "\0\0\0" start "\0\0\0\0\0\0" size \
+	"\0\0\0\0\0\0\x0e\x10\0\0"
+
+Test(unwind_table, debug_information_fills_gaps)
+{
+	static const char frames[] =
+		CIE_WITH_RETURN FUNCTION("\x1c", "\0\x01", "\x10\0");
+	static const char debug[] = DEBUG_CIE_1 DEBUG_FUNCTION("\0", "\0\x01",
+							       "\x10\0")
+		DEBUG_FUNCTION("\0", "\0\x02",
+			       "\x10\0") DEBUG_FUNCTION("\0", "\0\0", "\x10\0")
+			DEBUG_CIE_4 DEBUG_FUNCTION("\x68", "\0\x03", "\x10\0");
+	struct unwind_table t;
+	struct err err;
+
+	cr_assert(!unwind_table_build(
+		&t,
+		(struct eh_section){ .data = { .ptr = (const uint8_t *)frames,
+					       .len = sizeof(frames) - 1 } },
+		(struct eh_section){ .data = { .ptr = (const uint8_t *)debug,
+					       .len = sizeof(debug) - 1 },
+				     .debug = true },
+		&err));
+	/* What is in both sections is as in the first one. */
+	cr_expect(unwind_table_find(&t, 0x108).kind == UNWIND_RSP);
+	cr_expect(unwind_table_find(&t, 0x108).cfa == 1);
+	cr_expect(unwind_table_find(&t, 0x208).kind == UNWIND_RSP);
+	cr_expect(unwind_table_find(&t, 0x208).cfa == 2);
+	cr_expect(unwind_table_find(&t, 0x308).cfa == 2);
+	cr_expect(unwind_table_find(&t, 0x110).kind == UNWIND_NO_CODE);
+	/* The linker has removed the function at 0. */
+	cr_expect(unwind_table_find(&t, 8).kind == UNWIND_NO_CODE);
+	cr_expect(t.skipped == 1, "%zu", t.skipped);
+	unwind_table_fini(&t);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzzes the unwind tables of sections .eh_frame. The rows of a table are
+ * Fuzzes the unwind tables of sections .eh_frame and .debug_frame. The rows of a table are
  * sorted, and neighbours differ. The section is its own code, too, in which
  * calls are searched.
  */
@@ -16,10 +16,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.data = { .ptr = data, .len = size },
 		.vaddr = 0x1000,
 	};
+	const struct eh_section debug = { .data = section.data, .debug = true };
 	struct unwind_table t;
 	struct err err;
 
-	if (unwind_table_build(&t, section, &err))
+	if (unwind_table_build(&t, section, debug, &err))
 		return 0;
 	for (size_t i = 1; i < t.rows.count; i++) {
 		const struct unwind_row *a = &t.rows.v[i - 1];

@@ -69,6 +69,8 @@ void library_resolve(void (*f)(void)) { hook = f; library_function(); library_wo
 def build(folder):
     flags = ['-O2', '-fomit-frame-pointer', '-fno-optimize-sibling-calls']
     subprocess.run(['gcc', *flags, '-o', f'{folder}/stacks', f'{HERE}/stacks.c'], check=True)
+    subprocess.run(['gcc', *flags, '-g', '-fno-asynchronous-unwind-tables', '-o', f'{folder}/debug_frame', f'{HERE}/stacks.c'],
+                   check=True)
     subprocess.run(['gcc', *flags, '-static', '-w', '-o', f'{folder}/static', f'{HERE}/stacks.c'], check=True, stderr=subprocess.DEVNULL)
     subprocess.run(['g++', *flags, '-o', f'{folder}/throws', f'{HERE}/throws.cc'], check=True)
     with open(f'{folder}/library.c', 'w') as f:
@@ -166,6 +168,8 @@ def check_programs(folder):
     for way, pattern in [('signal', r';burn_signal;\S+;__restore_rt;on_signal;burn_cpu'),
                          ('fiber', '^__start_context;fiber_main;burn_cpu')]:
         check(f'static, {way}', record_running(folder, [f'{folder}/static', way, '600']), pattern)
+    check('debug_frame', record_running(folder, [f'{folder}/debug_frame', 'recursion', '600']),
+          start + 'burn_recursion;(' + sort + ')+burn_cpu')
     check_exceptions(record_running(folder, [f'{folder}/throws', '600']), start + 'burn_exceptions;')
     # Children live for some milliseconds; they have the tables of their parent. At their end, the kernel has freed
     # their memory already.
