@@ -48,6 +48,7 @@ THIRD_PARTY = {
     'jansson.h': {'base/yaml_json.c', 'client/transfer/said.c', 'cmd/api_client.c', 'cmd/query.c', 'cmd/query_json.h', 'tsdb/block/meta.c'},
     'libiberty/demangle.h': {'symbols/names/demangle.c'},
     'libdeflate.h': {'base/gzip.c'},
+    'lzma.h': {'base/xz.c'},
     'microhttpd.h': {'web/http/exchange.h', 'web/http/framing.c'},
     'openssl/evp.h': {'base/digest.c', 'base/rsa.c'},
     'openssl/pem.h': {'base/rsa.c'},

@@ -15,7 +15,7 @@
 #ifndef SYMBOLS_ELF_FILE_H
 #define SYMBOLS_ELF_FILE_H
 
-#include "base/bytes.h"
+#include "base/buf.h"
 #include "base/err.h"
 
 enum {
@@ -60,6 +60,13 @@ struct elf_file;
  * an error too.
  */
 NODISCARD int elf_file_open(int fd, struct elf_file **out, struct err *err);
+
+/*
+ * As elf_file_open(), of a file in memory. Its bytes are taken over, in case of
+ * an error too.
+ */
+NODISCARD int elf_file_open_image(struct buf *image, struct elf_file **out,
+				  struct err *err);
 
 /* Close the file and free its sections; NULL is a no-op. */
 void elf_file_close(struct elf_file *f);

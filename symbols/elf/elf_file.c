@@ -15,7 +15,8 @@ enum {
 };
 
 struct elf_file {
-	int fd;
+	int fd;           /* -1: the file is in memory */
+	struct buf image; /* of a file in memory */
 	Elf *elf;
 	enum elf_machine machine;
 	VEC(struct elf_segment) segments;
@@ -25,6 +26,18 @@ struct elf_file {
 static int elf_file_error(struct err *err, const char *what)
 {
 	return err_set(err, ERR_CORRUPT, "%s: %s", what, elf_errmsg(-1));
+}
+
+/* Copy bytes at a position of the file. False: the file is shorter. */
+static bool elf_file_copy(const struct elf_file *f, off_t at, void *out,
+			  size_t len)
+{
+	if (f->fd >= 0)
+		return pread(f->fd, out, len, at) == (ssize_t)len;
+	if (at < 0 || (size_t)at > f->image.len || len > f->image.len - at)
+		return false;
+	memcpy(out, f->image.ptr + at, len);
+	return true;
 }
 
 /*
@@ -37,12 +50,12 @@ static int elf_file_check(struct elf_file *f, struct err *err)
 	Elf64_Ehdr h;
 	struct stat st;
 
-	if (fstat(f->fd, &st))
+	if (f->fd >= 0 && fstat(f->fd, &st))
 		return err_sys(err, "fstat");
-	if (!S_ISREG(st.st_mode))
+	if (f->fd >= 0 && !S_ISREG(st.st_mode))
 		return err_set(err, ERR_UNSUPPORTED,
 			       "it is not a regular file");
-	if (pread(f->fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) ||
+	if (!elf_file_copy(f, 0, &h, sizeof(h)) ||
 	    memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
 		return err_set(err, ERR_UNSUPPORTED, "it is not an ELF file");
 	if (h.e_ident[EI_CLASS] != ELFCLASS64 ||
@@ -96,25 +109,43 @@ static int elf_file_read(struct elf_file *f, struct err *err)
 		return rc;
 	elf_version(EV_CURRENT);
 	/* ELF_C_READ reads with pread() what is asked for, when it is. */
-	f->elf = elf_begin(f->fd, ELF_C_READ, NULL);
+	f->elf = f->fd >= 0 ? elf_begin(f->fd, ELF_C_READ, NULL) :
+			      elf_memory((char *)f->image.ptr, f->image.len);
 	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF)
 		return elf_file_error(err, "ELF header");
 	return elf_file_read_segments(f, err);
 }
 
+/* Read the headers of a new file, which is freed in case of an error. */
+static int elf_file_begin(struct elf_file *f, struct elf_file **out,
+			  struct err *err)
+{
+	int rc = elf_file_read(f, err);
+
+	if (rc)
+		elf_file_close(f);
+	else
+		*out = f;
+	return rc;
+}
+
 int elf_file_open(int fd, struct elf_file **out, struct err *err)
 {
 	struct elf_file *f = mem_new(struct elf_file);
-	int rc;
 
 	f->fd = fd;
-	rc = elf_file_read(f, err);
-	if (rc) {
-		elf_file_close(f);
-		return rc;
-	}
-	*out = f;
-	return 0;
+	return elf_file_begin(f, out, err);
+}
+
+int elf_file_open_image(struct buf *image, struct elf_file **out,
+			struct err *err)
+{
+	struct elf_file *f = mem_new(struct elf_file);
+
+	f->fd = -1;
+	f->image = *image;
+	*image = (struct buf){ 0 };
+	return elf_file_begin(f, out, err);
 }
 
 void elf_file_close(struct elf_file *f)
@@ -122,7 +153,9 @@ void elf_file_close(struct elf_file *f)
 	if (!f)
 		return;
 	elf_end(f->elf);
-	close(f->fd);
+	if (f->fd >= 0)
+		close(f->fd);
+	buf_fini(&f->image);
 	vec_fini(&f->segments);
 	mem_free(f);
 }
@@ -306,7 +339,7 @@ bool elf_file_load_bytes(struct elf_file *f, uint64_t address, void *out,
 		if (address >= s->vaddr && len <= s->bytes &&
 		    inside <= s->bytes - len &&
 		    !__builtin_add_overflow(s->offset, inside, &at))
-			return pread(f->fd, out, len, at) == (ssize_t)len;
+			return elf_file_copy(f, at, out, len);
 	}
 	return false;
 }

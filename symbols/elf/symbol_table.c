@@ -4,6 +4,8 @@
 #include <elf.h>
 #include <stdlib.h>
 
+#include "base/xz.h"
+
 /* A name is cut by the end of its section: then the symbol is left out. */
 static const char *symbol_name(struct bytes names, uint32_t at)
 {
@@ -55,10 +57,13 @@ static bool address_is_code(const struct elf_file *f, uint64_t address)
 	return false;
 }
 
-/* Add the symbols of a section; a file without the section has none. */
+/*
+ * Add the symbols of a section; a file without the section has none. `code` is
+ * the file that has the code.
+ */
 static int symbol_table_add(struct symbol_table *t, struct elf_file *f,
-			    const char *section, const char *names,
-			    struct err *err)
+			    const struct elf_file *code, const char *section,
+			    const char *names, struct err *err)
 {
 	struct elf_section symbols;
 	struct elf_section texts;
@@ -76,7 +81,7 @@ static int symbol_table_add(struct symbol_table *t, struct elf_file *f,
 		const char *name;
 
 		memcpy(&s, symbols.data.ptr + at, sizeof(s));
-		if (!symbol_is_code(&s) || !address_is_code(f, s.st_value))
+		if (!symbol_is_code(&s) || !address_is_code(code, s.st_value))
 			continue;
 		name = symbol_name(texts.data, s.st_name);
 		if (!name)
@@ -89,6 +94,22 @@ static int symbol_table_add(struct symbol_table *t, struct elf_file *f,
 		};
 	}
 	return 0;
+}
+
+/* Open the file that is compressed in a section, or return NULL. */
+static struct elf_file *symbol_table_mini(struct elf_file *f)
+{
+	struct buf image = buf_init(MINI_FILE_MAX);
+	struct elf_file *mini = NULL;
+	struct elf_section s;
+
+	if (elf_file_section(f, ".gnu_debugdata", MINI_SECTION_MAX, &s, NULL))
+		return NULL;
+	if (xz_decompress(s.data, MINI_DECODER_MAX, &image, NULL))
+		buf_fini(&image);
+	else if (elf_file_open_image(&image, &mini, NULL))
+		return NULL;
+	return mini;
 }
 
 /* Order of symbols: by address; of one address, the highest rank first. */
@@ -109,11 +130,16 @@ int symbol_table_read(struct elf_file *f, struct symbol_table *out,
 		      struct err *err)
 {
 	struct symbol_table t = { 0 };
-	int rc = symbol_table_add(&t, f, ".symtab", ".strtab", err);
+	int rc = symbol_table_add(&t, f, f, ".symtab", ".strtab", err);
 	size_t kept = 0;
 
 	if (!rc)
-		rc = symbol_table_add(&t, f, ".dynsym", ".dynstr", err);
+		rc = symbol_table_add(&t, f, f, ".dynsym", ".dynstr", err);
+	if (!rc)
+		t.mini = symbol_table_mini(f);
+	if (t.mini)
+		(void)!symbol_table_add(&t, t.mini, f, ".symtab", ".strtab",
+					NULL);
 	if (rc) {
 		symbol_table_fini(&t);
 		return rc;
@@ -135,6 +161,8 @@ int symbol_table_read(struct elf_file *f, struct symbol_table *out,
 void symbol_table_fini(struct symbol_table *t)
 {
 	vec_fini(&t->symbols);
+	elf_file_close(t->mini);
+	t->mini = NULL;
 }
 
 const struct elf_symbol *symbol_table_find(const struct symbol_table *t,

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Symbol table: the functions of an ELF file by address, from its sections
- * .symtab and .dynsym (System V ABI, chapter 4, "Symbol Table"). The file may be
+ * .symtab and .dynsym (System V ABI, chapter 4, "Symbol Table"), and from the ELF
+ * file that is compressed in its section .gnu_debugdata: some distributions
+ * leave the symbols of stripped programs there ("MiniDebugInfo"). The file may be
  * hostile.
  *
  * Ownership: a table owns its entries; names are borrowed from the ELF file.
@@ -21,6 +23,14 @@ enum {
 	 * assembler code, to an address that it names.
 	 */
 	SYMBOL_UNSIZED_MAX = 64 << 10,
+	/* Largest size of .gnu_debugdata in bytes; and decompressed. */
+	MINI_SECTION_MAX = 32 << 20,
+	MINI_FILE_MAX = 128 << 20,
+	/*
+	 * Largest memory of the decoder in bytes. xz -9 needs 65 MiB,
+	 * distributions compress with less.
+	 */
+	MINI_DECODER_MAX = 128 << 20,
 };
 
 /* A function. */
@@ -34,10 +44,12 @@ struct elf_symbol {
 /* The functions of a file, sorted by address; no two begin at one address. */
 struct symbol_table {
 	VEC(struct elf_symbol) symbols;
+	struct elf_file *mini; /* with further symbols; NULL: none */
 };
 
 /*
- * Read the symbols of a file. A file without symbols has an empty table.
+ * Read the symbols of a file. A file without symbols has an empty table, and a
+ * section .gnu_debugdata that cannot be read counts as none.
  * ERR_TOOBIG: a section has more than SYMBOL_SECTION_MAX bytes; ERR_CORRUPT: as
  * elf_file_section().
  */

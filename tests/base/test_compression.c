@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compressed and packed bytes: zstd frames, gzip and zlib streams, Snappy
- * blocks and tar archives, their bounds and what damage does to them.
+ * blocks, .xz files and tar archives, their bounds and what damage does to them.
  */
 #include <archive.h>
 #include <archive_entry.h>
 #include <libdeflate.h>
+#include <lzma.h>
 #include <snappy-c.h>
 
 #include "base/gzip.h"
 #include "base/mem.h"
 #include "base/snappy.h"
 #include "base/tar.h"
+#include "base/xz.h"
 #include "base/zstd.h"
 #include "tests/check.h"
 
@@ -580,4 +582,51 @@ Test(compression, a_tar_without_room_is_refused)
 	tar_free(t);
 	buf_fini(&out);
 	buf_fini(&content);
+}
+
+/* Compresses bytes into an .xz file. */
+static struct buf xz_of(struct bytes raw)
+{
+	struct buf out = { 0 };
+	size_t len = 0;
+
+	cr_assert(buf_reserve(&out, lzma_stream_buffer_bound(raw.len)));
+	cr_assert(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC32, NULL, raw.ptr,
+					  raw.len, out.ptr, &len,
+					  out.cap) == LZMA_OK);
+	out.len = len;
+	return out;
+}
+
+Test(compression, xz_files_are_bounded_and_checked)
+{
+	struct buf raw = sample_of(600 << 10);
+	struct buf file = xz_of(buf_bytes(&raw));
+	struct buf out = buf_init(raw.len);
+	struct bytes in = buf_bytes(&file);
+	struct err err;
+
+	/* The contents may be as long as the buffer. */
+	cr_assert(!xz_decompress(in, 64 << 20, &out, &err), "%s", err.msg);
+	cr_expect(bytes_eq(buf_bytes(&out), buf_bytes(&raw)));
+	out.max = raw.len - 1;
+	buf_reset(&out);
+	cr_expect(xz_decompress(in, 64 << 20, &out, &err) == ERR_TOOBIG);
+	cr_expect(out.len <= out.max);
+	/* The file says that its decoder needs 8 MiB. */
+	buf_fini(&out);
+	out = buf_init(0);
+	cr_expect(xz_decompress(in, 1 << 20, &out, &err) == ERR_TOOBIG);
+	for (size_t len = 0; len < in.len; len += 1 + in.len / 100) {
+		buf_reset(&out);
+		cr_expect(xz_decompress(
+				  (struct bytes){ .ptr = in.ptr, .len = len },
+				  64 << 20, &out, &err) == ERR_CORRUPT);
+	}
+	file.ptr[in.len / 2] ^= 1;
+	buf_reset(&out);
+	cr_expect(xz_decompress(in, 64 << 20, &out, &err) == ERR_CORRUPT);
+	buf_fini(&out);
+	buf_fini(&file);
+	buf_fini(&raw);
 }

@@ -9,6 +9,7 @@ information (this build's own program, with inlined functions), with symbols
 alone, and Go programs with and without debug information."""
 import bisect
 import glob
+import lzma
 import os
 import random
 import re
@@ -234,6 +235,20 @@ def optimised_library(folder):
     return path
 
 
+def compare_mini(folder, library):
+    """A stripped library whose local symbols are in its section .gnu_debugdata, as Fedora makes them."""
+    full, mini, path = f'{folder}/symbols_only', f'{folder}/mini', f'{folder}/with_mini.so'
+    subprocess.run(['strip', '-g', '-o', full, library], check=True)
+    subprocess.run(['objcopy', '--only-keep-debug', full, mini], check=True)
+    with open(mini, 'rb') as f:
+        data = lzma.compress(f.read())
+    with open(f'{mini}.xz', 'wb') as f:
+        f.write(data)
+    subprocess.run(['strip', '-s', '-o', path, library], check=True)
+    subprocess.run(['objcopy', f'--add-section=.gnu_debugdata={mini}.xz', path], check=True)
+    compare('MiniDebugInfo', 'mini', path, lambda _, addresses: binutils(full, addresses), differs_by_symbols(full))
+
+
 def main():
     for path in sys.argv[2:]:
         has_lines = b'.debug_info' in subprocess.run(['readelf', '-SW', path], capture_output=True, check=True).stdout
@@ -244,6 +259,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         library = optimised_library(folder)
         compare('optimised', 'dwarf', library, binutils, differs_by_dwarf(library))
+        compare_mini(folder, library)
         full, stripped = go_programs(folder)
         compare('go, stripped', 'go', stripped, go_tool, differs_by_go)
         compare('go', 'go', full, go_tool, differs_by_go)
