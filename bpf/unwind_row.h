@@ -51,6 +51,11 @@ enum unwind_cfa {
 	 * caller, perhaps on another stack.
 	 */
 	UNWIND_POINTER,
+	/*
+	 * Code of Go that goes to another stack and calls there: in the
+	 * innermost frame, the caller is at rsp; else rbp may lead to one.
+	 */
+	UNWIND_MOVED,
 };
 
 /* Rules of rbp. `fp` is the operand of the row. */

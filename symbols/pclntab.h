@@ -51,15 +51,32 @@ struct go_function {
 NODISCARD int pclntab_parse(struct bytes table, uint64_t text,
 			    struct pclntab *out, struct err *err);
 
-/*
- * Receives how far the stack pointer is below the return address of a function,
- * in bytes, from an address on.
- */
-typedef void pclntab_visit(void *ctx, uint64_t from, int64_t depth);
+/* What Go's tools have noted of a function (since Go 1.18). */
+enum go_code_flag {
+	GO_OUTERMOST = 1,   /* nobody has called it */
+	GO_MOVES_STACK = 2, /* it loads the stack pointer from elsewhere */
+	GO_ASSEMBLER = 4,
+};
+
+/* A part of a function in which the stack pointer stays where it is. */
+struct go_code {
+	struct str name;   /* of functions in assembler, else empty */
+	uint64_t function; /* address of the function */
+	unsigned flags;    /* a set of enum go_code_flag */
+	uint64_t from;     /* address of the part */
+	/*
+	 * How far the stack pointer is below the return address, in bytes. In
+	 * functions that move it, Go's tools do not know.
+	 */
+	int64_t depth;
+	bool rest; /* it is the last part of the function */
+};
+
+typedef void pclntab_visit(void *ctx, const struct go_code *c);
 
 /*
- * Show the depth of the stack in all functions, in the order of their addresses,
- * and store where the last one ends. Functions that are damaged are left out.
+ * Show the parts of all functions, in the order of their addresses, and store
+ * where the last one ends. Functions that are damaged are left out.
  */
 void pclntab_stack_depths(const struct pclntab *t, pclntab_visit *visit,
 			  void *ctx, uint64_t *end);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program of Go for tests, as the linkers of Go and of C make it: with the
- * table of two functions, of which the second one has a frame.
+ * A program of Go for tests, as the linkers of Go and of C make it, with the
+ * table of some functions.
  */
 #ifndef TESTS_GO_IMAGE_H
 #define TESTS_GO_IMAGE_H
@@ -16,7 +16,8 @@ enum {
 	GO_IMAGE_RELOCATIONS = 0x5000,
 	GO_IMAGE_FIRST = 0x10, /* size of the first function */
 	GO_IMAGE_SECOND = 0x30,
-	GO_IMAGE_PUSH = 4, /* where the second one has its frame */
+	GO_IMAGE_PUSH = 4, /* where functions begin to have a frame */
+	GO_IMAGE_FUNCTIONS = 7,
 };
 
 /* What differs between programs. */
@@ -36,7 +37,10 @@ struct go_image_entry {
 	uint32_t name;
 	uint32_t unused[2];
 	uint32_t stack_steps;
-	uint32_t more[6];
+	uint32_t more[5];
+	uint8_t number;
+	uint8_t flags;
+	uint8_t last[2];
 };
 
 /* The table of Go 1.20 and later. */
@@ -49,37 +53,91 @@ struct go_image_table {
 	uint64_t files;
 	uint64_t text;
 	uint64_t parts[5]; /* names, units, files, steps, functions */
-	char names[32];
-	uint8_t steps[16];
-	uint32_t cells[5];
-	struct go_image_entry entries[2];
+	char names[GO_IMAGE_FUNCTIONS][32];
+	uint8_t steps[GO_IMAGE_FUNCTIONS][16];
+	uint32_t cells[2 * GO_IMAGE_FUNCTIONS + 1];
+	struct go_image_entry entries[GO_IMAGE_FUNCTIONS];
 };
+
+/* A function: its name, its size, and the changes of its stack's depth. */
+struct go_image_function {
+	const char *name;
+	uint8_t size;
+	uint8_t flags;
+	uint8_t steps[8];
+};
+
+/* A step: how much is added to the depth, which begins with -1; for how long. */
+#define GO_IMAGE_STEP(change, length) 2 * (change), (length)
+
+static const struct go_image_function go_image_functions[] = {
+	{ "main.first",
+	  GO_IMAGE_FIRST,
+	  0,
+	  { GO_IMAGE_STEP(1, GO_IMAGE_FIRST) } },
+	{ "main.second",
+	  GO_IMAGE_SECOND,
+	  0,
+	  { GO_IMAGE_STEP(1, GO_IMAGE_PUSH),
+	    GO_IMAGE_STEP(8, GO_IMAGE_SECOND - GO_IMAGE_PUSH) } },
+	/* The outermost function, in assembler. */
+	{ "runtime.mstart", 0x10, 5, { GO_IMAGE_STEP(1, 8) } },
+	/* Functions in assembler with a frame; the first one saves rbp in it. */
+	{ "main.saves",
+	  0x30,
+	  4,
+	  { GO_IMAGE_STEP(1, 4), GO_IMAGE_STEP(8, 4), GO_IMAGE_STEP(24, 32) } },
+	{ "main.pushes",
+	  0x30,
+	  4,
+	  { GO_IMAGE_STEP(1, 4), GO_IMAGE_STEP(16, 40) } },
+	/* It calls on another stack. */
+	{ "runtime.morestack", 0x10, 6, { GO_IMAGE_STEP(1, 8) } },
+	{ "runtime.sigreturn__sigaction", 0x10, 4, { GO_IMAGE_STEP(1, 8) } },
+};
+
+/* Return the address of a function, relative to Go's code. */
+static inline uint32_t go_image_start(size_t number)
+{
+	uint32_t at = 0;
+
+	for (size_t i = 0; i < number; i++)
+		at += go_image_functions[i].size;
+	return at;
+}
 
 static inline struct go_image_table go_image_table(uint64_t text)
 {
 	size_t functions = offsetof(struct go_image_table, cells);
-	size_t entries = offsetof(struct go_image_table, entries) - functions;
 	struct go_image_table t = {
 		.magic = 0xfffffff1,
 		.quantum = 1,
 		.pointer = 8,
-		.count = 2,
+		.count = GO_IMAGE_FUNCTIONS,
 		.text = text,
+		/* Position 0 of the steps means that there are none. */
 		.parts = { offsetof(struct go_image_table, names), 0, 0,
-			   offsetof(struct go_image_table, steps), functions },
-		.names = "\0main.first\0main.second",
-		/* Depth 0 to the end; depth 0, then 8. */
-		.steps = { 0, 2, GO_IMAGE_FIRST, 0, 2, GO_IMAGE_PUSH, 16,
-			   GO_IMAGE_SECOND - GO_IMAGE_PUSH, 0 },
-		.cells = { 0, (uint32_t)entries, GO_IMAGE_FIRST,
-			   (uint32_t)(entries + sizeof(struct go_image_entry)),
-			   GO_IMAGE_FIRST + GO_IMAGE_SECOND },
-		.entries = { { .start = 0, .name = 1, .stack_steps = 1 },
-			     { .start = GO_IMAGE_FIRST,
-			       .name = 12,
-			       .stack_steps = 4 } },
+			   offsetof(struct go_image_table, steps) - 1,
+			   functions },
 	};
 
+	for (uint32_t i = 0; i < GO_IMAGE_FUNCTIONS; i++) {
+		const struct go_image_function *f = &go_image_functions[i];
+
+		strcpy(t.names[i], f->name);
+		memcpy(t.steps[i], f->steps, sizeof(f->steps));
+		t.cells[i * 2] = go_image_start(i);
+		t.cells[i * 2 + 1] =
+			(uint32_t)(offsetof(struct go_image_table, entries[i]) -
+				   functions);
+		t.entries[i] = (struct go_image_entry){
+			.start = go_image_start(i),
+			.name = i * (uint32_t)sizeof(t.names[i]),
+			.stack_steps = 1 + i * (uint32_t)sizeof(t.steps[i]),
+			.flags = f->flags,
+		};
+	}
+	t.cells[2 * GO_IMAGE_FUNCTIONS] = go_image_start(GO_IMAGE_FUNCTIONS);
 	return t;
 }
 
@@ -87,7 +145,8 @@ static inline struct go_image_table go_image_table(uint64_t text)
 static inline int go_image_file(const struct go_image *g)
 {
 	static struct elf_image e;
-	static const uint8_t code[0x400];
+	static uint8_t code[0x400];
+	uint32_t saves = GO_IMAGE_CODE - GO_IMAGE_SECTION + go_image_start(3);
 	struct go_image_table table = go_image_table(g->header_text);
 	uint8_t before[64 + sizeof(table)] = "other data";
 	uint64_t module[32] = { g->module_table };
@@ -95,6 +154,7 @@ static inline int go_image_file(const struct go_image *g)
 
 	memcpy(before + 64, &table, sizeof(table));
 	module[22] = g->module_text;
+	code[saves + GO_IMAGE_PUSH - 1] = 0x55; /* push %rbp */
 	memset(&e, 0, sizeof(e));
 	elf_image_add(&e, ".text", GO_IMAGE_SECTION, code, sizeof(code));
 	if (amid)

@@ -232,6 +232,9 @@ WALK_INLINE long walk_cfa(const struct walk *w, const struct unwind_row *row,
 	case UNWIND_RSP:
 		*cfa = w->sp + (__u64)(operand * 8);
 		return 0;
+	case UNWIND_MOVED:
+		*cfa = w->sp + 8;
+		return 0;
 	case UNWIND_RBP:
 		*cfa = w->fp + (__u64)(operand * 8);
 		return 0;
@@ -269,6 +272,10 @@ WALK_INLINE enum walk_turn walk_by_row(struct walk *w,
 	switch (row->kind & UNWIND_CFA_MASK) {
 	case UNWIND_POINTER:
 		return walk_by_pointer(w);
+	case UNWIND_MOVED:
+		if (!w->exact)
+			return walk_by_guess(w);
+		break;
 	case UNWIND_SIGNAL:
 		/* The kernel stored the beginning as the return address. */
 		w->entry = !w->exact;

@@ -6,29 +6,104 @@
 
 /* Rows that are being made. */
 struct go_rows {
+	struct elf_file *file;
 	VEC(struct unwind_row) rows;
 	uint32_t end; /* addresses before it have rows */
-	uint8_t kind; /* of the last row */
+	/* The function in assembler whose frame was looked at last. */
+	uint64_t function;
+	bool saves_fp;
 };
 
 /*
- * Visitor of Go's table. Where no row finds the caller by rsp, the frame
- * pointer is used.
+ * Whether a function in assembler saves rbp below its return address where its
+ * frame begins. Go's assembler adds this at the beginning of a function that
+ * declares a frame: since Go 1.21 push %rbp; before, it moves the stack pointer,
+ * and then mov %rbp,offset(%rsp).
  */
-static void go_rows_visit(void *ctx, uint64_t from, int64_t depth)
+static bool go_frame_saves_fp(struct elf_file *f, const struct go_code *c)
+{
+	static const uint8_t store[] = { 0x48, 0x89 };
+	uint8_t code[5]; /* the byte before the frame, and those after it */
+
+	if (!elf_file_load_bytes(f, c->from - 1, code, sizeof(code)))
+		return false;
+	return (code[0] == 0x55 && c->depth == 8) ||
+	       (!memcmp(code + 1, store, sizeof(store)) &&
+		(code[3] == 0x6c || code[3] == 0xac) && code[4] == 0x24);
+}
+
+/*
+ * The row of a function in assembler that only adds to the stack pointer. It may
+ * use rbp for something else, or leave it to its caller.
+ */
+static struct unwind_row go_row_of_assembler(struct go_rows *g,
+					     const struct go_code *c)
+{
+	int64_t cfa = c->depth / 8 + 1;
+	struct unwind_row row = { .cfa = (int16_t)cfa, .kind = UNWIND_RSP };
+
+	if (c->depth % 8 || c->depth < 0 || cfa > INT16_MAX)
+		return (struct unwind_row){ .kind = UNWIND_POINTER };
+	if (c->depth && g->function != c->function) {
+		g->function = c->function;
+		g->saves_fp = go_frame_saves_fp(g->file, c);
+	}
+	if (c->depth && g->saves_fp) {
+		row.fp = -2;
+		row.kind |= UNWIND_FP_AT_CFA << UNWIND_FP_SHIFT;
+	}
+	return row;
+}
+
+/*
+ * Whether the kernel returns from a signal handler to the function, which calls
+ * it to return to the interrupted code.
+ */
+static bool go_code_ends_signals(const struct go_code *c)
+{
+	static const char name[] = "runtime.sigreturn";
+
+	return c->name.len >= sizeof(name) - 1 &&
+	       !memcmp(c->name.ptr, name, sizeof(name) - 1);
+}
+
+/* Return the row of a part of a function. */
+static struct unwind_row go_row_of(struct go_rows *g, const struct go_code *c)
+{
+	bool moves = c->flags & GO_MOVES_STACK;
+	/* Without a frame from its beginning to its end. */
+	bool flat = c->from == c->function && c->rest && !c->depth;
+
+	if (go_code_ends_signals(c))
+		return (struct unwind_row){ .kind = UNWIND_SIGNAL };
+	if ((c->flags & GO_OUTERMOST) && (flat || moves))
+		return (struct unwind_row){ .kind = UNWIND_OUTERMOST };
+	if ((c->flags & GO_ASSEMBLER) && !moves)
+		return go_row_of_assembler(g, c);
+	if (moves && flat)
+		return (struct unwind_row){ .kind = UNWIND_MOVED };
+	return c->depth ? (struct unwind_row){ .kind = UNWIND_POINTER } :
+			  (struct unwind_row){ .cfa = 1, .kind = UNWIND_RSP };
+}
+
+/* Visitor of Go's table. */
+static void go_rows_visit(void *ctx, const struct go_code *c)
 {
 	struct go_rows *g = ctx;
-	struct unwind_row row = { .pc = (uint32_t)from,
-				  .cfa = depth ? 0 : 1,
-				  .kind = depth ? UNWIND_POINTER : UNWIND_RSP };
+	struct unwind_row row = go_row_of(g, c);
+	uint64_t from = c->from;
 
+	/* The address before that to which a handler returns is looked up. */
+	if (row.kind == UNWIND_SIGNAL && from)
+		from--;
+	row.pc = (uint32_t)from;
 	if (from > UINT32_MAX || g->rows.count > UNWIND_ROWS_MAX ||
 	    row.pc < g->end)
 		return;
 	g->end = row.pc + 1;
-	if (!g->rows.count || g->kind != row.kind)
+	if (!g->rows.count ||
+	    !unwind_row_same(&g->rows.v[g->rows.count - 1], &row))
 		*vec_add(&g->rows) = row;
-	g->kind = row.kind;
 }
 
 /* Append a row of the table, but for those in the code of Go. */
@@ -57,7 +132,7 @@ static void go_rows_merge(struct unwind_table *t, struct go_rows *g,
 
 bool go_rows_add(struct elf_file *f, struct unwind_table *t)
 {
-	struct go_rows g = { .rows = { 0 } };
+	struct go_rows g = { .file = f };
 	struct pclntab table;
 	uint64_t end;
 	bool good;

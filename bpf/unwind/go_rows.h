@@ -3,7 +3,8 @@
  * Rows for code of Go, which has frame pointers but no call frame information.
  * Where a function has not set up its frame, or never does, the frame pointer is
  * that of its caller: then the return address is at the stack pointer. Go's table
- * of functions says where that is.
+ * of functions says where that is. Functions in assembler are unwound by the
+ * stack pointer, as they may use the frame pointer for something else.
  *
  * Ownership: the table owns its rows; the file is borrowed.
  * Threads: one thread per file.

@@ -18,8 +18,7 @@ struct unwind_build {
 	size_t skipped; /* number of functions that could not be read */
 };
 
-static bool unwind_row_same(const struct unwind_row *a,
-			    const struct unwind_row *b)
+bool unwind_row_same(const struct unwind_row *a, const struct unwind_row *b)
 {
 	return a->kind == b->kind && a->cfa == b->cfa && a->fp == b->fp;
 }

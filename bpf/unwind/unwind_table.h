@@ -45,6 +45,9 @@ NODISCARD int unwind_table_build(struct unwind_table *t,
  */
 struct unwind_row unwind_table_find(const struct unwind_table *t, uint64_t pc);
 
+/* Whether two rows have the same rules. */
+bool unwind_row_same(const struct unwind_row *a, const struct unwind_row *b);
+
 /* Free the rows. */
 void unwind_table_fini(struct unwind_table *t);
 

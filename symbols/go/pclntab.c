@@ -26,6 +26,7 @@ struct pclntab_entry {
 	uint32_t line_steps;
 	uint32_t unit;
 	uint32_t start_line;
+	unsigned flags; /* a set of enum go_code_flag */
 };
 
 static unsigned pclntab_version(uint32_t magic)
@@ -183,6 +184,8 @@ static bool pclntab_entry_read(const struct pclntab *t, uint64_t number,
 	dec_le32(&d); /* number of tables for the garbage collector */
 	e->unit = t->version == 2 ? 0 : dec_le32(&d);
 	e->start_line = t->version >= 20 ? dec_le32(&d) : 0;
+	dec_u8(&d); /* number of a function that the runtime knows */
+	e->flags = t->version >= 18 ? dec_u8(&d) : 0;
 	return !d.bad;
 }
 
@@ -233,6 +236,15 @@ static bool pclntab_steps_next(const struct pclntab *t, struct pclntab_steps *s)
 	return !s->d.bad;
 }
 
+/* Whether a value is the last one. */
+static bool pclntab_steps_end(const struct pclntab *t,
+			      const struct pclntab_steps *s)
+{
+	struct pclntab_steps after = *s;
+
+	return !pclntab_steps_next(t, &after);
+}
+
 /* Read the value that holds at an address. */
 static bool pclntab_value(const struct pclntab *t,
 			  const struct pclntab_entry *e, uint32_t steps,
@@ -247,30 +259,6 @@ static bool pclntab_value(const struct pclntab *t,
 		}
 	}
 	return false;
-}
-
-void pclntab_stack_depths(const struct pclntab *t, pclntab_visit *visit,
-			  void *ctx, uint64_t *end)
-{
-	uint64_t base = t->version >= 18 ? t->text : 0;
-	uint64_t last = 0;
-
-	for (uint64_t i = 0; i < t->count; i++) {
-		uint64_t limit = base + pclntab_cell(t, i * 2 + 2);
-		struct pclntab_entry e;
-		struct pclntab_steps s;
-
-		/* Hostile lists could lead backwards. */
-		if (!pclntab_entry_read(t, i, &e) || e.start < last ||
-		    limit <= e.start)
-			continue;
-		last = limit;
-		s = pclntab_steps_of(t, &e, e.stack_steps);
-		while (pclntab_steps_next(t, &s) && s.from < limit &&
-		       s.from < s.to)
-			visit(ctx, s.from, s.value);
-	}
-	*end = last;
 }
 
 /* Return the text at a position, which ends with NUL; or an empty text. */
@@ -289,6 +277,39 @@ static struct str pclntab_text(struct bytes part, uint64_t at)
 		return (struct str){ 0 };
 	return (struct str){ .ptr = (const char *)part.ptr + at,
 			     .len = (size_t)(end - part.ptr) - at };
+}
+
+void pclntab_stack_depths(const struct pclntab *t, pclntab_visit *visit,
+			  void *ctx, uint64_t *end)
+{
+	uint64_t base = t->version >= 18 ? t->text : 0;
+	uint64_t last = 0;
+	struct go_code c;
+
+	for (uint64_t i = 0; i < t->count; i++) {
+		uint64_t limit = base + pclntab_cell(t, i * 2 + 2);
+		struct pclntab_entry e;
+		struct pclntab_steps s;
+
+		/* Hostile lists could lead backwards. */
+		if (!pclntab_entry_read(t, i, &e) || e.start < last ||
+		    limit <= e.start)
+			continue;
+		last = limit;
+		c = (struct go_code){ .function = e.start, .flags = e.flags };
+		/* The names of all functions of a large program take time. */
+		if (e.flags & GO_ASSEMBLER)
+			c.name = pclntab_text(t->names, e.name);
+		s = pclntab_steps_of(t, &e, e.stack_steps);
+		while (pclntab_steps_next(t, &s) && s.from < limit &&
+		       s.from < s.to) {
+			c.from = s.from;
+			c.depth = s.value;
+			c.rest = pclntab_steps_end(t, &s);
+			visit(ctx, &c);
+		}
+	}
+	*end = last;
 }
 
 /* Return the name of a file by the number that the steps say. */

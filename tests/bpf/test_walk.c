@@ -285,13 +285,15 @@ Test(walk, stacks_by_frame_pointers_alone_are_not_whole)
 		{ .pc = 0, .kind = UNWIND_NO_CODE },
 		{ .pc = 0x100, .kind = UNWIND_OUTERMOST },
 		{ .pc = 0x200, .kind = UNWIND_POINTER },
+		{ .pc = 0x300, .kind = UNWIND_MOVED },
 	};
 	struct sampler_mapping mapping = {
-		.start = 0x10000, .end = 0x20000, .bias = 0x10000, .rows = 3
+		.start = 0x10000, .end = 0x20000, .bias = 0x10000, .rows = 4
 	};
+	uint64_t moved[] = { 0, 0x10310, 0, 0 };
 
 	tables.rows.v = rows;
-	tables.rows.count = 3;
+	tables.rows.count = 4;
 	cr_expect(end_of(0x10110, in_caller, &mapping) == SAMPLE_COMPLETE);
 	/* Go's table says that its code keeps frame pointers. */
 	cr_expect(end_of(0x10210, in_caller, &mapping) == SAMPLE_COMPLETE);
@@ -299,6 +301,8 @@ Test(walk, stacks_by_frame_pointers_alone_are_not_whole)
 	/* rbp is 0, and nobody says that there is no caller. */
 	cr_expect(end_of(0x10010, without_table, &mapping) ==
 		  SAMPLE_BY_POINTER);
+	/* A function of Go that has gone to another stack and called there. */
+	cr_expect(end_of(0x10210, moved, &mapping) == SAMPLE_BY_POINTER);
 	mapping.rows = 0;
 	cr_expect(end_of(0x10110, without_table, &mapping) ==
 		  SAMPLE_BY_POINTER);

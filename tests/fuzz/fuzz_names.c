@@ -96,8 +96,7 @@ static void fuzz_facts(const uint8_t *data, size_t size)
 	buf_fini(&answer);
 }
 
-static void ignore_depth(void *ctx UNUSED, uint64_t from UNUSED,
-			 int64_t depth UNUSED)
+static void ignore_code(void *ctx UNUSED, const struct go_code *c UNUSED)
 {
 }
 
@@ -112,7 +111,7 @@ static void fuzz_go(const uint8_t *data, size_t size)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(addresses); i++)
 		(void)!pclntab_find(&t, addresses[i], &f);
-	pclntab_stack_depths(&t, ignore_depth, NULL, &end);
+	pclntab_stack_depths(&t, ignore_code, NULL, &end);
 }
 
 static void fuzz_kallsyms(const uint8_t *data, size_t size)

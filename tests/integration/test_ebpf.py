@@ -53,6 +53,40 @@ func main() {
 	for time.Now().Before(end) { inner(100000) }
 }
 '''
+# C calls back; crypto/sha256 has functions in assembler.
+CGO = '''package main
+
+/*
+extern void goCallback(int);
+static void c_call(int n) { goCallback(n); }
+static volatile long work;
+static void c_work(long n) { for (long i = 0; i < n; i++) work += i; }
+*/
+import "C"
+import ("crypto/sha256"; "time")
+
+var sum int
+
+//go:noinline
+func inCallback(n int) {
+	for i := 0; i < n; i++ { sum += i % 7 }
+}
+
+//export goCallback
+func goCallback(n C.int) { inCallback(int(n)) }
+
+//go:noinline
+func inHash(b []byte) { sum += int(sha256.Sum256(b)[0]) }
+
+func main() {
+	b := make([]byte, 1 << 16)
+	for end := time.Now().Add(600 * time.Second); time.Now().Before(end); {
+		C.c_call(100000)
+		C.c_work(100000)
+		inHash(b)
+	}
+}
+'''
 LIBRARY = '''
 extern volatile int library_work;
 volatile int library_work;
@@ -186,14 +220,27 @@ def check_interpreters(folder):
     if node:
         stacks = record_running(folder, [node, '--perf-basic-prof', f'{folder}/n.js', '600'])
         check('node', stacks, r'n\.js:\d+', 0.97)
-    with open(f'{folder}/main.go', 'w') as f:
-        f.write(GO.replace('SECONDS', '600'))
-    subprocess.run(['go', 'build', '-o', f'{folder}/go_program', f'{folder}/main.go'], check=True,
-                   env={**os.environ, 'GO111MODULE': 'off', 'GOFLAGS': '', 'GOCACHE': f'{folder}/cache', 'GOTOOLCHAIN': 'local'})
-    stacks = record_running(folder, [f'{folder}/go_program'])
-    order = share(stacks, re.compile('^runtime.goexit(.abi0)?;runtime.main;main.main;main.inner').search)
-    print(f'go: {sum(stacks.values())} samples, {100 * order:.1f} % in main.inner')
-    assert order > 0.9
+    stacks = record_running(folder, [go_program(folder, 'go_program', GO.replace('SECONDS', '600'))])
+    start = r'^runtime.goexit(.abi0)?;runtime.main;main.main;'
+    check('go', stacks, start + 'main.inner', 0.97)
+    # Without symbols; the linker of C makes the program.
+    stacks = record_running(folder, [go_program(folder, 'cgo_program', CGO, '-ldflags=-s -w')])
+    check('go with cgo', stacks, start, 0.97)
+    # Until Go 1.20, runtime.asmcgocall has no frame pointer, and hides its caller.
+    for function in [r'main._Cfunc_c_call;(runtime.cgocall;)?runtime.asmcgocall.*;crosscall2;.*goCallback;main.inCallback',
+                     r'main._Cfunc_c_work;(runtime.cgocall;)?runtime.asmcgocall[^;]*;[^;]+',
+                     r'main.inHash;crypto/sha256.Sum256;']:
+        assert share(stacks, re.compile(start + function).search) > 0.02, (function, stacks)
+
+
+def go_program(folder, name, source, *flags):
+    """Builds a program of Go; returns its path."""
+    with open(f'{folder}/{name}.go', 'w') as f:
+        f.write(source)
+    subprocess.run(['go', 'build', *flags, '-o', f'{folder}/{name}', f'{folder}/{name}.go'], check=True,
+                   env={**os.environ, 'GO111MODULE': 'off', 'GOFLAGS': '', 'GOCACHE': f'{folder}/cache', 'GOTOOLCHAIN': 'local',
+                        'CGO_ENABLED': '1'})
+    return f'{folder}/{name}'
 
 
 def check_record(folder):
