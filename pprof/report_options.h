@@ -10,11 +10,11 @@
 #define PPROF_REPORT_OPTIONS_H
 
 #include "base/err.h"
+#include "base/limits.h"
 #include "pprof/filter/namefilter.h"
 #include "pprof/filter/recursion.h"
 #include "pprof/filter/tagfilter.h"
 #include "pprof/graph/nodes.h"
-#include "base/limits.h"
 
 /* Largest number of frames in the option `under`. */
 #define UNDER_MAX 128

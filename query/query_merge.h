@@ -12,10 +12,10 @@
 #ifndef QUERY_QUERY_MERGE_H
 #define QUERY_QUERY_MERGE_H
 
+#include "base/limits.h"
 #include "pprof/aggregate.h"
 #include "pprof/columns.h"
 #include "pprof/decode.h"
-#include "base/limits.h"
 #include "pprof/merge.h"
 #include "query/work/query_spec.h"
 

@@ -11,8 +11,8 @@
 #define PPROF_FILTER_TAGFILTER_H
 
 #include "base/err.h"
-#include "pprof/filter/namefilter.h"
 #include "base/limits.h"
+#include "pprof/filter/namefilter.h"
 
 /*
  * The units of numeric labels: unit[k] is the unit of the key k; key and unit

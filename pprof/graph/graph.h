@@ -11,9 +11,9 @@
 #ifndef PPROF_GRAPH_GRAPH_H
 #define PPROF_GRAPH_GRAPH_H
 
+#include "base/limits.h"
 #include "base/pairs.h"
 #include "pprof/graph/nodes.h"
-#include "base/limits.h"
 
 /* The order of nodes in a report. */
 enum graph_order {
