@@ -71,6 +71,7 @@ static void on_connection(void *ctx, struct MHD_Connection *c, void **context,
 {
 	struct server *s = ctx;
 	const union MHD_ConnectionInfo *info;
+	uint64_t client;
 
 	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
 		connection_end(s->connections, *context);
@@ -79,10 +80,15 @@ static void on_connection(void *ctx, struct MHD_Connection *c, void **context,
 	}
 	if (s->client_ca)
 		ask_for_any(c);
+	/*
+	 * libmicrohttpd 1.0 returns all facts about a connection in one union,
+	 * so that the next question overwrites the answer before it.
+	 */
+	client = client_key(exchange_address(c));
 	info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
 	if (info)
 		*context = connections_add(s->connections, info->connect_fd,
-					   client_key(exchange_address(c)));
+					   client);
 }
 
 /* Cancel the queries whose clients have gone, and count them. */
