@@ -113,6 +113,7 @@ void query_open(struct query_work *w, struct tsdb *db, struct querier **q)
 	querier_open(db, &limits, q);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): as querier_select() */
 int query_select(struct query_work *w, struct querier *q,
 		 const struct matcher *v, size_t count, int64_t from,
 		 int64_t to, struct err *err)

@@ -164,7 +164,7 @@ int scrape_now(struct scraper *s, const struct scrape_now_options *w,
 	struct scrape_request *a;
 	int rc = find_target(s, w, &t, err);
 
-	if (rc)
+	if (!t)
 		return rc;
 	a = scrape_request_new(t, w->seconds);
 	rc = on_demand_submit(s, a, err);

@@ -71,6 +71,7 @@ static int delete_in_parts(struct tsdb *db, const struct deletion *d,
 	return rc;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): a selection, and its limits */
 int tsdb_delete(struct tsdb *db, const struct matcher *v, size_t count,
 		int64_t from, int64_t to, const struct limits *limits,
 		struct err *err)

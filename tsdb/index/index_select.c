@@ -264,11 +264,12 @@ int index_select(const struct index *ix, const struct limits *limits,
 		 struct err *err)
 {
 	struct label_index li = { .ctx = ix,
+				  .limits = limits,
 				  .pair = index_make_pair,
 				  .matching = index_select_matching,
 				  .all = index_list_all };
 
-	return select_series(&li, limits, v, count, out, err);
+	return select_series(&li, v, count, out, err);
 }
 
 void index_names(const struct index *ix, index_text_fn fn, void *ctx)

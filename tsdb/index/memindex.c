@@ -235,15 +235,17 @@ static int memindex_list_all(const void *ctx, struct postings *out,
 	return 0;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): the index, and a selection */
 int memindex_select(const struct memindex *m, struct mutex *mu,
 		    const struct limits *limits, const struct matcher *v,
 		    size_t count, struct postings *out, struct err *err)
 {
 	struct memindex_access access = { m, mu };
 	struct label_index ix = { .ctx = &access,
+				  .limits = limits,
 				  .pair = memindex_make_pair,
 				  .matching = memindex_select_matching,
 				  .all = memindex_list_all };
 
-	return select_series(&ix, limits, v, count, out, err);
+	return select_series(&ix, v, count, out, err);
 }

@@ -16,17 +16,16 @@ int value_trial_run(struct value_trial *t, struct str value, bool *fits,
  * a regular expression such as a|b), they are looked up. Otherwise the matcher
  * is tried on every value of the label.
  */
-static int with_value(const struct label_index *ix, const struct limits *limits,
-		      const struct matcher *m, bool wanted,
-		      struct postings *out, struct err *err)
+static int with_value(const struct label_index *ix, const struct matcher *m,
+		      bool wanted, struct postings *out, struct err *err)
 {
 	struct value_trial trial = { .m = m,
 				     .wanted = wanted,
-				     .limits = *limits };
+				     .limits = *ix->limits };
 	bool equal = m->op == MATCH_EQ || m->op == MATCH_NE;
 	bool positive = m->op == MATCH_EQ || m->op == MATCH_RE;
 	struct str literal;
-	int rc = limits_spend(limits, 0, err);
+	int rc = limits_spend(ix->limits, 0, err);
 
 	if (rc)
 		return rc;
@@ -62,13 +61,12 @@ static void select_swap(struct postings *a, struct postings *b)
  * matching value; if *begun is false, there are no candidates yet, and these
  * series become the candidates.
  */
-static int select_apply(const struct label_index *ix,
-			const struct limits *limits, const struct matcher *m,
+static int select_apply(const struct label_index *ix, const struct matcher *m,
 			bool absent_ok, bool *begun, struct postings *out,
 			struct err *err)
 {
 	struct postings p = { 0 };
-	int rc = with_value(ix, limits, m, !absent_ok, &p, err);
+	int rc = with_value(ix, m, !absent_ok, &p, err);
 
 	if (absent_ok)
 		postings_subtract(out, &p);
@@ -86,9 +84,8 @@ static int select_apply(const struct label_index *ix,
  * that all of them match are the candidates. If there are no such matchers, all
  * series are candidates. Then the other matchers remove candidates.
  */
-int select_series(const struct label_index *ix, const struct limits *limits,
-		  const struct matcher *v, size_t count, struct postings *out,
-		  struct err *err)
+int select_series(const struct label_index *ix, const struct matcher *v,
+		  size_t count, struct postings *out, struct err *err)
 {
 	static const struct str empty = { .ptr = "", .len = 0 };
 	bool begun = false;
@@ -96,8 +93,7 @@ int select_series(const struct label_index *ix, const struct limits *limits,
 
 	for (size_t i = 0; i < count && !rc; i++) {
 		if (!matcher_matches(&v[i], empty))
-			rc = select_apply(ix, limits, &v[i], false, &begun, out,
-					  err);
+			rc = select_apply(ix, &v[i], false, &begun, out, err);
 	}
 	if (!rc && !begun) {
 		rc = ix->all(ix->ctx, out, err);
@@ -105,8 +101,7 @@ int select_series(const struct label_index *ix, const struct limits *limits,
 	}
 	for (size_t i = 0; i < count && out->count && !rc; i++) {
 		if (matcher_matches(&v[i], empty))
-			rc = select_apply(ix, limits, &v[i], true, &begun, out,
-					  err);
+			rc = select_apply(ix, &v[i], true, &begun, out, err);
 	}
 	return rc;
 }

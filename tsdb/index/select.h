@@ -40,6 +40,7 @@ NODISCARD int value_trial_run(struct value_trial *t, struct str value,
  */
 struct label_index {
 	const void *ctx;
+	const struct limits *limits; /* asked while a selection runs */
 
 	/* Add the series that have this label name with this value. */
 	int (*pair)(const void *ctx, struct str name, struct str value,
@@ -64,7 +65,6 @@ struct label_index {
  * if a regular expression takes too many steps.
  */
 NODISCARD int select_series(const struct label_index *ix,
-			    const struct limits *limits,
 			    const struct matcher *v, size_t count,
 			    struct postings *out, struct err *err);
 

@@ -252,6 +252,7 @@ static void texts_reader_take(void *ctx, struct str text)
 		r->fn(r->ctx, text);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): a range, and a callback */
 int querier_texts(struct querier *q, struct str name, int64_t from, int64_t to,
 		  void (*fn)(void *ctx, struct str text), void *ctx,
 		  struct err *err)
