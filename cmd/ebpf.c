@@ -17,6 +17,9 @@ struct ebpf_shares ebpf_shares(const struct collector_stats *s)
 }
 
 #ifdef WITH_BPF
+#include "bpf/container_names.h"
+#include "discovery/container_targets.h"
+
 int ebpf_start(const struct collector_options *o, struct collector **out,
 	       struct err *err)
 {
@@ -43,6 +46,45 @@ int ebpf_help(void)
 {
 	return collector_help();
 }
+
+struct container_names *ebpf_containers_new(void)
+{
+	return container_names_new();
+}
+
+void ebpf_containers_free(struct container_names *n)
+{
+	container_names_free(n);
+}
+
+/* Containers that are being added to a set. */
+struct added_containers {
+	struct container_set *set;
+	struct err *err;
+	int rc; /* why the set is incomplete */
+};
+
+/* Add a container to a set. A container_fn. */
+static bool ebpf_add_container(void *ctx, struct str id,
+			       const struct label *labels, size_t count)
+{
+	struct added_containers *a = ctx;
+
+	a->rc = container_set_add(a->set, id, labels, count, a->err);
+	return !a->rc;
+}
+
+int ebpf_containers_set(struct container_names *n,
+			const struct target_groups_list *groups, size_t *count,
+			struct err *err)
+{
+	struct added_containers a = { .set = container_set_new(), .err = err };
+
+	container_targets_visit(groups, ebpf_add_container, &a);
+	*count = container_set_count(a.set);
+	container_names_set(n, a.set);
+	return a.rc;
+}
 #else
 int ebpf_start(const struct collector_options *o UNUSED,
 	       struct collector **out UNUSED, struct err *err)
@@ -63,5 +105,21 @@ void ebpf_stats(struct collector *c UNUSED, struct collector_stats *out)
 int ebpf_help(void)
 {
 	return 2;
+}
+
+struct container_names *ebpf_containers_new(void)
+{
+	return NULL;
+}
+
+void ebpf_containers_free(struct container_names *n UNUSED)
+{
+}
+
+int ebpf_containers_set(struct container_names *n UNUSED,
+			const struct target_groups_list *groups UNUSED,
+			size_t *count UNUSED, struct err *err UNUSED)
+{
+	return 0;
 }
 #endif

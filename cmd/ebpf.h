@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The eBPF collector, as commands start and stop it. In a build without eBPF
- * (-DWITH_BPF=OFF), starting it is an error that says so.
+ * (-DWITH_BPF=OFF), starting it is an error that says so. Commands call module
+ * bpf through this file alone, because such a build does not have the module.
  *
  * Ownership: as bpf/collector.h.
  * Threads: as bpf/collector.h.
@@ -10,6 +11,7 @@
 #define CMD_EBPF_H
 
 #include "bpf/collector.h"
+#include "discovery/target_group.h"
 
 /*
  * The command that makes this program the file helper of a collector. It is not
@@ -39,5 +41,19 @@ struct ebpf_shares ebpf_shares(const struct collector_stats *s);
 
 /* As collector_help(). */
 int ebpf_help(void);
+
+/* As container_names_new(); NULL in a build without eBPF. */
+struct container_names *ebpf_containers_new(void);
+
+/* As container_names_free(). */
+void ebpf_containers_free(struct container_names *n);
+
+/*
+ * Replace all names by those of the containers among targets, and count these
+ * containers. ERR_LIMIT: some containers are missing, because there are too many.
+ */
+int ebpf_containers_set(struct container_names *n,
+			const struct target_groups_list *groups, size_t *count,
+			struct err *err);
 
 #endif

@@ -8,10 +8,8 @@
 #include "base/mutex.h"
 #include "base/yaml_dump.h"
 #include "base/zstd.h"
-#include "bpf/container_names.h"
 #include "cmd/ebpf.h"
 #include "cmd/ebpf_rights.h"
-#include "discovery/container_targets.h"
 #include "pprof/unpack.h"
 
 enum {
@@ -134,7 +132,7 @@ struct ebpf_service *ebpf_service_new(const struct ebpf_service_options *o)
 	struct ebpf_service *s = mem_new(struct ebpf_service);
 
 	s->o = *o;
-	s->containers = container_names_new();
+	s->containers = ebpf_containers_new();
 	mutex_init(&s->apply_mu);
 	mutex_init(&s->mu);
 	metrics_register_snapshot(
@@ -330,36 +328,19 @@ void ebpf_service_apply(struct ebpf_service *s, const struct ebpf_config *c)
 	mutex_unlock(&s->apply_mu);
 }
 
-/* Containers that are being added to a set. */
-struct added_containers {
-	struct container_set *set;
-	struct err err; /* why the set is incomplete; code 0: it is not */
-};
-
-/* A container_fn: add a container to a set. */
-static bool service_add_container(void *ctx, struct str id,
-				  const struct label *labels, size_t count)
-{
-	struct added_containers *a = ctx;
-
-	return !container_set_add(a->set, id, labels, count, &a->err);
-}
-
 void ebpf_service_name(struct ebpf_service *s,
 		       const struct target_groups_list *groups)
 {
-	struct added_containers a = { .set = container_set_new() };
+	size_t count = 0;
+	struct err err;
 
-	container_targets_visit(groups, service_add_container, &a);
-	if (a.err.code)
+	if (ebpf_containers_set(s->containers, groups, &count, &err))
 		log_event(s->o.log, LOG_WARN,
 			  "the eBPF collector does not know all containers",
-			  LOG_FIELDS(log_err(&a.err)));
+			  LOG_FIELDS(log_err(&err)));
 	log_event(s->o.log, LOG_DEBUG,
 		  "the eBPF collector has names of containers",
-		  LOG_FIELDS(log_int("containers",
-				     (int64_t)container_set_count(a.set))));
-	container_names_set(s->containers, a.set);
+		  LOG_FIELDS(log_int("containers", (int64_t)count)));
 }
 
 void ebpf_service_stop(struct ebpf_service *s)
@@ -376,7 +357,7 @@ void ebpf_service_free(struct ebpf_service *s)
 {
 	if (!s)
 		return;
-	container_names_free(s->containers);
+	ebpf_containers_free(s->containers);
 	mutex_destroy(&s->mu);
 	mutex_destroy(&s->apply_mu);
 	mem_free(s);
