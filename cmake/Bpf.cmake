@@ -12,10 +12,13 @@ endif()
 set(BPF ${PROJECT_SOURCE_DIR}/bpf)
 set(BPF_OUT ${PROJECT_BINARY_DIR}/bpf)
 file(MAKE_DIRECTORY ${BPF_OUT})
-# "gen object" also removes the debug information, but not the types.
+# "gen object" also removes the debug information, but not the types, nor the
+# names of the sources: those are relative, or the program would depend on the
+# folder that it is built in.
 add_custom_command(OUTPUT ${BPF_OUT}/sampler.skel.h
   COMMAND ${BPF_CLANG} -g -O2 -target bpf -mcpu=v2 -D__TARGET_ARCH_x86 -Wall -Wextra -Werror
     -I/usr/include/${CMAKE_LIBRARY_ARCHITECTURE} -iquote ${PROJECT_SOURCE_DIR}
+    -ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -ffile-compilation-dir=.
     -c ${BPF}/kernel/sampler.bpf.c -o ${BPF_OUT}/sampler.o
   COMMAND ${BPFTOOL} gen object ${BPF_OUT}/sampler.bpf.o ${BPF_OUT}/sampler.o
   COMMAND ${BPFTOOL} gen skeleton ${BPF_OUT}/sampler.bpf.o name sampler_bpf > ${BPF_OUT}/sampler.skel.h

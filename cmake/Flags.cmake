@@ -52,6 +52,14 @@ foreach(san IN LISTS SANITIZE)
   target_link_options(project_flags INTERFACE -fsanitize=${san})
 endforeach()
 
+# What is released must not depend on the folder that it is built in. Other builds
+# keep whole paths, by which debuggers find the sources.
+if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+  set(relative -ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -ffile-prefix-map=${PROJECT_BINARY_DIR}=./build)
+  target_compile_options(project_flags INTERFACE ${relative})
+  target_link_options(project_flags INTERFACE ${relative}) # link-time optimisation writes debug information, too
+endif()
+
 # Across files where the linker can: a twelfth of the time of merges.
 if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
   include(CheckIPOSupported)

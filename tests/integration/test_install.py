@@ -54,6 +54,17 @@ def install_is_complete_and_runs(d):
 
 
 @suite.test
+def the_program_does_not_name_the_folder_that_it_was_built_in(d):
+    """Not in its eBPF program or its debug information either: equal sources make equal programs."""
+    with open(BINARY, 'rb') as f:
+        program = f.read()
+    assert b'sampler.bpf.c' in program
+    for folder in (ROOT, BUILD):
+        at = program.find(folder.encode())
+        assert at < 0, program[at:at + 200].split(b'\0')[0]
+
+
+@suite.test
 def manual_page_has_every_command_and_flag(d):
     page = open(f'{installed(d)}/share/man/man1/everprof.1').read()
     sections = dict(re.findall(r'^\.SS "([^\n]*)"\n(.*?)(?=^\.S[SH])', page.replace('\\-', '-'),
