@@ -22,9 +22,9 @@
 #include "web/status/api_status.h"
 
 /*
- * GET /-/healthy: shows that the process answers requests. It needs
- * authentication, as every path except the files of the web UI does
- * (docs/decisions.md, 67).
+ * GET /-/healthy: shows that the process answers requests. Strangers may ask
+ * this and the next one, so neither answer says more than its status
+ * (docs/decisions.md, 175).
  */
 static void web_answer_health(void *ctx UNUSED, struct request *r UNUSED,
 			      struct answer *a)
@@ -150,8 +150,8 @@ const struct route web_routes[] = {
 	{ "/", web_page_start, ROUTE_READ, SCOPE_READ },
 	{ "/targets", page_targets, ROUTE_READ, SCOPE_READ },
 	{ "/remote_write", page_remote_write, ROUTE_READ, SCOPE_READ },
-	{ "/-/healthy", web_answer_health, ROUTE_QUICK, SCOPE_READ },
-	{ "/-/ready", web_answer_ready, ROUTE_QUICK, SCOPE_READ },
+	{ "/-/healthy", web_answer_health, ROUTE_OPEN, 0 },
+	{ "/-/ready", web_answer_ready, ROUTE_OPEN, 0 },
 	{ "/-/reload", web_reload, ROUTE_WRITE, SCOPE_ADMIN },
 	{ "/-/quit", web_answer_quit, ROUTE_WRITE, SCOPE_ADMIN },
 	{ "/debug/pprof/", api_self_list, ROUTE_READ, SCOPE_READ },
@@ -187,11 +187,11 @@ const struct route *web_routes_of(bool database)
  * the same paths.
  */
 static const struct route ui_pages[] = {
-	{ "/", assets_page, ROUTE_FILE, 0 },
-	{ "/compare", assets_page, ROUTE_FILE, 0 },
-	{ "/targets", assets_page, ROUTE_FILE, 0 },
-	{ "/status", assets_page, ROUTE_FILE, 0 },
-	{ "/assets/*", assets_file, ROUTE_FILE, 0 },
+	{ "/", assets_page, ROUTE_OPEN, 0 },
+	{ "/compare", assets_page, ROUTE_OPEN, 0 },
+	{ "/targets", assets_page, ROUTE_OPEN, 0 },
+	{ "/status", assets_page, ROUTE_OPEN, 0 },
+	{ "/assets/*", assets_file, ROUTE_OPEN, 0 },
 	{ 0 },
 };
 

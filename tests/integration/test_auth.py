@@ -43,9 +43,10 @@ def every_route_requires_authentication_and_scopes(d):
               '--web.enable-lifecycle', '--web.enable-admin-api')
     admin = basic('admin', 'correct horse')
     routes = e.get('/api/v1/status/routes', headers=admin).data()
-    # Files of the web UI have no data; a build without the UI has none of them.
-    files = [r['path'] for r in routes if r['scope'] == 'none']
-    assert files in ([], ['/', '/compare', '/targets', '/status', '/assets/*']), files
+    # Files of the web UI have no data; a build without the UI has none of them. Probes have no credentials.
+    free = [r['path'] for r in routes if r['scope'] == 'none']
+    probed = ['/-/healthy', '/-/ready']
+    assert free in (probed, ['/', '/compare', '/targets', '/status', '/assets/*'] + probed), free
     routes = [r for r in routes if r['scope'] != 'none']
     assert len(routes) > 20 and {r['scope'] for r in routes} == {
         'read', 'read+write', 'write', 'admin'}, routes
@@ -80,6 +81,23 @@ def every_route_requires_authentication_and_scopes(d):
         log = f.read()
     for secret in ('correct horse', READ, WRITE, '$2b$'):
         assert secret not in log, secret
+
+
+@suite.test
+def strangers_may_ask_for_the_health_and_learn_nothing_else(d):
+    e = start(d, web(f'  u: {hashed("pw")}\n'))
+    for headers in ({}, basic('u', 'wrong'), bearer(READ)):
+        for path, text in (('/-/healthy', b'everprof is healthy.\n'), ('/-/ready', b'everprof is ready.\n')):
+            for asked in (path, path + '?verbose=1'):
+                answer = e.get(asked, headers=headers)
+                assert (answer.status, answer.body) == (200, text), (asked, answer.status, answer.body)
+                assert 'WWW-Authenticate' not in answer.headers
+            assert e.get(path, headers=headers, method='HEAD').status == 200
+            assert e.get(path, headers=headers, method='POST').status == 405
+            assert e.get(path, headers=headers, method='POST', data=b'a=b').status == 400
+    for path in ('/-/healthyz', '/-/live', '/-/', '/-/ready/x', '//-/ready'):
+        assert e.get(path).status == 401, path
+    e.finish()
 
 
 @suite.test

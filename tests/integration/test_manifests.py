@@ -60,6 +60,11 @@ def configurations_are_valid(d):
     e = Everprof(f'{d}/central', central['everprof.yaml'], [*flags, f'--web.config.file={d}/web.yaml'])
     wait_until('an answer', 30, lambda: e.get('/-/ready', {'Authorization': 'Bearer ' + 'read-token' * 3}).status == 200
                if os.path.exists(f'{d}/central/everprof.log') and 'is ready' in e.text() else False)
+    # Probes have no token.
+    probed = re.findall(r'^        (\w+)Probe: \{httpGet: \{path: ([^,]+), port: http\}', objects['StatefulSet', 'everprof'], re.M)
+    assert sorted(name for name, _ in probed) == ['liveness', 'readiness', 'startup'], probed
+    for _, path in probed:
+        assert e.get(path).status == 200, path
     for token, path, status in (('read', '/api/v1/series?match[]=x', 200), ('write', '/api/v1/series?match[]=x', 403),
                                 ('read', '/api/v1/write', 403)):
         answer = e.get(path, {'Authorization': f'Bearer {token}-token{token}-token{token}-token'},

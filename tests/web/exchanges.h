@@ -147,7 +147,7 @@ static const struct route bench_routes[] = {
 	{ "/both", bench_serve, ROUTE_WRITE, SCOPE_READ | SCOPE_WRITE },
 	{ "/label/*/values", bench_serve, ROUTE_READ, SCOPE_READ },
 	{ "/label/none", bench_serve, ROUTE_READ, SCOPE_READ },
-	{ "/file", bench_serve, ROUTE_FILE, 0 },
+	{ "/file", bench_serve, ROUTE_OPEN, 0 },
 	{ 0 },
 };
 

@@ -99,8 +99,9 @@ static const struct route expected[] = {
 	{ "/report", NULL, ROUTE_READ, READ },
 	{ "/targets", NULL, ROUTE_READ, READ },
 	{ "/remote_write", NULL, ROUTE_READ, READ },
-	{ "/-/healthy", NULL, ROUTE_QUICK, READ },
-	{ "/-/ready", NULL, ROUTE_QUICK, READ },
+	/* Probes of orchestrators have no credentials. */
+	{ "/-/healthy", NULL, ROUTE_OPEN, 0 },
+	{ "/-/ready", NULL, ROUTE_OPEN, 0 },
 	{ "/-/reload", NULL, ROUTE_WRITE, ADMIN },
 	{ "/-/quit", NULL, ROUTE_WRITE, ADMIN },
 	{ "/debug/pprof/", NULL, ROUTE_READ, READ },
@@ -164,12 +165,13 @@ Test(routes, each_path_needs_the_scopes_of_what_it_does)
 		cr_expect(r->handle != NULL, "%s", r->path);
 		/*
 		 * The scope to read is never enough for a route that changes
-		 * something.
+		 * something. Only routes of health need no scope.
 		 */
-		cr_expect(r->scope && (!route_changes(r) ||
-				       (r->scope & ~(unsigned)SCOPE_READ) ||
-				       strstr(r->path, "/session/")),
+		cr_expect(!route_changes(r) ||
+				  (r->scope & ~(unsigned)SCOPE_READ) ||
+				  strstr(r->path, "/session/"),
 			  "%s", r->path);
+		cr_expect(!r->scope == (r->kind == ROUTE_OPEN), "%s", r->path);
 		cr_expect(find_route(started.routes, SIZE_MAX, r->path) == r,
 			  "%s stands there twice", r->path);
 	}
@@ -183,7 +185,7 @@ Test(routes, only_pages_without_data_need_no_credentials)
 
 	/* A build without the web UI has none of them. */
 	for (const struct route *r = started.pages; r && r->path; r++) {
-		cr_expect(r->kind == ROUTE_FILE && !r->scope, "%s", r->path);
+		cr_expect(r->kind == ROUTE_OPEN && !r->scope, "%s", r->path);
 		cr_expect(r->handle == assets_page || r->handle == assets_file,
 			  "%s", r->path);
 	}
@@ -267,6 +269,7 @@ Test(routes, the_list_of_routes_names_them_all)
 		snprintf(want, sizeof(want),
 			 "{\"path\":\"%s\",\"method\":\"%s\",\"scope\":\"%s\"}",
 			 r->path, route_changes(r) ? "POST" : "GET",
+			 !r->scope               ? "none" :
 			 of_the_ui(r->path)      ? "none" :
 			 r->scope == ADMIN       ? "admin" :
 			 r->scope == READ        ? "read" :

@@ -164,7 +164,7 @@ static void access_authenticate(struct exchange *x)
 {
 	struct credentials c = credentials_of(x);
 
-	if (x->route && x->route->kind == ROUTE_FILE)
+	if (x->route && x->route->kind == ROUTE_OPEN)
 		return;
 	access_judge(x, auth_check(x->server->o.auth, &c, &x->who));
 }
@@ -286,7 +286,7 @@ static const char *access_methods(const struct route *route)
 {
 	if (route && route_changes(route))
 		return "POST, PUT";
-	return route && route->kind == ROUTE_FILE ? "GET, HEAD" :
+	return route && route->kind == ROUTE_OPEN ? "GET, HEAD" :
 						    "GET, HEAD, POST";
 }
 
@@ -366,11 +366,8 @@ bool access_refuse_body(struct exchange *x)
 	if (!*length || !strcmp(length, "0"))
 		return false;
 	access_admit(x);
-	/*
-	 * These files are served without credentials, so a body could come from
-	 * anybody.
-	 */
-	if (!x->answer.status && x->route && x->route->kind == ROUTE_FILE)
+	/* Such a path needs no credentials: anybody could send a body. */
+	if (!x->answer.status && x->route && x->route->kind == ROUTE_OPEN)
 		exchange_refuse(x, ERR_INVALID,
 				"this path accepts no request body");
 	if (x->answer.status)

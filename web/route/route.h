@@ -120,9 +120,10 @@ enum route_kind {
 	ROUTE_QUICK,
 	/*
 	 * GET and HEAD, on the epoll thread, without credentials: answers with
-	 * a file that is a part of the program
+	 * a file that is a part of the program, or with the server's health
+	 * (docs/decisions.md, 136 and 175)
 	 */
-	ROUTE_FILE,
+	ROUTE_OPEN,
 	/* changes something: only POST and PUT, on a pool thread */
 	ROUTE_WRITE,
 	/*
@@ -152,7 +153,7 @@ static inline bool route_changes(const struct route *r)
 /* Whether the server's thread runs the handler. */
 static inline bool route_is_quick(const struct route *r)
 {
-	return r->kind == ROUTE_QUICK || r->kind == ROUTE_FILE;
+	return r->kind == ROUTE_QUICK || r->kind == ROUTE_OPEN;
 }
 
 /*
