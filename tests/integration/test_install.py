@@ -41,7 +41,7 @@ def install_is_complete_and_runs(d):
     for path in ('bin/everprof', 'share/man/man1/everprof.1', 'lib/systemd/system/everprof.service',
                  'share/bash-completion/completions/everprof', 'share/zsh/vendor-completions/_everprof',
                  'share/fish/vendor_completions.d/everprof.fish', 'share/doc/everprof/README.md',
-                 'share/doc/everprof/docs/configuration.md',
+                 'share/doc/everprof/docs/configuration.md', 'share/doc/everprof/copyright',
                  'share/doc/everprof/examples/everprof.yaml'):
         assert os.path.getsize(f'{prefix}/{path}'), path
     unit = open(f'{prefix}/lib/systemd/system/everprof.service').read()
@@ -115,11 +115,13 @@ def shells_complete_every_command_and_flag(d):
 
 @suite.test
 def debian_package_is_complete(d):
-    done(['cpack', '-G', 'DEB', '-B', d], cwd=BUILD)
+    done(['cpack', '-G', 'DEB', '-B', d], cwd=BUILD,
+         env={**os.environ, 'DEBFULLNAME': 'Ada Example', 'DEBEMAIL': 'ada@packages.example'})
     package, = glob.glob(f'{d}/everprof_*.deb')
     done(['dpkg-deb', '-R', package, f'{d}/root'])
     control = open(f'{d}/root/DEBIAN/control').read()
     assert re.search(r'^Depends: .*libcurl', control, re.M), control
+    assert '\nMaintainer: Ada Example <ada@packages.example>\n' in control, control
     assert open(f'{d}/root/DEBIAN/conffiles').read() == '/etc/everprof/everprof.yaml\n'
     # Without systemd nothing is started, and nothing fails.
     if not os.path.isdir('/run/systemd/system'):
@@ -133,6 +135,48 @@ def debian_package_is_complete(d):
     e.finish()
     unit = open(f'{d}/root/usr/lib/systemd/system/everprof.service').read()
     assert '\nExecStart=/usr/bin/everprof serve ' in unit
+
+
+@suite.test
+def equal_files_make_equal_packages(d):
+    for kind, pattern in (('DEB', '*.deb'), ('TGZ', '*.tar.gz')):
+        made = []
+        for folder in ('a', 'b'):
+            done(['cpack', '-G', kind, '-B', f'{d}/{folder}'], cwd=BUILD,
+                 env={**os.environ, 'SOURCE_DATE_EPOCH': '1700000000'})
+            package, = glob.glob(f'{d}/{folder}/{pattern}')
+            with open(package, 'rb') as f:
+                made.append(f.read())
+        assert made[0] == made[1], kind
+    assert not re.search(r' (?!2023-11-14)\d{4}-\d\d-\d\d ', done(['tar', '-tvzf', package]))
+    done(['tar', '-xzf', package, '-C', d, '--strip-components=1'])
+    assert done([f'{d}/usr/bin/everprof', 'version']).startswith('everprof ')
+    with open(f'{d}/usr/lib/systemd/system/everprof.service') as f:
+        assert '\nExecStart=/usr/bin/everprof serve ' in f.read()
+
+
+@suite.test
+def the_copyright_file_names_all_parts_of_the_program(d):
+    """Also the libraries of the web UI, whose licenses require it."""
+    with open(f'{ROOT}/packaging/copyright') as f:
+        text = f.read()
+    with open(f'{ROOT}/web/ui/package-lock.json') as f:
+        locked = json.load(f)['packages']
+    parts, todo = set(), ['preact', 'uplot', '@dagrejs/dagre']
+    assert set(locked['']['dependencies']) - {'esbuild'} == set(todo), 'esbuild makes the UI; the others are in it'
+    while todo:
+        name = todo.pop()
+        parts.add(name)
+        todo += locked[f'node_modules/{name}'].get('dependencies', {})
+    for name in parts:
+        assert f'web/ui/node_modules/{name}/*' in text, name
+        assert locked[f'node_modules/{name}']['license'] == 'MIT', name
+    sources = done(['git', '-C', ROOT, 'grep', '-lE', 'SPDX-License-Identifier: .*GPL', '--', '*.c', '*.h']).split()
+    assert len(sources) == 5 and all(name in text for name in sources), sources
+    # Each license that is named has its text.
+    named = {name for line in re.findall(r'^License: (.+)$', text, re.M) for name in line.split(' or ')}
+    for name in named:
+        assert re.search(rf'^License: {re.escape(name)}\n ', text, re.M), name
 
 
 @suite.test
