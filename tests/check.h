@@ -19,4 +19,16 @@ static inline bool check_str(struct str got, const char *want)
 	return false;
 }
 
+/*
+ * End a test that this machine does not permit, saying why. If no other test of
+ * the program ran either, CTest reports that it was skipped (cmake/Module.cmake).
+ */
+#define check_skip(...)                        \
+	do {                                   \
+		fprintf(stderr, "SKIPPED: ");  \
+		fprintf(stderr, __VA_ARGS__);  \
+		fprintf(stderr, "\n");         \
+		cr_skip("not permitted here"); \
+	} while (0)
+
 #endif

@@ -46,17 +46,15 @@ static void report_add(void *ctx, const struct side_band_record *r)
 	c->identified += r->build_id.len || r->inode;
 }
 
-/* Open a side band; NULL, loudly, if this machine does not permit it. */
+/* Open a side band; skip the test if this machine does not permit it. */
 static struct side_band *side_band_or_skip(void)
 {
 	struct side_band *s = NULL;
 	struct err err;
 	int rc = side_band_open(&s, &err);
 
-	if (rc == ERR_DENIED) {
-		printf("SKIPPED, NOTHING WAS TESTED: %s\n", err.msg);
-		return NULL;
-	}
+	if (rc == ERR_DENIED)
+		check_skip("%s", err.msg);
 	cr_assert(!rc, "%s", err.msg);
 	return s;
 }
@@ -70,8 +68,6 @@ Test(side_band_kernel, the_life_of_a_child_is_reported)
 	const int *fds;
 	pid_t pid;
 
-	if (!s)
-		return;
 	pid = fork();
 	if (!pid) {
 		execl("/bin/true", "true", NULL);
@@ -104,8 +100,6 @@ Test(side_band_kernel, many_children)
 	struct child_reports c = { 0 };
 	size_t missed = 0;
 
-	if (!s)
-		return;
 	for (int i = 0; i < CHILDREN; i++) {
 		pid_t pid = fork();
 

@@ -13,7 +13,7 @@ import subprocess
 import tarfile
 import time
 
-from harness import ROOT, Everprof, Suite, packed, profile, run, selector
+from harness import ROOT, Everprof, Skipped, Suite, packed, profile, run, selector
 from write_client import push
 
 suite = Suite()
@@ -165,8 +165,7 @@ def damaged_conprof_directories_lose_only_damaged_profiles(d):
 @suite.test
 def promtool_reads_blocks(d):
     if not shutil.which('promtool'):
-        print('SKIPPED: promtool is not installed')
-        return
+        raise Skipped('promtool is not installed')
     data = make(d, series=7, count=40)
     listed = subprocess.run(['promtool', 'tsdb', 'list', data], capture_output=True, text=True)
     assert listed.returncode == 0, listed

@@ -7,6 +7,7 @@
 #ifndef INPROC_CRITERION_H
 #define INPROC_CRITERION_H
 
+#include <setjmp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ struct inproc_test {
 
 extern struct inproc_test *inproc_tests;
 extern int inproc_failures;
+extern jmp_buf inproc_next; /* jumping there skips the rest of a test */
 
 #define TestSuite(suite, ...) struct inproc_suite_##suite
 
@@ -51,6 +53,13 @@ extern int inproc_failures;
 			INPROC_FAILED(cond __VA_OPT__(, ) __VA_ARGS__); \
 			exit(1);                                        \
 		}                                                       \
+	} while (0)
+
+#define cr_skip(...)                             \
+	do {                                     \
+		fprintf(stderr, "" __VA_ARGS__); \
+		fprintf(stderr, "\n");           \
+		longjmp(inproc_next, 1);         \
 	} while (0)
 
 #endif
