@@ -34,6 +34,9 @@ int cmd_check_web_config(int argc, char **argv);
 /* Check the syntax of a selector. */
 int cmd_check_selector(int argc, char **argv);
 
+/* Ask a server whether it is healthy. */
+int cmd_check_health(int argc, char **argv);
+
 /* Print the label names of a server, or the values of a label. */
 int cmd_query_labels(int argc, char **argv);
 

@@ -27,6 +27,8 @@ const struct command commands[] = {
 	  "check files for --web.config.file" },
 	{ "check", "selector", cmd_check_selector,
 	  "check the syntax of a selector" },
+	{ "check", "health", cmd_check_health,
+	  "ask a server whether it is healthy" },
 	{ "query", "labels", cmd_query_labels,
 	  "list label names, or the values of a label" },
 	{ "query", "series", cmd_query_series, "list series" },

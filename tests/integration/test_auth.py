@@ -5,6 +5,7 @@ import base64
 import concurrent.futures
 import os
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -95,8 +96,16 @@ def strangers_may_ask_for_the_health_and_learn_nothing_else(d):
             assert e.get(path, headers=headers, method='HEAD').status == 200
             assert e.get(path, headers=headers, method='POST').status == 405
             assert e.get(path, headers=headers, method='POST', data=b'a=b').status == 400
+    for flags in [], ['--ready']:
+        asked = run('check', 'health', f'--server={e.url}', *flags)
+        assert (asked.returncode, asked.stdout) == (0, f'everprof is {"ready" if flags else "healthy"}.\n'), asked
     for path in ('/-/healthyz', '/-/live', '/-/', '/-/ready/x', '//-/ready'):
         assert e.get(path).status == 401, path
+    # A server that hangs does not answer, though its port accepts connections.
+    e.child.send_signal(signal.SIGSTOP)
+    asked = run('check', 'health', f'--server={e.url}', '--timeout=200ms')
+    e.child.send_signal(signal.SIGCONT)
+    assert asked.returncode == 1 and e.url in asked.stderr, asked
     e.finish()
 
 
