@@ -3,7 +3,7 @@
 if(NOT WITH_BPF)
   return()
 endif()
-find_program(BPF_CLANG NAMES clang clang-14)
+find_program(BPF_CLANG NAMES clang clang-19 clang-14)
 find_program(BPFTOOL bpftool PATHS /usr/sbin)
 if(NOT BPF_CLANG OR NOT BPFTOOL)
   message(FATAL_ERROR "The eBPF sampler needs clang and bpftool: install the "

@@ -7,6 +7,8 @@ target_compile_options(project_flags INTERFACE
   -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wimplicit-fallthrough
   -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition
   -Wpointer-arith -Wwrite-strings
+  # The functions are those of the libraries in Debian 12; some are deprecated in newer versions.
+  -Wno-deprecated-declarations
   -fno-common -fno-strict-aliasing -fno-omit-frame-pointer
   # pprof/rows/heap_unscale.c must give the same bits on every machine.
   -ffp-contract=off)
