@@ -8,6 +8,7 @@
 #include <sampler.skel.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -65,7 +66,7 @@ static int sampler_error(struct err *err, int error, const char *what)
 	if (errno == EPERM || errno == EACCES)
 		return err_set(
 			err, ERR_DENIED,
-			"%s: permission denied; sampling needs the capabilities CAP_BPF and CAP_PERFMON, or root",
+			"%s: permission denied; sampling needs the capabilities CAP_BPF and CAP_PERFMON, before Linux 5.11 also CAP_SYS_RESOURCE or a higher limit of locked memory, or root",
 			what);
 	return err_sys(err, "%s", what);
 }
@@ -199,6 +200,21 @@ static int sampler_connect(struct sampler *s, struct err *err)
 				 "cannot map the BPF ring buffer into memory");
 }
 
+/*
+ * Before Linux 5.11, the kernel counts the memory of maps as locked memory.
+ * libbpf asks for no limit, which needs CAP_SYS_RESOURCE. Without it, what the
+ * system permits may suffice.
+ */
+static void sampler_raise_limit(void)
+{
+	struct rlimit locked;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &locked))
+		return;
+	locked.rlim_cur = locked.rlim_max;
+	(void)setrlimit(RLIMIT_MEMLOCK, &locked);
+}
+
 int sampler_open(const struct sampler_options *o, struct sampler **out,
 		 struct err *err)
 {
@@ -208,6 +224,7 @@ int sampler_open(const struct sampler_options *o, struct sampler **out,
 	s->options = *o;
 	s->stats = -1;
 	libbpf_set_print(sampler_silence);
+	sampler_raise_limit();
 	rc = sampler_check_kernel(err);
 	if (!rc)
 		rc = sampler_check_namespace(err);

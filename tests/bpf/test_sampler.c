@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -237,6 +238,19 @@ static struct received activity_check(const char *name, enum activity activity)
 Test(sampler, functions_without_frame_pointers)
 {
 	activity_check("computes", COMPUTES);
+}
+
+Test(sampler, locked_memory_is_limited_by_the_system_alone)
+{
+	struct rlimit low;
+	struct rlimit now;
+
+	cr_assert(!getrlimit(RLIMIT_MEMLOCK, &low));
+	low.rlim_cur = 4 << 10;
+	cr_assert(!setrlimit(RLIMIT_MEMLOCK, &low));
+	sampler_close(sampler_or_skip());
+	cr_assert(!getrlimit(RLIMIT_MEMLOCK, &now));
+	cr_expect(now.rlim_cur >= low.rlim_max);
 }
 
 Test(sampler, threads_in_the_kernel)
