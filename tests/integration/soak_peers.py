@@ -173,12 +173,26 @@ AFFINITY = {'nodeAffinity': {'requiredDuringSchedulingIgnoredDuringExecution': {
     {'matchExpressions': [{'key': 'disk', 'operator': 'In', 'values': ['ssd']}]}]}}}
 
 
+VOLUME = {'extraVolumes': [{'name': 'ca', 'configMap': {'name': 'ca'}}],
+          'extraVolumeMounts': [{'name': 'ca', 'mountPath': '/etc/everprof-ca'}]}
+# All other values that add something to a pod.
+BOTH = {**VOLUME, 'env': [{'name': 'A', 'value': 'b'}], 'podLabels': {'team': 'x'}, 'podAnnotations': {'a/b': 'c'},
+        'priorityClassName': 'system-node-critical'}
+EVERYTHING = {
+    'image': {'arch': ''},
+    'central': {**BOTH, 'extraArgs': ['--query.timeout=60s'], 'updateStrategy': {'type': 'OnDelete'},
+                'service': {'type': 'NodePort', 'annotations': {'a/b': 'c'}}},
+    'agent': {**BOTH, 'extraArgs': ['--log.level=debug'], 'remoteWrite': 'https://a.example/api/v1/write',
+              'remoteWriteOptions': {'remote_timeout': '30s'}, 'extraCapabilities': ['SYS_RESOURCE'],
+              'seccompProfile': {'type': 'Unconfined'}, 'seLinuxOptions': {'type': 'spc_t'}, 'hostPath': '/srv/everprof'}}
+
+
 @suite.test
 def manifests_are_accepted_and_agents_work_with_their_rights(d):
     chart, plain = f'{ROOT}/examples/kubernetes/everprof', f'{ROOT}/examples/kubernetes/everprof.yaml'
     def template(*flags, fails=False):
-        done = subprocess.run([f'{BIN}/helm', 'template', 'everprof', chart, '--namespace', 'everprof', *flags],
-                              capture_output=True, text=True)
+        done = subprocess.run([f'{BIN}/helm', 'template', 'everprof', chart, '--namespace', 'everprof',
+                               '--kube-version', '1.30', *flags], capture_output=True, text=True)
         assert bool(done.returncode) == fails, done
         return done.stderr if fails else done.stdout
     with open(plain) as f:
@@ -192,11 +206,28 @@ def manifests_are_accepted_and_agents_work_with_their_rights(d):
         json.dump({'image': {'pullSecrets': [{'name': 'registry'}]},
                    'central': {'scrapeConfigs': [MORE], 'affinity': AFFINITY, 'tolerations': [{'operator': 'Exists'}]},
                    'agent': {'scrapeConfigs': [MORE], 'affinity': AFFINITY}}, f)
+    everything = f'{d}/everything.yaml'
+    with open(everything, 'w') as f:
+        json.dump(EVERYTHING, f)
     dry = '?dryRun=All&fieldValidation=Strict'
     variants = [text, template('--set', 'agent.ebpf=false,agent.scrape=false,central.storageClass=fast'),
                 template('--set', 'central.enabled=false,agent.remoteWrite=https://a.example/api/v1/write'),
-                template('--values', values)]
+                template('--values', everything), template('--values', values)]
     assert 'set agent.remoteWrite' in template('--set', 'central.enabled=false', fails=True)
+    # What would be ignored, or fill the volume, is refused.
+    for wrong, reason in (('central.retentionSise=1GB', "'retentionSise' not allowed"), ('agnet.ebpf=false', "'agnet' not allowed"),
+                          ('central.storage=20GB', 'does not match'), ('agent.scrapeInterval=soon', 'does not match'),
+                          ('central.retentionSize=20GB', 'does not fit into central.storage=20Gi'),
+                          ('central.storage=5Gi,central.retentionSize=18GB', 'does not fit into central.storage=5Gi')):
+        assert reason in template('--set', wrong, fails=True), wrong
+    for size, retention in (('5Gi', '4608MiB'), ('1.5Ti', '1415577MiB'), ('500G', '429153MiB')):
+        assert f'retention.size={retention}\n' in template('--set', f'central.storage={size}'), size
+    # Before Kubernetes 1.30, AppArmor has no field, and without eBPF nothing needs it.
+    old = template('--kube-version', '1.29')
+    assert 'beta.kubernetes.io/everprof: unconfined' in old and 'appArmorProfile' not in old
+    assert 'pparmor' not in template('--set', 'agent.ebpf=false').lower()
+    other = template('--namespace', 'other')
+    assert 'path: /var/lib/everprof-agent/other.everprof,' in other
     for variant in variants:
         for path, one in documents(variant):
             code, answer = k.call(path + dry, one, kind='application/yaml')

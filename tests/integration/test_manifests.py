@@ -3,6 +3,7 @@
 """examples/kubernetes: the configurations in the manifests are valid, and the rights are the least ones.
 
 `./dev soak peers` checks the manifests themselves, with Helm, a schema validator and an API server."""
+import json
 import os
 import re
 import textwrap
@@ -65,6 +66,12 @@ def configurations_are_valid(d):
     assert sorted(name for name, _ in probed) == ['liveness', 'readiness', 'startup'], probed
     for _, path in probed:
         assert e.get(path).status == 200, path
+    # Agents are probed by a command in the container.
+    commands = re.findall(r'^          exec: \{command: \[/usr/bin/everprof, (.*)\]\}', objects['DaemonSet', 'everprof-agent'], re.M)
+    assert len(commands) == 2, commands
+    for command in commands:
+        asked = run(*command.split(', '), f'--server={e.url}')
+        assert not asked.returncode, asked
     for token, path, status in (('read', '/api/v1/series?match[]=x', 200), ('write', '/api/v1/series?match[]=x', 403),
                                 ('read', '/api/v1/write', 403)):
         answer = e.get(path, {'Authorization': f'Bearer {token}-token{token}-token{token}-token'},
@@ -103,18 +110,47 @@ def rights_are_the_least_ones(d):
         text = next(t for k, t in objects.items() if k[0] == kind)
         for line in ('readOnlyRootFilesystem: true', 'allowPrivilegeEscalation: false', 'RuntimeDefault', 'ALL'):
             assert line in text, (kind, line)
+        size, volume = re.search(r'retention.size=(\d+)MiB', text), re.search(r'storage: (\d+)Gi', text)
+        assert not size or 0.8 < int(size[1]) / 1024 / int(volume[1]) < 0.95, (size, volume)
         assert 'privileged: true' not in text and 'hostNetwork' not in text, kind
     agent = objects['DaemonSet', 'everprof-agent']
+    # Under the default profile, /proc of other processes cannot be read (AppArmor).
+    assert re.search(r'^          appArmorProfile:\n            type: Unconfined\n', agent, re.M)
+    assert 'unconfined' not in objects['StatefulSet', 'everprof'].lower()
     with open(os.path.join(ROOT, 'docs/ebpf.md')) as f:
         needed = set(re.findall(r'CAP_(\w+)', f.read().partition('## Permissions')[2].partition('```')[0]))
     assert set(re.search(r'add: \[(.*)\]', agent)[1].split(', ')) == needed, (agent, needed)
     assert 'automountServiceAccountToken: false' in objects['ServiceAccount', 'everprof']
 
 
+def keys(text, indent):
+    """{key: the lines below it} of YAML with this indentation."""
+    found = re.findall(rf'^{" " * indent}(\w+):(.*\n(?:(?:{" " * indent} .*|- .*)?\n)*)', text, re.M)
+    return dict(found)
+
+
+@suite.test
+def the_schema_knows_all_values_and_no_others(d):
+    """So a misspelt value is refused, and each value has an effect."""
+    schema = json.loads(text_of('everprof/values.schema.json'))
+    folder = os.path.join(FOLDER, 'everprof/templates')
+    templates = ''.join(text_of(f'everprof/templates/{name}') for name in os.listdir(folder))
+    values = keys(text_of('everprof/values.yaml'), 0)
+    assert set(values) == {'image', 'secret', 'central', 'agent'} == set(schema['properties']) - {'global'}, values.keys()
+    assert not schema['additionalProperties']
+    for section in ('image', 'central', 'agent'):
+        known, mine = schema['properties'][section], keys(values[section], 2)
+        assert set(mine) == set(known['properties']) and not known['additionalProperties'], section
+        for name in mine:
+            # Both pods use those of their place by one template.
+            assert re.search(rf'\.Values\.{section}\.{name}\b|\$values\.{name}\b', templates), (section, name)
+    assert len(keys(values['agent'], 2)) > 20
+
+
 @suite.test
 def the_readme_names_what_there_is(d):
     readme, values = text_of('README.md'), text_of('everprof/values.yaml')
-    for name in re.findall(r'`(?:agent|central|image)\.(\w+)', readme):
+    for name in re.findall(r'(?:agent|central|image)\.(\w+)\b(?=[`.=:])', readme):
         assert re.search(rf'^  {name}:', values, re.M), name
     for annotation in re.findall(r'`everprof\.io/(\w+)`', readme):
         assert f'annotation_everprof_io_{annotation}' in text_of('everprof.yaml'), annotation

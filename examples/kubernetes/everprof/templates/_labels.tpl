@@ -3,8 +3,9 @@
 app.kubernetes.io/name: everprof
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
-{{- define "everprof.image" -}}
-{{ .Values.image.repository }}:{{ .Values.image.tag }}
+{{/* A folder for each release: two agents of one node must not share it. */}}
+{{- define "everprof.hostPath" -}}
+{{- .Values.agent.hostPath | default (printf "/var/lib/everprof-agent/%s.%s" .Release.Namespace .Release.Name) }}
 {{- end }}
 {{- define "everprof.remoteWrite" -}}
 {{- if .Values.agent.remoteWrite }}
