@@ -333,13 +333,15 @@ Test(dns_sd, second_server_is_asked_when_the_first_fails)
 	snprintf(servers, sizeof(servers), "%s,%s", s[0].address, s[1].address);
 	for (const char *b = behaviours; *b; b++) {
 		struct dns_test t;
+		bool moves_on;
 
 		s[0].behaviour = *b;
-		s[0].asked = 0;
+		s[0].asked = s[1].asked = 0;
 		open_names(&t, servers, NAMES("ok.example."));
 		refresh(&t);
-		/* Only a response that can be parsed moves on: see 'g'. */
-		cr_expect(has_found(&t, *b == 'g' ? "" : "1", *b == 'g'), "%c",
+		/* Older versions of c-ares do not parse responses: 'g'. */
+		moves_on = *b != 'g' || s[1].asked;
+		cr_expect(has_found(&t, moves_on ? "1" : "", !moves_on), "%c",
 			  *b);
 		cr_expect(s[0].asked >= 1);
 		close_names(&t);
