@@ -6,7 +6,6 @@ last, the commands of docs/querying.md, and every configuration.
 The commands use fixed ports, so all of it runs in a network of its own
 (unshare), in which nothing else listens."""
 import base64
-import crypt
 import http.client
 import http.server
 import json
@@ -27,6 +26,7 @@ own_network.enter()
 from certs import Authority
 from harness import BINARY, LEAKAPP, ROOT, SLOW, Process, Suite, run, wait_until
 from query_data import TAR
+from users import hashed
 
 suite = Suite()
 PPROF = ('go tool pprof ', '/usr/bin/go tool pprof ')
@@ -209,7 +209,7 @@ def readme_step_7_works(d):
     shell.write('password', 'secret of the targets')
     shell.write('admin.password', 'secret of the admin')
     shell.write('targets/a.json', '[{"targets": ["localhost:6443"], "labels": {"env": "prod"}}]')
-    digest = crypt.crypt('secret of the admin', crypt.mksalt(crypt.METHOD_BLOWFISH, rounds=16))
+    digest = hashed('secret of the admin')
     assert '$2y$10$…' in text
     for name, block in blocks(text):
         shell.write(name.group(1), block.replace('$2y$10$…', digest))
@@ -265,7 +265,7 @@ def documented_configurations_are_valid(d):
     os.rename(ca.sign('server', 'DNS:localhost')[1], f'{d}/server.key')
     with open(f'{d}/ci.token', 'w') as f:
         f.write('a token of more than sixteen characters')
-    digest = crypt.crypt('pw', crypt.mksalt(crypt.METHOD_BLOWFISH, rounds=16))
+    digest = hashed('pw')
     count = 0
     os.environ['NODE_NAME'] = 'a'  # docs/ebpf.md
     for name in ('configuration', 'ebpf', 'operating', 'security', 'querying', 'api'):
