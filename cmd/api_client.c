@@ -336,9 +336,10 @@ int query_check_server(const struct query *from, struct err *err)
 	int rc;
 
 	q.url = (struct buf){ 0 };
-	query_path(&q, "/-/healthy");
+	query_path(&q, "/api/v1/status/buildinfo");
 	rc = fetch_remote(&q, &r, err);
 	buf_fini(&r.body);
 	query_fini(&q);
-	return rc == ERR_INVALID ? rc : 0;
+	/* 403: the credentials are accepted, but not for reading. */
+	return rc == ERR_INVALID && r.status != 403 ? rc : 0;
 }

@@ -24,7 +24,7 @@ struct trusted_time db_clock_time(struct tsdb *db);
  * and save the clock once an hour; if that fails, the only effect is that after
  * a restart the clock begins with an older value.
  */
-struct trusted_time db_clock_keep(struct tsdb *db);
+struct trusted_time db_clock_keep(struct tsdb *db) REQUIRES(db->job_mu);
 
 /* Trust the time of day, and save it. Errors as state_save(). */
 NODISCARD int db_clock_confirm(struct tsdb *db, struct err *err);
