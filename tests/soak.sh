@@ -25,6 +25,10 @@ soak_crash() { # 5 000 power cuts in process, and a fault at every call; 5 000 o
   EVERPROF_CUTS=${CUTS:-5000} EVERPROF_SEED=${SEED:-1} unit cuts remotewrite_cuts
 }
 
+soak_blackouts() { # 20 000 lives of a database whose disk fails for a while at random moments
+  EVERPROF_ROUNDS=${ROUNDS:-20000} EVERPROF_SEED=${SEED:-1} unit blackouts tsdb_blackouts
+}
+
 soak_model() { # 1 000 random scripts beside a naive model
   EVERPROF_SCRIPTS=${SCRIPTS:-1000} EVERPROF_SEED=${SEED:-1} unit model tsdb_model
 }

@@ -8,11 +8,13 @@
 #include "base/mem.h"
 #include "base/mutex.h"
 #include "base/units.h"
+#include "model/types.h"
 #include "tsdb/engine/data_dir.h"
 #include "tsdb/io/dirlock.h"
 #include "tsdb/wal/wal.h"
 #include "tsdb/wal/wal_log.h"
 #include "tsdb/wal/wal_replay.h"
+#include "tsdb/wal/wal_unread.h"
 
 #define SEGMENT_SIZE (16 * MIB) /* default size of a segment, in bytes */
 #define SYNC_MS      1000       /* default time between syncs, in ms */
@@ -31,6 +33,7 @@ struct agent_store {
 	struct metric *torn;
 
 	struct mutex append_mu; /* one append at a time */
+	int64_t readmitted_ns;  /* of the thread that syncs; 0: not yet */
 
 	/* Guards the thread that syncs. */
 	struct mutex sync_mu;
@@ -75,6 +78,38 @@ static int agent_store_sync(struct appender *a, uint64_t lsn, struct err *err)
 	return wal_sync(((struct agent_store *)a)->wal, lsn, err);
 }
 
+/* Append a profile of an unread segment again; the receiver finds duplicates. */
+static int agent_store_readmit(void *ctx, const struct segment_profile *p,
+			       struct err *err)
+{
+	struct agent_store *st = ctx;
+	int64_t totals[TYPES_MAX];
+	struct sample s = segment_profile_sample(p, totals);
+	uint64_t lsn;
+	int rc = labels_decode(p->entry.labels, &s.labels, err);
+
+	if (!rc)
+		rc = st->appender.append(&st->appender, &s, &lsn, err);
+	labels_unref(s.labels);
+	return rc;
+}
+
+/* Every five minutes, and at the start: try to read what the disk could not. */
+static void agent_store_readmit_all(struct agent_store *s)
+{
+	int64_t now_ns = clock_mono_ns();
+	struct err err;
+
+	if (s->readmitted_ns && now_ns - s->readmitted_ns < 5 * CLOCK_MINUTE_NS)
+		return;
+	s->readmitted_ns = now_ns;
+	if (wal_unread_take_all(s->wal, agent_store_readmit, s, &err))
+		log_event(
+			s->o.log, LOG_ERROR,
+			"cannot take unread profiles back; everprof tries again",
+			LOG_FIELDS(log_err(&err)));
+}
+
 /* The thread that makes appended samples durable at regular intervals. */
 static void *agent_store_run(void *arg)
 {
@@ -94,6 +129,7 @@ static void *agent_store_run(void *arg)
 				s->o.log, LOG_ERROR,
 				"cannot sync the WAL; until that succeeds, a crash of the machine may lose the newest profiles",
 				LOG_FIELDS(log_err(&err)));
+		agent_store_readmit_all(s);
 		mutex_lock(&s->sync_mu);
 	}
 	mutex_unlock(&s->sync_mu);

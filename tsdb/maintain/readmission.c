@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/maintain/readmission.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/dec.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "model/types.h"
@@ -13,95 +9,35 @@
 #include "tsdb/db/view.h"
 #include "tsdb/head/head_open.h"
 #include "tsdb/head/window.h"
-#include "tsdb/wal/wal_log.h"
-#include "tsdb/wal/wal_segment.h"
+#include "tsdb/wal/wal_unread.h"
 
-#define INTERVAL_NS (60 * CLOCK_MINUTE_NS)
+#define INTERVAL_NS (5 * CLOCK_MINUTE_NS)
 
-/* What is taken back from one file or directory. */
+/* What is taken back from one directory. */
 struct readmission {
 	struct tsdb *db;
 	const char *path;
-	uint64_t profiles; /* of a WAL segment */
-	bool damaged;      /* some bytes are wrong, and not only unread */
+	bool damaged; /* some bytes are wrong, and not only unread */
 };
-
-/* Whether a name ends in *.unread, or *.unread-2, -3, … */
-static bool readmission_is_name(const char *name)
-{
-	const char *at = strstr(name, ASIDE_UNREAD);
-
-	if (!at)
-		return false;
-	at += strlen(ASIDE_UNREAD);
-	return !*at ||
-	       (*at == '-' && strspn(at + 1, "0123456789") == strlen(at + 1));
-}
 
 /* Append a profile of a WAL segment again, unless it was removed on purpose. */
 static int readmit_profile(void *ctx, const struct segment_profile *p,
 			   struct err *err)
 {
-	struct readmission *m = ctx;
-	struct dec d = dec_init(p->totals);
+	struct tsdb *db = ctx;
 	int64_t totals[TYPES_MAX];
-	struct sample s = { .ms = p->entry.ms,
-			    .encoding = p->encoding,
-			    .body = p->body,
-			    .raw_len = p->entry.raw_len,
-			    .hash = p->entry.hash,
-			    .typeset = p->entry.typeset,
-			    .totals = totals,
-			    .sample_count = p->sample_count,
-			    .duration_ns = p->duration_ns,
-			    .period = p->period };
+	struct sample s = segment_profile_sample(p, totals);
 	uint64_t lsn;
 	int rc;
 
-	if (state_is_retired(&m->db->state, window_start(s.ms), p->entry.lsn))
+	if (state_is_retired(&db->state, window_start(s.ms), p->entry.lsn))
 		return 0;
-	for (size_t t = 0; t < p->total_count; t++)
-		totals[t] = dec_svarint(&d);
 	rc = labels_decode(p->entry.labels, &s.labels, err);
 	if (!rc)
-		rc = db_append_once(m->db, &s, &lsn, err);
+		rc = db_append_once(db, &s, &lsn, err);
 	labels_unref(s.labels);
-	m->profiles += !rc;
 	/* Too old by now, or another profile of that time is stored. */
 	return rc == ERR_INVALID || rc == ERR_EXISTS ? 0 : rc;
-}
-
-/* A record of the segment is damaged: note it, and go on with the next one. */
-static void readmit_note_damage(void *ctx)
-{
-	struct readmission *m = ctx;
-
-	m->damaged = true;
-}
-
-/*
- * Take back the profiles of a WAL segment. If some of its records are damaged,
- * the file is kept under another name.
- */
-static int readmit_segment(struct readmission *m, struct err *err)
-{
-	struct tsdb *db = m->db;
-	const char *name = strrchr(m->path, '/') + 1;
-	struct wal_segment *s = NULL;
-	int rc = segment_open_read(db->wal, m->path, strtoull(name, NULL, 10),
-				   &s, err);
-
-	if (!rc)
-		rc = wal_log_visit(s, readmit_profile, readmit_note_damage, m,
-				   err);
-	wal_segment_unref(s);
-	if (!rc)
-		rc = db_sync(&db->appender, wal_end(db->wal), err);
-	if (rc)
-		return rc;
-	return m->damaged ?
-		       rename_aside(db->o.fs, m->path, ASIDE_DAMAGED, err) :
-		       fs_unlink(db->o.fs, m->path, err);
 }
 
 /* Make a new block of a part that can be read again, and add it to the view. */
@@ -159,22 +95,6 @@ static int readmit_block(struct readmission *m, struct err *err)
 	return rc;
 }
 
-/* Log what came of one attempt. */
-static void readmit_report(const struct readmission *m, int rc,
-			   const struct err *err)
-{
-	if (!rc)
-		log_event(
-			m->db->o.log, LOG_INFO,
-			"the disk reads what was set aside again; its profiles are back",
-			LOG_FIELDS(log_text("path", m->path)));
-	else
-		log_event(
-			m->db->o.log, LOG_WARN,
-			"something that was set aside is still missing in all answers; everprof tries again in an hour",
-			LOG_FIELDS(log_text("path", m->path), log_err(err)));
-}
-
 /* A folder in which something may be set aside, and how it is taken back. */
 struct readmission_place {
 	const char *folder;
@@ -194,10 +114,10 @@ static int readmit_folder(struct tsdb *db, const struct readmission_place *p,
 		char *path = mem_printf("%s/%s", dir, l.names[i]);
 		struct readmission m = { .db = db, .path = path };
 
-		if (!readmission_is_name(l.names[i]))
+		if (!wal_unread_is_name(l.names[i]))
 			continue;
 		rc = p->readmit(&m, err);
-		readmit_report(&m, rc, err);
+		wal_unread_report(db->o.log, path, rc, err);
 		/* The others may be readable. */
 		if (rc == ERR_IO || rc == ERR_CORRUPT || rc == ERR_NOTFOUND)
 			rc = 0;
@@ -209,7 +129,6 @@ static int readmit_folder(struct tsdb *db, const struct readmission_place *p,
 int readmit_next(struct tsdb *db, bool all, struct err *err)
 {
 	static const struct readmission_place places[] = {
-		{ "/wal", readmit_segment },
 		{ "/ranges", readmit_head },
 		{ "", readmit_block },
 	};
@@ -220,6 +139,7 @@ int readmit_next(struct tsdb *db, bool all, struct err *err)
 	    now_ns - db->readmitted_ns < INTERVAL_NS)
 		return 0;
 	db->readmitted_ns = now_ns;
+	rc = wal_unread_take_all(db->wal, readmit_profile, db, err);
 	for (size_t i = 0; i < ARRAY_SIZE(places) && !rc; i++)
 		rc = readmit_folder(db, &places[i], err);
 	return rc;

@@ -17,7 +17,7 @@
 #include "tsdb/db/db.h"
 
 /*
- * Tries everything that was set aside, at most once an hour, or always if `all`
+ * Tries everything that was set aside, at most every five minutes, or always if `all`
  * is set. What the disk still cannot read stays for the next time, and is no
  * error. Returns 0 when done. ERR_NOSPACE, ERR_LIMIT, ERR_IO: profiles cannot
  * be stored now; the rest is tried again later.

@@ -119,6 +119,25 @@ static void texts_fini(struct segment_texts *t)
 	*t = (struct segment_texts){ 0 };
 }
 
+struct sample segment_profile_sample(const struct segment_profile *p,
+				     int64_t *totals)
+{
+	struct dec d = dec_init(p->totals);
+
+	for (size_t t = 0; t < p->total_count; t++)
+		totals[t] = dec_svarint(&d);
+	return (struct sample){ .ms = p->entry.ms,
+				.encoding = p->encoding,
+				.body = p->body,
+				.raw_len = p->entry.raw_len,
+				.hash = p->entry.hash,
+				.typeset = p->entry.typeset,
+				.totals = totals,
+				.sample_count = p->sample_count,
+				.duration_ns = p->duration_ns,
+				.period = p->period };
+}
+
 void segment_dir_add(struct segment_dir *d, const struct segment_entry *e)
 {
 	uint64_t offset = (uint32_t)e->lsn;

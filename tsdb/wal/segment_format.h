@@ -75,6 +75,13 @@ NODISCARD int segment_profile_decode(const struct record *r,
 				     struct err *err);
 
 /*
+ * Return the sample that a profile is, without labels. `totals` has room for
+ * TYPES_MAX values, and is filled; the sample borrows both.
+ */
+struct sample segment_profile_sample(const struct segment_profile *p,
+				     int64_t *totals);
+
+/*
  * Directory of a segment that is being written. The directory has one row for
  * each profile. A row has the numbers of the profile's label set and type set,
  * each of which is stored only once, and stores offset and time as differences

@@ -14,6 +14,15 @@
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_replay.h"
 #include "tsdb/wal/wal_segment.h"
+#include "tsdb/wal/wal_unread.h"
+
+void wal_note_kept(struct wal *w, uint64_t number)
+{
+	mutex_lock(&w->mu);
+	if (number < w->lowest)
+		w->lowest = number;
+	mutex_unlock(&w->mu);
+}
 
 /* Put the segments, which were opened from the last one on, in order. */
 static void wal_reverse_segments(struct wal *w)
@@ -54,6 +63,8 @@ static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 
 		if (number > *highest)
 			*highest = number;
+		if (wal_unread_is_name(l.names[i]))
+			wal_note_kept(w, strtoull(l.names[i], NULL, 10));
 	}
 	/* From the last one on, because each says where the one before ends. */
 	for (size_t i = l.count; i-- && !rc;) {
@@ -189,6 +200,8 @@ void wal_close(struct wal *w)
 		return;
 	if (w->current)
 		close_current(w);
+	wal_unread_settle(w);
+	vec_fini(&w->misplaced);
 	for (size_t i = 0; i < w->count; i++)
 		wal_segment_unref(w->segments[i]);
 	mem_free(w->segments);

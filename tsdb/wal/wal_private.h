@@ -12,6 +12,7 @@
 #include <pthread.h>
 
 #include "base/mutex.h"
+#include "base/vec.h"
 #include "model/sample_log.h"
 #include "tsdb/wal/wal.h"
 #include "tsdb/wal/wal_key.h"
@@ -73,6 +74,12 @@ struct wal {
 	 * UINT64_MAX: none.
 	 */
 	uint64_t lowest;
+	/*
+	 * Numbers of segments that could not be set aside yet. Used by one
+	 * thread at a time: at start-up, then by the one that takes unread
+	 * segments.
+	 */
+	VEC(uint64_t) misplaced;
 	struct metric *corruptions;
 	struct metric *syncs;
 	struct metric *sync_failures;
@@ -113,6 +120,12 @@ struct wal {
 	 */
 	bool syncing;
 };
+
+/*
+ * Note that a segment with this number is kept on disk, although it is not in
+ * the list of segments; wal_begin() takes it into account.
+ */
+void wal_note_kept(struct wal *w, uint64_t number);
 
 /*
  * Create a new segment, make it current, and sync and seal the old one. On

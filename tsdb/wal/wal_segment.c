@@ -131,13 +131,19 @@ static int drop_stillborn(struct wal *w, struct file *f, uint64_t size,
 void tell_left_alone(struct wal *w, uint64_t number, const char *path,
 		     const struct err *err)
 {
-	if (number < w->lowest)
-		w->lowest = number;
+	wal_note_kept(w, number);
 	metric_add(w->corruptions, 1);
 	log_event(
 		w->o.log, LOG_ERROR,
 		"cannot read a WAL segment; its file is kept, but its profiles that were not flushed are missing",
 		LOG_FIELDS(log_text("file", path), log_err(err)));
+	/*
+	 * Under its name, a later start would replay it, and skip the records
+	 * of series that have been flushed in the meantime.
+	 */
+	if (err->code == ERR_IO && !w->o.read_only &&
+	    rename_aside(w->o.fs, path, ASIDE_UNREAD, NULL))
+		*vec_add(&w->misplaced) = number;
 }
 
 /*

@@ -37,7 +37,8 @@ NODISCARD int segment_create(struct wal *w, uint64_t number, uint32_t before,
 			     struct wal_segment **out, struct err *err);
 
 /*
- * Log and count a segment that cannot be read. Its file stays on disk. The
+ * Log and count a segment that cannot be read. Its file stays on disk, and is
+ * set aside if the disk could not read it; see wal_unread.h. The
  * segment is not in the list of segments, so its file is never removed.
  * wal_begin() takes the segment into account.
  */

@@ -61,6 +61,7 @@ int wal_retire(struct wal *w, struct err *err)
 static int wal_set_aside(struct wal *w, const struct wal_segment *s,
 			 struct err *err)
 {
+	wal_note_kept(w, s->number);
 	log_event(
 		w->o.log, LOG_ERROR,
 		"a WAL segment could not be read completely and is renamed to *" ASIDE_UNREAD,
