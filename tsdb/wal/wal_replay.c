@@ -152,7 +152,7 @@ static void wal_replay_check_end(struct replay *r, const struct record_iter *it)
 /*
  * Scan the segment record by record. *end is set to the offset after the last
  * complete record. ERR_CORRUPT: the salt was derived from the key, and no
- * record is valid with it.
+ * record is valid with it. ERR_IO: so it seems, but the disk failed.
  */
 static int wal_replay_scan(struct replay *r, uint64_t *end, struct err *err)
 {
@@ -178,9 +178,11 @@ static int wal_replay_scan(struct replay *r, uint64_t *end, struct err *err)
 	if (!rc && !r->segment->unread)
 		wal_replay_check_end(r, &it);
 	if (!rc && r->segment->guessed && *end == FILE_HEADER)
-		rc = err_set(
-			err, ERR_CORRUPT,
-			"the header and the records of the segment are damaged");
+		rc = r->segment->unread ?
+			     err_set(err, ERR_IO,
+				     "the disk cannot read the header and the records of the segment") :
+			     err_set(err, ERR_CORRUPT,
+				     "the header and the records of the segment are damaged");
 	return rc;
 }
 

@@ -167,6 +167,7 @@ static int wal_segment_read_header(struct wal *w, const struct file *f,
 	if ((rc != ERR_CORRUPT && rc != ERR_IO) || !w->key.known)
 		return rc;
 	s->guessed = true;
+	s->unread = rc == ERR_IO;
 	return wal_key_salt(&w->key, number, &s->salt, err);
 }
 
