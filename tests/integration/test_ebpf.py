@@ -400,6 +400,34 @@ ebpf:
     server.finish()
 
 
+def check_ended_programs(folder):
+    """Programs have names although they have ended, and their files are gone, before names are looked for."""
+    config = '''
+ebpf:
+  enabled: true
+  sampling_frequency: 499
+  interval: 3s
+  relabel_configs: [{source_labels: [exe], regex: 'gone.*', action: keep}]
+'''
+    server = harness.Everprof(f'{folder}/ended', config).ready()
+    harness.wait_until('samples are taken', 60, lambda: server.metric('everprof_ebpf_up') == 1, 0.1)
+    for i in range(5):
+        path = f'{folder}/gone{i}'
+        shutil.copy(f'{folder}/stacks', path)
+        before = samples_of(server)['complete']
+        with subprocess.Popen([path, 'recursion', '600']) as child:
+            harness.wait_until('samples of it', 60, lambda: samples_of(server)['complete'] > before + 30, 0.05)
+            os.unlink(path)
+            child.kill()
+    harness.wait_until('profiles', 60, lambda: len(server.get(
+        '/api/v1/series', **{'match[]': 'process_cpu{exe=~"gone.*"}'}).data()) == 5, 0.1)
+    top = server.get('/api/v1/query', mode='merge', query='process_cpu{exe=~"gone.*"}', to='now', report='top',
+                     sample_index='cpu', **{'from': 'now-5m'}).data()
+    burn = {r['name']: r for r in top['rows']}
+    assert burn['burn_cpu']['flat'] > 0.9 * top['total'], top['rows'][:5]
+    server.finish()
+
+
 def own_cgroup(name):
     """The folder of a new cgroup below that of this program, as container runtimes make them."""
     one = '/sys/fs/cgroup/cgroup.procs'  # there is only version 2
@@ -504,6 +532,7 @@ def main():
         try:
             check_debug_link(folder)
             check_server(folder)
+            check_ended_programs(folder)
             check_containers(folder)
             check_self(folder)
         finally:

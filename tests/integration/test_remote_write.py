@@ -619,6 +619,20 @@ def a_reload_adds_and_removes_receivers(d):
     load.push(10)
     wait_until('the other one', 30, lambda: len(received(c2)) == 20)
     assert len(received(c1)) == 20 and os.listdir(f'{a.data}/remote') == ['two.cursor']
+    # A receiver with a backlog is removed: its gauges are those of nothing.
+    c2.kill()
+    load.push(10)
+    wait_until('a backlog', 30, lambda: a.metric('everprof_remote_storage_backlog_bytes', 'name="two"') > 0)
+    reload(sends_to(queue(c1.url, 'three')))
+    for gauge in ('backlog_bytes', 'samples_pending', 'shards'):
+        assert a.metric(f'everprof_remote_storage_{gauge}', 'name="two"') == 0, gauge
+    # Receivers that are removed while everprof is stopped leave no cursor, either.
+    a.kill()
+    with open(f'{a.data}/remote/four.cursor', 'w'):
+        pass
+    a.arguments = (a.arguments[0], sends_to(queue(c1.url, 'three')), *a.arguments[2:])
+    a.start_again()
+    assert os.listdir(f'{a.data}/remote') == ['three.cursor']
 
 
 suite.main()
