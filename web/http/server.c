@@ -44,7 +44,7 @@
  * At shutdown: how long queries may still run, and how long answers may still
  * be sent, in ns (docs/decisions.md, 73).
  */
-#define STOP_WORK_NS (5 * 1000000000LL)
+#define STOP_WORK_NS (1 * 1000000000LL)
 #define STOP_SEND_NS (10 * 1000000000LL)
 #define TICK_NS      (100 * 1000000LL)
 #define SWEEP_TICKS  10
