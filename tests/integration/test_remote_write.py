@@ -6,10 +6,11 @@ import hashlib
 import os
 import random
 import signal
+import subprocess
 import threading
 import time
 
-from harness import Server, Suite, free_port, heap_job, profile, run, selector, send, wait_until
+from harness import Process, Server, Skipped, Suite, free_port, heap_job, profile, run, selector, send, wait_until
 from remote_nodes import Agent, Node, Receiver, normal, received
 from write_client import push, read_request
 
@@ -596,6 +597,39 @@ def an_agent_keeps_profiles_until_a_receiver_is_configured(d):
     # A stop may have cut a scrape off before its profile was written.
     wait_until('all of them', 60, lambda: len(missing()) <= 3, 0.3)
     assert a.stop() == 0
+
+
+@suite.test
+def a_dead_receiver_does_not_fill_a_small_disk(d):
+    mount = f'{d}/small'
+    os.makedirs(mount)
+    if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=64M', 'tmpfs', mount], capture_output=True).returncode:
+        raise Skipped('a small tmpfs cannot be mounted here')
+    try:
+        small_disk(d, mount)
+    finally:
+        Process.stop_all()
+        subprocess.run(['umount', '-l', mount], check=True)
+
+
+def small_disk(d, mount):
+    """More is pushed than the eighth of the disk that a backlog may take."""
+    def dropped():
+        return int(a.metric('everprof_remote_storage_samples_dropped_total', 'reason="max_backlog"'))
+    c = Node(f'{d}/c')
+    a = Node(mount, sends_to(queue(c.url)), ['--storage.tsdb.retention.size=30%'])
+    c.kill()
+    load = Load(a, 200000)
+    wait_until('drops', 60, lambda: load.push(10) or dropped(), 0)
+    load.push(100)
+    assert 'is full' not in a.text()
+    # Whatever was not dropped arrives.
+    c.start_again()
+    wait_until('the backlog', 120, lambda: a.metric('everprof_remote_storage_samples_pending') == 0 and
+               a.metric('everprof_remote_storage_backlog_bytes') == 0)
+    got = received(c)
+    assert len(got) == len(set(got)) == len(load.sent) - dropped(), (len(got), len(load.sent), dropped())
+    assert 0 < len(got) and normal(got) < normal(load.sent)
 
 
 @suite.test
