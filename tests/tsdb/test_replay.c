@@ -381,10 +381,50 @@ Test(replay, numbers_of_segments_begin_above_what_was_seen)
 	}
 }
 
+Test(replay, the_number_of_a_segment_that_was_set_aside_is_not_used_again)
+{
+	static const char *const names[] = { ".damaged", ".unread",
+					     ".unread-2" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct wal_scene *s = scene_new();
+
+		add_all(s, 0, 3);
+		scene_close(s);
+		write_file(segment_file(s, 9, names[i]),
+			   bytes_of(str_of("text")));
+		cr_assert(!scene_open(s, 0));
+		cr_expect(has_read(s, 0, 3) && wal_end(s->w) >> 32 == 10);
+		scene_free(s);
+	}
+}
+
+Test(replay, without_a_current_segment_the_last_one_is_not_dropped)
+{
+	struct wal_scene *s = scene_new();
+
+	add_all(s, 0, 3);
+	begin_segment(s);
+	add_all(s, 3, 5);
+	scene_close(s);
+	refuse(s, OP(FS_WRITE), "/00000003", EIO);
+	cr_assert(!scene_open(s, 0));
+	cr_expect(!wal_drop(s->w, 2, NULL));
+	cr_expect(access(segment_file(s, 1, ""), F_OK) < 0);
+	cr_expect(!access(segment_file(s, 2, ""), F_OK));
+	cr_expect(!wal_overdue(s->w, 0),
+		  "there is nothing that can be dropped");
+	s->disk.refused = 0;
+	cr_expect(!add(s, 5) && s->last.lsn >> 32 == 3);
+	cr_expect(!wal_drop(s->w, 2, NULL));
+	cr_expect(access(segment_file(s, 2, ""), F_OK) < 0);
+	scene_free(s);
+}
+
 Test(replay, other_files_in_the_directory_are_no_segments)
 {
 	static const char *const names[] = { "readme", "1234567", "00000001x",
-					     "00000009.damaged", "000000g1" };
+					     "000000g1" };
 	struct wal_scene *s = scene_new();
 	char path[200];
 

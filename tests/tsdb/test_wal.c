@@ -362,7 +362,7 @@ Test(wal, a_start_without_room_is_made_up_for_later)
 	refuse(s, OP(FS_WRITE), "/00000001", ENOSPC);
 	cr_assert(!scene_open(s, 0));
 	cr_expect(add(s, 0) == ERR_NOSPACE);
-	cr_expect(!wal_retire(s->w, NULL) && !wal_oldest(s->w));
+	cr_expect(wal_retire(s->w, NULL) == ERR_NOSPACE && !wal_oldest(s->w));
 	cr_expect(!wal_sync(s->w, wal_end(s->w), NULL));
 	cr_expect(wal_begin(s->w) == wal_end(s->w) && !wal_bytes(s->w));
 	s->disk.refused = 0;

@@ -148,12 +148,6 @@ struct tsdb {
 	 */
 	_Atomic int64_t clock_doubt_ms;
 
-	/*
-	 * LSN of the first WAL record for which no head could be created. The
-	 * record's segment and all later ones are kept. UINT64_MAX: there is no
-	 * such record.
-	 */
-	uint64_t unplaced;
 	/* Number of WAL records found in no head or block. */
 	uint64_t recovered;
 	/* Number of heads and blocks that could not be opened. */

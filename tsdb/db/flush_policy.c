@@ -58,18 +58,6 @@ bool unflushed_exceed(struct tsdb *db, int64_t bound)
 	return atomic_load(&db->env.unflushed) > bound;
 }
 
-/*
- * Drop the segments up to number `upto`, but keep the segment with the record
- * db->unplaced and all later ones: they have records that are stored nowhere
- * else.
- */
-static int db_drop_segments(struct tsdb *db, uint64_t upto, struct err *err)
-{
-	if (upto >= db->unplaced >> 32)
-		upto = (db->unplaced >> 32) - 1;
-	return wal_drop(db->wal, upto, err);
-}
-
 int db_drop_wal(struct tsdb *db, struct err *err)
 {
 	uint64_t oldest;
@@ -91,7 +79,7 @@ int db_drop_wal(struct tsdb *db, struct err *err)
 		oldest = lsn < oldest ? lsn : oldest;
 	}
 	db_parts_free(v, count);
-	return db_drop_segments(db, (oldest >> 32) - 1, err);
+	return wal_drop(db->wal, (oldest >> 32) - 1, err);
 }
 
 int db_flush_head(struct tsdb *db, struct head *r, struct err *err)
@@ -138,7 +126,7 @@ static int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
 	db_parts_free(v, count);
 	metric_add(rc ? db->metrics.flush_failures : db->metrics.flushes, 1);
 	if (!rc)
-		rc = db_drop_segments(db, drop, err);
+		rc = wal_drop(db->wal, drop, err);
 	mutex_unlock(&db->flush_mu);
 	return rc;
 }

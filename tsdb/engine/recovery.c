@@ -101,17 +101,16 @@ static struct head *head_of(struct tsdb *db, const struct labels *ls,
 		return head_in_memory(db, window_start(e->ms));
 	if (make_recovery_range(db, e, &r, &err)) {
 		/*
-		 * The record stays in the WAL: its segment is not removed, and
-		 * the next startup tries again.
+		 * The record stays in the WAL: its segment is set aside, and
+		 * its profiles are appended again later.
 		 */
 		metric_add(db->env.corruptions, 1);
 		log_event(
 			db->o.log, LOG_ERROR,
-			"cannot create a head block for profiles of the WAL; their WAL segment is kept, and the next start tries again",
+			"cannot create a head block for profiles of the WAL; their WAL segment is set aside, and they are appended again later",
 			LOG_FIELDS(log_int("segment", (int64_t)(e->lsn >> 32)),
 				   log_int("time", e->ms), log_err(&err)));
-		if (e->lsn < db->unplaced)
-			db->unplaced = e->lsn;
+		wal_mark_unread(db->wal, e->lsn);
 		return NULL;
 	}
 	r->recovery = true;

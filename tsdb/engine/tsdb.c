@@ -133,7 +133,6 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 	/* The file system is all that the trash list needs. */
 	db->trash.fs = o->fs;
 	state_init(&db->state, o->fs, db->path);
-	db->unplaced = UINT64_MAX;
 	init_locks(db);
 	db->env = (struct head_env){ .fs = o->fs,
 				     .dir = mem_printf("%s/ranges", o->path),

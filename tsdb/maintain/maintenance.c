@@ -3,11 +3,14 @@
 
 #include "base/mem.h"
 #include "base/mutex.h"
+#include "tsdb/db/flush_policy.h"
 #include "tsdb/db/worker.h"
 #include "tsdb/maintain/compaction.h"
 #include "tsdb/maintain/readmission.h"
 #include "tsdb/maintain/retention.h"
 #include "tsdb/maintain/sealing.h"
+#include "tsdb/wal/wal_trim.h"
+#include "tsdb/wal/wal_unread.h"
 
 /* Largest number of calls of next() for one kind of job in one round. */
 #define ROUND_JOBS 1000
@@ -19,6 +22,8 @@
 struct job {
 	const char *name;
 	int (*next)(struct tsdb *db, bool all, struct err *err);
+	/* It makes blocks, and so must wait for setting_aside_job(). */
+	bool makes_blocks;
 };
 
 /* Adapts retain_next() to struct job. */
@@ -26,6 +31,24 @@ static int retain_job(struct tsdb *db, bool all UNUSED, struct err *err)
 	REQUIRES(db->job_mu)
 {
 	return retain_next(db, err);
+}
+
+/*
+ * Set WAL segments aside that have profiles which are stored nowhere else
+ * (wal_has_unread()), after the other profiles of these segments were flushed.
+ */
+static int setting_aside_job(struct tsdb *db, bool all UNUSED, struct err *err)
+	REQUIRES(db->job_mu)
+{
+	int rc;
+
+	if (!wal_has_unread(db->wal))
+		return 0;
+	wal_unread_settle(db->wal);
+	mutex_lock(&db->append_mu);
+	rc = wal_retire(db->wal, err);
+	mutex_unlock(&db->append_mu);
+	return rc ? rc : flush_everything(db, err);
 }
 
 /* Adapts compact_next() to struct job. */
@@ -39,10 +62,13 @@ static int compact_job(struct tsdb *db, bool all UNUSED, struct err *err)
  * The order of a round. Retention comes first, because it frees the disk space
  * that the other jobs need.
  */
-static const struct job jobs[] = { { "retention", retain_job },
-				   { "seal", seal_next },
-				   { "compaction", compact_job },
-				   { "readmission", readmit_next } };
+static const struct job jobs[] = {
+	{ .name = "retention", .next = retain_job },
+	{ .name = "setting aside", .next = setting_aside_job },
+	{ .name = "seal", .next = seal_next, .makes_blocks = true },
+	{ .name = "compaction", .next = compact_job, .makes_blocks = true },
+	{ .name = "readmission", .next = readmit_next },
+};
 
 int db_maintain(struct tsdb *db, bool seal_all, struct err *err)
 {
@@ -58,6 +84,8 @@ int db_maintain(struct tsdb *db, bool seal_all, struct err *err)
 		struct err why = { 0 };
 		int rc = 1;
 
+		if (jobs[i].makes_blocks && wal_has_unread(db->wal))
+			continue;
 		for (int n = 0; rc == 1 && n < ROUND_JOBS; n++) {
 			/*
 			 * The lock is released after each piece of work, so

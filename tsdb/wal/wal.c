@@ -44,12 +44,13 @@ static bool wal_has_number(const struct wal *w, uint64_t number)
 
 /*
  * Open every segment in the directory, in the order of names, and find the
- * highest segment number: new segments get higher ones, so that no LSN is used
- * twice.
+ * highest number of a segment, also of those that were set aside: new segments
+ * get higher ones, so that no LSN is used twice.
  */
 static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 {
 	struct name_list l = { 0 };
+	uint64_t aside = 0;
 	uint32_t end = 0;
 	int rc = fs_list(w->o.fs, w->dir, &l, err);
 
@@ -63,8 +64,11 @@ static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 
 		if (number > *highest)
 			*highest = number;
+		number = segment_aside_number(l.names[i]);
+		if (number > aside)
+			aside = number;
 		if (wal_unread_is_name(l.names[i]))
-			wal_note_kept(w, strtoull(l.names[i], NULL, 10));
+			wal_note_kept(w, number);
 	}
 	/* From the last one on, because each says where the one before ends. */
 	for (size_t i = l.count; i-- && !rc;) {
@@ -88,6 +92,8 @@ static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 	 */
 	if (!rc && w->o.no_heads && *highest && !wal_has_number(w, *highest))
 		--*highest;
+	if (*highest < aside)
+		*highest = aside;
 	return rc;
 }
 

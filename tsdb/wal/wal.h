@@ -106,8 +106,8 @@ bool wal_may_be_lost(struct wal *w, uint64_t lsn);
 struct wal_segment *wal_segment(struct wal *w, uint64_t lsn);
 
 /*
- * Note that the disk cannot read the record at `lsn`. The record's segment is
- * then set aside, not removed, when it is dropped.
+ * Note that the record at `lsn` could not be read, or is stored nowhere else.
+ * Its segment is then set aside, not removed, when it is dropped.
  */
 void wal_mark_unread(struct wal *w, uint64_t lsn);
 

@@ -48,8 +48,8 @@ struct wal_segment {
 	 */
 	bool guessed;
 	/*
-	 * Whether parts of the file cannot be read. If so, the file is later
-	 * renamed instead of removed.
+	 * Whether parts of the file could not be read, or records of it be
+	 * placed. If so, the file is later renamed instead of removed.
 	 */
 	bool unread;
 	/*
@@ -74,12 +74,7 @@ struct wal {
 	 * UINT64_MAX: none.
 	 */
 	uint64_t lowest;
-	/*
-	 * Numbers of segments that could not be set aside yet. Used by one
-	 * thread at a time: at start-up, then by the one that takes unread
-	 * segments.
-	 */
-	VEC(uint64_t) misplaced;
+	VEC(uint64_t) misplaced; /* see wal_set_aside(); protected by mu */
 	struct metric *corruptions;
 	struct metric *syncs;
 	struct metric *sync_failures;

@@ -10,17 +10,30 @@
 #include "tsdb/io/trash.h"
 #include "tsdb/wal/wal_key.h"
 #include "tsdb/wal/wal_private.h"
+#include "tsdb/wal/wal_unread.h"
 
 /*
- * A file with a higher number cannot be a segment: no segment could follow it,
- * because numbers have 32 bits.
+ * The number that a file name begins with, if `after` follows it. Else 0. A file
+ * with a higher number cannot be a segment: no segment could follow it, because
+ * numbers have 32 bits.
  */
-uint64_t segment_number(const char *name)
+static uint64_t segment_parse_name(const char *name, char after)
 {
 	char *end;
 	unsigned long long n = strtoull(name, &end, 10);
 
-	return strlen(name) >= 8 && !*end && n <= SEGMENT_NUMBER_MAX ? n : 0;
+	return end - name >= 8 && *end == after && n <= SEGMENT_NUMBER_MAX ? n :
+									     0;
+}
+
+uint64_t segment_number(const char *name)
+{
+	return segment_parse_name(name, '\0');
+}
+
+uint64_t segment_aside_number(const char *name)
+{
+	return segment_parse_name(name, '.');
 }
 
 char *segment_path(const struct wal *w, uint64_t number, const char *suffix)
@@ -137,13 +150,8 @@ void tell_left_alone(struct wal *w, uint64_t number, const char *path,
 		w->o.log, LOG_ERROR,
 		"cannot read a WAL segment; its file is kept, but its profiles that were not flushed are missing",
 		LOG_FIELDS(log_text("file", path), log_err(err)));
-	/*
-	 * Under its name, a later start would replay it, and skip the records
-	 * of series that have been flushed in the meantime.
-	 */
-	if (err->code == ERR_IO && !w->o.read_only &&
-	    rename_aside(w->o.fs, path, ASIDE_UNREAD, NULL))
-		*vec_add(&w->misplaced) = number;
+	if (err->code == ERR_IO && !w->o.read_only)
+		wal_set_aside(w, number);
 }
 
 /*

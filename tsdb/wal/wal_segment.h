@@ -20,6 +20,12 @@
  */
 uint64_t segment_number(const char *name);
 
+/*
+ * Number of a segment that was set aside, parsed from its file name (*.unread,
+ * *.damaged and others); 0 if the name is not that of such a segment.
+ */
+uint64_t segment_aside_number(const char *name);
+
 /* Path of a segment's file with a suffix (may be ""); the caller frees it. */
 char *segment_path(const struct wal *w, uint64_t number, const char *suffix);
 

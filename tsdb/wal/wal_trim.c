@@ -9,7 +9,9 @@
 #include "tsdb/io/trash.h"
 #include "tsdb/wal/wal_held.h"
 #include "tsdb/wal/wal_private.h"
+#include "tsdb/wal/wal_replay.h"
 #include "tsdb/wal/wal_segment.h"
+#include "tsdb/wal/wal_unread.h"
 
 uint64_t wal_overdue(struct wal *w, uint64_t budget)
 {
@@ -17,9 +19,10 @@ uint64_t wal_overdue(struct wal *w, uint64_t budget)
 	bool over = wal_bytes(w) > budget;
 
 	mutex_lock(&w->mu);
-	if (over && w->count && w->segments[0] != w->current)
+	if (over && w->count > 1)
 		upto = w->segments[0]->number;
-	for (size_t i = 0; i < w->count; i++) {
+	/* The last one is not dropped, even if it is not the current one. */
+	for (size_t i = 0; i + 1 < w->count; i++) {
 		const struct wal_segment *s = w->segments[i];
 
 		/*
@@ -28,7 +31,7 @@ uint64_t wal_overdue(struct wal *w, uint64_t budget)
 		 * scanned at the next startup. Flushing the profiles prevents
 		 * both.
 		 */
-		if ((s->failed || s->unread || s->unsealed) && s != w->current)
+		if (s->failed || s->unread || s->unsealed)
 			upto = s->number;
 	}
 	mutex_unlock(&w->mu);
@@ -40,7 +43,7 @@ uint64_t wal_oldest(struct wal *w)
 	uint64_t number = 0;
 
 	mutex_lock(&w->mu);
-	if (w->count && w->segments[0] != w->current)
+	if (w->count > 1)
 		number = w->segments[0]->number;
 	mutex_unlock(&w->mu);
 	return number;
@@ -48,25 +51,24 @@ uint64_t wal_oldest(struct wal *w)
 
 int wal_retire(struct wal *w, struct err *err)
 {
-	/* If the current segment is empty or missing, no new one is needed. */
-	if (!w->current || (uint32_t)wal_end(w) <= FILE_HEADER)
-		return 0;
-	return wal_roll(w, err);
+	if (!w->current)
+		return wal_replay_begin(w, err);
+	return (uint32_t)wal_end(w) <= FILE_HEADER ? 0 : wal_roll(w, err);
 }
 
 /*
  * Rename a segment instead of removing it: bytes that the disk could not read
  * may be readable later or on another machine.
  */
-static int wal_set_aside(struct wal *w, const struct wal_segment *s,
-			 struct err *err)
+static void wal_drop_unread(struct wal *w, const struct wal_segment *s)
 {
 	wal_note_kept(w, s->number);
 	log_event(
 		w->o.log, LOG_ERROR,
-		"a WAL segment could not be read completely and is renamed to *" ASIDE_UNREAD,
+		"a WAL segment has profiles that could not be read; it is renamed to *" ASIDE_UNREAD
+		" and read again later",
 		LOG_FIELDS(log_text("file", file_path(s->file))));
-	return rename_aside(w->o.fs, file_path(s->file), ASIDE_UNREAD, err);
+	wal_set_aside(w, s->number);
 }
 
 /*
@@ -81,8 +83,10 @@ static int remove_file(struct wal *w, const struct wal_segment *s, bool is_held,
 	CLEANUP(mem_freep) char *gone = segment_path(w, s->number, ".deleting");
 	int rc;
 
-	if (s->unread)
-		return wal_set_aside(w, s, err);
+	if (s->unread) {
+		wal_drop_unread(w, s);
+		return 0;
+	}
 	rc = is_held ? wal_held_link(w, s, err) : 0;
 	if (!rc)
 		rc = fs_rename(w->o.fs, file_path(s->file), gone, err);
@@ -102,8 +106,7 @@ int wal_drop(struct wal *w, uint64_t upto, struct err *err)
 		 * affected.
 		 */
 		mutex_lock(&w->mu);
-		if (w->count && w->segments[0] != w->current &&
-		    w->segments[0]->number <= upto) {
+		if (w->count > 1 && w->segments[0]->number <= upto) {
 			s = w->segments[0];
 			w->count--;
 			memmove(w->segments, w->segments + 1,

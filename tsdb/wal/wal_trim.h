@@ -12,28 +12,29 @@
 #include "tsdb/wal/wal.h"
 
 /*
- * Number of the last segment that should be flushed now, together with all
- * segments before it; 0: none. A segment should be flushed if its sync failed,
+ * Number of the last segment that should be flushed and dropped now, together
+ * with all segments before it; 0: none. A segment should be flushed if its sync failed,
  * if parts of it cannot be read, or if it could not be sealed. If there is no
  * such segment, but the log is larger than `budget` bytes, the oldest segment
  * should be flushed.
  */
 uint64_t wal_overdue(struct wal *w, uint64_t budget);
 
-/* Number of the oldest segment that is not the current one; 0: none. */
+/* Number of the oldest segment that wal_drop() may remove; 0: none. */
 uint64_t wal_oldest(struct wal *w);
 
 /*
- * Begin an empty segment, so that all other segments can be dropped. Called at
- * a clean stop, when all profiles have been flushed. Does nothing if the
- * current segment is empty. ERR_NOSPACE, ERR_IO: no segment could be created.
+ * Begin an empty segment, so that all other segments can be dropped: at a clean
+ * stop, when all profiles have been flushed, and when segments are set aside.
+ * Does nothing if the current segment is empty. Called by the appender. ERR_NOSPACE, ERR_IO: no segment could be created.
  */
 NODISCARD int wal_retire(struct wal *w, struct err *err);
 
 /*
  * Remove the segments with numbers up to and including `upto`, but never the
- * current segment. Segments that could not be read in full are renamed instead
- * (docs/decisions.md, 88). Fails with the error of the first removal that
+ * last one, not even if there is no current segment: its name tells the next
+ * start which LSNs have been used. Segments that could not be read in full are
+ * renamed instead (docs/decisions.md, 88). Fails with the error of the first removal that
  * fails; the file of that segment stays until the next startup.
  */
 NODISCARD int wal_drop(struct wal *w, uint64_t upto, struct err *err);

@@ -6,6 +6,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "tsdb/io/trash.h"
 #include "tsdb/wal/wal_log.h"
 #include "tsdb/wal/wal_private.h"
@@ -50,7 +51,8 @@ int wal_unread_take(struct wal *w, const char *path, wal_unread_fn *fn,
 	struct unread_visit v = { .fn = fn, .ctx = ctx };
 	const char *name = strrchr(path, '/') + 1;
 	struct wal_segment *s = NULL;
-	int rc = segment_open_read(w, path, strtoull(name, NULL, 10), &s, err);
+	int rc =
+		segment_open_read(w, path, segment_aside_number(name), &s, err);
 
 	if (!rc)
 		rc = wal_log_visit(s, unread_visit_profile, unread_visit_damage,
@@ -79,22 +81,48 @@ void wal_unread_report(const struct log *log, const char *path, int rc,
 			LOG_FIELDS(log_text("path", path), log_err(err)));
 }
 
-/*
- * Set segments aside that could not be at the start, because the disk failed
- * then. Under their names, the next start would replay them.
- */
+void wal_set_aside(struct wal *w, uint64_t number)
+{
+	CLEANUP(mem_freep) char *path = segment_path(w, number, "");
+
+	int rc = rename_aside(w->o.fs, path, ASIDE_UNREAD, NULL);
+
+	/* Not found: an earlier attempt failed after the file was renamed. */
+	if (!rc || rc == ERR_NOTFOUND)
+		return;
+	mutex_lock(&w->mu);
+	*vec_add(&w->misplaced) = number;
+	mutex_unlock(&w->mu);
+}
+
 void wal_unread_settle(struct wal *w)
 {
-	size_t left = 0;
+	size_t count;
 
-	for (size_t i = 0; i < w->misplaced.count; i++) {
-		CLEANUP(mem_freep)
-		char *path = segment_path(w, w->misplaced.v[i], "");
+	mutex_lock(&w->mu);
+	count = w->misplaced.count;
+	mutex_unlock(&w->mu);
+	while (count--) {
+		uint64_t number;
 
-		if (rename_aside(w->o.fs, path, ASIDE_UNREAD, NULL))
-			w->misplaced.v[left++] = w->misplaced.v[i];
+		mutex_lock(&w->mu);
+		number = w->misplaced.v[0];
+		vec_remove(&w->misplaced, 0, 1);
+		mutex_unlock(&w->mu);
+		wal_set_aside(w, number);
 	}
-	w->misplaced.count = left;
+}
+
+bool wal_has_unread(struct wal *w)
+{
+	bool has;
+
+	mutex_lock(&w->mu);
+	has = w->misplaced.count > 0;
+	for (size_t i = 0; i < w->count; i++)
+		has |= w->segments[i]->unread;
+	mutex_unlock(&w->mu);
+	return has;
 }
 
 int wal_unread_take_all(struct wal *w, wal_unread_fn *fn, void *ctx,

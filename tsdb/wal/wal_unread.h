@@ -6,7 +6,8 @@
  * again, and whoever stores them finds duplicates.
  *
  * Ownership: nothing is kept.
- * Threads: one thread at a time.
+ * Threads: wal_unread_take() and wal_unread_take_all() one thread at a time, the
+ * others any.
  */
 #ifndef TSDB_WAL_WAL_UNREAD_H
 #define TSDB_WAL_WAL_UNREAD_H
@@ -37,10 +38,24 @@ NODISCARD int wal_unread_take_all(struct wal *w, wal_unread_fn *fn, void *ctx,
 				  struct err *err);
 
 /*
- * Try again to set segments aside that could not be at the start. Called when
- * the log is closed, too.
+ * Set segment `number` aside: rename it to *.unread. Under its name, the next
+ * start would replay it, and skip records that flushes or blocks seem to
+ * include. If that fails, wal_unread_settle() tries again.
+ */
+void wal_set_aside(struct wal *w, uint64_t number);
+
+/*
+ * Try again to set segments aside that could not be. Called when the log is
+ * closed, too.
  */
 void wal_unread_settle(struct wal *w);
+
+/*
+ * Whether there are segments that must be set aside and are not yet. No block
+ * may be made meanwhile: its LSNs might include those of profiles that are in
+ * such a segment alone.
+ */
+bool wal_has_unread(struct wal *w);
 
 /* Log what came of an attempt to read something again. */
 void wal_unread_report(const struct log *log, const char *path, int rc,
