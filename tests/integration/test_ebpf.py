@@ -7,6 +7,7 @@ Needs root, or CAP_BPF and CAP_PERFMON; otherwise it says so and tests nothing."
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -428,6 +429,25 @@ ebpf:
     server.finish()
 
 
+def check_failed_start(folder):
+    """A collector that could not start is started by the next reload, with the same configuration."""
+    def reload():
+        return server.get('/-/reload', data=b'').status
+    server = harness.Everprof(f'{folder}/failed', '', ['--web.enable-lifecycle']).ready()
+    with open(f'{folder}/failed/everprof.yaml', 'w', encoding='utf-8') as f:
+        f.write('ebpf: {enabled: true}\n')
+    _, hard = resource.prlimit(server.child.pid, resource.RLIMIT_NOFILE)
+    files = len(os.listdir(f'/proc/{server.child.pid}/fd')) + 6  # for requests, and not for the collector
+    resource.prlimit(server.child.pid, resource.RLIMIT_NOFILE, (files, hard))
+    for count in 1, 2:
+        assert reload() == 200 and server.metric('everprof_ebpf_up') == 0, server.text()
+        assert server.text().count('the eBPF collector cannot run') == count, server.text()
+    resource.prlimit(server.child.pid, resource.RLIMIT_NOFILE, (hard, hard))
+    assert reload() == 200, server.text()
+    harness.wait_until('samples are taken', 60, lambda: server.metric('everprof_ebpf_up') == 1, 0.1)
+    server.finish()
+
+
 def own_cgroup(name):
     """The folder of a new cgroup below that of this program, as container runtimes make them."""
     one = '/sys/fs/cgroup/cgroup.procs'  # there is only version 2
@@ -533,6 +553,7 @@ def main():
             check_debug_link(folder)
             check_server(folder)
             check_ended_programs(folder)
+            check_failed_start(folder)
             check_containers(folder)
             check_self(folder)
         finally:
