@@ -85,19 +85,17 @@ static void report_print_label(const char *name, struct str text,
 	buf_byte(out, '\n');
 }
 
-/* Append the time as pprof prints it: "Time: Jan 2, 2006 at 3:04pm (UTC)". */
+/* Append the time as pprof prints it: "Time: 2006-01-02 15:04:05 UTC". */
 static void print_time(int64_t ns, struct buf *out)
 {
-	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
 	/* Round towards minus infinity, also before 1970. */
 	time_t t = (time_t)(ns / 1000000000 - (ns % 1000000000 < 0));
 	struct tm tm;
 
 	gmtime_r(&t, &tm);
-	buf_printf(out, "Time: %.3s %d, %d at %d:%02d%s (UTC)\n",
-		   months + 3 * (size_t)tm.tm_mon, tm.tm_mday,
-		   tm.tm_year + 1900, (tm.tm_hour + 11) % 12 + 1, tm.tm_min,
-		   tm.tm_hour < 12 ? "am" : "pm");
+	buf_printf(out, "Time: %d-%02d-%02d %02d:%02d:%02d UTC\n",
+		   tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
+		   tm.tm_min, tm.tm_sec);
 }
 
 /*

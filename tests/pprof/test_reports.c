@@ -157,7 +157,7 @@ Test(reports, the_lines_above_describe_the_profile)
 	 */
 	cr_expect(printed_is(
 		&p, "File: app\nBuild ID: c0ffee\nhello\nType: cpu\n"
-		    "Time: Jan 2, 2006 at 3:04pm (UTC)\n"
+		    "Time: 2006-01-02 15:04:05 UTC\n"
 		    "Duration: 10ms, Total samples = 3001.50us (30.01%)\n"
 		    "Showing nodes accounting for 3001.50us, 100% of 3001.50us "
 		    "total\n" TABLE
