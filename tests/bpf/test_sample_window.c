@@ -185,11 +185,12 @@ Test(sample_window, profiles_have_files_lines_and_labels)
 	cr_expect(check_str(pprof_str(p, p->types.v[1].type), "cpu"));
 	/* Positions in the file become addresses in the file. */
 	cr_expect(p->locations.v[1].address == 0x401234);
+	/* The program is the first one, although the kernel was called. */
 	cr_assert(p->mappings.count == 2);
-	cr_expect(check_str(pprof_str(p, p->mappings.v[1].file), "/bin/a"));
-	cr_expect(check_str(pprof_str(p, p->mappings.v[1].build_id), "ab01"));
-	cr_expect(p->mappings.v[1].start == 0x401000 &&
-		  p->mappings.v[1].has_lines);
+	cr_expect(check_str(pprof_str(p, p->mappings.v[0].file), "/bin/a"));
+	cr_expect(check_str(pprof_str(p, p->mappings.v[0].build_id), "ab01"));
+	cr_expect(p->mappings.v[0].start == 0x401000 &&
+		  p->mappings.v[0].has_lines);
 	cr_expect(p->locations.v[2].mapping == PPROF_NONE &&
 		  p->locations.v[2].lines.count == 0);
 	cr_expect(p->locations.v[3].address == 0 &&
