@@ -34,6 +34,8 @@ static void slot_encode(const struct cursor_state *s, uint64_t serial,
 	enc_be64(out, serial);
 	enc_be64(out, s->acked);
 	enc_be64(out, s->safe);
+	enc_be64(out, (uint64_t)s->trusted_ms);
+	enc_be64(out, (uint64_t)s->doubt_ms);
 	while (out->len - at < SLOT_CHECKED)
 		buf_byte(out, 0);
 	enc_be32(out, crc32c_extend(0, (struct bytes){ .ptr = out->ptr + at,
@@ -63,6 +65,8 @@ static int slot_decode(struct bytes slot, struct cursor_state *s,
 	*serial = dec_be64(&d);
 	s->acked = dec_be64(&d);
 	s->safe = dec_be64(&d);
+	s->trusted_ms = (int64_t)dec_be64(&d);
+	s->doubt_ms = (int64_t)dec_be64(&d);
 	return 0;
 }
 

@@ -23,7 +23,7 @@
 /* An open cursor. */
 struct cursor;
 
-/* The positions that a cursor stores. */
+/* What a cursor stores. */
 struct cursor_state {
 	/* position before which all samples have been acknowledged */
 	uint64_t acked;
@@ -32,6 +32,9 @@ struct cursor_state {
 	 * place, too; 0: not known. It is not used yet.
 	 */
 	uint64_t safe;
+	/* the clock of the queue, see struct trusted_clock; 0: not known */
+	int64_t trusted_ms;
+	int64_t doubt_ms;
 };
 
 /*

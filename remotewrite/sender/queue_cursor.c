@@ -66,12 +66,22 @@ int queue_open_cursor(struct queue *q, struct err *err)
 		state.acked = log->begin(log);
 	ack_window_init(&q->window, state.acked);
 	q->synced = state.acked;
+	q->clock.trusted_ms = state.trusted_ms;
+	q->clock.doubt_ms = state.doubt_ms;
 	return 0;
+}
+
+/* What the file has to state now. */
+static struct cursor_state queue_cursor_state(struct queue *q) REQUIRES(q->mu)
+{
+	return (struct cursor_state){ .acked = q->window.acked,
+				      .trusted_ms = q->clock.trusted_ms,
+				      .doubt_ms = q->clock.doubt_ms };
 }
 
 void queue_write_cursor(struct queue *q)
 {
-	const struct cursor_state state = { .acked = q->window.acked };
+	const struct cursor_state state = queue_cursor_state(q);
 	struct err err;
 
 	q->unsynced = true;
@@ -85,11 +95,14 @@ void queue_write_cursor(struct queue *q)
 /* Makes the file that could not be opened before. */
 static void make_cursor(struct queue *q)
 {
-	struct cursor_state state = { .acked = queue_position(q) };
+	struct cursor_state state;
 	struct cursor *c = NULL;
 	struct err unwanted;
 	bool damaged;
 
+	mutex_lock(&q->mu);
+	state = queue_cursor_state(q);
+	mutex_unlock(&q->mu);
 	/* A file that is there has an older position, which is replaced. */
 	if (open_file(q, &state, &damaged, &c, &unwanted))
 		return;
@@ -120,7 +133,7 @@ bool queue_sync_cursor(struct queue *q)
 	if (!q->cursor)
 		make_cursor(q);
 	mutex_lock(&q->mu);
-	state = (struct cursor_state){ .acked = q->window.acked };
+	state = queue_cursor_state(q);
 	moved = q->unsynced;
 	q->unsynced = false;
 	/* ack_window_pass() moves the position without writing it. */

@@ -13,6 +13,7 @@
 #include <pthread.h>
 
 #include "base/mutex.h"
+#include "base/trusted_clock.h"
 #include "base/vec.h"
 #include "client/http_config.h"
 #include "remotewrite/cursor/ack_window.h"
@@ -101,6 +102,8 @@ struct queue {
 	struct mutex mu;
 	pthread_cond_t room; /* a sample was acknowledged, or the queue stops */
 	struct ack_window window;
+	/* The clock that decides what is too old, as the reader saw it last. */
+	struct trusted_clock clock;
 	bool unsynced;   /* the cursor file has a state that is not durable */
 	uint64_t synced; /* the position that is durable; see queue_synced() */
 	bool stopping;

@@ -32,6 +32,7 @@ struct reader {
 	bool skipped;       /* max_backlog has dropped samples */
 	uint64_t run_bytes; /* of the profiles read since the log's end */
 	struct trusted_clock clock; /* decides what is too old */
+	int64_t clock_saved_ns;     /* when its state was saved last */
 	struct outage outage;       /* of the disk with the log */
 };
 
@@ -163,6 +164,21 @@ static int64_t reader_oldest(struct reader *r, int64_t limit_ms)
 	return limit_ms && now.decides ? now.earliest_ms - limit_ms : INT64_MIN;
 }
 
+/*
+ * Keeps the clock for the cursor. It is saved with each new position, and at
+ * least once a minute: after a stop, the queue must not trust just any time.
+ */
+static void note_clock(struct reader *r)
+{
+	mutex_lock(&r->q->mu);
+	r->q->clock = r->clock;
+	if (r->checked_ns - r->clock_saved_ns > CLOCK_MINUTE_NS) {
+		r->clock_saved_ns = r->checked_ns;
+		r->q->unsynced = true;
+	}
+	mutex_unlock(&r->q->mu);
+}
+
 /* Tells the shards to give up the samples with earlier times. */
 static void set_drop_before(struct queue *q, int64_t ms)
 {
@@ -207,6 +223,7 @@ static void limit_backlog(struct reader *r)
 	if (clock_mono_ns() - r->checked_ns < SECOND_NS)
 		return;
 	r->checked_ns = clock_mono_ns();
+	note_clock(r);
 	set_drop_before(q, before_ms);
 	target = backlog_target(q);
 	if (target == UINT64_MAX && !age)
@@ -439,6 +456,9 @@ void *queue_read(void *queue)
 	struct sample_log *log = q->o.log;
 	struct reader r = { .q = q, .position = queue_position(q) };
 
+	mutex_lock(&q->mu);
+	r.clock = q->clock;
+	mutex_unlock(&q->mu);
 	pthread_setname_np(pthread_self(), "write-reader");
 	while (!queue_is_stopping(q)) {
 		uint64_t from = r.position;

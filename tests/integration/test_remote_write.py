@@ -599,6 +599,56 @@ def an_agent_keeps_profiles_until_a_receiver_is_configured(d):
     assert a.stop() == 0
 
 
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
+def set_trusted_time(cursor, ms):
+    """Lets a cursor file state the last trusted time of day (docs/format/remote-write.md)."""
+    with open(cursor, 'r+b') as f:
+        data = bytearray(f.read())
+        for at in 0, 64:
+            data[at + 32:at + 40] = ms.to_bytes(8, 'big')
+            data[at + 60:at + 64] = crc32c(data[at:at + 60]).to_bytes(4, 'big')
+        f.seek(0)
+        f.write(data)
+
+
+@suite.test
+def a_clock_that_is_wrong_after_a_start_drops_no_backlog(d):
+    """By the cursor, the last trusted time is months before the time of day: that is in doubt."""
+    def dropped():
+        return a.metric('everprof_remote_storage_samples_dropped_total', 'reason="max_backlog"')
+    c = Node(f'{d}/c')
+    a = Node(f'{d}/a', sends_to(queue(c.url, more='  max_backlog: {age: 1h}\n')), ['--clock.steady-for=1ms'])
+    load = Load(a)
+    load.push(10)
+    wait_equal(load, c)
+    c.kill()
+    load.begin -= 5400000  # more than an hour ago
+    a.kill()
+    set_trusted_time(f'{a.data}/remote/c.cursor', int(time.time() * 1000) - 100 * 86400000)
+    a.start_again()
+    load.push(10)
+    wait_until('a backlog', 30, lambda: a.metric('everprof_remote_storage_backlog_bytes') > 0)
+    time.sleep(3)  # it is looked at once a second
+    assert dropped() == 0, a.text()
+    c.start_again()
+    wait_equal(load, c)
+    # With a time of day that is not in doubt, they are too old.
+    c.kill()
+    a.kill()
+    set_trusted_time(f'{a.data}/remote/c.cursor', int(time.time() * 1000))
+    a.start_again()
+    load.push(10)
+    wait_until('drops', 30, lambda: dropped() == 10)
+
+
 @suite.test
 def a_dead_receiver_does_not_fill_a_small_disk(d):
     mount = f'{d}/small'

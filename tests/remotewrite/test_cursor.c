@@ -80,10 +80,14 @@ Test(cursor, the_last_state_is_read_again)
 	cr_expect(s.state.acked == 77, "an existing file counts");
 	for (uint64_t n = 100; n < 120; n++) {
 		s.state.safe = n / 2;
+		s.state.trusted_ms = (int64_t)n + 1;
+		s.state.doubt_ms = (int64_t)n + 2;
 		write_acked(&s, n);
 		cr_expect(!cursor_sync(s.c, NULL));
 		open_at(&s, 0);
 		cr_expect(s.state.acked == n && s.state.safe == n / 2);
+		cr_expect(s.state.trusted_ms == (int64_t)n + 1 &&
+			  s.state.doubt_ms == (int64_t)n + 2);
 	}
 	scene_end(&s);
 }
