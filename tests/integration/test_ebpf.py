@@ -208,7 +208,7 @@ def check_programs(folder):
     check_exceptions(record_running(folder, [f'{folder}/throws', '600']), start + 'burn_exceptions;')
     # Children live for some milliseconds; they have the tables of their parent. At their end, the kernel has freed
     # their memory already.
-    check('forks', record(folder, '--', f'{folder}/stacks', 'forks', '2'), start + '|;do_exit;', 0.97)
+    check('forks', record(folder, '--', f'{folder}/stacks', 'forks', '6'), start + '|;do_exit;', 0.97)
 
 
 def check_interpreters(folder):
