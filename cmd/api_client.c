@@ -174,8 +174,10 @@ static int tell_transport(const struct query *q, const struct http_response *r,
 	else if (strstr(r->err.msg, "Empty reply") &&
 		 !strncmp(q->server, "http:", 5))
 		hint = ": did you mean https?";
+	/* It answers without TLS, or closes the connection. */
 	else if (strstr(r->err.msg, "wrong version number") ||
-		 strstr(r->err.msg, "SSL_ERROR_SYSCALL"))
+		 strstr(r->err.msg, "SSL_ERROR_SYSCALL") ||
+		 strstr(r->err.msg, "unexpected eof"))
 		hint = ": did you mean http?";
 	return err_set(err, r->code, "%s: %s%s", shown, r->err.msg, hint);
 }

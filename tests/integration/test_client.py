@@ -152,7 +152,7 @@ def tls_certificates_and_versions_are_verified(d):
         'good': None, 'inline': None, 'relative': None, 'http1': None, 'skip': None,
         'server-name': None, 'cert': None, 'tls12': None,
         'untrusted': 'SSL certificate problem', 'wrong-ca': 'SSL certificate problem',
-        'wrong-name': "no alternative certificate subject name matches target host name",
+        'wrong-name': "no alternative certificate subject name matches target",
         'expired': 'certificate has expired',
         'no-cert': 'HTTP status 400', 'strange-cert': 'HTTP status 400',
         'tls13': 'alert protocol version',
