@@ -171,6 +171,8 @@ void file_table_learn(struct file_table *t, uint32_t number,
 	f->tried_at = now;
 	/* What was known before of a file that is read again stays. */
 	f->state = facts || f->segments ? MAPPED_READ : MAPPED_FAILED;
+	f->failures = facts ? 0 :
+			      f->failures + (f->failures < FILE_FAILURES_MAX);
 	if (!facts)
 		return;
 	mapped_file_keep(t, f, read);
@@ -189,14 +191,25 @@ void file_table_learn(struct file_table *t, uint32_t number,
 					   facts->row_count, now);
 }
 
+/* When a sampled file is read again. UINT64_MAX: there is no need. */
+static uint64_t mapped_file_retry_at(const struct mapped_file *f,
+				     bool is_crowded_out)
+{
+	if (f->state == MAPPED_FAILED)
+		return f->tried_at + (FILE_FAILED_MS << (f->failures - 1));
+	if (f->state == MAPPED_READ && is_crowded_out)
+		return f->tried_at + FILE_RETRY_MS;
+	return UINT64_MAX;
+}
+
 void file_table_sampled(struct file_table *t, uint32_t number, uint32_t pid,
 			uint64_t now)
 {
 	struct mapped_file *f = &t->files.v[number];
+	bool is_crowded_out = f->table != TABLE_STORE_NONE &&
+			      table_store_sampled(t->store, f->table, now);
 
-	if (f->table == TABLE_STORE_NONE ||
-	    !table_store_sampled(t->store, f->table, now) ||
-	    f->state != MAPPED_READ || f->tried_at + FILE_RETRY_MS > now)
+	if (now < mapped_file_retry_at(f, is_crowded_out))
 		return;
 	f->state = MAPPED_UNREAD;
 	f->pid = pid;

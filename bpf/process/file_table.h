@@ -21,6 +21,12 @@ enum {
 	FILE_TABLE_MAX = 64 << 10,
 	/* A file whose table is crowded out is read again after this time. */
 	FILE_RETRY_MS = 3000,
+	/*
+	 * A file that could not be read is tried again after this time, and
+	 * after twice as long each time, up to two minutes.
+	 */
+	FILE_FAILED_MS = 500,
+	FILE_FAILURES_MAX = 9,
 	/* Largest number of files that stay open. */
 	FILES_OPEN_MAX = 4096,
 };
@@ -29,7 +35,11 @@ enum mapped_state {
 	MAPPED_UNREAD,  /* nobody has asked for it */
 	MAPPED_PENDING, /* it is being read */
 	MAPPED_READ,    /* the facts are known */
-	MAPPED_FAILED,  /* it could not be read, or is not an ELF file */
+	/*
+	 * It could not be read: it is not an ELF file, or the process that had
+	 * it has ended. Other processes may have it.
+	 */
+	MAPPED_FAILED,
 };
 
 /* A file that some process has mapped. */
@@ -42,6 +52,7 @@ struct mapped_file {
 	bool in_use;       /* some process had it when they were counted */
 	uint32_t table;    /* in the store, or TABLE_STORE_NONE */
 	uint64_t tried_at; /* when it was read last */
+	uint32_t failures; /* number of attempts that failed in a row */
 	/*
 	 * The open file, or -1. It stays open, so that names can be found after
 	 * the process has ended, and the file is not opened twice.
@@ -99,7 +110,7 @@ void file_table_learn(struct file_table *t, uint32_t number,
 
 /*
  * Note that a file, which `pid` has mapped, was in a sample. If there was no room
- * for its table, it is read again.
+ * for its table, or it could not be read, it is read again.
  */
 void file_table_sampled(struct file_table *t, uint32_t number, uint32_t pid,
 			uint64_t now);

@@ -122,22 +122,43 @@ Test(file_table, files_without_a_build_id_do_not_share)
 	table_store_fini(&store);
 }
 
-Test(file_table, files_that_cannot_be_read_are_not_read_again)
+/*
+ * The process that had the file may have ended before it was opened. Others
+ * have it, too.
+ */
+Test(file_table, files_that_could_not_be_read_are_read_again_when_sampled)
 {
 	struct table_store store;
 	struct file_table t;
 	struct elf_read read = { .facts = facts_of("x"), .fd = -1 };
+	uint64_t now = 1000;
+	uint64_t wait = FILE_FAILED_MS;
 	uint32_t a;
 
 	table_store_init(&store, in_kernel, 100);
 	file_table_init(&t, &store);
 	a = get(&t, "/a", "1", 7);
 	cr_assert(file_table_next(&t) == a);
-	file_table_learn(&t, a, NULL, 0);
+	for (int i = 0; i < 12; i++) {
+		file_table_learn(&t, a, NULL, now);
+		cr_expect(file_table_at(&t, a)->state == MAPPED_FAILED);
+		cr_expect(file_table_next(&t) == FILE_NONE);
+		/* An answer that comes late. */
+		file_table_learn(&t, a, &read, now);
+		cr_expect(file_table_at(&t, a)->state == MAPPED_FAILED);
+		file_table_sampled(&t, a, 8, now + wait - 1);
+		cr_expect(file_table_next(&t) == FILE_NONE, "not yet");
+		now += wait;
+		file_table_sampled(&t, a, 8, now);
+		cr_assert(file_table_next(&t) == a, "%d", i);
+		cr_expect(file_table_at(&t, a)->pid == 8);
+		wait = wait < 128000 ? wait * 2 : wait;
+	}
+	file_table_learn(&t, a, &read, now);
+	cr_expect(file_table_at(&t, a)->state == MAPPED_READ);
+	cr_expect(file_table_at(&t, a)->failures == 0);
+	file_table_sampled(&t, a, 8, now + 1000000);
 	cr_expect(file_table_next(&t) == FILE_NONE);
-	/* An answer that comes late. */
-	file_table_learn(&t, a, &read, 0);
-	cr_expect(file_table_at(&t, a)->state == MAPPED_FAILED);
 	file_table_fini(&t);
 	table_store_fini(&store);
 }
