@@ -11,6 +11,15 @@
 /* The program of threads of the kernel. */
 #define KERNEL_EXE "[kernel]"
 
+/* Whether the name of a file is that of the kernel's program. */
+static bool sample_is_named_kernel(struct str exe)
+{
+	size_t n = strlen(KERNEL_EXE);
+
+	return exe.len >= n && !memcmp(exe.ptr + exe.len - n, KERNEL_EXE, n) &&
+	       (exe.len == n || exe.ptr[exe.len - n - 1] == '/');
+}
+
 /* Whether the mappings of a process have to be read to understand a sample. */
 static bool sample_needs_scan(const struct process *p,
 			      const struct sample_header *h)
@@ -25,14 +34,14 @@ static uint32_t sample_find_group(struct collector *c, const struct process *p,
 				  const struct sample_header *h)
 {
 	struct process_texts t;
+	bool is_kernel;
 	uint32_t group;
 
 	process_texts_read(&t, h->pid);
 	if (p && p->program != FILE_NONE)
 		t.facts.exe =
 			str_of(file_table_at(&c->files, p->program)->path);
-	if (h->end == SAMPLE_KERNEL && !t.facts.exe.len)
-		t.facts.exe = str_of(KERNEL_EXE);
+	is_kernel = h->end == SAMPLE_KERNEL && !t.facts.exe.len;
 	if (p && *p->name)
 		t.facts.name = str_of(p->name);
 	/* It ended before anything was known of it but the sample. */
@@ -40,6 +49,11 @@ static uint32_t sample_find_group(struct collector *c, const struct process *p,
 		t.facts.exe = (struct str){
 			.ptr = h->comm, .len = strnlen(h->comm, SAMPLE_COMM_MAX)
 		};
+	/* A program of that name is not the kernel. */
+	if (is_kernel)
+		t.facts.exe = str_of(KERNEL_EXE);
+	else if (sample_is_named_kernel(t.facts.exe))
+		t.facts.exe = str_of("kernel");
 	group = process_groups_find(&c->groups, &t.facts,
 				    p ? p->old_group : PROCESS_NO_GROUP);
 	process_texts_fini(&t);
