@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/process/process_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/enc.h"
@@ -34,45 +36,72 @@ static bool process_file_is(const struct stat *st, struct bytes identity)
 	return same;
 }
 
-/* Open a descriptor of O_PATH below a root. Links fail; nothing is opened. */
-static int process_file_place(int root, const char *path, uint64_t flags)
+/*
+ * Whether an access control list decides about a file. It may deny what the mode
+ * allows: the group's bits of the mode are the mask of the list.
+ */
+static bool process_file_has_list(int place)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", place);
+	return getxattr(name, "system.posix_acl_access", NULL, 0) >= 0 ||
+	       (errno != ENODATA && errno != EOPNOTSUPP);
+}
+
+/* Whether the user is not root and not the owner of a file with a list. */
+static bool process_file_is_unsure(int place, const struct stat *st,
+				   const struct process_user *u)
+{
+	return u->uid && st->st_uid != u->uid && process_file_has_list(place);
+}
+
+/*
+ * Open a descriptor of O_PATH for a name in a directory. Links fail; nothing is
+ * opened.
+ */
+static int process_file_place(int dir, const char *name, uint64_t flags)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW | flags,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS,
 	};
 
-	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	return (int)syscall(SYS_openat2, dir, name, &how, sizeof(how));
 }
 
-/* Whether the user may search the directory at a path. */
-static bool process_file_may_search(int root, const char *path,
-				    const struct process_user *u)
+/* Whether the user may search a directory. */
+static bool process_file_may_search(int dir, const struct process_user *u)
 {
-	int fd = process_file_place(root, path, O_DIRECTORY);
 	struct stat st;
-	bool may = fd >= 0 && !fstat(fd, &st) &&
-		   process_user_may_search(u, &st);
 
-	if (fd >= 0)
-		close(fd);
-	return may;
+	return !fstat(dir, &st) && process_user_may_search(u, &st) &&
+	       !process_file_is_unsure(dir, &st, u);
 }
 
-/* Whether the user may reach a path. */
-static bool process_file_may_reach(int root, const char *path,
-				   const struct process_user *u)
+/*
+ * Go to a path as the user could, name by name: what a name means may change
+ * between two looks, if somebody mounts there. Closes `dir`. Returns a
+ * descriptor of O_PATH, or -1.
+ */
+static int process_file_walk(int dir, const char *path,
+			     const struct process_user *u)
 {
 	CLEANUP(mem_freep) char *text = mem_strdup(path);
-	bool may = process_file_may_search(root, "/", u);
+	char *rest = text;
+	char *name;
 
-	for (char *slash = strchr(text + 1, '/'); slash && may;
-	     slash = strchr(slash + 1, '/')) {
-		*slash = 0;
-		may = process_file_may_search(root, text, u);
-		*slash = '/';
+	while (dir >= 0 && (name = strtok_r(rest, "/", &rest))) {
+		bool is_last = rest[strspn(rest, "/")] == 0;
+		int next = -1;
+
+		if (process_file_may_search(dir, u))
+			next = process_file_place(dir, name,
+						  is_last ? 0 : O_DIRECTORY);
+		close(dir);
+		dir = next;
 	}
-	return may;
+	return dir;
 }
 
 /* Open what a descriptor of O_PATH, which is closed, refers to, if it may be. */
@@ -85,6 +114,7 @@ static int process_file_open_place(int place, const struct process_user *u,
 	if (place < 0)
 		return -1;
 	if (!fstat(place, &st) && process_user_may_read(u, &st) &&
+	    !process_file_is_unsure(place, &st, u) &&
 	    (!wish->owned || st.st_uid == u->uid) &&
 	    (wish->identity.len != FILE_INODE_LEN ||
 	     process_file_is(&st, wish->identity)))
@@ -93,13 +123,29 @@ static int process_file_open_place(int place, const struct process_user *u,
 	return fd;
 }
 
+/*
+ * Whether a process still has its user. What its root means is the affair of
+ * that user: it may have begun as another one, and made namespaces since.
+ */
+static bool process_file_has_user(uint32_t pid, const struct process_user *u)
+{
+	struct process_user now;
+	bool same;
+
+	if (pid == (uint32_t)getpid())
+		return true;
+	process_user_read(&now, pid);
+	same = process_user_same(u, &now);
+	process_user_fini(&now);
+	return same;
+}
+
 int process_file_open(uint32_t pid, const char *path,
 		      const struct process_user *u,
 		      const struct process_file_wish *wish)
 {
 	char name[64];
 	int root;
-	int fd = -1;
 
 	if (*path != '/')
 		return -1;
@@ -107,18 +153,25 @@ int process_file_open(uint32_t pid, const char *path,
 	root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -1;
-	if (process_file_may_reach(root, path, u))
-		fd = process_file_open_place(process_file_place(root, path, 0),
-					     u, wish);
-	close(root);
-	return fd;
+	if (!process_file_has_user(pid, u)) {
+		close(root);
+		return -1;
+	}
+	return process_file_open_place(process_file_walk(root, path, u), u,
+				       wish);
 }
 
 int process_file_open_program(uint32_t pid, const struct process_user *u,
 			      const struct process_file_wish *wish)
 {
 	char name[64];
+	int place;
 
 	snprintf(name, sizeof(name), "/proc/%u/exe", pid);
-	return process_file_open_place(open(name, O_PATH | O_CLOEXEC), u, wish);
+	place = open(name, O_PATH | O_CLOEXEC);
+	if (place >= 0 && !process_file_has_user(pid, u)) {
+		close(place);
+		return -1;
+	}
+	return process_file_open_place(place, u, wish);
 }

@@ -3,8 +3,9 @@
  * Process file: opens a file that a process names, as the user of the process
  * could open it: below the root of the process, without following links, and
  * only regular files of real file systems that the user may read, through
- * directories that the user may search. Everything is checked before the file
- * is opened (docs/decisions.md, 194).
+ * directories that the user may search. A file or directory that has an access
+ * control list is for root and its owner alone. Everything is checked before
+ * the file is opened (docs/decisions.md, 194).
  *
  * Ownership: the caller closes the descriptors.
  * Threads: any.
@@ -34,7 +35,10 @@ struct process_file_wish {
 	bool owned; /* it belongs to the user */
 };
 
-/* Open the file at `path` below the root of process `pid` for a user, or -1. */
+/*
+ * Open the file at `path` below the root of process `pid` for a user, or -1, also
+ * if the process has another user by now.
+ */
 int process_file_open(uint32_t pid, const char *path,
 		      const struct process_user *u,
 		      const struct process_file_wish *wish);

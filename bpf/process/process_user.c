@@ -63,6 +63,18 @@ void process_user_read(struct process_user *u, uint32_t pid)
 	buf_fini(&status);
 }
 
+bool process_user_same(const struct process_user *a,
+		       const struct process_user *b)
+{
+	if (a->uid != b->uid || a->groups.count != b->groups.count)
+		return false;
+	for (size_t i = 0; i < a->groups.count; i++) {
+		if (a->groups.v[i] != b->groups.v[i])
+			return false;
+	}
+	return true;
+}
+
 void process_user_fini(struct process_user *u)
 {
 	vec_fini(&u->groups);

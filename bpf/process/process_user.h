@@ -29,10 +29,14 @@ struct process_user {
 /* Read the user of a process, or nobody, if the process has ended. */
 void process_user_read(struct process_user *u, uint32_t pid);
 
+/* Whether two users have the same rights. */
+bool process_user_same(const struct process_user *a,
+		       const struct process_user *b);
+
 /* Free the groups. */
 void process_user_fini(struct process_user *u);
 
-/* Whether the user may read a file. Access control lists are not considered. */
+/* Whether the user may read a file that has no access control list. */
 bool process_user_may_read(const struct process_user *u, const struct stat *st);
 
 /* Whether the user may go through a directory. */

@@ -6,9 +6,13 @@
 #include "bpf/process/process_file.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -84,6 +88,80 @@ Test(process_file, links_devices_and_pseudo_files_are_never_opened)
 	cr_expect(!gets("/dev/null", &any) && !gets("/dev/zero", &any));
 	cr_expect(!gets("/proc/version", &any) && !gets("/proc/kmsg", &any));
 	cr_expect(!gets("relative", &any) && !gets("", &any));
+	tempdir_fini(&d);
+}
+
+/* An access control list may deny what the mode allows. */
+Test(process_file, files_with_an_access_control_list_are_for_their_owner)
+{
+	/* The version; then tag, rights and user of each entry (acl(5)). */
+	static const uint16_t list[] = {
+		2,    0,                 /* version */
+		0x01, 6, 0xffff, 0xffff, /* owner: rw */
+		0x02, 4, 7,      0,      /* user 7: r */
+		0x04, 0, 0xffff, 0xffff, /* group: nothing */
+		0x10, 4, 0xffff, 0xffff, /* mask: r */
+		0x20, 4, 0xffff, 0xffff, /* others: r */
+	};
+	struct tempdir d = tempdir_make();
+	CLEANUP(mem_freep) char *path = file_of(&d, "file", 0644);
+	struct process_user owner = { .uid = geteuid() };
+	int fd;
+
+	cr_assert(!chmod(d.path, 0755));
+	if (setxattr(path, "system.posix_acl_access", list, sizeof(list), 0))
+		fprintf(stderr, "SKIPPED: no access control lists here\n");
+	else
+		cr_expect(!gets(path, &any));
+	fd = process_file_open((uint32_t)getpid(), path, &owner, &any);
+	cr_expect(fd >= 0 && !close(fd));
+	tempdir_fini(&d);
+}
+
+/* A process that begins as root may become another user's. */
+Test(process_file, the_root_of_a_process_with_another_user_is_not_entered)
+{
+	struct tempdir d = tempdir_make();
+	CLEANUP(mem_freep) char *path = file_of(&d, "file", 0644);
+	struct process_user now = { 0 };
+	struct process_user u;
+	int ends[2];
+	int fd;
+	pid_t pid;
+
+	if (geteuid()) {
+		fprintf(stderr, "SKIPPED: only root becomes another user\n");
+		tempdir_fini(&d);
+		return;
+	}
+	cr_assert(!chmod(d.path, 0755) && !pipe(ends));
+	pid = fork();
+	if (!pid) {
+		char byte = 0;
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (read(ends[0], &byte, 1) != 1 || setuid(STRANGER))
+			_exit(1);
+		pause();
+		_exit(0);
+	}
+	process_user_read(&u, (uint32_t)pid);
+	fd = process_file_open((uint32_t)pid, path, &u, &any);
+	cr_expect(fd >= 0 && !close(fd));
+	fd = process_file_open_program((uint32_t)pid, &u, &any);
+	cr_expect(fd >= 0 && !close(fd));
+	cr_assert(write(ends[1], "x", 1) == 1);
+	do {
+		process_user_fini(&now);
+		usleep(1000);
+		process_user_read(&now, (uint32_t)pid);
+	} while (process_user_same(&u, &now));
+	process_user_fini(&now);
+	cr_expect(process_file_open((uint32_t)pid, path, &u, &any) < 0);
+	cr_expect(process_file_open_program((uint32_t)pid, &u, &any) < 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	process_user_fini(&u);
 	tempdir_fini(&d);
 }
 
