@@ -55,9 +55,11 @@ struct sample_log {
 
 	/*
 	 * Moves *position after a sample that the disk cannot read. The log
-	 * keeps the file of that sample, even when it may be removed.
+	 * keeps the file of that sample, also across a crash, and appends its
+	 * samples again when the disk can read it. An error: this cannot be
+	 * promised now, and *position stays.
 	 */
-	void (*skip)(struct sample_log *l, uint64_t *position);
+	int (*skip)(struct sample_log *l, uint64_t *position, struct err *err);
 
 	/*
 	 * Waits until there is a durable sample at or after `position`, but at

@@ -94,6 +94,9 @@ static void queue_make_metrics(struct queue *q)
 	     "Number of shards that would be needed to send profiles as fast as they are stored, before min_shards and max_shards are applied.");
 	MAKE(gauge, backlog, "everprof_remote_storage_backlog_bytes",
 	     "Bytes of the WAL that the receiver has not acknowledged yet.");
+	MAKE(counter, passed_over,
+	     "everprof_remote_storage_places_unread_total",
+	     "Places of the WAL that were passed over because the disk could not read them for some minutes; their profiles are sent when it can.");
 	MAKE(gauge, catching_up, "everprof_remote_storage_catching_up",
 	     "Whether the queue catches up on a large backlog: it then uses all shards, and may send profiles as they are stored.");
 	MAKE(gauge, newest_sent,

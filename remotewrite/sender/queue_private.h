@@ -51,7 +51,8 @@ struct queue_metrics {
 	struct metric *dropped_rules;   /* by write_relabel_configs */
 	struct metric *dropped_age;     /* by sample_age_limit */
 	struct metric *dropped_backlog; /* by max_backlog */
-	struct metric *dropped_damaged; /* the log could not be read */
+	struct metric *dropped_damaged; /* the log is damaged */
+	struct metric *passed_over;     /* places; see sample_log.skip() */
 	struct metric *bytes;
 	struct metric *raw_bytes;
 	struct metric *pending;

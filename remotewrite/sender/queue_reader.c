@@ -432,9 +432,23 @@ static void report_outage(const struct queue *q, const struct err *err)
 			   log_err(err)));
 }
 
+/* Logs that a place of the log is passed over, and counts it. */
+static void report_passed_over(const struct queue *q, uint64_t from,
+			       const struct err *err)
+{
+	metric_add(q->metrics.passed_over, 1);
+	log_event(
+		q->o.events, LOG_ERROR,
+		"remote write passes over a place of the WAL that the disk cannot read; its profiles are sent when the disk reads them again",
+		LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
+			   log_int("segment", (int64_t)(from >> 32)),
+			   log_int("offset", (int64_t)(uint32_t)from),
+			   log_err(err)));
+}
+
 /*
  * Waits for a disk that did not read a sample. After a longer outage, the
- * sample is passed over; the log keeps its file.
+ * sample is passed over; the log appends it again later.
  */
 static void wait_for_disk(struct reader *r, uint64_t from, struct err *err)
 {
@@ -442,12 +456,13 @@ static void wait_for_disk(struct reader *r, uint64_t from, struct err *err)
 
 	if (!r->outage.since_ns)
 		report_outage(r->q, err);
-	if (outage_note(&r->outage, ERR_IO, 0, err) == ERR_AGAIN) {
+	if (outage_note(&r->outage, ERR_IO, 0, err) == ERR_AGAIN ||
+	    log->skip(log, &r->position, err)) {
 		reader_pause(r->q);
 		return;
 	}
-	log->skip(log, &r->position);
-	report_unread(r, from, err);
+	report_passed_over(r->q, from, err);
+	reader_pass(r);
 }
 
 void *queue_read(void *queue)

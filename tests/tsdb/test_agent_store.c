@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "tests/tempdir.h"
+#include "tests/tsdb/hook.h"
 #include "tests/tsdb/sample.h"
 #include "tsdb/tsdb.h"
 
@@ -19,15 +20,19 @@ TestSuite(agent_store, .timeout = 60);
 struct scene {
 	struct tempdir dir;
 	struct metrics *metrics;
+	struct hook *hook; /* NULL: the disk of this machine */
 	struct agent_store *s;
 };
 
 static int scene_open(struct scene *f, struct err *err)
 {
-	const struct agent_store_options o = { .path = f->dir.path,
-					       .metrics = f->metrics,
-					       .segment_size = 64 << 10,
-					       .sync_ms = 3600000 };
+	const struct agent_store_options o = {
+		.path = f->dir.path,
+		.fs = f->hook ? &f->hook->fs : NULL,
+		.metrics = f->metrics,
+		.segment_size = 64 << 10,
+		.sync_ms = f->hook ? 10 : 3600000,
+	};
 
 	return agent_store_open(&o, &f->s, err);
 }
@@ -156,5 +161,50 @@ Test(agent_store, the_receiver_judges_times)
 	s.ms = -1;
 	cr_expect(a->append(a, &s, &lsn, NULL) == ERR_INVALID);
 	labels_unref(ls);
+	scene_end(&f);
+}
+
+Test(agent_store, what_the_disk_cannot_read_is_sent_after_a_restart)
+{
+	struct hook hook = hook_make();
+	struct scene f = scene_begin();
+	struct sample_log *l = agent_store_log(f.s);
+	bool seen[20] = { false };
+	struct logged_sample s;
+	struct buf buf = { 0 };
+	struct err err;
+	uint64_t position = 0;
+	int left = 20;
+	int rc;
+
+	f.hook = &hook;
+	append_all(&f, 0, 10);
+	scene_reopen(&f);
+	append_all(&f, 10, 20);
+	hook.sector = "/00000001";
+	hook.from = 32; /* behind the header */
+	hook.to = UINT64_MAX;
+	l = agent_store_log(f.s);
+	cr_expect(l->read(l, &position, true, &buf, &s, &err) == ERR_IO);
+	cr_expect(!l->skip(l, &position, &err));
+	/* All that can be read is sent, and the log may be removed. */
+	while (!(rc = l->read(l, &position, true, &buf, &s, &err)))
+		seen[(s.ms - sample_ms(0)) / SAMPLE_STEP] = true;
+	cr_expect(rc == ERR_AGAIN && !seen[0] && seen[19]);
+	l->keep(l, position);
+	hook.sector = NULL;
+	scene_reopen(&f);
+	l = agent_store_log(f.s);
+	while (left) {
+		left = 20;
+		rc = l->read(l, &position, true, &buf, &s, &err);
+		if (!rc)
+			seen[(s.ms - sample_ms(0)) / SAMPLE_STEP] = true;
+		if (rc == ERR_AGAIN)
+			l->wait(l, position, 100);
+		for (int k = 0; k < 20; k++)
+			left -= seen[k];
+	}
+	buf_fini(&buf);
 	scene_end(&f);
 }

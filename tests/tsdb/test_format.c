@@ -59,7 +59,8 @@ static void example_segment(struct buf *out)
 	s.typeset = buf_bytes(&types);
 	s.hash = hash_bytes(s.body);
 	file_header_encode(&h, out);
-	cr_assert(!segment_profile_encode(&s, SALT, e.lsn, out, NULL));
+	cr_assert(!segment_profile_encode(&s, SEGMENT_PROFILE, SALT, e.lsn, out,
+					  NULL));
 	e.len = (uint32_t)(out->len - FILE_HEADER);
 	e.hash = s.hash;
 	e.labels = labels_bytes(ls);
@@ -405,7 +406,8 @@ static void small_segment(struct buf *out)
 		};
 		size_t at = out->len;
 
-		cr_assert(!segment_profile_encode(&s, SALT, e.lsn, out, NULL));
+		cr_assert(!segment_profile_encode(&s, SEGMENT_PROFILE, SALT,
+						  e.lsn, out, NULL));
 		e.len = (uint32_t)(out->len - at);
 		segment_dir_add(&dir, &e);
 	}

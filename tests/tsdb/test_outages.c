@@ -130,6 +130,93 @@ Test(outages, what_stays_unreadable_in_the_wal_comes_back_when_it_is_read)
 	teardown(f);
 }
 
+Test(outages, a_crash_does_not_forget_what_a_flush_has_passed)
+{
+	struct fixture *f = patient();
+
+	f->o.outage_ms = -1;
+	f->o.wal_segment = 20000;
+	cr_assert(!reopen(f));
+	put_series(f, 0, 20, 40);
+	break_sector(f, "/wal/0", 8192, 8193);
+	cr_expect(!tsdb_flush(f->db, NULL));
+	cr_expect(count(f) < 60);
+	pull_the_plug(f);
+	f->hook.sector = NULL;
+	cr_assert(!reopen(f));
+	/* The segments that were flushed are removed. */
+	put_series(f, 1, 20, 80);
+	cr_expect(!tsdb_flush(f->db, NULL) && !maintain(f, true));
+	cr_expect(count(f) == 120, "%zu", count(f));
+	cr_expect(entries(f, "ls wal | grep -c unread || true") == 0);
+	teardown(f);
+}
+
+Test(outages, nothing_is_flushed_past_what_cannot_be_marked)
+{
+	struct fixture *f = patient();
+
+	f->o.outage_ms = -1;
+	cr_assert(!reopen(f));
+	break_sector(f, "/wal/0", 8192, 8193);
+	arm(f, FS_LINK, "/wal/0", EIO, -1);
+	cr_expect(tsdb_flush(f->db, NULL) < 0);
+	cr_expect(stats(f).unflushed >= 20 && f->hook.hits > 0);
+	cr_expect(maintain(f, true) < 0 && !stats(f).blocks);
+	pull_the_plug(f);
+	f->hook.sector = NULL;
+	f->hook.times = 0;
+	cr_expect(!reopen(f) && count(f) == 40);
+	teardown(f);
+}
+
+/* Read the log to its end, and return the number of samples. */
+static long read_log(struct fixture *f, uint64_t *position)
+{
+	struct sample_log *l = tsdb_sample_log(f->db);
+	struct logged_sample s;
+	struct buf buf = { 0 };
+	long n = 0;
+	int rc;
+
+	while ((rc = l->read(l, position, true, &buf, &s, NULL)) != ERR_AGAIN) {
+		n += !rc;
+		if (rc == ERR_IO)
+			cr_assert(!l->skip(l, position, NULL));
+	}
+	buf_fini(&buf);
+	return n;
+}
+
+Test(outages, what_remote_write_has_passed_over_is_sent_when_it_is_read)
+{
+	struct fixture *f = setup_closed();
+	uint64_t position = 0;
+	long before;
+
+	f->o.hold_wal = true;
+	f->o.sync_ms = -1; /* remote write reads what is durable */
+	reopen(f);
+	put_series(f, 0, 0, 40);
+	break_sector(f, "/wal/0", 8192, 8193);
+	before = read_log(f, &position);
+	cr_expect(before < 40 && before >= 24, "%ld", before);
+	/* A stop; and all of it is stored, so nothing is missing here. */
+	f->hook.sector = NULL;
+	cr_expect(!tsdb_flush(f->db, NULL) && count(f) == 40);
+	pull_the_plug(f);
+	cr_assert(!reopen(f));
+	break_sector(f, "/wal/00000001", 8192, 8193);
+	cr_expect(!maintain(f, true));
+	cr_expect(read_log(f, &position) == 0, "not each time that it fails");
+	f->hook.sector = NULL;
+	cr_expect(!maintain(f, true));
+	cr_expect(entries(f, "ls wal | grep -c unread || true") == 0);
+	cr_expect(read_log(f, &position) == 40);
+	cr_expect(!reopen(f) && count(f) == 40, "%zu", count(f));
+	teardown(f);
+}
+
 Test(outages, what_stays_unreadable_in_a_head_block_comes_back)
 {
 	struct fixture *f = patient();

@@ -82,7 +82,8 @@ Test(segment, a_profile_comes_back)
 		s.typeset = buf_bytes(&types);
 		s.totals = totals;
 		s.body = bytes_of(str_of(samples[i].body));
-		cr_assert(!segment_profile_encode(&s, SALT, 4096, &out, NULL));
+		cr_assert(!segment_profile_encode(&s, SEGMENT_PROFILE, SALT,
+						  4096, &out, NULL));
 		cr_assert(!record_decode(buf_bytes(&out), SALT, 4096, true, &r,
 					 NULL));
 		cr_assert(!segment_profile_decode(&r, &p, NULL), "%s",
@@ -122,19 +123,20 @@ Test(segment, a_profile_that_is_too_large_is_refused)
 	s.totals = &total;
 	/* Only the length of the body is looked at. */
 	s.body = (struct bytes){ ls->data, (size_t)RECORD_BODY_MAX + 1 };
-	cr_expect(segment_profile_encode(&s, SALT, 0, &out, NULL) ==
-		  ERR_TOOBIG);
+	cr_expect(segment_profile_encode(&s, SEGMENT_PROFILE, SALT, 0, &out,
+					 NULL) == ERR_TOOBIG);
 	s.body.len = 1;
 	for (int i = 0; i < RECORD_HEAD_MAX; i++)
 		buf_byte(&junk, 0xff);
 	s.typeset = buf_bytes(&junk);
-	cr_expect(segment_profile_encode(&s, SALT, 0, &out, NULL) ==
-		  ERR_TOOBIG);
+	cr_expect(segment_profile_encode(&s, SEGMENT_PROFILE, SALT, 0, &out,
+					 NULL) == ERR_TOOBIG);
 	cr_expect(out.len == 0, "nothing is appended");
 	s.typeset = sample_types(0);
-	cr_expect(segment_profile_encode(&s, SALT, 0, &small, NULL) ==
-		  ERR_TOOBIG);
-	cr_expect(!segment_profile_encode(&s, SALT, 0, &out, NULL));
+	cr_expect(segment_profile_encode(&s, SEGMENT_PROFILE, SALT, 0, &small,
+					 NULL) == ERR_TOOBIG);
+	cr_expect(!segment_profile_encode(&s, SEGMENT_PROFILE, SALT, 0, &out,
+					  NULL));
 	buf_fini(&junk);
 	buf_fini(&small);
 	buf_fini(&out);

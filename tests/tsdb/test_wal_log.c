@@ -440,6 +440,7 @@ Test(wal_log, the_file_of_a_sample_that_is_passed_over_is_kept)
 {
 	struct wal_scene *s = scene_new();
 	struct reader r = { .s = s };
+	uint64_t at;
 
 	add_all(s, 0, 1);
 	r.position = s->last.lsn;
@@ -450,7 +451,14 @@ Test(wal_log, the_file_of_a_sample_that_is_passed_over_is_kept)
 	s->disk.from = (uint32_t)r.position;
 	s->disk.to = s->disk.from + 1;
 	cr_expect(next(&r) == ERR_IO);
-	log_of(&r)->skip(log_of(&r), &r.position);
+	at = r.position;
+	s->disk.refused |= OP(FS_LINK);
+	cr_expect(log_of(&r)->skip(log_of(&r), &r.position, &r.err) == ERR_IO);
+	cr_expect(r.position == at, "it cannot be kept, so it is not passed");
+	s->disk.refused &= ~OP(FS_LINK);
+	s->disk.hits = 0;
+	cr_expect(!log_of(&r)->skip(log_of(&r), &r.position, &r.err));
+	cr_expect(!access(segment_file(s, 1, ".unread"), F_OK), "at once");
 	cr_expect(!next(&r), "%s", r.err.msg);
 	cr_expect(r.sample.ms > sample_ms(0));
 	cr_expect(s->disk.hits < 10, "a page is tried once: %d",

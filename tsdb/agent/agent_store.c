@@ -62,12 +62,8 @@ static int agent_store_append(struct appender *a, const struct sample *s,
 	rc = wal_append(st->wal, s, &e, err);
 	*lsn = wal_end(st->wal);
 	mutex_unlock(&st->append_mu);
-	/*
-	 * Callers would take ERR_EXISTS for a conflicting profile. Here it
-	 * means that the file of a new segment exists.
-	 */
 	if (rc)
-		return rc == ERR_EXISTS ? ERR_IO : rc;
+		return rc;
 	metric_add(st->appended, 1);
 	return st->o.sync_ms < 0 ? wal_sync(st->wal, *lsn, err) : 0;
 }
@@ -80,14 +76,17 @@ static int agent_store_sync(struct appender *a, uint64_t lsn, struct err *err)
 
 /* Append a profile of an unread segment again; the receiver finds duplicates. */
 static int agent_store_readmit(void *ctx, const struct segment_profile *p,
-			       struct err *err)
+			       bool partial, struct err *err)
 {
 	struct agent_store *st = ctx;
 	int64_t totals[TYPES_MAX];
 	struct sample s = segment_profile_sample(p, totals);
 	uint64_t lsn;
-	int rc = labels_decode(p->entry.labels, &s.labels, err);
+	int rc;
 
+	if (partial)
+		return 0;
+	rc = labels_decode(p->entry.labels, &s.labels, err);
 	if (!rc)
 		rc = st->appender.append(&st->appender, &s, &lsn, err);
 	labels_unref(s.labels);

@@ -102,7 +102,8 @@ static bool must_wait(struct tsdb *db, struct head *r, const struct sample *s)
 
 /*
  * Append under append_mu, so that the order of LSNs is the order in which
- * profiles appear in memory (docs/decisions.md, 3).
+ * profiles appear in memory (docs/decisions.md, 3). Returns 1 if the profile is
+ * stored already.
  */
 static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 			 struct err *err) REQUIRES(db->append_mu)
@@ -119,7 +120,7 @@ static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 		 */
 		metric_add(db->metrics.duplicates, 1);
 		*lsn = wal_end(db->wal);
-		return 0;
+		return 1;
 	}
 	if (rc == ERR_EXISTS)
 		metric_add(db->metrics.conflicts, 1);
@@ -130,15 +131,8 @@ static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 	if (!rc)
 		rc = db_head_for(db, window_start(s->ms), wal_end(db->wal), &r,
 				 err);
-	if (!rc) {
+	if (!rc)
 		rc = wal_append(db->wal, s, &e, err);
-		/*
-		 * From wal_append(), ERR_EXISTS means that the file of a new
-		 * segment exists. Callers would take it to mean a conflicting
-		 * profile.
-		 */
-		rc = rc == ERR_EXISTS ? ERR_IO : rc;
-	}
 	if (rc)
 		return rc;
 	p = db_unflushed(&e);
@@ -211,7 +205,7 @@ static int append_try(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 	mutex_unlock(&db->append_mu);
 	if (crowded)
 		db_wake(db, &db->maintenance);
-	return rc;
+	return rc == 1 ? 0 : rc;
 }
 
 /* Whether a sample may be stored now, by its time and by what is full. */
@@ -240,12 +234,20 @@ static int append_admit(struct tsdb *db, const struct sample *s,
 	return append_make_room(db, err);
 }
 
-int db_append_once(struct tsdb *db, const struct sample *s, uint64_t *lsn,
-		   struct err *err)
+int db_append_again(struct tsdb *db, const struct sample *s, bool resend,
+		    struct err *err)
 {
+	uint64_t lsn;
 	int rc = append_admit(db, s, err);
 
-	return rc ? rc : append_try(db, s, lsn, err);
+	mutex_lock(&db->append_mu);
+	if (!rc)
+		rc = append_locked(db, s, &lsn, err);
+	/* What is stored, or too old to be stored, may not have been sent. */
+	if ((rc == 1 || rc == ERR_INVALID) && resend && db->o.hold_wal)
+		rc = wal_append_resend(db->wal, s, err);
+	mutex_unlock(&db->append_mu);
+	return rc == 1 || rc == ERR_INVALID || rc == ERR_EXISTS ? 0 : rc;
 }
 
 /*

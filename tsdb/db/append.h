@@ -25,11 +25,14 @@ NODISCARD int db_append(struct appender *a, const struct sample *s,
 			uint64_t *lsn, struct err *err);
 
 /*
- * One attempt to append, as db_append() does, which never waits for maintenance:
- * for the maintenance thread itself. Errors as db_append().
+ * Append a profile again that may be stored already (tsdb/wal/wal_unread.h), in
+ * one attempt which never waits for maintenance: for the maintenance thread
+ * itself. It is no error if the profile is too old by now, or if another one is
+ * stored at its time. If `resend` and remote write reads the WAL, what is stored
+ * is sent again. Other errors as db_append().
  */
-NODISCARD int db_append_once(struct tsdb *db, const struct sample *s,
-			     uint64_t *lsn, struct err *err);
+NODISCARD int db_append_again(struct tsdb *db, const struct sample *s,
+			      bool resend, struct err *err);
 
 /*
  * Implements appender.sync: returns when all records before `lsn` are durable.

@@ -58,28 +58,37 @@ bool unflushed_exceed(struct tsdb *db, int64_t bound)
 	return atomic_load(&db->env.unflushed) > bound;
 }
 
+/*
+ * Drop the segments up to number `upto` of which every profile has been
+ * flushed. No record is appended to them any more.
+ */
+static int flushing_drop(struct tsdb *db, uint64_t upto, struct err *err)
+{
+	size_t count;
+	struct part *v = db_heads(db, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t before = (head_oldest(v[i].head) >> 32) - 1;
+
+		upto = before < upto ? before : upto;
+	}
+	db_parts_free(v, count);
+	return wal_drop(db->wal, upto, err);
+}
+
 int db_drop_wal(struct tsdb *db, struct err *err)
 {
-	uint64_t oldest;
-	size_t count;
-	struct part *v;
+	uint64_t current;
 
-	mutex_lock(&db->append_mu);
 	/*
 	 * Read the end of the WAL before the heads are listed: records appended
 	 * after that are in the current segment or later ones, which are not
 	 * dropped.
 	 */
-	oldest = wal_end(db->wal);
+	mutex_lock(&db->append_mu);
+	current = wal_end(db->wal) >> 32;
 	mutex_unlock(&db->append_mu);
-	v = db_heads(db, &count);
-	for (size_t i = 0; i < count; i++) {
-		uint64_t lsn = head_oldest(v[i].head);
-
-		oldest = lsn < oldest ? lsn : oldest;
-	}
-	db_parts_free(v, count);
-	return wal_drop(db->wal, (oldest >> 32) - 1, err);
+	return flushing_drop(db, current - 1, err);
 }
 
 int db_flush_head(struct tsdb *db, struct head *r, struct err *err)
@@ -94,7 +103,8 @@ int db_flush_head(struct tsdb *db, struct head *r, struct err *err)
 
 /*
  * In every head, flush the profiles that are in WAL segments up to number
- * `upto`. If no head fails, drop the segments up to number `drop`.
+ * `upto`. Then drop the segments up to number `drop`, except those of which a
+ * head that failed still needs profiles.
  */
 static int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
 			  struct err *err)
@@ -107,14 +117,15 @@ static int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
 	uint64_t limit = atomic_load(&db->full) ? behind : UINT64_MAX;
 	size_t count;
 	struct part *v;
+	struct err why;
+	int failed;
 	int rc = 0;
 
 	mutex_lock(&db->flush_mu);
 	v = db_heads(db, &count);
 	for (size_t i = 0; i < count; i++) {
-		struct err why;
-		int failed = flush_range(db->flusher, v[i].head, behind, limit,
-					 &why);
+		failed = flush_range(db->flusher, v[i].head, behind, limit,
+				     &why);
 
 		/*
 		 * A head that cannot be flushed must not keep other heads from
@@ -125,10 +136,9 @@ static int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
 	}
 	db_parts_free(v, count);
 	metric_add(rc ? db->metrics.flush_failures : db->metrics.flushes, 1);
-	if (!rc)
-		rc = wal_drop(db->wal, drop, err);
+	failed = flushing_drop(db, drop, &why);
 	mutex_unlock(&db->flush_mu);
-	return rc;
+	return rc || !failed ? rc : err_set(err, failed, "%s", why.msg);
 }
 
 /*

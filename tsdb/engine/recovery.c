@@ -13,6 +13,7 @@
 #include "tsdb/engine/loading.h"
 #include "tsdb/io/dirlock.h"
 #include "tsdb/wal/wal_replay.h"
+#include "tsdb/wal/wal_unread.h"
 
 /*
  * Whether a block contains the profile of a WAL record, or contained the
@@ -101,16 +102,18 @@ static struct head *head_of(struct tsdb *db, const struct labels *ls,
 		return head_in_memory(db, window_start(e->ms));
 	if (make_recovery_range(db, e, &r, &err)) {
 		/*
-		 * The record stays in the WAL: its segment is set aside, and
-		 * its profiles are appended again later.
+		 * The record stays in the WAL: its segment is marked, and its
+		 * profiles are appended again later.
 		 */
 		metric_add(db->env.corruptions, 1);
 		log_event(
 			db->o.log, LOG_ERROR,
-			"cannot create a head block for profiles of the WAL; their WAL segment is set aside, and they are appended again later",
+			"cannot create a head block for profiles of the WAL; their WAL segment is kept, and they are appended again later",
 			LOG_FIELDS(log_int("segment", (int64_t)(e->lsn >> 32)),
 				   log_int("time", e->ms), log_err(&err)));
-		wal_mark_unread(db->wal, e->lsn);
+		if (wal_mark_unread(db->wal, e->lsn, NULL)) {
+			/* wal_unread_settle() tries again. */
+		}
 		return NULL;
 	}
 	r->recovery = true;

@@ -10,6 +10,7 @@
 #include "tsdb/io/record.h"
 #include "tsdb/wal/body.h"
 #include "tsdb/wal/wal_segment.h"
+#include "tsdb/wal/wal_unread.h"
 
 #define LEVEL        3 /* zstd level; low, as sealing compresses again */
 #define BATCH_VALUES (4 * MIB)
@@ -237,22 +238,22 @@ static int flush_load(struct flusher *f, const struct unflushed *p,
 
 /*
  * Count and log a profile that is left out of the head block: its labels and
- * its time, so that operators can see which program is affected. If the disk
- * could not read it, its segment is marked: it is set aside, not removed.
+ * its time, so that operators can see which program is affected.
  */
 static void report_damage(struct flusher *f, uint32_t series,
 			  const struct unflushed *p, const struct err *err)
 {
 	struct buf labels = { 0 };
 
-	if (err->code == ERR_IO)
-		wal_mark_unread(f->wal, p->lsn);
-
 	labels_text(series_at(f->head, series)->labels, &labels);
 	metric_add(f->damaged, 1);
-	log_event(f->log, LOG_ERROR, "dropping a damaged profile",
-		  LOG_FIELDS(log_text("labels", buf_cstr(&labels)),
-			     log_int("time", p->ms), log_err(err)));
+	log_event(
+		f->log, LOG_ERROR,
+		err->code == ERR_IO ?
+			"a profile that the disk cannot read is missing until it can be read" :
+			"dropping a damaged profile",
+		LOG_FIELDS(log_text("labels", buf_cstr(&labels)),
+			   log_int("time", p->ms), log_err(err)));
 	buf_fini(&labels);
 }
 
@@ -422,6 +423,23 @@ static int flush_load_patiently(struct flusher *f, const struct unflushed *p,
 			   err);
 }
 
+/*
+ * Leave a profile out of the head block. If the disk could not read it, its
+ * segment is marked first, so that no crash forgets it. ERR_AGAIN: that failed,
+ * so the series has to wait.
+ */
+static int flush_leave_out(struct flusher *f, uint32_t series,
+			   const struct unflushed *p, const struct err *why,
+			   struct err *err)
+{
+	if (why->code == ERR_IO && wal_mark_unread(f->wal, p->lsn, err))
+		return err_wrap(
+			err, ERR_AGAIN,
+			"cannot mark a WAL segment that is not readable");
+	report_damage(f, series, p, why);
+	return 0;
+}
+
 /* Flush the profiles v[] of one series into chunks. */
 static int flush_profiles(struct flusher *f, uint32_t series,
 			  const struct unflushed *v, size_t count,
@@ -433,16 +451,18 @@ static int flush_profiles(struct flusher *f, uint32_t series,
 
 	for (size_t i = 0; i < count && !rc; i++) {
 		struct segment_profile p = { 0 };
+		struct err why = { 0 };
 
 		/* A second WAL record of the same profile: skip it. */
 		if (v[i].ms == last)
 			continue;
-		rc = flush_load_patiently(f, &v[i], &p, err);
+		rc = flush_load_patiently(f, &v[i], &p, &why);
 		if (rc == ERR_CORRUPT || rc == ERR_IO) {
-			report_damage(f, series, &v[i], err);
-			rc = 0;
+			rc = flush_leave_out(f, series, &v[i], &why, err);
 			continue;
 		}
+		if (rc)
+			*err = why;
 		last = p.entry.ms;
 		if (!rc && f->values.len >= BATCH_VALUES)
 			/* Later chunks of the series go to the next batch. */
@@ -565,6 +585,8 @@ int flush_range(struct flusher *f, struct head *r, uint64_t lsn, uint64_t upto,
 	struct err why = { 0 };
 	int rc = flush_mend(r, err);
 
+	if (!rc)
+		rc = wal_unread_settle(f->wal, err);
 	if (rc)
 		return rc;
 	/* Only a flush needs the chunk writer's large buffers. */

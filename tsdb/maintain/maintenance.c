@@ -3,13 +3,11 @@
 
 #include "base/mem.h"
 #include "base/mutex.h"
-#include "tsdb/db/flush_policy.h"
 #include "tsdb/db/worker.h"
 #include "tsdb/maintain/compaction.h"
 #include "tsdb/maintain/readmission.h"
 #include "tsdb/maintain/retention.h"
 #include "tsdb/maintain/sealing.h"
-#include "tsdb/wal/wal_trim.h"
 #include "tsdb/wal/wal_unread.h"
 
 /* Largest number of calls of next() for one kind of job in one round. */
@@ -22,7 +20,7 @@
 struct job {
 	const char *name;
 	int (*next)(struct tsdb *db, bool all, struct err *err);
-	/* It makes blocks, and so must wait for setting_aside_job(). */
+	/* It makes blocks, and so must wait for wal_unread_settle(). */
 	bool makes_blocks;
 };
 
@@ -31,24 +29,6 @@ static int retain_job(struct tsdb *db, bool all UNUSED, struct err *err)
 	REQUIRES(db->job_mu)
 {
 	return retain_next(db, err);
-}
-
-/*
- * Set WAL segments aside that have profiles which are stored nowhere else
- * (wal_has_unread()), after the other profiles of these segments were flushed.
- */
-static int setting_aside_job(struct tsdb *db, bool all UNUSED, struct err *err)
-	REQUIRES(db->job_mu)
-{
-	int rc;
-
-	if (!wal_has_unread(db->wal))
-		return 0;
-	wal_unread_settle(db->wal);
-	mutex_lock(&db->append_mu);
-	rc = wal_retire(db->wal, err);
-	mutex_unlock(&db->append_mu);
-	return rc ? rc : flush_everything(db, err);
 }
 
 /* Adapts compact_next() to struct job. */
@@ -64,7 +44,6 @@ static int compact_job(struct tsdb *db, bool all UNUSED, struct err *err)
  */
 static const struct job jobs[] = {
 	{ .name = "retention", .next = retain_job },
-	{ .name = "setting aside", .next = setting_aside_job },
 	{ .name = "seal", .next = seal_next, .makes_blocks = true },
 	{ .name = "compaction", .next = compact_job, .makes_blocks = true },
 	{ .name = "readmission", .next = readmit_next },
@@ -84,8 +63,8 @@ int db_maintain(struct tsdb *db, bool seal_all, struct err *err)
 		struct err why = { 0 };
 		int rc = 1;
 
-		if (jobs[i].makes_blocks && wal_has_unread(db->wal))
-			continue;
+		if (jobs[i].makes_blocks)
+			rc = wal_unread_settle(db->wal, &why) ?: 1;
 		for (int n = 0; rc == 1 && n < ROUND_JOBS; n++) {
 			/*
 			 * The lock is released after each piece of work, so

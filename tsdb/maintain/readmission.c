@@ -22,22 +22,20 @@ struct readmission {
 
 /* Append a profile of a WAL segment again, unless it was removed on purpose. */
 static int readmit_profile(void *ctx, const struct segment_profile *p,
-			   struct err *err)
+			   bool partial, struct err *err)
 {
 	struct tsdb *db = ctx;
 	int64_t totals[TYPES_MAX];
 	struct sample s = segment_profile_sample(p, totals);
-	uint64_t lsn;
 	int rc;
 
 	if (state_is_retired(&db->state, window_start(s.ms), p->entry.lsn))
 		return 0;
 	rc = labels_decode(p->entry.labels, &s.labels, err);
 	if (!rc)
-		rc = db_append_once(db, &s, &lsn, err);
+		rc = db_append_again(db, &s, !partial, err);
 	labels_unref(s.labels);
-	/* Too old by now, or another profile of that time is stored. */
-	return rc == ERR_INVALID || rc == ERR_EXISTS ? 0 : rc;
+	return rc;
 }
 
 /* Make a new block of a part that can be read again, and add it to the view. */

@@ -14,13 +14,13 @@
  * Each record has the labels and the type set, so that damage to one record
  * never makes another unreadable (docs/decisions.md, 1).
  */
-int segment_profile_encode(const struct sample *s, uint64_t salt, uint64_t lsn,
-			   struct buf *out, struct err *err)
+int segment_profile_encode(const struct sample *s, uint8_t kind, uint64_t salt,
+			   uint64_t lsn, struct buf *out, struct err *err)
 {
 	struct buf head = buf_init(RECORD_HEAD_MAX);
 	size_t totals = typeset_count(s->typeset);
 	struct record r = { .position = lsn,
-			    .kind = SEGMENT_PROFILE,
+			    .kind = kind,
 			    .encoding = (uint8_t)s->encoding,
 			    .body = s->body };
 	bool over;
@@ -53,6 +53,12 @@ int segment_profile_encode(const struct sample *s, uint64_t salt, uint64_t lsn,
 	return 0;
 }
 
+/* Whether records of a kind have a profile. */
+static bool segment_has_profile(uint8_t kind)
+{
+	return kind == SEGMENT_PROFILE || kind == SEGMENT_RESEND;
+}
+
 int segment_profile_decode(const struct record *r, struct segment_profile *out,
 			   struct err *err)
 {
@@ -78,7 +84,7 @@ int segment_profile_decode(const struct record *r, struct segment_profile *out,
 				   .len = (size_t)(d.pos - totals) };
 	p.entry.typeset = bytes_of(dec_str(&d));
 	p.entry.labels = bytes_of(dec_str(&d));
-	if (d.bad || dec_left(&d) || r->kind != SEGMENT_PROFILE ||
+	if (d.bad || dec_left(&d) || !segment_has_profile(r->kind) ||
 	    typeset_count(p.entry.typeset) != p.total_count)
 		return err_set(err, ERR_CORRUPT, "the record is not a profile");
 	*out = p;

@@ -20,6 +20,8 @@
 enum {
 	SEGMENT_PROFILE = 1,
 	SEGMENT_DIRECTORY = 2,
+	SEGMENT_RESEND =
+		3, /* a profile that is stored; see wal_append_resend() */
 	SEGMENT_FOOTER = 16
 };
 
@@ -56,18 +58,19 @@ struct segment_profile {
 };
 
 /*
- * Encode sample s as a record and append the record to `out`. The record must
+ * Encode sample s as a record of a kind (SEGMENT_PROFILE or SEGMENT_RESEND) and
+ * append the record to `out`. The record must
  * be written at position `lsn`. `salt` is the segment's salt, a number that the
  * checksum of each record's head includes. ERR_TOOBIG: the body or the head
  * exceeds a limit of the format, or the record exceeds the limit of `out`.
  */
-NODISCARD int segment_profile_encode(const struct sample *s, uint64_t salt,
-				     uint64_t lsn, struct buf *out,
-				     struct err *err);
+NODISCARD int segment_profile_encode(const struct sample *s, uint8_t kind,
+				     uint64_t salt, uint64_t lsn,
+				     struct buf *out, struct err *err);
 
 /*
  * Decode a record as a profile; *out borrows from the record. ERR_CORRUPT: the
- * record is of another kind, or its head is damaged. A damaged body is no
+ * record has no profile, or its head is damaged. A damaged body is no
  * error: the caller checks r->body_ok.
  */
 NODISCARD int segment_profile_decode(const struct record *r,

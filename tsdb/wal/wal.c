@@ -146,6 +146,7 @@ int wal_open(const struct wal_options *o, struct wal **out, struct err *err)
 	w->dir = mem_strdup(o->dir);
 	w->lowest = UINT64_MAX;
 	mutex_init(&w->mu);
+	mutex_init(&w->unread_mu);
 	clock_cond_init(&w->synced);
 	wal_log_init(w);
 	metrics_register(o->metrics, metric_rows, ARRAY_SIZE(metric_rows), w);
@@ -181,6 +182,17 @@ static bool current_failed(struct wal *w)
 	return failed;
 }
 
+/* Whether the next record goes to a new segment; see wal_append(). */
+static bool current_is_done(struct wal *w)
+{
+	bool done;
+
+	mutex_lock(&w->mu);
+	done = w->current->failed || w->current->unread;
+	mutex_unlock(&w->mu);
+	return done;
+}
+
 /*
  * Seal the current segment at a clean stop, so that the next startup reads the
  * segment's directory instead of all its records (docs/decisions.md, 27).
@@ -206,8 +218,10 @@ void wal_close(struct wal *w)
 		return;
 	if (w->current)
 		close_current(w);
-	wal_unread_settle(w);
-	vec_fini(&w->misplaced);
+	if (wal_unread_settle(w, NULL)) {
+		/* The next start reads these segments again. */
+	}
+	vec_fini(&w->unmarked);
 	for (size_t i = 0; i < w->count; i++)
 		wal_segment_unref(w->segments[i]);
 	mem_free(w->segments);
@@ -216,6 +230,7 @@ void wal_close(struct wal *w)
 	buf_fini(&w->scratch);
 	pthread_cond_destroy(&w->synced);
 	mutex_destroy(&w->mu);
+	mutex_destroy(&w->unread_mu);
 	mem_free(w->dir);
 	mem_free(w);
 }
@@ -297,33 +312,58 @@ static int write_end(struct wal *w, struct bytes b, struct err *err)
 	return rc;
 }
 
-int wal_append(struct wal *w, const struct sample *s,
-	       struct segment_entry *entry, struct err *err)
+/*
+ * Begin a new segment if there is none, if the current one has failed or could
+ * not be read, has the configured size, or would get an offset of more than 32
+ * bits. A profile larger than a segment gets a segment of its own.
+ */
+static int wal_make_current(struct wal *w, size_t body_len, struct err *err)
 {
 	uint64_t offset = (uint32_t)w->end;
-	struct wal_segment *seg;
 	int rc = 0;
 
 	if (!w->current)
 		rc = wal_replay_begin(w, err);
-	/*
-	 * Begin a new segment if the current one has failed, has the configured
-	 * size, or would get an offset of more than 32 bits. A profile larger
-	 * than a segment gets a segment of its own.
-	 */
-	else if (current_failed(w) ||
+	else if (current_is_done(w) ||
 		 (offset > FILE_HEADER &&
-		  offset + s->body.len > w->o.segment_size) ||
-		 offset + s->body.len + RECORD_HEAD_MAX > OFFSET_MAX)
+		  offset + body_len > w->o.segment_size) ||
+		 offset + body_len + RECORD_HEAD_MAX > OFFSET_MAX)
 		rc = wal_roll(w, err);
+	/* Callers would take ERR_EXISTS for a conflicting profile. */
+	return rc == ERR_EXISTS ? ERR_IO : rc;
+}
+
+/* Write a record of a kind; its bytes are then in w->scratch. */
+static int wal_append_record(struct wal *w, const struct sample *s,
+			     uint8_t kind, struct err *err)
+{
+	int rc = wal_make_current(w, s->body.len, err);
+
 	if (rc)
 		return rc;
-	seg = w->current;
-	assert(seg);
 	buf_reset(&w->scratch);
-	rc = segment_profile_encode(s, seg->salt, w->end, &w->scratch, err);
-	if (!rc)
-		rc = write_end(w, buf_bytes(&w->scratch), err);
+	rc = segment_profile_encode(s, kind, w->current->salt, w->end,
+				    &w->scratch, err);
+	return rc ? rc : write_end(w, buf_bytes(&w->scratch), err);
+}
+
+/* Count the record in w->scratch, which has been written. */
+static void wal_advance(struct wal *w)
+{
+	mutex_lock(&w->mu);
+	w->end += w->scratch.len;
+	w->current->size = (uint32_t)w->end;
+	mutex_unlock(&w->mu);
+	/* Free the buffer only if a very large profile made it grow. */
+	if (w->scratch.cap > MIB)
+		buf_fini(&w->scratch);
+}
+
+int wal_append(struct wal *w, const struct sample *s,
+	       struct segment_entry *entry, struct err *err)
+{
+	int rc = wal_append_record(w, s, SEGMENT_PROFILE, err);
+
 	if (rc)
 		return rc;
 	*entry = (struct segment_entry){
@@ -336,14 +376,17 @@ int wal_append(struct wal *w, const struct sample *s,
 		.typeset = s->typeset,
 	};
 	segment_dir_add(&w->directory, entry);
-	mutex_lock(&w->mu);
-	w->end += w->scratch.len;
-	seg->size = (uint32_t)w->end;
-	mutex_unlock(&w->mu);
-	/* Free the buffer only if a very large profile made it grow. */
-	if (w->scratch.cap > MIB)
-		buf_fini(&w->scratch);
+	wal_advance(w);
 	return 0;
+}
+
+int wal_append_resend(struct wal *w, const struct sample *s, struct err *err)
+{
+	int rc = wal_append_record(w, s, SEGMENT_RESEND, err);
+
+	if (!rc)
+		wal_advance(w);
+	return rc;
 }
 
 uint64_t wal_end(struct wal *w)
@@ -420,17 +463,6 @@ struct wal_segment *wal_segment(struct wal *w, uint64_t lsn)
 		atomic_fetch_add(&found->refs, 1);
 	mutex_unlock(&w->mu);
 	return found;
-}
-
-void wal_mark_unread(struct wal *w, uint64_t lsn)
-{
-	struct wal_segment *s;
-
-	mutex_lock(&w->mu);
-	s = wal_find_locked(w, lsn);
-	if (s)
-		s->unread = true;
-	mutex_unlock(&w->mu);
 }
 
 uint64_t wal_begin(struct wal *w)

@@ -78,6 +78,14 @@ NODISCARD int wal_append(struct wal *w, const struct sample *s,
 			 struct segment_entry *entry, struct err *err);
 
 /*
+ * Append a sample that is stored already, but may not have been sent: remote
+ * write reads it (sample_log.read), and a replay passes over it. Locks and
+ * errors as for wal_append().
+ */
+NODISCARD int wal_append_resend(struct wal *w, const struct sample *s,
+				struct err *err);
+
+/*
  * LSN after the last record. wal_sync() with this LSN makes all records
  * durable.
  */
@@ -106,14 +114,8 @@ bool wal_may_be_lost(struct wal *w, uint64_t lsn);
 struct wal_segment *wal_segment(struct wal *w, uint64_t lsn);
 
 /*
- * Note that the record at `lsn` could not be read, or is stored nowhere else.
- * Its segment is then set aside, not removed, when it is dropped.
- */
-void wal_mark_unread(struct wal *w, uint64_t lsn);
-
-/*
- * LSN at which the oldest segment begins. Segments that cannot be read, and are
- * therefore kept on disk, are taken into account.
+ * LSN at which the oldest segment begins. Segments that are kept because they
+ * cannot be read are taken into account.
  */
 uint64_t wal_begin(struct wal *w);
 

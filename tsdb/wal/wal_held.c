@@ -11,18 +11,17 @@
 #include "tsdb/wal/wal_trim.h"
 
 /* The path of the directory of held segments, or of a file in it. */
-static char *held_path(const struct wal *w, const char *name)
+static char *held_file(const struct wal *w, const char *name)
 {
 	return mem_printf("%s/held%s%s", w->dir, *name ? "/" : "", name);
 }
 
-/* The path of a held segment; the caller frees it. */
-static char *held_segment_path(const struct wal *w, uint64_t number)
+char *wal_held_path(const struct wal *w, uint64_t number)
 {
 	char name[32];
 
 	snprintf(name, sizeof(name), "%08llu", (unsigned long long)number);
-	return held_path(w, name);
+	return held_file(w, name);
 }
 
 /* Log that a held segment could not be removed. */
@@ -66,7 +65,7 @@ static bool is_superfluous(const struct wal *w, uint64_t number)
 static int held_open_one(struct wal *w, const char *name, uint64_t number,
 			 struct err *err)
 {
-	CLEANUP(mem_freep) char *path = held_path(w, name);
+	CLEANUP(mem_freep) char *path = held_file(w, name);
 	struct wal_segment *s = NULL;
 	int rc;
 
@@ -77,14 +76,7 @@ static int held_open_one(struct wal *w, const char *name, uint64_t number,
 	}
 	rc = segment_open_read(w, path, number, &s, err);
 	if (rc) {
-		/*
-		 * The file stays on disk. Its profiles are in heads or blocks,
-		 * but remote write does not send them.
-		 */
-		log_event(
-			w->o.log, LOG_ERROR,
-			"cannot open a WAL segment that remote write has not sent; its profiles are not sent",
-			LOG_FIELDS(log_text("file", path), log_err(err)));
+		tell_left_alone(w, number, path, err);
 		return 0;
 	}
 	mutex_lock(&w->mu);
@@ -95,7 +87,7 @@ static int held_open_one(struct wal *w, const char *name, uint64_t number,
 
 int wal_held_open(struct wal *w, uint64_t *highest, struct err *err)
 {
-	CLEANUP(mem_freep) char *dir = held_path(w, "");
+	CLEANUP(mem_freep) char *dir = held_file(w, "");
 	struct name_list l = { 0 };
 	int rc = fs_list(w->o.fs, dir, &l, err);
 
@@ -145,9 +137,9 @@ static bool held_is_needed(struct wal *w, uint64_t number)
 
 int wal_held_link(struct wal *w, const struct wal_segment *s, struct err *err)
 {
-	CLEANUP(mem_freep) char *dir = held_path(w, "");
+	CLEANUP(mem_freep) char *dir = held_file(w, "");
 	CLEANUP(mem_freep) char *from = segment_path(w, s->number, "");
-	CLEANUP(mem_freep) char *to = held_segment_path(w, s->number);
+	CLEANUP(mem_freep) char *to = wal_held_path(w, s->number);
 	int rc = fs_ensure_dir(w->o.fs, dir, err);
 
 	/*
@@ -198,7 +190,7 @@ void wal_keep(struct wal *w, uint64_t position)
 	mutex_unlock(&w->mu);
 	while ((s = take_sent(w, position))) {
 		CLEANUP(mem_freep)
-		char *path = held_segment_path(w, s->number);
+		char *path = wal_held_path(w, s->number);
 
 		int rc = fs_unlink(w->o.fs, path, &err);
 

@@ -20,6 +20,9 @@
  */
 NODISCARD int wal_held_open(struct wal *w, uint64_t *highest, struct err *err);
 
+/* The path of a held segment; the caller frees it. */
+char *wal_held_path(const struct wal *w, uint64_t number);
+
 /* Release all held segments when the log is closed. */
 void wal_held_close(struct wal *w);
 

@@ -8,6 +8,7 @@
 #include "tsdb/wal/wal_held.h"
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_segment.h"
+#include "tsdb/wal/wal_unread.h"
 
 #define READ_PAGE 4096ull /* bytes that a disk reads or fails to read at once */
 
@@ -214,24 +215,27 @@ static int read_in_segment(const struct readable *r, uint64_t *position,
 }
 
 /* Implements sample_log.skip. */
-static void wal_log_skip(struct sample_log *l, uint64_t *position)
+static int wal_log_skip(struct sample_log *l, uint64_t *position,
+			struct err *err)
 {
 	struct wal *w = (struct wal *)l;
 	struct readable r = wal_log_find(w, *position);
 	uint64_t at = (uint32_t)*position;
+	int rc = 0;
 
 	if (r.s && r.s->number == *position >> 32) {
-		wal_mark_unread(w, *position);
+		rc = wal_mark_unread(w, *position, err);
 		at = at < FILE_HEADER ? FILE_HEADER : at;
-		*position = r.s->number << 32 | skip_damage(r.s, at, r.end);
+		if (!rc)
+			*position = r.s->number << 32 |
+				    skip_damage(r.s, at, r.end);
 	}
 	wal_segment_unref(r.s);
+	return rc;
 }
 
-int wal_log_visit(const struct wal_segment *s,
-		  int (*fn)(void *ctx, const struct segment_profile *p,
-			    struct err *err),
-		  void (*damaged)(void *ctx), void *ctx, struct err *err)
+int wal_log_visit(const struct wal_segment *s, const struct wal_log_visitor *v,
+		  struct err *err)
 {
 	struct buf buf = { 0 };
 	uint64_t at = FILE_HEADER;
@@ -240,19 +244,24 @@ int wal_log_visit(const struct wal_segment *s,
 
 	while (!rc && at < s->size) {
 		struct segment_profile p = { 0 };
+		int failed = record_length(s, at, s->size, &len, err);
 
-		rc = record_length(s, at, s->size, &len, err);
-		if (rc || (len && is_directory(s, at)))
+		if (!failed && len && is_directory(s, at))
 			break;
-		rc = !len ? ERR_CORRUPT :
-			    wal_segment_read(s, s->number << 32 | at,
-					     (uint32_t)len, &buf, &p, err);
-		if (!rc)
-			rc = fn(ctx, &p, err);
-		else if (rc == ERR_CORRUPT)
-			damaged(ctx);
-		at = rc == ERR_CORRUPT ? skip_damage(s, at, s->size) : at + len;
-		rc = rc == ERR_CORRUPT ? 0 : rc;
+		if (!failed)
+			failed = !len ? ERR_CORRUPT :
+					wal_segment_read(
+						s, s->number << 32 | at,
+						(uint32_t)len, &buf, &p, err);
+		if (!failed)
+			rc = v->profile(v->ctx, &p, err);
+		else if (failed == ERR_CORRUPT)
+			v->damaged(v->ctx);
+		else if (failed == ERR_IO)
+			v->unread(v->ctx, err);
+		else
+			rc = failed;
+		at = failed ? skip_damage(s, at, s->size) : at + len;
 	}
 	buf_fini(&buf);
 	return rc;

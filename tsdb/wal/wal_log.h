@@ -18,14 +18,23 @@ void wal_log_init(struct wal *w);
 /* Return the interface, borrowed from the WAL. */
 struct sample_log *wal_sample_log(struct wal *w);
 
+/* What wal_log_visit() calls, each with `ctx`. */
+struct wal_log_visitor {
+	/* A profile. An error ends the visit. */
+	int (*profile)(void *ctx, const struct segment_profile *p,
+		       struct err *err);
+	/* A place where bytes are wrong. */
+	void (*damaged)(void *ctx);
+	/* A place that the disk could not read; `why` is its error. */
+	void (*unread)(void *ctx, const struct err *why);
+	void *ctx;
+};
+
 /*
- * Call `fn` for each profile of a segment that is not written any more, in the
- * order of LSNs, until it fails, and damaged() for each damaged place. Returns
- * the error of `fn`. ERR_IO: the disk could not read the segment.
+ * Visit all records of a segment that is not written any more, in the order of
+ * LSNs. Returns the first error of profile().
  */
-NODISCARD int wal_log_visit(
-	const struct wal_segment *s,
-	int (*fn)(void *ctx, const struct segment_profile *p, struct err *err),
-	void (*damaged)(void *ctx), void *ctx, struct err *err);
+NODISCARD int wal_log_visit(const struct wal_segment *s,
+			    const struct wal_log_visitor *v, struct err *err);
 
 #endif

@@ -49,9 +49,10 @@ struct wal_segment {
 	bool guessed;
 	/*
 	 * Whether parts of the file could not be read, or records of it be
-	 * placed. If so, the file is later renamed instead of removed.
+	 * placed. If so, the file has a second name; see wal_mark_unread().
 	 */
 	bool unread;
+	bool kept; /* that second name is durable */
 	/*
 	 * Whether the directory could not be written. If so, the profiles are
 	 * flushed soon.
@@ -74,7 +75,7 @@ struct wal {
 	 * UINT64_MAX: none.
 	 */
 	uint64_t lowest;
-	VEC(uint64_t) misplaced; /* see wal_set_aside(); protected by mu */
+	VEC(uint64_t) unmarked; /* see wal_mark_unread(); protected by mu */
 	struct metric *corruptions;
 	struct metric *syncs;
 	struct metric *sync_failures;
@@ -97,6 +98,11 @@ struct wal {
 	struct segment_dir directory;
 	struct buf scratch;
 
+	/*
+	 * Held while the second name of a segment is made or removed; see
+	 * wal_unread.h. Taken before `mu`.
+	 */
+	struct mutex unread_mu;
 	/* Protects the members below. `synced` is signalled after each sync. */
 	struct mutex mu;
 	pthread_cond_t synced;

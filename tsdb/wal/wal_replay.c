@@ -7,6 +7,7 @@
 #include "base/mutex.h"
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_segment.h"
+#include "tsdb/wal/wal_unread.h"
 
 /*
  * State of the replay of one segment. `directory` collects the profiles that
@@ -64,13 +65,16 @@ static void scan_record(struct replay *r, const struct record *rec)
 
 /*
  * Report a range of bytes that the disk cannot read. The segment is marked, so
- * that it is neither truncated nor removed later.
+ * that it is not truncated, and its file is kept.
  */
 static void wal_replay_report_unread(void *ctx, uint64_t offset, uint64_t len)
 {
 	struct replay *r = ctx;
 
 	r->segment->unread = true;
+	if (wal_mark_unread(r->w, r->segment->number << 32, NULL)) {
+		/* wal_unread_settle() tries again. */
+	}
 	metric_add(r->w->corruptions, 1);
 	log_event(
 		r->w->o.log, LOG_ERROR,
@@ -347,10 +351,10 @@ static void leave_alone(struct wal *w, size_t i, const struct err *err)
 {
 	struct wal_segment *s = w->segments[i];
 
-	tell_left_alone(w, s->number, file_path(s->file), err);
 	w->count--;
 	memmove(w->segments + i, w->segments + i + 1,
 		(w->count - i) * sizeof(struct wal_segment *));
+	tell_left_alone(w, s->number, file_path(s->file), err);
 	wal_segment_unref(s);
 }
 

@@ -150,8 +150,9 @@ void tell_left_alone(struct wal *w, uint64_t number, const char *path,
 		w->o.log, LOG_ERROR,
 		"cannot read a WAL segment; its file is kept, but its profiles that were not flushed are missing",
 		LOG_FIELDS(log_text("file", path), log_err(err)));
-	if (err->code == ERR_IO && !w->o.read_only)
-		wal_set_aside(w, number);
+	if (err->code == ERR_IO && wal_mark_unread(w, number << 32, NULL)) {
+		/* wal_unread_settle() tries again. */
+	}
 }
 
 /*

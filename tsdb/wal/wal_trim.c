@@ -6,12 +6,10 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/mutex.h"
-#include "tsdb/io/trash.h"
 #include "tsdb/wal/wal_held.h"
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_replay.h"
 #include "tsdb/wal/wal_segment.h"
-#include "tsdb/wal/wal_unread.h"
 
 uint64_t wal_overdue(struct wal *w, uint64_t budget)
 {
@@ -27,9 +25,9 @@ uint64_t wal_overdue(struct wal *w, uint64_t budget)
 
 		/*
 		 * A crash may lose records of a segment that is not durable or
-		 * not readable, and a segment that is not sealed must be
-		 * scanned at the next startup. Flushing the profiles prevents
-		 * both.
+		 * not readable any more, and a segment that is not sealed must
+		 * be scanned at the next startup. Flushing the profiles
+		 * prevents both.
 		 */
 		if (s->failed || s->unread || s->unsealed)
 			upto = s->number;
@@ -57,21 +55,6 @@ int wal_retire(struct wal *w, struct err *err)
 }
 
 /*
- * Rename a segment instead of removing it: bytes that the disk could not read
- * may be readable later or on another machine.
- */
-static void wal_drop_unread(struct wal *w, const struct wal_segment *s)
-{
-	wal_note_kept(w, s->number);
-	log_event(
-		w->o.log, LOG_ERROR,
-		"a WAL segment has profiles that could not be read; it is renamed to *" ASIDE_UNREAD
-		" and read again later",
-		LOG_FIELDS(log_text("file", file_path(s->file))));
-	wal_set_aside(w, s->number);
-}
-
-/*
  * Remove a segment's file from the log. If remote write still needs it
  * (is_held), the file first gets a second name, under which it stays. The first
  * name is changed to *.deleting before it is removed: if the removal is
@@ -83,10 +66,6 @@ static int remove_file(struct wal *w, const struct wal_segment *s, bool is_held,
 	CLEANUP(mem_freep) char *gone = segment_path(w, s->number, ".deleting");
 	int rc;
 
-	if (s->unread) {
-		wal_drop_unread(w, s);
-		return 0;
-	}
 	rc = is_held ? wal_held_link(w, s, err) : 0;
 	if (!rc)
 		rc = fs_rename(w->o.fs, file_path(s->file), gone, err);

@@ -25,17 +25,17 @@ uint64_t wal_oldest(struct wal *w);
 
 /*
  * Begin an empty segment, so that all other segments can be dropped: at a clean
- * stop, when all profiles have been flushed, and when segments are set aside.
- * Does nothing if the current segment is empty. Called by the appender. ERR_NOSPACE, ERR_IO: no segment could be created.
+ * stop, when all profiles have been flushed. Does nothing if the current segment is empty. Called by the appender. ERR_NOSPACE, ERR_IO: no segment could be created.
  */
 NODISCARD int wal_retire(struct wal *w, struct err *err);
 
 /*
  * Remove the segments with numbers up to and including `upto`, but never the
  * last one, not even if there is no current segment: its name tells the next
- * start which LSNs have been used. Segments that could not be read in full are
- * renamed instead (docs/decisions.md, 88). Fails with the error of the first removal that
- * fails; the file of that segment stays until the next startup.
+ * start which LSNs have been used. A segment that could
+ * not be read in full stays under a second name (wal_unread.h). Fails with the
+ * error of the first removal that fails; the file of that segment stays until
+ * the next startup.
  */
 NODISCARD int wal_drop(struct wal *w, uint64_t upto, struct err *err);
 

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/mutex.h"
 #include "tsdb/io/trash.h"
+#include "tsdb/wal/wal_held.h"
 #include "tsdb/wal/wal_log.h"
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_segment.h"
@@ -23,11 +24,13 @@ bool wal_unread_is_name(const char *name)
 	       (*at == '-' && strspn(at + 1, "0123456789") == strlen(at + 1));
 }
 
-/* What is passed through wal_log_visit(). */
+/* The state of a visit of an unread segment. */
 struct unread_visit {
-	wal_unread_fn *fn;
+	wal_unread_fn *fn; /* NULL: the segment is only read */
 	void *ctx;
 	bool damaged; /* some bytes are wrong, and not only unread */
+	bool partial; /* the disk could not read some bytes */
+	struct err why;
 };
 
 static int unread_visit_profile(void *ctx, const struct segment_profile *p,
@@ -35,7 +38,7 @@ static int unread_visit_profile(void *ctx, const struct segment_profile *p,
 {
 	struct unread_visit *v = ctx;
 
-	return v->fn(v->ctx, p, err);
+	return v->fn ? v->fn(v->ctx, p, v->partial, err) : 0;
 }
 
 static void unread_visit_damage(void *ctx)
@@ -45,25 +48,230 @@ static void unread_visit_damage(void *ctx)
 	v->damaged = true;
 }
 
+static void unread_visit_unread(void *ctx, const struct err *why)
+{
+	struct unread_visit *v = ctx;
+
+	if (!v->partial)
+		v->why = *why;
+	v->partial = true;
+}
+
+/*
+ * Append the profiles of a segment again. It is read twice, because `fn` may
+ * have to know whether all of it can be read. ERR_IO: not all of it could.
+ */
+static int wal_unread_visit(const struct wal_segment *s, struct unread_visit *v,
+			    struct err *err)
+{
+	struct wal_log_visitor visitor = { .profile = unread_visit_profile,
+					   .damaged = unread_visit_damage,
+					   .unread = unread_visit_unread,
+					   .ctx = v };
+	wal_unread_fn *fn = v->fn;
+	int rc;
+
+	v->fn = NULL;
+	rc = wal_log_visit(s, &visitor, err);
+	v->fn = fn;
+	if (!rc)
+		rc = wal_log_visit(s, &visitor, err);
+	if (!rc && v->partial)
+		rc = err_set(err, ERR_IO, "%s", v->why.msg);
+	return rc;
+}
+
+/* The segment with a number that the log has open; NULL: none. */
+static struct wal_segment *wal_unread_find_locked(const struct wal *w,
+						  uint64_t number)
+	REQUIRES(w->mu)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		if (w->segments[i]->number == number)
+			return w->segments[i];
+	}
+	for (size_t i = 0; i < w->held_count; i++) {
+		if (w->held[i]->number == number)
+			return w->held[i];
+	}
+	return NULL;
+}
+
+/*
+ * Give the file of a segment the name *.unread as well, durably. If that name
+ * is taken, it is this file's: numbers are not used twice. A file that is gone
+ * cannot be kept, and is no error.
+ */
+static int wal_unread_link(struct wal *w, uint64_t number, struct err *err)
+{
+	CLEANUP(mem_freep) char *to = segment_path(w, number, ASIDE_UNREAD);
+	CLEANUP(mem_freep) char *from = segment_path(w, number, "");
+	CLEANUP(mem_freep) char *held = wal_held_path(w, number);
+	int rc = fs_link(w->o.fs, from, to, err);
+
+	if (rc == ERR_NOTFOUND)
+		rc = fs_link(w->o.fs, held, to, err);
+	if (rc == ERR_NOTFOUND || rc == ERR_EXISTS)
+		rc = 0;
+	return rc ? rc : fs_sync_dir(w->o.fs, w->dir, err);
+}
+
+/* Remove the other names of a segment that the log does not have open. */
+static void wal_unread_hide(struct wal *w, uint64_t number)
+{
+	CLEANUP(mem_freep) char *path = segment_path(w, number, "");
+	CLEANUP(mem_freep) char *held = wal_held_path(w, number);
+
+	if (fs_unlink(w->o.fs, path, NULL) || fs_unlink(w->o.fs, held, NULL)) {
+		/* Harmless: the next start reads the segment again. */
+	}
+}
+
+/* Note a segment whose mark could not be made durable. */
+static void wal_unread_postpone_locked(struct wal *w, uint64_t number)
+	REQUIRES(w->mu)
+{
+	for (size_t i = 0; i < w->unmarked.count; i++) {
+		if (w->unmarked.v[i] == number)
+			return;
+	}
+	*vec_add(&w->unmarked) = number;
+}
+
+static void wal_unread_report_mark(const struct wal *w, uint64_t number)
+{
+	log_event(
+		w->o.log, LOG_ERROR,
+		"the disk cannot read parts of a WAL segment; its file is kept as *" ASIDE_UNREAD
+		", and read again later",
+		LOG_FIELDS(log_text("dir", w->dir),
+			   log_int("segment", (int64_t)number)));
+}
+
+/* Make the mark of segment `number` durable, if it is not yet. */
+static int wal_unread_mark_number(struct wal *w, uint64_t number,
+				  struct err *err) REQUIRES(w->unread_mu)
+{
+	struct wal_segment *s;
+	bool open;
+	int rc;
+
+	mutex_lock(&w->mu);
+	s = wal_unread_find_locked(w, number);
+	open = s != NULL;
+	if (s)
+		s->unread = true;
+	if (s && s->kept) {
+		mutex_unlock(&w->mu);
+		return 0;
+	}
+	mutex_unlock(&w->mu);
+	rc = wal_unread_link(w, number, err);
+	mutex_lock(&w->mu);
+	/* It may have been removed from the list meanwhile. */
+	s = wal_unread_find_locked(w, number);
+	if (rc)
+		wal_unread_postpone_locked(w, number);
+	else if (s)
+		s->kept = true;
+	mutex_unlock(&w->mu);
+	if (!rc && !open)
+		wal_unread_hide(w, number);
+	if (!rc)
+		wal_unread_report_mark(w, number);
+	return rc;
+}
+
+int wal_mark_unread(struct wal *w, uint64_t lsn, struct err *err)
+{
+	int rc;
+
+	if (w->o.read_only)
+		return 0;
+	wal_note_kept(w, lsn >> 32);
+	mutex_lock(&w->unread_mu);
+	rc = wal_unread_mark_number(w, lsn >> 32, err);
+	mutex_unlock(&w->unread_mu);
+	return rc;
+}
+
+int wal_unread_settle(struct wal *w, struct err *err)
+{
+	int rc = 0;
+
+	mutex_lock(&w->unread_mu);
+	while (!rc) {
+		uint64_t number = 0;
+
+		mutex_lock(&w->mu);
+		if (w->unmarked.count)
+			number = w->unmarked.v[--w->unmarked.count];
+		mutex_unlock(&w->mu);
+		if (!number)
+			break;
+		rc = wal_unread_mark_number(w, number, err);
+	}
+	mutex_unlock(&w->unread_mu);
+	return rc ? err_wrap(
+			    err, rc,
+			    "a WAL segment that the disk cannot read cannot be marked yet, so nothing is flushed") :
+		    0;
+}
+
+/*
+ * Begin to take a segment: a mark from now on means that something could not be
+ * read again.
+ */
+static void wal_unread_begin(struct wal *w, uint64_t number)
+{
+	struct wal_segment *s;
+
+	mutex_lock(&w->mu);
+	s = wal_unread_find_locked(w, number);
+	if (s)
+		s->kept = false;
+	mutex_unlock(&w->mu);
+}
+
+/*
+ * Remove the name *.unread, because all profiles are stored; or, if some
+ * records are damaged, change it. It stays if the segment has been marked again.
+ */
+static int wal_unread_end(struct wal *w, uint64_t number, const char *path,
+			  bool damaged, struct err *err)
+{
+	const struct wal_segment *s;
+	bool again;
+	int rc = 0;
+
+	mutex_lock(&w->unread_mu);
+	mutex_lock(&w->mu);
+	s = wal_unread_find_locked(w, number);
+	again = s && s->kept;
+	mutex_unlock(&w->mu);
+	if (!again)
+		rc = damaged ? rename_aside(w->o.fs, path, ASIDE_DAMAGED, err) :
+			       fs_unlink(w->o.fs, path, err);
+	mutex_unlock(&w->unread_mu);
+	return rc;
+}
+
 int wal_unread_take(struct wal *w, const char *path, wal_unread_fn *fn,
 		    void *ctx, struct err *err)
 {
 	struct unread_visit v = { .fn = fn, .ctx = ctx };
-	const char *name = strrchr(path, '/') + 1;
+	uint64_t number = segment_aside_number(strrchr(path, '/') + 1);
 	struct wal_segment *s = NULL;
-	int rc =
-		segment_open_read(w, path, segment_aside_number(name), &s, err);
+	int rc;
 
+	wal_unread_begin(w, number);
+	rc = segment_open_read(w, path, number, &s, err);
 	if (!rc)
-		rc = wal_log_visit(s, unread_visit_profile, unread_visit_damage,
-				   &v, err);
+		rc = wal_unread_visit(s, &v, err);
 	wal_segment_unref(s);
 	if (!rc)
 		rc = wal_sync(w, wal_end(w), err);
-	if (rc)
-		return rc;
-	return v.damaged ? rename_aside(w->o.fs, path, ASIDE_DAMAGED, err) :
-			   fs_unlink(w->o.fs, path, err);
+	return rc ? rc : wal_unread_end(w, number, path, v.damaged, err);
 }
 
 void wal_unread_report(const struct log *log, const char *path, int rc,
@@ -81,64 +289,23 @@ void wal_unread_report(const struct log *log, const char *path, int rc,
 			LOG_FIELDS(log_text("path", path), log_err(err)));
 }
 
-void wal_set_aside(struct wal *w, uint64_t number)
-{
-	CLEANUP(mem_freep) char *path = segment_path(w, number, "");
-
-	int rc = rename_aside(w->o.fs, path, ASIDE_UNREAD, NULL);
-
-	/* Not found: an earlier attempt failed after the file was renamed. */
-	if (!rc || rc == ERR_NOTFOUND)
-		return;
-	mutex_lock(&w->mu);
-	*vec_add(&w->misplaced) = number;
-	mutex_unlock(&w->mu);
-}
-
-void wal_unread_settle(struct wal *w)
-{
-	size_t count;
-
-	mutex_lock(&w->mu);
-	count = w->misplaced.count;
-	mutex_unlock(&w->mu);
-	while (count--) {
-		uint64_t number;
-
-		mutex_lock(&w->mu);
-		number = w->misplaced.v[0];
-		vec_remove(&w->misplaced, 0, 1);
-		mutex_unlock(&w->mu);
-		wal_set_aside(w, number);
-	}
-}
-
-bool wal_has_unread(struct wal *w)
-{
-	bool has;
-
-	mutex_lock(&w->mu);
-	has = w->misplaced.count > 0;
-	for (size_t i = 0; i < w->count; i++)
-		has |= w->segments[i]->unread;
-	mutex_unlock(&w->mu);
-	return has;
-}
-
 int wal_unread_take_all(struct wal *w, wal_unread_fn *fn, void *ctx,
 			struct err *err)
 {
 	struct name_list l = { 0 };
 	int rc;
 
-	wal_unread_settle(w);
+	uint64_t current = wal_end(w) >> 32;
+
 	rc = fs_list(w->o.fs, w->dir, &l, err);
 
 	for (size_t i = 0; i < l.count && !rc; i++) {
 		CLEANUP(mem_freep)
 		char *path = mem_printf("%s/%s", w->dir, l.names[i]);
 
-		if (!wal_unread_is_name(l.names[i]))
+		/* The current segment may have half a record at its end. */
+		if (!wal_unread_is_name(l.names[i]) ||
+		    segment_aside_number(l.names[i]) == current)
 			continue;
 		rc = wal_unread_take(w, path, fn, ctx, err);
 		wal_unread_report(w->o.log, path, rc, err);

@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * WAL segments that were set aside because the disk could not read them
- * (*.unread). A replay could not take them back: it skips records with LSNs up
- * to which their series has been flushed since. So their profiles are appended
- * again, and whoever stores them finds duplicates.
+ * WAL segments that the disk could not read completely, or of which some
+ * profiles are stored nowhere else. Such a segment is marked: its file gets a
+ * second name, *.unread, before anything is written that counts its profiles as
+ * flushed or as sent. A replay could not take them back: it skips records with
+ * LSNs up to which their series has been flushed since. So all profiles of the
+ * file are appended again when the disk reads it, and whoever stores them finds
+ * duplicates. The segment itself is used and removed as every other one.
  *
  * Ownership: nothing is kept.
  * Threads: wal_unread_take() and wal_unread_take_all() one thread at a time, the
- * others any.
+ * others any. No other lock is needed.
  */
 #ifndef TSDB_WAL_WAL_UNREAD_H
 #define TSDB_WAL_WAL_UNREAD_H
 
 #include "tsdb/wal/wal.h"
 
-/* Appends a profile again. An error ends the attempt, which is repeated later. */
+/*
+ * Appends a profile again. If `partial`, the disk cannot read all of the segment
+ * yet, so that its profiles will be passed again: what would be appended each
+ * time must wait. An error ends the attempt, which is repeated later.
+ */
 typedef int wal_unread_fn(void *ctx, const struct segment_profile *p,
-			  struct err *err);
+			  bool partial, struct err *err);
 
 /* Whether a name is that of something unread; *.unread, *.unread-2, … */
 bool wal_unread_is_name(const char *name);
@@ -38,24 +45,20 @@ NODISCARD int wal_unread_take_all(struct wal *w, wal_unread_fn *fn, void *ctx,
 				  struct err *err);
 
 /*
- * Set segment `number` aside: rename it to *.unread. Under its name, the next
- * start would replay it, and skip records that flushes or blocks seem to
- * include. If that fails, wal_unread_settle() tries again.
+ * Mark the segment of the record at `lsn`: the record could not be read, or is
+ * stored nowhere else. If the log does not have the segment open, the name
+ * *.unread becomes its only one. An error: the mark is not durable, so the
+ * caller may not yet write that it has passed the record. The log remembers it
+ * for wal_unread_settle().
  */
-void wal_set_aside(struct wal *w, uint64_t number);
+NODISCARD int wal_mark_unread(struct wal *w, uint64_t lsn, struct err *err);
 
 /*
- * Try again to set segments aside that could not be. Called when the log is
- * closed, too.
+ * Try again to make marks durable. An error: some are not yet. Then nothing may
+ * be flushed and no block be made, because their LSNs might include those of
+ * profiles that only such a segment has.
  */
-void wal_unread_settle(struct wal *w);
-
-/*
- * Whether there are segments that must be set aside and are not yet. No block
- * may be made meanwhile: its LSNs might include those of profiles that are in
- * such a segment alone.
- */
-bool wal_has_unread(struct wal *w);
+NODISCARD int wal_unread_settle(struct wal *w, struct err *err);
 
 /* Log what came of an attempt to read something again. */
 void wal_unread_report(const struct log *log, const char *path, int rc,
