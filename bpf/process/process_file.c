@@ -13,6 +13,7 @@
 
 #include "base/enc.h"
 #include "base/mem.h"
+#include "bpf/process/process_mounts.h"
 #include "symbols/regular_file.h"
 
 void file_inode_encode(struct buf *out, uint32_t major, uint32_t minor,
@@ -70,12 +71,20 @@ static int process_file_place(int dir, const char *name, uint64_t flags)
 	return (int)syscall(SYS_openat2, dir, name, &how, sizeof(how));
 }
 
-/* Whether the user may search a directory. */
-static bool process_file_may_search(int dir, const struct process_user *u)
+/* For whom, and where, a file is looked for. */
+struct file_search {
+	const struct process_user *user;
+	struct process_mounts mounts;
+};
+
+/* Whether the user may search a directory, and it may be looked at. */
+static bool process_file_may_search(int dir, const struct file_search *s)
 {
+	const struct process_user *u = s->user;
 	struct stat st;
 
-	return !fstat(dir, &st) && process_user_may_search(u, &st) &&
+	return process_mounts_allow(&s->mounts, dir) && !fstat(dir, &st) &&
+	       process_user_may_search(u, &st) &&
 	       !process_file_is_unsure(dir, &st, u);
 }
 
@@ -85,7 +94,7 @@ static bool process_file_may_search(int dir, const struct process_user *u)
  * descriptor of O_PATH, or -1.
  */
 static int process_file_walk(int dir, const char *path,
-			     const struct process_user *u)
+			     const struct file_search *s)
 {
 	CLEANUP(mem_freep) char *text = mem_strdup(path);
 	char *rest = text;
@@ -95,7 +104,7 @@ static int process_file_walk(int dir, const char *path,
 		bool is_last = rest[strspn(rest, "/")] == 0;
 		int next = -1;
 
-		if (process_file_may_search(dir, u))
+		if (process_file_may_search(dir, s))
 			next = process_file_place(dir, name,
 						  is_last ? 0 : O_DIRECTORY);
 		close(dir);
@@ -105,15 +114,17 @@ static int process_file_walk(int dir, const char *path,
 }
 
 /* Open what a descriptor of O_PATH, which is closed, refers to, if it may be. */
-static int process_file_open_place(int place, const struct process_user *u,
+static int process_file_open_place(int place, const struct file_search *s,
 				   const struct process_file_wish *wish)
 {
+	const struct process_user *u = s->user;
 	struct stat st;
 	int fd = -1;
 
 	if (place < 0)
 		return -1;
-	if (!fstat(place, &st) && process_user_may_read(u, &st) &&
+	if (process_mounts_allow(&s->mounts, place) && !fstat(place, &st) &&
+	    process_user_may_read(u, &st) &&
 	    !process_file_is_unsure(place, &st, u) &&
 	    (!wish->owned || st.st_uid == u->uid) &&
 	    (wish->identity.len != FILE_INODE_LEN ||
@@ -140,38 +151,52 @@ static bool process_file_has_user(uint32_t pid, const struct process_user *u)
 	return same;
 }
 
+/*
+ * Open a link of /proc/PID with O_PATH, and read what the process has mounted.
+ * Returns -1, and no mounts, if the process has another user by now.
+ */
+static int process_file_begin(struct file_search *s, uint32_t pid,
+			      const struct process_user *u, const char *link,
+			      int flags)
+{
+	char name[64];
+	int place;
+
+	*s = (struct file_search){ .user = u };
+	snprintf(name, sizeof(name), "/proc/%u/%s", pid, link);
+	place = open(name, O_PATH | O_CLOEXEC | flags);
+	if (place >= 0 && !process_file_has_user(pid, u)) {
+		close(place);
+		return -1;
+	}
+	if (place >= 0)
+		process_mounts_read(&s->mounts, pid);
+	return place;
+}
+
 int process_file_open(uint32_t pid, const char *path,
 		      const struct process_user *u,
 		      const struct process_file_wish *wish)
 {
-	char name[64];
-	int root;
+	struct file_search s;
+	int place;
 
 	if (*path != '/')
 		return -1;
-	snprintf(name, sizeof(name), "/proc/%u/root", pid);
-	root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root < 0)
-		return -1;
-	if (!process_file_has_user(pid, u)) {
-		close(root);
-		return -1;
-	}
-	return process_file_open_place(process_file_walk(root, path, u), u,
-				       wish);
+	place = process_file_begin(&s, pid, u, "root", O_DIRECTORY);
+	place = process_file_walk(place, path, &s);
+	place = process_file_open_place(place, &s, wish);
+	process_mounts_fini(&s.mounts);
+	return place;
 }
 
 int process_file_open_program(uint32_t pid, const struct process_user *u,
 			      const struct process_file_wish *wish)
 {
-	char name[64];
-	int place;
+	struct file_search s;
+	int place = process_file_begin(&s, pid, u, "exe", 0);
 
-	snprintf(name, sizeof(name), "/proc/%u/exe", pid);
-	place = open(name, O_PATH | O_CLOEXEC);
-	if (place >= 0 && !process_file_has_user(pid, u)) {
-		close(place);
-		return -1;
-	}
-	return process_file_open_place(place, u, wish);
+	place = process_file_open_place(place, &s, wish);
+	process_mounts_fini(&s.mounts);
+	return place;
 }

@@ -6,8 +6,11 @@
 #include "bpf/process/process_file.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -162,6 +165,118 @@ Test(process_file, the_root_of_a_process_with_another_user_is_not_entered)
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	process_user_fini(&u);
+	tempdir_fini(&d);
+}
+
+/* What a process mounts in namespaces of its own. */
+struct mounter {
+	int namespaces; /* for unshare() */
+	bool is_fuse;   /* else overlayfs */
+};
+
+/* Write a small file of /proc. */
+static bool proc_write(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool good = fd >= 0 &&
+		    write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return good;
+}
+
+/* Mount `dir`/lower on `dir`/merged as overlayfs, or FUSE without a server. */
+static bool mounter_mount(const struct mounter *m, const char *dir)
+{
+	CLEANUP(mem_freep) char *merged = mem_printf("%s/merged", dir);
+	CLEANUP(mem_freep) char *options = NULL;
+
+	if (unshare(m->namespaces) ||
+	    (m->namespaces & CLONE_NEWUSER &&
+	     (!proc_write("/proc/self/setgroups", "deny") ||
+	      !proc_write("/proc/self/uid_map", "0 0 1") ||
+	      !proc_write("/proc/self/gid_map", "0 0 1"))))
+		return false;
+	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return false;
+	if (!m->is_fuse) {
+		options = mem_printf("lowerdir=%s/lower:%s/merged", dir, dir);
+		return !mount("overlay", merged, "overlay", 0, options);
+	}
+	options = mem_printf("fd=%d,rootmode=40000,user_id=0,group_id=0",
+			     open("/dev/fuse", O_RDWR));
+	return !mount("fuse", merged, "fuse", 0, options);
+}
+
+/* Start a process that mounts, and then waits. Returns 0 if it cannot mount. */
+static pid_t mounter_start(const struct mounter *m, const char *dir)
+{
+	int ends[2];
+	char byte = 0;
+	pid_t pid;
+
+	cr_assert(!pipe(ends));
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		byte = mounter_mount(m, dir) ? 'y' : 'n';
+		if (write(ends[1], &byte, 1) == 1)
+			pause();
+		_exit(0);
+	}
+	close(ends[1]);
+	cr_assert(read(ends[0], &byte, 1) == 1);
+	close(ends[0]);
+	if (byte == 'y')
+		return pid;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return 0;
+}
+
+/*
+ * The test ends in time only if nothing asks FUSE, as its server answers never.
+ */
+Test(process_file, what_a_user_may_have_mounted_is_not_entered)
+{
+	static const struct {
+		struct mounter m;
+		bool allowed;
+	} cases[] = {
+		{ { CLONE_NEWNS, .is_fuse = true }, false },
+		{ { CLONE_NEWNS, .is_fuse = false }, true },
+		{ { CLONE_NEWNS | CLONE_NEWUSER, .is_fuse = false }, false },
+	};
+	struct tempdir d = tempdir_make();
+	CLEANUP(mem_freep) char *lower = mem_printf("%s/lower", d.path);
+	CLEANUP(mem_freep) char *merged = mem_printf("%s/merged", d.path);
+	CLEANUP(mem_freep) char *inside = mem_printf("%s/merged/file", d.path);
+	CLEANUP(mem_freep) char *file = NULL;
+
+	cr_assert(!mkdir(lower, 0755) && !mkdir(merged, 0755));
+	file = file_of(&d, "lower/file", 0644);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		pid_t pid = mounter_start(&cases[i].m, d.path);
+		struct process_user u;
+		int fd;
+
+		if (!pid) {
+			fprintf(stderr, "SKIPPED: mount %zu is not permitted\n",
+				i);
+			continue;
+		}
+		process_user_read(&u, (uint32_t)pid);
+		fd = process_file_open((uint32_t)pid, file, &u, &any);
+		cr_expect(fd >= 0 && !close(fd), "%zu", i);
+		fd = process_file_open((uint32_t)pid, inside, &u, &any);
+		cr_expect((fd >= 0) == cases[i].allowed, "%zu", i);
+		if (fd >= 0)
+			close(fd);
+		process_user_fini(&u);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
 	tempdir_fini(&d);
 }
 
