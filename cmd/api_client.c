@@ -236,7 +236,7 @@ static int fetch_local(struct query *q, struct http_response *r,
 				   .query_memory = q->memory,
 				   .query_timeout_ms = q->timeout_ms,
 				   .symbolizer = program_symbolizer_new(
-					   q->symbols_path),
+					   q->symbols_path, false),
 				   .version = EVERPROF_VERSION,
 				   .log = &dir.log,
 				   .metrics = dir.metrics };

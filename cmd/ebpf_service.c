@@ -90,6 +90,8 @@ static const struct metric_row service_rows[] = {
 	STATS(COUNTER, processes_refused,
 	      "everprof_ebpf_processes_refused_total",
 	      "Number of processes that are not sampled as such, because there are too many."),
+	STATS(COUNTER, files_refused, "everprof_ebpf_files_refused_total",
+	      "Number of times that a file which a process has mapped found no room, because there are too many, or too many of one user."),
 	STATS(COUNTER, publications_refused,
 	      "everprof_ebpf_mappings_refused_total",
 	      "Number of times that there was no room in the kernel for the mappings of a process, whose stacks then end early."),

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/symbols_helper.h"
 
-struct symbolizer *program_symbolizer_new(const char *debug_dir)
+struct symbolizer *program_symbolizer_new(const char *debug_dir,
+					  bool public_only)
 {
 	static char program[] = "/proc/self/exe";
 	static char command[] = SYMBOLS_HELPER;
 	static char *const argv[] = { program, command, NULL };
 
-	return symbolizer_new(argv, debug_dir);
+	return symbolizer_new(argv, debug_dir, public_only);
 }

@@ -20,6 +20,7 @@
 #define SYMBOLS_PATH "/usr/lib/debug"
 
 /* As symbolizer_new(), with this program as the file helper. */
-struct symbolizer *program_symbolizer_new(const char *debug_dir);
+struct symbolizer *program_symbolizer_new(const char *debug_dir,
+					  bool public_only);
 
 #endif

@@ -21,4 +21,12 @@ int regular_file_reopen(int place);
 /* Open a path as regular_file_reopen() does. Links are followed. */
 int regular_file_open(const char *path);
 
+/*
+ * Open a path as regular_file_open() does, if everyone may read the file: for
+ * answers that say what is in it. Its real path must lead through directories
+ * that everyone may search. Files and directories of the user that runs
+ * everprof, unless that is root, count as well.
+ */
+int regular_file_open_public(const char *path);
+
 #endif

@@ -21,9 +21,14 @@ struct symbolizer;
  * Create a symbolizer. `helper_argv` is a program and its arguments, ending with
  * NULL, that calls symbolizer_help(); `debug_dir` is the directory with debug
  * files by build ID, NULL or empty: none. Both must outlive the symbolizer.
+ *
+ * A mapped file is named by a profile, which anyone may have sent. With
+ * `public_only`, it is read only if everyone may read it, because its names are
+ * shown to others than the user of this process; files in `debug_dir` are always
+ * read.
  */
 struct symbolizer *symbolizer_new(char *const *helper_argv,
-				  const char *debug_dir);
+				  const char *debug_dir, bool public_only);
 
 /* Free a symbolizer that no thread uses; NULL is a no-op. */
 void symbolizer_free(struct symbolizer *s);

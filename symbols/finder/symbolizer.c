@@ -2,6 +2,7 @@
 #include "symbols/symbolizer.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/mutex.h"
 #include "symbols/elf_file.h"
@@ -24,6 +25,7 @@ enum {
 
 struct symbolizer {
 	char *const *helper_argv;
+	bool public_only;
 	struct mutex mu;
 	pthread_cond_t idle; /* signalled when busy becomes false */
 	bool busy;           /* guarded by mu: a thread uses what follows */
@@ -32,11 +34,12 @@ struct symbolizer {
 };
 
 struct symbolizer *symbolizer_new(char *const *helper_argv,
-				  const char *debug_dir)
+				  const char *debug_dir, bool public_only)
 {
 	struct symbolizer *s = mem_new(struct symbolizer);
 
 	s->helper_argv = helper_argv;
+	s->public_only = public_only;
 	mutex_init(&s->mu);
 	clock_cond_init(&s->idle);
 	s->finder = (struct name_finder){
@@ -122,6 +125,14 @@ static int symbol_file_open(const void *mapped, const char *path)
 	return *path == '/' ? regular_file_open(path) : -1;
 }
 
+/* As symbol_file_open(), for files that everyone may read. */
+static int symbol_file_open_public(const void *mapped, const char *path)
+{
+	if (!path)
+		path = mapped;
+	return *path == '/' ? regular_file_open_public(path) : -1;
+}
+
 /* Prepare the finder for one query. The helper starts with the first call. */
 static void symbolizer_prepare(struct symbolizer *s,
 			       const struct symbol_query *q)
@@ -156,12 +167,15 @@ static int symbolizer_run(struct symbolizer *s, const struct symbol_query *q,
 		.path = arena_strndup(arena, q->path),
 		.build_id = { .ptr = id->bytes, .len = id->len },
 		.mapping = &q->mapping,
-		.open = symbol_file_open,
+		.open = s->public_only ? symbol_file_open_public :
+					 symbol_file_open,
 	};
 	struct unnamed_frames u = { .addresses = { 0 } };
 	int rc = 0;
 
-	f.hash = name_file_hash(f.build_id);
+	/* A build ID at another path may be in a file of somebody else. */
+	f.hash = name_file_hash(f.build_id) ^
+		 hash_bytes(bytes_of(q->path)) * 31;
 	f.ctx = f.path;
 	symbolizer_refresh(s);
 	for (size_t i = 0; i < q->count; i++) {

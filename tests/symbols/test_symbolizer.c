@@ -110,20 +110,20 @@ static bool own_is_named(const struct own *o)
 Test(symbolizer, addresses_are_named_by_the_file_with_the_build_id)
 {
 	struct own o = { .err = { .code = 0 } };
-	struct symbolizer *s = symbolizer_new(program, "");
+	struct symbolizer *s = symbolizer_new(program, "", false);
 
 	own_init(&o);
 	cr_expect(!own_find(&o, s, "/usr/bin/env", o.build_id, in_a_minute()) &&
 			  !o.names[0].len,
 		  "another file is at the path");
 	symbolizer_free(s);
-	s = symbolizer_new(program, NULL);
+	s = symbolizer_new(program, NULL, false);
 	cr_assert(!own_find(&o, s, o.path, o.build_id, in_a_minute()), "%s",
 		  o.err.msg);
 	cr_expect(own_is_named(&o));
-	/* The file is not read again. */
-	cr_expect(!own_find(&o, s, "", o.build_id, in_a_minute()) &&
-		  own_is_named(&o));
+	cr_expect(!own_find(&o, s, "/else", o.build_id, in_a_minute()) &&
+			  !o.names[0].len,
+		  "the build ID elsewhere may be somebody's forgery");
 	arena_fini(&o.arena);
 	symbolizer_free(s);
 }
@@ -145,14 +145,14 @@ Test(symbolizer, nobody_learns_whether_a_file_exists)
 	own_init(&o);
 	o.build_id[0] = o.build_id[0] == '0' ? '1' : '0';
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
-		s = symbolizer_new(failing, "");
+		s = symbolizer_new(failing, "", false);
 		cr_expect(own_find(&o, s, paths[i], o.build_id,
 				   in_a_minute()) == ERR_CORRUPT,
 			  "%s", paths[i]);
 		symbolizer_free(s);
 		/* That there are no names is known for all addresses. */
 		argv[0] = helper;
-		s = symbolizer_new(argv, "");
+		s = symbolizer_new(argv, "", false);
 		cr_expect(!own_find(&o, s, paths[i], o.build_id, in_a_minute()),
 			  "%s: %s", paths[i], o.err.msg);
 		argv[0] = failing[0];
@@ -170,7 +170,7 @@ Test(symbolizer, a_build_id_that_is_none_names_nothing)
 	static const char *const bad[] = { "", "0", "xyz0", "../../etc/passwd",
 					   "0123456789abcdef" };
 	struct own o = { .err = { .code = 0 } };
-	struct symbolizer *s = symbolizer_new(program, NULL);
+	struct symbolizer *s = symbolizer_new(program, NULL, false);
 
 	own_init(&o);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
@@ -185,7 +185,7 @@ Test(symbolizer, a_build_id_that_is_none_names_nothing)
 Test(symbolizer, devices_pipes_and_relative_paths_are_not_opened)
 {
 	struct own o = { .err = { .code = 0 } };
-	struct symbolizer *s = symbolizer_new(program, NULL);
+	struct symbolizer *s = symbolizer_new(program, NULL, false);
 	struct tempdir d = tempdir_make();
 	char pipe[200];
 
@@ -208,7 +208,7 @@ Test(symbolizer, a_debug_file_names_addresses_of_a_program_that_is_elsewhere)
 {
 	struct own o = { .err = { .code = 0 } };
 	struct tempdir d = tempdir_make();
-	struct symbolizer *s = symbolizer_new(program, d.path);
+	struct symbolizer *s = symbolizer_new(program, d.path, false);
 	char path[300];
 
 	own_init(&o);
@@ -232,7 +232,7 @@ Test(symbolizer, a_debug_file_names_addresses_of_a_program_that_is_elsewhere)
 Test(symbolizer, the_deadline_is_kept)
 {
 	struct own o = { .err = { .code = 0 } };
-	struct symbolizer *s = symbolizer_new(program, NULL);
+	struct symbolizer *s = symbolizer_new(program, NULL, false);
 
 	own_init(&o);
 	cr_expect(own_find(&o, s, o.path, o.build_id, clock_mono_ns()) ==
@@ -249,7 +249,7 @@ Test(symbolizer, the_deadline_is_kept)
 Test(symbolizer, addresses_outside_of_their_mapping_have_no_name)
 {
 	struct own o = { .err = { .code = 0 } };
-	struct symbolizer *s = symbolizer_new(program, NULL);
+	struct symbolizer *s = symbolizer_new(program, NULL, false);
 
 	own_init(&o);
 	o.addresses[1] = o.mapping.limit + 1;
@@ -266,7 +266,7 @@ Test(symbolizer, addresses_outside_of_their_mapping_have_no_name)
 Test(symbolizer, names_are_remembered_for_a_mapping_of_the_same_shape)
 {
 	struct own o = { .err = { .code = 0 } };
-	struct symbolizer *s = symbolizer_new(program, NULL);
+	struct symbolizer *s = symbolizer_new(program, NULL, false);
 	struct name_mapping right;
 
 	own_init(&o);
@@ -287,10 +287,49 @@ Test(symbolizer, names_are_remembered_for_a_mapping_of_the_same_shape)
 	o.mapping.limit += 0x10000;
 	o.addresses[0] += 0x10000;
 	o.addresses[1] += 0x10000;
-	cr_expect(!own_find(&o, s, "", o.build_id, in_a_minute()) &&
+	cr_expect(!own_find(&o, s, o.path, o.build_id, in_a_minute()) &&
 		  own_is_named(&o));
 	arena_fini(&o.arena);
 	symbolizer_free(s);
+}
+
+/* A server shows names only of files that everyone may read. */
+Test(symbolizer, names_for_others_come_from_public_files)
+{
+	static const struct {
+		mode_t dir;
+		mode_t file;
+		bool named;
+	} cases[] = {
+		{ 0755, 0644, true },  { 0711, 0644, true },
+		{ 0700, 0644, false }, { 0755, 0600, false },
+		{ 0755, 0640, false },
+	};
+	struct own o = { .err = { .code = 0 } };
+	struct tempdir d = tempdir_make();
+	CLEANUP(mem_freep) char *path = mem_printf("%s/program", d.path);
+	CLEANUP(mem_freep) char *link = mem_printf("%s/link", d.path);
+	CLEANUP(mem_freep) char *copy = NULL;
+
+	own_init(&o);
+	copy = mem_printf("cp %s %s", o.path, path);
+	cr_assert(!system(copy) && !symlink("program", link));
+	/* Of another user's files, only root can read what is not public. */
+	for (size_t i = 0; i < ARRAY_SIZE(cases) && !geteuid(); i++) {
+		struct symbolizer *s = symbolizer_new(program, NULL, true);
+
+		cr_assert(!chmod(d.path, cases[i].dir) &&
+			  !chmod(path, cases[i].file));
+		cr_expect(!own_find(&o, s, path, o.build_id, in_a_minute()) &&
+				  own_is_named(&o) == cases[i].named,
+			  "%zu", i);
+		cr_expect(!own_find(&o, s, link, o.build_id, in_a_minute()) &&
+				  own_is_named(&o) == cases[i].named,
+			  "%zu", i);
+		symbolizer_free(s);
+	}
+	arena_fini(&o.arena);
+	tempdir_fini(&d);
 }
 
 Test(symbolizer, a_helper_that_fails_does_not_mean_that_there_are_no_names)
@@ -298,7 +337,7 @@ Test(symbolizer, a_helper_that_fails_does_not_mean_that_there_are_no_names)
 	static char file[] = "/bin/false";
 	static char *failing[] = { file, NULL };
 	struct own o = { .err = { .code = 0 } };
-	struct symbolizer *s = symbolizer_new(failing, NULL);
+	struct symbolizer *s = symbolizer_new(failing, NULL, false);
 
 	own_init(&o);
 	cr_expect(own_find(&o, s, o.path, o.build_id, in_a_minute()) ==
@@ -315,7 +354,7 @@ Test(symbolizer, a_helper_that_fails_does_not_mean_that_there_are_no_names)
 Test(symbolizer, names_that_are_larger_than_an_answer_come_in_several)
 {
 	struct own o = { .err = { .code = 0 } };
-	struct symbolizer *s = symbolizer_new(program, NULL);
+	struct symbolizer *s = symbolizer_new(program, NULL, false);
 	uint64_t addresses[20];
 	struct bytes names[20] = { { .len = 0 } };
 	struct symbol_query q = {
