@@ -62,7 +62,7 @@ static void collector_read_files(struct collector *c, uint64_t now)
 	file_table_take_withdrawn(&c->files, &c->learned);
 	if (!elf_queue_is_idle(c->queue))
 		return;
-	next = file_table_next(&c->files);
+	next = file_table_next(&c->files, now);
 	if (next != FILE_NONE)
 		elf_queue_submit(c->queue, next,
 				 file_table_at(&c->files, next));
@@ -195,21 +195,26 @@ void collector_flush(struct collector *c)
 	collector_sweep(c);
 }
 
-/* Log, at most once a minute, that unwind tables find no room. */
-static void collector_warn_of_tables(struct collector *c)
+/* Log, at most once a minute, that something found no room again. */
+static void collector_warn(struct collector *c, struct collector_warning *w,
+			   int64_t refused, const char *message)
 {
-	int64_t refused = c->stats.tables_crowded_out;
-
-	if (refused == c->warned_of ||
-	    (c->warned_at && c->now - c->warned_at < WARN_MS))
+	if (refused == w->of || (w->at && c->now - w->at < WARN_MS))
 		return;
-	log_event(
-		c->o.log, LOG_WARN,
-		"eBPF: there is no room for the unwind tables of all programs that are sampled; stacks through some of them end early",
-		LOG_FIELDS(log_int("refused", refused - c->warned_of),
-			   log_int("rows", c->stats.table_rows)));
-	c->warned_at = c->now;
-	c->warned_of = refused;
+	log_event(c->o.log, LOG_WARN, message,
+		  LOG_FIELDS(log_int("refused", refused - w->of)));
+	w->at = c->now;
+	w->of = refused;
+}
+
+static void collector_warn_of_room(struct collector *c)
+{
+	collector_warn(
+		c, &c->warned_of_tables, c->stats.tables_crowded_out,
+		"eBPF: there is no room for the unwind tables of all programs that are sampled; stacks through some of them end early");
+	collector_warn(
+		c, &c->warned_of_files, c->stats.files_refused,
+		"eBPF: processes have mapped more files than are known at once, or those of one user more than a quarter of it; frames in the others have no file and no name");
 }
 
 /* Copy the counters of all parts into the statistics. */
@@ -235,13 +240,14 @@ static void collector_count(struct collector *c)
 	s->profiles_failed = (int64_t)failed;
 	s->processes = (int64_t)c->processes.by_pid.count;
 	s->files = (int64_t)c->files.by_name.count;
+	s->files_refused = (int64_t)c->files.refused;
 	s->series = (int64_t)c->groups.by_key.count;
 	s->table_rows = c->store.extents.used;
 	s->tables_evicted = (int64_t)c->store.evicted;
 	s->tables_crowded_out = (int64_t)c->store.crowded_out;
 	s->processes_refused = (int64_t)c->processes.refused;
 	s->publications_refused = (int64_t)c->processes.crowded_out;
-	collector_warn_of_tables(c);
+	collector_warn_of_room(c);
 	c->counted_at = c->now;
 	mutex_lock(&c->mu);
 	c->shown = *s;

@@ -21,6 +21,12 @@
 #include "bpf/profile/profile_writer.h"
 #include "bpf/profile/sample_window.h"
 
+/* When the log said that something found no room. */
+struct collector_warning {
+	uint64_t at; /* 0: never */
+	int64_t of;  /* how many had found none then */
+};
+
 struct collector {
 	struct collector_options o;
 	pthread_t thread;
@@ -49,9 +55,9 @@ struct collector {
 	 * later is not known yet.
 	 */
 	uint64_t seen_ns;
-	uint64_t counted_at;   /* when `shown` was updated */
-	uint64_t warned_at;    /* when the log said that tables found no room */
-	int64_t warned_of;     /* how many had found none then */
+	uint64_t counted_at; /* when `shown` was updated */
+	struct collector_warning warned_of_tables;
+	struct collector_warning warned_of_files;
 	uint64_t settle_until; /* when sampling begins at the latest */
 	VEC(struct window_frame) frames; /* of the sample that is taken */
 	int64_t seen_dropped; /* samples of processes that rules dropped */

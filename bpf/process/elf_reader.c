@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bpf/process/process_file.h"
@@ -84,6 +85,7 @@ int elf_reader_read(struct file_helper *helper, const struct wanted_file *f,
 		    struct buf *answer, struct elf_read *out, struct err *err)
 {
 	int fd = elf_reader_open(f, &out->uid);
+	struct stat st;
 	int rc;
 
 	out->fd = -1;
@@ -92,6 +94,7 @@ int elf_reader_read(struct file_helper *helper, const struct wanted_file *f,
 			err, ERR_NOTFOUND,
 			"%s, which process %u had mapped, does not exist any more, has been replaced, or must not be read by the user of the process",
 			f->path, f->pid);
+	out->owner = fstat(fd, &st) ? out->uid : st.st_uid;
 	out->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	rc = file_helper_call(helper, ELF_READER_OPERATION, fd,
 			      (struct bytes){ 0 }, ELF_READER_TIMEOUT_MS,

@@ -25,8 +25,11 @@ enum elf_operation {
 extern file_operation *const elf_operations[ELF_OPERATIONS];
 
 enum {
-	/* Timeout for reading one file. The largest files take 50 ms. */
-	ELF_READER_TIMEOUT_MS = 10000,
+	/*
+	 * Timeout for reading one file. The largest files take 50 ms, and some
+	 * seconds on a slow disk. Meanwhile, no other file is read.
+	 */
+	ELF_READER_TIMEOUT_MS = 5000,
 };
 
 /* A file that a process has mapped, as the file table knows it. Borrowed. */
@@ -49,6 +52,7 @@ struct elf_read {
 	struct elf_facts facts; /* they borrow the answer */
 	int fd;                 /* the open file, or -1; the caller closes it */
 	uint32_t uid;           /* the user of the process */
+	uint32_t owner;         /* the user to whom the file belongs */
 };
 
 /*

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/process/file_table.h"
 
+#include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/hash.h"
@@ -56,11 +58,43 @@ static void mapped_file_keep(struct file_table *t, struct mapped_file *f,
 {
 	mapped_file_close(t, f);
 	f->uid = read->uid;
+	f->owner = read->owner;
 	if (t->open_count == FILES_OPEN_MAX || read->fd < 0)
 		return;
 	f->fd = read->fd;
 	read->fd = -1;
 	t->open_count++;
+}
+
+/* The user of a process; root, if the process has ended. */
+static uint32_t file_asker(uint32_t pid)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	return stat(path, &st) ? 0 : st.st_uid;
+}
+
+/*
+ * The index of a user. A user without files gives way to a new one; users that
+ * find no room share the last entry.
+ */
+static unsigned file_table_user(struct file_table *t, uint32_t uid)
+{
+	unsigned unused = FILE_USERS - 1;
+
+	for (unsigned i = t->user_count; i--;) {
+		if (t->users[i].uid == uid)
+			return i;
+		if (!t->users[i].files)
+			unused = i;
+	}
+	if (t->user_count < FILE_USERS)
+		unused = t->user_count++;
+	if (!t->users[unused].files)
+		t->users[unused] = (struct file_user){ .uid = uid };
+	return unused;
 }
 
 /* Free what a file has. */
@@ -84,13 +118,22 @@ void file_table_fini(struct file_table *t)
 	table_fini(&t->by_name);
 }
 
-/* Add a file. */
+/* Add a file, or return FILE_NONE, if there is no room for it. */
 static uint32_t file_table_add(struct file_table *t,
 			       const struct file_name *name, uint32_t pid)
 {
-	uint32_t number = t->gaps.count ? t->gaps.v[--t->gaps.count] :
-					  (uint32_t)t->files.count;
+	unsigned user = file_table_user(t, file_asker(pid));
+	struct file_user *u = &t->users[user];
+	uint32_t number;
 
+	if (t->by_name.count >= FILE_TABLE_MAX ||
+	    (u->uid && u->files >= FILE_USER_MAX)) {
+		t->refused++;
+		return FILE_NONE;
+	}
+	u->files++;
+	number = t->gaps.count ? t->gaps.v[--t->gaps.count] :
+				 (uint32_t)t->files.count;
 	if (number == t->files.count)
 		vec_add(&t->files);
 	t->files.v[number] = (struct mapped_file){
@@ -99,6 +142,7 @@ static uint32_t file_table_add(struct file_table *t,
 					     name->identity.len),
 			      .len = name->identity.len },
 		.pid = pid,
+		.user = user,
 		.live = true,
 		.in_use = true,
 		.table = TABLE_STORE_NONE,
@@ -117,39 +161,96 @@ uint32_t file_table_get(struct file_table *t, struct str path,
 				     file_name_same, t, &name);
 
 	if (number == TABLE_NONE)
-		return t->by_name.count < FILE_TABLE_MAX ?
-			       file_table_add(t, &name, pid) :
-			       FILE_NONE;
+		return file_table_add(t, &name, pid);
 	/* A process that is alive is needed to open it. */
 	if (t->files.v[number].state == MAPPED_UNREAD)
 		t->files.v[number].pid = pid;
 	return number;
 }
 
-uint32_t file_table_next(struct file_table *t)
+/* Forget the files at the end of the list that need not be read any more. */
+static void file_table_trim(struct file_table *t)
 {
-	/* Numbers of files that were read or forgotten may be anywhere. */
 	while (t->unread.count) {
-		uint32_t number = t->unread.v[--t->unread.count];
-		struct mapped_file *f = &t->files.v[number];
+		const struct mapped_file *f =
+			&t->files.v[t->unread.v[t->unread.count - 1]];
+
+		if (f->live && f->state == MAPPED_UNREAD)
+			break;
+		t->unread.count--;
+	}
+}
+
+/*
+ * The place in the list of a file that is to be read next. Numbers of files that
+ * were read or forgotten may be anywhere.
+ */
+static size_t file_table_choose(struct file_table *t)
+{
+	size_t best = t->unread.count - 1;
+	uint64_t least = UINT64_MAX;
+
+	for (size_t i = t->unread.count, n = 0; i-- && n < FILE_SEARCH_MAX;
+	     n++) {
+		const struct mapped_file *f = &t->files.v[t->unread.v[i]];
+		uint64_t spent;
 
 		if (!f->live || f->state != MAPPED_UNREAD)
 			continue;
-		f->state = MAPPED_PENDING;
-		return number;
+		spent = t->users[f->user].spent;
+		if (spent >= least)
+			continue;
+		best = i;
+		least = spent;
+		if (!spent)
+			break;
 	}
-	return FILE_NONE;
+	return best;
 }
 
-/* The key of the table of a file: files with one build ID share it. */
+/* Half of what the users have spent is forgotten, every ten seconds. */
+static void file_table_fade(struct file_table *t, uint64_t now)
+{
+	if (now < t->faded_at + FILE_FADE_MS)
+		return;
+	t->faded_at = now;
+	for (unsigned i = 0; i < t->user_count; i++)
+		t->users[i].spent /= 2;
+}
+
+uint32_t file_table_next(struct file_table *t, uint64_t now)
+{
+	uint32_t number;
+	size_t at;
+
+	file_table_trim(t);
+	if (!t->unread.count)
+		return FILE_NONE;
+	file_table_fade(t, now);
+	at = file_table_choose(t);
+	number = t->unread.v[at];
+	vec_remove(&t->unread, at, 1);
+	t->files.v[number].state = MAPPED_PENDING;
+	t->asked_at = now;
+	return number;
+}
+
+/*
+ * The key of the table of a file. Files with one build ID share it, if they
+ * belong to one user: another user could write the build ID of somebody's
+ * program into a file with other contents.
+ */
 static struct table_key mapped_file_key(const struct mapped_file *f)
 {
 	struct table_key key = { .len = f->build_id_len };
 	uint64_t hash;
 
 	memcpy(key.bytes, f->build_id, f->build_id_len);
-	if (key.len)
+	if (key.len) {
+		memcpy(key.bytes + key.len, &f->owner, sizeof(f->owner));
+		key.len += sizeof(f->owner);
 		return key;
+	}
 	hash = hash_bytes(bytes_of(str_of(f->path)));
 	memcpy(key.bytes, &hash, sizeof(hash));
 	hash = hash_bytes(f->identity);
@@ -169,6 +270,7 @@ void file_table_learn(struct file_table *t, uint32_t number,
 	if (f->state != MAPPED_PENDING)
 		return;
 	f->tried_at = now;
+	t->users[f->user].spent += now - t->asked_at;
 	/* What was known before of a file that is read again stays. */
 	f->state = facts || f->segments ? MAPPED_READ : MAPPED_FAILED;
 	f->failures = facts ? 0 :
@@ -282,6 +384,7 @@ void file_table_count_end(struct file_table *t, uint64_t now)
 		table_remove(&t->by_name, file_name_hash(&name), i);
 		if (f->table != TABLE_STORE_NONE)
 			table_store_drop(t->store, f->table, now);
+		t->users[f->user].files--;
 		mapped_file_fini(t, f);
 		f->live = false;
 		*vec_add(&t->gaps) = i;

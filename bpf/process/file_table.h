@@ -19,6 +19,13 @@ enum {
 	FILE_NONE = UINT32_MAX,
 	/* Largest number of files; 200 bytes each, and the path. */
 	FILE_TABLE_MAX = 64 << 10,
+	/* The processes of one user, other than root, have at most so many. */
+	FILE_USER_MAX = FILE_TABLE_MAX / 4,
+	/* Number of users that are told apart; the others share an entry. */
+	FILE_USERS = 64,
+	FILE_FADE_MS = 10000,
+	/* How far a file is looked for whose user has had less of the time. */
+	FILE_SEARCH_MAX = 4096,
 	/* A file whose table is crowded out is read again after this time. */
 	FILE_RETRY_MS = 3000,
 	/*
@@ -47,6 +54,7 @@ struct mapped_file {
 	char *path;
 	struct bytes identity; /* owned: build ID, or device and inode */
 	uint32_t pid;          /* a process that has it, to open it */
+	unsigned user;         /* of the process that had it first; an index */
 	enum mapped_state state;
 	bool live;         /* not a gap in the array of files */
 	bool in_use;       /* some process had it when they were counted */
@@ -58,7 +66,8 @@ struct mapped_file {
 	 * the process has ended, and the file is not opened twice.
 	 */
 	int fd;
-	uint32_t uid; /* user of the process by which it was opened */
+	uint32_t uid;   /* user of the process by which it was opened */
+	uint32_t owner; /* user to whom it belongs */
 	struct elf_segment *segments;
 	uint32_t segment_count;
 	uint8_t build_id[ELF_BUILD_ID_MAX];
@@ -70,6 +79,13 @@ struct file_numbers {
 	VEC(uint32_t) list;
 };
 
+/* What the processes of a user have of the table, and of its reader's time. */
+struct file_user {
+	uint32_t uid;
+	uint32_t files;
+	uint64_t spent; /* reading its files took so long; it fades away */
+};
+
 /* All files. */
 struct file_table {
 	struct table_store *store;
@@ -78,6 +94,11 @@ struct file_table {
 	struct table by_name;
 	VEC(uint32_t) unread; /* files to be read, the newest last */
 	size_t open_count;    /* files that stay open */
+	uint64_t refused;     /* files that found no room */
+	struct file_user users[FILE_USERS];
+	unsigned user_count;
+	uint64_t faded_at; /* when half of what they have spent was forgotten */
+	uint64_t asked_at; /* when the file that is pending was asked for */
 };
 
 /* Begin with no file. The store must outlive the table. */
@@ -88,17 +109,19 @@ void file_table_fini(struct file_table *t);
 
 /*
  * Return the number of a file, which is added if it is new, or FILE_NONE if
- * there are too many. `pid` is a process that has it mapped.
+ * there are too many, or too many of the user of `pid`, a process that has it
+ * mapped.
  */
 uint32_t file_table_get(struct file_table *t, struct str path,
 			struct bytes identity, uint32_t pid);
 
 /*
  * Return the number of a file that nobody has read yet, which is then pending,
- * or FILE_NONE. The newest one comes first: it belongs to a process that has
- * just started, and is sampled already.
+ * or FILE_NONE. Files of the user whose files have taken the least time come
+ * first, so that slow files delay nobody else's. Of these, the newest comes
+ * first: it belongs to a process that has just started, and is sampled already.
  */
-uint32_t file_table_next(struct file_table *t);
+uint32_t file_table_next(struct file_table *t, uint64_t now);
 
 /*
  * Store what reading a file has found, or with NULL, that it cannot be read. A

@@ -20,10 +20,10 @@
 
 enum {
 	/*
-	 * Largest size of the name of a file: a build ID, or what identifies
-	 * it.
+	 * Largest size of the name of a file: a build ID with the file's owner,
+	 * or what identifies it.
 	 */
-	TABLE_KEY_MAX = 64,
+	TABLE_KEY_MAX = 72,
 	TABLE_STORE_NONE = UINT32_MAX,
 	/* A table in use may be evicted if it was in no sample for this time. */
 	TABLE_IDLE_MS = 10000,

@@ -44,13 +44,18 @@ bool window_file_address(const struct window_file *f, uint64_t position,
 
 /*
  * The hash by which the names of a file are cached. Files with the same build
- * ID have the same names, wherever they are.
+ * ID have the same names, wherever they are, if they belong to the same user:
+ * another user could write the build ID into a file with other names.
  */
 static uint64_t window_file_hash(const struct window_file *f)
 {
-	return f->build_id.len ? name_file_hash(f->build_id) :
-				 hash_bytes(f->identity) ^
-					 hash_bytes(bytes_of(str_of(f->path)));
+	const struct bytes owner = { .ptr = (const uint8_t *)&f->owner,
+				     .len = sizeof(f->owner) };
+
+	return f->build_id.len ?
+		       name_file_hash(f->build_id) ^ hash_bytes(owner) * 31 :
+		       hash_bytes(f->identity) ^
+			       hash_bytes(bytes_of(str_of(f->path)));
 }
 
 /* Open the file of a window itself, or a file beside it. */
@@ -68,8 +73,10 @@ static int window_file_open(const void *file, const char *path)
 		return elf_reader_open(
 			&(struct wanted_file){ f->pid, f->path, f->identity },
 			&uid);
+	/* Another process may have the number by now. */
 	process_user_read(&user, f->pid);
-	fd = process_file_open(f->pid, path, &user, &any);
+	fd = user.uid == f->uid ? process_file_open(f->pid, path, &user, &any) :
+				  -1;
 	process_user_fini(&user);
 	return fd;
 }

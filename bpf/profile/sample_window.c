@@ -247,6 +247,7 @@ static void window_file_facts(struct window_file *to,
 		mem_dup(f->segments, f->segment_count * sizeof(*f->segments));
 	to->segment_count = f->segment_count;
 	to->uid = f->uid;
+	to->owner = f->owner;
 	to->fd = f->fd < 0 ? -1 : fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
 }
 

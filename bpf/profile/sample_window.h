@@ -38,6 +38,7 @@ struct window_file {
 	uint32_t number; /* in the file table */
 	uint32_t pid;    /* a process that has it */
 	uint32_t uid;    /* its user */
+	uint32_t owner;  /* the user to whom the file belongs */
 	int fd;          /* the open file, owned, or -1 */
 	char *path;
 	struct bytes identity;

@@ -6,6 +6,12 @@
 #include "bpf/process/file_table.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/check.h"
 
@@ -48,7 +54,7 @@ static void read_next(struct file_table *t, uint32_t number,
 {
 	struct elf_read read = { .facts = facts_of(build_id), .fd = -1 };
 
-	cr_assert(file_table_next(t) == number);
+	cr_assert(file_table_next(t, 0) == number);
 	file_table_learn(t, number, &read, 0);
 }
 
@@ -68,7 +74,7 @@ Test(file_table, a_file_is_its_path_and_its_identity)
 	/* The newest file is read first. */
 	read_next(&t, b, "y");
 	read_next(&t, a, "x");
-	cr_expect(file_table_next(&t) == FILE_NONE);
+	cr_expect(file_table_next(&t, 0) == FILE_NONE);
 	cr_expect(store.extents.used == 20);
 	file_table_fini(&t);
 	table_store_fini(&store);
@@ -138,19 +144,19 @@ Test(file_table, files_that_could_not_be_read_are_read_again_when_sampled)
 	table_store_init(&store, in_kernel, 100);
 	file_table_init(&t, &store);
 	a = get(&t, "/a", "1", 7);
-	cr_assert(file_table_next(&t) == a);
+	cr_assert(file_table_next(&t, 0) == a);
 	for (int i = 0; i < 12; i++) {
 		file_table_learn(&t, a, NULL, now);
 		cr_expect(file_table_at(&t, a)->state == MAPPED_FAILED);
-		cr_expect(file_table_next(&t) == FILE_NONE);
+		cr_expect(file_table_next(&t, 0) == FILE_NONE);
 		/* An answer that comes late. */
 		file_table_learn(&t, a, &read, now);
 		cr_expect(file_table_at(&t, a)->state == MAPPED_FAILED);
 		file_table_sampled(&t, a, 8, now + wait - 1);
-		cr_expect(file_table_next(&t) == FILE_NONE, "not yet");
+		cr_expect(file_table_next(&t, 0) == FILE_NONE, "not yet");
 		now += wait;
 		file_table_sampled(&t, a, 8, now);
-		cr_assert(file_table_next(&t) == a, "%d", i);
+		cr_assert(file_table_next(&t, 0) == a, "%d", i);
 		cr_expect(file_table_at(&t, a)->pid == 8);
 		wait = wait < 128000 ? wait * 2 : wait;
 	}
@@ -158,7 +164,7 @@ Test(file_table, files_that_could_not_be_read_are_read_again_when_sampled)
 	cr_expect(file_table_at(&t, a)->state == MAPPED_READ);
 	cr_expect(file_table_at(&t, a)->failures == 0);
 	file_table_sampled(&t, a, 8, now + 1000000);
-	cr_expect(file_table_next(&t) == FILE_NONE);
+	cr_expect(file_table_next(&t, 0) == FILE_NONE);
 	file_table_fini(&t);
 	table_store_fini(&store);
 }
@@ -180,9 +186,9 @@ Test(file_table, a_file_whose_table_found_no_room_is_read_again_when_sampled)
 	file_table_resolve(&t, b, 0x1000, &m);
 	cr_expect(!m.rows && m.bias, "its mapping is known all the same");
 	file_table_sampled(&t, b, 9, FILE_RETRY_MS - 1);
-	cr_expect(file_table_next(&t) == FILE_NONE, "a moment ago");
+	cr_expect(file_table_next(&t, 0) == FILE_NONE, "a moment ago");
 	file_table_sampled(&t, a, 7, 20000);
-	cr_expect(file_table_next(&t) == FILE_NONE, "it has its rows");
+	cr_expect(file_table_next(&t, 0) == FILE_NONE, "it has its rows");
 	file_table_sampled(&t, b, 9, 20000);
 	file_table_sampled(&t, b, 9, 20000);
 	cr_expect(file_table_at(&t, b)->pid == 9);
@@ -190,14 +196,14 @@ Test(file_table, a_file_whose_table_found_no_room_is_read_again_when_sampled)
 	file_table_count_begin(&t);
 	file_table_count(&t, b);
 	file_table_count_end(&t, 0);
-	cr_assert(file_table_next(&t) == b);
+	cr_assert(file_table_next(&t, 0) == b);
 	file_table_resolve(&t, b, 0x1000, &m);
 	cr_expect(m.bias, "while it is being read");
 	file_table_learn(&t, b,
 			 &(struct elf_read){ .facts = facts_of("y"), .fd = -1 },
 			 20000);
 	file_table_resolve(&t, b, 0x1000, &m);
-	cr_expect(m.rows == 10 && file_table_next(&t) == FILE_NONE);
+	cr_expect(m.rows == 10 && file_table_next(&t, 0) == FILE_NONE);
 	file_table_fini(&t);
 	table_store_fini(&store);
 }
@@ -215,7 +221,7 @@ Test(file_table, a_file_that_was_read_stays_open)
 	table_store_init(&store, in_kernel, 100);
 	file_table_init(&t, &store);
 	a = get(&t, "/a", "1", 7);
-	cr_assert(file_table_next(&t) == a);
+	cr_assert(file_table_next(&t, 0) == a);
 	file_table_learn(&t, a, &read, 0);
 	cr_expect(read.fd == -1 && file_table_at(&t, a)->fd == fd);
 	cr_expect(file_table_at(&t, a)->uid == 5 && t.open_count == 1);
@@ -233,7 +239,8 @@ Test(file_table, files_that_nobody_has_are_forgotten)
 	uint32_t kept;
 	uint32_t gone;
 	uint32_t pending;
-	struct table_key key = { .bytes = "gone", .len = 4 };
+	/* The build ID, and the owner: root. */
+	struct table_key key = { .bytes = "gone", .len = 8 };
 
 	table_store_init(&store, in_kernel, 100);
 	file_table_init(&t, &store);
@@ -242,7 +249,7 @@ Test(file_table, files_that_nobody_has_are_forgotten)
 	read_next(&t, gone, "gone");
 	read_next(&t, kept, "kept");
 	pending = get(&t, "/pending", "1", 7);
-	cr_expect(file_table_next(&t) == pending);
+	cr_expect(file_table_next(&t, 0) == pending);
 	file_table_count_begin(&t);
 	file_table_count(&t, kept);
 	file_table_count(&t, FILE_NONE);
@@ -253,6 +260,110 @@ Test(file_table, files_that_nobody_has_are_forgotten)
 	cr_expect(table_store_find(&store, &key) != TABLE_STORE_NONE);
 	cr_expect(get(&t, "/other", "1", 7) == gone, "the number is free");
 	cr_expect(get(&t, "/kept", "1", 7) == kept);
+	file_table_fini(&t);
+	table_store_fini(&store);
+}
+
+/* Another user could write a build ID into a file with other contents. */
+Test(file_table, files_of_two_owners_share_no_table)
+{
+	struct table_store store;
+	struct file_table t;
+
+	table_store_init(&store, in_kernel, 100);
+	file_table_init(&t, &store);
+	for (uint32_t i = 0; i < 4; i++) {
+		struct elf_read read = { .facts = facts_of("same"),
+					 .fd = -1,
+					 .owner = i / 2 ? 1000 : 0 };
+		char path[16];
+		uint32_t n;
+
+		snprintf(path, sizeof(path), "/%u", i);
+		n = get(&t, path, "1", 7);
+		cr_assert(file_table_next(&t, 0) == n);
+		file_table_learn(&t, n, &read, 0);
+	}
+	cr_expect(file_table_at(&t, 0)->table == file_table_at(&t, 1)->table);
+	cr_expect(file_table_at(&t, 2)->table == file_table_at(&t, 3)->table);
+	cr_expect(file_table_at(&t, 0)->table != file_table_at(&t, 2)->table);
+	file_table_fini(&t);
+	table_store_fini(&store);
+}
+
+/* Start a process of a user. */
+static pid_t process_of(uid_t uid)
+{
+	char path[32];
+	struct stat st;
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (setuid(uid))
+			_exit(1);
+		execl("/bin/sleep", "sleep", "1000", NULL);
+		_exit(1);
+	}
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	do {
+		usleep(1000);
+		cr_assert(!stat(path, &st));
+	} while (st.st_uid != uid);
+	return pid;
+}
+
+Test(file_table, files_of_one_user_delay_nobody_else)
+{
+	struct table_store store;
+	struct file_table t;
+	pid_t slow;
+	pid_t other;
+	uint32_t late;
+	uint32_t first;
+	uint64_t now = 1;
+	char path[32];
+
+	if (geteuid()) {
+		fprintf(stderr, "SKIPPED: only root has other users\n");
+		return;
+	}
+	slow = process_of(54321);
+	other = process_of(54322);
+	table_store_init(&store, in_kernel, 100);
+	file_table_init(&t, &store);
+	/* A link of a slow file is a new file each time. */
+	for (int i = 0; i < 2 * FILE_USER_MAX; i++) {
+		snprintf(path, sizeof(path), "/link-%d", i);
+		late = get(&t, path, "1", (uint32_t)slow);
+		cr_expect((late == FILE_NONE) == (i >= FILE_USER_MAX), "%d", i);
+	}
+	cr_expect(t.refused == FILE_USER_MAX);
+	first = get(&t, "/other", "1", (uint32_t)other);
+	cr_expect(first != FILE_NONE, "its user has room");
+	late = get(&t, "/root", "1", 1);
+	cr_expect(file_table_next(&t, now) == late, "the newest");
+	file_table_learn(&t, late, NULL, now += 50);
+	cr_expect(file_table_next(&t, now) == first);
+	file_table_learn(&t, first, NULL, now += 50);
+	for (int i = 0; i < 3; i++) {
+		uint32_t n = file_table_next(&t, now);
+
+		cr_expect(t.files.v[n].path[1] == 'l');
+		file_table_learn(&t, n, NULL, now += 3000);
+		/* However new the slow files are. */
+		first = get(&t, i ? "/b" : "/a", "1", (uint32_t)other);
+		snprintf(path, sizeof(path), "/new-%d", i);
+		(void)get(&t, path, "1", (uint32_t)slow);
+		if (i < 2) {
+			cr_expect(file_table_next(&t, now) == first, "%d", i);
+			file_table_learn(&t, first, NULL, now += 50);
+		}
+	}
+	kill(slow, SIGKILL);
+	kill(other, SIGKILL);
+	waitpid(slow, NULL, 0);
+	waitpid(other, NULL, 0);
 	file_table_fini(&t);
 	table_store_fini(&store);
 }

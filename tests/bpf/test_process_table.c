@@ -112,7 +112,7 @@ static void read_file(const char *path)
 					 .rows = rows,
 					 .row_count = 3,
 				 } };
-	uint32_t number = file_table_next(&files);
+	uint32_t number = file_table_next(&files, 0);
 
 	cr_assert(number != FILE_NONE);
 	cr_expect(check_str(str_of(file_table_at(&files, number)->path), path));
@@ -136,7 +136,7 @@ Test(process_table, mappings_are_published_with_their_tables)
 	cr_assert(m);
 	cr_expect(!m->rows, "nobody has read the file");
 	read_file("/bin/a");
-	cr_expect(file_table_next(&files) == FILE_NONE);
+	cr_expect(file_table_next(&files, 0) == FILE_NONE);
 	process_table_publish(&table, 0);
 	m = kernel_finds(7, 0x10123);
 	cr_assert(m);

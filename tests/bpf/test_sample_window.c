@@ -133,7 +133,7 @@ static void add_file(struct file_table *files)
 	uint32_t n = file_table_get(files, str_of("/bin/a"),
 				    (struct bytes){ .ptr = id, .len = 2 }, 7);
 
-	cr_assert(n == 0 && file_table_next(files) == 0);
+	cr_assert(n == 0 && file_table_next(files, 0) == 0);
 	file_table_learn(files, 0, &read, 0);
 }
 
