@@ -29,6 +29,13 @@ struct logged_sample {
 	struct bytes body; /* the profile as received; empty if not read */
 };
 
+/* What is known about samples that the log has lost. */
+struct sample_loss {
+	uint64_t samples; /* 0: the number is not known */
+	int64_t first_ms; /* their times, if the number is known */
+	int64_t last_ms;
+};
+
 /* The interface, as a table of functions. */
 struct sample_log {
 	/* Returns the position of the oldest sample that can be read. */
@@ -60,6 +67,13 @@ struct sample_log {
 	 * promised now, and *position stays.
 	 */
 	int (*skip)(struct sample_log *l, uint64_t *position, struct err *err);
+
+	/*
+	 * Says which samples there were from one position up to another, which
+	 * read() has set after ERR_CORRUPT.
+	 */
+	struct sample_loss (*lost)(struct sample_log *l, uint64_t from,
+				   uint64_t to);
 
 	/*
 	 * Waits until there is a durable sample at or after `position`, but at

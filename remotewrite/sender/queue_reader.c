@@ -19,6 +19,15 @@
 /* With max_backlog exceeded, a tenth more than needed is dropped. */
 #define BACKLOG_LEFT(max) ((max) / 10 * 9)
 
+/* Samples that the log has lost, and that are not logged yet. */
+struct reader_loss {
+	bool pending;
+	uint64_t at; /* their position */
+	struct sample_loss known;
+	struct err why;
+	int64_t after_ms; /* of the sample that was read last; INT64_MIN: none */
+};
+
 /* The state of the reader. */
 struct reader {
 	struct queue *q;
@@ -34,6 +43,7 @@ struct reader {
 	struct trusted_clock clock; /* decides what is too old */
 	int64_t clock_saved_ns;     /* when its state was saved last */
 	struct outage outage;       /* of the disk with the log */
+	struct reader_loss loss;
 };
 
 /* Moves the position of the queue behind what needs no acknowledgement. */
@@ -45,18 +55,54 @@ static void reader_pass(struct reader *r)
 	mutex_unlock(&r->q->mu);
 }
 
-/* Counts and logs a sample that the log has lost, or that cannot be read. */
-static void report_unread(struct reader *r, uint64_t from,
-			  const struct err *err)
+/*
+ * Logs what was lost at the last damaged place. If the log does not know which
+ * samples there were, they are between the one that was read before and the next
+ * one, at `next_ms`; INT64_MAX: there is none.
+ */
+static void report_loss(struct reader *r, int64_t next_ms)
 {
-	metric_add(r->q->metrics.dropped_damaged, 1);
+	struct reader_loss *l = &r->loss;
+	int64_t first = l->after_ms < next_ms ? l->after_ms : next_ms;
+	int64_t last = l->after_ms < next_ms ? next_ms : l->after_ms;
+	char from[40] = "unknown";
+	char to[40] = "unknown";
+
+	if (!l->pending)
+		return;
+	l->pending = false;
+	if (l->known.samples) {
+		first = l->known.first_ms;
+		last = l->known.last_ms;
+	}
+	if (first != INT64_MIN)
+		time_format(first, from);
+	if (last != INT64_MAX)
+		time_format(last, to);
 	log_event(
 		r->q->o.events, LOG_ERROR,
-		"remote write cannot read profiles from the WAL; they are not sent",
+		l->known.samples ?
+			"the WAL is damaged; remote write cannot send the profiles that were there" :
+			"the WAL is damaged; remote write cannot send the profiles that were there, whose number is not known",
 		LOG_FIELDS(log_text("remote_name", r->q->config.name.ptr),
-			   log_int("segment", (int64_t)(from >> 32)),
-			   log_int("offset", (int64_t)(uint32_t)from),
-			   log_err(err)));
+			   log_int("profiles", (int64_t)l->known.samples),
+			   log_text("from", from), log_text("to", to),
+			   log_int("segment", (int64_t)(l->at >> 32)),
+			   log_int("offset", (int64_t)(uint32_t)l->at),
+			   log_err(&l->why)));
+}
+
+/* Counts samples that are lost, which begin at a position. */
+static void note_loss(struct reader *r, uint64_t at, struct sample_loss known,
+		      const struct err *err)
+{
+	report_loss(r, INT64_MAX);
+	r->loss.pending = true;
+	r->loss.at = at;
+	r->loss.known = known;
+	r->loss.why = *err;
+	metric_add(r->q->metrics.dropped_damaged,
+		   known.samples ? (int64_t)known.samples : 1);
 	reader_pass(r);
 }
 
@@ -355,6 +401,8 @@ static void take_sample(struct reader *r)
 	struct err err;
 	int rc;
 
+	report_loss(r, r->sample.ms);
+	r->loss.after_ms = r->sample.ms;
 	if (is_too_old(r)) {
 		metric_add(q->metrics.dropped_age, 1);
 		reader_pass(r);
@@ -367,7 +415,9 @@ static void take_sample(struct reader *r)
 		i = queued_sample_new(&r->sample, to.labels);
 	mutex_unlock(&q->rules_mu);
 	if (rc) {
-		report_unread(r, r->sample.lsn, &err);
+		note_loss(r, r->sample.lsn,
+			  (struct sample_loss){ 1, r->sample.ms, r->sample.ms },
+			  &err);
 		return;
 	}
 	if (!i) {
@@ -405,6 +455,7 @@ static void wait_for_samples(struct reader *r)
 {
 	struct sample_log *log = r->q->o.log;
 
+	report_loss(r, INT64_MAX);
 	end_backlog(r);
 	reader_pass(r);
 	save_position(r);
@@ -469,7 +520,9 @@ void *queue_read(void *queue)
 {
 	struct queue *q = queue;
 	struct sample_log *log = q->o.log;
-	struct reader r = { .q = q, .position = queue_position(q) };
+	struct reader r = { .q = q,
+			    .position = queue_position(q),
+			    .loss.after_ms = INT64_MIN };
 
 	mutex_lock(&q->mu);
 	r.clock = q->clock;
@@ -490,7 +543,8 @@ void *queue_read(void *queue)
 		else if (rc == ERR_AGAIN)
 			wait_for_samples(&r);
 		else
-			report_unread(&r, from, &err);
+			note_loss(&r, from, log->lost(log, from, r.position),
+				  &err);
 		do_upkeep(&r);
 	}
 	buf_fini(&r.buf);

@@ -136,6 +136,42 @@ Test(wal_log, reading_without_the_body_gives_the_rest)
 	scene_free(s);
 }
 
+/* Damage over several records is one place; the directory knows the samples. */
+Test(wal_log, the_samples_of_a_damaged_place_are_known)
+{
+	struct wal_scene *s = scene_new();
+	struct reader r = { .s = s };
+	uint64_t lsn[10];
+	uint64_t from;
+
+	for (int k = 0; k < 10; k++) {
+		cr_assert(!add(s, k));
+		lsn[k] = s->last.lsn;
+	}
+	begin_segment(s);
+	add_all(s, 10, 11);
+	sync_all(s);
+	for (int k = 3; k < 7; k++)
+		damage(s, 1, (uint32_t)lsn[k] + 4);
+	for (int k = 0; k < 3; k++)
+		cr_assert(!next(&r));
+	from = r.position;
+	cr_assert(next(&r) == ERR_CORRUPT && r.position == lsn[7]);
+	{
+		const struct sample_loss l =
+			log_of(&r)->lost(log_of(&r), from, r.position);
+
+		cr_expect(l.samples == 4 && l.first_ms == sample_ms(3) &&
+			  l.last_ms == sample_ms(6));
+		cr_expect(!log_of(&r)
+				   ->lost(log_of(&r), 7ull << 32, 8ull << 32)
+				   .samples);
+	}
+	expect(&r, 7, 11);
+	buf_fini(&r.buf);
+	scene_free(s);
+}
+
 /* Each damaged byte costs the sample that it is in, and no other. */
 Test(wal_log, damage_costs_one_sample)
 {

@@ -313,6 +313,43 @@ static int wal_log_read(struct sample_log *l, uint64_t *position,
 	}
 }
 
+/* Counts the samples in a part of a segment. */
+struct loss_count {
+	uint64_t from;
+	uint64_t to;
+	struct sample_loss loss;
+};
+
+static void loss_count_entry(void *ctx, const struct segment_entry *e)
+{
+	struct loss_count *c = ctx;
+	struct sample_loss *l = &c->loss;
+
+	if (e->lsn < c->from || e->lsn >= c->to)
+		return;
+	if (!l->samples || e->ms < l->first_ms)
+		l->first_ms = e->ms;
+	if (!l->samples || e->ms > l->last_ms)
+		l->last_ms = e->ms;
+	l->samples++;
+}
+
+/* Implements sample_log.lost: the directory of the segment knows it. */
+static struct sample_loss wal_log_lost(struct sample_log *l, uint64_t from,
+				       uint64_t to)
+{
+	struct loss_count c = { .from = from, .to = to };
+	struct readable r = wal_log_find((struct wal *)l, from);
+	uint64_t end;
+
+	if (r.s && r.s->number == from >> 32 &&
+	    wal_segment_directory(r.s, loss_count_entry, &c, &end, NULL)) {
+		/* It is not sealed, or the directory is damaged, too. */
+	}
+	wal_segment_unref(r.s);
+	return c.loss;
+}
+
 /* Implements sample_log.wait. */
 static void wal_log_wait(struct sample_log *l, uint64_t position,
 			 int64_t timeout_ms)
@@ -369,6 +406,7 @@ void wal_log_init(struct wal *w)
 				      .end = wal_log_end,
 				      .read = wal_log_read,
 				      .skip = wal_log_skip,
+				      .lost = wal_log_lost,
 				      .wait = wal_log_wait,
 				      .bytes = wal_log_bytes,
 				      .keep = wal_log_keep };

@@ -196,37 +196,11 @@ static int wal_replay_scan(struct replay *r, uint64_t *end, struct err *err)
  */
 static int replay_directory(struct replay *r, struct err *err)
 {
-	struct wal_segment *s = r->segment;
-	uint8_t footer[SEGMENT_FOOTER];
-	struct bytes last = { .ptr = footer, .len = sizeof(footer) };
-	struct buf bytes = { 0 };
-	struct record rec = { 0 };
-	uint64_t at = 0;
-	int rc = file_read(s->file, s->size - sizeof(footer), footer,
-			   sizeof(footer), err);
+	uint64_t end = 0;
+	int rc = wal_segment_directory(r->segment, r->fn, r->ctx, &end, err);
 
-	if (rc)
-		return rc;
-	if (!segment_footer_decode(last, s->salt, &at) ||
-	    at >= s->size - sizeof(footer))
-		return err_set(
-			err, ERR_CORRUPT,
-			"the WAL segment has no directory of its records");
-	bytes.len = (size_t)(s->size - sizeof(footer) - at);
-	bytes.ptr = mem_alloc(bytes.len);
-	rc = file_read(s->file, at, bytes.ptr, bytes.len, err);
 	if (!rc)
-		rc = record_decode(buf_bytes(&bytes), s->salt,
-				   s->number << 32 | at, true, &rec, err);
-	if (!rc && (rec.kind != SEGMENT_DIRECTORY || !rec.body_ok))
-		rc = err_set(err, ERR_CORRUPT,
-			     "the directory of the WAL segment is damaged");
-	if (!rc)
-		rc = segment_dir_decode(rec.body, s->number, r->fn, r->ctx,
-					err);
-	if (!rc)
-		r->w->replayed_end = (uint32_t)at;
-	buf_fini(&bytes);
+		r->w->replayed_end = (uint32_t)end;
 	return rc;
 }
 

@@ -241,6 +241,41 @@ int segment_open(struct wal *w, uint64_t number, uint32_t *end, struct err *err)
 	return 0;
 }
 
+int wal_segment_directory(const struct wal_segment *s, segment_entry_fn fn,
+			  void *ctx, uint64_t *end, struct err *err)
+{
+	uint8_t footer[SEGMENT_FOOTER];
+	struct bytes last = { .ptr = footer, .len = sizeof(footer) };
+	struct buf bytes = { 0 };
+	struct record rec = { 0 };
+	uint64_t at = 0;
+	int rc = file_read(s->file, s->size - sizeof(footer), footer,
+			   sizeof(footer), err);
+
+	if (rc)
+		return rc;
+	if (!segment_footer_decode(last, s->salt, &at) ||
+	    at >= s->size - sizeof(footer))
+		return err_set(
+			err, ERR_CORRUPT,
+			"the WAL segment has no directory of its records");
+	bytes.len = (size_t)(s->size - sizeof(footer) - at);
+	bytes.ptr = mem_alloc(bytes.len);
+	rc = file_read(s->file, at, bytes.ptr, bytes.len, err);
+	if (!rc)
+		rc = record_decode(buf_bytes(&bytes), s->salt,
+				   s->number << 32 | at, true, &rec, err);
+	if (!rc && (rec.kind != SEGMENT_DIRECTORY || !rec.body_ok))
+		rc = err_set(err, ERR_CORRUPT,
+			     "the directory of the WAL segment is damaged");
+	if (!rc)
+		rc = segment_dir_decode(rec.body, s->number, fn, ctx, err);
+	if (!rc)
+		*end = at;
+	buf_fini(&bytes);
+	return rc;
+}
+
 /* Add the segment's file and the record's offset to an error message. */
 static int damaged_at(const struct wal_segment *s, uint64_t lsn, int rc,
 		      struct err *err)

@@ -74,6 +74,15 @@ NODISCARD int segment_open_read(struct wal *w, const char *path,
 void wal_segment_unref(struct wal_segment *s);
 
 /*
+ * Call fn for each profile that the directory of a sealed segment lists, and set
+ * *end to the offset after the last record. ERR_CORRUPT: there is no directory,
+ * or it is damaged; fn has not been called. ERR_IO: the disk could not read it.
+ */
+NODISCARD int wal_segment_directory(const struct wal_segment *s,
+				    segment_entry_fn fn, void *ctx,
+				    uint64_t *end, struct err *err);
+
+/*
  * Read and verify the record of `len` bytes at `lsn`. The record replaces the
  * contents of `buf`, and *out borrows from `buf`. ERR_CORRUPT: the record is
  * damaged; the message names file and offset. ERR_IO: the disk could not read
