@@ -50,8 +50,8 @@ struct sample_log {
 	 * contents of `buf`. If `with_body` is false, the body is not read.
 	 *
 	 * ERR_AGAIN: there is no such sample yet. ERR_NOTFOUND: samples from
-	 * *position on have been removed; *position is set to the oldest sample
-	 * that is left. ERR_CORRUPT: a sample is damaged; *position is set
+	 * *position on are gone; *position is set to a position behind them.
+	 * ERR_CORRUPT: a sample is damaged; *position is set
 	 * after it. ERR_IO: the disk did not read a sample; *position stays, and
 	 * the caller tries again later, or calls skip(). ERR_TOOBIG: the sample
 	 * exceeds the maximum of `buf`; *position is set after it.
@@ -70,7 +70,7 @@ struct sample_log {
 
 	/*
 	 * Says which samples there were from one position up to another, which
-	 * read() has set after ERR_CORRUPT.
+	 * read() has set after ERR_CORRUPT or ERR_NOTFOUND.
 	 */
 	struct sample_loss (*lost)(struct sample_log *l, uint64_t from,
 				   uint64_t to);

@@ -538,6 +538,120 @@ Test(wal_log, an_agent_notices_that_a_whole_segment_is_gone)
 	scene_free(s);
 }
 
+/* What may happen to the file of segment 3 of 5, in a shell. */
+struct mishap {
+	const char *what;
+	uint64_t lost; /* of its ten profiles */
+};
+
+static const struct mishap mishaps[] = {
+	{ "true", 0 },
+	{ "truncate -s -20 00000003", 0 }, /* a part of the directory */
+	{ "rm 00000003", 10 },
+	{ ": >00000003", 10 },
+	{ "truncate -s 32 00000003", 10 },
+	{ "mv 00000003 x; mv 00000004 00000003; mv x 00000004", 20 },
+	{ "head -c 9000 /dev/urandom >00000003", 10 },
+	{ "rm 00000003 00000002", 20 },
+};
+
+/*
+ * Read what is left, and return the number of samples. What the log says that it
+ * has lost is added up in *sum.
+ */
+static uint64_t read_with_losses(struct reader *r, struct sample_loss *sum)
+{
+	uint64_t samples = 0;
+
+	for (;;) {
+		uint64_t from = r->position;
+		int rc = next(r);
+		struct sample_loss l = { .samples = 0 };
+
+		if (rc == ERR_AGAIN)
+			return samples;
+		samples += !rc;
+		if (rc)
+			l = log_of(r)->lost(log_of(r), from, r->position);
+		cr_expect(!rc == !l.samples, "%s", r->err.msg);
+		if (l.samples && (!sum->samples || l.first_ms < sum->first_ms))
+			sum->first_ms = l.first_ms;
+		if (l.samples && (!sum->samples || l.last_ms > sum->last_ms))
+			sum->last_ms = l.last_ms;
+		sum->samples += l.samples;
+	}
+}
+
+/* Ten profiles in each of five segments, then a mishap and a start. */
+static void mishap_run(struct wal_scene *s, const struct mishap *m,
+		       struct sample_loss *sum)
+{
+	CLEANUP(mem_freep)
+	char *command = mem_printf("cd %s && { %s; }", s->path, m->what);
+	struct reader r = { .s = s };
+	uint64_t samples;
+
+	for (int n = 0; n < 5; n++) {
+		if (n)
+			begin_segment(s);
+		add_all(s, 10 * n, 10 * n + 10);
+	}
+	sync_all(s);
+	cr_assert(!next(&r));
+	scene_close(s);
+	cr_assert(!system(command));
+	cr_assert(!scene_open(s, 0));
+	samples = read_with_losses(&r, sum);
+	cr_expect(samples + sum->samples == 49, "%s: %d and %d", m->what,
+		  (int)samples, (int)sum->samples);
+	buf_fini(&r.buf);
+}
+
+Test(wal_log, what_segments_have_lost_is_known_by_number_and_time)
+{
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(mishaps); i++) {
+		const struct mishap *m = &mishaps[i / 2];
+		struct wal_scene *s = i % 2 ? agent_scene() : holding_scene();
+		struct sample_loss sum = { .samples = 0 };
+
+		mishap_run(s, m, &sum);
+		cr_expect(sum.samples == m->lost, "%s: %d", m->what,
+			  (int)sum.samples);
+		cr_expect(metric_get(s->missing) == (int64_t)m->lost, "%s: %d",
+			  m->what, (int)metric_get(s->missing));
+		cr_expect(!sum.samples || (sum.first_ms >= sample_ms(9) &&
+					   sum.first_ms <= sample_ms(20) &&
+					   sum.last_ms >= sample_ms(29) &&
+					   sum.last_ms <= sample_ms(39)),
+			  "%s", m->what);
+		scene_free(s);
+	}
+}
+
+/* Some records at the end are missing. */
+Test(wal_log, a_segment_that_was_cut_short_lacks_what_was_behind)
+{
+	struct wal_scene *s = agent_scene();
+	struct reader r = { .s = s };
+	struct sample_loss sum = { .samples = 0 };
+	uint64_t lsn[10];
+
+	for (int k = 0; k < 10; k++) {
+		cr_assert(!add(s, k));
+		lsn[k] = s->last.lsn;
+	}
+	begin_segment(s);
+	add_all(s, 10, 12);
+	sync_all(s);
+	scene_close(s);
+	cr_assert(!truncate(segment_file(s, 1, ""), (off_t)(uint32_t)lsn[7]));
+	cr_assert(!scene_open(s, 0));
+	cr_expect(read_with_losses(&r, &sum) == 9 && sum.samples == 3);
+	cr_expect(metric_get(s->missing) == 3);
+	buf_fini(&r.buf);
+	scene_free(s);
+}
+
 Test(wal_log, starts_of_an_agent_without_samples_are_no_gaps)
 {
 	struct wal_scene *s = agent_scene();

@@ -60,6 +60,7 @@ struct wal_scene {
 	struct metrics *metrics;
 	struct metric *torn;
 	struct metric *corruptions;
+	struct metric *missing;
 	struct metric *syncs;
 	struct metric *sync_failures;
 	struct wal_options o;
@@ -167,6 +168,9 @@ static inline struct wal_scene *scene_closed(void)
 	snprintf(s->path, sizeof(s->path), "%s/wal", s->dir.path);
 	s->metrics = metrics_new();
 	s->torn = metrics_counter(s->metrics, "torn", "", NULL);
+	s->missing = metrics_counter(s->metrics,
+				     "everprof_tsdb_wal_profiles_missing_total",
+				     "", NULL);
 	s->corruptions = metrics_counter(
 		s->metrics, "everprof_tsdb_wal_corruptions_total", "", NULL);
 	s->syncs = metrics_counter(s->metrics, "everprof_tsdb_wal_fsyncs_total",

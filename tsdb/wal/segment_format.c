@@ -91,6 +91,54 @@ int segment_profile_decode(const struct record *r, struct segment_profile *out,
 	return 0;
 }
 
+void segment_summary_add(struct segment_summary *s, int64_t ms)
+{
+	if (!s->profiles || ms < s->first_ms)
+		s->first_ms = ms;
+	if (!s->profiles || ms > s->last_ms)
+		s->last_ms = ms;
+	s->profiles++;
+	s->total++;
+}
+
+void segment_before_encode(const struct segment_summary *s, uint64_t salt,
+			   uint64_t lsn, struct buf *out)
+{
+	struct buf head = { 0 };
+	struct record r = { .position = lsn, .kind = SEGMENT_BEFORE };
+
+	enc_uvarint(&head, s->number);
+	enc_uvarint(&head, s->profiles);
+	enc_uvarint(&head, s->total);
+	enc_svarint(&head, s->first_ms);
+	enc_svarint(&head, s->last_ms);
+	r.head = buf_bytes(&head);
+	record_encode(&r, salt, out);
+	buf_fini(&head);
+}
+
+size_t segment_before_decode(struct bytes b, uint64_t salt, uint64_t lsn,
+			     struct segment_summary *out)
+{
+	struct segment_summary s;
+	struct record r = { 0 };
+	struct dec d;
+
+	if (record_decode(b, salt, lsn, true, &r, NULL) ||
+	    r.kind != SEGMENT_BEFORE)
+		return 0;
+	d = dec_init(r.head);
+	s.number = dec_uvarint(&d);
+	s.profiles = dec_uvarint(&d);
+	s.total = dec_uvarint(&d);
+	s.first_ms = dec_svarint(&d);
+	s.last_ms = dec_svarint(&d);
+	if (d.bad || dec_left(&d))
+		return 0;
+	*out = s;
+	return (size_t)r.len;
+}
+
 /* Equality callback for segment_texts.index. */
 static bool segment_same_text(const void *ctx, uint32_t number, const void *key)
 {

@@ -20,8 +20,11 @@
 enum {
 	SEGMENT_PROFILE = 1,
 	SEGMENT_DIRECTORY = 2,
-	SEGMENT_RESEND =
-		3, /* a profile that is stored; see wal_append_resend() */
+	/* A profile that is stored; see wal_append_resend(). */
+	SEGMENT_RESEND = 3,
+	/* What the segment before has; see struct segment_summary. */
+	SEGMENT_BEFORE = 4,
+	SEGMENT_BEFORE_MAX = 64, /* largest size of its head */
 	SEGMENT_FOOTER = 16
 };
 
@@ -83,6 +86,29 @@ NODISCARD int segment_profile_decode(const struct record *r,
  */
 struct sample segment_profile_sample(const struct segment_profile *p,
 				     int64_t *totals);
+
+/* The profiles (SEGMENT_PROFILE) of a segment. */
+struct segment_summary {
+	uint64_t number; /* of the segment; 0: nothing is known */
+	uint64_t profiles;
+	uint64_t total;   /* in this segment and all before it, ever */
+	int64_t first_ms; /* lowest and highest time, if there is a profile */
+	int64_t last_ms;
+};
+
+/* Add a profile of a time. */
+void segment_summary_add(struct segment_summary *s, int64_t ms);
+
+/* Append the summary of the segment before to `out`, as the record at `lsn`. */
+void segment_before_encode(const struct segment_summary *s, uint64_t salt,
+			   uint64_t lsn, struct buf *out);
+
+/*
+ * Decode the summary of the segment before from the record at `lsn`, at the start
+ * of `b`. Returns the size of the record with its padding; 0: there is none.
+ */
+size_t segment_before_decode(struct bytes b, uint64_t salt, uint64_t lsn,
+			     struct segment_summary *out);
 
 /*
  * Directory of a segment that is being written. The directory has one row for

@@ -130,6 +130,8 @@ static int wal_clean(struct wal *w, struct err *err)
 static const struct metric_row metric_rows[] = {
 	COUNTER(corruptions, "everprof_tsdb_wal_corruptions_total",
 		"Damaged parts found in WAL segments."),
+	COUNTER(missing, "everprof_tsdb_wal_profiles_missing_total",
+		"Profiles that WAL segments lacked at startup, as the segments after them say; lost, unless they were flushed or sent before."),
 	COUNTER(syncs, "everprof_tsdb_wal_fsyncs_total",
 		"Calls of fdatasync for WAL segments."),
 	COUNTER(sync_failures, "everprof_tsdb_wal_fsync_failures_total",
@@ -222,6 +224,7 @@ void wal_close(struct wal *w)
 		/* The next start reads these segments again. */
 	}
 	vec_fini(&w->unmarked);
+	vec_fini(&w->losses);
 	for (size_t i = 0; i < w->count; i++)
 		wal_segment_unref(w->segments[i]);
 	mem_free(w->segments);
@@ -289,6 +292,7 @@ int wal_roll(struct wal *w, struct err *err)
 	if (!current_failed(w))
 		write_directory(w, old, &w->directory, (uint32_t)end);
 	segment_dir_fini(&w->directory);
+	w->before = w->summary;
 	make_current(w, s);
 	return 0;
 }
@@ -333,24 +337,33 @@ static int wal_make_current(struct wal *w, size_t body_len, struct err *err)
 	return rc == ERR_EXISTS ? ERR_IO : rc;
 }
 
-/* Write a record of a kind; its bytes are then in w->scratch. */
+/*
+ * Write a record of a kind; its bytes are then in w->scratch. In front of the
+ * first record of a segment is the summary of the segment before. *before is set
+ * to its length.
+ */
 static int wal_append_record(struct wal *w, const struct sample *s,
-			     uint8_t kind, struct err *err)
+			     uint8_t kind, size_t *before, struct err *err)
 {
 	int rc = wal_make_current(w, s->body.len, err);
 
 	if (rc)
 		return rc;
 	buf_reset(&w->scratch);
-	rc = segment_profile_encode(s, kind, w->current->salt, w->end,
+	if ((uint32_t)w->end == FILE_HEADER && w->before.number)
+		segment_before_encode(&w->before, w->current->salt, w->end,
+				      &w->scratch);
+	*before = w->scratch.len;
+	rc = segment_profile_encode(s, kind, w->current->salt, w->end + *before,
 				    &w->scratch, err);
 	return rc ? rc : write_end(w, buf_bytes(&w->scratch), err);
 }
 
-/* Count the record in w->scratch, which has been written. */
-static void wal_advance(struct wal *w)
+/* Count what is in w->scratch, which has been written. */
+static void wal_advance(struct wal *w, size_t before)
 {
 	mutex_lock(&w->mu);
+	w->current->profiles_at += (uint32_t)before;
 	w->end += w->scratch.len;
 	w->current->size = (uint32_t)w->end;
 	mutex_unlock(&w->mu);
@@ -362,13 +375,14 @@ static void wal_advance(struct wal *w)
 int wal_append(struct wal *w, const struct sample *s,
 	       struct segment_entry *entry, struct err *err)
 {
-	int rc = wal_append_record(w, s, SEGMENT_PROFILE, err);
+	size_t before;
+	int rc = wal_append_record(w, s, SEGMENT_PROFILE, &before, err);
 
 	if (rc)
 		return rc;
 	*entry = (struct segment_entry){
-		.lsn = w->end,
-		.len = (uint32_t)w->scratch.len,
+		.lsn = w->end + before,
+		.len = (uint32_t)(w->scratch.len - before),
 		.raw_len = s->raw_len,
 		.ms = s->ms,
 		.hash = s->hash,
@@ -376,16 +390,18 @@ int wal_append(struct wal *w, const struct sample *s,
 		.typeset = s->typeset,
 	};
 	segment_dir_add(&w->directory, entry);
-	wal_advance(w);
+	segment_summary_add(&w->summary, s->ms);
+	wal_advance(w, before);
 	return 0;
 }
 
 int wal_append_resend(struct wal *w, const struct sample *s, struct err *err)
 {
-	int rc = wal_append_record(w, s, SEGMENT_RESEND, err);
+	size_t before;
+	int rc = wal_append_record(w, s, SEGMENT_RESEND, &before, err);
 
 	if (!rc)
-		wal_advance(w);
+		wal_advance(w, before);
 	return rc;
 }
 

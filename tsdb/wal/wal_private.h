@@ -35,6 +35,12 @@ struct wal_segment {
 	 * it; 0: not known.
 	 */
 	uint32_t expected_end;
+	/*
+	 * What the first record says about the segment before, and the offset
+	 * after that record, where the profiles begin.
+	 */
+	struct segment_summary before;
+	uint32_t profiles_at;
 	uint64_t durable; /* LSN before which all records are durable */
 	/*
 	 * Whether a sync, or the removal of a partial record, failed. If so, no
@@ -60,6 +66,14 @@ struct wal_segment {
 	bool unsealed;
 };
 
+/* Profiles that a segment had; see wal_loss.h. */
+struct wal_loss {
+	uint64_t number; /* of the last segment that lacks some */
+	uint64_t after;  /* of the first that may lack some */
+	struct sample_loss loss;
+	bool was_dropped;
+};
+
 /* An open log. Its members are set once at startup unless noted. */
 struct wal {
 	/*
@@ -76,6 +90,8 @@ struct wal {
 	 */
 	uint64_t lowest;
 	VEC(uint64_t) unmarked; /* see wal_mark_unread(); protected by mu */
+	VEC(struct wal_loss) losses; /* see wal_loss.h */
+	struct metric *missing;
 	struct metric *corruptions;
 	struct metric *syncs;
 	struct metric *sync_failures;
@@ -91,6 +107,9 @@ struct wal {
 	uint64_t next;
 	/* Where the records of the segment before it end; 0: not known. */
 	uint32_t replayed_end;
+	/* The profiles of the current segment, and of the one before it. */
+	struct segment_summary summary;
+	struct segment_summary before;
 	/*
 	 * Directory of the current segment, and a buffer for one encoded
 	 * record.

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/mutex.h"
+#include "tsdb/wal/wal_loss.h"
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_segment.h"
 #include "tsdb/wal/wal_unread.h"
@@ -19,7 +20,17 @@ struct replay {
 	segment_entry_fn fn;
 	void *ctx;
 	struct segment_dir directory;
+	struct segment_summary found;
 };
+
+/* Pass a profile that was found to the caller. */
+static void replay_entry_found(void *ctx, const struct segment_entry *e)
+{
+	struct replay *r = ctx;
+
+	segment_summary_add(&r->found, e->ms);
+	r->fn(r->ctx, e);
+}
 
 /*
  * Count and log a damaged record or a torn end (a last record cut short). A
@@ -60,7 +71,7 @@ static void scan_record(struct replay *r, const struct record *rec)
 		return;
 	}
 	segment_dir_add(&r->directory, &p.entry);
-	r->fn(r->ctx, &p.entry);
+	replay_entry_found(r, &p.entry);
 }
 
 /*
@@ -154,6 +165,15 @@ static void wal_replay_check_end(struct replay *r, const struct record_iter *it)
 }
 
 /*
+ * Whether a segment in which no record was found had some: because the next one
+ * says so, or because even its header is damaged.
+ */
+static bool replay_had_records(const struct wal_segment *s)
+{
+	return s->guessed || s->expected_end > FILE_HEADER;
+}
+
+/*
  * Scan the segment record by record. *end is set to the offset after the last
  * complete record. ERR_CORRUPT: the salt was derived from the key, and no
  * record is valid with it. ERR_IO: so it seems, but the disk failed.
@@ -181,12 +201,12 @@ static int wal_replay_scan(struct replay *r, uint64_t *end, struct err *err)
 	buf_fini(&bytes);
 	if (!rc && !r->segment->unread)
 		wal_replay_check_end(r, &it);
-	if (!rc && r->segment->guessed && *end == FILE_HEADER)
+	if (!rc && *end == FILE_HEADER && replay_had_records(r->segment))
 		rc = r->segment->unread ?
 			     err_set(err, ERR_IO,
 				     "the disk cannot read the header and the records of the segment") :
 			     err_set(err, ERR_CORRUPT,
-				     "the header and the records of the segment are damaged");
+				     "all records of the segment are damaged");
 	return rc;
 }
 
@@ -197,7 +217,8 @@ static int wal_replay_scan(struct replay *r, uint64_t *end, struct err *err)
 static int replay_directory(struct replay *r, struct err *err)
 {
 	uint64_t end = 0;
-	int rc = wal_segment_directory(r->segment, r->fn, r->ctx, &end, err);
+	int rc = wal_segment_directory(r->segment, replay_entry_found, r, &end,
+				       err);
 
 	if (!rc)
 		r->w->replayed_end = (uint32_t)end;
@@ -304,6 +325,8 @@ void make_current(struct wal *w, struct wal_segment *s)
 	mutex_lock(&w->mu);
 	push_segment(w, s);
 	w->current = s;
+	w->summary = (struct segment_summary){ .number = s->number,
+					       .total = w->before.total };
 	w->end = s->number << 32 | FILE_HEADER;
 	mutex_unlock(&w->mu);
 }
@@ -332,18 +355,38 @@ static void leave_alone(struct wal *w, size_t i, const struct err *err)
 	wal_segment_unref(s);
 }
 
+/*
+ * Note the profiles that were in segments before a segment, and are not there.
+ * w->before is what was found in the last segment that was read.
+ */
+static void replay_check_before(struct wal *w, const struct wal_segment *s)
+{
+	if (!s->before.number)
+		return;
+	wal_loss_check(w, &s->before, &w->before);
+	w->before.total = s->before.total;
+}
+
 int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
 	       struct err *err)
 {
 	for (size_t i = 0; i < w->count;) {
+		struct wal_segment *s = w->segments[i];
 		struct replay r = {
-			.w = w, .segment = w->segments[i], .fn = fn, .ctx = ctx
+			.w = w, .segment = s, .fn = fn, .ctx = ctx
 		};
 
-		if (replay_segment(&r, err))
+		replay_check_before(w, s);
+		r.found.number = s->number;
+		r.found.total = w->before.total;
+		/* Without a profile, the time of the last one counts. */
+		r.found.last_ms = w->before.last_ms;
+		if (replay_segment(&r, err)) {
 			leave_alone(w, i, err);
-		else
+		} else {
+			w->before = r.found;
 			i++;
+		}
 	}
 	/*
 	 * New LSNs must be greater than every LSN that heads and blocks have

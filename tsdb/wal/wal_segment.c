@@ -72,6 +72,7 @@ static struct wal_segment *segment_new(uint64_t number, uint64_t salt,
 	s->file = file;
 	s->size = size;
 	s->durable = number << 32 | size;
+	s->profiles_at = FILE_HEADER;
 	return s;
 }
 
@@ -180,6 +181,21 @@ static int wal_segment_read_header(struct wal *w, const struct file *f,
 	return wal_key_salt(&w->key, number, &s->salt, err);
 }
 
+/* Read what the first record of a segment says about the one before. */
+static void wal_segment_read_before(struct wal_segment *s)
+{
+	uint8_t first[RECORD_HEADER + SEGMENT_BEFORE_MAX];
+	struct bytes b = { .ptr = first, .len = sizeof(first) };
+
+	if (s->size < FILE_HEADER + RECORD_HEADER)
+		return;
+	if (b.len > s->size - FILE_HEADER)
+		b.len = (size_t)(s->size - FILE_HEADER);
+	if (!file_read(s->file, FILE_HEADER, first, b.len, NULL))
+		s->profiles_at += (uint32_t)segment_before_decode(
+			b, s->salt, s->number << 32 | FILE_HEADER, &s->before);
+}
+
 int segment_open_read(struct wal *w, const char *path, uint64_t number,
 		      struct wal_segment **out, struct err *err)
 {
@@ -196,11 +212,13 @@ int segment_open_read(struct wal *w, const char *path, uint64_t number,
 	s = segment_new(number, 0, NULL, size);
 	rc = wal_segment_read_header(w, f, number, s, &before, err);
 	s->file = TAKE(f);
-	if (rc)
+	if (rc) {
 		wal_segment_unref(s);
-	else
-		*out = s;
-	return rc;
+		return rc;
+	}
+	wal_segment_read_before(s);
+	*out = s;
+	return 0;
 }
 
 int segment_open(struct wal *w, uint64_t number, uint32_t *end, struct err *err)
@@ -230,6 +248,7 @@ int segment_open(struct wal *w, uint64_t number, uint32_t *end, struct err *err)
 	}
 	s->file = TAKE(f);
 	if (!rc) {
+		wal_segment_read_before(s);
 		push_segment(w, s);
 		return 0;
 	}
