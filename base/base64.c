@@ -54,10 +54,10 @@ bool base64_decode(struct str text, struct buf *out)
 	return true;
 }
 
-void base64_encode_url(struct bytes b, struct buf *out)
+/* Append the encoding of b, without padding, in an alphabet of 64 digits. */
+static void base64_add_digits(struct bytes b, const char *digits,
+			      struct buf *out)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				     "abcdefghijklmnopqrstuvwxyz0123456789-_";
 	uint32_t bits = 0;
 	unsigned have = 0;
 
@@ -69,4 +69,22 @@ void base64_encode_url(struct bytes b, struct buf *out)
 	}
 	if (have)
 		buf_byte(out, (uint8_t)digits[bits << (6 - have) & 63]);
+}
+
+void base64_encode(struct bytes b, struct buf *out)
+{
+	base64_add_digits(b,
+			  "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			  "abcdefghijklmnopqrstuvwxyz0123456789+/",
+			  out);
+	for (size_t i = b.len; i % 3; i++)
+		buf_byte(out, '=');
+}
+
+void base64_encode_url(struct bytes b, struct buf *out)
+{
+	base64_add_digits(b,
+			  "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			  "abcdefghijklmnopqrstuvwxyz0123456789-_",
+			  out);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Base64 (RFC 4648): strict decoding of the alphabet of section 4, and encoding
- * in that of section 5, for URLs.
+ * Base64 (RFC 4648): strict decoding, and encoding, in the alphabet of section 4,
+ * and encoding in that of section 5, for URLs.
  *
  * Ownership: results are appended to the caller's buffer.
  * Threads: pure functions.
@@ -17,6 +17,9 @@
  * wrong length, or has padding bits that are not zero.
  */
 NODISCARD bool base64_decode(struct str text, struct buf *out);
+
+/* Append the encoding of `b`, with padding, to `out`. */
+void base64_encode(struct bytes b, struct buf *out);
 
 /* Append the encoding of `b` for URLs, without padding, to `out`. */
 void base64_encode_url(struct bytes b, struct buf *out);

@@ -58,10 +58,12 @@ struct http_response {
 	 */
 	struct buf body;
 	/*
-	 * all header lines, or empty unless `keep_headers` was set; freed like
-	 * `body`
+	 * the header lines of the last response, and behind them those that
+	 * came after its body, or empty unless `keep_headers` was set; freed
+	 * like `body`
 	 */
 	struct buf headers;
+	size_t trailers_at; /* offset of the lines that came after the body */
 	/*
 	 * memory that the ingest limiter accounts for `body`; a callback that
 	 * moves `body` must move `share`, too
@@ -129,7 +131,7 @@ struct http_request {
 	 * error response is shown
 	 */
 	bool has_secret;
-	/* store the header lines, for http_response_header() */
+	/* store the header lines; see http_response_header() */
 	bool keep_headers;
 	/* called once, from http_poll(), http_cancel() or http_client_free() */
 	http_done_fn done;
@@ -253,9 +255,17 @@ void http_get(const struct http_request *request, struct http_response *r);
 
 /*
  * Returns the value of a response header, borrowed from `r`; empty if the
- * response lacks it. The request must have set `keep_headers`.
+ * response lacks it. Headers of informational responses before it (1xx) and of
+ * redirects do not count. The request must have set `keep_headers`.
  */
 struct str http_response_header(const struct http_response *r,
 				const char *name);
+
+/*
+ * The same for the header lines that came after the body (trailers), which gRPC
+ * uses.
+ */
+struct str http_response_trailer(const struct http_response *r,
+				 const char *name);
 
 #endif

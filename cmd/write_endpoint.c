@@ -8,6 +8,7 @@ static int write_endpoint_write(void *ctx, const struct web_write *in,
 	const struct write_input w = {
 		.content_type = in->content_type,
 		.content_encoding = in->content_encoding,
+		.content_digest = in->content_digest,
 		.body = in->body,
 		.share = in->share,
 		.deadline_ns = in->deadline_ns,

@@ -32,6 +32,7 @@ struct receiver_options {
 struct write_input {
 	const char *content_type;     /* the header; "" when it is missing */
 	const char *content_encoding; /* the header; "" when it is missing */
+	const char *content_digest;   /* the header; "" when it is missing */
 	struct bytes body;
 	/*
 	 * accounts for the memory of the body; raised by the memory of the

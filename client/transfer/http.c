@@ -442,10 +442,9 @@ static void http_keep(void *ctx, struct http_response *r)
 	r->headers = (struct buf){ 0 };
 }
 
-struct str http_response_header(const struct http_response *r, const char *name)
+/* Returns the value of a header in a text of header lines, or "". */
+static struct str http_find_header(struct str rest, const char *name)
 {
-	struct str rest = str_from(buf_bytes(&r->headers));
-
 	while (rest.len) {
 		struct str value;
 		struct str line = str_cut(rest, '\n', &rest);
@@ -456,6 +455,24 @@ struct str http_response_header(const struct http_response *r, const char *name)
 			return str_trim(value);
 	}
 	return (struct str){ .ptr = "", .len = 0 };
+}
+
+struct str http_response_header(const struct http_response *r, const char *name)
+{
+	struct str lines = str_from(buf_bytes(&r->headers));
+
+	lines.len = r->trailers_at;
+	return http_find_header(lines, name);
+}
+
+struct str http_response_trailer(const struct http_response *r,
+				 const char *name)
+{
+	struct str lines = str_from(buf_bytes(&r->headers));
+
+	lines.ptr += r->trailers_at;
+	lines.len -= r->trailers_at;
+	return http_find_header(lines, name);
 }
 
 void http_get(const struct http_request *request, struct http_response *r)

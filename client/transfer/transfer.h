@@ -33,6 +33,7 @@ struct transfer {
 	int64_t deadline_ns; /* end of timeout_ms on the monotonic clock */
 	size_t header_bytes; /* bytes of headers received so far */
 	bool keep_headers;
+	bool has_headers; /* all headers of this response have been received */
 	/* Content-Length of the current response; -1: not seen */
 	int64_t content_length;
 	char why[CURL_ERROR_SIZE]; /* libcurl's error message */

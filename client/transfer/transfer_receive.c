@@ -93,12 +93,31 @@ static bool is_ambiguous(struct transfer *t, struct str line)
 	return !note_length(t, str_trim(value));
 }
 
+/*
+ * Stores a header line. Lines of responses before the last one are dropped, so
+ * that nothing but the final answer can be taken for it.
+ */
+static void transfer_keep_header(struct transfer *t, struct str line)
+{
+	struct http_response *r = &t->response;
+
+	if (str_starts(line, str_of("HTTP/"))) {
+		buf_reset(&r->headers);
+		t->has_headers = false;
+	}
+	buf_add(&r->headers, line.ptr, line.len);
+	if (!t->has_headers)
+		r->trailers_at = r->headers.len;
+	t->has_headers |= !str_trim(line).len;
+}
+
 size_t transfer_on_header(char *p, size_t size, size_t n, void *arg)
 {
+	const struct str line = { .ptr = p, .len = size * n };
 	struct transfer *t = arg;
 
 	t->header_bytes += size * n;
-	if (is_ambiguous(t, (struct str){ .ptr = p, .len = size * n })) {
+	if (is_ambiguous(t, line)) {
 		t->response.code = err_set(
 			&t->response.err, ERR_CORRUPT,
 			"the response has two different Content-Length headers");
@@ -106,7 +125,7 @@ size_t transfer_on_header(char *p, size_t size, size_t n, void *arg)
 	}
 	if (t->header_bytes <= HTTP_HEADER_MAX) {
 		if (t->keep_headers)
-			buf_add(&t->response.headers, p, size * n);
+			transfer_keep_header(t, line);
 		return size * n;
 	}
 	t->response.code =

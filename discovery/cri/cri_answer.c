@@ -43,11 +43,23 @@ const struct bytes cri_list_pods = { list_pods, sizeof(list_pods) };
 const struct bytes cri_list_containers = { list_containers,
 					   sizeof(list_containers) };
 
+/*
+ * A header of gRPC: it comes after the body, or with the other headers if there
+ * is no body.
+ */
+static struct str cri_answer_header(const struct http_response *r,
+				    const char *name)
+{
+	struct str value = http_response_trailer(r, name);
+
+	return value.len ? value : http_response_header(r, name);
+}
+
 int cri_answer_check(const struct http_response *r, struct bytes *message,
 		     struct err *err)
 {
 	struct bytes body = buf_bytes(&r->body);
-	struct str status = http_response_header(r, "grpc-status");
+	struct str status = cri_answer_header(r, "grpc-status");
 
 	if (r->code)
 		return err_set(err, r->code, "%s", r->err.msg);
@@ -57,12 +69,11 @@ int cri_answer_check(const struct http_response *r, struct bytes *message,
 			"the socket does not speak gRPC: HTTP status %ld",
 			r->status);
 	if (status.len && !str_is(status, "0"))
-		return err_set(
-			err, ERR_INVALID,
-			"the runtime has refused the call: gRPC status "
-			"%.*s: %.*s",
-			STR_ARG(status),
-			STR_ARG(http_response_header(r, "grpc-message")));
+		return err_set(err, ERR_INVALID,
+			       "the runtime has refused the call: gRPC status "
+			       "%.*s: %.*s",
+			       STR_ARG(status),
+			       STR_ARG(cri_answer_header(r, "grpc-message")));
 	if (body.len < FRAME_HEAD || body.ptr[0] ||
 	    body.len - FRAME_HEAD !=
 		    ((uint32_t)body.ptr[1] << 24 | (uint32_t)body.ptr[2] << 16 |

@@ -301,6 +301,8 @@ static int receiver_decode(struct receiver *r, const struct write_input *in,
 					&c, err);
 
 	if (!rc)
+		rc = write_body_check_digest(in->content_digest, in->body, err);
+	if (!rc)
 		rc = write_body_size(c, in->body, max_message(r), &len, err);
 	if (!rc && !ingest_limiter_take(r->o.limiter, in->share,
 					(int64_t)(in->body.len + len)))

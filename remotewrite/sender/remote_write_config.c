@@ -27,7 +27,7 @@ static const char *const own_headers[] = {
 	"Content-Type", "Content-Encoding", "Content-Length",
 	"Host",         "User-Agent",       "Transfer-Encoding",
 	"Connection",   "Retry-Attempt",    "Authorization",
-	"Expect",
+	"Expect",       "Content-Digest",
 };
 
 /* Whether a header is one that a request sets itself. */

@@ -12,6 +12,7 @@
 #include "client/http.h"
 #include "client/http_status.h"
 #include "remotewrite/policy/retry.h"
+#include "remotewrite/wire/write_body.h"
 #include "remotewrite/wire/write_builder.h"
 
 /* Level of zstd for requests; see docs/decisions.md, 123. */
@@ -32,9 +33,10 @@ struct write_client {
 	struct write_builder *builder;
 	struct zstd *zstd;
 	struct buf message;
-	size_t samples;  /* in the message */
-	bool stored;     /* the message has profiles as they are in the log */
-	struct buf body; /* the message, compressed, if `compressed` */
+	size_t samples;    /* in the message */
+	bool stored;       /* the message has profiles as they are in the log */
+	struct buf body;   /* the message, compressed, if `compressed` */
+	struct buf digest; /* the header line with the digest of the body */
 	bool compressed;
 	bool compressed_zstd; /* with zstd, not with snappy */
 };
@@ -66,6 +68,7 @@ void write_client_free(struct write_client *c)
 	zstd_free(c->zstd);
 	buf_fini(&c->message);
 	buf_fini(&c->body);
+	buf_fini(&c->digest);
 	mem_free(c);
 }
 
@@ -108,6 +111,9 @@ static void compress_message(struct write_client *c, bool zstd)
 			(struct bytes){ 0 }, buf_bytes(&c->message), &c->body);
 	else
 		snappy_add_block(buf_bytes(&c->message), &c->body);
+	buf_reset(&c->digest);
+	buf_str(&c->digest, "Content-Digest: ");
+	write_body_digest(buf_bytes(&c->body), &c->digest);
 }
 
 /* Called when a request has ended. */
@@ -170,7 +176,7 @@ void write_client_send(struct write_client *c, bool zstd, unsigned number,
 		       bool (*stops)(void *ctx), void *ctx, struct attempt *a)
 {
 	const char **headers =
-		mem_alloc((c->o.header_count + 5) * sizeof(*headers));
+		mem_alloc((c->o.header_count + 6) * sizeof(*headers));
 	int64_t began;
 	char retry[40];
 	size_t n = 0;
@@ -180,6 +186,7 @@ void write_client_send(struct write_client *c, bool zstd, unsigned number,
 	headers[n++] = "Content-Type: application/x-protobuf";
 	headers[n++] = zstd ? "Content-Encoding: zstd" :
 			      "Content-Encoding: snappy";
+	headers[n++] = buf_cstr(&c->digest);
 	headers[n++] = "X-Everprof-Remote-Write-Version: 0.1.0";
 	if (number > 1)
 		headers[n++] = retry;

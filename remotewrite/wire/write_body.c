@@ -3,6 +3,8 @@
 
 #include <strings.h>
 
+#include "base/base64.h"
+#include "base/digest.h"
 #include "base/snappy.h"
 
 /*
@@ -74,4 +76,35 @@ int write_body_decode(enum write_compression c, struct zstd *z,
 	rc = c == WRITE_SNAPPY ? snappy_decompress(body, out, err) :
 				 zstd_decompress(z, body, size, out, err);
 	return rc ? err_wrap(err, as_invalid(rc), "request body") : 0;
+}
+
+void write_body_digest(struct bytes body, struct buf *out)
+{
+	uint8_t digest[DIGEST_SHA256_SIZE];
+
+	digest_sha256(body, digest);
+	buf_str(out, "sha-256=:");
+	base64_encode((struct bytes){ digest, sizeof(digest) }, out);
+	buf_byte(out, ':');
+}
+
+int write_body_check_digest(const char *content_digest, struct bytes body,
+			    struct err *err)
+{
+	struct str rest = str_of(content_digest);
+	struct buf expected = { 0 };
+	int rc = 0;
+
+	write_body_digest(body, &expected);
+	while (!rc && rest.len) {
+		struct str one = str_trim(str_cut(rest, ',', &rest));
+
+		if (str_starts(one, str_of("sha-256=")) &&
+		    !str_is(one, buf_cstr(&expected)))
+			rc = err_set(
+				err, ERR_AGAIN,
+				"request body: its SHA-256 is not that of the header Content-Digest: something on the way has changed it; send it again");
+	}
+	buf_fini(&expected);
+	return rc;
 }

@@ -48,4 +48,17 @@ NODISCARD int write_body_decode(enum write_compression c, struct zstd *z,
 				struct bytes body, size_t size, struct buf *out,
 				struct err *err);
 
+/*
+ * Appends the value of the header Content-Digest (RFC 9530) for a body.
+ */
+void write_body_digest(struct bytes body, struct buf *out);
+
+/*
+ * Checks a body against the header Content-Digest, "" when it is missing. Only
+ * its SHA-256 is looked at. ERR_AGAIN: these are not the bytes that the sender
+ * has sent, because something on the way has changed them or cut them short.
+ */
+NODISCARD int write_body_check_digest(const char *content_digest,
+				      struct bytes body, struct err *err);
+
 #endif

@@ -232,6 +232,25 @@ Test(codec, base64_decoder_is_strict)
 	buf_fini(&b);
 }
 
+Test(codec, base64_of_any_bytes_is_decoded_to_them)
+{
+	uint8_t all[256];
+
+	for (size_t i = 0; i < sizeof(all); i++)
+		all[i] = (uint8_t)(i * 7);
+	for (size_t len = 0; len <= sizeof(all); len++) {
+		struct buf text = { 0 };
+		struct buf out = { 0 };
+
+		base64_encode((struct bytes){ all, len }, &text);
+		cr_expect(text.len == (len + 2) / 3 * 4);
+		cr_expect(base64_decode(str_from(buf_bytes(&text)), &out));
+		cr_expect(out.len == len && !memcmp(out.ptr ?: all, all, len));
+		buf_fini(&text);
+		buf_fini(&out);
+	}
+}
+
 Test(codec, base64_for_urls_has_no_padding)
 {
 	static const struct {

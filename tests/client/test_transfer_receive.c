@@ -228,6 +228,35 @@ Test(transfer_receive, headers_are_kept_only_when_asked_for)
 	end(&r);
 }
 
+/* Only the final answer says something about the request. */
+Test(transfer_receive, headers_are_those_of_the_last_response)
+{
+	static const char *const lines[] = {
+		"HTTP/1.1 103 Early Hints\r\n",
+		"Stored: 1\r\n",
+		"\r\n",
+		"HTTP/1.1 204 No Content\r\n",
+		"Other: 2\r\n",
+		"\r\n",
+		"Stored: 3\r\n",
+		"Late: 4\r\n",
+	};
+	struct receiving r;
+
+	begin(&r, 0);
+	r.t.keep_headers = true;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		cr_expect(take_header(&r, lines[i]));
+	cr_expect(!http_response_header(&r.t.response, "Stored").len);
+	cr_expect(!http_response_header(&r.t.response, "Late").len);
+	cr_expect(check_str(http_response_header(&r.t.response, "other"), "2"));
+	cr_expect(
+		check_str(http_response_trailer(&r.t.response, "stored"), "3"));
+	cr_expect(check_str(http_response_trailer(&r.t.response, "Late"), "4"));
+	cr_expect(!http_response_trailer(&r.t.response, "Other").len);
+	end(&r);
+}
+
 /* A proxy in between could have read the body by the other length. */
 Test(transfer_receive, two_lengths_that_differ_are_refused)
 {

@@ -3,12 +3,15 @@
 """Remote write from one everprof to another: what the first has acknowledged
 reaches the second, each profile once, whatever happens between them."""
 import hashlib
+import http.server
 import os
 import random
 import signal
 import subprocess
 import threading
 import time
+import urllib.error
+import urllib.request
 
 from harness import Process, Server, Skipped, Suite, free_port, heap_job, profile, run, selector, send, wait_until
 from remote_nodes import Agent, Node, Receiver, normal, received
@@ -389,6 +392,47 @@ def profiles_that_do_not_get_through_as_they_are_stored_are_decompressed(d):
     wait_until('all is sent', 60, lambda: a.metric('everprof_remote_storage_samples_total') == 100)
     got = {one for request in requests_of(r) for one in request if not is_zstd(one[1])}
     assert got == sent, (len(got), len(sent))
+
+
+class CuttingProxy(http.server.BaseHTTPRequestHandler):
+    """Every second request that it passes on lacks a part of its body, with a Content-Length that hides it."""
+    protocol_version = 'HTTP/1.1'
+    target, seen = None, 0
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers['Content-Length']))
+        CuttingProxy.seen += 1
+        if CuttingProxy.seen % 2:
+            body = body[:len(body) * 2 // 3]
+        headers = {k: v for k, v in self.headers.items() if k not in ('Host', 'Content-Length', 'Connection')}
+        request = urllib.request.Request(self.target + self.path, body, headers)
+        try:
+            with urllib.request.urlopen(request) as answer:
+                send(self, answer.read(), answer.status, **self.kept(answer))
+        except urllib.error.HTTPError as e:
+            send(self, e.read(), e.code, **self.kept(e))
+
+    def kept(self, answer):
+        return {k.replace('-', '_'): v for k, v in answer.headers.items() if k.startswith('X-')}
+
+    def log_message(self, *args):
+        pass
+
+
+@suite.test
+def a_proxy_that_cuts_requests_short_loses_nothing(d):
+    c = Node(f'{d}/c')
+    CuttingProxy.target = c.url
+    proxy = http.server.ThreadingHTTPServer(('127.0.0.1', 0), CuttingProxy)
+    threading.Thread(target=proxy.serve_forever, daemon=True).start()
+    a = Node(f'{d}/a', sends_to(queue(f'http://127.0.0.1:{proxy.server_address[1]}')))
+    load = Load(a)
+    load.push(100)
+    wait_equal(load, c)
+    assert a.metric('everprof_remote_storage_samples_failed_total') == 0
+    assert a.metric('everprof_remote_storage_samples_retried_total') > 0
+    assert c.metric('everprof_remote_write_requests_failed_total') > 0
+    proxy.shutdown()
 
 
 @suite.test

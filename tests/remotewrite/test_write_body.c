@@ -111,3 +111,34 @@ Test(write_body, bodies_that_lie_about_their_size_are_refused)
 	buf_fini(&out);
 	zstd_free(z);
 }
+
+/* The digest is that of RFC 9530, appendix D. */
+Test(write_body, a_body_that_was_changed_on_the_way_is_noticed)
+{
+	static const char good[] =
+		"sha-256=:RK/0qy18MlBSVnWgjwz6lZEWjP/lF5HF9bvEF8FabDg=:";
+	static const struct {
+		const char *header;
+		int rc;
+	} cases[] = {
+		{ "", 0 },
+		{ good, 0 },
+		{ "sha-512=:WZDPaVn/7XgHaAy8pmojAkGWoRx2UFChF41A2svX+TaPm==:",
+		  0 },
+		{ "sha-256=:X48E9qOokqqrvdts8nOJRJN3OWDUoyWxBf7kbu9DBPE=:",
+		  ERR_AGAIN },
+		{ "unknown=:AA==:, sha-256=:AA==:", ERR_AGAIN },
+		{ "sha-256=", ERR_AGAIN },
+	};
+	struct bytes body = bytes_of(str_of("{\"hello\": \"world\"}\n"));
+	struct buf got = { 0 };
+
+	write_body_digest(body, &got);
+	cr_expect(check_str(str_from(buf_bytes(&got)), good), "%s",
+		  buf_cstr(&got));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		cr_expect(write_body_check_digest(cases[i].header, body,
+						  NULL) == cases[i].rc,
+			  "%s", cases[i].header);
+	buf_fini(&got);
+}

@@ -10,6 +10,7 @@ void api_write(void *ctx, struct request *r, struct answer *a)
 	const struct web_writer *writer = &((struct web *)ctx)->o.writer;
 	struct web_write in = { .content_type = r->content_type,
 				.content_encoding = r->content_encoding,
+				.content_digest = r->content_digest,
 				.body = r->body,
 				.share = &r->share,
 				.deadline_ns = r->deadline_ns };

@@ -49,6 +49,7 @@ struct web_lifecycle {
 struct web_write {
 	const char *content_type;     /* the header; "" when it is missing */
 	const char *content_encoding; /* the header; "" when it is missing */
+	const char *content_digest;   /* the header; "" when it is missing */
 	struct bytes body;
 	struct ingest_share *share; /* accounts for the memory of the body */
 	int64_t deadline_ns; /* when the answer is due, on clock_mono_ns() */

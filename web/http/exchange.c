@@ -232,6 +232,7 @@ struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 	MHD_get_connection_values_n(c, MHD_GET_ARGUMENT_KIND, on_argument, x);
 	r->content_type = exchange_header(x, "Content-Type");
 	r->content_encoding = exchange_header(x, "Content-Encoding");
+	r->content_digest = exchange_header(x, "Content-Digest");
 	exchange_take_session(x);
 	if (s->o.pages)
 		x->route = route_find(s->o.pages, r->path, &r->segment);

@@ -42,6 +42,7 @@ struct request {
 	struct ingest_share share;    /* accounts for the memory of the body */
 	const char *content_type;     /* header Content-Type; "" when absent */
 	const char *content_encoding; /* Content-Encoding; "" when absent */
+	const char *content_digest;   /* Content-Digest; "" when absent */
 	int64_t deadline_ns; /* when the answer is due, on clock_mono_ns() */
 	const char *if_none_match; /* header If-None-Match; "" when absent */
 	const char *range;         /* header Range; "" when absent */
