@@ -71,6 +71,19 @@ NODISCARD int elf_file_open_image(struct buf *image, struct elf_file **out,
 /* Close the file and free its sections; NULL is a no-op. */
 void elf_file_close(struct elf_file *f);
 
+/*
+ * Let go of the descriptor, so that the file is not held open: what has been read
+ * stays, but nothing more can be read until elf_file_resume(). False: this is
+ * not possible, and the file is as before.
+ */
+NODISCARD bool elf_file_pause(struct elf_file *f);
+
+/*
+ * Go on with another descriptor of the same file, which it takes over. False:
+ * this is not possible, and the descriptor stays the caller's.
+ */
+NODISCARD bool elf_file_resume(struct elf_file *f, int fd);
+
 /* Return the machine that the file is for. */
 enum elf_machine elf_file_machine(const struct elf_file *f);
 

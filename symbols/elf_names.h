@@ -3,7 +3,7 @@
  * Names of the addresses of an ELF file: an operation of the file helper.
  *
  * Ownership: appends to the caller's buffer.
- * Threads: any.
+ * Threads: one thread, which is that of the file helper.
  */
 #ifndef SYMBOLS_ELF_NAMES_H
 #define SYMBOLS_ELF_NAMES_H
@@ -42,8 +42,8 @@ void elf_names_question(const struct elf_question *q, const uint64_t *addresses,
  * begins with what elf_names_head() reads; the names follow
  * (symbols/name_answer.h). Addresses whose place in the file is not known have
  * no names. If the file is not the wanted one, there are no answers; if the
- * answers become too large, those of the last addresses are missing. Errors as elf_file_open(), and ERR_INVALID: the question is
- * malformed.
+ * answers become too large, those of the last addresses are missing. Errors as
+ * elf_file_open(), and ERR_INVALID: the question is malformed.
  */
 NODISCARD int elf_names_read(int fd, struct bytes argument, struct buf *out,
 			     struct err *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbols/elf_file.h"
 
+#include <fcntl.h>
 #include <gelf.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -158,6 +159,23 @@ void elf_file_close(struct elf_file *f)
 	buf_fini(&f->image);
 	vec_fini(&f->segments);
 	mem_free(f);
+}
+
+/*
+ * libelf has the number of the descriptor, so the number stays in use. Standard
+ * input is the one descriptor that a helper has for good.
+ */
+bool elf_file_pause(struct elf_file *f)
+{
+	return f->fd >= 0 && dup3(STDIN_FILENO, f->fd, O_CLOEXEC) == f->fd;
+}
+
+bool elf_file_resume(struct elf_file *f, int fd)
+{
+	if (dup3(fd, f->fd, O_CLOEXEC) != f->fd)
+		return false;
+	close(fd);
+	return true;
 }
 
 enum elf_machine elf_file_machine(const struct elf_file *f)

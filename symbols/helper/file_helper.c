@@ -103,11 +103,16 @@ void file_helper_close(struct file_helper *h)
 	mem_free(h);
 }
 
-/* Start the program with one end of a socket as its standard input. */
+/*
+ * Start the program with one end of a socket as its standard input. Its memory
+ * has large pages where the kernel has them for those who ask: a helper fills
+ * and frees tens of megabytes for each large file.
+ */
 static int file_helper_spawn(struct file_helper *h, const int ends[2],
 			     struct err *err)
 {
-	static char *const environment[] = { NULL };
+	static char tunables[] = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1";
+	static char *const environment[] = { tunables, NULL };
 	posix_spawn_file_actions_t actions;
 	int rc = posix_spawn_file_actions_init(&actions);
 

@@ -72,6 +72,7 @@ static int sandbox_calls(struct err *err)
 		SCMP_SYS(brk),
 		SCMP_SYS(clock_gettime),
 		SCMP_SYS(close),
+		SCMP_SYS(dup3),
 		SCMP_SYS(exit),
 		SCMP_SYS(exit_group),
 		SCMP_SYS(fcntl),

@@ -6,65 +6,15 @@
 #include "base/enc.h"
 #include "base/gzip.h"
 #include "base/units.h"
-#include "symbols/dwarf/dwarf_names.h"
-#include "symbols/elf/symbol_table.h"
-#include "symbols/go_program.h"
 #include "symbols/name_answer.h"
 #include "symbols/names/demangle.h"
 #include "symbols/names/name_reader.h"
+#include "symbols/names/name_sources.h"
 
 enum {
 	/* Largest size of the section .gnu_debuglink in bytes. */
 	DEBUG_LINK_MAX = 4096,
 };
-
-/*
- * The sources of names in one file, the best source first. The second and the
- * third one are read when an address is not in those before: to read and sort
- * the symbols of a large program takes longer than everything else.
- */
-struct elf_names {
-	struct elf_file *file;
-	struct dwarf_names *dwarf; /* NULL: none */
-	bool go_was_read;
-	bool has_go;
-	struct pclntab go;
-	bool symbols_were_read;
-	struct symbol_table symbols;
-};
-
-/* Begin. A source that is missing or damaged is left out. */
-static void elf_names_open(struct elf_file *f, struct elf_names *n)
-{
-	*n = (struct elf_names){ .file = f };
-	if (dwarf_names_open(f, &n->dwarf, NULL))
-		n->dwarf = NULL;
-}
-
-/* Return Go's table of functions, or NULL. */
-static const struct pclntab *elf_names_go(struct elf_names *n)
-{
-	if (!n->go_was_read)
-		n->has_go = !go_program_table(n->file, &n->go, NULL);
-	n->go_was_read = true;
-	return n->has_go ? &n->go : NULL;
-}
-
-/* Return the symbols, which may be none. */
-static const struct symbol_table *elf_names_symbols(struct elf_names *n)
-{
-	if (!n->symbols_were_read &&
-	    symbol_table_read(n->file, &n->symbols, NULL))
-		n->symbols = (struct symbol_table){ .symbols = { 0 } };
-	n->symbols_were_read = true;
-	return &n->symbols;
-}
-
-static void elf_names_close(struct elf_names *n)
-{
-	dwarf_names_close(n->dwarf);
-	symbol_table_fini(&n->symbols);
-}
 
 /* Symbols of libraries have their version behind an '@'. */
 static struct str name_without_version(struct str s)
@@ -90,20 +40,21 @@ static void elf_names_add(const char *system_name, struct name_frame f,
 }
 
 /* Answer by debug information. False: it does not have the address. */
-static bool elf_names_by_dwarf(struct elf_names *n, uint64_t address,
+static bool elf_names_by_dwarf(struct name_sources *s, uint64_t address,
 			       struct buf *out)
 {
+	struct dwarf_names *dwarf = name_sources_dwarf(s);
 	struct dwarf_frame v[NAME_FRAMES_MAX];
-	size_t count = n->dwarf ? dwarf_names_find(n->dwarf, address, v,
-						   NAME_FRAMES_MAX) :
-				  0;
+	size_t count =
+		dwarf ? dwarf_names_find(dwarf, address, v, NAME_FRAMES_MAX) :
+			0;
 
 	for (size_t i = 0; i < count; i++) {
 		if (!v[i].name && !v[i].linkage_name)
 			return false;
 	}
 	/* Functions that the compiler made have lines in Go's table alone. */
-	if (!count || (!v[0].line && elf_names_go(n)))
+	if (!count || (!v[0].line && name_sources_go(s)))
 		return false;
 	name_answer_begin(out, count);
 	for (size_t i = 0; i < count; i++)
@@ -119,10 +70,10 @@ static bool elf_names_by_dwarf(struct elf_names *n, uint64_t address,
 }
 
 /* Answer by Go's table of functions. False: it does not have the address. */
-static bool elf_names_by_go(struct elf_names *n, uint64_t address,
+static bool elf_names_by_go(struct name_sources *s, uint64_t address,
 			    struct buf *out)
 {
-	const struct pclntab *table = elf_names_go(n);
+	const struct pclntab *table = name_sources_go(s);
 	struct go_function g;
 
 	if (!table || !pclntab_find(table, address, &g))
@@ -137,22 +88,25 @@ static bool elf_names_by_go(struct elf_names *n, uint64_t address,
 	return true;
 }
 
-/* Answer for one address. */
-static void elf_names_answer(struct elf_names *n, uint64_t address,
+/*
+ * Answer for one address by the best source that has it. To read and sort the
+ * symbols of a large program takes longest, so they come last.
+ */
+static void elf_names_answer(struct name_sources *s, uint64_t address,
 			     struct buf *out)
 {
-	const struct elf_symbol *s;
 	struct dwarf_frame line = { .line = 0 };
+	const struct elf_symbol *symbol;
 
-	if (elf_names_by_dwarf(n, address, out) ||
-	    elf_names_by_go(n, address, out))
+	if (elf_names_by_dwarf(s, address, out) ||
+	    elf_names_by_go(s, address, out))
 		return;
-	s = symbol_table_find(elf_names_symbols(n), address);
-	name_answer_begin(out, s ? 1 : 0);
-	if (s && n->dwarf)
-		dwarf_names_line(n->dwarf, address, &line);
-	if (s)
-		elf_names_add(s->name,
+	symbol = symbol_table_find(name_sources_symbols(s), address);
+	name_answer_begin(out, symbol ? 1 : 0);
+	if (symbol && name_sources_dwarf(s))
+		dwarf_names_line(name_sources_dwarf(s), address, &line);
+	if (symbol)
+		elf_names_add(symbol->name,
 			      (struct name_frame){ .file = str_of(line.file),
 						   .line = line.line },
 			      out);
@@ -232,23 +186,23 @@ struct elf_names_head elf_names_head(struct dec *d)
 }
 
 /* Answer for all addresses, as long as the answer does not become too large. */
-static void elf_names_answers(struct elf_file *f, const struct elf_question *q,
+static void elf_names_answers(struct name_sources *s,
+			      const struct elf_question *q,
 			      struct bytes addresses, struct buf *out)
 {
 	const struct name_mapping *m = &q->mapping;
 	size_t begin = out->len;
 	uint64_t bias = 0;
 	bool placed = !m->limit ||
-		      elf_file_bias(f, m->offset, m->start, m->limit, &bias);
-	struct elf_names n;
+		      elf_file_bias(name_sources_file(s), m->offset, m->start,
+				    m->limit, &bias);
 
-	elf_names_open(f, &n);
 	for (size_t i = 0; i < name_question_count(addresses); i++) {
 		size_t before = out->len;
 		uint64_t address = name_question_address(addresses, i);
 
 		if (placed)
-			elf_names_answer(&n, address - bias, out);
+			elf_names_answer(s, address - bias, out);
 		else
 			name_answer_begin(out, 0);
 		if (q->answer_max && out->len - begin > q->answer_max) {
@@ -256,7 +210,6 @@ static void elf_names_answers(struct elf_file *f, const struct elf_question *q,
 			break;
 		}
 	}
-	elf_names_close(&n);
 }
 
 int elf_names_read(int fd, struct bytes argument, struct buf *out,
@@ -264,19 +217,19 @@ int elf_names_read(int fd, struct bytes argument, struct buf *out,
 {
 	struct elf_question q = { .answer_max = 0 };
 	struct elf_build_id id = { .len = 0 };
-	struct elf_file *f;
-	int rc = elf_file_open(fd, &f, err);
+	struct name_sources *s;
+	int rc = name_sources_take(fd, &s, err);
 
 	if (rc)
 		return rc;
 	rc = elf_question_read(&argument, &q, err);
 	if (!rc) {
-		elf_file_build_id(f, &id);
-		elf_names_begin(f, &id, out);
+		elf_file_build_id(name_sources_file(s), &id);
+		elf_names_begin(name_sources_file(s), &id, out);
 	}
 	if (!rc && elf_question_means(&q, &id))
-		elf_names_answers(f, &q, argument, out);
-	elf_file_close(f);
+		elf_names_answers(s, &q, argument, out);
+	name_sources_give(s);
 	return rc;
 }
 

@@ -10,12 +10,14 @@
 #include <unistd.h>
 
 #include "base/enc.h"
+#include "base/file_slurp.h"
 #include "base/mem.h"
 #include "symbols/elf/symbol_table.h"
 #include "symbols/elf_names.h"
 #include "symbols/kallsyms.h"
 #include "symbols/name_answer.h"
 #include "symbols/names/demangle.h"
+#include "symbols/names/name_sources.h"
 #include "symbols/pclntab.h"
 #include "symbols/perf_map.h"
 #include "tests/check.h"
@@ -185,6 +187,109 @@ Test(names, functions_of_this_program_with_their_lines)
 	}
 	cr_expect(name_answer_next(&d) == 0 && !d.bad && !dec_left(&d));
 	buf_fini(&b);
+}
+
+/* Ask for the name of find_bias() in a file. */
+static struct buf answer_of(const char *path)
+{
+	const uint64_t address =
+		own_address((const void *)(uintptr_t)find_bias);
+	struct buf question = { 0 };
+	struct buf b = { 0 };
+
+	elf_names_question(NULL, &address, 1, &question);
+	cr_assert(!elf_names_read(open(path, O_RDONLY | O_CLOEXEC),
+				  buf_bytes(&question), &b, NULL));
+	buf_fini(&question);
+	return b;
+}
+
+/* Whether this process has a file open. */
+static bool is_open(const char *path)
+{
+	for (int fd = 0; fd < 1024; fd++) {
+		char link[40];
+		char target[4096];
+		ssize_t n;
+
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		n = readlink(link, target, sizeof(target));
+		if (n == (ssize_t)strlen(path) &&
+		    !memcmp(target, path, strlen(path)))
+			return true;
+	}
+	return false;
+}
+
+static void write_file(const char *path, struct bytes b)
+{
+	int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+
+	cr_assert(fd >= 0 && write(fd, b.ptr, b.len) == (ssize_t)b.len);
+	close(fd);
+}
+
+Test(names, sources_of_a_file_are_kept_until_it_changes)
+{
+	struct tempdir d = tempdir_make();
+	char *path = mem_printf("%s/program", d.path);
+	struct buf own = { 0 };
+	struct buf first;
+	struct buf again;
+	struct dec dec;
+	uint8_t *id;
+	struct bytes build_id;
+
+	cr_assert(!file_slurp("/proc/self/exe", &own, NULL));
+	write_file(path, buf_bytes(&own));
+	first = answer_of(path);
+	cr_expect(name_sources_kept() == 1);
+	again = answer_of(path);
+	cr_expect(name_sources_kept() == 1 && again.len == first.len &&
+		  !memcmp(again.ptr, first.ptr, first.len));
+	cr_expect(!is_open(path), "nothing holds the file open");
+	/* The same file gets another build ID. */
+	dec = dec_init(buf_bytes(&first));
+	build_id = elf_names_head(&dec).build_id;
+	id = memmem(own.ptr, own.len, build_id.ptr, build_id.len);
+	cr_assert(id && build_id.len);
+	id[0] ^= 1;
+	write_file(path, buf_bytes(&own));
+	buf_fini(&again);
+	again = answer_of(path);
+	dec = dec_init(buf_bytes(&again));
+	cr_expect(bytes_eq(elf_names_head(&dec).build_id,
+			   (struct bytes){ id, build_id.len }));
+	buf_fini(&first);
+	buf_fini(&again);
+	buf_fini(&own);
+	mem_free(path);
+	tempdir_fini(&d);
+	name_sources_drop();
+}
+
+Test(names, sources_of_some_files_alone_are_kept)
+{
+	struct tempdir d = tempdir_make();
+	struct buf own = { 0 };
+
+	cr_assert(!file_slurp("/proc/self/exe", &own, NULL));
+	for (int i = 0; i < NAME_SOURCES_KEPT_MAX + 2; i++) {
+		char *path = mem_printf("%s/%d", d.path, i);
+		struct buf b;
+
+		write_file(path, buf_bytes(&own));
+		b = answer_of(path);
+		cr_expect(b.len > 20);
+		cr_expect(name_sources_kept() <= NAME_SOURCES_KEPT_MAX);
+		buf_fini(&b);
+		mem_free(path);
+	}
+	cr_expect(name_sources_kept() > 0);
+	name_sources_drop();
+	cr_expect(!name_sources_kept());
+	buf_fini(&own);
+	tempdir_fini(&d);
 }
 
 Test(names, questions_that_are_none_are_refused)

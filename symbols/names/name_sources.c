@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbols/names/name_sources.h"
+
+#include <malloc.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "symbols/go_program.h"
+
+/* Which file it is, in which state. */
+struct file_state {
+	dev_t device;
+	ino_t inode;
+	off_t size;
+	struct timespec changed; /* what is written to the file sets it */
+};
+
+struct name_sources {
+	struct file_state state;
+	struct elf_file *file;
+	size_t questions; /* how often they were taken */
+	/*
+	 * Whether reading has failed in a way that may be the disk's fault, so
+	 * that it is tried again with the next question.
+	 */
+	bool failed;
+	bool dwarf_was_read;
+	bool go_was_read;
+	bool symbols_were_read;
+	bool has_go;
+	struct dwarf_names *dwarf; /* NULL: none */
+	struct pclntab go;
+	struct symbol_table symbols;
+};
+
+/* Those that are kept, the one that was used last in front. */
+static struct name_sources *kept[NAME_SOURCES_KEPT_MAX];
+static size_t kept_count;
+
+/* Return the state of a file; all zero if it cannot be known. */
+static struct file_state file_state_of(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return (struct file_state){ .size = 0 };
+	return (struct file_state){ .device = st.st_dev,
+				    .inode = st.st_ino,
+				    .size = st.st_size,
+				    .changed = st.st_ctim };
+}
+
+static bool file_state_same(const struct file_state *a,
+			    const struct file_state *b)
+{
+	return a->device == b->device && a->inode == b->inode &&
+	       a->size == b->size && a->changed.tv_sec == b->changed.tv_sec &&
+	       a->changed.tv_nsec == b->changed.tv_nsec;
+}
+
+static void name_sources_free(struct name_sources *s)
+{
+	dwarf_names_close(s->dwarf);
+	symbol_table_fini(&s->symbols);
+	elf_file_close(s->file);
+	mem_free(s);
+}
+
+/* Take the sources at a place out of the list. */
+static struct name_sources *kept_remove(size_t i)
+{
+	struct name_sources *s = kept[i];
+
+	memmove(&kept[i], &kept[i + 1], (--kept_count - i) * sizeof(*kept));
+	return s;
+}
+
+/* Take the sources of a file in this state out of the list, or return NULL. */
+static struct name_sources *kept_find(const struct file_state *state)
+{
+	for (size_t i = 0; i < kept_count; i++) {
+		if (file_state_same(&kept[i]->state, state))
+			return kept_remove(i);
+	}
+	return NULL;
+}
+
+/* Bytes of memory that this process has allocated. */
+static size_t memory_used(void)
+{
+	struct mallinfo2 m = mallinfo2();
+
+	return m.uordblks + m.hblkhd;
+}
+
+int name_sources_take(int fd, struct name_sources **out, struct err *err)
+{
+	struct file_state state = file_state_of(fd);
+	struct name_sources *s = kept_find(&state);
+	struct elf_file *f;
+	int rc;
+
+	if (s && elf_file_resume(s->file, fd)) {
+		s->questions++;
+		*out = s;
+		return 0;
+	}
+	if (s)
+		name_sources_free(s);
+	rc = elf_file_open(fd, &f, err);
+	if (rc)
+		return rc;
+	s = mem_new(struct name_sources);
+	s->file = f;
+	s->state = state;
+	s->questions = 1;
+	*out = s;
+	return 0;
+}
+
+/*
+ * Free the sources that are the least likely to be asked for again. A compiler's
+ * output that is run once must not drive out the C library: of the files that
+ * were asked for once, the oldest one gives way, but not the newest of all.
+ */
+static void kept_free_one(void)
+{
+	size_t i = kept_count - 1;
+
+	while (i > 1 && kept[i]->questions > 1)
+		i--;
+	if (kept[i]->questions > 1)
+		i = kept_count - 1;
+	name_sources_free(kept_remove(i));
+}
+
+void name_sources_give(struct name_sources *s)
+{
+	if (s->failed || !elf_file_pause(s->file)) {
+		name_sources_free(s);
+		return;
+	}
+	if (kept_count == NAME_SOURCES_KEPT_MAX)
+		kept_free_one();
+	memmove(&kept[1], &kept[0], kept_count++ * sizeof(*kept));
+	kept[0] = s;
+	while (kept_count && memory_used() > NAME_SOURCES_MEMORY_MAX)
+		kept_free_one();
+}
+
+void name_sources_drop(void)
+{
+	while (kept_count)
+		name_sources_free(kept_remove(kept_count - 1));
+}
+
+size_t name_sources_kept(void)
+{
+	return kept_count;
+}
+
+struct elf_file *name_sources_file(struct name_sources *s)
+{
+	return s->file;
+}
+
+/* Note the result of reading a source. True: it is there. */
+static bool name_sources_note(struct name_sources *s, int rc)
+{
+	/* libelf does not tell a failed read from a damaged file. */
+	s->failed |= rc && rc != ERR_NOTFOUND && rc != ERR_UNSUPPORTED &&
+		     rc != ERR_TOOBIG;
+	return !rc;
+}
+
+struct dwarf_names *name_sources_dwarf(struct name_sources *s)
+{
+	if (!s->dwarf_was_read &&
+	    !name_sources_note(s, dwarf_names_open(s->file, &s->dwarf, NULL)))
+		s->dwarf = NULL;
+	s->dwarf_was_read = true;
+	return s->dwarf;
+}
+
+const struct pclntab *name_sources_go(struct name_sources *s)
+{
+	if (!s->go_was_read)
+		s->has_go = name_sources_note(
+			s, go_program_table(s->file, &s->go, NULL));
+	s->go_was_read = true;
+	return s->has_go ? &s->go : NULL;
+}
+
+const struct symbol_table *name_sources_symbols(struct name_sources *s)
+{
+	if (!s->symbols_were_read &&
+	    !name_sources_note(s,
+			       symbol_table_read(s->file, &s->symbols, NULL)))
+		s->symbols = (struct symbol_table){ .symbols = { 0 } };
+	s->symbols_were_read = true;
+	return &s->symbols;
+}

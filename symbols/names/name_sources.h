@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Name sources: where the names of one ELF file come from, which are its debug
+ * information, Go's table of functions and its symbols. To read them takes much
+ * longer than to find a name in them, above all if they are compressed, and the
+ * same files are asked about again and again. So those of the last files are
+ * kept, up to a limit of memory. Between two questions, nothing holds a kept file
+ * open.
+ *
+ * Ownership: sources are taken and given back; what they return is borrowed
+ * until then.
+ * Threads: one thread, which is that of the file helper.
+ */
+#ifndef SYMBOLS_NAMES_NAME_SOURCES_H
+#define SYMBOLS_NAMES_NAME_SOURCES_H
+
+#include "symbols/dwarf/dwarf_names.h"
+#include "symbols/elf/symbol_table.h"
+#include "symbols/pclntab.h"
+
+enum {
+	/* Number of files whose sources are kept. */
+	NAME_SOURCES_KEPT_MAX = 32,
+	/* Largest memory of the sources that are kept, in bytes. */
+	NAME_SOURCES_MEMORY_MAX = 32 << 20,
+};
+
+struct name_sources;
+
+/*
+ * Take the sources of the file of a descriptor, which is taken over, in case of
+ * an error too. Errors as elf_file_open(). They are given back with
+ * name_sources_give() before others are taken.
+ */
+NODISCARD int name_sources_take(int fd, struct name_sources **out,
+				struct err *err);
+
+/* Give sources back, to be kept or freed. */
+void name_sources_give(struct name_sources *s);
+
+/* Free all sources that are kept. */
+void name_sources_drop(void);
+
+/* Return the file. */
+struct elf_file *name_sources_file(struct name_sources *s);
+
+/*
+ * Return a source, which is read when it is first needed. NULL: there is none,
+ * or it is damaged. A file without symbols has an empty table.
+ */
+struct dwarf_names *name_sources_dwarf(struct name_sources *s);
+const struct pclntab *name_sources_go(struct name_sources *s);
+const struct symbol_table *name_sources_symbols(struct name_sources *s);
+
+/* Return of how many files the sources are kept. */
+size_t name_sources_kept(void);
+
+#endif
