@@ -628,6 +628,48 @@ Test(wal_log, what_segments_have_lost_is_known_by_number_and_time)
 	}
 }
 
+/* The size is asked for when the file is opened, and once more. */
+static void size_is_not_told(long passes)
+{
+	for (uint64_t number = 1; number <= 3; number++) {
+		struct wal_scene *s = agent_scene();
+		struct reader r = { .s = s };
+		char part[16];
+		char kept[200];
+		int found = 0;
+
+		for (int n = 0; n < 3; n++) {
+			if (n)
+				begin_segment(s);
+			add_all(s, 10 * n, 10 * n + 10);
+		}
+		sync_all(s);
+		scene_close(s);
+		snprintf(part, sizeof(part), "/%08d", (int)number);
+		refuse(s, OP(FS_STAT), part, EIO);
+		s->disk.passes = passes;
+		cr_assert(!scene_open(s, 0));
+		cr_expect(s->disk.hits > passes);
+		refuse(s, 0, "", 0);
+		scene_close(s);
+		snprintf(kept, sizeof(kept), "%s",
+			 segment_file(s, (int)number, ".unread"));
+		cr_assert(!rename(kept, segment_file(s, (int)number, "")));
+		cr_assert(!scene_open(s, 0));
+		for (int rc = 0; rc != ERR_AGAIN; rc = next(&r))
+			found += !rc;
+		cr_expect(found - 1 == 30, "%d", found - 1);
+		buf_fini(&r.buf);
+		scene_free(s);
+	}
+}
+
+Test(wal_log, a_segment_whose_size_is_not_told_is_kept)
+{
+	size_is_not_told(0);
+	size_is_not_told(1);
+}
+
 /* Some records at the end are missing. */
 Test(wal_log, a_segment_that_was_cut_short_lacks_what_was_behind)
 {

@@ -38,6 +38,7 @@ struct disk {
 	uint64_t from;
 	uint64_t to;
 	long hits;
+	long passes; /* so many calls are not refused */
 };
 
 /* A profile that a start has read. */
@@ -80,7 +81,7 @@ static inline int disk_before(struct fs *fs, const struct fs_call *call)
 	    (call->offset >= d->to || call->offset + call->len <= d->from))
 		return 0;
 	d->hits++;
-	return d->number;
+	return d->hits > d->passes ? d->number : 0;
 }
 
 static inline void disk_after(struct fs *fs, const struct fs_call *call)
@@ -98,6 +99,7 @@ static inline void refuse(struct wal_scene *s, unsigned ops, const char *part,
 	s->disk.from = 0;
 	s->disk.to = UINT64_MAX;
 	s->disk.hits = 0;
+	s->disk.passes = 0;
 }
 
 static inline int scene_append(struct appender *a, const struct sample *sample,

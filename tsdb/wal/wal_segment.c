@@ -227,19 +227,21 @@ int segment_open(struct wal *w, uint64_t number, uint32_t *end, struct err *err)
 	CLEANUP(file_closep) struct file *f = NULL;
 	struct wal_segment *s;
 	uint64_t size = 0;
+	bool is_empty;
 	int rc;
 
 	rc = file_open(w->o.fs, path, w->o.read_only ? FILE_READ : FILE_WRITE,
 		       &f, err);
 	if (!rc)
 		rc = file_size(f, &size, err);
+	/* A file with a header and nothing else counts as empty. */
+	is_empty = !rc && size <= FILE_HEADER;
 	s = segment_new(number, 0, NULL, size);
 	s->expected_end = *end;
 	*end = 0;
 	if (!rc)
 		rc = wal_segment_read_header(w, f, number, s, end, err);
-	/* A file with a header and nothing else is removed as well. */
-	if (f && size <= FILE_HEADER) {
+	if (is_empty) {
 		rc = s->expected_end > FILE_HEADER ?
 			     set_aside_emptied(w, f, err) :
 			     drop_stillborn(w, f, size, err);
