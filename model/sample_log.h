@@ -20,20 +20,19 @@
  * buffer.
  */
 struct logged_sample {
-	uint64_t lsn;        /* position of the sample */
+	uint64_t lsn; /* position of the sample */
+	/*
+	 * One more than that of the sample before it in the log. So if numbers
+	 * are missing between two samples that were read, samples are lost. 0:
+	 * not known.
+	 */
+	uint64_t number;
 	struct bytes labels; /* encoded label set; see labels_decode() */
 	int64_t ms;          /* time of the profile, ms since the epoch */
 	uint64_t hash;       /* hash_bytes() of the decompressed profile */
 	uint32_t raw_len;    /* length of the decompressed profile, in bytes */
 	enum body_encoding encoding;
 	struct bytes body; /* the profile as received; empty if not read */
-};
-
-/* What is known about samples that the log has lost. */
-struct sample_loss {
-	uint64_t samples; /* 0: the number is not known */
-	int64_t first_ms; /* their times, if the number is known */
-	int64_t last_ms;
 };
 
 /* The interface, as a table of functions. */
@@ -44,13 +43,18 @@ struct sample_log {
 	/* Returns the position after the newest durable sample. */
 	uint64_t (*end)(struct sample_log *l);
 
+	/* Returns the number that the next sample to be appended gets. */
+	uint64_t (*next_number)(struct sample_log *l);
+
 	/*
 	 * Reads the first durable sample at or after *position, and moves
 	 * *position to the position after that sample. The sample replaces the
 	 * contents of `buf`. If `with_body` is false, the body is not read.
 	 *
 	 * ERR_AGAIN: there is no such sample yet. ERR_NOTFOUND: samples from
-	 * *position on are gone; *position is set to a position behind them.
+	 * *position on could not be read, and will be appended, or were appended,
+	 * again; *position is set to a position behind them, and the numbers of
+	 * samples say nothing of what is between.
 	 * ERR_CORRUPT: a sample is damaged; *position is set
 	 * after it. ERR_IO: the disk did not read a sample; *position stays, and
 	 * the caller tries again later, or calls skip(). ERR_TOOBIG: the sample
@@ -67,13 +71,6 @@ struct sample_log {
 	 * promised now, and *position stays.
 	 */
 	int (*skip)(struct sample_log *l, uint64_t *position, struct err *err);
-
-	/*
-	 * Says which samples there were from one position up to another, which
-	 * read() has set after ERR_CORRUPT or ERR_NOTFOUND.
-	 */
-	struct sample_loss (*lost)(struct sample_log *l, uint64_t from,
-				   uint64_t to);
 
 	/*
 	 * Waits until there is a durable sample at or after `position`, but at

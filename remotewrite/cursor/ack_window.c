@@ -7,13 +7,13 @@
 
 /* A sample that was read. */
 struct ack_entry {
-	uint64_t end; /* the position behind it, and behind what needs no ack */
+	struct log_place end; /* behind it, and behind what needs no ack */
 	bool acked;
 };
 
-void ack_window_init(struct ack_window *w, uint64_t position)
+void ack_window_init(struct ack_window *w, struct log_place place)
 {
-	*w = (struct ack_window){ .acked = position };
+	*w = (struct ack_window){ .acked = place };
 }
 
 void ack_window_fini(struct ack_window *w)
@@ -41,7 +41,7 @@ static void ack_window_grow(struct ack_window *w)
 	*w = bigger;
 }
 
-uint64_t ack_window_add(struct ack_window *w, uint64_t end)
+uint64_t ack_window_add(struct ack_window *w, struct log_place end)
 {
 	if (ack_window_count(w) == w->cap)
 		ack_window_grow(w);
@@ -51,17 +51,17 @@ uint64_t ack_window_add(struct ack_window *w, uint64_t end)
 
 bool ack_window_ack(struct ack_window *w, uint64_t number)
 {
-	uint64_t before = w->acked;
+	uint64_t before = w->acked.position;
 
 	assert(number >= w->first && number < w->next);
 	assert(!entry_at(w, number)->acked);
 	entry_at(w, number)->acked = true;
 	while (w->first < w->next && entry_at(w, w->first)->acked)
 		w->acked = entry_at(w, w->first++)->end;
-	return w->acked != before;
+	return w->acked.position != before;
 }
 
-void ack_window_pass(struct ack_window *w, uint64_t end)
+void ack_window_pass(struct ack_window *w, struct log_place end)
 {
 	if (ack_window_count(w))
 		entry_at(w, w->next - 1)->end = end;

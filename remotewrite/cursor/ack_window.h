@@ -12,27 +12,34 @@
 
 #include "base/defs.h"
 
+/* A place in the log, behind a sample. */
+struct log_place {
+	uint64_t position;
+	uint64_t number; /* of the next sample, if none is lost; 0: not known */
+	int64_t ms;      /* time of the sample before; 0: not known */
+};
+
 /* A window; the zero value is empty, at position 0. */
 struct ack_window {
 	/* one entry for each sample, as a ring of `cap` entries */
 	struct ack_entry *v;
-	size_t cap;     /* a power of two, or 0 */
-	uint64_t first; /* number of the oldest entry */
-	uint64_t next;  /* number of the next entry */
-	uint64_t acked; /* position before which all is acknowledged */
+	size_t cap;             /* a power of two, or 0 */
+	uint64_t first;         /* number of the oldest entry */
+	uint64_t next;          /* number of the next entry */
+	struct log_place acked; /* before it, all is acknowledged */
 };
 
-/* Sets the position of an empty window. */
-void ack_window_init(struct ack_window *w, uint64_t position);
+/* Sets the place of an empty window. */
+void ack_window_init(struct ack_window *w, struct log_place place);
 
 /* Frees the memory of a window. */
 void ack_window_fini(struct ack_window *w);
 
 /*
- * Adds the sample that ends at position `end`. Returns its number, for
- * ack_window_ack(). Positions must grow.
+ * Adds the sample behind which the place is. Returns its number in the window,
+ * for ack_window_ack(). Positions must grow.
  */
-uint64_t ack_window_add(struct ack_window *w, uint64_t end);
+uint64_t ack_window_add(struct ack_window *w, struct log_place end);
 
 /*
  * Acknowledges a sample, once. Returns whether w->acked has moved.
@@ -40,11 +47,11 @@ uint64_t ack_window_add(struct ack_window *w, uint64_t end);
 bool ack_window_ack(struct ack_window *w, uint64_t number);
 
 /*
- * Moves the position to `end`, behind samples that need no acknowledgement, if
- * the window is empty. Otherwise the position moves there when the samples of
- * the window are acknowledged.
+ * Moves w->acked to `end`, behind samples that need no acknowledgement, if the
+ * window is empty. Otherwise it moves there when the samples of the window are
+ * acknowledged.
  */
-void ack_window_pass(struct ack_window *w, uint64_t end);
+void ack_window_pass(struct ack_window *w, struct log_place end);
 
 /* Returns the number of samples in the window. */
 static inline uint64_t ack_window_count(const struct ack_window *w)

@@ -21,6 +21,12 @@ struct cursor {
 	uint64_t serial; /* number of the last state that was written */
 };
 
+/* The seconds of a time that has a place in the slot; 0: it has none. */
+static uint32_t slot_seconds(int64_t ms)
+{
+	return ms > 0 && ms / 1000 <= UINT32_MAX ? (uint32_t)(ms / 1000) : 0;
+}
+
 /* Append a slot. */
 static void slot_encode(const struct cursor_state *s, uint64_t serial,
 			struct buf *out)
@@ -36,8 +42,8 @@ static void slot_encode(const struct cursor_state *s, uint64_t serial,
 	enc_be64(out, s->safe);
 	enc_be64(out, (uint64_t)s->trusted_ms);
 	enc_be64(out, (uint64_t)s->doubt_ms);
-	while (out->len - at < SLOT_CHECKED)
-		buf_byte(out, 0);
+	enc_be64(out, s->number);
+	enc_be32(out, slot_seconds(s->sample_ms));
 	enc_be32(out, crc32c_extend(0, (struct bytes){ .ptr = out->ptr + at,
 						       .len = SLOT_CHECKED }));
 }
@@ -67,6 +73,8 @@ static int slot_decode(struct bytes slot, struct cursor_state *s,
 	s->safe = dec_be64(&d);
 	s->trusted_ms = (int64_t)dec_be64(&d);
 	s->doubt_ms = (int64_t)dec_be64(&d);
+	s->number = dec_be64(&d);
+	s->sample_ms = (int64_t)dec_be32(&d) * 1000;
 	return 0;
 }
 

@@ -32,6 +32,12 @@ struct cursor_state {
 	 * place, too; 0: not known. It is not used yet.
 	 */
 	uint64_t safe;
+	/*
+	 * number of the next sample, see struct logged_sample, and time of the
+	 * sample before it, which is stored in seconds; 0: not known
+	 */
+	uint64_t number;
+	int64_t sample_ms;
 	/* the clock of the queue, see struct trusted_clock; 0: not known */
 	int64_t trusted_ms;
 	int64_t doubt_ms;

@@ -335,7 +335,7 @@ uint64_t queue_position(struct queue *q)
 	uint64_t position;
 
 	mutex_lock(&q->mu);
-	position = q->window.acked;
+	position = q->window.acked.position;
 	mutex_unlock(&q->mu);
 	return position;
 }

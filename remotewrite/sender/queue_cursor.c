@@ -27,18 +27,38 @@ static void report_cursor(const struct queue *q, const char *what,
 			     log_err(err)));
 }
 
-/* The position at which a queue without a file begins. */
-static uint64_t new_position(const struct queue *q)
+/* The number of the first sample in the log, or of the next one. */
+static uint64_t first_number(struct sample_log *log)
+{
+	uint64_t number = log->next_number(log);
+	uint64_t position = log->begin(log);
+	struct logged_sample sample;
+	struct buf buf = { 0 };
+
+	if (!log->read(log, &position, false, &buf, &sample, NULL))
+		number = sample.number;
+	buf_fini(&buf);
+	return number;
+}
+
+/*
+ * Where a queue without a file begins. The number is asked for last: one that is
+ * too high does no harm, but one that is too low would look like a loss.
+ */
+static struct cursor_state new_state(const struct queue *q)
 {
 	struct sample_log *log = q->o.log;
+	struct cursor_state s = { .acked = q->o.from_begin ? log->begin(log) :
+							     log->end(log) };
 
-	return q->o.from_begin ? log->begin(log) : log->end(log);
+	s.number = q->o.from_begin ? first_number(log) : log->next_number(log);
+	return s;
 }
 
 int queue_open_cursor(struct queue *q, struct err *err)
 {
 	struct sample_log *log = q->o.log;
-	struct cursor_state state = { .acked = new_position(q) };
+	struct cursor_state state = new_state(q);
 	bool damaged = false;
 	int rc = open_file(q, &state, &damaged, &q->cursor, err);
 
@@ -46,7 +66,7 @@ int queue_open_cursor(struct queue *q, struct err *err)
 		return rc;
 	if (rc) {
 		/* The file may be there: nothing counts as acknowledged. */
-		state.acked = log->begin(log);
+		state = (struct cursor_state){ .acked = log->begin(log) };
 		report_cursor(
 			q,
 			"cannot open the cursor of remote write; all profiles of the WAL are sent again",
@@ -63,8 +83,15 @@ int queue_open_cursor(struct queue *q, struct err *err)
 	 * removed. Nothing that it has now was sent.
 	 */
 	if (state.acked > log->end(log))
-		state.acked = log->begin(log);
-	ack_window_init(&q->window, state.acked);
+		state = (struct cursor_state){
+			.acked = log->begin(log),
+			.trusted_ms = state.trusted_ms,
+			.doubt_ms = state.doubt_ms,
+		};
+	ack_window_init(&q->window,
+			(struct log_place){ .position = state.acked,
+					    .number = state.number,
+					    .ms = state.sample_ms });
 	q->synced = state.acked;
 	q->clock.trusted_ms = state.trusted_ms;
 	q->clock.doubt_ms = state.doubt_ms;
@@ -74,7 +101,9 @@ int queue_open_cursor(struct queue *q, struct err *err)
 /* What the file has to state now. */
 static struct cursor_state queue_cursor_state(struct queue *q) REQUIRES(q->mu)
 {
-	return (struct cursor_state){ .acked = q->window.acked,
+	return (struct cursor_state){ .acked = q->window.acked.position,
+				      .number = q->window.acked.number,
+				      .sample_ms = q->window.acked.ms,
 				      .trusted_ms = q->clock.trusted_ms,
 				      .doubt_ms = q->clock.doubt_ms };
 }

@@ -19,15 +19,6 @@
 /* With max_backlog exceeded, a tenth more than needed is dropped. */
 #define BACKLOG_LEFT(max) ((max) / 10 * 9)
 
-/* Samples that the log has lost, and that are not logged yet. */
-struct reader_loss {
-	bool pending;
-	uint64_t at; /* their position */
-	struct sample_loss known;
-	struct err why;
-	int64_t after_ms; /* of the sample that was read last; INT64_MIN: none */
-};
-
 /* The state of the reader. */
 struct reader {
 	struct queue *q;
@@ -43,66 +34,82 @@ struct reader {
 	struct trusted_clock clock; /* decides what is too old */
 	int64_t clock_saved_ns;     /* when its state was saved last */
 	struct outage outage;       /* of the disk with the log */
-	struct reader_loss loss;
+	/*
+	 * The number of the next sample, if none is lost; 0: not known. The time
+	 * of the sample before it; 0: there is none.
+	 */
+	uint64_t expected;
+	int64_t before_ms;
+	struct err damage; /* why samples may be missing; code 0: no reason */
 };
+
+/* Where the reader is. */
+static struct log_place reader_place(const struct reader *r)
+{
+	return (struct log_place){ .position = r->position,
+				   .number = r->expected,
+				   .ms = r->before_ms };
+}
 
 /* Moves the position of the queue behind what needs no acknowledgement. */
 static void reader_pass(struct reader *r)
 {
 	mutex_lock(&r->q->mu);
-	ack_window_pass(&r->q->window, r->position);
+	ack_window_pass(&r->q->window, reader_place(r));
 	r->q->unsynced = true;
 	mutex_unlock(&r->q->mu);
 }
 
-/*
- * Logs what was lost at the last damaged place. If the log does not know which
- * samples there were, they are between the one that was read before and the next
- * one, at `next_ms`; INT64_MAX: there is none.
- */
-static void report_loss(struct reader *r, int64_t next_ms)
+/* Counts and logs samples that are missing before the one that was read. */
+static void report_loss(struct reader *r, uint64_t samples)
 {
-	struct reader_loss *l = &r->loss;
-	int64_t first = l->after_ms < next_ms ? l->after_ms : next_ms;
-	int64_t last = l->after_ms < next_ms ? next_ms : l->after_ms;
-	char from[40] = "unknown";
-	char to[40] = "unknown";
+	int64_t now = r->sample.ms;
+	int64_t before = r->before_ms ? r->before_ms : now;
+	char from[40];
+	char to[40];
 
-	if (!l->pending)
-		return;
-	l->pending = false;
-	if (l->known.samples) {
-		first = l->known.first_ms;
-		last = l->known.last_ms;
-	}
-	if (first != INT64_MIN)
-		time_format(first, from);
-	if (last != INT64_MAX)
-		time_format(last, to);
+	time_format(before < now ? before : now, from);
+	time_format(before < now ? now : before, to);
+	metric_add(r->q->metrics.dropped_damaged, (int64_t)samples);
 	log_event(
 		r->q->o.events, LOG_ERROR,
-		l->known.samples ?
-			"the WAL is damaged; remote write cannot send the profiles that were there" :
-			"the WAL is damaged; remote write cannot send the profiles that were there, whose number is not known",
+		"the WAL is damaged; remote write cannot send the profiles that it lacks",
 		LOG_FIELDS(log_text("remote_name", r->q->config.name.ptr),
-			   log_int("profiles", (int64_t)l->known.samples),
-			   log_text("from", from), log_text("to", to),
-			   log_int("segment", (int64_t)(l->at >> 32)),
-			   log_int("offset", (int64_t)(uint32_t)l->at),
-			   log_err(&l->why)));
+			   log_int("profiles", (int64_t)samples),
+			   log_text("from", r->before_ms ? from : "unknown"),
+			   log_text("to", to),
+			   log_int("segment", (int64_t)(r->sample.lsn >> 32)),
+			   log_int("offset", (int64_t)(uint32_t)r->sample.lsn),
+			   log_text("error",
+				    r->damage.code ? r->damage.msg : "")));
 }
 
-/* Counts samples that are lost, which begin at a position. */
-static void note_loss(struct reader *r, uint64_t at, struct sample_loss known,
-		      const struct err *err)
+/*
+ * Takes the number of a sample that was read: the numbers between this one and
+ * that of the sample before are lost.
+ */
+static void reader_count(struct reader *r)
 {
-	report_loss(r, INT64_MAX);
-	r->loss.pending = true;
-	r->loss.at = at;
-	r->loss.known = known;
-	r->loss.why = *err;
-	metric_add(r->q->metrics.dropped_damaged,
-		   known.samples ? (int64_t)known.samples : 1);
+	uint64_t number = r->sample.number;
+
+	if (r->expected && number > r->expected)
+		report_loss(r, number - r->expected);
+	r->expected = number ? number + 1 : 0;
+	r->before_ms = r->sample.ms;
+	r->damage.code = 0;
+}
+
+/* Counts a sample that was read, but cannot be sent. */
+static void report_unusable(struct reader *r, const struct err *err)
+{
+	char at[40];
+
+	time_format(r->sample.ms, at);
+	metric_add(r->q->metrics.dropped_damaged, 1);
+	log_event(r->q->o.events, LOG_ERROR,
+		  "remote write cannot send a profile of the WAL",
+		  LOG_FIELDS(log_text("remote_name", r->q->config.name.ptr),
+			     log_text("time", at), log_err(err)));
 	reader_pass(r);
 }
 
@@ -154,8 +161,11 @@ static void skip_backlog(struct reader *r, uint64_t until_bytes,
 		    r->sample.ms >= before_ms)
 			return;
 		r->position = position;
+		if (rc == ERR_NOTFOUND)
+			r->expected = 0;
 		if (rc)
 			continue;
+		reader_count(r);
 		if (!out->samples++ || r->sample.ms < out->first_ms)
 			out->first_ms = r->sample.ms;
 		if (r->sample.ms > out->last_ms)
@@ -311,14 +321,14 @@ static struct shard *route_shard(struct queue *q, size_t route) REQUIRES(q->mu)
 }
 
 /*
- * Adds a sample, whose record ends at `position` in the log, to a shard and to
- * the window of acknowledgements.
+ * Adds a sample, behind which the reader is at `place`, to a shard and to the
+ * window of acknowledgements.
  */
 static void add_to_shard(struct queue *q, struct shard *s,
-			 struct queued_sample *i, uint64_t position)
+			 struct queued_sample *i, struct log_place place)
 	REQUIRES(q->mu)
 {
-	i->number = ack_window_add(&q->window, position);
+	i->number = ack_window_add(&q->window, place);
 	q->held_bytes += queued_sample_size(i);
 	q->routes[i->route].samples++;
 	if (s->last)
@@ -354,7 +364,7 @@ static bool try_hand_over(struct reader *r, struct queued_sample *i,
 		queue_wake_shards(q);
 		(void)mutex_wait_until(&q->mu, &q->room, &at);
 	} else {
-		add_to_shard(q, s, i, r->position);
+		add_to_shard(q, s, i, reader_place(r));
 	}
 	mutex_unlock(&q->mu);
 	return !full;
@@ -401,8 +411,7 @@ static void take_sample(struct reader *r)
 	struct err err;
 	int rc;
 
-	report_loss(r, r->sample.ms);
-	r->loss.after_ms = r->sample.ms;
+	reader_count(r);
 	if (is_too_old(r)) {
 		metric_add(q->metrics.dropped_age, 1);
 		reader_pass(r);
@@ -415,9 +424,7 @@ static void take_sample(struct reader *r)
 		i = queued_sample_new(&r->sample, to.labels);
 	mutex_unlock(&q->rules_mu);
 	if (rc) {
-		note_loss(r, r->sample.lsn,
-			  (struct sample_loss){ 1, r->sample.ms, r->sample.ms },
-			  &err);
+		report_unusable(r, &err);
 		return;
 	}
 	if (!i) {
@@ -455,7 +462,6 @@ static void wait_for_samples(struct reader *r)
 {
 	struct sample_log *log = r->q->o.log;
 
-	report_loss(r, INT64_MAX);
 	end_backlog(r);
 	reader_pass(r);
 	save_position(r);
@@ -513,6 +519,20 @@ static void wait_for_disk(struct reader *r, uint64_t from, struct err *err)
 		return;
 	}
 	report_passed_over(r->q, from, err);
+	r->expected = 0;
+	reader_pass(r);
+}
+
+/*
+ * Passes a damaged place of the log, or one of which the samples come later
+ * (ERR_NOTFOUND). Which samples are lost is known with the next one.
+ */
+static void pass_damage(struct reader *r, int rc, const struct err *err)
+{
+	if (rc == ERR_NOTFOUND)
+		r->expected = 0;
+	else if (!r->damage.code)
+		r->damage = *err;
 	reader_pass(r);
 }
 
@@ -520,11 +540,12 @@ void *queue_read(void *queue)
 {
 	struct queue *q = queue;
 	struct sample_log *log = q->o.log;
-	struct reader r = { .q = q,
-			    .position = queue_position(q),
-			    .loss.after_ms = INT64_MIN };
+	struct reader r = { .q = q };
 
 	mutex_lock(&q->mu);
+	r.position = q->window.acked.position;
+	r.expected = q->window.acked.number;
+	r.before_ms = q->window.acked.ms;
 	r.clock = q->clock;
 	mutex_unlock(&q->mu);
 	pthread_setname_np(pthread_self(), "write-reader");
@@ -543,8 +564,7 @@ void *queue_read(void *queue)
 		else if (rc == ERR_AGAIN)
 			wait_for_samples(&r);
 		else
-			note_loss(&r, from, log->lost(log, from, r.position),
-				  &err);
+			pass_damage(&r, rc, &err);
 		do_upkeep(&r);
 	}
 	buf_fini(&r.buf);

@@ -47,6 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct record r = { .kind = SEGMENT_PROFILE, .head = rest };
 	struct segment_profile p;
 	struct file_header h;
+	struct segment_numbers numbers;
 	uint64_t sum = 0;
 	uint64_t offset;
 
@@ -62,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		(void)!segment_profile_decode(&r, &p, NULL);
 		break;
 	case 2:
-		(void)!segment_dir_decode(rest, 1, each, &sum, NULL);
+		(void)!segment_dir_decode(rest, 1, each, &sum, &numbers, NULL);
 		break;
 	default: {
 		struct chunk_meta meta = { .total_count = data[0] / 4 };

@@ -52,6 +52,8 @@ static void open_at(struct scene *s, uint64_t begin)
 static void write_acked(struct scene *s, uint64_t acked)
 {
 	s->state.acked = acked;
+	s->state.number = acked + 5;
+	s->state.sample_ms = 1700000000999;
 	cr_assert(!cursor_write(s->c, &s->state, NULL));
 }
 

@@ -59,12 +59,18 @@ static void example_segment(struct buf *out)
 	s.typeset = buf_bytes(&types);
 	s.hash = hash_bytes(s.body);
 	file_header_encode(&h, out);
-	cr_assert(!segment_profile_encode(&s, SEGMENT_PROFILE, SALT, e.lsn, out,
-					  NULL));
+	cr_assert(!segment_profile_encode(
+		&s,
+		&(struct segment_place){ .kind = SEGMENT_PROFILE,
+					 .number = 1,
+					 .lsn = e.lsn,
+					 .salt = SALT },
+		out, NULL));
 	e.len = (uint32_t)(out->len - FILE_HEADER);
 	e.hash = s.hash;
 	e.labels = labels_bytes(ls);
 	e.typeset = s.typeset;
+	segment_dir_number(&dir, 1);
 	segment_dir_add(&dir, &e);
 	segment_dir_encode(&dir, SALT, (uint64_t)1 << 32 | out->len, out);
 	segment_dir_fini(&dir);
@@ -406,9 +412,15 @@ static void small_segment(struct buf *out)
 		};
 		size_t at = out->len;
 
-		cr_assert(!segment_profile_encode(&s, SEGMENT_PROFILE, SALT,
-						  e.lsn, out, NULL));
+		cr_assert(!segment_profile_encode(
+			&s,
+			&(struct segment_place){ .kind = SEGMENT_PROFILE,
+						 .number = 1 + (uint64_t)i,
+						 .lsn = e.lsn,
+						 .salt = SALT },
+			out, NULL));
 		e.len = (uint32_t)(out->len - at);
+		segment_dir_number(&dir, 1 + (uint64_t)i);
 		segment_dir_add(&dir, &e);
 	}
 	segment_dir_encode(&dir, SALT, (uint64_t)1 << 32 | out->len, out);
@@ -449,6 +461,7 @@ static bool directory_ok(const struct buf *b)
 {
 	struct bytes footer = { b->ptr + b->len - SEGMENT_FOOTER,
 				SEGMENT_FOOTER };
+	struct segment_numbers numbers;
 	struct record r;
 	uint64_t at;
 
@@ -457,7 +470,8 @@ static bool directory_ok(const struct buf *b)
 	       !record_decode((struct bytes){ b->ptr + at, b->len - at }, SALT,
 			      (uint64_t)1 << 32 | at, true, &r, NULL) &&
 	       r.body_ok && r.kind == SEGMENT_DIRECTORY &&
-	       !segment_dir_decode(r.body, 1, count_entry, NULL, NULL) &&
+	       !segment_dir_decode(r.body, 1, count_entry, NULL, &numbers,
+				   NULL) &&
 	       entries == 3;
 }
 

@@ -5,6 +5,7 @@
  */
 #include "tests/tsdb/wal_scene.h"
 #include "tsdb/wal/wal_log.h"
+#include "tsdb/wal/wal_unread.h"
 
 TestSuite(wal_log, .timeout = 60);
 
@@ -137,12 +138,11 @@ Test(wal_log, reading_without_the_body_gives_the_rest)
 }
 
 /* Damage over several records is one place; the directory knows the samples. */
-Test(wal_log, the_samples_of_a_damaged_place_are_known)
+Test(wal_log, numbers_tell_how_many_samples_a_damaged_place_had)
 {
 	struct wal_scene *s = scene_new();
 	struct reader r = { .s = s };
 	uint64_t lsn[10];
-	uint64_t from;
 
 	for (int k = 0; k < 10; k++) {
 		cr_assert(!add(s, k));
@@ -154,20 +154,10 @@ Test(wal_log, the_samples_of_a_damaged_place_are_known)
 	for (int k = 3; k < 7; k++)
 		damage(s, 1, (uint32_t)lsn[k] + 4);
 	for (int k = 0; k < 3; k++)
-		cr_assert(!next(&r));
-	from = r.position;
+		cr_assert(!next(&r) && r.sample.number == 1 + (uint64_t)k);
 	cr_assert(next(&r) == ERR_CORRUPT && r.position == lsn[7]);
-	{
-		const struct sample_loss l =
-			log_of(&r)->lost(log_of(&r), from, r.position);
-
-		cr_expect(l.samples == 4 && l.first_ms == sample_ms(3) &&
-			  l.last_ms == sample_ms(6));
-		cr_expect(!log_of(&r)
-				   ->lost(log_of(&r), 7ull << 32, 8ull << 32)
-				   .samples);
-	}
-	expect(&r, 7, 11);
+	for (int k = 7; k < 11; k++)
+		cr_assert(!next(&r) && r.sample.number == 1 + (uint64_t)k);
 	buf_fini(&r.buf);
 	scene_free(s);
 }
@@ -197,7 +187,7 @@ Test(wal_log, damage_costs_one_sample)
 	}
 }
 
-Test(wal_log, samples_that_were_removed_are_reported_once)
+Test(wal_log, samples_that_were_removed_are_passed)
 {
 	struct wal_scene *s = scene_new();
 	struct reader r = { .s = s };
@@ -206,13 +196,10 @@ Test(wal_log, samples_that_were_removed_are_reported_once)
 	begin_segment(s);
 	add_all(s, 2, 4);
 	sync_all(s);
-	cr_assert(!next(&r));
+	cr_assert(!next(&r) && r.sample.number == 1);
 	cr_assert(!wal_drop(s->w, 1, NULL));
-	cr_expect(next(&r) == ERR_NOTFOUND);
-	expect(&r, 2, 4);
-	/* A position before the first segment is not a loss. */
-	r.position = 1ull << 32;
-	expect(&r, 2, 4);
+	cr_expect(!next(&r) && r.sample.number == 3);
+	expect(&r, 3, 4);
 	buf_fini(&r.buf);
 	scene_free(s);
 }
@@ -297,6 +284,7 @@ Test(wal_log, a_held_segment_that_cannot_be_opened_stays)
 	s->count = 0;
 	cr_assert(!scene_open(s, 0));
 	cr_expect(held_files(s) == 2);
+	cr_expect(next(&r) == ERR_NOTFOUND, "it comes later");
 	expect(&r, 1, 3);
 	refuse(s, 0, "", 0);
 	scene_reopen(s);
@@ -517,27 +505,6 @@ static struct wal_scene *agent_scene(void)
 	return s;
 }
 
-Test(wal_log, an_agent_notices_that_a_whole_segment_is_gone)
-{
-	struct wal_scene *s = agent_scene();
-	struct reader r = { .s = s };
-
-	for (int k = 0; k < 3; k++) {
-		add_all(s, k, k + 1);
-		begin_segment(s);
-	}
-	sync_all(s);
-	cr_assert(!next(&r) && r.sample.ms == sample_ms(0));
-	r.position = 2ull << 32;
-	scene_close(s);
-	cr_assert(!unlink(segment_file(s, 2, "")));
-	cr_assert(!scene_open(s, 0));
-	cr_expect(next(&r) == ERR_NOTFOUND, "%s", r.err.msg);
-	expect(&r, 2, 3);
-	buf_fini(&r.buf);
-	scene_free(s);
-}
-
 /* What may happen to the file of segment 3 of 5, in a shell. */
 struct mishap {
 	const char *what;
@@ -553,77 +520,146 @@ static const struct mishap mishaps[] = {
 	{ "mv 00000003 x; mv 00000004 00000003; mv x 00000004", 20 },
 	{ "head -c 9000 /dev/urandom >00000003", 10 },
 	{ "rm 00000003 00000002", 20 },
+	{ "rm 00000002; : >00000004", 20 },
 };
 
-/*
- * Read what is left, and return the number of samples. What the log says that it
- * has lost is added up in *sum.
- */
-static uint64_t read_with_losses(struct reader *r, struct sample_loss *sum)
+/* What a reader finds and misses. */
+struct finding {
+	uint64_t expected; /* number of the next sample; 0: any */
+	uint64_t samples;
+	uint64_t lost;
+};
+
+/* Read what is left. */
+static void find(struct reader *r, struct finding *f)
 {
-	uint64_t samples = 0;
+	int rc;
 
-	for (;;) {
-		uint64_t from = r->position;
-		int rc = next(r);
-		struct sample_loss l = { .samples = 0 };
-
-		if (rc == ERR_AGAIN)
-			return samples;
-		samples += !rc;
+	while ((rc = next(r)) != ERR_AGAIN) {
+		if (rc == ERR_NOTFOUND)
+			f->expected = 0;
 		if (rc)
-			l = log_of(r)->lost(log_of(r), from, r->position);
-		cr_expect(!rc == !l.samples, "%s", r->err.msg);
-		if (l.samples && (!sum->samples || l.first_ms < sum->first_ms))
-			sum->first_ms = l.first_ms;
-		if (l.samples && (!sum->samples || l.last_ms > sum->last_ms))
-			sum->last_ms = l.last_ms;
-		sum->samples += l.samples;
+			continue;
+		if (f->expected && r->sample.number > f->expected)
+			f->lost += r->sample.number - f->expected;
+		f->expected = r->sample.number + 1;
+		f->samples++;
 	}
 }
 
-/* Ten profiles in each of five segments, then a mishap and a start. */
-static void mishap_run(struct wal_scene *s, const struct mishap *m,
-		       struct sample_loss *sum)
+/* Ten samples in each of five segments. */
+static void add_segments(struct wal_scene *s)
 {
-	CLEANUP(mem_freep)
-	char *command = mem_printf("cd %s && { %s; }", s->path, m->what);
-	struct reader r = { .s = s };
-	uint64_t samples;
-
 	for (int n = 0; n < 5; n++) {
 		if (n)
 			begin_segment(s);
 		add_all(s, 10 * n, 10 * n + 10);
 	}
 	sync_all(s);
-	cr_assert(!next(&r));
+}
+
+/* A reader has read the first sample; then comes a mishap and a start. */
+static struct finding mishap_run(struct wal_scene *s, const char *what)
+{
+	CLEANUP(mem_freep)
+	char *command = mem_printf("cd %s && { %s; }", s->path, what);
+	struct reader r = { .s = s };
+	struct finding f = { .expected = 2 };
+
+	add_segments(s);
+	cr_assert(!next(&r) && r.sample.number == 1);
 	scene_close(s);
 	cr_assert(!system(command));
 	cr_assert(!scene_open(s, 0));
-	samples = read_with_losses(&r, sum);
-	cr_expect(samples + sum->samples == 49, "%s: %d and %d", m->what,
-		  (int)samples, (int)sum->samples);
+	find(&r, &f);
+	cr_expect(f.samples + f.lost == 49, "%s: %d and %d", what,
+		  (int)f.samples, (int)f.lost);
 	buf_fini(&r.buf);
+	return f;
 }
 
-Test(wal_log, what_segments_have_lost_is_known_by_number_and_time)
+Test(wal_log, numbers_tell_how_many_samples_segments_have_lost)
 {
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(mishaps); i++) {
 		const struct mishap *m = &mishaps[i / 2];
 		struct wal_scene *s = i % 2 ? agent_scene() : holding_scene();
-		struct sample_loss sum = { .samples = 0 };
+		const struct finding f = mishap_run(s, m->what);
 
-		mishap_run(s, m, &sum);
-		cr_expect(sum.samples == m->lost, "%s: %d", m->what,
-			  (int)sum.samples);
+		cr_expect(f.lost == m->lost, "%s: %d", m->what, (int)f.lost);
 		cr_expect(metric_get(s->missing) == (int64_t)m->lost, "%s: %d",
 			  m->what, (int)metric_get(s->missing));
-		cr_expect(!sum.samples || (sum.first_ms >= sample_ms(9) &&
-					   sum.first_ms <= sample_ms(20) &&
-					   sum.last_ms >= sample_ms(29) &&
-					   sum.last_ms <= sample_ms(39)),
-			  "%s", m->what);
+		scene_free(s);
+	}
+}
+
+/* The log does not know what it began with, but the reader does. */
+Test(wal_log, a_reader_knows_how_many_samples_the_first_segments_had)
+{
+	static const struct mishap first[] = {
+		{ "rm 00000001", 9 },
+		{ "rm 00000001 00000002 00000003", 29 },
+		{ ": >00000001; : >00000002", 19 },
+	};
+
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(first); i++) {
+		struct wal_scene *s = i % 2 ? agent_scene() : holding_scene();
+		const struct finding f = mishap_run(s, first[i / 2].what);
+
+		cr_expect(f.lost == first[i / 2].lost, "%s: %d",
+			  first[i / 2].what, (int)f.lost);
+		scene_free(s);
+	}
+}
+
+/* Append a sample of an unread segment again. */
+static int append_again(void *ctx, const struct segment_profile *p,
+			bool partial UNUSED, struct err *err)
+{
+	struct wal_scene *s = ctx;
+	struct labels *ls = sample_labels(0);
+	int64_t totals[TYPES_MAX];
+	struct sample sample = segment_profile_sample(p, totals);
+	int rc;
+
+	sample.labels = ls;
+	rc = wal_append_resend(s->w, &sample, err);
+	labels_unref(ls);
+	return rc;
+}
+
+/*
+ * While the disk does not read a segment, its samples are not lost; nor are they
+ * when they were appended again, also after a start.
+ */
+Test(wal_log, what_comes_back_later_is_not_lost)
+{
+	for (int when = 0; when < 3; when++) {
+		struct wal_scene *s = agent_scene();
+		struct reader r = { .s = s };
+		struct finding f = { .expected = 2 };
+
+		add_segments(s);
+		cr_assert(!next(&r));
+		scene_close(s);
+		refuse(s, OP(FS_READ), "/00000003", EIO);
+		cr_assert(!scene_open(s, 0));
+		refuse(s, 0, "", 0);
+		if (when == 0)
+			find(&r, &f);
+		cr_assert(!wal_unread_take_all(s->w, append_again, s, NULL));
+		sync_all(s);
+		if (when == 2)
+			scene_reopen(s);
+		find(&r, &f);
+		cr_expect(f.samples == 49 && !f.lost, "%d: %d, %d lost", when,
+			  (int)f.samples, (int)f.lost);
+		cr_expect(!metric_get(s->missing), "%d", when);
+		/* What shows where they were goes when nobody needs it. */
+		cr_expect(!access(segment_file(s, 3, ".returned"), F_OK));
+		log_of(&r)->keep(log_of(&r), r.position);
+		begin_segment(s);
+		cr_expect(access(segment_file(s, 3, ".returned"), F_OK));
+		buf_fini(&r.buf);
 		scene_free(s);
 	}
 }
@@ -675,7 +711,7 @@ Test(wal_log, a_segment_that_was_cut_short_lacks_what_was_behind)
 {
 	struct wal_scene *s = agent_scene();
 	struct reader r = { .s = s };
-	struct sample_loss sum = { .samples = 0 };
+	struct finding f = { .expected = 1 };
 	uint64_t lsn[10];
 
 	for (int k = 0; k < 10; k++) {
@@ -688,7 +724,8 @@ Test(wal_log, a_segment_that_was_cut_short_lacks_what_was_behind)
 	scene_close(s);
 	cr_assert(!truncate(segment_file(s, 1, ""), (off_t)(uint32_t)lsn[7]));
 	cr_assert(!scene_open(s, 0));
-	cr_expect(read_with_losses(&r, &sum) == 9 && sum.samples == 3);
+	find(&r, &f);
+	cr_expect(f.samples == 9 && f.lost == 3);
 	cr_expect(metric_get(s->missing) == 3);
 	buf_fini(&r.buf);
 	scene_free(s);

@@ -14,13 +14,14 @@
  * Each record has the labels and the type set, so that damage to one record
  * never makes another unreadable (docs/decisions.md, 1).
  */
-int segment_profile_encode(const struct sample *s, uint8_t kind, uint64_t salt,
-			   uint64_t lsn, struct buf *out, struct err *err)
+int segment_profile_encode(const struct sample *s,
+			   const struct segment_place *at, struct buf *out,
+			   struct err *err)
 {
 	struct buf head = buf_init(RECORD_HEAD_MAX);
 	size_t totals = typeset_count(s->typeset);
-	struct record r = { .position = lsn,
-			    .kind = kind,
+	struct record r = { .position = at->lsn,
+			    .kind = at->kind,
 			    .encoding = (uint8_t)s->encoding,
 			    .body = s->body };
 	bool over;
@@ -41,9 +42,10 @@ int segment_profile_encode(const struct sample *s, uint8_t kind, uint64_t salt,
 		enc_svarint(&head, s->totals[i]);
 	enc_str(&head, str_from(s->typeset));
 	enc_str(&head, str_from(labels_bytes(s->labels)));
+	enc_uvarint(&head, at->number);
 	r.head = buf_bytes(&head);
 	if (!head.over)
-		record_encode(&r, salt, out);
+		record_encode(&r, at->salt, out);
 	over = head.over || out->over;
 	buf_fini(&head);
 	if (over)
@@ -84,59 +86,13 @@ int segment_profile_decode(const struct record *r, struct segment_profile *out,
 				   .len = (size_t)(d.pos - totals) };
 	p.entry.typeset = bytes_of(dec_str(&d));
 	p.entry.labels = bytes_of(dec_str(&d));
+	if (dec_left(&d))
+		p.number = dec_uvarint(&d);
 	if (d.bad || dec_left(&d) || !segment_has_profile(r->kind) ||
 	    typeset_count(p.entry.typeset) != p.total_count)
 		return err_set(err, ERR_CORRUPT, "the record is not a profile");
 	*out = p;
 	return 0;
-}
-
-void segment_summary_add(struct segment_summary *s, int64_t ms)
-{
-	if (!s->profiles || ms < s->first_ms)
-		s->first_ms = ms;
-	if (!s->profiles || ms > s->last_ms)
-		s->last_ms = ms;
-	s->profiles++;
-	s->total++;
-}
-
-void segment_before_encode(const struct segment_summary *s, uint64_t salt,
-			   uint64_t lsn, struct buf *out)
-{
-	struct buf head = { 0 };
-	struct record r = { .position = lsn, .kind = SEGMENT_BEFORE };
-
-	enc_uvarint(&head, s->number);
-	enc_uvarint(&head, s->profiles);
-	enc_uvarint(&head, s->total);
-	enc_svarint(&head, s->first_ms);
-	enc_svarint(&head, s->last_ms);
-	r.head = buf_bytes(&head);
-	record_encode(&r, salt, out);
-	buf_fini(&head);
-}
-
-size_t segment_before_decode(struct bytes b, uint64_t salt, uint64_t lsn,
-			     struct segment_summary *out)
-{
-	struct segment_summary s;
-	struct record r = { 0 };
-	struct dec d;
-
-	if (record_decode(b, salt, lsn, true, &r, NULL) ||
-	    r.kind != SEGMENT_BEFORE)
-		return 0;
-	d = dec_init(r.head);
-	s.number = dec_uvarint(&d);
-	s.profiles = dec_uvarint(&d);
-	s.total = dec_uvarint(&d);
-	s.first_ms = dec_svarint(&d);
-	s.last_ms = dec_svarint(&d);
-	if (d.bad || dec_left(&d))
-		return 0;
-	*out = s;
-	return (size_t)r.len;
 }
 
 /* Equality callback for segment_texts.index. */
@@ -209,6 +165,13 @@ void segment_dir_add(struct segment_dir *d, const struct segment_entry *e)
 	d->count++;
 }
 
+void segment_dir_number(struct segment_dir *d, uint64_t number)
+{
+	if (!d->numbers.first)
+		d->numbers.first = number;
+	d->numbers.next = number + 1;
+}
+
 void segment_dir_fini(struct segment_dir *d)
 {
 	buf_fini(&d->rows);
@@ -248,6 +211,8 @@ void segment_dir_encode(const struct segment_dir *d, uint64_t salt,
 	texts_encode(&d->typesets, &body);
 	enc_uvarint(&body, d->count);
 	buf_add(&body, d->rows.ptr, d->rows.len);
+	enc_uvarint(&body, d->numbers.first);
+	enc_uvarint(&body, d->numbers.next);
 	r.body = buf_bytes(&body);
 	record_encode(&r, salt, out);
 	buf_fini(&body);
@@ -319,12 +284,13 @@ static void row_decode(struct dec *d, const struct rows *t,
 }
 
 /*
- * Decode all rows and call `fn` (may be NULL) for each. The decoder `d` is
- * passed by value, so that a caller can decode the same rows twice. Returns
- * false if the rows are damaged.
+ * Decode all rows and call `fn` (may be NULL) for each, and set *numbers. The
+ * decoder `d` is passed by value, so that a caller can decode the same rows
+ * twice. Returns false if the rows are damaged.
  */
 static bool rows_decode(struct dec d, const struct rows *t, uint64_t segment,
-			segment_entry_fn fn, void *ctx)
+			segment_entry_fn fn, void *ctx,
+			struct segment_numbers *numbers)
 {
 	struct segment_entry e = { .lsn = segment << 32 };
 	uint64_t count = dec_count(&d, dec_left(&d));
@@ -334,11 +300,17 @@ static bool rows_decode(struct dec d, const struct rows *t, uint64_t segment,
 		if (!d.bad && fn)
 			fn(ctx, &e);
 	}
+	*numbers = (struct segment_numbers){ .first = 0 };
+	if (dec_left(&d)) {
+		numbers->first = dec_uvarint(&d);
+		numbers->next = dec_uvarint(&d);
+	}
 	return !d.bad && !dec_left(&d);
 }
 
 int segment_dir_decode(struct bytes body, uint64_t segment, segment_entry_fn fn,
-		       void *ctx, struct err *err)
+		       void *ctx, struct segment_numbers *numbers,
+		       struct err *err)
 {
 	struct dec d = dec_init(body);
 	struct rows t;
@@ -351,8 +323,8 @@ int segment_dir_decode(struct bytes body, uint64_t segment, segment_entry_fn fn,
 	 * not be called at all, because the caller then scans all records
 	 * instead.
 	 */
-	ok = rows_decode(d, &t, segment, NULL, NULL) &&
-	     rows_decode(d, &t, segment, fn, ctx);
+	ok = rows_decode(d, &t, segment, NULL, NULL, numbers) &&
+	     rows_decode(d, &t, segment, fn, ctx, numbers);
 	mem_free(t.labels);
 	mem_free(t.typesets);
 	return ok ? 0 :

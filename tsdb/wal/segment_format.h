@@ -20,11 +20,8 @@
 enum {
 	SEGMENT_PROFILE = 1,
 	SEGMENT_DIRECTORY = 2,
-	/* A profile that is stored; see wal_append_resend(). */
-	SEGMENT_RESEND = 3,
-	/* What the segment before has; see struct segment_summary. */
-	SEGMENT_BEFORE = 4,
-	SEGMENT_BEFORE_MAX = 64, /* largest size of its head */
+	SEGMENT_RESEND =
+		3, /* a profile that is stored; see wal_append_resend() */
 	SEGMENT_FOOTER = 16
 };
 
@@ -46,6 +43,7 @@ struct segment_entry {
 /* Everything in a profile's record. */
 struct segment_profile {
 	struct segment_entry entry;
+	uint64_t number; /* see struct segment_numbers; 0: not known */
 	int64_t duration_ns;
 	int64_t period;
 	uint64_t sample_count;
@@ -61,14 +59,34 @@ struct segment_profile {
 };
 
 /*
- * Encode sample s as a record of a kind (SEGMENT_PROFILE or SEGMENT_RESEND) and
- * append the record to `out`. The record must
- * be written at position `lsn`. `salt` is the segment's salt, a number that the
- * checksum of each record's head includes. ERR_TOOBIG: the body or the head
- * exceeds a limit of the format, or the record exceeds the limit of `out`.
+ * The numbers of the profiles in a segment. Each record with a profile has a
+ * number, one more than the record before it, whichever segment that is in. So a
+ * reader knows how many profiles are missing between two.
  */
-NODISCARD int segment_profile_encode(const struct sample *s, uint8_t kind,
-				     uint64_t salt, uint64_t lsn,
+struct segment_numbers {
+	uint64_t first; /* 0: there are none, or they are not known */
+	uint64_t next;  /* one more than the last */
+};
+
+/* What a record is besides its profile. */
+struct segment_place {
+	uint8_t kind; /* SEGMENT_PROFILE or SEGMENT_RESEND */
+	uint64_t number;
+	uint64_t lsn; /* where the record is to be written */
+	/*
+	 * the segment's salt, a number that the checksum of each record's head
+	 * includes
+	 */
+	uint64_t salt;
+};
+
+/*
+ * Encode sample s as a record and append the record to `out`. ERR_TOOBIG: the
+ * body or the head exceeds a limit of the format, or the record exceeds the
+ * limit of `out`.
+ */
+NODISCARD int segment_profile_encode(const struct sample *s,
+				     const struct segment_place *at,
 				     struct buf *out, struct err *err);
 
 /*
@@ -87,29 +105,6 @@ NODISCARD int segment_profile_decode(const struct record *r,
 struct sample segment_profile_sample(const struct segment_profile *p,
 				     int64_t *totals);
 
-/* The profiles (SEGMENT_PROFILE) of a segment. */
-struct segment_summary {
-	uint64_t number; /* of the segment; 0: nothing is known */
-	uint64_t profiles;
-	uint64_t total;   /* in this segment and all before it, ever */
-	int64_t first_ms; /* lowest and highest time, if there is a profile */
-	int64_t last_ms;
-};
-
-/* Add a profile of a time. */
-void segment_summary_add(struct segment_summary *s, int64_t ms);
-
-/* Append the summary of the segment before to `out`, as the record at `lsn`. */
-void segment_before_encode(const struct segment_summary *s, uint64_t salt,
-			   uint64_t lsn, struct buf *out);
-
-/*
- * Decode the summary of the segment before from the record at `lsn`, at the start
- * of `b`. Returns the size of the record with its padding; 0: there is none.
- */
-size_t segment_before_decode(struct bytes b, uint64_t salt, uint64_t lsn,
-			     struct segment_summary *out);
-
 /*
  * Directory of a segment that is being written. The directory has one row for
  * each profile. A row has the numbers of the profile's label set and type set,
@@ -117,6 +112,7 @@ size_t segment_before_decode(struct bytes b, uint64_t salt, uint64_t lsn,
  * to the previous row. The zero value is an empty directory.
  */
 struct segment_dir {
+	struct segment_numbers numbers;
 	/* Encoded rows, and their number. */
 	struct buf rows;
 	size_t count;
@@ -143,6 +139,9 @@ struct segment_dir {
 /* Add a profile. Entries must be added in the order of their LSNs. */
 void segment_dir_add(struct segment_dir *d, const struct segment_entry *e);
 
+/* Note that the segment has a profile with this number, in order. */
+void segment_dir_number(struct segment_dir *d, uint64_t number);
+
 /* Free the directory and reset it to an empty one. */
 void segment_dir_fini(struct segment_dir *d);
 
@@ -167,11 +166,13 @@ bool segment_footer_decode(struct bytes footer, uint64_t salt,
 typedef void (*segment_entry_fn)(void *ctx, const struct segment_entry *e);
 
 /*
- * Call fn for each profile in a directory's body; `segment` is the number of
- * the segment. ERR_CORRUPT: the body is damaged, and fn has not been called.
+ * Call fn for each profile in a directory's body, and set *numbers; `segment` is
+ * the number of the segment. ERR_CORRUPT: the body is damaged, and fn has not
+ * been called.
  */
 NODISCARD int segment_dir_decode(struct bytes body, uint64_t segment,
 				 segment_entry_fn fn, void *ctx,
+				 struct segment_numbers *numbers,
 				 struct err *err);
 
 #endif

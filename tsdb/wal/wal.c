@@ -9,6 +9,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/mutex.h"
+#include "tsdb/wal/wal_aside.h"
 #include "tsdb/wal/wal_held.h"
 #include "tsdb/wal/wal_log.h"
 #include "tsdb/wal/wal_private.h"
@@ -33,13 +34,6 @@ static void wal_reverse_segments(struct wal *w)
 		w->segments[i] = w->segments[w->count - 1 - i];
 		w->segments[w->count - 1 - i] = s;
 	}
-}
-
-/* Whether a segment with this number is open, or could not be read. */
-static bool wal_has_number(const struct wal *w, uint64_t number)
-{
-	return w->lowest <= number ||
-	       (w->count && w->segments[w->count - 1]->number == number);
 }
 
 /*
@@ -69,6 +63,7 @@ static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 			aside = number;
 		if (wal_unread_is_name(l.names[i]))
 			wal_note_kept(w, number);
+		wal_aside_note_name(w, l.names[i]);
 	}
 	/* From the last one on, because each says where the one before ends. */
 	for (size_t i = l.count; i-- && !rc;) {
@@ -85,13 +80,6 @@ static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 	}
 	name_list_fini(&l);
 	wal_reverse_segments(w);
-	/*
-	 * An agent gives the number of a new segment that had no records to the
-	 * next one. Then no number is missing unless a segment is lost, and
-	 * wal_log_read() can tell.
-	 */
-	if (!rc && w->o.no_heads && *highest && !wal_has_number(w, *highest))
-		--*highest;
 	if (*highest < aside)
 		*highest = aside;
 	return rc;
@@ -131,7 +119,7 @@ static const struct metric_row metric_rows[] = {
 	COUNTER(corruptions, "everprof_tsdb_wal_corruptions_total",
 		"Damaged parts found in WAL segments."),
 	COUNTER(missing, "everprof_tsdb_wal_profiles_missing_total",
-		"Profiles that WAL segments lacked at startup, as the segments after them say; lost, unless they were flushed or sent before."),
+		"Profiles that the WAL lacked when it was read at startup; lost, unless they were flushed or sent before."),
 	COUNTER(syncs, "everprof_tsdb_wal_fsyncs_total",
 		"Calls of fdatasync for WAL segments."),
 	COUNTER(sync_failures, "everprof_tsdb_wal_fsync_failures_total",
@@ -147,6 +135,8 @@ int wal_open(const struct wal_options *o, struct wal **out, struct err *err)
 	w->o = *o;
 	w->dir = mem_strdup(o->dir);
 	w->lowest = UINT64_MAX;
+	w->next_number = 1;
+	w->gap.after_ms = INT64_MIN;
 	mutex_init(&w->mu);
 	mutex_init(&w->unread_mu);
 	clock_cond_init(&w->synced);
@@ -224,7 +214,7 @@ void wal_close(struct wal *w)
 		/* The next start reads these segments again. */
 	}
 	vec_fini(&w->unmarked);
-	vec_fini(&w->losses);
+	vec_fini(&w->asides);
 	for (size_t i = 0; i < w->count; i++)
 		wal_segment_unref(w->segments[i]);
 	mem_free(w->segments);
@@ -292,7 +282,6 @@ int wal_roll(struct wal *w, struct err *err)
 	if (!current_failed(w))
 		write_directory(w, old, &w->directory, (uint32_t)end);
 	segment_dir_fini(&w->directory);
-	w->before = w->summary;
 	make_current(w, s);
 	return 0;
 }
@@ -337,33 +326,31 @@ static int wal_make_current(struct wal *w, size_t body_len, struct err *err)
 	return rc == ERR_EXISTS ? ERR_IO : rc;
 }
 
-/*
- * Write a record of a kind; its bytes are then in w->scratch. In front of the
- * first record of a segment is the summary of the segment before. *before is set
- * to its length.
- */
+/* Write a record of a kind; its bytes are then in w->scratch. */
 static int wal_append_record(struct wal *w, const struct sample *s,
-			     uint8_t kind, size_t *before, struct err *err)
+			     uint8_t kind, struct err *err)
 {
 	int rc = wal_make_current(w, s->body.len, err);
+	struct segment_place at = { .kind = kind, .number = w->next_number };
 
 	if (rc)
 		return rc;
+	at.lsn = w->end;
+	at.salt = w->current->salt;
 	buf_reset(&w->scratch);
-	if ((uint32_t)w->end == FILE_HEADER && w->before.number)
-		segment_before_encode(&w->before, w->current->salt, w->end,
-				      &w->scratch);
-	*before = w->scratch.len;
-	rc = segment_profile_encode(s, kind, w->current->salt, w->end + *before,
-				    &w->scratch, err);
-	return rc ? rc : write_end(w, buf_bytes(&w->scratch), err);
+	rc = segment_profile_encode(s, &at, &w->scratch, err);
+	if (!rc)
+		rc = write_end(w, buf_bytes(&w->scratch), err);
+	if (!rc)
+		segment_dir_number(&w->directory, w->next_number);
+	return rc;
 }
 
-/* Count what is in w->scratch, which has been written. */
-static void wal_advance(struct wal *w, size_t before)
+/* Count the record in w->scratch, which has been written. */
+static void wal_advance(struct wal *w)
 {
 	mutex_lock(&w->mu);
-	w->current->profiles_at += (uint32_t)before;
+	w->next_number++;
 	w->end += w->scratch.len;
 	w->current->size = (uint32_t)w->end;
 	mutex_unlock(&w->mu);
@@ -375,14 +362,13 @@ static void wal_advance(struct wal *w, size_t before)
 int wal_append(struct wal *w, const struct sample *s,
 	       struct segment_entry *entry, struct err *err)
 {
-	size_t before;
-	int rc = wal_append_record(w, s, SEGMENT_PROFILE, &before, err);
+	int rc = wal_append_record(w, s, SEGMENT_PROFILE, err);
 
 	if (rc)
 		return rc;
 	*entry = (struct segment_entry){
-		.lsn = w->end + before,
-		.len = (uint32_t)(w->scratch.len - before),
+		.lsn = w->end,
+		.len = (uint32_t)w->scratch.len,
 		.raw_len = s->raw_len,
 		.ms = s->ms,
 		.hash = s->hash,
@@ -390,18 +376,16 @@ int wal_append(struct wal *w, const struct sample *s,
 		.typeset = s->typeset,
 	};
 	segment_dir_add(&w->directory, entry);
-	segment_summary_add(&w->summary, s->ms);
-	wal_advance(w, before);
+	wal_advance(w);
 	return 0;
 }
 
 int wal_append_resend(struct wal *w, const struct sample *s, struct err *err)
 {
-	size_t before;
-	int rc = wal_append_record(w, s, SEGMENT_RESEND, &before, err);
+	int rc = wal_append_record(w, s, SEGMENT_RESEND, err);
 
 	if (!rc)
-		wal_advance(w, before);
+		wal_advance(w);
 	return rc;
 }
 

@@ -5,8 +5,8 @@
 #include "base/dec.h"
 #include "base/mem.h"
 #include "base/mutex.h"
+#include "tsdb/wal/wal_aside.h"
 #include "tsdb/wal/wal_held.h"
-#include "tsdb/wal/wal_loss.h"
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_segment.h"
 #include "tsdb/wal/wal_unread.h"
@@ -97,6 +97,18 @@ static uint64_t wal_log_end(struct sample_log *l)
 	return end;
 }
 
+/* Implements sample_log.next_number. */
+static uint64_t wal_log_next_number(struct sample_log *l)
+{
+	struct wal *w = (struct wal *)l;
+	uint64_t number;
+
+	mutex_lock(&w->mu);
+	number = w->next_number;
+	mutex_unlock(&w->mu);
+	return number;
+}
+
 /*
  * Set *len to the length of the record at offset `at`, as its header states it;
  * the header is not verified. 0: no complete record is there before `end`.
@@ -158,6 +170,7 @@ static struct logged_sample log_sample_of(const struct segment_profile *p,
 					  uint64_t lsn)
 {
 	return (struct logged_sample){ .lsn = lsn,
+				       .number = p->number,
 				       .labels = p->entry.labels,
 				       .ms = p->entry.ms,
 				       .hash = p->entry.hash,
@@ -193,7 +206,7 @@ static int read_in_segment(const struct readable *r, uint64_t *position,
 	uint64_t len;
 	int rc;
 
-	at = at < r->s->profiles_at ? r->s->profiles_at : at;
+	at = at < FILE_HEADER ? FILE_HEADER : at;
 	rc = record_length(r->s, at, r->end, &len, err);
 	if (at >= r->end || (len && is_directory(r->s, at))) {
 		*position = base | r->end;
@@ -239,7 +252,7 @@ int wal_log_visit(const struct wal_segment *s, const struct wal_log_visitor *v,
 		  struct err *err)
 {
 	struct buf buf = { 0 };
-	uint64_t at = s->profiles_at;
+	uint64_t at = FILE_HEADER;
 	uint64_t len;
 	int rc = 0;
 
@@ -268,49 +281,6 @@ int wal_log_visit(const struct wal_segment *s, const struct wal_log_visitor *v,
 	return rc;
 }
 
-/* Counts the samples in a part of a segment. */
-struct loss_count {
-	uint64_t from;
-	uint64_t to;
-	struct sample_loss loss;
-};
-
-static void loss_count_entry(void *ctx, const struct segment_entry *e)
-{
-	struct loss_count *c = ctx;
-	struct sample_loss *l = &c->loss;
-
-	if (e->lsn < c->from || e->lsn >= c->to)
-		return;
-	if (!l->samples || e->ms < l->first_ms)
-		l->first_ms = e->ms;
-	if (!l->samples || e->ms > l->last_ms)
-		l->last_ms = e->ms;
-	l->samples++;
-}
-
-/*
- * Implements sample_log.lost. Of a place in a segment, its directory knows it;
- * of whole segments, the segments after them.
- */
-static struct sample_loss wal_log_lost(struct sample_log *l, uint64_t from,
-				       uint64_t to)
-{
-	struct loss_count c = { .from = from, .to = to };
-	struct readable r;
-	uint64_t end;
-
-	if (from >> 32 != to >> 32)
-		return wal_loss_between((struct wal *)l, from >> 32, to >> 32);
-	r = wal_log_find((struct wal *)l, from);
-	if (r.s && r.s->number == from >> 32 &&
-	    wal_segment_directory(r.s, loss_count_entry, &c, &end, NULL)) {
-		/* It is not sealed, or the directory is damaged, too. */
-	}
-	wal_segment_unref(r.s);
-	return c.loss;
-}
-
 /* Implements sample_log.read. */
 static int wal_log_read(struct sample_log *l, uint64_t *position,
 			bool with_body, struct buf *buf,
@@ -321,53 +291,30 @@ static int wal_log_read(struct sample_log *l, uint64_t *position,
 	for (;;) {
 		struct readable r = wal_log_find(w, *position);
 		uint64_t number;
-		uint64_t from;
-		bool lost;
 		int rc;
 
 		if (!r.s)
 			return ERR_AGAIN;
 		number = r.s->number;
 		if (number != *position >> 32) {
-			/*
-			 * The segment of *position is gone. A database has
-			 * removed it after its records were read, or it never
-			 * had any: the reader has missed nothing if *position
-			 * was at or before the first record. An agent removes
-			 * only what has been read, and no number is missing. A
-			 * reader that begins at 0 has read nothing yet. A loss
-			 * of which this is a part is told once, behind it.
-			 */
-			lost = *position && !wal_loss_covers(w, number) &&
-			       (w->o.no_heads ||
-				(uint32_t)*position > FILE_HEADER ||
-				wal_loss_has(w, *position >> 32, number));
+			bool aside =
+				wal_aside_between(w, *position >> 32, number);
 
 			*position = number << 32;
-			if (lost) {
+			if (aside) {
 				wal_segment_unref(r.s);
 				return err_set(
 					err, ERR_NOTFOUND,
-					"the WAL segments before segment %llu have been removed",
+					"profiles before WAL segment %llu could not be read; they are appended again when they can be",
 					(unsigned long long)number);
 			}
 		}
-		from = *position;
 		rc = read_in_segment(&r, position, with_body, buf, out, err);
 		wal_segment_unref(r.s);
-		/* What was found at the start is told once, behind it. */
-		if (rc == ERR_CORRUPT && wal_loss_covers(w, number) &&
-		    !wal_log_lost(l, from, *position).samples)
-			continue;
 		if (rc != ERR_AGAIN || r.is_current)
 			return rc;
 		/* All of the segment has been read: go on with the next one. */
 		*position = (number + 1) << 32;
-		if (wal_loss_has(w, number, number + 1))
-			return err_set(
-				err, ERR_NOTFOUND,
-				"WAL segment %llu lacks records that it had",
-				(unsigned long long)number);
 	}
 }
 
@@ -425,9 +372,9 @@ void wal_log_init(struct wal *w)
 {
 	w->log = (struct sample_log){ .begin = wal_log_begin,
 				      .end = wal_log_end,
+				      .next_number = wal_log_next_number,
 				      .read = wal_log_read,
 				      .skip = wal_log_skip,
-				      .lost = wal_log_lost,
 				      .wait = wal_log_wait,
 				      .bytes = wal_log_bytes,
 				      .keep = wal_log_keep };

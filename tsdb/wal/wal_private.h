@@ -35,12 +35,6 @@ struct wal_segment {
 	 * it; 0: not known.
 	 */
 	uint32_t expected_end;
-	/*
-	 * What the first record says about the segment before, and the offset
-	 * after that record, where the profiles begin.
-	 */
-	struct segment_summary before;
-	uint32_t profiles_at;
 	uint64_t durable; /* LSN before which all records are durable */
 	/*
 	 * Whether a sync, or the removal of a partial record, failed. If so, no
@@ -66,12 +60,22 @@ struct wal_segment {
 	bool unsealed;
 };
 
-/* Profiles that a segment had; see wal_loss.h. */
-struct wal_loss {
-	uint64_t number; /* of the last segment that lacks some */
-	uint64_t after;  /* of the first that may lack some */
-	struct sample_loss loss;
-	bool was_dropped;
+/*
+ * A segment of which profiles are, or were, in a file *.unread. Whoever reads the
+ * log in order does not find them in their place.
+ */
+struct wal_aside {
+	uint64_t number;
+	/* They were appended again, and a file *.returned says so. */
+	bool returned;
+};
+
+/* Profiles that are missing, as the numbers of the others say, at the start. */
+struct replay_gap {
+	uint64_t segment;  /* number of the segment that is read */
+	uint64_t expected; /* number of its next profile; 0: not known */
+	uint64_t profiles; /* that are missing, and are not reported yet */
+	int64_t after_ms;  /* time of the last one before; INT64_MIN: none */
 };
 
 /* An open log. Its members are set once at startup unless noted. */
@@ -90,9 +94,9 @@ struct wal {
 	 */
 	uint64_t lowest;
 	VEC(uint64_t) unmarked; /* see wal_mark_unread(); protected by mu */
-	VEC(struct wal_loss) losses; /* see wal_loss.h */
-	struct metric *missing;
+	VEC(struct wal_aside) asides; /* protected by mu */
 	struct metric *corruptions;
+	struct metric *missing;
 	struct metric *syncs;
 	struct metric *sync_failures;
 
@@ -105,11 +109,14 @@ struct wal {
 	struct wal_segment *current;
 	/* Number of the first segment that this process creates. */
 	uint64_t next;
+	/*
+	 * The number of the next profile; see struct segment_numbers. The
+	 * appender holds `mu` while it changes it.
+	 */
+	uint64_t next_number;
+	struct replay_gap gap; /* for wal_replay() alone */
 	/* Where the records of the segment before it end; 0: not known. */
 	uint32_t replayed_end;
-	/* The profiles of the current segment, and of the one before it. */
-	struct segment_summary summary;
-	struct segment_summary before;
 	/*
 	 * Directory of the current segment, and a buffer for one encoded
 	 * record.

@@ -5,7 +5,8 @@
 
 #include "base/mem.h"
 #include "base/mutex.h"
-#include "tsdb/wal/wal_loss.h"
+#include "base/units.h"
+#include "tsdb/wal/wal_aside.h"
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_segment.h"
 #include "tsdb/wal/wal_unread.h"
@@ -20,15 +21,60 @@ struct replay {
 	segment_entry_fn fn;
 	void *ctx;
 	struct segment_dir directory;
-	struct segment_summary found;
+	/* What the directory of the segment says, when it is read. */
+	struct segment_numbers numbers;
 };
 
-/* Pass a profile that was found to the caller. */
-static void replay_entry_found(void *ctx, const struct segment_entry *e)
+/*
+ * Count and log the profiles that are missing before one at a time; INT64_MAX:
+ * there is none.
+ */
+static void replay_report_gap(struct wal *w, int64_t ms)
+{
+	struct replay_gap *g = &w->gap;
+	char from[40] = "unknown";
+	char to[40] = "unknown";
+
+	if (!g->profiles)
+		return;
+	if (g->after_ms != INT64_MIN)
+		time_format(g->after_ms, from);
+	if (ms != INT64_MAX)
+		time_format(ms, to);
+	metric_add(w->missing, (int64_t)g->profiles);
+	log_event(
+		w->o.log, LOG_ERROR,
+		"the WAL lacks profiles that it had; they are lost unless they were flushed or sent before",
+		LOG_FIELDS(log_text("dir", w->dir),
+			   log_int("before_segment", (int64_t)g->segment),
+			   log_int("profiles", (int64_t)g->profiles),
+			   log_text("from", from), log_text("to", to)));
+	g->profiles = 0;
+}
+
+/* Note that the next profile of a segment has a number. */
+static void replay_note_number(struct replay *r, uint64_t number)
+{
+	struct replay_gap *g = &r->w->gap;
+
+	if (number >= r->w->next_number)
+		r->w->next_number = number + 1;
+	if (!number || r->segment->unread)
+		return;
+	if (g->expected && number > g->expected)
+		g->profiles += number - g->expected;
+	g->expected = number + 1;
+}
+
+/* Pass a profile to the caller. */
+static void replay_take_entry(void *ctx, const struct segment_entry *e)
 {
 	struct replay *r = ctx;
 
-	segment_summary_add(&r->found, e->ms);
+	replay_note_number(r, r->numbers.first);
+	r->numbers.first = 0;
+	replay_report_gap(r->w, e->ms);
+	r->w->gap.after_ms = e->ms;
 	r->fn(r->ctx, e);
 }
 
@@ -63,15 +109,19 @@ static void scan_record(struct replay *r, const struct record *rec)
 {
 	struct segment_profile p = { 0 };
 
-	if (rec->kind != SEGMENT_PROFILE)
+	if (rec->kind != SEGMENT_PROFILE && rec->kind != SEGMENT_RESEND)
 		return;
 	if (!rec->body_ok || segment_profile_decode(rec, &p, NULL)) {
 		wal_replay_report_damage(r, (uint32_t)rec->position, rec->len,
 					 false);
 		return;
 	}
+	replay_note_number(r, p.number);
+	segment_dir_number(&r->directory, p.number);
+	if (rec->kind != SEGMENT_PROFILE)
+		return;
 	segment_dir_add(&r->directory, &p.entry);
-	replay_entry_found(r, &p.entry);
+	replay_take_entry(r, &p.entry);
 }
 
 /*
@@ -217,12 +267,18 @@ static int wal_replay_scan(struct replay *r, uint64_t *end, struct err *err)
 static int replay_directory(struct replay *r, struct err *err)
 {
 	uint64_t end = 0;
-	int rc = wal_segment_directory(r->segment, replay_entry_found, r, &end,
-				       err);
+	int rc = wal_segment_directory(r->segment, replay_take_entry, r, &end,
+				       &r->numbers, err);
 
-	if (!rc)
-		r->w->replayed_end = (uint32_t)end;
-	return rc;
+	if (rc)
+		return rc;
+	r->w->replayed_end = (uint32_t)end;
+	replay_note_number(r, r->numbers.first);
+	if (r->numbers.next) {
+		r->w->gap.expected = r->numbers.next;
+		replay_note_number(r, r->numbers.next - 1);
+	}
+	return 0;
 }
 
 /*
@@ -325,8 +381,6 @@ void make_current(struct wal *w, struct wal_segment *s)
 	mutex_lock(&w->mu);
 	push_segment(w, s);
 	w->current = s;
-	w->summary = (struct segment_summary){ .number = s->number,
-					       .total = w->before.total };
 	w->end = s->number << 32 | FILE_HEADER;
 	mutex_unlock(&w->mu);
 }
@@ -356,38 +410,31 @@ static void leave_alone(struct wal *w, size_t i, const struct err *err)
 }
 
 /*
- * Note the profiles that were in segments before a segment, and are not there.
- * w->before is what was found in the last segment that was read.
+ * Begin with a segment. What the disk cannot read, here or before, is not
+ * missing.
  */
-static void replay_check_before(struct wal *w, const struct wal_segment *s)
+static void replay_begin_segment(struct wal *w, const struct wal_segment *s)
 {
-	if (!s->before.number)
-		return;
-	wal_loss_check(w, &s->before, &w->before);
-	w->before.total = s->before.total;
+	if (s->unread || wal_aside_between(w, w->gap.segment + 1, s->number))
+		w->gap.expected = 0;
+	w->gap.segment = s->number;
 }
 
 int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
 	       struct err *err)
 {
 	for (size_t i = 0; i < w->count;) {
-		struct wal_segment *s = w->segments[i];
 		struct replay r = {
-			.w = w, .segment = s, .fn = fn, .ctx = ctx
+			.w = w, .segment = w->segments[i], .fn = fn, .ctx = ctx
 		};
 
-		replay_check_before(w, s);
-		r.found.number = s->number;
-		r.found.total = w->before.total;
-		/* Without a profile, the time of the last one counts. */
-		r.found.last_ms = w->before.last_ms;
-		if (replay_segment(&r, err)) {
+		replay_begin_segment(w, r.segment);
+		if (replay_segment(&r, err))
 			leave_alone(w, i, err);
-		} else {
-			w->before = r.found;
+		else
 			i++;
-		}
 	}
+	replay_report_gap(w, INT64_MAX);
 	/*
 	 * New LSNs must be greater than every LSN that heads and blocks have
 	 * recorded, even if the WAL segments with these LSNs are gone.

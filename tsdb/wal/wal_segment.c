@@ -72,7 +72,6 @@ static struct wal_segment *segment_new(uint64_t number, uint64_t salt,
 	s->file = file;
 	s->size = size;
 	s->durable = number << 32 | size;
-	s->profiles_at = FILE_HEADER;
 	return s;
 }
 
@@ -136,7 +135,7 @@ static int drop_stillborn(struct wal *w, struct file *f, uint64_t size,
 	if (size < FILE_HEADER)
 		log_event(
 			w->o.log, LOG_WARN,
-			"removing a WAL segment without a complete header: it has no profiles",
+			"removing a WAL segment without a complete header: it has no profiles, which is normal after a crash; if it had some, they are lost unless they were flushed or sent before",
 			LOG_FIELDS(log_text("file", file_path(f)),
 				   log_int("size", (int64_t)size)));
 	return w->o.read_only ? 0 : fs_unlink(w->o.fs, file_path(f), err);
@@ -181,21 +180,6 @@ static int wal_segment_read_header(struct wal *w, const struct file *f,
 	return wal_key_salt(&w->key, number, &s->salt, err);
 }
 
-/* Read what the first record of a segment says about the one before. */
-static void wal_segment_read_before(struct wal_segment *s)
-{
-	uint8_t first[RECORD_HEADER + SEGMENT_BEFORE_MAX];
-	struct bytes b = { .ptr = first, .len = sizeof(first) };
-
-	if (s->size < FILE_HEADER + RECORD_HEADER)
-		return;
-	if (b.len > s->size - FILE_HEADER)
-		b.len = (size_t)(s->size - FILE_HEADER);
-	if (!file_read(s->file, FILE_HEADER, first, b.len, NULL))
-		s->profiles_at += (uint32_t)segment_before_decode(
-			b, s->salt, s->number << 32 | FILE_HEADER, &s->before);
-}
-
 int segment_open_read(struct wal *w, const char *path, uint64_t number,
 		      struct wal_segment **out, struct err *err)
 {
@@ -212,13 +196,11 @@ int segment_open_read(struct wal *w, const char *path, uint64_t number,
 	s = segment_new(number, 0, NULL, size);
 	rc = wal_segment_read_header(w, f, number, s, &before, err);
 	s->file = TAKE(f);
-	if (rc) {
+	if (rc)
 		wal_segment_unref(s);
-		return rc;
-	}
-	wal_segment_read_before(s);
-	*out = s;
-	return 0;
+	else
+		*out = s;
+	return rc;
 }
 
 int segment_open(struct wal *w, uint64_t number, uint32_t *end, struct err *err)
@@ -250,7 +232,6 @@ int segment_open(struct wal *w, uint64_t number, uint32_t *end, struct err *err)
 	}
 	s->file = TAKE(f);
 	if (!rc) {
-		wal_segment_read_before(s);
 		push_segment(w, s);
 		return 0;
 	}
@@ -263,7 +244,8 @@ int segment_open(struct wal *w, uint64_t number, uint32_t *end, struct err *err)
 }
 
 int wal_segment_directory(const struct wal_segment *s, segment_entry_fn fn,
-			  void *ctx, uint64_t *end, struct err *err)
+			  void *ctx, uint64_t *end,
+			  struct segment_numbers *numbers, struct err *err)
 {
 	uint8_t footer[SEGMENT_FOOTER];
 	struct bytes last = { .ptr = footer, .len = sizeof(footer) };
@@ -290,7 +272,8 @@ int wal_segment_directory(const struct wal_segment *s, segment_entry_fn fn,
 		rc = err_set(err, ERR_CORRUPT,
 			     "the directory of the WAL segment is damaged");
 	if (!rc)
-		rc = segment_dir_decode(rec.body, s->number, fn, ctx, err);
+		rc = segment_dir_decode(rec.body, s->number, fn, ctx, numbers,
+					err);
 	if (!rc)
 		*end = at;
 	buf_fini(&bytes);

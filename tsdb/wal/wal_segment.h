@@ -75,12 +75,14 @@ void wal_segment_unref(struct wal_segment *s);
 
 /*
  * Call fn for each profile that the directory of a sealed segment lists, and set
- * *end to the offset after the last record. ERR_CORRUPT: there is no directory,
+ * *end to the offset after the last record, and *numbers. ERR_CORRUPT: there is no directory,
  * or it is damaged; fn has not been called. ERR_IO: the disk could not read it.
  */
 NODISCARD int wal_segment_directory(const struct wal_segment *s,
 				    segment_entry_fn fn, void *ctx,
-				    uint64_t *end, struct err *err);
+				    uint64_t *end,
+				    struct segment_numbers *numbers,
+				    struct err *err);
 
 /*
  * Read and verify the record of `len` bytes at `lsn`. The record replaces the

@@ -6,6 +6,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/mutex.h"
+#include "tsdb/wal/wal_aside.h"
 #include "tsdb/wal/wal_held.h"
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_replay.h"
@@ -72,6 +73,19 @@ static int remove_file(struct wal *w, const struct wal_segment *s, bool is_held,
 	return rc ? rc : fs_unlink(w->o.fs, gone, err);
 }
 
+/* Forget what no reader, and no start, comes to any more. */
+static void wal_forget_asides(struct wal *w)
+{
+	uint64_t before;
+
+	mutex_lock(&w->mu);
+	before = w->count ? w->segments[0]->number : w->end >> 32;
+	if (w->o.hold && w->keep >> 32 < before)
+		before = w->keep >> 32;
+	mutex_unlock(&w->mu);
+	wal_aside_forget(w, before);
+}
+
 int wal_drop(struct wal *w, uint64_t upto, struct err *err)
 {
 	for (;;) {
@@ -94,10 +108,12 @@ int wal_drop(struct wal *w, uint64_t upto, struct err *err)
 		}
 		mutex_unlock(&w->mu);
 		if (!s)
-			return 0;
+			break;
 		rc = remove_file(w, s, is_held, err);
 		wal_segment_unref(s);
 		if (rc)
 			return rc;
 	}
+	wal_forget_asides(w);
+	return 0;
 }

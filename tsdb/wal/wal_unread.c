@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/mutex.h"
 #include "tsdb/io/trash.h"
+#include "tsdb/wal/wal_aside.h"
 #include "tsdb/wal/wal_held.h"
 #include "tsdb/wal/wal_log.h"
 #include "tsdb/wal/wal_private.h"
@@ -29,6 +30,10 @@ struct unread_visit {
 	wal_unread_fn *fn; /* NULL: the segment is only read */
 	void *ctx;
 	bool damaged; /* some bytes are wrong, and not only unread */
+	size_t found; /* profiles */
+	/* The number of the next one, and how many are missing between others. */
+	uint64_t expected;
+	uint64_t missing;
 	bool partial; /* the disk could not read some bytes */
 	struct err why;
 };
@@ -38,6 +43,12 @@ static int unread_visit_profile(void *ctx, const struct segment_profile *p,
 {
 	struct unread_visit *v = ctx;
 
+	if (!v->fn) {
+		v->found++;
+		if (v->expected && p->number > v->expected)
+			v->missing += p->number - v->expected;
+		v->expected = p->number ? p->number + 1 : 0;
+	}
 	return v->fn ? v->fn(v->ctx, p, v->partial, err) : 0;
 }
 
@@ -74,6 +85,8 @@ static int wal_unread_visit(const struct wal_segment *s, struct unread_visit *v,
 	v->fn = NULL;
 	rc = wal_log_visit(s, &visitor, err);
 	v->fn = fn;
+	/* There was something to read, or the file would not be here. */
+	v->damaged |= !v->found && !v->partial;
 	if (!rc)
 		rc = wal_log_visit(s, &visitor, err);
 	if (!rc && v->partial)
@@ -189,6 +202,7 @@ int wal_mark_unread(struct wal *w, uint64_t lsn, struct err *err)
 	if (w->o.read_only)
 		return 0;
 	wal_note_kept(w, lsn >> 32);
+	wal_aside_note(w, lsn >> 32);
 	mutex_lock(&w->unread_mu);
 	rc = wal_unread_mark_number(w, lsn >> 32, err);
 	mutex_unlock(&w->unread_mu);
@@ -250,10 +264,25 @@ static int wal_unread_end(struct wal *w, uint64_t number, const char *path,
 	again = s && s->kept;
 	mutex_unlock(&w->mu);
 	if (!again)
+		rc = wal_aside_return(w, number, err);
+	if (!again && !rc)
 		rc = damaged ? rename_aside(w->o.fs, path, ASIDE_DAMAGED, err) :
 			       fs_unlink(w->o.fs, path, err);
 	mutex_unlock(&w->unread_mu);
 	return rc;
+}
+
+/* Log what is damaged in a file that the disk reads again, and count it. */
+static void wal_unread_report_damage(const struct wal *w, const char *path,
+				     const struct unread_visit *v)
+{
+	metric_add(w->missing, (int64_t)v->missing);
+	log_event(
+		w->o.log, LOG_ERROR,
+		"a WAL segment that was set aside is damaged; profiles in it are lost, of which those at its end are not counted; it is renamed to *" ASIDE_DAMAGED,
+		LOG_FIELDS(log_text("path", path),
+			   log_int("profiles", (int64_t)v->missing),
+			   log_int("profiles_found", (int64_t)v->found)));
 }
 
 int wal_unread_take(struct wal *w, const char *path, wal_unread_fn *fn,
@@ -271,6 +300,8 @@ int wal_unread_take(struct wal *w, const char *path, wal_unread_fn *fn,
 	wal_segment_unref(s);
 	if (!rc)
 		rc = wal_sync(w, wal_end(w), err);
+	if (!rc && v.damaged)
+		wal_unread_report_damage(w, path, &v);
 	return rc ? rc : wal_unread_end(w, number, path, v.damaged, err);
 }
 

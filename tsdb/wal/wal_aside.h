@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Segments whose profiles are not in their place in the log, because the disk
+ * could not read them: a file *.unread has them, or they were appended again at
+ * the end of the log. A reader that counts what is missing must not count these.
+ * A file *.returned, which is empty, says that a segment's profiles were appended
+ * again, until no reader can come to their place any more.
+ *
+ * Ownership: the log owns its list.
+ * Threads: any; no other lock is needed.
+ */
+#ifndef TSDB_WAL_WAL_ASIDE_H
+#define TSDB_WAL_WAL_ASIDE_H
+
+#include "tsdb/wal/wal.h"
+
+/* Note the segment of a file *.unread or *.returned, by the file's name. */
+void wal_aside_note_name(struct wal *w, const char *name);
+
+/* Note that a segment has a file *.unread. */
+void wal_aside_note(struct wal *w, uint64_t number);
+
+/* Note durably that the profiles of a segment were appended again. */
+NODISCARD int wal_aside_return(struct wal *w, uint64_t number, struct err *err);
+
+/* Whether there is such a segment with a number from `from` to before `to`. */
+bool wal_aside_between(struct wal *w, uint64_t from, uint64_t to);
+
+/*
+ * Forget the segments with numbers below `before` that were appended again. No
+ * reader will come to their place.
+ */
+void wal_aside_forget(struct wal *w, uint64_t before);
+
+#endif
