@@ -664,6 +664,29 @@ Test(wal_log, what_comes_back_later_is_not_lost)
 	}
 }
 
+/* Nor are those at the end of a segment that the disk reads in part. */
+Test(wal_log, what_is_behind_an_unread_place_is_not_missing)
+{
+	struct wal_scene *s = agent_scene();
+
+	for (int n = 0; n < 3; n++) {
+		if (n)
+			begin_segment(s);
+		add_all(s, 60 * n, 60 * n + 60);
+	}
+	sync_all(s);
+	cr_assert(segment_bytes(s, 2) > 9000);
+	scene_close(s);
+	refuse(s, OP(FS_READ), "/00000002", EIO);
+	s->disk.from = 8192;
+	cr_assert(!scene_open(s, 0));
+	cr_expect(s->disk.hits > 0 && s->count < 180 && s->count > 120, "%zu",
+		  s->count);
+	cr_expect(!metric_get(s->missing), "%d", (int)metric_get(s->missing));
+	refuse(s, 0, "", 0);
+	scene_free(s);
+}
+
 /* The size is asked for when the file is opened, and once more. */
 static void size_is_not_told(long passes)
 {

@@ -270,8 +270,10 @@ static int replay_directory(struct replay *r, struct err *err)
 	int rc = wal_segment_directory(r->segment, replay_take_entry, r, &end,
 				       &r->numbers, err);
 
-	if (rc)
+	if (rc) {
+		r->numbers = (struct segment_numbers){ .first = 0 };
 		return rc;
+	}
 	r->w->replayed_end = (uint32_t)end;
 	replay_note_number(r, r->numbers.first);
 	if (r->numbers.next) {
@@ -427,9 +429,14 @@ int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
 		struct replay r = {
 			.w = w, .segment = w->segments[i], .fn = fn, .ctx = ctx
 		};
+		int rc;
 
 		replay_begin_segment(w, r.segment);
-		if (replay_segment(&r, err))
+		rc = replay_segment(&r, err);
+		/* It may have more than the disk has read. */
+		if (r.segment->unread)
+			w->gap.expected = 0;
+		if (rc)
 			leave_alone(w, i, err);
 		else
 			i++;
