@@ -393,8 +393,10 @@ ebpf:
                      **{'from': 'now-1m'}).data()
     burn = {r['name']: r for r in top['rows']}
     assert burn['burn_cpu']['flat'] > 0.9 * top['total'], top['rows'][:3]
-    assert burn['main']['cum'] > 0.9 * top['total']
+    # On a busy machine, some samples come before the unwind table was read; they are not counted as whole.
     samples = samples_of(server)
+    parts = sum(n for outcome, n in samples.items() if outcome not in ('complete', 'dropped', 'kernel'))
+    assert burn['main']['cum'] > 0.9 * top['total'] - parts / 199 * 1e9, (burn['main'], top['total'], samples)
     assert samples['complete'] > 100 and samples['lost_ring_full'] == 0, samples
     assert samples['dropped'] > 0, samples
     print('server:', samples)
