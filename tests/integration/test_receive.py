@@ -261,6 +261,16 @@ def lengths_that_no_number_can_hold_are_too_large(d):
         assert b' 413 ' in answer, (length, answer)
 
 
+def last_byte_sent(upload):
+    """Sends the byte that an announced body still lacks, and returns the answer, if one came."""
+    upload.settimeout(30)
+    try:
+        upload.sendall(b'x')
+        return upload.recv(4096)
+    except (BrokenPipeError, ConnectionResetError):
+        return b''  # dropped long ago, so that the connection is closed
+
+
 @suite.test
 def unfinished_bodies_do_not_stop_others(d):
     """Senders that announce bodies or send parts of them, an honest one, and a target."""
@@ -273,15 +283,14 @@ def unfinished_bodies_do_not_stop_others(d):
     assert push(e, (HEAP, [(profile('l', 1, 3500000), at)])).status == 204
     # Parts of large and of small bodies; those beyond the memory are dropped.
     slow += [announced(e, n, b'x' * (n - 1)) for n in [3000000] * 20 + [200000] * 60]
-    wait_until('memory is used', 30,
-               lambda: e.metric('everprof_ingest_memory_bytes') > 3000000)
     before = scraped(e)
     wait_until('scrapes go on', 30, lambda: scraped(e) >= before + 3)
-    # Of the last ones, which were dropped, the sender hears why.
-    slow[-1].sendall(b'x')
-    slow[-1].settimeout(30)
-    answer = slow[-1].recv(4096)
-    assert b' 429 ' in answer and b'Retry-After: 5' in answer, answer
+    # The bodies are 72 MB together, so some were dropped, and their senders hear why. Which ones
+    # depends on the order in which the server's threads read them.
+    answers = [last_byte_sent(s) for s in slow[-80:]]
+    dropped = [a for a in answers if b' 429 ' in a]
+    assert dropped and all(b'Retry-After: 5' in a for a in dropped), answers
+    assert all(b' 400 ' in a for a in answers if a and a not in dropped), answers
     for s in slow:
         s.close()
     wait_until('memory is free', 30, lambda: push(
