@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * XXH3-64 (xxHash 0.8, seed 0): the hash that is stored with every profile, to
- * verify its bytes, and the hash of all in-memory tables.
+ * XXH3-64 (xxHash 0.8): the hash that is stored with every profile, to verify
+ * its bytes, and the hash of in-memory tables. Anybody can make two inputs with
+ * the same value of hash_bytes(), so equal hashes never mean equal things:
+ * compare the things, or take a digest (base/digest.h).
  *
  * Ownership: nothing is kept.
- * Threads: pure functions.
+ * Threads: any.
  */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
@@ -12,9 +14,16 @@
 #include "base/bytes.h"
 
 /*
- * Return the hash of b. Hashes are stored on disk, so the function must never
+ * Return the hash of b, with seed 0. Hashes are stored on disk, so the function must never
  * change.
  */
 uint64_t hash_bytes(struct bytes b);
+
+/*
+ * Return the hash of b for a table in memory. Its seed is chosen at random when
+ * the process starts, so that others cannot choose keys that all fall on one
+ * place of a table.
+ */
+uint64_t hash_key(struct bytes b);
 
 #endif

@@ -92,9 +92,8 @@ static int64_t mem_profile_draw(void)
 
 static uint64_t frames_hash(const struct mem_stack *s)
 {
-	return hash_bytes(
-		(struct bytes){ .ptr = (const uint8_t *)s->frames,
-				.len = s->depth * sizeof(*s->frames) });
+	return hash_key((struct bytes){ .ptr = (const uint8_t *)s->frames,
+					.len = s->depth * sizeof(*s->frames) });
 }
 
 /* Find a stack, or add it. Returns STACKS_MAX if there are too many. */

@@ -201,7 +201,7 @@ static void mark_duplicates(struct yaml_node *map)
 
 	for (size_t i = 0; i < map->count; i += 2) {
 		struct yaml_node *key = map->items[i];
-		uint64_t hash = hash_bytes(bytes_of(key->text));
+		uint64_t hash = hash_key(bytes_of(key->text));
 		uint32_t n = table_find(&seen, hash, same_key, map, &key->text);
 
 		if (n == TABLE_NONE)

@@ -30,7 +30,7 @@ struct merging {
 static void yaml_merge_add_pair(struct merging *m, struct yaml_node *key,
 				struct yaml_node *value)
 {
-	uint64_t hash = hash_bytes(bytes_of(key->text));
+	uint64_t hash = hash_key(bytes_of(key->text));
 
 	m->map->items = mem_grow(m->map->items, m->map->count + 1, &m->cap,
 				 sizeof(struct yaml_node *));
@@ -43,7 +43,7 @@ static void yaml_merge_add_pair(struct merging *m, struct yaml_node *key,
 static bool yaml_merge_has_key(const struct merging *m,
 			       const struct yaml_node *key)
 {
-	return table_find(&m->seen, hash_bytes(bytes_of(key->text)), same_key,
+	return table_find(&m->seen, hash_key(bytes_of(key->text)), same_key,
 			  m->map, &key->text) != TABLE_NONE;
 }
 

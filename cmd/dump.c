@@ -79,7 +79,7 @@ static char *series_dir(const struct dump *d, struct labels *labels)
 	url_escape(str_from(buf_bytes(&text)), &name);
 	if (name.len > DIR_NAME_MAX) {
 		name.len = DIR_NAME_MAX - 17;
-		buf_printf(&name, "-%016" PRIx64, labels->hash);
+		buf_printf(&name, "-%016" PRIx64, labels_digest(labels));
 	}
 	path = mem_printf("%s/%s", d->output, buf_cstr(&name));
 	buf_fini(&text);

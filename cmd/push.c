@@ -138,7 +138,7 @@ static int push_settle(void *ctx, size_t count, size_t refused, const char *why,
  */
 static uint64_t push_key(const struct sample *s)
 {
-	const uint64_t v[] = { s->labels->hash, (uint64_t)s->ms };
+	const uint64_t v[] = { labels_digest(s->labels), (uint64_t)s->ms };
 
 	return hash_bytes(
 		(struct bytes){ .ptr = (const uint8_t *)v, .len = sizeof(v) });

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/dec.h"
+#include "base/digest.h"
 #include "base/enc.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -65,7 +66,7 @@ static struct labels *labels_of(struct bytes encoded)
 
 	atomic_init(&ls->refs, 1);
 	ls->len = (uint32_t)encoded.len;
-	ls->hash = hash_bytes(encoded);
+	ls->hash = hash_key(encoded);
 	memcpy(ls->data, encoded.ptr, encoded.len);
 	return ls;
 }
@@ -77,6 +78,15 @@ int labels_decode(struct bytes encoded, struct labels **out, struct err *err)
 	if (!rc)
 		*out = labels_of(encoded);
 	return rc;
+}
+
+uint64_t labels_digest(const struct labels *ls)
+{
+	uint8_t digest[DIGEST_SHA256_SIZE];
+	struct dec d = dec_init((struct bytes){ digest, sizeof(digest) });
+
+	digest_sha256(labels_bytes(ls), digest);
+	return dec_be64(&d);
 }
 
 struct labels *labels_ref(struct labels *ls)
@@ -246,7 +256,7 @@ void labels_text(const struct labels *ls, struct buf *out)
 
 static uint64_t name_hash(struct str name)
 {
-	return hash_bytes(bytes_of(name));
+	return hash_key(bytes_of(name));
 }
 
 /* Comparison function of the table of names. */

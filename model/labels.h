@@ -51,7 +51,7 @@ int label_by_name(const void *a, const void *b);
 struct labels {
 	_Atomic uint32_t refs; /* number of references to the set */
 	uint32_t len;          /* length of `data`, in bytes */
-	uint64_t hash;         /* hash_bytes() of data */
+	uint64_t hash;         /* hash_key() of data: other in each process */
 	uint8_t data[];
 };
 
@@ -68,6 +68,12 @@ struct labels *labels_ref(struct labels *ls);
 
 /* Drops a reference; the last one frees the set. NULL is a no-op. */
 void labels_unref(struct labels *ls);
+
+/*
+ * Returns the beginning of the SHA-256 digest of a set: the same in each
+ * process, and nobody can make two sets with the same one.
+ */
+uint64_t labels_digest(const struct labels *ls);
 
 /* Returns the encoding of a set, borrowed from the set. */
 static inline struct bytes labels_bytes(const struct labels *ls)

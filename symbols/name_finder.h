@@ -65,10 +65,10 @@ struct name_file {
 	const char *path;
 	struct bytes build_id; /* empty: not known */
 	/*
-	 * Hash of the content, by which names are cached. Files with the same
-	 * build ID have the same names, wherever they are.
+	 * By which names are cached. Files with the same build ID of the same
+	 * owner have the same names, wherever they are.
 	 */
-	uint64_t hash;
+	struct name_cache_file id;
 	/* The mapping that the addresses are in; NULL: as in the ELF file. */
 	const struct name_mapping *mapping;
 	/*
@@ -87,9 +87,6 @@ struct unnamed_frames {
 
 /* Free the lists. */
 void unnamed_frames_fini(struct unnamed_frames *u);
-
-/* Return the hash of a file with a build ID. */
-uint64_t name_file_hash(struct bytes build_id);
 
 /*
  * Look an address up in the cache. True: its names, perhaps none, are known, and

@@ -5,8 +5,8 @@
 
 static uint64_t tid_hash(uint32_t tid)
 {
-	return hash_bytes((struct bytes){ .ptr = (const uint8_t *)&tid,
-					  .len = sizeof(tid) });
+	return hash_key((struct bytes){ .ptr = (const uint8_t *)&tid,
+					.len = sizeof(tid) });
 }
 
 /* For table_find(). */

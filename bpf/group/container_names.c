@@ -52,7 +52,7 @@ static bool container_same(const void *ctx, uint32_t number, const void *key)
 const struct container *container_set_find(const struct container_set *s,
 					   struct str id)
 {
-	uint32_t n = table_find(&s->by_id, hash_bytes(bytes_of(id)),
+	uint32_t n = table_find(&s->by_id, hash_key(bytes_of(id)),
 				container_same, s, &id);
 
 	return n == TABLE_NONE ? NULL : &s->list.v[n];
@@ -74,8 +74,8 @@ static const struct label *labels_copy(struct container_set *s,
 	for (size_t i = 0; i < count; i++) {
 		copy[i].name = arena_str(&s->arena, labels[i].name);
 		copy[i].value = arena_str(&s->arena, labels[i].value);
-		*hash = *hash * 31 + hash_bytes(bytes_of(labels[i].name));
-		*hash = *hash * 31 + hash_bytes(bytes_of(labels[i].value));
+		*hash = *hash * 31 + hash_key(bytes_of(labels[i].name));
+		*hash = *hash * 31 + hash_key(bytes_of(labels[i].value));
 	}
 	return copy;
 }
@@ -101,7 +101,7 @@ int container_set_add(struct container_set *s, struct str id,
 	c.id = arena_str(&s->arena, id);
 	c.labels = labels_copy(s, labels, count, &c.hash);
 	*vec_add(&s->list) = c;
-	table_add(&s->by_id, hash_bytes(bytes_of(id)),
+	table_add(&s->by_id, hash_key(bytes_of(id)),
 		  (uint32_t)s->list.count - 1);
 	return 0;
 }

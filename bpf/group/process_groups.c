@@ -262,7 +262,7 @@ static uint32_t process_groups_add(struct process_groups *g, struct bytes key,
 		.live = true,
 		.in_use = true,
 	};
-	table_add(&g->by_key, hash_bytes(key), number);
+	table_add(&g->by_key, hash_key(key), number);
 	return number;
 }
 
@@ -280,7 +280,7 @@ uint32_t process_groups_find(struct process_groups *g,
 				 str_of(g->groups.v[inherited].cgroup);
 	process_key(g, p, cgroup, &text);
 	key = buf_bytes(&text);
-	number = table_find(&g->by_key, hash_bytes(key), process_group_same, g,
+	number = table_find(&g->by_key, hash_key(key), process_group_same, g,
 			    &key);
 	if (number == TABLE_NONE)
 		number = process_groups_add(g, key, p, cgroup);
@@ -331,7 +331,7 @@ void process_groups_count_end(struct process_groups *g)
 
 		if (!x->live || x->in_use)
 			continue;
-		table_remove(&g->by_key, hash_bytes(x->key), i);
+		table_remove(&g->by_key, hash_key(x->key), i);
 		process_group_fini(x);
 		x->live = false;
 		*vec_add(&g->gaps) = i;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/digest.h"
 #include "base/hash.h"
 #include "base/mem.h"
 
@@ -16,8 +17,7 @@ struct file_name {
 
 static uint64_t file_name_hash(const struct file_name *name)
 {
-	return hash_bytes(bytes_of(name->path)) ^
-	       hash_bytes(name->identity) * 31;
+	return hash_key(bytes_of(name->path)) ^ hash_key(name->identity) * 31;
 }
 
 static struct file_name file_name_of(const struct mapped_file *f)
@@ -243,7 +243,7 @@ uint32_t file_table_next(struct file_table *t, uint64_t now)
 static struct table_key mapped_file_key(const struct mapped_file *f)
 {
 	struct table_key key = { .len = f->build_id_len };
-	uint64_t hash;
+	uint8_t digest[DIGEST_SHA256_SIZE];
 
 	memcpy(key.bytes, f->build_id, f->build_id_len);
 	if (key.len) {
@@ -251,10 +251,9 @@ static struct table_key mapped_file_key(const struct mapped_file *f)
 		key.len += sizeof(f->owner);
 		return key;
 	}
-	hash = hash_bytes(bytes_of(str_of(f->path)));
-	memcpy(key.bytes, &hash, sizeof(hash));
-	hash = hash_bytes(f->identity);
-	memcpy(key.bytes + sizeof(hash), &hash, sizeof(hash));
+	digest_sha256(bytes_of(str_of(f->path)), key.bytes);
+	digest_sha256(f->identity, digest);
+	memcpy(key.bytes + sizeof(digest), digest, sizeof(digest));
 	/* No build ID has this length. */
 	key.len = TABLE_KEY_MAX;
 	return key;

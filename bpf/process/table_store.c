@@ -5,7 +5,7 @@
 
 static uint64_t table_key_hash(const struct table_key *key)
 {
-	return hash_bytes((struct bytes){ .ptr = key->bytes, .len = key->len });
+	return hash_key((struct bytes){ .ptr = key->bytes, .len = key->len });
 }
 
 /* For table_find(). */

@@ -43,19 +43,26 @@ bool window_file_address(const struct window_file *f, uint64_t position,
 }
 
 /*
- * The hash by which the names of a file are cached. Files with the same build
- * ID have the same names, wherever they are, if they belong to the same user:
- * another user could write the build ID into a file with other names.
+ * By which the names of a file are cached. Files with the same build ID have
+ * the same names, wherever they are, if they belong to the same user: another
+ * user could write the build ID into a file with other names.
  */
-static uint64_t window_file_hash(const struct window_file *f)
+static struct name_cache_file window_file_id(const struct window_file *f)
 {
-	const struct bytes owner = { .ptr = (const uint8_t *)&f->owner,
-				     .len = sizeof(f->owner) };
+	const struct bytes with_build_id[] = {
+		f->build_id,
+		{ .ptr = (const uint8_t *)&f->owner, .len = sizeof(f->owner) },
+	};
+	const struct bytes without[] = {
+		{ .len = 0 },
+		f->identity,
+		bytes_of(str_of(f->path)),
+	};
 
 	return f->build_id.len ?
-		       name_file_hash(f->build_id) ^ hash_bytes(owner) * 31 :
-		       hash_bytes(f->identity) ^
-			       hash_bytes(bytes_of(str_of(f->path)));
+		       name_cache_file_of(with_build_id,
+					  ARRAY_SIZE(with_build_id)) :
+		       name_cache_file_of(without, ARRAY_SIZE(without));
 }
 
 /* Open the file of a window itself, or a file beside it. */
@@ -87,7 +94,8 @@ static void frame_names_ask(struct frame_names *n, const struct name_file *file,
 			    struct arena *arena, struct bytes *out)
 {
 	int64_t began = clock_mono_ns();
-	int64_t end = name_budget_end(&n->budget, file->hash, uid, began);
+	const uint64_t key = file->id.digest[0];
+	int64_t end = name_budget_end(&n->budget, key, uid, began);
 	struct err err;
 	int rc;
 
@@ -99,7 +107,7 @@ static void frame_names_ask(struct frame_names *n, const struct name_file *file,
 	 * again in the next window.
 	 */
 	rc = name_finder_find(&n->finder, file, u, arena, out, &err);
-	name_budget_spend(&n->budget, file->hash, uid, began, clock_mono_ns(),
+	name_budget_spend(&n->budget, key, uid, began, clock_mono_ns(),
 			  rc == ERR_TIMEOUT || rc == ERR_CORRUPT);
 }
 
@@ -111,7 +119,7 @@ static void frame_names_of_file(struct frame_names *n,
 {
 	const struct name_file file = { .path = f->path,
 					.build_id = f->build_id,
-					.hash = window_file_hash(f),
+					.id = window_file_id(f),
 					.open = window_file_open,
 					.ctx = f };
 	struct unnamed_frames u = { .addresses = { 0 } };
@@ -139,7 +147,7 @@ static void frame_names_of_process(struct frame_names *n,
 				   const struct sample_window *w,
 				   struct arena *arena, struct bytes *out)
 {
-	const uint64_t key = hash_bytes((struct bytes){
+	const uint64_t key = hash_key((struct bytes){
 		.ptr = (const uint8_t *)&j->pid, .len = sizeof(j->pid) });
 	int64_t began = clock_mono_ns();
 	int64_t end = name_budget_end(&n->budget, key, j->user.uid, began);

@@ -66,7 +66,7 @@ size_t sample_window_memory(const struct sample_window *w)
 
 static uint64_t hash_of(const void *p, size_t len)
 {
-	return hash_bytes((struct bytes){ .ptr = p, .len = len });
+	return hash_key((struct bytes){ .ptr = p, .len = len });
 }
 
 /* For table_find(). */

@@ -66,7 +66,7 @@ static uint32_t maker_function(struct profile_maker *m,
 	x.system_name = strtab_intern(&m->p.strings, f->system_name);
 	x.file = strtab_intern(&m->p.strings, f->file);
 	x.start_line = (int64_t)f->start_line;
-	hash = hash_bytes(
+	hash = hash_key(
 		(struct bytes){ .ptr = (const uint8_t *)&x, .len = sizeof(x) });
 	n = table_find(&m->functions, hash, maker_function_same, m, &x);
 	if (n != TABLE_NONE)
@@ -337,7 +337,7 @@ static uint32_t maker_labels(struct profile_maker *m,
 	maker_label(m, &l, from, 2, NULL, from->pid);
 	maker_label(m, &l, from, 3, from->thread, 0);
 	maker_label(m, &l, from, 4, NULL, from->tid);
-	hash = hash_bytes(
+	hash = hash_key(
 		(struct bytes){ .ptr = (const uint8_t *)&l, .len = sizeof(l) });
 	n = table_find(&m->label_sets, hash, maker_labels_same, m, &l);
 	if (n != TABLE_NONE)

@@ -231,7 +231,7 @@ static bool resolver_same_name(const void *ctx, uint32_t number,
 /* Returns the entry of a name, or NULL. */
 static struct entry *find_entry(const struct resolver *r, const char *name)
 {
-	uint64_t hash = hash_bytes(bytes_of(str_of(name)));
+	uint64_t hash = hash_key(bytes_of(str_of(name)));
 	uint32_t n = table_find(&r->by_name, hash, resolver_same_name, r, name);
 
 	return n == TABLE_NONE ? NULL : r->entries.v[n];
@@ -288,7 +288,7 @@ static struct entry *add_entry(struct resolver *r, const char *name)
 	if (r->entries.count >= r->names_max)
 		drop_entries(r);
 	e->name = mem_strdup(name);
-	e->hash = hash_bytes(bytes_of(str_of(name)));
+	e->hash = hash_key(bytes_of(str_of(name)));
 	table_add(&r->by_name, e->hash, (uint32_t)r->entries.count);
 	*vec_add(&r->entries) = e;
 	return e;

@@ -8,7 +8,7 @@ static struct transfer **list_head(struct http_client *c, const void *ctx)
 {
 	struct bytes key = { (const uint8_t *)&ctx, sizeof(ctx) };
 
-	return &c->by_ctx[hash_bytes(key) % TRANSFER_LISTS];
+	return &c->by_ctx[hash_key(key) % TRANSFER_LISTS];
 }
 
 void transfer_list_add(struct transfer *t)

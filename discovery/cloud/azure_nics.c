@@ -31,7 +31,7 @@ static bool is_nic(const void *ctx, uint32_t number, const void *key)
 /* Returns the hash of an ID in lower case. */
 static uint64_t nic_hash(const char *id)
 {
-	return hash_bytes(bytes_of(str_of(id)));
+	return hash_key(bytes_of(str_of(id)));
 }
 
 const struct azure_nic *azure_nics_find(const struct azure_nics *c,

@@ -92,8 +92,8 @@ static bool same_ip(const void *ctx, uint32_t number, const void *key)
 /* Returns the hash of a server and an address. */
 static uint64_t address_hash(const struct floating_ip *f)
 {
-	return hash_bytes(bytes_of(f->server)) ^
-	       hash_bytes(bytes_of(f->address)) << 1;
+	return hash_key(bytes_of(f->server)) ^ hash_key(bytes_of(f->address))
+						       << 1;
 }
 
 /* Returns the floating IP of an address of a server; empty: it has none. */
@@ -112,7 +112,7 @@ static bool is_floating(const struct floating_ips *f, struct str ip)
 {
 	const struct floating_ip key = { .ip = ip };
 
-	return table_find(&f->by_ip, hash_bytes(bytes_of(ip)), same_ip, f,
+	return table_find(&f->by_ip, hash_key(bytes_of(ip)), same_ip, f,
 			  &key) != TABLE_NONE;
 }
 
@@ -136,7 +136,7 @@ static void find_floating(struct rest_run *r, struct floating_ips *f)
 		if (!floating_of(f, found.server, found.address).len)
 			table_add(&f->by_address, address_hash(&found),
 				  (uint32_t)f->list.count - 1);
-		table_add(&f->by_ip, hash_bytes(bytes_of(found.ip)),
+		table_add(&f->by_ip, hash_key(bytes_of(found.ip)),
 			  (uint32_t)f->list.count - 1);
 	}
 }

@@ -30,7 +30,7 @@ static bool same_service(const void *ctx, uint32_t number, const void *key)
 struct consul_watch *consul_services_find(const struct consul_services *s,
 					  struct str name)
 {
-	uint32_t n = table_find(&s->by_name, hash_bytes(bytes_of(name)),
+	uint32_t n = table_find(&s->by_name, hash_key(bytes_of(name)),
 				same_service, s, &name);
 
 	return n == TABLE_NONE ? NULL : s->v.v[n];
@@ -39,7 +39,7 @@ struct consul_watch *consul_services_find(const struct consul_services *s,
 /* Returns the hash of the name of watch number `i`. */
 static uint64_t watch_hash(const struct consul_services *s, size_t i)
 {
-	return hash_bytes(bytes_of(str_of(s->v.v[i]->service)));
+	return hash_key(bytes_of(str_of(s->v.v[i]->service)));
 }
 
 struct consul_watch *consul_services_add(struct consul_services *s,

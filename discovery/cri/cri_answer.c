@@ -142,7 +142,7 @@ static bool is_pod(const void *ctx, uint32_t number, const void *key)
 /* Returns the number of a pod, or TABLE_NONE. */
 static uint32_t find_pod(const struct cri_pods *p, struct bytes id)
 {
-	return table_find(&p->by_id, hash_bytes(id), is_pod, p, &id);
+	return table_find(&p->by_id, hash_key(id), is_pod, p, &id);
 }
 
 /* Reads the list of pods. False: it is malformed. */
@@ -159,8 +159,7 @@ static bool read_pods(struct cri_pods *p, struct bytes answer)
 		if (find_pod(p, id) != TABLE_NONE)
 			continue; /* the first one counts */
 		*vec_add(&p->list) = f.bytes;
-		table_add(&p->by_id, hash_bytes(id),
-			  (uint32_t)p->list.count - 1);
+		table_add(&p->by_id, hash_key(id), (uint32_t)p->list.count - 1);
 	}
 	return !w.bad;
 }

@@ -108,7 +108,7 @@ static bool same_name(const void *ctx, uint32_t number, const void *key)
 /* Returns the copy of a name in the arena of the groups. */
 static struct str intern_name(struct group_builder *b, struct str name)
 {
-	uint64_t hash = hash_bytes(bytes_of(name));
+	uint64_t hash = hash_key(bytes_of(name));
 	uint32_t n = table_find(&b->names_by_hash, hash, same_name, b, &name);
 
 	if (n != TABLE_NONE)

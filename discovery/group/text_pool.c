@@ -63,7 +63,7 @@ static bool text_pool_same(const void *ctx, uint32_t number, const void *key)
 
 struct str text_pool_add(struct text_pool *p, struct str text)
 {
-	uint64_t hash = hash_bytes(bytes_of(text));
+	uint64_t hash = hash_key(bytes_of(text));
 	uint32_t n = table_find(&p->by_hash, hash, text_pool_same, p, &text);
 
 	if (n != TABLE_NONE)
@@ -75,7 +75,7 @@ struct str text_pool_add(struct text_pool *p, struct str text)
 
 bool text_pool_share(struct text_pool *p, struct str *text)
 {
-	uint64_t hash = hash_bytes(bytes_of(*text));
+	uint64_t hash = hash_key(bytes_of(*text));
 	uint32_t *seen = &p->seen[hash & (SEEN_COUNT - 1)];
 	uint32_t mark = (uint32_t)(hash >> 32);
 

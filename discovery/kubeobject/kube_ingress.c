@@ -31,7 +31,7 @@ static bool is_host(const void *ctx, uint32_t number, const void *key)
 
 static bool tls_has(const struct tls_hosts *t, struct str host)
 {
-	return table_find(&t->by_name, hash_bytes(bytes_of(host)), is_host, t,
+	return table_find(&t->by_name, hash_key(bytes_of(host)), is_host, t,
 			  &host) != TABLE_NONE;
 }
 
@@ -49,7 +49,7 @@ static void tls_read(struct tls_hosts *t, const struct yaml_node *object)
 
 			if (tls_has(t, host))
 				continue;
-			table_add(&t->by_name, hash_bytes(bytes_of(host)),
+			table_add(&t->by_name, hash_key(bytes_of(host)),
 				  (uint32_t)t->names.count);
 			*vec_add(&t->names) = host;
 		}

@@ -68,7 +68,7 @@ static bool kube_same_key(const void *ctx, uint32_t number, const void *key)
 
 static uint64_t kube_key_hash(const char *key)
 {
-	return hash_bytes(bytes_of(str_of(key)));
+	return hash_key(bytes_of(str_of(key)));
 }
 
 /* Returns the number of an object, or TABLE_NONE. */

@@ -34,7 +34,7 @@ void rest_answer_add(struct rest_answer *a, const struct yaml_node *item,
 	*vec_add(&a->urls) = url;
 	/* Many equal keys would make the table slow. */
 	if (key.len && !rest_answer_find(a, index, key))
-		table_add(&a->by_key, hash_bytes(bytes_of(key)),
+		table_add(&a->by_key, hash_key(bytes_of(key)),
 			  (uint32_t)a->items.count - 1);
 }
 
@@ -42,8 +42,8 @@ const struct yaml_node *rest_answer_find(const struct rest_answer *a,
 					 const char *index, struct str key)
 {
 	const struct item_key k = { a, index };
-	uint32_t n = table_find(&a->by_key, hash_bytes(bytes_of(key)),
-				same_item, &k, &key);
+	uint32_t n = table_find(&a->by_key, hash_key(bytes_of(key)), same_item,
+				&k, &key);
 
 	return n == TABLE_NONE ? NULL : a->items.v[n];
 }

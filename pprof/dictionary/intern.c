@@ -69,7 +69,7 @@ void intern_begin(struct intern *in, const struct pprof *p)
 
 uint64_t intern_hash(const void *p, size_t size)
 {
-	return hash_bytes((struct bytes){ .ptr = p, .len = size });
+	return hash_key((struct bytes){ .ptr = p, .len = size });
 }
 
 /*

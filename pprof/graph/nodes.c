@@ -236,7 +236,7 @@ static uint32_t find_node(struct build *b, const struct pprof_location *l,
 	uint64_t words[] = { (uint64_t)key.name << 32 | key.file, key.objfile,
 			     key.address, (uint64_t)key.start_line,
 			     (uint64_t)key.line };
-	uint64_t hash = hash_bytes(
+	uint64_t hash = hash_key(
 		(struct bytes){ (const uint8_t *)words, sizeof(words) });
 	uint32_t i = table_find(&n->index, hash, nodes_is_same, n, &key);
 	struct node *node;

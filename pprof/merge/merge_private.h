@@ -83,7 +83,7 @@ struct merge_key {
 /* Returns the hash of `size` bytes at `p`. */
 static inline uint64_t merge_hash(const void *p, size_t size)
 {
-	return hash_bytes((struct bytes){ .ptr = p, .len = size });
+	return hash_key((struct bytes){ .ptr = p, .len = size });
 }
 
 /*

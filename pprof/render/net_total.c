@@ -74,8 +74,8 @@ static void group_label_sets(struct label_groups *g)
 		uint64_t hash;
 
 		key.count = copy_labels(p, i, labels);
-		hash = hash_bytes((struct bytes){
-			(const uint8_t *)labels, key.count * sizeof(*labels) });
+		hash = hash_key((struct bytes){ (const uint8_t *)labels,
+						key.count * sizeof(*labels) });
 		g->of[i] =
 			table_find(&g->index, hash, label_set_is_same, g, &key);
 		if (g->of[i] != TABLE_NONE)

@@ -13,13 +13,13 @@ static bool strtab_is_same(const void *ctx, uint32_t i, const void *key)
 
 uint32_t strtab_intern(struct strtab *t, struct str s)
 {
-	uint64_t hash = hash_bytes(bytes_of(s));
+	uint64_t hash = hash_key(bytes_of(s));
 	uint32_t i;
 
 	/* Number 0 must stay the empty string, as profile.proto requires. */
 	if (!t->strings.count) {
 		*vec_add(&t->strings) = str_of("");
-		table_add(&t->index, hash_bytes((struct bytes){ 0 }), 0);
+		table_add(&t->index, hash_key((struct bytes){ 0 }), 0);
 	}
 	i = table_find(&t->index, hash, strtab_is_same, t, &s);
 	if (i != TABLE_NONE)
@@ -52,8 +52,8 @@ void strtab_truncate(struct strtab *t, size_t count)
 	while (t->strings.count > count) {
 		uint32_t last = (uint32_t)--t->strings.count;
 
-		table_remove(&t->index,
-			     hash_bytes(bytes_of(t->strings.v[last])), last);
+		table_remove(&t->index, hash_key(bytes_of(t->strings.v[last])),
+			     last);
 	}
 }
 

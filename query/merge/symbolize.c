@@ -47,8 +47,8 @@ static uint32_t naming_function(struct naming *n, const struct name_frame *f)
 	};
 	const uint64_t parts[] = { key.name, key.system_name, key.file,
 				   f->start_line };
-	uint64_t hash = hash_bytes((struct bytes){
-		.ptr = (const uint8_t *)parts, .len = sizeof(parts) });
+	uint64_t hash = hash_key((struct bytes){ .ptr = (const uint8_t *)parts,
+						 .len = sizeof(parts) });
 	uint32_t number = table_find(&n->functions, hash, naming_same, p, &key);
 
 	if (number != TABLE_NONE)

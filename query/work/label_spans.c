@@ -19,12 +19,12 @@ static uint64_t span_hash(const struct span_key *k)
 {
 	uint64_t parts[] = {
 		k->group,
-		hash_bytes(bytes_of(k->type)),
-		hash_bytes(bytes_of(k->job)),
-		hash_bytes(bytes_of(k->text)),
+		hash_key(bytes_of(k->type)),
+		hash_key(bytes_of(k->job)),
+		hash_key(bytes_of(k->text)),
 	};
 
-	return hash_bytes(
+	return hash_key(
 		(struct bytes){ (const uint8_t *)parts, sizeof(parts) });
 }
 

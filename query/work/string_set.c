@@ -18,7 +18,7 @@ static bool string_set_same_text(const void *ctx, uint32_t number,
 /* A text is copied into the arena only if it is new. */
 bool string_set_add(struct string_set *t, struct str s)
 {
-	uint64_t hash = hash_bytes(bytes_of(s));
+	uint64_t hash = hash_key(bytes_of(s));
 
 	uint32_t at = table_find(&t->index, hash, string_set_same_text, t, &s);
 

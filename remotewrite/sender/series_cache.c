@@ -109,7 +109,7 @@ int series_cache_find(struct series_cache *c, struct bytes labels,
 		      struct err *err)
 {
 	struct str from = str_from(labels);
-	uint64_t key = hash_bytes(labels);
+	uint64_t key = hash_key(labels);
 	struct entry e = { .key = key };
 	uint32_t n = table_find(&c->index, key, series_cache_same, c, &from);
 	int rc;

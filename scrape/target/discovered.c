@@ -124,7 +124,7 @@ static void discovered_make_room(struct job_labels *job, struct arena *a)
 
 static uint64_t type_hash(struct str name)
 {
-	return hash_bytes(bytes_of(name));
+	return hash_key(bytes_of(name));
 }
 
 /*

@@ -65,7 +65,7 @@ static bool same_page(const void *ctx, uint32_t number, const void *url)
 
 static uint64_t target_set_hash_of(const char *text)
 {
-	return hash_bytes(bytes_of(str_of(text)));
+	return hash_key(bytes_of(str_of(text)));
 }
 
 /*

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbols/finder/name_cache.h"
 
+#include "base/buf.h"
+#include "base/digest.h"
+#include "base/enc.h"
 #include "base/hash.h"
 
 static void name_cache_half_fini(struct name_cache_half *h)
@@ -17,12 +20,25 @@ void name_cache_fini(struct name_cache *c)
 	name_cache_half_fini(&c->old);
 }
 
-uint64_t name_cache_key(uint64_t file, uint64_t address)
+struct name_cache_file name_cache_file_of(const struct bytes *parts,
+					  size_t count)
 {
-	const uint64_t key[2] = { file, address };
+	struct name_cache_file file;
+	uint8_t digest[DIGEST_SHA256_SIZE];
+	struct buf text = { 0 };
 
-	return hash_bytes((struct bytes){ .ptr = (const uint8_t *)key,
-					  .len = sizeof(key) });
+	for (size_t i = 0; i < count; i++)
+		enc_str(&text, str_from(parts[i]));
+	digest_sha256(buf_bytes(&text), digest);
+	buf_fini(&text);
+	memcpy(&file, digest, sizeof(file));
+	return file;
+}
+
+static uint64_t name_cache_hash(const struct name_cache_key *key)
+{
+	return hash_key((struct bytes){ .ptr = (const uint8_t *)key,
+					.len = sizeof(*key) });
 }
 
 /* For table_find(). */
@@ -30,13 +46,14 @@ static bool name_cache_same(const void *ctx, uint32_t number, const void *key)
 {
 	const struct name_cache_half *h = ctx;
 
-	return h->keys.v[number] == *(const uint64_t *)key;
+	return !memcmp(&h->keys.v[number], key, sizeof(h->keys.v[number]));
 }
 
 static uint32_t name_cache_half_find(const struct name_cache_half *h,
-				     uint64_t key)
+				     const struct name_cache_key *key)
 {
-	return table_find(&h->by_key, key, name_cache_same, h, &key);
+	return table_find(&h->by_key, name_cache_hash(key), name_cache_same, h,
+			  key);
 }
 
 static size_t name_cache_half_memory(const struct name_cache_half *h)
@@ -45,7 +62,8 @@ static size_t name_cache_half_memory(const struct name_cache_half *h)
 	       vec_memory(&h->answers);
 }
 
-void name_cache_add(struct name_cache *c, uint64_t key, struct bytes answer)
+void name_cache_add(struct name_cache *c, const struct name_cache_key *key,
+		    struct bytes answer)
 {
 	struct name_cache_half *h = &c->young;
 
@@ -56,13 +74,13 @@ void name_cache_add(struct name_cache *c, uint64_t key, struct bytes answer)
 	}
 	if (name_cache_half_find(h, key) != TABLE_NONE)
 		return;
-	table_add(&h->by_key, key, (uint32_t)h->keys.count);
-	*vec_add(&h->keys) = key;
+	table_add(&h->by_key, name_cache_hash(key), (uint32_t)h->keys.count);
+	*vec_add(&h->keys) = *key;
 	*vec_add(&h->answers) = arena_bytes(&h->arena, answer);
 }
 
-bool name_cache_find(struct name_cache *c, uint64_t key, struct arena *arena,
-		     struct bytes *out)
+bool name_cache_find(struct name_cache *c, const struct name_cache_key *key,
+		     struct arena *arena, struct bytes *out)
 {
 	uint32_t at = name_cache_half_find(&c->young, key);
 

@@ -14,10 +14,28 @@
 #include "base/table.h"
 #include "base/vec.h"
 
-/* Half of a cache: answers by a hash of file and address. */
+/*
+ * Which file names belong to: the beginning of a SHA-256 digest. Names of a
+ * stranger's file must never be taken for those of another file, so this has to
+ * be a digest for which nobody can make two files with the same one; a hash such
+ * as hash_bytes() is not.
+ */
+struct name_cache_file {
+	uint64_t digest[2];
+};
+
+/* What an answer is for. `offset` and `size` are 0 if there is no mapping. */
+struct name_cache_key {
+	struct name_cache_file file;
+	uint64_t offset; /* where the mapping begins in the file */
+	uint64_t size;   /* of the mapping in bytes */
+	uint64_t address;
+};
+
+/* Half of a cache: answers by file and address. */
 struct name_cache_half {
 	struct table by_key;
-	VEC(uint64_t) keys;
+	VEC(struct name_cache_key) keys;
 	VEC(struct bytes) answers; /* in the arena */
 	struct arena arena;
 };
@@ -32,14 +50,16 @@ struct name_cache {
 /* Free everything; the cache is empty and usable again. */
 void name_cache_fini(struct name_cache *c);
 
-/* Return the key of an address in a file, of which `file` is a hash. */
-uint64_t name_cache_key(uint64_t file, uint64_t address);
+/* Return the file that these parts, in this order, tell from all others. */
+struct name_cache_file name_cache_file_of(const struct bytes *parts,
+					  size_t count);
 
 /* Add an answer (symbols/name_answer.h); an empty one says "without names". */
-void name_cache_add(struct name_cache *c, uint64_t key, struct bytes answer);
+void name_cache_add(struct name_cache *c, const struct name_cache_key *key,
+		    struct bytes answer);
 
 /* Copy an answer into the arena. False: the cache does not have it. */
-bool name_cache_find(struct name_cache *c, uint64_t key, struct arena *arena,
-		     struct bytes *out);
+bool name_cache_find(struct name_cache *c, const struct name_cache_key *key,
+		     struct arena *arena, struct bytes *out);
 
 #endif

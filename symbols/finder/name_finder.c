@@ -49,33 +49,32 @@ void unnamed_frames_fini(struct unnamed_frames *u)
 	vec_fini(&u->places);
 }
 
-uint64_t name_file_hash(struct bytes build_id)
-{
-	return hash_bytes(build_id);
-}
-
 /*
  * The key of an address. What is known of the place of an address depends on
  * the mapping: two mappings of a file that begin at the same place may differ in
  * which segment they are taken for.
  */
-static uint64_t name_file_key(const struct name_file *f, uint64_t address)
+static struct name_cache_key name_file_key(const struct name_file *f,
+					   uint64_t address)
 {
 	const struct name_mapping *m = f->mapping;
 
 	if (!m || !m->limit)
-		return name_cache_key(f->hash, address);
-	return name_cache_key(name_cache_key(name_cache_key(f->hash, m->offset),
-					     m->limit - m->start),
-			      address - m->start);
+		return (struct name_cache_key){ .file = f->id,
+						.address = address };
+	return (struct name_cache_key){ .file = f->id,
+					.offset = m->offset,
+					.size = m->limit - m->start,
+					.address = address - m->start };
 }
 
 bool name_finder_cached(struct name_finder *n, const struct name_file *f,
 			uint64_t address, struct arena *arena,
 			struct bytes *out)
 {
-	return name_cache_find(&n->cache, name_file_key(f, address), arena,
-			       out);
+	const struct name_cache_key key = name_file_key(f, address);
+
+	return name_cache_find(&n->cache, &key, arena, out);
 }
 
 /* Read the head of an answer about an ELF file. False: it is another file. */
@@ -150,7 +149,7 @@ static void name_query_fail(struct name_query *q, const struct err *failure)
 			 now >= n->deadline_ns))
 		return;
 	n->failures[n->next_failure++ % NAME_FAILURES] =
-		(struct name_failure){ .file = q->file->hash,
+		(struct name_failure){ .file = q->file->id.digest[0],
 				       .until_ns = now + NAME_FAILURE_NS };
 }
 
@@ -336,13 +335,12 @@ static void name_query_remember(struct name_query *q,
 {
 	for (size_t i = 0; i < u->places.count; i++) {
 		struct bytes answer = q->out[u->places.v[i]];
+		const struct name_cache_key key =
+			name_file_key(q->file, u->addresses.v[i]);
 
 		/* A file that is not there today may be installed. */
 		if (answer.len || (q->asked && !q->failure.code))
-			name_cache_add(
-				&q->finder->cache,
-				name_file_key(q->file, u->addresses.v[i]),
-				answer);
+			name_cache_add(&q->finder->cache, &key, answer);
 	}
 }
 
@@ -350,9 +348,16 @@ static void name_query_remember(struct name_query *q,
  * The key by which the cache has that no file at the path of `f` has the build
  * ID, in place of an address.
  */
-static uint64_t name_file_absent_key(const struct name_file *f)
+static struct name_cache_key name_file_absent_key(const struct name_file *f)
 {
-	return name_cache_key(f->hash, hash_bytes(bytes_of(str_of(f->path))));
+	const struct bytes parts[] = {
+		{ .ptr = (const uint8_t *)&f->id, .len = sizeof(f->id) },
+		bytes_of(str_of(f->path)),
+	};
+
+	return (struct name_cache_key){
+		.file = name_cache_file_of(parts, ARRAY_SIZE(parts)),
+	};
 }
 
 /* Whether it is known that the file is not here. */
@@ -360,10 +365,12 @@ static bool name_file_is_absent(struct name_finder *n,
 				const struct name_file *f, struct arena *arena)
 {
 	struct bytes nothing = { .len = 0 };
+	struct name_cache_key key;
 
-	return n->hides_files &&
-	       name_cache_find(&n->cache, name_file_absent_key(f), arena,
-			       &nothing);
+	if (!n->hides_files)
+		return false;
+	key = name_file_absent_key(f);
+	return name_cache_find(&n->cache, &key, arena, &nothing);
 }
 
 /*
@@ -387,9 +394,11 @@ static void name_query_path(struct name_query *q)
 		fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	name_query_ask(q, fd);
 	q->is_stand_in = false;
-	if (n->hides_files && !q->is_here && !q->failure.code)
-		name_cache_add(&n->cache, name_file_absent_key(f),
-			       (struct bytes){ .len = 0 });
+	if (n->hides_files && !q->is_here && !q->failure.code) {
+		const struct name_cache_key key = name_file_absent_key(f);
+
+		name_cache_add(&n->cache, &key, (struct bytes){ .len = 0 });
+	}
 }
 
 /*
@@ -409,7 +418,7 @@ int name_finder_find(struct name_finder *n, const struct name_file *f,
 				.end_ns = name_finder_end(n, now) };
 	struct unnamed_frames left;
 
-	if (name_finder_failed(n, f->hash, now))
+	if (name_finder_failed(n, f->id.digest[0], now))
 		return err_set(
 			err, ERR_AGAIN,
 			"reading %s or its debug file failed some seconds ago",

@@ -171,11 +171,13 @@ static int symbolizer_run(struct symbolizer *s, const struct symbol_query *q,
 					 symbol_file_open,
 	};
 	struct unnamed_frames u = { .addresses = { 0 } };
+	struct bytes parts[2];
 	int rc = 0;
 
 	/* A build ID at another path may be in a file of somebody else. */
-	f.hash = name_file_hash(f.build_id) ^
-		 hash_bytes(bytes_of(q->path)) * 31;
+	parts[0] = f.build_id;
+	parts[1] = bytes_of(q->path);
+	f.id = name_cache_file_of(parts, ARRAY_SIZE(parts));
 	f.ctx = f.path;
 	symbolizer_refresh(s);
 	for (size_t i = 0; i < q->count; i++) {

@@ -138,6 +138,17 @@ Test(codec, hash_is_xxh3)
 	cr_expect(hash_bytes(bytes_of(str_of("a"))) == 0xe6c632b61e964e1fu);
 }
 
+/* Nobody can choose keys that fall on one place of a table. */
+Test(codec, keys_of_tables_have_a_secret_seed)
+{
+	struct bytes a = bytes_of(str_of("a"));
+	struct bytes b = bytes_of(str_of("b"));
+
+	cr_expect(hash_key(a) == hash_key(a));
+	cr_expect(hash_key(a) != hash_key(b));
+	cr_expect(hash_key(a) != hash_bytes(a));
+}
+
 static bool same_number(const void *ctx, uint32_t number, const void *key)
 {
 	const uint64_t *keys = ctx;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "symbols/elf_file.h"
 #include "symbols/finder/debug_file.h"
@@ -421,22 +422,57 @@ Test(symbolizer, the_cache_forgets_what_was_not_used_lately)
 	struct arena arena = { 0 };
 	const struct bytes name = bytes_of(str_of("a name of some length"));
 	struct bytes found;
+	struct name_cache_key key = { .file.digest = { 1, 1 } };
+	const struct name_cache_key first = key;
 	size_t evicted = 0;
 
-	for (uint64_t i = 0; i < 20000; i++) {
-		name_cache_add(&c, name_cache_key(1, i), name);
-		cr_assert(name_cache_find(&c, name_cache_key(1, i), &arena,
-					  &found) &&
+	for (key.address = 0; key.address < 20000; key.address++) {
+		name_cache_add(&c, &key, name);
+		cr_assert(name_cache_find(&c, &key, &arena, &found) &&
 			  bytes_eq(found, name));
 		/* This one is asked for all the time. */
-		cr_assert(name_cache_find(&c, name_cache_key(1, 0), &arena,
-					  &found));
+		cr_assert(name_cache_find(&c, &first, &arena, &found));
 	}
-	for (uint64_t i = 0; i < 20000; i++)
-		evicted += !name_cache_find(&c, name_cache_key(1, i), &arena,
-					    &found);
+	for (key.address = 0; key.address < 20000; key.address++)
+		evicted += !name_cache_find(&c, &key, &arena, &found);
 	cr_expect(evicted > 15000, "%zu", evicted);
-	cr_expect(!name_cache_find(&c, name_cache_key(2, 0), &arena, &found));
+	key = first;
+	key.file.digest[1] = 2;
+	cr_expect(!name_cache_find(&c, &key, &arena, &found));
 	name_cache_fini(&c);
 	arena_fini(&arena);
+}
+
+/* Two build IDs whose XXH3 values, each with its owner's, are the same. */
+Test(symbolizer, names_of_a_file_do_not_depend_on_a_hash_that_can_be_chosen)
+{
+	static const uint8_t victim[] = { 0x81, 0x3a, 0x70, 0xe3, 0x15,
+					  0x8e, 0x63, 0x51, 0x2b, 0x60,
+					  0x29, 0x45, 0xeb, 0xd4, 0x8b,
+					  0xd3, 0x30, 0x73, 0xf4, 0xc3 };
+	static const uint8_t forged[] = { 0x2e, 0xd6, 0xc2, 0x3c,
+					  0xde, 0x53, 0x06, 0x00 };
+	const uint32_t owners[] = { 0, 54321 };
+	struct bytes parts[2][2] = {
+		{ { victim, sizeof(victim) },
+		  { (const uint8_t *)&owners[0], sizeof(owners[0]) } },
+		{ { forged, sizeof(forged) },
+		  { (const uint8_t *)&owners[1], sizeof(owners[1]) } },
+	};
+	struct name_cache_file files[2];
+
+	for (int i = 0; i < 2; i++)
+		files[i] = name_cache_file_of(parts[i], 2);
+	cr_assert((hash_bytes(parts[0][0]) ^ hash_bytes(parts[0][1]) * 31) ==
+		  (hash_bytes(parts[1][0]) ^ hash_bytes(parts[1][1]) * 31));
+	cr_expect(files[0].digest[0] != files[1].digest[0] &&
+		  files[0].digest[1] != files[1].digest[1]);
+	/* Nor where one part ends and the next one begins. */
+	parts[0][0] = bytes_of(str_of("ab"));
+	parts[0][1] = bytes_of(str_of("c"));
+	parts[1][0] = bytes_of(str_of("a"));
+	parts[1][1] = bytes_of(str_of("bc"));
+	for (int i = 0; i < 2; i++)
+		files[i] = name_cache_file_of(parts[i], 2);
+	cr_expect(files[0].digest[0] != files[1].digest[0]);
 }

@@ -79,7 +79,7 @@ static void sort_words(struct symbol_merger *l)
 	}
 	l->word_count = kept;
 	for (uint32_t i = 0; i < kept; i++)
-		table_add(&l->index, hash_bytes(bytes_of(l->words[i].text)), i);
+		table_add(&l->index, hash_key(bytes_of(l->words[i].text)), i);
 }
 
 /*
@@ -267,8 +267,8 @@ static bool same_word(const void *ctx, uint32_t number, const void *key)
 static uint32_t symbol_merger_number_of(const struct symbol_merger *l,
 					struct str text)
 {
-	uint32_t n = table_find(&l->index, hash_bytes(bytes_of(text)),
-				same_word, l, &text);
+	uint32_t n = table_find(&l->index, hash_key(bytes_of(text)), same_word,
+				l, &text);
 
 	return n == TABLE_NONE ? 0 : l->words[n].number;
 }

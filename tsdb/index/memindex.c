@@ -42,7 +42,7 @@ static bool memindex_same_value(const void *ctx, uint32_t number,
 
 const struct mem_name *memindex_name(const struct memindex *m, struct str name)
 {
-	uint32_t i = table_find(&m->index, hash_bytes(bytes_of(name)),
+	uint32_t i = table_find(&m->index, hash_key(bytes_of(name)),
 				memindex_same_name, m, &name);
 
 	return i == TABLE_NONE ? NULL : &m->names[i];
@@ -52,7 +52,7 @@ const struct mem_name *memindex_name(const struct memindex *m, struct str name)
 static const struct mem_value *find_value(const struct mem_name *n,
 					  struct str value)
 {
-	uint32_t i = table_find(&n->index, hash_bytes(bytes_of(value)),
+	uint32_t i = table_find(&n->index, hash_key(bytes_of(value)),
 				memindex_same_value, n, &value);
 
 	return i == TABLE_NONE ? NULL : &n->values[i];
@@ -64,7 +64,7 @@ static const struct mem_value *find_value(const struct mem_name *n,
  */
 static struct mem_name *ensure_name(struct memindex *m, struct str name)
 {
-	uint64_t hash = hash_bytes(bytes_of(name));
+	uint64_t hash = hash_key(bytes_of(name));
 	uint32_t i = table_find(&m->index, hash, memindex_same_name, m, &name);
 
 	if (i != TABLE_NONE)
@@ -78,7 +78,7 @@ static struct mem_name *ensure_name(struct memindex *m, struct str name)
 /* Find a value of a label name, or add it. */
 static struct mem_value *ensure_value(struct mem_name *n, struct str value)
 {
-	uint64_t hash = hash_bytes(bytes_of(value));
+	uint64_t hash = hash_key(bytes_of(value));
 	uint32_t i =
 		table_find(&n->index, hash, memindex_same_value, n, &value);
 

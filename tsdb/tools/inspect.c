@@ -155,7 +155,7 @@ static bool inspect_same_value(const void *ctx, uint32_t number,
 /* Find the row of a value, or add one. */
 static struct tsdb_label_stats *tally_of(struct tally *t, struct str value)
 {
-	uint64_t hash = hash_bytes(bytes_of(value));
+	uint64_t hash = hash_key(bytes_of(value));
 	uint32_t n = table_find(&t->index, hash, inspect_same_value, t, &value);
 
 	if (n == TABLE_NONE) {
@@ -208,7 +208,7 @@ static bool is_new_table(struct tally *t, struct part p,
 {
 	struct counted c = { part_values(p, h), h->place.table.offset };
 	uint64_t hash =
-		hash_bytes((struct bytes){ (const uint8_t *)&c, sizeof(c) });
+		hash_key((struct bytes){ (const uint8_t *)&c, sizeof(c) });
 
 	if (!h->place.table.len ||
 	    table_find(&t->table_index, hash, same_table, t, &c) != TABLE_NONE)

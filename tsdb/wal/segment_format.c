@@ -108,7 +108,7 @@ static bool segment_same_text(const void *ctx, uint32_t number, const void *key)
 /* Find the number of a text; a new text is added to the table. */
 static uint32_t text_number(struct segment_texts *t, struct str s)
 {
-	uint64_t hash = hash_bytes(bytes_of(s));
+	uint64_t hash = hash_key(bytes_of(s));
 	uint32_t n = table_find(&t->index, hash, segment_same_text, t, &s);
 
 	if (n != TABLE_NONE)

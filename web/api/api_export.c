@@ -197,7 +197,7 @@ static void api_export_path_of(const struct labels *labels, int64_t ms,
 	url_escape(str_from(buf_bytes(&text)), out);
 	if (out->len > FOLDER_MAX) {
 		out->len = FOLDER_MAX - 17;
-		buf_printf(out, "-%016" PRIx64, labels->hash);
+		buf_printf(out, "-%016" PRIx64, labels_digest(labels));
 	}
 	buf_printf(out, "/%" PRId64 ".pb.gz", ms);
 	buf_fini(&text);

@@ -56,7 +56,7 @@ uint64_t client_key(const struct sockaddr *a)
 			memcpy(key + 1, &v6.sin6_addr, 8);
 		}
 	}
-	hash = hash_bytes((struct bytes){ key, sizeof(key) });
+	hash = hash_key((struct bytes){ key, sizeof(key) });
 	return hash ? hash : 1;
 }
 
