@@ -51,6 +51,8 @@ struct collector_options {
 	 * collector_help().
 	 */
 	char *const *helper_argv;
+	char *const *
+		process_argv; /* as helper_argv, for collector_help_processes() */
 	/* Directory with debug files by build ID; NULL or empty: none. */
 	const char *debug_dir;
 	const struct log *log; /* may be NULL */
@@ -112,5 +114,12 @@ void collector_stats_of(struct collector *c, struct collector_stats *out);
  * the socket to it. Returns the status for exit().
  */
 int collector_help(void);
+
+/*
+ * Be the process that reads what /proc tells of other processes, and opens their
+ * files, for a collector;
+ * otherwise as collector_help().
+ */
+int collector_help_processes(void);
 
 #endif

@@ -25,10 +25,13 @@ int ebpf_start(const struct collector_options *o, struct collector **out,
 {
 	static char program[] = "/proc/self/exe";
 	static char command[] = EBPF_HELPER;
+	static char process_command[] = EBPF_PROCESS_HELPER;
 	static char *const argv[] = { program, command, NULL };
+	static char *const process_argv[] = { program, process_command, NULL };
 	struct collector_options with_helper = *o;
 
 	with_helper.helper_argv = argv;
+	with_helper.process_argv = process_argv;
 	return collector_start(&with_helper, out, err);
 }
 
@@ -45,6 +48,11 @@ void ebpf_stats(struct collector *c, struct collector_stats *out)
 int ebpf_help(void)
 {
 	return collector_help();
+}
+
+int ebpf_help_processes(void)
+{
+	return collector_help_processes();
 }
 
 struct container_names *ebpf_containers_new(void)
@@ -103,6 +111,11 @@ void ebpf_stats(struct collector *c UNUSED, struct collector_stats *out)
 }
 
 int ebpf_help(void)
+{
+	return 2;
+}
+
+int ebpf_help_processes(void)
 {
 	return 2;
 }

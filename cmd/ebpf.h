@@ -19,7 +19,10 @@
  */
 #define EBPF_HELPER "ebpf-file-helper"
 
-/* As collector_start(), with this program as the file helper. */
+/* The same for the process that reads processes (bpf/process/process_reader.h). */
+#define EBPF_PROCESS_HELPER "ebpf-process-helper"
+
+/* As collector_start(), with this program as the helpers. */
 NODISCARD int ebpf_start(const struct collector_options *o,
 			 struct collector **out, struct err *err);
 
@@ -41,6 +44,9 @@ struct ebpf_shares ebpf_shares(const struct collector_stats *s);
 
 /* As collector_help(). */
 int ebpf_help(void);
+
+/* As collector_help_processes(). */
+int ebpf_help_processes(void);
 
 /* As container_names_new(); NULL in a build without eBPF. */
 struct container_names *ebpf_containers_new(void);

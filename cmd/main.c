@@ -201,6 +201,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], EBPF_HELPER))
 		return ebpf_help();
+	if (!strcmp(argv[1], EBPF_PROCESS_HELPER))
+		return ebpf_help_processes();
 	if (!strcmp(argv[1], SYMBOLS_HELPER))
 		return symbolizer_help();
 	if (!strcmp(argv[1], "--version"))

@@ -8,6 +8,8 @@
  *
  * Ownership: a helper owns its process, until file_helper_close().
  * Threads: one thread at a time.
+ * A helper that waits for something in the kernel and cannot be ended is left
+ * alone; it ends when it can.
  * Errors: those of the operation, and in addition ERR_TIMEOUT: the file took too
  * long; ERR_CORRUPT: the helper ended while it read the file. After these two,
  * the next call starts a new helper.
@@ -39,6 +41,19 @@ typedef int file_operation(int fd, struct bytes argument, struct buf *out,
 int file_helper_serve(int socket, file_operation *const *operations,
 		      uint32_t count);
 
+/*
+ * As file_helper_serve(), for operations whose descriptor is a directory of
+ * /proc: the helper keeps the right to read /proc of all processes.
+ */
+int file_helper_serve_proc(int socket, file_operation *const *operations,
+			   uint32_t count);
+
+/*
+ * In a helper: let the answer of the operation that runs bring a descriptor,
+ * which is taken over.
+ */
+void file_helper_give(int fd);
+
 struct file_helper;
 
 /*
@@ -60,6 +75,14 @@ NODISCARD int file_helper_call(struct file_helper *h, uint32_t operation,
 			       int fd, struct bytes argument,
 			       unsigned timeout_ms, struct buf *out,
 			       struct err *err);
+
+/*
+ * Let the helper run operation number `operation`, which opens a file and hands
+ * it over. *fd_out is then its descriptor; otherwise as file_helper_call().
+ */
+NODISCARD int file_helper_call_open(struct file_helper *h, uint32_t operation,
+				    struct bytes argument, unsigned timeout_ms,
+				    int *fd_out, struct err *err);
 
 /*
  * Whether the last call failed by the helper, and not by an answer that says

@@ -10,7 +10,6 @@
 #include "base/mutex.h"
 #include "bpf/collect/collector_private.h"
 #include "bpf/collect/collector_samples.h"
-#include "bpf/collect/process_scan.h"
 
 enum {
 	/* How often samples are read, if nothing else happens. */
@@ -21,6 +20,10 @@ enum {
 	LEARN_MS = 100,
 	/* Sampling begins after this time even if files are still unread. */
 	SETTLE_MS = 10000,
+	/* All processes are read again, after a loss of reports, this often. */
+	RESCAN_MS = 10000,
+	/* The facts that are still to be read when the collector stops. */
+	STOP_SCANS_MS = 1000,
 	/* Warnings about the same lasting condition come this often. */
 	WARN_MS = 60000,
 	/* There is room for this number of sampled waits a second on each CPU. */
@@ -30,6 +33,11 @@ enum {
 int collector_help(void)
 {
 	return file_helper_serve(0, elf_operations, ELF_OPERATIONS);
+}
+
+int collector_help_processes(void)
+{
+	return process_reader_serve();
 }
 
 static bool collector_publish(void *ctx, uint32_t pid,
@@ -68,20 +76,37 @@ static void collector_read_files(struct collector *c, uint64_t now)
 				 file_table_at(&c->files, next));
 	if (next != FILE_NONE && now - c->learned_at < LEARN_MS)
 		return;
-	c->settled = next == FILE_NONE;
+	c->settled = next == FILE_NONE && scan_queue_is_idle(c->scans);
 	c->learned_at = now;
 	for (size_t i = 0; i < c->learned.list.count; i++)
 		process_table_file_changed(&c->processes, c->learned.list.v[i]);
 	c->learned.list.count = 0;
 }
 
-/* Read which processes there are. */
+/* Ask which processes there are. */
 static void collector_scan(struct collector *c)
 {
+	c->rescan = false;
+	c->rescan_after = c->now + RESCAN_MS;
 	if (c->o.pid)
-		process_scan(&c->processes, c->o.pid, c->now);
+		scan_queue_add(c->scans, SCAN_MAPS, c->o.pid);
 	else
-		process_scan_all(&c->processes, c->now);
+		scan_queue_add_all(c->scans);
+}
+
+/* Take over what was read of processes. */
+static void collector_take_scans(struct collector *c)
+{
+	struct scan_result r;
+
+	while (scan_queue_take(c->scans, &r)) {
+		if (r.kind == SCAN_JIT)
+			sample_window_take_process(c->window, &r.jit);
+		else
+			collector_learn(c, &r);
+		scan_result_fini(&r);
+	}
+	collector_take_held(c, c->now);
 }
 
 /* Visitor of the sampler. */
@@ -126,6 +151,10 @@ static void collector_report(void *ctx, const struct side_band_record *r)
 		c->stats.reports_lost += (int64_t)r->lost;
 		c->rescan = true;
 	}
+	/* Samples that are held are of the program before. */
+	if (r->kind == SIDE_BAND_EXEC &&
+	    process_table_answer(&c->processes, r->pid, r->time))
+		collector_take_held(c, c->now);
 	process_table_report(&c->processes, r, c->now);
 }
 
@@ -148,9 +177,9 @@ static void collector_read(struct collector *c)
 	sample_queue_reset(&c->samples);
 	if (c->seen_ns < begun)
 		c->seen_ns = begun;
-	if (c->rescan)
+	collector_take_scans(c);
+	if (c->rescan && c->now >= c->rescan_after)
 		collector_scan(c);
-	c->rescan = false;
 }
 
 /* Visitor of waiting threads. */
@@ -319,19 +348,33 @@ static bool collector_wait(struct collector *c)
 {
 	size_t count;
 	const int *fds = side_band_fds(c->side_band, &count);
-	struct pollfd *p = mem_zalloc(count + 2, sizeof(*p));
+	struct pollfd *p = mem_zalloc(count + 3, sizeof(*p));
 	bool stop;
 
 	p[0] = (struct pollfd){ .fd = c->stop_fd, .events = POLLIN };
 	p[1] = (struct pollfd){ .fd = elf_queue_fd(c->queue),
 				.events = POLLIN };
+	p[2] = (struct pollfd){ .fd = scan_queue_fd(c->scans),
+				.events = POLLIN };
 	for (size_t i = 0; i < count; i++)
-		p[i + 2] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
-	if (!poll(p, 2, GATHER_MS))
-		(void)poll(p, count + 2, TURN_MS);
+		p[i + 3] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+	if (!poll(p, 3, GATHER_MS))
+		(void)poll(p, count + 3, TURN_MS);
 	stop = p[0].revents;
 	mem_free(p);
 	return !stop;
+}
+
+/* Wait for the facts about the last samples, but not for long. */
+static void collector_finish_scans(struct collector *c)
+{
+	int64_t end = clock_mono_ns() + STOP_SCANS_MS * 1000000LL;
+
+	while (!scan_queue_is_idle(c->scans) && clock_mono_ns() < end) {
+		collector_take_scans(c);
+		usleep(1000 * GATHER_MS);
+	}
+	collector_take_held(c, UINT64_MAX);
 }
 
 static void *collector_run(void *collector)
@@ -345,6 +388,7 @@ static void *collector_run(void *collector)
 	/* Hand over the samples that were taken since the last window. */
 	sampler_stop(c->sampler);
 	collector_turn(c);
+	collector_finish_scans(c);
 	/* Storage that refuses profiles must not keep the process from ending. */
 	profile_writer_hurry(c->writer);
 	while (!profile_writer_has_room(c->writer))
@@ -400,14 +444,16 @@ static void collector_begin(struct collector *c)
 			   sampler_defaults.mappings, &publisher);
 	process_groups_init(&c->groups, c->o.node, CONTAINER_LOGS, c->o.rules);
 	c->now = (uint64_t)clock_mono_ns() / 1000000;
+	c->scans = scan_queue_open(c->o.process_argv);
 	collector_scan(c);
 	if (c->o.pid)
 		process_table_mark(&c->processes, c->o.pid, c->now);
-	c->queue = elf_queue_open(c->o.helper_argv);
+	c->queue = elf_queue_open(c->o.helper_argv, c->o.process_argv);
 	c->writer = profile_writer_open(&(struct profile_writer_options){
 		.hz = c->o.hz,
 		.off_cpu = c->o.off_cpu,
 		.helper_argv = c->o.helper_argv,
+		.process_argv = c->o.process_argv,
 		.debug_dir = c->o.debug_dir,
 		/* A recording waits for its names; other windows follow. */
 		.names_ms = c->o.interval_ms == INT64_MAX ? 0 :
@@ -436,11 +482,13 @@ static void collector_close(struct collector *c)
 static void collector_end(struct collector *c)
 {
 	elf_queue_close(c->queue);
+	scan_queue_close(c->scans);
 	profile_writer_close(c->writer);
 	sample_window_free(c->window);
 	sample_queue_fini(&c->samples);
 	waiting_threads_fini(&c->waiting);
 	vec_fini(&c->learned.list);
+	held_samples_fini(&c->held);
 	vec_fini(&c->frames);
 	process_table_fini(&c->processes);
 	process_groups_fini(&c->groups);

@@ -10,7 +10,9 @@
 
 #include "base/mutex.h"
 #include "bpf/collect/elf_queue.h"
+#include "bpf/collect/held_samples.h"
 #include "bpf/collect/sample_queue.h"
+#include "bpf/collect/scan_queue.h"
 #include "bpf/collect/waiting_threads.h"
 #include "bpf/collector.h"
 #include "bpf/group/container_log.h"
@@ -34,12 +36,14 @@ struct collector {
 	struct sampler *sampler;
 	struct side_band *side_band;
 	struct elf_queue *queue;
+	struct scan_queue *scans;
 	struct profile_writer *writer;
 	struct table_store store;
 	struct file_table files;
 	struct process_table processes;
 	struct process_groups groups;
 	struct sample_queue samples;
+	struct held_samples held;
 	struct waiting_threads waiting;
 	struct sample_window *window;
 	uint64_t window_at; /* when the window began, in monotonic ms */
@@ -47,8 +51,9 @@ struct collector {
 	/* Files that were read, or whose tables are gone; not yet published. */
 	struct file_numbers learned;
 	uint64_t learned_at;
-	bool rescan;  /* reports were lost */
-	bool settled; /* no file waits to be read */
+	bool rescan;           /* reports were lost */
+	uint64_t rescan_after; /* when all processes may be read again */
+	bool settled;          /* no file waits to be read */
 	bool sampling;
 	/*
 	 * Monotonic time in ns up to which samples were taken: what happened

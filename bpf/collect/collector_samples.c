@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "bpf/collect/collector_private.h"
-#include "bpf/collect/process_scan.h"
+#include "bpf/group/cgroup_path.h"
 
 /* The program of threads of the kernel. */
 #define KERNEL_EXE "[kernel]"
@@ -29,37 +29,81 @@ static bool sample_needs_scan(const struct process *p,
 	return !p || !p->space.ranges.count || h->end == SAMPLE_NO_MAPPING;
 }
 
-/* Find the group of a process, which may have ended. */
-static uint32_t sample_find_group(struct collector *c, const struct process *p,
-				  const struct sample_header *h)
+/* Arguments end with NUL; a text has blanks between them. */
+static struct str cmdline_text(struct str arguments, struct buf *out)
 {
-	struct process_texts t;
-	bool is_kernel;
+	buf_add(out, arguments.ptr, arguments.len);
+	for (size_t i = 0; i < out->len; i++) {
+		if (!out->ptr[i])
+			out->ptr[i] = ' ';
+	}
+	return str_trim(str_from(buf_bytes(out)));
+}
+
+/*
+ * Find the group of a process by what was read of it. Nothing was read, if it
+ * has ended before: `comm` is the name of the thread in a sample then.
+ */
+static uint32_t sample_find_group(struct collector *c, const struct process *p,
+				  const struct process_text *text, uint32_t pid,
+				  struct str comm)
+{
+	struct buf cmdline = { 0 };
+	struct process_facts f = {
+		.pid = pid,
+		.exe = text->exe,
+		.name = p && *p->name ? str_of(p->name) : text->name,
+		.cgroup = text->cgroup.len ? cgroup_path_find(text->cgroup) :
+					     text->cgroup,
+		.cmdline = cmdline_text(text->cmdline, &cmdline),
+	};
+	bool is_kernel = text->name.len && !f.exe.len && !f.cmdline.len &&
+			 !(p && p->space.ranges.count);
 	uint32_t group;
 
-	process_texts_read(&t, h->pid);
-	if (p && p->program != FILE_NONE)
-		t.facts.exe =
-			str_of(file_table_at(&c->files, p->program)->path);
-	is_kernel = h->end == SAMPLE_KERNEL && !t.facts.exe.len;
-	if (p && *p->name)
-		t.facts.name = str_of(p->name);
-	/* It ended before anything was known of it but the sample. */
-	if (!t.facts.exe.len)
-		t.facts.exe = (struct str){
-			.ptr = h->comm, .len = strnlen(h->comm, SAMPLE_COMM_MAX)
-		};
+	if (p && p->program != FILE_NONE) {
+		f.exe = str_of(file_table_at(&c->files, p->program)->path);
+		is_kernel = false;
+	}
+	if (!f.exe.len)
+		f.exe = comm;
 	/* A program of that name is not the kernel. */
 	if (is_kernel)
-		t.facts.exe = str_of(KERNEL_EXE);
-	else if (sample_is_named_kernel(t.facts.exe))
-		t.facts.exe = str_of("kernel");
-	group = process_groups_find(&c->groups, &t.facts,
+		f.exe = str_of(KERNEL_EXE);
+	else if (sample_is_named_kernel(f.exe))
+		f.exe = str_of("kernel");
+	group = process_groups_find(&c->groups, &f,
 				    p ? p->old_group : PROCESS_NO_GROUP);
-	process_texts_fini(&t);
-	if (group != PROCESS_NO_GROUP)
-		process_table_set_group(&c->processes, h->pid, group);
+	buf_fini(&cmdline);
 	return group;
+}
+
+/* The group of a sample's process, of which nothing could be read. */
+static uint32_t sample_guess_group(struct collector *c, const struct process *p,
+				   const struct sample_header *h)
+{
+	const struct str comm = { .ptr = h->comm,
+				  .len = strnlen(h->comm, SAMPLE_COMM_MAX) };
+	const struct process_text text = { .cgroup = { "", 0 },
+					   .cmdline = { "", 0 } };
+
+	return sample_find_group(c, p, &text, h->pid, comm);
+}
+
+void collector_learn(struct collector *c, const struct scan_result *r)
+{
+	const struct process *p;
+	uint32_t group;
+
+	if (r->good && r->kind == SCAN_MAPS)
+		process_table_scan(&c->processes, r->pid, &r->text, r->read_ns,
+				   c->now);
+	p = process_table_answer(&c->processes, r->pid, r->read_ns);
+	if (!r->good || !p || c->o.labels || p->group != PROCESS_NO_GROUP)
+		return;
+	group = sample_find_group(c, p, &r->text, r->pid, r->text.name);
+	if (group != PROCESS_NO_GROUP)
+		process_table_set_group(&c->processes, r->pid, group);
 }
 
 /*
@@ -75,7 +119,7 @@ static struct labels *sample_labels(struct collector *c,
 	if (c->o.labels)
 		return c->o.labels;
 	if (group == PROCESS_NO_GROUP)
-		group = sample_find_group(c, p, h);
+		group = sample_guess_group(c, p, h);
 	*full = group == PROCESS_NO_GROUP;
 	return *full ? NULL : process_groups_labels(&c->groups, group);
 }
@@ -99,8 +143,8 @@ static void sample_add_user(struct collector *c, const struct process *p,
 		f.address = address - r->start + r->offset;
 		sample_window_file(c->window, &c->files, r->file);
 		file_table_sampled(&c->files, r->file, pid, c->now);
-	} else {
-		sample_window_process(c->window, pid);
+	} else if (sample_window_process(c->window, pid)) {
+		scan_queue_add(c->scans, SCAN_JIT, pid);
 	}
 	*vec_add(&c->frames) = f;
 }
@@ -191,21 +235,58 @@ static bool sample_is_wanted(struct collector *c, const struct sample_header *h)
 	return p && p->marked;
 }
 
-/* Take a sample, after reading what is not known of its process. */
-static void sample_take(struct collector *c, const struct sample_record *r,
-			const struct window_input *in)
+/* For held_samples_take(). */
+static bool sample_waits(void *ctx, uint32_t pid)
 {
-	const struct sample_header *h = &r->header;
-	const struct process *p = process_table_find(&c->processes, h->pid);
+	struct collector *c = ctx;
+	const struct process *p = process_table_find(&c->processes, pid);
 
-	if (sample_needs_scan(p, h) &&
+	return p && p->asked;
+}
+
+/* Ask for what is not known of a sample's process. Whether it is to wait. */
+static bool sample_asks(struct collector *c, const struct sample_header *h)
+{
+	const struct process *p = process_table_find(&c->processes, h->pid);
+	bool needs_maps = sample_needs_scan(p, h);
+	bool needs_group = !c->o.labels && (!p || p->group == PROCESS_NO_GROUP);
+
+	if ((needs_maps || needs_group) &&
 	    process_table_may_scan(&c->processes, h->pid, c->now))
-		process_scan(&c->processes, h->pid, c->now);
+		scan_queue_add(c->scans, needs_maps ? SCAN_MAPS : SCAN_FACTS,
+			       h->pid);
+	return sample_waits(c, h->pid);
+}
+
+/* Add a sample to the window, if there is room. */
+static void sample_take_now(struct collector *c, const struct sample_record *r,
+			    const struct window_input *in)
+{
 	/* Giving the window away may forget the process. */
 	if (sample_has_room(c))
 		(void)sample_add(c, r, *in);
 	else
 		c->stats.memory_full++;
+}
+
+/* Take a sample, when what is not known of its process has been read. */
+static void sample_take(struct collector *c, const struct sample_record *r,
+			const struct window_input *in)
+{
+	if (!sample_asks(c, &r->header) ||
+	    !held_samples_add(&c->held, r, in, c->now))
+		sample_take_now(c, r, in);
+}
+
+void collector_take_held(struct collector *c, uint64_t now)
+{
+	struct held_sample s;
+	size_t at = 0;
+
+	while (held_samples_take(&c->held, &at, sample_waits, c, now, &s)) {
+		sample_take_now(c, s.record, &s.in);
+		mem_free(s.record);
+	}
 }
 
 /* The part of a wait, until a time, that is not in a window yet. */

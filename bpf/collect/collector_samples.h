@@ -10,6 +10,8 @@
 #ifndef BPF_COLLECT_COLLECTOR_SAMPLES_H
 #define BPF_COLLECT_COLLECTOR_SAMPLES_H
 
+#include "bpf/collect/scan_queue.h"
+
 struct collector;
 struct sample_record;
 
@@ -18,6 +20,15 @@ struct sample_record;
  * The processes have what was mapped when it was taken.
  */
 void collector_take(struct collector *c, const struct sample_record *r);
+
+/* Take over what was read of a process, but not of SCAN_JIT. */
+void collector_learn(struct collector *c, const struct scan_result *r);
+
+/*
+ * Take the samples that waited for what was read, and those that have waited
+ * long enough.
+ */
+void collector_take_held(struct collector *c, uint64_t now);
 
 /* Add the time that threads have waited until now to the window. */
 void collector_add_waits(struct collector *c);

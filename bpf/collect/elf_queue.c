@@ -18,7 +18,7 @@ enum elf_queue_state {
 struct elf_queue {
 	pthread_t thread;
 	int fd; /* eventfd: readable when the state is ELF_QUEUE_DONE */
-	struct file_helper *helper;
+	struct elf_helpers helpers;
 	struct mutex mu;
 	pthread_cond_t wake;
 	/* Guarded by mu; in the state ASKED, the thread reads the question. */
@@ -37,7 +37,7 @@ static void elf_queue_read(struct elf_queue *q)
 
 	r->answer = buf_init(ELF_FACTS_MAX);
 	r->good = !elf_reader_read(
-		q->helper,
+		&q->helpers,
 		&(struct wanted_file){ q->pid, q->path, q->identity },
 		&r->answer, &r->read, NULL);
 }
@@ -74,13 +74,15 @@ static void *elf_queue_run(void *queue)
 	return NULL;
 }
 
-struct elf_queue *elf_queue_open(char *const *helper_argv)
+struct elf_queue *elf_queue_open(char *const *helper_argv,
+				 char *const *process_argv)
 {
 	struct elf_queue *q = mem_new(struct elf_queue);
 
 	mutex_init(&q->mu);
 	clock_cond_init(&q->wake);
-	q->helper = file_helper_new(helper_argv);
+	q->helpers.files = file_helper_new(helper_argv);
+	q->helpers.processes = file_helper_new(process_argv);
 	q->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (q->fd < 0 || pthread_create(&q->thread, NULL, elf_queue_run, q))
 		abort(); /* like a lack of memory, this ends everprof */
@@ -108,7 +110,8 @@ void elf_queue_close(struct elf_queue *q)
 	if (q->state == ELF_QUEUE_DONE)
 		elf_result_fini(&q->result);
 	elf_queue_forget(q);
-	file_helper_close(q->helper);
+	file_helper_close(q->helpers.files);
+	file_helper_close(q->helpers.processes);
 	pthread_cond_destroy(&q->wake);
 	mutex_destroy(&q->mu);
 	close(q->fd);

@@ -23,8 +23,9 @@ struct elf_result {
 	struct buf answer;
 };
 
-/* Start the thread. `helper_argv` as for file_helper_new(). */
-struct elf_queue *elf_queue_open(char *const *helper_argv);
+/* Start the thread. The programs of struct elf_helpers, as for file_helper_new(). */
+struct elf_queue *elf_queue_open(char *const *helper_argv,
+				 char *const *process_argv);
 
 /* End the thread; a file that is being read is waited for. NULL is a no-op. */
 void elf_queue_close(struct elf_queue *q);

@@ -26,6 +26,7 @@ struct address_range {
 	uint64_t end;
 	uint64_t offset; /* of `start` in the file */
 	uint32_t file;
+	uint32_t since; /* the caller's time at which it was mapped */
 };
 
 /* The ranges of a process, sorted; no two overlap. { 0 } is empty. */

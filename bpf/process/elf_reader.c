@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bpf/process/process_file.h"
 #include "symbols/elf_names.h"
 #include "symbols/perf_map.h"
 
@@ -41,7 +40,8 @@ static int elf_reader_open_vdso(void)
 	return fd;
 }
 
-int elf_reader_open(const struct wanted_file *f, uint32_t *uid)
+int elf_reader_open(struct file_helper *processes, const struct wanted_file *f,
+		    uint32_t *uid)
 {
 	const struct process_file_wish wish = { .identity = f->identity };
 	struct process_user user;
@@ -52,13 +52,12 @@ int elf_reader_open(const struct wanted_file *f, uint32_t *uid)
 		return elf_reader_open_vdso();
 	process_user_read(&user, f->pid);
 	*uid = user.uid;
-	fd = process_file_open(f->pid, f->path, &user, &wish);
+	fd = process_reader_open(processes, f->pid, f->path, &user, &wish);
 	/* Only an identity can tell that the program is the wanted file. */
 	if (fd < 0 && f->identity.len)
-		fd = process_file_open_program(f->pid, &user, &wish);
+		fd = process_reader_open(processes, f->pid, NULL, &user, &wish);
 	if (fd < 0)
-		fd = process_file_open((uint32_t)getpid(), f->path, &user,
-				       &wish);
+		fd = process_reader_open(processes, 0, f->path, &user, &wish);
 	process_user_fini(&user);
 	return fd;
 }
@@ -81,10 +80,11 @@ static int elf_reader_accept(const struct wanted_file *f, struct bytes answer,
 	return 0;
 }
 
-int elf_reader_read(struct file_helper *helper, const struct wanted_file *f,
-		    struct buf *answer, struct elf_read *out, struct err *err)
+int elf_reader_read(const struct elf_helpers *helpers,
+		    const struct wanted_file *f, struct buf *answer,
+		    struct elf_read *out, struct err *err)
 {
-	int fd = elf_reader_open(f, &out->uid);
+	int fd = elf_reader_open(helpers->processes, f, &out->uid);
 	struct stat st;
 	int rc;
 
@@ -96,7 +96,7 @@ int elf_reader_read(struct file_helper *helper, const struct wanted_file *f,
 			f->path, f->pid);
 	out->owner = fstat(fd, &st) ? out->uid : st.st_uid;
 	out->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	rc = file_helper_call(helper, ELF_READER_OPERATION, fd,
+	rc = file_helper_call(helpers->files, ELF_READER_OPERATION, fd,
 			      (struct bytes){ 0 }, ELF_READER_TIMEOUT_MS,
 			      answer, err);
 	if (!rc)

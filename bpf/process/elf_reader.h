@@ -5,13 +5,13 @@
  * and only if it is still the file that was mapped.
  *
  * Ownership: see the functions.
- * Threads: one thread for each file helper.
+ * Threads: one thread for each pair of helpers.
  */
 #ifndef BPF_PROCESS_ELF_READER_H
 #define BPF_PROCESS_ELF_READER_H
 
 #include "bpf/process/elf_facts.h"
-#include "bpf/process/process_file.h"
+#include "bpf/process/process_reader.h"
 #include "symbols/file_helper.h"
 #include "symbols/name_finder.h"
 
@@ -39,13 +39,20 @@ struct wanted_file {
 	struct bytes identity; /* a device and an inode, or a build ID */
 };
 
+/* The helpers of a reader. */
+struct elf_helpers {
+	struct file_helper *files;     /* with elf_operations */
+	struct file_helper *processes; /* process_reader_serve() */
+};
+
 /*
  * Open a file that a process has mapped, as its user could; if the process has
  * ended, the file that is at the same path here, if everyone may read it. Sets
  * *uid to the user. Returns -1 if there is no such file. It may have another
  * build ID than the wanted one.
  */
-int elf_reader_open(const struct wanted_file *f, uint32_t *uid);
+int elf_reader_open(struct file_helper *processes, const struct wanted_file *f,
+		    uint32_t *uid);
 
 /* What was read of a file. */
 struct elf_read {
@@ -61,7 +68,7 @@ struct elf_read {
  * must not read it. Other errors as elf_facts_read() and file_helper_call().
  * out->fd is -1 then.
  */
-NODISCARD int elf_reader_read(struct file_helper *helper,
+NODISCARD int elf_reader_read(const struct elf_helpers *helpers,
 			      const struct wanted_file *f, struct buf *answer,
 			      struct elf_read *out, struct err *err);
 

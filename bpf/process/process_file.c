@@ -78,7 +78,7 @@ struct file_search {
 };
 
 /* Whether the user may search a directory, and it may be looked at. */
-static bool process_file_may_search(int dir, const struct file_search *s)
+static bool process_file_may_search(int dir, struct file_search *s)
 {
 	const struct process_user *u = s->user;
 	struct stat st;
@@ -93,8 +93,7 @@ static bool process_file_may_search(int dir, const struct file_search *s)
  * between two looks, if somebody mounts there. Closes `dir`. Returns a
  * descriptor of O_PATH, or -1.
  */
-static int process_file_walk(int dir, const char *path,
-			     const struct file_search *s)
+static int process_file_walk(int dir, const char *path, struct file_search *s)
 {
 	CLEANUP(mem_freep) char *text = mem_strdup(path);
 	char *rest = text;
@@ -114,7 +113,7 @@ static int process_file_walk(int dir, const char *path,
 }
 
 /* Open what a descriptor of O_PATH, which is closed, refers to, if it may be. */
-static int process_file_open_place(int place, const struct file_search *s,
+static int process_file_open_place(int place, struct file_search *s,
 				   const struct process_file_wish *wish)
 {
 	const struct process_user *u = s->user;
@@ -152,8 +151,8 @@ static bool process_file_has_user(uint32_t pid, const struct process_user *u)
 }
 
 /*
- * Open a link of /proc/PID with O_PATH, and read what the process has mounted.
- * Returns -1, and no mounts, if the process has another user by now.
+ * Open a link of /proc/PID with O_PATH. Returns -1 if the process has another
+ * user by now.
  */
 static int process_file_begin(struct file_search *s, uint32_t pid,
 			      const struct process_user *u, const char *link,
@@ -163,14 +162,13 @@ static int process_file_begin(struct file_search *s, uint32_t pid,
 	int place;
 
 	*s = (struct file_search){ .user = u };
+	process_mounts_init(&s->mounts, pid);
 	snprintf(name, sizeof(name), "/proc/%u/%s", pid, link);
 	place = open(name, O_PATH | O_CLOEXEC | flags);
 	if (place >= 0 && !process_file_has_user(pid, u)) {
 		close(place);
 		return -1;
 	}
-	if (place >= 0)
-		process_mounts_read(&s->mounts, pid);
 	return place;
 }
 
@@ -185,9 +183,7 @@ int process_file_open(uint32_t pid, const char *path,
 		return -1;
 	place = process_file_begin(&s, pid, u, "root", O_DIRECTORY);
 	place = process_file_walk(place, path, &s);
-	place = process_file_open_place(place, &s, wish);
-	process_mounts_fini(&s.mounts);
-	return place;
+	return process_file_open_place(place, &s, wish);
 }
 
 int process_file_open_program(uint32_t pid, const struct process_user *u,
@@ -196,7 +192,5 @@ int process_file_open_program(uint32_t pid, const struct process_user *u,
 	struct file_search s;
 	int place = process_file_begin(&s, pid, u, "exe", 0);
 
-	place = process_file_open_place(place, &s, wish);
-	process_mounts_fini(&s.mounts);
-	return place;
+	return process_file_open_place(place, &s, wish);
 }

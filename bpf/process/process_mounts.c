@@ -17,6 +17,14 @@
 /* A mount has about 150 bytes in mountinfo; large machines have thousands. */
 #define MOUNTS_MAX (16 << 20)
 
+/* A line of the list of mounts. */
+struct process_mount {
+	uint32_t id;
+	uint64_t device; /* major << 32 | minor */
+	bool is_overlay;
+	bool is_fuse;
+};
+
 /* Whether two paths are the same object of the kernel. */
 static bool mounts_same_object(const struct stat *a, const struct stat *b)
 {
@@ -70,39 +78,37 @@ static bool mounts_parse_line(char *line, struct process_mount *out)
 	return true;
 }
 
-/* Add the mounts that a process sees to the list. */
-static void mounts_read_list(struct process_mounts *m, uint32_t pid)
+/* Visits a mount. True: no other one is visited. */
+typedef bool mount_visitor(const struct process_mount *mount, void *ctx);
+
+/*
+ * Visit the mounts of a process, as they are seen from its root, until the
+ * visitor returns true. False: it never has.
+ */
+static bool mounts_visit(uint32_t pid, mount_visitor *visit, void *ctx)
 {
 	struct buf text = buf_init(MOUNTS_MAX);
+	struct process_mount mount;
 	char path[64];
 	char *rest;
 	char *line;
+	bool found = false;
 
 	snprintf(path, sizeof(path), "/proc/%u/mountinfo", pid);
 	if (!file_slurp(path, &text, NULL)) {
 		buf_cstr(&text); /* ends it with NUL */
 		rest = (char *)text.ptr;
-		while ((line = strtok_r(rest, "\n", &rest))) {
-			struct process_mount mount;
-
-			if (mounts_parse_line(line, &mount))
-				*vec_add(&m->list) = mount;
-		}
+		while (!found && (line = strtok_r(rest, "\n", &rest)))
+			found = mounts_parse_line(line, &mount) &&
+				visit(&mount, ctx);
 	}
 	buf_fini(&text);
+	return found;
 }
 
-void process_mounts_read(struct process_mounts *m, uint32_t pid)
+void process_mounts_init(struct process_mounts *m, uint32_t pid)
 {
-	*m = (struct process_mounts){ .of_root = false };
-	mounts_read_list(m, pid);
-	/* After the list, because a process may leave its mounts meanwhile. */
-	m->of_root = mounts_are_of_root(pid);
-}
-
-void process_mounts_fini(struct process_mounts *m)
-{
-	vec_fini(&m->list);
+	*m = (struct process_mounts){ .pid = pid };
 }
 
 /* The number of the mount that a descriptor is on, which no mount has: 0. */
@@ -123,20 +129,34 @@ static uint32_t mounts_number(int place)
 	return id;
 }
 
-/*
- * Whether the first process of the machine sees an overlay with this device:
- * only root can have mounted it there. Container engines do.
- */
-static bool mounts_are_seen_by_init(uint64_t device)
+/* Visitor: finds an overlay by its device. */
+static bool mount_is_overlay_of(const struct process_mount *mount, void *device)
 {
-	struct process_mounts m = { .of_root = false };
-	bool found = false;
+	return mount->is_overlay && mount->device == *(uint64_t *)device;
+}
 
-	mounts_read_list(&m, 1);
-	for (size_t i = 0; i < m.list.count; i++)
-		found |= m.list.v[i].is_overlay && m.list.v[i].device == device;
-	process_mounts_fini(&m);
-	return found;
+/* Visitor: finds a mount by its number, and copies it. */
+static bool mount_is_numbered(const struct process_mount *mount, void *wanted)
+{
+	struct process_mount *w = wanted;
+
+	if (mount->id != w->id)
+		return false;
+	*w = *mount;
+	return true;
+}
+
+/*
+ * Whether a mount may be entered. Whether the mounts are root's is asked last,
+ * because a process may leave its mounts meanwhile. An overlay that the first
+ * process of the machine sees was mounted by root; container engines do so.
+ */
+static bool mounts_may_enter(uint32_t pid, struct process_mount *mount)
+{
+	if (mount->is_fuse)
+		return false;
+	return !mount->is_overlay || mounts_are_of_root(pid) ||
+	       mounts_visit(1, mount_is_overlay_of, &mount->device);
 }
 
 /* Whether a file is kept in memory, on no mount that anyone sees. */
@@ -158,19 +178,16 @@ static bool mounts_is_in_memory(int place)
 	return same;
 }
 
-bool process_mounts_allow(const struct process_mounts *m, int place)
+bool process_mounts_allow(struct process_mounts *m, int place)
 {
-	uint32_t id = mounts_number(place);
+	struct process_mount mount = { .id = mounts_number(place) };
 
-	for (size_t i = 0; i < m->list.count; i++) {
-		const struct process_mount *mount = &m->list.v[i];
-
-		if (mount->id != id)
-			continue;
-		if (mount->is_fuse)
-			return false;
-		return !mount->is_overlay || m->of_root ||
-		       mounts_are_seen_by_init(mount->device);
-	}
-	return mounts_is_in_memory(place);
+	if (mount.id && mount.id == m->allowed)
+		return true;
+	if (!mounts_visit(m->pid, mount_is_numbered, &mount))
+		return mounts_is_in_memory(place);
+	if (!mounts_may_enter(m->pid, &mount))
+		return false;
+	m->allowed = mount.id;
+	return true;
 }

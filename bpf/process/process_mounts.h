@@ -8,42 +8,34 @@
  * if root has mounted it (docs/decisions.md, 196). Nothing here asks a file
  * system.
  *
- * Ownership: process_mounts_fini() frees the list.
+ * The list of mounts is read when the descriptor is open: the kernel gives the
+ * number of a mount that is gone to a new one, and an open descriptor keeps its
+ * mount, and so the number.
+ *
+ * Ownership: plain values.
  * Threads: one thread at a time for each.
  * Source: proc(5), /proc/PID/mountinfo and /proc/PID/fdinfo.
  */
 #ifndef BPF_PROCESS_PROCESS_MOUNTS_H
 #define BPF_PROCESS_PROCESS_MOUNTS_H
 
-#include "base/vec.h"
+#include "base/defs.h"
 
-/* A mount of a process. */
-struct process_mount {
-	uint32_t id;
-	uint64_t device; /* major << 32 | minor */
-	bool is_overlay;
-	bool is_fuse;
-};
-
+/* The mounts of a process. */
 struct process_mounts {
-	VEC(struct process_mount) list;
-	bool of_root; /* only root can mount there */
+	uint32_t pid;
+	uint32_t allowed; /* number of the mount that was allowed last, or 0 */
 };
 
-/*
- * Read the mounts of a process, as they are seen from its root. The list is
- * empty if the process has ended.
- */
-void process_mounts_read(struct process_mounts *m, uint32_t pid);
-
-/* Free the list. */
-void process_mounts_fini(struct process_mounts *m);
+/* Begin with a process. Nothing is read. */
+void process_mounts_init(struct process_mounts *m, uint32_t pid);
 
 /*
  * Whether a file or directory may be looked at, of which there is a descriptor
- * of O_PATH. One on a mount that is not in the list may not, unless the kernel
- * keeps it in memory (memfd).
+ * of O_PATH. One on a mount that the process does not see may not, unless the
+ * kernel keeps it in memory (memfd). A descriptor that is looked for in an
+ * allowed directory must be opened before that of the directory is closed.
  */
-bool process_mounts_allow(const struct process_mounts *m, int place);
+bool process_mounts_allow(struct process_mounts *m, int place);
 
 #endif

@@ -13,6 +13,8 @@ enum {
 	 */
 	PROCESS_SCAN_MS = 100,
 	PROCESS_SCANS_SHIFT = 8,
+	/* Mappings have their time in units of 2^27 ns, about 1/8 of a second. */
+	PROCESS_SINCE_SHIFT = 27,
 };
 
 static uint64_t process_hash(uint32_t pid)
@@ -151,17 +153,17 @@ static void process_name(struct process *p, struct str name)
 
 /* Add a mapping to a process. */
 static void process_map(struct process_table *t, struct process *p,
-			uint64_t start, uint64_t end, uint64_t offset,
-			uint32_t file)
+			struct address_range range)
 {
 	/* Those that find no room are counted in the address space. */
-	if (!address_space_map(&p->space,
-			       (struct address_range){ .start = start,
-						       .end = end,
-						       .offset = offset,
-						       .file = file }))
-		return;
-	process_change(t, p);
+	if (address_space_map(&p->space, range))
+		process_change(t, p);
+}
+
+/* The time of mappings. */
+static uint32_t process_since(uint64_t ns)
+{
+	return (uint32_t)(ns >> PROCESS_SINCE_SHIFT);
 }
 
 /* The kernel maps the program of a process first, then its interpreter. */
@@ -193,7 +195,12 @@ static void process_report_map(struct process_table *t,
 				      r->build_id.len ? r->build_id :
 							buf_bytes(&identity),
 				      r->pid);
-	process_map(t, p, r->start, r->end, r->offset, file);
+	process_map(t, p,
+		    (struct address_range){ .start = r->start,
+					    .end = r->end,
+					    .offset = r->offset,
+					    .file = file,
+					    .since = process_since(r->time) });
 	if (path_is_file(r->text))
 		process_runs(p, file);
 	buf_fini(&identity);
@@ -222,6 +229,7 @@ static void process_report_fork(struct process_table *t,
 	if (!child || from == TABLE_NONE)
 		return;
 	parent = &t->processes.v[from];
+	child->began_ns = r->time;
 	memcpy(child->name, parent->name, sizeof(child->name));
 	child->program = parent->program;
 	child->marked |= parent->marked;
@@ -281,6 +289,8 @@ void process_table_report(struct process_table *t,
 		p->program = FILE_NONE;
 		p->ignored = false;
 		p->scans = 0;
+		p->scan_after = 0;
+		p->began_ns = r->time;
 		process_change(t, p);
 		break;
 	case SIDE_BAND_NAME:
@@ -347,19 +357,27 @@ bool process_table_may_scan(struct process_table *t, uint32_t pid, uint64_t now)
 	if (p->scans < PROCESS_SCANS_SHIFT)
 		p->scans++;
 	p->scan_after = now + ((uint64_t)PROCESS_SCAN_MS << p->scans);
+	p->asked = true;
 	return true;
 }
 
-void process_table_scan(struct process_table *t, uint32_t pid, struct str name,
-			struct str maps, uint64_t now)
+const struct process *process_table_answer(struct process_table *t,
+					   uint32_t pid, uint64_t read_ns)
 {
-	struct process *p = process_get(t, pid, now);
+	uint32_t number = process_number(t, pid);
+	struct process *p;
 
-	if (!p)
-		return;
-	process_name(p, name);
-	address_space_fini(&p->space);
-	process_change(t, p);
+	if (number == TABLE_NONE || !t->processes.v[number].asked)
+		return NULL;
+	p = &t->processes.v[number];
+	p->asked = false;
+	return p->began_ns < read_ns ? p : NULL;
+}
+
+/* Add the mappings of a text. */
+static void process_map_text(struct process_table *t, struct process *p,
+			     struct str maps)
+{
 	while (maps.len) {
 		struct maps_line l;
 		struct buf identity = { 0 };
@@ -372,12 +390,50 @@ void process_table_scan(struct process_table *t, uint32_t pid, struct str name,
 		if ((l.inode && path_is_file(l.path)) ||
 		    str_is(l.path, "[vdso]"))
 			file = file_table_get(t->files, l.path,
-					      buf_bytes(&identity), pid);
-		process_map(t, p, l.start, l.end, l.offset, file);
+					      buf_bytes(&identity), p->pid);
+		process_map(t, p,
+			    (struct address_range){ .start = l.start,
+						    .end = l.end,
+						    .offset = l.offset,
+						    .file = file });
 		if (path_is_file(l.path))
 			process_runs(p, file);
 		buf_fini(&identity);
 	}
+}
+
+/* Whether a process that was read has ended since. */
+static bool process_ended_after(const struct process_table *t, uint32_t pid,
+				uint64_t read_ns)
+{
+	const struct process *p = process_table_find(t, pid);
+
+	return p && p->ended && p->ended_at >= read_ns / 1000000;
+}
+
+void process_table_scan(struct process_table *t, uint32_t pid,
+			const struct process_text *text, uint64_t read_ns,
+			uint64_t now)
+{
+	struct address_space before;
+	struct process *p;
+
+	if (process_ended_after(t, pid, read_ns))
+		return;
+	p = process_get(t, pid, now);
+	/* What a process has mapped after it began was reported. */
+	if (!p || p->began_ns >= read_ns)
+		return;
+	process_name(p, text->name);
+	before = p->space;
+	p->space = (struct address_space){ 0 };
+	process_change(t, p);
+	process_map_text(t, p, text->maps);
+	for (size_t i = 0; i < before.ranges.count; i++) {
+		if (before.ranges.v[i].since >= process_since(read_ns))
+			process_map(t, p, before.ranges.v[i]);
+	}
+	address_space_fini(&before);
 }
 
 /* Remove a process that has ended from the kernel, later from the table. */

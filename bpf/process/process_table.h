@@ -14,6 +14,7 @@
 #include "bpf/kernel/side_band_record.h"
 #include "bpf/process/address_space.h"
 #include "bpf/process/file_table.h"
+#include "bpf/process/process_reader.h"
 
 enum {
 	/* Largest number of processes; the kernel has room for as many. */
@@ -56,10 +57,13 @@ struct process {
 	bool marked;         /* by the caller; so are its children */
 	uint32_t scans;      /* how often its mappings were read */
 	uint64_t scan_after; /* when they may be read again */
-	bool live;           /* not a gap in the array of processes */
-	bool changed;        /* since it was published */
-	bool listed;         /* in the list of processes that need work */
-	bool ignored;        /* until it runs another program */
+	bool asked;          /* it is being read, process_table_may_scan() */
+	/* When it began, or ran its program, as reported; ns; 0: not reported. */
+	uint64_t began_ns;
+	bool live;    /* not a gap in the array of processes */
+	bool changed; /* since it was published */
+	bool listed;  /* in the list of processes that need work */
+	bool ignored; /* until it runs another program */
 	bool ended;
 	uint64_t ended_at;
 };
@@ -102,11 +106,14 @@ void process_table_report(struct process_table *t,
 			  const struct side_band_record *r, uint64_t now);
 
 /*
- * Set the name of a process, and replace its mappings by those in `maps`, the
- * text of /proc/PID/maps. Mapped files are identified by device and inode.
+ * Set the name of a process, and replace its mappings by those in the text
+ * (bpf/process/process_reader.h) that was read of it at the time `read_ns`. What was
+ * reported after that time stays, because the text may not have it. Mapped files
+ * are identified by device and inode.
  */
-void process_table_scan(struct process_table *t, uint32_t pid, struct str name,
-			struct str maps, uint64_t now);
+void process_table_scan(struct process_table *t, uint32_t pid,
+			const struct process_text *text, uint64_t read_ns,
+			uint64_t now);
 
 /* Set the group of a process, which need not be known. */
 void process_table_set_group(struct process_table *t, uint32_t pid,
@@ -128,12 +135,21 @@ void process_table_regroup(struct process_table *t, struct process *p);
 void process_table_mark(struct process_table *t, uint32_t pid, uint64_t now);
 
 /*
- * Whether the mappings of a process may be read again, because a sample was
- * taken outside of them: first at once, then after ever longer times, because
- * code may be where no mapping is reported. Counts the attempt.
+ * Whether a process may be read again, because a sample was taken outside of its
+ * mappings, or its group is not known: first at once, then after ever longer
+ * times, because code may be where no mapping is reported. Counts the attempt,
+ * and notes that the process is being read, until process_table_answer().
  */
 bool process_table_may_scan(struct process_table *t, uint32_t pid,
 			    uint64_t now);
+
+/*
+ * Note that a process was read, with success or not, at the time `read_ns`.
+ * Returns the process, borrowed until the next change, if it was asked for by
+ * process_table_may_scan() and has not run another program since; else NULL.
+ */
+const struct process *process_table_answer(struct process_table *t,
+					   uint32_t pid, uint64_t read_ns);
 
 /*
  * Publish all processes that have changed, and forget those that ended some

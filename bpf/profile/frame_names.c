@@ -8,16 +8,17 @@
 #include "bpf/process/elf_reader.h"
 #include "symbols/name_answer.h"
 
-void frame_names_init(struct frame_names *n, char *const *helper_argv,
-		      const char *debug_dir, int64_t window_ms, struct err *err)
+void frame_names_init(struct frame_names *n,
+		      const struct frame_names_options *o, struct err *err)
 {
 	*n = (struct frame_names){
-		.budget = { .window_ms = window_ms },
-		.finder = { .helper = file_helper_new(helper_argv),
+		.budget = { .window_ms = o->window_ms },
+		.finder = { .helper = file_helper_new(o->helper_argv),
 			    .cache = { .half_max = FRAME_NAMES_CACHE_MAX },
-			    .debug_dir = debug_dir,
+			    .debug_dir = o->debug_dir,
 			    .timeout_ms = FRAME_NAMES_TIMEOUT_MS,
 			    .answer_max = NAME_ANSWER_MAX },
+		.processes = file_helper_new(o->process_argv),
 	};
 	err->code = kallsyms_read(&n->kernel, "/proc/kallsyms", err);
 }
@@ -25,6 +26,7 @@ void frame_names_init(struct frame_names *n, char *const *helper_argv,
 void frame_names_fini(struct frame_names *n)
 {
 	name_finder_fini(&n->finder);
+	file_helper_close(n->processes);
 	kallsyms_fini(&n->kernel);
 }
 
@@ -65,11 +67,18 @@ static struct name_cache_file window_file_id(const struct window_file *f)
 		       name_cache_file_of(without, ARRAY_SIZE(without));
 }
 
+/* A file of a window, and by whom it is opened. */
+struct window_opener {
+	const struct window_file *file;
+	struct file_helper *processes;
+};
+
 /* Open the file of a window itself, or a file beside it. */
-static int window_file_open(const void *file, const char *path)
+static int window_file_open(const void *opener, const char *path)
 {
 	static const struct process_file_wish any = { .owned = false };
-	const struct window_file *f = file;
+	const struct window_opener *o = opener;
+	const struct window_file *f = o->file;
 	struct process_user user;
 	uint32_t uid;
 	int fd;
@@ -78,11 +87,13 @@ static int window_file_open(const void *file, const char *path)
 		return fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
 	if (!path)
 		return elf_reader_open(
+			o->processes,
 			&(struct wanted_file){ f->pid, f->path, f->identity },
 			&uid);
 	/* Another process may have the number by now. */
 	process_user_read(&user, f->pid);
-	fd = user.uid == f->uid ? process_file_open(f->pid, path, &user, &any) :
+	fd = user.uid == f->uid ? process_reader_open(o->processes, f->pid,
+						      path, &user, &any) :
 				  -1;
 	process_user_fini(&user);
 	return fd;
@@ -117,11 +128,12 @@ static void frame_names_of_file(struct frame_names *n,
 				const struct window_file *f,
 				struct arena *arena, struct bytes *out)
 {
+	const struct window_opener opener = { f, n->processes };
 	const struct name_file file = { .path = f->path,
 					.build_id = f->build_id,
 					.id = window_file_id(f),
 					.open = window_file_open,
-					.ctx = f };
+					.ctx = &opener };
 	struct unnamed_frames u = { .addresses = { 0 } };
 
 	for (uint32_t i = 0; i < w->frames.count; i++) {
@@ -152,7 +164,8 @@ static void frame_names_of_process(struct frame_names *n,
 	int64_t began = clock_mono_ns();
 	int64_t end = name_budget_end(&n->budget, key, j->user.uid, began);
 	struct unnamed_frames u = { .addresses = { 0 } };
-	int fd = end && end <= began ? -1 : jit_process_open(j);
+	bool in_time = !end || end > began;
+	int fd = in_time && j->is_read ? jit_process_open(j, n->processes) : -1;
 	int rc;
 
 	if (fd < 0)

@@ -25,16 +25,23 @@ struct frame_names {
 	struct name_finder finder;
 	struct kallsyms kernel;
 	struct name_budget budget;
+	struct file_helper *processes;
+};
+
+/* Borrowed. */
+struct frame_names_options {
+	char *const *helper_argv;  /* as for file_helper_new() */
+	char *const *process_argv; /* of process_reader_serve() */
+	const char *debug_dir;
+	int64_t window_ms; /* for the names of a window; 0: no bound */
 };
 
 /*
- * Begin without names. The names of a window may take `window_ms`; 0: there is
- * no bound. Without permission to read the kernel's symbols, its
+ * Begin without names. Without permission to read the kernel's symbols, its
  * frames have no names; *err then says why, and is otherwise empty.
  */
-void frame_names_init(struct frame_names *n, char *const *helper_argv,
-		      const char *debug_dir, int64_t window_ms,
-		      struct err *err);
+void frame_names_init(struct frame_names *n,
+		      const struct frame_names_options *o, struct err *err);
 
 /* Free everything. */
 void frame_names_fini(struct frame_names *n);

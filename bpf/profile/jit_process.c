@@ -31,32 +31,35 @@ static uint32_t jit_process_own_number(uint32_t pid)
 	return own;
 }
 
-/* Open the map below the root of a process. */
-static int jit_process_open_below(const struct jit_process *j, uint32_t root)
+/* Open the map below the root of a process; 0: of everprof. */
+static int jit_process_open_below(const struct jit_process *j, uint32_t root,
+				  struct file_helper *processes)
 {
 	const struct process_file_wish wish = { .owned = true };
 	char path[64];
 
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map", j->own);
-	return process_file_open(root, path, &j->user, &wish);
+	return process_reader_open(processes, root, path, &j->user, &wish);
 }
 
-void jit_process_read(struct jit_process *j, uint32_t pid)
+void jit_process_read(struct jit_process *j, uint32_t pid,
+		      struct file_helper *processes)
 {
 	*j = (struct jit_process){ .pid = pid,
+				   .is_read = true,
 				   .own = jit_process_own_number(pid) };
 	process_user_read(&j->user, pid);
-	j->map = jit_process_open_below(j, pid);
+	j->map = jit_process_open_below(j, pid, processes);
 }
 
-int jit_process_open(const struct jit_process *j)
+int jit_process_open(const struct jit_process *j, struct file_helper *processes)
 {
 	int fd;
 
 	if (j->map >= 0)
 		return fcntl(j->map, F_DUPFD_CLOEXEC, 0);
-	fd = jit_process_open_below(j, j->pid);
-	return fd >= 0 ? fd : jit_process_open_below(j, (uint32_t)getpid());
+	fd = jit_process_open_below(j, j->pid, processes);
+	return fd >= 0 ? fd : jit_process_open_below(j, 0, processes);
 }
 
 void jit_process_fini(struct jit_process *j)

@@ -166,8 +166,14 @@ static void *writer_run(void *writer)
 	struct err err;
 
 	pthread_setname_np(pthread_self(), "ebpf-profiles");
-	frame_names_init(&w->names, w->o.helper_argv, w->o.debug_dir,
-			 w->o.names_ms, &err);
+	frame_names_init(&w->names,
+			 &(struct frame_names_options){
+				 .helper_argv = w->o.helper_argv,
+				 .process_argv = w->o.process_argv,
+				 .debug_dir = w->o.debug_dir,
+				 .window_ms = w->o.names_ms,
+			 },
+			 &err);
 	if (err.code)
 		log_event(
 			w->o.log, LOG_WARN,

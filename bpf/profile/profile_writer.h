@@ -19,11 +19,12 @@ struct profile_writer;
 /* All members are borrowed. */
 struct profile_writer_options {
 	unsigned hz;
-	unsigned off_cpu;         /* one of this number of waits is sampled */
-	char *const *helper_argv; /* as for file_helper_new() */
-	const char *debug_dir;    /* as in struct frame_names */
-	int64_t names_ms;         /* for the names of a window; 0: no bound */
-	const struct log *log;    /* may be NULL */
+	unsigned off_cpu;          /* one of this number of waits is sampled */
+	char *const *helper_argv;  /* as for file_helper_new() */
+	char *const *process_argv; /* of process_reader_serve() */
+	const char *debug_dir;     /* as in struct frame_names */
+	int64_t names_ms;          /* for the names of a window; 0: no bound */
+	const struct log *log;     /* may be NULL */
 	profile_sink *sink;
 	void *ctx;
 };

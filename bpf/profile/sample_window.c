@@ -273,13 +273,38 @@ void sample_window_file(struct sample_window *w, const struct file_table *files,
 }
 
 /* The last process is the likeliest: samples of a process come together. */
-void sample_window_process(struct sample_window *w, uint32_t pid)
+static struct jit_process *window_find_process(struct sample_window *w,
+					       uint32_t pid)
 {
 	for (size_t i = w->processes.count; i--;) {
 		if (w->processes.v[i].pid == pid)
-			return;
+			return &w->processes.v[i];
 	}
-	jit_process_read(vec_add(&w->processes), pid);
+	return NULL;
+}
+
+bool sample_window_process(struct sample_window *w, uint32_t pid)
+{
+	if (window_find_process(w, pid))
+		return false;
+	*vec_add(&w->processes) = (struct jit_process){ .pid = pid, .map = -1 };
+	return true;
+}
+
+void sample_window_take_process(struct sample_window *w, struct jit_process *j)
+{
+	struct jit_process *p = window_find_process(w, j->pid);
+
+	if (p && !p->is_read) {
+		/* Further maps are opened when names are needed. */
+		if (j->map >= 0 && w->open_maps == WINDOW_MAPS_MAX) {
+			close(j->map);
+			j->map = -1;
+		}
+		w->open_maps += j->map >= 0;
+		*p = *j;
+		*j = (struct jit_process){ .map = -1 };
+	}
 }
 
 void sample_window_refresh(struct sample_window *w,

@@ -81,12 +81,18 @@ struct window_stack {
 	uint32_t count;
 };
 
+enum {
+	/* Largest number of maps of compiled code that stay open. */
+	WINDOW_MAPS_MAX = 256,
+};
+
 struct sample_window {
 	int64_t start_ns;
 	int64_t end_ns;
 	VEC(struct labels *) series;
 	VEC(struct window_file) files;
 	VEC(struct jit_process) processes;
+	unsigned open_maps; /* of these processes */
 	VEC(struct window_frame) frames;
 	VEC(uint32_t) stack_frames; /* numbers of frames, leaf first */
 	VEC(struct window_stack) stacks;
@@ -126,8 +132,17 @@ void sample_window_add(struct sample_window *w, const struct window_input *in);
 void sample_window_file(struct sample_window *w, const struct file_table *files,
 			uint32_t number);
 
-/* Note a process with code that it has compiled, unless it is there. */
-void sample_window_process(struct sample_window *w, uint32_t pid);
+/*
+ * Note a process with code that it has compiled. False: it was there. The facts
+ * about a new one are to be read, and given to sample_window_take_process().
+ */
+bool sample_window_process(struct sample_window *w, uint32_t pid);
+
+/*
+ * Take over what was read of a process (*j is empty afterwards), if the window
+ * has noted it and does not know it yet.
+ */
+void sample_window_take_process(struct sample_window *w, struct jit_process *j);
 
 /* Copy the facts of files that were read after they were copied. */
 void sample_window_refresh(struct sample_window *w,

@@ -2,6 +2,7 @@
 #include "symbols/file_helper.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
@@ -13,11 +14,29 @@
 #include "symbols/helper/helper_wire.h"
 #include "symbols/helper/sandbox.h"
 
+enum {
+	/* How long a helper that was killed may take to end. */
+	HELPER_END_MS = 100,
+	/* Helpers that could not be ended; no other is started then. */
+	HELPER_LEFT_MAX = 8,
+};
+
 struct file_helper {
 	char *const *argv;
 	pid_t pid; /* 0: it does not run */
 	int socket;
+	/* Helpers that were killed and have not ended yet. */
+	pid_t left[HELPER_LEFT_MAX];
+	unsigned left_count;
 };
+
+/* In a helper: the descriptor that the answer brings, or -1. */
+static int file_helper_given = -1;
+
+void file_helper_give(int fd)
+{
+	file_helper_given = fd;
+}
 
 /* Run one operation, and answer. False: the caller is gone. */
 static bool file_helper_answer(int socket, file_operation *run, int fd,
@@ -41,21 +60,25 @@ static bool file_helper_answer(int socket, file_operation *run, int fd,
 		buf_add(&out, message.ptr, message.len);
 	}
 	reply.len = (uint32_t)out.len;
-	good = helper_write(socket, &reply, sizeof(reply)) &&
+	good = helper_send_reply(socket, &reply, file_helper_given) &&
 	       helper_write(socket, out.ptr, out.len);
+	if (file_helper_given >= 0)
+		close(file_helper_given);
+	file_helper_given = -1;
 	buf_fini(&out);
 	return good;
 }
 
-int file_helper_serve(int socket, file_operation *const *operations,
-		      uint32_t count)
+/* Be a helper, with the rights of `kind`. */
+static int file_helper_run(enum sandbox_kind kind, int socket,
+			   file_operation *const *operations, uint32_t count)
 {
 	static uint8_t argument[FILE_HELPER_ARGUMENT_MAX];
 	struct helper_request request;
 	struct err err;
 	int fd;
 
-	if (sandbox_enter(FILE_HELPER_MEMORY_MB, &err))
+	if (sandbox_enter(kind, FILE_HELPER_MEMORY_MB, &err))
 		return 1;
 	while (!helper_receive_request(socket, &request, &fd)) {
 		if (request.argument > sizeof(argument) ||
@@ -73,6 +96,18 @@ int file_helper_serve(int socket, file_operation *const *operations,
 	return 0;
 }
 
+int file_helper_serve(int socket, file_operation *const *operations,
+		      uint32_t count)
+{
+	return file_helper_run(SANDBOX_FILES, socket, operations, count);
+}
+
+int file_helper_serve_proc(int socket, file_operation *const *operations,
+			   uint32_t count)
+{
+	return file_helper_run(SANDBOX_PROC, socket, operations, count);
+}
+
 struct file_helper *file_helper_new(char *const *argv)
 {
 	struct file_helper *h = mem_new(struct file_helper);
@@ -82,15 +117,34 @@ struct file_helper *file_helper_new(char *const *argv)
 	return h;
 }
 
-/* End the process. */
+/* Forget the helpers that have ended meanwhile. */
+static void file_helper_reap(struct file_helper *h)
+{
+	unsigned left = 0;
+
+	for (unsigned i = 0; i < h->left_count; i++) {
+		if (!waitpid(h->left[i], NULL, WNOHANG))
+			h->left[left++] = h->left[i];
+	}
+	h->left_count = left;
+}
+
+/*
+ * End the process. One that waits in the kernel for a file system cannot be
+ * ended; it is left alone.
+ */
 static void file_helper_stop(struct file_helper *h)
 {
 	if (!h->pid)
 		return;
 	close(h->socket);
 	kill(h->pid, SIGKILL);
-	while (waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	h->left[h->left_count++] = h->pid;
+	for (int ms = 0; ms < HELPER_END_MS && h->left_count; ms++) {
+		file_helper_reap(h);
+		if (h->left_count)
+			usleep(1000);
+	}
 	h->pid = 0;
 	h->socket = -1;
 }
@@ -138,6 +192,12 @@ static int file_helper_start(struct file_helper *h, struct err *err)
 
 	if (h->pid)
 		return 0;
+	file_helper_reap(h);
+	if (h->left_count == HELPER_LEFT_MAX)
+		return err_set(
+			err, ERR_AGAIN,
+			"%d processes that read files wait for a file system, and no other one is started",
+			HELPER_LEFT_MAX);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return err_sys(err, "socketpair");
 	rc = file_helper_spawn(h, ends, err);
@@ -162,12 +222,12 @@ static int file_helper_error(struct file_helper *h,
 	return rc ? rc : err_set(err, reply->code, "%s", message);
 }
 
-/* Read an answer. */
+/* Read an answer, and the descriptor that comes with it; else *fd_out is -1. */
 static int file_helper_receive(struct file_helper *h, int64_t deadline,
-			       struct buf *out, struct err *err)
+			       struct buf *out, int *fd_out, struct err *err)
 {
 	struct helper_reply reply;
-	int rc = helper_read(h->socket, &reply, sizeof(reply), deadline);
+	int rc = helper_receive_reply(h->socket, &reply, fd_out, deadline);
 
 	if (rc)
 		return rc;
@@ -186,26 +246,10 @@ bool file_helper_failed(const struct file_helper *h)
 	return !h->pid;
 }
 
-/* NOLINTNEXTLINE(readability-function-size): a request and its answer */
-int file_helper_call(struct file_helper *h, uint32_t operation, int fd,
-		     struct bytes argument, unsigned timeout_ms,
-		     struct buf *out, struct err *err)
+/* Say why there is no answer; the helper ends. */
+static int file_helper_fail(struct file_helper *h, int rc, unsigned timeout_ms,
+			    const struct buf *out, struct err *err)
 {
-	int64_t deadline = clock_mono_ns() + (int64_t)timeout_ms * 1000000;
-	struct err said = { .code = 0 };
-	int rc = file_helper_start(h, err);
-	bool sent;
-
-	if (rc) {
-		close(fd);
-		return rc;
-	}
-	sent = argument.len <= FILE_HELPER_ARGUMENT_MAX &&
-	       helper_send_request(h->socket, operation, fd, argument);
-	close(fd);
-	rc = sent ? file_helper_receive(h, deadline, out, &said) : ERR_CLOSED;
-	if (!rc || said.code)
-		return rc ? err_set(err, rc, "%s", said.msg) : 0;
 	/* It is not known what the helper would say next. */
 	file_helper_stop(h);
 	if (rc == ERR_TIMEOUT)
@@ -217,4 +261,64 @@ int file_helper_call(struct file_helper *h, uint32_t operation, int fd,
 			       buf_limit(out));
 	return err_set(err, ERR_CORRUPT,
 		       "the file helper ended while it read the file");
+}
+
+/* A request and its answer; `fd` is borrowed. */
+static int file_helper_ask(struct file_helper *h, uint32_t operation, int fd,
+			   struct bytes argument, unsigned timeout_ms,
+			   struct buf *out, int *fd_out, struct err *err)
+{
+	int64_t deadline = clock_mono_ns() + (int64_t)timeout_ms * 1000000;
+	struct err said = { .code = 0 };
+	int rc = file_helper_start(h, err);
+	bool sent;
+
+	*fd_out = -1;
+	if (rc)
+		return rc;
+	sent = argument.len <= FILE_HELPER_ARGUMENT_MAX &&
+	       helper_send_request(h->socket, operation, fd, argument);
+	rc = sent ? file_helper_receive(h, deadline, out, fd_out, &said) :
+		    ERR_CLOSED;
+	if (rc && *fd_out >= 0) {
+		close(*fd_out);
+		*fd_out = -1;
+	}
+	if (rc && said.code)
+		return err_set(err, rc, "%s", said.msg);
+	return rc ? file_helper_fail(h, rc, timeout_ms, out, err) : 0;
+}
+
+int file_helper_call(struct file_helper *h, uint32_t operation, int fd,
+		     struct bytes argument, unsigned timeout_ms,
+		     struct buf *out, struct err *err)
+{
+	int given;
+	int rc = file_helper_ask(h, operation, fd, argument, timeout_ms, out,
+				 &given, err);
+
+	close(fd);
+	if (given >= 0)
+		close(given);
+	return rc;
+}
+
+int file_helper_call_open(struct file_helper *h, uint32_t operation,
+			  struct bytes argument, unsigned timeout_ms,
+			  int *fd_out, struct err *err)
+{
+	struct buf nothing = buf_init(1);
+	int root = open("/", O_PATH | O_CLOEXEC);
+	int rc;
+
+	*fd_out = -1;
+	if (root < 0)
+		return err_sys(err, "open /");
+	rc = file_helper_ask(h, operation, root, argument, timeout_ms, &nothing,
+			     fd_out, err);
+	close(root);
+	buf_fini(&nothing);
+	if (!rc && *fd_out < 0)
+		rc = err_set(err, ERR_NOTFOUND, "no file was opened");
+	return rc;
 }

@@ -32,32 +32,46 @@ bool helper_write(int socket, const void *bytes, size_t len)
 	return true;
 }
 
-bool helper_send_request(int socket, uint32_t operation, int fd,
-			 struct bytes argument)
+/* Send a message with a descriptor, unless it is -1. */
+static bool helper_send(int socket, const void *head, size_t len, int fd)
 {
-	struct helper_request request = { .operation = operation,
-					  .argument = (uint32_t)argument.len };
-	struct iovec part = { .iov_base = &request,
-			      .iov_len = sizeof(request) };
+	struct iovec part = { .iov_base = (void *)(uintptr_t)head,
+			      .iov_len = len };
 	union helper_control control = { .bytes = { 0 } };
-	struct msghdr message = {
-		.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = control.bytes,
-		.msg_controllen = sizeof(control.bytes),
-	};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
 	ssize_t n;
 
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	if (fd >= 0) {
+		struct cmsghdr *c;
+
+		message.msg_control = control.bytes;
+		message.msg_controllen = sizeof(control.bytes);
+		c = CMSG_FIRSTHDR(&message);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	}
 	do {
 		n = sendmsg(socket, &message, MSG_NOSIGNAL);
 	} while (n < 0 && errno == EINTR);
-	return n == (ssize_t)sizeof(request) &&
+	return n == (ssize_t)len;
+}
+
+bool helper_send_request(int socket, uint32_t operation, int fd,
+			 struct bytes argument)
+{
+	const struct helper_request request = {
+		.operation = operation, .argument = (uint32_t)argument.len
+	};
+
+	return helper_send(socket, &request, sizeof(request), fd) &&
 	       helper_write(socket, argument.ptr, argument.len);
+}
+
+bool helper_send_reply(int socket, const struct helper_reply *reply, int fd)
+{
+	return helper_send(socket, reply, sizeof(*reply), fd);
 }
 
 /* Wait until there is something to read. */
@@ -101,9 +115,14 @@ int helper_read(int socket, void *to, size_t len, int64_t deadline)
 	return 0;
 }
 
-int helper_receive_request(int socket, struct helper_request *out, int *fd)
+/*
+ * Receive a message of `len` bytes, and its descriptor, if it has one; else *fd
+ * is -1. Returns ERR_AGAIN if nothing is there, with MSG_DONTWAIT in `flags`.
+ */
+static int helper_receive(int socket, void *head, size_t len, int flags,
+			  int *fd)
 {
-	struct iovec part = { .iov_base = out, .iov_len = sizeof(*out) };
+	struct iovec part = { .iov_base = head, .iov_len = len };
 	union helper_control control = { .bytes = { 0 } };
 	struct msghdr message = {
 		.msg_iov = &part,
@@ -114,16 +133,41 @@ int helper_receive_request(int socket, struct helper_request *out, int *fd)
 	struct cmsghdr *c;
 	ssize_t n;
 
+	*fd = -1;
 	do {
-		n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+		n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | flags);
 	} while (n < 0 && errno == EINTR);
+	if (n < 0 && errno == EAGAIN)
+		return ERR_AGAIN;
 	c = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-		return ERR_CLOSED;
-	memcpy(fd, CMSG_DATA(c), sizeof(*fd));
-	if (n != (ssize_t)sizeof(*out)) {
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
+	if (n == (ssize_t)len)
+		return 0;
+	if (*fd >= 0)
 		close(*fd);
-		return ERR_CLOSED;
+	*fd = -1;
+	return ERR_CLOSED;
+}
+
+int helper_receive_reply(int socket, struct helper_reply *out, int *fd,
+			 int64_t deadline)
+{
+	int rc = ERR_AGAIN;
+
+	*fd = -1;
+	while (rc == ERR_AGAIN) {
+		rc = helper_wait(socket, deadline);
+		if (!rc)
+			rc = helper_receive(socket, out, sizeof(*out),
+					    MSG_DONTWAIT, fd);
 	}
-	return 0;
+	return rc;
+}
+
+int helper_receive_request(int socket, struct helper_request *out, int *fd)
+{
+	int rc = helper_receive(socket, out, sizeof(*out), 0, fd);
+
+	return !rc && *fd < 0 ? ERR_CLOSED : rc;
 }

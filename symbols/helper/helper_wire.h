@@ -17,7 +17,10 @@ struct helper_request {
 	uint32_t argument;
 };
 
-/* An answer; `len` bytes follow: the answer or, after an error, its message. */
+/*
+ * An answer; `len` bytes follow: the answer or, after an error, its message. A
+ * descriptor may come with it.
+ */
 struct helper_reply {
 	int32_t code;
 	uint32_t len;
@@ -26,6 +29,13 @@ struct helper_reply {
 /* Send a whole request with its descriptor. False: the other end is closed. */
 NODISCARD bool helper_send_request(int socket, uint32_t operation, int fd,
 				   struct bytes argument);
+
+/*
+ * Send the head of an answer, with a descriptor, unless it is -1. False: the
+ * other end is closed.
+ */
+NODISCARD bool helper_send_reply(int socket, const struct helper_reply *reply,
+				 int fd);
 
 /* Write all bytes. False: the other end is closed. */
 NODISCARD bool helper_write(int socket, const void *bytes, size_t len);
@@ -36,6 +46,14 @@ NODISCARD bool helper_write(int socket, const void *bytes, size_t len);
  * closed.
  */
 NODISCARD int helper_read(int socket, void *to, size_t len, int64_t deadline);
+
+/*
+ * Wait for the head of an answer until the time `deadline` of clock_mono_ns(),
+ * and take its descriptor, if one comes with it; else *fd is -1. Errors as
+ * helper_read().
+ */
+NODISCARD int helper_receive_reply(int socket, struct helper_reply *out,
+				   int *fd, int64_t deadline);
 
 /*
  * Wait for a request and take its descriptor. Returns 0, or ERR_CLOSED if the

@@ -2,6 +2,7 @@
 #include "symbols/helper/sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <seccomp.h>
@@ -45,15 +46,27 @@ static int sandbox_user(struct err *err)
 	return 0;
 }
 
-/* Drop all capabilities. */
-static int sandbox_capabilities(struct err *err)
+/*
+ * Drop all capabilities, but, of those that the process has, the ones that
+ * reading /proc takes.
+ */
+static int sandbox_capabilities(enum sandbox_kind kind, struct err *err)
 {
+	const uint32_t wanted = kind == SANDBOX_PROC ?
+					1U << CAP_SYS_PTRACE |
+						1U << CAP_DAC_READ_SEARCH :
+					0;
 	struct __user_cap_header_struct header = {
 		.version = _LINUX_CAPABILITY_VERSION_3
 	};
-	struct __user_cap_data_struct none[2] = { { 0 } };
+	struct __user_cap_data_struct now[2] = { { 0 } };
+	struct __user_cap_data_struct kept[2] = { { 0 } };
 
-	if (syscall(SYS_capset, &header, none))
+	if (wanted && syscall(SYS_capget, &header, now))
+		return err_sys(err, "cannot read capabilities");
+	kept[0].permitted = now[0].permitted & wanted;
+	kept[0].effective = kept[0].permitted;
+	if (syscall(SYS_capset, &header, kept))
 		return err_sys(err, "cannot drop capabilities");
 	return 0;
 }
@@ -65,8 +78,44 @@ static int sandbox_limit(int resource, rlim_t value, struct err *err)
 	return setrlimit(resource, &limit) ? err_sys(err, "setrlimit") : 0;
 }
 
+/*
+ * Permit what finds and opens files for reading, or say that no file is there:
+ * libdw looks for further files.
+ */
+static int sandbox_calls_open(scmp_filter_ctx filter, enum sandbox_kind kind)
+{
+	static const int finding[] = {
+		SCMP_SYS(access), SCMP_SYS(faccessat),  SCMP_SYS(faccessat2),
+		SCMP_SYS(getcwd), SCMP_SYS(lstat),      SCMP_SYS(readlink),
+		SCMP_SYS(stat),   SCMP_SYS(readlinkat), SCMP_SYS(statx),
+	};
+	/* openat2() is for descriptors of O_PATH; it cannot be filtered. */
+	static const int looking[] = {
+		SCMP_SYS(fstatfs),      SCMP_SYS(getegid),  SCMP_SYS(geteuid),
+		SCMP_SYS(getpid),       SCMP_SYS(getxattr), SCMP_SYS(ioctl),
+		SCMP_SYS(memfd_create), SCMP_SYS(openat2),
+	};
+	const bool opens = kind == SANDBOX_PROC;
+	const uint32_t found = opens ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(ENOENT);
+	int rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOENT),
+				  SCMP_SYS(open), 0);
+
+	for (size_t i = 0; i < ARRAY_SIZE(finding) && !rc; i++)
+		rc = seccomp_rule_add(filter, found, finding[i], 0);
+	for (size_t i = 0; opens && i < ARRAY_SIZE(looking) && !rc; i++)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, looking[i], 0);
+	if (!rc && opens)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat),
+				      1,
+				      SCMP_A2(SCMP_CMP_MASKED_EQ,
+					      O_ACCMODE | O_CREAT, O_RDONLY));
+	else if (!rc)
+		rc = seccomp_rule_add(filter, found, SCMP_SYS(openat), 0);
+	return rc;
+}
+
 /* Permit the system calls that reading files needs, and no others. */
-static int sandbox_calls(struct err *err)
+static int sandbox_calls(enum sandbox_kind kind, struct err *err)
 {
 	static const int permitted[] = {
 		SCMP_SYS(brk),
@@ -96,22 +145,14 @@ static int sandbox_calls(struct err *err)
 		SCMP_SYS(sysinfo),
 		SCMP_SYS(write),
 	};
-	/* libdw looks for further files; it is told that there are none. */
-	static const int absent[] = {
-		SCMP_SYS(access), SCMP_SYS(faccessat), SCMP_SYS(faccessat2),
-		SCMP_SYS(getcwd), SCMP_SYS(lstat),     SCMP_SYS(open),
-		SCMP_SYS(openat), SCMP_SYS(readlink),  SCMP_SYS(readlinkat),
-		SCMP_SYS(stat),   SCMP_SYS(statx),
-	};
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
 	int rc = filter ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < sizeof(permitted) / sizeof(*permitted) && !rc;
 	     i++)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, permitted[i], 0);
-	for (size_t i = 0; i < sizeof(absent) / sizeof(*absent) && !rc; i++)
-		rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOENT), absent[i],
-				      0);
+	if (!rc)
+		rc = sandbox_calls_open(filter, kind);
 	/* Permit mmap() unless it asks for executable memory. */
 	if (!rc)
 		rc = seccomp_rule_add(
@@ -124,21 +165,21 @@ static int sandbox_calls(struct err *err)
 	return rc ? err_sys(err, "seccomp") : 0;
 }
 
-int sandbox_enter(unsigned memory_mb, struct err *err)
+int sandbox_enter(enum sandbox_kind kind, unsigned memory_mb, struct err *err)
 {
 	int rc = sandbox_limit(RLIMIT_CORE, 0, err);
 
 	if (!rc && sandbox_limited)
 		rc = sandbox_limit(RLIMIT_AS, (rlim_t)memory_mb << 20, err);
-	if (!rc)
+	if (!rc && kind == SANDBOX_FILES)
 		rc = sandbox_user(err);
 	if (!rc)
-		rc = sandbox_capabilities(err);
+		rc = sandbox_capabilities(kind, err);
 	if (rc)
 		return rc;
 	/* After the change of the user, which resets it. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_DUMPABLE, 0))
 		return err_sys(err, "prctl");
-	return sandbox_limited ? sandbox_calls(err) : 0;
+	return sandbox_limited ? sandbox_calls(kind, err) : 0;
 }

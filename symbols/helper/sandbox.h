@@ -11,11 +11,23 @@
 
 #include "base/err.h"
 
+/* What a process keeps. */
+enum sandbox_kind {
+	/* It reads files that are open already. */
+	SANDBOX_FILES,
+	/*
+	 * It reads /proc of all processes: it keeps its user, the capabilities
+	 * for that, and may open files for reading.
+	 */
+	SANDBOX_PROC,
+};
+
 /*
  * Give up capabilities, the user root, core dumps and all system calls but
  * those that read, write, allocate and end, and end when the parent ends.
  * `memory_mb` limits the address space.
  */
-NODISCARD int sandbox_enter(unsigned memory_mb, struct err *err);
+NODISCARD int sandbox_enter(enum sandbox_kind kind, unsigned memory_mb,
+			    struct err *err);
 
 #endif

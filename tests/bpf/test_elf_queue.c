@@ -19,7 +19,7 @@ static bool is_readable(struct elf_queue *q, int timeout_ms)
 
 Test(elf_queue, a_result_that_was_taken_leaves_nothing_to_read)
 {
-	struct elf_queue *q = elf_queue_open(no_helper);
+	struct elf_queue *q = elf_queue_open(no_helper, no_helper);
 	const struct mapped_file f = { .path = (char *)"/nowhere",
 				       .pid = 0x3fffffff };
 	struct elf_result r;

@@ -21,6 +21,24 @@
 TestSuite(elf_reader, .timeout = 120);
 
 static char *const program[] = { (char *)ELF_HELPER, NULL };
+static char *const process_program[] = { (char *)ELF_HELPER, (char *)"proc",
+					 NULL };
+
+static struct elf_helpers *helpers_new(void)
+{
+	struct elf_helpers *h = mem_new(struct elf_helpers);
+
+	h->files = file_helper_new(program);
+	h->processes = file_helper_new(process_program);
+	return h;
+}
+
+static void helpers_close(struct elf_helpers *h)
+{
+	file_helper_close(h->files);
+	file_helper_close(h->processes);
+	mem_free(h);
+}
 
 /* The identity of a file by its inode. */
 static struct buf inode_of(const char *path)
@@ -34,7 +52,7 @@ static struct buf inode_of(const char *path)
 }
 
 /* Read a file of a process, and return the number of its rows, or an error. */
-static int read_rows(struct file_helper *h, pid_t pid, const char *path,
+static int read_rows(struct elf_helpers *h, pid_t pid, const char *path,
 		     struct bytes identity)
 {
 	struct buf answer = { .max = ELF_FACTS_MAX };
@@ -54,7 +72,7 @@ static int read_rows(struct file_helper *h, pid_t pid, const char *path,
 
 Test(elf_reader, files_of_this_process)
 {
-	struct file_helper *h = file_helper_new(program);
+	struct elf_helpers *h = helpers_new();
 	char self[4096] = "";
 	struct buf inode;
 	struct buf answer = { .max = ELF_FACTS_MAX };
@@ -84,7 +102,7 @@ Test(elf_reader, files_of_this_process)
 		  ERR_UNSUPPORTED);
 	buf_fini(&answer);
 	buf_fini(&inode);
-	file_helper_close(h);
+	helpers_close(h);
 }
 
 /* Copy a program to a path. */
@@ -99,7 +117,7 @@ static void copy_program(const char *from, const char *to)
 /* Nobody knows whose it was, so it is read as anybody could. */
 Test(elf_reader, the_program_of_a_process_that_has_ended_is_read)
 {
-	struct file_helper *h = file_helper_new(program);
+	struct elf_helpers *h = helpers_new();
 	struct tempdir d = tempdir_make();
 	char path[4200];
 	struct buf inode;
@@ -116,7 +134,7 @@ Test(elf_reader, the_program_of_a_process_that_has_ended_is_read)
 		  ERR_NOTFOUND);
 	buf_fini(&inode);
 	tempdir_fini(&d);
-	file_helper_close(h);
+	helpers_close(h);
 }
 
 /* Start a program that sleeps, and wait until it runs. */
@@ -143,7 +161,7 @@ static pid_t start_program(const char *path)
 
 Test(elf_reader, a_removed_program_is_read_and_its_successor_is_not)
 {
-	struct file_helper *h = file_helper_new(program);
+	struct elf_helpers *h = helpers_new();
 	struct tempdir d = tempdir_make();
 	char path[4200];
 	struct buf inode;
@@ -165,13 +183,13 @@ Test(elf_reader, a_removed_program_is_read_and_its_successor_is_not)
 	cr_expect(read_rows(h, pid, path, buf_bytes(&inode)) == ERR_NOTFOUND);
 	buf_fini(&inode);
 	tempdir_fini(&d);
-	file_helper_close(h);
+	helpers_close(h);
 }
 
 /* A path may lead to a FIFO, which blocks, or to a symbolic link. */
 Test(elf_reader, links_and_fifos)
 {
-	struct file_helper *h = file_helper_new(program);
+	struct elf_helpers *h = helpers_new();
 	struct tempdir d = tempdir_make();
 	char path[4200];
 
@@ -186,7 +204,7 @@ Test(elf_reader, links_and_fifos)
 	cr_expect(read_rows(h, getpid(), d.path, (struct bytes){ 0 }) ==
 		  ERR_NOTFOUND);
 	tempdir_fini(&d);
-	file_helper_close(h);
+	helpers_close(h);
 }
 
 /* All that parsers need of the system is permitted, also for debug files. */

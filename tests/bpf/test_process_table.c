@@ -14,6 +14,8 @@ enum {
 	PIDS = 100,
 };
 
+#define SECOND 1000000000ULL
+
 /* The mappings that were published for the kernel. */
 static struct sampler_mapping mappings[MAPPINGS];
 static struct sampler_process published[PIDS];
@@ -286,17 +288,58 @@ Test(process_table, the_number_of_an_ended_process_is_used_again)
 	end();
 }
 
+/* The mappings of process 7 were read at a time. */
+static void scan(uint32_t pid, const char *maps, uint64_t read_ns)
+{
+	const struct process_text text = { .name = str_of("b"),
+					   .maps = str_of(maps) };
+
+	process_table_scan(&table, pid, &text, read_ns, read_ns / 1000000);
+}
+
+Test(process_table, what_is_reported_after_a_text_was_read_stays)
+{
+	const char *text = "20000-21000 r-xp 00000000 fe:01 77 /bin/b\n";
+	struct side_band_record r = { .kind = SIDE_BAND_MAP,
+				      .pid = 7,
+				      .tid = 7,
+				      .start = 0x30000,
+				      .end = 0x31000,
+				      .text = str_of("/lib/later"),
+				      .time = 5 * SECOND };
+
+	begin();
+	process_table_report(&table, &r, 5000);
+	scan(7, text, 4 * SECOND);
+	process_table_publish(&table, 0);
+	cr_expect(kernel_finds(7, 0x20000) && kernel_finds(7, 0x30000));
+	scan(7, text, 6 * SECOND);
+	process_table_publish(&table, 0);
+	cr_expect(kernel_finds(7, 0x20000) && !kernel_finds(7, 0x30000));
+	/* The text of another program, or of a process that has ended. */
+	r.time = 8 * SECOND;
+	r.kind = SIDE_BAND_EXEC;
+	process_table_report(&table, &r, 8000);
+	scan(7, text, 7 * SECOND);
+	process_table_publish(&table, 0);
+	cr_expect(!kernel_finds(7, 0x20000));
+	report(SIDE_BAND_EXIT, 7, 7, 0, 9000);
+	scan(7, text, 9 * SECOND - 1);
+	cr_expect(process_table_find(&table, 7)->ended);
+	end();
+}
+
 Test(process_table, a_scan_replaces_everything)
 {
 	begin();
 	report_map(7, 0x10000, 0x1000, "/bin/a");
-	process_table_scan(&table, 7, str_of("b"),
-			   str_of("20000-21000 r-xp 00001000 fe:01 77 /bin/b\n"
-				  "not a line\n"
-				  "30000-31000 rw-p 00000000 fe:01 77 /bin/b\n"
-				  "40000-41000 rwxp 00000000 00:00 0 \n"
-				  "50000-51000 r-xp 00000000 00:00 0 [vdso]\n"),
-			   0);
+	scan(7,
+	     "20000-21000 r-xp 00001000 fe:01 77 /bin/b\n"
+	     "not a line\n"
+	     "30000-31000 rw-p 00000000 fe:01 77 /bin/b\n"
+	     "40000-41000 rwxp 00000000 00:00 0 \n"
+	     "50000-51000 r-xp 00000000 00:00 0 [vdso]\n",
+	     SECOND);
 	process_table_publish(&table, 0);
 	cr_expect(!kernel_finds(7, 0x10000) && kernel_finds(7, 0x20000));
 	cr_expect(!kernel_finds(7, 0x30000) && kernel_finds(7, 0x40000));

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Held samples: samples of processes of which something is being read that
+ * decides about their series or their stacks. They are taken when it is known,
+ * or after a moment without it.
+ *
+ * Ownership: the list owns copies of the samples.
+ * Threads: one thread at a time.
+ * Units: milliseconds of a clock that never goes back.
+ */
+#ifndef BPF_COLLECT_HELD_SAMPLES_H
+#define BPF_COLLECT_HELD_SAMPLES_H
+
+#include "bpf/kernel/abi.h"
+#include "bpf/profile/sample_window.h"
+
+enum {
+	/* Samples that are held at once; further ones do not wait. */
+	HELD_SAMPLES_MAX = 1024,
+	/* How long a sample waits. */
+	HELD_SAMPLES_MS = 1000,
+};
+
+/* A sample that waits. */
+struct held_sample {
+	struct sample_record *record;
+	struct window_input in; /* without the frames */
+	uint64_t until;
+};
+
+/* { 0 } is an empty list. */
+struct held_samples {
+	VEC(struct held_sample) list;
+};
+
+/* Copy a sample into the list. False: there are too many. */
+bool held_samples_add(struct held_samples *h, const struct sample_record *r,
+		      const struct window_input *in, uint64_t now);
+
+/*
+ * Remove the first sample, from index *at on, whose process is not `waits` any
+ * more or that has waited long enough. The caller frees its record. *at is where
+ * the next search begins. False: there is none.
+ */
+bool held_samples_take(struct held_samples *h, size_t *at,
+		       bool (*waits)(void *ctx, uint32_t pid), void *ctx,
+		       uint64_t now, struct held_sample *out);
+
+/* Free everything. */
+void held_samples_fini(struct held_samples *h);
+
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf/collect/scan_queue.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/mutex.h"
+
+enum {
+	/* Results that may wait to be taken. */
+	SCAN_RESULTS_MAX = 16,
+};
+
+/* Something that was asked for. */
+struct scan_wish {
+	enum scan_kind kind;
+	uint32_t pid;
+};
+
+/* A list of wishes, the next one last. */
+struct scan_wishes {
+	VEC(struct scan_wish) list;
+};
+
+/* What was asked for about the processes of a user. */
+struct scan_user {
+	uint32_t uid;
+	struct scan_wishes wishes;
+	int64_t spent_ns;
+};
+
+struct scan_queue {
+	pthread_t thread;
+	int fd; /* eventfd: readable when there are results */
+	struct mutex mu;
+	pthread_cond_t wake;
+	/* Of the thread alone. */
+	struct file_helper *reader;
+	VEC(struct scan_user) users;
+	/* Guarded by mu. */
+	bool stopping;
+	bool working;    /* the thread has something to do, or does it */
+	bool all_wanted; /* scan_queue_add_all() was called */
+	struct scan_wishes wishes; /* that the thread has not taken over */
+	VEC(struct scan_result) results;
+};
+
+/*
+ * Return the user of a process. A user who is new has spent what the others have
+ * at least: other numbers would be a way to be first all the time.
+ */
+static struct scan_user *scan_user_of(struct scan_queue *q, uint32_t pid)
+{
+	struct process_user user;
+	uint32_t uid;
+	int64_t least = INT64_MAX;
+
+	process_user_read(&user, pid);
+	uid = user.uid;
+	process_user_fini(&user);
+	for (size_t i = 0; i < q->users.count; i++) {
+		if (q->users.v[i].uid == uid)
+			return &q->users.v[i];
+		if (q->users.v[i].spent_ns < least)
+			least = q->users.v[i].spent_ns;
+	}
+	if (!q->users.count)
+		least = 0;
+	*vec_add(&q->users) =
+		(struct scan_user){ .uid = uid, .spent_ns = least };
+	return &q->users.v[q->users.count - 1];
+}
+
+static void scan_queue_sort_in(struct scan_queue *q, struct scan_wish wish)
+{
+	*vec_add(&scan_user_of(q, wish.pid)->wishes.list) = wish;
+}
+
+/* Ask for the mappings of all processes in /proc. */
+static void scan_queue_list(struct scan_queue *q)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *e;
+
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is not shared */
+	while (proc && (e = readdir(proc))) {
+		int64_t pid;
+
+		if (str_to_i64(str_of(e->d_name), &pid) && pid > 0 &&
+		    pid <= INT32_MAX)
+			scan_queue_sort_in(
+				q,
+				(struct scan_wish){ SCAN_MAPS, (uint32_t)pid });
+	}
+	if (proc)
+		closedir(proc);
+}
+
+/* Choose the user whose wish is next. NULL: there is no wish. */
+static struct scan_user *scan_queue_choose(struct scan_queue *q)
+{
+	struct scan_user *best = NULL;
+
+	for (size_t i = 0; i < q->users.count; i++) {
+		struct scan_user *u = &q->users.v[i];
+
+		if (u->wishes.list.count &&
+		    (!best || u->spent_ns < best->spent_ns))
+			best = u;
+	}
+	return best;
+}
+
+/* Forget the users, when nobody waits for anything. */
+static void scan_queue_forget_users(struct scan_queue *q)
+{
+	for (size_t i = 0; i < q->users.count; i++)
+		vec_fini(&q->users.v[i].wishes.list);
+	q->users.count = 0;
+}
+
+/* Read what is wished. */
+static struct scan_result scan_wish_read(struct scan_queue *q,
+					 struct scan_wish wish)
+{
+	struct scan_result r = { .kind = wish.kind,
+				 .pid = wish.pid,
+				 .read_ns = (uint64_t)clock_mono_ns(),
+				 .answer = buf_init(PROCESS_ANSWER_MAX) };
+
+	if (wish.kind == SCAN_JIT)
+		jit_process_read(&r.jit, wish.pid, q->reader);
+	r.good = wish.kind == SCAN_JIT ||
+		 !process_reader_read(q->reader, wish.pid,
+				      wish.kind == SCAN_MAPS, &r.answer,
+				      &r.text, NULL);
+	return r;
+}
+
+/*
+ * Wait until there is something to do, and take over what was asked for. False:
+ * the queue is closed. *all says that all processes are wanted.
+ */
+static bool scan_queue_wait(struct scan_queue *q, bool *all)
+{
+	bool idle = !scan_queue_choose(q);
+	struct scan_wishes wishes;
+	bool open;
+
+	mutex_lock(&q->mu);
+	while (!q->stopping &&
+	       (q->results.count >= SCAN_RESULTS_MAX ||
+		(idle && !q->wishes.list.count && !q->all_wanted))) {
+		q->working = !idle;
+		mutex_wait(&q->mu, &q->wake);
+	}
+	q->working = true;
+	*all = q->all_wanted;
+	q->all_wanted = false;
+	open = !q->stopping;
+	wishes = q->wishes;
+	q->wishes = (struct scan_wishes){ .list = { 0 } };
+	mutex_unlock(&q->mu);
+	for (size_t i = 0; i < wishes.list.count; i++)
+		scan_queue_sort_in(q, wishes.list.v[i]);
+	vec_fini(&wishes.list);
+	return open;
+}
+
+/* Hand a result over. */
+static void scan_queue_give(struct scan_queue *q, const struct scan_result *r)
+{
+	mutex_lock(&q->mu);
+	*vec_add(&q->results) = *r;
+	eventfd_write(q->fd, 1);
+	mutex_unlock(&q->mu);
+}
+
+/* Read the next wish of a user. */
+static void scan_queue_read(struct scan_queue *q, struct scan_user *u)
+{
+	struct scan_result r =
+		scan_wish_read(q, u->wishes.list.v[--u->wishes.list.count]);
+
+	scan_queue_give(q, &r);
+	u->spent_ns += clock_mono_ns() - (int64_t)r.read_ns;
+}
+
+static void *scan_queue_run(void *queue)
+{
+	struct scan_queue *q = queue;
+	struct scan_user *u;
+	bool all;
+
+	pthread_setname_np(pthread_self(), "ebpf-scan");
+	while (scan_queue_wait(q, &all)) {
+		if (all)
+			scan_queue_list(q);
+		u = scan_queue_choose(q);
+		if (u)
+			scan_queue_read(q, u);
+		if (!scan_queue_choose(q))
+			scan_queue_forget_users(q);
+	}
+	return NULL;
+}
+
+struct scan_queue *scan_queue_open(char *const *helper_argv)
+{
+	struct scan_queue *q = mem_new(struct scan_queue);
+
+	mutex_init(&q->mu);
+	clock_cond_init(&q->wake);
+	q->reader = file_helper_new(helper_argv);
+	q->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (q->fd < 0 || pthread_create(&q->thread, NULL, scan_queue_run, q))
+		abort(); /* like a lack of memory, this ends everprof */
+	return q;
+}
+
+void scan_queue_close(struct scan_queue *q)
+{
+	if (!q)
+		return;
+	mutex_lock(&q->mu);
+	q->stopping = true;
+	pthread_cond_signal(&q->wake);
+	mutex_unlock(&q->mu);
+	pthread_join(q->thread, NULL);
+	for (size_t i = 0; i < q->results.count; i++)
+		scan_result_fini(&q->results.v[i]);
+	scan_queue_forget_users(q);
+	vec_fini(&q->users);
+	vec_fini(&q->wishes.list);
+	vec_fini(&q->results);
+	file_helper_close(q->reader);
+	pthread_cond_destroy(&q->wake);
+	mutex_destroy(&q->mu);
+	close(q->fd);
+	mem_free(q);
+}
+
+int scan_queue_fd(const struct scan_queue *q)
+{
+	return q->fd;
+}
+
+void scan_queue_add(struct scan_queue *q, enum scan_kind kind, uint32_t pid)
+{
+	mutex_lock(&q->mu);
+	*vec_add(&q->wishes.list) = (struct scan_wish){ kind, pid };
+	pthread_cond_signal(&q->wake);
+	mutex_unlock(&q->mu);
+}
+
+void scan_queue_add_all(struct scan_queue *q)
+{
+	mutex_lock(&q->mu);
+	q->all_wanted = true;
+	pthread_cond_signal(&q->wake);
+	mutex_unlock(&q->mu);
+}
+
+bool scan_queue_is_idle(struct scan_queue *q)
+{
+	bool idle;
+
+	mutex_lock(&q->mu);
+	idle = !q->working && !q->wishes.list.count && !q->all_wanted &&
+	       !q->results.count;
+	mutex_unlock(&q->mu);
+	return idle;
+}
+
+bool scan_queue_take(struct scan_queue *q, struct scan_result *out)
+{
+	eventfd_t count;
+	bool found;
+
+	mutex_lock(&q->mu);
+	found = q->results.count;
+	if (found) {
+		*out = q->results.v[0];
+		vec_remove(&q->results, 0, 1);
+		pthread_cond_signal(&q->wake);
+	} else {
+		eventfd_read(q->fd, &count);
+	}
+	mutex_unlock(&q->mu);
+	return found;
+}
+
+void scan_result_fini(struct scan_result *r)
+{
+	if (r->kind == SCAN_JIT)
+		jit_process_fini(&r->jit);
+	buf_fini(&r->answer);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Scan queue: a thread that reads what may take long of processes: the facts
+ * that decide about their series; their mappings, if they started before the
+ * kernel's reports began or reports were lost; and the files in which they name
+ * the code that they compile. Processes of the
+ * user whose processes have taken the least time come first, so that nobody can
+ * delay the others; of these, the one that was asked for last comes first: it is
+ * sampled now.
+ *
+ * Ownership: the queue owns its thread and its helper; results belong to the
+ * taker.
+ * Threads: one thread calls all functions.
+ */
+#ifndef BPF_COLLECT_SCAN_QUEUE_H
+#define BPF_COLLECT_SCAN_QUEUE_H
+
+#include "base/buf.h"
+#include "bpf/process/process_reader.h"
+#include "bpf/profile/jit_process.h"
+
+/* What is read of a process. */
+enum scan_kind {
+	SCAN_FACTS, /* what decides about its series */
+	SCAN_MAPS,  /* the same, and its mappings */
+	SCAN_JIT,   /* the map of the code that it compiles */
+};
+
+/* What was read. */
+struct scan_result {
+	enum scan_kind kind;
+	uint32_t pid;
+	uint64_t read_ns;         /* monotonic time at which reading began */
+	bool good;                /* it could be read */
+	struct process_text text; /* not of SCAN_JIT; it borrows `answer` */
+	struct jit_process jit;   /* of SCAN_JIT */
+	struct buf answer;
+};
+
+struct scan_queue;
+
+/*
+ * Start the thread. `helper_argv` is a program and its arguments, ending with
+ * NULL, that calls process_reader_serve().
+ */
+struct scan_queue *scan_queue_open(char *const *helper_argv);
+
+/* Stop the thread, within some PROCESS_READER_TIMEOUT_MS; NULL is a no-op. */
+void scan_queue_close(struct scan_queue *q);
+
+/* A descriptor that is readable when scan_queue_take() has something. */
+int scan_queue_fd(const struct scan_queue *q);
+
+/* Ask for something about a process. */
+void scan_queue_add(struct scan_queue *q, enum scan_kind kind, uint32_t pid);
+
+/* Ask for the mappings of all processes that there are. */
+void scan_queue_add_all(struct scan_queue *q);
+
+/* Whether nothing is left to be read or taken. */
+bool scan_queue_is_idle(struct scan_queue *q);
+
+/* Take a result. False: there is none now. */
+bool scan_queue_take(struct scan_queue *q, struct scan_result *out);
+
+/* Free a result. */
+void scan_result_fini(struct scan_result *r);
+
+#endif

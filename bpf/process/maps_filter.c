@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf/process/maps_filter.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/process/address_space.h"
+
+enum {
+	MAPS_PIECE = 64 << 10,
+	/* The longest line has numbers, and a path of PATH_MAX with escapes. */
+	MAPS_LINE_MAX = 20 << 10,
+};
+
+/* What is still to be filtered, and what has passed. */
+struct maps_filter {
+	struct buf rest; /* the beginning of a line */
+	struct buf *out;
+	size_t max;   /* bytes that may pass */
+	size_t lines; /* that have passed */
+};
+
+/*
+ * Whether a line is of executable memory:
+ * "5581a0000000-5581a0001000 r-xp 00000000 08:01 1234 /bin/true".
+ */
+static bool maps_is_executable(struct str line)
+{
+	struct str rights;
+
+	(void)str_cut(line, ' ', &rights);
+	return rights.len > 3 && rights.ptr[2] == 'x';
+}
+
+/* Take the whole lines of a piece. */
+static void maps_filter_add(struct maps_filter *f, const char *piece, size_t n)
+{
+	struct str text;
+
+	buf_add(&f->rest, piece, n);
+	text = str_from(buf_bytes(&f->rest));
+	while (text.len && memchr(text.ptr, '\n', text.len)) {
+		struct str line = str_cut(text, '\n', &text);
+
+		if (!maps_is_executable(line) || line.len >= f->max ||
+		    f->lines == ADDRESS_RANGES_MAX)
+			continue;
+		buf_add(f->out, line.ptr, line.len);
+		buf_byte(f->out, '\n');
+		f->max -= line.len + 1;
+		f->lines++;
+	}
+	if (text.len)
+		memmove(f->rest.ptr, text.ptr, text.len);
+	f->rest.len = text.len;
+}
+
+int maps_filter_read(int fd, size_t max, struct buf *out, struct err *err)
+{
+	struct maps_filter f = { .rest = buf_init(MAPS_PIECE + MAPS_LINE_MAX),
+				 .out = out,
+				 .max = max };
+	char piece[MAPS_PIECE];
+	ssize_t n;
+
+	while ((n = read(fd, piece, sizeof(piece))) > 0)
+		maps_filter_add(&f, piece, (size_t)n);
+	buf_fini(&f.rest);
+	return n < 0 ? err_sys(err, "the mappings of a process") : 0;
+}

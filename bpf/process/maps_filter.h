@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Maps filter: reads the lines of /proc/PID/maps that are of executable memory.
+ * A process may have 65 530 mappings, which are 10 MB of text; few of them are
+ * executable.
+ *
+ * Ownership: the caller closes the descriptor.
+ * Threads: any.
+ * Source: proc(5).
+ */
+#ifndef BPF_PROCESS_MAPS_FILTER_H
+#define BPF_PROCESS_MAPS_FILTER_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/*
+ * Append the lines of executable memory, as many as a process may have ranges
+ * (ADDRESS_RANGES_MAX) and fit into `max` bytes. Errors are those of read().
+ */
+NODISCARD int maps_filter_read(int fd, size_t max, struct buf *out,
+			       struct err *err);
+
+#endif

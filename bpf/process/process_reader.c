@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf/process/process_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/dec.h"
+#include "base/enc.h"
+#include "bpf/process/maps_filter.h"
+
+enum {
+	/* Longer texts are cut off. */
+	TEXT_MAX = 64 << 10,
+	CMDLINE_MAX = 4096,
+	/* Room for the texts beside the mappings. */
+	TEXTS_MAX = 256 << 10,
+};
+
+enum process_operation {
+	PROCESS_READ,
+	PROCESS_OPEN,
+	PROCESS_OPERATIONS,
+};
+
+/* Append the beginning of a file of a process; nothing, if it has none. */
+static void process_read_text(int dir, const char *file, size_t max,
+			      struct buf *out)
+{
+	static char text[TEXT_MAX];
+	int fd = openat(dir, file, O_RDONLY | O_CLOEXEC);
+	size_t len = 0;
+	ssize_t n = fd < 0 ? 0 : 1;
+
+	while (n > 0 && len < max) {
+		n = read(fd, text + len, max - len);
+		len += n > 0 ? (size_t)n : 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	enc_str(out, (struct str){ .ptr = text, .len = len });
+}
+
+/* Append the path of the program of a process. */
+static void process_read_exe(int dir, struct buf *out)
+{
+	char target[4096];
+	ssize_t n = readlinkat(dir, "exe", target, sizeof(target));
+
+	enc_str(out,
+		(struct str){ .ptr = target, .len = n > 0 ? (size_t)n : 0 });
+}
+
+/* Append the mappings of a process. A thread of the kernel has none. */
+static int process_read_maps(int dir, struct buf *out, struct err *err)
+{
+	int fd = openat(dir, "maps", O_RDONLY | O_CLOEXEC);
+	int rc = 0;
+
+	if (fd >= 0)
+		rc = maps_filter_read(fd, PROCESS_ANSWER_MAX - TEXTS_MAX, out,
+				      err);
+	else if (errno != ESRCH)
+		rc = err_sys(err, "the mappings of a process");
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/*
+ * The operation PROCESS_READ: the descriptor is the directory of a process; the
+ * argument is a byte, 1: with its mappings.
+ */
+static int process_reader_text(int dir, struct bytes argument, struct buf *out,
+			       struct err *err)
+{
+	int rc = 0;
+
+	process_read_text(dir, "comm", TEXT_MAX, out);
+	process_read_exe(dir, out);
+	process_read_text(dir, "cgroup", TEXT_MAX, out);
+	process_read_text(dir, "cmdline", CMDLINE_MAX, out);
+	if (argument.len && argument.ptr[0])
+		rc = process_read_maps(dir, out, err);
+	close(dir);
+	return rc;
+}
+
+int process_reader_read(struct file_helper *reader, uint32_t pid,
+			bool with_maps, struct buf *answer,
+			struct process_text *out, struct err *err)
+{
+	const uint8_t argument = with_maps;
+	char path[32];
+	struct dec d;
+	int dir;
+	int rc;
+
+	/* The directory stays that of this process when the number is reused. */
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return err_sys(err, "open %s", path);
+	rc = file_helper_call(reader, PROCESS_READ, dir,
+			      (struct bytes){ &argument, sizeof(argument) },
+			      PROCESS_READER_TIMEOUT_MS, answer, err);
+	if (rc)
+		return rc;
+	d = dec_init(buf_bytes(answer));
+	out->name = str_trim(dec_str(&d));
+	out->exe = dec_str(&d);
+	out->cgroup = dec_str(&d);
+	out->cmdline = dec_str(&d);
+	if (d.bad || !out->name.len)
+		return err_set(err, ERR_NOTFOUND, "process %u has ended", pid);
+	out->maps = str_from(dec_bytes(&d, dec_left(&d)));
+	return 0;
+}
+
+/* What PROCESS_OPEN is asked for. */
+struct process_open {
+	uint32_t pid;
+	struct str path; /* empty: the program */
+	struct process_user user;
+	struct process_file_wish wish;
+};
+
+static void process_open_encode(const struct process_open *o, struct buf *out)
+{
+	enc_be32(out, o->pid);
+	enc_str(out, o->path);
+	enc_be32(out, o->user.uid);
+	enc_uvarint(out, o->user.groups.count);
+	for (size_t i = 0; i < o->user.groups.count; i++)
+		enc_be32(out, o->user.groups.v[i]);
+	buf_byte(out, o->wish.owned);
+	enc_str(out, str_from(o->wish.identity));
+}
+
+/* The groups are to be freed, in case of an error too. */
+static bool process_open_decode(struct bytes b, struct process_open *out)
+{
+	struct dec d = dec_init(b);
+	uint64_t groups;
+
+	*out = (struct process_open){ .pid = dec_be32(&d) };
+	out->path = dec_str(&d);
+	out->user.uid = dec_be32(&d);
+	groups = dec_count(&d, FILE_HELPER_ARGUMENT_MAX);
+	for (uint64_t i = 0; i < groups; i++)
+		*vec_add(&out->user.groups) = dec_be32(&d);
+	out->wish.owned = dec_u8(&d);
+	out->wish.identity = bytes_of(dec_str(&d));
+	return !d.bad;
+}
+
+/* The operation PROCESS_OPEN: the descriptor is not used. */
+static int process_reader_file(int unused, struct bytes argument,
+			       struct buf *out UNUSED, struct err *err)
+{
+	struct process_open o;
+	bool good = process_open_decode(argument, &o);
+	uint32_t pid = o.pid ? o.pid : (uint32_t)getpid();
+	int fd = -1;
+
+	close(unused);
+	if (good && o.path.len) {
+		char *path = mem_strndup(o.path);
+
+		fd = process_file_open(pid, path, &o.user, &o.wish);
+		mem_free(path);
+	} else if (good) {
+		fd = process_file_open_program(pid, &o.user, &o.wish);
+	}
+	process_user_fini(&o.user);
+	if (fd < 0)
+		return err_set(err, ERR_NOTFOUND,
+			       "there is no such file that may be read");
+	file_helper_give(fd);
+	return 0;
+}
+
+int process_reader_open(struct file_helper *reader, uint32_t pid,
+			const char *path, const struct process_user *u,
+			const struct process_file_wish *wish)
+{
+	const struct process_open o = { .pid = pid,
+					.path = str_of(path ? path : ""),
+					.user = *u,
+					.wish = *wish };
+	struct buf argument = { 0 };
+	int fd = -1;
+
+	process_open_encode(&o, &argument);
+	if (file_helper_call_open(reader, PROCESS_OPEN, buf_bytes(&argument),
+				  PROCESS_READER_TIMEOUT_MS, &fd, NULL))
+		fd = -1;
+	buf_fini(&argument);
+	return fd;
+}
+
+int process_reader_serve(void)
+{
+	static file_operation *const operations[PROCESS_OPERATIONS] = {
+		[PROCESS_READ] = process_reader_text,
+		[PROCESS_OPEN] = process_reader_file,
+	};
+
+	return file_helper_serve_proc(0, operations, PROCESS_OPERATIONS);
+}
