@@ -6,6 +6,9 @@
  *	*vec_add(&v) = 7;
  *	vec_fini(&v);
  *
+ * Each of these macros evaluates its arguments once, as a function does, except
+ * for the condition of vec_partition_point().
+ *
  * Ownership: a vector owns its array, not what its elements point to; pointers
  * into the array become invalid with the next vec_add() or vec_reserve().
  * Threads: one thread at a time.
@@ -26,68 +29,78 @@
 	}
 
 /* Append one element, which is not initialised, and return a pointer to it. */
-#define vec_add(vec)                                                           \
-	(((vec)->count < (vec)->cap ?                                          \
-		  (void)0 :                                                    \
-		  (void)((vec)->v = mem_grow((vec)->v, (vec)->count,           \
-					     &(vec)->cap,                      \
-					     sizeof(__typeof__(*(vec)->v))))), \
-	 &(vec)->v[(vec)->count++])
+#define vec_add(vec)                                                      \
+	({                                                                \
+		__typeof__(vec) add_to_ = (vec);                          \
+                                                                          \
+		if (add_to_->count >= add_to_->cap)                       \
+			add_to_->v = mem_grow(add_to_->v, add_to_->count, \
+					      &add_to_->cap,              \
+					      sizeof(*add_to_->v));       \
+		&add_to_->v[add_to_->count++];                            \
+	})
 
 /*
  * Make room for n more elements at &v[count]. The caller fills them and
  * increases count.
  */
-#define vec_reserve(vec, n)                                          \
-	do {                                                         \
-		size_t want_ = (vec)->count + (n);                   \
-                                                                     \
-		if (want_ > (vec)->cap) {                            \
-			size_t more_ = (vec)->cap + (vec)->cap / 2;  \
-                                                                     \
-			(vec)->cap = more_ > want_ ? more_ : want_;  \
-			(vec)->v = mem_realloc((vec)->v, (vec)->cap, \
-					       sizeof(*(vec)->v));   \
-		}                                                    \
+#define vec_reserve(vec, n)                                                   \
+	do {                                                                  \
+		__typeof__(vec) room_in_ = (vec);                             \
+		size_t want_ = room_in_->count + (n);                         \
+                                                                              \
+		if (want_ > room_in_->cap) {                                  \
+			size_t more_ = room_in_->cap + room_in_->cap / 2;     \
+                                                                              \
+			room_in_->cap = more_ > want_ ? more_ : want_;        \
+			room_in_->v = mem_realloc(room_in_->v, room_in_->cap, \
+						  sizeof(*room_in_->v));      \
+		}                                                             \
 	} while (0)
 
 /* Append the n elements at `from`, which is not a part of the vector. */
-#define vec_add_all(vec, from, n)                             \
-	do {                                                  \
-		size_t added_ = (n);                          \
-                                                              \
-		vec_reserve(vec, added_);                     \
-		if (added_)                                   \
-			memcpy(&(vec)->v[(vec)->count], from, \
-			       added_ * sizeof(*(vec)->v));   \
-		(vec)->count += added_;                       \
+#define vec_add_all(vec, from, n)                                 \
+	do {                                                      \
+		__typeof__(vec) all_to_ = (vec);                  \
+		size_t added_ = (n);                              \
+                                                                  \
+		vec_reserve(all_to_, added_);                     \
+		if (added_)                                       \
+			memcpy(&all_to_->v[all_to_->count], from, \
+			       added_ * sizeof(*all_to_->v));     \
+		all_to_->count += added_;                         \
 	} while (0)
 
 /*
  * Insert one element before element number `at`, or append it if `at` is the
  * count. Returns a pointer to the element, which is not initialised.
  */
-#define vec_insert(vec, at)                                                    \
-	({                                                                     \
-		size_t at_ = (at);                                             \
-                                                                               \
-		(void)vec_add(vec);                                            \
-		if ((vec)->count - 1 > at_)                                    \
-			memmove(&(vec)->v[at_ + 1], &(vec)->v[at_],            \
-				((vec)->count - 1 - at_) * sizeof(*(vec)->v)); \
-		&(vec)->v[at_];                                                \
+#define vec_insert(vec, at)                                                   \
+	({                                                                    \
+		__typeof__(vec) insert_to_ = (vec);                           \
+		size_t at_ = (at);                                            \
+                                                                              \
+		(void)vec_add(insert_to_);                                    \
+		if (insert_to_->count - 1 > at_)                              \
+			memmove(&insert_to_->v[at_ + 1], &insert_to_->v[at_], \
+				(insert_to_->count - 1 - at_) *               \
+					sizeof(*insert_to_->v));              \
+		&insert_to_->v[at_];                                          \
 	})
 
 /* Remove n elements, from element number `at` on. */
-#define vec_remove(vec, at, n)                                             \
-	do {                                                               \
-		size_t at_ = (at);                                         \
-		size_t removed_ = (n);                                     \
-                                                                           \
-		(vec)->count -= removed_;                                  \
-		if ((vec)->count > at_)                                    \
-			memmove(&(vec)->v[at_], &(vec)->v[at_ + removed_], \
-				((vec)->count - at_) * sizeof(*(vec)->v)); \
+#define vec_remove(vec, at, n)                                     \
+	do {                                                       \
+		__typeof__(vec) remove_from_ = (vec);              \
+		size_t at_ = (at);                                 \
+		size_t removed_ = (n);                             \
+                                                                   \
+		remove_from_->count -= removed_;                   \
+		if (remove_from_->count > at_)                     \
+			memmove(&remove_from_->v[at_],             \
+				&remove_from_->v[at_ + removed_],  \
+				(remove_from_->count - at_) *      \
+					sizeof(*remove_from_->v)); \
 	} while (0)
 
 /*
@@ -97,31 +110,34 @@
  *
  *	vec_partition_point(&v, e, *e <= 7)
  */
-#define vec_partition_point(vec, element, condition)             \
-	({                                                       \
-		size_t low_ = 0;                                 \
-		size_t high_ = (vec)->count;                     \
-                                                                 \
-		while (low_ < high_) {                           \
-			size_t mid_ = low_ + (high_ - low_) / 2; \
-			const __typeof__(*(vec)->v) *(element) = \
-				&(vec)->v[mid_];                 \
-                                                                 \
-			if (condition)                           \
-				low_ = mid_ + 1;                 \
-			else                                     \
-				high_ = mid_;                    \
-		}                                                \
-		low_;                                            \
+#define vec_partition_point(vec, element, condition)                 \
+	({                                                           \
+		__typeof__(vec) searched_ = (vec);                   \
+		size_t low_ = 0;                                     \
+		size_t high_ = searched_->count;                     \
+                                                                     \
+		while (low_ < high_) {                               \
+			size_t mid_ = low_ + (high_ - low_) / 2;     \
+			const __typeof__(*searched_->v) *(element) = \
+				&searched_->v[mid_];                 \
+                                                                     \
+			if (condition)                               \
+				low_ = mid_ + 1;                     \
+			else                                         \
+				high_ = mid_;                        \
+		}                                                    \
+		low_;                                                \
 	})
 
 /* Free the array; the vector is empty and usable again. */
-#define vec_fini(vec)               \
-	do {                        \
-		mem_free((vec)->v); \
-		(vec)->v = NULL;    \
-		(vec)->count = 0;   \
-		(vec)->cap = 0;     \
+#define vec_fini(vec)                           \
+	do {                                    \
+		__typeof__(vec) ended_ = (vec); \
+                                                \
+		mem_free(ended_->v);            \
+		ended_->v = NULL;               \
+		ended_->count = 0;              \
+		ended_->cap = 0;                \
 	} while (0)
 
 /* The memory, in bytes, that the array takes. */

@@ -226,6 +226,40 @@ Test(memory, a_vector_grows_and_empties)
 	vec_fini(&v);
 }
 
+/* A vector, and how often it was asked for. */
+struct asked_vector {
+	VEC(int) list;
+	int asked;
+};
+
+static struct asked_vector *vector_ask(struct asked_vector *v)
+{
+	v->asked++;
+	return v;
+}
+
+Test(memory, the_argument_of_a_vector_macro_is_evaluated_once)
+{
+	struct asked_vector v = { .asked = 0 };
+	const int more[] = { 1, 3 };
+
+	*vec_add(&vector_ask(&v)->list) = 4;
+	cr_expect(v.asked == 1, "vec_add");
+	vec_reserve(&vector_ask(&v)->list, 100);
+	cr_expect(v.asked == 2, "vec_reserve");
+	vec_add_all(&vector_ask(&v)->list, more, 2);
+	cr_expect(v.asked == 3, "vec_add_all");
+	*vec_insert(&vector_ask(&v)->list, 1) = 2;
+	cr_expect(v.asked == 4, "vec_insert");
+	vec_remove(&vector_ask(&v)->list, 0, 1);
+	cr_expect(v.asked == 5, "vec_remove");
+	cr_expect(vec_partition_point(&vector_ask(&v)->list, e, *e < 3) == 2);
+	cr_expect(v.asked == 6, "vec_partition_point");
+	cr_expect(v.list.count == 3 && v.list.v[0] == 2 && v.list.v[2] == 3);
+	vec_fini(&vector_ask(&v)->list);
+	cr_expect(v.asked == 7, "vec_fini");
+}
+
 Test(memory, the_partition_point_of_a_vector_is_found)
 {
 	VEC(int) v = { 0 };

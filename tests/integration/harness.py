@@ -122,6 +122,11 @@ class Everprof(Process):
                 return Answer(r.status, r.headers, r.read())
         except urllib.error.HTTPError as e:
             return Answer(e.code, e.headers, e.read())
+        except OSError:
+            # Why it ended says more than that it does not answer.
+            if self.child.poll() is None:
+                raise
+            raise AssertionError('everprof ended: ' + self.text()[-5000:])
 
     def range(self, query, begin=0, end='now'):
         return self.get('/api/v1/query_range', query=query,
