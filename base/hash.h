@@ -14,8 +14,8 @@
 #include "base/bytes.h"
 
 /*
- * Return the hash of b, with seed 0. Hashes are stored on disk, so the function must never
- * change.
+ * Return the hash of b, with seed 0. Hashes are stored on disk, so the function
+ * must never change.
  */
 uint64_t hash_bytes(struct bytes b);
 

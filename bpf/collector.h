@@ -51,8 +51,8 @@ struct collector_options {
 	 * collector_help().
 	 */
 	char *const *helper_argv;
-	char *const *
-		process_argv; /* as helper_argv, for collector_help_processes() */
+	/* The same, for collector_help_processes(). */
+	char *const *process_argv;
 	/* Directory with debug files by build ID; NULL or empty: none. */
 	const char *debug_dir;
 	const struct log *log; /* may be NULL */
@@ -117,8 +117,7 @@ int collector_help(void);
 
 /*
  * Be the process that reads what /proc tells of other processes, and opens their
- * files, for a collector;
- * otherwise as collector_help().
+ * files, for a collector; otherwise as collector_help().
  */
 int collector_help_processes(void);
 

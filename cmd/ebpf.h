@@ -19,7 +19,10 @@
  */
 #define EBPF_HELPER "ebpf-file-helper"
 
-/* The same for the process that reads processes (bpf/process/process_reader.h). */
+/*
+ * The command that makes this program the process reader of a collector
+ * (bpf/process/process_reader.h).
+ */
 #define EBPF_PROCESS_HELPER "ebpf-process-helper"
 
 /* As collector_start(), with this program as the helpers. */

@@ -51,7 +51,7 @@ int label_by_name(const void *a, const void *b);
 struct labels {
 	_Atomic uint32_t refs; /* number of references to the set */
 	uint32_t len;          /* length of `data`, in bytes */
-	uint64_t hash;         /* hash_key() of data: other in each process */
+	uint64_t hash; /* hash_key() of data; it differs between processes */
 	uint8_t data[];
 };
 
@@ -70,8 +70,9 @@ struct labels *labels_ref(struct labels *ls);
 void labels_unref(struct labels *ls);
 
 /*
- * Returns the beginning of the SHA-256 digest of a set: the same in each
- * process, and nobody can make two sets with the same one.
+ * Returns the first 8 bytes of the SHA-256 digest of a set. Unlike `hash`, it is
+ * the same in each process, and nobody can choose two sets for which it is the
+ * same without trying some 2^32.
  */
 uint64_t labels_digest(const struct labels *ls);
 

@@ -53,7 +53,7 @@ struct collector {
 	uint64_t learned_at;
 	bool rescan;           /* reports were lost */
 	uint64_t rescan_after; /* when all processes may be read again */
-	bool settled;          /* no file waits to be read */
+	bool settled;          /* no file and no process waits to be read */
 	bool sampling;
 	/*
 	 * Monotonic time in ns up to which samples were taken: what happened

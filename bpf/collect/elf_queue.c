@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/collect/elf_queue.h"
 
-#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/mutex.h"
+#include "bpf/collect/reading_thread.h"
 
 enum elf_queue_state {
 	ELF_QUEUE_IDLE,
@@ -16,13 +15,9 @@ enum elf_queue_state {
 };
 
 struct elf_queue {
-	pthread_t thread;
-	int fd; /* eventfd: readable when the state is ELF_QUEUE_DONE */
+	struct reading_thread t;
 	struct elf_helpers helpers;
-	struct mutex mu;
-	pthread_cond_t wake;
-	/* Guarded by mu; in the state ASKED, the thread reads the question. */
-	bool stopping;
+	/* Guarded by t.mu; in the state ASKED, the thread reads the question. */
 	enum elf_queue_state state;
 	uint32_t pid;
 	char *path;
@@ -47,11 +42,11 @@ static bool elf_queue_wait(struct elf_queue *q)
 {
 	bool asked;
 
-	mutex_lock(&q->mu);
-	while (!q->stopping && q->state != ELF_QUEUE_ASKED)
-		mutex_wait(&q->mu, &q->wake);
-	asked = !q->stopping;
-	mutex_unlock(&q->mu);
+	mutex_lock(&q->t.mu);
+	while (!q->t.stopping && q->state != ELF_QUEUE_ASKED)
+		mutex_wait(&q->t.mu, &q->t.wake);
+	asked = !q->t.stopping;
+	mutex_unlock(&q->t.mu);
 	return asked;
 }
 
@@ -62,14 +57,14 @@ static void *elf_queue_run(void *queue)
 	pthread_setname_np(pthread_self(), "ebpf-files");
 	while (elf_queue_wait(q)) {
 		elf_queue_read(q);
-		mutex_lock(&q->mu);
+		mutex_lock(&q->t.mu);
 		q->state = ELF_QUEUE_DONE;
 		/*
 		 * Written under the lock: a result that was taken before would
 		 * leave the descriptor readable for ever.
 		 */
-		eventfd_write(q->fd, 1);
-		mutex_unlock(&q->mu);
+		eventfd_write(q->t.fd, 1);
+		mutex_unlock(&q->t.mu);
 	}
 	return NULL;
 }
@@ -79,13 +74,9 @@ struct elf_queue *elf_queue_open(char *const *helper_argv,
 {
 	struct elf_queue *q = mem_new(struct elf_queue);
 
-	mutex_init(&q->mu);
-	clock_cond_init(&q->wake);
 	q->helpers.files = file_helper_new(helper_argv);
 	q->helpers.processes = file_helper_new(process_argv);
-	q->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (q->fd < 0 || pthread_create(&q->thread, NULL, elf_queue_run, q))
-		abort(); /* like a lack of memory, this ends everprof */
+	reading_thread_start(&q->t, elf_queue_run, q);
 	return q;
 }
 
@@ -102,41 +93,35 @@ void elf_queue_close(struct elf_queue *q)
 {
 	if (!q)
 		return;
-	mutex_lock(&q->mu);
-	q->stopping = true;
-	pthread_cond_signal(&q->wake);
-	mutex_unlock(&q->mu);
-	pthread_join(q->thread, NULL);
+	reading_thread_stop(&q->t);
 	if (q->state == ELF_QUEUE_DONE)
 		elf_result_fini(&q->result);
 	elf_queue_forget(q);
 	file_helper_close(q->helpers.files);
 	file_helper_close(q->helpers.processes);
-	pthread_cond_destroy(&q->wake);
-	mutex_destroy(&q->mu);
-	close(q->fd);
+	reading_thread_fini(&q->t);
 	mem_free(q);
 }
 
 int elf_queue_fd(const struct elf_queue *q)
 {
-	return q->fd;
+	return q->t.fd;
 }
 
 bool elf_queue_is_idle(struct elf_queue *q)
 {
 	bool idle;
 
-	mutex_lock(&q->mu);
+	mutex_lock(&q->t.mu);
 	idle = q->state == ELF_QUEUE_IDLE;
-	mutex_unlock(&q->mu);
+	mutex_unlock(&q->t.mu);
 	return idle;
 }
 
 void elf_queue_submit(struct elf_queue *q, uint32_t number,
 		      const struct mapped_file *f)
 {
-	mutex_lock(&q->mu);
+	mutex_lock(&q->t.mu);
 	elf_queue_forget(q);
 	q->pid = f->pid;
 	q->path = mem_strdup(f->path);
@@ -145,8 +130,8 @@ void elf_queue_submit(struct elf_queue *q, uint32_t number,
 				      .len = f->identity.len };
 	q->result = (struct elf_result){ .number = number, .read.fd = -1 };
 	q->state = ELF_QUEUE_ASKED;
-	pthread_cond_signal(&q->wake);
-	mutex_unlock(&q->mu);
+	pthread_cond_signal(&q->t.wake);
+	mutex_unlock(&q->t.mu);
 }
 
 bool elf_queue_take(struct elf_queue *q, struct elf_result *out)
@@ -154,14 +139,14 @@ bool elf_queue_take(struct elf_queue *q, struct elf_result *out)
 	eventfd_t count;
 	bool done;
 
-	mutex_lock(&q->mu);
+	mutex_lock(&q->t.mu);
 	done = q->state == ELF_QUEUE_DONE;
 	if (done) {
 		*out = q->result;
 		q->state = ELF_QUEUE_IDLE;
-		eventfd_read(q->fd, &count);
+		eventfd_read(q->t.fd, &count);
 	}
-	mutex_unlock(&q->mu);
+	mutex_unlock(&q->t.mu);
 	return done;
 }
 

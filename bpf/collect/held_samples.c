@@ -2,17 +2,15 @@
 #include "bpf/collect/held_samples.h"
 
 #include "base/mem.h"
+#include "bpf/kernel/sampler.h"
 
 bool held_samples_add(struct held_samples *h, const struct sample_record *r,
 		      const struct window_input *in, uint64_t now)
 {
-	size_t words = (size_t)r->header.kernel + r->header.user;
-
 	if (h->list.count == HELD_SAMPLES_MAX)
 		return false;
 	*vec_add(&h->list) = (struct held_sample){
-		.record = mem_dup(r, sizeof(r->header) +
-					     words * sizeof(*r->words)),
+		.record = mem_dup(r, sampler_record_size(&r->header)),
 		.in = *in,
 		.until = now + HELD_SAMPLES_MS,
 	};

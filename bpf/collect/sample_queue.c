@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/collect/sample_queue.h"
+#include "bpf/kernel/sampler.h"
 
 #include <stdlib.h>
 
@@ -10,12 +11,10 @@ enum {
 
 void sample_queue_add(struct sample_queue *q, const struct sample_record *r)
 {
-	size_t words = (size_t)r->header.kernel + r->header.user;
-
 	*vec_add(&q->order) = (struct queued_stack){ .time = r->header.time,
 						     .at = q->records.len };
 	/* All records are multiples of 8 bytes, so each is aligned. */
-	buf_add(&q->records, r, sizeof(r->header) + words * sizeof(*r->words));
+	buf_add(&q->records, r, sampler_record_size(&r->header));
 }
 
 static int queued_stack_order(const void *a, const void *b)

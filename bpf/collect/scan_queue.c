@@ -2,13 +2,12 @@
 #include "bpf/collect/scan_queue.h"
 
 #include <dirent.h>
-#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/mutex.h"
+#include "bpf/collect/reading_thread.h"
 
 enum {
 	/* Results that may wait to be taken. */
@@ -26,7 +25,7 @@ struct scan_wishes {
 	VEC(struct scan_wish) list;
 };
 
-/* What was asked for about the processes of a user. */
+/* The wishes that concern processes of one user. */
 struct scan_user {
 	uint32_t uid;
 	struct scan_wishes wishes;
@@ -34,15 +33,11 @@ struct scan_user {
 };
 
 struct scan_queue {
-	pthread_t thread;
-	int fd; /* eventfd: readable when there are results */
-	struct mutex mu;
-	pthread_cond_t wake;
+	struct reading_thread t;
 	/* Of the thread alone. */
 	struct file_helper *reader;
 	VEC(struct scan_user) users;
-	/* Guarded by mu. */
-	bool stopping;
+	/* Guarded by t.mu. */
 	bool working;    /* the thread has something to do, or does it */
 	bool all_wanted; /* scan_queue_add_all() was called */
 	struct scan_wishes wishes; /* that the thread has not taken over */
@@ -58,6 +53,7 @@ static struct scan_user *scan_user_of(struct scan_queue *q, uint32_t pid)
 	struct process_user user;
 	uint32_t uid;
 	int64_t least = INT64_MAX;
+	struct scan_user *u;
 
 	process_user_read(&user, pid);
 	uid = user.uid;
@@ -70,14 +66,16 @@ static struct scan_user *scan_user_of(struct scan_queue *q, uint32_t pid)
 	}
 	if (!q->users.count)
 		least = 0;
-	*vec_add(&q->users) =
-		(struct scan_user){ .uid = uid, .spent_ns = least };
-	return &q->users.v[q->users.count - 1];
+	u = vec_add(&q->users);
+	*u = (struct scan_user){ .uid = uid, .spent_ns = least };
+	return u;
 }
 
 static void scan_queue_sort_in(struct scan_queue *q, struct scan_wish wish)
 {
-	*vec_add(&scan_user_of(q, wish.pid)->wishes.list) = wish;
+	struct scan_user *u = scan_user_of(q, wish.pid);
+
+	*vec_add(&u->wishes.list) = wish;
 }
 
 /* Ask for the mappings of all processes in /proc. */
@@ -115,7 +113,7 @@ static struct scan_user *scan_queue_choose(struct scan_queue *q)
 	return best;
 }
 
-/* Forget the users, when nobody waits for anything. */
+/* Remove all users with their wishes. */
 static void scan_queue_forget_users(struct scan_queue *q)
 {
 	for (size_t i = 0; i < q->users.count; i++)
@@ -151,20 +149,23 @@ static bool scan_queue_wait(struct scan_queue *q, bool *all)
 	struct scan_wishes wishes;
 	bool open;
 
-	mutex_lock(&q->mu);
-	while (!q->stopping &&
+	/* What they have spent counts only while somebody waits. */
+	if (idle)
+		scan_queue_forget_users(q);
+	mutex_lock(&q->t.mu);
+	while (!q->t.stopping &&
 	       (q->results.count >= SCAN_RESULTS_MAX ||
 		(idle && !q->wishes.list.count && !q->all_wanted))) {
 		q->working = !idle;
-		mutex_wait(&q->mu, &q->wake);
+		mutex_wait(&q->t.mu, &q->t.wake);
 	}
 	q->working = true;
 	*all = q->all_wanted;
 	q->all_wanted = false;
-	open = !q->stopping;
+	open = !q->t.stopping;
 	wishes = q->wishes;
 	q->wishes = (struct scan_wishes){ .list = { 0 } };
-	mutex_unlock(&q->mu);
+	mutex_unlock(&q->t.mu);
 	for (size_t i = 0; i < wishes.list.count; i++)
 		scan_queue_sort_in(q, wishes.list.v[i]);
 	vec_fini(&wishes.list);
@@ -174,10 +175,10 @@ static bool scan_queue_wait(struct scan_queue *q, bool *all)
 /* Hand a result over. */
 static void scan_queue_give(struct scan_queue *q, const struct scan_result *r)
 {
-	mutex_lock(&q->mu);
+	mutex_lock(&q->t.mu);
 	*vec_add(&q->results) = *r;
-	eventfd_write(q->fd, 1);
-	mutex_unlock(&q->mu);
+	eventfd_write(q->t.fd, 1);
+	mutex_unlock(&q->t.mu);
 }
 
 /* Read the next wish of a user. */
@@ -203,8 +204,6 @@ static void *scan_queue_run(void *queue)
 		u = scan_queue_choose(q);
 		if (u)
 			scan_queue_read(q, u);
-		if (!scan_queue_choose(q))
-			scan_queue_forget_users(q);
 	}
 	return NULL;
 }
@@ -213,12 +212,8 @@ struct scan_queue *scan_queue_open(char *const *helper_argv)
 {
 	struct scan_queue *q = mem_new(struct scan_queue);
 
-	mutex_init(&q->mu);
-	clock_cond_init(&q->wake);
 	q->reader = file_helper_new(helper_argv);
-	q->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (q->fd < 0 || pthread_create(&q->thread, NULL, scan_queue_run, q))
-		abort(); /* like a lack of memory, this ends everprof */
+	reading_thread_start(&q->t, scan_queue_run, q);
 	return q;
 }
 
@@ -226,11 +221,7 @@ void scan_queue_close(struct scan_queue *q)
 {
 	if (!q)
 		return;
-	mutex_lock(&q->mu);
-	q->stopping = true;
-	pthread_cond_signal(&q->wake);
-	mutex_unlock(&q->mu);
-	pthread_join(q->thread, NULL);
+	reading_thread_stop(&q->t);
 	for (size_t i = 0; i < q->results.count; i++)
 		scan_result_fini(&q->results.v[i]);
 	scan_queue_forget_users(q);
@@ -238,41 +229,39 @@ void scan_queue_close(struct scan_queue *q)
 	vec_fini(&q->wishes.list);
 	vec_fini(&q->results);
 	file_helper_close(q->reader);
-	pthread_cond_destroy(&q->wake);
-	mutex_destroy(&q->mu);
-	close(q->fd);
+	reading_thread_fini(&q->t);
 	mem_free(q);
 }
 
 int scan_queue_fd(const struct scan_queue *q)
 {
-	return q->fd;
+	return q->t.fd;
 }
 
 void scan_queue_add(struct scan_queue *q, enum scan_kind kind, uint32_t pid)
 {
-	mutex_lock(&q->mu);
+	mutex_lock(&q->t.mu);
 	*vec_add(&q->wishes.list) = (struct scan_wish){ kind, pid };
-	pthread_cond_signal(&q->wake);
-	mutex_unlock(&q->mu);
+	pthread_cond_signal(&q->t.wake);
+	mutex_unlock(&q->t.mu);
 }
 
 void scan_queue_add_all(struct scan_queue *q)
 {
-	mutex_lock(&q->mu);
+	mutex_lock(&q->t.mu);
 	q->all_wanted = true;
-	pthread_cond_signal(&q->wake);
-	mutex_unlock(&q->mu);
+	pthread_cond_signal(&q->t.wake);
+	mutex_unlock(&q->t.mu);
 }
 
 bool scan_queue_is_idle(struct scan_queue *q)
 {
 	bool idle;
 
-	mutex_lock(&q->mu);
+	mutex_lock(&q->t.mu);
 	idle = !q->working && !q->wishes.list.count && !q->all_wanted &&
 	       !q->results.count;
-	mutex_unlock(&q->mu);
+	mutex_unlock(&q->t.mu);
 	return idle;
 }
 
@@ -281,16 +270,16 @@ bool scan_queue_take(struct scan_queue *q, struct scan_result *out)
 	eventfd_t count;
 	bool found;
 
-	mutex_lock(&q->mu);
+	mutex_lock(&q->t.mu);
 	found = q->results.count;
 	if (found) {
 		*out = q->results.v[0];
 		vec_remove(&q->results, 0, 1);
-		pthread_cond_signal(&q->wake);
+		pthread_cond_signal(&q->t.wake);
 	} else {
-		eventfd_read(q->fd, &count);
+		eventfd_read(q->t.fd, &count);
 	}
-	mutex_unlock(&q->mu);
+	mutex_unlock(&q->t.mu);
 	return found;
 }
 

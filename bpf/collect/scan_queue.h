@@ -3,10 +3,9 @@
  * Scan queue: a thread that reads what may take long of processes: the facts
  * that decide about their series; their mappings, if they started before the
  * kernel's reports began or reports were lost; and the files in which they name
- * the code that they compile. Processes of the
- * user whose processes have taken the least time come first, so that nobody can
- * delay the others; of these, the one that was asked for last comes first: it is
- * sampled now.
+ * the code that they compile. The user whose processes have taken the least
+ * time comes first, so that nobody can delay the others; of the processes of one
+ * user, the one that was asked for last comes first: it is sampled now.
  *
  * Ownership: the queue owns its thread and its helper; results belong to the
  * taker.
@@ -19,14 +18,14 @@
 #include "bpf/process/process_reader.h"
 #include "bpf/profile/jit_process.h"
 
-/* What is read of a process. */
+/* The kinds of facts about a process that a scan reads. */
 enum scan_kind {
 	SCAN_FACTS, /* what decides about its series */
 	SCAN_MAPS,  /* the same, and its mappings */
 	SCAN_JIT,   /* the map of the code that it compiles */
 };
 
-/* What was read. */
+/* The facts about a process that one scan has read. */
 struct scan_result {
 	enum scan_kind kind;
 	uint32_t pid;

@@ -2,6 +2,7 @@
 #include "bpf/collect/waiting_threads.h"
 
 #include "base/hash.h"
+#include "bpf/kernel/sampler.h"
 
 static uint64_t tid_hash(uint32_t tid)
 {
@@ -38,7 +39,6 @@ static struct sample_record *waiting_remove(struct waiting_threads *w,
 bool waiting_threads_add(struct waiting_threads *w,
 			 const struct sample_record *r)
 {
-	size_t words = (size_t)r->header.kernel + r->header.user;
 	uint32_t place = waiting_place(w, r->header.tid);
 
 	if (place != TABLE_NONE)
@@ -51,8 +51,7 @@ bool waiting_threads_add(struct waiting_threads *w,
 		place = (uint32_t)w->records.count;
 		*vec_add(&w->records) = NULL;
 	}
-	w->records.v[place] =
-		mem_dup(r, sizeof(r->header) + words * sizeof(*r->words));
+	w->records.v[place] = mem_dup(r, sampler_record_size(&r->header));
 	table_add(&w->by_tid, tid_hash(r->header.tid), place);
 	return true;
 }

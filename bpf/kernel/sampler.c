@@ -171,8 +171,7 @@ static int sampler_receive(void *ctx, void *data, size_t size)
 	const struct sample_record *r = data;
 
 	/* The program in the kernel writes whole records only. */
-	if (size >= sizeof(r->header) + 8 * ((size_t)r->header.kernel +
-					     (size_t)r->header.user))
+	if (size >= sampler_record_size(&r->header))
 		s->visit(s->ctx, r);
 	return 0;
 }

@@ -93,4 +93,10 @@ NODISCARD int sampler_cost_of(struct sampler *s, struct sampler_cost *out,
  */
 uint32_t sampler_verified(struct sampler *s);
 
+/* Return the size of a sample in bytes. */
+static inline size_t sampler_record_size(const struct sample_header *h)
+{
+	return sizeof(*h) + ((size_t)h->kernel + h->user) * sizeof(uint64_t);
+}
+
 #endif

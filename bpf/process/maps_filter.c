@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "bpf/process/address_space.h"
+#include "bpf/process/maps_line.h"
 
 enum {
 	MAPS_PIECE = 64 << 10,
@@ -12,25 +13,13 @@ enum {
 	MAPS_LINE_MAX = 20 << 10,
 };
 
-/* What is still to be filtered, and what has passed. */
+/* The state of a filter between two pieces of the file. */
 struct maps_filter {
 	struct buf rest; /* the beginning of a line */
 	struct buf *out;
 	size_t max;   /* bytes that may pass */
 	size_t lines; /* that have passed */
 };
-
-/*
- * Whether a line is of executable memory:
- * "5581a0000000-5581a0001000 r-xp 00000000 08:01 1234 /bin/true".
- */
-static bool maps_is_executable(struct str line)
-{
-	struct str rights;
-
-	(void)str_cut(line, ' ', &rights);
-	return rights.len > 3 && rights.ptr[2] == 'x';
-}
 
 /* Take the whole lines of a piece. */
 static void maps_filter_add(struct maps_filter *f, const char *piece, size_t n)
@@ -41,9 +30,10 @@ static void maps_filter_add(struct maps_filter *f, const char *piece, size_t n)
 	text = str_from(buf_bytes(&f->rest));
 	while (text.len && memchr(text.ptr, '\n', text.len)) {
 		struct str line = str_cut(text, '\n', &text);
+		struct maps_line l;
 
-		if (!maps_is_executable(line) || line.len >= f->max ||
-		    f->lines == ADDRESS_RANGES_MAX)
+		if (!maps_line_parse(line, &l) || !l.executable ||
+		    line.len >= f->max || f->lines == ADDRESS_RANGES_MAX)
 			continue;
 		buf_add(f->out, line.ptr, line.len);
 		buf_byte(f->out, '\n');

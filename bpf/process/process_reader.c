@@ -118,7 +118,7 @@ int process_reader_read(struct file_helper *reader, uint32_t pid,
 	return 0;
 }
 
-/* What PROCESS_OPEN is asked for. */
+/* The argument of PROCESS_OPEN. */
 struct process_open {
 	uint32_t pid;
 	struct str path; /* empty: the program */

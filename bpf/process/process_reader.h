@@ -20,7 +20,7 @@
 #include "symbols/file_helper.h"
 
 enum {
-	/* What is not read or opened after this time is given up for now. */
+	/* Reading a process, or opening a file, may take this time. */
 	PROCESS_READER_TIMEOUT_MS = 1000,
 	/* Largest answer; more than ADDRESS_RANGES_MAX mappings are not kept. */
 	PROCESS_ANSWER_MAX = 4 << 20,
@@ -32,7 +32,7 @@ enum {
  */
 int process_reader_serve(void);
 
-/* What was read of a process. All texts borrow the answer. */
+/* The texts of a process. They borrow the answer. */
 struct process_text {
 	struct str name; /* of its first thread */
 	struct str exe; /* path of its program; empty: a thread of the kernel */

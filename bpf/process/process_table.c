@@ -421,7 +421,10 @@ void process_table_scan(struct process_table *t, uint32_t pid,
 	if (process_ended_after(t, pid, read_ns))
 		return;
 	p = process_get(t, pid, now);
-	/* What a process has mapped after it began was reported. */
+	/*
+	 * The text is of the program before. Everything that the process has
+	 * mapped since was reported.
+	 */
 	if (!p || p->began_ns >= read_ns)
 		return;
 	process_name(p, text->name);

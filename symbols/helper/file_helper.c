@@ -263,12 +263,19 @@ static int file_helper_fail(struct file_helper *h, int rc, unsigned timeout_ms,
 		       "the file helper ended while it read the file");
 }
 
-/* A request and its answer; `fd` is borrowed. */
-static int file_helper_ask(struct file_helper *h, uint32_t operation, int fd,
-			   struct bytes argument, unsigned timeout_ms,
+/* What a helper is asked. `fd` is borrowed. */
+struct helper_call {
+	uint32_t operation;
+	int fd;
+	struct bytes argument;
+	unsigned timeout_ms;
+};
+
+/* Ask the helper, and receive its answer; *fd_out is its descriptor, or -1. */
+static int file_helper_ask(struct file_helper *h, const struct helper_call *c,
 			   struct buf *out, int *fd_out, struct err *err)
 {
-	int64_t deadline = clock_mono_ns() + (int64_t)timeout_ms * 1000000;
+	int64_t deadline = clock_mono_ns() + (int64_t)c->timeout_ms * 1000000;
 	struct err said = { .code = 0 };
 	int rc = file_helper_start(h, err);
 	bool sent;
@@ -276,8 +283,8 @@ static int file_helper_ask(struct file_helper *h, uint32_t operation, int fd,
 	*fd_out = -1;
 	if (rc)
 		return rc;
-	sent = argument.len <= FILE_HELPER_ARGUMENT_MAX &&
-	       helper_send_request(h->socket, operation, fd, argument);
+	sent = c->argument.len <= FILE_HELPER_ARGUMENT_MAX &&
+	       helper_send_request(h->socket, c->operation, c->fd, c->argument);
 	rc = sent ? file_helper_receive(h, deadline, out, fd_out, &said) :
 		    ERR_CLOSED;
 	if (rc && *fd_out >= 0) {
@@ -286,16 +293,17 @@ static int file_helper_ask(struct file_helper *h, uint32_t operation, int fd,
 	}
 	if (rc && said.code)
 		return err_set(err, rc, "%s", said.msg);
-	return rc ? file_helper_fail(h, rc, timeout_ms, out, err) : 0;
+	return rc ? file_helper_fail(h, rc, c->timeout_ms, out, err) : 0;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): a request and its answer */
 int file_helper_call(struct file_helper *h, uint32_t operation, int fd,
 		     struct bytes argument, unsigned timeout_ms,
 		     struct buf *out, struct err *err)
 {
+	const struct helper_call c = { operation, fd, argument, timeout_ms };
 	int given;
-	int rc = file_helper_ask(h, operation, fd, argument, timeout_ms, out,
-				 &given, err);
+	int rc = file_helper_ask(h, &c, out, &given, err);
 
 	close(fd);
 	if (given >= 0)
@@ -307,15 +315,16 @@ int file_helper_call_open(struct file_helper *h, uint32_t operation,
 			  struct bytes argument, unsigned timeout_ms,
 			  int *fd_out, struct err *err)
 {
-	struct buf nothing = buf_init(1);
+	/* Each request brings a descriptor; this one is of no use. */
 	int root = open("/", O_PATH | O_CLOEXEC);
+	const struct helper_call c = { operation, root, argument, timeout_ms };
+	struct buf nothing = buf_init(1);
 	int rc;
 
 	*fd_out = -1;
 	if (root < 0)
 		return err_sys(err, "open /");
-	rc = file_helper_ask(h, operation, root, argument, timeout_ms, &nothing,
-			     fd_out, err);
+	rc = file_helper_ask(h, &c, &nothing, fd_out, err);
 	close(root);
 	buf_fini(&nothing);
 	if (!rc && *fd_out < 0)

@@ -33,10 +33,9 @@ bool helper_write(int socket, const void *bytes, size_t len)
 }
 
 /* Send a message with a descriptor, unless it is -1. */
-static bool helper_send(int socket, const void *head, size_t len, int fd)
+static bool helper_send(int socket, void *head, size_t len, int fd)
 {
-	struct iovec part = { .iov_base = (void *)(uintptr_t)head,
-			      .iov_len = len };
+	struct iovec part = { .iov_base = head, .iov_len = len };
 	union helper_control control = { .bytes = { 0 } };
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
 	ssize_t n;
@@ -61,9 +60,8 @@ static bool helper_send(int socket, const void *head, size_t len, int fd)
 bool helper_send_request(int socket, uint32_t operation, int fd,
 			 struct bytes argument)
 {
-	const struct helper_request request = {
-		.operation = operation, .argument = (uint32_t)argument.len
-	};
+	struct helper_request request = { .operation = operation,
+					  .argument = (uint32_t)argument.len };
 
 	return helper_send(socket, &request, sizeof(request), fd) &&
 	       helper_write(socket, argument.ptr, argument.len);
@@ -71,7 +69,9 @@ bool helper_send_request(int socket, uint32_t operation, int fd,
 
 bool helper_send_reply(int socket, const struct helper_reply *reply, int fd)
 {
-	return helper_send(socket, reply, sizeof(*reply), fd);
+	struct helper_reply head = *reply;
+
+	return helper_send(socket, &head, sizeof(head), fd);
 }
 
 /* Wait until there is something to read. */

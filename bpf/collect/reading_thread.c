@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf/collect/reading_thread.h"
+
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+void reading_thread_start(struct reading_thread *t, void *(*run)(void *),
+			  void *ctx)
+{
+	mutex_init(&t->mu);
+	clock_cond_init(&t->wake);
+	t->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (t->fd < 0 || pthread_create(&t->thread, NULL, run, ctx))
+		abort(); /* like a lack of memory, this ends everprof */
+}
+
+void reading_thread_stop(struct reading_thread *t)
+{
+	mutex_lock(&t->mu);
+	t->stopping = true;
+	pthread_cond_signal(&t->wake);
+	mutex_unlock(&t->mu);
+	pthread_join(t->thread, NULL);
+}
+
+void reading_thread_fini(struct reading_thread *t)
+{
+	pthread_cond_destroy(&t->wake);
+	mutex_destroy(&t->mu);
+	close(t->fd);
+}

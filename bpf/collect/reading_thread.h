@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading thread: what the queues of the collector have in common, a thread that
+ * reads for the collector's own thread, which polls a descriptor meanwhile.
+ *
+ * Ownership: the queue owns the thread.
+ * Threads: one thread starts, stops and frees it.
+ */
+#ifndef BPF_COLLECT_READING_THREAD_H
+#define BPF_COLLECT_READING_THREAD_H
+
+#include "base/mutex.h"
+
+struct reading_thread {
+	pthread_t thread;
+	int fd; /* eventfd: the queue makes it readable when it has a result */
+	struct mutex mu; /* guards `stopping` and what the queue shares */
+	pthread_cond_t wake;
+	bool stopping;
+};
+
+/* Start a thread that calls run(ctx), which returns when `stopping` is set. */
+void reading_thread_start(struct reading_thread *t, void *(*run)(void *),
+			  void *ctx);
+
+/* Set `stopping`, and wait until the thread has ended. */
+void reading_thread_stop(struct reading_thread *t);
+
+/* Free everything, after the thread was stopped. */
+void reading_thread_fini(struct reading_thread *t);
+
+#endif

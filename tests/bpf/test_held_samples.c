@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Held samples: which ones are taken, and when. */
+#include "base/mem.h"
+#include "bpf/collect/held_samples.h"
+#include "tests/check.h"
+
+TestSuite(held_samples, .timeout = 60);
+
+/* The process that is being read. */
+static uint32_t read_now;
+
+static bool waits(void *ctx UNUSED, uint32_t pid)
+{
+	return pid == read_now;
+}
+
+static bool add(struct held_samples *h, uint32_t pid, uint64_t now)
+{
+	const struct sample_record r = {
+		.header = { .pid = pid, .kernel = 1, .user = 2 },
+		.words = { 1, 2, 3 },
+	};
+	const struct window_input in = { .samples = pid };
+
+	return held_samples_add(h, &r, &in, now);
+}
+
+/* Take a sample and return its process; 0: there is none. */
+static uint32_t take(struct held_samples *h, size_t *at, uint64_t now)
+{
+	struct held_sample s;
+	uint32_t pid;
+
+	if (!held_samples_take(h, at, waits, NULL, now, &s))
+		return 0;
+	pid = s.record->header.pid;
+	cr_expect(s.in.samples == pid && s.record->words[2] == 3);
+	mem_free(s.record);
+	return pid;
+}
+
+Test(held_samples, wait_for_their_process_and_not_for_ever)
+{
+	struct held_samples h = { .list = { 0 } };
+	size_t at = 0;
+
+	read_now = 7;
+	cr_assert(add(&h, 7, 0) && add(&h, 8, 0) && add(&h, 7, 10) &&
+		  add(&h, 9, 10));
+	cr_expect(take(&h, &at, 20) == 8 && take(&h, &at, 20) == 9);
+	cr_expect(!take(&h, &at, 20) && h.list.count == 2);
+	at = 0;
+	cr_expect(take(&h, &at, HELD_SAMPLES_MS) == 7);
+	cr_expect(!take(&h, &at, HELD_SAMPLES_MS) && h.list.count == 1);
+	read_now = 0;
+	at = 0;
+	cr_expect(take(&h, &at, 20) == 7 && !h.list.count);
+	held_samples_fini(&h);
+}
+
+Test(held_samples, have_a_limit)
+{
+	struct held_samples h = { .list = { 0 } };
+
+	for (int i = 0; i < HELD_SAMPLES_MAX; i++)
+		cr_assert(add(&h, 7, 0));
+	cr_expect(!add(&h, 7, 0));
+	held_samples_fini(&h);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The scan queue: this process, all processes, and helpers that do not answer. */
+#include <poll.h>
+#include <unistd.h>
+
+#include "bpf/collect/scan_queue.h"
+#include "tests/check.h"
+
+TestSuite(scan_queue, .timeout = 60);
+
+static char *const program[] = { (char *)ELF_HELPER, (char *)"proc", NULL };
+
+/* Wait for a result. */
+static struct scan_result take(struct scan_queue *q)
+{
+	struct pollfd p = { .fd = scan_queue_fd(q), .events = POLLIN };
+	struct scan_result r;
+
+	while (!scan_queue_take(q, &r))
+		(void)poll(&p, 1, -1);
+	return r;
+}
+
+Test(scan_queue, reads_what_is_asked_for)
+{
+	struct scan_queue *q = scan_queue_open(program);
+	const uint32_t self = (uint32_t)getpid();
+	bool seen[3] = { false };
+
+	cr_expect(scan_queue_is_idle(q));
+	scan_queue_add(q, SCAN_FACTS, self);
+	scan_queue_add(q, SCAN_MAPS, self);
+	scan_queue_add(q, SCAN_JIT, self);
+	for (int i = 0; i < 3; i++) {
+		struct scan_result r = take(q);
+
+		cr_assert(r.good && r.pid == self && r.read_ns);
+		cr_expect(!seen[r.kind]);
+		seen[r.kind] = true;
+		if (r.kind == SCAN_JIT)
+			cr_expect(r.jit.is_read && r.jit.own == self &&
+				  r.jit.user.uid == getuid());
+		else
+			cr_expect(r.text.name.len && r.text.exe.len &&
+				  !r.text.maps.len == (r.kind == SCAN_FACTS));
+		scan_result_fini(&r);
+	}
+	while (!scan_queue_is_idle(q))
+		usleep(1000);
+	scan_queue_close(q);
+}
+
+/* More processes than results that may wait, and a process that is not there. */
+Test(scan_queue, reads_all_processes)
+{
+	struct scan_queue *q = scan_queue_open(program);
+	bool found = false;
+
+	scan_queue_add(q, SCAN_MAPS, 0x3fffffff);
+	scan_queue_add_all(q);
+	while (!scan_queue_is_idle(q)) {
+		struct scan_result r;
+
+		if (!scan_queue_take(q, &r)) {
+			usleep(1000);
+			continue;
+		}
+		cr_expect(r.kind == SCAN_MAPS);
+		cr_expect(r.pid != 0x3fffffff || !r.good);
+		found |= r.pid == (uint32_t)getpid() && r.text.maps.len;
+		scan_result_fini(&r);
+	}
+	cr_expect(found);
+	scan_queue_close(q);
+}
+
+/* A queue is closed while its helper waits, with wishes and results left. */
+Test(scan_queue, closes_while_a_helper_does_not_answer)
+{
+	static char *const silent[] = { (char *)"/bin/sleep", (char *)"1000",
+					NULL };
+	struct scan_queue *q = scan_queue_open(silent);
+	struct scan_result r;
+
+	for (int i = 0; i < 50; i++)
+		scan_queue_add(q, SCAN_MAPS, (uint32_t)getpid());
+	r = take(q);
+	cr_expect(!r.good);
+	scan_result_fini(&r);
+	cr_expect(!scan_queue_is_idle(q));
+	scan_queue_close(q);
+}
