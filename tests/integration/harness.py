@@ -122,11 +122,12 @@ class Everprof(Process):
                 return Answer(r.status, r.headers, r.read())
         except urllib.error.HTTPError as e:
             return Answer(e.code, e.headers, e.read())
-        except OSError:
-            # Why it ended says more than that it does not answer.
+        except OSError as e:
+            # Why it ended says more than that it does not answer. Tests that
+            # kill it catch the same error as before.
             if self.child.poll() is None:
                 raise
-            raise AssertionError('everprof ended: ' + self.text()[-5000:])
+            raise ConnectionError('everprof ended: ' + self.text()[-5000:]) from e
 
     def range(self, query, begin=0, end='now'):
         return self.get('/api/v1/query_range', query=query,
