@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/process/file_table.h"
 
-#include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/digest.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "bpf/process/process_user.h"
 
 /* The key by which a file is looked up. */
 struct file_name {
@@ -66,14 +65,17 @@ static void mapped_file_keep(struct file_table *t, struct mapped_file *f,
 	t->open_count++;
 }
 
-/* The user of a process; root, if the process has ended. */
+/*
+ * The user of a process. The owner of /proc/PID would be root, for whom there
+ * is no limit, if the process is not dumpable.
+ */
 static uint32_t file_asker(uint32_t pid)
 {
-	char path[32];
-	struct stat st;
+	struct process_user user;
 
-	snprintf(path, sizeof(path), "/proc/%u", pid);
-	return stat(path, &st) ? 0 : st.st_uid;
+	process_user_read(&user, pid);
+	process_user_fini(&user);
+	return user.uid;
 }
 
 /*

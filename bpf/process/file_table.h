@@ -19,7 +19,10 @@ enum {
 	FILE_NONE = UINT32_MAX,
 	/* Largest number of files; 200 bytes each, and the path. */
 	FILE_TABLE_MAX = 64 << 10,
-	/* The processes of one user, other than root, have at most so many. */
+	/*
+	 * The processes of one user, other than root, have at most so many, and
+	 * so have all processes that end before they are looked at.
+	 */
 	FILE_USER_MAX = FILE_TABLE_MAX / 4,
 	/* Number of users that are told apart; the others share an entry. */
 	FILE_USERS = 64,

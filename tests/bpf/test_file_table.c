@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bpf/process/process_user.h"
 #include "tests/check.h"
 
 TestSuite(file_table, .timeout = 60);
@@ -291,25 +292,27 @@ Test(file_table, files_of_two_owners_share_no_table)
 	table_store_fini(&store);
 }
 
-/* Start a process of a user. */
+/*
+ * Start a process of a user. It is not dumpable, because it executes no program
+ * after the change of the user, so that root owns its folder in /proc.
+ */
 static pid_t process_of(uid_t uid)
 {
-	char path[32];
-	struct stat st;
+	struct process_user user;
 	pid_t pid = fork();
 
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (setuid(uid))
 			_exit(1);
-		execl("/bin/sleep", "sleep", "1000", NULL);
-		_exit(1);
+		for (;;)
+			pause();
 	}
-	snprintf(path, sizeof(path), "/proc/%d", pid);
 	do {
 		usleep(1000);
-		cr_assert(!stat(path, &st));
-	} while (st.st_uid != uid);
+		process_user_read(&user, (uint32_t)pid);
+		process_user_fini(&user);
+	} while (user.uid != uid);
 	return pid;
 }
 
@@ -378,10 +381,30 @@ Test(file_table, files_are_limited)
 	file_table_init(&t, &store);
 	for (uint32_t i = 0; i < FILE_TABLE_MAX; i++) {
 		snprintf(name, sizeof(name), "/%u", i);
-		cr_assert(get(&t, name, "1", 7) != FILE_NONE);
+		cr_assert(get(&t, name, "1", 1) != FILE_NONE);
 	}
-	cr_expect(get(&t, "/one more", "1", 7) == FILE_NONE);
-	cr_expect(get(&t, "/7", "1", 7) != FILE_NONE);
+	cr_expect(get(&t, "/one more", "1", 1) == FILE_NONE);
+	cr_expect(get(&t, "/7", "1", 1) != FILE_NONE);
+	file_table_fini(&t);
+	table_store_fini(&store);
+}
+
+Test(file_table, files_of_processes_that_have_ended_are_limited)
+{
+	struct table_store store;
+	struct file_table t;
+	char name[32];
+
+	table_store_init(&store, in_kernel, 100);
+	file_table_init(&t, &store);
+	for (int i = 0; i < FILE_USER_MAX + 1; i++) {
+		uint32_t n;
+
+		snprintf(name, sizeof(name), "/%d", i);
+		n = get(&t, name, "1", 0x3fffffff);
+		cr_assert((n == FILE_NONE) == (i == FILE_USER_MAX), "%d", i);
+	}
+	cr_expect(get(&t, "/root", "1", 1) != FILE_NONE, "others have room");
 	file_table_fini(&t);
 	table_store_fini(&store);
 }
