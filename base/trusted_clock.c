@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/trusted_clock.h"
 
-#define DAY_MS (24 * 3600 * 1000LL)
+#define DAY_MS (INT64_C(24) * 3600 * 1000)
 /* Time after which a clock that differs is accepted as correct. */
 #define DOUBT_MAX_MS (7 * DAY_MS)
 /* A steady clock may gain or lose as much between two checks. */
-#define SLACK_MS (60 * 1000LL)
+#define SLACK_MS (INT64_C(60) * 1000)
 
 static int64_t trusted_clock_distance(int64_t a, int64_t b)
 {

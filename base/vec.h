@@ -29,46 +29,47 @@
 	}
 
 /* Append one element, which is not initialised, and return a pointer to it. */
-#define vec_add(vec)                                                      \
-	({                                                                \
-		__typeof__(vec) add_to_ = (vec);                          \
-                                                                          \
-		if (add_to_->count >= add_to_->cap)                       \
-			add_to_->v = mem_grow(add_to_->v, add_to_->count, \
-					      &add_to_->cap,              \
-					      sizeof(*add_to_->v));       \
-		&add_to_->v[add_to_->count++];                            \
+#define vec_add(vec)                                                       \
+	({                                                                 \
+		__typeof__(vec) add_to_ = (vec);                           \
+                                                                           \
+		if (add_to_->count >= add_to_->cap)                        \
+			add_to_->v = mem_grow(                             \
+				add_to_->v, add_to_->count, &add_to_->cap, \
+				sizeof(__typeof__(*add_to_->v)));          \
+		&add_to_->v[add_to_->count++];                             \
 	})
 
 /*
  * Make room for n more elements at &v[count]. The caller fills them and
  * increases count.
  */
-#define vec_reserve(vec, n)                                                   \
-	do {                                                                  \
-		__typeof__(vec) room_in_ = (vec);                             \
-		size_t want_ = room_in_->count + (n);                         \
-                                                                              \
-		if (want_ > room_in_->cap) {                                  \
-			size_t more_ = room_in_->cap + room_in_->cap / 2;     \
-                                                                              \
-			room_in_->cap = more_ > want_ ? more_ : want_;        \
-			room_in_->v = mem_realloc(room_in_->v, room_in_->cap, \
-						  sizeof(*room_in_->v));      \
-		}                                                             \
+#define vec_reserve(vec, n)                                                    \
+	do {                                                                   \
+		__typeof__(vec) room_in_ = (vec);                              \
+		size_t want_ = room_in_->count + (n);                          \
+                                                                               \
+		if (want_ > room_in_->cap) {                                   \
+			size_t more_ = room_in_->cap + room_in_->cap / 2;      \
+                                                                               \
+			room_in_->cap = more_ > want_ ? more_ : want_;         \
+			room_in_->v =                                          \
+				mem_realloc(room_in_->v, room_in_->cap,        \
+					    sizeof(__typeof__(*room_in_->v))); \
+		}                                                              \
 	} while (0)
 
 /* Append the n elements at `from`, which is not a part of the vector. */
-#define vec_add_all(vec, from, n)                                 \
-	do {                                                      \
-		__typeof__(vec) all_to_ = (vec);                  \
-		size_t added_ = (n);                              \
-                                                                  \
-		vec_reserve(all_to_, added_);                     \
-		if (added_)                                       \
-			memcpy(&all_to_->v[all_to_->count], from, \
-			       added_ * sizeof(*all_to_->v));     \
-		all_to_->count += added_;                         \
+#define vec_add_all(vec, from, n)                                         \
+	do {                                                              \
+		__typeof__(vec) all_to_ = (vec);                          \
+		size_t added_ = (n);                                      \
+                                                                          \
+		vec_reserve(all_to_, added_);                             \
+		if (added_)                                               \
+			memcpy(&all_to_->v[all_to_->count], from,         \
+			       added_ * sizeof(__typeof__(*all_to_->v))); \
+		all_to_->count += added_;                                 \
 	} while (0)
 
 /*
@@ -84,23 +85,23 @@
 		if (insert_to_->count - 1 > at_)                              \
 			memmove(&insert_to_->v[at_ + 1], &insert_to_->v[at_], \
 				(insert_to_->count - 1 - at_) *               \
-					sizeof(*insert_to_->v));              \
+					sizeof(__typeof__(*insert_to_->v)));  \
 		&insert_to_->v[at_];                                          \
 	})
 
 /* Remove n elements, from element number `at` on. */
-#define vec_remove(vec, at, n)                                     \
-	do {                                                       \
-		__typeof__(vec) remove_from_ = (vec);              \
-		size_t at_ = (at);                                 \
-		size_t removed_ = (n);                             \
-                                                                   \
-		remove_from_->count -= removed_;                   \
-		if (remove_from_->count > at_)                     \
-			memmove(&remove_from_->v[at_],             \
-				&remove_from_->v[at_ + removed_],  \
-				(remove_from_->count - at_) *      \
-					sizeof(*remove_from_->v)); \
+#define vec_remove(vec, at, n)                                                 \
+	do {                                                                   \
+		__typeof__(vec) remove_from_ = (vec);                          \
+		size_t at_ = (at);                                             \
+		size_t removed_ = (n);                                         \
+                                                                               \
+		remove_from_->count -= removed_;                               \
+		if (remove_from_->count > at_)                                 \
+			memmove(&remove_from_->v[at_],                         \
+				&remove_from_->v[at_ + removed_],              \
+				(remove_from_->count - at_) *                  \
+					sizeof(__typeof__(*remove_from_->v))); \
 	} while (0)
 
 /*
@@ -141,6 +142,6 @@
 	} while (0)
 
 /* The memory, in bytes, that the array takes. */
-#define vec_memory(vec) ((vec)->cap * sizeof(*(vec)->v))
+#define vec_memory(vec) ((vec)->cap * sizeof(__typeof__(*(vec)->v)))
 
 #endif

@@ -168,9 +168,13 @@ static bool eh_cie_read(struct eh_reader *r, struct eh_entry *e)
 	if (d->bad || !e->is_cie ||
 	    (version != 1 && version != 3 && version != 4))
 		return false;
-	/* The sizes of addresses and of segment selectors. */
-	if (version == 4 && (dec_u8(d) != 8 || dec_u8(d) != 0))
-		return false;
+	if (version == 4) {
+		uint8_t address_size = dec_u8(d);
+		uint8_t segment_selector_size = dec_u8(d);
+
+		if (address_size != 8 || segment_selector_size != 0)
+			return false;
+	}
 	letters.len--; /* the NUL */
 	r->program = (struct cfa_program){ .watched = r->watched };
 	r->encoding = EH_ABSOLUTE;

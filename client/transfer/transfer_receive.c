@@ -111,6 +111,7 @@ static void transfer_keep_header(struct transfer *t, struct str line)
 	t->has_headers |= !str_trim(line).len;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): libcurl's type */
 size_t transfer_on_header(char *p, size_t size, size_t n, void *arg)
 {
 	const struct str line = { .ptr = p, .len = size * n };

@@ -174,44 +174,50 @@ static bool profile_is_before(const struct pprof *p,
 }
 
 /*
- * Appends a changed copy of each label set to the array of labels; the old
- * labels stay there unused. Label sets cannot be changed in place, because they
- * may share labels and may grow.
+ * Appends a copy of a label set in which a text label has another value, or is
+ * added. Strings are interned, so equal keys have equal indexes.
+ */
+static struct pprof_run profile_labels_with(struct pprof *p,
+					    struct pprof_run old,
+					    const struct pprof_label *changed,
+					    struct str key)
+{
+	uint32_t first = (uint32_t)p->labels.count;
+	bool done = false;
+
+	for (uint32_t k = 0; k < old.count; k++) {
+		struct pprof_label l = p->labels.v[old.first + k];
+
+		if (!l.is_number && l.key == changed->key)
+			continue;
+		if (!done && !profile_is_before(p, &l, key)) {
+			*vec_add(&p->labels) = *changed;
+			done = true;
+		}
+		*vec_add(&p->labels) = l;
+	}
+	if (!done)
+		*vec_add(&p->labels) = *changed;
+	return (struct pprof_run){
+		.first = first,
+		.count = (uint32_t)p->labels.count - first,
+	};
+}
+
+/*
+ * The old labels stay in the array of labels unused. Label sets cannot be
+ * changed in place, because they may share labels and may grow.
  */
 void pprof_set_label(struct pprof *p, struct str key, struct str value)
 {
-	struct pprof_label new = {
+	const struct pprof_label changed = {
 		.key = strtab_intern(&p->strings, key),
 		.str = strtab_intern(&p->strings, value),
 	};
 
-	for (size_t i = 0; i < p->label_sets.count; i++) {
-		struct pprof_run old = p->label_sets.v[i];
-		uint32_t first = (uint32_t)p->labels.count;
-		bool done = false;
-
-		for (uint32_t k = 0; k < old.count; k++) {
-			struct pprof_label l = p->labels.v[old.first + k];
-
-			/*
-			 * Strings are interned, so equal keys have equal
-			 * indexes.
-			 */
-			if (!l.is_number && l.key == new.key)
-				continue;
-			if (!done && !profile_is_before(p, &l, key)) {
-				*vec_add(&p->labels) = new;
-				done = true;
-			}
-			*vec_add(&p->labels) = l;
-		}
-		if (!done)
-			*vec_add(&p->labels) = new;
-		p->label_sets.v[i] = (struct pprof_run){
-			.first = first,
-			.count = (uint32_t)p->labels.count - first,
-		};
-	}
+	for (size_t i = 0; i < p->label_sets.count; i++)
+		p->label_sets.v[i] = profile_labels_with(p, p->label_sets.v[i],
+							 &changed, key);
 }
 
 bool pprof_label_is_base(const struct pprof *p, const struct pprof_label *l)

@@ -57,7 +57,7 @@ bool target_spec_has_secret(const struct target_spec *s)
 
 	(void)snprintf(own, sizeof(own), "?" TARGET_SECONDS "=%" PRId64,
 		       s->seconds);
-	return query && (!s->seconds || strcmp(query, own));
+	return query && (!s->seconds || strcmp(query, own) != 0);
 }
 
 char *target_url_shown(const struct target_spec *s)

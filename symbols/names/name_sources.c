@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/vec.h"
 #include "symbols/go_program.h"
 
 /* Which file it is, in which state. */
@@ -35,8 +36,7 @@ struct name_sources {
 };
 
 /* Those that are kept, the one that was used last in front. */
-static struct name_sources *kept[NAME_SOURCES_KEPT_MAX];
-static size_t kept_count;
+static VEC(struct name_sources *) kept;
 
 /* Return the state of a file; all zero if it cannot be known. */
 static struct file_state file_state_of(int fd)
@@ -70,17 +70,17 @@ static void name_sources_free(struct name_sources *s)
 /* Take the sources at a place out of the list. */
 static struct name_sources *kept_remove(size_t i)
 {
-	struct name_sources *s = kept[i];
+	struct name_sources *s = kept.v[i];
 
-	memmove(&kept[i], &kept[i + 1], (--kept_count - i) * sizeof(*kept));
+	vec_remove(&kept, i, 1);
 	return s;
 }
 
 /* Take the sources of a file in this state out of the list, or return NULL. */
 static struct name_sources *kept_find(const struct file_state *state)
 {
-	for (size_t i = 0; i < kept_count; i++) {
-		if (file_state_same(&kept[i]->state, state))
+	for (size_t i = 0; i < kept.count; i++) {
+		if (file_state_same(&kept.v[i]->state, state))
 			return kept_remove(i);
 	}
 	return NULL;
@@ -126,12 +126,12 @@ int name_sources_take(int fd, struct name_sources **out, struct err *err)
  */
 static void kept_free_one(void)
 {
-	size_t i = kept_count - 1;
+	size_t i = kept.count - 1;
 
-	while (i > 1 && kept[i]->questions > 1)
+	while (i > 1 && kept.v[i]->questions > 1)
 		i--;
-	if (kept[i]->questions > 1)
-		i = kept_count - 1;
+	if (kept.v[i]->questions > 1)
+		i = kept.count - 1;
 	name_sources_free(kept_remove(i));
 }
 
@@ -141,23 +141,23 @@ void name_sources_give(struct name_sources *s)
 		name_sources_free(s);
 		return;
 	}
-	if (kept_count == NAME_SOURCES_KEPT_MAX)
+	if (kept.count == NAME_SOURCES_KEPT_MAX)
 		kept_free_one();
-	memmove(&kept[1], &kept[0], kept_count++ * sizeof(*kept));
-	kept[0] = s;
-	while (kept_count && memory_used() > NAME_SOURCES_MEMORY_MAX)
+	*vec_insert(&kept, 0) = s;
+	while (kept.count && memory_used() > NAME_SOURCES_MEMORY_MAX)
 		kept_free_one();
 }
 
 void name_sources_drop(void)
 {
-	while (kept_count)
-		name_sources_free(kept_remove(kept_count - 1));
+	while (kept.count)
+		name_sources_free(kept_remove(kept.count - 1));
+	vec_fini(&kept);
 }
 
 size_t name_sources_kept(void)
 {
-	return kept_count;
+	return kept.count;
 }
 
 struct elf_file *name_sources_file(struct name_sources *s)

@@ -34,8 +34,8 @@ static void sessions_make_room(struct sessions *s, const struct session *x,
 	for (size_t i = 0; i < s->count; i++) {
 		struct session *y = &s->v[i];
 
-		if (own &&
-		    (y->is_token != x->is_token || strcmp(y->name, x->name)))
+		if (own && (y->is_token != x->is_token ||
+			    strcmp(y->name, x->name) != 0))
 			continue;
 		count++;
 		if (!idle || y->used_s < idle->used_s)
