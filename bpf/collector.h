@@ -81,6 +81,7 @@ struct collector_stats {
 	int64_t tables_evicted;
 	int64_t tables_crowded_out;
 	int64_t processes_refused;    /* there are too many */
+	int64_t processes_evicted;    /* forgotten until their next sample */
 	int64_t files_refused;        /* there are too many */
 	int64_t publications_refused; /* no room for the mappings */
 	/* Costs of the program in the kernel, if they are measured. */

@@ -275,6 +275,7 @@ static void collector_count(struct collector *c)
 	s->tables_evicted = (int64_t)c->store.evicted;
 	s->tables_crowded_out = (int64_t)c->store.crowded_out;
 	s->processes_refused = (int64_t)c->processes.refused;
+	s->processes_evicted = (int64_t)c->processes.evicted;
 	s->publications_refused = (int64_t)c->processes.crowded_out;
 	collector_warn_of_room(c);
 	c->counted_at = c->now;

@@ -26,7 +26,8 @@ static bool sample_needs_scan(const struct process *p,
 {
 	if (h->end == SAMPLE_KERNEL)
 		return false;
-	return !p || !p->space.ranges.count || h->end == SAMPLE_NO_MAPPING;
+	return !p || !address_space_count(&p->space) ||
+	       h->end == SAMPLE_NO_MAPPING;
 }
 
 /* Arguments end with NUL; a text has blanks between them. */
@@ -58,7 +59,7 @@ static uint32_t sample_find_group(struct collector *c, const struct process *p,
 		.cmdline = cmdline_text(text->cmdline, &cmdline),
 	};
 	bool is_kernel = text->name.len && !f.exe.len && !f.cmdline.len &&
-			 !(p && p->space.ranges.count);
+			 !(p && address_space_count(&p->space));
 	uint32_t group;
 
 	if (p && p->program != FILE_NONE) {
@@ -247,10 +248,14 @@ static bool sample_waits(void *ctx, uint32_t pid)
 /* Ask for what is not known of a sample's process. Whether it is to wait. */
 static bool sample_asks(struct collector *c, const struct sample_header *h)
 {
-	const struct process *p = process_table_find(&c->processes, h->pid);
-	bool needs_maps = sample_needs_scan(p, h);
-	bool needs_group = !c->o.labels && (!p || p->group == PROCESS_NO_GROUP);
+	const struct process *p;
+	bool needs_maps;
+	bool needs_group;
 
+	process_table_sampled(&c->processes, h->pid);
+	p = process_table_find(&c->processes, h->pid);
+	needs_maps = sample_needs_scan(p, h);
+	needs_group = !c->o.labels && (!p || p->group == PROCESS_NO_GROUP);
 	if ((needs_maps || needs_group) &&
 	    process_table_may_scan(&c->processes, h->pid, c->now))
 		scan_queue_add(c->scans, needs_maps ? SCAN_MAPS : SCAN_FACTS,

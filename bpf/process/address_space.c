@@ -3,68 +3,153 @@
 
 #include <string.h>
 
+enum {
+	/* A new range takes the place of others, or cuts one into two. */
+	ADDRESS_MAP_ADDS = 2,
+};
+
+bool address_pool_is_full(const struct address_pool *pool)
+{
+	return pool->ranges >= ADDRESS_POOL_MAX;
+}
+
+size_t address_space_count(const struct address_space *a)
+{
+	return a->ranges ? a->ranges->list.count : 0;
+}
+
+const struct address_range *address_space_at(const struct address_space *a,
+					     size_t number)
+{
+	return &a->ranges->list.v[number];
+}
+
+void address_space_share(struct address_space *a,
+			 const struct address_space *from)
+{
+	a->ranges = from->ranges;
+	if (a->ranges)
+		a->ranges->users++;
+}
+
+/* Give the address space an array of its own with the ranges that it has. */
+static void address_space_copy(struct address_pool *pool,
+			       struct address_space *a)
+{
+	struct address_ranges *old = a->ranges;
+	struct address_ranges *copy = mem_new(struct address_ranges);
+
+	copy->users = 1;
+	if (old) {
+		vec_add_all(&copy->list, old->list.v, old->list.count);
+		old->users--;
+	}
+	pool->ranges += copy->list.cap;
+	a->ranges = copy;
+}
+
+/*
+ * Let the address space have an array that can be changed, with room for some
+ * more ranges. False: the pool is full.
+ */
+static bool address_space_own(struct address_pool *pool,
+			      struct address_space *a)
+{
+	bool is_shared = !a->ranges || a->ranges->users > 1;
+	size_t cap = is_shared ? 0 : a->ranges->list.cap;
+
+	if (cap >= address_space_count(a) + ADDRESS_MAP_ADDS)
+		return true;
+	if (address_pool_is_full(pool))
+		return false;
+	if (is_shared)
+		address_space_copy(pool, a);
+	pool->ranges -= a->ranges->list.cap;
+	vec_reserve(&a->ranges->list, ADDRESS_MAP_ADDS);
+	pool->ranges += a->ranges->list.cap;
+	return true;
+}
+
 /* The position of the first range that ends behind an address. */
-static size_t address_space_position(const struct address_space *a,
-				     uint64_t address)
+static size_t address_ranges_position(const struct address_ranges *r,
+				      uint64_t address)
 {
-	return vec_partition_point(&a->ranges, e, e->end <= address);
+	return vec_partition_point(&r->list, e, e->end <= address);
 }
 
-/* Replace `count` ranges by the `n` ranges at `by`. */
-static void address_space_replace(struct address_space *a, size_t at,
-				  size_t count, const struct address_range *by,
-				  size_t n)
+/* Replace `count` ranges by the `n` ranges at `by`, for which there is room. */
+static void address_ranges_replace(struct address_ranges *r, size_t at,
+				   size_t count, const struct address_range *by,
+				   size_t n)
 {
-	size_t rest = a->ranges.count - at - count;
+	size_t rest = r->list.count - at - count;
 
-	vec_reserve(&a->ranges, n);
-	memmove(&a->ranges.v[at + n], &a->ranges.v[at + count],
-		rest * sizeof(*by));
-	memcpy(&a->ranges.v[at], by, n * sizeof(*by));
-	a->ranges.count = at + n + rest;
+	memmove(&r->list.v[at + n], &r->list.v[at + count], rest * sizeof(*by));
+	memcpy(&r->list.v[at], by, n * sizeof(*by));
+	r->list.count = at + n + rest;
 }
 
-bool address_space_map(struct address_space *a, struct address_range range)
+/* Add a range to an array that has room. False: it has too many. */
+static bool address_ranges_map(struct address_ranges *r,
+			       struct address_range range)
 {
-	size_t first = address_space_position(a, range.start);
+	size_t first = address_ranges_position(r, range.start);
 	size_t last = first; /* behind the last range that is overlapped */
 	struct address_range now[3];
 	size_t n = 0;
 	bool full;
 
-	while (last < a->ranges.count && a->ranges.v[last].start < range.end)
+	while (last < r->list.count && r->list.v[last].start < range.end)
 		last++;
-	full = a->ranges.count - (last - first) >= ADDRESS_RANGES_MAX - 2;
-	if (last > first && a->ranges.v[first].start < range.start) {
-		now[n] = a->ranges.v[first];
+	full = r->list.count - (last - first) >= ADDRESS_RANGES_MAX - 2;
+	if (last > first && r->list.v[first].start < range.start) {
+		now[n] = r->list.v[first];
 		now[n++].end = range.start;
 	}
 	if (!full)
 		now[n++] = range;
 	/* When there is no room, a cut leaves no more ranges than there were. */
-	if (last > first && a->ranges.v[last - 1].end > range.end &&
+	if (last > first && r->list.v[last - 1].end > range.end &&
 	    !(full && n == last - first)) {
-		now[n] = a->ranges.v[last - 1];
+		now[n] = r->list.v[last - 1];
 		now[n].offset += range.end - now[n].start;
 		now[n++].start = range.end;
 	}
-	address_space_replace(a, first, last - first, now, n);
-	a->refused += full;
+	address_ranges_replace(r, first, last - first, now, n);
 	return !full;
+}
+
+bool address_space_map(struct address_pool *pool, struct address_space *a,
+		       struct address_range range)
+{
+	if (address_space_own(pool, a))
+		return address_ranges_map(a->ranges, range);
+	address_space_clear(pool, a);
+	return false;
 }
 
 const struct address_range *address_space_find(const struct address_space *a,
 					       uint64_t address)
 {
-	size_t at = address_space_position(a, address);
+	size_t at;
 
-	if (at == a->ranges.count || address < a->ranges.v[at].start)
+	if (!a->ranges)
 		return NULL;
-	return &a->ranges.v[at];
+	at = address_ranges_position(a->ranges, address);
+	if (at == a->ranges->list.count ||
+	    address < a->ranges->list.v[at].start)
+		return NULL;
+	return &a->ranges->list.v[at];
 }
 
-void address_space_fini(struct address_space *a)
+void address_space_clear(struct address_pool *pool, struct address_space *a)
 {
-	vec_fini(&a->ranges);
-	*a = (struct address_space){ 0 };
+	struct address_ranges *r = a->ranges;
+
+	a->ranges = NULL;
+	if (!r || --r->users)
+		return;
+	pool->ranges -= r->list.cap;
+	vec_fini(&r->list);
+	mem_free(r);
 }

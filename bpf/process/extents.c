@@ -3,7 +3,7 @@
 
 void extents_init(struct extents *e, uint32_t count)
 {
-	*e = (struct extents){ 0 };
+	*e = (struct extents){ .count = count };
 	if (count)
 		*vec_add(&e->free) = (struct extent){ .count = count };
 }
@@ -32,6 +32,7 @@ static void extents_merge(struct extents *e, struct extent extent)
 	size_t at = extents_after(e, extent.first);
 
 	e->used -= extent.count;
+	e->leaving -= extent.count;
 	if (at < e->free.count && extents_touch(&extent, &e->free.v[at])) {
 		extent.count += e->free.v[at].count;
 		vec_remove(&e->free, at, 1);
@@ -80,6 +81,7 @@ void extents_give(struct extents *e, struct extent extent, uint64_t free_at)
 {
 	if (!extent.count)
 		return;
+	e->leaving += extent.count;
 	*vec_add(&e->held) = (struct extent_held){
 		.extent = extent,
 		.free_at = free_at,

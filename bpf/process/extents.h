@@ -39,6 +39,8 @@ struct extents {
 	VEC(struct extent) free;      /* sorted; no two touch each other */
 	VEC(struct extent_held) held; /* in the order in which they get free */
 	uint32_t used;                /* number of elements that are not free */
+	uint32_t count;               /* number of all elements */
+	uint32_t leaving;             /* number of them that were given back */
 };
 
 /* All `count` elements are free. */

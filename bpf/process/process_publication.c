@@ -38,19 +38,18 @@ static uint32_t publication_add(struct process_table *t, struct extent extent)
 	return number;
 }
 
-void process_publish(struct process_table *t, struct process *p, uint64_t now)
+bool process_publish(struct process_table *t, struct process *p, uint64_t now)
 {
 	struct extent extent = { 0 };
-	size_t count = p->space.ranges.count;
+	size_t count = address_space_count(&p->space);
 
-	p->changed = false;
 	if (count &&
 	    !extents_take(&t->extents, (uint32_t)count, now, &extent)) {
 		t->crowded_out++;
-		return;
+		return false;
 	}
 	for (size_t i = 0; i < count; i++) {
-		const struct address_range *r = &p->space.ranges.v[i];
+		const struct address_range *r = address_space_at(&p->space, i);
 		struct sampler_mapping *m = &t->mappings[extent.first + i];
 
 		m->start = r->start;
@@ -66,8 +65,10 @@ void process_publish(struct process_table *t, struct process *p, uint64_t now)
 		    })) {
 		extents_give(&t->extents, extent, now + EXTENTS_DELAY_MS);
 		t->crowded_out++;
-		return;
+		return false;
 	}
 	process_unpublish(t, p, now);
 	p->publication = publication_add(t, extent);
+	p->changed = false;
+	return true;
 }

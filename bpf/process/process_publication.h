@@ -15,10 +15,11 @@
 #define PUBLICATION_NONE UINT32_MAX
 
 /*
- * Publish what a process has mapped. If there is no room, this is counted, and
- * the older publication stays.
+ * Publish what a process has mapped. False: there is no room, which is counted;
+ * the older publication stays, and the process remains one that has changed.
  */
-void process_publish(struct process_table *t, struct process *p, uint64_t now);
+NODISCARD bool process_publish(struct process_table *t, struct process *p,
+			       uint64_t now);
 
 /* Release the publication of a process; its last user frees it. */
 void process_unpublish(struct process_table *t, struct process *p,

@@ -15,6 +15,8 @@ enum {
 	PROCESS_SCANS_SHIFT = 8,
 	/* Mappings have their time in units of 2^27 ns, about 1/8 of a second. */
 	PROCESS_SINCE_SHIFT = 27,
+	/* At most this part of all mappings is freed at once for others. */
+	PROCESS_ROOM_PART = 8,
 };
 
 static uint64_t process_hash(uint32_t pid)
@@ -47,7 +49,7 @@ void process_table_fini(struct process_table *t)
 {
 	for (size_t i = 0; i < t->processes.count; i++) {
 		if (t->processes.v[i].live)
-			address_space_fini(&t->processes.v[i].space);
+			address_space_clear(&t->pool, &t->processes.v[i].space);
 	}
 	vec_fini(&t->processes);
 	vec_fini(&t->gaps);
@@ -87,19 +89,69 @@ static void process_change(struct process_table *t, struct process *p)
 	process_needs_work(t, p);
 }
 
-/* Add a process. Returns NULL if there are too many. */
-static struct process *process_add(struct process_table *t, uint32_t pid)
+/* Forget a process, whose entry in the kernel is gone already. */
+static void process_forget(struct process_table *t, uint32_t number)
 {
-	uint32_t number = t->gaps.count ? t->gaps.v[--t->gaps.count] :
-					  (uint32_t)t->processes.count;
+	struct process *p = &t->processes.v[number];
 
-	if (number == t->processes.count) {
-		if (number == PROCESS_TABLE_MAX) {
-			t->refused++;
-			return NULL;
-		}
-		vec_add(&t->processes);
+	table_remove(&t->by_pid, process_hash(p->pid), number);
+	address_space_clear(&t->pool, &p->space);
+	p->live = false;
+	p->listed = false;
+	*vec_add(&t->gaps) = number;
+}
+
+/*
+ * Whether a process gives way to others, now that the hand of a clock comes by:
+ * those that are not sampled do, and those that have more than their share.
+ */
+static bool process_gives_way(struct process *p)
+{
+	bool was_sampled = p->sampled;
+
+	if (!p->live || p->marked || p->asked)
+		return false;
+	p->sampled = false;
+	return !was_sampled ||
+	       address_space_count(&p->space) > PROCESS_FAIR_RANGES;
+}
+
+/*
+ * Forget a process that gives way to others, but not the one to keep, which may
+ * be NULL. False: none was found.
+ */
+static bool process_evict(struct process_table *t, const struct process *keep,
+			  uint64_t now)
+{
+	for (int i = 0; i < PROCESS_EVICTION_STEPS && t->processes.count; i++) {
+		uint32_t number = t->hand++ % (uint32_t)t->processes.count;
+		struct process *p = &t->processes.v[number];
+
+		if (p == keep || !process_gives_way(p))
+			continue;
+		process_withdraw(t, p, now);
+		process_forget(t, number);
+		t->evicted++;
+		return true;
 	}
+	return false;
+}
+
+/* Add a process. Returns NULL if there is no room. */
+static struct process *process_add(struct process_table *t, uint32_t pid,
+				   uint64_t now)
+{
+	uint32_t number;
+
+	if (t->by_pid.count >= PROCESS_TABLE_MAX &&
+	    !process_evict(t, NULL, now)) {
+		t->refused++;
+		return NULL;
+	}
+	number = t->gaps.count ? t->gaps.v[--t->gaps.count] :
+				 (uint32_t)t->processes.count;
+	if (number == t->processes.count)
+		vec_add(&t->processes);
 	t->processes.v[number] = (struct process){
 		.pid = pid,
 		.live = true,
@@ -113,18 +165,6 @@ static struct process *process_add(struct process_table *t, uint32_t pid)
 	return &t->processes.v[number];
 }
 
-/* Forget a process, whose entry in the kernel is gone already. */
-static void process_forget(struct process_table *t, uint32_t number)
-{
-	struct process *p = &t->processes.v[number];
-
-	table_remove(&t->by_pid, process_hash(p->pid), number);
-	address_space_fini(&p->space);
-	p->live = false;
-	p->listed = false;
-	*vec_add(&t->gaps) = number;
-}
-
 /* Return a process that is alive, and add it if it is not known. */
 static struct process *process_get(struct process_table *t, uint32_t pid,
 				   uint64_t now)
@@ -132,12 +172,12 @@ static struct process *process_get(struct process_table *t, uint32_t pid,
 	uint32_t number = process_number(t, pid);
 
 	if (number == TABLE_NONE)
-		return process_add(t, pid);
+		return process_add(t, pid, now);
 	/* The number of a process that ended is used again. */
 	if (t->processes.v[number].ended) {
 		process_withdraw(t, &t->processes.v[number], now);
 		process_forget(t, number);
-		return process_add(t, pid);
+		return process_add(t, pid, now);
 	}
 	return &t->processes.v[number];
 }
@@ -153,11 +193,14 @@ static void process_name(struct process *p, struct str name)
 
 /* Add a mapping to a process. */
 static void process_map(struct process_table *t, struct process *p,
-			struct address_range range)
+			struct address_range range, uint64_t now)
 {
-	/* Those that find no room are counted in the address space. */
-	if (address_space_map(&p->space, range))
-		process_change(t, p);
+	while (address_pool_is_full(&t->pool) && process_evict(t, p, now))
+		;
+	if (!address_space_map(&t->pool, &p->space, range))
+		t->crowded_out++;
+	/* What it overlaps is not mapped any more in any case. */
+	process_change(t, p);
 }
 
 /* The time of mappings. */
@@ -200,7 +243,8 @@ static void process_report_map(struct process_table *t,
 					    .end = r->end,
 					    .offset = r->offset,
 					    .file = file,
-					    .since = process_since(r->time) });
+					    .since = process_since(r->time) },
+		    now);
 	if (path_is_file(r->text))
 		process_runs(p, file);
 	buf_fini(&identity);
@@ -236,9 +280,8 @@ static void process_report_fork(struct process_table *t,
 	process_leave_group(child, parent->group != PROCESS_NO_GROUP ?
 					   parent->group :
 					   parent->old_group);
-	address_space_fini(&child->space);
-	vec_add_all(&child->space.ranges, parent->space.ranges.v,
-		    parent->space.ranges.count);
+	address_space_clear(&t->pool, &child->space);
+	address_space_share(&child->space, &parent->space);
 	process_unpublish(t, child, now);
 	process_change(t, child);
 	if (parent->changed || parent->publication == PUBLICATION_NONE)
@@ -270,6 +313,20 @@ static void process_report_exit(struct process_table *t, uint32_t pid,
 	process_needs_work(t, p);
 }
 
+void process_table_sampled(struct process_table *t, uint32_t pid)
+{
+	uint32_t number = process_number(t, pid);
+	struct process *p;
+
+	if (number == TABLE_NONE)
+		return;
+	p = &t->processes.v[number];
+	p->sampled = true;
+	/* It found no room before; there is some now, or others give way. */
+	if (p->changed)
+		process_needs_work(t, p);
+}
+
 void process_table_report(struct process_table *t,
 			  const struct side_band_record *r, uint64_t now)
 {
@@ -284,7 +341,7 @@ void process_table_report(struct process_table *t,
 		if (!p)
 			break;
 		process_name(p, r->text);
-		address_space_fini(&p->space);
+		address_space_clear(&t->pool, &p->space);
 		process_leave_group(p, p->group);
 		p->program = FILE_NONE;
 		p->ignored = false;
@@ -349,7 +406,7 @@ void process_table_mark(struct process_table *t, uint32_t pid, uint64_t now)
 bool process_table_may_scan(struct process_table *t, uint32_t pid, uint64_t now)
 {
 	uint32_t number = process_number(t, pid);
-	struct process *p = number == TABLE_NONE ? process_add(t, pid) :
+	struct process *p = number == TABLE_NONE ? process_add(t, pid, now) :
 						   &t->processes.v[number];
 
 	if (!p || p->ended || now < p->scan_after)
@@ -376,7 +433,7 @@ const struct process *process_table_answer(struct process_table *t,
 
 /* Add the mappings of a text. */
 static void process_map_text(struct process_table *t, struct process *p,
-			     struct str maps)
+			     struct str maps, uint64_t now)
 {
 	while (maps.len) {
 		struct maps_line l;
@@ -395,7 +452,8 @@ static void process_map_text(struct process_table *t, struct process *p,
 			    (struct address_range){ .start = l.start,
 						    .end = l.end,
 						    .offset = l.offset,
-						    .file = file });
+						    .file = file },
+			    now);
 		if (path_is_file(l.path))
 			process_runs(p, file);
 		buf_fini(&identity);
@@ -431,12 +489,14 @@ void process_table_scan(struct process_table *t, uint32_t pid,
 	before = p->space;
 	p->space = (struct address_space){ 0 };
 	process_change(t, p);
-	process_map_text(t, p, text->maps);
-	for (size_t i = 0; i < before.ranges.count; i++) {
-		if (before.ranges.v[i].since >= process_since(read_ns))
-			process_map(t, p, before.ranges.v[i]);
+	process_map_text(t, p, text->maps, now);
+	for (size_t i = 0; i < address_space_count(&before); i++) {
+		const struct address_range *r = address_space_at(&before, i);
+
+		if (r->since >= process_since(read_ns))
+			process_map(t, p, *r, now);
 	}
-	address_space_fini(&before);
+	address_space_clear(&t->pool, &before);
 }
 
 /* Remove a process that has ended from the kernel, later from the table. */
@@ -452,9 +512,25 @@ static void process_retire(struct process_table *t, uint32_t number,
 		process_forget(t, number);
 }
 
+/*
+ * Let others give way to processes that are sampled, and for whose mappings
+ * there was no room. What is freed can be taken after EXTENTS_DELAY_MS.
+ */
+static void process_table_make_room(struct process_table *t, size_t mappings,
+				    uint64_t now)
+{
+	size_t most = t->extents.count / PROCESS_ROOM_PART;
+
+	if (mappings > most)
+		mappings = most;
+	while (t->extents.leaving < mappings && process_evict(t, NULL, now))
+		;
+}
+
 void process_table_publish(struct process_table *t, uint64_t now)
 {
 	size_t left = 0;
+	size_t missed = 0; /* mappings for which there is no room */
 
 	for (size_t i = 0; i < t->work.count; i++) {
 		uint32_t number = t->work.v[i];
@@ -466,8 +542,9 @@ void process_table_publish(struct process_table *t, uint64_t now)
 		p->listed = false;
 		if (p->ended)
 			process_retire(t, number, now);
-		else if (p->changed)
-			process_publish(t, p, now);
+		else if (p->changed && !process_publish(t, p, now) &&
+			 p->sampled)
+			missed += address_space_count(&p->space);
 		/* One that has ended is visited until it is forgotten. */
 		if (!p->live || !p->ended)
 			continue;
@@ -475,6 +552,16 @@ void process_table_publish(struct process_table *t, uint64_t now)
 		t->work.v[left++] = number;
 	}
 	t->work.count = left;
+	process_table_make_room(t, missed, now);
+}
+
+static bool process_has_file(const struct process *p, uint32_t file)
+{
+	for (size_t i = 0; i < address_space_count(&p->space); i++) {
+		if (address_space_at(&p->space, i)->file == file)
+			return true;
+	}
+	return false;
 }
 
 void process_table_file_changed(struct process_table *t, uint32_t file)
@@ -482,10 +569,8 @@ void process_table_file_changed(struct process_table *t, uint32_t file)
 	for (size_t i = 0; i < t->processes.count; i++) {
 		struct process *p = &t->processes.v[i];
 
-		for (size_t k = 0; k < p->space.ranges.count && p->live; k++) {
-			if (p->space.ranges.v[k].file == file)
-				process_change(t, p);
-		}
+		if (p->live && process_has_file(p, file))
+			process_change(t, p);
 	}
 }
 
@@ -498,10 +583,11 @@ void process_table_sweep(struct process_table *t, uint64_t now)
 		if (!p->live)
 			continue;
 		/* There may be room now. */
-		if (p->publication == PUBLICATION_NONE)
-			process_change(t, p);
-		for (size_t k = 0; k < p->space.ranges.count; k++)
-			file_table_count(t->files, p->space.ranges.v[k].file);
+		if (p->changed)
+			process_needs_work(t, p);
+		for (size_t k = 0; k < address_space_count(&p->space); k++)
+			file_table_count(t->files,
+					 address_space_at(&p->space, k)->file);
 		file_table_count(t->files, p->program);
 	}
 	file_table_count_end(t->files, now);

@@ -2,7 +2,8 @@
 /*
  * Process table: the running processes and their mappings, as the kernel's
  * reports and /proc state them. The table publishes the mappings for the
- * program in the kernel.
+ * program in the kernel. Where there is no room, processes of which no samples
+ * are taken are forgotten; what is needed is read again with their next sample.
  *
  * Ownership: the table owns its processes; files and mappings are borrowed.
  * Threads: one thread at a time.
@@ -30,6 +31,13 @@ enum {
 	 * still arrive.
 	 */
 	PROCESS_KEPT_MS = 2000,
+	/*
+	 * A process with more ranges gives way to others also while it is
+	 * sampled.
+	 */
+	PROCESS_FAIR_RANGES = 256,
+	/* How many processes are looked at to find one that gives way. */
+	PROCESS_EVICTION_STEPS = 1024,
 	PROCESS_NAME_MAX = 16,
 	PROCESS_NO_GROUP = UINT32_MAX,
 };
@@ -63,6 +71,7 @@ struct process {
 	bool live;    /* not a gap in the array of processes */
 	bool changed; /* since it was published */
 	bool listed;  /* in the list of processes that need work */
+	bool sampled; /* since the hand of the table came by last */
 	bool ignored; /* until it runs another program */
 	bool ended;
 	uint64_t ended_at;
@@ -81,7 +90,8 @@ struct process_table {
 	struct file_table *files;
 	struct sampler_mapping *mappings;
 	struct process_publisher publisher;
-	struct extents extents; /* of the mappings */
+	struct extents extents;   /* of the mappings */
+	struct address_pool pool; /* the ranges of the processes */
 	VEC(struct process) processes;
 	VEC(uint32_t) gaps;
 	/* Processes that changed or ended; process_table_publish() visits them. */
@@ -89,8 +99,10 @@ struct process_table {
 	VEC(struct publication) publications;
 	VEC(uint32_t) publication_gaps;
 	struct table by_pid;
+	uint32_t hand;        /* where process_evict() goes on */
+	uint64_t evicted;     /* processes that gave way to others */
 	uint64_t refused;     /* processes for which there was no room */
-	uint64_t crowded_out; /* publications for which there was no room */
+	uint64_t crowded_out; /* mappings, or all of a process, without room */
 };
 
 /* Begin with an array of `count` mappings, which must outlive the table. */
@@ -100,6 +112,9 @@ void process_table_init(struct process_table *t, struct file_table *files,
 
 /* Forget all processes. */
 void process_table_fini(struct process_table *t);
+
+/* Note that a sample of a process was taken: others give way to it. */
+void process_table_sampled(struct process_table *t, uint32_t pid);
 
 /* Apply a report of the kernel. */
 void process_table_report(struct process_table *t,

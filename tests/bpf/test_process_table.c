@@ -11,7 +11,7 @@ TestSuite(process_table, .timeout = 60);
 
 enum {
 	MAPPINGS = 64,
-	PIDS = 100,
+	PIDS = PROCESS_TABLE_MAX + 2000,
 };
 
 #define SECOND 1000000000ULL
@@ -375,7 +375,7 @@ Test(process_table, a_storm_of_forks_takes_bounded_memory)
 	report_map(1, 0x10000, 0x1000, "/bin/a");
 	process_table_publish(&table, 0);
 	for (uint32_t i = 0; i < 20000; i++) {
-		uint32_t pid = 2 + i % (PIDS - 2);
+		uint32_t pid = 2 + i % 98;
 
 		now += 10;
 		report(SIDE_BAND_FORK, pid, pid, 1, now);
@@ -390,8 +390,123 @@ Test(process_table, a_storm_of_forks_takes_bounded_memory)
 	}
 	process_table_publish(&table, now + PROCESS_KEPT_MS);
 	cr_expect(table.by_pid.count == 1 && !table.refused);
-	cr_expect(table.processes.count <= PIDS);
+	cr_expect(table.processes.count <= 100);
 	cr_expect(table.publications.count < MAPPINGS);
 	cr_expect(kernel_finds(1, 0x10000));
+	end();
+}
+
+/* Fill the table with processes, from process 1 on. */
+static void fill(void)
+{
+	for (uint32_t pid = 1; pid <= PROCESS_TABLE_MAX; pid++)
+		report(SIDE_BAND_NAME, pid, pid, 0, 0);
+	cr_assert(table.by_pid.count == PROCESS_TABLE_MAX);
+}
+
+Test(process_table, idle_processes_give_way_to_new_ones)
+{
+	begin();
+	fill();
+	process_table_sampled(&table, 1);
+	process_table_sampled(&table, 777);
+	process_table_publish(&table, 0);
+	for (uint32_t i = 1; i <= 1500; i++) {
+		uint32_t pid = PROCESS_TABLE_MAX + i;
+
+		report(SIDE_BAND_FORK, pid, pid, 1, 0);
+		cr_assert(process_table_find(&table, pid));
+	}
+	process_table_publish(&table, 0);
+	cr_expect(table.by_pid.count == PROCESS_TABLE_MAX);
+	cr_expect(table.evicted == 1500 && !table.refused);
+	cr_expect(process_table_find(&table, 1) && known[1]);
+	cr_expect(process_table_find(&table, 777) && known[777]);
+	cr_expect(!process_table_find(&table, 2) && !known[2]);
+	/* It is read again with its next sample. */
+	cr_expect(process_table_may_scan(&table, 2, 0));
+	scan(2, "20000-21000 r-xp 00000000 fe:01 77 /bin/b\n", SECOND);
+	process_table_publish(&table, 0);
+	cr_expect(kernel_finds(2, 0x20000));
+	end();
+}
+
+/* Nobody is idle: they lose their protection as the hand goes round. */
+Test(process_table, processes_that_are_all_sampled_give_way_after_a_while)
+{
+	const uint32_t turns = PROCESS_TABLE_MAX / PROCESS_EVICTION_STEPS;
+
+	begin();
+	fill();
+	process_table_mark(&table, 1, 0);
+	for (uint32_t pid = 1; pid <= PROCESS_TABLE_MAX; pid++)
+		process_table_sampled(&table, pid);
+	for (uint32_t i = 1; i <= turns; i++)
+		report(SIDE_BAND_NAME, PROCESS_TABLE_MAX + i,
+		       PROCESS_TABLE_MAX + i, 0, 0);
+	cr_expect(table.refused == turns && !table.evicted);
+	report(SIDE_BAND_NAME, PROCESS_TABLE_MAX + 1, PROCESS_TABLE_MAX + 1, 0,
+	       0);
+	cr_expect(process_table_find(&table, PROCESS_TABLE_MAX + 1));
+	/* The one whose samples the user asked for stays. */
+	cr_expect(process_table_find(&table, 1) &&
+		  !process_table_find(&table, 2));
+	end();
+}
+
+Test(process_table, a_process_with_many_mappings_gives_way_although_sampled)
+{
+	begin();
+	fill();
+	for (uint32_t pid = 1; pid <= PROCESS_TABLE_MAX; pid++)
+		process_table_sampled(&table, pid);
+	for (uint64_t i = 0; i <= PROCESS_FAIR_RANGES; i++)
+		report_map(500, 0x10000 + i * 0x2000, 0x1000, "/bin/a");
+	report(SIDE_BAND_NAME, PROCESS_TABLE_MAX + 1, PROCESS_TABLE_MAX + 1, 0,
+	       0);
+	cr_expect(process_table_find(&table, PROCESS_TABLE_MAX + 1));
+	cr_expect(!process_table_find(&table, 500) && table.evicted == 1);
+	end();
+}
+
+/* Forks of a process with many mappings take no memory. */
+Test(process_table, children_share_the_ranges_of_their_parent)
+{
+	begin();
+	for (uint64_t i = 0; i < ADDRESS_RANGES_MAX - 4; i++)
+		report_map(1, 0x10000 + i * 0x2000, 0x1000, "/bin/a");
+	for (uint32_t pid = 2; pid <= PROCESS_TABLE_MAX; pid++)
+		report(SIDE_BAND_FORK, pid, pid, 1, 0);
+	cr_expect(table.pool.ranges <= 2 * ADDRESS_RANGES_MAX);
+	cr_expect(!table.evicted && !table.refused);
+	/* They change one after the other. */
+	for (uint32_t pid = 2; pid <= 1000; pid++)
+		report_map(pid, 0x1000, 0x1000, "/bin/b");
+	cr_expect(table.pool.ranges <=
+		  ADDRESS_POOL_MAX + 2 * ADDRESS_RANGES_MAX);
+	cr_expect(table.evicted && !table.crowded_out);
+	end();
+	cr_expect(!table.pool.ranges);
+}
+
+/* Idle processes keep no room in the kernel from those that are sampled. */
+Test(process_table, mappings_of_idle_processes_give_way)
+{
+	begin();
+	for (uint64_t i = 0; i < MAPPINGS; i++)
+		report_map(7, 0x10000 + i * 0x2000, 0x1000, "/bin/a");
+	process_table_publish(&table, 0);
+	report_map(8, 0x10000, 0x1000, "/bin/a");
+	process_table_publish(&table, 0);
+	process_table_sweep(&table, 100);
+	process_table_publish(&table, 100);
+	cr_expect(known[7] && !known[8] && !table.evicted);
+	process_table_sampled(&table, 8);
+	process_table_publish(&table, 100);
+	cr_expect(!process_table_find(&table, 7) && !known[7]);
+	cr_expect(!known[8], "a walk may still read what was freed");
+	process_table_sampled(&table, 8);
+	process_table_publish(&table, 100 + EXTENTS_DELAY_MS);
+	cr_expect(kernel_finds(8, 0x10000) && table.evicted == 1);
 	end();
 }
