@@ -36,14 +36,14 @@ void address_space_share(struct address_space *a,
 static void address_space_copy(struct address_pool *pool,
 			       struct address_space *a)
 {
-	struct address_ranges *old = a->ranges;
+	size_t count = address_space_count(a);
+	const struct address_range *old = count ? a->ranges->list.v : NULL;
 	struct address_ranges *copy = mem_new(struct address_ranges);
 
 	copy->users = 1;
-	if (old) {
-		vec_add_all(&copy->list, old->list.v, old->list.count);
-		old->users--;
-	}
+	vec_add_all(&copy->list, old, count);
+	if (a->ranges)
+		a->ranges->users--;
 	pool->ranges += copy->list.cap;
 	a->ranges = copy;
 }
