@@ -20,7 +20,7 @@ struct file_state {
 struct name_sources {
 	struct file_state state;
 	struct elf_file *file;
-	size_t questions; /* how often they were taken */
+	size_t questions; /* how often they were taken, see kept_age() */
 	/*
 	 * Whether reading has failed in a way that may be the disk's fault, so
 	 * that it is tried again with the next question.
@@ -120,19 +120,31 @@ int name_sources_take(int fd, struct name_sources **out, struct err *err)
 }
 
 /*
- * Free the sources that are the least likely to be asked for again. A compiler's
- * output that is run once must not drive out the C library: of the files that
- * were asked for once, the oldest one gives way, but not the newest of all.
+ * Free the sources that are the least likely to be asked for again: those that
+ * were asked for least often, of these the oldest. A compiler's output that is
+ * run once must not drive out the C library. The newest stay, for questions
+ * about the same file often follow each other.
  */
 static void kept_free_one(void)
 {
-	size_t i = kept.count - 1;
+	size_t least = kept.count - 1;
 
-	while (i > 1 && kept.v[i]->questions > 1)
-		i--;
-	if (kept.v[i]->questions > 1)
-		i = kept.count - 1;
-	name_sources_free(kept_remove(i));
+	for (size_t i = least; i-- > 1;) {
+		if (kept.v[i]->questions < kept.v[least]->questions)
+			least = i;
+	}
+	name_sources_free(kept_remove(least));
+}
+
+/* Let questions of long ago count less and less. */
+static void kept_age(void)
+{
+	static size_t questions;
+
+	if (++questions % NAME_SOURCES_AGE)
+		return;
+	for (size_t i = 0; i < kept.count; i++)
+		kept.v[i]->questions /= 2;
 }
 
 void name_sources_give(struct name_sources *s)
@@ -144,6 +156,7 @@ void name_sources_give(struct name_sources *s)
 	if (kept.count == NAME_SOURCES_KEPT_MAX)
 		kept_free_one();
 	*vec_insert(&kept, 0) = s;
+	kept_age();
 	while (kept.count && memory_used() > NAME_SOURCES_MEMORY_MAX)
 		kept_free_one();
 }

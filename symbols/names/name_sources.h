@@ -22,7 +22,9 @@ enum {
 	/* Number of files whose sources are kept. */
 	NAME_SOURCES_KEPT_MAX = 32,
 	/* Largest memory of the sources that are kept, in bytes. */
-	NAME_SOURCES_MEMORY_MAX = 32 << 20,
+	NAME_SOURCES_MEMORY_MAX = 64 << 20,
+	/* After so many questions, those before count half. */
+	NAME_SOURCES_AGE = 128,
 };
 
 struct name_sources;
