@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/collector.h"
 
-#include <poll.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -26,6 +25,8 @@ enum {
 	STOP_SCANS_MS = 1000,
 	/* Warnings about the same lasting condition come this often. */
 	WARN_MS = 60000,
+	/* The descriptors of the collector itself: to stop, files, processes. */
+	WAITS_OWN = 3,
 	/* There is room for this number of sampled waits a second on each CPU. */
 	SWITCHES_HZ = 1000,
 };
@@ -332,7 +333,6 @@ static void collector_take_names(struct collector *c)
 static void collector_turn(struct collector *c)
 {
 	c->now = (uint64_t)clock_mono_ns() / 1000000;
-	collector_take_names(c);
 	collector_read(c);
 	collector_read_files(c, c->now);
 	process_table_publish(&c->processes, c->now);
@@ -340,30 +340,38 @@ static void collector_turn(struct collector *c)
 	if (c->now - c->window_at >= (uint64_t)c->o.interval_ms &&
 	    profile_writer_has_room(c->writer))
 		collector_flush(c);
-	if (c->now - c->counted_at >= TURN_MS || !c->stats.sampling)
+	if (c->now - c->counted_at >= TURN_MS || !c->stats.sampling) {
+		collector_take_names(c);
 		collector_count(c);
+	}
 }
 
-/* Wait until something happens. False: the collector stops. */
-static bool collector_wait(struct collector *c)
+/* List what the collector waits for. */
+static void collector_list_waits(struct collector *c)
 {
 	size_t count;
 	const int *fds = side_band_fds(c->side_band, &count);
-	struct pollfd *p = mem_zalloc(count + 3, sizeof(*p));
-	bool stop;
+	const int own[WAITS_OWN] = { c->stop_fd, elf_queue_fd(c->queue),
+				     scan_queue_fd(c->scans) };
 
-	p[0] = (struct pollfd){ .fd = c->stop_fd, .events = POLLIN };
-	p[1] = (struct pollfd){ .fd = elf_queue_fd(c->queue),
-				.events = POLLIN };
-	p[2] = (struct pollfd){ .fd = scan_queue_fd(c->scans),
-				.events = POLLIN };
+	for (size_t i = 0; i < WAITS_OWN; i++)
+		*vec_add(&c->waits) =
+			(struct pollfd){ .fd = own[i], .events = POLLIN };
 	for (size_t i = 0; i < count; i++)
-		p[i + 3] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
-	if (!poll(p, 3, GATHER_MS))
-		(void)poll(p, count + 3, TURN_MS);
-	stop = p[0].revents;
-	mem_free(p);
-	return !stop;
+		*vec_add(&c->waits) =
+			(struct pollfd){ .fd = fds[i], .events = POLLIN };
+}
+
+/*
+ * Wait until something happens. False: the collector stops. On a busy machine,
+ * there are reports after each GATHER_MS: then there is one system call a turn.
+ */
+static bool collector_wait(struct collector *c)
+{
+	if (!poll(c->waits.v, WAITS_OWN, GATHER_MS) &&
+	    !side_band_is_ready(c->side_band))
+		(void)poll(c->waits.v, c->waits.count, TURN_MS);
+	return !c->waits.v[0].revents;
 }
 
 /* Wait for the facts about the last samples, but not for long. */
@@ -383,6 +391,7 @@ static void *collector_run(void *collector)
 	struct collector *c = collector;
 
 	pthread_setname_np(pthread_self(), "ebpf-collector");
+	collector_list_waits(c);
 	do
 		collector_turn(c);
 	while (collector_wait(c));
@@ -491,6 +500,7 @@ static void collector_end(struct collector *c)
 	vec_fini(&c->learned.list);
 	held_samples_fini(&c->held);
 	vec_fini(&c->frames);
+	vec_fini(&c->waits);
 	process_table_fini(&c->processes);
 	process_groups_fini(&c->groups);
 	file_table_fini(&c->files);

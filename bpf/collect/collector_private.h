@@ -8,6 +8,8 @@
 #ifndef BPF_COLLECT_COLLECTOR_PRIVATE_H
 #define BPF_COLLECT_COLLECTOR_PRIVATE_H
 
+#include <poll.h>
+
 #include "base/mutex.h"
 #include "bpf/collect/elf_queue.h"
 #include "bpf/collect/held_samples.h"
@@ -33,6 +35,7 @@ struct collector {
 	struct collector_options o;
 	pthread_t thread;
 	int stop_fd; /* eventfd: readable when the collector is to stop */
+	VEC(struct pollfd) waits; /* for what it waits; `stop_fd` in front */
 	struct sampler *sampler;
 	struct side_band *side_band;
 	struct elf_queue *queue;

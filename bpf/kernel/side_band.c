@@ -133,6 +133,23 @@ const int *side_band_fds(const struct side_band *s, size_t *count)
 	return s->fds.v;
 }
 
+/* The kernel writes the head after the records. */
+static uint64_t side_band_head(const struct side_band_ring *r)
+{
+	return __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+}
+
+bool side_band_is_ready(const struct side_band *s)
+{
+	for (size_t i = 0; i < s->rings.count; i++) {
+		const struct side_band_ring *r = &s->rings.v[i];
+
+		if (side_band_head(r) != r->page->data_tail)
+			return true;
+	}
+	return false;
+}
+
 /* Return the record at a position of a buffer, in one piece. */
 static struct bytes side_band_at(struct side_band *s,
 				 const struct side_band_ring *r, uint64_t at)
@@ -157,8 +174,7 @@ static struct bytes side_band_at(struct side_band *s,
 static uint64_t side_band_collect(struct side_band *s,
 				  const struct side_band_ring *r)
 {
-	/* The kernel writes the head after the records. */
-	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t head = side_band_head(r);
 	uint64_t at = r->page->data_tail;
 
 	while (at < head) {

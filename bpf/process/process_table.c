@@ -54,6 +54,7 @@ void process_table_fini(struct process_table *t)
 	vec_fini(&t->processes);
 	vec_fini(&t->gaps);
 	vec_fini(&t->work);
+	vec_fini(&t->ended);
 	vec_fini(&t->publications);
 	vec_fini(&t->publication_gaps);
 	extents_fini(&t->extents);
@@ -310,7 +311,7 @@ static void process_report_exit(struct process_table *t, uint32_t pid,
 		return;
 	p->ended = true;
 	p->ended_at = now;
-	process_needs_work(t, p);
+	*vec_add(&t->ended) = number;
 }
 
 void process_table_sampled(struct process_table *t, uint32_t pid)
@@ -527,31 +528,44 @@ static void process_table_make_room(struct process_table *t, size_t mappings,
 		;
 }
 
-void process_table_publish(struct process_table *t, uint64_t now)
+/* Visit the processes that have ended, but not at each turn of the caller. */
+static void process_table_retire(struct process_table *t, uint64_t now)
 {
 	size_t left = 0;
+
+	if (now < t->retire_after)
+		return;
+	t->retire_after = now + PROCESS_RETIRE_MS;
+	for (size_t i = 0; i < t->ended.count; i++) {
+		uint32_t number = t->ended.v[i];
+		const struct process *p = &t->processes.v[number];
+
+		/* Another process may have its place by now. */
+		if (p->live && p->ended)
+			process_retire(t, number, now);
+		if (p->live && p->ended)
+			t->ended.v[left++] = number;
+	}
+	t->ended.count = left;
+}
+
+void process_table_publish(struct process_table *t, uint64_t now)
+{
 	size_t missed = 0; /* mappings for which there is no room */
 
 	for (size_t i = 0; i < t->work.count; i++) {
-		uint32_t number = t->work.v[i];
-		struct process *p = &t->processes.v[number];
+		struct process *p = &t->processes.v[t->work.v[i]];
 
 		/* Its place was used again, and is in the list again. */
 		if (!p->listed)
 			continue;
 		p->listed = false;
-		if (p->ended)
-			process_retire(t, number, now);
-		else if (p->changed && !process_publish(t, p, now) &&
-			 p->sampled)
+		if (p->changed && !p->ended && !process_publish(t, p, now) &&
+		    p->sampled)
 			missed += address_space_count(&p->space);
-		/* One that has ended is visited until it is forgotten. */
-		if (!p->live || !p->ended)
-			continue;
-		p->listed = true;
-		t->work.v[left++] = number;
 	}
-	t->work.count = left;
+	t->work.count = 0;
+	process_table_retire(t, now);
 	process_table_make_room(t, missed, now);
 }
 

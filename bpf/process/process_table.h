@@ -31,6 +31,8 @@ enum {
 	 * still arrive.
 	 */
 	PROCESS_KEPT_MS = 2000,
+	/* How often processes that have ended are visited. */
+	PROCESS_RETIRE_MS = 100,
 	/*
 	 * A process with more ranges gives way to others also while it is
 	 * sampled.
@@ -94,8 +96,9 @@ struct process_table {
 	struct address_pool pool; /* the ranges of the processes */
 	VEC(struct process) processes;
 	VEC(uint32_t) gaps;
-	/* Processes that changed or ended; process_table_publish() visits them. */
-	VEC(uint32_t) work;
+	VEC(uint32_t) work;    /* for process_table_publish() */
+	VEC(uint32_t) ended;   /* in this order */
+	uint64_t retire_after; /* when those are visited again */
 	VEC(struct publication) publications;
 	VEC(uint32_t) publication_gaps;
 	struct table by_pid;

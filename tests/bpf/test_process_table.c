@@ -264,14 +264,16 @@ Test(process_table, ended_processes_are_remembered_for_a_while)
 	/* Its other threads may still run. */
 	process_table_publish(&table, 1000 + PROCESS_LINGER_MS - 1);
 	cr_expect(kernel_finds(7, 0x10000));
-	process_table_publish(&table, 1000 + PROCESS_LINGER_MS);
+	process_table_publish(&table,
+			      1000 + PROCESS_LINGER_MS + PROCESS_RETIRE_MS);
 	cr_expect(!known[7]);
 	process_table_publish(&table, 1000 + PROCESS_KEPT_MS - 1);
 	cr_assert(process_table_find(&table, 7));
 	cr_expect(process_table_find(&table, 7)->ended);
-	process_table_publish(&table, 1000 + PROCESS_KEPT_MS);
+	process_table_publish(&table,
+			      1000 + PROCESS_KEPT_MS + PROCESS_RETIRE_MS);
 	cr_expect(!process_table_find(&table, 7));
-	process_table_sweep(&table, 1000 + PROCESS_KEPT_MS);
+	process_table_sweep(&table, 1000 + PROCESS_KEPT_MS + PROCESS_RETIRE_MS);
 	cr_expect(!files.by_name.count);
 	end();
 }
