@@ -79,6 +79,7 @@ static void ebpf_bench_report(const struct ebpf_bench *b,
 	printf("samples                      %" PRId64 "\n", shares.samples);
 	printf("  with the whole stack       %.1f %%\n", shares.whole);
 	printf("  by frame pointers          %.1f %%\n", shares.by_pointer);
+	printf("  in the first 3 ms          %.1f %%\n", shares.starting);
 	printf("  lost                       %" PRId64 "\n",
 	       s->ring_full + s->memory_full);
 	printf("time of the BPF program      %.2f us a sample\n",

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/ebpf.h"
 
+/* Return a percentage. */
+static double ebpf_share(int64_t part, int64_t whole)
+{
+	return 100.0 * (double)part / (double)whole;
+}
+
 struct ebpf_shares ebpf_shares(const struct collector_stats *s)
 {
 	int64_t whole = s->ends[SAMPLE_COMPLETE] + s->ends[SAMPLE_KERNEL];
@@ -9,9 +15,11 @@ struct ebpf_shares ebpf_shares(const struct collector_stats *s)
 	for (size_t i = 0; i < SAMPLE_ENDS; i++)
 		out.samples += s->ends[i];
 	if (out.samples) {
-		out.whole = 100.0 * (double)whole / (double)out.samples;
-		out.by_pointer = 100.0 * (double)s->ends[SAMPLE_BY_POINTER] /
-				 (double)out.samples;
+		out.whole = ebpf_share(whole, out.samples);
+		out.by_pointer =
+			ebpf_share(s->ends[SAMPLE_BY_POINTER], out.samples);
+		out.starting =
+			ebpf_share(s->ends[SAMPLE_STARTING], out.samples);
 	}
 	return out;
 }

@@ -40,6 +40,7 @@ struct ebpf_shares {
 	int64_t samples;
 	double whole;      /* percentage with the whole stack */
 	double by_pointer; /* percentage of SAMPLE_BY_POINTER */
+	double starting;   /* percentage of SAMPLE_STARTING */
 };
 
 /* Return the shares of all samples of a collector. */

@@ -59,6 +59,7 @@ static const struct metric_row service_rows[] = {
 	SAMPLES(ends[SAMPLE_NO_RULE], "no_unwind_rule"),
 	SAMPLES(ends[SAMPLE_UNREADABLE], "unreadable_stack"),
 	SAMPLES(ends[SAMPLE_COMPAT], "32_bit"),
+	SAMPLES(ends[SAMPLE_STARTING], "starting"),
 	SAMPLES(dropped, "dropped"),
 	SAMPLES(ring_full, "lost_ring_full"),
 	SAMPLES(memory_full, "lost_memory_full"),

@@ -295,6 +295,9 @@ static void recording_report(const struct recording *r,
 			&text,
 			", %.1f %% with callers found by frame pointers alone",
 			shares.by_pointer);
+	if (!r->off_cpu && shares.starting > 0)
+		buf_printf(&text, ", %.1f %% in the first 3 ms of a program",
+			   shares.starting);
 	if (s->ring_full + s->memory_full)
 		buf_printf(&text, "; %" PRId64 " samples were lost",
 			   s->ring_full + s->memory_full);

@@ -208,6 +208,11 @@ soak_ebpf() { # the eBPF collector beside perf, and under storms of processes an
   over_binary ebpf
 }
 
+soak_busy() { # the eBPF collector for an hour on a machine that builds, browses and starts programs; needs root
+  ./dev packages firefox-esr
+  over_binary busy
+}
+
 soak_kernels() { # the sampler in a virtual machine with the kernels of Debian 12 and 11
   ./dev packages qemu-system-x86 busybox-static cpio
   over_binary kernels

@@ -11,6 +11,14 @@
 /* The program of threads of the kernel. */
 #define KERNEL_EXE "[kernel]"
 
+enum {
+	/*
+	 * For how long a program starts: its mappings are reported, gathered
+	 * (GATHER_MS) and published.
+	 */
+	STARTING_NS = 3000000,
+};
+
 /* Whether the name of a file is that of the kernel's program. */
 static bool sample_is_named_kernel(struct str exe)
 {
@@ -150,6 +158,18 @@ static void sample_add_user(struct collector *c, const struct process *p,
 	*vec_add(&c->frames) = f;
 }
 
+/* Why the stack of a sample ends where it ends. */
+static enum sample_end sample_end_of(const struct process *p,
+				     const struct sample_header *h)
+{
+	if (h->end == SAMPLE_COMPLETE || h->end == SAMPLE_KERNEL)
+		return h->end;
+	/* If the program began after the sample, the difference is huge. */
+	if (p && p->began_ns && h->time - p->began_ns < STARTING_NS)
+		return SAMPLE_STARTING;
+	return h->end < SAMPLE_ENDS ? h->end : SAMPLE_NO_PROCESS;
+}
+
 /* Collect the frames of a sample, leaf first. */
 static void sample_add_frames(struct collector *c, const struct process *p,
 			      const struct sample_record *r)
@@ -169,7 +189,7 @@ static void sample_add_frames(struct collector *c, const struct process *p,
 	    h->end != SAMPLE_BY_POINTER)
 		*vec_add(&c->frames) = (struct window_frame){
 			.kind = FRAME_END,
-			.address = h->end,
+			.address = sample_end_of(p, h),
 		};
 }
 
@@ -218,8 +238,7 @@ static bool sample_add(struct collector *c, const struct sample_record *r,
 	memcpy(in.labels.thread, h->comm, SAMPLE_COMM_MAX);
 	sample_window_add(c->window, &in);
 	if (in.kind == WINDOW_CPU)
-		c->stats.ends[h->end < SAMPLE_ENDS ? h->end :
-						     SAMPLE_NO_PROCESS]++;
+		c->stats.ends[sample_end_of(p, h)]++;
 	else
 		c->stats.off_cpu += in.samples > 0;
 	return true;

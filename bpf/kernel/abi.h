@@ -68,6 +68,11 @@ enum sample_end {
 	 * taken to keep frame pointers: if it does not, callers are missing.
 	 */
 	SAMPLE_BY_POINTER,
+	/*
+	 * Not whole, in the first milliseconds of a program, whose mappings are
+	 * not known yet. The collector finds out; the kernel never says so.
+	 */
+	SAMPLE_STARTING,
 	SAMPLE_ENDS, /* the number of ends */
 };
 

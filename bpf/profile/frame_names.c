@@ -210,6 +210,7 @@ static const char *const end_names[SAMPLE_ENDS] = {
 	[SAMPLE_NO_RULE] = "[unwind error: no rule]",
 	[SAMPLE_UNREADABLE] = "[unwind error: unreadable stack]",
 	[SAMPLE_COMPAT] = "[32-bit program]",
+	[SAMPLE_STARTING] = "[starting]",
 };
 
 /* Name the frames that need no file. */

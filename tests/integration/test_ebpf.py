@@ -21,7 +21,7 @@ import harness
 EVERPROF = os.environ['EVERPROF']
 HERE = os.path.dirname(os.path.abspath(__file__))
 # The outermost frame of a stack that does not reach the start of its program or thread.
-ENDS = ('[unknown', '[unwind', '[truncated')
+ENDS = ('[unknown', '[unwind', '[truncated', '[starting')
 PYTHON = '''
 import sys, time
 def inner(n):
@@ -285,6 +285,10 @@ def check_record(folder):
     assert done.returncode == 0, done
     text = subprocess.run([EVERPROF, 'report', 'top', f'{folder}/p.pb.gz'], capture_output=True, text=True, check=True).stdout
     assert 'File: stacks' in text and 'burn_recursion' in text, text
+    # The mappings of a program are not known in its first milliseconds.
+    done = run('-F', '999', '-o', 'p.pb.gz', '--', 'sh', '-c', 'i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i+1)); done')
+    starting = share(folded(f'{folder}/p.pb.gz'), lambda s: s.startswith('[starting]'))
+    assert re.search(r', [\d.]+ % in the first 3 ms of a program', done.stderr) and starting > 0.02, (done.stderr, starting)
     # Without call frame information, nobody knows whether callers are missing.
     subprocess.run(['gcc', '-O1', '-fno-omit-frame-pointer', '-fno-asynchronous-unwind-tables', '-o', f'{folder}/pointers',
                     f'{HERE}/stacks.c'], check=True)
