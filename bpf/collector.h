@@ -77,7 +77,7 @@ struct collector_stats {
 	int64_t processes;
 	int64_t files;
 	int64_t series;
-	int64_t table_rows; /* rows of unwind tables in the kernel */
+	int64_t table_entries; /* entries of unwind tables in the kernel */
 	int64_t tables_evicted;
 	int64_t tables_crowded_out;
 	int64_t processes_refused;    /* there are too many */

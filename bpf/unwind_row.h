@@ -2,7 +2,8 @@
 /*
  * A row of an unwind table: how to find the caller of the code from one address
  * to the address of the next row. The kernel's side of the sampler and the
- * collector share this layout.
+ * collector share this layout; the kernel has tables in another form
+ * (bpf/unwind/unwind_pack.h).
  *
  * A row is the part of the call frame information (DWARF 5, section 6.4; x86-64
  * psABI, section 3.7) that compilers use: the canonical frame address (CFA) is
@@ -18,12 +19,32 @@
 #include <linux/types.h>
 
 struct unwind_row {
-	/* First address, as in the ELF file; larger addresses have no rows. */
+	/*
+	 * First address, as in the ELF file; larger addresses have no rows. Of a
+	 * step in a pack, the distance from the beginning of the run.
+	 */
 	__u32 pc;
-	__s16 cfa; /* operand of the rule of the CFA */
-	__s8 fp; /* operand of the rule of rbp, or of the CFA's; times 8 bytes */
-	__u8 kind; /* enum unwind_cfa | enum unwind_fp << UNWIND_FP_SHIFT */
+	union {
+		struct {
+			/* Operand of the rule of the CFA. */
+			__s16 cfa;
+			/*
+			 * Operand of the rule of rbp, or of the CFA's; times 8
+			 * bytes.
+			 */
+			__s8 fp;
+			/*
+			 * enum unwind_cfa | enum unwind_fp << UNWIND_FP_SHIFT
+			 */
+			__u8 kind;
+		};
+		/* Of a run in a pack: the entry of its first step. */
+		__u32 steps;
+	};
 };
+
+/* Largest number of steps of a run in a pack. */
+#define UNWIND_STEPS_MAX 16
 
 /* Rules of the CFA. `cfa` is the operand of the row. */
 enum unwind_cfa {

@@ -92,7 +92,7 @@ static void ebpf_bench_report(const struct ebpf_bench *b,
 	       (double)s->map_bytes / MIB);
 	printf("processes, files             %" PRId64 ", %" PRId64 "\n",
 	       s->processes, s->files);
-	printf("rows of unwind tables        %" PRId64 "\n", s->table_rows);
+	printf("entries of unwind tables     %" PRId64 "\n", s->table_entries);
 	printf("profiles                     %" PRId64 ", %zu bytes\n",
 	       s->profiles, b->bytes);
 }

@@ -272,7 +272,7 @@ static void collector_count(struct collector *c)
 	s->files = (int64_t)c->files.by_name.count;
 	s->files_refused = (int64_t)c->files.refused;
 	s->series = (int64_t)c->groups.by_key.count;
-	s->table_rows = c->store.extents.used;
+	s->table_entries = c->store.extents.used;
 	s->tables_evicted = (int64_t)c->store.evicted;
 	s->tables_crowded_out = (int64_t)c->store.crowded_out;
 	s->processes_refused = (int64_t)c->processes.refused;
@@ -446,8 +446,8 @@ static void collector_begin(struct collector *c)
 		.ctx = c,
 	};
 
-	table_store_init(&c->store, sampler_rows(c->sampler),
-			 sampler_defaults.rows);
+	table_store_init(&c->store, sampler_entries(c->sampler),
+			 sampler_defaults.entries);
 	file_table_init(&c->files, &c->store);
 	process_table_init(&c->processes, &c->files,
 			   sampler_mappings(c->sampler),

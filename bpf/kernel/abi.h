@@ -35,10 +35,10 @@ enum {
 struct sampler_mapping {
 	__u64 start;
 	__u64 end;
-	__u64 bias; /* address in memory minus address in the ELF file */
-	__u32 row;  /* number of the first row of its table */
-	/* Number of rows; 0: frame pointers are all that there is. */
-	__u32 rows;
+	__u64 bias;  /* address in memory minus address in the ELF file */
+	__u32 table; /* number of the first entry of its table, a pack */
+	/* Number of its pages; 0: frame pointers are all that there is. */
+	__u32 pages;
 };
 
 /* The mappings of a process, sorted by address. */

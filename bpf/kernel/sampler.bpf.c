@@ -35,7 +35,7 @@ struct {
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct unwind_row);
-} rows SEC(".maps");
+} entries SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -124,9 +124,9 @@ WALK_INLINE struct sampler_mapping *walk_mapping(__u32 number)
 	return bpf_map_lookup_elem(&mappings, &number);
 }
 
-WALK_INLINE struct unwind_row *walk_row(__u32 number)
+WALK_INLINE struct unwind_row *walk_entry(__u32 number)
 {
-	return bpf_map_lookup_elem(&rows, &number);
+	return bpf_map_lookup_elem(&entries, &number);
 }
 
 /* Record the frame where the walk is, and go to its caller. */

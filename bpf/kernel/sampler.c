@@ -21,7 +21,7 @@
 
 const struct sampler_options sampler_defaults = {
 	.hz = 19,
-	.rows = 3 << 20,
+	.entries = 3 << 20,
 	.mappings = 64 << 10,
 	.processes = 16 << 10,
 	.ring = 2 << 20,
@@ -42,7 +42,7 @@ struct sampler {
 	struct sampler_options options;
 	struct sampler_bpf *skeleton;
 	struct ring_buffer *ring;
-	struct shared_map rows;
+	struct shared_map entries;
 	struct shared_map mappings;
 	VEC(struct bpf_link *) clocks; /* one for each CPU */
 	struct bpf_link *switches;
@@ -129,7 +129,7 @@ static int sampler_load(struct sampler *s, struct err *err)
 	if (!k)
 		return sampler_error(err, errno, "cannot open the BPF program");
 	s->skeleton = k;
-	rc = bpf_map__set_max_entries(k->maps.rows, o->rows);
+	rc = bpf_map__set_max_entries(k->maps.entries, o->entries);
 	if (!rc)
 		rc = bpf_map__set_max_entries(k->maps.mappings, o->mappings);
 	if (!rc)
@@ -181,9 +181,9 @@ static int sampler_connect(struct sampler *s, struct err *err)
 {
 	const struct sampler_options *o = &s->options;
 	struct sampler_bpf *k = s->skeleton;
-	int rc = sampler_share(k->maps.rows,
-			       o->rows * sizeof(struct unwind_row), &s->rows,
-			       err);
+	int rc = sampler_share(k->maps.entries,
+			       o->entries * sizeof(struct unwind_row),
+			       &s->entries, err);
 
 	if (!rc)
 		rc = sampler_share(k->maps.mappings,
@@ -251,7 +251,7 @@ void sampler_close(struct sampler *s)
 		return;
 	sampler_stop(s);
 	ring_buffer__free(s->ring);
-	sampler_unshare(&s->rows);
+	sampler_unshare(&s->entries);
 	sampler_unshare(&s->mappings);
 	sampler_bpf__destroy(s->skeleton);
 	if (s->stats >= 0)
@@ -324,9 +324,9 @@ void sampler_stop(struct sampler *s)
 	s->switches = NULL;
 }
 
-struct unwind_row *sampler_rows(struct sampler *s)
+struct unwind_row *sampler_entries(struct sampler *s)
 {
-	return s->rows.memory;
+	return s->entries.memory;
 }
 
 struct sampler_mapping *sampler_mappings(struct sampler *s)

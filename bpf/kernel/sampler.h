@@ -21,7 +21,7 @@
 struct sampler_options {
 	unsigned hz;        /* 0: no ticks */
 	unsigned switches;  /* one of this number of switches; 0: none */
-	uint32_t rows;      /* of unwind tables, 8 bytes each */
+	uint32_t entries;   /* of unwind tables, 8 bytes each */
 	uint32_t mappings;  /* of all processes, 32 bytes each */
 	uint32_t processes; /* about 80 bytes each */
 	uint32_t ring;      /* bytes for samples; a power of two */
@@ -50,8 +50,8 @@ NODISCARD int sampler_start(struct sampler *s, struct err *err);
 /* Take no samples any more; those that were taken can still be read. */
 void sampler_stop(struct sampler *s);
 
-/* The rows and the mappings that the program in the kernel reads. */
-struct unwind_row *sampler_rows(struct sampler *s);
+/* The entries of tables, and the mappings, that the program in the kernel reads. */
+struct unwind_row *sampler_entries(struct sampler *s);
 struct sampler_mapping *sampler_mappings(struct sampler *s);
 
 /* Publish the mappings of a process, or replace those that it had. */

@@ -26,7 +26,7 @@ enum {
 	WALK_REGISTERS = 16,
 	/* Largest number of halvings that a search needs. */
 	WALK_MAPPING_TURNS = 16,
-	WALK_ROW_TURNS = 24,
+	WALK_RUN_TURNS = 24,
 };
 
 /*
@@ -67,9 +67,9 @@ struct walk {
 /* Read memory of the process; returns 0 if it was read. */
 WALK_INLINE long walk_read(void *to, __u32 size, __u64 from);
 
-/* Return a mapping or a row by its number, or NULL. */
+/* Return a mapping, or an entry of a table, by its number, or NULL. */
 WALK_INLINE struct sampler_mapping *walk_mapping(__u32 number);
-WALK_INLINE struct unwind_row *walk_row(__u32 number);
+WALK_INLINE struct unwind_row *walk_entry(__u32 number);
 
 /* Result of walk_step(). */
 enum walk_turn {
@@ -103,26 +103,63 @@ WALK_FUNCTION long walk_find_mapping(__u32 first, __u32 count, __u64 pc)
 }
 
 /*
- * Find the last row that does not begin after an address of the file, among
- * `count` rows from number `first` on. Returns its number, or -1.
+ * Find the last run that does not begin after an address of the file, in the
+ * table that begins at an entry and has so many pages. Returns its entry, or -1.
  */
-WALK_FUNCTION long walk_find_row(__u32 first, __u32 count, __u32 pc)
+WALK_INLINE long walk_find_run(__u32 table, __u32 pages, __u32 pc)
 {
-	__u32 low = first;
-	__u32 high = first + count;
+	struct unwind_row *head = walk_entry(table);
+	struct unwind_row *page;
+	__u32 number;
+	__u32 low;
+	__u32 high;
 
-	for (int i = 0; i < WALK_ROW_TURNS && low < high; i++) {
+	if (!head || pc < head->pc)
+		return -1;
+	number = (pc - head->pc) >> (head->steps & 31);
+	page = walk_entry(table + 1 + (number < pages ? number : pages - 1));
+	if (!page)
+		return -1;
+	low = table + page->pc;
+	high = table + page->steps;
+	for (int i = 0; i < WALK_RUN_TURNS && low < high; i++) {
 		__u32 mid = low + (high - low) / 2;
-		struct unwind_row *row = walk_row(mid);
+		struct unwind_row *run = walk_entry(mid);
 
-		if (!row)
+		if (!run)
 			return -1;
-		if (row->pc <= pc)
+		if (run->pc <= pc)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return low > first ? (long)low - 1 : -1;
+	/* The first run begins with the first page. */
+	return (long)low - 1;
+}
+
+/*
+ * Find the row of an address of the file, in a table as above. Returns the entry
+ * of the step, or -1.
+ */
+WALK_FUNCTION long walk_find_row(__u32 table, __u32 pages, __u32 pc)
+{
+	long number = walk_find_run(table, pages, pc);
+	struct unwind_row *run = number < 0 ? 0 : walk_entry((__u32)number);
+	__u32 at;
+
+	if (!run)
+		return -1;
+	at = table + run->steps;
+	/* Calls are mostly behind the last step, which comes first. */
+	for (int i = 0; i < UNWIND_STEPS_MAX; i++, at++) {
+		struct unwind_row *step = walk_entry(at);
+
+		if (!step)
+			break;
+		if (step->pc <= pc - run->pc)
+			return at;
+	}
+	return -1;
 }
 
 WALK_INLINE enum walk_turn walk_stop(struct walk *w, enum sample_end end)
@@ -308,18 +345,14 @@ WALK_INLINE enum walk_turn walk_by_row(struct walk *w,
 	return walk_caller(w, saved[1], cfa, saved[0]);
 }
 
-/*
- * Whether a function begins at a return address, with no function before it.
- * `number` is the row of the address before it, or -1.
- */
-WALK_INLINE int walk_is_entry(const struct walk *w,
-			      const struct sampler_mapping *m, long number)
+/* Return the row of an address in memory, or NULL: no function is there. */
+WALK_INLINE struct unwind_row *walk_row_of(const struct sampler_mapping *m,
+					   __u64 pc)
 {
-	__u32 next = number < 0 ? m->row : (__u32)number + 1;
-	struct unwind_row *row = next - m->row < m->rows ? walk_row(next) : 0;
+	long number = walk_find_row(m->table, m->pages, (__u32)(pc - m->bias));
+	struct unwind_row *row = number < 0 ? 0 : walk_entry((__u32)number);
 
-	return !w->exact && row && row->pc == (__u32)(w->ip - m->bias) &&
-	       (row->kind & UNWIND_CFA_MASK) != UNWIND_NO_CODE;
+	return row && (row->kind & UNWIND_CFA_MASK) != UNWIND_NO_CODE ? row : 0;
 }
 
 /*
@@ -327,10 +360,10 @@ WALK_INLINE int walk_is_entry(const struct walk *w,
  * is that of a context, as makecontext() makes it: what the first function of
  * the context shall return to, which has no caller.
  */
-WALK_INLINE enum walk_turn
-walk_without_row(struct walk *w, const struct sampler_mapping *m, long number)
+WALK_INLINE enum walk_turn walk_without_row(struct walk *w,
+					    const struct sampler_mapping *m)
 {
-	if (!walk_is_entry(w, m, number))
+	if (w->exact || !walk_row_of(m, w->ip))
 		return walk_by_guess(w);
 	w->entry = 1;
 	return walk_finish(w);
@@ -358,13 +391,10 @@ WALK_INLINE enum walk_turn walk_step(struct walk *w)
 			return walk_stop(w, SAMPLE_NO_MAPPING);
 		w->mapping = (__u32)number + 1;
 	}
-	if (!m->rows)
+	if (!m->pages)
 		return walk_by_guess(w);
-	number = walk_find_row(m->row, m->rows, (__u32)(pc - m->bias));
-	row = number < 0 ? 0 : walk_row((__u32)number);
-	if (!row || (row->kind & UNWIND_CFA_MASK) == UNWIND_NO_CODE)
-		return walk_without_row(w, m, number);
-	return walk_by_row(w, row);
+	row = walk_row_of(m, pc);
+	return row ? walk_by_row(w, row) : walk_without_row(w, m);
 }
 
 #endif

@@ -3,23 +3,24 @@
 
 #include "bpf/unwind/unwind_file.h"
 
-/* The beginning of an answer; segments follow, then rows. */
+/* The beginning of an answer; segments follow, then the entries of the table. */
 struct elf_facts_header {
 	uint32_t segments;
-	uint32_t rows;
+	uint32_t entries;
 	uint32_t build_id_len;
-	uint32_t reserved;
+	uint32_t pages;
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 };
 
 _Static_assert(sizeof(struct elf_facts_header) % 8 == 0, "segments follow");
-_Static_assert(sizeof(struct elf_segment) % 8 == 0, "rows follow");
+_Static_assert(sizeof(struct elf_segment) % 8 == 0, "entries follow");
 
 static int elf_facts_add(struct elf_file *f, struct buf *out, struct err *err)
 {
 	struct elf_facts_header h = { 0 };
 	struct elf_build_id id;
 	struct unwind_table table;
+	CLEANUP(buf_fini) struct buf pack = { 0 };
 	size_t segments;
 	const struct elf_segment *s = elf_file_segments(f, &segments);
 	int rc = unwind_file_read(f, &table, err);
@@ -28,12 +29,13 @@ static int elf_facts_add(struct elf_file *f, struct buf *out, struct err *err)
 		return rc;
 	elf_file_build_id(f, &id);
 	h.segments = (uint32_t)segments;
-	h.rows = (uint32_t)table.rows.count;
+	h.pages = unwind_pack_add(table.rows.v, table.rows.count, &pack);
+	h.entries = (uint32_t)(pack.len / sizeof(struct unwind_row));
 	h.build_id_len = (uint32_t)id.len;
 	memcpy(h.build_id, id.bytes, id.len);
 	buf_add(out, &h, sizeof(h));
 	buf_add(out, s, segments * sizeof(*s));
-	buf_add(out, table.rows.v, table.rows.count * sizeof(*table.rows.v));
+	buf_add(out, pack.ptr, pack.len);
 	unwind_table_fini(&table);
 	return 0;
 }
@@ -59,7 +61,7 @@ bool elf_facts_decode(struct bytes answer, struct elf_facts *out)
 	if (answer.len < sizeof(*h))
 		return false;
 	want = sizeof(*h) + (uint64_t)h->segments * sizeof(struct elf_segment) +
-	       (uint64_t)h->rows * sizeof(struct unwind_row);
+	       (uint64_t)h->entries * sizeof(struct unwind_row);
 	if (answer.len != want || h->build_id_len > ELF_BUILD_ID_MAX ||
 	    h->segments > ELF_SEGMENTS_MAX)
 		return false;
@@ -67,12 +69,8 @@ bool elf_facts_decode(struct bytes answer, struct elf_facts *out)
 		.build_id = { .ptr = h->build_id, .len = h->build_id_len },
 		.segments = (const void *)(h + 1),
 		.segment_count = h->segments,
-		.row_count = h->rows,
+		.table = { .count = h->entries, .pages = h->pages },
 	};
-	out->rows = (const void *)(out->segments + h->segments);
-	for (uint32_t i = 1; i < h->rows; i++) {
-		if (out->rows[i - 1].pc >= out->rows[i].pc)
-			return false;
-	}
-	return true;
+	out->table.entries = (const void *)(out->segments + h->segments);
+	return unwind_pack_check(&out->table);
 }

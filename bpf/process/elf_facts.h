@@ -11,7 +11,7 @@
 #define BPF_PROCESS_ELF_FACTS_H
 
 #include "base/buf.h"
-#include "bpf/unwind_row.h"
+#include "bpf/unwind/unwind_pack.h"
 #include "symbols/elf_file.h"
 
 /* Largest size of an answer in bytes. */
@@ -22,8 +22,8 @@ struct elf_facts {
 	struct bytes build_id; /* empty: the file has none */
 	const struct elf_segment *segments;
 	uint32_t segment_count;
-	const struct unwind_row *rows; /* sorted */
-	uint32_t row_count; /* 0: frame pointers are all that there is */
+	/* Without pages, frame pointers are all that there is. */
+	struct unwind_pack table;
 };
 
 /*

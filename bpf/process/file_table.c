@@ -290,8 +290,7 @@ void file_table_learn(struct file_table *t, uint32_t number,
 		table_store_drop(t->store, f->table, now);
 	f->table = table_store_find(t->store, &key);
 	if (f->table == TABLE_STORE_NONE)
-		f->table = table_store_add(t->store, &key, facts->rows,
-					   facts->row_count, now);
+		f->table = table_store_add(t->store, &key, &facts->table, now);
 }
 
 /* When a sampled file is read again. UINT64_MAX: there is no need. */
@@ -329,12 +328,11 @@ void file_table_resolve(const struct file_table *t, uint32_t number,
 			uint64_t offset, struct sampler_mapping *m)
 {
 	const struct mapped_file *f;
-	struct extent rows;
 	uint64_t bias;
 
 	m->bias = 0;
-	m->row = 0;
-	m->rows = 0;
+	m->table = 0;
+	m->pages = 0;
 	if (number == FILE_NONE)
 		return;
 	f = &t->files.v[number];
@@ -342,10 +340,9 @@ void file_table_resolve(const struct file_table *t, uint32_t number,
 	    !elf_segments_bias(f->segments, f->segment_count, offset, m->start,
 			       &bias))
 		return;
-	rows = table_store_rows(t->store, f->table);
 	m->bias = bias;
-	m->row = rows.first;
-	m->rows = rows.count;
+	m->table = table_store_entries(t->store, f->table).first;
+	m->pages = table_store_pages(t->store, f->table);
 }
 
 void file_table_take_withdrawn(struct file_table *t, struct file_numbers *out)

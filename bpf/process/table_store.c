@@ -18,10 +18,10 @@ static bool table_key_same(const void *ctx, uint32_t number, const void *key)
 	return a->len == b->len && !memcmp(a->bytes, b->bytes, a->len);
 }
 
-void table_store_init(struct table_store *s, struct unwind_row *rows,
+void table_store_init(struct table_store *s, struct unwind_row *entries,
 		      uint32_t count)
 {
-	*s = (struct table_store){ .rows = rows, .capacity = count };
+	*s = (struct table_store){ .entries = entries, .capacity = count };
 	extents_init(&s->extents, count);
 }
 
@@ -53,13 +53,13 @@ static void table_store_evict(struct table_store *s, uint32_t number,
 
 	if (!t->crowded_out)
 		table_remove(&s->by_key, table_key_hash(&t->key), number);
-	extents_give(&s->extents, t->rows, now);
+	extents_give(&s->extents, t->entries, now);
 	t->live = false;
 	*vec_add(&s->gaps) = number;
 }
 
 /*
- * Take the rows of a table that has users. The kernel may read them until the
+ * Take the entries of a table that has users. The kernel may read them until the
  * owner has published the processes without them.
  */
 static void table_store_withdraw(struct table_store *s, uint32_t number,
@@ -68,8 +68,8 @@ static void table_store_withdraw(struct table_store *s, uint32_t number,
 	struct stored_table *t = &s->tables.v[number];
 
 	table_remove(&s->by_key, table_key_hash(&t->key), number);
-	extents_give(&s->extents, t->rows, now + EXTENTS_DELAY_MS);
-	t->rows = (struct extent){ 0 };
+	extents_give(&s->extents, t->entries, now + EXTENTS_DELAY_MS);
+	t->entries = (struct extent){ 0 };
 	t->crowded_out = true;
 	*vec_add(&s->withdrawn) = number;
 }
@@ -86,7 +86,7 @@ static uint32_t table_store_oldest(const struct table_store *s, bool users,
 	for (uint32_t i = 0; i < s->tables.count; i++) {
 		const struct stored_table *t = &s->tables.v[i];
 
-		if (t->live && t->rows.count && !t->users == !users &&
+		if (t->live && t->entries.count && !t->users == !users &&
 		    t->used_at + idle_ms <= now &&
 		    (oldest == TABLE_STORE_NONE ||
 		     t->used_at < s->tables.v[oldest].used_at))
@@ -111,7 +111,7 @@ static bool table_store_evict_oldest(struct table_store *s, uint64_t now)
 	return true;
 }
 
-/* Withdraw idle tables that have at least `count` rows together. */
+/* Withdraw idle tables that have at least `count` entries together. */
 static void table_store_withdraw_idle(struct table_store *s, uint32_t count,
 				      uint64_t now)
 {
@@ -120,7 +120,7 @@ static void table_store_withdraw_idle(struct table_store *s, uint32_t count,
 
 		if (n == TABLE_STORE_NONE)
 			return;
-		sum += s->tables.v[n].rows.count;
+		sum += s->tables.v[n].entries.count;
 		table_store_withdraw(s, n, now);
 		s->evicted++;
 	}
@@ -135,7 +135,7 @@ static uint32_t table_store_number(struct table_store *s)
 	return (uint32_t)s->tables.count - 1;
 }
 
-/* Take room for rows, and evict tables for it. */
+/* Take room for entries, and evict tables for it. */
 static bool table_store_room(struct table_store *s, uint32_t count,
 			     uint64_t now, struct extent *out)
 {
@@ -149,17 +149,21 @@ static bool table_store_room(struct table_store *s, uint32_t count,
 }
 
 uint32_t table_store_add(struct table_store *s, const struct table_key *key,
-			 const struct unwind_row *rows, uint32_t count,
-			 uint64_t now)
+			 const struct unwind_pack *pack, uint64_t now)
 {
 	struct stored_table t = {
-		.key = *key, .users = 1, .used_at = now, .live = true
+		.key = *key,
+		.pages = pack->pages,
+		.users = 1,
+		.used_at = now,
+		.live = true,
 	};
 	uint32_t number;
 
-	if (count && table_store_room(s, count, now, &t.rows))
-		memcpy(&s->rows[t.rows.first], rows, count * sizeof(*rows));
-	t.crowded_out = count && !t.rows.count;
+	if (pack->count && table_store_room(s, pack->count, now, &t.entries))
+		memcpy(&s->entries[t.entries.first], pack->entries,
+		       pack->count * sizeof(*pack->entries));
+	t.crowded_out = pack->count && !t.entries.count;
 	s->crowded_out += t.crowded_out;
 	number = table_store_number(s);
 	s->tables.v[number] = t;
@@ -174,9 +178,16 @@ bool table_store_sampled(struct table_store *s, uint32_t number, uint64_t now)
 	return s->tables.v[number].crowded_out;
 }
 
-struct extent table_store_rows(const struct table_store *s, uint32_t number)
+struct extent table_store_entries(const struct table_store *s, uint32_t number)
 {
-	return s->tables.v[number].rows;
+	return s->tables.v[number].entries;
+}
+
+uint32_t table_store_pages(const struct table_store *s, uint32_t number)
+{
+	const struct stored_table *t = &s->tables.v[number];
+
+	return t->entries.count ? t->pages : 0;
 }
 
 void table_store_drop(struct table_store *s, uint32_t number, uint64_t now)

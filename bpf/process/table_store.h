@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Table store: the unwind tables in the kernel. A table is there once, however
+ * Table store: the unwind tables in the kernel, which are packs. A table is there once, however
  * many processes use the file. Tables remain until their room is needed; those
  * that were in no sample for the longest time are evicted first, whether or not
  * a process still has the file. A table that found no room, or was evicted
  * while a process had its file, is "crowded out": the owner reads its file
  * again when it is sampled.
  *
- * Ownership: the store owns its tables; the rows are the sampler's.
+ * Ownership: the store owns its tables; the entries are the sampler's.
  * Threads: one thread at a time.
  * Units: milliseconds of a clock that never goes back.
  */
@@ -16,7 +16,7 @@
 
 #include "base/table.h"
 #include "bpf/process/extents.h"
-#include "bpf/unwind_row.h"
+#include "bpf/unwind/unwind_pack.h"
 
 enum {
 	/*
@@ -35,16 +35,17 @@ struct table_key {
 	size_t len;
 };
 
-/* A table: rows in the kernel. */
+/* A table: entries in the kernel. */
 struct stored_table {
 	struct table_key key;
-	struct extent rows; /* count 0: the file has none, or found no room */
-	uint32_t users;     /* number of references */
+	struct extent entries; /* none: the file has no rows, or no room */
+	uint32_t pages;        /* as in struct unwind_pack */
+	uint32_t users;        /* number of references */
 	/* When it was in a sample last, was added, or lost its last user. */
 	uint64_t used_at;
 	bool live; /* not a gap in the array of tables */
 	/*
-	 * There is no room for its rows. It is not found by its key, so that
+	 * There is no room for its entries. It is not found by its key, so that
 	 * the next process of the program tries again.
 	 */
 	bool crowded_out;
@@ -52,8 +53,8 @@ struct stored_table {
 
 /* All tables. */
 struct table_store {
-	struct unwind_row *rows;
-	uint32_t capacity; /* number of rows */
+	struct unwind_row *entries;
+	uint32_t capacity; /* number of entries */
 	struct extents extents;
 	VEC(struct stored_table) tables;
 	VEC(uint32_t) gaps;
@@ -64,11 +65,11 @@ struct table_store {
 	VEC(uint32_t) withdrawn;
 };
 
-/* Begin with an array of `count` rows, which must outlive the store. */
-void table_store_init(struct table_store *s, struct unwind_row *rows,
+/* Begin with an array of `count` entries, which must outlive the store. */
+void table_store_init(struct table_store *s, struct unwind_row *entries,
 		      uint32_t count);
 
-/* Free everything but the rows. */
+/* Free everything but the entries. */
 void table_store_fini(struct table_store *s);
 
 /*
@@ -79,23 +80,24 @@ uint32_t table_store_find(struct table_store *s, const struct table_key *key);
 
 /*
  * Add a table, which the store does not have, and take a reference to it. For
- * its rows, tables are evicted that no process has, and then those that were in
- * no sample for TABLE_IDLE_MS; the rows of the latter are free after
+ * its entries, tables are evicted that no process has, and then those that were in
+ * no sample for TABLE_IDLE_MS; the entries of the latter are free after
  * EXTENTS_DELAY_MS, when the kernel does not read them any more. As long as
- * there is no room, the table has no rows: frame pointers are used. Returns its
+ * there is no room, the table has none: frame pointers are used. Returns its
  * number.
  */
 uint32_t table_store_add(struct table_store *s, const struct table_key *key,
-			 const struct unwind_row *rows, uint32_t count,
-			 uint64_t now);
+			 const struct unwind_pack *pack, uint64_t now);
 
 /* Note that a table was in a sample. Returns whether it is crowded out. */
 bool table_store_sampled(struct table_store *s, uint32_t number, uint64_t now);
 
 /*
- * Return the rows of a table; its extent is valid while there is a reference.
+ * Return the entries of a table, which are valid while there is a reference, or
+ * the number of its pages.
  */
-struct extent table_store_rows(const struct table_store *s, uint32_t number);
+struct extent table_store_entries(const struct table_store *s, uint32_t number);
+uint32_t table_store_pages(const struct table_store *s, uint32_t number);
 
 /* Drop a reference. */
 void table_store_drop(struct table_store *s, uint32_t number, uint64_t now);

@@ -14,22 +14,34 @@
 #include "bpf/kernel/abi.h"
 #include "bpf/process/maps_line.h"
 #include "bpf/unwind/unwind_file.h"
+#include "bpf/unwind/unwind_pack.h"
 #include "tests/check.h"
 
 struct process_tables {
 	VEC(struct sampler_mapping) mappings;
-	VEC(struct unwind_row) rows;
+	VEC(struct unwind_row) entries;
 };
+
+/* Add some rows of a mapping, as the kernel has them. */
+static inline void tables_pack(struct process_tables *t,
+			       struct sampler_mapping *m,
+			       const struct unwind_row *rows, size_t count)
+{
+	struct buf pack = { 0 };
+
+	m->table = (uint32_t)t->entries.count;
+	m->pages = unwind_pack_add(rows, count, &pack);
+	vec_add_all(&t->entries, (const struct unwind_row *)(void *)pack.ptr,
+		    pack.len / sizeof(*rows));
+	buf_fini(&pack);
+}
 
 static inline void tables_add_rows(struct process_tables *t,
 				   struct sampler_mapping *m, uint64_t bias,
 				   struct unwind_table *table)
 {
 	m->bias = bias;
-	m->row = (uint32_t)t->rows.count;
-	m->rows = (uint32_t)table->rows.count;
-	for (size_t i = 0; i < table->rows.count; i++)
-		*vec_add(&t->rows) = table->rows.v[i];
+	tables_pack(t, m, table->rows.v, table->rows.count);
 	unwind_table_fini(table);
 }
 
@@ -115,7 +127,7 @@ static inline struct process_tables tables_of(long pid)
 static inline void tables_fini(struct process_tables *t)
 {
 	vec_fini(&t->mappings);
-	vec_fini(&t->rows);
+	vec_fini(&t->entries);
 }
 
 #endif

@@ -51,9 +51,9 @@ static struct buf inode_of(const char *path)
 	return b;
 }
 
-/* Read a file of a process, and return the number of its rows, or an error. */
-static int read_rows(struct elf_helpers *h, pid_t pid, const char *path,
-		     struct bytes identity)
+/* Read a file of a process, and return the number of entries of its table, or an error. */
+static int read_entries(struct elf_helpers *h, pid_t pid, const char *path,
+			struct bytes identity)
 {
 	struct buf answer = { .max = ELF_FACTS_MAX };
 	struct elf_read read;
@@ -63,7 +63,7 @@ static int read_rows(struct elf_helpers *h, pid_t pid, const char *path,
 		&answer, &read, &err);
 
 	if (!rc) {
-		rc = (int)read.facts.row_count;
+		rc = (int)read.facts.table.count;
 		close(read.fd);
 	}
 	buf_fini(&answer);
@@ -90,16 +90,16 @@ Test(elf_reader, files_of_this_process)
 		  "%s", err.msg);
 	facts = read.facts;
 	close(read.fd);
-	cr_expect(facts.row_count > 10 && facts.build_id.len == 20);
+	cr_expect(facts.table.count > 10 && facts.build_id.len == 20);
 	/* By its build ID, and by that of another file. */
-	cr_expect(read_rows(h, getpid(), self, facts.build_id) ==
-		  (int)facts.row_count);
-	cr_expect(read_rows(h, getpid(), self,
-			    bytes_of(str_of("twenty bytes of text"))) ==
+	cr_expect(read_entries(h, getpid(), self, facts.build_id) ==
+		  (int)facts.table.count);
+	cr_expect(read_entries(h, getpid(), self,
+			       bytes_of(str_of("twenty bytes of text"))) ==
 		  ERR_NOTFOUND);
-	cr_expect(read_rows(h, getpid(), "[vdso]", buf_bytes(&inode)) > 0);
-	cr_expect(read_rows(h, getpid(), "/etc/passwd", (struct bytes){ 0 }) ==
-		  ERR_UNSUPPORTED);
+	cr_expect(read_entries(h, getpid(), "[vdso]", buf_bytes(&inode)) > 0);
+	cr_expect(read_entries(h, getpid(), "/etc/passwd",
+			       (struct bytes){ 0 }) == ERR_UNSUPPORTED);
 	buf_fini(&answer);
 	buf_fini(&inode);
 	helpers_close(h);
@@ -126,11 +126,11 @@ Test(elf_reader, the_program_of_a_process_that_has_ended_is_read)
 	copy_program("/bin/sleep", path);
 	inode = inode_of(path);
 	cr_assert(!chmod(d.path, 0755));
-	cr_expect(read_rows(h, 0x3fffffff, path, buf_bytes(&inode)) > 10);
-	cr_expect(read_rows(h, 0x3fffffff, "/nowhere", buf_bytes(&inode)) ==
+	cr_expect(read_entries(h, 0x3fffffff, path, buf_bytes(&inode)) > 10);
+	cr_expect(read_entries(h, 0x3fffffff, "/nowhere", buf_bytes(&inode)) ==
 		  ERR_NOTFOUND);
 	cr_assert(!chmod(d.path, 0700));
-	cr_expect(read_rows(h, 0x3fffffff, path, buf_bytes(&inode)) ==
+	cr_expect(read_entries(h, 0x3fffffff, path, buf_bytes(&inode)) ==
 		  ERR_NOTFOUND);
 	buf_fini(&inode);
 	tempdir_fini(&d);
@@ -166,21 +166,22 @@ Test(elf_reader, a_removed_program_is_read_and_its_successor_is_not)
 	char path[4200];
 	struct buf inode;
 	pid_t pid;
-	int rows;
+	int entries;
 
 	snprintf(path, sizeof(path), "%s/program", d.path);
 	copy_program("/bin/sleep", path);
 	inode = inode_of(path);
 	pid = start_program(path);
-	rows = read_rows(h, pid, path, buf_bytes(&inode));
-	cr_expect(rows > 10);
+	entries = read_entries(h, pid, path, buf_bytes(&inode));
+	cr_expect(entries > 10);
 	unlink(path);
-	cr_expect(read_rows(h, pid, path, buf_bytes(&inode)) == rows);
+	cr_expect(read_entries(h, pid, path, buf_bytes(&inode)) == entries);
 	copy_program("/bin/ls", path);
-	cr_expect(read_rows(h, pid, path, buf_bytes(&inode)) == rows);
+	cr_expect(read_entries(h, pid, path, buf_bytes(&inode)) == entries);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	cr_expect(read_rows(h, pid, path, buf_bytes(&inode)) == ERR_NOTFOUND);
+	cr_expect(read_entries(h, pid, path, buf_bytes(&inode)) ==
+		  ERR_NOTFOUND);
 	buf_fini(&inode);
 	tempdir_fini(&d);
 	helpers_close(h);
@@ -195,13 +196,13 @@ Test(elf_reader, links_and_fifos)
 
 	snprintf(path, sizeof(path), "%s/fifo", d.path);
 	cr_assert(!mkfifo(path, 0600));
-	cr_expect(read_rows(h, getpid(), path, (struct bytes){ 0 }) ==
+	cr_expect(read_entries(h, getpid(), path, (struct bytes){ 0 }) ==
 		  ERR_NOTFOUND);
 	snprintf(path, sizeof(path), "%s/link", d.path);
 	cr_assert(!symlink("/proc/self/mem", path));
-	cr_expect(read_rows(h, getpid(), path, (struct bytes){ 0 }) ==
+	cr_expect(read_entries(h, getpid(), path, (struct bytes){ 0 }) ==
 		  ERR_NOTFOUND);
-	cr_expect(read_rows(h, getpid(), d.path, (struct bytes){ 0 }) ==
+	cr_expect(read_entries(h, getpid(), d.path, (struct bytes){ 0 }) ==
 		  ERR_NOTFOUND);
 	tempdir_fini(&d);
 	helpers_close(h);

@@ -20,7 +20,7 @@ TestSuite(file_table, .timeout = 60);
 
 static struct unwind_row in_kernel[100];
 
-/* The facts of a file with 10 rows, whose only segment begins at 0x1000. */
+/* The facts of a file with 10 entries, of which 4 are pages, whose only segment begins at 0x1000. */
 static struct elf_facts facts_of(const char *build_id)
 {
 	static const struct elf_segment segment = {
@@ -30,16 +30,15 @@ static struct elf_facts facts_of(const char *build_id)
 		.bytes = 0x2000,
 		.executable = true,
 	};
-	static struct unwind_row rows[10];
+	static struct unwind_row entries[10];
 
 	for (uint32_t i = 0; i < 10; i++)
-		rows[i].pc = 0x401000 + i;
+		entries[i].pc = 0x401000 + i;
 	return (struct elf_facts){
 		.build_id = bytes_of(str_of(build_id)),
 		.segments = &segment,
 		.segment_count = 1,
-		.rows = rows,
-		.row_count = 10,
+		.table = { entries, 10, 4 },
 	};
 }
 
@@ -95,18 +94,18 @@ Test(file_table, files_with_one_build_id_share_their_table)
 	a = get(&t, "/container/1/lib.so", "1", 7);
 	b = get(&t, "/container/2/lib.so", "2", 8);
 	file_table_resolve(&t, a, 0x1000, &m);
-	cr_expect(!m.rows);
+	cr_expect(!m.pages);
 	read_next(&t, b, "x");
 	read_next(&t, a, "x");
 	cr_expect(store.extents.used == 10);
 	file_table_resolve(&t, a, 0x1000, &m);
 	file_table_resolve(&t, b, 0x2000, &n);
-	cr_expect(m.rows == 10 && n.rows == 10 && m.row == n.row);
+	cr_expect(m.pages == 4 && n.pages == 4 && m.table == n.table);
 	cr_expect(m.bias == 0x7f0000001000 - 0x401000);
 	cr_expect(n.bias == 0x55000000f000 - 0x402000);
 	/* No segment is there. */
 	file_table_resolve(&t, a, 0x9000, &m);
-	cr_expect(!m.rows && !m.bias);
+	cr_expect(!m.pages && !m.bias);
 	file_table_fini(&t);
 	table_store_fini(&store);
 }
@@ -185,11 +184,11 @@ Test(file_table, a_file_whose_table_found_no_room_is_read_again_when_sampled)
 	b = get(&t, "/b", "2", 8);
 	read_next(&t, b, "y");
 	file_table_resolve(&t, b, 0x1000, &m);
-	cr_expect(!m.rows && m.bias, "its mapping is known all the same");
+	cr_expect(!m.pages && m.bias, "its mapping is known all the same");
 	file_table_sampled(&t, b, 9, FILE_RETRY_MS - 1);
 	cr_expect(file_table_next(&t, 0) == FILE_NONE, "a moment ago");
 	file_table_sampled(&t, a, 7, 20000);
-	cr_expect(file_table_next(&t, 0) == FILE_NONE, "it has its rows");
+	cr_expect(file_table_next(&t, 0) == FILE_NONE, "it has its table");
 	file_table_sampled(&t, b, 9, 20000);
 	file_table_sampled(&t, b, 9, 20000);
 	cr_expect(file_table_at(&t, b)->pid == 9);
@@ -204,7 +203,7 @@ Test(file_table, a_file_whose_table_found_no_room_is_read_again_when_sampled)
 			 &(struct elf_read){ .facts = facts_of("y"), .fd = -1 },
 			 20000);
 	file_table_resolve(&t, b, 0x1000, &m);
-	cr_expect(m.rows == 10 && file_table_next(&t, 0) == FILE_NONE);
+	cr_expect(m.pages == 4 && file_table_next(&t, 0) == FILE_NONE);
 	file_table_fini(&t);
 	table_store_fini(&store);
 }

@@ -100,19 +100,18 @@ static const struct sampler_mapping *kernel_finds(uint32_t pid, uint64_t pc)
 	return NULL;
 }
 
-/* Read the file that is next, whose rows are all equal. */
+/* Read the file that is next, whose entries are all equal. */
 static void read_file(const char *path)
 {
 	static const struct elf_segment segment = { .memory = 1 << 20,
 						    .bytes = 1 << 20 };
-	static const struct unwind_row rows[3];
+	static const struct unwind_row entries[3];
 	struct elf_read read = { .fd = -1,
 				 .facts = {
 					 .build_id = bytes_of(str_of(path)),
 					 .segments = &segment,
 					 .segment_count = 1,
-					 .rows = rows,
-					 .row_count = 3,
+					 .table = { entries, 3, 1 },
 				 } };
 	uint32_t number = file_table_next(&files, 0);
 
@@ -130,19 +129,19 @@ Test(process_table, mappings_are_published_with_their_tables)
 	report_map(7, 0x10000, 0x1000, "/bin/a");
 	report_map(7, 0x5000, 0x1000, "//anon");
 	process_table_publish(&table, 0);
-	/* Code that is compiled while it runs has no file. */
+	/* Code that is compiled while it pages has no file. */
 	m = kernel_finds(7, 0x5123);
 	cr_assert(m);
-	cr_expect(!m->rows);
+	cr_expect(!m->pages);
 	m = kernel_finds(7, 0x10123);
 	cr_assert(m);
-	cr_expect(!m->rows, "nobody has read the file");
+	cr_expect(!m->pages, "nobody has read the file");
 	read_file("/bin/a");
 	cr_expect(file_table_next(&files, 0) == FILE_NONE);
 	process_table_publish(&table, 0);
 	m = kernel_finds(7, 0x10123);
 	cr_assert(m);
-	cr_expect(m->rows == 3 && m->bias == 0x10000);
+	cr_expect(m->pages == 1 && m->bias == 0x10000);
 	cr_expect(!kernel_finds(7, 0x11000) && !kernel_finds(7, 0x4fff));
 	end();
 }

@@ -188,8 +188,9 @@ static void sampler_publish(struct sampler *s, pid_t pid)
 	struct sampler_process p = { .count = (uint32_t)t.mappings.count };
 	struct err err;
 
-	cr_assert(t.rows.count <= sampler_defaults.rows);
-	memcpy(sampler_rows(s), t.rows.v, t.rows.count * sizeof(*t.rows.v));
+	cr_assert(t.entries.count <= sampler_defaults.entries);
+	memcpy(sampler_entries(s), t.entries.v,
+	       t.entries.count * sizeof(*t.entries.v));
 	memcpy(sampler_mappings(s), t.mappings.v,
 	       t.mappings.count * sizeof(*t.mappings.v));
 	cr_assert(!sampler_process_set(s, (uint32_t)pid, &p, &err), "%s",

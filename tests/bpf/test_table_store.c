@@ -22,31 +22,32 @@ static struct table_key key_of(const char *name)
 	return key;
 }
 
-/* Add a table whose rows have a number in them. */
+/* Add a table whose entries have a number in them. */
 static uint32_t add_table(struct table_store *s, const char *name,
 			  uint32_t count, uint64_t now)
 {
-	struct unwind_row rows[ROWS];
+	struct unwind_row entries[ROWS];
+	const struct unwind_pack pack = { entries, count, count / 2 };
 	struct table_key key = key_of(name);
 
 	for (uint32_t i = 0; i < count; i++)
-		rows[i] =
+		entries[i] =
 			(struct unwind_row){ .pc = i, .cfa = (int16_t)name[0] };
-	return table_store_add(s, &key, rows, count, now);
+	return table_store_add(s, &key, &pack, now);
 }
 
-/* Whether a table has all its rows in the kernel. */
-static bool has_rows(const struct table_store *s, uint32_t number, char name,
-		     uint32_t count)
+/* Whether a table has all its entries in the kernel. */
+static bool has_entries(const struct table_store *s, uint32_t number, char name,
+			uint32_t count)
 {
-	struct extent e = table_store_rows(s, number);
+	struct extent e = table_store_entries(s, number);
 
 	for (uint32_t i = 0; i < e.count; i++) {
 		if (in_kernel[e.first + i].pc != i ||
 		    in_kernel[e.first + i].cfa != name)
 			return false;
 	}
-	return e.count == count;
+	return e.count == count && table_store_pages(s, number) == count / 2;
 }
 
 static uint32_t find_table(struct table_store *s, const char *name)
@@ -65,8 +66,8 @@ Test(table_store, tables_are_shared)
 	cr_expect(find_table(&s, "a") == TABLE_STORE_NONE);
 	a = add_table(&s, "a", 40, 0);
 	cr_expect(find_table(&s, "a") == a);
-	cr_expect(s.extents.used == 40 && has_rows(&s, a, 'a', 40));
-	/* A file without rows is known, too, and is not read again. */
+	cr_expect(s.extents.used == 40 && has_entries(&s, a, 'a', 40));
+	/* A file without entries is known, too, and is not read again. */
 	cr_expect(add_table(&s, "empty", 0, 0) == find_table(&s, "empty"));
 	cr_expect(!s.crowded_out);
 	table_store_fini(&s);
@@ -84,11 +85,11 @@ Test(table_store, unused_tables_stay_until_their_room_is_needed)
 	b = add_table(&s, "b", 40, 0);
 	table_store_drop(&s, a, 1000);
 	table_store_drop(&s, b, 2000);
-	cr_expect(find_table(&s, "a") == a && has_rows(&s, a, 'a', 40));
+	cr_expect(find_table(&s, "a") == a && has_entries(&s, a, 'a', 40));
 	table_store_drop(&s, a, 3000);
 	/* b was not used for longer. */
 	c = add_table(&s, "c", 50, 10000);
-	cr_expect(has_rows(&s, c, 'c', 50) && has_rows(&s, a, 'a', 40));
+	cr_expect(has_entries(&s, c, 'c', 50) && has_entries(&s, a, 'a', 40));
 	cr_expect(find_table(&s, "b") == TABLE_STORE_NONE);
 	cr_expect(s.evicted == 1 && !s.crowded_out);
 	table_store_fini(&s);
@@ -104,17 +105,17 @@ Test(table_store, tables_that_are_sampled_are_not_evicted)
 	a = add_table(&s, "a", 80, 0);
 	cr_expect(!table_store_sampled(&s, a, 5000));
 	b = add_table(&s, "b", 40, 5000 + TABLE_IDLE_MS - 1);
-	cr_expect(has_rows(&s, b, 'b', 0) && s.crowded_out == 1);
+	cr_expect(has_entries(&s, b, 'b', 0) && s.crowded_out == 1);
 	cr_expect(table_store_sampled(&s, b, 15000), "it is to be read again");
-	cr_expect(has_rows(&s, a, 'a', 80) && !s.evicted);
+	cr_expect(has_entries(&s, a, 'a', 80) && !s.evicted);
 	/* The next process tries again, as soon as a may be evicted. */
 	cr_expect(find_table(&s, "b") == TABLE_STORE_NONE);
 	table_store_drop(&s, a, 20000);
 	b = add_table(&s, "b", 40, 20000 + EXTENTS_DELAY_MS - 1);
-	cr_expect(has_rows(&s, b, 'b', 0) && s.crowded_out == 2);
+	cr_expect(has_entries(&s, b, 'b', 0) && s.crowded_out == 2);
 	table_store_drop(&s, b, 20000);
 	b = add_table(&s, "b", 40, 20000 + EXTENTS_DELAY_MS);
-	cr_expect(has_rows(&s, b, 'b', 40) && s.evicted == 1);
+	cr_expect(has_entries(&s, b, 'b', 40) && s.evicted == 1);
 	table_store_fini(&s);
 }
 
@@ -132,24 +133,25 @@ Test(table_store, tables_of_idle_processes_give_way)
 	table_store_sampled(&s, idle, 5000);
 	table_store_sampled(&s, busy, now - 1000);
 	fresh = add_table(&s, "fresh", 40, now);
-	cr_expect(has_rows(&s, fresh, 'f', 0),
-		  "the kernel may read the rows for a moment");
+	cr_expect(has_entries(&s, fresh, 'f', 0),
+		  "the kernel may read the entries for a moment");
 	cr_expect(s.withdrawn.count == 1 && s.withdrawn.v[0] == idle);
-	cr_expect(has_rows(&s, idle, 'i', 0) && has_rows(&s, busy, 'b', 50));
+	cr_expect(has_entries(&s, idle, 'i', 0) &&
+		  has_entries(&s, busy, 'b', 50));
 	now += EXTENTS_DELAY_MS;
 	table_store_drop(&s, fresh, now);
 	fresh = add_table(&s, "fresh", 40, now);
-	cr_expect(has_rows(&s, fresh, 'f', 40));
-	/* The idle program runs again. */
+	cr_expect(has_entries(&s, fresh, 'f', 40));
+	/* The idle program pages again. */
 	cr_expect(table_store_sampled(&s, idle, now));
 	table_store_drop(&s, idle, now);
 	now += TABLE_IDLE_MS;
 	table_store_sampled(&s, busy, now);
 	idle = add_table(&s, "idle", 50, now);
-	cr_expect(has_rows(&s, idle, 'i', 0) && s.withdrawn.count == 2);
+	cr_expect(has_entries(&s, idle, 'i', 0) && s.withdrawn.count == 2);
 	now += EXTENTS_DELAY_MS;
 	table_store_drop(&s, idle, now);
-	cr_expect(has_rows(&s, add_table(&s, "idle", 50, now), 'i', 50));
+	cr_expect(has_entries(&s, add_table(&s, "idle", 50, now), 'i', 50));
 	table_store_fini(&s);
 }
 
@@ -160,12 +162,12 @@ Test(table_store, a_table_larger_than_the_store_evicts_nothing)
 
 	table_store_init(&s, in_kernel, ROWS / 2);
 	a = add_table(&s, "a", 50, 0);
-	cr_expect(has_rows(&s, add_table(&s, "large", 60, 1000000), 'l', 0));
-	cr_expect(has_rows(&s, a, 'a', 50) && !s.withdrawn.count);
+	cr_expect(has_entries(&s, add_table(&s, "large", 60, 1000000), 'l', 0));
+	cr_expect(has_entries(&s, a, 'a', 50) && !s.withdrawn.count);
 	table_store_fini(&s);
 }
 
-/* Numbers are used again, and the rows of others stay as they are. */
+/* Numbers are used again, and the entries of others stay as they are. */
 Test(table_store, many_tables_come_and_go)
 {
 	struct table_store s;
@@ -179,8 +181,9 @@ Test(table_store, many_tables_come_and_go)
 		now += EXTENTS_DELAY_MS;
 		snprintf(name, sizeof(name), "%c%d", 'a' + i % 26, i);
 		number = add_table(&s, name, 1 + (uint32_t)i % 60, now);
-		cr_expect(has_rows(&s, number, name[0], 1 + (uint32_t)i % 60),
-			  "%d", i);
+		cr_expect(
+			has_entries(&s, number, name[0], 1 + (uint32_t)i % 60),
+			"%d", i);
 		table_store_drop(&s, number, now);
 	}
 	cr_expect(s.tables.count < 100 && !s.crowded_out);

@@ -32,9 +32,16 @@ WALK_INLINE struct sampler_mapping *walk_mapping(__u32 number)
 						NULL;
 }
 
-WALK_INLINE struct unwind_row *walk_row(__u32 number)
+WALK_INLINE struct unwind_row *walk_entry(__u32 number)
 {
-	return number < tables.rows.count ? &tables.rows.v[number] : NULL;
+	return number < tables.entries.count ? &tables.entries.v[number] : NULL;
+}
+
+/* Forget tables whose mappings are not in memory of their own. */
+static void tables_forget(void)
+{
+	vec_fini(&tables.entries);
+	tables = (struct process_tables){ 0 };
 }
 
 /* The frames of a stack, twice. */
@@ -173,9 +180,9 @@ Test(walk, registers_that_the_called_function_saved_are_found)
 		  .cfa = 16 + 3,
 		  .fp = -2 },
 	};
-	struct sampler_mapping mapping = {
-		.start = 0x10000, .end = 0x20000, .bias = 0x10000, .rows = 2
-	};
+	struct sampler_mapping mapping = { .start = 0x10000,
+					   .end = 0x20000,
+					   .bias = 0x10000 };
 	struct walk w = {
 		.ip = 0x10010, .sp = (uint64_t)words, .count = 1, .exact = 1
 	};
@@ -185,12 +192,11 @@ Test(walk, registers_that_the_called_function_saved_are_found)
 	words[4] = 0x30000;
 	tables.mappings.v = &mapping;
 	tables.mappings.count = 1;
-	tables.rows.v = rows;
-	tables.rows.count = 2;
+	tables_pack(&tables, &mapping, rows, 2);
 	cr_expect(walk_step(&w) == WALK_MORE);
 	cr_expect(walk_step(&w) == WALK_MORE);
 	cr_expect(w.ip == 0x30000 && w.sp == (uint64_t)&words[5]);
-	tables = (struct process_tables){ 0 };
+	tables_forget();
 }
 
 /* A stack of numbers that are not addresses, or lead in a circle. */
@@ -207,9 +213,9 @@ Test(walk, damaged_stacks_end_the_walk)
 		  .cfa = 1 },
 		{ .pc = 0x500, .kind = UNWIND_RSP_DEREF, .cfa = 8 },
 	};
-	struct sampler_mapping mapping = {
-		.start = 0x10000, .end = 0x20000, .bias = 0x10000, .rows = 6
-	};
+	struct sampler_mapping mapping = { .start = 0x10000,
+					   .end = 0x20000,
+					   .bias = 0x10000 };
 	const struct {
 		uint64_t ip;
 		uint64_t sp;
@@ -245,15 +251,14 @@ Test(walk, damaged_stacks_end_the_walk)
 
 		tables.mappings.v = &mapping;
 		tables.mappings.count = 1;
-		tables.rows.v = rows;
-		tables.rows.count = 6;
+		tables_pack(&tables, &mapping, rows, 6);
 		words[0] = table[i].caller;
 		while (walk_step(&w) == WALK_MORE && steps < 100)
 			steps++;
 		cr_expect(w.end == table[i].end && steps == table[i].steps,
 			  "%zu: end %u after %zu steps", i, w.end, steps);
 	}
-	tables = (struct process_tables){ 0 };
+	tables_forget();
 }
 
 /* Walk from an address, with frame pointers at `words`; returns how it ends. */
@@ -287,13 +292,12 @@ Test(walk, stacks_by_frame_pointers_alone_are_not_whole)
 		{ .pc = 0x200, .kind = UNWIND_POINTER },
 		{ .pc = 0x300, .kind = UNWIND_MOVED },
 	};
-	struct sampler_mapping mapping = {
-		.start = 0x10000, .end = 0x20000, .bias = 0x10000, .rows = 4
-	};
+	struct sampler_mapping mapping = { .start = 0x10000,
+					   .end = 0x20000,
+					   .bias = 0x10000 };
 	uint64_t moved[] = { 0, 0x10310, 0, 0 };
 
-	tables.rows.v = rows;
-	tables.rows.count = 4;
+	tables_pack(&tables, &mapping, rows, 4);
 	cr_expect(end_of(0x10110, in_caller, &mapping) == SAMPLE_COMPLETE);
 	/* Go's table says that its code keeps frame pointers. */
 	cr_expect(end_of(0x10210, in_caller, &mapping) == SAMPLE_COMPLETE);
@@ -303,10 +307,10 @@ Test(walk, stacks_by_frame_pointers_alone_are_not_whole)
 		  SAMPLE_BY_POINTER);
 	/* A function of Go that has gone to another stack and called there. */
 	cr_expect(end_of(0x10210, moved, &mapping) == SAMPLE_BY_POINTER);
-	mapping.rows = 0;
+	mapping.pages = 0;
 	cr_expect(end_of(0x10110, without_table, &mapping) ==
 		  SAMPLE_BY_POINTER);
-	tables = (struct process_tables){ 0 };
+	tables_forget();
 }
 
 /*
@@ -322,15 +326,14 @@ Test(walk, functions_that_are_returned_to_were_not_called)
 		{ .pc = 0x100, .kind = UNWIND_RSP, .cfa = 1 },
 		{ .pc = 0x1ff, .kind = UNWIND_SIGNAL },
 	};
-	struct sampler_mapping mapping = {
-		.start = 0x10000, .end = 0x20000, .bias = 0x10000, .rows = 4
-	};
+	struct sampler_mapping mapping = { .start = 0x10000,
+					   .end = 0x20000,
+					   .bias = 0x10000 };
 	struct walk w = {
 		.ip = 0x10010, .sp = (uint64_t)words, .count = 1, .exact = 1
 	};
 
-	tables.rows.v = rows;
-	tables.rows.count = 4;
+	tables_pack(&tables, &mapping, rows, 4);
 	tables.mappings.v = &mapping;
 	tables.mappings.count = 1;
 	cr_expect(walk_step(&w) == WALK_MORE && !w.entry);
@@ -351,5 +354,5 @@ Test(walk, functions_that_are_returned_to_were_not_called)
 	cr_expect(walk_step(&w) == WALK_MORE && !w.entry);
 	cr_expect(walk_step(&w) == WALK_MORE && w.entry);
 	cr_expect(w.ip == 0x10010 && w.exact);
-	tables = (struct process_tables){ 0 };
+	tables_forget();
 }

@@ -125,7 +125,7 @@ def load_go(load):
 def load_browser(load):
     """Firefox; Chromium is built without call frame information, so that none of its stacks counts as whole."""
     env = dict(os.environ, HOME=load.folder, MOZ_HEADLESS='1')
-    load.repeat('browser minutes', ['timeout', '60', 'firefox-esr', '--headless', '--no-remote', '--profile',
+    load.repeat('browser sessions', ['timeout', '600', 'firefox-esr', '--headless', '--no-remote', '--profile',
                                     f'{load.folder}/browser', PAGE], env=env)
     os.makedirs(f'{load.folder}/browser', exist_ok=True)
 
