@@ -49,20 +49,32 @@ static void mapped_file_close(struct file_table *t, struct mapped_file *f)
 	close(f->fd);
 	f->fd = -1;
 	t->open_count--;
+	t->users[f->user].open--;
+}
+
+/* Whether one more file of a user may stay open. For root there is no share. */
+static bool file_table_may_keep(const struct file_table *t,
+				const struct file_user *u)
+{
+	return t->open_count < FILES_OPEN_MAX &&
+	       (!u->uid || u->open < FILES_OPEN_USER_MAX);
 }
 
 /* Keep a file open, if there are not too many. */
 static void mapped_file_keep(struct file_table *t, struct mapped_file *f,
 			     struct elf_read *read)
 {
+	struct file_user *u = &t->users[f->user];
+
 	mapped_file_close(t, f);
 	f->uid = read->uid;
 	f->owner = read->owner;
-	if (t->open_count == FILES_OPEN_MAX || read->fd < 0)
+	if (!file_table_may_keep(t, u) || read->fd < 0)
 		return;
 	f->fd = read->fd;
 	read->fd = -1;
 	t->open_count++;
+	u->open++;
 }
 
 /*
@@ -290,7 +302,8 @@ void file_table_learn(struct file_table *t, uint32_t number,
 		table_store_drop(t->store, f->table, now);
 	f->table = table_store_find(t->store, &key);
 	if (f->table == TABLE_STORE_NONE)
-		f->table = table_store_add(t->store, &key, &facts->table, now);
+		f->table = table_store_add(t->store, &key, f->owner,
+					   &facts->table, now);
 }
 
 /* When a sampled file is read again. UINT64_MAX: there is no need. */

@@ -37,8 +37,9 @@ enum {
 	 */
 	FILE_FAILED_MS = 500,
 	FILE_FAILURES_MAX = 9,
-	/* Largest number of files that stay open. */
+	/* Largest number of files that stay open; of a user, a quarter. */
 	FILES_OPEN_MAX = 4096,
+	FILES_OPEN_USER_MAX = FILES_OPEN_MAX / 4,
 };
 
 enum mapped_state {
@@ -86,6 +87,7 @@ struct file_numbers {
 struct file_user {
 	uint32_t uid;
 	uint32_t files;
+	uint32_t open;  /* files that stay open */
 	uint64_t spent; /* reading its files took so long; it fades away */
 };
 

@@ -76,10 +76,12 @@ static void table_store_withdraw(struct table_store *s, uint32_t number,
 
 /*
  * Find the table with or without users that was not used for the longest time,
- * and for at least `idle_ms`; TABLE_STORE_NONE: there is none.
+ * and for at least `idle_ms`, of one owner or (NULL) of any. TABLE_STORE_NONE:
+ * there is none.
  */
 static uint32_t table_store_oldest(const struct table_store *s, bool users,
-				   uint64_t idle_ms, uint64_t now)
+				   const uint32_t *owner, uint64_t idle_ms,
+				   uint64_t now)
 {
 	uint32_t oldest = TABLE_STORE_NONE;
 
@@ -87,6 +89,7 @@ static uint32_t table_store_oldest(const struct table_store *s, bool users,
 		const struct stored_table *t = &s->tables.v[i];
 
 		if (t->live && t->entries.count && !t->users == !users &&
+		    (!owner || t->owner == *owner) &&
 		    t->used_at + idle_ms <= now &&
 		    (oldest == TABLE_STORE_NONE ||
 		     t->used_at < s->tables.v[oldest].used_at))
@@ -102,7 +105,8 @@ static uint32_t table_store_oldest(const struct table_store *s, bool users,
  */
 static bool table_store_evict_oldest(struct table_store *s, uint64_t now)
 {
-	uint32_t oldest = table_store_oldest(s, false, EXTENTS_DELAY_MS, now);
+	uint32_t oldest =
+		table_store_oldest(s, false, NULL, EXTENTS_DELAY_MS, now);
 
 	if (oldest == TABLE_STORE_NONE)
 		return false;
@@ -111,19 +115,85 @@ static bool table_store_evict_oldest(struct table_store *s, uint64_t now)
 	return true;
 }
 
-/* Withdraw idle tables that have at least `count` entries together. */
-static void table_store_withdraw_idle(struct table_store *s, uint32_t count,
-				      uint64_t now)
+/* Return how many entries the tables of an owner have. */
+static uint64_t table_store_share(const struct table_store *s, uint32_t owner)
 {
-	for (uint32_t sum = 0; sum < count && count <= s->capacity;) {
-		uint32_t n = table_store_oldest(s, true, TABLE_IDLE_MS, now);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < s->tables.count; i++) {
+		if (s->tables.v[i].live && s->tables.v[i].owner == owner)
+			sum += s->tables.v[i].entries.count;
+	}
+	return sum;
+}
+
+/*
+ * Find the owner other than root whose tables have more than half of the room;
+ * 0: there is none. Only the winner of a vote can have so many (the algorithm of
+ * Boyer and Moore).
+ */
+static uint32_t table_store_greedy(const struct table_store *s)
+{
+	uint32_t owner = 0;
+	uint32_t votes = 0;
+
+	for (size_t i = 0; i < s->tables.count; i++) {
+		const struct stored_table *t = &s->tables.v[i];
+		uint32_t count = t->live ? t->entries.count : 0;
+
+		if (t->owner == owner) {
+			votes += count;
+		} else if (count > votes) {
+			owner = t->owner;
+			votes = count - votes;
+		} else {
+			votes -= count;
+		}
+	}
+	return table_store_share(s, owner) > s->capacity / 2 ? owner : 0;
+}
+
+/*
+ * Withdraw tables of one owner, or (NULL) of any, that are idle for a time and
+ * have `count` entries together. Returns how many are still missing.
+ */
+static uint32_t table_store_withdraw_some(struct table_store *s, uint32_t count,
+					  const uint32_t *owner,
+					  uint64_t idle_ms, uint64_t now)
+{
+	while (count) {
+		uint32_t n = table_store_oldest(s, true, owner, idle_ms, now);
+		uint32_t freed;
 
 		if (n == TABLE_STORE_NONE)
-			return;
-		sum += s->tables.v[n].entries.count;
+			break;
+		freed = s->tables.v[n].entries.count;
 		table_store_withdraw(s, n, now);
 		s->evicted++;
+		count -= freed < count ? freed : count;
 	}
+	return count;
+}
+
+/*
+ * Withdraw tables for one with `count` entries that belongs to an owner: idle
+ * ones, and then those of another owner who has more than half of the room.
+ */
+static void table_store_withdraw_for(struct table_store *s, uint32_t count,
+				     uint32_t owner, uint64_t now)
+{
+	uint32_t greedy;
+
+	if (count > s->capacity)
+		return;
+	count = table_store_withdraw_some(s, count, NULL, TABLE_IDLE_MS, now);
+	greedy = table_store_greedy(s);
+	if (!count || !greedy || greedy == owner)
+		return;
+	if (count > table_store_share(s, greedy) - s->capacity / 2)
+		count = (uint32_t)table_store_share(s, greedy) -
+			s->capacity / 2;
+	(void)table_store_withdraw_some(s, count, &greedy, 0, now);
 }
 
 /* Return the number of a new table. */
@@ -137,22 +207,24 @@ static uint32_t table_store_number(struct table_store *s)
 
 /* Take room for entries, and evict tables for it. */
 static bool table_store_room(struct table_store *s, uint32_t count,
-			     uint64_t now, struct extent *out)
+			     uint32_t owner, uint64_t now, struct extent *out)
 {
 	while (!extents_take(&s->extents, count, now, out)) {
 		if (table_store_evict_oldest(s, now))
 			continue;
-		table_store_withdraw_idle(s, count, now);
+		table_store_withdraw_for(s, count, owner, now);
 		return false;
 	}
 	return true;
 }
 
 uint32_t table_store_add(struct table_store *s, const struct table_key *key,
-			 const struct unwind_pack *pack, uint64_t now)
+			 uint32_t owner, const struct unwind_pack *pack,
+			 uint64_t now)
 {
 	struct stored_table t = {
 		.key = *key,
+		.owner = owner,
 		.pages = pack->pages,
 		.users = 1,
 		.used_at = now,
@@ -160,7 +232,8 @@ uint32_t table_store_add(struct table_store *s, const struct table_key *key,
 	};
 	uint32_t number;
 
-	if (pack->count && table_store_room(s, pack->count, now, &t.entries))
+	if (pack->count &&
+	    table_store_room(s, pack->count, owner, now, &t.entries))
 		memcpy(&s->entries[t.entries.first], pack->entries,
 		       pack->count * sizeof(*pack->entries));
 	t.crowded_out = pack->count && !t.entries.count;

@@ -38,6 +38,7 @@ struct table_key {
 /* A table: entries in the kernel. */
 struct stored_table {
 	struct table_key key;
+	uint32_t owner;        /* the user to whom the file belongs */
 	struct extent entries; /* none: the file has no rows, or no room */
 	uint32_t pages;        /* as in struct unwind_pack */
 	uint32_t users;        /* number of references */
@@ -80,14 +81,16 @@ uint32_t table_store_find(struct table_store *s, const struct table_key *key);
 
 /*
  * Add a table, which the store does not have, and take a reference to it. For
- * its entries, tables are evicted that no process has, and then those that were in
- * no sample for TABLE_IDLE_MS; the entries of the latter are free after
+ * its entries, tables are evicted that no process has, then those that were in no
+ * sample for TABLE_IDLE_MS, and then those of another owner, who is not root and
+ * has more than half of the room; the entries of the latter are free after
  * EXTENTS_DELAY_MS, when the kernel does not read them any more. As long as
  * there is no room, the table has none: frame pointers are used. Returns its
  * number.
  */
 uint32_t table_store_add(struct table_store *s, const struct table_key *key,
-			 const struct unwind_pack *pack, uint64_t now);
+			 uint32_t owner, const struct unwind_pack *pack,
+			 uint64_t now);
 
 /* Note that a table was in a sample. Returns whether it is crowded out. */
 bool table_store_sampled(struct table_store *s, uint32_t number, uint64_t now);

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,7 +21,10 @@ TestSuite(file_table, .timeout = 60);
 
 static struct unwind_row in_kernel[100];
 
-/* The facts of a file with 10 entries, of which 4 are pages, whose only segment begins at 0x1000. */
+/*
+ * The facts of a file with 10 entries, of which 4 are pages, whose only segment
+ * begins at 0x1000.
+ */
 static struct elf_facts facts_of(const char *build_id)
 {
 	static const struct elf_segment segment = {
@@ -228,6 +232,50 @@ Test(file_table, a_file_that_was_read_stays_open)
 	file_table_count_begin(&t);
 	file_table_count_end(&t, 0);
 	cr_expect(fcntl(fd, F_GETFD) < 0 && !t.open_count);
+	file_table_fini(&t);
+	table_store_fini(&store);
+}
+
+/* Read the file that is next; returns whether it stays open. */
+static bool read_open_file(struct file_table *t)
+{
+	struct elf_read read = { .facts = facts_of("x"),
+				 .fd = open("/dev/null", O_RDONLY) };
+
+	cr_assert(read.fd >= 0);
+	file_table_learn(t, file_table_next(t, 0), &read, 0);
+	if (read.fd < 0)
+		return true;
+	close(read.fd);
+	return false;
+}
+
+Test(file_table, files_of_one_user_stay_open_up_to_a_share)
+{
+	struct table_store store;
+	struct file_table t;
+	struct rlimit files;
+	char name[32];
+
+	cr_assert(!getrlimit(RLIMIT_NOFILE, &files));
+	files.rlim_cur = files.rlim_max;
+	cr_assert(!setrlimit(RLIMIT_NOFILE, &files));
+	table_store_init(&store, in_kernel, 100);
+	file_table_init(&t, &store);
+	for (size_t i = 0; i < FILES_OPEN_USER_MAX + 3; i++) {
+		snprintf(name, sizeof(name), "/%zu", i);
+		/* Nobody knows whose process that was. */
+		cr_assert(get(&t, name, "1", 0x3fffffff) != FILE_NONE);
+		cr_assert(read_open_file(&t) == (i < FILES_OPEN_USER_MAX));
+	}
+	cr_assert(get(&t, "/root", "1", 1) != FILE_NONE);
+	cr_expect(read_open_file(&t), "others have room");
+	/* The room is there again when the files are forgotten. */
+	file_table_count_begin(&t);
+	file_table_count_end(&t, 0);
+	cr_expect(!t.open_count);
+	cr_assert(get(&t, "/again", "1", 0x3fffffff) != FILE_NONE);
+	cr_expect(read_open_file(&t));
 	file_table_fini(&t);
 	table_store_fini(&store);
 }

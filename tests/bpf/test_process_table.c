@@ -129,7 +129,7 @@ Test(process_table, mappings_are_published_with_their_tables)
 	report_map(7, 0x10000, 0x1000, "/bin/a");
 	report_map(7, 0x5000, 0x1000, "//anon");
 	process_table_publish(&table, 0);
-	/* Code that is compiled while it pages has no file. */
+	/* Code that is compiled while it runs has no file. */
 	m = kernel_finds(7, 0x5123);
 	cr_assert(m);
 	cr_expect(!m->pages);

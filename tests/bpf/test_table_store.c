@@ -23,8 +23,8 @@ static struct table_key key_of(const char *name)
 }
 
 /* Add a table whose entries have a number in them. */
-static uint32_t add_table(struct table_store *s, const char *name,
-			  uint32_t count, uint64_t now)
+static uint32_t add_table_of(struct table_store *s, const char *name,
+			     uint32_t owner, uint32_t count, uint64_t now)
 {
 	struct unwind_row entries[ROWS];
 	const struct unwind_pack pack = { entries, count, count / 2 };
@@ -33,7 +33,13 @@ static uint32_t add_table(struct table_store *s, const char *name,
 	for (uint32_t i = 0; i < count; i++)
 		entries[i] =
 			(struct unwind_row){ .pc = i, .cfa = (int16_t)name[0] };
-	return table_store_add(s, &key, &pack, now);
+	return table_store_add(s, &key, owner, &pack, now);
+}
+
+static uint32_t add_table(struct table_store *s, const char *name,
+			  uint32_t count, uint64_t now)
+{
+	return add_table_of(s, name, 0, count, now);
 }
 
 /* Whether a table has all its entries in the kernel. */
@@ -142,7 +148,7 @@ Test(table_store, tables_of_idle_processes_give_way)
 	table_store_drop(&s, fresh, now);
 	fresh = add_table(&s, "fresh", 40, now);
 	cr_expect(has_entries(&s, fresh, 'f', 40));
-	/* The idle program pages again. */
+	/* The idle program runs again. */
 	cr_expect(table_store_sampled(&s, idle, now));
 	table_store_drop(&s, idle, now);
 	now += TABLE_IDLE_MS;
@@ -164,6 +170,34 @@ Test(table_store, a_table_larger_than_the_store_evicts_nothing)
 	a = add_table(&s, "a", 50, 0);
 	cr_expect(has_entries(&s, add_table(&s, "large", 60, 1000000), 'l', 0));
 	cr_expect(has_entries(&s, a, 'a', 50) && !s.withdrawn.count);
+	table_store_fini(&s);
+}
+
+/* One user with many programs does not keep the room from others. */
+Test(table_store, a_user_with_more_than_half_gives_way)
+{
+	struct table_store s;
+	uint64_t now = 1000;
+	uint32_t first;
+	uint32_t other;
+
+	table_store_init(&s, in_kernel, ROWS);
+	first = add_table_of(&s, "first", 7, 30, now - 1);
+	add_table_of(&s, "second", 7, 30, now);
+	add_table_of(&s, "third", 7, 30, now);
+	add_table_of(&s, "own", 7, 20, now);
+	cr_expect(!s.withdrawn.count, "it is the same user's");
+	other = add_table_of(&s, "other", 8, 20, now);
+	cr_expect(s.withdrawn.count == 1 && s.withdrawn.v[0] == first);
+	now += EXTENTS_DELAY_MS;
+	table_store_drop(&s, other, now);
+	other = add_table_of(&s, "other", 8, 20, now);
+	cr_expect(has_entries(&s, other, 'o', 20));
+	/* Of the other half, nothing is taken. */
+	add_table_of(&s, "large", 8, 60, now);
+	cr_expect(s.withdrawn.count == 2);
+	add_table_of(&s, "larger", 8, 60, now);
+	cr_expect(s.withdrawn.count == 2);
 	table_store_fini(&s);
 }
 
