@@ -17,6 +17,7 @@ import time
 
 import api_server
 import harness
+from silent_file import SilentFile
 
 EVERPROF = os.environ['EVERPROF']
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -435,6 +436,34 @@ ebpf:
     server.finish()
 
 
+def check_blocked_programs(folder):
+    """Programs whose start waits for a file system that does not answer delay nobody else's profiles."""
+    os.mkdir(f'{folder}/silent')
+    try:
+        silent = SilentFile(f'{folder}/silent')
+    except OSError as e:
+        print('SKIPPED, programs that wait for a file system:', e)
+        return
+    code = f'import os; os.open("{silent.path}", os.O_RDONLY | os.O_CLOEXEC); os.execv("/bin/sleep", ["sleep", "600"])'
+    blocked = [subprocess.Popen([sys.executable, '-c', code]) for _ in range(20)]
+    try:
+        harness.wait_until('all programs wait', 60, lambda: silent.waiting == 20)
+        exe = f'beside{os.getpid()}'
+        shutil.copy(f'{folder}/stacks', f'{folder}/{exe}')
+        server = harness.Everprof(f'{folder}/blocked', 'ebpf: {enabled: true, sampling_frequency: 99, interval: 1s}\n').ready()
+        harness.wait_until('samples are taken', 60, lambda: server.metric('everprof_ebpf_up') == 1, 0.1)
+        with subprocess.Popen([f'{folder}/{exe}', 'recursion', '600']) as child:
+            query = {'mode': 'merge', 'query': f'process_cpu{{exe="{exe}"}}', 'from': 'now-5m', 'to': 'now', 'report': 'folded'}
+            harness.wait_until('its profiles', 60, lambda: b';burn_recursion;' in server.get('/api/v1/query', **query).body, 0.2)
+            child.kill()
+        server.finish()
+    finally:
+        silent.stop()
+        for p in blocked:
+            p.kill()
+            p.wait()
+
+
 def check_failed_start(folder):
     """A collector that could not start is started by the next reload, with the same configuration."""
     def reload():
@@ -559,6 +588,7 @@ def main():
             check_debug_link(folder)
             check_server(folder)
             check_ended_programs(folder)
+            check_blocked_programs(folder)
             check_failed_start(folder)
             check_containers(folder)
             check_self(folder)
