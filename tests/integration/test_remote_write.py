@@ -185,10 +185,8 @@ def an_agent_sends_what_it_scrapes_and_keeps_it_meanwhile(d):
     # The kill may have cut a scrape off before its profile was written.
     assert len(got) == len(set(got)) and set(got) <= set(served)
     a.start()
-    wait_until('the rest', 60, lambda: a.metric('everprof_remote_storage_backlog_bytes') == 0 or
-               len(received(c)) >= len(served) - 2, 0.3)
-    missing = set(served) - {sha for _, _, sha in received(c)}
-    assert len(missing) <= 2, (len(missing), len(served))
+    # The backlog is not known in the first moment after a start.
+    wait_until('all but two have arrived', 60, lambda: len(set(served) - {sha for _, _, sha in received(c)}) <= 2, 0.3)
     assert a.stop() == 0
     labels = c.range('heap')[0]['labels']
     assert labels['agent'] == 'a1' and labels['job'] == 'app', labels
