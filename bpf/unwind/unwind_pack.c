@@ -101,7 +101,8 @@ static uint32_t packing_pages(struct packing *p, struct buf *out)
 	uint32_t pages;
 	uint32_t run = 0;
 
-	while (span >> head.steps > runs / PACK_PAGE_RUNS)
+	/* Two pages, of 2 GiB each, have all addresses: this ends. */
+	while (span >> head.steps > runs / PACK_PAGE_RUNS + 1)
 		head.steps++;
 	pages = (span >> head.steps) + 1;
 	buf_add(out, &head, sizeof(head));

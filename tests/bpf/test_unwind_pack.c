@@ -139,6 +139,21 @@ Test(unwind_pack, equal_functions_take_a_run_each)
 	buf_fini(&packed);
 }
 
+/* Few rows, as far from each other as addresses can be. */
+Test(unwind_pack, rows_at_both_ends_of_all_addresses)
+{
+	struct unwind_table t = { 0 };
+
+	*vec_add(&t.rows) = (struct unwind_row){ .kind = UNWIND_RSP, .cfa = 1 };
+	*vec_add(&t.rows) = (struct unwind_row){ .pc = UINT32_MAX,
+						 .kind = UNWIND_RSP,
+						 .cfa = 2 };
+	pack_make(t.rows.v, t.rows.count);
+	pack_compare(&t);
+	unwind_table_fini(&t);
+	buf_fini(&packed);
+}
+
 /* The helper that packs tables has read the files of strangers. */
 Test(unwind_pack, bad_packs_are_refused)
 {

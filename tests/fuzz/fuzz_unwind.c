@@ -1,14 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzzes the unwind tables of sections .eh_frame and .debug_frame. The rows of a table are
- * sorted, and neighbours differ. The section is its own code, too, in which
- * calls are searched.
+ * Fuzzes the unwind tables of sections .eh_frame and .debug_frame. The rows of a
+ * table are sorted, and neighbours differ. The section is its own code, too, in
+ * which calls are searched. Each table can be packed.
  */
 #include <stdlib.h>
 
 #include "bpf/unwind/saved_register.h"
+#include "bpf/unwind/unwind_pack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Pack a table; the pack must be well-formed. */
+static void table_pack(const struct unwind_table *t)
+{
+	struct buf entries = { 0 };
+	struct unwind_pack p = {
+		.pages = unwind_pack_add(t->rows.v, t->rows.count, &entries),
+	};
+
+	p.entries = (const void *)entries.ptr;
+	p.count = (uint32_t)(entries.len / sizeof(*p.entries));
+	if (!unwind_pack_check(&p))
+		abort();
+	buf_fini(&entries);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -37,6 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (saved_register_wanted(&t))
 		saved_register_add(&t, section, section);
+	table_pack(&t);
 	unwind_table_fini(&t);
 	return 0;
 }
