@@ -346,20 +346,22 @@ static void collector_turn(struct collector *c)
 	}
 }
 
-/* List what the collector waits for. */
+static void collector_wait_for(struct collector *c, int fd)
+{
+	*vec_add(&c->waits) = (struct pollfd){ .fd = fd, .events = POLLIN };
+}
+
+/* List what the collector waits for: WAITS_OWN descriptors, and the reports. */
 static void collector_list_waits(struct collector *c)
 {
 	size_t count;
 	const int *fds = side_band_fds(c->side_band, &count);
-	const int own[WAITS_OWN] = { c->stop_fd, elf_queue_fd(c->queue),
-				     scan_queue_fd(c->scans) };
 
-	for (size_t i = 0; i < WAITS_OWN; i++)
-		*vec_add(&c->waits) =
-			(struct pollfd){ .fd = own[i], .events = POLLIN };
+	collector_wait_for(c, c->stop_fd);
+	collector_wait_for(c, elf_queue_fd(c->queue));
+	collector_wait_for(c, scan_queue_fd(c->scans));
 	for (size_t i = 0; i < count; i++)
-		*vec_add(&c->waits) =
-			(struct pollfd){ .fd = fds[i], .events = POLLIN };
+		collector_wait_for(c, fds[i]);
 }
 
 /*

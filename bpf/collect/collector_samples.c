@@ -172,7 +172,8 @@ static enum sample_end sample_end_of(const struct process *p,
 
 /* Collect the frames of a sample, leaf first. */
 static void sample_add_frames(struct collector *c, const struct process *p,
-			      const struct sample_record *r)
+			      const struct sample_record *r,
+			      enum sample_end end)
 {
 	const struct sample_header *h = &r->header;
 
@@ -189,7 +190,7 @@ static void sample_add_frames(struct collector *c, const struct process *p,
 	    h->end != SAMPLE_BY_POINTER)
 		*vec_add(&c->frames) = (struct window_frame){
 			.kind = FRAME_END,
-			.address = sample_end_of(p, h),
+			.address = end,
 		};
 }
 
@@ -213,6 +214,7 @@ static bool sample_add(struct collector *c, const struct sample_record *r,
 {
 	const struct sample_header *h = &r->header;
 	const struct process *p = process_table_find(&c->processes, h->pid);
+	enum sample_end end = sample_end_of(p, h);
 	bool full = false;
 
 	in.series = sample_labels(c, p, h, &full);
@@ -226,7 +228,7 @@ static bool sample_add(struct collector *c, const struct sample_record *r,
 		process_table_ignore(&c->processes, h->pid);
 		return false;
 	}
-	sample_add_frames(c, p, r);
+	sample_add_frames(c, p, r, end);
 	in.labels = (struct window_labels){ .set = c->o.sample_labels,
 					    .cpu = h->cpu,
 					    .pid = h->pid,
@@ -238,7 +240,7 @@ static bool sample_add(struct collector *c, const struct sample_record *r,
 	memcpy(in.labels.thread, h->comm, SAMPLE_COMM_MAX);
 	sample_window_add(c->window, &in);
 	if (in.kind == WINDOW_CPU)
-		c->stats.ends[sample_end_of(p, h)]++;
+		c->stats.ends[end]++;
 	else
 		c->stats.off_cpu += in.samples > 0;
 	return true;

@@ -150,7 +150,7 @@ WALK_FUNCTION long walk_find_row(__u32 table, __u32 pages, __u32 pc)
 	if (!run)
 		return -1;
 	at = table + run->steps;
-	/* Calls are mostly behind the last step, which comes first. */
+	/* Most calls are made after the last step, which is stored first. */
 	for (int i = 0; i < UNWIND_STEPS_MAX; i++, at++) {
 		struct unwind_row *step = walk_entry(at);
 

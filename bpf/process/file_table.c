@@ -340,6 +340,7 @@ const struct mapped_file *file_table_at(const struct file_table *t,
 void file_table_resolve(const struct file_table *t, uint32_t number,
 			uint64_t offset, struct sampler_mapping *m)
 {
+	const struct stored_table *table;
 	const struct mapped_file *f;
 	uint64_t bias;
 
@@ -353,9 +354,10 @@ void file_table_resolve(const struct file_table *t, uint32_t number,
 	    !elf_segments_bias(f->segments, f->segment_count, offset, m->start,
 			       &bias))
 		return;
+	table = table_store_at(t->store, f->table);
 	m->bias = bias;
-	m->table = table_store_entries(t->store, f->table).first;
-	m->pages = table_store_pages(t->store, f->table);
+	m->table = table->entries.first;
+	m->pages = table->pages;
 }
 
 void file_table_take_withdrawn(struct file_table *t, struct file_numbers *out)

@@ -70,6 +70,7 @@ static void table_store_withdraw(struct table_store *s, uint32_t number,
 	table_remove(&s->by_key, table_key_hash(&t->key), number);
 	extents_give(&s->extents, t->entries, now + EXTENTS_DELAY_MS);
 	t->entries = (struct extent){ 0 };
+	t->pages = 0;
 	t->crowded_out = true;
 	*vec_add(&s->withdrawn) = number;
 }
@@ -128,14 +129,16 @@ static uint64_t table_store_share(const struct table_store *s, uint32_t owner)
 }
 
 /*
- * Find the owner other than root whose tables have more than half of the room;
- * 0: there is none. Only the winner of a vote can have so many (the algorithm of
- * Boyer and Moore).
+ * Find the owner other than root whose tables have more than half of the room.
+ * Returns by how many entries; 0: there is none. Only the winner of a vote can
+ * have so many (the algorithm of Boyer and Moore).
  */
-static uint32_t table_store_greedy(const struct table_store *s)
+static uint32_t table_store_surplus(const struct table_store *s,
+				    uint32_t *winner)
 {
 	uint32_t owner = 0;
 	uint32_t votes = 0;
+	uint64_t share;
 
 	for (size_t i = 0; i < s->tables.count; i++) {
 		const struct stored_table *t = &s->tables.v[i];
@@ -150,7 +153,11 @@ static uint32_t table_store_greedy(const struct table_store *s)
 			votes -= count;
 		}
 	}
-	return table_store_share(s, owner) > s->capacity / 2 ? owner : 0;
+	*winner = owner;
+	share = table_store_share(s, owner);
+	return owner && share > s->capacity / 2 ?
+		       (uint32_t)share - s->capacity / 2 :
+		       0;
 }
 
 /*
@@ -182,18 +189,16 @@ static uint32_t table_store_withdraw_some(struct table_store *s, uint32_t count,
 static void table_store_withdraw_for(struct table_store *s, uint32_t count,
 				     uint32_t owner, uint64_t now)
 {
-	uint32_t greedy;
+	uint32_t winner;
+	uint32_t surplus;
 
 	if (count > s->capacity)
 		return;
 	count = table_store_withdraw_some(s, count, NULL, TABLE_IDLE_MS, now);
-	greedy = table_store_greedy(s);
-	if (!count || !greedy || greedy == owner)
-		return;
-	if (count > table_store_share(s, greedy) - s->capacity / 2)
-		count = (uint32_t)table_store_share(s, greedy) -
-			s->capacity / 2;
-	(void)table_store_withdraw_some(s, count, &greedy, 0, now);
+	surplus = table_store_surplus(s, &winner);
+	if (winner != owner)
+		(void)table_store_withdraw_some(
+			s, count < surplus ? count : surplus, &winner, 0, now);
 }
 
 /* Return the number of a new table. */
@@ -225,7 +230,6 @@ uint32_t table_store_add(struct table_store *s, const struct table_key *key,
 	struct stored_table t = {
 		.key = *key,
 		.owner = owner,
-		.pages = pack->pages,
 		.users = 1,
 		.used_at = now,
 		.live = true,
@@ -233,9 +237,11 @@ uint32_t table_store_add(struct table_store *s, const struct table_key *key,
 	uint32_t number;
 
 	if (pack->count &&
-	    table_store_room(s, pack->count, owner, now, &t.entries))
+	    table_store_room(s, pack->count, owner, now, &t.entries)) {
 		memcpy(&s->entries[t.entries.first], pack->entries,
 		       pack->count * sizeof(*pack->entries));
+		t.pages = pack->pages;
+	}
 	t.crowded_out = pack->count && !t.entries.count;
 	s->crowded_out += t.crowded_out;
 	number = table_store_number(s);
@@ -251,16 +257,10 @@ bool table_store_sampled(struct table_store *s, uint32_t number, uint64_t now)
 	return s->tables.v[number].crowded_out;
 }
 
-struct extent table_store_entries(const struct table_store *s, uint32_t number)
+const struct stored_table *table_store_at(const struct table_store *s,
+					  uint32_t number)
 {
-	return s->tables.v[number].entries;
-}
-
-uint32_t table_store_pages(const struct table_store *s, uint32_t number)
-{
-	const struct stored_table *t = &s->tables.v[number];
-
-	return t->entries.count ? t->pages : 0;
+	return &s->tables.v[number];
 }
 
 void table_store_drop(struct table_store *s, uint32_t number, uint64_t now)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Table store: the unwind tables in the kernel, which are packs. A table is there once, however
- * many processes use the file. Tables remain until their room is needed; those
- * that were in no sample for the longest time are evicted first, whether or not
- * a process still has the file. A table that found no room, or was evicted
- * while a process had its file, is "crowded out": the owner reads its file
- * again when it is sampled.
+ * Table store: the unwind tables in the kernel, which are packs. A table is
+ * there once, however many processes use the file. Tables remain until their
+ * room is needed; those that were in no sample for the longest time are evicted
+ * first, whether or not a process still has the file. A table that found no
+ * room, or was evicted while a process had its file, is "crowded out": the owner
+ * reads its file again when it is sampled.
  *
  * Ownership: the store owns its tables; the entries are the sampler's.
  * Threads: one thread at a time.
@@ -40,7 +40,7 @@ struct stored_table {
 	struct table_key key;
 	uint32_t owner;        /* the user to whom the file belongs */
 	struct extent entries; /* none: the file has no rows, or no room */
-	uint32_t pages;        /* as in struct unwind_pack */
+	uint32_t pages;        /* as in struct unwind_pack; 0: no entries */
 	uint32_t users;        /* number of references */
 	/* When it was in a sample last, was added, or lost its last user. */
 	uint64_t used_at;
@@ -96,11 +96,11 @@ uint32_t table_store_add(struct table_store *s, const struct table_key *key,
 bool table_store_sampled(struct table_store *s, uint32_t number, uint64_t now);
 
 /*
- * Return the entries of a table, which are valid while there is a reference, or
- * the number of its pages.
+ * Return a table, borrowed until the next change. Its entries are valid while
+ * there is a reference.
  */
-struct extent table_store_entries(const struct table_store *s, uint32_t number);
-uint32_t table_store_pages(const struct table_store *s, uint32_t number);
+const struct stored_table *table_store_at(const struct table_store *s,
+					  uint32_t number);
 
 /* Drop a reference. */
 void table_store_drop(struct table_store *s, uint32_t number, uint64_t now);

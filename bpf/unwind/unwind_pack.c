@@ -24,7 +24,8 @@ struct pattern {
 
 /* A pack that is being built. */
 struct packing {
-	VEC(struct unwind_row) runs; /* `steps` are numbers in `steps` below */
+	/* Until the number of pages is known, `steps` is an index of `steps`. */
+	VEC(struct unwind_row) runs;
 	VEC(struct unwind_row) steps;
 	VEC(struct pattern) patterns;
 	struct table by_steps;
@@ -90,8 +91,8 @@ static size_t packing_add(struct packing *p, const struct unwind_row *rows,
 }
 
 /*
- * Append the head and the pages, and let runs refer to steps behind all that.
- * Returns the number of pages.
+ * Append the head and the pages. Let each run refer to the entry that its first
+ * step will be. Returns the number of pages.
  */
 static uint32_t packing_pages(struct packing *p, struct buf *out)
 {

@@ -4,7 +4,8 @@
  * and end with the same few instructions, so the same rules follow each other
  * at the same distances again and again. A pack has each such pattern once.
  *
- * It is an array of entries, which refer to each other by their numbers:
+ * It is an array of entries of four kinds, in this order. Where an entry refers
+ * to another one, it has the index of that entry:
  *
  *   head    the address of the first run, and the size of a page: 1 << `steps`
  *   pages   for each page of addresses from there on, `pc` and `steps` are the
@@ -14,9 +15,10 @@
  *   steps   of the patterns: the rules of a row
  *
  * With pages, a search looks at few entries, which lie close together. The `pc`
- * of a step is its distance from the beginning of the run. The last step of a pattern comes
- * first, because calls are mostly behind it: in the body of a function, behind
- * all that its beginning does. The step with the distance 0 ends the pattern.
+ * of a step is its distance from the beginning of the run. The last step of a
+ * pattern is stored first, because it is mostly the wanted one: a function makes
+ * its calls after its first instructions have set up its frame. The step with
+ * the distance 0 ends the pattern.
  *
  * Of the largest tables, a pack is a third: 0.9 million entries in place of the
  * 2.7 million rows of Firefox.
@@ -44,7 +46,10 @@ struct unwind_pack {
 uint32_t unwind_pack_add(const struct unwind_row *rows, size_t count,
 			 struct buf *out);
 
-/* Whether a pack, which nobody need trust, is as described above. */
+/*
+ * Whether a pack has the form described above. The helper that made it is not
+ * trusted.
+ */
 NODISCARD bool unwind_pack_check(const struct unwind_pack *p);
 
 #endif

@@ -122,8 +122,8 @@ int name_sources_take(int fd, struct name_sources **out, struct err *err)
 /*
  * Free the sources that are the least likely to be asked for again: those that
  * were asked for least often, of these the oldest. A compiler's output that is
- * run once must not drive out the C library. The newest stay, for questions
- * about the same file often follow each other.
+ * run once must not drive out the C library. The newest sources of all stay,
+ * because questions about one file often follow each other.
  */
 static void kept_free_one(void)
 {

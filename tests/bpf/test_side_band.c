@@ -79,6 +79,7 @@ Test(side_band_kernel, the_life_of_a_child_is_reported)
 	for (size_t i = 0; i < count && i < 64; i++)
 		waiting[i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
 	cr_expect(poll(waiting, count < 64 ? count : 64, 60000) > 0);
+	cr_expect(side_band_is_ready(s));
 	while (!c.ends)
 		side_band_drain(s, report_add, &c);
 	/* true, ld.so and libc */

@@ -46,14 +46,15 @@ static uint32_t add_table(struct table_store *s, const char *name,
 static bool has_entries(const struct table_store *s, uint32_t number, char name,
 			uint32_t count)
 {
-	struct extent e = table_store_entries(s, number);
+	const struct stored_table *t = table_store_at(s, number);
+	struct extent e = t->entries;
 
 	for (uint32_t i = 0; i < e.count; i++) {
 		if (in_kernel[e.first + i].pc != i ||
 		    in_kernel[e.first + i].cfa != name)
 			return false;
 	}
-	return e.count == count && table_store_pages(s, number) == count / 2;
+	return e.count == count && t->pages == count / 2;
 }
 
 static uint32_t find_table(struct table_store *s, const char *name)

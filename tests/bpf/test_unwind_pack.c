@@ -54,7 +54,7 @@ static bool pack_has(uint32_t pc, const struct unwind_row *row)
 	return unwind_row_same(found, row);
 }
 
-/* Every first and last address of all rows, and those beside them. */
+/* Look for the first and the last address of each row. */
 static void pack_compare(const struct unwind_table *t)
 {
 	for (size_t i = 0; i < t->rows.count; i++) {
@@ -175,10 +175,10 @@ Test(unwind_pack, bad_packs_are_refused)
 		{ 1, { .pc = 2, .steps = 4 } }, /* a page is no run */
 		{ 1, { .pc = 3, .steps = 2 } },
 		{ 2, { .pc = 3, .steps = 5 } },    /* they overlap */
-		{ 2, { .pc = 4, .steps = 7 } },    /* behind the end */
+		{ 2, { .pc = 4, .steps = 7 } },    /* after the last entry */
 		{ 4, { .pc = 0x10, .steps = 5 } }, /* not sorted */
 		{ 3, { .pc = 0x10, .steps = 4 } }, /* a run is no step */
-		{ 3, { .pc = 0x10, .steps = 7 } }, /* behind the end */
+		{ 3, { .pc = 0x10, .steps = 7 } }, /* after the last entry */
 		{ 4, { .pc = 0x20, .steps = UINT32_MAX } },
 		{ 6, { .pc = 1 } }, /* there is no end */
 	};
