@@ -4,6 +4,7 @@ import gzip
 import http.server
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -37,6 +38,13 @@ def wait_until(what, seconds, condition, step=0.05):
         if time.monotonic() > end:
             raise AssertionError(f'not within {seconds} s: {what}')
         time.sleep(step)
+
+
+def cpu_seconds(pid):
+    """CPU time of a process, and of its children that have ended and been waited for."""
+    with open(f'/proc/{pid}/stat') as f:
+        ticks = [int(v) for v in f.read().rsplit(')', 1)[1].split()[11:15]]
+    return sum(ticks[:2]) / os.sysconf('SC_CLK_TCK'), sum(ticks[2:]) / os.sysconf('SC_CLK_TCK')
 
 
 class Process:
@@ -136,6 +144,11 @@ class Everprof(Process):
     def raw(self, labels, ms):
         return self.get('/api/v1/query', query=selector(labels), time=ms,
                         match='exact', report='raw')
+
+    def ebpf_samples(self):
+        """{outcome: samples} of the eBPF collector."""
+        return {m[1]: int(m[2]) for m in re.finditer(
+            r'everprof_ebpf_samples_total{outcome="(\w+)"} (\d+)', self.get('/metrics').body.decode())}
 
     def memory(self, what='RssAnon'):
         """MB of a line of its status."""

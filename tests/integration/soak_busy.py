@@ -7,7 +7,6 @@ the CPU time of everprof. Needs root, g++, Go and Firefox.
 EVERPROF_MINUTES (60): how long.
 EVERPROF_LOAD (cxx,go,browser,short,sleepers): what runs beside everprof."""
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -125,9 +124,9 @@ def load_go(load):
 def load_browser(load):
     """Firefox; Chromium is built without call frame information, so that none of its stacks counts as whole."""
     env = dict(os.environ, HOME=load.folder, MOZ_HEADLESS='1')
+    os.makedirs(f'{load.folder}/browser')
     load.repeat('browser sessions', ['timeout', '600', 'firefox-esr', '--headless', '--no-remote', '--profile',
                                     f'{load.folder}/browser', PAGE], env=env)
-    os.makedirs(f'{load.folder}/browser', exist_ok=True)
 
 
 def load_short(load):
@@ -146,36 +145,24 @@ def load_sleepers(load):
 LOADS = {'cxx': load_cxx, 'go': load_go, 'browser': load_browser, 'short': load_short, 'sleepers': load_sleepers}
 
 
-def cpu_of(pid):
-    """Seconds of CPU time: of the process, and of its children that have ended and been waited for."""
-    with open(f'/proc/{pid}/stat') as f:
-        fields = [int(v) for v in f.read().rsplit(')', 1)[1].split()[11:15]]
-    return tuple(v / os.sysconf('SC_CLK_TCK') for v in (fields[0] + fields[1], fields[2] + fields[3]))
-
-
 def children_of(pid):
-    with open(f'/proc/{pid}/task/{pid}/children') as f:
-        main = f.read().split()
-    found = set(main)
+    """{pid: command line} of the children of all threads of a process."""
+    found = {}
     for task in os.listdir(f'/proc/{pid}/task'):
         try:
             with open(f'/proc/{pid}/task/{task}/children') as f:
-                found.update(f.read().split())
+                for child in f.read().split():
+                    found[int(child)] = open(f'/proc/{child}/cmdline').read().replace('\0', ' ').strip()
         except FileNotFoundError:
             pass
-    return {int(p): open(f'/proc/{p}/cmdline').read().replace('\0', ' ').strip() for p in found}
-
-
-def outcomes(server):
-    return {m[1]: int(m[2]) for m in re.finditer(
-        r'everprof_ebpf_samples_total{outcome="(\w+)"} (\d+)', server.get('/metrics').body.decode())}
+    return found
 
 
 def say(server, began):
     seconds = time.monotonic() - began
-    mine, ended = cpu_of(server.child.pid)
-    helpers = {f'{words} ({p})': sum(cpu_of(p)) for p, words in children_of(server.child.pid).items()}
-    count = outcomes(server)
+    mine, ended = harness.cpu_seconds(server.child.pid)
+    helpers = {f'{words} ({p})': sum(harness.cpu_seconds(p)) for p, words in children_of(server.child.pid).items()}
+    count = server.ebpf_samples()
     total = sum(count.values()) or 1
     starting = count['starting']
     whole = 100 * (count['complete'] + count['kernel']) / ((total - starting) or 1)

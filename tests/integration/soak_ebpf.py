@@ -60,17 +60,6 @@ def start(folder, more=''):
     return server
 
 
-def cpu_seconds(pid):
-    with open(f'/proc/{pid}/stat') as f:
-        fields = f.read().rsplit(')', 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
-
-
-def outcomes(server):
-    return {m[1]: int(m[2]) for m in re.finditer(
-        r'everprof_ebpf_samples_total{outcome="(\w+)"} (\d+)', server.get('/metrics').body.decode())}
-
-
 def top(server, query):
     answer = server.get('/api/v1/query', mode='merge', query=query, to='now', report='top', sample_index='cpu',
                         **{'from': 'now-10m'}).data()
@@ -110,15 +99,15 @@ def storm_of_processes(folder):
     program = compile_c(folder, 'forker', FORKER)
     burner = subprocess.Popen([compile_c(folder, 'mixed', MIXED)])
     server = start(folder, ', sampling_frequency: 99')
-    before, began = cpu_seconds(server.child.pid), time.monotonic()
+    before, began = harness.cpu_seconds(server.child.pid)[0], time.monotonic()
     subprocess.run([program, str(FORKS)], check=True)
     took = time.monotonic() - began
-    cpu = cpu_seconds(server.child.pid) - before
+    cpu = harness.cpu_seconds(server.child.pid)[0] - before
     burner.kill()
     burner.wait()
     time.sleep(5)
     series = server.get('/api/v1/series', **{'match[]': '{job="ebpf"}'}).data()
-    count = outcomes(server)
+    count = server.ebpf_samples()
     names = [s['exe'] for s in series]
     print(f'{FORKS} processes in {took:.0f} s; everprof: {cpu:.2f} s of CPU, RssAnon {server.memory():.1f} MiB, '
           f'largest RSS {server.memory("VmHWM"):.1f} MiB; {len(series)} series; {count}; '
@@ -151,7 +140,7 @@ def process_with_many_mappings(folder):
     time.sleep(5)
     rows, total = top(server, '{exe=~"python3.*"}')
     _, other = top(server, '{exe="mixed"}')
-    print(f'RssAnon {server.memory():.1f} MiB; {total / 1e9:.1f} s of python3, {other / 1e9:.1f} s beside it; {outcomes(server)}')
+    print(f'RssAnon {server.memory():.1f} MiB; {total / 1e9:.1f} s of python3, {other / 1e9:.1f} s beside it; {server.ebpf_samples()}')
     assert server.memory() < 40 and total > 2e9 and other > 2e9
     assert any('PyEval' in r for r in rows), list(rows)[:5]
     server.finish()

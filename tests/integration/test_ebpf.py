@@ -133,18 +133,12 @@ def record(folder, *arguments):
     return folded(path)
 
 
-def cpu_seconds(pid):
-    with open(f'/proc/{pid}/stat') as f:
-        fields = f.read().rsplit(')', 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
-
-
 def record_running(folder, command):
     """Profiles a command that has burned some CPU already. The first milliseconds, before its files are read,
     would be a large share of a short profile on a busy machine."""
     child = subprocess.Popen(command, cwd=folder)
     try:
-        harness.wait_until('the program runs', 60, lambda: cpu_seconds(child.pid) > 0.4, 0.05)
+        harness.wait_until('the program runs', 60, lambda: harness.cpu_seconds(child.pid)[0] > 0.4, 0.05)
         # Longer, if the program gets little of a busy machine.
         for duration in '2s', '8s', '40s':
             stacks = record(folder, '-p', str(child.pid), '-d', duration)
@@ -350,12 +344,6 @@ def check_debug_link(folder):
     assert share(unnamed, re.compile(r';burn_recursion;').search) == 0, unnamed
 
 
-def samples_of(server):
-    """{outcome: samples}"""
-    return {m[1]: int(m[2]) for m in re.finditer(
-        r'everprof_ebpf_samples_total{outcome="(\w+)"} (\d+)', server.get('/metrics').body.decode())}
-
-
 def check_server(folder):
     """Profiles of processes in the database, and relabelling."""
     exe = f'server{os.getpid()}'  # another run of this test at the same time has programs, too
@@ -380,7 +368,7 @@ ebpf:
     assert capabilities >> 39 & 1 or os.geteuid(), 'CAP_BPF'
     assert not capabilities >> 21 & 1, 'CAP_SYS_ADMIN is dropped'
     with subprocess.Popen([f'{folder}/{exe}', 'recursion', '600']) as child:
-        harness.wait_until('samples of the program', 300, lambda: samples_of(server)['complete'] > 150, 0.1)
+        harness.wait_until('samples of the program', 300, lambda: server.ebpf_samples()['complete'] > 150, 0.1)
         child.kill()
     harness.wait_until('profiles are stored', 60, lambda: server.metric('everprof_ebpf_profiles_total') >= 2, 0.1)
     series = server.get('/api/v1/series', **{'match[]': 'process_cpu{job="ebpf"}'}).data()
@@ -399,7 +387,7 @@ ebpf:
     burn = {r['name']: r for r in top['rows']}
     assert burn['burn_cpu']['flat'] > 0.9 * top['total'], top['rows'][:3]
     # On a busy machine, some samples come before the unwind table was read; they are not counted as whole.
-    samples = samples_of(server)
+    samples = server.ebpf_samples()
     parts = sum(n for outcome, n in samples.items() if outcome not in ('complete', 'dropped', 'kernel'))
     assert burn['main']['cum'] > 0.9 * top['total'] - parts / 199 * 1e9, (burn['main'], top['total'], samples)
     assert samples['complete'] > 100 and samples['lost_ring_full'] == 0, samples
@@ -422,9 +410,9 @@ ebpf:
     for i in range(5):
         path = f'{folder}/gone{i}'
         shutil.copy(f'{folder}/stacks', path)
-        before = samples_of(server)['complete']
+        before = server.ebpf_samples()['complete']
         with subprocess.Popen([path, 'recursion', '600']) as child:
-            harness.wait_until('samples of it', 60, lambda: samples_of(server)['complete'] > before + 30, 0.05)
+            harness.wait_until('samples of it', 60, lambda: server.ebpf_samples()['complete'] > before + 30, 0.05)
             os.unlink(path)
             child.kill()
     harness.wait_until('profiles', 60, lambda: len(server.get(
@@ -437,7 +425,7 @@ ebpf:
 
 
 def check_blocked_programs(folder):
-    """Programs whose start waits for a file system that does not answer delay nobody else's profiles."""
+    """While some programs cannot start, because a file system does not answer, the profiles of others are stored."""
     os.mkdir(f'{folder}/silent')
     try:
         silent = SilentFile(f'{folder}/silent')
