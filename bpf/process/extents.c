@@ -79,10 +79,12 @@ bool extents_take(struct extents *e, uint32_t count, uint64_t now,
 
 void extents_give(struct extents *e, struct extent extent, uint64_t free_at)
 {
+	size_t at = vec_partition_point(&e->held, x, x->free_at <= free_at);
+
 	if (!extent.count)
 		return;
 	e->leaving += extent.count;
-	*vec_add(&e->held) = (struct extent_held){
+	*vec_insert(&e->held, at) = (struct extent_held){
 		.extent = extent,
 		.free_at = free_at,
 	};

@@ -57,8 +57,8 @@ NODISCARD bool extents_take(struct extents *e, uint32_t count, uint64_t now,
 			    struct extent *out);
 
 /*
- * Give an extent back, which is free from a time on that does not come before
- * that of the extent given back last. One with no elements is a no-op.
+ * Give an extent back, which is free from a time on. One with no elements is a
+ * no-op.
  */
 void extents_give(struct extents *e, struct extent extent, uint64_t free_at);
 

@@ -2,6 +2,15 @@
 #include "bpf/process/table_store.h"
 
 #include "base/hash.h"
+#include "bpf/process/table_room.h"
+
+enum {
+	/*
+	 * Tables in use are moved to make one piece of many, if this part of the
+	 * room is still free then: else they might find no other place.
+	 */
+	ROOM_FOR_PIECES = 8,
+};
 
 static uint64_t table_key_hash(const struct table_key *key)
 {
@@ -75,47 +84,6 @@ static void table_store_withdraw(struct table_store *s, uint32_t number,
 	*vec_add(&s->withdrawn) = number;
 }
 
-/*
- * Find the table with or without users that was not used for the longest time,
- * and for at least `idle_ms`, of one owner or (NULL) of any. TABLE_STORE_NONE:
- * there is none.
- */
-static uint32_t table_store_oldest(const struct table_store *s, bool users,
-				   const uint32_t *owner, uint64_t idle_ms,
-				   uint64_t now)
-{
-	uint32_t oldest = TABLE_STORE_NONE;
-
-	for (uint32_t i = 0; i < s->tables.count; i++) {
-		const struct stored_table *t = &s->tables.v[i];
-
-		if (t->live && t->entries.count && !t->users == !users &&
-		    (!owner || t->owner == *owner) &&
-		    t->used_at + idle_ms <= now &&
-		    (oldest == TABLE_STORE_NONE ||
-		     t->used_at < s->tables.v[oldest].used_at))
-			oldest = i;
-	}
-	return oldest;
-}
-
-/*
- * Evict the table without users that was not used for the longest time. False:
- * each was used a moment ago, so that the program in the kernel may still read
- * it.
- */
-static bool table_store_evict_oldest(struct table_store *s, uint64_t now)
-{
-	uint32_t oldest =
-		table_store_oldest(s, false, NULL, EXTENTS_DELAY_MS, now);
-
-	if (oldest == TABLE_STORE_NONE)
-		return false;
-	table_store_evict(s, oldest, now);
-	s->evicted++;
-	return true;
-}
-
 /* Return how many entries the tables of an owner have. */
 static uint64_t table_store_share(const struct table_store *s, uint32_t owner)
 {
@@ -160,45 +128,113 @@ static uint32_t table_store_surplus(const struct table_store *s,
 		       0;
 }
 
-/*
- * Withdraw tables of one owner, or (NULL) of any, that are idle for a time and
- * have `count` entries together. Returns how many are still missing.
- */
-static uint32_t table_store_withdraw_some(struct table_store *s, uint32_t count,
-					  const uint32_t *owner,
-					  uint64_t idle_ms, uint64_t now)
+/* List the parts of the array; no part may go. */
+static void table_store_list(const struct table_store *s,
+			     struct table_room *room)
 {
-	while (count) {
-		uint32_t n = table_store_oldest(s, true, owner, idle_ms, now);
-		uint32_t freed;
+	*room = (struct table_room){ .capacity = s->capacity };
+	for (uint32_t i = 0; i < s->tables.count; i++) {
+		const struct stored_table *t = &s->tables.v[i];
 
-		if (n == TABLE_STORE_NONE)
-			break;
-		freed = s->tables.v[n].entries.count;
-		table_store_withdraw(s, n, now);
-		s->evicted++;
-		count -= freed < count ? freed : count;
+		if (t->live && t->entries.count)
+			*vec_add(&room->parts) = (struct room_part){
+				.extent = t->entries,
+				.table = i,
+				.used_at = t->used_at,
+			};
 	}
-	return count;
+}
+
+/* Let tables go that are idle: those that no process has, and all with `users`. */
+static void table_store_offer_idle(const struct table_store *s,
+				   struct table_room *room, bool users,
+				   uint64_t now)
+{
+	for (size_t i = 0; i < room->parts.count; i++) {
+		struct room_part *p = &room->parts.v[i];
+		bool in_use = s->tables.v[p->table].users;
+		/* The kernel may still read what was used a moment ago. */
+		uint64_t idle_ms = in_use ? TABLE_IDLE_MS : EXTENTS_DELAY_MS;
+
+		p->may_go = (users || !in_use) && p->used_at + idle_ms <= now;
+	}
+}
+
+/* Let all tables of an owner go, or (NULL) those of all owners. */
+static void table_store_offer(const struct table_store *s,
+			      struct table_room *room, const uint32_t *owner)
+{
+	for (size_t i = 0; i < room->parts.count; i++) {
+		struct room_part *p = &room->parts.v[i];
+
+		p->may_go |= !owner || s->tables.v[p->table].owner == *owner;
+	}
+}
+
+/* Remove the tables that leave room for `count` entries. False: too few may go. */
+static bool table_store_clear(struct table_store *s, struct table_room *room,
+			      uint32_t count, uint64_t now)
+{
+	size_t end;
+	size_t i;
+
+	if (!table_room_find(room, count, &i, &end))
+		return false;
+	for (; i < end; i++) {
+		uint32_t number = room->parts.v[i].table;
+
+		if (s->tables.v[number].users)
+			table_store_withdraw(s, number, now);
+		else
+			table_store_evict(s, number, now);
+		s->evicted++;
+	}
+	return true;
+}
+
+/* Evict tables that no process has, so that there is room at once. */
+static bool table_store_make_room(struct table_store *s, uint32_t count,
+				  uint64_t now)
+{
+	struct table_room room;
+	bool made;
+
+	table_store_list(s, &room);
+	table_store_offer_idle(s, &room, false, now);
+	for (size_t i = 0; i < s->extents.held.count; i++)
+		*vec_add(&room.parts) = (struct room_part){
+			.extent = s->extents.held.v[i].extent
+		};
+	made = table_store_clear(s, &room, count, now);
+	table_room_fini(&room);
+	return made;
 }
 
 /*
- * Withdraw tables for one with `count` entries that belongs to an owner: idle
- * ones, and then those of another owner who has more than half of the room.
+ * Take tables from processes, so that there is room later for one that belongs
+ * to an owner: idle ones; or some that then find room in smaller pieces; or
+ * those of another owner who has more than half of the room.
  */
-static void table_store_withdraw_for(struct table_store *s, uint32_t count,
-				     uint32_t owner, uint64_t now)
+static void table_store_make_room_later(struct table_store *s, uint32_t count,
+					uint32_t owner, uint64_t now)
 {
+	struct table_room room;
 	uint32_t winner;
-	uint32_t surplus;
+	uint32_t surplus = table_store_surplus(s, &winner);
+	uint64_t left;
+	bool pieces;
 
-	if (count > s->capacity)
-		return;
-	count = table_store_withdraw_some(s, count, NULL, TABLE_IDLE_MS, now);
-	surplus = table_store_surplus(s, &winner);
-	if (winner != owner)
-		(void)table_store_withdraw_some(
-			s, count < surplus ? count : surplus, &winner, 0, now);
+	table_store_list(s, &room);
+	table_store_offer_idle(s, &room, true, now);
+	left = table_room_left(&room);
+	pieces = left >= (uint64_t)count + s->capacity / ROOM_FOR_PIECES;
+	if (!table_store_clear(s, &room, count, now) &&
+	    (pieces ||
+	     (winner != owner && surplus && count <= left + surplus))) {
+		table_store_offer(s, &room, pieces ? NULL : &winner);
+		(void)table_store_clear(s, &room, count, now);
+	}
+	table_room_fini(&room);
 }
 
 /* Return the number of a new table. */
@@ -214,13 +250,12 @@ static uint32_t table_store_number(struct table_store *s)
 static bool table_store_room(struct table_store *s, uint32_t count,
 			     uint32_t owner, uint64_t now, struct extent *out)
 {
-	while (!extents_take(&s->extents, count, now, out)) {
-		if (table_store_evict_oldest(s, now))
-			continue;
-		table_store_withdraw_for(s, count, owner, now);
-		return false;
-	}
-	return true;
+	if (extents_take(&s->extents, count, now, out))
+		return true;
+	if (table_store_make_room(s, count, now))
+		return extents_take(&s->extents, count, now, out);
+	table_store_make_room_later(s, count, owner, now);
+	return false;
 }
 
 uint32_t table_store_add(struct table_store *s, const struct table_key *key,

@@ -2,8 +2,8 @@
 /*
  * Table store: the unwind tables in the kernel, which are packs. A table is
  * there once, however many processes use the file. Tables remain until their
- * room is needed; those that were in no sample for the longest time are evicted
- * first, whether or not a process still has the file. A table that found no
+ * room is needed; neighbours that were in no sample for the longest time are
+ * evicted first, whether or not a process still has the file. A table that found no
  * room, or was evicted while a process had its file, is "crowded out": the owner
  * reads its file again when it is sampled.
  *
@@ -81,12 +81,13 @@ uint32_t table_store_find(struct table_store *s, const struct table_key *key);
 
 /*
  * Add a table, which the store does not have, and take a reference to it. For
- * its entries, tables are evicted that no process has, then those that were in no
- * sample for TABLE_IDLE_MS, and then those of another owner, who is not root and
- * has more than half of the room; the entries of the latter are free after
- * EXTENTS_DELAY_MS, when the kernel does not read them any more. As long as
- * there is no room, the table has none: frame pointers are used. Returns its
- * number.
+ * its entries, tables are evicted that no process has, then those that were in
+ * no sample for TABLE_IDLE_MS. If free room lies in too many pieces, tables
+ * between them are evicted, too, and find room elsewhere. Another owner, who is
+ * not root and has more than half of the room, gives way, and keeps half. Entries
+ * of tables that a process has are free after EXTENTS_DELAY_MS, when the kernel
+ * does not read them any more. As long as there is no room, the table has none:
+ * frame pointers are used. Returns its number.
  */
 uint32_t table_store_add(struct table_store *s, const struct table_key *key,
 			 uint32_t owner, const struct unwind_pack *pack,

@@ -70,6 +70,11 @@ Test(extents, an_extent_is_free_at_its_time)
 	cr_expect(!extents_take(&e, 1, 1999, &x));
 	cr_expect(extents_take(&e, 10, 2000, &x));
 	cr_expect(!e.held.count);
+	/* What is free now does not wait for what was given back before. */
+	extents_give(&e, (struct extent){ 0, 5 }, 5000);
+	extents_give(&e, (struct extent){ 5, 5 }, 3000);
+	cr_expect(extents_take(&e, 5, 3000, &x) && x.first == 5);
+	cr_expect(!extents_take(&e, 1, 3000, &x));
 	extents_fini(&e);
 	extents_init(&e, 0);
 	cr_expect(!extents_take(&e, 1, 0, &x));

@@ -196,9 +196,69 @@ Test(table_store, a_user_with_more_than_half_gives_way)
 	cr_expect(has_entries(&s, other, 'o', 20));
 	/* Of the other half, nothing is taken. */
 	add_table_of(&s, "large", 8, 60, now);
+	cr_expect(s.withdrawn.count == 1);
+	add_table_of(&s, "small", 8, 25, now);
 	cr_expect(s.withdrawn.count == 2);
-	add_table_of(&s, "larger", 8, 60, now);
+	add_table_of(&s, "large", 8, 60, now);
 	cr_expect(s.withdrawn.count == 2);
+	table_store_fini(&s);
+}
+
+/* Old tables that lie far apart would leave no room for a large one. */
+Test(table_store, neighbours_give_way_together)
+{
+	struct table_store s;
+	uint64_t now = 1000;
+	char name[16];
+
+	table_store_init(&s, in_kernel, ROWS);
+	for (int i = 0; i < 20; i++) {
+		uint32_t number;
+
+		snprintf(name, sizeof(name), "%c", 'a' + i);
+		number = add_table(&s, name, 5, now);
+		/* Each second one was used later, but not those at the end. */
+		table_store_drop(&s, number, i < 16 && i % 2 ? 3000 : 2000);
+	}
+	now = 6000;
+	cr_expect(has_entries(&s, add_table(&s, "X", 20, now), 'X', 20));
+	cr_expect(s.evicted == 4 && !s.crowded_out, "%zu", (size_t)s.evicted);
+	cr_expect(find_table(&s, "p") != TABLE_STORE_NONE);
+	cr_expect(find_table(&s, "q") == TABLE_STORE_NONE);
+	table_store_fini(&s);
+}
+
+/* Free room in many pieces is room: tables between them are moved. */
+Test(table_store, tables_between_free_pieces_are_moved)
+{
+	struct table_store s;
+	uint64_t now = 1000;
+	uint32_t tables[20];
+	uint32_t fresh;
+	char name[16];
+
+	table_store_init(&s, in_kernel, ROWS);
+	for (int i = 0; i < 20; i++) {
+		snprintf(name, sizeof(name), "%c", 'a' + i);
+		tables[i] = add_table(&s, name, 5, now);
+		if (i % 2)
+			table_store_drop(&s, tables[i], now);
+	}
+	now += TABLE_IDLE_MS;
+	for (int i = 0; i < 20; i += 2)
+		table_store_sampled(&s, tables[i], now - (i < 10));
+	/* Too little would be free for those that are moved. */
+	fresh = add_table(&s, "X", 45, now);
+	cr_expect(has_entries(&s, fresh, 'X', 0) && !s.evicted);
+	fresh = add_table(&s, "X", 25, now);
+	cr_expect(has_entries(&s, fresh, 'X', 0));
+	cr_expect(s.withdrawn.count == 3 && s.evicted == 5);
+	table_store_drop(&s, fresh, now);
+	now += EXTENTS_DELAY_MS;
+	cr_expect(has_entries(&s, add_table(&s, "X", 25, now), 'X', 25));
+	for (size_t i = 0; i < s.withdrawn.count; i++)
+		cr_expect(has_entries(&s, add_table(&s, "moved", 5, now), 'm',
+				      5));
 	table_store_fini(&s);
 }
 

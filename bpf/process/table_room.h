@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Table room: decides which unwind tables give way to a new one. The room for a
+ * table is one piece of an array. Tables that happen to be the oldest may lie
+ * far apart, so that many of them would have to go until one piece is large
+ * enough: so neighbours go together.
+ *
+ * Ownership: the caller's.
+ * Threads: one thread at a time.
+ * Units: milliseconds of a clock that never goes back.
+ */
+#ifndef BPF_PROCESS_TABLE_ROOM_H
+#define BPF_PROCESS_TABLE_ROOM_H
+
+#include "base/vec.h"
+#include "bpf/process/extents.h"
+
+/* A part of the array that is not free. */
+struct room_part {
+	struct extent extent;
+	uint32_t table;   /* its number; of parts that may go */
+	uint64_t used_at; /* when it was used last */
+	bool may_go;
+};
+
+/* The array. No two parts overlap. */
+struct table_room {
+	VEC(struct room_part) parts;
+	uint32_t capacity; /* number of entries */
+};
+
+/* Free the list of parts. */
+void table_room_fini(struct table_room *r);
+
+/* Return how many entries are free when all parts go that may. */
+uint32_t table_room_left(const struct table_room *r);
+
+/*
+ * Sort the parts by their places, and find neighbours that leave one free piece
+ * of `count` entries when they go: parts [*first, *end), which may be none. Of
+ * all that would do, they are those of which the last one used was not used for
+ * the longest time. False: there are none.
+ */
+NODISCARD bool table_room_find(struct table_room *r, uint32_t count,
+			       size_t *first, size_t *end);
+
+#endif
