@@ -12,6 +12,7 @@ import subprocess
 import time
 
 from harness import ROOT, Everprof, Suite, field, run, varint
+from unit_filter import Jail, allowed_calls
 
 SOURCE = '''
 #include <stdio.h>
@@ -20,30 +21,6 @@ static inline __attribute__((always_inline)) void inlined(int n) { for (int i = 
 __attribute__((noinline)) static void first(int n) { work += 3; inlined(n); work++; }
 __attribute__((noinline)) static void second(int n) { work += 7 * n; first(n + 1); work++; }
 int main(int argc, char **argv) { (void)argv; first(argc); second(argc); return work == 42; }
-'''
-# Runs a command whose system calls other than those in a file fail, as systemd's SystemCallFilter does.
-JAIL = '''
-#include <errno.h>
-#include <seccomp.h>
-#include <stdio.h>
-#include <unistd.h>
-int main(int argc, char **argv)
-{
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	FILE *calls = argc > 2 ? fopen(argv[1], "r") : NULL;
-	char name[100];
-
-	while (calls && fscanf(calls, "%99s", name) == 1) {
-		int number = seccomp_syscall_resolve_name(name);
-
-		if (number >= 0)
-			seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 0);
-	}
-	if (!calls || seccomp_load(filter))
-		return 90;
-	execv(argv[2], argv + 2);
-	return 91;
-}
 '''
 BASE = 0x555555554000  # where the program was in memory
 suite = Suite()
@@ -214,47 +191,20 @@ def queries_name_addresses_and_stored_profiles_stay(d):
     e.finish()
 
 
-def system_calls(names):
-    """The system calls of a list of names and @groups, as systemd has them."""
-    calls = set()
-    for name in names:
-        if not name.startswith('@'):
-            calls.add(name)
-            continue
-        text = subprocess.run(['systemd-analyze', 'syscall-filter', name], capture_output=True, text=True, check=True).stdout
-        calls |= system_calls([x.strip() for x in text.splitlines()[1:] if x.strip() and not x.strip().startswith('#')])
-    return calls
-
-
-def unit_allows(unit):
-    """The system calls that a unit allows."""
-    allowed = system_calls(['@default'])
-    with open(unit) as f:
-        for value in re.findall('^SystemCallFilter=(.*)', f.read(), re.M):
-            if value.startswith('~'):
-                allowed -= system_calls(value[1:].split()) - system_calls(['@default'])
-            else:
-                allowed |= system_calls(value.split())
-    return allowed
-
-
 @suite.test
 def names_are_found_under_the_filters_of_the_systemd_units(d):
     p = program(d)
     path = write(d, profile(p))
     debug = install(d, p)
-    with open(f'{d}/jail.c', 'w') as f:
-        f.write(JAIL)
     # The leak checker of a sanitizer needs system calls of its own.
     environment = {**os.environ, 'ASAN_OPTIONS': os.environ.get('ASAN_OPTIONS', '') + ':detect_leaks=0'}
-    subprocess.run(['gcc', '-o', f'{d}/jail', f'{d}/jail.c', '-lseccomp'], check=True)
+    jail = Jail(d)
     for unit in 'everprof.service', 'everprof-agent.service':
-        allowed = unit_allows(f'{ROOT}/examples/{unit}')
+        with open(f'{ROOT}/examples/{unit}') as f:
+            allowed = allowed_calls(f.read())
         for missing in (), ('capset', 'seccomp'):
-            with open(f'{d}/calls', 'w') as f:
-                f.write('\n'.join(allowed - set(missing)))
-            done = subprocess.run([f'{d}/jail', f'{d}/calls', os.environ['EVERPROF'], 'report', 'top', f'--symbols.path={debug}', path],
-                                  capture_output=True, text=True, check=False, env=environment)
+            done = subprocess.run([*jail.command(allowed - set(missing)), os.environ['EVERPROF'], 'report', 'top',
+                                   f'--symbols.path={debug}', path], capture_output=True, text=True, check=False, env=environment)
             assert done.returncode == 0, done
             # What the helper lacks is a warning that says so.
             assert ('second' in done.stdout) == (not missing), (unit, done)
