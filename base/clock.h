@@ -62,4 +62,7 @@ struct timespec clock_mono_at(int64_t mono_ns);
  */
 int64_t clock_cpu_ns(void);
 
+/* The same of the calling thread alone. */
+int64_t clock_thread_cpu_ns(void);
+
 #endif

@@ -411,7 +411,8 @@ int cmd_record(int argc, char **argv)
 		"record [FLAGS] [-- COMMAND [ARGUMENTS]]",
 		"Take a CPU profile of all processes of this machine, of one process, or of a command,\n"
 		"with eBPF. Programs need neither frame pointers nor preparation. Needs root, or the\n"
-		"capabilities CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_SYSLOG.\n\n"
+		"capabilities CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_SYSLOG.\n"
+		"With CAP_SYS_NICE, programs that have just begun are known sooner on a busy machine.\n\n"
 		"  everprof record -- ./a.out && go tool pprof profile.pb.gz\n"
 		"  everprof record -p 4711 -d 30s -o flame.svg",
 		0, 1000000

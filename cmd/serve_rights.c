@@ -35,23 +35,18 @@ void rights_set_limits(void)
 /*
  * The capabilities that a server started by root keeps: for eBPF, for reading
  * the programs of other users, for the names of the kernel's functions, for
- * locked memory (before Linux 5.11), for the file helper, which runs as the
- * user nobody, and for files of other users and ports below 1024.
+ * locked memory (before Linux 5.11), for the priority of the thread that reads
+ * reports about processes, for the file helper, which runs as the user nobody,
+ * and for files of other users and ports below 1024.
  */
 static const int rights_kept[] = {
-	CAP_BPF,
-	CAP_PERFMON,
-	CAP_SYS_PTRACE,
-	CAP_DAC_READ_SEARCH,
-	CAP_SYSLOG,
-	CAP_SYS_RESOURCE,
-	CAP_SETUID,
-	CAP_SETGID,
-	CAP_KILL,
-	CAP_DAC_OVERRIDE,
-	CAP_FOWNER,
-	CAP_CHOWN,
-	CAP_NET_BIND_SERVICE,
+	CAP_BPF,          CAP_PERFMON,
+	CAP_SYS_PTRACE,   CAP_DAC_READ_SEARCH,
+	CAP_SYSLOG,       CAP_SYS_RESOURCE,
+	CAP_SYS_NICE,     CAP_SETUID,
+	CAP_SETGID,       CAP_KILL,
+	CAP_DAC_OVERRIDE, CAP_FOWNER,
+	CAP_CHOWN,        CAP_NET_BIND_SERVICE,
 };
 
 int rights_drop(struct err *err)

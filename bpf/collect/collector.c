@@ -333,6 +333,7 @@ static void collector_take_names(struct collector *c)
 static void collector_turn(struct collector *c)
 {
 	c->now = (uint64_t)clock_mono_ns() / 1000000;
+	collector_priority_update(&c->priority, c->now);
 	collector_read(c);
 	collector_read_files(c, c->now);
 	process_table_publish(&c->processes, c->now);

@@ -11,6 +11,7 @@
 #include <poll.h>
 
 #include "base/mutex.h"
+#include "bpf/collect/collector_priority.h"
 #include "bpf/collect/elf_queue.h"
 #include "bpf/collect/held_samples.h"
 #include "bpf/collect/sample_queue.h"
@@ -34,6 +35,7 @@ struct collector_warning {
 struct collector {
 	struct collector_options o;
 	pthread_t thread;
+	struct collector_priority priority;
 	int stop_fd; /* eventfd: readable when the collector is to stop */
 	VEC(struct pollfd) waits; /* for what it waits; `stop_fd` in front */
 	struct sampler *sampler;

@@ -9,6 +9,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ import time
 import api_server
 import harness
 from silent_file import SilentFile
+from unit_filter import Jail, allowed_calls
 
 EVERPROF = os.environ['EVERPROF']
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -560,6 +562,40 @@ def check_self(folder):
     server.finish()
 
 
+def has_real_time_thread(pid):
+    try:
+        return any(os.sched_getscheduler(int(tid)) & ~os.SCHED_RESET_ON_FORK == os.SCHED_RR for tid in os.listdir(f'/proc/{pid}/task'))
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def check_unit(folder):
+    """What docs/ebpf.md adds to the systemd unit is enough: capabilities and system calls."""
+    with open(f'{harness.ROOT}/docs/ebpf.md') as f:
+        drop_in = re.search(r'```ini\n(\[Service\]\n.*?)```', f.read(), re.S)[1]
+    with open(f'{harness.ROOT}/examples/everprof.service') as f:
+        allowed = allowed_calls(f.read() + drop_in)
+    names = re.search('^AmbientCapabilities=(.*)', drop_in, re.M)[1].lower().replace('cap_', '+').replace(' ', ',')
+    out = f'{folder}/unit'
+    os.mkdir(out)
+    os.chown(out, 65534, 65534)
+    os.chmod(folder, 0o711)
+    command = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', f'--inh-caps=-all,{names}', f'--ambient-caps=-all,{names}',
+               f'--bounding-set=-all,{names}', *Jail(folder).command(allowed), EVERPROF, 'record', f'--output={out}/p.pb.gz']
+    # The leak checker of a sanitizer needs system calls of its own.
+    environment = {**os.environ, 'ASAN_OPTIONS': os.environ.get('ASAN_OPTIONS', '') + ':detect_leaks=0'}
+    with subprocess.Popen([f'{folder}/stacks', 'recursion', '600']) as program:
+        with subprocess.Popen([*command, '-d', '600s', f'--pid={program.pid}'], stderr=subprocess.PIPE, text=True, env=environment) as everprof:
+            harness.wait_until('real-time priority', 60, lambda: has_real_time_thread(everprof.pid), 0.05)
+            time.sleep(1)
+            everprof.send_signal(signal.SIGINT)
+            message = everprof.communicate()[1]
+        program.kill()
+    assert everprof.returncode == 0, message
+    print('unit:', message)
+    assert share(folded(f'{out}/p.pb.gz'), re.compile(r';burn_recursion;').search) > 0.9, message
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         build(folder)
@@ -580,6 +616,7 @@ def main():
             check_failed_start(folder)
             check_containers(folder)
             check_self(folder)
+            check_unit(folder)
         finally:
             harness.Process.stop_all()
 
