@@ -14,7 +14,7 @@ enum {
 	/* How often samples are read, if nothing else happens. */
 	TURN_MS = 200,
 	/* Reports of processes that come within this time are read together. */
-	GATHER_MS = 3,
+	GATHER_MS = 5,
 	/* While many files are read, processes are published this often. */
 	LEARN_MS = 100,
 	/* Sampling begins after this time even if files are still unread. */

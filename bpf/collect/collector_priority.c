@@ -34,7 +34,9 @@ void collector_priority_update(struct collector_priority *p, uint64_t now_ms)
 	const struct sched_param lowest = { .sched_priority = 1 };
 	const struct sched_param normal = { 0 };
 
-	if (!collector_priority_decide(p, now_ms, clock_thread_cpu_ns()))
+	/* This clock costs a system call. */
+	if (now_ms - p->since_ms < MEASURE_MS ||
+	    !collector_priority_decide(p, now_ms, clock_thread_cpu_ns()))
 		return;
 	/* No thread or process that this one starts gets the priority. */
 	(void)sched_setscheduler(

@@ -13,8 +13,8 @@
 
 enum {
 	/*
-	 * For how long a program starts: its mappings are reported, gathered
-	 * (GATHER_MS) and published.
+	 * For how long a program starts: its mappings are being reported and
+	 * published.
 	 */
 	STARTING_NS = 3000000,
 };
