@@ -505,10 +505,10 @@ static struct wal_scene *agent_scene(void)
 	return s;
 }
 
-/* What may happen to the file of segment 3 of 5, in a shell. */
+/* What may happen to the files of five segments, in a shell. */
 struct mishap {
 	const char *what;
-	uint64_t lost; /* of its ten profiles */
+	uint64_t lost; /* of the ten profiles in each */
 };
 
 static const struct mishap mishaps[] = {
@@ -521,6 +521,15 @@ static const struct mishap mishaps[] = {
 	{ "head -c 9000 /dev/urandom >00000003", 10 },
 	{ "rm 00000003 00000002", 20 },
 	{ "rm 00000002; : >00000004", 20 },
+	/* Of the last segment, only the stop says how many it had. */
+	{ "truncate -s -20 00000005", 0 },
+	{ "rm 00000005", 10 },
+	{ ": >00000005", 10 },
+	{ "truncate -s 64 00000005", 10 },
+	{ "rm 00000004 00000005", 20 },
+	{ "rm 00000003; : >00000005", 20 },
+	{ "rm stopped", 0 },
+	{ ": >stopped", 0 },
 };
 
 /* What a reader finds and misses. */
@@ -571,8 +580,10 @@ static struct finding mishap_run(struct wal_scene *s, const char *what)
 	scene_close(s);
 	cr_assert(!system(command));
 	cr_assert(!scene_open(s, 0));
+	add_all(s, 50, 51);
+	sync_all(s);
 	find(&r, &f);
-	cr_expect(f.samples + f.lost == 49, "%s: %d and %d", what,
+	cr_expect(f.samples + f.lost == 50, "%s: %d and %d", what,
 		  (int)f.samples, (int)f.lost);
 	buf_fini(&r.buf);
 	return f;
@@ -598,6 +609,7 @@ Test(wal_log, a_reader_knows_how_many_samples_the_first_segments_had)
 	static const struct mishap first[] = {
 		{ "rm 00000001", 9 },
 		{ "rm 00000001 00000002 00000003", 29 },
+		{ "rm 0*", 49 },
 		{ ": >00000001; : >00000002", 19 },
 	};
 

@@ -262,6 +262,14 @@ static inline void damage(struct wal_scene *s, int number, uint64_t offset)
 	close(fd);
 }
 
+/* Remove what a clean stop has noted; a crash notes nothing. */
+static inline void forget_stop(struct wal_scene *s)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/stopped", s->path);
+
+	cr_assert(!unlink(path));
+}
+
 /*
  * Close the log as a crash would: the segment keeps the bytes that it had
  * before, without a directory.
@@ -272,6 +280,7 @@ static inline void scene_crash(struct wal_scene *s, int number)
 
 	cr_assert(!file_slurp(segment_file(s, number, ""), &bytes, NULL));
 	scene_close(s);
+	forget_stop(s);
 	write_file(segment_file(s, number, ""), buf_bytes(&bytes));
 	buf_fini(&bytes);
 }

@@ -6,9 +6,9 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "tsdb/io/record.h"
+#include "tsdb/io/record_file.h"
 
-#define BYTES_MAX  (16 * MIB) /* maximum size of the state file */
-#define KIND_STATE 1          /* kind of the only record in the state file */
+#define BYTES_MAX (16 * MIB) /* maximum size of the state file */
 
 void state_init(struct state *s, struct fs *fs, const char *dir)
 {
@@ -30,28 +30,26 @@ static void add_span(struct state *s, const struct retired_span *span)
 	s->spans[s->span_count++] = *span;
 }
 
-/*
- * The file has a file header and one record, in the format of all logs, so that
- * the record's checksum detects damage (docs/format/state.md).
- */
+/* Append what the file says (docs/format/state.md). */
+static void state_encode_body(const struct state *s, struct buf *body)
+{
+	enc_svarint(body, s->clock.trusted_ms);
+	enc_svarint(body, s->clock.doubt_ms);
+	enc_uvarint(body, s->span_count);
+	for (size_t i = 0; i < s->span_count; i++) {
+		enc_svarint(body, s->spans[i].from_ms);
+		enc_svarint(body, s->spans[i].to_ms);
+		enc_uvarint(body, s->spans[i].first_lsn);
+		enc_uvarint(body, s->spans[i].last_lsn);
+	}
+}
+
 void state_encode(const struct state *s, uint64_t salt, struct buf *out)
 {
-	struct file_header h = { .magic = MAGIC_STATE, .salt = salt };
-	struct record rec = { .position = FILE_HEADER, .kind = KIND_STATE };
 	struct buf body = { 0 };
 
-	enc_svarint(&body, s->clock.trusted_ms);
-	enc_svarint(&body, s->clock.doubt_ms);
-	enc_uvarint(&body, s->span_count);
-	for (size_t i = 0; i < s->span_count; i++) {
-		enc_svarint(&body, s->spans[i].from_ms);
-		enc_svarint(&body, s->spans[i].to_ms);
-		enc_uvarint(&body, s->spans[i].first_lsn);
-		enc_uvarint(&body, s->spans[i].last_lsn);
-	}
-	file_header_encode(&h, out);
-	rec.body = buf_bytes(&body);
-	record_encode(&rec, salt, out);
+	state_encode_body(s, &body);
+	record_file_encode(MAGIC_STATE, salt, buf_bytes(&body), out);
 	buf_fini(&body);
 }
 
@@ -80,42 +78,34 @@ static bool decode_body(struct state *s, struct bytes body)
 	return !d.bad && !dec_left(&d);
 }
 
-/*
- * The header is decoded first, because the record's checksum covers the salt in
- * the header.
- */
+/* Set the state from the body of the file's record. */
+static int state_take_body(struct state *s, struct bytes body, struct err *err)
+{
+	return decode_body(s, body) ?
+		       0 :
+		       err_set(err, ERR_CORRUPT, "the state is malformed");
+}
+
 int state_decode(struct state *s, struct bytes file, struct err *err)
 {
-	struct file_header h = { 0 };
-	struct record rec = { 0 };
-	struct bytes rest;
-	int rc = file_header_decode(file, MAGIC_STATE, &h, err);
+	struct bytes body = { 0 };
+	int rc = record_file_decode(file, MAGIC_STATE, &body, err);
 
-	if (rc)
-		return rc;
-	rest = (struct bytes){ .ptr = file.ptr + FILE_HEADER,
-			       .len = file.len - FILE_HEADER };
-	rc = record_decode(rest, h.salt, FILE_HEADER, true, &rec, err);
-	if (!rc && (!rec.body_ok || !decode_body(s, rec.body)))
-		rc = err_set(err, ERR_CORRUPT,
-			     "checksum mismatch in the state file");
-	return rc;
+	return rc ? rc : state_take_body(s, body, err);
 }
 
 int state_load(struct state *s, struct err *err)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/state", s->dir);
-	CLEANUP(file_closep) struct file *f = NULL;
 	struct buf bytes = buf_init(BYTES_MAX);
-	int rc = file_open(s->fs, path, FILE_READ, &f, err);
+	struct bytes body = { 0 };
+	int rc = record_file_read(s->fs, path, MAGIC_STATE, &bytes, &body, err);
 
 	/* A database that is new or of an earlier version has no state file. */
 	if (rc == ERR_NOTFOUND)
 		return 0;
-	if (!rc)
-		rc = file_read_all(f, &bytes, err);
-	if (!rc)
-		rc = state_decode(s, buf_bytes(&bytes), err);
+	if (!rc && state_take_body(s, body, err))
+		rc = err_wrap(err, ERR_CORRUPT, "%s", path);
 	s->has_clock = !rc;
 	if (rc) {
 		/* Keep nothing of a file that was decoded only in part. */
@@ -123,29 +113,18 @@ int state_load(struct state *s, struct err *err)
 		s->span_count = 0;
 	}
 	buf_fini(&bytes);
-	return rc ? err_wrap(err, rc, "%s", path) : 0;
+	return rc;
 }
 
-/*
- * The file is replaced as a whole by a rename: after a crash, either the old or
- * the new file is there.
- */
 int state_save(struct state *s, struct err *err)
 {
-	CLEANUP(mem_freep) char *path = mem_printf("%s/state", s->dir);
-	CLEANUP(mem_freep) char *tmp = mem_printf("%s.tmp", path);
-	struct buf bytes = { 0 };
-	uint64_t salt = 0;
-	int rc = salt_make(&salt, err);
+	struct buf body = { 0 };
+	int rc;
 
-	if (rc)
-		return rc;
-	state_encode(s, salt, &bytes);
-	rc = file_replace(s->fs, tmp, path, buf_bytes(&bytes), err);
-	if (!rc)
-		/* Make the rename durable too. */
-		rc = fs_sync_dir(s->fs, s->dir, err);
-	buf_fini(&bytes);
+	state_encode_body(s, &body);
+	rc = record_file_write(s->fs, s->dir, "state", MAGIC_STATE,
+			       buf_bytes(&body), err);
+	buf_fini(&body);
 	return rc;
 }
 

@@ -15,6 +15,7 @@
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_replay.h"
 #include "tsdb/wal/wal_segment.h"
+#include "tsdb/wal/wal_stop.h"
 #include "tsdb/wal/wal_unread.h"
 
 void wal_note_kept(struct wal *w, uint64_t number)
@@ -185,6 +186,24 @@ static bool current_is_done(struct wal *w)
 	return done;
 }
 
+/* Note where the log ends, for the next start. */
+static void wal_note_stop(const struct wal *w)
+{
+	const struct wal_stop stop = {
+		.segment = w->current->number,
+		.numbers = { .first = w->directory.numbers.first,
+			     .next = w->next_number },
+		.last_ms = w->directory.last_ms,
+	};
+	struct err err;
+
+	if (wal_stop_write(&stop, w->o.fs, w->dir, &err))
+		log_event(
+			w->o.log, LOG_WARN,
+			"cannot note where the WAL ends; the next start would not notice if its last segment were damaged by then",
+			LOG_FIELDS(log_err(&err)));
+}
+
 /*
  * Seal the current segment at a clean stop, so that the next startup reads the
  * segment's directory instead of all its records (docs/decisions.md, 27).
@@ -202,6 +221,7 @@ static void close_current(struct wal *w)
 	if (file_sync(w->current->file, NULL)) {
 		/* The next startup scans the segment instead. */
 	}
+	wal_note_stop(w);
 }
 
 void wal_close(struct wal *w)

@@ -73,6 +73,7 @@ struct wal_aside {
 /* Profiles that are missing, as the numbers of the others say, at the start. */
 struct replay_gap {
 	uint64_t segment;  /* number of the segment that is read */
+	bool unread;       /* the disk does not read all of it */
 	uint64_t expected; /* number of its next profile; 0: not known */
 	uint64_t profiles; /* that are missing, and are not reported yet */
 	int64_t after_ms;  /* time of the last one before; INT64_MIN: none */

@@ -9,6 +9,7 @@
 #include "tsdb/wal/wal_aside.h"
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_segment.h"
+#include "tsdb/wal/wal_stop.h"
 #include "tsdb/wal/wal_unread.h"
 
 /*
@@ -422,6 +423,50 @@ static void replay_begin_segment(struct wal *w, const struct wal_segment *s)
 	w->gap.segment = s->number;
 }
 
+/* Whether the disk does not read all of the segment that was the last one. */
+static bool replay_end_is_unread(struct wal *w, const struct wal_stop *stop)
+{
+	return w->gap.segment == stop->segment ?
+		       w->gap.unread :
+		       wal_aside_between(w, w->gap.segment + 1,
+					 stop->segment + 1);
+}
+
+/*
+ * Note what is missing at the end of the log, if its last segment is the one of
+ * the last clean stop. Returns the time of the last profile that the log had;
+ * INT64_MAX: not known.
+ */
+static int64_t replay_note_end(struct wal *w)
+{
+	struct replay_gap *g = &w->gap;
+	struct wal_stop stop = { 0 };
+	struct err err;
+	int rc = wal_stop_read(&stop, w->o.fs, w->dir, &err);
+
+	if (rc && rc != ERR_NOTFOUND)
+		log_event(
+			w->o.log, LOG_WARN,
+			"cannot read where the WAL ended at the last stop; profiles that its last segment has lost are not noticed",
+			LOG_FIELDS(log_err(&err)));
+	if (rc)
+		return INT64_MAX;
+	if (stop.numbers.next > w->next_number)
+		w->next_number = stop.numbers.next;
+	/* After that stop, the log went on in other segments. */
+	if (w->next > stop.segment + 1)
+		return INT64_MAX;
+	w->next = stop.segment + 1;
+	if (replay_end_is_unread(w, &stop))
+		return INT64_MAX;
+	if (!g->expected)
+		g->expected = stop.numbers.first;
+	if (g->expected && stop.numbers.next > g->expected)
+		g->profiles += stop.numbers.next - g->expected;
+	g->segment = w->next;
+	return stop.numbers.first ? stop.last_ms : INT64_MAX;
+}
+
 int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
 	       struct err *err)
 {
@@ -434,14 +479,15 @@ int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
 		replay_begin_segment(w, r.segment);
 		rc = replay_segment(&r, err);
 		/* It may have more than the disk has read. */
-		if (r.segment->unread)
+		w->gap.unread = r.segment->unread;
+		if (w->gap.unread)
 			w->gap.expected = 0;
 		if (rc)
 			leave_alone(w, i, err);
 		else
 			i++;
 	}
-	replay_report_gap(w, INT64_MAX);
+	replay_report_gap(w, replay_note_end(w));
 	/*
 	 * New LSNs must be greater than every LSN that heads and blocks have
 	 * recorded, even if the WAL segments with these LSNs are gone.
