@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/trusted_clock.h"
 
-#define DAY_MS (INT64_C(24) * 3600 * 1000)
 /* Time after which a clock that differs is accepted as correct. */
-#define DOUBT_MAX_MS (7 * DAY_MS)
+#define DOUBT_MAX_MS (7 * TRUSTED_CLOCK_DOUBT_MS)
 /* A steady clock may gain or lose as much between two checks. */
 #define SLACK_MS (INT64_C(60) * 1000)
 
@@ -27,7 +26,8 @@ struct trusted_time trusted_clock_advance(struct trusted_clock *c,
 					  int64_t steady_ms)
 {
 	int64_t expected = c->trusted_ms ? c->trusted_ms + elapsed_ms : now_ms;
-	bool differs = trusted_clock_distance(now_ms, expected) > DAY_MS;
+	bool differs = trusted_clock_distance(now_ms, expected) >
+		       TRUSTED_CLOCK_DOUBT_MS;
 	int64_t need = steady_ms ? steady_ms : TRUSTED_CLOCK_STEADY_MS;
 
 	trusted_clock_note_steady(c, now_ms, elapsed_ms);

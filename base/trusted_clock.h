@@ -24,6 +24,12 @@
 /* The default for how long the time of day has to be steady, in ms. */
 #define TRUSTED_CLOCK_STEADY_MS 3600000LL
 
+/*
+ * A time of day that differs by more than this from the expected time is in
+ * doubt, in ms.
+ */
+#define TRUSTED_CLOCK_DOUBT_MS (INT64_C(24) * 3600 * 1000)
+
 struct trusted_clock {
 	/*
 	 * The last trusted time of day, plus the time that the process has run

@@ -211,6 +211,7 @@ static struct weeks *begin(void)
 	w->days = (int)setting("EVERPROF_DAYS", 3);
 	w->dir = tempdir_make();
 	w->metrics = metrics_new();
+	w->o.clock_steady_ms = -1;
 	return w;
 }
 

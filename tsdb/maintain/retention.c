@@ -10,6 +10,11 @@
 #include "tsdb/maintain/sealing.h"
 #include "tsdb/wal/wal_held.h"
 
+enum {
+	/* What waits for remote write counts up to this part of the limit. */
+	HELD_PART = 4,
+};
+
 /* Size of a head's files in bytes. */
 static uint64_t head_bytes(struct head *r)
 {
@@ -98,13 +103,36 @@ static void log_removal(const struct tsdb *db, struct part p,
 			     log_int("bytes", (int64_t)it->bytes)));
 }
 
+/*
+ * The time by which retention decides. Until the clock has been trusted, it may
+ * be wrong by a day: more would be a doubt.
+ */
+static int64_t retention_now(struct tsdb *db) REQUIRES(db->job_mu)
+{
+	const struct trusted_time t = db_clock_keep(db);
+
+	return t.earliest_ms - (t.decides ? 0 : TRUSTED_CLOCK_DOUBT_MS);
+}
+
+/*
+ * How much of the WAL that waits for remote write counts. Removing blocks does
+ * not make it smaller: a receiver that is down must not cost all of them.
+ */
+static uint64_t retention_held_bytes(struct tsdb *db)
+{
+	uint64_t held = wal_held_bytes(db->wal);
+	uint64_t max = (uint64_t)db->o.retention_bytes / HELD_PART;
+
+	return held < max ? held : max;
+}
+
 int retain_next(struct tsdb *db, struct err *err)
 {
 	struct plan_retention p = {
-		.now_ms = db_clock_keep(db).earliest_ms,
+		.now_ms = retention_now(db),
 		.retention_ms = db->o.ignore_retention ? 0 : db->o.retention_ms,
 		.bytes_max = (uint64_t)db->o.retention_bytes,
-		.bytes = wal_bytes(db->wal) + wal_held_bytes(db->wal) +
+		.bytes = wal_bytes(db->wal) + retention_held_bytes(db) +
 			 ballast_bytes(&db->ballast),
 	};
 	size_t count;
