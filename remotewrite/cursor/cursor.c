@@ -137,6 +137,14 @@ static int cursor_load(struct file *f, struct cursor_state *state,
 	return rc ? rc : cursor_decode(b, state, serial, err);
 }
 
+/* Keep a file that the disk may read later under another name. */
+static int cursor_keep_unread(struct fs *fs, const char *path, struct err *err)
+{
+	CLEANUP(mem_freep) char *kept = mem_printf("%s.unread", path);
+
+	return fs_rename(fs, path, kept, err);
+}
+
 int cursor_open(struct fs *fs, const char *path, struct cursor_state *state,
 		bool *damaged, struct cursor **out, struct err *err)
 {
@@ -151,6 +159,8 @@ int cursor_open(struct fs *fs, const char *path, struct cursor_state *state,
 		rc = cursor_load(f, state, &serial, err);
 		*damaged = rc == ERR_CORRUPT || rc == ERR_IO;
 	}
+	if (*damaged && rc == ERR_IO && cursor_keep_unread(fs, path, err))
+		*damaged = false;
 	if (*damaged) {
 		file_close(f);
 		f = NULL;

@@ -47,7 +47,8 @@ struct cursor_state {
  * Opens the cursor in the file `path`, or creates the file with the state
  * *state. On return *state is what the file states. If the file cannot be read,
  * or both slots are damaged, *damaged is set, nothing counts as acknowledged
- * (*state is zero), and the file is replaced. `fs` may be NULL.
+ * (*state is zero), and the file is replaced; one that the disk cannot read is
+ * kept as *.unread. `fs` may be NULL.
  * ERR_UNSUPPORTED: a newer version wrote the file. ERR_IO, ERR_NOSPACE: the
  * file cannot be created or replaced.
  */

@@ -2,7 +2,9 @@
 /* The cursor of a remote-write queue: written in turn, through damage. */
 #include "remotewrite/cursor/cursor.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/crc32c.h"
@@ -10,6 +12,7 @@
 #include "base/mem.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
+#include "tests/tsdb/hook.h"
 
 TestSuite(cursor, .timeout = 30);
 
@@ -137,6 +140,36 @@ Test(cursor, a_file_without_an_intact_slot_states_nothing)
 		cr_expect(s.state.acked == 11 && !s.damaged);
 		scene_end(&s);
 	}
+}
+
+/* What the disk may read later is kept. */
+Test(cursor, a_file_that_cannot_be_read_is_kept)
+{
+	struct hook disk = hook_make();
+	struct scene s = scene_of();
+	CLEANUP(mem_freep) char *kept = mem_printf("%s.unread", s.path);
+
+	open_at(&s, 1);
+	write_acked(&s, 2);
+	cursor_close(s.c);
+	s.c = NULL;
+	hook_arm(&disk, FS_READ, "q.cursor", EIO, 1);
+	cr_assert(!cursor_open(&disk.fs, s.path, &s.state, &s.damaged, &s.c,
+			       NULL));
+	cr_expect(s.damaged && s.state.acked == 0);
+	cr_assert(!rename(kept, s.path));
+	open_at(&s, 9);
+	cr_expect(s.state.acked == 2 && !s.damaged);
+	/* If it cannot be kept, it is not replaced. */
+	cursor_close(s.c);
+	s.c = NULL;
+	hook_arm(&disk, FS_READ, "q.cursor", EIO, 1);
+	cr_assert(!mkdir(kept, 0700));
+	cr_expect(cursor_open(&disk.fs, s.path, &s.state, &s.damaged, &s.c,
+			      NULL));
+	open_at(&s, 9);
+	cr_expect(s.state.acked == 2 && !s.damaged);
+	scene_end(&s);
 }
 
 /* A slot of the next version, with a checksum that is right. */

@@ -5,7 +5,10 @@
  * read.
  */
 #include "tests/tsdb/mishap.h"
+#include "tsdb/deletion.h"
 #include "tsdb/snapshot.h"
+
+#define WINDOW_STEPS 480 /* samples of 15 s in a window of two hours */
 
 TestSuite(outages, .timeout = 120);
 
@@ -253,6 +256,121 @@ Test(outages, a_failed_write_of_the_log_is_undone_later)
 	cr_expect(tsdb_flush(f->db, NULL) == ERR_IO);
 	cr_expect(!tsdb_flush(f->db, NULL));
 	cr_expect(count(f) == 50 && !reopen(f) && count(f) == 50);
+	teardown(f);
+}
+
+/* Delete profiles [from, to) of all series. */
+static int delete_range(struct fixture *f, int from, int to, struct err *err)
+{
+	return tsdb_delete(f->db, NULL, 0, sample_ms(from), sample_ms(to) - 1,
+			   NULL, err);
+}
+
+/* A file of deletions that is not read must not be replaced, nor forgotten. */
+Test(outages, deletions_that_cannot_be_read_are_not_forgotten)
+{
+	for (int block = 0; block < 2; block++) {
+		struct fixture *f = patient();
+		struct err err = { .msg = "" };
+
+		cr_assert(block ? !maintain(f, true) :
+				  !tsdb_flush(f->db, NULL));
+		cr_assert(!delete_range(f, 0, 10, NULL) && count(f) == 20);
+		arm(f, FS_READ, "/tombstones", EIO, -1);
+		cr_assert(!reopen(f));
+		cr_expect(count(f) == 40, "they are visible meanwhile");
+		cr_expect(delete_range(f, 10, 15, &err) == ERR_IO);
+		cr_expect(strstr(err.msg, "deleted before") != NULL, "%s",
+			  err.msg);
+		if (!block)
+			cr_expect(maintain(f, true) < 0, "sealing waits");
+		f->hook.times = 0;
+		cr_expect(!delete_range(f, 10, 15, NULL));
+		cr_expect(count(f) == 10, "%zu", count(f));
+		cr_expect(!reopen(f) && count(f) == 10);
+		cr_expect(!maintain(f, true) && count(f) == 10);
+		teardown(f);
+	}
+}
+
+Test(outages, a_state_file_that_cannot_be_read_is_kept)
+{
+	struct fixture *f = patient();
+
+	cr_assert(!maintain(f, true) && !reopen(f));
+	arm(f, FS_READ, "/state", EIO, -1);
+	cr_assert(!reopen(f));
+	f->hook.times = 0;
+	cr_expect(entries(f, "ls | grep -c state") == 2);
+	cr_expect(entries(f, "ls | grep -c state.unread") == 1);
+	cr_expect(!reopen(f) && count(f) == 40);
+	teardown(f);
+}
+
+/*
+ * A crash between the new block, which lacks what could not be read, and the
+ * renaming of the head block.
+ */
+Test(outages, a_head_block_that_was_sealed_in_part_is_kept_after_a_crash)
+{
+	struct fixture *f = patient();
+
+	f->o.outage_ms = -1;
+	cr_assert(!reopen(f) && !tsdb_flush(f->db, NULL));
+	break_sector(f, ".0000000100000040", 8192, 8193);
+	arm(f, FS_RENAME, ".0000000100000040", EIO, -1);
+	cr_expect(maintain(f, true) < 0);
+	cr_expect(stats(f).blocks == 1 && count(f) == 20);
+	pull_the_plug(f);
+	f->hook.times = 0;
+	f->hook.sector = NULL;
+	cr_assert(!reopen(f));
+	cr_expect(entries(f, "ls ranges | grep -c unread || true") == 1);
+	cr_expect(!maintain(f, true) && count(f) == 40, "%zu", count(f));
+	teardown(f);
+}
+
+/* What remote write holds cannot make retention remove everything else. */
+Test(outages, a_dead_receiver_does_not_cost_what_is_stored)
+{
+	struct fixture *f = setup_closed();
+
+	f->o.hold_wal = true;
+	f->o.wal_segment = 20000;
+	reopen(f);
+	for (int k = 0; k < 4; k++) {
+		put_series(f, 0, k * WINDOW_STEPS, k * WINDOW_STEPS + 40);
+		cr_assert(!maintain(f, true));
+	}
+	cr_assert(entries(f, "ls wal/held | wc -l") > 3);
+	cr_assert(count(f) == 160 && stats(f).blocks == 4);
+	/* The database alone fits; what is held is larger than the limit. */
+	f->o.retention_bytes =
+		entries(f, "du -sb --exclude=held . | cut -f1") * 4 / 3;
+	cr_assert(entries(f, "du -sb wal/held | cut -f1") >
+		  f->o.retention_bytes / 4);
+	reopen(f);
+	cr_expect(!maintain(f, true));
+	cr_expect(count(f) == 160, "%zu", count(f));
+	teardown(f);
+}
+
+/* A clock that may be wrong by some hours removes nothing too early. */
+Test(outages, a_clock_that_is_not_trusted_yet_removes_nothing_too_early)
+{
+	struct fixture *f = setup_closed();
+
+	f->o.retention_ms = 6LL * 3600000;
+	reopen(f);
+	put_series(f, 0, 1900, 1910);
+	cr_assert(!maintain(f, true));
+	f->o.clock_steady_ms = 0; /* the default: an hour */
+	clock_set(&f->clock, sample_ms(1900) + 20LL * 3600000);
+	reopen(f);
+	cr_expect(!maintain(f, true) && count(f) == 10);
+	f->o.clock_steady_ms = -1;
+	reopen(f);
+	cr_expect(!maintain(f, true) && count(f) == 0, "%zu", count(f));
 	teardown(f);
 }
 

@@ -226,32 +226,39 @@ static int read_meta(struct block *b, struct err *err)
 	return rc ? err_wrap(err, rc, "%s", b->path) : 0;
 }
 
-/* Read the tombstones; a block without deletions has no such file. */
-static int block_read_tombstones(struct block *b, struct err *err)
+/*
+ * Read the file of tombstones; a block without deletions has none. After an
+ * error, *out is empty.
+ */
+static int block_read_tombstones(struct block *b, struct tombstones **out,
+				 struct err *err)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/tombstones", b->path);
 	CLEANUP(file_closep) struct file *f = NULL;
 	struct buf bytes = buf_init(TOMBSTONES_MAX);
 	int rc = file_open(b->env->fs, path, FILE_READ, &f, err);
+	bool none = rc == ERR_NOTFOUND;
 
-	if (rc == ERR_NOTFOUND) {
-		b->tombstones = tombstones_new();
-		return 0;
-	}
 	if (!rc)
 		rc = file_read_all(f, &bytes, err);
 	if (!rc)
-		rc = tombstones_decode(buf_bytes(&bytes), &b->tombstones, err);
-	b->bytes += bytes.len;
+		rc = tombstones_decode(buf_bytes(&bytes), out, err);
+	if (rc)
+		*out = tombstones_new();
+	b->tombstones_unread = rc == ERR_IO;
 	buf_fini(&bytes);
-	if (!rc)
-		return 0;
-	/*
-	 * The block is opened without tombstones. Deleted profiles come back,
-	 * which is better than losing profiles that were not deleted.
-	 */
-	b->tombstones = tombstones_new();
-	return block_tell_damage(b, "tombstones", rc, err);
+	return none ? 0 : rc;
+}
+
+/*
+ * The block is opened without tombstones that cannot be read. Deleted profiles
+ * come back, which is better than losing profiles that were not deleted.
+ */
+static int block_open_tombstones(struct block *b, struct err *err)
+{
+	int rc = block_read_tombstones(b, &b->tombstones, err);
+
+	return rc ? block_tell_damage(b, "tombstones", rc, err) : 0;
 }
 
 int block_open(const struct block_env *env, const char *path,
@@ -271,7 +278,7 @@ int block_open(const struct block_env *env, const char *path,
 		rc = err_set(err, ERR_CORRUPT, "%s: meta.json lists no index",
 			     path);
 	if (!rc)
-		rc = block_read_tombstones(b, err);
+		rc = block_open_tombstones(b, err);
 	/*
 	 * The block has a meta.json, so a missing index is damage, not a
 	 * missing block.
@@ -472,25 +479,53 @@ static int write_tombstones(const struct block *b, const struct tombstones *t,
 	return rc ? rc : fs_sync_dir(b->env->fs, b->path, err);
 }
 
+/* From now on, readers get these tombstones; those that have others keep them. */
+static void block_set_tombstones(struct block *b, struct tombstones *t)
+{
+	mutex_lock(&b->mu);
+	tombstones_unref(b->tombstones);
+	b->tombstones = tombstones_ref(t);
+	mutex_unlock(&b->mu);
+}
+
+/* Try to read the file again that the disk could not read. */
+static int block_reread_tombstones(struct block *b, struct err *err)
+{
+	struct tombstones *t = NULL;
+	int rc;
+
+	if (!b->tombstones_unread)
+		return 0;
+	rc = block_read_tombstones(b, &t, err);
+	if (!rc)
+		block_set_tombstones(b, t);
+	tombstones_unref(t);
+	return rc == ERR_IO ?
+		       err_wrap(
+			       err, rc,
+			       "%s: nothing can be deleted while the disk cannot read what was deleted before",
+			       b->path) :
+		       0;
+}
+
 int block_delete(struct block *b, const struct tombstones *more,
 		 struct err *err)
 {
-	struct tombstones *was = block_tombstones(b);
-	struct tombstones *now = tombstones_copy(was);
-	int rc;
+	int rc = block_reread_tombstones(b, err);
+	struct tombstones *was;
+	struct tombstones *now;
 
+	if (rc)
+		return rc;
+	was = block_tombstones(b);
+	now = tombstones_copy(was);
 	for (size_t i = 0; i < more->count; i++)
 		tombstones_add(now, more->v[i].ref, more->v[i].from,
 			       more->v[i].to);
 	tombstones_sort(now);
 	rc = write_tombstones(b, now, err);
-	/* Readers that hold the old list keep it until they release it. */
-	if (!rc) {
-		mutex_lock(&b->mu);
-		tombstones_unref(b->tombstones);
-		b->tombstones = tombstones_ref(now);
-		mutex_unlock(&b->mu);
-	}
+	if (!rc)
+		block_set_tombstones(b, now);
 	tombstones_unref(now);
 	tombstones_unref(was);
 	return rc;

@@ -70,6 +70,11 @@ struct block {
 	/* Protects the pointer to the tombstones. */
 	struct mutex mu;
 	struct tombstones *tombstones;
+	/*
+	 * Whether the disk could not read their file, which is then not
+	 * replaced. Only block_open() and block_delete() use it.
+	 */
+	bool tombstones_unread;
 };
 
 /*

@@ -203,6 +203,8 @@ void meta_encode(const struct meta *m, struct buf *out)
 		m->raw_bytes);
 	if (m->columns)
 		buf_str(out, "\t\t\"columns\": true,\n");
+	if (m->incomplete)
+		buf_str(out, "\t\t\"incomplete\": true,\n");
 	encode_typesets(m, out);
 	encode_files(m, out);
 	buf_str(out, "\t\t\"crc32c\": \"");
@@ -364,6 +366,7 @@ static void decode_everprof(struct meta *m, const json_t *o, bool *ok)
 	m->last_lsn = (uint64_t)meta_read_number(o, "lastLsn", ok);
 	m->raw_bytes = (uint64_t)meta_read_number(o, "rawBytes", ok);
 	m->columns = json_is_true(json_object_get(o, "columns"));
+	m->incomplete = json_is_true(json_object_get(o, "incomplete"));
 	decode_typesets(m, json_object_get(o, "typeSets"), ok);
 	meta_decode_files(m, json_object_get(o, "files"), ok);
 }

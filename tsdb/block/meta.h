@@ -69,6 +69,11 @@ struct meta {
 	uint64_t raw_bytes; /* uncompressed size of all profiles */
 	bool columns;       /* the columns codec was tried on every chunk */
 	bool some_columns;  /* chunks may be stored by the columns codec */
+	/*
+	 * The disk could not read all of the heads and blocks that it was made
+	 * from: those that are still there are set aside, and not removed.
+	 */
+	bool incomplete;
 
 	struct bytes *typesets; /* encoded type sets by number, owned */
 	size_t typeset_count;

@@ -17,6 +17,7 @@ struct work {
 	struct rewriter *rewriter;
 	struct series_merger series;
 	struct symbol_merger *symbols;
+	uint64_t unread; /* of c->loss, when it began */
 };
 
 /*
@@ -105,6 +106,23 @@ static void compactor_describe(struct work *k)
 	}
 	m->level++;
 	compactor_note_columns(k, m);
+}
+
+/*
+ * Note whether the new block lacks profiles, or tombstones, that the disk could
+ * not read. Its parents may lack some, too.
+ */
+static void compactor_note_incomplete(struct work *k)
+{
+	struct meta *m = block_writer_meta(k->w);
+
+	m->incomplete = k->c->loss->unread > k->unread;
+	for (size_t i = 0; i < k->c->count; i++) {
+		struct part p = k->c->parts[i];
+
+		m->incomplete |= part_is_unread(p) ||
+				 (p.block && p.block->meta.incomplete);
+	}
 }
 
 /* Relaxed order suffices: the flag protects no other data. */
@@ -223,6 +241,7 @@ static int write_block(struct work *k, bool *empty, struct err *err)
 	*empty = !chunks;
 	if (rc || *empty)
 		return rc;
+	compactor_note_incomplete(k);
 	rc = write_index(k, err);
 	return rc ? rc : block_writer_finish(k->w, err);
 }
@@ -259,7 +278,9 @@ static int compactor_publish(struct work *k, struct block **out,
 static int compact_with(const struct compaction *c, const struct codec *columns,
 			struct block **out, struct err *err)
 {
-	struct work k = { .c = c, .columns = columns };
+	struct work k = { .c = c,
+			  .columns = columns,
+			  .unread = c->loss->unread };
 	bool empty = false;
 	int rc = write_block(&k, &empty, err);
 

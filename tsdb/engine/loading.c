@@ -143,24 +143,28 @@ static bool has_parent(const struct block *b, const struct ulid *u)
 	return false;
 }
 
-/* Whether another block exists that was compacted from block b. */
-static bool is_superseded(const struct tsdb *db, const struct block *b)
+/* A block that was compacted from block b. NULL: there is none. */
+static const struct block *loading_successor(const struct tsdb *db,
+					     const struct block *b)
 {
 	for (size_t i = 0; i < db->block_count; i++) {
 		if (has_parent(db->blocks[i], &b->meta.ulid))
-			return true;
+			return db->blocks[i];
 	}
-	return false;
+	return NULL;
 }
 
 /*
- * Remove a part that a block has replaced. In a read-only database the part is
- * only removed from the view.
+ * Remove a part that the block `by` has replaced. In a read-only database the
+ * part is only removed from the view.
  */
-static int drop_part(struct tsdb *db, struct part p, struct err *err)
+static int drop_part(struct tsdb *db, struct part p, const struct block *by,
+		     struct err *err)
 {
 	if (!db->o.read_only)
-		return db_supersede(db, &p, 1, NULL, err);
+		return by->meta.incomplete ?
+			       db_set_aside(db, &p, 1, NULL, err) :
+			       db_supersede(db, &p, 1, NULL, err);
 	db_replace(db, &p, 1, NULL);
 	return 0;
 }
@@ -176,12 +180,12 @@ static int drop_superseded(struct tsdb *db, struct err *err)
 
 	for (size_t i = 0; i < db->block_count && !rc;) {
 		struct part p = { .block = db->blocks[i] };
+		const struct block *by = loading_successor(db, p.block);
 
-		if (!is_superseded(db, p.block)) {
+		if (by)
+			rc = drop_part(db, p, by, err);
+		else
 			i++;
-			continue;
-		}
-		rc = drop_part(db, p, err);
 	}
 	return rc;
 }
@@ -209,10 +213,11 @@ int load_blocks(struct tsdb *db, struct err *err)
 }
 
 /*
- * Whether a block exists that was sealed from this head. A head without a ULID
- * (all zeros) matches no block.
+ * The block that was sealed from this head. NULL: there is none. A head without
+ * a ULID (all zeros) matches no block.
  */
-static bool is_sealed(const struct tsdb *db, const struct head *r)
+static const struct block *loading_sealed(const struct tsdb *db,
+					  const struct head *r)
 {
 	for (size_t i = 0; i < db->block_count; i++) {
 		const struct meta *m = &db->blocks[i]->meta;
@@ -220,10 +225,10 @@ static bool is_sealed(const struct tsdb *db, const struct head *r)
 		for (size_t k = 0; k < m->source_count; k++) {
 			if (ulid_eq(&m->sources[k], &r->ulid) &&
 			    !ulid_eq(&r->ulid, &(struct ulid){ { 0 } }))
-				return true;
+				return db->blocks[i];
 		}
 	}
-	return false;
+	return NULL;
 }
 
 int drop_sealed(struct tsdb *db, struct err *err)
@@ -232,12 +237,12 @@ int drop_sealed(struct tsdb *db, struct err *err)
 
 	for (size_t i = 0; i < db->head_count && !rc;) {
 		struct part p = { .head = db->heads[i] };
+		const struct block *by = loading_sealed(db, p.head);
 
-		if (!is_sealed(db, p.head)) {
+		if (by)
+			rc = drop_part(db, p, by, err);
+		else
 			i++;
-			continue;
-		}
-		rc = drop_part(db, p, err);
 	}
 	return rc;
 }

@@ -253,6 +253,19 @@ static int begin_clock(struct tsdb *db, struct err *err)
 	return state_save(&db->state, err);
 }
 
+/* Rename the state file, which the disk cannot read, to *.unread. */
+static void state_keep_unread(const struct tsdb *db)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/state", db->path);
+	struct err err;
+
+	if (rename_aside(db->o.fs, path, ASIDE_UNREAD, &err))
+		log_event(
+			db->o.log, LOG_ERROR,
+			"cannot rename the state file, which the disk cannot read; it will be replaced",
+			LOG_FIELDS(log_err(&err)));
+}
+
 /*
  * Load the file `state`. If it is damaged, the database still opens (see
  * state_load()).
@@ -260,9 +273,13 @@ static int begin_clock(struct tsdb *db, struct err *err)
 static void load_state(struct tsdb *db)
 {
 	struct err err;
+	int rc = state_load(&db->state, &err);
 
-	if (!state_load(&db->state, &err))
+	if (!rc)
 		return;
+	/* What the disk may read later must not be replaced. */
+	if (rc == ERR_IO && !db->o.read_only)
+		state_keep_unread(db);
 	metric_add(db->env.corruptions, 1);
 	log_event(
 		db->o.log, LOG_ERROR,

@@ -107,6 +107,8 @@ struct head {
 	bool closed;        /* takes no more samples and is to be sealed */
 	bool recovery;   /* created at startup for WAL records without a head */
 	bool unreadable; /* part of the log could not be read from disk */
+	/* The same of the file of tombstones, which is then not replaced. */
+	bool tombstones_unread;
 	/* Monotonic time before which a failed sealing is not retried. */
 	int64_t retry_ns;
 };

@@ -104,31 +104,6 @@ static void add_gap_locked(struct head *r, uint32_t series,
 	head_recount_locked(r, s, before);
 }
 
-int head_delete(struct head *r, const struct postings *series, int64_t from,
-		int64_t to, uint64_t lsn, struct err *err)
-{
-	struct tombstone_interval g = {
-		.from = from, .to = to, .lsn = lsn, .at = r->groups_end
-	};
-	int rc;
-
-	mutex_lock(&r->mu);
-	for (size_t i = 0; i < series->count; i++)
-		add_gap_locked(r, series->v[i], &g);
-	mutex_unlock(&r->mu);
-	/*
-	 * If the write fails, the profiles stay hidden until the database is
-	 * opened again, and then come back. The caller learns this from the
-	 * error.
-	 */
-	rc = head_write_file(r, err);
-	return rc ? err_wrap(
-			    err, rc,
-			    "%s: the deletion is not saved, and its profiles come back at the next start",
-			    r->path) :
-		    0;
-}
-
 /* Read the intervals of one series. False: the file is damaged. */
 static bool load_series(struct head *r, struct dec *d)
 {
@@ -190,22 +165,30 @@ static int head_load_tombstone_file(struct head *r, struct bytes file,
 	return rc;
 }
 
-void head_load_tombstones(struct head *r)
+/* Read the file, if there is one. */
+static int head_read_tombstones(struct head *r, struct err *err)
 {
 	CLEANUP(mem_freep) char *path = file_name(r, "");
 	CLEANUP(file_closep) struct file *f = NULL;
 	struct buf bytes = buf_init(BYTES_MAX);
-	struct err err;
-	int rc = file_open(r->env->fs, path, FILE_READ, &f, &err);
+	int rc = file_open(r->env->fs, path, FILE_READ, &f, err);
 
 	if (rc == ERR_NOTFOUND)
-		return;
+		return 0;
 	if (!rc)
-		rc = file_read_all(f, &bytes, &err);
+		rc = file_read_all(f, &bytes, err);
 	if (!rc)
-		rc = head_load_tombstone_file(r, buf_bytes(&bytes), &err);
+		rc = head_load_tombstone_file(r, buf_bytes(&bytes), err);
+	r->tombstones_unread = rc == ERR_IO;
 	buf_fini(&bytes);
-	if (!rc)
+	return rc ? err_wrap(err, rc, "%s", path) : 0;
+}
+
+void head_load_tombstones(struct head *r)
+{
+	struct err err;
+
+	if (!head_read_tombstones(r, &err))
 		return;
 	/*
 	 * Deleted profiles come back, which is better than losing profiles that
@@ -215,5 +198,42 @@ void head_load_tombstones(struct head *r)
 	log_event(
 		r->env->log, LOG_ERROR,
 		"cannot read the tombstones of a head block; its deleted profiles are visible again",
-		LOG_FIELDS(log_text("file", path), log_err(&err)));
+		LOG_FIELDS(log_err(&err)));
+}
+
+int head_reread_tombstones(struct head *r, struct err *err)
+{
+	/* Damage has been told, or is told at the next start. */
+	if (!r->tombstones_unread || head_read_tombstones(r, err) != ERR_IO)
+		return 0;
+	return ERR_IO;
+}
+
+int head_delete(struct head *r, const struct postings *series, int64_t from,
+		int64_t to, uint64_t lsn, struct err *err)
+{
+	struct tombstone_interval g = {
+		.from = from, .to = to, .lsn = lsn, .at = r->groups_end
+	};
+	int rc = head_reread_tombstones(r, err);
+
+	if (rc)
+		return err_wrap(
+			err, rc,
+			"nothing can be deleted while the disk cannot read what was deleted before");
+	mutex_lock(&r->mu);
+	for (size_t i = 0; i < series->count; i++)
+		add_gap_locked(r, series->v[i], &g);
+	mutex_unlock(&r->mu);
+	/*
+	 * If the write fails, the profiles stay hidden until the database is
+	 * opened again, and then come back. The caller learns this from the
+	 * error.
+	 */
+	rc = head_write_file(r, err);
+	return rc ? err_wrap(
+			    err, rc,
+			    "%s: the deletion is not saved, and its profiles come back at the next start",
+			    r->path) :
+		    0;
 }

@@ -95,6 +95,7 @@ int rewrite_blocks(struct tsdb *db, const struct part *v, size_t count,
 							    NULL };
 	uint64_t unread = loss->unread;
 	struct block *b = NULL;
+	bool aside = false;
 	int rc = compactor_run(&c, &b, err);
 
 	if (rc && rc != ERR_CLOSED) {
@@ -107,7 +108,10 @@ int rewrite_blocks(struct tsdb *db, const struct part *v, size_t count,
 		return rc;
 	metric_add(db->metrics.compactions, 1);
 	/* Old blocks with unreadable data are set aside, not removed. */
-	return replace_parts(db, v, count, b, loss->unread > unread, err);
+	for (size_t i = 0; i < count && !aside; i++)
+		aside = part_is_unread(v[i]);
+	return replace_parts(db, v, count, b, aside || loss->unread > unread,
+			     err);
 }
 
 struct plan_block describe_block(const struct tsdb *db, struct block *b)

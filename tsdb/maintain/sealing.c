@@ -9,6 +9,7 @@
 #include "tsdb/db/flush_policy.h"
 #include "tsdb/db/view.h"
 #include "tsdb/db/worker.h"
+#include "tsdb/head/head_tombstones.h"
 #include "tsdb/maintain/block_rewrite.h"
 
 /* Time in ns until sealing is tried again after the disk was full. */
@@ -58,8 +59,10 @@ int remove_empty(struct tsdb *db, struct head *r, struct err *err)
 static int sealing_write(struct tsdb *db, struct compaction *c, struct head *r,
 			 struct block **out, struct err *err)
 {
-	int rc = compactor_run(c, out, err);
+	int rc = head_reread_tombstones(r, err);
 
+	if (!rc)
+		rc = compactor_run(c, out, err);
 	rc = outage_note(&r->seal_outage, rc, db->o.outage_ms, err);
 	if (rc != ERR_IO)
 		return rc;
@@ -101,7 +104,8 @@ static int sealing_seal(struct tsdb *db, struct head *r, struct err *err)
 	 * Heads with unreadable files are kept, so that they can be read on
 	 * another machine.
 	 */
-	rc = replace_parts(db, &part, 1, b, loss.unread || r->unreadable, err);
+	rc = replace_parts(db, &part, 1, b, part_is_unread(part) || loss.unread,
+			   err);
 	return rc ? rc : db_drop_wal(db, err);
 }
 

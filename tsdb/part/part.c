@@ -22,6 +22,12 @@ void part_unref(struct part p)
 	block_unref(p.block);
 }
 
+bool part_is_unread(struct part p)
+{
+	return p.head ? p.head->unreadable || p.head->tombstones_unread :
+			p.block->unreadable;
+}
+
 int64_t part_min(struct part p)
 {
 	return p.head ? p.head->start : p.block->meta.first_ms;

@@ -27,6 +27,12 @@ struct part part_ref(struct part p);
 /* Releases a reference taken by part_ref(). */
 void part_unref(struct part p);
 
+/*
+ * Whether the disk could not read some of the part's files: then its directory
+ * is set aside, and not removed, when a block replaces it.
+ */
+bool part_is_unread(struct part p);
+
 /* The earliest time, in ms, that a profile of the part can have. */
 int64_t part_min(struct part p);
 
