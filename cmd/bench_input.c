@@ -188,7 +188,7 @@ void bench_append(struct bench *b, const struct input *in, int64_t instance,
 	 * One sync for many profiles, as when many scrapes wait for the same
 	 * sync.
 	 */
-	if (++b->appended % SYNC_EVERY == 0 && a->sync(a, *lsn, &err))
+	if (++b->appended % SYNC_EVERY == 0 && a->sync(a, *lsn, *lsn, &err))
 		bench_die(&err);
 }
 
@@ -209,6 +209,6 @@ void bench_append_all(struct bench *b)
 					     &lsn);
 		}
 	}
-	if (a->sync(a, lsn, &err))
+	if (a->sync(a, lsn, lsn, &err))
 		bench_die(&err);
 }

@@ -4,8 +4,22 @@
 
 #include <unistd.h>
 
+#include "base/fs.h"
+#include "base/mem.h"
 #include "cmd/cmd.h"
 #include "pprof/columns.h"
+
+bool database_has_receivers(const char *path)
+{
+	CLEANUP(mem_freep) char *dir = mem_printf("%s/" DATABASE_REMOTE, path);
+	struct name_list l = { 0 };
+	int rc = fs_list(NULL, dir, &l, NULL);
+	/* If the disk does not answer, there may be some. */
+	bool any = l.count > 0 || (rc && rc != ERR_NOTFOUND);
+
+	name_list_fini(&l);
+	return any;
+}
 
 int database_open(struct database *d, const char *path, bool read_only,
 		  struct err *err)
@@ -19,7 +33,9 @@ int database_open(struct database *d, const char *path, bool read_only,
 					/* A person waits for the result. */
 					.outage_ms = -1,
 					.must_exist = true,
-					.read_only = read_only };
+					.read_only = read_only,
+					.hold_wal =
+						database_has_receivers(path) };
 	int rc = read_only ? 0 : cmd_check_owner(path, err);
 
 	*d = (struct database){ .log = { .fd = STDERR_FILENO,

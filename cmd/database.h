@@ -14,6 +14,15 @@
 #include "base/metrics.h"
 #include "tsdb/tsdb.h"
 
+/* The folder of a data directory with the cursors of remote write. */
+#define DATABASE_REMOTE "remote"
+
+/*
+ * Whether remote write has sent profiles of this data directory, and may not
+ * have sent all of them: then segments of the WAL are held until it has.
+ */
+bool database_has_receivers(const char *path);
+
 /* A database that is open for one command. */
 struct database {
 	struct log log; /* warnings, to stderr */

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/console.h"
+#include "cmd/database.h"
 #include "cmd/source_passes.h"
 #include "cmd/source_sample.h"
 #include "pprof/columns.h"
@@ -97,7 +98,7 @@ static int import_seal(void *ctx, struct err *err)
 {
 	struct import *im = ctx;
 	struct appender *a = tsdb_appender(im->db);
-	int rc = a->sync(a, im->lsn, err);
+	int rc = a->sync(a, im->lsn, im->lsn, err);
 
 	return rc ? rc : tsdb_maintain(im->db, true, err);
 }
@@ -114,7 +115,8 @@ static int import_run(struct import *im, const char *source, const char *path,
 				  .metrics = metrics,
 				  .retention_ms = IMPORT_RETENTION_MS,
 				  .max_series = 200000,
-				  .ignore_retention = true };
+				  .ignore_retention = true,
+				  .hold_wal = database_has_receivers(path) };
 	const struct pass_visitor v = { .skip_before = INT64_MIN,
 					.visit = import_one,
 					.end = import_seal,

@@ -15,6 +15,7 @@
 #include "client/networks.h"
 #include "cmd/cmd.h"
 #include "cmd/config_reloader.h"
+#include "cmd/database.h"
 #include "cmd/discovery_endpoint.h"
 #include "cmd/ebpf_service.h"
 #include "cmd/notify.h"
@@ -309,7 +310,7 @@ static int serve_start(struct serve *s, int64_t sync_ms, struct err *err)
 	if (!rc)
 		rc = start_storage(s, sync_ms, err);
 	if (!rc) {
-		s->cursors = mem_printf("%s/remote", s->f.path);
+		s->cursors = mem_printf("%s/" DATABASE_REMOTE, s->f.path);
 		make_sender(s);
 		make_receiver(s);
 		make_ebpf(s);

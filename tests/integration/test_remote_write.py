@@ -139,6 +139,10 @@ def an_outage_is_caught_up_from_held_segments(d):
     wait_until('a segment is held', 30, lambda: os.path.isdir(f'{a.data}/wal/held') and
                os.listdir(f'{a.data}/wal/held'))
     a.kill()
+    held = os.listdir(f'{a.data}/wal/held')
+    done = run('tsdb', 'confirm-clock', a.data)
+    assert done.returncode == 0, done
+    assert set(held) <= set(os.listdir(f'{a.data}/wal/held')), 'commands keep what was not sent'
     a.start_again()
     load.push(20)
     assert a.metric('everprof_remote_storage_backlog_bytes') is not None
