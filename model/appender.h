@@ -44,22 +44,26 @@ struct sample {
 struct appender {
 	/*
 	 * Stores a sample. Queries see it as soon as the call returns; it is
-	 * durable once sync(*lsn) has returned. Storing a sample that is
+	 * durable once sync(*lsn, *lsn) has returned. Storing a sample that is
 	 * already there (equal labels, time and hash) succeeds.
 	 *
 	 * ERR_INVALID: the time is out of bounds, and a retry cannot help.
-	 * ERR_EXISTS: another profile of the series has this time. ERR_LIMIT,
-	 * ERR_NOSPACE, ERR_IO: storage cannot take the sample now; the caller
-	 * may retry later.
+	 * ERR_EXISTS: another profile of the series has this time. ERR_AGAIN:
+	 * no clock that is trusted can tell yet whether the time is out of
+	 * bounds. ERR_LIMIT, ERR_NOSPACE, ERR_IO: storage cannot take the
+	 * sample now. After these, the caller may retry later.
 	 */
 	int (*append)(struct appender *a, const struct sample *s, uint64_t *lsn,
 		      struct err *err);
 
 	/*
-	 * Waits until every record before `lsn` is durable. ERR_IO: an fsync
-	 * failed, so at least one of these records will never be durable.
+	 * Waits until the samples of several calls of append() are durable:
+	 * `from` is the LSN that the first of these calls has set, and `lsn`
+	 * that of the last one. ERR_IO: an fsync failed, so at least one of
+	 * their records may never be durable; they have to be appended again.
 	 */
-	int (*sync)(struct appender *a, uint64_t lsn, struct err *err);
+	int (*sync)(struct appender *a, uint64_t from, uint64_t lsn,
+		    struct err *err);
 };
 
 #endif

@@ -63,7 +63,9 @@ struct writing {
 	struct receiver_tools *t;
 	struct write_outcome *out;
 	int64_t deadline_ns;
-	uint64_t lsn;   /* position that has to be durable before the answer */
+	/* LSNs of the first and the last sample that have to be durable. */
+	uint64_t first;
+	uint64_t lsn;
 	struct buf why; /* which samples were refused, and why */
 };
 
@@ -259,8 +261,8 @@ static int append_series(struct writing *w, struct write_series *s,
 		if (bad)
 			continue;
 		rc = append_sample(w, labels, &sample, err);
-		if (!rc)
-			w->out->stored++;
+		if (!rc && !w->out->stored++)
+			w->first = w->lsn;
 		if (rc == ERR_EXISTS)
 			metric_add(w->r->metrics.conflicts, 1);
 		if (is_temporary(rc))
@@ -286,7 +288,7 @@ static int append_message(struct writing *w, struct err *err)
 	while (!rc && write_request_next(&message, &s))
 		rc = append_series(w, &s, err);
 	if (!rc && w->out->stored)
-		rc = a->sync(a, w->lsn, err);
+		rc = a->sync(a, w->first, w->lsn, err);
 	return rc;
 }
 

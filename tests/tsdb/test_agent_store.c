@@ -67,7 +67,7 @@ static void append_all(struct scene *f, int from, int to)
 
 	for (int k = from; k < to; k++)
 		cr_assert(!sample_append(a, 0, k, &lsn, NULL));
-	cr_assert(!a->sync(a, lsn, NULL));
+	cr_assert(!a->sync(a, lsn, lsn, NULL));
 }
 
 /* Read profiles [from, to) from *position on, and nothing after them. */

@@ -268,11 +268,11 @@ Test(append, a_sync_covers_duplicates_as_well)
 	cr_assert(!sample_append(a, 0, 0, &first, NULL));
 	cr_assert(!sample_append(a, 0, 0, &again, NULL));
 	cr_expect(again >= first && first > 0);
-	cr_expect(!a->sync(a, again, NULL));
+	cr_expect(!a->sync(a, again, again, NULL));
 	arm(f, FS_SYNC, "/wal/", EIO, -1);
-	cr_expect(!a->sync(a, again, NULL), "it is durable already");
+	cr_expect(!a->sync(a, again, again, NULL), "it is durable already");
 	cr_expect(!sample_append(a, 0, 1, &again, NULL));
-	cr_expect(a->sync(a, again, NULL) == ERR_IO);
+	cr_expect(a->sync(a, again, again, NULL) == ERR_IO);
 	f->hook.times = 0;
 	teardown(f);
 }

@@ -533,15 +533,18 @@ Test(tsdb, failed_sync_is_never_reported_as_success_later)
 		reopen(f);
 		cr_expect(!sample_append(f->a, 0, 0, &first, NULL));
 		if (fail_at == 2)
-			cr_expect(f->a->sync(f->a, first, NULL) == ERR_IO);
+			cr_expect(f->a->sync(f->a, first, first, NULL) ==
+				  ERR_IO);
 		else
-			cr_expect(!f->a->sync(f->a, first, NULL));
+			cr_expect(!f->a->sync(f->a, first, first, NULL));
 		/* Append until the segment is full and sealed. */
 		do {
 			cr_expect(!sample_append(f->a, 1, k++, &lsn, NULL));
 		} while (lsn >> 32 == 1);
-		cr_expect(!f->a->sync(f->a, lsn, NULL));
-		cr_expect(f->a->sync(f->a, first, NULL) ==
+		cr_expect(!f->a->sync(f->a, lsn, lsn, NULL));
+		cr_expect(f->a->sync(f->a, first, lsn, NULL) == ERR_IO,
+			  "not all that was appended since");
+		cr_expect(f->a->sync(f->a, first, first, NULL) ==
 			  (fail_at == 2 ? ERR_IO : 0));
 		if (fail_at == 2) {
 			/*
@@ -550,7 +553,7 @@ Test(tsdb, failed_sync_is_never_reported_as_success_later)
 			 */
 			cr_expect(!sample_append(f->a, 0, 0, &again, NULL));
 			cr_expect(again > lsn);
-			cr_expect(!f->a->sync(f->a, again, NULL));
+			cr_expect(!f->a->sync(f->a, again, again, NULL));
 		}
 		cr_expect(count_good(f, 0, 0, 1) == 1);
 		cr_expect(count_times(f, "{job=\"test\"}") == (size_t)k);
@@ -728,7 +731,7 @@ static void *append_all(void *arg)
 
 		w->bad += sample_append(a, w->series, k, &lsn, NULL) != 0;
 		if (k % 50 == 0)
-			w->bad += a->sync(a, lsn, NULL) != 0;
+			w->bad += a->sync(a, lsn, lsn, NULL) != 0;
 	}
 	return NULL;
 }

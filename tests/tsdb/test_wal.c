@@ -220,10 +220,15 @@ Test(wal, a_failed_sync_is_never_forgotten)
 	cr_expect(!wal_may_be_lost(s->w, s->last.lsn));
 	cr_expect(!wal_sync(s->w, wal_end(s->w), NULL));
 	cr_expect(wal_sync(s->w, end, NULL) == ERR_IO);
+	cr_expect(wal_sync_range(s->w, end, wal_end(s->w), &err) == ERR_IO,
+		  "not all of them are durable");
+	cr_expect(!wal_sync_range(s->w, s->last.lsn, wal_end(s->w), NULL));
+	cr_expect(strstr(err.msg, "00000001") != NULL, "%s", err.msg);
 	cr_expect(reads(s, &lost, 1), "it can still be read");
 	cr_expect(wal_overdue(s->w, UINT64_MAX) == 1, "and must be flushed");
 	cr_expect(!wal_drop(s->w, 1, NULL));
 	cr_expect(!wal_sync(s->w, end, NULL), "it was flushed before");
+	cr_expect(!wal_sync_range(s->w, end, wal_end(s->w), NULL));
 	cr_expect(!wal_may_be_lost(s->w, lost.lsn));
 	scene_free(s);
 }

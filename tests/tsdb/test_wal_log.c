@@ -649,6 +649,9 @@ Test(wal_log, what_comes_back_later_is_not_lost)
 		struct wal_scene *s = agent_scene();
 		struct reader r = { .s = s };
 		struct finding f = { .expected = 2 };
+		const struct wal_unread_taker taker = { .profile = append_again,
+							.ctx = s,
+							.whole = when != 1 };
 
 		add_segments(s);
 		cr_assert(!next(&r));
@@ -658,7 +661,7 @@ Test(wal_log, what_comes_back_later_is_not_lost)
 		refuse(s, 0, "", 0);
 		if (when == 0)
 			find(&r, &f);
-		cr_assert(!wal_unread_take_all(s->w, append_again, s, NULL));
+		cr_assert(!wal_unread_take_all(s->w, &taker, NULL));
 		sync_all(s);
 		if (when == 2)
 			scene_reopen(s);
@@ -674,6 +677,73 @@ Test(wal_log, what_comes_back_later_is_not_lost)
 		buf_fini(&r.buf);
 		scene_free(s);
 	}
+}
+
+/*
+ * As long as it is not durable that the file of an unread segment is kept, the
+ * segment is not removed, and no reader passes it.
+ */
+Test(wal_log, an_unread_segment_is_not_left_behind_before_it_is_marked)
+{
+	struct wal_scene *s = agent_scene();
+	struct reader r = { .s = s };
+
+	add_segments(s);
+	scene_close(s);
+	refuse(s, OP(FS_OPEN) | OP(FS_READ) | OP(FS_LINK), "/00000001", EIO);
+	cr_assert(!scene_open(s, 0));
+	cr_expect(wal_drop(s->w, 3, NULL) == ERR_IO);
+	cr_expect(segment_bytes(s, 2) > 0, "nothing was removed");
+	cr_expect(next(&r) == ERR_IO && r.position == 0, "it stays");
+	refuse(s, 0, "", 0);
+	cr_expect(next(&r) == ERR_NOTFOUND, "it is marked now");
+	cr_expect(!access(segment_file(s, 1, ".unread"), F_OK));
+	cr_expect(!next(&r) && r.sample.ms == sample_ms(10));
+	cr_expect(!wal_drop(s->w, 3, NULL));
+	cr_expect(!access(segment_file(s, 1, ".unread"), F_OK));
+	buf_fini(&r.buf);
+	scene_free(s);
+}
+
+static int count_taken(void *ctx, const struct segment_profile *p UNUSED,
+		       bool partial, struct err *err UNUSED)
+{
+	cr_expect(partial);
+	++*(int *)ctx;
+	return 0;
+}
+
+/* What was appended again is passed again only if there is more. */
+Test(wal_log, what_is_read_in_part_is_taken_once)
+{
+	struct wal_scene *s = agent_scene();
+	int taken = 0;
+	struct wal_unread_taker taker = { .profile = count_taken,
+					  .ctx = &taken };
+	int all;
+
+	add_all(s, 0, 200);
+	sync_all(s);
+	cr_assert(segment_bytes(s, 1) > 5 * 4096);
+	scene_close(s);
+	refuse(s, OP(FS_READ), "/00000001", EIO);
+	s->disk.from = 4096; /* up to the directory, so that it is needed */
+	cr_assert(!scene_open(s, 0));
+	cr_assert(!wal_unread_take_all(s->w, &taker, NULL));
+	all = taken;
+	cr_expect(all > 0 && all < 200, "%d", all);
+	cr_assert(!wal_unread_take_all(s->w, &taker, NULL));
+	cr_expect(taken == all, "no more than before");
+	s->disk.to = 8192;
+	cr_assert(!wal_unread_take_all(s->w, &taker, NULL));
+	cr_expect(taken > 2 * all, "more than before");
+	all = taken;
+	taker.whole = true;
+	s->disk.to = 4097;
+	cr_assert(!wal_unread_take_all(s->w, &taker, NULL));
+	cr_expect(taken == all, "not before all of it is read");
+	refuse(s, 0, "", 0);
+	scene_free(s);
 }
 
 /* Nor are those at the end of a segment that the disk reads in part. */

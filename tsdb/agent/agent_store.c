@@ -69,14 +69,15 @@ static int agent_store_append(struct appender *a, const struct sample *s,
 }
 
 /* Implements appender.sync. */
-static int agent_store_sync(struct appender *a, uint64_t lsn, struct err *err)
+static int agent_store_sync(struct appender *a, uint64_t from, uint64_t lsn,
+			    struct err *err)
 {
-	return wal_sync(((struct agent_store *)a)->wal, lsn, err);
+	return wal_sync_range(((struct agent_store *)a)->wal, from, lsn, err);
 }
 
 /* Append a profile of an unread segment again; the receiver finds duplicates. */
 static int agent_store_readmit(void *ctx, const struct segment_profile *p,
-			       bool partial, struct err *err)
+			       bool partial UNUSED, struct err *err)
 {
 	struct agent_store *st = ctx;
 	int64_t totals[TYPES_MAX];
@@ -84,8 +85,6 @@ static int agent_store_readmit(void *ctx, const struct segment_profile *p,
 	uint64_t lsn;
 	int rc;
 
-	if (partial)
-		return 0;
 	rc = labels_decode(p->entry.labels, &s.labels, err);
 	if (!rc)
 		rc = st->appender.append(&st->appender, &s, &lsn, err);
@@ -96,20 +95,26 @@ static int agent_store_readmit(void *ctx, const struct segment_profile *p,
 /* Every five minutes, and at the start: try to read what the disk could not. */
 static void agent_store_readmit_all(struct agent_store *s)
 {
-	int64_t now_ns = clock_mono_ns();
+	const struct wal_unread_taker taker = { .profile = agent_store_readmit,
+						.ctx = s,
+						.whole = true };
 	struct err err;
 
-	if (s->readmitted_ns && now_ns - s->readmitted_ns < 5 * CLOCK_MINUTE_NS)
+	if (s->readmitted_ns &&
+	    clock_mono_ns() - s->readmitted_ns < 5 * CLOCK_MINUTE_NS)
 		return;
-	s->readmitted_ns = now_ns;
-	if (wal_unread_take_all(s->wal, agent_store_readmit, s, &err))
+	if (wal_unread_take_all(s->wal, &taker, &err))
 		log_event(
 			s->o.log, LOG_ERROR,
 			"cannot take unread profiles back; everprof tries again",
 			LOG_FIELDS(log_err(&err)));
+	s->readmitted_ns = clock_mono_ns();
 }
 
-/* The thread that makes appended samples durable at regular intervals. */
+/*
+ * The thread that makes appended samples durable at regular intervals, and takes
+ * back what the disk could not read.
+ */
 static void *agent_store_run(void *arg)
 {
 	struct agent_store *s = arg;
@@ -118,8 +123,9 @@ static void *agent_store_run(void *arg)
 	pthread_setname_np(pthread_self(), "agent-sync");
 	mutex_lock(&s->sync_mu);
 	while (!s->stopping) {
+		int64_t every_ms = s->o.sync_ms < 0 ? SYNC_MS : s->o.sync_ms;
 		struct timespec at =
-			clock_mono_at(clock_mono_ns() + s->o.sync_ms * 1000000);
+			clock_mono_at(clock_mono_ns() + every_ms * 1000000);
 
 		(void)mutex_wait_until(&s->sync_mu, &s->stop, &at);
 		mutex_unlock(&s->sync_mu);
@@ -193,11 +199,8 @@ static int open_log(struct agent_store *s, struct err *err)
 	return rc ? rc : wal_replay(s->wal, 0, ignore_entry, NULL, err);
 }
 
-/* Starts the thread that syncs, unless each append syncs. */
 static void start_syncer(struct agent_store *s)
 {
-	if (s->o.sync_ms < 0)
-		return;
 	s->syncing = true;
 	if (pthread_create(&s->syncer, NULL, agent_store_run, s))
 		abort(); /* like a lack of memory, this ends everprof */

@@ -234,6 +234,17 @@ static int append_admit(struct tsdb *db, const struct sample *s,
 	return append_make_room(db, err);
 }
 
+int db_resend(struct tsdb *db, const struct sample *s, struct err *err)
+{
+	int rc = 0;
+
+	mutex_lock(&db->append_mu);
+	if (db->o.hold_wal)
+		rc = wal_append_resend(db->wal, s, err);
+	mutex_unlock(&db->append_mu);
+	return rc;
+}
+
 int db_append_again(struct tsdb *db, const struct sample *s, bool resend,
 		    struct err *err)
 {
@@ -243,10 +254,10 @@ int db_append_again(struct tsdb *db, const struct sample *s, bool resend,
 	mutex_lock(&db->append_mu);
 	if (!rc)
 		rc = append_locked(db, s, &lsn, err);
-	/* What is stored, or too old to be stored, may not have been sent. */
-	if ((rc == 1 || rc == ERR_INVALID) && resend && db->o.hold_wal)
-		rc = wal_append_resend(db->wal, s, err);
 	mutex_unlock(&db->append_mu);
+	/* What is stored, or too old to be stored, may not have been sent. */
+	if ((rc == 1 || rc == ERR_INVALID) && resend)
+		rc = db_resend(db, s, err);
 	return rc == 1 || rc == ERR_INVALID || rc == ERR_EXISTS ? 0 : rc;
 }
 
@@ -295,7 +306,7 @@ int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
 	return rc;
 }
 
-int db_sync(struct appender *a, uint64_t lsn, struct err *err)
+int db_sync(struct appender *a, uint64_t from, uint64_t lsn, struct err *err)
 {
-	return wal_sync(((struct tsdb *)a)->wal, lsn, err);
+	return wal_sync_range(((struct tsdb *)a)->wal, from, lsn, err);
 }

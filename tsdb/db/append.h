@@ -25,6 +25,13 @@ NODISCARD int db_append(struct appender *a, const struct sample *s,
 			uint64_t *lsn, struct err *err);
 
 /*
+ * Write a profile to the WAL for remote write alone, if that reads the WAL.
+ * Errors as wal_append_resend().
+ */
+NODISCARD int db_resend(struct tsdb *db, const struct sample *s,
+			struct err *err);
+
+/*
  * Append a profile again that may be stored already (tsdb/wal/wal_unread.h), in
  * one attempt which never waits for maintenance: for the maintenance thread
  * itself. It is no error if the profile is too old by now, or if another one is
@@ -38,6 +45,7 @@ NODISCARD int db_append_again(struct tsdb *db, const struct sample *s,
  * Implements appender.sync: returns when all records before `lsn` are durable.
  * ERR_IO: a sync failed, and some of these records may be lost in a crash.
  */
-NODISCARD int db_sync(struct appender *a, uint64_t lsn, struct err *err);
+NODISCARD int db_sync(struct appender *a, uint64_t from, uint64_t lsn,
+		      struct err *err);
 
 #endif

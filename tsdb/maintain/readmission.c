@@ -4,6 +4,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "model/types.h"
+#include "tsdb/block/block_writer.h"
 #include "tsdb/compact/compactor.h"
 #include "tsdb/db/append.h"
 #include "tsdb/db/view.h"
@@ -20,7 +21,10 @@ struct readmission {
 	bool damaged; /* some bytes are wrong, and not only unread */
 };
 
-/* Append a profile of a WAL segment again, unless it was removed on purpose. */
+/*
+ * Append a profile of a WAL segment again. One that was removed on purpose is
+ * only sent.
+ */
 static int readmit_profile(void *ctx, const struct segment_profile *p,
 			   bool partial, struct err *err)
 {
@@ -29,11 +33,13 @@ static int readmit_profile(void *ctx, const struct segment_profile *p,
 	struct sample s = segment_profile_sample(p, totals);
 	int rc;
 
-	if (state_is_retired(&db->state, window_start(s.ms), p->entry.lsn))
-		return 0;
 	rc = labels_decode(p->entry.labels, &s.labels, err);
-	if (!rc)
+	if (rc)
+		return rc;
+	if (!state_is_retired(&db->state, window_start(s.ms), p->entry.lsn))
 		rc = db_append_again(db, &s, !partial, err);
+	else if (!partial)
+		rc = db_resend(db, &s, err);
 	labels_unref(s.labels);
 	return rc;
 }
@@ -58,10 +64,11 @@ static int readmit_part(struct readmission *m, struct part part,
 		return rc;
 	m->damaged = loss.profiles > 0;
 	if (b)
-		db_add_block(db, b);
+		db_replace(db, NULL, 0, b);
 	if (m->damaged)
 		return rename_aside(db->o.fs, m->path, ASIDE_DAMAGED, err);
-	trash_add_hidden(&db->trash, m->path);
+	trash_add(&db->trash, m->path,
+		  part.head ? HEAD_DELETE_SUFFIX : BLOCK_DELETE_SUFFIX);
 	return 0;
 }
 
@@ -71,7 +78,7 @@ static int readmit_head(struct readmission *m, struct err *err)
 	struct head *r = NULL;
 	int rc = head_open(&m->db->env, strrchr(m->path, '/') + 1, &r, err);
 
-	if (!rc && r->unreadable)
+	if (!rc && part_is_unread((struct part){ .head = r }))
 		rc = err_set(err, ERR_IO, "%s cannot be read yet", m->path);
 	if (!rc)
 		rc = readmit_part(m, (struct part){ .head = r }, err);
@@ -85,7 +92,7 @@ static int readmit_block(struct readmission *m, struct err *err)
 	struct block *b = NULL;
 	int rc = block_open(&m->db->benv, m->path, &b, err);
 
-	if (!rc && b->unreadable)
+	if (!rc && part_is_unread((struct part){ .block = b }))
 		rc = err_set(err, ERR_IO, "%s cannot be read yet", m->path);
 	if (!rc)
 		rc = readmit_part(m, (struct part){ .block = b }, err);
@@ -116,8 +123,7 @@ static int readmit_folder(struct tsdb *db, const struct readmission_place *p,
 			continue;
 		rc = p->readmit(&m, err);
 		wal_unread_report(db->o.log, path, rc, err);
-		/* The others may be readable. */
-		if (rc == ERR_IO || rc == ERR_CORRUPT || rc == ERR_NOTFOUND)
+		if (wal_unread_is_of_one(rc))
 			rc = 0;
 	}
 	name_list_fini(&l);
@@ -130,15 +136,16 @@ int readmit_next(struct tsdb *db, bool all, struct err *err)
 		{ "/ranges", readmit_head },
 		{ "", readmit_block },
 	};
-	int64_t now_ns = clock_mono_ns();
+	const struct wal_unread_taker taker = { .profile = readmit_profile,
+						.ctx = db };
 	int rc = 0;
 
 	if (!all && db->readmitted_ns &&
-	    now_ns - db->readmitted_ns < INTERVAL_NS)
+	    clock_mono_ns() - db->readmitted_ns < INTERVAL_NS)
 		return 0;
-	db->readmitted_ns = now_ns;
-	rc = wal_unread_take_all(db->wal, readmit_profile, db, err);
+	rc = wal_unread_take_all(db->wal, &taker, err);
 	for (size_t i = 0; i < ARRAY_SIZE(places) && !rc; i++)
 		rc = readmit_folder(db, &places[i], err);
+	db->readmitted_ns = clock_mono_ns();
 	return rc;
 }

@@ -433,6 +433,14 @@ static struct wal_segment *wal_find_locked(const struct wal *w, uint64_t lsn)
 	return NULL;
 }
 
+static int wal_tell_failed(const struct wal_segment *s, struct err *err)
+{
+	return err_set(
+		err, ERR_IO,
+		"%s: an earlier write or sync of this WAL segment failed; a crash of the machine may lose its profiles until they are flushed",
+		file_path(s->file));
+}
+
 int wal_sync(struct wal *w, uint64_t lsn, struct err *err)
 {
 	int rc = 0;
@@ -448,14 +456,28 @@ int wal_sync(struct wal *w, uint64_t lsn, struct err *err)
 		if (!s || lsn <= s->durable)
 			break;
 		if (s->failed)
-			rc = err_set(
-				err, ERR_IO,
-				"%s: an earlier write or sync of this WAL segment failed; a crash of the machine may lose its profiles until they are flushed",
-				file_path(s->file));
+			rc = wal_tell_failed(s, err);
 		else if (w->syncing)
 			mutex_wait(&w->mu, &w->synced);
 		else
 			rc = sync_segment_locked(w, s, w->end, err);
+	}
+	mutex_unlock(&w->mu);
+	return rc;
+}
+
+int wal_sync_range(struct wal *w, uint64_t from, uint64_t lsn, struct err *err)
+{
+	int rc = wal_sync(w, lsn, err);
+
+	/* Each segment was synced, or failed, before the next one began. */
+	mutex_lock(&w->mu);
+	for (size_t i = 0; i < w->count && !rc; i++) {
+		const struct wal_segment *s = w->segments[i];
+
+		if (s->number >= from >> 32 && s->number < lsn >> 32 &&
+		    s->failed && s->durable < (s->number << 32 | s->size))
+			rc = wal_tell_failed(s, err);
 	}
 	mutex_unlock(&w->mu);
 	return rc;

@@ -86,18 +86,26 @@ NODISCARD int wal_append_resend(struct wal *w, const struct sample *s,
 				struct err *err);
 
 /*
- * LSN after the last record. wal_sync() with this LSN makes all records
- * durable.
+ * LSN after the last record. wal_sync() with this LSN makes the records of
+ * its segment durable.
  */
 uint64_t wal_end(struct wal *w);
 
 /*
- * Wait until all records before `lsn` are durable. Returns at once if the
- * segment that `lsn` is in has been removed, because its profiles have then
- * been flushed. ERR_IO: the segment's sync failed, now or earlier, and some of
- * its records may be lost after a crash.
+ * Wait until the records before `lsn` in its segment are durable. Returns at
+ * once if the segment has been removed, because its profiles have then been
+ * flushed. ERR_IO: the segment's sync failed, now or earlier, and some of its
+ * records may be lost after a crash.
  */
 NODISCARD int wal_sync(struct wal *w, uint64_t lsn, struct err *err);
+
+/*
+ * Wait until all records from the LSN `from` to `lsn` are durable, whichever
+ * segments they are in. ERR_IO as for wal_sync(), also because of an earlier one
+ * of these segments, until it has been removed.
+ */
+NODISCARD int wal_sync_range(struct wal *w, uint64_t from, uint64_t lsn,
+			     struct err *err);
 
 /*
  * Whether the record at `lsn` may be lost in a crash: the record was not yet

@@ -11,15 +11,22 @@
 
 #define ASIDE_RETURNED ".returned"
 
-static void wal_aside_set(struct wal *w, uint64_t number, bool returned)
+static struct wal_aside *wal_aside_find_locked(struct wal *w, uint64_t number)
+	REQUIRES(w->mu)
 {
-	struct wal_aside *a = NULL;
-
-	mutex_lock(&w->mu);
 	for (size_t i = 0; i < w->asides.count; i++) {
 		if (w->asides.v[i].number == number)
-			a = &w->asides.v[i];
+			return &w->asides.v[i];
 	}
+	return NULL;
+}
+
+static void wal_aside_set(struct wal *w, uint64_t number, bool returned)
+{
+	struct wal_aside *a;
+
+	mutex_lock(&w->mu);
+	a = wal_aside_find_locked(w, number);
 	if (!a)
 		a = vec_add(&w->asides);
 	*a = (struct wal_aside){ .number = number, .returned = returned };
@@ -54,6 +61,29 @@ int wal_aside_return(struct wal *w, uint64_t number, struct err *err)
 	if (!rc)
 		wal_aside_set(w, number, true);
 	return rc;
+}
+
+bool wal_aside_has_more(struct wal *w, uint64_t number, size_t found)
+{
+	const struct wal_aside *a;
+	bool more;
+
+	mutex_lock(&w->mu);
+	a = wal_aside_find_locked(w, number);
+	more = !a || found > a->found;
+	mutex_unlock(&w->mu);
+	return more;
+}
+
+void wal_aside_note_found(struct wal *w, uint64_t number, size_t found)
+{
+	struct wal_aside *a;
+
+	mutex_lock(&w->mu);
+	a = wal_aside_find_locked(w, number);
+	if (a)
+		a->found = found;
+	mutex_unlock(&w->mu);
 }
 
 bool wal_aside_between(struct wal *w, uint64_t from, uint64_t to)

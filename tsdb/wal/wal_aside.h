@@ -23,6 +23,13 @@ void wal_aside_note(struct wal *w, uint64_t number);
 /* Note durably that the profiles of a segment were appended again. */
 NODISCARD int wal_aside_return(struct wal *w, uint64_t number, struct err *err);
 
+/*
+ * Whether more profiles of such a segment can be read, `found`, than were
+ * appended again before, as wal_aside_note_found() has noted.
+ */
+bool wal_aside_has_more(struct wal *w, uint64_t number, size_t found);
+void wal_aside_note_found(struct wal *w, uint64_t number, size_t found);
+
 /* Whether there is such a segment with a number from `from` to before `to`. */
 bool wal_aside_between(struct wal *w, uint64_t from, uint64_t to);
 

@@ -153,6 +153,8 @@ static uint64_t skip_damage(const struct wal_segment *s, uint64_t at,
 	for (at += 8; at < end; at += 8) {
 		int rc = record_length(s, at, end, &len, NULL);
 
+		/* Its length would be the guess for the next head. */
+		buf_reset(&head);
 		if (!rc && len)
 			rc = wal_segment_head(s, s->number << 32 | at,
 					      RECORD_HEAD_MAX, &head, &p, NULL);
@@ -186,9 +188,14 @@ static struct logged_sample log_sample_of(const struct segment_profile *p,
 static bool is_directory(const struct wal_segment *s, uint64_t at)
 {
 	uint8_t header[RECORD_HEADER];
+	const struct bytes b = { .ptr = header, .len = sizeof(header) };
+	struct record rec = { 0 };
 
+	/* It has no head, so the header is all that there is to verify. */
 	return !file_read(s->file, at, header, sizeof(header), NULL) &&
-	       header[16] == SEGMENT_DIRECTORY;
+	       !record_decode_head(b, s->salt, s->number << 32 | at, &rec,
+				   NULL) &&
+	       rec.kind == SEGMENT_DIRECTORY;
 }
 
 /*
@@ -272,13 +279,32 @@ int wal_log_visit(const struct wal_segment *s, const struct wal_log_visitor *v,
 		else if (failed == ERR_CORRUPT)
 			v->damaged(v->ctx);
 		else if (failed == ERR_IO)
-			v->unread(v->ctx, err);
+			rc = v->unread(v->ctx, err);
 		else
 			rc = failed;
 		at = failed ? skip_damage(s, at, s->size) : at + len;
 	}
 	buf_fini(&buf);
 	return rc;
+}
+
+/*
+ * Go on from *position to another segment. ERR_NOTFOUND: profiles between them
+ * could not be read. ERR_IO: nor is it durable yet that their file is kept, and
+ * *position stays.
+ */
+static int wal_log_pass(struct wal *w, uint64_t *position, uint64_t number,
+			struct err *err)
+{
+	bool aside = wal_aside_between(w, *position >> 32, number);
+
+	if (aside && wal_unread_settle(w, err))
+		return ERR_IO;
+	*position = number << 32;
+	return aside ? err_set(err, ERR_NOTFOUND,
+			       "profiles before WAL segment %llu could not be read; they are appended again when they can be",
+			       (unsigned long long)number) :
+		       0;
 }
 
 /* Implements sample_log.read. */
@@ -297,16 +323,10 @@ static int wal_log_read(struct sample_log *l, uint64_t *position,
 			return ERR_AGAIN;
 		number = r.s->number;
 		if (number != *position >> 32) {
-			bool aside =
-				wal_aside_between(w, *position >> 32, number);
-
-			*position = number << 32;
-			if (aside) {
+			rc = wal_log_pass(w, position, number, err);
+			if (rc) {
 				wal_segment_unref(r.s);
-				return err_set(
-					err, ERR_NOTFOUND,
-					"profiles before WAL segment %llu could not be read; they are appended again when they can be",
-					(unsigned long long)number);
+				return rc;
 			}
 		}
 		rc = read_in_segment(&r, position, with_body, buf, out, err);

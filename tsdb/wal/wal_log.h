@@ -25,14 +25,14 @@ struct wal_log_visitor {
 		       struct err *err);
 	/* A place where bytes are wrong. */
 	void (*damaged)(void *ctx);
-	/* A place that the disk could not read; `why` is its error. */
-	void (*unread)(void *ctx, const struct err *why);
+	/* A place that the disk could not read. An error ends the visit. */
+	int (*unread)(void *ctx, const struct err *why);
 	void *ctx;
 };
 
 /*
  * Visit all records of a segment that is not written any more, in the order of
- * LSNs. Returns the first error of profile().
+ * LSNs. Returns the first error of a callback.
  */
 NODISCARD int wal_log_visit(const struct wal_segment *s,
 			    const struct wal_log_visitor *v, struct err *err);

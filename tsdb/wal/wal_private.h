@@ -68,6 +68,8 @@ struct wal_aside {
 	uint64_t number;
 	/* They were appended again, and a file *.returned says so. */
 	bool returned;
+	/* So many were appended again, of one that is still read in part. */
+	size_t found;
 };
 
 /* Profiles that are missing, as the numbers of the others say, at the start. */

@@ -11,6 +11,7 @@
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_replay.h"
 #include "tsdb/wal/wal_segment.h"
+#include "tsdb/wal/wal_unread.h"
 
 uint64_t wal_overdue(struct wal *w, uint64_t budget)
 {
@@ -88,10 +89,12 @@ static void wal_forget_asides(struct wal *w)
 
 int wal_drop(struct wal *w, uint64_t upto, struct err *err)
 {
-	for (;;) {
+	/* What could not be read must have its second name by then. */
+	int rc = wal_unread_settle(w, err);
+
+	while (!rc) {
 		struct wal_segment *s = NULL;
 		bool is_held = false;
-		int rc;
 
 		/*
 		 * Only taking the segment out of the list needs the lock; the
@@ -111,9 +114,8 @@ int wal_drop(struct wal *w, uint64_t upto, struct err *err)
 			break;
 		rc = remove_file(w, s, is_held, err);
 		wal_segment_unref(s);
-		if (rc)
-			return rc;
 	}
-	wal_forget_asides(w);
-	return 0;
+	if (!rc)
+		wal_forget_asides(w);
+	return rc;
 }

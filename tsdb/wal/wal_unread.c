@@ -27,8 +27,8 @@ bool wal_unread_is_name(const char *name)
 
 /* The state of a visit of an unread segment. */
 struct unread_visit {
-	wal_unread_fn *fn; /* NULL: the segment is only read */
-	void *ctx;
+	const struct wal_unread_taker *taker;
+	bool taking;  /* else, its profiles are only counted */
 	bool damaged; /* some bytes are wrong, and not only unread */
 	size_t found; /* profiles */
 	/* The number of the next one, and how many are missing between others. */
@@ -43,13 +43,13 @@ static int unread_visit_profile(void *ctx, const struct segment_profile *p,
 {
 	struct unread_visit *v = ctx;
 
-	if (!v->fn) {
-		v->found++;
-		if (v->expected && p->number > v->expected)
-			v->missing += p->number - v->expected;
-		v->expected = p->number ? p->number + 1 : 0;
-	}
-	return v->fn ? v->fn(v->ctx, p, v->partial, err) : 0;
+	if (v->taking)
+		return v->taker->profile(v->taker->ctx, p, v->partial, err);
+	v->found++;
+	if (v->expected && p->number > v->expected)
+		v->missing += p->number - v->expected;
+	v->expected = p->number ? p->number + 1 : 0;
+	return 0;
 }
 
 static void unread_visit_damage(void *ctx)
@@ -59,38 +59,40 @@ static void unread_visit_damage(void *ctx)
 	v->damaged = true;
 }
 
-static void unread_visit_unread(void *ctx, const struct err *why)
+static int unread_visit_unread(void *ctx, const struct err *why)
 {
 	struct unread_visit *v = ctx;
 
-	if (!v->partial)
+	if (!v->partial && why)
 		v->why = *why;
 	v->partial = true;
+	/* Each attempt may take seconds. */
+	return v->taker->whole ? ERR_IO : 0;
 }
 
 /*
- * Append the profiles of a segment again. It is read twice, because `fn` may
- * have to know whether all of it can be read. ERR_IO: not all of it could.
+ * Append the profiles of a segment again. It is read twice, because the taker
+ * may have to know whether all of it can be read, and because it is not given
+ * twice what it has got before. ERR_IO: not all of it could be read.
  */
-static int wal_unread_visit(const struct wal_segment *s, struct unread_visit *v,
-			    struct err *err)
+static int wal_unread_visit(struct wal *w, const struct wal_segment *s,
+			    struct unread_visit *v, struct err *err)
 {
 	struct wal_log_visitor visitor = { .profile = unread_visit_profile,
 					   .damaged = unread_visit_damage,
 					   .unread = unread_visit_unread,
 					   .ctx = v };
-	wal_unread_fn *fn = v->fn;
-	int rc;
+	int rc = wal_log_visit(s, &visitor, err);
 
-	v->fn = NULL;
-	rc = wal_log_visit(s, &visitor, err);
-	v->fn = fn;
 	/* There was something to read, or the file would not be here. */
 	v->damaged |= !v->found && !v->partial;
-	if (!rc)
+	v->taking = true;
+	if (!rc && (!v->partial || wal_aside_has_more(w, s->number, v->found)))
 		rc = wal_log_visit(s, &visitor, err);
-	if (!rc && v->partial)
+	if (!rc && v->partial) {
+		wal_aside_note_found(w, s->number, v->found);
 		rc = err_set(err, ERR_IO, "%s", v->why.msg);
+	}
 	return rc;
 }
 
@@ -285,21 +287,22 @@ static void wal_unread_report_damage(const struct wal *w, const char *path,
 			   log_int("profiles_found", (int64_t)v->found)));
 }
 
-int wal_unread_take(struct wal *w, const char *path, wal_unread_fn *fn,
-		    void *ctx, struct err *err)
+int wal_unread_take(struct wal *w, const char *path,
+		    const struct wal_unread_taker *taker, struct err *err)
 {
-	struct unread_visit v = { .fn = fn, .ctx = ctx };
+	struct unread_visit v = { .taker = taker };
 	uint64_t number = segment_aside_number(strrchr(path, '/') + 1);
 	struct wal_segment *s = NULL;
+	uint64_t from = wal_end(w);
 	int rc;
 
 	wal_unread_begin(w, number);
 	rc = segment_open_read(w, path, number, &s, err);
 	if (!rc)
-		rc = wal_unread_visit(s, &v, err);
+		rc = wal_unread_visit(w, s, &v, err);
 	wal_segment_unref(s);
 	if (!rc)
-		rc = wal_sync(w, wal_end(w), err);
+		rc = wal_sync_range(w, from, wal_end(w), err);
 	if (!rc && v.damaged)
 		wal_unread_report_damage(w, path, &v);
 	return rc ? rc : wal_unread_end(w, number, path, v.damaged, err);
@@ -320,15 +323,19 @@ void wal_unread_report(const struct log *log, const char *path, int rc,
 			LOG_FIELDS(log_text("path", path), log_err(err)));
 }
 
-int wal_unread_take_all(struct wal *w, wal_unread_fn *fn, void *ctx,
+bool wal_unread_is_of_one(int rc)
+{
+	/* ERR_AGAIN: one of its profiles waits for a trusted clock. */
+	return rc == ERR_IO || rc == ERR_CORRUPT || rc == ERR_NOTFOUND ||
+	       rc == ERR_AGAIN;
+}
+
+int wal_unread_take_all(struct wal *w, const struct wal_unread_taker *taker,
 			struct err *err)
 {
 	struct name_list l = { 0 };
-	int rc;
-
 	uint64_t current = wal_end(w) >> 32;
-
-	rc = fs_list(w->o.fs, w->dir, &l, err);
+	int rc = fs_list(w->o.fs, w->dir, &l, err);
 
 	for (size_t i = 0; i < l.count && !rc; i++) {
 		CLEANUP(mem_freep)
@@ -338,10 +345,9 @@ int wal_unread_take_all(struct wal *w, wal_unread_fn *fn, void *ctx,
 		if (!wal_unread_is_name(l.names[i]) ||
 		    segment_aside_number(l.names[i]) == current)
 			continue;
-		rc = wal_unread_take(w, path, fn, ctx, err);
+		rc = wal_unread_take(w, path, taker, err);
 		wal_unread_report(w->o.log, path, rc, err);
-		/* The others may be readable. */
-		if (rc == ERR_IO || rc == ERR_CORRUPT || rc == ERR_NOTFOUND)
+		if (wal_unread_is_of_one(rc))
 			rc = 0;
 	}
 	name_list_fini(&l);

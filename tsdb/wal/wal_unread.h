@@ -17,31 +17,40 @@
 
 #include "tsdb/wal/wal.h"
 
-/*
- * Appends a profile again. If `partial`, the disk cannot read all of the segment
- * yet, so that its profiles will be passed again: what would be appended each
- * time must wait. An error ends the attempt, which is repeated later.
- */
-typedef int wal_unread_fn(void *ctx, const struct segment_profile *p,
-			  bool partial, struct err *err);
+/* How the profiles of unread segments are taken. */
+struct wal_unread_taker {
+	/*
+	 * Appends a profile again. If `partial`, the disk cannot read all of the
+	 * segment yet, so that its profiles may be passed again: what would be
+	 * appended each time must wait. An error ends the attempt, which is
+	 * repeated later.
+	 */
+	int (*profile)(void *ctx, const struct segment_profile *p, bool partial,
+		       struct err *err);
+	void *ctx;
+	/* Take nothing of a segment before the disk reads all of it. */
+	bool whole;
+};
 
 /* Whether a name is that of something unread; *.unread, *.unread-2, … */
 bool wal_unread_is_name(const char *name);
 
 /*
- * Pass the profiles of the unread segment at `path` to `fn`, make the log
- * durable, and remove the file; if some records are damaged, rename it to
- * *.damaged. ERR_IO: the disk still cannot read it. Errors of `fn`. The file
- * stays then.
+ * Take the profiles of the unread segment at `path`, make the log durable, and
+ * remove the file; if some records are damaged, rename it to *.damaged. ERR_IO:
+ * the disk still cannot read all of it; what it reads is taken if it is more
+ * than before. Errors of the taker. The file stays then.
  */
 NODISCARD int wal_unread_take(struct wal *w, const char *path,
-			      wal_unread_fn *fn, void *ctx, struct err *err);
+			      const struct wal_unread_taker *taker,
+			      struct err *err);
 
 /*
  * Take all unread segments, and log what came of each. Returns the first error
  * that is not about a segment alone.
  */
-NODISCARD int wal_unread_take_all(struct wal *w, wal_unread_fn *fn, void *ctx,
+NODISCARD int wal_unread_take_all(struct wal *w,
+				  const struct wal_unread_taker *taker,
 				  struct err *err);
 
 /*
@@ -59,6 +68,9 @@ NODISCARD int wal_mark_unread(struct wal *w, uint64_t lsn, struct err *err);
  * profiles that only such a segment has.
  */
 NODISCARD int wal_unread_settle(struct wal *w, struct err *err);
+
+/* Whether such an error is about one file, so that others may be well. */
+bool wal_unread_is_of_one(int rc);
 
 /* Log what came of an attempt to read something again. */
 void wal_unread_report(const struct log *log, const char *path, int rc,
