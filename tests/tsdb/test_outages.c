@@ -473,10 +473,18 @@ Test(outages, a_stray_file_does_not_use_up_the_numbers_of_segments)
 
 	put_series(f, 0, 0, 20);
 	pull_the_plug(f);
-	meddle(f, ": >wal/4294967295");
+	meddle(f, ": >wal/4294967295; : >wal/2147483647");
 	cr_assert(!reopen(f));
 	put_series(f, 0, 20, 40);
+	pull_the_plug(f);
 	cr_expect(!reopen(f) && count(f) == 40);
+	/* After this one, there is one more, which no start would find. */
+	meddle(f, "rm wal/2147483647; : >wal/2147483646");
+	cr_assert(!reopen(f));
+	cr_expect(put(f, 0, 40) == ERR_IO && count(f) == 40, "it is refused");
+	meddle(f, "rm -f wal/2147483646*");
+	cr_assert(!reopen(f));
+	cr_expect(!put(f, 0, 40) && count(f) == 41);
 	teardown(f);
 }
 

@@ -22,8 +22,8 @@ static uint64_t segment_parse_name(const char *name, char after)
 	char *end;
 	unsigned long long n = strtoull(name, &end, 10);
 
-	return end - name >= 8 && *end == after && n <= SEGMENT_NUMBER_MAX ? n :
-									     0;
+	return end - name >= 8 && *end == after && n < SEGMENT_NUMBER_MAX ? n :
+									    0;
 }
 
 uint64_t segment_number(const char *name)
@@ -84,8 +84,14 @@ int segment_create(struct wal *w, uint64_t number, uint32_t before,
 	CLEANUP(mem_freep) char *path = segment_path(w, number, "");
 	struct buf header = { 0 };
 	struct file *f;
-	int rc = wal_key_salt(&w->key, number, &h.salt, err);
+	int rc;
 
+	if (number >= SEGMENT_NUMBER_MAX)
+		return err_set(
+			err, ERR_IO,
+			"%s: the numbers of WAL segments are used up; if a file there has the highest number by mistake, stop everprof and remove it",
+			w->dir);
+	rc = wal_key_salt(&w->key, number, &h.salt, err);
 	if (rc)
 		return rc;
 	rc = file_open(w->o.fs, path, FILE_CREATE, &f, err);
