@@ -80,8 +80,10 @@ class Receiver:
 
             def none(self, headers):
                 """By default, whatever was sent is stored."""
+                written = headers.get('X_Everprof_Samples_Written', '1000000')
                 self.send_response(204)
-                self.send_header('X-Everprof-Samples-Written', headers.get('X_Everprof_Samples_Written', '1000000'))
+                if written:
+                    self.send_header('X-Everprof-Samples-Written', written)
                 self.end_headers()
 
             def log_message(self, *args):

@@ -6,6 +6,7 @@ import hashlib
 import http.server
 import os
 import random
+import re
 import signal
 import subprocess
 import threading
@@ -241,6 +242,45 @@ def answers_decide_what_is_sent_again(d):
     wait_until('snappy stays', 30, lambda: r.count() == before + 3)
     assert [h['Content-Encoding'] for _, h, _ in r.seen[before:]] == ['zstd', 'snappy', 'snappy']
     wait_until('accepted', 10, lambda: total('samples_total') == 4)
+    # Anything may answer 2xx: a login page, a queue, a server that is no receiver.
+    r.answers = [(200, {'Content_Type': 'text/html'}), (202, {}), (204, {'X_Everprof_Samples_Written': None})]
+    before = r.count()
+    load.push(1)
+    wait_until('four attempts', 30, lambda: r.count() == before + 4)
+    wait_until('accepted', 10, lambda: total('samples_total') == 5)
+    assert total('samples_failed_total') == 1
+
+
+@suite.test
+def an_agent_counts_and_names_what_its_wal_has_lost(d):
+    serving = threading.Event()
+    serving.set()
+    target = Server(lambda request: send(request, profile(f's{time.monotonic_ns()}', 1), 200 if serving.is_set() else 503))
+    c = Node(f'{d}/c')
+    a = Agent(f'{d}/a', 'scrape_configs:\n' + heap_job('app', [target.address], '50ms') + sends_to(queue(c.url)))
+    wait_until('profiles arrive', 30, lambda: received(c))
+    c.kill()
+    wait_until('a backlog', 30, lambda: a.metric('everprof_tsdb_head_samples_appended_total') > len(received(c)) + 20)
+    serving.clear()
+    wait_until('no more profiles', 30, lambda: [a.metric('everprof_tsdb_head_samples_appended_total'), time.sleep(0.5)][0] ==
+               a.metric('everprof_tsdb_head_samples_appended_total'))
+    appended = a.metric('everprof_tsdb_head_samples_appended_total')
+    assert a.stop() == 0
+    # Somebody empties its only segment.
+    segments = sorted(name for name in os.listdir(f'{a.d}/data/wal') if name.isdigit())
+    os.truncate(f'{a.d}/data/wal/{segments[-1]}', 64)
+    c.start_again()
+    before = len(received(c))
+    a.start()
+    serving.set()
+
+    def lost():
+        return a.metric('everprof_remote_storage_samples_dropped_total', 'reason="damaged"')
+    wait_until('the loss', 30, lambda: lost() > 0)
+    assert lost() == appended - before, (lost(), appended, before)
+    lines = [x for x in a.text().splitlines() if 'cannot send the profiles that it lacks' in x]
+    assert len(lines) == 1 and re.search(r'from=\S+Z to=\S+Z', lines[0]), lines
+    target.stop()
 
 
 @suite.test
