@@ -113,6 +113,27 @@ Test(replay, a_torn_end_is_cut_off)
 	scene_free(s);
 }
 
+/* A header says where the segment directly before it ends, and no other. */
+Test(replay, a_segment_before_a_gap_is_not_damaged)
+{
+	struct wal_scene *s = scene_new();
+	uint32_t end;
+
+	add_all(s, 0, 2);
+	end = (uint32_t)wal_end(s->w);
+	begin_segment(s);
+	add_all(s, 2, 12);
+	begin_segment(s);
+	add_all(s, 12, 13);
+	scene_close(s);
+	cr_assert(!unlink(segment_file(s, 2, "")));
+	cr_assert(!truncate(segment_file(s, 1, ""), end));
+	cr_assert(!scene_open(s, 0));
+	cr_expect(s->count == 3 && metric_get(s->missing) == 10);
+	cr_expect(!metric_get(s->corruptions));
+	scene_free(s);
+}
+
 Test(replay, zeros_behind_the_last_record_are_no_torn_end)
 {
 	struct wal_scene *s = scene_new();

@@ -46,6 +46,7 @@ static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 {
 	struct name_list l = { 0 };
 	uint64_t aside = 0;
+	uint64_t after = 0;
 	uint32_t end = 0;
 	int rc = fs_list(w->o.fs, w->dir, &l, err);
 
@@ -70,8 +71,13 @@ static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 	for (size_t i = l.count; i-- && !rc;) {
 		uint64_t number = segment_number(l.names[i]);
 
-		if (number)
-			rc = segment_open(w, number, &end, err);
+		if (!number)
+			continue;
+		/* What it says is about the one directly before it. */
+		if (number + 1 != after)
+			end = 0;
+		after = number;
+		rc = segment_open(w, number, &end, err);
 		/*
 		 * A running server may remove a segment after this process has
 		 * listed the directory.
