@@ -79,7 +79,7 @@ static void sync_all(struct machine *m)
 {
 	struct appender *a = tsdb_appender(m->s->db);
 
-	if (a->sync(a, m->lsn, m->lsn, NULL))
+	if (a->sync(a, 0, m->lsn, NULL))
 		return;
 	for (int i = 0; i < SCRIPT_SERIES * SCRIPT_TIMES; i++) {
 		uint8_t *fate = &m->fate[0][0] + i;

@@ -178,7 +178,7 @@ static inline void script_append(struct script *s)
 	if (script_roll(s, 7) == 0) {
 		struct appender *a = tsdb_appender(s->db);
 
-		if (a->sync(a, lsn, lsn, NULL))
+		if (a->sync(a, 0, lsn, NULL))
 			return;
 		for (int i = 0; i < SCRIPT_SERIES * SCRIPT_TIMES; i++) {
 			uint8_t *u = &s->unsynced[0][0] + i;
