@@ -121,6 +121,9 @@ def rights_are_the_least_ones(d):
         needed = set(re.findall(r'CAP_(\w+)', f.read().partition('## Permissions')[2].partition('```')[0]))
     assert set(re.search(r'add: \[(.*)\]', agent)[1].split(', ')) == needed, (agent, needed)
     assert 'automountServiceAccountToken: false' in objects['ServiceAccount', 'everprof']
+    # Every node has an agent, also those of the control plane, and what it has not sent outlives its pod.
+    assert re.search(r'^      tolerations:\n      - operator: Exists\n', agent, re.M)
+    assert re.search(r'name: profiles, hostPath: \{path: /var/lib/everprof-agent/\S+, type: DirectoryOrCreate\}', agent)
 
 
 def keys(text, indent):
