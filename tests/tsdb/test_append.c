@@ -159,6 +159,20 @@ Test(append, a_profile_is_stored_once_in_whatever_place_it_is)
 	teardown(f);
 }
 
+/* If it were stored, too, answers would still show the first one. */
+Test(append, one_failed_read_hides_no_conflict)
+{
+	struct fixture *f = setup();
+	int64_t ms = sample_ms(7);
+
+	cr_assert(!put_at(f, 0, ms, "one", NULL));
+	cr_assert(!tsdb_flush(f->db, NULL));
+	arm(f, FS_READ, "/groups", EIO, 1);
+	cr_expect(put_at(f, 0, ms, "two", NULL) == ERR_EXISTS);
+	cr_expect(f->hook.hits == 1);
+	teardown(f);
+}
+
 Test(append, series_are_admitted_up_to_an_eighth_above_the_limit)
 {
 	struct fixture *f = setup();

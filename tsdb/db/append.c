@@ -72,6 +72,9 @@ static int check_duplicate(struct tsdb *db, const struct sample *s,
 		if (s->ms < part_min(p) || s->ms > part_max(p))
 			continue;
 		rc = stored_hash(db, p, s, &hash, err);
+		/* Of two different profiles, answers would show the older. */
+		if (rc == ERR_IO)
+			rc = stored_hash(db, p, s, &hash, err);
 		if (rc == ERR_CORRUPT || rc == ERR_IO)
 			continue;
 		if (rc < 0)
