@@ -720,6 +720,7 @@ Test(wal_log, what_is_read_in_part_is_taken_once)
 	int taken = 0;
 	struct wal_unread_taker taker = { .profile = count_taken,
 					  .ctx = &taken };
+	_Atomic int quit = 1;
 	int all;
 
 	add_all(s, 0, 200);
@@ -738,6 +739,10 @@ Test(wal_log, what_is_read_in_part_is_taken_once)
 	cr_assert(!wal_unread_take_all(s->w, &taker, NULL));
 	cr_expect(taken > 2 * all, "more than before");
 	all = taken;
+	s->disk.to = 4097; /* more again, but everprof stops */
+	taker.quit = &quit;
+	cr_expect(wal_unread_take_all(s->w, &taker, NULL) == ERR_CLOSED);
+	taker.quit = NULL;
 	taker.whole = true;
 	s->disk.to = 4097;
 	cr_assert(!wal_unread_take_all(s->w, &taker, NULL));

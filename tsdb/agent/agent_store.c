@@ -39,8 +39,8 @@ struct agent_store {
 	struct mutex sync_mu;
 	pthread_cond_t stop;
 	pthread_t syncer;
-	bool syncing; /* whether the thread runs */
-	bool stopping;
+	bool syncing;         /* whether the thread runs */
+	_Atomic int stopping; /* asked without the lock, too */
 };
 
 /* Implements appender.append. */
@@ -97,13 +97,16 @@ static void agent_store_readmit_all(struct agent_store *s)
 {
 	const struct wal_unread_taker taker = { .profile = agent_store_readmit,
 						.ctx = s,
-						.whole = true };
+						.whole = true,
+						.quit = &s->stopping };
 	struct err err;
+	int rc;
 
 	if (s->readmitted_ns &&
 	    clock_mono_ns() - s->readmitted_ns < 5 * CLOCK_MINUTE_NS)
 		return;
-	if (wal_unread_take_all(s->wal, &taker, &err))
+	rc = wal_unread_take_all(s->wal, &taker, &err);
+	if (rc && rc != ERR_CLOSED)
 		log_event(
 			s->o.log, LOG_ERROR,
 			"cannot take unread profiles back; everprof tries again",
@@ -246,7 +249,7 @@ void agent_store_close(struct agent_store *s)
 		return;
 	if (s->syncing) {
 		mutex_lock(&s->sync_mu);
-		s->stopping = true;
+		atomic_store(&s->stopping, 1);
 		pthread_cond_signal(&s->stop);
 		mutex_unlock(&s->sync_mu);
 		pthread_join(s->syncer, NULL);

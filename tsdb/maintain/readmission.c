@@ -137,7 +137,8 @@ int readmit_next(struct tsdb *db, bool all, struct err *err)
 		{ "", readmit_block },
 	};
 	const struct wal_unread_taker taker = { .profile = readmit_profile,
-						.ctx = db };
+						.ctx = db,
+						.quit = &db->quit };
 	int rc = 0;
 
 	if (!all && db->readmitted_ns &&

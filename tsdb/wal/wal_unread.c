@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/mutex.h"
@@ -36,6 +37,7 @@ struct unread_visit {
 	uint64_t missing;
 	bool partial; /* the disk could not read some bytes */
 	struct err why;
+	int64_t until_ns; /* when a disk that fails is given up */
 };
 
 static int unread_visit_profile(void *ctx, const struct segment_profile *p,
@@ -66,8 +68,10 @@ static int unread_visit_unread(void *ctx, const struct err *why)
 	if (!v->partial && why)
 		v->why = *why;
 	v->partial = true;
+	if (v->taker->quit && atomic_load(v->taker->quit))
+		return ERR_CLOSED;
 	/* Each attempt may take seconds. */
-	return v->taker->whole ? ERR_IO : 0;
+	return v->taker->whole || clock_mono_ns() > v->until_ns ? ERR_IO : 0;
 }
 
 /*
@@ -290,7 +294,9 @@ static void wal_unread_report_damage(const struct wal *w, const char *path,
 int wal_unread_take(struct wal *w, const char *path,
 		    const struct wal_unread_taker *taker, struct err *err)
 {
-	struct unread_visit v = { .taker = taker };
+	struct unread_visit v = {
+		.taker = taker, .until_ns = clock_mono_ns() + CLOCK_MINUTE_NS
+	};
 	uint64_t number = segment_aside_number(strrchr(path, '/') + 1);
 	struct wal_segment *s = NULL;
 	uint64_t from = wal_end(w);
@@ -346,7 +352,8 @@ int wal_unread_take_all(struct wal *w, const struct wal_unread_taker *taker,
 		    segment_aside_number(l.names[i]) == current)
 			continue;
 		rc = wal_unread_take(w, path, taker, err);
-		wal_unread_report(w->o.log, path, rc, err);
+		if (rc != ERR_CLOSED)
+			wal_unread_report(w->o.log, path, rc, err);
 		if (wal_unread_is_of_one(rc))
 			rc = 0;
 	}

@@ -30,6 +30,11 @@ struct wal_unread_taker {
 	void *ctx;
 	/* Take nothing of a segment before the disk reads all of it. */
 	bool whole;
+	/*
+	 * Whether everprof stops (NULL: it does not): then an attempt ends with
+	 * ERR_CLOSED.
+	 */
+	const _Atomic int *quit;
 };
 
 /* Whether a name is that of something unread; *.unread, *.unread-2, … */
@@ -39,7 +44,8 @@ bool wal_unread_is_name(const char *name);
  * Take the profiles of the unread segment at `path`, make the log durable, and
  * remove the file; if some records are damaged, rename it to *.damaged. ERR_IO:
  * the disk still cannot read all of it; what it reads is taken if it is more
- * than before. Errors of the taker. The file stays then.
+ * than before, and if that takes no more than a minute. ERR_CLOSED; errors of
+ * the taker. The file stays then.
  */
 NODISCARD int wal_unread_take(struct wal *w, const char *path,
 			      const struct wal_unread_taker *taker,
