@@ -277,7 +277,8 @@ def an_agent_counts_and_names_what_its_wal_has_lost(d):
     def lost():
         return a.metric('everprof_remote_storage_samples_dropped_total', 'reason="damaged"')
     wait_until('the loss', 30, lambda: lost() > 0)
-    assert lost() == appended - before, (lost(), appended, before)
+    # What the receiver had stored when it was killed may not have been acknowledged.
+    assert appended - before <= lost() <= appended, (lost(), appended, before)
     lines = [x for x in a.text().splitlines() if 'cannot send the profiles that it lacks' in x]
     assert len(lines) == 1 and re.search(r'from=\S+Z to=\S+Z', lines[0]), lines
     target.stop()
