@@ -14,6 +14,7 @@
 #ifndef BPF_COLLECTOR_H
 #define BPF_COLLECTOR_H
 
+#include "base/err.h"
 #include "base/log.h"
 #include "bpf/container_names.h"
 #include "bpf/kernel/abi.h"
@@ -63,7 +64,12 @@ struct collector_options {
 
 /* Counters of samples by outcome, and of other events, since the start. */
 struct collector_stats {
-	int64_t sampling; /* 1: samples are taken; 0: files are being read */
+	int64_t sampling; /* 1: samples are taken; 0: not yet */
+	/*
+	 * Why no samples can be taken, although it is time; code 0: nothing is
+	 * wrong. It is tried again from time to time.
+	 */
+	struct err failure;
 	int64_t ends
 		[SAMPLE_ENDS];   /* samples by the reason why the stack ends */
 	int64_t dropped;         /* samples of processes dropped by rules */

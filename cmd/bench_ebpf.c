@@ -115,9 +115,14 @@ static int ebpf_bench_run(struct ebpf_bench *b, struct err *err)
 
 	if (rc)
 		return rc;
-	while (!s.sampling) {
+	while (!s.sampling && !s.failure.code) {
 		ebpf_bench_sleep(20);
 		ebpf_stats(c, &s);
+	}
+	if (s.failure.code) {
+		*err = s.failure;
+		ebpf_stop(c, NULL);
+		return s.failure.code;
 	}
 	cpu_ns = clock_cpu_ns();
 	ebpf_bench_sleep(b->duration_ms);

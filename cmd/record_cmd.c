@@ -22,6 +22,7 @@
 #include "cmd/ebpf_config.h"
 #include "cmd/ebpf_rights.h"
 #include "cmd/output.h"
+#include "cmd/serve_rights.h"
 #include "cmd/symbols_helper.h"
 #include "pprof/decode.h"
 #include "pprof/encode.h"
@@ -165,8 +166,9 @@ static void recording_wait(const struct recording *r, const sigset_t *signals)
 	}
 }
 
-/* Wait until samples are taken. */
-static void recording_settle(struct collector *c, const sigset_t *signals)
+/* Wait until samples are taken. An error: they cannot be. */
+static int recording_settle(struct collector *c, const sigset_t *signals,
+			    struct err *err)
 {
 	const struct timespec step = { .tv_nsec = 5000000 };
 	struct collector_stats s;
@@ -175,7 +177,10 @@ static void recording_settle(struct collector *c, const sigset_t *signals)
 	do {
 		number = sigtimedwait(signals, NULL, &step);
 		ebpf_stats(c, &s);
-	} while (!s.sampling && number != SIGINT && number != SIGTERM);
+	} while (!s.sampling && !s.failure.code && number != SIGINT &&
+		 number != SIGTERM);
+	*err = s.failure;
+	return s.failure.code;
 }
 
 /* Say which rights are missing, so that the profile will lack something. */
@@ -208,6 +213,8 @@ static int recording_collect(struct recording *r, const sigset_t *signals,
 	struct collector *c;
 	int rc;
 
+	/* Not before the command is started, which has the limit of its user. */
+	rights_raise_files();
 	labels_set(&b, str_of(LABEL_NAME), str_of("process_cpu"));
 	rc = labels_build(&b, &labels, err);
 	o.labels = labels;
@@ -215,10 +222,11 @@ static int recording_collect(struct recording *r, const sigset_t *signals,
 		rc = ebpf_start(&o, &c, err);
 	if (!rc) {
 		recording_warn_of_rights();
-		recording_settle(c, signals);
-		if (r->child && write(r->start, "", 1) != 1)
+		rc = recording_settle(c, signals, err);
+		if (!rc && r->child && write(r->start, "", 1) != 1)
 			rc = err_sys(err, "start %s", r->command[0]);
-		recording_wait(r, signals);
+		if (!rc)
+			recording_wait(r, signals);
 		ebpf_stop(c, stats);
 	}
 	labels_unref(labels);

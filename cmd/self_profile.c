@@ -103,6 +103,7 @@ static int self_profile_collect(struct self_profiler *p, int64_t seconds,
 				       .pid = (uint32_t)getpid(),
 				       .sink = self_profile_take,
 				       .ctx = s };
+	struct collector_stats stats = { .sampling = 0 };
 	struct collector *c;
 	int rc;
 
@@ -112,7 +113,9 @@ static int self_profile_collect(struct self_profiler *p, int64_t seconds,
 		rc = ebpf_start(&o, &c, err);
 	if (!rc) {
 		self_profile_wait(p, seconds);
-		ebpf_stop(c, NULL);
+		ebpf_stop(c, &stats);
+		*err = stats.failure;
+		rc = err->code;
 	}
 	labels_unref(o.labels);
 	labels_builder_fini(&b);

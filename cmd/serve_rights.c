@@ -15,14 +15,10 @@
  */
 #define FILES_ENOUGH 65536
 
-void rights_set_limits(void)
+void rights_raise_files(void)
 {
-	const struct rlimit none = { 0 };
 	struct rlimit files;
 
-	/* If any of these fails, the system's own settings stay in force. */
-	(void)prctl(PR_SET_DUMPABLE, 0);
-	(void)setrlimit(RLIMIT_CORE, &none);
 	if (getrlimit(RLIMIT_NOFILE, &files))
 		return;
 	if (files.rlim_cur >= FILES_ENOUGH)
@@ -30,6 +26,16 @@ void rights_set_limits(void)
 	files.rlim_cur = files.rlim_max < FILES_ENOUGH ? files.rlim_max :
 							 FILES_ENOUGH;
 	(void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
+void rights_set_limits(void)
+{
+	const struct rlimit none = { 0 };
+
+	/* If any of these fails, the system's own settings stay in force. */
+	(void)prctl(PR_SET_DUMPABLE, 0);
+	(void)setrlimit(RLIMIT_CORE, &none);
+	rights_raise_files();
 }
 
 /*

@@ -13,9 +13,15 @@
 #include "base/log.h"
 
 /*
+ * Allow up to 65536 open files, as far as the system allows them: each target
+ * and each service of Consul needs a connection, and files of programs that are
+ * profiled stay open.
+ */
+void rights_raise_files(void);
+
+/*
  * Forbid core dumps: one would contain passwords and profiles and be as large
- * as the memory. Allow up to 65536 open files, as far as the system allows
- * them: each target and each service of Consul needs a connection.
+ * as the memory. Raise the limit on open files.
  */
 void rights_set_limits(void);
 

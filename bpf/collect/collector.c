@@ -19,6 +19,8 @@ enum {
 	LEARN_MS = 100,
 	/* Sampling begins after this time even if files are still unread. */
 	SETTLE_MS = 10000,
+	/* If sampling cannot begin, it is tried again after this time. */
+	START_RETRY_MS = 10000,
 	/* All processes are read again, after a loss of reports, this often. */
 	RESCAN_MS = 10000,
 	/* The facts that are still to be read when the collector stops. */
@@ -298,19 +300,22 @@ void collector_stats_of(struct collector *c, struct collector_stats *out)
  */
 static void collector_begin_samples(struct collector *c)
 {
-	struct err err;
+	struct err *failure = &c->stats.failure;
 
-	if (c->sampling || (!c->settled && c->now < c->settle_until))
+	if (c->stats.sampling || c->now < c->start_after ||
+	    (!c->settled && c->now < c->settle_until))
 		return;
-	c->sampling = true;
 	sample_window_free(c->window);
 	c->window = sample_window_new(clock_ms(NULL) * 1000000);
 	c->window_at = c->now;
-	if (sampler_start(c->sampler, &err))
+	c->stats.sampling = !sampler_start(c->sampler, failure);
+	if (c->stats.sampling) {
+		failure->code = 0;
+	} else {
+		c->start_after = c->now + START_RETRY_MS;
 		log_event(c->o.log, LOG_ERROR, "eBPF: samples cannot be taken",
-			  LOG_FIELDS(log_err(&err)));
-	else
-		c->stats.sampling = 1;
+			  LOG_FIELDS(log_err(failure)));
+	}
 	collector_count(c);
 }
 

@@ -59,7 +59,6 @@ struct collector {
 	bool rescan;           /* reports were lost */
 	uint64_t rescan_after; /* when all processes may be read again */
 	bool settled;          /* no file and no process waits to be read */
-	bool sampling;
 	/*
 	 * Monotonic time in ns up to which samples were taken: what happened
 	 * later is not known yet.
@@ -69,6 +68,7 @@ struct collector {
 	struct collector_warning warned_of_tables;
 	struct collector_warning warned_of_files;
 	uint64_t settle_until; /* when sampling begins at the latest */
+	uint64_t start_after;  /* sampling failed to begin until this time */
 	VEC(struct window_frame) frames; /* of the sample that is taken */
 	int64_t seen_dropped; /* samples of processes that rules dropped */
 	struct collector_stats stats;

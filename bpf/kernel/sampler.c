@@ -312,6 +312,8 @@ int sampler_start(struct sampler *s, struct err *err)
 	}
 	if (!rc && s->options.switches)
 		rc = sampler_start_switches(s, err);
+	if (rc)
+		sampler_stop(s);
 	return rc;
 }
 

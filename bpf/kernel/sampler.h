@@ -44,7 +44,10 @@ NODISCARD int sampler_open(const struct sampler_options *o,
 /* Stop sampling and free everything; NULL is a no-op. */
 void sampler_close(struct sampler *s);
 
-/* Begin to take samples on all CPUs that are online, and of switches. */
+/*
+ * Begin to take samples on all CPUs that are online, and of switches. After an
+ * error, none are taken, and it can be tried again.
+ */
 NODISCARD int sampler_start(struct sampler *s, struct err *err);
 
 /* Take no samples any more; those that were taken can still be read. */

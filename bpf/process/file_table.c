@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/process/file_table.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/digest.h"
@@ -36,9 +37,21 @@ static bool file_name_same(const void *ctx, uint32_t number, const void *key)
 	       bytes_eq(name->identity, other.identity);
 }
 
+/* How many files may stay open in this process. */
+static size_t file_table_open_max(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) ||
+	    files.rlim_cur / FILES_OPEN_PART >= FILES_OPEN_MAX)
+		return FILES_OPEN_MAX;
+	return files.rlim_cur / FILES_OPEN_PART;
+}
+
 void file_table_init(struct file_table *t, struct table_store *store)
 {
-	*t = (struct file_table){ .store = store };
+	*t = (struct file_table){ .store = store,
+				  .open_max = file_table_open_max() };
 }
 
 /* Close a file that was kept open. */
@@ -56,8 +69,8 @@ static void mapped_file_close(struct file_table *t, struct mapped_file *f)
 static bool file_table_may_keep(const struct file_table *t,
 				const struct file_user *u)
 {
-	return t->open_count < FILES_OPEN_MAX &&
-	       (!u->uid || u->open < FILES_OPEN_USER_MAX);
+	return t->open_count < t->open_max &&
+	       (!u->uid || u->open < t->open_max / FILES_OPEN_USER_PART);
 }
 
 /* Keep a file open, if there are not too many. */

@@ -39,7 +39,12 @@ enum {
 	FILE_FAILURES_MAX = 9,
 	/* Largest number of files that stay open; of a user, a quarter. */
 	FILES_OPEN_MAX = 4096,
-	FILES_OPEN_USER_MAX = FILES_OPEN_MAX / 4,
+	FILES_OPEN_USER_PART = 4,
+	/*
+	 * At most this part of the descriptors that this process may have:
+	 * windows of samples have copies of them.
+	 */
+	FILES_OPEN_PART = 8,
 };
 
 enum mapped_state {
@@ -99,6 +104,7 @@ struct file_table {
 	struct table by_name;
 	VEC(uint32_t) unread; /* files to be read, the newest last */
 	size_t open_count;    /* files that stay open */
+	size_t open_max;      /* largest number of them */
 	uint64_t refused;     /* files that found no room */
 	struct file_user users[FILE_USERS];
 	unsigned user_count;
@@ -106,7 +112,10 @@ struct file_table {
 	uint64_t asked_at; /* when the file that is pending was asked for */
 };
 
-/* Begin with no file. The store must outlive the table. */
+/*
+ * Begin with no file. The store must outlive the table. The number of files that
+ * stay open depends on the limit on open files that this process has now.
+ */
 void file_table_init(struct file_table *t, struct table_store *store);
 
 /* Free everything. */

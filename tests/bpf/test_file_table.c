@@ -255,6 +255,7 @@ Test(file_table, files_of_one_user_stay_open_up_to_a_share)
 	struct table_store store;
 	struct file_table t;
 	struct rlimit files;
+	size_t share;
 	char name[32];
 
 	cr_assert(!getrlimit(RLIMIT_NOFILE, &files));
@@ -262,11 +263,12 @@ Test(file_table, files_of_one_user_stay_open_up_to_a_share)
 	cr_assert(!setrlimit(RLIMIT_NOFILE, &files));
 	table_store_init(&store, in_kernel, 100);
 	file_table_init(&t, &store);
-	for (size_t i = 0; i < FILES_OPEN_USER_MAX + 3; i++) {
+	share = t.open_max / FILES_OPEN_USER_PART;
+	for (size_t i = 0; i < share + 3; i++) {
 		snprintf(name, sizeof(name), "/%zu", i);
 		/* Nobody knows whose process that was. */
 		cr_assert(get(&t, name, "1", 0x3fffffff) != FILE_NONE);
-		cr_assert(read_open_file(&t) == (i < FILES_OPEN_USER_MAX));
+		cr_assert(read_open_file(&t) == (i < share));
 	}
 	cr_assert(get(&t, "/root", "1", 1) != FILE_NONE);
 	cr_expect(read_open_file(&t), "others have room");
@@ -276,6 +278,29 @@ Test(file_table, files_of_one_user_stay_open_up_to_a_share)
 	cr_expect(!t.open_count);
 	cr_assert(get(&t, "/again", "1", 0x3fffffff) != FILE_NONE);
 	cr_expect(read_open_file(&t));
+	file_table_fini(&t);
+	table_store_fini(&store);
+}
+
+/* Others need descriptors, too: the programs in the kernel, and the windows. */
+Test(file_table, files_stay_open_as_far_as_the_limit_of_the_process_allows)
+{
+	struct table_store store;
+	struct file_table t;
+	struct rlimit files;
+	char name[32];
+
+	cr_assert(!getrlimit(RLIMIT_NOFILE, &files));
+	files.rlim_cur = 256;
+	cr_assert(!setrlimit(RLIMIT_NOFILE, &files));
+	table_store_init(&store, in_kernel, 100);
+	file_table_init(&t, &store);
+	for (size_t i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "/%zu", i);
+		cr_assert(get(&t, name, "1", 1) != FILE_NONE);
+		cr_expect(read_open_file(&t) == (i < 256 / FILES_OPEN_PART),
+			  "%zu", i);
+	}
 	file_table_fini(&t);
 	table_store_fini(&store);
 }

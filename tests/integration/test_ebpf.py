@@ -294,6 +294,25 @@ def check_record(folder):
     assert shares and float(shares[1]) < 10 and float(shares[2]) > 85, done.stderr
 
 
+def check_limits(folder):
+    """With too few descriptors, a recording ends with a message; the command keeps its own limit."""
+    if os.geteuid() != 0 or not shutil.which('prlimit'):
+        return
+    said = ''
+    for files in range(20, 1000, 2):
+        done = subprocess.run(['prlimit', f'--nofile={files}:{files}', EVERPROF, 'record', '-o', f'{folder}/few.pb.gz', '--',
+                               f'{folder}/stacks', 'recursion', '1'],
+                              capture_output=True, text=True, check=False, timeout=20 * harness.SLOW)
+        said += done.stderr
+        if done.returncode == 0:
+            break
+    assert 'cannot open a perf event: Too many open files' in said and 'wrote ' in said, said
+    done = subprocess.run(['prlimit', '--nofile=256:4096', EVERPROF, 'record', '-o', f'{folder}/few.pb.gz', '--',
+                           'sh', '-c', 'ulimit -n; exec sleep 0.1'],
+                          capture_output=True, text=True, check=False, timeout=20 * harness.SLOW)
+    assert done.stdout.split()[0] == '256', done
+
+
 def waits(path):
     """{stack: nanoseconds} of an off-CPU profile, the outermost function first."""
     text = subprocess.run([EVERPROF, 'report', 'folded', '--sample_index=wallclock', path],
@@ -605,6 +624,7 @@ def main():
             print('SKIPPED, NOTHING WAS TESTED:', done.stderr)
             sys.exit(77)
         check_record(folder)
+        check_limits(folder)
         check_programs(folder)
         check_interpreters(folder)
         check_waits(folder)
