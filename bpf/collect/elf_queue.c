@@ -21,7 +21,7 @@ struct elf_queue {
 	enum elf_queue_state state;
 	uint32_t pid;
 	char *path;
-	struct bytes identity;
+	struct file_identity identity;
 	struct elf_result result;
 };
 
@@ -84,9 +84,9 @@ struct elf_queue *elf_queue_open(char *const *helper_argv,
 static void elf_queue_forget(struct elf_queue *q)
 {
 	mem_free(q->path);
-	mem_free(q->identity.ptr);
+	mem_free(q->identity.bytes.ptr);
 	q->path = NULL;
-	q->identity = (struct bytes){ 0 };
+	q->identity = (struct file_identity){ .is_build_id = false };
 }
 
 void elf_queue_close(struct elf_queue *q)
@@ -125,9 +125,12 @@ void elf_queue_submit(struct elf_queue *q, uint32_t number,
 	elf_queue_forget(q);
 	q->pid = f->pid;
 	q->path = mem_strdup(f->path);
-	q->identity = (struct bytes){ .ptr = mem_dup(f->identity.ptr,
-						     f->identity.len),
-				      .len = f->identity.len };
+	q->identity = (struct file_identity){
+		.is_build_id = f->identity.is_build_id,
+		.bytes = { .ptr = mem_dup(f->identity.bytes.ptr,
+					  f->identity.bytes.len),
+			   .len = f->identity.bytes.len },
+	};
 	q->result = (struct elf_result){ .number = number, .read.fd = -1 };
 	q->state = ELF_QUEUE_ASKED;
 	pthread_cond_signal(&q->t.wake);

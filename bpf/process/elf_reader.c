@@ -43,7 +43,11 @@ static int elf_reader_open_vdso(void)
 int elf_reader_open(struct file_helper *processes, const struct wanted_file *f,
 		    uint32_t *uid)
 {
-	const struct process_file_wish wish = { .identity = f->identity };
+	/* A build ID is compared when the file has been read. */
+	const struct process_file_wish wish = {
+		.inode = f->identity.is_build_id ? (struct bytes){ 0 } :
+						   f->identity.bytes
+	};
 	struct process_user user;
 	int fd;
 
@@ -54,7 +58,7 @@ int elf_reader_open(struct file_helper *processes, const struct wanted_file *f,
 	*uid = user.uid;
 	fd = process_reader_open(processes, f->pid, f->path, &user, &wish);
 	/* Only an identity can tell that the program is the wanted file. */
-	if (fd < 0 && f->identity.len)
+	if (fd < 0 && f->identity.bytes.len)
 		fd = process_reader_open(processes, f->pid, NULL, &user, &wish);
 	if (fd < 0)
 		fd = process_reader_open(processes, 0, f->path, &user, &wish);
@@ -71,8 +75,8 @@ static int elf_reader_accept(const struct wanted_file *f, struct bytes answer,
 			err, ERR_CORRUPT,
 			"the file helper sent an invalid answer about the file %s",
 			f->path);
-	if (f->identity.len != FILE_INODE_LEN && f->identity.len &&
-	    !bytes_eq(f->identity, out->build_id))
+	if (f->identity.is_build_id &&
+	    !bytes_eq(f->identity.bytes, out->build_id))
 		return err_set(
 			err, ERR_NOTFOUND,
 			"%s, which process %u had mapped, has been replaced by another file",

@@ -36,7 +36,7 @@ enum {
 struct wanted_file {
 	uint32_t pid;
 	const char *path;
-	struct bytes identity; /* a device and an inode, or a build ID */
+	struct file_identity identity;
 };
 
 /* The helpers of a reader. */

@@ -12,12 +12,13 @@
 /* The key by which a file is looked up. */
 struct file_name {
 	struct str path;
-	struct bytes identity;
+	struct file_identity identity;
 };
 
 static uint64_t file_name_hash(const struct file_name *name)
 {
-	return hash_key(bytes_of(name->path)) ^ hash_key(name->identity) * 31;
+	return hash_key(bytes_of(name->path)) ^
+	       hash_key(name->identity.bytes) * 31;
 }
 
 static struct file_name file_name_of(const struct mapped_file *f)
@@ -34,7 +35,8 @@ static bool file_name_same(const void *ctx, uint32_t number, const void *key)
 	struct file_name other = file_name_of(&t->files.v[number]);
 
 	return str_eq(name->path, other.path) &&
-	       bytes_eq(name->identity, other.identity);
+	       name->identity.is_build_id == other.identity.is_build_id &&
+	       bytes_eq(name->identity.bytes, other.identity.bytes);
 }
 
 /* How many files may stay open in this process. */
@@ -129,7 +131,7 @@ static void mapped_file_fini(struct file_table *t, struct mapped_file *f)
 {
 	mapped_file_close(t, f);
 	mem_free(f->path);
-	mem_free(f->identity.ptr);
+	mem_free(f->identity.bytes.ptr);
 	mem_free(f->segments);
 }
 
@@ -165,9 +167,11 @@ static uint32_t file_table_add(struct file_table *t,
 		vec_add(&t->files);
 	t->files.v[number] = (struct mapped_file){
 		.path = mem_strndup(name->path),
-		.identity = { .ptr = mem_dup(name->identity.ptr,
-					     name->identity.len),
-			      .len = name->identity.len },
+		.identity = { .is_build_id = name->identity.is_build_id,
+			      .bytes = { .ptr = mem_dup(
+						 name->identity.bytes.ptr,
+						 name->identity.bytes.len),
+					 .len = name->identity.bytes.len } },
 		.pid = pid,
 		.user = user,
 		.live = true,
@@ -181,9 +185,9 @@ static uint32_t file_table_add(struct file_table *t,
 }
 
 uint32_t file_table_get(struct file_table *t, struct str path,
-			struct bytes identity, uint32_t pid)
+			const struct file_identity *identity, uint32_t pid)
 {
-	const struct file_name name = { .path = path, .identity = identity };
+	const struct file_name name = { .path = path, .identity = *identity };
 	uint32_t number = table_find(&t->by_name, file_name_hash(&name),
 				     file_name_same, t, &name);
 
@@ -279,7 +283,7 @@ static struct table_key mapped_file_key(const struct mapped_file *f)
 		return key;
 	}
 	digest_sha256(bytes_of(str_of(f->path)), key.bytes);
-	digest_sha256(f->identity, digest);
+	digest_sha256(f->identity.bytes, digest);
 	memcpy(key.bytes + sizeof(digest), digest, sizeof(digest));
 	/* No build ID has this length. */
 	key.len = TABLE_KEY_MAX;

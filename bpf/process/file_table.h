@@ -61,9 +61,9 @@ enum mapped_state {
 /* A file that some process has mapped. */
 struct mapped_file {
 	char *path;
-	struct bytes identity; /* owned: build ID, or device and inode */
-	uint32_t pid;          /* a process that has it, to open it */
-	unsigned user;         /* of the process that had it first; an index */
+	struct file_identity identity; /* owned */
+	uint32_t pid;                  /* a process that has it, to open it */
+	unsigned user; /* of the process that had it first; an index */
 	enum mapped_state state;
 	bool live;         /* not a gap in the array of files */
 	bool in_use;       /* some process had it when they were counted */
@@ -127,7 +127,7 @@ void file_table_fini(struct file_table *t);
  * mapped.
  */
 uint32_t file_table_get(struct file_table *t, struct str path,
-			struct bytes identity, uint32_t pid);
+			const struct file_identity *identity, uint32_t pid);
 
 /*
  * Return the number of a file that nobody has read yet, which is then pending,

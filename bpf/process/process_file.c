@@ -24,15 +24,15 @@ void file_inode_encode(struct buf *out, uint32_t major, uint32_t minor,
 	enc_be64(out, inode);
 }
 
-/* Whether a file has the identity of a device and an inode. */
-static bool process_file_is(const struct stat *st, struct bytes identity)
+/* Whether a file has this device and inode. */
+static bool process_file_is(const struct stat *st, struct bytes inode)
 {
 	struct buf own = { 0 };
 	bool same;
 
 	file_inode_encode(&own, major(st->st_dev), minor(st->st_dev),
 			  st->st_ino);
-	same = bytes_eq(buf_bytes(&own), identity);
+	same = bytes_eq(buf_bytes(&own), inode);
 	buf_fini(&own);
 	return same;
 }
@@ -126,8 +126,7 @@ static int process_file_open_place(int place, struct file_search *s,
 	    process_user_may_read(u, &st) &&
 	    !process_file_is_unsure(place, &st, u) &&
 	    (!wish->owned || st.st_uid == u->uid) &&
-	    (wish->identity.len != FILE_INODE_LEN ||
-	     process_file_is(&st, wish->identity)))
+	    (!wish->inode.len || process_file_is(&st, wish->inode)))
 		fd = regular_file_reopen(place);
 	close(place);
 	return fd;

@@ -16,9 +16,13 @@
 #include "base/buf.h"
 #include "bpf/process/process_user.h"
 
-enum {
-	/* Length of an identity that is a device and an inode. */
-	FILE_INODE_LEN = 16,
+/*
+ * What tells a mapped file from others that are at its path. A build ID may have
+ * the length of the other kind.
+ */
+struct file_identity {
+	bool is_build_id;   /* else a device and an inode; empty: any file */
+	struct bytes bytes; /* borrowed, or owned, as the holder says */
 };
 
 /* Encode the device and the inode of a file as an identity. */
@@ -27,12 +31,8 @@ void file_inode_encode(struct buf *out, uint32_t major, uint32_t minor,
 
 /* What a file has to be, besides readable for the user. */
 struct process_file_wish {
-	/*
-	 * Device and inode; another length: any. A build ID is compared by the
-	 * reader of the file.
-	 */
-	struct bytes identity;
-	bool owned; /* it belongs to the user */
+	struct bytes inode; /* file_inode_encode(); empty: any */
+	bool owned;         /* it belongs to the user */
 };
 
 /*

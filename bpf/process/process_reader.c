@@ -135,7 +135,7 @@ static void process_open_encode(const struct process_open *o, struct buf *out)
 	for (size_t i = 0; i < o->user.groups.count; i++)
 		enc_be32(out, o->user.groups.v[i]);
 	buf_byte(out, o->wish.owned);
-	enc_str(out, str_from(o->wish.identity));
+	enc_str(out, str_from(o->wish.inode));
 }
 
 /* The groups are to be freed, in case of an error too. */
@@ -151,7 +151,7 @@ static bool process_open_decode(struct bytes b, struct process_open *out)
 	for (uint64_t i = 0; i < groups; i++)
 		*vec_add(&out->user.groups) = dec_be32(&d);
 	out->wish.owned = dec_u8(&d);
-	out->wish.identity = bytes_of(dec_str(&d));
+	out->wish.inode = bytes_of(dec_str(&d));
 	return !d.bad;
 }
 

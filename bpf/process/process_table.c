@@ -227,18 +227,19 @@ static void process_report_map(struct process_table *t,
 			       const struct side_band_record *r, uint64_t now)
 {
 	struct process *p = process_get(t, r->pid, now);
-	struct buf identity = { 0 };
+	struct file_identity identity = { .is_build_id = true,
+					  .bytes = r->build_id };
+	struct buf inode = { 0 };
 	uint32_t file = FILE_NONE;
 
 	if (!p)
 		return;
-	if (!r->build_id.len)
-		file_inode_encode(&identity, r->major, r->minor, r->inode);
+	if (!r->build_id.len) {
+		file_inode_encode(&inode, r->major, r->minor, r->inode);
+		identity = (struct file_identity){ .bytes = buf_bytes(&inode) };
+	}
 	if (path_is_file(r->text) || str_is(r->text, "[vdso]"))
-		file = file_table_get(t->files, r->text,
-				      r->build_id.len ? r->build_id :
-							buf_bytes(&identity),
-				      r->pid);
+		file = file_table_get(t->files, r->text, &identity, r->pid);
 	process_map(t, p,
 		    (struct address_range){ .start = r->start,
 					    .end = r->end,
@@ -248,7 +249,7 @@ static void process_report_map(struct process_table *t,
 		    now);
 	if (path_is_file(r->text))
 		process_runs(p, file);
-	buf_fini(&identity);
+	buf_fini(&inode);
 }
 
 /* A process has no group, but had one. */
@@ -438,17 +439,19 @@ static void process_map_text(struct process_table *t, struct process *p,
 {
 	while (maps.len) {
 		struct maps_line l;
-		struct buf identity = { 0 };
+		struct file_identity identity = { .is_build_id = false };
+		struct buf inode = { 0 };
 		uint32_t file = FILE_NONE;
 
 		if (!maps_line_parse(str_cut(maps, '\n', &maps), &l) ||
 		    !l.executable)
 			continue;
-		file_inode_encode(&identity, l.major, l.minor, l.inode);
+		file_inode_encode(&inode, l.major, l.minor, l.inode);
+		identity.bytes = buf_bytes(&inode);
 		if ((l.inode && path_is_file(l.path)) ||
 		    str_is(l.path, "[vdso]"))
-			file = file_table_get(t->files, l.path,
-					      buf_bytes(&identity), p->pid);
+			file = file_table_get(t->files, l.path, &identity,
+					      p->pid);
 		process_map(t, p,
 			    (struct address_range){ .start = l.start,
 						    .end = l.end,
@@ -457,7 +460,7 @@ static void process_map_text(struct process_table *t, struct process *p,
 			    now);
 		if (path_is_file(l.path))
 			process_runs(p, file);
-		buf_fini(&identity);
+		buf_fini(&inode);
 	}
 }
 

@@ -57,7 +57,7 @@ static struct name_cache_file window_file_id(const struct window_file *f)
 	};
 	const struct bytes without[] = {
 		{ .len = 0 },
-		f->identity,
+		f->identity.bytes,
 		bytes_of(str_of(f->path)),
 	};
 

@@ -21,7 +21,7 @@ struct sample_window *sample_window_new(int64_t start_ns)
 static void window_file_fini(struct window_file *f)
 {
 	mem_free(f->path);
-	mem_free(f->identity.ptr);
+	mem_free(f->identity.bytes.ptr);
 	mem_free(f->build_id.ptr);
 	mem_free(f->segments);
 	if (f->fd >= 0)
@@ -267,7 +267,8 @@ void sample_window_file(struct sample_window *w, const struct file_table *files,
 		.pid = f->pid,
 		.fd = -1,
 		.path = mem_strdup(f->path),
-		.identity = bytes_dup(f->identity),
+		.identity = { .is_build_id = f->identity.is_build_id,
+			      .bytes = bytes_dup(f->identity.bytes) },
 	};
 	window_file_facts(to, f);
 }

@@ -41,7 +41,7 @@ struct window_file {
 	uint32_t owner;  /* the user to whom the file belongs */
 	int fd;          /* the open file, owned, or -1 */
 	char *path;
-	struct bytes identity;
+	struct file_identity identity; /* owned */
 	struct bytes build_id;
 	struct elf_segment *segments;
 	uint32_t segment_count; /* 0: it was not read */

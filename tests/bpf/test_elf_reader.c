@@ -52,8 +52,8 @@ static struct buf inode_of(const char *path)
 }
 
 /* Read a file of a process, and return the number of entries of its table, or an error. */
-static int read_entries(struct elf_helpers *h, pid_t pid, const char *path,
-			struct bytes identity)
+static int read_file(struct elf_helpers *h, pid_t pid, const char *path,
+		     struct file_identity identity)
 {
 	struct buf answer = { .max = ELF_FACTS_MAX };
 	struct elf_read read;
@@ -70,6 +70,22 @@ static int read_entries(struct elf_helpers *h, pid_t pid, const char *path,
 	return rc;
 }
 
+/* The file with a device and an inode, or, if that is empty, any file. */
+static int read_entries(struct elf_helpers *h, pid_t pid, const char *path,
+			struct bytes inode)
+{
+	return read_file(h, pid, path,
+			 (struct file_identity){ .bytes = inode });
+}
+
+static int read_build_id(struct elf_helpers *h, pid_t pid, const char *path,
+			 struct bytes build_id)
+{
+	return read_file(h, pid, path,
+			 (struct file_identity){ .is_build_id = true,
+						 .bytes = build_id });
+}
+
 Test(elf_reader, files_of_this_process)
 {
 	struct elf_helpers *h = helpers_new();
@@ -82,20 +98,22 @@ Test(elf_reader, files_of_this_process)
 
 	cr_assert(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
 	inode = inode_of(self);
-	cr_assert(!elf_reader_read(h,
-				   &(struct wanted_file){ (uint32_t)getpid(),
-							  self,
-							  buf_bytes(&inode) },
-				   &answer, &read, &err),
-		  "%s", err.msg);
+	cr_assert(
+		!elf_reader_read(h,
+				 &(struct wanted_file){
+					 .pid = (uint32_t)getpid(),
+					 .path = self,
+					 .identity.bytes = buf_bytes(&inode) },
+				 &answer, &read, &err),
+		"%s", err.msg);
 	facts = read.facts;
 	close(read.fd);
 	cr_expect(facts.table.count > 10 && facts.build_id.len == 20);
 	/* By its build ID, and by that of another file. */
-	cr_expect(read_entries(h, getpid(), self, facts.build_id) ==
+	cr_expect(read_build_id(h, getpid(), self, facts.build_id) ==
 		  (int)facts.table.count);
-	cr_expect(read_entries(h, getpid(), self,
-			       bytes_of(str_of("twenty bytes of text"))) ==
+	cr_expect(read_build_id(h, getpid(), self,
+				bytes_of(str_of("twenty bytes of text"))) ==
 		  ERR_NOTFOUND);
 	cr_expect(read_entries(h, getpid(), "[vdso]", buf_bytes(&inode)) > 0);
 	cr_expect(read_entries(h, getpid(), "/etc/passwd",
@@ -112,6 +130,31 @@ static void copy_program(const char *from, const char *to)
 
 	snprintf(command, sizeof(command), "cp %s %s", from, to);
 	cr_assert(!system(command));
+}
+
+/* Linkers also write build IDs as long as a device and an inode. */
+Test(elf_reader, a_build_id_of_16_bytes_is_none_of_an_inode)
+{
+	static const uint8_t build_id[] = "sixteen bytes id";
+	static const uint8_t other[] = "another build id";
+	struct elf_helpers *h = helpers_new();
+	struct tempdir d = tempdir_make();
+	char path[4200];
+	char command[9000];
+
+	snprintf(path, sizeof(path), "%s/program", d.path);
+	snprintf(command, sizeof(command),
+		 "echo 'int main(void) { return 0; }' | "
+		 "gcc -x c - -o %s -Wl,--build-id=0x"
+		 "7369787465656e206279746573206964",
+		 path);
+	cr_assert(!system(command));
+	cr_expect(read_build_id(h, getpid(), path,
+				(struct bytes){ build_id, 16 }) > 0);
+	cr_expect(read_build_id(h, getpid(), path,
+				(struct bytes){ other, 16 }) == ERR_NOTFOUND);
+	tempdir_fini(&d);
+	helpers_close(h);
 }
 
 /* Nobody knows whose it was, so it is read as anybody could. */

@@ -49,7 +49,10 @@ static struct elf_facts facts_of(const char *build_id)
 static uint32_t get(struct file_table *t, const char *path,
 		    const char *identity, uint32_t pid)
 {
-	return file_table_get(t, str_of(path), bytes_of(str_of(identity)), pid);
+	return file_table_get(
+		t, str_of(path),
+		&(struct file_identity){ .bytes = bytes_of(str_of(identity)) },
+		pid);
 }
 
 /* Read the next file, which must be this one. */
@@ -80,6 +83,24 @@ Test(file_table, a_file_is_its_path_and_its_identity)
 	read_next(&t, a, "x");
 	cr_expect(file_table_next(&t, 0) == FILE_NONE);
 	cr_expect(store.extents.used == 20);
+	file_table_fini(&t);
+	table_store_fini(&store);
+}
+
+Test(file_table, a_build_id_is_no_inode)
+{
+	const struct bytes bytes = bytes_of(str_of("sixteen bytes id"));
+	const struct file_identity inode = { .bytes = bytes };
+	const struct file_identity build_id = { .is_build_id = true,
+						.bytes = bytes };
+	struct table_store store;
+	struct file_table t;
+	uint32_t a;
+
+	table_store_init(&store, in_kernel, 100);
+	file_table_init(&t, &store);
+	a = file_table_get(&t, str_of("/a"), &inode, 7);
+	cr_expect(file_table_get(&t, str_of("/a"), &build_id, 7) != a);
 	file_table_fini(&t);
 	table_store_fini(&store);
 }

@@ -291,7 +291,7 @@ Test(process_file, a_file_that_was_replaced_is_not_opened)
 	cr_assert(!chmod(d.path, 0755) && !stat(path, &st));
 	file_inode_encode(&identity, major(st.st_dev), minor(st.st_dev),
 			  st.st_ino);
-	wish = (struct process_file_wish){ .identity = buf_bytes(&identity) };
+	wish = (struct process_file_wish){ .inode = buf_bytes(&identity) };
 	cr_expect(gets(path, &wish));
 	mem_free(file_of(&d, "other", 0644));
 	{

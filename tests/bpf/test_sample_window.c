@@ -130,8 +130,9 @@ static void add_file(struct file_table *files)
 				 .facts = { .build_id = { .ptr = id, .len = 2 },
 					    .segments = &segment,
 					    .segment_count = 1 } };
-	uint32_t n = file_table_get(files, str_of("/bin/a"),
-				    (struct bytes){ .ptr = id, .len = 2 }, 7);
+	const struct file_identity identity = { .is_build_id = true,
+						.bytes = { id, 2 } };
+	uint32_t n = file_table_get(files, str_of("/bin/a"), &identity, 7);
 
 	cr_assert(n == 0 && file_table_next(files, 0) == 0);
 	file_table_learn(files, 0, &read, 0);
@@ -357,7 +358,9 @@ Test(sample_window, facts_of_files_may_come_later)
 	file_table_init(&files, &store);
 	(void)file_table_get(
 		&files, str_of("/bin/a"),
-		(struct bytes){ .ptr = (const uint8_t *)"\xab\x01", .len = 2 },
+		&(struct file_identity){
+			.is_build_id = true,
+			.bytes = { (const uint8_t *)"\xab\x01", 2 } },
 		7);
 	sample_window_file(w, &files, 0);
 	cr_expect(!window_file_address(&w->files.v[0], 0x1234, &address));
