@@ -29,6 +29,8 @@ enum {
 	WARN_MS = 60000,
 	/* The descriptors of the collector itself: to stop, files, processes. */
 	WAITS_OWN = 3,
+	/* Samples and reports after which the priority is measured again. */
+	MEASURE_STEPS = 256,
 	/* There is room for this number of sampled waits a second on each CPU. */
 	SWITCHES_HZ = 1000,
 };
@@ -120,13 +122,23 @@ static void collector_receive(void *ctx, const struct sample_record *r)
 	sample_queue_add(&c->samples, r);
 }
 
+/* A flood of reports may make one turn last for seconds: so it is measured, too. */
+static void collector_step(struct collector *c)
+{
+	if (++c->steps % MEASURE_STEPS == 0)
+		collector_priority_update(&c->priority,
+					  (uint64_t)clock_mono_ns() / 1000000);
+}
+
 /* Take all samples that are before a time. */
 static void collector_take_before(struct collector *c, uint64_t time)
 {
 	const struct sample_record *r;
 
-	while ((r = sample_queue_take(&c->samples, time)))
+	while ((r = sample_queue_take(&c->samples, time))) {
 		collector_take(c, r);
+		collector_step(c);
+	}
 }
 
 /* Whether a report may be about a process of interest. */
@@ -147,6 +159,7 @@ static void collector_report(void *ctx, const struct side_band_record *r)
 {
 	struct collector *c = ctx;
 
+	collector_step(c);
 	collector_take_before(c, r->time);
 	if (!collector_follows(c, r))
 		return;

@@ -36,7 +36,8 @@ struct collector {
 	struct collector_options o;
 	pthread_t thread;
 	struct collector_priority priority;
-	int stop_fd; /* eventfd: readable when the collector is to stop */
+	unsigned steps; /* samples and reports that were taken, to measure it */
+	int stop_fd;    /* eventfd: readable when the collector is to stop */
 	VEC(struct pollfd) waits; /* for what it waits; `stop_fd` in front */
 	struct sampler *sampler;
 	struct side_band *side_band;

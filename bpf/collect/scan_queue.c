@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "bpf/collect/reading_thread.h"
+#include "bpf/process/process_uid.h"
 
 enum {
 	/* Results that may wait to be taken. */
@@ -50,14 +51,11 @@ struct scan_queue {
  */
 static struct scan_user *scan_user_of(struct scan_queue *q, uint32_t pid)
 {
-	struct process_user user;
-	uint32_t uid;
+	struct process_uid asker = process_uid_init();
+	uint32_t uid = process_uid_find(&asker, pid);
 	int64_t least = INT64_MAX;
 	struct scan_user *u;
 
-	process_user_read(&user, pid);
-	uid = user.uid;
-	process_user_fini(&user);
 	for (size_t i = 0; i < q->users.count; i++) {
 		if (q->users.v[i].uid == uid)
 			return &q->users.v[i];
@@ -73,9 +71,11 @@ static struct scan_user *scan_user_of(struct scan_queue *q, uint32_t pid)
 
 static void scan_queue_sort_in(struct scan_queue *q, struct scan_wish wish)
 {
+	int64_t began = clock_mono_ns();
 	struct scan_user *u = scan_user_of(q, wish.pid);
 
 	*vec_add(&u->wishes.list) = wish;
+	u->spent_ns += clock_mono_ns() - began;
 }
 
 /* Ask for the mappings of all processes in /proc. */

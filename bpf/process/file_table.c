@@ -7,7 +7,6 @@
 #include "base/digest.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "bpf/process/process_user.h"
 
 /* The key by which a file is looked up. */
 struct file_name {
@@ -93,19 +92,6 @@ static void mapped_file_keep(struct file_table *t, struct mapped_file *f,
 }
 
 /*
- * The user of a process. The owner of /proc/PID would be root, for whom there
- * is no limit, if the process is not dumpable.
- */
-static uint32_t file_asker(uint32_t pid)
-{
-	struct process_user user;
-
-	process_user_read(&user, pid);
-	process_user_fini(&user);
-	return user.uid;
-}
-
-/*
  * The index of a user. A user without files gives way to a new one; users that
  * find no room share the last entry.
  */
@@ -149,9 +135,10 @@ void file_table_fini(struct file_table *t)
 
 /* Add a file, or return FILE_NONE, if there is no room for it. */
 static uint32_t file_table_add(struct file_table *t,
-			       const struct file_name *name, uint32_t pid)
+			       const struct file_name *name,
+			       struct process_uid *asker, uint32_t pid)
 {
-	unsigned user = file_table_user(t, file_asker(pid));
+	unsigned user = file_table_user(t, process_uid_find(asker, pid));
 	struct file_user *u = &t->users[user];
 	uint32_t number;
 
@@ -185,14 +172,15 @@ static uint32_t file_table_add(struct file_table *t,
 }
 
 uint32_t file_table_get(struct file_table *t, struct str path,
-			const struct file_identity *identity, uint32_t pid)
+			const struct file_identity *identity,
+			struct process_uid *asker, uint32_t pid)
 {
 	const struct file_name name = { .path = path, .identity = *identity };
 	uint32_t number = table_find(&t->by_name, file_name_hash(&name),
 				     file_name_same, t, &name);
 
 	if (number == TABLE_NONE)
-		return file_table_add(t, &name, pid);
+		return file_table_add(t, &name, asker, pid);
 	/* A process that is alive is needed to open it. */
 	if (t->files.v[number].state == MAPPED_UNREAD)
 		t->files.v[number].pid = pid;

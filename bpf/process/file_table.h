@@ -13,6 +13,7 @@
 
 #include "bpf/kernel/abi.h"
 #include "bpf/process/elf_reader.h"
+#include "bpf/process/process_uid.h"
 #include "bpf/process/table_store.h"
 
 enum {
@@ -122,12 +123,13 @@ void file_table_init(struct file_table *t, struct table_store *store);
 void file_table_fini(struct file_table *t);
 
 /*
- * Return the number of a file, which is added if it is new, or FILE_NONE if
- * there are too many, or too many of the user of `pid`, a process that has it
- * mapped.
+ * Return the number of a file that the process `pid`, whose user is `asker`, has
+ * mapped. It is added if it is new. FILE_NONE: there are too many, or too many
+ * of the user.
  */
 uint32_t file_table_get(struct file_table *t, struct str path,
-			const struct file_identity *identity, uint32_t pid);
+			const struct file_identity *identity,
+			struct process_uid *asker, uint32_t pid);
 
 /*
  * Return the number of a file that nobody has read yet, which is then pending,

@@ -155,6 +155,7 @@ static struct process *process_add(struct process_table *t, uint32_t pid,
 		vec_add(&t->processes);
 	t->processes.v[number] = (struct process){
 		.pid = pid,
+		.uid = process_uid_init(),
 		.live = true,
 		.publication = PUBLICATION_NONE,
 		.program = FILE_NONE,
@@ -239,7 +240,8 @@ static void process_report_map(struct process_table *t,
 		identity = (struct file_identity){ .bytes = buf_bytes(&inode) };
 	}
 	if (path_is_file(r->text) || str_is(r->text, "[vdso]"))
-		file = file_table_get(t->files, r->text, &identity, r->pid);
+		file = file_table_get(t->files, r->text, &identity, &p->uid,
+				      r->pid);
 	process_map(t, p,
 		    (struct address_range){ .start = r->start,
 					    .end = r->end,
@@ -276,6 +278,7 @@ static void process_report_fork(struct process_table *t,
 		return;
 	parent = &t->processes.v[from];
 	child->began_ns = r->time;
+	child->uid = process_uid_guess(parent->uid);
 	memcpy(child->name, parent->name, sizeof(child->name));
 	child->program = parent->program;
 	child->marked |= parent->marked;
@@ -343,6 +346,7 @@ void process_table_report(struct process_table *t,
 		if (!p)
 			break;
 		process_name(p, r->text);
+		p->uid = process_uid_guess(p->uid);
 		address_space_clear(&t->pool, &p->space);
 		process_leave_group(p, p->group);
 		p->program = FILE_NONE;
@@ -451,7 +455,7 @@ static void process_map_text(struct process_table *t, struct process *p,
 		if ((l.inode && path_is_file(l.path)) ||
 		    str_is(l.path, "[vdso]"))
 			file = file_table_get(t->files, l.path, &identity,
-					      p->pid);
+					      &p->uid, p->pid);
 		process_map(t, p,
 			    (struct address_range){ .start = l.start,
 						    .end = l.end,

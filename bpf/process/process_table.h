@@ -16,6 +16,7 @@
 #include "bpf/process/address_space.h"
 #include "bpf/process/file_table.h"
 #include "bpf/process/process_reader.h"
+#include "bpf/process/process_uid.h"
 
 enum {
 	/* Largest number of processes; the kernel has room for as many. */
@@ -53,6 +54,7 @@ struct publication {
 /* A process. */
 struct process {
 	uint32_t pid;
+	struct process_uid uid;
 	char name[PROCESS_NAME_MAX]; /* of its first thread */
 	struct address_space space;
 	uint32_t publication; /* number, or UINT32_MAX */

@@ -1,13 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/process/process_user.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-#include "base/file_slurp.h"
+/*
+ * Read the beginning of the status of a process, up to its last blank, so that
+ * no number is cut. False: the process has ended.
+ */
+static bool process_status_read(uint32_t pid,
+				char text[PROCESS_USER_STATUS_MAX])
+{
+	char path[64];
+	ssize_t n;
+	int fd;
 
-/* The status of a process has about 1.5 KB, and its groups. */
-#define STATUS_MAX (1 << 20)
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, PROCESS_USER_STATUS_MAX - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n == PROCESS_USER_STATUS_MAX - 1) {
+		while (n && !strchr(" \t\n", text[n - 1]))
+			n--;
+	}
+	text[n > 0 ? n : 0] = 0;
+	return n > 0;
+}
 
 /* Add the numbers of a line of the status to a list. */
 static void process_user_numbers(const char *status, const char *key,
@@ -49,18 +70,15 @@ static bool process_user_last(const char *status, const char *key,
 
 void process_user_read(struct process_user *u, uint32_t pid)
 {
-	struct buf status = buf_init(STATUS_MAX);
+	char status[PROCESS_USER_STATUS_MAX];
 	uint32_t gid = PROCESS_USER_NOBODY;
-	char path[64];
 
 	*u = (struct process_user){ .uid = PROCESS_USER_NOBODY };
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	if (!file_slurp(path, &status, NULL) &&
-	    process_user_last(buf_cstr(&status), "\nUid:", &u->uid) &&
-	    process_user_last(buf_cstr(&status), "\nGid:", &gid))
-		process_user_numbers(buf_cstr(&status), "\nGroups:", u);
+	if (process_status_read(pid, status) &&
+	    process_user_last(status, "\nUid:", &u->uid) &&
+	    process_user_last(status, "\nGid:", &gid))
+		process_user_numbers(status, "\nGroups:", u);
 	*vec_add(&u->groups) = gid;
-	buf_fini(&status);
 }
 
 bool process_user_same(const struct process_user *a,

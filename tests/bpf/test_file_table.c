@@ -6,15 +6,11 @@
 #include "bpf/process/file_table.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "bpf/process/process_user.h"
 #include "tests/check.h"
 
 TestSuite(file_table, .timeout = 60);
@@ -46,13 +42,23 @@ static struct elf_facts facts_of(const char *build_id)
 	};
 }
 
-static uint32_t get(struct file_table *t, const char *path,
-		    const char *identity, uint32_t pid)
+/* A file that a process of a user has mapped. */
+static uint32_t get_as(struct file_table *t, const char *path,
+		       const char *identity, uint32_t uid, uint32_t pid)
 {
+	struct process_uid asker = { .uid = uid, .is_known = true };
+
 	return file_table_get(
 		t, str_of(path),
 		&(struct file_identity){ .bytes = bytes_of(str_of(identity)) },
-		pid);
+		&asker, pid);
+}
+
+/* … of root. */
+static uint32_t get(struct file_table *t, const char *path,
+		    const char *identity, uint32_t pid)
+{
+	return get_as(t, path, identity, 0, pid);
 }
 
 /* Read the next file, which must be this one. */
@@ -95,12 +101,13 @@ Test(file_table, a_build_id_is_no_inode)
 						.bytes = bytes };
 	struct table_store store;
 	struct file_table t;
+	struct process_uid root = { .is_known = true };
 	uint32_t a;
 
 	table_store_init(&store, in_kernel, 100);
 	file_table_init(&t, &store);
-	a = file_table_get(&t, str_of("/a"), &inode, 7);
-	cr_expect(file_table_get(&t, str_of("/a"), &build_id, 7) != a);
+	a = file_table_get(&t, str_of("/a"), &inode, &root, 7);
+	cr_expect(file_table_get(&t, str_of("/a"), &build_id, &root, 7) != a);
 	file_table_fini(&t);
 	table_store_fini(&store);
 }
@@ -288,7 +295,8 @@ Test(file_table, files_of_one_user_stay_open_up_to_a_share)
 	for (size_t i = 0; i < share + 3; i++) {
 		snprintf(name, sizeof(name), "/%zu", i);
 		/* Nobody knows whose process that was. */
-		cr_assert(get(&t, name, "1", 0x3fffffff) != FILE_NONE);
+		cr_assert(get_as(&t, name, "1", PROCESS_UID_GONE, 7) !=
+			  FILE_NONE);
 		cr_assert(read_open_file(&t) == (i < share));
 	}
 	cr_assert(get(&t, "/root", "1", 1) != FILE_NONE);
@@ -297,7 +305,7 @@ Test(file_table, files_of_one_user_stay_open_up_to_a_share)
 	file_table_count_begin(&t);
 	file_table_count_end(&t, 0);
 	cr_expect(!t.open_count);
-	cr_assert(get(&t, "/again", "1", 0x3fffffff) != FILE_NONE);
+	cr_assert(get_as(&t, "/again", "1", PROCESS_UID_GONE, 7) != FILE_NONE);
 	cr_expect(read_open_file(&t));
 	file_table_fini(&t);
 	table_store_fini(&store);
@@ -385,57 +393,25 @@ Test(file_table, files_of_two_owners_share_no_table)
 	table_store_fini(&store);
 }
 
-/*
- * Start a process of a user. It is not dumpable, because it executes no program
- * after the change of the user, so that root owns its folder in /proc.
- */
-static pid_t process_of(uid_t uid)
-{
-	struct process_user user;
-	pid_t pid = fork();
-
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (setuid(uid))
-			_exit(1);
-		for (;;)
-			pause();
-	}
-	do {
-		usleep(1000);
-		process_user_read(&user, (uint32_t)pid);
-		process_user_fini(&user);
-	} while (user.uid != uid);
-	return pid;
-}
-
 Test(file_table, files_of_one_user_delay_nobody_else)
 {
 	struct table_store store;
 	struct file_table t;
-	pid_t slow;
-	pid_t other;
 	uint32_t late;
 	uint32_t first;
 	uint64_t now = 1;
 	char path[32];
 
-	if (geteuid()) {
-		fprintf(stderr, "SKIPPED: only root has other users\n");
-		return;
-	}
-	slow = process_of(54321);
-	other = process_of(54322);
 	table_store_init(&store, in_kernel, 100);
 	file_table_init(&t, &store);
 	/* A link of a slow file is a new file each time. */
 	for (int i = 0; i < 2 * FILE_USER_MAX; i++) {
 		snprintf(path, sizeof(path), "/link-%d", i);
-		late = get(&t, path, "1", (uint32_t)slow);
+		late = get_as(&t, path, "1", 54321, 7);
 		cr_expect((late == FILE_NONE) == (i >= FILE_USER_MAX), "%d", i);
 	}
 	cr_expect(t.refused == FILE_USER_MAX);
-	first = get(&t, "/other", "1", (uint32_t)other);
+	first = get_as(&t, "/other", "1", 54322, 8);
 	cr_expect(first != FILE_NONE, "its user has room");
 	late = get(&t, "/root", "1", 1);
 	cr_expect(file_table_next(&t, now) == late, "the newest");
@@ -448,18 +424,14 @@ Test(file_table, files_of_one_user_delay_nobody_else)
 		cr_expect(t.files.v[n].path[1] == 'l');
 		file_table_learn(&t, n, NULL, now += 3000);
 		/* However new the slow files are. */
-		first = get(&t, i ? "/b" : "/a", "1", (uint32_t)other);
+		first = get_as(&t, i ? "/b" : "/a", "1", 54322, 8);
 		snprintf(path, sizeof(path), "/new-%d", i);
-		(void)get(&t, path, "1", (uint32_t)slow);
+		(void)get_as(&t, path, "1", 54321, 7);
 		if (i < 2) {
 			cr_expect(file_table_next(&t, now) == first, "%d", i);
 			file_table_learn(&t, first, NULL, now += 50);
 		}
 	}
-	kill(slow, SIGKILL);
-	kill(other, SIGKILL);
-	waitpid(slow, NULL, 0);
-	waitpid(other, NULL, 0);
 	file_table_fini(&t);
 	table_store_fini(&store);
 }
@@ -494,7 +466,7 @@ Test(file_table, files_of_processes_that_have_ended_are_limited)
 		uint32_t n;
 
 		snprintf(name, sizeof(name), "/%d", i);
-		n = get(&t, name, "1", 0x3fffffff);
+		n = get_as(&t, name, "1", PROCESS_UID_GONE, 7);
 		cr_assert((n == FILE_NONE) == (i == FILE_USER_MAX), "%d", i);
 	}
 	cr_expect(get(&t, "/root", "1", 1) != FILE_NONE, "others have room");

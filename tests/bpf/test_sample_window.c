@@ -132,7 +132,9 @@ static void add_file(struct file_table *files)
 					    .segment_count = 1 } };
 	const struct file_identity identity = { .is_build_id = true,
 						.bytes = { id, 2 } };
-	uint32_t n = file_table_get(files, str_of("/bin/a"), &identity, 7);
+	struct process_uid asker = { .is_known = true };
+	uint32_t n =
+		file_table_get(files, str_of("/bin/a"), &identity, &asker, 7);
 
 	cr_assert(n == 0 && file_table_next(files, 0) == 0);
 	file_table_learn(files, 0, &read, 0);
@@ -361,7 +363,7 @@ Test(sample_window, facts_of_files_may_come_later)
 		&(struct file_identity){
 			.is_build_id = true,
 			.bytes = { (const uint8_t *)"\xab\x01", 2 } },
-		7);
+		&(struct process_uid){ .is_known = true }, 7);
 	sample_window_file(w, &files, 0);
 	cr_expect(!window_file_address(&w->files.v[0], 0x1234, &address));
 	add_file(&files);

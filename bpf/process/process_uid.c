@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf/process/process_uid.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+uint32_t process_uid_find(struct process_uid *u, uint32_t pid)
+{
+	char path[32];
+	struct stat st;
+
+	if (u->is_known)
+		return u->uid;
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	if (!stat(path, &st))
+		u->uid = st.st_uid;
+	u->is_known = true;
+	return u->uid;
+}
