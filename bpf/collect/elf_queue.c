@@ -20,6 +20,7 @@ struct elf_queue {
 	/* Guarded by t.mu; in the state ASKED, the thread reads the question. */
 	enum elf_queue_state state;
 	uint32_t pid;
+	uint32_t uid;
 	char *path;
 	struct file_identity identity;
 	struct elf_result result;
@@ -33,7 +34,7 @@ static void elf_queue_read(struct elf_queue *q)
 	r->answer = buf_init(ELF_FACTS_MAX);
 	r->good = !elf_reader_read(
 		&q->helpers,
-		&(struct wanted_file){ q->pid, q->path, q->identity },
+		&(struct wanted_file){ q->pid, q->uid, q->path, q->identity },
 		&r->answer, &r->read, NULL);
 }
 
@@ -124,6 +125,7 @@ void elf_queue_submit(struct elf_queue *q, uint32_t number,
 	mutex_lock(&q->t.mu);
 	elf_queue_forget(q);
 	q->pid = f->pid;
+	q->uid = f->uid;
 	q->path = mem_strdup(f->path);
 	q->identity = (struct file_identity){
 		.is_build_id = f->identity.is_build_id,

@@ -40,8 +40,21 @@ static int elf_reader_open_vdso(void)
 	return fd;
 }
 
-int elf_reader_open(struct file_helper *processes, const struct wanted_file *f,
-		    uint32_t *uid)
+/* Open the file as the process sees it, or -1. */
+static int elf_reader_open_of(struct file_helper *processes,
+			      const struct wanted_file *f,
+			      const struct process_user *user,
+			      const struct process_file_wish *wish)
+{
+	int fd = process_reader_open(processes, f->pid, f->path, user, wish);
+
+	/* Only an identity can tell that the program is the wanted file. */
+	if (fd < 0 && f->identity.bytes.len)
+		fd = process_reader_open(processes, f->pid, NULL, user, wish);
+	return fd;
+}
+
+int elf_reader_open(struct file_helper *processes, const struct wanted_file *f)
 {
 	/* A build ID is compared when the file has been read. */
 	const struct process_file_wish wish = {
@@ -49,17 +62,17 @@ int elf_reader_open(struct file_helper *processes, const struct wanted_file *f,
 						   f->identity.bytes
 	};
 	struct process_user user;
-	int fd;
+	int fd = -1;
 
-	*uid = 0;
 	if (!strcmp(f->path, "[vdso]"))
 		return elf_reader_open_vdso();
 	process_user_read(&user, f->pid);
-	*uid = user.uid;
-	fd = process_reader_open(processes, f->pid, f->path, &user, &wish);
-	/* Only an identity can tell that the program is the wanted file. */
-	if (fd < 0 && f->identity.bytes.len)
-		fd = process_reader_open(processes, f->pid, NULL, &user, &wish);
+	if (user.uid == f->uid) {
+		fd = elf_reader_open_of(processes, f, &user, &wish);
+	} else {
+		process_user_fini(&user);
+		process_user_init(&user);
+	}
 	if (fd < 0)
 		fd = process_reader_open(processes, 0, f->path, &user, &wish);
 	process_user_fini(&user);
@@ -88,7 +101,7 @@ int elf_reader_read(const struct elf_helpers *helpers,
 		    const struct wanted_file *f, struct buf *answer,
 		    struct elf_read *out, struct err *err)
 {
-	int fd = elf_reader_open(helpers->processes, f, &out->uid);
+	int fd = elf_reader_open(helpers->processes, f);
 	struct stat st;
 	int rc;
 
@@ -98,7 +111,7 @@ int elf_reader_read(const struct elf_helpers *helpers,
 			err, ERR_NOTFOUND,
 			"%s, which process %u had mapped, does not exist any more, has been replaced, or must not be read by the user of the process",
 			f->path, f->pid);
-	out->owner = fstat(fd, &st) ? out->uid : st.st_uid;
+	out->owner = fstat(fd, &st) ? f->uid : st.st_uid;
 	out->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	rc = file_helper_call(helpers->files, ELF_READER_OPERATION, fd,
 			      (struct bytes){ 0 }, ELF_READER_TIMEOUT_MS,

@@ -35,6 +35,7 @@ enum {
 /* A file that a process has mapped, as the file table knows it. Borrowed. */
 struct wanted_file {
 	uint32_t pid;
+	uint32_t uid; /* the user of the process, process_uid_find() */
 	const char *path;
 	struct file_identity identity;
 };
@@ -47,18 +48,16 @@ struct elf_helpers {
 
 /*
  * Open a file that a process has mapped, as its user could; if the process has
- * ended, the file that is at the same path here, if everyone may read it. Sets
- * *uid to the user. Returns -1 if there is no such file. It may have another
+ * ended, or is another user's by now, the file that is at the same path here, if
+ * everyone may read it. Returns -1 if there is no such file. It may have another
  * build ID than the wanted one.
  */
-int elf_reader_open(struct file_helper *processes, const struct wanted_file *f,
-		    uint32_t *uid);
+int elf_reader_open(struct file_helper *processes, const struct wanted_file *f);
 
 /* What was read of a file. */
 struct elf_read {
 	struct elf_facts facts; /* they borrow the answer */
 	int fd;                 /* the open file, or -1; the caller closes it */
-	uint32_t uid;           /* the user of the process */
 	uint32_t owner;         /* the user to whom the file belongs */
 };
 

@@ -12,18 +12,21 @@
 struct file_name {
 	struct str path;
 	struct file_identity identity;
+	uint32_t uid;
 };
 
 static uint64_t file_name_hash(const struct file_name *name)
 {
 	return hash_key(bytes_of(name->path)) ^
-	       hash_key(name->identity.bytes) * 31;
+	       hash_key(name->identity.bytes) * 31 ^
+	       name->uid * 0x9e3779b97f4a7c15ULL;
 }
 
 static struct file_name file_name_of(const struct mapped_file *f)
 {
 	return (struct file_name){ .path = str_of(f->path),
-				   .identity = f->identity };
+				   .identity = f->identity,
+				   .uid = f->uid };
 }
 
 /* For table_find(). */
@@ -33,7 +36,7 @@ static bool file_name_same(const void *ctx, uint32_t number, const void *key)
 	const struct file_name *name = key;
 	struct file_name other = file_name_of(&t->files.v[number]);
 
-	return str_eq(name->path, other.path) &&
+	return name->uid == other.uid && str_eq(name->path, other.path) &&
 	       name->identity.is_build_id == other.identity.is_build_id &&
 	       bytes_eq(name->identity.bytes, other.identity.bytes);
 }
@@ -81,7 +84,6 @@ static void mapped_file_keep(struct file_table *t, struct mapped_file *f,
 	struct file_user *u = &t->users[f->user];
 
 	mapped_file_close(t, f);
-	f->uid = read->uid;
 	f->owner = read->owner;
 	if (!file_table_may_keep(t, u) || read->fd < 0)
 		return;
@@ -135,10 +137,9 @@ void file_table_fini(struct file_table *t)
 
 /* Add a file, or return FILE_NONE, if there is no room for it. */
 static uint32_t file_table_add(struct file_table *t,
-			       const struct file_name *name,
-			       struct process_uid *asker, uint32_t pid)
+			       const struct file_name *name, uint32_t pid)
 {
-	unsigned user = file_table_user(t, process_uid_find(asker, pid));
+	unsigned user = file_table_user(t, name->uid);
 	struct file_user *u = &t->users[user];
 	uint32_t number;
 
@@ -159,6 +160,7 @@ static uint32_t file_table_add(struct file_table *t,
 						 name->identity.bytes.ptr,
 						 name->identity.bytes.len),
 					 .len = name->identity.bytes.len } },
+		.uid = name->uid,
 		.pid = pid,
 		.user = user,
 		.live = true,
@@ -175,12 +177,14 @@ uint32_t file_table_get(struct file_table *t, struct str path,
 			const struct file_identity *identity,
 			struct process_uid *asker, uint32_t pid)
 {
-	const struct file_name name = { .path = path, .identity = *identity };
+	const struct file_name name = { .path = path,
+					.identity = *identity,
+					.uid = process_uid_find(asker, pid) };
 	uint32_t number = table_find(&t->by_name, file_name_hash(&name),
 				     file_name_same, t, &name);
 
 	if (number == TABLE_NONE)
-		return file_table_add(t, &name, asker, pid);
+		return file_table_add(t, &name, pid);
 	/* A process that is alive is needed to open it. */
 	if (t->files.v[number].state == MAPPED_UNREAD)
 		t->files.v[number].pid = pid;
@@ -325,6 +329,7 @@ static uint64_t mapped_file_retry_at(const struct mapped_file *f,
 void file_table_sampled(struct file_table *t, uint32_t number, uint32_t pid,
 			uint64_t now)
 {
+	struct process_uid sampled = process_uid_init();
 	struct mapped_file *f = &t->files.v[number];
 	bool is_crowded_out = f->table != TABLE_STORE_NONE &&
 			      table_store_sampled(t->store, f->table, now);
@@ -332,7 +337,9 @@ void file_table_sampled(struct file_table *t, uint32_t number, uint32_t pid,
 	if (now < mapped_file_retry_at(f, is_crowded_out))
 		return;
 	f->state = MAPPED_UNREAD;
-	f->pid = pid;
+	/* A process may have its mappings from one of another user. */
+	if (process_uid_find(&sampled, pid) == f->uid)
+		f->pid = pid;
 	*vec_add(&t->unread) = number;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * File table: the files that processes have mapped, and what is known of them. A
- * file is known by its path and its build ID or inode, so that a file that
- * replaces another one is another file.
+ * file is known by its path, its build ID or inode, so that a file that replaces
+ * another one is another file, and the user of the processes: another user may
+ * see another file at the path, with a copy of the build ID, or may not read it.
  *
  * Ownership: the table owns its files; the store of unwind tables is borrowed.
  * Threads: one thread at a time.
@@ -54,7 +55,7 @@ enum mapped_state {
 	MAPPED_READ,    /* the facts are known */
 	/*
 	 * It could not be read: it is not an ELF file, or the process that had
-	 * it has ended. Other processes may have it.
+	 * it has ended. Other processes of the user may have it.
 	 */
 	MAPPED_FAILED,
 };
@@ -63,8 +64,9 @@ enum mapped_state {
 struct mapped_file {
 	char *path;
 	struct file_identity identity; /* owned */
-	uint32_t pid;                  /* a process that has it, to open it */
-	unsigned user; /* of the process that had it first; an index */
+	uint32_t uid;  /* the user of the processes that have it */
+	uint32_t pid;  /* one of them, to open it */
+	unsigned user; /* index of the user */
 	enum mapped_state state;
 	bool live;         /* not a gap in the array of files */
 	bool in_use;       /* some process had it when they were counted */
@@ -76,7 +78,6 @@ struct mapped_file {
 	 * the process has ended, and the file is not opened twice.
 	 */
 	int fd;
-	uint32_t uid;   /* user of the process by which it was opened */
 	uint32_t owner; /* user to whom it belongs */
 	struct elf_segment *segments;
 	uint32_t segment_count;

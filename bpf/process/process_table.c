@@ -218,10 +218,24 @@ static void process_runs(struct process *p, uint32_t file)
 		p->program = file;
 }
 
+/* The kernel's own library, which is one file for all processes. */
+#define VDSO "[vdso]"
+
 /* Whether a path names a file, and not memory such as "[heap]" or "//anon". */
 static bool path_is_file(struct str path)
 {
 	return path.len > 1 && path.ptr[0] == '/' && path.ptr[1] != '/';
+}
+
+/* The number of a file that a process has mapped, or FILE_NONE. */
+static uint32_t process_file(struct process_table *t, struct process *p,
+			     struct str path,
+			     const struct file_identity *identity)
+{
+	struct process_uid root = { .is_known = true };
+
+	return file_table_get(t->files, path, identity,
+			      str_is(path, VDSO) ? &root : &p->uid, p->pid);
 }
 
 static void process_report_map(struct process_table *t,
@@ -239,9 +253,8 @@ static void process_report_map(struct process_table *t,
 		file_inode_encode(&inode, r->major, r->minor, r->inode);
 		identity = (struct file_identity){ .bytes = buf_bytes(&inode) };
 	}
-	if (path_is_file(r->text) || str_is(r->text, "[vdso]"))
-		file = file_table_get(t->files, r->text, &identity, &p->uid,
-				      r->pid);
+	if (path_is_file(r->text) || str_is(r->text, VDSO))
+		file = process_file(t, p, r->text, &identity);
 	process_map(t, p,
 		    (struct address_range){ .start = r->start,
 					    .end = r->end,
@@ -452,10 +465,8 @@ static void process_map_text(struct process_table *t, struct process *p,
 			continue;
 		file_inode_encode(&inode, l.major, l.minor, l.inode);
 		identity.bytes = buf_bytes(&inode);
-		if ((l.inode && path_is_file(l.path)) ||
-		    str_is(l.path, "[vdso]"))
-			file = file_table_get(t->files, l.path, &identity,
-					      &p->uid, p->pid);
+		if ((l.inode && path_is_file(l.path)) || str_is(l.path, VDSO))
+			file = process_file(t, p, l.path, &identity);
 		process_map(t, p,
 			    (struct address_range){ .start = l.start,
 						    .end = l.end,

@@ -68,17 +68,21 @@ static bool process_user_last(const char *status, const char *key,
 	return found;
 }
 
+void process_user_init(struct process_user *u)
+{
+	*u = (struct process_user){ .uid = PROCESS_USER_NOBODY };
+	*vec_add(&u->groups) = PROCESS_USER_NOBODY;
+}
+
 void process_user_read(struct process_user *u, uint32_t pid)
 {
 	char status[PROCESS_USER_STATUS_MAX];
-	uint32_t gid = PROCESS_USER_NOBODY;
 
-	*u = (struct process_user){ .uid = PROCESS_USER_NOBODY };
+	process_user_init(u);
 	if (process_status_read(pid, status) &&
 	    process_user_last(status, "\nUid:", &u->uid) &&
-	    process_user_last(status, "\nGid:", &gid))
+	    process_user_last(status, "\nGid:", &u->groups.v[0]))
 		process_user_numbers(status, "\nGroups:", u);
-	*vec_add(&u->groups) = gid;
 }
 
 bool process_user_same(const struct process_user *a,

@@ -31,6 +31,9 @@ struct process_user {
 	VEC(uint32_t) groups;
 };
 
+/* Be nobody, who may do what everyone may. */
+void process_user_init(struct process_user *u);
+
 /* Read the user of a process, or nobody, if the process has ended. */
 void process_user_read(struct process_user *u, uint32_t pid);
 

@@ -80,7 +80,6 @@ static int window_file_open(const void *opener, const char *path)
 	const struct window_opener *o = opener;
 	const struct window_file *f = o->file;
 	struct process_user user;
-	uint32_t uid;
 	int fd;
 
 	if (!path && f->fd >= 0)
@@ -88,8 +87,10 @@ static int window_file_open(const void *opener, const char *path)
 	if (!path)
 		return elf_reader_open(
 			o->processes,
-			&(struct wanted_file){ f->pid, f->path, f->identity },
-			&uid);
+			&(struct wanted_file){ .pid = f->pid,
+					       .uid = f->uid,
+					       .path = f->path,
+					       .identity = f->identity });
 	/* Another process may have the number by now. */
 	process_user_read(&user, f->pid);
 	fd = user.uid == f->uid ? process_reader_open(o->processes, f->pid,

@@ -246,7 +246,6 @@ static void window_file_facts(struct window_file *to,
 	to->segments =
 		mem_dup(f->segments, f->segment_count * sizeof(*f->segments));
 	to->segment_count = f->segment_count;
-	to->uid = f->uid;
 	to->owner = f->owner;
 	to->fd = f->fd < 0 ? -1 : fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
 }
@@ -265,6 +264,7 @@ void sample_window_file(struct sample_window *w, const struct file_table *files,
 	*to = (struct window_file){
 		.number = number,
 		.pid = f->pid,
+		.uid = f->uid,
 		.fd = -1,
 		.path = mem_strdup(f->path),
 		.identity = { .is_build_id = f->identity.is_build_id,

@@ -51,16 +51,13 @@ static struct buf inode_of(const char *path)
 	return b;
 }
 
-/* Read a file of a process, and return the number of entries of its table, or an error. */
-static int read_file(struct elf_helpers *h, pid_t pid, const char *path,
-		     struct file_identity identity)
+/* Read a file, and return the number of entries of its table, or an error. */
+static int read_wanted(struct elf_helpers *h, const struct wanted_file *f)
 {
 	struct buf answer = { .max = ELF_FACTS_MAX };
 	struct elf_read read;
 	struct err err;
-	int rc = elf_reader_read(
-		h, &(struct wanted_file){ (uint32_t)pid, path, identity },
-		&answer, &read, &err);
+	int rc = elf_reader_read(h, f, &answer, &read, &err);
 
 	if (!rc) {
 		rc = (int)read.facts.table.count;
@@ -68,6 +65,16 @@ static int read_file(struct elf_helpers *h, pid_t pid, const char *path,
 	}
 	buf_fini(&answer);
 	return rc;
+}
+
+/* Read a file of a process of this user. */
+static int read_file(struct elf_helpers *h, pid_t pid, const char *path,
+		     struct file_identity identity)
+{
+	return read_wanted(h, &(struct wanted_file){ .pid = (uint32_t)pid,
+						     .uid = geteuid(),
+						     .path = path,
+						     .identity = identity });
 }
 
 /* The file with a device and an inode, or, if that is empty, any file. */
@@ -102,6 +109,7 @@ Test(elf_reader, files_of_this_process)
 		!elf_reader_read(h,
 				 &(struct wanted_file){
 					 .pid = (uint32_t)getpid(),
+					 .uid = geteuid(),
 					 .path = self,
 					 .identity.bytes = buf_bytes(&inode) },
 				 &answer, &read, &err),
@@ -176,6 +184,28 @@ Test(elf_reader, the_program_of_a_process_that_has_ended_is_read)
 	cr_expect(read_entries(h, 0x3fffffff, path, buf_bytes(&inode)) ==
 		  ERR_NOTFOUND);
 	buf_fini(&inode);
+	tempdir_fini(&d);
+	helpers_close(h);
+}
+
+/* Its number was given to a process of another user, or it has become one. */
+Test(elf_reader, a_process_of_another_user_opens_nothing)
+{
+	struct elf_helpers *h = helpers_new();
+	struct tempdir d = tempdir_make();
+	char path[4200];
+	struct wanted_file f = { .pid = (uint32_t)getpid(),
+				 .uid = geteuid(),
+				 .path = path };
+
+	snprintf(path, sizeof(path), "%s/program", d.path);
+	copy_program("/bin/sleep", path);
+	cr_assert(!chmod(d.path, 0700));
+	cr_expect(read_wanted(h, &f) > 10);
+	f.uid++;
+	cr_expect(read_wanted(h, &f) == ERR_NOTFOUND);
+	cr_assert(!chmod(d.path, 0755));
+	cr_expect(read_wanted(h, &f) > 10, "everyone may read it");
 	tempdir_fini(&d);
 	helpers_close(h);
 }

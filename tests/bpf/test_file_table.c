@@ -93,6 +93,40 @@ Test(file_table, a_file_is_its_path_and_its_identity)
 	table_store_fini(&store);
 }
 
+/*
+ * A user may mount a file of his with a copy of the build ID over a program of
+ * root, for his own processes, or have one that must not be read.
+ */
+Test(file_table, a_file_of_one_user_is_not_that_of_another_one)
+{
+	struct table_store store;
+	struct file_table t;
+	struct sampler_mapping m = { .start = 0x7f0000001000 };
+	uint32_t his;
+	uint32_t roots;
+
+	table_store_init(&store, in_kernel, 100);
+	file_table_init(&t, &store);
+	his = get_as(&t, "/usr/bin/nightly", "id", 1000, 7);
+	cr_assert(file_table_next(&t, 0) == his);
+	file_table_learn(&t, his, NULL, 0);
+	roots = get(&t, "/usr/bin/nightly", "id", 8);
+	cr_assert(roots != his && file_table_at(&t, roots)->pid == 8);
+	cr_expect(file_table_at(&t, roots)->uid == 0);
+	cr_expect(file_table_at(&t, his)->uid == 1000);
+	read_next(&t, roots, "id");
+	file_table_resolve(&t, roots, 0x1000, &m);
+	cr_expect(m.pages == 4);
+	file_table_resolve(&t, his, 0x1000, &m);
+	cr_expect(!m.pages);
+	cr_expect(get_as(&t, "/usr/bin/nightly", "id", 1000, 9) == his);
+	/* A process of root, which has a mapping of his, is of no help. */
+	file_table_sampled(&t, his, 1, 1000000);
+	cr_expect(file_table_at(&t, his)->pid == 7);
+	file_table_fini(&t);
+	table_store_fini(&store);
+}
+
 Test(file_table, a_build_id_is_no_inode)
 {
 	const struct bytes bytes = bytes_of(str_of("sixteen bytes id"));
@@ -166,6 +200,7 @@ Test(file_table, files_without_a_build_id_do_not_share)
  */
 Test(file_table, files_that_could_not_be_read_are_read_again_when_sampled)
 {
+	const uint32_t self = (uint32_t)getpid();
 	struct table_store store;
 	struct file_table t;
 	struct elf_read read = { .facts = facts_of("x"), .fd = -1 };
@@ -175,7 +210,7 @@ Test(file_table, files_that_could_not_be_read_are_read_again_when_sampled)
 
 	table_store_init(&store, in_kernel, 100);
 	file_table_init(&t, &store);
-	a = get(&t, "/a", "1", 7);
+	a = get_as(&t, "/a", "1", geteuid(), 7);
 	cr_assert(file_table_next(&t, 0) == a);
 	for (int i = 0; i < 12; i++) {
 		file_table_learn(&t, a, NULL, now);
@@ -184,18 +219,18 @@ Test(file_table, files_that_could_not_be_read_are_read_again_when_sampled)
 		/* An answer that comes late. */
 		file_table_learn(&t, a, &read, now);
 		cr_expect(file_table_at(&t, a)->state == MAPPED_FAILED);
-		file_table_sampled(&t, a, 8, now + wait - 1);
+		file_table_sampled(&t, a, self, now + wait - 1);
 		cr_expect(file_table_next(&t, 0) == FILE_NONE, "not yet");
 		now += wait;
-		file_table_sampled(&t, a, 8, now);
+		file_table_sampled(&t, a, self, now);
 		cr_assert(file_table_next(&t, 0) == a, "%d", i);
-		cr_expect(file_table_at(&t, a)->pid == 8);
+		cr_expect(file_table_at(&t, a)->pid == self);
 		wait = wait < 128000 ? wait * 2 : wait;
 	}
 	file_table_learn(&t, a, &read, now);
 	cr_expect(file_table_at(&t, a)->state == MAPPED_READ);
 	cr_expect(file_table_at(&t, a)->failures == 0);
-	file_table_sampled(&t, a, 8, now + 1000000);
+	file_table_sampled(&t, a, self, now + 1000000);
 	cr_expect(file_table_next(&t, 0) == FILE_NONE);
 	file_table_fini(&t);
 	table_store_fini(&store);
@@ -203,6 +238,7 @@ Test(file_table, files_that_could_not_be_read_are_read_again_when_sampled)
 
 Test(file_table, a_file_whose_table_found_no_room_is_read_again_when_sampled)
 {
+	const uint32_t self = (uint32_t)getpid();
 	struct table_store store;
 	struct file_table t;
 	struct sampler_mapping m = { .start = 0x7f0000001000 };
@@ -211,19 +247,19 @@ Test(file_table, a_file_whose_table_found_no_room_is_read_again_when_sampled)
 
 	table_store_init(&store, in_kernel, 10);
 	file_table_init(&t, &store);
-	a = get(&t, "/a", "1", 7);
+	a = get_as(&t, "/a", "1", geteuid(), 7);
 	read_next(&t, a, "x");
-	b = get(&t, "/b", "2", 8);
+	b = get_as(&t, "/b", "2", geteuid(), 8);
 	read_next(&t, b, "y");
 	file_table_resolve(&t, b, 0x1000, &m);
 	cr_expect(!m.pages && m.bias, "its mapping is known all the same");
-	file_table_sampled(&t, b, 9, FILE_RETRY_MS - 1);
+	file_table_sampled(&t, b, self, FILE_RETRY_MS - 1);
 	cr_expect(file_table_next(&t, 0) == FILE_NONE, "a moment ago");
 	file_table_sampled(&t, a, 7, 20000);
 	cr_expect(file_table_next(&t, 0) == FILE_NONE, "it has its table");
-	file_table_sampled(&t, b, 9, 20000);
-	file_table_sampled(&t, b, 9, 20000);
-	cr_expect(file_table_at(&t, b)->pid == 9);
+	file_table_sampled(&t, b, self, 20000);
+	file_table_sampled(&t, b, self, 20000);
+	cr_expect(file_table_at(&t, b)->pid == self);
 	/* The program of the other file has ended. */
 	file_table_count_begin(&t);
 	file_table_count(&t, b);
@@ -245,8 +281,7 @@ Test(file_table, a_file_that_was_read_stays_open)
 	struct table_store store;
 	struct file_table t;
 	struct elf_read read = { .facts = facts_of("x"),
-				 .fd = open("/dev/null", O_RDONLY),
-				 .uid = 5 };
+				 .fd = open("/dev/null", O_RDONLY) };
 	int fd = read.fd;
 	uint32_t a;
 
@@ -256,7 +291,7 @@ Test(file_table, a_file_that_was_read_stays_open)
 	cr_assert(file_table_next(&t, 0) == a);
 	file_table_learn(&t, a, &read, 0);
 	cr_expect(read.fd == -1 && file_table_at(&t, a)->fd == fd);
-	cr_expect(file_table_at(&t, a)->uid == 5 && t.open_count == 1);
+	cr_expect(t.open_count == 1);
 	file_table_count_begin(&t);
 	file_table_count_end(&t, 0);
 	cr_expect(fcntl(fd, F_GETFD) < 0 && !t.open_count);
