@@ -55,7 +55,8 @@ static size_t file_table_open_max(void)
 void file_table_init(struct file_table *t, struct table_store *store)
 {
 	*t = (struct file_table){ .store = store,
-				  .open_max = file_table_open_max() };
+				  .open_max = file_table_open_max(),
+				  .user_count = 1 };
 }
 
 /* Close a file that was kept open. */
@@ -93,9 +94,34 @@ static void mapped_file_keep(struct file_table *t, struct mapped_file *f,
 	u->open++;
 }
 
+/* The user with files to be read whose files have taken the least time, or NULL. */
+static struct file_user *file_table_least(struct file_table *t)
+{
+	struct file_user *least = NULL;
+
+	for (unsigned i = 0; i < t->user_count; i++) {
+		struct file_user *u = &t->users[i];
+
+		if (u->unread.list.count && (!least || u->spent < least->spent))
+			least = u;
+	}
+	return least;
+}
+
+/* Begin with a user, who has no advantage over those that wait. */
+static void file_user_begin(struct file_table *t, struct file_user *u,
+			    uint32_t uid)
+{
+	const struct file_user *least = file_table_least(t);
+
+	vec_fini(&u->unread.list);
+	*u = (struct file_user){ .uid = uid,
+				 .spent = least ? least->spent : 0 };
+}
+
 /*
- * The index of a user. A user without files gives way to a new one; users that
- * find no room share the last entry.
+ * The index of a user. A user other than root without files gives way to a new
+ * one; users that find no room share the last entry.
  */
 static unsigned file_table_user(struct file_table *t, uint32_t uid)
 {
@@ -104,14 +130,23 @@ static unsigned file_table_user(struct file_table *t, uint32_t uid)
 	for (unsigned i = t->user_count; i--;) {
 		if (t->users[i].uid == uid)
 			return i;
-		if (!t->users[i].files)
+		if (i && !t->users[i].files)
 			unused = i;
 	}
 	if (t->user_count < FILE_USERS)
 		unused = t->user_count++;
 	if (!t->users[unused].files)
-		t->users[unused] = (struct file_user){ .uid = uid };
+		file_user_begin(t, &t->users[unused], uid);
 	return unused;
+}
+
+/* Let a file be read. */
+static void mapped_file_ask(struct file_table *t, uint32_t number)
+{
+	struct mapped_file *f = &t->files.v[number];
+
+	f->state = MAPPED_UNREAD;
+	*vec_add(&t->users[f->user].unread.list) = number;
 }
 
 /* Free what a file has. */
@@ -131,7 +166,8 @@ void file_table_fini(struct file_table *t)
 	}
 	vec_fini(&t->files);
 	vec_fini(&t->gaps);
-	vec_fini(&t->unread);
+	for (unsigned i = 0; i < t->user_count; i++)
+		vec_fini(&t->users[i].unread.list);
 	table_fini(&t->by_name);
 }
 
@@ -169,7 +205,7 @@ static uint32_t file_table_add(struct file_table *t,
 		.fd = -1,
 	};
 	table_add(&t->by_name, file_name_hash(name), number);
-	*vec_add(&t->unread) = number;
+	mapped_file_ask(t, number);
 	return number;
 }
 
@@ -191,46 +227,6 @@ uint32_t file_table_get(struct file_table *t, struct str path,
 	return number;
 }
 
-/* Forget the files at the end of the list that need not be read any more. */
-static void file_table_trim(struct file_table *t)
-{
-	while (t->unread.count) {
-		const struct mapped_file *f =
-			&t->files.v[t->unread.v[t->unread.count - 1]];
-
-		if (f->live && f->state == MAPPED_UNREAD)
-			break;
-		t->unread.count--;
-	}
-}
-
-/*
- * The place in the list of a file that is to be read next. Numbers of files that
- * were read or forgotten may be anywhere.
- */
-static size_t file_table_choose(struct file_table *t)
-{
-	size_t best = t->unread.count - 1;
-	uint64_t least = UINT64_MAX;
-
-	for (size_t i = t->unread.count, n = 0; i-- && n < FILE_SEARCH_MAX;
-	     n++) {
-		const struct mapped_file *f = &t->files.v[t->unread.v[i]];
-		uint64_t spent;
-
-		if (!f->live || f->state != MAPPED_UNREAD)
-			continue;
-		spent = t->users[f->user].spent;
-		if (spent >= least)
-			continue;
-		best = i;
-		least = spent;
-		if (!spent)
-			break;
-	}
-	return best;
-}
-
 /* Half of what the users have spent is forgotten, every ten seconds. */
 static void file_table_fade(struct file_table *t, uint64_t now)
 {
@@ -243,16 +239,13 @@ static void file_table_fade(struct file_table *t, uint64_t now)
 
 uint32_t file_table_next(struct file_table *t, uint64_t now)
 {
+	struct file_user *u = file_table_least(t);
 	uint32_t number;
-	size_t at;
 
-	file_table_trim(t);
-	if (!t->unread.count)
+	if (!u)
 		return FILE_NONE;
 	file_table_fade(t, now);
-	at = file_table_choose(t);
-	number = t->unread.v[at];
-	vec_remove(&t->unread, at, 1);
+	number = u->unread.list.v[--u->unread.list.count];
 	t->files.v[number].state = MAPPED_PENDING;
 	t->asked_at = now;
 	return number;
@@ -336,11 +329,10 @@ void file_table_sampled(struct file_table *t, uint32_t number, uint32_t pid,
 
 	if (now < mapped_file_retry_at(f, is_crowded_out))
 		return;
-	f->state = MAPPED_UNREAD;
 	/* A process may have its mappings from one of another user. */
 	if (process_uid_find(&sampled, pid) == f->uid)
 		f->pid = pid;
-	*vec_add(&t->unread) = number;
+	mapped_file_ask(t, number);
 }
 
 const struct mapped_file *file_table_at(const struct file_table *t,
@@ -397,6 +389,21 @@ void file_table_count(struct file_table *t, uint32_t number)
 		t->files.v[number].in_use = true;
 }
 
+/* Let the files that were forgotten not be read. */
+static void file_table_trim(struct file_table *t)
+{
+	for (unsigned i = 0; i < t->user_count; i++) {
+		struct file_numbers *n = &t->users[i].unread;
+		size_t left = 0;
+
+		for (size_t k = 0; k < n->list.count; k++) {
+			if (t->files.v[n->list.v[k]].live)
+				n->list.v[left++] = n->list.v[k];
+		}
+		n->list.count = left;
+	}
+}
+
 void file_table_count_end(struct file_table *t, uint64_t now)
 {
 	for (uint32_t i = 0; i < t->files.count; i++) {
@@ -414,4 +421,5 @@ void file_table_count_end(struct file_table *t, uint64_t now)
 		f->live = false;
 		*vec_add(&t->gaps) = i;
 	}
+	file_table_trim(t);
 }

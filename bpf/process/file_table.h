@@ -29,8 +29,6 @@ enum {
 	/* Number of users that are told apart; the others share an entry. */
 	FILE_USERS = 64,
 	FILE_FADE_MS = 10000,
-	/* How far a file is looked for whose user has had less of the time. */
-	FILE_SEARCH_MAX = 4096,
 	/* A file whose table is crowded out is read again after this time. */
 	FILE_RETRY_MS = 3000,
 	/*
@@ -96,6 +94,7 @@ struct file_user {
 	uint32_t files;
 	uint32_t open;  /* files that stay open */
 	uint64_t spent; /* reading its files took so long; it fades away */
+	struct file_numbers unread; /* files to be read, the newest last */
 };
 
 /* All files. */
@@ -104,11 +103,10 @@ struct file_table {
 	VEC(struct mapped_file) files;
 	VEC(uint32_t) gaps;
 	struct table by_name;
-	VEC(uint32_t) unread; /* files to be read, the newest last */
-	size_t open_count;    /* files that stay open */
-	size_t open_max;      /* largest number of them */
-	uint64_t refused;     /* files that found no room */
-	struct file_user users[FILE_USERS];
+	size_t open_count;                  /* files that stay open */
+	size_t open_max;                    /* largest number of them */
+	uint64_t refused;                   /* files that found no room */
+	struct file_user users[FILE_USERS]; /* root in front */
 	unsigned user_count;
 	uint64_t faded_at; /* when half of what they have spent was forgotten */
 	uint64_t asked_at; /* when the file that is pending was asked for */

@@ -449,8 +449,12 @@ Test(file_table, files_of_one_user_delay_nobody_else)
 	first = get_as(&t, "/other", "1", 54322, 8);
 	cr_expect(first != FILE_NONE, "its user has room");
 	late = get(&t, "/root", "1", 1);
-	cr_expect(file_table_next(&t, now) == late, "the newest");
+	cr_expect(file_table_next(&t, now) == late, "root had no time yet");
 	file_table_learn(&t, late, NULL, now += 50);
+	/* Nobody knows yet that these are slow. */
+	late = file_table_next(&t, now);
+	cr_expect(t.files.v[late].path[1] == 'l');
+	file_table_learn(&t, late, NULL, now += 3000);
 	cr_expect(file_table_next(&t, now) == first);
 	file_table_learn(&t, first, NULL, now += 50);
 	for (int i = 0; i < 3; i++) {
@@ -466,6 +470,98 @@ Test(file_table, files_of_one_user_delay_nobody_else)
 			cr_expect(file_table_next(&t, now) == first, "%d", i);
 			file_table_learn(&t, first, NULL, now += 50);
 		}
+	}
+	file_table_fini(&t);
+	table_store_fini(&store);
+}
+
+/* However many files of somebody else came later. */
+Test(file_table, files_that_wait_behind_many_others_are_found)
+{
+	struct table_store store;
+	struct file_table t;
+	uint32_t first;
+	char path[32];
+
+	table_store_init(&store, in_kernel, 100);
+	file_table_init(&t, &store);
+	first = get_as(&t, "/slow", "1", 54321, 7);
+	cr_assert(file_table_next(&t, 1) == first);
+	first = get_as(&t, "/other", "1", 54322, 8);
+	file_table_learn(&t, 0, NULL, 3000);
+	for (int i = 0; i < FILE_USER_MAX - 1; i++) {
+		snprintf(path, sizeof(path), "/flood-%d", i);
+		cr_assert(get_as(&t, path, "1", 54321, 7) != FILE_NONE);
+	}
+	cr_expect(file_table_next(&t, 3000) == first);
+	file_table_fini(&t);
+	table_store_fini(&store);
+}
+
+/* A user with many numbers would otherwise always be the first one. */
+Test(file_table, a_new_user_has_no_advantage_over_those_that_wait)
+{
+	struct table_store store;
+	struct file_table t;
+	uint32_t late;
+	uint32_t waits;
+
+	table_store_init(&store, in_kernel, 100);
+	file_table_init(&t, &store);
+	late = get_as(&t, "/a", "1", 54321, 7);
+	cr_assert(file_table_next(&t, 1) == late);
+	waits = get_as(&t, "/b", "1", 54321, 7);
+	file_table_learn(&t, late, NULL, 3000);
+	late = get_as(&t, "/c", "1", 54322, 8);
+	cr_expect(file_table_next(&t, 3000) == waits);
+	file_table_learn(&t, waits, NULL, 3001);
+	cr_expect(file_table_next(&t, 3001) == late);
+	file_table_fini(&t);
+	table_store_fini(&store);
+}
+
+Test(file_table, forgotten_files_leave_nothing_to_be_read)
+{
+	struct table_store store;
+	struct file_table t;
+	uint32_t kept;
+	char path[32];
+
+	table_store_init(&store, in_kernel, 100);
+	file_table_init(&t, &store);
+	kept = get_as(&t, "/kept", "1", 54321, 7);
+	for (int i = 0; i < 100; i++) {
+		snprintf(path, sizeof(path), "/%d", i);
+		cr_assert(get_as(&t, path, "1", 54321, 7) != FILE_NONE);
+		file_table_count_begin(&t);
+		file_table_count(&t, kept);
+		file_table_count_end(&t, 0);
+		/* Root's is the first entry. */
+		cr_assert(t.users[1].uid == 54321);
+		cr_expect(t.users[1].unread.list.count == 1);
+	}
+	cr_expect(file_table_next(&t, 0) == kept);
+	cr_expect(file_table_next(&t, 0) == FILE_NONE);
+	file_table_fini(&t);
+	table_store_fini(&store);
+}
+
+Test(file_table, root_has_an_entry_however_many_users_there_are)
+{
+	struct table_store store;
+	struct file_table t;
+	char path[32];
+
+	table_store_init(&store, in_kernel, 100);
+	file_table_init(&t, &store);
+	for (uint32_t i = 1; i < 2 * FILE_USERS; i++) {
+		snprintf(path, sizeof(path), "/%u", i);
+		cr_assert(get_as(&t, path, "1", i, 7) != FILE_NONE);
+	}
+	cr_assert(t.user_count == FILE_USERS);
+	for (uint32_t i = 0; i < 2 * FILE_USER_MAX; i++) {
+		snprintf(path, sizeof(path), "/root-%u", i);
+		cr_assert(get(&t, path, "1", 1) != FILE_NONE);
 	}
 	file_table_fini(&t);
 	table_store_fini(&store);
