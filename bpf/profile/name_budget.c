@@ -8,7 +8,10 @@
 
 void name_budget_begin(struct name_budget *b, int64_t now)
 {
-	b->user_count = 0;
+	/* Root always has an entry of its own. */
+	b->users[0].uid = 0;
+	b->users[0].spent = 0;
+	b->user_count = 1;
 	b->end = b->window_ms ? now + b->window_ms * MS : 0;
 }
 
@@ -23,14 +26,25 @@ static const struct slow_file *name_budget_slow(const struct name_budget *b,
 	return NULL;
 }
 
+/*
+ * The index of a user, or where a new one would be. Users beyond the table share
+ * its last entry.
+ */
+static unsigned name_budget_user(const struct name_budget *b, uint32_t uid)
+{
+	unsigned i = 0;
+
+	while (i < b->user_count && b->users[i].uid != uid)
+		i++;
+	return i < NAME_BUDGET_USERS ? i : NAME_BUDGET_USERS - 1;
+}
+
 /* What a user has spent in this window. */
 static int64_t name_budget_spent(const struct name_budget *b, uint32_t uid)
 {
-	for (unsigned i = 0; i < b->user_count; i++) {
-		if (b->users[i].uid == uid)
-			return b->users[i].spent;
-	}
-	return 0;
+	unsigned i = name_budget_user(b, uid);
+
+	return i < b->user_count ? b->users[i].spent : 0;
 }
 
 /*
@@ -73,16 +87,11 @@ static void name_budget_pause(struct name_budget *b, uint64_t file, int64_t now)
 void name_budget_spend(struct name_budget *b, uint64_t file, uint32_t uid,
 		       int64_t began, int64_t now, bool late)
 {
-	unsigned i = 0;
+	unsigned i = name_budget_user(b, uid);
 
 	/* A file that had little time is not to blame. */
 	if (late && now - began >= b->window_ms * MS / 4)
 		name_budget_pause(b, file, now);
-	while (i < b->user_count && b->users[i].uid != uid)
-		i++;
-	/* Users beyond the table share its last entry. */
-	if (i == NAME_BUDGET_USERS)
-		i--;
 	if (i == b->user_count) {
 		b->users[i].uid = uid;
 		b->users[i].spent = 0;

@@ -35,6 +35,19 @@ Test(name_budget, a_user_leaves_half_of_the_time_to_others)
 	cr_expect(name_budget_end(&b, 3, 1000, 10 * SECOND) == 15 * SECOND);
 }
 
+/* Another number each time is no way to more time than that of one user. */
+Test(name_budget, users_beyond_the_table_share_a_bound)
+{
+	struct name_budget b = { .window_ms = 10000 };
+
+	name_budget_begin(&b, 0);
+	for (uint32_t i = 0; i < NAME_BUDGET_USERS + 5; i++)
+		name_budget_spend(&b, 1, 1000 + i, 0, SECOND, false);
+	cr_expect(name_budget_end(&b, 2, 1000, 0) == 4 * SECOND);
+	cr_expect(name_budget_end(&b, 2, 3000, 0) <= 0, "nothing is left");
+	cr_expect(name_budget_end(&b, 2, 0, 0) == 10 * SECOND, "root is apart");
+}
+
 Test(name_budget, a_slow_file_is_left_alone_each_time_for_longer)
 {
 	struct name_budget b = { .window_ms = 10000 };
