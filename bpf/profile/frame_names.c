@@ -154,7 +154,35 @@ static void frame_names_of_file(struct frame_names *n,
 	unnamed_frames_fini(&u);
 }
 
-/* Find the names of code that one process has compiled. */
+/* Ask for the names of the frames of a process in its map. */
+static int frame_names_ask_map(struct frame_names *n,
+			       const struct jit_process *j,
+			       const struct sample_window *w,
+			       struct arena *arena, struct bytes *out)
+{
+	struct unnamed_frames u = { .addresses = { 0 } };
+	int fd = jit_process_open(j, n->processes);
+	int rc;
+
+	if (fd < 0)
+		return ERR_NOTFOUND;
+	for (uint32_t i = 0; i < w->frames.count; i++) {
+		const struct window_frame *x = &w->frames.v[i];
+
+		if (x->kind != FRAME_ANONYMOUS || x->owner != j->pid)
+			continue;
+		*vec_add(&u.places) = i;
+		*vec_add(&u.addresses) = x->address;
+	}
+	rc = name_finder_perf_map(&n->finder, fd, &u, arena, out);
+	unnamed_frames_fini(&u);
+	return rc;
+}
+
+/*
+ * Find the names of code that one process has compiled, within the budget. To
+ * look for its map takes time, too, also if there is none.
+ */
 static void frame_names_of_process(struct frame_names *n,
 				   const struct jit_process *j,
 				   const struct sample_window *w,
@@ -164,26 +192,14 @@ static void frame_names_of_process(struct frame_names *n,
 		.ptr = (const uint8_t *)&j->pid, .len = sizeof(j->pid) });
 	int64_t began = clock_mono_ns();
 	int64_t end = name_budget_end(&n->budget, key, j->user.uid, began);
-	struct unnamed_frames u = { .addresses = { 0 } };
-	bool in_time = !end || end > began;
-	int fd = in_time && j->is_read ? jit_process_open(j, n->processes) : -1;
 	int rc;
 
-	if (fd < 0)
+	if (!j->is_read || (end && end <= began))
 		return;
-	for (uint32_t i = 0; i < w->frames.count; i++) {
-		const struct window_frame *x = &w->frames.v[i];
-
-		if (x->kind != FRAME_ANONYMOUS || x->owner != j->pid)
-			continue;
-		*vec_add(&u.places) = i;
-		*vec_add(&u.addresses) = x->address;
-	}
 	n->finder.deadline_ns = end;
-	rc = name_finder_perf_map(&n->finder, fd, &u, arena, out);
+	rc = frame_names_ask_map(n, j, w, arena, out);
 	name_budget_spend(&n->budget, key, j->user.uid, began, clock_mono_ns(),
 			  rc == ERR_TIMEOUT || rc == ERR_CORRUPT);
-	unnamed_frames_fini(&u);
 }
 
 /* Name a frame of the kernel, or say why a stack ends. */

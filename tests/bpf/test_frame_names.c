@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frame names: the time that is charged, whatever comes of it. */
+#include "bpf/profile/frame_names.h"
+
+#include <unistd.h>
+
+#include "tests/check.h"
+
+TestSuite(frame_names, .timeout = 60);
+
+/* A helper that never answers. */
+static char *const silent[] = { (char *)"/bin/sleep", (char *)"1000", NULL };
+
+/* A window with a frame of code that this process, as a user, has compiled. */
+static struct sample_window *window_of(uint32_t uid)
+{
+	struct sample_window *w = sample_window_new(0);
+	const uint32_t self = (uint32_t)getpid();
+	struct jit_process j = {
+		.pid = self, .is_read = true, .own = self, .map = -1
+	};
+
+	j.user.uid = uid;
+	*vec_add(&w->frames) =
+		(struct window_frame){ .kind = FRAME_ANONYMOUS, .owner = self };
+	cr_assert(sample_window_process(w, self));
+	sample_window_take_process(w, &j);
+	return w;
+}
+
+/* A map that cannot be opened takes as long as one that can be read. */
+Test(frame_names, the_time_to_open_a_map_is_charged)
+{
+	const struct frame_names_options o = { .helper_argv = silent,
+					       .process_argv = silent,
+					       .window_ms = 10000 };
+	struct sample_window *w = window_of(54321);
+	struct arena arena = { 0 };
+	struct frame_names n;
+	struct bytes name;
+	struct err err;
+
+	frame_names_init(&n, &o, &err);
+	frame_names_find(&n, w, &arena, &name);
+	cr_expect(!name.len);
+	cr_assert(n.budget.user_count == 2 && n.budget.users[1].uid == 54321);
+	cr_expect(n.budget.users[1].spent >=
+		  PROCESS_READER_TIMEOUT_MS * 1000000LL);
+	frame_names_fini(&n);
+	arena_fini(&arena);
+	sample_window_free(w);
+}
