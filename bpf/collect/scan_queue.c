@@ -19,6 +19,7 @@ enum {
 struct scan_wish {
 	enum scan_kind kind;
 	uint32_t pid;
+	bool of_all; /* it is one of all processes */
 };
 
 /* A list of wishes, the next one last. */
@@ -38,6 +39,7 @@ struct scan_queue {
 	/* Of the thread alone. */
 	struct file_helper *reader;
 	VEC(struct scan_user) users;
+	size_t of_all; /* wishes of this kind that were not read yet */
 	/* Guarded by t.mu. */
 	bool working;    /* the thread has something to do, or does it */
 	bool all_wanted; /* scan_queue_add_all() was called */
@@ -75,10 +77,11 @@ static void scan_queue_sort_in(struct scan_queue *q, struct scan_wish wish)
 	struct scan_user *u = scan_user_of(q, wish.pid);
 
 	*vec_add(&u->wishes.list) = wish;
+	q->of_all += wish.of_all;
 	u->spent_ns += clock_mono_ns() - began;
 }
 
-/* Ask for the mappings of all processes in /proc. */
+/* Ask for the mappings of all processes in /proc; none is left of the last time. */
 static void scan_queue_list(struct scan_queue *q)
 {
 	DIR *proc = opendir("/proc");
@@ -91,8 +94,9 @@ static void scan_queue_list(struct scan_queue *q)
 		if (str_to_i64(str_of(e->d_name), &pid) && pid > 0 &&
 		    pid <= INT32_MAX)
 			scan_queue_sort_in(
-				q,
-				(struct scan_wish){ SCAN_MAPS, (uint32_t)pid });
+				q, (struct scan_wish){ .kind = SCAN_MAPS,
+						       .pid = (uint32_t)pid,
+						       .of_all = true });
 	}
 	if (proc)
 		closedir(proc);
@@ -160,8 +164,10 @@ static bool scan_queue_wait(struct scan_queue *q, bool *all)
 		mutex_wait(&q->t.mu, &q->t.wake);
 	}
 	q->working = true;
-	*all = q->all_wanted;
-	q->all_wanted = false;
+	/* Rounds that do not end in time would otherwise add up. */
+	*all = q->all_wanted && !q->of_all;
+	if (*all)
+		q->all_wanted = false;
 	open = !q->t.stopping;
 	wishes = q->wishes;
 	q->wishes = (struct scan_wishes){ .list = { 0 } };
@@ -184,9 +190,10 @@ static void scan_queue_give(struct scan_queue *q, const struct scan_result *r)
 /* Read the next wish of a user. */
 static void scan_queue_read(struct scan_queue *q, struct scan_user *u)
 {
-	struct scan_result r =
-		scan_wish_read(q, u->wishes.list.v[--u->wishes.list.count]);
+	struct scan_wish wish = u->wishes.list.v[--u->wishes.list.count];
+	struct scan_result r = scan_wish_read(q, wish);
 
+	q->of_all -= wish.of_all;
 	scan_queue_give(q, &r);
 	u->spent_ns += clock_mono_ns() - (int64_t)r.read_ns;
 }
@@ -241,7 +248,8 @@ int scan_queue_fd(const struct scan_queue *q)
 void scan_queue_add(struct scan_queue *q, enum scan_kind kind, uint32_t pid)
 {
 	mutex_lock(&q->t.mu);
-	*vec_add(&q->wishes.list) = (struct scan_wish){ kind, pid };
+	*vec_add(&q->wishes.list) =
+		(struct scan_wish){ .kind = kind, .pid = pid };
 	pthread_cond_signal(&q->t.wake);
 	mutex_unlock(&q->t.mu);
 }

@@ -53,7 +53,10 @@ int scan_queue_fd(const struct scan_queue *q);
 /* Ask for something about a process. */
 void scan_queue_add(struct scan_queue *q, enum scan_kind kind, uint32_t pid);
 
-/* Ask for the mappings of all processes that there are. */
+/*
+ * Ask for the mappings of all processes that there are, once those that were
+ * asked for in this way before have been read.
+ */
 void scan_queue_add_all(struct scan_queue *q);
 
 /* Whether nothing is left to be read or taken. */

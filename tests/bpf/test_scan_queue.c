@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The scan queue: this process, all processes, and helpers that do not answer. */
 #include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bpf/collect/scan_queue.h"
@@ -71,6 +74,43 @@ Test(scan_queue, reads_all_processes)
 		scan_result_fini(&r);
 	}
 	cr_expect(found);
+	scan_queue_close(q);
+}
+
+/* More rounds are asked for than can be read: they do not add up. */
+Test(scan_queue, a_round_begins_when_the_last_one_has_ended)
+{
+	struct scan_queue *q = scan_queue_open(program);
+	pid_t others[40];
+	int found = 0;
+
+	/* More processes than results that may wait. */
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		others[i] = fork();
+		if (!others[i]) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				pause();
+		}
+	}
+	for (int taken = 0; taken < 10 || !scan_queue_is_idle(q);) {
+		struct scan_result r;
+
+		if (taken < 10)
+			scan_queue_add_all(q);
+		if (!scan_queue_take(q, &r)) {
+			usleep(100);
+			continue;
+		}
+		taken++;
+		found += r.pid == (uint32_t)getpid();
+		scan_result_fini(&r);
+	}
+	cr_expect(found == 2, "%d", found);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		kill(others[i], SIGKILL);
+		waitpid(others[i], NULL, 0);
+	}
 	scan_queue_close(q);
 }
 
