@@ -60,8 +60,8 @@ static bool file_helper_answer(int socket, file_operation *run, int fd,
 		buf_add(&out, message.ptr, message.len);
 	}
 	reply.len = (uint32_t)out.len;
-	good = helper_send_reply(socket, &reply, file_helper_given) &&
-	       helper_write(socket, out.ptr, out.len);
+	good = !helper_send_reply(socket, &reply, file_helper_given) &&
+	       !helper_write(socket, out.ptr, out.len, 0);
 	if (file_helper_given >= 0)
 		close(file_helper_given);
 	file_helper_given = -1;
@@ -278,15 +278,16 @@ static int file_helper_ask(struct file_helper *h, const struct helper_call *c,
 	int64_t deadline = clock_mono_ns() + (int64_t)c->timeout_ms * 1000000;
 	struct err said = { .code = 0 };
 	int rc = file_helper_start(h, err);
-	bool sent;
 
 	*fd_out = -1;
 	if (rc)
 		return rc;
-	sent = c->argument.len <= FILE_HELPER_ARGUMENT_MAX &&
-	       helper_send_request(h->socket, c->operation, c->fd, c->argument);
-	rc = sent ? file_helper_receive(h, deadline, out, fd_out, &said) :
-		    ERR_CLOSED;
+	rc = c->argument.len > FILE_HELPER_ARGUMENT_MAX ?
+		     ERR_CLOSED :
+		     helper_send_request(h->socket, c->operation, c->fd,
+					 c->argument, deadline);
+	if (!rc)
+		rc = file_helper_receive(h, deadline, out, fd_out, &said);
 	if (rc && *fd_out >= 0) {
 		close(*fd_out);
 		*fd_out = -1;

@@ -15,25 +15,51 @@ union helper_control {
 	char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-bool helper_write(int socket, const void *bytes, size_t len)
+/* Wait until the socket is ready for `events`; 0: for ever. */
+static int helper_wait(int socket, short events, int64_t deadline)
+{
+	struct pollfd p = { .fd = socket, .events = events };
+	int timeout = -1;
+	int n;
+
+	if (deadline) {
+		int64_t left = deadline - clock_mono_ns();
+
+		if (left <= 0)
+			return ERR_TIMEOUT;
+		timeout = (int)(left / 1000000) + 1;
+	}
+	n = poll(&p, 1, timeout);
+	if (n < 0 && errno != EINTR)
+		return ERR_CLOSED;
+	return n == 0 ? ERR_TIMEOUT : 0;
+}
+
+int helper_write(int socket, const void *bytes, size_t len, int64_t deadline)
 {
 	const char *at = bytes;
 
 	while (len) {
-		ssize_t n = send(socket, at, len, MSG_NOSIGNAL);
+		int rc = deadline ? helper_wait(socket, POLLOUT, deadline) : 0;
+		ssize_t n;
 
-		if (n < 0 && errno == EINTR)
+		if (rc)
+			return rc;
+		n = send(socket, at, len,
+			 MSG_NOSIGNAL | (deadline ? MSG_DONTWAIT : 0));
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (n <= 0)
-			return false;
+			return ERR_CLOSED;
 		at += n;
 		len -= (size_t)n;
 	}
-	return true;
+	return 0;
 }
 
 /* Send a message with a descriptor, unless it is -1. */
-static bool helper_send(int socket, void *head, size_t len, int fd)
+static int helper_send(int socket, void *head, size_t len, int fd,
+		       int64_t deadline)
 {
 	struct iovec part = { .iov_base = head, .iov_len = len };
 	union helper_control control = { .bytes = { 0 } };
@@ -52,46 +78,32 @@ static bool helper_send(int socket, void *head, size_t len, int fd)
 		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
 	}
 	do {
-		n = sendmsg(socket, &message, MSG_NOSIGNAL);
-	} while (n < 0 && errno == EINTR);
-	return n == (ssize_t)len;
+		int rc = deadline ? helper_wait(socket, POLLOUT, deadline) : 0;
+
+		if (rc)
+			return rc;
+		n = sendmsg(socket, &message,
+			    MSG_NOSIGNAL | (deadline ? MSG_DONTWAIT : 0));
+	} while (n < 0 && (errno == EINTR || errno == EAGAIN));
+	return n == (ssize_t)len ? 0 : ERR_CLOSED;
 }
 
-bool helper_send_request(int socket, uint32_t operation, int fd,
-			 struct bytes argument)
+int helper_send_request(int socket, uint32_t operation, int fd,
+			struct bytes argument, int64_t deadline)
 {
 	struct helper_request request = { .operation = operation,
 					  .argument = (uint32_t)argument.len };
+	int rc = helper_send(socket, &request, sizeof(request), fd, deadline);
 
-	return helper_send(socket, &request, sizeof(request), fd) &&
-	       helper_write(socket, argument.ptr, argument.len);
+	return rc ? rc :
+		    helper_write(socket, argument.ptr, argument.len, deadline);
 }
 
-bool helper_send_reply(int socket, const struct helper_reply *reply, int fd)
+int helper_send_reply(int socket, const struct helper_reply *reply, int fd)
 {
 	struct helper_reply head = *reply;
 
-	return helper_send(socket, &head, sizeof(head), fd);
-}
-
-/* Wait until there is something to read. */
-static int helper_wait(int socket, int64_t deadline)
-{
-	struct pollfd p = { .fd = socket, .events = POLLIN };
-	int timeout = -1;
-	int n;
-
-	if (deadline) {
-		int64_t left = deadline - clock_mono_ns();
-
-		if (left <= 0)
-			return ERR_TIMEOUT;
-		timeout = (int)(left / 1000000) + 1;
-	}
-	n = poll(&p, 1, timeout);
-	if (n < 0 && errno != EINTR)
-		return ERR_CLOSED;
-	return n == 0 ? ERR_TIMEOUT : 0;
+	return helper_send(socket, &head, sizeof(head), fd, 0);
 }
 
 int helper_read(int socket, void *to, size_t len, int64_t deadline)
@@ -99,7 +111,7 @@ int helper_read(int socket, void *to, size_t len, int64_t deadline)
 	char *at = to;
 
 	while (len) {
-		int rc = deadline ? helper_wait(socket, deadline) : 0;
+		int rc = deadline ? helper_wait(socket, POLLIN, deadline) : 0;
 		ssize_t n;
 
 		if (rc)
@@ -128,7 +140,8 @@ static int helper_receive(int socket, void *head, size_t len, int flags,
 		.msg_iov = &part,
 		.msg_iovlen = 1,
 		.msg_control = control.bytes,
-		.msg_controllen = sizeof(control.bytes),
+		/* With its padding, there would be room for two descriptors. */
+		.msg_controllen = CMSG_LEN(sizeof(int)),
 	};
 	struct cmsghdr *c;
 	ssize_t n;
@@ -157,7 +170,7 @@ int helper_receive_reply(int socket, struct helper_reply *out, int *fd,
 
 	*fd = -1;
 	while (rc == ERR_AGAIN) {
-		rc = helper_wait(socket, deadline);
+		rc = helper_wait(socket, POLLIN, deadline);
 		if (!rc)
 			rc = helper_receive(socket, out, sizeof(*out),
 					    MSG_DONTWAIT, fd);

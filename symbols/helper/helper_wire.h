@@ -26,25 +26,26 @@ struct helper_reply {
 	uint32_t len;
 };
 
-/* Send a whole request with its descriptor. False: the other end is closed. */
-NODISCARD bool helper_send_request(int socket, uint32_t operation, int fd,
-				   struct bytes argument);
-
 /*
- * Send the head of an answer, with a descriptor, unless it is -1. False: the
+ * Send a whole request with its descriptor, until the time `deadline` of
+ * clock_mono_ns(); 0: wait for ever. Returns 0, ERR_TIMEOUT, or ERR_CLOSED if the
  * other end is closed.
  */
-NODISCARD bool helper_send_reply(int socket, const struct helper_reply *reply,
-				 int fd);
-
-/* Write all bytes. False: the other end is closed. */
-NODISCARD bool helper_write(int socket, const void *bytes, size_t len);
+NODISCARD int helper_send_request(int socket, uint32_t operation, int fd,
+				  struct bytes argument, int64_t deadline);
 
 /*
- * Read exactly `len` bytes until the time `deadline` of clock_mono_ns(); 0:
- * wait for ever. Returns 0, ERR_TIMEOUT, or ERR_CLOSED if the other end is
- * closed.
+ * Send the head of an answer, with a descriptor, unless it is -1. ERR_CLOSED: the
+ * other end is closed.
  */
+NODISCARD int helper_send_reply(int socket, const struct helper_reply *reply,
+				int fd);
+
+/* Write all bytes; deadline and errors as helper_send_request(). */
+NODISCARD int helper_write(int socket, const void *bytes, size_t len,
+			   int64_t deadline);
+
+/* Read exactly `len` bytes; deadline and errors as helper_send_request(). */
 NODISCARD int helper_read(int socket, void *to, size_t len, int64_t deadline);
 
 /*

@@ -6,10 +6,13 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "symbols/file_helper.h"
+#include "symbols/helper/helper_wire.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
 
@@ -174,6 +177,62 @@ static void status_line(const char *pid, const char *word, char *to, int size)
 	while (fgets(to, size, f) && strncmp(to, word, strlen(word)))
 		;
 	fclose(f);
+}
+
+/* Send a reply with two descriptors, as a helper does that was taken over. */
+static void send_two(int socket)
+{
+	struct helper_reply reply = { .len = 0 };
+	struct iovec part = { .iov_base = &reply, .iov_len = sizeof(reply) };
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(2 * sizeof(int))];
+	} control = { .bytes = { 0 } };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = control.bytes,
+				  .msg_controllen = sizeof(control.bytes) };
+	const int fds[2] = { 1, 2 };
+
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	control.header.cmsg_len = CMSG_LEN(sizeof(fds));
+	memcpy(CMSG_DATA(&control.header), fds, sizeof(fds));
+	cr_assert(sendmsg(socket, &message, 0) == sizeof(reply));
+}
+
+Test(file_helper, further_descriptors_are_not_taken)
+{
+	struct helper_reply reply;
+	size_t before;
+	int ends[2];
+	int fd;
+
+	cr_assert(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	before = open_descriptors();
+	send_two(ends[1]);
+	cr_assert(!helper_receive_reply(ends[0], &reply, &fd, 0));
+	cr_expect(fd >= 0);
+	close(fd);
+	cr_expect(open_descriptors() == before);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+Test(file_helper, a_helper_that_does_not_read_ends_at_the_deadline)
+{
+	static uint8_t zeros[4096];
+	const struct bytes argument = { zeros, sizeof(zeros) };
+	int ends[2];
+	int rc = 0;
+
+	cr_assert(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	for (int i = 0; i < 1000 && !rc; i++)
+		rc = helper_send_request(ends[0], 1, 2, argument,
+					 clock_mono_ns() + 100000000);
+	cr_expect(rc == ERR_TIMEOUT);
+	close(ends[0]);
+	close(ends[1]);
 }
 
 Test(file_helper, it_has_no_privileges)
