@@ -54,15 +54,19 @@ uint32_t table_store_find(struct table_store *s, const struct table_key *key)
 	return number;
 }
 
-/* Remove a table that has no users. */
+/*
+ * Remove a table that has no users. The kernel may read its entries until some
+ * time after it had one.
+ */
 static void table_store_evict(struct table_store *s, uint32_t number,
 			      uint64_t now)
 {
 	struct stored_table *t = &s->tables.v[number];
+	uint64_t free_at = t->used_at + EXTENTS_DELAY_MS;
 
 	if (!t->crowded_out)
 		table_remove(&s->by_key, table_key_hash(&t->key), number);
-	extents_give(&s->extents, t->entries, now);
+	extents_give(&s->extents, t->entries, free_at > now ? free_at : now);
 	t->live = false;
 	*vec_add(&s->gaps) = number;
 }

@@ -84,9 +84,10 @@ uint32_t table_store_find(struct table_store *s, const struct table_key *key);
  * its entries, tables are evicted that no process has, then those that were in
  * no sample for TABLE_IDLE_MS. If free room lies in too many pieces, tables
  * between them are evicted, too, and find room elsewhere. Another owner, who is
- * not root and has more than half of the room, gives way, and keeps half. Entries
- * of tables that a process has are free after EXTENTS_DELAY_MS, when the kernel
- * does not read them any more. As long as there is no room, the table has none:
+ * not root and has more than half of the room, gives way; he keeps half of it, or
+ * less by a part of one table, as tables go as a whole. Entries of tables that a
+ * process has, or had a moment ago, are free after EXTENTS_DELAY_MS, when the
+ * kernel does not read them any more. As long as there is no room, the table has none:
  * frame pointers are used. Returns its number.
  */
 uint32_t table_store_add(struct table_store *s, const struct table_key *key,

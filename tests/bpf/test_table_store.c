@@ -204,6 +204,28 @@ Test(table_store, a_user_with_more_than_half_gives_way)
 	table_store_fini(&s);
 }
 
+/* The kernel may still read the entries of a process that ended a moment ago. */
+Test(table_store, entries_that_were_in_use_a_moment_ago_are_not_overwritten)
+{
+	struct table_store s;
+	uint64_t now = 1000;
+	uint32_t first;
+	uint32_t other;
+
+	table_store_init(&s, in_kernel, ROWS);
+	first = add_table_of(&s, "first", 7, 60, now);
+	table_store_drop(&s, first, now);
+	other = add_table_of(&s, "other", 8, 50, now);
+	cr_expect(s.evicted == 1 && !s.withdrawn.count);
+	table_store_drop(&s, other, now);
+	other = add_table_of(&s, "other", 8, 50, now + EXTENTS_DELAY_MS - 1);
+	cr_expect(has_entries(&s, other, 'o', 0));
+	table_store_drop(&s, other, now);
+	other = add_table_of(&s, "other", 8, 50, now + EXTENTS_DELAY_MS);
+	cr_expect(has_entries(&s, other, 'o', 50));
+	table_store_fini(&s);
+}
+
 /* Old tables that lie far apart would leave no room for a large one. */
 Test(table_store, neighbours_give_way_together)
 {
