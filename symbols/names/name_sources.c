@@ -122,7 +122,7 @@ int name_sources_take(int fd, struct name_sources **out, struct err *err)
 /*
  * Free the sources that are the least likely to be asked for again: those that
  * were asked for least often, of these the oldest. A compiler's output that is
- * run once must not drive out the C library. The newest sources of all stay,
+ * run once must not drive out the C library. The newest sources of all go last,
  * because questions about one file often follow each other.
  */
 static void kept_free_one(void)
@@ -157,6 +157,7 @@ void name_sources_give(struct name_sources *s)
 		kept_free_one();
 	*vec_insert(&kept, 0) = s;
 	kept_age();
+	/* Also the last ones: the next file needs memory, too. */
 	while (kept.count && memory_used() > NAME_SOURCES_MEMORY_MAX)
 		kept_free_one();
 }
