@@ -299,8 +299,12 @@ static void sample_take_now(struct collector *c, const struct sample_record *r,
 static void sample_take(struct collector *c, const struct sample_record *r,
 			const struct window_input *in)
 {
+	uint32_t pid = r->header.pid;
+
 	if (!sample_asks(c, &r->header) ||
-	    !held_samples_add(&c->held, r, in, c->now))
+	    !held_samples_add(&c->held, r,
+			      process_table_uid(&c->processes, pid), in,
+			      c->now))
 		sample_take_now(c, r, in);
 }
 

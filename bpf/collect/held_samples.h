@@ -17,6 +17,10 @@
 enum {
 	/* Samples that are held at once; further ones do not wait. */
 	HELD_SAMPLES_MAX = 1024,
+	/* Of these, so many at most are of one user other than root … */
+	HELD_SAMPLES_USER_MAX = HELD_SAMPLES_MAX / 4,
+	/* … and of one process. */
+	HELD_SAMPLES_PROCESS_MAX = 16,
 	/* How long a sample waits. */
 	HELD_SAMPLES_MS = 1000,
 };
@@ -24,6 +28,8 @@ enum {
 /* A sample that waits. */
 struct held_sample {
 	struct sample_record *record;
+	uint32_t pid;
+	uint32_t uid;           /* the user of the process */
 	struct window_input in; /* without the frames */
 	uint64_t until;
 };
@@ -33,9 +39,13 @@ struct held_samples {
 	VEC(struct held_sample) list;
 };
 
-/* Copy a sample into the list. False: there are too many. */
+/*
+ * Copy a sample of a process of a user into the list. False: there are too many,
+ * or too many of the user or of the process.
+ */
 bool held_samples_add(struct held_samples *h, const struct sample_record *r,
-		      const struct window_input *in, uint64_t now);
+		      uint32_t uid, const struct window_input *in,
+		      uint64_t now);
 
 /*
  * Remove the first sample, from index *at on, whose process is not `waits` any

@@ -386,6 +386,15 @@ void process_table_report(struct process_table *t,
 	}
 }
 
+uint32_t process_table_uid(struct process_table *t, uint32_t pid)
+{
+	uint32_t number = process_number(t, pid);
+
+	return number == TABLE_NONE ?
+		       PROCESS_UID_GONE :
+		       process_uid_find(&t->processes.v[number].uid, pid);
+}
+
 void process_table_set_group(struct process_table *t, uint32_t pid,
 			     uint32_t group)
 {

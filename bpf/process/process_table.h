@@ -135,6 +135,9 @@ void process_table_scan(struct process_table *t, uint32_t pid,
 			const struct process_text *text, uint64_t read_ns,
 			uint64_t now);
 
+/* Return the user of a process; PROCESS_UID_GONE: it is not known. */
+uint32_t process_table_uid(struct process_table *t, uint32_t pid);
+
 /* Set the group of a process, which need not be known. */
 void process_table_set_group(struct process_table *t, uint32_t pid,
 			     uint32_t group);

@@ -14,7 +14,8 @@ static bool waits(void *ctx UNUSED, uint32_t pid)
 	return pid == read_now;
 }
 
-static bool add(struct held_samples *h, uint32_t pid, uint64_t now)
+static bool add_of(struct held_samples *h, uint32_t uid, uint32_t pid,
+		   uint64_t now)
 {
 	const struct sample_record r = {
 		.header = { .pid = pid, .kernel = 1, .user = 2 },
@@ -22,7 +23,12 @@ static bool add(struct held_samples *h, uint32_t pid, uint64_t now)
 	};
 	const struct window_input in = { .samples = pid };
 
-	return held_samples_add(h, &r, &in, now);
+	return held_samples_add(h, &r, uid, &in, now);
+}
+
+static bool add(struct held_samples *h, uint32_t pid, uint64_t now)
+{
+	return add_of(h, 0, pid, now);
 }
 
 /* Take a sample and return its process; 0: there is none. */
@@ -62,8 +68,24 @@ Test(held_samples, have_a_limit)
 {
 	struct held_samples h = { .list = { 0 } };
 
-	for (int i = 0; i < HELD_SAMPLES_MAX; i++)
-		cr_assert(add(&h, 7, 0));
-	cr_expect(!add(&h, 7, 0));
+	for (uint32_t i = 0; i < HELD_SAMPLES_MAX; i++)
+		cr_assert(add(&h, i, 0));
+	cr_expect(!add(&h, HELD_SAMPLES_MAX, 0));
+	held_samples_fini(&h);
+}
+
+/* Processes that are read slowly leave room for those of others. */
+Test(held_samples, have_a_limit_for_each_process_and_user)
+{
+	struct held_samples h = { .list = { 0 } };
+
+	for (int i = 0; i < HELD_SAMPLES_PROCESS_MAX; i++)
+		cr_assert(add_of(&h, 1000, 7, 0));
+	cr_expect(!add_of(&h, 1000, 7, 0));
+	for (uint32_t i = HELD_SAMPLES_PROCESS_MAX; i < HELD_SAMPLES_USER_MAX;
+	     i++)
+		cr_assert(add_of(&h, 1000, 100 + i, 0));
+	cr_expect(!add_of(&h, 1000, 8, 0));
+	cr_expect(add_of(&h, 1001, 8, 0) && add_of(&h, 0, 9, 0));
 	held_samples_fini(&h);
 }
