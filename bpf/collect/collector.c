@@ -60,11 +60,30 @@ static void collector_unpublish(void *ctx, uint32_t pid)
 	sampler_process_remove(c->sampler, pid);
 }
 
-/* Take over what the queue has read, and let it read the next file. */
+/* Let the queue read the next file, if it is idle. Whether it reads one. */
+static bool collector_reads_file(struct collector *c, uint64_t now)
+{
+	uint32_t next;
+
+	if (!elf_queue_is_idle(c->queue))
+		return true;
+	next = file_table_next(&c->files, now);
+	if (next != FILE_NONE)
+		elf_queue_submit(c->queue, next,
+				 file_table_at(&c->files, next));
+	return next != FILE_NONE;
+}
+
+/*
+ * Take over what the queue has read, and let it read the next file. Processes
+ * are published with what was learned now and then, also while one file takes
+ * long; but at once if the kernel must not read a table any more.
+ */
 static void collector_read_files(struct collector *c, uint64_t now)
 {
 	struct elf_result r;
-	uint32_t next;
+	size_t learned;
+	bool reads;
 
 	if (elf_queue_take(c->queue, &r)) {
 		file_table_learn(&c->files, r.number, r.good ? &r.read : NULL,
@@ -72,16 +91,13 @@ static void collector_read_files(struct collector *c, uint64_t now)
 		*vec_add(&c->learned.list) = r.number;
 		elf_result_fini(&r);
 	}
+	learned = c->learned.list.count;
 	file_table_take_withdrawn(&c->files, &c->learned);
-	if (!elf_queue_is_idle(c->queue))
+	reads = collector_reads_file(c, now);
+	if (reads && learned == c->learned.list.count &&
+	    now - c->learned_at < LEARN_MS)
 		return;
-	next = file_table_next(&c->files, now);
-	if (next != FILE_NONE)
-		elf_queue_submit(c->queue, next,
-				 file_table_at(&c->files, next));
-	if (next != FILE_NONE && now - c->learned_at < LEARN_MS)
-		return;
-	c->settled = next == FILE_NONE && scan_queue_is_idle(c->scans);
+	c->settled = !reads && scan_queue_is_idle(c->scans);
 	c->learned_at = now;
 	for (size_t i = 0; i < c->learned.list.count; i++)
 		process_table_file_changed(&c->processes, c->learned.list.v[i]);
