@@ -300,7 +300,7 @@ static void process_report_fork(struct process_table *t,
 					   parent->old_group);
 	address_space_clear(&t->pool, &child->space);
 	address_space_share(&child->space, &parent->space);
-	process_unpublish(t, child, now);
+	process_withdraw(t, child, now);
 	process_change(t, child);
 	if (parent->changed || parent->publication == PUBLICATION_NONE)
 		return;

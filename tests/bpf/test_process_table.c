@@ -121,6 +121,21 @@ static void read_file(const char *path)
 	process_table_file_changed(&table, number);
 }
 
+/* The end of a process was not reported, and its number is used again. */
+Test(process_table, a_child_has_nothing_of_the_process_before)
+{
+	begin();
+	report_map(7, 0x10000, 0x1000, "/bin/a");
+	process_table_publish(&table, 0);
+	cr_assert(kernel_finds(7, 0x10123));
+	report_map(9, 0x20000, 0x1000, "/bin/b");
+	report(SIDE_BAND_FORK, 7, 7, 9, 0);
+	cr_expect(!known[7], "its mappings will be overwritten");
+	process_table_publish(&table, 0);
+	cr_expect(kernel_finds(7, 0x20123) && !kernel_finds(7, 0x10123));
+	end();
+}
+
 Test(process_table, mappings_are_published_with_their_tables)
 {
 	const struct sampler_mapping *m;
