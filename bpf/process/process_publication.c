@@ -38,16 +38,50 @@ static uint32_t publication_add(struct process_table *t, struct extent extent)
 	return number;
 }
 
+/* Whether a mapping that was published has the table that it has now. */
+static bool process_has_table(const struct process_table *t,
+			      const struct process *p,
+			      const struct sampler_mapping *m)
+{
+	const struct address_range *r = address_space_find(&p->space, m->start);
+	struct sampler_mapping now = { .start = m->start };
+
+	if (r)
+		file_table_resolve(t->files, r->file,
+				   r->offset + (m->start - r->start), &now);
+	return now.pages && now.table == m->table && now.bias == m->bias;
+}
+
+/*
+ * There is no room for the mappings of a process. The entries of a table that is
+ * gone will be those of another one, so none of the mappings that were published
+ * may lead there. Returns false.
+ */
+static bool process_publish_less(struct process_table *t, struct process *p)
+{
+	struct extent e = { 0 };
+
+	t->crowded_out++;
+	if (p->publication != PUBLICATION_NONE && !p->corrected)
+		e = t->publications.v[p->publication].extent;
+	p->corrected = true;
+	for (uint32_t i = e.first; i < e.first + e.count; i++) {
+		struct sampler_mapping *m = &t->mappings[i];
+
+		/* The kernel reads it meanwhile; either value will do. */
+		if (m->pages && !process_has_table(t, p, m))
+			__atomic_store_n(&m->pages, 0, __ATOMIC_RELAXED);
+	}
+	return false;
+}
+
 bool process_publish(struct process_table *t, struct process *p, uint64_t now)
 {
 	struct extent extent = { 0 };
 	size_t count = address_space_count(&p->space);
 
-	if (count &&
-	    !extents_take(&t->extents, (uint32_t)count, now, &extent)) {
-		t->crowded_out++;
-		return false;
-	}
+	if (count && !extents_take(&t->extents, (uint32_t)count, now, &extent))
+		return process_publish_less(t, p);
 	for (size_t i = 0; i < count; i++) {
 		const struct address_range *r = address_space_at(&p->space, i);
 		struct sampler_mapping *m = &t->mappings[extent.first + i];
@@ -64,8 +98,7 @@ bool process_publish(struct process_table *t, struct process *p, uint64_t now)
 			    .flags = p->ignored ? SAMPLER_PROCESS_IGNORED : 0,
 		    })) {
 		extents_give(&t->extents, extent, now + EXTENTS_DELAY_MS);
-		t->crowded_out++;
-		return false;
+		return process_publish_less(t, p);
 	}
 	process_unpublish(t, p, now);
 	p->publication = publication_add(t, extent);

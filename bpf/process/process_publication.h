@@ -16,7 +16,8 @@
 
 /*
  * Publish what a process has mapped. False: there is no room, which is counted;
- * the older publication stays, and the process remains one that has changed.
+ * the older publication stays, without the tables that its mappings do not have
+ * any more, and the process remains one that has changed.
  */
 NODISCARD bool process_publish(struct process_table *t, struct process *p,
 			       uint64_t now);

@@ -87,6 +87,7 @@ static void process_needs_work(struct process_table *t, struct process *p)
 static void process_change(struct process_table *t, struct process *p)
 {
 	p->changed = true;
+	p->corrected = false;
 	process_needs_work(t, p);
 }
 

@@ -72,11 +72,12 @@ struct process {
 	bool asked;          /* it is being read, process_table_may_scan() */
 	/* When it began, or ran its program, as reported; ns; 0: not reported. */
 	uint64_t began_ns;
-	bool live;    /* not a gap in the array of processes */
-	bool changed; /* since it was published */
-	bool listed;  /* in the list of processes that need work */
-	bool sampled; /* since the hand of the table came by last */
-	bool ignored; /* until it runs another program */
+	bool live;      /* not a gap in the array of processes */
+	bool changed;   /* since it was published */
+	bool corrected; /* what was published, since it changed last */
+	bool listed;    /* in the list of processes that need work */
+	bool sampled;   /* since the hand of the table came by last */
+	bool ignored;   /* until it runs another program */
 	bool ended;
 	uint64_t ended_at;
 };

@@ -136,6 +136,31 @@ Test(process_table, a_child_has_nothing_of_the_process_before)
 	end();
 }
 
+/* Its table is gone, and the room for it will have the rows of another file. */
+Test(process_table, what_cannot_be_published_leads_to_no_table_that_is_gone)
+{
+	const struct sampler_mapping *m;
+
+	begin();
+	report_map(7, 0x10000, 0x1000, "/bin/a");
+	report_map(7, 0x20000, 0x1000, "/bin/b");
+	for (uint64_t i = 0; i < MAPPINGS - 3; i++)
+		report_map(8, 0x10000 + i * 0x2000, 0x1000, "//anon");
+	read_file("/bin/b");
+	read_file("/bin/a");
+	process_table_publish(&table, 0);
+	m = kernel_finds(7, 0x10123);
+	cr_assert(m && m->pages && kernel_finds(7, 0x20123)->pages);
+	/* The table of /bin/a is withdrawn. */
+	store.tables.v[file_table_at(&files, 0)->table].pages = 0;
+	process_table_file_changed(&table, 0);
+	process_table_publish(&table, 1);
+	cr_expect(table.crowded_out == 1);
+	cr_expect(kernel_finds(7, 0x10123) == m && !m->pages);
+	cr_expect(kernel_finds(7, 0x20123)->pages, "the other one is there");
+	end();
+}
+
 Test(process_table, mappings_are_published_with_their_tables)
 {
 	const struct sampler_mapping *m;
