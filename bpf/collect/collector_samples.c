@@ -19,6 +19,9 @@ enum {
 	STARTING_NS = 3000000,
 };
 
+_Static_assert((int)PROCESS_ASKED_MS == (int)HELD_SAMPLES_MS,
+	       "samples wait so long");
+
 /* Whether the name of a file is that of the kernel's program. */
 static bool sample_is_named_kernel(struct str exe)
 {

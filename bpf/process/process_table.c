@@ -107,11 +107,12 @@ static void process_forget(struct process_table *t, uint32_t number)
  * Whether a process gives way to others, now that the hand of a clock comes by:
  * those that are not sampled do, and those that have more than their share.
  */
-static bool process_gives_way(struct process *p)
+static bool process_gives_way(struct process *p, uint64_t now)
 {
 	bool was_sampled = p->sampled;
 
-	if (!p->live || p->marked || p->asked)
+	if (!p->live || p->marked ||
+	    (p->asked && now < p->asked_at + PROCESS_ASKED_MS))
 		return false;
 	p->sampled = false;
 	return !was_sampled ||
@@ -129,7 +130,7 @@ static bool process_evict(struct process_table *t, const struct process *keep,
 		uint32_t number = t->hand++ % (uint32_t)t->processes.count;
 		struct process *p = &t->processes.v[number];
 
-		if (p == keep || !process_gives_way(p))
+		if (p == keep || !process_gives_way(p, now))
 			continue;
 		process_withdraw(t, p, now);
 		process_forget(t, number);
@@ -444,6 +445,7 @@ bool process_table_may_scan(struct process_table *t, uint32_t pid, uint64_t now)
 		p->scans++;
 	p->scan_after = now + ((uint64_t)PROCESS_SCAN_MS << p->scans);
 	p->asked = true;
+	p->asked_at = now;
 	return true;
 }
 

@@ -35,6 +35,11 @@ enum {
 	/* How often processes that have ended are visited. */
 	PROCESS_RETIRE_MS = 100,
 	/*
+	 * For how long a process that is being read does not give way to others:
+	 * so long its samples wait.
+	 */
+	PROCESS_ASKED_MS = 1000,
+	/*
 	 * A process with more ranges gives way to others also while it is
 	 * sampled.
 	 */
@@ -70,6 +75,7 @@ struct process {
 	uint32_t scans;      /* how often its mappings were read */
 	uint64_t scan_after; /* when they may be read again */
 	bool asked;          /* it is being read, process_table_may_scan() */
+	uint64_t asked_at;
 	/* When it began, or ran its program, as reported; ns; 0: not reported. */
 	uint64_t began_ns;
 	bool live;      /* not a gap in the array of processes */

@@ -161,6 +161,23 @@ Test(process_table, what_cannot_be_published_leads_to_no_table_that_is_gone)
 	end();
 }
 
+/* A user whose processes are never read would keep the table full. */
+Test(process_table, processes_that_wait_to_be_read_for_long_give_way)
+{
+	uint64_t now = 1000;
+
+	begin();
+	for (uint32_t pid = 1; pid <= PROCESS_TABLE_MAX; pid++)
+		cr_assert(process_table_may_scan(&table, pid, now));
+	now += PROCESS_ASKED_MS - 1;
+	cr_expect(!process_table_may_scan(&table, PROCESS_TABLE_MAX + 1, now));
+	cr_expect(table.refused == 1 && !table.evicted);
+	now++;
+	cr_expect(process_table_may_scan(&table, PROCESS_TABLE_MAX + 1, now));
+	cr_expect(table.evicted == 1);
+	end();
+}
+
 Test(process_table, mappings_are_published_with_their_tables)
 {
 	const struct sampler_mapping *m;
