@@ -179,6 +179,31 @@ static int frame_names_ask_map(struct frame_names *n,
 	return rc;
 }
 
+/* The same; a process that was not read before its window ended is read now. */
+static int frame_names_ask_process(struct frame_names *n,
+				   const struct jit_process *j,
+				   const struct sample_window *w,
+				   struct arena *arena, struct bytes *out)
+{
+	struct jit_process late;
+	int rc;
+
+	if (j->is_read)
+		return frame_names_ask_map(n, j, w, arena, out);
+	jit_process_read(&late, j->pid, n->processes);
+	rc = frame_names_ask_map(n, &late, w, arena, out);
+	jit_process_fini(&late);
+	return rc;
+}
+
+/* The user of a process; PROCESS_UID_GONE: nothing is known of it. */
+static uint32_t frame_names_user(const struct jit_process *j)
+{
+	struct process_uid user = process_uid_init();
+
+	return j->is_read ? j->user.uid : process_uid_find(&user, j->pid);
+}
+
 /*
  * Find the names of code that one process has compiled, within the budget. To
  * look for its map takes time, too, also if there is none.
@@ -191,14 +216,15 @@ static void frame_names_of_process(struct frame_names *n,
 	const uint64_t key = hash_key((struct bytes){
 		.ptr = (const uint8_t *)&j->pid, .len = sizeof(j->pid) });
 	int64_t began = clock_mono_ns();
-	int64_t end = name_budget_end(&n->budget, key, j->user.uid, began);
+	uint32_t uid = frame_names_user(j);
+	int64_t end = name_budget_end(&n->budget, key, uid, began);
 	int rc;
 
-	if (!j->is_read || (end && end <= began))
+	if (uid == PROCESS_UID_GONE || (end && end <= began))
 		return;
 	n->finder.deadline_ns = end;
-	rc = frame_names_ask_map(n, j, w, arena, out);
-	name_budget_spend(&n->budget, key, j->user.uid, began, clock_mono_ns(),
+	rc = frame_names_ask_process(n, j, w, arena, out);
+	name_budget_spend(&n->budget, key, uid, began, clock_mono_ns(),
 			  rc == ERR_TIMEOUT || rc == ERR_CORRUPT);
 }
 

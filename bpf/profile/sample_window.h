@@ -140,7 +140,8 @@ bool sample_window_process(struct sample_window *w, uint32_t pid);
 
 /*
  * Take over what was read of a process (*j is empty afterwards), if the window
- * has noted it and does not know it yet.
+ * has noted it and does not know it yet. An answer that comes when the window has
+ * ended is lost: whoever needs it reads the process again.
  */
 void sample_window_take_process(struct sample_window *w, struct jit_process *j);
 
