@@ -209,21 +209,30 @@ static uint32_t file_table_add(struct file_table *t,
 	return number;
 }
 
+static uint32_t file_table_find(const struct file_table *t,
+				const struct file_name *name)
+{
+	return table_find(&t->by_name, file_name_hash(name), file_name_same, t,
+			  name);
+}
+
 uint32_t file_table_get(struct file_table *t, struct str path,
 			const struct file_identity *identity,
 			struct process_uid *asker, uint32_t pid)
 {
-	const struct file_name name = { .path = path,
-					.identity = *identity,
-					.uid = process_uid_find(asker, pid) };
-	uint32_t number = table_find(&t->by_name, file_name_hash(&name),
-				     file_name_same, t, &name);
+	struct file_name name = { .path = path,
+				  .identity = *identity,
+				  .uid = process_uid_find(asker, pid) };
+	uint32_t number = file_table_find(t, &name);
 
+	if (number != TABLE_NONE && t->files.v[number].state != MAPPED_UNREAD)
+		return number;
+	/* It will be opened by this process, which is alive. Whose is it now? */
+	name.uid = process_uid_ask(asker, pid);
+	number = file_table_find(t, &name);
 	if (number == TABLE_NONE)
 		return file_table_add(t, &name, pid);
-	/* A process that is alive is needed to open it. */
-	if (t->files.v[number].state == MAPPED_UNREAD)
-		t->files.v[number].pid = pid;
+	t->files.v[number].pid = pid;
 	return number;
 }
 

@@ -3,8 +3,8 @@
  * Process uid: the user of a process, by whom its files are opened and whose
  * share they count to. It is the owner of /proc/PID, whether or not the process
  * is dumpable; the file status, which has it, too, takes 10 ms if the user is in
- * 65 536 groups. It is asked for once for each program that a process runs: a
- * change of the user without a new program is not noticed.
+ * 65 536 groups. It is asked for once for each program that a process runs, and
+ * again where a file is to be opened by it: a process may change its user.
  *
  * Ownership: a plain value.
  * Threads: one thread at a time for each.
@@ -37,5 +37,8 @@ static inline struct process_uid process_uid_guess(struct process_uid before)
 
 /* Return the user of a process, or the guess, if it has ended. */
 uint32_t process_uid_find(struct process_uid *u, uint32_t pid);
+
+/* The same, but it is asked for again. */
+uint32_t process_uid_ask(struct process_uid *u, uint32_t pid);
 
 #endif

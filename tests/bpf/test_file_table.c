@@ -15,6 +15,11 @@
 
 TestSuite(file_table, .timeout = 60);
 
+enum {
+	/* Numbers of processes from here on are not in use. */
+	ENDED = 0x3fffff00,
+};
+
 static struct unwind_row in_kernel[100];
 
 /*
@@ -51,7 +56,7 @@ static uint32_t get_as(struct file_table *t, const char *path,
 	return file_table_get(
 		t, str_of(path),
 		&(struct file_identity){ .bytes = bytes_of(str_of(identity)) },
-		&asker, pid);
+		&asker, ENDED + pid);
 }
 
 /* … of root. */
@@ -83,7 +88,7 @@ Test(file_table, a_file_is_its_path_and_its_identity)
 	a = get(&t, "/usr/bin/a", "1", 7);
 	b = get(&t, "/usr/bin/a", "2", 8);
 	cr_expect(a != b && get(&t, "/usr/bin/a", "1", 9) == a);
-	cr_expect(file_table_at(&t, a)->pid == 9);
+	cr_expect(file_table_at(&t, a)->pid == ENDED + 9);
 	/* The newest file is read first. */
 	read_next(&t, b, "y");
 	read_next(&t, a, "x");
@@ -111,7 +116,7 @@ Test(file_table, a_file_of_one_user_is_not_that_of_another_one)
 	cr_assert(file_table_next(&t, 0) == his);
 	file_table_learn(&t, his, NULL, 0);
 	roots = get(&t, "/usr/bin/nightly", "id", 8);
-	cr_assert(roots != his && file_table_at(&t, roots)->pid == 8);
+	cr_assert(roots != his && file_table_at(&t, roots)->pid == ENDED + 8);
 	cr_expect(file_table_at(&t, roots)->uid == 0);
 	cr_expect(file_table_at(&t, his)->uid == 1000);
 	read_next(&t, roots, "id");
@@ -122,7 +127,31 @@ Test(file_table, a_file_of_one_user_is_not_that_of_another_one)
 	cr_expect(get_as(&t, "/usr/bin/nightly", "id", 1000, 9) == his);
 	/* A process of root, which has a mapping of his, is of no help. */
 	file_table_sampled(&t, his, 1, 1000000);
-	cr_expect(file_table_at(&t, his)->pid == 7);
+	cr_expect(file_table_at(&t, his)->pid == ENDED + 7);
+	file_table_fini(&t);
+	table_store_fini(&store);
+}
+
+/* It was root's when it began, and became a user's without a new program. */
+Test(file_table, a_process_that_changed_its_user_opens_files_of_the_new_one)
+{
+	const struct file_identity id = { .bytes = bytes_of(str_of("1")) };
+	const uint32_t self = (uint32_t)getpid();
+	struct process_uid before = { .uid = 54321, .is_known = true };
+	struct process_uid asker = before;
+	struct table_store store;
+	struct file_table t;
+	uint32_t old;
+	uint32_t n;
+
+	table_store_init(&store, in_kernel, 100);
+	file_table_init(&t, &store);
+	old = file_table_get(&t, str_of("/old"), &id, &before, ENDED);
+	cr_expect(file_table_next(&t, 0) == old);
+	cr_expect(file_table_get(&t, str_of("/old"), &id, &asker, self) == old);
+	n = file_table_get(&t, str_of("/new"), &id, &asker, self);
+	cr_expect(asker.uid == geteuid());
+	cr_expect(file_table_at(&t, n)->uid == geteuid());
 	file_table_fini(&t);
 	table_store_fini(&store);
 }
@@ -140,8 +169,9 @@ Test(file_table, a_build_id_is_no_inode)
 
 	table_store_init(&store, in_kernel, 100);
 	file_table_init(&t, &store);
-	a = file_table_get(&t, str_of("/a"), &inode, &root, 7);
-	cr_expect(file_table_get(&t, str_of("/a"), &build_id, &root, 7) != a);
+	a = file_table_get(&t, str_of("/a"), &inode, &root, ENDED);
+	cr_expect(file_table_get(&t, str_of("/a"), &build_id, &root, ENDED) !=
+		  a);
 	file_table_fini(&t);
 	table_store_fini(&store);
 }

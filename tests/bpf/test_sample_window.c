@@ -363,7 +363,7 @@ Test(sample_window, facts_of_files_may_come_later)
 		&(struct file_identity){
 			.is_build_id = true,
 			.bytes = { (const uint8_t *)"\xab\x01", 2 } },
-		&(struct process_uid){ .is_known = true }, 7);
+		&(struct process_uid){ .is_known = true }, 0x3fffffff);
 	sample_window_file(w, &files, 0);
 	cr_expect(!window_file_address(&w->files.v[0], 0x1234, &address));
 	add_file(&files);
