@@ -35,6 +35,9 @@ enum {
 	SWITCHES_HZ = 1000,
 };
 
+/* The numbers that users have beside their own. */
+#define USER_RANGES "/etc/subuid"
+
 int collector_help(void)
 {
 	return file_helper_serve(0, elf_operations, ELF_OPERATIONS);
@@ -485,13 +488,14 @@ static void collector_begin(struct collector *c)
 
 	table_store_init(&c->store, sampler_entries(c->sampler),
 			 sampler_defaults.entries);
-	file_table_init(&c->files, &c->store);
+	user_ranges_read(&c->ranges, USER_RANGES);
+	file_table_init(&c->files, &c->store, &c->ranges);
 	process_table_init(&c->processes, &c->files,
 			   sampler_mappings(c->sampler),
 			   sampler_defaults.mappings, &publisher);
 	process_groups_init(&c->groups, c->o.node, CONTAINER_LOGS, c->o.rules);
 	c->now = (uint64_t)clock_mono_ns() / 1000000;
-	c->scans = scan_queue_open(c->o.process_argv);
+	c->scans = scan_queue_open(c->o.process_argv, &c->ranges);
 	collector_scan(c);
 	if (c->o.pid)
 		process_table_mark(&c->processes, c->o.pid, c->now);
@@ -502,6 +506,7 @@ static void collector_begin(struct collector *c)
 		.helper_argv = c->o.helper_argv,
 		.process_argv = c->o.process_argv,
 		.debug_dir = c->o.debug_dir,
+		.ranges = &c->ranges,
 		/* A recording waits for its names; other windows follow. */
 		.names_ms = c->o.interval_ms == INT64_MAX ? 0 :
 							    c->o.interval_ms,
@@ -542,6 +547,7 @@ static void collector_end(struct collector *c)
 	process_groups_fini(&c->groups);
 	file_table_fini(&c->files);
 	table_store_fini(&c->store);
+	user_ranges_fini(&c->ranges);
 }
 
 int collector_start(const struct collector_options *o, struct collector **out,

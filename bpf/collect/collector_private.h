@@ -44,6 +44,7 @@ struct collector {
 	struct elf_queue *queue;
 	struct scan_queue *scans;
 	struct profile_writer *writer;
+	struct user_ranges ranges;
 	struct table_store store;
 	struct file_table files;
 	struct process_table processes;

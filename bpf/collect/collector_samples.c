@@ -302,13 +302,16 @@ static void sample_take_now(struct collector *c, const struct sample_record *r,
 static void sample_take(struct collector *c, const struct sample_record *r,
 			const struct window_input *in)
 {
-	uint32_t pid = r->header.pid;
+	uint32_t uid;
 
-	if (!sample_asks(c, &r->header) ||
-	    !held_samples_add(&c->held, r,
-			      process_table_uid(&c->processes, pid), in,
-			      c->now))
-		sample_take_now(c, r, in);
+	if (sample_asks(c, &r->header)) {
+		uid = process_table_uid(&c->processes, r->header.pid);
+		if (held_samples_add(&c->held, r,
+				     user_ranges_share(&c->ranges, uid), in,
+				     c->now))
+			return;
+	}
+	sample_take_now(c, r, in);
 }
 
 void collector_take_held(struct collector *c, uint64_t now)

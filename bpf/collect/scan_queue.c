@@ -38,6 +38,7 @@ struct scan_queue {
 	struct reading_thread t;
 	/* Of the thread alone. */
 	struct file_helper *reader;
+	const struct user_ranges *ranges;
 	VEC(struct scan_user) users;
 	size_t of_all; /* wishes of this kind that were not read yet */
 	/* Guarded by t.mu. */
@@ -54,7 +55,8 @@ struct scan_queue {
 static struct scan_user *scan_user_of(struct scan_queue *q, uint32_t pid)
 {
 	struct process_uid asker = process_uid_init();
-	uint32_t uid = process_uid_find(&asker, pid);
+	uint32_t uid =
+		user_ranges_share(q->ranges, process_uid_find(&asker, pid));
 	int64_t least = INT64_MAX;
 	struct scan_user *u;
 
@@ -215,10 +217,12 @@ static void *scan_queue_run(void *queue)
 	return NULL;
 }
 
-struct scan_queue *scan_queue_open(char *const *helper_argv)
+struct scan_queue *scan_queue_open(char *const *helper_argv,
+				   const struct user_ranges *ranges)
 {
 	struct scan_queue *q = mem_new(struct scan_queue);
 
+	q->ranges = ranges;
 	q->reader = file_helper_new(helper_argv);
 	reading_thread_start(&q->t, scan_queue_run, q);
 	return q;

@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "bpf/process/process_reader.h"
+#include "bpf/process/user_ranges.h"
 #include "bpf/profile/jit_process.h"
 
 /* The kinds of facts about a process that a scan reads. */
@@ -40,9 +41,11 @@ struct scan_queue;
 
 /*
  * Start the thread. `helper_argv` is a program and its arguments, ending with
- * NULL, that calls process_reader_serve().
+ * NULL, that calls process_reader_serve(). The ranges (NULL: none) must outlive
+ * the queue.
  */
-struct scan_queue *scan_queue_open(char *const *helper_argv);
+struct scan_queue *scan_queue_open(char *const *helper_argv,
+				   const struct user_ranges *ranges);
 
 /* Stop the thread, within some PROCESS_READER_TIMEOUT_MS; NULL is a no-op. */
 void scan_queue_close(struct scan_queue *q);

@@ -52,9 +52,11 @@ static size_t file_table_open_max(void)
 	return files.rlim_cur / FILES_OPEN_PART;
 }
 
-void file_table_init(struct file_table *t, struct table_store *store)
+void file_table_init(struct file_table *t, struct table_store *store,
+		     const struct user_ranges *ranges)
 {
 	*t = (struct file_table){ .store = store,
+				  .ranges = ranges,
 				  .open_max = file_table_open_max(),
 				  .user_count = 1 };
 }
@@ -171,16 +173,28 @@ void file_table_fini(struct file_table *t)
 	table_fini(&t->by_name);
 }
 
+/* Whether there is room for one more file of a user. For root there is no share. */
+static bool file_table_has_room(const struct file_table *t,
+				const struct file_user *u)
+{
+	size_t count = t->by_name.count;
+
+	if (!u->uid)
+		return count < FILE_TABLE_MAX;
+	return count < FILE_TABLE_MAX - FILE_ROOT_RESERVE &&
+	       u->files < FILE_USER_MAX;
+}
+
 /* Add a file, or return FILE_NONE, if there is no room for it. */
 static uint32_t file_table_add(struct file_table *t,
 			       const struct file_name *name, uint32_t pid)
 {
-	unsigned user = file_table_user(t, name->uid);
+	unsigned user =
+		file_table_user(t, user_ranges_share(t->ranges, name->uid));
 	struct file_user *u = &t->users[user];
 	uint32_t number;
 
-	if (t->by_name.count >= FILE_TABLE_MAX ||
-	    (u->uid && u->files >= FILE_USER_MAX)) {
+	if (!file_table_has_room(t, u)) {
 		t->refused++;
 		return FILE_NONE;
 	}
@@ -313,8 +327,9 @@ void file_table_learn(struct file_table *t, uint32_t number,
 		table_store_drop(t->store, f->table, now);
 	f->table = table_store_find(t->store, &key);
 	if (f->table == TABLE_STORE_NONE)
-		f->table = table_store_add(t->store, &key, f->owner,
-					   &facts->table, now);
+		f->table = table_store_add(
+			t->store, &key, user_ranges_share(t->ranges, f->owner),
+			&facts->table, now);
 }
 
 /* When a sampled file is read again. UINT64_MAX: there is no need. */

@@ -16,6 +16,7 @@
 #include "bpf/process/elf_reader.h"
 #include "bpf/process/process_uid.h"
 #include "bpf/process/table_store.h"
+#include "bpf/process/user_ranges.h"
 
 enum {
 	FILE_NONE = UINT32_MAX,
@@ -26,6 +27,8 @@ enum {
 	 * so have all processes that end before they are looked at.
 	 */
 	FILE_USER_MAX = FILE_TABLE_MAX / 4,
+	/* All users other than root leave so much room for root. */
+	FILE_ROOT_RESERVE = FILE_TABLE_MAX / 8,
 	/* Number of users that are told apart; the others share an entry. */
 	FILE_USERS = 64,
 	FILE_FADE_MS = 10000,
@@ -90,7 +93,7 @@ struct file_numbers {
 
 /* What the processes of a user have of the table, and of its reader's time. */
 struct file_user {
-	uint32_t uid;
+	uint32_t uid; /* that stands for the user, user_ranges_share() */
 	uint32_t files;
 	uint32_t open;  /* files that stay open */
 	uint64_t spent; /* reading its files took so long; it fades away */
@@ -100,6 +103,7 @@ struct file_user {
 /* All files. */
 struct file_table {
 	struct table_store *store;
+	const struct user_ranges *ranges; /* may be NULL */
 	VEC(struct mapped_file) files;
 	VEC(uint32_t) gaps;
 	struct table by_name;
@@ -113,10 +117,12 @@ struct file_table {
 };
 
 /*
- * Begin with no file. The store must outlive the table. The number of files that
- * stay open depends on the limit on open files that this process has now.
+ * Begin with no file. The store and the ranges (NULL: none) must outlive the
+ * table. The number of files that stay open depends on the limit on open files
+ * that this process has now.
  */
-void file_table_init(struct file_table *t, struct table_store *store);
+void file_table_init(struct file_table *t, struct table_store *store,
+		     const struct user_ranges *ranges);
 
 /* Free everything. */
 void file_table_fini(struct file_table *t);

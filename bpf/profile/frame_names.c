@@ -13,6 +13,7 @@ void frame_names_init(struct frame_names *n,
 {
 	*n = (struct frame_names){
 		.budget = { .window_ms = o->window_ms },
+		.ranges = o->ranges,
 		.finder = { .helper = file_helper_new(o->helper_argv),
 			    .cache = { .half_max = FRAME_NAMES_CACHE_MAX },
 			    .debug_dir = o->debug_dir,
@@ -150,7 +151,8 @@ static void frame_names_of_file(struct frame_names *n,
 		*vec_add(&u.addresses) = address;
 	}
 	if (u.places.count)
-		frame_names_ask(n, &file, f->uid, &u, arena, out);
+		frame_names_ask(n, &file, user_ranges_share(n->ranges, f->uid),
+				&u, arena, out);
 	unnamed_frames_fini(&u);
 }
 
@@ -196,12 +198,15 @@ static int frame_names_ask_process(struct frame_names *n,
 	return rc;
 }
 
-/* The user of a process; PROCESS_UID_GONE: nothing is known of it. */
-static uint32_t frame_names_user(const struct jit_process *j)
+/* To whose share a process counts; PROCESS_UID_GONE: nothing is known of it. */
+static uint32_t frame_names_user(const struct frame_names *n,
+				 const struct jit_process *j)
 {
 	struct process_uid user = process_uid_init();
 
-	return j->is_read ? j->user.uid : process_uid_find(&user, j->pid);
+	return user_ranges_share(n->ranges,
+				 j->is_read ? j->user.uid :
+					      process_uid_find(&user, j->pid));
 }
 
 /*
@@ -216,7 +221,7 @@ static void frame_names_of_process(struct frame_names *n,
 	const uint64_t key = hash_key((struct bytes){
 		.ptr = (const uint8_t *)&j->pid, .len = sizeof(j->pid) });
 	int64_t began = clock_mono_ns();
-	uint32_t uid = frame_names_user(j);
+	uint32_t uid = frame_names_user(n, j);
 	int64_t end = name_budget_end(&n->budget, key, uid, began);
 	int rc;
 

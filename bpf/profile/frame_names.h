@@ -25,6 +25,7 @@ struct frame_names {
 	struct name_finder finder;
 	struct kallsyms kernel;
 	struct name_budget budget;
+	const struct user_ranges *ranges;
 	struct file_helper *processes;
 };
 
@@ -33,6 +34,7 @@ struct frame_names_options {
 	char *const *helper_argv;  /* as for file_helper_new() */
 	char *const *process_argv; /* of process_reader_serve() */
 	const char *debug_dir;
+	const struct user_ranges *ranges; /* may be NULL */
 	int64_t window_ms; /* for the names of a window; 0: no bound */
 };
 

@@ -171,6 +171,7 @@ static void *writer_run(void *writer)
 				 .helper_argv = w->o.helper_argv,
 				 .process_argv = w->o.process_argv,
 				 .debug_dir = w->o.debug_dir,
+				 .ranges = w->o.ranges,
 				 .window_ms = w->o.names_ms,
 			 },
 			 &err);

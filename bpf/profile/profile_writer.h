@@ -23,8 +23,9 @@ struct profile_writer_options {
 	char *const *helper_argv;  /* as for file_helper_new() */
 	char *const *process_argv; /* of process_reader_serve() */
 	const char *debug_dir;     /* as in struct frame_names */
-	int64_t names_ms;          /* for the names of a window; 0: no bound */
-	const struct log *log;     /* may be NULL */
+	const struct user_ranges *ranges; /* may be NULL */
+	int64_t names_ms;      /* for the names of a window; 0: no bound */
+	const struct log *log; /* may be NULL */
 	profile_sink *sink;
 	void *ctx;
 };

@@ -84,7 +84,7 @@ Test(file_table, a_file_is_its_path_and_its_identity)
 	uint32_t b;
 
 	table_store_init(&store, in_kernel, 100);
-	file_table_init(&t, &store);
+	file_table_init(&t, &store, NULL);
 	a = get(&t, "/usr/bin/a", "1", 7);
 	b = get(&t, "/usr/bin/a", "2", 8);
 	cr_expect(a != b && get(&t, "/usr/bin/a", "1", 9) == a);
@@ -111,7 +111,7 @@ Test(file_table, a_file_of_one_user_is_not_that_of_another_one)
 	uint32_t roots;
 
 	table_store_init(&store, in_kernel, 100);
-	file_table_init(&t, &store);
+	file_table_init(&t, &store, NULL);
 	his = get_as(&t, "/usr/bin/nightly", "id", 1000, 7);
 	cr_assert(file_table_next(&t, 0) == his);
 	file_table_learn(&t, his, NULL, 0);
@@ -145,7 +145,7 @@ Test(file_table, a_process_that_changed_its_user_opens_files_of_the_new_one)
 	uint32_t n;
 
 	table_store_init(&store, in_kernel, 100);
-	file_table_init(&t, &store);
+	file_table_init(&t, &store, NULL);
 	old = file_table_get(&t, str_of("/old"), &id, &before, ENDED);
 	cr_expect(file_table_next(&t, 0) == old);
 	cr_expect(file_table_get(&t, str_of("/old"), &id, &asker, self) == old);
@@ -168,7 +168,7 @@ Test(file_table, a_build_id_is_no_inode)
 	uint32_t a;
 
 	table_store_init(&store, in_kernel, 100);
-	file_table_init(&t, &store);
+	file_table_init(&t, &store, NULL);
 	a = file_table_get(&t, str_of("/a"), &inode, &root, ENDED);
 	cr_expect(file_table_get(&t, str_of("/a"), &build_id, &root, ENDED) !=
 		  a);
@@ -186,7 +186,7 @@ Test(file_table, files_with_one_build_id_share_their_table)
 	uint32_t b;
 
 	table_store_init(&store, in_kernel, 100);
-	file_table_init(&t, &store);
+	file_table_init(&t, &store, NULL);
 	a = get(&t, "/container/1/lib.so", "1", 7);
 	b = get(&t, "/container/2/lib.so", "2", 8);
 	file_table_resolve(&t, a, 0x1000, &m);
@@ -214,7 +214,7 @@ Test(file_table, files_without_a_build_id_do_not_share)
 	uint32_t b;
 
 	table_store_init(&store, in_kernel, 100);
-	file_table_init(&t, &store);
+	file_table_init(&t, &store, NULL);
 	a = get(&t, "/a", "1", 7);
 	b = get(&t, "/b", "1", 8);
 	read_next(&t, b, "");
@@ -239,7 +239,7 @@ Test(file_table, files_that_could_not_be_read_are_read_again_when_sampled)
 	uint32_t a;
 
 	table_store_init(&store, in_kernel, 100);
-	file_table_init(&t, &store);
+	file_table_init(&t, &store, NULL);
 	a = get_as(&t, "/a", "1", geteuid(), 7);
 	cr_assert(file_table_next(&t, 0) == a);
 	for (int i = 0; i < 12; i++) {
@@ -276,7 +276,7 @@ Test(file_table, a_file_whose_table_found_no_room_is_read_again_when_sampled)
 	uint32_t b;
 
 	table_store_init(&store, in_kernel, 10);
-	file_table_init(&t, &store);
+	file_table_init(&t, &store, NULL);
 	a = get_as(&t, "/a", "1", geteuid(), 7);
 	read_next(&t, a, "x");
 	b = get_as(&t, "/b", "2", geteuid(), 8);
@@ -316,7 +316,7 @@ Test(file_table, a_file_that_was_read_stays_open)
 	uint32_t a;
 
 	table_store_init(&store, in_kernel, 100);
-	file_table_init(&t, &store);
+	file_table_init(&t, &store, NULL);
 	a = get(&t, "/a", "1", 7);
 	cr_assert(file_table_next(&t, 0) == a);
 	file_table_learn(&t, a, &read, 0);
@@ -355,7 +355,7 @@ Test(file_table, files_of_one_user_stay_open_up_to_a_share)
 	files.rlim_cur = files.rlim_max;
 	cr_assert(!setrlimit(RLIMIT_NOFILE, &files));
 	table_store_init(&store, in_kernel, 100);
-	file_table_init(&t, &store);
+	file_table_init(&t, &store, NULL);
 	share = t.open_max / FILES_OPEN_USER_PART;
 	for (size_t i = 0; i < share + 3; i++) {
 		snprintf(name, sizeof(name), "/%zu", i);
@@ -388,7 +388,7 @@ Test(file_table, files_stay_open_as_far_as_the_limit_of_the_process_allows)
 	files.rlim_cur = 256;
 	cr_assert(!setrlimit(RLIMIT_NOFILE, &files));
 	table_store_init(&store, in_kernel, 100);
-	file_table_init(&t, &store);
+	file_table_init(&t, &store, NULL);
 	for (size_t i = 0; i < 40; i++) {
 		snprintf(name, sizeof(name), "/%zu", i);
 		cr_assert(get(&t, name, "1", 1) != FILE_NONE);
@@ -410,7 +410,7 @@ Test(file_table, files_that_nobody_has_are_forgotten)
 	struct table_key key = { .bytes = "gone", .len = 8 };
 
 	table_store_init(&store, in_kernel, 100);
-	file_table_init(&t, &store);
+	file_table_init(&t, &store, NULL);
 	kept = get(&t, "/kept", "1", 7);
 	gone = get(&t, "/gone", "1", 7);
 	read_next(&t, gone, "gone");
@@ -438,7 +438,7 @@ Test(file_table, files_of_two_owners_share_no_table)
 	struct file_table t;
 
 	table_store_init(&store, in_kernel, 100);
-	file_table_init(&t, &store);
+	file_table_init(&t, &store, NULL);
 	for (uint32_t i = 0; i < 4; i++) {
 		struct elf_read read = { .facts = facts_of("same"),
 					 .fd = -1,
@@ -468,7 +468,7 @@ Test(file_table, files_of_one_user_delay_nobody_else)
 	char path[32];
 
 	table_store_init(&store, in_kernel, 100);
-	file_table_init(&t, &store);
+	file_table_init(&t, &store, NULL);
 	/* A link of a slow file is a new file each time. */
 	for (int i = 0; i < 2 * FILE_USER_MAX; i++) {
 		snprintf(path, sizeof(path), "/link-%d", i);
@@ -514,7 +514,7 @@ Test(file_table, files_that_wait_behind_many_others_are_found)
 	char path[32];
 
 	table_store_init(&store, in_kernel, 100);
-	file_table_init(&t, &store);
+	file_table_init(&t, &store, NULL);
 	first = get_as(&t, "/slow", "1", 54321, 7);
 	cr_assert(file_table_next(&t, 1) == first);
 	first = get_as(&t, "/other", "1", 54322, 8);
@@ -537,7 +537,7 @@ Test(file_table, a_new_user_has_no_advantage_over_those_that_wait)
 	uint32_t waits;
 
 	table_store_init(&store, in_kernel, 100);
-	file_table_init(&t, &store);
+	file_table_init(&t, &store, NULL);
 	late = get_as(&t, "/a", "1", 54321, 7);
 	cr_assert(file_table_next(&t, 1) == late);
 	waits = get_as(&t, "/b", "1", 54321, 7);
@@ -558,7 +558,7 @@ Test(file_table, forgotten_files_leave_nothing_to_be_read)
 	char path[32];
 
 	table_store_init(&store, in_kernel, 100);
-	file_table_init(&t, &store);
+	file_table_init(&t, &store, NULL);
 	kept = get_as(&t, "/kept", "1", 54321, 7);
 	for (int i = 0; i < 100; i++) {
 		snprintf(path, sizeof(path), "/%d", i);
@@ -583,13 +583,59 @@ Test(file_table, root_has_an_entry_however_many_users_there_are)
 	char path[32];
 
 	table_store_init(&store, in_kernel, 100);
-	file_table_init(&t, &store);
+	file_table_init(&t, &store, NULL);
 	for (uint32_t i = 1; i < 2 * FILE_USERS; i++) {
 		snprintf(path, sizeof(path), "/%u", i);
 		cr_assert(get_as(&t, path, "1", i, 7) != FILE_NONE);
 	}
 	cr_assert(t.user_count == FILE_USERS);
 	for (uint32_t i = 0; i < 2 * FILE_USER_MAX; i++) {
+		snprintf(path, sizeof(path), "/root-%u", i);
+		cr_assert(get(&t, path, "1", 1) != FILE_NONE);
+	}
+	file_table_fini(&t);
+	table_store_fini(&store);
+}
+
+/* Numbers that a user has for user namespaces are no way to more room. */
+Test(file_table, numbers_of_a_range_share_the_room)
+{
+	struct user_range range = { .first = 100000, .count = 65536 };
+	const struct user_ranges ranges = { .list = { .v = &range,
+						      .count = 1 } };
+	struct table_store store;
+	struct file_table t;
+	char path[32];
+
+	table_store_init(&store, in_kernel, 100);
+	file_table_init(&t, &store, &ranges);
+	for (uint32_t i = 0; i < FILE_USER_MAX + 1; i++) {
+		bool has_room = i < FILE_USER_MAX;
+
+		snprintf(path, sizeof(path), "/%u", i);
+		cr_assert((get_as(&t, path, "1", 100000 + i, 7) != FILE_NONE) ==
+			  has_room);
+	}
+	cr_expect(t.user_count == 2);
+	file_table_fini(&t);
+	table_store_fini(&store);
+}
+
+Test(file_table, many_users_leave_room_for_root)
+{
+	struct table_store store;
+	struct file_table t;
+	char path[32];
+	uint32_t added = 0;
+
+	table_store_init(&store, in_kernel, 100);
+	file_table_init(&t, &store, NULL);
+	for (uint32_t i = 0; i < FILE_TABLE_MAX; i++) {
+		snprintf(path, sizeof(path), "/%u", i);
+		added += get_as(&t, path, "1", 1 + i % 5, 7) != FILE_NONE;
+	}
+	cr_expect(added == FILE_TABLE_MAX - FILE_ROOT_RESERVE);
+	for (uint32_t i = 0; i < FILE_ROOT_RESERVE; i++) {
 		snprintf(path, sizeof(path), "/root-%u", i);
 		cr_assert(get(&t, path, "1", 1) != FILE_NONE);
 	}
@@ -604,7 +650,7 @@ Test(file_table, files_are_limited)
 	char name[32];
 
 	table_store_init(&store, in_kernel, 100);
-	file_table_init(&t, &store);
+	file_table_init(&t, &store, NULL);
 	for (uint32_t i = 0; i < FILE_TABLE_MAX; i++) {
 		snprintf(name, sizeof(name), "/%u", i);
 		cr_assert(get(&t, name, "1", 1) != FILE_NONE);
@@ -622,7 +668,7 @@ Test(file_table, files_of_processes_that_have_ended_are_limited)
 	char name[32];
 
 	table_store_init(&store, in_kernel, 100);
-	file_table_init(&t, &store);
+	file_table_init(&t, &store, NULL);
 	for (int i = 0; i < FILE_USER_MAX + 1; i++) {
 		uint32_t n;
 

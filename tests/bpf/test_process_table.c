@@ -46,7 +46,7 @@ static void begin(void)
 						     .remove = kernel_remove };
 
 	table_store_init(&store, in_kernel, 100);
-	file_table_init(&files, &store);
+	file_table_init(&files, &store, NULL);
 	process_table_init(&table, &files, mappings, MAPPINGS, &publisher);
 }
 

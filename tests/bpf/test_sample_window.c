@@ -160,7 +160,7 @@ Test(sample_window, profiles_have_files_lines_and_labels)
 	};
 
 	table_store_init(&store, NULL, 0);
-	file_table_init(&files, &store);
+	file_table_init(&files, &store, NULL);
 	add_file(&files);
 	sample_window_file(w, &files, 0);
 	sample_window_add(w, &(struct window_input){
@@ -357,7 +357,7 @@ Test(sample_window, facts_of_files_may_come_later)
 	uint64_t address;
 
 	table_store_init(&store, NULL, 0);
-	file_table_init(&files, &store);
+	file_table_init(&files, &store, NULL);
 	(void)file_table_get(
 		&files, str_of("/bin/a"),
 		&(struct file_identity){

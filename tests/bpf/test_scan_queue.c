@@ -26,7 +26,7 @@ static struct scan_result take(struct scan_queue *q)
 
 Test(scan_queue, reads_what_is_asked_for)
 {
-	struct scan_queue *q = scan_queue_open(program);
+	struct scan_queue *q = scan_queue_open(program, NULL);
 	const uint32_t self = (uint32_t)getpid();
 	bool seen[3] = { false };
 
@@ -56,7 +56,7 @@ Test(scan_queue, reads_what_is_asked_for)
 /* More processes than results that may wait, and a process that is not there. */
 Test(scan_queue, reads_all_processes)
 {
-	struct scan_queue *q = scan_queue_open(program);
+	struct scan_queue *q = scan_queue_open(program, NULL);
 	bool found = false;
 
 	scan_queue_add(q, SCAN_MAPS, 0x3fffffff);
@@ -80,7 +80,7 @@ Test(scan_queue, reads_all_processes)
 /* More rounds are asked for than can be read: they do not add up. */
 Test(scan_queue, a_round_begins_when_the_last_one_has_ended)
 {
-	struct scan_queue *q = scan_queue_open(program);
+	struct scan_queue *q = scan_queue_open(program, NULL);
 	pid_t others[40];
 	int found = 0;
 
@@ -119,7 +119,7 @@ Test(scan_queue, closes_while_a_helper_does_not_answer)
 {
 	static char *const silent[] = { (char *)"/bin/sleep", (char *)"1000",
 					NULL };
-	struct scan_queue *q = scan_queue_open(silent);
+	struct scan_queue *q = scan_queue_open(silent, NULL);
 	struct scan_result r;
 
 	for (int i = 0; i < 50; i++)
