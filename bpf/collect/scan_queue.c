@@ -78,6 +78,10 @@ static void scan_queue_sort_in(struct scan_queue *q, struct scan_wish wish)
 	int64_t began = clock_mono_ns();
 	struct scan_user *u = scan_user_of(q, wish.pid);
 
+	if (u->wishes.list.count == SCAN_WISHES_MAX) {
+		q->of_all -= u->wishes.list.v[0].of_all;
+		vec_remove(&u->wishes.list, 0, 1);
+	}
 	*vec_add(&u->wishes.list) = wish;
 	q->of_all += wish.of_all;
 	u->spent_ns += clock_mono_ns() - began;

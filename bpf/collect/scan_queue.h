@@ -19,6 +19,14 @@
 #include "bpf/process/user_ranges.h"
 #include "bpf/profile/jit_process.h"
 
+enum {
+	/*
+	 * Largest number of wishes of one user that wait. The oldest one goes
+	 * without an answer then; what is needed is asked for again.
+	 */
+	SCAN_WISHES_MAX = 32 << 10,
+};
+
 /* The kinds of facts about a process that a scan reads. */
 enum scan_kind {
 	SCAN_FACTS, /* what decides about its series */

@@ -114,6 +114,32 @@ Test(scan_queue, a_round_begins_when_the_last_one_has_ended)
 	scan_queue_close(q);
 }
 
+/* A user whose processes are read slowly may be asked about all the time. */
+Test(scan_queue, the_wishes_of_a_user_are_limited)
+{
+	const uint32_t ended = 0x3fffffff;
+	struct scan_queue *q = scan_queue_open(program, NULL);
+	int results = 0;
+
+	/* So many results may wait that the thread stops to read. */
+	for (int i = 0; i < 100; i++)
+		scan_queue_add(q, SCAN_FACTS, ended);
+	usleep(200000);
+	for (int i = 0; i < SCAN_WISHES_MAX + 1000; i++)
+		scan_queue_add(q, SCAN_FACTS, ended);
+	while (!scan_queue_is_idle(q)) {
+		struct scan_result r;
+
+		if (!scan_queue_take(q, &r))
+			continue;
+		results++;
+		scan_result_fini(&r);
+	}
+	cr_expect(results >= SCAN_WISHES_MAX);
+	cr_expect(results < SCAN_WISHES_MAX + 200, "%d", results);
+	scan_queue_close(q);
+}
+
 /* A queue is closed while its helper waits, with wishes and results left. */
 Test(scan_queue, closes_while_a_helper_does_not_answer)
 {
