@@ -118,6 +118,20 @@ static void collector_scan(struct collector *c)
 		scan_queue_add_all(c->scans);
 }
 
+/* One turn may last for seconds: so the priority is measured within it, too. */
+static void collector_measure(struct collector *c)
+{
+	collector_priority_update(&c->priority,
+				  (uint64_t)clock_mono_ns() / 1000000);
+}
+
+/* Of samples and reports, many are taken in the time that the clock takes. */
+static void collector_step(struct collector *c)
+{
+	if (++c->steps % MEASURE_STEPS == 0)
+		collector_measure(c);
+}
+
 /* Take over what was read of processes. */
 static void collector_take_scans(struct collector *c)
 {
@@ -129,6 +143,7 @@ static void collector_take_scans(struct collector *c)
 		else
 			collector_learn(c, &r);
 		scan_result_fini(&r);
+		collector_measure(c);
 	}
 	collector_take_held(c, c->now);
 }
@@ -139,14 +154,6 @@ static void collector_receive(void *ctx, const struct sample_record *r)
 	struct collector *c = ctx;
 
 	sample_queue_add(&c->samples, r);
-}
-
-/* A flood of reports may make one turn last for seconds: so it is measured, too. */
-static void collector_step(struct collector *c)
-{
-	if (++c->steps % MEASURE_STEPS == 0)
-		collector_priority_update(&c->priority,
-					  (uint64_t)clock_mono_ns() / 1000000);
 }
 
 /* Take all samples that are before a time. */
