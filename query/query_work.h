@@ -76,8 +76,8 @@ void query_count(struct query_work *w, size_t more, size_t done);
 NODISCARD int query_check_deadline(const struct query_work *w, struct err *err);
 
 /*
- * Returns limits that check the deadline, and take memory for the query. They
- * borrow `w`.
+ * Returns limits that check the deadline, and take memory for the query and for
+ * the growth of its output. They borrow `w`.
  */
 struct limits query_limits(struct query_work *w);
 

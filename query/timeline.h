@@ -11,6 +11,7 @@
 #define QUERY_TIMELINE_H
 
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/table.h"
 #include "base/vec.h"
 #include "pprof/aggregate.h"
@@ -45,6 +46,8 @@ struct timeline_options {
 	 * BUCKETS_MAX; 0: none.
 	 */
 	size_t buckets;
+	struct limits
+		limits; /* limits of the time and memory of all functions */
 };
 
 /*
@@ -79,6 +82,7 @@ struct timeline_group {
 	/* Values of the group_by labels; NULL: the series have none of them. */
 	struct labels *labels;
 	VEC(struct timeline_line) lines;
+	struct table index; /* finds lines by the hash of their names */
 };
 
 /* A timeline under construction. */
@@ -94,7 +98,8 @@ struct timeline {
 	 * line.
 	 */
 	VEC(uint32_t) places;
-	size_t memory; /* bytes of all groups and lines */
+	size_t memory; /* bytes of all groups and lines, without buckets */
+	struct growth_meter meter; /* counts `memory` and work for the limits */
 	/* Whether timeline_add() counts totals in buckets. */
 	bool counting;
 	/*
@@ -117,26 +122,27 @@ void timeline_fini(struct timeline *t);
 /*
  * Add the totals of one series. `admit` allows the creation of a new group;
  * without it, a series that would need a new group is left out, and t->left_out
- * is set. Returns the errors of decoding labels and type sets.
+ * is set. Returns the errors of decoding labels and type sets, and those of the
+ * limits; after an error, the timeline can only be freed.
  */
 NODISCARD int timeline_add(struct timeline *t, struct labels *labels,
 			   const struct totals_view *view, bool admit,
 			   struct err *err);
 
-/* Return the memory that timeline_begin_counting() will use, in bytes. */
-size_t timeline_buckets_memory(const struct timeline *t);
-
 /*
- * Begin to fill the buckets. Every series must then be passed to timeline_add()
- * a second time, which counts its totals.
+ * Begin to fill the buckets, after asking the limits for their memory. Every
+ * series must then be passed to timeline_add() a second time, which counts its
+ * totals. Errors as for limits_spend().
  */
-void timeline_begin_counting(struct timeline *t);
+NODISCARD int timeline_begin_counting(struct timeline *t, struct err *err);
 
 /*
  * Write all groups, in label order, as
  * [{"labels":{},"timestamps":[],"totals":{},"kinds":{}}], each with a member
- * "buckets":{} if buckets were requested.
+ * "buckets":{} if buckets were requested. Errors as for limits_spend(); the JSON
+ * is then incomplete.
  */
-void timeline_json(struct timeline *t, struct json *j);
+NODISCARD int timeline_json(struct timeline *t, struct json *j,
+			    struct err *err);
 
 #endif

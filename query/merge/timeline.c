@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "query/merge/timeline_fold.h"
 
@@ -47,6 +48,7 @@ static void group_fini(struct timeline_group *g)
 	for (size_t i = 0; i < g->lines.count; i++)
 		buckets_fini(&g->lines.v[i].buckets);
 	vec_fini(&g->lines);
+	table_fini(&g->index);
 }
 
 void timeline_fini(struct timeline *t)
@@ -58,6 +60,15 @@ void timeline_fini(struct timeline *t)
 	table_fini(&t->index);
 	vec_fini(&t->places);
 	mem_free(t->types);
+}
+
+/*
+ * Account for `work` units of work, and for the memory of the groups and lines,
+ * to which the caller has added what it is about to allocate.
+ */
+static int timeline_meter(struct timeline *t, size_t work, struct err *err)
+{
+	return limits_meter(&t->o->limits, &t->meter, work, t->memory, err);
 }
 
 /*
@@ -126,15 +137,32 @@ static struct timeline_group *find_group(struct timeline *t,
 	return &t->groups.v[t->groups.count - 1];
 }
 
+/* Return the memory of a new line with a name of this length, in bytes. */
+static size_t line_memory(const struct timeline *t, size_t name_len)
+{
+	return t->points *
+		       (3 * sizeof(double) + sizeof(bool) + sizeof(uint32_t)) +
+	       sizeof(struct timeline_line) + 2 * sizeof(*t->index.slots) +
+	       arena_room(name_len + 1);
+}
+
 /*
- * Add a line for a sample type to a group, with an element for each step, and
- * count its memory. Returns the number of the line.
+ * Add a line for a sample type to a group, with an element for each step, after
+ * asking the limits for its memory.
  */
-static uint32_t timeline_add_line(struct timeline *t, struct timeline_group *g,
-				  struct str name, enum value_kind kind)
+static int timeline_add_line(struct timeline *t, struct timeline_group *g,
+			     struct str name, enum value_kind kind,
+			     struct err *err)
 {
 	size_t n = t->points;
+	int rc;
 
+	t->memory += line_memory(t, name.len);
+	rc = timeline_meter(t, 1, err);
+	if (rc)
+		return rc;
+	table_add(&g->index, hash_key(bytes_of(name)),
+		  (uint32_t)g->lines.count);
 	*vec_add(&g->lines) = (struct timeline_line){
 		.name = arena_str(&t->text, name),
 		.kind = kind,
@@ -144,16 +172,22 @@ static uint32_t timeline_add_line(struct timeline *t, struct timeline_group *g,
 		.count = mem_zalloc(n, sizeof(uint32_t)),
 		.seconds = mem_zalloc(n, sizeof(double)),
 	};
-	t->memory += n * (3 * sizeof(double) + sizeof(bool) + sizeof(uint32_t));
-	return (uint32_t)g->lines.count - 1;
+	return 0;
 }
 
-/*
- * Find or create the line of a sample type. A group has few lines, so a linear
- * search is enough.
- */
-static uint32_t find_line(struct timeline *t, struct timeline_group *g,
-			  const struct value_type *type, enum value_kind kind)
+/* Compare the name of line i with `key`, for the hash table. */
+static bool same_line(const void *ctx, uint32_t i, const void *key)
+{
+	const struct timeline_group *g = ctx;
+	const struct str *name = key;
+
+	return str_eq(g->lines.v[i].name, *name);
+}
+
+/* Set *out to the number of the line of a sample type; creates the line. */
+static int find_line(struct timeline *t, struct timeline_group *g,
+		     const struct value_type *type, enum value_kind kind,
+		     uint32_t *out, struct err *err)
 {
 	/*
 	 * The name is built in a buffer that knows its length, because types
@@ -161,18 +195,23 @@ static uint32_t find_line(struct timeline *t, struct timeline_group *g,
 	 */
 	struct buf text = { 0 };
 	struct str name;
-	uint32_t i = 0;
+	uint32_t i;
+	int rc = 0;
 
 	buf_add(&text, type->type.ptr, type->type.len);
 	buf_byte(&text, '/');
 	buf_add(&text, type->unit.ptr, type->unit.len);
 	name = str_from(buf_bytes(&text));
-	while (i < g->lines.count && !str_eq(g->lines.v[i].name, name))
-		i++;
-	if (i == g->lines.count)
-		i = timeline_add_line(t, g, name, kind);
+	i = table_find(&g->index, hash_key(bytes_of(name)), same_line, g,
+		       &name);
+	if (i == TABLE_NONE) {
+		i = (uint32_t)g->lines.count;
+		rc = timeline_add_line(t, g, name, kind, err);
+	}
+	if (!rc)
+		*out = i;
 	buf_fini(&text);
-	return i;
+	return rc;
 }
 
 /*
@@ -199,11 +238,13 @@ static int find_lines(struct timeline *t, struct timeline_group *g,
 	int rc = typeset_decode(v->typesets[row->typeset], t->types, err);
 
 	t->places.count = 0;
-	for (size_t k = 0; k < t->types->count && !rc; k++)
-		*vec_add(&t->places) =
-			find_line(t, g, &t->types->types[k],
-				  value_kind(t->types->types[k].type,
-					     row->duration_ns > 0));
+	for (size_t k = 0; k < t->types->count && !rc; k++) {
+		const struct value_type *type = &t->types->types[k];
+
+		rc = find_line(t, g, type,
+			       value_kind(type->type, row->duration_ns > 0),
+			       vec_add(&t->places), err);
+	}
 	return rc;
 }
 
@@ -287,6 +328,8 @@ static int add_rows(struct timeline *t, struct timeline_group *g,
 
 		if (row->typeset != typeset)
 			rc = find_lines(t, g, v, row, err);
+		if (!rc)
+			rc = timeline_meter(t, 1 + t->places.count, err);
 		if (rc)
 			break;
 		typeset = row->typeset;
@@ -301,6 +344,22 @@ static int add_rows(struct timeline *t, struct timeline_group *g,
 				timeline_add_value(l, at, now[k],
 						   row->duration_ns, restarted);
 		}
+	}
+	return rc;
+}
+
+/* Add the series in the scratch fields of a group's lines to the lines. */
+static int timeline_fold_all(struct timeline *t, struct timeline_group *g,
+			     struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < g->lines.count && !rc; i++) {
+		struct timeline_line *l = &g->lines.v[i];
+
+		rc = timeline_meter(t, l->end_step ? t->points : 1, err);
+		if (!rc)
+			timeline_fold(t, l);
 	}
 	return rc;
 }
@@ -320,12 +379,11 @@ int timeline_add(struct timeline *t, struct labels *labels,
 		return 0;
 	}
 	rc = add_rows(t, g, view, err);
-	for (size_t i = 0; i < g->lines.count; i++)
-		timeline_fold(t, &g->lines.v[i]);
-	return rc;
+	return rc ? rc : timeline_fold_all(t, g, err);
 }
 
-size_t timeline_buckets_memory(const struct timeline *t)
+/* Return the memory that the buckets will use, in bytes. */
+static size_t timeline_buckets_memory(const struct timeline *t)
 {
 	size_t lines = 0;
 
@@ -338,10 +396,13 @@ size_t timeline_buckets_memory(const struct timeline *t)
 	return lines * t->o->buckets * t->points * sizeof(uint32_t);
 }
 
-void timeline_begin_counting(struct timeline *t)
+int timeline_begin_counting(struct timeline *t, struct err *err)
 {
+	int rc = limits_spend(&t->o->limits, timeline_buckets_memory(t), err);
+
+	if (rc)
+		return rc;
 	t->counting = true;
-	t->memory += timeline_buckets_memory(t);
 	for (size_t i = 0; i < t->groups.count; i++) {
 		struct timeline_group *g = &t->groups.v[i];
 
@@ -351,38 +412,47 @@ void timeline_begin_counting(struct timeline *t)
 					      t->o->buckets, t->points);
 		}
 	}
+	return 0;
 }
 
 /* A step without profiles is NaN, which is written as null. */
-static void timeline_write_line(const struct timeline *t,
-				const struct timeline_line *l, struct json *j)
+static int timeline_write_line(struct timeline *t,
+			       const struct timeline_line *l, struct json *j,
+			       struct err *err)
 {
 	json_key_str(j, l->name);
 	json_begin(j, '[');
 	for (size_t i = 0; i < t->points; i++)
 		json_double(j, l->known[i] ? l->values[i] : (double)NAN);
 	json_end(j, ']');
+	return timeline_meter(t, t->points, err);
 }
 
 /* Write the distributions of totals. */
-static void write_buckets(const struct timeline *t,
-			  const struct timeline_group *g, struct json *j)
+static int write_buckets(struct timeline *t, const struct timeline_group *g,
+			 struct json *j, struct err *err)
 {
+	int rc = 0;
+
 	json_key(j, "buckets");
 	json_begin(j, '{');
-	for (size_t i = 0; i < g->lines.count; i++) {
+	for (size_t i = 0; i < g->lines.count && !rc; i++) {
 		if (!has_buckets(t, &g->lines.v[i]))
 			continue;
 		json_key_str(j, g->lines.v[i].name);
 		buckets_json(&g->lines.v[i].buckets, j);
+		rc = timeline_meter(t, t->o->buckets * t->points, err);
 	}
 	json_end(j, '}');
+	return rc;
 }
 
 /* Write one group as a JSON object. */
-static void write_group(const struct timeline *t,
-			const struct timeline_group *g, struct json *j)
+static int write_group(struct timeline *t, const struct timeline_group *g,
+		       struct json *j, struct err *err)
 {
+	int rc = timeline_meter(t, t->points, err);
+
 	json_begin(j, '{');
 	json_key(j, "labels");
 	if (g->labels) {
@@ -399,8 +469,8 @@ static void write_group(const struct timeline *t,
 	json_end(j, ']');
 	json_key(j, "totals");
 	json_begin(j, '{');
-	for (size_t i = 0; i < g->lines.count; i++)
-		timeline_write_line(t, &g->lines.v[i], j);
+	for (size_t i = 0; i < g->lines.count && !rc; i++)
+		rc = timeline_write_line(t, &g->lines.v[i], j, err);
 	json_end(j, '}');
 	json_key(j, "kinds");
 	json_begin(j, '{');
@@ -409,9 +479,10 @@ static void write_group(const struct timeline *t,
 		json_text(j, value_kind_name(g->lines.v[i].kind));
 	}
 	json_end(j, '}');
-	if (t->o->buckets)
-		write_buckets(t, g, j);
+	if (t->o->buckets && !rc)
+		rc = write_buckets(t, g, j, err);
 	json_end(j, '}');
+	return rc;
 }
 
 /*
@@ -428,13 +499,16 @@ static int timeline_by_labels(const void *a, const void *b)
 	return labels_cmp(x, y);
 }
 
-void timeline_json(struct timeline *t, struct json *j)
+int timeline_json(struct timeline *t, struct json *j, struct err *err)
 {
+	int rc = 0;
+
 	if (t->groups.count)
 		qsort(t->groups.v, t->groups.count, sizeof(*t->groups.v),
 		      timeline_by_labels);
 	json_begin(j, '[');
-	for (size_t i = 0; i < t->groups.count; i++)
-		write_group(t, &t->groups.v[i], j);
+	for (size_t i = 0; i < t->groups.count && !rc; i++)
+		rc = write_group(t, &t->groups.v[i], j, err);
 	json_end(j, ']');
+	return rc;
 }

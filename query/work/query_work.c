@@ -98,7 +98,9 @@ static int query_spend(void *ctx, size_t bytes, struct err *err)
 	struct query_work *w = ctx;
 	int rc = query_check_deadline(w, err);
 
-	return rc || !bytes ? rc : query_take(w, (int64_t)bytes, err);
+	if (!rc && bytes)
+		rc = query_take(w, (int64_t)bytes, err);
+	return rc ? rc : query_take_output(w, err);
 }
 
 struct limits query_limits(struct query_work *w)

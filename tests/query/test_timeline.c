@@ -413,6 +413,135 @@ Test(timeline, a_damaged_type_set_is_an_error)
 	timeline_fini(&t);
 }
 
+/* Limits that grant some memory, and some questions without memory. */
+struct allowance {
+	size_t bytes;
+	size_t asked;     /* number of questions */
+	size_t questions; /* number of questions that are granted */
+};
+
+static int allow(void *ctx, size_t bytes, struct err *err)
+{
+	struct allowance *a = ctx;
+
+	a->asked++;
+	if (a->asked > a->questions)
+		return err_set(err, ERR_TIMEOUT, "late");
+	if (bytes > a->bytes)
+		return err_set(err, ERR_LIMIT, "no memory");
+	a->bytes -= bytes;
+	return 0;
+}
+
+/*
+ * Adds a series of n profiles, each of which has `types` sample types. Profile
+ * i has the names of the profile i % sets.
+ */
+static int add_many_types(struct timeline *t, size_t n, size_t types,
+			  size_t sets)
+{
+	struct totals_row *rows = mem_zalloc(n, sizeof(*rows));
+	int64_t *totals = mem_zalloc(n * types, sizeof(*totals));
+	struct buf *encoded = mem_zalloc(sets, sizeof(*encoded));
+	struct bytes *views = mem_zalloc(sets, sizeof(*views));
+	struct typeset *set = mem_new(struct typeset);
+	struct arena names = { 0 };
+	struct labels *ls = make_labels("app", "a");
+	struct totals_view view = { .rows = rows,
+				    .count = n,
+				    .totals = totals,
+				    .typesets = views,
+				    .typeset_count = sets };
+	struct err err = { 0 };
+	int rc;
+
+	set->count = types;
+	for (size_t s = 0; s < sets; s++) {
+		for (size_t k = 0; k < types; k++)
+			set->types[k] = (struct value_type){
+				str_of(arena_printf(&names, "%zu", s)),
+				str_of(arena_printf(&names, "%zu", k))
+			};
+		typeset_encode(set, &encoded[s]);
+		views[s] = buf_bytes(&encoded[s]);
+	}
+	for (size_t i = 0; i < n; i++)
+		rows[i] = (struct totals_row){
+			.ms = (int64_t)i,
+			.first = (uint32_t)(i * types),
+			.typeset = (uint32_t)(i % sets),
+		};
+	rc = timeline_add(t, ls, &view, true, &err);
+	for (size_t s = 0; s < sets; s++)
+		buf_fini(&encoded[s]);
+	labels_unref(ls);
+	arena_fini(&names);
+	mem_free(set);
+	mem_free(views);
+	mem_free(encoded);
+	mem_free(totals);
+	mem_free(rows);
+	return rc;
+}
+
+/* Linear searches through these lines would take minutes. */
+Test(timeline, many_sample_types_are_found_quickly)
+{
+	const struct timeline_options o = { .to = 10 * SECOND,
+					    .step_ms = 10 * SECOND };
+	struct timeline t;
+	struct err err;
+
+	cr_assert(!timeline_init(&t, &o, &err));
+	cr_expect(!add_many_types(&t, 3000, 256, 1000));
+	cr_assert(t.groups.count == 1);
+	cr_expect(t.groups.v[0].lines.count == 256 * 1000);
+	timeline_fini(&t);
+}
+
+Test(timeline, memory_is_asked_for_before_each_line)
+{
+	struct allowance a = { .bytes = 4 << 20, .questions = SIZE_MAX };
+	const struct timeline_options o = { .to = 10 * SECOND,
+					    .step_ms = 1,
+					    .limits = { allow, &a } };
+	struct timeline t;
+	struct err err;
+
+	cr_assert(!timeline_init(&t, &o, &err));
+	cr_expect(add_many_types(&t, 1, 256, 1) == ERR_LIMIT);
+	/* Each line takes 290 kB. */
+	cr_assert(t.groups.count == 1);
+	cr_expect(t.groups.v[0].lines.count <= 15, "%zu",
+		  t.groups.v[0].lines.count);
+	timeline_fini(&t);
+}
+
+Test(timeline, the_deadline_is_checked_within_a_series_and_in_the_result)
+{
+	struct allowance a = { .questions = 2 };
+	const struct timeline_options o = { .to = 10 * SECOND,
+					    .step_ms = 1,
+					    .limits = { allow, &a } };
+	const struct point one = { 1, 1, SECOND_NS };
+	struct timeline t;
+	struct buf out = { 0 };
+	struct json j = json_init(&out);
+	struct err err;
+
+	cr_assert(!timeline_init(&t, &o, &err));
+	a.bytes = SIZE_MAX;
+	cr_expect(add_many_types(&t, 3 * LIMITS_WORK, 1, 1) == ERR_TIMEOUT);
+	timeline_fini(&t);
+	a = (struct allowance){ .bytes = SIZE_MAX, .questions = SIZE_MAX };
+	cr_assert(!timeline_init(&t, &o, &err));
+	cr_expect(!add_series(&t, "a", "cpu", &one, 1, true));
+	a.questions = a.asked;
+	cr_expect(timeline_json(&t, &j, &err) == ERR_TIMEOUT);
+	buf_fini(&out);
+	timeline_fini(&t);
+}
+
 Test(timeline, result_is_sorted_by_labels)
 {
 	const struct timeline_options o = { .to = 10 * SECOND,
@@ -427,7 +556,7 @@ Test(timeline, result_is_sorted_by_labels)
 	cr_assert(!timeline_init(&t, &o, &err));
 	cr_expect(!add_series(&t, "b", "cpu", v, 1, true));
 	cr_expect(!add_series(&t, "a", "cpu", v, 1, true));
-	timeline_json(&t, &j);
+	cr_expect(!timeline_json(&t, &j, &err));
 	cr_expect(check_str(
 		str_from(buf_bytes(&out)),
 		"[{\"labels\":{\"pod\":\"a\"},\"timestamps\":[0],"

@@ -133,8 +133,6 @@ struct listing {
 	/* temporary: the times of a series, and those with the function */
 	VEC(int64_t) times;
 	VEC(int64_t) found;
-	/* bytes taken from the query's budget for the timeline */
-	int64_t taken;
 	int64_t written;  /* number of series written */
 	int64_t profiles; /* number of profiles whose times are written */
 	/* whether `limit` left out series or groups */
@@ -291,10 +289,6 @@ static int add_to_timeline(struct listing *l, size_t i, struct err *err)
 		rc = timeline_add(&l->timeline, querier_labels(l->q, i), &t,
 				  admit && !l->timeline.counting, err);
 	total_rows_fini(&rows);
-	if (!rc)
-		rc = query_take(&l->a->work,
-				(int64_t)l->timeline.memory - l->taken, err);
-	l->taken = (int64_t)l->timeline.memory;
 	return rc;
 }
 
@@ -304,13 +298,8 @@ static int add_to_timeline(struct listing *l, size_t i, struct err *err)
  */
 static int fill_buckets(struct listing *l, struct err *err)
 {
-	int64_t memory = (int64_t)timeline_buckets_memory(&l->timeline);
-	int rc = query_take(&l->a->work, memory, err);
+	int rc = timeline_begin_counting(&l->timeline, err);
 
-	if (rc)
-		return rc;
-	timeline_begin_counting(&l->timeline);
-	l->taken = (int64_t)l->timeline.memory;
 	for (size_t i = 0; i < querier_count(l->q) && !rc; i++) {
 		rc = query_check_deadline(&l->a->work, err);
 		if (!rc)
@@ -374,10 +363,12 @@ static int list_series(struct listing *l, struct err *err)
 	if (rc)
 		return rc;
 	l->more = l->more || l->timeline.left_out;
-	if (stepped)
-		timeline_json(&l->timeline, &l->j);
-	else
+	if (!stepped)
 		json_end(&l->j, ']');
+	else
+		rc = timeline_json(&l->timeline, &l->j, err);
+	if (rc)
+		return rc;
 	api_range_finish(l);
 	return query_take_output(&l->a->work, err);
 }
@@ -417,6 +408,7 @@ void api_query_range(void *ctx, struct request *r, struct answer *a)
 	struct err err;
 	int rc = range_query_parse(&rq, r, &err);
 
+	rq.timeline.limits = query_limits(&a->work);
 	if (!rc)
 		rc = api_range_answer(ctx, &rq, r, a, &err);
 	selector_fini(&rq.selector);
