@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/filter/namefilter.h"
 
-#include "model/regex.h"
 #include "pprof/filter/prune.h"
+#include "pprof/filter/search_work.h"
 
 /*
  * A regular expression, with a cache of the results. Names repeat, and a search
  * costs far more than a lookup in the cache.
  */
 struct pattern {
+	const char *name;    /* name of the filter, for messages */
 	struct regex *regex; /* compiled expression; NULL: not set */
 	/* For each string, by its index: 0 unknown, 1 no match, 2 match. */
 	uint8_t *known;
@@ -31,7 +32,7 @@ static int pattern_init(struct pattern *x, const char *name, struct str text,
 {
 	int rc;
 
-	*x = (struct pattern){ 0 };
+	*x = (struct pattern){ .name = name };
 	if (!text.len)
 		return 0;
 	rc = regex_new_search(text, &x->regex, NULL, err);
@@ -74,21 +75,26 @@ static void patterns_fini(struct patterns *x)
 		pattern_fini(&x->v[i]);
 }
 
-/* Some patterns, of which any may match. */
+/* Some patterns, of which any may match, and the work of the searches. */
 struct any_of {
 	const struct pattern *v;
 	size_t count;
+	struct search_work *work;
 };
 
-/* Returns whether any of the patterns matches string s. */
+/*
+ * Returns whether any of the patterns matches string s; false after an error.
+ * Accounts for each search: one location may have any number of names.
+ */
 static bool hits_string(struct any_of x, const struct pprof *p, uint32_t s)
 {
-	for (size_t i = 0; i < x.count; i++) {
+	for (size_t i = 0; i < x.count && search_work_charge(x.work, 1); i++) {
 		const struct pattern *y = &x.v[i];
 
 		if (!y->known[s])
-			y->known[s] =
-				1 + regex_matches(y->regex, pprof_str(p, s));
+			y->known[s] = 1 + search_work_matches(x.work, y->regex,
+							      y->name,
+							      pprof_str(p, s));
 		if (y->known[s] == 2)
 			return true;
 	}
@@ -127,28 +133,28 @@ static bool hits_location(struct any_of x, const struct pprof *p,
 }
 
 /* Returns all expressions of a filter. */
-static struct any_of all_of(const struct patterns *x)
+static struct any_of all_of(const struct patterns *x, struct search_work *work)
 {
-	return (struct any_of){ x->v, x->count };
+	return (struct any_of){ x->v, x->count, work };
 }
 
 /*
  * Removes lines from a location: keeps the lines that match any pattern if
  * `hit` is true, and the lines that match none if `hit` is false.
  */
-static void keep_lines(const struct patterns *x, struct pprof *p,
+static void keep_lines(struct any_of x, struct pprof *p,
 		       struct pprof_location *l, bool hit)
 {
 	struct pprof_line *v = p->lines.v + l->lines.first;
 	uint32_t kept = 0;
 
-	if (hits_mapping(all_of(x), p, l)) {
+	if (hits_mapping(x, p, l)) {
 		if (!hit)
 			l->lines.count = 0;
 		return;
 	}
 	for (uint32_t i = 0; i < l->lines.count; i++) {
-		if (hits_line(all_of(x), p, &v[i]) == hit)
+		if (hits_line(x, p, &v[i]) == hit)
 			v[kept++] = v[i];
 	}
 	l->lines.count = kept;
@@ -161,13 +167,14 @@ static void keep_lines(const struct patterns *x, struct pprof *p,
  */
 #define IGNORED (1U << FILTER_TEXTS)
 
-/* The compiled filters except show_from. */
+/* The compiled filters, and their work. */
 struct name_patterns {
 	struct patterns focus;
 	struct patterns ignore;
 	struct patterns hide;
 	struct patterns show;
-	const struct limits *limits;
+	struct pattern show_from;
+	struct search_work work;
 };
 
 /* Applies the filters `ignore` and `focus` to a location. */
@@ -176,12 +183,14 @@ static uint16_t namefilter_judge(struct name_patterns *n, const struct pprof *p,
 {
 	uint16_t bits = 0;
 
-	if (hits_location(all_of(&n->ignore), p, l)) {
+	if (hits_location(all_of(&n->ignore, &n->work), p, l)) {
 		n->ignore.met = true;
 		return IGNORED;
 	}
 	for (size_t i = 0; i < n->focus.count; i++) {
-		if (hits_location((struct any_of){ &n->focus.v[i], 1 }, p, l))
+		struct any_of one = { &n->focus.v[i], 1, &n->work };
+
+		if (hits_location(one, p, l))
 			bits |= (uint16_t)(1U << i);
 	}
 	n->focus.met = n->focus.met || bits;
@@ -195,15 +204,16 @@ static uint16_t namefilter_judge(struct name_patterns *n, const struct pprof *p,
 static bool hide_lines(struct name_patterns *n, struct pprof *p,
 		       struct pprof_location *l)
 {
+	struct any_of hide = all_of(&n->hide, &n->work);
 	bool hidden = false;
 
-	if (hits_location(all_of(&n->hide), p, l)) {
+	if (hits_location(hide, p, l)) {
 		n->hide.met = true;
-		keep_lines(&n->hide, p, l, false);
+		keep_lines(hide, p, l, false);
 		hidden = !l->lines.count;
 	}
 	if (n->show.count) {
-		keep_lines(&n->show, p, l, true);
+		keep_lines(all_of(&n->show, &n->work), p, l, true);
 		hidden = hidden || !l->lines.count;
 		n->show.met = n->show.met || l->lines.count;
 	}
@@ -241,31 +251,25 @@ static void drop_frames(struct pprof *p, struct pprof_run *stack,
 
 /*
  * Applies the filters to each location once; apply_names() combines the results
- * for each stack. The work is charged to the query's limits here, because the
- * searches take the most time.
+ * for each stack.
  */
 static int judge_locations(struct pprof *p, struct name_patterns *n,
-			   uint16_t *verdicts, bool *hidden, struct err *err)
+			   uint16_t *verdicts, bool *hidden)
 {
-	struct growth_meter meter = { 0 };
-	int rc = 0;
-
-	for (size_t i = 0; i < p->locations.count && !rc; i++) {
+	for (size_t i = 0; i < p->locations.count && !n->work.rc; i++) {
 		struct pprof_location *l = &p->locations.v[i];
 
 		verdicts[i] = namefilter_judge(n, p, l);
 		hidden[i] = hide_lines(n, p, l);
-		rc = limits_meter(n->limits, &meter, REGEX_WORK, 0, err);
 	}
-	return rc;
+	return n->work.rc;
 }
 
 /*
  * Applies the filters `focus`, `ignore`, `hide` and `show`. Each location is
  * matched with `focus` before `hide` removes lines of the location.
  */
-static int apply_names(struct pprof *p, struct name_patterns *n,
-		       struct err *err)
+static int apply_names(struct pprof *p, struct name_patterns *n)
 {
 	int rc;
 	uint16_t wanted = (uint16_t)((1U << n->focus.count) - 1);
@@ -273,7 +277,7 @@ static int apply_names(struct pprof *p, struct name_patterns *n,
 	bool *hidden = mem_zalloc(p->locations.count, sizeof(bool));
 	bool *keep = mem_zalloc(p->stacks.count, sizeof(bool));
 
-	rc = judge_locations(p, n, verdicts, hidden, err);
+	rc = judge_locations(p, n, verdicts, hidden);
 	for (size_t i = 0; i < p->stacks.count && !rc; i++) {
 		struct pprof_run *s = &p->stacks.v[i];
 
@@ -296,11 +300,9 @@ static int apply_names(struct pprof *p, struct name_patterns *n,
  * lines match: the outermost of them has no callers in the location, so nothing
  * is removed.
  */
-static bool cut_outside(const struct pattern *x, const struct pprof *p,
+static bool cut_outside(struct any_of one, const struct pprof *p,
 			struct pprof_location *l)
 {
-	struct any_of one = { x, 1 };
-
 	if (hits_mapping(one, p, l))
 		return true;
 	for (uint32_t i = l->lines.count; i > 0; i--) {
@@ -316,14 +318,15 @@ static bool cut_outside(const struct pattern *x, const struct pprof *p,
  * Applies show_from: removes the callers of the outermost frame that matches,
  * and the samples without a match. Returns whether anything matched.
  */
-static bool apply_show_from(struct pprof *p, const struct pattern *x)
+static bool apply_show_from(struct pprof *p, struct name_patterns *n)
 {
+	struct any_of one = { &n->show_from, 1, &n->work };
 	bool *found = mem_zalloc(p->locations.count, sizeof(bool));
 	bool *keep = mem_zalloc(p->stacks.count, sizeof(bool));
 	bool any = false;
 
-	for (size_t i = 0; i < p->locations.count; i++) {
-		found[i] = cut_outside(x, p, &p->locations.v[i]);
+	for (size_t i = 0; i < p->locations.count && !n->work.rc; i++) {
+		found[i] = cut_outside(one, p, &p->locations.v[i]);
 		any = any || found[i];
 	}
 	for (size_t i = 0; i < p->stacks.count; i++) {
@@ -369,9 +372,8 @@ static void report_names(const struct name_patterns *n, struct no_match *none)
  * Compiles all expressions. ERR_INVALID: an expression is malformed; even then
  * the patterns must be freed.
  */
-static int compile_names(struct name_patterns *n, struct pattern *from,
-			 const struct name_filter *f, const struct pprof *p,
-			 struct err *err)
+static int compile_names(struct name_patterns *n, const struct name_filter *f,
+			 const struct pprof *p, struct err *err)
 {
 	int rc = patterns_init(&n->focus, "focus", f->focus, p, err);
 
@@ -382,59 +384,31 @@ static int compile_names(struct name_patterns *n, struct pattern *from,
 	if (!rc)
 		rc = patterns_init(&n->show, "show", f->show, p, err);
 	if (!rc)
-		rc = pattern_init(from, "show_from", f->show_from, p, err);
+		rc = pattern_init(&n->show_from, "show_from", f->show_from, p,
+				  err);
 	return rc;
-}
-
-/* Returns ERR_INVALID if a search of the filter took too many steps. */
-static int patterns_check_steps(const struct patterns *x, struct err *err)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < x->count && !rc; i++)
-		rc = regex_check_steps(x->v[i].regex, x->name, err);
-	return rc;
-}
-
-/*
- * Returns ERR_INVALID if the search with any of the patterns took too many
- * steps.
- */
-static int check_all_steps(const struct name_patterns *n,
-			   const struct pattern *from, struct err *err)
-{
-	int rc = patterns_check_steps(&n->focus, err);
-
-	if (!rc)
-		rc = patterns_check_steps(&n->ignore, err);
-	if (!rc)
-		rc = patterns_check_steps(&n->hide, err);
-	if (!rc)
-		rc = patterns_check_steps(&n->show, err);
-	return rc ? rc : regex_check_steps(from->regex, "show_from", err);
 }
 
 int filter_names(struct pprof *p, const struct name_filter *f,
 		 const struct limits *limits, struct no_match *none,
 		 struct err *err)
 {
-	struct name_patterns n = { .limits = limits };
-	struct pattern from = { 0 };
-	int rc = compile_names(&n, &from, f, p, err);
+	struct name_patterns n = { .work = { .limits = limits, .err = err } };
+	int rc = compile_names(&n, f, p, err);
 
 	if (!rc)
-		rc = apply_names(p, &n, err);
+		rc = apply_names(p, &n);
 	if (!rc) {
 		report_names(&n, none);
-		if (from.regex)
-			namefilter_list_unmatched(
-				none, apply_show_from(p, &from), "show_from");
-		rc = check_all_steps(&n, &from, err);
+		if (n.show_from.regex)
+			namefilter_list_unmatched(none, apply_show_from(p, &n),
+						  "show_from");
+		rc = n.work.rc;
 	}
 	patterns_fini(&n.focus);
 	patterns_fini(&n.ignore);
 	patterns_fini(&n.hide);
 	patterns_fini(&n.show);
-	pattern_fini(&from);
+	pattern_fini(&n.show_from);
 	return rc;
 }

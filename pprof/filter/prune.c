@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/filter/prune.h"
 
-#include "model/regex.h"
+#include "pprof/filter/search_work.h"
 
 /*
  * Returns the function name without a leading "." and without the arguments of
@@ -41,6 +41,7 @@ struct pruner {
 	struct regex *drop;
 	struct regex *keep;
 	uint8_t *known; /* by function: 0 unknown, 1 keep, 2 remove */
+	struct search_work work;
 };
 
 /*
@@ -54,14 +55,17 @@ static bool prune_matches(const struct regex *r, struct str name)
 
 /*
  * Returns whether the function of a line is to be removed: its name matches the
- * expression `drop` but not `keep`.
+ * expression `drop` but not `keep`. Accounts for the search: one location may
+ * have any number of lines.
  */
-static bool is_pruned(const struct pruner *x, const struct pprof *p,
+static bool is_pruned(struct pruner *x, const struct pprof *p,
 		      const struct pprof_line *l)
 {
 	struct str name = pprof_str(p, p->functions.v[l->function].name);
 	uint8_t *known = &x->known[l->function];
 
+	if (!search_work_charge(&x->work, *known ? 1 : REGEX_WORK))
+		return false;
 	if (*known)
 		return *known == 2;
 	name = prune_simplify(name);
@@ -85,7 +89,7 @@ enum prune {
  * removes that line and the lines that it called. The last line of a location
  * is the outermost.
  */
-static enum prune prune_lines(const struct pruner *x, const struct pprof *p,
+static enum prune prune_lines(struct pruner *x, const struct pprof *p,
 			      struct pprof_location *l)
 {
 	for (uint32_t i = l->lines.count; i > 0; i--) {
@@ -128,21 +132,16 @@ static void prune_stack(struct pprof *p, struct pprof_run *s,
  * Decides once for each location which of its lines are pruned, then shortens
  * the stacks.
  */
-static int prune_apply(struct pprof *p, const struct pruner *x,
-		       const struct limits *limits, struct err *err)
+static int prune_apply(struct pprof *p, struct pruner *x)
 {
-	struct growth_meter meter = { 0 };
 	uint8_t *what = mem_zalloc(p->locations.count, 1);
-	int rc = 0;
 
-	for (size_t i = 0; i < p->locations.count && !rc; i++) {
+	for (size_t i = 0; i < p->locations.count && !x->work.rc; i++)
 		what[i] = (uint8_t)prune_lines(x, p, &p->locations.v[i]);
-		rc = limits_meter(limits, &meter, REGEX_WORK, 0, err);
-	}
-	for (size_t i = 0; i < p->stacks.count && !rc; i++)
+	for (size_t i = 0; i < p->stacks.count && !x->work.rc; i++)
 		prune_stack(p, &p->stacks.v[i], what);
 	mem_free(what);
-	return rc;
+	return x->work.rc;
 }
 
 /*
@@ -162,7 +161,7 @@ static int prune_copy_whole(struct str text, struct regex **out)
 int filter_uninteresting(struct pprof *p, const struct limits *limits,
 			 struct err *err)
 {
-	struct pruner x = { 0 };
+	struct pruner x = { .work = { .limits = limits, .err = err } };
 	int rc = 0;
 
 	if (!pprof_str(p, p->drop_frames).len)
@@ -170,7 +169,7 @@ int filter_uninteresting(struct pprof *p, const struct limits *limits,
 	if (!prune_copy_whole(pprof_str(p, p->drop_frames), &x.drop) &&
 	    !prune_copy_whole(pprof_str(p, p->keep_frames), &x.keep)) {
 		x.known = mem_zalloc(p->functions.count, 1);
-		rc = prune_apply(p, &x, limits, err);
+		rc = prune_apply(p, &x);
 	}
 	regex_free(x.drop);
 	regex_free(x.keep);
@@ -182,7 +181,7 @@ int filter_uninteresting(struct pprof *p, const struct limits *limits,
  * Removes the lines of a location that its innermost matching line called.
  * Returns whether any line matches.
  */
-static bool cut_inside(const struct pruner *x, const struct pprof *p,
+static bool cut_inside(struct pruner *x, const struct pprof *p,
 		       struct pprof_location *l)
 {
 	for (uint32_t i = 0; i < l->lines.count; i++) {
@@ -199,18 +198,13 @@ static bool cut_inside(const struct pruner *x, const struct pprof *p,
  * Removes from every stack the frames that were called, directly or not, by the
  * matching frame nearest to the leaf; stacks without a match are not changed.
  */
-static int prune_from(struct pprof *p, const struct pruner *x,
-		      const struct limits *limits, struct err *err)
+static int prune_from(struct pprof *p, struct pruner *x)
 {
-	struct growth_meter meter = { 0 };
 	bool *found = mem_zalloc(p->locations.count, sizeof(bool));
-	int rc = 0;
 
-	for (size_t i = 0; i < p->locations.count && !rc; i++) {
+	for (size_t i = 0; i < p->locations.count && !x->work.rc; i++)
 		found[i] = cut_inside(x, p, &p->locations.v[i]);
-		rc = limits_meter(limits, &meter, REGEX_WORK, 0, err);
-	}
-	for (size_t i = 0; i < p->stacks.count && !rc; i++) {
+	for (size_t i = 0; i < p->stacks.count && !x->work.rc; i++) {
 		struct pprof_run *s = &p->stacks.v[i];
 		uint32_t k = 0;
 
@@ -222,13 +216,13 @@ static int prune_from(struct pprof *p, const struct pruner *x,
 		s->count -= k;
 	}
 	mem_free(found);
-	return rc;
+	return x->work.rc;
 }
 
 int filter_prune_from(struct pprof *p, struct str pattern,
 		      const struct limits *limits, struct err *err)
 {
-	struct pruner x = { 0 };
+	struct pruner x = { .work = { .limits = limits, .err = err } };
 	int rc;
 
 	if (!pattern.len)
@@ -237,11 +231,9 @@ int filter_prune_from(struct pprof *p, struct str pattern,
 	if (rc)
 		return err_wrap(err, rc, "prune_from");
 	x.known = mem_zalloc(p->functions.count, 1);
-	rc = prune_from(p, &x, limits, err);
-	if (!rc && regex_gave_up(x.drop))
-		rc = err_set(
-			err, ERR_INVALID,
-			"prune_from: the regular expression takes too many steps: use a simpler one");
+	rc = prune_from(p, &x);
+	if (!rc)
+		rc = regex_check_steps(x.drop, "prune_from", err);
 	regex_free(x.drop);
 	mem_free(x.known);
 	return rc;

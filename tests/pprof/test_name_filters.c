@@ -335,6 +335,48 @@ Test(name_filters, work_can_be_refused)
 	sketch_fini(&s);
 }
 
+/* All names are inlined into one location. */
+Test(name_filters, searches_within_one_location_are_charged)
+{
+	const struct name_filter filters[] = { { .focus = { str_of("x") } },
+					       { .ignore = { str_of("x") } },
+					       { .hide = { str_of("x") } },
+					       { .show = { str_of("x") } },
+					       { .show_from = str_of("x") } };
+	int left = 0;
+	const struct limits limits = { refuse, &left };
+	struct buf line = { 0 };
+	struct pprof raw;
+	struct sketch s;
+
+	buf_str(&line, "f");
+	for (int i = 0; i < 20; i++)
+		buf_printf(&line, ">f%d", i);
+	buf_str(&line, " 1\n");
+	for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
+		struct no_match none = { 0 };
+
+		s = sketch_init("samples/count", buf_cstr(&line));
+		left = 0;
+		cr_expect(filter_names(s.p, &filters[i], &limits, &none,
+				       NULL) == ERR_TIMEOUT,
+			  "%zu", i);
+		sketch_fini(&s);
+	}
+	s = sketch_init("samples/count", buf_cstr(&line));
+	left = 0;
+	cr_expect(filter_prune_from(s.p, str_of("x"), &limits, NULL) ==
+		  ERR_TIMEOUT);
+	sketch_fini(&s);
+	raw = sketch_raw("samples/count", buf_cstr(&line));
+	raw.drop_frames = strtab_intern(&raw.strings, str_of("x"));
+	s = sketch_merged(raw);
+	left = 0;
+	cr_expect(filter_uninteresting(s.p, &limits, NULL) == ERR_TIMEOUT);
+	sketch_fini(&s);
+	buf_fini(&line);
+}
+
 /* Tests of the frames that prune_from and drop_frames remove. */
 
 Test(name_filters, what_a_function_called_is_pruned)
