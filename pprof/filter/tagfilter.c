@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-#include "model/regex.h"
+#include "pprof/filter/search_work.h"
 #include "pprof/measure.h"
 
 #define PATTERNS_MAX 32 /* largest number of expressions in one filter */
@@ -179,6 +179,7 @@ static bool in_range(const struct range *r, int64_t v, struct str unit)
  * A parsed filter: an optional key, and either a range or regular expressions.
  */
 struct matcher_of_tags {
+	const char *name; /* name of the filter, for messages */
 	bool has_key;
 	struct str key;
 	bool is_range;
@@ -234,7 +235,7 @@ static int matcher_init(struct matcher_of_tags *m, const char *name,
 	struct str value = text;
 	int rc;
 
-	*m = (struct matcher_of_tags){ 0 };
+	*m = (struct matcher_of_tags){ .name = name };
 	/* As in pprof, "=regexp" (an empty key) is a filter without a key. */
 	if (text.len && memchr(text.ptr, '=', text.len)) {
 		m->key = str_cut(text, '=', &value);
@@ -247,14 +248,28 @@ static int matcher_init(struct matcher_of_tags *m, const char *name,
 	return rc ? err_wrap(err, rc, "%s", name) : 0;
 }
 
+/*
+ * The data that the filters of one call share: the profile, the units of its
+ * labels, the list of filters that matched nothing, and the work of the
+ * searches.
+ */
+struct work {
+	struct pprof *p;
+	const struct tag_units *units;
+	struct no_match *none;
+	struct search_work search;
+};
+
 /* Returns whether a numeric label of the set is in the range. */
-static bool range_matches(const struct matcher_of_tags *m,
-			  const struct pprof *p, struct pprof_run set,
-			  const struct tag_units *units)
+static bool range_matches(const struct matcher_of_tags *m, struct work *w,
+			  struct pprof_run set)
 {
-	for (uint32_t i = 0; i < set.count; i++) {
+	const struct pprof *p = w->p;
+
+	for (uint32_t i = 0; i < set.count && search_work_charge(&w->search, 1);
+	     i++) {
 		const struct pprof_label *l = &p->labels.v[set.first + i];
-		uint32_t unit = tag_unit(units, l->key);
+		uint32_t unit = tag_unit(w->units, l->key);
 
 		if (l->is_number &&
 		    (!m->has_key || str_eq(pprof_str(p, l->key), m->key)) &&
@@ -271,13 +286,16 @@ static bool range_matches(const struct matcher_of_tags *m,
  * the text "key:value" of any label.
  */
 static bool pattern_matches(const struct matcher_of_tags *m,
-			    const struct regex *x, const struct pprof *p,
+			    const struct regex *x, struct work *w,
 			    struct pprof_run set)
 {
+	const struct pprof *p = w->p;
 	struct buf text = { 0 };
 	bool found = false;
 
-	for (uint32_t i = 0; i < set.count && !found; i++) {
+	for (uint32_t i = 0;
+	     i < set.count && !found && search_work_charge(&w->search, 1);
+	     i++) {
 		const struct pprof_label *l = &p->labels.v[set.first + i];
 		struct str key = pprof_str(p, l->key);
 		struct str value = pprof_str(p, l->str);
@@ -290,39 +308,28 @@ static bool pattern_matches(const struct matcher_of_tags *m,
 			buf_add(&text, value.ptr, value.len);
 			value = str_from(buf_bytes(&text));
 		}
-		found = regex_matches(x, value);
+		found = search_work_matches(&w->search, x, m->name, value);
 	}
 	buf_fini(&text);
 	return found;
 }
 
 /* Returns whether a label set matches the filter. */
-static bool set_matches(const struct matcher_of_tags *m, const struct pprof *p,
-			struct pprof_run set, const struct tag_units *units)
+static bool set_matches(const struct matcher_of_tags *m, struct work *w,
+			struct pprof_run set)
 {
 	if (m->is_range)
-		return range_matches(m, p, set, units);
+		return range_matches(m, w, set);
 	for (size_t i = 0; i < m->patterns.count; i++) {
 		/*
 		 * As in pprof, one matching expression suffices if the filter
 		 * has a key; without a key, all expressions must match.
 		 */
-		if (pattern_matches(m, m->patterns.v[i], p, set) == m->has_key)
+		if (pattern_matches(m, m->patterns.v[i], w, set) == m->has_key)
 			return m->has_key;
 	}
 	return !m->has_key;
 }
-
-/*
- * The data that the filters of one call share: the profile, the units of its
- * labels, and the list of filters that matched nothing.
- */
-struct work {
-	struct pprof *p;
-	const struct tag_units *units;
-	struct no_match *none;
-	const struct limits *limits;
-};
 
 /*
  * Keeps the samples that match if `wanted` is true, and the samples that do not
@@ -330,23 +337,20 @@ struct work {
  * any label set matches.
  */
 static int tagfilter_apply(const struct matcher_of_tags *m, struct work *w,
-			   bool wanted, bool *any, struct err *err)
+			   bool wanted, bool *any)
 {
 	struct pprof *p = w->p;
-	struct growth_meter meter = { 0 };
 	bool *keep = mem_zalloc(p->label_sets.count, sizeof(bool));
-	int rc = 0;
 
-	for (size_t i = 0; i < p->label_sets.count && !rc; i++) {
-		bool match = set_matches(m, p, p->label_sets.v[i], w->units);
+	for (size_t i = 0; i < p->label_sets.count && !w->search.rc; i++) {
+		bool match = set_matches(m, w, p->label_sets.v[i]);
 
 		*any = *any || match;
 		keep[i] = match == wanted;
-		rc = limits_meter(w->limits, &meter, REGEX_WORK, 0, err);
 	}
 	pprof_keep(p, NULL, keep);
 	mem_free(keep);
-	return rc;
+	return w->search.rc;
 }
 
 /*
@@ -363,9 +367,7 @@ static int filter_one(struct work *w, const char *name, struct str text,
 		return 0;
 	rc = matcher_init(&m, name, text, err);
 	if (!rc)
-		rc = tagfilter_apply(&m, w, wanted, &any, err);
-	for (size_t i = 0; !rc && i < m.patterns.count; i++)
-		rc = regex_check_steps(m.patterns.v[i], name, err);
+		rc = tagfilter_apply(&m, w, wanted, &any);
 	if (!rc && !any && w->none->count < ARRAY_SIZE(w->none->names))
 		w->none->names[w->none->count++] = name;
 	matcher_fini(&m);
@@ -376,9 +378,10 @@ int filter_tags(struct pprof *p, const struct tag_filter *f,
 		const struct tag_units *units, struct no_match *none,
 		const struct limits *limits, struct err *err)
 {
-	struct work w = {
-		.p = p, .units = units, .none = none, .limits = limits
-	};
+	struct work w = { .p = p,
+			  .units = units,
+			  .none = none,
+			  .search = { .limits = limits, .err = err } };
 	int rc = filter_one(&w, "tagfocus", f->focus, true, err);
 
 	return rc ? rc : filter_one(&w, "tagignore", f->ignore, false, err);
@@ -390,7 +393,8 @@ int filter_tags(struct pprof *p, const struct tag_filter *f,
  * that marks the base of a diff stays, because everprof added it.
  */
 static void drop_labels(struct pprof *p, struct pprof_run *set,
-			const struct regex *show, const struct regex *hide)
+			const struct regex *show, const struct regex *hide,
+			struct search_work *w)
 {
 	struct pprof_label *v = p->labels.v + set->first;
 	uint32_t kept = 0;
@@ -399,16 +403,17 @@ static void drop_labels(struct pprof *p, struct pprof_run *set,
 		struct str key = pprof_str(p, v[i].key);
 
 		if (pprof_label_is_base(p, &v[i]) ||
-		    ((!show || regex_matches(show, key)) &&
-		     !(hide && regex_matches(hide, key))))
+		    ((!show || search_work_matches(w, show, "tagshow", key)) &&
+		     !(hide && search_work_matches(w, hide, "taghide", key))))
 			v[kept++] = v[i];
 	}
 	set->count = kept;
 }
 
 int filter_tag_names(struct pprof *p, const struct tag_filter *f,
-		     struct err *err)
+		     const struct limits *limits, struct err *err)
 {
+	struct search_work w = { .limits = limits, .err = err };
 	struct regex *show = NULL;
 	struct regex *hide = NULL;
 	int rc = 0;
@@ -418,12 +423,10 @@ int filter_tag_names(struct pprof *p, const struct tag_filter *f,
 	if (f->hide.len && (rc = regex_new_search(f->hide, &hide, NULL, err)))
 		rc = err_wrap(err, rc, "taghide");
 	for (size_t i = 0; !rc && (show || hide) && i < p->label_sets.count;
-	     i++)
-		drop_labels(p, &p->label_sets.v[i], show, hide);
-	if (!rc)
-		rc = regex_check_steps(show, "tagshow", err);
-	if (!rc)
-		rc = regex_check_steps(hide, "taghide", err);
+	     i++) {
+		drop_labels(p, &p->label_sets.v[i], show, hide, &w);
+		rc = w.rc;
+	}
 	regex_free(show);
 	regex_free(hide);
 	return rc;

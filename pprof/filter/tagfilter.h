@@ -67,9 +67,10 @@ NODISCARD int filter_tags(struct pprof *p, const struct tag_filter *f,
 
 /*
  * Applies the filters `show` and `hide`, which drop labels. ERR_INVALID: an
- * expression is malformed or takes too many steps.
+ * expression is malformed or takes too many steps; ERR_LIMIT, ERR_TIMEOUT: as for
+ * limits_spend(). After an error, the caller must not use `p`.
  */
 NODISCARD int filter_tag_names(struct pprof *p, const struct tag_filter *f,
-			       struct err *err);
+			       const struct limits *limits, struct err *err);
 
 #endif

@@ -142,7 +142,7 @@ static int apply_filters(struct report *r, struct err *err)
 		rc = filter_tags(r->p, &o->tags, &r->units, &r->unmatched,
 				 &o->limits, err);
 	if (!rc)
-		rc = filter_tag_names(r->p, &o->tags, err);
+		rc = filter_tag_names(r->p, &o->tags, &o->limits, err);
 	if (!rc)
 		rc = filter_prune_from(r->p, o->prune_from, &o->limits, err);
 	return rc ? rc : filter_recursion(r->p, o->recursion, &o->limits, err);

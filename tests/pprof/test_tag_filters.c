@@ -187,7 +187,8 @@ Test(tag_filters, malformed_expressions_are_named)
 		rc = filter_tags(s.p, &table[i].f, &units, &none,
 				 &all_permitted, &err);
 		if (!rc)
-			rc = filter_tag_names(s.p, &table[i].f, &err);
+			rc = filter_tag_names(s.p, &table[i].f, &all_permitted,
+					      &err);
 		cr_expect(rc == ERR_INVALID, "%s", table[i].name);
 		cr_expect(strstr(err.msg, table[i].name) != NULL, "%s",
 			  err.msg);
@@ -246,7 +247,7 @@ Test(tag_filters, labels_are_dropped_by_key)
 		struct tag_filter f = { .show = str_of(table[i].show),
 					.hide = str_of(table[i].hide) };
 
-		cr_expect(!filter_tag_names(s.p, &f, NULL));
+		cr_expect(!filter_tag_names(s.p, &f, &all_permitted, NULL));
 		cr_expect(sketch_is(s.p, table[i].show, table[i].want));
 		sketch_fini(&s);
 	}
@@ -433,6 +434,44 @@ Test(tag_filters, memory_for_roots_is_asked_for)
 	sketch_fini(&s);
 }
 
+/* Permits nothing. */
+static int refuse_time(void *ctx, size_t bytes, struct err *err)
+{
+	(void)ctx;
+	(void)bytes;
+	return err_set(err, ERR_TIMEOUT, "the time is up");
+}
+
+/* One label set has all labels: a question for each set would not suffice. */
+Test(tag_filters, searches_within_one_label_set_are_charged)
+{
+	const struct limits limits = { refuse_time, NULL };
+	const struct tag_filter filters[] = { { .focus = str_of("x") },
+					      { .ignore = str_of("x") },
+					      { .show = str_of("key") },
+					      { .hide = str_of("x") } };
+	struct buf lines = { 0 };
+
+	buf_str(&lines, "f 1");
+	for (int i = 0; i < 20; i++)
+		buf_printf(&lines, " key%d=value", i);
+	buf_byte(&lines, '\n');
+	for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
+		struct sketch s =
+			sketch_init("samples/count", buf_cstr(&lines));
+		struct tag_units units = { 0 };
+		struct no_match none = { 0 };
+		int rc = i < 2 ? filter_tags(s.p, &filters[i], &units, &none,
+					     &limits, NULL) :
+				 filter_tag_names(s.p, &filters[i], &limits,
+						  NULL);
+
+		cr_expect(rc == ERR_TIMEOUT, "%zu: %d", i, rc);
+		sketch_fini(&s);
+	}
+	buf_fini(&lines);
+}
+
 Test(tag_filters, an_expression_that_takes_too_many_steps_is_an_error)
 {
 	const struct str hard = str_of("(a|aa|aaa)+[bc]");
@@ -459,7 +498,8 @@ Test(tag_filters, an_expression_that_takes_too_many_steps_is_an_error)
 		struct err err;
 		int rc = i < 2 ? filter_tags(s.p, &filters[i], &units, &none,
 					     &limits, &err) :
-				 filter_tag_names(s.p, &filters[i], &err);
+				 filter_tag_names(s.p, &filters[i], &limits,
+						  &err);
 
 		cr_expect(rc == ERR_INVALID, "%zu: %d", i, rc);
 		cr_expect(strstr(err.msg, "too many steps"), "%s", err.msg);
