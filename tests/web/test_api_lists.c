@@ -262,6 +262,35 @@ Test(api_lists, a_total_that_a_profile_does_not_have_is_null)
 	site_stop(f);
 }
 
+/* Each profile of the series has a type set of its own, which takes 8 kB. */
+Test(api_lists, memory_for_totals_is_taken_before_it_is_used)
+{
+	struct site *f = site_start();
+	struct call c = { 0 };
+
+	for (int k = -60; k < 40; k++) {
+		char type[16];
+		const struct site_profile p = { "cpu", "app",   "p1",   k,
+						type,  "count", "work", 5 };
+
+		snprintf(type, sizeof(type), "type%d", k + 60);
+		site_put(f, &p);
+	}
+	call_begin(f, &c, api_query_range,
+		   "query=cpu&totals=1&from=0&to=1800000000000");
+	cr_expect(c.a.status == 200);
+	cr_expect(call_has(&c, "\"type0/count\":[15,null,"), "%s",
+		  buf_cstr(&c.a.body));
+	cr_expect(call_has(&c, "\"type99/count\":[null,"));
+	call_end(&c);
+	f->web.memory.max = 512 * KIB;
+	call_begin(f, &c, api_query_range,
+		   "query=cpu&totals=1&from=0&to=1800000000000");
+	cr_expect(c.a.status == 429, "%d %s", c.a.status, buf_cstr(&c.a.body));
+	call_end(&c);
+	site_stop(f);
+}
+
 Test(api_lists, profiles_are_found_by_function)
 {
 	static const struct list_case cases[] = {

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "model/selector.h"
 #include "query/function_search.h"
+#include "query/string_set.h"
 #include "query/timeline.h"
 #include "query/total_filter.h"
 #include "web/api/range_query.h"
@@ -51,72 +52,114 @@ static bool total_of(const struct totals_view *t, const struct typeset *types,
 	return false;
 }
 
+/* What the functions that write the totals of one series share. */
+struct totals_writer {
+	struct json *j;
+	const struct totals_view *view;
+	struct typeset *types; /* the decoded type sets of the view */
+	/* names of the sample types that are written, as "type/unit" */
+	struct string_set names;
+	struct limits limits;
+	struct growth_meter meter;
+};
+
+/*
+ * Account for some work, and for the memory of the type sets and names, which
+ * is not given back before the series is written.
+ */
+static int totals_meter(struct totals_writer *w, size_t work, struct err *err)
+{
+	return limits_meter(&w->limits, &w->meter, work,
+			    w->view->typeset_count * sizeof(*w->types) +
+				    string_set_memory(&w->names),
+			    err);
+}
+
 /*
  * Write the totals of one sample type, one for each profile; null for a profile
  * that lacks the sample type.
  */
-static void write_total(struct json *j, const struct totals_view *t,
-			const struct typeset *types,
-			const struct value_type *type)
+static int write_total(struct totals_writer *w, const struct value_type *type,
+		       struct err *err)
 {
-	CLEANUP(buf_fini) struct buf name = { 0 };
+	const struct totals_view *t = w->view;
+	int rc = 0;
 
-	buf_add(&name, type->type.ptr, type->type.len);
-	buf_byte(&name, '/');
-	buf_add(&name, type->unit.ptr, type->unit.len);
-	json_key_str(j, str_from(buf_bytes(&name)));
-	json_begin(j, '[');
-	for (size_t i = 0; i < t->count; i++) {
+	json_begin(w->j, '[');
+	for (size_t i = 0; i < t->count && !rc; i++) {
 		int64_t v;
 
-		if (total_of(t, types, i, type, &v))
-			json_int(j, v);
+		if (total_of(t, w->types, i, type, &v))
+			json_int(w->j, v);
 		else
-			json_double(j, (double)NAN);
+			json_double(w->j, (double)NAN);
+		rc = totals_meter(w, 1 + w->types[t->rows[i].typeset].count,
+				  err);
 	}
-	json_end(j, ']');
+	json_end(w->j, ']');
+	return rc;
 }
 
-/*
- * Whether the sample type types[set].types[i] was written before: an earlier
- * type set contains it, or the same type set contains it at a smaller index.
- */
-static bool api_range_is_known(const struct typeset *types, size_t set,
-			       size_t i)
+/* Write the totals of those sample types of a set that are not written yet. */
+static int write_typeset(struct totals_writer *w, const struct typeset *set,
+			 struct err *err)
 {
-	const struct value_type *t = &types[set].types[i];
+	struct buf name = { 0 };
+	int rc = 0;
 
-	for (size_t s = 0; s <= set; s++) {
-		size_t count = s == set ? i : types[s].count;
+	for (size_t i = 0; i < set->count && !rc; i++) {
+		const struct value_type *type = &set->types[i];
+		struct str key;
 
-		for (size_t k = 0; k < count; k++) {
-			if (str_eq(types[s].types[k].type, t->type) &&
-			    str_eq(types[s].types[k].unit, t->unit))
-				return true;
-		}
+		buf_reset(&name);
+		buf_add(&name, type->type.ptr, type->type.len);
+		buf_byte(&name, '/');
+		buf_add(&name, type->unit.ptr, type->unit.len);
+		key = str_from(buf_bytes(&name));
+		rc = totals_meter(w, 1, err);
+		if (rc || !string_set_add(&w->names, key))
+			continue;
+		json_key_str(w->j, key);
+		rc = write_total(w, type, err);
 	}
-	return false;
+	buf_fini(&name);
+	return rc;
+}
+
+/* Decode the type sets of a series, after asking for their memory. */
+static int decode_view_types(struct totals_writer *w, struct err *err)
+{
+	const struct totals_view *t = w->view;
+	int rc = totals_meter(w, 1, err);
+
+	if (rc)
+		return rc;
+	w->types = mem_zalloc(t->typeset_count, sizeof(*w->types));
+	for (size_t s = 0; s < t->typeset_count && !rc; s++) {
+		rc = typeset_decode(t->typesets[s], &w->types[s], err);
+		if (!rc)
+			rc = totals_meter(w, w->types[s].count, err);
+	}
+	return rc;
 }
 
 /* Write the totals of a series for all its sample types. */
-static int write_totals(struct json *j, const struct totals_view *t,
-			struct err *err)
+static int write_totals(struct json *j, struct query_work *work,
+			const struct totals_view *t, struct err *err)
 {
-	struct typeset *types = mem_zalloc(t->typeset_count, sizeof(*types));
-	int rc = 0;
+	struct totals_writer w = { .j = j,
+				   .view = t,
+				   .limits = query_limits(work) };
+	int rc = decode_view_types(&w, err);
 
-	for (size_t s = 0; s < t->typeset_count && !rc; s++)
-		rc = typeset_decode(t->typesets[s], &types[s], err);
 	json_key(j, "totals");
 	json_begin(j, '{');
-	for (size_t s = 0; s < t->typeset_count && !rc; s++) {
-		for (size_t i = 0; i < types[s].count; i++) {
-			if (!api_range_is_known(types, s, i))
-				write_total(j, t, types, &types[s].types[i]);
-		}
-	}
+	for (size_t s = 0; s < t->typeset_count && !rc; s++)
+		rc = write_typeset(&w, &w.types[s], err);
 	json_end(j, '}');
-	mem_free(types);
+	query_give(work, (int64_t)w.meter.spent);
+	string_set_fini(&w.names);
+	mem_free(w.types);
 	return rc;
 }
 
@@ -264,7 +307,7 @@ static int list_totals(struct listing *l, size_t i, struct err *err)
 		for (size_t k = 0; k < t.count; k++)
 			json_int(&l->j, t.rows[k].ms);
 		json_end(&l->j, ']');
-		rc = write_totals(&l->j, &t, err);
+		rc = write_totals(&l->j, &l->a->work, &t, err);
 		json_end(&l->j, '}');
 		if (!rc)
 			rc = api_range_count(l, t.count, err);
