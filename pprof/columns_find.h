@@ -18,7 +18,7 @@
 /*
  * Creates a find: a search for functions whose names match the expression,
  * which is borrowed. The limits, which are copied, are asked while names are
- * matched. The caller frees it with columns_find_free().
+ * matched and stacks are searched. The caller frees it with columns_find_free().
  */
 struct columns_find *columns_find_new(const struct regex *name,
 				      const struct limits *limits);

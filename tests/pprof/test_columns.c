@@ -904,6 +904,116 @@ Test(columns, hostile_profiles_do_not_enlarge_the_stripe)
 	}
 }
 
+/* Limits that count how often they are asked, and permit everything. */
+static int find_count(void *ctx, size_t bytes UNUSED, struct err *err UNUSED)
+{
+	(*(size_t *)ctx)++;
+	return 0;
+}
+
+/*
+ * A profile of 800 stacks, 12 frames each, that do not contain the last
+ * function, and one stack that does.
+ */
+static void rare_profile(struct buf *out)
+{
+	uint64_t seed = 1;
+	unsigned functions = evil_shapes[EVIL_STACKS].functions;
+	struct buf m = { 0 };
+	struct buf v = { 0 };
+
+	number(&m, 1, 1);
+	number(&m, 2, 1);
+	field(out, 1, &m);
+	for (unsigned i = 0; i <= 800; i++) {
+		for (unsigned k = 0; k < 12; k++)
+			enc_uvarint(&v,
+				    i == 800 ?
+					    functions :
+					    1 + roll(&seed) % (functions - 1));
+		field(&m, 1, &v);
+		enc_uvarint(&v, 1 + i);
+		field(&m, 2, &v);
+		field(out, 2, &m);
+	}
+	evil_tables(EVIL_STACKS, &seed, out);
+	buf_fini(&m);
+	buf_fini(&v);
+}
+
+/* Writes a profile again, as google/pprof does, so that columns can hold it. */
+static void in_google_dialect(struct buf *raw)
+{
+	struct decoder *decoder = decoder_new(ROOM);
+	struct merge *m = merge_new();
+	struct pprof *p;
+
+	cr_assert(!decoder_run(decoder, buf_bytes(raw), &p, NULL));
+	cr_assert(!merge_add(m, p, NULL, NULL));
+	buf_reset(raw);
+	pprof_encode(merge_finish(m), raw);
+	merge_free(m);
+	decoder_free(decoder);
+}
+
+/*
+ * Searches the profile as columns and decoded, and says how often the
+ * limits were asked by each of the searches.
+ */
+static void find_rare(const struct stored *g, const struct codec_table *table,
+		      const char *pattern, size_t *columns, size_t *decoded)
+{
+	static const bool no_values[TYPES_MAX];
+	const struct limits by_columns = { find_count, columns };
+	const struct limits by_decoding = { find_count, decoded };
+	struct codec_decoder *d = codec->decoder_new();
+	struct decoder *decoder = decoder_new(ROOM);
+	struct codec_group group = group_of(table, g);
+	const struct codec_rows *rows;
+	struct columns_find *f;
+	struct regex *name = NULL;
+	struct pprof *p;
+	bool found[2];
+
+	*columns = *decoded = 0;
+	cr_assert(!regex_new_search(str_of(pattern), &name, NULL, NULL));
+	f = columns_find_new(name, &by_columns);
+	cr_assert(!codec->rows(d, &group, no_values, &rows, NULL));
+	cr_assert(!columns_find_row(f, rows, 0, &found[0], NULL));
+	cr_assert(!decoder_run(decoder, g->values[0], &p, NULL));
+	cr_assert(!pprof_has_function(p, name, &by_decoding, &found[1], NULL));
+	cr_expect(found[0] == found[1]);
+	columns_find_free(f);
+	regex_free(name);
+	codec->decoder_free(d);
+	decoder_free(decoder);
+}
+
+/* A name that no function has ends the search before the stacks. */
+Test(columns, columns_find_asks_the_limits_while_it_searches_stacks)
+{
+	struct codec_encoder *e = codec->encoder_new(LEVEL);
+	struct stored g = { 0 };
+	struct buf raw = { 0 };
+	size_t names[2];
+	size_t stacks[2];
+
+	rare_profile(&raw);
+	in_google_dialect(&raw);
+	put(&g, buf_bytes(&raw));
+	columns_encoder_take_all(e);
+	cr_assert(!encode(e, &g));
+	find_rare(&g, codec->encoder_table(e), "no such function", &names[0],
+		  &names[1]);
+	find_rare(&g, codec->encoder_table(e), "^function39$", &stacks[0],
+		  &stacks[1]);
+	cr_expect(stacks[0] > names[0], "%zu, %zu", stacks[0], names[0]);
+	cr_expect(stacks[1] > names[1], "%zu, %zu", stacks[1], names[1]);
+	buf_fini(&raw);
+	buf_fini(&g.bytes);
+	codec->encoder_free(e);
+}
+
 /*
  * The estimates are those of scaleHeapSample() in Go's protomem.go, for 7
  * objects of 48 bytes and a rate of 512 KiB. The counts are found again from
