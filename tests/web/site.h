@@ -202,6 +202,8 @@ struct call {
 	struct request r;
 	struct answer a;
 	int64_t patience_ns; /* of the query; 0: SITE_FOREVER */
+	/* when all queries end; NULL: never */
+	const _Atomic int64_t *stop_ns;
 };
 
 /* Split "a=1&b=%20" into parameters. */
@@ -239,6 +241,7 @@ static inline void call_begin(struct site *f, struct call *c, handler_fn fn,
 	c->a.work = (struct query_work){
 		.memory = &f->web.memory,
 		.output = &c->a.body,
+		.stop_ns = c->stop_ns,
 		.deadline_ns = clock_mono_ns() +
 			       (c->patience_ns ? c->patience_ns : SITE_FOREVER)
 	};

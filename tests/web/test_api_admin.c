@@ -406,6 +406,26 @@ Test(api_admin, an_export_waits_for_memory_and_is_then_whole)
 	site_stop(f);
 }
 
+/* No profile is exported: the work would go on until all series are read. */
+Test(api_admin, an_export_ends_when_everprof_stops)
+{
+	struct site *f = site_start();
+	struct call c = { 0 };
+	struct buf tar = { 0 };
+	_Atomic int64_t stop_ns = INT64_MAX;
+	size_t pieces;
+
+	site_fill(f);
+	c.stop_ns = &stop_ns;
+	call_begin(f, &c, api_export, "query=cpu&total_min=1000000000" RANGE);
+	cr_assert(c.a.status == 200, "%s", buf_cstr(&c.a.body));
+	atomic_store(&stop_ns, 1);
+	cr_expect(drain(&c, &tar, &pieces) == ERR_CLOSED && pieces == 1);
+	call_end(&c);
+	buf_fini(&tar);
+	site_stop(f);
+}
+
 Test(api_admin, an_export_that_nobody_reads_to_its_end_leaves_nothing)
 {
 	struct site *f = site_start();

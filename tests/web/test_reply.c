@@ -450,6 +450,24 @@ Test(reply, a_stream_waits_for_memory_as_long_as_a_query_may_take)
 	check_stream("no time to wait", &p, "1\r\na\r\n", 2, 0);
 }
 
+Test(reply, a_stream_that_waits_ends_when_its_client_has_gone)
+{
+	static const struct piece pieces[] = { { "a", 1 },
+					       { "", ERR_AGAIN },
+					       { "never", 0 } };
+	struct stream_plan p = { .pieces = pieces };
+	struct bench *b = bench_start(NULL);
+
+	b->server.o.query_timeout_ms = 60000;
+	b->look = answer_stream;
+	b->tick = wake_stream;
+	b->ctx = &p;
+	b->finish = true;
+	bench_ask(b, GET END);
+	cr_expect(atomic_load(&p.freed) == 1 && atomic_load(&p.calls) <= 2);
+	bench_stop(b);
+}
+
 Test(reply, a_stream_that_waits_ends_when_the_server_stops)
 {
 	static const struct piece pieces[] = {

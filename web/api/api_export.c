@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 
+#include "base/clock.h"
 #include "base/gzip.h"
 #include "base/mem.h"
 #include "base/tar.h"
@@ -28,6 +29,11 @@
  * the piece that is being sent, and the server's copy of the latter.
  */
 #define BASE (3 * CHUNK)
+/*
+ * Longest time in ns that a worker thread works on one piece. Without this, an
+ * export of many series that have no wanted profiles would hold it.
+ */
+#define PIECE_NS 1000000000LL
 /* copies of a profile in memory: raw, compressed, in the tar */
 #define COPIES   3
 #define CUT      "\n… and more\n"
@@ -41,6 +47,8 @@ struct export
 {
 	struct querier *q;
 	struct budget *memory;
+	/* Ends the work on the current piece, and all work at shutdown. */
+	struct query_work piece;
 	int64_t kept;  /* bytes taken from the budget for the whole export */
 	int64_t taken; /* bytes taken from the budget for the current profile */
 	bool starved;  /* the budget lacked memory for the current profile */
@@ -256,8 +264,9 @@ static int api_export_finish(struct export *e, struct err *err)
 }
 
 /*
- * Add to the current piece of the tar until the piece is large enough, the tar
- * ends, or the budget lacks memory, for which ERR_AGAIN is returned.
+ * Add to the current piece of the tar until the piece is large enough or the tar
+ * ends. ERR_AGAIN: the budget lacks memory, or the piece has taken PIECE_NS.
+ * ERR_CLOSED: everprof is stopping.
  */
 static int api_export_fill(struct export *e, struct err *err)
 {
@@ -265,6 +274,9 @@ static int api_export_fill(struct export *e, struct err *err)
 
 	while (!rc && !e->ended && e->chunk.len < (size_t)CHUNK) {
 		e->starved = false;
+		rc = query_check_deadline(&e->piece, err);
+		if (rc)
+			break;
 		if (e->at < e->times.count)
 			rc = api_export_add_profile(e, err);
 		else if (!api_export_next_series(e, &rc, err) && !rc)
@@ -278,10 +290,11 @@ static int api_export_fill(struct export *e, struct err *err)
 	}
 	/*
 	 * Return ERR_AGAIN for a lack of memory, so that the stream waits until
-	 * the budget has memory. Any other error ends the stream and wastes
-	 * what was already sent.
+	 * the budget has memory, and when the time is up, so that the stream
+	 * lets others work and ends when its client has gone. Any other error
+	 * ends the stream and wastes what was already sent.
 	 */
-	return rc == ERR_LIMIT ? ERR_AGAIN : rc;
+	return rc == ERR_LIMIT || rc == ERR_TIMEOUT ? ERR_AGAIN : rc;
 }
 
 /*
@@ -291,8 +304,10 @@ static int api_export_fill(struct export *e, struct err *err)
 static int export_next(void *ctx, struct buf *out, struct err *err)
 {
 	struct export *e = ctx;
-	int rc = api_export_fill(e, err);
+	int rc;
 
+	e->piece.deadline_ns = clock_mono_ns() + PIECE_NS;
+	rc = api_export_fill(e, err);
 	/*
 	 * Hold no memory of a profile while a slow client receives the piece.
 	 */
@@ -351,6 +366,7 @@ void api_export(void *ctx, struct request *r, struct answer *a)
 	struct err err;
 
 	e->memory = a->work.memory;
+	e->piece.stop_ns = a->work.stop_ns;
 	e->gzip = gzip_new();
 	e->tar = tar_new(&e->chunk);
 	e->lost = buf_init((size_t)LOST_MAX);

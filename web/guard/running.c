@@ -77,10 +77,15 @@ void running_remove(struct running *r, struct running_query *q)
 	mutex_unlock(&r->mu);
 }
 
-/*
- * POLLRDHUP means that the client has closed its sending side, as HTTP clients
- * do when they stop waiting for the answer.
- */
+/* POLLRDHUP means that the client has closed its sending side. */
+bool running_has_left(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
+
+	return poll(&p, 1, 0) > 0 &&
+	       (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
 size_t running_sweep(struct running *r)
 {
 	size_t cancelled = 0;
@@ -88,11 +93,8 @@ size_t running_sweep(struct running *r)
 	mutex_lock(&r->mu);
 	for (struct running_query *q = r->ring.next; q != &r->ring;
 	     q = q->next) {
-		struct pollfd p = { .fd = q->fd, .events = POLLRDHUP };
-
 		if (atomic_load(&q->progress.cancelled) ||
-		    poll(&p, 1, 0) <= 0 ||
-		    !(p.revents & (POLLRDHUP | POLLHUP | POLLERR)))
+		    !running_has_left(q->fd))
 			continue;
 		atomic_store(&q->progress.cancelled, true);
 		cancelled++;

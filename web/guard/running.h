@@ -55,6 +55,12 @@ void running_add(struct running *r, struct running_query *q, struct str id);
 void running_remove(struct running *r, struct running_query *q);
 
 /*
+ * Whether the client of a connection has closed it, or its sending side, as
+ * HTTP clients do when they stop waiting for the answer.
+ */
+bool running_has_left(int fd);
+
+/*
  * Cancel the queries whose client has closed the connection, or its sending
  * side. Returns their number. To be called several times a second.
  */

@@ -155,15 +155,22 @@ static void break_off(struct exchange *x, const struct err *err)
 
 /*
  * Let a stream wait until there is memory for its next piece, but not longer
- * than a query may take. Returns false when the stream has waited that long or
- * the server is closing.
+ * than a query may take. Returns false when the stream has waited that long,
+ * its client has gone, which replaces *err, or the server is closing.
  */
-static bool reply_park(struct exchange *x)
+static bool reply_park(struct exchange *x, struct err *err)
 {
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		x->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	struct server *s = x->server;
 	int64_t now = clock_mono_ns();
 	bool parked;
 
+	if (info && running_has_left(info->connect_fd)) {
+		(void)err_set(err, ERR_CLOSED,
+			      "the client closed the connection");
+		return false;
+	}
 	if (!x->parked_ns)
 		x->parked_ns = now;
 	mutex_lock(&s->mu);
@@ -191,7 +198,7 @@ static void fill_chunk(void *ctx, unsigned worker UNUSED)
 	x->sent = 0;
 	x->more = s->next(s->ctx, &x->chunk, &err);
 	if (x->more == ERR_AGAIN && !x->chunk.len) {
-		if (reply_park(x))
+		if (reply_park(x, &err))
 			return;
 		x->more = ERR_LIMIT;
 	}

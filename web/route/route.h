@@ -63,8 +63,9 @@ enum {
 /*
  * A body that is made while it is sent. next() appends a piece to `out` and
  * returns 1 when more pieces follow, 0 at the end. When there is no memory for
- * the next piece now, it returns ERR_AGAIN; the contents of `out`, if any, are
- * then sent, and next() is called again later. Any other error ERR_* closes the
+ * the next piece now, or the search for its contents takes long, it returns
+ * ERR_AGAIN; the contents of `out`, if any, are then sent, and next() is called
+ * again later. Any other error ERR_* closes the
  * connection. next() is called by pool threads, one call at a time; free() is
  * called last.
  */
