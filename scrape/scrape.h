@@ -61,7 +61,7 @@ struct scrape_now_options {
 	size_t count;
 	int64_t seconds;     /* duration of the profile; -1: as scheduled */
 	int64_t deadline_ns; /* when to stop waiting, on clock_mono_ns() */
-	/* asked while targets are compared with the matchers */
+	/* asked while targets are compared with the matchers, and in the wait */
 	struct limits limits;
 };
 

@@ -170,7 +170,7 @@ int scrape_now(struct scraper *s, const struct scrape_now_options *w,
 	rc = on_demand_submit(s, a, err);
 	if (!rc) {
 		http_wake(s->client);
-		rc = scrape_request_wait(a, w->deadline_ns, ms, err);
+		rc = scrape_request_wait(a, w, ms, err);
 	}
 	if (!rc)
 		*labels = labels_ref(t->spec.labels);

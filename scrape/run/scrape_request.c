@@ -13,6 +13,8 @@
 #include "base/mutex.h"
 
 #define SECONDS "seconds="
+/* how often a waiting caller asks its limits, in ns */
+#define ASK_NS 100000000LL
 
 /*
  * "seconds=" is searched only at the start of a parameter, so that it does not
@@ -85,18 +87,41 @@ void scrape_request_end(struct scrape_request *a, const struct err *err,
 }
 
 /*
- * A caller that gives up only drops its reference: the scrape goes on, and its
- * profile is stored.
+ * Wait a moment for the end of the request, at most until the deadline. Returns
+ * whether the request has ended.
  */
-int scrape_request_wait(struct scrape_request *a, int64_t deadline_ns,
-			int64_t *ms, struct err *err)
+static bool wait_moment(struct scrape_request *a, int64_t deadline_ns)
 {
-	struct timespec at = clock_mono_at(deadline_ns);
+	int64_t moment_ns = clock_mono_ns() + ASK_NS;
+	struct timespec at = clock_mono_at(
+		moment_ns < deadline_ns ? moment_ns : deadline_ns);
+	bool has_ended;
 	int rc = 0;
 
 	mutex_lock(&a->mu);
 	while (!a->has_ended && rc != ETIMEDOUT)
 		rc = mutex_wait_until(&a->mu, &a->ended, &at);
+	has_ended = a->has_ended;
+	mutex_unlock(&a->mu);
+	return has_ended;
+}
+
+/*
+ * A caller that gives up only drops its reference: the scrape goes on, and its
+ * profile is stored.
+ */
+int scrape_request_wait(struct scrape_request *a,
+			const struct scrape_now_options *w, int64_t *ms,
+			struct err *err)
+{
+	int rc = 0;
+
+	while (!rc && !wait_moment(a, w->deadline_ns) &&
+	       clock_mono_ns() < w->deadline_ns)
+		rc = limits_spend(&w->limits, 0, err);
+	if (rc)
+		return rc;
+	mutex_lock(&a->mu);
 	if (!a->has_ended)
 		rc = err_set(
 			err, ERR_TIMEOUT,
@@ -111,8 +136,6 @@ int scrape_request_wait(struct scrape_request *a, int64_t deadline_ns,
 			     a->err.code == ERR_INVALID ? ERR_AGAIN :
 							  a->err.code,
 			     "cannot scrape the target: %s", a->err.msg);
-	else
-		rc = 0;
 	*ms = a->ms;
 	mutex_unlock(&a->mu);
 	return rc;

@@ -14,6 +14,7 @@
 #include <pthread.h>
 
 #include "base/mutex.h"
+#include "scrape/scrape.h"
 #include "scrape/target/target.h"
 
 /*
@@ -55,12 +56,14 @@ void scrape_request_end(struct scrape_request *a, const struct err *err,
 			int64_t ms);
 
 /*
- * Wait until the request has ended or the deadline (on clock_mono_ns()) has
- * passed. On success *ms is the timestamp of the profile. ERR_TIMEOUT: the
- * deadline has passed; ERR_AGAIN: the target answered something invalid;
- * otherwise the error of the scrape.
+ * Wait until the request has ended, the deadline of the caller has passed, or
+ * the caller's limits end the wait, which are asked ten times a second. On
+ * success *ms is the timestamp of the profile. ERR_TIMEOUT: the deadline has
+ * passed; ERR_AGAIN: the target answered something invalid; an error of the
+ * limits; otherwise the error of the scrape.
  */
-NODISCARD int scrape_request_wait(struct scrape_request *a, int64_t deadline_ns,
+NODISCARD int scrape_request_wait(struct scrape_request *a,
+				  const struct scrape_now_options *w,
 				  int64_t *ms, struct err *err);
 
 /*

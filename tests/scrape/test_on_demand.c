@@ -411,6 +411,36 @@ Test(on_demand, types_without_end_take_no_memory)
 	metrics_free(s.o.metrics);
 }
 
+/* Limits that end the second time that they are asked. */
+static int refuse_second(void *ctx, size_t bytes UNUSED, struct err *err)
+{
+	return (*(int *)ctx)++ ?
+		       err_set(err, ERR_CLOSED, "the client has gone") :
+		       0;
+}
+
+Test(on_demand, the_wait_for_the_profile_asks_its_limits)
+{
+	struct stage t;
+	int asked = 0;
+	struct scrape_now_options o = { .seconds = -1,
+					.deadline_ns = clock_mono_ns() +
+						       3600000000000LL,
+					.limits = { refuse_second, &asked } };
+	struct labels *labels = NULL;
+	int64_t ms;
+	struct err err;
+
+	stage_begin(&t, START);
+	stage_apply(&t, HEAP_JOB("app", "", "['a:1']"));
+	cr_expect(scrape_now(t.s, &o, &labels, &ms, &err) == ERR_CLOSED, "%s",
+		  err.msg);
+	cr_expect(asked == 2 && !labels);
+	cr_assert(has_begun(1));
+	on_demand_end(t.s, begun_at(0).ask, 0, NULL, START);
+	stage_end(&t);
+}
+
 /* Limits that permit nothing. */
 static int refuse_all(void *ctx UNUSED, size_t bytes UNUSED, struct err *err)
 {

@@ -255,6 +255,7 @@ Test(schedule, a_request_begins_at_once_or_when_its_target_is_free)
 	struct target *one;
 	struct scrape_request *a;
 	struct scrape_request *b;
+	const struct scrape_now_options none = { 0 };
 	int64_t ms = 0;
 
 	stage_begin(&t, START);
@@ -275,7 +276,7 @@ Test(schedule, a_request_begins_at_once_or_when_its_target_is_free)
 	cr_expect(has_begun(2) && begun_at(1).ask == b);
 	on_demand_end(t.s, b, 0, NULL, START + 1);
 	cr_expect(t.s->asking == 0);
-	cr_expect(!scrape_request_wait(b, 0, &ms, NULL) && ms == START + 1);
+	cr_expect(!scrape_request_wait(b, &none, &ms, NULL) && ms == START + 1);
 	scrape_request_unref(a);
 	scrape_request_unref(b);
 	stage_end(&t);

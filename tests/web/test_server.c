@@ -91,6 +91,7 @@ static const struct route routes[] = {
 	{ "/quick", serve_plain, ROUTE_QUICK, SCOPE_READ },
 	{ "/slow", serve_slowly, ROUTE_READ, SCOPE_READ },
 	{ "/until", serve_until_told, ROUTE_READ, SCOPE_READ },
+	{ "/until/changed", serve_until_told, ROUTE_WRITE, SCOPE_READ },
 	{ 0 },
 };
 
@@ -301,6 +302,22 @@ Test(server, a_query_ends_when_its_client_goes_away)
 	cr_expect(strstr(buf_cstr(&metrics),
 			 "\neverprof_http_cancelled_total 1\n"));
 	buf_fini(&metrics);
+	host_free(h);
+}
+
+Test(server, a_change_ends_when_its_client_goes_away)
+{
+	struct host *h = host_start();
+	int fd = send_text(h, "POST /until/changed?query=cpu HTTP/1.1\r\n"
+			      "Host: x\r\nContent-Length: 0\r\n\r\n");
+
+	cr_assert(fd >= 0);
+	sem_wait(&h->stage.entered);
+	cr_expect(runs(h, "\"path\":\"/until/changed\",\"query\":\"cpu\","));
+	close(fd);
+	sem_wait(&h->stage.leave);
+	cr_expect(!strcmp(h->stage.end, "the client closed the connection"),
+		  "%s", h->stage.end);
 	host_free(h);
 }
 

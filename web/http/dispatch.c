@@ -7,14 +7,18 @@
 #include "web/http/upload.h"
 
 /*
- * Whether a request is a query that must now be listed as running. A request
+ * Whether a request must now be listed as a running query: it has a handler
+ * that may take long, and a client that may leave meanwhile. A request that
+ * changes something is one, too: a deletion or a scrape on demand. A request
  * whose sender is not verified yet is listed later; its path may even be
  * unknown.
  */
 static bool dispatch_is_query(const struct exchange *x)
 {
 	return x->suspended && !x->unverified && x->route &&
-	       x->route->kind == ROUTE_READ && !x->answer.work.progress;
+	       (x->route->kind == ROUTE_READ ||
+		x->route->kind == ROUTE_WRITE) &&
+	       !x->answer.work.progress;
 }
 
 /*
