@@ -59,7 +59,8 @@ NODISCARD int tsdb_confirm_clock(struct tsdb *db, struct err *err);
 
 /*
  * Rewrites the blocks that have tombstones, leaving out the deleted profiles.
- * Errors as tsdb_repair().
+ * Errors as tsdb_repair(), and ERR_CLOSED when tsdb_interrupt() was called
+ * meanwhile.
  */
 NODISCARD int tsdb_clean_tombstones(struct tsdb *db, struct err *err);
 

@@ -36,8 +36,8 @@ void tsdb_close(struct tsdb *db);
 
 /*
  * Announces that the process is about to end: appends that wait for room, or
- * would have to wait, fail with ERR_CLOSED. Returns at once; tsdb_close() stops
- * the rest.
+ * would have to wait, and rewrites and snapshots that clients have asked for fail
+ * with ERR_CLOSED. Returns at once; tsdb_close() stops the rest.
  */
 void tsdb_interrupt(struct tsdb *db);
 

@@ -374,6 +374,29 @@ Test(block, snapshot_opens_as_a_data_directory)
 	teardown(f);
 }
 
+Test(block, the_end_of_the_process_cancels_jobs_that_clients_asked_for)
+{
+	struct fixture *f = setup();
+	char *path = mem_printf("%s/snapshots/copy", f->dir.path);
+	struct err err = { .msg = "" };
+
+	put_all(f, 3, 0, 50);
+	must_maintain(f, true);
+	put_all(f, 3, 50, 100);
+	cr_expect(!delete (f, "{job=\"test\"}", 0, 30));
+	tsdb_interrupt(f->db);
+	cr_expect(tsdb_clean_tombstones(f->db, &err) == ERR_CLOSED, "%s",
+		  err.msg);
+	cr_expect(tsdb_snapshot(f->db, "copy", true, &err) == ERR_CLOSED, "%s",
+		  err.msg);
+	cr_expect(access(path, F_OK), "the incomplete snapshot is removed");
+	reopen(f);
+	cr_expect(all_good(f, 3, 30, 100));
+	cr_expect(!tsdb_clean_tombstones(f->db, NULL));
+	mem_free(path);
+	teardown(f);
+}
+
 /* Columns. The profiles are of two targets, each a stripe with a table. */
 
 static struct fixture *setup_columns(void)

@@ -115,7 +115,8 @@ static int copy_head(struct snapshot *s, struct head *r, struct err *err)
 				.ulid = ulid_new(clock_ms(s->db->o.clock)),
 				.reencode = true,
 				.loss = &loss,
-				.damaged = s->db->metrics.damaged };
+				.damaged = s->db->metrics.damaged,
+				.cancel = &s->db->quit };
 	struct block *b = NULL;
 	int rc;
 

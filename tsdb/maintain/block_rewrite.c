@@ -63,14 +63,14 @@ static void block_rewrite_note_failed(struct tsdb *db, const struct part *v,
 }
 
 /*
- * The flag that cancels a compaction: it is set by a waiting job or at the end
- * of the process. If a deletion cancelled the last compaction, only the end of
+ * The flag that cancels a rewrite. Only the end of the process cancels one that
+ * somebody has asked for. A compaction is cancelled by a waiting job, too. If a deletion cancelled the last compaction, only the end of
  * the process cancels the next compaction. Otherwise frequent deletions would
  * prevent compaction forever (docs/decisions.md, 89).
  */
-static const _Atomic int *cancel_of(const struct tsdb *db)
+static const _Atomic int *cancel_of(const struct tsdb *db, bool background)
 {
-	return db->cancelled ? &db->quit : &db->cancel;
+	return !background || db->cancelled ? &db->quit : &db->cancel;
 }
 
 uint64_t link_min(const struct tsdb *db)
@@ -91,8 +91,7 @@ int rewrite_blocks(struct tsdb *db, const struct part *v, size_t count,
 				.salvage = how->salvage,
 				.loss = loss,
 				.damaged = db->metrics.damaged,
-				.cancel = how->background ? cancel_of(db) :
-							    NULL };
+				.cancel = cancel_of(db, how->background) };
 	uint64_t unread = loss->unread;
 	struct block *b = NULL;
 	bool aside = false;
@@ -216,7 +215,7 @@ int rewrite_each(struct tsdb *db, const struct rewriting *how,
 			if (!failed)
 				tell_progress(how, v[i].block, i, count);
 		}
-		if (failed)
+		if (failed && failed != ERR_CLOSED)
 			log_event(
 				db->o.log, LOG_ERROR,
 				"cannot rewrite a block; it stays as it is",
@@ -224,8 +223,11 @@ int rewrite_each(struct tsdb *db, const struct rewriting *how,
 					   log_err(&why)));
 		if (failed && !rc)
 			rc = err_set(err, failed, "%s", why.msg);
-		/* The next block would not fit on the disk either. */
-		goes_on = failed != ERR_NOSPACE;
+		/*
+		 * The next block would not fit on the disk, or would be
+		 * cancelled, either.
+		 */
+		goes_on = failed != ERR_NOSPACE && failed != ERR_CLOSED;
 		/*
 		 * Release the block now, not at the end: its files take up disk
 		 * space until then.

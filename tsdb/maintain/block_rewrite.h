@@ -92,7 +92,7 @@ struct part *blocks_by_time(struct tsdb *db, size_t *count);
  * Rewrites each block that how->wanted() selects into a new block, and adds up
  * the results in *out. If a block fails, the error is logged, and the other
  * blocks are still rewritten; the first error is returned. Stops after
- * ERR_NOSPACE. First renames the directories that wait for removal
+ * ERR_NOSPACE, and after ERR_CLOSED: tsdb_interrupt() was called. First renames the directories that wait for removal
  * (trash_empty()); if that fails, returns the error and rewrites nothing. Takes
  * job_mu.
  */
