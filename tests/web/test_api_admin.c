@@ -119,6 +119,19 @@ Test(api_admin, a_mistake_deletes_nothing)
 	site_stop(f);
 }
 
+Test(api_admin, a_deletion_that_ends_early_says_so)
+{
+	struct site *f = site_with_admin();
+	struct call c = { .patience_ns = 1 };
+
+	call_begin(f, &c, api_admin_delete, "match[]={job=~\"(a|d).*\"}");
+	cr_expect(c.a.status == 503 && call_has(&c, "may be deleted already") &&
+			  call_has(&c, "--query.timeout"),
+		  "%s", buf_cstr(&c.a.body));
+	call_end(&c);
+	site_stop(f);
+}
+
 Test(api_admin, tombstones_are_cleaned_and_the_clock_is_confirmed)
 {
 	struct site *f = site_with_admin();

@@ -103,6 +103,10 @@ static int delete_selected(struct web *w, const struct request *r,
 
 		rc = tsdb_delete(w->o.db, s->matchers, s->count, d.from, d.to,
 				 &limits, err);
+		if (rc)
+			rc = err_wrap(
+				err, rc,
+				"some profiles may be deleted already; repeat the request to delete the rest");
 	}
 	for (size_t i = 0; i < d.selectors.count; i++)
 		selector_fini(&d.selectors.v[i]);
