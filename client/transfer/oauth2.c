@@ -307,6 +307,7 @@ static void oauth2_fetch(struct oauth2 *o)
 				  .max_body = ANSWER_MAX,
 				  .user_agent = o->user_agent,
 				  .headers = headers,
+				  .has_secret = true,
 				  .done = oauth2_on_fetched,
 				  .ctx = o };
 

@@ -457,8 +457,9 @@ def oauth2_tokens_are_fetched_and_renewed(d):
         basic = 'Basic ' + base64.b64encode(b'cl%20ient:s%26cret').decode()
         named = (r.headers.get('Authorization') == basic if valid['style'] == 'header' else
                  (form.get('client_id'), form.get('client_secret')) == ('cl ient', 's&cret'))
-        if valid['broken']:
-            send(r, b'{}', 500)
+        if valid['broken']:  # and quotes the secret, which must not be shown
+            send(r, json.dumps({'error': str(form)}).encode(), 500,
+                 Content_Type='application/json')
         elif not named:
             send(r, b'{"error":"invalid_client"}', 401)
         else:
@@ -501,7 +502,7 @@ def oauth2_tokens_are_fetched_and_renewed(d):
     wait_state(e, 'a', 'oauth2: the request to token_url failed: server returned HTTP status 500')
     valid['broken'] = False
     wait_state(e, 'a', None)
-    assert 's&cret' not in e.text()
+    assert 's&cret' not in e.text() and 'cl ient' not in e.text()
     server.stop()
     tokens.stop()
 
