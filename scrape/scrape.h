@@ -125,11 +125,13 @@ void scrape_update(struct scraper *s, struct str job,
 
 /*
  * Call fn for each target that is not dropped or, if `dropped` is set, for each
- * dropped target, in the order of the configuration.
+ * dropped target, in the order of the configuration. If fn returns an error, no
+ * further target is shown, and the error is returned.
  */
-void scrape_targets(struct scraper *s, bool dropped,
-		    void (*fn)(void *ctx, const struct target_status *t),
-		    void *ctx);
+NODISCARD int scrape_targets(struct scraper *s, bool dropped,
+			     int (*fn)(void *ctx, const struct target_status *t,
+				       struct err *err),
+			     void *ctx, struct err *err);
 
 /* Call fn for each job with the number of targets that were dropped. */
 void scrape_dropped(struct scraper *s,

@@ -226,50 +226,53 @@ static void get_status(struct scraper *s, const struct target *t,
 }
 
 /*
- * Call fn for one entry of a target set. Discovered labels are not stored but
- * made again here (docs/decisions.md, 58).
+ * Set *status to the state of one entry of a target set; it borrows from *b and
+ * *error, which the caller frees. Discovered labels are not stored but made
+ * again here (docs/decisions.md, 58).
  */
-static void show_entry(struct scraper *s, const struct target_set *set,
-		       const struct target_entry *e,
-		       struct target_status *status,
-		       void (*fn)(void *ctx, const struct target_status *t),
-		       void *ctx)
+static void describe_entry(struct scraper *s, const struct target_set *set,
+			   const struct target_entry *e,
+			   struct target_status *status,
+			   struct labels_builder *b, char **error)
 {
-	struct labels_builder b = { 0 };
-	char *error = NULL;
-
-	discovered_labels(&set->job, e->group, e->labels, e->type, &b);
-	discovered_hide_secrets(&b);
-	qsort(b.v, b.count, sizeof(*b.v), label_by_name);
+	discovered_labels(&set->job, e->group, e->labels, e->type, b);
+	discovered_hide_secrets(b);
+	qsort(b->v, b->count, sizeof(*b->v), label_by_name);
 	status->target = e->target;
 	status->dropped = e->dropped;
-	status->discovered = b.v;
-	status->discovered_count = b.count;
+	status->discovered = b->v;
+	status->discovered_count = b->count;
 	if (e->target)
-		get_status(s, e->target, status, &error);
-	fn(ctx, status);
-	mem_free(error);
-	labels_builder_fini(&b);
+		get_status(s, e->target, status, error);
 }
 
-void scrape_targets(struct scraper *s, bool dropped,
-		    void (*fn)(void *ctx, const struct target_status *t),
-		    void *ctx)
+int scrape_targets(struct scraper *s, bool dropped,
+		   int (*fn)(void *ctx, const struct target_status *t,
+			     struct err *err),
+		   void *ctx, struct err *err)
 {
 	size_t count;
 	struct snapshot *v = snapshot_take(s, &count);
+	int rc = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		for (size_t k = 0; k < v[i].set->count; k++) {
+	for (size_t i = 0; i < count && !rc; i++) {
+		for (size_t k = 0; k < v[i].set->count && !rc; k++) {
 			const struct target_entry *e = &v[i].set->v[k];
 			struct target_status status = { .job = v[i].job,
 							.last_error = "" };
+			struct labels_builder b = { 0 };
+			char *error = NULL;
 
-			if (dropped == !e->target)
-				show_entry(s, v[i].set, e, &status, fn, ctx);
+			if (dropped != !e->target)
+				continue;
+			describe_entry(s, v[i].set, e, &status, &b, &error);
+			rc = fn(ctx, &status, err);
+			mem_free(error);
+			labels_builder_fini(&b);
 		}
 	}
 	snapshot_free(v, count);
+	return rc;
 }
 
 void scrape_dropped(struct scraper *s,

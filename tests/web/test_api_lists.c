@@ -396,6 +396,51 @@ Test(api_lists, a_timeline_has_the_distribution_of_totals)
 	site_stop(f);
 }
 
+/* Each selection takes about 1 kB, which is given back before the next one. */
+Test(api_lists, many_selectors_take_the_memory_of_one)
+{
+	struct site *f = site_start();
+	struct call c = { 0 };
+	struct buf query = { 0 };
+
+	site_fill(f);
+	for (int i = 0; i < 400; i++)
+		buf_printf(&query, "%smatch[]=cpu", i ? "&" : "");
+	f->web.memory.max = 16 * KIB;
+	call_begin(f, &c, api_labels, buf_cstr(&query));
+	cr_expect(c.a.status == 200, "%d %s", c.a.status, buf_cstr(&c.a.body));
+	call_end(&c);
+	buf_fini(&query);
+	site_stop(f);
+}
+
+/* The texts take 400 kB, and the answer as much again. */
+Test(api_lists, memory_for_lists_of_labels_is_taken_as_they_grow)
+{
+	static const char *const queries[] = { "", "match[]=cpu", "counts=1" };
+	struct site *f = site_start();
+	static char pod[4000];
+
+	memset(pod, 'x', sizeof(pod) - 1);
+	for (int i = 0; i < 100; i++) {
+		const struct site_profile p = { "cpu", "app",   pod,    1,
+						"cpu", "count", "work", 5 };
+
+		snprintf(pod, 4, "%03d", i);
+		pod[3] = 'x';
+		site_put(f, &p);
+	}
+	f->web.memory.max = 640 * KIB;
+	for (size_t i = 0; i < ARRAY_SIZE(queries); i++) {
+		struct call c = { .r = { .segment = str_of("pod") } };
+
+		call_begin(f, &c, api_label_values, queries[i]);
+		cr_expect(c.a.status == 429, "%s: %d", queries[i], c.a.status);
+		call_end(&c);
+	}
+	site_stop(f);
+}
+
 Test(api_lists, memory_for_buckets_is_taken_before_it_is_used)
 {
 	struct site *f = site_start();

@@ -202,15 +202,21 @@ struct targets {
 	struct scrape_configs configs;
 };
 
-static void targets_start(struct targets *t)
+/* Starts a site with the targets of a configuration. */
+static void targets_start_with(struct targets *t, const char *config)
 {
 	struct scrape_common d = { .interval_ms = 15000, .timeout_ms = 5000 };
 
 	*t = (struct targets){ .f = site_start() };
-	yaml_parse(&t->y, "s.yml", bytes_of(str_of(jobs)));
+	yaml_parse(&t->y, "s.yml", bytes_of(str_of(config)));
 	scrape_configs_decode(&t->y, t->y.root, &d, &t->configs);
 	cr_assert(!t->y.error_count, "%s", buf_cstr(&t->y.errors));
 	scrape_apply(t->f->scraper, &t->configs);
+}
+
+static void targets_start(struct targets *t)
+{
+	targets_start_with(t, jobs);
 }
 
 static void targets_stop(struct targets *t)
@@ -330,6 +336,36 @@ Test(api_status, service_discoveries_are_shown_with_their_failures)
 	cr_expect(call_has(&c, "&lt;refused&gt;") && !call_has(&c, "dns_sd"));
 	call_end(&c);
 	site_stop(f);
+}
+
+Test(api_status, memory_for_lists_of_targets_is_taken_as_they_grow)
+{
+	static const handler_fn fns[] = { api_targets, page_targets };
+	struct buf config = { 0 };
+	struct targets t;
+
+	buf_str(&config, "- job_name: app\n"
+			 "  scrape_interval: 12h\n"
+			 "  static_configs:\n"
+			 "  - targets:\n");
+	for (int i = 0; i < 1000; i++)
+		buf_printf(&config, "    - 'gone:%d'\n", i);
+	buf_str(&config,
+		"  relabel_configs:\n"
+		"  - {source_labels: [__address__], regex: 'a', action: keep}\n");
+	targets_start_with(&t, buf_cstr(&config));
+	/* Other queries use nearly all memory. */
+	cr_assert(!budget_take(&t.f->web.memory, SITE_MEMORY - 4 * KIB, NULL));
+	for (size_t i = 0; i < ARRAY_SIZE(fns); i++) {
+		struct call c = { 0 };
+
+		call_begin(t.f, &c, fns[i], "");
+		cr_expect(c.a.status == 429, "%zu: %d", i, c.a.status);
+		call_end(&c);
+	}
+	budget_give(&t.f->web.memory, SITE_MEMORY - 4 * KIB);
+	targets_stop(&t);
+	buf_fini(&config);
 }
 
 Test(api_status, without_targets_the_lists_are_empty)

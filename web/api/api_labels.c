@@ -23,6 +23,7 @@ struct series_query {
 	int64_t limit; /* largest number of results; 0: no limit */
 	struct answer *answer;
 	struct querier *q;
+	int64_t taken; /* bytes taken for the current selection */
 	int (*fn)(void *ctx, struct labels *ls, struct err *err);
 	void *ctx;
 };
@@ -35,12 +36,18 @@ struct series_query {
 static int each_selected(struct series_query *s, const struct matcher *v,
 			 size_t count, struct err *err)
 {
-	int rc = query_select(&s->answer->work, s->q, v, count, s->from, s->to,
-			      err);
+	struct query_work *work = &s->answer->work;
+	int rc;
 
+	/* The querier forgets the previous selection. */
+	query_give(work, s->taken);
+	s->taken = 0;
+	rc = query_select(work, s->q, v, count, s->from, s->to, err);
+	if (!rc)
+		s->taken = (int64_t)querier_memory(s->q);
 	for (size_t i = 0; i < querier_count(s->q) && !rc; i++) {
 		if (i % 1024 == 0)
-			rc = query_check_deadline(&s->answer->work, err);
+			rc = query_check_deadline(work, err);
 		if (!rc)
 			rc = s->fn(s->ctx, querier_labels(s->q, i), err);
 	}
@@ -94,10 +101,11 @@ struct listing {
 	struct string_set texts; /* results collected, without duplicates */
 	struct json j;
 	struct answer *answer;
-	struct str name;     /* label whose values are listed */
-	struct str contains; /* only results with this text; empty: all */
-	bool counts;         /* whether to count the series of each result */
-	bool several;        /* whether there are several selectors */
+	struct growth_meter meter; /* of the texts and the work */
+	struct str name;           /* label whose values are listed */
+	struct str contains;       /* only results with this text; empty: all */
+	bool counts;  /* whether to count the series of each result */
+	bool several; /* whether there are several selectors */
 	/*
 	 * The series that were counted already; used only if `counts` and
 	 * `several` are set.
@@ -106,7 +114,24 @@ struct listing {
 	int64_t limit; /* largest number of results; 0: no limit */
 	int64_t written;
 	bool more; /* whether results were left out because of `limit` */
+	/*
+	 * The first error in collect_text(), whose caller takes none, and where
+	 * its text goes; 0: none.
+	 */
+	int rc;
+	struct err *err;
 };
+
+/* Account for one text, and for the memory of the texts collected so far. */
+static int listing_meter(struct listing *l, struct err *err)
+{
+	struct limits limits = query_limits(&l->answer->work);
+
+	return limits_meter(&limits, &l->meter, 1,
+			    string_set_memory(&l->texts) +
+				    string_set_memory(&l->seen),
+			    err);
+}
 
 /*
  * Callback for each selected series: write it, unless an earlier selector has
@@ -115,14 +140,11 @@ struct listing {
 static int write_one(void *ctx, struct labels *ls, struct err *err)
 {
 	struct listing *l = ctx;
-
-	size_t before = string_set_memory(&l->texts);
 	int rc;
 
 	if (!string_set_add(&l->texts, str_from(labels_bytes(ls))))
 		return 0;
-	rc = query_take(&l->answer->work,
-			(int64_t)(string_set_memory(&l->texts) - before), err);
+	rc = listing_meter(l, err);
 	if (rc)
 		return rc;
 	if (l->limit && l->written == l->limit) {
@@ -184,19 +206,21 @@ static void write_count(struct json *j, const struct string_count *c)
  * Answer with a list of texts, at most `limit` of them: in byte order, or by
  * their number of series.
  */
-static void answer_texts(struct listing *l, int64_t limit)
+static int answer_texts(struct listing *l, int64_t limit, struct err *err)
 {
 	struct json j = envelope_begin(l->answer);
 	struct string_set *t = &l->texts;
 	int64_t n = 0;
 	bool more = false;
+	int rc = 0;
 
 	if (l->counts)
 		string_set_sort_by_count(t);
 	else
 		string_set_sort(t);
 	json_begin(&j, '[');
-	for (size_t i = 0; i < t->count && !more; i++) {
+	for (size_t i = 0; i < t->count && !more && !rc; i++) {
+		rc = listing_meter(l, err);
 		if (!str_contains_nocase(t->v[i].text, l->contains))
 			continue;
 		more = limit && n == limit;
@@ -205,28 +229,24 @@ static void answer_texts(struct listing *l, int64_t limit)
 		else if (!more)
 			json_str(&j, t->v[i].text);
 		n++;
+		if (!rc)
+			rc = query_take_output(&l->answer->work, err);
 	}
 	json_end(&j, ']');
 	envelope_end(
 		&j, l->answer,
 		(const char *const[]){ more ? limit_warning : NULL, NULL });
+	return rc;
 }
 
 /*
- * Set *first to whether a series is to be counted: false if an earlier selector
- * has matched it. ERR_LIMIT when the memory budget is used up.
+ * Whether a series is to be counted: false if an earlier selector has matched
+ * it.
  */
-static int see_series(struct listing *l, struct labels *ls, bool *first,
-		      struct err *err)
+static bool see_series(struct listing *l, struct labels *ls)
 {
-	size_t before = string_set_memory(&l->seen);
-
-	*first = true;
-	if (!l->counts || !l->several)
-		return 0;
-	*first = string_set_add(&l->seen, str_from(labels_bytes(ls)));
-	return query_take(&l->answer->work,
-			  (int64_t)(string_set_memory(&l->seen) - before), err);
+	return !l->counts || !l->several ||
+	       string_set_add(&l->seen, str_from(labels_bytes(ls)));
 }
 
 /* Callback for each selected series: collect its label names. */
@@ -235,12 +255,11 @@ static int collect_names(void *ctx, struct labels *ls, struct err *err)
 	struct listing *l = ctx;
 	struct labels_iter it = labels_iter(ls);
 	struct label label;
-	bool first;
-	int rc = see_series(l, ls, &first, err);
+	bool first = see_series(l, ls);
 
-	while (!rc && first && labels_next(&it, &label))
+	while (first && labels_next(&it, &label))
 		string_set_add(&l->texts, label.name);
-	return rc;
+	return listing_meter(l, err);
 }
 
 /* Callback for each selected series: collect its value of the label `name`. */
@@ -248,12 +267,10 @@ static int collect_values(void *ctx, struct labels *ls, struct err *err)
 {
 	struct listing *l = ctx;
 	struct str value = labels_get(ls, l->name);
-	bool first;
-	int rc = see_series(l, ls, &first, err);
 
-	if (!rc && first && value.len)
+	if (see_series(l, ls) && value.len)
 		string_set_add(&l->texts, value);
-	return rc;
+	return listing_meter(l, err);
 }
 
 /* Callback of the querier for each text in a label index: collect the text. */
@@ -261,7 +278,10 @@ static void collect_text(void *ctx, struct str text)
 {
 	struct listing *l = ctx;
 
+	if (l->rc)
+		return;
 	string_set_add(&l->texts, text);
+	l->rc = listing_meter(l, l->err);
 }
 
 /*
@@ -275,13 +295,10 @@ static int api_labels_collect(struct series_query *s, struct listing *l,
 	int rc = 0;
 
 	if (l->counts || params_find(&s->request->params, "match[]", &any))
-		rc = each_series(s, err);
-	else
-		rc = querier_texts(s->q, l->name, s->from, s->to, collect_text,
-				   l, err);
-	return rc ? rc :
-		    query_take(&l->answer->work,
-			       (int64_t)string_set_memory(&l->texts), err);
+		return each_series(s, err);
+	l->err = err;
+	rc = querier_texts(s->q, l->name, s->from, s->to, collect_text, l, err);
+	return rc ? rc : l->rc;
 }
 
 /* Answer a request for label names or values. */
@@ -302,10 +319,10 @@ static void list_texts(struct series_query *s, struct listing *l)
 	rc = begin_query(s, &err);
 	if (!rc)
 		rc = api_labels_collect(s, l, &err);
+	if (!rc)
+		rc = answer_texts(l, s->limit, &err);
 	if (rc)
 		answer_error(l->answer, &err);
-	else
-		answer_texts(l, s->limit);
 	string_set_fini(&l->texts);
 	string_set_fini(&l->seen);
 	querier_close(s->q);
@@ -391,17 +408,19 @@ static void merge_types(struct typeset *into, const struct typeset *from)
 static int api_labels_write_name(struct series_query *s, struct str name,
 				 struct json *j, struct err *err)
 {
-	struct arena *arena = &s->request->arena;
+	struct arena arena = { 0 };
 	struct querier *q = s->q;
 	struct matcher m = { .op = MATCH_EQ,
 			     .name = str_of(LABEL_NAME),
 			     .value = name };
-	struct typeset *all = arena_new(arena, struct typeset);
-	struct typeset *one = arena_new(arena, struct typeset);
+	struct typeset *all;
+	struct typeset *one;
 	int rc = querier_select(q, &m, 1, INT64_MIN, INT64_MAX, err);
 
 	if (rc)
 		return rc;
+	all = arena_new(&arena, struct typeset);
+	one = arena_new(&arena, struct typeset);
 	for (size_t i = 0; i < querier_count(q) && i < SERIES_A_TYPE; i++) {
 		struct buf encoded = { 0 };
 		struct bytes copy;
@@ -415,12 +434,13 @@ static int api_labels_write_name(struct series_query *s, struct str name,
 			continue;
 		}
 		copy = bytes_of(
-			arena_str(arena, str_from(buf_bytes(&encoded))));
+			arena_str(&arena, str_from(buf_bytes(&encoded))));
 		buf_fini(&encoded);
 		if (!typeset_decode(copy, one, NULL))
 			merge_types(all, one);
 	}
 	write_types(j, name, all);
+	arena_fini(&arena);
 	return query_take_output(&s->answer->work, err);
 }
 

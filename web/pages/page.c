@@ -367,10 +367,28 @@ static void put_discovered(struct buf *b, const struct target_status *s)
 	buf_str(b, "</code></details>");
 }
 
-/* Callback for each active target: write it as a row of the table. */
-static void target_row(void *ctx, const struct target_status *s)
+/* A table of targets while it is written. */
+struct target_table {
+	struct answer *a;
+	struct growth_meter meter;
+};
+
+/* Check the limits of time and memory after each row of the table. */
+static int target_table_check(struct target_table *t,
+			      const struct target_status *s, struct err *err)
 {
-	struct buf *b = ctx;
+	struct limits limits = query_limits(&t->a->work);
+	int rc = limits_meter(&limits, &t->meter, 1 + s->discovered_count, 0,
+			      err);
+
+	return rc ? rc : query_take_output(&t->a->work, err);
+}
+
+/* Callback for each active target: write it as a row of the table. */
+static int target_row(void *ctx, const struct target_status *s, struct err *err)
+{
+	struct target_table *t = ctx;
+	struct buf *b = &t->a->body;
 	const char *health = target_health_name(s->health);
 	CLEANUP(mem_freep) char *url = target_url_shown(&s->target->spec);
 	struct buf labels = { 0 };
@@ -389,15 +407,18 @@ static void target_row(void *ctx, const struct target_status *s)
 	buf_str(b, "<td>");
 	xml_escape_text(b, str_of(s->last_error));
 	buf_fini(&labels);
+	return target_table_check(t, s, err);
 }
 
 /*
  * Callback for each dropped target: write it as a row of the table, with the
  * reason why it was dropped.
  */
-static void dropped_row(void *ctx, const struct target_status *s)
+static int dropped_row(void *ctx, const struct target_status *s,
+		       struct err *err)
 {
-	struct buf *b = ctx;
+	struct target_table *t = ctx;
+	struct buf *b = &t->a->body;
 
 	buf_str(b, "<tr><td>");
 	xml_escape_text(b, str_of(s->job));
@@ -405,6 +426,7 @@ static void dropped_row(void *ctx, const struct target_status *s)
 	put_discovered(b, s);
 	buf_str(b, "<td>");
 	xml_escape_text(b, str_of(s->dropped));
+	return target_table_check(t, s, err);
 }
 
 /* Callback for each job: add its number of dropped targets to the sum. */
@@ -453,21 +475,26 @@ static void put_failing(struct buf *b, const struct web_discoveries *w)
 void page_targets(void *ctx, struct request *r, struct answer *a)
 {
 	struct web *w = ctx;
+	struct target_table t = { .a = a };
 	size_t dropped = 0;
+	struct err err;
+	int rc;
 
 	page_begin(a, r, NULL);
 	put_failing(&a->body, &w->o.discoveries);
 	buf_str(&a->body, "<table><tr><th>Target<th>Labels<th>Health"
 			  "<th>Last scrape<th>Duration<th>Next<th>Last error");
-	scrape_targets(w->o.scraper, false, target_row, &a->body);
+	rc = scrape_targets(w->o.scraper, false, target_row, &t, &err);
 	buf_str(&a->body, "</table>");
 	scrape_dropped(w->o.scraper, count_dropped, &dropped);
-	if (dropped) {
+	if (dropped && !rc) {
 		buf_printf(&a->body, "<h2>Dropped targets: %zu</h2>", dropped);
 		buf_str(&a->body,
 			"<table><tr><th>Job<th>Discovered labels<th>Reason");
-		scrape_targets(w->o.scraper, true, dropped_row, &a->body);
+		rc = scrape_targets(w->o.scraper, true, dropped_row, &t, &err);
 		buf_str(&a->body, "</table>");
 	}
+	if (rc)
+		page_error(a, &err);
 	page_end(a);
 }

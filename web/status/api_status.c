@@ -85,10 +85,21 @@ static void write_active(struct json *j, const struct target_status *s)
 	write_duration(j, t->timeout_ms);
 }
 
+/* The list of targets while it is written. */
+struct target_writer {
+	struct json *j;
+	struct query_work *work;
+	struct growth_meter meter;
+};
+
 /* Callback for each target, active or dropped: write it as an object. */
-static void write_target(void *ctx, const struct target_status *s)
+static int write_target(void *ctx, const struct target_status *s,
+			struct err *err)
 {
-	struct json *j = ctx;
+	struct target_writer *w = ctx;
+	struct limits limits = query_limits(w->work);
+	struct json *j = w->j;
+	int rc;
 
 	json_begin(j, '{');
 	write_discovered(j, s);
@@ -105,6 +116,8 @@ static void write_target(void *ctx, const struct target_status *s)
 		json_text(j, s->dropped);
 	}
 	json_end(j, '}');
+	rc = limits_meter(&limits, &w->meter, 1 + s->discovered_count, 0, err);
+	return rc ? rc : query_take_output(w->work, err);
 }
 
 /* Callback for each job: write the number of its dropped targets. */
@@ -121,14 +134,18 @@ static void write_dropped_count(void *ctx, const char *job, size_t dropped)
  * targets, an empty list is written, because clients expect the list to be
  * there.
  */
-static void write_targets(struct json *j, struct scraper *s, bool dropped,
-			  bool wanted)
+static int write_targets(struct target_writer *w, struct scraper *s,
+			 bool dropped, bool wanted, struct err *err)
 {
+	struct json *j = w->j;
+	int rc = 0;
+
 	json_key(j, dropped ? "droppedTargets" : "activeTargets");
 	json_begin(j, '[');
 	if (wanted)
-		scrape_targets(s, dropped, write_target, j);
+		rc = scrape_targets(s, dropped, write_target, w, err);
 	json_end(j, ']');
+	return rc;
 }
 
 /* Returns the health of a service discovery, in the words of targets. */
@@ -170,12 +187,22 @@ void api_targets(void *ctx, struct request *r, struct answer *a)
 {
 	struct web *w = ctx;
 	struct json j = envelope_begin(a);
+	struct target_writer t = { .j = &j, .work = &a->work };
 	struct str state = str_of("any");
+	struct err err;
+	int rc;
 
 	params_find(&r->params, "state", &state);
 	json_begin(&j, '{');
-	write_targets(&j, w->o.scraper, false, !str_is(state, "dropped"));
-	write_targets(&j, w->o.scraper, true, !str_is(state, "active"));
+	rc = write_targets(&t, w->o.scraper, false, !str_is(state, "dropped"),
+			   &err);
+	if (!rc)
+		rc = write_targets(&t, w->o.scraper, true,
+				   !str_is(state, "active"), &err);
+	if (rc) {
+		answer_error(a, &err);
+		return;
+	}
 	/*
 	 * The counts include all dropped targets; the list leaves some out if
 	 * they are too many (keep_dropped_targets).
