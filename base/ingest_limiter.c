@@ -43,7 +43,9 @@ static bool ingest_fits(int64_t held, int64_t size, int64_t max)
 
 /*
  * A body of any size that gets no room in the shared budget gets the slot, if
- * the slot is free.
+ * the slot is free. A sender of several bodies at once gets none for those that
+ * exceed its part: otherwise it could take the slot again and again, and nobody
+ * else would get it.
  */
 enum ingest_verdict ingest_decide(const struct ingest_state *s, int64_t size)
 {
@@ -55,6 +57,8 @@ enum ingest_verdict ingest_decide(const struct ingest_state *s, int64_t size)
 		       ingest_fits(s->sender, size, uploads_max / 4 * 3);
 	if (fits)
 		return INGEST_SHARED;
+	if (s->is_upload && s->sender)
+		return INGEST_WAIT;
 	return s->slot_free ? INGEST_SLOT : INGEST_WAIT;
 }
 

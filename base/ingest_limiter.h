@@ -14,7 +14,8 @@
  * Bodies that others decide to send (uploads) must not keep bodies waiting that
  * everprof asks for (answers of targets). All uploads together may therefore
  * use one half of the shared budget, and those of one sender three quarters of
- * this half. Uploads also have a slot of their own (docs/decisions.md, 186).
+ * this half. Uploads also have a slot of their own, which a sender gets only
+ * while it holds nothing of the shared budget (docs/decisions.md, 186).
  *
  * Ownership: a limiter outlives its shares.
  * Threads: any.

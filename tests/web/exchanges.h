@@ -187,7 +187,7 @@ static inline struct bench *bench_start(const char *config)
 	s->pool = pool_start("bench", 2, 16);
 	s->connections = connections_new(&limits);
 	s->limiter = limiter_new(0);
-	s->clients = clients_new(&b->memory, s->pool);
+	s->clients = clients_new(&b->memory, s->pool, s->pool);
 	mutex_init(&s->mu);
 	b->from = (struct sockaddr_in){
 		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)

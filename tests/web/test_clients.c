@@ -111,7 +111,7 @@ Test(clients, one_client_leaves_an_eighth_to_the_others)
 	struct client *other;
 	struct err err = { .msg = "" };
 
-	s.cs = clients_new(&s.memory, s.pool);
+	s.cs = clients_new(&s.memory, s.pool, s.pool);
 	greedy = get_client(s.cs, "10.0.0.1");
 	other = get_client(s.cs, "10.0.0.2");
 	cr_assert(greedy != other);
@@ -137,7 +137,7 @@ Test(clients, a_client_lives_as_long_as_it_has_requests)
 	struct client *one;
 	struct client *unknown;
 
-	s.cs = clients_new(&s.memory, s.pool);
+	s.cs = clients_new(&s.memory, s.pool, s.pool);
 	one = get_client(s.cs, "2001:db8::1");
 	cr_expect(get_client(s.cs, "2001:db8::2") == one, "one network");
 	atomic_store(&one->hashing, 7);
@@ -166,7 +166,7 @@ Test(clients, many_clients_are_kept_apart)
 	struct shares s = shares_of(8000);
 	char text[32];
 
-	s.cs = clients_new(&s.memory, s.pool);
+	s.cs = clients_new(&s.memory, s.pool, s.pool);
 	for (int i = 0; i < MANY; i++) {
 		snprintf(text, sizeof(text), "10.1.%d.%d", i / 256, i % 256);
 		all[i] = get_client(s.cs, text);

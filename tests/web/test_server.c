@@ -90,6 +90,8 @@ static const struct route routes[] = {
 	{ "/plain", serve_plain, ROUTE_READ, SCOPE_READ },
 	{ "/quick", serve_plain, ROUTE_QUICK, SCOPE_READ },
 	{ "/slow", serve_slowly, ROUTE_READ, SCOPE_READ },
+	{ "/store", serve_plain, ROUTE_BODY, SCOPE_READ },
+	{ "/store/slowly", serve_slowly, ROUTE_BODY, SCOPE_READ },
 	{ "/until", serve_until_told, ROUTE_READ, SCOPE_READ },
 	{ "/until/changed", serve_until_told, ROUTE_WRITE, SCOPE_READ },
 	{ 0 },
@@ -99,6 +101,7 @@ static const struct route routes[] = {
 struct host {
 	struct stage stage;
 	struct budget memory;
+	struct ingest_limiter *limiter;
 	struct metrics *metrics;
 	struct auth *auth;
 	struct server_options o;
@@ -112,6 +115,7 @@ static struct host *host_new(void)
 	sem_init(&h->stage.entered, 0, 0);
 	sem_init(&h->stage.leave, 0, 0);
 	h->memory = (struct budget){ .name = "query.memory", .max = 1 << 24 };
+	h->limiter = ingest_limiter_new(4 * MIB, MIB);
 	h->metrics = metrics_new();
 	cr_assert(!auth_new(NULL, NULL, &h->auth, NULL));
 	h->o = (struct server_options){ .address = "127.0.0.1:0",
@@ -119,6 +123,9 @@ static struct host *host_new(void)
 					.ctx = &h->stage,
 					.max_connections = 16,
 					.threads = 2,
+					.body_threads = 4,
+					.limiter = h->limiter,
+					.max_body = MIB,
 					.read_timeout_ms = 20000,
 					.query_timeout_ms = 30000,
 					.slow_ms = 60000,
@@ -144,6 +151,8 @@ static void host_free(struct host *h)
 {
 	server_free(h->server);
 	cr_expect(!atomic_load(&h->memory.used));
+	cr_expect(!ingest_limiter_held(h->limiter));
+	ingest_limiter_free(h->limiter);
 	auth_free(h->auth);
 	metrics_free(h->metrics);
 	sem_destroy(&h->stage.entered);
@@ -151,9 +160,14 @@ static void host_free(struct host *h)
 	mem_free(h);
 }
 
-/* Connects and sends a text. Returns the socket, or -1 when nobody listens. */
-static int send_text(const struct host *h, const char *text)
+/*
+ * Connects from a loopback address and sends a text. Returns the socket, or -1
+ * when nobody listens.
+ */
+static int send_from(const struct host *h, in_addr_t from, const char *text)
 {
+	const struct sockaddr_in source = { .sin_family = AF_INET,
+					    .sin_addr.s_addr = htonl(from) };
 	struct sockaddr_in a = { .sin_family = AF_INET,
 				 .sin_port = htons(
 					 (uint16_t)server_port(h->server)),
@@ -161,6 +175,7 @@ static int send_text(const struct host *h, const char *text)
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	cr_assert(fd >= 0);
+	cr_assert(!bind(fd, (const struct sockaddr *)&source, sizeof(source)));
 	if (connect(fd, (const struct sockaddr *)&a, sizeof(a))) {
 		close(fd);
 		return -1;
@@ -168,6 +183,11 @@ static int send_text(const struct host *h, const char *text)
 	cr_assert(send(fd, text, strlen(text), MSG_NOSIGNAL) ==
 		  (ssize_t)strlen(text));
 	return fd;
+}
+
+static int send_text(const struct host *h, const char *text)
+{
+	return send_from(h, INADDR_LOOPBACK, text);
 }
 
 /* Read to the end of a connection, and close it. */
@@ -251,6 +271,33 @@ Test(server, a_slow_handler_keeps_nobody_waiting)
 	sem_post(&h->stage.leave);
 	receive_all(slow, got, sizeof(got));
 	cr_expect(strstr(got, "200 OK") && !h->stage.is_stopping);
+	host_free(h);
+}
+
+/* There are four threads for uploads. */
+Test(server, slow_uploads_of_one_client_leave_a_thread_to_others)
+{
+	struct host *h = host_start();
+	char got[4096];
+	int slow[4];
+	int other;
+
+	for (size_t i = 0; i < ARRAY_SIZE(slow); i++)
+		slow[i] = send_text(h, "POST /store/slowly HTTP/1.1\r\n"
+				       "Content-Length: 1\r\n" END "x");
+	for (int i = 0; i < 3; i++)
+		sem_wait(&h->stage.entered);
+	other = send_from(h, INADDR_LOOPBACK + 1,
+			  "POST /store HTTP/1.1\r\nContent-Length: 1\r\n" END
+			  "x");
+	receive_all(other, got, sizeof(got));
+	cr_expect(strstr(got, "200 OK"), "%s", got);
+	for (size_t i = 0; i < ARRAY_SIZE(slow); i++)
+		sem_post(&h->stage.leave);
+	for (size_t i = 0; i < ARRAY_SIZE(slow); i++) {
+		receive_all(slow[i], got, sizeof(got));
+		cr_expect(strstr(got, "200 OK"), "%s", got);
+	}
 	host_free(h);
 }
 

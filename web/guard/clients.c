@@ -29,6 +29,7 @@ struct entry {
 struct clients {
 	struct budget *memory;
 	struct pool *pool;
+	struct pool *body_pool;
 	struct mutex mu;
 	struct entry *slots[SLOTS];
 };
@@ -60,12 +61,14 @@ uint64_t client_key(const struct sockaddr *a)
 	return hash ? hash : 1;
 }
 
-struct clients *clients_new(struct budget *memory, struct pool *pool)
+struct clients *clients_new(struct budget *memory, struct pool *pool,
+			    struct pool *body_pool)
 {
 	struct clients *cs = mem_new(struct clients);
 
 	cs->memory = memory;
 	cs->pool = pool;
+	cs->body_pool = body_pool;
 	mutex_init(&cs->mu);
 	return cs;
 }
@@ -88,6 +91,7 @@ static struct entry *entry_new(struct clients *cs, uint64_t key)
 					    .max = SHARE_OF(cs->memory->max),
 					    .parent = cs->memory };
 	e->client.work = pool_group_new(cs->pool);
+	e->client.store = pool_group_new(cs->body_pool);
 	return e;
 }
 
@@ -126,5 +130,6 @@ void clients_put(struct clients *cs, struct client *c)
 	if (!last)
 		return;
 	pool_group_free(e->client.work);
+	pool_group_free(e->client.store);
 	mem_free(e);
 }

@@ -27,6 +27,8 @@ struct client {
 	struct budget memory;
 	/* the part of the worker threads that the client may use */
 	struct pool_group *work;
+	/* the part of the threads that store uploads */
+	struct pool_group *store;
 	/* the memory of the bodies that the client uploads */
 	struct ingest_sender uploads;
 	/*
@@ -40,10 +42,11 @@ struct client {
 };
 
 /*
- * Create the table of clients. `memory` and `pool` are the resources that all
- * clients share; both are borrowed.
+ * Create the table of clients. `memory`, `pool` and `body_pool` are the
+ * resources that all clients share; they are borrowed.
  */
-struct clients *clients_new(struct budget *memory, struct pool *pool);
+struct clients *clients_new(struct budget *memory, struct pool *pool,
+			    struct pool *body_pool);
 
 /*
  * Free the table; NULL is a no-op. All references must have been returned

@@ -109,8 +109,8 @@ enum MHD_Result dispatch_request(struct exchange *x)
 	if (dispatch_is_query(x))
 		dispatch_begin_query(x);
 	if (pool_submit(upload_is(x) ? s->body_pool : s->pool,
-			upload_is(x) ? NULL : x->client->work, dispatch_run, x,
-			&err)) {
+			upload_is(x) ? x->client->store : x->client->work,
+			dispatch_run, x, &err)) {
 		s->o.fail(&x->answer, &err);
 		x->answered = true;
 		dispatch_end_query(x);

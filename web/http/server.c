@@ -270,7 +270,7 @@ static void start_guards(struct server *s)
 
 	s->connections = connections_new(&o);
 	s->limiter = limiter_new(s->o.rate_limit);
-	s->clients = clients_new(s->o.memory, s->pool);
+	s->clients = clients_new(s->o.memory, s->pool, s->body_pool);
 	s->running = running_new();
 	s->cancelled = metrics_counter(
 		s->o.metrics, "everprof_http_cancelled_total",
