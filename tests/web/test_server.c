@@ -301,6 +301,37 @@ Test(server, slow_uploads_of_one_client_leave_a_thread_to_others)
 	host_free(h);
 }
 
+/* An agent sends a body again after 429, but not after 413. */
+Test(server, a_body_that_is_too_large_is_refused_as_such_without_memory)
+{
+	struct host *h = host_start();
+	struct ingest_sender senders[8] = { 0 };
+	struct ingest_share others[8] = { 0 };
+	struct buf request = { 0 };
+	char got[4096];
+	int fd;
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		others[i].sender = &senders[i];
+		(void)!ingest_limiter_take(h->limiter, &others[i], 256 * KIB);
+	}
+	cr_assert(!ingest_limiter_has_room(
+		h->limiter, &(struct ingest_share){ .sender = &senders[0] },
+		KIB));
+	buf_printf(&request,
+		   "POST /store HTTP/1.1\r\nContent-Length: %zu\r\n" END,
+		   (size_t)(2 * MIB));
+	for (size_t i = 0; i < 2 * MIB; i++)
+		buf_byte(&request, 'x');
+	fd = send_text(h, buf_cstr(&request));
+	receive_all(fd, got, sizeof(got));
+	cr_expect(strstr(got, " 413 "), "%s", got);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		ingest_limiter_release(&others[i]);
+	buf_fini(&request);
+	host_free(h);
+}
+
 Test(server, a_request_has_its_deadline)
 {
 	struct host *h = host_start();

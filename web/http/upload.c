@@ -93,12 +93,11 @@ bool upload_refuse(struct exchange *x)
 
 void upload_add(struct exchange *x, const char *data, size_t len)
 {
-	size_t cap = buf_next_cap(&x->form, len);
-
-	if (x->crowded)
+	/* A body that is refused is read and dropped; it needs no memory. */
+	if (x->crowded || x->form.over)
 		return;
 	if (ingest_limiter_take(x->server->o.limiter, &x->request.share,
-				(int64_t)cap)) {
+				(int64_t)buf_next_cap(&x->form, len))) {
 		buf_add(&x->form, data, len);
 		return;
 	}
