@@ -275,9 +275,9 @@ static int check_way(const struct query *q, struct err *err)
 		"--storage.tsdb.path cannot be combined with --server or --http.config.file");
 }
 
-/* Send the request to the server. */
-static int fetch_remote(struct query *q, struct http_response *r,
-			struct err *err)
+/* Send the request to the server; `config` is borrowed and may be NULL. */
+static int fetch_remote(struct query *q, struct http_config *config,
+			struct http_response *r, struct err *err)
 {
 	CLEANUP(mem_freep) char *shown = http_url_shown(q->server);
 	struct progress p = { .q = q,
@@ -285,6 +285,7 @@ static int fetch_remote(struct query *q, struct http_response *r,
 			      .started_ns = clock_mono_ns() };
 	struct http_request request = {
 		.url = buf_cstr(&q->url),
+		.config = config,
 		.timeout_ms = q->timeout_ms,
 		.max_body = ANSWER_MAX,
 		.user_agent = EVERPROF_USER_AGENT,
@@ -295,10 +296,8 @@ static int fetch_remote(struct query *q, struct http_response *r,
 		.sink_ctx = &p,
 	};
 
-	int rc = http_file_load(q->http_config, &request.config, err);
+	int rc;
 
-	if (rc)
-		return rc;
 	http_get(&request, r);
 	if (p.shown)
 		fprintf(stderr, "\r\033[K");
@@ -307,10 +306,9 @@ static int fetch_remote(struct query *q, struct http_response *r,
 	else
 		rc = check_server(q, r, err);
 	if (!rc && r->status == 401)
-		rc = tell_unauthorized(q, request.config, err);
+		rc = tell_unauthorized(q, config, err);
 	else if (!rc && r->status != 200 && !(q->post && r->status == 204))
 		rc = api_error(buf_bytes(&r->body), r->status, err);
-	http_config_unref(request.config);
 	if (!rc)
 		print_warning(http_response_header(r, "X-Everprof-Warning"));
 	if (!rc && q->tell_profile)
@@ -323,23 +321,31 @@ static int fetch_remote(struct query *q, struct http_response *r,
 
 int query_fetch(struct query *q, struct http_response *r, struct err *err)
 {
+	struct http_config *config = NULL;
 	int rc = check_way(q, err);
 
 	*r = (struct http_response){ 0 };
 	if (rc)
 		return rc;
-	return *q->storage ? fetch_local(q, r, err) : fetch_remote(q, r, err);
+	if (*q->storage)
+		return fetch_local(q, r, err);
+	rc = http_file_load(q->http_config, &config, err);
+	if (!rc)
+		rc = fetch_remote(q, config, r, err);
+	http_config_unref(config);
+	return rc;
 }
 
-int query_check_server(const struct query *from, struct err *err)
+int query_check_server(const struct query *from, struct http_config *config,
+		       struct err *err)
 {
 	struct query q = *from;
-	struct http_response r;
+	struct http_response r = { 0 };
 	int rc;
 
 	q.url = (struct buf){ 0 };
 	query_path(&q, "/api/v1/status/buildinfo");
-	rc = fetch_remote(&q, &r, err);
+	rc = fetch_remote(&q, config, &r, err);
 	buf_fini(&r.body);
 	query_fini(&q);
 	/* 403: the credentials are accepted, but not for reading. */

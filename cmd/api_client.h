@@ -107,10 +107,12 @@ NODISCARD int query_fetch(struct query *q, struct http_response *r,
 			  struct err *err);
 
 /*
- * Ask the server of a query who it is, to explain why it has refused a request.
- * ERR_INVALID: it is not everprof, or it does not accept the credentials.
- * Returns 0 if it is everprof, or if it cannot be reached.
+ * Ask the server of a query who it is, to explain why it has refused a request
+ * that was sent with this HTTP configuration (NULL: none). ERR_INVALID: it is
+ * not everprof, or it does not accept the credentials. Returns 0 if it is
+ * everprof, or if it cannot be reached.
  */
-NODISCARD int query_check_server(const struct query *from, struct err *err);
+NODISCARD int query_check_server(const struct query *from,
+				 struct http_config *config, struct err *err);
 
 #endif

@@ -44,6 +44,7 @@ struct push_flags {
 struct push {
 	struct push_flags flags;
 	struct sample_maker maker;
+	struct http_config *http; /* NULL: none */
 	struct pusher *pusher;
 	int64_t from;
 	int64_t to;
@@ -177,7 +178,8 @@ static int name_server(const struct push *p, int rc, struct err *err)
 	CLEANUP(mem_freep) char *shown = http_url_shown(p->flags.server.server);
 	const struct err was = *err;
 
-	if (rc == ERR_INVALID && query_check_server(&p->flags.server, err))
+	if (rc == ERR_INVALID &&
+	    query_check_server(&p->flags.server, p->http, err))
 		return rc;
 	if (rc != ERR_CLOSED && rc != ERR_INVALID && rc != ERR_TIMEOUT)
 		return rc;
@@ -306,8 +308,9 @@ static int push_run(struct push *p, int argc, char **argv, struct err *err)
 				    .retries = push_note_retry,
 				    .sent = push_note_bytes,
 				    .ctx = p };
-	int rc = http_file_load(p->flags.server.http_config, &o.http, err);
+	int rc = http_file_load(p->flags.server.http_config, &p->http, err);
 
+	o.http = p->http;
 	query_path(&p->flags.server, "/api/v1/write");
 	o.url = buf_cstr(&p->flags.server.url);
 	if (!rc)
@@ -317,7 +320,7 @@ static int push_run(struct push *p, int argc, char **argv, struct err *err)
 		rc = push_all(p, argc, argv, err);
 	hide_progress(p);
 	pusher_free(p->pusher);
-	http_config_unref(o.http);
+	http_config_unref(p->http);
 	return rc;
 }
 

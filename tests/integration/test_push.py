@@ -226,6 +226,17 @@ def errors_that_concern_all_profiles_end_the_push(d):
     assert answer.returncode == 1 and 'is not an everprof server' in answer.stderr, answer
     assert '--enable-feature' not in answer.stderr, answer
     stranger.stop()
+
+    # A refusal is explained with the configuration that was in use.
+    def refuse(r):
+        if os.path.exists(f'{d}/gone.yml'):
+            os.remove(f'{d}/gone.yml')
+        send(r, b'{"status":"error","error":"not here"}', 404, X_Everprof_Version='1')
+    refusing = Server(refuse)
+    rewrite(f'{d}/gone.yml', 'basic_auth: {username: agent, password: secret}\n')
+    answer = run('push', files, f'--server=http://{refusing.address}', f'--http.config.file={d}/gone.yml')
+    assert answer.returncode == 1 and answer.stderr == 'everprof: not here\n', answer
+    refusing.stop()
     answer = push(guarded, files, f'--http.config.file={d}/http.yml')
     assert answer.returncode == 0 and answer.stdout.startswith('3 profiles'), answer
     answer = run('push', '--server=x')
