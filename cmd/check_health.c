@@ -5,6 +5,7 @@
  */
 #include "cmd/api_client.h"
 #include "cmd/cmd.h"
+#include "cmd/console.h"
 
 int cmd_check_health(int argc, char **argv)
 {
@@ -32,7 +33,7 @@ int cmd_check_health(int argc, char **argv)
 	query_path(&q, ready ? "/-/ready" : "/-/healthy");
 	rc = query_fetch(&q, &r, &err);
 	if (!rc)
-		fwrite(r.body.ptr, 1, r.body.len, stdout);
+		console_lines(stdout, str_from(buf_bytes(&r.body)));
 	buf_fini(&r.body);
 	query_fini(&q);
 	return rc ? cmd_fail(&err) : 0;

@@ -118,6 +118,8 @@ def messages_of_servers_are_escaped(d):
     assert SHOWN in text and len(text.splitlines()) == 1, ascii(text)
     text = outputs('query', 'top', 'heap', at)
     assert r'\x1b[2J' in text and r'\u202eevil' in text, ascii(text)
+    text = outputs('check', 'health', at)
+    assert r'\x1b[2J' in text and r'\u202eevil' in text, ascii(text)
     server.stop()
 
 
