@@ -72,7 +72,7 @@ static bool is_special(char c)
 	return c && strchr("\\.+*?()|[]{}^$", c);
 }
 
-/* Compares two literals, for qsort(). */
+/* Compares two literals, for qsort() and bsearch(). */
 static int regex_by_text(const void *a, const void *b)
 {
 	return str_cmp(*(const struct str *)a, *(const struct str *)b);
@@ -325,6 +325,23 @@ static bool mended_matches(const struct regex *r, struct str value)
 	return found;
 }
 
+/*
+ * Whether the value is one of the literals or, for a search, contains one. A
+ * whole value is looked up, because a selector may list thousands of literals
+ * and is tried on every value of a label.
+ */
+static bool matches_literal(const struct regex *r, struct str value)
+{
+	if (r->kind == REGEX_WHOLE)
+		return bsearch(&value, r->literals, r->literal_count,
+			       sizeof(*r->literals), regex_by_text);
+	for (size_t i = 0; i < r->literal_count; i++) {
+		if (regex_contains(value, r->literals[i]))
+			return true;
+	}
+	return false;
+}
+
 bool regex_matches(const struct regex *r, struct str value)
 {
 	if (!value.ptr)
@@ -341,13 +358,7 @@ bool regex_matches(const struct regex *r, struct str value)
 			       str_starts(value, r->prefix);
 	if (r->code)
 		return engine_matches(r, value);
-	for (size_t i = 0; i < r->literal_count; i++) {
-		if (r->kind != REGEX_WHOLE ?
-			    regex_contains(value, r->literals[i]) :
-			    str_eq(r->literals[i], value))
-			return true;
-	}
-	return false;
+	return matches_literal(r, value);
 }
 
 /*

@@ -449,6 +449,22 @@ Test(index, a_selection_asks_its_limits_after_each_costly_value)
 	world_free(w);
 }
 
+Test(index, a_selection_asks_its_limits_while_it_looks_up_literals)
+{
+	struct world *w = make_world(150);
+	struct buf selector = { 0 };
+
+	buf_str(&selector, "{pod=~\"");
+	for (int i = 0; i < 100; i++)
+		buf_printf(&selector, "%sp%d", i ? "|" : "", i);
+	buf_str(&selector, "\"}");
+	/* One question at the start, and one for every 16 literals. */
+	select_patiently(w, buf_cstr(&selector), 1000, 0, 7);
+	select_patiently(w, buf_cstr(&selector), 3, ERR_TIMEOUT, 4);
+	buf_fini(&selector);
+	world_free(w);
+}
+
 Test(index, an_expression_that_needs_too_many_steps_is_an_error)
 {
 	static const char evil[] =

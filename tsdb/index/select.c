@@ -34,8 +34,12 @@ static int with_value(const struct label_index *ix, const struct matcher *m,
 	} else if (!equal && wanted == positive &&
 		   regex_literal(m->regex, 0, &literal)) {
 		for (size_t i = 0; !rc && regex_literal(m->regex, i, &literal);
-		     i++)
+		     i++) {
 			rc = ix->pair(ix->ctx, m->name, literal, out, err);
+			if (!rc)
+				rc = limits_meter(&trial.limits, &trial.meter,
+						  REGEX_WORK, 0, err);
+		}
 	} else {
 		rc = ix->matching(ix->ctx, &trial, out, err);
 		if (!rc)
