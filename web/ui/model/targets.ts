@@ -81,7 +81,7 @@ export function costs(targets: Target[]): Cost[] {
   return [...sums].map(([type, s]) => ({ type, targets: s.n, seconds: s.seconds / s.n, share: Math.min(1, s.share / s.n) })).sort((a, b) => b.share - a.share);
 }
 
-/** The selector of one series. */
+/** The selector of one series; no other target of a job has the same, while the server hides parameters of URLs. */
 export function seriesSelector(labels: Record<string, string>): string {
   const { __name__: type = '', ...rest } = labels;
 

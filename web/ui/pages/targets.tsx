@@ -111,7 +111,7 @@ function Job(props: Context & { job: string; targets: Target[] }) {
       <Costs targets={targets} />
       <table>
         <thead><tr><th>State</th><th>Instance</th><th>Type</th><th class="number">Last scrape</th><th class="number">Took</th><th>Error</th><th><span class="unseen">Actions</span></th></tr></thead>
-        <tbody>{(all ? targets : targets.slice(0, fewRows)).map((t) => <Row {...props} key={t.scrapeUrl + (t.labels.__name__ ?? '')} target={t} />)}</tbody>
+        <tbody>{(all ? targets : targets.slice(0, fewRows)).map((t) => <Row {...props} key={seriesSelector(t.labels)} target={t} />)}</tbody>
       </table>
       {!all && targets.length > fewRows && <button type="button" onClick={() => setAll(true)}>Show all {targets.length}</button>}
     </section>
