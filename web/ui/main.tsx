@@ -5,7 +5,7 @@ import { Loader } from './api/loader.ts';
 import { App } from './pages/app.tsx';
 import { type Action, reduce } from './state/reducer.ts';
 import { requests } from './state/requests.ts';
-import { visible } from './model/visible.ts';
+import { makeVisible } from './model/visible.ts';
 import type { State } from './state/state.ts';
 import { decode, encode, pathOf } from './state/url.ts';
 import { base } from './api/client.ts';
@@ -20,10 +20,8 @@ let now = Date.now();
 let typed = 0;
 let drawing = false;
 
-// Every text of the page is made here: a node whose type is null is a text.
-options.vnode = (node: { type: unknown; props: unknown }) => {
-  if (node.type === null && typeof node.props === 'string') node.props = visible(node.props);
-};
+// Every node of the page passes here when it is made.
+options.vnode = makeVisible;
 
 const loader = new Loader(redraw);
 

@@ -11,7 +11,7 @@ import { chartData, halvesOf, maxLines } from '../../../web/ui/model/series.ts';
 import { formatTime, isRelative, parseDuration, parseTime, stepFor, withShownTimes } from '../../../web/ui/model/time.ts';
 import { findHash, hashText, layout, nodeAt, pathTo } from '../../../web/ui/model/tree.ts';
 import { formatChange, formatShare, formatValue } from '../../../web/ui/model/unit.ts';
-import { visible } from '../../../web/ui/model/visible.ts';
+import { makeVisible, visible } from '../../../web/ui/model/visible.ts';
 import { shellWord } from '../../../web/ui/model/command.ts';
 import { historyRequest } from '../../../web/ui/state/requests.ts';
 import { reduce, sideA } from '../../../web/ui/state/reducer.ts';
@@ -191,6 +191,16 @@ test('times in texts of the server are shown as all other times', () => {
   const text = 'no profile from 2026-11-21T03:36:41.149Z to 2026-11-21T04:00:00Z, nor on 2026-11-22';
 
   assert.equal(withShownTimes(text, true), 'no profile from 2026-11-21 03:36:41 to 2026-11-21 04:00:00, nor on 2026-11-22');
+});
+
+test('attributes that people read or hear show such characters, too', () => {
+  const node = { type: 'a', props: { title: 'a\u202eevil', 'aria-label': 'x', href: '/a\u202eevil', children: 1 } };
+  const text = { type: null, props: 'a\u202eevil' };
+
+  makeVisible(node);
+  makeVisible(text);
+  assert.deepEqual(node.props, { title: 'a\\u202eevil', 'aria-label': 'x', href: '/a\u202eevil', children: 1 });
+  assert.equal(text.props, 'a\\u202eevil');
 });
 
 test('characters that change the order of others are shown as escapes', () => {

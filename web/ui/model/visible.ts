@@ -9,3 +9,17 @@
 export function visible(text: string): string {
   return text.replace(/\p{Bidi_Control}/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
+
+/** The attributes with texts that people read or hear. */
+const readAttributes = ['title', 'aria-label', 'placeholder'];
+
+/** Make the texts of a node of the page visible: a node whose type is null is a text, one with a name is an element. */
+export function makeVisible(node: { type: unknown; props: unknown }): void {
+  if (node.type === null && typeof node.props === 'string') node.props = visible(node.props);
+  if (typeof node.type !== 'string') return;
+  const props = node.props as Record<string, unknown>;
+  for (const name of readAttributes) {
+    const text = props[name];
+    if (typeof text === 'string') props[name] = visible(text);
+  }
+}
