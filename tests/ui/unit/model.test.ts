@@ -193,6 +193,12 @@ test('times in texts of the server are shown as all other times', () => {
   assert.equal(withShownTimes(text, true), 'no profile from 2026-11-21 03:36:41 to 2026-11-21 04:00:00, nor on 2026-11-22');
 });
 
+test('what is in quotes and what is no time stays as the server wrote it', () => {
+  for (const text of ['no series has job="2026-11-21T03:36:41Z"', '{a="\\"2026-11-21T03:36:41Z"}', 'at 2026-13-41T03:36:41Z'])
+    assert.equal(withShownTimes(text, true), text);
+  assert.equal(withShownTimes('{a="x"} at 2026-11-21T03:36:41Z, "', true), '{a="x"} at 2026-11-21 03:36:41, "');
+});
+
 test('attributes that people read or hear show such characters, too', () => {
   const node = { type: 'a', props: { title: 'a\u202eevil', 'aria-label': 'x', href: '/a\u202eevil', children: 1 } };
   const text = { type: null, props: 'a\u202eevil' };

@@ -53,9 +53,16 @@ export function formatTime(ms: number, utc: boolean): string {
   return `${d.getUTCFullYear()}-${pad(d.getUTCMonth() + 1)}-${pad(d.getUTCDate())} ${formatClock(ms, utc)}`;
 }
 
-/** A text of the server, whose times are in UTC, with times as the page shows them. */
+/**
+ * A text of the server, whose times are in UTC, with times as the page shows
+ * them. What is in quotes, such as the value of a label, is not a time.
+ */
 export function withShownTimes(text: string, utc: boolean): string {
-  return text.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (time) => formatTime(Date.parse(time), utc));
+  return text.replace(/"(?:[^"\\]|\\.)*"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (found) => {
+    const ms = found.startsWith('"') ? NaN : Date.parse(found);
+
+    return Number.isNaN(ms) ? found : formatTime(ms, utc);
+  });
 }
 
 /** "09:41:05". */
