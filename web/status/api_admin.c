@@ -106,7 +106,7 @@ static int delete_selected(struct web *w, const struct request *r,
 		if (rc)
 			rc = err_wrap(
 				err, rc,
-				"some profiles may be deleted already; repeat the request to delete the rest");
+				"some profiles may be deleted already; the request can be repeated");
 	}
 	for (size_t i = 0; i < d.selectors.count; i++)
 		selector_fini(&d.selectors.v[i]);
