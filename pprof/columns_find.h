@@ -33,7 +33,8 @@ size_t columns_find_memory(const struct columns_find *f);
  * Sets *found to whether the given row has a sample with a matching function.
  * Each function name of a table is matched only once, at the first row that
  * uses the table. The table must stay open until this function has tested a row
- * of another table. Returns an error of the limits.
+ * of another table. Returns an error of the limits. After a match that takes too
+ * many steps (regex_gave_up()), no further name is matched.
  */
 NODISCARD int columns_find_row(struct columns_find *f,
 			       const struct codec_rows *rows, size_t row,
@@ -41,7 +42,8 @@ NODISCARD int columns_find_row(struct columns_find *f,
 
 /*
  * Sets *found to whether a decoded profile has a sample with a function whose
- * name matches. Returns an error of the limits.
+ * name matches. Returns an error of the limits. Also ends early when a match
+ * takes too many steps, as columns_find_row() does.
  */
 NODISCARD int pprof_has_function(const struct pprof *p,
 				 const struct regex *name,

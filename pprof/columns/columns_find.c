@@ -116,7 +116,8 @@ static int find_rows_begin(struct columns_find *f, const struct dictionary *d,
 	f->any = false;
 	not_asked(&f->functions, d->functions.count);
 	not_asked(&f->keys, d->keys.count);
-	for (size_t i = 0; i < d->functions.count && !rc; i++) {
+	for (size_t i = 0;
+	     i < d->functions.count && !rc && !regex_gave_up(f->name); i++) {
 		struct str name = dict_str(d, d->functions.v[i].name);
 		bool yes = regex_matches(f->name, name);
 
@@ -208,7 +209,8 @@ int pprof_has_function(const struct pprof *p, const struct regex *name,
 	int rc = 0;
 
 	*found = false;
-	for (size_t i = 0; i < p->functions.count && !rc; i++) {
+	for (size_t i = 0;
+	     i < p->functions.count && !rc && !regex_gave_up(name); i++) {
 		named[i] = regex_matches(name,
 					 pprof_str(p, p->functions.v[i].name));
 		any = any || named[i];

@@ -17,9 +17,9 @@ static int match_pivots(struct flame_path *x, const struct regex *pivot,
 		x->pivots[i] = regex_matches(pivot, n->v.v[i].text);
 		any = any || x->pivots[i];
 		rc = limits_meter(&x->r->o->limits, &meter, REGEX_WORK, 0, err);
+		if (!rc)
+			rc = regex_check_steps(pivot, "pivot", err);
 	}
-	if (!rc)
-		rc = regex_check_steps(pivot, "pivot", err);
 	if (!rc && !any)
 		rc = err_set(err, ERR_NOTFOUND,
 			     "no function matches the pivot \"%.*s\"",

@@ -20,6 +20,7 @@
 #include "pprof/rows/heap_unscale.h"
 #include "tests/pages.h"
 #include "tests/pprof/samples.h"
+#include "tests/pprof/sketch.h"
 
 #define ROOM  ((size_t)64 * MIB)
 #define LEVEL 5
@@ -1012,6 +1013,32 @@ Test(columns, columns_find_asks_the_limits_while_it_searches_stacks)
 	buf_fini(&raw);
 	buf_fini(&g.bytes);
 	codec->encoder_free(e);
+}
+
+/* The caller reports the expression; no time is spent on other names. */
+Test(columns, columns_find_ends_with_an_expression_that_takes_too_many_steps)
+{
+	size_t asked = 0;
+	const struct limits limits = { find_count, &asked };
+	struct regex *name = NULL;
+	struct buf lines = { 0 };
+	struct sketch s;
+	bool found;
+
+	for (int i = 0; i < 100; i++) {
+		buf_printf(&lines, "f%d", i);
+		for (int k = 0; k < 2500; k++)
+			buf_byte(&lines, 'a');
+		buf_str(&lines, " 1\n");
+	}
+	s = sketch_init("samples/count", buf_cstr(&lines));
+	cr_assert(!regex_new_search(str_of("(a|aa|aaa)+[bc]"), &name, NULL,
+				    NULL));
+	cr_expect(!pprof_has_function(s.p, name, &limits, &found, NULL));
+	cr_expect(!found && regex_gave_up(name) && !asked, "%zu", asked);
+	regex_free(name);
+	sketch_fini(&s);
+	buf_fini(&lines);
 }
 
 /*

@@ -310,8 +310,8 @@ static int refuse(void *ctx, size_t bytes, struct err *err)
 Test(name_filters, work_can_be_refused)
 {
 	/*
-	 * A location counts as REGEX_WORK units, so that there is one question
-	 * for every 16 locations.
+	 * The search of a name counts as REGEX_WORK units, so that there is one
+	 * question for every 16 locations.
 	 */
 	int left = 1;
 	struct limits limits = { refuse, &left };
@@ -333,6 +333,40 @@ Test(name_filters, work_can_be_refused)
 	cr_expect(!filter_prune_from(s.p, str_of("f1"), &limits, &err));
 	buf_fini(&lines);
 	sketch_fini(&s);
+}
+
+/* The first search that takes too many steps ends the filter. */
+Test(name_filters, an_expression_that_takes_too_many_steps_is_an_error)
+{
+	const struct str hard = str_of("(a|aa|aaa)+[bc]");
+	const struct name_filter filters[] = { { .focus = { hard } },
+					       { .ignore = { hard } },
+					       { .hide = { hard } },
+					       { .show = { hard } },
+					       { .show_from = hard } };
+	struct buf lines = { 0 };
+
+	for (int i = 0; i < 100; i++) {
+		buf_printf(&lines, "f%d", i);
+		for (int k = 0; k < 2500; k++)
+			buf_byte(&lines, 'a');
+		buf_str(&lines, " 1\n");
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
+		struct sketch s =
+			sketch_init("samples/count", buf_cstr(&lines));
+		struct no_match none = { 0 };
+		int left = 0;
+		const struct limits limits = { refuse, &left };
+		struct err err = { 0 };
+
+		cr_expect(filter_names(s.p, &filters[i], &limits, &none,
+				       &err) == ERR_INVALID,
+			  "%zu: %s", i, err.msg);
+		cr_expect(strstr(err.msg, "too many steps"), "%s", err.msg);
+		sketch_fini(&s);
+	}
+	buf_fini(&lines);
 }
 
 /* All names are inlined into one location. */
