@@ -123,7 +123,7 @@ static const struct flag_row flag_rows[] = {
 	  "Maximum number of concurrent queries; further queries wait.",
 	  COMMAND_BOTH },
 	{ "query.memory", FLAG_SIZE, AT(query_memory), "256MB", 0, 0,
-	  "Maximum memory of all queries together.", COMMAND_SERVE },
+	  "Maximum memory of all queries together.", COMMAND_BOTH },
 	{ "query.symbolize", FLAG_BOOL, AT(symbolize), "yes", 0, 0,
 	  "Name addresses without a function in reports by files of this machine with the same build ID.",
 	  COMMAND_SERVE },
