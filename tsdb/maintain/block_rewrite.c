@@ -64,9 +64,10 @@ static void block_rewrite_note_failed(struct tsdb *db, const struct part *v,
 
 /*
  * The flag that cancels a rewrite. Only the end of the process cancels one that
- * somebody has asked for. A compaction is cancelled by a waiting job, too. If a deletion cancelled the last compaction, only the end of
- * the process cancels the next compaction. Otherwise frequent deletions would
- * prevent compaction forever (docs/decisions.md, 89).
+ * somebody has asked for. A compaction is cancelled by a waiting job, too. If a
+ * deletion cancelled the last compaction, only the end of the process cancels
+ * the next compaction. Otherwise frequent deletions would prevent compaction
+ * forever (docs/decisions.md, 89).
  */
 static const _Atomic int *cancel_of(const struct tsdb *db, bool background)
 {
