@@ -21,7 +21,7 @@ suite = Suite()
 KILLS = int(os.environ.get('EVERPROF_KILLS', '5'))
 # One series fewer than there are: ranges are sealed all the time.
 FLAGS = ['--storage.tsdb.wal-budget=8MB', '--storage.tsdb.max-series=26',
-         '--storage.tsdb.retention.time=1h']
+         '--storage.tsdb.retention.time=1h', '--clock.steady-for=0s']
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
