@@ -231,3 +231,31 @@ Test(process_groups, groups_without_processes_are_forgotten)
 	cr_expect(process_groups_find(&g, &p, PROCESS_NO_GROUP) == b);
 	process_groups_fini(&g);
 }
+
+/* Without room, a process has no group; it gets one when others are forgotten. */
+Test(process_groups, there_is_room_for_so_many)
+{
+	struct process_groups g;
+	struct process_facts p = facts_of(1, "/bin/a", "/");
+	char exe[32];
+	uint32_t n;
+
+	process_groups_init(&g, "host", NULL, NULL);
+	for (uint32_t i = 0; i < PROCESS_GROUPS_MAX; i++) {
+		snprintf(exe, sizeof(exe), "/bin/program%u", i);
+		p.exe = str_of(exe);
+		n = process_groups_find(&g, &p, PROCESS_NO_GROUP);
+		cr_assert(n == i);
+	}
+	cr_expect(process_groups_find(&g, &p, PROCESS_NO_GROUP) == n,
+		  "the last one is known");
+	p.exe = str_of("/bin/one-too-many");
+	cr_expect(process_groups_find(&g, &p, PROCESS_NO_GROUP) ==
+		  PROCESS_NO_GROUP);
+	process_groups_count_begin(&g);
+	for (uint32_t i = 1; i < PROCESS_GROUPS_MAX; i++)
+		process_groups_count(&g, i);
+	process_groups_count_end(&g);
+	cr_expect(process_groups_find(&g, &p, PROCESS_NO_GROUP) == 0);
+	process_groups_fini(&g);
+}
