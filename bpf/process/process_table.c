@@ -126,7 +126,8 @@ static bool process_gives_way(struct process *p, uint64_t now)
 static bool process_evict(struct process_table *t, const struct process *keep,
 			  uint64_t now)
 {
-	for (int i = 0; i < PROCESS_EVICTION_STEPS && t->processes.count; i++) {
+	for (unsigned i = 0; i < PROCESS_EVICTION_STEPS && t->processes.count;
+	     i++) {
 		uint32_t number = t->hand++ % (uint32_t)t->processes.count;
 		struct process *p = &t->processes.v[number];
 
