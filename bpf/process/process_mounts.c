@@ -186,7 +186,9 @@ bool process_mounts_allow(struct process_mounts *m, int place)
 
 	if (mount.id && mount.id == m->allowed)
 		return true;
-	if (!mounts_visit(m->pid, mount_is_numbered, &mount))
+	/* A process in a chroot does not see the mount that its root is on. */
+	if (!mounts_visit(m->pid, mount_is_numbered, &mount) &&
+	    !mounts_visit(1, mount_is_numbered, &mount))
 		return mounts_is_in_memory(place);
 	if (!mounts_may_enter(m->pid, &mount))
 		return false;

@@ -32,8 +32,9 @@ void process_mounts_init(struct process_mounts *m, uint32_t pid);
 
 /*
  * Whether a file or directory may be looked at, of which there is a descriptor
- * of O_PATH. One on a mount that the process does not see may not, unless the
- * kernel keeps it in memory (memfd). A descriptor that is looked for in an
+ * of O_PATH. One on a mount that neither the process nor the first process of
+ * the machine sees may not, unless the kernel keeps it in memory (memfd). A
+ * descriptor that is looked for in an
  * allowed directory must be opened before that of the directory is closed.
  */
 bool process_mounts_allow(struct process_mounts *m, int place);

@@ -168,6 +168,44 @@ Test(process_file, the_root_of_a_process_with_another_user_is_not_entered)
 	tempdir_fini(&d);
 }
 
+/* The mount that the root of such a process is on is not in its list. */
+Test(process_file, files_of_a_process_in_a_chroot_are_opened)
+{
+	struct tempdir d = tempdir_make();
+	CLEANUP(mem_freep) char *path = file_of(&d, "file", 0644);
+	struct process_user u;
+	int ends[2];
+	char byte = 0;
+	int fd;
+	pid_t pid;
+
+	if (geteuid()) {
+		fprintf(stderr, "SKIPPED: only root may change its root\n");
+		tempdir_fini(&d);
+		return;
+	}
+	cr_assert(!chmod(d.path, 0755) && !pipe(ends));
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (chroot(d.path) || chdir("/") || write(ends[1], "y", 1) != 1)
+			_exit(1);
+		pause();
+		_exit(0);
+	}
+	close(ends[1]);
+	cr_assert(read(ends[0], &byte, 1) == 1);
+	process_user_read(&u, (uint32_t)pid);
+	fd = process_file_open((uint32_t)pid, "/file", &u, &any);
+	cr_expect(fd >= 0 && !close(fd));
+	cr_expect(process_file_open((uint32_t)pid, path, &u, &any) < 0,
+		  "it is not there");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	process_user_fini(&u);
+	tempdir_fini(&d);
+}
+
 /* What a process mounts in namespaces of its own. */
 struct mounter {
 	int namespaces; /* for unshare() */
