@@ -18,8 +18,12 @@
 #include "bpf/process/table_store.h"
 #include "bpf/process/user_ranges.h"
 
+/* Stands for no file. It would make the constants below unsigned. */
 enum {
-	FILE_NONE = UINT32_MAX,
+	FILE_NONE = UINT32_MAX
+};
+
+enum {
 	/* Largest number of files; 200 bytes each, and the path. */
 	FILE_TABLE_MAX = 64 << 10,
 	/*

@@ -47,7 +47,11 @@ enum {
 	/* How many processes are looked at to find one that gives way. */
 	PROCESS_EVICTION_STEPS = 1024,
 	PROCESS_NAME_MAX = 16,
-	PROCESS_NO_GROUP = UINT32_MAX,
+};
+
+/* Stands for no group. It would make the constants above unsigned. */
+enum {
+	PROCESS_NO_GROUP = UINT32_MAX
 };
 
 /* Where a process' mappings are published. */

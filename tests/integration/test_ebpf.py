@@ -277,8 +277,10 @@ def check_record(folder):
         assert done.returncode == 1 and 'PID namespace' in done.stderr, done
         done = subprocess.run(['unshare', '--mount', 'sh', '-c', 'mount -t tmpfs tmpfs /proc && exec "$0" record -d 1s', EVERPROF],
                               capture_output=True, text=True, check=False)
-        # A sanitizer cannot do without /proc.
-        assert done.returncode == 1 and re.search('/proc is not mounted|Sanitizer', done.stderr), done
+        if done.stderr.startswith('unshare:'):  # as in a chroot
+            print('SKIPPED: no namespace of mounts:', done.stderr)
+        else:  # a sanitizer cannot do without /proc
+            assert done.returncode == 1 and re.search('/proc is not mounted|Sanitizer', done.stderr), done
     target = subprocess.Popen([f'{folder}/stacks', 'recursion', '20'])
     done = run('-p', str(target.pid), '-F', '199', '-d', '1s', '-o', 'p.pb.gz')
     target.kill()
