@@ -15,6 +15,7 @@
 #include "base/mutex.h"
 #include "tsdb/head/head.h"
 #include "tsdb/io/record.h"
+#include "tsdb/io/record_file.h"
 
 #define BYTES_MAX (1024 * MIB)
 
@@ -138,25 +139,13 @@ static bool load_series(struct head *r, struct dec *d)
 	return !d->bad;
 }
 
-/* Parse the whole file. Series before the damage keep their intervals. */
-static int head_load_tombstone_file(struct head *r, struct bytes file,
-				    struct err *err)
+/* Take the intervals of all series. Those before the damage are kept. */
+static int head_take_tombstones(struct head *r, struct bytes body,
+				struct err *err)
 {
-	struct file_header h = { 0 };
-	struct record rec = { 0 };
-	struct bytes rest;
-	struct dec d;
-	int rc = file_header_decode(file, MAGIC_TOMBSTONES, &h, err);
+	struct dec d = dec_init(body);
+	int rc = 0;
 
-	if (rc)
-		return rc;
-	rest = (struct bytes){ .ptr = file.ptr + FILE_HEADER,
-			       .len = file.len - FILE_HEADER };
-	rc = record_decode(rest, h.salt, FILE_HEADER, true, &rec, err);
-	if (!rc && !rec.body_ok)
-		rc = err_set(err, ERR_CORRUPT,
-			     "checksum mismatch in the tombstones");
-	d = dec_init(rec.body);
 	while (!rc && dec_left(&d)) {
 		if (!load_series(r, &d))
 			rc = err_set(err, ERR_CORRUPT,
@@ -169,19 +158,16 @@ static int head_load_tombstone_file(struct head *r, struct bytes file,
 static int head_read_tombstones(struct head *r, struct err *err)
 {
 	CLEANUP(mem_freep) char *path = file_name(r, "");
-	CLEANUP(file_closep) struct file *f = NULL;
 	struct buf bytes = buf_init(BYTES_MAX);
-	int rc = file_open(r->env->fs, path, FILE_READ, &f, err);
+	struct bytes body = { 0 };
+	int rc = record_file_read(r->env->fs, path, MAGIC_TOMBSTONES, &bytes,
+				  &body, err);
 
-	if (rc == ERR_NOTFOUND)
-		return 0;
-	if (!rc)
-		rc = file_read_all(f, &bytes, err);
-	if (!rc)
-		rc = head_load_tombstone_file(r, buf_bytes(&bytes), err);
 	r->tombstones_unread = rc == ERR_IO;
+	if (!rc && head_take_tombstones(r, body, err))
+		rc = err_wrap(err, ERR_CORRUPT, "%s", path);
 	buf_fini(&bytes);
-	return rc ? err_wrap(err, rc, "%s", path) : 0;
+	return rc == ERR_NOTFOUND ? 0 : rc;
 }
 
 void head_load_tombstones(struct head *r)
