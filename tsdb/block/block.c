@@ -227,11 +227,11 @@ static int read_meta(struct block *b, struct err *err)
 }
 
 /*
- * Read the file of tombstones; a block without deletions has none. After an
- * error, *out is empty.
+ * Read the file of tombstones, and add its size to *size; a block without
+ * deletions has none. After an error, *out is empty.
  */
 static int block_read_tombstones(struct block *b, struct tombstones **out,
-				 struct err *err)
+				 uint64_t *size, struct err *err)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/tombstones", b->path);
 	CLEANUP(file_closep) struct file *f = NULL;
@@ -246,6 +246,7 @@ static int block_read_tombstones(struct block *b, struct tombstones **out,
 	if (rc)
 		*out = tombstones_new();
 	b->tombstones_unread = rc == ERR_IO;
+	*size += bytes.len;
 	buf_fini(&bytes);
 	return none ? 0 : rc;
 }
@@ -256,7 +257,7 @@ static int block_read_tombstones(struct block *b, struct tombstones **out,
  */
 static int block_open_tombstones(struct block *b, struct err *err)
 {
-	int rc = block_read_tombstones(b, &b->tombstones, err);
+	int rc = block_read_tombstones(b, &b->tombstones, &b->bytes, err);
 
 	return rc ? block_tell_damage(b, "tombstones", rc, err) : 0;
 }
@@ -492,11 +493,12 @@ static void block_set_tombstones(struct block *b, struct tombstones *t)
 static int block_reread_tombstones(struct block *b, struct err *err)
 {
 	struct tombstones *t = NULL;
+	uint64_t unused = 0; /* the size of an open block does not change */
 	int rc;
 
 	if (!b->tombstones_unread)
 		return 0;
-	rc = block_read_tombstones(b, &t, err);
+	rc = block_read_tombstones(b, &t, &unused, err);
 	if (!rc)
 		block_set_tombstones(b, t);
 	tombstones_unref(t);
