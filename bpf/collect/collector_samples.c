@@ -298,20 +298,21 @@ static void sample_take_now(struct collector *c, const struct sample_record *r,
 		c->stats.memory_full++;
 }
 
+/* The number to whose share the user of a process counts. */
+static uint32_t sample_share(struct collector *c, uint32_t pid)
+{
+	return user_ranges_share(&c->ranges,
+				 process_table_uid(&c->processes, pid));
+}
+
 /* Take a sample, when what is not known of its process has been read. */
 static void sample_take(struct collector *c, const struct sample_record *r,
 			const struct window_input *in)
 {
-	uint32_t uid;
-
-	if (sample_asks(c, &r->header)) {
-		uid = process_table_uid(&c->processes, r->header.pid);
-		if (held_samples_add(&c->held, r,
-				     user_ranges_share(&c->ranges, uid), in,
-				     c->now))
-			return;
-	}
-	sample_take_now(c, r, in);
+	if (!sample_asks(c, &r->header) ||
+	    !held_samples_add(&c->held, r, sample_share(c, r->header.pid), in,
+			      c->now))
+		sample_take_now(c, r, in);
 }
 
 void collector_take_held(struct collector *c, uint64_t now)
@@ -388,7 +389,8 @@ void collector_take(struct collector *c, const struct sample_record *r)
 	if (!sample_is_wanted(c, &r->header))
 		return;
 	if (r->header.kind == SAMPLE_WAITS) {
-		if (!waiting_threads_add(&c->waiting, r))
+		if (!waiting_threads_add(&c->waiting, r,
+					 sample_share(c, r->header.pid)))
 			c->stats.memory_full++;
 	} else if (r->header.kind == SAMPLE_RESUMES) {
 		sample_take_wait(c, &r->header);

@@ -16,21 +16,35 @@
 enum {
 	/* Largest number of threads; a record has about 500 bytes. */
 	WAITING_THREADS_MAX = 16 << 10,
+	/* Of these, so many at most are of one user other than root … */
+	WAITING_THREADS_USER_MAX = WAITING_THREADS_MAX / 2,
+	/* … and so many of all users other than root. */
+	WAITING_THREADS_USERS_MAX = WAITING_THREADS_MAX / 8 * 7,
+	/* Number of users that are told apart; the others share their part. */
+	WAITING_THREADS_USERS = 251,
+};
+
+/* A thread that waits. */
+struct waiting_thread {
+	struct sample_record *record; /* NULL: a free place */
+	uint32_t uid;                 /* the user of its process */
 };
 
 /* { 0 } is an empty list. */
 struct waiting_threads {
-	VEC(struct sample_record *) records; /* NULL: a free place */
+	VEC(struct waiting_thread) threads;
 	VEC(uint32_t) free;
 	struct table by_tid;
+	uint32_t of_users[WAITING_THREADS_USERS]; /* without those of root */
+	uint32_t of_all_users;
 };
 
 /*
- * Keep a record of a thread that waits, in place of an older one of the same
- * thread. False: there are too many.
+ * Keep a record of a thread of a user that waits, in place of an older one of the
+ * same thread. False: there are too many, or too many of the user.
  */
 bool waiting_threads_add(struct waiting_threads *w,
-			 const struct sample_record *r);
+			 const struct sample_record *r, uint32_t uid);
 
 /*
  * Take the record of a thread that waited since this time. The caller frees it.

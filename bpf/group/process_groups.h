@@ -17,7 +17,11 @@
 #include "model/relabel.h"
 
 enum {
-	/* Largest number of groups; further processes are not sampled. */
+	/*
+	 * Largest number of groups; further processes are not sampled. Groups are
+	 * those of processes in the table and of the samples of one window, so
+	 * the CPU time that a user gets limits them.
+	 */
 	PROCESS_GROUPS_MAX = 32 << 10,
 };
 

@@ -39,7 +39,7 @@ static bool add_one(struct waiting_threads *w, uint32_t tid, uint64_t time)
 {
 	struct sample_record r = record_of(tid, time);
 
-	return waiting_threads_add(w, &r);
+	return waiting_threads_add(w, &r, 0);
 }
 
 Test(waiting_threads, records_are_taken_once)
@@ -92,6 +92,38 @@ Test(waiting_threads, the_list_is_bounded_and_swept)
 		  seen < WAITING_THREADS_MAX * 2 / 3);
 	cr_expect(take_matches(&w, 7, 100) && !take_matches(&w, 17, 17));
 	cr_expect(add_one(&w, WAITING_THREADS_MAX, 1), "there is room again");
-	cr_expect(w.records.count == WAITING_THREADS_MAX, "places are reused");
+	cr_expect(w.threads.count == WAITING_THREADS_MAX, "places are reused");
+	waiting_threads_fini(&w);
+}
+
+/* Add threads [from, to) of a user; how many of them there was room for. */
+static uint32_t add_some(struct waiting_threads *w, uint32_t uid, uint32_t from,
+			 uint32_t to)
+{
+	uint32_t added = 0;
+
+	for (uint32_t i = from; i < to; i++) {
+		struct sample_record r = record_of(i, 1);
+
+		added += waiting_threads_add(w, &r, uid);
+	}
+	return added;
+}
+
+Test(waiting_threads, users_leave_room_to_others_and_to_root)
+{
+	struct waiting_threads w = { .free = { 0 } };
+	const uint32_t all = WAITING_THREADS_MAX;
+
+	cr_expect(add_some(&w, 1000, 0, all) == WAITING_THREADS_USER_MAX);
+	cr_expect(add_some(&w, 1001, all, 2 * all) ==
+		  WAITING_THREADS_USERS_MAX - WAITING_THREADS_USER_MAX);
+	cr_expect(add_some(&w, 0, 2 * all, 3 * all) ==
+		  WAITING_THREADS_MAX - WAITING_THREADS_USERS_MAX);
+	/* Who runs again makes room for others of the same user. */
+	cr_expect(take_matches(&w, 5, 1));
+	cr_expect(add_some(&w, 1001, 3 * all, 3 * all + 2) == 1);
+	cr_expect(take_matches(&w, 6, 1));
+	cr_expect(add_some(&w, 1000, 3 * all + 2, 3 * all + 4) == 1);
 	waiting_threads_fini(&w);
 }
