@@ -89,9 +89,9 @@ static void collector_read_files(struct collector *c, uint64_t now)
 	bool reads;
 
 	if (elf_queue_take(c->queue, &r)) {
-		file_table_learn(&c->files, r.number, r.good ? &r.read : NULL,
-				 now);
-		*vec_add(&c->learned.list) = r.number;
+		if (file_table_learn(&c->files, r.number,
+				     r.good ? &r.read : NULL, now))
+			*vec_add(&c->learned.list) = r.number;
 		elf_result_fini(&r);
 	}
 	learned = c->learned.list.count;
@@ -310,7 +310,7 @@ static void collector_count(struct collector *c)
 	s->profiles = (int64_t)written;
 	s->profiles_failed = (int64_t)failed;
 	s->processes = (int64_t)c->processes.by_pid.count;
-	s->files = (int64_t)c->files.by_name.count;
+	s->files = (int64_t)(c->files.by_name.count - c->files.unused_count);
 	s->files_refused = (int64_t)c->files.refused;
 	s->series = (int64_t)c->groups.by_key.count;
 	s->table_entries = c->store.extents.used;

@@ -23,6 +23,7 @@ struct elf_queue {
 	uint32_t uid;
 	char *path;
 	struct file_identity identity;
+	struct elf_stamp known;
 	struct elf_result result;
 };
 
@@ -32,10 +33,11 @@ static void elf_queue_read(struct elf_queue *q)
 	struct elf_result *r = &q->result;
 
 	r->answer = buf_init(ELF_FACTS_MAX);
-	r->good = !elf_reader_read(
-		&q->helpers,
-		&(struct wanted_file){ q->pid, q->uid, q->path, q->identity },
-		&r->answer, &r->read, NULL);
+	r->good =
+		!elf_reader_read(&q->helpers,
+				 &(struct wanted_file){ q->pid, q->uid, q->path,
+							q->identity, q->known },
+				 &r->answer, &r->read, NULL);
 }
 
 /* Wait for a question. False: the queue is closed. */
@@ -133,6 +135,7 @@ void elf_queue_submit(struct elf_queue *q, uint32_t number,
 					  f->identity.bytes.len),
 			   .len = f->identity.bytes.len },
 	};
+	q->known = f->is_known ? f->stamp : (struct elf_stamp){ 0 };
 	q->result = (struct elf_result){ .number = number, .read.fd = -1 };
 	q->state = ELF_QUEUE_ASKED;
 	pthread_cond_signal(&q->t.wake);

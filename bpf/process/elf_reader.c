@@ -97,21 +97,40 @@ static int elf_reader_accept(const struct wanted_file *f, struct bytes answer,
 	return 0;
 }
 
-int elf_reader_read(const struct elf_helpers *helpers,
-		    const struct wanted_file *f, struct buf *answer,
-		    struct elf_read *out, struct err *err)
+/* Return a time in nanoseconds. */
+static int64_t elf_time_ns(struct timespec t)
 {
-	int fd = elf_reader_open(helpers->processes, f);
-	struct stat st;
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Return the stamp of a file. */
+static struct elf_stamp elf_stamp_of(const struct stat *st)
+{
+	return (struct elf_stamp){ .device = st->st_dev,
+				   .inode = st->st_ino,
+				   .size = st->st_size,
+				   .modified_ns = elf_time_ns(st->st_mtim),
+				   .changed_ns = elf_time_ns(st->st_ctim) };
+}
+
+/* Whether a file has the stamp of a file whose facts are known. */
+static bool elf_stamp_matches(const struct elf_stamp *known,
+			      const struct elf_stamp *now)
+{
+	return known->device && known->device == now->device &&
+	       known->inode == now->inode && known->size == now->size &&
+	       known->modified_ns == now->modified_ns &&
+	       known->changed_ns == now->changed_ns;
+}
+
+/* Let the helper find out the facts of an open file, which it takes over. */
+static int elf_reader_ask(const struct elf_helpers *helpers,
+			  const struct wanted_file *f, int fd,
+			  struct buf *answer, struct elf_read *out,
+			  struct err *err)
+{
 	int rc;
 
-	out->fd = -1;
-	if (fd < 0)
-		return err_set(
-			err, ERR_NOTFOUND,
-			"%s, which process %u had mapped, does not exist any more, has been replaced, or must not be read by the user of the process",
-			f->path, f->pid);
-	out->owner = fstat(fd, &st) ? f->uid : st.st_uid;
 	out->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	rc = file_helper_call(helpers->files, ELF_READER_OPERATION, fd,
 			      (struct bytes){ 0 }, ELF_READER_TIMEOUT_MS,
@@ -123,4 +142,28 @@ int elf_reader_read(const struct elf_helpers *helpers,
 		out->fd = -1;
 	}
 	return rc;
+}
+
+int elf_reader_read(const struct elf_helpers *helpers,
+		    const struct wanted_file *f, struct buf *answer,
+		    struct elf_read *out, struct err *err)
+{
+	int fd = elf_reader_open(helpers->processes, f);
+	struct stat st;
+
+	*out = (struct elf_read){ .fd = -1, .owner = f->uid };
+	if (fd < 0)
+		return err_set(
+			err, ERR_NOTFOUND,
+			"%s, which process %u had mapped, does not exist any more, has been replaced, or must not be read by the user of the process",
+			f->path, f->pid);
+	if (!fstat(fd, &st)) {
+		out->owner = st.st_uid;
+		out->stamp = elf_stamp_of(&st);
+		out->unchanged = elf_stamp_matches(&f->known, &out->stamp);
+	}
+	if (!out->unchanged)
+		return elf_reader_ask(helpers, f, fd, answer, out, err);
+	out->fd = fd;
+	return 0;
 }

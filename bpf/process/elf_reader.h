@@ -32,12 +32,27 @@ enum {
 	ELF_READER_TIMEOUT_MS = 5000,
 };
 
+/* What changes when the contents of a file change. */
+struct elf_stamp {
+	uint64_t device;
+	uint64_t inode;
+	int64_t size;
+	int64_t modified_ns;
+	/* Nobody can set this time. */
+	int64_t changed_ns;
+};
+
 /* A file that a process has mapped, as the file table knows it. Borrowed. */
 struct wanted_file {
 	uint32_t pid;
 	uint32_t uid; /* the user of the process, process_uid_find() */
 	const char *path;
 	struct file_identity identity;
+	/*
+	 * When its facts are known: the stamp that it had. If that is still its
+	 * stamp, it is only opened. Without a device, the facts are not known.
+	 */
+	struct elf_stamp known;
 };
 
 /* The helpers of a reader. */
@@ -59,6 +74,8 @@ struct elf_read {
 	struct elf_facts facts; /* they borrow the answer */
 	int fd;                 /* the open file, or -1; the caller closes it */
 	uint32_t owner;         /* the user to whom the file belongs */
+	struct elf_stamp stamp;
+	bool unchanged; /* there are no facts: they are those that are known */
 };
 
 /*

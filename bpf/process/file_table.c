@@ -230,50 +230,6 @@ static uint32_t file_table_find(const struct file_table *t,
 			  name);
 }
 
-uint32_t file_table_get(struct file_table *t, struct str path,
-			const struct file_identity *identity,
-			struct process_uid *asker, uint32_t pid)
-{
-	struct file_name name = { .path = path,
-				  .identity = *identity,
-				  .uid = process_uid_find(asker, pid) };
-	uint32_t number = file_table_find(t, &name);
-
-	if (number != TABLE_NONE && t->files.v[number].state != MAPPED_UNREAD)
-		return number;
-	/* It will be opened by this process, which is alive. Whose is it now? */
-	name.uid = process_uid_ask(asker, pid);
-	number = file_table_find(t, &name);
-	if (number == TABLE_NONE)
-		return file_table_add(t, &name, pid);
-	t->files.v[number].pid = pid;
-	return number;
-}
-
-/* Half of what the users have spent is forgotten, every ten seconds. */
-static void file_table_fade(struct file_table *t, uint64_t now)
-{
-	if (now < t->faded_at + FILE_FADE_MS)
-		return;
-	t->faded_at = now;
-	for (unsigned i = 0; i < t->user_count; i++)
-		t->users[i].spent /= 2;
-}
-
-uint32_t file_table_next(struct file_table *t, uint64_t now)
-{
-	struct file_user *u = file_table_least(t);
-	uint32_t number;
-
-	if (!u)
-		return FILE_NONE;
-	file_table_fade(t, now);
-	number = u->unread.list.v[--u->unread.list.count];
-	t->files.v[number].state = MAPPED_PENDING;
-	t->asked_at = now;
-	return number;
-}
-
 /*
  * The key of the table of a file. Files with one build ID share it, if they
  * belong to one user: another user could write the build ID of somebody's
@@ -298,7 +254,87 @@ static struct table_key mapped_file_key(const struct mapped_file *f)
 	return key;
 }
 
-void file_table_learn(struct file_table *t, uint32_t number,
+/* Note that a process has a file which none had for a while: it is opened. */
+static void mapped_file_revive(struct file_table *t, uint32_t number,
+			       uint32_t pid)
+{
+	struct mapped_file *f = &t->files.v[number];
+	const struct table_key key = mapped_file_key(f);
+
+	f->unused_at = 0;
+	t->unused_count--;
+	t->users[f->user].unused--;
+	f->pid = pid;
+	f->table = table_store_find(t->store, &key);
+	mapped_file_ask(t, number);
+}
+
+/*
+ * Return the number of a file that is new, or was not read yet. It will be opened
+ * by this process, which is alive. Whose is it now?
+ */
+static uint32_t file_table_ask(struct file_table *t, struct file_name *name,
+			       struct process_uid *asker, uint32_t pid)
+{
+	uint32_t number;
+
+	name->uid = process_uid_ask(asker, pid);
+	number = file_table_find(t, name);
+	if (number == TABLE_NONE)
+		return file_table_add(t, name, pid);
+	if (t->files.v[number].unused_at)
+		mapped_file_revive(t, number, pid);
+	t->files.v[number].pid = pid;
+	return number;
+}
+
+uint32_t file_table_get(struct file_table *t, struct str path,
+			const struct file_identity *identity,
+			struct process_uid *asker, uint32_t pid)
+{
+	struct file_name name = { .path = path,
+				  .identity = *identity,
+				  .uid = process_uid_find(asker, pid) };
+	uint32_t number = file_table_find(t, &name);
+
+	if (number != TABLE_NONE && t->files.v[number].unused_at)
+		mapped_file_revive(t, number, pid);
+	else if (number == TABLE_NONE ||
+		 t->files.v[number].state == MAPPED_UNREAD)
+		number = file_table_ask(t, &name, asker, pid);
+	return number;
+}
+
+/* Half of what the users have spent is forgotten, every ten seconds. */
+static void file_table_fade(struct file_table *t, uint64_t now)
+{
+	if (now < t->faded_at + FILE_FADE_MS)
+		return;
+	t->faded_at = now;
+	for (unsigned i = 0; i < t->user_count; i++)
+		t->users[i].spent /= 2;
+}
+
+uint32_t file_table_next(struct file_table *t, uint64_t now)
+{
+	struct file_user *u = file_table_least(t);
+	struct mapped_file *f;
+	uint32_t number;
+
+	if (!u)
+		return FILE_NONE;
+	file_table_fade(t, now);
+	number = u->unread.list.v[--u->unread.list.count];
+	f = &t->files.v[number];
+	f->state = MAPPED_PENDING;
+	/* A table that found no room is needed again. */
+	f->is_known = f->table != TABLE_STORE_NONE &&
+		      !table_store_at(t->store, f->table)->crowded_out;
+	t->asked_at = now;
+	return number;
+}
+
+bool file_table_learn(struct file_table *t, uint32_t number,
 		      struct elf_read *read, uint64_t now)
 {
 	struct mapped_file *f = &t->files.v[number];
@@ -306,7 +342,7 @@ void file_table_learn(struct file_table *t, uint32_t number,
 	struct table_key key;
 
 	if (f->state != MAPPED_PENDING)
-		return;
+		return false;
 	f->tried_at = now;
 	t->users[f->user].spent += now - t->asked_at;
 	/* What was known before of a file that is read again stays. */
@@ -314,8 +350,11 @@ void file_table_learn(struct file_table *t, uint32_t number,
 	f->failures = facts ? 0 :
 			      f->failures + (f->failures < FILE_FAILURES_MAX);
 	if (!facts)
-		return;
+		return false;
 	mapped_file_keep(t, f, read);
+	f->stamp = read->stamp;
+	if (read->unchanged)
+		return false;
 	mem_free(f->segments);
 	f->segment_count = facts->segment_count;
 	f->segments = mem_dup(facts->segments,
@@ -330,6 +369,7 @@ void file_table_learn(struct file_table *t, uint32_t number,
 		f->table = table_store_add(
 			t->store, &key, user_ranges_share(t->ranges, f->owner),
 			&facts->table, now);
+	return true;
 }
 
 /* When a sampled file is read again. UINT64_MAX: there is no need. */
@@ -413,7 +453,7 @@ void file_table_count(struct file_table *t, uint32_t number)
 		t->files.v[number].in_use = true;
 }
 
-/* Let the files that were forgotten not be read. */
+/* Let the files that no process has not be read. */
 static void file_table_trim(struct file_table *t)
 {
 	for (unsigned i = 0; i < t->user_count; i++) {
@@ -421,29 +461,83 @@ static void file_table_trim(struct file_table *t)
 		size_t left = 0;
 
 		for (size_t k = 0; k < n->list.count; k++) {
-			if (t->files.v[n->list.v[k]].live)
+			const struct mapped_file *f = &t->files.v[n->list.v[k]];
+
+			if (f->live && !f->unused_at)
 				n->list.v[left++] = n->list.v[k];
 		}
 		n->list.count = left;
 	}
 }
 
+/* Drop the reference to the table of a file. */
+static void mapped_file_drop_table(struct file_table *t, struct mapped_file *f,
+				   uint64_t now)
+{
+	if (f->table != TABLE_STORE_NONE)
+		table_store_drop(t->store, f->table, now);
+	f->table = TABLE_STORE_NONE;
+}
+
+/*
+ * Whether what is known of a file stays when no process has it. Users other than
+ * root leave room to each other, and to root.
+ */
+static bool file_table_may_rest(const struct file_table *t,
+				const struct mapped_file *f)
+{
+	const struct file_user *u = &t->users[f->user];
+	const size_t part = FILES_UNUSED_MAX / FILES_UNUSED_USER_PART;
+
+	if (!f->stamp.device || f->state == MAPPED_FAILED ||
+	    t->unused_count >= FILES_UNUSED_MAX)
+		return false;
+	return !u->uid ||
+	       (u->unused < part && t->unused_count < FILES_UNUSED_MAX - part);
+}
+
+/* Keep what is known of a file, which no process has. */
+static void mapped_file_rest(struct file_table *t, struct mapped_file *f,
+			     uint64_t now)
+{
+	mapped_file_close(t, f);
+	mapped_file_drop_table(t, f, now);
+	f->state = MAPPED_READ;
+	f->unused_at = now ? now : 1;
+	t->unused_count++;
+	t->users[f->user].unused++;
+}
+
+/* Forget a file. */
+static void file_table_forget(struct file_table *t, uint32_t number,
+			      uint64_t now)
+{
+	struct mapped_file *f = &t->files.v[number];
+	struct file_name name = file_name_of(f);
+
+	table_remove(&t->by_name, file_name_hash(&name), number);
+	mapped_file_drop_table(t, f, now);
+	if (f->unused_at) {
+		t->unused_count--;
+		t->users[f->user].unused--;
+	}
+	t->users[f->user].files--;
+	mapped_file_fini(t, f);
+	f->live = false;
+	*vec_add(&t->gaps) = number;
+}
+
 void file_table_count_end(struct file_table *t, uint64_t now)
 {
 	for (uint32_t i = 0; i < t->files.count; i++) {
 		struct mapped_file *f = &t->files.v[i];
-		struct file_name name;
 
 		if (!f->live || f->in_use || f->state == MAPPED_PENDING)
 			continue;
-		name = file_name_of(f);
-		table_remove(&t->by_name, file_name_hash(&name), i);
-		if (f->table != TABLE_STORE_NONE)
-			table_store_drop(t->store, f->table, now);
-		t->users[f->user].files--;
-		mapped_file_fini(t, f);
-		f->live = false;
-		*vec_add(&t->gaps) = i;
+		if (!f->unused_at && file_table_may_rest(t, f))
+			mapped_file_rest(t, f, now);
+		else if (!f->unused_at || now - f->unused_at >= FILE_UNUSED_MS)
+			file_table_forget(t, i, now);
 	}
 	file_table_trim(t);
 }

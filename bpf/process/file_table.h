@@ -5,6 +5,10 @@
  * another one is another file, and the user of the processes: another user may
  * see another file at the path, with a copy of the build ID, or may not read it.
  *
+ * What is known of a file stays for a while when its last process has ended, so
+ * that a program that runs again and again is read once. The file does not stay
+ * open: its file system can be unmounted, and removed programs take no room.
+ *
  * Ownership: the table owns its files; the store of unwind tables is borrowed.
  * Threads: one thread at a time.
  * Units: milliseconds of a clock that never goes back.
@@ -52,6 +56,11 @@ enum {
 	 * windows of samples have copies of them.
 	 */
 	FILES_OPEN_PART = 8,
+	/* For how long files that no process has are known … */
+	FILE_UNUSED_MS = 600000,
+	/* … and how many; of a user other than root, a quarter. */
+	FILES_UNUSED_MAX = 1024,
+	FILES_UNUSED_USER_PART = 4,
 };
 
 enum mapped_state {
@@ -73,11 +82,12 @@ struct mapped_file {
 	uint32_t pid;  /* one of them, to open it */
 	unsigned user; /* index of the user */
 	enum mapped_state state;
-	bool live;         /* not a gap in the array of files */
-	bool in_use;       /* some process had it when they were counted */
-	uint32_t table;    /* in the store, or TABLE_STORE_NONE */
-	uint64_t tried_at; /* when it was read last */
-	uint32_t failures; /* number of attempts that failed in a row */
+	bool live;          /* not a gap in the array of files */
+	bool in_use;        /* some process had it when they were counted */
+	uint64_t unused_at; /* when no process had it any more; 0: one has it */
+	uint32_t table;     /* in the store, or TABLE_STORE_NONE */
+	uint64_t tried_at;  /* when it was read last */
+	uint32_t failures;  /* number of attempts that failed in a row */
 	/*
 	 * The open file, or -1. It stays open, so that names can be found after
 	 * the process has ended, and the file is not opened twice.
@@ -88,6 +98,9 @@ struct mapped_file {
 	uint32_t segment_count;
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	size_t build_id_len;
+	struct elf_stamp stamp; /* when it was read */
+	/* When it is pending: all is known of the file that had the stamp. */
+	bool is_known;
 };
 
 /* Numbers of files. */
@@ -99,8 +112,9 @@ struct file_numbers {
 struct file_user {
 	uint32_t uid; /* that stands for the user, user_ranges_share() */
 	uint32_t files;
-	uint32_t open;  /* files that stay open */
-	uint64_t spent; /* reading its files took so long; it fades away */
+	uint32_t open;   /* files that stay open */
+	uint32_t unused; /* files that no process has */
+	uint64_t spent;  /* reading its files took so long; it fades away */
 	struct file_numbers unread; /* files to be read, the newest last */
 };
 
@@ -113,6 +127,7 @@ struct file_table {
 	struct table by_name;
 	size_t open_count;                  /* files that stay open */
 	size_t open_max;                    /* largest number of them */
+	size_t unused_count;                /* files that no process has */
 	uint64_t refused;                   /* files that found no room */
 	struct file_user users[FILE_USERS]; /* root in front */
 	unsigned user_count;
@@ -141,8 +156,8 @@ uint32_t file_table_get(struct file_table *t, struct str path,
 			struct process_uid *asker, uint32_t pid);
 
 /*
- * Return the number of a file that nobody has read yet, which is then pending,
- * or FILE_NONE. Files of the user whose files have taken the least time come
+ * Return the number of a file that nobody has read yet, or that is to be opened
+ * again, which is then pending, or FILE_NONE. Files of the user whose files have taken the least time come
  * first, so that slow files delay nobody else's. Of these, the newest comes
  * first: it belongs to a process that has just started, and is sampled already.
  */
@@ -151,9 +166,10 @@ uint32_t file_table_next(struct file_table *t, uint64_t now);
 /*
  * Store what reading a file has found, or with NULL, that it cannot be read. A
  * file that is not pending is left as it is. Takes the descriptor over, unless
- * too many files are open.
+ * too many files are open. Returns whether the file has a table that the
+ * processes which have the file were not published with.
  */
-void file_table_learn(struct file_table *t, uint32_t number,
+bool file_table_learn(struct file_table *t, uint32_t number,
 		      struct elf_read *read, uint64_t now);
 
 /*
@@ -186,7 +202,10 @@ void file_table_count_begin(struct file_table *t);
 /* … then each that a process has is in use … */
 void file_table_count(struct file_table *t, uint32_t number);
 
-/* … then the others, but those that are being read, are forgotten. */
+/*
+ * … then the others, but those that are being read, are closed. Those that were
+ * not read, or that nobody has had for FILE_UNUSED_MS, are forgotten.
+ */
 void file_table_count_end(struct file_table *t, uint64_t now);
 
 #endif

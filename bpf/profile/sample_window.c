@@ -235,6 +235,13 @@ static struct bytes bytes_dup(struct bytes b)
 	return (struct bytes){ .ptr = mem_dup(b.ptr, b.len), .len = b.len };
 }
 
+/* Copy the descriptor of a file, if it is open. */
+static void window_file_take_fd(struct window_file *to,
+				const struct mapped_file *f)
+{
+	to->fd = f->fd < 0 ? -1 : fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
+}
+
 /* Copy the facts of a file, if they are known. */
 static void window_file_facts(struct window_file *to,
 			      const struct mapped_file *f)
@@ -247,7 +254,7 @@ static void window_file_facts(struct window_file *to,
 		mem_dup(f->segments, f->segment_count * sizeof(*f->segments));
 	to->segment_count = f->segment_count;
 	to->owner = f->owner;
-	to->fd = f->fd < 0 ? -1 : fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
+	window_file_take_fd(to, f);
 }
 
 void sample_window_file(struct sample_window *w, const struct file_table *files,
@@ -313,8 +320,11 @@ void sample_window_refresh(struct sample_window *w,
 {
 	for (size_t i = 0; i < w->files.count; i++) {
 		struct window_file *to = &w->files.v[i];
+		const struct mapped_file *f = file_table_at(files, to->number);
 
 		if (!to->segments)
-			window_file_facts(to, file_table_at(files, to->number));
+			window_file_facts(to, f);
+		else if (to->fd < 0)
+			window_file_take_fd(to, f);
 	}
 }

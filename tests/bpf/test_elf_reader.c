@@ -165,6 +165,38 @@ Test(elf_reader, a_build_id_of_16_bytes_is_none_of_an_inode)
 	helpers_close(h);
 }
 
+Test(elf_reader, a_file_that_has_not_changed_is_only_opened)
+{
+	struct elf_helpers *h = helpers_new();
+	struct tempdir d = tempdir_make();
+	struct elf_read first;
+	struct elf_read again;
+	struct buf answer = { .max = ELF_FACTS_MAX };
+	char path[4200];
+	struct wanted_file f = { .pid = (uint32_t)getpid(),
+				 .uid = geteuid(),
+				 .path = path };
+
+	snprintf(path, sizeof(path), "%s/program", d.path);
+	copy_program("/bin/sleep", path);
+	cr_assert(!elf_reader_read(h, &f, &answer, &first, NULL));
+	cr_expect(!first.unchanged && first.facts.table.count > 10);
+	f.known = first.stamp;
+	buf_reset(&answer);
+	cr_assert(!elf_reader_read(h, &f, &answer, &again, NULL));
+	cr_expect(again.unchanged && again.fd >= 0 && !answer.len);
+	close(again.fd);
+	/* The time of the last change of the inode cannot be set. */
+	cr_assert(!chmod(path, 0700));
+	cr_assert(!elf_reader_read(h, &f, &answer, &again, NULL));
+	cr_expect(!again.unchanged && again.facts.table.count > 10);
+	close(again.fd);
+	close(first.fd);
+	buf_fini(&answer);
+	tempdir_fini(&d);
+	helpers_close(h);
+}
+
 /* Nobody knows whose it was, so it is read as anybody could. */
 Test(elf_reader, the_program_of_a_process_that_has_ended_is_read)
 {

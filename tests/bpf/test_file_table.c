@@ -431,6 +431,114 @@ Test(file_table, files_that_nobody_has_are_forgotten)
 	table_store_fini(&store);
 }
 
+/* Read or open the next file, which must be this one. It stays open. */
+static bool learn_next(struct file_table *t, uint32_t number, bool unchanged,
+		       uint64_t now)
+{
+	struct elf_read read = { .fd = open("/dev/null", O_RDONLY),
+				 .stamp.device = 1,
+				 .unchanged = unchanged };
+
+	cr_assert(file_table_next(t, now) == number);
+	cr_expect(file_table_at(t, number)->is_known == unchanged);
+	if (!unchanged)
+		read.facts = facts_of("x");
+	return file_table_learn(t, number, &read, now);
+}
+
+/* No process has any file any more. */
+static void sweep_all(struct file_table *t, uint64_t now)
+{
+	file_table_count_begin(t);
+	file_table_count_end(t, now);
+}
+
+/* Add a table that takes all room of a store. */
+static void fill_store(struct table_store *s, uint64_t now)
+{
+	const struct table_key key = { .bytes = "large", .len = 5 };
+	static struct unwind_row entries[100];
+
+	table_store_drop(
+		s,
+		table_store_add(s, &key, 0,
+				&(struct unwind_pack){ entries, 100, 4 }, now),
+		now);
+}
+
+Test(file_table, a_program_that_runs_again_is_opened_and_not_read)
+{
+	struct table_store store;
+	struct file_table t;
+	struct sampler_mapping m = { .start = 0x7f0000001000 };
+	uint32_t a;
+
+	table_store_init(&store, in_kernel, 100);
+	file_table_init(&t, &store, NULL);
+	a = get(&t, "/a", "1", 7);
+	cr_expect(learn_next(&t, a, false, 0));
+	sweep_all(&t, 1000);
+	cr_expect(file_table_at(&t, a)->live && !t.open_count, "it is closed");
+	cr_expect(!table_store_at(&store, 0)->users, "and its table may go");
+	cr_expect(get(&t, "/a", "1", 8) == a && !t.unused_count);
+	file_table_resolve(&t, a, 0x1000, &m);
+	cr_expect(m.pages == 4, "the table is there at once");
+	cr_expect(!learn_next(&t, a, true, 2000), "nothing is published");
+	cr_expect(t.open_count == 1 && file_table_next(&t, 2000) == FILE_NONE);
+	/* It ended before it was opened. */
+	sweep_all(&t, 3000);
+	cr_expect(get(&t, "/a", "1", 9) == a);
+	sweep_all(&t, 4000);
+	cr_expect(file_table_next(&t, 4000) == FILE_NONE);
+	/* Another table took the place of its own. */
+	fill_store(&store, 20000);
+	cr_expect(get(&t, "/a", "1", 9) == a);
+	cr_expect(learn_next(&t, a, false, 40000), "it is read again");
+	/* It is forgotten after a while. */
+	sweep_all(&t, 41000);
+	sweep_all(&t, 40999 + FILE_UNUSED_MS);
+	cr_expect(file_table_at(&t, a)->live);
+	sweep_all(&t, 41000 + FILE_UNUSED_MS);
+	cr_expect(!file_table_at(&t, a)->live && !t.unused_count);
+	file_table_fini(&t);
+	table_store_fini(&store);
+}
+
+/* Let a user have files that end; how many of them stay known. */
+static size_t rest_some(struct file_table *t, uint32_t uid, size_t count)
+{
+	size_t before = t->unused_count;
+	char name[32];
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t n;
+
+		snprintf(name, sizeof(name), "/%zu", i);
+		n = get_as(t, name, "1", uid, 7);
+		cr_assert(n != FILE_NONE);
+		(void)learn_next(t, n, false, 0);
+	}
+	sweep_all(t, 1000);
+	return t->unused_count - before;
+}
+
+Test(file_table, files_that_nobody_has_are_known_up_to_a_share)
+{
+	const size_t part = FILES_UNUSED_MAX / FILES_UNUSED_USER_PART;
+	struct table_store store;
+	struct file_table t;
+
+	table_store_init(&store, in_kernel, 100);
+	file_table_init(&t, &store, NULL);
+	for (uint32_t uid = 1; uid < FILES_UNUSED_USER_PART; uid++)
+		cr_expect(rest_some(&t, ENDED + uid, part + 3) == part);
+	cr_expect(rest_some(&t, ENDED, 3) == 0, "users leave room");
+	cr_expect(rest_some(&t, 0, FILES_UNUSED_MAX) == part, "to root");
+	cr_expect(t.by_name.count == FILES_UNUSED_MAX);
+	file_table_fini(&t);
+	table_store_fini(&store);
+}
+
 /* Another user could write a build ID into a file with other contents. */
 Test(file_table, files_of_two_owners_share_no_table)
 {
