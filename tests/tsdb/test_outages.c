@@ -330,6 +330,62 @@ Test(outages, a_head_block_that_was_sealed_in_part_is_kept_after_a_crash)
 	teardown(f);
 }
 
+/* What a start could not read is there again without another start. */
+Test(outages, a_block_that_a_start_could_not_read_comes_back)
+{
+	struct fixture *f = patient();
+
+	cr_assert(!maintain(f, true) && stats(f).blocks == 1);
+	break_sector(f, "/index", 0, 1);
+	cr_assert(!reopen(f) && count(f) == 0);
+	cr_expect(!maintain(f, true) && count(f) == 0, "still unreadable");
+	f->hook.sector = NULL;
+	cr_expect(!maintain(f, true) && count(f) == 40, "%zu", count(f));
+	cr_expect(stats(f).blocks == 1 && !reopen(f) && count(f) == 40);
+	teardown(f);
+}
+
+Test(outages, a_head_block_that_a_start_could_not_read_comes_back)
+{
+	struct fixture *f = patient();
+
+	cr_assert(!tsdb_flush(f->db, NULL) && !reopen(f));
+	put_series(f, 0, 20, 30); /* in the WAL */
+	pull_the_plug(f);
+	arm(f, FS_READ, "/groups", EIO, -1);
+	cr_assert(!reopen(f) && count(f) == 10, "%zu", count(f));
+	put_series(f, 1, 30, 35);
+	cr_assert(!tsdb_flush(f->db, NULL));
+	f->hook.times = 0;
+	cr_expect(!maintain(f, false) && count(f) == 55, "%zu", count(f));
+	put_series(f, 1, 35, 40);
+	pull_the_plug(f);
+	cr_expect(!reopen(f) && count(f) == 60, "%zu", count(f));
+	cr_expect(!maintain(f, true) && count(f) == 60, "%zu", count(f));
+	cr_expect(entries(f, "ls ranges | wc -l") == 0);
+	teardown(f);
+}
+
+/* The crash was between the new block and the removal of the head block. */
+Test(outages, a_head_block_that_was_sealed_does_not_come_back)
+{
+	struct fixture *f = patient();
+
+	cr_assert(!tsdb_flush(f->db, NULL));
+	arm(f, FS_RENAME, ".0000000100000040", EIO, -1);
+	cr_expect(maintain(f, true) < 0 && stats(f).blocks == 1);
+	pull_the_plug(f);
+	arm(f, FS_READ, "/groups", EIO, -1);
+	cr_assert(!reopen(f) && count(f) == 40);
+	cr_expect(entries(f, "ls ranges | wc -l") == 1);
+	cr_assert(!delete_range(f, 0, 10, NULL) && count(f) == 20);
+	f->hook.times = 0;
+	cr_expect(!maintain(f, true) && count(f) == 20, "%zu", count(f));
+	cr_expect(entries(f, "ls ranges | wc -l") == 0);
+	cr_expect(!reopen(f) && count(f) == 20);
+	teardown(f);
+}
+
 /* What remote write holds cannot make retention remove everything else. */
 Test(outages, a_dead_receiver_does_not_cost_what_is_stored)
 {

@@ -73,6 +73,12 @@ struct worker {
 	int64_t logged_ns; /* monotonic time when `logged` was logged */
 };
 
+/* A directory that the disk failed to read when it was to be opened. */
+struct unread_dir {
+	const char *parent; /* that of the heads or of the blocks; borrowed */
+	char *name;
+};
+
 /*
  * A database. Lock order, outer before inner: job_mu, flush_mu, append_mu,
  * view_mu, the mutex of a head or block, the mutex of the WAL. loop_mu comes
@@ -152,6 +158,10 @@ struct tsdb {
 	uint64_t recovered;
 	/* Number of heads and blocks that could not be opened. */
 	uint64_t set_aside;
+	/* Of these, those that loading_retry() tries again; job_mu guards them. */
+	struct unread_dir *unread;
+	size_t unread_count;
+	size_t unread_cap;
 
 	struct mutex loop_mu;
 	pthread_cond_t wake;

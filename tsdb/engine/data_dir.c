@@ -6,7 +6,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "tsdb/block/block_writer.h"
-#include "tsdb/engine/loading.h"
+#include "tsdb/db/loading.h"
 #include "tsdb/io/trash.h"
 #include "tsdb/io/ulid.h"
 

@@ -7,10 +7,10 @@
 #include "base/mem.h"
 #include "tsdb/db/db_clock.h"
 #include "tsdb/db/flush_policy.h"
+#include "tsdb/db/loading.h"
 #include "tsdb/db/open_heads.h"
 #include "tsdb/db/view.h"
 #include "tsdb/engine/data_dir.h"
-#include "tsdb/engine/loading.h"
 #include "tsdb/io/dirlock.h"
 #include "tsdb/wal/wal_replay.h"
 #include "tsdb/wal/wal_unread.h"
@@ -333,7 +333,7 @@ int db_load(struct tsdb *db, struct err *err)
 	if (!rc)
 		rc = load_blocks(db, err);
 	if (!rc)
-		rc = drop_sealed(db, err);
+		rc = drop_replaced(db, err);
 	if (!rc)
 		close_generations(db);
 	if (!rc)

@@ -7,6 +7,7 @@
 #include "tsdb/db/db.h"
 #include "tsdb/db/db_metrics.h"
 #include "tsdb/db/flush_policy.h"
+#include "tsdb/db/loading.h"
 #include "tsdb/db/worker.h"
 #include "tsdb/engine/recovery.h"
 #include "tsdb/io/dirlock.h"
@@ -218,6 +219,7 @@ void tsdb_close(struct tsdb *db)
 	trash_fini(&db->trash);
 	ballast_fini(&db->ballast);
 	mem_free(db->failed);
+	loading_forget(db);
 	state_fini(&db->state);
 	interner_free(db->interner);
 	dirlock_release(db->lock);

@@ -7,6 +7,7 @@
 #include "tsdb/block/block_writer.h"
 #include "tsdb/compact/compactor.h"
 #include "tsdb/db/append.h"
+#include "tsdb/db/loading.h"
 #include "tsdb/db/view.h"
 #include "tsdb/head/head_open.h"
 #include "tsdb/head/window.h"
@@ -144,7 +145,9 @@ int readmit_next(struct tsdb *db, bool all, struct err *err)
 	if (!all && db->readmitted_ns &&
 	    clock_mono_ns() - db->readmitted_ns < INTERVAL_NS)
 		return 0;
-	rc = wal_unread_take_all(db->wal, &taker, err);
+	rc = loading_retry(db, err);
+	if (!rc)
+		rc = wal_unread_take_all(db->wal, &taker, err);
 	for (size_t i = 0; i < ARRAY_SIZE(places) && !rc; i++)
 		rc = readmit_folder(db, &places[i], err);
 	db->readmitted_ns = clock_mono_ns();

@@ -320,12 +320,12 @@ void wal_unread_report(const struct log *log, const char *path, int rc,
 	if (!rc)
 		log_event(
 			log, LOG_INFO,
-			"the disk reads what was set aside again; its profiles are back",
+			"the disk reads again what it could not read before; its profiles are back",
 			LOG_FIELDS(log_text("path", path)));
 	else
 		log_event(
 			log, LOG_WARN,
-			"something that was set aside is still missing in all answers; everprof tries again in some minutes",
+			"what the disk could not read is still missing in all answers; everprof tries again in some minutes",
 			LOG_FIELDS(log_text("path", path), log_err(err)));
 }
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tsdb/engine/loading.h"
+#include "tsdb/db/loading.h"
 
 #include <string.h>
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "tsdb/block/block_writer.h"
 #include "tsdb/db/view.h"
 #include "tsdb/head/head_open.h"
+#include "tsdb/wal/wal_unread.h"
 
 bool ends_with(const char *s, const char *end)
 {
@@ -37,8 +39,11 @@ static int remove_leftover(struct tsdb *db, const char *dir, const char *name,
  * Rename a damaged directory so that an operator can look at it. The database
  * starts without it.
  */
-static int loading_set_aside(struct tsdb *db, const char *path, struct err *err)
+static int loading_set_aside(struct tsdb *db, const char *dir, const char *name,
+			     struct err *err)
 {
+	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", dir, name);
+
 	db->set_aside++;
 	metric_add(db->env.corruptions, 1);
 	log_event(
@@ -61,19 +66,49 @@ static bool loading_is_named(const char *name, const struct ulid *u)
 	return !strcmp(name, text);
 }
 
-/*
- * Skip a directory that the disk fails to read, and leave it in place; the next
- * startup tries again.
- */
-static int loading_pass_over(struct tsdb *db, const char *path,
-			     const struct err *err)
+/* Note that the disk fails to read a directory, which stays in place. */
+static void loading_note_unread(struct tsdb *db, const char *dir,
+				const char *name)
 {
+	struct unread_dir *d;
+
+	db->unread = mem_grow(db->unread, db->unread_count, &db->unread_cap,
+			      sizeof(*d));
+	d = &db->unread[db->unread_count++];
+	d->parent = dir;
+	d->name = mem_strdup(name);
+}
+
+/*
+ * Leave out a directory that the disk fails to read; loading_retry() tries
+ * again.
+ */
+static void loading_pass_over(struct tsdb *db, const char *dir,
+			      const char *name, const struct err *err)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", dir, name);
+
 	db->set_aside++;
 	metric_add(db->env.corruptions, 1);
 	log_event(
 		db->o.log, LOG_ERROR,
-		"the disk cannot read a head block or block: its profiles are missing in all answers; the next start tries again",
+		"the disk cannot read a head block or block: its profiles are missing in all answers; everprof tries again every five minutes",
 		LOG_FIELDS(log_text("directory", path), log_err(err)));
+	loading_note_unread(db, dir, name);
+}
+
+/*
+ * Deal with a directory that could not be opened at startup. Only damage and
+ * failed reads are no reason to refuse the database.
+ */
+static int loading_failed(struct tsdb *db, const char *dir, const char *name,
+			  int rc, struct err *err)
+{
+	if (rc == ERR_CORRUPT)
+		return loading_set_aside(db, dir, name, err);
+	if (rc != ERR_IO)
+		return rc;
+	loading_pass_over(db, dir, name, err);
 	return 0;
 }
 
@@ -103,8 +138,8 @@ static int open_named(struct tsdb *db, const char *path, const char *name,
 }
 
 /*
- * Open one block and add it to the view. A block that cannot be used must not
- * prevent the database from opening.
+ * Open one block and add it to the view. ERR_CORRUPT: it is damaged. ERR_IO: the
+ * disk fails to read it.
  */
 static int load_block(struct tsdb *db, const char *name, struct err *err)
 {
@@ -118,18 +153,14 @@ static int load_block(struct tsdb *db, const char *name, struct err *err)
 	 */
 	if (rc == ERR_CORRUPT)
 		rc = open_named(db, path, name, &b, err);
-	if (rc == ERR_IO)
-		return loading_pass_over(db, path, err);
-	if (rc == ERR_CORRUPT)
-		return loading_set_aside(db, path, err);
 	/* A running server removed the block after the directory was listed. */
 	if (rc == ERR_NOTFOUND && db->o.read_only)
 		return 0;
 	/* The directory has no meta.json. */
 	if (rc == ERR_NOTFOUND)
-		return loading_set_aside(db, path, err);
+		return ERR_CORRUPT;
 	if (!rc)
-		db_add_block(db, b);
+		db_replace(db, NULL, 0, b);
 	return rc;
 }
 
@@ -143,13 +174,29 @@ static bool has_parent(const struct block *b, const struct ulid *u)
 	return false;
 }
 
-/* A block that was compacted from block b. NULL: there is none. */
-static const struct block *loading_successor(const struct tsdb *db,
-					     const struct block *b)
+/* Whether block b was sealed from the head with the ULID u. */
+static bool loading_has_source(const struct block *b, const struct ulid *u)
 {
-	for (size_t i = 0; i < db->block_count; i++) {
-		if (has_parent(db->blocks[i], &b->meta.ulid))
-			return db->blocks[i];
+	/* A head without a ULID has become no block. */
+	if (ulid_eq(u, &(struct ulid){ { 0 } }))
+		return false;
+	for (size_t i = 0; i < b->meta.source_count; i++) {
+		if (ulid_eq(&b->meta.sources[i], u))
+			return true;
+	}
+	return false;
+}
+
+/* The block among some parts that was made from part p. NULL: there is none. */
+static const struct block *loading_successor(const struct part *v, size_t count,
+					     struct part p)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct block *b = v[i].block;
+
+		if (b && (p.block ? has_parent(b, &p.block->meta.ulid) :
+				    loading_has_source(b, &p.head->ulid)))
+			return b;
 	}
 	return NULL;
 }
@@ -169,24 +216,19 @@ static int drop_part(struct tsdb *db, struct part p, const struct block *by,
 	return 0;
 }
 
-/*
- * Remove blocks that were compacted into other blocks. They exist when the last
- * process was interrupted after it published the new block, but before it
- * removed the old ones.
- */
-static int drop_superseded(struct tsdb *db, struct err *err)
+int drop_replaced(struct tsdb *db, struct err *err)
 {
+	size_t count;
+	struct part *v = db_parts(db, &count);
 	int rc = 0;
 
-	for (size_t i = 0; i < db->block_count && !rc;) {
-		struct part p = { .block = db->blocks[i] };
-		const struct block *by = loading_successor(db, p.block);
+	for (size_t i = 0; i < count && !rc; i++) {
+		const struct block *by = loading_successor(v, count, v[i]);
 
 		if (by)
-			rc = drop_part(db, p, by, err);
-		else
-			i++;
+			rc = drop_part(db, v[i], by, err);
 	}
+	db_parts_free(v, count);
 	return rc;
 }
 
@@ -206,79 +248,42 @@ int load_blocks(struct tsdb *db, struct err *err)
 					       remove_leftover(db, db->path,
 							       l.names[i], err);
 		else if (ulid_parse(str_of(l.names[i]), &u))
-			rc = load_block(db, l.names[i], err);
+			rc = loading_failed(db, db->path, l.names[i],
+					    load_block(db, l.names[i], err),
+					    err);
 	}
 	name_list_fini(&l);
-	return rc ? rc : drop_superseded(db, err);
-}
-
-/*
- * The block that was sealed from this head. NULL: there is none. A head without
- * a ULID (all zeros) matches no block.
- */
-static const struct block *loading_sealed(const struct tsdb *db,
-					  const struct head *r)
-{
-	for (size_t i = 0; i < db->block_count; i++) {
-		const struct meta *m = &db->blocks[i]->meta;
-
-		for (size_t k = 0; k < m->source_count; k++) {
-			if (ulid_eq(&m->sources[k], &r->ulid) &&
-			    !ulid_eq(&r->ulid, &(struct ulid){ { 0 } }))
-				return db->blocks[i];
-		}
-	}
-	return NULL;
-}
-
-int drop_sealed(struct tsdb *db, struct err *err)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < db->head_count && !rc;) {
-		struct part p = { .head = db->heads[i] };
-		const struct block *by = loading_sealed(db, p.head);
-
-		if (by)
-			rc = drop_part(db, p, by, err);
-		else
-			i++;
-	}
 	return rc;
 }
 
-/*
- * Open one head and add it to the view. A head that cannot be used must not
- * prevent the database from opening.
- */
-static int load_head(struct tsdb *db, const char *name, struct err *err)
+/* Add a head to the view. */
+static void loading_add_head(struct tsdb *db, struct head *r, bool closed)
 {
-	CLEANUP(mem_freep) char *path = NULL;
-	struct head *r = NULL;
-	int rc;
+	r->touched_ms = clock_ms(db->o.clock);
+	/* A head without profiles is removed, not sealed. */
+	r->closed = closed && r->index.series > 0;
+	mutex_lock(&db->append_mu);
+	db_add_head(db, r);
+	mutex_unlock(&db->append_mu);
+}
 
-	if (ends_with(name, HEAD_DELETE_SUFFIX))
-		return db->o.read_only ?
-			       0 :
-			       remove_leftover(db, db->env.dir, name, err);
-	/* This is not the name of a head: ignore the file. */
-	if (strspn(name, "0123456789.abcdef") != strlen(name))
-		return 0;
-	path = mem_printf("%s/%s", db->env.dir, name);
-	rc = head_open(&db->env, name, &r, err);
+/*
+ * Open one head and add it to the view; if `closed`, it takes no more samples.
+ * ERR_CORRUPT: it is damaged. ERR_IO: the disk fails to read it.
+ */
+static int load_head(struct tsdb *db, const char *name, bool closed,
+		     struct err *err)
+{
+	struct head *r = NULL;
+	int rc = head_open(&db->env, name, &r, err);
+
 	/* Try a second time, as for blocks. */
 	if (rc == ERR_CORRUPT)
 		rc = head_open(&db->env, name, &r, err);
-	if (rc == ERR_IO)
-		return loading_pass_over(db, path, err);
-	if (rc == ERR_CORRUPT)
-		return loading_set_aside(db, path, err);
+	if (!rc)
+		loading_add_head(db, r, closed);
 	/* A head that was not completely created has no records: skip it. */
-	if (rc)
-		return rc == ERR_NOTFOUND ? 0 : rc;
-	r->touched_ms = clock_ms(db->o.clock);
-	db_add_head(db, r);
-	return 0;
+	return rc == ERR_NOTFOUND ? 0 : rc;
 }
 
 int load_heads(struct tsdb *db, struct err *err)
@@ -288,10 +293,65 @@ int load_heads(struct tsdb *db, struct err *err)
 
 	if (rc == ERR_NOTFOUND && db->o.read_only)
 		return 0;
-	for (size_t i = 0; i < l.count && !rc; i++)
-		rc = load_head(db, l.names[i], err);
+	for (size_t i = 0; i < l.count && !rc; i++) {
+		const char *name = l.names[i];
+
+		if (ends_with(name, HEAD_DELETE_SUFFIX))
+			rc = db->o.read_only ? 0 :
+					       remove_leftover(db, db->env.dir,
+							       name, err);
+		/* Other files, and what was set aside, have other names. */
+		else if (strspn(name, "0123456789.abcdef") == strlen(name))
+			rc = loading_failed(db, db->env.dir, name,
+					    load_head(db, name, false, err),
+					    err);
+	}
 	name_list_fini(&l);
 	return rc;
+}
+
+/*
+ * Open something that the disk failed to read before. A head gets no more
+ * samples: others may have taken its place.
+ */
+static int loading_open_late(struct tsdb *db, const struct unread_dir *d,
+			     struct err *err)
+{
+	CLEANUP(mem_freep)
+	char *path = mem_printf("%s/%s", d->parent, d->name);
+	int rc = d->parent == db->env.dir ? load_head(db, d->name, true, err) :
+					    load_block(db, d->name, err);
+
+	if (rc == ERR_CORRUPT)
+		return loading_set_aside(db, d->parent, d->name, err);
+	wal_unread_report(db->o.log, path, rc, err);
+	return rc;
+}
+
+int loading_retry(struct tsdb *db, struct err *err)
+{
+	size_t count = db->unread_count;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct unread_dir *d = &db->unread[i];
+
+		if (loading_open_late(db, d, err)) {
+			db->unread[kept++] = *d;
+			continue;
+		}
+		db->set_aside--;
+		mem_free(d->name);
+	}
+	db->unread_count = kept;
+	return kept < count ? drop_replaced(db, err) : 0;
+}
+
+void loading_forget(struct tsdb *db)
+{
+	for (size_t i = 0; i < db->unread_count; i++)
+		mem_free(db->unread[i].name);
+	mem_free(db->unread);
 }
 
 void clean_snapshots(struct tsdb *db)
