@@ -139,6 +139,17 @@ static void quote_character(struct buf *out, struct str s, size_t n)
 		buf_add(out, s.ptr, n);
 }
 
+/* How many bytes at the beginning are ASCII characters that need no escape. */
+static size_t quote_plain(struct str s)
+{
+	size_t n = 0;
+
+	while (n < s.len && s.ptr[n] >= ' ' && s.ptr[n] <= '~' &&
+	       s.ptr[n] != '"' && s.ptr[n] != '\\')
+		n++;
+	return n;
+}
+
 /*
  * Valid UTF-8 sequences are copied whole; each byte that does not begin a valid
  * sequence becomes U+FFFD, so that the output is always valid UTF-8.
@@ -148,9 +159,12 @@ void json_quote(struct buf *out, struct str s)
 	buf_byte(out, '"');
 	for (size_t i = 0; i < s.len;) {
 		struct str at = { .ptr = s.ptr + i, .len = s.len - i };
-		size_t n = str_utf8_len(at);
+		size_t plain = quote_plain(at);
+		size_t n = plain ? plain : str_utf8_len(at);
 
-		if (n)
+		if (plain)
+			buf_add(out, at.ptr, plain);
+		else if (n)
 			quote_character(out, at, n);
 		else
 			buf_str(out, "\\ufffd");
