@@ -78,6 +78,7 @@ static void forget_hits(struct querier *q)
 	for (size_t i = 0; i < q->count; i++)
 		labels_unref(q->hits[i].labels);
 	q->count = 0;
+	q->label_bytes = 0;
 	q->place_count = 0;
 }
 
@@ -145,6 +146,7 @@ static void querier_add_place(struct querier *q, struct table *index,
 	}
 	q->hits = mem_grow(q->hits, q->count, &q->cap, sizeof(*q->hits));
 	table_add(index, ls->hash, (uint32_t)q->count);
+	q->label_bytes += sizeof(*ls) + ls->len;
 	q->hits[q->count++] =
 		(struct hit){ .labels = ls, .first = at, .last = at };
 }
@@ -272,18 +274,14 @@ int querier_texts(struct querier *q, struct str name, int64_t from, int64_t to,
 }
 
 /* An estimate, which counts only the memory that grows with the query. */
+/* It is asked for each profile, so it takes the same time for any selection. */
 size_t querier_memory(const struct querier *q)
 {
-	size_t sum =
-		q->cap * sizeof(*q->hits) + q->place_cap * sizeof(*q->places);
-
-	sum += values_reader_memory(&q->values) +
+	return q->cap * sizeof(*q->hits) + q->place_cap * sizeof(*q->places) +
+	       q->label_bytes + values_reader_memory(&q->values) +
 	       q->cursor.groups.cap * sizeof(struct chunk) + q->kept.bytes.cap +
 	       q->scratch.cap + q->times.cap * sizeof(*q->times.v) +
 	       vec_memory(&q->totals.rows) + vec_memory(&q->totals.values);
-	for (size_t i = 0; i < q->count; i++)
-		sum += sizeof(struct labels) + q->hits[i].labels->len;
-	return sum;
 }
 
 size_t querier_count(const struct querier *q)

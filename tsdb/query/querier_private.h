@@ -76,6 +76,7 @@ struct querier {
 	struct hit *hits;
 	size_t count;
 	size_t cap;
+	size_t label_bytes; /* memory of the label sets of all hits */
 	struct place *places;
 	size_t place_count;
 	size_t place_cap;
