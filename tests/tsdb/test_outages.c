@@ -335,9 +335,16 @@ Test(outages, a_block_that_a_start_could_not_read_comes_back)
 {
 	struct fixture *f = patient();
 
+	struct querier *q = NULL;
+
 	cr_assert(!maintain(f, true) && stats(f).blocks == 1);
 	break_sector(f, "/index", 0, 1);
 	cr_assert(!reopen(f) && count(f) == 0);
+	querier_open(f->db, NULL, &q);
+	cr_expect(querier_lost(q) && querier_lost(q)->code == ERR_IO,
+		  "answers say that they are not complete");
+	querier_close(q);
+	cr_expect(tsdb_snapshot(f->db, "s", true, NULL) == ERR_IO);
 	cr_expect(!maintain(f, true) && count(f) == 0, "still unreadable");
 	f->hook.sector = NULL;
 	cr_expect(!maintain(f, true) && count(f) == 40, "%zu", count(f));
@@ -363,6 +370,88 @@ Test(outages, a_head_block_that_a_start_could_not_read_comes_back)
 	cr_expect(!reopen(f) && count(f) == 60, "%zu", count(f));
 	cr_expect(!maintain(f, true) && count(f) == 60, "%zu", count(f));
 	cr_expect(entries(f, "ls ranges | wc -l") == 0);
+	teardown(f);
+}
+
+/*
+ * The log of a head block says which values and which numbers are in use. The
+ * values of records that cannot be read must not be cut off or overwritten.
+ */
+Test(outages, nothing_is_written_to_a_head_block_that_is_read_in_part)
+{
+	for (int again = 0; again < 2; again++) {
+		struct fixture *f = patient();
+		size_t left;
+		long values;
+
+		for (int s = 2; s < 100; s++)
+			put_series(f, s, 0, 2);
+		cr_assert(!tsdb_flush(f->db, NULL) && !reopen(f));
+		cr_assert(count(f) == 236);
+		values = entries(f, "stat -c %s ranges/*/values");
+		break_sector(f, "/groups", 4096, 8192);
+		cr_assert(!reopen(f));
+		left = count(f);
+		cr_assert(left > 0 && left < 236, "%zu", left);
+		put_series(f, 0, 30, 35);
+		put_series(f, 200, 0, 5);
+		cr_expect(!tsdb_flush(f->db, NULL));
+		cr_expect(
+			entries(f,
+				"stat -c %s ranges/*0000000100000040/values") ==
+			values);
+		f->hook.sector = NULL;
+		if (again) {
+			pull_the_plug(f);
+			cr_assert(!reopen(f) && count(f) == 246);
+		}
+		cr_expect(!maintain(f, true) && !maintain(f, true));
+		cr_expect(count(f) == 246, "%zu", count(f));
+		cr_expect(!reopen(f) && count(f) == 246);
+		cr_expect(entries(f, "ls ranges | wc -l") == 0);
+		teardown(f);
+	}
+}
+
+/* The clock that was saved cannot be read, and the clock of the machine is wrong. */
+Test(outages, a_state_file_that_cannot_be_read_removes_no_profile)
+{
+	const int64_t days = 100LL * 24 * 3600000;
+	struct fixture *f = setup_closed();
+
+	f->o.retention_ms = days / 2;
+	f->o.clock_steady_ms = 0;
+	reopen(f);
+	put_series(f, 0, 0, 20);
+	cr_assert(!maintain(f, true) && !reopen(f));
+	clock_set(&f->clock, sample_ms(2000) + days);
+	cr_assert(!put(f, 0, (int)(days / 15000) + 1990), "it is new");
+	pull_the_plug(f);
+	arm(f, FS_READ, "/state", EIO, -1);
+	cr_assert(!reopen(f));
+	f->hook.times = 0;
+	cr_expect(!maintain(f, true) && count(f) == 21, "%zu", count(f));
+	cr_expect(!reopen(f) && !maintain(f, true) && count(f) == 21);
+	teardown(f);
+}
+
+/* They were accepted when the clock was ahead. */
+Test(outages, profiles_that_come_back_are_not_too_new)
+{
+	const int64_t days = 100LL * 24 * 3600000;
+	struct fixture *f = setup_closed();
+
+	f->o.outage_ms = -1;
+	reopen(f);
+	clock_set(&f->clock, sample_ms(2000) + days);
+	put_series(f, 0, (int)(days / 15000), (int)(days / 15000) + 20);
+	pull_the_plug(f);
+	clock_set(&f->clock, sample_ms(2000));
+	break_sector(f, "/wal/0", 8192, 8193);
+	cr_assert(!reopen(f) && count(f) < 20);
+	f->hook.sector = NULL;
+	cr_expect(!maintain(f, true) && count(f) == 20, "%zu", count(f));
+	cr_expect(!reopen(f) && count(f) == 20);
 	teardown(f);
 }
 

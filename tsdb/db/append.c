@@ -211,14 +211,20 @@ static int append_try(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 	return rc == 1 ? 0 : rc;
 }
 
-/* Whether a sample may be stored now, by its time and by what is full. */
-static int append_admit(struct tsdb *db, const struct sample *s,
+/*
+ * Whether a sample may be stored now, by its time and by what is full. One that
+ * was stored before (`again`) is not too new: the clock was another one then.
+ */
+static int append_admit(struct tsdb *db, const struct sample *s, bool again,
 			struct err *err)
 {
 	int64_t retention = db->o.ignore_retention ? 0 : db->o.retention_ms;
-	const struct trusted_time now = db_clock_time(db);
-	int rc = window_check(s->ms, &now, retention, err);
+	struct trusted_time now = db_clock_time(db);
+	int rc;
 
+	if (again && s->ms > now.latest_ms)
+		now.latest_ms = s->ms;
+	rc = window_check(s->ms, &now, retention, err);
 	if (rc) {
 		metric_add(db->metrics.out_of_bounds, 1);
 		return rc;
@@ -252,7 +258,7 @@ int db_append_again(struct tsdb *db, const struct sample *s, bool resend,
 		    struct err *err)
 {
 	uint64_t lsn;
-	int rc = append_admit(db, s, err);
+	int rc = append_admit(db, s, true, err);
 
 	mutex_lock(&db->append_mu);
 	if (!rc)
@@ -295,7 +301,7 @@ int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
 	      struct err *err)
 {
 	struct tsdb *db = (struct tsdb *)a;
-	int rc = append_admit(db, s, err);
+	int rc = append_admit(db, s, false, err);
 
 	if (rc)
 		return rc;

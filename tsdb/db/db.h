@@ -160,7 +160,7 @@ struct tsdb {
 	uint64_t set_aside;
 	/* Of these, those that loading_retry() tries again; job_mu guards them. */
 	struct unread_dir *unread;
-	size_t unread_count;
+	_Atomic size_t unread_count;
 	size_t unread_cap;
 
 	struct mutex loop_mu;

@@ -72,9 +72,11 @@ static void loading_note_unread(struct tsdb *db, const char *dir,
 {
 	struct unread_dir *d;
 
-	db->unread = mem_grow(db->unread, db->unread_count, &db->unread_cap,
-			      sizeof(*d));
-	d = &db->unread[db->unread_count++];
+	size_t count = atomic_load(&db->unread_count);
+
+	db->unread = mem_grow(db->unread, count, &db->unread_cap, sizeof(*d));
+	d = &db->unread[count];
+	atomic_store(&db->unread_count, count + 1);
 	d->parent = dir;
 	d->name = mem_strdup(name);
 }
@@ -260,8 +262,11 @@ int load_blocks(struct tsdb *db, struct err *err)
 static void loading_add_head(struct tsdb *db, struct head *r, bool closed)
 {
 	r->touched_ms = clock_ms(db->o.clock);
-	/* A head without profiles is removed, not sealed. */
-	r->closed = closed && r->index.series > 0;
+	/*
+	 * A head without profiles is removed, not sealed. Nothing may be written
+	 * to one of which the disk cannot read all.
+	 */
+	r->closed = (closed || r->unreadable) && r->index.series > 0;
 	mutex_lock(&db->append_mu);
 	db_add_head(db, r);
 	mutex_unlock(&db->append_mu);
@@ -330,7 +335,7 @@ static int loading_open_late(struct tsdb *db, const struct unread_dir *d,
 
 int loading_retry(struct tsdb *db, struct err *err)
 {
-	size_t count = db->unread_count;
+	size_t count = atomic_load(&db->unread_count);
 	size_t kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -343,7 +348,7 @@ int loading_retry(struct tsdb *db, struct err *err)
 		db->set_aside--;
 		mem_free(d->name);
 	}
-	db->unread_count = kept;
+	atomic_store(&db->unread_count, kept);
 	return kept < count ? drop_replaced(db, err) : 0;
 }
 

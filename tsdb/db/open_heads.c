@@ -6,14 +6,16 @@
 
 /*
  * The heads of a window are sorted by opening LSN, so the last head that
- * matches is the right generation.
+ * matches is the right generation. One of which the disk cannot read all cannot
+ * say what it has, and nothing may be written to it.
  */
 struct head *find_head(const struct tsdb *db, int64_t start, uint64_t lsn)
 {
 	struct head *found = NULL;
 
 	for (size_t i = 0; i < db->head_count; i++) {
-		if (db->heads[i]->start == start && db->heads[i]->lsn <= lsn)
+		if (db->heads[i]->start == start && db->heads[i]->lsn <= lsn &&
+		    !db->heads[i]->unreadable)
 			found = db->heads[i];
 	}
 	return found;
@@ -40,8 +42,10 @@ static int make_head(struct tsdb *db, int64_t start, uint64_t lsn,
 	int rc = head_create(&db->env, start, lsn, clock_ms(db->o.clock), &r,
 			     err);
 
+	if (rc == ERR_EXISTS)
+		return err_wrap(err, ERR_IO, "head block");
 	if (rc)
-		return rc == ERR_EXISTS ? ERR_IO : rc;
+		return rc;
 	db_add_head(db, r);
 	*out = r;
 	return 0;

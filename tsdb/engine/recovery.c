@@ -225,12 +225,14 @@ static void tell_recovered(struct tsdb *db)
 /*
  * Set the retention clock of a database that never saved it to the time of the
  * newest stored profile. This is done before new profiles are added, because
- * their times may be wrong if the system clock is wrong.
+ * their times may be wrong if the system clock is wrong. `unread`: it was saved,
+ * but the disk cannot read it.
  */
-static int begin_clock(struct tsdb *db, struct err *err)
+static int begin_clock(struct tsdb *db, bool unread, struct err *err)
 {
 	int64_t now = clock_ms(db->o.clock);
 	int64_t newest = INT64_MIN;
+	int64_t oldest = now;
 	size_t count;
 	struct part *v;
 
@@ -240,8 +242,17 @@ static int begin_clock(struct tsdb *db, struct err *err)
 	for (size_t i = 0; i < count; i++) {
 		if (part_max(v[i]) > newest)
 			newest = part_max(v[i]);
+		if (part_min(v[i]) < oldest)
+			oldest = part_min(v[i]);
 	}
 	db_parts_free(v, count);
+	/*
+	 * The clock that was saved cannot be read, and the system clock may have
+	 * been wrong already when the newest profiles were stored. With the
+	 * oldest one, it is in doubt until it is confirmed.
+	 */
+	if (unread)
+		newest = oldest;
 	/*
 	 * During an import (ignore_retention) profiles may be old, and say
 	 * nothing about the current time.
@@ -268,15 +279,15 @@ static void state_keep_unread(const struct tsdb *db)
 
 /*
  * Load the file `state`. If it is damaged, the database still opens (see
- * state_load()).
+ * state_load()). Returns whether the disk cannot read it.
  */
-static void load_state(struct tsdb *db)
+static bool load_state(struct tsdb *db)
 {
 	struct err err;
 	int rc = state_load(&db->state, &err);
 
 	if (!rc)
-		return;
+		return false;
 	/* What the disk may read later must not be replaced. */
 	if (rc == ERR_IO && !db->o.read_only)
 		state_keep_unread(db);
@@ -285,6 +296,7 @@ static void load_state(struct tsdb *db)
 		db->o.log, LOG_ERROR,
 		"cannot read the state file; deleted profiles may be restored from the WAL",
 		LOG_FIELDS(log_err(&err)));
+	return rc == ERR_IO;
 }
 
 /* Refuse a directory that contains something other than a database. */
@@ -307,6 +319,7 @@ int db_load(struct tsdb *db, struct err *err)
 				  .log = db->o.log,
 				  .metrics = db->o.metrics,
 				  .torn = db->metrics.torn };
+	bool state_unread = false;
 	int rc = check_dir(db, err);
 
 	if (!rc && !db->o.read_only) {
@@ -317,7 +330,7 @@ int db_load(struct tsdb *db, struct err *err)
 			rc = fs_ensure_dir(db->o.fs, db->env.dir, err);
 	}
 	if (!rc)
-		load_state(db);
+		state_unread = load_state(db);
 	if (!rc)
 		/*
 		 * Open the WAL before the heads, and the heads before the
@@ -346,7 +359,7 @@ int db_load(struct tsdb *db, struct err *err)
 	/* A recovered head may be an earlier generation of its window. */
 	close_generations(db);
 	clean_snapshots(db);
-	if (begin_clock(db, err))
+	if (begin_clock(db, state_unread, err))
 		log_event(
 			db->o.log, LOG_WARN,
 			"cannot save the retention clock; everprof tries again later",

@@ -172,6 +172,19 @@ static int make_parent(struct tsdb *db, const char *path, struct err *err)
  * The snapshot is built under a temporary name and renamed when it is complete.
  * When a database is opened, snapshots with temporary names are removed.
  */
+/* Whether the view has all heads and blocks; otherwise an error. */
+static int snapshot_check(struct tsdb *db, struct err *err)
+{
+	size_t count = atomic_load(&db->unread_count);
+
+	if (!count)
+		return 0;
+	return err_set(
+		err, ERR_IO,
+		"the disk cannot read %zu head blocks or blocks, which the snapshot would lack; everprof tries again every five minutes",
+		count);
+}
+
 int tsdb_snapshot(struct tsdb *db, const char *name, bool ranges,
 		  struct err *err)
 {
@@ -183,7 +196,9 @@ int tsdb_snapshot(struct tsdb *db, const char *name, bool ranges,
 
 	s.env.dir = tmp;
 	db_begin_job(db);
-	rc = make_parent(db, parent, err);
+	rc = snapshot_check(db, err);
+	if (!rc)
+		rc = make_parent(db, parent, err);
 	/*
 	 * The directory is made and removed again, to find out before the work
 	 * whether the name exists. No other snapshot can take the name

@@ -300,6 +300,14 @@ static void head_report_unread(void *ctx, uint64_t offset, uint64_t len)
 			   log_int("bytes", (int64_t)len)));
 }
 
+/* Cut off the torn ends of both files. */
+static int head_cut_all(const struct head *r, struct err *err)
+{
+	int rc = head_cut(r, r->groups, r->groups_end, err);
+
+	return rc ? rc : head_cut(r, r->values, r->values_end, err);
+}
+
 static int open_all(struct head *r, struct err *err)
 {
 	struct buf log = { 0 };
@@ -313,22 +321,22 @@ static int open_all(struct head *r, struct err *err)
 	if (!rc)
 		rc = head_load(r, buf_bytes(&log), err);
 	/*
-	 * The header is in a part of the file that the disk cannot read. It may
-	 * be intact, so the head is not known to be corrupt.
+	 * The header, or all of the log, is in a part of the file that the disk
+	 * cannot read. It may be intact, so the head is not known to be corrupt
+	 * or empty.
 	 */
-	if (rc == ERR_CORRUPT && r->unreadable)
-		rc = ERR_IO;
+	if (r->unreadable && (rc == ERR_CORRUPT || (!rc && !r->index.series)))
+		rc = err_set(err, ERR_IO, "the disk cannot read its log");
+	buf_fini(&log);
 	/*
-	 * Bytes that could not be read are neither truncated nor overwritten:
-	 * new records are written after the present end of the file.
+	 * The records that could not be read may have values anywhere, and
+	 * numbers of series and types. So nothing is cut off, and nothing will
+	 * be written.
 	 */
 	if (!rc && r->unreadable)
-		r->groups_end = (log.len + 7) & ~(uint64_t)7;
-	buf_fini(&log);
-	if (!rc && !r->unreadable)
-		rc = head_cut(r, r->groups, r->groups_end, err);
-	if (!rc)
-		rc = head_cut(r, r->values, r->values_end, err);
+		rc = file_size(r->values, &r->values_end, err);
+	else if (!rc)
+		rc = head_cut_all(r, err);
 	if (!rc)
 		head_load_tombstones(r);
 	return rc;

@@ -30,9 +30,9 @@ bool head_is_stillborn(const struct head *r);
  * owns *out. ERR_NOTFOUND: `name` is not the name of a head, or the creation of
  * the head was cut short and its directory, which had no profiles, has been
  * removed. ERR_CORRUPT: the head is so damaged that nothing of it can be used.
- * ERR_IO: the header of its log could not be read. If the disk cannot read some
- * bytes of the log, this is logged and counted, and the head's member
- * `unreadable` is set.
+ * ERR_IO: the header of its log, or all of it, could not be read. If the disk
+ * cannot read some bytes of the log, this is logged and counted, and the head's
+ * member `unreadable` is set: then nothing is cut off, and nothing may be written.
  */
 NODISCARD int head_open(struct head_env *env, const char *name,
 			struct head **out, struct err *err);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/maintain/readmission.h"
 
+#include <string.h>
+
 #include "base/fs.h"
 #include "base/mem.h"
 #include "model/types.h"
@@ -120,7 +122,9 @@ static int readmit_folder(struct tsdb *db, const struct readmission_place *p,
 		char *path = mem_printf("%s/%s", dir, l.names[i]);
 		struct readmission m = { .db = db, .path = path };
 
-		if (!wal_unread_is_name(l.names[i]))
+		/* The file `state` was replaced; only an operator can decide. */
+		if (!wal_unread_is_name(l.names[i]) ||
+		    !strncmp(l.names[i], "state", 5))
 			continue;
 		rc = p->readmit(&m, err);
 		wal_unread_report(db->o.log, path, rc, err);
@@ -150,6 +154,8 @@ int readmit_next(struct tsdb *db, bool all, struct err *err)
 		rc = wal_unread_take_all(db->wal, &taker, err);
 	for (size_t i = 0; i < ARRAY_SIZE(places) && !rc; i++)
 		rc = readmit_folder(db, &places[i], err);
-	db->readmitted_ns = clock_mono_ns();
+	/* What waits for room in heads is tried again when some are sealed. */
+	if (rc != ERR_LIMIT)
+		db->readmitted_ns = clock_mono_ns();
 	return rc;
 }

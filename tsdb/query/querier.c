@@ -48,6 +48,19 @@ static void querier_tell_damage(struct querier *q)
 			     log_err(q->lost ? &q->lost_why : &q->failed_why)));
 }
 
+/* Note that heads or blocks are missing in the view. */
+static void querier_note_unread(struct querier *q)
+{
+	size_t count = atomic_load(&q->db->unread_count);
+	struct err why;
+
+	if (!count)
+		return;
+	(void)err_set(&why, ERR_IO,
+		      "the disk cannot read %zu head blocks or blocks", count);
+	note_lost(q, count, &why);
+}
+
 /*
  * The copy of the view holds a reference to each part, so that files may be
  * removed from the directory while the querier reads them.
@@ -62,6 +75,7 @@ void querier_open(struct tsdb *db, const struct limits *limits,
 		q->limits = *limits;
 	atomic_fetch_add(&db->queriers, 1);
 	q->parts = db_parts(db, &q->part_count);
+	querier_note_unread(q);
 	*out = q;
 }
 

@@ -349,7 +349,7 @@ static int wal_make_current(struct wal *w, size_t body_len, struct err *err)
 		 offset + body_len + RECORD_HEAD_MAX > OFFSET_MAX)
 		rc = wal_roll(w, err);
 	/* Callers would take ERR_EXISTS for a conflicting profile. */
-	return rc == ERR_EXISTS ? ERR_IO : rc;
+	return rc == ERR_EXISTS ? err_wrap(err, ERR_IO, "WAL segment") : rc;
 }
 
 /* Write a record of a kind; its bytes are then in w->scratch. */

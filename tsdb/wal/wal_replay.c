@@ -38,10 +38,11 @@ static void replay_report_gap(struct wal *w, int64_t ms)
 
 	if (!g->profiles)
 		return;
+	/* Samples may be in any order. */
 	if (g->after_ms != INT64_MIN)
-		time_format(g->after_ms, from);
+		time_format(g->after_ms < ms ? g->after_ms : ms, from);
 	if (ms != INT64_MAX)
-		time_format(ms, to);
+		time_format(g->after_ms > ms ? g->after_ms : ms, to);
 	metric_add(w->missing, (int64_t)g->profiles);
 	log_event(
 		w->o.log, LOG_ERROR,
@@ -451,11 +452,14 @@ static int64_t replay_note_end(struct wal *w)
 			LOG_FIELDS(log_err(&err)));
 	if (rc)
 		return INT64_MAX;
-	if (stop.numbers.next > w->next_number)
-		w->next_number = stop.numbers.next;
-	/* After that stop, the log went on in other segments. */
+	/*
+	 * After that stop, the log went on in other segments, perhaps with other
+	 * numbers, if a start could not read the file.
+	 */
 	if (w->next > stop.segment + 1)
 		return INT64_MAX;
+	if (stop.numbers.next > w->next_number)
+		w->next_number = stop.numbers.next;
 	w->next = stop.segment + 1;
 	if (replay_end_is_unread(w, &stop))
 		return INT64_MAX;
