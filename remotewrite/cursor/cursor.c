@@ -137,6 +137,18 @@ static int cursor_load(struct file *f, struct cursor_state *state,
 	return rc ? rc : cursor_decode(b, state, serial, err);
 }
 
+/*
+ * Whether a file was kept that the disk could not read, and everprof ended before
+ * it made a new one.
+ */
+static bool cursor_was_kept(struct fs *fs, const char *path)
+{
+	CLEANUP(mem_freep) char *kept = mem_printf("%s.unread", path);
+	uint64_t size;
+
+	return fs_size(fs, kept, &size, NULL) != ERR_NOTFOUND;
+}
+
 /* Keep a file that the disk may read later under another name. */
 static int cursor_keep_unread(struct fs *fs, const char *path, struct err *err)
 {
@@ -152,8 +164,8 @@ int cursor_open(struct fs *fs, const char *path, struct cursor_state *state,
 	uint64_t serial = 1;
 	int rc = file_open(fs, path, FILE_WRITE, &f, err);
 
-	*damaged = false;
-	if (rc == ERR_NOTFOUND) {
+	*damaged = rc == ERR_NOTFOUND && cursor_was_kept(fs, path);
+	if (rc == ERR_NOTFOUND && !*damaged) {
 		rc = cursor_create(fs, path, state, &f, err);
 	} else if (!rc) {
 		rc = cursor_load(f, state, &serial, err);

@@ -3,6 +3,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/units.h"
 
 /* Opens or creates the file and its directory; see cursor_open(). */
 static int open_file(struct queue *q, struct cursor_state *state, bool *damaged,
@@ -55,6 +56,20 @@ static struct cursor_state new_state(const struct queue *q)
 	return s;
 }
 
+/* Logs that the log ends before what was acknowledged. */
+static void report_shorter_log(const struct queue *q,
+			       const struct cursor_state *s)
+{
+	char at[40];
+
+	time_format(s->sample_ms, at);
+	log_event(
+		q->o.events, LOG_ERROR,
+		"files of the WAL were removed: it ends before what the receiver has acknowledged, so profiles that were not sent may be lost, and nobody knows how many",
+		LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
+			   log_text("after", at)));
+}
+
 int queue_open_cursor(struct queue *q, struct err *err)
 {
 	struct sample_log *log = q->o.log;
@@ -82,12 +97,14 @@ int queue_open_cursor(struct queue *q, struct err *err)
 	 * The log ends before the cursor only if the files of the log were
 	 * removed. Nothing that it has now was sent.
 	 */
-	if (state.acked > log->end(log))
+	if (state.acked > log->end(log)) {
+		report_shorter_log(q, &state);
 		state = (struct cursor_state){
 			.acked = log->begin(log),
 			.trusted_ms = state.trusted_ms,
 			.doubt_ms = state.doubt_ms,
 		};
+	}
 	ack_window_init(&q->window,
 			(struct log_place){ .position = state.acked,
 					    .number = state.number,

@@ -41,6 +41,7 @@ struct reader {
 	uint64_t expected;
 	int64_t before_ms;
 	struct err damage; /* why samples may be missing; code 0: no reason */
+	bool ages;         /* the sample before was too old to be sent */
 };
 
 /* Where the reader is. */
@@ -402,6 +403,24 @@ static bool is_too_old(struct reader *r)
 	return r->sample.ms < reader_oldest(r, r->q->config.queue.age_limit_ms);
 }
 
+/* Counts a sample that is too old to be sent; of such in a row, logs the first. */
+static void reader_drop_old(struct reader *r)
+{
+	char at[40];
+
+	metric_add(r->q->metrics.dropped_age, 1);
+	time_format(r->sample.ms, at);
+	if (!r->ages)
+		log_event(
+			r->q->o.events, LOG_WARN,
+			"remote write drops profiles that are older than sample_age_limit; further ones in a row are only counted",
+			LOG_FIELDS(
+				log_text("remote_name", r->q->config.name.ptr),
+				log_text("time", at)));
+	r->ages = true;
+	reader_pass(r);
+}
+
 /* Relabels the sample that was read, and hands it to its shard. */
 static void take_sample(struct reader *r)
 {
@@ -413,10 +432,10 @@ static void take_sample(struct reader *r)
 
 	reader_count(r);
 	if (is_too_old(r)) {
-		metric_add(q->metrics.dropped_age, 1);
-		reader_pass(r);
+		reader_drop_old(r);
 		return;
 	}
+	r->ages = false;
 	mutex_lock(&q->rules_mu);
 	rc = series_cache_find(q->series, r->sample.labels, &q->rules, &to,
 			       &err);

@@ -169,17 +169,27 @@ static struct batch take_given_up(struct queue *q, struct batch *b)
 	return out;
 }
 
+/* Formats the earliest and the latest time of a batch; samples have any order. */
+static void batch_times(const struct batch *b, char from[40], char to[40])
+{
+	int64_t first = INT64_MAX;
+	int64_t last = INT64_MIN;
+
+	for (const struct queued_sample *i = b->first; i; i = i->next) {
+		first = i->sample.ms < first ? i->sample.ms : first;
+		last = i->sample.ms > last ? i->sample.ms : last;
+	}
+	time_format(first, from);
+	time_format(last, to);
+}
+
 /* Logs samples that max_backlog has given up. */
 static void report_given_up(struct shard *s, const struct batch *b)
 {
-	const struct queued_sample *last = b->first;
 	char from[40];
 	char to[40];
 
-	while (last->next)
-		last = last->next;
-	time_format(b->first->sample.ms, from);
-	time_format(last->sample.ms, to);
+	batch_times(b, from, to);
 	log_event(
 		s->q->o.events, LOG_ERROR,
 		"remote write exceeds max_backlog; the oldest profiles are dropped",
@@ -237,23 +247,29 @@ static void labels_of_sample(const struct queued_sample *i, struct buf *out)
 	labels_unref(labels);
 }
 
-/* Logs a batch that the receiver will never accept, with its first profile. */
+/*
+ * Logs a batch of which the receiver will never accept some profiles, with its
+ * first profile. The response does not say which they are.
+ */
 static void report_refusal(struct shard *s, const struct batch *b,
 			   const struct attempt *a)
 {
 	struct buf labels = { 0 };
-	char at[40];
+	char from[40];
+	char to[40];
 
 	labels_of_sample(b->first, &labels);
-	time_format(b->first->sample.ms, at);
+	batch_times(b, from, to);
 	log_event(
 		s->q->o.events, LOG_ERROR,
 		"remote write: the receiver refused profiles; they are not sent again",
 		LOG_FIELDS(
 			log_text("remote_name", s->q->config.name.ptr),
 			log_int("profiles", (int64_t)(b->count - s->written)),
+			log_int("of", (int64_t)b->count),
 			log_text("first", buf_cstr(&labels)),
-			log_text("time", at), log_text("error", a->error)));
+			log_text("from", from), log_text("to", to),
+			log_text("error", a->error)));
 	buf_fini(&labels);
 }
 
