@@ -61,6 +61,11 @@ int file_slurp(const char *path, struct buf *out, struct err *err)
 	return read_all(path, false, out, err);
 }
 
+int file_slurp_fd(int fd, const char *path, struct buf *out, struct err *err)
+{
+	return read_to_end(fd, path, out, err);
+}
+
 int file_drain(const char *path, struct buf *out, struct err *err)
 {
 	return read_all(path, true, out, err);

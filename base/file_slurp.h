@@ -22,6 +22,13 @@
 NODISCARD int file_slurp(const char *path, struct buf *out, struct err *err);
 
 /*
+ * Append everything that can be read from a descriptor, which stays open; `path`
+ * is for messages. Errors as file_slurp().
+ */
+NODISCARD int file_slurp_fd(int fd, const char *path, struct buf *out,
+			    struct err *err);
+
+/*
  * Append everything that can be read from `path` to `out`, waiting for the
  * writer of a pipe: for paths that a person gave on the command line. Returns
  * ERR_TOOBIG when the contents exceed the maximum of `out`, or the errors of

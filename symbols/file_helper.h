@@ -63,6 +63,13 @@ struct file_helper;
  */
 struct file_helper *file_helper_new(char *const *argv);
 
+/*
+ * Say to whose share the files of the next calls count; 0, as in the beginning, is
+ * root. A helper that waits for a file system cannot be ended; a user other than
+ * root with two of them gets ERR_AGAIN until one of them has ended.
+ */
+void file_helper_set_user(struct file_helper *h, uint32_t user);
+
 /* End the process and free the helper; NULL is a no-op. */
 void file_helper_close(struct file_helper *h);
 

@@ -46,6 +46,11 @@ struct name_finder {
 	 * none.
 	 */
 	const char *debug_dir;
+	/*
+	 * Whether only debug files of debug_dir count that everyone may read:
+	 * anybody can write any build ID into a program, and would get the names.
+	 */
+	bool public_debug_files;
 	unsigned timeout_ms; /* of the helper, for the names of one file */
 	/* When all names are needed, in ns of clock_mono_ns(); 0: never. */
 	int64_t deadline_ns;

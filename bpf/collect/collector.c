@@ -66,15 +66,18 @@ static void collector_unpublish(void *ctx, uint32_t pid)
 /* Let the queue read the next file, if it is idle. Whether it reads one. */
 static bool collector_reads_file(struct collector *c, uint64_t now)
 {
+	const struct mapped_file *f;
 	uint32_t next;
 
 	if (!elf_queue_is_idle(c->queue))
 		return true;
 	next = file_table_next(&c->files, now);
-	if (next != FILE_NONE)
-		elf_queue_submit(c->queue, next,
-				 file_table_at(&c->files, next));
-	return next != FILE_NONE;
+	if (next == FILE_NONE)
+		return false;
+	f = file_table_at(&c->files, next);
+	elf_queue_submit(c->queue, next, f,
+			 user_ranges_share(&c->ranges, f->uid));
+	return true;
 }
 
 /*

@@ -22,13 +22,10 @@ enum {
 _Static_assert((int)PROCESS_ASKED_MS == (int)HELD_SAMPLES_MS,
 	       "samples wait so long");
 
-/* Whether the name of a file is that of the kernel's program. */
+/* Whether the name of a file, as series have it, is that of the kernel. */
 static bool sample_is_named_kernel(struct str exe)
 {
-	size_t n = strlen(KERNEL_EXE);
-
-	return exe.len >= n && !memcmp(exe.ptr + exe.len - n, KERNEL_EXE, n) &&
-	       (exe.len == n || exe.ptr[exe.len - n - 1] == '/');
+	return str_is(process_exe_name(exe), KERNEL_EXE);
 }
 
 /* Whether the mappings of a process have to be read to understand a sample. */

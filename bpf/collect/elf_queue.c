@@ -21,6 +21,7 @@ struct elf_queue {
 	enum elf_queue_state state;
 	uint32_t pid;
 	uint32_t uid;
+	uint32_t user; /* to whose share the file counts */
 	char *path;
 	struct file_identity identity;
 	struct elf_stamp known;
@@ -32,6 +33,8 @@ static void elf_queue_read(struct elf_queue *q)
 {
 	struct elf_result *r = &q->result;
 
+	file_helper_set_user(q->helpers.files, q->user);
+	file_helper_set_user(q->helpers.processes, q->user);
 	r->answer = buf_init(ELF_FACTS_MAX);
 	r->good =
 		!elf_reader_read(&q->helpers,
@@ -122,12 +125,13 @@ bool elf_queue_is_idle(struct elf_queue *q)
 }
 
 void elf_queue_submit(struct elf_queue *q, uint32_t number,
-		      const struct mapped_file *f)
+		      const struct mapped_file *f, uint32_t user)
 {
 	mutex_lock(&q->t.mu);
 	elf_queue_forget(q);
 	q->pid = f->pid;
 	q->uid = f->uid;
+	q->user = user;
 	q->path = mem_strdup(f->path);
 	q->identity = (struct file_identity){
 		.is_build_id = f->identity.is_build_id,

@@ -36,9 +36,12 @@ int elf_queue_fd(const struct elf_queue *q);
 /* Whether a file can be submitted: the last result was taken. */
 bool elf_queue_is_idle(struct elf_queue *q);
 
-/* Let the thread read a file, whose path and identity are copied. */
+/*
+ * Let the thread read a file, whose path and identity are copied. It counts to
+ * the share of `user`.
+ */
 void elf_queue_submit(struct elf_queue *q, uint32_t number,
-		      const struct mapped_file *f);
+		      const struct mapped_file *f, uint32_t user);
 
 /* Take the result; false: there is none yet. elf_result_fini() frees it. */
 NODISCARD bool elf_queue_take(struct elf_queue *q, struct elf_result *out);

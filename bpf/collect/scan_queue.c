@@ -197,8 +197,10 @@ static void scan_queue_give(struct scan_queue *q, const struct scan_result *r)
 static void scan_queue_read(struct scan_queue *q, struct scan_user *u)
 {
 	struct scan_wish wish = u->wishes.list.v[--u->wishes.list.count];
-	struct scan_result r = scan_wish_read(q, wish);
+	struct scan_result r;
 
+	file_helper_set_user(q->reader, u->uid);
+	r = scan_wish_read(q, wish);
 	q->of_all -= wish.of_all;
 	scan_queue_give(q, &r);
 	u->spent_ns += clock_mono_ns() - (int64_t)r.read_ns;

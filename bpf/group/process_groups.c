@@ -41,8 +41,7 @@ void process_groups_fini(struct process_groups *g)
 	mem_free(g->node);
 }
 
-/* Return the last element of a path, without the mark of a removed file. */
-static struct str exe_name(struct str path)
+struct str process_exe_name(struct str path)
 {
 	static const char removed[] = " (deleted)";
 	size_t n = sizeof(removed) - 1;
@@ -160,7 +159,7 @@ static void label_process(const struct process_groups *g,
 	label_add(b, LABEL_NAME, str_of(PROFILE_NAME));
 	label_add(b, "job", str_of(PROFILE_JOB));
 	label_add(b, "node", str_of(g->node));
-	label_add(b, "exe", exe_name(p->exe));
+	label_add(b, "exe", process_exe_name(p->exe));
 	if (path.container.len)
 		label_container(g, b, path.container);
 	else if (path.unit.len)

@@ -59,6 +59,12 @@ struct process_groups {
 	struct table by_key;
 };
 
+/*
+ * Return the name of a program, which its series has: the last element of its
+ * path, without the kernel's mark of a removed file. Borrowed from the path.
+ */
+struct str process_exe_name(struct str path);
+
 /* Begin with no group. `node` is copied; the rest is borrowed. */
 void process_groups_init(struct process_groups *g, const char *node,
 			 const char *container_logs,

@@ -33,7 +33,8 @@ static bool mounts_same_object(const struct stat *a, const struct stat *b)
 
 /*
  * Whether the mounts that a process has belong to the user namespace of this
- * process. A process that has left such mounts cannot come back to them.
+ * process. It may leave them and come back: another of its threads may have
+ * stayed there, and take the number over when it runs a program.
  */
 static bool mounts_are_of_root(uint32_t pid)
 {
@@ -80,30 +81,51 @@ static bool mounts_parse_line(char *line, struct process_mount *out)
 	return true;
 }
 
+/*
+ * Open the list of the mounts that a process has, as they are seen from its root.
+ * The list is that of the moment at which it is opened, whatever the process does
+ * until it was read. *of_root says whether these mounts belong to the user
+ * namespace of this process: a process can change its mounts at any time, so this
+ * is asked before and after, with nothing between that takes time.
+ */
+static int mounts_open(uint32_t pid, bool *of_root)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/mountinfo", pid);
+	*of_root = mounts_are_of_root(pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	*of_root = *of_root && mounts_are_of_root(pid);
+	return fd;
+}
+
 /* Visits a mount. True: no other one is visited. */
 typedef bool mount_visitor(const struct process_mount *mount, void *ctx);
 
 /*
- * Visit the mounts of a process, as they are seen from its root, until the
- * visitor returns true. False: it never has.
+ * Visit the mounts of a process, until the visitor returns true. False: it never
+ * has. *of_root as mounts_open() has it.
  */
-static bool mounts_visit(uint32_t pid, mount_visitor *visit, void *ctx)
+static bool mounts_visit(uint32_t pid, mount_visitor *visit, void *ctx,
+			 bool *of_root)
 {
 	struct buf text = buf_init(MOUNTS_MAX);
+	int fd = mounts_open(pid, of_root);
 	struct process_mount mount;
-	char path[64];
 	char *rest;
 	char *line;
 	bool found = false;
 
-	snprintf(path, sizeof(path), "/proc/%u/mountinfo", pid);
-	if (!file_slurp(path, &text, NULL)) {
+	if (fd >= 0 && !file_slurp_fd(fd, "mountinfo", &text, NULL)) {
 		buf_cstr(&text); /* ends it with NUL */
 		rest = (char *)text.ptr;
 		while (!found && (line = strtok_r(rest, "\n", &rest)))
 			found = mounts_parse_line(line, &mount) &&
 				visit(&mount, ctx);
 	}
+	if (fd >= 0)
+		close(fd);
 	buf_fini(&text);
 	return found;
 }
@@ -149,16 +171,18 @@ static bool mount_is_numbered(const struct process_mount *mount, void *wanted)
 }
 
 /*
- * Whether a mount may be entered. Whether the mounts are root's is asked last,
- * because a process may leave its mounts meanwhile. An overlay that the first
- * process of the machine sees was mounted by root; container engines do so.
+ * Whether a mount may be entered, which is in a list of mounts of root or of
+ * somebody else. An overlay that the first process of the machine sees was
+ * mounted by root; container engines do so.
  */
-static bool mounts_may_enter(uint32_t pid, struct process_mount *mount)
+static bool mounts_may_enter(struct process_mount *mount, bool of_root)
 {
+	bool unused;
+
 	if (mount->is_fuse)
 		return false;
-	return !mount->is_overlay || mounts_are_of_root(pid) ||
-	       mounts_visit(1, mount_is_overlay_of, &mount->device);
+	return !mount->is_overlay || of_root ||
+	       mounts_visit(1, mount_is_overlay_of, &mount->device, &unused);
 }
 
 /* Whether a file is kept in memory, on no mount that anyone sees. */
@@ -183,14 +207,15 @@ static bool mounts_is_in_memory(int place)
 bool process_mounts_allow(struct process_mounts *m, int place)
 {
 	struct process_mount mount = { .id = mounts_number(place) };
+	bool of_root;
 
 	if (mount.id && mount.id == m->allowed)
 		return true;
 	/* A process in a chroot does not see the mount that its root is on. */
-	if (!mounts_visit(m->pid, mount_is_numbered, &mount) &&
-	    !mounts_visit(1, mount_is_numbered, &mount))
+	if (!mounts_visit(m->pid, mount_is_numbered, &mount, &of_root) &&
+	    !mounts_visit(1, mount_is_numbered, &mount, &of_root))
 		return mounts_is_in_memory(place);
-	if (!mounts_may_enter(m->pid, &mount))
+	if (!mounts_may_enter(&mount, of_root))
 		return false;
 	m->allowed = mount.id;
 	return true;

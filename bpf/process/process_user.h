@@ -16,14 +16,18 @@
 #include "base/vec.h"
 
 enum {
-	/* The user without rights, for files of processes that have ended. */
-	PROCESS_USER_NOBODY = 65534,
 	/*
 	 * So much is read of the status of a process: it has room for some
 	 * hundred groups. A user has no rights by further ones.
 	 */
 	PROCESS_USER_STATUS_MAX = 8 << 10,
 };
+
+/*
+ * The user without rights, for files of processes that have ended. No file
+ * belongs to this number; 65534 is a user, who may have files.
+ */
+#define PROCESS_USER_NOBODY UINT32_MAX
 
 /* The user and the groups by which the kernel checks files for a process. */
 struct process_user {

@@ -17,6 +17,7 @@ void frame_names_init(struct frame_names *n,
 		.finder = { .helper = file_helper_new(o->helper_argv),
 			    .cache = { .half_max = FRAME_NAMES_CACHE_MAX },
 			    .debug_dir = o->debug_dir,
+			    .public_debug_files = true,
 			    .timeout_ms = FRAME_NAMES_TIMEOUT_MS,
 			    .answer_max = NAME_ANSWER_MAX },
 		.processes = file_helper_new(o->process_argv),
@@ -101,6 +102,13 @@ static int window_file_open(const void *opener, const char *path)
 	return fd;
 }
 
+/* Say to whose share the files count that are read from now on. */
+static void frame_names_set_user(struct frame_names *n, uint32_t user)
+{
+	file_helper_set_user(n->finder.helper, user);
+	file_helper_set_user(n->processes, user);
+}
+
 /* Ask for the names of some frames of a file, within the budget. */
 static void frame_names_ask(struct frame_names *n, const struct name_file *file,
 			    uint32_t uid, const struct unnamed_frames *u,
@@ -115,6 +123,7 @@ static void frame_names_ask(struct frame_names *n, const struct name_file *file,
 	if (end && end <= began)
 		return;
 	n->finder.deadline_ns = end;
+	frame_names_set_user(n, uid);
 	/*
 	 * An error is no harm: frames that stay without a name are asked for
 	 * again in the next window.
@@ -228,6 +237,7 @@ static void frame_names_of_process(struct frame_names *n,
 	if (uid == PROCESS_UID_GONE || (end && end <= began))
 		return;
 	n->finder.deadline_ns = end;
+	frame_names_set_user(n, uid);
 	rc = frame_names_ask_process(n, j, w, arena, out);
 	name_budget_spend(&n->budget, key, uid, began, clock_mono_ns(),
 			  rc == ERR_TIMEOUT || rc == ERR_CORRUPT);

@@ -59,7 +59,10 @@ int jit_process_open(const struct jit_process *j, struct file_helper *processes)
 	if (j->map >= 0)
 		return fcntl(j->map, F_DUPFD_CLOEXEC, 0);
 	fd = jit_process_open_below(j, j->pid, processes);
-	return fd >= 0 ? fd : jit_process_open_below(j, 0, processes);
+	/* In a PID namespace, its number is that of another process here. */
+	if (fd >= 0 || j->own != j->pid)
+		return fd;
+	return jit_process_open_below(j, 0, processes);
 }
 
 void jit_process_fini(struct jit_process *j)

@@ -243,11 +243,14 @@ static void name_query_ask(struct name_query *q, int fd)
 /* Open the debug file of the file's build ID, or return -1. */
 static int name_query_debug_file(const struct name_query *q)
 {
+	const struct name_finder *n = q->finder;
 	struct buf path = { .max = 4096 };
 	int fd = -1;
 
-	if (debug_file_path(q->finder->debug_dir, q->file->build_id, &path))
-		fd = regular_file_open(buf_cstr(&path));
+	if (debug_file_path(n->debug_dir, q->file->build_id, &path))
+		fd = n->public_debug_files ?
+			     regular_file_open_public(buf_cstr(&path)) :
+			     regular_file_open(buf_cstr(&path));
 	buf_fini(&path);
 	return fd;
 }

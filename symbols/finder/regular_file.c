@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/defs.h"
@@ -92,6 +93,15 @@ static bool regular_file_is_reachable(char *path, const struct stat *wanted)
 	       st.st_ino == wanted->st_ino;
 }
 
+/*
+ * Whether an access control list decides about a file. It may deny to some what
+ * the mode allows to all.
+ */
+static bool regular_file_has_list(const char *link)
+{
+	return getxattr(link, "system.posix_acl_access", NULL, 0) >= 0;
+}
+
 int regular_file_open_public(const char *path)
 {
 	int place = open(path, O_PATH | O_CLOEXEC);
@@ -105,6 +115,7 @@ int regular_file_open_public(const char *path)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
 	if (readlink(link, real, sizeof(real) - 1) > 0 && !fstat(place, &st) &&
 	    regular_file_is_public(&st, S_IROTH) &&
+	    !regular_file_has_list(link) &&
 	    regular_file_is_reachable(real, &st))
 		fd = regular_file_reopen(place);
 	close(place);

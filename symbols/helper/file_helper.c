@@ -17,16 +17,30 @@
 enum {
 	/* How long a helper that was killed may take to end. */
 	HELPER_END_MS = 100,
-	/* Helpers that could not be ended; no other is started then. */
-	HELPER_LEFT_MAX = 8,
+	/*
+	 * Helpers that could not be ended, of one user other than root: no other
+	 * file of his is read then …
+	 */
+	HELPER_LEFT_USER_MAX = 2,
+	/* … of root … */
+	HELPER_LEFT_ROOT_MAX = 8,
+	/* … and of all users other than root. */
+	HELPER_LEFT_USERS_MAX = 32,
+	HELPER_LEFT_MAX = HELPER_LEFT_USERS_MAX + HELPER_LEFT_ROOT_MAX + 1,
+};
+
+/* A helper that was killed and has not ended yet. */
+struct helper_left {
+	pid_t pid;
+	uint32_t user; /* whose file it read */
 };
 
 struct file_helper {
 	char *const *argv;
 	pid_t pid; /* 0: it does not run */
 	int socket;
-	/* Helpers that were killed and have not ended yet. */
-	pid_t left[HELPER_LEFT_MAX];
+	uint32_t user; /* whose files are read; 0: root's, or nobody's */
+	struct helper_left left[HELPER_LEFT_MAX];
 	unsigned left_count;
 };
 
@@ -123,7 +137,7 @@ static void file_helper_reap(struct file_helper *h)
 	unsigned left = 0;
 
 	for (unsigned i = 0; i < h->left_count; i++) {
-		if (!waitpid(h->left[i], NULL, WNOHANG))
+		if (!waitpid(h->left[i].pid, NULL, WNOHANG))
 			h->left[left++] = h->left[i];
 	}
 	h->left_count = left;
@@ -139,7 +153,7 @@ static void file_helper_stop(struct file_helper *h)
 		return;
 	close(h->socket);
 	kill(h->pid, SIGKILL);
-	h->left[h->left_count++] = h->pid;
+	h->left[h->left_count++] = (struct helper_left){ h->pid, h->user };
 	for (int ms = 0; ms < HELPER_END_MS && h->left_count; ms++) {
 		file_helper_reap(h);
 		if (h->left_count)
@@ -185,19 +199,43 @@ static int file_helper_spawn(struct file_helper *h, const int ends[2],
 	return err_sys(err, "start %s", h->argv[0]);
 }
 
+void file_helper_set_user(struct file_helper *h, uint32_t user)
+{
+	h->user = user;
+}
+
+/*
+ * Whether a file of the user may be read: a user whose files make helpers wait
+ * in the kernel is to have no more read, but others are.
+ */
+static int file_helper_admit(struct file_helper *h, struct err *err)
+{
+	unsigned own = 0;
+	unsigned users = 0;
+
+	if (h->left_count)
+		file_helper_reap(h);
+	for (unsigned i = 0; i < h->left_count; i++) {
+		own += h->left[i].user == h->user;
+		users += h->left[i].user != 0;
+	}
+	if (h->user ? own < HELPER_LEFT_USER_MAX &&
+			      users < HELPER_LEFT_USERS_MAX :
+		      own < HELPER_LEFT_ROOT_MAX)
+		return 0;
+	return err_set(
+		err, ERR_AGAIN,
+		"%u processes that read files wait for a file system, and no other file of the user is read",
+		own);
+}
+
 static int file_helper_start(struct file_helper *h, struct err *err)
 {
 	int ends[2];
-	int rc;
+	int rc = file_helper_admit(h, err);
 
-	if (h->pid)
-		return 0;
-	file_helper_reap(h);
-	if (h->left_count == HELPER_LEFT_MAX)
-		return err_set(
-			err, ERR_AGAIN,
-			"%d processes that read files wait for a file system, and no other one is started",
-			HELPER_LEFT_MAX);
+	if (rc || h->pid)
+		return rc;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return err_sys(err, "socketpair");
 	rc = file_helper_spawn(h, ends, err);

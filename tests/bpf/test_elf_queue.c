@@ -25,7 +25,7 @@ Test(elf_queue, a_result_that_was_taken_leaves_nothing_to_read)
 	struct elf_result r;
 
 	for (uint32_t i = 0; i < 3000; i++) {
-		elf_queue_submit(q, i, &f);
+		elf_queue_submit(q, i, &f, 0);
 		/* Take it at once, not when the descriptor says so. */
 		while (!elf_queue_take(q, &r)) {
 		}
@@ -34,7 +34,7 @@ Test(elf_queue, a_result_that_was_taken_leaves_nothing_to_read)
 		cr_assert(!is_readable(q, 0), "%u", i);
 	}
 	cr_expect(!is_readable(q, 20));
-	elf_queue_submit(q, 0, &f);
+	elf_queue_submit(q, 0, &f, 0);
 	cr_expect(is_readable(q, 10000));
 	cr_expect(elf_queue_take(q, &r));
 	elf_result_fini(&r);

@@ -81,6 +81,25 @@ static bool is_opened(struct compiler *c, struct file_helper *h)
 	return early;
 }
 
+/*
+ * Whether the map of a process that has ended is opened, whose number in its own
+ * PID namespace was that of another process here.
+ */
+static bool is_opened_by_number(struct compiler *c, struct file_helper *h)
+{
+	struct jit_process j = { .pid = 0x3fffffff,
+				 .own = (uint32_t)c->pid,
+				 .map = -1 };
+	int fd;
+
+	process_user_read(&j.user, (uint32_t)c->pid);
+	fd = jit_process_open(&j, h);
+	if (fd >= 0)
+		close(fd);
+	jit_process_fini(&j);
+	return fd >= 0;
+}
+
 /* Wait until the process is of its user. */
 static void await_user(struct compiler *c)
 {
@@ -107,6 +126,8 @@ Test(jit_process, only_a_map_of_its_own_user_is_opened)
 	cr_expect(!is_opened(&c, h), "there is none");
 	make_file(c.map, NOBODY);
 	cr_expect(is_opened(&c, h));
+	/* That of a process with its number in a PID namespace is another one. */
+	cr_expect(!is_opened_by_number(&c, h));
 	cr_assert(!unlink(c.map));
 	make_file(c.map, STRANGER);
 	cr_expect(!is_opened(&c, h), "of another user");

@@ -342,6 +342,26 @@ Test(process_file, a_file_that_was_replaced_is_not_opened)
 	tempdir_fini(&d);
 }
 
+/* The user 65534 may have files of its own. */
+Test(process_file, nobody_owns_no_file)
+{
+	struct tempdir d = tempdir_make();
+	struct process_user u;
+	char *path;
+
+	if (geteuid())
+		check_skip("another user needs root");
+	path = file_of(&d, "file", 0600);
+	cr_assert(!chmod(d.path, 0755) && !chown(path, 65534, 65534));
+	process_user_init(&u);
+	cr_expect(process_file_open((uint32_t)getpid(), path, &u, &any) < 0);
+	cr_assert(!chmod(path, 0604));
+	cr_expect(process_file_open((uint32_t)getpid(), path, &u, &any) >= 0);
+	process_user_fini(&u);
+	mem_free(path);
+	tempdir_fini(&d);
+}
+
 Test(process_file, the_program_of_a_process_is_opened_for_its_user)
 {
 	struct process_user u;

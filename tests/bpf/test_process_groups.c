@@ -122,6 +122,17 @@ Test(process_groups, processes_of_a_program_in_a_unit_share_a_series)
 	process_groups_fini(&g);
 }
 
+/* A program must not take the name of the kernel's series. */
+Test(process_groups, names_of_programs_have_no_mark_of_removed_files)
+{
+	static const char *const paths[] = { "[kernel]", "/tmp/[kernel]",
+					     "/tmp/[kernel] (deleted)" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+		cr_expect(check_str(process_exe_name(str_of(paths[i])),
+				    "[kernel]"));
+}
+
 Test(process_groups, names_that_are_not_utf8_are_shown_with_replacements)
 {
 	struct process_groups g;

@@ -6,7 +6,10 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -124,6 +127,94 @@ Test(file_helper, an_endless_parser_is_ended)
 	works(h);
 	file_helper_close(h);
 	buf_fini(&out);
+}
+
+/* The newest child of this process. */
+static pid_t newest_child(void)
+{
+	FILE *f = fopen("/proc/thread-self/children", "r");
+	int pid = 0;
+
+	if (!f)
+		check_skip("this kernel does not list children");
+	while (fscanf(f, "%d", &pid) == 1)
+		;
+	fclose(f);
+	return pid;
+}
+
+/*
+ * Another process traces the helper: so it cannot be waited for when it was
+ * killed, as if it waited in the kernel. Returns the other process; 0: this
+ * machine does not permit it.
+ */
+static pid_t hold_helper(struct file_helper *h)
+{
+	pid_t helper;
+	pid_t holder;
+	char ready = 0;
+	int ends[2];
+
+	works(h);
+	helper = newest_child();
+	cr_assert(!pipe(ends));
+	holder = fork();
+	if (!holder) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		ready = !ptrace(PTRACE_SEIZE, helper, NULL, NULL);
+		(void)!write(ends[1], &ready, 1);
+		for (;;)
+			pause();
+	}
+	cr_assert(read(ends[0], &ready, 1) == 1);
+	close(ends[0]);
+	close(ends[1]);
+	if (ready)
+		return holder;
+	kill(holder, SIGKILL);
+	waitpid(holder, NULL, 0);
+	return 0;
+}
+
+static int call_spin(struct file_helper *h)
+{
+	struct buf out = { .max = 1000 };
+	int rc = file_helper_call(h, SPIN, file_with(""), (struct bytes){ 0 },
+				  100, &out, NULL);
+
+	buf_fini(&out);
+	return rc;
+}
+
+/* A file system that a user controls can make helpers wait for ever. */
+Test(file_helper, a_user_whose_files_hold_helpers_delays_nobody_else)
+{
+	struct file_helper *h = file_helper_new(program);
+	pid_t holders[2];
+
+	for (int i = 0; i < 2; i++) {
+		file_helper_set_user(h, 1000);
+		holders[i] = hold_helper(h);
+		if (!holders[i])
+			check_skip("processes cannot be traced here");
+		cr_expect(call_spin(h) == ERR_TIMEOUT);
+	}
+	cr_expect(call_spin(h) == ERR_AGAIN, "no third one for him");
+	file_helper_set_user(h, 1001);
+	works(h);
+	file_helper_set_user(h, 1000);
+	cr_expect(call_spin(h) == ERR_AGAIN, "nor that of somebody else");
+	file_helper_set_user(h, 0);
+	works(h);
+	kill(holders[0], SIGKILL);
+	waitpid(holders[0], NULL, 0);
+	file_helper_set_user(h, 1000);
+	for (int i = 0; i < 1000 && call_spin(h) == ERR_AGAIN; i++)
+		usleep(10000);
+	works(h);
+	kill(holders[1], SIGKILL);
+	waitpid(holders[1], NULL, 0);
+	file_helper_close(h);
 }
 
 Test(file_helper, answers_are_limited)
