@@ -175,7 +175,8 @@ def say(server, began):
 
 def say_own_costs(server):
     """Where everprof's own CPU time went."""
-    answer = server.get('/api/v1/query', mode='merge', query='{exe="everprof"}', to='now', report='top', sample_index='cpu',
+    own = f'{{exe="{os.path.basename(harness.BINARY)}"}}'
+    answer = server.get('/api/v1/query', mode='merge', query=own, to='now', report='top', sample_index='cpu',
                         **{'from': f'now-{MINUTES + 5:.0f}m'}).data()
     for key in 'flat', 'cum':
         rows = sorted(answer['rows'], key=lambda r: -r[key])[:25]
