@@ -205,6 +205,8 @@ int main(int argc, char **argv)
 		return ebpf_help_processes();
 	if (!strcmp(argv[1], SYMBOLS_HELPER))
 		return symbolizer_help();
+	if (!strcmp(argv[1], SYMBOLS_OPENER))
+		return symbolizer_help_open();
 	if (!strcmp(argv[1], "--version"))
 		return main_finish(cmd_version(0, argv));
 	return main_finish(main_run(argc - 1, argv + 1));

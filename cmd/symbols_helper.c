@@ -6,7 +6,9 @@ struct symbolizer *program_symbolizer_new(const char *debug_dir,
 {
 	static char program[] = "/proc/self/exe";
 	static char command[] = SYMBOLS_HELPER;
+	static char open[] = SYMBOLS_OPENER;
 	static char *const argv[] = { program, command, NULL };
+	static char *const opener[] = { program, open, NULL };
 
-	return symbolizer_new(argv, debug_dir, public_only);
+	return symbolizer_new(argv, public_only ? opener : NULL, debug_dir);
 }

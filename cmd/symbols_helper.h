@@ -16,10 +16,16 @@
  */
 #define SYMBOLS_HELPER "symbols-file-helper"
 
+/* The command that makes it the opener of one, likewise. */
+#define SYMBOLS_OPENER "symbols-open-helper"
+
 /* Where debug files are looked for by default. */
 #define SYMBOLS_PATH "/usr/lib/debug"
 
-/* As symbolizer_new(), with this program as the file helper. */
+/*
+ * As symbolizer_new(), with this program as the file helper and, if `public_only`,
+ * as the opener.
+ */
 struct symbolizer *program_symbolizer_new(const char *debug_dir,
 					  bool public_only);
 

@@ -20,21 +20,26 @@ struct symbolizer;
 /*
  * Create a symbolizer. `helper_argv` is a program and its arguments, ending with
  * NULL, that calls symbolizer_help(); `debug_dir` is the directory with debug
- * files by build ID, NULL or empty: none. Both must outlive the symbolizer.
+ * files by build ID, NULL or empty: none. All must outlive the symbolizer.
  *
- * A mapped file is named by a profile, which anyone may have sent. With
- * `public_only`, it is read only if everyone may read it, because its names are
- * shown to others than the user of this process; files in `debug_dir` are always
- * read.
+ * A mapped file is named by a profile, which anyone may have sent. If there is an
+ * `opener_argv`, which calls symbolizer_help_open(), it is read only if everyone
+ * may read it, because its names are shown to others than the user of this
+ * process; and it is opened by that process, because the path of a stranger may
+ * wait for ever. Files in `debug_dir` are always read.
  */
 struct symbolizer *symbolizer_new(char *const *helper_argv,
-				  const char *debug_dir, bool public_only);
+				  char *const *opener_argv,
+				  const char *debug_dir);
 
 /* Free a symbolizer that no thread uses; NULL is a no-op. */
 void symbolizer_free(struct symbolizer *s);
 
 /* Be the file helper of a symbolizer. Returns the status for exit(). */
 int symbolizer_help(void);
+
+/* Be the opener of a symbolizer. Returns the status for exit(). */
+int symbolizer_help_open(void);
 
 /* A question for names of addresses in one mapping. Borrowed. */
 struct symbol_query {

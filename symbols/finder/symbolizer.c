@@ -7,6 +7,7 @@
 #include "base/mutex.h"
 #include "symbols/elf_file.h"
 #include "symbols/finder/debug_file.h"
+#include "symbols/finder/public_opener.h"
 #include "symbols/name_finder.h"
 #include "symbols/regular_file.h"
 
@@ -25,7 +26,8 @@ enum {
 
 struct symbolizer {
 	char *const *helper_argv;
-	bool public_only;
+	/* Opens files that everyone may read; NULL: all files are read. */
+	struct file_helper *opener;
 	struct mutex mu;
 	pthread_cond_t idle; /* signalled when busy becomes false */
 	bool busy;           /* guarded by mu: a thread uses what follows */
@@ -34,12 +36,14 @@ struct symbolizer {
 };
 
 struct symbolizer *symbolizer_new(char *const *helper_argv,
-				  const char *debug_dir, bool public_only)
+				  char *const *opener_argv,
+				  const char *debug_dir)
 {
 	struct symbolizer *s = mem_new(struct symbolizer);
 
 	s->helper_argv = helper_argv;
-	s->public_only = public_only;
+	if (opener_argv)
+		s->opener = file_helper_new(opener_argv);
 	mutex_init(&s->mu);
 	clock_cond_init(&s->idle);
 	s->finder = (struct name_finder){
@@ -56,9 +60,15 @@ void symbolizer_free(struct symbolizer *s)
 	if (!s)
 		return;
 	name_finder_fini(&s->finder);
+	file_helper_close(s->opener);
 	pthread_cond_destroy(&s->idle);
 	mutex_destroy(&s->mu);
 	mem_free(s);
+}
+
+int symbolizer_help_open(void)
+{
+	return public_opener_serve();
 }
 
 int symbolizer_help(void)
@@ -117,20 +127,23 @@ static bool build_id_decode(struct str digits, struct elf_build_id *out)
 	return true;
 }
 
-/* For struct name_file: the file at the mapping's path, or one beside it. */
-static int symbol_file_open(const void *mapped, const char *path)
-{
-	if (!path)
-		path = mapped;
-	return *path == '/' ? regular_file_open(path) : -1;
-}
+/* A mapped file, and who opens it; NULL: this process. */
+struct symbol_file {
+	const char *path;
+	struct file_helper *opener;
+};
 
-/* As symbol_file_open(), for files that everyone may read. */
-static int symbol_file_open_public(const void *mapped, const char *path)
+/* For struct name_file: the file at the mapping's path, or one beside it. */
+static int symbol_file_open(const void *file, const char *path)
 {
+	const struct symbol_file *f = file;
+
 	if (!path)
-		path = mapped;
-	return *path == '/' ? regular_file_open_public(path) : -1;
+		path = f->path;
+	if (*path != '/')
+		return -1;
+	return f->opener ? public_opener_open(f->opener, path) :
+			   regular_file_open(path);
 }
 
 /* Prepare the finder for one query. The helper starts with the first call. */
@@ -167,9 +180,9 @@ static int symbolizer_run(struct symbolizer *s, const struct symbol_query *q,
 		.path = arena_strndup(arena, q->path),
 		.build_id = { .ptr = id->bytes, .len = id->len },
 		.mapping = &q->mapping,
-		.open = s->public_only ? symbol_file_open_public :
-					 symbol_file_open,
+		.open = symbol_file_open,
 	};
+	const struct symbol_file mapped = { f.path, s->opener };
 	struct unnamed_frames u = { .addresses = { 0 } };
 	struct bytes parts[2];
 	int rc = 0;
@@ -178,7 +191,7 @@ static int symbolizer_run(struct symbolizer *s, const struct symbol_query *q,
 	parts[0] = f.build_id;
 	parts[1] = bytes_of(q->path);
 	f.id = name_cache_file_of(parts, ARRAY_SIZE(parts));
-	f.ctx = f.path;
+	f.ctx = &mapped;
 	symbolizer_refresh(s);
 	for (size_t i = 0; i < q->count; i++) {
 		if (!mapping_has(&q->mapping, q->addresses[i]) ||

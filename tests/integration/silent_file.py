@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file system of one file, whose server does not answer when a descriptor of the file is closed (FUSE, protocol 7.31 of
-include/uapi/linux/fuse.h). A program whose execve() closes one holds a lock of its process until then, and everybody who
+"""A file system of one file, whose server does not answer some requests, by default when a descriptor of the file is closed
+(FUSE, protocol 7.31 of include/uapi/linux/fuse.h). A program whose execve() closes one holds a lock of its process until then, and everybody who
 reads the process in /proc waits, too."""
 import ctypes
 import os
@@ -17,8 +17,8 @@ KNOWN_FOR = 60  # seconds
 
 class SilentFile:
     """Mounts at a folder; the file is FOLDER/f. OSError: this machine does not permit it. Call stop()."""
-    def __init__(self, folder):
-        self.folder, self.path = folder, f'{folder}/f'
+    def __init__(self, folder, silent=(FLUSH,)):
+        self.folder, self.path, self.silent = folder, f'{folder}/f', silent
         self.waiting = 0  # how many wait for an answer
         self.fd = os.open('/dev/fuse', os.O_RDWR)
         options = f'fd={self.fd},rootmode=40000,user_id=0,group_id=0,allow_other'.encode()
@@ -34,6 +34,9 @@ class SilentFile:
 
     def answer(self, operation, inode):
         """(error, body) of a request; None: there is no answer."""
+        if operation in self.silent:
+            self.waiting += 1
+            return None
         if operation == INIT:
             return 0, struct.pack('<IIIIHHIIHH32x', 7, 31, 65536, 0, 12, 10, 4096, 1, 1, 0)
         if operation == LOOKUP:
@@ -42,9 +45,7 @@ class SilentFile:
             return 0, struct.pack('<QII', KNOWN_FOR, 0, 0) + self.attributes(inode)
         if operation == OPEN:
             return 0, struct.pack('<QII', 1, 0, 0)
-        if operation == FLUSH:
-            self.waiting += 1
-        if operation in (FLUSH, FORGET, BATCH_FORGET, INTERRUPT):
+        if operation in (FORGET, BATCH_FORGET, INTERRUPT):
             return None
         return (0, b'') if operation in (RELEASE, DESTROY) else (-ENOSYS, b'')
 

@@ -12,6 +12,7 @@ import subprocess
 import time
 
 from harness import ROOT, Everprof, Suite, field, run, varint
+from silent_file import LOOKUP, SilentFile
 from unit_filter import Jail, allowed_calls
 
 SOURCE = '''
@@ -225,6 +226,32 @@ def missing_files_are_a_warning(d):
     page = e.get('/report', query='cpu{job="a"}', **{'from': 'now-1h', 'to': 'now'}).body.decode()
     assert 'have no function name' in page, page[:2000]
     e.finish()
+
+
+@suite.test
+def a_path_that_waits_for_ever_holds_no_query(d):
+    """A user can make every look at a path wait; not even SIGKILL ends that."""
+    os.mkdir(f'{d}/silent')
+    p = dict(program(d), path=f'{d}/silent/f')
+    now = int(time.time() * 1000)
+    write(d, profile(p), f'{now}.pb.gz')
+    done = run('tsdb', 'import', f'{d}/{now}.pb.gz', '--labels=cpu{job="a"}', f'--storage.tsdb.path={d}/data')
+    assert done.returncode == 0, done.stderr
+    try:
+        silent = SilentFile(f'{d}/silent', (LOOKUP,))
+    except OSError as e:
+        print('SKIPPED:', e)
+        return
+    e = Everprof(d)
+    e.ready()
+    try:
+        for _ in range(4):
+            answer = e.get('/api/v1/query', mode='merge', query='cpu{job="a"}', to='now', report='top', **{'from': 'now-1h'})
+            assert [r['name'] for r in answer.data()['rows']] == ['[f]'], answer.body
+        assert silent.waiting, 'it was looked at'
+        e.finish()
+    finally:
+        silent.stop()
 
 
 if __name__ == '__main__':

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file helper of a symbolizer. */
+/* The file helper of a symbolizer; with an argument, its opener. */
+#include "base/defs.h"
 #include "symbols/symbolizer.h"
 
-int main(void)
+int main(int argc, char **argv UNUSED)
 {
-	return symbolizer_help();
+	return argc > 1 ? symbolizer_help_open() : symbolizer_help();
 }

@@ -26,6 +26,7 @@ TestSuite(symbolizer, .timeout = 120);
 
 static char helper[] = SYMBOLS_HELPER_FILE;
 static char *const program[] = { helper, NULL };
+static char *const opener[] = { helper, helper, NULL };
 
 /* This program, as a profile refers to it. */
 struct own {
@@ -111,14 +112,14 @@ static bool own_is_named(const struct own *o)
 Test(symbolizer, addresses_are_named_by_the_file_with_the_build_id)
 {
 	struct own o = { .err = { .code = 0 } };
-	struct symbolizer *s = symbolizer_new(program, "", false);
+	struct symbolizer *s = symbolizer_new(program, NULL, "");
 
 	own_init(&o);
 	cr_expect(!own_find(&o, s, "/usr/bin/env", o.build_id, in_a_minute()) &&
 			  !o.names[0].len,
 		  "another file is at the path");
 	symbolizer_free(s);
-	s = symbolizer_new(program, NULL, false);
+	s = symbolizer_new(program, NULL, NULL);
 	cr_assert(!own_find(&o, s, o.path, o.build_id, in_a_minute()), "%s",
 		  o.err.msg);
 	cr_expect(own_is_named(&o));
@@ -146,14 +147,14 @@ Test(symbolizer, nobody_learns_whether_a_file_exists)
 	own_init(&o);
 	o.build_id[0] = o.build_id[0] == '0' ? '1' : '0';
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
-		s = symbolizer_new(failing, "", false);
+		s = symbolizer_new(failing, NULL, "");
 		cr_expect(own_find(&o, s, paths[i], o.build_id,
 				   in_a_minute()) == ERR_CORRUPT,
 			  "%s", paths[i]);
 		symbolizer_free(s);
 		/* That there are no names is known for all addresses. */
 		argv[0] = helper;
-		s = symbolizer_new(argv, "", false);
+		s = symbolizer_new(argv, NULL, "");
 		cr_expect(!own_find(&o, s, paths[i], o.build_id, in_a_minute()),
 			  "%s: %s", paths[i], o.err.msg);
 		argv[0] = failing[0];
@@ -171,7 +172,7 @@ Test(symbolizer, a_build_id_that_is_none_names_nothing)
 	static const char *const bad[] = { "", "0", "xyz0", "../../etc/passwd",
 					   "0123456789abcdef" };
 	struct own o = { .err = { .code = 0 } };
-	struct symbolizer *s = symbolizer_new(program, NULL, false);
+	struct symbolizer *s = symbolizer_new(program, NULL, NULL);
 
 	own_init(&o);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
@@ -186,7 +187,7 @@ Test(symbolizer, a_build_id_that_is_none_names_nothing)
 Test(symbolizer, devices_pipes_and_relative_paths_are_not_opened)
 {
 	struct own o = { .err = { .code = 0 } };
-	struct symbolizer *s = symbolizer_new(program, NULL, false);
+	struct symbolizer *s = symbolizer_new(program, NULL, NULL);
 	struct tempdir d = tempdir_make();
 	char pipe[200];
 
@@ -209,7 +210,7 @@ Test(symbolizer, a_debug_file_names_addresses_of_a_program_that_is_elsewhere)
 {
 	struct own o = { .err = { .code = 0 } };
 	struct tempdir d = tempdir_make();
-	struct symbolizer *s = symbolizer_new(program, d.path, false);
+	struct symbolizer *s = symbolizer_new(program, NULL, d.path);
 	char path[300];
 
 	own_init(&o);
@@ -233,7 +234,7 @@ Test(symbolizer, a_debug_file_names_addresses_of_a_program_that_is_elsewhere)
 Test(symbolizer, the_deadline_is_kept)
 {
 	struct own o = { .err = { .code = 0 } };
-	struct symbolizer *s = symbolizer_new(program, NULL, false);
+	struct symbolizer *s = symbolizer_new(program, NULL, NULL);
 
 	own_init(&o);
 	cr_expect(own_find(&o, s, o.path, o.build_id, clock_mono_ns()) ==
@@ -250,7 +251,7 @@ Test(symbolizer, the_deadline_is_kept)
 Test(symbolizer, addresses_outside_of_their_mapping_have_no_name)
 {
 	struct own o = { .err = { .code = 0 } };
-	struct symbolizer *s = symbolizer_new(program, NULL, false);
+	struct symbolizer *s = symbolizer_new(program, NULL, NULL);
 
 	own_init(&o);
 	o.addresses[1] = o.mapping.limit + 1;
@@ -267,7 +268,7 @@ Test(symbolizer, addresses_outside_of_their_mapping_have_no_name)
 Test(symbolizer, names_are_remembered_for_a_mapping_of_the_same_shape)
 {
 	struct own o = { .err = { .code = 0 } };
-	struct symbolizer *s = symbolizer_new(program, NULL, false);
+	struct symbolizer *s = symbolizer_new(program, NULL, NULL);
 	struct name_mapping right;
 
 	own_init(&o);
@@ -317,7 +318,7 @@ Test(symbolizer, names_for_others_come_from_public_files)
 	cr_assert(!system(copy) && !symlink("program", link));
 	/* Of another user's files, only root can read what is not public. */
 	for (size_t i = 0; i < ARRAY_SIZE(cases) && !geteuid(); i++) {
-		struct symbolizer *s = symbolizer_new(program, NULL, true);
+		struct symbolizer *s = symbolizer_new(program, opener, NULL);
 
 		cr_assert(!chmod(d.path, cases[i].dir) &&
 			  !chmod(path, cases[i].file));
@@ -338,7 +339,7 @@ Test(symbolizer, a_helper_that_fails_does_not_mean_that_there_are_no_names)
 	static char file[] = "/bin/false";
 	static char *failing[] = { file, NULL };
 	struct own o = { .err = { .code = 0 } };
-	struct symbolizer *s = symbolizer_new(failing, NULL, false);
+	struct symbolizer *s = symbolizer_new(failing, NULL, NULL);
 
 	own_init(&o);
 	cr_expect(own_find(&o, s, o.path, o.build_id, in_a_minute()) ==
@@ -355,7 +356,7 @@ Test(symbolizer, a_helper_that_fails_does_not_mean_that_there_are_no_names)
 Test(symbolizer, names_that_are_larger_than_an_answer_come_in_several)
 {
 	struct own o = { .err = { .code = 0 } };
-	struct symbolizer *s = symbolizer_new(program, NULL, false);
+	struct symbolizer *s = symbolizer_new(program, NULL, NULL);
 	uint64_t addresses[20];
 	struct bytes names[20] = { { .len = 0 } };
 	struct symbol_query q = {
