@@ -258,25 +258,30 @@ int load_blocks(struct tsdb *db, struct err *err)
 	return rc;
 }
 
-/* Add a head to the view. */
-static void loading_add_head(struct tsdb *db, struct head *r, bool closed)
+/*
+ * Add a head to the view. One that comes late takes no samples: others have taken
+ * its place, whose profiles would be looked for in it after the next start.
+ * Nothing may be written to one of which the disk cannot read all.
+ */
+static void loading_add_head(struct tsdb *db, struct head *r, bool late)
 {
+	if (late && !r->index.series) {
+		trash_add(&db->trash, r->path, HEAD_DELETE_SUFFIX);
+		head_unref(r);
+		return;
+	}
 	r->touched_ms = clock_ms(db->o.clock);
-	/*
-	 * A head without profiles is removed, not sealed. Nothing may be written
-	 * to one of which the disk cannot read all.
-	 */
-	r->closed = (closed || r->unreadable) && r->index.series > 0;
+	r->closed = late || r->unreadable;
 	mutex_lock(&db->append_mu);
 	db_add_head(db, r);
 	mutex_unlock(&db->append_mu);
 }
 
 /*
- * Open one head and add it to the view; if `closed`, it takes no more samples.
- * ERR_CORRUPT: it is damaged. ERR_IO: the disk fails to read it.
+ * Open one head and add it to the view, at startup or later. ERR_CORRUPT: it is
+ * damaged. ERR_IO: the disk fails to read it.
  */
-static int load_head(struct tsdb *db, const char *name, bool closed,
+static int load_head(struct tsdb *db, const char *name, bool late,
 		     struct err *err)
 {
 	struct head *r = NULL;
@@ -286,7 +291,7 @@ static int load_head(struct tsdb *db, const char *name, bool closed,
 	if (rc == ERR_CORRUPT)
 		rc = head_open(&db->env, name, &r, err);
 	if (!rc)
-		loading_add_head(db, r, closed);
+		loading_add_head(db, r, late);
 	/* A head that was not completely created has no records: skip it. */
 	return rc == ERR_NOTFOUND ? 0 : rc;
 }
@@ -316,17 +321,32 @@ int load_heads(struct tsdb *db, struct err *err)
 }
 
 /*
- * Open something that the disk failed to read before. A head gets no more
- * samples: others may have taken its place.
+ * Whether the view has a head in this directory. One without profiles gives way
+ * to a new one of its name, as of one whose creation was cut short.
  */
+static bool loading_has_head(struct tsdb *db, const char *path)
+{
+	bool found = false;
+
+	mutex_lock(&db->view_mu);
+	for (size_t i = 0; i < db->head_count && !found; i++)
+		found = !strcmp(db->heads[i]->path, path);
+	mutex_unlock(&db->view_mu);
+	return found;
+}
+
+/* Open something that the disk failed to read before. */
 static int loading_open_late(struct tsdb *db, const struct unread_dir *d,
 			     struct err *err)
 {
 	CLEANUP(mem_freep)
 	char *path = mem_printf("%s/%s", d->parent, d->name);
-	int rc = d->parent == db->env.dir ? load_head(db, d->name, true, err) :
-					    load_block(db, d->name, err);
+	int rc;
 
+	if (loading_has_head(db, path))
+		return 0;
+	rc = d->parent == db->env.dir ? load_head(db, d->name, true, err) :
+					load_block(db, d->name, err);
 	if (rc == ERR_CORRUPT)
 		return loading_set_aside(db, d->parent, d->name, err);
 	wal_unread_report(db->o.log, path, rc, err);
