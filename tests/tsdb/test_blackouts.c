@@ -172,8 +172,8 @@ Test(blackouts, nothing_accepted_is_lost_when_the_disk_fails_for_a_while)
 
 Test(blackouts, lives_that_lost_profiles_once_lose_none)
 {
-	static const uint64_t seeds[] = { 412,  5474,  7302, 8451,
-					  8523, 12247, 13699 };
+	static const uint64_t seeds[] = { 412,  4385, 5474,  6431, 7302,
+					  8451, 8523, 12247, 13699 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(seeds); i++)
 		live_once(seeds[i]);
