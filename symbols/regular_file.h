@@ -11,12 +11,21 @@
 #ifndef SYMBOLS_REGULAR_FILE_H
 #define SYMBOLS_REGULAR_FILE_H
 
+#include <stdbool.h>
+
 /*
  * Open for reading the file that `place`, a descriptor of O_PATH, refers to.
  * Returns -1 if it is no regular file of a real file system, or cannot be
  * opened. `place` stays open.
  */
 int regular_file_reopen(int place);
+
+/*
+ * Whether an access control list decides about the file that `place`, a descriptor
+ * of O_PATH, refers to, or nobody knows. It may deny what the mode allows: the
+ * group's bits of the mode are the mask of the list.
+ */
+bool regular_file_has_list(int place);
 
 /* Open a path as regular_file_reopen() does. Links are followed. */
 int regular_file_open(const char *path);

@@ -24,7 +24,7 @@ struct elf_queue {
 	uint32_t user; /* to whose share the file counts */
 	char *path;
 	struct file_identity identity;
-	struct elf_stamp known;
+	struct file_state known;
 	struct elf_result result;
 };
 
@@ -139,7 +139,7 @@ void elf_queue_submit(struct elf_queue *q, uint32_t number,
 					  f->identity.bytes.len),
 			   .len = f->identity.bytes.len },
 	};
-	q->known = f->is_known ? f->stamp : (struct elf_stamp){ 0 };
+	q->known = f->is_known ? f->opened_as : (struct file_state){ 0 };
 	q->result = (struct elf_result){ .number = number, .read.fd = -1 };
 	q->state = ELF_QUEUE_ASKED;
 	pthread_cond_signal(&q->t.wake);

@@ -97,32 +97,6 @@ static int elf_reader_accept(const struct wanted_file *f, struct bytes answer,
 	return 0;
 }
 
-/* Return a time in nanoseconds. */
-static int64_t elf_time_ns(struct timespec t)
-{
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-/* Return the stamp of a file. */
-static struct elf_stamp elf_stamp_of(const struct stat *st)
-{
-	return (struct elf_stamp){ .device = st->st_dev,
-				   .inode = st->st_ino,
-				   .size = st->st_size,
-				   .modified_ns = elf_time_ns(st->st_mtim),
-				   .changed_ns = elf_time_ns(st->st_ctim) };
-}
-
-/* Whether a file has the stamp of a file whose facts are known. */
-static bool elf_stamp_matches(const struct elf_stamp *known,
-			      const struct elf_stamp *now)
-{
-	return known->device && known->device == now->device &&
-	       known->inode == now->inode && known->size == now->size &&
-	       known->modified_ns == now->modified_ns &&
-	       known->changed_ns == now->changed_ns;
-}
-
 /* Let the helper find out the facts of an open file, which it takes over. */
 static int elf_reader_ask(const struct elf_helpers *helpers,
 			  const struct wanted_file *f, int fd,
@@ -159,8 +133,8 @@ int elf_reader_read(const struct elf_helpers *helpers,
 			f->path, f->pid);
 	if (!fstat(fd, &st)) {
 		out->owner = st.st_uid;
-		out->stamp = elf_stamp_of(&st);
-		out->unchanged = elf_stamp_matches(&f->known, &out->stamp);
+		out->state = file_state_of(&st);
+		out->unchanged = file_state_same(&f->known, &out->state);
 	}
 	if (!out->unchanged)
 		return elf_reader_ask(helpers, f, fd, answer, out, err);

@@ -10,6 +10,7 @@
 #ifndef BPF_PROCESS_ELF_READER_H
 #define BPF_PROCESS_ELF_READER_H
 
+#include "base/file_state.h"
 #include "bpf/process/elf_facts.h"
 #include "bpf/process/process_reader.h"
 #include "symbols/file_helper.h"
@@ -32,16 +33,6 @@ enum {
 	ELF_READER_TIMEOUT_MS = 5000,
 };
 
-/* What changes when the contents of a file change. */
-struct elf_stamp {
-	uint64_t device;
-	uint64_t inode;
-	int64_t size;
-	int64_t modified_ns;
-	/* Nobody can set this time. */
-	int64_t changed_ns;
-};
-
 /* A file that a process has mapped, as the file table knows it. Borrowed. */
 struct wanted_file {
 	uint32_t pid;
@@ -49,10 +40,10 @@ struct wanted_file {
 	const char *path;
 	struct file_identity identity;
 	/*
-	 * When its facts are known: the stamp that it had. If that is still its
-	 * stamp, it is only opened. Without a device, the facts are not known.
+	 * When its facts are known: the state that it had. If that is still its
+	 * state, it is only opened.
 	 */
-	struct elf_stamp known;
+	struct file_state known;
 };
 
 /* The helpers of a reader. */
@@ -74,7 +65,7 @@ struct elf_read {
 	struct elf_facts facts; /* they borrow the answer */
 	int fd;                 /* the open file, or -1; the caller closes it */
 	uint32_t owner;         /* the user to whom the file belongs */
-	struct elf_stamp stamp;
+	struct file_state state;
 	bool unchanged; /* there are no facts: they are those that are known */
 };
 

@@ -334,6 +334,15 @@ uint32_t file_table_next(struct file_table *t, uint64_t now)
 	return number;
 }
 
+/* Drop the reference to the table of a file. */
+static void mapped_file_drop_table(struct file_table *t, struct mapped_file *f,
+				   uint64_t now)
+{
+	if (f->table != TABLE_STORE_NONE)
+		table_store_drop(t->store, f->table, now);
+	f->table = TABLE_STORE_NONE;
+}
+
 bool file_table_learn(struct file_table *t, uint32_t number,
 		      struct elf_read *read, uint64_t now)
 {
@@ -352,7 +361,7 @@ bool file_table_learn(struct file_table *t, uint32_t number,
 	if (!facts)
 		return false;
 	mapped_file_keep(t, f, read);
-	f->stamp = read->stamp;
+	f->opened_as = read->state;
 	if (read->unchanged)
 		return false;
 	mem_free(f->segments);
@@ -362,8 +371,7 @@ bool file_table_learn(struct file_table *t, uint32_t number,
 	f->build_id_len = facts->build_id.len;
 	bytes_copy(f->build_id, facts->build_id);
 	key = mapped_file_key(f);
-	if (f->table != TABLE_STORE_NONE)
-		table_store_drop(t->store, f->table, now);
+	mapped_file_drop_table(t, f, now);
 	f->table = table_store_find(t->store, &key);
 	if (f->table == TABLE_STORE_NONE)
 		f->table = table_store_add(
@@ -470,15 +478,6 @@ static void file_table_trim(struct file_table *t)
 	}
 }
 
-/* Drop the reference to the table of a file. */
-static void mapped_file_drop_table(struct file_table *t, struct mapped_file *f,
-				   uint64_t now)
-{
-	if (f->table != TABLE_STORE_NONE)
-		table_store_drop(t->store, f->table, now);
-	f->table = TABLE_STORE_NONE;
-}
-
 /*
  * Whether what is known of a file stays when no process has it. Users other than
  * root leave room to each other, and to root.
@@ -489,7 +488,7 @@ static bool file_table_may_rest(const struct file_table *t,
 	const struct file_user *u = &t->users[f->user];
 	const size_t part = FILES_UNUSED_MAX / FILES_UNUSED_USER_PART;
 
-	if (!f->stamp.device || f->state == MAPPED_FAILED ||
+	if (!f->opened_as.device || f->state == MAPPED_FAILED ||
 	    t->unused_count >= FILES_UNUSED_MAX)
 		return false;
 	return !u->uid ||

@@ -98,8 +98,8 @@ struct mapped_file {
 	uint32_t segment_count;
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	size_t build_id_len;
-	struct elf_stamp stamp; /* when it was read */
-	/* When it is pending: all is known of the file that had the stamp. */
+	struct file_state opened_as; /* its state when it was read */
+	/* When it is pending: all is known of the file in that state. */
 	bool is_known;
 };
 
@@ -156,10 +156,11 @@ uint32_t file_table_get(struct file_table *t, struct str path,
 			struct process_uid *asker, uint32_t pid);
 
 /*
- * Return the number of a file that nobody has read yet, or that is to be opened
- * again, which is then pending, or FILE_NONE. Files of the user whose files have taken the least time come
- * first, so that slow files delay nobody else's. Of these, the newest comes
- * first: it belongs to a process that has just started, and is sampled already.
+ * Return the number of a file that was not read yet, or that is to be opened
+ * again, which is then pending, or FILE_NONE. Files of the user whose files have
+ * taken the least time come first, so that slow files delay nobody else's. Of
+ * these, the newest comes first: it belongs to a process that has just started,
+ * and is sampled already.
  */
 uint32_t file_table_next(struct file_table *t, uint64_t now);
 

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/process/process_file.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/enc.h"
@@ -37,24 +35,11 @@ static bool process_file_is(const struct stat *st, struct bytes inode)
 	return same;
 }
 
-/*
- * Whether an access control list decides about a file. It may deny what the mode
- * allows: the group's bits of the mode are the mask of the list.
- */
-static bool process_file_has_list(int place)
-{
-	char name[64];
-
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", place);
-	return getxattr(name, "system.posix_acl_access", NULL, 0) >= 0 ||
-	       (errno != ENODATA && errno != EOPNOTSUPP);
-}
-
 /* Whether the user is not root and not the owner of a file with a list. */
 static bool process_file_is_unsure(int place, const struct stat *st,
 				   const struct process_user *u)
 {
-	return u->uid && st->st_uid != u->uid && process_file_has_list(place);
+	return u->uid && st->st_uid != u->uid && regular_file_has_list(place);
 }
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbols/regular_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
@@ -93,13 +94,13 @@ static bool regular_file_is_reachable(char *path, const struct stat *wanted)
 	       st.st_ino == wanted->st_ino;
 }
 
-/*
- * Whether an access control list decides about a file. It may deny to some what
- * the mode allows to all.
- */
-static bool regular_file_has_list(const char *link)
+bool regular_file_has_list(int place)
 {
-	return getxattr(link, "system.posix_acl_access", NULL, 0) >= 0;
+	char name[64];
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", place);
+	return getxattr(name, "system.posix_acl_access", NULL, 0) >= 0 ||
+	       (errno != ENODATA && errno != EOPNOTSUPP);
 }
 
 int regular_file_open_public(const char *path)
@@ -115,7 +116,7 @@ int regular_file_open_public(const char *path)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
 	if (readlink(link, real, sizeof(real) - 1) > 0 && !fstat(place, &st) &&
 	    regular_file_is_public(&st, S_IROTH) &&
-	    !regular_file_has_list(link) &&
+	    !regular_file_has_list(place) &&
 	    regular_file_is_reachable(real, &st))
 		fd = regular_file_reopen(place);
 	close(place);

@@ -5,17 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_state.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "symbols/go_program.h"
-
-/* Which file it is, in which state. */
-struct file_state {
-	dev_t device;
-	ino_t inode;
-	off_t size;
-	struct timespec changed; /* what is written to the file sets it */
-};
 
 struct name_sources {
 	struct file_state state;
@@ -38,25 +31,13 @@ struct name_sources {
 /* Those that are kept, the one that was used last in front. */
 static VEC(struct name_sources *) kept;
 
-/* Return the state of a file; all zero if it cannot be known. */
-static struct file_state file_state_of(int fd)
+/* Return the state of an open file; all zero if it cannot be known. */
+static struct file_state sources_state_of(int fd)
 {
 	struct stat st;
 
-	if (fstat(fd, &st))
-		return (struct file_state){ .size = 0 };
-	return (struct file_state){ .device = st.st_dev,
-				    .inode = st.st_ino,
-				    .size = st.st_size,
-				    .changed = st.st_ctim };
-}
-
-static bool file_state_same(const struct file_state *a,
-			    const struct file_state *b)
-{
-	return a->device == b->device && a->inode == b->inode &&
-	       a->size == b->size && a->changed.tv_sec == b->changed.tv_sec &&
-	       a->changed.tv_nsec == b->changed.tv_nsec;
+	return fstat(fd, &st) ? (struct file_state){ .size = 0 } :
+				file_state_of(&st);
 }
 
 static void name_sources_free(struct name_sources *s)
@@ -96,7 +77,7 @@ static size_t memory_used(void)
 
 int name_sources_take(int fd, struct name_sources **out, struct err *err)
 {
-	struct file_state state = file_state_of(fd);
+	struct file_state state = sources_state_of(fd);
 	struct name_sources *s = kept_find(&state);
 	struct elf_file *f;
 	int rc;

@@ -181,7 +181,7 @@ Test(elf_reader, a_file_that_has_not_changed_is_only_opened)
 	copy_program("/bin/sleep", path);
 	cr_assert(!elf_reader_read(h, &f, &answer, &first, NULL));
 	cr_expect(!first.unchanged && first.facts.table.count > 10);
-	f.known = first.stamp;
+	f.known = first.state;
 	buf_reset(&answer);
 	cr_assert(!elf_reader_read(h, &f, &answer, &again, NULL));
 	cr_expect(again.unchanged && again.fd >= 0 && !answer.len);

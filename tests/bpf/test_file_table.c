@@ -436,7 +436,7 @@ static bool learn_next(struct file_table *t, uint32_t number, bool unchanged,
 		       uint64_t now)
 {
 	struct elf_read read = { .fd = open("/dev/null", O_RDONLY),
-				 .stamp.device = 1,
+				 .state.device = 1,
 				 .unchanged = unchanged };
 
 	cr_assert(file_table_next(t, now) == number);
