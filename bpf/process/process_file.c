@@ -35,11 +35,12 @@ static bool process_file_is(const struct stat *st, struct bytes inode)
 	return same;
 }
 
-/* Whether the user is not root and not the owner of a file with a list. */
+/* Whether the user neither reads all files nor owns a file with a list. */
 static bool process_file_is_unsure(int place, const struct stat *st,
 				   const struct process_user *u)
 {
-	return u->uid && st->st_uid != u->uid && regular_file_has_list(place);
+	return !u->reads_all && st->st_uid != u->uid &&
+	       regular_file_has_list(place);
 }
 
 /*

@@ -131,6 +131,8 @@ static void process_open_encode(const struct process_open *o, struct buf *out)
 	enc_be32(out, o->pid);
 	enc_str(out, o->path);
 	enc_be32(out, o->user.uid);
+	buf_byte(out, o->user.reads_all);
+	buf_byte(out, o->user.is_whole);
 	enc_uvarint(out, o->user.groups.count);
 	for (size_t i = 0; i < o->user.groups.count; i++)
 		enc_be32(out, o->user.groups.v[i]);
@@ -147,6 +149,8 @@ static bool process_open_decode(struct bytes b, struct process_open *out)
 	*out = (struct process_open){ .pid = dec_be32(&d) };
 	out->path = dec_str(&d);
 	out->user.uid = dec_be32(&d);
+	out->user.reads_all = dec_u8(&d);
+	out->user.is_whole = dec_u8(&d);
 	groups = dec_count(&d, FILE_HELPER_ARGUMENT_MAX);
 	for (uint64_t i = 0; i < groups; i++)
 		*vec_add(&out->user.groups) = dec_be32(&d);

@@ -2,16 +2,18 @@
 #include "bpf/process/process_user.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 /*
  * Read the beginning of the status of a process, up to its last blank, so that
- * no number is cut. False: the process has ended.
+ * no number is cut. *whole says that this is all of it. False: the process has
+ * ended.
  */
 static bool process_status_read(uint32_t pid,
-				char text[PROCESS_USER_STATUS_MAX])
+				char text[PROCESS_USER_STATUS_MAX], bool *whole)
 {
 	char path[64];
 	ssize_t n;
@@ -22,7 +24,8 @@ static bool process_status_read(uint32_t pid,
 	n = fd < 0 ? -1 : read(fd, text, PROCESS_USER_STATUS_MAX - 1);
 	if (fd >= 0)
 		close(fd);
-	if (n == PROCESS_USER_STATUS_MAX - 1) {
+	*whole = n < PROCESS_USER_STATUS_MAX - 1;
+	if (!*whole) {
 		while (n && !strchr(" \t\n", text[n - 1]))
 			n--;
 	}
@@ -68,6 +71,30 @@ static bool process_user_last(const char *status, const char *key,
 	return found;
 }
 
+/* Whether a process is in the user namespace of everprof. */
+static bool process_user_is_here(uint32_t pid)
+{
+	struct stat own;
+	struct stat its;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/ns/user", pid);
+	return !stat("/proc/self/ns/user", &own) && !stat(path, &its) &&
+	       own.st_dev == its.st_dev && own.st_ino == its.st_ino;
+}
+
+/* Whether a process of root may read all files: its capabilities decide. */
+static bool process_user_reads_all(const char *status, uint32_t pid)
+{
+	static const char key[] = "\nCapEff:\t";
+	const uint64_t rights = UINT64_C(1) << CAP_DAC_OVERRIDE |
+				UINT64_C(1) << CAP_DAC_READ_SEARCH;
+	const char *at = strstr(status, key);
+
+	return at && strtoull(at + strlen(key), NULL, 16) & rights &&
+	       process_user_is_here(pid);
+}
+
 void process_user_init(struct process_user *u)
 {
 	*u = (struct process_user){ .uid = PROCESS_USER_NOBODY };
@@ -77,18 +104,23 @@ void process_user_init(struct process_user *u)
 void process_user_read(struct process_user *u, uint32_t pid)
 {
 	char status[PROCESS_USER_STATUS_MAX];
+	bool whole;
 
 	process_user_init(u);
-	if (process_status_read(pid, status) &&
-	    process_user_last(status, "\nUid:", &u->uid) &&
-	    process_user_last(status, "\nGid:", &u->groups.v[0]))
-		process_user_numbers(status, "\nGroups:", u);
+	if (!process_status_read(pid, status, &whole) ||
+	    !process_user_last(status, "\nUid:", &u->uid) ||
+	    !process_user_last(status, "\nGid:", &u->groups.v[0]))
+		return;
+	process_user_numbers(status, "\nGroups:", u);
+	u->is_whole = whole;
+	u->reads_all = !u->uid && process_user_reads_all(status, pid);
 }
 
 bool process_user_same(const struct process_user *a,
 		       const struct process_user *b)
 {
-	if (a->uid != b->uid || a->groups.count != b->groups.count)
+	if (a->uid != b->uid || a->reads_all != b->reads_all ||
+	    a->is_whole != b->is_whole || a->groups.count != b->groups.count)
 		return false;
 	for (size_t i = 0; i < a->groups.count; i++) {
 		if (a->groups.v[i] != b->groups.v[i])
@@ -102,11 +134,27 @@ void process_user_fini(struct process_user *u)
 	vec_fini(&u->groups);
 }
 
+/*
+ * Whether all who the user may be have the right `bit`: of nobody, it is not
+ * known whether the file is its own, or which groups it has.
+ */
+static bool process_user_may_as_other(const struct process_user *u,
+				      const struct stat *st, unsigned bit)
+{
+	unsigned rights = st->st_mode;
+
+	if (!u->is_whole)
+		rights &= st->st_mode >> 3;
+	if (u->uid == PROCESS_USER_NOBODY)
+		rights &= st->st_mode >> 6;
+	return rights & bit;
+}
+
 /* Whether the user has the right `bit` (4: read, 1: search) to a file. */
 static bool process_user_may(const struct process_user *u,
 			     const struct stat *st, unsigned bit)
 {
-	if (!u->uid)
+	if (u->reads_all)
 		return true;
 	if (st->st_uid == u->uid)
 		return st->st_mode >> 6 & bit;
@@ -114,7 +162,7 @@ static bool process_user_may(const struct process_user *u,
 		if (st->st_gid == u->groups.v[i])
 			return st->st_mode >> 3 & bit;
 	}
-	return st->st_mode & bit;
+	return process_user_may_as_other(u, st, bit);
 }
 
 bool process_user_may_read(const struct process_user *u, const struct stat *st)

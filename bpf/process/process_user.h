@@ -18,24 +18,29 @@
 enum {
 	/*
 	 * So much is read of the status of a process: it has room for some
-	 * hundred groups. A user has no rights by further ones.
+	 * hundred groups. A user has no rights by further ones, and none as
+	 * another to a file whose group lacks them: it may be a further one.
 	 */
 	PROCESS_USER_STATUS_MAX = 8 << 10,
 };
 
 /*
- * The user without rights, for files of processes that have ended. No file
- * belongs to this number; 65534 is a user, who may have files.
+ * The user without rights, for files of processes that have ended, who may do
+ * what all users may. No file belongs to this number; 65534 is a user, who may
+ * have files.
  */
 #define PROCESS_USER_NOBODY UINT32_MAX
 
 /* The user and the groups by which the kernel checks files for a process. */
 struct process_user {
 	uint32_t uid;
+	/* It is root with the right to read all files, capabilities(7). */
+	bool reads_all;
+	bool is_whole; /* its groups are all there */
 	VEC(uint32_t) groups;
 };
 
-/* Be nobody, who may do what everyone may. */
+/* Be nobody. */
 void process_user_init(struct process_user *u);
 
 /* Read the user of a process, or nobody, if the process has ended. */

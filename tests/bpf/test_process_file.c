@@ -6,6 +6,7 @@
 #include "bpf/process/process_file.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
@@ -44,7 +46,7 @@ static char *file_of(const struct tempdir *d, const char *name, mode_t mode)
 /* Whether the stranger gets a file of this process, and not another one. */
 static bool gets(const char *path, const struct process_file_wish *wish)
 {
-	const struct process_user u = { .uid = STRANGER };
+	const struct process_user u = { .uid = STRANGER, .is_whole = true };
 	int fd = process_file_open((uint32_t)getpid(), path, &u, wish);
 
 	if (fd >= 0)
@@ -348,6 +350,7 @@ Test(process_file, nobody_owns_no_file)
 	struct tempdir d = tempdir_make();
 	struct process_user u;
 	char *path;
+	int fd;
 
 	if (geteuid())
 		check_skip("another user needs root");
@@ -355,10 +358,69 @@ Test(process_file, nobody_owns_no_file)
 	cr_assert(!chmod(d.path, 0755) && !chown(path, 65534, 65534));
 	process_user_init(&u);
 	cr_expect(process_file_open((uint32_t)getpid(), path, &u, &any) < 0);
+	/* Whoever it was may be in the group, or be the owner. */
 	cr_assert(!chmod(path, 0604));
-	cr_expect(process_file_open((uint32_t)getpid(), path, &u, &any) >= 0);
+	cr_expect(process_file_open((uint32_t)getpid(), path, &u, &any) < 0);
+	cr_assert(!chmod(path, 0044));
+	cr_expect(process_file_open((uint32_t)getpid(), path, &u, &any) < 0);
+	cr_assert(!chmod(path, 0444));
+	fd = process_file_open((uint32_t)getpid(), path, &u, &any);
+	cr_expect(fd >= 0 && !close(fd));
 	process_user_fini(&u);
 	mem_free(path);
+	tempdir_fini(&d);
+}
+
+/* Give up the right to read all files; the process stays one of root. */
+static bool drop_rights(void)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3
+	};
+	const struct __user_cap_data_struct none[2] = { { 0 }, { 0 } };
+
+	return !syscall(SYS_capset, &header, none);
+}
+
+/* Root reads all files by its capabilities, which a process may lack. */
+Test(process_file, root_without_capabilities_is_a_user)
+{
+	struct tempdir d = tempdir_make();
+	CLEANUP(mem_freep) char *strange = file_of(&d, "strange", 0604);
+	CLEANUP(mem_freep) char *own = file_of(&d, "own", 0600);
+	struct process_user u;
+	int ends[2];
+	char byte;
+	int fd;
+	pid_t pid;
+
+	if (geteuid())
+		check_skip("only root has another user's files");
+	cr_assert(!chown(strange, 7, 0) && !chmod(strange, 0604) &&
+		  !pipe(ends));
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (setgid(0) || !drop_rights() || write(ends[1], "y", 1) != 1)
+			_exit(1);
+		pause();
+		_exit(0);
+	}
+	close(ends[1]);
+	cr_assert(read(ends[0], &byte, 1) == 1);
+	process_user_read(&u, (uint32_t)getpid());
+	fd = process_file_open((uint32_t)getpid(), strange, &u, &any);
+	cr_expect(fd >= 0 && !close(fd), "by its capabilities");
+	process_user_fini(&u);
+	process_user_read(&u, (uint32_t)pid);
+	cr_expect(!u.uid && !u.reads_all);
+	cr_expect(process_file_open((uint32_t)pid, strange, &u, &any) < 0,
+		  "its group lacks the right");
+	fd = process_file_open((uint32_t)pid, own, &u, &any);
+	cr_expect(fd >= 0 && !close(fd));
+	process_user_fini(&u);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 	tempdir_fini(&d);
 }
 
@@ -393,8 +455,8 @@ Test(process_file, rights_are_those_of_owner_group_or_others)
 		{ 1, 2, 0004, true, false },  { 1, 2, 0770, false, false },
 		{ 1, 2, 0001, false, true },
 	};
-	struct process_user u = { .uid = 7 };
-	const struct process_user root = { .uid = 0 };
+	struct process_user u = { .uid = 7, .is_whole = true };
+	const struct process_user root = { .uid = 0, .reads_all = true };
 
 	*vec_add(&u.groups) = 9;
 	*vec_add(&u.groups) = 10;
@@ -409,5 +471,23 @@ Test(process_file, rights_are_those_of_owner_group_or_others)
 			  "%zu", i);
 		cr_expect(process_user_may_read(&root, &st), "%zu", i);
 	}
+	process_user_fini(&u);
+}
+
+/* A group that was not read may be one without the right. */
+Test(process_file, rights_of_others_need_all_groups_to_be_known)
+{
+	struct process_user u = { .uid = 7 };
+	struct stat st = { .st_uid = 1,
+			   .st_gid = 8,
+			   .st_mode = S_IFREG | 0604 };
+
+	*vec_add(&u.groups) = 9;
+	cr_expect(!process_user_may_read(&u, &st));
+	st.st_mode = S_IFREG | 0044;
+	cr_expect(process_user_may_read(&u, &st));
+	st.st_gid = 9;
+	st.st_mode = S_IFREG | 0040;
+	cr_expect(process_user_may_read(&u, &st));
 	process_user_fini(&u);
 }
