@@ -70,6 +70,12 @@ struct file_helper *file_helper_new(char *const *argv);
  */
 void file_helper_set_user(struct file_helper *h, uint32_t user);
 
+/*
+ * End the process; the next call starts a new one. Those that could not be ended
+ * are remembered.
+ */
+void file_helper_rest(struct file_helper *h);
+
 /* End the process and free the helper; NULL is a no-op. */
 void file_helper_close(struct file_helper *h);
 

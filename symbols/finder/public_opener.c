@@ -31,8 +31,7 @@ int public_opener_serve(void)
 	return file_helper_serve_proc(0, operations, ARRAY_SIZE(operations));
 }
 
-/* To whose share a path counts; not root's, which is 0. */
-static uint32_t public_opener_share(const char *path)
+uint32_t public_opener_share(const char *path)
 {
 	const char *end = strrchr(path, '/');
 	struct bytes folder = { .ptr = (const uint8_t *)path,

@@ -22,6 +22,12 @@ enum {
 int public_opener_serve(void);
 
 /*
+ * To whose share helpers count that a file at a path makes wait for ever, as for
+ * file_helper_set_user(): that of its folder, and not root's.
+ */
+uint32_t public_opener_share(const char *path);
+
+/*
  * Open a path as regular_file_open_public() does, by a helper that calls
  * public_opener_serve(). Returns -1 also if it takes too long. Helpers that wait
  * for ever count to the folder of the path: no other of its files is opened then,

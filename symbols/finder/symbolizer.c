@@ -25,7 +25,6 @@ enum {
 #define SYMBOLIZER_FORGET_NS (300 * INT64_C(1000000000))
 
 struct symbolizer {
-	char *const *helper_argv;
 	/* Opens files that everyone may read; NULL: all files are read. */
 	struct file_helper *opener;
 	struct mutex mu;
@@ -41,12 +40,12 @@ struct symbolizer *symbolizer_new(char *const *helper_argv,
 {
 	struct symbolizer *s = mem_new(struct symbolizer);
 
-	s->helper_argv = helper_argv;
 	if (opener_argv)
 		s->opener = file_helper_new(opener_argv);
 	mutex_init(&s->mu);
 	clock_cond_init(&s->idle);
 	s->finder = (struct name_finder){
+		.helper = file_helper_new(helper_argv),
 		.cache = { .half_max = SYMBOLIZER_CACHE_MAX },
 		.debug_dir = debug_dir,
 		.timeout_ms = SYMBOLIZER_TIMEOUT_MS,
@@ -146,22 +145,6 @@ static int symbol_file_open(const void *file, const char *path)
 			   regular_file_open(path);
 }
 
-/* Prepare the finder for one query. The helper starts with the first call. */
-static void symbolizer_prepare(struct symbolizer *s,
-			       const struct symbol_query *q)
-{
-	s->finder.deadline_ns = q->deadline_ns;
-	s->finder.answer_max = q->answer_max;
-	s->finder.helper = file_helper_new(s->helper_argv);
-}
-
-/* What the helper has read stays no longer in memory than it is needed. */
-static void symbolizer_dismiss(struct symbolizer *s)
-{
-	file_helper_close(s->finder.helper);
-	s->finder.helper = NULL;
-}
-
 /*
  * Whether an address is in the mapping that a profile says. It may not be, if
  * the program made the code when it ran.
@@ -169,6 +152,23 @@ static void symbolizer_dismiss(struct symbolizer *s)
 static bool mapping_has(const struct name_mapping *m, uint64_t address)
 {
 	return !m->limit || (address >= m->start && address < m->limit);
+}
+
+/* Read the file for one query. What was read of it does not stay in memory. */
+static int symbolizer_ask(struct symbolizer *s, const struct symbol_query *q,
+			  const struct name_file *f,
+			  const struct unnamed_frames *u, struct arena *arena,
+			  struct bytes *out, struct err *err)
+{
+	int rc;
+
+	s->finder.deadline_ns = q->deadline_ns;
+	s->finder.answer_max = q->answer_max;
+	/* Who can make a helper wait for ever has its folder. */
+	file_helper_set_user(s->finder.helper, public_opener_share(f->path));
+	rc = name_finder_find(&s->finder, f, u, arena, out, err);
+	file_helper_rest(s->finder.helper);
+	return rc;
 }
 
 /* As symbolizer_find(), for the one thread that uses the finder. */
@@ -202,9 +202,7 @@ static int symbolizer_run(struct symbolizer *s, const struct symbol_query *q,
 		*vec_add(&u.addresses) = q->addresses[i];
 	}
 	if (u.places.count) {
-		symbolizer_prepare(s, q);
-		rc = name_finder_find(&s->finder, &f, &u, arena, out, err);
-		symbolizer_dismiss(s);
+		rc = symbolizer_ask(s, q, &f, &u, arena, out, err);
 	}
 	unnamed_frames_fini(&u);
 	return rc;

@@ -143,11 +143,8 @@ static void file_helper_reap(struct file_helper *h)
 	h->left_count = left;
 }
 
-/*
- * End the process. One that waits in the kernel for a file system cannot be
- * ended; it is left alone.
- */
-static void file_helper_stop(struct file_helper *h)
+/* One that waits in the kernel for a file system cannot be ended. */
+void file_helper_rest(struct file_helper *h)
 {
 	if (!h->pid)
 		return;
@@ -167,7 +164,7 @@ void file_helper_close(struct file_helper *h)
 {
 	if (!h)
 		return;
-	file_helper_stop(h);
+	file_helper_rest(h);
 	mem_free(h);
 }
 
@@ -289,7 +286,7 @@ static int file_helper_fail(struct file_helper *h, int rc, unsigned timeout_ms,
 			    const struct buf *out, struct err *err)
 {
 	/* It is not known what the helper would say next. */
-	file_helper_stop(h);
+	file_helper_rest(h);
 	if (rc == ERR_TIMEOUT)
 		return err_set(err, rc,
 			       "reading the file took longer than %u ms",

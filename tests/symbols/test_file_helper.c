@@ -197,7 +197,11 @@ Test(file_helper, a_user_whose_files_hold_helpers_delays_nobody_else)
 		holders[i] = hold_helper(h);
 		if (!holders[i])
 			check_skip("processes cannot be traced here");
-		cr_expect(call_spin(h) == ERR_TIMEOUT);
+		/* One counts that was ended between two questions, too. */
+		if (i)
+			file_helper_rest(h);
+		else
+			cr_expect(call_spin(h) == ERR_TIMEOUT);
 	}
 	cr_expect(call_spin(h) == ERR_AGAIN, "no third one for him");
 	file_helper_set_user(h, 1001);
