@@ -133,27 +133,41 @@ static struct labels *sample_labels(struct collector *c,
 	return *full ? NULL : process_groups_labels(&c->groups, group);
 }
 
+/* The number in the window of a process with code that it has compiled. */
+static uint32_t sample_compiler(struct collector *c, const struct process *p,
+				const struct sample_header *h)
+{
+	bool is_new;
+	uint32_t number = sample_window_process(
+		c->window,
+		&(struct window_process){ h->pid, p ? p->began_ns : 0,
+					  h->time },
+		&is_new);
+
+	if (is_new)
+		scan_queue_add(c->scans, SCAN_JIT, h->pid);
+	return number;
+}
+
 /* Add a frame of user space, which is the caller of the one before it. */
 static void sample_add_user(struct collector *c, const struct process *p,
-			    uint32_t pid, uint64_t word)
+			    const struct sample_header *h, uint64_t word)
 {
 	/* The call is before the address to which it returns. */
 	uint64_t address = word & SAMPLE_EXACT ? word & ~SAMPLE_EXACT :
 						 word - 1;
 	const struct address_range *r =
 		p ? address_space_find(&p->space, address) : NULL;
-	struct window_frame f = { .kind = FRAME_ANONYMOUS,
-				  .owner = pid,
-				  .address = address };
+	struct window_frame f = { .kind = FRAME_ANONYMOUS, .address = address };
 
 	if (r && r->file != FILE_NONE) {
 		f.kind = FRAME_FILE;
 		f.owner = r->file;
 		f.address = address - r->start + r->offset;
 		sample_window_file(c->window, &c->files, r->file);
-		file_table_sampled(&c->files, r->file, pid, c->now);
-	} else if (sample_window_process(c->window, pid)) {
-		scan_queue_add(c->scans, SCAN_JIT, pid);
+		file_table_sampled(&c->files, r->file, h->pid, c->now);
+	} else {
+		f.owner = sample_compiler(c, p, h);
 	}
 	*vec_add(&c->frames) = f;
 }
@@ -185,7 +199,7 @@ static void sample_add_frames(struct collector *c, const struct process *p,
 			.address = r->words[i] - (i > 0),
 		};
 	for (uint16_t i = 0; i < h->user; i++)
-		sample_add_user(c, p, h->pid, r->words[h->kernel + i]);
+		sample_add_user(c, p, h, r->words[h->kernel + i]);
 	if (h->end != SAMPLE_COMPLETE && h->end != SAMPLE_KERNEL &&
 	    h->end != SAMPLE_BY_POINTER)
 		*vec_add(&c->frames) = (struct window_frame){

@@ -167,7 +167,7 @@ static void frame_names_of_file(struct frame_names *n,
 
 /* Ask for the names of the frames of a process in its map. */
 static int frame_names_ask_map(struct frame_names *n,
-			       const struct jit_process *j,
+			       const struct jit_process *j, uint32_t number,
 			       const struct sample_window *w,
 			       struct arena *arena, struct bytes *out)
 {
@@ -180,7 +180,7 @@ static int frame_names_ask_map(struct frame_names *n,
 	for (uint32_t i = 0; i < w->frames.count; i++) {
 		const struct window_frame *x = &w->frames.v[i];
 
-		if (x->kind != FRAME_ANONYMOUS || x->owner != j->pid)
+		if (x->kind != FRAME_ANONYMOUS || x->owner != number)
 			continue;
 		*vec_add(&u.places) = i;
 		*vec_add(&u.addresses) = x->address;
@@ -191,18 +191,19 @@ static int frame_names_ask_map(struct frame_names *n,
 }
 
 /* The same; a process that was not read before its window ended is read now. */
-static int frame_names_ask_process(struct frame_names *n,
-				   const struct jit_process *j,
+static int frame_names_ask_process(struct frame_names *n, uint32_t number,
 				   const struct sample_window *w,
 				   struct arena *arena, struct bytes *out)
 {
+	const struct jit_process *j = &w->processes.v[number];
 	struct jit_process late;
-	int rc;
+	int rc = ERR_NOTFOUND;
 
 	if (j->is_read)
-		return frame_names_ask_map(n, j, w, arena, out);
+		return frame_names_ask_map(n, j, number, w, arena, out);
 	jit_process_read(&late, j->pid, n->processes);
-	rc = frame_names_ask_map(n, &late, w, arena, out);
+	if (jit_process_is(j, &late))
+		rc = frame_names_ask_map(n, &late, number, w, arena, out);
 	jit_process_fini(&late);
 	return rc;
 }
@@ -222,11 +223,11 @@ static uint32_t frame_names_user(const struct frame_names *n,
  * Find the names of code that one process has compiled, within the budget. To
  * look for its map takes time, too, also if there is none.
  */
-static void frame_names_of_process(struct frame_names *n,
-				   const struct jit_process *j,
+static void frame_names_of_process(struct frame_names *n, uint32_t number,
 				   const struct sample_window *w,
 				   struct arena *arena, struct bytes *out)
 {
+	const struct jit_process *j = &w->processes.v[number];
 	const uint64_t key = hash_key((struct bytes){
 		.ptr = (const uint8_t *)&j->pid, .len = sizeof(j->pid) });
 	int64_t began = clock_mono_ns();
@@ -238,7 +239,7 @@ static void frame_names_of_process(struct frame_names *n,
 		return;
 	n->finder.deadline_ns = end;
 	frame_names_set_user(n, uid);
-	rc = frame_names_ask_process(n, j, w, arena, out);
+	rc = frame_names_ask_process(n, number, w, arena, out);
 	name_budget_spend(&n->budget, key, uid, began, clock_mono_ns(),
 			  rc == ERR_TIMEOUT || rc == ERR_CORRUPT);
 }
@@ -297,6 +298,6 @@ void frame_names_find(struct frame_names *n, const struct sample_window *w,
 	frame_names_of_kernel(n, w, arena, out);
 	for (size_t i = 0; i < w->files.count; i++)
 		frame_names_of_file(n, w, &w->files.v[i], arena, out);
-	for (size_t i = 0; i < w->processes.count; i++)
-		frame_names_of_process(n, &w->processes.v[i], w, arena, out);
+	for (uint32_t i = 0; i < w->processes.count; i++)
+		frame_names_of_process(n, i, w, arena, out);
 }

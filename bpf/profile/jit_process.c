@@ -4,9 +4,49 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file_slurp.h"
+
+enum {
+	/* The fields of /proc/PID/stat from after the name to the start. */
+	STAT_FIELDS_TO_START = 20,
+};
+
+/* When a process began, in clock ticks since the boot; 0: it has ended. */
+static uint64_t jit_process_start(uint32_t pid)
+{
+	struct buf text = { .max = 8192 };
+	uint64_t start = 0;
+	char path[64];
+	const char *at;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	/* Its name may have blanks and parentheses; nothing after it has. */
+	if (!file_slurp(path, &text, NULL)) {
+		at = strrchr(buf_cstr(&text), ')');
+		for (int i = 0; at && i < STAT_FIELDS_TO_START; i++)
+			at = strchr(at + 1, ' ');
+		start = at ? strtoull(at + 1, NULL, 10) : 0;
+	}
+	buf_fini(&text);
+	return start;
+}
+
+/* Convert a monotonic time to clock ticks since the boot. */
+static uint64_t jit_ticks_at(uint64_t mono_ns)
+{
+	const int64_t second = 1000000000;
+	struct timespec boot;
+	int64_t suspended;
+
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	suspended = boot.tv_sec * second + boot.tv_nsec - clock_mono_ns();
+	return (mono_ns + (uint64_t)suspended) /
+	       (uint64_t)(second / sysconf(_SC_CLK_TCK));
+}
 
 /* The number that a process has in its own PID namespace. */
 static uint32_t jit_process_own_number(uint32_t pid)
@@ -42,14 +82,33 @@ static int jit_process_open_below(const struct jit_process *j, uint32_t root,
 	return process_reader_open(processes, root, path, &j->user, &wish);
 }
 
+bool jit_process_is(const struct jit_process *j, const struct jit_process *read)
+{
+	return read->pid == j->pid && read->start &&
+	       read->start <= jit_ticks_at(j->sampled_ns);
+}
+
+/* Whether another process has the number of one that was read. */
+static bool jit_process_is_replaced(const struct jit_process *j)
+{
+	uint64_t now = jit_process_start(j->pid);
+
+	return now && now != j->start;
+}
+
 void jit_process_read(struct jit_process *j, uint32_t pid,
 		      struct file_helper *processes)
 {
 	*j = (struct jit_process){ .pid = pid,
 				   .is_read = true,
+				   .start = jit_process_start(pid),
 				   .own = jit_process_own_number(pid) };
 	process_user_read(&j->user, pid);
 	j->map = jit_process_open_below(j, pid, processes);
+	if (j->map >= 0 && jit_process_is_replaced(j)) {
+		close(j->map);
+		j->map = -1;
+	}
 }
 
 int jit_process_open(const struct jit_process *j, struct file_helper *processes)
@@ -58,6 +117,8 @@ int jit_process_open(const struct jit_process *j, struct file_helper *processes)
 
 	if (j->map >= 0)
 		return fcntl(j->map, F_DUPFD_CLOEXEC, 0);
+	if (jit_process_is_replaced(j))
+		return -1;
 	fd = jit_process_open_below(j, j->pid, processes);
 	/* In a PID namespace, its number is that of another process here. */
 	if (fd >= 0 || j->own != j->pid)

@@ -7,6 +7,7 @@
  *
  * Ownership: jit_process_fini() closes the map.
  * Threads: one thread at a time.
+ * Source: proc(5), /proc/PID/stat: the time at which a process began.
  */
 #ifndef BPF_PROFILE_JIT_PROCESS_H
 #define BPF_PROFILE_JIT_PROCESS_H
@@ -15,11 +16,25 @@
 
 struct jit_process {
 	uint32_t pid;
-	bool is_read; /* if not, `pid` is all that is known */
+	/*
+	 * When it was sampled first, monotonic ns: processes that have begun since
+	 * are others, to which the kernel has given the number again.
+	 */
+	uint64_t sampled_ns;
+	bool is_read; /* if not, this is all that is known */
+	uint64_t
+		start; /* when it began, in clock ticks since the boot; 0: gone */
 	uint32_t own; /* its number in its own PID namespace */
 	struct process_user user;
 	int map; /* the open perf map, or -1 */
 };
+
+/*
+ * Whether what was read of a process (`read`) is about the one that was sampled
+ * (`j`), and not about another one that has its number since.
+ */
+bool jit_process_is(const struct jit_process *j,
+		    const struct jit_process *read);
 
 /*
  * Read the facts about a process while it is alive, and open its map, if it is
@@ -31,7 +46,8 @@ void jit_process_read(struct jit_process *j, uint32_t pid,
 
 /*
  * Return a descriptor of the map, which the caller closes, or -1. A map that was
- * not there before is opened now; it stays when the process has ended.
+ * not there before is opened now, unless another process has the number; it stays
+ * when the process has ended.
  */
 int jit_process_open(const struct jit_process *j,
 		     struct file_helper *processes);

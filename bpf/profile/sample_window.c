@@ -280,39 +280,52 @@ void sample_window_file(struct sample_window *w, const struct file_table *files,
 	window_file_facts(to, f);
 }
 
-/* The last process is the likeliest: samples of a process come together. */
-static struct jit_process *window_find_process(struct sample_window *w,
-					       uint32_t pid)
+/*
+ * Return the number of the last process with this PID, or TABLE_NONE. The last
+ * one is the likeliest: samples of a process come together.
+ */
+static uint32_t window_find_process(const struct sample_window *w, uint32_t pid)
 {
 	for (size_t i = w->processes.count; i--;) {
 		if (w->processes.v[i].pid == pid)
-			return &w->processes.v[i];
+			return (uint32_t)i;
 	}
-	return NULL;
+	return TABLE_NONE;
 }
 
-bool sample_window_process(struct sample_window *w, uint32_t pid)
+uint32_t sample_window_process(struct sample_window *w,
+			       const struct window_process *p, bool *is_new)
 {
-	if (window_find_process(w, pid))
-		return false;
-	*vec_add(&w->processes) = (struct jit_process){ .pid = pid, .map = -1 };
-	return true;
+	uint32_t n = window_find_process(w, p->pid);
+
+	/* A late sample of a former process is taken for one of the last one. */
+	*is_new = n == TABLE_NONE ||
+		  (p->began_ns > w->processes.v[n].sampled_ns &&
+		   p->began_ns <= p->sampled_ns);
+	if (!*is_new)
+		return n;
+	*vec_add(&w->processes) = (struct jit_process){
+		.pid = p->pid, .sampled_ns = p->sampled_ns, .map = -1
+	};
+	return (uint32_t)w->processes.count - 1;
 }
 
 void sample_window_take_process(struct sample_window *w, struct jit_process *j)
 {
-	struct jit_process *p = window_find_process(w, j->pid);
+	uint32_t n = window_find_process(w, j->pid);
+	struct jit_process *p = n == TABLE_NONE ? NULL : &w->processes.v[n];
 
-	if (p && !p->is_read) {
-		/* Further maps are opened when names are needed. */
-		if (j->map >= 0 && w->open_maps == WINDOW_MAPS_MAX) {
-			close(j->map);
-			j->map = -1;
-		}
-		w->open_maps += j->map >= 0;
-		*p = *j;
-		*j = (struct jit_process){ .map = -1 };
+	if (!p || p->is_read || !jit_process_is(p, j))
+		return;
+	/* Further maps are opened when names are needed. */
+	if (j->map >= 0 && w->open_maps == WINDOW_MAPS_MAX) {
+		close(j->map);
+		j->map = -1;
 	}
+	w->open_maps += j->map >= 0;
+	j->sampled_ns = p->sampled_ns;
+	*p = *j;
+	*j = (struct jit_process){ .map = -1 };
 }
 
 void sample_window_refresh(struct sample_window *w,

@@ -22,7 +22,7 @@
 enum frame_kind {
 	FRAME_KERNEL,    /* an address of the kernel */
 	FRAME_FILE,      /* an address of a file; `owner` is its number */
-	FRAME_ANONYMOUS, /* code without a file; `owner` is the process */
+	FRAME_ANONYMOUS, /* code without a file; `owner` is its process here */
 	FRAME_END,       /* why the stack ends, an enum sample_end */
 };
 
@@ -132,16 +132,27 @@ void sample_window_add(struct sample_window *w, const struct window_input *in);
 void sample_window_file(struct sample_window *w, const struct file_table *files,
 			uint32_t number);
 
+/* A process that has compiled code, as a sample shows it. */
+struct window_process {
+	uint32_t pid;
+	uint64_t began_ns; /* when it began, or ran its program; 0: not known */
+	uint64_t sampled_ns; /* monotonic, as the former */
+};
+
 /*
- * Note a process with code that it has compiled. False: it was there. The facts
- * about a new one are to be read, and given to sample_window_take_process().
+ * Return the number in the window of a process with code that it has compiled.
+ * *is_new: the facts about it are to be read, and given to
+ * sample_window_take_process(). One that has begun after the last one with its PID
+ * was sampled is another one.
  */
-bool sample_window_process(struct sample_window *w, uint32_t pid);
+uint32_t sample_window_process(struct sample_window *w,
+			       const struct window_process *p, bool *is_new);
 
 /*
  * Take over what was read of a process (*j is empty afterwards), if the window
  * has noted it and does not know it yet. An answer that comes when the window has
- * ended is lost: whoever needs it reads the process again.
+ * ended, or when another process has the PID, is lost: whoever needs it reads the
+ * process again.
  */
 void sample_window_take_process(struct sample_window *w, struct jit_process *j);
 

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "bpf/process/process_reader.h"
 #include "tests/check.h"
@@ -146,5 +147,31 @@ Test(jit_process, only_a_map_of_its_own_user_is_opened)
 	cr_assert(!mkfifo(c.map, 0644) && !chown(c.map, NOBODY, NOBODY));
 	cr_expect(!is_opened(&c, h), "a pipe, which nobody writes to");
 	compiler_end(&c);
+	file_helper_close(h);
+}
+
+/* The kernel gives the PID of a process that has ended to another one. */
+Test(jit_process, a_map_of_a_process_that_began_later_is_not_opened)
+{
+	struct file_helper *h = file_helper_new(program);
+	const uint32_t self = (uint32_t)getpid();
+	CLEANUP(mem_freep) char *path = mem_printf("/tmp/perf-%u.map", self);
+	struct jit_process sampled = { .pid = self,
+				       .sampled_ns = (uint64_t)clock_mono_ns(),
+				       .map = -1 };
+	struct jit_process j;
+	int fd;
+
+	jit_process_read(&j, self, h);
+	cr_expect(j.start && j.map < 0 && jit_process_is(&sampled, &j));
+	sampled.sampled_ns -= 60000000000;
+	cr_expect(!jit_process_is(&sampled, &j));
+	make_file(path, geteuid());
+	fd = jit_process_open(&j, h);
+	cr_expect(fd >= 0 && !close(fd));
+	j.start--;
+	cr_expect(jit_process_open(&j, h) < 0);
+	cr_assert(!unlink(path));
+	jit_process_fini(&j);
 	file_helper_close(h);
 }

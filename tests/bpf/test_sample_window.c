@@ -3,6 +3,7 @@
  * Samples on their way to a profile: sorted by time, added up, named, and
  * encoded.
  */
+#include "base/clock.h"
 #include "base/mem.h"
 #include "bpf/collect/sample_queue.h"
 #include "bpf/profile/frame_names.h"
@@ -67,6 +68,49 @@ Test(sample_window, equal_samples_are_added_up)
 	labels_unref(a);
 	labels_unref(a2);
 	labels_unref(b);
+}
+
+/* Note a process with PID 7; returns its number, and whether it is new. */
+static uint32_t note_process(struct sample_window *w, uint64_t began_ns,
+			     uint64_t sampled_ns, bool *is_new)
+{
+	return sample_window_process(
+		w, &(struct window_process){ 7, began_ns, sampled_ns }, is_new);
+}
+
+Test(sample_window, processes_with_one_pid_are_told_apart)
+{
+	struct sample_window *w = sample_window_new(0);
+	bool is_new;
+
+	cr_expect(note_process(w, 0, 1000, &is_new) == 0 && is_new);
+	cr_expect(note_process(w, 900, 1100, &is_new) == 0 && !is_new);
+	cr_expect(note_process(w, 2000, 2100, &is_new) == 1 && is_new);
+	cr_expect(note_process(w, 2000, 2200, &is_new) == 1 && !is_new);
+	/* Samples that come late add no process each. */
+	cr_expect(note_process(w, 3000, 2300, &is_new) == 1 && !is_new);
+	cr_expect(w->processes.count == 2);
+	sample_window_free(w);
+}
+
+/* What is read of the last process with a PID is not of a former one. */
+Test(sample_window, the_map_of_a_process_stays_that_of_its_samples)
+{
+	struct sample_window *w = sample_window_new(0);
+	struct jit_process j = {
+		.pid = 7, .is_read = true, .start = 1, .own = 7, .map = -1
+	};
+	bool is_new;
+
+	note_process(w, 0, (uint64_t)clock_mono_ns(), &is_new);
+	j.start = UINT64_MAX;
+	sample_window_take_process(w, &j);
+	cr_expect(!w->processes.v[0].is_read, "it began after the sample");
+	j.start = 1;
+	sample_window_take_process(w, &j);
+	cr_expect(w->processes.v[0].is_read && w->processes.v[0].own == 7);
+	cr_expect(w->processes.v[0].sampled_ns && !j.pid);
+	sample_window_free(w);
 }
 
 Test(sample_window, samples_are_taken_in_the_order_of_their_times)
