@@ -38,12 +38,14 @@
 #define CAPABILITY(name)   __attribute__((capability(name)))
 #define REQUIRES(...)      __attribute__((requires_capability(__VA_ARGS__)))
 #define ACQUIRES(...)      __attribute__((acquire_capability(__VA_ARGS__)))
+#define TRIES(...)         __attribute__((try_acquire_capability(__VA_ARGS__)))
 #define RELEASES(...)      __attribute__((release_capability(__VA_ARGS__)))
 #define NO_THREAD_ANALYSIS __attribute__((no_thread_safety_analysis))
 #else
 #define CAPABILITY(name)
 #define REQUIRES(...)
 #define ACQUIRES(...)
+#define TRIES(...)
 #define RELEASES(...)
 #define NO_THREAD_ANALYSIS
 #endif

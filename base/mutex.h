@@ -40,6 +40,13 @@ static inline void mutex_lock(struct mutex *m) NO_THREAD_ANALYSIS
 	pthread_mutex_lock(&m->pthread);
 }
 
+/* Take a mutex, unless a thread holds it. Returns whether it was taken. */
+static inline bool mutex_try_lock(struct mutex *m) TRIES(true, *m);
+static inline bool mutex_try_lock(struct mutex *m) NO_THREAD_ANALYSIS
+{
+	return !pthread_mutex_trylock(&m->pthread);
+}
+
 /* Release a mutex that the caller holds. */
 static inline void mutex_unlock(struct mutex *m) RELEASES(*m);
 static inline void mutex_unlock(struct mutex *m) NO_THREAD_ANALYSIS

@@ -374,7 +374,7 @@ int cmd_tsdb_snapshot(int argc, char **argv)
 		name = now;
 	rc = database_open(&d, argv[0], false, &err);
 	if (!rc)
-		rc = tsdb_snapshot(d.db, name, !skip_head, &err);
+		rc = tsdb_snapshot(d.db, name, !skip_head, NULL, &err);
 	database_close(&d);
 	if (rc)
 		cmd_fail(&err);

@@ -19,8 +19,8 @@
  * (count 0: all series). Samples appended later are not affected. When 0 is
  * returned, the deletion is durable. On failure (ERR_IO, ERR_NOSPACE,
  * ERR_CORRUPT) some of the profiles may be deleted; the caller may simply try
- * again. The limits (NULL: none) are asked while series are selected; their
- * errors, and ERR_INVALID for a regular expression that takes too many steps,
+ * again. The limits (NULL: none) are asked while it waits for other jobs, and
+ * while series are selected; their errors, and ERR_INVALID for a regular expression that takes too many steps,
  * are returned.
  */
 NODISCARD int tsdb_delete(struct tsdb *db, const struct matcher *v,

@@ -10,6 +10,7 @@
 #ifndef TSDB_REPAIR_H
 #define TSDB_REPAIR_H
 
+#include "base/limits.h"
 #include "tsdb/tsdb.h"
 
 /* The result of a repair. */
@@ -59,9 +60,11 @@ NODISCARD int tsdb_confirm_clock(struct tsdb *db, struct err *err);
 
 /*
  * Rewrites the blocks that have tombstones, leaving out the deleted profiles.
- * Errors as tsdb_repair(), and ERR_CLOSED when tsdb_interrupt() was called
- * meanwhile.
+ * Errors as tsdb_repair(), those of the limits (NULL: none), and ERR_CLOSED when
+ * tsdb_interrupt() was called meanwhile. Blocks that were rewritten stay so.
  */
-NODISCARD int tsdb_clean_tombstones(struct tsdb *db, struct err *err);
+NODISCARD int tsdb_clean_tombstones(struct tsdb *db,
+				    const struct limits *limits,
+				    struct err *err);
 
 #endif

@@ -10,16 +10,18 @@
 #ifndef TSDB_SNAPSHOT_H
 #define TSDB_SNAPSHOT_H
 
+#include "base/limits.h"
 #include "tsdb/tsdb.h"
 
 /*
  * Makes a snapshot of everything that is stored now, in snapshots/NAME in the
  * data directory. Open heads are included only if `ranges` is set. Returns
  * ERR_EXISTS when a snapshot of that name exists. Returns ERR_IO or ERR_NOSPACE
- * when the snapshot could not be written, or ERR_CLOSED when tsdb_interrupt() was
- * called meanwhile; the incomplete snapshot is then removed.
+ * when the snapshot could not be written, ERR_CLOSED when tsdb_interrupt() was
+ * called meanwhile, or an error of the limits (NULL: none); the incomplete
+ * snapshot is then removed.
  */
 NODISCARD int tsdb_snapshot(struct tsdb *db, const char *name, bool ranges,
-			    struct err *err);
+			    const struct limits *limits, struct err *err);
 
 #endif

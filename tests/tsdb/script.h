@@ -41,9 +41,10 @@ struct script {
 	uint8_t may[SCRIPT_SERIES][SCRIPT_TIMES];
 	/* Values appended since the last sync that succeeded. 0: none. */
 	uint8_t unsynced[SCRIPT_SERIES][SCRIPT_TIMES];
-	int now;     /* the clock, in steps */
-	int burst;   /* the series of the last append */
-	bool faults; /* calls may fail */
+	int64_t missed; /* that the last start counted as missing */
+	int now;        /* the clock, in steps */
+	int burst;      /* the series of the last append */
+	bool faults;    /* calls may fail */
 	long acknowledged;
 	long looks;
 	int bad;
@@ -289,12 +290,45 @@ static inline void script_check(struct script *s)
 		script_check_series(s, series);
 }
 
+/*
+ * How many profiles a start may count as missing: those that were not durable,
+ * and may be torn out of the middle of a segment, one that was on its way, and
+ * what the start before has counted.
+ */
+static inline int64_t script_may_miss(const struct script *s)
+{
+	int64_t count = 1 + s->missed;
+
+	for (int series = 0; series < SCRIPT_SERIES; series++) {
+		for (int k = 0; k < SCRIPT_TIMES; k++)
+			count += s->unsynced[series][k] != 0;
+	}
+	return count;
+}
+
+/* How many profiles a start has counted as missing. */
+static inline int64_t script_missing(struct metrics *m)
+{
+	return metric_get(metrics_counter(
+		m, "everprof_tsdb_wal_profiles_missing_total", "", NULL));
+}
+
 static inline int script_open(struct script *s, struct metrics *m,
 			      struct err *err)
 {
+	int rc;
+
 	s->o.metrics = m;
 	s->o.clock = &s->clock;
-	return tsdb_open(&s->o, &s->db, err);
+	rc = tsdb_open(&s->o, &s->db, err);
+	if (!rc && script_missing(m) > script_may_miss(s)) {
+		fprintf(stderr, "%d profiles count as missing\n",
+			(int)script_missing(m));
+		s->bad++;
+	}
+	if (!rc)
+		s->missed = script_missing(m);
+	return rc;
 }
 
 /* Moves the clock on, by up to two hours. */
@@ -320,7 +354,7 @@ static inline int script_job(struct script *s)
 	case 5:
 		return tsdb_maintain(s->db, false, NULL);
 	case 6:
-		return tsdb_clean_tombstones(s->db, NULL);
+		return tsdb_clean_tombstones(s->db, NULL, NULL);
 	case 7:
 		script_delete(s);
 		return 0;

@@ -34,7 +34,7 @@ static void use(struct fixture *f, struct vandal *v, int *now)
 				   sample_ms(k + 3), NULL, NULL);
 		break;
 	case 3:
-		(void)!tsdb_clean_tombstones(f->db, NULL);
+		(void)!tsdb_clean_tombstones(f->db, NULL, NULL);
 		break;
 	default:
 		for (int n = 0; n < 10 && *now < VANDAL_TIMES; n++, ++*now) {

@@ -226,7 +226,7 @@ Test(block, deletion_hides_profiles_in_heads_wal_and_blocks)
 		if (round == 1)
 			reopen(f);
 		if (round == 2)
-			cr_expect(!tsdb_clean_tombstones(f->db, NULL));
+			cr_expect(!tsdb_clean_tombstones(f->db, NULL, NULL));
 		if (round == 3)
 			must_maintain(f, true);
 		for (int s = 0; s < 4; s++) {
@@ -277,7 +277,7 @@ Test(block, fully_deleted_block_is_removed)
 	put_all(f, 2, 0, 30);
 	must_maintain(f, true);
 	cr_expect(!delete (f, "{job=\"test\"}", 0, 30));
-	cr_expect(!tsdb_clean_tombstones(f->db, NULL));
+	cr_expect(!tsdb_clean_tombstones(f->db, NULL, NULL));
 	cr_expect(stats(f).blocks == 0);
 	put_all(f, 2, 30, 60);
 	cr_expect(!delete (f, "{job=\"test\"}", 30, 60));
@@ -361,8 +361,10 @@ Test(block, snapshot_opens_as_a_data_directory)
 	put_all(f, 3, 0, 50);
 	must_maintain(f, true);
 	put_all(f, 3, 50, 100);
-	cr_expect(!tsdb_snapshot(f->db, "copy", true, &err), "%s", err.msg);
-	cr_expect(tsdb_snapshot(f->db, "copy", true, &err), "it is there");
+	cr_expect(!tsdb_snapshot(f->db, "copy", true, NULL, &err), "%s",
+		  err.msg);
+	cr_expect(tsdb_snapshot(f->db, "copy", true, NULL, &err),
+		  "it is there");
 	put_all(f, 3, 100, 120);
 	copy.o.path = path;
 	cr_assert(!tsdb_open(&copy.o, &copy.db, &err), "%s", err.msg);
@@ -385,14 +387,61 @@ Test(block, the_end_of_the_process_cancels_jobs_that_clients_asked_for)
 	put_all(f, 3, 50, 100);
 	cr_expect(!delete (f, "{job=\"test\"}", 0, 30));
 	tsdb_interrupt(f->db);
-	cr_expect(tsdb_clean_tombstones(f->db, &err) == ERR_CLOSED, "%s",
+	cr_expect(tsdb_clean_tombstones(f->db, NULL, &err) == ERR_CLOSED, "%s",
 		  err.msg);
-	cr_expect(tsdb_snapshot(f->db, "copy", true, &err) == ERR_CLOSED, "%s",
-		  err.msg);
+	cr_expect(tsdb_snapshot(f->db, "copy", true, NULL, &err) == ERR_CLOSED,
+		  "%s", err.msg);
 	cr_expect(access(path, F_OK), "the incomplete snapshot is removed");
 	reopen(f);
 	cr_expect(all_good(f, 3, 30, 100));
-	cr_expect(!tsdb_clean_tombstones(f->db, NULL));
+	cr_expect(!tsdb_clean_tombstones(f->db, NULL, NULL));
+	mem_free(path);
+	teardown(f);
+}
+
+/* Limits that refuse after `left` questions. */
+struct patience {
+	int left;
+};
+
+static int patience_spend(void *ctx, size_t bytes UNUSED, struct err *err)
+{
+	struct patience *p = ctx;
+
+	return p->left-- > 0 ? 0 : err_set(err, ERR_TIMEOUT, "too late");
+}
+
+/* Whoever asked for a job may have no time for it, at any moment of it. */
+Test(block, jobs_end_with_their_limits_and_can_be_repeated)
+{
+	struct fixture *f = setup();
+	char *path = mem_printf("%s/snapshots/copy", f->dir.path);
+	struct patience p;
+	const struct limits limits = { .spend = patience_spend, .ctx = &p };
+	struct err err;
+
+	put_all(f, 3, 0, 50);
+	must_maintain(f, true);
+	put_all(f, 3, 50, 100);
+	cr_expect(!delete (f, "{job=\"test\"}", 0, 30));
+	for (int i = 0; i < 3; i++) {
+		p.left = i;
+		cr_expect(tsdb_clean_tombstones(f->db, &limits, &err) ==
+				  ERR_TIMEOUT,
+			  "%d: %s", i, err.msg);
+	}
+	/* One question for each block and head, and one for each series. */
+	for (int i = 0; i < 5; i++) {
+		p.left = i;
+		cr_expect(tsdb_snapshot(f->db, "copy", true, &limits, &err) ==
+				  ERR_TIMEOUT,
+			  "%d: %s", i, err.msg);
+		cr_expect(access(path, F_OK), "%d: it is removed", i);
+	}
+	cr_expect(all_good(f, 3, 30, 100));
+	p.left = 1000;
+	cr_expect(!tsdb_clean_tombstones(f->db, &limits, NULL));
+	cr_expect(!tsdb_snapshot(f->db, "copy", true, &limits, NULL));
 	mem_free(path);
 	teardown(f);
 }
@@ -822,7 +871,7 @@ Test(block, running_query_does_not_block_maintenance)
 	querier_open(f->db, NULL, &q);
 	cr_assert(!querier_select(q, &m, 1, 0, INT64_MAX, NULL));
 	cr_expect(!delete (f, "{job=\"test\"}", 0, 10));
-	cr_expect(!tsdb_clean_tombstones(f->db, NULL));
+	cr_expect(!tsdb_clean_tombstones(f->db, NULL, NULL));
 	cr_expect(is_good(q, 1, 17), "from the block that is gone");
 	querier_close(q);
 	teardown(f);
@@ -882,10 +931,11 @@ static void *change_on(void *arg)
 		(void)!tsdb_flush(c->f->db, NULL);
 		c->wrong += delete (c->f, "{pod=\"pod-5\"}", 0, n) != 0;
 		if (n % 4 == 0)
-			c->wrong += tsdb_clean_tombstones(c->f->db, NULL) != 0;
+			c->wrong += tsdb_clean_tombstones(c->f->db, NULL,
+							  NULL) != 0;
 		if (n % 8 == 0)
-			c->wrong += tsdb_snapshot(c->f->db, name, true, NULL) !=
-				    0;
+			c->wrong += tsdb_snapshot(c->f->db, name, true, NULL,
+						  NULL) != 0;
 		c->wrong += tsdb_maintain(c->f->db, n % 3 == 0, NULL) != 0;
 		mem_free(name);
 	}

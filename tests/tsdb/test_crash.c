@@ -162,7 +162,7 @@ static void whole_life(struct script *s)
 	for (int n = 0; n < 8; n++)
 		script_append(s);
 	(void)!tsdb_maintain(s->db, true, NULL);
-	(void)!tsdb_clean_tombstones(s->db, NULL);
+	(void)!tsdb_clean_tombstones(s->db, NULL, NULL);
 	s->now = 330; /* beyond the retention */
 	clock_set(&s->clock, script_ms(s->now));
 	for (int n = 0; n < 4; n++)

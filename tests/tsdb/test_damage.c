@@ -175,7 +175,7 @@ Test(damage, maintenance_keeps_damaged_blocks)
 	cr_assert(!reopen(f));
 	cr_expect(!tsdb_delete(f->db, &all, 1, sample_ms(0), sample_ms(0), NULL,
 			       NULL));
-	cr_expect(tsdb_clean_tombstones(f->db, NULL) == ERR_CORRUPT,
+	cr_expect(tsdb_clean_tombstones(f->db, NULL, NULL) == ERR_CORRUPT,
 		  "it says so");
 	(void)!maintain(f, true);
 	meddle(f, "for b in 0*; do [ ! -e aside/$b ] || mv aside/$b "
@@ -275,7 +275,7 @@ Test(damage, removed_profiles_are_not_restored_from_the_wal)
 	clock_set(&f->clock, sample_ms(2000) + 1400000);
 	cr_expect(!maintain(f, false), "a block, that goes whole, too");
 	cr_expect(!tsdb_delete(f->db, &all, 1, 0, INT64_MAX, NULL, NULL));
-	cr_expect(!tsdb_clean_tombstones(f->db, NULL) && count(f) == 10);
+	cr_expect(!tsdb_clean_tombstones(f->db, NULL, NULL) && count(f) == 10);
 	pull_the_plug(f);
 	cr_expect(count_dumped(f) == 10);
 	cr_expect(!reopen(f) && count(f) == 10);
@@ -398,7 +398,7 @@ Test(damage, transient_read_error_drops_no_profile)
 				continue; /* the open may fail, too */
 			(void)!tsdb_delete(f->db, &one, 1, sample_ms(0),
 					   sample_ms(0), NULL, NULL);
-			(void)!tsdb_clean_tombstones(f->db, NULL);
+			(void)!tsdb_clean_tombstones(f->db, NULL, NULL);
 			(void)!maintain(f, true);
 		}
 		f->hook.times = 0;

@@ -101,12 +101,12 @@ Test(outages, a_snapshot_during_an_outage_fails)
 		struct err err = { .msg = "" };
 
 		arm(f, FS_READ, files[i], EIO, -1);
-		cr_expect(tsdb_snapshot(f->db, "copy", true, &err) < 0, "%s",
-			  files[i]);
+		cr_expect(tsdb_snapshot(f->db, "copy", true, NULL, &err) < 0,
+			  "%s", files[i]);
 		f->hook.times = 0;
 		cr_assert(!tsdb_flush(f->db, NULL));
 	}
-	cr_expect(!tsdb_snapshot(f->db, "copy", true, NULL));
+	cr_expect(!tsdb_snapshot(f->db, "copy", true, NULL, NULL));
 	cr_expect(count(f) == 40);
 	teardown(f);
 }
@@ -344,7 +344,7 @@ Test(outages, a_block_that_a_start_could_not_read_comes_back)
 	cr_expect(querier_lost(q) && querier_lost(q)->code == ERR_IO,
 		  "answers say that they are not complete");
 	querier_close(q);
-	cr_expect(tsdb_snapshot(f->db, "s", true, NULL) == ERR_IO);
+	cr_expect(tsdb_snapshot(f->db, "s", true, NULL, NULL) == ERR_IO);
 	cr_expect(!maintain(f, true) && count(f) == 0, "still unreadable");
 	f->hook.sector = NULL;
 	cr_expect(!maintain(f, true) && count(f) == 40, "%zu", count(f));

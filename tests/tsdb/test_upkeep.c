@@ -169,15 +169,15 @@ Test(upkeep, what_was_deleted_leaves_blocks_when_they_are_cleaned)
 	struct fixture *f = stored_in(IN_BLOCK);
 
 	cr_expect(stats(f).block_samples == 15);
-	cr_expect(!tsdb_clean_tombstones(f->db, NULL));
+	cr_expect(!tsdb_clean_tombstones(f->db, NULL, NULL));
 	cr_expect(stats(f).block_samples == 15, "nothing to do");
 	cr_assert(!delete_from(f, "heap", 0, sample_ms(1)));
 	cr_expect(stats(f).block_samples == 15, "hidden");
-	cr_expect(!tsdb_clean_tombstones(f->db, NULL));
+	cr_expect(!tsdb_clean_tombstones(f->db, NULL, NULL));
 	cr_expect(stats(f).block_samples == 13 && stats(f).blocks == 1);
 	expect_profiles(f->db, "some", "01234 234 01234");
 	cr_assert(!delete_from(f, "", 0, INT64_MAX));
-	cr_expect(!tsdb_clean_tombstones(f->db, NULL));
+	cr_expect(!tsdb_clean_tombstones(f->db, NULL, NULL));
 	cr_expect(!stats(f).blocks && !stats(f).block_bytes);
 	teardown(f);
 }
@@ -206,19 +206,22 @@ Test(upkeep, a_snapshot_has_what_was_there_when_it_was_made)
 	struct err err = { .msg = "" };
 
 	put_series(f, 0, 5, 7);
-	cr_assert(!tsdb_snapshot(f->db, "blocks", false, &err), "%s", err.msg);
-	cr_assert(!tsdb_snapshot(f->db, "all", true, &err), "%s", err.msg);
+	cr_assert(!tsdb_snapshot(f->db, "blocks", false, NULL, &err), "%s",
+		  err.msg);
+	cr_assert(!tsdb_snapshot(f->db, "all", true, NULL, &err), "%s",
+		  err.msg);
 	cr_assert(!delete_from(f, "heap", 0, INT64_MAX));
-	cr_assert(!tsdb_snapshot(f->db, "less", true, &err), "%s", err.msg);
+	cr_assert(!tsdb_snapshot(f->db, "less", true, NULL, &err), "%s",
+		  err.msg);
 	put_series(f, 0, 7, 9);
 	cr_assert(!maintain(f, true));
-	cr_assert(!tsdb_clean_tombstones(f->db, NULL));
+	cr_assert(!tsdb_clean_tombstones(f->db, NULL, NULL));
 	expect_snapshot(f, "blocks", "01234 01234 01234");
 	expect_snapshot(f, "all", "0123456 01234 01234");
 	expect_snapshot(f, "less", "0123456  01234");
 	expect_profiles(f->db, "the database", "012345678  01234");
 	/* A snapshot is refused if its name exists already. */
-	cr_expect(tsdb_snapshot(f->db, "all", true, &err) == ERR_EXISTS);
+	cr_expect(tsdb_snapshot(f->db, "all", true, NULL, &err) == ERR_EXISTS);
 	cr_expect(strstr(err.msg, "/snapshots/all"), "%s", err.msg);
 	expect_snapshot(f, "all", "0123456 01234 01234");
 	teardown(f);
@@ -228,7 +231,7 @@ Test(upkeep, a_snapshot_of_nothing_is_an_empty_database)
 {
 	struct fixture *f = setup();
 
-	cr_expect(!tsdb_snapshot(f->db, "nothing", true, NULL));
+	cr_expect(!tsdb_snapshot(f->db, "nothing", true, NULL, NULL));
 	expect_snapshot(f, "nothing", "  ");
 	teardown(f);
 }
@@ -253,10 +256,11 @@ Test(upkeep, a_snapshot_that_fails_leaves_nothing)
 
 	put_series(f, 0, 5, 7);
 	arm(f, FS_WRITE, "/snapshots/", ENOSPC, -1);
-	cr_expect(tsdb_snapshot(f->db, "full", true, NULL) == ERR_NOSPACE);
+	cr_expect(tsdb_snapshot(f->db, "full", true, NULL, NULL) ==
+		  ERR_NOSPACE);
 	cr_expect(count_entries(dir) == 0);
 	f->hook.times = 0;
-	cr_expect(!tsdb_snapshot(f->db, "full", true, NULL));
+	cr_expect(!tsdb_snapshot(f->db, "full", true, NULL, NULL));
 	cr_expect(count_entries(dir) == 1);
 	expect_snapshot(f, "full", "0123456 01234 01234");
 	teardown(f);

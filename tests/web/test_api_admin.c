@@ -2,6 +2,8 @@
 /* The admin API, which changes storage, and the export of all profiles. */
 #include <archive.h>
 #include <archive_entry.h>
+#include <errno.h>
+#include <unistd.h>
 
 #include "base/vec.h"
 #include "tests/web/site.h"
@@ -129,6 +131,56 @@ Test(api_admin, a_deletion_that_ends_early_says_so)
 			  call_has(&c, "--query.timeout"),
 		  "%s", buf_cstr(&c.a.body));
 	call_end(&c);
+	site_stop(f);
+}
+
+/* Jobs of storage end with their requests; nothing of them stays. */
+Test(api_admin, jobs_end_with_the_time_of_their_request)
+{
+	struct site *f = site_with_admin();
+	struct call c = { .patience_ns = 1 };
+	char *path = mem_printf("%s/snapshots", f->dir.path);
+
+	call_begin(f, &c, api_admin_snapshot, "");
+	cr_expect(c.a.status == 503 && call_has(&c, "no snapshot was made") &&
+			  call_has(&c, "timeout=10m"),
+		  "%s", buf_cstr(&c.a.body));
+	call_end(&c);
+	cr_expect(rmdir(path) == 0 || errno == ENOENT, "it is empty");
+	cr_assert(!tsdb_maintain(f->db, true, NULL));
+	call_check(f, api_admin_delete, "match[]=cpu", 204, "");
+	c.patience_ns = 1;
+	call_begin(f, &c, api_admin_clean, "");
+	cr_expect(c.a.status == 503 && call_has(&c, "repeat the request"), "%s",
+		  buf_cstr(&c.a.body));
+	call_end(&c);
+	/* The request says that it may take longer. */
+	c.patience_ns = 1;
+	call_begin(f, &c, api_admin_clean, "timeout=1m");
+	cr_expect(c.a.status == 204, "%s", buf_cstr(&c.a.body));
+	call_end(&c);
+	c.patience_ns = 1;
+	call_begin(f, &c, api_admin_snapshot, "timeout=1m");
+	cr_expect(c.a.status == 200, "%s", buf_cstr(&c.a.body));
+	call_end(&c);
+	mem_free(path);
+	site_stop(f);
+}
+
+Test(api_admin, a_timeout_is_a_duration_of_at_most_a_day)
+{
+	static const struct call_mistake cases[] = {
+		{ "match[]=cpu&timeout=", 400, "timeout" },
+		{ "match[]=cpu&timeout=0", 400, "timeout" },
+		{ "match[]=cpu&timeout=x", 400, "timeout" },
+		{ "match[]=cpu&timeout=25h", 400, "at most 1d" },
+	};
+	struct site *f = site_with_admin();
+
+	call_check_mistakes(f, api_admin_delete, cases, ARRAY_SIZE(cases));
+	call_check_mistakes(f, api_admin_clean, cases, ARRAY_SIZE(cases));
+	call_check_mistakes(f, api_admin_snapshot, cases, ARRAY_SIZE(cases));
+	cr_expect(count_profiles(f) == 5);
 	site_stop(f);
 }
 

@@ -125,11 +125,15 @@ static void compactor_note_incomplete(struct work *k)
 	}
 }
 
-/* Relaxed order suffices: the flag protects no other data. */
-static bool compactor_is_cancelled(const struct compaction *c)
+/*
+ * Whether the compaction may go on. Relaxed order suffices: the flag protects no
+ * other data.
+ */
+static int compactor_may_go_on(const struct compaction *c, struct err *err)
 {
-	return c->cancel &&
-	       atomic_load_explicit(c->cancel, memory_order_relaxed);
+	if (c->cancel && atomic_load_explicit(c->cancel, memory_order_relaxed))
+		return err_set(err, ERR_CLOSED, "the compaction was cancelled");
+	return limits_spend(&c->limits, 0, err);
 }
 
 /*
@@ -148,10 +152,8 @@ static int compactor_write_groups(struct work *k, struct err *err)
 		const struct merged_place *places;
 		size_t count;
 
-		if (compactor_is_cancelled(k->c))
-			return err_set(err, ERR_CLOSED,
-				       "the compaction was cancelled");
-		if (i && e->target != target)
+		rc = compactor_may_go_on(k->c, err);
+		if (!rc && i && e->target != target)
 			rc = rewriter_end_target(k->rewriter, err);
 		if (rc)
 			break;

@@ -9,6 +9,7 @@
 #ifndef TSDB_COMPACT_COMPACTOR_H
 #define TSDB_COMPACT_COMPACTOR_H
 
+#include "base/limits.h"
 #include "tsdb/compact/rewriter.h"
 #include "tsdb/part/part.h"
 
@@ -39,13 +40,16 @@ struct compaction {
 	 * NULL.
 	 */
 	const _Atomic int *cancel;
+	/* Asked before each series, for whom has asked for the block. */
+	struct limits limits;
 };
 
 /*
  * Writes and publishes a block with the flushed profiles of all parts that no
  * tombstone hides. If the block is to replace a head, the caller must first
  * close the head to appends, then flush it completely. *out is NULL if no
- * profile is left. On failure all new files are removed. ERR_CLOSED: cancelled.
+ * profile is left. On failure all new files are removed. ERR_CLOSED: cancelled; also
+ * the errors of the limits.
  * ERR_IO, ERR_CORRUPT: a part or the new block could not be read. ERR_NOSPACE:
  * the disk is full.
  */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -12,6 +13,7 @@
 /* Minimum time between rounds after a failure, in nanoseconds. */
 #define BACKOFF_NS 1000000000LL
 #define STALL_MS   10000 /* maximum time in ms that await_round() waits */
+#define JOB_POLL   5     /* how often db_begin_job_within() tries, in ms */
 
 void db_wake(struct tsdb *db, struct worker *w)
 {
@@ -136,6 +138,25 @@ void db_begin_job(struct tsdb *db)
 	atomic_fetch_add(&db->cancel, 1);
 	mutex_lock(&db->job_mu);
 	atomic_fetch_sub(&db->cancel, 1);
+}
+
+int db_begin_job_within(struct tsdb *db, const struct limits *limits,
+			struct err *err)
+{
+	int rc = 0;
+
+	atomic_fetch_add(&db->cancel, 1);
+	while (!mutex_try_lock(&db->job_mu)) {
+		rc = limits_spend(limits, 0, err);
+		if (rc)
+			break;
+		usleep(JOB_POLL * 1000);
+	}
+	atomic_fetch_sub(&db->cancel, 1);
+	/* What was cancelled for this job goes on. */
+	if (rc)
+		db_wake(db, &db->maintenance);
+	return rc;
 }
 
 void db_end_job(struct tsdb *db)

@@ -10,6 +10,7 @@
 #ifndef TSDB_DB_WORKER_H
 #define TSDB_DB_WORKER_H
 
+#include "base/limits.h"
 #include "tsdb/db/db.h"
 
 /*
@@ -39,6 +40,13 @@ void start_worker(struct worker *w, void *(*run)(void *), struct tsdb *db);
  * cancelled, so that frequent jobs cannot prevent every compaction.
  */
 void db_begin_job(struct tsdb *db) ACQUIRES(db->job_mu);
+
+/*
+ * As db_begin_job(), for a job that a client has asked for: the limits are asked
+ * while it waits for other jobs. Returns 0, or their error without the lock.
+ */
+NODISCARD int db_begin_job_within(struct tsdb *db, const struct limits *limits,
+				  struct err *err) TRIES(0, db->job_mu);
 
 /*
  * Releases the job lock, and wakes maintenance to restart a compaction that was

@@ -84,8 +84,9 @@ int tsdb_delete(struct tsdb *db, const struct matcher *v, size_t count,
 
 	if (limits)
 		d.what.limits = *limits;
-
-	db_begin_job(db);
+	rc = db_begin_job_within(db, &d.what.limits, err);
+	if (rc)
+		return rc;
 	mutex_lock(&db->flush_mu);
 	/*
 	 * Delete only samples that were appended before now. While append_mu is

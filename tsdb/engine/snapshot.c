@@ -16,6 +16,7 @@ struct snapshot {
 	struct tsdb *db;
 	/* Environment in which blocks are made in the snapshot's directory. */
 	struct block_env env;
+	struct limits limits; /* asked before each block, and each series */
 };
 
 /* Link a file, or copy it if the file system has no hard links. */
@@ -116,7 +117,8 @@ static int copy_head(struct snapshot *s, struct head *r, struct err *err)
 				.reencode = true,
 				.loss = &loss,
 				.damaged = s->db->metrics.damaged,
-				.cancel = &s->db->quit };
+				.cancel = &s->db->quit,
+				.limits = s->limits };
 	struct block *b = NULL;
 	int rc;
 
@@ -147,6 +149,9 @@ static int snapshot_fill(struct snapshot *s, bool ranges, struct err *err)
 	int rc = 0;
 
 	for (size_t i = 0; i < count && !rc; i++) {
+		rc = limits_spend(&s->limits, 0, err);
+		if (rc)
+			break;
 		if (v[i].block)
 			rc = link_block(s, v[i].block, err);
 		else if (ranges)
@@ -168,10 +173,6 @@ static int make_parent(struct tsdb *db, const char *path, struct err *err)
 					fs_sync_dir(db->o.fs, db->path, err);
 }
 
-/*
- * The snapshot is built under a temporary name and renamed when it is complete.
- * When a database is opened, snapshots with temporary names are removed.
- */
 /* Whether the view has all heads and blocks; otherwise an error. */
 static int snapshot_check(struct tsdb *db, struct err *err)
 {
@@ -185,8 +186,12 @@ static int snapshot_check(struct tsdb *db, struct err *err)
 		count);
 }
 
+/*
+ * The snapshot is built under a temporary name and renamed when it is complete.
+ * When a database is opened, snapshots with temporary names are removed.
+ */
 int tsdb_snapshot(struct tsdb *db, const char *name, bool ranges,
-		  struct err *err)
+		  const struct limits *limits, struct err *err)
 {
 	CLEANUP(mem_freep) char *parent = mem_printf("%s/snapshots", db->path);
 	CLEANUP(mem_freep) char *dir = mem_printf("%s/%s", parent, name);
@@ -195,7 +200,11 @@ int tsdb_snapshot(struct tsdb *db, const char *name, bool ranges,
 	int rc;
 
 	s.env.dir = tmp;
-	db_begin_job(db);
+	if (limits)
+		s.limits = *limits;
+	rc = db_begin_job_within(db, &s.limits, err);
+	if (rc)
+		return rc;
 	rc = snapshot_check(db, err);
 	if (!rc)
 		rc = make_parent(db, parent, err);

@@ -74,6 +74,12 @@ static const _Atomic int *cancel_of(const struct tsdb *db, bool background)
 	return !background || db->cancelled ? &db->quit : &db->cancel;
 }
 
+/* Whether a rewrite was stopped, by cancel_of() or limits, and has not failed. */
+static bool block_rewrite_is_stopped(int rc)
+{
+	return rc == ERR_CLOSED || rc == ERR_TIMEOUT;
+}
+
 uint64_t link_min(const struct tsdb *db)
 {
 	return db->o.link_min ? (uint64_t)db->o.link_min : LINK_MIN;
@@ -92,13 +98,14 @@ int rewrite_blocks(struct tsdb *db, const struct part *v, size_t count,
 				.salvage = how->salvage,
 				.loss = loss,
 				.damaged = db->metrics.damaged,
-				.cancel = cancel_of(db, how->background) };
+				.cancel = cancel_of(db, how->background),
+				.limits = how->limits };
 	uint64_t unread = loss->unread;
 	struct block *b = NULL;
 	bool aside = false;
 	int rc = compactor_run(&c, &b, err);
 
-	if (rc && rc != ERR_CLOSED) {
+	if (rc && !block_rewrite_is_stopped(rc)) {
 		block_rewrite_note_failed(db, v, count);
 		metric_add(db->metrics.compaction_failures, 1);
 	}
@@ -197,9 +204,10 @@ int rewrite_each(struct tsdb *db, const struct rewriting *how,
 	bool goes_on;
 	size_t count;
 	struct part *v;
-	int rc;
+	int rc = db_begin_job_within(db, &how->limits, err);
 
-	db_begin_job(db);
+	if (rc)
+		return rc;
 	rc = trash_empty(&db->trash, err);
 	/*
 	 * If old directories cannot be renamed for removal, trash_empty()
@@ -216,7 +224,7 @@ int rewrite_each(struct tsdb *db, const struct rewriting *how,
 			if (!failed)
 				tell_progress(how, v[i].block, i, count);
 		}
-		if (failed && failed != ERR_CLOSED)
+		if (failed && !block_rewrite_is_stopped(failed))
 			log_event(
 				db->o.log, LOG_ERROR,
 				"cannot rewrite a block; it stays as it is",
@@ -226,9 +234,10 @@ int rewrite_each(struct tsdb *db, const struct rewriting *how,
 			rc = err_set(err, failed, "%s", why.msg);
 		/*
 		 * The next block would not fit on the disk, or would be
-		 * cancelled, either.
+		 * stopped, either.
 		 */
-		goes_on = failed != ERR_NOSPACE && failed != ERR_CLOSED;
+		goes_on = failed != ERR_NOSPACE &&
+			  !block_rewrite_is_stopped(failed);
 		/*
 		 * Release the block now, not at the end: its files take up disk
 		 * space until then.

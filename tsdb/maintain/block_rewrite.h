@@ -35,6 +35,7 @@ struct rewriting {
 	 */
 	bool salvage;
 	bool background;              /* deletions may cancel the rewrite */
+	struct limits limits;         /* asked before each series */
 	rewrite_progress_fn progress; /* called after each block; may be NULL */
 	void *ctx;
 };
@@ -70,9 +71,9 @@ uint64_t link_min(const struct tsdb *db);
 
 /*
  * Merges blocks into one new block, which replaces them. Losses are added to
- * *loss. Returns ERR_CLOSED when cancelled. Other errors as compactor_run();
- * the blocks then count as failed, and are not compacted again until the next
- * startup.
+ * *loss. Returns ERR_CLOSED when cancelled, or an error of the limits. Other
+ * errors as compactor_run(); the blocks then count as failed, and are not
+ * compacted again until the next startup.
  */
 NODISCARD int rewrite_blocks(struct tsdb *db, const struct part *v,
 			     size_t count, const struct rewriting *how,
@@ -92,9 +93,10 @@ struct part *blocks_by_time(struct tsdb *db, size_t *count);
  * Rewrites each block that how->wanted() selects into a new block, and adds up
  * the results in *out. If a block fails, the error is logged, and the other
  * blocks are still rewritten; the first error is returned. Stops after
- * ERR_NOSPACE, and after ERR_CLOSED: tsdb_interrupt() was called. First renames the directories that wait for removal
- * (trash_empty()); if that fails, returns the error and rewrites nothing. Takes
- * job_mu.
+ * ERR_NOSPACE, after an error of the limits, and after ERR_CLOSED:
+ * tsdb_interrupt() was called. First renames the directories that wait for
+ * removal (trash_empty()); if that fails, returns the error and rewrites nothing.
+ * Takes job_mu.
  */
 NODISCARD int rewrite_each(struct tsdb *db, const struct rewriting *how,
 			   struct rewritten *out, struct err *err);

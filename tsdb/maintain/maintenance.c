@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/maintain/maintenance.h"
 
+#include <unistd.h>
+
 #include "base/mem.h"
 #include "base/mutex.h"
 #include "tsdb/db/worker.h"
@@ -23,6 +25,18 @@ struct job {
 	/* It makes blocks, and so must wait for wal_unread_settle(). */
 	bool makes_blocks;
 };
+
+/*
+ * Let whoever waits take the lock of jobs: db_begin_job_within() looks every few
+ * milliseconds whether it is free.
+ */
+static void maintenance_yield(const struct tsdb *db)
+{
+	for (int ms = 0;
+	     ms < 100 && atomic_load(&db->cancel) && !atomic_load(&db->quit);
+	     ms += 5)
+		usleep(5000);
+}
 
 /* Adapts retain_next() to struct job. */
 static int retain_job(struct tsdb *db, bool all UNUSED, struct err *err)
@@ -71,6 +85,7 @@ int db_maintain(struct tsdb *db, bool seal_all, struct err *err)
 			 * that deletions and snapshots need not wait for the
 			 * whole round.
 			 */
+			maintenance_yield(db);
 			mutex_lock(&db->job_mu);
 			rc = trash_empty(&db->trash, &why);
 			if (!rc)

@@ -81,11 +81,14 @@ static bool has_tombstones(const struct tsdb *db, struct block *b)
 	return describe_block(db, b).tombstones > 0;
 }
 
-int tsdb_clean_tombstones(struct tsdb *db, struct err *err)
+int tsdb_clean_tombstones(struct tsdb *db, const struct limits *limits,
+			  struct err *err)
 {
-	const struct rewriting how = { .wanted = has_tombstones };
+	struct rewriting how = { .wanted = has_tombstones };
 	struct rewritten done = { 0 };
 
+	if (limits)
+		how.limits = *limits;
 	return rewrite_each(db, &how, &done, err);
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/random.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/vec.h"
@@ -17,6 +18,9 @@
 #include "tsdb/snapshot.h"
 #include "web/handler/context.h"
 #include "web/handler/envelope.h"
+
+/* Largest value of the parameter timeout: a day. */
+#define ADMIN_TIMEOUT_MAX_MS INT64_C(86400000)
 
 /*
  * Returns ERR_DENIED unless the admin API is enabled. ERR_DENIED becomes status
@@ -55,6 +59,53 @@ static int check_bounds(const struct request *r, struct err *err)
 				       "parameter \"%s\" is empty", names[i]);
 	}
 	return 0;
+}
+
+/*
+ * Give the request more or less time than --query.timeout, by its parameter
+ * timeout (docs/decisions.md, 207).
+ */
+static int take_timeout(const struct request *r, struct answer *a,
+			struct err *err)
+{
+	struct str text = { .ptr = "", .len = 0 };
+	int64_t ms;
+	int rc;
+
+	if (!params_find(&r->params, "timeout", &text))
+		return 0;
+	rc = duration_parse(text, &ms, err);
+	if (!rc && (ms <= 0 || ms > ADMIN_TIMEOUT_MAX_MS))
+		rc = err_set(err, ERR_INVALID,
+			     "must be more than 0, and at most 1d");
+	if (rc)
+		return err_wrap(err, rc, "parameter \"timeout\"");
+	a->work.deadline_ns = clock_mono_ns() + ms * 1000000;
+	return 0;
+}
+
+/* Say why a request has failed, and what is left of its work. */
+static int admin_explain(const struct request *r, int rc, const char *left,
+			 struct err *err)
+{
+	struct str text;
+
+	if (rc != ERR_TIMEOUT)
+		return err_wrap(err, rc, "%s", left);
+	return err_set(err, rc, "the request exceeded %s: %s",
+		       params_find(&r->params, "timeout", &text) ?
+			       "its timeout" :
+			       "--query.timeout",
+		       left);
+}
+
+/* Begin a request that may take long. */
+static int admin_begin(const struct web *w, const struct request *r,
+		       struct answer *a, struct err *err)
+{
+	int rc = check_enabled(w, err);
+
+	return rc ? rc : take_timeout(r, a, err);
 }
 
 /* The parameters of a deletion request. */
@@ -104,9 +155,10 @@ static int delete_selected(struct web *w, const struct request *r,
 		rc = tsdb_delete(w->o.db, s->matchers, s->count, d.from, d.to,
 				 &limits, err);
 		if (rc)
-			rc = err_wrap(
-				err, rc,
-				"some profiles may be deleted already; the request can be repeated");
+			rc = admin_explain(
+				r, rc,
+				"some profiles may be deleted already; the request can be repeated",
+				err);
 	}
 	for (size_t i = 0; i < d.selectors.count; i++)
 		selector_fini(&d.selectors.v[i]);
@@ -117,21 +169,28 @@ static int delete_selected(struct web *w, const struct request *r,
 void api_admin_delete(void *ctx, struct request *r, struct answer *a)
 {
 	struct err err;
-	int rc = check_enabled(ctx, &err);
+	int rc = admin_begin(ctx, r, a, &err);
 
 	if (!rc)
 		rc = delete_selected(ctx, r, a, &err);
 	api_admin_finish(a, rc, &err);
 }
 
-void api_admin_clean(void *ctx, struct request *r UNUSED, struct answer *a)
+void api_admin_clean(void *ctx, struct request *r, struct answer *a)
 {
+	struct limits limits = query_limits(&a->work);
 	struct web *w = ctx;
 	struct err err;
-	int rc = check_enabled(w, &err);
+	int rc = admin_begin(w, r, a, &err);
 
-	if (!rc)
-		rc = tsdb_clean_tombstones(w->o.db, &err);
+	if (!rc) {
+		rc = tsdb_clean_tombstones(w->o.db, &limits, &err);
+		if (rc == ERR_TIMEOUT)
+			rc = admin_explain(
+				r, rc,
+				"blocks that were rewritten stay so; repeat the request, or give it more time (timeout=10m)",
+				&err);
+	}
 	api_admin_finish(a, rc, &err);
 }
 
@@ -173,10 +232,11 @@ void api_admin_snapshot(void *ctx, struct request *r, struct answer *a)
 	struct str skip = { .ptr = "", .len = 0 };
 	bool given = params_find(&r->params, "skip_head", &skip);
 	bool ranges = !str_is(skip, "true");
+	struct limits limits = query_limits(&a->work);
 	char name[40];
 	struct json j;
 	struct err err;
-	int rc = check_enabled(w, &err);
+	int rc = admin_begin(w, r, a, &err);
 
 	if (!rc && given && ranges && !str_is(skip, "false"))
 		rc = err_set(&err, ERR_INVALID,
@@ -184,7 +244,12 @@ void api_admin_snapshot(void *ctx, struct request *r, struct answer *a)
 
 	snapshot_name(r->params.now_ms, name);
 	if (!rc)
-		rc = tsdb_snapshot(w->o.db, name, ranges, &err);
+		rc = tsdb_snapshot(w->o.db, name, ranges, &limits, &err);
+	if (rc == ERR_TIMEOUT)
+		rc = admin_explain(
+			r, rc,
+			"no snapshot was made; give the request more time (timeout=10m)",
+			&err);
 	if (rc) {
 		answer_error(a, &err);
 		return;
