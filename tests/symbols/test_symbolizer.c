@@ -8,6 +8,7 @@
 #include <link.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -17,6 +18,7 @@
 #include "symbols/finder/debug_file.h"
 #include "symbols/finder/name_cache.h"
 #include "symbols/name_answer.h"
+#include "symbols/name_finder.h"
 #include "symbols/regular_file.h"
 #include "symbols/symbolizer.h"
 #include "tests/check.h"
@@ -330,6 +332,94 @@ Test(symbolizer, names_for_others_come_from_public_files)
 			  "%zu", i);
 		symbolizer_free(s);
 	}
+	arena_fini(&o.arena);
+	tempdir_fini(&d);
+}
+
+/* A list may deny what the mode seems to allow everyone. */
+Test(symbolizer, a_file_with_an_access_control_list_is_not_public)
+{
+	/* The version; then tag, rights and user of each entry (acl(5)). */
+	static const uint16_t list[] = {
+		2,    0,                 /* version */
+		0x01, 6, 0xffff, 0xffff, /* owner: rw */
+		0x02, 0, 7,      0,      /* user 7: nothing */
+		0x04, 4, 0xffff, 0xffff, /* group: r */
+		0x10, 4, 0xffff, 0xffff, /* mask: r */
+		0x20, 4, 0xffff, 0xffff, /* others: r */
+	};
+	struct tempdir d = tempdir_make();
+	CLEANUP(mem_freep) char *path = mem_printf("%s/file", d.path);
+	int fd = open(path, O_WRONLY | O_CREAT, 0644);
+
+	cr_assert(fd >= 0 && !close(fd) && !chmod(d.path, 0755));
+	fd = regular_file_open_public(path);
+	cr_expect(fd >= 0 && !close(fd));
+	if (setxattr(path, "system.posix_acl_access", list, sizeof(list), 0))
+		check_skip("no access control lists here");
+	cr_expect(regular_file_open_public(path) < 0);
+	tempdir_fini(&d);
+}
+
+static int open_nothing(const void *ctx UNUSED, const char *path UNUSED)
+{
+	return -1;
+}
+
+/* Whether a finder names this program by its debug file. */
+static bool own_is_named_by(struct own *o, const char *debug_dir,
+			    bool public_only)
+{
+	uint8_t id[ELF_BUILD_ID_MAX];
+	struct name_file f = { .path = "/nowhere",
+			       .build_id = { id, strlen(o->build_id) / 2 },
+			       .mapping = &o->mapping,
+			       .open = open_nothing };
+	struct name_finder n = { .helper = file_helper_new(program),
+				 .cache = { .half_max = 1 << 20 },
+				 .debug_dir = debug_dir,
+				 .public_debug_files = public_only,
+				 .timeout_ms = 60000,
+				 .answer_max = 1 << 20 };
+	struct unnamed_frames u = { .addresses = { 0 } };
+
+	for (size_t i = 0; i < f.build_id.len; i++)
+		id[i] = (uint8_t)(digit_hex_value(o->build_id[2 * i]) * 16 +
+				  digit_hex_value(o->build_id[2 * i + 1]));
+	f.id = name_cache_file_of(&f.build_id, 1);
+	for (uint32_t i = 0; i < ARRAY_SIZE(o->addresses); i++) {
+		*vec_add(&u.addresses) = o->addresses[i];
+		*vec_add(&u.places) = i;
+		o->names[i] = (struct bytes){ 0 };
+	}
+	cr_expect(!name_finder_find(&n, &f, &u, &o->arena, o->names, &o->err),
+		  "%s", o->err.msg);
+	unnamed_frames_fini(&u);
+	name_finder_fini(&n);
+	return o->names[0].len && own_is_named(o);
+}
+
+/* Anybody can write the build ID of a private debug file into a program. */
+Test(symbolizer, private_debug_files_name_no_program_of_others)
+{
+	struct own o = { .err = { .code = 0 } };
+	struct tempdir d = tempdir_make();
+	CLEANUP(mem_freep) char *command = NULL;
+	CLEANUP(mem_freep) char *path = NULL;
+
+	own_init(&o);
+	path = mem_printf("%s/.build-id/%.2s/%s.debug", d.path, o.build_id,
+			  o.build_id + 2);
+	command = mem_printf("chmod 755 %s; umask 022; mkdir -p $(dirname %s); "
+			     "cp %s %s",
+			     d.path, path, o.path, path);
+	cr_assert(!system(command));
+	cr_expect(own_is_named_by(&o, d.path, true));
+	cr_assert(!chmod(path, 0600));
+	/* Unless this is not root, whose own file it is then. */
+	if (!geteuid())
+		cr_expect(!own_is_named_by(&o, d.path, true));
+	cr_expect(own_is_named_by(&o, d.path, false));
 	arena_fini(&o.arena);
 	tempdir_fini(&d);
 }
