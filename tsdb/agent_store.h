@@ -31,9 +31,17 @@ struct agent_store_options {
 	const struct clock *clock; /* NULL: the real clock */
 	const struct log *log;
 	struct metrics *metrics;
-	int64_t segment_size; /* bytes of a segment [16 MiB] */
-	int64_t sync_ms;      /* ms between syncs [1000]; -1: at each append */
+	/* Bytes of a segment [agent_store_segment_size() of the disk]. */
+	int64_t segment_size;
+	int64_t sync_ms; /* ms between syncs [1000]; -1: at each append */
 };
+
+/*
+ * Returns the default size of a segment on a disk of so many bytes: 16 MiB, or a
+ * 64th of the disk. The last segment is never removed, so on a small disk, it has
+ * to be small beside the backlog that remote write keeps.
+ */
+int64_t agent_store_segment_size(uint64_t disk);
 
 /*
  * Opens the store in the directory o->path, or creates it. ERR_BUSY: another

@@ -85,6 +85,15 @@ static void expect(struct scene *f, uint64_t *position, int from, int to)
 	buf_fini(&buf);
 }
 
+/* A segment that fills the disk would stay, and nothing could be stored. */
+Test(agent_store, segments_are_small_beside_the_disk)
+{
+	cr_expect(agent_store_segment_size(UINT64_MAX) == 16 << 20);
+	cr_expect(agent_store_segment_size(1 << 30) == 16 << 20);
+	cr_expect(agent_store_segment_size(16 << 20) == 256 << 10);
+	cr_expect(agent_store_segment_size(0) == 64 << 10);
+}
+
 Test(agent_store, what_was_appended_is_kept_until_it_is_sent)
 {
 	struct scene f = scene_begin();

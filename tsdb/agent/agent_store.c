@@ -16,8 +16,11 @@
 #include "tsdb/wal/wal_replay.h"
 #include "tsdb/wal/wal_unread.h"
 
-#define SEGMENT_SIZE (16 * MIB) /* default size of a segment, in bytes */
-#define SYNC_MS      1000       /* default time between syncs, in ms */
+/* The default size of a segment, in bytes, on disks of any size. */
+#define SEGMENT_SIZE_MAX (16 * MIB)
+#define SEGMENT_SIZE_MIN (64 * KIB)
+#define SEGMENTS_ON_DISK 64   /* that fit on a smaller disk */
+#define SYNC_MS          1000 /* default time between syncs, in ms */
 
 struct agent_store {
 	/*
@@ -202,6 +205,27 @@ static int open_log(struct agent_store *s, struct err *err)
 	return rc ? rc : wal_replay(s->wal, 0, ignore_entry, NULL, err);
 }
 
+int64_t agent_store_segment_size(uint64_t disk)
+{
+	uint64_t size = disk / SEGMENTS_ON_DISK;
+
+	if (size > SEGMENT_SIZE_MAX)
+		return (int64_t)SEGMENT_SIZE_MAX;
+	return (int64_t)(size < SEGMENT_SIZE_MIN ? SEGMENT_SIZE_MIN : size);
+}
+
+/* The size of segments on the disk of the store. */
+static int64_t agent_store_size_by_disk(const struct agent_store *s)
+{
+	uint64_t total = UINT64_MAX;
+	uint64_t available;
+
+	if (fs_space(s->path, &total, &available, NULL)) {
+		/* It is as large as any. */
+	}
+	return agent_store_segment_size(total);
+}
+
 static void start_syncer(struct agent_store *s)
 {
 	s->syncing = true;
@@ -219,7 +243,6 @@ int agent_store_open(const struct agent_store_options *o,
 					 .sync = agent_store_sync };
 	s->o = *o;
 	s->path = mem_strdup(o->path);
-	s->o.segment_size = o->segment_size ?: SEGMENT_SIZE;
 	s->o.sync_ms = o->sync_ms ?: SYNC_MS;
 	mutex_init(&s->append_mu);
 	mutex_init(&s->sync_mu);
@@ -232,6 +255,9 @@ int agent_store_open(const struct agent_store_options *o,
 		"Torn ends of logs (incomplete last records) that were cut off at startup; normal after a crash or a power cut.",
 		NULL);
 	rc = open_dir(s, err);
+	if (!rc)
+		s->o.segment_size = o->segment_size ?:
+						      agent_store_size_by_disk(s);
 	if (!rc)
 		rc = open_log(s, err);
 	if (rc) {
