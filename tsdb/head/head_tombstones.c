@@ -18,6 +18,8 @@
 #include "tsdb/io/record_file.h"
 
 #define BYTES_MAX (1024 * MIB)
+/* An offset behind the end of each log of a head block. */
+#define HEAD_LOG_MAX ((uint64_t)INT64_MAX)
 
 /* Path of the file of tombstones; the caller frees it. */
 static char *file_name(const struct head *r, const char *suffix)
@@ -127,9 +129,10 @@ static bool load_series(struct head *r, struct dec *d)
 		 * The interval hides chunks whose metadata is before offset
 		 * g.at of the log. If the log was truncated after the deletion,
 		 * its end may now be before g.at, and chunks written later must
-		 * not be hidden.
+		 * not be hidden. To a log that is read in part, none are
+		 * written.
 		 */
-		if (g.at > r->groups_end)
+		if (g.at > r->groups_end && !r->unreadable)
 			g.at = r->groups_end;
 		if (!d->bad)
 			add_gap_locked(r, n, &g);
@@ -199,7 +202,11 @@ int head_delete(struct head *r, const struct postings *series, int64_t from,
 		int64_t to, uint64_t lsn, struct err *err)
 {
 	struct tombstone_interval g = {
-		.from = from, .to = to, .lsn = lsn, .at = r->groups_end
+		.from = from,
+		.to = to,
+		.lsn = lsn,
+		/* Behind what is read in part, more may be read later. */
+		.at = r->unreadable ? HEAD_LOG_MAX : r->groups_end,
 	};
 	int rc = head_reread_tombstones(r, err);
 
