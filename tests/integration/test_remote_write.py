@@ -253,6 +253,13 @@ def answers_decide_what_is_sent_again(d):
 
 @suite.test
 def an_agent_counts_and_names_what_its_wal_has_lost(d):
+    for kill in False, True:
+        agent_loses(f'{d}/{kill}', kill)
+
+
+def agent_loses(d, kill):
+    """After a stop, somebody empties the only segment; after a kill, somebody removes it."""
+    os.makedirs(d)
     serving = threading.Event()
     serving.set()
     target = Server(lambda request: send(request, profile(f's{time.monotonic_ns()}', 1), 200 if serving.is_set() else 503))
@@ -265,10 +272,15 @@ def an_agent_counts_and_names_what_its_wal_has_lost(d):
     wait_until('no more profiles', 30, lambda: [a.metric('everprof_tsdb_head_samples_appended_total'), time.sleep(0.5)][0] ==
                a.metric('everprof_tsdb_head_samples_appended_total'))
     appended = a.metric('everprof_tsdb_head_samples_appended_total')
-    assert a.stop() == 0
-    # Somebody empties its only segment.
+    syncs = 'everprof_tsdb_wal_fsyncs_total'
+    wait_until('all is durable', 30, lambda: [a.metric(syncs), time.sleep(1.5)][0] == a.metric(syncs))
+    a.stop(signal.SIGKILL if kill else signal.SIGTERM)
     segments = sorted(name for name in os.listdir(f'{a.d}/data/wal') if name.isdigit())
-    os.truncate(f'{a.d}/data/wal/{segments[-1]}', 64)
+    if kill:
+        for name in segments:
+            os.unlink(f'{a.d}/data/wal/{name}')
+    else:
+        os.truncate(f'{a.d}/data/wal/{segments[-1]}', 64)
     c.start_again()
     before = len(received(c))
     a.start()
@@ -632,6 +644,41 @@ def a_cursor_that_is_damaged_or_cannot_be_made_loses_nothing(d):
 
 
 @suite.test
+def a_log_that_ends_before_the_cursor_is_named(d):
+    target = Server(lambda request: send(request, profile(f's{time.monotonic_ns()}', 1)))
+    c = Node(f'{d}/c')
+    a = Agent(f'{d}/a', 'scrape_configs:\n' + heap_job('app', [target.address], '50ms') + sends_to(queue(c.url)))
+    wait_until('profiles arrive', 30, lambda: len(received(c)) > 20, 0.2)
+    a.stop(signal.SIGKILL)
+    for name in os.listdir(f'{a.d}/data/wal'):
+        if name.isdigit() or name == 'numbers':
+            os.unlink(f'{a.d}/data/wal/{name}')
+    a.start()
+    assert re.search(r'it ends before what the receiver has acknowledged.*after=\S+Z', a.text()), a.text()
+    before = len(received(c))
+    wait_until('more arrive', 30, lambda: len(received(c)) > before + 5, 0.2)
+    target.stop()
+
+
+@suite.test
+def profiles_beyond_sample_age_limit_are_dropped_loudly(d):
+    c = Node(f'{d}/c')
+    a = Node(f'{d}/a', 'global: {external_labels: {agent: a1}}\nremote_write:\n'
+             f'- url: {c.url}/api/v1/write\n  name: c\n'
+             '  queue_config: {batch_send_deadline: 100ms, sample_age_limit: 1h}\n', ['--clock.steady-for=1ms'])
+    load = Load(a)
+    load.push(10)
+    wait_equal(load, c)
+    load.begin -= 7200000
+    load.push(10)
+    wait_until('drops', 30, lambda: a.metric('everprof_remote_storage_samples_dropped_total',
+                                             'reason="sample_age_limit"') == 10)
+    lines = [x for x in a.text().splitlines() if 'older than sample_age_limit' in x]
+    assert len(lines) == 1 and re.search(r'time=\S+Z', lines[0]), lines
+    assert len(received(c)) == 10
+
+
+@suite.test
 def reloads_during_an_outage_lose_nothing(d):
     """The log must keep its segments while a queue is replaced."""
     c, good = Node(f'{d}/c'), Node(f'{d}/good')
@@ -738,15 +785,41 @@ def a_clock_that_is_wrong_after_a_start_drops_no_backlog(d):
 
 @suite.test
 def a_dead_receiver_does_not_fill_a_small_disk(d):
-    mount = f'{d}/small'
-    os.makedirs(mount)
-    if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=64M', 'tmpfs', mount], capture_output=True).returncode:
-        raise Skipped('a small tmpfs cannot be mounted here')
-    try:
-        small_disk(d, mount)
-    finally:
-        Process.stop_all()
-        subprocess.run(['umount', '-l', mount], check=True)
+    for size, fill in ('64M', small_disk), ('16M', small_disk_of_an_agent):
+        mount = f'{d}/{size}'
+        os.makedirs(f'{d}/of{size}')
+        os.makedirs(mount)
+        if subprocess.run(['mount', '-t', 'tmpfs', '-o', f'size={size}', 'tmpfs', mount],
+                          capture_output=True).returncode:
+            raise Skipped('a small tmpfs cannot be mounted here')
+        try:
+            fill(f'{d}/of{size}', mount)
+        finally:
+            Process.stop_all()
+            subprocess.run(['umount', '-l', mount], check=True)
+
+
+def small_disk_of_an_agent(d, mount):
+    """The disk is written three times over, and never full."""
+    def profile_of(number):
+        return profile(random.Random(number).randbytes(100000).hex(), number)
+    served, lock = [], threading.Lock()
+
+    def answer(request):
+        with lock:
+            served.append(len(served))
+            number = served[-1]
+        send(request, profile_of(number))
+    target = Server(answer)
+    a = Agent(mount, 'scrape_configs:\n' + heap_job('app', [target.address], '50ms') +
+              sends_to(queue(f'http://127.0.0.1:{free_port()}')))
+    appended = 'everprof_tsdb_head_samples_appended_total'
+    wait_until('three disks', 120, lambda: a.metric(appended) * 100000 > 3 * 16 << 20)
+    assert a.metric('everprof_remote_storage_samples_dropped_total', 'reason="max_backlog"') > 0
+    assert 'No space left' not in a.text() and 'is full' not in a.text(), a.text()
+    before = a.metric(appended)
+    wait_until('more', 30, lambda: a.metric(appended) > before + 10)
+    target.stop()
 
 
 def small_disk(d, mount):

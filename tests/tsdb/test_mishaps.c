@@ -23,7 +23,7 @@ Test(mishaps, empty_head_and_its_successor_use_different_directories)
 		struct fixture *f = setup();
 
 		put_series(f, 0, 1900, 1901);
-		arm(f, FS_WRITE, "/wal/", EIO, 1);
+		arm(f, FS_WRITE, "/wal/0", EIO, 1);
 		cr_expect(put(f, 0, 10) == ERR_IO, "its range stays empty");
 		arm(f, fails[i].op, fails[i].part, EIO, -1);
 		cr_expect(maintain(f, true));
@@ -118,7 +118,7 @@ Test(mishaps, deleted_profiles_of_a_damaged_head_are_not_restored)
 	clock_set(&f->clock, sample_ms(2000) + 700000);
 	cr_expect(!maintain(f, false));
 	cr_expect(!tsdb_delete(f->db, &all, 1, 0, INT64_MAX, NULL, NULL));
-	cr_expect(!tsdb_clean_tombstones(f->db, NULL));
+	cr_expect(!tsdb_clean_tombstones(f->db, NULL, NULL));
 	cr_expect(count(f) == 5);
 	cr_expect(!reopen(f) && count(f) == 5);
 	teardown(f);

@@ -106,7 +106,7 @@ Test(replay, a_torn_end_is_cut_off)
 		scene_close(s);
 		cr_assert(!unlink(segment_file(s, 2, "")));
 		cr_assert(!unlink(segment_file(s, 3, "")));
-		forget_stop(s);
+		forget_numbers(s);
 	}
 	cr_expect(!metric_get(s->corruptions));
 	buf_fini(&whole);

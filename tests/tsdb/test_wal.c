@@ -480,6 +480,7 @@ Test(wal, a_removal_that_fails_leaves_the_rest)
 		else
 			cr_expect(has_read(s, 2, 3));
 		cr_expect(access(segment_file(s, 1, ".deleting"), F_OK) < 0);
+		cr_expect(!metric_get(s->missing), "it was dropped");
 		scene_free(s);
 	}
 }

@@ -508,28 +508,29 @@ static struct wal_scene *agent_scene(void)
 /* What may happen to the files of five segments, in a shell. */
 struct mishap {
 	const char *what;
-	uint64_t lost; /* of the ten profiles in each */
+	uint64_t lost; /* of the ten profiles in each, after a clean stop */
+	uint64_t more; /* that a crash loses more */
 };
 
 static const struct mishap mishaps[] = {
-	{ "true", 0 },
-	{ "truncate -s -20 00000003", 0 }, /* a part of the directory */
-	{ "rm 00000003", 10 },
-	{ ": >00000003", 10 },
-	{ "truncate -s 32 00000003", 10 },
-	{ "mv 00000003 x; mv 00000004 00000003; mv x 00000004", 20 },
-	{ "head -c 9000 /dev/urandom >00000003", 10 },
-	{ "rm 00000003 00000002", 20 },
-	{ "rm 00000002; : >00000004", 20 },
-	/* Of the last segment, only the stop says how many it had. */
-	{ "truncate -s -20 00000005", 0 },
-	{ "rm 00000005", 10 },
-	{ ": >00000005", 10 },
-	{ "truncate -s 64 00000005", 10 },
-	{ "rm 00000004 00000005", 20 },
-	{ "rm 00000003; : >00000005", 20 },
-	{ "rm stopped", 0 },
-	{ ": >stopped", 0 },
+	{ "true", 0, 0 },
+	{ "truncate -s -20 00000003", 0, 0 }, /* a part of the directory */
+	{ "rm 00000003", 10, 0 },
+	{ ": >00000003", 10, 0 },
+	{ "truncate -s 32 00000003", 10, 0 },
+	{ "mv 00000003 x; mv 00000004 00000003; mv x 00000004", 20, 0 },
+	{ "head -c 9000 /dev/urandom >00000003", 10, 0 },
+	{ "rm 00000003 00000002", 20, 0 },
+	{ "rm 00000002; : >00000004", 20, 0 },
+	/* Only a file says how many the last segment had. */
+	{ "truncate -s -20 00000005", 0, 1 },
+	{ "rm 00000005", 10, 0 },
+	{ ": >00000005", 10, 0 },
+	{ "truncate -s 64 00000005", 10, 0 },
+	{ "rm 00000004 00000005", 20, 0 },
+	{ "rm 00000003; : >00000005", 20, 0 },
+	{ "rm numbers", 0, 0 },
+	{ ": >numbers", 0, 0 },
 };
 
 /* What a reader finds and misses. */
@@ -567,8 +568,12 @@ static void add_segments(struct wal_scene *s)
 	sync_all(s);
 }
 
-/* A reader has read the first sample; then comes a mishap and a start. */
-static struct finding mishap_run(struct wal_scene *s, const char *what)
+/*
+ * A reader has read the first sample; then come a clean stop or a crash, a
+ * mishap, and a start.
+ */
+static struct finding mishap_run(struct wal_scene *s, bool crash,
+				 const char *what)
 {
 	CLEANUP(mem_freep)
 	char *command = mem_printf("cd %s && { %s; }", s->path, what);
@@ -577,7 +582,10 @@ static struct finding mishap_run(struct wal_scene *s, const char *what)
 
 	add_segments(s);
 	cr_assert(!next(&r) && r.sample.number == 1);
-	scene_close(s);
+	if (crash)
+		scene_crash(s, 5);
+	else
+		scene_close(s);
 	cr_assert(!system(command));
 	cr_assert(!scene_open(s, 0));
 	add_all(s, 50, 51);
@@ -591,36 +599,127 @@ static struct finding mishap_run(struct wal_scene *s, const char *what)
 
 Test(wal_log, numbers_tell_how_many_samples_segments_have_lost)
 {
-	for (size_t i = 0; i < 2 * ARRAY_SIZE(mishaps); i++) {
-		const struct mishap *m = &mishaps[i / 2];
+	for (size_t i = 0; i < 4 * ARRAY_SIZE(mishaps); i++) {
+		const struct mishap *m = &mishaps[i / 4];
 		struct wal_scene *s = i % 2 ? agent_scene() : holding_scene();
-		const struct finding f = mishap_run(s, m->what);
+		bool crash = i % 4 / 2;
+		uint64_t lost = m->lost + (crash ? m->more : 0);
+		const struct finding f = mishap_run(s, crash, m->what);
 
-		cr_expect(f.lost == m->lost, "%s: %d", m->what, (int)f.lost);
-		cr_expect(metric_get(s->missing) == (int64_t)m->lost, "%s: %d",
-			  m->what, (int)metric_get(s->missing));
+		cr_expect(f.lost == lost, "%s (%d): %d", m->what, crash,
+			  (int)f.lost);
+		cr_expect(metric_get(s->missing) == (int64_t)lost,
+			  "%s (%d): %d", m->what, crash,
+			  (int)metric_get(s->missing));
 		scene_free(s);
 	}
 }
 
-/* The log does not know what it began with, but the reader does. */
-Test(wal_log, a_reader_knows_how_many_samples_the_first_segments_had)
+/* A file says what the log began with. The reader has read one of them. */
+Test(wal_log, numbers_tell_how_many_samples_the_first_segments_had)
 {
 	static const struct mishap first[] = {
-		{ "rm 00000001", 9 },
-		{ "rm 00000001 00000002 00000003", 29 },
-		{ "rm 0*", 49 },
-		{ ": >00000001; : >00000002", 19 },
+		{ "rm 00000001", 10, 0 },
+		{ "rm 00000001 00000002 00000003", 30, 0 },
+		{ "rm 0*", 50, 0 },
+		{ ": >00000001; : >00000002", 20, 0 },
 	};
 
-	for (size_t i = 0; i < 2 * ARRAY_SIZE(first); i++) {
+	for (size_t i = 0; i < 4 * ARRAY_SIZE(first); i++) {
+		const struct mishap *m = &first[i / 4];
 		struct wal_scene *s = i % 2 ? agent_scene() : holding_scene();
-		const struct finding f = mishap_run(s, first[i / 2].what);
+		const struct finding f = mishap_run(s, i % 4 / 2, m->what);
 
-		cr_expect(f.lost == first[i / 2].lost, "%s: %d",
-			  first[i / 2].what, (int)f.lost);
+		cr_expect(f.lost == m->lost - 1, "%s: %d", m->what,
+			  (int)f.lost);
+		cr_expect(metric_get(s->missing) == (int64_t)m->lost, "%s: %d",
+			  m->what, (int)metric_get(s->missing));
+		/* It is counted once. */
+		scene_reopen(s);
+		cr_expect(metric_get(s->missing) == (int64_t)m->lost, "%s",
+			  m->what);
 		scene_free(s);
 	}
+}
+
+/* What was dropped because nobody needs it is not missing after a crash. */
+Test(wal_log, samples_that_were_dropped_are_not_missing)
+{
+	for (int failed = 0; failed < 3; failed++) {
+		static const int errors[] = { 0, ENOSPC, EIO };
+		struct wal_scene *s = agent_scene();
+
+		add_segments(s);
+		if (failed)
+			refuse(s, OP(FS_WRITE), "/numbers", errors[failed]);
+		cr_expect(wal_drop(s->w, 3, NULL) ==
+			  (errors[failed] == EIO ? ERR_IO : 0));
+		cr_expect(segment_bytes(s, 3) < 0 || errors[failed] == EIO,
+			  "a full disk needs the room");
+		refuse(s, 0, "", 0);
+		sync_all(s);
+		scene_crash(s, 5);
+		cr_assert(!scene_open(s, 0));
+		cr_expect(!metric_get(s->missing), "%d", failed);
+		scene_free(s);
+	}
+}
+
+/*
+ * If what the log has can neither be read nor noted, the log may go on with
+ * numbers that it had before: none of these is missing.
+ */
+Test(wal_log, numbers_that_are_used_again_are_not_missing)
+{
+	struct wal_scene *s = agent_scene();
+
+	add_segments(s);
+	begin_segment(s);
+	cr_expect(!wal_drop(s->w, 5, NULL));
+	scene_close(s);
+	refuse(s,
+	       OP(FS_OPEN) | OP(FS_READ) | OP(FS_WRITE) | OP(FS_RENAME) |
+		       OP(FS_UNLINK),
+	       "/numbers", EIO);
+	cr_assert(!scene_open(s, 0));
+	add_all(s, 50, 70);
+	sync_all(s);
+	scene_crash(s, 7);
+	refuse(s, 0, "", 0);
+	cr_assert(!scene_open(s, 0));
+	cr_expect(has_read(s, 50, 70) && !metric_get(s->missing), "%d",
+		  (int)metric_get(s->missing));
+	scene_free(s);
+}
+
+/* Records may be behind a damaged one, where the disk does not read now. */
+Test(wal_log, what_cannot_be_read_behind_damage_is_read_later)
+{
+	struct wal_scene *s = scene_new();
+	struct reader r = { .s = s };
+	uint64_t page;
+
+	add_all(s, 0, 200);
+	sync_all(s);
+	cr_assert(!next(&r));
+	page = ((uint32_t)r.position | 4095) + 1;
+	cr_assert(page + 4096 < (uint32_t)wal_end(s->w));
+	for (uint64_t at = (uint32_t)r.position; at < page; at++)
+		damage(s, 1, at);
+	refuse(s, OP(FS_READ), "/00000001", EIO);
+	s->disk.from = page;
+	s->disk.to = page + 4096;
+	cr_expect(next(&r) == ERR_CORRUPT);
+	for (int n = 0; n < 3; n++)
+		cr_expect(next(&r) == ERR_IO, "it waits for the disk");
+	cr_expect((uint32_t)r.position < page);
+	s->disk.refused = 0;
+	while (next(&r) == ERR_CORRUPT)
+		;
+	cr_expect((uint32_t)r.sample.lsn < page + 4096, "of that page");
+	expect(&r, (int)r.sample.number, 200);
+	buf_fini(&r.buf);
+	scene_free(s);
 }
 
 /* Append a sample of an unread segment again. */

@@ -262,27 +262,34 @@ static inline void damage(struct wal_scene *s, int number, uint64_t offset)
 	close(fd);
 }
 
-/* Remove what a clean stop has noted; a crash notes nothing. */
-static inline void forget_stop(struct wal_scene *s)
+/* Remove what says which profiles the log has. */
+static inline void forget_numbers(struct wal_scene *s)
 {
-	CLEANUP(mem_freep) char *path = mem_printf("%s/stopped", s->path);
+	CLEANUP(mem_freep) char *path = mem_printf("%s/numbers", s->path);
 
 	cr_assert(!unlink(path));
 }
 
 /*
  * Close the log as a crash would: the segment keeps the bytes that it had
- * before, without a directory.
+ * before, without a directory, and what was noted stays.
  */
 static inline void scene_crash(struct wal_scene *s, int number)
 {
+	CLEANUP(mem_freep) char *path = mem_printf("%s/numbers", s->path);
 	struct buf bytes = { 0 };
+	struct buf noted = { 0 };
+	bool is_noted = !file_slurp(path, &noted, NULL);
 
 	cr_assert(!file_slurp(segment_file(s, number, ""), &bytes, NULL));
 	scene_close(s);
-	forget_stop(s);
+	if (is_noted)
+		write_file(path, buf_bytes(&noted));
+	else
+		forget_numbers(s);
 	write_file(segment_file(s, number, ""), buf_bytes(&bytes));
 	buf_fini(&bytes);
+	buf_fini(&noted);
 }
 
 /* Whether a start has read profiles [from, to), in order and as they were. */

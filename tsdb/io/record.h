@@ -32,7 +32,7 @@ enum {
 #define MAGIC_TOMBSTONES   0x45505453u /* "EPTS" */
 #define MAGIC_STATE        0x45505354u /* "EPST" */
 #define MAGIC_KEY          0x4550574bu /* "EPWK" */
-#define MAGIC_STOP         0x45505745u /* "EPWE" */
+#define MAGIC_NUMBERS      0x4550574eu /* "EPWN" */
 
 /*
  * Header of a file. The salt is a number that is random or derived from the WAL

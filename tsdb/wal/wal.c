@@ -15,7 +15,6 @@
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_replay.h"
 #include "tsdb/wal/wal_segment.h"
-#include "tsdb/wal/wal_stop.h"
 #include "tsdb/wal/wal_unread.h"
 
 void wal_note_kept(struct wal *w, uint64_t number)
@@ -120,6 +119,22 @@ static int wal_clean(struct wal *w, struct err *err)
 	return rc;
 }
 
+/* Read which profiles the log should have. */
+static void wal_read_numbers(struct wal *w)
+{
+	struct err err;
+	int rc = wal_numbers_read(&w->found, w->o.fs, w->dir, &err);
+
+	if (!rc)
+		return;
+	w->found = (struct wal_numbers){ .begin = { .number = 0 } };
+	if (rc != ERR_NOTFOUND)
+		log_event(
+			w->o.log, LOG_WARN,
+			"cannot read which profiles the WAL should have; those that are missing at its begin and its end are not noticed",
+			LOG_FIELDS(log_err(&err)));
+}
+
 #define COUNTER(...) METRIC_ROW(COUNTER, struct wal, __VA_ARGS__)
 
 static const struct metric_row metric_rows[] = {
@@ -146,6 +161,7 @@ int wal_open(const struct wal_options *o, struct wal **out, struct err *err)
 	w->gap.after_ms = INT64_MIN;
 	mutex_init(&w->mu);
 	mutex_init(&w->unread_mu);
+	mutex_init(&w->numbers_mu);
 	clock_cond_init(&w->synced);
 	wal_log_init(w);
 	metrics_register(o->metrics, metric_rows, ARRAY_SIZE(metric_rows), w);
@@ -156,6 +172,9 @@ int wal_open(const struct wal_options *o, struct wal **out, struct err *err)
 		if (!rc)
 			rc = wal_clean(w, err);
 	}
+	/* A running server may write on, so before the segments are opened. */
+	if (!rc)
+		wal_read_numbers(w);
 	if (!rc)
 		wal_key_load(&w->key, o->fs, w->dir, o->read_only, o->log);
 	if (!rc)
@@ -192,24 +211,6 @@ static bool current_is_done(struct wal *w)
 	return done;
 }
 
-/* Note where the log ends, for the next start. */
-static void wal_note_stop(const struct wal *w)
-{
-	const struct wal_stop stop = {
-		.segment = w->current->number,
-		.numbers = { .first = w->directory.numbers.first,
-			     .next = w->next_number },
-		.last_ms = w->directory.last_ms,
-	};
-	struct err err;
-
-	if (wal_stop_write(&stop, w->o.fs, w->dir, &err))
-		log_event(
-			w->o.log, LOG_WARN,
-			"cannot note where the WAL ends; the next start would not notice if its last segment were damaged by then",
-			LOG_FIELDS(log_err(&err)));
-}
-
 /*
  * Seal the current segment at a clean stop, so that the next startup reads the
  * segment's directory instead of all its records (docs/decisions.md, 27).
@@ -227,7 +228,7 @@ static void close_current(struct wal *w)
 	if (file_sync(w->current->file, NULL)) {
 		/* The next startup scans the segment instead. */
 	}
-	wal_note_stop(w);
+	wal_numbers_stop(w);
 }
 
 void wal_close(struct wal *w)
@@ -245,11 +246,13 @@ void wal_close(struct wal *w)
 		wal_segment_unref(w->segments[i]);
 	mem_free(w->segments);
 	wal_held_close(w);
+	file_close(w->numbers_file);
 	segment_dir_fini(&w->directory);
 	buf_fini(&w->scratch);
 	pthread_cond_destroy(&w->synced);
 	mutex_destroy(&w->mu);
 	mutex_destroy(&w->unread_mu);
+	mutex_destroy(&w->numbers_mu);
 	mem_free(w->dir);
 	mem_free(w);
 }
@@ -263,6 +266,7 @@ void wal_close(struct wal *w)
 static int sync_segment_locked(struct wal *w, struct wal_segment *s,
 			       uint64_t end, struct err *err) REQUIRES(w->mu)
 {
+	const struct wal_tail tail = w->tail;
 	int rc;
 
 	w->syncing = true;
@@ -270,6 +274,9 @@ static int sync_segment_locked(struct wal *w, struct wal_segment *s,
 	mutex_unlock(&w->mu);
 	rc = file_sync(s->file, err);
 	metric_add(rc ? w->sync_failures : w->syncs, 1);
+	/* Of an older segment, nothing is known about the records behind it. */
+	if (!rc && tail.segment == s->number)
+		wal_numbers_note(w, &tail);
 	mutex_lock(&w->mu);
 	w->syncing = false;
 	if (rc)
@@ -372,13 +379,23 @@ static int wal_append_record(struct wal *w, const struct sample *s,
 	return rc;
 }
 
-/* Count the record in w->scratch, which has been written. */
-static void wal_advance(struct wal *w)
+/* Count the record in w->scratch, of a profile of a time, which was written. */
+static void wal_advance(struct wal *w, int64_t ms)
 {
+	struct wal_segment *s = w->current;
+
 	mutex_lock(&w->mu);
+	if (!s->first) {
+		s->first = w->next_number;
+		s->first_ms = ms;
+	}
 	w->next_number++;
 	w->end += w->scratch.len;
-	w->current->size = (uint32_t)w->end;
+	w->tail = (struct wal_tail){ .segment = s->number,
+				     .first = s->first,
+				     .next = w->next_number,
+				     .last_ms = ms };
+	s->size = (uint32_t)w->end;
 	mutex_unlock(&w->mu);
 	/* Free the buffer only if a very large profile made it grow. */
 	if (w->scratch.cap > MIB)
@@ -402,7 +419,7 @@ int wal_append(struct wal *w, const struct sample *s,
 		.typeset = s->typeset,
 	};
 	segment_dir_add(&w->directory, entry);
-	wal_advance(w);
+	wal_advance(w, s->ms);
 	return 0;
 }
 
@@ -411,7 +428,7 @@ int wal_append_resend(struct wal *w, const struct sample *s, struct err *err)
 	int rc = wal_append_record(w, s, SEGMENT_RESEND, err);
 
 	if (!rc)
-		wal_advance(w);
+		wal_advance(w, s->ms);
 	return rc;
 }
 

@@ -141,10 +141,11 @@ static int record_length(const struct wal_segment *s, uint64_t at, uint64_t end,
  * Find the next record after bytes that are damaged or cannot be read. As in a
  * replay, every offset that is a multiple of 8 is tried; of a page that the
  * disk cannot read, only the first one, because each attempt may take seconds.
- * Returns its offset, or `end`.
+ * Returns its offset, or `end`. Bytes that cannot be read are passed only with
+ * `past_unread`: otherwise they end the search, because records may be there.
  */
 static uint64_t skip_damage(const struct wal_segment *s, uint64_t at,
-			    uint64_t end)
+			    uint64_t end, bool past_unread)
 {
 	struct buf head = { 0 };
 	struct segment_profile p;
@@ -158,7 +159,7 @@ static uint64_t skip_damage(const struct wal_segment *s, uint64_t at,
 		if (!rc && len)
 			rc = wal_segment_head(s, s->number << 32 | at,
 					      RECORD_HEAD_MAX, &head, &p, NULL);
-		if (!rc && len)
+		if ((!rc && len) || (rc == ERR_IO && !past_unread))
 			break;
 		if (rc == ERR_IO)
 			at = (at | (READ_PAGE - 1)) - 7;
@@ -229,7 +230,7 @@ static int read_in_segment(const struct readable *r, uint64_t *position,
 	if (!rc)
 		*out = log_sample_of(&p, base | at);
 	if (rc == ERR_CORRUPT)
-		*position = base | skip_damage(r->s, at, r->end);
+		*position = base | skip_damage(r->s, at, r->end, false);
 	else if (rc != ERR_IO)
 		*position = base | (at + len);
 	return rc;
@@ -249,7 +250,7 @@ static int wal_log_skip(struct sample_log *l, uint64_t *position,
 		at = at < FILE_HEADER ? FILE_HEADER : at;
 		if (!rc)
 			*position = r.s->number << 32 |
-				    skip_damage(r.s, at, r.end);
+				    skip_damage(r.s, at, r.end, true);
 	}
 	wal_segment_unref(r.s);
 	return rc;
@@ -282,7 +283,8 @@ int wal_log_visit(const struct wal_segment *s, const struct wal_log_visitor *v,
 			rc = v->unread(v->ctx, err);
 		else
 			rc = failed;
-		at = failed ? skip_damage(s, at, s->size) : at + len;
+		at = failed ? skip_damage(s, at, s->size, failed == ERR_IO) :
+			      at + len;
 	}
 	buf_fini(&buf);
 	return rc;

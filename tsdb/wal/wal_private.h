@@ -16,6 +16,7 @@
 #include "model/sample_log.h"
 #include "tsdb/wal/wal.h"
 #include "tsdb/wal/wal_key.h"
+#include "tsdb/wal/wal_numbers.h"
 
 /* Largest offset in a segment: an LSN has 32 bits for the offset. */
 #define OFFSET_MAX UINT32_MAX
@@ -36,6 +37,8 @@ struct wal_segment {
 	 */
 	uint32_t expected_end;
 	uint64_t durable; /* LSN before which all records are durable */
+	uint64_t first;   /* number of its first profile; 0: none, or unknown */
+	int64_t first_ms; /* time of that; 0: not known */
 	/*
 	 * Whether a sync, or the removal of a partial record, failed. If so, no
 	 * more records are appended to the segment, and its profiles are
@@ -118,6 +121,8 @@ struct wal {
 	 */
 	uint64_t next_number;
 	struct replay_gap gap; /* for wal_replay() alone */
+	/* What the file wal/numbers said at the start; all zero: nothing. */
+	struct wal_numbers found;
 	/* Where the records of the segment before it end; 0: not known. */
 	uint32_t replayed_end;
 	/*
@@ -132,13 +137,21 @@ struct wal {
 	 * wal_unread.h. Taken before `mu`.
 	 */
 	struct mutex unread_mu;
+	/*
+	 * Protects the file wal/numbers and what it says. Taken before `mu`.
+	 */
+	struct mutex numbers_mu;
+	struct file *numbers_file; /* NULL: it could not be written */
+	uint64_t numbers_salt;
+	struct wal_numbers noted;
 	/* Protects the members below. `synced` is signalled after each sync. */
 	struct mutex mu;
 	pthread_cond_t synced;
 	struct wal_segment **segments; /* list of segments, oldest first */
 	size_t count;
 	size_t cap;
-	uint64_t end; /* LSN after the last record */
+	uint64_t end;         /* LSN after the last record */
+	struct wal_tail tail; /* the last record, durable or not */
 	/* Segments that are held for remote write, oldest first. */
 	struct wal_segment **held;
 	size_t held_count;

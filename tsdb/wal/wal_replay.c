@@ -9,7 +9,6 @@
 #include "tsdb/wal/wal_aside.h"
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_segment.h"
-#include "tsdb/wal/wal_stop.h"
 #include "tsdb/wal/wal_unread.h"
 
 /*
@@ -54,6 +53,23 @@ static void replay_report_gap(struct wal *w, int64_t ms)
 	g->profiles = 0;
 }
 
+/*
+ * Count what is missing before the profile with a number. What is before the
+ * begin of the log was dropped, also if some of its segments are still there.
+ */
+static void replay_count_gap(struct wal *w, uint64_t number)
+{
+	struct replay_gap *g = &w->gap;
+	uint64_t from = g->expected;
+
+	if (!from)
+		return;
+	if (from < w->found.begin.number)
+		from = w->found.begin.number;
+	if (number > from)
+		g->profiles += number - from;
+}
+
 /* Note that the next profile of a segment has a number. */
 static void replay_note_number(struct replay *r, uint64_t number)
 {
@@ -61,10 +77,11 @@ static void replay_note_number(struct replay *r, uint64_t number)
 
 	if (number >= r->w->next_number)
 		r->w->next_number = number + 1;
+	if (!r->segment->first)
+		r->segment->first = number;
 	if (!number || r->segment->unread)
 		return;
-	if (g->expected && number > g->expected)
-		g->profiles += number - g->expected;
+	replay_count_gap(r->w, number);
 	g->expected = number + 1;
 }
 
@@ -75,6 +92,9 @@ static void replay_take_entry(void *ctx, const struct segment_entry *e)
 
 	replay_note_number(r, r->numbers.first);
 	r->numbers.first = 0;
+	if (!r->segment->first_ms)
+		r->segment->first_ms = e->ms;
+	r->w->tail.last_ms = e->ms;
 	replay_report_gap(r->w, e->ms);
 	r->w->gap.after_ms = e->ms;
 	r->fn(r->ctx, e);
@@ -386,6 +406,9 @@ void make_current(struct wal *w, struct wal_segment *s)
 	push_segment(w, s);
 	w->current = s;
 	w->end = s->number << 32 | FILE_HEADER;
+	w->tail.segment = s->number;
+	w->tail.first = 0;
+	w->tail.next = w->next_number;
 	mutex_unlock(&w->mu);
 }
 
@@ -424,56 +447,81 @@ static void replay_begin_segment(struct wal *w, const struct wal_segment *s)
 	w->gap.segment = s->number;
 }
 
-/* Whether the disk does not read all of the segment that was the last one. */
-static bool replay_end_is_unread(struct wal *w, const struct wal_stop *stop)
+/*
+ * Note what the log should begin with. A tool that reads the directory of a
+ * running server does not know whether the server has dropped it since.
+ */
+static void replay_note_begin(struct wal *w)
 {
-	return w->gap.segment == stop->segment ?
+	const struct wal_begin *b = &w->found.begin;
+
+	if (b->number > w->next_number)
+		w->next_number = b->number;
+	if (w->o.read_only || !b->number)
+		return;
+	w->gap.expected = b->number;
+	w->gap.segment = b->segment - 1;
+	if (b->ms)
+		w->gap.after_ms = b->ms;
+}
+
+/* Whether the disk does not read all of the segment that was the last one. */
+static bool replay_end_is_unread(struct wal *w, const struct wal_tail *t)
+{
+	return w->gap.segment == t->segment ?
 		       w->gap.unread :
-		       wal_aside_between(w, w->gap.segment + 1,
-					 stop->segment + 1);
+		       wal_aside_between(w, w->gap.segment + 1, t->segment + 1);
 }
 
 /*
- * Note what is missing at the end of the log, if its last segment is the one of
- * the last clean stop. Returns the time of the last profile that the log had;
- * INT64_MAX: not known.
+ * Whether the log went on with numbers that the end of the log had already,
+ * because a start could read neither that nor the profiles with them.
+ */
+static bool replay_has_begun_anew(const struct wal *w, const struct wal_tail *t)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		const struct wal_segment *s = w->segments[i];
+
+		if (s->number > t->segment && s->first && s->first < t->next)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Note what is missing at the end of the log. Returns the time of the last
+ * profile that the log had; INT64_MAX: not known.
  */
 static int64_t replay_note_end(struct wal *w)
 {
+	const struct wal_tail *t = &w->found.tail;
 	struct replay_gap *g = &w->gap;
-	struct wal_stop stop = { 0 };
-	struct err err;
-	int rc = wal_stop_read(&stop, w->o.fs, w->dir, &err);
 
-	if (rc && rc != ERR_NOTFOUND)
-		log_event(
-			w->o.log, LOG_WARN,
-			"cannot read where the WAL ended at the last stop; profiles that its last segment has lost are not noticed",
-			LOG_FIELDS(log_err(&err)));
-	if (rc)
-		return INT64_MAX;
 	/*
-	 * After that stop, the log went on in other segments, perhaps with other
-	 * numbers, if a start could not read the file.
+	 * The log goes on in the next segment before that is noted. If it went on
+	 * further, that could not be noted, and it may have other numbers.
 	 */
-	if (w->next > stop.segment + 1)
+	if (!t->next || w->next > t->segment + 2 || replay_has_begun_anew(w, t))
 		return INT64_MAX;
-	if (stop.numbers.next > w->next_number)
-		w->next_number = stop.numbers.next;
-	w->next = stop.segment + 1;
-	if (replay_end_is_unread(w, &stop))
+	if (t->next > w->next_number)
+		w->next_number = t->next;
+	if (w->next <= t->segment)
+		w->next = t->segment + 1;
+	if (w->tail.segment < t->segment)
+		w->tail.segment = t->segment;
+	if (replay_end_is_unread(w, t))
 		return INT64_MAX;
-	if (!g->expected)
-		g->expected = stop.numbers.first;
-	if (g->expected && stop.numbers.next > g->expected)
-		g->profiles += stop.numbers.next - g->expected;
+	if (!g->expected && g->segment <= t->segment)
+		g->expected = t->first;
+	replay_count_gap(w, t->next);
 	g->segment = w->next;
-	return stop.numbers.first ? stop.last_ms : INT64_MAX;
+	return t->last_ms ? t->last_ms : INT64_MAX;
 }
 
 int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
 	       struct err *err)
 {
+	replay_note_begin(w);
 	for (size_t i = 0; i < w->count;) {
 		struct replay r = {
 			.w = w, .segment = w->segments[i], .fn = fn, .ctx = ctx
@@ -483,7 +531,7 @@ int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
 		replay_begin_segment(w, r.segment);
 		rc = replay_segment(&r, err);
 		/* It may have more than the disk has read. */
-		w->gap.unread = r.segment->unread;
+		w->gap.unread = r.segment->unread || rc == ERR_IO;
 		if (w->gap.unread)
 			w->gap.expected = 0;
 		if (rc)
@@ -491,6 +539,8 @@ int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
 		else
 			i++;
 	}
+	/* Until there is a new one. */
+	w->tail.segment = w->count ? w->segments[w->count - 1]->number : 0;
 	replay_report_gap(w, replay_note_end(w));
 	/*
 	 * New LSNs must be greater than every LSN that heads and blocks have
@@ -499,10 +549,14 @@ int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
 	if (w->next <= floor)
 		w->next = floor + 1;
 	w->end = w->next << 32;
-	if (!w->o.read_only && wal_replay_begin(w, err))
+	w->tail.next = w->next_number;
+	if (w->o.read_only)
+		return 0;
+	if (wal_replay_begin(w, err))
 		log_event(
 			w->o.log, LOG_ERROR,
 			"cannot create a WAL segment; profiles are refused until that succeeds",
 			LOG_FIELDS(log_err(err)));
+	wal_numbers_start(w);
 	return 0;
 }

@@ -87,11 +87,31 @@ static void wal_forget_asides(struct wal *w)
 	wal_aside_forget(w, before);
 }
 
+/*
+ * The number of the last segment up to `upto` that can be dropped; 0: there is
+ * none. The last segment of the log stays.
+ */
+static uint64_t wal_last_to_drop(struct wal *w, uint64_t upto)
+{
+	uint64_t last = 0;
+
+	mutex_lock(&w->mu);
+	for (size_t i = 0; i + 1 < w->count; i++) {
+		if (w->segments[i]->number <= upto)
+			last = w->segments[i]->number;
+	}
+	mutex_unlock(&w->mu);
+	return last;
+}
+
 int wal_drop(struct wal *w, uint64_t upto, struct err *err)
 {
+	uint64_t last = wal_last_to_drop(w, upto);
 	/* What could not be read must have its second name by then. */
 	int rc = wal_unread_settle(w, err);
 
+	if (!rc)
+		rc = wal_numbers_drop(w, last, err);
 	while (!rc) {
 		struct wal_segment *s = NULL;
 		bool is_held = false;
@@ -102,7 +122,7 @@ int wal_drop(struct wal *w, uint64_t upto, struct err *err)
 		 * affected.
 		 */
 		mutex_lock(&w->mu);
-		if (w->count > 1 && w->segments[0]->number <= upto) {
+		if (w->count > 1 && w->segments[0]->number <= last) {
 			s = w->segments[0];
 			w->count--;
 			memmove(w->segments, w->segments + 1,

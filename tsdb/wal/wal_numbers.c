@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/wal/wal_numbers.h"
+
+#include "base/dec.h"
+#include "base/enc.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/mutex.h"
+#include "tsdb/io/record.h"
+#include "tsdb/io/record_file.h"
+#include "tsdb/wal/segment_format.h"
+#include "tsdb/wal/wal_private.h"
+
+#define NUMBERS_FILE  "numbers"
+#define NUMBERS_BYTES 1024 /* maximum size of the file */
+
+/* All fields have a fixed length, so that each state replaces the one before. */
+static void wal_numbers_encode(const struct wal_numbers *n, struct buf *out)
+{
+	enc_be64(out, n->begin.segment);
+	enc_be64(out, n->begin.number);
+	enc_be64(out, (uint64_t)n->begin.ms);
+	enc_be64(out, n->tail.segment);
+	enc_be64(out, n->tail.first);
+	enc_be64(out, n->tail.next);
+	enc_be64(out, (uint64_t)n->tail.last_ms);
+}
+
+int wal_numbers_read(struct wal_numbers *out, struct fs *fs, const char *dir,
+		     struct err *err)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/" NUMBERS_FILE, dir);
+	struct buf bytes = buf_init(NUMBERS_BYTES);
+	struct bytes body = { 0 };
+	int rc = record_file_read(fs, path, MAGIC_NUMBERS, &bytes, &body, err);
+
+	if (!rc) {
+		struct dec d = dec_init(body);
+
+		out->begin.segment = dec_be64(&d);
+		out->begin.number = dec_be64(&d);
+		out->begin.ms = (int64_t)dec_be64(&d);
+		out->tail.segment = dec_be64(&d);
+		out->tail.first = dec_be64(&d);
+		out->tail.next = dec_be64(&d);
+		out->tail.last_ms = (int64_t)dec_be64(&d);
+		if (d.bad || dec_left(&d))
+			rc = err_set(err, ERR_CORRUPT, "%s: malformed", path);
+	}
+	buf_fini(&bytes);
+	return rc;
+}
+
+/* Close the file; it says no more than it did. */
+static void wal_numbers_close(struct wal *w) REQUIRES(w->numbers_mu)
+{
+	file_close(w->numbers_file);
+	w->numbers_file = NULL;
+}
+
+/* Make or replace the file, and open it. */
+static int wal_numbers_make(struct wal *w, struct err *err)
+	REQUIRES(w->numbers_mu)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/" NUMBERS_FILE, w->dir);
+	CLEANUP(mem_freep) char *tmp = mem_printf("%s.tmp", path);
+	struct buf body = { 0 };
+	struct buf bytes = { 0 };
+	int rc = salt_make(&w->numbers_salt, err);
+
+	wal_numbers_encode(&w->noted, &body);
+	record_file_encode(MAGIC_NUMBERS, w->numbers_salt, buf_bytes(&body),
+			   &bytes);
+	if (!rc)
+		rc = file_replace(w->o.fs, tmp, path, buf_bytes(&bytes), err);
+	if (!rc)
+		rc = fs_sync_dir(w->o.fs, w->dir, err);
+	if (!rc)
+		rc = file_open(w->o.fs, path, FILE_WRITE, &w->numbers_file,
+			       err);
+	buf_fini(&body);
+	buf_fini(&bytes);
+	return rc;
+}
+
+/* Write what was noted over what the file says. */
+static int wal_numbers_write(struct wal *w, bool durably, struct err *err)
+	REQUIRES(w->numbers_mu)
+{
+	struct buf body = { 0 };
+	struct buf bytes = { 0 };
+	int rc;
+
+	wal_numbers_encode(&w->noted, &body);
+	record_file_encode(MAGIC_NUMBERS, w->numbers_salt, buf_bytes(&body),
+			   &bytes);
+	rc = file_write(w->numbers_file, 0, buf_bytes(&bytes), err);
+	if (!rc && durably)
+		rc = file_sync(w->numbers_file, err);
+	buf_fini(&body);
+	buf_fini(&bytes);
+	return rc;
+}
+
+/* The first profile behind a segment. */
+static struct wal_begin wal_numbers_begin_locked(const struct wal *w,
+						 uint64_t upto) REQUIRES(w->mu)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		const struct wal_segment *s = w->segments[i];
+
+		if (s->number > upto && s->first)
+			return (struct wal_begin){ s->number, s->first,
+						   s->first_ms };
+	}
+	return (struct wal_begin){ .segment = w->end >> 32,
+				   .number = w->next_number };
+}
+
+/* Log that the next start may miss profiles without noticing it. */
+static void wal_numbers_report(const struct wal *w, const struct err *err)
+{
+	log_event(
+		w->o.log, LOG_WARN,
+		"cannot note which profiles the WAL has; the next start would not notice if some were missing",
+		LOG_FIELDS(log_err(err)));
+}
+
+/* Remove the file, which says what is not true any more. */
+static int wal_numbers_forget(struct wal *w, struct err *err)
+	REQUIRES(w->numbers_mu)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/" NUMBERS_FILE, w->dir);
+	int rc;
+
+	wal_numbers_close(w);
+	rc = fs_unlink(w->o.fs, path, err);
+	if (!rc)
+		rc = fs_sync_dir(w->o.fs, w->dir, err);
+	return rc == ERR_NOTFOUND ? 0 : rc;
+}
+
+void wal_numbers_start(struct wal *w)
+{
+	struct err err;
+
+	mutex_lock(&w->numbers_mu);
+	mutex_lock(&w->mu);
+	w->noted.begin = wal_numbers_begin_locked(w, 0);
+	w->noted.tail = w->tail;
+	mutex_unlock(&w->mu);
+	if (wal_numbers_make(w, &err)) {
+		wal_numbers_report(w, &err);
+		if (wal_numbers_forget(w, &err))
+			wal_numbers_report(w, &err);
+	}
+	mutex_unlock(&w->numbers_mu);
+}
+
+/* Note the tail, and write it. */
+static void wal_numbers_put(struct wal *w, const struct wal_tail *tail,
+			    bool durably)
+{
+	struct err err;
+	bool is_next;
+	int rc = 0;
+
+	mutex_lock(&w->numbers_mu);
+	is_next = tail->segment != w->noted.tail.segment;
+	w->noted.tail = *tail;
+	if (w->numbers_file)
+		rc = wal_numbers_write(w, durably, &err);
+	else if (is_next || durably)
+		rc = wal_numbers_make(w, &err);
+	if (rc) {
+		wal_numbers_close(w);
+		wal_numbers_report(w, &err);
+	}
+	mutex_unlock(&w->numbers_mu);
+}
+
+void wal_numbers_note(struct wal *w, const struct wal_tail *tail)
+{
+	wal_numbers_put(w, tail, false);
+}
+
+void wal_numbers_stop(struct wal *w)
+{
+	struct wal_tail tail;
+
+	mutex_lock(&w->mu);
+	tail = w->tail;
+	mutex_unlock(&w->mu);
+	wal_numbers_put(w, &tail, true);
+}
+
+int wal_numbers_drop(struct wal *w, uint64_t upto, struct err *err)
+{
+	struct wal_begin begin;
+	int rc = 0;
+
+	mutex_lock(&w->numbers_mu);
+	mutex_lock(&w->mu);
+	begin = wal_numbers_begin_locked(w, upto);
+	mutex_unlock(&w->mu);
+	/* Another thread may drop more at the same time. */
+	if (begin.number <= w->noted.begin.number && w->numbers_file) {
+		mutex_unlock(&w->numbers_mu);
+		return 0;
+	}
+	if (begin.number > w->noted.begin.number)
+		w->noted.begin = begin;
+	rc = w->numbers_file ? wal_numbers_write(w, true, err) :
+			       wal_numbers_make(w, err);
+	if (rc)
+		wal_numbers_close(w);
+	if (rc == ERR_NOSPACE) {
+		wal_numbers_report(w, err);
+		rc = wal_numbers_forget(w, err);
+	}
+	mutex_unlock(&w->numbers_mu);
+	return rc;
+}
