@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/mutex.h"
 #include "tsdb/block/block_writer.h"
+#include "tsdb/wal/wal_trim.h"
 
 /* Whether head `a` comes before head `b` in the list of heads. */
 static bool head_is_before(const struct head *a, const struct head *b)
@@ -193,7 +194,8 @@ static struct retired_span view_span_of(struct tsdb *db, struct part p)
 int db_retire(struct tsdb *db, const struct part *parts, size_t count,
 	      struct err *err)
 {
-	int rc = 0;
+	/* Spans of segments that come back after a crash must stay. */
+	int rc = wal_drop_sync(db->wal, err);
 
 	for (size_t i = 0; i < count && !rc; i++) {
 		struct retired_span span = view_span_of(db, parts[i]);

@@ -104,6 +104,11 @@ static uint64_t wal_last_to_drop(struct wal *w, uint64_t upto)
 	return last;
 }
 
+int wal_drop_sync(struct wal *w, struct err *err)
+{
+	return fs_sync_dir(w->o.fs, w->dir, err);
+}
+
 int wal_drop(struct wal *w, uint64_t upto, struct err *err)
 {
 	uint64_t last = wal_last_to_drop(w, upto);

@@ -39,4 +39,10 @@ NODISCARD int wal_retire(struct wal *w, struct err *err);
  */
 NODISCARD int wal_drop(struct wal *w, uint64_t upto, struct err *err);
 
+/*
+ * Make durable what wal_drop() has removed: after a power cut, its segments may be
+ * there again otherwise.
+ */
+NODISCARD int wal_drop_sync(struct wal *w, struct err *err);
+
 #endif
