@@ -41,7 +41,7 @@ struct script {
 	uint8_t may[SCRIPT_SERIES][SCRIPT_TIMES];
 	/* Values appended since the last sync that succeeded. 0: none. */
 	uint8_t unsynced[SCRIPT_SERIES][SCRIPT_TIMES];
-	int64_t missed; /* that the last start counted as missing */
+	int64_t missed; /* that a start has counted as missing */
 	int now;        /* the clock, in steps */
 	int burst;      /* the series of the last append */
 	bool faults;    /* calls may fail */
@@ -290,45 +290,12 @@ static inline void script_check(struct script *s)
 		script_check_series(s, series);
 }
 
-/*
- * How many profiles a start may count as missing: those that were not durable,
- * and may be torn out of the middle of a segment, one that was on its way, and
- * what the start before has counted.
- */
-static inline int64_t script_may_miss(const struct script *s)
-{
-	int64_t count = 1 + s->missed;
-
-	for (int series = 0; series < SCRIPT_SERIES; series++) {
-		for (int k = 0; k < SCRIPT_TIMES; k++)
-			count += s->unsynced[series][k] != 0;
-	}
-	return count;
-}
-
-/* How many profiles a start has counted as missing. */
-static inline int64_t script_missing(struct metrics *m)
-{
-	return metric_get(metrics_counter(
-		m, "everprof_tsdb_wal_profiles_missing_total", "", NULL));
-}
-
 static inline int script_open(struct script *s, struct metrics *m,
 			      struct err *err)
 {
-	int rc;
-
 	s->o.metrics = m;
 	s->o.clock = &s->clock;
-	rc = tsdb_open(&s->o, &s->db, err);
-	if (!rc && script_missing(m) > script_may_miss(s)) {
-		fprintf(stderr, "%d profiles count as missing\n",
-			(int)script_missing(m));
-		s->bad++;
-	}
-	if (!rc)
-		s->missed = script_missing(m);
-	return rc;
+	return tsdb_open(&s->o, &s->db, err);
 }
 
 /* Moves the clock on, by up to two hours. */

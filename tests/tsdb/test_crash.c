@@ -33,6 +33,46 @@ static long setting(const char *name, long otherwise)
 }
 
 /*
+ * How many profiles a start may count as missing: those that were not durable,
+ * and may be torn out of the middle of a segment, one that was on its way, and
+ * what a start before has counted.
+ */
+static int64_t crash_may_miss(const struct script *s)
+{
+	int64_t count = 1 + s->missed;
+
+	for (int series = 0; series < SCRIPT_SERIES; series++) {
+		for (int k = 0; k < SCRIPT_TIMES; k++)
+			count += s->unsynced[series][k] != 0;
+	}
+	return count;
+}
+
+/* How many profiles a start has counted as missing. */
+static int64_t crash_missing(struct metrics *m)
+{
+	return metric_get(metrics_counter(
+		m, "everprof_tsdb_wal_profiles_missing_total", "", NULL));
+}
+
+/* Open a database, and check that its start takes no other profile for missing. */
+static int crash_open(struct script *s, struct metrics *m, struct err *err)
+{
+	int rc = script_open(s, m, err);
+	int64_t missing = crash_missing(m);
+
+	if (rc)
+		return rc;
+	if (missing > crash_may_miss(s)) {
+		fprintf(stderr, "%d profiles count as missing\n", (int)missing);
+		s->bad++;
+	}
+	if (missing > s->missed)
+		s->missed = missing;
+	return 0;
+}
+
+/*
  * Runs a database in `from` until the power is cut: opens it, checks it, and
  * runs random steps. Then writes into `to` what the disk has after the cut.
  */
@@ -49,7 +89,7 @@ static void live(struct script *s, const char *from, const char *to,
 	/* One cut in three comes while the database is being opened. */
 	if (!script_roll(s, 3))
 		powercut_at(cut, 1 + script_roll(s, 60));
-	if (!script_open(s, m, &err)) {
+	if (!crash_open(s, m, &err)) {
 		if (!powercut_is_dead(cut)) {
 			powercut_at(cut, 0);
 			script_check(s);
@@ -81,7 +121,7 @@ static void final_look(struct script *s, const char *dir)
 
 	s->o.path = path;
 	s->o.fs = NULL;
-	if (script_open(s, m, &err)) {
+	if (crash_open(s, m, &err)) {
 		fprintf(stderr, "open: %s\n", err.msg);
 		s->bad++;
 	} else {
@@ -190,7 +230,7 @@ static bool one_fault(uint64_t n, int number, bool reads, int *bad)
 	if (reads)
 		powercut_count_reads(cut);
 	powercut_fail_at(cut, n, number);
-	if (!script_open(s, m, NULL)) {
+	if (!crash_open(s, m, NULL)) {
 		whole_life(s);
 		if (!powercut_is_armed(cut)) /* no fault hits the check */
 			script_check(s);
