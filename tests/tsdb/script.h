@@ -41,10 +41,11 @@ struct script {
 	uint8_t may[SCRIPT_SERIES][SCRIPT_TIMES];
 	/* Values appended since the last sync that succeeded. 0: none. */
 	uint8_t unsynced[SCRIPT_SERIES][SCRIPT_TIMES];
-	int64_t missed; /* that a start has counted as missing */
-	int now;        /* the clock, in steps */
-	int burst;      /* the series of the last append */
-	bool faults;    /* calls may fail */
+	int64_t appended; /* since the last sync, also if deleted since */
+	int64_t missed;   /* that a start has counted as missing */
+	int now;          /* the clock, in steps */
+	int burst;        /* the series of the last append */
+	bool faults;      /* calls may fail */
 	long acknowledged;
 	long looks;
 	int bad;
@@ -176,11 +177,13 @@ static inline void script_append(struct script *s)
 	}
 	*may = s->faults ? *may | mine : mine;
 	s->unsynced[series][k] = mine;
+	s->appended++;
 	if (script_roll(s, 7) == 0) {
 		struct appender *a = tsdb_appender(s->db);
 
 		if (a->sync(a, 0, lsn, NULL))
 			return;
+		s->appended = 0;
 		for (int i = 0; i < SCRIPT_SERIES * SCRIPT_TIMES; i++) {
 			uint8_t *u = &s->unsynced[0][0] + i;
 
