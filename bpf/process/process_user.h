@@ -40,7 +40,7 @@ struct process_user {
 	VEC(uint32_t) groups;
 };
 
-/* Be nobody. */
+/* Begin with the user without rights. */
 void process_user_init(struct process_user *u);
 
 /* Read the user of a process, or nobody, if the process has ended. */

@@ -22,8 +22,8 @@ struct jit_process {
 	 */
 	uint64_t sampled_ns;
 	bool is_read; /* if not, this is all that is known */
-	uint64_t
-		start; /* when it began, in clock ticks since the boot; 0: gone */
+	/* When it began, in clock ticks since the boot; 0: it has ended. */
+	uint64_t start;
 	uint32_t own; /* its number in its own PID namespace */
 	struct process_user user;
 	int map; /* the open perf map, or -1 */

@@ -164,7 +164,7 @@ static int symbolizer_ask(struct symbolizer *s, const struct symbol_query *q,
 
 	s->finder.deadline_ns = q->deadline_ns;
 	s->finder.answer_max = q->answer_max;
-	/* Who can make a helper wait for ever has its folder. */
+	/* Helpers that files of a folder keep waiting count to that folder. */
 	file_helper_set_user(s->finder.helper, public_opener_share(f->path));
 	rc = name_finder_find(&s->finder, f, u, arena, out, err);
 	file_helper_rest(s->finder.helper);

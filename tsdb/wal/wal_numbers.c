@@ -58,19 +58,28 @@ static void wal_numbers_close(struct wal *w) REQUIRES(w->numbers_mu)
 	w->numbers_file = NULL;
 }
 
+/* Append what was noted, as the file has it. */
+static void wal_numbers_file_bytes(struct wal *w, struct buf *out)
+	REQUIRES(w->numbers_mu)
+{
+	struct buf body = { 0 };
+
+	wal_numbers_encode(&w->noted, &body);
+	record_file_encode(MAGIC_NUMBERS, w->numbers_salt, buf_bytes(&body),
+			   out);
+	buf_fini(&body);
+}
+
 /* Make or replace the file, and open it. */
 static int wal_numbers_make(struct wal *w, struct err *err)
 	REQUIRES(w->numbers_mu)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/" NUMBERS_FILE, w->dir);
 	CLEANUP(mem_freep) char *tmp = mem_printf("%s.tmp", path);
-	struct buf body = { 0 };
 	struct buf bytes = { 0 };
 	int rc = salt_make(&w->numbers_salt, err);
 
-	wal_numbers_encode(&w->noted, &body);
-	record_file_encode(MAGIC_NUMBERS, w->numbers_salt, buf_bytes(&body),
-			   &bytes);
+	wal_numbers_file_bytes(w, &bytes);
 	if (!rc)
 		rc = file_replace(w->o.fs, tmp, path, buf_bytes(&bytes), err);
 	if (!rc)
@@ -78,7 +87,6 @@ static int wal_numbers_make(struct wal *w, struct err *err)
 	if (!rc)
 		rc = file_open(w->o.fs, path, FILE_WRITE, &w->numbers_file,
 			       err);
-	buf_fini(&body);
 	buf_fini(&bytes);
 	return rc;
 }
@@ -87,17 +95,13 @@ static int wal_numbers_make(struct wal *w, struct err *err)
 static int wal_numbers_write(struct wal *w, bool durably, struct err *err)
 	REQUIRES(w->numbers_mu)
 {
-	struct buf body = { 0 };
 	struct buf bytes = { 0 };
 	int rc;
 
-	wal_numbers_encode(&w->noted, &body);
-	record_file_encode(MAGIC_NUMBERS, w->numbers_salt, buf_bytes(&body),
-			   &bytes);
+	wal_numbers_file_bytes(w, &bytes);
 	rc = file_write(w->numbers_file, 0, buf_bytes(&bytes), err);
 	if (!rc && durably)
 		rc = file_sync(w->numbers_file, err);
-	buf_fini(&body);
 	buf_fini(&bytes);
 	return rc;
 }
@@ -197,7 +201,7 @@ void wal_numbers_stop(struct wal *w)
 int wal_numbers_drop(struct wal *w, uint64_t upto, struct err *err)
 {
 	struct wal_begin begin;
-	int rc = 0;
+	int rc;
 
 	mutex_lock(&w->numbers_mu);
 	mutex_lock(&w->mu);

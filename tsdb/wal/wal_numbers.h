@@ -61,8 +61,9 @@ void wal_numbers_stop(struct wal *w);
 
 /*
  * Say durably that the log begins behind segment `upto`, before the segments up
- * to that one are removed; 0: where it begins now, if it does not say so. On a full disk, the file is removed instead: it would
- * take them for lost. Other errors: nothing may be removed now.
+ * to that one are removed; 0: where it begins now, if the file does not say so. On
+ * a full disk, the file is removed instead: it would take them for lost. Other
+ * errors: nothing may be removed now.
  */
 NODISCARD int wal_numbers_drop(struct wal *w, uint64_t upto, struct err *err);
 
