@@ -285,7 +285,7 @@ int cmd_tsdb_confirm_clock(int argc, char **argv)
 		return code;
 	rc = database_open(&d, argv[0], false, &err);
 	if (!rc)
-		rc = tsdb_confirm_clock(d.db, &err);
+		rc = tsdb_confirm_clock(d.db, NULL, &err);
 	database_close(&d);
 	if (rc)
 		return cmd_fail(&err);

@@ -54,9 +54,11 @@ NODISCARD int tsdb_recode(struct tsdb *db, tsdb_progress_fn progress, void *ctx,
 /*
  * Records that an operator confirmed the system time: retention by time uses
  * the system time again. Returns ERR_IO or ERR_NOSPACE when this cannot be
- * saved.
+ * saved, and errors of the limits (NULL: none), which are asked while it waits
+ * for other jobs.
  */
-NODISCARD int tsdb_confirm_clock(struct tsdb *db, struct err *err);
+NODISCARD int tsdb_confirm_clock(struct tsdb *db, const struct limits *limits,
+				 struct err *err);
 
 /*
  * Rewrites the blocks that have tombstones, leaving out the deleted profiles.

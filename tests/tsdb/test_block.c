@@ -446,6 +446,30 @@ Test(block, jobs_end_with_their_limits_and_can_be_repeated)
 	teardown(f);
 }
 
+/* Limits of a job that try, while it runs, what has to wait for it. */
+static int confirm_meanwhile(void *ctx, size_t bytes UNUSED,
+			     struct err *err UNUSED)
+{
+	struct fixture *f = ctx;
+	struct patience p = { .left = 2 };
+	const struct limits limits = { .spend = patience_spend, .ctx = &p };
+
+	cr_expect(tsdb_confirm_clock(f->db, &limits, NULL) == ERR_TIMEOUT);
+	cr_expect(p.left == -1, "it has waited");
+	return 0;
+}
+
+Test(block, nobody_waits_for_a_job_longer_than_its_limits)
+{
+	struct fixture *f = setup();
+	const struct limits limits = { .spend = confirm_meanwhile, .ctx = f };
+
+	put_all(f, 3, 0, 50);
+	cr_expect(!tsdb_snapshot(f->db, "copy", true, &limits, NULL));
+	cr_expect(!tsdb_confirm_clock(f->db, NULL, NULL));
+	teardown(f);
+}
+
 /* Columns. The profiles are of two targets, each a stripe with a table. */
 
 static struct fixture *setup_columns(void)

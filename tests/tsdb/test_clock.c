@@ -237,7 +237,7 @@ Test(clocks, operator_can_confirm_the_clock)
 	cr_expect(!maintain(l->f, true) && is_there(l, l->stored[0].ms));
 	tsdb_stats(l->f->db, &s);
 	cr_expect(s.clock_doubt_ms > 0);
-	cr_expect(!tsdb_confirm_clock(l->f->db, NULL));
+	cr_expect(!tsdb_confirm_clock(l->f->db, NULL, NULL));
 	cr_expect(!maintain(l->f, true) && !is_there(l, l->stored[0].ms));
 	tsdb_stats(l->f->db, &s);
 	cr_expect(!s.clock_doubt_ms);

@@ -770,8 +770,12 @@ Test(wal_log, what_comes_back_later_is_not_lost)
 		cr_expect(!metric_get(s->missing), "%d", when);
 		/* What shows where they were goes when nobody needs it. */
 		cr_expect(!access(segment_file(s, 3, ".returned"), F_OK));
+		refuse(s, OP(FS_SYNC_DIR), "", EIO);
 		log_of(&r)->keep(log_of(&r), r.position);
-		begin_segment(s);
+		cr_expect(!access(segment_file(s, 3, ".returned"), F_OK),
+			  "what was removed before is not durable");
+		refuse(s, 0, "", 0);
+		log_of(&r)->keep(log_of(&r), r.position);
 		cr_expect(access(segment_file(s, 3, ".returned"), F_OK));
 		buf_fini(&r.buf);
 		scene_free(s);

@@ -180,6 +180,8 @@ Test(api_admin, a_timeout_is_a_duration_of_at_most_a_day)
 	call_check_mistakes(f, api_admin_delete, cases, ARRAY_SIZE(cases));
 	call_check_mistakes(f, api_admin_clean, cases, ARRAY_SIZE(cases));
 	call_check_mistakes(f, api_admin_snapshot, cases, ARRAY_SIZE(cases));
+	call_check_mistakes(f, api_admin_confirm_clock, cases,
+			    ARRAY_SIZE(cases));
 	cr_expect(count_profiles(f) == 5);
 	site_stop(f);
 }

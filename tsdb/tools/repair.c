@@ -112,11 +112,14 @@ int tsdb_recode(struct tsdb *db, tsdb_progress_fn progress, void *ctx,
 	return rc;
 }
 
-int tsdb_confirm_clock(struct tsdb *db, struct err *err)
+int tsdb_confirm_clock(struct tsdb *db, const struct limits *limits,
+		       struct err *err)
 {
-	int rc;
+	const struct limits none = { 0 };
+	int rc = db_begin_job_within(db, limits ? limits : &none, err);
 
-	db_begin_job(db);
+	if (rc)
+		return rc;
 	rc = db_clock_confirm(db, err);
 	db_end_job(db);
 	return rc;

@@ -116,9 +116,17 @@ static uint64_t wal_aside_take(struct wal *w, uint64_t before)
 
 void wal_aside_forget(struct wal *w, uint64_t before)
 {
-	uint64_t number;
+	uint64_t number = wal_aside_take(w, before);
 
-	while ((number = wal_aside_take(w, before))) {
+	/*
+	 * Removals that are not durable can be undone by a power cut. A reader
+	 * would then come to the place again.
+	 */
+	if (number && fs_sync_dir(w->o.fs, w->dir, NULL)) {
+		wal_aside_set(w, number, true);
+		return;
+	}
+	for (; number; number = wal_aside_take(w, before)) {
 		CLEANUP(mem_freep)
 		char *path = segment_path(w, number, ASIDE_RETURNED);
 

@@ -35,7 +35,8 @@ bool wal_aside_between(struct wal *w, uint64_t from, uint64_t to);
 
 /*
  * Forget the segments with numbers below `before` that were appended again. No
- * reader will come to their place.
+ * reader will come to their place, once it is durable that the segments before
+ * them are removed: this is made sure first. If that fails, nothing is forgotten.
  */
 void wal_aside_forget(struct wal *w, uint64_t before);
 

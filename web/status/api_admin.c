@@ -194,15 +194,21 @@ void api_admin_clean(void *ctx, struct request *r, struct answer *a)
 	api_admin_finish(a, rc, &err);
 }
 
-void api_admin_confirm_clock(void *ctx, struct request *r UNUSED,
-			     struct answer *a)
+void api_admin_confirm_clock(void *ctx, struct request *r, struct answer *a)
 {
+	struct limits limits = query_limits(&a->work);
 	struct web *w = ctx;
 	struct err err;
-	int rc = check_enabled(w, &err);
+	int rc = admin_begin(w, r, a, &err);
 
-	if (!rc)
-		rc = tsdb_confirm_clock(w->o.db, &err);
+	if (!rc) {
+		rc = tsdb_confirm_clock(w->o.db, &limits, &err);
+		if (rc == ERR_TIMEOUT)
+			rc = admin_explain(
+				r, rc,
+				"other jobs of storage take long; repeat the request, or give it more time (timeout=10m)",
+				&err);
+	}
 	api_admin_finish(a, rc, &err);
 }
 
