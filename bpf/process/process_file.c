@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/process/process_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
@@ -43,25 +44,51 @@ static bool process_file_is_unsure(int place, const struct stat *st,
 	       regular_file_has_list(place);
 }
 
+/* For whom, and where, a file is looked for. */
+struct file_search {
+	const struct process_user *user;
+	uint32_t pid;
+	bool is_allowed; /* the mount of the place that was reached last */
+};
+
 /*
  * Open a descriptor of O_PATH for a name in a directory. Links fail; nothing is
  * opened.
  */
-static int process_file_place(int dir, const char *name, uint64_t flags)
+static int process_file_place(int dir, const char *name, uint64_t flags,
+			      uint64_t resolve)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW | flags,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | resolve,
 	};
 
 	return (int)syscall(SYS_openat2, dir, name, &how, sizeof(how));
 }
 
-/* For whom, and where, a file is looked for. */
-struct file_search {
-	const struct process_user *user;
-	struct process_mounts mounts;
-};
+/*
+ * As process_file_place(), on the way of a search. What is on the mount of an
+ * allowed directory is allowed, and its mount need not be looked up.
+ */
+static int process_file_step(int dir, const char *name, uint64_t flags,
+			     struct file_search *s)
+{
+	int next = process_file_place(dir, name, flags, RESOLVE_NO_XDEV);
+
+	if (next < 0 && errno == EXDEV) {
+		s->is_allowed = false;
+		next = process_file_place(dir, name, flags, 0);
+	}
+	return next;
+}
+
+/* Whether the place that was reached last may be looked at. */
+static bool process_file_may_look(int place, struct file_search *s)
+{
+	if (!s->is_allowed)
+		s->is_allowed = process_mounts_allow(s->pid, place);
+	return s->is_allowed;
+}
 
 /* Whether the user may search a directory, and it may be looked at. */
 static bool process_file_may_search(int dir, struct file_search *s)
@@ -69,7 +96,7 @@ static bool process_file_may_search(int dir, struct file_search *s)
 	const struct process_user *u = s->user;
 	struct stat st;
 
-	return process_mounts_allow(&s->mounts, dir) && !fstat(dir, &st) &&
+	return process_file_may_look(dir, s) && !fstat(dir, &st) &&
 	       process_user_may_search(u, &st) &&
 	       !process_file_is_unsure(dir, &st, u);
 }
@@ -90,8 +117,8 @@ static int process_file_walk(int dir, const char *path, struct file_search *s)
 		int next = -1;
 
 		if (process_file_may_search(dir, s))
-			next = process_file_place(dir, name,
-						  is_last ? 0 : O_DIRECTORY);
+			next = process_file_step(dir, name,
+						 is_last ? 0 : O_DIRECTORY, s);
 		close(dir);
 		dir = next;
 	}
@@ -108,7 +135,7 @@ static int process_file_open_place(int place, struct file_search *s,
 
 	if (place < 0)
 		return -1;
-	if (process_mounts_allow(&s->mounts, place) && !fstat(place, &st) &&
+	if (process_file_may_look(place, s) && !fstat(place, &st) &&
 	    process_user_may_read(u, &st) &&
 	    !process_file_is_unsure(place, &st, u) &&
 	    (!wish->owned || st.st_uid == u->uid) &&
@@ -146,8 +173,7 @@ static int process_file_begin(struct file_search *s, uint32_t pid,
 	char name[64];
 	int place;
 
-	*s = (struct file_search){ .user = u };
-	process_mounts_init(&s->mounts, pid);
+	*s = (struct file_search){ .user = u, .pid = pid };
 	snprintf(name, sizeof(name), "/proc/%u/%s", pid, link);
 	place = open(name, O_PATH | O_CLOEXEC | flags);
 	if (place >= 0 && !process_file_has_user(pid, u)) {

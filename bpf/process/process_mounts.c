@@ -130,11 +130,6 @@ static bool mounts_visit(uint32_t pid, mount_visitor *visit, void *ctx,
 	return found;
 }
 
-void process_mounts_init(struct process_mounts *m, uint32_t pid)
-{
-	*m = (struct process_mounts){ .pid = pid };
-}
-
 /* The number of the mount that a descriptor is on, which no mount has: 0. */
 static uint32_t mounts_number(int place)
 {
@@ -204,19 +199,14 @@ static bool mounts_is_in_memory(int place)
 	return same;
 }
 
-bool process_mounts_allow(struct process_mounts *m, int place)
+bool process_mounts_allow(uint32_t pid, int place)
 {
 	struct process_mount mount = { .id = mounts_number(place) };
 	bool of_root;
 
-	if (mount.id && mount.id == m->allowed)
-		return true;
 	/* A process in a chroot does not see the mount that its root is on. */
-	if (!mounts_visit(m->pid, mount_is_numbered, &mount, &of_root) &&
+	if (!mounts_visit(pid, mount_is_numbered, &mount, &of_root) &&
 	    !mounts_visit(1, mount_is_numbered, &mount, &of_root))
 		return mounts_is_in_memory(place);
-	if (!mounts_may_enter(&mount, of_root))
-		return false;
-	m->allowed = mount.id;
-	return true;
+	return mounts_may_enter(&mount, of_root);
 }

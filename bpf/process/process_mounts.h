@@ -12,8 +12,8 @@
  * number of a mount that is gone to a new one, and an open descriptor keeps its
  * mount, and so the number.
  *
- * Ownership: plain values.
- * Threads: one thread at a time for each.
+ * Ownership: nothing is kept.
+ * Threads: any.
  * Source: proc(5), /proc/PID/mountinfo and /proc/PID/fdinfo.
  */
 #ifndef BPF_PROCESS_PROCESS_MOUNTS_H
@@ -21,22 +21,12 @@
 
 #include "base/defs.h"
 
-/* The mounts of a process. */
-struct process_mounts {
-	uint32_t pid;
-	uint32_t allowed; /* number of the mount that was allowed last, or 0 */
-};
-
-/* Begin with a process. Nothing is read. */
-void process_mounts_init(struct process_mounts *m, uint32_t pid);
-
 /*
- * Whether a file or directory may be looked at, of which there is a descriptor
- * of O_PATH. One on a mount that neither the process nor the first process of
- * the machine sees may not, unless the kernel keeps it in memory (memfd). A
- * descriptor that is looked for in an
- * allowed directory must be opened before that of the directory is closed.
+ * Whether a process may have a file or directory looked at, of which there is a
+ * descriptor of O_PATH. One on a mount that neither the process nor the first
+ * process of the machine sees may not, unless the kernel keeps it in memory
+ * (memfd).
  */
-bool process_mounts_allow(struct process_mounts *m, int place);
+bool process_mounts_allow(uint32_t pid, int place);
 
 #endif
