@@ -90,7 +90,7 @@ struct collector_stats {
 	int64_t processes_evicted;    /* forgotten until their next sample */
 	int64_t files_refused;        /* there are too many */
 	int64_t publications_refused; /* no room for the mappings */
-	/* Costs of the program in the kernel, if they are measured. */
+	/* Costs of the program in the kernel, at the end, if they are measured. */
 	int64_t runs;
 	int64_t run_ns;
 	int64_t map_bytes;

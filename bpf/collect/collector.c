@@ -13,6 +13,8 @@
 enum {
 	/* How often samples are read, if nothing else happens. */
 	TURN_MS = 200,
+	/* The statistics are of the last second: each counter is a system call. */
+	COUNT_MS = 1000,
 	/* Reports of processes that come within this time are read together. */
 	GATHER_MS = 5,
 	/* While many files are read, processes are published this often. */
@@ -291,23 +293,33 @@ static void collector_warn_of_room(struct collector *c)
 		"eBPF: processes have mapped more files than are known at once, or those of one user more than a quarter of it; frames in the others have no file and no name");
 }
 
+/*
+ * Copy what sampling has cost in the kernel into the statistics. It is asked for
+ * at the end only, because asking costs more than the rest of a quiet turn.
+ */
+static void collector_count_cost(struct collector *c)
+{
+	struct collector_stats *s = &c->stats;
+	struct sampler_cost cost;
+
+	if (c->o.measure && !sampler_cost_of(c->sampler, &cost, NULL)) {
+		s->runs = (int64_t)cost.runs;
+		s->run_ns = (int64_t)cost.run_ns;
+		s->map_bytes = (int64_t)cost.memory;
+	}
+}
+
 /* Copy the counters of all parts into the statistics. */
 static void collector_count(struct collector *c)
 {
 	struct collector_stats *s = &c->stats;
 	uint64_t counts[SAMPLER_COUNTERS];
-	struct sampler_cost cost;
 	uint64_t written;
 	uint64_t failed;
 
 	if (!sampler_counts(c->sampler, counts, NULL)) {
 		s->ring_full = (int64_t)counts[SAMPLER_RING_FULL];
 		s->dropped = c->seen_dropped + (int64_t)counts[SAMPLER_IGNORED];
-	}
-	if (c->o.measure && !sampler_cost_of(c->sampler, &cost, NULL)) {
-		s->runs = (int64_t)cost.runs;
-		s->run_ns = (int64_t)cost.run_ns;
-		s->map_bytes = (int64_t)cost.memory;
 	}
 	profile_writer_counts(c->writer, &written, &failed);
 	s->profiles = (int64_t)written;
@@ -388,7 +400,7 @@ static void collector_turn(struct collector *c)
 	if (c->now - c->window_at >= (uint64_t)c->o.interval_ms &&
 	    profile_writer_has_room(c->writer))
 		collector_flush(c);
-	if (c->now - c->counted_at >= TURN_MS || !c->stats.sampling) {
+	if (c->now - c->counted_at >= COUNT_MS || !c->stats.sampling) {
 		collector_take_names(c);
 		collector_count(c);
 	}
@@ -415,12 +427,14 @@ static void collector_list_waits(struct collector *c)
 /*
  * Wait until something happens. False: the collector stops. On a busy machine,
  * there are reports after each GATHER_MS: then there is one system call a turn.
+ * On a quiet one, where nothing has happened for a turn, nothing is gathered.
  */
 static bool collector_wait(struct collector *c)
 {
-	if (!poll(c->waits.v, WAITS_OWN, GATHER_MS) &&
-	    !side_band_is_ready(c->side_band))
-		(void)poll(c->waits.v, c->waits.count, TURN_MS);
+	bool is_quiet = c->is_quiet || !poll(c->waits.v, WAITS_OWN, GATHER_MS);
+
+	c->is_quiet = is_quiet && !side_band_is_ready(c->side_band) &&
+		      !poll(c->waits.v, c->waits.count, TURN_MS);
 	return !c->waits.v[0].revents;
 }
 
@@ -589,6 +603,7 @@ void collector_stop(struct collector *c, struct collector_stats *out)
 	eventfd_write(c->stop_fd, 1);
 	pthread_join(c->thread, NULL);
 	profile_writer_stop(c->writer);
+	collector_count_cost(c);
 	collector_count(c);
 	if (out)
 		*out = c->shown;

@@ -67,6 +67,7 @@ struct collector {
 	 */
 	uint64_t seen_ns;
 	uint64_t counted_at; /* when `shown` was updated */
+	bool is_quiet;       /* nothing has happened for a turn */
 	struct collector_warning warned_of_tables;
 	struct collector_warning warned_of_files;
 	uint64_t settle_until; /* when sampling begins at the latest */
