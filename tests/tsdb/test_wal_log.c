@@ -665,6 +665,42 @@ Test(wal_log, samples_that_were_dropped_are_not_missing)
 	}
 }
 
+/* The inode of the file that says what the log has. */
+static ino_t numbers_inode(const struct wal_scene *s)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/numbers", s->path);
+	struct stat st;
+
+	cr_assert(!stat(path, &st));
+	return st.st_ino;
+}
+
+/* A start replaces the file durably only if it says what is not so any more. */
+Test(wal_log, a_file_of_numbers_that_is_true_is_kept)
+{
+	struct wal_scene *s = agent_scene();
+	ino_t before;
+
+	add_segments(s);
+	before = numbers_inode(s);
+	scene_reopen(s);
+	cr_expect(numbers_inode(s) == before, "the log goes on");
+	scene_reopen(s);
+	cr_expect(numbers_inode(s) == before, "again");
+	add_all(s, 50, 60);
+	sync_all(s);
+	scene_crash(s, 7);
+	cr_assert(!unlink(segment_file(s, 7, "")));
+	cr_assert(!scene_open(s, 0));
+	cr_expect(metric_get(s->missing) == 10, "it says what was added");
+	scene_crash(s, 8);
+	cr_assert(!unlink(segment_file(s, 1, "")));
+	before = numbers_inode(s);
+	cr_assert(!scene_open(s, 0));
+	cr_expect(numbers_inode(s) != before, "the log begins later");
+	scene_free(s);
+}
+
 /*
  * If what the log has can neither be read nor noted, the log may go on with
  * numbers that it had before: none of these is missing.

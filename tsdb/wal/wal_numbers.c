@@ -47,6 +47,13 @@ int wal_numbers_read(struct wal_numbers *out, struct fs *fs, const char *dir,
 		if (d.bad || dec_left(&d))
 			rc = err_set(err, ERR_CORRUPT, "%s: malformed", path);
 	}
+	if (!rc) {
+		struct file_header h = { 0 };
+
+		rc = file_header_decode(buf_bytes(&bytes), MAGIC_NUMBERS, &h,
+					err);
+		out->salt = h.salt;
+	}
 	buf_fini(&bytes);
 	return rc;
 }
@@ -65,8 +72,7 @@ static void wal_numbers_file_bytes(struct wal *w, struct buf *out)
 	struct buf body = { 0 };
 
 	wal_numbers_encode(&w->noted, &body);
-	record_file_encode(MAGIC_NUMBERS, w->numbers_salt, buf_bytes(&body),
-			   out);
+	record_file_encode(MAGIC_NUMBERS, w->noted.salt, buf_bytes(&body), out);
 	buf_fini(&body);
 }
 
@@ -77,7 +83,7 @@ static int wal_numbers_make(struct wal *w, struct err *err)
 	CLEANUP(mem_freep) char *path = mem_printf("%s/" NUMBERS_FILE, w->dir);
 	CLEANUP(mem_freep) char *tmp = mem_printf("%s.tmp", path);
 	struct buf bytes = { 0 };
-	int rc = salt_make(&w->numbers_salt, err);
+	int rc = salt_make(&w->noted.salt, err);
 
 	wal_numbers_file_bytes(w, &bytes);
 	if (!rc)
@@ -144,16 +150,47 @@ static int wal_numbers_forget(struct wal *w, struct err *err)
 	return rc == ERR_NOTFOUND ? 0 : rc;
 }
 
+/*
+ * Whether a start may keep the file: what it says is true, though it may say less
+ * than is noted. It says nothing if none was found.
+ */
+static bool wal_numbers_is_true(const struct wal *w) REQUIRES(w->numbers_mu)
+{
+	const struct wal_begin *found = &w->found.begin;
+	const struct wal_begin *begin = &w->noted.begin;
+
+	return found->number == begin->number &&
+	       found->segment <= begin->segment &&
+	       w->found.tail.next <= w->noted.tail.next;
+}
+
+/* Open the file that the start has found, and write what is noted over it. */
+static int wal_numbers_keep(struct wal *w, struct err *err)
+	REQUIRES(w->numbers_mu)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/" NUMBERS_FILE, w->dir);
+	int rc = file_open(w->o.fs, path, FILE_WRITE, &w->numbers_file, err);
+
+	w->noted.salt = w->found.salt;
+	if (!rc)
+		rc = wal_numbers_write(w, false, err);
+	if (rc)
+		wal_numbers_close(w);
+	return rc;
+}
+
 void wal_numbers_start(struct wal *w)
 {
 	struct err err;
+	bool is_kept;
 
 	mutex_lock(&w->numbers_mu);
 	mutex_lock(&w->mu);
 	w->noted.begin = wal_numbers_begin_locked(w, 0);
 	w->noted.tail = w->tail;
 	mutex_unlock(&w->mu);
-	if (wal_numbers_make(w, &err)) {
+	is_kept = wal_numbers_is_true(w) && !wal_numbers_keep(w, NULL);
+	if (!is_kept && wal_numbers_make(w, &err)) {
 		wal_numbers_report(w, &err);
 		if (wal_numbers_forget(w, &err))
 			wal_numbers_report(w, &err);

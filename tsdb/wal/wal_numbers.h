@@ -34,6 +34,7 @@ struct wal_tail {
 struct wal_numbers {
 	struct wal_begin begin;
 	struct wal_tail tail;
+	uint64_t salt; /* of the file */
 };
 
 /*
@@ -45,7 +46,9 @@ NODISCARD int wal_numbers_read(struct wal_numbers *out, struct fs *fs,
 
 /*
  * Make the file say what the log has after a replay. If that fails, the old file
- * is removed, and the next start would notice less.
+ * is removed, and the next start would notice less. A file that says less than
+ * the log has is kept, and written in its place: after a power cut, it may say so
+ * again.
  */
 void wal_numbers_start(struct wal *w);
 

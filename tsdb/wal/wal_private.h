@@ -142,7 +142,6 @@ struct wal {
 	 */
 	struct mutex numbers_mu;
 	struct file *numbers_file; /* NULL: it could not be written */
-	uint64_t numbers_salt;
 	struct wal_numbers noted;
 	/* Protects the members below. `synced` is signalled after each sync. */
 	struct mutex mu;
