@@ -113,7 +113,7 @@ NODISCARD int collector_start(const struct collector_options *o,
  */
 void collector_stop(struct collector *c, struct collector_stats *out);
 
-/* Read the statistics. */
+/* Read the statistics, which are at most about a second old. */
 void collector_stats_of(struct collector *c, struct collector_stats *out);
 
 /*

@@ -13,7 +13,10 @@
 enum {
 	/* How often samples are read, if nothing else happens. */
 	TURN_MS = 200,
-	/* The statistics are of the last second: each counter is a system call. */
+	/*
+	 * The statistics are of the last second, because each counter is a
+	 * system call. Names of containers are taken over as often.
+	 */
 	COUNT_MS = 1000,
 	/* Reports of processes that come within this time are read together. */
 	GATHER_MS = 5,

@@ -74,6 +74,23 @@ Test(process_file, only_what_the_user_may_read_is_opened)
 	tempdir_fini(&d);
 }
 
+/* Mounts of root may be crossed, and each is looked up. */
+Test(process_file, files_on_another_mount_are_opened)
+{
+	CLEANUP(mem_freep)
+	char *path = mem_printf("/dev/shm/everprof-%d", (int)getpid());
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+
+	if (fd < 0)
+		check_skip("there is no /dev/shm");
+	cr_assert(write(fd, "text", 4) == 4);
+	cr_expect(!gets(path, &any));
+	cr_assert(!fchmod(fd, 0644));
+	close(fd);
+	cr_expect(gets(path, &any));
+	cr_assert(!unlink(path));
+}
+
 Test(process_file, links_devices_and_pseudo_files_are_never_opened)
 {
 	struct tempdir d = tempdir_make();

@@ -701,6 +701,35 @@ Test(wal_log, a_file_of_numbers_that_is_true_is_kept)
 	scene_free(s);
 }
 
+/* A power cut may undo all that was written to the file since its last sync. */
+Test(wal_log, an_old_file_of_numbers_takes_nothing_for_missing)
+{
+	for (int dropped = 0; dropped < 2; dropped++) {
+		struct wal_scene *s = agent_scene();
+		CLEANUP(mem_freep)
+		char *save = mem_printf("cp %s/numbers %s/x", s->path, s->path);
+		CLEANUP(mem_freep)
+		char *back = mem_printf("mv %s/x %s/numbers", s->path, s->path);
+
+		add_segments(s);
+		cr_assert(!dropped || !wal_drop(s->w, 3, NULL));
+		scene_close(s);
+		cr_assert(!system(save));
+		for (int n = 0; n < 2; n++) {
+			cr_assert(!scene_open(s, 0));
+			add_all(s, 50 + 10 * n, 60 + 10 * n);
+			sync_all(s);
+			scene_crash(s, 6 + n);
+		}
+		cr_assert(!system(back));
+		cr_assert(!scene_open(s, 0));
+		cr_expect(has_read(s, dropped ? 30 : 0, 70));
+		cr_expect(!metric_get(s->missing), "%d: %d", dropped,
+			  (int)metric_get(s->missing));
+		scene_free(s);
+	}
+}
+
 /*
  * If what the log has can neither be read nor noted, the log may go on with
  * numbers that it had before: none of these is missing.

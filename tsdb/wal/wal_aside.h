@@ -36,7 +36,9 @@ bool wal_aside_between(struct wal *w, uint64_t from, uint64_t to);
 /*
  * Forget the segments with numbers below `before` that were appended again. No
  * reader will come to their place, once it is durable that the segments before
- * them are removed: this is made sure first. If that fails, nothing is forgotten.
+ * them are removed from the log: this is made sure first. If that fails, nothing
+ * is forgotten. Of segments that are held, it is not made sure: the cursors are
+ * behind them durably.
  */
 void wal_aside_forget(struct wal *w, uint64_t before);
 

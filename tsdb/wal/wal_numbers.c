@@ -145,21 +145,23 @@ static int wal_numbers_forget(struct wal *w, struct err *err)
 
 	wal_numbers_close(w);
 	rc = fs_unlink(w->o.fs, path, err);
-	if (!rc)
+	/* The sync of an earlier removal may have failed. */
+	if (!rc || rc == ERR_NOTFOUND)
 		rc = fs_sync_dir(w->o.fs, w->dir, err);
-	return rc == ERR_NOTFOUND ? 0 : rc;
+	return rc;
 }
 
 /*
  * Whether a start may keep the file: what it says is true, though it may say less
- * than is noted. It says nothing if none was found.
+ * than is noted. It says nothing if none was found. If something was missing, the
+ * file must not say so again, or it would be counted twice.
  */
 static bool wal_numbers_is_true(const struct wal *w) REQUIRES(w->numbers_mu)
 {
 	const struct wal_begin *found = &w->found.begin;
 	const struct wal_begin *begin = &w->noted.begin;
 
-	return found->number == begin->number &&
+	return !metric_get(w->missing) && found->number == begin->number &&
 	       found->segment <= begin->segment &&
 	       w->found.tail.next <= w->noted.tail.next;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Handlers of /api/v1/admin: delete profiles, clean tombstones, make snapshots,
- * confirm the clock. All answer 403 when the admin API is not enabled. The first
- * three end, with 503, after --query.timeout, or after the parameter timeout.
+ * confirm the clock. All answer 403 when the admin API is not enabled. They
+ * end, with 503, after --query.timeout, or after the parameter timeout.
  *
  * Ownership: borrows request and answer.
  * Threads: any pool thread.
