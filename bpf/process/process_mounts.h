@@ -22,8 +22,8 @@
 #include "base/defs.h"
 
 /*
- * Whether a process may have a file or directory looked at, of which there is a
- * descriptor of O_PATH. One on a mount that neither the process nor the first
+ * Whether a file or directory that a process sees, and of which there is a
+ * descriptor of O_PATH, may be looked at. One on a mount that neither the process nor the first
  * process of the machine sees may not, unless the kernel keeps it in memory
  * (memfd).
  */

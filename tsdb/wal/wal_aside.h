@@ -37,8 +37,8 @@ bool wal_aside_between(struct wal *w, uint64_t from, uint64_t to);
  * Forget the segments with numbers below `before` that were appended again. No
  * reader will come to their place, once it is durable that the segments before
  * them are removed from the log: this is made sure first. If that fails, nothing
- * is forgotten. Of segments that are held, it is not made sure: the cursors are
- * behind them durably.
+ * is forgotten. For held segments this is not needed: the cursor that let them
+ * go was synced before, so no reader begins with them again.
  */
 void wal_aside_forget(struct wal *w, uint64_t before);
 

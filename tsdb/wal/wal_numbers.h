@@ -46,9 +46,9 @@ NODISCARD int wal_numbers_read(struct wal_numbers *out, struct fs *fs,
 
 /*
  * Make the file say what the log has after a replay. If that fails, the old file
- * is removed, and the next start would notice less. A file that says no
- * more than the log has is kept, and written in its place without a sync: after a
- * power cut, it may say what it said before.
+ * is removed, and the next start would notice less. A file that says no more than
+ * the log has is kept, and written in its place without a sync: after a power cut,
+ * it may say what it said before.
  */
 void wal_numbers_start(struct wal *w);
 
