@@ -160,9 +160,7 @@ static bool connections_prefer(const struct connection *a,
 {
 	if (connections_has_rate(a) != connections_has_rate(b))
 		return connections_has_rate(b);
-	if (a->origin->count != b->origin->count)
-		return a->origin->count > b->origin->count;
-	return a->first && !b->first;
+	return a->origin->count > b->origin->count;
 }
 
 /*

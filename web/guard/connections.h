@@ -7,9 +7,8 @@
  * one byte a second could keep a connection forever. Here a request has a fixed
  * deadline, counted from the start of the connection or from the last answer
  * (docs/decisions.md, 70). When there are too many connections, one is closed:
- * of those that wait for a request, one of the client with the most
- * connections; and of these, first one that has not sent a request yet, then
- * the one that has waited longest (docs/decisions.md, 188).
+ * of those that wait for a request, the one that has waited longest of the
+ * client with the most connections (docs/decisions.md, 188).
  *
  * A connection is also closed if its client receives an answer too slowly,
  * because the answer stays in memory until it is sent (docs/decisions.md, 91),
