@@ -259,9 +259,16 @@ int fs_sync_parent(struct fs *fs, const char *path, struct err *err)
 	return fs_sync_dir(fs, parent, err);
 }
 
-int fs_ensure_dir(struct fs *fs, const char *path, struct err *err)
+int fs_add_dir(struct fs *fs, const char *path, struct err *err)
 {
 	int rc = fs_mkdir(fs, path, err);
 
-	return rc && rc != ERR_EXISTS ? rc : fs_sync_parent(fs, path, err);
+	return rc == ERR_EXISTS ? 0 : rc;
+}
+
+int fs_ensure_dir(struct fs *fs, const char *path, struct err *err)
+{
+	int rc = fs_add_dir(fs, path, err);
+
+	return rc ? rc : fs_sync_parent(fs, path, err);
 }

@@ -39,6 +39,9 @@ NODISCARD int fs_unlink(struct fs *fs, const char *path, struct err *err);
  */
 NODISCARD int fs_mkdir(struct fs *fs, const char *path, struct err *err);
 
+/* As fs_mkdir(), but it may exist already. */
+NODISCARD int fs_add_dir(struct fs *fs, const char *path, struct err *err);
+
 /*
  * Create a directory durably, unless it exists. The parent is synced in either
  * case, because another process may have created the directory and crashed

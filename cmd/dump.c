@@ -145,10 +145,9 @@ static int dump_series(struct dump *d, struct querier *q, size_t i,
 		return rc;
 	if (*d->output) {
 		dir = series_dir(d, querier_labels(q, i));
-		rc = fs_mkdir(NULL, dir, err);
-		if (rc && rc != ERR_EXISTS)
+		rc = fs_add_dir(NULL, dir, err);
+		if (rc)
 			return rc;
-		rc = 0;
 	}
 	/*
 	 * The times are copied, because fetching may reuse the memory that `t`
@@ -202,11 +201,8 @@ static int dump_parse(struct dump *d, const char *selector, const char *from,
 	if (!rc && *selector &&
 	    (rc = selector_parse(str_of(selector), &d->selector, err)))
 		rc = err_wrap(err, rc, "--query");
-	if (!rc && *d->output) {
-		rc = fs_mkdir(NULL, d->output, err);
-		if (rc == ERR_EXISTS)
-			rc = 0;
-	}
+	if (!rc && *d->output)
+		rc = fs_add_dir(NULL, d->output, err);
 	return rc;
 }
 

@@ -308,14 +308,6 @@ static int check_dir(const struct tsdb *db, struct err *err)
 	return rc == ERR_NOTFOUND && may_be_new ? 0 : rc;
 }
 
-/* Make the directory of the heads. It becomes durable with that of the WAL. */
-static int make_ranges(struct tsdb *db, struct err *err)
-{
-	int rc = fs_mkdir(db->o.fs, db->env.dir, err);
-
-	return rc == ERR_EXISTS ? 0 : rc;
-}
-
 int db_load(struct tsdb *db, struct err *err)
 {
 	CLEANUP(mem_freep) char *wal_dir = mem_printf("%s/wal", db->path);
@@ -334,8 +326,9 @@ int db_load(struct tsdb *db, struct err *err)
 		rc = fs_ensure_dir(db->o.fs, db->path, err);
 		if (!rc)
 			rc = dirlock_take(db->path, &db->lock, err);
+		/* It becomes durable with the directory of the WAL. */
 		if (!rc)
-			rc = make_ranges(db, err);
+			rc = fs_add_dir(db->o.fs, db->env.dir, err);
 	}
 	if (!rc)
 		state_unread = load_state(db);

@@ -166,9 +166,7 @@ int wal_open(const struct wal_options *o, struct wal **out, struct err *err)
 	wal_log_init(w);
 	metrics_register(o->metrics, metric_rows, ARRAY_SIZE(metric_rows), w);
 	if (!o->read_only) {
-		rc = fs_mkdir(o->fs, o->dir, err);
-		if (rc == ERR_EXISTS)
-			rc = 0;
+		rc = fs_add_dir(o->fs, o->dir, err);
 		if (!rc)
 			rc = wal_clean(w, err);
 	}
