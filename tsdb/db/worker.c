@@ -147,7 +147,7 @@ int db_begin_job_within(struct tsdb *db, const struct limits *limits,
 
 	atomic_fetch_add(&db->cancel, 1);
 	while (!mutex_try_lock(&db->job_mu)) {
-		rc = limits_spend(limits, 0, err);
+		rc = limits ? limits_spend(limits, 0, err) : 0;
 		if (rc)
 			break;
 		usleep(JOB_POLL * 1000);

@@ -43,7 +43,8 @@ void db_begin_job(struct tsdb *db) ACQUIRES(db->job_mu);
 
 /*
  * As db_begin_job(), for a job that a client has asked for: the limits are asked
- * while it waits for other jobs. Returns 0, or their error without the lock.
+ * while it waits for other jobs; NULL: no limits. Returns 0, or their error
+ * without the lock.
  */
 NODISCARD int db_begin_job_within(struct tsdb *db, const struct limits *limits,
 				  struct err *err) TRIES(0, db->job_mu);

@@ -84,7 +84,7 @@ int tsdb_delete(struct tsdb *db, const struct matcher *v, size_t count,
 
 	if (limits)
 		d.what.limits = *limits;
-	rc = db_begin_job_within(db, &d.what.limits, err);
+	rc = db_begin_job_within(db, limits, err);
 	if (rc)
 		return rc;
 	mutex_lock(&db->flush_mu);

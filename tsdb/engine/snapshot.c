@@ -164,15 +164,6 @@ static int snapshot_fill(struct snapshot *s, bool ranges, struct err *err)
 	return rc;
 }
 
-/* Make the directory snapshots/, unless it exists. */
-static int make_parent(struct tsdb *db, const char *path, struct err *err)
-{
-	int rc = fs_mkdir(db->o.fs, path, err);
-
-	return rc && rc != ERR_EXISTS ? rc :
-					fs_sync_dir(db->o.fs, db->path, err);
-}
-
 /* Whether the view has all heads and blocks; otherwise an error. */
 static int snapshot_check(struct tsdb *db, struct err *err)
 {
@@ -202,12 +193,12 @@ int tsdb_snapshot(struct tsdb *db, const char *name, bool ranges,
 	s.env.dir = tmp;
 	if (limits)
 		s.limits = *limits;
-	rc = db_begin_job_within(db, &s.limits, err);
+	rc = db_begin_job_within(db, limits, err);
 	if (rc)
 		return rc;
 	rc = snapshot_check(db, err);
 	if (!rc)
-		rc = make_parent(db, parent, err);
+		rc = fs_ensure_dir(db->o.fs, parent, err);
 	/*
 	 * The directory is made and removed again, to find out before the work
 	 * whether the name exists. No other snapshot can take the name

@@ -115,8 +115,7 @@ int tsdb_recode(struct tsdb *db, tsdb_progress_fn progress, void *ctx,
 int tsdb_confirm_clock(struct tsdb *db, const struct limits *limits,
 		       struct err *err)
 {
-	const struct limits none = { 0 };
-	int rc = db_begin_job_within(db, limits ? limits : &none, err);
+	int rc = db_begin_job_within(db, limits, err);
 
 	if (rc)
 		return rc;
