@@ -665,6 +665,28 @@ Test(wal_log, samples_that_were_dropped_are_not_missing)
 	}
 }
 
+/*
+ * On a full disk, the file that says what the log has is removed, durably, before
+ * the segments are: also if it is not known whether the removal before was.
+ */
+Test(wal_log, nothing_is_dropped_before_the_file_of_numbers_is_gone)
+{
+	struct wal_scene *s = agent_scene();
+	CLEANUP(mem_freep) char *path = mem_printf("%s/numbers", s->path);
+
+	add_segments(s);
+	refuse(s, OP(FS_WRITE) | OP(FS_SYNC_DIR), "", ENOSPC);
+	for (int n = 0; n < 2; n++) {
+		cr_expect(wal_drop(s->w, 3, NULL) == ERR_NOSPACE, "%d", n);
+		cr_expect(access(path, F_OK) && segment_bytes(s, 1) > 0, "%d",
+			  n);
+	}
+	refuse(s, OP(FS_WRITE), "/numbers", ENOSPC);
+	cr_expect(!wal_drop(s->w, 3, NULL));
+	cr_expect(segment_bytes(s, 3) < 0);
+	scene_free(s);
+}
+
 /* The inode of the file that says what the log has. */
 static ino_t numbers_inode(const struct wal_scene *s)
 {

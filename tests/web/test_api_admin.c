@@ -7,6 +7,7 @@
 
 #include "base/vec.h"
 #include "tests/web/site.h"
+#include "tsdb/snapshot.h"
 #include "web/api/api_export.h"
 #include "web/api/api_labels.h"
 #include "web/api/api_range.h"
@@ -164,6 +165,30 @@ Test(api_admin, jobs_end_with_the_time_of_their_request)
 	cr_expect(c.a.status == 200, "%s", buf_cstr(&c.a.body));
 	call_end(&c);
 	mem_free(path);
+	site_stop(f);
+}
+
+/* Limits of a job that ask, while it runs, to confirm the clock. */
+static int confirm_meanwhile(void *ctx, size_t bytes UNUSED,
+			     struct err *err UNUSED)
+{
+	struct call c = { .patience_ns = 1 };
+
+	call_begin(ctx, &c, api_admin_confirm_clock, "");
+	cr_expect(c.a.status == 503 && call_has(&c, "other jobs of storage") &&
+			  call_has(&c, "timeout=10m"),
+		  "%s", buf_cstr(&c.a.body));
+	call_end(&c);
+	return 0;
+}
+
+Test(api_admin, confirming_the_clock_says_that_it_waited_for_other_jobs)
+{
+	struct site *f = site_with_admin();
+	const struct limits limits = { .spend = confirm_meanwhile, .ctx = f };
+
+	cr_assert(!tsdb_maintain(f->db, true, NULL));
+	cr_expect(!tsdb_snapshot(f->db, "copy", true, &limits, NULL));
 	site_stop(f);
 }
 
