@@ -243,6 +243,10 @@ static bool sample_add(struct collector *c, const struct sample_record *r,
 		return false;
 	}
 	sample_add_frames(c, p, r, end);
+	if (p && p->program != FILE_NONE) {
+		sample_window_file(c->window, &c->files, p->program);
+		in.program = &p->program;
+	}
 	in.labels = (struct window_labels){ .set = c->o.sample_labels,
 					    .cpu = h->cpu,
 					    .pid = h->pid,

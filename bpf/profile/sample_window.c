@@ -39,6 +39,7 @@ void sample_window_free(struct sample_window *w)
 	for (size_t i = 0; i < w->processes.count; i++)
 		jit_process_fini(&w->processes.v[i]);
 	vec_fini(&w->series);
+	vec_fini(&w->programs);
 	vec_fini(&w->files);
 	vec_fini(&w->processes);
 	vec_fini(&w->frames);
@@ -56,12 +57,12 @@ void sample_window_free(struct sample_window *w)
 size_t sample_window_memory(const struct sample_window *w)
 {
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): of a pointer */
-	return vec_memory(&w->series) + vec_memory(&w->files) +
-	       vec_memory(&w->frames) + vec_memory(&w->stack_frames) +
-	       vec_memory(&w->stacks) + vec_memory(&w->samples) +
-	       table_memory(&w->by_series) + table_memory(&w->by_file) +
-	       table_memory(&w->by_frame) + table_memory(&w->by_stack) +
-	       table_memory(&w->by_sample);
+	return vec_memory(&w->series) + vec_memory(&w->programs) +
+	       vec_memory(&w->files) + vec_memory(&w->frames) +
+	       vec_memory(&w->stack_frames) + vec_memory(&w->stacks) +
+	       vec_memory(&w->samples) + table_memory(&w->by_series) +
+	       table_memory(&w->by_file) + table_memory(&w->by_frame) +
+	       table_memory(&w->by_stack) + table_memory(&w->by_sample);
 }
 
 static uint64_t hash_of(const void *p, size_t len)
@@ -87,6 +88,7 @@ static uint32_t window_series(struct sample_window *w, struct labels *labels)
 		return n;
 	n = (uint32_t)w->series.count;
 	*vec_add(&w->series) = labels_ref(labels);
+	*vec_add(&w->programs) = FILE_NONE;
 	table_add(&w->by_series, labels->hash, n);
 	return n;
 }
@@ -199,6 +201,8 @@ void sample_window_add(struct sample_window *w, const struct window_input *in)
 	uint64_t hash;
 	uint32_t n;
 
+	if (in->program && w->programs.v[s.series] == FILE_NONE)
+		w->programs.v[s.series] = *in->program;
 	for (size_t i = 0; i < in->count; i++) {
 		n = window_frame(w, &in->frames[i]);
 		*vec_add(&w->stack_frames) = n;

@@ -90,6 +90,8 @@ struct sample_window {
 	int64_t start_ns;
 	int64_t end_ns;
 	VEC(struct labels *) series;
+	/* By series: its program, as a number in the file table, or FILE_NONE. */
+	VEC(uint32_t) programs;
 	VEC(struct window_file) files;
 	VEC(struct jit_process) processes;
 	unsigned open_maps; /* of these processes */
@@ -121,11 +123,16 @@ struct window_input {
 	enum window_kind kind;
 	uint64_t samples; /* number of samples that it stands for */
 	uint64_t value;   /* nanoseconds that it stands for */
+	/* The program of its process, in the file table; NULL: not known. */
+	const uint32_t *program;
 	const struct window_frame *frames;
 	size_t count;
 };
 
-/* Add a sample. */
+/*
+ * Add a sample. The program of a series is that of its first sample whose
+ * program is known; sample_window_file() has to be called for it, too.
+ */
 void sample_window_add(struct sample_window *w, const struct window_input *in);
 
 /* Copy a file of the file table into the window, unless it is there. */

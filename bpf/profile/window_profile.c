@@ -140,49 +140,23 @@ static uint32_t maker_mapping(struct profile_maker *m, uint32_t file)
 	return m->mappings[file];
 }
 
-/* Whether the name of a file is that of a program, and not of a library. */
-static bool maker_is_program(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && !strstr(slash, ".so");
-}
-
-/* Make the mapping of the program of a stack. Returns whether it has one. */
-static bool maker_program(struct profile_maker *m, uint32_t stack)
-{
-	const struct window_stack *s = &m->w->stacks.v[stack];
-
-	/* The caller of all comes last. */
-	for (uint32_t i = s->count; i--;) {
-		uint32_t frame = m->w->stack_frames.v[s->first + i];
-		const struct window_frame *f = &m->w->frames.v[frame];
-		uint32_t file;
-
-		if (f->kind != FRAME_FILE)
-			continue;
-		file = sample_window_find_file(m->w, f->owner);
-		if (maker_is_program(m->w->files.v[file].path)) {
-			(void)maker_mapping(m, file);
-			return true;
-		}
-	}
-	return false;
-}
-
 /*
- * Make the mapping of the program before all others: readers of profiles take
- * the first mapping for the program.
+ * Make the mapping of the program before all others, whether a sample has a
+ * frame in it or not: readers of profiles take the first mapping for the program,
+ * and build searches tell by it whether the program was replaced. If its file is
+ * not known, the mapping has its name alone.
  */
-static void maker_begin_mappings(struct profile_maker *m, uint32_t series)
+static void maker_program(struct profile_maker *m, uint32_t series)
 {
-	for (size_t i = 0; i < m->w->samples.count; i++) {
-		const struct window_sample *s = &m->w->samples.v[i];
+	struct str exe = labels_get(m->w->series.v[series], str_of("exe"));
+	uint32_t file = m->w->programs.v[series];
 
-		if (s->series == series && s->kind == m->kind &&
-		    maker_program(m, s->stack))
-			return;
-	}
+	if (file != FILE_NONE)
+		(void)maker_mapping(m, sample_window_find_file(m->w, file));
+	else
+		*vec_add(&m->p.mappings) = (struct pprof_mapping){
+			.file = strtab_intern(&m->p.strings, exe)
+		};
 }
 
 /* Fill in where a frame is. */
@@ -393,7 +367,7 @@ bool window_profile_encode(const struct sample_window *w, uint32_t series,
 	bool any;
 
 	maker_begin(&m, period);
-	maker_begin_mappings(&m, series);
+	maker_program(&m, series);
 	for (size_t i = 0; i < w->samples.count; i++) {
 		const struct window_sample *s = &w->samples.v[i];
 

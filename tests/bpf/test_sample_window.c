@@ -196,6 +196,7 @@ Test(sample_window, profiles_have_files_lines_and_labels)
 	struct bytes names[4];
 	struct pprof *p;
 	struct err err;
+	const uint32_t program = 0;
 	const struct window_frame frames[] = {
 		{ .kind = FRAME_KERNEL, .address = UINT64_MAX - 5 },
 		{ .kind = FRAME_FILE, .owner = 0, .address = 0x1234 },
@@ -214,6 +215,7 @@ Test(sample_window, profiles_have_files_lines_and_labels)
 				     .labels = { .set = SAMPLE_LABELS_DEFAULT,
 						 .pid = 7,
 						 .comm = "worker" },
+				     .program = &program,
 				     .frames = frames,
 				     .count = 4 });
 	w->end_ns = 11000000000;
@@ -252,6 +254,63 @@ Test(sample_window, profiles_have_files_lines_and_labels)
 	file_table_fini(&files);
 	table_store_fini(&store);
 	labels_unref(a);
+}
+
+/*
+ * Readers of profiles take the first mapping for the program, and builds are
+ * told apart by it: so it is there although all frames are elsewhere.
+ */
+Test(sample_window, the_first_mapping_is_the_program_of_the_series)
+{
+	static const struct {
+		int program; /* 0: that of add_file(); -1: not known */
+		const char *file, *build_id;
+	} cases[] = { { 0, "/bin/a", "ab01" }, { -1, "a", "" } };
+	const uint64_t stack[] = { UINT64_MAX - 5 };
+	const struct bytes name = { 0 };
+	struct decoder *decoder = decoder_new(1 << 20);
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct table_store store;
+		struct file_table files;
+		struct sample_window *w = sample_window_new(0);
+		struct labels *a = labels_of("a");
+		struct buf encoded = { 0 };
+		const uint32_t program = 0;
+		const struct window_frame frame = { .kind = FRAME_KERNEL,
+						    .address = stack[0] };
+		struct pprof *p;
+
+		table_store_init(&store, NULL, 0);
+		file_table_init(&files, &store, NULL);
+		add_file(&files);
+		sample_window_file(w, &files, 0);
+		/* Of the first sample, it is not known. */
+		add_sample(w, a, 7, stack, 1);
+		sample_window_add(
+			w, &(struct window_input){ .series = a,
+						   .samples = 1,
+						   .program = cases[i].program ?
+								      NULL :
+								      &program,
+						   .frames = &frame,
+						   .count = 1 });
+		cr_assert(window_profile_encode(w, 0, WINDOW_CPU, &name, 1,
+						&encoded));
+		cr_assert(!decoder_run(decoder, buf_bytes(&encoded), &p, NULL));
+		cr_assert(p->mappings.count == 2);
+		cr_expect(check_str(pprof_str(p, p->mappings.v[0].file),
+				    cases[i].file));
+		cr_expect(check_str(pprof_str(p, p->mappings.v[0].build_id),
+				    cases[i].build_id));
+		cr_expect(p->locations.v[0].mapping == 1);
+		buf_fini(&encoded);
+		sample_window_free(w);
+		file_table_fini(&files);
+		table_store_fini(&store);
+		labels_unref(a);
+	}
+	decoder_free(decoder);
 }
 
 /* The labels of the only sample of a profile, as a text. */
