@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/work/label_spans.h"
 
+#include "base/enc.h"
 #include "base/hash.h"
 
 /* The key of a group or of a span, for the hash tables. */
@@ -8,8 +9,25 @@ struct span_key {
 	uint32_t group;
 	struct str type;
 	struct str job;
+	struct str program;
 	struct str text; /* name of the label, or its value */
 };
+
+/*
+ * Append what tells a program of a machine from others of the same name: the
+ * labels of its workload, without those of its instances. Nothing is appended for
+ * series that have no label `exe`.
+ */
+static void span_program(struct labels *ls, struct buf *out)
+{
+	static const char *const names[] = { "exe", "namespace", "container",
+					     "systemd_unit", "cgroup" };
+
+	if (!labels_get(ls, str_of("exe")).len)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		enc_str(out, labels_get(ls, str_of(names[i])));
+}
 
 /*
  * Hash each text, then the hashes together, so that it matters where one text
@@ -21,6 +39,7 @@ static uint64_t span_hash(const struct span_key *k)
 		k->group,
 		hash_key(bytes_of(k->type)),
 		hash_key(bytes_of(k->job)),
+		hash_key(bytes_of(k->program)),
 		hash_key(bytes_of(k->text)),
 	};
 
@@ -36,7 +55,7 @@ static bool span_same_group(const void *ctx, uint32_t i, const void *key)
 	const struct label_group *g = &s->groups.v[i];
 
 	return str_eq(g->type, k->type) && str_eq(g->job, k->job) &&
-	       str_eq(g->name, k->text);
+	       str_eq(g->program, k->program) && str_eq(g->name, k->text);
 }
 
 /* table_find() callback for spans. */
@@ -60,15 +79,20 @@ static uint32_t span_take_group(struct label_spans *s, struct labels *ls,
 		.job = labels_get(ls, str_of("job")),
 		.text = name,
 	};
-	uint64_t hash = span_hash(&key);
-	uint32_t i =
-		table_find(&s->group_index, hash, span_same_group, s, &key);
+	struct buf program = { 0 };
+	uint64_t hash;
+	uint32_t i;
 
+	span_program(ls, &program);
+	key.program = str_from(buf_bytes(&program));
+	hash = span_hash(&key);
+	i = table_find(&s->group_index, hash, span_same_group, s, &key);
 	if (i == TABLE_NONE) {
 		i = (uint32_t)s->groups.count;
 		*vec_add(&s->groups) = (struct label_group){
 			.type = arena_str(&s->text, key.type),
 			.job = arena_str(&s->text, key.job),
+			.program = arena_str(&s->text, key.program),
 			.name = arena_str(&s->text, name),
 			.first = first,
 		};
@@ -76,6 +100,7 @@ static uint32_t span_take_group(struct label_spans *s, struct labels *ls,
 	}
 	if (first < s->groups.v[i].first)
 		s->groups.v[i].first = first;
+	buf_fini(&program);
 	return i;
 }
 

@@ -2,7 +2,8 @@
 /*
  * Label spans: for each job, the time span in which its profiles have a certain
  * value of a label, or a certain build ID. A value that begins later than its
- * job is a new version.
+ * job is a new version. Series with a label `exe` are of all programs of a
+ * machine: there, each program of a workload is a job of its own.
  *
  * Ownership: owns its texts.
  * Threads: one thread per query.
@@ -33,8 +34,9 @@ struct label_span {
 struct label_group {
 	struct str type;
 	struct str job;
-	struct str name; /* name of the label; empty: the build ID */
-	int64_t first;   /* time of the first profile */
+	struct str program; /* and workload; empty: the whole job */
+	struct str name;    /* name of the label; empty: the build ID */
+	int64_t first;      /* time of the first profile */
 };
 
 /* All spans. */

@@ -175,6 +175,30 @@ Test(changes, a_build_that_comes_back_is_no_change)
 	store_close(s);
 }
 
+/* A program that begins to run later than others was not replaced. */
+Test(changes, programs_of_a_machine_are_no_builds_of_each_other)
+{
+	struct store *s = store_open();
+
+	for (int m = 0; m < 50; m++) {
+		put_build(s, "cpu job=ebpf exe=sh node=a", m, "b1");
+		if (m >= 20 && m < 30)
+			put_build(s, "cpu job=ebpf exe=make node=a", m, "b2");
+		/* Two containers have programs of one name. */
+		put_build(s, "cpu job=ebpf exe=app container=x pod=1", m, "b3");
+		if (m >= 10)
+			put_build(s, "cpu job=ebpf exe=app container=y pod=2",
+				  m, "b4");
+		/* A new pod of a workload with another program. */
+		put_build(s,
+			  m < 33 ? "cpu job=ebpf exe=db container=z pod=3" :
+				   "cpu job=ebpf exe=db container=z pod=4",
+			  m, m < 33 ? "b5" : "b6");
+	}
+	cr_expect(changes_are(s, "version", "33 build of ebpf: b5 > b6 in 1"));
+	store_close(s);
+}
+
 Test(changes, few_profiles_of_many_series_are_read)
 {
 	struct store *s = store_open();
