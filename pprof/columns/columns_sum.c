@@ -169,6 +169,21 @@ static uint32_t meet_mapping(struct columns_sum *s, uint32_t mapping)
 }
 
 /*
+ * Note the program of a row: the first mapping of a profile. It must be first in
+ * the sum, too, so it is added before all samples.
+ */
+static void meet_program(struct columns_sum *s, uint32_t mapping)
+{
+	const struct dict_mapping *m = &s->d->mappings.v[mapping];
+
+	if (!s->p.mappings.count)
+		(void)meet_mapping(s, mapping);
+	else if (s->mappings.to.v[mapping] != 0)
+		pprof_note_program(&s->p, dict_str(s->d, m->file),
+				   dict_str(s->d, m->build_id));
+}
+
+/*
  * Return the location of p that stands for a location of the dictionary. If p
  * has none yet, add it with an absolute address.
  */
@@ -390,12 +405,8 @@ int columns_sum_add(struct columns_sum *s, const struct codec_rows *rows,
 		s->p.time_ns = row->time_ns;
 	s->p.duration_ns = wrap_add(s->p.duration_ns, row->duration_ns);
 	s->layout = row->layout;
-	/*
-	 * The first mapping of a profile is its main program. It must be first
-	 * in the sum, too, so it is added before all samples.
-	 */
-	if (!s->p.mappings.count && layout.count)
-		meet_mapping(s, rows->d->bindings.v[layout.first].mapping);
+	if (layout.count)
+		meet_program(s, rows->d->bindings.v[layout.first].mapping);
 	sum_rows_add_row(s, row, ops);
 	return 0;
 }

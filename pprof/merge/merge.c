@@ -112,6 +112,25 @@ static void merge_add_header(struct merge *m, const struct pprof *p)
 }
 
 /*
+ * The first mapping is the program by convention, so it is added first, even if
+ * no sample refers to it.
+ */
+static void merge_add_program(struct merge *m, const struct pprof *p)
+{
+	struct pprof *out = &m->out;
+
+	out->several_programs |= p->several_programs;
+	out->several_builds |= p->several_builds;
+	if (!p->mappings.count)
+		return;
+	if (out->mappings.count)
+		pprof_note_program(out, pprof_str(p, p->mappings.v[0].file),
+				   pprof_str(p, p->mappings.v[0].build_id));
+	else
+		merge_map_mapping(m, 0);
+}
+
+/*
  * Starts adding p: clears the maps from the indexes of objects in p to their
  * indexes in the result.
  */
@@ -137,12 +156,7 @@ int merge_add(struct merge *m, const struct pprof *p, const enum merge_op *ops,
 	else
 		merge_common_units(m, p);
 	merge_add_header(m, p);
-	/*
-	 * The first mapping is the program by convention, so it is added first,
-	 * even if no sample refers to it.
-	 */
-	if (!m->out.mappings.count && p->mappings.count)
-		merge_map_mapping(m, 0);
+	merge_add_program(m, p);
 	merge_add_samples(m, ops);
 	m->src = NULL;
 	m->count++;

@@ -43,6 +43,8 @@ void pprof_reset(struct pprof *p)
 	p->drop_frames = 0;
 	p->keep_frames = 0;
 	p->doc_url = 0;
+	p->several_programs = false;
+	p->several_builds = false;
 	/*
 	 * Pointers into these arrays are computed even if a run (struct
 	 * pprof_run) has no elements, so the arrays must not be NULL.
@@ -249,4 +251,15 @@ bool pprof_sample_is_base(const struct pprof *p, size_t sample)
 {
 	return label_set_is_base(p,
 				 p->label_sets.v[p->samples.v[sample].labels]);
+}
+
+void pprof_note_program(struct pprof *p, struct str file, struct str build_id)
+{
+	const struct pprof_mapping *m = p->mappings.v;
+
+	if (!p->mappings.count)
+		return;
+	p->several_programs |= !str_eq(pprof_base_name(pprof_str(p, m->file)),
+				       pprof_base_name(file));
+	p->several_builds |= !str_eq(pprof_str(p, m->build_id), build_id);
 }

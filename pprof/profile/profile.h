@@ -134,6 +134,13 @@ struct pprof {
 	uint32_t keep_frames;
 	uint32_t doc_url;
 	VEC(uint32_t) comments;
+
+	/*
+	 * Merged profiles only: whether the first mappings of the profiles, which
+	 * are their programs, have different names, and different build IDs.
+	 */
+	bool several_programs;
+	bool several_builds;
 };
 
 /* Returns the string with index i, borrowed from the profile. */
@@ -154,6 +161,12 @@ static inline const struct pprof_run *pprof_stack(const struct pprof *p,
 {
 	return &p->stacks.v[p->samples.v[sample].stack];
 }
+
+/*
+ * Notes the program of a profile that is merged into p, the first mapping of which
+ * is that of the first profile; see several_programs.
+ */
+void pprof_note_program(struct pprof *p, struct str file, struct str build_id);
 
 /*
  * Returns the last element of a path, borrowed, as Go's filepath.Base does,

@@ -125,8 +125,8 @@ static void print_duration(const struct report *r, struct buf *out)
 
 /*
  * Append the lines about the first mapping, which is the program that was
- * profiled. In profiles of a whole machine it may be the kernel, which says
- * nothing: names such as [kernel.kallsyms] are no files.
+ * profiled, unless there were several. For the kernel it is a name such as
+ * [kernel], which is no file.
  */
 static void print_file(const struct pprof *p, const struct pprof_mapping *m,
 		       struct buf *out)
@@ -134,11 +134,11 @@ static void print_file(const struct pprof *p, const struct pprof_mapping *m,
 	struct str file = pprof_str(p, m->file);
 	struct str build_id = pprof_str(p, m->build_id);
 
-	if (str_starts(file, str_of("[")))
+	if (p->several_programs || str_starts(file, str_of("[")))
 		return;
 	if (file.len)
 		report_print_label("File: ", pprof_base_name(file), out);
-	if (build_id.len)
+	if (build_id.len && !p->several_builds)
 		report_print_label("Build ID: ", build_id, out);
 }
 

@@ -187,6 +187,46 @@ Test(reports, a_first_mapping_that_is_no_file_is_not_described)
 	sketch_fini(&s);
 }
 
+/* A report about several programs, or builds of one, names none of them. */
+Test(reports, programs_are_named_if_there_is_one)
+{
+	static const struct {
+		const char *lines, *build_id;
+		const char *want;
+	} cases[] = {
+		{ "[/usr/bin/app]0x1|main 1\n", "b1",
+		  "File: app\nBuild ID: b1\nType: samples\n" },
+		{ "[/opt/app]0x1|main 1\n", "b1",
+		  "File: app\nBuild ID: b1\nType: samples\n" },
+		{ "[/usr/bin/app]0x1|main 1\n", "b2",
+		  "File: app\nType: samples\n" },
+		{ "[/usr/bin/db]0x1|main 1\n", "b2", "Type: samples\n" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct pprof a = sketch_raw("samples/count",
+					    "[/usr/bin/app]0x1|main 1\n");
+		struct pprof b = sketch_raw("samples/count", cases[i].lines);
+		struct merge *m = merge_new();
+		struct printed p;
+
+		a.mappings.v[0].build_id =
+			strtab_intern(&a.strings, str_of("b1"));
+		b.mappings.v[0].build_id =
+			strtab_intern(&b.strings, str_of(cases[i].build_id));
+		cr_assert(!merge_add(m, &a, NULL, NULL));
+		cr_assert(!merge_add(m, &b, NULL, NULL));
+		p = printed_of(merge_finish(m), "top", "");
+		cr_expect(str_starts(str_from(buf_bytes(&p.out)),
+				     str_of(cases[i].want)),
+			  "%zu: %s", i, buf_cstr(&p.out));
+		printed_fini(&p);
+		merge_free(m);
+		pprof_fini(&a);
+		pprof_fini(&b);
+	}
+}
+
 Test(reports, far_values_are_shown_in_the_unit_of_a_hundred_of_the_least)
 {
 	/* The least value is 20 us, so the unit is that of 2 ms. */

@@ -91,6 +91,36 @@ static struct store *two_jobs(void)
 	return s;
 }
 
+/* Profiles in the WAL are decoded, those in head blocks are columns. */
+Test(query_merge, merges_know_whether_they_are_of_several_builds)
+{
+	struct store *s = store_open();
+
+	for (int i = 0; i < 12; i++)
+		store_put(s, i % 2 ? "cpu job=a" : "cpu job=b", "cpu",
+			  &(struct made)BUILT(store_at(i), "f=1",
+					      i % 2 ? "b1" : "b2"));
+	for (int i = 0; i < 2; i++) {
+		static const char *const selectors[] = { "cpu{job=\"a\"}",
+							 "cpu" };
+
+		for (size_t k = 0; k < 2; k++) {
+			struct pprof *p = NULL;
+			struct side x = { 0 };
+
+			side_open(&x, s, selectors[k]);
+			cr_assert(!side_range(&x, 0, 60));
+			cr_assert(!query_merge_finish(&x.merge, &p, &x.err));
+			cr_expect(!p->several_programs &&
+					  p->several_builds == (k > 0),
+				  "%s", selectors[k]);
+			side_close(&x);
+		}
+		cr_assert(!tsdb_flush(s->db, NULL));
+	}
+	store_close(s);
+}
+
 Test(query_merge, ranges_become_one_profile)
 {
 	static const struct {
