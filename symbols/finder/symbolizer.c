@@ -155,15 +155,12 @@ static bool mapping_has(const struct name_mapping *m, uint64_t address)
 }
 
 /* Read the file for one query. What was read of it does not stay in memory. */
-static int symbolizer_ask(struct symbolizer *s, const struct symbol_query *q,
-			  const struct name_file *f,
+static int symbolizer_ask(struct symbolizer *s, const struct name_file *f,
 			  const struct unnamed_frames *u, struct arena *arena,
 			  struct bytes *out, struct err *err)
 {
 	int rc;
 
-	s->finder.deadline_ns = q->deadline_ns;
-	s->finder.answer_max = q->answer_max;
 	/* Helpers that files of a folder keep waiting count to that folder. */
 	file_helper_set_user(s->finder.helper, public_opener_share(f->path));
 	rc = name_finder_find(&s->finder, f, u, arena, out, err);
@@ -192,6 +189,8 @@ static int symbolizer_run(struct symbolizer *s, const struct symbol_query *q,
 	parts[1] = bytes_of(q->path);
 	f.id = name_cache_file_of(parts, ARRAY_SIZE(parts));
 	f.ctx = &mapped;
+	s->finder.deadline_ns = q->deadline_ns;
+	s->finder.answer_max = q->answer_max;
 	symbolizer_refresh(s);
 	for (size_t i = 0; i < q->count; i++) {
 		if (!mapping_has(&q->mapping, q->addresses[i]) ||
@@ -201,9 +200,8 @@ static int symbolizer_run(struct symbolizer *s, const struct symbol_query *q,
 		*vec_add(&u.places) = (uint32_t)i;
 		*vec_add(&u.addresses) = q->addresses[i];
 	}
-	if (u.places.count) {
-		rc = symbolizer_ask(s, q, &f, &u, arena, out, err);
-	}
+	if (u.places.count)
+		rc = symbolizer_ask(s, &f, &u, arena, out, err);
 	unnamed_frames_fini(&u);
 	return rc;
 }
