@@ -79,6 +79,11 @@ struct sample_log {
 	void (*wait)(struct sample_log *l, uint64_t position,
 		     int64_t timeout_ms);
 
+	/*
+	 * Whether there are samples that are kept for the caller of keep() alone.
+	 */
+	bool (*holds)(struct sample_log *l);
+
 	/* Returns the size of all samples from `position` on, in bytes. */
 	uint64_t (*bytes)(struct sample_log *l, uint64_t position);
 

@@ -5,18 +5,38 @@
 #include "base/mem.h"
 #include "base/units.h"
 
+/* The path of the file; the caller frees it. */
+static char *cursor_path(const struct queue *q)
+{
+	return mem_printf("%s/%s" CURSOR_SUFFIX, q->o.dir, q->config.name.ptr);
+}
+
 /* Opens or creates the file and its directory; see cursor_open(). */
 static int open_file(struct queue *q, struct cursor_state *state, bool *damaged,
 		     struct cursor **out, struct err *err)
 {
-	CLEANUP(mem_freep)
-	char *path =
-		mem_printf("%s/%s" CURSOR_SUFFIX, q->o.dir, q->config.name.ptr);
+	CLEANUP(mem_freep) char *path = cursor_path(q);
 	int rc = fs_ensure_dir(q->o.fs, q->o.dir, err);
 
 	if (!rc)
 		rc = cursor_open(q->o.fs, path, state, damaged, out, err);
 	return rc ? err_wrap(err, rc, "%s", path) : 0;
+}
+
+/* Logs that a queue has no file, and begins with the newest sample. */
+static void report_new_cursor(const struct queue *q)
+{
+	CLEANUP(mem_freep) char *path = cursor_path(q);
+	uint64_t size;
+
+	if (q->o.from_begin ||
+	    fs_size(q->o.fs, path, &size, NULL) != ERR_NOTFOUND)
+		return;
+	log_event(
+		q->o.events, LOG_INFO,
+		"a receiver of remote write is new: it gets the profiles that are stored from now on; if its cursor was removed, it never gets what was not sent before",
+		LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
+			   log_text("file", path)));
 }
 
 /* Logs an event about the cursor. */
@@ -75,8 +95,10 @@ int queue_open_cursor(struct queue *q, struct err *err)
 	struct sample_log *log = q->o.log;
 	struct cursor_state state = new_state(q);
 	bool damaged = false;
-	int rc = open_file(q, &state, &damaged, &q->cursor, err);
+	int rc;
 
+	report_new_cursor(q);
+	rc = open_file(q, &state, &damaged, &q->cursor, err);
 	if (rc == ERR_UNSUPPORTED)
 		return rc;
 	if (rc) {

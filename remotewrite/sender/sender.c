@@ -20,6 +20,7 @@ struct member {
 struct sender {
 	struct sender_options o;
 	struct mutex apply_mu; /* one change at a time; never held for status */
+	bool from_begin;       /* of queues that are added now */
 	struct mutex mu;       /* guards the members below */
 	VEC(struct member) queues;
 	bool applying;  /* the list lacks queues for a moment */
@@ -181,6 +182,35 @@ static void remove_cursors(struct sender *s,
 	name_list_fini(&l);
 }
 
+/*
+ * Whether the cursors were removed, and not only those of some receivers: the log
+ * keeps samples for receivers, and there is no cursor.
+ */
+static bool has_lost_cursors(struct sender *s)
+{
+	struct name_list l = { 0 };
+	int rc = fs_list(s->o.fs, s->o.dir, &l, NULL);
+	bool any = rc && rc != ERR_NOTFOUND;
+
+	for (size_t i = 0; i < l.count; i++)
+		any |= str_ends(str_of(l.names[i]), CURSOR_SUFFIX);
+	name_list_fini(&l);
+	return !any && s->o.log->holds(s->o.log);
+}
+
+/* Decides with which sample new queues begin. */
+static void find_begin(struct sender *s)
+{
+	s->from_begin = s->o.from_begin;
+	if (s->from_begin || s->queues.count || !has_lost_cursors(s))
+		return;
+	s->from_begin = true;
+	log_event(
+		s->o.events, LOG_WARN,
+		"the cursors of remote write are missing, although the WAL keeps profiles for receivers; all profiles of the WAL are sent again",
+		LOG_FIELDS(log_text("dir", s->o.dir)));
+}
+
 /* Starts a queue and adds it to the list. Returns whether it runs. */
 static bool add_queue(struct sender *s, const struct remote_write_config *c,
 		      const struct label *external, size_t count)
@@ -191,7 +221,7 @@ static bool add_queue(struct sender *s, const struct remote_write_config *c,
 					 .events = s->o.events,
 					 .metrics = s->o.metrics,
 					 .user_agent = s->o.user_agent,
-					 .from_begin = s->o.from_begin,
+					 .from_begin = s->from_begin,
 					 .clock_steady_ms =
 						 s->o.clock_steady_ms,
 					 .moved = keep_log,
@@ -252,6 +282,7 @@ void sender_apply(struct sender *s, const struct remote_write_configs *configs,
 	mutex_lock(&s->apply_mu);
 	set_applying(s, true, 0);
 	remove_others(s, configs);
+	find_begin(s);
 	remove_cursors(s, configs);
 	for (size_t i = 0; i < configs->count; i++)
 		missing +=

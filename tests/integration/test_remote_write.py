@@ -7,6 +7,7 @@ import http.server
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import threading
@@ -152,6 +153,32 @@ def an_outage_is_caught_up_from_held_segments(d):
     wait_until('held segments go', 30, lambda: not os.listdir(f'{a.data}/wal/held'))
     a.finish()
     a.start_again()
+    load.push(5)
+    wait_equal(load, c)
+
+
+@suite.test
+def cursors_that_were_removed_cost_no_held_profile(d):
+    c = Node(f'{d}/c')
+    a = Node(f'{d}/a', sends_to(queue(c.url)), ['--storage.tsdb.wal-budget=8MB'])
+    assert 'a receiver of remote write is new' in a.text()
+    assert 'the file wal/numbers is missing' not in a.text()
+    c.kill()
+    load = Load(a, 60000)
+    load.push(700)
+    wait_until('a segment is held', 30, lambda: os.path.isdir(f'{a.data}/wal/held') and
+               os.listdir(f'{a.data}/wal/held'))
+    a.finish()
+    shutil.rmtree(f'{a.data}/remote')
+    c.start_again()
+    a.start_again()
+    assert 'the cursors of remote write are missing' in a.text()
+    wait_equal(load, c, 120)
+    # Without its WAL, a server says that it does not know what it lacks.
+    a.finish()
+    shutil.rmtree(f'{a.data}/wal')
+    a.start_again()
+    assert 'the file wal/numbers is missing' in a.text()
     load.push(5)
     wait_equal(load, c)
 
@@ -655,8 +682,13 @@ def a_log_that_ends_before_the_cursor_is_named(d):
             os.unlink(f'{a.d}/data/wal/{name}')
     a.start()
     assert re.search(r'it ends before what the receiver has acknowledged.*after=\S+Z', a.text()), a.text()
+    assert a.text().count('the file wal/numbers is missing') == 1, a.text()
     before = len(received(c))
     wait_until('more arrive', 30, lambda: len(received(c)) > before + 5, 0.2)
+    a.stop(signal.SIGKILL)
+    shutil.rmtree(f'{a.d}/data/wal')
+    a.start()
+    assert a.text().count('the file wal/numbers is missing') == 2, a.text()
     target.stop()
 
 

@@ -529,6 +529,11 @@ static const struct mishap mishaps[] = {
 	{ "truncate -s 64 00000005", 10, 0 },
 	{ "rm 00000004 00000005", 20, 0 },
 	{ "rm 00000003; : >00000005", 20, 0 },
+	/* Files that stand under the name of another segment. */
+	{ "cp 00000001 00000007; rm 00000005", 10, 0 },
+	{ "cp 00000001 00000007; truncate -s -20 00000005", 0, 1 },
+	{ "cp 00000001 00000005", 10, 0 },
+	{ "mv 00000002 x; mv 00000005 00000002; mv x 00000005", 20, 0 },
 	{ "rm numbers", 0, 0 },
 	{ ": >numbers", 0, 0 },
 };
@@ -611,6 +616,47 @@ Test(wal_log, numbers_tell_how_many_samples_segments_have_lost)
 		cr_expect(metric_get(s->missing) == (int64_t)lost,
 			  "%s (%d): %d", m->what, crash,
 			  (int)metric_get(s->missing));
+		scene_free(s);
+	}
+}
+
+/*
+ * A start cuts nothing off a segment that had profiles and seems to have none: it
+ * may be complete, under the name of another one, or be restored.
+ */
+Test(wal_log, segments_without_a_readable_profile_are_not_cut)
+{
+	static const struct {
+		const char *before, *after;
+	} cases[] = {
+		{ "mv 00000002 x; mv 00000005 00000002; mv x 00000005",
+		  "mv 00000002 x; mv 00000005 00000002; mv x 00000005" },
+		{ "cp 00000005 x; printf '%2000s' >y; head -c 64 x >00000005; "
+		  "cat y >>00000005; cp 00000005 z",
+		  "cmp 00000005 z; mv x 00000005" },
+	};
+
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
+		struct wal_scene *s = agent_scene();
+		CLEANUP(mem_freep)
+		char *before = mem_printf("cd %s && { %s; }", s->path,
+					  cases[i / 2].before);
+		CLEANUP(mem_freep)
+		char *after =
+			mem_printf("cd %s && %s", s->path, cases[i / 2].after);
+
+		add_segments(s);
+		if (i % 2)
+			scene_crash(s, 5);
+		else
+			scene_close(s);
+		cr_assert(!system(before));
+		cr_assert(!scene_open(s, 0));
+		cr_expect(s->count < 50);
+		scene_close(s);
+		cr_assert(!system(after), "%zu", i);
+		cr_assert(!scene_open(s, 0));
+		cr_expect(has_read(s, 0, 50), "%zu: %zu", i, s->count);
 		scene_free(s);
 	}
 }
@@ -867,6 +913,38 @@ Test(wal_log, what_comes_back_later_is_not_lost)
 		buf_fini(&r.buf);
 		scene_free(s);
 	}
+}
+
+/*
+ * Those of a first segment come back before the reader has come to their place,
+ * and another start follows.
+ */
+Test(wal_log, what_comes_back_before_it_is_read_is_not_lost)
+{
+	struct wal_scene *s = agent_scene();
+	struct reader r = { .s = s };
+	struct finding f = { .expected = 1 };
+	const struct wal_unread_taker taker = { .profile = append_again,
+						.ctx = s,
+						.whole = true };
+
+	add_all(s, 0, 30);
+	sync_all(s);
+	scene_crash(s, 1);
+	refuse(s, OP(FS_OPEN), "/0", EIO);
+	cr_assert(!scene_open(s, 0));
+	refuse(s, 0, "", 0);
+	cr_assert(!wal_unread_take_all(s->w, &taker, NULL));
+	scene_reopen(s);
+	cr_expect(!access(segment_file(s, 1, ".returned"), F_OK));
+	/* As a queue whose cursor is at the begin of the log. */
+	r.position = 1ULL << 32;
+	log_of(&r)->keep(log_of(&r), r.position);
+	find(&r, &f);
+	cr_expect(f.samples == 30 && !f.lost, "%d, %d lost", (int)f.samples,
+		  (int)f.lost);
+	buf_fini(&r.buf);
+	scene_free(s);
 }
 
 /*

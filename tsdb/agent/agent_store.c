@@ -31,6 +31,7 @@ struct agent_store {
 	struct agent_store_options o;
 	char *path;
 	struct dirlock *lock;
+	bool was_used; /* the directory was one of an agent before */
 	struct wal *wal;
 	struct metric *appended;
 	struct metric *torn;
@@ -174,8 +175,11 @@ static int check_no_database(struct agent_store *s, struct err *err)
 /* Opens the directory and locks it. */
 static int open_dir(struct agent_store *s, struct err *err)
 {
+	CLEANUP(mem_freep) char *lock = mem_printf("%s/lock", s->path);
+	uint64_t size;
 	int rc = tsdb_check_dir(s->o.fs, s->path, true, err);
 
+	s->was_used = !rc && !fs_size(s->o.fs, lock, &size, NULL);
 	if (rc == ERR_NOTFOUND)
 		rc = fs_mkdir(s->o.fs, s->path, err);
 	if (!rc)
@@ -195,6 +199,7 @@ static int open_log(struct agent_store *s, struct err *err)
 				       .segment_size =
 					       (uint64_t)s->o.segment_size,
 				       .no_heads = true,
+				       .was_used = s->was_used,
 				       .log = s->o.log,
 				       .metrics = s->o.metrics,
 				       .torn = s->torn };

@@ -332,6 +332,7 @@ int db_load(struct tsdb *db, struct err *err)
 	}
 	if (!rc)
 		state_unread = load_state(db);
+	wo.was_used = state_unread || db->state.has_clock;
 	if (!rc)
 		/*
 		 * Open the WAL before the heads, and the heads before the

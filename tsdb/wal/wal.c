@@ -125,6 +125,7 @@ static void wal_read_numbers(struct wal *w)
 	struct err err;
 	int rc = wal_numbers_read(&w->found, w->o.fs, w->dir, &err);
 
+	w->has_numbers = rc != ERR_NOTFOUND;
 	if (!rc)
 		return;
 	w->found = (struct wal_numbers){ .begin = { .number = 0 } };
@@ -180,6 +181,7 @@ int wal_open(const struct wal_options *o, struct wal **out, struct err *err)
 	if (!rc)
 		rc = wal_held_open(w, &highest, err);
 	w->next = highest + 1;
+	w->was_used = highest > 0;
 	if (rc)
 		wal_close(w);
 	else

@@ -39,6 +39,11 @@ struct wal_options {
 	 */
 	bool hold;
 	/*
+	 * Whether files show that there was a log, even if none is left of it:
+	 * then it says so if nobody knows what it had.
+	 */
+	bool was_used;
+	/*
 	 * Whether there are no heads (everprof agent): sample_log.keep() alone
 	 * decides which segments are removed.
 	 */

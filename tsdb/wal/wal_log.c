@@ -390,6 +390,18 @@ static void wal_log_keep(struct sample_log *l, uint64_t position)
 	wal_keep((struct wal *)l, position);
 }
 
+/* Implements sample_log.holds. */
+static bool wal_log_holds(struct sample_log *l)
+{
+	struct wal *w = (struct wal *)l;
+	bool holds;
+
+	mutex_lock(&w->mu);
+	holds = w->held_count > 0;
+	mutex_unlock(&w->mu);
+	return holds;
+}
+
 void wal_log_init(struct wal *w)
 {
 	w->log = (struct sample_log){ .begin = wal_log_begin,
@@ -398,6 +410,7 @@ void wal_log_init(struct wal *w)
 				      .read = wal_log_read,
 				      .skip = wal_log_skip,
 				      .wait = wal_log_wait,
+				      .holds = wal_log_holds,
 				      .bytes = wal_log_bytes,
 				      .keep = wal_log_keep };
 }

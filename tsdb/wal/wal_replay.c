@@ -237,12 +237,15 @@ static void wal_replay_check_end(struct replay *r, const struct record_iter *it)
 }
 
 /*
- * Whether a segment in which no record was found had some: because the next one
- * says so, or because even its header is damaged.
+ * Whether a segment in which no record was found had some: because the next one,
+ * or wal/numbers, says so, or because even its header is damaged.
  */
-static bool replay_had_records(const struct wal_segment *s)
+static bool replay_had_records(const struct wal *w, const struct wal_segment *s)
 {
-	return s->guessed || s->expected_end > FILE_HEADER;
+	const struct wal_tail *t = &w->found.tail;
+
+	return s->guessed || s->expected_end > FILE_HEADER ||
+	       (t->segment == s->number && t->first);
 }
 
 /*
@@ -273,7 +276,7 @@ static int wal_replay_scan(struct replay *r, uint64_t *end, struct err *err)
 	buf_fini(&bytes);
 	if (!rc && !r->segment->unread)
 		wal_replay_check_end(r, &it);
-	if (!rc && *end == FILE_HEADER && replay_had_records(r->segment))
+	if (!rc && *end == FILE_HEADER && replay_had_records(r->w, r->segment))
 		rc = r->segment->unread ?
 			     err_set(err, ERR_IO,
 				     "the disk cannot read the header and the records of the segment") :
@@ -489,6 +492,22 @@ static bool replay_has_begun_anew(const struct wal *w, const struct wal_tail *t)
 }
 
 /*
+ * Whether the log went on in more segments than the one that begins before that
+ * is noted. So it could not be noted, and the log may have other numbers. A file
+ * without profiles does not tell: anybody may have put it there.
+ */
+static bool replay_has_gone_on(const struct wal *w, const struct wal_tail *t)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		const struct wal_segment *s = w->segments[i];
+
+		if (s->number > t->segment + 1 && (s->first || s->unread))
+			return true;
+	}
+	return false;
+}
+
+/*
  * Note what is missing at the end of the log. Returns the time of the last
  * profile that the log had; INT64_MAX: not known.
  */
@@ -497,11 +516,7 @@ static int64_t replay_note_end(struct wal *w)
 	const struct wal_tail *t = &w->found.tail;
 	struct replay_gap *g = &w->gap;
 
-	/*
-	 * The log goes on in the next segment before that is noted. If it went on
-	 * further, that could not be noted, and it may have other numbers.
-	 */
-	if (!t->next || w->next > t->segment + 2 || replay_has_begun_anew(w, t))
+	if (!t->next || replay_has_gone_on(w, t) || replay_has_begun_anew(w, t))
 		return INT64_MAX;
 	if (t->next > w->next_number)
 		w->next_number = t->next;
@@ -516,6 +531,17 @@ static int64_t replay_note_end(struct wal *w)
 	replay_count_gap(w, t->next);
 	g->segment = w->next;
 	return t->last_ms ? t->last_ms : INT64_MAX;
+}
+
+/* Warn if nothing says which profiles a log should have that is not new. */
+static void wal_report_numbers(const struct wal *w, uint64_t floor)
+{
+	if (w->has_numbers || !(w->was_used || w->o.was_used || floor))
+		return;
+	log_event(
+		w->o.log, LOG_WARN,
+		"the file wal/numbers is missing; if segments of the WAL were removed, too, nobody knows how many profiles are lost",
+		LOG_FIELDS(log_text("dir", w->dir)));
 }
 
 int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
@@ -557,6 +583,7 @@ int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
 			w->o.log, LOG_ERROR,
 			"cannot create a WAL segment; profiles are refused until that succeeds",
 			LOG_FIELDS(log_err(err)));
+	wal_report_numbers(w, floor);
 	wal_numbers_start(w);
 	return 0;
 }

@@ -177,6 +177,12 @@ static int wal_segment_read_header(struct wal *w, const struct file *f,
 
 	if (!rc)
 		rc = file_header_decode(b, MAGIC_SEGMENT, &h, err);
+	/* Nothing may be cut off: it may get its name back. */
+	if (!rc && h.number != number)
+		return err_set(
+			err, ERR_CORRUPT,
+			"the file is segment %08llu of a WAL under another name",
+			(unsigned long long)h.number);
 	s->salt = h.salt;
 	*before = h.extra;
 	if ((rc != ERR_CORRUPT && rc != ERR_IO) || !w->key.known)

@@ -81,7 +81,7 @@ static void wal_forget_asides(struct wal *w)
 
 	mutex_lock(&w->mu);
 	before = w->count ? w->segments[0]->number : w->end >> 32;
-	if (w->o.hold && w->keep >> 32 < before)
+	if ((w->o.hold || w->o.no_heads) && w->keep >> 32 < before)
 		before = w->keep >> 32;
 	mutex_unlock(&w->mu);
 	wal_aside_forget(w, before);
