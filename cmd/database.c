@@ -9,16 +9,23 @@
 #include "cmd/cmd.h"
 #include "pprof/columns.h"
 
-bool database_has_receivers(const char *path)
+/* Whether a directory has files. If the disk does not answer, there may be some. */
+static bool database_has_files(const char *path, const char *dir)
 {
-	CLEANUP(mem_freep) char *dir = mem_printf("%s/" DATABASE_REMOTE, path);
+	CLEANUP(mem_freep) char *where = mem_printf("%s/%s", path, dir);
 	struct name_list l = { 0 };
-	int rc = fs_list(NULL, dir, &l, NULL);
-	/* If the disk does not answer, there may be some. */
+	int rc = fs_list(NULL, where, &l, NULL);
 	bool any = l.count > 0 || (rc && rc != ERR_NOTFOUND);
 
 	name_list_fini(&l);
 	return any;
+}
+
+bool database_has_receivers(const char *path)
+{
+	/* Cursors may have been removed; a server then needs what is held. */
+	return database_has_files(path, DATABASE_REMOTE) ||
+	       database_has_files(path, "wal/held");
 }
 
 int database_open(struct database *d, const char *path, bool read_only,

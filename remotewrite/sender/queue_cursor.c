@@ -23,20 +23,23 @@ static int open_file(struct queue *q, struct cursor_state *state, bool *damaged,
 	return rc ? err_wrap(err, rc, "%s", path) : 0;
 }
 
-/* Logs that a queue has no file, and begins with the newest sample. */
-static void report_new_cursor(const struct queue *q)
+/* Whether a queue has no file, and begins with the newest sample. */
+static bool is_new_receiver(const struct queue *q)
 {
 	CLEANUP(mem_freep) char *path = cursor_path(q);
 	uint64_t size;
 
-	if (q->o.from_begin ||
-	    fs_size(q->o.fs, path, &size, NULL) != ERR_NOTFOUND)
-		return;
+	return !q->o.from_begin &&
+	       fs_size(q->o.fs, path, &size, NULL) == ERR_NOTFOUND;
+}
+
+/* Logs that a queue has a new file. */
+static void report_new_receiver(const struct queue *q)
+{
 	log_event(
 		q->o.events, LOG_INFO,
 		"a receiver of remote write is new: it gets the profiles that are stored from now on; if its cursor was removed, it never gets what was not sent before",
-		LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
-			   log_text("file", path)));
+		LOG_FIELDS(log_text("remote_name", q->config.name.ptr)));
 }
 
 /* Logs an event about the cursor. */
@@ -95,10 +98,11 @@ int queue_open_cursor(struct queue *q, struct err *err)
 	struct sample_log *log = q->o.log;
 	struct cursor_state state = new_state(q);
 	bool damaged = false;
-	int rc;
+	bool is_new = is_new_receiver(q);
+	int rc = open_file(q, &state, &damaged, &q->cursor, err);
 
-	report_new_cursor(q);
-	rc = open_file(q, &state, &damaged, &q->cursor, err);
+	if (!rc && is_new)
+		report_new_receiver(q);
 	if (rc == ERR_UNSUPPORTED)
 		return rc;
 	if (rc) {

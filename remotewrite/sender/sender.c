@@ -199,10 +199,12 @@ static bool has_lost_cursors(struct sender *s)
 }
 
 /* Decides with which sample new queues begin. */
-static void find_begin(struct sender *s)
+static void find_begin(struct sender *s,
+		       const struct remote_write_configs *configs)
 {
 	s->from_begin = s->o.from_begin;
-	if (s->from_begin || s->queues.count || !has_lost_cursors(s))
+	if (s->from_begin || s->queues.count || !configs->count ||
+	    !has_lost_cursors(s))
 		return;
 	s->from_begin = true;
 	log_event(
@@ -282,7 +284,7 @@ void sender_apply(struct sender *s, const struct remote_write_configs *configs,
 	mutex_lock(&s->apply_mu);
 	set_applying(s, true, 0);
 	remove_others(s, configs);
-	find_begin(s);
+	find_begin(s, configs);
 	remove_cursors(s, configs);
 	for (size_t i = 0; i < configs->count; i++)
 		missing +=

@@ -633,7 +633,8 @@ Test(wal_log, segments_without_a_readable_profile_are_not_cut)
 		  "mv 00000002 x; mv 00000005 00000002; mv x 00000005" },
 		{ "cp 00000005 x; printf '%2000s' >y; head -c 64 x >00000005; "
 		  "cat y >>00000005; cp 00000005 z",
-		  "cmp 00000005 z; mv x 00000005" },
+		  "cmp 00000005.damaged z && rm 00000005.damaged && "
+		  "mv x 00000005" },
 	};
 
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
@@ -653,6 +654,8 @@ Test(wal_log, segments_without_a_readable_profile_are_not_cut)
 		cr_assert(!system(before));
 		cr_assert(!scene_open(s, 0));
 		cr_expect(s->count < 50);
+		/* Nor does a later one, which knows less. */
+		scene_reopen(s);
 		scene_close(s);
 		cr_assert(!system(after), "%zu", i);
 		cr_assert(!scene_open(s, 0));

@@ -175,11 +175,9 @@ static int check_no_database(struct agent_store *s, struct err *err)
 /* Opens the directory and locks it. */
 static int open_dir(struct agent_store *s, struct err *err)
 {
-	CLEANUP(mem_freep) char *lock = mem_printf("%s/lock", s->path);
-	uint64_t size;
 	int rc = tsdb_check_dir(s->o.fs, s->path, true, err);
 
-	s->was_used = !rc && !fs_size(s->o.fs, lock, &size, NULL);
+	s->was_used = tsdb_dir_was_used(s->o.fs, s->path);
 	if (rc == ERR_NOTFOUND)
 		rc = fs_mkdir(s->o.fs, s->path, err);
 	if (!rc)

@@ -61,3 +61,11 @@ int tsdb_check_dir(struct fs *fs, const char *path, bool or_empty,
 		       "%s is not an everprof data directory%s", path,
 		       foreign ? ": it contains other files" : ": it is empty");
 }
+
+bool tsdb_dir_was_used(struct fs *fs, const char *path)
+{
+	CLEANUP(mem_freep) char *lock = mem_printf("%s/lock", path);
+	uint64_t size;
+
+	return !fs_size(fs, lock, &size, NULL);
+}

@@ -21,4 +21,10 @@
 NODISCARD int tsdb_check_dir(struct fs *fs, const char *path, bool or_empty,
 			     struct err *err);
 
+/*
+ * Whether a process has written to the directory before: it has a lock file. A
+ * snapshot has none. To be asked before the lock is taken.
+ */
+bool tsdb_dir_was_used(struct fs *fs, const char *path);
+
 #endif

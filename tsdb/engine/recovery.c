@@ -316,6 +316,8 @@ int db_load(struct tsdb *db, struct err *err)
 				  .segment_size = db_segment_size(db),
 				  .read_only = db->o.read_only,
 				  .hold = db->o.hold_wal,
+				  .was_used =
+					  tsdb_dir_was_used(db->o.fs, db->path),
 				  .log = db->o.log,
 				  .metrics = db->o.metrics,
 				  .torn = db->metrics.torn };
@@ -332,7 +334,6 @@ int db_load(struct tsdb *db, struct err *err)
 	}
 	if (!rc)
 		state_unread = load_state(db);
-	wo.was_used = state_unread || db->state.has_clock;
 	if (!rc)
 		/*
 		 * Open the WAL before the heads, and the heads before the

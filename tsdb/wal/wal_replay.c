@@ -426,16 +426,20 @@ int wal_replay_begin(struct wal *w, struct err *err)
 }
 
 /*
- * Remove segment `i` from the list, because none of its records could be read.
+ * Remove segment `i` from the list, because none of its records could be read. If
+ * its header is intact, no later start can tell that there were records: so the
+ * file gets another name at once.
  */
 static void leave_alone(struct wal *w, size_t i, const struct err *err)
 {
 	struct wal_segment *s = w->segments[i];
+	bool is_known = s->guessed || err->code != ERR_CORRUPT;
 
 	w->count--;
 	memmove(w->segments + i, w->segments + i + 1,
 		(w->count - i) * sizeof(struct wal_segment *));
-	tell_left_alone(w, s->number, file_path(s->file), err);
+	if (is_known || wal_segment_set_aside(w, s->file, NULL))
+		tell_left_alone(w, s->number, file_path(s->file), err);
 	wal_segment_unref(s);
 }
 
@@ -501,7 +505,8 @@ static bool replay_has_gone_on(const struct wal *w, const struct wal_tail *t)
 	for (size_t i = 0; i < w->count; i++) {
 		const struct wal_segment *s = w->segments[i];
 
-		if (s->number > t->segment + 1 && (s->first || s->unread))
+		if (s->number > t->segment + 1 &&
+		    (s->first || s->first_ms || s->unread))
 			return true;
 	}
 	return false;
@@ -534,9 +539,9 @@ static int64_t replay_note_end(struct wal *w)
 }
 
 /* Warn if nothing says which profiles a log should have that is not new. */
-static void wal_report_numbers(const struct wal *w, uint64_t floor)
+static void wal_report_numbers(const struct wal *w)
 {
-	if (w->has_numbers || !(w->was_used || w->o.was_used || floor))
+	if (w->has_numbers || !(w->was_used || w->o.was_used))
 		return;
 	log_event(
 		w->o.log, LOG_WARN,
@@ -583,7 +588,7 @@ int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
 			w->o.log, LOG_ERROR,
 			"cannot create a WAL segment; profiles are refused until that succeeds",
 			LOG_FIELDS(log_err(err)));
-	wal_report_numbers(w, floor);
+	wal_report_numbers(w);
 	wal_numbers_start(w);
 	return 0;
 }

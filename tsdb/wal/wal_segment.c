@@ -118,8 +118,7 @@ int segment_create(struct wal *w, uint64_t number, uint32_t before,
 	return 0;
 }
 
-/* Set a segment without records aside that had some. */
-static int set_aside_emptied(struct wal *w, struct file *f, struct err *err)
+int wal_segment_set_aside(struct wal *w, struct file *f, struct err *err)
 {
 	metric_add(w->corruptions, 1);
 	log_event(
@@ -237,7 +236,7 @@ int segment_open(struct wal *w, uint64_t number, uint32_t *end, struct err *err)
 		rc = wal_segment_read_header(w, f, number, s, end, err);
 	if (is_empty) {
 		rc = s->expected_end > FILE_HEADER ?
-			     set_aside_emptied(w, f, err) :
+			     wal_segment_set_aside(w, f, err) :
 			     drop_stillborn(w, f, size, err);
 		wal_segment_unref(s);
 		return rc;

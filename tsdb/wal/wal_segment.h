@@ -43,6 +43,12 @@ NODISCARD int segment_create(struct wal *w, uint64_t number, uint32_t before,
 			     struct wal_segment **out, struct err *err);
 
 /*
+ * Set a segment aside as *.damaged that had records, and has none that can be read.
+ */
+NODISCARD int wal_segment_set_aside(struct wal *w, struct file *f,
+				    struct err *err);
+
+/*
  * Log and count a segment that cannot be read. Its file stays on disk, and is
  * set aside if the disk could not read it; see wal_unread.h. The
  * segment is not in the list of segments, so its file is never removed.

@@ -304,7 +304,11 @@ int wal_unread_take(struct wal *w, const char *path,
 
 	wal_unread_begin(w, number);
 	rc = segment_open_read(w, path, number, &s, err);
-	if (!rc)
+	/* The disk reads it again, but it is no segment of this number. */
+	v.damaged = rc == ERR_CORRUPT;
+	if (v.damaged)
+		rc = 0;
+	else if (!rc)
 		rc = wal_unread_visit(w, s, &v, err);
 	wal_segment_unref(s);
 	if (!rc)
