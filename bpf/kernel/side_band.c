@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/vec.h"
 #include "bpf/kernel/cpu_list.h"
 
@@ -170,9 +171,12 @@ static struct bytes side_band_at(struct side_band *s,
 	return (struct bytes){ .ptr = whole, .len = len };
 }
 
-/* Collect the reports of a CPU. Returns the position behind them. */
+/*
+ * Collect the reports of a CPU until a time. Returns the position behind them.
+ */
 static uint64_t side_band_collect(struct side_band *s,
-				  const struct side_band_ring *r)
+				  const struct side_band_ring *r,
+				  uint64_t until)
 {
 	uint64_t head = side_band_head(r);
 	uint64_t at = r->page->data_tail;
@@ -180,11 +184,14 @@ static uint64_t side_band_collect(struct side_band *s,
 	while (at < head) {
 		struct bytes bytes = side_band_at(s, r, at);
 		struct side_band_record record;
+		bool is_known;
 
 		if (!bytes.len)
-			break;
-		if (side_band_parse(bytes, &record) &&
-		    record.kind != SIDE_BAND_OTHER)
+			return head;
+		is_known = side_band_parse(bytes, &record);
+		if (is_known && record.time > until)
+			return at;
+		if (is_known && record.kind != SIDE_BAND_OTHER)
 			*vec_add(&s->records) = record;
 		at += bytes.len;
 	}
@@ -203,10 +210,15 @@ static int side_band_order(const void *a, const void *b)
 void side_band_drain(struct side_band *s, side_band_visit *visit, void *ctx)
 {
 	uint64_t *behind = mem_zalloc(s->rings.count, sizeof(*behind));
+	/*
+	 * A later report of one CPU may come before one of another CPU is seen
+	 * that is earlier: the buffers are read one after another.
+	 */
+	uint64_t until = (uint64_t)clock_mono_ns();
 
 	s->records.count = 0;
 	for (size_t i = 0; i < s->rings.count; i++)
-		behind[i] = side_band_collect(s, &s->rings.v[i]);
+		behind[i] = side_band_collect(s, &s->rings.v[i], until);
 	if (s->records.count)
 		qsort(s->records.v, s->records.count, sizeof(*s->records.v),
 		      side_band_order);

@@ -40,7 +40,11 @@ bool side_band_is_ready(const struct side_band *s);
 /* Receives a report, which is borrowed. */
 typedef void side_band_visit(void *ctx, const struct side_band_record *r);
 
-/* Show all reports that have come, of all CPUs, in the order of their times. */
+/*
+ * Show all reports of what has happened until now, of all CPUs, in the order of
+ * their times. Later reports are left for the next call, so that the order holds
+ * from one call to the next.
+ */
 void side_band_drain(struct side_band *s, side_band_visit *visit, void *ctx);
 
 #endif
