@@ -220,6 +220,15 @@ static bool sample_has_room(struct collector *c)
 }
 
 /*
+ * Whether the program of a process is that of its series. A series of many
+ * programs has that of the process which the collector was asked for.
+ */
+static bool sample_tells_program(const struct collector *c, uint32_t pid)
+{
+	return !c->o.labels || pid == c->o.pid;
+}
+
+/*
  * Add a sample of a process, which may have ended, to the window. False: rules
  * drop the process, or there are too many series.
  */
@@ -243,7 +252,7 @@ static bool sample_add(struct collector *c, const struct sample_record *r,
 		return false;
 	}
 	sample_add_frames(c, p, r, end);
-	if (p && p->program != FILE_NONE) {
+	if (p && p->program != FILE_NONE && sample_tells_program(c, h->pid)) {
 		sample_window_file(c->window, &c->files, p->program);
 		in.program = &p->program;
 	}

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "bpf/group/cgroup_path.h"
 #include "bpf/group/container_log.h"
+#include "bpf/process/maps_line.h"
 
 /* The labels `__name__` and `job` of the profiles. */
 #define PROFILE_NAME "process_cpu"
@@ -43,11 +44,7 @@ void process_groups_fini(struct process_groups *g)
 
 struct str process_exe_name(struct str path)
 {
-	static const char removed[] = " (deleted)";
-	size_t n = sizeof(removed) - 1;
-
-	if (path.len > n && !memcmp(path.ptr + path.len - n, removed, n))
-		path.len -= n;
+	path = maps_line_undeleted(path);
 	for (size_t i = path.len; i; i--) {
 		if (path.ptr[i - 1] == '/')
 			return (struct str){ .ptr = path.ptr + i,

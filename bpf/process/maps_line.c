@@ -48,3 +48,12 @@ bool maps_line_parse(struct str line, struct maps_line *out)
 	out->path = rest;
 	return true;
 }
+
+struct str maps_line_undeleted(struct str path)
+{
+	const struct str mark = str_of(" (deleted)");
+
+	if (path.len > mark.len && str_ends(path, mark.ptr))
+		path.len -= mark.len;
+	return path;
+}

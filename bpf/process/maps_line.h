@@ -26,6 +26,12 @@ struct maps_line {
 	struct str path;
 };
 
+/*
+ * Return a path without the kernel's mark of a file that is gone. Borrowed from the
+ * path.
+ */
+struct str maps_line_undeleted(struct str path);
+
 /* Parse a line, without its end. False: it is malformed. */
 NODISCARD bool maps_line_parse(struct str line, struct maps_line *out);
 

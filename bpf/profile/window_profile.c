@@ -2,6 +2,7 @@
 #include "bpf/profile/window_profile.h"
 
 #include "base/hash.h"
+#include "bpf/process/maps_line.h"
 #include "bpf/profile/frame_names.h"
 #include "bpf/sample_labels.h"
 #include "pprof/encode.h"
@@ -133,7 +134,8 @@ static uint32_t maker_mapping(struct profile_maker *m, uint32_t file)
 		x.start = 0;
 		x.limit = INT64_MAX;
 	}
-	x.file = maker_text(m, f->path);
+	x.file = strtab_intern(&m->p.strings,
+			       maps_line_undeleted(str_of(f->path)));
 	x.build_id = maker_build_id(m, f->build_id);
 	m->mappings[file] = (uint32_t)m->p.mappings.count;
 	*vec_add(&m->p.mappings) = x;

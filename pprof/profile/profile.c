@@ -253,13 +253,19 @@ bool pprof_sample_is_base(const struct pprof *p, size_t sample)
 				 p->label_sets.v[p->samples.v[sample].labels]);
 }
 
+/* Whether two texts are known, and are not the same. */
+static bool pprof_differ(struct str a, struct str b)
+{
+	return a.len && b.len && !str_eq(a, b);
+}
+
 void pprof_note_program(struct pprof *p, struct str file, struct str build_id)
 {
 	const struct pprof_mapping *m = p->mappings.v;
 
 	if (!p->mappings.count)
 		return;
-	p->several_programs |= !str_eq(pprof_base_name(pprof_str(p, m->file)),
-				       pprof_base_name(file));
-	p->several_builds |= !str_eq(pprof_str(p, m->build_id), build_id);
+	p->several_programs |= pprof_differ(
+		pprof_base_name(pprof_str(p, m->file)), pprof_base_name(file));
+	p->several_builds |= pprof_differ(pprof_str(p, m->build_id), build_id);
 }

@@ -198,6 +198,8 @@ Test(reports, programs_are_named_if_there_is_one)
 		  "File: app\nBuild ID: b1\nType: samples\n" },
 		{ "[/opt/app]0x1|main 1\n", "b1",
 		  "File: app\nBuild ID: b1\nType: samples\n" },
+		{ "[/usr/bin/app]0x1|main 1\n", "",
+		  "File: app\nBuild ID: b1\nType: samples\n" },
 		{ "[/usr/bin/app]0x1|main 1\n", "b2",
 		  "File: app\nType: samples\n" },
 		{ "[/usr/bin/db]0x1|main 1\n", "b2", "Type: samples\n" },
