@@ -332,15 +332,6 @@ void sample_window_take_process(struct sample_window *w, struct jit_process *j)
 	*j = (struct jit_process){ .map = -1 };
 }
 
-/* Whether a number of the file table is still that of a file. */
-static bool window_file_is(const struct window_file *x,
-			   const struct mapped_file *f)
-{
-	return f->path && !strcmp(x->path, f->path) &&
-	       x->identity.is_build_id == f->identity.is_build_id &&
-	       bytes_eq(x->identity.bytes, f->identity.bytes);
-}
-
 void sample_window_refresh(struct sample_window *w,
 			   const struct file_table *files)
 {
@@ -348,8 +339,6 @@ void sample_window_refresh(struct sample_window *w,
 		struct window_file *to = &w->files.v[i];
 		const struct mapped_file *f = file_table_at(files, to->number);
 
-		if (!window_file_is(to, f))
-			continue;
 		if (!to->segments)
 			window_file_facts(to, f);
 		else if (to->fd < 0)
