@@ -304,8 +304,11 @@ int wal_unread_take(struct wal *w, const char *path,
 
 	wal_unread_begin(w, number);
 	rc = segment_open_read(w, path, number, &s, err);
-	/* The disk reads it again, but it is no segment of this number. */
-	v.damaged = rc == ERR_CORRUPT;
+	/*
+	 * The disk reads it again, but it is no segment of this number. Without
+	 * the key, its header may be damaged: the key may be read later.
+	 */
+	v.damaged = rc == ERR_CORRUPT && w->key.known;
 	if (v.damaged)
 		rc = 0;
 	else if (!rc)
