@@ -328,7 +328,7 @@ int db_load(struct tsdb *db, struct err *err)
 		rc = fs_ensure_dir(db->o.fs, db->path, err);
 		if (!rc)
 			rc = dirlock_take(db->path, &db->lock, err);
-		/* It becomes durable with the directory of the WAL. */
+		/* The sync of db->path below makes it durable. */
 		if (!rc)
 			rc = fs_add_dir(db->o.fs, db->env.dir, err);
 	}

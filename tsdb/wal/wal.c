@@ -119,21 +119,31 @@ static int wal_clean(struct wal *w, struct err *err)
 	return rc;
 }
 
-/* Read which profiles the log should have. */
-static void wal_read_numbers(struct wal *w)
+/* Read which profiles the log should have. False: there is no such file. */
+static bool wal_read_numbers(struct wal *w)
 {
 	struct err err;
 	int rc = wal_numbers_read(&w->found, w->o.fs, w->dir, &err);
 
-	w->has_numbers = rc != ERR_NOTFOUND;
 	if (!rc)
-		return;
+		return true;
 	w->found = (struct wal_numbers){ .begin = { .number = 0 } };
-	if (rc != ERR_NOTFOUND)
-		log_event(
-			w->o.log, LOG_WARN,
-			"cannot read which profiles the WAL should have; those that are missing at its begin and its end are not noticed",
-			LOG_FIELDS(log_err(&err)));
+	if (rc == ERR_NOTFOUND)
+		return false;
+	log_event(
+		w->o.log, LOG_WARN,
+		"cannot read which profiles the WAL should have; those that are missing at its begin and its end are not noticed",
+		LOG_FIELDS(log_err(&err)));
+	return true;
+}
+
+/* Warn that nothing says which profiles a log should have that is not new. */
+static void wal_report_no_numbers(const struct wal *w)
+{
+	log_event(
+		w->o.log, LOG_WARN,
+		"the file wal/numbers is missing; if segments of the WAL were removed, too, nobody knows how many profiles are lost",
+		LOG_FIELDS(log_text("dir", w->dir)));
 }
 
 #define COUNTER(...) METRIC_ROW(COUNTER, struct wal, __VA_ARGS__)
@@ -153,6 +163,7 @@ int wal_open(const struct wal_options *o, struct wal **out, struct err *err)
 {
 	struct wal *w = mem_new(struct wal);
 	uint64_t highest = 0;
+	bool has_numbers = false;
 	int rc = 0;
 
 	w->o = *o;
@@ -173,7 +184,7 @@ int wal_open(const struct wal_options *o, struct wal **out, struct err *err)
 	}
 	/* A running server may write on, so before the segments are opened. */
 	if (!rc)
-		wal_read_numbers(w);
+		has_numbers = wal_read_numbers(w);
 	if (!rc)
 		wal_key_load(&w->key, o->fs, w->dir, o->read_only, o->log);
 	if (!rc)
@@ -181,7 +192,8 @@ int wal_open(const struct wal_options *o, struct wal **out, struct err *err)
 	if (!rc)
 		rc = wal_held_open(w, &highest, err);
 	w->next = highest + 1;
-	w->was_used = highest > 0;
+	if (!rc && !has_numbers && !o->read_only && (highest || o->was_used))
+		wal_report_no_numbers(w);
 	if (rc)
 		wal_close(w);
 	else

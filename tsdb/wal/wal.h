@@ -39,8 +39,8 @@ struct wal_options {
 	 */
 	bool hold;
 	/*
-	 * Whether files show that there was a log, even if none is left of it:
-	 * then it says so if nobody knows what it had.
+	 * Whether the directory had a log before, even if none of its files is
+	 * left. wal_open() then warns if wal/numbers is missing.
 	 */
 	bool was_used;
 	/*

@@ -123,8 +123,6 @@ struct wal {
 	struct replay_gap gap; /* for wal_replay() alone */
 	/* What the file wal/numbers said at the start; all zero: nothing. */
 	struct wal_numbers found;
-	bool has_numbers; /* the file was there, usable or not */
-	bool was_used;    /* there were segments */
 	/* Where the records of the segment before it end; 0: not known. */
 	uint32_t replayed_end;
 	/*

@@ -538,17 +538,6 @@ static int64_t replay_note_end(struct wal *w)
 	return t->last_ms ? t->last_ms : INT64_MAX;
 }
 
-/* Warn if nothing says which profiles a log should have that is not new. */
-static void wal_report_numbers(const struct wal *w)
-{
-	if (w->has_numbers || !(w->was_used || w->o.was_used))
-		return;
-	log_event(
-		w->o.log, LOG_WARN,
-		"the file wal/numbers is missing; if segments of the WAL were removed, too, nobody knows how many profiles are lost",
-		LOG_FIELDS(log_text("dir", w->dir)));
-}
-
 int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
 	       struct err *err)
 {
@@ -588,7 +577,6 @@ int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
 			w->o.log, LOG_ERROR,
 			"cannot create a WAL segment; profiles are refused until that succeeds",
 			LOG_FIELDS(log_err(err)));
-	wal_report_numbers(w);
 	wal_numbers_start(w);
 	return 0;
 }
