@@ -172,7 +172,8 @@ static struct bytes side_band_at(struct side_band *s,
 }
 
 /*
- * Collect the reports of a CPU until a time. Returns the position behind them.
+ * Collect the reports of a CPU whose times are at most `until`. Returns the
+ * position behind them.
  */
 static uint64_t side_band_collect(struct side_band *s,
 				  const struct side_band_ring *r,

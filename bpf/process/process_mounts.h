@@ -23,9 +23,9 @@
 
 /*
  * Whether a file or directory that a process sees, and of which there is a
- * descriptor of O_PATH, may be looked at. One on a mount that neither the process nor the first
- * process of the machine sees may not, unless the kernel keeps it in memory
- * (memfd).
+ * descriptor of O_PATH, may be looked at. One on a mount that neither the process
+ * nor the first process of the machine sees may not, unless the kernel keeps it in
+ * memory (memfd).
  */
 bool process_mounts_allow(uint32_t pid, int place);
 

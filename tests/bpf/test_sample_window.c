@@ -257,8 +257,8 @@ Test(sample_window, profiles_have_files_lines_and_labels)
 }
 
 /*
- * Readers of profiles take the first mapping for the program, and builds are
- * told apart by it: so it is there although all frames are elsewhere.
+ * Readers of profiles take the first mapping for the program. A profile has it
+ * even if no frame is in it.
  */
 Test(sample_window, the_first_mapping_is_the_program_of_the_series)
 {
