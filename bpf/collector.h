@@ -3,7 +3,8 @@
  * Collector: profiles of all processes of this machine. It takes samples with
  * an eBPF program, follows which processes run and what they have mapped, adds
  * the samples up, and every interval hands over one profile for each series: a
- * program in a container, a systemd unit or a cgroup.
+ * program in a container, a systemd unit or a cgroup. Then it hands over a
+ * heartbeat (docs/ebpf.md), unless all samples have the same labels.
  *
  * Ownership: a collector owns its threads, until collector_stop().
  * Threads: collector_start() and collector_stop() by one thread; statistics by
@@ -71,12 +72,20 @@ struct collector_stats {
 	 */
 	struct err failure;
 	int64_t ends
-		[SAMPLE_ENDS];   /* samples by the reason why the stack ends */
-	int64_t dropped;         /* samples of processes dropped by rules */
-	int64_t ring_full;       /* samples lost: the ring buffer was full */
-	int64_t memory_full;     /* samples lost: the interval has too many */
-	int64_t groups_full;     /* samples lost: there are too many series */
-	int64_t off_cpu;         /* sampled waits of threads that have ended */
+		[SAMPLE_ENDS]; /* samples by the reason why the stack ends */
+	int64_t dropped;       /* samples of processes dropped by rules */
+	int64_t ring_full;     /* samples lost: the ring buffer was full */
+	int64_t memory_full;   /* samples lost: the interval has too many */
+	int64_t groups_full;   /* samples lost: there are too many series */
+	int64_t off_cpu;       /* sampled waits of threads that have ended */
+	/*
+	 * CPU time of the intervals that have ended, in ns: by the samples,
+	 * stored or not; by the kernel's account; and what a hypervisor has
+	 * taken of it.
+	 */
+	int64_t sampled_ns;
+	int64_t busy_ns;
+	int64_t stolen_ns;
 	int64_t profiles;        /* handed over */
 	int64_t profiles_failed; /* given up: the sink refused them */
 	int64_t reports_lost;    /* of the kernel, about processes */

@@ -5,6 +5,7 @@
 
 #include "bpf/collector.h"
 #include "bpf/sample_labels.h"
+#include "model/collected.h"
 
 /* Bounds of the interval in ms. */
 #define INTERVAL_MIN 1000
@@ -39,6 +40,31 @@ static void decode_sample_labels(struct yaml *y, const struct yaml_node *n,
 				y, n->items[i],
 				"sample_labels: expected comm, cpu, pid, thread or tid, not \"%.*s\"",
 				STR_ARG(name));
+	}
+}
+
+/*
+ * Refuse rules that change what tells a series of the collector and its
+ * machine: without it, nobody knows when the series was sampled.
+ */
+static void ebpf_config_check_rules(struct yaml *y,
+				    const struct relabel_rules *rules)
+{
+	static const char *const kept[] = { LABEL_NAME, "job", COLLECTED_NODE };
+
+	for (size_t i = 0; i < rules->count; i++) {
+		const struct relabel_rule *r = &rules->v[i];
+
+		/* The rule has an error of its own. */
+		if (!r->regex)
+			continue;
+		for (size_t k = 0; k < ARRAY_SIZE(kept); k++) {
+			if (relabel_changes(r, str_of(kept[k])))
+				yaml_error(
+					y, r->node,
+					"relabel_configs: rules of the section ebpf cannot change the label %s; the key \"node\" sets the name of the machine",
+					kept[k]);
+		}
 	}
 }
 
@@ -77,6 +103,7 @@ void ebpf_config_decode(struct yaml *y, const struct yaml_node *n, void *config)
 	c->interval_ms = COLLECTOR_INTERVAL_MS;
 	c->sample_labels = SAMPLE_LABELS_DEFAULT;
 	yaml_decode_open(y, n, "ebpf", fields, decode_other, c);
+	ebpf_config_check_rules(y, &c->relabel);
 	if (n->kind == YAML_MAP && n->count &&
 	    yaml_is_null(yaml_child(n, "enabled")))
 		yaml_warn(

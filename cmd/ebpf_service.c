@@ -49,6 +49,11 @@ struct ebpf_service {
 	      "Number of samples of the eBPF collector, by outcome.", \
 	      .label = "outcome", .value = (outcome))
 
+#define CPU_TIME(member, source)                                                                             \
+	STATS(COUNTER, member, "everprof_ebpf_cpu_seconds_total",                                            \
+	      "CPU time of all processes, by samples, by the kernel's account, and stolen by a hypervisor.", \
+	      .scale = 1e-9, .label = "source", .value = (source))
+
 static const struct metric_row service_rows[] = {
 	SAMPLES(ends[SAMPLE_COMPLETE], "complete"),
 	SAMPLES(ends[SAMPLE_KERNEL], "kernel"),
@@ -68,6 +73,9 @@ static const struct metric_row service_rows[] = {
 	      "Whether the eBPF collector takes samples."),
 	STATS(COUNTER, off_cpu, "everprof_ebpf_off_cpu_samples_total",
 	      "Number of sampled waits of threads that have ended."),
+	CPU_TIME(sampled_ns, "samples"),
+	CPU_TIME(busy_ns, "kernel"),
+	CPU_TIME(stolen_ns, "stolen"),
 	STATS(COUNTER, profiles, "everprof_ebpf_profiles_total",
 	      "Number of profiles that the eBPF collector has stored."),
 	STATS(COUNTER, profiles_failed, "everprof_ebpf_profiles_failed_total",

@@ -414,6 +414,25 @@ int relabel_apply(const struct relabel_rule *rule, struct labels_builder *b,
 	return rc;
 }
 
+bool relabel_changes(const struct relabel_rule *rule, struct str label)
+{
+	switch (rule->action) {
+	case RELABEL_REPLACE:
+	case RELABEL_HASHMOD:
+	case RELABEL_LOWERCASE:
+	case RELABEL_UPPERCASE:
+		return str_eq(rule->target_label, label);
+	case RELABEL_LABELMAP:
+		return str_eq(rule->replacement, label);
+	case RELABEL_LABELDROP:
+		return regex_matches(rule->regex, label);
+	case RELABEL_LABELKEEP:
+		return !regex_matches(rule->regex, label);
+	default:
+		return false;
+	}
+}
+
 /*
  * The actions "keepequal" and "dropequal" compare the source labels with the
  * target_label, so their decision depends on the target_label, too.

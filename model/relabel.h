@@ -87,6 +87,13 @@ NODISCARD int relabel_apply(const struct relabel_rule *rule,
 bool relabel_judges_by(const struct relabel_rule *rule, struct str label);
 
 /*
+ * Returns whether the rule, by its own text, changes or removes the given label
+ * if a set of labels has it. Names of labels that a rule makes of values are not
+ * known before it is applied.
+ */
+bool relabel_changes(const struct relabel_rule *rule, struct str label);
+
+/*
  * Applies the rules in order and stops after a rule that drops the labels. *by
  * (`by` may be NULL) receives the index of the last rule that was reached.
  * Skips the rules for which relabel_judges_by() is true of the label `but`; if

@@ -9,6 +9,7 @@
 #include "base/mutex.h"
 #include "bpf/collect/collector_private.h"
 #include "bpf/collect/collector_samples.h"
+#include "bpf/kernel/cpu_times.h"
 
 enum {
 	/* How often samples are read, if nothing else happens. */
@@ -257,16 +258,120 @@ static void collector_sweep(struct collector *c)
 	process_groups_count_end(&c->groups);
 }
 
+/* Ask the kernel for its counters. */
+static void collector_ask_counts(struct collector *c)
+{
+	uint64_t counts[SAMPLER_COUNTERS];
+
+	if (!sampler_counts(c->sampler, counts, NULL))
+		memcpy(c->counts, counts, sizeof(counts));
+}
+
+/* What has become of samples since the start. */
+static struct window_account collector_account(struct collector *c)
+{
+	struct window_account a;
+	int64_t full;
+	int64_t ticks;
+
+	collector_ask_counts(c);
+	full = (int64_t)c->counts[SAMPLER_RING_FULL];
+	ticks = (int64_t)c->counts[SAMPLER_TICKS_LOST];
+	a = (struct window_account){
+		.dropped =
+			c->seen_dropped + (int64_t)c->counts[SAMPLER_IGNORED],
+		.lost = { [WINDOW_CPU] = ticks + c->lost[WINDOW_CPU],
+			  [WINDOW_OFF_CPU] =
+				  full - ticks + c->lost[WINDOW_OFF_CPU] },
+	};
+	(void)cpu_times_read(&a.times);
+	return a;
+}
+
+/* Begin a window at a time of the monotonic clock, which has just been. */
+static void collector_open_window(struct collector *c, int64_t at_ns,
+				  const struct window_account *then)
+{
+	int64_t ago_ms = (clock_mono_ns() - at_ns) / 1000000;
+
+	c->window = sample_window_new((clock_ms(NULL) - ago_ms) * 1000000);
+	c->window_at = at_ns;
+	c->window_account = *then;
+}
+
+/* Begin the first window, or one from which on samples are taken. */
+static void collector_begin_window(struct collector *c)
+{
+	const struct window_account now = collector_account(c);
+
+	sample_window_free(c->window);
+	collector_open_window(c, clock_mono_ns(), &now);
+}
+
+/* Count CPU time, by the samples of a window and by the kernel. */
+static void collector_compare(struct collector *c)
+{
+	const struct window_account *a = &c->window->account;
+	struct window_total kept =
+		sample_window_total(c->window, WINDOW_CPU, WINDOW_ALL_SERIES);
+
+	if (!a->is_sampled || !a->times.busy_ns || !c->o.hz)
+		return;
+	c->stats.busy_ns += a->times.busy_ns;
+	c->stats.stolen_ns += a->times.stolen_ns;
+	c->stats.sampled_ns +=
+		((int64_t)kept.count + a->dropped + a->lost[WINDOW_CPU]) *
+		(1000000000 / c->o.hz);
+}
+
+/*
+ * The window ends now: the samples that are still to be taken are from before.
+ * Its duration is by a clock that nobody sets, in whole milliseconds, which take
+ * 4 bytes less in each profile than nanoseconds do.
+ */
+static void collector_close_window(struct collector *c,
+				   const struct window_account *now)
+{
+	const struct cpu_times *before = &c->window_account.times;
+	struct window_account *a = &c->window->account;
+
+	c->window->end_ns =
+		c->window->start_ns +
+		(clock_mono_ns() - c->window_at) / 1000000 * 1000000;
+	if (before->busy_ns && now->times.busy_ns)
+		a->times = (struct cpu_times){
+			now->times.busy_ns - before->busy_ns,
+			now->times.stolen_ns - before->stolen_ns
+		};
+	/* After the last one, there are no samples. */
+	a->is_sampled = c->stats.sampling && !c->ended;
+}
+
+/* Note what became of the samples of the window. */
+static void collector_settle_window(struct collector *c,
+				    const struct window_account *now)
+{
+	const struct window_account *before = &c->window_account;
+	struct window_account *a = &c->window->account;
+
+	a->dropped = now->dropped - before->dropped;
+	for (int kind = 0; kind < WINDOW_KINDS; kind++)
+		a->lost[kind] = now->lost[kind] - before->lost[kind];
+	collector_compare(c);
+}
+
 void collector_flush(struct collector *c)
 {
-	int64_t now_ns = clock_ms(NULL) * 1000000;
+	const struct window_account now = collector_account(c);
+	int64_t now_ns = clock_mono_ns();
 
 	collector_add_waits(c);
-	c->window->end_ns = now_ns;
+	if (!c->window->end_ns)
+		collector_close_window(c, &now);
+	collector_settle_window(c, &now);
 	sample_window_refresh(c->window, &c->files);
 	profile_writer_give(c->writer, c->window);
-	c->window = sample_window_new(now_ns);
-	c->window_at = c->now;
+	collector_open_window(c, now_ns, &now);
 	/*
 	 * A window refers to files by their numbers, and the sweep frees
 	 * numbers: the new window refers to none yet.
@@ -316,14 +421,12 @@ static void collector_count_cost(struct collector *c)
 static void collector_count(struct collector *c)
 {
 	struct collector_stats *s = &c->stats;
-	uint64_t counts[SAMPLER_COUNTERS];
 	uint64_t written;
 	uint64_t failed;
 
-	if (!sampler_counts(c->sampler, counts, NULL)) {
-		s->ring_full = (int64_t)counts[SAMPLER_RING_FULL];
-		s->dropped = c->seen_dropped + (int64_t)counts[SAMPLER_IGNORED];
-	}
+	collector_ask_counts(c);
+	s->ring_full = (int64_t)c->counts[SAMPLER_RING_FULL];
+	s->dropped = c->seen_dropped + (int64_t)c->counts[SAMPLER_IGNORED];
 	profile_writer_counts(c->writer, &written, &failed);
 	s->profiles = (int64_t)written;
 	s->profiles_failed = (int64_t)failed;
@@ -359,13 +462,11 @@ static void collector_begin_samples(struct collector *c)
 {
 	struct err *failure = &c->stats.failure;
 
-	if (c->stats.sampling || c->now < c->start_after ||
+	if (c->stats.sampling || c->ended || c->now < c->start_after ||
 	    (!c->settled && c->now < c->settle_until))
 		return;
-	sample_window_free(c->window);
-	c->window = sample_window_new(clock_ms(NULL) * 1000000);
-	c->window_at = c->now;
 	c->stats.sampling = !sampler_start(c->sampler, failure);
+	collector_begin_window(c);
 	if (c->stats.sampling) {
 		failure->code = 0;
 	} else {
@@ -391,6 +492,12 @@ static void collector_take_names(struct collector *c)
 	}
 }
 
+/* Whether the window is as long as an interval. */
+static bool collector_window_is_full(const struct collector *c)
+{
+	return (clock_mono_ns() - c->window_at) / 1000000 >= c->o.interval_ms;
+}
+
 /* Do everything once that is due. */
 static void collector_turn(struct collector *c)
 {
@@ -400,7 +507,7 @@ static void collector_turn(struct collector *c)
 	collector_read_files(c, c->now);
 	process_table_publish(&c->processes, c->now);
 	collector_begin_samples(c);
-	if (c->now - c->window_at >= (uint64_t)c->o.interval_ms &&
+	if (!c->ended && collector_window_is_full(c) &&
 	    profile_writer_has_room(c->writer))
 		collector_flush(c);
 	if (c->now - c->counted_at >= COUNT_MS || !c->stats.sampling) {
@@ -453,6 +560,15 @@ static void collector_finish_scans(struct collector *c)
 	collector_take_held(c, UINT64_MAX);
 }
 
+/* No further samples are taken: those of the last window are to be read. */
+static void collector_end_samples(struct collector *c)
+{
+	const struct window_account now = collector_account(c);
+
+	collector_close_window(c, &now);
+	c->ended = true;
+}
+
 static void *collector_run(void *collector)
 {
 	struct collector *c = collector;
@@ -464,6 +580,7 @@ static void *collector_run(void *collector)
 	while (collector_wait(c));
 	/* Hand over the samples that were taken since the last window. */
 	sampler_stop(c->sampler);
+	collector_end_samples(c);
 	collector_turn(c);
 	collector_finish_scans(c);
 	/* Storage that refuses profiles must not keep the process from ending. */
@@ -526,6 +643,7 @@ static void collector_begin(struct collector *c)
 	collector_scan(c);
 	if (c->o.pid)
 		process_table_mark(&c->processes, c->o.pid, c->now);
+	c->node = c->o.labels ? NULL : process_groups_node(&c->groups);
 	c->queue = elf_queue_open(c->o.helper_argv, c->o.process_argv);
 	c->writer = profile_writer_open(&(struct profile_writer_options){
 		.hz = c->o.hz,
@@ -538,12 +656,12 @@ static void collector_begin(struct collector *c)
 		.names_ms = c->o.interval_ms == INT64_MAX ? 0 :
 							    c->o.interval_ms,
 		.log = c->o.log,
+		.node = c->node,
 		.sink = c->o.sink,
 		.ctx = c->o.ctx,
 	});
-	c->window = sample_window_new(clock_ms(NULL) * 1000000);
-	c->window_at = (uint64_t)clock_mono_ns() / 1000000;
-	c->settle_until = c->window_at + SETTLE_MS;
+	collector_begin_window(c);
+	c->settle_until = c->now + SETTLE_MS;
 }
 
 /* Free what collector_open() has made. */
@@ -572,6 +690,7 @@ static void collector_end(struct collector *c)
 	vec_fini(&c->waits);
 	process_table_fini(&c->processes);
 	process_groups_fini(&c->groups);
+	labels_unref(c->node);
 	file_table_fini(&c->files);
 	table_store_fini(&c->store);
 	user_ranges_fini(&c->ranges);

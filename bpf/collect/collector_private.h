@@ -53,8 +53,12 @@ struct collector {
 	struct held_samples held;
 	struct waiting_threads waiting;
 	struct sample_window *window;
-	uint64_t window_at; /* when the window began, in monotonic ms */
-	uint64_t now;       /* of this turn, in monotonic ms */
+	int64_t window_at; /* when the window began, in monotonic ns */
+	/* What has become of samples since the start, when the window began. */
+	struct window_account window_account;
+	bool ended;                        /* no further samples are taken */
+	uint64_t counts[SAMPLER_COUNTERS]; /* of the kernel, when last asked */
+	uint64_t now;                      /* of this turn, in monotonic ms */
 	/* Files that were read, or whose tables are gone; not yet published. */
 	struct file_numbers learned;
 	uint64_t learned_at;
@@ -73,7 +77,9 @@ struct collector {
 	uint64_t settle_until; /* when sampling begins at the latest */
 	uint64_t start_after;  /* sampling failed to begin until this time */
 	VEC(struct window_frame) frames; /* of the sample that is taken */
+	struct labels *node;  /* of all profiles; NULL: no heartbeats */
 	int64_t seen_dropped; /* samples of processes that rules dropped */
+	int64_t lost[WINDOW_KINDS]; /* samples for which there was no room */
 	struct collector_stats stats;
 	struct mutex mu;
 	struct collector_stats shown; /* guarded by mu */

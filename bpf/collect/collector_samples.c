@@ -243,6 +243,7 @@ static bool sample_add(struct collector *c, const struct sample_record *r,
 	in.series = sample_labels(c, p, h, &full);
 	if (full) {
 		c->stats.groups_full++;
+		c->lost[in.kind]++;
 		return false;
 	}
 	if (!in.series) {
@@ -311,6 +312,13 @@ static bool sample_asks(struct collector *c, const struct sample_header *h)
 	return sample_waits(c, h->pid);
 }
 
+/* Count a sample for which there is no room. */
+static void sample_lose(struct collector *c, enum window_kind kind)
+{
+	c->stats.memory_full++;
+	c->lost[kind]++;
+}
+
 /* Add a sample to the window, if there is room. */
 static void sample_take_now(struct collector *c, const struct sample_record *r,
 			    const struct window_input *in)
@@ -319,7 +327,7 @@ static void sample_take_now(struct collector *c, const struct sample_record *r,
 	if (sample_has_room(c))
 		(void)sample_add(c, r, *in);
 	else
-		c->stats.memory_full++;
+		sample_lose(c, in->kind);
 }
 
 /* The number to whose share the user of a process counts. */
@@ -415,7 +423,7 @@ void collector_take(struct collector *c, const struct sample_record *r)
 	if (r->header.kind == SAMPLE_WAITS) {
 		if (!waiting_threads_add(&c->waiting, r,
 					 sample_share(c, r->header.pid)))
-			c->stats.memory_full++;
+			sample_lose(c, WINDOW_OFF_CPU);
 	} else if (r->header.kind == SAMPLE_RESUMES) {
 		sample_take_wait(c, &r->header);
 	} else {

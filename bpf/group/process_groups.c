@@ -8,10 +8,7 @@
 #include "bpf/group/cgroup_path.h"
 #include "bpf/group/container_log.h"
 #include "bpf/process/maps_line.h"
-
-/* The labels `__name__` and `job` of the profiles. */
-#define PROFILE_NAME "process_cpu"
-#define PROFILE_JOB  "ebpf"
+#include "model/collected.h"
 
 void process_groups_init(struct process_groups *g, const char *node,
 			 const char *container_logs,
@@ -144,6 +141,27 @@ static void label_container(const struct process_groups *g,
 		  (struct str){ .ptr = id.ptr, .len = CONTAINER_SHORT_LEN });
 }
 
+/* Set the labels that tell the collector and its machine. */
+static void label_origin(const struct process_groups *g,
+			 struct labels_builder *b)
+{
+	label_add(b, LABEL_NAME, str_of(COLLECTED_CPU));
+	label_add(b, "job", str_of(COLLECTED_JOB));
+	label_add(b, COLLECTED_NODE, str_of(g->node));
+}
+
+struct labels *process_groups_node(const struct process_groups *g)
+{
+	struct labels_builder b = { 0 };
+	struct labels *out = NULL;
+
+	label_origin(g, &b);
+	if (labels_build(&b, &out, NULL))
+		out = NULL;
+	labels_builder_fini(&b);
+	return out;
+}
+
 /* Add the labels of a process before relabelling. */
 static void label_process(const struct process_groups *g,
 			  struct labels_builder *b,
@@ -153,9 +171,7 @@ static void label_process(const struct process_groups *g,
 	char pid[16];
 
 	snprintf(pid, sizeof(pid), "%u", p->pid);
-	label_add(b, LABEL_NAME, str_of(PROFILE_NAME));
-	label_add(b, "job", str_of(PROFILE_JOB));
-	label_add(b, "node", str_of(g->node));
+	label_origin(g, b);
 	label_add(b, "exe", process_exe_name(p->exe));
 	if (path.container.len)
 		label_container(g, b, path.container);
@@ -194,6 +210,11 @@ static struct labels *process_labels(const struct process_groups *g,
 	label_process(g, &b, p, cgroup);
 	if (g->rules)
 		rc = relabel_run(g->rules, NULL, &b, NULL, NULL);
+	/*
+	 * The configuration refuses rules that name these labels; others may
+	 * still change them, by a name that is made of a value.
+	 */
+	label_origin(g, &b);
 	label_remove_meta(&b);
 	/* Rules may have made a set of labels that cannot be. */
 	if (rc == RELABEL_KEPT && labels_build(&b, &out, NULL))

@@ -81,6 +81,13 @@ void process_groups_fini(struct process_groups *g);
 uint32_t process_groups_find(struct process_groups *g,
 			     const struct process_facts *p, uint32_t inherited);
 
+/*
+ * Return the labels that the profiles of all programs have, in any group; NULL:
+ * the name of the machine cannot be the value of a label. The caller owns the
+ * reference.
+ */
+struct labels *process_groups_node(const struct process_groups *g);
+
 /* Return the labels of a group, or NULL if its processes are dropped. */
 struct labels *process_groups_labels(const struct process_groups *g,
 				     uint32_t number);

@@ -110,9 +110,10 @@ _Static_assert(sizeof(struct sample_header) == 56, "no padding");
 
 /* Counters, one element for each CPU. */
 enum sampler_counter {
-	SAMPLER_IGNORED,   /* ticks in processes that are not sampled */
-	SAMPLER_TAKEN,     /* samples of processes and threads of the kernel */
-	SAMPLER_RING_FULL, /* those that were lost because the ring was full */
+	SAMPLER_IGNORED,    /* ticks in processes that are not sampled */
+	SAMPLER_TAKEN,      /* samples of processes and threads of the kernel */
+	SAMPLER_RING_FULL,  /* those that were lost because the ring was full */
+	SAMPLER_TICKS_LOST, /* those of CPU time among the lost ones */
 	SAMPLER_COUNTERS,
 };
 

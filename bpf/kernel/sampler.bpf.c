@@ -336,12 +336,12 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 	if (!(ip >> 63)) {
 		__builtin_memcpy(&regs, &ctx->regs, sizeof(regs));
 		s->record.header.end = sample_user(s, &regs);
-		sample_send(s);
-		return 0;
+	} else {
+		sample_kernel(ctx, s);
+		sample_from_kernel(s);
 	}
-	sample_kernel(ctx, s);
-	sample_from_kernel(s);
-	sample_send(s);
+	if (sample_send(s))
+		counter_add(SAMPLER_TICKS_LOST);
 	return 0;
 }
 

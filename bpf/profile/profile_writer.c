@@ -6,7 +6,9 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "bpf/profile/frame_names.h"
+#include "bpf/profile/heartbeat.h"
 #include "bpf/profile/window_profile.h"
+#include "model/collected.h"
 
 enum {
 	/* Windows that may wait; more samples stay in the open window. */
@@ -54,8 +56,8 @@ static bool writer_pause(struct profile_writer *w)
 	return !hurrying;
 }
 
-/* Hand a profile over, and count it. */
-static void writer_hand_over(struct profile_writer *w, struct labels *labels,
+/* Hand a profile over, and count it. False: it was given up. */
+static bool writer_hand_over(struct profile_writer *w, struct labels *labels,
 			     int64_t ms, struct bytes profile)
 {
 	struct err err = {
@@ -77,6 +79,7 @@ static void writer_hand_over(struct profile_writer *w, struct labels *labels,
 	mutex_lock(&w->mu);
 	*(rc ? &w->failed : &w->written) += 1;
 	mutex_unlock(&w->mu);
+	return !rc;
 }
 
 /*
@@ -91,41 +94,73 @@ static struct labels *writer_labels(struct labels *cpu, enum window_kind kind)
 	if (kind == WINDOW_CPU)
 		return labels_ref(cpu);
 	labels_set_all(&b, cpu);
-	labels_set(&b, str_of("__name__"), str_of("process_off_cpu"));
+	labels_set(&b, str_of(LABEL_NAME), str_of(COLLECTED_OFF_CPU));
 	if (labels_build(&b, &out, NULL))
 		out = labels_ref(cpu);
 	labels_builder_fini(&b);
 	return out;
 }
 
+/* The period of the samples of a kind; 0: none are taken. */
+static int64_t writer_period(const struct profile_writer *w,
+			     enum window_kind kind)
+{
+	if (kind == WINDOW_OFF_CPU)
+		return w->o.off_cpu;
+	return w->o.hz ? 1000000000 / w->o.hz : 0;
+}
+
+/* Note that the profile of a series was not stored. */
+static void writer_note_refused(struct sample_window *window, uint32_t series,
+				enum window_kind kind)
+{
+	struct window_total *all = &window->account.refused[kind];
+	struct window_total t = sample_window_total(window, kind, series);
+
+	all->count += t.count;
+	all->value += t.value;
+}
+
 /* Make the profiles of a series. */
 static void writer_write_series(struct profile_writer *w,
-				const struct sample_window *window,
-				uint32_t series, const struct bytes *names,
-				struct buf *profile)
+				struct sample_window *window, uint32_t series,
+				const struct bytes *names, struct buf *profile)
 {
-	int64_t periods[WINDOW_KINDS] = {
-		[WINDOW_CPU] = w->o.hz ? 1000000000 / w->o.hz : 0,
-		[WINDOW_OFF_CPU] = w->o.off_cpu
-	};
-
 	for (int kind = 0; kind < WINDOW_KINDS; kind++) {
 		struct labels *labels;
 
 		buf_reset(profile);
 		if (!window_profile_encode(window, series, kind, names,
-					   periods[kind], profile))
+					   writer_period(w, kind), profile))
 			continue;
 		labels = writer_labels(window->series.v[series], kind);
-		writer_hand_over(w, labels, window->start_ns / 1000000,
-				 buf_bytes(profile));
+		if (!writer_hand_over(w, labels, window->start_ns / 1000000,
+				      buf_bytes(profile)))
+			writer_note_refused(window, series, kind);
+		labels_unref(labels);
+	}
+}
+
+/* Make the heartbeats of a window, whose profiles are stored. */
+static void writer_beat(struct profile_writer *w,
+			const struct sample_window *window, struct buf *profile)
+{
+	for (int kind = 0; kind < WINDOW_KINDS; kind++) {
+		int64_t period = writer_period(w, kind);
+		struct labels *labels;
+
+		buf_reset(profile);
+		if (!period || !heartbeat_encode(window, kind, period, profile))
+			continue;
+		labels = heartbeat_labels(w->o.node, kind);
+		(void)writer_hand_over(w, labels, window->start_ns / 1000000,
+				       buf_bytes(profile));
 		labels_unref(labels);
 	}
 }
 
 /* Make the profiles of a window. */
-static void writer_write(struct profile_writer *w,
-			 const struct sample_window *window)
+static void writer_write(struct profile_writer *w, struct sample_window *window)
 {
 	struct arena arena = { 0 };
 	struct buf profile = buf_init(WRITER_PROFILE_MAX);
@@ -136,6 +171,8 @@ static void writer_write(struct profile_writer *w,
 	w->patient_until_ns = clock_mono_ns() + WRITER_PATIENCE_MS * 1000000LL;
 	for (uint32_t i = 0; i < window->series.count; i++)
 		writer_write_series(w, window, i, names, &profile);
+	if (w->o.node)
+		writer_beat(w, window, &profile);
 	mem_free(names);
 	buf_fini(&profile);
 	arena_fini(&arena);

@@ -26,6 +26,8 @@ struct profile_writer_options {
 	const struct user_ranges *ranges; /* may be NULL */
 	int64_t names_ms;      /* for the names of a window; 0: no bound */
 	const struct log *log; /* may be NULL */
+	/* Labels of the profiles of all programs; NULL: no heartbeats. */
+	struct labels *node;
 	profile_sink *sink;
 	void *ctx;
 };

@@ -65,6 +65,23 @@ size_t sample_window_memory(const struct sample_window *w)
 	       table_memory(&w->by_stack) + table_memory(&w->by_sample);
 }
 
+struct window_total sample_window_total(const struct sample_window *w,
+					enum window_kind kind, uint32_t series)
+{
+	struct window_total t = { .count = 0 };
+
+	for (size_t i = 0; i < w->samples.count; i++) {
+		const struct window_sample *s = &w->samples.v[i];
+
+		if (s->kind != kind ||
+		    (series != WINDOW_ALL_SERIES && s->series != series))
+			continue;
+		t.count += s->count;
+		t.value += s->value;
+	}
+	return t;
+}
+
 static uint64_t hash_of(const void *p, size_t len)
 {
 	return hash_key((struct bytes){ .ptr = p, .len = len });

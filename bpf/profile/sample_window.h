@@ -14,6 +14,7 @@
 #include "base/table.h"
 #include "base/vec.h"
 #include "bpf/kernel/abi.h"
+#include "bpf/kernel/cpu_times.h"
 #include "bpf/process/file_table.h"
 #include "bpf/profile/jit_process.h"
 #include "model/labels.h"
@@ -86,9 +87,28 @@ enum {
 	WINDOW_MAPS_MAX = 256,
 };
 
+#define WINDOW_ALL_SERIES UINT32_MAX
+
+/* Several samples together. */
+struct window_total {
+	uint64_t count;
+	uint64_t value; /* nanoseconds */
+};
+
+/* What is known of the CPU time of a window besides its samples. */
+struct window_account {
+	int64_t dropped; /* CPU samples of processes that rules dropped */
+	int64_t lost[WINDOW_KINDS]; /* samples for which there was no room */
+	/* samples of profiles that were not stored */
+	struct window_total refused[WINDOW_KINDS];
+	struct cpu_times times; /* by the kernel; zero: not known */
+	bool is_sampled;        /* samples were taken */
+};
+
 struct sample_window {
 	int64_t start_ns;
-	int64_t end_ns;
+	int64_t end_ns; /* 0: it goes on */
+	struct window_account account;
 	VEC(struct labels *) series;
 	/* By series: its program, as a number in the file table, or FILE_NONE. */
 	VEC(uint32_t) programs;
@@ -114,6 +134,13 @@ void sample_window_free(struct sample_window *w);
 
 /* Return its size in memory, in bytes. */
 size_t sample_window_memory(const struct sample_window *w);
+
+/*
+ * Return the total of a kind of samples, of one series or of all
+ * (WINDOW_ALL_SERIES).
+ */
+struct window_total sample_window_total(const struct sample_window *w,
+					enum window_kind kind, uint32_t series);
 
 /* A sample that is added. */
 struct window_input {

@@ -220,6 +220,34 @@ Test(process_groups, rules_drop_processes_and_make_series_of_one)
 }
 
 /* Numbers of groups that no process has are used again. */
+/* Rules can make names of labels of values, which nobody can check before. */
+Test(process_groups, rules_do_not_change_the_name_of_the_machine)
+{
+	static const char text[] =
+		"- {source_labels: [exe], regex: '(.*)', target_label: '$1', "
+		"replacement: other}";
+	struct process_groups g;
+	struct yaml y;
+	struct relabel_rules rules = { 0 };
+	struct labels *node;
+	const struct process_facts p = facts_of(1, "/bin/node", "/a");
+
+	yaml_parse(&y, "rules", bytes_of(str_of(text)));
+	relabel_decode(&y, y.root, &rules);
+	cr_assert(rules.count == 1);
+	process_groups_init(&g, "host", NULL, &rules);
+	check_labels(&g, process_groups_find(&g, &p, PROCESS_NO_GROUP),
+		     "process_cpu{cgroup=\"/a\",exe=\"node\",job=\"ebpf\","
+		     "node=\"host\"}");
+	node = process_groups_node(&g);
+	cr_assert(node);
+	cr_expect(check_str(labels_get(node, str_of("node")), "host"));
+	labels_unref(node);
+	process_groups_fini(&g);
+	relabel_rules_fini(&rules);
+	yaml_fini(&y);
+}
+
 Test(process_groups, groups_without_processes_are_forgotten)
 {
 	struct process_groups g;

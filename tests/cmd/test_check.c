@@ -276,6 +276,12 @@ Test(check, sections_that_would_have_no_effect_are_refused)
 		  "regex: a, action: keep}]}",
 		  NULL },
 		{ "ebpf: {relabel_configs: [x]}", "e.yml:1:26: " },
+		{ "ebpf: {relabel_configs: [{target_label: node, "
+		  "replacement: x}]}",
+		  "e.yml:1:26: relabel_configs: rules of the section ebpf "
+		  "cannot change the label node" },
+		{ "ebpf: {relabel_configs: [{regex: exe, action: labelkeep}]}",
+		  "cannot change the label job" },
 		{ "ebpf: {sampling_frequency: 0}",
 		  "e.yml:1:28: sampling_frequency: expected 1 to 999, not 0" },
 		{ "ebpf: {interval: 10ms}",

@@ -157,6 +157,42 @@ Test(rules, rules_that_judge_by_a_label_are_known)
 	}
 }
 
+Test(rules, rules_that_change_a_label_are_known)
+{
+	static const struct {
+		const char *rule;
+		bool changes;
+	} cases[] = {
+		{ "[{target_label: job, replacement: x}]", true },
+		{ "[{target_label: jobs, replacement: x}]", false },
+		{ "[{source_labels: [job], target_label: a}]", false },
+		{ "[{source_labels: [job], action: drop, regex: a}]", false },
+		{ "[{source_labels: [a], action: hashmod, modulus: 2, "
+		  "target_label: job}]",
+		  true },
+		{ "[{source_labels: [job], action: uppercase, "
+		  "target_label: job}]",
+		  true },
+		{ "[{action: labeldrop, regex: 'j.*'}]", true },
+		{ "[{action: labeldrop, regex: 'a.*'}]", false },
+		{ "[{action: labelkeep, regex: 'j.*'}]", false },
+		{ "[{action: labelkeep, regex: 'a.*'}]", true },
+		{ "[{action: labelmap, regex: 'a(.*)'}]", false },
+		{ "[{action: labelmap, regex: a, replacement: job}]", true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct ruled r;
+
+		ruled_init(&r, cases[i].rule);
+		cr_assert(r.rules.count == 1, "%s", cases[i].rule);
+		cr_expect(relabel_changes(&r.rules.v[0], str_of("job")) ==
+				  cases[i].changes,
+			  "%s", cases[i].rule);
+		ruled_fini(&r);
+	}
+}
+
 Test(rules, defaults_are_those_of_prometheus)
 {
 	struct ruled r;

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CPU times: how long all CPUs together have been busy, by the kernel's own
+ * account in /proc/stat (proc(5)).
+ *
+ * Ownership: nothing is kept.
+ * Threads: any.
+ * Units: nanoseconds, in steps of a clock tick (10 ms).
+ */
+#ifndef BPF_KERNEL_CPU_TIMES_H
+#define BPF_KERNEL_CPU_TIMES_H
+
+#include "base/bytes.h"
+
+/* Times of all CPUs since the start of the machine. */
+struct cpu_times {
+	/* In programs (user and nice), the kernel (system), and interrupts. */
+	int64_t busy_ns;
+	/*
+	 * In which the hypervisor ran something else, although a program was to
+	 * run (steal).
+	 */
+	int64_t stolen_ns;
+};
+
+/*
+ * Find the times in the text of /proc/stat. `ticks` is the number of clock ticks
+ * in a second. False: the text has no such line.
+ */
+bool cpu_times_parse(struct str text, int64_t ticks, struct cpu_times *out);
+
+/* Read the times from /proc/stat. False: they cannot be read. */
+bool cpu_times_read(struct cpu_times *out);
+
+#endif
