@@ -89,11 +89,17 @@ struct tsdb;
 void query_open(struct query_work *w, struct tsdb *db, struct querier **q);
 
 /*
- * Select series, and take the memory that the selection uses. Errors as for
- * querier_select() and query_take().
+ * Select series, and take the memory that the selection uses. Heartbeats are not
+ * selected unless a matcher is about the name of the series
+ * (coverage_drop_beats()). Errors as for querier_select() and query_take().
  */
 NODISCARD int query_select(struct query_work *w, struct querier *q,
 			   const struct matcher *v, size_t count, int64_t from,
 			   int64_t to, struct err *err);
+
+/* As query_select(), but with all heartbeats: for lists of series and labels. */
+NODISCARD int query_select_all(struct query_work *w, struct querier *q,
+			       const struct matcher *v, size_t count,
+			       int64_t from, int64_t to, struct err *err);
 
 #endif

@@ -15,12 +15,19 @@
 #include "base/table.h"
 #include "base/vec.h"
 #include "pprof/aggregate.h"
+#include "query/coverage.h"
 #include "query/merge/buckets.h"
+#include "query/work/time_steps.h"
 #include "tsdb/querier.h"
 
 enum {
 	/* Largest number of steps, as in Prometheus. */
 	TIMELINE_POINTS_MAX = 11000,
+	/*
+	 * Rates know what of profiles that began so long before the range is in
+	 * it: the longest interval of the eBPF collector.
+	 */
+	TIMELINE_REACH_MS = 10 * 60 * 1000,
 };
 
 /* The time range, the steps, and how series are grouped. */
@@ -37,8 +44,9 @@ struct timeline_options {
 	bool rate;
 	/*
 	 * Largest gap between two profiles of a series that is filled, in ms:
-	 * states and rates then have values in the steps between the profiles,
-	 * too. 0: only steps with profiles have values.
+	 * states and rates then have a value at each time between the profiles,
+	 * and a step has the mean of its time. 0: only steps with profiles have
+	 * values. Series with heartbeats also have values in other steps.
 	 */
 	int64_t fill_ms;
 	/*
@@ -59,21 +67,23 @@ struct timeline_line {
 	enum value_kind kind;
 	double *values; /* result: values summed over the group's series */
 	bool *known;    /* whether the step has a value */
+	/* For rates: the largest share of the step that a series tells of. */
+	double *covered;
 	/* Distribution of the totals; not used for counters. */
 	struct buckets buckets;
 	/*
 	 * The members from here to the end are scratch, for the series that is
 	 * being added. `sum` and `count`: per step, the sum of the totals and
-	 * the number of totals in it.
+	 * the number of totals in it. `seconds`: the time in the step of which
+	 * the totals tell.
 	 */
 	double *sum;
 	uint32_t *count;
-	double *seconds; /* seconds that profiles cover, for rates of flows */
-	int64_t last;    /* total of the previous profile of the series */
+	double *seconds;
+	int64_t last; /* total of the previous profile of the series */
 	bool has_last;
-	/* Number of the first step in which the series has profiles. */
+	/* The steps to which something was added; `end_step` 0: none. */
 	size_t first_step;
-	/* Number of the series' last step + 1; 0: no profiles. */
 	size_t end_step;
 };
 
@@ -88,7 +98,7 @@ struct timeline_group {
 /* A timeline under construction. */
 struct timeline {
 	const struct timeline_options *o;
-	size_t points; /* number of time steps */
+	struct time_steps steps;
 	VEC(struct timeline_group) groups;
 	struct table index;    /* finds groups by the hash of their labels */
 	struct arena text;     /* memory for the texts of line names */
@@ -116,17 +126,27 @@ struct timeline {
 NODISCARD int timeline_init(struct timeline *t,
 			    const struct timeline_options *o, struct err *err);
 
+/*
+ * Return the range whose profiles decide about the values: with rates or `fill`,
+ * profiles before and after the range of the timeline reach into it.
+ */
+void timeline_range(const struct timeline_options *o, int64_t *from,
+		    int64_t *to);
+
 /* Free the timeline. */
 void timeline_fini(struct timeline *t);
 
 /*
- * Add the totals of one series. `admit` allows the creation of a new group;
- * without it, a series that would need a new group is left out, and t->left_out
- * is set. Returns the errors of decoding labels and type sets, and those of the
+ * Add the totals of one series; those outside of the range count for what reaches
+ * into it. `node` tells when its machine was sampled; NULL: only the profiles
+ * tell. `admit` allows the creation of a new group; without it, a series that
+ * would need a new group is left out, and t->left_out is set. A series of which
+ * nothing is in the range is left out. Returns the errors of decoding labels and type sets, and those of the
  * limits; after an error, the timeline can only be freed.
  */
 NODISCARD int timeline_add(struct timeline *t, struct labels *labels,
-			   const struct totals_view *view, bool admit,
+			   const struct totals_view *view,
+			   const struct coverage_node *node, bool admit,
 			   struct err *err);
 
 /*
@@ -139,7 +159,7 @@ NODISCARD int timeline_begin_counting(struct timeline *t, struct err *err);
 /*
  * Write all groups, in label order, as
  * [{"labels":{},"timestamps":[],"totals":{},"kinds":{}}], each with a member
- * "buckets":{} if buckets were requested. Errors as for limits_spend(); the JSON
+ * "covered":{} for rates, and "buckets":{} if buckets were requested. Errors as for limits_spend(); the JSON
  * is then incomplete.
  */
 NODISCARD int timeline_json(struct timeline *t, struct json *j,

@@ -53,6 +53,12 @@ NODISCARD int querier_select(struct querier *q, const struct matcher *v,
 			     struct err *err);
 
 /*
+ * Removes from the selection the series for whose label sets keep() is false.
+ */
+void querier_keep(struct querier *q,
+		  bool (*keep)(void *ctx, const struct labels *ls), void *ctx);
+
+/*
  * Returns the first error that made an answer incomplete, or NULL if all
  * answers were complete. After an error, selections, lists of times and totals
  * may lack stored data. Errors of querier_fetch() are not included: its caller

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "pprof/report_graph.h"
+#include "query/work/time_steps.h"
 
 /*
  * The merge of one step, with a report whose graph has the weights of all
@@ -309,9 +310,7 @@ static int history_check(struct history *h, struct err *err)
 			err, ERR_INVALID,
 			"a history has at most %d functions: use a smaller \"top\" or fewer parameters \"function\"",
 			HISTORY_FUNCTIONS_MAX);
-	h->steps = (size_t)((span + (uint64_t)o->step_ms - 1) /
-			    (uint64_t)o->step_ms);
-	h->steps += !h->steps;
+	h->steps = time_steps_of(o->spec->from, o->spec->to, o->step_ms).count;
 	return 0;
 }
 

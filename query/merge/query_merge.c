@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "pprof/columns_sum.h"
+#include "query/coverage.h"
 #include "query/merge/profile_adder.h"
 #include "query/merge/row_run.h"
 #include "query/work/absence.h"
@@ -146,6 +147,7 @@ int query_merge_run(struct query_merge *g, const struct query_spec *s,
 	querier_on_spend(q, query_merge_spend_fetch, g);
 	rc = querier_select(q, s->selector.matchers, s->selector.count, s->from,
 			    s->to, err);
+	coverage_drop_beats(q, s->selector.matchers, s->selector.count);
 	if (!rc)
 		rc = query_merge_account(g, q, err);
 	if (rc)

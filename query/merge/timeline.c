@@ -10,6 +10,16 @@
 #include "base/mem.h"
 #include "query/merge/timeline_fold.h"
 
+/* Add to a time, which stays in the range of its type. */
+static int64_t time_add(int64_t ms, int64_t more)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(ms, more, &sum))
+		return more < 0 ? INT64_MIN : INT64_MAX;
+	return sum;
+}
+
 int timeline_init(struct timeline *t, const struct timeline_options *o,
 		  struct err *err)
 {
@@ -24,15 +34,24 @@ int timeline_init(struct timeline *t, const struct timeline_options *o,
 			err, ERR_INVALID,
 			"parameter \"step\": more than %d points per series: use a larger step or a shorter time range",
 			TIMELINE_POINTS_MAX);
-	/*
-	 * A profile exactly at `to` belongs to the last step
-	 * (docs/decisions.md, 99).
-	 */
-	t->points = (size_t)((span + (uint64_t)o->step_ms - 1) /
-			     (uint64_t)o->step_ms);
-	t->points += !t->points;
+	t->steps = time_steps_of(o->from, o->to, o->step_ms);
+	/* What has a mean needs a time of which it is the mean. */
+	if (o->from == o->to && (o->rate || o->fill_ms))
+		t->steps.to = time_add(o->to, o->step_ms);
 	t->types = mem_new(struct typeset);
 	return 0;
+}
+
+void timeline_range(const struct timeline_options *o, int64_t *from,
+		    int64_t *to)
+{
+	int64_t before = o->fill_ms;
+
+	/* A profile that began before the range may last into it. */
+	if (o->rate && before < TIMELINE_REACH_MS)
+		before = TIMELINE_REACH_MS;
+	*from = time_add(o->from, -before);
+	*to = time_add(o->to, o->fill_ms);
 }
 
 static void group_fini(struct timeline_group *g)
@@ -41,6 +60,7 @@ static void group_fini(struct timeline_group *g)
 	for (size_t i = 0; i < g->lines.count; i++) {
 		mem_free(g->lines.v[i].values);
 		mem_free(g->lines.v[i].known);
+		mem_free(g->lines.v[i].covered);
 		mem_free(g->lines.v[i].sum);
 		mem_free(g->lines.v[i].count);
 		mem_free(g->lines.v[i].seconds);
@@ -140,8 +160,8 @@ static struct timeline_group *find_group(struct timeline *t,
 /* Return the memory of a new line with a name of this length, in bytes. */
 static size_t line_memory(const struct timeline *t, size_t name_len)
 {
-	return t->points *
-		       (3 * sizeof(double) + sizeof(bool) + sizeof(uint32_t)) +
+	return t->steps.count *
+		       (4 * sizeof(double) + sizeof(bool) + sizeof(uint32_t)) +
 	       sizeof(struct timeline_line) + 2 * sizeof(*t->index.slots) +
 	       arena_room(name_len + 1);
 }
@@ -154,7 +174,7 @@ static int timeline_add_line(struct timeline *t, struct timeline_group *g,
 			     struct str name, enum value_kind kind,
 			     struct err *err)
 {
-	size_t n = t->points;
+	size_t n = t->steps.count;
 	int rc;
 
 	t->memory += line_memory(t, name.len);
@@ -168,6 +188,7 @@ static int timeline_add_line(struct timeline *t, struct timeline_group *g,
 		.kind = kind,
 		.values = mem_zalloc(n, sizeof(double)),
 		.known = mem_zalloc(n, sizeof(bool)),
+		.covered = mem_zalloc(n, sizeof(double)),
 		.sum = mem_zalloc(n, sizeof(double)),
 		.count = mem_zalloc(n, sizeof(uint32_t)),
 		.seconds = mem_zalloc(n, sizeof(double)),
@@ -212,18 +233,6 @@ static int find_line(struct timeline *t, struct timeline_group *g,
 		*out = i;
 	buf_fini(&text);
 	return rc;
-}
-
-/*
- * The number of the step that contains the time `ms`. The subtraction is
- * unsigned, because the range may be longer than INT64_MAX ms.
- */
-static size_t step_of(const struct timeline *t, int64_t ms)
-{
-	size_t at = (size_t)(((uint64_t)ms - (uint64_t)t->o->from) /
-			     (uint64_t)t->o->step_ms);
-
-	return at < t->points ? at : t->points - 1;
 }
 
 /*
@@ -288,27 +297,21 @@ static void timeline_put_in_bucket(const struct timeline *t,
 }
 
 /*
- * Add a profile's total `now` to the step number `at`. For a counter, the
- * increase since the previous profile is added. `restarted` is true if the
- * process restarted in between: the increase is then all of `now`. The first
- * value of a counter adds nothing, because its increase is unknown.
+ * Return what a profile's total `now` adds. For a counter, it is the increase
+ * since the previous profile. `restarted` is true if the process restarted in
+ * between: the increase is then all of `now`. The first value of a counter adds
+ * nothing, because its increase is unknown.
  */
-static void timeline_add_value(struct timeline_line *l, size_t at, int64_t now,
-			       int64_t duration_ns, bool restarted)
+static double timeline_value(struct timeline_line *l, int64_t now,
+			     bool restarted)
 {
 	double v = (double)now;
-
-	l->seconds[at] += (double)duration_ns / 1e9;
 
 	if (l->kind == KIND_COUNTER)
 		v = !l->has_last ? 0 : restarted ? v : v - (double)l->last;
 	l->last = now;
 	l->has_last = true;
-	l->sum[at] += v;
-	l->count[at]++;
-	if (!l->end_step)
-		l->first_step = at;
-	l->end_step = at + 1;
+	return v;
 }
 
 /*
@@ -316,7 +319,8 @@ static void timeline_add_value(struct timeline_line *l, size_t at, int64_t now,
  * The lines are looked up again only when the type set changes.
  */
 static int add_rows(struct timeline *t, struct timeline_group *g,
-		    const struct totals_view *v, struct err *err)
+		    const struct totals_view *v,
+		    const struct coverage_node *node, struct err *err)
 {
 	uint32_t typeset = UINT32_MAX;
 	int rc = 0;
@@ -324,12 +328,14 @@ static int add_rows(struct timeline *t, struct timeline_group *g,
 	for (size_t i = 0; i < v->count && !rc; i++) {
 		const struct totals_row *row = &v->rows[i];
 		const int64_t *now = v->totals + row->first;
+		struct fold_row at = fold_row_of(t, v, i, node);
 		bool restarted;
 
 		if (row->typeset != typeset)
 			rc = find_lines(t, g, v, row, err);
 		if (!rc)
-			rc = timeline_meter(t, 1 + t->places.count, err);
+			rc = timeline_meter(
+				t, 1 + t->places.count * (1 + at.steps), err);
 		if (rc)
 			break;
 		typeset = row->typeset;
@@ -337,12 +343,14 @@ static int add_rows(struct timeline *t, struct timeline_group *g,
 		restarted = timeline_has_restarted(t, g, now);
 		for (size_t k = 0; k < t->places.count; k++) {
 			struct timeline_line *l = &g->lines.v[t->places.v[k]];
-			size_t at = step_of(t, row->ms);
+			double value = timeline_value(l, now[k], restarted);
 
-			timeline_put_in_bucket(t, l, at, now[k]);
+			if (time_steps_has(&t->steps, row->ms))
+				timeline_put_in_bucket(
+					t, l, time_steps_at(&t->steps, row->ms),
+					now[k]);
 			if (!t->counting)
-				timeline_add_value(l, at, now[k],
-						   row->duration_ns, restarted);
+				fold_add_row(t, l, &at, value);
 		}
 	}
 	return rc;
@@ -350,27 +358,68 @@ static int add_rows(struct timeline *t, struct timeline_group *g,
 
 /* Add the series in the scratch fields of a group's lines to the lines. */
 static int timeline_fold_all(struct timeline *t, struct timeline_group *g,
-			     struct err *err)
+			     const struct coverage_node *node, struct err *err)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < g->lines.count && !rc; i++) {
 		struct timeline_line *l = &g->lines.v[i];
 
-		rc = timeline_meter(t, l->end_step ? t->points : 1, err);
+		rc = timeline_meter(t, l->has_last ? t->steps.count : 1, err);
 		if (!rc)
-			timeline_fold(t, l);
+			timeline_fold(t, l, node);
 	}
 	return rc;
 }
 
-int timeline_add(struct timeline *t, struct labels *labels,
-		 const struct totals_view *view, bool admit, struct err *err)
+/* Whether any step of a group has a value. */
+static bool timeline_is_known(const struct timeline *t,
+			      const struct timeline_group *g)
 {
+	for (size_t i = 0; i < g->lines.count; i++) {
+		const bool *known = g->lines.v[i].known;
+
+		if (memchr(known, true, t->steps.count * sizeof(*known)))
+			return true;
+	}
+	return !g->lines.count;
+}
+
+/* Drop the group that was added last. */
+static void timeline_drop_last(struct timeline *t)
+{
+	uint32_t last = (uint32_t)t->groups.count - 1;
+	struct timeline_group *g = &t->groups.v[last];
+
+	table_remove(&t->index, g->labels ? g->labels->hash : 0, last);
+	group_fini(g);
+	t->groups.count--;
+}
+
+/* Whether anything of a series may be in the range. */
+static bool timeline_has_value(const struct timeline *t,
+			       const struct totals_view *v,
+			       const struct coverage_node *node)
+{
+	for (size_t i = 0; i < v->count; i++) {
+		if (fold_row_of(t, v, i, node).steps)
+			return true;
+	}
+	return false;
+}
+
+int timeline_add(struct timeline *t, struct labels *labels,
+		 const struct totals_view *view,
+		 const struct coverage_node *node, bool admit, struct err *err)
+{
+	size_t groups = t->groups.count;
 	struct timeline_group *g;
 	struct labels *of_group;
-	int rc = group_labels(t, labels, &of_group, err);
+	int rc;
 
+	if (!timeline_has_value(t, view, node))
+		return 0;
+	rc = group_labels(t, labels, &of_group, err);
 	if (rc)
 		return rc;
 	g = find_group(t, of_group, admit);
@@ -378,8 +427,13 @@ int timeline_add(struct timeline *t, struct labels *labels,
 		t->left_out = true;
 		return 0;
 	}
-	rc = add_rows(t, g, view, err);
-	return rc ? rc : timeline_fold_all(t, g, err);
+	rc = add_rows(t, g, view, node, err);
+	if (!rc)
+		rc = timeline_fold_all(t, g, node, err);
+	/* Nothing of the series is in the range after all. */
+	if (!rc && t->groups.count > groups && !timeline_is_known(t, g))
+		timeline_drop_last(t);
+	return rc;
 }
 
 /* Return the memory that the buckets will use, in bytes. */
@@ -393,7 +447,7 @@ static size_t timeline_buckets_memory(const struct timeline *t)
 		for (size_t k = 0; k < g->lines.count; k++)
 			lines += has_buckets(t, &g->lines.v[k]);
 	}
-	return lines * t->o->buckets * t->points * sizeof(uint32_t);
+	return lines * t->o->buckets * t->steps.count * sizeof(uint32_t);
 }
 
 int timeline_begin_counting(struct timeline *t, struct err *err)
@@ -409,7 +463,7 @@ int timeline_begin_counting(struct timeline *t, struct err *err)
 		for (size_t k = 0; k < g->lines.count; k++) {
 			if (has_buckets(t, &g->lines.v[k]))
 				buckets_begin(&g->lines.v[k].buckets,
-					      t->o->buckets, t->points);
+					      t->o->buckets, t->steps.count);
 		}
 	}
 	return 0;
@@ -422,10 +476,33 @@ static int timeline_write_line(struct timeline *t,
 {
 	json_key_str(j, l->name);
 	json_begin(j, '[');
-	for (size_t i = 0; i < t->points; i++)
+	for (size_t i = 0; i < t->steps.count; i++)
 		json_double(j, l->known[i] ? l->values[i] : (double)NAN);
 	json_end(j, ']');
-	return timeline_meter(t, t->points, err);
+	return timeline_meter(t, t->steps.count, err);
+}
+
+/* Write which shares of the steps rates tell of, in hundredths. */
+static int timeline_write_covered(struct timeline *t,
+				  const struct timeline_group *g,
+				  struct json *j, struct err *err)
+{
+	int rc = 0;
+
+	json_key(j, "covered");
+	json_begin(j, '{');
+	for (size_t i = 0; i < g->lines.count && !rc; i++) {
+		const struct timeline_line *l = &g->lines.v[i];
+
+		json_key_str(j, l->name);
+		json_begin(j, '[');
+		for (size_t k = 0; k < t->steps.count; k++)
+			json_double(j, round(l->covered[k] * 100.0) / 100);
+		json_end(j, ']');
+		rc = timeline_meter(t, t->steps.count, err);
+	}
+	json_end(j, '}');
+	return rc;
 }
 
 /* Write the distributions of totals. */
@@ -441,7 +518,7 @@ static int write_buckets(struct timeline *t, const struct timeline_group *g,
 			continue;
 		json_key_str(j, g->lines.v[i].name);
 		buckets_json(&g->lines.v[i].buckets, j);
-		rc = timeline_meter(t, t->o->buckets * t->points, err);
+		rc = timeline_meter(t, t->o->buckets * t->steps.count, err);
 	}
 	json_end(j, '}');
 	return rc;
@@ -451,7 +528,7 @@ static int write_buckets(struct timeline *t, const struct timeline_group *g,
 static int write_group(struct timeline *t, const struct timeline_group *g,
 		       struct json *j, struct err *err)
 {
-	int rc = timeline_meter(t, t->points, err);
+	int rc = timeline_meter(t, t->steps.count, err);
 
 	json_begin(j, '{');
 	json_key(j, "labels");
@@ -463,15 +540,16 @@ static int write_group(struct timeline *t, const struct timeline_group *g,
 	}
 	json_key(j, "timestamps");
 	json_begin(j, '[');
-	for (size_t i = 0; i < t->points; i++)
-		json_int(j, (int64_t)((uint64_t)t->o->from +
-				      i * (uint64_t)t->o->step_ms));
+	for (size_t i = 0; i < t->steps.count; i++)
+		json_int(j, time_steps_begin(&t->steps, i));
 	json_end(j, ']');
 	json_key(j, "totals");
 	json_begin(j, '{');
 	for (size_t i = 0; i < g->lines.count && !rc; i++)
 		rc = timeline_write_line(t, &g->lines.v[i], j, err);
 	json_end(j, '}');
+	if (t->o->rate && !rc)
+		rc = timeline_write_covered(t, g, j, err);
 	json_key(j, "kinds");
 	json_begin(j, '{');
 	for (size_t i = 0; i < g->lines.count; i++) {

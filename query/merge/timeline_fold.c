@@ -1,191 +1,389 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/merge/timeline_fold.h"
 
-/*
- * Whether the value of a step is a level, which also holds until the next
- * profile: a state, or the rate of a flow whose profiles have a duration. Any
- * other value counts what happened since the previous profile.
- */
-static bool fold_is_level(const struct timeline *t,
-			  const struct timeline_line *l, size_t at)
+/* How a series gets the value of a step. */
+enum fold_mode {
+	FOLD_SUM,     /* the sum of its profiles; a rate: over the whole step */
+	FOLD_MEAN,    /* the mean of its profiles */
+	FOLD_RATE,    /* per second that its profiles last */
+	FOLD_COVERED, /* per second for which its machine was sampled */
+	FOLD_LEVEL,   /* the mean over the time of the step */
+};
+
+static enum fold_mode fold_mode_of(const struct timeline *t,
+				   const struct timeline_line *l,
+				   const struct coverage_node *node)
 {
-	return l->kind == KIND_STATE ||
-	       (t->o->rate && l->kind == KIND_FLOW && l->seconds[at] > 0);
+	if (!t->o->rate && l->kind != KIND_STATE)
+		return FOLD_SUM;
+	if (node && t->o->rate && l->kind == KIND_FLOW)
+		return FOLD_COVERED;
+	if (t->o->fill_ms)
+		return FOLD_LEVEL;
+	return l->kind == KIND_STATE ? FOLD_MEAN :
+	       l->kind == KIND_FLOW  ? FOLD_RATE :
+				       FOLD_SUM;
+}
+
+/* Return the end of a time that lasts so long. */
+static int64_t fold_after(int64_t ms, int64_t more)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(ms, more, &sum) ? INT64_MAX : sum;
 }
 
 /*
- * Return the value of one series in one step. For states it is the mean; for
- * flows and counters it is the sum or, with the option `rate`, the value per
- * second.
+ * Set until when the value of the last profile holds, after which none is known.
+ * The next one begins an interval later. It is stored when its duration has
+ * passed, so it may be on its way at the end of the range.
  */
-static double fold_value(const struct timeline *t,
-			 const struct timeline_line *l, size_t at)
+static void fold_hold_last(const struct timeline *t, struct fold_row *r)
 {
-	if (l->kind == KIND_STATE)
-		return l->sum[at] / l->count[at];
-	if (!t->o->rate)
-		return l->sum[at];
-	/*
-	 * The sum of a flow is divided by the seconds that profiles cover, not
-	 * by the length of the step, because profiles cover only a part of the
-	 * step (docs/decisions.md, 95).
-	 */
-	if (l->kind == KIND_FLOW && l->seconds[at] > 0)
-		return l->sum[at] / l->seconds[at];
-	return l->sum[at] * 1000 / (double)t->o->step_ms;
+	int64_t interval = r->begin - r->since;
+
+	r->goes_on = t->o->to > r->begin &&
+		     t->o->to <=
+			     fold_after(fold_after(r->end, interval), interval);
+	r->held = r->goes_on ? t->o->to : fold_after(r->begin, interval);
 }
 
-static void fold_add(struct timeline_line *l, size_t at, double value)
+/* Return the number of steps into which [from, to) reaches. */
+static size_t fold_steps(const struct timeline *t, int64_t from, int64_t to)
 {
-	l->known[at] = true;
-	l->values[at] += value;
-}
+	const struct time_steps *s = &t->steps;
 
-/*
- * Return the number of steps between `from` and `to`, two steps with profiles,
- * if the steps between them are to be filled; else 0. Sums are not filled,
- * because a step without profiles has no sum.
- */
-static size_t fold_gap(const struct timeline *t, const struct timeline_line *l,
-		       size_t from, size_t to)
-{
-	size_t most = (size_t)(t->o->fill_ms / t->o->step_ms);
-
-	if (l->kind != KIND_STATE && !t->o->rate)
+	if (from > s->to || (to <= s->from && from < s->from))
 		return 0;
-	return to - from <= most ? to - from - 1 : 0;
+	return time_steps_at(s, to < s->to ? to : s->to) -
+	       (from > s->from ? time_steps_at(s, from) : 0) + 1;
+}
+
+/* Set what heartbeats tell of a profile. */
+static void fold_cover(const struct timeline *t, struct fold_row *r)
+{
+	const struct coverage_node *n = r->node;
+
+	if (!n || !t->o->rate)
+		return;
+	/* Older data have no heartbeats at all. */
+	if (coverage_is_later(n, r->begin)) {
+		if (r->held > n->spans.v[0].from)
+			r->held = n->spans.v[0].from;
+		return;
+	}
+	r->is_covered = true;
+	r->is_incomplete = !coverage_has(n, r->begin + (r->end - r->begin) / 2);
+	r->held = r->end;
+	if (r->begin >= n->last_from)
+		r->held = coverage_held(n, t->o->to, t->o->fill_ms);
+}
+
+/* Set how a profile lies beside those before and after it. */
+static void fold_neighbours(const struct timeline *t, struct fold_row *r,
+			    const struct totals_view *v, size_t i)
+{
+	uint64_t fill = (uint64_t)t->o->fill_ms;
+	bool has_next = i + 1 < v->count;
+
+	r->is_first = !i;
+	r->since = i ? v->rows[i - 1].ms : r->begin;
+	r->follows = i && (uint64_t)r->begin - (uint64_t)r->since <= fill;
+	r->held = r->end;
+	if (has_next &&
+	    (uint64_t)v->rows[i + 1].ms - (uint64_t)r->begin <= fill)
+		r->held = v->rows[i + 1].ms;
+	else if (!r->follows)
+		r->is_lone = true;
+	else if (has_next)
+		r->held = fold_after(r->begin, r->begin - r->since);
+	else
+		fold_hold_last(t, r);
+}
+
+struct fold_row fold_row_of(const struct timeline *t,
+			    const struct totals_view *v, size_t i,
+			    const struct coverage_node *node)
+{
+	const struct totals_row *row = &v->rows[i];
+	int64_t ms = row->duration_ns > 0 ? row->duration_ns / 1000000 : 0;
+	struct fold_row r = { .begin = row->ms,
+			      .end = fold_after(row->ms, ms),
+			      .node = node };
+
+	fold_neighbours(t, &r, v, i);
+	fold_cover(t, &r);
+	r.steps = fold_steps(t, r.begin,
+			     !t->o->rate && !t->o->fill_ms ? r.begin :
+			     r.held > r.end                ? r.held :
+							     r.end);
+	return r;
+}
+
+/* Note that something was added to a step. */
+static void fold_touch(struct timeline_line *l, size_t at)
+{
+	if (!l->end_step || at < l->first_step)
+		l->first_step = at;
+	if (at >= l->end_step)
+		l->end_step = at + 1;
+}
+
+/* Add a value to the step in which a profile begins, if it is in the range. */
+static void fold_put(const struct timeline *t, struct timeline_line *l,
+		     int64_t ms, double value)
+{
+	size_t at = time_steps_at(&t->steps, ms);
+
+	if (!time_steps_has(&t->steps, ms))
+		return;
+	fold_touch(l, at);
+	l->sum[at] += value;
+	l->count[at]++;
+}
+
+/* A part of a series: what has happened between two times. */
+struct fold_part {
+	int64_t from;
+	int64_t to;
+	double value;
+	bool tells; /* whether the line knows of this time by it */
+};
+
+/* Add a part evenly to the steps of its time. */
+static void fold_spread(const struct timeline *t, struct timeline_line *l,
+			const struct fold_part *p)
+{
+	const struct time_steps *s = &t->steps;
+	double all = (double)((uint64_t)p->to - (uint64_t)p->from);
+
+	if (p->to <= p->from || p->from >= s->to || p->to <= s->from)
+		return;
+	for (size_t at = p->from > s->from ? time_steps_at(s, p->from) : 0;
+	     at < s->count && time_steps_begin(s, at) < p->to; at++) {
+		int64_t begin = time_steps_begin(s, at);
+		int64_t end = time_steps_end(s, at);
+		double ms;
+
+		begin = begin > p->from ? begin : p->from;
+		end = end < p->to ? end : p->to;
+		ms = (double)((uint64_t)end - (uint64_t)begin);
+		fold_touch(l, at);
+		l->sum[at] += p->value * ms / all;
+		l->seconds[at] += p->tells ? ms / 1e3 : 0;
+	}
+}
+
+/* Return the seconds between two times. */
+static double fold_seconds(int64_t from, int64_t to)
+{
+	return (double)((uint64_t)to - (uint64_t)from) / 1e3;
+}
+
+/* Add a level, which holds for a time. */
+static void fold_hold(const struct timeline *t, struct timeline_line *l,
+		      int64_t from, int64_t to, double level)
+{
+	fold_spread(t, l,
+		    &(struct fold_part){
+			    from, to, level * fold_seconds(from, to), true });
+}
+
+/* Add a level to the whole step in which a profile begins. */
+static void fold_add_step(const struct timeline *t, struct timeline_line *l,
+			  const struct fold_row *r, double level)
+{
+	size_t at = time_steps_at(&t->steps, r->begin);
+
+	if (time_steps_has(&t->steps, r->begin))
+		fold_hold(t, l, time_steps_begin(&t->steps, at),
+			  time_steps_end(&t->steps, at), level);
 }
 
 /*
- * State of folding one series. The members other than `steps` and `most`
- * describe the last step that had profiles.
+ * Add a level, which holds until the next profile. Nobody knows for how long one
+ * without a neighbour holds, so it stands for its step.
  */
-struct fold {
-	size_t steps; /* number of steps with profiles until now */
-	size_t at;
-	size_t gap;     /* number of filled steps directly before the step */
-	uint32_t count; /* number of profiles in the step */
-	uint32_t most;  /* largest number of profiles in any step */
-	double seconds; /* seconds that these profiles cover */
+static void fold_add_level(const struct timeline *t, struct timeline_line *l,
+			   const struct fold_row *r, double level)
+{
+	if (r->is_lone)
+		fold_add_step(t, l, r, level);
+	else
+		fold_hold(t, l, r->begin, r->held, level);
+}
+
+/*
+ * Add what has happened since the profile before. After the last profile, it goes
+ * on like this for as long as the next one may be on its way. If the profile
+ * before is too far away to fill the time between them, the rate stands for the
+ * step; of the first profile of a counter, it is not known.
+ */
+static void fold_add_increase(const struct timeline *t, struct timeline_line *l,
+			      const struct fold_row *r, double value)
+{
+	double rate = value / fold_seconds(r->since, r->begin);
+
+	if (r->follows)
+		fold_spread(
+			t, l,
+			&(struct fold_part){ r->since, r->begin, value, true });
+	else if (!r->is_first)
+		fold_add_step(t, l, r, rate);
+	else if (l->kind == KIND_FLOW)
+		fold_add_step(t, l, r, value / ((double)t->o->step_ms / 1e3));
+	if (r->follows && r->goes_on)
+		fold_hold(t, l, r->begin, r->held, rate);
+}
+
+/* Add the value of a flow to the time in which its machine was sampled. */
+static void fold_add_covered(const struct timeline *t, struct timeline_line *l,
+			     const struct fold_row *r, double value)
+{
+	double whole = fold_seconds(r->begin, r->end);
+	double held = fold_seconds(r->begin, r->held);
+
+	if (!r->is_incomplete && whole > 0)
+		fold_spread(t, l,
+			    &(struct fold_part){ r->begin, r->held,
+						 value * held / whole, false });
+}
+
+void fold_add_row(const struct timeline *t, struct timeline_line *l,
+		  const struct fold_row *r, double value)
+{
+	bool lasts = l->kind == KIND_FLOW && r->end > r->begin;
+	const struct coverage_node *node = r->is_covered ? r->node : NULL;
+
+	switch (fold_mode_of(t, l, node)) {
+	case FOLD_SUM:
+	case FOLD_MEAN:
+		fold_put(t, l, r->begin, value);
+		break;
+	case FOLD_RATE:
+		if (lasts)
+			fold_spread(t, l,
+				    &(struct fold_part){ r->begin, r->end,
+							 value, true });
+		else
+			fold_put(t, l, r->begin, value);
+		break;
+	case FOLD_COVERED:
+		fold_add_covered(t, l, r, value);
+		break;
+	case FOLD_LEVEL:
+		if (l->kind == KIND_STATE)
+			fold_add_level(t, l, r, value);
+		else if (lasts)
+			fold_add_level(t, l, r,
+				       value / fold_seconds(r->begin, r->end));
+		else
+			fold_add_increase(t, l, r, value);
+		break;
+	}
+}
+
+/* For how many seconds of a step heartbeats tell of a series. */
+static double fold_looked(const struct timeline *t,
+			  const struct coverage_node *node, size_t at)
+{
+	int64_t from = time_steps_begin(&t->steps, at);
+	int64_t to = time_steps_end(&t->steps, at);
+	int64_t ms = coverage_overlap(node, from, to);
+	int64_t held = coverage_held(node, t->o->to, t->o->fill_ms);
+
+	/* The last interval holds for this time, too. */
+	from = from > node->last_to ? from : node->last_to;
+	to = to < held ? to : held;
+	return (double)(ms + (to > from ? to - from : 0)) / 1e3;
+}
+
+/* The value of a series in a step, and the share of the step that is known. */
+struct fold_value {
 	double value;
-	bool level;
-	/*
-	 * Whether all steps since the previous step with profiles were filled,
-	 * so that the interval between profiles is known.
-	 */
-	bool steady;
+	double share; /* 0: unknown */
 };
 
 /*
- * Whether the next profile may still be in progress at the end of the range, if
- * the last profile is in the step `at`. The next profile is due one interval
- * later, and is stored only when its duration has passed, too.
+ * The value of a step of which heartbeats tell. If they tell of less than a half,
+ * nobody knows the whole.
  */
-static bool fold_awaits(const struct timeline *t, const struct fold *f,
-			size_t at, uint32_t count, double seconds)
+static struct fold_value fold_value_covered(const struct timeline *t,
+					    const struct timeline_line *l,
+					    const struct coverage_node *node,
+					    size_t at)
 {
-	double step = (double)t->o->step_ms;
-	double interval = step * (double)(f->gap + 1) / (f->most ? f->most : 1);
-	double taken = count ? seconds * 1000 / count : 0;
+	double whole = time_steps_seconds(&t->steps, at);
+	/* Of data before the first heartbeat, their profiles tell. */
+	double known = fold_looked(t, node, at) + l->seconds[at];
 
-	return (double)(t->points - 1 - at) * step <= interval + taken;
+	if (known < whole / 2)
+		return (struct fold_value){ 0 };
+	return (struct fold_value){ l->sum[at] / known, known / whole };
 }
 
-/*
- * Return for how many steps the last value is repeated: until the next profile
- * would be due, or to the end of the range if that profile may still be in
- * progress.
- */
-static size_t fold_hold(const struct timeline *t, const struct fold *f)
+static struct fold_value fold_value_of(const struct timeline *t,
+				       const struct timeline_line *l,
+				       const struct coverage_node *node,
+				       size_t at)
 {
-	if (!t->o->fill_ms || !f->steps)
-		return 0;
-	return f->level && f->steady &&
-			       fold_awaits(t, f, f->at, f->count, f->seconds) ?
-		       t->points - 1 - f->at :
-		       f->gap;
-}
-
-/*
- * Return the share of a step, from 0 to 1, for which a level counts. A series
- * that begins or ends in a step, as when a program gets a new version, has
- * fewer profiles there than in the step beside it, and another series has the
- * rest of the step. Without this factor, the sum of both would be twice as high
- * in that step.
- */
-static double fold_share(const struct timeline *t,
-			 const struct timeline_line *l, const struct fold *f,
-			 size_t at)
-{
-	bool begins = !f->steps && at > 0;
-	bool ends = at + 1 == l->end_step &&
-		    !fold_awaits(t, f, at, l->count[at], l->seconds[at]);
-	uint32_t beside = 0;
-
-	if (!t->o->fill_ms)
-		return 1;
-	if (begins && at + 1 < l->end_step)
-		beside = l->count[at + 1];
-	else if (ends && f->steps && f->at + 1 == at)
-		beside = f->count;
-	return l->count[at] < beside ? (double)l->count[at] / beside : 1;
-}
-
-/*
- * Add the value of the step `at`, which has profiles, and fill the gap before
- * it.
- */
-static void fold_step(const struct timeline *t, struct timeline_line *l,
-		      struct fold *f, size_t at)
-{
-	double value = fold_value(t, l, at);
-	bool level = fold_is_level(t, l, at);
-	size_t gap = f->steps ? fold_gap(t, l, f->at, at) : 0;
-
+	double whole = time_steps_seconds(&t->steps, at);
 	/*
-	 * A value that is not a level counts what happened since the previous
-	 * profile, so it is spread over all steps since then.
+	 * A sum is divided by the length of a whole step, also if the range cuts
+	 * the last one: a profile there tells of a time that began before it.
 	 */
-	if (!level)
-		value /= (double)(gap + 1);
-	for (size_t k = 1; k <= gap; k++)
-		fold_add(l, f->at + k, f->level ? f->value : value);
-	/*
-	 * Now the interval is known: gap + 1 steps. If, by this interval, the
-	 * profile before the first one was before the range, fill the steps
-	 * before the first one, too.
-	 */
-	for (size_t k = 0; f->steps == 1 && f->at <= gap && k < f->at; k++)
-		fold_add(l, k, f->level ? f->value : value);
-	fold_add(l, at, level ? value * fold_share(t, l, f, at) : value);
-	*f = (struct fold){ .steps = f->steps + 1,
-			    .at = at,
-			    .gap = gap,
-			    .count = l->count[at],
-			    .most = l->count[at] > f->most ? l->count[at] :
-							     f->most,
-			    .seconds = l->seconds[at],
-			    .value = value,
-			    .level = level,
-			    .steady = f->steps && at == f->at + gap + 1 };
+	double step = (double)t->o->step_ms / 1e3;
+	double known = l->seconds[at];
+	double n = l->count[at];
+	enum fold_mode mode;
+
+	if (node && coverage_is_later(node, time_steps_end(&t->steps, at) - 1))
+		node = NULL;
+	mode = fold_mode_of(t, l, node);
+	if (node && mode == FOLD_COVERED)
+		return fold_value_covered(t, l, node, at);
+	switch (mode) {
+	case FOLD_MEAN:
+		return (struct fold_value){ n > 0 ? l->sum[at] / n : 0, n > 0 };
+	case FOLD_RATE:
+		if (known > 0)
+			return (struct fold_value){ l->sum[at] / known,
+						    known / whole };
+		return (struct fold_value){ l->sum[at] / step, n > 0 };
+	case FOLD_LEVEL:
+		/* Several profiles may stand for one step. */
+		return (struct fold_value){
+			l->sum[at] / (known > whole ? known : whole),
+			known / whole
+		};
+	default:
+		return (struct fold_value){ t->o->rate ? l->sum[at] / step :
+							 l->sum[at],
+					    n > 0 };
+	}
 }
 
-void timeline_fold(const struct timeline *t, struct timeline_line *l)
+void timeline_fold(const struct timeline *t, struct timeline_line *l,
+		   const struct coverage_node *node)
 {
-	struct fold f = { 0 };
-	size_t hold;
+	bool covered = node && l->has_last &&
+		       fold_mode_of(t, l, node) == FOLD_COVERED;
+	size_t first = covered ? 0 : l->first_step;
+	size_t end = covered ? t->steps.count : l->end_step;
 
-	for (size_t at = l->first_step; at < l->end_step; at++) {
-		if (!l->count[at])
-			continue;
-		fold_step(t, l, &f, at);
+	for (size_t at = first; at < end; at++) {
+		struct fold_value v = fold_value_of(t, l, node, at);
+
+		if (v.share > 0) {
+			l->known[at] = true;
+			l->values[at] += v.value;
+			if (v.share > l->covered[at])
+				l->covered[at] = v.share < 1 ? v.share : 1;
+		}
 		l->sum[at] = 0;
 		l->count[at] = 0;
 		l->seconds[at] = 0;
 	}
-	hold = fold_hold(t, &f);
-	for (size_t k = 1; k <= hold && f.at + k < t->points; k++)
-		fold_add(l, f.at + k, f.value);
 	l->has_last = false;
 	l->end_step = 0;
 }

@@ -59,7 +59,7 @@ static int count_all(struct cardinality *c, struct tsdb *db,
 	int rc;
 
 	query_open(work, db, &q);
-	rc = query_select(work, q, NULL, 0, INT64_MIN, INT64_MAX, err);
+	rc = query_select_all(work, q, NULL, 0, INT64_MIN, INT64_MAX, err);
 	for (size_t i = 0; i < querier_count(q) && !rc; i++) {
 		count_series(c, querier_labels(q, i));
 		if (i % CHECK_EVERY == 0)

@@ -2,6 +2,7 @@
 #include "query/query_work.h"
 
 #include "base/clock.h"
+#include "query/coverage.h"
 #include "tsdb/querier.h"
 
 /* Publish in the progress how much memory the query holds. */
@@ -119,6 +120,17 @@ void query_open(struct query_work *w, struct tsdb *db, struct querier **q)
 int query_select(struct query_work *w, struct querier *q,
 		 const struct matcher *v, size_t count, int64_t from,
 		 int64_t to, struct err *err)
+{
+	int rc = querier_select(q, v, count, from, to, err);
+
+	coverage_drop_beats(q, v, count);
+	return rc ? rc : query_take(w, (int64_t)querier_memory(q), err);
+}
+
+/* NOLINTNEXTLINE(readability-function-size): as querier_select() */
+int query_select_all(struct query_work *w, struct querier *q,
+		     const struct matcher *v, size_t count, int64_t from,
+		     int64_t to, struct err *err)
 {
 	int rc = querier_select(q, v, count, from, to, err);
 

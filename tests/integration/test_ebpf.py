@@ -397,7 +397,8 @@ ebpf:
     with subprocess.Popen([f'{folder}/{exe}', 'recursion', '600']) as child:
         harness.wait_until('samples of the program', 300, lambda: server.ebpf_samples()['complete'] > 150, 0.1)
         child.kill()
-    harness.wait_until('profiles are stored', 60, lambda: server.metric('everprof_ebpf_profiles_total') >= 2, 0.1)
+    harness.wait_until('profiles are stored', 60, lambda: server.get(
+        '/api/v1/series', **{'match[]': 'process_cpu{job="ebpf"}'}).data(), 0.1)
     series = server.get('/api/v1/series', **{'match[]': 'process_cpu{job="ebpf"}'}).data()
     assert len(series) == 1, series
     subprocess.run([f'{folder}/{exe}', 'sleep', '2'], check=True)
@@ -420,6 +421,49 @@ ebpf:
     assert samples['complete'] > 100 and samples['lost_ring_full'] == 0, samples
     assert samples['dropped'] > 0, samples
     print('server:', samples)
+    server.finish()
+
+
+def totals_of(server, query, sample_type):
+    """The totals of all profiles of the last minutes: a dictionary from time to the sum over the series."""
+    out = {}
+    for series in server.get('/api/v1/query_range', query=query, to='now', totals='1', **{'from': 'now-10m'}).data():
+        for ms, total in zip(series['timestamps'], series['totals'][sample_type]):
+            out[ms] = out.get(ms, 0) + total
+    return out
+
+
+def check_heartbeats(folder):
+    """A heartbeat has the samples of all profiles of its interval, and tells that an idle program used no CPU time."""
+    exe = f'beating{os.getpid()}'
+    shutil.copy(f'{folder}/stacks', f'{folder}/{exe}')
+    config = 'ebpf: {enabled: true, sampling_frequency: 99, interval: 1s, node: beats}\n'
+    server = harness.Everprof(f'{folder}/heartbeats', config).ready()
+
+    def rates():
+        data = server.get('/api/v1/query_range', query=f'process_cpu{{exe="{exe}",node="beats"}}', to='now', step='1s', rate='1',
+                          group_by='node', **{'from': 'now-10m'}).data()
+        return [v for v in data[0]['totals']['cpu/nanoseconds'] if v is not None] if data else []
+
+    with subprocess.Popen([f'{folder}/{exe}', 'recursion', '600']) as child:
+        harness.wait_until('the program has a rate', 120, lambda: any(v > 0 for v in rates()), 0.2)
+        child.kill()
+    # Without heartbeats, there would be no value where the program has no profile.
+    harness.wait_until('the program is idle', 120, lambda: rates()[-1] == 0, 0.2)
+    # An interval has its heartbeat after all its profiles.
+    beats = totals_of(server, 'node_cpu{job="ebpf"}', 'samples/count')
+    profiles = totals_of(server, 'process_cpu{node="beats"}', 'samples/count')
+    assert beats and all(profiles.get(ms, 0) <= n for ms, n in beats.items()), (beats, profiles)
+    missing = sum(n - profiles.get(ms, 0) for ms, n in beats.items())
+    harness.wait_until(f'{missing} samples are counted as lost', 10, lambda: missing <= sum(
+        n for outcome, n in server.ebpf_samples().items() if outcome.startswith('lost')), 0.2)
+    kernel = totals_of(server, 'node_cpu{job="ebpf"}', 'kernel/nanoseconds')
+    assert sum(kernel.values()) > 0, kernel
+    series = server.get('/api/v1/query_range', query='{job="ebpf"}', to='now', **{'from': 'now-10m'}).data()
+    assert series and all(s['labels']['__name__'] == 'process_cpu' for s in series), series
+    assert server.metric('everprof_ebpf_cpu_seconds_total', 'source="kernel"') > 0
+    assert server.metric('everprof_ebpf_cpu_seconds_total', 'source="samples"') > 0
+    print('heartbeats:', len(beats), 'samples:', sum(beats.values()), 'lost:', missing)
     server.finish()
 
 
@@ -637,6 +681,7 @@ def main():
         try:
             check_debug_link(folder)
             check_server(folder)
+            check_heartbeats(folder)
             check_ended_programs(folder)
             check_blocked_programs(folder)
             check_failed_start(folder)

@@ -247,6 +247,21 @@ int querier_select(struct querier *q, const struct matcher *v, size_t count,
 	return rc;
 }
 
+void querier_keep(struct querier *q,
+		  bool (*keep)(void *ctx, const struct labels *ls), void *ctx)
+{
+	size_t kept = 0;
+
+	close_cursor(&q->cursor);
+	for (size_t i = 0; i < q->count; i++) {
+		if (keep(ctx, q->hits[i].labels))
+			q->hits[kept++] = q->hits[i];
+		else
+			labels_unref(q->hits[i].labels);
+	}
+	q->count = kept;
+}
+
 /* Texts that are passed on to a caller until the limits are reached. */
 struct texts_reader {
 	void (*fn)(void *ctx, struct str text);

@@ -42,7 +42,7 @@ static int each_selected(struct series_query *s, const struct matcher *v,
 	/* The querier forgets the previous selection. */
 	query_give(work, s->taken);
 	s->taken = 0;
-	rc = query_select(work, s->q, v, count, s->from, s->to, err);
+	rc = query_select_all(work, s->q, v, count, s->from, s->to, err);
 	if (!rc)
 		s->taken = (int64_t)querier_memory(s->q);
 	for (size_t i = 0; i < querier_count(s->q) && !rc; i++) {

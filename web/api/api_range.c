@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "model/selector.h"
+#include "query/coverage.h"
 #include "query/function_search.h"
 #include "query/string_set.h"
 #include "query/timeline.h"
@@ -20,6 +21,14 @@
 #include "web/handler/context.h"
 #include "web/handler/envelope.h"
 #include "web/http/server.h"
+
+enum {
+	/*
+	 * Heartbeats are read from so long before the profiles: whether the
+	 * machine had any tells whether those without one are older.
+	 */
+	RANGE_BEATS_MS = 3600000,
+};
 
 /* The following functions write the answer, one JSON object for each series. */
 
@@ -171,6 +180,11 @@ struct listing {
 	struct answer *a;
 	struct json j;
 	struct timeline timeline;
+	/* for rates: when the machines of the series were sampled */
+	struct coverage coverage;
+	/* the range that is read */
+	int64_t from;
+	int64_t to;
 	/* the search for the function, if the request names one */
 	struct function_search finder;
 	/* temporary: the times of a series, and those with the function */
@@ -287,7 +301,7 @@ static int list_found(struct listing *l, size_t i, struct err *err)
 static int load_totals(struct listing *l, size_t i, struct totals_view *t,
 		       struct total_rows *rows, struct err *err)
 {
-	int rc = querier_totals(l->q, i, l->rq->from, l->rq->to, t, err);
+	int rc = querier_totals(l->q, i, l->from, l->to, t, err);
 
 	*rows = (struct total_rows){ 0 };
 	return rc ? rc :
@@ -322,14 +336,21 @@ static int list_totals(struct listing *l, size_t i, struct err *err)
  */
 static int add_to_timeline(struct listing *l, size_t i, struct err *err)
 {
+	struct labels *labels = querier_labels(l->q, i);
+	const struct coverage_node *node = NULL;
 	struct totals_view t = { 0 };
-	struct total_rows rows;
+	struct total_rows rows = { 0 };
 	size_t groups = l->timeline.groups.count;
 	bool admit = !l->rq->limit || (int64_t)groups < l->rq->limit;
-	int rc = load_totals(l, i, &t, &rows, err);
+	int rc = 0;
 
+	/* A filter leaves out profiles, so heartbeats do not tell of their time. */
+	if (l->timeline.o->rate && !l->rq->filter.set)
+		rc = coverage_find(&l->coverage, labels, &node, err);
+	if (!rc)
+		rc = load_totals(l, i, &t, &rows, err);
 	if (!rc && t.count)
-		rc = timeline_add(&l->timeline, querier_labels(l->q, i), &t,
+		rc = timeline_add(&l->timeline, labels, &t, node,
 				  admit && !l->timeline.counting, err);
 	total_rows_fini(&rows);
 	return rc;
@@ -372,7 +393,9 @@ static void api_range_finish(struct listing *l)
 	CLEANUP(mem_freep)
 	char *text = mem_printf("retrieved %" PRId64 " series, more available",
 				l->rq->limit);
-	const struct err *lost = querier_lost(l->q);
+	const struct err *lost = querier_lost(l->q) ?
+					 querier_lost(l->q) :
+					 coverage_lost(&l->coverage);
 	CLEANUP(mem_freep)
 	char *unread = mem_printf(
 		"stored data could not be read and is left out; the first error: %s",
@@ -416,6 +439,16 @@ static int list_series(struct listing *l, struct err *err)
 	return query_take_output(&l->a->work, err);
 }
 
+/* Ask for the heartbeats of the machines, before profiles are listed. */
+static void api_range_cover(const struct web *w, struct listing *l)
+{
+	int64_t from;
+
+	if (__builtin_sub_overflow(l->from, RANGE_BEATS_MS, &from))
+		from = INT64_MIN;
+	coverage_init(&l->coverage, w->o.db, &l->a->work, from, l->to);
+}
+
 /* Answer a parsed request, and free the memory that it needed. */
 static int api_range_answer(struct web *w, const struct range_query *rq,
 			    struct request *r, struct answer *a,
@@ -424,8 +457,14 @@ static int api_range_answer(struct web *w, const struct range_query *rq,
 	struct listing l = { .rq = rq, .r = r, .a = a };
 	int rc = 0;
 
-	if (rq->timeline.step_ms)
+	l.from = rq->from;
+	l.to = rq->to;
+	if (rq->timeline.step_ms) {
+		timeline_range(&rq->timeline, &l.from, &l.to);
 		rc = timeline_init(&l.timeline, &rq->timeline, err);
+	}
+	if (rq->timeline.rate)
+		api_range_cover(w, &l);
 	if (rq->function.len)
 		rc = function_search_init(&l.finder, rq->function,
 					  (size_t)w->memory.max, &a->work, err);
@@ -433,11 +472,12 @@ static int api_range_answer(struct web *w, const struct range_query *rq,
 	if (!rc) {
 		query_open(&a->work, w->o.db, &l.q);
 		rc = query_select(&a->work, l.q, rq->selector.matchers,
-				  rq->selector.count, rq->from, rq->to, err);
+				  rq->selector.count, l.from, l.to, err);
 	}
 	if (!rc)
 		rc = list_series(&l, err);
 	timeline_fini(&l.timeline);
+	coverage_fini(&l.coverage);
 	function_search_fini(&l.finder);
 	vec_fini(&l.times);
 	vec_fini(&l.found);
