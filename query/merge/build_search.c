@@ -44,11 +44,20 @@ void build_search_init(struct build_search *b, struct label_spans *spans,
 		.ctx = b,
 	};
 
+	/* Half of the reads are left for bisections. */
+	size_t most = BUILD_READS_MAX / 2;
+	size_t samples = most / (series ? series : 1);
+
+	if (samples < BUILD_SAMPLES_MIN)
+		samples = BUILD_SAMPLES_MIN;
+	if (samples > BUILD_SAMPLES_MAX)
+		samples = BUILD_SAMPLES_MAX;
 	*b = (struct build_search){
 		.spans = spans,
-		/* Half of the reads are left for bisections. */
-		.every = 1 + series * BUILD_SAMPLES / (BUILD_READS_MAX / 2),
+		.samples = samples,
+		.every = (series * samples + most - 1) / most,
 	};
+	b->every += !b->every;
 	profile_visit_init(&b->visit, &visitor, memory, work);
 }
 
@@ -140,11 +149,11 @@ static int build_advance(struct build_search *b, const struct build_series *x,
 
 /*
  * Return the number of the k-th profile that is compared before any bisection.
- * These BUILD_SAMPLES profiles are spread evenly over the series.
+ * These profiles are spread evenly over the series.
  */
-static size_t build_sample(size_t count, size_t k)
+static size_t build_sample(const struct build_search *b, size_t count, size_t k)
 {
-	return (count - 1) * k / (BUILD_SAMPLES - 1);
+	return (count - 1) * k / (b->samples - 1);
 }
 
 int build_search_series(struct build_search *b, struct querier *q, size_t i,
@@ -157,12 +166,12 @@ int build_search_series(struct build_search *b, struct querier *q, size_t i,
 	int rc;
 
 	if (b->candidates++ % b->every ||
-	    b->reads + BUILD_SAMPLES > BUILD_READS_MAX)
+	    b->reads + b->samples > BUILD_READS_MAX)
 		return 0;
 	b->series++;
 	rc = build_read(b, &x, 0, &now.build, err);
-	for (size_t k = 1; k < BUILD_SAMPLES && !rc; k++) {
-		struct build_at to = { .row = build_sample(count, k) };
+	for (size_t k = 1; k < b->samples && !rc; k++) {
+		struct build_at to = { .row = build_sample(b, count, k) };
 
 		if (to.row == last)
 			continue;

@@ -15,10 +15,15 @@
 #include "query/work/profile_visit.h"
 
 enum {
-	/* Profiles of each series that are compared before any bisection. */
-	BUILD_SAMPLES = 5,
+	/*
+	 * Profiles of each series that are compared before any bisection. If
+	 * there are many series, fewer of each are compared: its first and its
+	 * last one at least.
+	 */
+	BUILD_SAMPLES_MAX = 5,
+	BUILD_SAMPLES_MIN = 2,
 	/* Largest number of profiles that are read for one query. */
-	BUILD_READS_MAX = 256,
+	BUILD_READS_MAX = 512,
 };
 
 /* A search for builds in many series. */
@@ -28,6 +33,7 @@ struct build_search {
 	struct str build; /* build ID of the profile that was read last */
 	struct arena text;
 	size_t reads;
+	size_t samples;    /* profiles of each series, before any bisection */
 	size_t every;      /* one of every `every` series is searched */
 	size_t candidates; /* number of series that could be searched */
 	size_t series;     /* number of series that were searched */

@@ -199,6 +199,23 @@ Test(changes, programs_of_a_machine_are_no_builds_of_each_other)
 	store_close(s);
 }
 
+/* They are other programs, each with builds of its own. */
+Test(changes, all_series_of_a_machine_are_searched)
+{
+	struct store *s = store_open();
+
+	for (int i = 0; i < 120; i++) {
+		char labels[48];
+
+		snprintf(labels, sizeof(labels), "cpu job=ebpf exe=e%d", i);
+		for (int m = 0; m < 8; m++)
+			put_build(s, labels, m,
+				  i == 77 && m >= 3 ? "new" : "old");
+	}
+	cr_expect(changes_are(s, "version", "3 build of ebpf: old > new in 1"));
+	store_close(s);
+}
+
 Test(changes, few_profiles_of_many_series_are_read)
 {
 	struct store *s = store_open();
