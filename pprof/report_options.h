@@ -67,6 +67,12 @@ struct report_options {
 	struct str pivot;
 	struct limits limits; /* limits on memory and time of the report */
 	/*
+	 * For how long the programs were profiled, in ns, if has_duration is
+	 * true; 0: not known. Otherwise, the duration of the profile tells.
+	 */
+	bool has_duration;
+	int64_t duration_ns;
+	/*
 	 * Folder in which the report "source" finds source files, or NULL. Must
 	 * not come from a request, because the report shows the files' lines.
 	 */

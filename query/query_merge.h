@@ -17,6 +17,7 @@
 #include "pprof/columns.h"
 #include "pprof/decode.h"
 #include "pprof/merge.h"
+#include "query/merge/looked_time.h"
 #include "query/work/query_spec.h"
 
 /* Options of a merge: how its profiles are aggregated. */
@@ -27,6 +28,8 @@ struct query_merge_options {
 	struct str sample_index;
 	/* Series labels to add to samples, separated by commas. */
 	struct str group_by;
+	/* Whether to find out for how long the programs were profiled. */
+	bool looked;
 };
 
 /* The state of a merge. Reports read the members after `types`. */
@@ -66,6 +69,10 @@ struct query_merge {
 	 * Series of the profile, if the query is for a single one; else NULL.
 	 */
 	struct labels *labels;
+	/* For how long the programs were profiled. */
+	struct looked_time looked;
+	bool has_looked;   /* the options ask for it */
+	int64_t looked_ns; /* the result; 0: not known */
 };
 
 /*

@@ -102,22 +102,21 @@ static void print_time(int64_t ns, struct buf *out)
  * Append duration and total. If the values are times, also append the total as
  * a percentage of the duration, which tells how many CPUs were busy.
  */
-static void print_duration(const struct report *r, struct buf *out)
+static void print_duration(const struct report *r, int64_t duration_ns,
+			   struct buf *out)
 {
 	struct str unit;
 	double total =
 		measure_scale(r->total, r->unit, str_of("nanoseconds"), &unit);
 
 	buf_str(out, "Duration: ");
-	measure_label(out, r->p->duration_ns, str_of("nanoseconds"),
-		      str_of("auto"));
+	measure_label(out, duration_ns, str_of("nanoseconds"), str_of("auto"));
 	buf_str(out, ", Total samples = ");
 	report_value(r, r->total, out);
 	buf_byte(out, ' ');
 	if (str_is(unit, "ns") && total != 0) {
 		buf_byte(out, '(');
-		measure_percentage(out, measure_integer(total),
-				   r->p->duration_ns);
+		measure_percentage(out, measure_integer(total), duration_ns);
 		buf_byte(out, ')');
 	}
 	buf_byte(out, '\n');
@@ -149,6 +148,8 @@ static void print_file(const struct pprof *p, const struct pprof_mapping *m,
 void report_profile_labels(const struct report *r, struct buf *out)
 {
 	const struct pprof *p = r->p;
+	int64_t duration_ns = r->o->has_duration ? r->o->duration_ns :
+						   p->duration_ns;
 	struct str s;
 
 	if (p->mappings.count)
@@ -163,8 +164,8 @@ void report_profile_labels(const struct report *r, struct buf *out)
 			r->o->mean ? "Type: mean_" : "Type: ", r->type, out);
 	if (p->time_ns)
 		print_time(p->time_ns, out);
-	if (p->duration_ns)
-		print_duration(r, out);
+	if (duration_ns)
+		print_duration(r, duration_ns, out);
 }
 
 /*

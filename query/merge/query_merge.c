@@ -127,6 +127,10 @@ static void release_inputs(struct query_merge *g)
 	int64_t now =
 		(int64_t)(merge_memory(g->merge) + columns_sum_memory(g->sum));
 
+	if (g->has_looked) {
+		g->looked_ns = g->late ? 0 : looked_time_ns(&g->looked);
+		looked_time_fini(&g->looked);
+	}
 	decoder_free(g->decoder);
 	g->decoder = NULL;
 	profile_fini(&g->fetched);
@@ -143,6 +147,10 @@ int query_merge_run(struct query_merge *g, const struct query_spec *s,
 	CLEANUP(querier_closep) struct querier *q = NULL;
 	int rc;
 
+	g->has_looked = g->o->looked && s->merged;
+	if (g->has_looked)
+		looked_time_init(&g->looked, g->db, g->work, s->from, s->to,
+				 !s->totals.set);
 	query_open(g->work, g->db, &q);
 	querier_on_spend(q, query_merge_spend_fetch, g);
 	rc = querier_select(q, s->selector.matchers, s->selector.count, s->from,
@@ -150,8 +158,10 @@ int query_merge_run(struct query_merge *g, const struct query_spec *s,
 	coverage_drop_beats(q, s->selector.matchers, s->selector.count);
 	if (!rc)
 		rc = query_merge_account(g, q, err);
-	if (rc)
+	if (rc) {
+		release_inputs(g);
 		return rc;
+	}
 	rc = s->merged ? add_all(g, q, s, err) : add_nearest(g, q, s, err);
 	release_inputs(g);
 	/* Series that could not be read at all also count as damaged. */

@@ -247,17 +247,26 @@ void query_label_samples(struct query_merge *g, const struct labels *labels)
 int query_add_series(struct query_merge *g, struct querier *q, size_t series,
 		     const struct query_spec *side, struct err *err)
 {
-	struct totals_view t;
+	struct totals_view t = { 0 };
 	struct total_rows rows = { 0 };
 	struct row_run *s = mem_new(struct row_run);
 	size_t count = 0;
 	size_t all;
-	int rc = querier_totals(q, series, side->from, side->to, &t, err);
+	const struct coverage_node *node = NULL;
+	int rc = 0;
 
+	if (g->has_looked)
+		rc = looked_time_find(&g->looked, querier_labels(q, series),
+				      &node, err);
+	if (!rc)
+		rc = querier_totals(q, series, side->from, side->to, &t, err);
 	all = rc ? 0 : t.count;
 	if (!rc)
 		rc = total_filter_reduce(&side->totals, g->work, &t, &rows,
 					 err);
+	if (!rc && t.count && g->has_looked)
+		rc = looked_time_add(&g->looked, node, &t, g->o->sample_index,
+				     g->types, err);
 	*s = (struct row_run){ .g = g, .q = q, .series = series, .t = &t };
 	if (!rc && t.count) {
 		g->series++;

@@ -240,6 +240,8 @@ static int write_any(struct writing *w, struct pprof *p, struct err *err)
 	int rc;
 
 	o.limits = query_merge_limits(w->g);
+	o.has_duration = w->g->has_looked && w->g->looked.has_flows;
+	o.duration_ns = w->g->looked_ns;
 	if (!w->q->type)
 		return answer_report_write_profile(w, p, err);
 	o.source_root = w->web->o.source_root;
@@ -266,6 +268,10 @@ static void answer_report_count_profiles(struct writing *w,
 		      arena_printf(&r->arena, "%zu", series));
 	answer_header(w->a, "X-Everprof-Profiles",
 		      arena_printf(&r->arena, "%zu", profiles));
+	if (w->g->looked_ns)
+		answer_header(w->a, "X-Everprof-Covered-Seconds",
+			      arena_printf(&r->arena, "%.3f",
+					   (double)w->g->looked_ns / 1e9));
 	if (base)
 		answer_header(w->a, "X-Everprof-Profiles-A",
 			      arena_printf(&r->arena, "%zu", base->profiles));

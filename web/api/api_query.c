@@ -320,6 +320,8 @@ static int query_side(struct web *w, struct request *r, struct answer *a,
 	if (!rc && !s.merged && query->stored) {
 		rc = find_stored(w, r, &s, query->name, a, err);
 	} else if (!rc) {
+		o.looked = o.aggregate == AGGREGATE_AUTO ||
+			   o.aggregate == AGGREGATE_SUM;
 		query_merge_init(&g, w->o.db, &a->work, &o);
 		rc = query_merge_run(&g, &s, err);
 		if (!rc)
