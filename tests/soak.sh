@@ -213,6 +213,11 @@ soak_busy() { # the eBPF collector for an hour on a machine that builds, browses
   over_binary busy
 }
 
+soak_truth() { # the eBPF collector for an hour beside the counters of the kernel and of cgroups; needs root
+  ./dev packages g++
+  over_binary truth
+}
+
 soak_kernels() { # the sampler in a virtual machine with the kernels of Debian 12 and 11, and under AppArmor
   ./dev packages qemu-system-x86 busybox-static cpio apparmor
   over_binary kernels
