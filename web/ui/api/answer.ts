@@ -28,6 +28,8 @@ export interface Line {
   /** Not of single profiles. */
   kinds?: Record<string, 'flow' | 'counter' | 'state'>;
   buckets?: Record<string, Buckets>;
+  /** Of rates: the share of each step that is known. */
+  covered?: Record<string, number[]>;
 }
 
 export interface Change {

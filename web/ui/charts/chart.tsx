@@ -20,18 +20,23 @@ export function lineColors(): string[] {
   return Array.from({ length: 8 }, (_, i) => token(`--line${i}`) || '#888888');
 }
 
-/** Profiles come at intervals of their own: gaps of a few steps are none. */
-const bridged = 4;
+/**
+ * How many steps a line may bridge. Of a rate, what is missing is not known: the server has filled the gaps between
+ * profiles. States may come at intervals that are longer than it fills, and so does what is not asked for as a rate.
+ */
+function bridgedSteps(lines: Line[], kind: Kind): number {
+  return kind !== 'state' && lines.some((l) => l.covered) ? 1 : 4;
+}
 
-/** The gaps of a line that are wider than a few steps, in pixels. */
-function wideGaps(u: uPlot, from: number, to: number, gaps: [number, number][]): [number, number][] {
+/** The gaps of a line that are wider than the steps that it may bridge, in pixels. */
+function wideGaps(u: uPlot, bridged: number, [from, to]: [number, number], gaps: [number, number][]): [number, number][] {
   const step = u.bbox.width / Math.max(1, to - from);
 
   return gaps.filter(([a, b]) => b - a > bridged * step);
 }
 
 /** The points that no line reaches, which would not be seen otherwise. */
-function lonePoints(values: (number | null)[]): number[] {
+function lonePoints(values: (number | null)[], bridged: number): number[] {
   const known = values.flatMap((v, i) => (v === null ? [] : [i]));
 
   return known.filter((i, k) => i - (known[k - 1] ?? -Infinity) > bridged && (known[k + 1] ?? Infinity) - i > bridged);
@@ -204,14 +209,15 @@ export function Chart(props: Context & {
     place,
     () => {
       const strokes = lineColors();
+      const bridged = bridgedSteps(lines, data.kind);
       const options = plotOptions(state, times, unitOf(data.type), (v) => axisText(v, data), (from, to) => act({ do: range, from: String(from), to: String(to) }), props.most);
       const numbers = colorNumbers(data.lines.map((l) => l.title));
       const series = data.lines.map((l, i) => ({
         label: l.title,
         stroke: strokes[numbers[i] as number] as string,
         width: 1.5,
-        gaps: (u: uPlot, _series: number, from: number, to: number, gaps: [number, number][]) => wideGaps(u, from, to, gaps),
-        points: { size: 5, filter: () => lonePoints(l.values) },
+        gaps: (u: uPlot, _series: number, from: number, to: number, gaps: [number, number][]) => wideGaps(u, bridged, [from, to], gaps),
+        points: { size: 5, filter: () => lonePoints(l.values, bridged) },
       }));
       const draw = [(u: uPlot) => drawMarks(u, marks), ...(chosen ? [(u: uPlot) => drawChosen(u, chosen)] : [])];
       return [
