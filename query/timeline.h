@@ -65,10 +65,19 @@ struct timeline_options {
 struct timeline_line {
 	struct str name; /* name of the sample type, as "type/unit" */
 	enum value_kind kind;
-	double *values; /* result: values summed over the group's series */
+	double *values; /* values summed over the group's series */
 	bool *known;    /* whether the step has a value */
 	/* For rates: the largest share of the step that a series tells of. */
 	double *covered;
+	/*
+	 * Of series whose values hold for a time, instead: the sum of the values
+	 * times seconds, and the time of the step in which any of them is known:
+	 * until its last end, from the begin of the step, and since its first
+	 * begin, to the end of the step, both in seconds.
+	 */
+	double *held;
+	double *held_until;
+	double *held_since;
 	/* Distribution of the totals; not used for counters. */
 	struct buckets buckets;
 	/*
@@ -132,6 +141,19 @@ NODISCARD int timeline_init(struct timeline *t,
  */
 void timeline_range(const struct timeline_options *o, int64_t *from,
 		    int64_t *to);
+
+/*
+ * Return the value of a step of a line, which is known: the values of its series
+ * added up. Series that are known for a part of the step have the mean of this
+ * part, if they are known for the same part; if one begins where another ends,
+ * they have the mean of the step.
+ */
+double timeline_line_value(const struct timeline *t,
+			   const struct timeline_line *l, size_t at);
+
+/* Return which share of a step the line knows of, from 0 to 1. */
+double timeline_line_share(const struct timeline *t,
+			   const struct timeline_line *l, size_t at);
 
 /* Free the timeline. */
 void timeline_fini(struct timeline *t);

@@ -61,6 +61,9 @@ static void group_fini(struct timeline_group *g)
 		mem_free(g->lines.v[i].values);
 		mem_free(g->lines.v[i].known);
 		mem_free(g->lines.v[i].covered);
+		mem_free(g->lines.v[i].held);
+		mem_free(g->lines.v[i].held_until);
+		mem_free(g->lines.v[i].held_since);
 		mem_free(g->lines.v[i].sum);
 		mem_free(g->lines.v[i].count);
 		mem_free(g->lines.v[i].seconds);
@@ -161,7 +164,7 @@ static struct timeline_group *find_group(struct timeline *t,
 static size_t line_memory(const struct timeline *t, size_t name_len)
 {
 	return t->steps.count *
-		       (4 * sizeof(double) + sizeof(bool) + sizeof(uint32_t)) +
+		       (7 * sizeof(double) + sizeof(bool) + sizeof(uint32_t)) +
 	       sizeof(struct timeline_line) + 2 * sizeof(*t->index.slots) +
 	       arena_room(name_len + 1);
 }
@@ -189,6 +192,9 @@ static int timeline_add_line(struct timeline *t, struct timeline_group *g,
 		.values = mem_zalloc(n, sizeof(double)),
 		.known = mem_zalloc(n, sizeof(bool)),
 		.covered = mem_zalloc(n, sizeof(double)),
+		.held = mem_zalloc(n, sizeof(double)),
+		.held_until = mem_zalloc(n, sizeof(double)),
+		.held_since = mem_zalloc(n, sizeof(double)),
 		.sum = mem_zalloc(n, sizeof(double)),
 		.count = mem_zalloc(n, sizeof(uint32_t)),
 		.seconds = mem_zalloc(n, sizeof(double)),
@@ -469,6 +475,33 @@ int timeline_begin_counting(struct timeline *t, struct err *err)
 	return 0;
 }
 
+/* Return for how long in a step any series holds a value, in seconds. */
+static double timeline_line_held(const struct timeline *t,
+				 const struct timeline_line *l, size_t at)
+{
+	double seconds = l->held_until[at] + l->held_since[at] -
+			 time_steps_seconds(&t->steps, at);
+
+	return l->held_until[at] > 0 && seconds > 0 ? seconds : 0;
+}
+
+double timeline_line_value(const struct timeline *t,
+			   const struct timeline_line *l, size_t at)
+{
+	double held = timeline_line_held(t, l, at);
+
+	return l->values[at] + (held > 0 ? l->held[at] / held : 0);
+}
+
+double timeline_line_share(const struct timeline *t,
+			   const struct timeline_line *l, size_t at)
+{
+	double share = timeline_line_held(t, l, at) /
+		       time_steps_seconds(&t->steps, at);
+
+	return share > l->covered[at] ? share : l->covered[at];
+}
+
 /* A step without profiles is NaN, which is written as null. */
 static int timeline_write_line(struct timeline *t,
 			       const struct timeline_line *l, struct json *j,
@@ -477,7 +510,8 @@ static int timeline_write_line(struct timeline *t,
 	json_key_str(j, l->name);
 	json_begin(j, '[');
 	for (size_t i = 0; i < t->steps.count; i++)
-		json_double(j, l->known[i] ? l->values[i] : (double)NAN);
+		json_double(j, l->known[i] ? timeline_line_value(t, l, i) :
+					     (double)NAN);
 	json_end(j, ']');
 	return timeline_meter(t, t->steps.count, err);
 }
@@ -497,7 +531,9 @@ static int timeline_write_covered(struct timeline *t,
 		json_key_str(j, l->name);
 		json_begin(j, '[');
 		for (size_t k = 0; k < t->steps.count; k++)
-			json_double(j, round(l->covered[k] * 100.0) / 100);
+			json_double(
+				j, round(timeline_line_share(t, l, k) * 100.0) /
+					   100);
 		json_end(j, ']');
 		rc = timeline_meter(t, t->steps.count, err);
 	}

@@ -148,7 +148,21 @@ struct fold_part {
 	int64_t to;
 	double value;
 	bool tells; /* whether the line knows of this time by it */
+	bool holds; /* whether it is a value that holds for this time */
 };
+
+/* Note from when to when in a step a value holds. */
+static void fold_note_held(const struct timeline *t, struct timeline_line *l,
+			   size_t at, int64_t from, int64_t to)
+{
+	double until = (double)(to - time_steps_begin(&t->steps, at)) / 1e3;
+	double since = (double)(time_steps_end(&t->steps, at) - from) / 1e3;
+
+	if (until > l->held_until[at])
+		l->held_until[at] = until;
+	if (since > l->held_since[at])
+		l->held_since[at] = since;
+}
 
 /* Add a part evenly to the steps of its time. */
 static void fold_spread(const struct timeline *t, struct timeline_line *l,
@@ -171,6 +185,8 @@ static void fold_spread(const struct timeline *t, struct timeline_line *l,
 		fold_touch(l, at);
 		l->sum[at] += p->value * ms / all;
 		l->seconds[at] += p->tells ? ms / 1e3 : 0;
+		if (p->holds)
+			fold_note_held(t, l, at, begin, end);
 	}
 }
 
@@ -185,8 +201,9 @@ static void fold_hold(const struct timeline *t, struct timeline_line *l,
 		      int64_t from, int64_t to, double level)
 {
 	fold_spread(t, l,
-		    &(struct fold_part){
-			    from, to, level * fold_seconds(from, to), true });
+		    &(struct fold_part){ from, to,
+					 level * fold_seconds(from, to), true,
+					 true });
 }
 
 /* Add a level to the whole step in which a profile begins. */
@@ -225,9 +242,9 @@ static void fold_add_increase(const struct timeline *t, struct timeline_line *l,
 	double rate = value / fold_seconds(r->since, r->begin);
 
 	if (r->follows)
-		fold_spread(
-			t, l,
-			&(struct fold_part){ r->since, r->begin, value, true });
+		fold_spread(t, l,
+			    &(struct fold_part){ r->since, r->begin, value,
+						 true, true });
 	else if (!r->is_first)
 		fold_add_step(t, l, r, rate);
 	else if (l->kind == KIND_FLOW)
@@ -246,7 +263,8 @@ static void fold_add_covered(const struct timeline *t, struct timeline_line *l,
 	if (!r->is_incomplete && whole > 0)
 		fold_spread(t, l,
 			    &(struct fold_part){ r->begin, r->held,
-						 value * held / whole, false });
+						 value * held / whole, false,
+						 false });
 }
 
 void fold_add_row(const struct timeline *t, struct timeline_line *l,
@@ -264,7 +282,7 @@ void fold_add_row(const struct timeline *t, struct timeline_line *l,
 		if (lasts)
 			fold_spread(t, l,
 				    &(struct fold_part){ r->begin, r->end,
-							 value, true });
+							 value, true, false });
 		else
 			fold_put(t, l, r->begin, value);
 		break;
@@ -300,8 +318,9 @@ static double fold_looked(const struct timeline *t,
 
 /* The value of a series in a step, and the share of the step that is known. */
 struct fold_value {
-	double value;
 	double share; /* 0: unknown */
+	double value;
+	double held; /* or the value times the seconds for which it holds */
 };
 
 /*
@@ -319,7 +338,21 @@ static struct fold_value fold_value_covered(const struct timeline *t,
 
 	if (known < whole / 2)
 		return (struct fold_value){ 0 };
-	return (struct fold_value){ l->sum[at] / known, known / whole };
+	return (struct fold_value){ known / whole, l->sum[at] / known, 0 };
+}
+
+/* The value of a sum; a rate is that of a whole step. */
+static struct fold_value fold_value_sum(const struct timeline *t,
+					const struct timeline_line *l,
+					size_t at)
+{
+	/*
+	 * The range may cut the last step, but a profile there tells of a time
+	 * that began before it.
+	 */
+	double seconds = t->o->rate ? (double)t->o->step_ms / 1e3 : 1;
+
+	return (struct fold_value){ l->count[at] > 0, l->sum[at] / seconds, 0 };
 }
 
 static struct fold_value fold_value_of(const struct timeline *t,
@@ -328,13 +361,8 @@ static struct fold_value fold_value_of(const struct timeline *t,
 				       size_t at)
 {
 	double whole = time_steps_seconds(&t->steps, at);
-	/*
-	 * A sum is divided by the length of a whole step, also if the range cuts
-	 * the last one: a profile there tells of a time that began before it.
-	 */
-	double step = (double)t->o->step_ms / 1e3;
 	double known = l->seconds[at];
-	double n = l->count[at];
+	double sum = l->sum[at];
 	enum fold_mode mode;
 
 	if (node && coverage_is_later(node, time_steps_end(&t->steps, at) - 1))
@@ -342,25 +370,17 @@ static struct fold_value fold_value_of(const struct timeline *t,
 	mode = fold_mode_of(t, l, node);
 	if (node && mode == FOLD_COVERED)
 		return fold_value_covered(t, l, node, at);
-	switch (mode) {
-	case FOLD_MEAN:
-		return (struct fold_value){ n > 0 ? l->sum[at] / n : 0, n > 0 };
-	case FOLD_RATE:
-		if (known > 0)
-			return (struct fold_value){ l->sum[at] / known,
-						    known / whole };
-		return (struct fold_value){ l->sum[at] / step, n > 0 };
-	case FOLD_LEVEL:
-		/* Several profiles may stand for one step. */
-		return (struct fold_value){
-			l->sum[at] / (known > whole ? known : whole),
-			known / whole
-		};
-	default:
-		return (struct fold_value){ t->o->rate ? l->sum[at] / step :
-							 l->sum[at],
-					    n > 0 };
-	}
+	if (mode == FOLD_MEAN && l->count[at])
+		return (struct fold_value){ 1, sum / l->count[at], 0 };
+	if (mode == FOLD_RATE && known > 0)
+		return (struct fold_value){ known / whole, sum / known, 0 };
+	/* Several profiles may each stand for the whole step. */
+	if (mode == FOLD_LEVEL)
+		return (struct fold_value){ known / whole, 0,
+					    known > whole ?
+						    sum * whole / known :
+						    sum };
+	return fold_value_sum(t, l, at);
 }
 
 void timeline_fold(const struct timeline *t, struct timeline_line *l,
@@ -377,6 +397,7 @@ void timeline_fold(const struct timeline *t, struct timeline_line *l,
 		if (v.share > 0) {
 			l->known[at] = true;
 			l->values[at] += v.value;
+			l->held[at] += v.held;
 			if (v.share > l->covered[at])
 				l->covered[at] = v.share < 1 ? v.share : 1;
 		}

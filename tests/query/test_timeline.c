@@ -98,9 +98,10 @@ static void expect_values(const struct timeline *t, const double *want,
 			cr_expect(!l->known[i], "step %zu", i);
 		else
 			cr_expect(l->known[i] &&
-					  fabs(l->values[i] - want[i]) < 1e-9,
-				  "step %zu: %g, want %g", i, l->values[i],
-				  want[i]);
+					  fabs(timeline_line_value(t, l, i) -
+					       want[i]) < 1e-9,
+				  "step %zu: %g, want %g", i,
+				  timeline_line_value(t, l, i), want[i]);
 	}
 }
 
@@ -298,13 +299,46 @@ Test(timeline, a_range_that_is_shifted_has_the_same_mean)
 		cr_assert(!timeline_init(&t, &o, &err));
 		cr_expect(!add_series(&t, "a", "cpu", v, 6, true));
 		for (size_t i = 0; i < t.steps.count; i++)
-			sums[shift] += t.groups.v[0].lines.v[0].values[i] *
-				       time_steps_seconds(&t.steps, i);
+			sums[shift] +=
+				timeline_line_value(
+					&t, &t.groups.v[0].lines.v[0], i) *
+				time_steps_seconds(&t.steps, i);
 		timeline_fini(&t);
 	}
 	/* Half a second less, at the level 1. */
 	cr_expect(fabs(sums[0] - sums[1] - 0.5) < 1e-9, "%g, %g", sums[0],
 		  sums[1]);
+}
+
+/* A step that is known in part must not look as if the load had changed. */
+Test(timeline, the_edges_of_what_is_known_are_as_high_as_the_rest)
+{
+	const struct timeline_options o = { .from = 0,
+					    .to = 200 * SECOND,
+					    .step_ms = 20 * SECOND,
+					    .group_by = str_of("job"),
+					    .rate = true,
+					    .fill_ms = 30 * SECOND };
+	struct point v[12];
+	struct timeline t;
+	struct err err;
+
+	/* From 25 s to 75 s, and from 125 s to 185 s. */
+	for (int i = 0; i < 11; i++)
+		v[i] = (struct point){ (25 + i * 10 + (i > 4) * 50) * SECOND, 3,
+				       SECOND_NS };
+	cr_assert(!timeline_init(&t, &o, &err));
+	cr_expect(!add_series(&t, "a", "cpu", v, 11, true));
+	expect_values(
+		&t,
+		(double[]){ UNKNOWN, 3, 3, 3, UNKNOWN, UNKNOWN, 3, 3, 3, 3 },
+		10);
+	cr_expect(!add_series(&t, "b", "cpu", v, 11, true));
+	expect_values(
+		&t,
+		(double[]){ UNKNOWN, 6, 6, 6, UNKNOWN, UNKNOWN, 6, 6, 6, 6 },
+		10);
+	timeline_fini(&t);
 }
 
 /* Each of them stands for the step, and none for more of it than the others. */
@@ -492,7 +526,7 @@ Test(timeline, data_without_heartbeats_are_shown_as_those_of_other_series)
 	filled.fill_ms = 60 * SECOND;
 	cr_assert(!timeline_init(&t, &filled, &err));
 	cr_expect(!add_looked(&t, "a", "cpu", v, 3, &n, true));
-	expect_values(&t, (double[]){ 1, 2, 2, 1 }, 4);
+	expect_values(&t, (double[]){ 2, 2, 2, 1 }, 4);
 	timeline_fini(&t);
 	vec_fini(&n.spans);
 }
