@@ -187,7 +187,18 @@ async function popups({ browser, site }) {
     await tab.page.getByRole('dialog').waitFor();
     assert.deepEqual(await violations(tab), [], name);
     await tab.page.getByRole('dialog').getByLabel('Close').click();
+    const focused = await tab.page.evaluate(() => document.activeElement.textContent);
+    assert.equal(focused, name, 'the control that opened the box has the focus again');
   }
+  // Each closes with Escape, wherever the focus is, and when another one opens.
+  for (const name of ['Options', 'Export', '+ label']) {
+    await tab.page.getByRole('button', { name, exact: true }).click();
+    await tab.page.getByRole('dialog').waitFor();
+    assert.equal(await tab.page.getByRole('dialog').count(), 1, name);
+  }
+  await tab.page.evaluate(() => document.activeElement.blur());
+  await tab.page.keyboard.press('Escape');
+  assert.equal(await tab.page.getByRole('dialog').count(), 0);
   await tab.close();
 }
 

@@ -14,6 +14,7 @@ import { requests } from '../../../web/ui/state/requests.ts';
 import { initial, type State } from '../../../web/ui/state/state.ts';
 
 import { changeText } from '../../../web/ui/charts/markers.tsx';
+import { expressionOf } from '../../../web/ui/parts/matcher.tsx';
 import { groupsOf } from '../../../web/ui/views/groups.tsx';
 
 const line = (job: string, timestamps: number[], values: (number | null)[]): Line => ({
@@ -181,6 +182,10 @@ test('a change says of which job, and from what to what', () => {
   ];
 
   for (const [values, want] of cases) assert.equal(changeText({ ...change, ...values }), want);
+});
+
+test('a text that is no regular expression finds values that have it in them', () => {
+  assert.deepEqual(['api', 'a-b', 'a|b', 'web-.*'].map(expressionOf), ['.*api.*', '.*a-b.*', 'a|b', 'web-.*']);
 });
 
 test('groups are the boxes next to the root, largest first', () => {

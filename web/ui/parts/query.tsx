@@ -2,11 +2,10 @@
 // The query: profile type, sample type, matchers, and the selector as text.
 import { useEffect, useState } from 'preact/hooks';
 import type { ProfileType } from '../api/answer.ts';
-import { ask } from '../api/client.ts';
-import { formatSelector, parseSelector, withMatcher, withoutMatcher } from '../model/selector.ts';
+import { formatSelector, parseSelector, withoutMatcher } from '../model/selector.ts';
 import type { Context } from '../pages/app.tsx';
 import { shownType } from './hooks.ts';
-import { Popup } from './popup.tsx';
+import { AddMatcher } from './matcher.tsx';
 
 /** The names that people know, for the names of Go's endpoints. */
 const friendly: Record<string, string> = {
@@ -23,57 +22,6 @@ const friendly: Record<string, string> = {
 
 export function friendlyName(type: string): string {
   return friendly[type] && friendly[type] !== type ? `${friendly[type]} · ${type}` : type;
-}
-
-/** Values of a label with their number of series, as the other matchers leave them. */
-function useCounts(path: string, match: string): { value: string; series: number }[] {
-  const [counts, setCounts] = useState<{ value: string; series: number }[]>([]);
-
-  useEffect(() => {
-    if (!path) return;
-    const abort = new AbortController();
-    const params: [string, string][] = [['counts', '1'], ['limit', '200']];
-    if (match) params.push(['match[]', match]);
-    ask<{ value: string; series: number }[]>({ key: path, path, params }, abort.signal, '')
-      .then((a) => setCounts(a.data))
-      .catch(() => undefined); // The list is a help; the field works without it.
-    return () => abort.abort();
-  }, [path, match]);
-  return counts;
-}
-
-function AddMatcher({ state, act }: Context) {
-  const [name, setName] = useState('');
-  const [open, setOpen] = useState(false);
-  const names = useCounts(open && !name ? 'api/v1/labels' : '', state.query);
-  const values = useCounts(open && name ? `api/v1/label/${encodeURIComponent(name)}/values` : '', state.query);
-  const close = (): void => {
-    setOpen(false);
-    setName('');
-  };
-
-  if (!open) return <button type="button" onClick={() => setOpen(true)}>+ label</button>;
-  const items = name ? values : names.filter((n) => n.value !== '__name__');
-  return (
-    <Popup label="Add a matcher" title={name ? `${name} =` : 'Label'} close={close}>
-      <ul class="options">
-        {items.map((item) => (
-          <li key={item.value}>
-            <button
-              type="button"
-              onClick={() => {
-                if (!name) return setName(item.value);
-                act({ do: 'set', values: { query: withMatcher(state.query, { name, op: '=', value: item.value }) } });
-                close();
-              }}
-            >
-              <span>{item.value}</span> <span class="dim">{item.series}</span>
-            </button>
-          </li>
-        ))}
-      </ul>
-    </Popup>
-  );
 }
 
 /** A selector as text: sent when it is complete, with Enter or when the field is left. */

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// The box that adds a matcher to the query: first a label is chosen, then a value. A text finds values among all that
+// the server has, or is a regular expression itself.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ask } from '../api/client.ts';
+import { withMatcher } from '../model/selector.ts';
+import type { Context } from '../pages/app.tsx';
+import { Popup } from './popup.tsx';
+
+/** How many names or values are listed. */
+const listed = 200;
+
+interface Count {
+  value: string;
+  series: number;
+}
+
+/** Names or values with their number of series, as the other matchers leave them; one more than are listed, if there are more. */
+function useCounts(path: string, match: string, contains: string): Count[] {
+  const [counts, setCounts] = useState<Count[]>([]);
+
+  useEffect(() => {
+    if (!path) return;
+    const abort = new AbortController();
+    const params: [string, string][] = [['counts', '1'], ['limit', String(listed + 1)]];
+    if (match) params.push(['match[]', match]);
+    if (contains) params.push(['contains', contains]);
+    ask<Count[]>({ key: path, path, params }, abort.signal, '')
+      .then((a) => setCounts(a.data))
+      .catch(() => undefined); // The list is a help; the field works without it.
+    return () => abort.abort();
+  }, [path, match, contains]);
+  return counts;
+}
+
+/** The regular expression that finds a text anywhere in a value; what looks like one is one already. */
+export function expressionOf(text: string): string {
+  return /[\\^$.|?*+()[\]{}]/.test(text) ? text : `.*${text}.*`;
+}
+
+function Picker({ state, act, close }: Context & { close: () => void }) {
+  const [name, setName] = useState('');
+  const [text, setText] = useState('');
+  const field = useRef<HTMLInputElement>(null);
+  const found = useCounts(name ? `api/v1/label/${encodeURIComponent(name)}/values` : 'api/v1/labels', state.query, text);
+  const items = found.filter((n) => name || n.value !== '__name__');
+  const choose = (op: '=' | '=~', value: string): void => {
+    act({ do: 'set', values: { query: withMatcher(state.query, { name, op, value }) } });
+    close();
+  };
+  const take = (value: string): void => {
+    setText('');
+    if (name) choose('=', value);
+    else setName(value);
+  };
+
+  // The values take the place of the labels, and their field that of the other one.
+  useEffect(() => field.current?.focus(), [name]);
+  const send = (): void => {
+    if (items[0]) take(items[0].value);
+    else if (name && text) choose('=~', expressionOf(text));
+  };
+
+  return (
+    <Popup label="Add a matcher" title={name || 'Label'} close={close}>
+      <form class="pick" onSubmit={(e) => { e.preventDefault(); send(); }}>
+        <input
+          key={name}
+          ref={field}
+          aria-label={name ? 'Find values' : 'Find labels'}
+          placeholder={name ? 'find values, or a regular expression' : 'find labels'}
+          value={text}
+          spellcheck={false}
+          onInput={(e) => setText(e.currentTarget.value)}
+        />
+      </form>
+      <ul class="options">
+        {name && text && (
+          <li><button type="button" onClick={() => choose('=~', expressionOf(text))}><span>{name} =~ "{expressionOf(text)}"</span></button></li>
+        )}
+        {items.slice(0, listed).map((item) => (
+          <li key={item.value}>
+            <button type="button" onClick={() => take(item.value)}>
+              <span>{item.value}</span> <span class="dim">{item.series}</span>
+            </button>
+          </li>
+        ))}
+        {items.length > listed && <li class="dim">the first {listed}; type to find others</li>}
+        {!items.length && text && <li class="dim">none has “{text}” in it</li>}
+      </ul>
+    </Popup>
+  );
+}
+
+export function AddMatcher(context: Context) {
+  const [open, setOpen] = useState(false);
+
+  return (
+    <span class="anchor">
+      <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>+ label</button>
+      {open && <Picker {...context} close={() => setOpen(false)} />}
+    </span>
+  );
+}
