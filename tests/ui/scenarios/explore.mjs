@@ -66,9 +66,35 @@ async function labelValues(context) {
   await tab.page.locator('.options').getByText('job').click();
   await until('one value is left', async () => (await tab.page.locator('.options button').count()) === 1);
   await tab.page.keyboard.press('Escape');
-  await tab.page.getByLabel('Close').click().catch(() => undefined);
+  assert.equal(await tab.page.getByRole('dialog').count(), 0, 'Escape closes the box');
   await tab.page.getByLabel('Remove job').click();
   await tab.param('query', 'profile');
+  await tab.ends();
+}
+
+/** Labels and values are found by a part of them, or by a regular expression. */
+async function foundValues(context) {
+  const tab = await open(context);
+  const listed = () => tab.page.locator('.popup .options button').allInnerTexts();
+
+  await tab.page.getByText('+ label').click();
+  // Letters are no keys of the page here.
+  await tab.page.keyboard.type('jo');
+  await until('one label is found', async () => (await listed()).length === 1);
+  await tab.page.keyboard.press('Enter');
+  await until('the values are listed', async () => (await listed()).length > 1);
+  await tab.page.keyboard.type('ETC');
+  await until('one value is found', async () => (await listed()).length === 2);
+  assert.match((await listed())[0], /^job =~ "\.\*ETC\.\*"/);
+  await tab.page.keyboard.press('Enter');
+  await tab.param('query', 'profile{job="etcd"}');
+  await tab.page.getByLabel('Remove job').click();
+  await tab.page.getByText('+ label').click();
+  await tab.page.locator('.popup .options').getByText('job').click();
+  await tab.page.keyboard.type('etcd|prom.*');
+  await until('no value has it in it', async () => (await listed()).length === 1);
+  await tab.page.keyboard.press('Enter');
+  await tab.param('query', 'profile{job=~"etcd|prom.*"}');
   await tab.ends();
 }
 
@@ -459,6 +485,48 @@ async function markers(context) {
   await tab.ends();
 }
 
+/** However many changes there are, they take one line: the picture below needs the room. */
+async function manyMarkers(context) {
+  const tab = await Tab.open(context.browser, context.site);
+  const change = (i) => ({ time: Number(first) + 1000 * i, kind: 'build_id', name: '', jobs: [`program-${i}`], from: ['a'.repeat(40)], to: [`${i}`.repeat(40)], series: 1 });
+  const answer = { status: 'success', data: Array.from({ length: 150 }, (_, i) => change(i)) };
+  const top = async () => (await tab.page.locator('.canvas').boundingBox()).y;
+
+  await tab.go(`?query=heap{job="shop"}&${range}`);
+  const alone = await top();
+  await tab.page.route(/api\/v1\/changes/, (route) => route.fulfill({ json: answer }));
+  await tab.go(`?query=heap{job="shop"}&${range}&tz=utc`);
+  assert.match(await tab.text('.markers li'), /program-149: build aaaaaaaaaaaa/);
+  assert.equal(await top(), alone, 'the graph is where it is with one change');
+  await tab.page.getByRole('button', { name: 'all 150 changes' }).click();
+  assert.equal(await tab.page.locator('.marker-list li').count(), 101);
+  assert.match(await tab.page.locator('.marker-list li').last().innerText(), /^50 earlier ones/);
+  // A press elsewhere closes the box.
+  await tab.page.mouse.click(5, 5);
+  assert.equal(await tab.page.getByRole('dialog').count(), 0);
+  await tab.picture('many-changes');
+  await tab.close();
+}
+
+/** What lies below the pointer stays where it is. */
+async function nothingMoves(context) {
+  const tab = await open(context, `?query=profile&${range}&by=instance`);
+  const plot = await tab.page.locator('.u-over').boundingBox();
+  const top = async () => (await tab.page.locator('.canvas').boundingBox()).y;
+  const before = await top();
+
+  for (const share of [0.2, 0.5, 0.8]) {
+    await tab.page.mouse.move(plot.x + plot.width * share, plot.y + plot.height / 2);
+    await until('the values are shown', async () => (await tab.text('.legend-value')) !== '');
+    assert.equal(await top(), before, 'the pointer is over the chart');
+  }
+  await tab.page.mouse.move(0, 0);
+  await tab.clickFlame(1, 0.2);
+  assert.ok(tab.params().get('zoom'));
+  assert.equal(await top(), before, 'a box was chosen');
+  await tab.close();
+}
+
 async function source(context) {
   const tab = await open(context, `${cpu}&view=source`);
 
@@ -482,6 +550,7 @@ export const explore = [
   ['opening', opening],
   ['type menu', typeMenu],
   ['label values', labelValues],
+  ['values that are found', foundValues],
   ['wrong selector', wrongSelector],
   ['drag on the chart', drag],
   ['relative range', relativeRange],
@@ -499,5 +568,7 @@ export const explore = [
   ['a function over time', overTime],
   ['sandwich', sandwich],
   ['changes on the chart', markers],
+  ['many changes', manyMarkers],
+  ['nothing moves', nothingMoves],
   ['source', source],
 ];

@@ -163,7 +163,10 @@ function drawChosen(u: uPlot, range: [number, number]): void {
   u.ctx.restore();
 }
 
-/** The names of lines with their colours, and their values at the pointer. A click chooses the line, where that is possible. */
+/**
+ * The names of lines with their colours, and their values at the pointer, for which there is room all the time, so that
+ * nothing moves below. A click chooses the line, where that is possible.
+ */
 export function Legend({ titles, choose, values }: { titles: string[]; choose?: (i: number) => (() => void) | null; values?: string[] }) {
   const colors = colorNumbers(titles);
 
@@ -234,7 +237,7 @@ export function Chart(props: Context & {
       <Legend
         titles={data.lines.map((l) => l.title)}
         choose={choose}
-        {...(at === null ? {} : { values: data.lines.map((l) => (l.values[at] === null || l.values[at] === undefined ? '–' : axisText(l.values[at] as number, data))) })}
+        values={data.lines.map((l) => (at === null ? '' : l.values[at] === null || l.values[at] === undefined ? '–' : axisText(l.values[at] as number, data)))}
       />
     </div>
   );

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes of programs as a list below the chart, each with a comparison of
+// Changes of programs in a line below the chart, each with a comparison of
 // before and after.
+import { useState } from 'preact/hooks';
 import type { Change } from '../api/answer.ts';
 import { parseSelector, withMatcher } from '../model/selector.ts';
 import { formatClock, parseTime } from '../model/time.ts';
 import type { Context } from '../pages/app.tsx';
+import { Popup } from '../parts/popup.tsx';
 
 /** Build IDs are long; their beginnings tell them apart. */
 function shortBuild(id: string): string {
@@ -36,25 +38,47 @@ export function changeQuery(query: string, c: Change): string {
   return c.jobs.length === 1 && c.jobs[0] && !names.includes('job') ? withMatcher(query, { name: 'job', op: '=', value: c.jobs[0] }) : query;
 }
 
-export function Markers({ changes, state, now, act }: Context & { changes: Change[] }) {
-  if (!changes.length) return null;
-  const from = parseTime(state.from, now);
-  const to = parseTime(state.to, now);
+/** The most changes that are listed. */
+const listed = 100;
+
+function Marker({ change: c, state, now, act, close }: Context & { change: Change; close?: () => void }) {
+  const show = (): void => {
+    close?.();
+    act({ do: 'set', values: { page: 'compare', query: changeQuery(state.query, c), query_a: '', ...around(c.time, parseTime(state.from, now), parseTime(state.to, now)) } });
+  };
+
   return (
-    <ul class="markers" aria-label="Changes in this time range">
-      {changes.slice(0, 12).map((c) => (
-        <li key={`${c.time} ${c.kind} ${c.name}`}>
-          <span class="dim">{formatClock(c.time, state.tz === 'utc')}</span> {changeText(c)}{' '}
-          <button
-            type="button"
-            aria-label={`before/after ${changeText(c)}`}
-            onClick={() => act({ do: 'set', values: { page: 'compare', query: changeQuery(state.query, c), query_a: '', ...around(c.time, from, to) } })}
-          >
-            before/after
-          </button>
-        </li>
-      ))}
-      {changes.length > 12 && <li class="dim">{changes.length - 12} more</li>}
-    </ul>
+    <>
+      <span class="marker-text" title={changeText(c)}><span class="dim">{formatClock(c.time, state.tz === 'utc')}</span> {changeText(c)}</span>{' '}
+      <button type="button" aria-label={`before/after ${changeText(c)}`} onClick={show}>before/after</button>
+    </>
+  );
+}
+
+/** The last change, in one line; all of them are in a box: a machine may have many, and the picture below needs the room. */
+export function Markers(props: Context & { changes: Change[] }) {
+  const { changes } = props;
+  const [open, setOpen] = useState(false);
+  const last = changes[changes.length - 1];
+  const key = (c: Change): string => `${c.time} ${c.kind} ${c.name} ${c.jobs.join()} ${c.to.join()}`;
+
+  if (!last) return null;
+  return (
+    <div class="markers">
+      <ul aria-label="Changes in this time range"><li><Marker {...props} change={last} /></li></ul>
+      {changes.length > 1 && (
+        <span class="anchor">
+          <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>all {changes.length} changes</button>
+          {open && (
+            <Popup label="All changes" class="right" close={() => setOpen(false)}>
+              <ul class="marker-list">
+                {changes.slice(-listed).reverse().map((c) => <li key={key(c)}><Marker {...props} change={c} close={() => setOpen(false)} /></li>)}
+                {changes.length > listed && <li class="dim">{changes.length - listed} earlier ones</li>}
+              </ul>
+            </Popup>
+          )}
+        </span>
+      )}
+    </div>
   );
 }

@@ -45,9 +45,12 @@ export function Chips(context: Context) {
       {(state.total_min || state.total_max) && <Chip text={totalText(state, shownUnit(context))} drop={set({ total_min: '', total_max: '', total_outside: false })} />}
       {state.time && <Chip text={`one profile, ${formatTime(parseTime(state.time, now), state.tz === 'utc')}`} drop={set({ time: '' })} />}
       {state.noinlines && <Chip text="noinlines" drop={set({ noinlines: false })} />}
-      {!state.hide.includes(goRuntime) && (
-        <button type="button" onClick={() => act({ do: 'add', filter: 'hide', value: goRuntime })}>hide runtime</button>
-      )}
     </div>
   );
+}
+
+/** A filter that many want, beside the other controls. */
+export function HideRuntime({ state, act }: Context) {
+  if (state.hide.includes(goRuntime)) return null;
+  return <button type="button" title="Hide the functions of Go's runtime" onClick={() => act({ do: 'add', filter: 'hide', value: goRuntime })}>hide runtime</button>;
 }

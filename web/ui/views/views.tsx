@@ -8,7 +8,7 @@ import type { Context } from '../pages/app.tsx';
 import { isChoosing, shownViews, viewKey } from '../state/requests.ts';
 import type { View } from '../state/state.ts';
 import { CallGraph } from './callgraph.tsx';
-import { Chips } from './chips.tsx';
+import { Chips, HideRuntime } from './chips.tsx';
 import { DiffTable } from './difftable.tsx';
 import { Flame } from './flame.tsx';
 import { shownKind } from '../parts/hooks.ts';
@@ -44,9 +44,11 @@ function Origin(context: Context) {
   const time = get('X-Everprof-Timestamp');
 
   if (loaded?.stale || (!profiles && !time)) return null;
-  if (time) return <span class="dim origin">profile of {formatTime(Number(time), state.tz === 'utc')}</span>;
   const ofA = get('X-Everprof-Profiles-A');
-  return <span class="dim origin">{countText(Number(profiles), ofA, get('X-Everprof-Series'))}{state.aggregate || ofA ? '' : merged[shownKind(context)]}</span>;
+  const text = time
+    ? `profile of ${formatTime(Number(time), state.tz === 'utc')}`
+    : countText(Number(profiles), ofA, get('X-Everprof-Series')) + (state.aggregate || ofA ? '' : merged[shownKind(context)]);
+  return <span class="dim origin" title={text}>{text}</span>;
 }
 
 function ViewBar(context: Context) {
@@ -73,6 +75,7 @@ function ViewBar(context: Context) {
           <option value="">one view</option>
           {views.filter(([view]) => view !== state.view).map(([view, title]) => <option key={view} value={view}>+ {title}</option>)}
         </select>
+        <HideRuntime {...context} />
         <Options {...context} />
         <Share {...context} />
       </div>
