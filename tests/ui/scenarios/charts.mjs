@@ -118,6 +118,32 @@ async function weights(context) {
   await tab.ends();
 }
 
+/** One profile after the other, of those that were chosen by their total, and in the chosen time. */
+async function chosenSteps(context) {
+  const query = 'profile{job="prometheus"}';
+  const [series] = await context.site.api('query_range', { query, from: first, to: last, totals: 1 });
+  const totals = series.totals['cpu/nanoseconds'];
+  const least = Math.min(...totals.slice(0, -1));
+  // The chart is of a longer time than the profiles below, and one of these has a smaller total than the others.
+  const to = series.timestamps.at(-2);
+  const times = series.timestamps.filter((ms, i) => ms <= to && totals[i] > least).map(String);
+  const tab = await open(context, `?query=${query}&from=${first}&to=${to}&span=${first},${last}&total_min=${least + 1}`);
+
+  assert.ok(times.length >= 2 && times.length < totals.length - 1, `${times} of ${totals}`);
+  for (const time of times) {
+    await tab.page.getByLabel('The profile after').click();
+    await tab.param('time', time);
+    await tab.settled();
+    assert.match(await tab.text('.origin'), /^profile of/);
+    assert.equal(await tab.page.locator('.notice').count(), 0);
+  }
+  // There is none after the last one.
+  await tab.page.getByLabel('The profile after').click();
+  await tab.settled();
+  assert.equal(tab.params().get('time'), times.at(-1));
+  await tab.ends();
+}
+
 async function countersHaveNoWeights(context) {
   const tab = await open(context, `?query=heap&${range}&chart=weights&sample_index=alloc_space`);
 
@@ -140,6 +166,7 @@ async function tooManyPoints(context) {
 export const charts = [
   ['points', points],
   ['one profile after the other', steps],
+  ['one chosen profile after the other', chosenSteps],
   ['rows of series', rows],
   ['profiles by their total', weights],
   ['counters have no weights', countersHaveNoWeights],

@@ -123,9 +123,9 @@ export async function ask<T>(r: Request, signal: AbortSignal, id: string): Promi
   }
 }
 
-/** The profiles of a selector from one time to another, both included, in milliseconds. */
-export async function profilesBetween(query: string, from: number, to: number, signal: AbortSignal): Promise<Line[]> {
-  const params: [string, string][] = [['query', query], ['from', String(from)], ['to', String(to)]];
+/** The profiles of a selector from one time to another, both included, in milliseconds. `more` says which of them. */
+export async function profilesBetween(query: string, from: number, to: number, signal: AbortSignal, more: [string, string][] = []): Promise<Line[]> {
+  const params: [string, string][] = [['query', query], ['from', String(from)], ['to', String(to)], ...more];
 
   return (await ask<Line[]>({ key: 'between', path: 'api/v1/query_range', params }, signal, '')).data;
 }

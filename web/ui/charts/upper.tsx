@@ -7,7 +7,7 @@ import { narrow, neighbour, pointsOf } from '../model/points.ts';
 import { parseTime } from '../model/time.ts';
 import type { Context } from '../pages/app.tsx';
 import { noBase } from '../state/reducer.ts';
-import { chartRange } from '../state/requests.ts';
+import { chartRange, chosenParams } from '../state/requests.ts';
 import type { Chart as Kind, State } from '../state/state.ts';
 import { Chart } from './chart.tsx';
 import { History } from './history.tsx';
@@ -76,15 +76,15 @@ function Picture(props: Context) {
 /** How far the next profile is looked for at first, and then farther: a range may have millions. */
 const windows = [5, 60, 24 * 60, Infinity].map((minutes) => minutes * 60e3);
 
-/** Show the profile before or after the one that is shown, or the last or the first of the range. */
+/** Show the profile before or after the one that is shown, or the last or the first, of those that the page shows. */
 async function stepProfile({ state, now, act }: Context, step: -1 | 1): Promise<void> {
-  const [from, to] = chartRange(state, now);
+  const [from, to] = [parseTime(state.from, now), parseTime(state.to, now)];
   const at = state.time ? parseTime(state.time, now) : step < 0 ? to + 1 : from - 1;
 
   for (const w of windows) {
     const [a, b] = step < 0 ? [Math.max(from, at - w), at - 1] : [at + 1, Math.min(to, at + w)];
     if (b < a) return;
-    const data = await profilesBetween(state.query, a, b, new AbortController().signal);
+    const data = await profilesBetween(state.query, a, b, new AbortController().signal, chosenParams(state));
     const p = neighbour(pointsOf(data, ''), at, step);
     if (p) return act({ do: 'set', values: { time: String(p.ms), query: narrow(state.query, data, p.series) } });
   }

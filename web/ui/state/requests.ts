@@ -45,6 +45,13 @@ function totalParams(side: Side, suffix: string): Params {
   return out;
 }
 
+/** Which profiles of the range the page shows. */
+export function chosenParams(s: State): Params {
+  const out = totalParams(sideB(s), '');
+
+  return out.length && s.sample_index ? [...out, ['sample_index', s.sample_index]] : out;
+}
+
 /** Which profiles: one, or all of a range. `now` makes relative times absolute. */
 function sideParams(side: Side, suffix: string, now: number): Params {
   const range: Params = [
