@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { Change, FlameAnswer, GraphAnswer, Line, Target } from '../../../web/ui/api/answer.ts';
 import { arrowPath, layoutGraph } from '../../../web/ui/model/callgraph.ts';
 import { levelOf, seriesHeat, stepRange, totalsHeat } from '../../../web/ui/model/heat.ts';
-import { narrow, neighbour, pointsOf } from '../../../web/ui/model/points.ts';
+import { narrow, neighbour, pointGroups, pointsOf } from '../../../web/ui/model/points.ts';
 import { isUneven } from '../../../web/ui/model/series.ts';
 import { byError, byJob, costs, failing, seriesSelector } from '../../../web/ui/model/targets.ts';
 import { childrenOf, layout, nextNode } from '../../../web/ui/model/tree.ts';
@@ -186,6 +186,12 @@ test('a change says of which job, and from what to what', () => {
 
 test('a text that is no regular expression finds values that have it in them', () => {
   assert.deepEqual(['api', 'a-b', 'a|b', 'web-.*'].map(expressionOf), ['.*api.*', '.*a-b.*', 'a|b', 'web-.*']);
+});
+
+test('the heaviest groups of points have colours of their own', () => {
+  const lines = [line('many', [1, 2, 3], [1, 1, 1]), line('heavy', [1], [50]), line('none', [1], [null])];
+
+  assert.deepEqual(pointGroups(lines, 'job', 'cpu/nanoseconds'), ['heavy', 'many', 'none']);
 });
 
 test('groups are the boxes next to the root, largest first', () => {

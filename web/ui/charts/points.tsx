@@ -4,8 +4,8 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { Line } from '../api/answer.ts';
-import { narrow, type Point, pointsOf } from '../model/points.ts';
-import { titleOf, typeOf, unitOf } from '../model/series.ts';
+import { narrow, type Point, pointGroup, pointGroups, pointsOf } from '../model/points.ts';
+import { typeOf, unitOf } from '../model/series.ts';
 import { formatAxis } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
 import { chartRange } from '../state/requests.ts';
@@ -18,23 +18,6 @@ const reach = 14;
 /** Most groups with a colour of their own. */
 const maxGroups = 7;
 
-/** The groups of series by a label's values, the largest first. */
-function groupsOf(lines: Line[], by: string): string[] {
-  const sizes = new Map<string, number>();
-
-  for (const l of lines) {
-    const title = groupOf(l, by);
-    sizes.set(title, (sizes.get(title) ?? 0) + l.timestamps.length);
-  }
-  return [...sizes].sort((a, b) => b[1] - a[1]).map(([title]) => title);
-}
-
-function groupOf(l: Line, by: string): string {
-  const names = by ? by.split(',') : Object.keys(l.labels).filter((n) => n !== '__name__');
-
-  return titleOf(Object.fromEntries(names.map((n) => [n, l.labels[n] ?? ''])));
-}
-
 export function Points(props: Context & { lines: Line[] }) {
   const { lines, state, act } = props;
   const place = useRef<HTMLDivElement>(null);
@@ -42,7 +25,7 @@ export function Points(props: Context & { lines: Line[] }) {
   const times = chartRange(state, props.now);
   const unit = unitOf(type);
   const points = useMemo(() => pointsOf(lines, type), [lines, type]);
-  const groups = useMemo(() => groupsOf(lines, state.by), [lines, state.by]);
+  const groups = useMemo(() => pointGroups(lines, state.by, type), [lines, state.by, type]);
   const shown = groups.slice(0, maxGroups);
   const titles = groups.length > maxGroups ? [...shown, `${groups.length - maxGroups} more`] : shown;
   const open = (p: Point): void =>
@@ -53,7 +36,7 @@ export function Points(props: Context & { lines: Line[] }) {
     () => {
       const colors = colorNumbers(titles).map((n) => lineColors()[n]);
       const columns = titles.map(() => points.map((): number | null => null));
-      const groupAt = lines.map((l) => { const i = shown.indexOf(groupOf(l, state.by)); return i < 0 ? shown.length : i; });
+      const groupAt = lines.map((l) => { const i = shown.indexOf(pointGroup(l, state.by)); return i < 0 ? shown.length : i; });
       points.forEach((p, i) => ((columns[groupAt[p.series] as number] as (number | null)[])[i] = p.value));
       const options = plotOptions(state, times, unit, (v) => formatAxis(v, unit), (from, to) => act({ do: 'range', from: String(from), to: String(to) }));
       return [

@@ -2,6 +2,7 @@
 // Single profiles: their times and totals, and what tells their series apart.
 import type { Line } from '../api/answer.ts';
 import { formatSelector, type Matcher, parseSelector } from './selector.ts';
+import { titleOf } from './series.ts';
 
 export interface Point {
   ms: number;
@@ -37,4 +38,23 @@ export function narrow(query: string, lines: { labels: Record<string, string> }[
 /** The profile before or after a time; undefined: there is none. */
 export function neighbour(points: Point[], ms: number, step: -1 | 1): Point | undefined {
   return step < 0 ? points.findLast((p) => p.ms < ms) : points.find((p) => p.ms > ms);
+}
+
+/** The groups of series by a label's values, the heaviest first. */
+export function pointGroups(lines: Line[], by: string, type: string): string[] {
+  const weights = new Map<string, number>();
+
+  for (const l of lines) {
+    const title = pointGroup(l, by);
+    const weight = (l.totals?.[type] ?? []).reduce((sum: number, v) => sum + (v ?? 0), 0);
+    weights.set(title, (weights.get(title) ?? 0) + weight);
+  }
+  return [...weights].sort((a, b) => b[1] - a[1]).map(([title]) => title);
+}
+
+/** The group of a series. */
+export function pointGroup(l: Line, by: string): string {
+  const names = by ? by.split(',') : Object.keys(l.labels).filter((n) => n !== '__name__');
+
+  return titleOf(Object.fromEntries(names.map((n) => [n, l.labels[n] ?? ''])));
 }
