@@ -78,11 +78,23 @@ void json_int(struct json *j, int64_t v)
 	buf_add(j->out, p, (size_t)(text + sizeof(text) - p));
 }
 
+/* Append a whole number below 1e15, if it is one: printf() takes much longer. */
+static bool json_whole(struct json *j, double v)
+{
+	bool whole = v > -1e15 && v < 1e15 && v == (double)(int64_t)v;
+
+	if (whole)
+		json_int(j, (int64_t)v);
+	return whole;
+}
+
 void json_double(struct json *j, double v)
 {
 	char text[32] = "null";
 	int digits = 15;
 
+	if (json_whole(j, v))
+		return;
 	/*
 	 * 15 digits suffice for most numbers, 17 for all: use the fewest that
 	 * read back as the same number.
@@ -91,6 +103,18 @@ void json_double(struct json *j, double v)
 		if (isfinite(v))
 			snprintf(text, sizeof(text), "%.*g", digits, v);
 	} while (isfinite(v) && digits++ < 17 && strtod(text, NULL) != v);
+	before_value(j);
+	buf_str(j->out, text);
+}
+
+void json_rounded(struct json *j, double v, int digits)
+{
+	char text[32] = "null";
+
+	if (json_whole(j, v))
+		return;
+	if (isfinite(v))
+		snprintf(text, sizeof(text), "%.*g", digits, v);
 	before_value(j);
 	buf_str(j->out, text);
 }

@@ -68,6 +68,13 @@ void json_int(struct json *j, int64_t v);
  */
 void json_double(struct json *j, double v);
 
+/*
+ * Append a number with at most `digits` significant digits, from 1 to 17, which
+ * takes much less time than all that it has; a whole number below 1e15 has all
+ * of them. NaN and infinity are null.
+ */
+void json_rounded(struct json *j, double v, int digits);
+
 /* Write true or false. */
 void json_bool(struct json *j, bool v);
 

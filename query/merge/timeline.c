@@ -20,6 +20,11 @@ static int64_t time_add(int64_t ms, int64_t more)
 	return sum;
 }
 
+enum {
+	/* The significant digits of rates, which are estimates. */
+	TIMELINE_DIGITS = 12,
+};
+
 int timeline_init(struct timeline *t, const struct timeline_options *o,
 		  struct err *err)
 {
@@ -291,13 +296,13 @@ static bool has_buckets(const struct timeline *t, const struct timeline_line *l)
  * it for the bounds of the buckets, the second pass counts it.
  */
 static void timeline_put_in_bucket(const struct timeline *t,
-				   struct timeline_line *l, size_t at,
+				   struct timeline_line *l, int64_t ms,
 				   int64_t now)
 {
-	if (!has_buckets(t, l))
+	if (!has_buckets(t, l) || !time_steps_has(&t->steps, ms))
 		return;
 	if (t->counting)
-		buckets_count(&l->buckets, at, now);
+		buckets_count(&l->buckets, time_steps_at(&t->steps, ms), now);
 	else
 		buckets_note(&l->buckets, now);
 }
@@ -351,10 +356,7 @@ static int add_rows(struct timeline *t, struct timeline_group *g,
 			struct timeline_line *l = &g->lines.v[t->places.v[k]];
 			double value = timeline_value(l, now[k], restarted);
 
-			if (time_steps_has(&t->steps, row->ms))
-				timeline_put_in_bucket(
-					t, l, time_steps_at(&t->steps, row->ms),
-					now[k]);
+			timeline_put_in_bucket(t, l, row->ms, now[k]);
 			if (!t->counting)
 				fold_add_row(t, l, &at, value);
 		}
@@ -509,9 +511,15 @@ static int timeline_write_line(struct timeline *t,
 {
 	json_key_str(j, l->name);
 	json_begin(j, '[');
-	for (size_t i = 0; i < t->steps.count; i++)
-		json_double(j, l->known[i] ? timeline_line_value(t, l, i) :
-					     (double)NAN);
+	for (size_t i = 0; i < t->steps.count; i++) {
+		double v = l->known[i] ? timeline_line_value(t, l, i) :
+					 (double)NAN;
+
+		if (t->o->rate)
+			json_rounded(j, v, TIMELINE_DIGITS);
+		else
+			json_double(j, v);
+	}
 	json_end(j, ']');
 	return timeline_meter(t, t->steps.count, err);
 }
@@ -531,9 +539,7 @@ static int timeline_write_covered(struct timeline *t,
 		json_key_str(j, l->name);
 		json_begin(j, '[');
 		for (size_t k = 0; k < t->steps.count; k++)
-			json_double(
-				j, round(timeline_line_share(t, l, k) * 100.0) /
-					   100);
+			json_rounded(j, timeline_line_share(t, l, k), 2);
 		json_end(j, ']');
 		rc = timeline_meter(t, t->steps.count, err);
 	}

@@ -48,15 +48,21 @@ static void fold_hold_last(const struct timeline *t, struct fold_row *r)
 	r->held = r->goes_on ? t->o->to : fold_after(r->begin, interval);
 }
 
-/* Return the number of steps into which [from, to) reaches. */
+/*
+ * Return the number of steps into which [from, to) reaches, or one more; 0: it
+ * reaches into none.
+ */
 static size_t fold_steps(const struct timeline *t, int64_t from, int64_t to)
 {
 	const struct time_steps *s = &t->steps;
 
 	if (from > s->to || (to <= s->from && from < s->from))
 		return 0;
-	return time_steps_at(s, to < s->to ? to : s->to) -
-	       (from > s->from ? time_steps_at(s, from) : 0) + 1;
+	from = from > s->from ? from : s->from;
+	to = to < s->to ? to : s->to;
+	return to > from ?
+		       (size_t)((double)(to - from) / 1e3 / s->seconds) + 2 :
+		       1;
 }
 
 /* Set what heartbeats tell of a profile. */

@@ -17,7 +17,9 @@ struct time_steps {
 	int64_t from;
 	int64_t to;
 	int64_t step_ms;
-	size_t count; /* at least 1 */
+	size_t count;   /* at least 1 */
+	double seconds; /* length of each step but the last one */
+	double last_seconds;
 };
 
 /* Cut [from, to] into steps of `step_ms`, which is positive. */

@@ -22,6 +22,9 @@ Test(text, json_escapes_strings_and_replaces_invalid_utf8)
 	json_int(&j, INT64_MIN);
 	json_double(&j, 0.5);
 	json_double(&j, 1.0 / 0.0);
+	json_rounded(&j, 1.0 / 3, 3);
+	json_rounded(&j, 123456789012345, 3);
+	json_rounded(&j, 0.0 / 0.0, 3);
 	json_bool(&j, true);
 	json_end(&j, ']');
 	json_key(&j, "c");
@@ -31,7 +34,8 @@ Test(text, json_escapes_strings_and_replaces_invalid_utf8)
 	cr_expect(
 		check_str(str_from(buf_bytes(&b)),
 			  "{\"a\\\"b\":[\"x\\n\\t\\\\\\u0001\xc3\xa9\\ufffd\","
-			  "-9223372036854775808,0.5,null,true],\"c\":{}}"));
+			  "-9223372036854775808,0.5,null,0.333,123456789012345,"
+			  "null,true],\"c\":{}}"));
 	buf_fini(&b);
 }
 
