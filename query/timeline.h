@@ -89,6 +89,9 @@ struct timeline_line {
 	double *sum;
 	uint32_t *count;
 	double *seconds;
+	/* From when to when in the step values hold, in seconds. */
+	double *first;
+	double *end;
 	int64_t last; /* total of the previous profile of the series */
 	bool has_last;
 	/* The steps to which something was added; `end_step` 0: none. */
@@ -149,10 +152,6 @@ void timeline_range(const struct timeline_options *o, int64_t *from,
  * they have the mean of the step.
  */
 double timeline_line_value(const struct timeline *t,
-			   const struct timeline_line *l, size_t at);
-
-/* Return which share of a step the line knows of, from 0 to 1. */
-double timeline_line_share(const struct timeline *t,
 			   const struct timeline_line *l, size_t at);
 
 /* Free the timeline. */

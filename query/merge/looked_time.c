@@ -32,8 +32,10 @@ static bool looked_time_is_covered(const struct coverage_node *node,
 /* Add a series that was profiled for some time. */
 static void looked_time_put(struct looked_time *l, double total, double seconds)
 {
-	if (seconds <= 0)
+	if (seconds <= 0) {
+		l->unknown |= total != 0;
 		return;
+	}
 	l->total += total;
 	l->rate += total / seconds;
 	l->most = seconds > l->most ? seconds : l->most;

@@ -122,13 +122,16 @@ static int add_nearest(struct query_merge *g, struct querier *q,
  * Free the buffers for reading once all profiles are merged, so that the report
  * can use their memory.
  */
-static void release_inputs(struct query_merge *g)
+static void release_inputs(struct query_merge *g, const struct querier *q)
 {
 	int64_t now =
 		(int64_t)(merge_memory(g->merge) + columns_sum_memory(g->sum));
 
 	if (g->has_looked) {
-		g->looked_ns = g->late ? 0 : looked_time_ns(&g->looked);
+		/* The totals tell of profiles that could not be read, too. */
+		g->looked_ns = g->late || g->damaged || querier_lost(q) ?
+				       0 :
+				       looked_time_ns(&g->looked);
 		looked_time_fini(&g->looked);
 	}
 	decoder_free(g->decoder);
@@ -159,11 +162,11 @@ int query_merge_run(struct query_merge *g, const struct query_spec *s,
 	if (!rc)
 		rc = query_merge_account(g, q, err);
 	if (rc) {
-		release_inputs(g);
+		release_inputs(g, q);
 		return rc;
 	}
 	rc = s->merged ? add_all(g, q, s, err) : add_nearest(g, q, s, err);
-	release_inputs(g);
+	release_inputs(g, q);
 	/* Series that could not be read at all also count as damaged. */
 	if (!rc && querier_lost(q)) {
 		if (!g->damaged)

@@ -69,6 +69,8 @@ static void group_fini(struct timeline_group *g)
 		mem_free(g->lines.v[i].held);
 		mem_free(g->lines.v[i].held_until);
 		mem_free(g->lines.v[i].held_since);
+		mem_free(g->lines.v[i].first);
+		mem_free(g->lines.v[i].end);
 		mem_free(g->lines.v[i].sum);
 		mem_free(g->lines.v[i].count);
 		mem_free(g->lines.v[i].seconds);
@@ -169,7 +171,7 @@ static struct timeline_group *find_group(struct timeline *t,
 static size_t line_memory(const struct timeline *t, size_t name_len)
 {
 	return t->steps.count *
-		       (7 * sizeof(double) + sizeof(bool) + sizeof(uint32_t)) +
+		       (9 * sizeof(double) + sizeof(bool) + sizeof(uint32_t)) +
 	       sizeof(struct timeline_line) + 2 * sizeof(*t->index.slots) +
 	       arena_room(name_len + 1);
 }
@@ -200,6 +202,8 @@ static int timeline_add_line(struct timeline *t, struct timeline_group *g,
 		.held = mem_zalloc(n, sizeof(double)),
 		.held_until = mem_zalloc(n, sizeof(double)),
 		.held_since = mem_zalloc(n, sizeof(double)),
+		.first = mem_zalloc(n, sizeof(double)),
+		.end = mem_zalloc(n, sizeof(double)),
 		.sum = mem_zalloc(n, sizeof(double)),
 		.count = mem_zalloc(n, sizeof(uint32_t)),
 		.seconds = mem_zalloc(n, sizeof(double)),
@@ -432,7 +436,8 @@ int timeline_add(struct timeline *t, struct labels *labels,
 		return rc;
 	g = find_group(t, of_group, admit);
 	if (!g) {
-		t->left_out = true;
+		/* Groups that the first pass dropped have no value. */
+		t->left_out = t->left_out || !t->counting;
 		return 0;
 	}
 	rc = add_rows(t, g, view, node, err);
@@ -495,15 +500,6 @@ double timeline_line_value(const struct timeline *t,
 	return l->values[at] + (held > 0 ? l->held[at] / held : 0);
 }
 
-double timeline_line_share(const struct timeline *t,
-			   const struct timeline_line *l, size_t at)
-{
-	double share = timeline_line_held(t, l, at) /
-		       time_steps_seconds(&t->steps, at);
-
-	return share > l->covered[at] ? share : l->covered[at];
-}
-
 /* A step without profiles is NaN, which is written as null. */
 static int timeline_write_line(struct timeline *t,
 			       const struct timeline_line *l, struct json *j,
@@ -539,7 +535,7 @@ static int timeline_write_covered(struct timeline *t,
 		json_key_str(j, l->name);
 		json_begin(j, '[');
 		for (size_t k = 0; k < t->steps.count; k++)
-			json_rounded(j, timeline_line_share(t, l, k), 2);
+			json_rounded(j, l->covered[k], 2);
 		json_end(j, ']');
 		rc = timeline_meter(t, t->steps.count, err);
 	}

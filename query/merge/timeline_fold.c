@@ -157,17 +157,17 @@ struct fold_part {
 	bool holds; /* whether it is a value that holds for this time */
 };
 
-/* Note from when to when in a step a value holds. */
+/* Note from when to when in a step a value holds; later parts come later. */
 static void fold_note_held(const struct timeline *t, struct timeline_line *l,
 			   size_t at, int64_t from, int64_t to)
 {
-	double until = (double)(to - time_steps_begin(&t->steps, at)) / 1e3;
-	double since = (double)(time_steps_end(&t->steps, at) - from) / 1e3;
+	int64_t begin = time_steps_begin(&t->steps, at);
+	double end = (double)(to - begin) / 1e3;
 
-	if (until > l->held_until[at])
-		l->held_until[at] = until;
-	if (since > l->held_since[at])
-		l->held_since[at] = since;
+	if (l->end[at] == 0)
+		l->first[at] = (double)(from - begin) / 1e3;
+	if (end > l->end[at])
+		l->end[at] = end;
 }
 
 /* Add a part evenly to the steps of its time. */
@@ -380,13 +380,27 @@ static struct fold_value fold_value_of(const struct timeline *t,
 		return (struct fold_value){ 1, sum / l->count[at], 0 };
 	if (mode == FOLD_RATE && known > 0)
 		return (struct fold_value){ known / whole, sum / known, 0 };
-	/* Several profiles may each stand for the whole step. */
-	if (mode == FOLD_LEVEL)
-		return (struct fold_value){ known / whole, 0,
-					    known > whole ?
-						    sum * whole / known :
-						    sum };
+	/*
+	 * The mean of what is known counts from the first to the last moment
+	 * that is known, also for gaps between them.
+	 */
+	if (mode == FOLD_LEVEL && known > 0)
+		return (struct fold_value){
+			known / whole, 0,
+			sum / known * (l->end[at] - l->first[at])
+		};
 	return fold_value_sum(t, l, at);
+}
+
+/* Note from when to when in a step the values of the series hold. */
+static void fold_note_line(struct timeline_line *l, size_t at, double whole)
+{
+	if (l->end[at] == 0)
+		return;
+	if (l->end[at] > l->held_until[at])
+		l->held_until[at] = l->end[at];
+	if (whole - l->first[at] > l->held_since[at])
+		l->held_since[at] = whole - l->first[at];
 }
 
 void timeline_fold(const struct timeline *t, struct timeline_line *l,
@@ -404,12 +418,16 @@ void timeline_fold(const struct timeline *t, struct timeline_line *l,
 			l->known[at] = true;
 			l->values[at] += v.value;
 			l->held[at] += v.held;
+			fold_note_line(l, at,
+				       time_steps_seconds(&t->steps, at));
 			if (v.share > l->covered[at])
 				l->covered[at] = v.share < 1 ? v.share : 1;
 		}
 		l->sum[at] = 0;
 		l->count[at] = 0;
 		l->seconds[at] = 0;
+		l->first[at] = 0;
+		l->end[at] = 0;
 	}
 	l->has_last = false;
 	l->end_step = 0;

@@ -117,7 +117,8 @@ static void coverage_add(struct coverage_node *n, int64_t from, int64_t to)
 		n->last_from = from;
 		n->last_to = to;
 	}
-	if (last && from >= last->to && from - last->to <= COVERAGE_JOIN_MS) {
+	if (last && from >= last->to - COVERAGE_JOIN_MS &&
+	    from <= last->to + COVERAGE_JOIN_MS && to > last->to) {
 		last->to = to;
 		last->reach = reach;
 	} else {

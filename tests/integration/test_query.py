@@ -404,6 +404,17 @@ def rates_divide_by_profiled_seconds(d):
         assert row['totals']['cpu/nanoseconds'] == [0.2 * second], row
     both, = e.get('/api/v1/query_range', group_by='__name__', **ask).data()
     assert both['totals']['cpu/nanoseconds'] == [0.4 * second], both
+    # The same above a report: 0.4 CPUs were busy, in the 40 s that each of them was profiled.
+    merged = {'query': 'profile', 'from': HOUR, 'to': HOUR + 60000, 'report': 'top', 'format': 'text'}
+    a = query(e, **merged)
+    assert b'Duration: 40s, Total samples = 16s (40.00%)' in a.body, a.body
+    assert a.headers['X-Everprof-Covered-Seconds'] == '40.000', a.headers
+    # A mean is no sum over a time, and a difference is of two.
+    a = query(e, aggregate='mean', **merged)
+    assert 'X-Everprof-Covered-Seconds' not in a.headers and b'Duration: 80s' in a.body, (a.headers, a.body)
+    sides = {f'{k}_{side}': v for side in 'ab' for k, v in merged.items() if k not in ('report', 'format')}
+    a = query(e, mode='diff', report='top', format='text', **sides)
+    assert a.status == 200 and 'X-Everprof-Covered-Seconds' not in a.headers, (a.headers, a.body)
     e.finish()
 
 

@@ -115,6 +115,32 @@ Test(looked_time, idle_programs_were_looked_at_while_there_are_heartbeats)
 	store_close(s);
 }
 
+/* Their totals are known, but the report does not have them. */
+Test(looked_time, it_is_unknown_if_a_profile_cannot_be_read)
+{
+	struct store *s = store_open();
+	struct made bad = BAD(store_at(1), "f=1");
+
+	bad.duration_ns = 10000000000;
+	put(s, "cpu job=a pod=1", 0, 10, 20);
+	cr_expect(is(looked(s, "a", AGGREGATE_AUTO, "cpu"), 10));
+	store_put(s, "cpu job=a pod=2", "cpu", &bad);
+	cr_expect(is(looked(s, "a", AGGREGATE_AUTO, "cpu"), 0));
+	store_close(s);
+}
+
+Test(looked_time, it_is_unknown_if_a_series_does_not_tell_its_time)
+{
+	struct store *s = store_open();
+
+	put(s, "cpu job=a pod=1", 0, 10, 20);
+	put(s, "cpu job=a pod=2", 0, 0, 0);
+	cr_expect(is(looked(s, "a", AGGREGATE_AUTO, "cpu"), 10));
+	put(s, "cpu job=a pod=3", 0, 0, 5);
+	cr_expect(is(looked(s, "a", AGGREGATE_AUTO, "cpu"), 0));
+	store_close(s);
+}
+
 Test(looked_time, states_have_none)
 {
 	struct store *s = store_open();

@@ -49,8 +49,8 @@ static int add_looked(struct timeline *t, const char *pod, const char *type,
 		      const struct point *v, size_t n,
 		      const struct coverage_node *node, bool admit)
 {
-	struct totals_row rows[16];
-	int64_t totals[16];
+	struct totals_row rows[32];
+	int64_t totals[32];
 	struct buf types = encode_type(type, "unit");
 	struct bytes sets[1] = { buf_bytes(&types) };
 	struct labels *ls = make_labels("app", pod);
@@ -338,6 +338,29 @@ Test(timeline, the_edges_of_what_is_known_are_as_high_as_the_rest)
 		&t,
 		(double[]){ UNKNOWN, 6, 6, 6, UNKNOWN, UNKNOWN, 6, 6, 6, 6 },
 		10);
+	timeline_fini(&t);
+}
+
+Test(timeline, an_outage_within_a_step_leaves_the_mean_of_the_rest)
+{
+	const struct timeline_options o = { .from = 0,
+					    .to = 400 * SECOND,
+					    .step_ms = 400 * SECOND,
+					    .group_by = str_of("job"),
+					    .rate = true,
+					    .fill_ms = 30 * SECOND };
+	struct point v[20];
+	struct timeline t;
+	struct err err;
+
+	/* From 0 s to 100 s, and from 300 s on. */
+	for (int i = 0; i < 20; i++)
+		v[i] = (struct point){ (i * 10 + (i > 9) * 200) * SECOND, 3,
+				       SECOND_NS };
+	cr_assert(!timeline_init(&t, &o, &err));
+	cr_expect(!add_series(&t, "a", "cpu", v, 20, true));
+	expect_values(&t, (double[]){ 3 }, 1);
+	cr_expect(t.groups.v[0].lines.v[0].covered[0] == 0.5);
 	timeline_fini(&t);
 }
 
