@@ -329,15 +329,14 @@ static void collector_compare(struct collector *c)
  * Its duration is by a clock that nobody sets, in whole milliseconds, which take
  * 4 bytes less in each profile than nanoseconds do.
  */
-static void collector_close_window(struct collector *c,
+static void collector_close_window(struct collector *c, int64_t now_ns,
 				   const struct window_account *now)
 {
 	const struct cpu_times *before = &c->window_account.times;
 	struct window_account *a = &c->window->account;
 
-	c->window->end_ns =
-		c->window->start_ns +
-		(clock_mono_ns() - c->window_at) / 1000000 * 1000000;
+	c->window->end_ns = c->window->start_ns +
+			    (now_ns - c->window_at) / 1000000 * 1000000;
 	if (before->busy_ns && now->times.busy_ns)
 		a->times = (struct cpu_times){
 			now->times.busy_ns - before->busy_ns,
@@ -355,19 +354,25 @@ static void collector_settle_window(struct collector *c,
 	struct window_account *a = &c->window->account;
 
 	a->dropped = now->dropped - before->dropped;
-	for (int kind = 0; kind < WINDOW_KINDS; kind++)
+	for (int kind = 0; kind < WINDOW_KINDS; kind++) {
 		a->lost[kind] = now->lost[kind] - before->lost[kind];
+		/* Two counters of the kernel are not read at one moment. */
+		if (a->lost[kind] < 0)
+			a->lost[kind] = 0;
+	}
 	collector_compare(c);
 }
 
 void collector_flush(struct collector *c)
 {
-	const struct window_account now = collector_account(c);
-	int64_t now_ns = clock_mono_ns();
+	struct window_account now;
+	int64_t now_ns;
 
 	collector_add_waits(c);
+	now = collector_account(c);
+	now_ns = clock_mono_ns();
 	if (!c->window->end_ns)
-		collector_close_window(c, &now);
+		collector_close_window(c, now_ns, &now);
 	collector_settle_window(c, &now);
 	sample_window_refresh(c->window, &c->files);
 	profile_writer_give(c->writer, c->window);
@@ -565,7 +570,7 @@ static void collector_end_samples(struct collector *c)
 {
 	const struct window_account now = collector_account(c);
 
-	collector_close_window(c, &now);
+	collector_close_window(c, clock_mono_ns(), &now);
 	c->ended = true;
 }
 
