@@ -185,7 +185,9 @@ test('a change says of which job, and from what to what', () => {
 });
 
 test('a text that is no regular expression finds values that have it in them', () => {
-  assert.deepEqual(['api', 'a-b', 'a|b', 'web-.*'].map(expressionOf), ['.*api.*', '.*a-b.*', 'a|b', 'web-.*']);
+  const texts = ['api', 'a-b.c:9', 'a|b', 'web-.*'];
+
+  assert.deepEqual(texts.map(expressionOf), ['(?i).*api.*', '(?i).*a-b\\.c:9.*', 'a|b', 'web-.*']);
 });
 
 test('the heaviest groups of points have colours of their own', () => {

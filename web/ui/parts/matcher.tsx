@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The box that adds a matcher to the query: first a label is chosen, then a value. A text finds values among all that
 // the server has, or is a regular expression itself.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ask } from '../api/client.ts';
 import { withMatcher } from '../model/selector.ts';
 import type { Context } from '../pages/app.tsx';
@@ -15,27 +15,30 @@ interface Count {
   series: number;
 }
 
-/** Names or values with their number of series, as the other matchers leave them; one more than are listed, if there are more. */
-function useCounts(path: string, match: string, contains: string): Count[] {
-  const [counts, setCounts] = useState<Count[]>([]);
+/**
+ * Names or values with their number of series, as the other matchers leave them; one more than are listed, if there are
+ * more. Null: they are not known yet.
+ */
+function useCounts(path: string, match: string, contains: string): Count[] | null {
+  const [counts, setCounts] = useState<{ of: string; data: Count[] }>({ of: '', data: [] });
+  const of = [path, match, contains].join(' ');
 
   useEffect(() => {
-    if (!path) return;
     const abort = new AbortController();
     const params: [string, string][] = [['counts', '1'], ['limit', String(listed + 1)]];
     if (match) params.push(['match[]', match]);
     if (contains) params.push(['contains', contains]);
     ask<Count[]>({ key: path, path, params }, abort.signal, '')
-      .then((a) => setCounts(a.data))
+      .then((a) => setCounts({ of, data: a.data }))
       .catch(() => undefined); // The list is a help; the field works without it.
     return () => abort.abort();
-  }, [path, match, contains]);
-  return counts;
+  }, [of]);
+  return counts.of === of ? counts.data : null;
 }
 
-/** The regular expression that finds a text anywhere in a value; what looks like one is one already. */
+/** The regular expression that finds a text anywhere in a value, as the list does; what looks like one is one already. */
 export function expressionOf(text: string): string {
-  return /[\\^$.|?*+()[\]{}]/.test(text) ? text : `.*${text}.*`;
+  return /[\\^$|?*+()[\]{}]/.test(text) ? text : `(?i).*${text.replaceAll('.', '\\.')}.*`;
 }
 
 function Picker({ state, act, close }: Context & { close: () => void }) {
@@ -43,7 +46,7 @@ function Picker({ state, act, close }: Context & { close: () => void }) {
   const [text, setText] = useState('');
   const field = useRef<HTMLInputElement>(null);
   const found = useCounts(name ? `api/v1/label/${encodeURIComponent(name)}/values` : 'api/v1/labels', state.query, text);
-  const items = found.filter((n) => name || n.value !== '__name__');
+  const items = (found ?? []).filter((n) => name || n.value !== '__name__');
   const choose = (op: '=' | '=~', value: string): void => {
     act({ do: 'set', values: { query: withMatcher(state.query, { name, op, value }) } });
     close();
@@ -55,10 +58,10 @@ function Picker({ state, act, close }: Context & { close: () => void }) {
   };
 
   // The values take the place of the labels, and their field that of the other one.
-  useEffect(() => field.current?.focus(), [name]);
+  useLayoutEffect(() => field.current?.focus(), [name]);
   const send = (): void => {
     if (items[0]) take(items[0].value);
-    else if (name && text) choose('=~', expressionOf(text));
+    else if (found && name && text) choose('=~', expressionOf(text));
   };
 
   return (
@@ -86,7 +89,7 @@ function Picker({ state, act, close }: Context & { close: () => void }) {
           </li>
         ))}
         {items.length > listed && <li class="dim">the first {listed}; type to find others</li>}
-        {!items.length && text && <li class="dim">none has “{text}” in it</li>}
+        {found && !items.length && text && <li class="dim">none has “{text}” in it</li>}
       </ul>
     </Popup>
   );

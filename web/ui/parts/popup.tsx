@@ -1,37 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// A box above the page with a title. Escape, a click elsewhere and a button close it. Its first control has the focus
-// while it is open; then the control that had it before.
+// A box above the page with a title. Escape, a button, and a click or the focus elsewhere close it. Its first control
+// has the focus when it opens, and the control that had it before when it closes.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
-/** Close on Escape and on a press outside of the box and of the control that opened it, which are in one element. */
+/** Close on Escape, and when one leaves the box and the control that opened it, which are in one element. */
 function useClosing(box: { current: HTMLElement | null }, close: () => void): void {
   const last = useRef(close);
 
   last.current = close;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (e: KeyboardEvent): void => {
       if (e.key !== 'Escape') return;
       // It is not meant for the page below.
-      e.stopPropagation();
+      e.stopImmediatePropagation();
       e.preventDefault();
       last.current();
     };
-    const onPress = (e: Event): void => {
+    const onLeave = (e: Event): void => {
       if (!box.current?.parentElement?.contains(e.target as Node)) last.current();
     };
     document.addEventListener('keydown', onKey, true);
-    document.addEventListener('pointerdown', onPress, true);
+    document.addEventListener('pointerdown', onLeave, true);
+    document.addEventListener('focusin', onLeave, true);
     return () => {
       document.removeEventListener('keydown', onKey, true);
-      document.removeEventListener('pointerdown', onPress, true);
+      document.removeEventListener('pointerdown', onLeave, true);
+      document.removeEventListener('focusin', onLeave, true);
     };
   }, []);
 }
 
 /** Move the focus into the box, and back when it closes, unless it is elsewhere by then. */
 function useFocus(box: { current: HTMLElement | null }): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = box.current;
     const before = document.activeElement as HTMLElement | null;
 
