@@ -62,8 +62,8 @@ static uint32_t sample_find_group(struct collector *c, const struct process *p,
 		.pid = pid,
 		.exe = text->exe,
 		.name = p && *p->name ? str_of(p->name) : text->name,
-		.cgroup = text->cgroup.len ? cgroup_path_find(text->cgroup) :
-					     text->cgroup,
+		.cgroup =
+			cgroup_path_of_process(text->cgroup, text->exe.len > 0),
 		.cmdline = cmdline_text(text->cmdline, &cmdline),
 	};
 	bool is_kernel = text->name.len && !f.exe.len && !f.cmdline.len &&

@@ -80,3 +80,12 @@ struct str cgroup_path_find(struct str text)
 		return cpu;
 	return systemd.len > 1 ? systemd : str_of("/");
 }
+
+struct str cgroup_path_of_process(struct str text, bool has_program)
+{
+	struct str path = cgroup_path_find(text);
+
+	if (!text.len || (!has_program && str_is(path, "/")))
+		return str_of("");
+	return path;
+}

@@ -35,4 +35,11 @@ struct cgroup_path cgroup_path_of(struct str path);
  */
 struct str cgroup_path_find(struct str text);
 
+/*
+ * The same, or the empty text if the path is not known: nothing was read, or the
+ * process is ending. It has no program any more then, and in hierarchies of
+ * version 1 the kernel shows "/" in place of its cgroup.
+ */
+struct str cgroup_path_of_process(struct str text, bool has_program);
+
 #endif

@@ -31,6 +31,19 @@ Test(process_groups, cgroup_of_a_process)
 	cr_expect(check_str(cgroup_path_find(str_of("")), "/"));
 }
 
+/* Then it has the cgroup of its parent. */
+Test(process_groups, the_cgroup_of_a_process_that_is_ending_is_not_known)
+{
+	static const char ending[] = "5:memory:/\n4:cpu,cpuacct:/\n";
+	static const char alive[] = "5:memory:/m\n4:cpu,cpuacct:/c\n";
+
+	cr_expect(!cgroup_path_of_process(str_of(ending), false).len);
+	cr_expect(!cgroup_path_of_process(str_of(""), true).len);
+	cr_expect(check_str(cgroup_path_of_process(str_of(ending), true), "/"));
+	cr_expect(
+		check_str(cgroup_path_of_process(str_of(alive), false), "/c"));
+}
+
 /* Check what is found in a path. */
 static void check_path(const char *path, const char *unit,
 		       const char *container, bool kubernetes)
