@@ -44,6 +44,7 @@ export function expressionOf(text: string): string {
 function Picker({ state, act, close }: Context & { close: () => void }) {
   const [name, setName] = useState('');
   const [text, setText] = useState('');
+  const [sent, setSent] = useState(false);
   const field = useRef<HTMLInputElement>(null);
   const found = useCounts(name ? `api/v1/label/${encodeURIComponent(name)}/values` : 'api/v1/labels', state.query, text);
   const items = (found ?? []).filter((n) => name || n.value !== '__name__');
@@ -59,14 +60,17 @@ function Picker({ state, act, close }: Context & { close: () => void }) {
 
   // The values take the place of the labels, and their field that of the other one.
   useLayoutEffect(() => field.current?.focus(), [name]);
-  const send = (): void => {
+  // Enter waits for the list that belongs to the text.
+  useEffect(() => {
+    if (!sent || !found) return;
+    setSent(false);
     if (items[0]) take(items[0].value);
-    else if (found && name && text) choose('=~', expressionOf(text));
-  };
+    else if (name && text) choose('=~', expressionOf(text));
+  }, [sent, found]);
 
   return (
     <Popup label="Add a matcher" title={name || 'Label'} close={close}>
-      <form class="pick" onSubmit={(e) => { e.preventDefault(); send(); }}>
+      <form class="pick" onSubmit={(e) => { e.preventDefault(); setSent(true); }}>
         <input
           key={name}
           ref={field}
@@ -74,7 +78,7 @@ function Picker({ state, act, close }: Context & { close: () => void }) {
           placeholder={name ? 'find values, or a regular expression' : 'find labels'}
           value={text}
           spellcheck={false}
-          onInput={(e) => setText(e.currentTarget.value)}
+          onInput={(e) => { setSent(false); setText(e.currentTarget.value); }}
         />
       </form>
       <ul class="options">
