@@ -158,12 +158,13 @@ double timeline_line_value(const struct timeline *t,
 void timeline_fini(struct timeline *t);
 
 /*
- * Add the totals of one series; those outside of the range count for what reaches
- * into it. `node` tells when its machine was sampled; NULL: only the profiles
- * tell. `admit` allows the creation of a new group; without it, a series that
- * would need a new group is left out, and t->left_out is set. A series of which
- * nothing is in the range is left out. Returns the errors of decoding labels and type sets, and those of the
- * limits; after an error, the timeline can only be freed.
+ * Add the totals of one series; those outside of the range count for what
+ * reaches into it. `node` tells when its machine was sampled; NULL: only the
+ * profiles tell. `admit` allows the creation of a new group; without it, a
+ * series that would need a new group is left out, and t->left_out is set. A
+ * series of which nothing is in the range is left out. Returns the errors of
+ * decoding labels and type sets, and those of the limits; after an error, the
+ * timeline can only be freed.
  */
 NODISCARD int timeline_add(struct timeline *t, struct labels *labels,
 			   const struct totals_view *view,
@@ -180,8 +181,8 @@ NODISCARD int timeline_begin_counting(struct timeline *t, struct err *err);
 /*
  * Write all groups, in label order, as
  * [{"labels":{},"timestamps":[],"totals":{},"kinds":{}}], each with a member
- * "covered":{} for rates, and "buckets":{} if buckets were requested. Errors as for limits_spend(); the JSON
- * is then incomplete.
+ * "covered":{} for rates, and "buckets":{} if buckets were requested. Errors as
+ * for limits_spend(); the JSON is then incomplete.
  */
 NODISCARD int timeline_json(struct timeline *t, struct json *j,
 			    struct err *err);

@@ -10,16 +10,6 @@
 #include "base/mem.h"
 #include "query/merge/timeline_fold.h"
 
-/* Add to a time, which stays in the range of its type. */
-static int64_t time_add(int64_t ms, int64_t more)
-{
-	int64_t sum;
-
-	if (__builtin_add_overflow(ms, more, &sum))
-		return more < 0 ? INT64_MIN : INT64_MAX;
-	return sum;
-}
-
 enum {
 	/* The significant digits of rates, which are estimates. */
 	TIMELINE_DIGITS = 12,
@@ -42,7 +32,7 @@ int timeline_init(struct timeline *t, const struct timeline_options *o,
 	t->steps = time_steps_of(o->from, o->to, o->step_ms);
 	/* What has a mean needs a time of which it is the mean. */
 	if (o->from == o->to && (o->rate || o->fill_ms))
-		t->steps.to = time_add(o->to, o->step_ms);
+		t->steps.to = time_steps_add(o->to, o->step_ms);
 	t->types = mem_new(struct typeset);
 	return 0;
 }
@@ -55,8 +45,8 @@ void timeline_range(const struct timeline_options *o, int64_t *from,
 	/* A profile that began before the range may last into it. */
 	if (o->rate && before < TIMELINE_REACH_MS)
 		before = TIMELINE_REACH_MS;
-	*from = time_add(o->from, -before);
-	*to = time_add(o->to, o->fill_ms);
+	*from = time_steps_add(o->from, -before);
+	*to = time_steps_add(o->to, o->fill_ms);
 }
 
 static void group_fini(struct timeline_group *g)

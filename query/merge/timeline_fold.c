@@ -25,14 +25,6 @@ static enum fold_mode fold_mode_of(const struct timeline *t,
 				       FOLD_SUM;
 }
 
-/* Return the end of a time that lasts so long. */
-static int64_t fold_after(int64_t ms, int64_t more)
-{
-	int64_t sum;
-
-	return __builtin_add_overflow(ms, more, &sum) ? INT64_MAX : sum;
-}
-
 /*
  * Set until when the value of the last profile holds, after which none is known.
  * The next one begins an interval later. It is stored when its duration has
@@ -44,8 +36,9 @@ static void fold_hold_last(const struct timeline *t, struct fold_row *r)
 
 	r->goes_on = t->o->to > r->begin &&
 		     t->o->to <=
-			     fold_after(fold_after(r->end, interval), interval);
-	r->held = r->goes_on ? t->o->to : fold_after(r->begin, interval);
+			     time_steps_add(time_steps_add(r->end, interval),
+					    interval);
+	r->held = r->goes_on ? t->o->to : time_steps_add(r->begin, interval);
 }
 
 /*
@@ -102,7 +95,7 @@ static void fold_neighbours(const struct timeline *t, struct fold_row *r,
 	else if (!r->follows)
 		r->is_lone = true;
 	else if (has_next)
-		r->held = fold_after(r->begin, r->begin - r->since);
+		r->held = time_steps_add(r->begin, r->begin - r->since);
 	else
 		fold_hold_last(t, r);
 }
@@ -114,7 +107,7 @@ struct fold_row fold_row_of(const struct timeline *t,
 	const struct totals_row *row = &v->rows[i];
 	int64_t ms = row->duration_ns > 0 ? row->duration_ns / 1000000 : 0;
 	struct fold_row r = { .begin = row->ms,
-			      .end = fold_after(row->ms, ms),
+			      .end = time_steps_add(row->ms, ms),
 			      .node = node };
 
 	fold_neighbours(t, &r, v, i);

@@ -14,6 +14,15 @@ static uint64_t time_steps_divide(uint64_t span, uint64_t step)
 	return span / step;
 }
 
+int64_t time_steps_add(int64_t ms, int64_t more)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(ms, more, &sum))
+		return more < 0 ? INT64_MIN : INT64_MAX;
+	return sum;
+}
+
 struct time_steps time_steps_of(int64_t from, int64_t to, int64_t step_ms)
 {
 	uint64_t span = (uint64_t)to - (uint64_t)from;

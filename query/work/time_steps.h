@@ -22,6 +22,9 @@ struct time_steps {
 	double last_seconds;
 };
 
+/* Add to a time, which stays in the range of its type. */
+int64_t time_steps_add(int64_t ms, int64_t more);
+
 /* Cut [from, to] into steps of `step_ms`, which is positive. */
 struct time_steps time_steps_of(int64_t from, int64_t to, int64_t step_ms);
 
