@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/profile/heartbeat.h"
 
-#include "model/collected.h"
 #include "pprof/encode.h"
 
 /* The label that tells what became of the samples. */
@@ -107,21 +106,6 @@ static void heartbeat_add_off_cpu(struct pprof *p,
 		p, "kept",
 		(int64_t[]){ (int64_t)s->kept.count, (int64_t)s->kept.value });
 	heartbeat_add(p, "lost", (int64_t[]){ s->lost, 0 });
-}
-
-struct labels *heartbeat_labels(struct labels *node, enum window_kind kind)
-{
-	struct labels_builder b = { 0 };
-	struct labels *out = NULL;
-
-	labels_set_all(&b, node);
-	labels_set(&b, str_of(LABEL_NAME),
-		   str_of(kind == WINDOW_CPU ? COLLECTED_CPU_BEATS :
-					       COLLECTED_OFF_CPU_BEATS));
-	if (labels_build(&b, &out, NULL))
-		out = labels_ref(node);
-	labels_builder_fini(&b);
-	return out;
 }
 
 bool heartbeat_encode(const struct sample_window *w, enum window_kind kind,

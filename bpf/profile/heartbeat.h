@@ -4,7 +4,7 @@
  * sampled for the time of a window, and what became of the samples
  * (docs/ebpf.md, "Heartbeats"). It is stored after all profiles of the window.
  *
- * Ownership: appends to the caller's buffer; labels are counted references.
+ * Ownership: appends to the caller's buffer.
  * Threads: one thread at a time.
  */
 #ifndef BPF_PROFILE_HEARTBEAT_H
@@ -16,12 +16,6 @@ enum {
 	/* If more of the samples are lost, the window has no heartbeat. */
 	HEARTBEAT_LOST_PERCENT = 5,
 };
-
-/*
- * Return the labels of the heartbeats of a kind, made from those of the machine.
- * The caller owns the reference.
- */
-struct labels *heartbeat_labels(struct labels *node, enum window_kind kind);
 
 /*
  * Encode the heartbeat of a kind of samples. `period` is as for

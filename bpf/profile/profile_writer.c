@@ -83,20 +83,17 @@ static bool writer_hand_over(struct profile_writer *w, struct labels *labels,
 }
 
 /*
- * The labels of the series of a kind, made from those of the CPU profiles. The
- * caller owns a reference.
+ * The same labels with another name of the series. The caller owns a reference.
  */
-static struct labels *writer_labels(struct labels *cpu, enum window_kind kind)
+static struct labels *writer_labels(struct labels *from, const char *name)
 {
 	struct labels_builder b = { 0 };
 	struct labels *out = NULL;
 
-	if (kind == WINDOW_CPU)
-		return labels_ref(cpu);
-	labels_set_all(&b, cpu);
-	labels_set(&b, str_of(LABEL_NAME), str_of(COLLECTED_OFF_CPU));
+	labels_set_all(&b, from);
+	labels_set(&b, str_of(LABEL_NAME), str_of(name));
 	if (labels_build(&b, &out, NULL))
-		out = labels_ref(cpu);
+		out = labels_ref(from);
 	labels_builder_fini(&b);
 	return out;
 }
@@ -133,7 +130,10 @@ static void writer_write_series(struct profile_writer *w,
 		if (!window_profile_encode(window, series, kind, names,
 					   writer_period(w, kind), profile))
 			continue;
-		labels = writer_labels(window->series.v[series], kind);
+		labels = kind == WINDOW_CPU ?
+				 labels_ref(window->series.v[series]) :
+				 writer_labels(window->series.v[series],
+					       COLLECTED_OFF_CPU);
 		if (!writer_hand_over(w, labels, window->start_ns / 1000000,
 				      buf_bytes(profile)))
 			writer_note_refused(window, series, kind);
@@ -152,7 +152,10 @@ static void writer_beat(struct profile_writer *w,
 		buf_reset(profile);
 		if (!period || !heartbeat_encode(window, kind, period, profile))
 			continue;
-		labels = heartbeat_labels(w->o.node, kind);
+		labels = writer_labels(w->o.node,
+				       kind == WINDOW_CPU ?
+					       COLLECTED_CPU_BEATS :
+					       COLLECTED_OFF_CPU_BEATS);
 		(void)writer_hand_over(w, labels, window->start_ns / 1000000,
 				       buf_bytes(profile));
 		labels_unref(labels);
