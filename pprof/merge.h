@@ -61,6 +61,30 @@ NODISCARD int merge_add_sum(struct merge *m, const struct pprof *p,
 void merge_average(struct merge *m, size_t n);
 
 /*
+ * From now on, the values of added profiles are not added to the result but
+ * collected, whatever their operation adds, until merge_collected() takes them.
+ * The result has their stacks.
+ */
+void merge_collect(struct merge *m);
+
+/*
+ * Takes the values of one sample type that were collected since the last call:
+ * divides them by n, rounding half away from zero, calls take() for each sample of
+ * the result that then has a value other than 0, and drops the values of all types.
+ */
+void merge_collected(struct merge *m, size_t type, size_t n,
+		     void (*take)(void *ctx, uint32_t sample, int64_t value),
+		     void *ctx);
+
+/*
+ * Returns the result of a merge that has collected all values, owned by the merge:
+ * its only sample type is `type`, and the value of each sample is its number in
+ * merge_collected() plus 1, so that what was collected can be found after filters
+ * have removed samples. Nothing may be added afterwards.
+ */
+struct pprof *merge_number(struct merge *m, size_t type);
+
+/*
  * Puts a text label with this key and value on all samples of the profiles
  * added from now on, except for samples that already have a text label with
  * this key.

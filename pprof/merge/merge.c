@@ -33,6 +33,7 @@ void merge_free(struct merge *m)
 	table_fini(&m->samples.table);
 	table_fini(&m->comments);
 	vec_fini(&m->pending);
+	vec_fini(&m->touched);
 	vec_fini(&m->string_map.to);
 	vec_fini(&m->mapping_map.to);
 	vec_fini(&m->function_map.to);
@@ -57,8 +58,8 @@ size_t merge_memory(const struct merge *m)
 	       table_memory(&m->stacks.table) +
 	       table_memory(&m->label_sets.table) +
 	       table_memory(&m->samples.table) + table_memory(&m->comments) +
-	       vec_memory(&m->pending) + vec_memory(&m->string_map.to) +
-	       vec_memory(&m->function_map.to) +
+	       vec_memory(&m->pending) + vec_memory(&m->touched) +
+	       vec_memory(&m->string_map.to) + vec_memory(&m->function_map.to) +
 	       vec_memory(&m->location_map.to) + vec_memory(&m->scratch) +
 	       vec_memory(&m->frames) + vec_memory(&m->labels) +
 	       vec_memory(&m->mapping_map.to) + vec_memory(&m->extra);
@@ -205,19 +206,59 @@ static int64_t merge_divide(int64_t v, size_t n)
 
 /*
  * m->pending is set to 0 again, because the next series may use MERGE_AVERAGE,
- * too. m->pending may have values for fewer samples than the result: samples
- * that were added after the last MERGE_AVERAGE have no sums in it.
+ * too.
  */
 void merge_average(struct merge *m, size_t n)
 {
-	for (size_t i = 0; n && i < m->pending.count; i++) {
-		int64_t *to = &m->out.values.v[i];
+	size_t width = m->out.types.count;
 
-		if (!m->pending.v[i])
-			continue;
-		*to = wrap_add(*to, merge_divide(m->pending.v[i], n));
-		m->pending.v[i] = 0;
+	for (size_t i = 0; n && i < m->touched.count; i++) {
+		size_t first = m->touched.v[i] * width;
+
+		for (size_t t = first; t < first + width; t++) {
+			int64_t v = merge_divide(m->pending.v[t], n);
+
+			m->out.values.v[t] = wrap_add(m->out.values.v[t], v);
+			m->pending.v[t] = 0;
+		}
 	}
+	if (n)
+		m->touched.count = 0;
+}
+
+void merge_collect(struct merge *m)
+{
+	m->collects = true;
+}
+
+void merge_collected(struct merge *m, size_t type, size_t n,
+		     void (*take)(void *ctx, uint32_t sample, int64_t value),
+		     void *ctx)
+{
+	size_t width = m->out.types.count;
+
+	for (size_t i = 0; i < m->touched.count; i++) {
+		int64_t *row = &m->pending.v[m->touched.v[i] * width];
+		int64_t v = n ? merge_divide(row[type], n) : 0;
+
+		memset(row, 0, width * sizeof(*row));
+		if (v)
+			take(ctx, m->touched.v[i], v);
+	}
+	m->touched.count = 0;
+}
+
+struct pprof *merge_number(struct merge *m, size_t type)
+{
+	struct pprof *out = &m->out;
+
+	out->types.v[0] = out->types.v[type];
+	out->types.count = 1;
+	out->default_type = 0;
+	out->values.count = out->samples.count;
+	for (size_t i = 0; i < out->samples.count; i++)
+		out->values.v[i] = (int64_t)i + 1;
+	return out;
 }
 
 /* Returns whether the profile has a sample whose values are all 0. */

@@ -46,9 +46,13 @@ struct merge {
 	struct table comments;
 	/*
 	 * Sums of the types with MERGE_AVERAGE, until merge_average() divides
-	 * them; in the order of out.values.
+	 * them; in the order of out.values. If values are collected, those of
+	 * all types, until merge_collected() takes them.
 	 */
 	VEC(int64_t) pending;
+	/* The samples that have a value in `pending`; some of them twice. */
+	VEC(uint32_t) touched;
+	bool collects; /* whether all values are collected */
 
 	/* The source, and where its objects are in the result. */
 	const struct pprof *src;

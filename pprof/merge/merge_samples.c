@@ -193,13 +193,21 @@ static int64_t merge_scaled(const struct merge *m, size_t type, int64_t v)
 }
 
 /*
- * Extends m->pending to one row for each sample of the result. Called only for
- * MERGE_AVERAGE, so that other merges need no memory for m->pending.
+ * Adds a value to m->pending. m->pending is extended to one row for each sample of
+ * the result when a value first needs it, so that merges without MERGE_AVERAGE
+ * need no memory for it.
  */
-static void make_pending(struct merge *m)
+static void merge_add_pending(struct merge *m, uint32_t sample, size_t type,
+			      int64_t v)
 {
+	int64_t *to;
+
 	while (m->pending.count < m->out.values.count)
 		*vec_add(&m->pending) = 0;
+	to = &m->pending.v[sample * m->out.types.count + type];
+	if (!*to && v)
+		*vec_add(&m->touched) = sample;
+	*to = wrap_add(*to, v);
 }
 
 /*
@@ -213,30 +221,23 @@ static void merge_add_values(struct merge *m, uint32_t sample,
 	int64_t *to = pprof_values(&m->out, sample);
 
 	/* Fast path: no value needs another unit, and all are added. */
-	if (!ops && !m->scaled) {
+	if (!ops && !m->scaled && !m->collects) {
 		for (size_t t = 0; t < width; t++)
 			to[t] = wrap_add(to[t], from[t]);
 		return;
 	}
 	for (size_t t = 0; t < width; t++) {
+		enum merge_op op = ops ? ops[t] : MERGE_ADD;
 		int64_t v = merge_scaled(m, t, from[t]);
-		int64_t *pending;
 
-		switch (ops ? ops[t] : MERGE_ADD) {
-		case MERGE_ADD:
+		if (op == MERGE_SKIP)
+			continue;
+		if (op == MERGE_SUBTRACT)
+			v = wrap_sub(0, v);
+		if (op == MERGE_AVERAGE || m->collects)
+			merge_add_pending(m, sample, t, v);
+		else
 			to[t] = wrap_add(to[t], v);
-			break;
-		case MERGE_SUBTRACT:
-			to[t] = (int64_t)((uint64_t)to[t] - (uint64_t)v);
-			break;
-		case MERGE_AVERAGE:
-			make_pending(m);
-			pending = &m->pending.v[sample * width + t];
-			*pending = wrap_add(*pending, v);
-			break;
-		case MERGE_SKIP:
-			break;
-		}
 	}
 }
 

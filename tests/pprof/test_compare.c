@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Comparisons with error bars, of made data: what did not change is not called a
+ * change, what changed by more than the spread is, and small cases are as computed
+ * by hand.
+ */
+#include "pprof/compare.h"
+
+#include <math.h>
+
+#include "pprof/compare_json.h"
+#include "tests/pprof/sketch.h"
+
+TestSuite(compare, .timeout = 300);
+
+static const struct limits all_permitted;
+
+/* So many changes are made to see how many of them are seen. */
+#define CHANGES 200
+
+/* A reproducible source of chance (xorshift64*), one for each test. */
+struct chance {
+	uint64_t state;
+};
+
+static double chance_next(struct chance *c)
+{
+	c->state ^= c->state >> 12;
+	c->state ^= c->state << 25;
+	c->state ^= c->state >> 27;
+	return (double)(c->state * 0x2545f4914f6cdd1du >> 11) * 0x1p-53;
+}
+
+/*
+ * A number of hits: of Poisson's distribution, or, if it is large, a rounded one of
+ * the normal distribution with the variance of n trials.
+ */
+static int64_t chance_hits(struct chance *c, int64_t n, double p)
+{
+	double mean = (double)n * p;
+	double wide = sqrt(mean * (1 - p));
+	int64_t hits = 0;
+
+	if (mean > 20) {
+		double radius = sqrt(-2 * log(1 - chance_next(c)));
+		double v =
+			mean + wide * radius * cos(2 * M_PI * chance_next(c));
+
+		return v > 0 ? (int64_t)llround(v) : 0;
+	}
+	for (double left = exp(-mean), sum = left, u = chance_next(c);
+	     u > sum && hits < n; sum += left) {
+		hits++;
+		left *= mean / (double)hits;
+	}
+	return hits;
+}
+
+/* Functions f0, f1, …, each called by one of a few others, and their nodes. */
+struct program {
+	struct sketch s;
+	struct nodes nodes;
+	size_t functions;
+	double *share; /* of each function */
+};
+
+static struct program program_init(size_t functions)
+{
+	struct program g = { .functions = functions };
+	struct buf lines = { 0 };
+	double sum = 0;
+
+	g.share = mem_zalloc(functions, sizeof(double));
+	for (size_t i = 0; i < functions; i++) {
+		buf_printf(&lines, "main;group%zu;f%zu %zu\n", i % 7, i, i + 1);
+		g.share[i] = 1 / (double)(i + 5);
+		sum += g.share[i];
+	}
+	for (size_t i = 0; i < functions; i++)
+		g.share[i] /= sum;
+	g.s = sketch_init("samples/count", buf_cstr(&lines));
+	nodes_init(&g.nodes, g.s.p, GRANULARITY_FUNCTIONS, false);
+	buf_fini(&lines);
+	return g;
+}
+
+static void program_fini(struct program *g)
+{
+	nodes_fini(&g->nodes);
+	sketch_fini(&g->s);
+	mem_free(g->share);
+}
+
+static struct compare compare_of_samples(void)
+{
+	return (struct compare){ .period = 1,
+				 .alpha = 0.01,
+				 .min_samples = 10,
+				 .same_instances = true };
+}
+
+/* Add a value to a bucket and an instance of a side. */
+static void put(struct compare *c, int side, uint32_t sample, uint32_t bucket,
+		uint32_t instance, int64_t v)
+{
+	uint32_t b = bucket * 2 + (uint32_t)side;
+	uint32_t i = instance * 2 + (uint32_t)side;
+
+	*compare_divisor(c, false, b) += 0;
+	*compare_divisor(c, true, i) += 0;
+	if (!v)
+		return;
+	cells_add(&c->buckets, sample, b, v);
+	cells_add(&c->instances, sample, i, v);
+}
+
+/*
+ * Fill a side with `buckets` buckets of about `samples` samples each. `scale` is by
+ * how much function `changed` is heavier than its share says.
+ */
+static void fill_side(struct compare *c, const struct program *g,
+		      struct chance *luck, int side, uint32_t buckets,
+		      int64_t samples, size_t changed, double scale)
+{
+	for (uint32_t b = 0; b < buckets; b++) {
+		for (size_t f = 0; f < g->functions; f++) {
+			double p = g->share[f] * (f == changed ? scale : 1);
+
+			put(c, side, (uint32_t)f, b, 0,
+			    chance_hits(luck, samples, p));
+		}
+	}
+}
+
+static struct compare_result run(struct compare *c, const struct program *g)
+{
+	struct compare_result r;
+	struct err err;
+
+	cr_assert(!compare_run(c, g->s.p, &g->nodes, &all_permitted, &r, &err));
+	return r;
+}
+
+static const struct compare_row *row_of(const struct compare_result *r,
+					const struct program *g,
+					const char *name)
+{
+	for (size_t i = 0; i < r->rows.count; i++) {
+		if (str_is(g->nodes.v.v[r->rows.v[i].node].text, name))
+			return &r->rows.v[i];
+	}
+	cr_assert(false, "no row %s", name);
+	return NULL;
+}
+
+static size_t sure_rows(const struct compare_result *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->rows.count; i++)
+		n += r->rows.v[i].flat.sure || r->rows.v[i].cum.sure;
+	return n;
+}
+
+Test(compare, a_steady_load_does_not_differ_from_itself)
+{
+	struct program g = program_init(200);
+	struct chance luck = { 7 };
+	size_t flagged = 0;
+
+	for (int i = 0; i < 72; i++) {
+		struct compare c = compare_of_samples();
+		struct compare_result r;
+
+		fill_side(&c, &g, &luck, 0, 24, 300, SIZE_MAX, 1);
+		fill_side(&c, &g, &luck, 1, 24, 300, SIZE_MAX, 1);
+		r = run(&c, &g);
+		cr_expect(r.tested > 50);
+		cr_expect(!r.few_buckets);
+		flagged += sure_rows(&r) > 0;
+		compare_result_fini(&r);
+		compare_fini(&c);
+	}
+	cr_expect(flagged <= 1, "%zu of 72 have a change", flagged);
+	program_fini(&g);
+}
+
+/*
+ * Change function `f` of 24 buckets by so much that it is `sigma` counting errors,
+ * and return whether that is seen; *visible is the relative change that is said to
+ * be visible.
+ */
+static bool is_seen(const struct program *g, struct chance *luck, size_t f,
+		    double change, double *visible)
+{
+	struct compare c = compare_of_samples();
+	struct compare_result r;
+	const struct compare_row *row;
+	char name[32];
+	bool seen;
+
+	snprintf(name, sizeof(name), "f%zu", f);
+	fill_side(&c, g, luck, 0, 24, 300, SIZE_MAX, 1);
+	fill_side(&c, g, luck, 1, 24, 300, f, 1 + change);
+	r = run(&c, g);
+	row = row_of(&r, g, name);
+	seen = row->flat.sure;
+	*visible = row->flat.visible / row->flat.e.ratio[ESTIMATE_BASE];
+	cr_expect(!seen || row->flat.e.delta > 0);
+	compare_result_fini(&r);
+	compare_fini(&c);
+	return seen;
+}
+
+Test(compare, changes_are_seen_that_are_large_enough)
+{
+	struct program g = program_init(200);
+	struct chance luck = { 11 };
+	size_t by_sigma = 0;
+	size_t by_promise = 0;
+	double visible;
+
+	for (size_t i = 0; i < CHANGES; i++) {
+		size_t f = i % 20;
+		double n = g.share[f] * 24 * 300;
+
+		by_sigma += is_seen(&g, &luck, f, 8.5 / sqrt(n / 2), &visible);
+		(void)is_seen(&g, &luck, f, 0, &visible);
+		by_promise += is_seen(&g, &luck, f, visible, &visible);
+	}
+	cr_expect(by_sigma >= CHANGES * 19 / 20,
+		  "%zu of %d changes of 8.5 sigma", by_sigma, CHANGES);
+	cr_expect(by_promise >= CHANGES * 19 / 20,
+		  "%zu of %d changes that are visible", by_promise, CHANGES);
+	program_fini(&g);
+}
+
+Test(compare, a_burst_in_one_bucket_is_no_change)
+{
+	struct program g = program_init(50);
+	struct chance luck = { 13 };
+
+	for (int i = 0; i < 10; i++) {
+		struct compare c = compare_of_samples();
+		struct compare_result r;
+
+		fill_side(&c, &g, &luck, 0, 24, 300, SIZE_MAX, 1);
+		fill_side(&c, &g, &luck, 1, 24, 300, SIZE_MAX, 1);
+		put(&c, 1, 3, 9, 0, 400);
+		r = run(&c, &g);
+		cr_expect(!row_of(&r, &g, "f3")->flat.sure);
+		compare_result_fini(&r);
+		compare_fini(&c);
+	}
+	program_fini(&g);
+}
+
+/* The load of a bucket, which changes slowly. */
+static double slow_load(uint32_t bucket)
+{
+	return 1 + 0.8 * sin(bucket / 8.0);
+}
+
+Test(compare, neighbours_that_are_alike_are_joined)
+{
+	struct program g = program_init(20);
+	struct chance luck = { 17 };
+	struct compare c = compare_of_samples();
+	struct compare_result r;
+
+	for (uint32_t b = 0; b < 128; b++) {
+		for (uint32_t f = 0; f < 20; f++) {
+			double p = g.share[f] * (f % 2 ? slow_load(b) : 1);
+
+			put(&c, b % 2, f, b / 2, 0,
+			    chance_hits(&luck, 1000, p < 1 ? p : 1));
+		}
+	}
+	r = run(&c, &g);
+	cr_expect(r.joined > 1, "%zu", r.joined);
+	cr_expect(r.bursty || r.buckets[0] >= 15);
+	cr_expect(!sure_rows(&r));
+	compare_result_fini(&r);
+	compare_fini(&c);
+	program_fini(&g);
+}
+
+Test(compare, few_buckets_few_samples_and_states_are_not_judged)
+{
+	struct program g = program_init(10);
+	struct chance luck = { 19 };
+
+	for (int kind = 0; kind < 4; kind++) {
+		struct compare c = compare_of_samples();
+		uint32_t buckets = kind == 1 ? 19 : 24;
+		struct compare_result r;
+
+		c.is_state = kind == 2;
+		c.min_samples = kind == 3 ? 1e9 : 10;
+		fill_side(&c, &g, &luck, 0, buckets, 1000, SIZE_MAX, 1);
+		fill_side(&c, &g, &luck, 1, buckets, 1000, 0, 3);
+		r = run(&c, &g);
+		cr_expect(row_of(&r, &g, "f0")->flat.sure == (kind == 0));
+		cr_expect(r.few_buckets == (kind == 1));
+		cr_expect((r.tested == 0) == (kind == 3));
+		cr_expect(isnan(row_of(&r, &g, "f0")->flat.visible) ==
+			  (kind == 3));
+		compare_result_fini(&r);
+		compare_fini(&c);
+	}
+	program_fini(&g);
+}
+
+Test(compare, five_runs_of_a_benchmark_are_enough)
+{
+	struct program g = program_init(3);
+
+	for (uint32_t runs = 4; runs <= 5; runs++) {
+		struct chance luck = { 23 };
+		struct compare c = compare_of_samples();
+		struct compare_result r;
+
+		c.runs = true;
+		fill_side(&c, &g, &luck, 0, runs, 10000, SIZE_MAX, 1);
+		fill_side(&c, &g, &luck, 1, runs, 10000, 0, 1.5);
+		r = run(&c, &g);
+		cr_expect(r.few_buckets == (runs == 4));
+		cr_expect(row_of(&r, &g, "f0")->flat.sure == (runs == 5));
+		compare_result_fini(&r);
+		compare_fini(&c);
+	}
+	program_fini(&g);
+}
+
+/*
+ * Base: 2 of 10 and 4 of 10 are f0; new: 6 of 20, three times the same. So the
+ * ratios are 0.3 and 0.3; the base deviates by -1/20 and 1/20, and its variance is
+ * 2/1 * 2/400 = 0.01.
+ */
+Test(compare, ratios_and_variances_are_as_computed_by_hand)
+{
+	struct program g = program_init(2);
+	struct compare c = compare_of_samples();
+	struct compare_result r;
+	const struct compare_value *v;
+
+	c.period = 0;
+	put(&c, 0, 0, 0, 0, 2);
+	put(&c, 0, 1, 0, 0, 8);
+	put(&c, 0, 0, 1, 0, 4);
+	put(&c, 0, 1, 1, 0, 6);
+	for (uint32_t b = 0; b < 3; b++) {
+		put(&c, 1, 0, b, 0, 6);
+		put(&c, 1, 1, b, 0, 14);
+	}
+	r = run(&c, &g);
+	v = &row_of(&r, &g, "f0")->cum;
+	cr_expect(fabs(v->e.ratio[0] - 0.3) < 1e-12);
+	cr_expect(fabs(v->e.ratio[1] - 0.3) < 1e-12);
+	cr_expect(fabs(v->e.variance - 0.01) < 1e-12, "%g", v->e.variance);
+	cr_expect(fabs(v->e.degrees - 1) < 1e-12, "%g", v->e.degrees);
+	v = &row_of(&r, &g, "main")->cum;
+	cr_expect(v->e.ratio[0] == 1 && v->e.delta == 0);
+	cr_expect(row_of(&r, &g, "main")->flat.e.ratio[1] == 0);
+	compare_result_fini(&r);
+	compare_fini(&c);
+	program_fini(&g);
+}
+
+Test(compare, rates_are_divided_by_what_was_covered)
+{
+	struct program g = program_init(1);
+	struct compare c = compare_of_samples();
+	struct compare_result r;
+
+	c.by = COMPARE_RATE;
+	for (uint32_t b = 0; b < 24; b++) {
+		put(&c, 0, 0, b, 0, 100);
+		*compare_divisor(&c, false, b * 2) = 10;
+		put(&c, 1, 0, b, 0, 300);
+		*compare_divisor(&c, false, b * 2 + 1) = 20;
+	}
+	*compare_divisor(&c, true, 0) = 240;
+	*compare_divisor(&c, true, 1) = 480;
+	r = run(&c, &g);
+	cr_expect(fabs(r.total.e.ratio[0] - 10) < 1e-12);
+	cr_expect(fabs(r.total.e.ratio[1] - 15) < 1e-12);
+	cr_expect(r.total.sure);
+	cr_expect(row_of(&r, &g, "f0")->flat.sure);
+	cr_expect(r.total.e.instances == 1 && r.total.e.agree == 1);
+	compare_result_fini(&r);
+	compare_fini(&c);
+	program_fini(&g);
+}
+
+/* Each machine has a share of f0 of its own, which has nothing to do with time. */
+Test(compare, machines_that_differ_are_no_change_of_the_program)
+{
+	static const int64_t ways[2][4] = { { 100, 140, 90, 130 },
+					    { 180, 110, 150, 190 } };
+	struct program g = program_init(2);
+
+	for (int same = 0; same < 2; same++) {
+		struct compare c = compare_of_samples();
+		struct compare_result r;
+
+		c.same_instances = same;
+		for (uint32_t k = 0; k < 2 * 24 * 4; k++) {
+			uint32_t i = k / 2 % 4;
+
+			put(&c, k % 2, 0, k / 8, i, ways[k % 2][i]);
+			put(&c, k % 2, 1, k / 8, i, 1000 - ways[k % 2][i]);
+		}
+		r = run(&c, &g);
+		cr_expect(row_of(&r, &g, "f0")->flat.sure == same);
+		cr_expect(row_of(&r, &g, "f0")->flat.e.agree == 3);
+		compare_result_fini(&r);
+		compare_fini(&c);
+	}
+	program_fini(&g);
+}
+
+Test(compare, shocks_that_hit_both_sides_at_once_cancel)
+{
+	struct program g = program_init(2);
+	struct chance luck = { 29 };
+
+	for (int paired = 0; paired < 2; paired++) {
+		struct compare c = compare_of_samples();
+		struct compare_result r;
+
+		c.paired = paired;
+		for (uint32_t b = 0; b < 24; b++) {
+			int64_t shock = (int64_t)(4000 * chance_next(&luck));
+
+			put(&c, 0, 0, b, 0, 2000 + shock);
+			put(&c, 0, 1, b, 0, 8000 - shock);
+			put(&c, 1, 0, b, 0, 2500 + shock);
+			put(&c, 1, 1, b, 0, 7500 - shock);
+		}
+		r = run(&c, &g);
+		cr_expect(row_of(&r, &g, "f0")->flat.sure == paired);
+		compare_result_fini(&r);
+		compare_fini(&c);
+	}
+	program_fini(&g);
+}
+
+Test(compare, samples_that_a_filter_removed_do_not_count)
+{
+	struct program g = program_init(3);
+	struct compare c = compare_of_samples();
+	bool stacks[] = { true, false, true };
+	struct compare_result r;
+
+	for (uint32_t b = 0; b < 24; b++) {
+		for (uint32_t f = 0; f < 3; f++) {
+			put(&c, 0, f, b, 0, 10);
+			put(&c, 1, f, b, 0, f == 1 ? 1000 : 10);
+		}
+	}
+	nodes_fini(&g.nodes);
+	pprof_keep(g.s.p, stacks, NULL);
+	nodes_init(&g.nodes, g.s.p, GRANULARITY_FUNCTIONS, false);
+	r = run(&c, &g);
+	cr_expect(row_of(&r, &g, "f2")->flat.e.ratio[1] == 0.5);
+	cr_expect(!sure_rows(&r));
+	compare_result_fini(&r);
+	compare_fini(&c);
+	program_fini(&g);
+}
+
+/* Limits that refuse the n-th question. */
+static int refuse(void *ctx, size_t bytes, struct err *err)
+{
+	int *left = ctx;
+
+	(void)bytes;
+	return --*left ? 0 : err_set(err, ERR_LIMIT, "enough");
+}
+
+Test(compare, limits_end_it_at_any_point)
+{
+	struct program g = program_init(2000);
+	struct chance luck = { 31 };
+	int refused = 0;
+
+	for (int at = 1; at < 100; at++) {
+		int left = at;
+		struct limits limits = { .spend = refuse, .ctx = &left };
+		struct compare c = compare_of_samples();
+		struct compare_result r;
+		struct err err;
+		int rc;
+
+		fill_side(&c, &g, &luck, 0, 2, 20, SIZE_MAX, 1);
+		fill_side(&c, &g, &luck, 1, 2, 20, SIZE_MAX, 1);
+		rc = compare_run(&c, g.s.p, &g.nodes, &limits, &r, &err);
+		compare_fini(&c);
+		if (!rc) {
+			compare_result_fini(&r);
+			break;
+		}
+		cr_expect(rc == ERR_LIMIT);
+		refused++;
+	}
+	cr_expect(refused > 2 && refused < 99, "%d", refused);
+	program_fini(&g);
+}
