@@ -20,6 +20,8 @@
 #include "query/merge/looked_time.h"
 #include "query/work/query_spec.h"
 
+struct query_compare;
+
 /* Options of a merge: how its profiles are aggregated. */
 struct query_merge_options {
 	enum aggregate aggregate;
@@ -71,6 +73,8 @@ struct query_merge {
 	struct labels *labels;
 	/* For how long the programs were profiled. */
 	struct looked_time looked;
+	/* Collects the values apart by bucket of time; NULL: they are merged. */
+	struct query_compare *compare;
 	bool has_looked;   /* the options ask for it */
 	int64_t looked_ns; /* the result; 0: not known */
 };

@@ -18,7 +18,8 @@ struct report_request {
 	struct str name;
 	/*
 	 * The report that `name` selects. NULL if `name` is raw, proto, meta or
-	 * pgo, which answer with profiles or metadata, not with a report.
+	 * pgo, which answer with profiles or metadata, not with a report, or
+	 * compare, which is made of two merges.
 	 */
 	const struct report_type *type;
 	/*
@@ -27,6 +28,7 @@ struct report_request {
 	 * decoding.
 	 */
 	bool stored;
+	bool compare; /* a comparison with error bars: only of two sides */
 	bool single; /* raw or meta: only a single profile can be requested */
 	/*
 	 * True if format=text was given; reports without a JSON form are always

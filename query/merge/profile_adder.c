@@ -2,7 +2,14 @@
 #include "query/merge/profile_adder.h"
 
 #include "pprof/columns_sum.h"
+#include "query/query_compare.h"
 #include "query/work/bounded_decode.h"
+
+size_t query_merge_kept(const struct query_merge *g)
+{
+	return merge_memory(g->merge) + columns_sum_memory(g->sum) +
+	       (g->compare ? query_compare_memory(g->compare) : 0);
+}
 
 /*
  * This function only takes memory from the budget. release_inputs() returns
@@ -12,9 +19,8 @@ int query_merge_account(struct query_merge *g, const struct querier *q,
 			struct err *err)
 {
 	int64_t now =
-		(int64_t)(merge_memory(g->merge) + columns_sum_memory(g->sum) +
-			  decoder_memory(g->decoder) + g->fetched.raw.cap +
-			  querier_memory(q));
+		(int64_t)(query_merge_kept(g) + decoder_memory(g->decoder) +
+			  g->fetched.raw.cap + querier_memory(q));
 	int64_t more = now - g->taken;
 
 	if (more <= 0)

@@ -28,6 +28,9 @@ struct query_profile {
 	const enum merge_op *ops;
 };
 
+/* Return the memory of what was merged so far, in bytes. */
+size_t query_merge_kept(const struct query_merge *g);
+
 /*
  * Take from the budget as many bytes as the merge and its buffers have grown
  * since the last call. Returns ERR_LIMIT when the budget is used up.

@@ -69,6 +69,8 @@ static int add_all(struct query_merge *g, struct querier *q,
 	char from[40];
 	char to[40];
 	char when[100];
+	/* Of an earlier selection, if this is the second side of a comparison. */
+	size_t before = g->series;
 	int rc = 0;
 
 	querier_sequential(q);
@@ -78,7 +80,7 @@ static int add_all(struct query_merge *g, struct querier *q,
 		if (!rc)
 			rc = query_add_series(g, q, i, s, err);
 	}
-	if (rc || g->series)
+	if (rc || g->series > before)
 		return rc;
 	if (querier_lost(q))
 		return err_set(
@@ -124,8 +126,7 @@ static int add_nearest(struct query_merge *g, struct querier *q,
  */
 static void release_inputs(struct query_merge *g, const struct querier *q)
 {
-	int64_t now =
-		(int64_t)(merge_memory(g->merge) + columns_sum_memory(g->sum));
+	int64_t now = (int64_t)query_merge_kept(g);
 
 	if (g->has_looked) {
 		/* The totals tell of profiles that could not be read, too. */
@@ -150,6 +151,9 @@ int query_merge_run(struct query_merge *g, const struct query_spec *s,
 	CLEANUP(querier_closep) struct querier *q = NULL;
 	int rc;
 
+	/* A second selection may be added to the same merge. */
+	if (!g->decoder)
+		g->decoder = decoder_new((size_t)g->work->memory->max);
 	g->has_looked = g->o->looked && s->merged;
 	if (g->has_looked)
 		looked_time_init(&g->looked, g->db, g->work, s->from, s->to,

@@ -80,8 +80,10 @@ int report_request_parse(struct report_request *q, const struct params *p,
 	rc = pprof_tagroot_check(group_by, "parameter \"group_by\"", err);
 	if (rc)
 		return rc;
-	if (!q->type && !q->stored && !str_is(q->name, "pgo"))
-		return report_unknown(q->name, "raw proto meta pgo", err);
+	q->compare = str_is(q->name, "compare");
+	if (!q->type && !q->stored && !q->compare && !str_is(q->name, "pgo"))
+		return report_unknown(q->name, "raw proto meta pgo compare",
+				      err);
 	q->single = str_is(q->name, "raw") || str_is(q->name, "meta");
 	if (params_find(p, "format", &format)) {
 		q->text = str_is(format, "text");
@@ -97,7 +99,8 @@ int report_request_parse(struct report_request *q, const struct params *p,
 	 * samples whose chosen value is 0, and for a mean, which needs a second
 	 * value.
 	 */
-	q->one_type = q->type && q->type->kind != REPORT_TRACES &&
-		      !q->options.mean;
+	q->one_type =
+		q->compare ||
+		(q->type && q->type->kind != REPORT_TRACES && !q->options.mean);
 	return rc;
 }

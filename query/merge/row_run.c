@@ -3,6 +3,7 @@
 
 #include "pprof/columns_sum.h"
 #include "query/merge/profile_adder.h"
+#include "query/query_compare.h"
 
 /*
  * A run: consecutive profiles of one series that have the same type set, and of
@@ -244,13 +245,49 @@ void query_label_samples(struct query_merge *g, const struct labels *labels)
 	}
 }
 
+int query_add_rows(struct query_merge *g, struct querier *q, size_t series,
+		   const struct totals_view *t, size_t *count, struct err *err)
+{
+	struct row_run *s = mem_new(struct row_run);
+	int rc = 0;
+
+	*s = (struct row_run){ .g = g, .q = q, .series = series, .t = t };
+	*count = 0;
+	for (; !rc && s->first < t->count && !g->late; s->first = s->end) {
+		rc = plan_stretch(s, err);
+		if (!rc && s->has_ends)
+			rc = add_ends(s, err);
+		if (!rc && s->has_all)
+			rc = add_each(s, count, err);
+	}
+	if (!rc)
+		rc = columns_sum_flush(g->sum, g->merge, err);
+	if (!rc)
+		rc = query_merge_account(g, q, err);
+	mem_free(s);
+	return rc;
+}
+
+/*
+ * Add all profiles of a series. Means are computed for each series: divide before
+ * the next series is added.
+ */
+static int add_whole(struct query_merge *g, struct querier *q, size_t series,
+		     const struct totals_view *t, struct err *err)
+{
+	size_t count;
+	int rc = query_add_rows(g, q, series, t, &count, err);
+
+	if (!rc)
+		merge_average(g->merge, count);
+	return rc;
+}
+
 int query_add_series(struct query_merge *g, struct querier *q, size_t series,
 		     const struct query_spec *side, struct err *err)
 {
 	struct totals_view t = { 0 };
 	struct total_rows rows = { 0 };
-	struct row_run *s = mem_new(struct row_run);
-	size_t count = 0;
 	size_t all;
 	const struct coverage_node *node = NULL;
 	int rc = 0;
@@ -267,7 +304,6 @@ int query_add_series(struct query_merge *g, struct querier *q, size_t series,
 	if (!rc && t.count && g->has_looked)
 		rc = looked_time_add(&g->looked, node, &t, g->o->sample_index,
 				     g->types, err);
-	*s = (struct row_run){ .g = g, .q = q, .series = series, .t = &t };
 	if (!rc && t.count) {
 		g->series++;
 		query_label_samples(g, querier_labels(q, series));
@@ -276,24 +312,10 @@ int query_add_series(struct query_merge *g, struct querier *q, size_t series,
 	 * For the progress, profiles that the filter leaves out count as read.
 	 */
 	query_count(g->work, 0, all - (rc ? all : t.count));
-	for (; !rc && s->first < t.count && !g->late; s->first = s->end) {
-		rc = plan_stretch(s, err);
-		if (!rc && s->has_ends)
-			rc = add_ends(s, err);
-		if (!rc && s->has_all)
-			rc = add_each(s, &count, err);
-	}
-	if (!rc)
-		rc = columns_sum_flush(g->sum, g->merge, err);
-	if (!rc)
-		rc = query_merge_account(g, q, err);
-	/*
-	 * Means are computed for each series: divide before the next series is
-	 * added.
-	 */
-	if (!rc)
-		merge_average(g->merge, count);
+	if (!rc && t.count)
+		rc = g->compare ?
+			     query_compare_add(g->compare, q, series, &t, err) :
+			     add_whole(g, q, series, &t, err);
 	total_rows_fini(&rows);
-	mem_free(s);
 	return rc;
 }

@@ -20,6 +20,15 @@
 void query_label_samples(struct query_merge *g, const struct labels *labels);
 
 /*
+ * Add the profiles whose rows are in t, as one piece: *count is the number of those
+ * whose values are averaged, by which the caller divides (merge_average()). Errors
+ * as for query_add_series().
+ */
+NODISCARD int query_add_rows(struct query_merge *g, struct querier *q,
+			     size_t series, const struct totals_view *t,
+			     size_t *count, struct err *err);
+
+/*
  * Add the profiles of one series within the time range of `side`. A deadline
  * that passes after the first profile sets g->late and is no error. Returns
  * ERR_TIMEOUT, ERR_CLOSED or ERR_LIMIT when the query's limits are exceeded,

@@ -14,6 +14,7 @@
 #include "pprof/scan.h"
 #include "query/query_merge.h"
 #include "web/api/answer_report.h"
+#include "web/api/api_compare.h"
 #include "web/handler/envelope.h"
 
 #define GZIP_LEVEL 6
@@ -313,6 +314,9 @@ static int query_side(struct web *w, struct request *r, struct answer *a,
 	struct query_spec s;
 	int rc = query_spec_parse(&s, &r->params, "", err);
 
+	if (!rc && query->compare)
+		rc = err_set(err, ERR_INVALID,
+			     "report \"compare\" needs two sides: use mode=diff");
 	if (!rc && s.merged)
 		rc = check_single(query, err);
 	if (!rc)
@@ -394,7 +398,9 @@ void api_query(void *ctx, struct request *r, struct answer *a)
 	struct err err;
 	int rc = report_request_parse(&query, &r->params, &err);
 
-	if (!rc)
+	if (!rc && diff && query.compare)
+		rc = api_compare(ctx, r, a, &query, &err);
+	else if (!rc)
 		rc = diff ? query_diff(ctx, r, a, &query, &err) :
 			    query_side(ctx, r, a, &query, &err);
 	if (rc && r->is_go && document)
