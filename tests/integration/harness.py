@@ -243,9 +243,13 @@ def run(*argv, **options):
                           timeout=300 * SLOW, **options)
 
 
-HEAP_ALONE = ''.join(
-    f'      {t}: {{enabled: false}}\n'
-    for t in ('allocs', 'block', 'goroutine', 'mutex', 'profile', 'threadcreate'))
+def only(kept):
+    """The lines of pprof_config that disable all other standard types."""
+    return ''.join(f'      {t}: {{enabled: false}}\n' for t in ('allocs', 'block', 'goroutine', 'heap', 'mutex', 'profile', 'threadcreate')
+                   if t != kept)
+
+
+HEAP_ALONE = only('heap')
 
 
 def heap_job(name, targets, interval='500ms', timeout='1s', more=''):

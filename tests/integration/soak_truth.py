@@ -3,7 +3,8 @@
 """The numbers of the eBPF collector beside those of the kernel: a machine beside
 /proc/stat, and programs in cgroups beside the counters of these. A compiler,
 short programs, a program that runs for one second in thirty, and steady ones run
-meanwhile; a program gets a new build; everprof is killed. Needs root and g++.
+meanwhile; a program gets a new build; a target of scraping is killed, and everprof
+is, too. Needs root and g++.
 
 EVERPROF_MINUTES (60): how long."""
 import json
@@ -50,6 +51,16 @@ std::map<std::string, int> count(const std::string &s) {
 	for (std::sregex_iterator i(s.begin(), s.end(), words), end; i != end; ++i) m[i->str()]++;
 	return m;
 }
+'''
+TARGET = '''
+scrape_configs:
+- job_name: target
+  scrape_interval: 10s
+  scrape_timeout: 5s
+  profiling_config:
+    pprof_config:
+%s      profile: {seconds: 5}
+  static_configs: [{targets: ["%s"]}]
 '''
 suite = Suite()
 
@@ -176,6 +187,19 @@ def check_markers(server, began, replaced):
     assert len(builds) == 1 and abs(builds[0]['time'] / 1000 - replaced) <= 30, found
 
 
+def check_down(server, begin, end):
+    """A target is unknown while it was down, and known before and afterwards. A gap that is filled is not known, either."""
+    for fill in '', '5m':
+        _, values, covered = list(rates(server, 'profile{job="target"}', begin - 60, end + 60, 20, fill, 'job').values())[0]
+        print(f'the target was down for {end - begin:.0f} s, steps of 20 s from 60 s before it:', values, covered)
+        down = range(3, 3 + int(end - begin) // 20)
+        for i, (value, share) in enumerate(zip(values, covered)):
+            # The profile that was being taken is lost with its target.
+            if i not in (2, down[0], down[-1], down[-1] + 1):
+                assert (value is None) == (i in down and not fill), (i, values)
+                assert (share == 0) == (i in down), (i, covered)
+
+
 @suite.test
 def machine_and_cgroups(folder):
     """Rates beside the kernel's counters."""
@@ -188,7 +212,10 @@ def machine_and_cgroups(folder):
     for name in 'rare', 'steady', 'replaced', 'half':
         shutil.copy(f'{folder}/burn', f'{folder}/{name}')
     directory = f'{folder}/server'
-    server = harness.Everprof(directory, f'ebpf: {{enabled: true, node: n, sampling_frequency: {HZ}}}\n').ready()
+    target = harness.Everprof(f'{folder}/target').ready()
+    config = (f'ebpf: {{enabled: true, node: n, sampling_frequency: {HZ}}}\n'
+              + TARGET % (harness.only('profile'), f'127.0.0.1:{target.port}'))
+    server = harness.Everprof(directory, config).ready()
     wait_until('samples are taken', 60, lambda: server.metric('everprof_ebpf_up') == 1, 0.1)
     began, load = time.time(), Load()
     try:
@@ -208,17 +235,24 @@ def machine_and_cgroups(folder):
         replaced = time.time()
         os.rename(f'{folder}/burn2', f'{folder}/replaced')
         load.start('replaced', f'{folder}/replaced', '0.1', '0.3')
+        target.child.kill()
+        target.child.wait()
+        down = time.time()
+        time.sleep(120)
+        up = time.time()
+        target = harness.Everprof(f'{folder}/target', port=target.port).ready()
         time.sleep(30 * MINUTES)
         last = look(load)
         time.sleep(25)
         check_span(server, load, first, last)
         check_steps(server, first[0], last[0])
         check_markers(server, began, replaced)
+        check_down(server, down, up)
         server.child.kill()
         server.child.wait()
         killed = time.time()
         time.sleep(60)
-        server = harness.Everprof(directory, f'ebpf: {{enabled: true, node: n, sampling_frequency: {HZ}}}\n').ready()
+        server = harness.Everprof(directory, config).ready()
         wait_until('samples are taken', 60, lambda: server.metric('everprof_ebpf_up') == 1, 0.1)
         up = time.time()
         time.sleep(90)
@@ -226,6 +260,7 @@ def machine_and_cgroups(folder):
         found = {s: server.metric('everprof_ebpf_cpu_seconds_total', f'source="{s}"') for s in ('samples', 'kernel')}
         print('metrics:', found)
         server.finish()
+        target.finish()
     finally:
         load.stop()
         harness.Process.stop_all()
