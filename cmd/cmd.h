@@ -72,6 +72,12 @@ int cmd_query_export(int argc, char **argv);
 /* Count the profiles of a selector and range, and with --yes delete them. */
 int cmd_query_delete(int argc, char **argv);
 
+/*
+ * Say which functions changed by more than noise. Exit codes: 0, 1 if a change was
+ * to be refused, 3 if it could not have been seen, 2 for any error.
+ */
+int cmd_compare(int argc, char **argv);
+
 /* Merge local pprof files and print a report, without a server. */
 int cmd_report(int argc, char **argv);
 

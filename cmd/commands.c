@@ -48,6 +48,8 @@ const struct command commands[] = {
 	  "write all profiles of a time range to a tar" },
 	{ "query", "delete", cmd_query_delete,
 	  "count profiles, and delete them with --yes" },
+	{ NULL, "compare", cmd_compare,
+	  "tell which functions changed by more than noise" },
 	{ NULL, "report", cmd_report, "merge pprof files and report on them" },
 	{ NULL, "record", cmd_record,
 	  "profile this machine, a process or a command with eBPF" },

@@ -18,7 +18,7 @@ enum {
 	 * Maximum number of flags of a command: report options and the flags
 	 * that the functions of this file add.
 	 */
-	FLAGS_MAX = REPORT_FLAGS_MAX + 16
+	FLAGS_MAX = REPORT_FLAGS_MAX + 24
 };
 
 /* The request and the flags of a command; empty texts are not sent. */
@@ -63,5 +63,36 @@ void query_fetch_add_server(struct query_command *j);
  * set, --from has no default.
  */
 void query_fetch_add_range(struct query_command *j, bool one_profile);
+
+/* Report two flags that exclude each other; returns the exit code. */
+int query_fetch_contradiction(const char *a, const char *b);
+
+/*
+ * Add the parameters of one side of a request: a single profile near a time, or
+ * all profiles of a range merged. `suffix` is "", or for a difference "_a" (the
+ * base) or "_b" (what is compared with the base).
+ */
+void query_fetch_side(struct query_command *j, const char *suffix,
+		      const char *selector, const char *time,
+		      const char *const range[2]);
+
+/*
+ * Append the flags that choose the base of a difference. `ranges`: only ranges of
+ * time are compared, not single profiles.
+ */
+void query_fetch_add_base(struct query_command *j, bool ranges);
+
+/*
+ * Reject flags that exclude each other, and a difference whose two sides would
+ * be the same profiles. Returns the exit code, or 0 to go on.
+ */
+int query_fetch_check_base(const struct query_command *j, int selectors);
+
+/*
+ * Add the parameters of both sides of a difference. If --base-from or --base-to
+ * is missing, the base uses the value of --from or --to.
+ */
+void query_fetch_sides(struct query_command *j, const char *selector,
+		       const char *base);
 
 #endif

@@ -57,38 +57,6 @@ static void option_param(void *ctx, const char *name, const char *value)
 	query_param(ctx, name, value);
 }
 
-/*
- * Add the parameters of one side of a request: a single profile near a time, or
- * all profiles of a range merged. `suffix` is "", or for a difference "_a" (the
- * base) or "_b" (what is compared with the base).
- */
-static void side_params(struct query_command *j, const char *suffix,
-			const char *selector, const char *time,
-			const char *const range[2])
-{
-	const char *const names[] = { "query", "mode", "time",
-				      "match", "from", "to" };
-	const char *const values[] = {
-		selector,
-		*time ? "single" : "merge",
-		time,
-		"",
-		*time     ? "" :
-		*range[0] ? range[0] :
-			    "now-1h",
-		*time     ? "" :
-		*range[1] ? range[1] :
-			    "now",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		char name[32];
-
-		snprintf(name, sizeof(name), "%s%s", names[i], suffix);
-		query_param(&j->q, name, values[i]);
-	}
-}
-
 /* Add to the request the name of the report and all options that were given. */
 static void report_params(struct query_command *j, const char *report)
 {
@@ -171,13 +139,6 @@ static int query_report_run(struct query_command *j, const char *report)
 	return rc ? cmd_fail(&err) : 0;
 }
 
-/* Report two flags that exclude each other; returns the exit code. */
-static int query_report_find_contradiction(const char *a, const char *b)
-{
-	console_say("%s cannot be combined with %s (see --help)", a, b);
-	return 2;
-}
-
 /*
  * With --time, or without any time flag, a single profile is fetched; with
  * --from, the merged profiles of a range. Binary formats need -o, so that they
@@ -212,10 +173,9 @@ int cmd_query_profile(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (*j.time && (*j.from || *j.to))
-		return query_report_find_contradiction("--time",
-						       "--from and --to");
+		return query_fetch_contradiction("--time", "--from and --to");
 	if (*j.to && !*j.from)
-		return query_report_find_contradiction(
+		return query_fetch_contradiction(
 			"--to alone", "a single profile; give --from, too");
 	if (!*j.output &&
 	    (!strcmp(j.report, "proto") || !strcmp(j.report, "raw") ||
@@ -237,68 +197,6 @@ int cmd_query_profile(int argc, char **argv)
 }
 
 /*
- * Reject flags that exclude each other, and a difference whose two sides would
- * be the same profiles. Returns the exit code, or 0 to go on.
- */
-static int check_base(const struct query_command *j, int selectors)
-{
-	bool ranged = *j->base_from || *j->base_to;
-
-	if (*j->time && (*j->from || *j->to))
-		return query_report_find_contradiction("--time",
-						       "--from and --to");
-	if (*j->base_time && ranged)
-		return query_report_find_contradiction(
-			"--base-time", "--base-from and --base-to");
-	if (selectors > 1 || *j->base_time || (ranged && !*j->time))
-		return 0;
-	console_say(
-		"the base is missing: give --base-from and --base-to, --base-time, or a second selector (see --help)");
-	return 2;
-}
-
-/* Append the flags that choose the base of a difference. */
-static void add_base(struct query_command *j)
-{
-	query_fetch_add_flag(
-		j,
-		(struct flag){
-			"base-from", FLAG_TIME, &j->base_from, NULL,
-			"Start of the base's time range (default: that of --from)." });
-	query_fetch_add_flag(
-		j,
-		(struct flag){
-			"base-to", FLAG_TIME, &j->base_to, NULL,
-			"End of the base's time range (default: that of --to)." });
-	query_fetch_add_flag(
-		j,
-		(struct flag){
-			"base-time", FLAG_TIME, &j->base_time, NULL,
-			"Use the single profile nearest to this time as the base." });
-	query_fetch_add_flag(
-		j,
-		(struct flag){
-			"normalize", FLAG_BOOL, &j->normalize, NULL,
-			"Scale the profiles to the totals of the base first." });
-}
-
-/*
- * Add the parameters of both sides of a difference. If --base-from or --base-to
- * is missing, the base uses the value of --from or --to.
- */
-static void diff_params(struct query_command *j, const char *selector,
-			const char *base)
-{
-	side_params(j, "_b", selector, j->time,
-		    (const char *const[]){ j->from, j->to });
-	side_params(
-		j, "_a", base, j->base_time,
-		(const char *const[]){ *j->base_from ? j->base_from : j->from,
-				       *j->base_to ? j->base_to : j->to });
-	query_param(&j->q, "normalize", j->normalize ? "1" : "");
-}
-
-/*
  * The commands top and flamegraph: one report of a range, or of a difference if
  * a base is given.
  */
@@ -311,24 +209,23 @@ static int run_merged(struct query_command *j, const struct usage *u,
 	query_fetch_init(j);
 	query_fetch_add_server(j);
 	add_report(j, false);
-	add_base(j);
+	query_fetch_add_base(j, false);
 	add_options(j);
 	code = cmd_begin(u, j->flags, &argc, argv);
 	if (code >= 0)
 		return code;
 	diff = *j->base_from || *j->base_to || *j->base_time;
 	if (*j->time && (*j->from || *j->to))
-		return query_report_find_contradiction("--time",
-						       "--from and --to");
-	code = diff ? check_base(j, argc) : 0;
+		return query_fetch_contradiction("--time", "--from and --to");
+	code = diff ? query_fetch_check_base(j, argc) : 0;
 	if (code)
 		return code;
 	query_path(&j->q, diff ? "/api/v1/query?mode=diff" : "/api/v1/query");
 	if (diff)
-		diff_params(j, argv[0], argv[0]);
+		query_fetch_sides(j, argv[0], argv[0]);
 	else
-		side_params(j, "", argv[0], j->time,
-			    (const char *const[]){ j->from, j->to });
+		query_fetch_side(j, "", argv[0], j->time,
+				 (const char *const[]){ j->from, j->to });
 	query_param(&j->q, "format", "text");
 	report_params(j, report);
 	j->q.tell_profile = *j->time;
@@ -376,7 +273,7 @@ int cmd_query_diff(int argc, char **argv)
 	query_fetch_init(&j);
 	query_fetch_add_server(&j);
 	add_report(&j, false);
-	add_base(&j);
+	query_fetch_add_base(&j, false);
 	query_fetch_add_flag(
 		&j,
 		(struct flag){
@@ -392,11 +289,11 @@ int cmd_query_diff(int argc, char **argv)
 	code = cmd_begin(&u, j.flags, &argc, argv);
 	if (code >= 0)
 		return code;
-	code = check_base(&j, argc);
+	code = query_fetch_check_base(&j, argc);
 	if (code)
 		return code;
 	query_path(&j.q, "/api/v1/query?mode=diff");
-	diff_params(&j, argv[0], argc > 1 ? argv[1] : argv[0]);
+	query_fetch_sides(&j, argv[0], argc > 1 ? argv[1] : argv[0]);
 	query_param(&j.q, "format", "text");
 	query_param(&j.q, "diff", j.diff_base ? "diff_base" : "");
 	report_params(&j, j.report);

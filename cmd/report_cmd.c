@@ -7,140 +7,20 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/file_slurp.h"
-#include "base/fs.h"
-#include "base/gzip.h"
 #include "cmd/console.h"
+#include "cmd/file_reader.h"
 #include "cmd/output.h"
 #include "cmd/report_flags.h"
 #include "cmd/symbols_helper.h"
-#include "pprof/decode.h"
 #include "pprof/encode.h"
 #include "pprof/merge.h"
 #include "pprof/pgo.h"
 #include "pprof/report.h"
 #include "query/symbolize.h"
 
-#define FILE_MAX   (1024 * MIB)         /* maximum bytes of one file */
-#define MEMORY_MAX ((size_t)4096 * MIB) /* maximum memory of the decoder */
 #define GZIP_LEVEL 6
 /* Maximum time for finding the names of addresses: a minute. */
 #define SYMBOLIZE_NS (60 * INT64_C(1000000000))
-
-/*
- * Reads the files of one side of a report (the profiles, or the base), one
- * after another, into one merge. The buffers are used again for each file.
- */
-struct reader {
-	struct gzip *gzip;
-	struct decoder *decoder;
-	struct merge *merge;
-	struct buf body;
-	struct buf raw;
-};
-
-static void reader_init(struct reader *r)
-{
-	*r = (struct reader){
-		.gzip = gzip_new(),
-		.decoder = decoder_new(MEMORY_MAX),
-		.merge = merge_new(),
-		.body = buf_init(FILE_MAX),
-		.raw = buf_init(FILE_MAX),
-	};
-}
-
-static void reader_fini(struct reader *r)
-{
-	gzip_free(r->gzip);
-	decoder_free(r->decoder);
-	merge_free(r->merge);
-	buf_fini(&r->body);
-	buf_fini(&r->raw);
-}
-
-/* Whether a text looks like folded stacks: "main;run;read 12". */
-static bool report_cmd_is_folded(struct str text)
-{
-	struct str rest;
-	struct str line = str_cut(text, '\n', &rest);
-	size_t at = line.len;
-
-	while (at && line.ptr[at - 1] >= '0' && line.ptr[at - 1] <= '9')
-		at--;
-	return at && at < line.len && line.ptr[at - 1] == ' ' &&
-	       str_is_utf8(line);
-}
-
-/* Say what a file is not, and what is read instead. */
-static int report_cmd_refuse(const char *path, struct bytes body, int rc,
-			     struct err *err)
-{
-	const struct err why = *err;
-
-	return err_set(
-		err, rc, "%s: %s: %s", path, why.msg,
-		report_cmd_is_folded(str_from(body)) ?
-			"these look like folded stacks, which everprof writes, but does not read" :
-			"files that pprof reads are expected");
-}
-
-/*
- * Read a file or pipe, decompress it if necessary, and merge it. Errors name
- * the path.
- */
-static int report_cmd_read_file(struct reader *r, const char *path,
-				struct err *err)
-{
-	struct pprof *p;
-	struct bytes raw;
-	int rc;
-
-	buf_reset(&r->body);
-	buf_reset(&r->raw);
-	rc = file_drain(path, &r->body, err);
-	if (rc)
-		return rc;
-	raw = buf_bytes(&r->body);
-	if (gzip_sniff(raw) != GZIP_NONE) {
-		rc = gzip_decompress(r->gzip, raw, &r->raw, err);
-		raw = buf_bytes(&r->raw);
-	}
-	if (rc)
-		return err_wrap(err, rc, "%s", path);
-	rc = decoder_run(r->decoder, raw, &p, err);
-	if (rc == ERR_INVALID || rc == ERR_CORRUPT)
-		return report_cmd_refuse(path, raw, rc, err);
-	if (!rc)
-		rc = merge_add(r->merge, p, NULL, err);
-	return rc ? err_wrap(err, rc, "%s", path) : 0;
-}
-
-/*
- * Read a file, or all files of a folder in the order of their names;
- * sub-folders are errors.
- */
-static int read_path(struct reader *r, const char *path, struct err *err)
-{
-	struct name_list names = { 0 };
-	struct stat st;
-	int rc;
-
-	if (stat(path, &st))
-		return err_sys(err, "%s", path);
-	if (!S_ISDIR(st.st_mode))
-		return report_cmd_read_file(r, path, err);
-	rc = fs_list(NULL, path, &names, err);
-	for (size_t i = 0; !rc && i < names.count; i++) {
-		CLEANUP(mem_freep)
-		char *file = mem_printf("%s/%s", path, names.names[i]);
-
-		rc = report_cmd_read_file(r, file, err);
-	}
-	name_list_fini(&names);
-	return rc;
-}
 
 /* The flags and both sides of a report. */
 struct fetch {
@@ -151,10 +31,10 @@ struct fetch {
 	const char *source_path;
 	const char *symbols_path;
 	const char *output;
-	struct reader source;
-	struct reader base_side;
+	struct file_reader source;
+	struct file_reader base_side;
 	/* holds the difference, in its member `merge`; the rest is unused */
-	struct reader both;
+	struct file_reader both;
 };
 
 /* Read and merge the files, then the base if there is one. */
@@ -163,13 +43,13 @@ static int read_sides(struct fetch *j, int argc, char **argv, struct err *err)
 	int rc = 0;
 
 	for (int i = 0; !rc && i < argc; i++)
-		rc = read_path(&j->source, argv[i], err);
+		rc = file_reader_read(&j->source, argv[i], err);
 	if (!rc && !merge_count(j->source.merge))
 		rc = err_set(err, ERR_NOTFOUND, "%s contains no profiles",
 			     argv[0]);
 	if (!rc && (*j->base || *j->diff_base))
-		rc = read_path(&j->base_side, *j->base ? j->base : j->diff_base,
-			       err);
+		rc = file_reader_read(&j->base_side,
+				      *j->base ? j->base : j->diff_base, err);
 	return rc;
 }
 
@@ -382,12 +262,12 @@ int cmd_report(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	reader_init(&j.source);
-	reader_init(&j.base_side);
-	reader_init(&j.both);
+	file_reader_init(&j.source);
+	file_reader_init(&j.base_side);
+	file_reader_init(&j.both);
 	rc = report_cmd_run(&j, argc, argv, &err);
-	reader_fini(&j.source);
-	reader_fini(&j.base_side);
-	reader_fini(&j.both);
+	file_reader_fini(&j.source);
+	file_reader_fini(&j.base_side);
+	file_reader_fini(&j.both);
 	return rc ? cmd_fail(&err) : 0;
 }
