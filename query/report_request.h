@@ -41,6 +41,11 @@ struct report_request {
 	struct report_options options;
 	/* Options for showing the two sides of a diff. */
 	struct merge_diff_options diff;
+	/*
+	 * Scale the sides to the same total if their values count for a time, so
+	 * that the sum of a longer range is larger.
+	 */
+	bool normalize_flows;
 };
 
 /*

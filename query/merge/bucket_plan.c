@@ -17,18 +17,27 @@ static int compare_spacings(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+int64_t bucket_plan_spacing(int64_t range_ms, size_t profiles,
+			    int64_t *spacings, size_t count)
+{
+	int64_t all = profiles > 1 ? range_ms / (int64_t)(profiles - 1) : 0;
+
+	if (!count)
+		return all;
+	qsort(spacings, count, sizeof(*spacings), compare_spacings);
+	/* Profiles are sparse over the range if the programs were away for long. */
+	return all < spacings[count / 2] ? all : spacings[count / 2];
+}
+
 int64_t bucket_plan_width(int64_t range_ms, enum value_kind kind,
-			  int64_t *spacings, size_t count)
+			  int64_t spacing_ms)
 {
 	int64_t most = kind == KIND_COUNTER ? BUCKET_PLAN_COUNTERS_MAX :
 					      BUCKET_PLAN_MAX;
 	int64_t width = range_ms / most + 1;
 
-	if (count) {
-		qsort(spacings, count, sizeof(*spacings), compare_spacings);
-		if (width < 2 * spacings[count / 2])
-			width = 2 * spacings[count / 2];
-	}
+	if (width < 2 * spacing_ms)
+		width = 2 * spacing_ms;
 	/* Whole seconds are easier to read. */
 	width = (width + 999) / 1000 * 1000;
 	return width > BUCKET_PLAN_WIDTH_MIN ? width : BUCKET_PLAN_WIDTH_MIN;

@@ -71,7 +71,16 @@ static int note_kind(struct query_compare *c, const struct totals_view *t,
 struct compare_extent {
 	int64_t first[ESTIMATE_SIDES];
 	int64_t last[ESTIMATE_SIDES];
+	size_t profiles[ESTIMATE_SIDES];
+	int64_t spacing; /* of the side whose profiles are further apart */
 };
+
+/* For how long a side has profiles. */
+static int64_t side_range(const struct compare_extent *x, int side)
+{
+	return x->last[side] > x->first[side] ? x->last[side] - x->first[side] :
+						0;
+}
 
 /* Look at the times of a series. */
 static int plan_series(struct query_compare *c, const struct totals_view *t,
@@ -79,6 +88,7 @@ static int plan_series(struct query_compare *c, const struct totals_view *t,
 {
 	int rc = t->count && !c->has_kind ? note_kind(c, t, err) : 0;
 
+	x->profiles[c->side] += t->count;
 	for (size_t i = 0; i < t->count && !rc; i++) {
 		int64_t ms = row_middle(&t->rows[i]);
 		int64_t last = t->rows[i].ms +
@@ -103,6 +113,7 @@ static int plan_side(struct query_compare *c, const struct query_spec *s,
 {
 	CLEANUP(querier_closep) struct querier *q = NULL;
 	struct query_work *w = c->g->work;
+	int64_t spacing;
 	int rc;
 
 	query_open(w, c->g->db, &q);
@@ -110,6 +121,7 @@ static int plan_side(struct query_compare *c, const struct query_spec *s,
 			  s->from, s->to, err);
 	x->first[c->side] = INT64_MAX;
 	x->last[c->side] = INT64_MIN;
+	c->spacings.count = 0;
 	for (size_t i = 0; !rc && i < querier_count(q); i++) {
 		struct totals_view t = { 0 };
 
@@ -119,6 +131,10 @@ static int plan_side(struct query_compare *c, const struct query_spec *s,
 		if (!rc)
 			rc = query_check_deadline(w, err);
 	}
+	spacing = bucket_plan_spacing(side_range(x, c->side),
+				      x->profiles[c->side], c->spacings.v,
+				      c->spacings.count);
+	x->spacing = spacing > x->spacing ? spacing : x->spacing;
 	return rc;
 }
 
@@ -149,17 +165,13 @@ static int choose_by(struct query_compare *c, struct err *err)
 static int plan_buckets(struct query_compare *c, const struct compare_extent *x,
 			struct err *err)
 {
-	int64_t range = 0;
+	int64_t range = side_range(x, ESTIMATE_BASE);
 
-	for (int s = 0; s < ESTIMATE_SIDES; s++) {
-		if (x->last[s] >= x->first[s] &&
-		    x->last[s] - x->first[s] > range)
-			range = x->last[s] - x->first[s];
-	}
+	if (range < side_range(x, ESTIMATE_NEW))
+		range = side_range(x, ESTIMATE_NEW);
 	c->width_ms = c->o.bucket_ms ?
 			      c->o.bucket_ms :
-			      bucket_plan_width(range, c->kind, c->spacings.v,
-						c->spacings.count);
+			      bucket_plan_width(range, c->kind, x->spacing);
 	if (range / c->width_ms >= COMPARE_BUCKETS_MAX)
 		return err_set(
 			err, ERR_INVALID,
@@ -396,7 +408,7 @@ int query_compare_run(struct query_compare *c, const struct query_spec *base,
 		      struct err *err)
 {
 	const struct query_spec *specs[] = { base, new };
-	struct compare_extent x;
+	struct compare_extent x = { 0 };
 	int rc = 0;
 
 	for (c->side = 0; c->side < ESTIMATE_SIDES && !rc; c->side++)

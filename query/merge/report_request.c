@@ -59,7 +59,9 @@ static int parse_diff(struct report_request *q, const struct params *p,
 		q->options.net_total = !q->diff.label_base;
 		q->diff.label_base = true;
 	}
-	q->diff.normalize = params_is_on(p, "normalize");
+	q->normalize_flows = params_find(p, "normalize", &s) &&
+			     str_is(s, "auto");
+	q->diff.normalize = !q->normalize_flows && params_is_on(p, "normalize");
 	return 0;
 }
 

@@ -31,6 +31,19 @@ def cpu_profile(ms, values):
     return out + b'\x48' + varint(ms * 1000000) + b'\x50' + varint(10_000_000_000) + b'\x60' + varint(PERIOD)
 
 
+def heap_profile(values):
+    """A heap: functions, each with so many bytes in use."""
+    strings = ['', 'inuse_space', 'bytes', *values]
+    out = field(1, b'\x08\x01\x10\x02')
+    for i, size in enumerate(values.values()):
+        out += field(2, field(1, varint(i + 1)) + field(2, varint(size)))
+        out += field(4, b'\x08' + varint(i + 1) + field(4, b'\x08' + varint(i + 1)))
+        out += field(5, b'\x08' + varint(i + 1) + b'\x10' + varint(i + 3))
+    for s in strings:
+        out += field(6, s.encode())
+    return out
+
+
 def drawn(luck, changed=None, factor=1.0, load=1.0):
     return {f: max(0, round(luck.gauss(v := 400 * load * share * (factor if f == changed else 1), v ** 0.5)))
             for f, share in FUNCTIONS.items()}
@@ -51,6 +64,10 @@ def stored(d):
     write_series(f'{d}/in', 'a', 50, luck)
     write_series(f'{d}/in', 'a', 50, luck, BEGIN + 750000, changed='f3', factor=2, load=0.5)
     write_series(f'{d}/in', 'b', 100, luck)
+    os.makedirs(f'{d}/in/a/heap')
+    for i in range(100):
+        with open(f'{d}/in/a/heap/{BEGIN + 15000 * i}.pb.gz', 'wb') as f:
+            f.write(packed(heap_profile({'f': 10 + i, 'g': 1})))
     answer = run('tsdb', 'import', f'{d}/in', f'--storage.tsdb.path={d}/data')
     assert answer.returncode == 0, answer.stderr
     return f'--storage.tsdb.path={d}/data'
@@ -94,6 +111,11 @@ def changes_are_told_from_noise(d):
     assert 'No function changed by more than noise' in compared(data, 'profile{job="b"}')
     # Within a focus, all is of the function, so its share cannot change.
     assert sure_of(json.loads(compared(data, 'profile{job="a"}', '--format=json', '--focus=^f3$'))) == []
+    # Memory in use grows, which is a drift: nothing is called a change, and no gate can decide.
+    heap = json.loads(compared(data, 'heap{job="a"}', '--format=json'))
+    assert heap['drift'] and heap['by'] == 'level' and heap['kind'] == 'state' and sure_of(heap) == [], heap
+    assert heap['rows'][0]['name'] == 'f' and 33 < heap['rows'][0]['flat']['a'] < 37, heap['rows']
+    compared(data, 'heap{job="a"}', '--fail-on=cum>5%', code=2)
     # Too short a range says so, and calls nothing a change.
     short = json.loads(compared(data, 'profile{job="a"}', '--format=json', '--block=1m'))
     assert short['few_buckets'] and sure_of(short) == [], short
@@ -178,6 +200,12 @@ def the_api_refuses_what_makes_no_sense(d):
         assert answer.status in (400, 404) and message in answer.json()['error'], (wrong, answer.body)
     answer = e.get('/api/v1/query', query='profile{job="a"}', mode='merge', report='compare', **{'from': 0, 'to': 'now'})
     assert answer.status == 400 and 'two sides' in answer.json()['error'], answer.body
+    # Sums of unequal loads are compared by share, unless values are asked for.
+    tops = {n: e.get('/api/v1/query', **{'mode': 'diff', **sides, 'report': 'top', 'normalize': n}).data() for n in ('auto', '1', '')}
+    assert tops['auto'] == tops['1'] != tops[''], tops
+    heaps = {'query_a': 'heap', 'query_b': 'heap', 'report': 'top'}
+    heaps = [e.get('/api/v1/query', **{'mode': 'diff', **sides, **heaps, 'normalize': n}).data() for n in ('auto', '', '1')]
+    assert heaps[0] == heaps[1] != heaps[2], heaps
     single = {'query_a': 'profile{job="a"}', 'query_b': 'profile{job="a"}', 'time_a': BEGIN, 'time_b': BEGIN, 'report': 'compare'}
     answer = e.get('/api/v1/query', mode='diff', **single)
     assert answer.status == 400 and 'error bars' in answer.json()['error'], answer.body

@@ -264,12 +264,17 @@ Test(query_compare, buckets_have_two_profiles_and_are_not_too_many)
 {
 	int64_t spacings[] = { 15000, 15001, 14999, 400000, 15000 };
 
-	cr_expect(bucket_plan_width(600000, KIND_FLOW, spacings, 5) == 30000);
-	cr_expect(bucket_plan_width(64 * 60000, KIND_FLOW, spacings, 5) ==
-		  61000);
-	cr_expect(bucket_plan_width(32 * 60000, KIND_COUNTER, spacings, 5) ==
-		  61000);
-	cr_expect(bucket_plan_width(0, KIND_STATE, NULL, 0) == 10000);
+	/* One series, then twenty of which a profile is taken every 15 s each. */
+	cr_expect(bucket_plan_spacing(600000, 41, spacings, 5) == 15000);
+	cr_expect(bucket_plan_spacing(600000, 801, spacings, 5) == 750);
+	/* A program that was away for most of the time. */
+	cr_expect(bucket_plan_spacing(36000000, 41, spacings, 5) == 15000);
+	cr_expect(bucket_plan_spacing(600000, 41, NULL, 0) == 15000);
+	cr_expect(bucket_plan_spacing(0, 1, NULL, 0) == 0);
+	cr_expect(bucket_plan_width(600000, KIND_FLOW, 15000) == 30000);
+	cr_expect(bucket_plan_width(64 * 60000, KIND_FLOW, 15000) == 61000);
+	cr_expect(bucket_plan_width(32 * 60000, KIND_COUNTER, 15000) == 61000);
+	cr_expect(bucket_plan_width(0, KIND_STATE, 0) == 10000);
 	cr_expect(bucket_plan_at(-1, 10) == -1);
 	cr_expect(bucket_plan_at(9, 10) == 0);
 	cr_expect(bucket_plan_at(10, 10) == 1);

@@ -277,6 +277,22 @@ static void answer_report_count_profiles(struct writing *w,
 			      arena_printf(&r->arena, "%zu", base->profiles));
 }
 
+/* How the sides of a diff are shown: normalize=auto depends on their values. */
+static struct merge_diff_options diff_options(const struct report_request *q,
+					      const struct pprof *p)
+{
+	struct merge_diff_options o = q->diff;
+	size_t type;
+	struct str name;
+
+	if (!q->normalize_flows ||
+	    pprof_type_index(p, q->options.sample_index, &type, NULL))
+		return o;
+	name = pprof_str(p, p->types.v[type].type);
+	o.normalize = value_kind(name, p->duration_ns > 0) == KIND_FLOW;
+	return o;
+}
+
 int answer_report(const struct report_answer *to, struct query_merge *source,
 		  struct query_merge *base, struct err *err)
 {
@@ -287,6 +303,7 @@ int answer_report(const struct report_answer *to, struct query_merge *source,
 			     .a = to->answer };
 	struct arena *arena = &to->request->arena;
 	struct merge *both = merge_new();
+	struct merge_diff_options diff;
 	struct pprof *p;
 	int rc = query_merge_finish(source, &p, err);
 
@@ -300,7 +317,8 @@ int answer_report(const struct report_answer *to, struct query_merge *source,
 		w.warning_count += query_merge_warnings(
 			base, arena, w.warnings + w.warning_count,
 			WARNINGS_MAX - w.warning_count);
-		rc = query_merge_subtract(base, both, &to->q->diff, &p, err);
+		diff = diff_options(to->q, p);
+		rc = query_merge_subtract(base, both, &diff, &p, err);
 	}
 	answer_report_count_profiles(&w, base);
 	if (!base && source->labels)

@@ -108,6 +108,24 @@ static int collect_sides(struct comparison *x, struct pprof **p,
 	return rc;
 }
 
+/* Add headers with the numbers of series and profiles, as other answers have. */
+static void count_headers(struct comparison *x)
+{
+	const struct query_compare *c = &x->compare;
+	struct arena *arena = &x->request->arena;
+
+	answer_header(x->a, "X-Everprof-Series",
+		      arena_printf(arena, "%zu",
+				   c->series[ESTIMATE_BASE] +
+					   c->series[ESTIMATE_NEW]));
+	answer_header(x->a, "X-Everprof-Profiles",
+		      arena_printf(arena, "%zu",
+				   c->profiles[ESTIMATE_BASE] +
+					   c->profiles[ESTIMATE_NEW]));
+	answer_header(x->a, "X-Everprof-Profiles-A",
+		      arena_printf(arena, "%zu", c->profiles[ESTIMATE_BASE]));
+}
+
 /* Compare the functions of the filtered profile, and write the answer. */
 static int write_rows(struct comparison *x, const struct report *r,
 		      const struct limits *limits, struct err *err)
@@ -132,6 +150,7 @@ static int write_rows(struct comparison *x, const struct report *r,
 
 	if (rc)
 		return rc;
+	count_headers(x);
 	j = envelope_begin(x->a);
 	rc = compare_json(&head, c, &result, &j, err);
 	envelope_end(&j, x->a, x->warnings);

@@ -23,8 +23,10 @@ async function sides({ browser, site }) {
   const tab = await Tab.open(browser, site);
 
   await tab.go(path);
-  const answer = await diff(site, 'flamegraph', { max_nodes: 50000 });
-  assert.match(await tab.text('.flame-head b'), /^total .+ → .+ [+−].+ %$/);
+  // CPU time counts for a time, so shares are compared unless values are asked for.
+  const answer = await diff(site, 'flamegraph', { max_nodes: 50000, normalize: 1 });
+  assert.equal(await tab.page.locator('.compare > .notice').count(), 0);
+  assert.match(await tab.text('.flame-head b'), /^total .+, to which B is scaled$/);
   const times = async (from, to) => (await site.api('query_range', { query: 'profile', from, to })).flatMap((l) => l.timestamps).length;
   assert.equal(await tab.text('.origin'), `A: ${await times(first, middle - 1)}, B: ${await times(middle, last)} profiles`);
   // Boxes that only one side has are marked, so that colour is not all.
@@ -32,7 +34,11 @@ async function sides({ browser, site }) {
   assert.equal(await tab.page.locator('.side').count(), 2);
   await tab.picture('compare');
   // There are more profiles in B, so values say little.
+  await tab.page.getByRole('button', { name: 'by value' }).click();
+  await tab.param('normalize', '0');
+  await until('values are compared', async () => (await tab.page.locator('.compare > .notice').count()) === 1);
   assert.match(await tab.text('.compare > .notice'), /A has \d+ profiles and B has \d+/);
+  await until('both totals are told', async () => /^total .+ → .+ [+−].+ %$/.test(await tab.text('.flame-head b')));
   await tab.page.getByRole('button', { name: 'Compare shares' }).click();
   await tab.param('normalize', '1');
   await until('the warning is gone', async () => (await tab.page.locator('.compare > .notice').count()) === 0);
@@ -44,7 +50,7 @@ async function table({ browser, site }) {
   const top = await diff(site, 'top', { trim: 'false' });
   const rows = top.rows.filter((r) => r.flat).sort((a, b) => Math.abs(b.flat) - Math.abs(a.flat));
 
-  await tab.go(`${path}&view=table`);
+  await tab.go(`${path}&view=table&normalize=0`);
   assert.equal(await tab.page.getByRole('table').getAttribute('aria-rowcount'), String(rows.length + 1));
   for (let i = 0; i < 5; i++) {
     const [a, b, change, name] = await rowTexts(tab, i);
@@ -55,16 +61,35 @@ async function table({ browser, site }) {
   }
   await tab.page.getByRole('button', { name: 'by share of the total' }).click();
   await tab.param('normalize', '1');
-  const shares = await diff(site, 'top', { trim: 'false', normalize: 1 });
-  assert.equal(await tab.page.getByRole('table').getAttribute('aria-rowcount'), String(shares.rows.filter((r) => r.flat).length + 1));
+  await errorBars(tab, await diff(site, 'compare', { by: 'share' }));
   await tab.picture('compare-table');
   await tab.ends();
+}
+
+/** The table with error bars has what the API says: what is sure first. */
+async function errorBars(tab, answer) {
+  const rows = answer.rows.filter((r) => r.flat.a || r.flat.b);
+  const share = (v) => (v >= 0.01 ? `${(100 * v).toFixed(2)}%` : null);
+
+  await until('shares have error bars', async () => (await tab.page.locator('.table .head .number').count()) === 5);
+  assert.equal(await tab.page.getByRole('table').getAttribute('aria-rowcount'), String(rows.length + 1));
+  assert.match(await tab.text('.notice'), /^(No function|\d+ functions?) changed by more than noise\. /);
+  for (let i = 0; i < 5; i++) {
+    const [a, b, change, interval, , name] = await rowTexts(tab, i);
+    const row = rows.find((r) => r.name === name);
+    for (const [text, value] of [[a, row.flat.a], [b, row.flat.b]]) assert.equal(text, share(value) ?? text);
+    if (row.flat.a && row.flat.b) assert.equal(change.startsWith('+'), row.flat.delta > 0, change);
+    assert.equal(interval.startsWith('±'), row.flat.tested && row.flat.a > 0, interval);
+  }
+  const sure = rows.map((r) => Boolean(r.flat.sure));
+  const classes = await tab.page.locator('.rows .row [role=cell]:nth-child(3)').evaluateAll((cells) => cells.map((c) => !c.classList.contains('dim')));
+  assert.equal(classes.filter(Boolean).length, Math.min(classes.length, sure.filter(Boolean).length));
 }
 
 async function swap({ browser, site }) {
   const tab = await Tab.open(browser, site);
 
-  await tab.go(`${path}&view=table`);
+  await tab.go(`${path}&view=table&normalize=0`);
   const before = await tab.still();
   const [a, b, , name] = await rowTexts(tab, 0);
   await tab.page.getByRole('button', { name: 'Swap A and B' }).click();

@@ -83,6 +83,45 @@ export interface TopAnswer {
   rows: TopRow[];
 }
 
+/** A value on both sides, and how sure its change is. */
+export interface ComparedValue {
+  a: number;
+  b: number;
+  delta: number;
+  tested: boolean;
+  interval?: number;
+  visible?: number;
+  p_all?: number;
+  sure?: boolean;
+  agree?: [number, number];
+}
+
+export interface ComparedRow {
+  name: string;
+  file: string;
+  flat: ComparedValue;
+  cum: ComparedValue;
+}
+
+export interface CompareAnswer {
+  sample_type: string;
+  unit: string;
+  kind: 'flow' | 'counter' | 'state';
+  by: 'share' | 'rate' | 'level';
+  alpha: number;
+  profiles: [number, number];
+  instances: [number, number];
+  buckets: [number, number];
+  bucket_seconds: number;
+  few_buckets: boolean;
+  bursty: boolean;
+  drift: boolean;
+  few_instances: boolean;
+  tested: number;
+  few: number;
+  rows: ComparedRow[];
+}
+
 export interface GraphAnswer {
   sample_type: string;
   unit: string;

@@ -22,7 +22,7 @@ function Chosen({ state, act, heat, cells, close }: Context & { heat: Heat; cell
   const [name, value] = Object.entries(row.labels)[0] ?? ['', ''];
   const rest = (): void => {
     const base = { ...sideB(state), ...range, query: withMatcher(state.query, { name, op: '!=', value }) };
-    act({ do: 'set', values: { page: 'compare', normalize: true, query, ...range, time: '', span: '', ...asBase(base) } });
+    act({ do: 'set', values: { page: 'compare', normalize: '1', query, ...range, time: '', span: '', ...asBase(base) } });
   };
   return (
     <div class="actions" role="group" aria-label={`Actions for ${row.title}`}>

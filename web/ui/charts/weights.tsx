@@ -43,7 +43,7 @@ export function Weights(props: Context & { line: Line }) {
       },
     });
   const rest = (): void =>
-    act({ do: 'set', values: { page: 'compare', normalize: true, span: '', chart: 'lines', ...asBase({ ...sideB(state), total_outside: true }) } });
+    act({ do: 'set', values: { page: 'compare', normalize: '1', span: '', chart: 'lines', ...asBase({ ...sideB(state), total_outside: true }) } });
   return (
     <div class="chart">
       <HeatMap

@@ -9,7 +9,7 @@ import { formatTime, isRelative, parseTime } from '../model/time.ts';
 import { totalText } from '../views/chips.tsx';
 import { Chart } from '../charts/chart.tsx';
 import { Clock } from '../parts/clock.tsx';
-import { shownKind, shownType, shownUnit } from '../parts/hooks.ts';
+import { isByShare, shownKind, shownType, shownUnit } from '../parts/hooks.ts';
 import { Frame } from '../parts/notice.tsx';
 import { Query, SelectorText, useFirstType } from '../parts/query.tsx';
 import { Views } from '../views/views.tsx';
@@ -61,11 +61,11 @@ function Uneven(context: Context) {
   const a = count('X-Everprof-Profiles-A');
   const b = count('X-Everprof-Profiles') - a;
 
-  if (state.normalize || loaded?.stale || shownKind(context) === 'state' || !isUneven(a, b)) return null;
+  if (isByShare(context) || loaded?.stale || shownKind(context) === 'state' || !isUneven(a, b)) return null;
   return (
     <div class="notice warn" role="status">
       A has {a} profiles and B has {b}: by value, the difference is also that of their numbers.
-      <button type="button" onClick={() => act({ do: 'set', values: { normalize: true } })}>Compare shares</button>
+      <button type="button" onClick={() => act({ do: 'set', values: { normalize: '1' } })}>Compare shares</button>
     </div>
   );
 }
@@ -99,6 +99,7 @@ export function Compare(context: Context) {
   const { state, act, now } = context;
   const a = sideA(state, now);
   const most = mostOf(context);
+  const byShare = isByShare(context);
   const set = (values: Partial<typeof state>) => () => act({ do: 'set', values });
 
   useFirstType(context);
@@ -119,8 +120,8 @@ export function Compare(context: Context) {
         <button type="button" onClick={() => act({ do: 'swap', now })}>Swap A and B</button>
         <button type="button" onClick={set(noBase)} disabled={!hasBase(state)}>A is the range before B</button>
         <div class="tabs" role="group" aria-label="Compare by">
-          <button type="button" aria-pressed={!state.normalize} onClick={set({ normalize: false })}>by value</button>
-          <button type="button" aria-pressed={state.normalize} onClick={set({ normalize: true })}>by share of the total</button>
+          <button type="button" aria-pressed={!byShare} onClick={set({ normalize: '0' })}>by value</button>
+          <button type="button" aria-pressed={byShare} onClick={set({ normalize: '1' })}>by share of the total</button>
         </div>
         <span class="selector-label">A:</span>
         <SelectorText value={a.query} label="Selector of A" change={(query_a) => act({ do: 'set', values: { query_a: query_a === state.query ? '' : query_a } })} />

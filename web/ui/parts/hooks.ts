@@ -82,6 +82,13 @@ export function shownKind(context: Context): Kind {
   return kindOf(context.loader.get<Line[]>('lines')?.answer?.data ?? [], shownType(context));
 }
 
+/** Whether the two sides are compared by their shares of the total. */
+export function isByShare(context: Context): boolean {
+  const { normalize } = context.state;
+
+  return normalize === '1' || (!normalize && shownKind(context) === 'flow');
+}
+
 /** The unit of the values of the view; "" before its first answer. */
 export function shownUnit({ state, loader }: Context): string {
   return loader.get<{ unit?: string }>(viewKey(state))?.answer?.data.unit ?? '';

@@ -70,7 +70,7 @@ export function whatParams(s: State, now: number): Params {
       ? [['mode', 'diff'], ...sideParams(sideA(s, now), '_a', now), ...sideParams(sideB(s), '_b', now)]
       : sideParams(sideB(s), '', now);
 
-  if (s.page === 'compare' && s.normalize) out.push(['normalize', '1']);
+  if (s.page === 'compare' && s.normalize !== '0') out.push(['normalize', s.normalize || 'auto']);
   if (s.sample_index) out.push(['sample_index', s.sample_index]);
   if (s.aggregate) out.push(['aggregate', s.aggregate]);
   return out;
@@ -176,8 +176,14 @@ export function shownViews(s: State): { state: State; key: string }[] {
   return second ? [first, { state: second, key: `beside ${viewKey(second)}` }] : [first];
 }
 
+/** Whether the table tells changes from noise: of two ranges, unless sums are asked for. */
+export function hasErrorBars(s: State): boolean {
+  return s.page === 'compare' && s.normalize !== '0' && !s.time && !s.time_a;
+}
+
 /** The report that a view shows. */
 function reportOf(s: State): string {
+  if (s.view === 'table' && hasErrorBars(s)) return 'compare';
   const reports: Partial<Record<View, string>> = { table: 'top', source: 'source', graph: 'graph', text: s.text };
 
   return reports[s.view] ?? 'flamegraph';
@@ -191,7 +197,7 @@ export function viewRequest(s: State, now: number, key = viewKey(s)): Request {
   if (isChoosing(s)) return make([['nodecount', '25']], 'top');
   switch (s.view) {
     case 'table':
-      return make([['trim', 'false']]);
+      return make(hasErrorBars(s) ? (s.normalize ? [['by', 'share']] : []) : [['trim', 'false']]);
     case 'source':
       return make([['format', 'json'], ['symbol', exactly(s.fn)]]);
     case 'graph':

@@ -48,8 +48,8 @@ export interface State extends Filters, Side {
   total_min_a: string;
   total_max_a: string;
   total_outside_a: boolean;
-  /** Compare: by share of the total instead of by value. */
-  normalize: boolean;
+  /** Compare: by share of the total (1) or by value (0); empty: by share if the values count for a time. */
+  normalize: '' | '0' | '1';
   sample_index: string;
   aggregate: string;
   group_by: string;
@@ -95,7 +95,7 @@ export const initial: State = {
   total_min_a: '',
   total_max_a: '',
   total_outside_a: false,
-  normalize: false,
+  normalize: '',
   sample_index: '',
   aggregate: '',
   focus: [],

@@ -12,7 +12,7 @@ import { Actions, functionKeys } from './actions.tsx';
 import { FlameCanvas } from './flamecanvas.tsx';
 import { FlameTree } from './flametree.tsx';
 import { Groups } from './groups.tsx';
-import { usePalette } from '../parts/hooks.ts';
+import { isByShare, usePalette } from '../parts/hooks.ts';
 
 /** Details of a node, for the line below the graph. */
 function Detail({ tree, node }: { tree: Tree; node: number }) {
@@ -79,6 +79,7 @@ export function Flame(props: Context & { data: FlameAnswer; part?: string }) {
   const palette = usePalette();
   const tree = useMemo(() => layout(data, state.order), [data, state.order]);
   const compared = data.total_of_a !== undefined;
+  const byShare = isByShare(props);
   const colors = useMemo(
     () => (compared ? changesOf(tree, palette) : colorsOf(tree, palette, state.color)),
     [tree, palette, state.color, compared],
@@ -137,8 +138,8 @@ export function Flame(props: Context & { data: FlameAnswer; part?: string }) {
       {zoomed < 0 && !part && !state.beside && <div key="gone" class="notice warn" role="status">The box that this link zooms into is not in these profiles: everything is shown.</div>}
       {found.error && <div key="error" class="notice bad" role="alert">{found.error}</div>}
       <div key="head" class="flame-head">
-        <Total data={data} scaled={state.normalize} />
-        {compared && <ChangeLegend fills={palette.change} share={state.normalize} />}
+        <Total data={data} scaled={byShare} />
+        {compared && <ChangeLegend fills={palette.change} share={byShare} />}
         {state.find && !found.error && (
           <span role="status"> · {found.nodes} boxes match, {formatShare(found.weight, data.total)} of the total, {formatShare(found.self, data.total)} self</span>
         )}

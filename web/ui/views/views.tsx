@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lower half of Explore and Compare: the views of the profiles.
-import type { FlameAnswer, GraphAnswer, SourceAnswer, TopAnswer } from '../api/answer.ts';
+import type { CompareAnswer, FlameAnswer, GraphAnswer, SourceAnswer, TopAnswer } from '../api/answer.ts';
 import type { Kind } from '../model/series.ts';
 import { formatTime } from '../model/time.ts';
 import { formatValue } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
-import { isChoosing, shownViews, viewKey } from '../state/requests.ts';
+import { hasErrorBars, isChoosing, shownViews, viewKey } from '../state/requests.ts';
 import type { View } from '../state/state.ts';
 import { CallGraph } from './callgraph.tsx';
 import { Chips, HideRuntime } from './chips.tsx';
+import { ChangeTable } from './changetable.tsx';
 import { DiffTable } from './difftable.tsx';
 import { Flame } from './flame.tsx';
 import { shownKind } from '../parts/hooks.ts';
@@ -84,11 +85,12 @@ function ViewBar(context: Context) {
   );
 }
 
-type Data = FlameAnswer & TopAnswer & SourceAnswer & GraphAnswer & string;
+type Data = FlameAnswer & TopAnswer & CompareAnswer & SourceAnswer & GraphAnswer & string;
 
 function ViewOf(props: Context & { data: Data }) {
   switch (props.state.view) {
     case 'table':
+      if (hasErrorBars(props.state)) return <ChangeTable {...props} />;
       return props.state.page === 'compare' ? <DiffTable {...props} /> : <Table {...props} />;
     case 'source':
       return <Source {...props} />;

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the table of a comparison with error bars says.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CompareAnswer, ComparedRow, ComparedValue } from '../../../web/ui/api/answer.ts';
+import { changeText, comparedRows, comparedText, doubtText, partText, verdictText } from '../../../web/ui/model/compared.ts';
+
+function value(a: number, b: number, more: Partial<ComparedValue> = {}): ComparedValue {
+  return { a, b, delta: b - a, tested: false, ...more };
+}
+
+function row(name: string, flat: ComparedValue): ComparedRow {
+  return { name, file: '', flat, cum: flat };
+}
+
+const answer: CompareAnswer = {
+  sample_type: 'cpu', unit: 'nanoseconds', kind: 'flow', by: 'share', alpha: 0.01, profiles: [1, 1], instances: [3, 3], buckets: [20, 20],
+  bucket_seconds: 30, few_buckets: false, bursty: false, drift: false, few_instances: false, tested: 2, few: 0, rows: [],
+};
+
+test('changes are percents of the base', () => {
+  assert.equal(changeText(value(2, 3)), '+50 %');
+  assert.equal(changeText(value(100, 99)), '−1.0 %');
+  assert.equal(changeText(value(0, 3)), 'new');
+  assert.equal(changeText(value(3, 0)), 'gone');
+  assert.equal(changeText(value(0, 0)), '0');
+  assert.equal(partText(0.5, value(2, 3)), '25 %');
+  assert.equal(partText(undefined, value(2, 3)), '');
+  assert.equal(partText(1, value(0, 3)), '');
+});
+
+test('values have the unit of what is compared', () => {
+  assert.equal(comparedText(0.25, answer), '25.00%');
+  assert.equal(comparedText(5e8, { ...answer, by: 'rate' }), '0.5 cores');
+  assert.equal(comparedText(2048, { by: 'level', kind: 'counter', unit: 'bytes' }), '2kB/s');
+  assert.equal(comparedText(2048, { by: 'level', kind: 'state', unit: 'bytes' }), '2kB');
+});
+
+test('what is sure comes first, then what is tested', () => {
+  const rows = [
+    row('untested', value(0, 9)),
+    row('noise', value(5, 6, { tested: true, interval: 2 })),
+    row('nearly', value(5, 6, { tested: true, interval: 1 })),
+    row('small', value(5, 6, { tested: true, interval: 0.1, sure: true })),
+    row('large', value(5, 1, { tested: true, interval: 0.1, sure: true })),
+    row('empty', value(0, 0)),
+  ];
+
+  assert.deepEqual(comparedRows(rows, '', false).map((r) => r.name), ['large', 'small', 'nearly', 'noise', 'untested']);
+  assert.deepEqual(comparedRows(rows, 'no', true).map((r) => r.name), ['noise']);
+  assert.equal(verdictText({ ...answer, rows }), '2 functions changed by more than noise.');
+  assert.equal(verdictText({ ...answer, rows: rows.slice(0, 3) }), 'No function changed by more than noise.');
+});
+
+test('one doubt is told, the gravest', () => {
+  assert.equal(doubtText(answer), '');
+  assert.match(doubtText({ ...answer, few_instances: true }), /machines/);
+  assert.match(doubtText({ ...answer, few_instances: true, bursty: true }), /load/);
+  assert.match(doubtText({ ...answer, bursty: true, drift: true }), /drift/);
+  assert.match(doubtText({ ...answer, drift: true, few_buckets: true }), /too short/);
+});

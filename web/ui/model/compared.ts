@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a comparison with error bars says, in words and numbers.
+import type { CompareAnswer, ComparedRow, ComparedValue } from '../api/answer.ts';
+import { matcher } from './search.ts';
+import { formatShare, formatValue } from './unit.ts';
+
+/** A value in the unit of what is compared. */
+export function comparedText(value: number, { by, kind, unit }: Pick<CompareAnswer, 'by' | 'kind' | 'unit'>): string {
+  const perSecond = by === 'rate' || (by === 'level' && kind === 'counter');
+
+  if (by === 'share') return formatShare(value, 1);
+  if (perSecond && unit === 'nanoseconds') return `${Number((value / 1e9).toPrecision(3))} cores`;
+  return formatValue(value, unit) + (perSecond && value ? '/s' : '');
+}
+
+/** "+41 %", "−3.2 %", "new", "gone": a change in percent of the base. */
+export function changeText({ a, b, delta }: ComparedValue): string {
+  const percent = Math.abs(100 * delta / a);
+
+  if (!a) return b ? 'new' : '0';
+  if (!b) return 'gone';
+  return `${delta < 0 ? '−' : '+'}${percent < 10 ? percent.toPrecision(2) : percent.toFixed(0)} %`;
+}
+
+/** A part of the base in percent; "" if it is not known. */
+export function partText(part: number | undefined, { a }: ComparedValue): string {
+  const percent = 100 * (part ?? NaN) / a;
+
+  return Number.isFinite(percent) ? `${percent < 10 ? percent.toPrecision(2) : percent.toFixed(0)} %` : '';
+}
+
+/** The row's value with or without callees. */
+export function valueOf(row: ComparedRow, cum: boolean): ComparedValue {
+  return cum ? row.cum : row.flat;
+}
+
+/** Rows with a value that match: what is sure first, then what is tested, the largest change first. */
+export function comparedRows(rows: ComparedRow[], find: string, cum: boolean): ComparedRow[] {
+  const m = find ? matcher(find) : null;
+  const rank = (v: ComparedValue): number => (v.sure ? 2 : v.tested ? 1 : 0);
+  const weight = (v: ComparedValue): number => Math.abs(v.delta) / (v.sure || !v.interval ? 1 : v.interval);
+
+  return rows
+    .filter((r) => (valueOf(r, cum).a || valueOf(r, cum).b) && (!m || m.test(r.name)))
+    .sort((x, y) => rank(valueOf(y, cum)) - rank(valueOf(x, cum)) || weight(valueOf(y, cum)) - weight(valueOf(x, cum)));
+}
+
+/** Why nothing, or less than it seems, can be said; "" if there is no reason. */
+export function doubtText(data: CompareAnswer): string {
+  if (data.few_buckets) return 'These ranges are too short to tell a change from noise: take longer ones.';
+  if (data.drift) return 'Values of this kind drift without a reason, so a difference says nothing about the program.';
+  if (data.bursty) return 'The load changes more slowly than these ranges average: take longer ones.';
+  if (data.few_instances) return 'Few series are on a side: the machines may differ, not the programs.';
+  return '';
+}
+
+/** "3 functions changed by more than noise." */
+export function verdictText(data: CompareAnswer): string {
+  const sure = data.rows.filter((r) => r.flat.sure || r.cum.sure).length;
+
+  return sure ? `${sure} ${sure === 1 ? 'function' : 'functions'} changed by more than noise.` : 'No function changed by more than noise.';
+}
