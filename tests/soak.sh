@@ -218,6 +218,17 @@ soak_truth() { # the eBPF collector for an hour beside the counters of the kerne
   over_binary truth
 }
 
+soak_compare() { # comparisons of a busy fleet with itself: what is called a change is a false alarm
+  local fleet=${EVERPROF_FLEET:-build/fleet}
+  ./dev build >/dev/null && ninja -C build/release compare_fleet >/dev/null
+  [ -d "$fleet" ] || python3 bench/busy_fleet.py "$fleet" "${EVERPROF_MINUTES:-25}"
+  if build/release/compare_fleet "$fleet" "${SPLITS:-1000}"; then
+    report compare 1 0
+  else
+    report compare 0 1
+  fi
+}
+
 soak_kernels() { # the sampler in a virtual machine with the kernels of Debian 12 and 11, and under AppArmor
   ./dev packages qemu-system-x86 busybox-static cpio apparmor
   over_binary kernels

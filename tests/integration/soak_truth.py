@@ -178,9 +178,10 @@ def check_gap(server, begin, end):
     assert all(c == 0 for v, c in zip(values, covered) if v is None), covered
 
 
-def check_markers(server, began, replaced):
-    """One new build, that of the program that was replaced."""
-    found = server.get('/api/v1/changes', query='process_cpu{job="ebpf"}', step='10s', to='now',
+def check_markers(server, load, began, replaced):
+    """One new build, that of the program that was replaced. Nobody knows which other programs of the machine are new."""
+    query = 'process_cpu{cgroup=~"%s"}' % '|'.join(group.path for group in load.groups.values())
+    found = server.get('/api/v1/changes', query=query, step='10s', to='now',
                        **{'from': int(began * 1000)}).data()
     builds = [c for c in found if c['kind'] == 'build_id']
     print('markers:', found)
@@ -246,7 +247,7 @@ def machine_and_cgroups(folder):
         time.sleep(25)
         check_span(server, load, first, last)
         check_steps(server, first[0], last[0])
-        check_markers(server, began, replaced)
+        check_markers(server, load, began, replaced)
         check_down(server, down, up)
         server.child.kill()
         server.child.wait()

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Comparisons of a real fleet with itself (bench/busy_fleet.py), where nothing has
+ * changed: how many find a change, and how many of the changes that are made are
+ * found. Prints the figures, and fails if they are worse than docs/comparing.md
+ * says.
+ *
+ * usage: compare_fleet FOLDER [SPLITS]
+ */
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/file_slurp.h"
+#include "base/gzip.h"
+#include "pprof/compare.h"
+#include "pprof/decode.h"
+#include "pprof/merge.h"
+
+#define FILE_LARGEST ((size_t)64 << 20)
+#define INSTANCES    64
+#define WINDOW_MS    300000
+
+/* A value of one sample of a profile. */
+struct drop {
+	uint32_t sample;
+	int64_t value;
+};
+
+struct taken {
+	int64_t ms;
+	uint32_t instance;
+	size_t first; /* its values in fleet.drops */
+	size_t end;
+};
+
+/* An instance was started again at some time in between. */
+struct restart {
+	uint32_t instance;
+	int64_t after;
+	int64_t before;
+};
+
+struct fleet {
+	struct merge *merge;
+	struct decoder *decoder;
+	struct gzip *gzip;
+	char *jobs[INSTANCES]; /* the name without its number */
+	uint32_t instances;
+	VEC(struct taken) profiles;
+	VEC(struct drop) drops;
+	struct pprof *p;
+	struct nodes nodes;
+	size_t type;
+	struct buf body; /* of the file that is being read */
+	struct buf raw;
+	VEC(struct restart) restarts;
+	int64_t allocated; /* by the instance that is being read */
+	int64_t heap_ms;
+};
+
+/* xorshift64*, so that a run can be repeated. */
+static uint64_t luck = 88172645463325252u;
+
+static double chance(void)
+{
+	luck ^= luck >> 12;
+	luck ^= luck << 25;
+	luck ^= luck >> 27;
+	return (double)(luck * 0x2545f4914f6cdd1du >> 11) * 0x1p-53;
+}
+
+static void take(void *ctx, uint32_t sample, int64_t value)
+{
+	struct fleet *f = ctx;
+
+	*vec_add(&f->drops) = (struct drop){ sample, value };
+}
+
+static void must(int rc, const char *what, const struct err *err)
+{
+	if (!rc)
+		return;
+	fprintf(stderr, "%s: %s\n", what, err->msg);
+	exit(1);
+}
+
+/* Decode a file. The profile is valid until the next call. */
+static struct pprof *decode_file(struct fleet *f, const char *path)
+{
+	struct pprof *p;
+	struct err err;
+
+	buf_reset(&f->body);
+	buf_reset(&f->raw);
+	must(file_drain(path, &f->body, &err), path, &err);
+	must(gzip_decompress(f->gzip, buf_bytes(&f->body), &f->raw, &err), path,
+	     &err);
+	must(decoder_run(f->decoder, buf_bytes(&f->raw), &p, &err), path, &err);
+	return p;
+}
+
+/* A CPU profile of an instance. */
+static void load_cpu(struct fleet *f, const char *path, int64_t ms)
+{
+	struct taken t = { .ms = ms, .instance = f->instances };
+	struct pprof *p = decode_file(f, path);
+	struct err err;
+
+	must(merge_add(f->merge, p, NULL, &err), path, &err);
+	must(pprof_type_index(p, (struct str){ 0 }, &f->type, &err), path,
+	     &err);
+	t.first = f->drops.count;
+	merge_collected(f->merge, f->type, 1, take, f);
+	t.end = f->drops.count;
+	*vec_add(&f->profiles) = t;
+}
+
+/* A heap of an instance: it was started again if it has allocated less than before. */
+static void load_heap(struct fleet *f, const char *path, int64_t ms)
+{
+	struct pprof *p = decode_file(f, path);
+	int64_t total = 0;
+
+	for (size_t i = 0; i < p->samples.count; i++)
+		total += pprof_values(p, i)[0];
+	if (total < f->allocated)
+		*vec_add(&f->restarts) =
+			(struct restart){ f->instances, f->heap_ms, ms };
+	f->allocated = total;
+	f->heap_ms = ms;
+}
+
+/* Load all profiles of a type, in the order of their times. */
+static int load_type(struct fleet *f, const char *folder, const char *type,
+		     void (*load)(struct fleet *f, const char *path,
+				  int64_t ms))
+{
+	char path[4096];
+	struct dirent **files;
+	int n;
+	int loaded = 0;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, type);
+	n = scandir(path, &files, NULL, alphasort);
+	for (int i = 0; i < n; i++) {
+		if (*files[i]->d_name != '.') {
+			snprintf(path, sizeof(path), "%s/%s/%s", folder, type,
+				 files[i]->d_name);
+			load(f, path, atoll(files[i]->d_name));
+			loaded++;
+		}
+		free(files[i]);
+	}
+	if (n >= 0)
+		free(files);
+	return loaded;
+}
+
+static void load_instance(struct fleet *f, const char *folder, const char *name)
+{
+	char path[2048];
+
+	if (f->instances == INSTANCES)
+		return;
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	if (!load_type(f, path, "profile", load_cpu))
+		return;
+	f->allocated = 0;
+	load_type(f, path, "heap", load_heap);
+	f->jobs[f->instances] = mem_strdup(name);
+	if (strrchr(f->jobs[f->instances], '-'))
+		*strrchr(f->jobs[f->instances], '-') = 0;
+	f->instances++;
+}
+
+static void load_fleet(struct fleet *f, const char *folder)
+{
+	struct dirent **entries;
+	int n = scandir(folder, &entries, NULL, alphasort);
+
+	f->merge = merge_new();
+	merge_collect(f->merge);
+	f->decoder = decoder_new((size_t)1 << 30);
+	f->gzip = gzip_new();
+	f->body = buf_init(FILE_LARGEST);
+	f->raw = buf_init(FILE_LARGEST);
+	for (int i = 0; i < n; i++) {
+		if (*entries[i]->d_name != '.')
+			load_instance(f, folder, entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+	if (!f->profiles.count) {
+		fprintf(stderr, "%s has no profiles\n", folder);
+		exit(1);
+	}
+	f->p = merge_number(f->merge, f->type);
+	nodes_init(&f->nodes, f->p, GRANULARITY_FUNCTIONS, false);
+	printf("%zu profiles of %u instances, %zu stacks, %zu functions\n",
+	       f->profiles.count, f->instances, f->p->samples.count,
+	       f->nodes.v.count);
+}
+
+/* Add a profile to a side, as queries do; `from` is where the first bucket begins. */
+static void add_profile(const struct fleet *f, struct compare *c,
+			const struct taken *t, uint32_t side, int64_t width)
+{
+	int64_t at = (t->ms + 5000) / width - c->first[side];
+	uint32_t bucket = (uint32_t)at * 2 + side;
+	uint32_t instance = t->instance * 2 + side;
+
+	*compare_divisor(c, false, bucket) += 10;
+	*compare_divisor(c, true, instance) += 10;
+	for (size_t i = t->first; i < t->end; i++) {
+		const struct drop *d = &f->drops.v[i];
+
+		cells_add(&c->buckets, d->sample, bucket, d->value);
+		cells_add(&c->instances, d->sample, instance, d->value);
+	}
+}
+
+static struct compare empty_comparison(const struct fleet *f)
+{
+	return (struct compare){ .by = COMPARE_SHARE,
+				 .period = (double)f->p->period,
+				 .alpha = 0.01,
+				 .min_samples = 10,
+				 .same_instances = true };
+}
+
+static struct compare_result judged(const struct fleet *f, struct compare *c)
+{
+	static const struct limits none;
+	struct compare_result r;
+	struct err err;
+
+	must(compare_run(c, f->p, &f->nodes, &none, &r, &err), "compare", &err);
+	return r;
+}
+
+static size_t sure_count(const struct compare_result *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->rows.count; i++)
+		n += r->rows.v[i].flat.sure || r->rows.v[i].cum.sure;
+	return n;
+}
+
+/* Whether a profile belongs to the job of an instance; every sixth time, all do. */
+static bool is_of(const struct fleet *f, const struct taken *t, uint32_t like,
+		  bool all)
+{
+	return all || !strcmp(f->jobs[t->instance], f->jobs[like]);
+}
+
+static int64_t first_ms(const struct fleet *f)
+{
+	int64_t first = INT64_MAX;
+
+	for (size_t i = 0; i < f->profiles.count; i++)
+		first = f->profiles.v[i].ms < first ? f->profiles.v[i].ms :
+						      first;
+	return first;
+}
+
+/*
+ * Split the profiles of a job, or of all, at random: both sides are of the same
+ * programs, so each change is a false one.
+ */
+static bool random_splits(const struct fleet *f, int splits)
+{
+	int flagged = 0;
+	int judgements = 0;
+
+	for (int i = 0; i < splits; i++) {
+		struct compare c = empty_comparison(f);
+		struct compare_result r;
+		bool all = i % 6 == 5;
+		uint32_t like = (uint32_t)i % f->instances;
+		int64_t width = all ? 21000 : 30000;
+
+		c.first[0] = c.first[1] = first_ms(f) / width;
+		for (size_t k = 0; k < f->profiles.count; k++) {
+			if (is_of(f, &f->profiles.v[k], like, all))
+				add_profile(f, &c, &f->profiles.v[k],
+					    chance() < 0.5, width);
+		}
+		r = judged(f, &c);
+		judgements += !r.few_buckets;
+		flagged += sure_count(&r) > 0;
+		compare_result_fini(&r);
+		compare_fini(&c);
+	}
+	printf("random splits: %d, of which %d could be judged, %d with a change\n",
+	       splits, judgements, flagged);
+	return flagged <= splits / 100 && judgements > splits / 2;
+}
+
+/* Whether no instance of the job was started again in [from, to). */
+static bool ran(const struct fleet *f, uint32_t like, int64_t from, int64_t to)
+{
+	for (size_t i = 0; i < f->restarts.count; i++) {
+		const struct restart *r = &f->restarts.v[i];
+
+		if (!strcmp(f->jobs[r->instance], f->jobs[like]) &&
+		    r->after < to && r->before >= from)
+			return false;
+	}
+	return true;
+}
+
+/* Compare windows that follow each other. */
+static bool windows(const struct fleet *f)
+{
+	int64_t begin = first_ms(f);
+	int compared = 0;
+	int judgements = 0;
+	int bursty = 0;
+	int flagged = 0;
+	int plain = 0;
+
+	for (uint32_t like = 0; like < f->instances; like++) {
+		if (like && !strcmp(f->jobs[like], f->jobs[like - 1]))
+			continue;
+		for (int64_t at = begin; at < begin + 4 * WINDOW_MS;
+		     at += WINDOW_MS / 2) {
+			struct compare c = empty_comparison(f);
+			struct compare_result r;
+			int64_t width = 15000;
+
+			if (!ran(f, like, at, at + 2 * WINDOW_MS))
+				continue;
+			c.first[0] = at / width;
+			c.first[1] = (at + WINDOW_MS) / width;
+			for (size_t k = 0; k < f->profiles.count; k++) {
+				const struct taken *t = &f->profiles.v[k];
+				int64_t off = t->ms - at;
+
+				if (off >= 0 && off < 2 * WINDOW_MS &&
+				    is_of(f, t, like, false))
+					add_profile(f, &c, t, off >= WINDOW_MS,
+						    width);
+			}
+			r = judged(f, &c);
+			compared++;
+			judgements += !r.few_buckets;
+			bursty += r.bursty;
+			if (sure_count(&r)) {
+				flagged++;
+				plain += !r.bursty;
+				printf("  %s at %llds: %zu changes%s\n",
+				       f->jobs[like],
+				       (long long)(at - begin) / 1000,
+				       sure_count(&r),
+				       r.bursty ? " (bursty)" : "");
+			}
+			compare_result_fini(&r);
+			compare_fini(&c);
+		}
+	}
+	printf("windows of 2 x 300 s without a restart: %d, of which %d could be judged and %d are bursty, %d with a change, %d of them not bursty\n",
+	       compared, judgements, bursty, flagged, plain);
+	return plain <= compared / 35 && judgements > compared / 2;
+}
+
+int main(int argc, char **argv)
+{
+	struct fleet f = { 0 };
+	int splits = argc > 2 ? atoi(argv[2]) : 1000;
+	bool good;
+
+	if (argc < 2) {
+		fprintf(stderr, "usage: %s FOLDER [SPLITS]\n", argv[0]);
+		return 2;
+	}
+	load_fleet(&f, argv[1]);
+	good = random_splits(&f, splits);
+	good &= windows(&f);
+	printf("%s\n", good ? "good" : "worse than promised");
+	return !good;
+}
