@@ -150,15 +150,28 @@ static int gate_check(const struct gate_rule *r, json_t *data, struct err *err)
 	return 0;
 }
 
-/* Say why nothing can be said. */
+/* Why nothing can be said of any function; NULL if there is no reason. */
+static const char *gate_doubt(json_t *data)
+{
+	if (json_is_true(json_object_get(data, "few_buckets")))
+		return "there are too few blocks of time or files for a judgement";
+	if (json_is_true(json_object_get(data, "bursty")))
+		return "the load changes more slowly than these ranges average";
+	return NULL;
+}
+
+/*
+ * Say why nothing can be said: for a reason that concerns all functions, or, if it
+ * is NULL, because a change may hide in some of them.
+ */
 static void say_undecided(const struct gate_rule *r,
-			  const struct gate_findings *f, bool few_buckets,
+			  const struct gate_findings *f, const char *reason,
 			  struct buf *why)
 {
 	buf_printf(why, "undecided: %s: ", r->text);
-	if (few_buckets)
-		buf_str(why,
-			"there are too few blocks of time or files for a judgement: take longer ranges or more files\n");
+	if (reason)
+		buf_printf(why, "%s: take longer ranges or more files\n",
+			   reason);
 	else if (!f->hidden)
 		buf_str(why, "there are too few samples\n");
 	else if (isfinite(f->excess))
@@ -175,7 +188,7 @@ int gate_judge(const struct gate_rule *r, json_t *data, enum gate_verdict *out,
 	       struct buf *why, struct err *err)
 {
 	json_t *total = json_object_get(data, "total");
-	bool few = json_is_true(json_object_get(data, "few_buckets"));
+	const char *reason = gate_doubt(data);
 	struct gate_findings f = { .points = total ? gate_number(total, "a") :
 						     1 };
 	int rc = gate_check(r, data, err);
@@ -198,15 +211,21 @@ int gate_judge(const struct gate_rule *r, json_t *data, enum gate_verdict *out,
 				   100 * f.most / f.change_base);
 		else
 			buf_str(why, "(new)\n");
-	} else if (few || f.hidden || f.few == f.matched) {
+	} else if (reason || f.hidden || f.few == f.matched) {
 		*out = GATE_UNDECIDED;
-		say_undecided(r, &f, few, why);
+		say_undecided(r, &f, reason, why);
 	} else {
 		*out = GATE_PASS;
 		buf_printf(
 			why,
-			"passed: %s: a change of that size would have been seen\n",
+			"passed: %s: a change of that size would have been seen",
 			r->text);
+		if (f.few)
+			buf_printf(
+				why,
+				"; %zu functions have too few samples to be tested",
+				f.few);
+		buf_byte(why, '\n');
 	}
 	return 0;
 }

@@ -51,7 +51,11 @@ struct compare {
 	 * time: they are independent, and are not joined.
 	 */
 	bool runs;
-	bool paired;         /* both sides are of the same time */
+	/*
+	 * Whether both sides are of the same time. They have the same buckets
+	 * then; if they do not, it is ignored.
+	 */
+	bool paired;
 	bool same_instances; /* both sides have the same instances */
 	bool is_state;       /* values drift without a reason, as memory does */
 	double period;       /* value of a sample; 0: unknown */

@@ -59,6 +59,7 @@ struct compare_work {
 	double *instance_divisors[ESTIMATE_SIDES];
 	size_t bucket_count[ESTIMATE_SIDES]; /* before they are joined */
 	size_t instance_count;
+	size_t cells_read; /* for the node that is being estimated */
 	struct compare_values total;
 	struct compare_values flat;
 	struct compare_values cum;
@@ -146,22 +147,32 @@ static int list_samples(struct compare_work *w, struct err *err)
 	size_t nodes = w->nodes->v.count;
 	uint32_t *seen = mem_zalloc(nodes + 1, sizeof(*seen));
 	size_t samples = w->p->samples.count;
+	struct growth_meter meter = { 0 };
 	int rc = 0;
 
 	w->node_first = mem_zalloc(nodes + 2, sizeof(*w->node_first));
-	for (size_t i = 0; i < samples; i++)
+	for (size_t i = 0; i < samples && !rc; i++) {
 		each_node(w, i, seen, count_sample);
+		rc = limits_meter(w->limits, &meter,
+				  pprof_stack(w->p, i)->count + 1, 0, err);
+	}
 	for (size_t n = 0; n < nodes; n++)
 		w->node_first[n + 1] += w->node_first[n];
-	rc = limits_spend(w->limits,
-			  (w->node_first[nodes] + 3 * nodes) * sizeof(uint32_t),
-			  err);
+	if (!rc)
+		rc = limits_spend(w->limits,
+				  (w->node_first[nodes] + 3 * nodes) *
+					  sizeof(uint32_t),
+				  err);
 	if (!rc) {
 		w->node_samples = mem_zalloc(w->node_first[nodes] + 1,
 					     sizeof(*w->node_samples));
 		memset(seen, 0, nodes * sizeof(*seen));
-		for (size_t i = 0; i < samples; i++)
+		for (size_t i = 0; i < samples && !rc; i++) {
 			each_node(w, i, seen, place_sample);
+			rc = limits_meter(w->limits, &meter,
+					  pprof_stack(w->p, i)->count + 1, 0,
+					  err);
+		}
 		/* Each begin has moved to its end, the begin of the next. */
 		memmove(w->node_first + 1, w->node_first,
 			nodes * sizeof(*w->node_first));
@@ -172,10 +183,13 @@ static int list_samples(struct compare_work *w, struct err *err)
 }
 
 /* Add the cells of a sample to the values of a row. */
-static void add_cells(const struct compare_work *w, size_t id,
+static void add_cells(struct compare_work *w, size_t id,
 		      struct compare_values *to)
 {
 	const struct cell *v = w->c->buckets.v.v;
+
+	w->cells_read += w->bucket_first[id + 1] - w->bucket_first[id];
+	w->cells_read += w->instance_first[id + 1] - w->instance_first[id];
 
 	for (uint32_t i = w->bucket_first[id]; i < w->bucket_first[id + 1];
 	     i++) {
@@ -378,18 +392,19 @@ static double fewest_buckets(const struct compare_work *w)
  * Choose one width for the whole comparison: as long as the variance grows with
  * the width, neighbouring buckets are not independent.
  */
-static void choose_width(struct compare_work *w)
+static int choose_width(struct compare_work *w, struct err *err)
 {
 	struct compare_weight heaviest[WIDTH_ROWS];
 	struct compare_result *out = w->out;
 	unsigned int shift = 0;
 	size_t n;
+	int rc = 0;
 
 	join_buckets(w, 0);
 	out->few_buckets = fewest_buckets(w) <
 			   (w->c->runs ? BUCKETS_RUNS : BUCKETS_FIRST);
 	n = w->c->runs ? 0 : list_heaviest(w, heaviest);
-	while (n && shift < JOINED_MAX) {
+	while (n && shift < JOINED_MAX && !rc) {
 		if (widen_buckets(w, heaviest, n, shift + 1) < WIDTH_GROWTH) {
 			join_buckets(w, shift);
 			break;
@@ -400,6 +415,7 @@ static void choose_width(struct compare_work *w)
 			break;
 		}
 		shift++;
+		rc = limits_spend(w->limits, 0, err);
 	}
 	if (!w->c->runs && fewest_buckets(w) < BUCKETS_JOINED)
 		out->few_buckets = true;
@@ -409,6 +425,7 @@ static void choose_width(struct compare_work *w)
 		for (size_t i = 0; i < w->instance_count; i++)
 			out->instances[s] += w->frame.instances[s].v[i] > 0;
 	}
+	return rc;
 }
 
 /* In how many buckets of a side a row has a value. */
@@ -480,9 +497,9 @@ static int estimate_nodes(struct compare_work *w, struct err *err)
 				(row.cum.p_all > 1) + (row.flat.p_all > 1);
 		else
 			*vec_add(&w->out->rows) = row;
-		rc = limits_meter(w->limits, &meter,
-				  w->node_first[n + 1] - w->node_first[n] + 16,
+		rc = limits_meter(w->limits, &meter, w->cells_read + 16,
 				  vec_memory(&w->out->rows), err);
+		w->cells_read = 0;
 	}
 	estimate_value(w, &w->total, &w->out->total);
 	w->out->tested -= w->out->total.p_all <= 1;
@@ -571,8 +588,11 @@ static int work_init(struct compare_work *w, struct err *err)
 					    w->instance_count;
 		columns += d->buckets.count + d->instances.count;
 	}
+	/* Sorting may need another copy of the cells. */
 	rc = limits_spend(w->limits,
-			  w->ids * 2 * sizeof(uint32_t) +
+			  (c->buckets.v.count + c->instances.v.count) *
+					  sizeof(struct cell) +
+				  w->ids * 2 * sizeof(uint32_t) +
 				  samples * sizeof(double) +
 				  columns * 12 * sizeof(double),
 			  err);
@@ -624,6 +644,13 @@ static void work_fini(struct compare_work *w)
 	values_fini(&w->cum);
 }
 
+/* Whether the buckets of both sides are of the same times. */
+static bool is_paired(const struct compare *c)
+{
+	return c->paired && c->first[0] == c->first[1] &&
+	       c->divisors[0].buckets.count == c->divisors[1].buckets.count;
+}
+
 int compare_run(struct compare *c, const struct pprof *p,
 		const struct nodes *nodes, const struct limits *limits,
 		struct compare_result *out, struct err *err)
@@ -634,7 +661,7 @@ int compare_run(struct compare *c, const struct pprof *p,
 		.nodes = nodes,
 		.limits = limits,
 		.out = out,
-		.frame = { .paired = c->paired,
+		.frame = { .paired = is_paired(c),
 			   .same_instances = c->same_instances,
 			   .is_share = c->by == COMPARE_SHARE,
 			   .period = c->period },
@@ -643,10 +670,10 @@ int compare_run(struct compare *c, const struct pprof *p,
 
 	*out = (struct compare_result){ 0 };
 	rc = work_init(&w, err);
-	if (!rc) {
-		choose_width(&w);
+	if (!rc)
+		rc = choose_width(&w, err);
+	if (!rc)
 		rc = estimate_nodes(&w, err);
-	}
 	if (!rc) {
 		judge_all(&w);
 		if (out->rows.count)

@@ -158,6 +158,17 @@ static int choose_by(struct query_compare *c, struct err *err)
 	return 0;
 }
 
+/* Sides of the same time are cut alike, so that their buckets can be paired. */
+static void join_extents(struct compare_extent *x)
+{
+	for (int s = 0; s < ESTIMATE_SIDES; s++) {
+		x->first[s] = x->first[s] < x->first[!s] ? x->first[s] :
+							   x->first[!s];
+		x->last[s] = x->last[s] > x->last[!s] ? x->last[s] :
+							x->last[!s];
+	}
+}
+
 /*
  * Cut both ranges into buckets, as far as there are profiles. A side without
  * profiles has one bucket; collecting it will say why it has none.
@@ -416,6 +427,9 @@ int query_compare_run(struct query_compare *c, const struct query_spec *base,
 			       err);
 	if (!rc && c->has_kind)
 		rc = choose_by(c, err);
+	c->compare.paired = base->from == new->from && base->to == new->to;
+	if (c->compare.paired)
+		join_extents(&x);
 	if (!rc)
 		rc = plan_buckets(c, &x, err);
 	merge_collect(c->g->merge);
@@ -424,7 +438,6 @@ int query_compare_run(struct query_compare *c, const struct query_spec *base,
 			       err);
 	if (rc)
 		return rc;
-	c->compare.paired = base->from == new->from && base->to == new->to;
 	c->compare.same_instances = c->of_both == c->of_base &&
 				    c->instances.count == c->of_base;
 	*out = merge_number(c->g->merge, c->type);

@@ -210,14 +210,17 @@ Test(query_compare, sides_with_other_series_have_other_instances)
 	struct store *s = store_open();
 	struct asked x = { 0 };
 
-	put(s, "cpu pod=a version=1", "cpu", 1, "f=1", 1000000000);
+	put(s, "cpu pod=a version=1", "cpu", 0, "f=1", 1000000000);
 	put(s, "cpu pod=b version=2", "cpu", 1, "f=2", 1000000000);
 	put(s, "cpu pod=c version=2", "cpu", 1, "f=4", 1000000000);
 	ask(&x, s, "cpu{version=\"1\"}", "cpu{version=\"2\"}", ranges);
 	cr_assert(!x.rc, "%s", x.err.msg);
 	expect_told(&x, true, "a0=1/1 b0=0/0 b1=2/1 b2=4/1");
 	cr_expect(!x.compare.compare.same_instances);
+	/* Buckets are paired, so both sides have the same ones. */
 	cr_expect(x.compare.compare.paired);
+	expect_told(&x, false, "a0=1/1 a1=0/0 b0=0/0 b1=6/2");
+	cr_expect(x.compare.compare.first[0] == x.compare.compare.first[1]);
 	asked_close(&x);
 	store_close(s);
 }
