@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "model/collected.h"
+#include "query/work/time_steps.h"
 
 enum {
 	/*
@@ -117,8 +118,9 @@ static void coverage_add(struct coverage_node *n, int64_t from, int64_t to)
 		n->last_from = from;
 		n->last_to = to;
 	}
-	if (last && from >= last->to - COVERAGE_JOIN_MS &&
-	    from <= last->to + COVERAGE_JOIN_MS && to > last->to) {
+	if (last && from >= time_steps_add(last->to, -COVERAGE_JOIN_MS) &&
+	    from <= time_steps_add(last->to, COVERAGE_JOIN_MS) &&
+	    to > last->to) {
 		last->to = to;
 		last->reach = reach;
 	} else {
