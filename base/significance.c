@@ -14,6 +14,9 @@ enum {
 
 #define FRACTION_TINY 1e-300
 
+/* Of larger squares the tail is 0, or nearly, and could not be computed. */
+#define SQUARE_MAX 1e200
+
 /*
  * ln(gamma(a + 1/2) / gamma(a)). For large a, the difference of two logarithms
  * would lose the digits that count, so a series is used (DLMF 5.11.13).
@@ -84,6 +87,8 @@ double significance_tail(double t, double df)
 
 	if (t < 0)
 		return 1 - significance_tail(-t, df);
+	if (square > SQUARE_MAX)
+		return 0;
 	if (x < (a + 1) / (a + 2.5))
 		tail = front * beta_fraction(x, a, 0.5) / df;
 	else

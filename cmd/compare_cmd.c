@@ -90,15 +90,21 @@ static int compare_read_files(struct compare_command *c, int argc, char **argv,
 		rc = compare_files(&o, &out, err);
 	if (rc)
 		return rc;
-	c->root = json_loadb((char *)out.ptr, out.len, 0, NULL);
+	c->root = json_loadb((char *)out.ptr, out.len, JSON_ALLOW_NUL, NULL);
 	c->data = c->root;
-	return 0;
+	return c->root ? 0 :
+			 err_set(err, ERR_INVALID,
+				 "the comparison cannot be read back");
 }
 
 /* report_flags_each() callback. */
 static void compare_option(void *ctx, const char *name, const char *value)
 {
-	query_param(ctx, name, value);
+	struct compare_command *c = ctx;
+
+	/* A gate has to see all functions. */
+	if (!c->rule_count || strcmp(name, "nodecount") != 0)
+		query_param(&c->j.q, name, value);
 }
 
 /* Ask a server, or a data directory. */
@@ -117,7 +123,7 @@ static int compare_ask(struct compare_command *c, int argc, char **argv,
 	query_param(&j->q, "block", c->block);
 	query_param(&j->q, "min_samples", number);
 	query_param(&j->q, "group_by", j->group_by);
-	report_flags_each(&j->options, compare_option, &j->q);
+	report_flags_each(&j->options, compare_option, c);
 	return query_ask(&j->q, &c->root, &c->data, err);
 }
 

@@ -6,6 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/printable.h"
+
+enum {
+	NAME_SHOWN = 200, /* longest name in a verdict, in bytes */
+};
+
 static int compare_gate_refuse(const char *text, const char *what,
 			       struct err *err)
 {
@@ -62,7 +68,10 @@ void gate_fini(struct gate_rule *r)
 
 static double gate_number(json_t *object, const char *key)
 {
-	return json_number_value(json_object_get(object, key));
+	json_t *v = json_object_get(object, key);
+
+	/* What is not known is null. */
+	return json_is_number(v) ? json_number_value(v) : (double)NAN;
 }
 
 /* What the rows of a comparison say about a rule. */
@@ -79,6 +88,32 @@ struct gate_findings {
 	size_t few;         /* functions with too few samples */
 };
 
+/*
+ * Note a value in which a change may hide; `ratio` is by how much the uncertainty is
+ * too large.
+ */
+static void note_hidden(struct gate_findings *f, const char *name, double ratio)
+{
+	f->hidden++;
+	if (!f->worst || !(ratio <= f->excess)) {
+		f->worst = name;
+		f->excess = ratio;
+	}
+}
+
+/*
+ * Note a value with too few samples for a test. A part of the total that is within
+ * the limit anyway decides. Percents of its own value could be anything: they count
+ * if somebody asks for this function by name.
+ */
+static void note_untested(const struct gate_rule *r, struct gate_findings *f,
+			  const char *name, json_t *v, double limit)
+{
+	f->few++;
+	if (r->points ? !(gate_number(v, "b") <= limit) : r->regex != NULL)
+		note_hidden(f, name, (double)INFINITY);
+}
+
 /* Note what one value says. */
 static void note_value(const struct gate_rule *r, struct gate_findings *f,
 		       const char *name, json_t *v)
@@ -86,30 +121,24 @@ static void note_value(const struct gate_rule *r, struct gate_findings *f,
 	double base = gate_number(v, "a");
 	double limit = r->limit * (r->points ? f->points : base);
 	double delta = gate_number(v, "delta");
+	double interval = gate_number(v, "interval");
 	double visible = gate_number(v, "visible");
 
 	f->matched++;
 	if (!json_is_true(json_object_get(v, "tested"))) {
-		f->few++;
-		return;
-	}
-	if (json_is_true(json_object_get(v, "sure"))) {
-		if (delta <= limit)
-			return;
+		note_untested(r, f, name, v, limit);
+	} else if (!json_is_true(json_object_get(v, "sure"))) {
+		if (!(visible <= limit))
+			note_hidden(f, name, visible / limit);
+	} else if (delta > limit) {
 		f->changed++;
 		if (delta > f->most) {
 			f->most = delta;
 			f->change = name;
 			f->change_base = base;
 		}
-		return;
-	}
-	if (visible <= limit)
-		return;
-	f->hidden++;
-	if (!f->worst || visible > f->excess * limit) {
-		f->worst = name;
-		f->excess = limit > 0 ? visible / limit : (double)INFINITY;
+	} else if (!(delta + interval <= limit)) {
+		note_hidden(f, name, interval / (limit - delta));
 	}
 }
 
@@ -150,13 +179,25 @@ static int gate_check(const struct gate_rule *r, json_t *data, struct err *err)
 	return 0;
 }
 
+/* Append the name of a function, on one line. */
+static void gate_append_name(struct buf *why, const char *name)
+{
+	struct str shown = str_clip(str_of(name), NAME_SHOWN);
+
+	printable_add(why, shown);
+	if (shown.len < strlen(name))
+		buf_str(why, "…");
+}
+
 /* Why nothing can be said of any function; NULL if there is no reason. */
 static const char *gate_doubt(json_t *data)
 {
 	if (json_is_true(json_object_get(data, "few_buckets")))
-		return "there are too few blocks of time or files for a judgement";
+		return "there are too few blocks of time or files for a judgement: take longer ranges, or more files";
+	if (json_integer_value(json_object_get(data, "damaged")))
+		return "some profiles could not be read";
 	if (json_is_true(json_object_get(data, "bursty")))
-		return "the load changes more slowly than these ranges average";
+		return "the load changes more slowly than these ranges average: take longer ones";
 	return NULL;
 }
 
@@ -170,18 +211,21 @@ static void say_undecided(const struct gate_rule *r,
 {
 	buf_printf(why, "undecided: %s: ", r->text);
 	if (reason)
-		buf_printf(why, "%s: take longer ranges or more files\n",
-			   reason);
+		buf_printf(why, "%s\n", reason);
 	else if (!f->hidden)
 		buf_str(why, "there are too few samples\n");
-	else if (isfinite(f->excess))
-		buf_printf(
-			why,
-			"a change may hide in %zu functions; %s needs %.3g times as many samples to show it\n",
-			f->hidden, f->worst, f->excess * f->excess);
-	else
-		buf_printf(why, "%s is new, but not by more than chance\n",
-			   f->worst);
+	else {
+		buf_printf(why, "a change may hide in %zu function%s; ",
+			   f->hidden, f->hidden == 1 ? "" : "s");
+		gate_append_name(why, f->worst);
+		if (isfinite(f->excess))
+			buf_printf(
+				why,
+				" needs %.3g times as many samples to show it\n",
+				f->excess * f->excess);
+		else
+			buf_str(why, " has too few samples\n");
+	}
 }
 
 int gate_judge(const struct gate_rule *r, json_t *data, enum gate_verdict *out,
@@ -204,8 +248,10 @@ int gate_judge(const struct gate_rule *r, json_t *data, enum gate_verdict *out,
 					   "no function has such a name", err);
 	if (f.changed) {
 		*out = GATE_CHANGE;
-		buf_printf(why, "changed: %s: %zu functions, most %s ", r->text,
-			   f.changed, f.change);
+		buf_printf(why, "changed: %s: %zu function%s, most ", r->text,
+			   f.changed, f.changed == 1 ? "" : "s");
+		gate_append_name(why, f.change);
+		buf_byte(why, ' ');
 		if (f.change_base > 0)
 			buf_printf(why, "by %+.1f %%\n",
 				   100 * f.most / f.change_base);

@@ -15,6 +15,7 @@ enum {
 	TEXT_NOISE_ROWS = 10,
 	/* Longest name in Markdown, in bytes. */
 	MARKDOWN_NAME = 300,
+	TYPE_SHOWN = 100, /* longest sample type, in bytes */
 };
 
 /* How values of a comparison are written. */
@@ -56,6 +57,10 @@ static struct compare_units units_of(json_t *data)
 	struct compare_units u = { .by = answer_string(data, "by"),
 				   .unit = str_of(
 					   answer_string(data, "unit")) };
+
+	/* A unit that nobody knows is any text that a program has sent. */
+	if (!measure_is_unit(u.unit))
+		u.unit = str_of("count");
 
 	/* The level of a counter is its increase in a second. */
 	u.per_second = !strcmp(u.by, "rate") ||
@@ -161,8 +166,9 @@ static void print_head(json_t *data, struct buf *out)
 {
 	bool runs = !(answer_number(data, "bucket_seconds") > 0);
 
-	buf_printf(out, "%s by %s: ", answer_string(data, "sample_type"),
-		   answer_string(data, "by"));
+	printable_add(out, str_clip(str_of(answer_string(data, "sample_type")),
+				    TYPE_SHOWN));
+	buf_printf(out, " by %s: ", answer_string(data, "by"));
 	if (runs)
 		buf_printf(out, "%lld files against %lld",
 			   answer_count(data, "profiles", 1),
@@ -202,19 +208,19 @@ static void print_doubts(json_t *data, struct buf *out)
 			"Few instances: the machines may differ, not the programs.\n");
 }
 
-/* Append one sentence about what changed. */
+/* Append one sentence about what changed, if that can be known. */
 static void print_verdict(json_t *data, size_t sure, struct buf *out)
 {
-	long long tested = json_integer_value(json_object_get(data, "tested"));
-
-	if (sure)
+	if (is_on(data, "few_buckets") || is_on(data, "drift"))
+		buf_str(out, "It cannot be told what changed.\n");
+	else if (sure)
 		buf_printf(out, "%zu function%s changed by more than noise.\n",
 			   sure, sure == 1 ? "" : "s");
 	else
 		buf_printf(
 			out,
 			"No function changed by more than noise (%lld values were tested).\n",
-			tested);
+			json_integer_value(json_object_get(data, "tested")));
 }
 
 void compare_print_text(json_t *data, struct buf *out)
@@ -227,8 +233,8 @@ void compare_print_text(json_t *data, struct buf *out)
 	size_t i;
 
 	print_head(data, out);
-	print_doubts(data, out);
 	print_verdict(data, sure, out);
+	print_doubts(data, out);
 	buf_printf(out, "%11s %11s %9s %8s %9s %12s %s\n", "base", "new",
 		   "change", "+-", "visible", "own change", "function");
 	json_array_foreach(rows, i, row)
@@ -246,8 +252,8 @@ void compare_print_text(json_t *data, struct buf *out)
 }
 
 /*
- * Append a name as code: a backquote would end it, a bar the cell of the table
- * around it, and a line break the table.
+ * Append a name as code, in which nothing is markup: a backquote would end it, and a
+ * bar the cell of the table around it. Line breaks are escaped.
  */
 static void markdown_name(struct str name, struct buf *out)
 {
@@ -260,8 +266,9 @@ static void markdown_name(struct str name, struct buf *out)
 		uint8_t c = text.ptr[i];
 
 		if (c == '|')
-			buf_byte(out, '\\');
-		buf_byte(out, c == '`' ? '\'' : c == '\n' ? ' ' : c);
+			buf_str(out, "¦");
+		else
+			buf_byte(out, c == '`' ? '\'' : c);
 	}
 	buf_byte(out, '`');
 	if (shown.len < name.len)
@@ -319,11 +326,13 @@ void compare_print_markdown(json_t *data, struct str verdicts, struct buf *out)
 	json_t *rows = json_object_get(data, "rows");
 	size_t sure = count_sure(data);
 	size_t shown = sure < MARKDOWN_ROWS ? sure : MARKDOWN_ROWS;
+	struct buf head = { 0 };
 
 	buf_str(out, "**");
 	print_verdict(data, sure, out);
 	out->len--;
-	buf_str(out, "**\n");
+	buf_str(out, "**\n\n");
+	print_doubts(data, out);
 	while (verdicts.len) {
 		struct str line = str_cut(verdicts, '\n', &verdicts);
 
@@ -336,8 +345,10 @@ void compare_print_markdown(json_t *data, struct str verdicts, struct buf *out)
 		"\n<details><summary>The next functions, and how this was compared</summary>\n");
 	markdown_rows(&u, rows, shown, shown + MARKDOWN_MORE, out);
 	buf_byte(out, '\n');
-	print_head(data, out);
-	print_doubts(data, out);
+	print_head(data, &head);
+	markdown_name(str_trim(str_from(buf_bytes(&head))), out);
+	buf_str(out, "\n\n");
+	buf_fini(&head);
 	buf_printf(
 		out,
 		"± is the interval of 95 %%; p is corrected for all %lld values that were tested (Holm), and at most %.2g for a change.\n\n</details>\n",

@@ -14,7 +14,8 @@ int query_ask(struct query *q, json_t **root, json_t **data, struct err *err)
 
 	*root = NULL;
 	if (!rc)
-		*root = json_loadb((char *)r.body.ptr, r.body.len, 0, NULL);
+		*root = json_loadb((char *)r.body.ptr, r.body.len,
+				   JSON_ALLOW_NUL, NULL);
 	if (!rc && !*root)
 		rc = err_set(err, ERR_INVALID, "the response is not JSON");
 	buf_fini(&r.body);

@@ -18,6 +18,7 @@ struct compare_head {
 	const char *kind; /* flow, counter or state */
 	double bucket_s;  /* length of a bucket; 0: each is a run of its own */
 	size_t profiles[ESTIMATE_SIDES];
+	size_t damaged; /* profiles that could not be read */
 	const struct nodes *nodes;
 	size_t max; /* number of rows to write, at most; 0: all */
 	const struct limits *limits;

@@ -63,7 +63,7 @@ void merge_average(struct merge *m, size_t n);
 /*
  * From now on, the values of added profiles are not added to the result but
  * collected, whatever their operation adds, until merge_collected() takes them.
- * The result has their stacks.
+ * The result has their stacks. Profiles with other units are refused.
  */
 void merge_collect(struct merge *m);
 
@@ -99,6 +99,13 @@ void merge_no_labels(struct merge *m);
 
 /* Returns how many profiles were added. */
 size_t merge_count(const struct merge *m);
+
+/*
+ * Finds a sample type of the result, as pprof_type_index() does; something must
+ * have been added. ERR_INVALID: there is no such type.
+ */
+NODISCARD int merge_type_index(const struct merge *m, struct str name,
+			       size_t *out, struct err *err);
 
 /* Returns the memory of the merge and its result, in bytes. */
 size_t merge_memory(const struct merge *m);

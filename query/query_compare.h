@@ -32,7 +32,7 @@ struct query_compare {
 	int64_t from[ESTIMATE_SIDES]; /* range of each side, in ms */
 	int64_t to[ESTIMATE_SIDES];
 	int64_t width_ms; /* of a bucket */
-	size_t type;      /* index of the sample type */
+	size_t type;      /* index of the sample type in the merge */
 	enum value_kind kind;
 	bool has_kind; /* type and kind are known, as a profile was found */
 	bool type_is_samples; /* values are numbers of samples */

@@ -80,7 +80,13 @@ double *compare_divisor(struct compare *c, bool instance, uint32_t column)
 
 size_t compare_memory(const struct compare *c)
 {
-	return cells_memory(&c->buckets) + cells_memory(&c->instances);
+	size_t divisors = 0;
+
+	for (int s = 0; s < ESTIMATE_SIDES; s++)
+		divisors += vec_memory(&c->divisors[s].buckets) +
+			    vec_memory(&c->divisors[s].instances);
+	return divisors + cells_memory(&c->buckets) +
+	       cells_memory(&c->instances);
 }
 
 void compare_fini(struct compare *c)
@@ -470,6 +476,8 @@ static void estimate_value(struct compare_work *w,
 	if (test)
 		estimate_row(&w->frame, &x->e, buckets,
 			     (const double *const *)v->instances);
+	/* Buckets of which one weighs nearly all tell nothing of the spread. */
+	test = test && x->e.degrees >= 1;
 	x->p_all = test ? x->e.p : 2;
 	w->out->tested += test;
 	w->out->few += !test;

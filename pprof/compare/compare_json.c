@@ -139,6 +139,8 @@ static void write_comparison(const struct compare_head *head,
 	json_text(j, compare_by_name(c->by));
 	write_number(j, "alpha", c->alpha);
 	write_sides(j, "profiles", head->profiles);
+	json_key(j, "damaged");
+	json_int(j, (int64_t)head->damaged);
 	write_sides(j, "instances", r->instances);
 	json_key(j, "same_instances");
 	json_bool(j, c->same_instances);

@@ -50,6 +50,12 @@ size_t merge_count(const struct merge *m)
 	return m->count;
 }
 
+int merge_type_index(const struct merge *m, struct str name, size_t *out,
+		     struct err *err)
+{
+	return pprof_type_index(&m->out, name, out, err);
+}
+
 size_t merge_memory(const struct merge *m)
 {
 	return sizeof(*m) + pprof_memory(&m->out) + table_memory(&m->mappings) +

@@ -38,14 +38,18 @@ static int merge_disagree(const struct merge *m, const struct pprof *p,
 
 /*
  * Returns whether values of two types can be added: their names are equal and
- * their units convert into each other.
+ * their units convert into each other. Values that were collected are with the
+ * caller, and cannot be converted any more: then the units are equal.
  */
 static bool merge_agrees(const struct merge *m, struct pprof_type a,
 			 const struct pprof *p, struct pprof_type b)
 {
+	struct str have = pprof_str(&m->out, a.unit);
+	struct str unit = pprof_str(p, b.unit);
+
 	return str_eq(pprof_str(&m->out, a.type), pprof_str(p, b.type)) &&
-	       measure_compatible(pprof_str(&m->out, a.unit),
-				  pprof_str(p, b.unit));
+	       (str_eq(have, unit) ||
+		(!m->collects && measure_compatible(have, unit)));
 }
 
 /* Returns the factor that converts values from unit `from` to unit `to`. */

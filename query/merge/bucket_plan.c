@@ -17,16 +17,12 @@ static int compare_spacings(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-int64_t bucket_plan_spacing(int64_t range_ms, size_t profiles,
-			    int64_t *spacings, size_t count)
+int64_t bucket_plan_spacing(int64_t *spacings, size_t count)
 {
-	int64_t all = profiles > 1 ? range_ms / (int64_t)(profiles - 1) : 0;
-
 	if (!count)
-		return all;
+		return 0;
 	qsort(spacings, count, sizeof(*spacings), compare_spacings);
-	/* Profiles are sparse over the range if the programs were away for long. */
-	return all < spacings[count / 2] ? all : spacings[count / 2];
+	return spacings[count / 2];
 }
 
 int64_t bucket_plan_width(int64_t range_ms, enum value_kind kind,

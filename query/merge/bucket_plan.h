@@ -14,17 +14,14 @@
 #include "pprof/aggregate.h"
 
 /*
- * Return how far apart the profiles of a side mostly are, in ms, whatever series
- * they are of. `spacings` are times in ms between profiles of one series, which are
- * put into another order. The `profiles` of the side are in `range_ms`; they tell
- * how many series there are at a time, and are not used if they are fewer than two.
+ * Return how far apart the profiles of one series mostly are, in ms: the median of
+ * `spacings`, which are put into another order.
  */
-int64_t bucket_plan_spacing(int64_t range_ms, size_t profiles,
-			    int64_t *spacings, size_t count);
+int64_t bucket_plan_spacing(int64_t *spacings, size_t count);
 
 /*
- * Return the width of a bucket in ms: wide enough that most have two profiles, and
- * at most 64 in a range of `range_ms`; of counters, at most 32, because each needs a
+ * Return the width of a bucket in ms: wide enough that most have two profiles of a
+ * series, and at most 64 in a range of `range_ms`; of counters, at most 32, because each needs a
  * profile of each series to be read.
  */
 int64_t bucket_plan_width(int64_t range_ms, enum value_kind kind,

@@ -20,18 +20,6 @@ void query_compare_init(struct query_compare *c, struct query_merge *g,
 	g->compare = c;
 }
 
-void query_compare_fini(struct query_compare *c)
-{
-	for (size_t i = 0; i < c->instances.count; i++)
-		labels_unref(c->instances.v[i]);
-	vec_fini(&c->instances);
-	vec_fini(&c->spacings);
-	if (c->has_coverage)
-		coverage_fini(&c->coverage);
-	compare_fini(&c->compare);
-	c->g->compare = NULL;
-}
-
 size_t query_compare_memory(const struct query_compare *c)
 {
 	return compare_memory(&c->compare) + vec_memory(&c->instances) +
@@ -45,26 +33,54 @@ static int64_t row_middle(const struct totals_row *row)
 	       (row->duration_ns > 0 ? row->duration_ns / 2000000 : 0);
 }
 
-/* Note which sample type is compared, and its kind, from the first profile. */
+/*
+ * Look up the sample type of one profile, and its kind. All profiles have to be of
+ * one kind: others are divided by something else.
+ */
 static int note_kind(struct query_compare *c, const struct totals_view *t,
-		     struct err *err)
+		     const struct totals_row *row, struct err *err)
 {
 	struct typeset *types = c->g->types;
 	const struct value_type *type;
-	int rc = typeset_decode(t->typesets[t->rows[0].typeset], types, err);
+	enum value_kind kind;
+	size_t at;
+	int rc = typeset_decode(t->typesets[row->typeset], types, err);
 
 	if (!rc)
-		rc = typeset_index(types, c->g->o->sample_index, &c->type, err);
+		rc = typeset_index(types, c->g->o->sample_index, &at, err);
 	if (rc)
 		return rc;
-	type = &types->types[c->type];
-	c->kind = value_kind(type->type, t->rows[0].duration_ns > 0);
+	type = &types->types[at];
+	kind = value_kind(type->type, row->duration_ns > 0);
+	if (c->has_kind && kind != c->kind)
+		return err_set(
+			err, ERR_INVALID,
+			"the values are of different kinds (%s, %s), because only some profiles have a duration: select those of one kind",
+			value_kind_name(c->kind), value_kind_name(kind));
+	c->kind = kind;
 	c->type_is_samples = str_is(type->type, "samples") &&
 			     str_is(type->unit, "count");
 	c->type_is_period = str_eq(type->type, types->period.type) &&
 			    str_eq(type->unit, types->period.unit);
 	c->has_kind = true;
 	return 0;
+}
+
+/* Check the kinds of all profiles of a series. */
+static int note_kinds(struct query_compare *c, const struct totals_view *t,
+		      struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < t->count && !rc; i++) {
+		const struct totals_row *row = &t->rows[i];
+		const struct totals_row *last = i ? row - 1 : NULL;
+
+		if (!last || last->typeset != row->typeset ||
+		    (last->duration_ns > 0) != (row->duration_ns > 0))
+			rc = note_kind(c, t, row, err);
+	}
+	return rc;
 }
 
 /* The first and the last time of the profiles of both sides. */
@@ -82,29 +98,72 @@ static int64_t side_range(const struct compare_extent *x, int side)
 						0;
 }
 
+/* Extend a side to what happens from `first` to `last`. */
+static void extend_side(struct compare_extent *x, int side, int64_t first,
+			int64_t last)
+{
+	if (first < x->first[side])
+		x->first[side] = first;
+	if (last > x->last[side])
+		x->last[side] = last;
+}
+
 /* Look at the times of a series. */
 static int plan_series(struct query_compare *c, const struct totals_view *t,
 		       struct compare_extent *x, struct err *err)
 {
-	int rc = t->count && !c->has_kind ? note_kind(c, t, err) : 0;
+	int rc = note_kinds(c, t, err);
 
 	x->profiles[c->side] += t->count;
 	for (size_t i = 0; i < t->count && !rc; i++) {
 		int64_t ms = row_middle(&t->rows[i]);
-		int64_t last = t->rows[i].ms +
-			       (t->rows[i].duration_ns > 0 ?
-					t->rows[i].duration_ns / 1000000 :
-					0);
 
-		if (ms < x->first[c->side])
-			x->first[c->side] = ms;
-		if (last > x->last[c->side])
-			x->last[c->side] = last;
+		extend_side(x, c->side, ms, ms);
 		if (i && c->spacings.count < SPACINGS_MAX)
 			*vec_add(&c->spacings) =
 				t->rows[i].ms - t->rows[i - 1].ms;
 	}
 	return rc;
+}
+
+/* A program is idle where there are heartbeats, and no profiles: this counts, too. */
+static int plan_coverage(struct query_compare *c, struct labels *series,
+			 const struct query_spec *s, struct compare_extent *x,
+			 struct err *err)
+{
+	const struct coverage_node *node = NULL;
+	int rc = coverage_find(&c->coverage, series, &node, err);
+	const struct time_span *last;
+	int64_t end;
+
+	if (rc || !node || !node->spans.count)
+		return rc;
+	last = &node->spans.v[node->spans.count - 1];
+	end = last->reach < s->to ? last->reach : s->to;
+	if (end > s->from)
+		extend_side(x, c->side,
+			    node->spans.v[0].from > s->from ?
+				    node->spans.v[0].from :
+				    s->from,
+			    end - 1);
+	return 0;
+}
+
+/* Begin to look at the heartbeats of a side, if rates are asked for. */
+static void open_coverage(struct query_compare *c, const struct query_spec *s)
+{
+	c->has_coverage = !c->o.by_kind && c->o.by == COMPARE_RATE &&
+			  !s->totals.set;
+	if (c->has_coverage)
+		coverage_init(&c->coverage, c->g->db, c->g->work, s->from,
+			      s->to);
+}
+
+static void close_coverage(struct query_compare *c)
+{
+	if (c->has_coverage)
+		coverage_fini(&c->coverage);
+	c->has_coverage = false;
 }
 
 /* Look at the times of all profiles of a side. */
@@ -116,6 +175,7 @@ static int plan_side(struct query_compare *c, const struct query_spec *s,
 	int64_t spacing;
 	int rc;
 
+	open_coverage(c, s);
 	query_open(w, c->g->db, &q);
 	rc = query_select(w, q, s->selector.matchers, s->selector.count,
 			  s->from, s->to, err);
@@ -128,12 +188,13 @@ static int plan_side(struct query_compare *c, const struct query_spec *s,
 		rc = querier_totals(q, i, s->from, s->to, &t, err);
 		if (!rc)
 			rc = plan_series(c, &t, x, err);
+		if (!rc && t.count && c->has_coverage)
+			rc = plan_coverage(c, querier_labels(q, i), s, x, err);
 		if (!rc)
 			rc = query_check_deadline(w, err);
 	}
-	spacing = bucket_plan_spacing(side_range(x, c->side),
-				      x->profiles[c->side], c->spacings.v,
-				      c->spacings.count);
+	close_coverage(c);
+	spacing = bucket_plan_spacing(c->spacings.v, c->spacings.count);
 	x->spacing = spacing > x->spacing ? spacing : x->spacing;
 	return rc;
 }
@@ -173,7 +234,7 @@ static void join_extents(struct compare_extent *x)
  * Cut both ranges into buckets, as far as there are profiles. A side without
  * profiles has one bucket; collecting it will say why it has none.
  */
-static int plan_buckets(struct query_compare *c, const struct compare_extent *x,
+static int plan_buckets(struct query_compare *c, struct compare_extent *x,
 			struct err *err)
 {
 	int64_t range = side_range(x, ESTIMATE_BASE);
@@ -192,7 +253,7 @@ static int plan_buckets(struct query_compare *c, const struct compare_extent *x,
 		int64_t last;
 
 		if (x->last[s] < x->first[s])
-			continue;
+			x->first[s] = x->last[s] = c->from[s];
 		c->compare.first[s] = bucket_plan_at(x->first[s], c->width_ms);
 		last = bucket_plan_at(x->last[s], c->width_ms);
 		(void)compare_divisor(&c->compare, false,
@@ -330,6 +391,10 @@ static int add_piece(struct compare_piece *x, struct querier *q, size_t series,
 	piece.rows += begin;
 	piece.count = end - begin;
 	rc = query_add_rows(c->g, q, series, &piece, &count, err);
+	if (rc || !merge_count(c->g->merge))
+		return rc;
+	rc = merge_type_index(c->g->merge, c->g->o->sample_index, &c->type,
+			      err);
 	if (!rc)
 		merge_collected(c->g->merge, c->type,
 				c->kind == KIND_STATE ? count : 1, take_value,
@@ -347,7 +412,9 @@ int query_compare_add(struct query_compare *c, struct querier *q, size_t series,
 	int rc = 0;
 
 	c->profiles[c->side] += t->count;
-	if (c->has_coverage)
+	/* Profiles may have come since the plan was made. */
+	rc = note_kinds(c, t, err);
+	if (!rc && c->has_coverage)
 		rc = coverage_find(&c->coverage, ls, &node, err);
 	if (!rc && node)
 		add_coverage(&x, node);
@@ -372,20 +439,12 @@ static int collect_side(struct query_compare *c, const struct query_spec *s,
 	size_t series = c->g->series;
 	int rc;
 
-	c->from[c->side] = s->from;
-	c->to[c->side] = s->to;
-	c->has_coverage = c->compare.by == COMPARE_RATE &&
-			  c->kind == KIND_FLOW && !s->totals.set;
-	if (c->has_coverage)
-		coverage_init(&c->coverage, c->g->db, c->g->work, s->from,
-			      s->to);
+	open_coverage(c, s);
 	rc = query_merge_run(c->g, s, err);
 	if (c->has_coverage && !rc && coverage_lost(&c->coverage))
 		rc = err_set(err, coverage_lost(&c->coverage)->code, "%s",
 			     coverage_lost(&c->coverage)->msg);
-	if (c->has_coverage)
-		coverage_fini(&c->coverage);
-	c->has_coverage = false;
+	close_coverage(c);
 	if (!rc && c->g->late)
 		rc = err_set(err, c->g->late_why.code, "%s",
 			     c->g->late_why.msg);
@@ -422,6 +481,10 @@ int query_compare_run(struct query_compare *c, const struct query_spec *base,
 	struct compare_extent x = { 0 };
 	int rc = 0;
 
+	for (c->side = 0; c->side < ESTIMATE_SIDES; c->side++) {
+		c->from[c->side] = specs[c->side]->from;
+		c->to[c->side] = specs[c->side]->to;
+	}
 	for (c->side = 0; c->side < ESTIMATE_SIDES && !rc; c->side++)
 		rc = name_side(c->side, plan_side(c, specs[c->side], &x, err),
 			       err);
@@ -443,4 +506,15 @@ int query_compare_run(struct query_compare *c, const struct query_spec *base,
 	*out = merge_number(c->g->merge, c->type);
 	c->compare.period = value_period(c, *out);
 	return 0;
+}
+
+void query_compare_fini(struct query_compare *c)
+{
+	for (size_t i = 0; i < c->instances.count; i++)
+		labels_unref(c->instances.v[i]);
+	vec_fini(&c->instances);
+	vec_fini(&c->spacings);
+	close_coverage(c);
+	compare_fini(&c->compare);
+	c->g->compare = NULL;
 }

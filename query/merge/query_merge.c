@@ -149,6 +149,7 @@ int query_merge_run(struct query_merge *g, const struct query_spec *s,
 		    struct err *err)
 {
 	CLEANUP(querier_closep) struct querier *q = NULL;
+	size_t before = merge_count(g->merge);
 	int rc;
 
 	/* A second selection may be added to the same merge. */
@@ -177,7 +178,7 @@ int query_merge_run(struct query_merge *g, const struct query_spec *s,
 			g->damage = *querier_lost(q);
 		g->damaged += querier_lost_count(q);
 	}
-	if (!rc && !merge_count(g->merge))
+	if (!rc && merge_count(g->merge) == before)
 		rc = err_set(
 			err, g->damaged ? ERR_CORRUPT : ERR_NOTFOUND, "%s",
 			g->damaged ?

@@ -16,9 +16,9 @@ FUNCTIONS = {f'f{i}': 1 / (i + 4) for i in range(30)}
 HOSTILE = 'evil|`@user`\n# title'
 
 
-def cpu_profile(ms, values):
+def cpu_profile(ms, values, unit='nanoseconds'):
     """A CPU profile of 10 s: main calls functions, each sampled so often."""
-    strings = ['', 'cpu', 'nanoseconds', 'main', *values]
+    strings = ['', 'cpu', unit, 'main', *values]
     out = field(1, b'\x08\x01\x10\x02') + field(11, b'\x08\x01\x10\x02')
     for i, count in enumerate(values.values()):
         if count:
@@ -125,12 +125,18 @@ def changes_are_told_from_noise(d):
 def a_gate_fails_passes_or_cannot_decide(d):
     data = stored(d)
     out = compared(data, 'profile{job="a"}', '--fail-on=flat>20% of ^f3$', code=1)
-    assert re.search(r'changed: .*: 1 functions, most f3 by \+\d', out), out
+    assert re.search(r'changed: .*: 1 function, most f3 by \+\d', out), out
     out = compared(data, 'profile{job="a"}', '--fail-on=flat>5pp of ^f9$', code=0)
     assert 'passed:' in out, out
     out = compared(data, 'profile{job="b"}', '--fail-on=flat>1%', code=3)
     assert re.search(r'undecided: .* times as many samples', out), out
     compared(data, 'profile{job="b"}', '--fail-on=flat>1%', '--undecided=pass', code=0)
+    # A gate sees all functions, however many rows are wanted.
+    compared(data, 'profile{job="b"}', '--fail-on=flat>1%', '--nodecount=1', code=3)
+    # f3 has nearly doubled: it is more than 40 %, less than 200 %, and who knows about 88 %.
+    for limit, code in (40, 1), (200, 0), (88, 3):
+        out = compared(data, 'profile{job="a"}', f'--fail-on=flat>{limit}% of ^f3$', code=code)
+    assert 'undecided' in out and 'f3 needs' in out, out
     # A change counts for more than what cannot be decided.
     compared(data, 'profile{job="a"}', '--fail-on=flat>1%', '--fail-on=cum>1pp', code=1)
     compared(data, 'profile{job="a"}', '--by=rate', '--fail-on=total>5%', code=0)
@@ -159,6 +165,20 @@ def files_are_runs(d):
     assert answer.returncode == 1 and '10 files against 10' in answer.stdout, answer
     answer = run('compare', f'--base-files={d}/old/profile', f'{d}/few/profile', '--fail-on=flat>5% of ^f1$')
     assert answer.returncode == 3 and 'Fewer than 5 files' in answer.stdout, answer
+    # Values of other units were collected before anybody knew.
+    for name, unit in ('ms', 'milliseconds'), ('odd', 'cpu</details>\n\n# @user |'):
+        os.makedirs(f'{d}/{name}')
+        for i in range(5):
+            with open(f'{d}/{name}/{i}.pb.gz', 'wb') as f:
+                f.write(packed(cpu_profile(BEGIN + i, {'wo\0rk': 5, **drawn(luck)}, unit)))
+    for sides in ('ms', 'old/profile'), ('old/profile', 'ms'):
+        answer = run('compare', f'--base-files={d}/{sides[0]}', f'{d}/{sides[1]}')
+        assert answer.returncode == 2 and 'different sample types' in answer.stderr, answer
+    # Names and units may be anything.
+    for form in 'text', 'markdown', 'json':
+        answer = run('compare', f'--base-files={d}/odd', f'{d}/odd', f'--format={form}', '--by=rate')
+        assert answer.returncode == 0 and ('f3' in answer.stdout or form == 'json'), answer
+        assert '@user' not in answer.stdout or form == 'json', answer.stdout
     answer = run('compare', f'--base-files={d}/old/profile', f'{d}/nowhere')
     assert answer.returncode == 2 and 'nowhere' in answer.stderr, answer
 
@@ -177,7 +197,7 @@ def markdown_is_of_the_comparison_alone(d):
     assert len(out.stdout.encode()) < 60000 and out.stdout.startswith('**'), len(out.stdout)
     row = next(line for line in out.stdout.splitlines() if 'evil' in line and line.startswith('| '))
     name = row.split('` |')[0]
-    assert name.count('`') == 1 and r'\|' in name and '#' in name, row
+    assert name.count('`') == 1 and '¦' in name and '#' in name and '|' not in name[2:], row
     assert not [line for line in out.stdout.splitlines() if line.startswith('# ')], out.stdout
 
 
