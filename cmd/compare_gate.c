@@ -182,10 +182,10 @@ static int gate_check(const struct gate_rule *r, json_t *data, struct err *err)
 /* Append the name of a function, on one line. */
 static void gate_append_name(struct buf *why, const char *name)
 {
-	struct str shown = str_clip(str_of(name), NAME_SHOWN);
+	struct str shown = str_clip(str_of(name ? name : ""), NAME_SHOWN);
 
 	printable_add(why, shown);
-	if (shown.len < strlen(name))
+	if (name && shown.len < strlen(name))
 		buf_str(why, "…");
 }
 

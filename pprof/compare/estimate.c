@@ -207,7 +207,7 @@ static double counting_variance(const struct estimate_frame *e,
 }
 
 struct estimate estimate_ratios(const struct estimate_frame *e,
-				const double *const v[ESTIMATE_SIDES])
+				const double *const buckets[ESTIMATE_SIDES])
 {
 	struct estimate x = { .p = 1 };
 
@@ -215,7 +215,7 @@ struct estimate estimate_ratios(const struct estimate_frame *e,
 		double sum = 0;
 
 		for (size_t i = 0; i < e->buckets[s].count; i++)
-			sum += v[s][i];
+			sum += buckets[s][i];
 		x.ratio[s] = e->sum[s] > 0 ? sum / e->sum[s] : 0;
 	}
 	x.delta = x.ratio[ESTIMATE_NEW] - x.ratio[ESTIMATE_BASE];

@@ -304,9 +304,12 @@ static uint32_t instance_column(struct query_compare *c, struct labels *ls)
 	return (uint32_t)at * 2 + (uint32_t)c->side;
 }
 
-/* The columns to which the values of a piece belong. */
+/* A piece of a series, and the columns to which its values belong. */
 struct compare_piece {
 	struct query_compare *c;
+	struct querier *q;
+	size_t series;
+	const struct totals_view *t; /* the rows of the series */
 	uint32_t bucket;
 	uint32_t instance;
 };
@@ -332,19 +335,19 @@ static void add_divisor(struct compare_piece *x, double v)
  * tell of, or 1 for a state. `node` is the machine whose heartbeats tell it for
  * all rows of their time; those rows add nothing here.
  */
-static void add_rows_divisor(struct compare_piece *x,
-			     const struct totals_view *t, size_t first,
-			     size_t end, const struct coverage_node *node)
+static void add_rows_divisor(struct compare_piece *x, size_t first, size_t end,
+			     const struct coverage_node *node)
 {
 	double seconds = 0;
 
 	for (size_t i = first; i < end; i++) {
-		const struct totals_row *row = &t->rows[i];
+		const struct totals_row *row = &x->t->rows[i];
 
 		if (x->c->kind == KIND_COUNTER)
-			seconds += i ? (double)(row->ms - t->rows[i - 1].ms) /
-						   1e3 :
-				       0;
+			seconds +=
+				i ? (double)(row->ms - x->t->rows[i - 1].ms) /
+						1e3 :
+				    0;
 		else if (row->duration_ns > 0 &&
 			 !(node && coverage_has(node, row_middle(row))))
 			seconds += (double)row->duration_ns / 1e9;
@@ -378,19 +381,18 @@ static void add_coverage(struct compare_piece *x,
  * Add the rows [first, end) of a series, which are of one bucket. The increase of a
  * counter begins at the profile before them.
  */
-static int add_piece(struct compare_piece *x, struct querier *q, size_t series,
-		     const struct totals_view *t, size_t first, size_t end,
+static int add_piece(struct compare_piece *x, size_t first, size_t end,
 		     struct err *err)
 {
 	struct query_compare *c = x->c;
 	size_t begin = c->kind == KIND_COUNTER && first ? first - 1 : first;
-	struct totals_view piece = *t;
+	struct totals_view piece = *x->t;
 	size_t count;
 	int rc;
 
 	piece.rows += begin;
 	piece.count = end - begin;
-	rc = query_add_rows(c->g, q, series, &piece, &count, err);
+	rc = query_add_rows(c->g, x->q, x->series, &piece, &count, err);
 	if (rc || !merge_count(c->g->merge))
 		return rc;
 	rc = merge_type_index(c->g->merge, c->g->o->sample_index, &c->type,
@@ -406,7 +408,11 @@ int query_compare_add(struct query_compare *c, struct querier *q, size_t series,
 		      const struct totals_view *t, struct err *err)
 {
 	struct labels *ls = querier_labels(q, series);
-	struct compare_piece x = { .c = c, .instance = instance_column(c, ls) };
+	struct compare_piece x = { .c = c,
+				   .q = q,
+				   .series = series,
+				   .t = t,
+				   .instance = instance_column(c, ls) };
 	const struct coverage_node *node = NULL;
 	size_t first = 0;
 	int rc = 0;
@@ -425,8 +431,8 @@ int query_compare_add(struct query_compare *c, struct querier *q, size_t series,
 		while (end < t->count &&
 		       column_at(c, row_middle(&t->rows[end])) == x.bucket)
 			end++;
-		add_rows_divisor(&x, t, first, end, node);
-		rc = add_piece(&x, q, series, t, first, end, err);
+		add_rows_divisor(&x, first, end, node);
+		rc = add_piece(&x, first, end, err);
 		first = end;
 	}
 	return rc;
