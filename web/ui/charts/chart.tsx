@@ -6,7 +6,7 @@ import type { Line } from '../api/answer.ts';
 import { token } from '../draw/theme.ts';
 import { withLabels } from '../model/selector.ts';
 import { chartData, type Kind, unitOf } from '../model/series.ts';
-import { fnv } from '../model/package.ts';
+import { colorCount, dashes, lineStyles } from '../model/linestyle.ts';
 import { formatTime, parseTime } from '../model/time.ts';
 import { formatAxis } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
@@ -17,7 +17,7 @@ const height = 150;
 
 /** The colours of lines, from the style sheet's tokens. */
 export function lineColors(): string[] {
-  return Array.from({ length: 8 }, (_, i) => token(`--line${i}`) || '#888888');
+  return Array.from({ length: colorCount }, (_, i) => token(`--line${i}`) || '#888888');
 }
 
 /**
@@ -61,20 +61,6 @@ function timeTexts(seconds: number[], step: number, utc: boolean): string[] {
     day = date;
     return (step >= 86400 ? date.slice(5) : clock.slice(0, step < 60 ? 8 : 5)) + (step >= 86400 ? '' : first);
   });
-}
-
-/** The colour of each line: by its name, so that it stays when the order changes. */
-export function colorNumbers(titles: string[], count = 8): number[] {
-  const used = new Set<number>();
-  const out = new Map<string, number>();
-
-  for (const title of [...titles].sort()) {
-    let i = fnv(title) % count;
-    while (used.size < count && used.has(i)) i = (i + 1) % count;
-    used.add(i);
-    out.set(title, i);
-  }
-  return titles.map((t) => out.get(t) ?? 0);
 }
 
 /** Distances of grid lines for bytes, so that the texts are whole numbers. */
@@ -167,8 +153,7 @@ function drawChosen(u: uPlot, range: [number, number]): void {
  * The names of lines with their colours, and their values at the pointer, for which there is room all the time, so that
  * nothing moves below. A click chooses the line, where that is possible.
  */
-export function Legend({ titles, choose, values }: { titles: string[]; choose?: (i: number) => (() => void) | null; values?: string[] }) {
-  const colors = colorNumbers(titles);
+export function Legend({ titles, styles, choose, values }: { titles: string[]; styles: number[]; choose?: (i: number) => (() => void) | null; values?: string[] }) {
 
   return (
     <ul class="legend">
@@ -176,7 +161,7 @@ export function Legend({ titles, choose, values }: { titles: string[]; choose?: 
         const onClick = choose?.(i);
         return (
           <li key={title}>
-            <span class={`swatch line${colors[i]}`} aria-hidden="true" />
+            <span class={`swatch line${(styles[i] ?? 0) % colorCount} dash${Math.floor((styles[i] ?? 0) / colorCount)}`} aria-hidden="true" />
             {onClick ? <button type="button" class="plain" onClick={onClick} title={`Only ${title}`}>{title}</button> : title}
             {values && <span class="legend-value">{values[i]}</span>}
           </li>
@@ -201,6 +186,7 @@ export function Chart(props: Context & {
   const sampleType = shownType(props);
   const data = useMemo(() => chartData(lines, sampleType), [lines, sampleType]);
   const chosen: [number, number] | null = state.span ? [parseTime(state.from, now), parseTime(state.to, now)] : null;
+  const styles = useMemo(() => lineStyles(data.lines.map((l) => l.title)), [data]);
   const [at, setAt] = useState<number | null>(null);
   const choose = props.choose ?? ((i: number): (() => void) | null => {
     const labels = data.lines[i]?.labels ?? {};
@@ -214,10 +200,10 @@ export function Chart(props: Context & {
       const strokes = lineColors();
       const bridged = bridgedSteps(lines, data.kind);
       const options = plotOptions(state, times, unitOf(data.type), (v) => axisText(v, data), (from, to) => act({ do: range, from: String(from), to: String(to) }), props.most);
-      const numbers = colorNumbers(data.lines.map((l) => l.title));
       const series = data.lines.map((l, i) => ({
         label: l.title,
-        stroke: strokes[numbers[i] as number] as string,
+        stroke: strokes[(styles[i] as number) % colorCount] as string,
+        dash: dashes[Math.floor((styles[i] as number) / colorCount)],
         width: 1.5,
         gaps: (u: uPlot, _series: number, from: number, to: number, gaps: [number, number][]) => wideGaps(u, bridged, [from, to], gaps),
         points: { size: 5, filter: () => lonePoints(l.values, bridged) },
@@ -236,6 +222,7 @@ export function Chart(props: Context & {
       <div class="legend-time dim">{at === null ? 'drag to choose a time range' : formatTime((data.times[at] ?? 0) * 1000, state.tz === 'utc')}</div>
       <Legend
         titles={data.lines.map((l) => l.title)}
+        styles={styles}
         choose={choose}
         values={data.lines.map((l) => (at === null ? '' : l.values[at] === null || l.values[at] === undefined ? '–' : axisText(l.values[at] as number, data)))}
       />

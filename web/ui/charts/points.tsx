@@ -9,7 +9,8 @@ import { typeOf, unitOf } from '../model/series.ts';
 import { formatAxis } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
 import { chartRange } from '../state/requests.ts';
-import { colorNumbers, Legend, lineColors, plotOptions, usePlot } from './chart.tsx';
+import { lineStyles } from '../model/linestyle.ts';
+import { Legend, lineColors, plotOptions, usePlot } from './chart.tsx';
 import { shownType } from '../parts/hooks.ts';
 
 /** Points nearer than this to the pointer are meant, in pixels. */
@@ -28,13 +29,14 @@ export function Points(props: Context & { lines: Line[] }) {
   const groups = useMemo(() => pointGroups(lines, state.by, type), [lines, state.by, type]);
   const shown = groups.slice(0, maxGroups);
   const titles = groups.length > maxGroups ? [...shown, `${groups.length - maxGroups} more`] : shown;
+  const styles = lineStyles(titles, 1);
   const open = (p: Point): void =>
     act({ do: 'set', values: { time: String(p.ms), query: narrow(state.query, lines, p.series), zoom: '' } });
 
   usePlot(
     place,
     () => {
-      const colors = colorNumbers(titles).map((n) => lineColors()[n]);
+      const colors = styles.map((n) => lineColors()[n]);
       const columns = titles.map(() => points.map((): number | null => null));
       const groupAt = lines.map((l) => { const i = shown.indexOf(pointGroup(l, state.by)); return i < 0 ? shown.length : i; });
       points.forEach((p, i) => ((columns[groupAt[p.series] as number] as (number | null)[])[i] = p.value));
@@ -57,7 +59,7 @@ export function Points(props: Context & { lines: Line[] }) {
   return (
     <div class="chart">
       <div ref={place} role="img" aria-label={`${type} of ${points.length} profiles of ${lines.length} series`} />
-      <Legend titles={titles} />
+      <Legend titles={titles} styles={styles} />
     </div>
   );
 }
