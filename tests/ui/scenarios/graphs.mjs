@@ -66,6 +66,15 @@ async function groups(context) {
   const rows = await tab.page.locator('.groups tbody tr').evaluateAll((all) => all.map((r) => [...r.children].map((c) => c.textContent)));
   assert.deepEqual(rows.map((r) => r[0]).sort(), wanted.sort());
   await tab.picture('groups');
+  // With a filter, the share of each group's own total, which is another order.
+  await tab.go(`${cpu}&group_by=job&focus=runtime`);
+  await until('there are shares of the whole', async () => (await tab.page.locator('.groups thead th').count()) === 4);
+  const left = await flame(context.site, { group_by: 'job', focus: 'runtime' });
+  for (const [name, , , own] of await tab.page.locator('.groups tbody tr').evaluateAll((all) => all.map((r) => [...r.children].map((c) => c.textContent)))) {
+    const of = (f) => f.total_of[f.name.findIndex((n, i) => f.parent[i] === 0 && f.strings[n] === name)];
+    assert.ok(Math.abs(parseFloat(own) - 100 * of(left) / of(a)) < 0.06, `${name}: ${own}, ${of(left)} of ${of(a)}`);
+  }
+  await tab.go(`${cpu}&group_by=job`);
   await tab.page.locator('.groups').getByRole('button', { name: rows[0][0] }).click();
   await tab.param('query', `profile{job!="big",job="${rows[0][0]}"}`);
   await until('only that group is shown', async () => (await tab.text('.flame-head b')) === `total ${rows[0][1]}`);

@@ -15,7 +15,7 @@ import { initial, type State } from '../../../web/ui/state/state.ts';
 
 import { changeText } from '../../../web/ui/charts/markers.tsx';
 import { expressionOf } from '../../../web/ui/parts/matcher.tsx';
-import { groupsOf } from '../../../web/ui/views/groups.tsx';
+import { groupsOf, wholeOf } from '../../../web/ui/views/groups.tsx';
 
 const line = (job: string, timestamps: number[], values: (number | null)[]): Line => ({
   labels: { __name__: 'cpu', job, pod: `${job}-1`, zone: 'a' }, timestamps, totals: { 'cpu/nanoseconds': values },
@@ -204,6 +204,12 @@ test('groups are the boxes next to the root, largest first', () => {
   };
 
   assert.deepEqual(groupsOf(answer, 'job').map((g) => [g.value, g.total]), [['', 5], [undefined, 3], ['a', 2]]);
+  const line = (job: string | undefined, total: number, kind: 'flow' | 'state') => ({
+    labels: job === undefined ? {} : { job }, timestamps: [0], totals: { 'cpu/nanoseconds': [total] }, kinds: { 'cpu/nanoseconds': kind },
+  });
+  const lines = [line('a', 8, 'flow'), line(undefined, 20, 'flow')];
+  assert.deepEqual(['a', '', 'b', undefined].map((value) => wholeOf(lines, 'cpu', 'job', value)), [8, 20, null, null]);
+  assert.equal(wholeOf([line('a', 8, 'state')], 'cpu', 'job', 'a'), null);
   const compared = groupsOf({ ...answer, total_of_a: [20, 9, 9, 1, 0] }, 'job');
   assert.deepEqual(compared.map((g) => [g.value, g.before, g.total]), [['a', 9, 2], ['', 1, 5], [undefined, 0, 3]]);
 });

@@ -144,6 +144,20 @@ export function historyRequest(s: State, now: number): Request {
   return { key: 'history', path: 'api/v1/history', params: [...params, ...filterParams(s).filter(([k]) => k !== 'group_by')] };
 }
 
+/** Filters that leave out stacks, so that what is left of a group is a part of it. */
+const narrowing = ['focus', 'ignore', 'under', 'tagfocus', 'tagignore'] as const;
+
+/** The whole of each group, if the filters leave a part: then the table of groups has both. */
+function wholeRequests(s: State, now: number): Request[] {
+  const range = [parseTime(s.from, now), parseTime(s.to, now)] as const;
+  const step = `${Math.floor((range[1] - range[0]) / 1000) + 1}s`;
+
+  if (!s.group_by || s.time || !narrowing.some((key) => s[key].length)) return [];
+  const chosen = chosenParams(s);
+  const params: Params = [['query', s.query], ['from', String(range[0])], ['to', String(range[1])], ...chosen, ['step', step], ['group_by', s.group_by]];
+  return [{ key: 'whole', path: 'api/v1/query_range', params }];
+}
+
 /** When programs changed: marked on the chart. */
 function changesRequest(s: State, range: [number, number]): Request {
   return {
@@ -236,7 +250,7 @@ function pageRequests(s: State, now: number): Request[] {
   if (!s.query) return out;
   if (s.page === 'explore') {
     out.push({ key: 'labels', path: 'api/v1/labels', params: [['counts', '1'], ['match[]', s.query], ['limit', '100']] });
-    return [...out, ...chartRequests(s, now), ...viewsRequests(s, now)];
+    return [...out, ...chartRequests(s, now), ...wholeRequests(s, now), ...viewsRequests(s, now)];
   }
   const both = (['lines_a', 'lines'] as const).map((key, i) => {
     const side = i ? sideB(s) : sideA(s, now);

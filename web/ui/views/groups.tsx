@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of groups of a flame graph that is grouped by a label: the total of
 // each group, which is a box next to the root.
-import type { FlameAnswer } from '../api/answer.ts';
+import type { FlameAnswer, Line } from '../api/answer.ts';
 import { withMatcher } from '../model/selector.ts';
+import { kindOf, typeOf } from '../model/series.ts';
 import { formatChange, formatShare, formatValue } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
 
@@ -32,12 +33,28 @@ export function groupsOf(answer: FlameAnswer, label: string): Group[] {
   return out.sort((a, b) => size(b) - size(a));
 }
 
-export function Groups({ data, state, act }: Context & { data: FlameAnswer }) {
+/**
+ * The whole total of a group, of which filters leave a part; null if it is not known, or if totals of several profiles
+ * do not add up.
+ */
+export function wholeOf(lines: Line[], sampleType: string, label: string, value: string | undefined): number | null {
+  const line = lines.find((l) => value !== undefined && (l.labels[label] ?? '') === value);
+
+  return kindOf(lines, sampleType) === 'flow' ? (line?.totals[typeOf(lines, sampleType)]?.[0] ?? null) : null;
+}
+
+export function Groups(props: Context & { data: FlameAnswer }) {
+  const { data, state, act } = props;
   const label = state.group_by;
   const groups = groupsOf(data, label);
   /* What a filter leaves of the total is all that the groups have. */
   const sum = groups.reduce((a, g) => a + g.total, 0);
   const compared = data.total_of_a !== undefined;
+  const whole = props.loader.get<Line[]>('whole')?.answer?.data;
+  const own = (g: Group): string => {
+    const all = wholeOf(whole ?? [], state.sample_index || data.sample_type, label, g.value);
+    return all ? formatShare(g.total, all) : '';
+  };
 
   return (
     <div class="groups" tabIndex={0} role="region" aria-label={`By ${label}`}>
@@ -48,6 +65,7 @@ export function Groups({ data, state, act }: Context & { data: FlameAnswer }) {
             {compared && <th scope="col" class="number">A</th>}
             <th scope="col" class="number">{compared ? 'B' : 'Total'}</th>
             <th scope="col" class="number">{compared ? 'B−A' : 'Share'}</th>
+            {whole && <th scope="col" class="number" title={`Of all that each ${label} has, without the filters`}>of its own</th>}
           </tr>
         </thead>
         <tbody>
@@ -69,6 +87,7 @@ export function Groups({ data, state, act }: Context & { data: FlameAnswer }) {
               {compared && <td class="number">{formatValue(g.before ?? 0, data.unit)}</td>}
               <td class="number">{formatValue(g.total, data.unit)}</td>
               <td class="number">{compared ? formatChange(g.before ?? 0, g.total, data.unit) : formatShare(g.total, sum)}</td>
+              {whole && <td class="number">{own(g)}</td>}
             </tr>
           ))}
         </tbody>
