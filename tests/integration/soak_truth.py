@@ -189,7 +189,7 @@ def check_markers(server, load, began, replaced):
 
 
 def check_down(server, begin, end):
-    """A target is unknown while it was down, and known before and afterwards. A gap that is filled is not known, either."""
+    """A target is unknown while it was down, and known before and afterwards. A gap that is to be filled keeps its value."""
     for fill in '', '5m':
         _, values, covered = list(rates(server, 'profile{job="target"}', begin - 60, end + 60, 20, fill, 'job').values())[0]
         print(f'the target was down for {end - begin:.0f} s, steps of 20 s from 60 s before it:', values, covered)
@@ -198,7 +198,8 @@ def check_down(server, begin, end):
             # The profile that was being taken is lost with its target.
             if i not in (2, down[0], down[-1], down[-1] + 1):
                 assert (value is None) == (i in down and not fill), (i, values)
-                assert (share == 0) == (i in down), (i, covered)
+                assert (share == 0) == (i in down and not fill), (i, covered)
+                assert value != 0, (i, values)
 
 
 @suite.test
