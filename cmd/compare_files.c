@@ -3,7 +3,6 @@
 
 #include "cmd/console.h"
 #include "cmd/file_reader.h"
-#include "pprof/aggregate.h"
 #include "pprof/report.h"
 
 /* Files, while they are read. */
@@ -11,38 +10,36 @@ struct files {
 	const struct compare_files *o;
 	struct file_reader reader;
 	struct compare compare;
-	enum value_kind kind;
+	struct compare_type values;
 	size_t type;   /* index of the sample type */
 	bool has_type; /* the first file was read */
-	bool type_is_samples;
-	bool type_is_period;
 	int side;
 	size_t profiles[ESTIMATE_SIDES];
 };
+
+/* The texts of a sample type or of the period. */
+static struct value_type type_texts(const struct pprof *p, struct pprof_type t)
+{
+	return (struct value_type){ .type = pprof_str(p, t.type),
+				    .unit = pprof_str(p, t.unit) };
+}
 
 /* Decide from the first file what is compared. */
 static int compare_files_begin(struct files *f, const struct pprof *p,
 			       struct err *err)
 {
 	struct compare *c = &f->compare;
-	const struct pprof_type *type;
-	struct str name;
-	struct str unit;
+	struct value_type type;
+	struct value_type period;
 	int rc =
 		pprof_type_index(p, f->o->options->sample_index, &f->type, err);
 
 	if (rc)
 		return rc;
-	type = &p->types.v[f->type];
-	name = pprof_str(p, type->type);
-	unit = pprof_str(p, type->unit);
-	f->kind = value_kind(name, p->duration_ns > 0);
-	f->type_is_samples = str_is(name, "samples") && str_is(unit, "count");
-	f->type_is_period = str_eq(name, pprof_str(p, p->period_type.type)) &&
-			    str_eq(unit, pprof_str(p, p->period_type.unit));
-	c->by = !f->o->by_kind       ? f->o->by :
-		f->kind == KIND_FLOW ? COMPARE_SHARE :
-				       COMPARE_LEVEL;
+	type = type_texts(p, p->types.v[f->type]);
+	period = type_texts(p, p->period_type);
+	f->values = compare_type_of(&type, &period, p->duration_ns > 0);
+	c->by = f->o->by_kind ? compare_by_kind(f->values.kind) : f->o->by;
 	f->has_type = true;
 	return 0;
 }
@@ -115,7 +112,7 @@ static int compare_files_finish(struct files *f, struct buf *out,
 	struct compare_head head = {
 		.type = pprof_str(p, p->types.v[0].type),
 		.unit = pprof_str(p, p->types.v[0].unit),
-		.kind = value_kind_name(f->kind),
+		.kind = value_kind_name(f->values.kind),
 		.profiles = { f->profiles[ESTIMATE_BASE],
 			      f->profiles[ESTIMATE_NEW] },
 		.nodes = &r.nodes,
@@ -124,10 +121,7 @@ static int compare_files_finish(struct files *f, struct buf *out,
 	struct json j = json_init(out);
 	int rc;
 
-	f->compare.period = f->kind != KIND_FLOW ? 0 :
-			    f->type_is_samples   ? 1 :
-			    f->type_is_period    ? (double)p->period :
-						   0;
+	f->compare.period = compare_type_period(&f->values, p->period);
 	o.sample_index = (struct str){ 0 };
 	rc = report_init(&r, REPORT_TOP, p, &o, err);
 	if (rc)

@@ -14,6 +14,7 @@
 #define PPROF_COMPARE_H
 
 #include "base/limits.h"
+#include "pprof/aggregate.h"
 #include "pprof/compare/cells.h"
 #include "pprof/compare/estimate.h"
 #include "pprof/graph/nodes.h"
@@ -29,6 +30,13 @@ enum compare_by {
 struct compare_divisors {
 	VEC(double) buckets;
 	VEC(double) instances;
+};
+
+/* What the values of the sample type that is compared are. */
+struct compare_type {
+	enum value_kind kind;
+	bool is_samples; /* numbers of samples */
+	bool is_period;  /* the period has the same type and unit */
 };
 
 /* Two sets of profiles that are compared. The zero value is empty. */
@@ -93,6 +101,20 @@ struct compare_result {
 	bool bursty; /* the load changes more slowly than the range averages */
 	bool few_buckets; /* too few for a judgement: nothing is sure */
 };
+
+/* Return what the values of a sample type are; `has_duration`: of its profile. */
+struct compare_type compare_type_of(const struct value_type *type,
+				    const struct value_type *period,
+				    bool has_duration);
+
+/* Return what is compared unless somebody asks for something else. */
+enum compare_by compare_by_kind(enum value_kind kind);
+
+/*
+ * Return the value of one sample, of profiles with this period; 0: values do not
+ * tell how many samples they are.
+ */
+double compare_type_period(const struct compare_type *t, int64_t period);
 
 /* Make room for the divisors of a column (see `buckets`) and return its place. */
 double *compare_divisor(struct compare *c, bool instance, uint32_t column);

@@ -33,10 +33,8 @@ struct query_compare {
 	int64_t to[ESTIMATE_SIDES];
 	int64_t width_ms; /* of a bucket */
 	size_t type;      /* index of the sample type in the merge */
-	enum value_kind kind;
+	struct compare_type values;
 	bool has_kind; /* type and kind are known, as a profile was found */
-	bool type_is_samples; /* values are numbers of samples */
-	bool type_is_period;  /* the period is in the unit of the values */
 	/* The heartbeats of the side that is being collected. */
 	struct coverage coverage;
 	bool has_coverage;

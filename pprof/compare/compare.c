@@ -66,6 +66,33 @@ struct compare_work {
 	struct estimate_frame frame;
 };
 
+struct compare_type compare_type_of(const struct value_type *type,
+				    const struct value_type *period,
+				    bool has_duration)
+{
+	return (struct compare_type){
+		.kind = value_kind(type->type, has_duration),
+		.is_samples = str_is(type->type, "samples") &&
+			      str_is(type->unit, "count"),
+		.is_period = str_eq(type->type, period->type) &&
+			     str_eq(type->unit, period->unit),
+	};
+}
+
+enum compare_by compare_by_kind(enum value_kind kind)
+{
+	return kind == KIND_FLOW ? COMPARE_SHARE : COMPARE_LEVEL;
+}
+
+double compare_type_period(const struct compare_type *t, int64_t period)
+{
+	if (t->kind != KIND_FLOW)
+		return 0;
+	if (t->is_samples)
+		return 1;
+	return t->is_period ? (double)period : 0;
+}
+
 double *compare_divisor(struct compare *c, bool instance, uint32_t column)
 {
 	struct compare_divisors *d = &c->divisors[column & 1];

@@ -41,8 +41,7 @@ static int note_kind(struct query_compare *c, const struct totals_view *t,
 		     const struct totals_row *row, struct err *err)
 {
 	struct typeset *types = c->g->types;
-	const struct value_type *type;
-	enum value_kind kind;
+	struct compare_type values;
 	size_t at;
 	int rc = typeset_decode(t->typesets[row->typeset], types, err);
 
@@ -50,18 +49,15 @@ static int note_kind(struct query_compare *c, const struct totals_view *t,
 		rc = typeset_index(types, c->g->o->sample_index, &at, err);
 	if (rc)
 		return rc;
-	type = &types->types[at];
-	kind = value_kind(type->type, row->duration_ns > 0);
-	if (c->has_kind && kind != c->kind)
+	values = compare_type_of(&types->types[at], &types->period,
+				 row->duration_ns > 0);
+	if (c->has_kind && values.kind != c->values.kind)
 		return err_set(
 			err, ERR_INVALID,
 			"the values are of different kinds (%s, %s), because only some profiles have a duration: select those of one kind",
-			value_kind_name(c->kind), value_kind_name(kind));
-	c->kind = kind;
-	c->type_is_samples = str_is(type->type, "samples") &&
-			     str_is(type->unit, "count");
-	c->type_is_period = str_eq(type->type, types->period.type) &&
-			    str_eq(type->unit, types->period.unit);
+			value_kind_name(c->values.kind),
+			value_kind_name(values.kind));
+	c->values = values;
 	c->has_kind = true;
 	return 0;
 }
@@ -204,15 +200,15 @@ static int choose_by(struct query_compare *c, struct err *err)
 {
 	struct compare *to = &c->compare;
 
-	to->is_state = c->kind == KIND_STATE;
+	to->is_state = c->values.kind == KIND_STATE;
 	to->by = c->o.by;
 	if (c->o.by_kind)
-		to->by = c->kind == KIND_FLOW ? COMPARE_SHARE : COMPARE_LEVEL;
-	if (to->by == COMPARE_RATE && c->kind == KIND_STATE)
+		to->by = compare_by_kind(c->values.kind);
+	if (to->by == COMPARE_RATE && c->values.kind == KIND_STATE)
 		return err_set(
 			err, ERR_INVALID,
 			"values that are a state have no rate: use by=level");
-	if (to->by == COMPARE_LEVEL && c->kind == KIND_FLOW)
+	if (to->by == COMPARE_LEVEL && c->values.kind == KIND_FLOW)
 		return err_set(
 			err, ERR_INVALID,
 			"values that count for a time have no level: use by=rate");
@@ -241,9 +237,9 @@ static int plan_buckets(struct query_compare *c, struct compare_extent *x,
 
 	if (range < side_range(x, ESTIMATE_NEW))
 		range = side_range(x, ESTIMATE_NEW);
-	c->width_ms = c->o.bucket_ms ?
-			      c->o.bucket_ms :
-			      bucket_plan_width(range, c->kind, x->spacing);
+	c->width_ms = c->o.bucket_ms ? c->o.bucket_ms :
+				       bucket_plan_width(range, c->values.kind,
+							 x->spacing);
 	if (range / c->width_ms >= COMPARE_BUCKETS_MAX)
 		return err_set(
 			err, ERR_INVALID,
@@ -343,7 +339,7 @@ static void add_rows_divisor(struct compare_piece *x, size_t first, size_t end,
 	for (size_t i = first; i < end; i++) {
 		const struct totals_row *row = &x->t->rows[i];
 
-		if (x->c->kind == KIND_COUNTER)
+		if (x->c->values.kind == KIND_COUNTER)
 			seconds +=
 				i ? (double)(row->ms - x->t->rows[i - 1].ms) /
 						1e3 :
@@ -352,7 +348,7 @@ static void add_rows_divisor(struct compare_piece *x, size_t first, size_t end,
 			 !(node && coverage_has(node, row_middle(row))))
 			seconds += (double)row->duration_ns / 1e9;
 	}
-	add_divisor(x, x->c->kind == KIND_STATE ? 1 : seconds);
+	add_divisor(x, x->c->values.kind == KIND_STATE ? 1 : seconds);
 }
 
 /* Add the time for which the machine of a series was sampled, by bucket. */
@@ -385,7 +381,8 @@ static int add_piece(struct compare_piece *x, size_t first, size_t end,
 		     struct err *err)
 {
 	struct query_compare *c = x->c;
-	size_t begin = c->kind == KIND_COUNTER && first ? first - 1 : first;
+	size_t begin = c->values.kind == KIND_COUNTER && first ? first - 1 :
+								 first;
 	struct totals_view piece = *x->t;
 	size_t count;
 	int rc;
@@ -399,8 +396,8 @@ static int add_piece(struct compare_piece *x, size_t first, size_t end,
 			      err);
 	if (!rc)
 		merge_collected(c->g->merge, c->type,
-				c->kind == KIND_STATE ? count : 1, take_value,
-				x);
+				c->values.kind == KIND_STATE ? count : 1,
+				take_value, x);
 	return rc;
 }
 
@@ -469,16 +466,6 @@ static int name_side(int side, int rc, struct err *err)
 		    0;
 }
 
-/* Whether values tell of how many samples they are: the value of one. */
-static double value_period(const struct query_compare *c, const struct pprof *p)
-{
-	if (c->kind != KIND_FLOW)
-		return 0;
-	if (c->type_is_samples)
-		return 1;
-	return c->type_is_period ? (double)p->period : 0;
-}
-
 int query_compare_run(struct query_compare *c, const struct query_spec *base,
 		      const struct query_spec *new, struct pprof **out,
 		      struct err *err)
@@ -510,7 +497,7 @@ int query_compare_run(struct query_compare *c, const struct query_spec *base,
 	c->compare.same_instances = c->of_both == c->of_base &&
 				    c->instances.count == c->of_base;
 	*out = merge_number(c->g->merge, c->type);
-	c->compare.period = value_period(c, *out);
+	c->compare.period = compare_type_period(&c->values, (*out)->period);
 	return 0;
 }
 

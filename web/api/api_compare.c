@@ -137,7 +137,7 @@ static int write_rows(struct comparison *x, const struct report *r,
 	struct compare_head head = {
 		.type = pprof_str(r->p, type->type),
 		.unit = pprof_str(r->p, type->unit),
-		.kind = value_kind_name(x->compare.kind),
+		.kind = value_kind_name(x->compare.values.kind),
 		.bucket_s = (double)x->compare.width_ms / 1e3,
 		.profiles = { x->compare.profiles[ESTIMATE_BASE],
 			      x->compare.profiles[ESTIMATE_NEW] },
