@@ -70,7 +70,7 @@ static double gate_number(json_t *object, const char *key)
 {
 	json_t *v = json_object_get(object, key);
 
-	/* What is not known is null. */
+	/* The answer has null in place of a number that is not known. */
 	return json_is_number(v) ? json_number_value(v) : (double)NAN;
 }
 

@@ -58,7 +58,7 @@ static struct compare_units units_of(json_t *data)
 				   .unit = str_of(
 					   answer_string(data, "unit")) };
 
-	/* A unit that nobody knows is any text that a program has sent. */
+	/* An unknown unit can be any text, so it is not printed. */
 	if (!measure_is_unit(u.unit))
 		u.unit = str_of("count");
 

@@ -20,7 +20,7 @@ struct file_reader {
 	struct merge *merge;
 	struct buf body;
 	struct buf raw;
-	/* Called with each profile after it was merged; NULL: nobody is. */
+	/* Called with each profile after it was merged; may be NULL. */
 	int (*added)(void *ctx, const struct pprof *p, struct err *err);
 	void *ctx;
 };

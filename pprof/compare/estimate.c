@@ -35,7 +35,7 @@ void estimate_begin(struct estimate_frame *e)
 	}
 }
 
-/* What a bucket adds to the ratio of its side, less what it should add. */
+/* By how much the value of a bucket differs from its part of the ratio. */
 static double bucket_deviation(const struct estimate_frame *e, int side,
 			       const double *values, size_t i, double ratio)
 {
