@@ -2,6 +2,7 @@
 #include "cmd/ebpf_service.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -40,6 +41,9 @@ struct ebpf_service {
 	struct mutex mu;
 	struct collector *collector;   /* guarded by mu */
 	struct collector_stats before; /* of earlier collectors; by mu */
+	bool is_wanted; /* guarded by mu: the configuration has a collector */
+	/* Guarded by mu: what is known of the collector without its counters. */
+	struct web_collector_state known;
 };
 
 #define STATS(kind, ...) METRIC_ROW(kind, struct collector_stats, __VA_ARGS__)
@@ -226,9 +230,12 @@ static struct ebpf_section *section_copy(const struct yaml_node *n)
 	return x;
 }
 
-/* Log that the collector does not run. */
+/* Log and keep why the collector does not run. */
 static void service_report(struct ebpf_service *s, const struct err *err)
 {
+	mutex_lock(&s->mu);
+	(void)snprintf(s->known.error, sizeof(s->known.error), "%s", err->msg);
+	mutex_unlock(&s->mu);
 	log_event(s->o.log, LOG_ERROR,
 		  "the eBPF collector cannot run; everprof goes on without it",
 		  LOG_FIELDS(log_err(err)));
@@ -272,6 +279,13 @@ static bool service_start(struct ebpf_service *s)
 	(void)gethostname(host, sizeof(host) - 1);
 	node = c->node.len ? mem_strndup(c->node) : mem_strdup(host);
 	o.node = node;
+	mutex_lock(&s->mu);
+	s->known = (struct web_collector_state){
+		.frequency = c->sampling_frequency,
+		.interval_ms = c->interval_ms,
+	};
+	(void)snprintf(s->known.node, sizeof(s->known.node), "%s", node);
+	mutex_unlock(&s->mu);
 	s->unpacker = unpacker_new(SERVICE_PROFILE_MAX);
 	s->unpacked = mem_alloc(sizeof(*s->unpacked));
 	s->zstd = zstd_new();
@@ -335,9 +349,42 @@ static void service_change(struct ebpf_service *s, struct ebpf_section *next)
 		service_stop(s);
 }
 
+/* Called by the web side. */
+static bool service_state(void *ctx, struct web_collector_state *out)
+{
+	struct ebpf_service *s = ctx;
+	struct collector_stats stats = { .sampling = 0 };
+	bool is_wanted;
+
+	mutex_lock(&s->mu);
+	is_wanted = s->is_wanted;
+	*out = s->known;
+	if (s->collector)
+		ebpf_stats(s->collector, &stats);
+	stats_add_before(&stats, &s->before);
+	mutex_unlock(&s->mu);
+	out->sampling = stats.sampling;
+	out->processes = stats.processes;
+	out->series = stats.series;
+	out->profiles = stats.profiles;
+	out->profiles_failed = stats.profiles_failed;
+	if (stats.failure.code)
+		(void)snprintf(out->error, sizeof(out->error), "%s",
+			       stats.failure.msg);
+	return is_wanted;
+}
+
+struct web_collector ebpf_service_endpoint(struct ebpf_service *s)
+{
+	return (struct web_collector){ .ctx = s, .state = service_state };
+}
+
 void ebpf_service_apply(struct ebpf_service *s, const struct ebpf_config *c)
 {
 	mutex_lock(&s->apply_mu);
+	mutex_lock(&s->mu);
+	s->is_wanted = c->enabled;
+	mutex_unlock(&s->mu);
 	service_change(s, c->enabled ? section_copy(c->section) : NULL);
 	mutex_unlock(&s->apply_mu);
 }

@@ -7,7 +7,7 @@
  * Ownership: the members of the options are borrowed.
  * Threads: any, but for ebpf_service_free().
  * Locks: `apply_mu` serialises changes, and is held while a collector is started
- * and stopped; `mu` guards the collector while metrics are read.
+ * and stopped; `mu` guards the collector while metrics and its state are read.
  */
 #ifndef CMD_EBPF_SERVICE_H
 #define CMD_EBPF_SERVICE_H
@@ -17,6 +17,7 @@
 #include "cmd/ebpf_config.h"
 #include "discovery/target_group.h"
 #include "model/appender.h"
+#include "web/web.h"
 
 struct ebpf_service;
 
@@ -42,6 +43,9 @@ void ebpf_service_apply(struct ebpf_service *s, const struct ebpf_config *c);
  */
 void ebpf_service_name(struct ebpf_service *s,
 		       const struct target_groups_list *groups);
+
+/* Returns what the web server shows of the collector. */
+struct web_collector ebpf_service_endpoint(struct ebpf_service *s);
 
 /*
  * Stop for good, and store the last profiles; NULL is a no-op. Metrics can still

@@ -238,6 +238,7 @@ static int start_web(struct serve *s, struct err *err)
 					 s->limiter),
 		.sender = sender_endpoint(s->sender),
 		.discoveries = discovery_endpoint(s->discovery),
+		.collector = ebpf_service_endpoint(s->ebpf),
 		.profiler = self_profile_endpoint(s->profiler),
 		.flags = s->shown,
 		.flag_count = s->flag_count,

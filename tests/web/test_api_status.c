@@ -368,6 +368,45 @@ Test(api_status, memory_for_lists_of_targets_is_taken_as_they_grow)
 	buf_fini(&config);
 }
 
+/* Fills what a collector is like, of which `ctx` has the error. */
+static bool collector_like(void *ctx, struct web_collector_state *out)
+{
+	*out = (struct web_collector_state){ .node = "n1",
+					     .sampling = !*(const char *)ctx,
+					     .frequency = 19,
+					     .interval_ms = 10000,
+					     .processes = 7,
+					     .series = 3,
+					     .profiles = 5,
+					     .profiles_failed = 1 };
+	(void)snprintf(out->error, sizeof(out->error), "%s", (const char *)ctx);
+	return true;
+}
+
+Test(api_status, the_collector_of_the_machine_is_listed)
+{
+	struct site *f = site_start();
+	struct call c = { 0 };
+	char failure[] = "";
+	char denied[] = "CAP_BPF is missing";
+
+	f->web.o.collector = (struct web_collector){ failure, collector_like };
+	call_begin(f, &c, api_targets, "");
+	cr_expect(call_has(&c, "\"collectors\":[{\"node\":\"n1\","
+			       "\"health\":\"up\",\"lastError\":\"\","
+			       "\"samplingFrequency\":19,"
+			       "\"interval\":\"10s\",\"processes\":7,"
+			       "\"series\":3,\"profiles\":5,"
+			       "\"profilesFailed\":1}]"));
+	call_end(&c);
+	f->web.o.collector.ctx = denied;
+	call_begin(f, &c, api_targets, "");
+	cr_expect(call_has(&c, "\"health\":\"down\","
+			       "\"lastError\":\"CAP_BPF is missing\""));
+	call_end(&c);
+	site_stop(f);
+}
+
 Test(api_status, without_targets_the_lists_are_empty)
 {
 	struct site *f = site_start();
@@ -375,7 +414,8 @@ Test(api_status, without_targets_the_lists_are_empty)
 
 	call_check(f, api_targets, "", 200,
 		   DATA("{\"activeTargets\":[],\"droppedTargets\":[],"
-			"\"droppedTargetCounts\":{},\"discoveries\":[]}"));
+			"\"droppedTargetCounts\":{},\"discoveries\":[],"
+			"\"collectors\":[]}"));
 	call_begin(f, &c, page_targets, "");
 	cr_expect(c.a.status == 200 && call_has(&c, "<table>"));
 	cr_expect(!call_has(&c, "Dropped"));

@@ -105,6 +105,29 @@ struct web_discoveries {
 		     void *arg);
 };
 
+/* The state of the eBPF collector of this machine, for the API. */
+struct web_collector_state {
+	char node[256];
+	bool sampling;
+	char error[512];   /* why it takes no samples; "": nothing is wrong */
+	int64_t frequency; /* CPU samples a second and CPU */
+	int64_t interval_ms;
+	int64_t processes;
+	int64_t series;
+	int64_t profiles;        /* stored, since the start */
+	int64_t profiles_failed; /* storage refused them */
+};
+
+/* The eBPF collector, for the API. */
+struct web_collector {
+	void *ctx;
+	/*
+	 * Fills *out, which is zeroed. False: the configuration has none. Any
+	 * thread may call it.
+	 */
+	bool (*state)(void *ctx, struct web_collector_state *out);
+};
+
 /* The receiver of remote write, which /api/v1/write calls. */
 struct web_writer {
 	void *ctx;
@@ -153,6 +176,7 @@ struct web_options {
 	struct web_writer writer;
 	struct web_sender sender;
 	struct web_discoveries discoveries;
+	struct web_collector collector;
 	struct web_profiler profiler;
 	const struct web_flag *flags;
 	size_t flag_count;

@@ -183,6 +183,43 @@ static void write_discovery(void *ctx, const struct web_discovery *d)
 	json_end(j, '}');
 }
 
+/* Returns the health of a collector, in the words of targets. */
+static const char *collector_health(const struct web_collector_state *c)
+{
+	if (c->error[0])
+		return target_health_name(TARGET_DOWN);
+	return target_health_name(c->sampling ? TARGET_UP : TARGET_UNKNOWN);
+}
+
+/* Write the state of the collector, if there is one, as an object. */
+static void write_collector(struct json *j, const struct web_collector *c)
+{
+	struct web_collector_state state = { .sampling = false };
+
+	if (!c->state || !c->state(c->ctx, &state))
+		return;
+	json_begin(j, '{');
+	json_key(j, "node");
+	json_text(j, state.node);
+	json_key(j, "health");
+	json_text(j, collector_health(&state));
+	json_key(j, "lastError");
+	json_text(j, state.error);
+	json_key(j, "samplingFrequency");
+	json_int(j, state.frequency);
+	json_key(j, "interval");
+	write_duration(j, state.interval_ms);
+	json_key(j, "processes");
+	json_int(j, state.processes);
+	json_key(j, "series");
+	json_int(j, state.series);
+	json_key(j, "profiles");
+	json_int(j, state.profiles);
+	json_key(j, "profilesFailed");
+	json_int(j, state.profiles_failed);
+	json_end(j, '}');
+}
+
 void api_targets(void *ctx, struct request *r, struct answer *a)
 {
 	struct web *w = ctx;
@@ -217,6 +254,10 @@ void api_targets(void *ctx, struct request *r, struct answer *a)
 	if (w->o.discoveries.each)
 		w->o.discoveries.each(w->o.discoveries.ctx, write_discovery,
 				      &j);
+	json_end(&j, ']');
+	json_key(&j, "collectors");
+	json_begin(&j, '[');
+	write_collector(&j, &w->o.collector);
 	json_end(&j, ']');
 	json_end(&j, '}');
 	envelope_end(&j, a, NULL);
