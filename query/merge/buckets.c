@@ -15,7 +15,40 @@ void buckets_note(struct buckets *b, int64_t total)
 		b->greatest = total;
 }
 
-void buckets_begin(struct buckets *b, size_t n, size_t steps)
+/*
+ * The nearest number of few digits in the unit that suits it: "1.2 MB" has two
+ * digits, and is 1258291 bytes. Of other units, the steps are powers of 1000.
+ */
+static double bucket_round(double v, int digits, bool is_bytes)
+{
+	double step = is_bytes ? 1024 : 1000;
+	double unit = 1;
+	double power;
+
+	while (v >= unit * step)
+		unit *= step;
+	power = pow(10, digits - 1 - floor(log10(v / unit)));
+	return round(v / unit * power) / power * unit;
+}
+
+/*
+ * The bound between two buckets, of which one is `ratio` times as large as the
+ * other: near `v`, with as few digits as that allows.
+ */
+static double bucket_bound(double v, double ratio, bool is_bytes)
+{
+	double most = (ratio - 1) * v / 4;
+
+	for (int digits = 1; digits < 6; digits++) {
+		double r = bucket_round(v, digits, is_bytes);
+
+		if (fabs(r - v) <= most)
+			return r;
+	}
+	return v;
+}
+
+void buckets_begin(struct buckets *b, size_t n, size_t steps, bool is_bytes)
 {
 	double ratio;
 
@@ -30,7 +63,9 @@ void buckets_begin(struct buckets *b, size_t n, size_t steps)
 	b->bounds[0] = b->least;
 	b->bounds[n] = b->greatest;
 	for (size_t i = 1; i < n; i++) {
-		double v = (double)b->least * pow(ratio, (double)i / (double)n);
+		double v = bucket_bound(
+			(double)b->least * pow(ratio, (double)i / (double)n),
+			pow(ratio, 1 / (double)n), is_bytes);
 
 		b->bounds[i] = v < (double)b->greatest ? llround(v) :
 							 b->greatest;

@@ -2,7 +2,8 @@
 /*
  * Buckets: how many profiles of a time step have a total between two bounds, to
  * draw the distribution of totals over time. The bounds are spaced
- * logarithmically from the smallest total above 0 to the largest.
+ * logarithmically from the smallest total above 0 to the largest; those between
+ * are numbers of few digits that are near.
  *
  * Ownership: buckets_fini() frees the counts.
  * Threads: one thread per timeline.
@@ -33,9 +34,10 @@ void buckets_note(struct buckets *b, int64_t total);
 
 /*
  * Compute the bounds from all totals passed to buckets_note(), and begin to
- * count. The counts take n * steps * sizeof(uint32_t) bytes.
+ * count. The counts take n * steps * sizeof(uint32_t) bytes. `is_bytes`: units
+ * are powers of 1024, not of 1000.
  */
-void buckets_begin(struct buckets *b, size_t n, size_t steps);
+void buckets_begin(struct buckets *b, size_t n, size_t steps, bool is_bytes);
 
 /*
  * Count a total that was passed to buckets_note(). Totals of 0 or less are

@@ -464,9 +464,12 @@ int timeline_begin_counting(struct timeline *t, struct err *err)
 		struct timeline_group *g = &t->groups.v[i];
 
 		for (size_t k = 0; k < g->lines.count; k++) {
-			if (has_buckets(t, &g->lines.v[k]))
-				buckets_begin(&g->lines.v[k].buckets,
-					      t->o->buckets, t->steps.count);
+			struct timeline_line *l = &g->lines.v[k];
+
+			if (has_buckets(t, l))
+				buckets_begin(&l->buckets, t->o->buckets,
+					      t->steps.count,
+					      str_ends(l->name, "/bytes"));
 		}
 	}
 	return 0;

@@ -27,7 +27,7 @@ static struct buckets filled(const int64_t *totals, size_t count, size_t n,
 
 	for (size_t i = 0; i < count; i++)
 		buckets_note(&b, totals[i]);
-	buckets_begin(&b, n, steps);
+	buckets_begin(&b, n, steps, false);
 	for (size_t i = 0; i < count; i++)
 		buckets_count(&b, steps - 1, totals[i]);
 	return b;
@@ -67,6 +67,29 @@ Test(buckets, totals_are_counted_between_logarithmic_bounds)
 		cr_expect(buckets_are(&b, cases[i].want), "%zu", i);
 		buckets_fini(&b);
 	}
+}
+
+Test(buckets, bounds_between_have_few_digits_in_their_unit)
+{
+	struct buckets b = { 0 };
+
+	/* 12.3 ms to 789 ms: steps of 1.68. */
+	buckets_note(&b, 12345678);
+	buckets_note(&b, 789123456);
+	buckets_begin(&b, 8, 1, false);
+	cr_expect(buckets_are(&b, "{\"bounds\":[12345678,20000000,30000000,"
+				  "60000000,100000000,170000000,300000000,"
+				  "500000000,789123456],"
+				  "\"counts\":[[0,0,0,0,0,0,0,0]]}"));
+	buckets_fini(&b);
+	/* 1.0001 to 4 MB; the bounds are near 1.4, 2 and 2.8 MB. */
+	buckets_note(&b, 1048681);
+	buckets_note(&b, 4 << 20);
+	buckets_begin(&b, 4, 1, true);
+	cr_expect(buckets_are(&b, "{\"bounds\":[1048681,1468006,2097152,"
+				  "3145728,4194304],"
+				  "\"counts\":[[0,0,0,0]]}"));
+	buckets_fini(&b);
 }
 
 Test(buckets, each_step_has_its_own_counts)
