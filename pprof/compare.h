@@ -71,6 +71,16 @@ struct compare {
 	double min_samples;  /* rows with fewer are not tested */
 };
 
+/*
+ * Groups of samples that are compared in place of the functions, such as the
+ * boxes of a flame graph: each has a value, which is cumulative.
+ */
+struct compare_groups {
+	size_t count;
+	const struct pprof_run *of; /* by group: its part of `samples` */
+	const uint32_t *samples;    /* numbers of samples of the profile */
+};
+
 /* The flat or cumulative value of a function on both sides. */
 struct compare_value {
 	struct estimate e;
@@ -81,9 +91,9 @@ struct compare_value {
 	bool sure; /* the difference is not chance */
 };
 
-/* One function. */
+/* One function, or one group. */
 struct compare_row {
-	uint32_t node;
+	uint32_t node; /* its number */
 	struct compare_value flat;
 	struct compare_value cum;
 };
@@ -91,7 +101,10 @@ struct compare_row {
 /* The result of a comparison. */
 struct compare_result {
 	VEC(struct compare_row)
-	rows;                       /* sure ones first, then the most likely */
+	/*
+	 * sure ones first, then the most likely; groups in their order
+	 */
+	rows;
 	struct compare_value total; /* of no use for shares */
 	size_t tested;              /* values that were tested */
 	size_t few;                 /* values with too few samples */
@@ -129,6 +142,23 @@ NODISCARD int compare_run(struct compare *c, const struct pprof *p,
 			  const struct nodes *nodes,
 			  const struct limits *limits,
 			  struct compare_result *out, struct err *err);
+
+/*
+ * Compare groups of samples. The blocks of time are as wide as they are for the
+ * functions; otherwise as compare_run().
+ */
+NODISCARD int compare_run_groups(struct compare *c, const struct pprof *p,
+				 const struct nodes *nodes,
+				 const struct compare_groups *groups,
+				 const struct limits *limits,
+				 struct compare_result *out, struct err *err);
+
+/*
+ * Set `sums[s]`, by sample of p, to the values of its cells on side s, which may
+ * be done before the comparison only. Both have room for all samples of p.
+ */
+void compare_sums(const struct compare *c, const struct pprof *p,
+		  int64_t *sums[ESTIMATE_SIDES]);
 
 /* Return the memory of what was collected, in bytes. */
 size_t compare_memory(const struct compare *c);

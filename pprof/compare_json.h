@@ -34,6 +34,13 @@ NODISCARD int compare_by_parse(struct str s, enum compare_by *out,
 			       struct err *err);
 
 /*
+ * Write the members that say why the verdicts may be less than they seem, into the
+ * object that is open in j.
+ */
+void compare_doubts_json(const struct compare *c,
+			 const struct compare_result *r, struct json *j);
+
+/*
  * Write an object: how the comparison was made, its total, and its rows. Returns
  * errors of the limits, which are asked from time to time.
  */

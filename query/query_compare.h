@@ -18,6 +18,11 @@
 struct query_compare_options {
 	enum compare_by by; /* what is compared */
 	bool by_kind;       /* let the kind of the values decide instead */
+	/*
+	 * Refuse to compare anything but shares; with ERR_UNSUPPORTED, if the
+	 * kind has decided it.
+	 */
+	bool only_share;
 	double alpha;       /* family-wise error */
 	double min_samples; /* rows with fewer are not tested */
 	int64_t bucket_ms;  /* width of a bucket; 0: chosen */

@@ -29,7 +29,8 @@ struct report_request {
 	 */
 	bool stored;
 	bool compare; /* a comparison with error bars: only of two sides */
-	bool single; /* raw or meta: only a single profile can be requested */
+	bool errors;  /* a flame graph with error bars: only of two sides */
+	bool single;  /* raw or meta: only a single profile can be requested */
 	/*
 	 * True if format=text was given; reports without a JSON form are always
 	 * text.

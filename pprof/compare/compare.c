@@ -52,6 +52,8 @@ struct compare_work {
 	/* The samples of each node: those of node i begin at node_first[i]. */
 	uint32_t *node_first;
 	uint32_t *node_samples;
+	/* What is compared in place of the functions, or NULL. */
+	const struct compare_groups *groups;
 	double *sample_sum; /* of both sides, by sample of p */
 	/* The joined bucket of each bucket, and the divisors of joined ones. */
 	uint32_t *joined[ESTIMATE_SIDES];
@@ -262,6 +264,18 @@ static void values_fini(struct compare_values *v)
 		mem_free(v->buckets[s]);
 		mem_free(v->instances[s]);
 	}
+}
+
+/* Add up the values of a group of samples. */
+static void add_group_values(struct compare_work *w, size_t group)
+{
+	struct pprof_run run = w->groups->of[group];
+
+	values_clear(w, &w->flat);
+	values_clear(w, &w->cum);
+	for (uint32_t i = 0; i < run.count; i++)
+		add_cells(w, sample_id(w, w->groups->samples[run.first + i]),
+			  &w->cum);
 }
 
 /* Add up the values of a function. */
@@ -515,16 +529,20 @@ static bool is_empty(const struct compare_value *x)
 	return x->e.ratio[ESTIMATE_BASE] == 0 && x->e.ratio[ESTIMATE_NEW] == 0;
 }
 
-/* Estimate all functions. */
+/* Estimate all functions, or all groups. */
 static int estimate_nodes(struct compare_work *w, struct err *err)
 {
+	size_t count = w->groups ? w->groups->count : w->nodes->v.count;
 	struct growth_meter meter = { 0 };
 	int rc = 0;
 
-	for (size_t n = 0; n < w->nodes->v.count && !rc; n++) {
+	for (size_t n = 0; n < count && !rc; n++) {
 		struct compare_row row = { .node = (uint32_t)n };
 
-		add_node(w, n);
+		if (w->groups)
+			add_group_values(w, n);
+		else
+			add_node(w, n);
 		estimate_value(w, &w->cum, &row.cum);
 		estimate_value(w, &w->flat, &row.flat);
 		if (is_empty(&row.cum) && is_empty(&row.flat))
@@ -686,14 +704,53 @@ static bool is_paired(const struct compare *c)
 	       c->divisors[0].buckets.count == c->divisors[1].buckets.count;
 }
 
+void compare_sums(const struct compare *c, const struct pprof *p,
+		  int64_t *sums[ESTIMATE_SIDES])
+{
+	size_t samples = p->samples.count;
+	size_t ids = 0;
+	int64_t *of[ESTIMATE_SIDES];
+
+	for (size_t i = 0; i < c->buckets.v.count; i++)
+		ids = c->buckets.v.v[i].sample >= ids ?
+			      c->buckets.v.v[i].sample + 1 :
+			      ids;
+	for (int s = 0; s < ESTIMATE_SIDES; s++)
+		of[s] = mem_zalloc(ids + 1, sizeof(int64_t));
+	for (size_t i = 0; i < c->buckets.v.count; i++) {
+		const struct cell *v = &c->buckets.v.v[i];
+		int64_t *sum = &of[v->column & 1][v->sample];
+
+		*sum = wrap_add(*sum, v->value);
+	}
+	for (int s = 0; s < ESTIMATE_SIDES; s++) {
+		for (size_t i = 0; i < samples; i++) {
+			size_t id = (size_t)pprof_values(p, i)[0] - 1;
+
+			sums[s][i] = id < ids ? of[s][id] : 0;
+		}
+		mem_free(of[s]);
+	}
+}
+
 int compare_run(struct compare *c, const struct pprof *p,
 		const struct nodes *nodes, const struct limits *limits,
 		struct compare_result *out, struct err *err)
+{
+	return compare_run_groups(c, p, nodes, NULL, limits, out, err);
+}
+
+int compare_run_groups(struct compare *c, const struct pprof *p,
+		       const struct nodes *nodes,
+		       const struct compare_groups *groups,
+		       const struct limits *limits, struct compare_result *out,
+		       struct err *err)
 {
 	struct compare_work w = {
 		.c = c,
 		.p = p,
 		.nodes = nodes,
+		.groups = groups,
 		.limits = limits,
 		.out = out,
 		.frame = { .paired = is_paired(c),
@@ -711,7 +768,7 @@ int compare_run(struct compare *c, const struct pprof *p,
 		rc = estimate_nodes(&w, err);
 	if (!rc) {
 		judge_all(&w);
-		if (out->rows.count)
+		if (out->rows.count && !groups)
 			qsort(out->rows.v, out->rows.count,
 			      sizeof(*out->rows.v), compare_rows);
 	}

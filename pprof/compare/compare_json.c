@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include "base/significance.h"
-
 /* Significant digits of a number: more would claim a precision that is none. */
 #define COMPARE_DIGITS 8
 
@@ -38,20 +36,12 @@ static void write_number(struct json *j, const char *key, double v)
 	json_rounded(j, v, COMPARE_DIGITS);
 }
 
-/* Half of the interval in which the difference is with a probability of 95 %. */
-static double half_interval(const struct estimate *e)
-{
-	return e->degrees > 0 ? significance_quantile(0.025, e->degrees) *
-					sqrt(e->variance) :
-				(double)NAN;
-}
-
 /* Write what a test says about a value. */
 static void write_verdict(struct json *j, const struct compare_value *v)
 {
 	write_number(j, "se", sqrt(v->e.variance));
 	write_number(j, "df", v->e.degrees);
-	write_number(j, "interval", half_interval(&v->e));
+	write_number(j, "interval", estimate_interval(&v->e));
 	write_number(j, "p", v->e.p);
 	write_number(j, "p_all", v->p_all);
 	write_number(j, "visible", v->visible);
@@ -98,8 +88,7 @@ static void write_row(const struct compare_row *r, const struct nodes *nodes,
 	json_end(j, '}');
 }
 
-/* Write why the verdicts may be less than they seem. */
-static void write_doubts(const struct compare *c,
+void compare_doubts_json(const struct compare *c,
 			 const struct compare_result *r, struct json *j)
 {
 	json_key(j, "few_buckets");
@@ -159,7 +148,7 @@ int compare_json(const struct compare_head *head, const struct compare *c,
 
 	json_begin(j, '{');
 	write_comparison(head, c, r, j);
-	write_doubts(c, r, j);
+	compare_doubts_json(c, r, j);
 	json_key(j, "tested");
 	json_int(j, (int64_t)r->tested);
 	json_key(j, "few");

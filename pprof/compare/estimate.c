@@ -269,3 +269,10 @@ double estimate_visible(const struct estimate *x, double alpha, size_t tests)
 	return VISIBLE_FACTOR *
 	       ((t + VISIBLE_POWER) * sqrt(x->variance) + x->largest);
 }
+
+double estimate_interval(const struct estimate *x)
+{
+	return x->degrees > 0 ? significance_quantile(0.025, x->degrees) *
+					sqrt(x->variance) :
+				(double)NAN;
+}

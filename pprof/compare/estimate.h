@@ -85,6 +85,12 @@ double estimate_spread(const struct estimate_frame *e,
 		       const double *const buckets[ESTIMATE_SIDES]);
 
 /*
+ * Return half of the interval in which the difference is with a probability of
+ * 95 %; NaN: nothing is known about it.
+ */
+double estimate_interval(const struct estimate *x);
+
+/*
  * Return the smallest difference that would be seen in nearly all cases, if
  * `tests` rows are tested with the family-wise error `alpha`.
  */

@@ -14,6 +14,7 @@
  */
 struct growth {
 	const struct report *r;
+	const struct flame_sides *sides; /* NULL: samples have one weight */
 	VEC(struct flame_node) v;
 	/*
 	 * Finds children: maps the parent's index in `v` and a node of the
@@ -78,14 +79,29 @@ static uint32_t flame_take_step(struct growth *g, uint32_t parent,
 	return at;
 }
 
-/*
- * Add one sample along its path. The base samples of a diff have negative
- * values, which are negated before they are added to self_a.
- */
-static int flame_add_sample(struct growth *g, int64_t weight, bool base,
-			    struct err *err)
+/* Add the weights of a sample to the node in which its path ends. */
+static void flame_add_weight(struct growth *g, size_t sample,
+			     struct flame_node *last)
 {
-	struct flame_node *last;
+	int64_t base = 0;
+	int64_t now = 0;
+
+	if (g->sides) {
+		base = g->sides->base[sample];
+		now = g->sides->now[sample];
+	} else if (pprof_sample_is_base(g->r->p, sample)) {
+		/* The base samples of a diff have negative values. */
+		base = (int64_t) - (uint64_t)report_weight(g->r, sample);
+	} else {
+		now = report_weight(g->r, sample);
+	}
+	last->self_a = wrap_add(last->self_a, base);
+	last->self = wrap_add(last->self, now);
+}
+
+/* Add one sample along its path. */
+static int flame_add_sample(struct growth *g, size_t sample, struct err *err)
+{
 	uint32_t at = 0;
 	int rc = 0;
 
@@ -99,13 +115,18 @@ static int flame_add_sample(struct growth *g, int64_t weight, bool base,
 			     0 :
 			     flame_check_limits(g, LIMITS_WORK, err);
 	}
-	last = &g->v.v[at];
-	if (base)
-		last->self_a =
-			wrap_add(last->self_a, (int64_t) - (uint64_t)weight);
-	else
-		last->self = wrap_add(last->self, weight);
+	flame_add_weight(g, sample, &g->v.v[at]);
+	if (g->sides)
+		g->sides->ends[sample] = at;
 	return rc;
+}
+
+/* Whether a sample has no weight. */
+static bool flame_is_empty(const struct growth *g, size_t sample)
+{
+	if (g->sides)
+		return !g->sides->base[sample] && !g->sides->now[sample];
+	return !report_weight(g->r, sample);
 }
 
 /* Add all samples whose weight is not 0 and whose path is not empty. */
@@ -115,15 +136,15 @@ static int add_samples(struct growth *g, struct err *err)
 	int rc = 0;
 
 	for (size_t i = 0; i < r->p->samples.count && !rc; i++) {
-		int64_t weight = report_weight(r, i);
-		bool base = pprof_sample_is_base(r->p, i);
-
-		g->has_base = g->has_base || base;
-		if (!weight)
+		g->has_base = g->has_base || g->sides ||
+			      pprof_sample_is_base(r->p, i);
+		if (g->sides)
+			g->sides->ends[i] = PPROF_NONE;
+		if (flame_is_empty(g, i))
 			continue;
 		rc = flame_path_take(&g->path, i, &g->path_meter, err);
 		if (!rc && g->path.count)
-			rc = flame_add_sample(g, weight, base, err);
+			rc = flame_add_sample(g, i, err);
 		if (!rc)
 			rc = flame_check_limits(
 				g, 1 + g->path.count % LIMITS_WORK, err);
@@ -339,7 +360,7 @@ struct waiting {
  * instead of recursion, because a profile's stacks may be 100 000 frames deep.
  */
 static void flame_flatten(const struct growth *g, const struct siblings *s,
-			  struct flame *f)
+			  uint32_t *places, struct flame *f)
 {
 	VEC(struct waiting) stack = { 0 };
 
@@ -352,6 +373,7 @@ static void flame_flatten(const struct growth *g, const struct siblings *s,
 		struct flame_node n = g->v.v[w.place];
 
 		n.parent = w.parent;
+		places[w.place] = at;
 		*vec_add(&f->v) = n;
 		if (n.depth > f->max_depth)
 			f->max_depth = n.depth;
@@ -365,6 +387,29 @@ static void flame_flatten(const struct growth *g, const struct siblings *s,
 	vec_fini(&stack);
 }
 
+/*
+ * Move the ends of samples to the copy, whose places are by node of the tree.
+ * What is not kept is in the "(other)" node of its nearest kept ancestor.
+ */
+static void flame_move_ends(struct growth *g, const bool *kept,
+			    const uint32_t *places)
+{
+	uint32_t *ends = g->sides->ends;
+
+	for (size_t i = 0; i < g->r->p->samples.count; i++) {
+		uint32_t at = ends[i];
+
+		if (at == PPROF_NONE)
+			continue;
+		while (kept && !kept[g->v.v[at].parent])
+			at = g->v.v[at].parent;
+		if (kept && !kept[at])
+			at = flame_find_child(g, g->v.v[at].parent,
+					      FLAME_OTHER);
+		ends[i] = places[at];
+	}
+}
+
 enum flame_walk flame_walk_of(const struct report_options *o)
 {
 	if (o->pivot.len)
@@ -375,9 +420,17 @@ enum flame_walk flame_walk_of(const struct report_options *o)
 int flame_init(struct flame *f, const struct report *r, enum flame_walk walk,
 	       int64_t max_nodes, struct err *err)
 {
+	return flame_init_sides(f, r, walk, max_nodes, NULL, err);
+}
+
+int flame_init_sides(struct flame *f, const struct report *r,
+		     enum flame_walk walk, int64_t max_nodes,
+		     const struct flame_sides *sides, struct err *err)
+{
 	size_t max = max_nodes < 0 ? NODES_DEFAULT : (size_t)max_nodes;
-	struct growth g = { .r = r };
+	struct growth g = { .r = r, .sides = sides };
 	struct siblings s = { 0 };
+	uint32_t *places = NULL;
 	bool *kept = NULL;
 	int rc;
 
@@ -391,8 +444,12 @@ int flame_init(struct flame *f, const struct report *r, enum flame_walk walk,
 	}
 	if (!rc) {
 		list_siblings(&g, kept, &s);
-		flame_flatten(&g, &s, f);
+		places = mem_zalloc(g.v.count, sizeof(*places));
+		flame_flatten(&g, &s, places, f);
+		if (sides)
+			flame_move_ends(&g, kept, places);
 	}
+	mem_free(places);
 	mem_free(kept);
 	vec_fini(&s.v);
 	vec_fini(&s.of);

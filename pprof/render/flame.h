@@ -44,6 +44,20 @@ struct flame {
 	int64_t weight_left_out;
 };
 
+/*
+ * Weights of the samples on both sides of a comparison, in place of those of the
+ * report, and where their paths end in the tree.
+ */
+struct flame_sides {
+	const int64_t *base; /* by sample of the profile */
+	const int64_t *now;
+	/*
+	 * Set by flame_init_sides(), by sample: the node in which its path
+	 * ends; PPROF_NONE: it has no path. The caller provides the array.
+	 */
+	uint32_t *ends;
+};
+
 /* Return the kind of tree that the options of a report ask for. */
 enum flame_walk flame_walk_of(const struct report_options *o);
 
@@ -57,6 +71,12 @@ enum flame_walk flame_walk_of(const struct report_options *o);
 NODISCARD int flame_init(struct flame *f, const struct report *r,
 			 enum flame_walk walk, int64_t max_nodes,
 			 struct err *err);
+
+/* The same for samples that have weights on both sides; NULL: they have not. */
+NODISCARD int flame_init_sides(struct flame *f, const struct report *r,
+			       enum flame_walk walk, int64_t max_nodes,
+			       const struct flame_sides *sides,
+			       struct err *err);
 
 /* Free the tree. */
 void flame_fini(struct flame *f);

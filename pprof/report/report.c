@@ -10,7 +10,7 @@
 #include "pprof/render/net_total.h"
 #include "pprof/render/report_under.h"
 #include "pprof/report/report_dot.h"
-#include "pprof/report/report_flamegraph.h"
+#include "pprof/report_flamegraph.h"
 #include "pprof/report/report_folded.h"
 #include "pprof/report/report_source.h"
 #include "pprof/report/report_speedscope.h"

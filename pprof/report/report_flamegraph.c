@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/report/report_flamegraph.h"
+#include "pprof/report_flamegraph.h"
 
+#include <math.h>
+
+#include "pprof/compare_json.h"
 #include "pprof/render/flame.h"
 #include "pprof/report.h"
 #include "pprof/report/report_top.h"
+
+/* Significant digits of an interval: it is an estimate. */
+#define FLAME_DIGITS 4
 
 /* The texts of a node, as indexes in a table of distinct texts. */
 struct texts {
@@ -168,6 +174,169 @@ static void write_tree(struct names *names, const struct report *r,
 	json_end(j, '}');
 }
 
+/* The samples of each node of a tree: those whose path passes through it. */
+struct flame_samples {
+	struct pprof_run *of; /* by node */
+	uint32_t *
+		samples; /* those of a node and of its descendants are together */
+};
+
+/*
+ * List the samples of the nodes. The nodes are in depth-first order, so that the
+ * samples of a node and its descendants are one run, if they are sorted by the
+ * node in which their path ends.
+ */
+static void flame_list_samples(const struct flame *f, const uint32_t *ends,
+			       size_t samples, struct flame_samples *out)
+{
+	size_t count = f->v.count;
+	uint32_t *next = mem_zalloc(count + 1, sizeof(*next));
+	uint32_t at = 0;
+
+	out->of = mem_zalloc(count, sizeof(*out->of));
+	out->samples = mem_zalloc(samples + 1, sizeof(*out->samples));
+	for (size_t i = 0; i < samples; i++) {
+		if (ends[i] != PPROF_NONE)
+			out->of[ends[i]].count++;
+	}
+	for (size_t n = 0; n < count; n++) {
+		out->of[n].first = next[n] = at;
+		at += out->of[n].count;
+	}
+	for (uint32_t i = 0; i < samples; i++) {
+		if (ends[i] != PPROF_NONE)
+			out->samples[next[ends[i]]++] = i;
+	}
+	for (size_t n = count; n > 1; n--)
+		out->of[f->v.v[n - 1].parent].count += out->of[n - 1].count;
+	mem_free(next);
+}
+
+/* The verdicts on the nodes of a tree. */
+struct flame_verdicts {
+	double *interval; /* by node, in the unit of the values; NaN: not tested */
+	bool *sure;
+};
+
+/* The flame graph of a comparison while it is written. */
+struct compared_flame {
+	const struct report *r;
+	struct compare *compare;
+	/* By sample; the new side is scaled to the total of the base. */
+	int64_t *sums[ESTIMATE_SIDES];
+	uint32_t *ends;               /* see struct flame_sides */
+	double total;                 /* of the base */
+	struct compare_result result; /* of the last tree, without its rows */
+};
+
+/* Compare the nodes of a tree, and keep what was found. */
+static int compare_tree(struct compared_flame *x, const struct flame *f,
+			struct flame_verdicts *v, struct err *err)
+{
+	const struct report *r = x->r;
+	struct flame_samples s;
+	int rc;
+
+	flame_list_samples(f, x->ends, r->p->samples.count, &s);
+	rc = compare_run_groups(
+		x->compare, r->p, &r->nodes,
+		&(struct compare_groups){ f->v.count, s.of, s.samples },
+		&r->o->limits, &x->result, err);
+	for (size_t i = 0; i < f->v.count; i++)
+		v->interval[i] = (double)NAN;
+	for (size_t i = 0; i < x->result.rows.count; i++) {
+		const struct compare_row *row = &x->result.rows.v[i];
+
+		v->sure[row->node] = row->cum.sure;
+		if (row->cum.p_all <= 1)
+			v->interval[row->node] =
+				estimate_interval(&row->cum.e) * x->total;
+	}
+	compare_result_fini(&x->result);
+	mem_free(s.of);
+	mem_free(s.samples);
+	return rc;
+}
+
+/* Write the verdicts as two columns. */
+static void write_verdicts(const struct flame_verdicts *v, size_t count,
+			   struct json *j)
+{
+	json_key(j, "interval");
+	json_begin(j, '[');
+	for (size_t i = 0; i < count; i++)
+		json_rounded(j, v->interval[i], FLAME_DIGITS);
+	json_end(j, ']');
+	json_key(j, "sure");
+	json_begin(j, '[');
+	for (size_t i = 0; i < count; i++)
+		json_int(j, v->sure[i]);
+	json_end(j, ']');
+}
+
+/* Set the weights of the samples. The caller frees the arrays, also on errors. */
+static int compared_weigh(struct compared_flame *w, struct err *err)
+{
+	const struct report *r = w->r;
+	size_t samples = r->p->samples.count;
+	double totals[ESTIMATE_SIDES] = { 0 };
+	int rc =
+		limits_spend(&r->o->limits, samples * 8 * sizeof(int64_t), err);
+
+	for (int s = 0; s < ESTIMATE_SIDES; s++)
+		w->sums[s] = mem_zalloc(samples + 1, sizeof(int64_t));
+	w->ends = mem_zalloc(samples + 1, sizeof(*w->ends));
+	if (rc)
+		return rc;
+	compare_sums(w->compare, r->p, w->sums);
+	for (size_t i = 0; i < samples; i++) {
+		totals[ESTIMATE_BASE] += (double)w->sums[ESTIMATE_BASE][i];
+		totals[ESTIMATE_NEW] += (double)w->sums[ESTIMATE_NEW][i];
+	}
+	w->total = totals[ESTIMATE_BASE];
+	for (size_t i = 0; i < samples && totals[ESTIMATE_NEW] > 0; i++) {
+		double v = (double)w->sums[ESTIMATE_NEW][i];
+
+		w->sums[ESTIMATE_NEW][i] =
+			llround(v * w->total / totals[ESTIMATE_NEW]);
+	}
+	return 0;
+}
+
+static void compared_fini(struct compared_flame *w)
+{
+	for (int s = 0; s < ESTIMATE_SIDES; s++)
+		mem_free(w->sums[s]);
+	mem_free(w->ends);
+}
+
+/* Build one tree of a comparison, and write its columns and its verdicts. */
+static int build_compared_tree(struct names *names, struct compared_flame *x,
+			       enum flame_walk walk, struct json *j,
+			       struct err *err)
+{
+	const struct flame_sides sides = { x->sums[ESTIMATE_BASE],
+					   x->sums[ESTIMATE_NEW], x->ends };
+	struct flame_verdicts v = { 0 };
+	struct flame f;
+	int rc = flame_init_sides(&f, x->r, walk, x->r->o->max_nodes, &sides,
+				  err);
+
+	if (!rc) {
+		v.interval = mem_zalloc(f.v.count, sizeof(*v.interval));
+		v.sure = mem_zalloc(f.v.count, sizeof(*v.sure));
+		rc = compare_tree(x, &f, &v, err);
+	}
+	if (!rc) {
+		write_tree(names, x->r, &f, j);
+		write_verdicts(&v, f.v.count, j);
+	}
+	mem_free(v.interval);
+	mem_free(v.sure);
+	flame_fini(&f);
+	return rc;
+}
+
 /* Build one tree and write its columns. */
 static int build_tree(struct names *names, const struct report *r,
 		      enum flame_walk walk, struct json *j, struct err *err)
@@ -201,5 +370,37 @@ int report_flamegraph_json(struct report *r, struct json *j, struct err *err)
 	write_strings(&names, j);
 	json_end(j, '}');
 	names_fini(&names);
+	return rc;
+}
+
+int report_flamegraph_errors(struct report *r, struct compare *c,
+			     struct json *j, struct err *err)
+{
+	enum flame_walk walk = flame_walk_of(r->o);
+	struct compared_flame x = { .r = r, .compare = c };
+	struct names names;
+	int rc = compared_weigh(&x, err);
+
+	names_init(&names, r);
+	json_begin(j, '{');
+	json_key(j, "sample_type");
+	json_str(j, r->type);
+	json_key(j, "unit");
+	json_str(j, r->unit);
+	json_key(j, "total");
+	json_int(j, llround(x.total));
+	if (!rc)
+		rc = build_compared_tree(&names, &x, walk, j, err);
+	if (!rc && walk == FLAME_CALLEES) {
+		json_key(j, "callers");
+		json_begin(j, '{');
+		rc = build_compared_tree(&names, &x, FLAME_CALLERS, j, err);
+		json_end(j, '}');
+	}
+	write_strings(&names, j);
+	compare_doubts_json(c, &x.result, j);
+	json_end(j, '}');
+	names_fini(&names);
+	compared_fini(&x);
 	return rc;
 }

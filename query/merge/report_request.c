@@ -91,6 +91,12 @@ int report_request_parse(struct report_request *q, const struct params *p,
 		q->text = str_is(format, "text");
 		q->json = str_is(format, "json");
 	}
+	q->errors = params_is_on(p, "errors");
+	if (q->errors &&
+	    !(q->type && q->type->kind == REPORT_FLAMEGRAPH && !q->text))
+		return err_set(
+			err, ERR_INVALID,
+			"parameter \"errors\" is only for report=flamegraph; report=compare has the error bars of functions");
 	rc = parse_options(q, p, err);
 	if (!rc)
 		rc = parse_diff(q, p, err);

@@ -121,6 +121,56 @@ def changes_are_told_from_noise(d):
     assert short['few_buckets'] and sure_of(short) == [], short
 
 
+def paths_of(tree, strings):
+    """The path of each box, from the outermost frame on, with its numbers."""
+    paths = []
+    for i, parent in enumerate(tree['parent']):
+        paths.append((paths[parent] if parent >= 0 else ()) + (strings[tree['name'][i]],))
+    return {p: i for i, p in enumerate(paths)}
+
+
+@suite.test
+def boxes_of_a_flame_graph_have_error_bars(d):
+    stored(d)
+    server = Everprof(d, flags=['--storage.tsdb.retention.time=0']).ready()
+    middle = BEGIN + 750000
+
+    def get(**params):
+        return server.get('/api/v1/query', **{**sides, **params})
+    sides = {'query_a': 'profile{job="a"}', 'from_a': BEGIN, 'to_a': middle - 1, 'query_b': 'profile{job="a"}',
+             'from_b': middle, 'to_b': middle + 750000, 'mode': 'diff'}
+    flame = get(report='flamegraph', errors=1).data()
+    plain = get(report='flamegraph', normalize=1).data()
+    table = {r['name']: r for r in get(report='compare').data()['rows']}
+    # It is the picture of the two sides by share, box by box; scaling rounds.
+    boxes, others = paths_of(flame, flame['strings']), paths_of(plain, plain['strings'])
+    assert boxes.keys() == others.keys() and flame['total'] == plain['total_of_a'][0], flame['total']
+    for path, i in boxes.items():
+        assert flame['total_of_a'][i] == plain['total_of_a'][others[path]], path
+        assert abs(flame['total_of'][i] - plain['total_of'][others[path]]) <= 1e-6 * flame['total'], path
+    # Each function is on one path, so the interval of its box is that of the function.
+    sure = {p[-1] for p, i in boxes.items() if flame['sure'][i]}
+    assert 'f3' in sure, sure
+    for path, i in boxes.items():
+        row = table.get(path[-1])
+        if row and row['cum'].get('tested') and len(path) > 2:
+            assert abs(flame['interval'][i] / (row['cum']['interval'] * flame['total']) - 1) < 1e-3, path
+    assert not flame['few_buckets'] and not flame['drift'], flame['few_buckets']
+    # A graph from one function on, and another way round, have their own verdicts.
+    pivot = get(report='flamegraph', errors=1, pivot='^f3$').data()
+    assert len(pivot['sure']) == len(pivot['name']) and any(pivot['callers']['sure']), pivot['callers']
+    # Memory in use is not compared by share unless that is asked for: the graph has no error bars.
+    sides.update({'query_a': 'heap{job="a"}', 'query_b': 'heap{job="a"}'})
+    assert 'sure' not in get(report='flamegraph', errors=1).data()
+    heap = get(report='flamegraph', errors=1, by='share').data()
+    assert heap['drift'] and not any(heap['sure']), heap
+    for more, message in (({'report': 'top'}, 'only for report=flamegraph'), ({'report': 'flamegraph', 'by': 'level'}, 'by=share'),
+                          ({'report': 'flamegraph', 'mode': 'merge'}, 'needs mode=diff')):
+        answer = get(errors=1, **more)
+        assert answer.status == 400 and message in answer.body.decode(), answer.body
+    server.finish()
+
+
 @suite.test
 def a_gate_fails_passes_or_cannot_decide(d):
     data = stored(d)

@@ -470,6 +470,65 @@ Test(compare, samples_that_a_filter_removed_do_not_count)
 	program_fini(&g);
 }
 
+/* Whether a group of samples is estimated as a function's own values are. */
+static bool is_like(const struct compare_row *group,
+		    const struct compare_row *function)
+{
+	const struct compare_value *x = &group->cum;
+	const struct compare_value *y = &function->flat;
+
+	return x->e.delta == y->e.delta && x->e.variance == y->e.variance &&
+	       x->e.p == y->e.p && x->samples == y->samples;
+}
+
+Test(compare, groups_of_samples_are_compared_like_functions)
+{
+	struct program g = program_init(8);
+	struct chance luck = { 31 };
+	struct compare c = compare_of_samples();
+	struct pprof_run of[9];
+	uint32_t samples[8];
+	int64_t base[8];
+	int64_t now[8];
+	int64_t *sums[] = { base, now };
+	struct compare_groups groups = { 9, of, samples };
+	struct compare_result functions;
+	struct compare_result r;
+	int64_t total = 0;
+	struct err err;
+
+	fill_side(&c, &g, &luck, 0, 24, 300, SIZE_MAX, 1);
+	fill_side(&c, &g, &luck, 1, 24, 300, 2, 2);
+	compare_sums(&c, g.s.p, sums);
+	for (size_t i = 0; i < c.buckets.v.count; i++)
+		total += c.buckets.v.v[i].value;
+	for (uint32_t i = 0; i < 8; i++) {
+		of[i] = (struct pprof_run){ i, 1 };
+		samples[i] = i;
+		total -= base[i] + now[i];
+	}
+	cr_expect(!total && base[0] > base[7] && now[2] > base[2]);
+	/* The last group has all samples. */
+	of[8] = (struct pprof_run){ 0, 8 };
+	functions = run(&c, &g);
+	cr_assert(!compare_run_groups(&c, g.s.p, &g.nodes, &groups,
+				      &all_permitted, &r, &err));
+	cr_assert(r.rows.count == 9 && r.joined == functions.joined);
+	for (size_t i = 0; i < 8; i++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), "f%zu", i);
+		cr_expect(r.rows.v[i].node == i);
+		cr_expect(is_like(&r.rows.v[i], row_of(&functions, &g, name)));
+		cr_expect(r.rows.v[i].cum.sure || i != 2);
+	}
+	cr_expect(r.rows.v[8].cum.e.delta == 0 && !r.rows.v[8].cum.sure);
+	compare_result_fini(&functions);
+	compare_result_fini(&r);
+	compare_fini(&c);
+	program_fini(&g);
+}
+
 /* Limits that refuse the n-th question. */
 static int refuse(void *ctx, size_t bytes, struct err *err)
 {

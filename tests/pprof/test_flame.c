@@ -144,3 +144,46 @@ Test(flame, a_pivot_that_matches_nothing_is_an_error)
 		sketch_fini(&s);
 	}
 }
+
+/* The tree of `stacks` with weights on two sides, and where the paths end. */
+static bool sides_are(int64_t max_nodes, const char *want,
+		      const uint32_t want_ends[4])
+{
+	struct sketch s = sketch_init("samples/count", stacks);
+	const int64_t base[] = { 1, 2, 4, 0 };
+	const int64_t now[] = { 10, 0, 40, 0 };
+	uint32_t ends[4];
+	struct flame_sides sides = { base, now, ends };
+	struct report_options o;
+	struct report r;
+	struct flame f;
+	struct buf out = { 0 };
+	bool same;
+
+	report_options_init(&o);
+	cr_assert(!report_init(&r, REPORT_FLAMEGRAPH, s.p, &o, NULL));
+	cr_assert(!flame_init_sides(&f, &r, FLAME_INWARDS, max_nodes, &sides,
+				    NULL));
+	for (size_t i = 0; i < f.v.count; i++)
+		buf_printf(&out, "%.*s %" PRId64 "-%" PRId64 "\n",
+			   STR_ARG(flame_name(&r, &f.v.v[i])), f.v.v[i].total_a,
+			   f.v.v[i].total);
+	same = f.has_base && check_str(str_of(buf_cstr(&out)), want) &&
+	       !memcmp(ends, want_ends, sizeof(ends));
+	buf_fini(&out);
+	flame_fini(&f);
+	report_fini(&r);
+	sketch_fini(&s);
+	return same;
+}
+
+Test(flame, samples_of_both_sides_know_where_their_paths_end)
+{
+	/* A sample without weight on any side has no path. */
+	cr_expect(sides_are(
+		0, "total 7-50\nm 7-50\na 3-10\nb 1-10\nc 2-0\nb 4-40\n",
+		(uint32_t[]){ 3, 4, 5, PPROF_NONE }));
+	/* What has no room ends where it was folded. */
+	cr_expect(sides_are(3, "total 7-50\nm 7-50\n(other) 3-10\nb 4-40\n",
+			    (uint32_t[]){ 2, 2, 3, PPROF_NONE }));
+}

@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "pprof/compare_json.h"
+#include "pprof/report_flamegraph.h"
 #include "query/query_compare.h"
 #include "query/symbolize.h"
 #include "web/handler/envelope.h"
@@ -100,7 +101,7 @@ static int collect_sides(struct comparison *x, struct pprof **p,
 	if (!rc && !(base.merged && new.merged))
 		rc = err_set(
 			err, ERR_INVALID,
-			"single profiles have no error bars: report \"compare\" needs from_a, to_a, from_b and to_b");
+			"single profiles have no error bars, which need from_a, to_a, from_b and to_b");
 	if (!rc)
 		rc = query_compare_run(&x->compare, &base, &new, p, err);
 	query_spec_fini(&base);
@@ -159,6 +160,20 @@ static int write_rows(struct comparison *x, const struct report *r,
 	return rc ? rc : query_take_output(&x->a->work, err);
 }
 
+/* Compare the boxes of a flame graph, and write it. */
+static int write_flamegraph(struct comparison *x, struct report *r,
+			    struct err *err)
+{
+	struct json j;
+	int rc;
+
+	count_headers(x);
+	j = envelope_begin(x->a);
+	rc = report_flamegraph_errors(r, &x->compare.compare, &j, err);
+	envelope_end(&j, x->a, x->warnings);
+	return rc ? rc : query_take_output(&x->a->work, err);
+}
+
 /* Name functions, apply the filters, and compare. */
 static int answer_comparison(struct comparison *x, struct pprof *p,
 			     struct err *err)
@@ -183,7 +198,9 @@ static int answer_comparison(struct comparison *x, struct pprof *p,
 	o.sample_index = (struct str){ 0 };
 	o.limits = limits;
 	if (!rc)
-		rc = report_init(&r, REPORT_TOP, p, &o, err);
+		rc = report_init(
+			&r, x->query->errors ? REPORT_FLAMEGRAPH : REPORT_TOP,
+			p, &o, err);
 	if (rc)
 		return rc;
 	for (size_t i = 0;
@@ -192,7 +209,8 @@ static int answer_comparison(struct comparison *x, struct pprof *p,
 		x->warnings[x->warning_count++] =
 			arena_printf(arena, "%s expression matched no samples",
 				     r.unmatched.names[i]);
-	rc = write_rows(x, &r, &limits, err);
+	rc = x->query->errors ? write_flamegraph(x, &r, err) :
+				write_rows(x, &r, &limits, err);
 	report_fini(&r);
 	return rc;
 }
@@ -213,6 +231,7 @@ int api_compare(struct web *w, struct request *r, struct answer *a,
 
 	if (rc)
 		return rc;
+	options.only_share = query->errors;
 	(void)params_find(&r->params, "group_by", &merge.group_by);
 	query_merge_init(&x.merge, w->o.db, &a->work, &merge);
 	query_compare_init(&x.compare, &x.merge, &options);

@@ -315,8 +315,9 @@ static int query_side(struct web *w, struct request *r, struct answer *a,
 	int rc = query_spec_parse(&s, &r->params, "", err);
 
 	if (!rc && query->compare)
-		rc = err_set(err, ERR_INVALID,
-			     "report \"compare\" needs two sides: use mode=diff");
+		rc = err_set(
+			err, ERR_INVALID,
+			"report \"compare\" needs two sides: use mode=diff");
 	if (!rc && s.merged)
 		rc = check_single(query, err);
 	if (!rc)
@@ -395,12 +396,22 @@ void api_query(void *ctx, struct request *r, struct answer *a)
 			str_is(report, "proto") || str_is(report, "raw");
 	bool diff = params_find(&r->params, "mode", &mode) &&
 		    str_is(mode, "diff");
+	bool with_errors;
 	struct err err;
 	int rc = report_request_parse(&query, &r->params, &err);
 
-	if (!rc && diff && query.compare)
+	if (!rc && query.errors && !diff)
+		rc = err_set(
+			&err, ERR_INVALID,
+			"parameter \"errors\" needs mode=diff: only differences have error bars");
+	with_errors = !rc && diff && (query.compare || query.errors);
+	if (with_errors) {
 		rc = api_compare(ctx, r, a, &query, &err);
-	else if (!rc)
+		/* Values that are not compared by share have no error bars. */
+		with_errors = !(query.errors && rc == ERR_UNSUPPORTED);
+		rc = with_errors ? rc : 0;
+	}
+	if (!rc && !with_errors)
 		rc = diff ? query_diff(ctx, r, a, &query, &err) :
 			    query_side(ctx, r, a, &query, &err);
 	if (rc && r->is_go && document)

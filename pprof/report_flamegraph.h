@@ -5,9 +5,10 @@
  * Ownership: borrows the report.
  * Threads: one thread per report.
  */
-#ifndef PPROF_REPORT_REPORT_FLAMEGRAPH_H
-#define PPROF_REPORT_REPORT_FLAMEGRAPH_H
+#ifndef PPROF_REPORT_FLAMEGRAPH_H
+#define PPROF_REPORT_FLAMEGRAPH_H
 
+#include "pprof/compare.h"
 #include "pprof/report.h"
 
 /*
@@ -20,5 +21,16 @@
  * pivot, "callers" is a second tree. ERR_LIMIT, ERR_TIMEOUT.
  */
 int report_flamegraph_json(struct report *r, struct json *j, struct err *err);
+
+/*
+ * Write the flame graph of a comparison by share, whose samples are those of r->p:
+ * its columns as for a diff, where the new side is scaled to the total of the
+ * base, and for each tree "interval" (half of the 95 % interval of the difference,
+ * in the unit of the values; null: not tested) and "sure" (1: the difference is
+ * not chance); then why not to trust it, as compare_json() does. Changes `c`.
+ * ERR_LIMIT, ERR_TIMEOUT.
+ */
+int report_flamegraph_errors(struct report *r, struct compare *c,
+			     struct json *j, struct err *err);
 
 #endif
