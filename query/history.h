@@ -61,6 +61,11 @@ struct history_function {
 /* The series that have the same values of the group_by labels. */
 struct history_group {
 	struct labels *labels; /* NULL: all series are one group */
+	/*
+	 * By step: for how long the programs were profiled, in ns; 0: this is
+	 * not known, or the values do not count for a time.
+	 */
+	int64_t *looked_ns;
 };
 
 /* A history. */
@@ -97,8 +102,9 @@ NODISCARD int history_run(struct history *h, struct tsdb *db,
 
 /*
  * Write {"sample_type","unit","timestamps":[],"total":[],"profiles":[],
- * "functions":[{"name","file","labels","flat":[],"cum":[]}]}. A step without
- * profiles has null in all arrays but timestamps and profiles.
+ * "functions":[{"name","file","labels","flat":[],"cum":[],"seconds":[]}]}. A step
+ * without profiles has null in all arrays but timestamps and profiles, and so has
+ * "seconds" where the time is not known.
  */
 void history_json(const struct history *h, struct json *j);
 

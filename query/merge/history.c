@@ -189,6 +189,8 @@ static void take_weights(struct history *h, size_t step, size_t group,
 	}
 	h->total[step] = wrap_add(h->total[step], r->total);
 	h->profiles[step] += t->merge.profiles;
+	if (t->merge.has_looked && t->merge.looked.has_flows)
+		h->groups.v[group].looked_ns[step] = t->merge.looked_ns;
 	for (size_t i = 0; i < t->graph.shown.count; i++) {
 		uint32_t at = t->graph.shown.v[i];
 		const struct graph_node *n = &t->graph.node[at];
@@ -346,11 +348,15 @@ int history_run(struct history *h, struct tsdb *db, struct query_work *work,
 		rc = history_group_series(h, err);
 	if (!rc)
 		rc = query_take(work,
-				(int64_t)(h->groups.count * h->functions.count *
-					  h->steps * 2 * sizeof(int64_t)),
+				(int64_t)(h->groups.count *
+					  (h->functions.count * 2 + 1) *
+					  h->steps * sizeof(int64_t)),
 				err);
 	if (rc)
 		return rc;
+	for (size_t g = 0; g < h->groups.count; g++)
+		h->groups.v[g].looked_ns =
+			mem_zalloc(h->steps, sizeof(int64_t));
 	history_add_lines(h);
 	rc = weigh_steps(h, err);
 	return rc ? rc : history_check_profiles(h, err);
@@ -368,6 +374,18 @@ static void history_write_steps(const struct history *h, const char *key,
 		else
 			json_double(j, (double)NAN); /* null */
 	}
+	json_end(j, ']');
+}
+
+/* Write for how long the programs of a group were profiled in each step. */
+static void history_write_seconds(const struct history *h,
+				  const struct history_group *g, struct json *j)
+{
+	json_key(j, "seconds");
+	json_begin(j, '[');
+	for (size_t i = 0; i < h->steps; i++)
+		json_double(j, g->looked_ns[i] ? (double)g->looked_ns[i] / 1e9 :
+						 (double)NAN);
 	json_end(j, ']');
 }
 
@@ -392,6 +410,7 @@ static void history_write_line(const struct history *h,
 	}
 	history_write_steps(h, "flat", l->flat, j);
 	history_write_steps(h, "cum", l->cum, j);
+	history_write_seconds(h, &h->groups.v[l->group], j);
 	json_end(j, '}');
 }
 
@@ -448,8 +467,10 @@ void history_fini(struct history *h)
 		mem_free(h->lines.v[i].flat);
 		mem_free(h->lines.v[i].cum);
 	}
-	for (size_t i = 0; i < h->groups.count; i++)
+	for (size_t i = 0; i < h->groups.count; i++) {
 		labels_unref(h->groups.v[i].labels);
+		mem_free(h->groups.v[i].looked_ns);
+	}
 	vec_fini(&h->lines);
 	vec_fini(&h->groups);
 	vec_fini(&h->functions);

@@ -87,10 +87,11 @@ Test(history, each_step_is_a_merge)
 	cr_expect(tells(&x, "\"total\":[17,null,8],\"profiles\":[3,0,1]"));
 	/* f has 13 in all, g has 11. */
 	cr_expect(tells(&x, "\"functions\":[{\"name\":\"f\",\"file\":"));
-	cr_expect(tells(&x, "\"labels\":{},\"flat\":[6,null,7],"
-			    "\"cum\":[6,null,7]}"));
+	cr_expect(tells(&x,
+			"\"labels\":{},\"flat\":[6,null,7],"
+			"\"cum\":[6,null,7],\"seconds\":[null,null,null]}"));
 	cr_expect(tells(&x, "{\"name\":\"g\","));
-	cr_expect(tells(&x, "\"flat\":[11,null,0],\"cum\":[11,null,0]}]}"));
+	cr_expect(tells(&x, "\"flat\":[11,null,0],\"cum\":[11,null,0],"));
 	asked_fini(&x);
 	store_close(s);
 }
@@ -104,13 +105,14 @@ Test(history, functions_are_chosen_by_name_or_by_weight)
 
 	ask(&x, s, "cpu", 0, 10, 10);
 	cr_expect(x.h.lines.count == 2);
-	cr_expect(tells(&x, "\"flat\":[11],\"cum\":[11]},{\"name\":\"nobody\","
-			    "\"file\":\"\",\"labels\":{},\"flat\":[0],"));
+	cr_expect(tells(&x, "\"flat\":[11],\"cum\":[11],\"seconds\":[null]},"
+			    "{\"name\":\"nobody\",\"file\":\"\",\"labels\":{},"
+			    "\"flat\":[0],"));
 	asked_fini(&x);
 	x = (struct asked){ .o = { .top = 1, .by_cum = true } };
 	ask(&x, s, "cpu", 0, 30, 30);
 	cr_expect(tells(&x, "\"functions\":[{\"name\":\"main\","));
-	cr_expect(tells(&x, "\"flat\":[1],\"cum\":[25]}]}"));
+	cr_expect(tells(&x, "\"flat\":[1],\"cum\":[25],"));
 	asked_fini(&x);
 	store_close(s);
 }
@@ -128,6 +130,29 @@ Test(history, groups_have_their_own_lines)
 	cr_expect(tells(&x, "\"labels\":{\"job\":\"a\"},\"flat\":[1,null,0]"));
 	cr_expect(tells(&x, "\"labels\":{\"job\":\"b\"},\"flat\":[10,null,0]"));
 	cr_expect(tells(&x, "\"total\":[17,null,8]"));
+	asked_fini(&x);
+	store_close(s);
+}
+
+/*
+ * a has 7 in two profiles of 9 ns, and b 10 in one: both together have 1.5 in a
+ * nanosecond, and 17 divided by it is 11 ns.
+ */
+Test(history, the_time_of_a_step_is_that_of_its_programs)
+{
+	struct store *s = filled();
+	struct asked x = { .o = { .top = 1, .merge.looked = true } };
+
+	ask(&x, s, "cpu", 0, 30, 10);
+	cr_expect(tells(&x, "\"seconds\":[1.1e-08,null,9e-09]}"));
+	asked_fini(&x);
+	x = (struct asked){ .o = { .top = 1,
+				   .merge.looked = true,
+				   .group_by = str_of("job") } };
+	ask(&x, s, "cpu", 0, 30, 10);
+	cr_expect(tells(&x, "\"labels\":{\"job\":\"a\"},"
+			    "\"flat\":[6,null,7],\"cum\":[6,null,7],"
+			    "\"seconds\":[1.8e-08,null,9e-09]}"));
 	asked_fini(&x);
 	store_close(s);
 }

@@ -86,7 +86,10 @@ static int parse_merging(struct history_query *x, const struct params *p,
 		.one_type = true,
 		.sample_index = x->o.report.sample_index,
 	};
-	return aggregate_parse(text, &x->o.merge.aggregate, err);
+	rc = aggregate_parse(text, &x->o.merge.aggregate, err);
+	x->o.merge.looked = x->o.merge.aggregate == AGGREGATE_AUTO ||
+			    x->o.merge.aggregate == AGGREGATE_SUM;
+	return rc;
 }
 
 /* Parse the request. The caller calls query_spec_fini() in any case. */
