@@ -15,6 +15,8 @@ import { build } from 'esbuild';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = process.argv[2];
+/** What the page loads before its first picture. */
+const atOnce = ['main.js', 'style.css', 'icon.svg'];
 const types = {
   html: 'text/html; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
@@ -22,12 +24,17 @@ const types = {
   svg: 'image/svg+xml',
 };
 
-/** The bundled files: [name without folder, content]. */
+/**
+ * The bundled files: [name without folder, content]. What is imported with
+ * import() becomes a file of its own, which a browser loads when it is needed.
+ */
 async function bundle() {
   const result = await build({
     absWorkingDir: here,
     entryPoints: { main: 'main.tsx', style: 'style.css' },
     bundle: true,
+    splitting: true,
+    chunkNames: '[name].[hash]',
     minify: true,
     write: false,
     outdir: 'out',
@@ -41,8 +48,9 @@ async function bundle() {
   return result.outputFiles.map((f) => [f.path.split('/').pop(), Buffer.from(f.contents)]);
 }
 
-/** "main.js" becomes "main.0123456789abcdef.js": a name that changes with the content. */
+/** "main.js" becomes "main.0123456789abcdef.js": a name that changes with the content. Files loaded later have one already. */
 function hashed(name, content) {
+  if (!atOnce.includes(name)) return name;
   const hash = createHash('sha256').update(content).digest('hex').slice(0, 16);
   return name.replace(/\.(\w+)$/, `.${hash}.$1`);
 }
@@ -95,6 +103,6 @@ for (const [name, , plain] of files) html = html.replaceAll(`assets/${plain}`, `
 files.push(['index.html', Buffer.from(html), 'index.html']);
 writeSources(files);
 const size = files
-  .filter(([name]) => /\.(js|css)$/.test(name))
+  .filter(([, , plain]) => /\.(js|css)$/.test(plain) && atOnce.includes(plain))
   .reduce((sum, [, content]) => sum + gzipSync(content, { level: 9 }).length, 0);
 writeFileSync(join(out, 'size.txt'), `${size}\n`);

@@ -66,7 +66,10 @@ async function rows(context) {
   const hot = await tab.text('.heat-titles li');
   await tab.picture('rows');
   await tab.page.mouse.click(cells.x + 3, cells.y + 5);
-  assert.match(await tab.text('.heat .detail'), new RegExp(`^${hot}: [\\d.]+ cores, from 2026-`));
+  assert.match(await tab.text('.heat [role=status]'), new RegExp(`^${hot}: [\\d.]+ cores, from 2026-`));
+  assert.equal(await tab.text('.heat-menu b'), hot);
+  // The scale says what the colours mean: the darkest is the largest value.
+  assert.match(await tab.text('.heat-scale li'), /^[\d.]+ cores/);
   await tab.page.getByRole('button', { name: 'Against the rest' }).click();
   await tab.param('query_b', `profile{job="${hot}"}`);
   assert.equal(tab.params().get('query_a'), `profile{job!="${hot}"}`);

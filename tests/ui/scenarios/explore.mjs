@@ -508,23 +508,62 @@ async function manyMarkers(context) {
   await tab.close();
 }
 
-/** What lies below the pointer stays where it is. */
+/** What lies below the pointer stays where it is, as the browser itself measures it; values are told beside the pointer. */
 async function nothingMoves(context) {
-  const tab = await open(context, `?query=profile&${range}&by=instance`);
+  const tab = await open(context, `?query=heap&${range}`);
   const plot = await tab.page.locator('.u-over').boundingBox();
-  const top = async () => (await tab.page.locator('.canvas').boundingBox()).y;
-  const before = await top();
+  const canvas = await tab.page.locator('.canvas').boundingBox();
 
-  for (const share of [0.2, 0.5, 0.8]) {
+  await tab.page.evaluate(() => {
+    window.shifts = [];
+    new PerformanceObserver((list) => window.shifts.push(...list.getEntries().map((e) => [e.value, ...e.sources.map((x) => x.node?.className)].join(' ')))).observe({ type: 'layout-shift', buffered: false });
+  });
+  for (const share of [0.01, 0.8, 0.5]) {
     await tab.page.mouse.move(plot.x + plot.width * share, plot.y + plot.height / 2);
-    await until('the values are shown', async () => (await tab.text('.legend-value')) !== '');
-    assert.equal(await top(), before, 'the pointer is over the chart');
+    await until('the values are shown', async () => /[kM]B|nothing is known/.test(await tab.text('.tip')));
   }
+  const values = (await tab.page.locator('.tip td.number').allInnerTexts()).map((t) => parseFloat(t));
+  assert.ok(values.length > 1, `${values}`);
+  assert.deepEqual(values, [...values].sort((a, b) => b - a), 'the largest value is first');
+  await tab.page.mouse.move(canvas.x + canvas.width / 4, canvas.y + 30);
+  await until('the box is told', async () => /self .* total /.test(await tab.text('.tip')));
+  assert.equal(await tab.text('.tip b'), await tab.text('.flame .detail b'));
   await tab.page.mouse.move(0, 0);
+  await until('nothing is told', async () => (await tab.page.locator('.tip').count()) === 0);
   await tab.clickFlame(1, 0.2);
   assert.ok(tab.params().get('zoom'));
-  assert.equal(await top(), before, 'a box was chosen');
+  assert.deepEqual(await tab.page.locator('.canvas').boundingBox(), canvas, 'a box was chosen');
+  assert.deepEqual(await tab.page.evaluate(() => window.shifts), []);
   await tab.close();
+}
+
+/** The flame graph has the screen: more than half of the window, whatever is above it. */
+async function room(context) {
+  const { site } = context;
+  const sides = `from_a=${first}&to_a=${first + 600000}&from_b=${first + 600001}&to_b=${last}`;
+  const views = [
+    `?query=profile&${range}`, `?query=profile&${range}&by=`, `?query=heap&${range}&chart=points`, `?query=profile&${range}&chart=rows`, `?query=profile&${range}&chart=weights`,
+    `?query=mutex&${range}&view=invert`, `?query=profile&${range}&focus=runtime&group_by=job`, `?query=heap{job="shop"}&${range}`,
+    `compare?query_b=profile{job!="big"}&${sides}`, `compare?query_b=heap{job="shop"}&${sides}`,
+  ];
+  const shareOf = (tab) =>
+    tab.page.evaluate(() => {
+      const graph = document.querySelector('.canvas').getBoundingClientRect();
+      const below = document.querySelector('.flame .detail').getBoundingClientRect().top;
+      return (Math.min(graph.bottom, innerHeight, below) - graph.top) / innerHeight;
+    });
+
+  for (const [width, height, least] of [[1440, 900, 0.55], [390, 844, 0.4]]) {
+    const tab = await Tab.open(context.browser, site, { viewport: { width, height } });
+    for (const path of views) {
+      await tab.go(path.includes('view=') ? path : `${path}&view=flame`);
+      if (!(await tab.page.locator('.canvas').count())) throw new Error(`${path} has no flame graph`);
+      const share = await shareOf(tab);
+      assert.ok(share >= least, `${path}: ${(100 * share).toFixed(1)} % of ${width} x ${height}`);
+      assert.equal(await tab.page.evaluate(() => document.documentElement.scrollWidth), width, `${path} is as wide as the window`);
+    }
+    await tab.close();
+  }
 }
 
 async function source(context) {
@@ -570,5 +609,6 @@ export const explore = [
   ['changes on the chart', markers],
   ['many changes', manyMarkers],
   ['nothing moves', nothingMoves],
+  ['the flame graph has the room', room],
   ['source', source],
 ];

@@ -23,10 +23,14 @@ async function targets({ browser, site }) {
   await tab.page.getByText('1 service discovery').click();
   assert.match(await tab.text('.targets > details tbody tr'), /^lost\s*http_sd_configs, line \d+\s*fails\s*0$/);
   await tab.page.getByText('1 service discovery').click();
-  // Jobs with targets that are down come first; equal errors are one line.
-  assert.match(await tab.text('section:nth-of-type(2) h2'), /^gone 0 of 7 up/);
+  // Jobs with targets that are down come first. A target is one row with all its types, and equal errors are one line.
+  assert.match(await tab.text('section:nth-of-type(2) h2'), /^gone 0 of 1 up/);
+  assert.equal(await tab.page.locator('section:nth-of-type(2) .type.down').count(), 7);
   assert.match(await tab.text('.errors li'), /^7 × .*connect/i);
+  await tab.page.getByRole('button', { name: /: types of 127.0.0.1:1$/ }).click();
+  assert.equal(await tab.page.locator('.below tbody tr').count(), 7);
   assert.match(await tab.text('td.error'), /127\.0\.0\.1:1|refused|connect/i);
+  await tab.page.getByRole('button', { name: /: types of 127.0.0.1:1$/ }).click();
   await tab.page.getByText('Cost by type').first().click();
   await tab.picture('targets');
   // It is due once a day, which may be now.
@@ -59,8 +63,11 @@ async function profileNow({ browser, site, program }) {
   const down = await Tab.open(browser, site);
   await down.go('targets?health=down&target=heap');
   await down.page.getByRole('button', { name: 'Profile now' }).click();
+  const width = async () => (await down.page.locator('.targets-table tbody tr').first().boundingBox()).width;
+  const narrow = await width();
   await until('the error is shown', async () => (await down.page.locator('.failure').count()) === 1);
   assert.match(await down.text('.failure'), /127\.0\.0\.1 port 1.*connect/i);
+  assert.equal(await width(), narrow, 'the error has a row of its own');
   down.complaints = down.complaints.filter((c) => !c.includes('503'));
   await down.close();
 }
@@ -256,12 +263,12 @@ async function keyboard({ browser, site }) {
   await tab.ends();
 }
 
-/** Press Tab until an element has the focus; fails if there is none. */
+/** Press Tab until an element has the focus, unless it has it already; fails if there is none. */
 async function tabTo(tab, name) {
   for (let i = 0; i < 60; i++) {
-    await tab.page.keyboard.press('Tab');
     const label = await tab.page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? '');
     if (name.test(label)) return;
+    await tab.page.keyboard.press('Tab');
   }
   throw new Error(`Tab does not reach ${name}`);
 }

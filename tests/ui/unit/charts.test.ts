@@ -4,17 +4,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Change, FlameAnswer, GraphAnswer, Line, Target } from '../../../web/ui/api/answer.ts';
 import { arrowPath, layoutGraph } from '../../../web/ui/model/callgraph.ts';
-import { levelOf, seriesHeat, stepRange, totalsHeat } from '../../../web/ui/model/heat.ts';
+import { columnsUntil, levelOf, levelStart, seriesHeat, stepRange, totalsHeat } from '../../../web/ui/model/heat.ts';
 import { narrow, neighbour, pointGroups, pointsOf } from '../../../web/ui/model/points.ts';
-import { isUneven } from '../../../web/ui/model/series.ts';
-import { byError, byJob, costs, failing, seriesSelector } from '../../../web/ui/model/targets.ts';
+import { groupedBy, historyLines, isUneven } from '../../../web/ui/model/series.ts';
+import { byError, byJob, costs, endpointsOf, failing, mainScrape, seriesSelector } from '../../../web/ui/model/targets.ts';
 import { childrenOf, layout, nextNode } from '../../../web/ui/model/tree.ts';
 import { asBase, sideB } from '../../../web/ui/state/reducer.ts';
 import { requests } from '../../../web/ui/state/requests.ts';
 import { initial, type State } from '../../../web/ui/state/state.ts';
 
-import { changeText } from '../../../web/ui/charts/markers.tsx';
-import { expressionOf } from '../../../web/ui/parts/matcher.tsx';
+import { changeText, toldChanges } from '../../../web/ui/charts/markers.tsx';
+import { timeTicks } from '../../../web/ui/model/time.ts';
+import { anyOf, expressionOf } from '../../../web/ui/parts/matcher.tsx';
 import { groupsOf, wholeOf } from '../../../web/ui/views/groups.tsx';
 
 const line = (job: string, timestamps: number[], values: (number | null)[]): Line => ({
@@ -33,6 +34,26 @@ test('rows of a heat map are sorted by weight', () => {
 test('levels: nothing is 0, anything is at least 1', () => {
   assert.deepEqual([0, null, 1, 50, 100].map((v) => levelOf(v, 100, 8)), [0, 0, 1, 6, 8]);
   assert.equal(levelOf(5, 0, 8), 0);
+});
+
+test('the scale says where each level begins, and a map ends with its range', () => {
+  const levels = [1, 2, 3, 4, 5, 6, 7, 8];
+
+  for (const level of levels) {
+    const start = levelStart(level, 640, 8);
+    assert.equal(levelOf(start + 1e-6, 640, 8), level);
+    if (level > 1) assert.equal(levelOf(start, 640, 8), level - 1);
+  }
+  const heat = seriesHeat([line('a', [1000, 2000, 3000], [1, 2, 3])], 'cpu', 1000);
+  assert.equal(columnsUntil(heat, 3500), 2.5, 'half of the last step is shown');
+  assert.equal(columnsUntil(heat, 9000), 3);
+});
+
+test('ticks of an axis are at whole times', () => {
+  assert.deepEqual(timeTicks(61e3, 400e3, 6, true), [120e3, 180e3, 240e3, 300e3, 360e3]);
+  assert.deepEqual(timeTicks(0, 0, 8, true), [0]);
+  const days = timeTicks(0, 40 * 86400e3, 8, true);
+  assert.ok(days.length >= 5 && days.every((t) => t % 86400e3 === 0), `${days}`);
 });
 
 test('bounds of totals are whole numbers that do not overlap', () => {
@@ -78,10 +99,23 @@ test('targets: down first, equal errors together', () => {
     target('down', 'c:3', 'heap', 'connect to c:3 after 4 ms: refused'), target('down', 'd:4', 'heap', 'HTTP status 404'),
   ];
 
-  assert.deepEqual(byJob(all, { text: '', health: '' })[0]?.[1].map((t) => t.health), ['down', 'down', 'down', 'up']);
-  assert.deepEqual(byJob(all, { text: 'B:2', health: '' })[0]?.[1].length, 1);
-  assert.deepEqual(byJob(all, { text: '', health: 'unknown' }), []);
+  const endpoints = endpointsOf(all);
+  assert.deepEqual(byJob(endpoints, { text: '', health: '' })[0]?.[1].map((t) => t.health), ['down', 'down', 'down', 'up']);
+  assert.deepEqual(byJob(endpoints, { text: 'B:2', health: '' })[0]?.[1].length, 1);
+  assert.deepEqual(byJob(endpoints, { text: '', health: 'unknown' }), []);
   assert.deepEqual(byError(all).map((e) => e.count), [2, 1]);
+});
+
+test('a target is one row with all its types, as bad as the worst of them', () => {
+  const endpoints = endpointsOf([
+    target('up', 'a:1', 'mutex'), target('up', 'b:2', 'heap'), target('down', 'a:1', 'heap', 'refused'), target('up', 'a:1', 'profile'),
+  ]);
+
+  assert.deepEqual(endpoints.map((e) => [e.labels.instance, e.health]), [['a:1', 'down'], ['b:2', 'up']]);
+  assert.deepEqual(endpoints[0]?.scrapes.map((t) => t.labels.__name__), ['heap', 'mutex', 'profile']);
+  assert.deepEqual(endpoints.map((e) => mainScrape(e).labels.__name__), ['profile', 'heap']);
+  // Targets of other jobs are others, even if all their labels are the same.
+  assert.equal(endpointsOf([target('up', 'a:1', 'heap'), { ...target('up', 'a:1', 'heap'), scrapePool: 'k' }]).length, 2);
 });
 
 test('service discoveries that fail pass the filter of targets', () => {
@@ -104,11 +138,11 @@ test('the selector of a series has all its labels', () => {
   assert.equal(seriesSelector({ __name__: 'heap', job: 'a"b', 'k8s.pod': 'x' }), 'heap{job="a\\"b","k8s.pod"="x"}');
 });
 
-test('a call graph has a place for everything', () => {
+test('a call graph has a place for everything', async () => {
   const nodes = ['main', 'a', 'b'].map((name, i) => ({ name, file: '', flat: i * 10, cum: 30 - i }));
   const edge = (from: number, to: number) => ({ from, to, weight: 10, inline: false, residual: from === to });
   const graph: GraphAnswer = { sample_type: 'cpu', unit: 'count', total: 30, nodes, edges: [edge(0, 1), edge(1, 2), edge(2, 2), edge(2, 0)] };
-  const d = layoutGraph(graph);
+  const d = await layoutGraph(graph);
 
   assert.equal(d.boxes.length, 3);
   for (const b of d.boxes) {
@@ -116,7 +150,7 @@ test('a call graph has a place for everything', () => {
   }
   assert.ok((d.boxes[0]?.y ?? 0) < (d.boxes[1]?.y ?? 0), 'callers are above what they call');
   for (const a of d.arrows) assert.match(arrowPath(a.points), /^M[\d.,-]+([QL][\d.,\s-]+)+$/);
-  assert.deepEqual(layoutGraph({ ...graph, nodes: [], edges: [] }).boxes, []);
+  assert.deepEqual((await layoutGraph({ ...graph, nodes: [], edges: [] })).boxes, []);
 });
 
 test('children, and the next match around the end', () => {
@@ -182,6 +216,51 @@ test('a change says of which job, and from what to what', () => {
   ];
 
   for (const [values, want] of cases) assert.equal(changeText({ ...change, ...values }), want);
+});
+
+test('a build that comes with a new version is known by the version', () => {
+  const change = (kind: Change['kind'], time: number, jobs: string[]): Change => ({ time, kind, name: '', jobs, from: [], to: ['x'], series: 1 });
+  const version = change('label', 100e3, ['api']);
+  const others = [change('build_id', 300e3, ['api']), change('build_id', 100e3, ['db']), change('restart', 100e3, ['api'])];
+
+  assert.deepEqual(toldChanges([version, change('build_id', 90e3, ['api']), ...others]), [version, ...others]);
+});
+
+test('restarts are looked for where counters are', () => {
+  assert.match(asked({ query: 'profile{job="a"}' }).restarts ?? '', /^query=heap\{job="a"\}&/);
+  assert.equal(asked({ query: 'heap{job="a"}' }).restarts, undefined);
+});
+
+test('flame graphs of two ranges have error bars, unless values are compared', () => {
+  const flame = (values: Partial<State>): string => asked({ page: 'compare', from: '1000', to: '2000', ...values }).flamegraph ?? '';
+
+  assert.match(flame({}), /normalize=auto.*&errors=1$/);
+  assert.match(flame({ normalize: '1' }), /errors=1&by=share$/);
+  assert.doesNotMatch(flame({ normalize: '0' }), /errors/);
+  assert.doesNotMatch(flame({ time: '1500' }), /errors/);
+  assert.doesNotMatch(asked({}).flamegraph ?? '', /errors/);
+});
+
+test('the history of CPU time is a number of cores', () => {
+  const f = (name: string) => ({ name, file: '', labels: {}, flat: [2e9, null, 6e9], cum: [4e9, null, 8e9], seconds: [10, null, null] });
+  const answer = { sample_type: 'cpu', unit: 'nanoseconds', timestamps: [0, 1, 2], total: [1, null, 1], profiles: [1, 0, 1], functions: [f('f')] };
+  const lines = historyLines(answer);
+
+  // Where the time is not known, nothing is.
+  assert.deepEqual(lines.map((l) => [l.labels.value, l.totals['cpu/nanoseconds']]), [['f with callees', [4e8, null, null]], ['f self', [2e8, null, null]]]);
+  assert.equal(lines[0]?.kinds?.['cpu/nanoseconds'], 'flow');
+  const heap = historyLines({ ...answer, functions: [{ ...f('f'), seconds: [null, null, null] }, f('g')].map((x) => ({ ...x, seconds: [null, null, null] })) });
+  assert.deepEqual(heap.map((l) => [l.labels.value, l.totals['cpu/nanoseconds'], l.kinds?.['cpu/nanoseconds']]), [['f', [2e9, null, 6e9], 'state'], ['g', [2e9, null, 6e9], 'state']]);
+});
+
+test('series of machines are grouped by program, unless something else was chosen', () => {
+  const cases = [['process_cpu', 'job', 'exe'], ['process_cpu', 'node', 'node'], ['profile', 'exe', 'job'], ['profile', 'job', 'job'], ['heap', '', '']];
+
+  assert.deepEqual(cases.map(([type, by]) => groupedBy(type as string, by as string)), cases.map((c) => c[2]));
+});
+
+test('values that are chosen together are matched literally', () => {
+  assert.equal(anyOf(['a.b', 'c|d', 'e']), 'a\\.b|c\\|d|e');
 });
 
 test('a text that is no regular expression finds values that have it in them', () => {

@@ -181,7 +181,7 @@ test('nested matches count once', () => {
 test('a search that takes too long ends, and says how far it came', () => {
   let ms = 0;
   const strings = Array.from({ length: 100 }, (_, i) => `f${i}`);
-  const found = search({ ...answer, strings }, 'f', () => (ms += 10));
+  const found = search({ ...answer, strings }, 'f', 1, () => (ms += 10));
 
   assert.equal(found.error, 'The expression is too slow: only 30 of 100 names were searched.');
   assert.equal(found.names.filter((v) => v === 1).length, 30);

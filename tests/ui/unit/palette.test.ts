@@ -2,7 +2,9 @@
 // Colours: text on every box can be read, in both themes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dark, light } from '../../../web/ui/draw/palette.ts';
+import type { FlameAnswer } from '../../../web/ui/api/answer.ts';
+import { changesOf, dark, light } from '../../../web/ui/draw/palette.ts';
+import { layout } from '../../../web/ui/model/tree.ts';
 
 /** Red, green and blue from 0 to 1, of "#rrggbb" or "hsl(h s% l%)". */
 function rgb(color: string): number[] {
@@ -88,4 +90,18 @@ test('a heat map becomes steadily darker or lighter, which every eye sees', () =
       }
     }
   }
+});
+
+test('what may be noise is grey, unless it is to be seen', () => {
+  const answer: FlameAnswer = {
+    sample_type: 'cpu', unit: 'count', total: 10, strings: ['', 'total', 'a', 'b', 'c'],
+    name: [1, 2, 3, 4], file: [0, 0, 0, 0], binary: [0, 0, 0, 0], parent: [-1, 0, 0, 0], inlined: [0, 0, 0, 0],
+    self: [0, 6, 2, 2], total_of: [10, 6, 2, 2], self_a: [0, 3, 5, 2], total_of_a: [10, 3, 5, 2], left_out: { nodes: 0, weight: 0 },
+  };
+  const middle = (light.change.length - 1) / 2;
+  const of = (more: Partial<FlameAnswer>, noise = false): number[] => [...changesOf(layout({ ...answer, ...more }, 'name'), light, noise)].slice(1).map((i) => Math.sign(i - middle));
+
+  assert.deepEqual(of({}), [1, -1, 0], 'nothing is known about noise');
+  assert.deepEqual(of({ sure: [0, 1, 0, 0] }), [1, 0, 0]);
+  assert.deepEqual(of({ sure: [0, 1, 0, 0] }, true), [1, -1, 0]);
 });

@@ -57,10 +57,19 @@ export interface FlameAnswer {
   self_a?: number[];
   total_of_a?: number[];
   left_out: { nodes: number; weight: number };
+  /** Of a comparison by share: half of the 95 % interval of a box's difference (null: not tested), and whether it is no chance (1). */
+  interval?: (number | null)[];
+  sure?: number[];
+  few_buckets?: boolean;
+  bursty?: boolean;
+  drift?: boolean;
+  few_instances?: boolean;
   /** With a pivot: the tree of its callers, whose texts are in `strings`, too. */
   callers?: Pick<FlameAnswer, 'name' | 'file' | 'binary' | 'parent' | 'inlined' | 'self' | 'total_of' | 'left_out'> & {
     self_a?: number[];
     total_of_a?: number[];
+    interval?: (number | null)[];
+    sure?: number[];
   };
 }
 
@@ -151,7 +160,8 @@ export interface HistoryAnswer {
   timestamps: number[];
   total: (number | null)[];
   profiles: number[];
-  functions: { name: string; file: string; labels: Record<string, string>; flat: (number | null)[]; cum: (number | null)[] }[];
+  /** `seconds`: what values are divided by to be values per second; null: they have no time. */
+  functions: { name: string; file: string; labels: Record<string, string>; flat: (number | null)[]; cum: (number | null)[]; seconds: (number | null)[] }[];
 }
 
 export interface Target {
@@ -179,11 +189,26 @@ export interface Discovery {
   lastErrorTime: string;
 }
 
+/** The eBPF collector of the server's machine. */
+export interface Collector {
+  node: string;
+  health: Target['health'];
+  lastError: string;
+  samplingFrequency: number;
+  interval: string;
+  processes: number;
+  series: number;
+  profiles: number;
+  profilesFailed: number;
+}
+
 export interface Targets {
   activeTargets: Target[];
   droppedTargets: { discoveredLabels: Record<string, string>; scrapePool: string; reason: string }[];
   droppedTargetCounts: Record<string, number>;
   discoveries: Discovery[];
+  /** One, or none. */
+  collectors: Collector[];
 }
 
 export interface Count {

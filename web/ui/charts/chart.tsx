@@ -5,15 +5,14 @@ import uPlot from 'uplot';
 import type { Line } from '../api/answer.ts';
 import { token } from '../draw/theme.ts';
 import { withLabels } from '../model/selector.ts';
-import { chartData, type Kind, unitOf } from '../model/series.ts';
+import { type ChartData, chartData, type Kind, unitOf } from '../model/series.ts';
 import { colorCount, dashes, lineStyles } from '../model/linestyle.ts';
 import { formatTime, parseTime } from '../model/time.ts';
 import { formatAxis } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
 import type { State } from '../state/state.ts';
 import { shownType } from '../parts/hooks.ts';
-
-const height = 150;
+import { type Place, Tip } from '../parts/tip.tsx';
 
 /** The colours of lines, from the style sheet's tokens. */
 export function lineColors(): string[] {
@@ -51,15 +50,15 @@ export function axisText(value: number, data: { type: string; kind: Kind }): str
   return `${formatAxis(value, unit)}/s`;
 }
 
-/** Texts of the time axis: the clock, with the date at the first line and where it changes. */
+/** Texts of the time axis: the clock, or the date where it changes. */
 function timeTexts(seconds: number[], step: number, utc: boolean): string[] {
   let day = '';
 
-  return seconds.map((t) => {
+  return seconds.map((t, i) => {
     const [date = '', clock = ''] = formatTime(t * 1000, utc).split(' ');
-    const first = date === day ? '' : `\n${date.slice(5)}`;
+    const isNew = i > 0 && date !== day;
     day = date;
-    return (step >= 86400 ? date.slice(5) : clock.slice(0, step < 60 ? 8 : 5)) + (step >= 86400 ? '' : first);
+    return step >= 86400 || isNew ? date.slice(5) : clock.slice(0, step < 60 ? 8 : 5);
   });
 }
 
@@ -69,18 +68,17 @@ const powers = Array.from({ length: 60 }, (_, i) => 2 ** i);
 /** What all charts have in common. A drag calls `drag` with the ends of a range. */
 export function plotOptions(
   state: State, [from, to]: [number, number], unit: string, text: (value: number) => string, drag: (from: number, to: number) => void, most = 0,
-): Omit<uPlot.Options, 'width' | 'series'> {
+): Omit<uPlot.Options, 'width' | 'height' | 'series'> {
   const stroke = token('--dim');
   const grid = { stroke: token('--line'), width: 1 };
 
   return {
-    height,
     legend: { show: false },
     cursor: { drag: { x: true, y: false, setScale: false } },
     ...(state.tz === 'utc' ? { tzDate: (ts: number) => uPlot.tzDate(new Date(ts * 1000), 'Etc/UTC') } : {}),
     scales: { y: { range: (_, low, high) => [Math.min(0, low), most || high * 1.05 || 1] }, x: { time: true, range: [from / 1000, Math.max(to, from + 1000) / 1000] } },
     axes: [
-      { stroke, grid, ticks: grid, space: 70, values: (_, splits, __, ___, step) => timeTexts(splits, step, state.tz === 'utc') },
+      { stroke, grid, ticks: grid, space: 70, size: 24, values: (_, splits, __, ___, step) => timeTexts(splits, step, state.tz === 'utc') },
       { stroke, grid, ticks: grid, size: 96, space: 24, values: (_, values) => values.map(text), ...(unit === 'bytes' ? { incrs: powers } : {}) },
     ],
     hooks: {
@@ -97,20 +95,22 @@ export function plotOptions(
   };
 }
 
-/** A plot in an element. It is created again when its inputs or the theme change. */
-export function usePlot(place: { current: HTMLDivElement | null }, make: () => [Omit<uPlot.Options, 'width'>, uPlot.AlignedData], inputs: unknown[]): void {
+/** A plot that fills an element, whose height the reader can change. It is created again when its inputs or the theme change. */
+export function usePlot(place: { current: HTMLDivElement | null }, make: () => [Omit<uPlot.Options, 'width' | 'height'>, uPlot.AlignedData], inputs: unknown[]): void {
   useEffect(() => {
     const element = place.current;
     if (!element) return;
     let plot: uPlot | null = null;
+    const sizeOf = (): { width: number; height: number } => ({ width: element.clientWidth, height: element.clientHeight });
     const remake = (): void => {
       const [options, data] = make();
       plot?.destroy();
-      plot = new uPlot({ ...options, width: element.clientWidth }, data, element);
+      plot = new uPlot({ ...options, ...sizeOf() }, data, element);
     };
     remake();
     const observer = new ResizeObserver(() => {
-      if (plot && plot.width !== element.clientWidth) plot.setSize({ width: element.clientWidth, height });
+      const size = sizeOf();
+      if (plot && (plot.width !== size.width || plot.height !== size.height)) plot.setSize(size);
     });
     observer.observe(element);
     addEventListener('themechange', remake);
@@ -120,6 +120,18 @@ export function usePlot(place: { current: HTMLDivElement | null }, make: () => [
       plot?.destroy();
     };
   }, inputs);
+}
+
+/** A line within so many pixels of the pointer is meant. */
+const reach = 24;
+
+/** What the pointer is at; null: it is not over the plot. */
+function pointedOf(u: uPlot, near: number): Pointed | null {
+  const { idx, left = -1, top = -1 } = u.cursor;
+  const r = u.over.getBoundingClientRect();
+
+  if (idx === null || idx === undefined || left < 0 || top < 0) return null;
+  return { step: idx, at: { x: r.left + left, y: r.top + top }, near };
 }
 
 /** Draw a dashed line at each time. */
@@ -149,21 +161,21 @@ function drawChosen(u: uPlot, range: [number, number]): void {
   u.ctx.restore();
 }
 
-/**
- * The names of lines with their colours, and their values at the pointer, for which there is room all the time, so that
- * nothing moves below. A click chooses the line, where that is possible.
- */
-export function Legend({ titles, styles, choose, values }: { titles: string[]; styles: number[]; choose?: (i: number) => (() => void) | null; values?: string[] }) {
+/** The swatch of a line: its colour, and its dashes. */
+function Swatch({ style = 0 }: { style: number | undefined }) {
+  return <span class={`swatch line${style % colorCount} dash${Math.floor(style / colorCount)}`} aria-hidden="true" />;
+}
 
+/** The names of lines with their colours, beside the plot. A click chooses the line, where that is possible. */
+export function Legend({ titles, styles, choose }: { titles: string[]; styles: number[]; choose?: (i: number) => (() => void) | null }) {
   return (
     <ul class="legend">
       {titles.map((title, i) => {
         const onClick = choose?.(i);
         return (
-          <li key={title}>
-            <span class={`swatch line${(styles[i] ?? 0) % colorCount} dash${Math.floor((styles[i] ?? 0) / colorCount)}`} aria-hidden="true" />
+          <li key={title} title={title}>
+            <Swatch style={styles[i]} />
             {onClick ? <button type="button" class="plain" onClick={onClick} title={`Only ${title}`}>{title}</button> : title}
-            {values && <span class="legend-value">{values[i]}</span>}
           </li>
         );
       })}
@@ -171,11 +183,55 @@ export function Legend({ titles, styles, choose, values }: { titles: string[]; s
   );
 }
 
+/** Where the pointer is: at a step of the chart, at a place of the window, and near a line, or near none (-1). */
+interface Pointed {
+  step: number;
+  at: Place;
+  near: number;
+}
+
+/** The most lines whose values are listed at the pointer. */
+const listed = 12;
+
+/** The values of the lines at the pointer, the largest first; the nearest line is always among them. */
+function ValuesTip({ pointed, data, styles, marks, utc }: { pointed: Pointed; data: ChartData; styles: number[]; marks: Mark[]; utc: boolean }) {
+  const { step, near } = pointed;
+  const known = data.lines.map((l, i) => ({ i, title: l.title, value: l.values[step] })).filter((l) => l.value !== null && l.value !== undefined);
+  const sorted = known.sort((a, b) => (b.value as number) - (a.value as number));
+  const shown = sorted.filter((l, k) => k < listed || l.i === near);
+  const [begin = 0, end = Infinity] = [data.times[step], data.times[step + 1]];
+
+  return (
+    <Tip at={pointed.at}>
+      <div class="dim">{formatTime(begin * 1000, utc)}</div>
+      {marks.filter((m) => m.ms >= begin * 1000 && m.ms < end * 1000).slice(0, 3).map((m) => <div key={m.text} class="tip-mark">{m.text}</div>)}
+      <table>
+        <tbody>
+          {shown.map((l) => (
+            <tr key={l.i} class={l.i === near ? 'near' : ''}>
+              <td><Swatch style={styles[l.i]} />{l.title}</td>
+              <td class="number">{axisText(l.value as number, data)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {!shown.length && <div>nothing is known</div>}
+      {sorted.length > shown.length && <div class="dim">and {sorted.length - shown.length} more</div>}
+    </Tip>
+  );
+}
+
+/** A change that is marked on the chart. */
+export interface Mark {
+  ms: number;
+  text: string;
+}
+
 export function Chart(props: Context & {
   lines: Line[];
   times: [number, number];
   range?: 'range' | 'range_a';
-  marks?: number[];
+  marks?: Mark[];
   /** The largest value of the axis; without it, that of the lines. */
   most?: number;
   /** What a click on a name does; without it, the group of series is chosen. */
@@ -187,7 +243,8 @@ export function Chart(props: Context & {
   const data = useMemo(() => chartData(lines, sampleType), [lines, sampleType]);
   const chosen: [number, number] | null = state.span ? [parseTime(state.from, now), parseTime(state.to, now)] : null;
   const styles = useMemo(() => lineStyles(data.lines.map((l) => l.title)), [data]);
-  const [at, setAt] = useState<number | null>(null);
+  const [pointed, setPointed] = useState<Pointed | null>(null);
+  const nearest = useRef(-1);
   const choose = props.choose ?? ((i: number): (() => void) | null => {
     const labels = data.lines[i]?.labels ?? {};
     if (range !== 'range' || !state.by || !Object.keys(labels).length) return null;
@@ -208,24 +265,31 @@ export function Chart(props: Context & {
         gaps: (u: uPlot, _series: number, from: number, to: number, gaps: [number, number][]) => wideGaps(u, bridged, [from, to], gaps),
         points: { size: 5, filter: () => lonePoints(l.values, bridged) },
       }));
-      const draw = [(u: uPlot) => drawMarks(u, marks), ...(chosen ? [(u: uPlot) => drawChosen(u, chosen)] : [])];
+      const draw = [(u: uPlot) => drawMarks(u, marks.map((m) => m.ms)), ...(chosen ? [(u: uPlot) => drawChosen(u, chosen)] : [])];
       return [
-        { ...options, series: [{}, ...series], hooks: { ...options.hooks, draw, setCursor: [(u) => setAt(u.cursor.idx ?? null)] } },
+        {
+          ...options,
+          series: [{}, ...series],
+          cursor: { ...options.cursor, focus: { prox: reach } },
+          focus: { alpha: 0.25 },
+          hooks: {
+            ...options.hooks,
+            draw,
+            // The first series of a plot is the time.
+            setSeries: [(_, i) => (nearest.current = (i ?? 0) - 1)],
+            setCursor: [(u) => setPointed(pointedOf(u, nearest.current))],
+          },
+        },
         [data.times, ...data.lines.map((l) => l.values)] as uPlot.AlignedData,
       ];
     },
-    [lines, sampleType, state.tz, state.query, marks.join(), chosen?.join(), times.join(), props.most],
+    [lines, sampleType, state.tz, state.query, marks.map((m) => m.ms).join(), chosen?.join(), times.join(), props.most],
   );
   return (
     <div class="chart">
-      <div ref={place} role="img" aria-label={`${data.type} of ${data.lines.length} groups over time`} />
-      <div class="legend-time dim">{at === null ? 'drag to choose a time range' : formatTime((data.times[at] ?? 0) * 1000, state.tz === 'utc')}</div>
-      <Legend
-        titles={data.lines.map((l) => l.title)}
-        styles={styles}
-        choose={choose}
-        values={data.lines.map((l) => (at === null ? '' : l.values[at] === null || l.values[at] === undefined ? '–' : axisText(l.values[at] as number, data)))}
-      />
+      <div class="plot" ref={place} role="img" aria-label={`${data.type} of ${data.lines.length} groups over time. A drag chooses times.`} />
+      <Legend titles={data.lines.map((l) => l.title)} styles={styles} choose={choose} />
+      {pointed && <ValuesTip pointed={pointed} data={data} styles={styles} marks={marks} utc={state.tz === 'utc'} />}
     </div>
   );
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes of programs in a line below the chart, each with a comparison of
-// before and after.
+// Changes of programs: the last one beside the charts' names, and all of them
+// in a box. Each has a comparison of before and after, and the last profile before.
 import { useState } from 'preact/hooks';
 import type { Change } from '../api/answer.ts';
 import { parseSelector, withMatcher } from '../model/selector.ts';
 import { formatClock, parseTime } from '../model/time.ts';
 import type { Context } from '../pages/app.tsx';
 import { Popup } from '../parts/popup.tsx';
+import type { State } from '../state/state.ts';
 
 /** Build IDs are long; their beginnings tell them apart. */
 function shortBuild(id: string): string {
@@ -38,31 +39,51 @@ export function changeQuery(query: string, c: Change): string {
   return c.jobs.length === 1 && c.jobs[0] && !names.includes('job') ? withMatcher(query, { name: 'job', op: '=', value: c.jobs[0] }) : query;
 }
 
+/** What must have happened together to be one change: the same jobs, within this time. */
+const together = 60e3;
+
+/** The changes that are told: a build that comes with a new value of a label is known by that value. */
+export function toldChanges(changes: Change[]): Change[] {
+  const labels = changes.filter((c) => c.kind === 'label');
+  const isNamed = (c: Change): boolean => labels.some((l) => Math.abs(l.time - c.time) <= together && c.jobs.every((j) => l.jobs.includes(j)));
+
+  return changes.filter((c) => c.kind !== 'build_id' || !isNamed(c));
+}
+
 /** The most changes that are listed. */
 const listed = 100;
 
-function Marker({ change: c, state, now, act, close }: Context & { change: Change; close?: () => void }) {
+function Marker({ change: c, state, now, act, close, step }: Context & { change: Change; close?: () => void; step: (from: State, by: -1) => void }) {
+  const query = changeQuery(state.query, c);
+  const text = changeText(c);
   const show = (): void => {
     close?.();
-    act({ do: 'set', values: { page: 'compare', query: changeQuery(state.query, c), query_a: '', ...around(c.time, parseTime(state.from, now), parseTime(state.to, now)) } });
+    act({ do: 'set', values: { page: 'compare', query, query_a: '', ...around(c.time, parseTime(state.from, now), parseTime(state.to, now)) } });
+  };
+  const before = (): void => {
+    close?.();
+    step({ ...state, query, time: String(c.time) }, -1);
   };
 
   return (
     <>
-      <span class="marker-text" title={changeText(c)}><span class="dim">{formatClock(c.time, state.tz === 'utc')}</span> {changeText(c)}</span>{' '}
-      <button type="button" aria-label={`before/after ${changeText(c)}`} onClick={show}>before/after</button>
+      <span class="marker-text" title={text}><span class="dim">{formatClock(c.time, state.tz === 'utc')}</span> {text}</span>
+      <span class="marker-actions">
+        <button type="button" aria-label={`before/after ${text}`} title="Compare the profiles before with those after" onClick={show}>before/after</button>
+        <button type="button" aria-label={`last before ${text}`} title="Open the last profile before" onClick={before}>last before</button>
+      </span>
     </>
   );
 }
 
 /** The last change, in one line; all of them are in a box: a machine may have many, and the picture below needs the room. */
-export function Markers(props: Context & { changes: Change[] }) {
+export function Markers(props: Context & { changes: Change[]; step: (from: State, by: -1) => void }) {
   const { changes } = props;
   const [open, setOpen] = useState(false);
   const last = changes[changes.length - 1];
   const key = (c: Change): string => `${c.time} ${c.kind} ${c.name} ${c.jobs.join()} ${c.to.join()}`;
 
-  if (!last) return null;
+  if (!last) return <span class="space" />;
   return (
     <div class="markers">
       <ul aria-label="Changes in this time range"><li><Marker {...props} change={last} /></li></ul>

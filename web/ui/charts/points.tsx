@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chart of single profiles: a point for each profile at its time and total.
 // A click opens one profile; a drag chooses a range.
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { Line } from '../api/answer.ts';
 import { narrow, type Point, pointGroup, pointGroups, pointsOf } from '../model/points.ts';
-import { typeOf, unitOf } from '../model/series.ts';
+import { titleOf, typeOf, unitOf } from '../model/series.ts';
+import { formatTime } from '../model/time.ts';
 import { formatAxis } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
 import { chartRange } from '../state/requests.ts';
 import { lineStyles } from '../model/linestyle.ts';
 import { Legend, lineColors, plotOptions, usePlot } from './chart.tsx';
 import { shownType } from '../parts/hooks.ts';
+import { type Place, Tip } from '../parts/tip.tsx';
 
 /** Points nearer than this to the pointer are meant, in pixels. */
 const reach = 14;
@@ -30,6 +32,7 @@ export function Points(props: Context & { lines: Line[] }) {
   const shown = groups.slice(0, maxGroups);
   const titles = groups.length > maxGroups ? [...shown, `${groups.length - maxGroups} more`] : shown;
   const styles = lineStyles(titles, 1);
+  const [pointed, setPointed] = useState<{ point: Point; at: Place } | null>(null);
   const open = (p: Point): void =>
     act({ do: 'set', values: { time: String(p.ms), query: narrow(state.query, lines, p.series), zoom: '' } });
 
@@ -45,7 +48,12 @@ export function Points(props: Context & { lines: Line[] }) {
         {
           ...options,
           series: [{}, ...titles.map((label, i) => ({ label, stroke: colors[i] as string, paths: () => null, points: { show: true, size: 6, fill: colors[i] as string } }))],
-          hooks: { ...options.hooks, draw: [(u: uPlot) => ringAt(u, points.find((p) => String(p.ms) === state.time))], ready: [(u: uPlot) => openOnClick(u, points, open)] },
+          hooks: {
+            ...options.hooks,
+            setCursor: [(u) => setPointed(pointAt(u, points))],
+            draw: [(u: uPlot) => ringAt(u, points.find((p) => String(p.ms) === state.time))],
+            ready: [(u: uPlot) => openOnClick(u, points, open)],
+          },
         },
         [points.map((p) => p.ms / 1000), ...columns] as uPlot.AlignedData,
       ];
@@ -58,8 +66,15 @@ export function Points(props: Context & { lines: Line[] }) {
   }, [state.time]);
   return (
     <div class="chart">
-      <div ref={place} role="img" aria-label={`${type} of ${points.length} profiles of ${lines.length} series`} />
+      <div class="plot" ref={place} role="img" aria-label={`${type} of ${points.length} profiles of ${lines.length} series`} />
       <Legend titles={titles} styles={styles} />
+      {pointed && (
+        <Tip at={pointed.at}>
+          <div class="dim">{formatTime(pointed.point.ms, state.tz === 'utc')}</div>
+          <div><b>{formatAxis(pointed.point.value, unit)}</b> {titleOf(lines[pointed.point.series]?.labels ?? {})}</div>
+          <div class="dim">click to open this profile</div>
+        </Tip>
+      )}
     </div>
   );
 }
@@ -76,23 +91,23 @@ function ringAt(u: uPlot, p: Point | undefined): void {
   u.ctx.restore();
 }
 
-/** The point that is nearest to a place, if one is near. */
-function nearestPoint(points: Point[], x: number, y: number, at: (p: Point) => [number, number]): Point | undefined {
+/** The point that is nearest to the pointer, if one is near, and where the pointer is. */
+function pointAt(u: uPlot, points: Point[]): { point: Point; at: Place } | null {
+  const { left = -1, top = -1 } = u.cursor;
+  const r = u.over.getBoundingClientRect();
   let best: Point | undefined;
   let least = reach * reach;
 
   for (const p of points) {
-    const [px, py] = at(p);
-    const d = (px - x) ** 2 + (py - y) ** 2;
+    const d = (u.valToPos(p.ms / 1000, 'x') - left) ** 2 + (u.valToPos(p.value, 'y') - top) ** 2;
     if (d < least) [best, least] = [p, d];
   }
-  return best;
+  return best && left >= 0 ? { point: best, at: { x: r.left + left, y: r.top + top } } : null;
 }
 
 function openOnClick(u: uPlot, points: Point[], open: (p: Point) => void): void {
-  u.over.addEventListener('click', (e) => {
-    const r = u.over.getBoundingClientRect();
-    const p = nearestPoint(points, e.clientX - r.left, e.clientY - r.top, (q) => [u.valToPos(q.ms / 1000, 'x'), u.valToPos(q.value, 'y')]);
-    if (p) open(p);
+  u.over.addEventListener('click', () => {
+    const at = pointAt(u, points);
+    if (at) open(at.point);
   });
 }

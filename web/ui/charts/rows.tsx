@@ -6,14 +6,16 @@ import { type Heat, seriesHeat, stepRange } from '../model/heat.ts';
 import { withLabels, withMatcher } from '../model/selector.ts';
 import { formatTime } from '../model/time.ts';
 import type { Context } from '../pages/app.tsx';
+import { shownType } from '../parts/hooks.ts';
 import { asBase, sideB } from '../state/reducer.ts';
 import { chartRange, chartStep } from '../state/requests.ts';
 import { axisText } from './chart.tsx';
 import { type Cells, HeatMap } from './heatmap.tsx';
-import { shownType } from '../parts/hooks.ts';
+import { OpenOne } from './openone.tsx';
 
-/** One cell or several of one row, and what can be done with them. */
-function Chosen({ state, act, heat, cells, close }: Context & { heat: Heat; cells: Cells; close: () => void }) {
+/** What can be done with one cell or several of one row. */
+function Menu(props: Context & { heat: Heat; cells: Cells }) {
+  const { state, act, heat, cells } = props;
   const row = heat.rows[cells.y0];
   const range = stepRange(heat, cells.x0, cells.x1);
 
@@ -25,11 +27,11 @@ function Chosen({ state, act, heat, cells, close }: Context & { heat: Heat; cell
     act({ do: 'set', values: { page: 'compare', normalize: '1', query, ...range, time: '', span: '', ...asBase(base) } });
   };
   return (
-    <div class="actions" role="group" aria-label={`Actions for ${row.title}`}>
+    <div class="menu" role="group" aria-label={`Actions for ${row.title}`}>
       <b>{row.title}</b>
       <button type="button" onClick={() => act({ do: 'set', values: { query, ...range, time: '', chart: 'lines', span: '' } })}>Open</button>
+      <OpenOne {...props} query={query} {...range} />
       {Object.keys(row.labels).length === 1 && <button type="button" onClick={rest}>Against the rest</button>}
-      <button type="button" onClick={close}>Cancel</button>
     </div>
   );
 }
@@ -38,7 +40,8 @@ export function Rows(props: Context & { lines: Line[] }) {
   const { lines, state, now } = props;
   const [cells, setCells] = useState<Cells | null>(null);
   const type = shownType(props);
-  const step = chartStep(state, chartRange(state, now)) * 1000;
+  const range = chartRange(state, now);
+  const step = chartStep(state, range) * 1000;
   const heat = useMemo(() => seriesHeat(lines, type, step), [lines, type, step]);
   const utc = state.tz === 'utc';
   const describe = (c: Cells): string => {
@@ -49,16 +52,19 @@ export function Rows(props: Context & { lines: Line[] }) {
   };
 
   return (
-    <div class="chart">
+    <div class="chart wide">
       <HeatMap
         heat={heat}
         label={`${heat.type} of ${heat.rows.length} groups over time`}
         utc={utc}
+        range={range}
+        scale={(v) => axisText(v, heat)}
         chosen={cells}
         describe={describe}
         pick={(c) => setCells({ ...c, y1: c.y0 })}
+        menu={cells && <Menu {...props} heat={heat} cells={cells} />}
+        closeMenu={() => setCells(null)}
       />
-      {cells && <Chosen {...props} heat={heat} cells={cells} close={() => setCells(null)} />}
     </div>
   );
 }

@@ -12,7 +12,7 @@ import type { Chart as Kind, State } from '../state/state.ts';
 import { Chart } from './chart.tsx';
 import { History } from './history.tsx';
 import { allHave, labelNames, usePageKeys } from '../parts/hooks.ts';
-import { Markers } from './markers.tsx';
+import { changeText, Markers, toldChanges } from './markers.tsx';
 import { FailureBox, Frame } from '../parts/notice.tsx';
 import { Points } from './points.tsx';
 import { Rows } from './rows.tsx';
@@ -48,28 +48,32 @@ function Group({ state, loader, act }: Context) {
   );
 }
 
-function Picture(props: Context) {
-  const { state, loader } = props;
+/** The changes that the page tells, in the order of time. Restarts of programs are seen in their counters. */
+function changesOf({ state, loader }: Context): Change[] {
+  const of = (key: string): Change[] => loader.get<Change[]>(key)?.answer?.data ?? [];
+
+  if (state.chart !== 'lines' && state.chart !== 'rows') return [];
+  return toldChanges([...of('changes'), ...of('restarts').filter((c) => c.kind === 'restart')]).sort((a, b) => a.time - b.time);
+}
+
+function Picture(props: Context & { changes: Change[] }) {
+  const { state, changes } = props;
   const key = state.chart === 'rows' ? 'lines' : state.chart;
-  const changes = loader.get<Change[]>('changes')?.answer?.data ?? [];
   const none = <p class="empty">No profiles in this time range.</p>;
 
   if (state.chart === 'off') return null;
   if (state.chart === 'history')
     return <Frame<HistoryAnswer> {...props} key={key} of={key}>{(data) => <History {...props} data={data} />}</Frame>;
   return (
-    <>
-      <Frame<Line[]> {...props} key={key} of={key}>
-        {(lines) =>
-          !lines.length ? none
-          : state.chart === 'points' ? <Points {...props} lines={lines} />
-          : state.chart === 'rows' ? <Rows {...props} lines={lines} />
-          : state.chart === 'weights' ? <Weights {...props} line={lines[0] as Line} />
-          : <Chart {...props} lines={lines} times={chartRange(state, props.now)} marks={changes.map((c) => c.time)} />
-        }
-      </Frame>
-      {(state.chart === 'lines' || state.chart === 'rows') && <Markers {...props} changes={changes} />}
-    </>
+    <Frame<Line[]> {...props} key={key} of={key}>
+      {(lines) =>
+        !lines.length ? none
+        : state.chart === 'points' ? <Points {...props} lines={lines} />
+        : state.chart === 'rows' ? <Rows {...props} lines={lines} />
+        : state.chart === 'weights' ? <Weights {...props} line={lines[0] as Line} />
+        : <Chart {...props} lines={lines} times={chartRange(state, props.now)} marks={changes.map((c) => ({ ms: c.time, text: changeText(c) }))} />
+      }
+    </Frame>
   );
 }
 
@@ -93,10 +97,12 @@ async function stepProfile({ state, now, act }: Context, step: -1 | 1): Promise<
 export function Upper(context: Context) {
   const { state, act } = context;
   const [failure, setFailure] = useState('');
-  const step = (by: -1 | 1) => (): void => {
+  const changes = changesOf(context);
+  const stepFrom = (from: State, by: -1 | 1): void => {
     setFailure('');
-    stepProfile(context, by).catch((e: Error) => setFailure(e.message));
+    stepProfile({ ...context, state: from }, by).catch((e: Error) => setFailure(e.message));
   };
+  const step = (by: -1 | 1) => () => stepFrom(state, by);
 
   usePageKeys({
     '[': step(-1),
@@ -117,14 +123,14 @@ export function Upper(context: Context) {
         </div>
         {state.chart === 'history' && <span>{state.fn || 'the five heaviest functions'}</span>}
         {state.chart === 'history' && state.fn && <button type="button" onClick={() => act({ do: 'set', values: { fn: '' } })}>the five heaviest</button>}
-        <span class="space" />
+        <Markers {...context} changes={changes} step={stepFrom} />
         <button type="button" title="Compare with the time range before (b)" onClick={() => act({ do: 'set', values: { page: 'compare', ...noBase } })}>Compare with before</button>
-        <span class="dim">one profile:</span>
+        <span class="dim narrow">one profile</span>
         <button type="button" aria-label="The profile before" title="The profile before ([)" onClick={step(-1)}>[</button>
         <button type="button" aria-label="The profile after" title="The profile after (])" onClick={step(1)}>]</button>
       </div>
       {failure && <FailureBox text={failure} utc={state.tz === 'utc'} />}
-      <Picture {...context} />
+      <Picture {...context} changes={changes} />
     </section>
   );
 }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A heat map of profiles by their total: which profiles are heavier than usual.
-import { useMemo } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { Line } from '../api/answer.ts';
 import { type Heat, stepRange, totalsHeat } from '../model/heat.ts';
 import { formatTime } from '../model/time.ts';
 import type { Context } from '../pages/app.tsx';
+import { shownType } from '../parts/hooks.ts';
 import { asBase, sideB } from '../state/reducer.ts';
-import { chartRange, chartStep } from '../state/requests.ts';
+import { chartRange, chartStep, chosenParams } from '../state/requests.ts';
 import type { State } from '../state/state.ts';
 import { type Cells, HeatMap } from './heatmap.tsx';
-import { shownType } from '../parts/hooks.ts';
+import { OpenOne } from './openone.tsx';
 
 /** The cells that the state has chosen. */
 function chosenCells(heat: Heat, s: State): Cells | null {
@@ -21,8 +22,24 @@ function chosenCells(heat: Heat, s: State): Cells | null {
   return s.span && !s.total_outside && x0 >= 0 && x1 >= 0 && y0 >= 0 && y1 >= 0 ? { x0, x1, y0, y1 } : null;
 }
 
+/** What can be done with the profiles of the chosen cells, which the page shows already. */
+function Menu(props: Context & { range: [number, number] }) {
+  const { state, act, range } = props;
+  const rest = (): void =>
+    act({ do: 'set', values: { page: 'compare', normalize: '1', span: '', chart: 'lines', ...asBase({ ...sideB(state), total_outside: true }) } });
+
+  return (
+    <div class="menu" role="group" aria-label="Actions for the chosen profiles">
+      <button type="button" onClick={rest}>Against the rest</button>
+      <OpenOne {...props} query={state.query} from={state.from} to={state.to} more={chosenParams(state)} />
+      <button type="button" onClick={() => act({ do: 'set', values: { total_min: '', total_max: '', from: String(range[0]), to: String(range[1]), span: '' } })}>All profiles</button>
+    </div>
+  );
+}
+
 export function Weights(props: Context & { line: Line }) {
   const { line, state, act, now } = props;
+  const [open, setOpen] = useState(false);
   const range = chartRange(state, now);
   const type = shownType(props);
   const step = chartStep(state, range) * 1000;
@@ -32,9 +49,10 @@ export function Weights(props: Context & { line: Line }) {
   if (!heat) return <p class="empty">A total of a counter counts from the start of the program, and does not say anything about one profile. Choose another sample type.</p>;
   const describe = (c: Cells): string => {
     const count = heat.rows.slice(c.y0, c.y1 + 1).reduce((sum, r) => sum + r.values.slice(c.x0, c.x1 + 1).reduce<number>((a, v) => a + (v ?? 0), 0), 0);
-    return `${count} profiles of ${heat.rows[c.y1]?.title} and more, from ${formatTime(heat.times[c.x0] as number, utc)}`;
+    return `${count} ${count === 1 ? 'profile' : 'profiles'} of ${heat.rows[c.y1]?.title} and more, from ${formatTime(heat.times[c.x0] as number, utc)}`;
   };
-  const pick = (c: Cells): void =>
+  const pick = (c: Cells): void => {
+    setOpen(true);
     act({
       do: 'set',
       values: {
@@ -42,24 +60,22 @@ export function Weights(props: Context & { line: Line }) {
         total_min: heat.rows[c.y1]?.min ?? '', total_max: heat.rows[c.y0]?.max ?? '', total_outside: false,
       },
     });
-  const rest = (): void =>
-    act({ do: 'set', values: { page: 'compare', normalize: '1', span: '', chart: 'lines', ...asBase({ ...sideB(state), total_outside: true }) } });
+  };
+
   return (
-    <div class="chart">
+    <div class="chart wide">
       <HeatMap
         heat={heat}
         label={`Number of profiles by ${heat.type} over time`}
         utc={utc}
+        range={range}
+        scale={(v) => String(Math.floor(v) + 1)}
         chosen={chosenCells(heat, state)}
         describe={describe}
         pick={pick}
+        menu={open && <Menu {...props} range={range} />}
+        closeMenu={() => setOpen(false)}
       />
-      {(state.total_min || state.total_max) && !state.total_outside && (
-        <div class="actions" role="group" aria-label="Actions for the chosen profiles">
-          <button type="button" onClick={rest}>Against the rest</button>
-          <button type="button" onClick={() => act({ do: 'set', values: { total_min: '', total_max: '', ...(state.span ? { from: String(range[0]), to: String(range[1]), span: '' } : {}) } })}>All profiles</button>
-        </div>
-      )}
     </div>
   );
 }

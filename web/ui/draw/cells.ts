@@ -6,10 +6,10 @@ import { type Heat, levelOf } from '../model/heat.ts';
 /** Pixels of a row. */
 export const heatRow = 14;
 
-/** Draw all cells; returns the number of cells that were drawn. */
-export function drawHeat(ctx: CanvasRenderingContext2D, heat: Heat, levels: string[], width: number, ratio: number): number {
+/** Draw the cells of so many columns; returns the number of cells that were drawn. */
+export function drawHeat(ctx: CanvasRenderingContext2D, heat: Heat, levels: string[], width: number, columns: number, ratio: number): number {
   const cells: [number, number][][] = levels.map(() => []);
-  const column = (i: number): number => Math.round((i * width * ratio) / heat.times.length);
+  const column = (i: number): number => Math.round((i * width * ratio) / columns);
   const row = (i: number): number => Math.round(i * heatRow * ratio);
   let count = 0;
 

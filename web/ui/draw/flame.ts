@@ -23,6 +23,8 @@ export interface Window {
   ratio: number;
   /** Height of a row; rows without room for letters have none. */
   row: number;
+  /** The outermost frame is the lowest row: of callers, which grow upwards. */
+  upwards: boolean;
 }
 
 /** What was drawn: tests count it. */
@@ -67,14 +69,19 @@ export function toValue(w: Window, px: number): number {
   return w.from + (px / w.width) * (w.to - w.from);
 }
 
+/** The row of a depth from above, or the depth of a row: this is its own inverse. */
+export function flipRow(tree: Tree, upwards: boolean, depth: number): number {
+  return upwards ? tree.rows.length - 1 - depth : depth;
+}
+
 /** Collect the boxes of one row. What is narrower than half a pixel becomes a grey run. */
-function collectRow(scene: Scene, w: Window, depth: number, boxes: Box[][], runs: Box[], matched: Box[]): void {
+function collectRow(scene: Scene, w: Window, at: number, boxes: Box[][], runs: Box[], matched: Box[]): void {
   const { tree, colors, matches } = scene;
-  const row = tree.rows[depth];
+  const row = tree.rows[flipRow(tree, w.upwards, at)];
 
   if (!row) return;
   const scale = (w.width * w.ratio) / (w.to - w.from);
-  const top = Math.round((depth - w.top) * w.row * w.ratio);
+  const top = Math.round((at - w.top) * w.row * w.ratio);
   const limit = w.width * w.ratio;
   let run: Box | null = null;
   let k = firstVisible(tree, row, w.from);
@@ -136,7 +143,7 @@ export function draw(ctx: CanvasRenderingContext2D, scene: Scene, w: Window): Dr
   ctx.fillRect(0, 0, w.width * w.ratio, w.height * w.ratio);
   const first = Math.max(0, Math.floor(w.top));
   const last = Math.min(tree.rows.length - 1, Math.ceil(w.top + w.height / w.row));
-  for (let depth = first; depth <= last; depth++) collectRow(scene, w, depth, boxes, runs, matched);
+  for (let at = first; at <= last; at++) collectRow(scene, w, at, boxes, runs, matched);
   const fills = [...scene.fills, palette.other, palette.root];
   boxes.forEach((list, color) => {
     if (!list.length) return;

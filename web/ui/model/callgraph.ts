@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layout of a call graph: callers above what they call. The server chooses
 // nodes and edges, as pprof does.
-import { Graph, layout } from '@dagrejs/dagre';
 import type { GraphAnswer } from '../api/answer.ts';
 import { shortName } from './package.ts';
 import { formatShare, formatValue } from './unit.ts';
@@ -57,8 +56,9 @@ function boxOf(a: GraphAnswer, i: number): Omit<Box, 'x' | 'y'> {
   return { node: i, font, lines, width: Math.max(...lines.map((l) => l.length)) * font * advance + 16, height: lines.length * font * 1.3 + 10 };
 }
 
-/** Place all boxes and arrows. */
-export function layoutGraph(a: GraphAnswer): Drawing {
+/** Place all boxes and arrows. The library for that is large: it is loaded for the first call graph. */
+export async function layoutGraph(a: GraphAnswer): Promise<Drawing> {
+  const { Graph, layout } = await import('@dagrejs/dagre');
   const g = new Graph({ multigraph: true });
   const boxes = a.nodes.map((_, i) => boxOf(a, i));
 

@@ -46,7 +46,7 @@ export function comparedRows(rows: ComparedRow[], find: string, cum: boolean): C
 }
 
 /** Why nothing, or less than it seems, can be said; "" if there is no reason. */
-export function doubtText(data: CompareAnswer): string {
+export function doubtText(data: Partial<Pick<CompareAnswer, 'few_buckets' | 'drift' | 'bursty' | 'few_instances'>>): string {
   if (data.few_buckets) return 'These ranges are too short to tell a change from noise: take longer ones.';
   if (data.drift) return 'Values of this kind drift without a reason, so a difference says nothing about the program.';
   if (data.bursty) return 'The load changes more slowly than these ranges average: take longer ones.';

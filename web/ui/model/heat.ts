@@ -75,3 +75,15 @@ export function levelOf(value: number | null, most: number, levels: number): num
 export function stepRange(heat: Heat, from: number, to: number): { from: string; to: string } {
   return { from: String(heat.times[from]), to: String((heat.times[to] as number) + heat.step - 1) };
 }
+
+/** The least value that has a level. */
+export function levelStart(level: number, most: number, levels: number): number {
+  return most * ((level - 1) / levels) ** 2;
+}
+
+/** How many columns lie between the first step and a time, of which the last one may be a part. */
+export function columnsUntil(heat: Heat, to: number): number {
+  const first = heat.times[0] as number;
+
+  return Math.min(heat.times.length, Math.max(1, (to - first) / heat.step));
+}

@@ -45,8 +45,16 @@ function testNames(strings: string[], names: Uint8Array, test: (name: string) =>
   return '';
 }
 
-/** Search all names. Without a text nothing matches. `clock`: the time in ms. */
-export function search(answer: FlameAnswer, text: string, clock: () => number = () => performance.now()): Found {
+/** Which names are this one. */
+export function namesOf(answer: FlameAnswer, name: string): Uint8Array {
+  return Uint8Array.from(answer.strings, (s) => (s === name ? 1 : 0));
+}
+
+/**
+ * Search all names. Without a text nothing matches. `first`: the first node that can match, which the box of the total
+ * in front cannot. `clock`: the time in ms.
+ */
+export function search(answer: FlameAnswer, text: string, first = 1, clock: () => number = () => performance.now()): Found {
   const names = new Uint8Array(answer.strings.length);
   const found: Found = { names, nodes: 0, weight: 0, self: 0, error: '' };
 
@@ -55,7 +63,7 @@ export function search(answer: FlameAnswer, text: string, clock: () => number = 
   found.error = m.error || testNames(answer.strings, names, m.test, clock);
   // Nodes come after their parents: 1 marks nodes that are in a match.
   const inside = new Uint8Array(answer.name.length);
-  for (let i = 1; i < answer.name.length; i++) {
+  for (let i = first; i < answer.name.length; i++) {
     const hit = names[answer.name[i] as number] === 1;
     const nested = inside[answer.parent[i] as number] === 1;
     inside[i] = hit || nested ? 1 : 0;

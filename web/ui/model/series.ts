@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lines of the chart: the heaviest groups, and the rest added up.
-import type { Line } from '../api/answer.ts';
+import type { HistoryAnswer, Line } from '../api/answer.ts';
 
 export const maxLines = 20;
 
@@ -97,4 +97,32 @@ export function halvesOf(times: number[]): { from_a: string; to_a: string; from:
 
   if (first === undefined || middle === undefined || first === middle) return null;
   return { from_a: String(first), to_a: String(middle - 1), from: String(middle) };
+}
+
+/** Values per second, if they count for a time; a step whose time is not known has none. */
+function perSecond(values: (number | null)[], seconds: (number | null)[]): (number | null)[] {
+  return values.map((v, i) => (v === null || !seconds[i] ? null : v / seconds[i]));
+}
+
+/** The history as lines of the chart: of one function both values, of several their own. CPU time is a number of cores. */
+export function historyLines(data: HistoryAnswer): Line[] {
+  const type = `${data.sample_type}/${data.unit}`;
+  const one = data.functions.length === 1;
+  const isRate = data.functions.some((f) => f.seconds.some((s) => s !== null));
+
+  return data.functions.flatMap((f) =>
+    (one ? (['cum', 'flat'] as const) : (['flat'] as const)).map((key): Line => ({
+      labels: { value: one ? `${f.name} ${key === 'cum' ? 'with callees' : 'self'}` : f.name },
+      timestamps: data.timestamps,
+      totals: { [type]: isRate ? perSecond(f[key], f.seconds) : f[key] },
+      kinds: { [type]: isRate ? 'flow' : 'state' },
+    })),
+  );
+}
+
+/** How series of a type are grouped: those of whole machines by program, unless something else was chosen. */
+export function groupedBy(type: string, by: string): string {
+  const ofMachine = type.startsWith('process_');
+
+  return ofMachine && by === 'job' ? 'exe' : !ofMachine && by === 'exe' ? 'job' : by;
 }

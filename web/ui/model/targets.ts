@@ -15,24 +15,58 @@ export interface Filter {
   health: '' | Health;
 }
 
-function matches(t: Target, f: Filter): boolean {
-  if (f.health && t.health !== f.health) return false;
-  return !f.text || `${t.scrapeUrl} ${t.lastError} ${t.scrapePool} ${Object.values(t.labels).join(' ')}`.toLowerCase().includes(f.text.toLowerCase());
+/** A target, from which profiles of several types are fetched: one scrape each. */
+export interface Endpoint {
+  /** The labels that its scrapes have in common. */
+  labels: Record<string, string>;
+  job: string;
+  /** Of the scrape that is worst. */
+  health: Health;
+  /** The scrapes, those that fail first. */
+  scrapes: Target[];
+}
+
+/** The targets, each with all its scrapes. */
+export function endpointsOf(targets: Target[]): Endpoint[] {
+  const all = new Map<string, Endpoint>();
+
+  for (const t of targets) {
+    const { __name__: _, ...labels } = t.labels;
+    const key = JSON.stringify([t.scrapePool, Object.entries(labels).sort()]);
+    const e = all.get(key) ?? { labels, job: t.scrapePool, health: t.health, scrapes: [] };
+    e.scrapes.push(t);
+    if (rank[t.health] < rank[e.health]) e.health = t.health;
+    all.set(key, e);
+  }
+  for (const e of all.values()) e.scrapes.sort((a, b) => rank[a.health] - rank[b.health] || ((a.labels.__name__ ?? '') < (b.labels.__name__ ?? '') ? -1 : 1));
+  return [...all.values()];
+}
+
+function matches(e: Endpoint, f: Filter): boolean {
+  const has = (t: Target): boolean => `${t.scrapeUrl} ${t.lastError} ${t.scrapePool} ${Object.values(t.labels).join(' ')}`.toLowerCase().includes(f.text.toLowerCase());
+
+  return (!f.health || e.health === f.health) && (!f.text || e.scrapes.some(has));
 }
 
 /** Targets by job, jobs with targets that are down first; in a job those that are down. */
-export function byJob(targets: Target[], filter: Filter): [string, Target[]][] {
-  const jobs = new Map<string, Target[]>();
+export function byJob(endpoints: Endpoint[], filter: Filter): [string, Endpoint[]][] {
+  const jobs = new Map<string, Endpoint[]>();
+  const url = (e: Endpoint): string => e.scrapes[0]?.scrapeUrl ?? '';
 
-  for (const t of targets) {
-    if (!matches(t, filter)) continue;
-    const list = jobs.get(t.scrapePool) ?? [];
-    list.push(t);
-    jobs.set(t.scrapePool, list);
+  for (const e of endpoints) {
+    if (!matches(e, filter)) continue;
+    const list = jobs.get(e.job) ?? [];
+    list.push(e);
+    jobs.set(e.job, list);
   }
-  for (const list of jobs.values()) list.sort((a, b) => rank[a.health] - rank[b.health] || (a.scrapeUrl < b.scrapeUrl ? -1 : 1));
-  const worst = (list: Target[]): number => rank[(list[0] as Target).health];
+  for (const list of jobs.values()) list.sort((a, b) => rank[a.health] - rank[b.health] || (url(a) < url(b) ? -1 : 1));
+  const worst = (list: Endpoint[]): number => rank[(list[0] as Endpoint).health];
   return [...jobs].sort((a, b) => worst(a[1]) - worst(b[1]) || (a[0] < b[0] ? -1 : 1));
+}
+
+/** The scrape that "Profile now" means: of CPU time, if there is one. */
+export function mainScrape(e: Endpoint): Target {
+  return e.scrapes.find((t) => t.labels.__name__ === 'profile') ?? (e.scrapes[0] as Target);
 }
 
 /** The service discoveries that fail; they count as targets that are down. */

@@ -80,3 +80,12 @@ export function stepFor(spanMs: number, max: number): number {
 
   return steps.find((s) => s >= least) ?? Math.ceil(least / 86400) * 86400;
 }
+
+/** Whole times between two, at most about `most` of them, for an axis. */
+export function timeTicks(from: number, to: number, most: number, utc: boolean): number[] {
+  const step = stepFor(to - from, most) * 1000;
+  const offset = utc ? 0 : new Date(from).getTimezoneOffset() * 60e3;
+  const first = Math.ceil((from - offset) / step) * step + offset;
+
+  return Array.from({ length: Math.max(0, Math.floor((to - first) / step) + 1) }, (_, i) => first + i * step);
+}

@@ -7,6 +7,23 @@ import { formatValue } from '../model/unit.ts';
 import { Frame } from '../parts/notice.tsx';
 import type { Context } from './app.tsx';
 
+/** What the sizes of the storage are of; a size with another name is shown by this name. */
+const sizes: Record<string, string> = {
+  blocks: 'blocks on disk',
+  wal: 'write-ahead log on disk',
+  ballast: 'ballast on disk: reserved, and given up when the disk is full',
+  values: 'values of head blocks on disk',
+  groups: 'chunk metadata of head blocks on disk',
+};
+
+/** Flags that are numbers of bytes. */
+const ofBytes = /memory|size|budget|rate$/;
+
+/** The value of a flag; a large number of bytes also in the unit that suits it. */
+function flagText(name: string, value: string): string {
+  return ofBytes.test(name) && /^\d{4,}$/.test(value) ? `${value} (${formatValue(Number(value), 'bytes')})` : value;
+}
+
 function Section<T>(props: Context & { name: string; title: string; children: (data: T) => ComponentChildren }) {
   return (
     <section>
@@ -33,32 +50,42 @@ function Counts({ title, rows }: { title: string; rows: Count[] }) {
   );
 }
 
+function Server(context: Context) {
+  const utc = context.state.tz === 'utc';
+
+  return (
+    <Section<Runtime> {...context} name="runtimeinfo" title="Server">
+      {(d) => (
+        <>
+          {d.reloadConfigError && (
+            <div class="notice bad" role="alert">The last reload of the configuration failed; the one before is in use. {d.reloadConfigError}</div>
+          )}
+          <Pairs
+            rows={[
+              ['started', formatTime(Date.parse(d.startTime), utc)],
+              ['configuration of', formatTime(Date.parse(d.lastConfigTime), utc)],
+              ['time of the server', formatTime(Date.parse(d.serverTime), utc)],
+              ['working directory', d.CWD],
+              ['retention', d.storageRetention === '0s' ? 'no limit by time' : d.storageRetention],
+            ]}
+          />
+        </>
+      )}
+    </Section>
+  );
+}
+
 export function StatusPage(context: Context) {
   const utc = context.state.tz === 'utc';
 
   return (
     <div class="status">
-      <Section<Record<string, string>> {...context} name="buildinfo" title="Build">
-        {(d) => <Pairs rows={Object.entries(d)} />}
-      </Section>
-      <Section<Runtime> {...context} name="runtimeinfo" title="Server">
-        {(d) => (
-          <>
-            {d.reloadConfigError && (
-              <div class="notice bad" role="alert">The last reload of the configuration failed; the one before is in use. {d.reloadConfigError}</div>
-            )}
-            <Pairs
-              rows={[
-                ['started', formatTime(Date.parse(d.startTime), utc)],
-                ['configuration of', formatTime(Date.parse(d.lastConfigTime), utc)],
-                ['time of the server', formatTime(Date.parse(d.serverTime), utc)],
-                ['working directory', d.CWD],
-                ['retention', d.storageRetention === '0s' ? 'no limit by time' : d.storageRetention],
-              ]}
-            />
-          </>
-        )}
-      </Section>
+      <div class="columns">
+        <Section<Record<string, string>> {...context} name="buildinfo" title="Build">
+          {(d) => <Pairs rows={Object.entries(d)} />}
+        </Section>
+        <Server {...context} />
+      </div>
       <Section<Tsdb> {...context} name="tsdb" title="Storage">
         {(d) => (
           <>
@@ -68,7 +95,7 @@ export function StatusPage(context: Context) {
                 ['profiles not yet flushed', d.headStats.numUnflushedProfiles],
                 ['blocks', d.blockStats.numBlocks],
                 ['profiles in blocks', d.blockStats.numSamples],
-                ...Object.entries(d.bytes).map(([k, v]): [string, string] => [`bytes: ${k}`, formatValue(v, 'bytes')]),
+                ...Object.entries(d.bytes).map(([k, v]): [string, string] => [sizes[k] ?? k, formatValue(v, 'bytes')]),
               ]}
             />
             <div class="columns">
@@ -95,7 +122,7 @@ export function StatusPage(context: Context) {
         ))}
       </Section>
       <Section<Record<string, string>> {...context} name="flags" title="Flags">
-        {(d) => <Pairs rows={Object.entries(d)} />}
+        {(d) => <div class="flags"><Pairs rows={Object.entries(d).map(([k, v]) => [k, flagText(k, v)])} /></div>}
       </Section>
       <Section<{ yaml: string }> {...context} name="config" title="Configuration">
         {(d) => <pre tabIndex={0}>{d.yaml}</pre>}

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Targets by job: down first, with the error of the last scrape, what profiling
-// costs, and a profile on demand; and the service discoveries that found them.
-import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Discovery, Target, Targets } from '../api/answer.ts';
+// costs, and a profile on demand; the machine that eBPF profiles; and the
+// service discoveries that found the targets.
+import { type ComponentChildren, Fragment } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { Collector, Discovery, Target, Targets } from '../api/answer.ts';
 import { base, fetchPath } from '../api/client.ts';
-import { byError, byJob, costs, failing, type Health, seriesSelector } from '../model/targets.ts';
+import { byError, byJob, costs, type Endpoint, endpointsOf, failing, type Health, mainScrape, seriesSelector } from '../model/targets.ts';
 import { formatClock } from '../model/time.ts';
 import { formatShare } from '../model/unit.ts';
 import { Frame, retryOf } from '../parts/notice.tsx';
-import { friendlyName } from '../parts/query.tsx';
+import { friendlyName, shortType } from '../parts/query.tsx';
 import type { Context } from './app.tsx';
 
 /** Rows of a job that are shown at first. */
@@ -26,19 +28,20 @@ async function profileNow(t: Target, signal: AbortSignal): Promise<{ query: stri
   };
 }
 
-/** The button, and how long the profile takes. */
-function ProfileNow({ target, act }: Context & { target: Target }) {
+/** The button, and how long the profile takes. `failed` is told why there is none. */
+function ProfileNow({ target, act, failed }: Context & { target: Target; failed: (why: string) => void }) {
   const [began, setBegan] = useState(0);
   const [seconds, setSeconds] = useState(0);
-  const [failure, setFailure] = useState('');
   const abort = useRef<AbortController | null>(null);
+  const type = target.labels.__name__ ?? '';
   const start = (): void => {
     abort.current = new AbortController();
     setBegan(Date.now());
-    setFailure('');
+    setSeconds(0);
+    failed('');
     profileNow(target, abort.current.signal)
       .then(({ query, time }) => act({ do: 'set', values: { page: 'explore', query, time, from: String(Number(time) - 3600e3), to: time, chart: 'points', span: '', sample_index: '', zoom: '' } }))
-      .catch((e: Error) => e.name !== 'AbortError' && setFailure(e.message))
+      .catch((e: Error) => e.name !== 'AbortError' && failed(e.message))
       .finally(() => setBegan(0));
   };
 
@@ -54,28 +57,97 @@ function ProfileNow({ target, act }: Context & { target: Target }) {
         profiling, {seconds} s <button type="button" onClick={() => abort.current?.abort()}>Cancel</button>
       </span>
     );
+  return <button type="button" aria-label={`Profile now: ${target.labels.instance ?? ''} ${type}`} title={`Fetch a profile of the type ${type}, store it and show it`} onClick={start}>Profile now</button>;
+}
+
+/** When a target was scraped last. */
+function lastText(t: Target, utc: boolean): string {
+  const last = Date.parse(t.lastScrape);
+
+  return last > 0 ? formatClock(last, utc) : 'never';
+}
+
+/** A row below that of a target, for what needs its whole width. */
+function Below({ children }: { children: ComponentChildren }) {
+  return <tr class="below"><td colSpan={5}>{children}</td></tr>;
+}
+
+/** The scrapes of a target, one for each type. */
+function Scrapes(props: Context & { of: Endpoint; failed: (why: string) => void }) {
+  const utc = props.state.tz === 'utc';
+
+  return (
+    <table>
+      <thead><tr><th>Type</th><th>State</th><th class="number">Last scrape</th><th class="number">Took</th><th>Error</th><th><span class="unseen">Actions</span></th></tr></thead>
+      <tbody>
+        {props.of.scrapes.map((t) => (
+          <tr key={seriesSelector(t.labels)}>
+            <td>{friendlyName(t.labels.__name__ ?? '')}</td>
+            <td class={`health ${t.health}`}>{t.health}</td>
+            <td class="number">{lastText(t, utc)}</td>
+            <td class="number">{t.lastScrapeDuration.toFixed(2)} s</td>
+            <td class="error">{t.lastError}</td>
+            <td><ProfileNow {...props} target={t} /></td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** The type of a scrape, as it is shown. */
+function typeName(t: Target): string {
+  return shortType(t.labels.__name__ ?? '');
+}
+
+function Row(props: Context & { of: Endpoint }) {
+  const { of: e, state } = props;
+  const [open, setOpen] = useState(false);
+  const [failure, setFailure] = useState('');
+  const newest = e.scrapes.reduce((a, t) => (Date.parse(t.lastScrape) > Date.parse(a.lastScrape) ? t : a));
+  const { instance = '', job: _, ...others } = e.labels;
+
   return (
     <>
-      <button type="button" aria-label={`Profile now: ${target.labels.instance ?? ''} ${target.labels.__name__ ?? ''}`} onClick={start}>Profile now</button>
-      {failure && <span class="failure" role="alert"> {failure}</span>}
+      <tr>
+        <td class={`health ${e.health}`}>{e.health}</td>
+        <td>{instance} <span class="dim">{Object.entries(others).map(([k, v]) => `${k}=${v}`).join(' ')}</span></td>
+        <td>
+          <button type="button" class="types" aria-expanded={open} aria-label={`${e.scrapes.map(typeName).join(' ')}: types of ${instance}`} onClick={() => setOpen(!open)}>
+            {e.scrapes.map((t) => <Fragment key={typeName(t)}><span class={`type ${t.health}`} title={`${t.health}, took ${t.lastScrapeDuration.toFixed(2)} s`}>{typeName(t)}</span>{' '}</Fragment>)}
+          </button>
+        </td>
+        <td class="number">{lastText(newest, state.tz === 'utc')}</td>
+        <td><ProfileNow {...props} target={mainScrape(e)} failed={setFailure} /></td>
+      </tr>
+      {failure && <Below><span class="failure" role="alert">{failure}</span></Below>}
+      {!open && e.health === 'down' && <Below><ul class="errors">{byError(e.scrapes).map((x) => <li key={x.text}>{x.count > 1 && <b>{x.count} × </b>}{x.text}</li>)}</ul></Below>}
+      {open && <Below><Scrapes {...props} of={e} failed={setFailure} /></Below>}
     </>
   );
 }
 
-function Row(props: Context & { target: Target }) {
-  const { target } = props;
-  const last = Date.parse(target.lastScrape);
+/** The machine on which the server runs, as a target. */
+function Machine({ act, of: c }: Context & { of: Collector }) {
+  const show = (): void => act({ do: 'set', values: { page: 'explore', query: seriesSelector({ __name__: 'process_cpu', node: c.node }), by: 'exe', sample_index: '', zoom: '', time: '', span: '' } });
 
   return (
-    <tr>
-      <td class={`health ${target.health}`}>{target.health}</td>
-      <td>{target.labels.instance}</td>
-      <td>{target.labels.__name__}</td>
-      <td class="number">{last > 0 ? formatClock(last, props.state.tz === 'utc') : 'never'}</td>
-      <td class="number">{target.lastScrapeDuration.toFixed(2)} s</td>
-      <td class="error">{target.lastError}</td>
-      <td><ProfileNow {...props} /></td>
-    </tr>
+    <section>
+      <h2>ebpf <span class="dim">all processes of a machine</span></h2>
+      <table class="targets-table">
+        <thead><tr><th>State</th><th>Node</th><th>What</th><th class="number">Profiles stored</th><th><span class="unseen">Actions</span></th></tr></thead>
+        <tbody>
+          <tr>
+            <td class={`health ${c.health}`}>{c.health}</td>
+            <td>{c.node}</td>
+            <td>{c.samplingFrequency > 0 && `${c.samplingFrequency} CPU samples a second, `}every {c.interval}: {c.processes} processes in {c.series} series</td>
+            <td class="number">{c.profiles}{c.profilesFailed > 0 && <span class="failure">, {c.profilesFailed} refused</span>}</td>
+            <td><button type="button" onClick={show}>Show profiles</button></td>
+          </tr>
+          {c.lastError && <Below><span class="failure">{c.lastError}</span></Below>}
+        </tbody>
+      </table>
+    </section>
   );
 }
 
@@ -96,24 +168,25 @@ function Costs({ targets }: { targets: Target[] }) {
   );
 }
 
-function Job(props: Context & { job: string; targets: Target[] }) {
-  const { targets } = props;
+function Job(props: Context & { job: string; endpoints: Endpoint[] }) {
+  const { endpoints } = props;
   const [all, setAll] = useState(false);
-  const errors = byError(targets);
-  const up = targets.filter((t) => t.health === 'up').length;
+  const scrapes = endpoints.flatMap((e) => e.scrapes);
+  const errors = byError(scrapes);
+  const up = endpoints.filter((e) => e.health === 'up').length;
 
   return (
     <section>
-      <h2>{props.job} <span class="dim">{up} of {targets.length} up</span></h2>
-      {errors.length > 0 && targets.length > 5 && (
+      <h2>{props.job} <span class="dim">{up} of {endpoints.length} up</span></h2>
+      {errors.length > 0 && endpoints.length > 5 && (
         <ul class="errors">{errors.slice(0, 5).map((e) => <li key={e.text}><b>{e.count}</b> × {e.text}</li>)}</ul>
       )}
-      <Costs targets={targets} />
-      <table>
-        <thead><tr><th>State</th><th>Instance</th><th>Type</th><th class="number">Last scrape</th><th class="number">Took</th><th>Error</th><th><span class="unseen">Actions</span></th></tr></thead>
-        <tbody>{(all ? targets : targets.slice(0, fewRows)).map((t) => <Row {...props} key={seriesSelector(t.labels)} target={t} />)}</tbody>
+      <Costs targets={scrapes} />
+      <table class="targets-table">
+        <thead><tr><th>State</th><th>Instance</th><th>Types</th><th class="number">Last scrape</th><th><span class="unseen">Actions</span></th></tr></thead>
+        <tbody>{(all ? endpoints : endpoints.slice(0, fewRows)).map((e) => <Row {...props} key={JSON.stringify(e.labels)} of={e} />)}</tbody>
       </table>
-      {!all && targets.length > fewRows && <button type="button" onClick={() => setAll(true)}>Show all {targets.length}</button>}
+      {!all && endpoints.length > fewRows && <button type="button" onClick={() => setAll(true)}>Show all {endpoints.length}</button>}
     </section>
   );
 }
@@ -192,8 +265,11 @@ const states: ['' | Health, string][] = [['', 'all'], ['down', 'down'], ['up', '
 
 function List(props: Context & { data: Targets }) {
   const { data, state, act } = props;
-  const jobs = byJob(data.activeTargets, { text: state.target, health: state.health });
-  const count = (h: string): number => data.activeTargets.filter((t) => !h || t.health === h).length;
+  const endpoints = useMemo(() => endpointsOf(data.activeTargets), [data]);
+  const jobs = byJob(endpoints, { text: state.target, health: state.health });
+  const machines = data.collectors.filter((c) => (!state.health || c.health === state.health) && `ebpf ${c.node} ${c.lastError}`.toLowerCase().includes(state.target.toLowerCase()));
+  const count = (h: string): number => [...endpoints, ...data.collectors].filter((t) => !h || t.health === h).length;
+  const none = endpoints.length + data.collectors.length === 0;
 
   return (
     <div class="targets">
@@ -207,9 +283,10 @@ function List(props: Context & { data: Targets }) {
         <button type="button" onClick={retryOf(props)}>Refresh</button>
       </div>
       <FailingDiscoveries {...props} list={data.discoveries} />
-      {data.activeTargets.length === 0 && <p class="empty">No targets. Either the configuration has none, or its service discoveries found none.</p>}
-      {data.activeTargets.length > 0 && jobs.length === 0 && <p class="empty">No target matches the filter.</p>}
-      {jobs.map(([job, targets]) => <Job {...props} key={job} job={job} targets={targets} />)}
+      {none && <p class="empty">No targets. Either the configuration has none, or its service discoveries found none.</p>}
+      {!none && jobs.length + machines.length === 0 && <p class="empty">No target matches the filter.</p>}
+      {machines.map((c) => <Machine {...props} key={c.node} of={c} />)}
+      {jobs.map(([job, list]) => <Job {...props} key={job} job={job} endpoints={list} />)}
       <Dropped data={data} />
       <Discoveries list={data.discoveries} />
     </div>

@@ -41,10 +41,17 @@ export function expressionOf(text: string): string {
   return /[\\^$|?*+()[\]{}]/.test(text) ? text : `(?i).*${text.replaceAll('.', '\\.')}.*`;
 }
 
+/** The regular expression that matches these values, and no others. */
+export function anyOf(values: string[]): string {
+  return values.map((v) => v.replace(/[\\^$|?*+.()[\]{}]/g, '\\$&')).join('|');
+}
+
 function Picker({ state, act, close }: Context & { close: () => void }) {
   const [name, setName] = useState('');
   const [text, setText] = useState('');
   const [sent, setSent] = useState(false);
+  // Values that are chosen together, in the order of their choice.
+  const [several, setSeveral] = useState<string[]>([]);
   const field = useRef<HTMLInputElement>(null);
   const found = useCounts(name ? `api/v1/label/${encodeURIComponent(name)}/values` : 'api/v1/labels', state.query, text);
   const items = (found ?? []).filter((n) => name || n.value !== '__name__');
@@ -85,8 +92,19 @@ function Picker({ state, act, close }: Context & { close: () => void }) {
         {name && text && (
           <li><button type="button" onClick={() => choose('=~', expressionOf(text))}><span>{name} =~ "{expressionOf(text)}"</span></button></li>
         )}
+        {several.length > 0 && (
+          <li><button type="button" onClick={() => choose('=~', anyOf(several))}><span>{name} =~ "{anyOf(several)}"</span></button></li>
+        )}
         {items.slice(0, listed).map((item) => (
           <li key={item.value}>
+            {name && (
+              <input
+                type="checkbox"
+                aria-label={`also ${item.value}`}
+                checked={several.includes(item.value)}
+                onChange={(e) => setSeveral(e.currentTarget.checked ? [...several, item.value] : several.filter((v) => v !== item.value))}
+              />
+            )}
             <button type="button" onClick={() => take(item.value)}>
               <span>{item.value}</span> <span class="dim">{item.series}</span>
             </button>

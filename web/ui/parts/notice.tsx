@@ -29,11 +29,12 @@ export function SharedProblems(context: Context) {
   return <>{loader.shared.map((p) => <ProblemBox key={p.message} problem={p} utc={state.tz === 'utc'} retry={retryOf(context)} />)}</>;
 }
 
+/** Warnings, one line each, so that the picture keeps the room; a click shows the whole text. */
 function Warnings({ texts, utc }: { texts: string[]; utc: boolean }) {
   return (
     <>
       {texts.map((text) => (
-        <div class="notice warn" role="status" key={text}>{withShownTimes(text, utc)}</div>
+        <div class="notice warn line" role="status" key={text}><details><summary>{withShownTimes(text, utc)}</summary></details></div>
       ))}
     </>
   );

@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { ProfileType } from '../api/answer.ts';
 import { formatSelector, parseSelector, withoutMatcher } from '../model/selector.ts';
+import { groupedBy } from '../model/series.ts';
 import type { Context } from '../pages/app.tsx';
 import { shownType } from './hooks.ts';
 import { AddMatcher } from './matcher.tsx';
@@ -22,6 +23,11 @@ const friendly: Record<string, string> = {
 
 export function friendlyName(type: string): string {
   return friendly[type] && friendly[type] !== type ? `${friendly[type]} · ${type}` : type;
+}
+
+/** The shortest name that people know. */
+export function shortType(type: string): string {
+  return (friendly[type] ?? type).split(' ')[0] as string;
 }
 
 /** A selector as text: sent when it is complete, with Enter or when the field is left. */
@@ -52,7 +58,7 @@ export function useFirstType({ state, loader, act }: Context): void {
 
   useEffect(() => {
     const type = types && !state.query ? firstType(types) : '';
-    if (type) act({ do: 'set', values: { query: type } }, 'default');
+    if (type) act({ do: 'set', values: { query: type, by: groupedBy(type, state.by) } }, 'default');
   }, [types, state.query]);
 }
 
@@ -69,7 +75,7 @@ export function Query(context: Context) {
         value={selector?.type ?? ''}
         onChange={(e) => {
           const query = formatSelector({ type: e.currentTarget.value, matchers: selector?.matchers ?? [] });
-          act({ do: 'set', values: { query, sample_index: '', zoom: '', under: [], time: '', total_min: '', total_max: '', total_outside: false, span: '' } });
+          act({ do: 'set', values: { query, by: groupedBy(e.currentTarget.value, state.by), sample_index: '', zoom: '', under: [], time: '', total_min: '', total_max: '', total_outside: false, span: '' } });
         }}
       >
         {!type && <option value={selector?.type ?? ''}>{selector?.type ?? '…'}</option>}

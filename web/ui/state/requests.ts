@@ -3,6 +3,7 @@
 // steps of charts included. The parameters have the names of the API, so that
 // every view is one path away from curl and go tool pprof.
 import type { Request } from '../api/client.ts';
+import { formatSelector, parseSelector } from '../model/selector.ts';
 import { parseTime, stepFor } from '../model/time.ts';
 import { exactly, sideA, sideB } from './reducer.ts';
 import type { Side, State, View } from './state.ts';
@@ -123,7 +124,7 @@ function chartRequests(s: State, now: number): Request[] {
     const extra: Params = [['step', `${chartStep(s, range)}s`], ['buckets', String(heatBuckets)], ['group_by', '__name__']];
     return [rangeRequest(s, 'weights', side, range, extra)];
   }
-  return [lineRequest(s, 'lines', side, range), changesRequest(s, range)];
+  return [lineRequest(s, 'lines', side, range), changesRequest(s, 'changes', s.query, range), ...restartRequests(s, range)];
 }
 
 /** Number of steps of a function's history: each is a merge. */
@@ -159,12 +160,18 @@ function wholeRequests(s: State, now: number): Request[] {
 }
 
 /** When programs changed: marked on the chart. */
-function changesRequest(s: State, range: [number, number]): Request {
-  return {
-    key: 'changes',
-    path: 'api/v1/changes',
-    params: [['query', s.query], ['from', String(range[0])], ['to', String(range[1])], ['step', `${chartStep(s, range)}s`]],
-  };
+function changesRequest(s: State, key: string, query: string, range: [number, number]): Request {
+  const params: Params = [['query', query], ['from', String(range[0])], ['to', String(range[1])], ['step', `${chartStep(s, range)}s`]];
+
+  return { key, path: 'api/v1/changes', params };
+}
+
+/** A program that was restarted is seen by counters that fall, which CPU profiles do not have, but heap profiles of the same program. */
+function restartRequests(s: State, range: [number, number]): Request[] {
+  const selector = parseSelector(s.query);
+
+  if (selector?.type !== 'profile') return [];
+  return [changesRequest(s, 'restarts', formatSelector({ ...selector, type: 'heap' }), range)];
 }
 
 /** Views that show one function, and nothing without one. */
@@ -190,7 +197,7 @@ export function shownViews(s: State): { state: State; key: string }[] {
   return second ? [first, { state: second, key: `beside ${viewKey(second)}` }] : [first];
 }
 
-/** Whether the table tells changes from noise: of two ranges, unless sums are asked for. */
+/** Whether changes are told from noise: of two ranges, unless sums are asked for. */
 export function hasErrorBars(s: State): boolean {
   return s.page === 'compare' && s.normalize !== '0' && !s.time && !s.time_a;
 }
@@ -206,7 +213,8 @@ function reportOf(s: State): string {
 /** What a view shows. */
 export function viewRequest(s: State, now: number, key = viewKey(s)): Request {
   const make = (extra: Params, report = reportOf(s)): Request => ({ ...reportRequest(s, now, report, extra), key });
-  const nodes: [string, string] = ['max_nodes', String(maxNodes)];
+  const bars: Params = hasErrorBars(s) ? [['errors', '1'], ...(s.normalize ? ([['by', 'share']] as Params) : [])] : [];
+  const nodes: Params = [['max_nodes', String(maxNodes)], ...bars];
 
   if (isChoosing(s)) return make([['nodecount', '25']], 'top');
   switch (s.view) {
@@ -219,11 +227,11 @@ export function viewRequest(s: State, now: number, key = viewKey(s)): Request {
     case 'text':
       return { ...make([]), plain: true };
     case 'invert':
-      return make([nodes, ['invert', 'true']]);
+      return make([...nodes, ['invert', 'true']]);
     case 'sandwich':
-      return make([nodes, ['pivot', exactly(s.fn)]]);
+      return make([...nodes, ['pivot', exactly(s.fn)]]);
     case 'flame':
-      return make([nodes]);
+      return make(nodes);
   }
 }
 

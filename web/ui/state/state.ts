@@ -70,6 +70,8 @@ export interface State extends Filters, Side {
   find: string;
   order: 'value' | 'name';
   color: 'package' | 'binary' | 'self' | 'one';
+  /** Compare: whether boxes that differ by no more than noise have a colour, too. */
+  noise: boolean;
   sort: string;
   tz: 'local' | 'utc';
   /** Targets: a text that they contain, and their health. */
@@ -122,6 +124,7 @@ export const initial: State = {
   find: '',
   order: 'value',
   color: 'package',
+  noise: false,
   sort: '-flat',
   tz: 'local',
   target: '',

@@ -14,7 +14,7 @@ const keys: Key[] = [
   'normalize', 'sample_index', 'aggregate',
   'focus', 'ignore', 'hide', 'show', 'show_from', 'prune_from', 'tagfocus', 'tagignore',
   'granularity', 'noinlines', 'recursion', 'under', 'group_by',
-  'by', 'chart', 'span', 'view', 'text', 'fn', 'zoom', 'find', 'order', 'color', 'sort', 'tz', 'target', 'health',
+  'by', 'chart', 'span', 'view', 'text', 'fn', 'zoom', 'find', 'order', 'color', 'noise', 'sort', 'tz', 'target', 'health',
 ];
 
 /** Values that keys with a fixed set of values may have. */

@@ -4,9 +4,9 @@
 import type { CompareAnswer, ComparedRow } from '../api/answer.ts';
 import { changeText, comparedRows, comparedText, doubtText, partText, valueOf, verdictText } from '../model/compared.ts';
 import type { Context } from '../pages/app.tsx';
-import { RowList } from './rowlist.tsx';
+import { type Picking, RowList } from './rowlist.tsx';
 
-export function ChangeTable(props: Context & { data: CompareAnswer }) {
+export function ChangeTable(props: Context & Picking & { data: CompareAnswer }) {
   const { data, state, act } = props;
   const cum = state.sort === '-cum';
   const doubt = doubtText(data);

@@ -4,7 +4,7 @@ import type { TopAnswer, TopRow } from '../api/answer.ts';
 import { matcher } from '../model/search.ts';
 import { formatChange, formatValue } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
-import { RowList } from './rowlist.tsx';
+import { type Picking, RowList } from './rowlist.tsx';
 
 /** Rows whose own or whole value changed, the largest change first. */
 export function changedRows(rows: TopRow[], find: string, cum: boolean): TopRow[] {
@@ -14,7 +14,7 @@ export function changedRows(rows: TopRow[], find: string, cum: boolean): TopRow[
   return rows.filter((r) => r[key] !== 0 && (!m || m.test(r.name))).sort((a, b) => Math.abs(b[key]) - Math.abs(a[key]));
 }
 
-export function DiffTable(props: Context & { data: TopAnswer }) {
+export function DiffTable(props: Context & Picking & { data: TopAnswer }) {
   const { data, state, act } = props;
   const cum = state.sort === '-cum';
   const cells = (r: TopRow) => {

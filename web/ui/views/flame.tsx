@@ -4,7 +4,8 @@ import { useMemo, useState } from 'preact/hooks';
 import type { FlameAnswer } from '../api/answer.ts';
 import { isOther, rowHeight } from '../draw/flame.ts';
 import { changesOf, colorsOf } from '../draw/palette.ts';
-import { search } from '../model/search.ts';
+import { doubtText } from '../model/compared.ts';
+import { namesOf, search } from '../model/search.ts';
 import { findHash, hashText, layout, nextNode, nodeAt, pathTo, type Tree } from '../model/tree.ts';
 import { formatChange, formatShare, formatValue } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
@@ -12,37 +13,58 @@ import { Actions, functionKeys } from './actions.tsx';
 import { FlameCanvas } from './flamecanvas.tsx';
 import { FlameTree } from './flametree.tsx';
 import { Groups } from './groups.tsx';
+import type { Picking } from './rowlist.tsx';
 import { isByShare, usePalette } from '../parts/hooks.ts';
+import { type Place, Tip } from '../parts/tip.tsx';
+import type { State } from '../state/state.ts';
+
+/** The values of a node: of a comparison, those of both sides. */
+function Values({ tree, node }: { tree: Tree; node: number }) {
+  const a = tree.answer;
+  const total = a.total_of[node] as number;
+  const self = a.self[node] as number;
+  const before = a.total_of_a?.[node];
+
+  return before === undefined ? (
+    <>
+      <span>self {formatValue(self, a.unit)} {formatShare(self, a.total)}</span>{' '}
+      <span>total {formatValue(total, a.unit)} {formatShare(total, a.total)}</span>
+    </>
+  ) : (
+    <>
+      <span>A {formatValue(before, a.unit)}</span> <span>B {formatValue(total, a.unit)}</span>{' '}
+      <span>B−A {formatChange(before, total, a.unit)}{verdictOf(tree, node)}</span>
+    </>
+  );
+}
+
+/** How far the true difference of a node may be from the one that is shown, and whether it is more than noise. */
+function verdictOf({ answer: a }: Tree, node: number): string {
+  const interval = a.interval?.[node];
+
+  if (!a.sure || node === 0) return '';
+  if (interval === null || interval === undefined) return ': few samples';
+  return ` ± ${formatValue(interval, a.unit)}${a.sure[node] ? '' : ': noise'}`;
+}
+
+/** Where a node's function is defined. */
+function fileOf(tree: Tree, node: number): string {
+  const a = tree.answer;
+
+  return `${a.strings[a.file[node] as number]}${a.inlined[node] === 1 ? ' inlined' : ''}`;
+}
 
 /** Details of a node, for the line below the graph. */
 function Detail({ tree, node }: { tree: Tree; node: number }) {
-  const a = tree.answer;
-  const self = a.self[node] as number;
-  const total = a.total_of[node] as number;
-  const before = a.total_of_a?.[node];
-
   return (
     <div class="detail" role="status">
-      <b>{tree.name(node)}</b>{' '}
-      {before === undefined ? (
-        <>
-          <span>self {formatValue(self, a.unit)} {formatShare(self, a.total)}</span>{' '}
-          <span>total {formatValue(total, a.unit)} {formatShare(total, a.total)}</span>{' '}
-        </>
-      ) : (
-        <>
-          <span>A {formatValue(before, a.unit)}</span> <span>B {formatValue(total, a.unit)}</span>{' '}
-          <span>B−A {formatChange(before, total, a.unit)}</span>{' '}
-        </>
-      )}
-      <span class="dim">{a.strings[a.file[node] as number]}</span>
-      {a.inlined[node] === 1 && <span class="dim"> inlined</span>}
+      <b>{tree.name(node)}</b> <Values tree={tree} node={node} /> <span class="dim">{fileOf(tree, node)}</span>
     </div>
   );
 }
 
 /** What the colours of a comparison mean. */
-function ChangeLegend({ fills, share }: { fills: string[]; share: boolean }) {
+function ChangeLegend({ fills, share, noise }: { fills: string[]; share: boolean; noise: boolean }) {
   const width = 14;
 
   return (
@@ -51,17 +73,30 @@ function ChangeLegend({ fills, share }: { fills: string[]; share: boolean }) {
       <svg width={fills.length * width} height="12" role="img" aria-label="blue is less, orange is more">
         {fills.map((fill, i) => <rect key={i} x={i * width} width={width} height="12" fill={fill} />)}
       </svg>{' '}
-      {share ? 'more of the total' : 'more'}; + new, − gone
+      {share ? 'more of the total' : 'more'}; grey: the same{noise ? ', or noise' : ''}; + new, − gone
     </span>
   );
 }
 
+/** What is grey because it may be noise, and why everything may be. */
+function Noise({ data, state, act }: Context & { data: FlameAnswer }) {
+  const doubt = doubtText(data);
+
+  return (
+    <>
+      <label><input type="checkbox" checked={state.noise} onChange={(e) => act({ do: 'set', values: { noise: e.currentTarget.checked } })} /> colour noise, too</label>
+      {doubt && <span class="doubt" role="status" title={doubt}>{doubt}</span>}
+    </>
+  );
+}
+
+/** The total of the boxes, which filters and samples without a stack make less than that of the profiles. */
 function Total({ data, scaled }: { data: FlameAnswer; scaled: boolean }) {
   const b = data.total_of[0] as number;
   const a = data.total_of_a?.[0];
 
   return a === undefined ? (
-    <b>total {formatValue(data.total, data.unit)}</b>
+    <b>total {formatValue(b, data.unit)}{b !== data.total && ` of ${formatValue(data.total, data.unit)}, ${formatShare(b, data.total)}`}</b>
   ) : scaled ? (
     <b>total {formatValue(a, data.unit)}, to which B is scaled</b>
   ) : (
@@ -69,10 +104,19 @@ function Total({ data, scaled }: { data: FlameAnswer; scaled: boolean }) {
   );
 }
 
-/** `part`: one of several graphs of a page; its boxes do not begin at the outermost frame. */
-export function Flame(props: Context & { data: FlameAnswer; part?: string }) {
+/** What the colours of boxes mean; a comparison has a legend of its own. */
+const colorings: Record<State['color'], string> = {
+  package: 'a colour for each package', binary: 'a colour for each binary', self: 'darker: more self time', one: '',
+};
+
+/**
+ * `part`: one of several graphs of a page, with its title; its boxes do not begin at the outermost frame. Callers grow
+ * upwards from the function.
+ */
+export function Flame(props: Context & Partial<Picking> & { data: FlameAnswer; part?: 'callers' | 'callees'; title?: string }) {
   const { data, state, act, part } = props;
-  const [hover, setHover] = useState(-1);
+  const [pointed, setPointed] = useState<{ node: number; at: Place }>({ node: -1, at: { x: 0, y: 0 } });
+  const hover = pointed.node < data.name.length ? pointed.node : -1;
   const [focus, setFocus] = useState(0);
   const [active, setActive] = useState(false);
   const [zooms, setZooms] = useState(0);
@@ -81,21 +125,24 @@ export function Flame(props: Context & { data: FlameAnswer; part?: string }) {
   const compared = data.total_of_a !== undefined;
   const byShare = isByShare(props);
   const colors = useMemo(
-    () => (compared ? changesOf(tree, palette) : colorsOf(tree, palette, state.color)),
-    [tree, palette, state.color, compared],
+    () => (compared ? changesOf(tree, palette, state.noise) : colorsOf(tree, palette, state.color)),
+    [tree, palette, state.color, state.noise, compared],
   );
-  const found = useMemo(() => search(data, state.find), [data, state.find]);
+  const found = useMemo(() => search(data, state.find, part ? 0 : 1), [data, state.find, part]);
+  // The function that was chosen in the view beside.
+  const picked = useMemo(() => (state.beside && props.picked ? namesOf(data, props.picked) : null), [data, state.beside, props.picked]);
   const zoomed = useMemo(() => (state.zoom ? findHash(tree, state.zoom) : 0), [tree, state.zoom]);
   const zoom = Math.max(zoomed, 0);
   // What had the focus may be gone with other data.
   const focused = Math.min(focus, tree.count - 1);
   const rooted = !part && state.view === 'flame';
-  const height = Math.min(tree.rows.length * rowHeight, part ? 400 : 1200);
+  const upwards = part === 'callers';
+  const height = tree.rows.length * rowHeight;
   const scene = {
     tree, colors, palette,
     fills: compared ? palette.change : palette.boxes,
     mark: (node: number) => (!compared || !node ? '' : data.total_of_a?.[node] === 0 ? '+ ' : data.total_of[node] === 0 ? '− ' : ''),
-    matches: state.find ? found.names : null,
+    matches: state.find ? found.names : picked,
   };
 
   const zoomTo = (node: number): void => {
@@ -111,9 +158,10 @@ export function Flame(props: Context & { data: FlameAnswer; part?: string }) {
     const row = tree.rows[tree.depth[focused] as number] as Uint32Array;
     const k = row.indexOf(focused);
     const match = (step: 1 | -1): void => move(nextNode(tree, focused, step, (i) => state.find !== '' && found.names[data.name[i] as number] === 1));
+    const [inwards, outwards] = upwards ? (['ArrowUp', 'ArrowDown'] as const) : (['ArrowDown', 'ArrowUp'] as const);
     const actions: Record<string, () => void> = {
-      ArrowDown: () => move(nodeAt(tree, (tree.depth[focused] as number) + 1, tree.x[focused] as number)),
-      ArrowUp: () => move(data.parent[focused] as number),
+      [inwards]: () => move(nodeAt(tree, (tree.depth[focused] as number) + 1, tree.x[focused] as number)),
+      [outwards]: () => move(data.parent[focused] as number),
       ArrowRight: () => move(row[k + 1] ?? -1),
       ArrowLeft: () => move(row[k - 1] ?? -1),
       Enter: () => zoomTo(focused),
@@ -133,36 +181,51 @@ export function Flame(props: Context & { data: FlameAnswer; part?: string }) {
   };
   const shown = hover >= 0 ? hover : active ? focused : zoom;
   return (
-    <div class="flame">
+    <div class={`flame ${part ?? ''}`}>
       {/* Keys: without them preact may turn one of these elements into another, and the observer would watch the wrong one. */}
       {zoomed < 0 && !part && !state.beside && <div key="gone" class="notice warn" role="status">The box that this link zooms into is not in these profiles: everything is shown.</div>}
       {found.error && <div key="error" class="notice bad" role="alert">{found.error}</div>}
       <div key="head" class="flame-head">
-        <Total data={data} scaled={byShare} />
-        {compared && <ChangeLegend fills={palette.change} share={byShare} />}
+        {props.title && <span class="flame-title">{props.title}</span>}
+        {!upwards && <Total data={data} scaled={byShare} />}
+        {compared && !upwards && data.sure && <Noise {...props} />}
+        {compared && !upwards && <ChangeLegend fills={palette.change} share={byShare} noise={!!data.sure && !state.noise} />}
         {state.find && !found.error && (
           <span role="status"> · {found.nodes} boxes match, {formatShare(found.weight, data.total)} of the total, {formatShare(found.self, data.total)} self</span>
         )}
         {zoom > 0 && <Actions {...props} name={tree.name(zoom)} />}
-        {data.left_out.nodes > 0 && <span class="dim"> · {data.left_out.nodes} smaller boxes are folded into (other){rooted ? ': click one to open it' : '; the table has all functions'}</span>}
+        {!compared && !part && zoom === 0 && <span class="dim coloring">{colorings[state.color]}</span>}
+        {data.left_out.nodes > 0 && !upwards && (
+          <span class="dim" title={rooted ? 'Click a box (other) to open it.' : 'The table has all functions.'}> · {data.left_out.nodes} smaller boxes are in (other)</span>
+        )}
       </div>
-      {state.group_by && rooted && <Groups key="groups" {...props} />}
-      <FlameTree key="tree" tree={tree} focused={focused} part={part ?? state.view} onKey={onKey} setActive={setActive}>
-        <FlameCanvas
-          scene={scene}
-          zoom={zoom}
-          zooms={zooms}
-          focused={focused}
-          ring={active}
-          height={height}
-          hover={hover}
-          setHover={setHover}
-          click={(node) => { move(node); zoomTo(node); }}
-          map={!part}
-        />
-      </FlameTree>
+      <div key="body" class="flame-body">
+        {state.group_by && rooted && <Groups key="groups" {...props} />}
+        <FlameTree key="tree" tree={tree} focused={focused} part={part ?? state.view} onKey={onKey} setActive={setActive}>
+          <FlameCanvas
+            scene={scene}
+            zoom={zoom}
+            zooms={zooms}
+            focused={focused}
+            ring={active}
+            height={height}
+            hover={hover}
+            setHover={(node, at) => setPointed({ node, at })}
+            click={(node) => { move(node); zoomTo(node); if (node > 0) props.pick?.(tree.name(node)); }}
+            map={!part}
+            upwards={upwards}
+          />
+        </FlameTree>
+      </div>
       {part === 'callees' && tree.count <= 2 && <p key="nothing" class="dim">It calls nothing.</p>}
-      <Detail key="detail" tree={tree} node={Math.max(0, Math.min(shown, tree.count - 1))} />
+      {!upwards && <Detail key="detail" tree={tree} node={Math.max(0, Math.min(shown, tree.count - 1))} />}
+      {hover >= 0 && (
+        <Tip key="tip" at={pointed.at}>
+          <b>{tree.name(hover)}</b>
+          <div><Values tree={tree} node={hover} /></div>
+          <div class="dim">{fileOf(tree, hover)}</div>
+        </Tip>
+      )}
     </div>
   );
 }

@@ -3,11 +3,12 @@
 // the boxes, one for what follows the pointer. Click, drag, wheel and pinch
 // choose the part that is shown.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { draw, type Drawn, rowHeight, type Scene, toPixels, toValue, type Window } from '../draw/flame.ts';
+import { draw, type Drawn, flipRow, rowHeight, type Scene, toPixels, toValue, type Window } from '../draw/flame.ts';
 import type { Palette } from '../draw/palette.ts';
 import { Lettering } from '../draw/text.ts';
 import { nodeAt, type Tree } from '../model/tree.ts';
 import { fitCanvas, type Size, useSize } from '../parts/hooks.ts';
+import type { Place } from '../parts/tip.tsx';
 
 declare global {
   interface Window {
@@ -25,7 +26,7 @@ const zoomMs = 120;
 /** Pixels that the pointer may move in a click. */
 const still = 4;
 
-const mapHeight = 40;
+const mapHeight = 28;
 
 export interface Colored {
   tree: Tree;
@@ -97,7 +98,7 @@ function Minimap({ scene, shown, whole, choose }: { scene: Colored; shown: Span;
     choose([from, from + width]);
   };
 
-  useBoxes(canvas, scene, { from: whole[0], to: whole[1], top: 0, row }, size);
+  useBoxes(canvas, scene, { from: whole[0], to: whole[1], top: 0, row, upwards: false }, size);
   return (
     <div
       class="minimap"
@@ -123,11 +124,14 @@ export function FlameCanvas(props: {
   ring: boolean;
   height: number;
   hover: number;
-  setHover: (node: number) => void;
+  /** The node at the pointer, or -1, and where the pointer is. */
+  setHover: (node: number, at: Place) => void;
   click: (node: number) => void;
   map: boolean;
+  /** The outermost frame is the lowest row. */
+  upwards: boolean;
 }) {
-  const { scene, zoom, focused, hover } = props;
+  const { scene, zoom, focused, hover, upwards } = props;
   const { tree, palette } = scene;
   const place = useRef<HTMLDivElement>(null);
   const boxes = useRef<HTMLCanvasElement>(null);
@@ -140,17 +144,17 @@ export function FlameCanvas(props: {
   const whole: Span = [tree.x[0] as number, (tree.x[0] as number) + ((tree.weights[0] as number) || 1)];
   const zoomed: Span = [tree.x[zoom] as number, (tree.x[zoom] as number) + ((tree.weights[zoom] as number) || 1)];
   const [from, to] = useMotion(free ?? zoomed, free !== null);
-  const view: Window = { from, to, top, row: rowHeight, ...size };
+  const view: Window = { from, to, top, row: rowHeight, upwards, ...size };
   const mostTop = Math.max(0, tree.rows.length - Math.floor(size.height / rowHeight));
 
   // Another part or other data: what the pointer chose is over.
   useEffect(() => setFree(null), [zoom, props.zooms, tree]);
-  useEffect(() => setTop((t) => Math.min(t, mostTop)), [mostTop]);
+  useEffect(() => setTop((t) => (upwards ? mostTop : Math.min(t, mostTop))), [mostTop]);
   useEffect(() => {
     // The focused box comes into the viewport.
-    const depth = tree.depth[focused] as number;
+    const row = flipRow(tree, upwards, tree.depth[focused] as number);
     const rows = Math.floor(size.height / rowHeight);
-    if (props.ring && rows > 0) setTop((t) => Math.min(Math.max(t, depth - rows + 1), depth));
+    if (props.ring && rows > 0) setTop((t) => Math.min(Math.max(t, row - rows + 1), row));
   }, [focused, props.ring]);
   useBoxes(boxes, scene, view, size, (d) => (window.everprofDrawn = d));
   useEffect(() => {
@@ -164,7 +168,7 @@ export function FlameCanvas(props: {
       const right = Math.min(size.width, toPixels(view, (tree.x[node] as number) + (tree.weights[node] as number)));
       ctx.strokeStyle = palette.text;
       ctx.lineWidth = width;
-      ctx.strokeRect(left + 0.5, ((tree.depth[node] as number) - top) * rowHeight + 0.5, Math.max(1, right - left - 1), rowHeight - 1);
+      ctx.strokeRect(left + 0.5, (flipRow(tree, upwards, tree.depth[node] as number) - top) * rowHeight + 0.5, Math.max(1, right - left - 1), rowHeight - 1);
     }
   }, [hover, focused, props.ring, tree, palette, from, to, top, size.width, size.height, size.ratio]);
 
@@ -186,7 +190,7 @@ export function FlameCanvas(props: {
   };
   const at = (e: MouseEvent): number => {
     const [x, y] = local(e);
-    return nodeAt(tree, Math.floor(y / rowHeight + top), toValue(view, x));
+    return nodeAt(tree, flipRow(tree, upwards, Math.floor(y / rowHeight + top)), toValue(view, x));
   };
   const move = (e: PointerEvent): void => {
     const known = pinch.current.get(e.pointerId);
@@ -198,10 +202,11 @@ export function FlameCanvas(props: {
       return;
     }
     const d = drag.current;
-    if (!d || !e.buttons) return props.setHover(at(e));
+    if (!d || !e.buttons) return props.setHover(at(e), { x: e.clientX, y: e.clientY });
     const [x, y] = local(e);
     if (!d.moved && Math.hypot(x - d.x, y - d.y) < still) return;
     d.moved = true;
+    props.setHover(-1, { x: 0, y: 0 });
     const shift = ((d.x - x) / size.width) * (d.span[1] - d.span[0]);
     setFree(clamp(d.span[0] + shift, d.span[1] + shift));
     setTop(Math.min(mostTop, Math.max(0, d.top + (d.y - y) / rowHeight)));
@@ -212,7 +217,7 @@ export function FlameCanvas(props: {
       <div
         class="canvas"
         ref={place}
-        style={{ height: `${props.height}px` }}
+        style={{ '--rows': `${props.height}px` }}
         onPointerDown={(e) => {
           const [x, y] = local(e);
           if (e.pointerType === 'touch') pinch.current.set(e.pointerId, x);
@@ -226,7 +231,7 @@ export function FlameCanvas(props: {
           if (clicked && e.button === 0) props.click(at(e));
         }}
         onPointerCancel={(e) => { drag.current = null; pinch.current.delete(e.pointerId); }}
-        onPointerLeave={(e) => { props.setHover(-1); if (!e.buttons) drag.current = null; }}
+        onPointerLeave={(e) => { props.setHover(-1, { x: 0, y: 0 }); if (!e.buttons) drag.current = null; }}
         onWheel={(e) => {
           if (e.ctrlKey) {
             e.preventDefault();

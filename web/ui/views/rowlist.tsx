@@ -3,7 +3,7 @@
 // rows on the screen exist in the page. A row can be chosen, by a click or with
 // the arrow keys, and acted on.
 import type { ComponentChildren } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Context } from '../pages/app.tsx';
 import { Actions, functionKeys } from './actions.tsx';
 import { useSize } from '../parts/hooks.ts';
@@ -12,6 +12,12 @@ const rowHeight = 28;
 
 /** Rows above and below the screen that exist, too. */
 const spare = 10;
+
+/** The function that is chosen in the view or in the one beside it, or "". */
+export interface Picking {
+  picked: string;
+  pick: (name: string) => void;
+}
 
 export interface FunctionRow {
   name: string;
@@ -25,11 +31,10 @@ export function RowList<T extends FunctionRow>(props: Context & {
   /** The cells before the name. */
   cells: (row: T) => ComponentChildren;
   empty: string;
-}) {
-  const { rows } = props;
+} & Picking) {
+  const { rows, picked: chosen, pick: setChosen } = props;
   const place = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
-  const [chosen, setChosen] = useState('');
   const { height } = useSize(place);
   const first = Math.max(0, Math.floor(top / rowHeight) - spare);
   const at = rows.findIndex((r) => r.name === chosen);
@@ -42,6 +47,8 @@ export function RowList<T extends FunctionRow>(props: Context & {
     if (y < element.scrollTop) element.scrollTop = y;
     else if (y + rowHeight > element.scrollTop + element.clientHeight) element.scrollTop = y + rowHeight - element.clientHeight;
   };
+  // What was chosen in the view beside comes into sight.
+  useEffect(() => { if (at >= 0) choose(at); }, [chosen]);
   const onKey = (e: KeyboardEvent): void => {
     const moves: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20 };
     const by = moves[e.key];

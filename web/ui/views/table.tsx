@@ -4,7 +4,7 @@ import type { TopAnswer, TopRow } from '../api/answer.ts';
 import { matcher } from '../model/search.ts';
 import { formatShare, formatValue } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
-import { RowList } from './rowlist.tsx';
+import { type Picking, RowList } from './rowlist.tsx';
 
 type Column = 'name' | 'flat' | 'cum';
 
@@ -31,7 +31,7 @@ function Head({ column, title, state, act }: Context & { column: Column; title: 
   );
 }
 
-export function Table(props: Context & { data: TopAnswer }) {
+export function Table(props: Context & Picking & { data: TopAnswer }) {
   const { data, state } = props;
 
   return (
@@ -41,7 +41,7 @@ export function Table(props: Context & { data: TopAnswer }) {
       rows={sortRows(data.rows, state.sort, state.find)}
       head={<><Head {...props} column="flat" title="Self" /><Head {...props} column="cum" title="Total" /><Head {...props} column="name" title="Function" /></>}
       cells={(r) => (['flat', 'cum'] as const).map((key) => (
-        <span key={key} role="cell" class="number">{formatValue(r[key], data.unit)} <span class="dim">{formatShare(r[key], data.total)}</span></span>
+        <span key={key} role="cell" class="number share-bar" style={{ '--share': `${Math.min(100, Math.abs((r[key] / (data.total || 1)) * 100))}%` }}>{formatValue(r[key], data.unit)} <span class="dim">{formatShare(r[key], data.total)}</span></span>
       ))}
       empty="No function matches."
     />

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lower half of Explore and Compare: the views of the profiles.
+import { useState } from 'preact/hooks';
 import type { CompareAnswer, FlameAnswer, GraphAnswer, SourceAnswer, TopAnswer } from '../api/answer.ts';
 import type { Kind } from '../model/series.ts';
 import { formatTime } from '../model/time.ts';
@@ -16,6 +17,7 @@ import { shownKind } from '../parts/hooks.ts';
 import { Nothing } from '../parts/nearest.tsx';
 import { Frame } from '../parts/notice.tsx';
 import { Options } from './options.tsx';
+import type { Picking } from './rowlist.tsx';
 import { Sandwich } from './sandwich.tsx';
 import { Share } from './share.tsx';
 import { Source } from './source.tsx';
@@ -87,7 +89,7 @@ function ViewBar(context: Context) {
 
 type Data = FlameAnswer & TopAnswer & CompareAnswer & SourceAnswer & GraphAnswer & string;
 
-function ViewOf(props: Context & { data: Data }) {
+function ViewOf(props: Context & Picking & { data: Data }) {
   switch (props.state.view) {
     case 'table':
       if (hasErrorBars(props.state)) return <ChangeTable {...props} />;
@@ -131,7 +133,7 @@ function Choose(props: Context & { of: string }) {
 }
 
 /** One view with its states; `of`: the key of its request. */
-function Pane(context: Context & { of: string }) {
+function Pane(context: Context & Picking & { of: string }) {
   if (isChoosing(context.state)) return <Choose {...context} />;
   return (
     <Frame<Data> {...context} key={context.of} none={(message) => <Nothing {...context} message={message} />}>
@@ -142,12 +144,13 @@ function Pane(context: Context & { of: string }) {
 
 export function Views(context: Context) {
   const shown = shownViews(context.state);
+  const [picked, pick] = useState('');
 
   return (
     <section class="views" aria-label="Profiles">
       <ViewBar {...context} />
       <div class={shown.length > 1 ? 'panes sides' : 'panes'}>
-        {shown.map(({ state, key }, i) => <div key={i} class="pane"><Pane {...context} state={state} of={key} /></div>)}
+        {shown.map(({ state, key }, i) => <div key={i} class="pane"><Pane {...context} state={state} of={key} picked={picked} pick={pick} /></div>)}
       </div>
     </section>
   );
