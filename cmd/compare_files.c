@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/compare_files.h"
 
-#include "cmd/console.h"
 #include "cmd/file_reader.h"
+#include "cmd/report_flags.h"
 #include "pprof/report.h"
 
 /* Files, while they are read. */
@@ -126,9 +126,7 @@ static int compare_files_finish(struct files *f, struct buf *out,
 	rc = report_init(&r, REPORT_TOP, p, &o, err);
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < r.unmatched.count; i++)
-		console_say("warning: %s expression matched no samples",
-			    r.unmatched.names[i]);
+	report_flags_warn(&r.unmatched);
 	rc = compare_run(&f->compare, p, &r.nodes, &o.limits, &result, err);
 	if (!rc) {
 		rc = compare_json(&head, &f->compare, &result, &j, err);

@@ -93,17 +93,6 @@ static int report_cmd_symbolize(const struct fetch *j, struct pprof *p,
 }
 
 /*
- * Warn about filters that match nothing, as pprof does, because they are
- * probably mistyped.
- */
-static void report_cmd_warn_unmatched(const struct report *r)
-{
-	for (size_t i = 0; i < r->unmatched.count; i++)
-		console_say("warning: %s expression matched no samples",
-			    r->unmatched.names[i]);
-}
-
-/*
  * Append a report to `out`. `type` has either a function that writes text, or a
  * function that writes JSON.
  */
@@ -118,7 +107,7 @@ static int report_cmd_write_report(const struct report_options *o,
 
 	if (rc)
 		return rc;
-	report_cmd_warn_unmatched(&r);
+	report_flags_warn(&r.unmatched);
 	if (type->write)
 		rc = type->write(&r, out, err);
 	else
@@ -143,7 +132,7 @@ static int report_cmd_write_profile(const struct report_options *o, bool pgo,
 	if (report_options_filter(o)) {
 		rc = report_init(&r, REPORT_TRACES, p, o, err);
 		if (!rc) {
-			report_cmd_warn_unmatched(&r);
+			report_flags_warn(&r.unmatched);
 			report_fini(&r);
 		}
 	}

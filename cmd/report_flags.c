@@ -5,6 +5,7 @@
  */
 #include "cmd/report_flags.h"
 
+#include "cmd/console.h"
 #include "cmd/output.h"
 #include "pprof/report.h"
 
@@ -93,4 +94,11 @@ int report_flags_check_output(const char *output, const char *report,
 				  "a profile";
 
 	return output_check_name(output, is_svg, what, err);
+}
+
+void report_flags_warn(const struct no_match *none)
+{
+	for (size_t i = 0; i < none->count; i++)
+		console_say("warning: %s expression matched no samples",
+			    none->names[i]);
 }

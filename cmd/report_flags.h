@@ -53,4 +53,10 @@ void report_flags_each(const struct report_flags *f,
 				  const char *value),
 		       void *ctx);
 
+/*
+ * Warn about filters that matched no samples, as pprof does, because they are
+ * probably mistyped.
+ */
+void report_flags_warn(const struct no_match *none);
+
 #endif

@@ -27,18 +27,22 @@ struct writing {
 	size_t warning_count;
 };
 
-/*
- * Add a warning for each filter expression that matched no samples, because
- * such an expression is usually misspelt.
- */
-static void answer_report_warn_unmatched(struct writing *w,
-					 const struct no_match *none)
+size_t answer_report_unmatched(const struct no_match *none, struct arena *arena,
+			       const char **out, size_t count, size_t max)
 {
-	for (size_t i = 0; i < none->count && w->warning_count < WARNINGS_MAX;
-	     i++)
-		w->warnings[w->warning_count++] = arena_printf(
-			&w->request->arena, "%s expression matched no samples",
-			none->names[i]);
+	for (size_t i = 0; i < none->count && count < max; i++)
+		out[count++] = arena_printf(arena,
+					    "%s expression matched no samples",
+					    none->names[i]);
+	return count;
+}
+
+/* The same for the answer that is written. */
+static void answer_report_warn(struct writing *w, const struct no_match *none)
+{
+	w->warning_count =
+		answer_report_unmatched(none, &w->request->arena, w->warnings,
+					w->warning_count, WARNINGS_MAX);
 }
 
 /* Join all warnings for a header. Warnings may contain file names. */
@@ -164,7 +168,7 @@ static int answer_report_write_report(struct writing *w, struct report *r,
 	const struct report_type *t = w->q->type;
 	int rc;
 
-	answer_report_warn_unmatched(w, &r->unmatched);
+	answer_report_warn(w, &r->unmatched);
 	if (t->json &&
 	    !(t->write && (t->text_first ? !w->q->json : w->q->text)))
 		return write_json(w, r, err);
@@ -198,7 +202,7 @@ static int answer_report_write_profile(struct writing *w, struct pprof *p,
 		rc = report_init(&r, REPORT_TRACES, p, &o, err);
 		if (rc)
 			return rc;
-		answer_report_warn_unmatched(w, &r.unmatched);
+		answer_report_warn(w, &r.unmatched);
 		report_fini(&r);
 	}
 	if (!str_is(w->q->name, "pgo"))

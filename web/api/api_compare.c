@@ -8,6 +8,7 @@
 #include "pprof/report_flamegraph.h"
 #include "query/query_compare.h"
 #include "query/symbolize.h"
+#include "web/api/answer_report.h"
 #include "web/handler/envelope.h"
 
 enum {
@@ -203,12 +204,9 @@ static int answer_comparison(struct comparison *x, struct pprof *p,
 			p, &o, err);
 	if (rc)
 		return rc;
-	for (size_t i = 0;
-	     i < r.unmatched.count && x->warning_count < COMPARE_WARNINGS_MAX;
-	     i++)
-		x->warnings[x->warning_count++] =
-			arena_printf(arena, "%s expression matched no samples",
-				     r.unmatched.names[i]);
+	x->warning_count =
+		answer_report_unmatched(&r.unmatched, arena, x->warnings,
+					x->warning_count, COMPARE_WARNINGS_MAX);
 	rc = x->query->errors ? write_flamegraph(x, &r, err) :
 				write_rows(x, &r, &limits, err);
 	report_fini(&r);
