@@ -39,6 +39,16 @@ struct compare_type {
 	bool is_period;  /* the period has the same type and unit */
 };
 
+/*
+ * Groups of samples that are compared in place of the functions, such as the
+ * boxes of a flame graph: each has a value, which is cumulative.
+ */
+struct compare_groups {
+	size_t count;
+	const struct pprof_run *of; /* by group: its part of `samples` */
+	const uint32_t *samples;    /* numbers of samples of the profile */
+};
+
 /* Two sets of profiles that are compared. The zero value is empty. */
 struct compare {
 	enum compare_by by;
@@ -69,16 +79,11 @@ struct compare {
 	double period;       /* value of a sample; 0: unknown */
 	double alpha;        /* family-wise error of all that is called sure */
 	double min_samples;  /* rows with fewer are not tested */
-};
-
-/*
- * Groups of samples that are compared in place of the functions, such as the
- * boxes of a flame graph: each has a value, which is cumulative.
- */
-struct compare_groups {
-	size_t count;
-	const struct pprof_run *of; /* by group: its part of `samples` */
-	const uint32_t *samples;    /* numbers of samples of the profile */
+	/*
+	 * What is compared in place of the functions, borrowed; NULL: nothing.
+	 * The blocks of time are as wide as they are for the functions.
+	 */
+	const struct compare_groups *groups;
 };
 
 /* The flat or cumulative value of a function on both sides. */
@@ -142,16 +147,6 @@ NODISCARD int compare_run(struct compare *c, const struct pprof *p,
 			  const struct nodes *nodes,
 			  const struct limits *limits,
 			  struct compare_result *out, struct err *err);
-
-/*
- * Compare groups of samples. The blocks of time are as wide as they are for the
- * functions; otherwise as compare_run().
- */
-NODISCARD int compare_run_groups(struct compare *c, const struct pprof *p,
-				 const struct nodes *nodes,
-				 const struct compare_groups *groups,
-				 const struct limits *limits,
-				 struct compare_result *out, struct err *err);
 
 /*
  * Set `sums[s]`, by sample of p, to the values of its cells on side s, which may

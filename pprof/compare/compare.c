@@ -52,8 +52,6 @@ struct compare_work {
 	/* The samples of each node: those of node i begin at node_first[i]. */
 	uint32_t *node_first;
 	uint32_t *node_samples;
-	/* What is compared in place of the functions, or NULL. */
-	const struct compare_groups *groups;
 	double *sample_sum; /* of both sides, by sample of p */
 	/* The joined bucket of each bucket, and the divisors of joined ones. */
 	uint32_t *joined[ESTIMATE_SIDES];
@@ -269,12 +267,12 @@ static void values_fini(struct compare_values *v)
 /* Add up the values of a group of samples. */
 static void add_group_values(struct compare_work *w, size_t group)
 {
-	struct pprof_run run = w->groups->of[group];
+	struct pprof_run run = w->c->groups->of[group];
 
 	values_clear(w, &w->flat);
 	values_clear(w, &w->cum);
 	for (uint32_t i = 0; i < run.count; i++)
-		add_cells(w, sample_id(w, w->groups->samples[run.first + i]),
+		add_cells(w, sample_id(w, w->c->groups->samples[run.first + i]),
 			  &w->cum);
 }
 
@@ -532,14 +530,14 @@ static bool is_empty(const struct compare_value *x)
 /* Estimate all functions, or all groups. */
 static int estimate_nodes(struct compare_work *w, struct err *err)
 {
-	size_t count = w->groups ? w->groups->count : w->nodes->v.count;
+	size_t count = w->c->groups ? w->c->groups->count : w->nodes->v.count;
 	struct growth_meter meter = { 0 };
 	int rc = 0;
 
 	for (size_t n = 0; n < count && !rc; n++) {
 		struct compare_row row = { .node = (uint32_t)n };
 
-		if (w->groups)
+		if (w->c->groups)
 			add_group_values(w, n);
 		else
 			add_node(w, n);
@@ -737,20 +735,10 @@ int compare_run(struct compare *c, const struct pprof *p,
 		const struct nodes *nodes, const struct limits *limits,
 		struct compare_result *out, struct err *err)
 {
-	return compare_run_groups(c, p, nodes, NULL, limits, out, err);
-}
-
-int compare_run_groups(struct compare *c, const struct pprof *p,
-		       const struct nodes *nodes,
-		       const struct compare_groups *groups,
-		       const struct limits *limits, struct compare_result *out,
-		       struct err *err)
-{
 	struct compare_work w = {
 		.c = c,
 		.p = p,
 		.nodes = nodes,
-		.groups = groups,
 		.limits = limits,
 		.out = out,
 		.frame = { .paired = is_paired(c),
@@ -768,7 +756,7 @@ int compare_run_groups(struct compare *c, const struct pprof *p,
 		rc = estimate_nodes(&w, err);
 	if (!rc) {
 		judge_all(&w);
-		if (out->rows.count && !groups)
+		if (out->rows.count && !c->groups)
 			qsort(out->rows.v, out->rows.count,
 			      sizeof(*out->rows.v), compare_rows);
 	}

@@ -235,13 +235,15 @@ static int compare_tree(struct compared_flame *x, const struct flame *f,
 {
 	const struct report *r = x->r;
 	struct flame_samples s;
+	struct compare_groups groups;
 	int rc;
 
 	flame_list_samples(f, x->ends, r->p->samples.count, &s);
-	rc = compare_run_groups(
-		x->compare, r->p, &r->nodes,
-		&(struct compare_groups){ f->v.count, s.of, s.samples },
-		&r->o->limits, &x->result, err);
+	groups = (struct compare_groups){ f->v.count, s.of, s.samples };
+	x->compare->groups = &groups;
+	rc = compare_run(x->compare, r->p, &r->nodes, &r->o->limits, &x->result,
+			 err);
+	x->compare->groups = NULL;
 	for (size_t i = 0; i < f->v.count; i++)
 		v->interval[i] = (double)NAN;
 	for (size_t i = 0; i < x->result.rows.count; i++) {

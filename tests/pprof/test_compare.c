@@ -495,7 +495,6 @@ Test(compare, groups_of_samples_are_compared_like_functions)
 	struct compare_result functions;
 	struct compare_result r;
 	int64_t total = 0;
-	struct err err;
 
 	fill_side(&c, &g, &luck, 0, 24, 300, SIZE_MAX, 1);
 	fill_side(&c, &g, &luck, 1, 24, 300, 2, 2);
@@ -511,8 +510,8 @@ Test(compare, groups_of_samples_are_compared_like_functions)
 	/* The last group has all samples. */
 	of[8] = (struct pprof_run){ 0, 8 };
 	functions = run(&c, &g);
-	cr_assert(!compare_run_groups(&c, g.s.p, &g.nodes, &groups,
-				      &all_permitted, &r, &err));
+	c.groups = &groups;
+	r = run(&c, &g);
 	cr_assert(r.rows.count == 9 && r.joined == functions.joined);
 	for (size_t i = 0; i < 8; i++) {
 		char name[8];
