@@ -5,6 +5,8 @@ import { Loader } from './api/loader.ts';
 import { App } from './pages/app.tsx';
 import { type Action, reduce } from './state/reducer.ts';
 import { requests } from './state/requests.ts';
+import { parseSelector } from './model/selector.ts';
+import { groupedBy } from './model/series.ts';
 import { makeVisible } from './model/visible.ts';
 import type { State } from './state/state.ts';
 import { decode, encode, pathOf } from './state/url.ts';
@@ -69,6 +71,8 @@ function refresh(): void {
   load();
 }
 
+// What a URL does not say is chosen as if the page had chosen the type.
+if (!new URLSearchParams(location.search).has('by')) state = { ...state, by: groupedBy(parseSelector(state.query)?.type ?? '', state.by) };
 // A narrow screen has no room for boxes: it begins with the table.
 if (innerWidth < 600 && !location.search && state.page === 'explore') state = { ...state, view: 'table' };
 addEventListener('popstate', () => {

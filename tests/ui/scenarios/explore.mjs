@@ -27,7 +27,7 @@ async function opening(context) {
   await tab.param('query', 'profile');
   const answer = await flame(context.site, {});
   assert.match(await tab.text('.flame-head'), /^total \d/);
-  const legend = await tab.page.locator('.legend li').allInnerTexts();
+  const legend = await tab.page.locator('.legend .plain').allInnerTexts();
   assert.deepEqual([...legend].sort(), ['etcd', 'leakapp', 'node_exporter', 'prometheus']);
   const drawn = await tab.page.evaluate(() => window.everprofDrawn);
   assert.ok(drawn.boxes > 100 && drawn.boxes <= answer.name.length, `${drawn.boxes} boxes`);
@@ -432,7 +432,7 @@ async function overTime(context) {
   await tab.page.getByRole('button', { name: 'over time' }).click();
   await tab.param('chart', 'history');
   assert.equal(tab.params().get('fn'), name);
-  const legend = await tab.page.locator('.legend li').allInnerTexts();
+  const legend = await tab.page.locator('.legend li').evaluateAll((all) => all.map((l) => l.title));
   assert.deepEqual(legend.sort(), [`${name} self`, `${name} with callees`]);
   // Each number of the history is that of the table of its step.
   const request = await tab.page.evaluate(() => performance.getEntriesByType('resource').map((r) => r.name).find((u) => u.includes('api/v1/history')));
@@ -560,7 +560,7 @@ async function room(context) {
       if (!(await tab.page.locator('.canvas').count())) throw new Error(`${path} has no flame graph`);
       const share = await shareOf(tab);
       assert.ok(share >= least, `${path}: ${(100 * share).toFixed(1)} % of ${width} x ${height}`);
-      assert.equal(await tab.page.evaluate(() => document.documentElement.scrollWidth), width, `${path} is as wide as the window`);
+      assert.ok((await tab.page.evaluate(() => document.documentElement.scrollWidth)) <= width, `${path} is wider than the window`);
     }
     await tab.close();
   }

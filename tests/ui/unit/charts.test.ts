@@ -13,9 +13,10 @@ import { asBase, sideB } from '../../../web/ui/state/reducer.ts';
 import { requests } from '../../../web/ui/state/requests.ts';
 import { initial, type State } from '../../../web/ui/state/state.ts';
 
-import { changeText, toldChanges } from '../../../web/ui/charts/markers.tsx';
+import { changeQuery, changeText, toldChanges } from '../../../web/ui/charts/markers.tsx';
 import { timeTicks } from '../../../web/ui/model/time.ts';
-import { anyOf, expressionOf } from '../../../web/ui/parts/matcher.tsx';
+import { anyOf } from '../../../web/ui/model/selector.ts';
+import { expressionOf } from '../../../web/ui/parts/matcher.tsx';
 import { groupsOf, wholeOf } from '../../../web/ui/views/groups.tsx';
 
 const line = (job: string, timestamps: number[], values: (number | null)[]): Line => ({
@@ -224,6 +225,16 @@ test('a build that comes with a new version is known by the version', () => {
   const others = [change('build_id', 300e3, ['api']), change('build_id', 100e3, ['db']), change('restart', 100e3, ['api'])];
 
   assert.deepEqual(toldChanges([version, change('build_id', 90e3, ['api']), ...others]), [version, ...others]);
+});
+
+test('a comparison of before and after is of the jobs that changed', () => {
+  const of = (query: string, jobs: string[]): string => changeQuery(query, { kind: 'restart', time: 0, name: '', jobs, from: [], to: [], series: jobs.length });
+
+  assert.equal(of('cpu', ['a']), 'cpu{job="a"}');
+  assert.equal(of('cpu', ['nats-0', 'nats.1']), 'cpu{job=~"nats-0|nats\\\\.1"}');
+  assert.equal(of('cpu{job="x"}', ['a', 'b']), 'cpu{job="x"}');
+  assert.equal(of('cpu', ['a', '']), 'cpu', 'series without a job');
+  assert.equal(of('cpu', Array.from({ length: 21 }, (_, i) => `j${i}`)), 'cpu');
 });
 
 test('restarts are looked for where counters are', () => {

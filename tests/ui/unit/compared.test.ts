@@ -48,7 +48,7 @@ test('what is sure comes first, then what is tested', () => {
 
   assert.deepEqual(comparedRows(rows, '', false).map((r) => r.name), ['large', 'small', 'nearly', 'noise', 'untested']);
   assert.deepEqual(comparedRows(rows, 'no', true).map((r) => r.name), ['noise']);
-  assert.equal(verdictText({ ...answer, rows }), '2 functions changed by more than noise.');
+  assert.equal(verdictText({ ...answer, rows }), '2 functions changed by more than noise: 2 by own values, 2 with callees.');
   assert.equal(verdictText({ ...answer, rows: rows.slice(0, 3) }), 'No function changed by more than noise.');
 });
 

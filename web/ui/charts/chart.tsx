@@ -6,6 +6,7 @@ import type { Line } from '../api/answer.ts';
 import { token } from '../draw/theme.ts';
 import { withLabels } from '../model/selector.ts';
 import { type ChartData, chartData, type Kind, unitOf } from '../model/series.ts';
+import { shortName } from '../model/package.ts';
 import { colorCount, dashes, lineStyles } from '../model/linestyle.ts';
 import { formatTime, parseTime } from '../model/time.ts';
 import { formatAxis } from '../model/unit.ts';
@@ -79,7 +80,7 @@ export function plotOptions(
     scales: { y: { range: (_, low, high) => [Math.min(0, low), most || high * 1.05 || 1] }, x: { time: true, range: [from / 1000, Math.max(to, from + 1000) / 1000] } },
     axes: [
       { stroke, grid, ticks: grid, space: 70, size: 24, values: (_, splits, __, ___, step) => timeTexts(splits, step, state.tz === 'utc') },
-      { stroke, grid, ticks: grid, size: 96, space: 24, values: (_, values) => values.map(text), ...(unit === 'bytes' ? { incrs: powers } : {}) },
+      { stroke, grid, ticks: grid, size: 96, space: 18, values: (_, values) => values.map(text), ...(unit === 'bytes' ? { incrs: powers } : {}) },
     ],
     hooks: {
       setSelect: [
@@ -167,15 +168,27 @@ function Swatch({ style = 0 }: { style: number | undefined }) {
 }
 
 /** The names of lines with their colours, beside the plot. A click chooses the line, where that is possible. */
-export function Legend({ titles, styles, choose }: { titles: string[]; styles: number[]; choose?: (i: number) => (() => void) | null }) {
+export function Legend(props: {
+  titles: string[];
+  styles: number[];
+  /** The titles are functions, whose packages are left out. */
+  ofFunctions?: boolean;
+  choose?: (i: number) => (() => void) | null;
+  values?: string[];
+}) {
+  const { titles, styles, choose, values } = props;
+  const short = props.ofFunctions ? shortName : String;
+
   return (
-    <ul class="legend">
+    // What can be scrolled must be reached by keys.
+    <ul class="legend" tabIndex={titles.some((_, i) => choose?.(i)) ? -1 : 0}>
       {titles.map((title, i) => {
         const onClick = choose?.(i);
         return (
           <li key={title} title={title}>
             <Swatch style={styles[i]} />
-            {onClick ? <button type="button" class="plain" onClick={onClick} title={`Only ${title}`}>{title}</button> : title}
+            {onClick ? <button type="button" class="plain" onClick={onClick} title={`Only ${title}`}>{short(title)}</button> : <span class="plain">{short(title)}</span>}
+            {values && <span class="dim" title="the mean of the range">{values[i]}</span>}
           </li>
         );
       })}
@@ -221,6 +234,13 @@ function ValuesTip({ pointed, data, styles, marks, utc }: { pointed: Pointed; da
   );
 }
 
+/** The mean of what is known of a line. */
+function meanText(values: (number | null)[], data: ChartData): string {
+  const known = values.filter((v) => v !== null);
+
+  return known.length ? axisText(known.reduce((a, v) => a + v, 0) / known.length, data) : '';
+}
+
 /** A change that is marked on the chart. */
 export interface Mark {
   ms: number;
@@ -236,6 +256,7 @@ export function Chart(props: Context & {
   most?: number;
   /** What a click on a name does; without it, the group of series is chosen. */
   choose?: (i: number) => (() => void) | null;
+  ofFunctions?: boolean;
 }) {
   const { lines, state, act, now, range = 'range', marks = [], times } = props;
   const place = useRef<HTMLDivElement>(null);
@@ -288,7 +309,7 @@ export function Chart(props: Context & {
   return (
     <div class="chart">
       <div class="plot" ref={place} role="img" aria-label={`${data.type} of ${data.lines.length} groups over time. A drag chooses times.`} />
-      <Legend titles={data.lines.map((l) => l.title)} styles={styles} choose={choose} />
+      <Legend titles={data.lines.map((l) => l.title)} styles={styles} choose={choose} ofFunctions={props.ofFunctions ?? false} values={data.lines.map((l) => meanText(l.values, data))} />
       {pointed && <ValuesTip pointed={pointed} data={data} styles={styles} marks={marks} utc={state.tz === 'utc'} />}
     </div>
   );

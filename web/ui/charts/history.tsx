@@ -13,5 +13,5 @@ export function History(props: Context & { data: HistoryAnswer }) {
   const titles = useMemo(() => chartData(lines, data.sample_type).lines.map((l) => l.title), [lines]);
   const choose = (i: number): (() => void) | null => (data.functions.length === 1 ? null : () => act({ do: 'set', values: { fn: titles[i] ?? '' } }));
 
-  return <Chart {...props} lines={lines} times={chartRange(state, now)} choose={choose} />;
+  return <Chart {...props} lines={lines} times={chartRange(state, now)} choose={choose} ofFunctions />;
 }

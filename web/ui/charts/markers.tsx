@@ -3,7 +3,7 @@
 // in a box. Each has a comparison of before and after, and the last profile before.
 import { useState } from 'preact/hooks';
 import type { Change } from '../api/answer.ts';
-import { parseSelector, withMatcher } from '../model/selector.ts';
+import { anyOf, parseSelector, withMatcher } from '../model/selector.ts';
 import { formatClock, parseTime } from '../model/time.ts';
 import type { Context } from '../pages/app.tsx';
 import { Popup } from '../parts/popup.tsx';
@@ -32,11 +32,16 @@ export function around(at: number, from: number, to: number): { from_a: string; 
   return { from_a: String(at - length), to_a: String(at - 1), from: String(at), to: String(at + length) };
 }
 
-/** The query for a change: of the job that it is about, unless it is about several. */
+/** More jobs than these are not listed in a query. */
+const mostJobs = 20;
+
+/** The query for a change: of the jobs that it is about, unless the query has chosen some already. */
 export function changeQuery(query: string, c: Change): string {
   const names = parseSelector(query)?.matchers.map((m) => m.name) ?? [];
+  const [first = ''] = c.jobs;
 
-  return c.jobs.length === 1 && c.jobs[0] && !names.includes('job') ? withMatcher(query, { name: 'job', op: '=', value: c.jobs[0] }) : query;
+  if (names.includes('job') || !c.jobs.every(Boolean) || !first || c.jobs.length > mostJobs) return query;
+  return withMatcher(query, c.jobs.length === 1 ? { name: 'job', op: '=', value: first } : { name: 'job', op: '=~', value: anyOf(c.jobs) });
 }
 
 /** What must have happened together to be one change: the same jobs, within this time. */

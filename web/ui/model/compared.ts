@@ -47,16 +47,18 @@ export function comparedRows(rows: ComparedRow[], find: string, cum: boolean): C
 
 /** Why nothing, or less than it seems, can be said; "" if there is no reason. */
 export function doubtText(data: Partial<Pick<CompareAnswer, 'few_buckets' | 'drift' | 'bursty' | 'few_instances'>>): string {
-  if (data.few_buckets) return 'These ranges are too short to tell a change from noise: take longer ones.';
+  if (data.few_buckets) return 'Take longer ranges: these are too short to tell a change from noise.';
   if (data.drift) return 'Values of this kind drift without a reason, so a difference says nothing about the program.';
-  if (data.bursty) return 'The load changes more slowly than these ranges average: take longer ones.';
+  if (data.bursty) return 'Take longer ranges: the load changes more slowly than these average.';
   if (data.few_instances) return 'Few series are on a side: the machines may differ, not the programs.';
   return '';
 }
 
-/** "3 functions changed by more than noise." */
+/** "3 functions changed by more than noise: 1 by its own values, 3 with callees." */
 export function verdictText(data: CompareAnswer): string {
-  const sure = data.rows.filter((r) => r.flat.sure || r.cum.sure).length;
+  const count = (is: (r: ComparedRow) => boolean | undefined): number => data.rows.filter(is).length;
+  const sure = count((r) => r.flat.sure || r.cum.sure);
 
-  return sure ? `${sure} ${sure === 1 ? 'function' : 'functions'} changed by more than noise.` : 'No function changed by more than noise.';
+  if (!sure) return 'No function changed by more than noise.';
+  return `${sure} ${sure === 1 ? 'function' : 'functions'} changed by more than noise: ${count((r) => r.flat.sure)} by own values, ${count((r) => r.cum.sure)} with callees.`;
 }

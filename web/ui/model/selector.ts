@@ -106,3 +106,8 @@ export function withoutMatcher(text: string, i: number): string {
 
   return s ? formatSelector({ type: s.type, matchers: s.matchers.filter((_, k) => k !== i) }) : text;
 }
+
+/** The regular expression that matches these values, and no others. */
+export function anyOf(values: string[]): string {
+  return values.map((v) => v.replace(/[\\^$|?*+.()[\]{}]/g, '\\$&')).join('|');
+}

@@ -140,7 +140,7 @@ function Machine({ act, of: c }: Context & { of: Collector }) {
           <tr>
             <td class={`health ${c.health}`}>{c.health}</td>
             <td>{c.node}</td>
-            <td>{c.samplingFrequency > 0 && `${c.samplingFrequency} CPU samples a second, `}every {c.interval}: {c.processes} processes in {c.series} series</td>
+            <td>{c.samplingFrequency > 0 && `${c.samplingFrequency} CPU samples a second, `}a profile of each program every {c.interval}; now {c.processes} processes in {c.series} series</td>
             <td class="number">{c.profiles}{c.profilesFailed > 0 && <span class="failure">, {c.profilesFailed} refused</span>}</td>
             <td><button type="button" onClick={show}>Show profiles</button></td>
           </tr>

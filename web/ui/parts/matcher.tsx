@@ -3,7 +3,7 @@
 // the server has, or is a regular expression itself.
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ask } from '../api/client.ts';
-import { withMatcher } from '../model/selector.ts';
+import { anyOf, withMatcher } from '../model/selector.ts';
 import type { Context } from '../pages/app.tsx';
 import { Popup } from './popup.tsx';
 
@@ -39,11 +39,6 @@ function useCounts(path: string, match: string, contains: string): Count[] | nul
 /** The regular expression that finds a text anywhere in a value, as the list does; what looks like one is one already. */
 export function expressionOf(text: string): string {
   return /[\\^$|?*+()[\]{}]/.test(text) ? text : `(?i).*${text.replaceAll('.', '\\.')}.*`;
-}
-
-/** The regular expression that matches these values, and no others. */
-export function anyOf(values: string[]): string {
-  return values.map((v) => v.replace(/[\\^$|?*+.()[\]{}]/g, '\\$&')).join('|');
 }
 
 function Picker({ state, act, close }: Context & { close: () => void }) {

@@ -124,17 +124,21 @@ function chartRequests(s: State, now: number): Request[] {
     const extra: Params = [['step', `${chartStep(s, range)}s`], ['buckets', String(heatBuckets)], ['group_by', '__name__']];
     return [rangeRequest(s, 'weights', side, range, extra)];
   }
-  return [lineRequest(s, 'lines', side, range), changesRequest(s, 'changes', s.query, range), ...restartRequests(s, range)];
+  return [lineRequest(s, 'lines', side, range), changesRequest('changes', s.query, range), ...restartRequests(s, range)];
 }
 
 /** Number of steps of a function's history: each is a merge. */
 export const historySteps = 48;
 
+/** The shortest step of a history, in seconds, unless the range is short itself. */
+const leastHistoryStep = 60;
+
 /** A function over time, with the filters of the view. */
 export function historyRequest(s: State, now: number): Request {
   const to = parseTime(s.to, now);
   const span = to - parseTime(s.from, now);
-  const step = stepFor(span, historySteps);
+  // Shorter steps would have profiles of some series only.
+  const step = Math.max(stepFor(span, historySteps), Math.min(leastHistoryStep, stepFor(span, 5)));
   // Whole steps: a shorter one at the end would look like a drop.
   const from = to - Math.max(1, Math.ceil(span / 1000 / step)) * step * 1000;
   const params: Params = [['query', s.query], ['from', String(from)], ['to', String(to)], ['step', `${step}s`]];
@@ -148,20 +152,27 @@ export function historyRequest(s: State, now: number): Request {
 /** Filters that leave out stacks, so that what is left of a group is a part of it. */
 const narrowing = ['focus', 'ignore', 'under', 'tagfocus', 'tagignore'] as const;
 
+/** Whether filters leave a part of the stacks. */
+export function isNarrowed(s: State): boolean {
+  return narrowing.some((key) => s[key].length > 0);
+}
+
 /** The whole of each group, if the filters leave a part: then the table of groups has both. */
 function wholeRequests(s: State, now: number): Request[] {
   const range = [parseTime(s.from, now), parseTime(s.to, now)] as const;
   const step = `${Math.floor((range[1] - range[0]) / 1000) + 1}s`;
 
-  if (!s.group_by || s.time || !narrowing.some((key) => s[key].length)) return [];
+  if (!s.group_by || s.time || !isNarrowed(s)) return [];
   const chosen = chosenParams(s);
   const params: Params = [['query', s.query], ['from', String(range[0])], ['to', String(range[1])], ...chosen, ['step', step], ['group_by', s.group_by]];
   return [{ key: 'whole', path: 'api/v1/query_range', params }];
 }
 
 /** When programs changed: marked on the chart. */
-function changesRequest(s: State, key: string, query: string, range: [number, number]): Request {
-  const params: Params = [['query', query], ['from', String(range[0])], ['to', String(range[1])], ['step', `${chartStep(s, range)}s`]];
+function changesRequest(key: string, query: string, range: [number, number]): Request {
+  // The same for all charts, which have steps of their own.
+  const step = stepFor(range[1] - range[0], chartSteps);
+  const params: Params = [['query', query], ['from', String(range[0])], ['to', String(range[1])], ['step', `${step}s`]];
 
   return { key, path: 'api/v1/changes', params };
 }
@@ -171,7 +182,7 @@ function restartRequests(s: State, range: [number, number]): Request[] {
   const selector = parseSelector(s.query);
 
   if (selector?.type !== 'profile') return [];
-  return [changesRequest(s, 'restarts', formatSelector({ ...selector, type: 'heap' }), range)];
+  return [changesRequest('restarts', formatSelector({ ...selector, type: 'heap' }), range)];
 }
 
 /** Views that show one function, and nothing without one. */

@@ -36,7 +36,7 @@ export function ChangeTable(props: Context & Picking & { data: CompareAnswer }) 
           <>
             <span role="columnheader" class="number short">A</span>
             <span role="columnheader" class="number short">B</span>
-            <span role="columnheader" class="number short">change</span>
+            <span role="columnheader" class="number short" title="In percent of A.">change of A</span>
             <span role="columnheader" class="number short wide" title="The true change is so near with a probability of 95 %.">±</span>
             <span role="columnheader" class="number short wide" title="The smallest change that would have been seen.">visible from</span>
             <span role="columnheader" class="name">

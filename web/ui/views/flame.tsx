@@ -4,9 +4,10 @@ import { useMemo, useState } from 'preact/hooks';
 import type { FlameAnswer } from '../api/answer.ts';
 import { isOther, rowHeight } from '../draw/flame.ts';
 import { changesOf, colorsOf } from '../draw/palette.ts';
-import { doubtText } from '../model/compared.ts';
+import { changeText, doubtText, partText } from '../model/compared.ts';
 import { namesOf, search } from '../model/search.ts';
 import { findHash, hashText, layout, nextNode, nodeAt, pathTo, type Tree } from '../model/tree.ts';
+import type { Kind } from '../model/series.ts';
 import { formatChange, formatShare, formatValue } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
 import { Actions, functionKeys } from './actions.tsx';
@@ -14,17 +15,25 @@ import { FlameCanvas } from './flamecanvas.tsx';
 import { FlameTree } from './flametree.tsx';
 import { Groups } from './groups.tsx';
 import type { Picking } from './rowlist.tsx';
-import { isByShare, usePalette } from '../parts/hooks.ts';
+import { isByShare, shownKind, usePalette } from '../parts/hooks.ts';
 import { type Place, Tip } from '../parts/tip.tsx';
+import { isNarrowed } from '../state/requests.ts';
 import type { State } from '../state/state.ts';
 
 /** The values of a node: of a comparison, those of both sides. */
-function Values({ tree, node }: { tree: Tree; node: number }) {
+function Values({ tree, node, scaled }: { tree: Tree; node: number; scaled: boolean }) {
   const a = tree.answer;
   const total = a.total_of[node] as number;
   const self = a.self[node] as number;
   const before = a.total_of_a?.[node];
 
+  if (before !== undefined && scaled)
+    return (
+      <>
+        <span>A {formatShare(before, a.total)}</span> <span>B {formatShare(total, a.total)} of the total</span>{' '}
+        <span>{node > 0 && changeText({ a: before, b: total, delta: total - before, tested: true })}{verdictOf(tree, node)}</span>
+      </>
+    );
   return before === undefined ? (
     <>
       <span>self {formatValue(self, a.unit)} {formatShare(self, a.total)}</span>{' '}
@@ -33,7 +42,7 @@ function Values({ tree, node }: { tree: Tree; node: number }) {
   ) : (
     <>
       <span>A {formatValue(before, a.unit)}</span> <span>B {formatValue(total, a.unit)}</span>{' '}
-      <span>B−A {formatChange(before, total, a.unit)}{verdictOf(tree, node)}</span>
+      <span>B−A {formatChange(before, total, a.unit)}</span>
     </>
   );
 }
@@ -44,7 +53,8 @@ function verdictOf({ answer: a }: Tree, node: number): string {
 
   if (!a.sure || node === 0) return '';
   if (interval === null || interval === undefined) return ': few samples';
-  return ` ± ${formatValue(interval, a.unit)}${a.sure[node] ? '' : ': noise'}`;
+  const part = partText(interval, { a: a.total_of_a?.[node] ?? 0, b: 0, delta: 0, tested: true });
+  return `${part && ` ± ${part}`}${a.sure[node] ? '' : ': noise'}`;
 }
 
 /** Where a node's function is defined. */
@@ -55,10 +65,10 @@ function fileOf(tree: Tree, node: number): string {
 }
 
 /** Details of a node, for the line below the graph. */
-function Detail({ tree, node }: { tree: Tree; node: number }) {
+function Detail({ tree, node, scaled }: { tree: Tree; node: number; scaled: boolean }) {
   return (
     <div class="detail" role="status">
-      <b>{tree.name(node)}</b> <Values tree={tree} node={node} /> <span class="dim">{fileOf(tree, node)}</span>
+      <b>{tree.name(node)}</b> <Values tree={tree} node={node} scaled={scaled} /> <span class="dim">{fileOf(tree, node)}</span>
     </div>
   );
 }
@@ -90,13 +100,28 @@ function Noise({ data, state, act }: Context & { data: FlameAnswer }) {
   );
 }
 
-/** The total of the boxes, which filters and samples without a stack make less than that of the profiles. */
-function Total({ data, scaled }: { data: FlameAnswer; scaled: boolean }) {
+/** What the sum of a kind of values over several profiles is. */
+const sums: Record<Kind, string> = { flow: 'total', state: 'mean', counter: 'increase' };
+
+/** The total of the profiles. What filters leave is a part of it; samples without a stack are in no box. */
+function Sum(props: Context & { data: FlameAnswer; part?: string }) {
+  const { data, state } = props;
+  const word = state.time || state.aggregate ? 'total' : sums[shownKind(props)];
+  const boxes = data.total_of[0] as number;
+  const text = (v: number): string => formatValue(v, data.unit);
+
+  if (boxes === data.total) return <b>{word} {text(data.total)}</b>;
+  if (isNarrowed(state) || props.part) return <b>{word} {text(boxes)} of {text(data.total)}, {formatShare(boxes, data.total)}</b>;
+  return <><b>{word} {text(data.total)}</b><span class="dim">, {text(data.total - boxes)} of it without a stack</span></>;
+}
+
+function Total(props: Context & { data: FlameAnswer; scaled: boolean; part?: string }) {
+  const { data, scaled } = props;
   const b = data.total_of[0] as number;
   const a = data.total_of_a?.[0];
 
   return a === undefined ? (
-    <b>total {formatValue(b, data.unit)}{b !== data.total && ` of ${formatValue(data.total, data.unit)}, ${formatShare(b, data.total)}`}</b>
+    <Sum {...props} />
   ) : scaled ? (
     <b>total {formatValue(a, data.unit)}, to which B is scaled</b>
   ) : (
@@ -187,7 +212,7 @@ export function Flame(props: Context & Partial<Picking> & { data: FlameAnswer; p
       {found.error && <div key="error" class="notice bad" role="alert">{found.error}</div>}
       <div key="head" class="flame-head">
         {props.title && <span class="flame-title">{props.title}</span>}
-        {!upwards && <Total data={data} scaled={byShare} />}
+        {!upwards && <Total {...props} scaled={byShare} />}
         {compared && !upwards && data.sure && <Noise {...props} />}
         {compared && !upwards && <ChangeLegend fills={palette.change} share={byShare} noise={!!data.sure && !state.noise} />}
         {state.find && !found.error && (
@@ -218,11 +243,11 @@ export function Flame(props: Context & Partial<Picking> & { data: FlameAnswer; p
         </FlameTree>
       </div>
       {part === 'callees' && tree.count <= 2 && <p key="nothing" class="dim">It calls nothing.</p>}
-      {!upwards && <Detail key="detail" tree={tree} node={Math.max(0, Math.min(shown, tree.count - 1))} />}
+      {!upwards && <Detail key="detail" tree={tree} node={Math.max(0, Math.min(shown, tree.count - 1))} scaled={byShare} />}
       {hover >= 0 && (
         <Tip key="tip" at={pointed.at}>
           <b>{tree.name(hover)}</b>
-          <div><Values tree={tree} node={hover} /></div>
+          <div><Values tree={tree} node={hover} scaled={byShare} /></div>
           <div class="dim">{fileOf(tree, hover)}</div>
         </Tip>
       )}

@@ -15,7 +15,7 @@ export function sortRows(rows: TopRow[], sort: string, find: string): TopRow[] {
   const m = find ? matcher(find) : null;
   const out = m ? rows.filter((r) => m.test(r.name)) : [...rows];
   const order = (a: TopRow, b: TopRow): number =>
-    column === 'name' ? (a.name < b.name ? -1 : a.name > b.name ? 1 : 0) : Math.abs(a[column]) - Math.abs(b[column]);
+    column === 'name' ? (a.name < b.name ? -1 : a.name > b.name ? 1 : 0) : Math.abs(a[column]) - Math.abs(b[column]) || Math.abs(a.cum) - Math.abs(b.cum);
 
   return out.sort((a, b) => (down ? order(b, a) : order(a, b)));
 }
