@@ -135,19 +135,31 @@ static int recording_check_start(struct recording *r, struct err *err)
 	return err_sys(err, "cannot start %s", r->command[0]);
 }
 
+/*
+ * Whether the recorded process has ended. A signal SIGCHLD does not tell: if a
+ * helper ends at the same time, there is one signal for both.
+ */
+static bool recording_is_over(const struct recording *r)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	if (r->child)
+		return !waitid(P_PID, (id_t)r->child, &info,
+			       WEXITED | WNOHANG | WNOWAIT) &&
+		       info.si_pid == r->child;
+	return r->pid && kill((pid_t)r->pid, 0) && errno == ESRCH;
+}
+
 /* Wait until the time is over, a signal comes, or the process ends. */
 static void recording_wait(const struct recording *r, const sigset_t *signals)
 {
 	int64_t end = r->duration_ms ?
 			      clock_mono_ns() + r->duration_ms * 1000000 :
 			      INT64_MAX;
-	siginfo_t info;
 
 	for (;;) {
 		int64_t left = end - clock_mono_ns();
-		/*
-		 * A process that is not a child is looked at from time to time.
-		 */
+		/* The process is looked at from time to time, too. */
 		const struct timespec step = { .tv_nsec = left < 100000000 ?
 								  left :
 								  100000000 };
@@ -155,13 +167,9 @@ static void recording_wait(const struct recording *r, const sigset_t *signals)
 
 		if (left <= 0)
 			return;
-		number = sigtimedwait(signals, &info, &step);
-		if (number == SIGINT || number == SIGTERM)
-			return;
-		if (r->child && number == SIGCHLD && info.si_pid == r->child)
-			return;
-		if (r->pid && !r->child && kill((pid_t)r->pid, 0) &&
-		    errno == ESRCH)
+		number = sigtimedwait(signals, NULL, &step);
+		if (number == SIGINT || number == SIGTERM ||
+		    recording_is_over(r))
 			return;
 	}
 }

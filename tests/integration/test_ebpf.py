@@ -638,6 +638,30 @@ def has_real_time_thread(pid):
         return False
 
 
+def check_end_with_helper(folder):
+    """A recording ends with its command, also if a helper ends at the same moment: there is one signal for both."""
+    with subprocess.Popen([EVERPROF, 'record', '-o', f'{folder}/both', '--', 'sleep', '600'], stderr=subprocess.DEVNULL) as everprof:
+        def children():
+            with open(f'/proc/{everprof.pid}/task/{everprof.pid}/children') as f:
+                pids = f.read().split()
+            found = {}
+            for pid in pids:
+                with open(f'/proc/{pid}/cmdline', 'rb') as f:
+                    found[f.read().split(b'\0')[-2].decode()] = int(pid)
+            return found
+        try:
+            harness.wait_until('the command runs', 60, lambda: '600' in children() and 'ebpf-file-helper' in children(), 0.05)
+            pids = children()
+            everprof.send_signal(signal.SIGSTOP)
+            for name in 'ebpf-file-helper', '600':
+                os.kill(pids[name], signal.SIGKILL)
+                harness.wait_until(f'{name} has ended', 60, lambda pid=pids[name]: open(f'/proc/{pid}/stat').read().rsplit(')')[1].split()[0] == 'Z', 0.02)
+            everprof.send_signal(signal.SIGCONT)
+            everprof.wait(60 * harness.SLOW)
+        finally:
+            everprof.kill()
+
+
 def check_unit(folder):
     """What docs/ebpf.md adds to the systemd unit is enough: capabilities and system calls."""
     with open(f'{harness.ROOT}/docs/ebpf.md') as f:
@@ -655,11 +679,14 @@ def check_unit(folder):
     environment = {**os.environ, 'ASAN_OPTIONS': os.environ.get('ASAN_OPTIONS', '') + ':detect_leaks=0'}
     with subprocess.Popen([f'{folder}/stacks', 'recursion', '600']) as program:
         with subprocess.Popen([*command, '-d', '600s', f'--pid={program.pid}'], stderr=subprocess.PIPE, text=True, env=environment) as everprof:
-            harness.wait_until('real-time priority', 60, lambda: has_real_time_thread(everprof.pid), 0.05)
-            time.sleep(1)
-            everprof.send_signal(signal.SIGINT)
-            message = everprof.communicate()[1]
-        program.kill()
+            try:
+                harness.wait_until('real-time priority', 60, lambda: has_real_time_thread(everprof.pid), 0.05)
+                time.sleep(1)
+                everprof.send_signal(signal.SIGINT)
+                message = everprof.communicate()[1]
+            finally:
+                everprof.kill()
+                program.kill()
     assert everprof.returncode == 0, message
     print('unit:', message)
     assert share(folded(f'{out}/p.pb.gz'), re.compile(r';burn_recursion;').search) > 0.9, message
@@ -687,6 +714,7 @@ def main():
             check_failed_start(folder)
             check_containers(folder)
             check_self(folder)
+            check_end_with_helper(folder)
             check_unit(folder)
         finally:
             harness.Process.stop_all()
