@@ -9,6 +9,7 @@
 #include "base/mutex.h"
 #include "bpf/collect/collector_private.h"
 #include "bpf/collect/collector_samples.h"
+#include "bpf/collect/collector_window.h"
 #include "bpf/kernel/cpu_times.h"
 
 enum {
@@ -141,6 +142,15 @@ static void collector_step(struct collector *c)
 		collector_measure(c);
 }
 
+/* Take over what was read of code that a process has compiled. */
+static void collector_take_jit(struct collector *c, struct jit_process *j)
+{
+	/* Who knows it already does not take it. */
+	if (c->closing)
+		sample_window_take_process(c->closing, j);
+	sample_window_take_process(c->window, j);
+}
+
 /* Take over what was read of processes. */
 static void collector_take_scans(struct collector *c)
 {
@@ -148,7 +158,7 @@ static void collector_take_scans(struct collector *c)
 
 	while (scan_queue_take(c->scans, &r)) {
 		if (r.kind == SCAN_JIT)
-			sample_window_take_process(c->window, &r.jit);
+			collector_take_jit(c, &r.jit);
 		else
 			collector_learn(c, &r);
 		scan_result_fini(&r);
@@ -233,157 +243,6 @@ static void collector_read(struct collector *c)
 		collector_scan(c);
 }
 
-/* Visitor of waiting threads. */
-static bool collector_has_process(void *ctx, struct sample_record *r)
-{
-	struct collector *c = ctx;
-
-	return process_table_find(&c->processes, r->header.pid);
-}
-
-/* Forget processes, files and groups that are not there any more. */
-static void collector_sweep(struct collector *c)
-{
-	process_table_sweep(&c->processes, c->now);
-	waiting_threads_visit(&c->waiting, collector_has_process, c);
-	process_groups_count_begin(&c->groups);
-	for (size_t i = 0; i < c->processes.processes.count; i++) {
-		const struct process *p = &c->processes.processes.v[i];
-
-		if (!p->live)
-			continue;
-		process_groups_count(&c->groups, p->group);
-		process_groups_count(&c->groups, p->old_group);
-	}
-	process_groups_count_end(&c->groups);
-}
-
-/* Ask the kernel for its counters. */
-static void collector_ask_counts(struct collector *c)
-{
-	uint64_t counts[SAMPLER_COUNTERS];
-
-	if (!sampler_counts(c->sampler, counts, NULL))
-		memcpy(c->counts, counts, sizeof(counts));
-}
-
-/* What has become of samples since the start. */
-static struct window_account collector_account(struct collector *c)
-{
-	struct window_account a;
-	int64_t full;
-	int64_t ticks;
-
-	collector_ask_counts(c);
-	full = (int64_t)c->counts[SAMPLER_RING_FULL];
-	ticks = (int64_t)c->counts[SAMPLER_TICKS_LOST];
-	a = (struct window_account){
-		.dropped =
-			c->seen_dropped + (int64_t)c->counts[SAMPLER_IGNORED],
-		.lost = { [WINDOW_CPU] = ticks + c->lost[WINDOW_CPU],
-			  [WINDOW_OFF_CPU] =
-				  full - ticks + c->lost[WINDOW_OFF_CPU] },
-	};
-	(void)cpu_times_read(&a.times);
-	return a;
-}
-
-/* Begin a window at a time of the monotonic clock, which has just been. */
-static void collector_open_window(struct collector *c, int64_t at_ns,
-				  const struct window_account *then)
-{
-	int64_t ago_ms = (clock_mono_ns() - at_ns) / 1000000;
-
-	c->window = sample_window_new((clock_ms(NULL) - ago_ms) * 1000000);
-	c->window_at = at_ns;
-	c->window_account = *then;
-}
-
-/* Begin the first window, or one from which on samples are taken. */
-static void collector_begin_window(struct collector *c)
-{
-	const struct window_account now = collector_account(c);
-
-	sample_window_free(c->window);
-	collector_open_window(c, clock_mono_ns(), &now);
-}
-
-/* Count CPU time, by the samples of a window and by the kernel. */
-static void collector_compare(struct collector *c)
-{
-	const struct window_account *a = &c->window->account;
-	struct window_total kept =
-		sample_window_total(c->window, WINDOW_CPU, WINDOW_ALL_SERIES);
-
-	if (!a->is_sampled || !a->times.busy_ns || !c->o.hz)
-		return;
-	c->stats.busy_ns += a->times.busy_ns;
-	c->stats.stolen_ns += a->times.stolen_ns;
-	c->stats.sampled_ns +=
-		((int64_t)kept.count + a->dropped + a->lost[WINDOW_CPU]) *
-		(1000000000 / c->o.hz);
-}
-
-/*
- * The window ends now: the samples that are still to be taken are from before.
- * Its duration is by a clock that nobody sets, in whole milliseconds, which take
- * 4 bytes less in each profile than nanoseconds do.
- */
-static void collector_close_window(struct collector *c, int64_t now_ns,
-				   const struct window_account *now)
-{
-	const struct cpu_times *before = &c->window_account.times;
-	struct window_account *a = &c->window->account;
-
-	c->window->end_ns = c->window->start_ns +
-			    (now_ns - c->window_at) / 1000000 * 1000000;
-	if (before->busy_ns && now->times.busy_ns)
-		a->times = (struct cpu_times){
-			now->times.busy_ns - before->busy_ns,
-			now->times.stolen_ns - before->stolen_ns
-		};
-	/* After the last one, there are no samples. */
-	a->is_sampled = c->stats.sampling && !c->ended;
-}
-
-/* Note what became of the samples of the window. */
-static void collector_settle_window(struct collector *c,
-				    const struct window_account *now)
-{
-	const struct window_account *before = &c->window_account;
-	struct window_account *a = &c->window->account;
-
-	a->dropped = now->dropped - before->dropped;
-	for (int kind = 0; kind < WINDOW_KINDS; kind++) {
-		a->lost[kind] = now->lost[kind] - before->lost[kind];
-		/* Two counters of the kernel are not read at one moment. */
-		if (a->lost[kind] < 0)
-			a->lost[kind] = 0;
-	}
-	collector_compare(c);
-}
-
-void collector_flush(struct collector *c)
-{
-	struct window_account now;
-	int64_t now_ns;
-
-	collector_add_waits(c);
-	now = collector_account(c);
-	now_ns = clock_mono_ns();
-	if (!c->window->end_ns)
-		collector_close_window(c, now_ns, &now);
-	collector_settle_window(c, &now);
-	sample_window_refresh(c->window, &c->files);
-	profile_writer_give(c->writer, c->window);
-	collector_open_window(c, now_ns, &now);
-	/*
-	 * A window refers to files by their numbers, and the sweep frees
-	 * numbers: the new window refers to none yet.
-	 */
-	collector_sweep(c);
-}
-
 /* Log, at most once a minute, that something found no room again. */
 static void collector_warn(struct collector *c, struct collector_warning *w,
 			   int64_t refused, const char *message)
@@ -429,7 +288,7 @@ static void collector_count(struct collector *c)
 	uint64_t written;
 	uint64_t failed;
 
-	collector_ask_counts(c);
+	collector_window_count(c);
 	s->ring_full = (int64_t)c->counts[SAMPLER_RING_FULL];
 	s->dropped = c->seen_dropped + (int64_t)c->counts[SAMPLER_IGNORED];
 	profile_writer_counts(c->writer, &written, &failed);
@@ -471,7 +330,7 @@ static void collector_begin_samples(struct collector *c)
 	    (!c->settled && c->now < c->settle_until))
 		return;
 	c->stats.sampling = !sampler_start(c->sampler, failure);
-	collector_begin_window(c);
+	collector_window_begin(c);
 	if (c->stats.sampling) {
 		failure->code = 0;
 	} else {
@@ -497,12 +356,6 @@ static void collector_take_names(struct collector *c)
 	}
 }
 
-/* Whether the window is as long as an interval. */
-static bool collector_window_is_full(const struct collector *c)
-{
-	return (clock_mono_ns() - c->window_at) / 1000000 >= c->o.interval_ms;
-}
-
 /* Do everything once that is due. */
 static void collector_turn(struct collector *c)
 {
@@ -512,9 +365,7 @@ static void collector_turn(struct collector *c)
 	collector_read_files(c, c->now);
 	process_table_publish(&c->processes, c->now);
 	collector_begin_samples(c);
-	if (!c->ended && collector_window_is_full(c) &&
-	    profile_writer_has_room(c->writer))
-		collector_flush(c);
+	collector_window_turn(c);
 	if (c->now - c->counted_at >= COUNT_MS || !c->stats.sampling) {
 		collector_take_names(c);
 		collector_count(c);
@@ -565,15 +416,6 @@ static void collector_finish_scans(struct collector *c)
 	collector_take_held(c, UINT64_MAX);
 }
 
-/* No further samples are taken: those of the last window are to be read. */
-static void collector_end_samples(struct collector *c)
-{
-	const struct window_account now = collector_account(c);
-
-	collector_close_window(c, clock_mono_ns(), &now);
-	c->ended = true;
-}
-
 static void *collector_run(void *collector)
 {
 	struct collector *c = collector;
@@ -585,14 +427,12 @@ static void *collector_run(void *collector)
 	while (collector_wait(c));
 	/* Hand over the samples that were taken since the last window. */
 	sampler_stop(c->sampler);
-	collector_end_samples(c);
+	collector_window_end(c);
 	collector_turn(c);
 	collector_finish_scans(c);
 	/* Storage that refuses profiles must not keep the process from ending. */
 	profile_writer_hurry(c->writer);
-	while (!profile_writer_has_room(c->writer))
-		usleep(1000 * GATHER_MS);
-	collector_flush(c);
+	collector_window_give_all(c);
 	return NULL;
 }
 
@@ -665,7 +505,7 @@ static void collector_begin(struct collector *c)
 		.sink = c->o.sink,
 		.ctx = c->o.ctx,
 	});
-	collector_begin_window(c);
+	collector_window_begin(c);
 	c->settle_until = c->now + SETTLE_MS;
 }
 
@@ -687,6 +527,8 @@ static void collector_end(struct collector *c)
 	scan_queue_close(c->scans);
 	profile_writer_close(c->writer);
 	sample_window_free(c->window);
+	sample_window_free(c->closing);
+	vec_fini(&c->window_files);
 	sample_queue_fini(&c->samples);
 	waiting_threads_fini(&c->waiting);
 	vec_fini(&c->learned.list);

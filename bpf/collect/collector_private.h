@@ -32,6 +32,13 @@ struct collector_warning {
 	int64_t of;  /* how many had found none then */
 };
 
+/* What the kernel has counted since the start. */
+struct kernel_account {
+	int64_t ignored; /* CPU samples of processes without interest */
+	int64_t lost[WINDOW_KINDS]; /* samples for which the ring had no room */
+	struct cpu_times times;
+};
+
 struct collector {
 	struct collector_options o;
 	pthread_t thread;
@@ -52,11 +59,20 @@ struct collector {
 	struct sample_queue samples;
 	struct held_samples held;
 	struct waiting_threads waiting;
+	/*
+	 * The window of the samples from window_at on, in monotonic ns, and the
+	 * one before, until all its samples are there; NULL: it was handed over.
+	 */
 	struct sample_window *window;
-	int64_t window_at; /* when the window began, in monotonic ns */
-	/* What has become of samples since the start, when the window began. */
-	struct window_account window_account;
-	bool ended;                        /* no further samples are taken */
+	struct sample_window *closing;
+	int64_t window_at;
+	struct sample_window *into; /* of the sample that is being taken */
+	uint64_t waits_until;       /* of collector_add_waits() */
+	/* What the kernel had counted when the window began. */
+	struct kernel_account kernel_account;
+	VEC(uint32_t) window_files; /* scratch: numbers of files */
+	bool ended;                 /* no further samples are taken … */
+	uint64_t ended_ns;          /* … since this monotonic time */
 	uint64_t counts[SAMPLER_COUNTERS]; /* of the kernel, when last asked */
 	uint64_t now;                      /* of this turn, in monotonic ms */
 	/* Files that were read, or whose tables are gone; not yet published. */
@@ -79,13 +95,9 @@ struct collector {
 	VEC(struct window_frame) frames; /* of the sample that is taken */
 	struct labels *node;  /* of all profiles; NULL: no heartbeats */
 	int64_t seen_dropped; /* samples of processes that rules dropped */
-	int64_t lost[WINDOW_KINDS]; /* samples for which there was no room */
 	struct collector_stats stats;
 	struct mutex mu;
 	struct collector_stats shown; /* guarded by mu */
 };
-
-/* Give the window to the writer, which must have room, and begin the next. */
-void collector_flush(struct collector *c);
 
 #endif

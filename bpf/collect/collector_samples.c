@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "bpf/collect/collector_private.h"
+#include "bpf/collect/collector_window.h"
 #include "bpf/group/cgroup_path.h"
 
 /* The program of threads of the kernel. */
@@ -139,7 +140,7 @@ static uint32_t sample_compiler(struct collector *c, const struct process *p,
 {
 	bool is_new;
 	uint32_t number = sample_window_process(
-		c->window,
+		c->into,
 		&(struct window_process){ h->pid, p ? p->began_ns : 0,
 					  h->time },
 		&is_new);
@@ -164,7 +165,7 @@ static void sample_add_user(struct collector *c, const struct process *p,
 		f.kind = FRAME_FILE;
 		f.owner = r->file;
 		f.address = address - r->start + r->offset;
-		sample_window_file(c->window, &c->files, r->file);
+		sample_window_file(c->into, &c->files, r->file);
 		file_table_sampled(&c->files, r->file, h->pid, c->now);
 	} else {
 		f.owner = sample_compiler(c, p, h);
@@ -208,15 +209,22 @@ static void sample_add_frames(struct collector *c, const struct process *p,
 		};
 }
 
-/* Whether there is room for a sample, after giving the window away. */
+/* Memory of the samples that are kept, in bytes. */
+static size_t samples_kept(const struct collector *c)
+{
+	return sample_window_memory(c->window) +
+	       (c->closing ? sample_window_memory(c->closing) : 0);
+}
+
+/* Whether there is room for a sample, after giving windows away. */
 static bool sample_has_room(struct collector *c)
 {
-	if (sample_window_memory(c->window) < c->o.memory)
-		return true;
-	if (!profile_writer_has_room(c->writer))
-		return false;
-	collector_flush(c);
-	return true;
+	bool has_room = samples_kept(c) < c->o.memory;
+
+	for (int windows = 0; windows < 2 && !has_room; windows++)
+		has_room = collector_window_make_room(c) &&
+			   samples_kept(c) < c->o.memory;
+	return has_room;
 }
 
 /*
@@ -240,21 +248,23 @@ static bool sample_add(struct collector *c, const struct sample_record *r,
 	enum sample_end end = sample_end_of(p, h);
 	bool full = false;
 
+	c->into = collector_window_of(c, in.time);
 	in.series = sample_labels(c, p, h, &full);
 	if (full) {
 		c->stats.groups_full++;
-		c->lost[in.kind]++;
+		c->into->account.lost[in.kind]++;
 		return false;
 	}
 	if (!in.series) {
 		c->seen_dropped += in.kind == WINDOW_CPU;
+		c->into->account.dropped += in.kind == WINDOW_CPU;
 		/* From now on, it costs nothing. */
 		process_table_ignore(&c->processes, h->pid);
 		return false;
 	}
 	sample_add_frames(c, p, r, end);
 	if (p && p->program != FILE_NONE && sample_tells_program(c, h->pid)) {
-		sample_window_file(c->window, &c->files, p->program);
+		sample_window_file(c->into, &c->files, p->program);
 		in.program = &p->program;
 	}
 	in.labels = (struct window_labels){ .set = c->o.sample_labels,
@@ -266,7 +276,7 @@ static bool sample_add(struct collector *c, const struct sample_record *r,
 	memcpy(in.labels.comm, p && *p->name ? p->name : h->comm,
 	       SAMPLE_COMM_MAX);
 	memcpy(in.labels.thread, h->comm, SAMPLE_COMM_MAX);
-	sample_window_add(c->window, &in);
+	sample_window_add(c->into, &in);
 	if (in.kind == WINDOW_CPU)
 		c->stats.ends[end]++;
 	else
@@ -313,10 +323,11 @@ static bool sample_asks(struct collector *c, const struct sample_header *h)
 }
 
 /* Count a sample for which there is no room. */
-static void sample_lose(struct collector *c, enum window_kind kind)
+static void sample_lose(struct collector *c, enum window_kind kind,
+			uint64_t time)
 {
 	c->stats.memory_full++;
-	c->lost[kind]++;
+	collector_window_of(c, time)->account.lost[kind]++;
 }
 
 /* Add a sample to the window, if there is room. */
@@ -327,7 +338,7 @@ static void sample_take_now(struct collector *c, const struct sample_record *r,
 	if (sample_has_room(c))
 		(void)sample_add(c, r, *in);
 	else
-		sample_lose(c, in->kind);
+		sample_lose(c, in->kind, in->time);
 }
 
 /* The number to whose share the user of a process counts. */
@@ -366,18 +377,39 @@ static uint64_t wait_rest(const struct sample_header *h, uint64_t until)
 	return until > from ? until - from : 0;
 }
 
+/* Add the part of a wait until a time, which goes on, to the window of then. */
+static bool sample_add_part(struct collector *c, struct sample_record *r,
+			    uint64_t until)
+{
+	const struct window_input in = {
+		.time = until - 1,
+		.kind = WINDOW_OFF_CPU,
+		.value = c->o.off_cpu * wait_rest(&r->header, until)
+	};
+
+	if (!in.value)
+		return true;
+	if (!sample_add(c, r, in))
+		return false;
+	r->header.since = until;
+	return true;
+}
+
 /* A thread runs again: add where it has waited, and for how long. */
 static void sample_take_wait(struct collector *c, const struct sample_header *h)
 {
 	struct sample_record *r;
 
-	/* The window that is full gets the part of the wait that is its own. */
+	/* Windows that have no room get the part of the wait that is their own. */
 	(void)sample_has_room(c);
 	r = waiting_threads_take(&c->waiting, h->tid, h->since);
 	if (!r)
 		return;
+	if (c->closing && h->time >= (uint64_t)c->window_at)
+		(void)sample_add_part(c, r, (uint64_t)c->window_at);
 	sample_take(c, r,
 		    &(struct window_input){
+			    .time = h->time,
 			    .kind = WINDOW_OFF_CPU,
 			    .samples = c->o.off_cpu,
 			    .value = c->o.off_cpu *
@@ -394,23 +426,18 @@ static bool thread_exists(const struct sample_header *h)
 	return !syscall(SYS_tgkill, h->pid, h->tid, 0) || errno != ESRCH;
 }
 
-/* Visitor of waiting threads: add the time until now to the window. */
+/* Visitor of waiting threads: add the time until the end of a window to it. */
 static bool sample_add_wait(void *ctx, struct sample_record *r)
 {
 	struct collector *c = ctx;
-	const struct window_input in = {
-		.kind = WINDOW_OFF_CPU,
-		.value = c->o.off_cpu * wait_rest(&r->header, c->seen_ns)
-	};
 
-	if (!sample_add(c, r, in))
-		return false;
-	r->header.since = c->seen_ns;
-	return thread_exists(&r->header);
+	return sample_add_part(c, r, c->waits_until) &&
+	       thread_exists(&r->header);
 }
 
-void collector_add_waits(struct collector *c)
+void collector_add_waits(struct collector *c, uint64_t until)
 {
+	c->waits_until = until;
 	waiting_threads_visit(&c->waiting, sample_add_wait, c);
 }
 
@@ -423,12 +450,13 @@ void collector_take(struct collector *c, const struct sample_record *r)
 	if (r->header.kind == SAMPLE_WAITS) {
 		if (!waiting_threads_add(&c->waiting, r,
 					 sample_share(c, r->header.pid)))
-			sample_lose(c, WINDOW_OFF_CPU);
+			sample_lose(c, WINDOW_OFF_CPU, r->header.time);
 	} else if (r->header.kind == SAMPLE_RESUMES) {
 		sample_take_wait(c, &r->header);
 	} else {
 		sample_take(c, r,
-			    &(struct window_input){ .kind = WINDOW_CPU,
+			    &(struct window_input){ .time = r->header.time,
+						    .kind = WINDOW_CPU,
 						    .samples = 1,
 						    .value = 1000000000 /
 							     c->o.hz });

@@ -30,7 +30,10 @@ void collector_learn(struct collector *c, const struct scan_result *r);
  */
 void collector_take_held(struct collector *c, uint64_t now);
 
-/* Add the time that threads have waited until now to the window. */
-void collector_add_waits(struct collector *c);
+/*
+ * Add the time that threads have waited until a time to its window; what they
+ * wait from then on is in the next one.
+ */
+void collector_add_waits(struct collector *c, uint64_t until);
 
 #endif

@@ -51,6 +51,15 @@ bool held_samples_take(struct held_samples *h, size_t *at,
 	return false;
 }
 
+bool held_samples_before(const struct held_samples *h, uint64_t time)
+{
+	for (size_t i = 0; i < h->list.count; i++) {
+		if (h->list.v[i].in.time < time)
+			return true;
+	}
+	return false;
+}
+
 void held_samples_fini(struct held_samples *h)
 {
 	for (size_t i = 0; i < h->list.count; i++)

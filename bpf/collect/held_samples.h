@@ -56,6 +56,9 @@ bool held_samples_take(struct held_samples *h, size_t *at,
 		       bool (*waits)(void *ctx, uint32_t pid), void *ctx,
 		       uint64_t now, struct held_sample *out);
 
+/* Whether a sample from before a time waits. */
+bool held_samples_before(const struct held_samples *h, uint64_t time);
+
 /* Free everything. */
 void held_samples_fini(struct held_samples *h);
 

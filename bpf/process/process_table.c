@@ -619,9 +619,12 @@ void process_table_file_changed(struct process_table *t, uint32_t file)
 	}
 }
 
-void process_table_sweep(struct process_table *t, uint64_t now)
+void process_table_sweep(struct process_table *t, const uint32_t *files,
+			 size_t count, uint64_t now)
 {
 	file_table_count_begin(t->files);
+	for (size_t i = 0; i < count; i++)
+		file_table_count(t->files, files[i]);
 	for (uint32_t i = 0; i < t->processes.count; i++) {
 		struct process *p = &t->processes.v[i];
 

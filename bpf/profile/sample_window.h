@@ -144,6 +144,11 @@ struct window_total sample_window_total(const struct sample_window *w,
 
 /* A sample that is added. */
 struct window_input {
+	/*
+	 * When it was taken, or when the wait ended, in ns of the monotonic
+	 * clock: it says to which window the sample belongs.
+	 */
+	uint64_t time;
 	struct labels *series;
 	struct window_labels
 		labels; /* those that are not in `set` are ignored */

@@ -21,7 +21,7 @@ static bool add_of(struct held_samples *h, uint32_t uid, uint32_t pid,
 		.header = { .pid = pid, .kernel = 1, .user = 2 },
 		.words = { 1, 2, 3 },
 	};
-	const struct window_input in = { .samples = pid };
+	const struct window_input in = { .time = 100 + now, .samples = pid };
 
 	return held_samples_add(h, &r, uid, &in, now);
 }
@@ -61,6 +61,25 @@ Test(held_samples, wait_for_their_process_and_not_for_ever)
 	read_now = 0;
 	at = 0;
 	cr_expect(take(&h, &at, 20) == 7 && !h.list.count);
+	held_samples_fini(&h);
+}
+
+Test(held_samples, keep_a_window_open_that_has_ended)
+{
+	struct held_samples h = { .list = { 0 } };
+	size_t at = 0;
+
+	read_now = 7;
+	cr_expect(!held_samples_before(&h, UINT64_MAX));
+	/* Their times are 150 and 110. */
+	cr_assert(add(&h, 8, 50) && add(&h, 7, 10));
+	cr_expect(held_samples_before(&h, 111));
+	cr_expect(!held_samples_before(&h, 110));
+	cr_expect(take(&h, &at, 60) == 8);
+	cr_expect(held_samples_before(&h, 111));
+	at = 0;
+	cr_expect(take(&h, &at, 10 + HELD_SAMPLES_MS) == 7);
+	cr_expect(!held_samples_before(&h, UINT64_MAX));
 	held_samples_fini(&h);
 }
 

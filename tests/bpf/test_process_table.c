@@ -329,7 +329,8 @@ Test(process_table, ended_processes_are_remembered_for_a_while)
 	process_table_publish(&table,
 			      1000 + PROCESS_KEPT_MS + PROCESS_RETIRE_MS);
 	cr_expect(!process_table_find(&table, 7));
-	process_table_sweep(&table, 1000 + PROCESS_KEPT_MS + PROCESS_RETIRE_MS);
+	process_table_sweep(&table, NULL, 0,
+			    1000 + PROCESS_KEPT_MS + PROCESS_RETIRE_MS);
 	cr_expect(!files.by_name.count);
 	end();
 }
@@ -418,7 +419,8 @@ Test(process_table, mappings_without_room_are_counted)
 	cr_expect(!known[8] && table.crowded_out == 1);
 	report(SIDE_BAND_EXIT, 7, 7, 0, 0);
 	process_table_publish(&table, PROCESS_LINGER_MS);
-	process_table_sweep(&table, PROCESS_LINGER_MS + EXTENTS_DELAY_MS);
+	process_table_sweep(&table, NULL, 0,
+			    PROCESS_LINGER_MS + EXTENTS_DELAY_MS);
 	process_table_publish(&table, PROCESS_LINGER_MS + EXTENTS_DELAY_MS);
 	cr_expect(kernel_finds(8, 0x10000));
 	end();
@@ -444,7 +446,7 @@ Test(process_table, a_storm_of_forks_takes_bounded_memory)
 		}
 		report(SIDE_BAND_EXIT, pid, pid, 0, now);
 		if (i % 100 == 0)
-			process_table_sweep(&table, now);
+			process_table_sweep(&table, NULL, 0, now);
 	}
 	process_table_publish(&table, now + PROCESS_KEPT_MS);
 	cr_expect(table.by_pid.count == 1 && !table.refused);
@@ -556,7 +558,7 @@ Test(process_table, mappings_of_idle_processes_give_way)
 	process_table_publish(&table, 0);
 	report_map(8, 0x10000, 0x1000, "/bin/a");
 	process_table_publish(&table, 0);
-	process_table_sweep(&table, 100);
+	process_table_sweep(&table, NULL, 0, 100);
 	process_table_publish(&table, 100);
 	cr_expect(known[7] && !known[8] && !table.evicted);
 	process_table_sampled(&table, 8);
