@@ -4,6 +4,7 @@
 programs whose stacks are known, without frame pointers.
 
 Needs root, or CAP_BPF and CAP_PERFMON; otherwise it says so and tests nothing."""
+import glob
 import json
 import os
 import re
@@ -642,18 +643,21 @@ def check_end_with_helper(folder):
     """A recording ends with its command, also if a helper ends at the same moment: there is one signal for both."""
     with subprocess.Popen([EVERPROF, 'record', '-o', f'{folder}/both', '--', 'sleep', '600'], stderr=subprocess.DEVNULL) as everprof:
         def children():
-            with open(f'/proc/{everprof.pid}/task/{everprof.pid}/children') as f:
-                pids = f.read().split()
+            """{name: PID} of the command and of the helpers, which threads have started."""
             found = {}
-            for pid in pids:
-                with open(f'/proc/{pid}/cmdline', 'rb') as f:
-                    found[f.read().split(b'\0')[-2].decode()] = int(pid)
+            for path in glob.glob(f'/proc/{everprof.pid}/task/*/children'):
+                with open(path) as f:
+                    pids = f.read().split()
+                for pid in pids:
+                    with open(f'/proc/{pid}/cmdline', 'rb') as f:
+                        words = f.read().decode().split('\0')
+                    found[words[0] if words[0] == 'sleep' else words[1] if len(words) > 1 else ''] = int(pid)
             return found
         try:
-            harness.wait_until('the command runs', 60, lambda: '600' in children() and 'ebpf-file-helper' in children(), 0.05)
+            harness.wait_until('the command runs', 60, lambda: {'sleep', 'ebpf-file-helper'} <= children().keys(), 0.05)
             pids = children()
             everprof.send_signal(signal.SIGSTOP)
-            for name in 'ebpf-file-helper', '600':
+            for name in 'ebpf-file-helper', 'sleep':
                 os.kill(pids[name], signal.SIGKILL)
                 harness.wait_until(f'{name} has ended', 60, lambda pid=pids[name]: open(f'/proc/{pid}/stat').read().rsplit(')')[1].split()[0] == 'Z', 0.02)
             everprof.send_signal(signal.SIGCONT)
