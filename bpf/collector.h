@@ -29,7 +29,7 @@ enum {
 	COLLECTOR_INTERVAL_MS = 10000,
 	/* Largest number of waits of threads of which one is sampled. */
 	COLLECTOR_OFF_CPU_MAX = 1000000,
-	/* Size of the samples of an interval in memory, in bytes. */
+	/* Size of the samples that are not handed over, in bytes. */
 	COLLECTOR_MEMORY = 8 << 20,
 };
 
@@ -39,7 +39,7 @@ struct collector_options {
 	/* One of this number of waits of threads is sampled; 0: none. */
 	unsigned off_cpu;
 	int64_t interval_ms; /* INT64_MAX: one profile, when it stops */
-	size_t memory;       /* bytes for the samples of an interval */
+	size_t memory;       /* bytes for samples that are not handed over */
 	const char *node;    /* label of all series */
 	const struct relabel_rules *rules;  /* may be NULL */
 	struct container_names *containers; /* may be NULL */

@@ -10,7 +10,6 @@
 #include "bpf/collect/collector_private.h"
 #include "bpf/collect/collector_samples.h"
 #include "bpf/collect/collector_window.h"
-#include "bpf/kernel/cpu_times.h"
 
 enum {
 	/* How often samples are read, if nothing else happens. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The collector's state, which collector.c and collector_samples.c share.
+ * The collector's state, which the sources of the collector share.
  *
  * Ownership: a collector owns everything in it.
  * Threads: the collector's own thread, but for `shown`, which mu guards.

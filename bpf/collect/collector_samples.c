@@ -405,8 +405,12 @@ static void sample_take_wait(struct collector *c, const struct sample_header *h)
 	r = waiting_threads_take(&c->waiting, h->tid, h->since);
 	if (!r)
 		return;
-	if (c->closing && h->time >= (uint64_t)c->window_at)
-		(void)sample_add_part(c, r, (uint64_t)c->window_at);
+	if (c->closing && h->time >= (uint64_t)c->window_at &&
+	    !sample_add_part(c, r, (uint64_t)c->window_at)) {
+		/* It is counted as lost, or rules drop it. */
+		mem_free(r);
+		return;
+	}
 	sample_take(c, r,
 		    &(struct window_input){
 			    .time = h->time,

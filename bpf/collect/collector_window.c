@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/collect/collector_window.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "bpf/collect/collector_private.h"
 #include "bpf/collect/collector_samples.h"
+#include "bpf/kernel/cpu_times.h"
 
 enum {
 	/* How often it is asked whether the writer has room, at the end. */
@@ -87,6 +89,9 @@ void collector_window_begin(struct collector *c)
 {
 	const struct kernel_account now = collector_account(c);
 
+	/* No samples were taken before. */
+	sample_window_free(c->closing);
+	c->closing = NULL;
 	sample_window_free(c->window);
 	collector_open_window(c, clock_mono_ns(), &now);
 }
@@ -153,7 +158,8 @@ struct sample_window *collector_window_of(struct collector *c, uint64_t time)
 
 /*
  * Begin the next window at a time after which no sample was taken yet. The one
- * before is handed over when it has the other samples from before it, too.
+ * before is handed over when it has the other samples from before it, too. What
+ * the kernel has counted is of this moment, which may be a little later.
  */
 static void collector_next_window(struct collector *c, int64_t at_ns)
 {
@@ -167,9 +173,13 @@ static void collector_next_window(struct collector *c, int64_t at_ns)
 /* Hand the window over that has ended. */
 static void collector_give_closing(struct collector *c)
 {
-	collector_add_waits(c, (uint64_t)c->window_at);
+	uint64_t end = (uint64_t)c->window_at;
+
+	/* Who runs again after what was seen is not known yet. */
+	collector_add_waits(c, c->seen_ns < end ? c->seen_ns : end);
 	collector_give(c, c->closing);
 	c->closing = NULL;
+	c->into = NULL;
 	/* A window refers to files by their numbers, and the sweep frees numbers. */
 	collector_sweep(c);
 }
@@ -184,10 +194,16 @@ static bool collector_is_complete(const struct collector *c)
 
 bool collector_window_make_room(struct collector *c)
 {
-	/* Profiles have times in milliseconds, which must not be the same. */
-	int64_t least_ns = c->window_at + 1000000;
+	/*
+	 * Profiles have times in milliseconds, which must not be the same, and
+	 * two of them may be rounded in opposite directions.
+	 */
+	int64_t least_ns = c->window_at + 2000000;
 	int64_t seen_ns = (int64_t)c->seen_ns;
 
+	/* The last window has ended, and nothing comes after it. */
+	if (c->ended && !c->closing)
+		return false;
 	if (!profile_writer_has_room(c->writer))
 		return false;
 	if (!c->closing)

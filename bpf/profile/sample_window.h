@@ -189,8 +189,8 @@ uint32_t sample_window_process(struct sample_window *w,
 
 /*
  * Take over what was read of a process (*j is empty afterwards), if the window
- * has noted it and does not know it yet. An answer that comes when the window has
- * ended, or when another process has the PID, is lost: whoever needs it reads the
+ * has noted it and does not know it yet. An answer that comes when the window was
+ * handed over, or when another process has the PID, is lost: whoever needs it reads the
  * process again.
  */
 void sample_window_take_process(struct sample_window *w, struct jit_process *j);

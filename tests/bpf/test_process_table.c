@@ -309,9 +309,12 @@ Test(process_table, a_child_of_an_unpublished_parent_is_published_later)
 
 Test(process_table, ended_processes_are_remembered_for_a_while)
 {
+	uint32_t file;
+
 	begin();
 	report_map(7, 0x10000, 0x1000, "/bin/a");
 	process_table_publish(&table, 0);
+	file = address_space_at(&process_table_find(&table, 7)->space, 0)->file;
 	/* A thread ends, and then the process. */
 	report(SIDE_BAND_EXIT, 7, 9, 0, 1000);
 	cr_expect(known[7]);
@@ -329,6 +332,10 @@ Test(process_table, ended_processes_are_remembered_for_a_while)
 	process_table_publish(&table,
 			      1000 + PROCESS_KEPT_MS + PROCESS_RETIRE_MS);
 	cr_expect(!process_table_find(&table, 7));
+	/* A file of no process stays as long as a window refers to it. */
+	process_table_sweep(&table, &file, 1,
+			    1000 + PROCESS_KEPT_MS + PROCESS_RETIRE_MS);
+	cr_expect(files.by_name.count == 1);
 	process_table_sweep(&table, NULL, 0,
 			    1000 + PROCESS_KEPT_MS + PROCESS_RETIRE_MS);
 	cr_expect(!files.by_name.count);
