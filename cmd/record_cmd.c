@@ -143,9 +143,10 @@ static bool recording_is_over(const struct recording *r)
 {
 	siginfo_t info = { .si_pid = 0 };
 
+	/* An error: nobody can wait for it any more. */
 	if (r->child)
-		return !waitid(P_PID, (id_t)r->child, &info,
-			       WEXITED | WNOHANG | WNOWAIT) &&
+		return waitid(P_PID, (id_t)r->child, &info,
+			      WEXITED | WNOHANG | WNOWAIT) ||
 		       info.si_pid == r->child;
 	return r->pid && kill((pid_t)r->pid, 0) && errno == ESRCH;
 }

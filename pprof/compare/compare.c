@@ -527,6 +527,10 @@ static bool is_empty(const struct compare_value *x)
 	return x->e.ratio[ESTIMATE_BASE] == 0 && x->e.ratio[ESTIMATE_NEW] == 0;
 }
 
+/* What groups have no value of. */
+static const struct compare_value value_untested = { .p_all = 2,
+						     .visible = (double)NAN };
+
 /* Estimate all functions, or all groups. */
 static int estimate_nodes(struct compare_work *w, struct err *err)
 {
@@ -542,10 +546,13 @@ static int estimate_nodes(struct compare_work *w, struct err *err)
 		else
 			add_node(w, n);
 		estimate_value(w, &w->cum, &row.cum);
-		estimate_value(w, &w->flat, &row.flat);
+		if (w->c->groups)
+			row.flat = value_untested;
+		else
+			estimate_value(w, &w->flat, &row.flat);
 		if (is_empty(&row.cum) && is_empty(&row.flat))
-			w->out->few -=
-				(row.cum.p_all > 1) + (row.flat.p_all > 1);
+			w->out->few -= (row.cum.p_all > 1) +
+				       (!w->c->groups && row.flat.p_all > 1);
 		else
 			*vec_add(&w->out->rows) = row;
 		rc = limits_meter(w->limits, &meter, w->cells_read + 16,

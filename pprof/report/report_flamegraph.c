@@ -250,7 +250,7 @@ static int compare_tree(struct compared_flame *x, const struct flame *f,
 		const struct compare_row *row = &x->result.rows.v[i];
 
 		v->sure[row->node] = row->cum.sure;
-		if (row->cum.p_all <= 1)
+		if (row->cum.p_all <= 1 && x->total > 0)
 			v->interval[row->node] =
 				estimate_interval(&row->cum.e) * x->total;
 	}
@@ -276,6 +276,19 @@ static void write_verdicts(const struct flame_verdicts *v, size_t count,
 	json_end(j, ']');
 }
 
+/* Scale values. What rounding takes from one is given to the next. */
+static void compared_scale(int64_t *v, size_t count, double scale)
+{
+	double sum = 0;
+	int64_t given = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		sum += (double)v[i];
+		v[i] = llround(sum * scale) - given;
+		given += v[i];
+	}
+}
+
 /* Set the weights of the samples. The caller frees the arrays, also on errors. */
 static int compared_weigh(struct compared_flame *w, struct err *err)
 {
@@ -296,12 +309,10 @@ static int compared_weigh(struct compared_flame *w, struct err *err)
 		totals[ESTIMATE_NEW] += (double)w->sums[ESTIMATE_NEW][i];
 	}
 	w->total = totals[ESTIMATE_BASE];
-	for (size_t i = 0; i < samples && totals[ESTIMATE_NEW] > 0; i++) {
-		double v = (double)w->sums[ESTIMATE_NEW][i];
-
-		w->sums[ESTIMATE_NEW][i] =
-			llround(v * w->total / totals[ESTIMATE_NEW]);
-	}
+	/* A side on which the filters leave nothing gives no scale. */
+	if (w->total > 0 && totals[ESTIMATE_NEW] > 0)
+		compared_scale(w->sums[ESTIMATE_NEW], samples,
+			       w->total / totals[ESTIMATE_NEW]);
 	return 0;
 }
 
@@ -324,6 +335,15 @@ static int build_compared_tree(struct names *names, struct compared_flame *x,
 	int rc = flame_init_sides(&f, x->r, walk, x->r->o->max_nodes, &sides,
 				  err);
 
+	/* The lists of samples and the verdicts. */
+	if (!rc)
+		rc = limits_spend(
+			&x->r->o->limits,
+			f.v.count * (sizeof(struct pprof_run) +
+				     sizeof(uint32_t) + sizeof(*v.interval) +
+				     sizeof(*v.sure)) +
+				x->r->p->samples.count * sizeof(uint32_t),
+			err);
 	if (!rc) {
 		v.interval = mem_zalloc(f.v.count, sizeof(*v.interval));
 		v.sure = mem_zalloc(f.v.count, sizeof(*v.sure));

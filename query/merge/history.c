@@ -384,8 +384,9 @@ static void history_write_seconds(const struct history *h,
 	json_key(j, "seconds");
 	json_begin(j, '[');
 	for (size_t i = 0; i < h->steps; i++)
-		json_double(j, g->looked_ns[i] ? (double)g->looked_ns[i] / 1e9 :
-						 (double)NAN);
+		json_double(j, h->profiles[i] && g->looked_ns[i] ?
+				       (double)g->looked_ns[i] / 1e9 :
+				       (double)NAN);
 	json_end(j, ']');
 }
 
