@@ -4,6 +4,7 @@
 programs whose stacks are known, without frame pointers.
 
 Needs root, or CAP_BPF and CAP_PERFMON; otherwise it says so and tests nothing."""
+import contextlib
 import glob
 import json
 import os
@@ -641,7 +642,8 @@ def has_real_time_thread(pid):
 
 def check_end_with_helper(folder):
     """A recording ends with its command, also if a helper ends at the same moment: there is one signal for both."""
-    with subprocess.Popen([EVERPROF, 'record', '-o', f'{folder}/both', '--', 'sleep', '600'], stderr=subprocess.DEVNULL) as everprof:
+    with subprocess.Popen([EVERPROF, 'record', '-o', f'{folder}/both', '--', 'sleep', '600'], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, start_new_session=True) as everprof:
         def children():
             """{name: PID} of the command and of the helpers, which threads have started."""
             found = {}
@@ -663,7 +665,9 @@ def check_end_with_helper(folder):
             everprof.send_signal(signal.SIGCONT)
             everprof.wait(60 * harness.SLOW)
         finally:
-            everprof.kill()
+            # The command, too, if something went wrong.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(everprof.pid, signal.SIGKILL)
 
 
 def check_unit(folder):
