@@ -292,7 +292,8 @@ def agent_loses(d, kill):
     target = Server(lambda request: send(request, profile(f's{time.monotonic_ns()}', 1), 200 if serving.is_set() else 503))
     c = Node(f'{d}/c')
     a = Agent(f'{d}/a', 'scrape_configs:\n' + heap_job('app', [target.address], '50ms') + sends_to(queue(c.url)))
-    wait_until('profiles arrive', 30, lambda: received(c))
+    # The last one that was acknowledged is where the loss begins.
+    wait_until('profiles are acknowledged', 30, lambda: a.metric('everprof_remote_storage_samples_total') > 0)
     c.kill()
     wait_until('a backlog', 30, lambda: a.metric('everprof_tsdb_head_samples_appended_total') > len(received(c)) + 20)
     serving.clear()
