@@ -144,7 +144,7 @@ static void collector_step(struct collector *c)
 /* Take over what was read of code that a process has compiled. */
 static void collector_take_jit(struct collector *c, struct jit_process *j)
 {
-	/* Who knows it already does not take it. */
+	/* A window that has the facts leaves them to the next one. */
 	if (c->closing)
 		sample_window_take_process(c->closing, j);
 	sample_window_take_process(c->window, j);
@@ -527,7 +527,6 @@ static void collector_end(struct collector *c)
 	profile_writer_close(c->writer);
 	sample_window_free(c->window);
 	sample_window_free(c->closing);
-	vec_fini(&c->window_files);
 	sample_queue_fini(&c->samples);
 	waiting_threads_fini(&c->waiting);
 	vec_fini(&c->learned.list);

@@ -32,7 +32,7 @@ struct collector_warning {
 	int64_t of;  /* how many had found none then */
 };
 
-/* What the kernel has counted since the start. */
+/* Counters of the kernel, since the start. */
 struct kernel_account {
 	int64_t ignored; /* CPU samples of processes without interest */
 	int64_t lost[WINDOW_KINDS]; /* samples for which the ring had no room */
@@ -66,13 +66,10 @@ struct collector {
 	struct sample_window *window;
 	struct sample_window *closing;
 	int64_t window_at;
-	struct sample_window *into; /* of the sample that is being taken */
-	uint64_t waits_until;       /* of collector_add_waits() */
-	/* What the kernel had counted when the window began. */
+	/* The kernel's counters at the begin of the window. */
 	struct kernel_account kernel_account;
-	VEC(uint32_t) window_files; /* scratch: numbers of files */
-	bool ended;                 /* no further samples are taken … */
-	uint64_t ended_ns;          /* … since this monotonic time */
+	bool ended;        /* no further samples are taken … */
+	uint64_t ended_ns; /* … since this monotonic time */
 	uint64_t counts[SAMPLER_COUNTERS]; /* of the kernel, when last asked */
 	uint64_t now;                      /* of this turn, in monotonic ms */
 	/* Files that were read, or whose tables are gone; not yet published. */

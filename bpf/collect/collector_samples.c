@@ -134,13 +134,14 @@ static struct labels *sample_labels(struct collector *c,
 	return *full ? NULL : process_groups_labels(&c->groups, group);
 }
 
-/* The number in the window of a process with code that it has compiled. */
-static uint32_t sample_compiler(struct collector *c, const struct process *p,
+/* The number in a window of a process with code that it has compiled. */
+static uint32_t sample_compiler(struct collector *c, struct sample_window *w,
+				const struct process *p,
 				const struct sample_header *h)
 {
 	bool is_new;
 	uint32_t number = sample_window_process(
-		c->into,
+		w,
 		&(struct window_process){ h->pid, p ? p->began_ns : 0,
 					  h->time },
 		&is_new);
@@ -151,7 +152,8 @@ static uint32_t sample_compiler(struct collector *c, const struct process *p,
 }
 
 /* Add a frame of user space, which is the caller of the one before it. */
-static void sample_add_user(struct collector *c, const struct process *p,
+static void sample_add_user(struct collector *c, struct sample_window *w,
+			    const struct process *p,
 			    const struct sample_header *h, uint64_t word)
 {
 	/* The call is before the address to which it returns. */
@@ -165,10 +167,10 @@ static void sample_add_user(struct collector *c, const struct process *p,
 		f.kind = FRAME_FILE;
 		f.owner = r->file;
 		f.address = address - r->start + r->offset;
-		sample_window_file(c->into, &c->files, r->file);
+		sample_window_file(w, &c->files, r->file);
 		file_table_sampled(&c->files, r->file, h->pid, c->now);
 	} else {
-		f.owner = sample_compiler(c, p, h);
+		f.owner = sample_compiler(c, w, p, h);
 	}
 	*vec_add(&c->frames) = f;
 }
@@ -185,8 +187,9 @@ static enum sample_end sample_end_of(const struct process *p,
 	return h->end < SAMPLE_ENDS ? h->end : SAMPLE_NO_PROCESS;
 }
 
-/* Collect the frames of a sample, leaf first. */
-static void sample_add_frames(struct collector *c, const struct process *p,
+/* Collect the frames of a sample of a window, leaf first. */
+static void sample_add_frames(struct collector *c, struct sample_window *w,
+			      const struct process *p,
 			      const struct sample_record *r,
 			      enum sample_end end)
 {
@@ -200,7 +203,7 @@ static void sample_add_frames(struct collector *c, const struct process *p,
 			.address = r->words[i] - (i > 0),
 		};
 	for (uint16_t i = 0; i < h->user; i++)
-		sample_add_user(c, p, h, r->words[h->kernel + i]);
+		sample_add_user(c, w, p, h, r->words[h->kernel + i]);
 	if (h->end != SAMPLE_COMPLETE && h->end != SAMPLE_KERNEL &&
 	    h->end != SAMPLE_BY_POINTER)
 		*vec_add(&c->frames) = (struct window_frame){
@@ -245,26 +248,26 @@ static bool sample_add(struct collector *c, const struct sample_record *r,
 {
 	const struct sample_header *h = &r->header;
 	const struct process *p = process_table_find(&c->processes, h->pid);
+	struct sample_window *w = collector_window_of(c, in.time);
 	enum sample_end end = sample_end_of(p, h);
 	bool full = false;
 
-	c->into = collector_window_of(c, in.time);
 	in.series = sample_labels(c, p, h, &full);
 	if (full) {
 		c->stats.groups_full++;
-		c->into->account.lost[in.kind]++;
+		w->account.lost[in.kind]++;
 		return false;
 	}
 	if (!in.series) {
 		c->seen_dropped += in.kind == WINDOW_CPU;
-		c->into->account.dropped += in.kind == WINDOW_CPU;
+		w->account.dropped += in.kind == WINDOW_CPU;
 		/* From now on, it costs nothing. */
 		process_table_ignore(&c->processes, h->pid);
 		return false;
 	}
-	sample_add_frames(c, p, r, end);
+	sample_add_frames(c, w, p, r, end);
 	if (p && p->program != FILE_NONE && sample_tells_program(c, h->pid)) {
-		sample_window_file(c->into, &c->files, p->program);
+		sample_window_file(w, &c->files, p->program);
 		in.program = &p->program;
 	}
 	in.labels = (struct window_labels){ .set = c->o.sample_labels,
@@ -276,7 +279,7 @@ static bool sample_add(struct collector *c, const struct sample_record *r,
 	memcpy(in.labels.comm, p && *p->name ? p->name : h->comm,
 	       SAMPLE_COMM_MAX);
 	memcpy(in.labels.thread, h->comm, SAMPLE_COMM_MAX);
-	sample_window_add(c->into, &in);
+	sample_window_add(w, &in);
 	if (in.kind == WINDOW_CPU)
 		c->stats.ends[end]++;
 	else
@@ -407,7 +410,7 @@ static void sample_take_wait(struct collector *c, const struct sample_header *h)
 		return;
 	if (c->closing && h->time >= (uint64_t)c->window_at &&
 	    !sample_add_part(c, r, (uint64_t)c->window_at)) {
-		/* It is counted as lost, or rules drop it. */
+		/* The wait is counted as lost, or rules drop its process. */
 		mem_free(r);
 		return;
 	}
@@ -430,19 +433,26 @@ static bool thread_exists(const struct sample_header *h)
 	return !syscall(SYS_tgkill, h->pid, h->tid, 0) || errno != ESRCH;
 }
 
+/* Until when the time of waiting threads is added. */
+struct waits_end {
+	struct collector *c;
+	uint64_t until;
+};
+
 /* Visitor of waiting threads: add the time until the end of a window to it. */
 static bool sample_add_wait(void *ctx, struct sample_record *r)
 {
-	struct collector *c = ctx;
+	const struct waits_end *end = ctx;
 
-	return sample_add_part(c, r, c->waits_until) &&
+	return sample_add_part(end->c, r, end->until) &&
 	       thread_exists(&r->header);
 }
 
 void collector_add_waits(struct collector *c, uint64_t until)
 {
-	c->waits_until = until;
-	waiting_threads_visit(&c->waiting, sample_add_wait, c);
+	struct waits_end end = { c, until };
+
+	waiting_threads_visit(&c->waiting, sample_add_wait, &end);
 }
 
 void collector_take(struct collector *c, const struct sample_record *r)

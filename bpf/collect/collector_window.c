@@ -30,20 +30,21 @@ static bool collector_has_process(void *ctx, struct sample_record *r)
 	return process_table_find(&c->processes, r->header.pid);
 }
 
-/* List the files to which the window refers, by their numbers. */
-static void collector_list_files(struct collector *c)
+/* Forget files that neither a process has nor the window refers to. */
+static void collector_sweep_files(struct collector *c)
 {
-	c->window_files.count = 0;
+	VEC(uint32_t) numbers = { 0 };
+
 	for (size_t i = 0; i < c->window->files.count; i++)
-		*vec_add(&c->window_files) = c->window->files.v[i].number;
+		*vec_add(&numbers) = c->window->files.v[i].number;
+	process_table_sweep(&c->processes, numbers.v, numbers.count, c->now);
+	vec_fini(&numbers);
 }
 
 /* Forget processes, files and groups that are not there any more. */
 static void collector_sweep(struct collector *c)
 {
-	collector_list_files(c);
-	process_table_sweep(&c->processes, c->window_files.v,
-			    c->window_files.count, c->now);
+	collector_sweep_files(c);
 	waiting_threads_visit(&c->waiting, collector_has_process, c);
 	process_groups_count_begin(&c->groups);
 	for (size_t i = 0; i < c->processes.processes.count; i++) {
@@ -57,7 +58,7 @@ static void collector_sweep(struct collector *c)
 	process_groups_count_end(&c->groups);
 }
 
-/* What the kernel has counted since the start. */
+/* Read the kernel's counters. */
 static struct kernel_account collector_account(struct collector *c)
 {
 	struct kernel_account a = { 0 };
@@ -115,8 +116,8 @@ static void collector_compare(struct collector *c,
 
 /*
  * End the window at a time of the monotonic clock, when the kernel had counted
- * `now`. Its duration is by a clock that nobody sets, in whole milliseconds, which
- * take 4 bytes less in each profile than nanoseconds do.
+ * `now`. Its duration is by the monotonic clock, in whole milliseconds, which take 4
+ * bytes less in each profile than nanoseconds do.
  */
 static void collector_end_window(struct collector *c, int64_t at_ns,
 				 const struct kernel_account *now)
@@ -175,11 +176,10 @@ static void collector_give_closing(struct collector *c)
 {
 	uint64_t end = (uint64_t)c->window_at;
 
-	/* Who runs again after what was seen is not known yet. */
+	/* Which threads have resumed after c->seen_ns is not known yet. */
 	collector_add_waits(c, c->seen_ns < end ? c->seen_ns : end);
 	collector_give(c, c->closing);
 	c->closing = NULL;
-	c->into = NULL;
 	/* A window refers to files by their numbers, and the sweep frees numbers. */
 	collector_sweep(c);
 }
@@ -238,14 +238,19 @@ void collector_window_end(struct collector *c)
 	c->ended_ns = (uint64_t)now_ns;
 }
 
-void collector_window_give_all(struct collector *c)
+/* Wait until the writer has room for a window. */
+static void collector_wait_for_room(struct collector *c)
 {
 	while (!profile_writer_has_room(c->writer))
 		usleep(1000 * WINDOW_WAIT_MS);
+}
+
+void collector_window_give_all(struct collector *c)
+{
+	collector_wait_for_room(c);
 	if (c->closing) {
 		collector_give_closing(c);
-		while (!profile_writer_has_room(c->writer))
-			usleep(1000 * WINDOW_WAIT_MS);
+		collector_wait_for_room(c);
 	}
 	collector_add_waits(c, c->ended_ns);
 	collector_give(c, c->window);

@@ -194,9 +194,7 @@ void process_table_publish(struct process_table *t, uint64_t now);
 /* Say that a file was read: the processes that have it have changed. */
 void process_table_file_changed(struct process_table *t, uint32_t file);
 
-/*
- * Forget files that nobody has: no process, and none whose numbers are `files`.
- */
+/* Forget files that no process has and whose numbers are not in `files`. */
 void process_table_sweep(struct process_table *t, const uint32_t *files,
 			 size_t count, uint64_t now);
 
