@@ -80,7 +80,7 @@ struct compare {
 	double alpha;        /* family-wise error of all that is called sure */
 	double min_samples;  /* rows with fewer are not tested */
 	/*
-	 * What is compared in place of the functions, borrowed; NULL: nothing.
+	 * Groups to compare in place of the functions, borrowed, or NULL.
 	 * The blocks of time are as wide as they are for the functions.
 	 */
 	const struct compare_groups *groups;

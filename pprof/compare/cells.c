@@ -15,6 +15,16 @@ void cells_add(struct cells *c, uint32_t sample, uint32_t column, int64_t v)
 	c->v.v[*slot - 1].value = wrap_add(c->v.v[*slot - 1].value, v);
 }
 
+size_t cells_samples(const struct cells *c)
+{
+	size_t samples = 0;
+
+	for (size_t i = 0; i < c->v.count; i++)
+		samples = c->v.v[i].sample >= samples ? c->v.v[i].sample + 1 :
+							samples;
+	return samples;
+}
+
 static int compare_cells(const void *a, const void *b)
 {
 	const struct cell *x = a;

@@ -29,6 +29,9 @@ struct cells {
 /* Add to the value of a cell. */
 void cells_add(struct cells *c, uint32_t sample, uint32_t column, int64_t v);
 
+/* Return the largest number of a sample that has cells, plus 1. */
+size_t cells_samples(const struct cells *c);
+
 /*
  * Bring the cells of each sample together, in the order of their columns. Returns
  * an array of samples + 1 numbers, which the caller frees: the cells of sample i

@@ -132,9 +132,9 @@ void compare_result_fini(struct compare_result *r)
 }
 
 /* The number of a sample of p in the cells. */
-static size_t sample_id(const struct compare_work *w, size_t sample)
+static size_t sample_id(const struct pprof *p, size_t sample)
 {
-	return (size_t)pprof_values(w->p, sample)[0] - 1;
+	return (size_t)pprof_values(p, sample)[0] - 1;
 }
 
 /*
@@ -264,32 +264,37 @@ static void values_fini(struct compare_values *v)
 	}
 }
 
-/* Add up the values of a group of samples. */
-static void add_group_values(struct compare_work *w, size_t group)
+/*
+ * Add up the values of samples. Those of which COMPARE_LEAF says it are the row's
+ * own, too.
+ */
+static void add_entries(struct compare_work *w, const uint32_t *entries,
+			size_t count)
 {
-	struct pprof_run run = w->c->groups->of[group];
-
 	values_clear(w, &w->flat);
 	values_clear(w, &w->cum);
-	for (uint32_t i = 0; i < run.count; i++)
-		add_cells(w, sample_id(w, w->c->groups->samples[run.first + i]),
-			  &w->cum);
+	for (size_t i = 0; i < count; i++) {
+		size_t id = sample_id(w->p, entries[i] & ~COMPARE_LEAF);
+
+		add_cells(w, id, &w->cum);
+		if (entries[i] & COMPARE_LEAF)
+			add_cells(w, id, &w->flat);
+	}
 }
 
 /* Add up the values of a function. */
 static void add_node(struct compare_work *w, size_t node)
 {
-	values_clear(w, &w->flat);
-	values_clear(w, &w->cum);
-	for (uint32_t i = w->node_first[node]; i < w->node_first[node + 1];
-	     i++) {
-		uint32_t entry = w->node_samples[i];
-		size_t id = sample_id(w, entry & ~COMPARE_LEAF);
+	add_entries(w, w->node_samples + w->node_first[node],
+		    w->node_first[node + 1] - w->node_first[node]);
+}
 
-		add_cells(w, id, &w->cum);
-		if (entry & COMPARE_LEAF)
-			add_cells(w, id, &w->flat);
-	}
+/* Add up the values of a group. */
+static void add_group_samples(struct compare_work *w, size_t group)
+{
+	struct pprof_run run = w->c->groups->of[group];
+
+	add_entries(w, w->c->groups->samples + run.first, run.count);
 }
 
 /* Add up the values of all samples: what shares are parts of. */
@@ -297,7 +302,7 @@ static void add_total(struct compare_work *w)
 {
 	values_clear(w, &w->total);
 	for (size_t i = 0; i < w->p->samples.count; i++)
-		add_cells(w, sample_id(w, i), &w->total);
+		add_cells(w, sample_id(w->p, i), &w->total);
 }
 
 /*
@@ -527,7 +532,7 @@ static bool is_empty(const struct compare_value *x)
 	return x->e.ratio[ESTIMATE_BASE] == 0 && x->e.ratio[ESTIMATE_NEW] == 0;
 }
 
-/* What groups have no value of. */
+/* Groups have no own value. */
 static const struct compare_value value_untested = { .p_all = 2,
 						     .visible = (double)NAN };
 
@@ -542,7 +547,7 @@ static int estimate_nodes(struct compare_work *w, struct err *err)
 		struct compare_row row = { .node = (uint32_t)n };
 
 		if (w->c->groups)
-			add_group_values(w, n);
+			add_group_samples(w, n);
 		else
 			add_node(w, n);
 		estimate_value(w, &w->cum, &row.cum);
@@ -630,13 +635,10 @@ static int work_init(struct compare_work *w, struct err *err)
 	size_t columns = 0;
 	int rc;
 
-	for (size_t i = 0; i < c->buckets.v.count; i++)
-		w->ids = c->buckets.v.v[i].sample >= w->ids ?
-				 c->buckets.v.v[i].sample + 1 :
-				 w->ids;
+	w->ids = cells_samples(&c->buckets);
 	for (size_t i = 0; i < samples; i++)
-		w->ids = sample_id(w, i) >= w->ids ? sample_id(w, i) + 1 :
-						     w->ids;
+		w->ids = sample_id(w->p, i) >= w->ids ? sample_id(w->p, i) + 1 :
+							w->ids;
 	for (int s = 0; s < ESTIMATE_SIDES; s++) {
 		struct compare_divisors *d = &c->divisors[s];
 
@@ -660,7 +662,7 @@ static int work_init(struct compare_work *w, struct err *err)
 	w->instance_first = cells_sort(&c->instances, w->ids);
 	w->sample_sum = mem_zalloc(samples + 1, sizeof(double));
 	for (size_t i = 0; i < samples; i++) {
-		size_t id = sample_id(w, i);
+		size_t id = sample_id(w->p, i);
 
 		for (uint32_t k = w->bucket_first[id];
 		     k < w->bucket_first[id + 1]; k++)
@@ -713,13 +715,9 @@ void compare_sums(const struct compare *c, const struct pprof *p,
 		  int64_t *sums[ESTIMATE_SIDES])
 {
 	size_t samples = p->samples.count;
-	size_t ids = 0;
+	size_t ids = cells_samples(&c->buckets);
 	int64_t *of[ESTIMATE_SIDES];
 
-	for (size_t i = 0; i < c->buckets.v.count; i++)
-		ids = c->buckets.v.v[i].sample >= ids ?
-			      c->buckets.v.v[i].sample + 1 :
-			      ids;
 	for (int s = 0; s < ESTIMATE_SIDES; s++)
 		of[s] = mem_zalloc(ids + 1, sizeof(int64_t));
 	for (size_t i = 0; i < c->buckets.v.count; i++) {
@@ -730,7 +728,7 @@ void compare_sums(const struct compare *c, const struct pprof *p,
 	}
 	for (int s = 0; s < ESTIMATE_SIDES; s++) {
 		for (size_t i = 0; i < samples; i++) {
-			size_t id = (size_t)pprof_values(p, i)[0] - 1;
+			size_t id = sample_id(p, i);
 
 			sums[s][i] = id < ids ? of[s][id] : 0;
 		}

@@ -389,7 +389,8 @@ static void flame_flatten(const struct growth *g, const struct siblings *s,
 
 /*
  * Move the ends of samples to the copy, whose places are by node of the tree.
- * What is not kept is in the "(other)" node of its nearest kept ancestor.
+ * The end of a node that was folded is the "(other)" node of its nearest ancestor
+ * that is kept.
  */
 static void flame_move_ends(struct growth *g, const bool *kept,
 			    const uint32_t *places)

@@ -177,8 +177,8 @@ static void write_tree(struct names *names, const struct report *r,
 /* The samples of each node of a tree: those whose path passes through it. */
 struct flame_samples {
 	struct pprof_run *of; /* by node */
-	uint32_t *
-		samples; /* those of a node and of its descendants are together */
+	/* Those of a node and of its descendants are together. */
+	uint32_t *samples;
 };
 
 /*
@@ -359,70 +359,71 @@ static int build_compared_tree(struct names *names, struct compared_flame *x,
 	return rc;
 }
 
-/* Build one tree and write its columns. */
+/* Build one tree and write its columns. `x`: the comparison, or NULL. */
 static int build_tree(struct names *names, const struct report *r,
-		      enum flame_walk walk, struct json *j, struct err *err)
+		      enum flame_walk walk, struct compared_flame *x,
+		      struct json *j, struct err *err)
 {
 	struct flame f;
-	int rc = flame_init(&f, r, walk, r->o->max_nodes, err);
+	int rc;
 
+	if (x)
+		return build_compared_tree(names, x, walk, j, err);
+	rc = flame_init(&f, r, walk, r->o->max_nodes, err);
 	if (!rc)
 		write_tree(names, r, &f, j);
 	flame_fini(&f);
 	return rc;
 }
 
-/* The callers of the pivot are a second tree, next to that of the callees. */
-int report_flamegraph_json(struct report *r, struct json *j, struct err *err)
+/*
+ * Write all members but the last ones of a comparison. The callers of the pivot
+ * are a second tree, next to that of the callees.
+ */
+static int write_graph(struct report *r, struct compared_flame *x,
+		       struct json *j, struct err *err)
 {
 	enum flame_walk walk = flame_walk_of(r->o);
 	struct names names;
 	int rc;
 
 	names_init(&names, r);
-	json_begin(j, '{');
 	report_head_json(r, j);
-	rc = build_tree(&names, r, walk, j, err);
+	rc = build_tree(&names, r, walk, x, j, err);
 	if (!rc && walk == FLAME_CALLEES) {
 		json_key(j, "callers");
 		json_begin(j, '{');
-		rc = build_tree(&names, r, FLAME_CALLERS, j, err);
+		rc = build_tree(&names, r, FLAME_CALLERS, x, j, err);
 		json_end(j, '}');
 	}
 	write_strings(&names, j);
-	json_end(j, '}');
 	names_fini(&names);
+	return rc;
+}
+
+int report_flamegraph_json(struct report *r, struct json *j, struct err *err)
+{
+	int rc;
+
+	json_begin(j, '{');
+	rc = write_graph(r, NULL, j, err);
+	json_end(j, '}');
 	return rc;
 }
 
 int report_flamegraph_errors(struct report *r, struct compare *c,
 			     struct json *j, struct err *err)
 {
-	enum flame_walk walk = flame_walk_of(r->o);
 	struct compared_flame x = { .r = r, .compare = c };
-	struct names names;
 	int rc = compared_weigh(&x, err);
 
-	names_init(&names, r);
+	/* The values of the samples were their numbers in the cells. */
+	r->total = llround(x.total);
 	json_begin(j, '{');
-	json_key(j, "sample_type");
-	json_str(j, r->type);
-	json_key(j, "unit");
-	json_str(j, r->unit);
-	json_key(j, "total");
-	json_int(j, llround(x.total));
 	if (!rc)
-		rc = build_compared_tree(&names, &x, walk, j, err);
-	if (!rc && walk == FLAME_CALLEES) {
-		json_key(j, "callers");
-		json_begin(j, '{');
-		rc = build_compared_tree(&names, &x, FLAME_CALLERS, j, err);
-		json_end(j, '}');
-	}
-	write_strings(&names, j);
+		rc = write_graph(r, &x, j, err);
 	compare_doubts_json(c, &x.result, j);
 	json_end(j, '}');
-	names_fini(&names);
 	compared_fini(&x);
 	return rc;
 }
