@@ -143,7 +143,7 @@ static bool recording_is_over(const struct recording *r)
 {
 	siginfo_t info = { .si_pid = 0 };
 
-	/* An error: nobody can wait for it any more. */
+	/* waitid() fails if the process was waited for already. */
 	if (r->child)
 		return waitid(P_PID, (id_t)r->child, &info,
 			      WEXITED | WNOHANG | WNOWAIT) ||

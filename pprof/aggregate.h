@@ -55,6 +55,9 @@ const char *value_kind_name(enum value_kind k);
  */
 enum aggregate aggregate_of(enum aggregate asked, enum value_kind k);
 
+/* Returns whether flows are summed. */
+bool aggregate_sums_flows(enum aggregate asked);
+
 /*
  * Returns whether any counter decreased from the earlier profile to the later
  * one, which means that the program restarted in between. `before` and `after`

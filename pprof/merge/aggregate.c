@@ -82,6 +82,11 @@ enum aggregate aggregate_of(enum aggregate asked, enum value_kind k)
 /*
  * Flows and states may decrease at any time, so only counters show a restart.
  */
+bool aggregate_sums_flows(enum aggregate asked)
+{
+	return aggregate_of(asked, KIND_FLOW) == AGGREGATE_SUM;
+}
+
 bool aggregate_restarted(const enum value_kind *kinds, const int64_t *before,
 			 const int64_t *after, size_t count)
 {

@@ -13,6 +13,7 @@
  * functions.
  */
 struct history_table {
+	struct query_merge_options options;
 	struct query_merge merge;
 	struct report report;
 	struct graph graph;
@@ -39,16 +40,21 @@ static void history_note_damage(struct history *h, const struct query_merge *g)
 	h->damaged += g->damaged;
 }
 
-/* Merge the profiles of a spec, and weigh all functions. */
+/*
+ * Merge the profiles of a spec, and weigh all functions. `looked`: find for how
+ * long the programs were profiled, if the options of the history say so.
+ */
 static int history_table_make(struct history *h, struct history_table *t,
-			      const struct query_spec *s,
+			      const struct query_spec *s, bool looked,
 			      struct report_options *o, struct err *err)
 {
 	struct pprof *p;
 	int rc;
 
-	*t = (struct history_table){ .taken = h->work->taken };
-	query_merge_init(&t->merge, h->db, h->work, &h->o->merge);
+	*t = (struct history_table){ .options = h->o->merge,
+				     .taken = h->work->taken };
+	t->options.looked = t->options.looked && looked;
+	query_merge_init(&t->merge, h->db, h->work, &t->options);
 	rc = query_merge_run(&t->merge, s, err);
 	history_note_damage(h, &t->merge);
 	if (!rc && t->merge.late)
@@ -100,7 +106,7 @@ static int add_heaviest(struct history *h, struct err *err)
 
 	if (!h->o->top)
 		return 0;
-	rc = history_table_make(h, &t, h->o->spec, &o, err);
+	rc = history_table_make(h, &t, h->o->spec, false, &o, err);
 	for (size_t i = 0; !rc && i < t.graph.shown.count && i < h->o->top; i++)
 		history_add(h, t.report.nodes.v.v[t.graph.shown.v[i]].text);
 	history_table_fini(h, &t);
@@ -250,7 +256,7 @@ static int weigh_step(struct history *h, size_t step, size_t group,
 	s.from = all->from + (int64_t)step * h->o->step_ms;
 	/* A profile exactly at the end belongs to the last step. */
 	s.to = step + 1 == h->steps ? all->to : s.from + h->o->step_ms - 1;
-	rc = history_table_make(h, &t, &s, &o, err);
+	rc = history_table_make(h, &t, &s, true, &o, err);
 	if (!rc)
 		take_weights(h, step, group, &t);
 	history_table_fini(h, &t);

@@ -87,8 +87,7 @@ static int parse_merging(struct history_query *x, const struct params *p,
 		.sample_index = x->o.report.sample_index,
 	};
 	rc = aggregate_parse(text, &x->o.merge.aggregate, err);
-	x->o.merge.looked = x->o.merge.aggregate == AGGREGATE_AUTO ||
-			    x->o.merge.aggregate == AGGREGATE_SUM;
+	x->o.merge.looked = aggregate_sums_flows(x->o.merge.aggregate);
 	return rc;
 }
 

@@ -312,8 +312,13 @@ static int query_side(struct web *w, struct request *r, struct answer *a,
 	struct query_merge_options o;
 	struct query_merge g;
 	struct query_spec s;
-	int rc = query_spec_parse(&s, &r->params, "", err);
+	int rc;
 
+	if (query->errors)
+		return err_set(
+			err, ERR_INVALID,
+			"parameter \"errors\" needs mode=diff: only differences have error bars");
+	rc = query_spec_parse(&s, &r->params, "", err);
 	if (!rc && query->compare)
 		rc = err_set(
 			err, ERR_INVALID,
@@ -325,8 +330,7 @@ static int query_side(struct web *w, struct request *r, struct answer *a,
 	if (!rc && !s.merged && query->stored) {
 		rc = find_stored(w, r, &s, query->name, a, err);
 	} else if (!rc) {
-		o.looked = o.aggregate == AGGREGATE_AUTO ||
-			   o.aggregate == AGGREGATE_SUM;
+		o.looked = aggregate_sums_flows(o.aggregate);
 		query_merge_init(&g, w->o.db, &a->work, &o);
 		rc = query_merge_run(&g, &s, err);
 		if (!rc)
@@ -387,6 +391,21 @@ static int query_diff(struct web *w, struct request *r, struct answer *a,
 	return rc;
 }
 
+/* Answer a query about two sides: their difference, or a comparison. */
+static int query_sides(struct web *w, struct request *r, struct answer *a,
+		       const struct report_request *query, struct err *err)
+{
+	int rc;
+
+	if (!query->compare && !query->errors)
+		return query_diff(w, r, a, query, err);
+	rc = api_compare(w, r, a, query, err);
+	/* Values that are not compared by share have no error bars. */
+	return query->errors && rc == ERR_UNSUPPORTED ?
+		       query_diff(w, r, a, query, err) :
+		       rc;
+}
+
 void api_query(void *ctx, struct request *r, struct answer *a)
 {
 	struct report_request query;
@@ -396,23 +415,11 @@ void api_query(void *ctx, struct request *r, struct answer *a)
 			str_is(report, "proto") || str_is(report, "raw");
 	bool diff = params_find(&r->params, "mode", &mode) &&
 		    str_is(mode, "diff");
-	bool with_errors;
 	struct err err;
 	int rc = report_request_parse(&query, &r->params, &err);
 
-	if (!rc && query.errors && !diff)
-		rc = err_set(
-			&err, ERR_INVALID,
-			"parameter \"errors\" needs mode=diff: only differences have error bars");
-	with_errors = !rc && diff && (query.compare || query.errors);
-	if (with_errors) {
-		rc = api_compare(ctx, r, a, &query, &err);
-		/* Values that are not compared by share have no error bars. */
-		with_errors = !(query.errors && rc == ERR_UNSUPPORTED);
-		rc = with_errors ? rc : 0;
-	}
-	if (!rc && !with_errors)
-		rc = diff ? query_diff(ctx, r, a, &query, &err) :
+	if (!rc)
+		rc = diff ? query_sides(ctx, r, a, &query, &err) :
 			    query_side(ctx, r, a, &query, &err);
 	if (rc && r->is_go && document)
 		answer_pprof_error(a, &err);
