@@ -125,7 +125,7 @@ export function Upper(context: Context) {
         {state.chart === 'history' && state.fn && <button type="button" onClick={() => act({ do: 'set', values: { fn: '' } })}>the five heaviest</button>}
         <Markers {...context} changes={changes} step={stepFrom} />
         <button type="button" title="Compare with the time range before (b)" onClick={() => act({ do: 'set', values: { page: 'compare', ...noBase } })}>Compare with before</button>
-        <span class="dim narrow">one profile</span>
+        <span class="dim">one profile</span>
         <button type="button" aria-label="The profile before" title="The profile before ([)" onClick={step(-1)}>[</button>
         <button type="button" aria-label="The profile after" title="The profile after (])" onClick={step(1)}>]</button>
       </div>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Targets by job: which are down and why, and what profiling costs them; and
 // which service discoveries fail.
-import type { Discovery, Target } from '../api/answer.ts';
+import type { Collector, Discovery, Target } from '../api/answer.ts';
 import { formatSelector } from './selector.ts';
 import { parseDuration } from './time.ts';
 
@@ -42,10 +42,13 @@ export function endpointsOf(targets: Target[]): Endpoint[] {
   return [...all.values()];
 }
 
-function matches(e: Endpoint, f: Filter): boolean {
-  const has = (t: Target): boolean => `${t.scrapeUrl} ${t.lastError} ${t.scrapePool} ${Object.values(t.labels).join(' ')}`.toLowerCase().includes(f.text.toLowerCase());
+/** Whether one of these texts has the text of the filter in it, in any case. */
+function hasText(f: Filter, ...texts: string[]): boolean {
+  return texts.join(' ').toLowerCase().includes(f.text.toLowerCase());
+}
 
-  return (!f.health || e.health === f.health) && (!f.text || e.scrapes.some(has));
+function matches(e: Endpoint, f: Filter): boolean {
+  return (!f.health || e.health === f.health) && e.scrapes.some((t) => hasText(f, t.scrapeUrl, t.lastError, t.scrapePool, ...Object.values(t.labels)));
 }
 
 /** Targets by job, jobs with targets that are down first; in a job those that are down. */
@@ -71,9 +74,12 @@ export function mainScrape(e: Endpoint): Target {
 
 /** The service discoveries that fail; they count as targets that are down. */
 export function failing(list: Discovery[], filter: Filter): Discovery[] {
-  const has = (d: Discovery): boolean => `${d.scrapePool} ${d.discovery} ${d.source} ${d.lastError}`.toLowerCase().includes(filter.text.toLowerCase());
+  return list.filter((d) => d.health === 'down' && (!filter.health || filter.health === 'down') && hasText(filter, d.scrapePool, d.discovery, d.source, d.lastError));
+}
 
-  return list.filter((d) => d.health === 'down' && (!filter.health || filter.health === 'down') && has(d));
+/** The machines that eBPF profiles. */
+export function machines(list: Collector[], filter: Filter): Collector[] {
+  return list.filter((c) => (!filter.health || c.health === filter.health) && hasText(filter, 'ebpf', c.node, c.lastError));
 }
 
 /** The errors of targets, equal ones together; addresses and numbers do not tell them apart. */

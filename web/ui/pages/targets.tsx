@@ -6,7 +6,7 @@ import { type ComponentChildren, Fragment } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Collector, Discovery, Target, Targets } from '../api/answer.ts';
 import { base, fetchPath } from '../api/client.ts';
-import { byError, byJob, costs, type Endpoint, endpointsOf, failing, type Health, mainScrape, seriesSelector } from '../model/targets.ts';
+import { byError, byJob, costs, type Endpoint, endpointsOf, failing, type Health, machines, mainScrape, seriesSelector } from '../model/targets.ts';
 import { formatClock } from '../model/time.ts';
 import { formatShare } from '../model/unit.ts';
 import { Frame, retryOf } from '../parts/notice.tsx';
@@ -266,8 +266,9 @@ const states: ['' | Health, string][] = [['', 'all'], ['down', 'down'], ['up', '
 function List(props: Context & { data: Targets }) {
   const { data, state, act } = props;
   const endpoints = useMemo(() => endpointsOf(data.activeTargets), [data]);
-  const jobs = byJob(endpoints, { text: state.target, health: state.health });
-  const machines = data.collectors.filter((c) => (!state.health || c.health === state.health) && `ebpf ${c.node} ${c.lastError}`.toLowerCase().includes(state.target.toLowerCase()));
+  const filter = { text: state.target, health: state.health };
+  const jobs = byJob(endpoints, filter);
+  const collectors = machines(data.collectors, filter);
   const count = (h: string): number => [...endpoints, ...data.collectors].filter((t) => !h || t.health === h).length;
   const none = endpoints.length + data.collectors.length === 0;
 
@@ -284,8 +285,8 @@ function List(props: Context & { data: Targets }) {
       </div>
       <FailingDiscoveries {...props} list={data.discoveries} />
       {none && <p class="empty">No targets. Either the configuration has none, or its service discoveries found none.</p>}
-      {!none && jobs.length + machines.length === 0 && <p class="empty">No target matches the filter.</p>}
-      {machines.map((c) => <Machine {...props} key={c.node} of={c} />)}
+      {!none && jobs.length + collectors.length === 0 && <p class="empty">No target matches the filter.</p>}
+      {collectors.map((c) => <Machine {...props} key={c.node} of={c} />)}
       {jobs.map(([job, list]) => <Job {...props} key={job} job={job} endpoints={list} />)}
       <Dropped data={data} />
       <Discoveries list={data.discoveries} />
