@@ -23,11 +23,12 @@ import random
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 import urllib.error
 import urllib.request
+
+from usage import arguments
 
 PACKAGES = ('prometheus etcd-server prometheus-node-exporter mtail '
             'prometheus-pushgateway prometheus-blackbox-exporter caddy victoria-metrics '
@@ -396,6 +397,5 @@ def run(instances, minutes):
 
 
 if __name__ == '__main__':
-    if len(sys.argv) not in (2, 3):
-        raise SystemExit(__doc__)
-    main(sys.argv[1], float(sys.argv[2]) if len(sys.argv) == 3 else 20)
+    folder, *minutes = arguments(__doc__, 1, 2)
+    main(folder, float(minutes[0]) if minutes else 20)

@@ -10,11 +10,12 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 import urllib.parse
 import urllib.request
+
+from usage import arguments
 
 from merge import best, cost, unpacked
 
@@ -94,8 +95,8 @@ def filled(everprof, folder, data):
 
 
 def main():
-    corpus = sys.argv[1]
-    everprof = sys.argv[2] if len(sys.argv) > 2 else 'build/release/everprof'
+    corpus, *everprof = arguments(__doc__, 1, 2)
+    everprof = everprof[0] if everprof else 'build/release/everprof'
     pprof = sorted(glob.glob('/usr/lib/go-*/pkg/tool/*/pprof'))[0]
     with tempfile.TemporaryDirectory() as d:
         env = unpacked(corpus, f'{d}/files', d)

@@ -7,11 +7,12 @@ usage: bench/compare.py EVERPROF FOLDER [ROUNDS]"""
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 
-program, fleet = sys.argv[1:3]
-rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 7
+from usage import arguments
+
+program, fleet, *rounds = arguments(__doc__, 2, 3)
+rounds = int(rounds[0]) if rounds else 7
 commands = {'diff': ['query', 'diff'], 'compare': ['compare']}
 
 times = sorted(int(f.split('.')[0]) for _, _, files in os.walk(fleet) for f in files)

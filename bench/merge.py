@@ -10,9 +10,10 @@ import os
 import resource
 import shutil
 import subprocess
-import sys
 import tarfile
 import tempfile
+
+from usage import arguments
 
 ROUNDS = 3
 SETS = [('prometheus heap', 'prometheus*', 'heap'), ('prometheus profile', 'prometheus*', 'profile'),
@@ -45,8 +46,8 @@ def unpacked(corpus, folder, home):
 
 
 def main():
-    corpus = sys.argv[1]
-    everprof = sys.argv[2] if len(sys.argv) > 2 else 'build/release/everprof'
+    corpus, *everprof = arguments(__doc__, 1, 2)
+    everprof = everprof[0] if everprof else 'build/release/everprof'
     pprof = sorted(glob.glob('/usr/lib/go-*/pkg/tool/*/pprof'))[0]
     with tempfile.TemporaryDirectory() as d:
         env = unpacked(corpus, d, d)

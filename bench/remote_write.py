@@ -24,6 +24,8 @@ import tarfile
 import tempfile
 import time
 
+from usage import arguments
+
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../tests/integration'))
 os.environ['EVERPROF'] = sys.argv[2] if len(sys.argv) > 2 else 'build/release/everprof'
 import harness  # noqa: E402
@@ -159,7 +161,7 @@ def show(name, figures):
 
 
 def main():
-    corpus = sys.argv[1]
+    corpus = arguments(__doc__, 1, 6)[0]
     size = int(float(sys.argv[3]) * 1e6) if len(sys.argv) > 3 else 10 ** 9
     runs = int(sys.argv[4]) if len(sys.argv) > 4 else 3
     ratios = []

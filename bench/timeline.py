@@ -8,11 +8,12 @@ import gzip
 import os
 import random
 import subprocess
-import sys
 import tempfile
 import time
 import urllib.parse
 import urllib.request
+
+from usage import arguments
 
 BEGIN = int(time.time()) * 1000 - 86400000
 SERIES, PROFILES, INTERVAL = 100, 672, 15000
@@ -84,9 +85,10 @@ class Server:
 
 
 def main():
+    binaries = arguments(__doc__, 1, 2)
     with tempfile.TemporaryDirectory() as folder:
         make(f'{folder}/profiles')
-        servers = [Server(binary, folder, i) for i, binary in enumerate(sys.argv[1:])]
+        servers = [Server(binary, folder, i) for i, binary in enumerate(binaries)]
         time.sleep(3)
         for title, params in REQUESTS.items():
             costs = [[s.cost(params) for s in servers] for _ in range(7)]
