@@ -148,6 +148,9 @@ NODISCARD int compare_run(struct compare *c, const struct pprof *p,
 			  const struct limits *limits,
 			  struct compare_result *out, struct err *err);
 
+/* Return the sum of the divisors of all buckets of a side. */
+double compare_divisor_sum(const struct compare *c, int side);
+
 /*
  * Set `sums[s]`, by sample of p, to the values of its cells on side s, which may
  * be done before the comparison only. Both have room for all samples of p.

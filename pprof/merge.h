@@ -121,6 +121,7 @@ struct pprof *merge_finish(struct merge *m);
 struct merge_diff_options {
 	bool label_base; /* whether base samples get a label (-diff_base) */
 	bool normalize;  /* whether to scale `source` to the totals of `base` */
+	double scale;    /* by how much to scale `source`; 0: not at all */
 };
 
 /*

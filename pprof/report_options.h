@@ -73,6 +73,11 @@ struct report_options {
 	bool has_duration;
 	int64_t duration_ns;
 	/*
+	 * The time in seconds by which the values have to be divided to be
+	 * values in a second of one series; 0: they are compared as they are.
+	 */
+	double rate_seconds;
+	/*
 	 * Folder in which the report "source" finds source files, or NULL. Must
 	 * not come from a request, because the report shows the files' lines.
 	 */

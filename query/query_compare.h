@@ -19,10 +19,10 @@ struct query_compare_options {
 	enum compare_by by; /* what is compared */
 	bool by_kind;       /* let the kind of the values decide instead */
 	/*
-	 * Refuse to compare anything but shares; with ERR_UNSUPPORTED, if the
-	 * kind has decided it.
+	 * Refuse to compare the levels of states, whose sum is none; with
+	 * ERR_UNSUPPORTED, if the kind has decided it.
 	 */
-	bool only_share;
+	bool no_states;
 	double alpha;       /* family-wise error */
 	double min_samples; /* rows with fewer are not tested */
 	int64_t bucket_ms;  /* width of a bucket; 0: chosen */

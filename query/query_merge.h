@@ -77,6 +77,7 @@ struct query_merge {
 	struct query_compare *compare;
 	bool has_looked;   /* the options ask for it */
 	int64_t looked_ns; /* the result; 0: not known */
+	double looked_sum; /* of all series, in seconds; 0: not known */
 };
 
 /*

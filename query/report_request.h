@@ -13,6 +13,22 @@
 #include "pprof/report.h"
 #include "query/params.h"
 
+/* How the two sides of a diff are made comparable. */
+enum normalize {
+	NORMALIZE_NONE,  /* they are sums, as they are */
+	NORMALIZE_TOTAL, /* B is scaled to the total of A */
+	/*
+	 * B is scaled to the time of A: each side is divided by the time for
+	 * which its series were profiled
+	 */
+	NORMALIZE_RATE,
+	/*
+	 * as suits the values, whose sum over a longer range is larger: TOTAL
+	 * if they count for a time, RATE for counters, else NONE
+	 */
+	NORMALIZE_AUTO,
+};
+
 /* The report that the parameters of a query ask for, with its options. */
 struct report_request {
 	struct str name;
@@ -40,13 +56,8 @@ struct report_request {
 	bool one_type; /* only one sample type of the profiles is needed */
 	bool filtered; /* filters leave out some samples or frames */
 	struct report_options options;
-	/* Options for showing the two sides of a diff. */
-	struct merge_diff_options diff;
-	/*
-	 * Scale the sides to the same total if their values count for a time, so
-	 * that the sum of a longer range is larger.
-	 */
-	bool normalize_flows;
+	bool label_base; /* keep the two sides of a diff apart */
+	enum normalize normalize;
 };
 
 /*

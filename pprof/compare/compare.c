@@ -105,6 +105,15 @@ double *compare_divisor(struct compare *c, bool instance, uint32_t column)
 			  &d->buckets.v[column / 2];
 }
 
+double compare_divisor_sum(const struct compare *c, int side)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < c->divisors[side].buckets.count; i++)
+		sum += c->divisors[side].buckets.v[i];
+	return sum;
+}
+
 size_t compare_memory(const struct compare *c)
 {
 	size_t divisors = 0;

@@ -330,6 +330,7 @@ int merge_diff(struct merge *m, struct pprof *source, struct pprof *base,
 	       struct err *err)
 {
 	double minus[TYPES_MAX];
+	double factor[TYPES_MAX];
 	int rc;
 
 	for (size_t t = 0; t < base->types.count; t++)
@@ -344,6 +345,10 @@ int merge_diff(struct merge *m, struct pprof *source, struct pprof *base,
 				str_of(PPROF_BASE_VALUE));
 	if (o->normalize && source->types.count == base->types.count)
 		merge_normalize(source, base);
+	for (size_t t = 0; t < source->types.count; t++)
+		factor[t] = o->scale;
+	if (o->scale > 0)
+		pprof_scale(source, factor);
 	pprof_scale(base, minus);
 	rc = merge_add(m, source, NULL, err);
 	if (!rc)

@@ -46,6 +46,8 @@ struct report {
 	/* The totals of the two sides of a diff that keeps them apart. */
 	int64_t total_a;
 	int64_t total_b;
+	/* See report_options.rate_seconds. */
+	double rate_seconds;
 	/* Unit of each numeric label. */
 	struct tag_units units;
 	/* The distinct frames, at the granularity of the report. */

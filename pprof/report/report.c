@@ -10,13 +10,13 @@
 #include "pprof/render/net_total.h"
 #include "pprof/render/report_under.h"
 #include "pprof/report/report_dot.h"
-#include "pprof/report_flamegraph.h"
 #include "pprof/report/report_folded.h"
 #include "pprof/report/report_source.h"
 #include "pprof/report/report_speedscope.h"
 #include "pprof/report/report_top.h"
 #include "pprof/report/report_traces.h"
 #include "pprof/report/report_tree.h"
+#include "pprof/report_flamegraph.h"
 #include "pprof/tagroot.h"
 
 /* Largest number of frames in the stacks of all samples together. */
@@ -207,7 +207,9 @@ int report_init(struct report *r, enum report_kind kind, struct pprof *p,
 {
 	int rc;
 
-	*r = (struct report){ .p = p, .o = o, .kind = kind };
+	*r = (struct report){
+		.p = p, .o = o, .kind = kind, .rate_seconds = o->rate_seconds
+	};
 	rc = pprof_type_index(p, o->sample_index, &r->value, err);
 	if (rc)
 		return rc;

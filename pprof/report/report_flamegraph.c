@@ -222,10 +222,10 @@ struct flame_verdicts {
 struct compared_flame {
 	const struct report *r;
 	struct compare *compare;
-	/* By sample; the new side is scaled to the total of the base. */
+	/* By sample; the new side is scaled to the base. */
 	int64_t *sums[ESTIMATE_SIDES];
 	uint32_t *ends;               /* see struct flame_sides */
-	double total;                 /* of the base */
+	double unit;                  /* what 1 of the comparison is worth */
 	struct compare_result result; /* of the last tree, without its rows */
 };
 
@@ -250,9 +250,9 @@ static int compare_tree(struct compared_flame *x, const struct flame *f,
 		const struct compare_row *row = &x->result.rows.v[i];
 
 		v->sure[row->node] = row->cum.sure;
-		if (row->cum.p_all <= 1 && x->total > 0)
+		if (row->cum.p_all <= 1 && x->unit > 0)
 			v->interval[row->node] =
-				estimate_interval(&row->cum.e) * x->total;
+				estimate_interval(&row->cum.e) * x->unit;
 	}
 	compare_result_fini(&x->result);
 	mem_free(s.of);
@@ -289,10 +289,15 @@ static void compared_scale(int64_t *v, size_t count, double scale)
 	}
 }
 
-/* Set the weights of the samples. The caller frees the arrays, also on errors. */
-static int compared_weigh(struct compared_flame *w, struct err *err)
+/*
+ * Set the weights of the samples, and the total and the unit of the report. The
+ * caller frees the arrays, also on errors.
+ */
+static int compared_weigh(struct compared_flame *w, struct report *r,
+			  struct err *err)
 {
-	const struct report *r = w->r;
+	const struct compare *c = w->compare;
+	double per[ESTIMATE_SIDES]; /* what the sides are divided by */
 	size_t samples = r->p->samples.count;
 	double totals[ESTIMATE_SIDES] = { 0 };
 	int rc =
@@ -303,16 +308,23 @@ static int compared_weigh(struct compared_flame *w, struct err *err)
 	w->ends = mem_zalloc(samples + 1, sizeof(*w->ends));
 	if (rc)
 		return rc;
-	compare_sums(w->compare, r->p, w->sums);
+	compare_sums(c, r->p, w->sums);
 	for (size_t i = 0; i < samples; i++) {
 		totals[ESTIMATE_BASE] += (double)w->sums[ESTIMATE_BASE][i];
 		totals[ESTIMATE_NEW] += (double)w->sums[ESTIMATE_NEW][i];
 	}
-	w->total = totals[ESTIMATE_BASE];
+	for (int s = 0; s < ESTIMATE_SIDES; s++)
+		per[s] = c->by == COMPARE_SHARE ? totals[s] :
+						  compare_divisor_sum(c, s);
+	w->unit = per[ESTIMATE_BASE];
+	/* The values of the samples were their numbers in the cells. */
+	r->total = llround(totals[ESTIMATE_BASE]);
+	if (c->by != COMPARE_SHARE)
+		r->rate_seconds = w->unit;
 	/* A side on which the filters leave nothing gives no scale. */
-	if (w->total > 0 && totals[ESTIMATE_NEW] > 0)
+	if (w->unit > 0 && per[ESTIMATE_NEW] > 0)
 		compared_scale(w->sums[ESTIMATE_NEW], samples,
-			       w->total / totals[ESTIMATE_NEW]);
+			       w->unit / per[ESTIMATE_NEW]);
 	return 0;
 }
 
@@ -415,10 +427,8 @@ int report_flamegraph_errors(struct report *r, struct compare *c,
 			     struct json *j, struct err *err)
 {
 	struct compared_flame x = { .r = r, .compare = c };
-	int rc = compared_weigh(&x, err);
+	int rc = compared_weigh(&x, r, err);
 
-	/* The values of the samples were their numbers in the cells. */
-	r->total = llround(x.total);
 	json_begin(j, '{');
 	if (!rc)
 		rc = write_graph(r, &x, j, err);

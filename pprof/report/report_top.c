@@ -100,6 +100,10 @@ void report_head_json(const struct report *r, struct json *j)
 	json_str(j, r->unit);
 	json_key(j, "total");
 	json_int(j, r->total);
+	if (r->rate_seconds > 0) {
+		json_key(j, "seconds");
+		json_double(j, r->rate_seconds);
+	}
 }
 
 int report_top_json(struct report *r, struct json *j, struct err *err)

@@ -39,6 +39,7 @@ static void looked_time_put(struct looked_time *l, double total, double seconds)
 	l->total += total;
 	l->rate += total / seconds;
 	l->most = seconds > l->most ? seconds : l->most;
+	l->sum += seconds;
 }
 
 /*
@@ -79,8 +80,11 @@ static void looked_time_add_row(struct looked_time *l, struct looked_series *x,
 				const struct value_type *type, size_t at)
 {
 	const struct totals_row *row = &v->rows[i];
+	enum value_kind kind = value_kind(type->type, row->duration_ns > 0);
 
-	if (value_kind(type->type, row->duration_ns > 0) != KIND_FLOW)
+	if (kind == KIND_COUNTER && i)
+		l->sum += (double)(row->ms - v->rows[i - 1].ms) / 1e3;
+	if (kind != KIND_FLOW)
 		return;
 	l->has_flows = true;
 	x->total += (double)v->totals[row->first + at];
@@ -127,4 +131,9 @@ int64_t looked_time_ns(const struct looked_time *l)
 	if (l->unknown || coverage_lost(&l->coverage) || seconds > 9e9)
 		return 0;
 	return (int64_t)(seconds * 1e9);
+}
+
+double looked_time_sum(const struct looked_time *l)
+{
+	return l->unknown || coverage_lost(&l->coverage) ? 0 : l->sum;
 }

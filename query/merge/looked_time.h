@@ -24,6 +24,7 @@ struct looked_time {
 	double total;      /* of the chosen sample type in all series */
 	double rate;       /* the same in a second */
 	double most;    /* the time of the series that has most, in seconds */
+	double sum;     /* the times of all series, in seconds */
 	bool has_flows; /* profiles were added that count for a time */
 	bool unknown;   /* something is missing */
 };
@@ -63,5 +64,12 @@ NODISCARD int looked_time_add(struct looked_time *l,
 
 /* Return the time in nanoseconds; 0: it is unknown. */
 int64_t looked_time_ns(const struct looked_time *l);
+
+/*
+ * Return the times of all series together, in seconds: what their values have to
+ * be divided by to be those of one series in a second. The time of a counter is
+ * that between its first profile and its last one. 0: it is unknown.
+ */
+double looked_time_sum(const struct looked_time *l);
 
 #endif

@@ -212,10 +212,10 @@ static int choose_by(struct query_compare *c, struct err *err)
 		return err_set(
 			err, ERR_INVALID,
 			"values that count for a time have no level: use by=rate");
-	if (c->o.only_share && to->by != COMPARE_SHARE)
+	if (c->o.no_states && to->by == COMPARE_LEVEL && to->is_state)
 		return err_set(
 			err, c->o.by_kind ? ERR_UNSUPPORTED : ERR_INVALID,
-			"the error bars of a flame graph are those of shares: use by=share");
+			"a flame graph of a state has error bars of shares only: use by=share");
 	return 0;
 }
 

@@ -130,9 +130,10 @@ static void release_inputs(struct query_merge *g, const struct querier *q)
 
 	if (g->has_looked) {
 		/* The totals tell of profiles that could not be read, too. */
-		g->looked_ns = g->late || g->damaged || querier_lost(q) ?
-				       0 :
-				       looked_time_ns(&g->looked);
+		bool whole = !g->late && !g->damaged && !querier_lost(q);
+
+		g->looked_ns = whole ? looked_time_ns(&g->looked) : 0;
+		g->looked_sum = whole ? looked_time_sum(&g->looked) : 0;
 		looked_time_fini(&g->looked);
 	}
 	decoder_free(g->decoder);

@@ -45,23 +45,26 @@ static int parse_diff(struct report_request *q, const struct params *p,
 {
 	struct str s;
 
-	q->diff.label_base = q->type && (q->type->kind == REPORT_FLAMEGRAPH ||
-					 q->type->kind == REPORT_SPEEDSCOPE);
+	q->label_base = q->type && (q->type->kind == REPORT_FLAMEGRAPH ||
+				    q->type->kind == REPORT_SPEEDSCOPE);
 	if (params_find(p, "diff", &s) && s.len) {
-		q->diff.label_base = str_is(s, "diff_base");
-		if (!q->diff.label_base && !str_is(s, "base"))
+		q->label_base = str_is(s, "diff_base");
+		if (!q->label_base && !str_is(s, "base"))
 			return err_set(
 				err, ERR_INVALID,
 				"parameter \"diff\" must be base or diff_base, not \"%.*s\"",
 				STR_ARG(s));
 	}
 	if (q->type && q->type->kind == REPORT_TOP && !q->text) {
-		q->options.net_total = !q->diff.label_base;
-		q->diff.label_base = true;
+		q->options.net_total = !q->label_base;
+		q->label_base = true;
 	}
-	q->normalize_flows = params_find(p, "normalize", &s) &&
-			     str_is(s, "auto");
-	q->diff.normalize = !q->normalize_flows && params_is_on(p, "normalize");
+	if (params_find(p, "normalize", &s) && str_is(s, "auto"))
+		q->normalize = NORMALIZE_AUTO;
+	else if (params_find(p, "normalize", &s) && str_is(s, "rate"))
+		q->normalize = NORMALIZE_RATE;
+	else if (params_is_on(p, "normalize"))
+		q->normalize = NORMALIZE_TOTAL;
 	return 0;
 }
 

@@ -129,6 +129,30 @@ def paths_of(tree, strings):
     return {p: i for i, p in enumerate(paths)}
 
 
+def rates_are_those_of_the_table(get):
+    """Values in a second of one series, which are half as large after the load has halved."""
+    flame = get(report='flamegraph', errors=1, by='rate').data()
+    plain = get(report='flamegraph', normalize='rate').data()
+    top = get(report='top', normalize='rate', trim='false').data()
+    table = {r['name']: r for r in get(report='compare', by='rate').data()['rows']}
+    boxes, others = paths_of(flame, flame['strings']), paths_of(plain, plain['strings'])
+    assert flame['seconds'] == plain['seconds'] == top['seconds'] == 500, (flame['seconds'], plain['seconds'])
+    assert boxes.keys() == others.keys() and abs(flame['total_of'][0] / flame['total_of_a'][0] - 0.5) < 0.1, flame['total_of']
+    of_top = {r['name']: r for r in top['rows']}
+    for path, i in boxes.items():
+        other = others[path]
+        assert flame['total_of_a'][i] == plain['total_of_a'][other], path
+        assert abs(flame['total_of'][i] - plain['total_of'][other]) <= 1e-6 * flame['total'], path
+        row = table.get(path[-1])
+        if row and len(path) > 2:
+            before, after = flame['total_of_a'][i], flame['total_of'][i]
+            assert abs(before / 500 - row['cum']['a']) <= 1e-3 * row['cum']['a'] + 1, path
+            assert abs(after / 500 - row['cum']['b']) <= 1e-3 * row['cum']['b'] + 1, path
+            assert of_top[path[-1]]['cum_a'] == before and abs(of_top[path[-1]]['cum'] - (after - before)) <= 2e-6 * flame['total'], path
+        if row and row['cum'].get('tested') and len(path) > 2:
+            assert abs(flame['interval'][i] / (row['cum']['interval'] * 500) - 1) < 1e-3, path
+
+
 @suite.test
 def boxes_of_a_flame_graph_have_error_bars(d):
     stored(d)
@@ -156,6 +180,7 @@ def boxes_of_a_flame_graph_have_error_bars(d):
         if row and row['cum'].get('tested') and len(path) > 2:
             assert abs(flame['interval'][i] / (row['cum']['interval'] * flame['total']) - 1) < 1e-3, path
     assert not flame['few_buckets'] and not flame['drift'], flame['few_buckets']
+    rates_are_those_of_the_table(get)
     # A graph from one function on, and another way round, have their own verdicts.
     pivot = get(report='flamegraph', errors=1, pivot='^f3$').data()
     assert len(pivot['sure']) == len(pivot['name']) and any(pivot['callers']['sure']), pivot['callers']
@@ -164,10 +189,18 @@ def boxes_of_a_flame_graph_have_error_bars(d):
     assert 'sure' not in get(report='flamegraph', errors=1).data()
     heap = get(report='flamegraph', errors=1, by='share').data()
     assert heap['drift'] and not any(heap['sure']), heap
+    assert 'seconds' not in get(report='flamegraph', normalize='auto').data()
+    for more, message in (({'normalize': 'rate'}, 'a state have no rate'), ({'errors': 1, 'by': 'rate'}, 'a state have no rate')):
+        answer = get(report='flamegraph', **more)
+        assert answer.status == 400 and message in answer.body.decode(), answer.body
     for more, message in (({'report': 'top'}, 'only for report=flamegraph'), ({'report': 'flamegraph', 'by': 'level'}, 'by=share'),
                           ({'report': 'flamegraph', 'mode': 'merge'}, 'needs mode=diff')):
         answer = get(errors=1, **more)
         assert answer.status == 400 and message in answer.body.decode(), answer.body
+    sides.update({'query_a': 'profile{job="a"}', 'query_b': 'profile{job="a"}'})
+    for more in {'aggregate': 'mean'}, {'from_a': '', 'to_a': '', 'time_a': BEGIN}:
+        answer = get(report='flamegraph', normalize='rate', **more)
+        assert answer.status == 400 and 'rates need ranges' in answer.body.decode(), answer.body
     server.finish()
 
 

@@ -413,7 +413,9 @@ Test(merge_units, a_difference_is_source_minus_base)
 	struct merge_diff_options plain = { 0 };
 	struct merge_diff_options label = { .label_base = true };
 	struct merge_diff_options scale = { .normalize = true };
-	struct merge_diff_options both = { true, true };
+	struct merge_diff_options both = { .label_base = true,
+					   .normalize = true };
+	struct merge_diff_options factor = { .scale = 0.5 };
 
 	expect_diff(plain, "a 5 50\nb 1 10\n", "a 2 20\nb 1 10\nc 3 30\n",
 		    "a 3 30\nc -3 -30\n");
@@ -427,6 +429,8 @@ Test(merge_units, a_difference_is_source_minus_base)
 		    "a -1 -60\nb 2 60\n");
 	expect_diff(both, "a 5 50\nb 3 30\n", "a 4 160\n",
 		    "a 3 100\nb 2 60\na -4 -160 pprof::base=true\n");
+	/* Each value is rounded. */
+	expect_diff(factor, "a 4 50\nb 3 30\n", "a 1 20\n", "a 1 5\nb 2 15\n");
 	/* A source without any weight cannot be scaled. */
 	expect_diff(scale, "", "a 4 160\n", "a -4 -160\n");
 }

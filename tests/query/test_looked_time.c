@@ -30,10 +30,11 @@ static void put_beats(struct store *s, const char *labels, int from, int to)
 
 /*
  * Merge the series of a job in the first ten minutes, and return the time in
- * seconds; 0: it is unknown; -1: no profile counts for a time.
+ * seconds; 0: it is unknown; -1: no profile counts for a time. *sum is the time of
+ * all series together.
  */
-static double looked(struct store *s, const char *job, enum aggregate how,
-		     const char *type)
+static double looked_sum(struct store *s, const char *job, enum aggregate how,
+			 const char *type, double *sum)
 {
 	struct budget memory = { .name = "query.memory", .max = MEMORY };
 	struct query_work work = { .memory = &memory,
@@ -57,10 +58,19 @@ static double looked(struct store *s, const char *job, enum aggregate how,
 	query_merge_init(&g, s->db, &work, &o);
 	cr_assert(!query_merge_run(&g, &spec, &err), "%s", err.msg);
 	seconds = g.looked.has_flows ? (double)g.looked_ns / 1e9 : -1;
+	*sum = g.looked_sum;
 	query_merge_fini(&g);
 	query_release(&work);
 	cr_expect(!atomic_load(&memory.used));
 	return seconds;
+}
+
+static double looked(struct store *s, const char *job, enum aggregate how,
+		     const char *type)
+{
+	double sum;
+
+	return looked_sum(s, job, how, type, &sum);
 }
 
 /* Whether two times are the same but for rounding. */
@@ -73,14 +83,16 @@ Test(looked_time, instances_that_are_profiled_at_once_have_the_time_of_one)
 {
 	struct store *s = store_open();
 	double seconds;
+	double sum;
 
 	for (int i = 0; i < 10; i++) {
 		put(s, "cpu job=a pod=1", i * 15, 10, 20);
 		put(s, "cpu job=a pod=2", i * 15 + 7, 10, 40);
 		put(s, "cpu job=a pod=3", i * 15 + 3, 10, 0);
 	}
-	seconds = looked(s, "a", AGGREGATE_AUTO, "cpu");
+	seconds = looked_sum(s, "a", AGGREGATE_AUTO, "cpu", &sum);
 	cr_expect(is(seconds, 100), "%g", seconds);
+	cr_expect(is(sum, 300), "%g", sum);
 	store_close(s);
 }
 
@@ -132,21 +144,41 @@ Test(looked_time, it_is_unknown_if_a_profile_cannot_be_read)
 Test(looked_time, it_is_unknown_if_a_series_does_not_tell_its_time)
 {
 	struct store *s = store_open();
+	double sum;
 
 	put(s, "cpu job=a pod=1", 0, 10, 20);
 	put(s, "cpu job=a pod=2", 0, 0, 0);
 	cr_expect(is(looked(s, "a", AGGREGATE_AUTO, "cpu"), 10));
 	put(s, "cpu job=a pod=3", 0, 0, 5);
-	cr_expect(is(looked(s, "a", AGGREGATE_AUTO, "cpu"), 0));
+	cr_expect(is(looked_sum(s, "a", AGGREGATE_AUTO, "cpu", &sum), 0));
+	cr_expect(is(sum, 0), "%g", sum);
 	store_close(s);
 }
 
 Test(looked_time, states_have_none)
 {
 	struct store *s = store_open();
+	double sum;
 
-	store_put(s, "heap job=a", "inuse_space",
+	for (int minute = 1; minute < 4; minute++)
+		store_put(s, "heap job=a", "inuse_space",
+			  &(struct made)ROW(store_at(minute), "f=1"));
+	cr_expect(looked_sum(s, "a", AGGREGATE_AUTO, "inuse_space", &sum) < 0);
+	cr_expect(is(sum, 0), "%g", sum);
+	store_close(s);
+}
+
+Test(looked_time, counters_count_from_the_first_profile_to_the_last_one)
+{
+	struct store *s = store_open();
+	double sum;
+
+	for (int minute = 1; minute < 4; minute++)
+		store_put(s, "heap job=a pod=1", "alloc_space",
+			  &(struct made)ROW(store_at(minute), "f=1"));
+	store_put(s, "heap job=a pod=2", "alloc_space",
 		  &(struct made)ROW(store_at(1), "f=1"));
-	cr_expect(looked(s, "a", AGGREGATE_AUTO, "inuse_space") < 0);
+	cr_expect(looked_sum(s, "a", AGGREGATE_AUTO, "alloc_space", &sum) < 0);
+	cr_expect(is(sum, 120), "%g", sum);
 	store_close(s);
 }

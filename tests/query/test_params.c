@@ -267,19 +267,19 @@ Test(params, flame_graph_diff_labels_its_base_by_default)
 	struct err err = { 0 };
 
 	cr_expect(!report_request_parse(&q, LIST("report=flamegraph"), &err));
-	cr_expect(q.diff.label_base);
+	cr_expect(q.label_base);
 	cr_expect(!report_request_parse(&q, LIST("report=top"), &err));
-	cr_expect(q.diff.label_base && q.options.net_total);
+	cr_expect(q.label_base && q.options.net_total);
 	cr_expect(!report_request_parse(
 		&q, LIST("report=top", "diff=diff_base"), &err));
-	cr_expect(q.diff.label_base && !q.options.net_total);
+	cr_expect(q.label_base && !q.options.net_total);
 	cr_expect(!report_request_parse(&q, LIST("report=top", "format=text"),
 					&err));
-	cr_expect(!q.diff.label_base && !q.options.net_total);
+	cr_expect(!q.label_base && !q.options.net_total);
 	cr_expect(!report_request_parse(
 		&q, LIST("report=flamegraph", "diff=base", "normalize=1"),
 		&err));
-	cr_expect(!q.diff.label_base && q.diff.normalize);
+	cr_expect(!q.label_base && q.normalize == NORMALIZE_TOTAL);
 	cr_expect(report_request_parse(&q, LIST("diff=other"), &err) ==
 		  ERR_INVALID);
 	cr_expect(strstr(err.msg, "\"diff\""), "%s", err.msg);

@@ -192,16 +192,19 @@ Test(report_request, a_diff_is_drawn_with_both_sides_and_listed_without)
 	static const struct {
 		const char *form;
 		bool label_base;
-		bool normalize;
+		enum normalize normalize;
 	} cases[] = {
-		{ "report=flamegraph", true, false },
-		{ "report=speedscope", true, false },
-		{ "report=speedscope&diff=", true, false },
-		{ "report=tree", false, false },
-		{ "report=proto", false, false },
-		{ "report=tree&diff=diff_base", true, false },
-		{ "report=speedscope&diff=base&normalize=true", false, true },
-		{ "normalize=false", false, false },
+		{ "report=flamegraph", true, NORMALIZE_NONE },
+		{ "report=speedscope", true, NORMALIZE_NONE },
+		{ "report=speedscope&diff=", true, NORMALIZE_NONE },
+		{ "report=tree", false, NORMALIZE_NONE },
+		{ "report=proto", false, NORMALIZE_NONE },
+		{ "report=tree&diff=diff_base", true, NORMALIZE_NONE },
+		{ "report=speedscope&diff=base&normalize=true", false,
+		  NORMALIZE_TOTAL },
+		{ "normalize=rate", false, NORMALIZE_RATE },
+		{ "normalize=auto", false, NORMALIZE_AUTO },
+		{ "normalize=false", false, NORMALIZE_NONE },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -210,9 +213,9 @@ Test(report_request, a_diff_is_drawn_with_both_sides_and_listed_without)
 		struct err err = { .msg = "" };
 
 		cr_assert(!parse_form(&q, form, &err), "%s", err.msg);
-		cr_expect(q.diff.label_base == cases[i].label_base, "%s",
+		cr_expect(q.label_base == cases[i].label_base, "%s",
 			  cases[i].form);
-		cr_expect(q.diff.normalize == cases[i].normalize, "%s",
+		cr_expect(q.normalize == cases[i].normalize, "%s",
 			  cases[i].form);
 	}
 }

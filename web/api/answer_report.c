@@ -25,6 +25,8 @@ struct writing {
 	/* The warnings; the array ends with NULL. */
 	const char *warnings[WARNINGS_MAX + 1];
 	size_t warning_count;
+	bool has_duration; /* see struct report_options */
+	double rate_seconds;
 };
 
 size_t answer_report_unmatched(const struct no_match *none, struct arena *arena,
@@ -244,8 +246,9 @@ static int write_any(struct writing *w, struct pprof *p, struct err *err)
 	int rc;
 
 	o.limits = query_merge_limits(w->g);
-	o.has_duration = w->g->has_looked && w->g->looked.has_flows;
+	o.has_duration = w->has_duration;
 	o.duration_ns = w->g->looked_ns;
+	o.rate_seconds = w->rate_seconds;
 	if (!w->q->type)
 		return answer_report_write_profile(w, p, err);
 	o.source_root = w->web->o.source_root;
@@ -272,7 +275,7 @@ static void answer_report_count_profiles(struct writing *w,
 		      arena_printf(&r->arena, "%zu", series));
 	answer_header(w->a, "X-Everprof-Profiles",
 		      arena_printf(&r->arena, "%zu", profiles));
-	if (w->g->looked_ns)
+	if (w->has_duration && w->g->looked_ns)
 		answer_header(w->a, "X-Everprof-Covered-Seconds",
 			      arena_printf(&r->arena, "%.3f",
 					   (double)w->g->looked_ns / 1e9));
@@ -281,20 +284,65 @@ static void answer_report_count_profiles(struct writing *w,
 			      arena_printf(&r->arena, "%zu", base->profiles));
 }
 
-/* How the sides of a diff are shown: normalize=auto depends on their values. */
-static struct merge_diff_options diff_options(const struct report_request *q,
-					      const struct pprof *p)
+/* How the sides of a diff are scaled; normalize=auto depends on their values. */
+static enum normalize choose_normalize(enum normalize asked,
+				       enum value_kind kind)
 {
-	struct merge_diff_options o = q->diff;
-	size_t type;
-	struct str name;
+	if (asked != NORMALIZE_AUTO)
+		return asked;
+	return kind == KIND_FLOW    ? NORMALIZE_TOTAL :
+	       kind == KIND_COUNTER ? NORMALIZE_RATE :
+				      NORMALIZE_NONE;
+}
 
-	if (!q->normalize_flows ||
-	    pprof_type_index(p, q->options.sample_index, &type, NULL))
-		return o;
-	name = pprof_str(p, p->types.v[type].type);
-	o.normalize = value_kind(name, p->duration_ns > 0) == KIND_FLOW;
-	return o;
+/*
+ * Scale the new side to the time of the base. What nobody asked for is left
+ * undone if it makes no sense; what somebody asked for is an error then.
+ */
+static int scale_to_rate(struct writing *w, const struct query_merge *base,
+			 enum value_kind kind, struct merge_diff_options *o,
+			 struct err *err)
+{
+	const char *why = NULL;
+
+	if (kind == KIND_STATE)
+		why = "values that are a state have no rate";
+	else if (!w->g->has_looked || !base->has_looked)
+		why = "rates need ranges on both sides, and sums (aggregate=sum)";
+	else if (!(w->g->looked_sum > 0) || !(base->looked_sum > 0))
+		why = "it is not known for how long the programs were profiled";
+	if (why && w->q->normalize == NORMALIZE_AUTO)
+		return 0;
+	if (why)
+		return err_set(err, ERR_INVALID, "normalize=rate: %s", why);
+	w->rate_seconds = base->looked_sum;
+	o->scale = base->looked_sum / w->g->looked_sum;
+	return 0;
+}
+
+/* Subtract the base from the profile *p of the new side. */
+static int subtract_base(struct writing *w, struct query_merge *base,
+			 struct merge *both, struct pprof **p, struct err *err)
+{
+	const struct report_request *q = w->q;
+	struct merge_diff_options o = { .label_base = q->label_base };
+	enum value_kind kind;
+	enum normalize how;
+	size_t type;
+	int rc = 0;
+
+	if (q->normalize != NORMALIZE_NONE) {
+		rc = pprof_type_index(*p, q->options.sample_index, &type, err);
+		if (rc)
+			return rc;
+		kind = value_kind(pprof_str(*p, (*p)->types.v[type].type),
+				  (*p)->duration_ns > 0);
+		how = choose_normalize(q->normalize, kind);
+		o.normalize = how == NORMALIZE_TOTAL;
+		if (how == NORMALIZE_RATE)
+			rc = scale_to_rate(w, base, kind, &o, err);
+	}
+	return rc ? rc : query_merge_subtract(base, both, &o, p, err);
 }
 
 int answer_report(const struct report_answer *to, struct query_merge *source,
@@ -304,10 +352,11 @@ int answer_report(const struct report_answer *to, struct query_merge *source,
 			     .g = source,
 			     .web = to->web,
 			     .request = to->request,
-			     .a = to->answer };
+			     .a = to->answer,
+			     .has_duration = !base && source->has_looked &&
+					     source->looked.has_flows };
 	struct arena *arena = &to->request->arena;
 	struct merge *both = merge_new();
-	struct merge_diff_options diff;
 	struct pprof *p;
 	int rc = query_merge_finish(source, &p, err);
 
@@ -321,8 +370,7 @@ int answer_report(const struct report_answer *to, struct query_merge *source,
 		w.warning_count += query_merge_warnings(
 			base, arena, w.warnings + w.warning_count,
 			WARNINGS_MAX - w.warning_count);
-		diff = diff_options(to->q, p);
-		rc = query_merge_subtract(base, both, &diff, &p, err);
+		rc = subtract_base(&w, base, both, &p, err);
 	}
 	answer_report_count_profiles(&w, base);
 	if (!base && source->labels)

@@ -229,7 +229,7 @@ int api_compare(struct web *w, struct request *r, struct answer *a,
 
 	if (rc)
 		return rc;
-	options.only_share = query->errors;
+	options.no_states = query->errors;
 	(void)params_find(&r->params, "group_by", &merge.group_by);
 	query_merge_init(&x.merge, w->o.db, &a->work, &merge);
 	query_compare_init(&x.compare, &x.merge, &options);

@@ -378,6 +378,9 @@ static int query_diff(struct web *w, struct request *r, struct answer *a,
 		rc = parse_gather(r, query, &o, err);
 	if (rc)
 		return rc;
+	o.looked = (query->normalize == NORMALIZE_RATE ||
+		    query->normalize == NORMALIZE_AUTO) &&
+		   aggregate_sums_flows(o.aggregate);
 	query_merge_init(&base, w->o.db, &a->work, &o);
 	query_merge_init(&source, w->o.db, &a->work, &o);
 	rc = gather_suffix(&base, &r->params, "_a", err);
@@ -400,7 +403,7 @@ static int query_sides(struct web *w, struct request *r, struct answer *a,
 	if (!query->compare && !query->errors)
 		return query_diff(w, r, a, query, err);
 	rc = api_compare(w, r, a, query, err);
-	/* Values that are not compared by share have no error bars. */
+	/* A state has no error bars unless it is compared by share. */
 	return query->errors && rc == ERR_UNSUPPORTED ?
 		       query_diff(w, r, a, query, err) :
 		       rc;

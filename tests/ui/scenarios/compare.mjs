@@ -45,6 +45,32 @@ async function sides({ browser, site }) {
   await tab.ends();
 }
 
+/** In a second, both sides have the numbers of the API divided by its time; a single profile has no rate. */
+async function perSecond({ browser, site }) {
+  const tab = await Tab.open(browser, site);
+  const flame = await diff(site, 'flamegraph', { max_nodes: 50000, normalize: 'rate', errors: 1, by: 'rate' });
+  const cores = (v) => `${Number((v / flame.seconds / 1e9).toPrecision(3))} cores`;
+
+  await tab.go(path);
+  await tab.page.getByRole('button', { name: 'per second' }).click();
+  await tab.param('normalize', 'rate');
+  const [a, b] = [flame.total_of_a[0], flame.total_of[0]].map(cores);
+  await until('both totals are told', async () => (await tab.text('.flame-head b')).startsWith(`total ${a} → ${b} `));
+  assert.equal(await tab.page.locator('.compare > .notice').count(), 0);
+  assert.match(await tab.text('.change-legend'), /^less\s+more; grey: the same, or noise/);
+  await tab.page.getByRole('tab', { name: 'Table' }).click();
+  const answer = await diff(site, 'compare', { by: 'rate' });
+  await until('the table is there', async () => (await tab.page.locator('.rows .row').count()) > 0);
+  for (let i = 0; i < 5; i++) {
+    const [before, after, , , , name] = await rowTexts(tab, i);
+    const row = answer.rows.find((r) => r.name === name);
+    for (const [text, value] of [[before, row.flat.a], [after, row.flat.b]]) assert.equal(text, `${Number((value / 1e9).toPrecision(3))} cores`);
+  }
+  await tab.go(`compare?query_b=profile&time_b=${last}&time_a=${first}&normalize=rate`);
+  assert.equal(await tab.page.getByRole('button', { name: 'per second' }).isDisabled(), true);
+  await tab.ends();
+}
+
 async function table({ browser, site }) {
   const tab = await Tab.open(browser, site);
   const top = await diff(site, 'top', { trim: 'false' });
@@ -150,6 +176,7 @@ async function firstHour({ browser, site }) {
 
 export const compare = [
   ['both sides', sides],
+  ['per second', perSecond],
   ['table of changes', table],
   ['swap', swap],
   ['from Explore', fromExplore],

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CompareAnswer, ComparedRow, ComparedValue } from '../../../web/ui/api/answer.ts';
-import { changeText, comparedRows, comparedText, doubtText, partText, verdictText } from '../../../web/ui/model/compared.ts';
+import { barAxis, barOf, changeText, comparedRows, comparedText, doubtText, partText, verdictText } from '../../../web/ui/model/compared.ts';
 
 function value(a: number, b: number, more: Partial<ComparedValue> = {}): ComparedValue {
   return { a, b, delta: b - a, tested: false, ...more };
@@ -27,6 +27,22 @@ test('changes are percents of the base', () => {
   assert.equal(partText(0.5, value(2, 3)), '25 %');
   assert.equal(partText(undefined, value(2, 3)), '');
   assert.equal(partText(1, value(0, 3)), '');
+});
+
+test('bars are intervals around the change, in parts of the base', () => {
+  assert.deepEqual(barOf(value(100, 110, { tested: true, interval: 4 }), 0.5), { from: 0.06, to: 0.14, at: 0.1 });
+  assert.deepEqual(barOf(value(100, 190, { tested: true, interval: 20 }), 1), { from: 0.7, to: 1, at: 0.9 });
+  assert.equal(barOf(value(0, 3, { tested: true, interval: 1 }), 1), null);
+  assert.equal(barOf(value(2, 3), 1), null);
+});
+
+test('nine of ten bars have room on the axis', () => {
+  const tested = (delta: number): ComparedRow => row('f', value(100, 100 + delta, { tested: true, interval: 2 }));
+  const steady = Array.from({ length: 19 }, () => tested(5));
+
+  assert.equal(barAxis([...steady, tested(900)], false), 0.1);
+  assert.equal(barAxis([tested(-30)], false), 0.5);
+  assert.equal(barAxis([row('few', value(1, 2))], false), 1);
 });
 
 test('values have the unit of what is compared', () => {

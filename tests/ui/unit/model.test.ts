@@ -10,7 +10,7 @@ import { formatSelector, parseSelector, withMatcher, withoutMatcher } from '../.
 import { chartData, halvesOf, maxLines } from '../../../web/ui/model/series.ts';
 import { formatTime, isRelative, parseDuration, parseTime, stepFor, withShownTimes } from '../../../web/ui/model/time.ts';
 import { findHash, hashText, layout, nodeAt, pathTo } from '../../../web/ui/model/tree.ts';
-import { formatChange, formatShare, formatValue } from '../../../web/ui/model/unit.ts';
+import { formatChange, formatScaled, formatShare, formatValue } from '../../../web/ui/model/unit.ts';
 import { makeVisible, visible } from '../../../web/ui/model/visible.ts';
 import { shellWord } from '../../../web/ui/model/command.ts';
 import { historyRequest } from '../../../web/ui/state/requests.ts';
@@ -28,6 +28,15 @@ test('values are printed as pprof prints them', () => {
   for (const [value, unit, want] of cases) assert.equal(formatValue(value, unit), want, `${value} ${unit}`);
 });
 
+test('rates are values in a second', () => {
+  assert.equal(formatScaled(5e9, { unit: 'nanoseconds', seconds: 40 }), '0.125 cores');
+  assert.equal(formatScaled(-5e9, { unit: 'nanoseconds', seconds: 40 }), '-0.125 cores');
+  assert.equal(formatScaled(2048, { unit: 'bytes', seconds: 2 }), '1kB/s');
+  assert.equal(formatScaled(0, { unit: 'bytes', seconds: 2 }), '0');
+  assert.equal(formatScaled(2048, { unit: 'bytes' }), '2kB');
+  assert.equal(formatChange(4e9, 5e9, { unit: 'nanoseconds', seconds: 10 }), '+0.1 cores +25 %');
+});
+
 test('shares are printed as pprof prints them', () => {
   const cases: [number, number, string][] = [
     [1, 1, '100%'], [9996, 10000, '100%'], [9994, 10000, '99.94%'], [1, 8, '12.50%'], [1, 1000, '0.1%'], [123, 100000, '0.12%'],
@@ -42,7 +51,7 @@ test('changes have their sign, and say what is new', () => {
     [0, 0, '0'], [5, 5, '0'], [0, 5, '+5 new'], [5, 0, '−5 −100 %'], [200, 225, '+25 +13 %'], [1000, 1001, '+1 +0.10 %'], [100, 350, '+250 +250 %'],
   ];
 
-  for (const [a, b, want] of cases) assert.equal(formatChange(a, b, 'count'), want);
+  for (const [a, b, want] of cases) assert.equal(formatChange(a, b, { unit: 'count' }), want);
 });
 
 test('the base of a comparison is the range before, until it is chosen', () => {

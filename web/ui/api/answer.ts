@@ -42,10 +42,16 @@ export interface Change {
   series: number;
 }
 
-export interface FlameAnswer {
+/** What all reports begin with. */
+interface Report {
   sample_type: string;
   unit: string;
   total: number;
+  /** Of a comparison by rate: what values are divided by to be those of one series in a second. */
+  seconds?: number;
+}
+
+export interface FlameAnswer extends Report {
   strings: string[];
   name: number[];
   file: number[];
@@ -57,7 +63,7 @@ export interface FlameAnswer {
   self_a?: number[];
   total_of_a?: number[];
   left_out: { nodes: number; weight: number };
-  /** Of a comparison by share: half of the 95 % interval of a box's difference (null: not tested), and whether it is no chance (1). */
+  /** Of a comparison with error bars: half of the 95 % interval of a box's difference (null: not tested), and whether it is no chance (1). */
   interval?: (number | null)[];
   sure?: number[];
   few_buckets?: boolean;
@@ -83,10 +89,7 @@ export interface TopRow {
   cum_a?: number;
 }
 
-export interface TopAnswer {
-  sample_type: string;
-  unit: string;
-  total: number;
+export interface TopAnswer extends Report {
   total_a?: number;
   total_b?: number;
   rows: TopRow[];
@@ -131,18 +134,12 @@ export interface CompareAnswer {
   rows: ComparedRow[];
 }
 
-export interface GraphAnswer {
-  sample_type: string;
-  unit: string;
-  total: number;
+export interface GraphAnswer extends Report {
   nodes: { name: string; file: string; flat: number; cum: number }[];
   edges: { from: number; to: number; weight: number; inline: boolean; residual: boolean }[];
 }
 
-export interface SourceAnswer {
-  sample_type: string;
-  unit: string;
-  total: number;
+export interface SourceAnswer extends Report {
   functions: {
     name: string;
     file: string;

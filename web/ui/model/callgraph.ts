@@ -3,7 +3,7 @@
 // nodes and edges, as pprof does.
 import type { GraphAnswer } from '../api/answer.ts';
 import { shortName } from './package.ts';
-import { formatShare, formatValue } from './unit.ts';
+import { formatScaled, formatShare } from './unit.ts';
 
 export interface Box {
   node: number;
@@ -50,8 +50,8 @@ function boxOf(a: GraphAnswer, i: number): Omit<Box, 'x' | 'y'> {
   const n = a.nodes[i] as GraphAnswer['nodes'][number];
   const share = a.total ? Math.sqrt(Math.abs(n.flat / a.total)) : 0;
   const font = Math.round(least + (most - least) * Math.min(1, share));
-  const own = `${formatValue(n.flat, a.unit)} (${formatShare(n.flat, a.total)})`;
-  const lines = [cut(shortName(n.name)), n.flat ? own : '', n.cum === n.flat ? '' : `${n.flat ? 'of ' : ''}${formatValue(n.cum, a.unit)} (${formatShare(n.cum, a.total)})`].filter(Boolean);
+  const own = `${formatScaled(n.flat, a)} (${formatShare(n.flat, a.total)})`;
+  const lines = [cut(shortName(n.name)), n.flat ? own : '', n.cum === n.flat ? '' : `${n.flat ? 'of ' : ''}${formatScaled(n.cum, a)} (${formatShare(n.cum, a.total)})`].filter(Boolean);
 
   return { node: i, font, lines, width: Math.max(...lines.map((l) => l.length)) * font * advance + 16, height: lines.length * font * 1.3 + 10 };
 }
@@ -65,7 +65,7 @@ export async function layoutGraph(a: GraphAnswer): Promise<Drawing> {
   g.setGraph({ rankdir: 'TB', nodesep: 16, ranksep: 44, edgesep: 8, marginx: 8, marginy: 8 });
   boxes.forEach((b, i) => g.setNode(String(i), { width: b.width, height: b.height }));
   a.edges.forEach((e, i) => {
-    const text = formatValue(e.weight, a.unit);
+    const text = formatScaled(e.weight, a);
     g.setEdge(String(e.from), String(e.to), { width: text.length * 11 * advance, height: 14, labelpos: 'r', weight: 1 + Math.round((10 * Math.abs(e.weight)) / (Math.abs(a.total) || 1)) }, String(i));
   });
   layout(g);
@@ -74,7 +74,7 @@ export async function layoutGraph(a: GraphAnswer): Promise<Drawing> {
     return {
       from: e.from, to: e.to, points: laid.points, dashed: e.residual,
       width: 1 + 5 * Math.sqrt(Math.abs(e.weight) / (Math.abs(a.total) || 1)),
-      text: formatValue(e.weight, a.unit) + (e.inline ? ' (inline)' : ''), x: laid.x ?? 0, y: laid.y ?? 0,
+      text: formatScaled(e.weight, a) + (e.inline ? ' (inline)' : ''), x: laid.x ?? 0, y: laid.y ?? 0,
     };
   });
   const size = g.graph() as { width?: number; height?: number };

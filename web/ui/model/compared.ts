@@ -2,15 +2,14 @@
 // What a comparison with error bars says, in words and numbers.
 import type { CompareAnswer, ComparedRow, ComparedValue } from '../api/answer.ts';
 import { matcher } from './search.ts';
-import { formatShare, formatValue } from './unit.ts';
+import { formatRate, formatShare, formatValue } from './unit.ts';
 
 /** A value in the unit of what is compared. */
 export function comparedText(value: number, { by, kind, unit }: Pick<CompareAnswer, 'by' | 'kind' | 'unit'>): string {
   const perSecond = by === 'rate' || (by === 'level' && kind === 'counter');
 
   if (by === 'share') return formatShare(value, 1);
-  if (perSecond && unit === 'nanoseconds') return `${Number((value / 1e9).toPrecision(3))} cores`;
-  return formatValue(value, unit) + (perSecond && value ? '/s' : '');
+  return perSecond ? formatRate(value, unit) : formatValue(value, unit);
 }
 
 /** "+41 %", "−3.2 %", "new", "gone": a change in percent of the base. */
@@ -27,6 +26,32 @@ export function partText(part: number | undefined, { a }: ComparedValue): string
   const percent = 100 * (part ?? NaN) / a;
 
   return Number.isFinite(percent) ? `${percent < 10 ? percent.toPrecision(2) : percent.toFixed(0)} %` : '';
+}
+
+/**
+ * Where the bar of a change begins and ends, and where the measured change is: parts of the base, at most `most` away
+ * from 0. null: nothing is known, or there is no base.
+ */
+export function barOf({ a, delta, interval, tested }: ComparedValue, most: number): { from: number; to: number; at: number } | null {
+  const within = (v: number): number => Math.max(-most, Math.min(most, v / a));
+
+  if (!tested || !a || interval === undefined) return null;
+  return { from: within(delta - interval), to: within(delta + interval), at: within(delta) };
+}
+
+/** Ends of the axis of bars, as parts of the base. */
+const axes = [0.05, 0.1, 0.2, 0.5, 1];
+
+/** The shortest axis on which nine of ten bars have room. */
+export function barAxis(rows: ComparedRow[], cum: boolean): number {
+  const ends = rows
+    .map((r) => valueOf(r, cum))
+    .filter((v) => v.tested && v.a && v.interval !== undefined)
+    .map((v) => (Math.abs(v.delta) + (v.interval ?? 0)) / v.a)
+    .sort((x, y) => x - y);
+  const wanted = ends[Math.floor(0.9 * ends.length)] ?? 1;
+
+  return axes.find((a) => a >= wanted) ?? 1;
 }
 
 /** The row's value with or without callees. */

@@ -66,6 +66,24 @@ export function formatValue(value: number, unit: string): string {
   return text === '0' ? '0' : text + (target ?? fallback).name;
 }
 
+/** The unit of the values of an answer. */
+export interface Scale {
+  unit: string;
+  /** Divided by this time, the values are those of one series in a second. */
+  seconds?: number;
+}
+
+/** "0.125 cores", "6.62MB/s": a value in a second. */
+export function formatRate(value: number, unit: string): string {
+  if (unit === 'nanoseconds') return `${Number((value / 1e9).toPrecision(3))} cores`;
+  return formatValue(value, unit) + (value ? '/s' : '');
+}
+
+/** A value of an answer: a rate, if the answer has the time for that. */
+export function formatScaled(value: number, { unit, seconds }: Scale): string {
+  return seconds ? formatRate(value / seconds, unit) : formatValue(value, unit);
+}
+
 /** "12.34%", "0.21%", "100%": as pprof's Percentage. */
 export function formatShare(value: number, total: number): string {
   const share = total ? Math.abs(value / total) * 100 : 0;
@@ -88,8 +106,8 @@ export function formatAxis(value: number, unit: string): string {
 }
 
 /** "+1.20s +12 %", "−3MB −100 %", "+4 new": the difference of two values. */
-export function formatChange(a: number, b: number, unit: string): string {
-  const value = b < a ? `−${formatValue(a - b, unit)}` : `+${formatValue(b - a, unit)}`;
+export function formatChange(a: number, b: number, scale: Scale): string {
+  const value = b < a ? `−${formatScaled(a - b, scale)}` : `+${formatScaled(b - a, scale)}`;
 
   // Shares are scaled, and then differ in the last digits.
   if (Math.abs(b - a) <= 1e-6 * Math.max(Math.abs(a), Math.abs(b))) return '0';

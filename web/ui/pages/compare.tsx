@@ -9,7 +9,7 @@ import { formatTime, isRelative, parseTime } from '../model/time.ts';
 import { totalText } from '../views/chips.tsx';
 import { Chart } from '../charts/chart.tsx';
 import { Clock } from '../parts/clock.tsx';
-import { isByShare, shownKind, shownType, shownUnit } from '../parts/hooks.ts';
+import { comparedBy, shownKind, shownType, shownUnit } from '../parts/hooks.ts';
 import { Frame } from '../parts/notice.tsx';
 import { Query, SelectorText, useFirstType } from '../parts/query.tsx';
 import { Views } from '../views/views.tsx';
@@ -61,7 +61,7 @@ function Uneven(context: Context) {
   const a = count('X-Everprof-Profiles-A');
   const b = count('X-Everprof-Profiles') - a;
 
-  if (isByShare(context) || loaded?.stale || shownKind(context) === 'state' || !isUneven(a, b)) return null;
+  if (comparedBy(context) !== 'value' || loaded?.stale || shownKind(context) === 'state' || !isUneven(a, b)) return null;
   return (
     <div class="notice warn" role="status">
       A has {a} profiles and B has {b}: by value, the difference is also that of their numbers.
@@ -99,8 +99,10 @@ export function Compare(context: Context) {
   const { state, act, now } = context;
   const a = sideA(state, now);
   const most = mostOf(context);
-  const byShare = isByShare(context);
+  const by = comparedBy(context);
   const set = (values: Partial<typeof state>) => () => act({ do: 'set', values });
+
+  const hasRate = !state.time && !state.time_a && shownKind(context) !== 'state';
 
   useFirstType(context);
   useHalves(context);
@@ -120,8 +122,9 @@ export function Compare(context: Context) {
         <button type="button" onClick={() => act({ do: 'swap', now })}>Swap A and B</button>
         <button type="button" onClick={set(noBase)} disabled={!hasBase(state)}>A is the range before B</button>
         <div class="tabs" role="group" aria-label="Compare by">
-          <button type="button" aria-pressed={!byShare} onClick={set({ normalize: '0' })}>by value</button>
-          <button type="button" aria-pressed={byShare} onClick={set({ normalize: '1' })}>by share of the total</button>
+          <button type="button" aria-pressed={by === 'share'} onClick={set({ normalize: '1' })}>by share of the total</button>
+          <button type="button" aria-pressed={by === 'rate'} disabled={!hasRate} title="what one series has in a second" onClick={set({ normalize: 'rate' })}>per second</button>
+          <button type="button" aria-pressed={by === 'value'} title="sums, as they are" onClick={set({ normalize: '0' })}>by value</button>
         </div>
         <span class="selector-label">A:</span>
         <SelectorText value={a.query} label="Selector of A" change={(query_a) => act({ do: 'set', values: { query_a: query_a === state.query ? '' : query_a } })} />

@@ -9,7 +9,7 @@ import { isDark } from '../draw/theme.ts';
 import type { Line } from '../api/answer.ts';
 import { type Kind, kindOf } from '../model/series.ts';
 import type { Context } from '../pages/app.tsx';
-import { viewKey } from '../state/requests.ts';
+import { askedScale, viewKey } from '../state/requests.ts';
 
 export interface Size {
   width: number;
@@ -82,11 +82,15 @@ export function shownKind(context: Context): Kind {
   return kindOf(context.loader.get<Line[]>('lines')?.answer?.data ?? [], shownType(context));
 }
 
-/** Whether the two sides are compared by their shares of the total. */
-export function isByShare(context: Context): boolean {
-  const { normalize } = context.state;
+/** What is compared unless somebody chose it. */
+const scales: Record<Kind, 'share' | 'rate' | 'value'> = { flow: 'share', counter: 'rate', state: 'value' };
 
-  return normalize === '1' || (!normalize && shownKind(context) === 'flow');
+/** By what the two sides are compared: shares of the total, values in a second, or values. */
+export function comparedBy(context: Context): 'share' | 'rate' | 'value' {
+  const asked = askedScale(context.state);
+
+  if (!asked) return scales[shownKind(context)];
+  return asked === '1' ? 'share' : asked === 'rate' ? 'rate' : 'value';
 }
 
 /** The unit of the values of the view; "" before its first answer. */

@@ -64,6 +64,11 @@ function sideParams(side: Side, suffix: string, now: number): Params {
   return [[`query${suffix}`, side.query], ...(side.time ? ([[`time${suffix}`, side.time]] as Params) : range), ...totalParams(side, suffix)];
 }
 
+/** How the sides are scaled, if somebody chose it; a single profile has no rate. */
+export function askedScale(s: State): State['normalize'] {
+  return s.normalize === 'rate' && (s.time || s.time_a) ? '' : s.normalize;
+}
+
 /** The profiles of the page: those of one side, or a comparison of two. */
 export function whatParams(s: State, now: number): Params {
   const out: Params =
@@ -71,7 +76,7 @@ export function whatParams(s: State, now: number): Params {
       ? [['mode', 'diff'], ...sideParams(sideA(s, now), '_a', now), ...sideParams(sideB(s), '_b', now)]
       : sideParams(sideB(s), '', now);
 
-  if (s.page === 'compare' && s.normalize !== '0') out.push(['normalize', s.normalize || 'auto']);
+  if (s.page === 'compare' && s.normalize !== '0') out.push(['normalize', askedScale(s) || 'auto']);
   if (s.sample_index) out.push(['sample_index', s.sample_index]);
   if (s.aggregate) out.push(['aggregate', s.aggregate]);
   return out;
@@ -213,6 +218,11 @@ export function hasErrorBars(s: State): boolean {
   return s.page === 'compare' && s.normalize !== '0' && !s.time && !s.time_a;
 }
 
+/** What is compared, if somebody chose it. */
+function byParams(s: State): Params {
+  return s.normalize ? [['by', s.normalize === 'rate' ? 'rate' : 'share']] : [];
+}
+
 /** The report that a view shows. */
 function reportOf(s: State): string {
   if (s.view === 'table' && hasErrorBars(s)) return 'compare';
@@ -224,13 +234,13 @@ function reportOf(s: State): string {
 /** What a view shows. */
 export function viewRequest(s: State, now: number, key = viewKey(s)): Request {
   const make = (extra: Params, report = reportOf(s)): Request => ({ ...reportRequest(s, now, report, extra), key });
-  const bars: Params = hasErrorBars(s) ? [['errors', '1'], ...(s.normalize ? ([['by', 'share']] as Params) : [])] : [];
+  const bars: Params = hasErrorBars(s) ? [['errors', '1'], ...byParams(s)] : [];
   const nodes: Params = [['max_nodes', String(maxNodes)], ...bars];
 
   if (isChoosing(s)) return make([['nodecount', '25']], 'top');
   switch (s.view) {
     case 'table':
-      return make(hasErrorBars(s) ? (s.normalize ? [['by', 'share']] : []) : [['trim', 'false']]);
+      return make(hasErrorBars(s) ? byParams(s) : [['trim', 'false']]);
     case 'source':
       return make([['format', 'json'], ['symbol', exactly(s.fn)]]);
     case 'graph':

@@ -48,8 +48,8 @@ export interface State extends Filters, Side {
   total_min_a: string;
   total_max_a: string;
   total_outside_a: boolean;
-  /** Compare: by share of the total (1) or by value (0); empty: by share if the values count for a time. */
-  normalize: '' | '0' | '1';
+  /** Compare: by share of the total (1), by value in a second (rate) or by value (0); empty: as suits the values. */
+  normalize: '' | '0' | '1' | 'rate';
   sample_index: string;
   aggregate: string;
   group_by: string;

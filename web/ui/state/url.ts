@@ -19,7 +19,7 @@ const keys: Key[] = [
 
 /** Values that keys with a fixed set of values may have. */
 const choices: Partial<Record<Key, readonly string[]>> = {
-  normalize: ['', '0', '1'],
+  normalize: ['', '0', '1', 'rate'],
   chart: ['lines', 'points', 'rows', 'weights', 'history', 'off'],
   view: ['flame', 'table', 'invert', 'sandwich', 'source', 'graph', 'text'],
   text: ['tree', 'traces'],

@@ -1,15 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of a comparison with error bars: what changed by more than noise comes
 // first, and the rest is grey.
-import type { CompareAnswer, ComparedRow } from '../api/answer.ts';
-import { changeText, comparedRows, comparedText, doubtText, partText, valueOf, verdictText } from '../model/compared.ts';
+import type { CompareAnswer, ComparedRow, ComparedValue } from '../api/answer.ts';
+import { barAxis, barOf, changeText, comparedRows, comparedText, doubtText, partText, valueOf, verdictText } from '../model/compared.ts';
 import type { Context } from '../pages/app.tsx';
 import { type Picking, RowList } from './rowlist.tsx';
+
+const barWidth = 100;
+
+/** The interval of a change as a bar around the measured change; the middle is no change. */
+function IntervalBar({ value, most }: { value: ComparedValue; most: number }) {
+  const bar = barOf(value, most);
+  const x = (part: number): number => (barWidth / 2) * (1 + part / most);
+  const kind = value.sure ? (value.delta > 0 ? 'more' : 'less') : 'dim';
+
+  return (
+    <svg class={`interval ${kind}`} width={barWidth} height="16" aria-hidden="true">
+      <line class="zero" x1={barWidth / 2} x2={barWidth / 2} y1="0" y2="16" />
+      {bar && <rect x={x(bar.from)} y="5" width={Math.max(1, x(bar.to) - x(bar.from))} height="6" />}
+      {bar && <line x1={x(bar.at)} x2={x(bar.at)} y1="2" y2="14" />}
+    </svg>
+  );
+}
 
 export function ChangeTable(props: Context & Picking & { data: CompareAnswer }) {
   const { data, state, act } = props;
   const cum = state.sort === '-cum';
   const doubt = doubtText(data);
+  const most = barAxis(data.rows, cum);
   const cells = (r: ComparedRow) => {
     const v = valueOf(r, cum);
     return (
@@ -17,7 +35,7 @@ export function ChangeTable(props: Context & Picking & { data: CompareAnswer }) 
         <span role="cell" class="number short">{comparedText(v.a, data)}</span>
         <span role="cell" class="number short">{comparedText(v.b, data)}</span>
         <span role="cell" class={`number short ${v.sure ? (v.delta > 0 ? 'more' : 'less') : 'dim'}`}>{changeText(v)}</span>
-        <span role="cell" class="number short wide dim">{!v.tested ? 'few samples' : v.a ? `± ${partText(v.interval, v)}` : ''}</span>
+        <span role="cell" class="number wide dim bars"><IntervalBar value={v} most={most} /> {!v.tested ? 'few samples' : v.a ? `± ${partText(v.interval, v)}` : ''}</span>
         <span role="cell" class="number short wide dim">{v.sure ? '' : partText(v.visible, v)}</span>
       </>
     );
@@ -37,7 +55,9 @@ export function ChangeTable(props: Context & Picking & { data: CompareAnswer }) 
             <span role="columnheader" class="number short">A</span>
             <span role="columnheader" class="number short">B</span>
             <span role="columnheader" class="number short" title="In percent of A.">change of A</span>
-            <span role="columnheader" class="number short wide" title="The true change is so near with a probability of 95 %.">±</span>
+            <span role="columnheader" class="number wide bars" title="The true change is within the bar with a probability of 95 %; the middle is no change, the ends are as far away as the scale says.">
+              <span class="axis"><span>−{100 * most} %</span><span>+{100 * most} %</span></span> ±
+            </span>
             <span role="columnheader" class="number short wide" title="The smallest change that would have been seen.">visible from</span>
             <span role="columnheader" class="name">
               Function, by{' '}

@@ -2,7 +2,7 @@
 // The table of a comparison: what changed most comes first.
 import type { TopAnswer, TopRow } from '../api/answer.ts';
 import { matcher } from '../model/search.ts';
-import { formatChange, formatValue } from '../model/unit.ts';
+import { formatChange, formatScaled } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
 import { type Picking, RowList } from './rowlist.tsx';
 
@@ -22,9 +22,9 @@ export function DiffTable(props: Context & Picking & { data: TopAnswer }) {
     const change = cum ? r.cum : r.flat;
     return (
       <>
-        <span role="cell" class="number">{formatValue(before, data.unit)}</span>
-        <span role="cell" class="number">{formatValue(before + change, data.unit)}</span>
-        <span role="cell" class={`number ${change > 0 ? 'more' : 'less'}`}>{formatChange(before, before + change, data.unit)}</span>
+        <span role="cell" class="number">{formatScaled(before, data)}</span>
+        <span role="cell" class="number">{formatScaled(before + change, data)}</span>
+        <span role="cell" class={`number ${change > 0 ? 'more' : 'less'}`}>{formatChange(before, before + change, data)}</span>
       </>
     );
   };

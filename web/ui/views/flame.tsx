@@ -8,14 +8,14 @@ import { changeText, doubtText, partText } from '../model/compared.ts';
 import { namesOf, search } from '../model/search.ts';
 import { findHash, hashText, layout, nextNode, nodeAt, pathTo, type Tree } from '../model/tree.ts';
 import type { Kind } from '../model/series.ts';
-import { formatChange, formatShare, formatValue } from '../model/unit.ts';
+import { formatChange, formatScaled, formatShare } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
 import { Actions, functionKeys } from './actions.tsx';
 import { FlameCanvas } from './flamecanvas.tsx';
 import { FlameTree } from './flametree.tsx';
 import { Groups } from './groups.tsx';
 import type { Picking } from './rowlist.tsx';
-import { isByShare, shownKind, usePalette } from '../parts/hooks.ts';
+import { comparedBy, shownKind, usePalette } from '../parts/hooks.ts';
 import { type Place, Tip } from '../parts/tip.tsx';
 import { isNarrowed } from '../state/requests.ts';
 import type { State } from '../state/state.ts';
@@ -36,13 +36,13 @@ function Values({ tree, node, scaled }: { tree: Tree; node: number; scaled: bool
     );
   return before === undefined ? (
     <>
-      <span>self {formatValue(self, a.unit)} {formatShare(self, a.total)}</span>{' '}
-      <span>total {formatValue(total, a.unit)} {formatShare(total, a.total)}</span>
+      <span>self {formatScaled(self, a)} {formatShare(self, a.total)}</span>{' '}
+      <span>total {formatScaled(total, a)} {formatShare(total, a.total)}</span>
     </>
   ) : (
     <>
-      <span>A {formatValue(before, a.unit)}</span> <span>B {formatValue(total, a.unit)}</span>{' '}
-      <span>B−A {formatChange(before, total, a.unit)}</span>
+      <span>A {formatScaled(before, a)}</span> <span>B {formatScaled(total, a)}</span>{' '}
+      <span>B−A {formatChange(before, total, a)}{verdictOf(tree, node)}</span>
     </>
   );
 }
@@ -108,7 +108,7 @@ function Sum(props: Context & { data: FlameAnswer; part?: string }) {
   const { data, state } = props;
   const word = state.time || state.aggregate ? 'total' : sums[shownKind(props)];
   const boxes = data.total_of[0] as number;
-  const text = (v: number): string => formatValue(v, data.unit);
+  const text = (v: number): string => formatScaled(v, data);
 
   if (boxes === data.total) return <b>{word} {text(data.total)}</b>;
   if (isNarrowed(state) || props.part) return <b>{word} {text(boxes)} of {text(data.total)}, {formatShare(boxes, data.total)}</b>;
@@ -123,9 +123,9 @@ function Total(props: Context & { data: FlameAnswer; scaled: boolean; part?: str
   return a === undefined ? (
     <Sum {...props} />
   ) : scaled ? (
-    <b>total {formatValue(a, data.unit)}, to which B is scaled</b>
+    <b>total {formatScaled(a, data)}, to which B is scaled</b>
   ) : (
-    <b>total {formatValue(a, data.unit)} → {formatValue(b, data.unit)} {formatChange(a, b, data.unit)}</b>
+    <b>total {formatScaled(a, data)} → {formatScaled(b, data)} {formatChange(a, b, data)}</b>
   );
 }
 
@@ -148,7 +148,7 @@ export function Flame(props: Context & Partial<Picking> & { data: FlameAnswer; p
   const palette = usePalette();
   const tree = useMemo(() => layout(data, state.order), [data, state.order]);
   const compared = data.total_of_a !== undefined;
-  const byShare = isByShare(props);
+  const byShare = comparedBy(props) === 'share';
   const colors = useMemo(
     () => (compared ? changesOf(tree, palette, state.noise) : colorsOf(tree, palette, state.color)),
     [tree, palette, state.color, state.noise, compared],

@@ -4,7 +4,7 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { childrenOf, type Tree } from '../model/tree.ts';
-import { formatShare, formatValue } from '../model/unit.ts';
+import { formatScaled, formatShare } from '../model/unit.ts';
 
 /** Boxes beside the focused one that are listed, at most. */
 const beside = 40;
@@ -14,7 +14,7 @@ function labelOf(tree: Tree, node: number): string {
   const self = a.self[node] as number;
   const total = a.total_of[node] as number;
 
-  return `${tree.name(node)}, self ${formatValue(self, a.unit)}, total ${formatValue(total, a.unit)}, ${formatShare(total, a.total)}`;
+  return `${tree.name(node)}, self ${formatScaled(self, a)}, total ${formatScaled(total, a)}, ${formatShare(total, a.total)}`;
 }
 
 function itemId(part: string, node: number): string {

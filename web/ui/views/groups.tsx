@@ -4,7 +4,7 @@
 import type { FlameAnswer, Line } from '../api/answer.ts';
 import { withMatcher } from '../model/selector.ts';
 import { kindOf, typeOf } from '../model/series.ts';
-import { formatChange, formatShare, formatValue } from '../model/unit.ts';
+import { formatChange, formatScaled, formatShare } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
 
 export interface Group {
@@ -84,9 +84,9 @@ export function Groups(props: Context & { data: FlameAnswer }) {
                   </button>
                 )}
               </th>
-              {compared && <td class="number">{formatValue(g.before ?? 0, data.unit)}</td>}
-              <td class="number">{formatValue(g.total, data.unit)}</td>
-              <td class="number">{compared ? formatChange(g.before ?? 0, g.total, data.unit) : formatShare(g.total, sum)}</td>
+              {compared && <td class="number">{formatScaled(g.before ?? 0, data)}</td>}
+              <td class="number">{formatScaled(g.total, data)}</td>
+              <td class="number">{compared ? formatChange(g.before ?? 0, g.total, data) : formatShare(g.total, sum)}</td>
               {whole && <td class="number">{own(g)}</td>}
             </tr>
           ))}

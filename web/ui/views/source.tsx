@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The source lines of one function, with their weights.
 import type { SourceAnswer } from '../api/answer.ts';
-import { formatShare, formatValue } from '../model/unit.ts';
+import { formatScaled, formatShare } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
 
 /** How heavy a line is among those of its function, as a class. */
@@ -26,8 +26,8 @@ export function Source({ data }: Context & { data: SourceAnswer }) {
             <tbody>
               {f.lines.map((l) => (
                 <tr key={l.line} class={heatOf(l.cum, f.cum)}>
-                  <td class="number">{l.flat ? formatValue(l.flat, data.unit) : ''}</td>
-                  <td class="number">{l.cum ? formatValue(l.cum, data.unit) : ''}</td>
+                  <td class="number">{l.flat ? formatScaled(l.flat, data) : ''}</td>
+                  <td class="number">{l.cum ? formatScaled(l.cum, data) : ''}</td>
                   <td class="number">{l.cum ? formatShare(l.cum, data.total) : ''}</td>
                   <td class="number dim">{l.line}</td>
                   <td><code>{l.text}</code></td>

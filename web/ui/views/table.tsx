@@ -2,7 +2,7 @@
 // The view Table: functions with their flat and cumulative values.
 import type { TopAnswer, TopRow } from '../api/answer.ts';
 import { matcher } from '../model/search.ts';
-import { formatShare, formatValue } from '../model/unit.ts';
+import { formatScaled, formatShare } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
 import { type Picking, RowList } from './rowlist.tsx';
 
@@ -41,7 +41,7 @@ export function Table(props: Context & Picking & { data: TopAnswer }) {
       rows={sortRows(data.rows, state.sort, state.find)}
       head={<><Head {...props} column="flat" title="Self" /><Head {...props} column="cum" title="Total" /><Head {...props} column="name" title="Function" /></>}
       cells={(r) => (['flat', 'cum'] as const).map((key) => (
-        <span key={key} role="cell" class="number share-bar" style={{ '--share': `${Math.min(100, Math.abs((r[key] / (data.total || 1)) * 100))}%` }}>{formatValue(r[key], data.unit)} <span class="dim">{formatShare(r[key], data.total)}</span></span>
+        <span key={key} role="cell" class="number share-bar" style={{ '--share': `${Math.min(100, Math.abs((r[key] / (data.total || 1)) * 100))}%` }}>{formatScaled(r[key], data)} <span class="dim">{formatShare(r[key], data.total)}</span></span>
       ))}
       empty="No function matches."
     />

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import type { CompareAnswer, FlameAnswer, GraphAnswer, SourceAnswer, TopAnswer } from '../api/answer.ts';
 import type { Kind } from '../model/series.ts';
 import { formatTime } from '../model/time.ts';
-import { formatValue } from '../model/unit.ts';
+import { formatScaled } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
 import { hasErrorBars, isChoosing, shownViews, viewKey } from '../state/requests.ts';
 import type { View } from '../state/state.ts';
@@ -120,7 +120,7 @@ function Choose(props: Context & { of: string }) {
             {data.rows.map((r) => (
               <li key={r.name}>
                 <button type="button" onClick={() => act({ do: 'set', values: { fn: r.name } })}>
-                  <span>{r.name}</span> <span class="dim">self {formatValue(r.flat, data.unit)}, total {formatValue(r.cum, data.unit)}</span>
+                  <span>{r.name}</span> <span class="dim">self {formatScaled(r.flat, data)}, total {formatScaled(r.cum, data)}</span>
                 </button>
               </li>
             ))}
