@@ -107,11 +107,30 @@ void json_double(struct json *j, double v)
 	buf_str(j->out, text);
 }
 
+/*
+ * Append a number that has more digits before its point than are wanted: it is
+ * rounded to a whole one. Returns whether it is such a number.
+ */
+static bool json_whole_rounded(struct json *j, double v, int digits)
+{
+	double size = fabs(v);
+	double unit = 1;
+	double least = 1;
+
+	for (int i = 0; i < digits; i++)
+		least *= 10;
+	if (!(size >= least && size < 1e15))
+		return false;
+	while (size / unit >= least)
+		unit *= 10;
+	return json_whole(j, nearbyint(v / unit) * unit);
+}
+
 void json_rounded(struct json *j, double v, int digits)
 {
 	char text[32] = "null";
 
-	if (json_whole(j, v))
+	if (json_whole(j, v) || json_whole_rounded(j, v, digits))
 		return;
 	if (isfinite(v))
 		snprintf(text, sizeof(text), "%.*g", digits, v);

@@ -105,14 +105,30 @@ static double t_density(double t, double df)
 }
 
 /*
+ * About the quantile, to begin with: that of the normal distribution (Abramowitz
+ * and Stegun, 26.2.23), and how Student's is wider (26.7.5).
+ */
+static double quantile_guess(double p, double df)
+{
+	double s = sqrt(-2 * log(p));
+	double z = s -
+		   (2.515517 + s * (0.802853 + s * 0.010328)) /
+			   (1 + s * (1.432788 + s * (0.189269 + s * 0.001308)));
+	double cube = z * z * z;
+
+	return z + (cube + z) / (4 * df) +
+	       (5 * cube * z * z + 16 * cube + 3 * z) / (96 * df * df);
+}
+
+/*
  * Newton's method for the logarithm of the tail, within two bounds that each
  * step narrows; a step that leaves them is replaced by their middle.
  */
 double significance_quantile(double p, double df)
 {
+	double t = fmax(quantile_guess(p, df), 1e-3);
 	double low = 0;
-	double high = 1;
-	double t = 1;
+	double high = 2 * t;
 
 	while (significance_tail(high, df) > p && high < 1e150)
 		high *= 2;

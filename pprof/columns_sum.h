@@ -32,6 +32,18 @@ NODISCARD int columns_sum_flush(struct columns_sum *s, struct merge *to,
 				struct err *err);
 
 /*
+ * Merges the rows added so far into `to`, like columns_sum_flush(), but stays
+ * prepared for more rows of the same table, which are then added in less time. The
+ * table must stay, and nothing else may be added to `to`, until columns_sum_flush()
+ * or columns_sum_forget().
+ */
+NODISCARD int columns_sum_flush_part(struct columns_sum *s, struct merge *to,
+				     struct err *err);
+
+/* Empties the sum: rows that were not merged are dropped, after an error. */
+void columns_sum_forget(struct columns_sum *s);
+
+/*
  * Adds a row to the sum. If the sum cannot take this row together with the rows
  * that it already has, the earlier rows are flushed to `to` first. `ops` has
  * one operation for each sample type, as in merge_add(), but must not be NULL.

@@ -18,6 +18,8 @@ struct columns_sum {
 	/* Dictionary of the rows; NULL: no rows yet. */
 	const struct dictionary *d;
 	struct pprof p;
+	bool is_merged; /* p was merged, and has no values now … */
+	bool continues; /* … and if it gets some, merge_add_more() adds them */
 	struct place_map samples;   /* from keys of d to samples of p */
 	struct place_map locations; /* from locations of d to locations of p */
 	struct place_map mappings;  /* from mappings of d to mappings of p */
@@ -80,14 +82,49 @@ size_t columns_sum_memory(const struct columns_sum *s)
 	       vec_memory(&s->mappings.to);
 }
 
+void columns_sum_forget(struct columns_sum *s)
+{
+	give_back(s);
+	s->d = NULL;
+	s->is_merged = false;
+	s->continues = false;
+}
+
+/* Merge what has not been merged yet. */
+static int sum_rows_merge(struct columns_sum *s, struct merge *to,
+			  struct err *err)
+{
+	if (!s->d || s->is_merged)
+		return 0;
+	return s->continues ? merge_add_more(to, &s->p, s->ops, err) :
+			      merge_add_sum(to, &s->p, s->ops, err);
+}
+
 /* Gives the borrowed arrays back, also after an error. */
 int columns_sum_flush(struct columns_sum *s, struct merge *to, struct err *err)
 {
-	int rc = s->d ? merge_add_sum(to, &s->p, s->ops, err) : 0;
+	int rc = sum_rows_merge(s, to, err);
 
-	give_back(s);
-	s->d = NULL;
+	columns_sum_forget(s);
 	return rc;
+}
+
+int columns_sum_flush_part(struct columns_sum *s, struct merge *to,
+			   struct err *err)
+{
+	struct pprof *p = &s->p;
+	int rc = sum_rows_merge(s, to, err);
+
+	if (rc || !s->d)
+		return rc;
+	s->is_merged = true;
+	s->continues = true;
+	p->duration_ns = 0;
+	if (p->values.count)
+		memset(p->values.v, 0, p->values.count * sizeof(*p->values.v));
+	for (size_t t = 0; t < p->types.count; t++)
+		s->ops[t] = MERGE_SKIP;
+	return 0;
 }
 
 /*
@@ -292,8 +329,9 @@ static bool sum_rows_has_room_for(const struct columns_sum *s,
 				  const struct row *row,
 				  const enum merge_op *ops)
 {
-	if (s->d != d || s->shape != row->shape || s->p.period != row->period ||
-	    !s->p.time_ns || !row->time_ns)
+	if (s->d != d || s->shape != row->shape || s->p.period != row->period)
+		return false;
+	if (!s->is_merged && (!s->p.time_ns || !row->time_ns))
 		return false;
 	for (size_t t = 0; t < row->types; t++) {
 		bool was = s->ops[t] == MERGE_AVERAGE;
@@ -401,8 +439,9 @@ int columns_sum_add(struct columns_sum *s, const struct codec_rows *rows,
 		return rc;
 	if (!s->d)
 		sum_rows_begin(s, rows->d, row);
-	else if (row->time_ns < s->p.time_ns)
+	else if (s->is_merged || row->time_ns < s->p.time_ns)
 		s->p.time_ns = row->time_ns;
+	s->is_merged = false;
 	s->p.duration_ns = wrap_add(s->p.duration_ns, row->duration_ns);
 	s->layout = row->layout;
 	if (layout.count)

@@ -24,6 +24,8 @@ struct cell {
 struct cells {
 	VEC(struct cell) v;
 	struct pairs index; /* finds a cell by its sample and column */
+	/* By sample: the number of the cell that was added to last, or 0. */
+	VEC(uint32_t) last;
 };
 
 /* Add to the value of a cell. */
@@ -33,8 +35,8 @@ void cells_add(struct cells *c, uint32_t sample, uint32_t column, int64_t v);
 size_t cells_samples(const struct cells *c);
 
 /*
- * Bring the cells of each sample together, in the order of their columns. Returns
- * an array of samples + 1 numbers, which the caller frees: the cells of sample i
+ * Bring the cells of each sample together, in the order in which they were added.
+ * Returns an array of samples + 1 numbers, which the caller frees: the cells of sample i
  * begin at element i of it and end before element i + 1. Nothing can be added
  * afterwards.
  */

@@ -207,17 +207,12 @@ static double counting_variance(const struct estimate_frame *e,
 }
 
 struct estimate estimate_ratios(const struct estimate_frame *e,
-				const double *const buckets[ESTIMATE_SIDES])
+				const double sums[ESTIMATE_SIDES])
 {
 	struct estimate x = { .p = 1 };
 
-	for (int s = 0; s < ESTIMATE_SIDES; s++) {
-		double sum = 0;
-
-		for (size_t i = 0; i < e->buckets[s].count; i++)
-			sum += buckets[s][i];
-		x.ratio[s] = e->sum[s] > 0 ? sum / e->sum[s] : 0;
-	}
+	for (int s = 0; s < ESTIMATE_SIDES; s++)
+		x.ratio[s] = e->sum[s] > 0 ? sums[s] / e->sum[s] : 0;
 	x.delta = x.ratio[ESTIMATE_NEW] - x.ratio[ESTIMATE_BASE];
 	return x;
 }
@@ -225,9 +220,15 @@ struct estimate estimate_ratios(const struct estimate_frame *e,
 double estimate_spread(const struct estimate_frame *e,
 		       const double *const buckets[ESTIMATE_SIDES])
 {
-	struct estimate x = estimate_ratios(e, buckets);
+	double sums[ESTIMATE_SIDES] = { 0 };
 	double variance[ESTIMATE_SIDES];
+	struct estimate x;
 
+	for (int s = 0; s < ESTIMATE_SIDES; s++) {
+		for (size_t i = 0; i < e->buckets[s].count; i++)
+			sums[s] += buckets[s][i];
+	}
+	x = estimate_ratios(e, sums);
 	find_spread(e, buckets, &x, variance);
 	return x.variance;
 }

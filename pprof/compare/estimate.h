@@ -66,13 +66,16 @@ struct estimate {
 void estimate_begin(struct estimate_frame *e);
 
 /*
- * Return the ratios of one row and their difference, from its values by bucket in
- * the order of the divisors. Nothing is known about their spread.
+ * Return the ratios of one row and their difference, from the sums of its values.
+ * Nothing is known about their spread.
  */
 struct estimate estimate_ratios(const struct estimate_frame *e,
-				const double *const buckets[ESTIMATE_SIDES]);
+				const double sums[ESTIMATE_SIDES]);
 
-/* Add to the ratios of a row how sure their difference is. */
+/*
+ * Add to the ratios of a row how sure their difference is, from its values by
+ * bucket and by instance in the order of the divisors.
+ */
 void estimate_row(const struct estimate_frame *e, struct estimate *x,
 		  const double *const buckets[ESTIMATE_SIDES],
 		  const double *const instances[ESTIMATE_SIDES]);

@@ -38,6 +38,7 @@ void merge_free(struct merge *m)
 	vec_fini(&m->mapping_map.to);
 	vec_fini(&m->function_map.to);
 	vec_fini(&m->location_map.to);
+	vec_fini(&m->sample_map.to);
 	vec_fini(&m->scratch);
 	vec_fini(&m->frames);
 	vec_fini(&m->labels);
@@ -68,7 +69,8 @@ size_t merge_memory(const struct merge *m)
 	       vec_memory(&m->string_map.to) + vec_memory(&m->function_map.to) +
 	       vec_memory(&m->location_map.to) + vec_memory(&m->scratch) +
 	       vec_memory(&m->frames) + vec_memory(&m->labels) +
-	       vec_memory(&m->mapping_map.to) + vec_memory(&m->extra);
+	       vec_memory(&m->mapping_map.to) + vec_memory(&m->sample_map.to) +
+	       vec_memory(&m->extra);
 }
 
 /* Equality callback of the comment index. */
@@ -144,10 +146,21 @@ static void merge_add_program(struct merge *m, const struct pprof *p)
 static void merge_begin(struct merge *m, const struct pprof *p)
 {
 	m->src = p;
-	placemap_reset(&m->string_map, p->strings.strings.count);
-	placemap_reset(&m->mapping_map, p->mappings.count);
-	placemap_reset(&m->function_map, p->functions.count);
-	placemap_reset(&m->location_map, p->locations.count);
+	if (!m->continues) {
+		placemap_reset(&m->string_map, p->strings.strings.count);
+		placemap_reset(&m->function_map, p->functions.count);
+		m->placed_mappings = m->placed_locations = m->placed_samples =
+			0;
+	}
+	placemap_extend(&m->mapping_map, m->placed_mappings, p->mappings.count);
+	placemap_extend(&m->location_map, m->placed_locations,
+			p->locations.count);
+	if (m->keep_zero)
+		placemap_extend(&m->sample_map, m->placed_samples,
+				p->samples.count);
+	m->placed_mappings = p->mappings.count;
+	m->placed_locations = p->locations.count;
+	m->placed_samples = m->keep_zero ? p->samples.count : 0;
 }
 
 int merge_add(struct merge *m, const struct pprof *p, const enum merge_op *ops,
@@ -164,7 +177,10 @@ int merge_add(struct merge *m, const struct pprof *p, const enum merge_op *ops,
 		merge_common_units(m, p);
 	merge_add_header(m, p);
 	merge_add_program(m, p);
-	merge_add_samples(m, ops);
+	if (m->keep_zero)
+		merge_add_sum_samples(m, ops);
+	else
+		merge_add_samples(m, ops);
 	m->src = NULL;
 	m->count++;
 	return 0;
@@ -197,6 +213,19 @@ int merge_add_sum(struct merge *m, const struct pprof *p,
 	merge_make_room(m, p);
 	m->keep_zero = true;
 	rc = merge_add(m, p, ops, err);
+	m->keep_zero = false;
+	return rc;
+}
+
+int merge_add_more(struct merge *m, const struct pprof *p,
+		   const enum merge_op *ops, struct err *err)
+{
+	int rc;
+
+	m->keep_zero = true;
+	m->continues = true;
+	rc = merge_add(m, p, ops, err);
+	m->continues = false;
 	m->keep_zero = false;
 	return rc;
 }

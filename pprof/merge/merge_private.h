@@ -60,6 +60,14 @@ struct merge {
 	struct place_map mapping_map;
 	struct place_map function_map;
 	struct place_map location_map;
+	struct place_map sample_map; /* of sums only */
+	/*
+	 * Of the last sum: how many of its objects have a place in these maps;
+	 * samples: none, if the labels that are added have changed since.
+	 */
+	size_t placed_mappings;
+	size_t placed_locations;
+	size_t placed_samples;
 	VEC(uint64_t) scratch; /* lookup key of a location, as 64-bit words */
 	VEC(uint32_t) frames;  /* locations of the stack being looked up */
 	VEC(struct pprof_label) labels; /* labels of the set being looked up */
@@ -71,6 +79,7 @@ struct merge {
 	double ratios[TYPES_MAX];
 	bool scaled;    /* whether any of the ratios is not 1 */
 	bool keep_zero; /* also add samples whose values are all 0 */
+	bool continues; /* the source is the last sum, with other values */
 };
 
 /*

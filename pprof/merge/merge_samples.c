@@ -78,6 +78,7 @@ void merge_label(struct merge *m, struct str key, struct str value)
 {
 	struct pprof_label *l = vec_add(&m->extra);
 
+	m->placed_samples = 0;
 	memset(l, 0, sizeof(*l));
 	l->key = strtab_intern(&m->out.strings, key);
 	l->str = strtab_intern(&m->out.strings, value);
@@ -85,6 +86,8 @@ void merge_label(struct merge *m, struct str key, struct str value)
 
 void merge_no_labels(struct merge *m)
 {
+	if (m->extra.count)
+		m->placed_samples = 0;
 	m->extra.count = 0;
 }
 
@@ -258,7 +261,24 @@ void merge_add_samples(struct merge *m, const enum merge_op *ops)
 	for (size_t i = 0; i < src->samples.count; i++) {
 		const int64_t *v = pprof_values(src, i);
 
-		if (m->keep_zero || !merge_is_zero(v, width, ops))
+		if (!merge_is_zero(v, width, ops))
 			merge_add_values(m, map_sample(m, i), v, ops);
+	}
+}
+
+void merge_add_sum_samples(struct merge *m, const enum merge_op *ops)
+{
+	const struct pprof *src = m->src;
+	size_t width = src->types.count;
+
+	for (size_t i = 0; i < src->samples.count; i++) {
+		const int64_t *v = pprof_values(src, i);
+		uint32_t *to = &m->sample_map.to.v[i];
+		bool is_known = *to != PPROF_NONE;
+
+		if (!is_known)
+			*to = map_sample(m, i);
+		if (!is_known || !merge_is_zero(v, width, ops))
+			merge_add_values(m, *to, v, ops);
 	}
 }

@@ -23,4 +23,10 @@ bool merge_is_zero(const int64_t *v, size_t width, const enum merge_op *ops);
  */
 void merge_add_samples(struct merge *m, const enum merge_op *ops);
 
+/*
+ * Adds all samples of the source, which is a sum, also those whose values are 0.
+ * Remembers their places in m->sample_map.
+ */
+void merge_add_sum_samples(struct merge *m, const enum merge_op *ops);
+
 #endif

@@ -31,4 +31,15 @@ static inline void placemap_reset(struct place_map *map, size_t n)
 		memset(map->to.v, 0xff, n * sizeof(*map->to.v));
 }
 
+/* Makes room for n entries, of which the first `known` stay as they are. */
+static inline void placemap_extend(struct place_map *map, size_t known,
+				   size_t n)
+{
+	map->to.count = known;
+	if (n <= known)
+		return;
+	vec_reserve(&map->to, n - known);
+	memset(map->to.v + known, 0xff, (n - known) * sizeof(*map->to.v));
+}
+
 #endif

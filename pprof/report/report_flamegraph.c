@@ -212,9 +212,32 @@ static void flame_list_samples(const struct flame *f, const uint32_t *ends,
 	mem_free(next);
 }
 
+/*
+ * Keep one of the nodes that have the same samples, as all nodes of a chain of
+ * calls have: they are one question. Sets group[n] to the number of node n among
+ * those that are kept, and returns how many these are.
+ */
+static size_t flame_join_chains(struct flame_samples *s, size_t count,
+				uint32_t *group)
+{
+	size_t kept = 0;
+
+	for (size_t n = 0; n < count; n++) {
+		struct pprof_run run = s->of[n];
+
+		/* Only a parent and its first child can begin at one sample. */
+		if (!kept || s->of[kept - 1].first != run.first ||
+		    s->of[kept - 1].count != run.count)
+			s->of[kept++] = run;
+		group[n] = (uint32_t)kept - 1;
+	}
+	return kept;
+}
+
 /* The verdicts on the nodes of a tree. */
 struct flame_verdicts {
-	double *interval; /* by node, in the unit of the values; NaN: not tested */
+	uint32_t *group;  /* by node: its place in the other arrays */
+	double *interval; /* in the unit of the values; NaN: not tested */
 	bool *sure;
 };
 
@@ -239,7 +262,9 @@ static int compare_tree(struct compared_flame *x, const struct flame *f,
 	int rc;
 
 	flame_list_samples(f, x->ends, r->p->samples.count, &s);
-	groups = (struct compare_groups){ f->v.count, s.of, s.samples };
+	groups = (struct compare_groups){
+		flame_join_chains(&s, f->v.count, v->group), s.of, s.samples
+	};
 	x->compare->groups = &groups;
 	rc = compare_run(x->compare, r->p, &r->nodes, &r->o->limits, &x->result,
 			 err);
@@ -267,12 +292,12 @@ static void write_verdicts(const struct flame_verdicts *v, size_t count,
 	json_key(j, "interval");
 	json_begin(j, '[');
 	for (size_t i = 0; i < count; i++)
-		json_rounded(j, v->interval[i], FLAME_DIGITS);
+		json_rounded(j, v->interval[v->group[i]], FLAME_DIGITS);
 	json_end(j, ']');
 	json_key(j, "sure");
 	json_begin(j, '[');
 	for (size_t i = 0; i < count; i++)
-		json_int(j, v->sure[i]);
+		json_int(j, v->sure[v->group[i]]);
 	json_end(j, ']');
 }
 
@@ -352,11 +377,12 @@ static int build_compared_tree(struct names *names, struct compared_flame *x,
 		rc = limits_spend(
 			&x->r->o->limits,
 			f.v.count * (sizeof(struct pprof_run) +
-				     sizeof(uint32_t) + sizeof(*v.interval) +
-				     sizeof(*v.sure)) +
+				     sizeof(uint32_t) + sizeof(*v.group) +
+				     sizeof(*v.interval) + sizeof(*v.sure)) +
 				x->r->p->samples.count * sizeof(uint32_t),
 			err);
 	if (!rc) {
+		v.group = mem_zalloc(f.v.count, sizeof(*v.group));
 		v.interval = mem_zalloc(f.v.count, sizeof(*v.interval));
 		v.sure = mem_zalloc(f.v.count, sizeof(*v.sure));
 		rc = compare_tree(x, &f, &v, err);
@@ -365,6 +391,7 @@ static int build_compared_tree(struct names *names, struct compared_flame *x,
 		write_tree(names, x->r, &f, j);
 		write_verdicts(&v, f.v.count, j);
 	}
+	mem_free(v.group);
 	mem_free(v.interval);
 	mem_free(v.sure);
 	flame_fini(&f);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/query_compare.h"
 
+#include "pprof/columns_sum.h"
 #include "query/merge/bucket_plan.h"
 #include "query/merge/row_run.h"
 
@@ -436,6 +437,7 @@ int query_compare_add(struct query_compare *c, struct querier *q, size_t series,
 		rc = add_piece(&x, first, end, err);
 		first = end;
 	}
+	columns_sum_forget(c->g->sum);
 	return rc;
 }
 

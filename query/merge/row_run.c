@@ -260,8 +260,11 @@ int query_add_rows(struct query_merge *g, struct querier *q, size_t series,
 		if (!rc && s->has_all)
 			rc = add_each(s, count, err);
 	}
+	/* A comparison goes on with the next piece of the series. */
 	if (!rc)
-		rc = columns_sum_flush(g->sum, g->merge, err);
+		rc = g->compare ?
+			     columns_sum_flush_part(g->sum, g->merge, err) :
+			     columns_sum_flush(g->sum, g->merge, err);
 	if (!rc)
 		rc = query_merge_account(g, q, err);
 	mem_free(s);

@@ -24,6 +24,9 @@ Test(text, json_escapes_strings_and_replaces_invalid_utf8)
 	json_double(&j, 1.0 / 0.0);
 	json_rounded(&j, 1.0 / 3, 3);
 	json_rounded(&j, 123456789012345, 3);
+	json_rounded(&j, 123456.78, 3);
+	json_rounded(&j, -99999.9, 3);
+	json_rounded(&j, 0.0000123456, 3);
 	json_rounded(&j, 0.0 / 0.0, 3);
 	json_bool(&j, true);
 	json_end(&j, ']');
@@ -35,7 +38,7 @@ Test(text, json_escapes_strings_and_replaces_invalid_utf8)
 		check_str(str_from(buf_bytes(&b)),
 			  "{\"a\\\"b\":[\"x\\n\\t\\\\\\u0001\xc3\xa9\\ufffd\","
 			  "-9223372036854775808,0.5,null,0.333,123456789012345,"
-			  "null,true],\"c\":{}}"));
+			  "123000,-100000,1.23e-05,null,true],\"c\":{}}"));
 	buf_fini(&b);
 }
 

@@ -59,6 +59,7 @@ struct fleet {
 	struct buf body; /* of the file that is being read */
 	struct buf raw;
 	VEC(struct restart) restarts;
+	uint32_t *leaf;    /* by stack: the function that is running */
 	int64_t allocated; /* by the instance that is being read */
 	int64_t heap_ms;
 };
@@ -178,6 +179,29 @@ static void load_instance(struct fleet *f, const char *folder, const char *name)
 	f->instances++;
 }
 
+/* Find the function that is running in each stack, by its number in the merge. */
+static void find_leaves(struct fleet *f)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < f->p->samples.count; i++) {
+		size_t id = (size_t)pprof_values(f->p, i)[0] - 1;
+
+		most = id > most ? id : most;
+	}
+	f->leaf = mem_zalloc(most + 1, sizeof(*f->leaf));
+	for (size_t i = 0; i < f->p->samples.count; i++) {
+		const struct pprof_run *stack = pprof_stack(f->p, i);
+		size_t id = (size_t)pprof_values(f->p, i)[0] - 1;
+		struct pprof_run lines;
+
+		if (!stack->count)
+			continue;
+		lines = f->nodes.locations.v[f->p->frames.v[stack->first]];
+		f->leaf[id] = f->nodes.of_lines.v[lines.first];
+	}
+}
+
 static void load_fleet(struct fleet *f, const char *folder)
 {
 	struct dirent **entries;
@@ -201,14 +225,39 @@ static void load_fleet(struct fleet *f, const char *folder)
 	}
 	f->p = merge_number(f->merge, f->type);
 	nodes_init(&f->nodes, f->p, GRANULARITY_FUNCTIONS, false);
+	find_leaves(f);
 	printf("%zu profiles of %u instances, %zu stacks, %zu functions\n",
 	       f->profiles.count, f->instances, f->p->samples.count,
 	       f->nodes.v.count);
 }
 
+/*
+ * A change that is made: the samples of a function, without its callees, become
+ * fewer by this part in the base.
+ */
+struct change {
+	uint32_t node;
+	double part; /* 0: nothing is changed */
+};
+
+/* How much a change leaves of a value of the base. */
+static int64_t left_of(const struct fleet *f, const struct change *x,
+		       const struct drop *d)
+{
+	int64_t period = f->p->period;
+	int64_t left = 0;
+
+	if (x->part <= 0 || f->leaf[d->sample] != x->node)
+		return d->value;
+	for (int64_t hit = 0; hit < d->value / period; hit++)
+		left += chance() < x->part ? 0 : period;
+	return left;
+}
+
 /* Add a profile to a side, as queries do; `from` is where the first bucket begins. */
 static void add_profile(const struct fleet *f, struct compare *c,
-			const struct taken *t, uint32_t side, int64_t width)
+			const struct taken *t, uint32_t side, int64_t width,
+			const struct change *x)
 {
 	int64_t at = (t->ms + 5000) / width - c->first[side];
 	uint32_t bucket = (uint32_t)at * 2 + side;
@@ -218,9 +267,10 @@ static void add_profile(const struct fleet *f, struct compare *c,
 	*compare_divisor(c, true, instance) += 10;
 	for (size_t i = t->first; i < t->end; i++) {
 		const struct drop *d = &f->drops.v[i];
+		int64_t v = side ? d->value : left_of(f, x, d);
 
-		cells_add(&c->buckets, d->sample, bucket, d->value);
-		cells_add(&c->instances, d->sample, instance, d->value);
+		cells_add(&c->buckets, d->sample, bucket, v);
+		cells_add(&c->instances, d->sample, instance, v);
 	}
 }
 
@@ -252,6 +302,62 @@ static size_t sure_count(const struct compare_result *r)
 	return n;
 }
 
+/*
+ * Changes that are said to be visible are made, one in a comparison, and counted if
+ * they are seen.
+ */
+struct power {
+	int made;
+	int seen;
+};
+
+/*
+ * Choose a function of at least 100 samples and a change that the comparison says is
+ * just visible. Returns whether there is one. Removing the part q of a share p leaves
+ * the share p(1-q)/(1-pq).
+ */
+static bool choose_change(const struct compare_result *r, struct change *x)
+{
+	size_t first =
+		r->rows.count ? (size_t)(chance() * (double)r->rows.count) : 0;
+
+	for (size_t i = 0; i < r->rows.count; i++) {
+		const struct compare_row *row =
+			&r->rows.v[(first + i) % r->rows.count];
+		double p = row->flat.e.ratio[ESTIMATE_BASE];
+		double v = row->flat.visible;
+
+		x->node = row->node;
+		x->part = v / (p * (1 - p) + v * p);
+		if (row->flat.p_all <= 1 && row->flat.samples >= 100 && p > 0 &&
+		    x->part < 0.95)
+			return true;
+	}
+	return false;
+}
+
+/* Count whether a change is seen: the function weighs more in the new side. */
+static void count_power(struct power *w, const struct compare_result *r,
+			const struct change *x)
+{
+	w->made++;
+	for (size_t i = 0; i < r->rows.count; i++) {
+		const struct compare_row *row = &r->rows.v[i];
+
+		w->seen += row->node == x->node && row->flat.sure &&
+			   row->flat.e.delta > 0;
+	}
+}
+
+/* Print how many changes were seen; returns whether they are enough. */
+static bool print_power(const struct power *w, int percent)
+{
+	printf("  changes that are said to be visible: %d, of which %d are seen (%.1f %%; wanted %d %%)\n",
+	       w->made, w->seen, w->made ? 100.0 * w->seen / w->made : 0,
+	       percent);
+	return w->made && w->seen * 100 >= w->made * percent;
+}
+
 /* Whether a profile belongs to the job of an instance; every sixth time, all do. */
 static bool is_of(const struct fleet *f, const struct taken *t, uint32_t like,
 		  bool all)
@@ -278,37 +384,73 @@ static int64_t last_ms(const struct fleet *f)
 	return last;
 }
 
+/* One side of a split, by chance that can be repeated. */
+struct split {
+	uint32_t like;
+	bool all;
+	int64_t width;
+	uint64_t luck;
+};
+
+static struct compare_result judge_split(const struct fleet *f,
+					 const struct split *s,
+					 const struct change *x)
+{
+	struct compare c = empty_comparison(f);
+	struct compare_result r;
+	uint64_t after = luck;
+
+	c.first[0] = c.first[1] = first_ms(f) / s->width;
+	for (size_t k = 0; k < f->profiles.count; k++) {
+		const struct taken *t = &f->profiles.v[k];
+		bool side;
+
+		if (!is_of(f, t, s->like, s->all))
+			continue;
+		/* The sides are the same ones, whatever is changed in them. */
+		luck = s->luck + k * 0x9e3779b97f4a7c15u;
+		(void)chance();
+		side = chance() < 0.5;
+		luck = after;
+		add_profile(f, &c, t, side, s->width, x);
+		after = luck;
+	}
+	r = judged(f, &c);
+	compare_fini(&c);
+	return r;
+}
+
 /*
  * Split the profiles of a job, or of all, at random: both sides are of the same
- * programs, so each change is a false one.
+ * programs, so each change is a false one, unless it was made.
  */
 static bool random_splits(const struct fleet *f, int splits)
 {
+	struct power power = { 0 };
 	int flagged = 0;
 	int judgements = 0;
 
 	for (int i = 0; i < splits; i++) {
-		struct compare c = empty_comparison(f);
-		struct compare_result r;
-		bool all = i % 6 == 5;
-		uint32_t like = (uint32_t)i % f->instances;
-		int64_t width = all ? 21000 : 30000;
+		struct split s = { .like = (uint32_t)i % f->instances,
+				   .all = i % 6 == 5,
+				   .width = i % 6 == 5 ? 21000 : 30000,
+				   .luck = (uint64_t)i + 1 };
+		struct change x = { 0 };
+		struct compare_result r = judge_split(f, &s, &x);
 
-		c.first[0] = c.first[1] = first_ms(f) / width;
-		for (size_t k = 0; k < f->profiles.count; k++) {
-			if (is_of(f, &f->profiles.v[k], like, all))
-				add_profile(f, &c, &f->profiles.v[k],
-					    chance() < 0.5, width);
-		}
-		r = judged(f, &c);
 		judgements += !r.few_buckets;
 		flagged += sure_count(&r) > 0;
+		if (!r.few_buckets && choose_change(&r, &x)) {
+			compare_result_fini(&r);
+			r = judge_split(f, &s, &x);
+			count_power(&power, &r, &x);
+		}
 		compare_result_fini(&r);
-		compare_fini(&c);
 	}
 	printf("random splits: %d, of which %d could be judged, %d with a change\n",
 	       splits, judgements, flagged);
-	return flagged <= splits / 100 && judgements > splits / 2;
+	return print_power(&power, 95) && flagged <= splits / 100 &&
+	       judgements > splits / 2;
 }
 
 /* Whether no instance of the job was started again in [from, to). */
@@ -324,61 +466,85 @@ static bool ran(const struct fleet *f, uint32_t like, int64_t from, int64_t to)
 	return true;
 }
 
+/* Two windows of a job that follow each other. */
+static struct compare_result judge_windows(const struct fleet *f, uint32_t like,
+					   int64_t at, const struct change *x)
+{
+	struct compare c = empty_comparison(f);
+	struct compare_result r;
+	int64_t width = 15000;
+
+	c.first[0] = at / width;
+	c.first[1] = (at + WINDOW_MS) / width;
+	for (size_t k = 0; k < f->profiles.count; k++) {
+		const struct taken *t = &f->profiles.v[k];
+		int64_t off = t->ms - at;
+
+		if (off >= 0 && off < 2 * WINDOW_MS && is_of(f, t, like, false))
+			add_profile(f, &c, t, off >= WINDOW_MS, width, x);
+	}
+	r = judged(f, &c);
+	compare_fini(&c);
+	return r;
+}
+
+/* What was found in all windows. */
+struct found {
+	int compared;
+	int judgements;
+	int bursty;
+	int flagged;
+	int plain; /* with a change, and not bursty */
+	struct power power;
+};
+
+/* Compare two windows, with and without a change that is made. */
+static void compare_windows(const struct fleet *f, uint32_t like, int64_t at,
+			    struct found *n)
+{
+	struct change x = { 0 };
+	struct compare_result r = judge_windows(f, like, at, &x);
+
+	n->compared++;
+	n->judgements += !r.few_buckets;
+	n->bursty += r.bursty;
+	if (sure_count(&r)) {
+		n->flagged++;
+		n->plain += !r.bursty;
+		printf("  %s at %llds: %zu changes%s\n", f->jobs[like],
+		       (long long)(at - first_ms(f)) / 1000, sure_count(&r),
+		       r.bursty ? " (bursty)" : "");
+	}
+	if (!r.few_buckets && !r.bursty && choose_change(&r, &x)) {
+		compare_result_fini(&r);
+		r = judge_windows(f, like, at, &x);
+		count_power(&n->power, &r, &x);
+	}
+	compare_result_fini(&r);
+}
+
 /*
  * Compare windows that follow each other, in blocks of 15 s, shorter than a query
  * would choose: windows of fleets without a restart are short.
  */
 static bool windows(const struct fleet *f)
 {
-	int64_t begin = first_ms(f);
-	int compared = 0;
-	int judgements = 0;
-	int bursty = 0;
-	int flagged = 0;
-	int plain = 0;
+	struct found n = { 0 };
 
 	for (uint32_t like = 0; like < f->instances; like++) {
 		if (like && !strcmp(f->jobs[like], f->jobs[like - 1]))
 			continue;
-		for (int64_t at = begin; at + 2 * WINDOW_MS < last_ms(f);
+		for (int64_t at = first_ms(f); at + 2 * WINDOW_MS < last_ms(f);
 		     at += WINDOW_MS / 2) {
-			struct compare c = empty_comparison(f);
-			struct compare_result r;
-			int64_t width = 15000;
-
-			if (!ran(f, like, at, at + 2 * WINDOW_MS))
-				continue;
-			c.first[0] = at / width;
-			c.first[1] = (at + WINDOW_MS) / width;
-			for (size_t k = 0; k < f->profiles.count; k++) {
-				const struct taken *t = &f->profiles.v[k];
-				int64_t off = t->ms - at;
-
-				if (off >= 0 && off < 2 * WINDOW_MS &&
-				    is_of(f, t, like, false))
-					add_profile(f, &c, t, off >= WINDOW_MS,
-						    width);
-			}
-			r = judged(f, &c);
-			compared++;
-			judgements += !r.few_buckets;
-			bursty += r.bursty;
-			if (sure_count(&r)) {
-				flagged++;
-				plain += !r.bursty;
-				printf("  %s at %llds: %zu changes%s\n",
-				       f->jobs[like],
-				       (long long)(at - begin) / 1000,
-				       sure_count(&r),
-				       r.bursty ? " (bursty)" : "");
-			}
-			compare_result_fini(&r);
-			compare_fini(&c);
+			if (ran(f, like, at, at + 2 * WINDOW_MS))
+				compare_windows(f, like, at, &n);
 		}
 	}
 	printf("windows of 2 x %d s without a restart: %d, of which %d could be judged and %d are bursty, %d with a change, %d of them not bursty\n",
-	       WINDOW_MS / 1000, compared, judgements, bursty, flagged, plain);
-	return plain <= (compared + 34) / 35 && judgements > compared / 2;
+	       WINDOW_MS / 1000, n.compared, n.judgements, n.bursty, n.flagged,
+	       n.plain);
+	return print_power(&n.power, 90) && n.plain <= (n.compared + 34) / 35 &&
+	       n.judgements > n.compared / 2;
 }
 
 int main(int argc, char **argv)

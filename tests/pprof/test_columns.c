@@ -390,7 +390,9 @@ static void choose(enum merge_op ops[TYPES_MAX], unsigned n)
 		ops[t] = all[(n >> t % 4 * 2) & 3];
 }
 
-static void merge_rows(struct merge *m, const struct stripe *s, unsigned n)
+/* Merge rows: all at once, or `part` of them at a time. */
+static void merge_rows(struct merge *m, const struct stripe *s, unsigned n,
+		       size_t part)
 {
 	struct codec_decoder *d = codec->decoder_new();
 	struct columns_sum *sum = columns_sum_new();
@@ -406,8 +408,12 @@ static void merge_rows(struct merge *m, const struct stripe *s, unsigned n)
 		const struct codec_rows *rows;
 
 		cr_assert(!codec->rows(d, &group, wanted, &rows, NULL));
-		for (size_t k = 0; k < g->count; k++)
+		for (size_t k = 0; k < g->count; k++) {
 			cr_assert(!columns_sum_add(sum, rows, k, ops, m, NULL));
+			if (part && k % part == 0)
+				cr_assert(
+					!columns_sum_flush_part(sum, m, NULL));
+		}
 	}
 	cr_assert(!columns_sum_flush(sum, m, NULL));
 	columns_sum_free(sum);
@@ -482,20 +488,26 @@ static void compare_sums(const struct samples *all, const char *job,
 	for (unsigned n = 0; n < 256; n += 7) {
 		struct merge *raw = merge_new();
 		struct merge *rows = merge_new();
+		struct merge *parts = merge_new();
 
 		for (size_t i = 0; i < 2; i++) {
 			merge_profiles(raw, &s[i], n);
-			merge_rows(rows, &s[i], n);
+			merge_rows(rows, &s[i], n, 0);
+			merge_rows(parts, &s[i], n, 3);
 		}
 		/*
 		 * Subtract the first stripe, so that some samples cancel out.
 		 */
 		merge_profiles(raw, &s[0], 0x55);
-		merge_rows(rows, &s[0], 0x55);
+		merge_rows(rows, &s[0], 0x55, 0);
+		merge_rows(parts, &s[0], 0x55, 1);
 		cr_expect(encodes_alike(raw, rows), "%s %s, ops %u", job, type,
 			  n);
+		cr_expect(encodes_alike(raw, parts), "%s %s in parts, ops %u",
+			  job, type, n);
 		merge_free(raw);
 		merge_free(rows);
+		merge_free(parts);
 	}
 	for (size_t i = 0; i < 2; i++)
 		stripe_free(&s[i]);

@@ -7,6 +7,7 @@
 #include "pprof/compare.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "pprof/compare_json.h"
 #include "tests/pprof/sketch.h"
@@ -115,21 +116,28 @@ static void put(struct compare *c, int side, uint32_t sample, uint32_t bucket,
 }
 
 /*
- * Fill a side with `buckets` buckets of about `samples` samples each. `scale` is by
- * how much function `changed` is heavier than its share says.
+ * Fill a bucket of a side with about `samples` samples. `scale` is by how much
+ * function `changed` is heavier than its share says.
  */
+static void fill_bucket(struct compare *c, const struct program *g,
+			struct chance *luck, int side, uint32_t bucket,
+			int64_t samples, size_t changed, double scale)
+{
+	for (size_t f = 0; f < g->functions; f++) {
+		double p = g->share[f] * (f == changed ? scale : 1);
+
+		put(c, side, (uint32_t)f, bucket, 0,
+		    chance_hits(luck, samples, p < 1 ? p : 1));
+	}
+}
+
+/* Fill a side with `buckets` such buckets. */
 static void fill_side(struct compare *c, const struct program *g,
 		      struct chance *luck, int side, uint32_t buckets,
 		      int64_t samples, size_t changed, double scale)
 {
-	for (uint32_t b = 0; b < buckets; b++) {
-		for (size_t f = 0; f < g->functions; f++) {
-			double p = g->share[f] * (f == changed ? scale : 1);
-
-			put(c, side, (uint32_t)f, b, 0,
-			    chance_hits(luck, samples, p));
-		}
-	}
+	for (uint32_t b = 0; b < buckets; b++)
+		fill_bucket(c, g, luck, side, b, samples, changed, scale);
 }
 
 static struct compare_result run(struct compare *c, const struct program *g)
@@ -390,6 +398,58 @@ Test(compare, rates_are_divided_by_what_was_covered)
 	cr_expect(r.total.e.instances == 1 && r.total.e.agree == 1);
 	compare_result_fini(&r);
 	compare_fini(&c);
+	program_fini(&g);
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a;
+	double y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * Two sets of equal programs at the same time, whose load changes all the time for
+ * both: small probabilities are not more frequent than they say (the one-sided test
+ * of Kolmogorov and Smirnov, at 1 %).
+ */
+Test(compare, equal_programs_at_the_same_time_differ_by_chance_alone)
+{
+	enum {
+		RUNS = 200
+	};
+	struct program g = program_init(20);
+	struct chance luck = { 29 };
+	double p[RUNS];
+	size_t below_half = 0;
+
+	for (int i = 0; i < RUNS; i++) {
+		struct compare c = compare_of_samples();
+		struct compare_result r;
+
+		c.paired = true;
+		for (uint32_t b = 0; b < 48; b++) {
+			uint32_t f = b / 2 % 20;
+			double burst = 1 + 2 * chance_next(&luck);
+
+			for (int side = 0; side < 2; side++) {
+				fill_bucket(&c, &g, &luck, side, b, 300, f,
+					    burst);
+			}
+		}
+		r = run(&c, &g);
+		p[i] = row_of(&r, &g, "f0")->flat.e.p;
+		below_half += p[i] < 0.5;
+		compare_result_fini(&r);
+		compare_fini(&c);
+	}
+	qsort(p, RUNS, sizeof(*p), compare_doubles);
+	for (int i = 0; i < RUNS; i++)
+		cr_expect((i + 1.0) / RUNS - p[i] < 1.52 / sqrt(RUNS),
+			  "%d of %d are at most %g", i + 1, RUNS, p[i]);
+	/* They are not always large, either. */
+	cr_expect(below_half > RUNS / 5, "%zu", below_half);
 	program_fini(&g);
 }
 
