@@ -34,6 +34,7 @@ struct report_options {
 	struct str symbol; /* reports peek, source: regexp of function names */
 	enum granularity granularity;
 	bool noinlines;
+	bool ignore_versions; /* see pprof/filter/module_version.h */
 	/*
 	 * Whether addresses without a function get names before the report is
 	 * made. The caller does that (query/symbolize.h).

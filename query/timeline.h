@@ -50,6 +50,12 @@ struct timeline_options {
 	 */
 	int64_t fill_ms;
 	/*
+	 * Whether a gap is filled only if it is no longer than three times what
+	 * mostly lies between the profiles of the series, or a minute: a target
+	 * that missed more scrapes was down.
+	 */
+	bool fill_typical;
+	/*
 	 * Number of buckets for the distribution of totals, BUCKETS_MIN to
 	 * BUCKETS_MAX; 0: none.
 	 */
@@ -120,6 +126,8 @@ struct timeline {
 	 * line.
 	 */
 	VEC(uint32_t) places;
+	/* Scratch: the largest gap of the series that is filled, in ms. */
+	int64_t fill_ms;
 	size_t memory; /* bytes of all groups and lines, without buckets */
 	struct growth_meter meter; /* counts `memory` and work for the limits */
 	/* Whether timeline_add() counts totals in buckets. */

@@ -49,6 +49,7 @@ static const struct option {
 	{ OPTION_TEXT, AT(symbol), 0 },
 	{ OPTION_GRANULARITY, AT(granularity), 0 },
 	{ OPTION_SWITCH, AT(noinlines), 0 },
+	{ OPTION_SWITCH, AT(ignore_versions), 0 },
 	{ OPTION_SWITCH, AT(symbolize), 0 },
 	{ OPTION_SORT, AT(cum), 0 },
 	{ OPTION_TEXT, AT(unit), 0 },
@@ -106,6 +107,9 @@ static const struct report_option_help help[] = {
 	  false, false },
 	{ "noinlines", "Attribute inlined functions to their caller.", true,
 	  false },
+	{ "ignore_versions",
+	  "Leave the major versions of Go modules, such as /v2, out of function names.",
+	  true, false },
 	{ "symbolize",
 	  "Name addresses without a function by the files of this machine (default true).",
 	  true, false },
@@ -296,7 +300,7 @@ bool report_options_filter(const struct report_options *o)
 
 	return n->focus[0].len || n->ignore[0].len || n->hide[0].len ||
 	       n->show[0].len || n->show_from.len || o->prune_from.len ||
-	       o->under[0].len || o->recursion || o->tags.focus.len ||
-	       o->tags.ignore.len || o->tags.show.len || o->tags.hide.len ||
-	       o->tagroot.len;
+	       o->under[0].len || o->recursion || o->ignore_versions ||
+	       o->tags.focus.len || o->tags.ignore.len || o->tags.show.len ||
+	       o->tags.hide.len || o->tagroot.len;
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "pprof/filter/module_version.h"
 #include "pprof/filter/prune.h"
 #include "pprof/flame_svg.h"
 #include "pprof/measure.h"
@@ -160,6 +161,9 @@ static int report_prepare(struct report *r, struct err *err)
 
 	if (rc)
 		return rc;
+	/* Expressions are searched for in the names that are shown. */
+	if (r->o->ignore_versions)
+		module_version_remove(r->p);
 	tag_units_find(r->p, &r->units);
 	if (r->o->tagroot.len)
 		rc = pprof_tagroot(r->p, r->o->tagroot, r->out_unit,

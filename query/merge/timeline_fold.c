@@ -82,7 +82,7 @@ static void fold_cover(const struct timeline *t, struct fold_row *r)
 static void fold_neighbours(const struct timeline *t, struct fold_row *r,
 			    const struct totals_view *v, size_t i)
 {
-	uint64_t fill = (uint64_t)t->o->fill_ms;
+	uint64_t fill = (uint64_t)t->fill_ms;
 	bool has_next = i + 1 < v->count;
 
 	r->is_first = !i;

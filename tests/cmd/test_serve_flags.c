@@ -359,7 +359,8 @@ Test(serve_flags, options_that_were_not_given_are_not_named)
 	report_flags_each(&r.values, note_option, &out);
 	cr_expect(check_str(
 		str_from(buf_bytes(&out)),
-		"focus=&noinlines=true&symbolize=true&unit=MB&trim=true&"
+		"focus=&noinlines=true&ignore_versions=false&symbolize=true&"
+		"unit=MB&trim=true&"
 		"drop_negative=false&relative_percentages=false&"
 		"mean=false&invert=false&"));
 	buf_fini(&out);

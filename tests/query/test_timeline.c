@@ -185,6 +185,42 @@ Test(timeline, rates_hold_until_the_next_profile)
 	timeline_fini(&t);
 }
 
+/* One scrape in 15 s; then the target is down for two minutes. */
+Test(timeline, typical_gaps_are_filled_and_longer_ones_are_not)
+{
+	struct timeline_options o = { .from = 0,
+				      .to = 360 * SECOND,
+				      .step_ms = 60 * SECOND,
+				      .group_by = str_of("job"),
+				      .rate = true,
+				      .fill_ms = 300 * SECOND,
+				      .fill_typical = true };
+	struct point often[17];
+	const struct point rare[] = { { 0, 20, 10 * SECOND_NS },
+				      { 120 * SECOND, 20, 10 * SECOND_NS },
+				      { 360 * SECOND, 20, 10 * SECOND_NS } };
+	struct timeline t;
+	struct err err;
+
+	for (int i = 0; i < 17; i++)
+		often[i] = (struct point){ (i < 9 ? i : i + 7) * 15 * SECOND,
+					   20, 10 * SECOND_NS };
+	cr_assert(!timeline_init(&t, &o, &err));
+	cr_expect(!add_series(&t, "a", "cpu", often, 17, true));
+	expect_values(&t, (double[]){ 2, 2, 2, UNKNOWN, 2, 2 }, 6);
+	timeline_fini(&t);
+	/* The same gap is filled if nothing else was expected, or if asked for. */
+	cr_assert(!timeline_init(&t, &o, &err));
+	cr_expect(!add_series(&t, "b", "cpu", rare, 3, true));
+	expect_values(&t, (double[]){ 2, 2, 2, 2, 2, 2 }, 6);
+	timeline_fini(&t);
+	o.fill_typical = false;
+	cr_assert(!timeline_init(&t, &o, &err));
+	cr_expect(!add_series(&t, "a", "cpu", often, 17, true));
+	expect_values(&t, (double[]){ 2, 2, 2, 2, 2, 2 }, 6);
+	timeline_fini(&t);
+}
+
 /* A profile appears when it is complete, which may be after the next is due. */
 Test(timeline, rates_hold_to_the_end_while_the_next_profile_is_on_its_way)
 {

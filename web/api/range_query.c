@@ -6,6 +6,11 @@
 #include "base/units.h"
 #include "pprof/tagroot.h"
 
+enum {
+	/* The longest gap that fill=auto fills, as Prometheus does. */
+	FILL_MOST_MS = 5 * 60 * 1000,
+};
+
 /* Parse a duration such as "15s" or, as in Prometheus, a number of seconds. */
 static int range_query_duration(const struct request *r, const char *name,
 				int64_t *ms, struct err *err)
@@ -40,6 +45,7 @@ static int parse_timeline(const struct request *r, struct range_query *rq,
 {
 	struct timeline_options *o = &rq->timeline;
 	struct str step;
+	struct str fill;
 	int64_t buckets = 0;
 	int rc = range_query_step(r, &o->step_ms, err);
 	bool stepped = params_find(&r->params, "step", &step) && step.len;
@@ -48,7 +54,11 @@ static int parse_timeline(const struct request *r, struct range_query *rq,
 	o->to = rq->to;
 	(void)params_find(&r->params, "group_by", &o->group_by);
 	o->rate = params_is_on(&r->params, "rate");
-	if (!rc)
+	o->fill_typical = params_find(&r->params, "fill", &fill) &&
+			  str_is(fill, "auto");
+	if (!rc && o->fill_typical)
+		o->fill_ms = FILL_MOST_MS;
+	else if (!rc)
 		rc = range_query_duration(r, "fill", &o->fill_ms, err);
 	if (!rc)
 		rc = params_count(&r->params, "buckets", 0, &buckets, err);

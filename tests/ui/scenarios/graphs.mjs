@@ -178,6 +178,23 @@ async function panning(context) {
   await tab.ends();
 }
 
+/** What does not fit has a map; a click on it moves the graph there. */
+async function graphMap(tab) {
+  const map = tab.page.locator('.graph-map');
+  const scrolled = () => tab.page.locator('.graph').evaluate((e) => [e.scrollLeft, e.scrollTop, e.scrollWidth - e.clientWidth, e.scrollHeight - e.clientHeight]);
+
+  assert.equal(await map.count(), 0, 'everything fits');
+  for (let i = 0; i < 4; i++) await tab.page.getByRole('button', { name: 'Larger' }).click();
+  const { width, height } = await map.boundingBox();
+  await map.click({ position: { x: width - 2, y: height - 2 } });
+  await until('the graph is at its end', async () => { const [x, y, mostX, mostY] = await scrolled(); return Math.abs(x - mostX) < 2 && Math.abs(y - mostY) < 2; });
+  await map.click({ position: { x: 2, y: 2 } });
+  await until('the graph is at its begin', async () => { const [x, y] = await scrolled(); return x === 0 && y === 0; });
+  await tab.picture('callgraph-map');
+  await tab.page.getByRole('button', { name: 'Fit' }).click();
+  await until('everything fits again', async () => (await map.count()) === 0);
+}
+
 async function callGraph(context) {
   const tab = await open(context, `${cpu}&view=graph`);
   const graph = await context.site.api('query', { mode: 'merge', query: 'profile{job!="big"}', from: first, to: last, report: 'graph' });
@@ -185,6 +202,7 @@ async function callGraph(context) {
   assert.equal(await tab.page.locator('.graph .box').count(), graph.nodes.length);
   assert.equal(await tab.page.locator('.graph .arrow').count(), graph.edges.length);
   await tab.picture('callgraph');
+  await graphMap(tab);
   await tab.page.locator('.graph .box').first().focus();
   await tab.page.keyboard.press('Enter');
   const { name } = graph.nodes[0];

@@ -181,7 +181,7 @@ function asked(values: Partial<State>): Record<string, string> {
 }
 
 test('each chart asks for what it shows', () => {
-  assert.match(asked({}).lines ?? '', /step=15s&rate=1&fill=5m&group_by=job/);
+  assert.match(asked({}).lines ?? '', /step=15s&rate=1&fill=auto&group_by=job/);
   assert.match(asked({ chart: 'points' }).points ?? '', /totals=1&max_profiles=20000/);
   assert.match(asked({ chart: 'weights' }).weights ?? '', /step=30s&buckets=16/);
   assert.match(asked({ chart: 'rows' }).lines ?? '', /step=30s/);

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CompareAnswer, ComparedRow, ComparedValue } from '../../../web/ui/api/answer.ts';
-import { barAxis, barOf, changeText, comparedRows, comparedText, doubtText, partText, verdictText } from '../../../web/ui/model/compared.ts';
+import { barAxis, barOf, changeText, comparedRows, comparedText, doubtText, partText, renamedByVersion, verdictText } from '../../../web/ui/model/compared.ts';
+import { withoutVersion } from '../../../web/ui/model/package.ts';
 
 function value(a: number, b: number, more: Partial<ComparedValue> = {}): ComparedValue {
   return { a, b, delta: b - a, tested: false, ...more };
@@ -27,6 +28,15 @@ test('changes are percents of the base', () => {
   assert.equal(partText(0.5, value(2, 3)), '25 %');
   assert.equal(partText(undefined, value(2, 3)), '');
   assert.equal(partText(1, value(0, 3)), '');
+});
+
+test('functions whose module has another version are found again', () => {
+  const rows = (names: [string, number, number][]): ComparedRow[] => names.map(([name, a, b]) => row(name, value(a, b)));
+
+  assert.equal(withoutVersion('github.com/nats-io/nats-server/v2/server.(*client).readLoop'), 'github.com/nats-io/nats-server/server.(*client).readLoop');
+  assert.equal(withoutVersion('f[x/a/v12.T,x/b/v3/c.U]'), 'f[x/a.T,x/b/c.U]');
+  for (const name of ['k8s.io/api/core/v1.F', 'x/v2ray/core.F', 'x/a/v2', '/v2/x']) assert.equal(withoutVersion(name), name);
+  assert.equal(renamedByVersion({ ...answer, rows: rows([['x/a.F', 1, 0], ['x/a/v2.F', 0, 1], ['x/a.G', 1, 0], ['x/b.F', 0, 1], ['x/c/v2.F', 1, 1]]) }), 1);
 });
 
 test('bars are intervals around the change, in parts of the base', () => {

@@ -7,7 +7,7 @@ import { Lettering } from '../../../web/ui/draw/text.ts';
 import { fnv, packageOf, shortName } from '../../../web/ui/model/package.ts';
 import { search } from '../../../web/ui/model/search.ts';
 import { formatSelector, parseSelector, withMatcher, withoutMatcher } from '../../../web/ui/model/selector.ts';
-import { chartData, halvesOf, maxLines } from '../../../web/ui/model/series.ts';
+import { chartData, halvesOf, maxLines, unsureSteps } from '../../../web/ui/model/series.ts';
 import { formatTime, isRelative, parseDuration, parseTime, stepFor, withShownTimes } from '../../../web/ui/model/time.ts';
 import { findHash, hashText, layout, nodeAt, pathTo } from '../../../web/ui/model/tree.ts';
 import { formatChange, formatScaled, formatShare, formatValue } from '../../../web/ui/model/unit.ts';
@@ -277,4 +277,12 @@ test('the chart has the heaviest lines, and the rest as one', () => {
   assert.equal(data.lines[0]?.title, `j${maxLines + 4}`);
   assert.deepEqual(data.lines.at(-1)?.values, [0 + 1 + 2 + 3 + 4, null], 'no profile of any is no value');
   assert.equal(data.lines.at(-1)?.title, '5 more');
+});
+
+test('steps of which a part is not known are runs', () => {
+  const line = (values: (number | null)[], covered?: number[]) => ({ title: '', labels: null, values, covered });
+
+  assert.deepEqual(unsureSteps(line([1, 1, 1, 1, 1], [1, 0.5, 0.89, 0.9, 0.1])), [[1, 2], [4, 4]]);
+  assert.deepEqual(unsureSteps(line([1, null, 1], [0.5, 0.5, 0.5])), [[0, 0], [2, 2]]);
+  assert.deepEqual(unsureSteps(line([1, 1])), []);
 });

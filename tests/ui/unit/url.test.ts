@@ -45,6 +45,7 @@ test('a state comes back from its URL', () => {
     s.target = pick(texts);
     s.health = pick(['', 'down']);
     s.noinlines = next() < 0.5;
+    s.ignore_versions = next() < 0.5;
     s.recursion = pick(['', 'direct', 'all']);
     s.tz = pick(['local', 'utc']);
     s.rest = pick([[], [['new', 'value']], [['note', 'ü&=']]]);

@@ -5,7 +5,7 @@ import uPlot from 'uplot';
 import type { Line } from '../api/answer.ts';
 import { token } from '../draw/theme.ts';
 import { withLabels } from '../model/selector.ts';
-import { type ChartData, chartData, type Kind, unitOf } from '../model/series.ts';
+import { type ChartData, chartData, type ChartLine, type Kind, unitOf, unsureSteps } from '../model/series.ts';
 import { shortName } from '../model/package.ts';
 import { colorCount, dashes, lineStyles } from '../model/linestyle.ts';
 import { formatTime, parseTime } from '../model/time.ts';
@@ -151,6 +151,29 @@ function drawMarks(u: uPlot, times: number[]): void {
   u.ctx.restore();
 }
 
+/** How pale a line is where a part of the time is not known, as the last digits of its colour. */
+const pale = '55';
+
+/** The colour of a line, which is pale where a part of the time is not known. */
+function strokeOf(u: uPlot, color: string, times: number[], line: ChartLine): string | CanvasGradient {
+  const runs = unsureSteps(line);
+  const { left, width } = u.bbox;
+  const half = (((times[1] ?? 0) - (times[0] ?? 0)) || 0) / 2;
+  const at = (time: number): number => Math.max(0, Math.min(1, (u.valToPos(time, 'x', true) - left) / width));
+
+  if (!runs.length || !(width > 0)) return color;
+  const gradient = u.ctx.createLinearGradient(left, 0, left + width, 0);
+  gradient.addColorStop(0, color);
+  for (const [first, last] of runs) {
+    const [from, to] = [at((times[first] ?? 0) - half), at((times[last] ?? 0) + half)];
+    gradient.addColorStop(from, color);
+    gradient.addColorStop(from, color + pale);
+    gradient.addColorStop(to, color + pale);
+    gradient.addColorStop(to, color);
+  }
+  return gradient;
+}
+
 /** Shade the part of a wider chart from which the profiles below come. */
 function drawChosen(u: uPlot, range: [number, number]): void {
   const [left, right] = range.map((ms) => u.valToPos(ms / 1000, 'x', true)) as [number, number];
@@ -206,12 +229,18 @@ interface Pointed {
 /** The most lines whose values are listed at the pointer. */
 const listed = 12;
 
+/** "62 % known": how much of a step is known, if it is not nearly all. */
+function knownPart(line: ChartLine, step: number): string {
+  return unsureSteps(line).some(([first, last]) => step >= first && step <= last) ? `${Math.round(100 * (line.covered?.[step] ?? 0))} % known` : '';
+}
+
 /** The values of the lines at the pointer, the largest first; the nearest line is always among them. */
 function ValuesTip({ pointed, data, styles, marks, utc }: { pointed: Pointed; data: ChartData; styles: number[]; marks: Mark[]; utc: boolean }) {
   const { step, near } = pointed;
-  const known = data.lines.map((l, i) => ({ i, title: l.title, value: l.values[step] })).filter((l) => l.value !== null && l.value !== undefined);
+  const known = data.lines.map((l, i) => ({ i, title: l.title, value: l.values[step], part: knownPart(l, step) })).filter((l) => l.value !== null && l.value !== undefined);
   const sorted = known.sort((a, b) => (b.value as number) - (a.value as number));
   const shown = sorted.filter((l, k) => k < listed || l.i === near);
+  const sum = known.reduce((a, l) => a + (l.value as number), 0);
   const [begin = 0, end = Infinity] = [data.times[step], data.times[step + 1]];
 
   return (
@@ -223,9 +252,10 @@ function ValuesTip({ pointed, data, styles, marks, utc }: { pointed: Pointed; da
           {shown.map((l) => (
             <tr key={l.i} class={l.i === near ? 'near' : ''}>
               <td><Swatch style={styles[l.i]} />{l.title}</td>
-              <td class="number">{axisText(l.value as number, data)}</td>
+              <td class="number">{axisText(l.value as number, data)}{l.part && <span class="dim"> {l.part}</span>}</td>
             </tr>
           ))}
+          {known.length > 1 && <tr class="sum"><td>all together</td><td class="number">{axisText(sum, data)}</td></tr>}
         </tbody>
       </table>
       {!shown.length && <div>nothing is known</div>}
@@ -280,7 +310,7 @@ export function Chart(props: Context & {
       const options = plotOptions(state, times, unitOf(data.type), (v) => axisText(v, data), (from, to) => act({ do: range, from: String(from), to: String(to) }), props.most);
       const series = data.lines.map((l, i) => ({
         label: l.title,
-        stroke: strokes[(styles[i] as number) % colorCount] as string,
+        stroke: (u: uPlot) => strokeOf(u, strokes[(styles[i] as number) % colorCount] as string, data.times, l),
         dash: dashes[Math.floor((styles[i] as number) / colorCount)],
         width: 1.5,
         gaps: (u: uPlot, _series: number, from: number, to: number, gaps: [number, number][]) => wideGaps(u, bridged, [from, to], gaps),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a comparison with error bars says, in words and numbers.
-import type { CompareAnswer, ComparedRow, ComparedValue } from '../api/answer.ts';
+import type { CompareAnswer, ComparedRow, ComparedValue, FlameAnswer } from '../api/answer.ts';
+import { withoutVersion } from './package.ts';
 import { matcher } from './search.ts';
 import { formatRate, formatShare, formatValue } from './unit.ts';
 
@@ -57,6 +58,26 @@ export function barAxis(rows: ComparedRow[], cum: boolean): number {
 /** The row's value with or without callees. */
 export function valueOf(row: ComparedRow, cum: boolean): ComparedValue {
   return cum ? row.cum : row.flat;
+}
+
+/** The functions that only one side has: those of A are gone, those of B new. */
+function oneSided(data: FlameAnswer | CompareAnswer): { gone: string[]; fresh: string[] } {
+  const list: { name: string; a: number; b: number }[] =
+    'rows' in data
+      ? data.rows.map((r) => ({ name: r.name, a: r.cum.a, b: r.cum.b }))
+      : data.name.map((n, i) => ({ name: data.strings[n] as string, a: data.total_of_a?.[i] ?? 0, b: data.total_of[i] as number }));
+
+  return { gone: list.filter((f) => !f.b).map((f) => f.name), fresh: list.filter((f) => !f.a).map((f) => f.name) };
+}
+
+/** So many functions are the same but for the version of their module. */
+export function renamedByVersion(data: FlameAnswer | CompareAnswer): number {
+  const { gone, fresh } = oneSided(data);
+  const added = new Set(fresh);
+  const names = new Set([...added].map(withoutVersion));
+  const renamed = new Set(gone.filter((name) => !added.has(name) && names.has(withoutVersion(name))));
+
+  return renamed.size;
 }
 
 /** Rows with a value that match: what is sure first, then what is tested, the largest change first. */

@@ -31,6 +31,11 @@ function pathLength(name: string): number {
   return length < end && !/^\d+$/.test(name.slice(length)) ? length : 0;
 }
 
+/** A name without the major versions of Go modules, as pprof/filter/module_version.c removes them, but for gopkg.in. */
+export function withoutVersion(name: string): string {
+  return name.replace(/(?!^)\/v(?:[2-9]|[1-9]\d+)(?=[/.[\],()])/g, '');
+}
+
 /** FNV-1a, to choose a colour. */
 export function fnv(text: string): number {
   let h = 0x811c9dc5;

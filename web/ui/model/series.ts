@@ -10,6 +10,8 @@ export interface ChartLine {
   title: string;
   labels: Record<string, string> | null;
   values: (number | null)[];
+  /** Of rates: the share of each step that is known. */
+  covered?: number[] | undefined;
 }
 
 export interface ChartData {
@@ -67,7 +69,7 @@ export function chartData(lines: Line[], sampleType: string, most = maxLines): C
     lines.length > 1 && !Object.keys(labels).length ? 'without the label' : titleOf(labels, names.length ? names : undefined);
   const shown = lines
     .filter((l) => l.totals[type])
-    .map((l): ChartLine => ({ title: title(l.labels), labels: l.labels, values: l.totals[type] as (number | null)[] }))
+    .map((l): ChartLine => ({ title: title(l.labels), labels: l.labels, values: l.totals[type] as (number | null)[], covered: l.covered?.[type] }))
     .sort((a, b) => sum(b.values) - sum(a.values));
   const rest = shown.splice(most);
 
@@ -82,6 +84,22 @@ export function chartData(lines: Line[], sampleType: string, most = maxLines): C
     type,
     kind: kindOf(lines, sampleType),
   };
+}
+
+/** Steps of which less is known are shown as less sure. */
+const leastCovered = 0.9;
+
+/** The runs of steps [first, last] of a line of which a part is not known. */
+export function unsureSteps({ values, covered }: ChartLine): [number, number][] {
+  const out: [number, number][] = [];
+
+  values.forEach((v, i) => {
+    const run = out.at(-1);
+    if (v === null || !covered || (covered[i] ?? 1) >= leastCovered) return;
+    if (run && run[1] === i - 1) run[1] = i;
+    else out.push([i, i]);
+  });
+  return out;
 }
 
 /** Whether the numbers of profiles of two sides are too different to compare what adds up with each profile. */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compare: B, the profiles of the query, and A, the base: at first the range
 // before. A drag over either chart chooses its range.
-import { useEffect } from 'preact/hooks';
-import type { Line } from '../api/answer.ts';
+import { useEffect, useMemo } from 'preact/hooks';
+import type { CompareAnswer, FlameAnswer, Line } from '../api/answer.ts';
 import { profilesBetween } from '../api/client.ts';
+import { renamedByVersion } from '../model/compared.ts';
 import { chartData, halvesOf, isUneven } from '../model/series.ts';
 import { formatTime, isRelative, parseTime } from '../model/time.ts';
 import { totalText } from '../views/chips.tsx';
@@ -70,6 +71,24 @@ function Uneven(context: Context) {
   );
 }
 
+/** So many functions with other names are no accident. */
+const leastRenamed = 10;
+
+/** A way out if all functions of a module are new and gone, because its path has another version. */
+function Versions({ state, act, loader }: Context) {
+  const loaded = loader.get<FlameAnswer | CompareAnswer>(viewKey(state));
+  const data = loaded?.answer?.data;
+  const renamed = useMemo(() => (data && (('name' in data && data.total_of_a) || 'alpha' in data) ? renamedByVersion(data) : 0), [data]);
+
+  if (renamed < leastRenamed || state.ignore_versions || loaded?.stale) return null;
+  return (
+    <div class="notice warn" role="status">
+      {renamed} functions have other names only because the path of their module has another version, such as /v2.
+      <button type="button" onClick={() => act({ do: 'set', values: { ignore_versions: true } })}>Ignore versions</button>
+    </div>
+  );
+}
+
 /**
  * Without a chosen base, A is the range before B. In the first hour of a server,
  * nothing is stored from that time: then the page compares the two halves of
@@ -130,6 +149,7 @@ export function Compare(context: Context) {
         <SelectorText value={a.query} label="Selector of A" change={(query_a) => act({ do: 'set', values: { query_a: query_a === state.query ? '' : query_a } })} />
       </div>
       <Uneven {...context} />
+      <Versions {...context} />
       <Views {...context} />
     </div>
   );

@@ -32,6 +32,7 @@ function filterParams(s: State): Params {
   for (const key of lists) for (const v of s[key]) out.push([key, v]);
   for (const key of texts) if (s[key]) out.push([key, s[key]]);
   if (s.noinlines) out.push(['noinlines', 'true']);
+  if (s.ignore_versions) out.push(['ignore_versions', 'true']);
   if (s.group_by) out.push(['group_by', s.group_by]);
   return out;
 }
@@ -111,7 +112,7 @@ function rangeRequest(s: State, key: string, side: Side, range: [number, number]
 
 /** A line for each group of series. */
 function lineRequest(s: State, key: string, side: Side, range: [number, number]): Request {
-  const extra: Params = [['step', `${chartStep(s, range)}s`], ['rate', '1'], ['fill', '5m']];
+  const extra: Params = [['step', `${chartStep(s, range)}s`], ['rate', '1'], ['fill', 'auto']];
 
   if (s.by) extra.push(['group_by', s.by]);
   return rangeRequest(s, key, side, range, extra);

@@ -35,6 +35,8 @@ export interface Filters {
   recursion: '' | 'direct' | 'all';
   granularity: string;
   noinlines: boolean;
+  /** Names are shown without the major versions of Go modules. */
+  ignore_versions: boolean;
 }
 
 /** On the page Compare the side B; Explore has no other. */
@@ -112,6 +114,7 @@ export const initial: State = {
   recursion: '',
   granularity: '',
   noinlines: false,
+  ignore_versions: false,
   group_by: '',
   by: 'job',
   chart: 'lines',

@@ -13,7 +13,7 @@ const keys: Key[] = [
   'query', 'from', 'to', 'time', 'total_min', 'total_max', 'total_outside',
   'normalize', 'sample_index', 'aggregate',
   'focus', 'ignore', 'hide', 'show', 'show_from', 'prune_from', 'tagfocus', 'tagignore',
-  'granularity', 'noinlines', 'recursion', 'under', 'group_by',
+  'granularity', 'noinlines', 'ignore_versions', 'recursion', 'under', 'group_by',
   'by', 'chart', 'span', 'view', 'text', 'fn', 'zoom', 'find', 'order', 'color', 'noise', 'sort', 'tz', 'target', 'health',
 ];
 

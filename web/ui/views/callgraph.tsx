@@ -70,6 +70,30 @@ function Boxes(props: Context & { data: GraphAnswer; drawing: Drawing; scale: nu
   );
 }
 
+/** Largest width and height of the map, in pixels. */
+const mapSize = [180, 120] as const;
+
+/** The whole graph, small, with the part that is on the screen; a click or a drag moves it. */
+function GraphMap({ drawing, shown, go }: { drawing: Drawing; shown: { x: number; y: number; width: number; height: number }; go: (x: number, y: number) => void }) {
+  const scale = Math.min(mapSize[0] / drawing.width, mapSize[1] / drawing.height);
+  const at = (e: { offsetX: number; offsetY: number }): void => go(e.offsetX / scale, e.offsetY / scale);
+
+  return (
+    <svg
+      class="graph-map"
+      aria-hidden="true"
+      width={drawing.width * scale}
+      height={drawing.height * scale}
+      viewBox={`0 0 ${drawing.width} ${drawing.height}`}
+      onPointerDown={at}
+      onPointerMove={(e) => { if (e.buttons) at(e); }}
+    >
+      {drawing.boxes.map((b) => <rect key={b.node} x={b.x - b.width / 2} y={b.y - b.height / 2} width={b.width} height={b.height} />)}
+      <rect class="graph-shown" {...shown} stroke-width={2 / scale} />
+    </svg>
+  );
+}
+
 /** The graph with its boxes placed, which takes a moment; or why that is not possible. */
 function useDrawing(data: GraphAnswer): [Drawing | null, string] {
   const [made, setMade] = useState<{ of: GraphAnswer; drawing: Drawing } | null>(null);
@@ -99,6 +123,9 @@ export function CallGraph(props: Context & { data: GraphAnswer }) {
   const scale = chosenScale || Math.max(leastScale, fitted);
   const name = data.nodes[chosen]?.name;
   const drag = useRef<{ x: number; y: number } | null>(null);
+  const [scrolled, setScrolled] = useState({ x: 0, y: 0 });
+  const whole = drawing && drawing.width * scale <= size.width && drawing.height * scale <= size.height;
+  const go = (x: number, y: number): void => place.current?.scrollTo(x * scale - size.width / 2, y * scale - size.height / 2);
   const zoomBy = (factor: number): void => {
     const e = place.current;
     if (e) middle.current = [(e.scrollLeft + e.clientWidth / 2) / scale, (e.scrollTop + e.clientHeight / 2) / scale];
@@ -133,6 +160,7 @@ export function CallGraph(props: Context & { data: GraphAnswer }) {
           e.currentTarget.scrollBy(d.x - e.clientX, d.y - e.clientY);
           drag.current = { x: e.clientX, y: e.clientY };
         }}
+        onScroll={(e) => setScrolled({ x: e.currentTarget.scrollLeft, y: e.currentTarget.scrollTop })}
         onWheel={(e) => {
           if (!e.ctrlKey) return;
           e.preventDefault();
@@ -141,6 +169,7 @@ export function CallGraph(props: Context & { data: GraphAnswer }) {
       >
         {drawing && <Boxes {...props} drawing={drawing} scale={scale} chosen={chosen} choose={setChosen} />}
       </div>
+      {drawing && !whole && <GraphMap drawing={drawing} shown={{ x: scrolled.x / scale, y: scrolled.y / scale, width: size.width / scale, height: size.height / scale }} go={go} />}
       <div class="detail" role="status">{name ?? '\u00a0'} <span class="dim">{data.nodes[chosen]?.file}</span></div>
     </div>
   );

@@ -45,6 +45,7 @@ export function Chips(context: Context) {
       {(state.total_min || state.total_max) && <Chip text={totalText(state, shownUnit(context))} drop={set({ total_min: '', total_max: '', total_outside: false })} />}
       {state.time && <Chip text={`one profile, ${formatTime(parseTime(state.time, now), state.tz === 'utc')}`} drop={set({ time: '' })} />}
       {state.noinlines && <Chip text="noinlines" drop={set({ noinlines: false })} />}
+      {state.ignore_versions && <Chip text="ignore_versions" drop={set({ ignore_versions: false })} />}
     </div>
   );
 }

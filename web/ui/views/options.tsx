@@ -71,6 +71,7 @@ export function Options(context: Context) {
             </label>
           ))}
           <label><input type="checkbox" checked={state.noinlines} onChange={(e) => act({ do: 'set', values: { noinlines: e.currentTarget.checked } })} /> inlined functions count for their caller</label>
+          <label><input type="checkbox" checked={state.ignore_versions} onChange={(e) => act({ do: 'set', values: { ignore_versions: e.currentTarget.checked } })} /> names without the versions of Go modules (/v2)</label>
           {texts.map(([name, help]) => <Filter key={name} {...context} name={name} help={help} />)}
         </Popup>
       )}
