@@ -91,7 +91,10 @@ struct compare_value {
 	struct estimate e;
 	double samples; /* of both sides; 0 if the period is unknown */
 	double p_all;   /* corrected for all rows; 2: the row was not tested */
-	/* The smallest difference that would have been seen; NaN: not tested. */
+	/*
+	 * The smallest difference that would have been seen; NaN: not tested, or
+	 * a group.
+	 */
 	double visible;
 	bool sure; /* the difference is not chance */
 };

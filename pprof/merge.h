@@ -54,9 +54,10 @@ NODISCARD int merge_add_sum(struct merge *m, const struct pprof *p,
 			    const enum merge_op *ops, struct err *err);
 
 /*
- * Adds such a sum again, with other values: the objects that it had in the last
- * call, which was for the same profile, are at their places still; it may have new
- * ones. This takes less time, because their places in the result are known.
+ * Adds such a sum again, with other values. It must be the profile of the last
+ * merge_add_sum() or merge_add_more(), without another one in between, and objects
+ * may only have been appended to it. This takes less time, because the places of the
+ * others in the result are known.
  */
 NODISCARD int merge_add_more(struct merge *m, const struct pprof *p,
 			     const enum merge_op *ops, struct err *err);
@@ -129,7 +130,11 @@ struct pprof *merge_finish(struct merge *m);
 struct merge_diff_options {
 	bool label_base; /* whether base samples get a label (-diff_base) */
 	bool normalize;  /* whether to scale `source` to the totals of `base` */
-	double scale;    /* by how much to scale `source`; 0: not at all */
+	/*
+	 * By how much to scale what counts for a time in `source`; 0: not at
+	 * all.
+	 */
+	double scale;
 };
 
 /*

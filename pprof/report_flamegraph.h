@@ -25,10 +25,10 @@ int report_flamegraph_json(struct report *r, struct json *j, struct err *err);
 /*
  * Write the flame graph of a comparison, whose samples are those of r->p: its
  * columns as for a diff, where the new side is scaled to the total of the base if
- * shares are compared, and else to its time, and for each tree "interval" (half of the 95 % interval of the difference,
- * in the unit of the values; null: not tested) and "sure" (1: the difference is
- * not chance); then why not to trust it, as compare_json() does. Changes `c`.
- * ERR_LIMIT, ERR_TIMEOUT.
+ * shares are compared, and else to its time, and for each tree "interval" (half of
+ * the 95 % interval of the difference, in the unit of the values; null: not tested)
+ * and "sure" (1: the difference is not chance); then why not to trust it, as
+ * compare_json() does. Changes `c`. ERR_LIMIT, ERR_TIMEOUT.
  */
 int report_flamegraph_errors(struct report *r, struct compare *c,
 			     struct json *j, struct err *err);

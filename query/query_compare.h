@@ -19,8 +19,9 @@ struct query_compare_options {
 	enum compare_by by; /* what is compared */
 	bool by_kind;       /* let the kind of the values decide instead */
 	/*
-	 * Refuse to compare the levels of states, whose sum is none; with
-	 * ERR_UNSUPPORTED, if the kind has decided it.
+	 * Refuse to compare the levels of states: samples of different times
+	 * have no sum. The error is ERR_UNSUPPORTED if the kind has decided that
+	 * levels are compared.
 	 */
 	bool no_states;
 	double alpha;       /* family-wise error */

@@ -30,8 +30,9 @@ struct query_merge_options {
 	struct str sample_index;
 	/* Series labels to add to samples, separated by commas. */
 	struct str group_by;
-	/* Whether to find out for how long the programs were profiled. */
+	/* Whether to find out for how long the programs were profiled … */
 	bool looked;
+	bool without_beats; /* … by their profiles alone, without heartbeats */
 };
 
 /* The state of a merge. Reports read the members after `types`. */

@@ -126,8 +126,12 @@ struct timeline {
 	 * line.
 	 */
 	VEC(uint32_t) places;
-	/* Scratch: the largest gap of the series that is filled, in ms. */
+	/*
+	 * Scratch: the largest gap of the series that is filled, and what mostly
+	 * lies between its profiles (0: not asked for), in ms.
+	 */
 	int64_t fill_ms;
+	int64_t spacing_ms;
 	size_t memory; /* bytes of all groups and lines, without buckets */
 	struct growth_meter meter; /* counts `memory` and work for the limits */
 	/* Whether timeline_add() counts totals in buckets. */

@@ -7,6 +7,14 @@
 #include "pprof/profile/index_map.h"
 #include "pprof/wire/fields.h"
 
+enum {
+	/*
+	 * All samples of the sum are looked at for each part, so parts with fewer
+	 * than one of so many are sums of their own.
+	 */
+	PART_LEAST = 16,
+};
+
 /*
  * A sum: rows (stored profiles) are added up in the profile `p`. Texts,
  * functions, lines and labels of p are borrowed from the dictionary. Other
@@ -20,6 +28,7 @@ struct columns_sum {
 	struct pprof p;
 	bool is_merged; /* p was merged, and has no values now … */
 	bool continues; /* … and if it gets some, merge_add_more() adds them */
+	size_t added;   /* samples of rows that were added to p since then */
 	struct place_map samples;   /* from keys of d to samples of p */
 	struct place_map locations; /* from locations of d to locations of p */
 	struct place_map mappings;  /* from mappings of d to mappings of p */
@@ -88,6 +97,7 @@ void columns_sum_forget(struct columns_sum *s)
 	s->d = NULL;
 	s->is_merged = false;
 	s->continues = false;
+	s->added = 0;
 }
 
 /* Merge what has not been merged yet. */
@@ -113,8 +123,11 @@ int columns_sum_flush_part(struct columns_sum *s, struct merge *to,
 			   struct err *err)
 {
 	struct pprof *p = &s->p;
-	int rc = sum_rows_merge(s, to, err);
+	bool pays = s->added * PART_LEAST >= p->samples.count;
+	int rc = pays ? sum_rows_merge(s, to, err) :
+			columns_sum_flush(s, to, err);
 
+	s->added = 0;
 	if (rc || !s->d)
 		return rc;
 	s->is_merged = true;
@@ -442,6 +455,7 @@ int columns_sum_add(struct columns_sum *s, const struct codec_rows *rows,
 	else if (s->is_merged || row->time_ns < s->p.time_ns)
 		s->p.time_ns = row->time_ns;
 	s->is_merged = false;
+	s->added += row->samples;
 	s->p.duration_ns = wrap_add(s->p.duration_ns, row->duration_ns);
 	s->layout = row->layout;
 	if (layout.count)

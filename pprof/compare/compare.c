@@ -135,9 +135,8 @@ static size_t list_heaviest(const struct compare_table *t,
 	for (size_t i = 0; i < t->p->samples.count; i++)
 		total += compare_table_weight(t, i);
 	for (size_t n = 0; n < nodes; n++) {
-		double sum = 0;
-
 		struct compare_entries e = compare_table_node(t, n);
+		double sum = 0;
 
 		for (size_t i = 0; i < e.count; i++)
 			sum += compare_table_weight(t, e.v[i] & ~COMPARE_LEAF);
@@ -321,8 +320,16 @@ static void value_test(struct compare_table *t,
 		       const struct compare_row_sums *sums,
 		       const struct compare_values *v, struct compare_value *x)
 {
+	double ordered[ESTIMATE_SIDES] = { 0 };
+
 	if (!is_testable(t, sums, v))
 		return;
+	/* In the order of the divisors: what is in all samples is exactly 1. */
+	for (int s = 0; s < ESTIMATE_SIDES; s++) {
+		for (size_t i = 0; i < t->frame.buckets[s].count; i++)
+			ordered[s] += v->buckets[s][i];
+	}
+	x->e = estimate_ratios(&t->frame, ordered);
 	estimate_row(&t->frame, &x->e, (const double *const *)v->buckets,
 		     (const double *const *)v->instances);
 	/* Buckets of which one weighs nearly all tell nothing of the spread. */

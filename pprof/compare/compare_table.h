@@ -48,9 +48,7 @@ struct compare_table {
 	struct estimate_frame frame;
 };
 
-/*
- * The samples of a row. Those of which COMPARE_LEAF says it are the row's own, too.
- */
+/* The samples of a row; COMPARE_LEAF marks those that are its own values, too. */
 struct compare_entries {
 	const uint32_t *v;
 	size_t count;

@@ -6,10 +6,19 @@
 /* What may be before a version: it is removed, too. */
 static const char *const separators[] = { "/v", ".v", "%2ev" };
 
+/* Characters that no path of a module has. */
+static const char between[] = " \t;{}*&[],()<>\"'`:";
+
+static bool is_between(char c)
+{
+	return c && strchr(between, c);
+}
+
 /* Whether an element of a path, or a path, ends at this character. */
 static bool module_version_ends_at(struct str s, size_t at)
 {
-	return at < s.len && strchr("/.[,]()", s.ptr[at]) && s.ptr[at];
+	return at < s.len &&
+	       (s.ptr[at] == '/' || s.ptr[at] == '.' || is_between(s.ptr[at]));
 }
 
 /*
@@ -35,21 +44,38 @@ static size_t module_version_length(struct str s, bool dots)
 	return 0;
 }
 
+/*
+ * Whether a path begins with the name of a host, as those of modules do: names of
+ * other languages may have slashes, too.
+ */
+static bool module_version_has_host(struct str path)
+{
+	for (size_t i = 0; i < path.len && !is_between(path.ptr[i]); i++) {
+		if (path.ptr[i] == '/')
+			return false;
+		if (path.ptr[i] == '.')
+			return memchr(path.ptr + i, '/', path.len - i) != NULL;
+	}
+	return false;
+}
+
 /* Write a name without versions. Returns whether it had any. */
 static bool module_version_write(struct str name, struct buf *out)
 {
 	bool removed = false;
+	bool is_module = false;
 	bool dots = false;
 
 	for (size_t i = 0; i < name.len;) {
 		struct str rest = { name.ptr + i, name.len - i };
-		size_t skip;
+		size_t skip = is_module ? module_version_length(rest, dots) : 0;
 
-		if (str_starts(rest, str_of("gopkg.in/")))
-			dots = true;
-		else if (strchr("[,](", name.ptr[i]))
-			dots = false;
-		skip = i ? module_version_length(rest, dots) : 0;
+		if (!i || is_between(name.ptr[i - 1])) {
+			is_module = module_version_has_host(rest);
+			dots = str_starts(rest, str_of("gopkg.in/"));
+		} else if (is_between(name.ptr[i])) {
+			is_module = false;
+		}
 		removed |= skip > 0;
 		if (!skip)
 			buf_byte(out, name.ptr[i]);

@@ -79,14 +79,14 @@ enum aggregate aggregate_of(enum aggregate asked, enum value_kind k)
 	return AGGREGATE_SUM;
 }
 
-/*
- * Flows and states may decrease at any time, so only counters show a restart.
- */
 bool aggregate_sums_flows(enum aggregate asked)
 {
 	return aggregate_of(asked, KIND_FLOW) == AGGREGATE_SUM;
 }
 
+/*
+ * Flows and states may decrease at any time, so only counters show a restart.
+ */
 bool aggregate_restarted(const enum value_kind *kinds, const int64_t *before,
 			 const int64_t *after, size_t count)
 {

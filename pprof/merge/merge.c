@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "pprof/aggregate.h"
 #include "pprof/merge/merge_private.h"
 #include "pprof/merge/merge_samples.h"
 #include "pprof/merge/merge_tables.h"
@@ -141,7 +142,7 @@ static void merge_add_program(struct merge *m, const struct pprof *p)
 
 /*
  * Starts adding p: clears the maps from the indexes of objects in p to their
- * indexes in the result.
+ * indexes in the result, or keeps what they say of the last sum.
  */
 static void merge_begin(struct merge *m, const struct pprof *p)
 {
@@ -205,29 +206,32 @@ static void merge_make_room(struct merge *m, const struct pprof *p)
 	table_reserve(&m->locations.table, p->locations.count);
 }
 
-int merge_add_sum(struct merge *m, const struct pprof *p,
-		  const enum merge_op *ops, struct err *err)
+/* Adds a sum; `more`: it is the last one, with other values. */
+static int merge_add_values_of(struct merge *m, const struct pprof *p,
+			       const enum merge_op *ops, bool more,
+			       struct err *err)
 {
 	int rc;
 
-	merge_make_room(m, p);
 	m->keep_zero = true;
+	m->continues = more;
 	rc = merge_add(m, p, ops, err);
+	m->continues = false;
 	m->keep_zero = false;
 	return rc;
+}
+
+int merge_add_sum(struct merge *m, const struct pprof *p,
+		  const enum merge_op *ops, struct err *err)
+{
+	merge_make_room(m, p);
+	return merge_add_values_of(m, p, ops, false, err);
 }
 
 int merge_add_more(struct merge *m, const struct pprof *p,
 		   const enum merge_op *ops, struct err *err)
 {
-	int rc;
-
-	m->keep_zero = true;
-	m->continues = true;
-	rc = merge_add(m, p, ops, err);
-	m->continues = false;
-	m->keep_zero = false;
-	return rc;
+	return merge_add_values_of(m, p, ops, true, err);
 }
 
 /*
@@ -354,12 +358,25 @@ static void merge_normalize(struct pprof *p, const struct pprof *to)
 	pprof_scale(p, ratios);
 }
 
+/* Scales p to another time. A state does not grow with the time. */
+static void merge_scale_times(struct pprof *p, double factor)
+{
+	size_t width = p->types.count;
+
+	for (size_t t = 0; t < width; t++) {
+		struct str type = pprof_str(p, p->types.v[t].type);
+
+		if (value_kind(type, p->duration_ns > 0) != KIND_STATE)
+			pprof_scale_sum(p->values.v + t, p->samples.count,
+					width, factor);
+	}
+}
+
 int merge_diff(struct merge *m, struct pprof *source, struct pprof *base,
 	       const struct merge_diff_options *o, struct pprof **out,
 	       struct err *err)
 {
 	double minus[TYPES_MAX];
-	double factor[TYPES_MAX];
 	int rc;
 
 	for (size_t t = 0; t < base->types.count; t++)
@@ -374,10 +391,8 @@ int merge_diff(struct merge *m, struct pprof *source, struct pprof *base,
 				str_of(PPROF_BASE_VALUE));
 	if (o->normalize && source->types.count == base->types.count)
 		merge_normalize(source, base);
-	for (size_t t = 0; t < source->types.count; t++)
-		factor[t] = o->scale;
 	if (o->scale > 0)
-		pprof_scale(source, factor);
+		merge_scale_times(source, o->scale);
 	pprof_scale(base, minus);
 	rc = merge_add(m, source, NULL, err);
 	if (!rc)

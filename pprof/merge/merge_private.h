@@ -62,8 +62,8 @@ struct merge {
 	struct place_map location_map;
 	struct place_map sample_map; /* of sums only */
 	/*
-	 * Of the last sum: how many of its objects have a place in these maps;
-	 * samples: none, if the labels that are added have changed since.
+	 * How many objects of the last source have an entry in these maps;
+	 * samples: 0 if it was no sum, or other labels are added now.
 	 */
 	size_t placed_mappings;
 	size_t placed_locations;

@@ -141,6 +141,20 @@ void pprof_scale(struct pprof *p, const double *ratios)
 	p->values.count = kept * width;
 }
 
+void pprof_scale_sum(int64_t *v, size_t count, size_t stride, double factor)
+{
+	double sum = 0;
+	int64_t given = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		int64_t *to = &v[i * stride];
+
+		sum += (double)*to;
+		*to = wrap_sub(measure_integer(round(sum * factor)), given);
+		given = wrap_add(given, *to);
+	}
+}
+
 /*
  * Compacts samples and their rows of values in place. Stacks and label sets
  * that no sample refers to any more stay in their arrays.

@@ -203,6 +203,13 @@ NODISCARD int pprof_type_index(const struct pprof *p, struct str name,
 void pprof_scale(struct pprof *p, const double *ratios);
 
 /*
+ * Multiplies `count` values, each `stride` after the one before, by a factor. What
+ * rounding takes from one is given to the next, so that their sum is right although
+ * all may be small.
+ */
+void pprof_scale_sum(int64_t *v, size_t count, size_t stride, double factor);
+
+/*
  * Keeps only the samples whose stack is marked in `stacks` and whose label set
  * is marked in `label_sets`. NULL instead of an array marks everything.
  */

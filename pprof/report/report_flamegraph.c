@@ -248,7 +248,7 @@ struct compared_flame {
 	/* By sample; the new side is scaled to the base. */
 	int64_t *sums[ESTIMATE_SIDES];
 	uint32_t *ends;               /* see struct flame_sides */
-	double unit;                  /* what 1 of the comparison is worth */
+	double unit;                  /* by what the base is divided */
 	struct compare_result result; /* of the last tree, without its rows */
 };
 
@@ -301,19 +301,6 @@ static void write_verdicts(const struct flame_verdicts *v, size_t count,
 	json_end(j, ']');
 }
 
-/* Scale values. What rounding takes from one is given to the next. */
-static void compared_scale(int64_t *v, size_t count, double scale)
-{
-	double sum = 0;
-	int64_t given = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		sum += (double)v[i];
-		v[i] = llround(sum * scale) - given;
-		given += v[i];
-	}
-}
-
 /*
  * Set the weights of the samples, and the total and the unit of the report. The
  * caller frees the arrays, also on errors.
@@ -344,12 +331,13 @@ static int compared_weigh(struct compared_flame *w, struct report *r,
 	w->unit = per[ESTIMATE_BASE];
 	/* The values of the samples were their numbers in the cells. */
 	r->total = llround(totals[ESTIMATE_BASE]);
+	/* A side of which nothing is left, or whose time is unknown, has no scale. */
+	if (!(w->unit > 0) || !(per[ESTIMATE_NEW] > 0))
+		return 0;
 	if (c->by != COMPARE_SHARE)
 		r->rate_seconds = w->unit;
-	/* A side on which the filters leave nothing gives no scale. */
-	if (w->unit > 0 && per[ESTIMATE_NEW] > 0)
-		compared_scale(w->sums[ESTIMATE_NEW], samples,
-			       w->unit / per[ESTIMATE_NEW]);
+	pprof_scale_sum(w->sums[ESTIMATE_NEW], samples, 1,
+			w->unit / per[ESTIMATE_NEW]);
 	return 0;
 }
 

@@ -22,7 +22,7 @@ int64_t bucket_plan_spacing(int64_t *spacings, size_t count)
 	if (!count)
 		return 0;
 	qsort(spacings, count, sizeof(*spacings), compare_spacings);
-	return spacings[count / 2];
+	return spacings[(count - 1) / 2];
 }
 
 int64_t bucket_plan_width(int64_t range_ms, enum value_kind kind,

@@ -159,7 +159,7 @@ int query_merge_run(struct query_merge *g, const struct query_spec *s,
 	g->has_looked = g->o->looked && s->merged;
 	if (g->has_looked)
 		looked_time_init(&g->looked, g->db, g->work, s->from, s->to,
-				 !s->totals.set);
+				 !s->totals.set && !g->o->without_beats);
 	query_open(g->work, g->db, &q);
 	querier_on_spend(q, query_merge_spend_fetch, g);
 	rc = querier_select(q, s->selector.matchers, s->selector.count, s->from,

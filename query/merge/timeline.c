@@ -16,7 +16,7 @@ enum {
 	TIMELINE_DIGITS = 12,
 	/* Gaps between so many profiles tell how long they mostly are. */
 	FILL_SPACINGS = 64,
-	/* A gap is filled if it is so many times as long as they mostly are. */
+	/* A gap is filled if it is at most so many times as long as most are. */
 	FILL_TIMES = 3,
 	/* A gap of so many milliseconds is always filled. */
 	FILL_LEAST_MS = 60 * 1000,
@@ -417,17 +417,18 @@ static bool timeline_has_value(const struct timeline *t,
 	return false;
 }
 
-/* Return the largest gap of a series that is filled. */
-static int64_t timeline_fill(const struct timeline *t,
-			     const struct totals_view *v)
+/* Find the largest gap of a series that is filled. */
+static void timeline_set_fill(struct timeline *t, const struct totals_view *v)
 {
 	int64_t spacings[FILL_SPACINGS];
 	size_t gaps = v->count ? v->count - 1 : 0;
 	size_t count = gaps < FILL_SPACINGS ? gaps : FILL_SPACINGS;
 	int64_t typical;
 
+	t->fill_ms = t->o->fill_ms;
+	t->spacing_ms = 0;
 	if (!t->o->fill_typical)
-		return t->o->fill_ms;
+		return;
 	/* Of many gaps, some from everywhere. */
 	for (size_t k = 0; k < count; k++) {
 		size_t i = k * gaps / count;
@@ -435,10 +436,11 @@ static int64_t timeline_fill(const struct timeline *t,
 		spacings[k] = v->rows[i + 1].ms - v->rows[i].ms;
 	}
 	typical = bucket_plan_spacing(spacings, count);
-	if (typical > t->o->fill_ms / FILL_TIMES)
-		return t->o->fill_ms;
+	if (!typical || typical > t->fill_ms / FILL_TIMES)
+		return;
+	t->spacing_ms = typical;
 	typical *= FILL_TIMES;
-	return typical > FILL_LEAST_MS ? typical : FILL_LEAST_MS;
+	t->fill_ms = typical > FILL_LEAST_MS ? typical : FILL_LEAST_MS;
 }
 
 int timeline_add(struct timeline *t, struct labels *labels,
@@ -450,7 +452,7 @@ int timeline_add(struct timeline *t, struct labels *labels,
 	struct labels *of_group;
 	int rc;
 
-	t->fill_ms = timeline_fill(t, view);
+	timeline_set_fill(t, view);
 	if (!timeline_has_value(t, view, node))
 		return 0;
 	rc = group_labels(t, labels, &of_group, err);

@@ -92,6 +92,8 @@ static void fold_neighbours(const struct timeline *t, struct fold_row *r,
 	if (has_next &&
 	    (uint64_t)v->rows[i + 1].ms - (uint64_t)r->begin <= fill)
 		r->held = v->rows[i + 1].ms;
+	else if (!r->follows && t->spacing_ms)
+		r->held = time_steps_add(r->begin, t->spacing_ms);
 	else if (!r->follows)
 		r->is_lone = true;
 	else if (has_next)

@@ -38,6 +38,10 @@ Test(module_version, versions_are_elements_of_paths)
 		{ "gopkg.in/yaml.v1.(*T).F", "gopkg.in/yaml.(*T).F" },
 		{ "a[gopkg.in/yaml%2ev3.T,b.v2.c]",
 		  "a[gopkg.in/yaml.T,b.v2.c]" },
+		{ "f[{gopkg.in/yaml%2ev3.T}b.v2.c]",
+		  "f[{gopkg.in/yaml.T}b.v2.c]" },
+		{ "main.(*p[example.com/a/v2.T]).F[go.shape.*uint8]",
+		  "main.(*p[example.com/a.T]).F[go.shape.*uint8]" },
 		/* These are none. */
 		{ "k8s.io/api/core/v1.(*Pod).Size",
 		  "k8s.io/api/core/v1.(*Pod).Size" },
@@ -47,6 +51,7 @@ Test(module_version, versions_are_elements_of_paths)
 		{ "example.com/a/v2", "example.com/a/v2" },
 		{ "example.com/a.v2.Run", "example.com/a.v2.Run" },
 		{ "/v2/x", "/v2/x" },
+		{ "com/example/v2/Foo.bar", "com/example/v2/Foo.bar" },
 		{ "runtime.mallocgc", "runtime.mallocgc" },
 	};
 
@@ -60,8 +65,8 @@ Test(module_version, versions_are_elements_of_paths)
 
 Test(module_version, functions_of_two_versions_are_one_node)
 {
-	struct sketch s =
-		sketch_init("samples/count", "main;x/a/v2.F 1\nmain;x/a.F 2\n");
+	struct sketch s = sketch_init("samples/count",
+				      "main;x.io/a/v2.F 1\nmain;x.io/a.F 2\n");
 	struct nodes before;
 	struct nodes after;
 

@@ -248,7 +248,8 @@ static int write_any(struct writing *w, struct pprof *p, struct err *err)
 	o.limits = query_merge_limits(w->g);
 	o.has_duration = w->has_duration;
 	o.duration_ns = w->g->looked_ns;
-	o.rate_seconds = w->rate_seconds;
+	/* A mean is not divided by a time. */
+	o.rate_seconds = o.mean ? 0 : w->rate_seconds;
 	if (!w->q->type)
 		return answer_report_write_profile(w, p, err);
 	o.source_root = w->web->o.source_root;
@@ -303,12 +304,15 @@ static int scale_to_rate(struct writing *w, const struct query_merge *base,
 			 enum value_kind kind, struct merge_diff_options *o,
 			 struct err *err)
 {
+	enum aggregate how = aggregate_of(w->g->o->aggregate, kind);
 	const char *why = NULL;
 
 	if (kind == KIND_STATE)
 		why = "values that are a state have no rate";
 	else if (!w->g->has_looked || !base->has_looked)
-		why = "rates need ranges on both sides, and sums (aggregate=sum)";
+		why = "rates need ranges on both sides";
+	else if (how != (kind == KIND_FLOW ? AGGREGATE_SUM : AGGREGATE_DELTA))
+		why = "a rate is that of a sum, or of the increase of a counter: use aggregate=auto";
 	else if (!(w->g->looked_sum > 0) || !(base->looked_sum > 0))
 		why = "it is not known for how long the programs were profiled";
 	if (why && w->q->normalize == NORMALIZE_AUTO)

@@ -378,9 +378,9 @@ static int query_diff(struct web *w, struct request *r, struct answer *a,
 		rc = parse_gather(r, query, &o, err);
 	if (rc)
 		return rc;
-	o.looked = (query->normalize == NORMALIZE_RATE ||
-		    query->normalize == NORMALIZE_AUTO) &&
-		   aggregate_sums_flows(o.aggregate);
+	/* Of its own accord, only counters are compared by rate. */
+	o.without_beats = query->normalize == NORMALIZE_AUTO;
+	o.looked = query->normalize == NORMALIZE_RATE || o.without_beats;
 	query_merge_init(&base, w->o.db, &a->work, &o);
 	query_merge_init(&source, w->o.db, &a->work, &o);
 	rc = gather_suffix(&base, &r->params, "_a", err);
