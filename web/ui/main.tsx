@@ -6,6 +6,7 @@ import { App } from './pages/app.tsx';
 import { type Action, reduce } from './state/reducer.ts';
 import { requests } from './state/requests.ts';
 import { parseSelector } from './model/selector.ts';
+import { isRelative } from './model/time.ts';
 import { groupedBy } from './model/series.ts';
 import { makeVisible } from './model/visible.ts';
 import type { State } from './state/state.ts';
@@ -56,6 +57,10 @@ function go(next: State, as?: 'typing' | 'default'): void {
 }
 
 function act(a: Action, as?: 'typing' | 'default'): void {
+  const to = a.do === 'range' ? a.to : a.do === 'set' ? a.values.to : undefined;
+
+  // "The last hour" ends when it is chosen, not when the page was loaded.
+  if (to && isRelative(to)) now = Date.now();
   go(reduce(state, a), as);
 }
 

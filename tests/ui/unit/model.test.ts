@@ -31,6 +31,7 @@ test('values are printed as pprof prints them', () => {
 test('rates are values in a second', () => {
   assert.equal(formatScaled(5e9, { unit: 'nanoseconds', seconds: 40 }), '0.125 cores');
   assert.equal(formatScaled(-5e9, { unit: 'nanoseconds', seconds: 40 }), '-0.125 cores');
+  assert.equal(formatScaled(5e8, { unit: 'nanoseconds', seconds: 100 }), '5 mcores');
   assert.equal(formatScaled(2048, { unit: 'bytes', seconds: 2 }), '1kB/s');
   assert.equal(formatScaled(0, { unit: 'bytes', seconds: 2 }), '0');
   assert.equal(formatScaled(2048, { unit: 'bytes' }), '2kB');

@@ -131,6 +131,8 @@ export interface CompareAnswer {
   few_instances: boolean;
   tested: number;
   few: number;
+  /** Not by share. */
+  total?: ComparedValue;
   rows: ComparedRow[];
 }
 

@@ -157,7 +157,7 @@ export function HeatMap(props: {
       {at && said && <Tip at={at}>{props.describe(said)}</Tip>}
       {chosen && props.menu && (
         <div class="heat-menu" style={{ '--at': String((chosen.x1 + 1) / columns) }}>
-          <Popup label="The chosen cells" title={props.describe(chosen)} close={props.closeMenu}>{props.menu}</Popup>
+          <Popup class={(chosen.x1 + 1) / columns > 0.6 ? 'right' : ''} label="The chosen cells" title={props.describe(chosen)} close={props.closeMenu}>{props.menu}</Popup>
         </div>
       )}
     </div>

@@ -93,11 +93,20 @@ export function comparedRows(rows: ComparedRow[], find: string, cum: boolean): C
 
 /** Why nothing, or less than it seems, can be said; "" if there is no reason. */
 export function doubtText(data: Partial<Pick<CompareAnswer, 'few_buckets' | 'drift' | 'bursty' | 'few_instances'>>): string {
-  if (data.few_buckets) return 'Take longer ranges: these are too short to tell a change from noise.';
+  if (data.few_buckets) return 'These ranges are too short to tell a change from noise: take longer ones.';
   if (data.drift) return 'Values of this kind drift without a reason, so a difference says nothing about the program.';
   if (data.bursty) return 'Take longer ranges: the load changes more slowly than these average.';
   if (data.few_instances) return 'Few series are on a side: the machines may differ, not the programs.';
   return '';
+}
+
+/** "Total 0.142 cores → 0.161 cores, +13 % ± 6.8 %: noise": what changed altogether; "" by share, of which there is no total. */
+export function totalText(data: CompareAnswer): string {
+  const v = data.total;
+  const interval = v && partText(v.interval, v);
+
+  if (!v) return '';
+  return `Total ${comparedText(v.a, data)} → ${comparedText(v.b, data)}, ${changeText(v)}${interval && ` ± ${interval}`}${!v.tested || data.few_buckets ? '' : v.sure ? ': more than noise.' : ': noise.'}`;
 }
 
 /** "3 functions changed by more than noise: 1 by its own values, 3 with callees." */
@@ -105,6 +114,7 @@ export function verdictText(data: CompareAnswer): string {
   const count = (is: (r: ComparedRow) => boolean | undefined): number => data.rows.filter(is).length;
   const sure = count((r) => r.flat.sure || r.cum.sure);
 
+  if (data.few_buckets) return '';
   if (!sure) return 'No function changed by more than noise.';
   return `${sure} ${sure === 1 ? 'function' : 'functions'} changed by more than noise: ${count((r) => r.flat.sure)} by own values, ${count((r) => r.cum.sure)} with callees.`;
 }

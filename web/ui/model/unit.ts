@@ -73,9 +73,11 @@ export interface Scale {
   seconds?: number;
 }
 
-/** "0.125 cores", "6.62MB/s": a value in a second. */
+/** "0.125 cores", "2.5 mcores" (thousandths), "6.62MB/s": a value in a second. */
 export function formatRate(value: number, unit: string): string {
-  if (unit === 'nanoseconds') return `${Number((value / 1e9).toPrecision(3))} cores`;
+  const cores = value / 1e9;
+
+  if (unit === 'nanoseconds') return cores && Math.abs(cores) < 0.01 ? `${Number((1000 * cores).toPrecision(3))} mcores` : `${Number(cores.toPrecision(3))} cores`;
   return formatValue(value, unit) + (value ? '/s' : '');
 }
 

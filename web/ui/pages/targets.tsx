@@ -12,6 +12,7 @@ import { formatShare } from '../model/unit.ts';
 import { Frame, retryOf } from '../parts/notice.tsx';
 import { friendlyName, shortType } from '../parts/query.tsx';
 import type { Context } from './app.tsx';
+import { unfiltered } from '../state/state.ts';
 
 /** Rows of a job that are shown at first. */
 const fewRows = 50;
@@ -40,7 +41,7 @@ function ProfileNow({ target, act, failed }: Context & { target: Target; failed:
     setSeconds(0);
     failed('');
     profileNow(target, abort.current.signal)
-      .then(({ query, time }) => act({ do: 'set', values: { page: 'explore', query, time, from: String(Number(time) - 3600e3), to: time, chart: 'points', span: '', sample_index: '', zoom: '' } }))
+      .then(({ query, time }) => act({ do: 'set', values: { ...unfiltered, page: 'explore', query, time, from: String(Number(time) - 3600e3), to: time, chart: 'points' } }))
       .catch((e: Error) => e.name !== 'AbortError' && failed(e.message))
       .finally(() => setBegan(0));
   };
@@ -129,7 +130,7 @@ function Row(props: Context & { of: Endpoint }) {
 
 /** The machine on which the server runs, as a target. */
 function Machine({ act, of: c }: Context & { of: Collector }) {
-  const show = (): void => act({ do: 'set', values: { page: 'explore', query: seriesSelector({ __name__: 'process_cpu', node: c.node }), by: 'exe', sample_index: '', zoom: '', time: '', span: '' } });
+  const show = (): void => act({ do: 'set', values: { ...unfiltered, page: 'explore', query: seriesSelector({ __name__: 'process_cpu', node: c.node }), by: 'exe', from: 'now-1h', to: 'now' } });
 
   return (
     <section>

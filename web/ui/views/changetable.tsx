@@ -2,7 +2,7 @@
 // The table of a comparison with error bars: what changed by more than noise comes
 // first, and the rest is grey.
 import type { CompareAnswer, ComparedRow, ComparedValue } from '../api/answer.ts';
-import { barAxis, barOf, changeText, comparedRows, comparedText, doubtText, partText, valueOf, verdictText } from '../model/compared.ts';
+import { barAxis, barOf, changeText, comparedRows, comparedText, doubtText, partText, totalText, valueOf, verdictText } from '../model/compared.ts';
 import type { Context } from '../pages/app.tsx';
 import { type Picking, RowList } from './rowlist.tsx';
 
@@ -44,7 +44,7 @@ export function ChangeTable(props: Context & Picking & { data: CompareAnswer }) 
   return (
     <>
       <div class={doubt ? 'notice warn' : 'notice'} role="status">
-        {verdictText(data)} {doubt || `${data.alpha * 100} % is the risk that any of them is chance.`}
+        {totalText(data)} {verdictText(data)} {doubt || `${data.alpha * 100} % is the risk that any of them is chance.`}
       </div>
       <RowList
         {...props}
@@ -55,7 +55,7 @@ export function ChangeTable(props: Context & Picking & { data: CompareAnswer }) 
             <span role="columnheader" class="number short">A</span>
             <span role="columnheader" class="number short">B</span>
             <span role="columnheader" class="number short" title="In percent of A.">change of A</span>
-            <span role="columnheader" class="number wide bars" title="The true change is within the bar with a probability of 95 %; the middle is no change, the ends are as far away as the scale says.">
+            <span role="columnheader" class="number wide bars" title={`The true change of a function is within its bar with a probability of 95 %; the middle is no change, the ends are as far away as the scale says. Of ${data.tested} tests, some bars miss the middle by chance: a change is called one only if chance would hardly do that in any of them.`}>
               <span class="axis"><span>−{100 * most} %</span><span>+{100 * most} %</span></span> ±
             </span>
             <span role="columnheader" class="number short wide" title="The smallest change that would have been seen.">visible from</span>

@@ -31,7 +31,7 @@ function Values({ tree, node, scaled }: { tree: Tree; node: number; scaled: bool
     return (
       <>
         <span>A {formatShare(before, a.total)}</span> <span>B {formatShare(total, a.total)} of the total</span>{' '}
-        <span>{node > 0 && changeText({ a: before, b: total, delta: total - before, tested: true })}{verdictOf(tree, node)}</span>
+        <span>{node > 0 && changeText({ a: before, b: total, delta: total - before, tested: true })}{verdictOf(a, node)}</span>
       </>
     );
   return before === undefined ? (
@@ -42,19 +42,20 @@ function Values({ tree, node, scaled }: { tree: Tree; node: number; scaled: bool
   ) : (
     <>
       <span>A {formatScaled(before, a)}</span> <span>B {formatScaled(total, a)}</span>{' '}
-      <span>B−A {formatChange(before, total, a)}{verdictOf(tree, node)}</span>
+      <span>B−A {formatChange(before, total, a)}{verdictOf(a, node)}</span>
     </>
   );
 }
 
 /** How far the true difference of a node may be from the one that is shown, and whether it is more than noise. */
-function verdictOf({ answer: a }: Tree, node: number): string {
+function verdictOf(a: FlameAnswer, node: number): string {
   const interval = a.interval?.[node];
 
-  if (!a.sure || node === 0) return '';
+  // By share, the whole cannot change.
+  if (!a.sure || (node === 0 && !a.seconds)) return '';
   if (interval === null || interval === undefined) return ': few samples';
   const part = partText(interval, { a: a.total_of_a?.[node] ?? 0, b: 0, delta: 0, tested: true });
-  return `${part && ` ± ${part}`}${a.sure[node] ? '' : ': noise'}`;
+  return `${part && ` ± ${part}`}${a.sure[node] || a.few_buckets || a.drift ? '' : ': noise'}`;
 }
 
 /** Where a node's function is defined. */
@@ -125,7 +126,7 @@ function Total(props: Context & { data: FlameAnswer; scaled: boolean; part?: str
   ) : scaled ? (
     <b>total {formatScaled(a, data)}, to which B is scaled</b>
   ) : (
-    <b>total {formatScaled(a, data)} → {formatScaled(b, data)} {formatChange(a, b, data)}</b>
+    <b>total {formatScaled(a, data)} → {formatScaled(b, data)} {formatChange(a, b, data)}{verdictOf(data, 0)}</b>
   );
 }
 
