@@ -56,9 +56,10 @@ def field(number, body):
 class Server:
     """A program that listens, and its CPU time."""
 
-    def __init__(self, words, url, ready):
+    def __init__(self, words, url, ready, folder):
         self.url = url
-        self.child = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        words[0] = os.path.abspath(words[0])
+        self.child = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for _ in range(600):
             try:
                 urllib.request.urlopen(url + ready).read()
@@ -103,7 +104,7 @@ limits: {{ingestion_rate_mb: 1000, ingestion_burst_size_mb: 1000, reject_older_t
 analytics: {{reporting_enabled: false}}
 ''')
     words = [binary, f'-config.file={d}/pyroscope.yml', *(f'-{a}=127.0.0.1' for a in ADDRESSES)]
-    return Server(words, f'http://127.0.0.1:{http}', '/ready')
+    return Server(words, f'http://127.0.0.1:{http}', '/ready', d)
 
 
 def push(server, job, kind, path):
@@ -181,7 +182,7 @@ def main():
         port = free_port()
         ours = Server([everprof, 'serve', f'--config.file={d}/everprof.yml', f'--storage.tsdb.path={d}/data',
                        '--storage.tsdb.retention.time=0', f'--web.listen-address=127.0.0.1:{port}'],
-                      f'http://127.0.0.1:{port}', '/-/ready')
+                      f'http://127.0.0.1:{port}', '/-/ready', d)
         for kind, found in files.items():
             times = [int(os.path.basename(f).split('.')[0]) for f in found]
             times = [min(times) - 60000, max(times) + 60000]
