@@ -74,11 +74,16 @@ function Uneven(context: Context) {
 /** So many functions with other names are no accident. */
 const leastRenamed = 10;
 
+/** Whether the answer has both sides of functions or boxes; texts are answers, too. */
+function isCompared(data: FlameAnswer | CompareAnswer | string | undefined): data is FlameAnswer | CompareAnswer {
+  return typeof data === 'object' && ('alpha' in data || ('name' in data && data.total_of_a !== undefined));
+}
+
 /** A way out if all functions of a module are new and gone, because its path has another version. */
 function Versions({ state, act, loader }: Context) {
-  const loaded = loader.get<FlameAnswer | CompareAnswer>(viewKey(state));
+  const loaded = loader.get<FlameAnswer | CompareAnswer | string>(viewKey(state));
   const data = loaded?.answer?.data;
-  const renamed = useMemo(() => (data && (('name' in data && data.total_of_a) || 'alpha' in data) ? renamedByVersion(data) : 0), [data]);
+  const renamed = useMemo(() => (isCompared(data) ? renamedByVersion(data) : 0), [data]);
 
   if (renamed < leastRenamed || state.ignore_versions || loaded?.stale) return null;
   return (

@@ -132,7 +132,14 @@ export function CallGraph(props: Context & { data: GraphAnswer }) {
     setScale(Math.min(mostScale, Math.max(leastScale, scale * factor)));
   };
 
-  useEffect(() => { setChosen(-1); setScale(0); }, [data]);
+  // What was in the middle is forgotten with the scale that somebody chose.
+  const fit = (): void => {
+    middle.current = null;
+    place.current?.scrollTo(0, 0);
+    setScale(0);
+  };
+
+  useEffect(() => { setChosen(-1); fit(); }, [data]);
   useLayoutEffect(() => {
     const [e, at] = [place.current, middle.current];
     if (e && at) e.scrollTo(at[0] * scale - e.clientWidth / 2, at[1] * scale - e.clientHeight / 2);
@@ -144,7 +151,7 @@ export function CallGraph(props: Context & { data: GraphAnswer }) {
         <b>{data.nodes.length} functions</b>
         <button type="button" aria-label="Smaller" disabled={scale <= leastScale} onClick={() => zoomBy(1 / zoomStep)}>−</button>
         <button type="button" aria-label="Larger" disabled={scale >= mostScale} onClick={() => zoomBy(zoomStep)}>+</button>
-        <button type="button" disabled={!chosenScale} onClick={() => setScale(0)}>Fit</button>
+        <button type="button" disabled={!chosenScale} onClick={fit}>Fit</button>
         {name && <Actions {...props} name={name} />}
       </div>
       <div
