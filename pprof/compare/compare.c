@@ -291,7 +291,7 @@ static bool may_be_tested(const struct compare_table *t,
 	return x->samples >= t->c->min_samples;
 }
 
-/* The same, once the values are added up by bucket. */
+/* Whether a value can be tested, whose values by bucket are v. */
 static bool is_testable(const struct compare_table *t,
 			const struct compare_row_sums *sums,
 			const struct compare_values *v)
@@ -320,17 +320,13 @@ static void value_test(struct compare_table *t,
 		       const struct compare_row_sums *sums,
 		       const struct compare_values *v, struct compare_value *x)
 {
-	double ordered[ESTIMATE_SIDES] = { 0 };
+	const double *const *buckets = (const double *const *)v->buckets;
 
 	if (!is_testable(t, sums, v))
 		return;
-	/* In the order of the divisors: what is in all samples is exactly 1. */
-	for (int s = 0; s < ESTIMATE_SIDES; s++) {
-		for (size_t i = 0; i < t->frame.buckets[s].count; i++)
-			ordered[s] += v->buckets[s][i];
-	}
-	x->e = estimate_ratios(&t->frame, ordered);
-	estimate_row(&t->frame, &x->e, (const double *const *)v->buckets,
+	/* The share of what is in all samples has to be exactly 1. */
+	x->e = estimate_buckets(&t->frame, buckets);
+	estimate_row(&t->frame, &x->e, buckets,
 		     (const double *const *)v->instances);
 	/* Buckets of which one weighs nearly all tell nothing of the spread. */
 	if (x->e.degrees >= 1)

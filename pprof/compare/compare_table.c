@@ -163,7 +163,7 @@ struct compare_entries compare_table_row(const struct compare_table *t,
 void compare_table_add(struct compare_table *t, struct compare_entries e,
 		       bool leaf, struct compare_values *to)
 {
-	/* How single instances moved is told of functions only. */
+	/* Nobody asks how the instances of a group moved. */
 	bool instances = !t->c->groups || !t->c->same_instances;
 
 	values_clear(t, to);
@@ -251,13 +251,13 @@ int compare_table_init(struct compare_table *t, struct err *err)
 	struct compare *c = t->c;
 	size_t samples = t->p->samples.count;
 	size_t columns = 0;
+	size_t ids = cells_samples(&c->buckets);
 	int rc;
 
-	t->ids = cells_samples(&c->buckets);
 	for (size_t i = 0; i < samples; i++)
-		t->ids = compare_table_id(t->p, i) >= t->ids ?
-				 compare_table_id(t->p, i) + 1 :
-				 t->ids;
+		ids = compare_table_id(t->p, i) >= ids ?
+			      compare_table_id(t->p, i) + 1 :
+			      ids;
 	for (int s = 0; s < ESTIMATE_SIDES; s++) {
 		struct compare_divisors *d = &c->divisors[s];
 
@@ -271,14 +271,14 @@ int compare_table_init(struct compare_table *t, struct err *err)
 	rc = limits_spend(t->limits,
 			  (c->buckets.v.count + c->instances.v.count) *
 					  sizeof(struct cell) +
-				  t->ids * 2 * sizeof(uint32_t) +
+				  ids * 2 * sizeof(uint32_t) +
 				  samples * ESTIMATE_SIDES * sizeof(double) +
 				  columns * 10 * sizeof(double),
 			  err);
 	if (rc)
 		return rc;
-	t->bucket_first = cells_sort(&c->buckets, t->ids);
-	t->instance_first = cells_sort(&c->instances, t->ids);
+	t->bucket_first = cells_sort(&c->buckets, ids);
+	t->instance_first = cells_sort(&c->instances, ids);
 	sum_samples(t);
 	for (int s = 0; s < ESTIMATE_SIDES; s++) {
 		struct compare_divisors *d = &c->divisors[s];

@@ -28,7 +28,6 @@ struct compare_table {
 	const struct pprof *p;
 	const struct nodes *nodes;
 	const struct limits *limits;
-	size_t ids; /* number of samples in the cells */
 	/* The cells of each sample; see cells_sort(). */
 	uint32_t *bucket_first;
 	uint32_t *instance_first;

@@ -217,18 +217,24 @@ struct estimate estimate_ratios(const struct estimate_frame *e,
 	return x;
 }
 
-double estimate_spread(const struct estimate_frame *e,
-		       const double *const buckets[ESTIMATE_SIDES])
+struct estimate estimate_buckets(const struct estimate_frame *e,
+				 const double *const buckets[ESTIMATE_SIDES])
 {
 	double sums[ESTIMATE_SIDES] = { 0 };
-	double variance[ESTIMATE_SIDES];
-	struct estimate x;
 
 	for (int s = 0; s < ESTIMATE_SIDES; s++) {
 		for (size_t i = 0; i < e->buckets[s].count; i++)
 			sums[s] += buckets[s][i];
 	}
-	x = estimate_ratios(e, sums);
+	return estimate_ratios(e, sums);
+}
+
+double estimate_spread(const struct estimate_frame *e,
+		       const double *const buckets[ESTIMATE_SIDES])
+{
+	struct estimate x = estimate_buckets(e, buckets);
+	double variance[ESTIMATE_SIDES];
+
 	find_spread(e, buckets, &x, variance);
 	return x.variance;
 }

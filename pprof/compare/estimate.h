@@ -72,6 +72,10 @@ void estimate_begin(struct estimate_frame *e);
 struct estimate estimate_ratios(const struct estimate_frame *e,
 				const double sums[ESTIMATE_SIDES]);
 
+/* The same from its values by bucket, added up in the order of the divisors. */
+struct estimate estimate_buckets(const struct estimate_frame *e,
+				 const double *const buckets[ESTIMATE_SIDES]);
+
 /*
  * Add to the ratios of a row how sure their difference is, from its values by
  * bucket and by instance in the order of the divisors.

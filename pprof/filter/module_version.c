@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 
-/* What may be before a version: it is removed, too. */
+/* What separates a version from the path before it, and is removed with it. */
 static const char *const separators[] = { "/v", ".v", "%2ev" };
 
 /* Characters that no path of a module has. */

@@ -488,7 +488,7 @@ static struct compare_result judge_windows(const struct fleet *f, uint32_t like,
 	return r;
 }
 
-/* What was found in all windows. */
+/* Counts over all pairs of windows. */
 struct found {
 	int compared;
 	int judgements;

@@ -209,11 +209,12 @@ Test(timeline, typical_gaps_are_filled_and_longer_ones_are_not)
 	cr_expect(!add_series(&t, "a", "cpu", often, 17, true));
 	expect_values(&t, (double[]){ 2, 2, 2, UNKNOWN, 2, 2 }, 6);
 	timeline_fini(&t);
-	/* The same gap is filled if nothing else was expected, or if asked for. */
+	/* A gap of two minutes is filled if the profiles are mostly so far apart. */
 	cr_assert(!timeline_init(&t, &o, &err));
 	cr_expect(!add_series(&t, "b", "cpu", rare, 3, true));
 	expect_values(&t, (double[]){ 2, 2, 2, 2, 2, 2 }, 6);
 	timeline_fini(&t);
+	/* With a fixed fill, every gap below it is filled. */
 	o.fill_typical = false;
 	cr_assert(!timeline_init(&t, &o, &err));
 	cr_expect(!add_series(&t, "a", "cpu", often, 17, true));

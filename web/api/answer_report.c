@@ -297,8 +297,8 @@ static enum normalize choose_normalize(enum normalize asked,
 }
 
 /*
- * Scale the new side to the time of the base. What nobody asked for is left
- * undone if it makes no sense; what somebody asked for is an error then.
+ * Scale the new side to the time of the base. If that makes no sense, it is an error
+ * with normalize=rate, and left undone with normalize=auto.
  */
 static int scale_to_rate(struct writing *w, const struct query_merge *base,
 			 enum value_kind kind, struct merge_diff_options *o,

@@ -42,7 +42,7 @@ export interface Change {
   series: number;
 }
 
-/** What all reports begin with. */
+/** The members that all reports have. */
 interface Report {
   sample_type: string;
   unit: string;

@@ -5,7 +5,7 @@ import uPlot from 'uplot';
 import type { Line } from '../api/answer.ts';
 import { token } from '../draw/theme.ts';
 import { withLabels } from '../model/selector.ts';
-import { type ChartData, chartData, type ChartLine, type Kind, unitOf, unsureSteps } from '../model/series.ts';
+import { type ChartData, chartData, type ChartLine, isUnsure, type Kind, unitOf, unsureSteps } from '../model/series.ts';
 import { shortName } from '../model/package.ts';
 import { colorCount, dashes, lineStyles } from '../model/linestyle.ts';
 import { formatTime, parseTime } from '../model/time.ts';
@@ -158,7 +158,8 @@ const pale = '55';
 function strokeOf(u: uPlot, color: string, times: number[], line: ChartLine): string | CanvasGradient {
   const runs = unsureSteps(line);
   const { left, width } = u.bbox;
-  const half = (((times[1] ?? 0) - (times[0] ?? 0)) || 0) / 2;
+  const [begin = 0, next = begin] = times;
+  const half = (next - begin) / 2;
   const at = (time: number): number => Math.max(0, Math.min(1, (u.valToPos(time, 'x', true) - left) / width));
 
   if (!runs.length || !(width > 0)) return color;
@@ -231,7 +232,7 @@ const listed = 12;
 
 /** "62 % known": how much of a step is known, if it is not nearly all. */
 function knownPart(line: ChartLine, step: number): string {
-  return unsureSteps(line).some(([first, last]) => step >= first && step <= last) ? `${Math.round(100 * (line.covered?.[step] ?? 0))} % known` : '';
+  return isUnsure(line, step) ? `${Math.round(100 * (line.covered?.[step] ?? 0))} % known` : '';
 }
 
 /** The values of the lines at the pointer, the largest first; the nearest line is always among them. */

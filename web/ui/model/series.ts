@@ -89,13 +89,18 @@ export function chartData(lines: Line[], sampleType: string, most = maxLines): C
 /** Steps of which less is known are shown as less sure. */
 const leastCovered = 0.9;
 
+/** Whether a part of a step of a line is not known. */
+export function isUnsure({ values, covered }: ChartLine, step: number): boolean {
+  return values[step] !== null && (covered?.[step] ?? 1) < leastCovered;
+}
+
 /** The runs of steps [first, last] of a line of which a part is not known. */
-export function unsureSteps({ values, covered }: ChartLine): [number, number][] {
+export function unsureSteps(line: ChartLine): [number, number][] {
   const out: [number, number][] = [];
 
-  values.forEach((v, i) => {
+  line.values.forEach((_, i) => {
     const run = out.at(-1);
-    if (v === null || !covered || (covered[i] ?? 1) >= leastCovered) return;
+    if (!isUnsure(line, i)) return;
     if (run && run[1] === i - 1) run[1] = i;
     else out.push([i, i]);
   });

@@ -82,7 +82,7 @@ export function shownKind(context: Context): Kind {
   return kindOf(context.loader.get<Line[]>('lines')?.answer?.data ?? [], shownType(context));
 }
 
-/** What is compared unless somebody chose it. */
+/** By what values of each kind are compared if the URL does not say it. */
 const scales: Record<Kind, 'share' | 'rate' | 'value'> = { flow: 'share', counter: 'rate', state: 'value' };
 
 /** By what the two sides are compared: shares of the total, values in a second, or values. */

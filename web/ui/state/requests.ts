@@ -219,7 +219,7 @@ export function hasErrorBars(s: State): boolean {
   return s.page === 'compare' && s.normalize !== '0' && !s.time && !s.time_a;
 }
 
-/** What is compared, if somebody chose it. */
+/** The parameter "by" of a comparison with error bars, if the URL says by what the sides are compared. */
 function byParams(s: State): Params {
   return s.normalize ? [['by', s.normalize === 'rate' ? 'rate' : 'share']] : [];
 }
