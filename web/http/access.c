@@ -274,7 +274,7 @@ void access_add_cors(struct exchange *x, struct MHD_Response *r)
 				"Accept, Authorization, Content-Type, Origin");
 	MHD_add_response_header(
 		r, "Access-Control-Expose-Headers",
-		"Date, X-Everprof-Labels, X-Everprof-Timestamp, X-Everprof-Profiles, X-Everprof-Profiles-A, X-Everprof-Series, X-Everprof-Warning");
+		"Date, X-Everprof-Labels, X-Everprof-Timestamp, X-Everprof-Profiles, X-Everprof-Profiles-A, X-Everprof-Series, X-Everprof-Covered-Seconds, X-Everprof-Warning");
 }
 
 /*

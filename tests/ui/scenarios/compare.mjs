@@ -53,7 +53,7 @@ async function perSecond({ browser, site }) {
   const cores = (v) => rate(v / flame.seconds);
 
   await tab.go(path);
-  await tab.page.getByRole('button', { name: 'per second' }).click();
+  await tab.page.getByRole('button', { name: 'per second and series' }).click();
   await tab.param('normalize', 'rate');
   const [a, b] = [flame.total_of_a[0], flame.total_of[0]].map(cores);
   await until('both totals are told', async () => (await tab.text('.flame-head b')).startsWith(`total ${a} → ${b} `));
@@ -68,7 +68,7 @@ async function perSecond({ browser, site }) {
     for (const [text, value] of [[before, row.flat.a], [after, row.flat.b]]) assert.equal(text, rate(value));
   }
   await tab.go(`compare?query_b=profile&time_b=${last}&time_a=${first}&normalize=rate`);
-  assert.equal(await tab.page.getByRole('button', { name: 'per second' }).isDisabled(), true);
+  assert.equal(await tab.page.getByRole('button', { name: 'per second and series' }).isDisabled(), true);
   await tab.ends();
 }
 

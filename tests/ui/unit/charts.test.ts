@@ -227,6 +227,13 @@ test('a build that comes with a new version is known by the version', () => {
   assert.deepEqual(toldChanges([version, change('build_id', 90e3, ['api']), ...others]), [version, ...others]);
 });
 
+test('a restart that heap profiles show is told with profiles of any type, and once', () => {
+  const change = (kind: Change['kind'], time: number, jobs: string[]): Change => ({ time, kind, name: '', jobs, from: [], to: [], series: 1 });
+  const [seen, other] = [change('restart', 100e3, ['api', 'db']), change('restart', 300e3, ['api'])];
+
+  assert.deepEqual(toldChanges([seen], [change('restart', 105e3, ['api']), other, change('build_id', 500e3, ['api'])]), [seen, other]);
+});
+
 test('a comparison of before and after is of the jobs that changed', () => {
   const of = (query: string, jobs: string[]): string => changeQuery(query, { kind: 'restart', time: 0, name: '', jobs, from: [], to: [], series: jobs.length });
 
@@ -239,6 +246,7 @@ test('a comparison of before and after is of the jobs that changed', () => {
 
 test('restarts are looked for where counters are', () => {
   assert.match(asked({ query: 'profile{job="a"}' }).restarts ?? '', /^query=heap\{job="a"\}&/);
+  assert.match(asked({ query: 'goroutine' }).restarts ?? '', /^query=heap&/);
   assert.equal(asked({ query: 'heap{job="a"}' }).restarts, undefined);
 });
 

@@ -10,7 +10,7 @@ import { formatSelector, parseSelector, withMatcher, withoutMatcher } from '../.
 import { chartData, halvesOf, maxLines, unsureSteps } from '../../../web/ui/model/series.ts';
 import { formatTime, isRelative, parseDuration, parseTime, stepFor, withShownTimes } from '../../../web/ui/model/time.ts';
 import { findHash, hashText, layout, nodeAt, pathTo } from '../../../web/ui/model/tree.ts';
-import { formatChange, formatScaled, formatShare, formatValue } from '../../../web/ui/model/unit.ts';
+import { coveredText, formatChange, formatScaled, formatShare, formatValue } from '../../../web/ui/model/unit.ts';
 import { makeVisible, visible } from '../../../web/ui/model/visible.ts';
 import { shellWord } from '../../../web/ui/model/command.ts';
 import { historyRequest } from '../../../web/ui/state/requests.ts';
@@ -286,4 +286,10 @@ test('steps of which a part is not known are runs', () => {
   assert.deepEqual(unsureSteps(line([1, 1, 1, 1, 1], [1, 0.5, 0.89, 0.9, 0.1])), [[1, 2], [4, 4]]);
   assert.deepEqual(unsureSteps(line([1, null, 1], [0.5, 0.5, 0.5])), [[0, 0], [2, 2]]);
   assert.deepEqual(unsureSteps(line([1, 1])), []);
+});
+
+test('a sum says for how much of the range it is', () => {
+  assert.equal(coveredText(200, 300), ', profiled for 200s of 300s');
+  assert.equal(coveredText(299, 300), '');
+  assert.equal(coveredText(0, 300), '', 'not known');
 });

@@ -14,6 +14,11 @@ function shortBuild(id: string): string {
   return id.length > 12 ? `${id.slice(0, 12)}…` : id;
 }
 
+/** What is not known of a change, for who wonders. */
+function changeHint(c: Change): string {
+  return c.kind === 'restart' ? '\nIts counters began again: the program was started anew. Whether as a new version, its profiles do not tell: they have no build ID, and no label has changed.' : '';
+}
+
 /** "a: version v1 → v2" or "a, b: restart (3 series)". */
 export function changeText(c: Change): string {
   const jobs = c.jobs.length > 3 ? `${c.jobs.length} jobs` : c.jobs.filter((j) => j).join(', ');
@@ -47,12 +52,16 @@ export function changeQuery(query: string, c: Change): string {
 /** What must have happened together to be one change: the same jobs, within this time. */
 const together = 60e3;
 
-/** The changes that are told: a build that comes with a new value of a label is known by that value. */
-export function toldChanges(changes: Change[]): Change[] {
-  const labels = changes.filter((c) => c.kind === 'label');
-  const isNamed = (c: Change): boolean => labels.some((l) => Math.abs(l.time - c.time) <= together && c.jobs.every((j) => l.jobs.includes(j)));
+/**
+ * The changes that are told: a build that comes with a new value of a label is known by that value. Restarts that
+ * heap profiles of the same programs show are told with profiles of any type, once.
+ */
+export function toldChanges(changes: Change[], ofHeaps: Change[] = []): Change[] {
+  const isOneOf = (list: Change[]) => (c: Change): boolean =>
+    list.some((l) => Math.abs(l.time - c.time) <= together && c.jobs.every((j) => l.jobs.includes(j)));
+  const [isNamed, isSeen] = [isOneOf(changes.filter((c) => c.kind === 'label')), isOneOf(changes.filter((c) => c.kind === 'restart'))];
 
-  return changes.filter((c) => c.kind !== 'build_id' || !isNamed(c));
+  return [...changes.filter((c) => c.kind !== 'build_id' || !isNamed(c)), ...ofHeaps.filter((c) => c.kind === 'restart' && !isSeen(c))];
 }
 
 /** The most changes that are listed. */
@@ -72,7 +81,7 @@ function Marker({ change: c, state, now, act, close, step }: Context & { change:
 
   return (
     <>
-      <span class="marker-text" title={text}><span class="dim">{formatClock(c.time, state.tz === 'utc')}</span> {text}</span>
+      <span class="marker-text" title={text + changeHint(c)}><span class="dim">{formatClock(c.time, state.tz === 'utc')}</span> {text}</span>
       <span class="marker-actions">
         <button type="button" aria-label={`before/after ${text}`} title="Compare the profiles before with those after" onClick={show}>before/after</button>
         <button type="button" aria-label={`last before ${text}`} title="Open the last profile before" onClick={before}>last before</button>

@@ -53,7 +53,7 @@ function changesOf({ state, loader }: Context): Change[] {
   const of = (key: string): Change[] => loader.get<Change[]>(key)?.answer?.data ?? [];
 
   if (state.chart !== 'lines' && state.chart !== 'rows') return [];
-  return toldChanges([...of('changes'), ...of('restarts').filter((c) => c.kind === 'restart')]).sort((a, b) => a.time - b.time);
+  return toldChanges(of('changes'), of('restarts')).sort((a, b) => a.time - b.time);
 }
 
 function Picture(props: Context & { changes: Change[] }) {

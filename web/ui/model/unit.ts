@@ -81,6 +81,13 @@ export function formatRate(value: number, unit: string): string {
   return formatValue(value, unit) + (value ? '/s' : '');
 }
 
+/** ", profiled for 200s of 300s": scraped profiles are of a part of the range, and so are their sums. Seconds; 0: not known. */
+export function coveredText(covered: number, range: number): string {
+  const text = (seconds: number): string => formatValue(seconds, 'seconds');
+
+  return covered && covered < 0.95 * range ? `, profiled for ${text(covered)} of ${text(range)}` : '';
+}
+
 /** A value of an answer: a rate, if the answer has the time for that. */
 export function formatScaled(value: number, { unit, seconds }: Scale): string {
   return seconds ? formatRate(value / seconds, unit) : formatValue(value, unit);

@@ -147,7 +147,7 @@ export function Compare(context: Context) {
         <button type="button" onClick={set(noBase)} disabled={!hasBase(state)}>A is the range before B</button>
         <div class="tabs" role="group" aria-label="Compare by">
           <button type="button" aria-pressed={by === 'share'} onClick={set({ normalize: '1' })}>by share of the total</button>
-          <button type="button" aria-pressed={by === 'rate'} disabled={!hasRate} title="what one series has in a second" onClick={set({ normalize: 'rate' })}>per second</button>
+          <button type="button" aria-pressed={by === 'rate'} disabled={!hasRate} title="what one series has in a second: the mean of the series, whose number may differ" onClick={set({ normalize: 'rate' })}>per second and series</button>
           <button type="button" aria-pressed={by === 'value'} title="sums, as they are" onClick={set({ normalize: '0' })}>by value</button>
         </div>
         <span class="selector-label">A:</span>

@@ -183,11 +183,11 @@ function changesRequest(key: string, query: string, range: [number, number]): Re
   return { key, path: 'api/v1/changes', params };
 }
 
-/** A program that was restarted is seen by counters that fall, which CPU profiles do not have, but heap profiles of the same program. */
+/** A program that was restarted is seen by counters that fall, which not all profiles have, but heap profiles of the same program. */
 function restartRequests(s: State, range: [number, number]): Request[] {
   const selector = parseSelector(s.query);
 
-  if (selector?.type !== 'profile') return [];
+  if (!selector?.type || selector.type === 'heap') return [];
   return [changesRequest('restarts', formatSelector({ ...selector, type: 'heap' }), range)];
 }
 

@@ -50,9 +50,11 @@ export function Groups(props: Context & { data: FlameAnswer }) {
   /* What a filter leaves of the total is all that the groups have. */
   const sum = groups.reduce((a, g) => a + g.total, 0);
   const compared = data.total_of_a !== undefined;
-  const whole = props.loader.get<Line[]>('whole')?.answer?.data;
+  const whole = props.loader.get<Line[]>('whole')?.answer?.data ?? [];
+  const wholes = new Map(groups.map((g) => [g, wholeOf(whole, state.sample_index || data.sample_type, label, g.value)]));
+  const hasWholes = [...wholes.values()].some(Boolean);
   const own = (g: Group): string => {
-    const all = wholeOf(whole ?? [], state.sample_index || data.sample_type, label, g.value);
+    const all = wholes.get(g);
     return all ? formatShare(g.total, all) : '';
   };
 
@@ -65,7 +67,7 @@ export function Groups(props: Context & { data: FlameAnswer }) {
             {compared && <th scope="col" class="number">A</th>}
             <th scope="col" class="number">{compared ? 'B' : 'Total'}</th>
             <th scope="col" class="number">{compared ? 'B−A' : 'Share'}</th>
-            {whole && <th scope="col" class="number" title={`Of all that each ${label} has, without the filters`}>of its own</th>}
+            {hasWholes && <th scope="col" class="number" title={`Of all that each ${label} has, without the filters`}>of its own</th>}
           </tr>
         </thead>
         <tbody>
@@ -87,7 +89,7 @@ export function Groups(props: Context & { data: FlameAnswer }) {
               {compared && <td class="number">{formatScaled(g.before ?? 0, data)}</td>}
               <td class="number">{formatScaled(g.total, data)}</td>
               <td class="number">{compared ? formatChange(g.before ?? 0, g.total, data) : formatShare(g.total, sum)}</td>
-              {whole && <td class="number">{own(g)}</td>}
+              {hasWholes && <td class="number">{own(g)}</td>}
             </tr>
           ))}
         </tbody>

@@ -3,8 +3,8 @@
 import { useState } from 'preact/hooks';
 import type { CompareAnswer, FlameAnswer, GraphAnswer, SourceAnswer, TopAnswer } from '../api/answer.ts';
 import type { Kind } from '../model/series.ts';
-import { formatTime } from '../model/time.ts';
-import { formatScaled } from '../model/unit.ts';
+import { formatTime, parseTime } from '../model/time.ts';
+import { coveredText, formatScaled } from '../model/unit.ts';
 import type { Context } from '../pages/app.tsx';
 import { hasErrorBars, isChoosing, shownViews, viewKey } from '../state/requests.ts';
 import type { View } from '../state/state.ts';
@@ -40,7 +40,7 @@ const merged: Record<Kind, string> = { flow: '', state: ', the mean of each adde
 
 /** What the view is made of: "240 profiles of 4 series", or the time of one profile. */
 function Origin(context: Context) {
-  const { state, loader } = context;
+  const { state, loader, now } = context;
   const loaded = loader.get(viewKey(state));
   const get = (name: string): string => loaded?.answer?.headers.get(name) ?? '';
   const profiles = get('X-Everprof-Profiles');
@@ -48,9 +48,11 @@ function Origin(context: Context) {
 
   if (loaded?.stale || (!profiles && !time)) return null;
   const ofA = get('X-Everprof-Profiles-A');
+  const range = (parseTime(state.to, now) - parseTime(state.from, now)) / 1000;
+  const covered = ofA ? '' : coveredText(Number(get('X-Everprof-Covered-Seconds')), range);
   const text = time
     ? `profile of ${formatTime(Number(time), state.tz === 'utc')}`
-    : countText(Number(profiles), ofA, get('X-Everprof-Series')) + (state.aggregate || ofA ? '' : merged[shownKind(context)]);
+    : countText(Number(profiles), ofA, get('X-Everprof-Series')) + (state.aggregate || ofA ? '' : merged[shownKind(context)]) + covered;
   return <span class="dim origin" title={text}>{text}</span>;
 }
 
