@@ -3,7 +3,7 @@
 """Hold the documentation to the code: every key of the configuration files and
 every flag of serve is in docs/configuration.md or docs/security.md, every flag
 that they name exists, and a flag's default is the one that it has. Rows of tables
-have as many cells as the table's head.
+have as many cells as the table's head. Sources that the documents name exist.
 
 usage: cmake/check-docs.py [ROOT]
 """
@@ -39,6 +39,18 @@ def check_tables(path):
         if cells and width and cells != width:
             yield f'{path}:{number}: {cells} cells, the table has {width}'
         width = cells and (width or cells)
+
+
+# The name of a source, as documents write it.
+SOURCE = re.compile(r'`([a-z]+/[\w./-]*\.(?:bpf\.c|c|h|tsx?|mjs|py|css|sh))`')
+
+
+def check_sources(path):
+    """Complaints about sources that a document names, and that do not exist."""
+    for number, line in enumerate(open(path, encoding='utf-8'), 1):
+        for name in SOURCE.findall(line):
+            if not os.path.exists(name) and '/example_' not in name:
+                yield f'{path}:{number}: there is no {name}'
 
 
 def documents():
@@ -91,7 +103,7 @@ def main():
             complaints.append(f'--{name}: the default is {default}, not "{said}"')
     complaints += [f'docs: there is no --{name}' for name in sorted(table) if name not in flags]
     complaints += check_discoveries(text)
-    complaints += [line for path in documents() for line in check_tables(path)]
+    complaints += [line for path in documents() for check in (check_tables, check_sources) for line in check(path)]
     for line in complaints:
         print(line)
     print(f'{len(keys)} keys, {len(flags)} flags, {len(complaints)} complaints')
