@@ -92,9 +92,9 @@ def check_include(mods, path, kind, name, complain):
               and not any(os.path.exists(f'{d}/{name}') for d in SYSTEM)):
             complain(path, f'<{name}> is not in the list of third-party headers')
         return
-    to, _, header = name.partition('/')
+    to, header = name.split('/')[0], os.path.basename(name)
     USED.add((folder, to))
-    USED.add((folder, name[:-2]))
+    USED.add((folder, f'{to}/{header[:-2]}'))
     if to not in mods:
         complain(path, f'"{name}" is in no module')
     elif to != folder:
@@ -116,7 +116,7 @@ def check_permissions(mods, complain):
                 complain('CMakeLists.txt', f'{name} DEPENDS on {to}, which no file of it includes')
         for header in m['PUBLIC']:
             if not any(user != name and what == f'{name}/{header}' for user, what in USED):
-                complain('CMakeLists.txt', f'{name}/{header}.h is PUBLIC, and no other module includes it')
+                complain('CMakeLists.txt', f'{header}.h of {name} is PUBLIC, and no other module includes it')
 
 
 class Rooms:

@@ -60,7 +60,7 @@ def documents():
 
 
 # Sources of a kind of discovery besides those with its name.
-MORE_SOURCES = {'docker': 'discovery/docker/*.c', 'dockerswarm': 'discovery/docker/*.c',
+MORE_SOURCES = {'docker': 'discovery/docker/docker_api.c', 'dockerswarm': 'discovery/docker/docker_api.c',
                 'kubernetes': 'discovery/kube*/kube_*.c'}
 
 
@@ -93,7 +93,7 @@ def main():
     for path, key in sorted(keys):
         if not re.search(rf'(?<![\w]){key}(?![\w])', text):
             complaints.append(f'{path}: {key} is in no documentation')
-    flags = dict(FLAG.findall(''.join(open(f'cmd/{p}').read() for p in os.listdir('cmd'))))
+    flags = dict(FLAG.findall(''.join(open(p).read() for p in sorted(glob.glob('cmd/**/*.c', recursive=True)))))
     table = dict(re.findall(r'^\| `--([a-z.-]+)` \| ([^|]*?) ?\|', text, re.M))
     for name, default in sorted(flags.items()):
         said = table.get(name)

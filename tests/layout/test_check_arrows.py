@@ -37,8 +37,8 @@ PLANTED = [
 PERMITTED = [
     ('DEPENDS base\n  PUBLIC appender', 'DEPENDS base client\n  PUBLIC appender',
      'model DEPENDS on client, which no file of it includes'),
-    ('PUBLIC agent_store conprof', 'PUBLIC agent_store wal/wal conprof',
-     'tsdb/wal/wal.h is PUBLIC, and no other module includes it'),
+    ('PUBLIC agent_store conprof', 'PUBLIC agent_store wal conprof',
+     'wal.h of tsdb is PUBLIC, and no other module includes it'),
 ]
 
 
