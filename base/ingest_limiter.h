@@ -83,7 +83,7 @@ void ingest_limiter_set_room(struct ingest_limiter *in, void (*room)(void *ctx),
 /*
  * Returns the lock that a thread must hold while it decompresses a large
  * profile, so that only one such profile is in memory at a time; see
- * unpacker_share() in pprof/unpack.h.
+ * unpacker_share() in pprof/proto/unpack.h.
  */
 struct mutex *ingest_limiter_large_profile_mu(struct ingest_limiter *in);
 

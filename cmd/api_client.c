@@ -26,7 +26,7 @@
 #include "cmd/query_json.h"
 #include "cmd/symbols_helper.h"
 #include "cmd/version.h"
-#include "pprof/columns.h"
+#include "pprof/columns/columns.h"
 #include "web/local.h"
 
 #define ANSWER_MAX (1024 * MIB) /* maximum bytes of a response body */

@@ -17,7 +17,7 @@
 #include "cmd/cmd.h"
 #include "cmd/console.h"
 #include "cmd/source.h"
-#include "pprof/columns.h"
+#include "pprof/columns/columns.h"
 
 #define RAW_MAX ((size_t)1024 * MIB)
 #define LEVEL   5 /* zstd compression level, as in blocks */

@@ -16,8 +16,8 @@
 #include "cmd/cmd.h"
 #include "cmd/console.h"
 #include "cmd/source.h"
-#include "pprof/decode.h"
-#include "pprof/merge.h"
+#include "pprof/merge/merge.h"
+#include "pprof/proto/decode.h"
 
 #define RAW_MAX    ((size_t)1024 * MIB)
 #define ROUNDS     5 /* number of rounds; the best time is printed */

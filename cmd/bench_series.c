@@ -18,7 +18,7 @@
 #include "cmd/cmd.h"
 #include "cmd/process_memory.h"
 #include "model/types.h"
-#include "pprof/columns.h"
+#include "pprof/columns/columns.h"
 #include "tsdb/querier.h"
 #include "tsdb/stats.h"
 #include "tsdb/tsdb.h"

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 
 #include "base/metrics.h"
-#include "pprof/unpack.h"
+#include "pprof/proto/unpack.h"
 #include "tsdb/tsdb.h"
 
 /* Time of the first profile of each series, in ms. */

@@ -25,7 +25,7 @@
 #include "cmd/bench_state.h"
 #include "cmd/process_memory.h"
 #include "cmd/source.h"
-#include "pprof/columns.h"
+#include "pprof/columns/columns.h"
 #include "tsdb/stats.h"
 
 /*

@@ -8,7 +8,7 @@
 
 #include "cmd/console.h"
 #include "cmd/version.h"
-#include "pprof/report.h"
+#include "pprof/report/report.h"
 
 /*
  * The name of the positional argument with the index `n`. The names are the

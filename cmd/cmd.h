@@ -156,7 +156,7 @@ struct usage {
 	int max;
 };
 
-/* A placeholder in usage.text for the list of all reports (pprof/report.h). */
+/* A placeholder in usage.text for the list of all reports (pprof/report/report.h). */
 #define USAGE_REPORTS "@reports"
 
 /*

@@ -3,7 +3,7 @@
 
 #include "cmd/file_reader.h"
 #include "cmd/report_flags.h"
-#include "pprof/report.h"
+#include "pprof/report/report.h"
 
 /* Files, while they are read. */
 struct files {

@@ -10,8 +10,8 @@
 #define CMD_COMPARE_FILES_H
 
 #include "cmd/flags.h"
-#include "pprof/compare_json.h"
-#include "pprof/report_options.h"
+#include "pprof/compare/compare_json.h"
+#include "pprof/graph/report_options.h"
 
 /* What is compared. */
 struct compare_files {

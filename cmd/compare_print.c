@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/printable.h"
-#include "pprof/measure.h"
+#include "pprof/profile/measure.h"
 
 enum {
 	/* Rows of the table of a pull request, and those that open by a click. */

@@ -7,7 +7,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "cmd/cmd.h"
-#include "pprof/columns.h"
+#include "pprof/columns/columns.h"
 
 /* Whether a directory has files. If the disk does not answer, there may be some. */
 static bool database_has_files(const char *path, const char *dir)

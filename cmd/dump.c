@@ -19,7 +19,7 @@
 #include "cmd/console.h"
 #include "cmd/database.h"
 #include "model/selector.h"
-#include "pprof/columns.h"
+#include "pprof/columns/columns.h"
 #include "tsdb/querier.h"
 #include "tsdb/stats.h"
 

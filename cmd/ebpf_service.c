@@ -11,7 +11,7 @@
 #include "base/zstd.h"
 #include "cmd/ebpf.h"
 #include "cmd/ebpf_rights.h"
-#include "pprof/unpack.h"
+#include "pprof/proto/unpack.h"
 
 enum {
 	/* Largest size of a profile; the collector makes smaller ones. */

@@ -10,8 +10,8 @@
 #define CMD_FILE_READER_H
 
 #include "base/gzip.h"
-#include "pprof/decode.h"
-#include "pprof/merge.h"
+#include "pprof/merge/merge.h"
+#include "pprof/proto/decode.h"
 
 /* The buffers are used again for each file. */
 struct file_reader {

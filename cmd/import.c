@@ -10,7 +10,7 @@
 #include "cmd/database.h"
 #include "cmd/source_passes.h"
 #include "cmd/source_sample.h"
-#include "pprof/columns.h"
+#include "pprof/columns/columns.h"
 #include "tsdb/tsdb.h"
 
 /*

@@ -11,7 +11,7 @@
 #include "cmd/console.h"
 #include "cmd/query_fetch.h"
 #include "cmd/query_json.h"
-#include "pprof/measure.h"
+#include "pprof/profile/measure.h"
 
 /* The command's own flags, in addition to those of all query commands. */
 struct history_command {

@@ -14,7 +14,7 @@
 #include "cmd/console.h"
 #include "cmd/output.h"
 #include "cmd/report_flags.h"
-#include "pprof/report.h"
+#include "pprof/report/report.h"
 
 /*
  * Append the flags that choose and combine profiles. If `one_profile` is set,

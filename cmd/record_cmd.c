@@ -24,10 +24,10 @@
 #include "cmd/output.h"
 #include "cmd/serve_rights.h"
 #include "cmd/symbols_helper.h"
-#include "pprof/decode.h"
-#include "pprof/encode.h"
-#include "pprof/merge.h"
-#include "pprof/report.h"
+#include "pprof/merge/merge.h"
+#include "pprof/proto/decode.h"
+#include "pprof/proto/encode.h"
+#include "pprof/report/report.h"
 
 enum {
 	RECORD_MEMORY = 256 << 20, /* for the samples of the whole recording */

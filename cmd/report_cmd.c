@@ -12,10 +12,10 @@
 #include "cmd/output.h"
 #include "cmd/report_flags.h"
 #include "cmd/symbols_helper.h"
-#include "pprof/encode.h"
-#include "pprof/merge.h"
-#include "pprof/pgo.h"
-#include "pprof/report.h"
+#include "pprof/merge/merge.h"
+#include "pprof/proto/encode.h"
+#include "pprof/report/pgo.h"
+#include "pprof/report/report.h"
 #include "query/symbolize.h"
 
 #define GZIP_LEVEL 6

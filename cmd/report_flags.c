@@ -7,7 +7,7 @@
 
 #include "cmd/console.h"
 #include "cmd/output.h"
-#include "pprof/report.h"
+#include "pprof/report/report.h"
 
 struct flag *report_flags_list(struct report_flags *f, struct flag *at)
 {

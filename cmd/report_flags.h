@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options of reports (pprof/report_options.h) as command-line flags.
+ * The options of reports (pprof/graph/report_options.h) as command-line flags.
  *
  * Ownership: values are borrowed from argv.
  * Threads: one thread at a time.
@@ -9,7 +9,7 @@
 #define CMD_REPORT_FLAGS_H
 
 #include "cmd/cmd.h"
-#include "pprof/report_options.h"
+#include "pprof/graph/report_options.h"
 
 enum {
 	/* Maximum number of report options. */

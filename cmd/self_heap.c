@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "base/mem_profile.h"
 #include "cmd/self_mappings.h"
-#include "pprof/encode.h"
-#include "pprof/merge.h"
+#include "pprof/merge/merge.h"
+#include "pprof/proto/encode.h"
 #include "query/symbolize.h"
 
 enum {

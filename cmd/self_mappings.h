@@ -9,7 +9,7 @@
 #ifndef CMD_SELF_MAPPINGS_H
 #define CMD_SELF_MAPPINGS_H
 
-#include "pprof/decode.h"
+#include "pprof/proto/decode.h"
 
 /*
  * Add a mapping to the profile for each executable segment, with path and build

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "cmd/process.h"
-#include "pprof/columns.h"
+#include "pprof/columns/columns.h"
 #include "tsdb/stats.h"
 
 /* If retention by size is lower than this number of bytes, the server warns. */

@@ -13,7 +13,7 @@
 
 #include "cmd/source.h"
 #include "model/selector.h"
-#include "pprof/unpack.h"
+#include "pprof/proto/unpack.h"
 
 /* A maker of samples. */
 struct sample_maker {

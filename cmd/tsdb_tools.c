@@ -12,7 +12,7 @@
 #include "cmd/cmd.h"
 #include "cmd/console.h"
 #include "cmd/database.h"
-#include "pprof/columns.h"
+#include "pprof/columns/columns.h"
 #include "tsdb/inspect.h"
 #include "tsdb/querier.h"
 #include "tsdb/repair.h"

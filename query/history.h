@@ -12,7 +12,7 @@
 
 #include "base/json.h"
 #include "base/vec.h"
-#include "pprof/report.h"
+#include "pprof/report/report.h"
 #include "query/query_merge.h"
 
 enum {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Query compare: collects the profiles of two selections apart by bucket of time and
- * by series, for a comparison with error bars (pprof/compare.h).
+ * by series, for a comparison with error bars (pprof/compare/compare.h).
  *
  * Ownership: query_compare_fini() frees everything; the merge is borrowed and
  * outlives the comparison.
@@ -10,7 +10,7 @@
 #ifndef QUERY_QUERY_COMPARE_H
 #define QUERY_QUERY_COMPARE_H
 
-#include "pprof/compare.h"
+#include "pprof/compare/compare.h"
 #include "query/coverage.h"
 #include "query/query_merge.h"
 

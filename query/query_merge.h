@@ -13,10 +13,10 @@
 #define QUERY_QUERY_MERGE_H
 
 #include "base/limits.h"
-#include "pprof/aggregate.h"
-#include "pprof/columns.h"
-#include "pprof/decode.h"
-#include "pprof/merge.h"
+#include "pprof/columns/columns.h"
+#include "pprof/merge/aggregate.h"
+#include "pprof/merge/merge.h"
+#include "pprof/proto/decode.h"
 #include "query/merge/looked_time.h"
 #include "query/work/query_spec.h"
 

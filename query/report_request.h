@@ -9,8 +9,8 @@
 #ifndef QUERY_REPORT_REQUEST_H
 #define QUERY_REPORT_REQUEST_H
 
-#include "pprof/merge.h"
-#include "pprof/report.h"
+#include "pprof/merge/merge.h"
+#include "pprof/report/report.h"
 #include "query/params.h"
 
 /* How the two sides of a diff are made comparable. */

@@ -14,7 +14,7 @@
 #include "base/limits.h"
 #include "base/table.h"
 #include "base/vec.h"
-#include "pprof/aggregate.h"
+#include "pprof/merge/aggregate.h"
 #include "query/coverage.h"
 #include "query/merge/buckets.h"
 #include "query/work/time_steps.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/profile/heartbeat.h"
 
-#include "pprof/encode.h"
+#include "pprof/proto/encode.h"
 
 /* The label that tells what became of the samples. */
 #define LABEL_STATE "state"

@@ -5,7 +5,7 @@
 #include "bpf/process/maps_line.h"
 #include "bpf/profile/frame_names.h"
 #include "bpf/sample_labels.h"
-#include "pprof/encode.h"
+#include "pprof/proto/encode.h"
 #include "symbols/name_answer.h"
 
 /* The address of the kernel's mapping: the upper half of all addresses. */

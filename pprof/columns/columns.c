@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/columns.h"
+#include "pprof/columns/columns.h"
 
 #include "pprof/columns/encoder.h"
 #include "pprof/columns/rows.h"

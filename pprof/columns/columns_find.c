@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/columns_find.h"
+#include "pprof/columns/columns_find.h"
 
 #include "pprof/columns/rows.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/columns_sum.h"
+#include "pprof/columns/columns_sum.h"
 
 #include "pprof/columns/rows.h"
 #include "pprof/dictionary/borrow.h"
 #include "pprof/dictionary/layout.h"
 #include "pprof/profile/index_map.h"
-#include "pprof/wire/fields.h"
+#include "pprof/proto/fields.h"
 
 enum {
 	/*

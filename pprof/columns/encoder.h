@@ -9,7 +9,7 @@
 #ifndef PPROF_COLUMNS_ENCODER_H
 #define PPROF_COLUMNS_ENCODER_H
 
-#include "pprof/columns.h"
+#include "pprof/columns/columns.h"
 #include "pprof/dictionary/dictionary.h"
 
 /*

@@ -11,9 +11,9 @@
 
 #include "pprof/columns/encoder.h"
 #include "pprof/columns/remap.h"
-#include "pprof/decode.h"
 #include "pprof/dictionary/intern.h"
 #include "pprof/dictionary/layout.h"
+#include "pprof/proto/decode.h"
 #include "pprof/rows/group.h"
 #include "pprof/rows/reencode.h"
 

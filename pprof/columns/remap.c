@@ -5,7 +5,7 @@
 #include "pprof/dictionary/intern_mappings.h"
 #include "pprof/dictionary/layout.h"
 #include "pprof/profile/index_map.h"
-#include "pprof/wire/fields.h"
+#include "pprof/proto/fields.h"
 
 /*
  * Maximum number of mappings in the old dictionary. The interner tries equal

@@ -10,7 +10,7 @@
 #ifndef PPROF_COLUMNS_ROWS_H
 #define PPROF_COLUMNS_ROWS_H
 
-#include "pprof/columns.h"
+#include "pprof/columns/columns.h"
 #include "pprof/rows/group.h"
 
 /* A decoded group, and the dictionary that its numbers refer to. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/compare.h"
+#include "pprof/compare/compare.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/compare_json.h"
+#include "pprof/compare/compare_json.h"
 
 #include <math.h>
 

@@ -11,7 +11,7 @@
 #ifndef PPROF_COMPARE_COMPARE_TABLE_H
 #define PPROF_COMPARE_COMPARE_TABLE_H
 
-#include "pprof/compare.h"
+#include "pprof/compare/compare.h"
 
 /* Marks the samples of a function whose leaf it is. */
 #define COMPARE_LEAF (UINT32_C(1) << 31)

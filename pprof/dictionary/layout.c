@@ -3,7 +3,7 @@
 
 #include "base/wire.h"
 #include "pprof/dictionary/intern_mappings.h"
-#include "pprof/wire/fields.h"
+#include "pprof/proto/fields.h"
 
 /*
  * Number of operands of a field's operation; -1: no operation has this field.

@@ -31,7 +31,7 @@
  */
 enum dialect {
 	DIALECT_GO,    /* Go's runtime/pprof, proto.go */
-	DIALECT_PPROF, /* google/pprof's encode.go; pprof/encode.h */
+	DIALECT_PPROF, /* google/pprof's encode.go; pprof/proto/encode.h */
 	DIALECT_PROTO, /* protobuf libraries: as pprof, but always packed */
 	DIALECTS,
 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "pprof/filter/search_work.h"
-#include "pprof/measure.h"
+#include "pprof/profile/measure.h"
 
 #define PATTERNS_MAX 32 /* largest number of expressions in one filter */
 

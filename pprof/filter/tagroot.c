@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/tagroot.h"
+#include "pprof/filter/tagroot.h"
 
 #include "base/pairs.h"
-#include "pprof/measure.h"
+#include "pprof/profile/measure.h"
 
 /*
  * The identity of a new stack: the index of the old stack, and the number of a

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "pprof/measure.h"
+#include "pprof/profile/measure.h"
 
 /* Compare two nodes by their printed text. */
 static int graph_by_text(const struct graph *g, uint32_t a, uint32_t b)

@@ -2,7 +2,7 @@
 #include "pprof/graph/graph_trim.h"
 
 #include "pprof/graph/graph_order.h"
-#include "pprof/measure.h"
+#include "pprof/profile/measure.h"
 
 /*
  * Return the weight that is this fraction of the total, which is the sum of the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/report_options.h"
+#include "pprof/graph/report_options.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "pprof/legacy/legacy_java.h"
 #include "pprof/legacy/legacy_parser.h"
 #include "pprof/legacy/legacy_text.h"
-#include "pprof/measure.h"
+#include "pprof/profile/measure.h"
 
 /* A line of this many bytes is too long, as for pprof (Go's bufio.Scanner). */
 #define LINE_MAX ((size_t)64 * KIB)

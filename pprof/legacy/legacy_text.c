@@ -7,7 +7,7 @@
 
 #include "pprof/legacy/legacy_maps.h"
 #include "pprof/legacy/legacy_parser.h"
-#include "pprof/measure.h"
+#include "pprof/profile/measure.h"
 
 /* Heap profiles. */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/aggregate.h"
+#include "pprof/merge/aggregate.h"
 
 /* Names of aggregates, as in URLs and on the command line. */
 static const char *const names[] = {

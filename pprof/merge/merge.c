@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/merge.h"
+#include "pprof/merge/merge.h"
 
 #include <math.h>
 
 #include <stdlib.h>
 
-#include "pprof/aggregate.h"
+#include "pprof/merge/aggregate.h"
 #include "pprof/merge/merge_private.h"
 #include "pprof/merge/merge_samples.h"
 #include "pprof/merge/merge_tables.h"

@@ -15,7 +15,7 @@
 
 #include "base/hash.h"
 #include "base/table.h"
-#include "pprof/merge.h"
+#include "pprof/merge/merge.h"
 #include "pprof/profile/index_map.h"
 
 /*

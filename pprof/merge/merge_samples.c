@@ -3,9 +3,9 @@
 
 #include <math.h>
 
-#include "pprof/measure.h"
 #include "pprof/merge/merge_private.h"
 #include "pprof/merge/merge_tables.h"
+#include "pprof/profile/measure.h"
 
 /*
  * Order of labels in a set: text labels before numeric labels, both sorted by

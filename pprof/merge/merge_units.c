@@ -3,9 +3,9 @@
 
 #include <math.h>
 
-#include "pprof/measure.h"
 #include "pprof/merge/merge_private.h"
 #include "pprof/merge/merge_tables.h"
+#include "pprof/profile/measure.h"
 
 /* Appends the sample types of a profile to `out`, for an error message. */
 static void merge_describe(const struct pprof *p, struct buf *out)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/measure.h"
+#include "pprof/profile/measure.h"
 
 #include <ctype.h>
 #include <math.h>

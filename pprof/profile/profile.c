@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "pprof/measure.h"
+#include "pprof/profile/measure.h"
 
 struct str pprof_base_name(struct str path)
 {

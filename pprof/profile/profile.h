@@ -15,7 +15,7 @@
 #define PPROF_PROFILE_PROFILE_H
 
 #include "model/types.h"
-#include "pprof/wire/strtab.h"
+#include "pprof/profile/strtab.h"
 
 /* Stands for "none" or "not known" where an index is expected. */
 #define PPROF_NONE UINT32_MAX

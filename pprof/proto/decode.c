@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/decode.h"
+#include "pprof/proto/decode.h"
 
 #include "pprof/proto/decode_private.h"
 #include "pprof/proto/decode_tables.h"
-#include "pprof/wire/fields.h"
+#include "pprof/proto/fields.h"
 
 struct decoder *decoder_new(size_t max)
 {

@@ -6,16 +6,16 @@
  * Functions that return bool return false for a profile that is refused; the
  * reason is then in the decoder's `why`.
  *
- * Ownership: as described in pprof/decode.h.
- * Threads: as described in pprof/decode.h.
+ * Ownership: as described in pprof/proto/decode.h.
+ * Threads: as described in pprof/proto/decode.h.
  */
 #ifndef PPROF_PROTO_DECODE_PRIVATE_H
 #define PPROF_PROTO_DECODE_PRIVATE_H
 
 #include "base/wire.h"
-#include "pprof/decode.h"
 #include "pprof/legacy/legacy.h"
-#include "pprof/wire/id_index.h"
+#include "pprof/proto/decode.h"
+#include "pprof/proto/id_index.h"
 
 /* The state of a decoder. */
 struct decoder {

@@ -2,7 +2,7 @@
 #include "pprof/proto/decode_tables.h"
 
 #include "pprof/proto/decode_private.h"
-#include "pprof/wire/fields.h"
+#include "pprof/proto/fields.h"
 
 bool decode_numbers(struct decoder *d, const struct wire_field *field,
 		    uint64_t *v, size_t count)

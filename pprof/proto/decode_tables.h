@@ -3,8 +3,8 @@
  * Decodes the tables of a profile: types, mappings, locations, functions,
  * strings. Samples are decoded in decode.c.
  *
- * Ownership: as described in pprof/decode.h.
- * Threads: as described in pprof/decode.h.
+ * Ownership: as described in pprof/proto/decode.h.
+ * Threads: as described in pprof/proto/decode.h.
  */
 #ifndef PPROF_PROTO_DECODE_TABLES_H
 #define PPROF_PROTO_DECODE_TABLES_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/encode.h"
+#include "pprof/proto/encode.h"
 
 #include "base/gzip.h"
 
 #include "base/enc.h"
 #include "base/wire.h"
-#include "pprof/wire/fields.h"
+#include "pprof/proto/fields.h"
 
 /*
  * The state of an encoder. As in pprof's encoder, strings are numbered again,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/scan.h"
+#include "pprof/proto/scan.h"
 
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "pprof/proto/fields.h"
 #include "pprof/proto/scan_private.h"
 #include "pprof/proto/scan_tables.h"
-#include "pprof/wire/fields.h"
 
 /* Memory bound, in bytes, of the parser of legacy formats. */
 #define LEGACY_MEMORY (256 * MIB)

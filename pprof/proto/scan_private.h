@@ -6,17 +6,17 @@
  * Functions that return bool return false for a profile that is refused; the
  * reason is then in the scanner's `why`.
  *
- * Ownership: as described in pprof/scan.h.
- * Threads: as described in pprof/scan.h.
+ * Ownership: as described in pprof/proto/scan.h.
+ * Threads: as described in pprof/proto/scan.h.
  */
 #ifndef PPROF_PROTO_SCAN_PRIVATE_H
 #define PPROF_PROTO_SCAN_PRIVATE_H
 
 #include "base/wire.h"
 #include "pprof/legacy/legacy.h"
-#include "pprof/scan.h"
-#include "pprof/wire/fields.h"
-#include "pprof/wire/id_index.h"
+#include "pprof/proto/fields.h"
+#include "pprof/proto/id_index.h"
+#include "pprof/proto/scan.h"
 
 /*
  * Largest number of lines whose function ids are kept until all functions are

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/proto/scan_tables.h"
 
+#include "pprof/proto/fields.h"
 #include "pprof/proto/scan_private.h"
-#include "pprof/wire/fields.h"
 
 bool scan_numbers(struct scanner *s, const struct wire_field *field,
 		  uint64_t *v, size_t count)

@@ -3,8 +3,8 @@
  * Checks the tables of a profile: types, mappings, locations, functions,
  * strings. Samples are checked in scan.c.
  *
- * Ownership: as described in pprof/scan.h.
- * Threads: as described in pprof/scan.h.
+ * Ownership: as described in pprof/proto/scan.h.
+ * Threads: as described in pprof/proto/scan.h.
  */
 #ifndef PPROF_PROTO_SCAN_TABLES_H
 #define PPROF_PROTO_SCAN_TABLES_H

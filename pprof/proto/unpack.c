@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/unpack.h"
+#include "pprof/proto/unpack.h"
 #include "base/mutex.h"
 
 #include "base/gzip.h"

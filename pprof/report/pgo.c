@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/pgo.h"
+#include "pprof/report/pgo.h"
 
 /* Whether the profile has a sample type with this name and unit. */
 static bool has_type(const struct pprof *p, const char *type, const char *unit)

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/report.h"
+#include "pprof/report/report.h"
 
 #include <inttypes.h>
 #include <time.h>
 
 #include "pprof/filter/module_version.h"
 #include "pprof/filter/prune.h"
-#include "pprof/flame_svg.h"
-#include "pprof/measure.h"
-#include "pprof/render/net_total.h"
-#include "pprof/render/report_under.h"
+#include "pprof/filter/tagroot.h"
+#include "pprof/profile/measure.h"
+#include "pprof/report/flame_svg.h"
+#include "pprof/report/net_total.h"
 #include "pprof/report/report_dot.h"
+#include "pprof/report/report_flamegraph.h"
 #include "pprof/report/report_folded.h"
 #include "pprof/report/report_source.h"
 #include "pprof/report/report_speedscope.h"
 #include "pprof/report/report_top.h"
 #include "pprof/report/report_traces.h"
 #include "pprof/report/report_tree.h"
-#include "pprof/report_flamegraph.h"
-#include "pprof/tagroot.h"
+#include "pprof/report/report_under.h"
 
 /* Largest number of frames in the stacks of all samples together. */
 #define STEPS_MAX ((uint64_t)400 * 1000 * 1000)

@@ -8,11 +8,11 @@
 #include <math.h>
 
 #include "pprof/graph/graphviz.h"
-#include "pprof/measure.h"
-#include "pprof/report.h"
+#include "pprof/profile/measure.h"
+#include "pprof/report/report.h"
+#include "pprof/report/report_graph.h"
+#include "pprof/report/report_text.h"
 #include "pprof/report/report_top.h"
-#include "pprof/report_graph.h"
-#include "pprof/report_text.h"
 
 /*
  * Longest name in a drawing, in bytes. Longer names are cut, to keep the

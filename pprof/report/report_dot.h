@@ -9,7 +9,7 @@
 #ifndef PPROF_REPORT_REPORT_DOT_H
 #define PPROF_REPORT_REPORT_DOT_H
 
-#include "pprof/report.h"
+#include "pprof/report/report.h"
 
 /*
  * Append the call graph in the DOT language. ERR_LIMIT, ERR_TIMEOUT,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/report_flamegraph.h"
+#include "pprof/report/report_flamegraph.h"
 
 #include <math.h>
 
-#include "pprof/compare_json.h"
-#include "pprof/render/flame.h"
-#include "pprof/report.h"
+#include "pprof/compare/compare_json.h"
+#include "pprof/report/flame.h"
+#include "pprof/report/report.h"
 #include "pprof/report/report_top.h"
 
 /* Significant digits of an interval: it is an estimate. */

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "pprof/report.h"
+#include "pprof/report/report.h"
 
 /* The stack of a sample as text, and the sample's weight. */
 struct folded {

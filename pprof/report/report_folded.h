@@ -9,7 +9,7 @@
 #ifndef PPROF_REPORT_REPORT_FOLDED_H
 #define PPROF_REPORT_REPORT_FOLDED_H
 
-#include "pprof/report.h"
+#include "pprof/report/report.h"
 
 /*
  * Append the folded stacks, sorted by text. ERR_LIMIT, ERR_TIMEOUT, ERR_TOOBIG.

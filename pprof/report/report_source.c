@@ -10,12 +10,12 @@
 
 #include "base/printable.h"
 #include "model/regex.h"
-#include "pprof/measure.h"
-#include "pprof/render/source_text.h"
-#include "pprof/report.h"
+#include "pprof/profile/measure.h"
+#include "pprof/report/report.h"
+#include "pprof/report/report_graph.h"
+#include "pprof/report/report_text.h"
 #include "pprof/report/report_top.h"
-#include "pprof/report_graph.h"
-#include "pprof/report_text.h"
+#include "pprof/report/source_text.h"
 
 /* Size in bytes up to which a source file is shown. */
 #define SOURCE_MAX (4 * MIB)

@@ -9,7 +9,7 @@
 #ifndef PPROF_REPORT_REPORT_SOURCE_H
 #define PPROF_REPORT_REPORT_SOURCE_H
 
-#include "pprof/report.h"
+#include "pprof/report/report.h"
 
 /*
  * Append a listing by function and source line, with source text where the

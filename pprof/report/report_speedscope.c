@@ -5,7 +5,7 @@
  */
 #include "pprof/report/report_speedscope.h"
 
-#include "pprof/report.h"
+#include "pprof/report/report.h"
 
 /*
  * The report's unit, or "none" if speedscope's schema does not have that unit.

@@ -8,7 +8,7 @@
 #ifndef PPROF_REPORT_REPORT_SPEEDSCOPE_H
 #define PPROF_REPORT_REPORT_SPEEDSCOPE_H
 
-#include "pprof/report.h"
+#include "pprof/report/report.h"
 
 /*
  * Append the JSON document. Samples without a stack or with a value of 0 or

@@ -2,9 +2,9 @@
 #include "pprof/report/report_top.h"
 
 #include "base/printable.h"
-#include "pprof/report.h"
-#include "pprof/report_graph.h"
-#include "pprof/report_text.h"
+#include "pprof/report/report.h"
+#include "pprof/report/report_graph.h"
+#include "pprof/report/report_text.h"
 
 /*
  * Return the note to print after a node's name: "(inline)" if the edges from

@@ -8,7 +8,7 @@
 #ifndef PPROF_REPORT_REPORT_TOP_H
 #define PPROF_REPORT_REPORT_TOP_H
 
-#include "pprof/report.h"
+#include "pprof/report/report.h"
 
 /*
  * Append the table that pprof -top prints. ERR_LIMIT, ERR_TIMEOUT, ERR_TOOBIG.

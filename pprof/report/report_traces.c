@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "base/printable.h"
-#include "pprof/measure.h"
-#include "pprof/report.h"
-#include "pprof/report_text.h"
+#include "pprof/profile/measure.h"
+#include "pprof/report/report.h"
+#include "pprof/report/report_text.h"
 
 /* The line that pprof prints between samples. */
 static const char separator[] =

@@ -9,7 +9,7 @@
 #ifndef PPROF_REPORT_REPORT_TRACES_H
 #define PPROF_REPORT_REPORT_TRACES_H
 
-#include "pprof/report.h"
+#include "pprof/report/report.h"
 
 /*
  * Append the text that pprof -traces prints. ERR_LIMIT, ERR_TIMEOUT,

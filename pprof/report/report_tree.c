@@ -3,10 +3,10 @@
 
 #include "base/printable.h"
 #include "model/regex.h"
-#include "pprof/measure.h"
-#include "pprof/report.h"
-#include "pprof/report_graph.h"
-#include "pprof/report_text.h"
+#include "pprof/profile/measure.h"
+#include "pprof/report/report.h"
+#include "pprof/report/report_graph.h"
+#include "pprof/report/report_text.h"
 
 /* Separator and heading of the table, exactly as pprof prints them. */
 static const char separator[] =

@@ -9,7 +9,7 @@
 #ifndef PPROF_REPORT_REPORT_TREE_H
 #define PPROF_REPORT_REPORT_TREE_H
 
-#include "pprof/report.h"
+#include "pprof/report/report.h"
 
 /*
  * Append the text that pprof -tree prints, or pprof -peek for REPORT_PEEK.

@@ -2,9 +2,9 @@
 #include "pprof/rows/reencode.h"
 
 #include "pprof/dictionary/layout.h"
+#include "pprof/proto/fields.h"
 #include "pprof/rows/reencode_fields.h"
 #include "pprof/rows/reencode_private.h"
-#include "pprof/wire/fields.h"
 
 struct replay *replay_new(void)
 {

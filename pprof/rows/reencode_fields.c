@@ -2,8 +2,8 @@
 #include "pprof/rows/reencode_fields.h"
 
 #include "pprof/dictionary/layout.h"
+#include "pprof/proto/fields.h"
 #include "pprof/rows/reencode_private.h"
-#include "pprof/wire/fields.h"
 
 /* The rules are in docs/format/columns.md, "Dialects". */
 bool reencode_is_packed(const struct replay *r, size_t count)

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "pprof/aggregate.h"
+#include "pprof/merge/aggregate.h"
 
 /*
  * Return how far apart the profiles of one series mostly are, in ms: the median of

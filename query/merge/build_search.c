@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/merge/build_search.h"
 
-#include "pprof/columns_binary.h"
+#include "pprof/columns/columns_binary.h"
 
 /* The series that is being searched, and the times of its profiles. */
 struct build_series {

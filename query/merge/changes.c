@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "model/types.h"
-#include "pprof/aggregate.h"
+#include "pprof/merge/aggregate.h"
 
 /* Take the memory by which the lists have grown, and check the deadline. */
 static int changes_check(struct changes *c, struct err *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/function_search.h"
 
-#include "pprof/columns_find.h"
+#include "pprof/columns/columns_find.h"
 
 /* Visitor: search a profile that is stored as columns. */
 static void search_row(void *ctx, const struct codec_rows *rows, size_t row)

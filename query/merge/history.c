@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "pprof/report_graph.h"
+#include "pprof/report/report_graph.h"
 #include "query/work/time_steps.h"
 
 /*

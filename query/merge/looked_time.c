@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/merge/looked_time.h"
 
-#include "pprof/aggregate.h"
+#include "pprof/merge/aggregate.h"
 
 enum {
 	/* The deadline is checked after so many profiles. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/merge/profile_adder.h"
 
-#include "pprof/columns_sum.h"
+#include "pprof/columns/columns_sum.h"
 #include "query/query_compare.h"
 #include "query/work/bounded_decode.h"
 

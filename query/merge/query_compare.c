@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/query_compare.h"
 
-#include "pprof/columns_sum.h"
+#include "pprof/columns/columns_sum.h"
 #include "query/merge/bucket_plan.h"
 #include "query/merge/row_run.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/units.h"
-#include "pprof/columns_sum.h"
+#include "pprof/columns/columns_sum.h"
 #include "query/coverage.h"
 #include "query/merge/profile_adder.h"
 #include "query/merge/row_run.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/report_request.h"
 
-#include "pprof/tagroot.h"
+#include "pprof/filter/tagroot.h"
 
 /* Parse every parameter that has the name of a report option. */
 static int parse_options(struct report_request *q, const struct params *p,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/merge/row_run.h"
 
-#include "pprof/columns_sum.h"
+#include "pprof/columns/columns_sum.h"
 #include "query/merge/profile_adder.h"
 #include "query/query_compare.h"
 

@@ -10,7 +10,7 @@
 #define QUERY_WORK_BOUNDED_DECODE_H
 
 #include "base/budget.h"
-#include "pprof/decode.h"
+#include "pprof/proto/decode.h"
 
 /*
  * Decode `raw` as decoder_run() does. Memory that the decoder does not have yet

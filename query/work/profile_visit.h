@@ -10,8 +10,8 @@
 #ifndef QUERY_WORK_PROFILE_VISIT_H
 #define QUERY_WORK_PROFILE_VISIT_H
 
-#include "pprof/columns.h"
-#include "pprof/decode.h"
+#include "pprof/columns/columns.h"
+#include "pprof/proto/decode.h"
 #include "query/query_work.h"
 #include "tsdb/querier.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "pprof/aggregate.h"
+#include "pprof/merge/aggregate.h"
 
 /*
  * Parse one bound. If the parameter is given, sets *set to true and *out to the

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/mutex.h"
 #include "base/units.h"
-#include "pprof/unpack.h"
+#include "pprof/proto/unpack.h"
 #include "remotewrite/wire/write_body.h"
 #include "remotewrite/wire/write_request.h"
 

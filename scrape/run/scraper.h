@@ -20,7 +20,7 @@
 #include "base/pool.h"
 #include "base/vec.h"
 #include "client/http.h"
-#include "pprof/unpack.h"
+#include "pprof/proto/unpack.h"
 #include "scrape/run/scrape_request.h"
 #include "scrape/scrape.h"
 #include "scrape/target/target_set.h"

@@ -3,7 +3,7 @@
 #include "bpf/kernel/cpu_times.h"
 #include "bpf/profile/heartbeat.h"
 #include "bpf/profile/profile_writer.h"
-#include "pprof/decode.h"
+#include "pprof/proto/decode.h"
 #include "tests/check.h"
 
 TestSuite(heartbeat, .timeout = 50);

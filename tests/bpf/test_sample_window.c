@@ -9,7 +9,7 @@
 #include "bpf/profile/frame_names.h"
 #include "bpf/profile/window_profile.h"
 #include "bpf/sample_labels.h"
-#include "pprof/decode.h"
+#include "pprof/proto/decode.h"
 #include "symbols/name_answer.h"
 #include "tests/check.h"
 

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "pprof/decode.h"
-#include "pprof/encode.h"
-#include "pprof/merge.h"
-#include "pprof/render/flame.h"
-#include "pprof/report.h"
-#include "pprof/scan.h"
+#include "pprof/merge/merge.h"
+#include "pprof/proto/decode.h"
+#include "pprof/proto/encode.h"
+#include "pprof/proto/scan.h"
+#include "pprof/report/flame.h"
+#include "pprof/report/report.h"
 
 #define ROOM     ((size_t)64 * MIB)
 #define TEXT_MAX ((size_t)16 * MIB)

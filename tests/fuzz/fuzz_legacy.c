@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "pprof/decode.h"
-#include "pprof/encode.h"
-#include "pprof/merge.h"
-#include "pprof/report.h"
+#include "pprof/merge/merge.h"
+#include "pprof/proto/decode.h"
+#include "pprof/proto/encode.h"
+#include "pprof/report/report.h"
 #include "pprof/report/report_traces.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

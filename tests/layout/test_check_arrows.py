@@ -21,7 +21,7 @@ PLANTED = [
     ('pprof/proto/scan.c', '#include "web/web.h"', 'pprof may not depend on web'),
     ('pprof/columns/columns.c', '#include <curl/curl.h>', '<curl/curl.h> belongs to'),
     ('pprof/columns/columns.c', '#include <nowhere.h>', 'is not in the list of third-party headers'),
-    ('tsdb/wal/wal.c', '#include "pprof/scan.h"', 'tsdb may not depend on pprof'),
+    ('tsdb/wal/wal.c', '#include "pprof/proto/scan.h"', 'tsdb may not depend on pprof'),
     ('web/pages/page.c', '#include "tsdb/wal/wal.h"', '"tsdb/wal/wal.h" is private to tsdb'),
     ('pprof/columns/columns.c', 'void *taken(void) { return malloc(3); }', 'malloc(): base/mem.h has its own'),
     ('pprof/columns/columns.c', 'void cut(char *s) { strtok(s, "a"); }', 'strtok() is not used here'),
@@ -30,7 +30,7 @@ PLANTED = [
     ('pprof/columns/wal.h', '', 'the name stands in'),
     ('tsdb/io/blob.c', '#include "tsdb/wal/wal.h"', '"tsdb/wal/wal.h" is in a higher room'),
     ('tsdb/db/view.c', '#include "tsdb/tsdb.h"', '"tsdb/tsdb.h" is in a higher room'),
-    ('pprof/decode.h', '#include "pprof/report.h"', 'is in a higher room'),
+    ('pprof/proto/decode.h', '#include "pprof/report/report.h"', 'is in a higher room'),
 ]
 
 # (what stands in CMakeLists.txt, what is written instead, what the complaint says)

@@ -17,9 +17,9 @@
 #include "base/file.h"
 #include "base/file_slurp.h"
 #include "base/gzip.h"
-#include "pprof/compare.h"
-#include "pprof/decode.h"
-#include "pprof/merge.h"
+#include "pprof/compare/compare.h"
+#include "pprof/merge/merge.h"
+#include "pprof/proto/decode.h"
 
 #define FILE_LARGEST ((size_t)64 << 20)
 #define INSTANCES    64

@@ -9,7 +9,7 @@
 #ifndef TESTS_PPROF_PRINTED_H
 #define TESTS_PPROF_PRINTED_H
 
-#include "pprof/report.h"
+#include "pprof/report/report.h"
 #include "tests/pprof/sketch.h"
 
 struct printed {

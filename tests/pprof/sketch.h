@@ -20,7 +20,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "pprof/merge.h"
+#include "pprof/merge/merge.h"
 #include "tests/check.h"
 
 /*

@@ -4,12 +4,12 @@
  * change, what changed by more than the spread is, and small cases are as computed
  * by hand.
  */
-#include "pprof/compare.h"
+#include "pprof/compare/compare.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "pprof/compare_json.h"
+#include "pprof/compare/compare_json.h"
 #include "tests/pprof/sketch.h"
 
 TestSuite(compare, .timeout = 300);

@@ -10,7 +10,7 @@
 #include "pprof/dictionary/intern_mappings.h"
 #include "pprof/dictionary/layout.h"
 #include "pprof/dictionary/section.h"
-#include "pprof/wire/fields.h"
+#include "pprof/proto/fields.h"
 #include "tests/pprof/sketch.h"
 
 TestSuite(dictionary, .timeout = 60);

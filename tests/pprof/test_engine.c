@@ -4,13 +4,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "pprof/aggregate.h"
-#include "pprof/decode.h"
-#include "pprof/encode.h"
-#include "pprof/measure.h"
-#include "pprof/merge.h"
-#include "pprof/render/flame.h"
-#include "pprof/report.h"
+#include "pprof/merge/aggregate.h"
+#include "pprof/merge/merge.h"
+#include "pprof/profile/measure.h"
+#include "pprof/proto/decode.h"
+#include "pprof/proto/encode.h"
+#include "pprof/report/flame.h"
+#include "pprof/report/report.h"
 #include "pprof/report/report_folded.h"
 
 #define ROOM ((size_t)64 * MIB)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flame trees: their directions and beginnings, and what they say of frames. */
-#include "pprof/render/flame.h"
+#include "pprof/report/flame.h"
 
 #include "tests/pprof/printed.h"
 

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "base/defs.h"
-#include "pprof/measure.h"
+#include "pprof/profile/measure.h"
 #include "tests/check.h"
 
 TestSuite(measure, .timeout = 30);

@@ -4,7 +4,7 @@
  * profiles are equal, and what becomes of headers, units, labels and
  * differences. Also tests the operations on one profile that merging relies on.
  */
-#include "pprof/aggregate.h"
+#include "pprof/merge/aggregate.h"
 #include "tests/pprof/sketch.h"
 
 TestSuite(merge_units, .timeout = 30);

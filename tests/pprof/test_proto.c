@@ -7,9 +7,9 @@
 #include "base/gzip.h"
 #include "base/wire.h"
 #include "base/zstd.h"
-#include "pprof/decode.h"
-#include "pprof/encode.h"
-#include "pprof/unpack.h"
+#include "pprof/proto/decode.h"
+#include "pprof/proto/encode.h"
+#include "pprof/proto/unpack.h"
 #include "tests/mutex_state.h"
 #include "tests/pprof/sketch.h"
 

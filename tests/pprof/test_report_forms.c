@@ -3,9 +3,9 @@
  * The reports that are read by programs: folded stacks, flame graphs,
  * speedscope, DOT, JSON, and profiles for the Go compiler.
  */
-#include "pprof/flame_svg.h"
-#include "pprof/pgo.h"
-#include "pprof/report_text.h"
+#include "pprof/report/flame_svg.h"
+#include "pprof/report/pgo.h"
+#include "pprof/report/report_text.h"
 #include "tests/pprof/printed.h"
 
 TestSuite(report_forms, .timeout = 30);

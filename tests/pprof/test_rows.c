@@ -3,10 +3,10 @@
  * The rows of a group: the sampled counts behind heap estimates, groups that
  * are stored and decoded, and profiles that are written again from rows.
  */
-#include "pprof/decode.h"
 #include "pprof/dictionary/intern_mappings.h"
 #include "pprof/dictionary/layout.h"
-#include "pprof/encode.h"
+#include "pprof/proto/decode.h"
+#include "pprof/proto/encode.h"
 #include "pprof/rows/group_decode.h"
 #include "pprof/rows/group_encode.h"
 #include "pprof/rows/reencode.h"

@@ -8,8 +8,8 @@
 #include "base/gzip.h"
 #include "base/mem.h"
 #include "base/wire.h"
-#include "pprof/decode.h"
-#include "pprof/unpack.h"
+#include "pprof/proto/decode.h"
+#include "pprof/proto/unpack.h"
 #include "tests/check.h"
 
 TestSuite(scan, .timeout = 10);

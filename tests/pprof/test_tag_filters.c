@@ -4,7 +4,7 @@
  * numeric labels; and tagroot, which makes frames of labels.
  */
 #include "pprof/filter/tagfilter.h"
-#include "pprof/tagroot.h"
+#include "pprof/filter/tagroot.h"
 #include "tests/pprof/sketch.h"
 
 TestSuite(tag_filters, .timeout = 30);

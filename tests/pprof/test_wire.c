@@ -4,8 +4,8 @@
  * places: what decoder, scan and merge are built of.
  */
 #include "base/wire.h"
-#include "pprof/wire/id_index.h"
-#include "pprof/wire/strtab.h"
+#include "pprof/profile/strtab.h"
+#include "pprof/proto/id_index.h"
 #include "tests/check.h"
 
 TestSuite(wire, .timeout = 30);

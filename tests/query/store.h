@@ -19,7 +19,7 @@
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "model/types.h"
-#include "pprof/columns.h"
+#include "pprof/columns/columns.h"
 #include "pprof/profile/profile.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"

@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "pprof/columns.h"
+#include "pprof/columns/columns.h"
 #include "tests/tsdb/profile.h"
 #include "tests/tsdb/sample.h"
 #include "tsdb/deletion.h"

@@ -7,7 +7,7 @@
 #include <ftw.h>
 #include <pthread.h>
 
-#include "pprof/columns.h"
+#include "pprof/columns/columns.h"
 #include "tests/tsdb/fixture.h"
 #include "tests/tsdb/profile.h"
 #include "tsdb/deletion.h"

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/file_slurp.h"
 #include "base/mem.h"
-#include "pprof/columns.h"
+#include "pprof/columns/columns.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
 #include "tests/tsdb/profile.h"

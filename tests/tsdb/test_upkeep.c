@@ -2,7 +2,7 @@
 /* Deletion, snapshots, inspection, verification and repair of a database. */
 #include <dirent.h>
 
-#include "pprof/columns.h"
+#include "pprof/columns/columns.h"
 #include "tests/tsdb/mishap.h"
 #include "tests/tsdb/profile.h"
 #include "tsdb/deletion.h"

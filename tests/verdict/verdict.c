@@ -10,7 +10,7 @@
 #include "base/file_slurp.h"
 #include "base/fs.h"
 #include "base/mem.h"
-#include "pprof/unpack.h"
+#include "pprof/proto/unpack.h"
 
 static void print(const char *name, const struct unpacked *u)
 {

@@ -10,7 +10,7 @@
 #include "base/gzip.h"
 #include "base/mem.h"
 #include "base/url.h"
-#include "pprof/unpack.h"
+#include "pprof/proto/unpack.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
 #include "tests/tsdb/profile.h"

@@ -3,8 +3,8 @@
 
 #include "base/gzip.h"
 #include "base/mem.h"
-#include "pprof/encode.h"
-#include "pprof/pgo.h"
+#include "pprof/proto/encode.h"
+#include "pprof/report/pgo.h"
 #include "query/symbolize.h"
 #include "web/handler/envelope.h"
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/units.h"
-#include "pprof/compare_json.h"
-#include "pprof/report_flamegraph.h"
+#include "pprof/compare/compare_json.h"
+#include "pprof/report/report_flamegraph.h"
 #include "query/query_compare.h"
 #include "query/symbolize.h"
 #include "web/api/answer_report.h"

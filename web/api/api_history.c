@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/api/api_history.h"
 
-#include "pprof/tagroot.h"
+#include "pprof/filter/tagroot.h"
 #include "query/history.h"
 #include "query/report_request.h"
 #include "web/api/range_query.h"

@@ -11,7 +11,7 @@
 
 #include "base/gzip.h"
 #include "base/mem.h"
-#include "pprof/scan.h"
+#include "pprof/proto/scan.h"
 #include "query/query_merge.h"
 #include "web/api/answer_report.h"
 #include "web/api/api_compare.h"

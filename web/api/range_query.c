@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/units.h"
-#include "pprof/tagroot.h"
+#include "pprof/filter/tagroot.h"
 
 enum {
 	/* The longest gap that fill=auto fills, as Prometheus does. */

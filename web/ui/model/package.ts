@@ -23,7 +23,7 @@ export function packageOf(name: string, file: string): string {
  * "net/http.Get", 0 of "operator/(double)". Names of many languages have
  * slashes, so a path has only characters of Go's import paths, and is followed
  * by something other than the arity of a function ("map/2" of Erlang).
- * pprof/render/flame_svg.c has the same rule.
+ * pprof/report/flame_svg.c has the same rule.
  */
 function pathLength(name: string): number {
   const end = name.search(/[\s!"#&'()*,:;<=>?[\\\]^`{|}]|$/);
