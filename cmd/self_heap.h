@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "symbols/symbolizer.h"
+#include "symbols/names/symbolizer.h"
 
 /*
  * Append the profile as gzip'd profile.proto. Functions have names as far as the

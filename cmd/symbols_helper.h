@@ -2,13 +2,13 @@
 /*
  * The symbolizer of commands: this program is its own file helper.
  *
- * Ownership: as symbols/symbolizer.h.
- * Threads: as symbols/symbolizer.h.
+ * Ownership: as symbols/names/symbolizer.h.
+ * Threads: as symbols/names/symbolizer.h.
  */
 #ifndef CMD_SYMBOLS_HELPER_H
 #define CMD_SYMBOLS_HELPER_H
 
-#include "symbols/symbolizer.h"
+#include "symbols/names/symbolizer.h"
 
 /*
  * The command that makes this program the file helper of a symbolizer. It is not

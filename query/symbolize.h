@@ -11,7 +11,7 @@
 
 #include "base/arena.h"
 #include "query/query_merge.h"
-#include "symbols/symbolizer.h"
+#include "symbols/names/symbolizer.h"
 
 /* What to symbolize with, and what came of it. */
 struct symbolize {

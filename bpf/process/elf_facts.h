@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "bpf/unwind/unwind_pack.h"
-#include "symbols/elf_file.h"
+#include "symbols/file/elf_file.h"
 
 /* Largest size of an answer in bytes. */
 #define ELF_FACTS_MAX (80 << 20)

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbols/elf_names.h"
-#include "symbols/perf_map.h"
+#include "symbols/names/elf_names.h"
+#include "symbols/names/perf_map.h"
 
 enum {
 	/* Largest size of the kernel's own library; it has two pages. */

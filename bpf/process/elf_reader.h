@@ -13,8 +13,8 @@
 #include "base/file_state.h"
 #include "bpf/process/elf_facts.h"
 #include "bpf/process/process_reader.h"
-#include "symbols/file_helper.h"
-#include "symbols/name_finder.h"
+#include "symbols/helper/file_helper.h"
+#include "symbols/names/name_finder.h"
 
 /* The operations of the file helper, behind those of a name finder. */
 enum elf_operation {

@@ -13,7 +13,7 @@
 #include "base/enc.h"
 #include "base/mem.h"
 #include "bpf/process/process_mounts.h"
-#include "symbols/regular_file.h"
+#include "symbols/names/regular_file.h"
 
 void file_inode_encode(struct buf *out, uint32_t major, uint32_t minor,
 		       uint64_t inode)

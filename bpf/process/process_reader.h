@@ -17,7 +17,7 @@
 #define BPF_PROCESS_PROCESS_READER_H
 
 #include "bpf/process/process_file.h"
-#include "symbols/file_helper.h"
+#include "symbols/helper/file_helper.h"
 
 enum {
 	/* Reading a process, or opening a file, may take this time. */

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "bpf/process/elf_reader.h"
-#include "symbols/name_answer.h"
+#include "symbols/names/name_answer.h"
 
 void frame_names_init(struct frame_names *n,
 		      const struct frame_names_options *o, struct err *err)

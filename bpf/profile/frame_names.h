@@ -11,8 +11,8 @@
 #include "base/arena.h"
 #include "bpf/profile/name_budget.h"
 #include "bpf/profile/sample_window.h"
-#include "symbols/kallsyms.h"
-#include "symbols/name_finder.h"
+#include "symbols/names/kallsyms.h"
+#include "symbols/names/name_finder.h"
 
 enum {
 	/* The cache has at most twice this size, in bytes. */
@@ -50,7 +50,7 @@ void frame_names_fini(struct frame_names *n);
 
 /*
  * Find the names of all frames of a window. Element i of `out` becomes the
- * answer (symbols/name_answer.h) for frame i; it is empty if the frame has no
+ * answer (symbols/names/name_answer.h) for frame i; it is empty if the frame has no
  * name. Answers live as long as the arena.
  */
 void frame_names_find(struct frame_names *n, const struct sample_window *w,

@@ -6,7 +6,7 @@
 #include "bpf/profile/frame_names.h"
 #include "bpf/sample_labels.h"
 #include "pprof/proto/encode.h"
-#include "symbols/name_answer.h"
+#include "symbols/names/name_answer.h"
 
 /* The address of the kernel's mapping: the upper half of all addresses. */
 #define KERNEL_START (1ULL << 63)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bpf/unwind/go_rows.h"
 
-#include "symbols/go_program.h"
-#include "symbols/pclntab.h"
+#include "symbols/file/go_program.h"
+#include "symbols/file/pclntab.h"
 
 /* Rows that are being made. */
 struct go_rows {

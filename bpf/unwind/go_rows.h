@@ -13,7 +13,7 @@
 #define BPF_UNWIND_GO_ROWS_H
 
 #include "bpf/unwind/unwind_table.h"
-#include "symbols/elf_file.h"
+#include "symbols/file/elf_file.h"
 
 /*
  * Add rows for the code of Go, in place of those that the table has there.

@@ -9,7 +9,7 @@
 #define BPF_UNWIND_UNWIND_FILE_H
 
 #include "bpf/unwind/unwind_table.h"
-#include "symbols/elf_file.h"
+#include "symbols/file/elf_file.h"
 
 enum {
 	/*

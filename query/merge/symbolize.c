@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "symbols/name_answer.h"
+#include "symbols/names/name_answer.h"
 
 enum {
 	/* Number of addresses that are asked for at once. */

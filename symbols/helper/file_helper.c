@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "symbols/file_helper.h"
+#include "symbols/helper/file_helper.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "symbols/elf_names.h"
+#include "symbols/names/elf_names.h"
 
 #include <unistd.h>
 
 #include "base/enc.h"
 #include "base/gzip.h"
 #include "base/units.h"
-#include "symbols/name_answer.h"
 #include "symbols/names/demangle.h"
+#include "symbols/names/name_answer.h"
 #include "symbols/names/name_reader.h"
 #include "symbols/names/name_sources.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "symbols/kallsyms.h"
+#include "symbols/names/kallsyms.h"
 
 #include <stdio.h>
 #include <stdlib.h>

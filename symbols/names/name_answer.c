@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "symbols/name_answer.h"
+#include "symbols/names/name_answer.h"
 
 #include "base/enc.h"
 

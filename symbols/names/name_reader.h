@@ -9,7 +9,7 @@
 #define SYMBOLS_NAMES_NAME_READER_H
 
 #include "base/err.h"
-#include "symbols/name_answer.h"
+#include "symbols/names/name_answer.h"
 
 /* ERR_INVALID: the bytes are no question. */
 NODISCARD int name_question_check(struct bytes question, struct err *err);

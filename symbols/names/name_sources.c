@@ -8,7 +8,7 @@
 #include "base/file_state.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "symbols/go_program.h"
+#include "symbols/file/go_program.h"
 
 struct name_sources {
 	struct file_state state;

@@ -14,9 +14,9 @@
 #ifndef SYMBOLS_NAMES_NAME_SOURCES_H
 #define SYMBOLS_NAMES_NAME_SOURCES_H
 
-#include "symbols/dwarf/dwarf_names.h"
-#include "symbols/elf/symbol_table.h"
-#include "symbols/pclntab.h"
+#include "symbols/file/dwarf_names.h"
+#include "symbols/file/pclntab.h"
+#include "symbols/file/symbol_table.h"
 
 enum {
 	/* Number of files whose sources are kept. */

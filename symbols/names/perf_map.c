@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "symbols/perf_map.h"
+#include "symbols/names/perf_map.h"
 
 #include <stdlib.h>
 #include <unistd.h>

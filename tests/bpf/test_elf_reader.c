@@ -14,7 +14,7 @@
 
 #include "base/mem.h"
 #include "bpf/process/elf_reader.h"
-#include "symbols/name_answer.h"
+#include "symbols/names/name_answer.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
 

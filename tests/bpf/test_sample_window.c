@@ -10,7 +10,7 @@
 #include "bpf/profile/window_profile.h"
 #include "bpf/sample_labels.h"
 #include "pprof/proto/decode.h"
-#include "symbols/name_answer.h"
+#include "symbols/names/name_answer.h"
 #include "tests/check.h"
 
 TestSuite(sample_window, .timeout = 60);

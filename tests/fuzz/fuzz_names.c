@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "bpf/process/elf_facts.h"
-#include "symbols/elf_names.h"
-#include "symbols/kallsyms.h"
-#include "symbols/name_answer.h"
-#include "symbols/pclntab.h"
-#include "symbols/perf_map.h"
+#include "symbols/file/pclntab.h"
+#include "symbols/names/elf_names.h"
+#include "symbols/names/kallsyms.h"
+#include "symbols/names/name_answer.h"
+#include "symbols/names/perf_map.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "symbols/file_helper.h"
+#include "symbols/helper/file_helper.h"
 
 /* Answer with the file and the argument. */
 static int operation_copy(int fd, struct bytes argument, struct buf *out,

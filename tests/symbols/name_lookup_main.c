@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 #include "base/vec.h"
-#include "symbols/elf_names.h"
-#include "symbols/name_answer.h"
+#include "symbols/names/elf_names.h"
+#include "symbols/names/name_answer.h"
 
 /* Ask for some addresses, and print the answer. */
 static int lookup(const char *file, const uint64_t *addresses, size_t count)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "symbols/elf_file.h"
+#include "symbols/file/elf_file.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
 

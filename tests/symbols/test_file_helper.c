@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "symbols/file_helper.h"
+#include "symbols/helper/file_helper.h"
 #include "symbols/helper/helper_wire.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"

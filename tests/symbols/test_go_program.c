@@ -3,7 +3,7 @@
  * Where programs of Go have their table, and where their code begins. Real
  * programs are in tests/integration/test_names.py.
  */
-#include "symbols/go_program.h"
+#include "symbols/file/go_program.h"
 
 #include "tests/go_image.h"
 

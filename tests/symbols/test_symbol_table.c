@@ -3,7 +3,7 @@
  * The symbols that distributions leave in stripped programs: an ELF file that is
  * compressed in the section .gnu_debugdata.
  */
-#include "symbols/elf/symbol_table.h"
+#include "symbols/file/symbol_table.h"
 
 #include <lzma.h>
 

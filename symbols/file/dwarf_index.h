@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Index of debug information: which compilation unit, and which function of a
+ * unit, has an address. libdw would search both from the beginning.
+ *
+ * Ownership: an index owns its ranges.
+ * Threads: one thread per file.
+ */
+#ifndef SYMBOLS_FILE_DWARF_INDEX_H
+#define SYMBOLS_FILE_DWARF_INDEX_H
+
+#include <elfutils/libdw.h>
+
+#include "base/vec.h"
+
+/* Addresses of an entry of the debug information. */
+struct dwarf_span {
+	uint64_t start;
+	uint64_t end;
+	Dwarf_Off entry; /* of the unit or the function */
+};
+
+/* Sorted by address; later ranges lie within earlier ones or after them. */
+struct dwarf_index {
+	VEC(struct dwarf_span) spans;
+};
+
+/* Index all compilation units. */
+void dwarf_index_units(struct dwarf_index *x, Dwarf *dwarf);
+
+/* Index the functions of a unit. */
+void dwarf_index_functions(struct dwarf_index *x, Dwarf_Die *unit);
+
+/* Return the innermost range that has an address, or NULL. */
+const struct dwarf_span *dwarf_index_find(const struct dwarf_index *x,
+					  uint64_t address);
+
+/* Free the ranges. */
+void dwarf_index_fini(struct dwarf_index *x);
+
+#endif

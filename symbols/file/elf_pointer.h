@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pointers in the data of an ELF file, with the value that they have before the
+ * file is moved in memory. A file that can be loaded anywhere has them in its
+ * section .rela.dyn (System V ABI, chapter 4, "Relocation"); it is up to the
+ * linker whether the data has them, too. The file may be hostile.
+ *
+ * Ownership: the file is borrowed.
+ * Threads: one thread per file.
+ */
+#ifndef SYMBOLS_FILE_ELF_POINTER_H
+#define SYMBOLS_FILE_ELF_POINTER_H
+
+#include "symbols/file/elf_file.h"
+
+enum {
+	/* Largest size of the section .rela.dyn in bytes. */
+	ELF_RELOCATIONS_MAX = 256 << 20,
+};
+
+/*
+ * Read the pointer at an address. False: the file has no bytes for this address.
+ */
+NODISCARD bool elf_pointer_read(struct elf_file *f, uint64_t address,
+				uint64_t *out);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbols/file/go_program.h"
+
+#include "symbols/file/elf_pointer.h"
+
+enum {
+	/* Largest size of the section .go.module in bytes. */
+	GO_MODULE_MAX = 1 << 20,
+	/* Position of the address of the code in a table, since Go 1.18. */
+	GO_TABLE_TEXT = 24,
+	/*
+	 * Position of the address of the code in the runtime's description of
+	 * the program (Go, runtime/symtab.go, moduledata), which begins with
+	 * the address of the table.
+	 */
+	GO_MODULE_TEXT = 176,
+	/* Linkers put the table at a multiple of it. */
+	GO_TABLE_ALIGN = 8,
+};
+
+/* Whether the linker of Go took part: C programs are not searched for tables. */
+static bool go_program_is(struct elf_file *f)
+{
+	return elf_file_section_size(f, ".go.buildinfo") ||
+	       elf_file_section_size(f, ".note.go.buildid");
+}
+
+/* Cut off what is before the table. False: there is none. */
+static bool go_table_cut(struct elf_section *s)
+{
+	struct pclntab t;
+
+	for (size_t at = -s->vaddr % GO_TABLE_ALIGN; at < s->data.len;
+	     at += GO_TABLE_ALIGN) {
+		struct bytes rest = { .ptr = s->data.ptr + at,
+				      .len = s->data.len - at };
+
+		if (!pclntab_parse(rest, 0, &t, NULL)) {
+			s->data = rest;
+			s->vaddr += at;
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Find the section of the table. In a program that can be loaded anywhere, the
+ * linker of C joins it with other data that the program loader changes (until
+ * Go 1.25).
+ */
+static int go_table_section(struct elf_file *f, struct elf_section *out,
+			    struct err *err)
+{
+	int rc = elf_file_section(f, ".gopclntab", PCLNTAB_MAX, out, err);
+
+	if (rc == ERR_NOTFOUND)
+		rc = elf_file_section(f, ".data.rel.ro.gopclntab", PCLNTAB_MAX,
+				      out, err);
+	if (rc == ERR_NOTFOUND && go_program_is(f))
+		rc = elf_file_section(f, ".data.rel.ro", PCLNTAB_MAX, out, err);
+	else
+		return rc;
+	if (!rc && !go_table_cut(out))
+		rc = err_set(err, ERR_NOTFOUND,
+			     "the file has no table of Go's functions");
+	return rc;
+}
+
+/*
+ * Find the address of Go's code, to which addresses in tables are relative since
+ * Go 1.18. Until Go 1.25, it is in the table itself, but may be a pointer that
+ * the program loader writes. Since Go 1.26, it is in the runtime's description of
+ * the program only, which has a section of its own since then.
+ */
+static int go_program_text(struct elf_file *f, uint64_t table, uint64_t *text,
+			   struct err *err)
+{
+	struct elf_section s;
+	uint64_t described;
+	int rc;
+
+	if (elf_pointer_read(f, table + GO_TABLE_TEXT, text) && *text)
+		return 0;
+	if (!elf_file_section(f, ".go.module", GO_MODULE_MAX, &s, NULL) &&
+	    elf_pointer_read(f, s.vaddr, &described) && described == table &&
+	    elf_pointer_read(f, s.vaddr + GO_MODULE_TEXT, text) && *text)
+		return 0;
+	rc = elf_file_section(f, ".text", PCLNTAB_MAX, &s, err);
+	*text = s.vaddr;
+	return rc;
+}
+
+int go_program_table(struct elf_file *f, struct pclntab *out, struct err *err)
+{
+	struct elf_section table;
+	uint64_t text;
+	int rc = go_table_section(f, &table, err);
+
+	if (!rc)
+		rc = go_program_text(f, table.vaddr, &text, err);
+	return rc ? rc : pclntab_parse(table.data, text, out, err);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Symbol table: the functions of an ELF file by address, from its sections
+ * .symtab and .dynsym (System V ABI, chapter 4, "Symbol Table"), and from the ELF
+ * file that is compressed in its section .gnu_debugdata: some distributions
+ * leave the symbols of stripped programs there ("MiniDebugInfo"). The file may be
+ * hostile.
+ *
+ * Ownership: a table owns its entries; names are borrowed from the ELF file.
+ * Threads: one thread per file.
+ */
+#ifndef SYMBOLS_FILE_SYMBOL_TABLE_H
+#define SYMBOLS_FILE_SYMBOL_TABLE_H
+
+#include "base/vec.h"
+#include "symbols/file/elf_file.h"
+
+enum {
+	/* Largest size of a section with symbols or with their names. */
+	SYMBOL_SECTION_MAX = 256 << 20,
+	/*
+	 * Largest distance in bytes from a symbol without a size, as of
+	 * assembler code, to an address that it names.
+	 */
+	SYMBOL_UNSIZED_MAX = 64 << 10,
+	/* Largest size of .gnu_debugdata in bytes; and decompressed. */
+	MINI_SECTION_MAX = 32 << 20,
+	MINI_FILE_MAX = 128 << 20,
+	/*
+	 * Largest memory of the decoder in bytes. xz -9 needs 65 MiB,
+	 * distributions compress with less.
+	 */
+	MINI_DECODER_MAX = 128 << 20,
+};
+
+/* A function. */
+struct elf_symbol {
+	uint64_t address;
+	uint64_t size;    /* 0: not known */
+	const char *name; /* ends with NUL */
+	uint8_t rank;     /* of symbols with one address, the highest counts */
+};
+
+/* The functions of a file, sorted by address; no two begin at one address. */
+struct symbol_table {
+	VEC(struct elf_symbol) symbols;
+	struct elf_file *mini; /* with further symbols; NULL: none */
+};
+
+/*
+ * Read the symbols of a file. A file without symbols has an empty table, and a
+ * section .gnu_debugdata that cannot be read counts as none.
+ * ERR_TOOBIG: a section has more than SYMBOL_SECTION_MAX bytes; ERR_CORRUPT: as
+ * elf_file_section().
+ */
+NODISCARD int symbol_table_read(struct elf_file *f, struct symbol_table *out,
+				struct err *err);
+
+/* Free the entries. */
+void symbol_table_fini(struct symbol_table *t);
+
+/* Return the function at an address, or NULL. */
+const struct elf_symbol *symbol_table_find(const struct symbol_table *t,
+					   uint64_t address);
+
+#endif

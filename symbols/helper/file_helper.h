@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * File helper: a process without privileges that reads files of strangers. The
+ * caller opens a file and passes its descriptor; the helper parses it and
+ * answers with bytes. A file that makes a parser crash, run for ever or take
+ * over the process harms nothing else: the helper has no capabilities, no other
+ * descriptors, and can make no system calls but those that read and allocate.
+ *
+ * Ownership: a helper owns its process, until file_helper_close().
+ * Threads: one thread at a time.
+ * A helper that waits for something in the kernel and cannot be ended is left
+ * alone; it ends when it can.
+ * Errors: those of the operation, and in addition ERR_TIMEOUT: the file took too
+ * long; ERR_CORRUPT: the helper ended while it read the file. After these two,
+ * the next call starts a new helper.
+ */
+#ifndef SYMBOLS_HELPER_FILE_HELPER_H
+#define SYMBOLS_HELPER_FILE_HELPER_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum {
+	/* Largest number of bytes that a caller passes with a descriptor. */
+	FILE_HELPER_ARGUMENT_MAX = 32 << 10,
+	/* Largest address space of a helper in bytes is this many MiB. */
+	FILE_HELPER_MEMORY_MB = 1024,
+};
+
+/*
+ * An operation of the helper: parse the file of a descriptor, which it takes
+ * over, and add the answer to `out`.
+ */
+typedef int file_operation(int fd, struct bytes argument, struct buf *out,
+			   struct err *err);
+
+/*
+ * Be a helper: give up all privileges, then answer calls that come over the
+ * socket, until its other end is closed. Returns the status for exit().
+ */
+int file_helper_serve(int socket, file_operation *const *operations,
+		      uint32_t count);
+
+/*
+ * As file_helper_serve(), for operations whose descriptor is a directory of
+ * /proc: the helper keeps the right to read /proc of all processes.
+ */
+int file_helper_serve_proc(int socket, file_operation *const *operations,
+			   uint32_t count);
+
+/*
+ * In a helper: let the answer of the operation that runs bring a descriptor,
+ * which is taken over.
+ */
+void file_helper_give(int fd);
+
+struct file_helper;
+
+/*
+ * Prepare a helper, which is started by the first call: `argv` is the program
+ * and its arguments, ending with NULL, which calls file_helper_serve() with
+ * standard input as its socket. argv must outlive the helper.
+ */
+struct file_helper *file_helper_new(char *const *argv);
+
+/*
+ * Say to whose share the files of the next calls count; 0, as in the beginning, is
+ * root. A helper that waits for a file system cannot be ended; a user other than
+ * root with two of them gets ERR_AGAIN until one of them has ended.
+ */
+void file_helper_set_user(struct file_helper *h, uint32_t user);
+
+/*
+ * End the process; the next call starts a new one. Those that could not be ended
+ * are remembered.
+ */
+void file_helper_rest(struct file_helper *h);
+
+/* End the process and free the helper; NULL is a no-op. */
+void file_helper_close(struct file_helper *h);
+
+/*
+ * Let the helper run operation number `operation`, and append its answer to
+ * `out`, whose maximum it must not exceed (ERR_TOOBIG). Takes the descriptor
+ * over, in case of an error too. It takes at most `timeout_ms`.
+ */
+NODISCARD int file_helper_call(struct file_helper *h, uint32_t operation,
+			       int fd, struct bytes argument,
+			       unsigned timeout_ms, struct buf *out,
+			       struct err *err);
+
+/*
+ * Let the helper run operation number `operation`, which opens a file and hands
+ * it over. *fd_out is then its descriptor; otherwise as file_helper_call().
+ */
+NODISCARD int file_helper_call_open(struct file_helper *h, uint32_t operation,
+				    struct bytes argument, unsigned timeout_ms,
+				    int *fd_out, struct err *err);
+
+/*
+ * Whether the last call failed by the helper, and not by an answer that says
+ * what is wrong with the file: it did not start, ended, or took too long.
+ */
+bool file_helper_failed(const struct file_helper *h);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of the kernel's functions, from /proc/kallsyms (Linux,
+ * kernel/kallsyms.c). Each line is "ADDRESS TYPE NAME [MODULE]".
+ *
+ * Ownership: a table owns its names, until kallsyms_fini().
+ * Threads: immutable after kallsyms_read().
+ */
+#ifndef SYMBOLS_NAMES_KALLSYMS_H
+#define SYMBOLS_NAMES_KALLSYMS_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/vec.h"
+
+/* A function of the kernel. */
+struct kernel_symbol {
+	uint64_t address;
+	uint32_t name; /* position in the names */
+};
+
+/* The functions of the kernel, sorted by address; { 0 } has none. */
+struct kallsyms {
+	VEC(struct kernel_symbol) symbols;
+	struct buf names; /* each ends with NUL */
+};
+
+/*
+ * Read /proc/kallsyms, or another file, into an empty table. ERR_DENIED: the
+ * addresses are hidden, because the capability CAP_SYSLOG is missing.
+ */
+NODISCARD int kallsyms_read(struct kallsyms *k, const char *path,
+			    struct err *err);
+
+/* Free everything. */
+void kallsyms_fini(struct kallsyms *k);
+
+/* Return the name of the function at an address, or NULL. */
+const char *kallsyms_find(const struct kallsyms *k, uint64_t address);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of addresses, as the file helper answers them: for each address that
+ * was asked for, the functions that are there, the innermost inlined one first.
+ * Addresses, like all numbers of a question, are in the order of the machine.
+ *
+ * Ownership: a decoded frame borrows its texts from the answer.
+ * Threads: any.
+ */
+#ifndef SYMBOLS_NAMES_NAME_ANSWER_H
+#define SYMBOLS_NAMES_NAME_ANSWER_H
+
+#include "base/buf.h"
+#include "base/dec.h"
+
+enum {
+	/* Largest number of addresses of one question. */
+	NAME_QUESTION_MAX = 4000,
+	/* Largest number of functions at one address. */
+	NAME_FRAMES_MAX = 64,
+	/* Largest size of an answer in bytes. */
+	NAME_ANSWER_MAX = 16 << 20,
+	/* Longer names of functions and files are cut. */
+	NAME_TEXT_MAX = 4096,
+};
+
+/* A function at an address. */
+struct name_frame {
+	struct str system_name; /* as in the file */
+	struct str name;        /* demangled; equal if it is not mangled */
+	struct str file;        /* source file, or empty */
+	uint64_t line;          /* 0: not known */
+	uint64_t start_line;    /* of the function; 0: not known */
+};
+
+/* Return a question for the operations that answer names. */
+static inline struct bytes name_question(const uint64_t *addresses,
+					 size_t count)
+{
+	return (struct bytes){ .ptr = (const uint8_t *)addresses,
+			       .len = count * sizeof(*addresses) };
+}
+
+/* Begin the answer for an address that has `count` functions. */
+void name_answer_begin(struct buf *out, size_t count);
+
+/* Add one of these functions. */
+void name_answer_add(struct buf *out, const struct name_frame *frame);
+
+/* Read the number of functions of the next address; d->bad if there is none. */
+size_t name_answer_next(struct dec *d);
+
+/*
+ * Read one of these functions. d->bad: the answer is malformed, has texts that
+ * are too long or not UTF-8, or functions without a name.
+ */
+struct name_frame name_answer_frame(struct dec *d);
+
+#endif

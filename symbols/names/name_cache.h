@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A cache of names that were found, of limited size. It has two halves: what was
+ * used lately, and the rest. When the first half is full, it becomes the second,
+ * and the names of the second that nobody has used are evicted.
+ *
+ * Ownership: a cache owns its names.
+ * Threads: one thread at a time.
+ */
+#ifndef SYMBOLS_NAMES_NAME_CACHE_H
+#define SYMBOLS_NAMES_NAME_CACHE_H
+
+#include "base/arena.h"
+#include "base/table.h"
+#include "base/vec.h"
+
+/*
+ * Which file names belong to: the beginning of a SHA-256 digest. Names of a
+ * stranger's file must never be taken for those of another file, so this has to
+ * be a digest for which nobody can make two files with the same one; a hash such
+ * as hash_bytes() is not.
+ */
+struct name_cache_file {
+	uint64_t digest[2];
+};
+
+/* What an answer is for. `offset` and `size` are 0 if there is no mapping. */
+struct name_cache_key {
+	struct name_cache_file file;
+	uint64_t offset; /* where the mapping begins in the file */
+	uint64_t size;   /* of the mapping in bytes */
+	uint64_t address;
+};
+
+/* Half of a cache: answers by file and address. */
+struct name_cache_half {
+	struct table by_key;
+	VEC(struct name_cache_key) keys;
+	VEC(struct bytes) answers; /* in the arena */
+	struct arena arena;
+};
+
+/* A cache. The zero value, with a limit, is an empty cache. */
+struct name_cache {
+	size_t half_max; /* largest size of each half in bytes */
+	struct name_cache_half young;
+	struct name_cache_half old;
+};
+
+/* Free everything; the cache is empty and usable again. */
+void name_cache_fini(struct name_cache *c);
+
+/* Return the file that these parts, in this order, tell from all others. */
+struct name_cache_file name_cache_file_of(const struct bytes *parts,
+					  size_t count);
+
+/* Add an answer (symbols/names/name_answer.h); an empty one says "without names". */
+void name_cache_add(struct name_cache *c, const struct name_cache_key *key,
+		    struct bytes answer);
+
+/* Copy an answer into the arena. False: the cache does not have it. */
+bool name_cache_find(struct name_cache *c, const struct name_cache_key *key,
+		     struct arena *arena, struct bytes *out);
+
+#endif

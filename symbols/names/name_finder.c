@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbols/names/name_finder.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "symbols/names/debug_file.h"
+#include "symbols/names/name_answer.h"
+#include "symbols/names/perf_map.h"
+#include "symbols/names/regular_file.h"
+
+file_operation *const name_operations[NAME_OPERATIONS] = {
+	[NAME_ELF_OPERATION] = elf_names_read,
+	[NAME_PERF_OPERATION] = perf_map_read,
+	[NAME_CRC_OPERATION] = file_crc_read,
+};
+
+enum {
+	/* Largest size of the head of an answer about an ELF file, in bytes. */
+	NAME_HEAD_MAX = 8 << 10,
+};
+
+/* A file whose reading failed is not read again for 10 s. */
+#define NAME_FAILURE_NS (10 * INT64_C(1000000000))
+
+/* A question for names, and where the answer goes. */
+struct name_query {
+	struct name_finder *finder;
+	const struct name_file *file; /* NULL: a perf map */
+	const struct unnamed_frames *unnamed;
+	struct arena *arena;
+	struct bytes *out;
+	int64_t end_ns;   /* when the file has taken too long */
+	bool asked;       /* a file could be opened */
+	bool is_here;     /* the last one is the file, by its build ID */
+	bool is_stand_in; /* the file is read to take time */
+	/* Why names may be missing that the file has; code 0: none are. */
+	struct err failure;
+	/* The file's link to its debug file, in the arena; empty: none. */
+	struct str debug_link;
+	uint32_t debug_crc;
+};
+
+void unnamed_frames_fini(struct unnamed_frames *u)
+{
+	vec_fini(&u->addresses);
+	vec_fini(&u->places);
+}
+
+/*
+ * The key of an address. What is known of the place of an address depends on
+ * the mapping: two mappings of a file that begin at the same place may differ in
+ * which segment they are taken for.
+ */
+static struct name_cache_key name_file_key(const struct name_file *f,
+					   uint64_t address)
+{
+	const struct name_mapping *m = f->mapping;
+
+	if (!m || !m->limit)
+		return (struct name_cache_key){ .file = f->id,
+						.address = address };
+	return (struct name_cache_key){ .file = f->id,
+					.offset = m->offset,
+					.size = m->limit - m->start,
+					.address = address - m->start };
+}
+
+bool name_finder_cached(struct name_finder *n, const struct name_file *f,
+			uint64_t address, struct arena *arena,
+			struct bytes *out)
+{
+	const struct name_cache_key key = name_file_key(f, address);
+
+	return name_cache_find(&n->cache, &key, arena, out);
+}
+
+/* Read the head of an answer about an ELF file. False: it is another file. */
+static bool name_query_head(struct name_query *q, struct dec *d)
+{
+	struct elf_names_head h = elf_names_head(d);
+
+	if (d->bad ||
+	    (q->file->build_id.len && !bytes_eq(h.build_id, q->file->build_id)))
+		return false;
+	q->is_here = true;
+	q->debug_link = arena_str(q->arena, h.debug_link);
+	q->debug_crc = h.debug_crc;
+	return true;
+}
+
+/*
+ * Name frames from number `first` on, at most `count`, by an answer of the
+ * helper. Returns the number of frames that it is about; 0: it is malformed, or
+ * of another file.
+ */
+static size_t name_query_take(struct name_query *q, struct bytes answer,
+			      size_t first, size_t count)
+{
+	struct dec d = dec_init(answer);
+	size_t i = 0;
+
+	if (q->is_stand_in || (q->file && !name_query_head(q, &d)))
+		return 0;
+	for (; i < count && dec_left(&d); i++) {
+		const uint8_t *begin = d.pos;
+		size_t functions = name_answer_next(&d);
+		size_t len;
+
+		for (size_t k = 0; k < functions && !d.bad; k++)
+			(void)name_answer_frame(&d);
+		if (d.bad)
+			return 0;
+		len = (size_t)(d.pos - begin);
+		if (functions)
+			q->out[q->unnamed->places.v[first + i]] = arena_bytes(
+				q->arena,
+				(struct bytes){ .ptr = begin, .len = len });
+	}
+	if (dec_left(&d))
+		return 0;
+	/* The names of one address alone may be larger than an answer. */
+	return i || !q->file ? i : 1;
+}
+
+/* The time in ms that a call of the helper may take; 0: none is left. */
+static unsigned name_query_left_ms(const struct name_query *q)
+{
+	int64_t left = q->end_ns - clock_mono_ns();
+
+	return left > 0 ? (unsigned)(left / 1000000) : 0;
+}
+
+/*
+ * Remember that the helper failed. The file is not to blame for it if there was
+ * less time than a file may take.
+ */
+static void name_query_fail(struct name_query *q, const struct err *failure)
+{
+	struct name_finder *n = q->finder;
+	int64_t now = clock_mono_ns();
+
+	if (!q->failure.code)
+		q->failure = *failure;
+	/* Whoever asks for a perf map decides when it is read again. */
+	if (!q->file || (failure->code == ERR_TIMEOUT && n->deadline_ns &&
+			 now >= n->deadline_ns))
+		return;
+	n->failures[n->next_failure++ % NAME_FAILURES] =
+		(struct name_failure){ .file = q->file->id.digest[0],
+				       .until_ns = now + NAME_FAILURE_NS };
+}
+
+/* Call the helper about the file of a descriptor, which is taken over. */
+static int name_query_call(struct name_query *q, uint32_t operation, int fd,
+			   struct bytes argument, struct buf *answer)
+{
+	struct name_finder *n = q->finder;
+	unsigned left_ms = name_query_left_ms(q);
+	struct err err;
+	int rc;
+
+	if (!left_ms) {
+		close(fd);
+		rc = err_set(&err, ERR_TIMEOUT, "there was no time to read %s",
+			     q->file ? q->file->path : "the perf map");
+	} else {
+		rc = file_helper_call(n->helper, operation, fd, argument,
+				      left_ms, answer, &err);
+	}
+	if (rc && (!left_ms || file_helper_failed(n->helper)))
+		name_query_fail(q, &err);
+	return rc;
+}
+
+/* Write the question for names in an ELF file. */
+static void name_query_write(const struct name_query *q,
+			     const uint64_t *addresses, size_t count,
+			     struct buf *out)
+{
+	const struct name_file *f = q->file;
+	struct elf_question question = { .answer_max = q->finder->answer_max -
+						       NAME_HEAD_MAX };
+
+	if (f->mapping)
+		question.mapping = *f->mapping;
+	if (f->build_id.len <= ELF_BUILD_ID_MAX) {
+		question.build_id.len = f->build_id.len;
+		bytes_copy(question.build_id.bytes, f->build_id);
+	}
+	elf_names_question(&question, addresses, count, out);
+}
+
+/*
+ * Ask for some of the names. Returns the number of frames that were answered;
+ * 0: there is no use in asking for more.
+ */
+static size_t name_query_part(struct name_query *q, int fd, size_t first,
+			      size_t count)
+{
+	const uint64_t *addresses = &q->unnamed->addresses.v[first];
+	struct buf answer = buf_init(q->finder->answer_max);
+	struct buf question = { 0 };
+	size_t answered = 0;
+
+	if (q->file)
+		name_query_write(q, addresses, count, &question);
+	(void)lseek(fd, 0, SEEK_SET);
+	if (!name_query_call(
+		    q, q->file ? NAME_ELF_OPERATION : NAME_PERF_OPERATION, fd,
+		    q->file ? buf_bytes(&question) :
+			      name_question(addresses, count),
+		    &answer))
+		answered = name_query_take(q, buf_bytes(&answer), first, count);
+	buf_fini(&question);
+	buf_fini(&answer);
+	return answered;
+}
+
+/* Ask the helper for names in the file of a descriptor, which is taken over. */
+static void name_query_ask(struct name_query *q, int fd)
+{
+	const struct unnamed_frames *u = q->unnamed;
+	size_t answered = fd >= 0;
+
+	q->asked |= fd >= 0 && !q->is_stand_in;
+	for (size_t at = 0; at < u->addresses.count && answered;
+	     at += answered) {
+		size_t count = u->addresses.count - at;
+		int again = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+		if (count > NAME_QUESTION_MAX)
+			count = NAME_QUESTION_MAX;
+		answered = again >= 0 ? name_query_part(q, again, at, count) :
+					0;
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Open the debug file of the file's build ID, or return -1. */
+static int name_query_debug_file(const struct name_query *q)
+{
+	const struct name_finder *n = q->finder;
+	struct buf path = { .max = 4096 };
+	int fd = -1;
+
+	if (debug_file_path(n->debug_dir, q->file->build_id, &path))
+		fd = n->public_debug_files ?
+			     regular_file_open_public(buf_cstr(&path)) :
+			     regular_file_open(buf_cstr(&path));
+	buf_fini(&path);
+	return fd;
+}
+
+/*
+ * Whether a file is the debug file that the link means. A file with a build ID
+ * need not be read for this: its build ID is compared when names are read.
+ */
+static bool name_query_is_linked(struct name_query *q, int fd)
+{
+	struct buf answer = buf_init(sizeof(q->debug_crc));
+	struct dec d;
+	int again;
+	bool same = false;
+
+	if (q->file->build_id.len)
+		return true;
+	again = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (again >= 0 && !name_query_call(q, NAME_CRC_OPERATION, again,
+					   (struct bytes){ 0 }, &answer)) {
+		d = dec_init(buf_bytes(&answer));
+		same = dec_be32(&d) == q->debug_crc && !d.bad;
+	}
+	buf_fini(&answer);
+	return same;
+}
+
+/* Open the debug file that the file links to, or return -1. */
+static int name_query_linked_file(struct name_query *q)
+{
+	for (unsigned i = 0; i < DEBUG_LINK_PLACES; i++) {
+		struct buf path = { .max = 8192 };
+		int fd = -1;
+
+		if (debug_link_path(q->finder->debug_dir, q->file->path,
+				    q->debug_link, i, &path))
+			fd = q->file->open(q->file->ctx, buf_cstr(&path));
+		buf_fini(&path);
+		if (fd >= 0 && name_query_is_linked(q, fd))
+			return fd;
+		if (fd >= 0)
+			close(fd);
+	}
+	return -1;
+}
+
+/* The frames that have no name yet. */
+static struct unnamed_frames unnamed_left(const struct unnamed_frames *u,
+					  const struct bytes *out)
+{
+	struct unnamed_frames left = { .addresses = { 0 } };
+
+	for (size_t i = 0; i < u->places.count; i++) {
+		if (out[u->places.v[i]].len)
+			continue;
+		*vec_add(&left.places) = u->places.v[i];
+		*vec_add(&left.addresses) = u->addresses.v[i];
+	}
+	return left;
+}
+
+/* Whether reading a file has failed lately. */
+static bool name_finder_failed(const struct name_finder *n, uint64_t file,
+			       int64_t now)
+{
+	for (size_t i = 0; i < NAME_FAILURES; i++) {
+		if (n->failures[i].file == file &&
+		    now < n->failures[i].until_ns)
+			return true;
+	}
+	return false;
+}
+
+/* Return when a file that is read from now on has taken too long. */
+static int64_t name_finder_end(const struct name_finder *n, int64_t now)
+{
+	int64_t end = now + (int64_t)n->timeout_ms * 1000000;
+
+	return n->deadline_ns && n->deadline_ns < end ? n->deadline_ns : end;
+}
+
+/* Remember what was found, and what the files do not have. */
+static void name_query_remember(struct name_query *q,
+				const struct unnamed_frames *u)
+{
+	for (size_t i = 0; i < u->places.count; i++) {
+		struct bytes answer = q->out[u->places.v[i]];
+		const struct name_cache_key key =
+			name_file_key(q->file, u->addresses.v[i]);
+
+		/* A file that is not there today may be installed. */
+		if (answer.len || (q->asked && !q->failure.code))
+			name_cache_add(&q->finder->cache, &key, answer);
+	}
+}
+
+/*
+ * The key by which the cache has that no file at the path of `f` has the build
+ * ID, in place of an address.
+ */
+static struct name_cache_key name_file_absent_key(const struct name_file *f)
+{
+	const struct bytes parts[] = {
+		{ .ptr = (const uint8_t *)&f->id, .len = sizeof(f->id) },
+		bytes_of(str_of(f->path)),
+	};
+
+	return (struct name_cache_key){
+		.file = name_cache_file_of(parts, ARRAY_SIZE(parts)),
+	};
+}
+
+/* Whether it is known that the file is not here. */
+static bool name_file_is_absent(struct name_finder *n,
+				const struct name_file *f, struct arena *arena)
+{
+	struct bytes nothing = { .len = 0 };
+	struct name_cache_key key;
+
+	if (!n->hides_files)
+		return false;
+	key = name_file_absent_key(f);
+	return name_cache_find(&n->cache, &key, arena, &nothing);
+}
+
+/*
+ * Ask for names in the file at the path, unless it is known that this is not the
+ * file. If the finder hides which files exist, a file that does not exist takes
+ * as long as one with another build ID: the helper is asked about everprof
+ * itself, and its answer is dropped.
+ */
+static void name_query_path(struct name_query *q)
+{
+	const struct name_file *f = q->file;
+	struct name_finder *n = q->finder;
+	int fd;
+
+	if (name_file_is_absent(n, f, q->arena))
+		return;
+	q->is_here = false;
+	fd = f->open(f->ctx, NULL);
+	q->is_stand_in = n->hides_files && fd < 0;
+	if (q->is_stand_in)
+		fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	name_query_ask(q, fd);
+	q->is_stand_in = false;
+	if (n->hides_files && !q->is_here && !q->failure.code) {
+		const struct name_cache_key key = name_file_absent_key(f);
+
+		name_cache_add(&n->cache, &key, (struct bytes){ .len = 0 });
+	}
+}
+
+/*
+ * The best source comes first: the debug file of the build ID. A debug file that
+ * the file itself names is better than the file, which has to be read first.
+ */
+int name_finder_find(struct name_finder *n, const struct name_file *f,
+		     const struct unnamed_frames *u, struct arena *arena,
+		     struct bytes *out, struct err *err)
+{
+	int64_t now = clock_mono_ns();
+	struct name_query q = { .finder = n,
+				.file = f,
+				.unnamed = u,
+				.arena = arena,
+				.out = out,
+				.end_ns = name_finder_end(n, now) };
+	struct unnamed_frames left;
+
+	if (name_finder_failed(n, f->id.digest[0], now))
+		return err_set(
+			err, ERR_AGAIN,
+			"reading %s or its debug file failed some seconds ago",
+			f->path);
+	name_query_ask(&q, name_query_debug_file(&q));
+	left = unnamed_left(u, out);
+	q.unnamed = &left;
+	q.debug_link = (struct str){ .len = 0 };
+	if (left.places.count)
+		name_query_path(&q);
+	if (q.debug_link.len)
+		name_query_ask(&q, name_query_linked_file(&q));
+	unnamed_frames_fini(&left);
+	name_query_remember(&q, u);
+	return q.failure.code ? err_set(err, q.failure.code, "%s: %s", f->path,
+					q.failure.msg) :
+				0;
+}
+
+int name_finder_perf_map(struct name_finder *n, int fd,
+			 const struct unnamed_frames *u, struct arena *arena,
+			 struct bytes *out)
+{
+	struct name_query q = { .finder = n,
+				.unnamed = u,
+				.arena = arena,
+				.out = out,
+				.end_ns = name_finder_end(n, clock_mono_ns()) };
+
+	name_query_ask(&q, fd);
+	return q.failure.code;
+}
+
+void name_finder_fini(struct name_finder *n)
+{
+	file_helper_close(n->helper);
+	name_cache_fini(&n->cache);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbols/names/symbolizer.h"
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/mutex.h"
+#include "symbols/file/elf_file.h"
+#include "symbols/names/debug_file.h"
+#include "symbols/names/name_finder.h"
+#include "symbols/names/public_opener.h"
+#include "symbols/names/regular_file.h"
+
+enum {
+	/* The cache has at most twice this size, in bytes. */
+	SYMBOLIZER_CACHE_MAX = 8 << 20,
+	/* Largest time that the helper may take for one file and its debug file. */
+	SYMBOLIZER_TIMEOUT_MS = 10000,
+};
+
+/*
+ * Names are forgotten after this time, because debug files may be installed
+ * meanwhile. 5 minutes.
+ */
+#define SYMBOLIZER_FORGET_NS (300 * INT64_C(1000000000))
+
+struct symbolizer {
+	/* Opens files that everyone may read; NULL: all files are read. */
+	struct file_helper *opener;
+	struct mutex mu;
+	pthread_cond_t idle; /* signalled when busy becomes false */
+	bool busy;           /* guarded by mu: a thread uses what follows */
+	struct name_finder finder;
+	int64_t began_ns; /* when the cache was empty */
+};
+
+struct symbolizer *symbolizer_new(char *const *helper_argv,
+				  char *const *opener_argv,
+				  const char *debug_dir)
+{
+	struct symbolizer *s = mem_new(struct symbolizer);
+
+	if (opener_argv)
+		s->opener = file_helper_new(opener_argv);
+	mutex_init(&s->mu);
+	clock_cond_init(&s->idle);
+	s->finder = (struct name_finder){
+		.helper = file_helper_new(helper_argv),
+		.cache = { .half_max = SYMBOLIZER_CACHE_MAX },
+		.debug_dir = debug_dir,
+		.timeout_ms = SYMBOLIZER_TIMEOUT_MS,
+		.hides_files = true,
+	};
+	return s;
+}
+
+void symbolizer_free(struct symbolizer *s)
+{
+	if (!s)
+		return;
+	name_finder_fini(&s->finder);
+	file_helper_close(s->opener);
+	pthread_cond_destroy(&s->idle);
+	mutex_destroy(&s->mu);
+	mem_free(s);
+}
+
+int symbolizer_help_open(void)
+{
+	return public_opener_serve();
+}
+
+int symbolizer_help(void)
+{
+	return file_helper_serve(0, name_operations, NAME_OPERATIONS);
+}
+
+/* Wait until no other thread uses the finder. False: the deadline passed. */
+static bool symbolizer_begin(struct symbolizer *s, int64_t deadline_ns)
+{
+	struct timespec at = clock_mono_at(deadline_ns);
+	bool got;
+
+	mutex_lock(&s->mu);
+	while (s->busy && clock_mono_ns() < deadline_ns)
+		(void)mutex_wait_until(&s->mu, &s->idle, &at);
+	got = !s->busy;
+	s->busy |= got;
+	mutex_unlock(&s->mu);
+	return got;
+}
+
+static void symbolizer_end(struct symbolizer *s)
+{
+	mutex_lock(&s->mu);
+	s->busy = false;
+	pthread_cond_signal(&s->idle);
+	mutex_unlock(&s->mu);
+}
+
+/* Forget old names. */
+static void symbolizer_refresh(struct symbolizer *s)
+{
+	int64_t now = clock_mono_ns();
+
+	if (now - s->began_ns < SYMBOLIZER_FORGET_NS)
+		return;
+	name_cache_fini(&s->finder.cache);
+	s->began_ns = now;
+}
+
+/* Decode the digits of a build ID. False: they are not one. */
+static bool build_id_decode(struct str digits, struct elf_build_id *out)
+{
+	*out = (struct elf_build_id){ .len = digits.len / 2 };
+	if (digits.len % 2 || !digits.len || out->len > ELF_BUILD_ID_MAX)
+		return false;
+	for (size_t i = 0; i < out->len; i++) {
+		int high = digit_hex_value(digits.ptr[2 * i]);
+		int low = digit_hex_value(digits.ptr[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return false;
+		out->bytes[i] = (uint8_t)(high * 16 + low);
+	}
+	return true;
+}
+
+/* A mapped file, and who opens it; NULL: this process. */
+struct symbol_file {
+	const char *path;
+	struct file_helper *opener;
+};
+
+/* For struct name_file: the file at the mapping's path, or one beside it. */
+static int symbol_file_open(const void *file, const char *path)
+{
+	const struct symbol_file *f = file;
+
+	if (!path)
+		path = f->path;
+	if (*path != '/')
+		return -1;
+	return f->opener ? public_opener_open(f->opener, path) :
+			   regular_file_open(path);
+}
+
+/*
+ * Whether an address is in the mapping that a profile says. It may not be, if
+ * the program made the code when it ran.
+ */
+static bool mapping_has(const struct name_mapping *m, uint64_t address)
+{
+	return !m->limit || (address >= m->start && address < m->limit);
+}
+
+/* Read the file for one query. What was read of it does not stay in memory. */
+static int symbolizer_ask(struct symbolizer *s, const struct name_file *f,
+			  const struct unnamed_frames *u, struct arena *arena,
+			  struct bytes *out, struct err *err)
+{
+	int rc;
+
+	/* Helpers that files of a folder keep waiting count to that folder. */
+	file_helper_set_user(s->finder.helper, public_opener_share(f->path));
+	rc = name_finder_find(&s->finder, f, u, arena, out, err);
+	file_helper_rest(s->finder.helper);
+	return rc;
+}
+
+/* As symbolizer_find(), for the one thread that uses the finder. */
+static int symbolizer_run(struct symbolizer *s, const struct symbol_query *q,
+			  const struct elf_build_id *id, struct arena *arena,
+			  struct bytes *out, struct err *err)
+{
+	struct name_file f = {
+		.path = arena_strndup(arena, q->path),
+		.build_id = { .ptr = id->bytes, .len = id->len },
+		.mapping = &q->mapping,
+		.open = symbol_file_open,
+	};
+	const struct symbol_file mapped = { f.path, s->opener };
+	struct unnamed_frames u = { .addresses = { 0 } };
+	struct bytes parts[2];
+	int rc = 0;
+
+	/* A build ID at another path may be in a file of somebody else. */
+	parts[0] = f.build_id;
+	parts[1] = bytes_of(q->path);
+	f.id = name_cache_file_of(parts, ARRAY_SIZE(parts));
+	f.ctx = &mapped;
+	s->finder.deadline_ns = q->deadline_ns;
+	s->finder.answer_max = q->answer_max;
+	symbolizer_refresh(s);
+	for (size_t i = 0; i < q->count; i++) {
+		if (!mapping_has(&q->mapping, q->addresses[i]) ||
+		    name_finder_cached(&s->finder, &f, q->addresses[i], arena,
+				       &out[i]))
+			continue;
+		*vec_add(&u.places) = (uint32_t)i;
+		*vec_add(&u.addresses) = q->addresses[i];
+	}
+	if (u.places.count)
+		rc = symbolizer_ask(s, &f, &u, arena, out, err);
+	unnamed_frames_fini(&u);
+	return rc;
+}
+
+int symbolizer_find(struct symbolizer *s, const struct symbol_query *q,
+		    struct arena *arena, struct bytes *out, struct err *err)
+{
+	struct elf_build_id id;
+	int rc;
+
+	/* Without a build ID, any file could be at the path. */
+	if (!build_id_decode(q->build_id, &id))
+		return 0;
+	if (!symbolizer_begin(s, q->deadline_ns))
+		return err_set(err, ERR_TIMEOUT,
+			       "another query read files for too long");
+	rc = symbolizer_run(s, q, &id, arena, out, err);
+	symbolizer_end(s);
+	return rc;
+}

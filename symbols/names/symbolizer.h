@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Symbolizer: names of the functions at addresses of stored profiles, from files
+ * of this machine. A file is used only if it has the build ID that the profile
+ * says. Names that were found are kept for some minutes, for all queries.
+ *
+ * Ownership: a symbolizer owns its cache and its file helper.
+ * Threads: any; one thread at a time reads files, others wait for it.
+ * Locks: no lock is held while files are read.
+ */
+#ifndef SYMBOLS_NAMES_SYMBOLIZER_H
+#define SYMBOLS_NAMES_SYMBOLIZER_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "symbols/names/elf_names.h"
+
+struct symbolizer;
+
+/*
+ * Create a symbolizer. `helper_argv` is a program and its arguments, ending with
+ * NULL, that calls symbolizer_help(); `debug_dir` is the directory with debug
+ * files by build ID, NULL or empty: none. All must outlive the symbolizer.
+ *
+ * A mapped file is named by a profile, which anyone may have sent. If there is an
+ * `opener_argv`, which calls symbolizer_help_open(), it is read only if everyone
+ * may read it, because its names are shown to others than the user of this
+ * process; and it is opened by that process, because the path of a stranger may
+ * wait for ever. Files in `debug_dir` are always read.
+ */
+struct symbolizer *symbolizer_new(char *const *helper_argv,
+				  char *const *opener_argv,
+				  const char *debug_dir);
+
+/* Free a symbolizer that no thread uses; NULL is a no-op. */
+void symbolizer_free(struct symbolizer *s);
+
+/* Be the file helper of a symbolizer. Returns the status for exit(). */
+int symbolizer_help(void);
+
+/* Be the opener of a symbolizer. Returns the status for exit(). */
+int symbolizer_help_open(void);
+
+/* A question for names of addresses in one mapping. Borrowed. */
+struct symbol_query {
+	struct str build_id; /* hexadecimal digits */
+	struct str path;     /* of the mapped file; may be empty */
+	struct name_mapping mapping;
+	const uint64_t *addresses;
+	size_t count;
+	/* When the answer is needed, in ns of clock_mono_ns(). */
+	int64_t deadline_ns;
+	size_t answer_max; /* largest size of the names in bytes */
+};
+
+/*
+ * Find names. Element i of `out`, which the caller has zeroed, becomes the answer
+ * (symbols/names/name_answer.h) for address i, in the arena; it stays empty if the
+ * address has no name, or if no file with the build ID is here. ERR_TIMEOUT: the
+ * deadline passed, or a file took too long; ERR_CORRUPT: the file helper failed;
+ * ERR_AGAIN: it failed some seconds ago. Some names may be there.
+ */
+NODISCARD int symbolizer_find(struct symbolizer *s,
+			      const struct symbol_query *q, struct arena *arena,
+			      struct bytes *out, struct err *err);
+
+#endif
