@@ -23,7 +23,7 @@ add_custom_command(OUTPUT ${BPF_OUT}/sampler.skel.h
   COMMAND ${BPFTOOL} gen object ${BPF_OUT}/sampler.bpf.o ${BPF_OUT}/sampler.o
   COMMAND ${BPFTOOL} gen skeleton ${BPF_OUT}/sampler.bpf.o name sampler_bpf > ${BPF_OUT}/sampler.skel.h
   DEPENDS ${BPF}/kernel/sampler.bpf.c ${BPF}/kernel/abi.h ${BPF}/kernel/kern_types.h
-    ${BPF}/kernel/walk.h ${BPF}/unwind_row.h
+    ${BPF}/kernel/walk.h ${BPF}/unwind/unwind_row.h
   VERBATIM)
 target_sources(bpf PRIVATE ${BPF_OUT}/sampler.skel.h)
 target_include_directories(bpf SYSTEM PRIVATE ${BPF_OUT})

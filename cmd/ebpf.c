@@ -25,7 +25,7 @@ struct ebpf_shares ebpf_shares(const struct collector_stats *s)
 }
 
 #ifdef WITH_BPF
-#include "bpf/container_names.h"
+#include "bpf/process/container_names.h"
 #include "discovery/container_targets.h"
 
 int ebpf_start(const struct collector_options *o, struct collector **out,

@@ -4,13 +4,13 @@
  * (-DWITH_BPF=OFF), starting it is an error that says so. Commands call module
  * bpf through this file alone, because such a build does not have the module.
  *
- * Ownership: as bpf/collector.h.
- * Threads: as bpf/collector.h.
+ * Ownership: as bpf/collect/collector.h.
+ * Threads: as bpf/collect/collector.h.
  */
 #ifndef CMD_EBPF_H
 #define CMD_EBPF_H
 
-#include "bpf/collector.h"
+#include "bpf/collect/collector.h"
 #include "discovery/target_group.h"
 
 /*

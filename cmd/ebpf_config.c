@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 
-#include "bpf/collector.h"
-#include "bpf/sample_labels.h"
+#include "bpf/collect/collector.h"
+#include "bpf/collect/sample_labels.h"
 #include "model/collected.h"
 
 /* Bounds of the interval in ms. */

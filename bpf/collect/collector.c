@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bpf/collector.h"
+#include "bpf/collect/collector.h"
 
 #include <stdlib.h>
 #include <sys/eventfd.h>

@@ -11,20 +11,20 @@
 #include <poll.h>
 
 #include "base/mutex.h"
+#include "bpf/collect/collector.h"
 #include "bpf/collect/collector_priority.h"
 #include "bpf/collect/elf_queue.h"
 #include "bpf/collect/held_samples.h"
+#include "bpf/collect/profile_writer.h"
 #include "bpf/collect/sample_queue.h"
+#include "bpf/collect/sample_window.h"
 #include "bpf/collect/scan_queue.h"
 #include "bpf/collect/waiting_threads.h"
-#include "bpf/collector.h"
-#include "bpf/group/container_log.h"
-#include "bpf/group/process_groups.h"
 #include "bpf/kernel/sampler.h"
 #include "bpf/kernel/side_band.h"
+#include "bpf/process/container_log.h"
+#include "bpf/process/process_groups.h"
 #include "bpf/process/process_table.h"
-#include "bpf/profile/profile_writer.h"
-#include "bpf/profile/sample_window.h"
 
 /* When the log said that something found no room. */
 struct collector_warning {

@@ -7,7 +7,7 @@
 
 #include "bpf/collect/collector_private.h"
 #include "bpf/collect/collector_window.h"
-#include "bpf/group/cgroup_path.h"
+#include "bpf/process/cgroup_path.h"
 
 /* The program of threads of the kernel. */
 #define KERNEL_EXE "[kernel]"

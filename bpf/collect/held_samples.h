@@ -11,8 +11,8 @@
 #ifndef BPF_COLLECT_HELD_SAMPLES_H
 #define BPF_COLLECT_HELD_SAMPLES_H
 
+#include "bpf/collect/sample_window.h"
 #include "bpf/kernel/abi.h"
-#include "bpf/profile/sample_window.h"
 
 enum {
 	/* Samples that are held at once; further ones do not wait. */

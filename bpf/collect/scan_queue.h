@@ -15,9 +15,9 @@
 #define BPF_COLLECT_SCAN_QUEUE_H
 
 #include "base/buf.h"
+#include "bpf/collect/jit_process.h"
 #include "bpf/process/process_reader.h"
 #include "bpf/process/user_ranges.h"
-#include "bpf/profile/jit_process.h"
 
 enum {
 	/*

@@ -12,7 +12,7 @@
 
 #include <linux/types.h>
 
-#include "bpf/unwind_row.h"
+#include "bpf/unwind/unwind_row.h"
 
 enum {
 	/*

@@ -10,7 +10,7 @@
 #define BPF_UNWIND_CFA_RULES_H
 
 #include "base/bytes.h"
-#include "bpf/unwind_row.h"
+#include "bpf/unwind/unwind_row.h"
 
 /* DWARF's numbers of registers (x86-64 psABI, figure 3.36). */
 enum dwarf_register {

@@ -30,7 +30,7 @@
 #define BPF_UNWIND_UNWIND_PACK_H
 
 #include "base/buf.h"
-#include "bpf/unwind_row.h"
+#include "bpf/unwind/unwind_row.h"
 
 /* A pack. { 0 } is that of a file without rows. */
 struct unwind_pack {

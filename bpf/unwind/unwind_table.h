@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "bpf/unwind/eh_frame.h"
-#include "bpf/unwind_row.h"
+#include "bpf/unwind/unwind_row.h"
 
 enum {
 	/*

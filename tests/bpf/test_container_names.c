@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "bpf/group/process_groups.h"
+#include "bpf/process/process_groups.h"
 #include "tests/check.h"
 
 TestSuite(container_names, .timeout = 60);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frame names: of code that a process has compiled, and the time for them. */
-#include "bpf/profile/frame_names.h"
+#include "bpf/collect/frame_names.h"
 
 #include <stdio.h>
 #include <unistd.h>

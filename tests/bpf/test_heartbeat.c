@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Heartbeats: what they say of a window, and when there is none. */
+#include "bpf/collect/heartbeat.h"
+#include "bpf/collect/profile_writer.h"
 #include "bpf/kernel/cpu_times.h"
-#include "bpf/profile/heartbeat.h"
-#include "bpf/profile/profile_writer.h"
 #include "pprof/proto/decode.h"
 #include "tests/check.h"
 

@@ -3,7 +3,7 @@
  * The maps of code that processes have compiled: that of a process' own user,
  * and those that others have put in its place.
  */
-#include "bpf/profile/jit_process.h"
+#include "bpf/collect/jit_process.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How much time names may take: of a window, of a user, and of a slow file. */
-#include "bpf/profile/name_budget.h"
+#include "bpf/collect/name_budget.h"
 
 #include "tests/check.h"
 

@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
-#include "bpf/group/cgroup_path.h"
-#include "bpf/group/container_log.h"
-#include "bpf/group/process_groups.h"
+#include "bpf/process/cgroup_path.h"
+#include "bpf/process/container_log.h"
+#include "bpf/process/process_groups.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
 

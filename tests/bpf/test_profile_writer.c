@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The profile writer: what becomes of profiles that storage refuses. */
-#include "bpf/profile/profile_writer.h"
+#include "bpf/collect/profile_writer.h"
 
 #include <stdatomic.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "bpf/sample_labels.h"
+#include "bpf/collect/sample_labels.h"
 #include "tests/check.h"
 
 TestSuite(profile_writer, .timeout = 50);

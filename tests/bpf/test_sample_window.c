@@ -5,10 +5,10 @@
  */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "bpf/collect/frame_names.h"
+#include "bpf/collect/sample_labels.h"
 #include "bpf/collect/sample_queue.h"
-#include "bpf/profile/frame_names.h"
-#include "bpf/profile/window_profile.h"
-#include "bpf/sample_labels.h"
+#include "bpf/collect/window_profile.h"
 #include "pprof/proto/decode.h"
 #include "symbols/names/name_answer.h"
 #include "tests/check.h"

@@ -6,8 +6,8 @@
  * Ownership: constants.
  * Threads: any.
  */
-#ifndef BPF_SAMPLE_LABELS_H
-#define BPF_SAMPLE_LABELS_H
+#ifndef BPF_COLLECT_SAMPLE_LABELS_H
+#define BPF_COLLECT_SAMPLE_LABELS_H
 
 /*
  * A set of labels. Samples that differ in one of the chosen labels are not added

@@ -8,15 +8,15 @@
  * Threads: one thread at a time.
  * Units: nanoseconds of the time of day.
  */
-#ifndef BPF_PROFILE_SAMPLE_WINDOW_H
-#define BPF_PROFILE_SAMPLE_WINDOW_H
+#ifndef BPF_COLLECT_SAMPLE_WINDOW_H
+#define BPF_COLLECT_SAMPLE_WINDOW_H
 
 #include "base/table.h"
 #include "base/vec.h"
+#include "bpf/collect/jit_process.h"
 #include "bpf/kernel/abi.h"
 #include "bpf/kernel/cpu_times.h"
 #include "bpf/process/file_table.h"
-#include "bpf/profile/jit_process.h"
 #include "model/labels.h"
 
 /* The kinds of frames, by where their code is. */

@@ -7,12 +7,12 @@
  * Ownership: a writer owns the windows that it was given.
  * Threads: one thread gives windows; the writer's own thread calls the sink.
  */
-#ifndef BPF_PROFILE_PROFILE_WRITER_H
-#define BPF_PROFILE_PROFILE_WRITER_H
+#ifndef BPF_COLLECT_PROFILE_WRITER_H
+#define BPF_COLLECT_PROFILE_WRITER_H
 
 #include "base/log.h"
-#include "bpf/profile/sample_window.h"
-#include "bpf/profile_sink.h"
+#include "bpf/collect/profile_sink.h"
+#include "bpf/collect/sample_window.h"
 
 struct profile_writer;
 

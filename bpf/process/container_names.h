@@ -9,8 +9,8 @@
  * written by one thread, and does not change after container_names_set().
  * Locks: the mutex of struct container_names guards its reference.
  */
-#ifndef BPF_CONTAINER_NAMES_H
-#define BPF_CONTAINER_NAMES_H
+#ifndef BPF_PROCESS_CONTAINER_NAMES_H
+#define BPF_PROCESS_CONTAINER_NAMES_H
 
 #include "model/labels.h"
 

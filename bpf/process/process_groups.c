@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bpf/group/process_groups.h"
+#include "bpf/process/process_groups.h"
 
 #include <stdio.h>
 
 #include "base/enc.h"
 #include "base/hash.h"
-#include "bpf/group/cgroup_path.h"
-#include "bpf/group/container_log.h"
+#include "bpf/process/cgroup_path.h"
+#include "bpf/process/container_log.h"
 #include "bpf/process/maps_line.h"
 #include "model/collected.h"
 

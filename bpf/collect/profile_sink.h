@@ -5,8 +5,8 @@
  * Ownership: everything is borrowed for the call.
  * Threads: one thread of the collector calls it.
  */
-#ifndef BPF_PROFILE_SINK_H
-#define BPF_PROFILE_SINK_H
+#ifndef BPF_COLLECT_PROFILE_SINK_H
+#define BPF_COLLECT_PROFILE_SINK_H
 
 #include "model/labels.h"
 

@@ -8,8 +8,8 @@
  * Ownership: borrows from the path.
  * Threads: any.
  */
-#ifndef BPF_GROUP_CGROUP_PATH_H
-#define BPF_GROUP_CGROUP_PATH_H
+#ifndef BPF_PROCESS_CGROUP_PATH_H
+#define BPF_PROCESS_CGROUP_PATH_H
 
 #include "base/bytes.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bpf/group/container_log.h"
+#include "bpf/process/container_log.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -12,15 +12,15 @@
  * Locks: none is held while the sink is called.
  * Units: milliseconds, unless a name says otherwise.
  */
-#ifndef BPF_COLLECTOR_H
-#define BPF_COLLECTOR_H
+#ifndef BPF_COLLECT_COLLECTOR_H
+#define BPF_COLLECT_COLLECTOR_H
 
 #include "base/err.h"
 #include "base/log.h"
-#include "bpf/container_names.h"
+#include "bpf/collect/profile_sink.h"
+#include "bpf/collect/sample_labels.h"
 #include "bpf/kernel/abi.h"
-#include "bpf/profile_sink.h"
-#include "bpf/sample_labels.h"
+#include "bpf/process/container_names.h"
 #include "model/relabel.h"
 
 enum {

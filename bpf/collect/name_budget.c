@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bpf/profile/name_budget.h"
+#include "bpf/collect/name_budget.h"
 
 #define MS 1000000LL
 /* How long a file that took too long is left alone at first, and at most. */

@@ -13,8 +13,8 @@
  * Ownership: plain values.
  * Threads: none; the kernel reads rows that are no longer written.
  */
-#ifndef BPF_UNWIND_ROW_H
-#define BPF_UNWIND_ROW_H
+#ifndef BPF_UNWIND_UNWIND_ROW_H
+#define BPF_UNWIND_UNWIND_ROW_H
 
 #include <linux/types.h>
 

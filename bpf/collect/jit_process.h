@@ -9,8 +9,8 @@
  * Threads: one thread at a time.
  * Source: proc(5), /proc/PID/stat: the time at which a process began.
  */
-#ifndef BPF_PROFILE_JIT_PROCESS_H
-#define BPF_PROFILE_JIT_PROCESS_H
+#ifndef BPF_COLLECT_JIT_PROCESS_H
+#define BPF_COLLECT_JIT_PROCESS_H
 
 #include "bpf/process/process_reader.h"
 

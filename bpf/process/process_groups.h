@@ -7,12 +7,12 @@
  * Ownership: the list owns its groups; rules are borrowed.
  * Threads: one thread at a time.
  */
-#ifndef BPF_GROUP_PROCESS_GROUPS_H
-#define BPF_GROUP_PROCESS_GROUPS_H
+#ifndef BPF_PROCESS_PROCESS_GROUPS_H
+#define BPF_PROCESS_PROCESS_GROUPS_H
 
 #include "base/table.h"
 #include "base/vec.h"
-#include "bpf/container_names.h"
+#include "bpf/process/container_names.h"
 #include "bpf/process/process_table.h"
 #include "model/relabel.h"
 

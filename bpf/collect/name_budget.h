@@ -10,8 +10,8 @@
  * Threads: one thread at a time.
  * Units: nanoseconds of the monotonic clock, unless a name says otherwise.
  */
-#ifndef BPF_PROFILE_NAME_BUDGET_H
-#define BPF_PROFILE_NAME_BUDGET_H
+#ifndef BPF_COLLECT_NAME_BUDGET_H
+#define BPF_COLLECT_NAME_BUDGET_H
 
 #include "base/defs.h"
 

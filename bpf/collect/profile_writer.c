@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bpf/profile/profile_writer.h"
+#include "bpf/collect/profile_writer.h"
 
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/mutex.h"
-#include "bpf/profile/frame_names.h"
-#include "bpf/profile/heartbeat.h"
-#include "bpf/profile/window_profile.h"
+#include "bpf/collect/frame_names.h"
+#include "bpf/collect/heartbeat.h"
+#include "bpf/collect/window_profile.h"
 #include "model/collected.h"
 
 enum {

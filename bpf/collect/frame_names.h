@@ -5,12 +5,12 @@
  * Ownership: names own their finder and the kernel's symbols.
  * Threads: one thread at a time.
  */
-#ifndef BPF_PROFILE_FRAME_NAMES_H
-#define BPF_PROFILE_FRAME_NAMES_H
+#ifndef BPF_COLLECT_FRAME_NAMES_H
+#define BPF_COLLECT_FRAME_NAMES_H
 
 #include "base/arena.h"
-#include "bpf/profile/name_budget.h"
-#include "bpf/profile/sample_window.h"
+#include "bpf/collect/name_budget.h"
+#include "bpf/collect/sample_window.h"
 #include "symbols/names/kallsyms.h"
 #include "symbols/names/name_finder.h"
 

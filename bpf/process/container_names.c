@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bpf/container_names.h"
+#include "bpf/process/container_names.h"
 
 #include <stdatomic.h>
 

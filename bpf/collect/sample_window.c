@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bpf/profile/sample_window.h"
+#include "bpf/collect/sample_window.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "bpf/sample_labels.h"
+#include "bpf/collect/sample_labels.h"
 
 #include "base/hash.h"
 

@@ -7,8 +7,8 @@
  * Ownership: plain values.
  * Threads: any.
  */
-#ifndef BPF_GROUP_CONTAINER_LOG_H
-#define BPF_GROUP_CONTAINER_LOG_H
+#ifndef BPF_PROCESS_CONTAINER_LOG_H
+#define BPF_PROCESS_CONTAINER_LOG_H
 
 #include "base/bytes.h"
 

@@ -7,10 +7,10 @@
  * Ownership: appends to the caller's buffer.
  * Threads: one thread at a time.
  */
-#ifndef BPF_PROFILE_HEARTBEAT_H
-#define BPF_PROFILE_HEARTBEAT_H
+#ifndef BPF_COLLECT_HEARTBEAT_H
+#define BPF_COLLECT_HEARTBEAT_H
 
-#include "bpf/profile/sample_window.h"
+#include "bpf/collect/sample_window.h"
 
 enum {
 	/* If more of the samples are lost, the window has no heartbeat. */

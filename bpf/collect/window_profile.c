@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bpf/profile/window_profile.h"
+#include "bpf/collect/window_profile.h"
 
 #include "base/hash.h"
+#include "bpf/collect/frame_names.h"
+#include "bpf/collect/sample_labels.h"
 #include "bpf/process/maps_line.h"
-#include "bpf/profile/frame_names.h"
-#include "bpf/sample_labels.h"
 #include "pprof/proto/encode.h"
 #include "symbols/names/name_answer.h"
 

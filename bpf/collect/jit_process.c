@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bpf/profile/jit_process.h"
+#include "bpf/collect/jit_process.h"
 
 #include <fcntl.h>
 #include <stdio.h>

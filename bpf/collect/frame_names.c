@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bpf/profile/frame_names.h"
+#include "bpf/collect/frame_names.h"
 
 #include <fcntl.h>
 

@@ -8,10 +8,10 @@
  * Ownership: appends to the caller's buffer.
  * Threads: one thread at a time.
  */
-#ifndef BPF_PROFILE_WINDOW_PROFILE_H
-#define BPF_PROFILE_WINDOW_PROFILE_H
+#ifndef BPF_COLLECT_WINDOW_PROFILE_H
+#define BPF_COLLECT_WINDOW_PROFILE_H
 
-#include "bpf/profile/sample_window.h"
+#include "bpf/collect/sample_window.h"
 
 /*
  * Encode the profile of a kind of a series. `names` has the answer for each

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bpf/group/cgroup_path.h"
+#include "bpf/process/cgroup_path.h"
 
 /* Find the ID of a container in an element of a path. */
 static struct str container_find(struct str element)

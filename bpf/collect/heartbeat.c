@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bpf/profile/heartbeat.h"
+#include "bpf/collect/heartbeat.h"
 
 #include "pprof/proto/encode.h"
 
