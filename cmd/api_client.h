@@ -16,7 +16,7 @@
 #ifndef CMD_API_CLIENT_H
 #define CMD_API_CLIENT_H
 
-#include "client/http.h"
+#include "client/transfer/http.h"
 #include "cmd/flags.h"
 #include "cmd/symbols_helper.h"
 
@@ -39,7 +39,7 @@ struct query {
 	 */
 	bool post;
 	/*
-	 * Called with each piece of the body, as in client/http.h. NULL:
+	 * Called with each piece of the body, as in client/transfer/http.h. NULL:
 	 * query_fetch() collects the body.
 	 */
 	bool (*sink)(void *ctx, struct bytes b);

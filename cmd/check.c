@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/file_slurp.h"
-#include "client/http_config.h"
+#include "client/transfer/http_config.h"
 #include "cmd/cmd.h"
 #include "cmd/config.h"
 #include "cmd/console.h"

@@ -9,7 +9,7 @@
 #ifndef CMD_HTTP_FILE_H
 #define CMD_HTTP_FILE_H
 
-#include "client/http_config.h"
+#include "client/transfer/http_config.h"
 
 /*
  * Load the file. *out is NULL if `path` is NULL or empty; otherwise the caller

@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/vec.h"
-#include "client/endpoint.h"
+#include "client/address/endpoint.h"
 #include "cmd/api_client.h"
 #include "cmd/cmd.h"
 #include "cmd/console.h"

@@ -12,7 +12,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/mem_profile.h"
-#include "client/networks.h"
+#include "client/address/networks.h"
 #include "cmd/cmd.h"
 #include "cmd/config_reloader.h"
 #include "cmd/database.h"

@@ -2,7 +2,7 @@
 #include "discovery/discovery_config.h"
 
 #include "base/mem.h"
-#include "client/http_config.h"
+#include "client/transfer/http_config.h"
 #include "discovery/kind/kinds.h"
 #include "discovery/provider/entry.h"
 

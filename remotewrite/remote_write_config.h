@@ -16,7 +16,7 @@
 #define REMOTEWRITE_REMOTE_WRITE_CONFIG_H
 
 #include "base/yaml.h"
-#include "client/http_options.h"
+#include "client/transfer/http_options.h"
 #include "model/labels.h"
 #include "model/relabel.h"
 

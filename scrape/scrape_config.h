@@ -13,7 +13,7 @@
 #define SCRAPE_SCRAPE_CONFIG_H
 
 #include "base/yaml.h"
-#include "client/http_options.h"
+#include "client/transfer/http_options.h"
 #include "discovery/discovery_config.h"
 #include "discovery/target_group.h"
 #include "model/labels.h"

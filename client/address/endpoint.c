@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/endpoint.h"
+#include "client/address/endpoint.h"
 
 #include <curl/curl.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/networks.h"
+#include "client/address/networks.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "base/bytes.h"
-#include "client/networks.h"
+#include "client/address/networks.h"
 
 #define HOST_MAX 256 /* buffer size for a host; a DNS name is shorter */
 

@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "base/mem.h"
-#include "client/endpoint.h"
+#include "client/address/endpoint.h"
 #include "client/transfer/transfer.h"
 
 /*

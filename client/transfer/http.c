@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/http.h"
+#include "client/transfer/http.h"
 
 #include <poll.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/http_config.h"
+#include "client/transfer/http_config.h"
 
 #include <stdlib.h>
 

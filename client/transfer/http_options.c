@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/http_options.h"
+#include "client/transfer/http_options.h"
 
 #include "client/transfer/http_options_private.h"
 
@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/url.h"
 #include "base/yaml_dump.h"
-#include "client/endpoint.h"
+#include "client/address/endpoint.h"
 
 void http_options_init(struct http_options *o)
 {

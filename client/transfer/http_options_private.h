@@ -9,7 +9,7 @@
 #ifndef CLIENT_TRANSFER_HTTP_OPTIONS_PRIVATE_H
 #define CLIENT_TRANSFER_HTTP_OPTIONS_PRIVATE_H
 
-#include "client/http_options.h"
+#include "client/transfer/http_options.h"
 
 /* Returns whether a text is configured, either directly or as a file. */
 bool http_options_is_set(const struct http_text *t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/http_status.h"
+#include "client/transfer/http_status.h"
 
-#include "client/http.h"
+#include "client/transfer/http.h"
 
 const char *http_status_text(long status)
 {

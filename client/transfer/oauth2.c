@@ -6,8 +6,8 @@
 #include "base/url.h"
 #include "base/vec.h"
 #include "base/yaml_json.h"
-#include "client/http_config.h"
-#include "client/http_status.h"
+#include "client/transfer/http_config.h"
+#include "client/transfer/http_status.h"
 
 /* time limit of a request to token_url, in ms */
 #define TOKEN_TIMEOUT_MS 10000

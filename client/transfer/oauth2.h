@@ -14,8 +14,8 @@
 #ifndef CLIENT_TRANSFER_OAUTH2_H
 #define CLIENT_TRANSFER_OAUTH2_H
 
-#include "client/http.h"
-#include "client/http_options.h"
+#include "client/transfer/http.h"
+#include "client/transfer/http_options.h"
 
 struct oauth2;
 

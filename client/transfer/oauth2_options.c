@@ -5,8 +5,8 @@
 #include <strings.h>
 
 #include "base/mem.h"
-#include "client/endpoint.h"
-#include "client/http_options.h"
+#include "client/address/endpoint.h"
+#include "client/transfer/http_options.h"
 #include "client/transfer/http_options_private.h"
 
 /* Decodes the list of OAuth 2 scopes. */

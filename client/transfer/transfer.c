@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "client/endpoint.h"
+#include "client/address/endpoint.h"
 #include "client/transfer/easy.h"
 #include "client/transfer/oauth2.h"
 #include "client/transfer/said.h"

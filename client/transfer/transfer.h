@@ -14,10 +14,10 @@
 #include <curl/curl.h>
 
 #include "base/vec.h"
+#include "client/address/networks.h"
 #include "client/address/resolver.h"
-#include "client/http.h"
-#include "client/http_config.h"
-#include "client/networks.h"
+#include "client/transfer/http.h"
+#include "client/transfer/http_config.h"
 
 /* A request in flight. */
 struct transfer {

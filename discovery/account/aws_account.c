@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/url.h"
-#include "client/endpoint.h"
+#include "client/address/endpoint.h"
 #include "discovery/rest/document.h"
 
 /* The metadata service of an instance, and the agent of a container. */

@@ -12,7 +12,7 @@
 #ifndef DISCOVERY_CRI_CRI_ANSWER_H
 #define DISCOVERY_CRI_CRI_ANSWER_H
 
-#include "client/http.h"
+#include "client/transfer/http.h"
 #include "discovery/group/group_builder.h"
 
 /* Bodies of the calls: a message with a prefix of its length. */

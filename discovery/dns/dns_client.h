@@ -13,7 +13,7 @@
 #ifndef DISCOVERY_DNS_DNS_CLIENT_H
 #define DISCOVERY_DNS_DNS_CLIENT_H
 
-#include "client/http.h"
+#include "client/transfer/http.h"
 #include "discovery/dns/dns_records.h"
 
 struct dns_client;

@@ -12,9 +12,9 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "client/endpoint.h"
-#include "client/http_config.h"
-#include "client/http_status.h"
+#include "client/address/endpoint.h"
+#include "client/transfer/http_config.h"
+#include "client/transfer/http_status.h"
 #include "discovery/kind/kinds.h"
 
 /* The data of an HTTP provider. */

@@ -8,7 +8,7 @@
 #include <sys/random.h>
 
 #include "base/mem.h"
-#include "client/http_config.h"
+#include "client/transfer/http_config.h"
 #include "discovery/kind/kinds.h"
 #include "discovery/rest/rest_source.h"
 

@@ -16,7 +16,7 @@
 #define DISCOVERY_KUBEAUTH_EXEC_PLUGIN_H
 
 #include "base/yaml.h"
-#include "client/http.h"
+#include "client/transfer/http.h"
 
 #define EXEC_PLUGIN_MS 60000
 

@@ -8,7 +8,7 @@
 #include "base/env.h"
 #include "base/file_slurp.h"
 #include "base/mem.h"
-#include "client/endpoint.h"
+#include "client/address/endpoint.h"
 #include "discovery/kubeauth/kubeconfig.h"
 
 #define NAMESPACE_MAX 256 /* longest name of a namespace, in bytes */

@@ -16,7 +16,7 @@
 #ifndef DISCOVERY_KUBEAUTH_KUBE_ACCESS_H
 #define DISCOVERY_KUBEAUTH_KUBE_ACCESS_H
 
-#include "client/http_config.h"
+#include "client/transfer/http_config.h"
 #include "discovery/provider/provider.h"
 
 /* The folder of a pod's service account. */

@@ -4,7 +4,7 @@
 #include "base/base64.h"
 #include "base/file_slurp.h"
 #include "base/json.h"
-#include "client/http_config.h"
+#include "client/transfer/http_config.h"
 #include "discovery/rest/document.h"
 
 #define EXEC_V1      "client.authentication.k8s.io/v1"

@@ -10,7 +10,7 @@
 #ifndef DISCOVERY_KUBEAUTH_KUBECONFIG_H
 #define DISCOVERY_KUBEAUTH_KUBECONFIG_H
 
-#include "client/http_options.h"
+#include "client/transfer/http_options.h"
 #include "discovery/kubeauth/exec_plugin.h"
 
 /* The current context of a kubeconfig file: its server, and how to log in. */

@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/yaml_json.h"
-#include "client/http_status.h"
+#include "client/transfer/http_status.h"
 #include "discovery/kubernetes/kube_session.h"
 #include "discovery/kubernetes/kube_url.h"
 #include "discovery/rest/document.h"

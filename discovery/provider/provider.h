@@ -21,8 +21,8 @@
 
 #include "base/log.h"
 #include "base/metrics.h"
-#include "client/http.h"
-#include "client/http_options.h"
+#include "client/transfer/http.h"
+#include "client/transfer/http_options.h"
 #include "discovery/target_group.h"
 
 struct provider;

@@ -5,8 +5,8 @@
 #include "base/file_slurp.h"
 #include "base/mem.h"
 #include "base/yaml_json.h"
-#include "client/endpoint.h"
-#include "client/http_status.h"
+#include "client/address/endpoint.h"
+#include "client/transfer/http_status.h"
 #include "discovery/rest/document.h"
 #include "discovery/rest/xml_document.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/url.h"
-#include "client/endpoint.h"
+#include "client/address/endpoint.h"
 
 const struct rest_step *rest_step_of(const struct rest_run *r)
 {

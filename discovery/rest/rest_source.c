@@ -3,8 +3,8 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "client/endpoint.h"
-#include "client/http_config.h"
+#include "client/address/endpoint.h"
+#include "client/transfer/http_config.h"
 #include "discovery/rest/rest_page.h"
 
 /* An odd number that spreads the bits of a hash (2^64 by the golden ratio). */

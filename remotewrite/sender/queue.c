@@ -7,7 +7,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/units.h"
-#include "client/endpoint.h"
+#include "client/address/endpoint.h"
 #include "remotewrite/sender/queue_cursor.h"
 #include "remotewrite/sender/queue_private.h"
 #include "remotewrite/sender/queue_reader.h"

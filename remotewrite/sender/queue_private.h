@@ -15,7 +15,7 @@
 #include "base/mutex.h"
 #include "base/trusted_clock.h"
 #include "base/vec.h"
-#include "client/http_config.h"
+#include "client/transfer/http_config.h"
 #include "remotewrite/cursor/ack_window.h"
 #include "remotewrite/cursor/cursor.h"
 #include "remotewrite/policy/catch_up.h"

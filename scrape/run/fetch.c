@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "base/mutex.h"
-#include "client/http_status.h"
+#include "client/transfer/http_status.h"
 #include "scrape/run/on_demand.h"
 #include "scrape/run/scraper.h"
 #include "scrape/run/type_cost.h"

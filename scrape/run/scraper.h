@@ -19,7 +19,7 @@
 #include "base/mutex.h"
 #include "base/pool.h"
 #include "base/vec.h"
-#include "client/http.h"
+#include "client/transfer/http.h"
 #include "pprof/proto/unpack.h"
 #include "scrape/run/scrape_request.h"
 #include "scrape/scrape.h"

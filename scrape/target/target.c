@@ -11,7 +11,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "client/endpoint.h"
+#include "client/address/endpoint.h"
 
 void target_spec_fini(struct target_spec *s)
 {

@@ -16,7 +16,7 @@
 #include <stdatomic.h>
 
 #include "base/err.h"
-#include "client/http_config.h"
+#include "client/transfer/http_config.h"
 #include "model/labels.h"
 #include "scrape/target/profile_list.h"
 

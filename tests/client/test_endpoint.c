@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of URLs, same origins, proxies, and URLs without their password. */
 #include "base/mem.h"
-#include "client/endpoint.h"
+#include "client/address/endpoint.h"
 #include "tests/check.h"
 
 TestSuite(endpoint, .timeout = 20);

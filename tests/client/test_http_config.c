@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
-#include "client/http_config.h"
+#include "client/transfer/http_config.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/yaml_dump.h"
-#include "client/http_options.h"
+#include "client/transfer/http_options.h"
 #include "tests/check.h"
 
 TestSuite(http_options, .timeout = 20);

@@ -2,7 +2,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#include "client/networks.h"
+#include "client/address/networks.h"
 #include "tests/check.h"
 
 TestSuite(networks, .timeout = 30);

@@ -5,7 +5,7 @@
 
 #include "base/yaml_dump.h"
 #include "client/address/no_proxy.h"
-#include "client/http_config.h"
+#include "client/transfer/http_config.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
 

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "client/address/resolver.h"
 #include "client/address/resolver_lookup.h"
-#include "client/http.h"
+#include "client/transfer/http.h"
 #include "tests/check.h"
 
 TestSuite(resolver, .timeout = 30);

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 
 #include "base/mem.h"
-#include "client/http_status.h"
+#include "client/transfer/http_status.h"
 #include "client/transfer/transfer_receive.h"
 #include "tests/check.h"
 

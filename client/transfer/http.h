@@ -18,8 +18,8 @@
  * Threads: one thread uses a client; http_wake(), http_room() and http_waits()
  * may be called from any thread.
  */
-#ifndef CLIENT_HTTP_H
-#define CLIENT_HTTP_H
+#ifndef CLIENT_TRANSFER_HTTP_H
+#define CLIENT_TRANSFER_HTTP_H
 
 #include "base/buf.h"
 #include "base/err.h"

@@ -5,10 +5,10 @@
  * Ownership: returned text is constant.
  * Threads: pure functions.
  */
-#ifndef CLIENT_HTTP_STATUS_H
-#define CLIENT_HTTP_STATUS_H
+#ifndef CLIENT_TRANSFER_HTTP_STATUS_H
+#define CLIENT_TRANSFER_HTTP_STATUS_H
 
-#include "client/http.h"
+#include "client/transfer/http.h"
 
 /*
  * Returns the name of a status code, for example "Found" for 302; "" for a code

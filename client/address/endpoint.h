@@ -7,8 +7,8 @@
  * Ownership: the caller owns returned text and frees it with mem_free().
  * Threads: any; the functions keep no state.
  */
-#ifndef CLIENT_ENDPOINT_H
-#define CLIENT_ENDPOINT_H
+#ifndef CLIENT_ADDRESS_ENDPOINT_H
+#define CLIENT_ADDRESS_ENDPOINT_H
 
 #include "base/bytes.h"
 #include "base/err.h"

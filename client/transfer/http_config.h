@@ -9,13 +9,13 @@
  * Threads: references may be taken and dropped by any thread; everything else
  * belongs to the one loop that uses the configuration.
  */
-#ifndef CLIENT_HTTP_CONFIG_H
-#define CLIENT_HTTP_CONFIG_H
+#ifndef CLIENT_TRANSFER_HTTP_CONFIG_H
+#define CLIENT_TRANSFER_HTTP_CONFIG_H
 
 #include <stdatomic.h>
 
 #include "base/file.h"
-#include "client/http_options.h"
+#include "client/transfer/http_options.h"
 
 /* A text that is configured directly or loaded from a configured file. */
 struct http_loaded {

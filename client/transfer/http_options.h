@@ -11,8 +11,8 @@
  * from.
  * Threads: immutable once decoded.
  */
-#ifndef CLIENT_HTTP_OPTIONS_H
-#define CLIENT_HTTP_OPTIONS_H
+#ifndef CLIENT_TRANSFER_HTTP_OPTIONS_H
+#define CLIENT_TRANSFER_HTTP_OPTIONS_H
 
 #include "base/yaml.h"
 #include "client/transfer/oauth2_options.h"

@@ -7,8 +7,8 @@
  * Ownership: the caller frees networks with networks_free().
  * Threads: immutable after networks_parse(); any thread may read them.
  */
-#ifndef CLIENT_NETWORKS_H
-#define CLIENT_NETWORKS_H
+#ifndef CLIENT_ADDRESS_NETWORKS_H
+#define CLIENT_ADDRESS_NETWORKS_H
 
 #include <sys/socket.h>
 
