@@ -11,7 +11,7 @@
 #define CMD_EBPF_H
 
 #include "bpf/collect/collector.h"
-#include "discovery/target_group.h"
+#include "discovery/core/target_group.h"
 
 /*
  * The command that makes this program the file helper of a collector. It is not

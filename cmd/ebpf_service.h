@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "cmd/ebpf_config.h"
-#include "discovery/target_group.h"
+#include "discovery/core/target_group.h"
 #include "model/appender.h"
 #include "web/web.h"
 

@@ -8,7 +8,7 @@
 #ifndef DISCOVERY_CONTAINER_TARGETS_H
 #define DISCOVERY_CONTAINER_TARGETS_H
 
-#include "discovery/target_group.h"
+#include "discovery/core/target_group.h"
 
 /* Takes a container. Returns false to end the visit. */
 typedef bool (*container_fn)(void *ctx, struct str id,

@@ -3,8 +3,8 @@
 
 #include "base/mem.h"
 #include "client/transfer/http_config.h"
-#include "discovery/kind/kinds.h"
-#include "discovery/provider/entry.h"
+#include "discovery/core/entry.h"
+#include "discovery/core/kinds.h"
 
 #define KEY_END "_sd_configs"
 

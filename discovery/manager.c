@@ -8,7 +8,7 @@
 #include "base/ingest_limiter.h"
 #include "base/mem.h"
 #include "base/mutex.h"
-#include "discovery/provider/entry.h"
+#include "discovery/core/entry.h"
 
 #define WAIT_MS_MAX 10000 /* maximum wait of the loop in ms */
 

@@ -19,8 +19,8 @@
 
 #include "base/log.h"
 #include "base/metrics.h"
+#include "discovery/core/target_group.h"
 #include "discovery/discovery_config.h"
-#include "discovery/target_group.h"
 
 struct discovery;
 

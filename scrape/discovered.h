@@ -20,7 +20,7 @@
 #define SCRAPE_DISCOVERED_H
 
 #include "base/table.h"
-#include "discovery/target_group.h"
+#include "discovery/core/target_group.h"
 #include "scrape/scrape_config.h"
 #include "scrape/target/target.h"
 

@@ -14,8 +14,8 @@
 
 #include "base/yaml.h"
 #include "client/transfer/http_options.h"
+#include "discovery/core/target_group.h"
 #include "discovery/discovery_config.h"
-#include "discovery/target_group.h"
 #include "model/labels.h"
 #include "model/relabel.h"
 

@@ -11,8 +11,8 @@
 #ifndef DISCOVERY_CONSUL_CONSUL_CONFIG_H
 #define DISCOVERY_CONSUL_CONSUL_CONFIG_H
 
-#include "discovery/provider/provider.h"
-#include "discovery/provider/text_list.h"
+#include "discovery/core/provider.h"
+#include "discovery/core/text_list.h"
 
 /* An entry of consul_sd_configs. */
 struct consul_config {

@@ -11,7 +11,7 @@
 #ifndef DISCOVERY_CONSUL_CONSUL_HEALTH_H
 #define DISCOVERY_CONSUL_CONSUL_HEALTH_H
 
-#include "discovery/target_group.h"
+#include "discovery/core/target_group.h"
 
 /*
  * Makes target groups of an answer; the caller owns a reference to *out.

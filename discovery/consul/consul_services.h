@@ -10,7 +10,7 @@
 
 #include "base/table.h"
 #include "base/vec.h"
-#include "discovery/provider/provider.h"
+#include "discovery/core/provider.h"
 
 /* Maximum number of services. */
 #define CONSUL_SERVICES_MAX 10000

@@ -13,7 +13,7 @@
 #define DISCOVERY_CRI_CRI_ANSWER_H
 
 #include "client/transfer/http.h"
-#include "discovery/group/group_builder.h"
+#include "discovery/core/group_builder.h"
 
 /* Bodies of the calls: a message with a prefix of its length. */
 extern const struct bytes cri_list_pods;       /* all pods */

@@ -9,7 +9,7 @@
 #ifndef DISCOVERY_KUBEOBJECT_KUBE_ENDPOINTS_H
 #define DISCOVERY_KUBEOBJECT_KUBE_ENDPOINTS_H
 
-#include "discovery/group/group_builder.h"
+#include "discovery/core/group_builder.h"
 
 /* Adds those of endpoints to the open group. */
 void kube_map_endpoints(struct group_builder *b,

@@ -12,7 +12,7 @@
 #ifndef DISCOVERY_KUBEOBJECT_KUBE_META_H
 #define DISCOVERY_KUBEOBJECT_KUBE_META_H
 
-#include "discovery/group/group_builder.h"
+#include "discovery/core/group_builder.h"
 
 #define KUBE_META(name) "__meta_kubernetes_" name
 

@@ -9,7 +9,7 @@
 #ifndef DISCOVERY_KUBEOBJECT_KUBE_NODE_H
 #define DISCOVERY_KUBEOBJECT_KUBE_NODE_H
 
-#include "discovery/group/group_builder.h"
+#include "discovery/core/group_builder.h"
 
 /* Adds them to the open group. */
 void kube_map_node(struct group_builder *b, const struct yaml_node *object);

@@ -9,7 +9,7 @@
 #ifndef DISCOVERY_KUBEOBJECT_KUBE_POD_H
 #define DISCOVERY_KUBEOBJECT_KUBE_POD_H
 
-#include "discovery/group/group_builder.h"
+#include "discovery/core/group_builder.h"
 
 /* Adds them to the open group. */
 void kube_map_pod(struct group_builder *b, const struct yaml_node *object);

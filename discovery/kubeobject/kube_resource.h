@@ -17,7 +17,7 @@
 #ifndef DISCOVERY_KUBEOBJECT_KUBE_RESOURCE_H
 #define DISCOVERY_KUBEOBJECT_KUBE_RESOURCE_H
 
-#include "discovery/group/group_builder.h"
+#include "discovery/core/group_builder.h"
 
 /* A resource. The roles are those that come first. */
 enum kube_resource_id {

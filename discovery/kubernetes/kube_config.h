@@ -11,9 +11,9 @@
 #ifndef DISCOVERY_KUBERNETES_KUBE_CONFIG_H
 #define DISCOVERY_KUBERNETES_KUBE_CONFIG_H
 
+#include "discovery/core/provider.h"
+#include "discovery/core/text_list.h"
 #include "discovery/kubeobject/kube_resource.h"
-#include "discovery/provider/provider.h"
-#include "discovery/provider/text_list.h"
 
 /* Which objects of a resource are wanted; empty: all. */
 struct kube_selector {

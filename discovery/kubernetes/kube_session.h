@@ -9,7 +9,7 @@
 #ifndef DISCOVERY_KUBERNETES_KUBE_SESSION_H
 #define DISCOVERY_KUBERNETES_KUBE_SESSION_H
 
-#include "discovery/kubeauth/kube_access.h"
+#include "discovery/kubernetes/kube_access.h"
 #include "discovery/kubernetes/kube_config.h"
 #include "discovery/kubernetes/kube_watch.h"
 

@@ -10,7 +10,7 @@
 #ifndef DISCOVERY_KUBERNETES_KUBE_STORE_H
 #define DISCOVERY_KUBERNETES_KUBE_STORE_H
 
-#include "discovery/group/group_compact.h"
+#include "discovery/core/group_compact.h"
 #include "discovery/kubeobject/kube_resource.h"
 
 /* Maximum bytes of all objects of a discovery, with their joined groups. */

@@ -8,7 +8,7 @@
 #ifndef DISCOVERY_REST_FIELD_ROW_H
 #define DISCOVERY_REST_FIELD_ROW_H
 
-#include "discovery/group/group_builder.h"
+#include "discovery/core/group_builder.h"
 #include "discovery/rest/document.h"
 
 /* How a value becomes the value of a label. */

@@ -8,7 +8,7 @@
 #ifndef DISCOVERY_REST_REST_CONFIG_H
 #define DISCOVERY_REST_REST_CONFIG_H
 
-#include "discovery/provider/provider.h"
+#include "discovery/core/provider.h"
 
 struct rest_table;
 

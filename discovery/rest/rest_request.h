@@ -9,7 +9,7 @@
 #define DISCOVERY_REST_REST_REQUEST_H
 
 #include "base/vec.h"
-#include "discovery/provider/provider.h"
+#include "discovery/core/provider.h"
 
 /* A request that is being written. A struct of zeros is empty. */
 struct rest_request {

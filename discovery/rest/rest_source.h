@@ -17,8 +17,8 @@
 #ifndef DISCOVERY_REST_REST_SOURCE_H
 #define DISCOVERY_REST_REST_SOURCE_H
 
-#include "discovery/group/group_builder.h"
-#include "discovery/provider/provider.h"
+#include "discovery/core/group_builder.h"
+#include "discovery/core/provider.h"
 #include "discovery/rest/document.h"
 #include "discovery/rest/field_row.h"
 #include "discovery/rest/rest_account.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "discovery/account/aws_plan.h"
+#include "discovery/aws/aws_plan.h"
 
 TestSuite(aws_plan, .timeout = 60);
 

@@ -2,8 +2,8 @@
 /* Containers among targets, and answers of the Container Runtime Interface. */
 #include "base/mem.h"
 #include "discovery/container_targets.h"
+#include "discovery/core/group_builder.h"
 #include "discovery/cri/cri_answer.h"
-#include "discovery/group/group_builder.h"
 #include "tests/check.h"
 
 TestSuite(container_targets, .timeout = 60);

@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "base/yaml_dump.h"
+#include "discovery/core/provider.h"
 #include "discovery/manager.h"
-#include "discovery/provider/provider.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* file_sd_configs and http_sd_configs in YAML. */
 #include "base/mem.h"
+#include "discovery/core/kinds.h"
 #include "discovery/discovery_config.h"
-#include "discovery/kind/file_config.h"
-#include "discovery/kind/http_sd.h"
-#include "discovery/kind/kinds.h"
+#include "discovery/file/file_config.h"
+#include "discovery/http/http_sd.h"
 #include "tests/check.h"
 
 TestSuite(discovery_config, .timeout = 20);

@@ -11,8 +11,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "discovery/kind/dns_sd.h"
-#include "discovery/kind/kinds.h"
+#include "discovery/core/kinds.h"
+#include "discovery/dns/dns_sd.h"
 #include "tests/check.h"
 
 TestSuite(dns_sd, .timeout = 120);

@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "discovery/kind/file_config.h"
-#include "discovery/kind/kinds.h"
+#include "discovery/core/kinds.h"
+#include "discovery/file/file_config.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Target groups that are built label by label. */
 #include "base/mem.h"
-#include "discovery/group/group_builder.h"
+#include "discovery/core/group_builder.h"
 #include "tests/check.h"
 
 TestSuite(group_builder, .timeout = 60);

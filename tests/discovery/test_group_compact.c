@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compact target groups, and the texts that they share. */
 #include "base/mem.h"
-#include "discovery/group/group_builder.h"
-#include "discovery/group/group_compact.h"
+#include "discovery/core/group_builder.h"
+#include "discovery/core/group_compact.h"
 #include "tests/check.h"
 
 TestSuite(group_compact, .timeout = 60);

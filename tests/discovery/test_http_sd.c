@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "discovery/kind/http_sd.h"
-#include "discovery/kind/kinds.h"
+#include "discovery/core/kinds.h"
+#include "discovery/http/http_sd.h"
 #include "tests/check.h"
 
 TestSuite(http_sd, .timeout = 20);

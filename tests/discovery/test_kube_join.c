@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The memory limit of Kubernetes objects and of what they get from others. */
 #include "base/yaml_json.h"
-#include "discovery/kind/kinds.h"
+#include "discovery/core/entry.h"
+#include "discovery/core/kinds.h"
 #include "discovery/kubernetes/kube_join.h"
-#include "discovery/provider/entry.h"
 #include "tests/check.h"
 
 TestSuite(kube_join, .timeout = 60);

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "discovery/core/entry.h"
 #include "discovery/manager.h"
-#include "discovery/provider/entry.h"
 #include "tests/check.h"
 
 TestSuite(manager, .timeout = 30);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Target groups: how they are decoded, their bounds, and what an address is. */
 #include "base/mem.h"
-#include "discovery/target_group.h"
+#include "discovery/core/target_group.h"
 #include "tests/check.h"
 
 TestSuite(target_group, .timeout = 60);

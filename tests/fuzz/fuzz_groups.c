@@ -3,7 +3,7 @@
  * Fuzzes the decoder of target groups, as files and servers have them. After a
  * first byte 'J' the text is read as JSON, otherwise as YAML.
  */
-#include "discovery/provider/provider.h"
+#include "discovery/core/provider.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,8 +6,8 @@
  */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "discovery/kind/kinds.h"
-#include "discovery/provider/entry.h"
+#include "discovery/core/entry.h"
+#include "discovery/core/kinds.h"
 #include "tests/fuzz/sd_input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

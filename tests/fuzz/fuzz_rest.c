@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "discovery/kind/kinds.h"
-#include "discovery/provider/entry.h"
+#include "discovery/core/entry.h"
+#include "discovery/core/kinds.h"
 #include "tests/fuzz/sd_input.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -9,7 +9,7 @@
 #ifndef TESTS_FUZZ_SD_INPUT_H
 #define TESTS_FUZZ_SD_INPUT_H
 
-#include "discovery/provider/provider.h"
+#include "discovery/core/provider.h"
 
 /* Removes and returns the next answer of the input. */
 static struct bytes take_answer(struct bytes *input)

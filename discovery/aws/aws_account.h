@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Accounts of AWS: access keys, from the configuration, the environment, the
+ * shared files, the agent of a container, the metadata service of the instance,
+ * or for a role; and the region.
+ *
+ * Sources: docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html;
+ * AWS Security Token Service API Reference, "AssumeRole" and
+ * "AssumeRoleWithWebIdentity"; Amazon EC2 User Guide, "Instance metadata".
+ *
+ * Ownership: an account owns what it returns.
+ * Threads: the manager's loop.
+ */
+#ifndef DISCOVERY_AWS_AWS_ACCOUNT_H
+#define DISCOVERY_AWS_AWS_ACCOUNT_H
+
+#include "discovery/aws/aws_plan.h"
+#include "discovery/rest/rest_account.h"
+
+struct aws_account;
+
+/* The kind of account; the configuration must be a struct aws_config. */
+extern const struct rest_account_kind aws_account_kind;
+
+/* Returns the region. */
+const char *aws_account_region(const struct aws_account *a);
+
+/*
+ * Makes a request one that is signed with the keys of the account, for a
+ * service such as "ec2".
+ */
+void aws_account_sign(struct aws_account *a, const char *service,
+		      struct rest_request *q);
+
+/* Returns the domain of the AWS partition that a region belongs to. */
+const char *aws_domain(struct str region);
+
+/*
+ * Returns the URL that the environment has for a service; NULL: none.
+ * `variable` is AWS_ENDPOINT_URL_<SERVICE>.
+ */
+const char *aws_env_endpoint(const char *variable);
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "discovery/aws/aws_plan.h"
+
+#include "base/env.h"
+#include "base/mem.h"
+
+/* The name of sessions for which nothing else is configured. */
+#define SESSION_NAME "everprof"
+
+/* Profiles can refer to each other; this many in a row are read. */
+#define PROFILES_MAX 5
+
+void aws_keys_set(struct aws_keys *k, struct str id, struct str secret,
+		  struct str token, int64_t renew_ms)
+{
+	aws_keys_fini(k);
+	k->id = mem_strndup(id);
+	k->secret = mem_strndup(secret);
+	k->token = token.len ? mem_strndup(token) : NULL;
+	k->renew_ms = renew_ms;
+}
+
+void aws_keys_fini(struct aws_keys *k)
+{
+	mem_forget(k->id);
+	mem_forget(k->secret);
+	mem_forget(k->token);
+	*k = (struct aws_keys){ 0 };
+}
+
+/* Frees the texts of a role. */
+static void role_fini(struct aws_role *role)
+{
+	mem_free(role->arn);
+	mem_free(role->session);
+	mem_free(role->external_id);
+}
+
+void aws_plan_fini(struct aws_plan *plan)
+{
+	aws_keys_fini(&plan->keys);
+	mem_free(plan->token_file);
+	role_fini(&plan->web);
+	for (size_t i = 0; i < plan->roles.count; i++)
+		role_fini(&plan->roles.v[i]);
+	vec_fini(&plan->roles);
+	mem_free(plan->region);
+	*plan = (struct aws_plan){ 0 };
+}
+
+/* Returns an owned copy of a text; NULL for NULL. */
+static char *copy_text(const char *text)
+{
+	return text ? mem_strdup(text) : NULL;
+}
+
+/* Returns a role with copies of texts. */
+static struct aws_role role_of(const char *arn, const char *session,
+			       const char *external_id)
+{
+	return (struct aws_role){
+		.arn = mem_strdup(arn),
+		.session = mem_strdup(session ? session : SESSION_NAME),
+		.external_id = copy_text(external_id),
+	};
+}
+
+/* Takes keys from the environment, if it has them. */
+static bool take_env_keys(struct aws_plan *plan)
+{
+	const char *id = env_find("AWS_ACCESS_KEY_ID");
+	const char *secret = env_find("AWS_SECRET_ACCESS_KEY");
+	const char *token = env_find("AWS_SESSION_TOKEN");
+
+	if (!id)
+		id = env_find("AWS_ACCESS_KEY");
+	if (!secret)
+		secret = env_find("AWS_SECRET_KEY");
+	if (!id || !secret)
+		return false;
+	plan->source = AWS_KEYS;
+	aws_keys_set(&plan->keys, str_of(id), str_of(secret),
+		     str_of(token ? token : ""), INT64_MAX);
+	return true;
+}
+
+/* Chooses the agent of the container, if there is one, or the instance. */
+static void take_machine(struct aws_plan *plan)
+{
+	plan->source =
+		env_find("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") ||
+				env_find("AWS_CONTAINER_CREDENTIALS_FULL_URI") ?
+			AWS_CONTAINER :
+			AWS_METADATA;
+}
+
+/* Takes the source that credential_source of a profile names. */
+static int take_named(struct aws_plan *plan, const char *source,
+		      struct err *err)
+{
+	struct str s = str_of(source);
+
+	if (str_is(s, "Environment")) {
+		if (take_env_keys(plan))
+			return 0;
+		return err_set(err, ERR_INVALID,
+			       "the environment has no AWS_ACCESS_KEY_ID and "
+			       "AWS_SECRET_ACCESS_KEY, which credential_source "
+			       "names");
+	}
+	if (str_is(s, "Ec2InstanceMetadata"))
+		plan->source = AWS_METADATA;
+	else if (str_is(s, "EcsContainer"))
+		plan->source = AWS_CONTAINER;
+	else
+		return err_set(err, ERR_INVALID,
+			       "credential_source is \"%s\", not Environment, "
+			       "Ec2InstanceMetadata or EcsContainer",
+			       source);
+	return 0;
+}
+
+/* Takes the token file and the role of a web identity. */
+static int take_web(struct aws_plan *plan, const char *file, const char *arn,
+		    const char *session, struct err *err)
+{
+	if (!arn)
+		return err_set(err, ERR_INVALID,
+			       "a web identity needs a role: role_arn of the "
+			       "profile, or AWS_ROLE_ARN");
+	plan->source = AWS_WEB_IDENTITY;
+	plan->token_file = mem_strdup(file);
+	plan->web = role_of(arn, session, NULL);
+	return 0;
+}
+
+/* Takes the keys of a profile. */
+static int take_profile_keys(struct aws_plan *plan, const struct aws_profile *p,
+			     struct err *err)
+{
+	const char *id = aws_profile_get(p, "aws_access_key_id");
+	const char *secret = aws_profile_get(p, "aws_secret_access_key");
+	const char *token = aws_profile_get(p, "aws_session_token");
+
+	if (!id || !secret)
+		return err_set(err, ERR_INVALID,
+			       "the profile has only one of aws_access_key_id "
+			       "and aws_secret_access_key");
+	plan->source = AWS_KEYS;
+	aws_keys_set(&plan->keys, str_of(id), str_of(secret),
+		     str_of(token ? token : ""), INT64_MAX);
+	return 0;
+}
+
+static int take_profile(struct aws_plan *plan, const char *name, bool must,
+			unsigned depth, struct err *err);
+
+/* Takes the profile that a profile names as its source. */
+static int take_source_profile(struct aws_plan *plan, const char *name,
+			       const struct aws_profile *p, unsigned depth,
+			       struct err *err)
+{
+	const char *source = aws_profile_get(p, "source_profile");
+
+	/* A profile that names itself has the keys for its role. */
+	if (str_is(str_of(source), name))
+		return take_profile_keys(plan, p, err);
+	if (depth == PROFILES_MAX)
+		return err_set(err, ERR_INVALID,
+			       "more than %d profiles name each other as "
+			       "source_profile",
+			       PROFILES_MAX);
+	return take_profile(plan, source, true, depth + 1, err);
+}
+
+/* Takes the first source of credentials that a profile has. */
+static int take_profile_source(struct aws_plan *plan, const char *name,
+			       const struct aws_profile *p, unsigned depth,
+			       struct err *err)
+{
+	const char *named = aws_profile_get(p, "credential_source");
+	const char *web = aws_profile_get(p, "web_identity_token_file");
+	static const char *const others[] = { "sso_session", "sso_start_url",
+					      "login_session",
+					      "credential_process" };
+
+	if (aws_profile_get(p, "source_profile"))
+		return take_source_profile(plan, name, p, depth, err);
+	if (aws_profile_get(p, "aws_access_key_id") ||
+	    aws_profile_get(p, "aws_secret_access_key"))
+		return take_profile_keys(plan, p, err);
+	if (named)
+		return take_named(plan, named, err);
+	if (web)
+		return take_web(plan, web, aws_profile_get(p, "role_arn"),
+				aws_profile_get(p, "role_session_name"), err);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		if (aws_profile_get(p, others[i]))
+			return err_set(err, ERR_UNSUPPORTED,
+				       "%s is not supported: use keys, a role "
+				       "or a web identity",
+				       others[i]);
+	}
+	take_machine(plan);
+	return 0;
+}
+
+/* Adds the role of a profile, unless its web identity was used for it. */
+static int add_profile_role(struct aws_plan *plan, const struct aws_profile *p,
+			    struct err *err)
+{
+	const char *arn = aws_profile_get(p, "role_arn");
+
+	if (!arn || (plan->source == AWS_WEB_IDENTITY && !plan->roles.count &&
+		     aws_profile_get(p, "web_identity_token_file")))
+		return 0;
+	if (!aws_profile_get(p, "source_profile") &&
+	    !aws_profile_get(p, "credential_source"))
+		return err_set(err, ERR_INVALID,
+			       "role_arn needs source_profile, "
+			       "credential_source or web_identity_token_file");
+	if (aws_profile_get(p, "mfa_serial"))
+		return err_set(err, ERR_UNSUPPORTED,
+			       "mfa_serial is not supported, because nobody "
+			       "is there to enter a code");
+	*vec_add(&plan->roles) =
+		role_of(arn, aws_profile_get(p, "role_session_name"),
+			aws_profile_get(p, "external_id"));
+	return 0;
+}
+
+/*
+ * Takes a profile: its source of credentials, its role and its region. A
+ * profile that must not exist, and does not, leaves the machine as the source.
+ */
+static int take_profile(struct aws_plan *plan, const char *name, bool must,
+			unsigned depth, struct err *err)
+{
+	struct aws_profile p;
+	int rc = aws_profile_read(&p, name, err);
+
+	if (!rc && !p.exists && must)
+		rc = err_set(err, ERR_NOTFOUND,
+			     "there is no such profile in ~/.aws/credentials "
+			     "and ~/.aws/config");
+	if (!rc)
+		rc = take_profile_source(plan, name, &p, depth, err);
+	if (!rc)
+		rc = add_profile_role(plan, &p, err);
+	if (rc)
+		rc = err_wrap(err, rc, "AWS profile %s", name);
+	aws_profile_fini(&p);
+	return rc;
+}
+
+/* Takes the sources that the environment names, and then the profile. */
+static int take_environment(struct aws_plan *plan, const char *profile,
+			    struct err *err)
+{
+	const char *web = env_find("AWS_WEB_IDENTITY_TOKEN_FILE");
+
+	if (take_env_keys(plan))
+		return 0;
+	if (web)
+		return take_web(plan, web, env_find("AWS_ROLE_ARN"),
+				env_find("AWS_ROLE_SESSION_NAME"), err);
+	return take_profile(plan, profile ? profile : "default",
+			    profile != NULL, 0, err);
+}
+
+/*
+ * Takes the region from the environment, or from the profile that it names. The
+ * profile is read for it even if its credentials are not needed.
+ */
+static int find_region(struct aws_plan *plan, const char *profile,
+		       struct err *err)
+{
+	const char *region = env_find("AWS_REGION");
+	struct aws_profile p;
+	int rc = 0;
+
+	if (!region)
+		region = env_find("AWS_DEFAULT_REGION");
+	if (region) {
+		plan->region = mem_strdup(region);
+		return 0;
+	}
+	rc = aws_profile_read(&p, profile ? profile : "default", err);
+	if (!rc)
+		plan->region = copy_text(aws_profile_get(&p, "region"));
+	aws_profile_fini(&p);
+	return rc;
+}
+
+int aws_plan_make(struct aws_plan *plan, const struct aws_config *c,
+		  struct err *err)
+{
+	const char *profile = env_find("AWS_PROFILE");
+	int rc = 0;
+
+	*plan = (struct aws_plan){ 0 };
+	if (!profile)
+		profile = env_find("AWS_DEFAULT_PROFILE");
+	if (c->region.len)
+		plan->region = mem_strndup(c->region);
+	else
+		rc = find_region(
+			plan, c->profile.len ? c->profile.ptr : profile, err);
+	if (rc)
+		return rc;
+	if (c->access_key.len && c->secret_key.len) {
+		plan->source = AWS_KEYS;
+		aws_keys_set(&plan->keys, c->access_key, c->secret_key,
+			     str_of(""), INT64_MAX);
+	} else if (c->profile.len) {
+		rc = take_profile(plan, c->profile.ptr, true, 0, err);
+	} else {
+		rc = take_environment(plan, profile, err);
+	}
+	if (!rc && c->role_arn.len)
+		*vec_add(&plan->roles) =
+			role_of(c->role_arn.ptr, NULL,
+				c->external_id.len ? c->external_id.ptr : NULL);
+	return rc;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How credentials for AWS are to be got, as the configuration, the environment
+ * and the shared files say, in the order of precedence of AWS' libraries.
+ *
+ * Source: docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html.
+ *
+ * Ownership: a plan owns its texts.
+ * Threads: one thread per plan; the environment must not change.
+ */
+#ifndef DISCOVERY_AWS_AWS_PLAN_H
+#define DISCOVERY_AWS_AWS_PLAN_H
+
+#include "discovery/aws/aws_profile.h"
+#include "discovery/rest/rest_config.h"
+
+/* An entry of a discovery that asks AWS. Text is borrowed. */
+struct aws_config {
+	struct rest_config rest;
+	struct str region;
+	struct str access_key;
+	struct str secret_key;
+	struct str profile;
+	struct str role_arn;
+	struct str external_id;
+};
+
+/* Where the first credentials come from. */
+enum aws_source {
+	AWS_KEYS,         /* they are known */
+	AWS_WEB_IDENTITY, /* STS gives them for a token in a file */
+	AWS_CONTAINER,    /* the agent of a container gives them */
+	AWS_METADATA      /* the metadata service of the instance gives them */
+};
+
+/* An access key. */
+struct aws_keys {
+	char *id; /* NULL: there is none */
+	char *secret;
+	char *token; /* session token; NULL: none */
+	/* when other keys are needed, in ms since the epoch; INT64_MAX: never */
+	int64_t renew_ms;
+};
+
+/* A role to be assumed. */
+struct aws_role {
+	char *arn;
+	char *session;     /* name of the session */
+	char *external_id; /* NULL: none */
+};
+
+/* How credentials are to be got. */
+struct aws_plan {
+	enum aws_source source;
+	struct aws_keys keys;       /* of AWS_KEYS */
+	char *token_file;           /* of AWS_WEB_IDENTITY */
+	struct aws_role web;        /* the role of AWS_WEB_IDENTITY */
+	VEC(struct aws_role) roles; /* assumed one after the other */
+	char *region;               /* NULL: ask the metadata service */
+};
+
+/*
+ * Makes a plan. The caller calls aws_plan_fini() in every case. Errors: the
+ * environment or a profile is incomplete, or asks for a way to log in that is
+ * not supported.
+ */
+NODISCARD int aws_plan_make(struct aws_plan *plan, const struct aws_config *c,
+			    struct err *err);
+
+/* Frees the texts, and wipes them. */
+void aws_plan_fini(struct aws_plan *plan);
+
+/* Copies keys; an empty or NULL token is none. */
+void aws_keys_set(struct aws_keys *k, struct str id, struct str secret,
+		  struct str token, int64_t renew_ms);
+
+/* Frees keys, and wipes them. */
+void aws_keys_fini(struct aws_keys *k);
+
+#endif

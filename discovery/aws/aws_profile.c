@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "discovery/aws/aws_profile.h"
+
+#include "base/env.h"
+#include "base/file_slurp.h"
+#include "base/mem.h"
+#include "base/yaml.h"
+
+const char *aws_profile_get(const struct aws_profile *p, const char *key)
+{
+	for (size_t i = 0; i < p->settings.count; i++) {
+		const struct aws_setting *s = &p->settings.v[i];
+
+		if (str_is(str_of(s->key), key))
+			return *s->value ? s->value : NULL;
+	}
+	return NULL;
+}
+
+void aws_profile_fini(struct aws_profile *p)
+{
+	for (size_t i = 0; i < p->settings.count; i++) {
+		mem_free(p->settings.v[i].key);
+		mem_forget(p->settings.v[i].value);
+	}
+	vec_fini(&p->settings);
+}
+
+/* Adds a setting, unless the profile has it from the file before. */
+static void profile_set(struct aws_profile *p, struct str key, struct str value)
+{
+	struct aws_setting s;
+
+	s.key = buf_lower_copy(key);
+	if (aws_profile_get(p, s.key)) {
+		mem_free(s.key);
+		return;
+	}
+	s.value = mem_strndup(value);
+	*vec_add(&p->settings) = s;
+}
+
+/*
+ * Returns whether a line begins the section of a profile: "[name]", or
+ * "[<prefix>name]".
+ */
+static bool is_section(struct str line, const char *prefix, const char *name)
+{
+	struct str inner = { line.ptr + 1, line.len - 1 };
+
+	inner = str_trim(str_cut(inner, ']', &inner));
+	if (str_is(inner, "default") && str_is(str_of(name), "default"))
+		return true;
+	if (!str_starts(inner, str_of(prefix)))
+		return false;
+	inner.ptr += strlen(prefix);
+	inner.len -= strlen(prefix);
+	return str_is(str_trim(inner), name);
+}
+
+/* Cuts a comment off a value: it begins with a space and "#" or ";". */
+static struct str cut_comment(struct str value)
+{
+	for (size_t i = 1; i < value.len; i++) {
+		bool is_space = value.ptr[i - 1] == ' ' ||
+				value.ptr[i - 1] == '\t';
+
+		if (is_space && (value.ptr[i] == '#' || value.ptr[i] == ';'))
+			value.len = i;
+	}
+	return str_trim(value);
+}
+
+void aws_profile_parse(struct aws_profile *p, struct str text,
+		       const char *prefix, const char *name)
+{
+	bool inside = false;
+
+	while (text.len) {
+		struct str raw = str_cut(text, '\n', &text);
+		struct str line = str_trim(raw);
+		struct str value;
+		struct str key;
+
+		/* An indented line belongs to the setting before it. */
+		if (!line.len || *raw.ptr == ' ' || *raw.ptr == '\t' ||
+		    *line.ptr == '#' || *line.ptr == ';')
+			continue;
+		if (*line.ptr == '[') {
+			inside = is_section(line, prefix, name);
+			p->exists |= inside;
+			continue;
+		}
+		key = str_trim(str_cut(line, '=', &value));
+		if (inside)
+			profile_set(p, key, cut_comment(value));
+	}
+}
+
+/* Writes the path of a file: from the environment, or in the home folder. */
+static char *profile_path(const char *variable, const char *standard)
+{
+	const char *path = env_find(variable);
+	const char *home = env_find("HOME");
+
+	if (path)
+		return mem_strdup(path);
+	return home ? mem_printf("%s/%s", home, standard) : NULL;
+}
+
+/* Reads one file, if it exists; takes ownership of the path. */
+static int profile_read_file(struct aws_profile *p, char *path,
+			     const char *prefix, const char *name,
+			     struct err *err)
+{
+	struct buf text = buf_init(YAML_TEXT_MAX);
+	int rc = path ? file_slurp(path, &text, err) : 0;
+
+	if (!rc)
+		aws_profile_parse(p, str_from(buf_bytes(&text)), prefix, name);
+	buf_forget(&text);
+	mem_free(path);
+	return rc == ERR_NOTFOUND ? 0 : rc;
+}
+
+int aws_profile_read(struct aws_profile *p, const char *name, struct err *err)
+{
+	int rc;
+
+	*p = (struct aws_profile){ 0 };
+	rc = profile_read_file(
+		p,
+		profile_path("AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials"),
+		"", name, err);
+	if (rc)
+		return rc;
+	return profile_read_file(p,
+				 profile_path("AWS_CONFIG_FILE", ".aws/config"),
+				 "profile ", name, err);
+}

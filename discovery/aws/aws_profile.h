@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Profiles of AWS: the files that its command line and its libraries share,
+ * ~/.aws/credentials and ~/.aws/config.
+ *
+ * Source: docs.aws.amazon.com/sdkref/latest/guide/file-format.html.
+ *
+ * Ownership: a profile owns its texts.
+ * Threads: any; the environment must not change.
+ */
+#ifndef DISCOVERY_AWS_AWS_PROFILE_H
+#define DISCOVERY_AWS_AWS_PROFILE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/vec.h"
+
+/* A setting of a profile. */
+struct aws_setting {
+	char *key; /* in lower case */
+	char *value;
+};
+
+/* The settings of one profile. */
+struct aws_profile {
+	bool exists; /* one of the files has the profile */
+	VEC(struct aws_setting) settings;
+};
+
+/*
+ * Reads a profile from both files; the file with the credentials takes
+ * precedence. A file that does not exist is like an empty one. The caller calls
+ * aws_profile_fini() in every case. Errors: a file exists and cannot be read.
+ */
+NODISCARD int aws_profile_read(struct aws_profile *p, const char *name,
+			       struct err *err);
+
+/*
+ * Adds the settings of one file's text. `prefix` stands before the names of
+ * profiles other than "default" ("profile " in ~/.aws/config).
+ */
+void aws_profile_parse(struct aws_profile *p, struct str text,
+		       const char *prefix, const char *name);
+
+/* Returns the value of a setting; NULL: it is absent or empty. */
+const char *aws_profile_get(const struct aws_profile *p, const char *key);
+
+/* Frees the settings, and wipes them. */
+void aws_profile_fini(struct aws_profile *p);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Network interfaces of Azure's virtual machines. Each is asked for by a request
+ * of its own, and the resource manager limits how many requests it answers, so
+ * what is known of an interface is kept for some refreshes.
+ *
+ * Source: learn.microsoft.com/rest/api/virtualnetwork/network-interfaces/get.
+ *
+ * Ownership: a cache owns its interfaces; results are borrowed until the next
+ * change of the cache.
+ * Threads: the manager's loop.
+ */
+#ifndef DISCOVERY_AZURE_AZURE_NICS_H
+#define DISCOVERY_AZURE_AZURE_NICS_H
+
+#include "base/table.h"
+#include "discovery/rest/rest_source.h"
+
+/* What an interface says of the virtual machine. */
+enum azure_nic_state {
+	AZURE_NIC_MISSING, /* it does not exist */
+	AZURE_NIC_OTHER,   /* another interface must be looked at */
+	AZURE_NIC_IDLE,    /* the machine is not allocated */
+	AZURE_NIC_PRIMARY  /* the machine has the addresses of this one */
+};
+
+/* An interface. */
+struct azure_nic {
+	char *id; /* in lower case, as IDs come in different cases */
+	enum azure_nic_state state;
+	char *private_ip;
+	char *public_ip; /* empty: none */
+	int64_t drop_ms; /* when it must be asked for again */
+};
+
+/* The interfaces that are known. A struct of zeros is empty. */
+struct azure_nics {
+	VEC(struct azure_nic) list;
+	struct table by_id;
+};
+
+/* Frees the interfaces. */
+void azure_nics_fini(struct azure_nics *c);
+
+/* Returns the interface with this ID; NULL: it is not known. */
+const struct azure_nic *azure_nics_find(const struct azure_nics *c,
+					struct str id);
+
+/*
+ * Adds an interface from an answer; `answer` is NULL if there is none, and the
+ * interface is then known to be missing. It is kept until `drop_ms`.
+ */
+void azure_nics_add(struct azure_nics *c, struct str id,
+		    const struct yaml_node *answer, int64_t drop_ms);
+
+/* Drops the interfaces whose time has come. */
+void azure_nics_expire(struct azure_nics *c, int64_t now_ms);
+
+#endif

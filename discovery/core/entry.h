@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One entry of <name>_sd_configs: how it is decoded, and copies that outlive the
+ * configuration file's document.
+ *
+ * Ownership: sd_entry_decode() returns memory of the document; an owned entry has a
+ * document of its own.
+ * Threads: one thread at a time; immutable once decoded.
+ */
+#ifndef DISCOVERY_CORE_ENTRY_H
+#define DISCOVERY_CORE_ENTRY_H
+
+#include "base/yaml.h"
+#include "discovery/core/provider.h"
+
+/* An entry with a document of its own. */
+struct owned_entry {
+	struct yaml y;
+	char *file;
+	struct discovery_config *config;
+};
+
+/* Decodes an entry of a kind. Mistakes are reported to `y`. */
+struct discovery_config *sd_entry_decode(struct yaml *y,
+					 const struct yaml_node *entry,
+					 const struct provider_kind *kind);
+
+/* Returns a copy of an entry without mistakes; the caller owns it. */
+struct owned_entry *sd_entry_copy(const struct discovery_config *c);
+
+/* Frees a copy. NULL is a no-op. */
+void sd_entry_free(struct owned_entry *e);
+
+#endif

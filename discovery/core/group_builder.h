@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Builds target groups label by label, for discoveries whose sources do not
+ * send target groups themselves.
+ *
+ * A label that cannot be kept (its name or value is longer than a label may be,
+ * or is not UTF-8) is left out. An empty value means that the label does not
+ * exist, so it is left out, too.
+ *
+ * Ownership: a builder owns what it builds until group_builder_take(). Texts
+ * are copied.
+ * Threads: one thread at a time.
+ */
+#ifndef DISCOVERY_CORE_GROUP_BUILDER_H
+#define DISCOVERY_CORE_GROUP_BUILDER_H
+
+#include "base/err.h"
+#include "base/table.h"
+#include "discovery/core/target_group.h"
+
+/* Target groups that are being built. */
+struct group_builder {
+	struct target_groups *groups;
+	VEC(struct target_group) list;
+	/* targets of the group that is open */
+	VEC(struct label_list) targets;
+	/* labels of the group or target that is open */
+	VEC(struct label) labels;
+	/* the names of labels, each of which is stored once */
+	struct table names_by_hash;
+	VEC(struct str) names;
+	struct buf name; /* the name of the label that is being added */
+	size_t volume;   /* bytes of labels, counted once for each target */
+	bool in_target;
+	bool is_over; /* the targets exceed a limit */
+};
+
+/* Begins without groups. */
+void group_builder_init(struct group_builder *b);
+
+/* Frees everything that was not taken. */
+void group_builder_fini(struct group_builder *b);
+
+/*
+ * Begins a group. The labels that follow, up to group_target(), apply to all of
+ * its targets.
+ */
+void group_begin(struct group_builder *b);
+
+/*
+ * Begins a target of the group. The labels that follow belong to the target.
+ */
+void group_target(struct group_builder *b);
+
+/*
+ * Returns whether the targets exceed the limits of target groups: then nothing
+ * more is added. Loops over products, such as addresses and ports, end early,
+ * because a small answer can have very large ones.
+ */
+static inline bool group_is_over(const struct group_builder *b)
+{
+	return b->is_over;
+}
+
+/* Adds a label to the group or target that was begun last. */
+void group_label(struct group_builder *b, const char *name, struct str value);
+
+/*
+ * Adds a label whose name is `prefix` followed by `name`, in which each
+ * character other than a letter, a digit or _ becomes _.
+ */
+void group_label_of(struct group_builder *b, const char *prefix,
+		    struct str name, struct str value);
+
+/* Adds a label with a number as its value. */
+void group_label_int(struct group_builder *b, const char *name, int64_t value);
+
+/*
+ * Adds the label __address__ of a host and a port; the host is written in
+ * brackets if it is an IPv6 address. Port -1: the address is only the host.
+ */
+void group_address(struct group_builder *b, struct str host, int64_t port);
+
+/* ERR_TOOBIG: the targets exceed the limits of target groups. */
+NODISCARD int group_builder_check(const struct group_builder *b,
+				  struct err *err);
+
+/*
+ * Returns the groups; the caller owns a reference, and the builder is empty
+ * again. ERR_TOOBIG: the targets exceed the limits of target groups.
+ */
+NODISCARD int group_builder_take(struct group_builder *b,
+				 struct target_groups **out, struct err *err);
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Provider: one running service discovery, with its refreshes, and what happens
+ * when one fails. The manager calls refresh() when a refresh is due. The
+ * provider reports the result, immediately or later, with provider_found() or
+ * provider_failed(). The target groups that a provider reported last stay valid
+ * until it reports new ones.
+ *
+ * A new kind of discovery needs a struct provider_kind and an entry in the
+ * table at the top of discovery_config.c.
+ *
+ * Ownership: the manager owns providers; a provider owns its data. All text of
+ * a struct discovery_config is borrowed from the struct yaml that it was
+ * decoded from.
+ * Threads: the manager's loop only. Configurations are immutable once decoded.
+ */
+#ifndef DISCOVERY_CORE_PROVIDER_H
+#define DISCOVERY_CORE_PROVIDER_H
+
+#include <stddef.h>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "client/transfer/http.h"
+#include "client/transfer/http_options.h"
+#include "discovery/core/target_group.h"
+
+struct provider;
+struct provider_kind;
+struct rest_table;
+struct owned_entry;
+
+/*
+ * The part of an entry of <name>_sd_configs that all kinds have. A kind with
+ * keys of its own has a struct whose first member, `base`, is this struct.
+ */
+struct discovery_config {
+	const struct provider_kind *kind;
+	const struct yaml_node *entry; /* the node of the entry */
+	const char *file;              /* name of the configuration file */
+	int64_t refresh_ms;            /* refresh_interval */
+	struct http_options http;      /* for kinds that send HTTP requests */
+	/*
+	 * The whole entry as text. Entries with equal keys share one provider.
+	 */
+	struct str key;
+};
+
+/* The row of a table of fields for the key refresh_interval. */
+#define DISCOVERY_FIELDS                                                    \
+	{                                                                   \
+		"refresh_interval", yaml_duration,                          \
+			offsetof(struct discovery_config, refresh_ms), NULL \
+	}
+
+/* The rows for refresh_interval and for all options of HTTP requests. */
+#define DISCOVERY_HTTP_FIELDS \
+	DISCOVERY_FIELDS, HTTP_OPTION_FIELDS(struct discovery_config, http)
+
+/*
+ * A kind of discovery: how its entries are decoded, and what its providers do.
+ */
+struct provider_kind {
+	/* name in logs and metrics; the configuration key is <name>_sd_configs */
+	const char *name;
+	/* default of refresh_interval, in ms */
+	int64_t refresh_ms;
+	/* size of the struct that `fields` decode into */
+	size_t config_size;
+	/* the keys of an entry, ended by a row of zeros */
+	const struct yaml_field *fields;
+	/* Sets the defaults that are not zero. May be NULL. */
+	void (*init)(struct discovery_config *c);
+	/*
+	 * Checks an entry as a whole, after its keys were decoded, and reports
+	 * mistakes to `y`. May be NULL.
+	 */
+	void (*check)(struct yaml *y, const struct yaml_node *entry,
+		      struct discovery_config *c);
+	/* Makes the data of a provider, which becomes p->data. */
+	void *(*open)(struct provider *p);
+	/* Starts or performs one refresh. */
+	void (*refresh)(struct provider *p);
+	/* Cancels a refresh that is in progress, and frees p->data. */
+	void (*close)(struct provider *p);
+	/*
+	 * Called when the time set by provider_call_within() has come; NULL for
+	 * kinds that do not set one.
+	 */
+	void (*call)(struct provider *p);
+	/*
+	 * Reads what an entry names and calls tell() with each mistake, for
+	 * `everprof check config`. May be NULL.
+	 */
+	void (*examine)(const struct discovery_config *c,
+			void (*tell)(void *ctx, const char *text), void *ctx);
+	/*
+	 * The requests and labels of a kind that rest_source.c implements: one
+	 * table for each role, ended by NULL. A kind without roles has one.
+	 */
+	const struct rest_table *const *rest;
+	/*
+	 * The label with the ID of a container, perhaps after "<runtime>://",
+	 * for kinds that find containers; NULL: the kind does not.
+	 */
+	const char *container_label;
+	/*
+	 * Reports to `y` why an entry finds no containers, for kinds of which
+	 * some entries do not. NULL: all do.
+	 */
+	void (*check_containers)(struct yaml *y, const struct yaml_node *entry,
+				 const struct discovery_config *c);
+	/* targets have no addresses: they only name containers */
+	bool only_containers;
+};
+
+/* A refresh that failed. */
+struct provider_failure {
+	/* what could not be read, perhaps cut; empty: no refresh failed */
+	char source[512];
+	struct err err; /* why */
+	int64_t at_ms;  /* time of day */
+	int64_t at_ns;  /* on clock_mono_ns() */
+};
+
+/* A running discovery, used by the manager and the functions of its `kind`. */
+struct provider {
+	const struct provider_kind *kind;
+	/* the entry that the provider runs; the manager owns it */
+	const struct discovery_config *config;
+	void *data; /* made by kind->open() and freed by kind->close() */
+	/* client of the manager's loop, for requests and watched descriptors */
+	struct http_client *client;
+	const char *user_agent;
+	const struct log *log;
+	struct metric *failures; /* counter of failed refreshes of this kind */
+
+	/* The members below belong to the manager. */
+	struct owned_entry *owned; /* owns `config` */
+	/* time of the next refresh, on clock_mono_ns() */
+	int64_t due_ns;
+	/* the start of the refresh in progress; 0: none is */
+	int64_t begun_ns;
+	/* time of the next call of kind->call(); INT64_MAX: none */
+	int64_t call_ns;
+	struct target_groups_list found; /* target groups reported last */
+	bool asked;    /* whether a result or a failure was reported */
+	bool changed;  /* whether `found` must still be passed to the jobs */
+	bool used;     /* whether a current job uses the provider */
+	unsigned line; /* line of the configuration file that has the entry */
+	struct provider_failure failure; /* the last one */
+};
+
+/*
+ * Reports the target groups that exist now; `p` takes a reference to each
+ * group.
+ */
+void provider_found(struct provider *p,
+		    const struct target_groups_list *groups);
+
+/* Reports one element, as provider_found() does; takes the reference to it. */
+void provider_found_one(struct provider *p, struct target_groups *g);
+
+/*
+ * Reports that a refresh failed: counts, logs and remembers the error; `what`
+ * names the source. The target groups that were found before stay.
+ */
+void provider_failed(struct provider *p, const char *what,
+		     const struct err *err);
+
+/*
+ * Reports that a refresh has ended, whether it succeeded or failed. Failures
+ * from before its start are forgotten. For kinds whose refresh() asks all
+ * sources again.
+ */
+void provider_refreshed(struct provider *p);
+
+/*
+ * Reports that no source fails any more. For kinds that watch their sources:
+ * each of them keeps which of its watches fail.
+ */
+void provider_recovered(struct provider *p);
+
+/*
+ * Logs that the source named `what` was read and how many targets it has; `g`
+ * is NULL if the source is gone.
+ */
+void provider_tell(const struct provider *p, const char *what,
+		   const struct target_groups *g);
+
+/* Makes the next refresh start at most `ms` milliseconds from now. */
+void provider_refresh_within(struct provider *p, int64_t ms);
+
+/*
+ * Calls p->kind->call() once, in `ms` milliseconds; replaces the time of an
+ * earlier call of this function.
+ */
+void provider_call_within(struct provider *p, int64_t ms);
+
+/*
+ * Parses a text, JSON or YAML, as a list of target groups; the caller owns a
+ * reference to *out. ERR_INVALID: err has the first mistake, and says whether
+ * there are more.
+ */
+NODISCARD int provider_parse(const char *name, struct bytes text, bool json,
+			     const struct group_meta *meta,
+			     struct target_groups **out, struct err *err);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Target groups: the result of a discovery, in Prometheus' terms. A target is a
+ * list of labels that includes __address__. The labels of a group apply to all
+ * of its targets that do not have a label of that name.
+ *
+ * Source: prometheus.io/docs/prometheus/latest/http_sd, "targets" and "labels".
+ *
+ * Ownership: groups that were found together share one reference count and one
+ * arena, which owns their text, except text that belongs to a pool or to other
+ * groups, to which they hold references.
+ * Threads: immutable once made, share freely.
+ */
+#ifndef DISCOVERY_CORE_TARGET_GROUP_H
+#define DISCOVERY_CORE_TARGET_GROUP_H
+
+#include <stdatomic.h>
+
+#include "base/vec.h"
+#include "base/yaml.h"
+#include "model/labels.h"
+
+/*
+ * Labels in the order of the source, not sorted. Of several labels with one
+ * name, the first one counts.
+ */
+struct label_list {
+	struct label *v;
+	size_t count;
+	/* a list whose labels follow, such as those of a node; NULL: none */
+	const struct label_list *rest;
+};
+
+/* Targets and the labels that all of them get. */
+struct target_group {
+	struct label_list labels;
+	struct label_list *targets;
+	size_t target_count;
+};
+
+struct text_pool;
+
+/* The groups of one file, one response or one static_configs. */
+struct target_groups {
+	_Atomic uint32_t refs;
+	struct arena arena;
+	struct target_group *v;
+	size_t count;
+	size_t targets; /* number of targets in all groups */
+	/*
+	 * groups whose label lists are used, with a reference to each that is
+	 * not NULL
+	 */
+	struct target_groups **parts;
+	size_t part_count;
+	/* owner of texts that other groups use, too; NULL: none */
+	struct text_pool *texts;
+};
+
+/*
+ * Maximum bytes of the labels of all targets that were found together. A label
+ * of a group counts once for each target.
+ */
+#define TARGET_GROUPS_BYTES_MAX (256 * MIB)
+
+/* Label with the URL from which the targets come. Its query may be a token. */
+#define TARGET_META_URL "__meta_url"
+
+/* Returns target groups without elements; the caller owns a reference. */
+struct target_groups *target_groups_new(void);
+
+/* Takes a reference and returns `g`. */
+struct target_groups *target_groups_ref(struct target_groups *g);
+
+/* Drops a reference; the last one frees the groups. NULL is a no-op. */
+void target_groups_unref(struct target_groups *g);
+
+/*
+ * Everything that the discoveries of a job have found. The list holds one
+ * reference to each element.
+ */
+struct target_groups_list {
+	struct target_groups **v;
+	size_t count;
+	size_t cap;
+};
+
+/* Appends the elements of another list, taking a reference to each. */
+void target_groups_share(struct target_groups_list *l,
+			 const struct target_groups_list *from);
+
+/* Drops the references and frees the list's memory. */
+void target_groups_list_fini(struct target_groups_list *l);
+
+/* A label that decoding adds to every group, such as the path of the file. */
+struct group_meta {
+	const char *name;
+	struct str value;
+};
+
+/*
+ * Decodes a list of {targets: [address, …], labels: {name: value, …}}; `what`
+ * names the list in messages. Errors are reported to `y`, and the result is
+ * then incomplete. `meta` may be NULL. The caller owns a reference.
+ */
+struct target_groups *target_groups_decode(struct yaml *y,
+					   const struct yaml_node *list,
+					   const char *what,
+					   const struct group_meta *meta);
+
+/* Returns whether an address has the form host, host:port or [v6]:port. */
+bool target_address_is_ok(struct str address);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A pool of texts that many target groups have in common, such as names of
+ * labels: each text is stored once.
+ *
+ * A pool only grows. When it is full, its owner goes on with a new one, and the
+ * old one lives as long as target groups use its texts; so a pool does not keep
+ * texts for ever that have disappeared from the source.
+ *
+ * Ownership: reference counted. Texts belong to the pool.
+ * Threads: one thread adds texts; references may be dropped by any thread.
+ */
+#ifndef DISCOVERY_CORE_TEXT_POOL_H
+#define DISCOVERY_CORE_TEXT_POOL_H
+
+#include <stdatomic.h>
+
+#include "base/arena.h"
+#include "base/table.h"
+#include "base/vec.h"
+
+/* A pool. */
+struct text_pool {
+	_Atomic uint32_t refs;
+	struct arena arena;
+	struct table by_hash;
+	VEC(struct str) texts;
+	/* hashes of texts that were asked for once, by their lowest bits */
+	uint32_t *seen;
+};
+
+/* Returns an empty pool; the caller owns a reference. */
+struct text_pool *text_pool_new(void);
+
+/* Takes a reference and returns `p`. */
+struct text_pool *text_pool_ref(struct text_pool *p);
+
+/* Drops a reference; the last one frees the pool. NULL is a no-op. */
+void text_pool_unref(struct text_pool *p);
+
+/*
+ * Replaces *p by a new pool if it is full. Nothing is added to a pool that was
+ * replaced.
+ */
+void text_pool_renew(struct text_pool **p);
+
+/* Returns the pool's copy of a text, adding it if needed. */
+struct str text_pool_add(struct text_pool *p, struct str text);
+
+/*
+ * Sets *text to the pool's copy if the text was asked for before, and is not
+ * long. Returns false, and leaves *text, if not: most such texts are used only
+ * once.
+ */
+bool text_pool_share(struct text_pool *p, struct str *text);
+
+#endif

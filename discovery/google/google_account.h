@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Accounts of Google Cloud: tokens, by Application Default Credentials.
+ *
+ * Sources: cloud.google.com/docs/authentication/application-default-credentials;
+ * developers.google.com/identity/protocols/oauth2/service-account; RFC 7523.
+ *
+ * Ownership: the kind is a constant.
+ * Threads: the manager's loop.
+ */
+#ifndef DISCOVERY_GOOGLE_GOOGLE_ACCOUNT_H
+#define DISCOVERY_GOOGLE_GOOGLE_ACCOUNT_H
+
+#include "discovery/rest/rest_account.h"
+
+/* The kind of account; its data begin with a struct bearer. */
+extern const struct rest_account_kind google_account_kind;
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Credential plugins: programs that print the token or the client certificate
+ * with which a client logs in to a Kubernetes API server.
+ *
+ * A plugin gets an empty standard input, and its standard error is the one of
+ * this process. It may run for EXEC_PLUGIN_MS; after that, it is killed.
+ *
+ * Source: kubernetes.io/docs/reference/access-authn-authz/authentication,
+ * "client-go credential plugins".
+ *
+ * Ownership: the caller owns a run until it has ended.
+ * Threads: the loop of the HTTP client.
+ */
+#ifndef DISCOVERY_KUBERNETES_EXEC_PLUGIN_H
+#define DISCOVERY_KUBERNETES_EXEC_PLUGIN_H
+
+#include "base/yaml.h"
+#include "client/transfer/http.h"
+
+#define EXEC_PLUGIN_MS 60000
+
+/* How a plugin is run; texts are borrowed. */
+struct exec_plugin_config {
+	const char *api_version;
+	const char *command;
+	char **args;      /* with the command first, ended by NULL */
+	char **env;       /* "NAME=value", ended by NULL */
+	const char *hint; /* how the program is installed; "" : unknown */
+};
+
+/* A credential that a plugin has printed; a text that it lacks is empty. */
+struct exec_credential {
+	struct yaml y; /* owns the texts */
+	struct str token;
+	struct str certificate; /* PEM, with `key` */
+	struct str key;
+	int64_t expires_ms; /* Unix time; INT64_MAX: never */
+};
+
+struct exec_plugin;
+
+/*
+ * Called once, when a plugin has ended: with what it has printed, or with an
+ * error. The credential is borrowed; the callback may move its members.
+ */
+typedef void (*exec_plugin_fn)(void *ctx, struct exec_credential *c,
+			       const struct err *err);
+
+/*
+ * Starts a plugin. If there is an error, `done` is not called, and *out is
+ * NULL.
+ */
+NODISCARD int exec_plugin_start(struct http_client *client,
+				const struct exec_plugin_config *c,
+				exec_plugin_fn done, void *ctx,
+				struct exec_plugin **out, struct err *err);
+
+/*
+ * Ends a plugin that has run for too long: done() is called with an error.
+ * Returns for how many milliseconds the plugin may still run; 0: it has ended.
+ */
+int64_t exec_plugin_expire(struct exec_plugin *x);
+
+/* Kills a plugin that is running; done() is not called. NULL is a no-op. */
+void exec_plugin_cancel(struct exec_plugin *x);
+
+/*
+ * Reads what a plugin has printed. On success the caller calls yaml_fini() for
+ * c->y. ERR_INVALID: it is not a credential of this version.
+ */
+NODISCARD int exec_credential_parse(struct bytes text, const char *api_version,
+				    struct exec_credential *c, struct err *err);
+
+#endif

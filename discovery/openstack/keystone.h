@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Accounts of OpenStack: a token and the catalog of services, from Keystone.
+ *
+ * Source: docs.openstack.org/api-ref/identity/v3, "Password authentication" and
+ * "Authenticating with an Application Credential".
+ *
+ * Ownership: an account owns what it returns.
+ * Threads: the manager's loop.
+ */
+#ifndef DISCOVERY_OPENSTACK_KEYSTONE_H
+#define DISCOVERY_OPENSTACK_KEYSTONE_H
+
+#include "discovery/rest/rest_source.h"
+
+struct keystone;
+
+/* How to log in. Texts are borrowed; an empty text is absent. */
+struct keystone_login {
+	struct str identity_endpoint;
+	struct str username;
+	struct str userid;
+	struct str password;
+	struct str domain_name;
+	struct str domain_id;
+	struct str project_name;
+	struct str project_id;
+	struct str application_credential_name;
+	struct str application_credential_id;
+	struct str application_credential_secret;
+};
+
+/* An entry of a discovery that asks OpenStack. */
+struct keystone_config {
+	struct rest_config rest;
+	/* if there is no identity_endpoint, the environment says how to log in */
+	struct keystone_login login;
+	struct str region;
+	struct str availability; /* of endpoints: public, internal or admin */
+};
+
+/* The kind of account; the configuration must be a struct keystone_config. */
+extern const struct rest_account_kind keystone_kind;
+
+/*
+ * Returns the URL of a service ("compute"); empty: the catalog has none for the configured region and availability.
+ */
+struct str keystone_service(const struct keystone *k, const char *service);
+
+/*
+ * Replaces *out by the URL of a path of a service. `version` is the beginning of
+ * the path that the URL in the catalog may have or not. Returns true.
+ */
+bool keystone_write_url(struct rest_run *r, const char *service,
+			const char *version, const char *path, struct buf *out);
+
+/* ERR_NOTFOUND: the catalog does not have a service. */
+NODISCARD int keystone_need(const struct rest_run *r, const char *service,
+			    struct err *err);
+
+/* Adds the token to a request: the function of a struct rest_table. */
+void keystone_prepare(struct rest_run *r, struct rest_request *q);
+
+#endif

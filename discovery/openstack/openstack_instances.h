@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The role `instance` of openstack_sd_configs, and what all roles share.
+ *
+ * Source: docs.openstack.org/api-ref: compute, "List Servers Detailed";
+ * network/v2, "List ports" and "List floating IPs".
+ *
+ * Ownership: constants.
+ * Threads: the manager's loop.
+ */
+#ifndef DISCOVERY_OPENSTACK_OPENSTACK_INSTANCES_H
+#define DISCOVERY_OPENSTACK_OPENSTACK_INSTANCES_H
+
+#include "discovery/openstack/keystone.h"
+
+/* An entry of openstack_sd_configs. */
+struct openstack_config {
+	struct keystone_config account;
+	bool all_tenants;
+};
+
+/* The members of a step for a list with this name, a literal. */
+/* NOLINTBEGIN(bugprone-macro-parentheses) */
+#define OPENSTACK_PAGES(list)                     \
+	.items = list, .paging = REST_NEXT_QUERY, \
+	.next = list "_links[rel=next].href"
+/* NOLINTEND(bugprone-macro-parentheses) */
+
+/* The role `instance`. */
+extern const struct rest_table openstack_instance_table;
+
+/* Writes the URL of the list of floating IPs: the function of a step. */
+bool openstack_write_floating(struct rest_run *r, size_t i, struct buf *out);
+
+#endif

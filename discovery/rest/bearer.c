@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "discovery/rest/bearer.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+/* Limit on the life of a token, so that times cannot overflow. */
+#define LIFE_MAX_S 31536000
+
+bool bearer_is_fresh(const struct bearer *b)
+{
+	return b->token && clock_ms(NULL) < b->renew_ms;
+}
+
+/* Takes the token of a document. */
+static int bearer_set(struct bearer *b, const struct yaml_node *root,
+		      struct err *err)
+{
+	struct str token = doc_text(root, "access_token");
+	int64_t life_s = doc_int(root, "expires_in", 0);
+
+	if (!token.len || !rest_can_send(token))
+		return err_set(err, ERR_INVALID, "the answer has no token");
+	if (life_s > LIFE_MAX_S)
+		life_s = LIFE_MAX_S;
+	if (life_s < 0)
+		life_s = 0;
+	if (rest_renewal(clock_ms(NULL) + life_s * 1000, &b->renew_ms, err))
+		return err_set(err, ERR_INVALID,
+			       "the answer has no expires_in, in seconds");
+	bearer_forget(b);
+	b->token = mem_strndup(token);
+	return 0;
+}
+
+int bearer_take(struct bearer *b, const struct http_response *a,
+		struct err *err)
+{
+	struct yaml y;
+	int rc = rest_answer_parse(a, false, &y, err);
+
+	if (rc)
+		return rc;
+	rc = bearer_set(b, y.root, err);
+	yaml_fini(&y);
+	return rc;
+}
+
+void bearer_forget(void *data)
+{
+	struct bearer *b = data;
+
+	mem_forget(b->token);
+	b->token = NULL;
+}
+
+void bearer_prepare(struct rest_run *r, struct rest_request *q)
+{
+	const struct bearer *b = r->account;
+	char *value = mem_printf("Bearer %s", b->token);
+
+	rest_header_add(q, "Authorization", str_of(value));
+	mem_forget(value);
+}

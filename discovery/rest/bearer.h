@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bearer tokens of accounts, as OAuth 2.0 servers send them.
+ *
+ * Source: RFC 6749, 5.1; RFC 6750, 2.1.
+ *
+ * Ownership: a struct bearer owns its token.
+ * Threads: the manager's loop.
+ */
+#ifndef DISCOVERY_REST_BEARER_H
+#define DISCOVERY_REST_BEARER_H
+
+#include "discovery/rest/rest_source.h"
+
+/*
+ * A token. It is the first member of the accounts that have one, so that
+ * bearer_prepare() and bearer_forget() serve them all.
+ */
+struct bearer {
+	char *token;      /* NULL: there is none */
+	int64_t renew_ms; /* when another is needed, in ms since the epoch */
+};
+
+/* Returns whether there is a token that can still be used. */
+bool bearer_is_fresh(const struct bearer *b);
+
+/* Takes the token of an answer in JSON. */
+NODISCARD int bearer_take(struct bearer *b, const struct http_response *a,
+			  struct err *err);
+
+/* Forgets the token: the function of a struct rest_account_kind. */
+void bearer_forget(void *data);
+
+/* Adds the token to a request: the function of a struct rest_table. */
+void bearer_prepare(struct rest_run *r, struct rest_request *q);
+
+#endif
