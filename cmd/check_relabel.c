@@ -11,7 +11,7 @@
 #include "cmd/config.h"
 #include "cmd/console.h"
 #include "model/selector.h"
-#include "scrape/discovered.h"
+#include "scrape/target/discovered.h"
 
 /* A copy of all labels of a target before or after a rule, sorted by name. */
 struct moment {

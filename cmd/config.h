@@ -11,7 +11,7 @@
 #include "base/yaml.h"
 #include "cmd/ebpf_config.h"
 #include "remotewrite/remote_write_config.h"
-#include "scrape/scrape_config.h"
+#include "scrape/target/scrape_config.h"
 
 /* A loaded configuration file. */
 struct config {

@@ -17,7 +17,7 @@
 #include "cmd/ebpf_service.h"
 #include "discovery/manager.h"
 #include "remotewrite/sender.h"
-#include "scrape/scrape.h"
+#include "scrape/run/scrape.h"
 
 /* A loaded configuration and the parts of the server that use it. */
 struct config_reloader;

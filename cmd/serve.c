@@ -28,7 +28,7 @@
 #include "cmd/write_endpoint.h"
 #include "discovery/manager.h"
 #include "remotewrite/sender.h"
-#include "scrape/scrape.h"
+#include "scrape/run/scrape.h"
 #include "web/web.h"
 
 /* All parts of the running server. */

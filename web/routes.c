@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/routes.h"
 
-#include "scrape/scrape.h"
+#include "scrape/run/scrape.h"
 #include "web/api/api_changes.h"
 #include "web/api/api_export.h"
 #include "web/api/api_history.h"

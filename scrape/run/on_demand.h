@@ -9,8 +9,8 @@
 #ifndef SCRAPE_RUN_ON_DEMAND_H
 #define SCRAPE_RUN_ON_DEMAND_H
 
+#include "scrape/run/scrape.h"
 #include "scrape/run/scraper.h"
-#include "scrape/scrape.h"
 
 /*
  * End a request: report `err` (if `rc` is not 0) or `ms`, the time of the

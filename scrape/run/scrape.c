@@ -3,7 +3,7 @@
  * Starts and stops the scraper, and registers its metrics. The loop is stopped
  * first, then the workers, because the loop gives work to the workers.
  */
-#include "scrape/scrape.h"
+#include "scrape/run/scrape.h"
 #include "base/mutex.h"
 
 #include <stdlib.h>

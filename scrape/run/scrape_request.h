@@ -14,7 +14,7 @@
 #include <pthread.h>
 
 #include "base/mutex.h"
-#include "scrape/scrape.h"
+#include "scrape/run/scrape.h"
 #include "scrape/target/target.h"
 
 /*

@@ -21,8 +21,8 @@
 #include "base/vec.h"
 #include "client/transfer/http.h"
 #include "pprof/proto/unpack.h"
+#include "scrape/run/scrape.h"
 #include "scrape/run/scrape_request.h"
-#include "scrape/scrape.h"
 #include "scrape/target/target_set.h"
 
 enum {

@@ -8,8 +8,8 @@
 #ifndef SCRAPE_RUN_TARGET_GAUGES_H
 #define SCRAPE_RUN_TARGET_GAUGES_H
 
+#include "scrape/run/scrape.h"
 #include "scrape/run/scraper.h"
-#include "scrape/scrape.h"
 
 /*
  * Free the list of jobs that have a gauge. The gauges themselves are set by

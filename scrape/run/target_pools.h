@@ -9,8 +9,8 @@
 #ifndef SCRAPE_RUN_TARGET_POOLS_H
 #define SCRAPE_RUN_TARGET_POOLS_H
 
+#include "scrape/run/scrape.h"
 #include "scrape/run/scraper.h"
-#include "scrape/scrape.h"
 
 /*
  * Rebuild the target sets of all jobs whose profile types come from index pages

@@ -4,7 +4,7 @@
  * before relabelling, and the URL and stored labels that follow from the labels
  * after relabelling.
  */
-#include "scrape/discovered.h"
+#include "scrape/target/discovered.h"
 
 #include <stdio.h>
 #include <stdlib.h>

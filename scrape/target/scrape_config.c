@@ -3,7 +3,7 @@
  * Decodes scrape_configs of the configuration file. Every mistake is reported
  * with its line; decoding goes on, so that one run shows all of them.
  */
-#include "scrape/scrape_config.h"
+#include "scrape/target/scrape_config.h"
 
 #include <stddef.h>
 

@@ -13,7 +13,7 @@
 #ifndef SCRAPE_TARGET_TARGET_SET_H
 #define SCRAPE_TARGET_TARGET_SET_H
 
-#include "scrape/discovered.h"
+#include "scrape/target/discovered.h"
 
 /* One target of the job with one profile type: either scraped or dropped. */
 struct target_entry {

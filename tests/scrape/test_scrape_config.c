@@ -4,7 +4,7 @@
  * are reported with line and key.
  */
 #include "base/mem.h"
-#include "scrape/scrape_config.h"
+#include "scrape/target/scrape_config.h"
 #include "tests/check.h"
 
 TestSuite(scrape_config, .timeout = 20);

@@ -12,7 +12,7 @@
 #include "base/budget.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "scrape/scrape.h"
+#include "scrape/run/scrape.h"
 #include "tsdb/tsdb.h"
 
 /* A command-line flag and its value, for /api/v1/status/flags. */

@@ -14,8 +14,8 @@
  * Shutdown: scrape_stop() cancels requests and joins threads; scrape_free()
  * comes after it.
  */
-#ifndef SCRAPE_SCRAPE_H
-#define SCRAPE_SCRAPE_H
+#ifndef SCRAPE_RUN_SCRAPE_H
+#define SCRAPE_RUN_SCRAPE_H
 
 #include "base/clock.h"
 #include "base/ingest_limiter.h"
@@ -24,7 +24,7 @@
 #include "base/metrics.h"
 #include "model/appender.h"
 #include "model/matcher.h"
-#include "scrape/scrape_config.h"
+#include "scrape/target/scrape_config.h"
 #include "scrape/target/target.h"
 
 /* A running scraper; private to scrape/. */

@@ -9,8 +9,8 @@
  * owned; scrape_configs_fini() releases them.
  * Threads: immutable once decoded.
  */
-#ifndef SCRAPE_SCRAPE_CONFIG_H
-#define SCRAPE_SCRAPE_CONFIG_H
+#ifndef SCRAPE_TARGET_SCRAPE_CONFIG_H
+#define SCRAPE_TARGET_SCRAPE_CONFIG_H
 
 #include "base/yaml.h"
 #include "client/transfer/http_options.h"

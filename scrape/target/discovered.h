@@ -16,12 +16,12 @@
  * it needs of the configuration is copied.
  * Threads: while types are added, one thread for each struct job_labels.
  */
-#ifndef SCRAPE_DISCOVERED_H
-#define SCRAPE_DISCOVERED_H
+#ifndef SCRAPE_TARGET_DISCOVERED_H
+#define SCRAPE_TARGET_DISCOVERED_H
 
 #include "base/table.h"
 #include "discovery/core/target_group.h"
-#include "scrape/scrape_config.h"
+#include "scrape/target/scrape_config.h"
 #include "scrape/target/target.h"
 
 /* The labels that all targets of a job get from its configuration. */
