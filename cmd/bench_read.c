@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cmd/bench_state.h"
-#include "tsdb/querier.h"
+#include "tsdb/query/querier.h"
 
 #define FETCHES  2000 /* number of fetches that measure the latency */
 #define LISTINGS 20   /* number of listings; their mean is printed */

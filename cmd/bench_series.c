@@ -19,9 +19,9 @@
 #include "cmd/process_memory.h"
 #include "model/types.h"
 #include "pprof/columns/columns.h"
-#include "tsdb/querier.h"
-#include "tsdb/stats.h"
-#include "tsdb/tsdb.h"
+#include "tsdb/maintain/stats.h"
+#include "tsdb/open/tsdb.h"
+#include "tsdb/query/querier.h"
 
 #define START_MS   1700000000000LL
 #define PER_SECOND 200  /* profiles per simulated second */

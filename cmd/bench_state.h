@@ -13,7 +13,7 @@
 
 #include "base/metrics.h"
 #include "pprof/proto/unpack.h"
-#include "tsdb/tsdb.h"
+#include "tsdb/open/tsdb.h"
 
 /* Time of the first profile of each series, in ms. */
 #define START_MS 1700000000000LL

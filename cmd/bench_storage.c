@@ -26,7 +26,7 @@
 #include "cmd/process_memory.h"
 #include "cmd/source.h"
 #include "pprof/columns/columns.h"
-#include "tsdb/stats.h"
+#include "tsdb/maintain/stats.h"
 
 /*
  * Retention by time, in ms. Storage chooses the size of blocks by it. Nothing

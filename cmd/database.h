@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "tsdb/tsdb.h"
+#include "tsdb/open/tsdb.h"
 
 /* The folder of a data directory with the cursors of remote write. */
 #define DATABASE_REMOTE "remote"

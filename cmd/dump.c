@@ -20,8 +20,8 @@
 #include "cmd/database.h"
 #include "model/selector.h"
 #include "pprof/columns/columns.h"
-#include "tsdb/querier.h"
-#include "tsdb/stats.h"
+#include "tsdb/maintain/stats.h"
+#include "tsdb/query/querier.h"
 
 /* maximum bytes of a folder's name; file systems allow 255 */
 #define DIR_NAME_MAX 200

@@ -11,7 +11,7 @@
 #include "cmd/source_passes.h"
 #include "cmd/source_sample.h"
 #include "pprof/columns/columns.h"
-#include "tsdb/tsdb.h"
+#include "tsdb/open/tsdb.h"
 
 /*
  * The default retention of `everprof serve`, because retention decides the size

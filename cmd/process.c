@@ -14,7 +14,7 @@
 #include "base/fs.h"
 #include "cmd/process_memory.h"
 #include "cmd/version.h"
-#include "tsdb/stats.h"
+#include "tsdb/maintain/stats.h"
 
 /* Figures of this process, as the kernel reports them. */
 struct process_stats {

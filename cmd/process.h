@@ -10,7 +10,7 @@
 #define CMD_PROCESS_H
 
 #include "base/metrics.h"
-#include "tsdb/tsdb.h"
+#include "tsdb/open/tsdb.h"
 
 /*
  * Register the metrics; those of the database only if `db` is not NULL. The

@@ -4,9 +4,9 @@
 #include "base/mem.h"
 #include "cmd/database.h"
 #include "cmd/source_passes.h"
-#include "tsdb/inspect.h"
-#include "tsdb/querier.h"
-#include "tsdb/stats.h"
+#include "tsdb/maintain/stats.h"
+#include "tsdb/query/querier.h"
+#include "tsdb/tools/inspect.h"
 
 /* Length of a step of a data directory: that of its smallest blocks, in ms. */
 #define STEP_MS (2LL * 3600 * 1000)

@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "cmd/process.h"
 #include "pprof/columns/columns.h"
-#include "tsdb/stats.h"
+#include "tsdb/maintain/stats.h"
 
 /* If retention by size is lower than this number of bytes, the server warns. */
 #define SMALL_RETENTION (64 * MIB)

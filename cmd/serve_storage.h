@@ -13,8 +13,8 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "cmd/serve_flags.h"
-#include "tsdb/agent_store.h"
-#include "tsdb/tsdb.h"
+#include "tsdb/open/agent_store.h"
+#include "tsdb/open/tsdb.h"
 
 /* Exactly one of the first two members is set while the storage is open. */
 struct storage {

@@ -15,7 +15,7 @@
 #include "base/file_slurp.h"
 #include "base/fs.h"
 #include "base/mem.h"
-#include "tsdb/conprof.h"
+#include "tsdb/tools/conprof.h"
 
 #define DEPTH_MAX 16 /* maximum depth of nested folders */
 

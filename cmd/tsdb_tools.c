@@ -13,12 +13,12 @@
 #include "cmd/console.h"
 #include "cmd/database.h"
 #include "pprof/columns/columns.h"
-#include "tsdb/inspect.h"
-#include "tsdb/querier.h"
-#include "tsdb/repair.h"
-#include "tsdb/snapshot.h"
-#include "tsdb/stats.h"
-#include "tsdb/verify.h"
+#include "tsdb/maintain/snapshot.h"
+#include "tsdb/maintain/stats.h"
+#include "tsdb/query/querier.h"
+#include "tsdb/tools/inspect.h"
+#include "tsdb/tools/repair.h"
+#include "tsdb/tools/verify.h"
 
 /* everprof tsdb list */
 

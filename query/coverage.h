@@ -19,7 +19,7 @@
 #include "base/table.h"
 #include "base/vec.h"
 #include "query/query_work.h"
-#include "tsdb/querier.h"
+#include "tsdb/query/querier.h"
 
 /* A span of time without a gap, in ms. */
 struct time_span {

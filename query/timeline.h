@@ -18,7 +18,7 @@
 #include "query/coverage.h"
 #include "query/merge/buckets.h"
 #include "query/work/time_steps.h"
-#include "tsdb/querier.h"
+#include "tsdb/query/querier.h"
 
 enum {
 	/* Largest number of steps, as in Prometheus. */

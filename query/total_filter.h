@@ -12,7 +12,7 @@
 
 #include "query/params.h"
 #include "query/query_work.h"
-#include "tsdb/querier.h"
+#include "tsdb/query/querier.h"
 
 /* Which totals are wanted, in the unit of the sample type. */
 struct total_filter {

@@ -11,7 +11,7 @@
 
 #include "model/selector.h"
 #include "query/query_work.h"
-#include "tsdb/querier.h"
+#include "tsdb/query/querier.h"
 
 /*
  * Set err to a message that says that no profile matches the selector. The

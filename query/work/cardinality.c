@@ -2,7 +2,7 @@
 #include "query/cardinality.h"
 
 #include "query/string_set.h"
-#include "tsdb/querier.h"
+#include "tsdb/query/querier.h"
 
 /*
  * Number of series or values after which the limits of memory and time are

@@ -13,7 +13,7 @@
 #include "pprof/columns/columns.h"
 #include "pprof/proto/decode.h"
 #include "query/query_work.h"
-#include "tsdb/querier.h"
+#include "tsdb/query/querier.h"
 
 /* The functions to call for each profile: either row() or decoded(). */
 struct profile_visitor {

@@ -14,7 +14,7 @@
 #include "query/params.h"
 #include "query/query_work.h"
 #include "query/total_filter.h"
-#include "tsdb/querier.h"
+#include "tsdb/query/querier.h"
 
 /* Where a single profile may be, relative to the requested time. */
 enum match {

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "query/coverage.h"
-#include "tsdb/querier.h"
+#include "tsdb/query/querier.h"
 
 /* Publish in the progress how much memory the query holds. */
 static void show_bytes(struct query_work *w)

@@ -29,7 +29,7 @@ PLANTED = [
     ('tsdb/extra.c', '', 'is not in CMakeLists.txt'),
     ('pprof/columns/wal.h', '', 'the name stands in'),
     ('tsdb/io/blob.c', '#include "tsdb/wal/wal.h"', '"tsdb/wal/wal.h" is in a higher room'),
-    ('tsdb/db/view.c', '#include "tsdb/tsdb.h"', '"tsdb/tsdb.h" is in a higher room'),
+    ('tsdb/db/view.c', '#include "tsdb/open/tsdb.h"', '"tsdb/open/tsdb.h" is in a higher room'),
     ('pprof/proto/decode.h', '#include "pprof/report/report.h"', 'is in a higher room'),
 ]
 

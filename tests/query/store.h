@@ -24,8 +24,8 @@
 #include "tests/check.h"
 #include "tests/tempdir.h"
 #include "tests/tsdb/profile.h"
-#include "tsdb/querier.h"
-#include "tsdb/tsdb.h"
+#include "tsdb/open/tsdb.h"
+#include "tsdb/query/querier.h"
 
 #define STORE_NOW   1700003600000LL
 #define STORE_NAMES 32 /* functions and types of one profile */

@@ -14,9 +14,9 @@
 #include "tests/tempdir.h"
 #include "tests/tsdb/hook.h"
 #include "tests/tsdb/sample.h"
-#include "tsdb/querier.h"
-#include "tsdb/stats.h"
-#include "tsdb/tsdb.h"
+#include "tsdb/maintain/stats.h"
+#include "tsdb/open/tsdb.h"
+#include "tsdb/query/querier.h"
 
 struct fixture {
 	struct tempdir dir;

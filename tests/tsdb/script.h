@@ -17,10 +17,10 @@
 #include "pprof/columns/columns.h"
 #include "tests/tsdb/profile.h"
 #include "tests/tsdb/sample.h"
-#include "tsdb/deletion.h"
-#include "tsdb/querier.h"
-#include "tsdb/repair.h"
-#include "tsdb/tsdb.h"
+#include "tsdb/maintain/deletion.h"
+#include "tsdb/open/tsdb.h"
+#include "tsdb/query/querier.h"
+#include "tsdb/tools/repair.h"
 
 #define SCRIPT_SERIES 5
 #define SCRIPT_TIMES  384

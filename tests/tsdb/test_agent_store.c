@@ -3,14 +3,14 @@
  * The store of everprof agent: a log alone, which keeps what was not sent, over
  * restarts, and never becomes a database by mistake.
  */
-#include "tsdb/agent_store.h"
+#include "tsdb/open/agent_store.h"
 
 #include <sys/stat.h>
 
 #include "tests/tempdir.h"
 #include "tests/tsdb/hook.h"
 #include "tests/tsdb/sample.h"
-#include "tsdb/tsdb.h"
+#include "tsdb/open/tsdb.h"
 
 #include "tests/check.h"
 

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 
 #include "tests/tsdb/mishap.h"
-#include "tsdb/stats.h"
+#include "tsdb/maintain/stats.h"
 
 TestSuite(append, .timeout = 60);
 

@@ -10,8 +10,8 @@
  */
 #include "tests/tsdb/vandal.h"
 
-#include "tsdb/deletion.h"
-#include "tsdb/repair.h"
+#include "tsdb/maintain/deletion.h"
+#include "tsdb/tools/repair.h"
 
 TestSuite(beneath, .timeout = 7200);
 

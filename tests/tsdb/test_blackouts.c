@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "tests/tsdb/mishap.h"
-#include "tsdb/snapshot.h"
+#include "tsdb/maintain/snapshot.h"
 
 TestSuite(blackouts, .timeout = 7200);
 

@@ -10,10 +10,10 @@
 #include "pprof/columns/columns.h"
 #include "tests/tsdb/fixture.h"
 #include "tests/tsdb/profile.h"
-#include "tsdb/deletion.h"
-#include "tsdb/repair.h"
-#include "tsdb/snapshot.h"
-#include "tsdb/verify.h"
+#include "tsdb/maintain/deletion.h"
+#include "tsdb/maintain/snapshot.h"
+#include "tsdb/tools/repair.h"
+#include "tsdb/tools/verify.h"
 
 TestSuite(block, .timeout = 120);
 

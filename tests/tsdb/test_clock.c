@@ -9,8 +9,8 @@
  */
 #include "tests/tsdb/vandal.h"
 
-#include "tsdb/repair.h"
-#include "tsdb/stats.h"
+#include "tsdb/maintain/stats.h"
+#include "tsdb/tools/repair.h"
 
 TestSuite(clocks, .timeout = 7200);
 

@@ -10,8 +10,8 @@
 #include "tests/check.h"
 #include "tests/tempdir.h"
 #include "tests/tsdb/sample.h"
-#include "tsdb/conprof.h"
-#include "tsdb/tsdb.h"
+#include "tsdb/open/tsdb.h"
+#include "tsdb/tools/conprof.h"
 
 TestSuite(conprof, .timeout = 120);
 

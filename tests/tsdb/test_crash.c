@@ -17,7 +17,7 @@
 #include "tests/support/powercut.h"
 #include "tests/tempdir.h"
 #include "tests/tsdb/script.h"
-#include "tsdb/repair.h"
+#include "tsdb/tools/repair.h"
 
 #define LIFETIMES 3 /* cuts in a row on the same data */
 

@@ -8,10 +8,10 @@
 #include <sys/resource.h>
 
 #include "tests/tsdb/mishap.h"
-#include "tsdb/deletion.h"
-#include "tsdb/repair.h"
-#include "tsdb/stats.h"
-#include "tsdb/verify.h"
+#include "tsdb/maintain/deletion.h"
+#include "tsdb/maintain/stats.h"
+#include "tsdb/tools/repair.h"
+#include "tsdb/tools/verify.h"
 
 TestSuite(damage, .timeout = 240);
 

@@ -20,10 +20,10 @@
 #include "tests/tempdir.h"
 #include "tests/tsdb/profile.h"
 #include "tests/tsdb/sample.h"
-#include "tsdb/deletion.h"
-#include "tsdb/querier.h"
-#include "tsdb/stats.h"
-#include "tsdb/verify.h"
+#include "tsdb/maintain/deletion.h"
+#include "tsdb/maintain/stats.h"
+#include "tsdb/query/querier.h"
+#include "tsdb/tools/verify.h"
 
 TestSuite(golden, .timeout = 7200);
 

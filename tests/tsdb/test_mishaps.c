@@ -5,9 +5,9 @@
  */
 #include "tests/tsdb/mishap.h"
 
-#include "tsdb/deletion.h"
-#include "tsdb/repair.h"
-#include "tsdb/stats.h"
+#include "tsdb/maintain/deletion.h"
+#include "tsdb/maintain/stats.h"
+#include "tsdb/tools/repair.h"
 
 TestSuite(mishaps, .timeout = 120);
 

@@ -5,8 +5,8 @@
  * read.
  */
 #include "tests/tsdb/mishap.h"
-#include "tsdb/deletion.h"
-#include "tsdb/snapshot.h"
+#include "tsdb/maintain/deletion.h"
+#include "tsdb/maintain/snapshot.h"
 
 #define WINDOW_STEPS 480 /* samples of 15 s in a window of two hours */
 

@@ -3,7 +3,7 @@
 #include "model/regex.h"
 #include "model/types.h"
 #include "tests/tsdb/mishap.h"
-#include "tsdb/deletion.h"
+#include "tsdb/maintain/deletion.h"
 
 TestSuite(querier, .timeout = 60);
 

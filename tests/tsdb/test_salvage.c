@@ -8,9 +8,9 @@
  */
 #include "tests/tsdb/vandal.h"
 
-#include "tsdb/deletion.h"
-#include "tsdb/repair.h"
-#include "tsdb/stats.h"
+#include "tsdb/maintain/deletion.h"
+#include "tsdb/maintain/stats.h"
+#include "tsdb/tools/repair.h"
 
 TestSuite(salvage, .timeout = 7200);
 

@@ -6,7 +6,7 @@
  */
 #include "model/types.h"
 #include "tests/tsdb/mishap.h"
-#include "tsdb/deletion.h"
+#include "tsdb/maintain/deletion.h"
 
 TestSuite(three_parts, .timeout = 60);
 

@@ -5,12 +5,12 @@
 #include "pprof/columns/columns.h"
 #include "tests/tsdb/mishap.h"
 #include "tests/tsdb/profile.h"
-#include "tsdb/deletion.h"
-#include "tsdb/inspect.h"
-#include "tsdb/repair.h"
-#include "tsdb/snapshot.h"
-#include "tsdb/stats.h"
-#include "tsdb/verify.h"
+#include "tsdb/maintain/deletion.h"
+#include "tsdb/maintain/snapshot.h"
+#include "tsdb/maintain/stats.h"
+#include "tsdb/tools/inspect.h"
+#include "tsdb/tools/repair.h"
+#include "tsdb/tools/verify.h"
 
 TestSuite(upkeep, .timeout = 60);
 

@@ -17,9 +17,9 @@
 #include "tests/check.h"
 #include "tests/tempdir.h"
 #include "tests/tsdb/sample.h"
-#include "tsdb/querier.h"
-#include "tsdb/stats.h"
-#include "tsdb/tsdb.h"
+#include "tsdb/maintain/stats.h"
+#include "tsdb/open/tsdb.h"
+#include "tsdb/query/querier.h"
 
 TestSuite(weeks, .timeout = 14400);
 

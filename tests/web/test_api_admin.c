@@ -7,7 +7,7 @@
 
 #include "base/vec.h"
 #include "tests/web/site.h"
-#include "tsdb/snapshot.h"
+#include "tsdb/maintain/snapshot.h"
 #include "web/api/api_export.h"
 #include "web/api/api_labels.h"
 #include "web/api/api_range.h"

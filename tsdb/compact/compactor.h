@@ -10,8 +10,8 @@
 #define TSDB_COMPACT_COMPACTOR_H
 
 #include "base/limits.h"
+#include "tsdb/block/part.h"
 #include "tsdb/compact/rewriter.h"
-#include "tsdb/part/part.h"
 
 /* The input of a compaction. compactor_run() borrows all pointers. */
 struct compaction {

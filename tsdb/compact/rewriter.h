@@ -13,8 +13,8 @@
 #define TSDB_COMPACT_REWRITER_H
 
 #include "tsdb/block/block_writer.h"
+#include "tsdb/block/part.h"
 #include "tsdb/compact/series_merger.h"
-#include "tsdb/part/part.h"
 
 /* The profiles that were left out of a block because they could not be read. */
 struct rewrite_loss {

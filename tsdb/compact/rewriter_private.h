@@ -11,9 +11,9 @@
 #define TSDB_COMPACT_REWRITER_PRIVATE_H
 
 #include "base/vec.h"
+#include "tsdb/block/values.h"
 #include "tsdb/chunk/chunk_writer.h"
 #include "tsdb/compact/rewriter.h"
-#include "tsdb/part/values.h"
 
 #define SLOTS 16 /* maximum number of decoded chunks in memory */
 

@@ -11,7 +11,7 @@
 #ifndef TSDB_COMPACT_SERIES_MERGER_H
 #define TSDB_COMPACT_SERIES_MERGER_H
 
-#include "tsdb/part/part.h"
+#include "tsdb/block/part.h"
 
 /*
  * Where a merged series is found: a part, and the number of the series in that

@@ -10,8 +10,8 @@
 #ifndef TSDB_COMPACT_SYMBOL_MERGER_H
 #define TSDB_COMPACT_SYMBOL_MERGER_H
 
+#include "tsdb/block/part.h"
 #include "tsdb/index/index_writer.h"
-#include "tsdb/part/part.h"
 
 struct symbol_merger;
 

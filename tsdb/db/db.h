@@ -15,6 +15,7 @@
 #include "base/mutex.h"
 #include "model/appender.h"
 #include "tsdb/block/block.h"
+#include "tsdb/block/part.h"
 #include "tsdb/db/options.h"
 #include "tsdb/db/state.h"
 #include "tsdb/head/flush.h"
@@ -22,7 +23,6 @@
 #include "tsdb/head/window.h"
 #include "tsdb/io/ballast.h"
 #include "tsdb/io/trash.h"
-#include "tsdb/part/part.h"
 #include "tsdb/wal/wal.h"
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tsdb/querier.h"
+#include "tsdb/query/querier.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 /*
  * Fetches single profiles: by a lookup in the index, or with a cursor over the
  * chunks of a block. The public functions that querier_fetch.c defines are
- * declared in tsdb/querier.h.
+ * declared in tsdb/query/querier.h.
  *
  * Ownership: as for the querier.
  * Threads: one thread at a time for each querier.

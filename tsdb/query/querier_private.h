@@ -11,10 +11,10 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
+#include "tsdb/block/part.h"
+#include "tsdb/block/values.h"
 #include "tsdb/db/db.h"
-#include "tsdb/part/part.h"
-#include "tsdb/part/values.h"
-#include "tsdb/querier.h"
+#include "tsdb/query/querier.h"
 #include "tsdb/wal/body.h"
 
 #define NONE UINT32_MAX /* no place: the end of a list, or nothing found */

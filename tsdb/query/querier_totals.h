@@ -2,7 +2,7 @@
 /*
  * Collects the totals of many profiles from chunk metadata, without reading the
  * bytes of the profiles. The public functions that querier_totals.c defines are
- * declared in tsdb/querier.h.
+ * declared in tsdb/query/querier.h.
  *
  * Ownership: as for the querier.
  * Threads: one thread at a time for each querier.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tsdb/conprof.h"
+#include "tsdb/tools/conprof.h"
 
 #include <stdarg.h>
 #include <sys/stat.h>

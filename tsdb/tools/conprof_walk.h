@@ -14,7 +14,7 @@
 #include "base/table.h"
 #include "base/zstd.h"
 #include "tsdb/chunk/chunks.h"
-#include "tsdb/conprof.h"
+#include "tsdb/tools/conprof.h"
 
 #define FILE_MAX_BYTES (4096ull * MIB) /* largest file that is read, in bytes */
 

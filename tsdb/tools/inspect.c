@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tsdb/inspect.h"
+#include "tsdb/tools/inspect.h"
 #include "base/mutex.h"
 
 #include <stdio.h>
@@ -9,11 +9,11 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "tsdb/conprof.h"
+#include "tsdb/block/values.h"
 #include "tsdb/db/db.h"
 #include "tsdb/db/view.h"
-#include "tsdb/engine/data_dir.h"
-#include "tsdb/part/values.h"
+#include "tsdb/open/data_dir.h"
+#include "tsdb/tools/conprof.h"
 
 bool tsdb_is_dir(const char *path)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tsdb/repair.h"
+#include "tsdb/tools/repair.h"
 
 #include "base/mem.h"
 #include "tsdb/db/db_clock.h"
@@ -7,7 +7,7 @@
 #include "tsdb/db/worker.h"
 #include "tsdb/maintain/block_rewrite.h"
 #include "tsdb/maintain/sealing.h"
-#include "tsdb/verify.h"
+#include "tsdb/tools/verify.h"
 
 /*
  * Callback for each problem that verification finds. It does nothing, because

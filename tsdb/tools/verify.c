@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tsdb/verify.h"
+#include "tsdb/tools/verify.h"
 
 #include <stdarg.h>
 
@@ -7,16 +7,16 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "tsdb/block/block_writer.h"
-#include "tsdb/engine/data_dir.h"
+#include "tsdb/block/part.h"
+#include "tsdb/block/values.h"
 #include "tsdb/head/head_open.h"
 #include "tsdb/io/dirlock.h"
 #include "tsdb/io/record.h"
 #include "tsdb/io/trash.h"
-#include "tsdb/part/part.h"
-#include "tsdb/part/values.h"
-#include "tsdb/stats.h"
+#include "tsdb/maintain/stats.h"
+#include "tsdb/open/data_dir.h"
+#include "tsdb/open/tsdb.h"
 #include "tsdb/tools/verify_files.h"
-#include "tsdb/tsdb.h"
 #include "tsdb/wal/wal.h"
 
 /* The state of verifying one part. */

@@ -7,8 +7,8 @@
 #include "base/crc32c.h"
 #include "base/mem.h"
 #include "tsdb/block/block.h"
+#include "tsdb/block/part.h"
 #include "tsdb/io/record.h"
-#include "tsdb/part/part.h"
 #include "tsdb/wal/body.h"
 #include "tsdb/wal/wal.h"
 

@@ -9,8 +9,8 @@
 #ifndef TSDB_TOOLS_VERIFY_FILES_H
 #define TSDB_TOOLS_VERIFY_FILES_H
 
-#include "tsdb/part/part.h"
-#include "tsdb/verify.h"
+#include "tsdb/block/part.h"
+#include "tsdb/tools/verify.h"
 
 /*
  * Counts a problem in the file `path`, and reports it to the caller of the

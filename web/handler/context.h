@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 #include "base/json.h"
-#include "tsdb/querier.h"
+#include "tsdb/query/querier.h"
 #include "web/handler/web_options.h"
 #include "web/http/server.h"
 

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "scrape/run/scrape.h"
-#include "tsdb/tsdb.h"
+#include "tsdb/open/tsdb.h"
 
 /* A command-line flag and its value, for /api/v1/status/flags. */
 struct web_flag {

@@ -13,9 +13,9 @@
 #include "base/units.h"
 #include "base/vec.h"
 #include "model/selector.h"
-#include "tsdb/deletion.h"
-#include "tsdb/repair.h"
-#include "tsdb/snapshot.h"
+#include "tsdb/maintain/deletion.h"
+#include "tsdb/maintain/snapshot.h"
+#include "tsdb/tools/repair.h"
 #include "web/handler/context.h"
 #include "web/handler/envelope.h"
 

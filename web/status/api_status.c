@@ -10,7 +10,7 @@
 
 #include "base/units.h"
 #include "query/cardinality.h"
-#include "tsdb/stats.h"
+#include "tsdb/maintain/stats.h"
 #include "web/guard/running.h"
 #include "web/handler/context.h"
 #include "web/handler/envelope.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tsdb/tsdb.h"
+#include "tsdb/open/tsdb.h"
 #include "base/mutex.h"
 
 #include "base/mem.h"
@@ -9,9 +9,9 @@
 #include "tsdb/db/flush_policy.h"
 #include "tsdb/db/loading.h"
 #include "tsdb/db/worker.h"
-#include "tsdb/engine/recovery.h"
 #include "tsdb/io/dirlock.h"
 #include "tsdb/maintain/maintenance.h"
+#include "tsdb/open/recovery.h"
 #include "tsdb/wal/wal_log.h"
 #include "tsdb/wal/wal_trim.h"
 

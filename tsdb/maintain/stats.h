@@ -5,10 +5,12 @@
  * Ownership: borrows the database.
  * Threads: any.
  */
-#ifndef TSDB_STATS_H
-#define TSDB_STATS_H
+#ifndef TSDB_MAINTAIN_STATS_H
+#define TSDB_MAINTAIN_STATS_H
 
-#include "tsdb/tsdb.h"
+#include "tsdb/db/options.h"
+
+struct tsdb;
 
 /* Current sizes and counts, and the limits that apply. */
 struct tsdb_stats {

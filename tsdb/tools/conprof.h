@@ -8,8 +8,8 @@
  * Ownership: what visitors receive is borrowed for the call.
  * Threads: one thread at a time for each walk.
  */
-#ifndef TSDB_CONPROF_H
-#define TSDB_CONPROF_H
+#ifndef TSDB_TOOLS_CONPROF_H
+#define TSDB_TOOLS_CONPROF_H
 
 #include "base/err.h"
 #include "model/labels.h"

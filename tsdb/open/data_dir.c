@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tsdb/engine/data_dir.h"
+#include "tsdb/open/data_dir.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tsdb/part/values.h"
+#include "tsdb/block/values.h"
 
 #include "base/crc32c.h"
 #include "base/hash.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tsdb/engine/recovery.h"
+#include "tsdb/open/recovery.h"
 
 #include <string.h>
 
@@ -10,8 +10,8 @@
 #include "tsdb/db/loading.h"
 #include "tsdb/db/open_heads.h"
 #include "tsdb/db/view.h"
-#include "tsdb/engine/data_dir.h"
 #include "tsdb/io/dirlock.h"
+#include "tsdb/open/data_dir.h"
 #include "tsdb/wal/wal_replay.h"
 #include "tsdb/wal/wal_unread.h"
 

@@ -7,11 +7,11 @@
  * Ownership: borrows the database.
  * Threads: any; takes job_mu.
  */
-#ifndef TSDB_REPAIR_H
-#define TSDB_REPAIR_H
+#ifndef TSDB_TOOLS_REPAIR_H
+#define TSDB_TOOLS_REPAIR_H
 
 #include "base/limits.h"
-#include "tsdb/tsdb.h"
+#include "tsdb/open/tsdb.h"
 
 /* The result of a repair. */
 struct tsdb_repair {

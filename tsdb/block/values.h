@@ -8,13 +8,13 @@
  * caller.
  * Threads: one thread at a time for each reader.
  */
-#ifndef TSDB_PART_VALUES_H
-#define TSDB_PART_VALUES_H
+#ifndef TSDB_BLOCK_VALUES_H
+#define TSDB_BLOCK_VALUES_H
 
 #include "model/codec.h"
 #include "model/types.h"
+#include "tsdb/block/part.h"
 #include "tsdb/chunk/tables.h"
-#include "tsdb/part/part.h"
 
 /*
  * The state of a reader; a zeroed struct is ready for use. The reader keeps a

@@ -7,11 +7,13 @@
  * Ownership: borrows the database.
  * Threads: any; takes job_mu.
  */
-#ifndef TSDB_SNAPSHOT_H
-#define TSDB_SNAPSHOT_H
+#ifndef TSDB_MAINTAIN_SNAPSHOT_H
+#define TSDB_MAINTAIN_SNAPSHOT_H
 
 #include "base/limits.h"
-#include "tsdb/tsdb.h"
+#include "tsdb/db/options.h"
+
+struct tsdb;
 
 /*
  * Makes a snapshot of everything that is stored now, in snapshots/NAME in the

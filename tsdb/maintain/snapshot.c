@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tsdb/snapshot.h"
+#include "tsdb/maintain/snapshot.h"
 
 #include "base/file_slurp.h"
 #include "base/fs.h"

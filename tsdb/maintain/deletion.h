@@ -7,12 +7,14 @@
  * Ownership: borrows the database.
  * Threads: any; takes job_mu, flush_mu and append_mu.
  */
-#ifndef TSDB_DELETION_H
-#define TSDB_DELETION_H
+#ifndef TSDB_MAINTAIN_DELETION_H
+#define TSDB_MAINTAIN_DELETION_H
 
 #include "base/limits.h"
 #include "model/matcher.h"
-#include "tsdb/tsdb.h"
+#include "tsdb/db/options.h"
+
+struct tsdb;
 
 /*
  * Deletes the profiles in [from, to] (ms) of all series that the matchers match

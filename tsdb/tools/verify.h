@@ -6,8 +6,8 @@
  * Ownership: keeps nothing.
  * Threads: one thread for each call.
  */
-#ifndef TSDB_VERIFY_H
-#define TSDB_VERIFY_H
+#ifndef TSDB_TOOLS_VERIFY_H
+#define TSDB_TOOLS_VERIFY_H
 
 #include "base/err.h"
 #include "base/log.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tsdb/agent_store.h"
+#include "tsdb/open/agent_store.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "base/mutex.h"
 #include "base/units.h"
 #include "model/types.h"
-#include "tsdb/engine/data_dir.h"
 #include "tsdb/io/dirlock.h"
+#include "tsdb/open/data_dir.h"
 #include "tsdb/wal/wal.h"
 #include "tsdb/wal/wal_log.h"
 #include "tsdb/wal/wal_replay.h"

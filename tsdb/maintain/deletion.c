@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tsdb/deletion.h"
+#include "tsdb/maintain/deletion.h"
 #include "base/mutex.h"
 
 #include "base/mem.h"

@@ -7,8 +7,8 @@
  * Ownership: keeps nothing.
  * Threads: any.
  */
-#ifndef TSDB_ENGINE_DATA_DIR_H
-#define TSDB_ENGINE_DATA_DIR_H
+#ifndef TSDB_OPEN_DATA_DIR_H
+#define TSDB_OPEN_DATA_DIR_H
 
 #include "base/file.h"
 

@@ -5,8 +5,8 @@
  * Ownership: borrows the database.
  * Threads: startup only, before other threads exist.
  */
-#ifndef TSDB_ENGINE_RECOVERY_H
-#define TSDB_ENGINE_RECOVERY_H
+#ifndef TSDB_OPEN_RECOVERY_H
+#define TSDB_OPEN_RECOVERY_H
 
 #include "tsdb/db/db.h"
 

@@ -9,8 +9,8 @@
  * queriers must be finished.
  * Threads: any, after tsdb_open() has returned.
  */
-#ifndef TSDB_TSDB_H
-#define TSDB_TSDB_H
+#ifndef TSDB_OPEN_TSDB_H
+#define TSDB_OPEN_TSDB_H
 
 #include "model/appender.h"
 #include "model/sample_log.h"

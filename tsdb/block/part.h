@@ -8,8 +8,8 @@
  * Ownership: a struct part holds no reference by itself; see part_ref().
  * Threads: any.
  */
-#ifndef TSDB_PART_PART_H
-#define TSDB_PART_PART_H
+#ifndef TSDB_BLOCK_PART_H
+#define TSDB_BLOCK_PART_H
 
 #include "base/limits.h"
 #include "tsdb/block/block.h"

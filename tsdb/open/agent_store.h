@@ -8,8 +8,8 @@
  * the appender and of the sample log must be finished.
  * Threads: any, after agent_store_open() has returned.
  */
-#ifndef TSDB_AGENT_STORE_H
-#define TSDB_AGENT_STORE_H
+#ifndef TSDB_OPEN_AGENT_STORE_H
+#define TSDB_OPEN_AGENT_STORE_H
 
 #include "base/clock.h"
 #include "base/file.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tsdb/part/part.h"
+#include "tsdb/block/part.h"
 
 #include "base/mutex.h"
 #include "tsdb/head/window.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tsdb/stats.h"
+#include "tsdb/maintain/stats.h"
 #include "base/mutex.h"
 
 #include "base/mem.h"

@@ -11,13 +11,13 @@
  * path; flushes and removals never wait for it.
  * Threads: one thread at a time for each querier; any number of queriers.
  */
-#ifndef TSDB_QUERIER_H
-#define TSDB_QUERIER_H
+#ifndef TSDB_QUERY_QUERIER_H
+#define TSDB_QUERY_QUERIER_H
 
 #include "base/buf.h"
 #include "base/limits.h"
 #include "model/matcher.h"
-#include "tsdb/tsdb.h"
+#include "tsdb/open/tsdb.h"
 
 struct codec_rows;
 struct querier;

@@ -5,10 +5,10 @@
  * Ownership: borrows the database.
  * Threads: any.
  */
-#ifndef TSDB_INSPECT_H
-#define TSDB_INSPECT_H
+#ifndef TSDB_TOOLS_INSPECT_H
+#define TSDB_TOOLS_INSPECT_H
 
-#include "tsdb/tsdb.h"
+#include "tsdb/open/tsdb.h"
 
 /*
  * Returns whether a path is a data directory of everprof: of a server, of an
