@@ -10,7 +10,7 @@
 
 #include "base/yaml.h"
 #include "cmd/ebpf_config.h"
-#include "remotewrite/remote_write_config.h"
+#include "remotewrite/send/remote_write_config.h"
 #include "scrape/target/scrape_config.h"
 
 /* A loaded configuration file. */

@@ -16,7 +16,7 @@
 #include "base/metrics.h"
 #include "cmd/ebpf_service.h"
 #include "discovery/manager.h"
-#include "remotewrite/sender.h"
+#include "remotewrite/send/sender.h"
 #include "scrape/run/scrape.h"
 
 /* A loaded configuration and the parts of the server that use it. */

@@ -23,7 +23,7 @@
 #include "cmd/push_source.h"
 #include "cmd/push_state.h"
 #include "cmd/version.h"
-#include "remotewrite/pusher.h"
+#include "remotewrite/send/pusher.h"
 
 /* How often the progress is shown on a terminal. */
 #define SHOW_NS 500000000LL

@@ -27,7 +27,7 @@
 #include "cmd/version.h"
 #include "cmd/write_endpoint.h"
 #include "discovery/manager.h"
-#include "remotewrite/sender.h"
+#include "remotewrite/send/sender.h"
 #include "scrape/run/scrape.h"
 #include "web/web.h"
 

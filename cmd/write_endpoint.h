@@ -8,8 +8,8 @@
 #ifndef CMD_WRITE_ENDPOINT_H
 #define CMD_WRITE_ENDPOINT_H
 
-#include "remotewrite/receiver.h"
-#include "remotewrite/sender.h"
+#include "remotewrite/receive/receiver.h"
+#include "remotewrite/send/sender.h"
 #include "web/web.h"
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "remotewrite/receiver.h"
+#include "remotewrite/receive/receiver.h"
 
 #include "base/clock.h"
 #include "base/mem.h"

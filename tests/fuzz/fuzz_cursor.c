@@ -9,7 +9,7 @@
 
 #include "base/crc32c.h"
 #include "base/enc.h"
-#include "remotewrite/cursor/cursor.h"
+#include "remotewrite/send/cursor.h"
 
 /* Bytes of a slot, and those of them that the checksum covers. */
 #define SLOT    64

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of cutting a list of waiting samples into batches. */
-#include "remotewrite/transport/batch.h"
+#include "remotewrite/wire/batch.h"
 
 #include "tests/check.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cursor of a remote-write queue: written in turn, through damage. */
-#include "remotewrite/cursor/cursor.h"
+#include "remotewrite/send/cursor.h"
 
 #include <errno.h>
 #include <fcntl.h>

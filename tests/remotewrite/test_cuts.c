@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #include "base/fs.h"
-#include "remotewrite/cursor/cursor.h"
+#include "remotewrite/send/cursor.h"
 #include "tests/check.h"
 #include "tests/support/powercut.h"
 #include "tests/tempdir.h"

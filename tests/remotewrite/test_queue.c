@@ -3,14 +3,14 @@
  * The queue of a receiver, which reads a log that the test controls. The
  * receiver does not listen, so what the queue has read stays pending.
  */
-#include "remotewrite/sender/queue.h"
+#include "remotewrite/send/queue.h"
 
 #include <stdatomic.h>
 #include <unistd.h>
 
 #include "base/yaml.h"
 #include "model/labels.h"
-#include "remotewrite/remote_write_config.h"
+#include "remotewrite/send/remote_write_config.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
 

@@ -3,10 +3,10 @@
  * The pure rules of the sender: what to do after an attempt, how long to wait,
  * how many shards to use, and how far the cursor may move.
  */
-#include "remotewrite/cursor/ack_window.h"
-#include "remotewrite/policy/catch_up.h"
-#include "remotewrite/policy/reshard.h"
-#include "remotewrite/policy/retry.h"
+#include "remotewrite/send/ack_window.h"
+#include "remotewrite/send/catch_up.h"
+#include "remotewrite/send/reshard.h"
+#include "remotewrite/send/retry.h"
 #include "tests/check.h"
 
 TestSuite(retry, .timeout = 30);

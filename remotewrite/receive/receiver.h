@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Receiver of remote write: decodes the requests of senders and stores their
+ * profiles. It knows nothing of HTTP but two headers; cmd/ connects it with the
+ * web server.
+ *
+ * Ownership: receiver_free() frees a receiver. Options, and the arguments of
+ * receiver_write(), are borrowed.
+ * Threads: any; several requests at a time.
+ */
+#ifndef REMOTEWRITE_RECEIVE_RECEIVER_H
+#define REMOTEWRITE_RECEIVE_RECEIVER_H
+
+#include "base/ingest_limiter.h"
+#include "base/metrics.h"
+#include "model/appender.h"
+
+/* A receiver. */
+struct receiver;
+
+/* Options of receiver_new(); everything is borrowed. */
+struct receiver_options {
+	struct appender *appender;
+	/* limits the memory of requests together with that of scrapes */
+	struct ingest_limiter *limiter;
+	/* limit of a profile, in bytes after decompression */
+	size_t max_profile;
+	struct metrics *metrics;
+};
+
+/* A request to write. */
+struct write_input {
+	const char *content_type;     /* the header; "" when it is missing */
+	const char *content_encoding; /* the header; "" when it is missing */
+	const char *content_digest;   /* the header; "" when it is missing */
+	struct bytes body;
+	/*
+	 * accounts for the memory of the body; raised by the memory of the
+	 * decompressed message
+	 */
+	struct ingest_share *share;
+	int64_t deadline_ns; /* when to give up, on clock_mono_ns() */
+};
+
+/*
+ * The number of samples of a request that were stored, and that were refused.
+ */
+struct write_outcome {
+	size_t stored; /* samples that are durable, duplicates included */
+	/* samples that will never be accepted, such as invalid profiles */
+	size_t refused;
+};
+
+/* The counters of a receiver, since it was created. */
+struct receiver_counts {
+	uint64_t stored;
+	uint64_t refused;
+	uint64_t conflicts;
+};
+
+/* Creates a receiver; never fails. */
+struct receiver *receiver_new(const struct receiver_options *o);
+
+/* Frees a receiver that no thread uses any more. NULL is a no-op. */
+void receiver_free(struct receiver *r);
+
+/* Returns what the receiver has counted. */
+struct receiver_counts receiver_counts_of(const struct receiver *r);
+
+/* Returns the largest body that can be a valid request, in bytes. */
+size_t receiver_max_body(const struct receiver *r);
+
+/*
+ * Decodes a request and stores its profiles. Returns 0 when all of them are
+ * durable. A profile that is stored already, with the same labels, time and
+ * bytes, counts as stored.
+ *
+ * ERR_INVALID: the sender must not send this request again. Either the request
+ * as a whole is malformed, and nothing was stored; or some samples were
+ * refused, which the message names, and the others are durable. ERR_TOOBIG: the
+ * request exceeds the limit of a profile. ERR_MEDIA: its type or compression is
+ * not supported. ERR_LIMIT, ERR_NOSPACE, ERR_IO, ERR_CLOSED, ERR_TIMEOUT: the
+ * sender should send the whole request again later.
+ */
+NODISCARD int receiver_write(struct receiver *r, const struct write_input *in,
+			     struct write_outcome *out, struct err *err);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The window of a remote-write queue: the samples that were read from the log
+ * and are not acknowledged up to the cursor. Shards acknowledge samples in any
+ * order; the cursor moves to the first one that is missing.
+ *
+ * Ownership: ack_window_fini() frees the memory of a window.
+ * Threads: the caller locks.
+ */
+#ifndef REMOTEWRITE_SEND_ACK_WINDOW_H
+#define REMOTEWRITE_SEND_ACK_WINDOW_H
+
+#include "base/defs.h"
+
+/* A place in the log, behind a sample. */
+struct log_place {
+	uint64_t position;
+	uint64_t number; /* of the next sample, if none is lost; 0: not known */
+	int64_t ms;      /* time of the sample before; 0: not known */
+};
+
+/* A window; the zero value is empty, at position 0. */
+struct ack_window {
+	/* one entry for each sample, as a ring of `cap` entries */
+	struct ack_entry *v;
+	size_t cap;             /* a power of two, or 0 */
+	uint64_t first;         /* number of the oldest entry */
+	uint64_t next;          /* number of the next entry */
+	struct log_place acked; /* before it, all is acknowledged */
+};
+
+/* Sets the place of an empty window. */
+void ack_window_init(struct ack_window *w, struct log_place place);
+
+/* Frees the memory of a window. */
+void ack_window_fini(struct ack_window *w);
+
+/*
+ * Adds the sample behind which the place is. Returns its number in the window,
+ * for ack_window_ack(). Positions must grow.
+ */
+uint64_t ack_window_add(struct ack_window *w, struct log_place end);
+
+/*
+ * Acknowledges a sample, once. Returns whether w->acked has moved.
+ */
+bool ack_window_ack(struct ack_window *w, uint64_t number);
+
+/*
+ * Moves w->acked to `end`, behind samples that need no acknowledgement, if the
+ * window is empty. Otherwise it moves there when the samples of the window are
+ * acknowledged.
+ */
+void ack_window_pass(struct ack_window *w, struct log_place end);
+
+/* Returns the number of samples in the window. */
+static inline uint64_t ack_window_count(const struct ack_window *w)
+{
+	return w->next - w->first;
+}
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pusher: sends samples to a receiver of remote write, one request after the
+ * other, and waits for each response. `everprof push` uses it; everprof serve
+ * and everprof agent use the sender.
+ *
+ * Ownership: pusher_free() frees a pusher. Options are borrowed for as long as
+ * it is used; samples are copied.
+ * Threads: one thread at a time.
+ */
+#ifndef REMOTEWRITE_SEND_PUSHER_H
+#define REMOTEWRITE_SEND_PUSHER_H
+
+#include "base/err.h"
+#include "model/appender.h"
+
+struct http_config;
+struct pusher;
+
+/* Options of pusher_new(). */
+struct pusher_options {
+	const char *url;
+	struct http_config *http; /* may be NULL */
+	const char *user_agent;
+	int64_t timeout_ms; /* of a request */
+	/*
+	 * For how long temporary failures are retried after the last request
+	 * that succeeded. Before the first one, a failed connection is final.
+	 */
+	int64_t retry_ms;
+	int64_t rate; /* maximum bytes of requests a second; 0: no limit */
+	/*
+	 * Called when the outcome of the `count` oldest samples is known:
+	 * `refused` of them will never be accepted, because of `why`, and all
+	 * others are durable. An error ends the push.
+	 */
+	int (*settled)(void *ctx, size_t count, size_t refused, const char *why,
+		       struct err *err);
+	/* Called before a temporary failure is retried. */
+	void (*retries)(void *ctx, const char *why);
+	/* Called after each request with its bytes, compressed. */
+	void (*sent)(void *ctx, size_t bytes);
+	void *ctx;
+};
+
+/* Creates a pusher. ERR_IO: the system has no descriptors left. */
+NODISCARD int pusher_new(const struct pusher_options *o, struct pusher **out,
+			 struct err *err);
+
+/* Frees a pusher; samples that are not settled are forgotten. NULL is a no-op. */
+void pusher_free(struct pusher *p);
+
+/*
+ * Adds a sample, and sends a request when there is enough for one. Errors as
+ * pusher_flush().
+ */
+NODISCARD int pusher_add(struct pusher *p, const struct sample *s,
+			 struct err *err);
+
+/*
+ * Sends all that was added, and returns when it is settled. ERR_INVALID: the
+ * receiver refuses all requests, for example because the credentials are wrong.
+ * ERR_TIMEOUT: retry_ms have passed without success. ERR_CLOSED: the first
+ * connection failed. ERR_CORRUPT: a sample is damaged. Errors of settled() are
+ * passed on.
+ */
+NODISCARD int pusher_flush(struct pusher *p, struct err *err);
+
+#endif

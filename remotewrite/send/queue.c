@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "remotewrite/send/queue.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "client/address/endpoint.h"
+#include "remotewrite/send/queue_cursor.h"
+#include "remotewrite/send/queue_private.h"
+#include "remotewrite/send/queue_reader.h"
+#include "remotewrite/send/queue_shards.h"
+
+/* Size of a backlog that is kept by default, if the disk is large enough. */
+#define BACKLOG_DEFAULT (10ull * GIB)
+
+/* Makes a counter or gauge with the labels of the queue. */
+#define MAKE(kind, member, name, help) \
+	(q->metrics.member = metrics_##kind(q->o.metrics, name, help, &labels))
+
+/* The family of dropped samples, by reason. */
+static struct metric *queue_make_dropped(struct queue *q, const char *reason)
+{
+	const struct metric_labels labels = {
+		{ "remote_name", "url", "reason" },
+		{ q->config.name.ptr, q->shown, reason },
+	};
+
+	return metrics_counter(
+		q->o.metrics, "everprof_remote_storage_samples_dropped_total",
+		"Profiles that were read from the WAL and not sent, by reason.",
+		&labels);
+}
+
+/* Creates the gauges that show the configuration, as Prometheus has them. */
+static void queue_make_settings(struct queue *q)
+{
+	const struct metric_labels labels = {
+		{ "remote_name", "url" },
+		{ q->config.name.ptr, q->shown },
+	};
+	const struct queue_config *c = &q->config.queue;
+	const struct {
+		const char *name;
+		const char *help;
+		int64_t value;
+	} rows[] = {
+		{ "everprof_remote_storage_shards_min",
+		  "Minimum number of shards (min_shards of the configuration).",
+		  c->min_shards },
+		{ "everprof_remote_storage_shards_max",
+		  "Maximum number of shards (max_shards of the configuration).",
+		  c->max_shards },
+		{ "everprof_remote_storage_shard_capacity",
+		  "Maximum number of profiles that wait in a shard (capacity of the configuration).",
+		  c->capacity },
+		{ "everprof_remote_storage_max_samples_per_send",
+		  "Maximum number of profiles in a request (max_samples_per_send of the configuration).",
+		  c->max_samples },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		metric_set(metrics_gauge(q->o.metrics, rows[i].name,
+					 rows[i].help, &labels),
+			   rows[i].value);
+}
+
+/* Creates the metrics of a queue. */
+static void queue_make_metrics(struct queue *q)
+{
+	const struct metric_labels labels = {
+		{ "remote_name", "url" },
+		{ q->config.name.ptr, q->shown },
+	};
+
+	MAKE(counter, sent, "everprof_remote_storage_samples_total",
+	     "Profiles that the receiver of remote write has accepted.");
+	MAKE(counter, failed, "everprof_remote_storage_samples_failed_total",
+	     "Profiles that the receiver of remote write has refused for good; they are not sent again.");
+	MAKE(counter, retried, "everprof_remote_storage_samples_retried_total",
+	     "Profiles that were sent again after a temporary failure.");
+	MAKE(counter, bytes, "everprof_remote_storage_bytes_total",
+	     "Bytes of the compressed bodies of remote-write requests that the receiver accepted.");
+	MAKE(counter, raw_bytes,
+	     "everprof_remote_storage_decompressed_bytes_total",
+	     "Bytes of remote-write requests that the receiver accepted, before compression.");
+	MAKE(gauge, pending, "everprof_remote_storage_samples_pending",
+	     "Profiles that were read from the WAL and are not acknowledged by the receiver yet.");
+	MAKE(gauge, shards, "everprof_remote_storage_shards",
+	     "Number of shards, the threads that send profiles to the receiver.");
+	MAKE(gauge, shards_desired, "everprof_remote_storage_shards_desired",
+	     "Number of shards that would be needed to send profiles as fast as they are stored, before min_shards and max_shards are applied.");
+	MAKE(gauge, backlog, "everprof_remote_storage_backlog_bytes",
+	     "Bytes of the WAL that the receiver has not acknowledged yet.");
+	MAKE(counter, passed_over,
+	     "everprof_remote_storage_places_unread_total",
+	     "Places of the WAL that were passed over because the disk could not read them for some minutes; their profiles are sent when it can.");
+	MAKE(gauge, catching_up, "everprof_remote_storage_catching_up",
+	     "Whether the queue catches up on a large backlog: it then uses all shards, and may send profiles as they are stored.");
+	MAKE(gauge, newest_sent,
+	     "everprof_remote_storage_queue_highest_sent_timestamp_seconds",
+	     "Time of the newest profile that the receiver has accepted, in seconds since the Unix epoch.");
+	/* The queue may replace one that caught up. */
+	metric_set(q->metrics.catching_up, 0);
+	q->metrics.duration = metrics_histogram(
+		q->o.metrics,
+		"everprof_remote_storage_sent_batch_duration_seconds",
+		"Duration of remote-write requests in seconds, whatever their outcome.",
+		&labels);
+	q->metrics.dropped_rules =
+		queue_make_dropped(q, "write_relabel_configs");
+	q->metrics.dropped_age = queue_make_dropped(q, "sample_age_limit");
+	q->metrics.dropped_backlog = queue_make_dropped(q, "max_backlog");
+	q->metrics.dropped_damaged = queue_make_dropped(q, "damaged");
+}
+
+/*
+ * Sets the gauges of a queue that has ended to 0. They stay in the output, and
+ * a backlog that they show would be that of a receiver that is removed.
+ */
+static void queue_clear_gauges(struct queue *q)
+{
+	metric_set(q->metrics.pending, 0);
+	metric_set(q->metrics.shards, 0);
+	metric_set(q->metrics.shards_desired, 0);
+	metric_set(q->metrics.backlog, 0);
+	metric_set(q->metrics.catching_up, 0);
+}
+
+/*
+ * The size of a backlog that is kept, see REMOTE_WRITE_BACKLOG_BY_DISK. The
+ * directory of the cursors is on the disk of the log.
+ */
+static uint64_t queue_backlog_max(const struct queue *q)
+{
+	uint64_t total = 0;
+	uint64_t available = 0;
+	uint64_t max = BACKLOG_DEFAULT;
+
+	if (q->config.backlog_bytes != REMOTE_WRITE_BACKLOG_BY_DISK)
+		return (uint64_t)q->config.backlog_bytes;
+	if (!fs_space(q->o.dir, &total, &available, NULL) && total / 8 < max)
+		max = total / 8;
+	return max;
+}
+
+/* Starts the shards, then the thread that feeds them. */
+static int start_threads(struct queue *q, struct err *err)
+{
+	int rc;
+
+	q->shards = mem_zalloc((size_t)q->config.queue.max_shards,
+			       sizeof(*q->shards));
+	q->wanted_shards = (size_t)q->config.queue.min_shards;
+	rc = queue_set_shards(q, q->wanted_shards, err);
+	if (!rc && pthread_create(&q->reader, NULL, queue_read, q))
+		abort(); /* like a lack of memory, this ends everprof */
+	return rc;
+}
+
+/* Copies the texts of the configuration that outlive a reload. */
+static void copy_config(struct queue *q, const struct remote_write_config *c)
+{
+	const char **headers =
+		arena_array(&q->texts, const char *, c->header_count + 1);
+
+	q->config = *c;
+	q->config.url = str_of(arena_strndup(&q->texts, c->url));
+	q->config.name = str_of(arena_strndup(&q->texts, c->name));
+	q->config.key = arena_str(&q->texts, c->key);
+	for (size_t i = 0; i < c->header_count; i++)
+		headers[i] = arena_strndup(&q->texts, str_of(c->headers[i]));
+	headers[c->header_count] = NULL;
+	q->config.headers = headers;
+	q->shown = http_url_shown(q->config.url.ptr);
+	q->http = http_config_new(&c->http);
+}
+
+int queue_start(const struct queue_options *o,
+		const struct remote_write_config *config,
+		const struct label *external, size_t external_count,
+		struct queue **out, struct err *err)
+{
+	struct queue *q = mem_new(struct queue);
+	int rc;
+
+	q->o = *o;
+	mutex_init(&q->mu);
+	mutex_init(&q->rules_mu);
+	clock_cond_init(&q->room);
+	q->series = series_cache_new();
+	copy_config(q, config);
+	queue_set_rules(q, config, external, external_count);
+	queue_make_metrics(q);
+	queue_make_settings(q);
+	q->drop_before_ms = INT64_MIN;
+	rc = queue_open_cursor(q, err);
+	q->backlog_max = queue_backlog_max(q);
+	if (!rc)
+		rc = start_threads(q, err);
+	if (rc)
+		queue_free(q);
+	else
+		*out = q;
+	return rc;
+}
+
+void queue_set_rules(struct queue *q, const struct remote_write_config *config,
+		     const struct label *external, size_t external_count)
+{
+	mutex_lock(&q->rules_mu);
+	q->rules = (struct series_rules){ .relabel = &config->relabel,
+					  .external = external,
+					  .external_count = external_count };
+	series_cache_clear(q->series);
+	mutex_unlock(&q->rules_mu);
+}
+
+bool queue_is_stopping(struct queue *q)
+{
+	bool stopping;
+
+	mutex_lock(&q->mu);
+	stopping = q->stopping;
+	mutex_unlock(&q->mu);
+	return stopping;
+}
+
+void queue_stop(struct queue *q)
+{
+	bool stopped;
+
+	if (!q)
+		return;
+	mutex_lock(&q->mu);
+	stopped = q->stopping;
+	q->stopping = true;
+	pthread_cond_broadcast(&q->room);
+	queue_wake_shards(q);
+	mutex_unlock(&q->mu);
+	if (stopped)
+		return;
+	/* The reader changes the number of shards, so it ends first. */
+	if (q->reader)
+		pthread_join(q->reader, NULL);
+	queue_end_shards(q, 0);
+	queue_clear_gauges(q);
+	if (q->cursor && cursor_sync(q->cursor, NULL)) {
+		/* An older position is harmless. */
+	}
+}
+
+void queue_free(struct queue *q)
+{
+	if (!q)
+		return;
+	queue_stop(q);
+	mem_free(q->shards);
+	cursor_close(q->cursor);
+	ack_window_fini(&q->window);
+	series_cache_free(q->series);
+	http_config_unref(q->http);
+	mem_free(q->shown);
+	arena_fini(&q->texts);
+	pthread_cond_destroy(&q->room);
+	mutex_destroy(&q->mu);
+	mutex_destroy(&q->rules_mu);
+	mem_free(q);
+}
+
+/* The counter of a fate. */
+static struct metric *metric_of(const struct queue *q, enum sample_fate fate)
+{
+	switch (fate) {
+	case FATE_SENT:
+		return q->metrics.sent;
+	case FATE_FAILED:
+		return q->metrics.failed;
+	case FATE_DAMAGED:
+		return q->metrics.dropped_damaged;
+	default:
+		return q->metrics.dropped_backlog;
+	}
+}
+
+/* Notes that a sample with this time was accepted. */
+static void note_sent(struct queue *q, int64_t ms) REQUIRES(q->mu)
+{
+	q->sent_count++;
+	q->answered_ns = clock_mono_ns();
+	if (ms > q->sent_ms)
+		q->sent_ms = ms;
+}
+
+/* Notes that a sample is not on its way any more. */
+static void route_leave(struct queue *q, const struct queued_sample *i)
+	REQUIRES(q->mu)
+{
+	struct route *r = &q->routes[i->route];
+
+	r->samples--;
+	q->shards[r->shard].load -= i->sample.raw_len;
+}
+
+void queue_finish(struct queue *q, struct queued_sample *list,
+		  enum sample_fate fate)
+{
+	bool moved = false;
+
+	mutex_lock(&q->mu);
+	while (list) {
+		struct queued_sample *next = list->next;
+
+		metric_add(metric_of(q, fate), 1);
+		if (fate == FATE_SENT)
+			note_sent(q, list->sample.ms);
+		moved |= ack_window_ack(&q->window, list->number);
+		q->held_bytes -= queued_sample_size(list);
+		route_leave(q, list);
+		mem_free(list);
+		list = next;
+	}
+	if (moved)
+		queue_write_cursor(q);
+	metric_set(q->metrics.pending, (int64_t)ack_window_count(&q->window));
+	metric_set(q->metrics.newest_sent, q->sent_ms / 1000);
+	pthread_cond_broadcast(&q->room);
+	mutex_unlock(&q->mu);
+}
+
+uint64_t queue_position(struct queue *q)
+{
+	uint64_t position;
+
+	mutex_lock(&q->mu);
+	position = q->window.acked.position;
+	mutex_unlock(&q->mu);
+	return position;
+}
+
+uint64_t queue_synced(struct queue *q)
+{
+	uint64_t position;
+
+	mutex_lock(&q->mu);
+	position = q->synced;
+	mutex_unlock(&q->mu);
+	return position;
+}
+
+void queue_status(struct queue *q, struct queue_status *out)
+{
+	struct sample_log *log = q->o.log;
+
+	mutex_lock(&q->mu);
+	*out = (struct queue_status){
+		.name = q->config.name.ptr,
+		.url = q->shown,
+		.shards = (unsigned)q->shard_count,
+		.pending = ack_window_count(&q->window),
+		.sent_ms = q->sent_ms,
+		.answer_ms = q->answer_ms,
+	};
+	snprintf(out->last_error, sizeof(out->last_error), "%s", q->last_error);
+	mutex_unlock(&q->mu);
+	out->backlog_bytes = log->bytes(log, queue_position(q));
+}

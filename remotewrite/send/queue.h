@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The queue of one receiver: a thread reads the sample log from the cursor on
+ * and distributes the samples to shards by series; each shard is a thread that
+ * sends batches. The order of the samples of a series is kept.
+ *
+ * Ownership: queue_free() frees a queue. Options are borrowed; the
+ * configuration is copied, except the rules, see queue_set_rules().
+ * Threads: one thread starts, changes and stops a queue; queue_status() may be
+ * called from any thread.
+ * Shutdown: queue_stop() interrupts requests and joins the threads; what was
+ * not acknowledged is sent again after the next start.
+ */
+#ifndef REMOTEWRITE_SEND_QUEUE_H
+#define REMOTEWRITE_SEND_QUEUE_H
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "model/sample_log.h"
+#include "remotewrite/send/sender.h"
+
+/* A queue. */
+struct queue;
+
+/* Options of queue_start(); everything is borrowed until queue_free(). */
+struct queue_options {
+	struct sample_log *log;
+	struct fs *fs;            /* NULL: the operating system's */
+	const char *dir;          /* directory of cursor files, which exists */
+	const struct log *events; /* the log of the program */
+	struct metrics *metrics;
+	const char *user_agent;
+	/* whether a new queue begins with the oldest sample, not the newest */
+	bool from_begin;
+	int64_t clock_steady_ms; /* see sender_options */
+	/* called from the queue's thread when queue_position() has moved */
+	void (*moved)(void *ctx);
+	void *ctx;
+};
+
+/*
+ * Starts a queue. Its cursor file is opened, or created. ERR_UNSUPPORTED: a
+ * newer version wrote that file. ERR_IO: the system has no descriptors left.
+ * The caller owns *out.
+ */
+NODISCARD int queue_start(const struct queue_options *o,
+			  const struct remote_write_config *config,
+			  const struct label *external, size_t external_count,
+			  struct queue **out, struct err *err);
+
+/*
+ * Replaces the configuration by an equal one, before the old one is freed:
+ * its rules and the external labels are borrowed.
+ */
+void queue_set_rules(struct queue *q, const struct remote_write_config *config,
+		     const struct label *external, size_t external_count);
+
+/* Stops a queue. NULL is a no-op. */
+void queue_stop(struct queue *q);
+
+/* Stops a queue, and frees it. NULL is a no-op. */
+void queue_free(struct queue *q);
+
+/*
+ * Returns the position in the log up to which the queue has finished: it needs
+ * no earlier samples. Any thread may call it.
+ */
+uint64_t queue_position(struct queue *q);
+
+/*
+ * Returns the position that the cursor file has durably; without a file, the
+ * position of the queue. Any thread may call it.
+ */
+uint64_t queue_synced(struct queue *q);
+
+/* Fills *out; the texts are borrowed from the queue. */
+void queue_status(struct queue *q, struct queue_status *out);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "remotewrite/send/queue_cursor.h"
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/units.h"
+
+/* The path of the file; the caller frees it. */
+static char *cursor_path(const struct queue *q)
+{
+	return mem_printf("%s/%s" CURSOR_SUFFIX, q->o.dir, q->config.name.ptr);
+}
+
+/* Opens or creates the file and its directory; see cursor_open(). */
+static int open_file(struct queue *q, struct cursor_state *state, bool *damaged,
+		     struct cursor **out, struct err *err)
+{
+	CLEANUP(mem_freep) char *path = cursor_path(q);
+	int rc = fs_ensure_dir(q->o.fs, q->o.dir, err);
+
+	if (!rc)
+		rc = cursor_open(q->o.fs, path, state, damaged, out, err);
+	return rc ? err_wrap(err, rc, "%s", path) : 0;
+}
+
+/* Whether a queue has no file, and begins with the newest sample. */
+static bool is_new_receiver(const struct queue *q)
+{
+	CLEANUP(mem_freep) char *path = cursor_path(q);
+	uint64_t size;
+
+	return !q->o.from_begin &&
+	       fs_size(q->o.fs, path, &size, NULL) == ERR_NOTFOUND;
+}
+
+/* Logs that a queue has a new file. */
+static void report_new_receiver(const struct queue *q)
+{
+	log_event(
+		q->o.events, LOG_INFO,
+		"a receiver of remote write is new: it gets the profiles that are stored from now on; if its cursor was removed, it never gets what was not sent before",
+		LOG_FIELDS(log_text("remote_name", q->config.name.ptr)));
+}
+
+/* Logs an event about the cursor. */
+static void report_cursor(const struct queue *q, const char *what,
+			  const struct err *err)
+{
+	log_event(q->o.events, LOG_WARN, what,
+		  LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
+			     log_err(err)));
+}
+
+/* The number of the first sample in the log, or of the next one. */
+static uint64_t first_number(struct sample_log *log)
+{
+	uint64_t number = log->next_number(log);
+	uint64_t position = log->begin(log);
+	struct logged_sample sample;
+	struct buf buf = { 0 };
+
+	if (!log->read(log, &position, false, &buf, &sample, NULL))
+		number = sample.number;
+	buf_fini(&buf);
+	return number;
+}
+
+/*
+ * Where a queue without a file begins. The number is asked for last: one that is
+ * too high does no harm, but one that is too low would look like a loss.
+ */
+static struct cursor_state new_state(const struct queue *q)
+{
+	struct sample_log *log = q->o.log;
+	struct cursor_state s = { .acked = q->o.from_begin ? log->begin(log) :
+							     log->end(log) };
+
+	s.number = q->o.from_begin ? first_number(log) : log->next_number(log);
+	return s;
+}
+
+/* Logs that the log ends before what was acknowledged. */
+static void report_shorter_log(const struct queue *q,
+			       const struct cursor_state *s)
+{
+	char at[40];
+
+	time_format(s->sample_ms, at);
+	log_event(
+		q->o.events, LOG_ERROR,
+		"files of the WAL were removed: it ends before what the receiver has acknowledged, so profiles that were not sent may be lost, and nobody knows how many",
+		LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
+			   log_text("after", at)));
+}
+
+int queue_open_cursor(struct queue *q, struct err *err)
+{
+	struct sample_log *log = q->o.log;
+	struct cursor_state state = new_state(q);
+	bool damaged = false;
+	bool is_new = is_new_receiver(q);
+	int rc = open_file(q, &state, &damaged, &q->cursor, err);
+
+	if (!rc && is_new)
+		report_new_receiver(q);
+	if (rc == ERR_UNSUPPORTED)
+		return rc;
+	if (rc) {
+		/* The file may be there: nothing counts as acknowledged. */
+		state = (struct cursor_state){ .acked = log->begin(log) };
+		report_cursor(
+			q,
+			"cannot open the cursor of remote write; all profiles of the WAL are sent again",
+			err);
+	}
+	if (damaged)
+		log_event(
+			q->o.events, LOG_WARN,
+			"the cursor of remote write is damaged; all profiles of the WAL are sent again",
+			LOG_FIELDS(
+				log_text("remote_name", q->config.name.ptr)));
+	/*
+	 * The log ends before the cursor only if the files of the log were
+	 * removed. Nothing that it has now was sent.
+	 */
+	if (state.acked > log->end(log)) {
+		report_shorter_log(q, &state);
+		state = (struct cursor_state){
+			.acked = log->begin(log),
+			.trusted_ms = state.trusted_ms,
+			.doubt_ms = state.doubt_ms,
+		};
+	}
+	ack_window_init(&q->window,
+			(struct log_place){ .position = state.acked,
+					    .number = state.number,
+					    .ms = state.sample_ms });
+	q->synced = state.acked;
+	q->clock.trusted_ms = state.trusted_ms;
+	q->clock.doubt_ms = state.doubt_ms;
+	return 0;
+}
+
+/* What the file has to state now. */
+static struct cursor_state queue_cursor_state(struct queue *q) REQUIRES(q->mu)
+{
+	return (struct cursor_state){ .acked = q->window.acked.position,
+				      .number = q->window.acked.number,
+				      .sample_ms = q->window.acked.ms,
+				      .trusted_ms = q->clock.trusted_ms,
+				      .doubt_ms = q->clock.doubt_ms };
+}
+
+void queue_write_cursor(struct queue *q)
+{
+	const struct cursor_state state = queue_cursor_state(q);
+	struct err err;
+
+	q->unsynced = true;
+	if (q->cursor && cursor_write(q->cursor, &state, &err))
+		report_cursor(
+			q,
+			"cannot write the cursor of remote write; profiles may be sent again after a restart",
+			&err);
+}
+
+/* Makes the file that could not be opened before. */
+static void make_cursor(struct queue *q)
+{
+	struct cursor_state state;
+	struct cursor *c = NULL;
+	struct err unwanted;
+	bool damaged;
+
+	mutex_lock(&q->mu);
+	state = queue_cursor_state(q);
+	mutex_unlock(&q->mu);
+	/* A file that is there has an older position, which is replaced. */
+	if (open_file(q, &state, &damaged, &c, &unwanted))
+		return;
+	mutex_lock(&q->mu);
+	q->cursor = c;
+	q->unsynced = true;
+	mutex_unlock(&q->mu);
+	log_event(q->o.events, LOG_INFO,
+		  "the cursor of remote write can be saved again",
+		  LOG_FIELDS(log_text("remote_name", q->config.name.ptr)));
+}
+
+/* Sets the position that is durable. */
+static void set_synced(struct queue *q, uint64_t position)
+{
+	mutex_lock(&q->mu);
+	q->synced = position;
+	mutex_unlock(&q->mu);
+}
+
+bool queue_sync_cursor(struct queue *q)
+{
+	struct cursor_state state;
+	bool moved;
+	struct err err;
+
+	/* The reader alone sets the cursor, so it may look without the lock. */
+	if (!q->cursor)
+		make_cursor(q);
+	mutex_lock(&q->mu);
+	state = queue_cursor_state(q);
+	moved = q->unsynced;
+	q->unsynced = false;
+	/* ack_window_pass() moves the position without writing it. */
+	if (moved && q->cursor)
+		moved = !cursor_write(q->cursor, &state, NULL);
+	mutex_unlock(&q->mu);
+	if (moved && q->cursor && cursor_sync(q->cursor, &err)) {
+		report_cursor(
+			q,
+			"cannot save the cursor of remote write; profiles may be sent again after a power cut",
+			&err);
+		return false;
+	}
+	if (moved)
+		set_synced(q, state.acked);
+	return moved;
+}

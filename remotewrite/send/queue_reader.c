@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "remotewrite/send/queue_reader.h"
+
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "base/outage.h"
+#include "base/trusted_clock.h"
+#include "base/units.h"
+#include "remotewrite/send/queue_cursor.h"
+#include "remotewrite/send/queue_private.h"
+#include "remotewrite/send/queue_shards.h"
+
+#define SECOND_NS 1000000000LL
+
+/* How long the reader waits for new samples or for room, in ms. */
+#define WAIT_MS 200LL
+
+/* With max_backlog exceeded, a tenth more than needed is dropped. */
+#define BACKLOG_LEFT(max) ((max) / 10 * 9)
+
+/* The state of the reader. */
+struct reader {
+	struct queue *q;
+	uint64_t
+		position; /* in the log; behind the last sample that was read */
+	struct buf buf;
+	struct logged_sample sample;
+	struct shard_meter meter;
+	int64_t saved_ns;   /* when the cursor was made durable last */
+	int64_t checked_ns; /* when max_backlog was checked last */
+	bool skipped;       /* max_backlog has dropped samples */
+	uint64_t run_bytes; /* of the profiles read since the log's end */
+	struct trusted_clock clock; /* decides what is too old */
+	int64_t clock_saved_ns;     /* when its state was saved last */
+	struct outage outage;       /* of the disk with the log */
+	/*
+	 * The number of the next sample, if none is lost; 0: not known. The time
+	 * of the sample before it; 0: there is none.
+	 */
+	uint64_t expected;
+	int64_t before_ms;
+	struct err damage; /* why samples may be missing; code 0: no reason */
+	bool ages;         /* the sample before was too old to be sent */
+};
+
+/* Where the reader is. */
+static struct log_place reader_place(const struct reader *r)
+{
+	return (struct log_place){ .position = r->position,
+				   .number = r->expected,
+				   .ms = r->before_ms };
+}
+
+/* Moves the position of the queue behind what needs no acknowledgement. */
+static void reader_pass(struct reader *r)
+{
+	mutex_lock(&r->q->mu);
+	ack_window_pass(&r->q->window, reader_place(r));
+	r->q->unsynced = true;
+	mutex_unlock(&r->q->mu);
+}
+
+/* Counts and logs samples that are missing before the one that was read. */
+static void report_loss(struct reader *r, uint64_t samples)
+{
+	int64_t now = r->sample.ms;
+	int64_t before = r->before_ms ? r->before_ms : now;
+	char from[40];
+	char to[40];
+
+	time_format(before < now ? before : now, from);
+	time_format(before < now ? now : before, to);
+	metric_add(r->q->metrics.dropped_damaged, (int64_t)samples);
+	log_event(
+		r->q->o.events, LOG_ERROR,
+		"the WAL is damaged; remote write cannot send the profiles that it lacks",
+		LOG_FIELDS(log_text("remote_name", r->q->config.name.ptr),
+			   log_int("profiles", (int64_t)samples),
+			   log_text("from", r->before_ms ? from : "unknown"),
+			   log_text("to", to),
+			   log_int("segment", (int64_t)(r->sample.lsn >> 32)),
+			   log_int("offset", (int64_t)(uint32_t)r->sample.lsn),
+			   log_text("error",
+				    r->damage.code ? r->damage.msg : "")));
+}
+
+/*
+ * Takes the number of a sample that was read: the numbers between this one and
+ * that of the sample before are lost.
+ */
+static void reader_count(struct reader *r)
+{
+	uint64_t number = r->sample.number;
+
+	if (r->expected && number > r->expected)
+		report_loss(r, number - r->expected);
+	r->expected = number ? number + 1 : 0;
+	r->before_ms = r->sample.ms;
+	r->damage.code = 0;
+}
+
+/* Counts a sample that was read, but cannot be sent. */
+static void report_unusable(struct reader *r, const struct err *err)
+{
+	char at[40];
+
+	time_format(r->sample.ms, at);
+	metric_add(r->q->metrics.dropped_damaged, 1);
+	log_event(r->q->o.events, LOG_ERROR,
+		  "remote write cannot send a profile of the WAL",
+		  LOG_FIELDS(log_text("remote_name", r->q->config.name.ptr),
+			     log_text("time", at), log_err(err)));
+	reader_pass(r);
+}
+
+/* Whether a shard has to wait before it takes a sample. */
+static bool is_full(const struct queue *q, const struct shard *s)
+	REQUIRES(q->mu)
+{
+	return q->wanted_shards != q->shard_count ||
+	       s->count >= (size_t)q->config.queue.capacity ||
+	       (q->held_bytes > HELD_MAX && ack_window_count(&q->window));
+}
+
+/*
+ * Once a second: makes the cursor durable, and says that the log may drop what
+ * is before it.
+ */
+static void save_position(struct reader *r)
+{
+	int64_t now = clock_mono_ns();
+
+	if (now - r->saved_ns < SECOND_NS)
+		return;
+	r->saved_ns = now;
+	if (queue_sync_cursor(r->q))
+		r->q->o.moved(r->q->o.ctx);
+}
+
+/* The samples that max_backlog has dropped at one time. */
+struct skipped {
+	uint64_t samples;
+	int64_t first_ms;
+	int64_t last_ms;
+};
+
+/* Reads on without bodies until the backlog is small enough. */
+static void skip_backlog(struct reader *r, uint64_t until_bytes,
+			 int64_t before_ms, struct skipped *out)
+{
+	struct sample_log *log = r->q->o.log;
+
+	while (!queue_is_stopping(r->q)) {
+		uint64_t position = r->position;
+		int rc = log->read(log, &position, false, &r->buf, &r->sample,
+				   NULL);
+
+		if (rc == ERR_AGAIN || rc == ERR_IO)
+			return;
+		if (!rc && log->bytes(log, r->position) <= until_bytes &&
+		    r->sample.ms >= before_ms)
+			return;
+		r->position = position;
+		if (rc == ERR_NOTFOUND)
+			r->expected = 0;
+		if (rc)
+			continue;
+		reader_count(r);
+		if (!out->samples++ || r->sample.ms < out->first_ms)
+			out->first_ms = r->sample.ms;
+		if (r->sample.ms > out->last_ms)
+			out->last_ms = r->sample.ms;
+	}
+}
+
+/* Logs what max_backlog has dropped. */
+static void report_skipped(struct reader *r, const struct skipped *s)
+{
+	char from[40];
+	char to[40];
+
+	time_format(s->first_ms, from);
+	time_format(s->last_ms, to);
+	metric_add(r->q->metrics.dropped_backlog, (int64_t)s->samples);
+	log_event(
+		r->q->o.events, LOG_ERROR,
+		"remote write exceeds max_backlog; the oldest profiles are dropped",
+		LOG_FIELDS(log_text("remote_name", r->q->config.name.ptr),
+			   log_int("profiles", (int64_t)s->samples),
+			   log_text("from", from), log_text("to", to)));
+}
+
+/*
+ * The lowest position from which the log has at most `max` bytes, between
+ * `from` and `to`.
+ */
+static uint64_t position_of_bytes(struct sample_log *log, uint64_t max,
+				  uint64_t from, uint64_t to)
+{
+	while (from < to) {
+		uint64_t middle = from + (to - from) / 2;
+
+		if (log->bytes(log, middle) <= max)
+			to = middle;
+		else
+			from = middle + 1;
+	}
+	return from;
+}
+
+/*
+ * The time before which samples are older than `limit_ms`. INT64_MIN: there is
+ * no limit (0), or the clock does not decide.
+ */
+static int64_t reader_oldest(struct reader *r, int64_t limit_ms)
+{
+	struct trusted_time now =
+		trusted_clock_check(&r->clock, NULL, r->q->o.clock_steady_ms);
+
+	return limit_ms && now.decides ? now.earliest_ms - limit_ms : INT64_MIN;
+}
+
+/*
+ * Keeps the clock for the cursor. It is saved with each new position, and at
+ * least once a minute: after a stop, the queue must not trust just any time.
+ */
+static void note_clock(struct reader *r)
+{
+	mutex_lock(&r->q->mu);
+	r->q->clock = r->clock;
+	if (r->checked_ns - r->clock_saved_ns > CLOCK_MINUTE_NS) {
+		r->clock_saved_ns = r->checked_ns;
+		r->q->unsynced = true;
+	}
+	mutex_unlock(&r->q->mu);
+}
+
+/* Tells the shards to give up the samples with earlier times. */
+static void set_drop_before(struct queue *q, int64_t ms)
+{
+	mutex_lock(&q->mu);
+	q->drop_before_ms = ms;
+	mutex_unlock(&q->mu);
+}
+
+/* Tells the shards to give up the samples before a position. */
+static void give_up(struct queue *q, uint64_t position)
+{
+	mutex_lock(&q->mu);
+	q->drop_until = position;
+	queue_wake_shards(q);
+	mutex_unlock(&q->mu);
+}
+
+/* The size of which the backlog has to be; UINT64_MAX: it is small enough. */
+static uint64_t backlog_target(struct queue *q)
+{
+	struct sample_log *log = q->o.log;
+	uint64_t bytes = log->bytes(log, queue_position(q));
+	uint64_t max = q->backlog_max;
+
+	metric_set(q->metrics.backlog, (int64_t)bytes);
+	return !max || bytes <= max ? UINT64_MAX : BACKLOG_LEFT(max);
+}
+
+/*
+ * Once a second: if the backlog exceeds max_backlog, gives up the oldest
+ * samples. They may be with the shards, which then give them up, or not be read
+ * yet.
+ */
+static void limit_backlog(struct reader *r)
+{
+	struct queue *q = r->q;
+	int64_t age = q->config.backlog_ms;
+	int64_t before_ms = reader_oldest(r, age);
+	struct skipped s = { 0 };
+	uint64_t target;
+
+	if (clock_mono_ns() - r->checked_ns < SECOND_NS)
+		return;
+	r->checked_ns = clock_mono_ns();
+	note_clock(r);
+	set_drop_before(q, before_ms);
+	target = backlog_target(q);
+	if (target == UINT64_MAX && !age)
+		return;
+	skip_backlog(r, target, before_ms, &s);
+	if (s.samples) {
+		r->skipped = true;
+		report_skipped(r, &s);
+		reader_pass(r);
+	}
+	if (s.samples || target != UINT64_MAX)
+		give_up(q, position_of_bytes(q->o.log, target,
+					     queue_position(q), r->position));
+}
+
+/* The shard with the fewest bytes to send. */
+static size_t lightest_shard(const struct queue *q) REQUIRES(q->mu)
+{
+	size_t best = 0;
+
+	for (size_t i = 1; i < q->shard_count; i++) {
+		if (q->shards[i].load < q->shards[best].load)
+			best = i;
+	}
+	return best;
+}
+
+/*
+ * The shard for the next sample of a route: that of the samples before it, as
+ * long as they are on their way.
+ */
+static struct shard *route_shard(struct queue *q, size_t route) REQUIRES(q->mu)
+{
+	struct route *r = &q->routes[route];
+
+	if (!r->samples)
+		r->shard = lightest_shard(q);
+	return &q->shards[r->shard];
+}
+
+/*
+ * Adds a sample, behind which the reader is at `place`, to a shard and to the
+ * window of acknowledgements.
+ */
+static void add_to_shard(struct queue *q, struct shard *s,
+			 struct queued_sample *i, struct log_place place)
+	REQUIRES(q->mu)
+{
+	i->number = ack_window_add(&q->window, place);
+	q->held_bytes += queued_sample_size(i);
+	q->routes[i->route].samples++;
+	if (s->last)
+		s->last->next = i;
+	else
+		s->first = i;
+	s->last = i;
+	s->count++;
+	s->bytes += i->sample.raw_len;
+	s->load += i->sample.raw_len;
+	metric_set(q->metrics.pending, (int64_t)ack_window_count(&q->window));
+	pthread_cond_signal(&s->wake);
+}
+
+/*
+ * Hands a sample to its shard if there is room, or waits for room for a moment.
+ * Returns whether the sample was handed over.
+ */
+static bool try_hand_over(struct reader *r, struct queued_sample *i,
+			  uint64_t hash)
+{
+	struct queue *q = r->q;
+	struct timespec at = clock_mono_at(clock_mono_ns() + WAIT_MS * 1000000);
+	struct shard *s;
+	bool full;
+
+	mutex_lock(&q->mu);
+	i->route = hash % ROUTES;
+	s = route_shard(q, i->route);
+	full = is_full(q, s);
+	if (full) {
+		/* The shards send what they have; see shard_is_ready(). */
+		queue_wake_shards(q);
+		(void)mutex_wait_until(&q->mu, &q->room, &at);
+	} else {
+		add_to_shard(q, s, i, reader_place(r));
+	}
+	mutex_unlock(&q->mu);
+	return !full;
+}
+
+/* Does what is due from time to time, however long the reader waits. */
+static void do_upkeep(struct reader *r)
+{
+	save_position(r);
+	limit_backlog(r);
+	queue_reshard(r->q, &r->meter);
+}
+
+/*
+ * Hands a sample to its shard, as soon as there is room. Meanwhile max_backlog
+ * may give the sample up.
+ */
+static void hand_over(struct reader *r, struct queued_sample *i, uint64_t hash)
+{
+	while (!try_hand_over(r, i, hash)) {
+		r->skipped = false;
+		do_upkeep(r);
+		if (!r->skipped && !queue_is_stopping(r->q))
+			continue;
+		if (r->skipped)
+			metric_add(r->q->metrics.dropped_backlog, 1);
+		mem_free(i);
+		return;
+	}
+}
+
+/* Whether sample_age_limit forbids to send a sample. */
+static bool is_too_old(struct reader *r)
+{
+	return r->sample.ms < reader_oldest(r, r->q->config.queue.age_limit_ms);
+}
+
+/* Counts a sample that is too old to be sent; of such in a row, logs the first. */
+static void reader_drop_old(struct reader *r)
+{
+	char at[40];
+
+	metric_add(r->q->metrics.dropped_age, 1);
+	time_format(r->sample.ms, at);
+	if (!r->ages)
+		log_event(
+			r->q->o.events, LOG_WARN,
+			"remote write drops profiles that are older than sample_age_limit; further ones in a row are only counted",
+			LOG_FIELDS(
+				log_text("remote_name", r->q->config.name.ptr),
+				log_text("time", at)));
+	r->ages = true;
+	reader_pass(r);
+}
+
+/* Relabels the sample that was read, and hands it to its shard. */
+static void take_sample(struct reader *r)
+{
+	struct queue *q = r->q;
+	struct queued_sample *i = NULL;
+	struct sent_series to = { 0 };
+	struct err err;
+	int rc;
+
+	reader_count(r);
+	if (is_too_old(r)) {
+		reader_drop_old(r);
+		return;
+	}
+	r->ages = false;
+	mutex_lock(&q->rules_mu);
+	rc = series_cache_find(q->series, r->sample.labels, &q->rules, &to,
+			       &err);
+	if (!rc && to.labels.len)
+		i = queued_sample_new(&r->sample, to.labels);
+	mutex_unlock(&q->rules_mu);
+	if (rc) {
+		report_unusable(r, &err);
+		return;
+	}
+	if (!i) {
+		metric_add(q->metrics.dropped_rules, 1);
+		reader_pass(r);
+		return;
+	}
+	r->run_bytes += r->sample.raw_len;
+	shard_meter_add(&r->meter, r->sample.body.len);
+	hand_over(r, i, to.hash);
+}
+
+/*
+ * At the end of the log: if the reader had a backlog, of a full request or
+ * more, lets the shards send its last samples now. These have waited in the
+ * log, so they need not wait for batch_send_deadline, too.
+ */
+static void end_backlog(struct reader *r)
+{
+	struct queue *q = r->q;
+
+	if (r->run_bytes >= (uint64_t)q->config.queue.max_bytes) {
+		mutex_lock(&q->mu);
+		q->due_before = q->window.next;
+		queue_wake_shards(q);
+		mutex_unlock(&q->mu);
+	}
+	r->run_bytes = 0;
+}
+
+/*
+ * Waits for samples; what the log dropped at its end needs no acknowledgement.
+ */
+static void wait_for_samples(struct reader *r)
+{
+	struct sample_log *log = r->q->o.log;
+
+	end_backlog(r);
+	reader_pass(r);
+	save_position(r);
+	log->wait(log, r->position, WAIT_MS);
+}
+
+/* Waits for a while, unless the queue stops. */
+static void reader_pause(struct queue *q)
+{
+	struct timespec at = clock_mono_at(clock_mono_ns() + WAIT_MS * 1000000);
+
+	mutex_lock(&q->mu);
+	if (!q->stopping)
+		(void)mutex_wait_until(&q->mu, &q->room, &at);
+	mutex_unlock(&q->mu);
+}
+
+/* Logs that the disk does not answer. */
+static void report_outage(const struct queue *q, const struct err *err)
+{
+	log_event(
+		q->o.events, LOG_WARN,
+		"remote write cannot read the WAL and tries again; no profile is lost",
+		LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
+			   log_err(err)));
+}
+
+/* Logs that a place of the log is passed over, and counts it. */
+static void report_passed_over(const struct queue *q, uint64_t from,
+			       const struct err *err)
+{
+	metric_add(q->metrics.passed_over, 1);
+	log_event(
+		q->o.events, LOG_ERROR,
+		"remote write passes over a place of the WAL that the disk cannot read; its profiles are sent when the disk reads them again",
+		LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
+			   log_int("segment", (int64_t)(from >> 32)),
+			   log_int("offset", (int64_t)(uint32_t)from),
+			   log_err(err)));
+}
+
+/*
+ * Waits for a disk that did not read a sample. After a longer outage, the
+ * sample is passed over; the log appends it again later.
+ */
+static void wait_for_disk(struct reader *r, uint64_t from, struct err *err)
+{
+	struct sample_log *log = r->q->o.log;
+
+	if (!r->outage.since_ns)
+		report_outage(r->q, err);
+	if (outage_note(&r->outage, ERR_IO, 0, err) == ERR_AGAIN ||
+	    log->skip(log, &r->position, err)) {
+		reader_pause(r->q);
+		return;
+	}
+	report_passed_over(r->q, from, err);
+	r->expected = 0;
+	reader_pass(r);
+}
+
+/*
+ * Passes a damaged place of the log, or one of which the samples come later
+ * (ERR_NOTFOUND). Which samples are lost is known with the next one.
+ */
+static void pass_damage(struct reader *r, int rc, const struct err *err)
+{
+	if (rc == ERR_NOTFOUND)
+		r->expected = 0;
+	else if (!r->damage.code)
+		r->damage = *err;
+	reader_pass(r);
+}
+
+void *queue_read(void *queue)
+{
+	struct queue *q = queue;
+	struct sample_log *log = q->o.log;
+	struct reader r = { .q = q };
+
+	mutex_lock(&q->mu);
+	r.position = q->window.acked.position;
+	r.expected = q->window.acked.number;
+	r.before_ms = q->window.acked.ms;
+	r.clock = q->clock;
+	mutex_unlock(&q->mu);
+	pthread_setname_np(pthread_self(), "write-reader");
+	while (!queue_is_stopping(q)) {
+		uint64_t from = r.position;
+		struct err err;
+		int rc = log->read(log, &r.position, true, &r.buf, &r.sample,
+				   &err);
+
+		if (rc != ERR_IO)
+			outage_end(&r.outage);
+		if (!rc)
+			take_sample(&r);
+		else if (rc == ERR_IO)
+			wait_for_disk(&r, from, &err);
+		else if (rc == ERR_AGAIN)
+			wait_for_samples(&r);
+		else
+			pass_damage(&r, rc, &err);
+		do_upkeep(&r);
+	}
+	buf_fini(&r.buf);
+	return NULL;
+}

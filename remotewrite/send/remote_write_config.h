@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The section remote_write of the configuration file: a list of receivers, each
+ * with a queue of its own. Keys and defaults are Prometheus' where profiles
+ * allow it.
+ *
+ * Source: prometheus.io/docs/prometheus/latest/configuration/configuration,
+ * remote_write.
+ *
+ * Ownership: texts and arrays are borrowed from the struct yaml they were
+ * decoded from; remote_write_configs_fini() frees the relabelling rules.
+ * Threads: immutable once decoded, except the rules, which belong to one thread
+ * at a time.
+ */
+#ifndef REMOTEWRITE_SEND_REMOTE_WRITE_CONFIG_H
+#define REMOTEWRITE_SEND_REMOTE_WRITE_CONFIG_H
+
+#include "base/yaml.h"
+#include "client/transfer/http_options.h"
+#include "model/labels.h"
+#include "model/relabel.h"
+
+/* The section queue_config. */
+struct queue_config {
+	int64_t capacity; /* samples that may wait for one shard */
+	int64_t max_shards;
+	int64_t min_shards;
+	int64_t max_samples; /* samples in a request */
+	int64_t max_bytes;   /* bytes in a request, decompressed */
+	/* time after which a request is sent although it is not full */
+	int64_t deadline_ms;
+	int64_t min_backoff_ms;
+	int64_t max_backoff_ms;
+	int64_t age_limit_ms; /* older samples are dropped; 0: no limit */
+	/* a larger backlog is sent as it is stored, if that is faster; 0: never */
+	int64_t catch_up_bytes;
+};
+
+/*
+ * The default of max_backlog.size: 10 GiB, but at most an eighth of the disk,
+ * so that a receiver that is down does not take the room of new profiles.
+ */
+#define REMOTE_WRITE_BACKLOG_BY_DISK (-1)
+
+/* One receiver. */
+struct remote_write_config {
+	struct str url;
+	struct str name; /* unique; by default made from the URL */
+	int64_t timeout_ms;
+	bool zstd; /* whether zstd is tried before snappy */
+	struct http_options http;
+	/* the key `headers`: texts "Name: value" */
+	const char **headers;
+	size_t header_count;
+	struct relabel_rules relabel;
+	struct queue_config queue;
+	/*
+	 * how much may wait in the log, in bytes and in ms of age; beyond it
+	 * the oldest samples are dropped. 0: no limit
+	 */
+	int64_t backlog_bytes; /* 0: no limit */
+	int64_t backlog_ms;
+	/* all of the above as text; equal texts mean equal configurations */
+	struct str key;
+};
+
+/* All receivers. */
+struct remote_write_configs {
+	struct remote_write_config *v;
+	size_t count;
+};
+
+/*
+ * Decodes the list into the struct remote_write_configs at `field`. Errors are
+ * reported to y. This function is a yaml_fn.
+ */
+void remote_write_decode(struct yaml *y, const struct yaml_node *n,
+			 void *field);
+
+/* Frees the relabelling rules. */
+void remote_write_configs_fini(struct remote_write_configs *c);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "remotewrite/send/retry.h"
+
+#include <time.h>
+
+#include "base/bytes.h"
+
+#define RETRY_AFTER_MAX_MS (3600LL * 1000)
+
+enum retry_verdict retry_decide(const struct retry_attempt *a)
+{
+	/* Anything may answer 200: a login page, a queue, a captive portal. */
+	if (a->status / 100 == 2)
+		return a->judged && a->written >= a->samples ? RETRY_SENT :
+							       RETRY_LATER;
+	if (a->status == 415 && a->zstd)
+		return RETRY_SNAPPY;
+	if (a->status == 413)
+		return a->samples > 1 ? RETRY_SPLIT : RETRY_DROP;
+	if (a->status == 400 && a->judged)
+		return RETRY_DROP;
+	return RETRY_LATER;
+}
+
+/* The time of an HTTP date in ms; 0: it is not a date. */
+static int64_t date_ms(const char *value)
+{
+	struct tm tm = { 0 };
+	const char *end = strptime(value, "%a, %d %b %Y %H:%M:%S GMT", &tm);
+
+	return end && !*end ? (int64_t)timegm(&tm) * 1000 : 0;
+}
+
+int64_t retry_after_ms(const char *value, int64_t now_ms)
+{
+	int64_t ms = 0;
+
+	if (str_to_i64(str_of(value), &ms))
+		ms = ms > RETRY_AFTER_MAX_MS / 1000 ? RETRY_AFTER_MAX_MS :
+						      ms * 1000;
+	else
+		ms = date_ms(value) ? date_ms(value) - now_ms : 0;
+	if (ms < 0)
+		return 0;
+	return ms > RETRY_AFTER_MAX_MS ? RETRY_AFTER_MAX_MS : ms;
+}
+
+int64_t retry_backoff_ms(const struct retry_bounds *b, unsigned attempt,
+			 uint64_t random)
+{
+	int64_t ms = b->min_ms;
+
+	while (--attempt && ms < b->max_ms)
+		ms *= 2;
+	if (ms > b->max_ms)
+		ms = b->max_ms;
+	return ms / 2 + (int64_t)(random % (uint64_t)(ms - ms / 2 + 1));
+}

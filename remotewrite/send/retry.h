@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Decides what becomes of a batch after an attempt to send it, and how long to
+ * wait before the next attempt. All functions are pure.
+ *
+ * Source: Prometheus, storage/remote/client.go and queue_manager.go; but only a
+ * response that judges the profiles themselves ends the attempts
+ * (docs/decisions.md, 125).
+ *
+ * Ownership: plain values.
+ * Threads: any.
+ */
+#ifndef REMOTEWRITE_SEND_RETRY_H
+#define REMOTEWRITE_SEND_RETRY_H
+
+#include "base/defs.h"
+
+/* The decision about a batch. */
+enum retry_verdict {
+	RETRY_SENT,   /* a receiver says that it is stored */
+	RETRY_LATER,  /* the failure can end: send it again */
+	RETRY_SNAPPY, /* the receiver lacks zstd: send it again with snappy */
+	RETRY_SPLIT,  /* it is too large: send it again in two halves */
+	RETRY_DROP    /* it will never be accepted */
+};
+
+/* The outcome of an attempt. */
+struct retry_attempt {
+	long status; /* the HTTP status; 0: no response arrived */
+	bool zstd;   /* the body was compressed with zstd */
+	/*
+	 * whether the response has X-Everprof-Samples-Written: the receiver has
+	 * looked at the samples
+	 */
+	bool judged;
+	uint64_t written; /* the value of that header */
+	size_t samples;
+};
+
+/* Returns what to do after an attempt. */
+enum retry_verdict retry_decide(const struct retry_attempt *a);
+
+/*
+ * Returns the value of a header Retry-After (RFC 9110, 10.2.3) in ms: a number
+ * of seconds, or a date, of which `now_ms` is subtracted. 0: the header is
+ * missing, malformed or in the past. At most an hour.
+ */
+int64_t retry_after_ms(const char *value, int64_t now_ms);
+
+/* The bounds of the waiting time between attempts, in ms. */
+struct retry_bounds {
+	int64_t min_ms;
+	int64_t max_ms;
+};
+
+/*
+ * Returns how long to wait before attempt number `attempt` (from 1), in ms. The
+ * time doubles with each attempt up to the maximum. `random` is a random
+ * number; it spreads the senders over the second half of the time, so that
+ * those that failed together do not come back together.
+ */
+int64_t retry_backoff_ms(const struct retry_bounds *b, unsigned attempt,
+			 uint64_t random);
+
+#endif

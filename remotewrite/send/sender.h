@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sender of remote write: sends the samples of a sample log to the
+ * configured receivers, each through a queue of its own, so that a slow
+ * receiver delays no other.
+ *
+ * A queue remembers in a file how far its receiver has acknowledged the
+ * samples. After a restart it goes on there, and the log keeps what is behind
+ * the slowest queue.
+ *
+ * Ownership: sender_free() frees a sender. Options are borrowed. The
+ * configuration of sender_apply() must live until the next call.
+ * Threads: sender_new(), sender_apply(), sender_stop() and sender_free() from
+ * one thread at a time; sender_each() from any thread.
+ */
+#ifndef REMOTEWRITE_SEND_SENDER_H
+#define REMOTEWRITE_SEND_SENDER_H
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "model/sample_log.h"
+#include "remotewrite/send/remote_write_config.h"
+
+/* A sender. */
+struct sender;
+
+/* Options of sender_new(); everything is borrowed until sender_free(). */
+struct sender_options {
+	struct sample_log *log;
+	struct fs *fs; /* NULL: the operating system's */
+	/* directory of the cursor files; created when it is needed */
+	const char *dir;
+	const struct log *events; /* the log of the program */
+	struct metrics *metrics;
+	const char *user_agent;
+	/*
+	 * Whether a new queue begins with the oldest sample of the log, not
+	 * with the newest one.
+	 */
+	bool from_begin;
+	/*
+	 * For how long the time of day has to be steady before it decides that
+	 * samples are too old; see trusted_clock_advance().
+	 */
+	int64_t clock_steady_ms;
+};
+
+/* The state of a queue at one moment. */
+struct queue_status {
+	const char *name;
+	const char *url; /* without user and password */
+	unsigned shards;
+	uint64_t pending;       /* samples that were read, not acknowledged */
+	uint64_t backlog_bytes; /* size of what is not acknowledged */
+	int64_t sent_ms;   /* time of the newest acknowledged sample; 0: none */
+	int64_t answer_ms; /* when a request was accepted last; 0: never */
+	char last_error[512]; /* "": the last request was accepted */
+};
+
+/* Creates a sender without receivers; never fails. */
+struct sender *sender_new(const struct sender_options *o);
+
+/*
+ * Replaces the receivers. A queue whose configuration is the same goes on; a
+ * removed one is stopped, and its cursor is removed. A queue that cannot be
+ * started is logged, and tried again at the next call.
+ */
+void sender_apply(struct sender *s, const struct remote_write_configs *configs,
+		  const struct label *external, size_t external_count);
+
+/* Stops all queues; NULL is a no-op. */
+void sender_stop(struct sender *s);
+
+/* Stops the sender if it runs, and frees it; NULL is a no-op. */
+void sender_free(struct sender *s);
+
+/* Calls fn with the state of each queue, in the order of the configuration. */
+void sender_each(struct sender *s,
+		 void (*fn)(void *ctx, const struct queue_status *q),
+		 void *ctx);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cache of a queue for each series: the labels with which it is sent, or that
+ * it is not sent, and its shard. Relabelling runs once for each series.
+ *
+ * Ownership: series_cache_free() frees the cache. Entries belong to the cache
+ * until series_cache_clear().
+ * Threads: one thread at a time.
+ */
+#ifndef REMOTEWRITE_SEND_SERIES_CACHE_H
+#define REMOTEWRITE_SEND_SERIES_CACHE_H
+
+#include "remotewrite/send/remote_write_config.h"
+
+/* A series as it is sent. */
+struct sent_series {
+	/* the labels, encoded for a message; empty: the series is not sent */
+	struct bytes labels;
+	uint64_t hash; /* of the labels; the route follows from it */
+};
+
+/* The labels and rules that make the labels of a sent series. Borrowed. */
+struct series_rules {
+	const struct relabel_rules *relabel;
+	const struct label *external;
+	size_t external_count;
+};
+
+struct series_cache;
+
+/* Creates a cache; never fails. */
+struct series_cache *series_cache_new(void);
+
+/* Frees a cache; NULL is a no-op. */
+void series_cache_free(struct series_cache *c);
+
+/* Forgets all series, because the rules have changed. */
+void series_cache_clear(struct series_cache *c);
+
+/*
+ * Finds a series by its labels, as the log has them, or adds it: external
+ * labels are added where a series lacks them, then the rules are applied. Sets
+ * *out, which is valid until the next call. ERR_CORRUPT: the labels are
+ * damaged. ERR_LIMIT, ERR_INVALID: a rule fails, or its result is not a label
+ * set.
+ */
+NODISCARD int series_cache_find(struct series_cache *c, struct bytes labels,
+				const struct series_rules *rules,
+				struct sent_series *out, struct err *err);
+
+#endif

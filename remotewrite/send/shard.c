@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "remotewrite/send/shard.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/units.h"
+#include "remotewrite/send/queue_private.h"
+#include "remotewrite/send/retry.h"
+#include "remotewrite/wire/write_request.h"
+
+/* Whether a batch is ready to be sent. Sets *at to when it will be. */
+static bool shard_is_ready(const struct shard *s, int64_t *at)
+	REQUIRES(s->q->mu)
+{
+	const struct queue_config *c = &s->q->config.queue;
+
+	if (!s->first)
+		return false;
+	*at = s->first->queued_ns + c->deadline_ms * 1000000;
+	return s->q->wanted_shards != s->q->shard_count ||
+	       s->count >= (size_t)c->max_samples ||
+	       s->bytes >= (size_t)c->max_bytes ||
+	       (s->q->held_bytes > HELD_MAX && !s->q->sending) ||
+	       s->first->number < s->q->due_before || clock_mono_ns() >= *at;
+}
+
+/* Waits until there is a batch to send. False: the shard ends. */
+static bool wait_for_batch(struct shard *s) REQUIRES(s->q->mu)
+{
+	int64_t at = 0;
+
+	while (!s->q->stopping && !s->ended && !shard_is_ready(s, &at)) {
+		struct timespec t = clock_mono_at(at);
+
+		if (s->first)
+			(void)mutex_wait_until(&s->q->mu, &s->wake, &t);
+		else
+			mutex_wait(&s->q->mu, &s->wake);
+	}
+	return !s->q->stopping && !s->ended;
+}
+
+/*
+ * Takes the oldest samples out of the shard, up to the limits of a request, but
+ * at least one. The count is 0 when the shard ends.
+ */
+static struct batch take_batch(struct shard *s)
+{
+	const struct queue_config *c = &s->q->config.queue;
+	struct batch b = { 0 };
+
+	mutex_lock(&s->q->mu);
+	if (wait_for_batch(s)) {
+		b = batch_cut(&s->first, (size_t)c->max_samples,
+			      (size_t)c->max_bytes);
+		if (!s->first)
+			s->last = NULL;
+		s->count -= b.count;
+		s->bytes -= batch_bytes(&b);
+		s->q->sending++;
+	}
+	mutex_unlock(&s->q->mu);
+	return b;
+}
+
+/* Logs a sample that is not sent, because the log has other bytes. */
+static void shard_report_damage(struct shard *s, const struct queued_sample *i,
+				const struct err *err)
+{
+	log_event(s->q->o.events, LOG_ERROR,
+		  "remote write skips a damaged profile",
+		  LOG_FIELDS(log_text("remote_name", s->q->config.name.ptr),
+			     log_int("segment", (int64_t)(i->sample.lsn >> 32)),
+			     log_int("time", i->sample.ms), log_err(err)));
+}
+
+/*
+ * Builds the message of a batch. Samples that are damaged leave the batch.
+ */
+static void build_message(struct shard *s, struct batch *b)
+{
+	struct queued_sample **at = &b->first;
+	struct queued_sample *bad = NULL;
+
+	write_client_begin(s->client, s->stored);
+	while (*at) {
+		struct queued_sample *i = *at;
+		struct err err;
+
+		if (!write_client_add(s->client, &i->sample, &err)) {
+			at = &i->next;
+			continue;
+		}
+		shard_report_damage(s, i, &err);
+		*at = i->next;
+		b->count--;
+		i->next = bad;
+		bad = i;
+	}
+	queue_finish(s->q, bad, FATE_DAMAGED);
+}
+
+/* Whether the receiver takes zstd, as far as is known. */
+static bool uses_zstd(struct queue *q)
+{
+	bool zstd;
+
+	mutex_lock(&q->mu);
+	zstd = q->config.zstd && !q->snappy;
+	mutex_unlock(&q->mu);
+	return zstd;
+}
+
+/* Notes the outcome of an attempt for the status page and the API. */
+static void note_attempt(struct queue *q, const struct attempt *a)
+{
+	bool changed;
+
+	mutex_lock(&q->mu);
+	changed = !*q->last_error != !*a->error;
+	if (!*a->error)
+		q->answer_ms = clock_ms(NULL);
+	snprintf(q->last_error, sizeof(q->last_error), "%s", a->error);
+	mutex_unlock(&q->mu);
+	if (!changed)
+		return;
+	if (*a->error)
+		log_event(
+			q->o.events, LOG_WARN,
+			"remote write fails; further failures are not logged until a request succeeds",
+			LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
+				   log_text("url", q->shown),
+				   log_text("error", a->error)));
+	else
+		log_event(
+			q->o.events, LOG_INFO, "remote write succeeds again",
+			LOG_FIELDS(log_text("remote_name", q->config.name.ptr),
+				   log_text("url", q->shown)));
+}
+
+/*
+ * Takes the samples out of a batch that max_backlog has given up, because of
+ * its size or of its age.
+ */
+static struct batch take_given_up(struct queue *q, struct batch *b)
+{
+	struct queued_sample **at = &b->first;
+	struct batch out = { 0 };
+	struct queued_sample **end = &out.first;
+
+	mutex_lock(&q->mu);
+	while (*at) {
+		struct queued_sample *i = *at;
+
+		if (i->sample.lsn >= q->drop_until &&
+		    i->sample.ms >= q->drop_before_ms) {
+			at = &i->next;
+			continue;
+		}
+		*at = i->next;
+		i->next = NULL;
+		*end = i;
+		end = &i->next;
+		b->count--;
+		out.count++;
+	}
+	mutex_unlock(&q->mu);
+	return out;
+}
+
+/* Formats the earliest and the latest time of a batch; samples have any order. */
+static void batch_times(const struct batch *b, char from[40], char to[40])
+{
+	int64_t first = INT64_MAX;
+	int64_t last = INT64_MIN;
+
+	for (const struct queued_sample *i = b->first; i; i = i->next) {
+		first = i->sample.ms < first ? i->sample.ms : first;
+		last = i->sample.ms > last ? i->sample.ms : last;
+	}
+	time_format(first, from);
+	time_format(last, to);
+}
+
+/* Logs samples that max_backlog has given up. */
+static void report_given_up(struct shard *s, const struct batch *b)
+{
+	char from[40];
+	char to[40];
+
+	batch_times(b, from, to);
+	log_event(
+		s->q->o.events, LOG_ERROR,
+		"remote write exceeds max_backlog; the oldest profiles are dropped",
+		LOG_FIELDS(log_text("remote_name", s->q->config.name.ptr),
+			   log_int("profiles", (int64_t)b->count),
+			   log_text("from", from), log_text("to", to)));
+}
+
+/* Gives up samples of a batch. Returns whether there were any. */
+static bool shard_give_up(struct shard *s, struct batch *b)
+{
+	struct batch gone = take_given_up(s->q, b);
+
+	if (!gone.count)
+		return false;
+	report_given_up(s, &gone);
+	queue_finish(s->q, gone.first, FATE_BACKLOG);
+	return true;
+}
+
+/* Waits before the next attempt. False: the queue stops. */
+static bool pause_before_retry(struct shard *s, const struct attempt *a,
+			       unsigned attempt)
+{
+	const struct queue_config *c = &s->q->config.queue;
+	const struct retry_bounds bounds = { c->min_backoff_ms,
+					     c->max_backoff_ms };
+	int64_t ms = retry_backoff_ms(&bounds, attempt, (uint64_t)random());
+	int64_t at;
+	bool stopping;
+
+	if (ms < a->retry_after_ms)
+		/* Those that were told the same time come back apart. */
+		ms = a->retry_after_ms + ms / 2;
+	at = clock_mono_ns() + ms * 1000000;
+	mutex_lock(&s->q->mu);
+	while (!s->q->stopping && clock_mono_ns() < at) {
+		struct timespec t = clock_mono_at(at);
+
+		(void)mutex_wait_until(&s->q->mu, &s->wake, &t);
+	}
+	stopping = s->q->stopping;
+	mutex_unlock(&s->q->mu);
+	return !stopping;
+}
+
+/* Appends the labels of a sample, as they are sent, as a selector. */
+static void labels_of_sample(const struct queued_sample *i, struct buf *out)
+{
+	const struct write_series series = { .message = i->sample.labels };
+	struct labels *labels = NULL;
+
+	if (!write_series_labels(&series, &labels, NULL))
+		labels_text(labels, out);
+	labels_unref(labels);
+}
+
+/*
+ * Logs a batch of which the receiver will never accept some profiles, with its
+ * first profile. The response does not say which they are.
+ */
+static void report_refusal(struct shard *s, const struct batch *b,
+			   const struct attempt *a)
+{
+	struct buf labels = { 0 };
+	char from[40];
+	char to[40];
+
+	labels_of_sample(b->first, &labels);
+	batch_times(b, from, to);
+	log_event(
+		s->q->o.events, LOG_ERROR,
+		"remote write: the receiver refused profiles; they are not sent again",
+		LOG_FIELDS(
+			log_text("remote_name", s->q->config.name.ptr),
+			log_int("profiles", (int64_t)(b->count - s->written)),
+			log_int("of", (int64_t)b->count),
+			log_text("first", buf_cstr(&labels)),
+			log_text("from", from), log_text("to", to),
+			log_text("error", a->error)));
+	buf_fini(&labels);
+}
+
+/* Stops the wait for a response; see write_client_send(). */
+static bool shard_stops(void *ctx)
+{
+	return queue_is_stopping(ctx);
+}
+
+/* Whether the next request of the queue has profiles as they are stored. */
+static bool next_is_stored(struct queue *q)
+{
+	bool stored;
+
+	mutex_lock(&q->mu);
+	stored = catch_up_is_stored(&q->catch_up);
+	mutex_unlock(&q->mu);
+	return stored;
+}
+
+/*
+ * Notes an attempt that failed for now. A receiver that was reached, and does
+ * not ask for time, may be one that only smaller requests get through to.
+ */
+static void note_failure(struct shard *s, const struct batch *b,
+			 const struct attempt *a)
+{
+	struct queue *q = s->q;
+
+	metric_add(q->metrics.retried, (int64_t)b->count);
+	if (!s->stored || !a->connected || a->status == 429 || a->status == 503)
+		return;
+	mutex_lock(&q->mu);
+	catch_up_fail(&q->catch_up);
+	mutex_unlock(&q->mu);
+}
+
+/*
+ * Sends the message of a batch until its fate is known. Returns the verdict;
+ * RETRY_LATER: the queue stops, or the message has to be built again, because
+ * samples were given up or profiles are not sent as they are stored any more.
+ */
+static enum retry_verdict send_message(struct shard *s, struct batch *b)
+{
+	struct queue *q = s->q;
+
+	for (unsigned attempt = 1;; attempt++) {
+		bool zstd = uses_zstd(q);
+		struct attempt a;
+		enum retry_verdict v;
+
+		write_client_send(s->client, zstd, attempt, shard_stops, q, &a);
+		histogram_observe(q->metrics.duration, a.took_ns);
+		v = retry_decide(&(struct retry_attempt){
+			a.status, zstd, a.judged, a.written, b->count });
+		if (!a.done || queue_is_stopping(q))
+			return v == RETRY_SENT ? RETRY_SENT : RETRY_LATER;
+		note_attempt(q, &a);
+		if (v == RETRY_SNAPPY) {
+			mutex_lock(&q->mu);
+			q->snappy = true;
+			mutex_unlock(&q->mu);
+			continue;
+		}
+		s->written = a.written < b->count ? a.written : 0;
+		if (v == RETRY_DROP && !s->stored)
+			report_refusal(s, b, &a);
+		if (v == RETRY_SENT) {
+			metric_add(q->metrics.bytes, (int64_t)a.body_len);
+			metric_add(q->metrics.raw_bytes,
+				   (int64_t)a.message_len);
+		}
+		if (v != RETRY_LATER)
+			return v;
+		note_failure(s, b, &a);
+		if (!pause_before_retry(s, &a, attempt) ||
+		    shard_give_up(s, b) || (s->stored && !next_is_stored(q)))
+			return v;
+	}
+}
+
+/* Builds the message of a batch, and sends it. */
+static enum retry_verdict build_and_send(struct shard *s, struct batch *b,
+					 bool stored)
+{
+	struct queue *q = s->q;
+	enum retry_verdict v;
+
+	s->stored = stored;
+	build_message(s, b);
+	if (!b->count)
+		return RETRY_SENT;
+	v = send_message(s, b);
+	if (v != RETRY_SENT)
+		return v;
+	mutex_lock(&q->mu);
+	catch_up_note(&q->catch_up, s->stored, batch_bytes(b), clock_mono_ns());
+	mutex_unlock(&q->mu);
+	return v;
+}
+
+/*
+ * Sends a batch decompressed that was refused with profiles as they are stored.
+ * If more of it is accepted now, the receiver does not know stored profiles, and
+ * gets no more of them.
+ */
+static enum retry_verdict send_decompressed(struct shard *s, struct batch *b)
+{
+	struct queue *q = s->q;
+	size_t written = s->written;
+	enum retry_verdict v;
+
+	metric_add(q->metrics.retried, (int64_t)b->count);
+	v = build_and_send(s, b, false);
+	if (v == RETRY_SENT || (v == RETRY_DROP && s->written > written)) {
+		mutex_lock(&q->mu);
+		catch_up_refuse(&q->catch_up);
+		mutex_unlock(&q->mu);
+	}
+	return v;
+}
+
+/*
+ * Sends a batch without the samples that are damaged or given up. If all are,
+ * the batch is empty, and counts as sent.
+ */
+static enum retry_verdict send_rest(struct shard *s, struct batch *b)
+{
+	enum retry_verdict v = RETRY_SENT;
+
+	(void)shard_give_up(s, b);
+	do {
+		v = build_and_send(s, b, next_is_stored(s->q));
+		if (v == RETRY_DROP && s->stored)
+			v = send_decompressed(s, b);
+	} while (v == RETRY_LATER && !queue_is_stopping(s->q));
+	return v;
+}
+
+/*
+ * Finishes a batch of which the receiver refused profiles. It has stored the
+ * others; only their number is known, not which ones they are.
+ */
+static void finish_refused(struct shard *s, struct batch *b)
+{
+	struct batch stored = { 0 };
+
+	if (s->written)
+		stored = batch_cut(&b->first, s->written, SIZE_MAX);
+	queue_finish(s->q, stored.first, FATE_SENT);
+	queue_finish(s->q, b->first, FATE_FAILED);
+}
+
+/* Sends a batch; a batch that is too large for the receiver in halves. */
+/* NOLINTNEXTLINE(misc-no-recursion): the depth is the logarithm of the count */
+static void send_batch(struct shard *s, struct batch b)
+{
+	enum retry_verdict v = send_rest(s, &b);
+
+	if (v == RETRY_SPLIT) {
+		struct batch first = batch_cut(&b.first, b.count / 2, SIZE_MAX);
+
+		b.count -= first.count;
+		send_batch(s, first);
+		send_batch(s, b);
+	} else if (v == RETRY_SENT && b.count) {
+		queue_finish(s->q, b.first, FATE_SENT);
+	} else if (v == RETRY_DROP) {
+		finish_refused(s, &b);
+	} else {
+		/* The queue stops: they are sent again after the next start. */
+		queued_samples_free(b.first);
+	}
+}
+
+/* Counts a batch that took `ns`. */
+static void end_batch(struct shard *s, int64_t ns)
+{
+	mutex_lock(&s->q->mu);
+	s->q->busy_ns += ns;
+	s->q->sending--;
+	/* The reader wakes other shards if this one was the last to send. */
+	pthread_cond_broadcast(&s->q->room);
+	mutex_unlock(&s->q->mu);
+}
+
+void *shard_run(void *shard)
+{
+	struct shard *s = shard;
+	struct batch b;
+
+	pthread_setname_np(pthread_self(), "write-shard");
+	while ((b = take_batch(s)).count) {
+		int64_t began = clock_mono_ns();
+
+		send_batch(s, b);
+		end_batch(s, clock_mono_ns() - began);
+	}
+	return NULL;
+}

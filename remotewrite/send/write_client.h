@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The HTTP side of a sender: builds a message from samples, compresses it, sends
+ * it as a request, and waits for the response. Whether and when to send it again
+ * is the caller's decision; see remotewrite/send/retry.h.
+ *
+ * Ownership: write_client_free() frees a client. Its options are borrowed for
+ * as long as it is used.
+ * Threads: one thread uses a client; write_client_wake() may be called from any.
+ */
+#ifndef REMOTEWRITE_SEND_WRITE_CLIENT_H
+#define REMOTEWRITE_SEND_WRITE_CLIENT_H
+
+#include "base/err.h"
+#include "model/sample_log.h"
+
+struct http_config;
+
+/* Options of a client. */
+struct write_client_options {
+	const char *url;
+	struct http_config *http;   /* may be NULL */
+	const char *const *headers; /* "Name: value" */
+	size_t header_count;
+	const char *user_agent;
+	int64_t timeout_ms; /* of a request */
+};
+
+/* The outcome of a request, copied from the response. */
+struct attempt {
+	bool done;   /* false: it was interrupted; the outcome is not known */
+	long status; /* 0: there was no response */
+	bool connected; /* a connection existed, even without a response */
+	int64_t retry_after_ms; /* 0: the response does not say */
+	bool judged;      /* the response says how many samples are durable */
+	uint64_t written; /* that number */
+	int64_t took_ns;
+	size_t samples; /* in the message */
+	size_t message_len;
+	size_t body_len; /* the message, compressed */
+	char error[512]; /* "": the request was accepted */
+};
+
+struct write_client;
+
+/* Creates a client. ERR_IO: the system has no descriptors left. */
+NODISCARD int write_client_new(const struct write_client_options *o,
+			       struct write_client **out, struct err *err);
+
+/* Frees a client. NULL is a no-op. */
+void write_client_free(struct write_client *c);
+
+/*
+ * Begins a message. If `stored`, profiles are added as they are in the log,
+ * otherwise decompressed. A buffer that has become large is freed.
+ */
+void write_client_begin(struct write_client *c, bool stored);
+
+/*
+ * Adds a sample, whose labels write_labels_encode() has made. ERR_CORRUPT: the
+ * body is damaged; the message is as before.
+ */
+NODISCARD int write_client_add(struct write_client *c,
+			       const struct logged_sample *s, struct err *err);
+
+/*
+ * Sends the message once, compressed with zstd or with snappy. It is compressed
+ * again only if the compression is another than at the last attempt. `number`
+ * counts the attempts with this message from 1. Once stops(ctx) returns true
+ * the request is interrupted; it is called after write_client_wake(), and about
+ * once a second.
+ */
+void write_client_send(struct write_client *c, bool zstd, unsigned number,
+		       bool (*stops)(void *ctx), void *ctx, struct attempt *a);
+
+/* Makes a request that waits call stops(). */
+void write_client_wake(struct write_client *c);
+
+#endif

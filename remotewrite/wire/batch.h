@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A batch: samples that are sent together, as a list.
+ *
+ * Ownership: whoever has a list owns its samples.
+ * Threads: one at a time.
+ */
+#ifndef REMOTEWRITE_WIRE_BATCH_H
+#define REMOTEWRITE_WIRE_BATCH_H
+
+#include "model/sample_log.h"
+
+/* A sample to send. Its labels and its body follow the struct in memory. */
+struct queued_sample {
+	struct logged_sample sample; /* with the labels as they are sent */
+	uint64_t number; /* number in the window of a queue; see ack_window.h */
+	int64_t queued_ns; /* when it was made; monotonic */
+	size_t route;      /* of a queue; see queue_private.h */
+	struct queued_sample *next;
+};
+
+/* A batch. */
+struct batch {
+	struct queued_sample *first;
+	size_t count;
+};
+
+/*
+ * Copies a sample with other labels, which write_labels_encode() has made. The
+ * caller frees it by mem_free().
+ */
+struct queued_sample *queued_sample_new(const struct logged_sample *s,
+					struct bytes labels);
+
+/* Returns the memory of a sample, in bytes. */
+size_t queued_sample_size(const struct queued_sample *i);
+
+/* Frees all samples of a list. */
+void queued_samples_free(struct queued_sample *list);
+
+/* Returns the bytes of all profiles of a batch, decompressed. */
+size_t batch_bytes(const struct batch *b);
+
+/*
+ * Cuts the first samples off a list: as many as both limits allow, but one if
+ * there is one. `max_bytes` is for the profiles, decompressed.
+ */
+struct batch batch_cut(struct queued_sample **list, size_t max_count,
+		       size_t max_bytes);
+
+#endif
