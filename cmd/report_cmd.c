@@ -16,7 +16,7 @@
 #include "pprof/proto/encode.h"
 #include "pprof/report/pgo.h"
 #include "pprof/report/report.h"
-#include "query/symbolize.h"
+#include "query/merge/symbolize.h"
 
 #define GZIP_LEVEL 6
 /* Maximum time for finding the names of addresses: a minute. */

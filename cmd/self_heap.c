@@ -9,7 +9,7 @@
 #include "cmd/self_mappings.h"
 #include "pprof/merge/merge.h"
 #include "pprof/proto/encode.h"
-#include "query/symbolize.h"
+#include "query/merge/symbolize.h"
 
 enum {
 	SELF_HEAP_GZIP_LEVEL = 1,

@@ -4,7 +4,7 @@
  * and heartbeats, which say when a machine was sampled.
  *
  * Others may use the names of the profiles, too: a series is the collector's if
- * it has the job COLLECTED_JOB and all labels of a heartbeat (query/coverage.h).
+ * it has the job COLLECTED_JOB and all labels of a heartbeat (query/select/coverage.h).
  *
  * Ownership: constants.
  * Threads: any.

@@ -37,7 +37,7 @@ struct report_options {
 	bool ignore_versions; /* see pprof/filter/module_version.h */
 	/*
 	 * Whether addresses without a function get names before the report is
-	 * made. The caller does that (query/symbolize.h).
+	 * made. The caller does that (query/merge/symbolize.h).
 	 */
 	bool symbolize;
 	bool cum;  /* sort by cumulative instead of flat values */

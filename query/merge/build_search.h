@@ -11,8 +11,8 @@
 #ifndef QUERY_MERGE_BUILD_SEARCH_H
 #define QUERY_MERGE_BUILD_SEARCH_H
 
-#include "query/work/label_spans.h"
-#include "query/work/profile_visit.h"
+#include "query/select/label_spans.h"
+#include "query/select/profile_visit.h"
 
 enum {
 	/*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "query/function_search.h"
+#include "query/merge/function_search.h"
 
 #include "pprof/columns/columns_find.h"
 

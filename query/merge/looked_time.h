@@ -3,7 +3,7 @@
  * Looked time: for how long the programs of a merge were profiled. Instances of a
  * job are profiled at the same time, so the sum of the durations of all profiles
  * is the time of nobody; and a program that was idle has no profile of this time
- * at all (query/coverage.h).
+ * at all (query/select/coverage.h).
  *
  * It is the time by which the total has to be divided to get what all series
  * together used in a second, each divided by its own time. If all were profiled
@@ -16,7 +16,7 @@
 #define QUERY_MERGE_LOOKED_TIME_H
 
 #include "model/types.h"
-#include "query/coverage.h"
+#include "query/select/coverage.h"
 
 struct looked_time {
 	struct coverage coverage;

@@ -2,8 +2,8 @@
 #include "query/merge/profile_adder.h"
 
 #include "pprof/columns/columns_sum.h"
-#include "query/query_compare.h"
-#include "query/work/bounded_decode.h"
+#include "query/merge/query_compare.h"
+#include "query/select/bounded_decode.h"
 
 size_t query_merge_kept(const struct query_merge *g)
 {

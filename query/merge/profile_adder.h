@@ -10,7 +10,7 @@
 #ifndef QUERY_MERGE_PROFILE_ADDER_H
 #define QUERY_MERGE_PROFILE_ADDER_H
 
-#include "query/query_merge.h"
+#include "query/merge/query_merge.h"
 
 /* A stored profile, and the operations by which its values are merged. */
 struct query_profile {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "query/query_compare.h"
+#include "query/merge/query_compare.h"
 
 #include "pprof/columns/columns_sum.h"
 #include "query/merge/bucket_plan.h"

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "query/query_merge.h"
+#include "query/merge/query_merge.h"
 
 #include <stdio.h>
 
 #include "base/mem.h"
 #include "base/units.h"
 #include "pprof/columns/columns_sum.h"
-#include "query/coverage.h"
 #include "query/merge/profile_adder.h"
 #include "query/merge/row_run.h"
-#include "query/work/absence.h"
+#include "query/select/absence.h"
+#include "query/select/coverage.h"
 
 void query_merge_init(struct query_merge *g, struct tsdb *db,
 		      struct query_work *work,

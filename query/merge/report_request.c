@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "query/report_request.h"
+#include "query/merge/report_request.h"
 
 #include "pprof/filter/tagroot.h"
 

@@ -3,7 +3,7 @@
 
 #include "pprof/columns/columns_sum.h"
 #include "query/merge/profile_adder.h"
-#include "query/query_compare.h"
+#include "query/merge/query_compare.h"
 
 /*
  * A run: consecutive profiles of one series that have the same type set, and of

@@ -11,7 +11,7 @@
 #ifndef QUERY_MERGE_ROW_RUN_H
 #define QUERY_MERGE_ROW_RUN_H
 
-#include "query/query_merge.h"
+#include "query/merge/query_merge.h"
 
 /*
  * Set the labels that the merge adds to the samples of all profiles added from

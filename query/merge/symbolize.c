@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "query/symbolize.h"
+#include "query/merge/symbolize.h"
 
 #include "base/clock.h"
 #include "base/hash.h"

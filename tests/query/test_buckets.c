@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Buckets: bounds between the smallest and the largest total, and counts. */
-#include "query/merge/buckets.h"
+#include "query/history/buckets.h"
 
 #include "base/buf.h"
 #include "tests/check.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Changes: new values of labels, and restarts. */
-#include "query/changes.h"
+#include "query/history/changes.h"
 
 #include "tests/query/store.h"
 

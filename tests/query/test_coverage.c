@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Coverage: which heartbeats a series has, and what they tell. */
-#include "query/coverage.h"
-#include "query/work/time_steps.h"
+#include "query/select/coverage.h"
+#include "query/select/time_steps.h"
 
 #include "tests/query/store.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Histories: functions over time, which are those of a merge of each step. */
-#include "query/history.h"
+#include "query/history/history.h"
 
 #include "tests/query/store.h"
 

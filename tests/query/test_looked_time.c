@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looked time: by what the total of a merge has to be divided. */
-#include "query/query_merge.h"
+#include "query/merge/query_merge.h"
 
 #include "tests/query/store.h"
 

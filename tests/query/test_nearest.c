@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One profile by its time, and what is said when there is none. */
-#include "query/string_set.h"
-#include "query/work/absence.h"
-#include "query/work/query_spec.h"
+#include "query/select/absence.h"
+#include "query/select/query_spec.h"
+#include "query/select/string_set.h"
 #include "tests/query/store.h"
 
 TestSuite(nearest, .timeout = 60);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parameters of a query, and which profiles they select. */
 #include "base/clock.h"
-#include "query/params.h"
-#include "query/query_work.h"
-#include "query/report_request.h"
-#include "query/string_set.h"
-#include "query/work/query_spec.h"
+#include "query/merge/report_request.h"
+#include "query/select/params.h"
+#include "query/select/query_spec.h"
+#include "query/select/query_work.h"
+#include "query/select/string_set.h"
 #include "tests/check.h"
 
 #define NOW_MS   1700000000000LL

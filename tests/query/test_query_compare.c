@@ -4,7 +4,7 @@
  * are divided by.
  */
 #include "query/merge/bucket_plan.h"
-#include "query/query_compare.h"
+#include "query/merge/query_compare.h"
 #include "tests/query/store.h"
 
 TestSuite(query_compare, .timeout = 60);

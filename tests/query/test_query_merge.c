@@ -3,9 +3,9 @@
  * Queries as a whole: the profiles of a selector are merged into one, or two
  * such sides are compared.
  */
-#include "query/query_merge.h"
-#include "query/work/bounded_decode.h"
-#include "query/work/query_spec.h"
+#include "query/merge/query_merge.h"
+#include "query/select/bounded_decode.h"
+#include "query/select/query_spec.h"
 #include "tests/query/store.h"
 
 TestSuite(query_merge, .timeout = 60);

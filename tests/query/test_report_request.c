@@ -3,8 +3,8 @@
  * Tests of the report that a request asks for, and of the search for a function
  * by name.
  */
-#include "query/function_search.h"
-#include "query/report_request.h"
+#include "query/merge/function_search.h"
+#include "query/merge/report_request.h"
 #include "tests/query/store.h"
 
 TestSuite(report_request, .timeout = 60);

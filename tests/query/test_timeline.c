@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "model/types.h"
-#include "query/timeline.h"
+#include "query/history/timeline.h"
 #include "tests/check.h"
 
 #define SECOND    1000LL

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parameters total_min, total_max and total_outside. */
-#include "query/total_filter.h"
+#include "query/select/total_filter.h"
 
 #include "base/budget.h"
 #include "base/mem.h"

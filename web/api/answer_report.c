@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "pprof/proto/encode.h"
 #include "pprof/report/pgo.h"
-#include "query/symbolize.h"
+#include "query/merge/symbolize.h"
 #include "web/handler/envelope.h"
 
 /*

@@ -9,8 +9,8 @@
 #ifndef WEB_API_ANSWER_REPORT_H
 #define WEB_API_ANSWER_REPORT_H
 
-#include "query/query_merge.h"
-#include "query/report_request.h"
+#include "query/merge/query_merge.h"
+#include "query/merge/report_request.h"
 #include "web/handler/context.h"
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/api/api_changes.h"
 
-#include "query/changes.h"
+#include "query/history/changes.h"
 #include "web/api/range_query.h"
 #include "web/handler/envelope.h"
 

@@ -10,7 +10,7 @@
 
 #include "web/handler/context.h"
 
-/* Answer with changes (query/changes.h). */
+/* Answer with changes (query/history/changes.h). */
 void api_changes(void *ctx, struct request *r, struct answer *a);
 
 #endif

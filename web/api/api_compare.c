@@ -6,8 +6,8 @@
 #include "base/units.h"
 #include "pprof/compare/compare_json.h"
 #include "pprof/report/report_flamegraph.h"
-#include "query/query_compare.h"
-#include "query/symbolize.h"
+#include "query/merge/query_compare.h"
+#include "query/merge/symbolize.h"
 #include "web/api/answer_report.h"
 #include "web/handler/envelope.h"
 

@@ -9,7 +9,7 @@
 #ifndef WEB_API_API_COMPARE_H
 #define WEB_API_API_COMPARE_H
 
-#include "query/report_request.h"
+#include "query/merge/report_request.h"
 #include "web/handler/context.h"
 
 /*

@@ -16,7 +16,7 @@
 #include "base/url.h"
 #include "base/vec.h"
 #include "model/selector.h"
-#include "query/total_filter.h"
+#include "query/select/total_filter.h"
 #include "web/handler/context.h"
 #include "web/handler/envelope.h"
 

@@ -2,8 +2,8 @@
 #include "web/api/api_history.h"
 
 #include "pprof/filter/tagroot.h"
-#include "query/history.h"
-#include "query/report_request.h"
+#include "query/history/history.h"
+#include "query/merge/report_request.h"
 #include "web/api/range_query.h"
 #include "web/handler/envelope.h"
 

@@ -10,7 +10,7 @@
 
 #include "web/handler/context.h"
 
-/* Answer with a history (query/history.h). */
+/* Answer with a history (query/history/history.h). */
 void api_history(void *ctx, struct request *r, struct answer *a);
 
 #endif

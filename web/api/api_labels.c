@@ -7,7 +7,7 @@
 
 #include "model/selector.h"
 #include "model/types.h"
-#include "query/string_set.h"
+#include "query/select/string_set.h"
 #include "web/handler/context.h"
 #include "web/handler/envelope.h"
 

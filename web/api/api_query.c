@@ -12,7 +12,7 @@
 #include "base/gzip.h"
 #include "base/mem.h"
 #include "pprof/proto/scan.h"
-#include "query/query_merge.h"
+#include "query/merge/query_merge.h"
 #include "web/api/answer_report.h"
 #include "web/api/api_compare.h"
 #include "web/handler/envelope.h"

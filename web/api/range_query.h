@@ -9,8 +9,8 @@
 #define WEB_API_RANGE_QUERY_H
 
 #include "model/selector.h"
-#include "query/timeline.h"
-#include "query/total_filter.h"
+#include "query/history/timeline.h"
+#include "query/select/total_filter.h"
 #include "web/route/route.h"
 
 /* The parameters of the request, parsed. */

@@ -12,7 +12,7 @@
 #define WEB_GUARD_RUNNING_H
 
 #include "base/json.h"
-#include "query/query_progress.h"
+#include "query/select/query_progress.h"
 
 enum {
 	/* Size of an identifier, with its NUL. */

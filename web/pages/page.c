@@ -9,7 +9,7 @@
 #include "base/url.h"
 #include "base/xml.h"
 #include "model/selector.h"
-#include "query/string_set.h"
+#include "query/select/string_set.h"
 #include "web/handler/envelope.h"
 #include "web/pages/page.h"
 

@@ -16,8 +16,8 @@
 #include "pprof/report/report.h"
 #include "pprof/report/report_graph.h"
 #include "pprof/report/report_text.h"
-#include "query/query_merge.h"
-#include "query/symbolize.h"
+#include "query/merge/query_merge.h"
+#include "query/merge/symbolize.h"
 #include "web/pages/page.h"
 
 #define MAX_NODES 6000 /* limit on the frames in the flame graph */

@@ -13,8 +13,8 @@
 
 #include "base/arena.h"
 #include "base/ingest_limiter.h"
-#include "query/params.h"
-#include "query/query_work.h"
+#include "query/select/params.h"
+#include "query/select/query_work.h"
 
 struct identity;
 

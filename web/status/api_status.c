@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "query/cardinality.h"
+#include "query/select/cardinality.h"
 #include "tsdb/maintain/stats.h"
 #include "web/guard/running.h"
 #include "web/handler/context.h"
