@@ -5,7 +5,7 @@ set(UI_OUT ${PROJECT_BINARY_DIR}/ui)
 file(MAKE_DIRECTORY ${UI_OUT})
 if(NOT WITH_UI)
   file(CONFIGURE OUTPUT ${UI_OUT}/assets_table.c CONTENT
-    "#include \"web/assets/assets.h\"\n\nconst struct asset assets[] = { { 0 } };\n")
+    "#include \"web/pages/assets.h\"\n\nconst struct asset assets[] = { { 0 } };\n")
   target_sources(web PRIVATE ${UI_OUT}/assets_table.c)
   return()
 endif()

@@ -12,7 +12,7 @@
 #include "cmd/console.h"
 #include "discovery/discovery_config.h"
 #include "model/selector.h"
-#include "web/web_config.h"
+#include "web/auth/web_config.h"
 
 /* A section of a configuration, while the files that it names are tried. */
 struct examined {

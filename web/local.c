@@ -3,8 +3,8 @@
 
 #include "base/clock.h"
 #include "base/url.h"
-#include "web/handler/context.h"
-#include "web/handler/envelope.h"
+#include "web/api/context.h"
+#include "web/api/envelope.h"
 #include "web/routes.h"
 
 /*

@@ -12,7 +12,7 @@
 #define WEB_LOCAL_H
 
 #include "base/buf.h"
-#include "web/handler/web_options.h"
+#include "web/api/web_options.h"
 
 /* A GET request to a path of the API. */
 struct local_request {

@@ -2,6 +2,7 @@
 #include "web/routes.h"
 
 #include "scrape/run/scrape.h"
+#include "web/api/api_admin.h"
 #include "web/api/api_changes.h"
 #include "web/api/api_export.h"
 #include "web/api/api_history.h"
@@ -9,17 +10,16 @@
 #include "web/api/api_profile.h"
 #include "web/api/api_query.h"
 #include "web/api/api_range.h"
+#include "web/api/api_self.h"
+#include "web/api/api_session.h"
+#include "web/api/api_status.h"
 #include "web/api/api_write.h"
-#include "web/assets/assets.h"
-#include "web/handler/context.h"
-#include "web/handler/envelope.h"
+#include "web/api/context.h"
+#include "web/api/envelope.h"
+#include "web/pages/assets.h"
 #include "web/pages/page.h"
 #include "web/pages/page_remote_write.h"
 #include "web/pages/page_report.h"
-#include "web/status/api_admin.h"
-#include "web/status/api_self.h"
-#include "web/status/api_session.h"
-#include "web/status/api_status.h"
 
 /*
  * GET /-/healthy: shows that the process answers requests. Strangers may ask

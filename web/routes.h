@@ -9,7 +9,7 @@
 #ifndef WEB_ROUTES_H
 #define WEB_ROUTES_H
 
-#include "web/route/route.h"
+#include "web/http/route.h"
 
 /*
  * All routes; the first route that matches is used. The `ctx` of their handlers

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "web/handler/context.h"
-#include "web/handler/envelope.h"
+#include "web/api/context.h"
+#include "web/api/envelope.h"
 #include "web/http/listen.h"
 #include "web/pages/page.h"
 #include "web/routes.h"

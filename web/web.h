@@ -11,11 +11,11 @@
 #ifndef WEB_WEB_H
 #define WEB_WEB_H
 
-#include "web/handler/web_options.h"
+#include "web/api/web_options.h"
 
 /*
  * The running web server with its state. Handlers access the members
- * (web/handler/context.h).
+ * (web/api/context.h).
  */
 struct web;
 

@@ -16,7 +16,7 @@
 #include "base/url.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
-#include "web/handler/envelope.h"
+#include "web/api/envelope.h"
 #include "web/http/exchange.h"
 #include "web/http/framing.h"
 #include "web/http/reply.h"

@@ -14,7 +14,7 @@
 #include "tests/check.h"
 #include "tests/tempdir.h"
 #include "tests/tsdb/profile.h"
-#include "web/handler/envelope.h"
+#include "web/api/envelope.h"
 
 #define SITE_T0      1700000000000LL /* ms; the first profile */
 #define SITE_STEP    15000LL

@@ -8,10 +8,10 @@
 #include "base/vec.h"
 #include "tests/web/site.h"
 #include "tsdb/maintain/snapshot.h"
+#include "web/api/api_admin.h"
 #include "web/api/api_export.h"
 #include "web/api/api_labels.h"
 #include "web/api/api_range.h"
-#include "web/status/api_admin.h"
 
 TestSuite(api_admin, .timeout = 60);
 

@@ -6,8 +6,8 @@
 
 #include "tests/web/site.h"
 #include "web/api/api_profile.h"
+#include "web/api/api_status.h"
 #include "web/pages/page.h"
-#include "web/status/api_status.h"
 #include "web/web.h"
 
 TestSuite(api_status, .timeout = 60);

@@ -2,7 +2,7 @@
 /* The JSON around answers and errors, and the status of each error. */
 #include "base/mem.h"
 #include "tests/check.h"
-#include "web/handler/envelope.h"
+#include "web/api/envelope.h"
 #include "web/pages/page.h"
 
 TestSuite(envelope, .timeout = 30);

@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
-#include "web/assets/assets.h"
 #include "web/http/server.h"
+#include "web/pages/assets.h"
 #include "web/web.h"
 
 TestSuite(routes, .timeout = 20);

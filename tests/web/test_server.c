@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "tests/check.h"
+#include "web/api/envelope.h"
 #include "web/guard/running.h"
-#include "web/handler/envelope.h"
 #include "web/http/server.h"
 #include "web/pages/page.h"
 

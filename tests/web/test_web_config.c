@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The web configuration file, and which Host headers are allowed. */
 #include "tests/check.h"
+#include "web/auth/web_config.h"
 #include "web/guard/hosts.h"
-#include "web/web_config.h"
 
 #define HASH "$2y$10$abcdefghijklmnopqrstuuTG3HTYpJK4lWsE9P5j5s3LxlzYwG1Qy"
 

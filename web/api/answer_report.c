@@ -6,7 +6,7 @@
 #include "pprof/proto/encode.h"
 #include "pprof/report/pgo.h"
 #include "query/merge/symbolize.h"
-#include "web/handler/envelope.h"
+#include "web/api/envelope.h"
 
 /*
  * Compression level of gzip: a fast one, which Go's runtime also uses

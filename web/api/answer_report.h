@@ -11,7 +11,7 @@
 
 #include "query/merge/query_merge.h"
 #include "query/merge/report_request.h"
-#include "web/handler/context.h"
+#include "web/api/context.h"
 
 /*
  * The answer to write, the request, and the report that the request asks for.

@@ -2,8 +2,8 @@
 #include "web/api/api_changes.h"
 
 #include "query/history/changes.h"
+#include "web/api/envelope.h"
 #include "web/api/range_query.h"
-#include "web/handler/envelope.h"
 
 /* Labels by which people usually tell versions of a program apart. */
 #define LABELS_DEFAULT "version,revision,commit,image,tag,release,build"

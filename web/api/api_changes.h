@@ -8,7 +8,7 @@
 #ifndef WEB_API_API_CHANGES_H
 #define WEB_API_API_CHANGES_H
 
-#include "web/handler/context.h"
+#include "web/api/context.h"
 
 /* Answer with changes (query/history/changes.h). */
 void api_changes(void *ctx, struct request *r, struct answer *a);

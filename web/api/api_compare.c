@@ -9,7 +9,7 @@
 #include "query/merge/query_compare.h"
 #include "query/merge/symbolize.h"
 #include "web/api/answer_report.h"
-#include "web/handler/envelope.h"
+#include "web/api/envelope.h"
 
 enum {
 	COMPARE_WARNINGS_MAX = 12,

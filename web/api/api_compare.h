@@ -10,7 +10,7 @@
 #define WEB_API_API_COMPARE_H
 
 #include "query/merge/report_request.h"
-#include "web/handler/context.h"
+#include "web/api/context.h"
 
 /*
  * Write the comparison to the answer. Returns ERR_* of the merge and the report;

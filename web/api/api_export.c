@@ -17,8 +17,8 @@
 #include "base/vec.h"
 #include "model/selector.h"
 #include "query/select/total_filter.h"
-#include "web/handler/context.h"
-#include "web/handler/envelope.h"
+#include "web/api/context.h"
+#include "web/api/envelope.h"
 
 #define GZIP_LEVEL 4
 /* A piece of the tar is sent as soon as it has this size, in bytes. */

@@ -8,7 +8,7 @@
 #ifndef WEB_API_API_EXPORT_H
 #define WEB_API_API_EXPORT_H
 
-#include "web/handler/context.h"
+#include "web/api/context.h"
 
 /*
  * Start an export; its body is streamed after the handler has returned. If the

@@ -4,8 +4,8 @@
 #include "pprof/filter/tagroot.h"
 #include "query/history/history.h"
 #include "query/merge/report_request.h"
+#include "web/api/envelope.h"
 #include "web/api/range_query.h"
-#include "web/handler/envelope.h"
 
 #define WARNINGS_MAX 3
 /* Number of functions if the request says nothing about functions. */

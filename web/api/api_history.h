@@ -8,7 +8,7 @@
 #ifndef WEB_API_API_HISTORY_H
 #define WEB_API_API_HISTORY_H
 
-#include "web/handler/context.h"
+#include "web/api/context.h"
 
 /* Answer with a history (query/history/history.h). */
 void api_history(void *ctx, struct request *r, struct answer *a);

@@ -8,8 +8,8 @@
 #include "model/selector.h"
 #include "model/types.h"
 #include "query/select/string_set.h"
-#include "web/handler/context.h"
-#include "web/handler/envelope.h"
+#include "web/api/context.h"
+#include "web/api/envelope.h"
 
 /*
  * A query for series. `fn` is called for each series that one of the match[]

@@ -9,7 +9,7 @@
 #ifndef WEB_API_API_LABELS_H
 #define WEB_API_API_LABELS_H
 
-#include "web/handler/context.h"
+#include "web/api/context.h"
 
 /* GET /api/v1/series: the labels of all series that match[] selects. */
 void api_series(void *ctx, struct request *r, struct answer *a);

@@ -11,8 +11,8 @@
 #include "base/mem.h"
 #include "model/selector.h"
 #include "web/api/api_query.h"
-#include "web/handler/context.h"
-#include "web/handler/envelope.h"
+#include "web/api/context.h"
+#include "web/api/envelope.h"
 
 /* largest duration of a profile that a request may ask for, in seconds */
 #define SECONDS_MAX 3600

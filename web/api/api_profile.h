@@ -8,7 +8,7 @@
 #ifndef WEB_API_API_PROFILE_H
 #define WEB_API_API_PROFILE_H
 
-#include "web/handler/context.h"
+#include "web/api/context.h"
 
 /*
  * Scrape the target that the selector `query` matches, store the profile, and

@@ -15,7 +15,7 @@
 #include "query/merge/query_merge.h"
 #include "web/api/answer_report.h"
 #include "web/api/api_compare.h"
-#include "web/handler/envelope.h"
+#include "web/api/envelope.h"
 
 #define GZIP_LEVEL 6
 /*

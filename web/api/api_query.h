@@ -8,7 +8,7 @@
 #ifndef WEB_API_API_QUERY_H
 #define WEB_API_API_QUERY_H
 
-#include "web/handler/context.h"
+#include "web/api/context.h"
 
 /*
  * Answer a query. Errors are answered as JSON, but as plain text to go tool

@@ -17,9 +17,9 @@
 #include "query/select/coverage.h"
 #include "query/select/string_set.h"
 #include "query/select/total_filter.h"
+#include "web/api/context.h"
+#include "web/api/envelope.h"
 #include "web/api/range_query.h"
-#include "web/handler/context.h"
-#include "web/handler/envelope.h"
 #include "web/http/server.h"
 
 enum {

@@ -8,7 +8,7 @@
 #ifndef WEB_API_API_RANGE_H
 #define WEB_API_API_RANGE_H
 
-#include "web/handler/context.h"
+#include "web/api/context.h"
 
 /*
  * GET /api/v1/query_range: list the times of profiles. With totals=1, the

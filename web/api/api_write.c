@@ -2,8 +2,8 @@
 #include "web/api/api_write.h"
 
 #include "base/units.h"
-#include "web/handler/context.h"
-#include "web/handler/envelope.h"
+#include "web/api/context.h"
+#include "web/api/envelope.h"
 
 void api_write(void *ctx, struct request *r, struct answer *a)
 {

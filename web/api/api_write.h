@@ -10,7 +10,7 @@
 #ifndef WEB_API_API_WRITE_H
 #define WEB_API_API_WRITE_H
 
-#include "web/route/route.h"
+#include "web/http/route.h"
 
 /*
  * POST /api/v1/write: stores the profiles of the body. Status 204 when all are

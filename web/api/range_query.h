@@ -11,7 +11,7 @@
 #include "model/selector.h"
 #include "query/history/timeline.h"
 #include "query/select/total_filter.h"
-#include "web/route/route.h"
+#include "web/http/route.h"
 
 /* The parameters of the request, parsed. */
 struct range_query {

@@ -18,7 +18,7 @@
 
 #include "base/log.h"
 #include "web/auth/tls.h"
-#include "web/web_config.h"
+#include "web/auth/web_config.h"
 
 enum {
 	AUTH_NAME_MAX = 128,

@@ -16,7 +16,7 @@
 #include "base/vec.h"
 #include "web/auth/auth.h"
 #include "web/auth/sessions.h"
-#include "web/web_config.h"
+#include "web/auth/web_config.h"
 
 #define KNOWN_MAX 256 /* how many verified passwords are remembered */
 

@@ -10,7 +10,7 @@
 #define WEB_AUTH_TLS_H
 
 #include "base/err.h"
-#include "web/web_config.h"
+#include "web/auth/web_config.h"
 
 /*
  * The TLS versions and ciphers that the settings allow, as a gnutls priority

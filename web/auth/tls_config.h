@@ -8,7 +8,7 @@
 #ifndef WEB_AUTH_TLS_CONFIG_H
 #define WEB_AUTH_TLS_CONFIG_H
 
-#include "web/web_config.h"
+#include "web/auth/web_config.h"
 
 /*
  * Decode the section into `field`, a struct web_config. Certificates and keys

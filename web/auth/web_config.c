@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "web/web_config.h"
+#include "web/auth/web_config.h"
 
 #include <stddef.h>
 

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/url.h"
 #include "web/http/framing.h"
-#include "web/route/route.h"
+#include "web/http/route.h"
 
 /*
  * limit on the memory of the bodies of all requests that are not answered yet,

@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "web/auth/auth.h"
-#include "web/route/route.h"
+#include "web/http/route.h"
 
 enum {
 	SERVER_BODY_MAX = 1024 * 1024 /* limit on a request's body in bytes */

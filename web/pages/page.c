@@ -10,7 +10,7 @@
 #include "base/xml.h"
 #include "model/selector.h"
 #include "query/select/string_set.h"
-#include "web/handler/envelope.h"
+#include "web/api/envelope.h"
 #include "web/pages/page.h"
 
 #define SERIES_SHOWN 200

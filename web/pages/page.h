@@ -9,7 +9,7 @@
 #ifndef WEB_UI_PAGE_H
 #define WEB_UI_PAGE_H
 
-#include "web/handler/context.h"
+#include "web/api/context.h"
 
 /*
  * Begin a page: status, headers, and everything above the content. `nonce` is a

@@ -9,7 +9,7 @@
 #ifndef WEB_UI_PAGE_REMOTE_WRITE_H
 #define WEB_UI_PAGE_REMOTE_WRITE_H
 
-#include "web/handler/context.h"
+#include "web/api/context.h"
 
 /* Write the page; the handler of its route. */
 void page_remote_write(void *ctx, struct request *r, struct answer *a);

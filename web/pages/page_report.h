@@ -8,7 +8,7 @@
 #ifndef WEB_UI_PAGE_REPORT_H
 #define WEB_UI_PAGE_REPORT_H
 
-#include "web/handler/context.h"
+#include "web/api/context.h"
 
 /*
  * GET /report: show the profiles that the parameters select. Without parameters

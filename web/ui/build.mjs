@@ -4,7 +4,7 @@
 //
 // usage: node build.mjs FOLDER
 //
-// FOLDER gets assets_table.c (struct asset of web/assets/assets.h),
+// FOLDER gets assets_table.c (struct asset of web/pages/assets.h),
 // assets_data.S, and the files that assets_data.S includes.
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -89,7 +89,7 @@ function writeSources(files) {
   writeFileSync(join(out, 'assets_data.S'), data.join('\n'));
   writeFileSync(
     join(out, 'assets_table.c'),
-    `/* Made by web/ui/build.mjs. */\n#include "web/assets/assets.h"\n\n${symbols.join('\n')}\n\n` +
+    `/* Made by web/ui/build.mjs. */\n#include "web/pages/assets.h"\n\n${symbols.join('\n')}\n\n` +
       `const struct asset assets[] = {\n${rows.join('\n')}\n\t{ 0 },\n};\n`,
   );
 }

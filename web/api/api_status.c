@@ -3,7 +3,7 @@
  * /api/v1/targets and /api/v1/status/…: the state of targets and server as
  * JSON. Endpoints that Prometheus also has use its format.
  */
-#include "web/status/api_status.h"
+#include "web/api/api_status.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -11,9 +11,9 @@
 #include "base/units.h"
 #include "query/select/cardinality.h"
 #include "tsdb/maintain/stats.h"
+#include "web/api/context.h"
+#include "web/api/envelope.h"
 #include "web/guard/running.h"
-#include "web/handler/context.h"
-#include "web/handler/envelope.h"
 
 /* How many labels and values status/tsdb lists, as in Prometheus. */
 #define TOP_DEFAULT 10

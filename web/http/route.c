@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "web/route/route.h"
+#include "web/http/route.h"
 
 #include <stdlib.h>
 

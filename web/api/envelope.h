@@ -6,10 +6,10 @@
  * Ownership: borrows request and answer.
  * Threads: any pool thread.
  */
-#ifndef WEB_HANDLER_ENVELOPE_H
-#define WEB_HANDLER_ENVELOPE_H
+#ifndef WEB_API_ENVELOPE_H
+#define WEB_API_ENVELOPE_H
 
-#include "web/handler/context.h"
+#include "web/api/context.h"
 
 /*
  * Begin a successful answer: write {"status":"success","data":. The caller then

@@ -6,10 +6,10 @@
  * Ownership: assets are constants.
  * Threads: any.
  */
-#ifndef WEB_ASSETS_ASSETS_H
-#define WEB_ASSETS_ASSETS_H
+#ifndef WEB_PAGES_ASSETS_H
+#define WEB_PAGES_ASSETS_H
 
-#include "web/route/route.h"
+#include "web/http/route.h"
 
 /* One form of a file: plain or compressed. */
 struct asset_form {

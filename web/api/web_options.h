@@ -6,8 +6,8 @@
  * Ownership: everything is borrowed and must outlive the web side.
  * Threads: a plain value.
  */
-#ifndef WEB_HANDLER_WEB_OPTIONS_H
-#define WEB_HANDLER_WEB_OPTIONS_H
+#ifndef WEB_API_WEB_OPTIONS_H
+#define WEB_API_WEB_OPTIONS_H
 
 #include "base/budget.h"
 #include "base/log.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "web/status/api_self.h"
+#include "web/api/api_self.h"
 
 #include "base/clock.h"
-#include "web/handler/context.h"
-#include "web/handler/envelope.h"
+#include "web/api/context.h"
+#include "web/api/envelope.h"
 
 /* Seconds of a profile if the request does not say; as in Go. */
 #define SECONDS_DEFAULT 30

@@ -6,10 +6,10 @@
  * Ownership: nothing is kept.
  * Threads: any.
  */
-#ifndef WEB_STATUS_API_SESSION_H
-#define WEB_STATUS_API_SESSION_H
+#ifndef WEB_API_API_SESSION_H
+#define WEB_API_API_SESSION_H
 
-#include "web/route/route.h"
+#include "web/http/route.h"
 
 /* GET /api/v1/session: who sends the request, and whether by a session. */
 void api_session(void *ctx, struct request *r, struct answer *a);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "web/handler/envelope.h"
+#include "web/api/envelope.h"
 
-#include "web/handler/context.h"
+#include "web/api/context.h"
 
 #include <inttypes.h>
 

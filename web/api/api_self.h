@@ -3,13 +3,13 @@
  * Profiles of everprof itself, under the paths of Go programs, so that everprof
  * can scrape itself like any other target.
  *
- * Ownership: see web/handler/context.h.
+ * Ownership: see web/api/context.h.
  * Threads: called by the query threads, several at a time.
  */
-#ifndef WEB_STATUS_API_SELF_H
-#define WEB_STATUS_API_SELF_H
+#ifndef WEB_API_API_SELF_H
+#define WEB_API_API_SELF_H
 
-#include "web/route/route.h"
+#include "web/http/route.h"
 
 /* GET /debug/pprof/: a page that lists the profiles. */
 void api_self_list(void *ctx, struct request *r, struct answer *a);

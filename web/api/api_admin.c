@@ -3,7 +3,7 @@
  * POST /api/v1/admin/tsdb/…: requests that change storage. They are refused
  * unless a command-line flag enables them.
  */
-#include "web/status/api_admin.h"
+#include "web/api/api_admin.h"
 
 #include <stdio.h>
 #include <sys/random.h>
@@ -16,8 +16,8 @@
 #include "tsdb/maintain/deletion.h"
 #include "tsdb/maintain/snapshot.h"
 #include "tsdb/tools/repair.h"
-#include "web/handler/context.h"
-#include "web/handler/envelope.h"
+#include "web/api/context.h"
+#include "web/api/envelope.h"
 
 /* Largest value of the parameter timeout: a day. */
 #define ADMIN_TIMEOUT_MAX_MS INT64_C(86400000)

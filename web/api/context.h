@@ -5,14 +5,14 @@
  * Ownership: web_start() creates the context, web_free() frees it.
  * Threads: any; members that change are atomic or have their own lock.
  */
-#ifndef WEB_HANDLER_CONTEXT_H
-#define WEB_HANDLER_CONTEXT_H
+#ifndef WEB_API_CONTEXT_H
+#define WEB_API_CONTEXT_H
 
 #include <stdatomic.h>
 
 #include "base/json.h"
 #include "tsdb/query/querier.h"
-#include "web/handler/web_options.h"
+#include "web/api/web_options.h"
 #include "web/http/server.h"
 
 /* The state of the web server, which every handler receives as its `ctx`. */

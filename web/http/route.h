@@ -8,8 +8,8 @@
  * Threads: a handler may run in several threads at a time, each with a request
  * and an answer of its own.
  */
-#ifndef WEB_ROUTE_ROUTE_H
-#define WEB_ROUTE_ROUTE_H
+#ifndef WEB_HTTP_ROUTE_H
+#define WEB_HTTP_ROUTE_H
 
 #include "base/arena.h"
 #include "base/ingest_limiter.h"

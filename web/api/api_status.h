@@ -6,10 +6,10 @@
  * Ownership: borrows request and answer.
  * Threads: any pool thread.
  */
-#ifndef WEB_STATUS_API_STATUS_H
-#define WEB_STATUS_API_STATUS_H
+#ifndef WEB_API_API_STATUS_H
+#define WEB_API_API_STATUS_H
 
-#include "web/handler/context.h"
+#include "web/api/context.h"
 
 /*
  * GET /api/v1/targets: all targets, with their health. The parameter `state`

@@ -9,8 +9,8 @@
  * Ownership: a web_config owns everything in it.
  * Threads: immutable once loaded.
  */
-#ifndef WEB_WEB_CONFIG_H
-#define WEB_WEB_CONFIG_H
+#ifndef WEB_AUTH_WEB_CONFIG_H
+#define WEB_AUTH_WEB_CONFIG_H
 
 #include "base/file.h"
 #include "base/yaml.h"

@@ -7,10 +7,10 @@
  * Ownership: borrows request and answer.
  * Threads: any pool thread.
  */
-#ifndef WEB_STATUS_API_ADMIN_H
-#define WEB_STATUS_API_ADMIN_H
+#ifndef WEB_API_API_ADMIN_H
+#define WEB_API_API_ADMIN_H
 
-#include "web/handler/context.h"
+#include "web/api/context.h"
 
 /*
  * POST …/delete_series: hide the profiles that match any of the match[]

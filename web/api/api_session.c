@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "web/status/api_session.h"
+#include "web/api/api_session.h"
 
+#include "web/api/context.h"
+#include "web/api/envelope.h"
 #include "web/auth/auth_session.h"
 #include "web/auth/sessions.h"
-#include "web/handler/context.h"
-#include "web/handler/envelope.h"
 
 void api_session(void *ctx, struct request *r, struct answer *a)
 {

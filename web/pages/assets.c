@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "web/assets/assets.h"
+#include "web/pages/assets.h"
 
-#include "web/handler/envelope.h"
+#include "web/api/envelope.h"
 
 #define INDEX "index.html"
 
