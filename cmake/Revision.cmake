@@ -8,5 +8,5 @@ if(GIT_FOUND AND EXISTS ${PROJECT_SOURCE_DIR}/.git)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/.git/logs/HEAD)
   endif()
 endif()
-set_source_files_properties(cmd/cmd.c cmd/process.c cmd/serve.c PROPERTIES COMPILE_DEFINITIONS
+set_source_files_properties(cmd/cli/cmd.c cmd/serve/process.c cmd/serve/serve.c PROPERTIES COMPILE_DEFINITIONS
   EVERPROF_REVISION="${EVERPROF_REVISION}")

@@ -8,7 +8,7 @@
   and what runs in the kernel (.bpf.c): in its folder, or, when other modules
   use it, at its module's root;
 - every header says its purpose, and has the words Ownership and Threads;
-- messages are printed by cmd/console.h alone, which escapes control characters;
+- messages are printed by cmd/cli/console.h alone, which escapes control characters;
 - no function name is defined twice, and none is a single word;
 - unit tests use only those of Criterion's macros that the stand-in for
   ThreadSanitizer (tests/inproc) has, too.
@@ -23,7 +23,7 @@ import sys
 FOLDER_MAX = 40
 LINES_MAX = 800
 WIDE = {'base', 'cmd'}
-MESSAGES = {'cmd/console.c', 'base/mem.c'}
+MESSAGES = {'cmd/cli/console.c', 'base/mem.c'}
 FUNCTION = re.compile(r'^(?!static_assert|typedef|#|\s|\}|//|/\*)[A-Za-z_][\w\s\*]*?'
                       r'(?:PRINTF\([^)]*\)\s*)?\b(\w+)\([^;{}]*\)\s*\n\{', re.M)
 
@@ -93,7 +93,7 @@ def main():
         elif text.count('\n') > LINES_MAX:
             complain(path, f'{text.count(chr(10))} lines, more than {LINES_MAX}')
         if path.endswith('.c') and '"everprof: ' in text and path not in MESSAGES:
-            complain(path, 'prints a message itself, not by cmd/console.h')
+            complain(path, 'prints a message itself, not by cmd/cli/console.h')
         is_command = re.search(r'^int (cmd_\w+|main)\(int argc|^const struct provider_kind ', text, re.M)
         if path.endswith('.c') and not path.endswith('.bpf.c') and not is_command and not own_header(path, files):
             complain(path, 'has no header of its own name')

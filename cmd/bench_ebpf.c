@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cmd/cmd.h"
-#include "cmd/ebpf.h"
-#include "cmd/process_memory.h"
+#include "cmd/cli/cmd.h"
+#include "cmd/cli/process_memory.h"
+#include "cmd/serve/ebpf.h"
 
 #define MS_NS 1000000
 

@@ -19,8 +19,8 @@
 #include "base/mem.h"
 #include "base/zstd.h"
 #include "cmd/bench_state.h"
-#include "cmd/console.h"
-#include "cmd/source.h"
+#include "cmd/cli/console.h"
+#include "cmd/tools/source.h"
 
 #define YARD_MAX (64 * MIB) /* maximum decompressed bytes for the yardstick */
 #define LEVEL    3          /* level of zstd for the yardstick */

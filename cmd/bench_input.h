@@ -10,7 +10,7 @@
 #define CMD_BENCH_INPUT_H
 
 #include "cmd/bench_state.h"
-#include "cmd/source.h"
+#include "cmd/tools/source.h"
 
 /* source_visitor.wants: take each file whose name is a time. */
 bool bench_want_all(void *ctx, int64_t ms);

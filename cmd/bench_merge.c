@@ -13,9 +13,9 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "base/zstd.h"
-#include "cmd/cmd.h"
-#include "cmd/console.h"
-#include "cmd/source.h"
+#include "cmd/cli/cmd.h"
+#include "cmd/cli/console.h"
+#include "cmd/tools/source.h"
 #include "pprof/merge/merge.h"
 #include "pprof/proto/decode.h"
 

@@ -5,7 +5,7 @@
  * yardstick to compare it with (the speed of zstd on this machine). Errors end
  * the process.
  */
-#include "cmd/cmd.h"
+#include "cmd/cli/cmd.h"
 
 #include <ftw.h>
 #include <inttypes.h>
@@ -23,8 +23,8 @@
 #include "cmd/bench_input.h"
 #include "cmd/bench_read.h"
 #include "cmd/bench_state.h"
-#include "cmd/process_memory.h"
-#include "cmd/source.h"
+#include "cmd/cli/process_memory.h"
+#include "cmd/tools/source.h"
 #include "pprof/columns/columns.h"
 #include "tsdb/maintain/stats.h"
 

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "base/suggest.h"
-#include "cmd/cmd.h"
-#include "cmd/commands.h"
-#include "cmd/console.h"
-#include "cmd/ebpf.h"
-#include "cmd/symbols_helper.h"
+#include "cmd/cli/cmd.h"
+#include "cmd/cli/commands.h"
+#include "cmd/cli/console.h"
+#include "cmd/cli/symbols_helper.h"
+#include "cmd/serve/ebpf.h"
 
 /*
  * List the commands of a group, or all commands if `group` is NULL. Returns

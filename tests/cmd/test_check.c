@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 
 #include "base/file_slurp.h"
-#include "cmd/cmd.h"
-#include "cmd/commands.h"
-#include "cmd/config.h"
-#include "cmd/output.h"
+#include "cmd/cli/cmd.h"
+#include "cmd/cli/commands.h"
+#include "cmd/cli/output.h"
+#include "cmd/serve/config.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/config.h"
+#include "cmd/serve/config.h"
 #include "tests/check.h"
 
 TestSuite(config, .timeout = 10);

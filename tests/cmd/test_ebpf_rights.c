@@ -4,8 +4,8 @@
  */
 #include <linux/capability.h>
 
-#include "cmd/ebpf_rights.h"
-#include "cmd/output.h"
+#include "cmd/cli/output.h"
+#include "cmd/serve/ebpf_rights.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
 

@@ -4,8 +4,8 @@
  * mistakes and what is suggested for them.
  */
 #include "base/suggest.h"
-#include "cmd/cmd.h"
-#include "cmd/flags.h"
+#include "cmd/cli/cmd.h"
+#include "cmd/cli/flags.h"
 #include "tests/check.h"
 
 TestSuite(flags, .timeout = 20);

@@ -5,8 +5,8 @@
  */
 #include "base/fs.h"
 #include "base/units.h"
-#include "cmd/report_flags.h"
-#include "cmd/serve_flags.h"
+#include "cmd/query/report_flags.h"
+#include "cmd/serve/serve_flags.h"
 #include "tests/check.h"
 
 TestSuite(serve_flags, .timeout = 20);

@@ -9,8 +9,8 @@
 #include "base/gzip.h"
 #include "base/tar.h"
 #include "base/vec.h"
-#include "cmd/output.h"
-#include "cmd/source.h"
+#include "cmd/cli/output.h"
+#include "cmd/tools/source.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
 

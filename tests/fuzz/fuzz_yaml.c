@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes configuration files: YAML, and everything that is decoded from it. */
-#include "cmd/config.h"
+#include "cmd/serve/config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

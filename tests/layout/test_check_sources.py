@@ -21,7 +21,7 @@ PLANTED = [
      'shrug() is a single word'),
     ('tsdb/wal/wal.c', 'static void tables_get(void)\n{\n}', 'tables_get() is defined in'),
     ('pprof/columns/encoder.c', '\n' * 800, 'lines, more than 800'),
-    ('cmd/dump.c', 'static void dump_say(const char *s)\n{\n\tfprintf(stderr, "everprof: %s\\n", s);\n}\n', 'prints a message itself'),
+    ('cmd/tools/dump.c', 'static void dump_say(const char *s)\n{\n\tfprintf(stderr, "everprof: %s\\n", s);\n}\n', 'prints a message itself'),
     ('query/work/lonely.c', 'int lonely_add(void)\n{\n\treturn 0;\n}', 'has no header of its own name'),
     ('query/work/lonely.h', '#ifndef X_H\n#define X_H\n#endif', 'does not say what it is for'),
     ('query/work/lonely.h', '/*\n * Does something for a test of the check.\n * Threads: any.\n */\n', 'does not say "Ownership"'),

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tells the service manager (systemd) the state of the server: one datagram to
+ * $NOTIFY_SOCKET for each change. Nothing is sent if that variable is not set;
+ * errors are ignored.
+ *
+ * Source: sd_notify(3), "Standalone Implementations".
+ *
+ * Ownership: keeps nothing.
+ * Threads: any.
+ */
+#ifndef CMD_SERVE_NOTIFY_H
+#define CMD_SERVE_NOTIFY_H
+
+/* The server is ready; also sent after a reload. */
+void notify_ready(void);
+
+/* The server starts to reload its configuration. */
+void notify_reloading(void);
+
+/* The server has begun to shut down. */
+void notify_stopping(void);
+
+#endif
