@@ -6,9 +6,7 @@
   the PUBLIC ones (base/ is public entirely);
 - the sub-folders of a module are its rooms. SOURCES lists them from the lowest
   to the highest, and a room includes only headers of its own and of lower
-  rooms. A header at the module's root belongs to the room of its source; one
-  without a source belongs to the highest room that it includes. Sources at the
-  root are above all rooms;
+  rooms. Files at the module's root are above all rooms;
 - a third-party header is included by the files listed below alone, so that
   each library has one place that knows it;
 - every DEPENDS and PUBLIC is used: the lists say no more than there is;
@@ -125,22 +123,10 @@ class Rooms:
     def __init__(self, root, name, sources):
         self.name, self.root = name, root
         self.order = list(dict.fromkeys(os.path.dirname(s) for s in sources if '/' in s))
-        self.room_of_stem = {os.path.basename(s): os.path.dirname(s) for s in sources}
-        self.levels = {}
 
     def level(self, path):
         """The number of a file's room, from 0; path is below the module."""
-        if path not in self.levels:
-            self.levels[path] = 0  # for headers that include each other
-            self.levels[path] = self._level(path)
-        return self.levels[path]
-
-    def _level(self, path):
-        room, stem = os.path.dirname(path), os.path.basename(path)[:-2]
-        if not room:
-            if stem not in self.room_of_stem:
-                return max((self.level(to) for to in self.includes(path)), default=0)
-            room = self.room_of_stem[stem]
+        room = os.path.dirname(path)
         return self.order.index(room) if room in self.order else len(self.order)
 
     def includes(self, path):

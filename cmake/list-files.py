@@ -55,12 +55,9 @@ def purpose(root, path):
 
 
 def header_of(root, module, source):
-    """The header of a source's name: in its folder, or at its module's root."""
-    stem = source[:-2] + '.h'
-    for path in (f'{module}/{stem}', f'{module}/{os.path.basename(stem)}'):
-        if os.path.exists(os.path.join(root, path)):
-            return path
-    return f'{module}/{source}'
+    """The header of a source's name, or else the source."""
+    header = f'{module}/{source[:-2]}.h'
+    return header if os.path.exists(os.path.join(root, header)) else f'{module}/{source}'
 
 
 def entry(name, text):
