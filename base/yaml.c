@@ -8,9 +8,7 @@
 #include "base/mem.h"
 #include "base/suggest.h"
 #include "base/table.h"
-#include "base/yaml_merge.h"
 #include "base/yaml_private.h"
-#include "base/yaml_value.h"
 
 /*
  * Maximum size, in bytes, of the messages that are kept. Further messages are

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/yaml_merge.h"
-
+/*
+ * Merge keys of YAML 1.1: "<<" includes the pairs of other maps in a map.
+ */
 #include <stdarg.h>
 
 #include "base/hash.h"

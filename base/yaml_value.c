@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/yaml_value.h"
+/*
+ * Values of YAML nodes: texts, numbers, durations, sizes. The public functions
+ * are declared in yaml.h.
+ */
+#include "base/yaml_private.h"
 
 #include <ctype.h>
 #include <errno.h>

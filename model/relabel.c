@@ -11,7 +11,6 @@
 
 #include "base/digest.h"
 #include "base/mem.h"
-#include "model/relabel_config.h"
 
 /*
  * Number of capture groups kept on the stack; for regexes with more groups, the

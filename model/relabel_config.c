@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/relabel_config.h"
+/*
+ * Decoding of relabelling rules from YAML, with the checks that Prometheus
+ * makes. The public functions are declared in relabel.h.
+ */
+#include "model/relabel.h"
 
 #include <locale.h>
 #include <pthread.h>

@@ -2,24 +2,11 @@
 #include "web/routes.h"
 
 #include "scrape/run/scrape.h"
-#include "web/api/api_admin.h"
-#include "web/api/api_changes.h"
-#include "web/api/api_export.h"
-#include "web/api/api_history.h"
-#include "web/api/api_labels.h"
-#include "web/api/api_profile.h"
-#include "web/api/api_query.h"
-#include "web/api/api_range.h"
-#include "web/api/api_self.h"
-#include "web/api/api_session.h"
-#include "web/api/api_status.h"
-#include "web/api/api_write.h"
+#include "web/api/api.h"
 #include "web/api/context.h"
 #include "web/api/envelope.h"
 #include "web/pages/assets.h"
 #include "web/pages/page.h"
-#include "web/pages/page_remote_write.h"
-#include "web/pages/page_report.h"
 
 /*
  * GET /-/healthy: shows that the process answers requests. Strangers may ask

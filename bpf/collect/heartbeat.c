@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bpf/collect/heartbeat.h"
+/*
+ * Heartbeat: a small profile of a whole machine that says that the machine was
+ * sampled for the time of a window, and what became of the samples
+ * (docs/ebpf.md, "Heartbeats"). It is stored after all profiles of the window.
+ */
+#include "bpf/collect/profile_writer.h"
 
 #include "pprof/proto/encode.h"
 

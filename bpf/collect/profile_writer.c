@@ -6,8 +6,6 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "bpf/collect/frame_names.h"
-#include "bpf/collect/heartbeat.h"
-#include "bpf/collect/window_profile.h"
 #include "model/collected.h"
 
 enum {

@@ -62,4 +62,27 @@ void profile_writer_give(struct profile_writer *w,
 void profile_writer_counts(struct profile_writer *w, uint64_t *written,
 			   uint64_t *failed);
 
+/*
+ * Encode the profile of a kind of a series. `names` has the answer for each
+ * frame of the window (frame_names_find()). `period` is the interval of CPU
+ * samples in ns, or the number of waits of which one was sampled. Returns false
+ * if there are no samples; nothing is appended then.
+ */
+bool window_profile_encode(const struct sample_window *w, uint32_t series,
+			   enum window_kind kind, const struct bytes *names,
+			   int64_t period, struct buf *out);
+
+enum {
+	/* If more of the samples are lost, the window has no heartbeat. */
+	HEARTBEAT_LOST_PERCENT = 5,
+};
+
+/*
+ * Encode the heartbeat of a kind of samples. `period` is as for
+ * window_profile_encode(). False: no samples were taken, or too many are lost,
+ * so nobody may take those of the window for all; nothing is appended then.
+ */
+bool heartbeat_encode(const struct sample_window *w, enum window_kind kind,
+		      int64_t period, struct buf *out);
+
 #endif

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bpf/collect/window_profile.h"
+/*
+ * Window profile: the samples of one series of a window as a profile
+ * (github.com/google/pprof/proto/profile.proto), with the sample types
+ * samples/count and cpu/nanoseconds, or wallclock/nanoseconds for threads that
+ * wait, and the chosen labels on each sample.
+ */
+#include "bpf/collect/profile_writer.h"
 
 #include "base/hash.h"
 #include "bpf/collect/frame_names.h"

@@ -12,7 +12,6 @@
 
 #include "base/enc.h"
 #include "base/mem.h"
-#include "bpf/process/process_mounts.h"
 #include "symbols/names/regular_file.h"
 
 void file_inode_encode(struct buf *out, uint32_t major, uint32_t minor,

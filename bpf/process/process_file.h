@@ -14,6 +14,7 @@
 #define BPF_PROCESS_PROCESS_FILE_H
 
 #include "base/buf.h"
+#include "base/defs.h"
 #include "bpf/process/process_user.h"
 
 /*
@@ -46,5 +47,13 @@ int process_file_open(uint32_t pid, const char *path,
 /* Open the program that a process runs, even if its file was removed, or -1. */
 int process_file_open_program(uint32_t pid, const struct process_user *u,
 			      const struct process_file_wish *wish);
+
+/*
+ * Whether a file or directory that a process sees, and of which there is a
+ * descriptor of O_PATH, may be looked at. One on a mount that neither the process
+ * nor the first process of the machine sees may not, unless the kernel keeps it in
+ * memory (memfd).
+ */
+bool process_mounts_allow(uint32_t pid, int place);
 
 #endif

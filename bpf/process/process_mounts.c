@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bpf/process/process_mounts.h"
+/*
+ * Process mounts: which mounts of a process may be entered. A look at a file of
+ * a FUSE file system waits for a server, which may be any user's, and cannot be
+ * given up once the request was sent; even closing a file waits. In a user
+ * namespace of their own, users may also mount FUSE below overlayfs, which hides
+ * it. So files are looked for only on other file systems, and on overlayfs only
+ * if root has mounted it (docs/decisions.md, 196). Nothing here asks a file
+ * system.
+ *
+ * The list of mounts is read when the descriptor is open: the kernel gives the
+ * number of a mount that is gone to a new one, and an open descriptor keeps its
+ * mount, and so the number.
+ */
+#include "bpf/process/process_file.h"
 
 #include <fcntl.h>
 #include <linux/nsfs.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bpf/process/process_publication.h"
+/*
+ * Publication of a process: what the kernel's program knows of its mappings. A
+ * child has the publication of its parent until one of them changes.
+ */
+#include "bpf/process/process_table.h"
 
 void process_unpublish(struct process_table *t, struct process *p, uint64_t now)
 {

@@ -5,7 +5,6 @@
 
 #include "bpf/process/elf_reader.h"
 #include "bpf/process/maps_line.h"
-#include "bpf/process/process_publication.h"
 
 enum {
 	/*

@@ -202,4 +202,22 @@ void process_table_sweep(struct process_table *t, const uint32_t *files,
 const struct process *process_table_find(const struct process_table *t,
 					 uint32_t pid);
 
+/* Stands for no publication. */
+#define PUBLICATION_NONE UINT32_MAX
+
+/*
+ * Publish what a process has mapped. False: there is no room, which is counted;
+ * the older publication stays, without the tables that its mappings do not have
+ * any more, and the process remains one that has changed.
+ */
+NODISCARD bool process_publish(struct process_table *t, struct process *p,
+			       uint64_t now);
+
+/* Release the publication of a process; its last user frees it. */
+void process_unpublish(struct process_table *t, struct process *p,
+		       uint64_t now);
+
+/* Remove a process from the kernel, and release its publication. */
+void process_withdraw(struct process_table *t, struct process *p, uint64_t now);
+
 #endif

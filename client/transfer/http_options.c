@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/transfer/http_options.h"
 
-#include "client/transfer/http_options_private.h"
-
 #include <stddef.h>
 #include <strings.h>
 
@@ -19,13 +17,18 @@ void http_options_init(struct http_options *o)
 				    .key = str_of("") };
 }
 
-bool http_options_is_set(const struct http_text *t)
+/* Returns whether a text is configured, either directly or as a file. */
+static bool http_options_is_set(const struct http_text *t)
 {
 	return t->text.len || t->file.len;
 }
 
-void http_options_decode_file(struct yaml *y, const struct yaml_node *n,
-			      void *field)
+/*
+ * Decodes the path of a file. A relative path is relative to the folder of the
+ * configuration file.
+ */
+static void http_options_decode_file(struct yaml *y, const struct yaml_node *n,
+				     void *field)
 {
 	struct str *file = field;
 
@@ -33,8 +36,12 @@ void http_options_decode_file(struct yaml *y, const struct yaml_node *n,
 	*file = yaml_path(y, *file);
 }
 
-void http_options_check_one(struct yaml *y, const struct yaml_node *n,
-			    struct http_text *t, const char *name)
+/*
+ * Refuses a text that is given both directly and as a file. An empty text
+ * becomes no text.
+ */
+static void http_options_check_one(struct yaml *y, const struct yaml_node *n,
+				   struct http_text *t, const char *name)
 {
 	/* As in Prometheus, an empty text is no text. */
 	if (!t->text.len)
@@ -44,8 +51,12 @@ void http_options_check_one(struct yaml *y, const struct yaml_node *n,
 			   name, name);
 }
 
-bool http_options_set_auth(struct yaml *y, const struct yaml_node *n,
-			   struct http_options *o, enum http_auth auth)
+/*
+ * Records how the client authenticates itself. Returns false and reports an
+ * error if a way of authentication was recorded before.
+ */
+static bool http_options_set_auth(struct yaml *y, const struct yaml_node *n,
+				  struct http_options *o, enum http_auth auth)
 {
 	/*
 	 * A second way of authentication is an error, but the caller may decode
@@ -235,8 +246,12 @@ static void add_scheme_error(struct yaml *y, const struct yaml_node *n,
 	buf_fini(&list);
 }
 
-void http_options_decode_url(struct yaml *y, const struct yaml_node *n,
-			     const char *const *schemes, struct str *url)
+/*
+ * Decodes a URL with one of the given schemes. A URL with an "@" may hold a
+ * password and is marked as a secret, so that it is not shown.
+ */
+static void http_options_decode_url(struct yaml *y, const struct yaml_node *n,
+				    const char *const *schemes, struct str *url)
 {
 	/* A password or a token in a URL is hidden like any other secret. */
 	if (n->kind == YAML_SCALAR && http_url_has_secret(n->text))
@@ -321,9 +336,14 @@ static bool is_header_name(struct str s)
 	return s.len;
 }
 
-struct http_header *http_options_add_header(struct yaml *y,
-					    struct http_header_list *l,
-					    struct str name)
+/*
+ * Adds a header to a list in the configuration's arena and returns the header.
+ * The array is copied each time, which is fast enough for the few headers in a
+ * configuration.
+ */
+static struct http_header *http_options_add_header(struct yaml *y,
+						   struct http_header_list *l,
+						   struct str name)
 {
 	struct http_header *more =
 		arena_array(&y->arena, struct http_header, l->count + 1);
@@ -487,4 +507,82 @@ bool http_options_are_default(const struct http_options *o)
 	       !o->proxy_url.len && !o->no_proxy.len &&
 	       !o->proxy_from_environment && !o->proxy_headers.count &&
 	       !o->headers.count && o->follow_redirects && o->enable_http2;
+}
+
+/*
+ * The configuration of OAuth 2 from YAML.
+ */
+
+/* Decodes the list of OAuth 2 scopes. */
+static void http_options_decode_scopes(struct yaml *y,
+				       const struct yaml_node *n, void *field)
+{
+	struct http_oauth2 *a = field;
+
+	if (!yaml_expect(y, n, YAML_LIST, "scopes"))
+		return;
+	a->scopes = arena_array(&y->arena, struct str, n->count);
+	for (size_t i = 0; i < n->count; i++) {
+		struct str *s = &a->scopes[a->scope_count++];
+
+		*s = str_of("");
+		yaml_text(y, n->items[i], s);
+	}
+}
+
+void http_decode_url(struct yaml *y, const struct yaml_node *n, void *url)
+{
+	static const char *const schemes[] = { "http://", "https://", NULL };
+
+	http_options_decode_url(y, n, schemes, url);
+}
+
+/*
+ * Decodes a map {name: value} of additional form fields. All of them are
+ * treated as secrets, because some servers expect credentials in them.
+ */
+static void decode_endpoint_params(struct yaml *y, const struct yaml_node *n,
+				   void *field)
+{
+	struct http_oauth2 *a = field;
+
+	if (!yaml_expect(y, n, YAML_MAP, "endpoint_params"))
+		return;
+	yaml_unique_keys(y, n);
+	for (size_t i = 0; i < n->count; i += 2)
+		yaml_secret(y, n->items[i + 1],
+			    &http_options_add_header(y, &a->params,
+						     n->items[i]->text)
+				     ->value.text);
+}
+
+/* Requests for tokens have their own options for TLS and proxies. */
+void http_decode_oauth2(struct yaml *y, const struct yaml_node *n,
+			void *options)
+{
+	static const struct yaml_field fields[] = {
+		{ "client_id", yaml_text,
+		  offsetof(struct http_oauth2, client_id), NULL },
+		{ "client_secret", yaml_secret,
+		  offsetof(struct http_oauth2, client_secret.text), NULL },
+		{ "client_secret_file", http_options_decode_file,
+		  offsetof(struct http_oauth2, client_secret.file), NULL },
+		{ "scopes", http_options_decode_scopes, 0, NULL },
+		{ "token_url", http_decode_url,
+		  offsetof(struct http_oauth2, token_url), NULL },
+		{ "endpoint_params", decode_endpoint_params, 0, NULL },
+		HTTP_TRANSPORT_FIELDS(struct http_oauth2, http),
+		{ 0 },
+	};
+	struct http_options *o = options;
+	struct http_oauth2 *a = arena_new(&y->arena, struct http_oauth2);
+
+	http_options_set_auth(y, n, o, HTTP_AUTH_OAUTH2);
+	http_options_init(&a->http);
+	o->oauth2 = a;
+	yaml_decode(y, n, "oauth2", fields, a);
+	http_options_check_one(y, n, &a->client_secret, "client_secret");
+	if (n->kind == YAML_MAP && (!a->client_id.len || !a->token_url.len))
+		yaml_error(y, n, "oauth2 requires client_id and token_url");
+	http_options_check(y, n, &a->http);
 }

@@ -15,7 +15,64 @@
 #define CLIENT_TRANSFER_HTTP_OPTIONS_H
 
 #include "base/yaml.h"
-#include "client/transfer/oauth2_options.h"
+
+/*
+ * Decodes the section http_headers. Headers that the client sets itself, such
+ * as Host, are refused.
+ */
+void http_decode_headers(struct yaml *y, const struct yaml_node *n,
+			 void *options);
+
+/*
+ * Decodes the section proxy_connect_header: headers for the CONNECT request to
+ * a proxy.
+ */
+void http_decode_proxy_headers(struct yaml *y, const struct yaml_node *n,
+			       void *options);
+
+/*
+ * Decodes the key proxy_url. Its scheme must be http, https, socks5 or socks5h.
+ */
+void http_decode_proxy_url(struct yaml *y, const struct yaml_node *n,
+			   void *options);
+
+/*
+ * Decodes the section tls_config, and checks that a certificate and its key are
+ * configured together.
+ */
+void http_decode_tls(struct yaml *y, const struct yaml_node *n, void *options);
+
+/* Decodes the key bearer_token_file, an older form of credentials_file. */
+void http_decode_bearer_file(struct yaml *y, const struct yaml_node *n,
+			     void *options);
+
+/* Decodes the key bearer_token, an older form of authorization. */
+void http_decode_bearer(struct yaml *y, const struct yaml_node *n,
+			void *options);
+
+/*
+ * Decodes the key authorization. The type Basic is refused, as in Prometheus.
+ */
+void http_decode_authorization(struct yaml *y, const struct yaml_node *n,
+			       void *options);
+
+/*
+ * Decodes the key basic_auth. This function and the decoders below have the
+ * signature of a yaml_fn, decode into the struct http_options that is passed as
+ * `options`, and report errors to `y`.
+ */
+void http_decode_basic_auth(struct yaml *y, const struct yaml_node *n,
+			    void *options);
+
+/* Decodes the section oauth2 and checks that its required keys are present. */
+void http_decode_oauth2(struct yaml *y, const struct yaml_node *n,
+			void *options);
+
+/*
+ * Decodes a URL of scheme http or https into a struct str. A URL with an "@",
+ * which may hold a password, is marked as a secret.
+ */
+void http_decode_url(struct yaml *y, const struct yaml_node *n, void *url);
 
 /*
  * A text of the configuration file: either the text itself, or the path of a
@@ -110,54 +167,6 @@ struct http_oauth2 {
 
 /* Sets the defaults; call it before the map of options is decoded. */
 void http_options_init(struct http_options *o);
-
-/*
- * Decodes the key basic_auth. This function and the decoders below have the
- * signature of a yaml_fn, decode into the struct http_options that is passed as
- * `options`, and report errors to `y`.
- */
-void http_decode_basic_auth(struct yaml *y, const struct yaml_node *n,
-			    void *options);
-
-/*
- * Decodes the key authorization. The type Basic is refused, as in Prometheus.
- */
-void http_decode_authorization(struct yaml *y, const struct yaml_node *n,
-			       void *options);
-
-/* Decodes the key bearer_token, an older form of authorization. */
-void http_decode_bearer(struct yaml *y, const struct yaml_node *n,
-			void *options);
-
-/* Decodes the key bearer_token_file, an older form of credentials_file. */
-void http_decode_bearer_file(struct yaml *y, const struct yaml_node *n,
-			     void *options);
-
-/*
- * Decodes the section tls_config, and checks that a certificate and its key are
- * configured together.
- */
-void http_decode_tls(struct yaml *y, const struct yaml_node *n, void *options);
-
-/*
- * Decodes the key proxy_url. Its scheme must be http, https, socks5 or socks5h.
- */
-void http_decode_proxy_url(struct yaml *y, const struct yaml_node *n,
-			   void *options);
-
-/*
- * Decodes the section proxy_connect_header: headers for the CONNECT request to
- * a proxy.
- */
-void http_decode_proxy_headers(struct yaml *y, const struct yaml_node *n,
-			       void *options);
-
-/*
- * Decodes the section http_headers. Headers that the client sets itself, such
- * as Host, are refused.
- */
-void http_decode_headers(struct yaml *y, const struct yaml_node *n,
-			 void *options);
 
 /*
  * Entries for a table of struct yaml_field that decode the options of TLS and

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Source of the sample types: Go, runtime/pprof/protomem.go. */
-#include "cmd/serve/self_heap.h"
+#include "cmd/serve/self_profile.h"
 
 #include <math.h>
 
 #include "base/clock.h"
 #include "base/mem_profile.h"
-#include "cmd/serve/self_mappings.h"
 #include "pprof/merge/merge.h"
 #include "pprof/proto/encode.h"
 #include "query/merge/symbolize.h"

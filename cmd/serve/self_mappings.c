@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Source: ELF, System V ABI, chapter 5; the build ID is a note of GNU ld. */
-#include "cmd/serve/self_mappings.h"
+#include "cmd/serve/self_profile.h"
 
 #include <elf.h>
 #include <link.h>

@@ -10,7 +10,6 @@
 #include "base/mutex.h"
 #include "cmd/cli/symbols_helper.h"
 #include "cmd/serve/ebpf.h"
-#include "cmd/serve/self_heap.h"
 
 enum {
 	/* As Go's profiler: a hundred samples a second, but not in step. */

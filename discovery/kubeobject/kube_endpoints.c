@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "discovery/kubeobject/kube_endpoints.h"
-
+/*
+ * The labels and the targets of endpoints and of endpoint slices, by their JSON.
+ * kube_join.c adds the labels of their services, pods and nodes.
+ */
 #include "discovery/kubeobject/kube_meta.h"
 #include "discovery/rest/document.h"
 #include "discovery/rest/field_row.h"

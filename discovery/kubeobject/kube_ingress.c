@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "discovery/kubeobject/kube_ingress.h"
-
+/*
+ * The labels and the targets of an ingress, by its JSON: one for each path.
+ */
 #include "base/hash.h"
 #include "base/table.h"
 #include "discovery/kubeobject/kube_meta.h"

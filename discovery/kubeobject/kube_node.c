@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "discovery/kubeobject/kube_node.h"
-
+/*
+ * The labels and the target of a node, by its JSON. A second group has the
+ * labels that pods and endpoints get.
+ */
 #include "base/buf.h"
 #include "discovery/kubeobject/kube_meta.h"
 #include "discovery/rest/document.h"

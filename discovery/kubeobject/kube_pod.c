@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "discovery/kubeobject/kube_pod.h"
-
+/*
+ * The labels and the targets of a pod, by its JSON: one for each port of a
+ * container, or for a container without ports.
+ */
 #include "discovery/kubeobject/kube_meta.h"
 #include "discovery/rest/document.h"
 #include "discovery/rest/field_row.h"

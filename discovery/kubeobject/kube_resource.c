@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "discovery/kubeobject/kube_resource.h"
 
-#include "discovery/kubeobject/kube_endpoints.h"
-#include "discovery/kubeobject/kube_ingress.h"
 #include "discovery/kubeobject/kube_meta.h"
-#include "discovery/kubeobject/kube_node.h"
-#include "discovery/kubeobject/kube_pod.h"
-#include "discovery/kubeobject/kube_service.h"
 
 /* A namespace has no targets; its labels are for others. */
 static void kube_map_namespace(struct group_builder *b,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "discovery/kubeobject/kube_service.h"
-
+/*
+ * The labels and the targets of a service, by its JSON: one for each port. A
+ * second group says which IP family is the first one.
+ */
 #include "discovery/kubeobject/kube_meta.h"
 #include "discovery/rest/document.h"
 #include "discovery/rest/field_row.h"

@@ -1,14 +1,90 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "discovery/kubernetes/kube_watch.h"
 
+#include <stdio.h>
+
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/url.h"
 #include "base/yaml_json.h"
 #include "client/transfer/http_status.h"
-#include "discovery/kubernetes/kube_session.h"
-#include "discovery/kubernetes/kube_url.h"
 #include "discovery/rest/document.h"
+
+static void kube_session_recover(const struct kube_session *s);
+
+/*
+ * The URLs of the lists and watches of a resource of Kubernetes.
+ *
+ * Source: kubernetes.io/docs/reference/using-api/api-concepts.
+ */
+
+#define PAGE_SIZE     500
+#define WATCH_SECONDS 300 /* shortest time of a watch; the longest is twice */
+
+/* Adds the selectors of the configuration. */
+static void kube_url_add_selectors(const struct kube_watch *w, struct buf *url)
+{
+	const struct kube_selector *s;
+
+	if (w->id >= KUBE_ROLES)
+		return;
+	s = &w->s->config->selectors[w->id];
+	if (s->label.len)
+		url_add_param(url, "labelSelector", s->label);
+	if (s->field.len)
+		url_add_param(url, "fieldSelector", s->field);
+}
+
+/* Writes the URL of the resource of a watch. */
+static void kube_url_write_path(const struct kube_watch *w, const char *server,
+				struct buf *url)
+{
+	const struct kube_resource *r = &kube_resources[w->id];
+
+	buf_printf(url, "%s%s/", server, r->api);
+	if (*w->namespace) {
+		buf_str(url, "namespaces/");
+		url_escape(str_of(w->namespace), url);
+		buf_str(url, "/");
+	}
+	buf_str(url, r->name);
+}
+
+/* Adds the parameters of a page of a list. */
+static void kube_url_add_list(const struct kube_watch *w, struct buf *url)
+{
+	char limit[16];
+
+	snprintf(limit, sizeof(limit), "%d", PAGE_SIZE);
+	if (!w->is_unpaged)
+		url_add_param(url, "limit", str_of(limit));
+	if (w->next)
+		url_add_param(url, "continue", str_of(w->next));
+	else if (w->freshness == KUBE_CACHED)
+		url_add_param(url, "resourceVersion",
+			      str_of(w->version ? w->version : "0"));
+}
+
+/*
+ * Adds the parameters of a watch, and returns its length in ms. Watches do not
+ * all end at the same time.
+ */
+static int64_t kube_url_add_watch(const struct kube_watch *w, struct buf *url)
+{
+	const struct bytes seed = { (const uint8_t *)&w->started_ns,
+				    sizeof(w->started_ns) };
+	int64_t seconds =
+		WATCH_SECONDS + (int64_t)(hash_bytes(seed) % WATCH_SECONDS);
+	char text[24];
+
+	snprintf(text, sizeof(text), "%lld", (long long)seconds);
+	url_add_param(url, "watch", str_of("true"));
+	url_add_param(url, "allowWatchBookmarks", str_of("true"));
+	url_add_param(url, "timeoutSeconds", str_of(text));
+	url_add_param(url, "resourceVersion", str_of(w->version));
+	return seconds * 1000;
+}
 
 #define LIST_MS       300000
 #define WATCH_MORE_MS 30000
@@ -28,9 +104,10 @@
 /* a list with more pages is taken for one that never ends */
 #define PAGES_MAX 20000
 
-struct kube_watch *kube_watch_new(struct kube_session *s,
-				  enum kube_resource_id id,
-				  struct str namespace)
+/* Returns a watch for a resource in a namespace; empty: in all of them. */
+static struct kube_watch *kube_watch_new(struct kube_session *s,
+					 enum kube_resource_id id,
+					 struct str namespace)
 {
 	struct kube_watch *w = mem_new(struct kube_watch);
 	const struct kube_resource *r = &kube_resources[id];
@@ -45,7 +122,8 @@ struct kube_watch *kube_watch_new(struct kube_session *s,
 	return w;
 }
 
-void kube_watch_free(struct kube_watch *w)
+/* Frees a watch, and cancels its request. */
+static void kube_watch_free(struct kube_watch *w)
 {
 	http_cancel(w->s->p->client, w);
 	json_pieces_fini(&w->pieces);
@@ -410,7 +488,8 @@ static void watch_send(struct kube_watch *w, const struct kube_login *login)
 	buf_fini(&url);
 }
 
-void kube_watch_start(struct kube_watch *w)
+/* Starts the next request of a watch. */
+static void kube_watch_start(struct kube_watch *w)
 {
 	struct kube_login login;
 	struct err err;
@@ -439,4 +518,83 @@ void kube_watch_start(struct kube_watch *w)
 		watch_set(&w->list_version, str_of(""));
 	}
 	watch_send(w, &login);
+}
+
+/*
+ * A session with a Kubernetes API server: all watches of a discovery, and the
+ * objects that they have found.
+ */
+
+#define LISTS_MAX 10 /* lists in progress at the same time */
+
+void kube_session_init(struct kube_session *s, struct provider *p)
+{
+	*s = (struct kube_session){
+		.p = p, .config = (const struct kube_config *)p->config
+	};
+	kube_stores_init(&s->stores);
+}
+
+void kube_session_fini(struct kube_session *s)
+{
+	for (size_t i = 0; i < s->watches.count; i++)
+		kube_watch_free(s->watches.v[i]);
+	vec_fini(&s->watches);
+	kube_stores_fini(&s->stores);
+	kube_access_free(s->access);
+}
+
+void kube_session_add(struct kube_session *s, enum kube_resource_id id,
+		      struct str namespace)
+{
+	*vec_add(&s->watches) = kube_watch_new(s, id, namespace);
+}
+
+int64_t kube_session_run(struct kube_session *s)
+{
+	int64_t now = clock_mono_ns();
+	int64_t left = INT64_MAX;
+
+	for (size_t i = 0; i < s->watches.count; i++) {
+		struct kube_watch *w = s->watches.v[i];
+
+		if (w->phase != KUBE_WAITING || w->wants_login ||
+		    (w->wants_list && s->lists >= LISTS_MAX))
+			continue;
+		if (w->due_ns <= now)
+			kube_watch_start(w);
+		if (w->phase == KUBE_WAITING && !w->wants_login &&
+		    (w->due_ns - now) / 1000000 + 1 < left)
+			left = (w->due_ns - now) / 1000000 + 1;
+	}
+	return left;
+}
+
+void kube_session_wake(struct kube_session *s)
+{
+	for (size_t i = 0; i < s->watches.count; i++)
+		s->watches.v[i]->wants_login = false;
+}
+
+/* Reports that nothing fails any more, if that is so. */
+static void kube_session_recover(const struct kube_session *s)
+{
+	if (!*s->p->failure.source || s->is_lacking)
+		return;
+	for (size_t i = 0; i < s->watches.count; i++) {
+		const struct kube_watch *w = s->watches.v[i];
+
+		if (w->is_failing || w->is_refusing)
+			return;
+	}
+	provider_recovered(s->p);
+}
+
+bool kube_session_is_synced(const struct kube_session *s)
+{
+	for (size_t i = 0; i < s->watches.count; i++) {
+		if (!s->watches.v[i]->is_synced)
+			return false;
+	}
+	return true;
 }

@@ -21,6 +21,8 @@
 #define DISCOVERY_KUBERNETES_KUBE_WATCH_H
 
 #include "discovery/kubernetes/json_pieces.h"
+#include "discovery/kubernetes/kube_access.h"
+#include "discovery/kubernetes/kube_config.h"
 #include "discovery/kubernetes/kube_store.h"
 
 struct kube_session;
@@ -70,15 +72,38 @@ struct kube_watch {
 	int64_t paused_ns; /* when the last pause began */
 };
 
-/* Returns a watch for a resource in a namespace; empty: in all of them. */
-struct kube_watch *kube_watch_new(struct kube_session *s,
-				  enum kube_resource_id id,
-				  struct str namespace);
+/* A session. */
+struct kube_session {
+	struct provider *p;
+	const struct kube_config *config;
+	struct kube_access *access;
+	struct kube_stores stores;
+	VEC(struct kube_watch *) watches;
+	size_t lists;       /* number of lists in progress */
+	uint32_t last_list; /* number of the last list */
+	bool is_lacking;    /* objects lack the labels of others: no memory */
+};
 
-/* Frees a watch, and cancels its request. */
-void kube_watch_free(struct kube_watch *w);
+/* Begins a session without watches. */
+void kube_session_init(struct kube_session *s, struct provider *p);
 
-/* Starts the next request of a watch. */
-void kube_watch_start(struct kube_watch *w);
+/* Ends all watches, and frees the stores. */
+void kube_session_fini(struct kube_session *s);
+
+/* Adds a watch for a resource in a namespace; empty: in all of them. */
+void kube_session_add(struct kube_session *s, enum kube_resource_id id,
+		      struct str namespace);
+
+/*
+ * Starts the requests that are due. Returns for how many milliseconds no other
+ * will be, or INT64_MAX.
+ */
+int64_t kube_session_run(struct kube_session *s);
+
+/* Makes the watches that wait for credentials due. */
+void kube_session_wake(struct kube_session *s);
+
+/* Returns whether each watch has listed its objects once. */
+bool kube_session_is_synced(const struct kube_session *s);
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "discovery/core/kinds.h"
 #include "discovery/kubernetes/kube_join.h"
-#include "discovery/kubernetes/kube_session.h"
+#include "discovery/kubernetes/kube_watch.h"
 #include "discovery/kubernetes/kubeconfig.h"
 
 #define SOON_NS     1000000000LL

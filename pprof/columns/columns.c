@@ -3,7 +3,6 @@
 
 #include "pprof/columns/encoder.h"
 #include "pprof/columns/rows.h"
-#include "pprof/columns/transcode.h"
 #include "pprof/dictionary/dict_decode.h"
 #include "pprof/dictionary/dict_streams.h"
 #include "pprof/dictionary/section.h"

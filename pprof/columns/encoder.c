@@ -1,15 +1,213 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/columns/encoder.h"
 
-#include "pprof/columns/dialect.h"
-#include "pprof/columns/encoder_private.h"
-#include "pprof/columns/transcode.h"
+#include "pprof/columns/remap.h"
 #include "pprof/dictionary/dict_decode.h"
 #include "pprof/dictionary/dict_encode.h"
-#include "pprof/dictionary/intern_mappings.h"
+#include "pprof/dictionary/intern.h"
 #include "pprof/dictionary/layout.h"
+#include "pprof/proto/decode.h"
+#include "pprof/rows/group.h"
 #include "pprof/rows/group_decode.h"
 #include "pprof/rows/group_encode.h"
+#include "pprof/rows/reencode.h"
+
+/* An encoder: the state of the stripe, then the state of the current group. */
+struct codec_encoder {
+	struct codec_table table;
+	/*
+	 * Mark of a new dictionary, which has only the empty text and the empty
+	 * stack. Encoding from this mark on writes the whole table.
+	 */
+	struct dict_mark start;
+	struct intern *intern;
+	struct decoder *decoder;
+	struct replay *replay;
+	struct colgroup_coder *coder;
+	struct zstd *zstd;
+	int level;
+	enum dialect dialect; /* dialect of the last profile */
+	/* For each key: the key that followed it last time; 0: none. */
+	VEC(uint32_t) successors;
+	uint32_t first_key; /* first key of the last profile */
+	/*
+	 * Whether the last profile needed a patch (the bytes by which a profile
+	 * differs from its replay), and the patch was small enough.
+	 */
+	bool patches;
+	/* Whether a group was accepted in this stripe. */
+	bool is_used;
+	/*
+	 * Translation from the table `remapped` to the current table, for
+	 * columns_adopt(); NULL: none.
+	 */
+	struct remap *remap;
+	const struct codec_table *remapped;
+	/* Whether to accept groups even if zstd would make them smaller. */
+	bool take_all;
+	struct columns_counts counts;
+
+	/* The current group. */
+	struct colgroup group;
+	/*
+	 * Values of the first profile of the group, then of the next, and so
+	 * on. For each profile: all values of the first sample type, then of
+	 * the next.
+	 */
+	VEC(int64_t) values;
+	/*
+	 * Replay of the current profile: the bytes that decoding its columns
+	 * gives.
+	 */
+	struct buf replayed;
+	/*
+	 * Statistics of the current group. They are added to `counts` if the
+	 * group is accepted.
+	 */
+	struct columns_counts added;
+};
+
+static int encoder_refuse(struct err *err, const char *why);
+
+static void columns_adopt_end(struct codec_encoder *e);
+
+/*
+ * Finds the dialect in which a profile was written. To test a dialect, the
+ * encoder makes a replay: it writes the profile again from the columns. In the
+ * right dialect the replay equals the profile, or is so similar that a small
+ * patch restores the profile.
+ */
+
+/*
+ * A patch (the bytes by which a profile differs from its replay) may have at
+ * most one eighth of the profile's size. A low compression level is enough:
+ * zstd gets the replay as prefix, so bytes that equal the replay take almost no
+ * space.
+ */
+#define PATCH_WORTH 8
+#define PATCH_LEVEL 1
+
+/* Difference of two lengths. */
+static size_t dialect_distance_between(size_t a, size_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/*
+ * Write the profile again from the columns, in the dialect e->dialect, into
+ * e->replayed. ERR_UNSUPPORTED: a field of message Profile has an unexpected
+ * type, or there are too many fields for a shape (layout.h).
+ */
+static int write_as(struct codec_encoder *e, struct bytes raw, struct row *row,
+		    struct err *err)
+{
+	int rc = shape_read(raw, e->dialect, e->intern, &row->shape, err);
+
+	buf_reset(&e->replayed);
+	return rc ? rc :
+		    replay_row(e->replay, &e->table.d, row, 2 * raw.len + MIB,
+			       &e->replayed, err);
+}
+
+/*
+ * Make a patch that turns e->replayed into the profile, and append it to the
+ * group. The group is refused if the patch is too large.
+ */
+static int add_patch(struct codec_encoder *e, struct bytes raw, uint32_t *len,
+		     struct err *err)
+{
+	size_t at = e->group.patches.len;
+
+	zstd_compress_after(e->zstd, PATCH_LEVEL, buf_bytes(&e->replayed), raw,
+			    &e->group.patches);
+	*len = (uint32_t)(e->group.patches.len - at);
+	e->added.patched++;
+	e->added.patch_bytes += *len;
+	e->patches = (size_t)*len * PATCH_WORTH <= raw.len;
+	return e->patches ?
+		       0 :
+		       encoder_refuse(
+			       err,
+			       "the encoding differs too much from all known dialects");
+}
+
+/*
+ * Returns 0 if replaying in e->dialect gives the profile's bytes, ERR_NOTFOUND
+ * if it gives other bytes. Dialects are tested by writing, because a profile
+ * does not name its dialect (docs/decisions.md, 49).
+ */
+static int try_dialect(struct codec_encoder *e, struct bytes raw,
+		       struct row *row, struct err *err)
+{
+	int rc = write_as(e, raw, row, err);
+
+	if (rc || !bytes_eq(buf_bytes(&e->replayed), raw))
+		return rc ? rc : ERR_NOTFOUND;
+	e->added.exact[e->dialect]++;
+	e->patches = false;
+	return 0;
+}
+
+/*
+ * Try all dialects, beginning with the dialect of the last profile. If none
+ * gives the profile's bytes, choose the dialect whose replay is closest to the
+ * profile in length, and replay in it again, so that a patch can be made.
+ * e->dialect is the dialect found or chosen.
+ */
+static int try_all(struct codec_encoder *e, struct bytes raw, struct row *row,
+		   struct err *err)
+{
+	struct dict_mark mark = dict_mark(&e->table.d);
+	enum dialect best = e->dialect;
+	size_t least = SIZE_MAX;
+
+	for (int i = 0; i < DIALECTS; i++) {
+		int rc = try_dialect(e, raw, row, err);
+		size_t off = dialect_distance_between(e->replayed.len, raw.len);
+
+		if (!rc)
+			return 0;
+		if (rc == ERR_NOTFOUND && off < least) {
+			least = off;
+			best = e->dialect;
+		}
+		/*
+		 * The dialect does not fit: remove the shape that try_dialect()
+		 * added to the table for it.
+		 */
+		intern_rollback_shapes(e->intern, &mark);
+		e->dialect = (e->dialect + 1) % DIALECTS;
+	}
+	e->dialect = best;
+	return try_dialect(e, raw, row, err);
+}
+
+/*
+ * If the last profile needed a patch, only the dialect of that profile is
+ * tried, because this profile most likely has the same writer.
+ */
+/*
+ * Find the dialect of the profile `raw` and set row->shape; the other members
+ * of `*row` are set already. Appends a patch (the bytes by which the profile
+ * differs from its replay) to the group if there is a difference, and stores
+ * the length of the patch in `*patch`, 0 without a patch. ERR_UNSUPPORTED: no
+ * dialect is close enough.
+ */
+NODISCARD static int encoder_find_dialect(struct codec_encoder *e,
+					  struct bytes raw, struct row *row,
+					  uint32_t *patch, struct err *err)
+{
+	int rc = e->patches ? try_dialect(e, raw, row, err) :
+			      try_all(e, raw, row, err);
+
+	*patch = 0;
+	if (rc == ERR_NOTFOUND)
+		return add_patch(e, raw, patch, err);
+	return rc ? encoder_refuse(
+			    err,
+			    "the layout of the top-level fields is unknown") :
+		    0;
+}
 
 /*
  * Maximum memory of a decoded profile (DECODE_MAX), and limits on the memory of
@@ -105,7 +303,8 @@ columns_encoder_counts(const struct codec_encoder *e)
 }
 
 /* Counts the hash tables, too, because DICT_FULL and DICT_MAX limit memory. */
-size_t encoder_dict_size(const struct codec_encoder *e)
+/* Memory of the stripe's dictionary with its hash tables, in bytes. */
+static size_t encoder_dict_size(const struct codec_encoder *e)
 {
 	return dict_memory(&e->table.d) + intern_memory(e->intern);
 }
@@ -116,7 +315,8 @@ bool columns_encoder_is_full(const struct codec_encoder *e)
 }
 
 /* A refused group is not a failure: storage then uses another codec. */
-int encoder_refuse(struct err *err, const char *why)
+/* Return ERR_UNSUPPORTED with a message that says why. */
+NODISCARD static int encoder_refuse(struct err *err, const char *why)
 {
 	return err_set(err, ERR_UNSUPPORTED,
 		       "cannot store the profiles as columns: %s", why);
@@ -378,7 +578,8 @@ static bool is_worth(struct codec_encoder *e, const struct dict_mark *from,
  * Large buffers are freed; otherwise the encoder would keep the memory of one
  * large group.
  */
-void encoder_trim(struct codec_encoder *e)
+/* Free workspace that has become large. */
+static void encoder_trim(struct codec_encoder *e)
 {
 	if (e->replayed.cap > BUFFER_KEEP)
 		buf_fini(&e->replayed);
@@ -491,5 +692,97 @@ int columns_encoder_finish(struct codec_encoder *e, struct buf *out,
 			e, (struct bytes){ out->ptr + at, out->len - at }, err);
 	}
 	encoder_restart(e);
+	return rc;
+}
+
+/*
+ * Moves a stored group to the current stripe of an encoder, without rebuilding
+ * its profiles: numbers in the dictionary of the group's old stripe are
+ * replaced by numbers in the current dictionary.
+ */
+
+/*
+ * Maximum memory of the stripe's dictionary, in bytes, as in columns_encode().
+ */
+#define DICT_MAX ((size_t)16 * MIB)
+
+/* Must also be called before the interner is used for anything but adopting. */
+/*
+ * Forget the old table of the group that was adopted last, and free the
+ * translation from it.
+ */
+static void columns_adopt_end(struct codec_encoder *e)
+{
+	remap_free(e->remap);
+	e->remap = NULL;
+	e->remapped = NULL;
+}
+
+/*
+ * Make e->remap translate from the table `from`. The translation is kept for
+ * the next group, which mostly has the same table.
+ */
+static int use_remap(struct codec_encoder *e, const struct codec_table *from,
+		     struct err *err)
+{
+	if (e->remap && e->remapped == from)
+		return 0;
+	columns_adopt_end(e);
+	e->remapped = from;
+	return remap_new(&from->d, e->intern, &e->remap, err);
+}
+
+/*
+ * Decode the group to rows, translate their numbers and encode them again.
+ * Patches (the bytes by which profiles differ from their replay) are copied
+ * unchanged, because a replay does not depend on dictionary numbers.
+ */
+static int transcode_adopt(struct codec_encoder *e,
+			   const struct codec_group *group, struct buf *out,
+			   struct err *err)
+{
+	const struct colgroup_request q = { .stored = group->stored,
+					    .lens = group->lens,
+					    .count = group->count,
+					    .end = group->count,
+					    .patches = true };
+	struct dict_mark mark = dict_mark(&e->table.d);
+	int rc;
+
+	if (!group->table)
+		return err_set(err, ERR_CORRUPT,
+			       "the table of its stripe is missing");
+	rc = colgroup_decode(e->coder, &group->table->d, &q, &e->group, err);
+	if (rc == ERR_TOOBIG)
+		rc = err_set(
+			err, ERR_CORRUPT,
+			"the chunk decodes to more bytes than its profiles had");
+	if (!rc)
+		rc = use_remap(e, group->table, err);
+	if (rc)
+		return rc;
+	remap_group(e->remap, &e->group);
+	if (encoder_dict_size(e) > DICT_MAX) {
+		intern_rollback(e->intern, &mark);
+		return encoder_refuse(err, "the table would become too large");
+	}
+	e->group.top = (uint32_t)mark.keys;
+	colgroup_encode(e->coder, &e->table.d, &e->group, e->level, out);
+	e->is_used = true;
+	return 0;
+}
+
+int columns_adopt(struct codec_encoder *e, const struct codec_group *group,
+		  struct buf *out, struct err *err)
+{
+	int rc = transcode_adopt(e, group, out, err);
+
+	/*
+	 * After an error, elements have been removed to which the translation
+	 * may still refer.
+	 */
+	if (rc)
+		columns_adopt_end(e);
+	encoder_trim(e);
 	return rc;
 }

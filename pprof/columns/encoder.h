@@ -54,13 +54,14 @@ int columns_encoder_finish(struct codec_encoder *e, struct buf *out,
 /* Accept groups even if they are smaller with zstd; for tests. */
 void columns_encoder_take_all(struct codec_encoder *e);
 
-/* Memory of the stripe's dictionary with its hash tables, in bytes. */
-size_t encoder_dict_size(const struct codec_encoder *e);
-
-/* Return ERR_UNSUPPORTED with a message that says why. */
-NODISCARD int encoder_refuse(struct err *err, const char *why);
-
-/* Free workspace that has become large. */
-void encoder_trim(struct codec_encoder *e);
+/*
+ * Encode a stored group again, with the table of the current stripe, and append
+ * it to `out`. The old table must stay open until a group with another old
+ * table is adopted, columns_adopt_end() is called, or the encoder is freed.
+ * ERR_CORRUPT: the group is damaged; ERR_UNSUPPORTED: the current table would
+ * become too large, or the old table has too many mappings.
+ */
+int columns_adopt(struct codec_encoder *e, const struct codec_group *group,
+		  struct buf *out, struct err *err);
 
 #endif

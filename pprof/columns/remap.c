@@ -2,7 +2,7 @@
 #include "pprof/columns/remap.h"
 
 #include "pprof/dictionary/borrow.h"
-#include "pprof/dictionary/intern_mappings.h"
+#include "pprof/dictionary/intern.h"
 #include "pprof/dictionary/layout.h"
 #include "pprof/profile/index_map.h"
 #include "pprof/proto/fields.h"

@@ -2,7 +2,7 @@
 #include "pprof/dictionary/layout.h"
 
 #include "base/wire.h"
-#include "pprof/dictionary/intern_mappings.h"
+#include "pprof/dictionary/intern.h"
 #include "pprof/proto/fields.h"
 
 /*

@@ -2,7 +2,6 @@
 #include "pprof/graph/graph.h"
 
 #include "pprof/graph/graph_order.h"
-#include "pprof/graph/graph_trim.h"
 
 /*
  * State of one pass over all samples, which adds up the weights of nodes and

@@ -142,4 +142,21 @@ static inline int64_t graph_abs(int64_t v)
 NODISCARD int graph_weigh(struct graph *g, const struct graph_options *o,
 			  const bool *kept, struct err *err);
 
+/*
+ * Drop edges that only clutter a drawing: residual edges (graph.h) whose callee
+ * can also be reached from the caller by other edges. The nodes' lists of edges
+ * must be built and sorted before this call, and rebuilt after it. ERR_LIMIT,
+ * ERR_TIMEOUT.
+ */
+NODISCARD int graph_drop_redundant_edges(struct graph *g,
+					 const struct limits *limits,
+					 struct err *err);
+
+/*
+ * Apply node_fraction, edge_fraction and node_count of the options, and sort
+ * g->shown. ERR_LIMIT, ERR_TIMEOUT.
+ */
+NODISCARD int graph_trim(struct graph *g, const struct graph_options *o,
+			 struct err *err);
+
 #endif

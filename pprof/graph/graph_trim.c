@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/graph/graph_trim.h"
+/*
+ * Trims a graph as pprof does: removes light nodes and edges, the nodes beyond
+ * the number to show, and edges that only clutter a drawing.
+ */
+#include "pprof/graph/graph.h"
 
 #include "pprof/graph/graph_order.h"
 #include "pprof/profile/measure.h"

@@ -4,10 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "pprof/legacy/legacy_cpu.h"
-#include "pprof/legacy/legacy_java.h"
 #include "pprof/legacy/legacy_parser.h"
-#include "pprof/legacy/legacy_text.h"
 #include "pprof/profile/measure.h"
 
 /* A line of this many bytes is too long, as for pprof (Go's bufio.Scanner). */

@@ -3,10 +3,7 @@
  * gperftools' binary CPU profiles: a sequence of words, of 4 or 8 bytes and in
  * either byte order, followed by the memory map as text.
  */
-#include "pprof/legacy/legacy_cpu.h"
 
-#include "pprof/legacy/legacy_java.h"
-#include "pprof/legacy/legacy_maps.h"
 #include "pprof/legacy/legacy_parser.h"
 
 #define HEADER_WORDS 5

@@ -3,9 +3,7 @@
  * Java's heapz and contentionz: attributes, then samples, then a section that
  * gives the function of each address.
  */
-#include "pprof/legacy/legacy_java.h"
 
-#include "pprof/legacy/legacy_maps.h"
 #include "pprof/legacy/legacy_parser.h"
 
 /*

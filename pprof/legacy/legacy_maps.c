@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The memory map at the end of a legacy profile. */
-#include "pprof/legacy/legacy_maps.h"
 
 #include <stdlib.h>
 

@@ -147,4 +147,66 @@ void legacy_drop_twin_leaves(struct legacy *l);
  */
 void legacy_unsample(int64_t *count, int64_t *size, int64_t rate);
 
+/*
+ * Parses a binary CPU profile, including one written by Java. ERR_UNSUPPORTED:
+ * the input has no header of this format, or its samples are malformed;
+ * ERR_INVALID: a limit was hit, or the location names of a Java profile are
+ * malformed.
+ */
+int legacy_cpu(struct legacy *l);
+
+/*
+ * Parses heap, growth and fragmentation profiles of tcmalloc, and Go's
+ * heap?debug=1.
+ */
+int legacy_heap(struct legacy *l);
+
+/* Parses heap_v2, the heap profiles of jemalloc. */
+int legacy_jemalloc(struct legacy *l);
+
+/* Parses Go's counts of stacks: goroutine?debug=1, threadcreate?debug=1. */
+int legacy_count(struct legacy *l);
+
+/* Parses threadz: stacks of all threads. */
+int legacy_thread(struct legacy *l);
+
+/* Parses contentionz, and Go's mutex?debug=1 and block?debug=1. */
+int legacy_contention(struct legacy *l);
+
+/*
+ * Parses the section that names the profile's addresses; `text` is the rest of
+ * the input after the samples. Java's CPU profiles end in such a section, too.
+ * ERR_INVALID: an address does not fit into 64 bits.
+ */
+int legacy_java_locations(struct legacy *l, struct str text);
+
+/*
+ * Parses a heap or contention profile of Java. ERR_UNSUPPORTED: the input is in
+ * another format; ERR_INVALID: it is malformed.
+ */
+int legacy_java(struct legacy *l);
+
+/* Returns whether the line begins the memory map. */
+bool legacy_is_map_start(struct str line);
+
+/*
+ * Skips lines, from the current line on, until the memory map begins, then
+ * parses it as legacy_maps() does. Returns 0; a profile need not have a map.
+ */
+int legacy_sections(struct legacy *l);
+
+/*
+ * Gives each location of a stack the mapping that covers its address. Addresses
+ * that no mapping covers share one mapping of the whole address space. Sets
+ * l->over if there are so many mappings and locations that this would take too
+ * long.
+ */
+void legacy_assign_mappings(struct legacy *l);
+
+/*
+ * Parses all lines after the current line as the memory map and assigns its
+ * mappings to the locations. Returns 0; a map that is too large sets l->over.
+ */
+int legacy_maps(struct legacy *l);
+
 #endif

@@ -3,9 +3,7 @@
  * Legacy formats that consist of lines of text: heap profiles, counts of
  * stacks, threads, contention.
  */
-#include "pprof/legacy/legacy_text.h"
 
-#include "pprof/legacy/legacy_maps.h"
 #include "pprof/legacy/legacy_parser.h"
 #include "pprof/profile/measure.h"
 

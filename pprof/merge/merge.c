@@ -7,9 +7,6 @@
 
 #include "pprof/merge/aggregate.h"
 #include "pprof/merge/merge_private.h"
-#include "pprof/merge/merge_samples.h"
-#include "pprof/merge/merge_tables.h"
-#include "pprof/merge/merge_units.h"
 
 struct merge *merge_new(void)
 {

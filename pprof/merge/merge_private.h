@@ -130,4 +130,68 @@ static inline void merge_index_add(struct merge_index *x,
 	x->next = (uint32_t)place + 1;
 }
 
+/*
+ * Returns whether all `width` values of a row are 0, apart from the values of
+ * sample types with MERGE_SKIP in `ops`. `ops` may be NULL: all values count.
+ */
+bool merge_is_zero(const int64_t *v, size_t width, const enum merge_op *ops);
+
+/*
+ * Adds the samples of m->src to the result. `ops` has one operation for each
+ * sample type; NULL adds all values.
+ */
+void merge_add_samples(struct merge *m, const enum merge_op *ops);
+
+/*
+ * Adds all samples of the source, which is a sum, also those whose values are 0.
+ * Remembers their places in m->sample_map.
+ */
+void merge_add_sum_samples(struct merge *m, const enum merge_op *ops);
+
+/*
+ * For each sample type, chooses the finer of the units of the result and of p.
+ * If that is the unit of p, converts the result's values now; otherwise sets
+ * m->ratios, by which the values of p are to be multiplied. The types must
+ * agree.
+ */
+void merge_common_units(struct merge *m, const struct pprof *p);
+
+/*
+ * Returns the period of p in the unit of the result; converts the result's
+ * period first if p has the finer unit.
+ */
+int64_t merge_common_period(struct merge *m, const struct pprof *p);
+
+/*
+ * Copies the sample types, the period with its type, drop_frames and
+ * keep_frames of the first profile to the empty result.
+ */
+void merge_take_types(struct merge *m, const struct pprof *p);
+
+/*
+ * Returns 0 if p can be added to the result. ERR_INVALID: the number of sample
+ * types differs, or the name or kind of unit (bytes, times …) of a sample type
+ * or of the period; the message names the types of both profiles.
+ */
+NODISCARD int merge_check_types(struct merge *m, const struct pprof *p,
+				struct err *err);
+
+/*
+ * Returns the index that string i of m->src has in the result. A string that
+ * the result does not have is added.
+ */
+uint32_t merge_map_string(struct merge *m, uint32_t i);
+
+/*
+ * Returns the index that mapping i of m->src has in the result. A mapping that
+ * the result does not have is added.
+ */
+uint32_t merge_map_mapping(struct merge *m, uint32_t i);
+
+/*
+ * Returns the index that a stack of m->src has in the result. A stack that the
+ * result does not have is added, with its locations.
+ */
+uint32_t merge_map_stack(struct merge *m, const struct pprof_run *stack);
+
 #endif

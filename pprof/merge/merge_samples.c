@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/merge/merge_samples.h"
-
+/*
+ * Adds the samples of a profile to the result of a merge.
+ */
 #include <math.h>
 
 #include "pprof/merge/merge_private.h"
-#include "pprof/merge/merge_tables.h"
 #include "pprof/profile/measure.h"
 
 /*

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/merge/merge_tables.h"
-
+/*
+ * Finds, for the strings, mappings, functions, locations and stacks of a
+ * profile, the equal objects in the result of a merge. The result has each
+ * distinct object once.
+ */
 #include "pprof/merge/merge_private.h"
 
 /*

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/merge/merge_units.h"
-
+/*
+ * Checks whether the sample types of a profile agree with those of the result,
+ * and converts both to common units.
+ */
 #include <math.h>
 
 #include "pprof/merge/merge_private.h"
-#include "pprof/merge/merge_tables.h"
 #include "pprof/profile/measure.h"
 
 /* Appends the sample types of a profile to `out`, for an error message. */

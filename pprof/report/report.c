@@ -10,15 +10,8 @@
 #include "pprof/profile/measure.h"
 #include "pprof/report/flame_svg.h"
 #include "pprof/report/net_total.h"
-#include "pprof/report/report_dot.h"
 #include "pprof/report/report_flamegraph.h"
-#include "pprof/report/report_folded.h"
-#include "pprof/report/report_source.h"
-#include "pprof/report/report_speedscope.h"
-#include "pprof/report/report_top.h"
-#include "pprof/report/report_traces.h"
-#include "pprof/report/report_tree.h"
-#include "pprof/report/report_under.h"
+#include "pprof/report/report_forms.h"
 
 /* Largest number of frames in the stacks of all samples together. */
 #define STEPS_MAX ((uint64_t)400 * 1000 * 1000)

@@ -3,7 +3,7 @@
  * Prints the call graph in Graphviz' DOT language, with colours and sizes like
  * those of pprof's -dot, and runs Graphviz to draw it as SVG.
  */
-#include "pprof/report/report_dot.h"
+#include "pprof/report/report_forms.h"
 
 #include <math.h>
 
@@ -12,7 +12,6 @@
 #include "pprof/report/report.h"
 #include "pprof/report/report_graph.h"
 #include "pprof/report/report_text.h"
-#include "pprof/report/report_top.h"
 
 /*
  * Longest name in a drawing, in bytes. Longer names are cut, to keep the

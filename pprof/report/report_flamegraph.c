@@ -6,7 +6,7 @@
 #include "pprof/compare/compare_json.h"
 #include "pprof/report/flame.h"
 #include "pprof/report/report.h"
-#include "pprof/report/report_top.h"
+#include "pprof/report/report_forms.h"
 
 /* Significant digits of an interval: it is an estimate. */
 #define FLAME_DIGITS 4

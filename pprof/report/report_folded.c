@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/report/report_folded.h"
+/*
+ * Folded stacks, the input format of flame graph tools: one line
+ * 'outermost;…;leaf value' for each distinct stack.
+ */
+#include "pprof/report/report_forms.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Lists the weight of each source line, function by function, as pprof's -list
  * does. The text of a line is shown if its file is found below source_root.
  */
-#include "pprof/report/report_source.h"
+#include "pprof/report/report_forms.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,7 +14,6 @@
 #include "pprof/report/report.h"
 #include "pprof/report/report_graph.h"
 #include "pprof/report/report_text.h"
-#include "pprof/report/report_top.h"
 #include "pprof/report/source_text.h"
 
 /* Size in bytes up to which a source file is shown. */

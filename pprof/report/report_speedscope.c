@@ -3,7 +3,7 @@
  * Writes the file format of speedscope. Source: github.com/jlfwong/speedscope,
  * file-format-schema.json.
  */
-#include "pprof/report/report_speedscope.h"
+#include "pprof/report/report_forms.h"
 
 #include "pprof/report/report.h"
 

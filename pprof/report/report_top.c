@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/report/report_top.h"
+/*
+ * The top report: functions sorted by weight, as text and as JSON.
+ */
+#include "pprof/report/report_forms.h"
 
 #include "base/printable.h"
 #include "pprof/report/report.h"

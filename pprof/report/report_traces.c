@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/report/report_traces.h"
+/*
+ * The traces report: every sample with its labels, value and stack, as pprof's
+ * -traces.
+ */
+#include "pprof/report/report_forms.h"
 
 #include <stdlib.h>
 

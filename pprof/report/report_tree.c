@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/report/report_tree.h"
+/*
+ * The tree report: each function with its callers and callees, as pprof's -tree
+ * and -peek.
+ */
+#include "pprof/report/report_forms.h"
 
 #include "base/printable.h"
 #include "model/regex.h"

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/report/report_under.h"
+/*
+ * The option `under` of reports: keep the part of the profile below one box of
+ * a flame graph, which is given by the names on the path to it.
+ */
+#include "pprof/report/report_forms.h"
 
 /*
  * Return whether the frames of a location are next on the path, which has

@@ -4,7 +4,419 @@
 #include "base/dec.h"
 #include "pprof/dictionary/section.h"
 #include "pprof/rows/group.h"
-#include "pprof/rows/value_decode.h"
+
+static int colgroup_damaged(struct err *err, const char *what);
+
+/*
+ * Decodes the values of a group of profiles. Format: docs/format/columns.md.
+ */
+
+/* Reader of numbers that are mostly 0 (format: put_sparse()). */
+struct sparse {
+	struct dec in;
+	uint64_t zeros; /* zeros before the next number that is not 0 */
+};
+
+/* Begin to read numbers from the bytes b. If b is empty, all numbers are 0. */
+static struct sparse sparse_init(struct bytes b)
+{
+	struct sparse s = { .in = dec_init(b) };
+
+	s.zeros = dec_left(&s.in) ? dec_uvarint(&s.in) : UINT64_MAX;
+	return s;
+}
+
+/* Read the next number. After the end of the input all numbers are 0. */
+static inline int64_t get_sparse(struct sparse *s)
+{
+	int64_t v;
+
+	if (s->zeros) {
+		s->zeros--;
+		return 0;
+	}
+	v = dec_svarint(&s->in);
+	s->zeros = dec_left(&s->in) ? dec_uvarint(&s->in) : UINT64_MAX;
+	return v;
+}
+
+/*
+ * Find the next number that is not 0, from position `*i` on and before `stop`.
+ * Stores its position in `*i` and the number in `*v`. If there is none, sets
+ * `*i` to `stop` and returns false.
+ */
+static inline bool next_sparse(struct sparse *s, size_t *i, size_t stop,
+			       int64_t *v)
+{
+	if (s->zeros >= stop - *i) {
+		s->zeros -= stop - *i;
+		*i = stop;
+		return false;
+	}
+	*i += s->zeros;
+	s->zeros = 0;
+	*v = get_sparse(s);
+	return true;
+}
+
+/* Return how many of the next numbers are 0, but at most `most`. */
+static inline size_t sparse_zeros(const struct sparse *s, size_t most)
+{
+	return s->zeros < most ? (size_t)s->zeros : most;
+}
+
+/* Skip n numbers, including zeros. */
+static void skip_sparse(struct sparse *s, size_t n)
+{
+	size_t i = 0;
+	int64_t v;
+
+	while (next_sparse(s, &i, n, &v))
+		i++;
+}
+
+/*
+ * The samples to decode: all from sample `first` of the group on. The values of
+ * earlier samples are skipped.
+ */
+struct span {
+	const struct colgroup *g;
+	const struct row *row; /* the row whose first sample is `first` */
+	size_t first;
+};
+
+/* The span that begins with row `begin`. */
+static struct span value_span_of(const struct colgroup *g, size_t begin)
+{
+	struct span s = { .g = g, .row = &g->rows[begin] };
+
+	s.first = colgroup_count_samples(g, begin);
+	return s;
+}
+
+/* Decode a column of MODEL_SELF. */
+static bool get_self(struct dec *in, const struct span *s, int64_t *v)
+{
+	for (size_t i = 0; i < s->first; i++)
+		dec_svarint(in);
+	for (size_t i = s->first; i < s->g->keys.count; i++)
+		v[i] = dec_svarint(in);
+	return !in->bad;
+}
+
+/*
+ * Pass over the samples before the span. Their differences are added up for
+ * each key, because the values in the span are stored relative to them.
+ */
+static void pass_deltas(struct sparse *s, const struct span *span,
+			int64_t *previous)
+{
+	int64_t v;
+
+	for (size_t i = 0; next_sparse(s, &i, span->first, &v); i++) {
+		int64_t *p = &previous[span->g->keys.v[i]];
+
+		*p = wrap_add(*p, v);
+	}
+}
+
+/* Decode a column of MODEL_DELTA. */
+static bool get_delta(struct colgroup_coder *c, const struct dictionary *d,
+		      struct dec *in, const struct span *span, int64_t *v)
+{
+	int64_t *previous = colgroup_previous(c, d->keys.count);
+	struct sparse s = sparse_init(dec_bytes(in, dec_left(in)));
+
+	pass_deltas(&s, span, previous);
+	for (size_t i = span->first; i < span->g->keys.count; i++) {
+		int64_t *p = &previous[span->g->keys.v[i]];
+
+		*p = wrap_add(*p, get_sparse(&s));
+		v[i] = *p;
+	}
+	return !s.in.bad;
+}
+
+/*
+ * Decode a column of MODEL_PERIOD. `before` is the decoded column of the
+ * previous sample type.
+ */
+static bool get_period(struct dec *in, const struct span *span,
+		       const int64_t *before, int64_t *v)
+{
+	struct sparse s = sparse_init(dec_bytes(in, dec_left(in)));
+	const struct row *r = span->row;
+	size_t i = span->first;
+
+	skip_sparse(&s, i);
+	for (; i < span->g->keys.count; r++) {
+		for (size_t stop = i + r->samples; i < stop; i++)
+			v[i] = wrap_add(wrap_mul(before[i], r->period),
+					get_sparse(&s));
+	}
+	return !s.in.bad;
+}
+
+/*
+ * The three parts of a section in MODEL_UNSAMPLED: differences of sampled
+ * counts, and the errors of both estimates (objects and space).
+ */
+struct unsampled {
+	struct colgroup_coder *c;
+	struct colgroup_estimate *estimates; /* of each key */
+	struct sparse counts;
+	struct sparse objects;
+	struct sparse space;
+};
+
+/*
+ * Pass over the samples before the span. Their differences of counts are added
+ * up for each key, because the counts in the span are stored relative to them;
+ * their errors of the estimates are skipped.
+ */
+static void pass_counts(struct unsampled *u, const struct span *span)
+{
+	int64_t v;
+
+	for (size_t i = 0; next_sparse(&u->counts, &i, span->first, &v); i++) {
+		struct colgroup_estimate *e = &u->estimates[span->g->keys.v[i]];
+
+		e->count = wrap_add(e->count, v);
+	}
+	skip_sparse(&u->objects, span->first);
+	skip_sparse(&u->space, span->first);
+}
+
+/*
+ * Compute the estimates of a key again. This is rarely needed, because most
+ * counts do not change from row to row.
+ */
+static void value_estimate(struct unsampled *u, struct colgroup_estimate *e,
+			   uint32_t key, int64_t period)
+{
+	const struct unsample_rate *rate =
+		unsample_rate(&u->c->unsample, key, period);
+
+	e->made = true;
+	e->period = period;
+	e->objects = unsample_objects(rate, e->count);
+	e->space = unsample_space(rate, e->count);
+}
+
+/* The estimates of a key, for a row with this period. */
+static inline struct colgroup_estimate *
+get_estimate(struct unsampled *u, uint32_t key, int64_t period)
+{
+	struct colgroup_estimate *e = &u->estimates[key];
+
+	if (!e->made || e->period != period)
+		value_estimate(u, e, key, period);
+	return e;
+}
+
+/*
+ * Decode at most n values for which all three parts have zeros: the count did
+ * not change, and the estimates are exact. Nearly all values are such. Returns
+ * their number.
+ */
+static size_t get_run(struct unsampled *u, int64_t period, const uint32_t *keys,
+		      size_t n, int64_t *objects, int64_t *space)
+{
+	n = sparse_zeros(&u->counts, n);
+	n = sparse_zeros(&u->objects, n);
+	n = sparse_zeros(&u->space, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct colgroup_estimate *e =
+			get_estimate(u, keys[i], period);
+
+		objects[i] = e->objects;
+		space[i] = e->space;
+	}
+	u->counts.zeros -= n;
+	u->objects.zeros -= n;
+	u->space.zeros -= n;
+	return n;
+}
+
+/* Decode the values (objects and space) of one row. */
+static void get_row(struct unsampled *u, const struct row *r,
+		    const uint32_t *keys, int64_t *objects, int64_t *space)
+{
+	for (size_t i = 0;; i++) {
+		const struct colgroup_estimate *e;
+		int64_t more;
+
+		i += get_run(u, r->period, keys + i, r->samples - i,
+			     objects + i, space + i);
+		if (i == r->samples)
+			break;
+		more = get_sparse(&u->counts);
+		if (more) {
+			u->estimates[keys[i]].count =
+				wrap_add(u->estimates[keys[i]].count, more);
+			u->estimates[keys[i]].made = false;
+		}
+		e = get_estimate(u, keys[i], r->period);
+		objects[i] = wrap_add(e->objects, get_sparse(&u->objects));
+		space[i] = wrap_add(e->space, get_sparse(&u->space));
+	}
+}
+
+/*
+ * Return a reader of the next part of a section; the part's length precedes it.
+ */
+static struct sparse get_part(struct dec *in)
+{
+	size_t len = (size_t)dec_uvarint(in);
+
+	return sparse_init(dec_bytes(in, len));
+}
+
+/* Decode the two columns of MODEL_UNSAMPLED. */
+static bool get_unsampled(struct colgroup_coder *c, const struct dictionary *d,
+			  struct dec *in, const struct span *span,
+			  int64_t *objects)
+{
+	const struct colgroup *g = span->g;
+	struct unsampled u = {
+		.c = c,
+		.estimates = colgroup_estimates(c, d->keys.count),
+	};
+	const struct row *r = span->row;
+
+	u.counts = get_part(in);
+	u.objects = get_part(in);
+	u.space = get_part(in);
+	pass_counts(&u, span);
+	for (size_t i = span->first; i < g->keys.count; r++) {
+		get_row(&u, r, g->keys.v + i, objects + i,
+			objects + g->keys.count + i);
+		i += r->samples;
+	}
+	return !in->bad && !u.counts.in.bad && !u.objects.in.bad &&
+	       !u.space.in.bad;
+}
+
+/*
+ * Which sections of values must be decoded. The index of both arrays is the
+ * sample type of the section's first column.
+ */
+struct plan {
+	enum column_model models[TYPES_MAX]; /* how the section is stored */
+	bool needed[TYPES_MAX];
+};
+
+/* The number of columns in a section of this model. */
+static size_t columns_of(enum column_model model)
+{
+	return model == MODEL_UNSAMPLED ? 2 : 1;
+}
+
+/*
+ * Whether the section that begins with column t is needed: one of its columns
+ * is wanted, or the next section is needed and is decoded from this one
+ * (MODEL_PERIOD).
+ */
+static bool value_is_needed(const struct plan *p,
+			    const struct colgroup_request *q, size_t t,
+			    size_t columns, size_t types)
+{
+	size_t next = t + columns;
+	bool wanted = !q->types || q->types[t] ||
+		      (columns == 2 && t + 1 < types && q->types[t + 1]);
+
+	return wanted || (next < types && p->needed[next] &&
+			  p->models[next] == MODEL_PERIOD);
+}
+
+/*
+ * List the sections, then decide from the last to the first, because decoding a
+ * section may need the previous section.
+ */
+static void make_plan(struct plan *p, const struct colgroup_request *q,
+		      struct dec in, size_t types)
+{
+	uint16_t firsts[TYPES_MAX];
+	size_t sections = 0;
+
+	for (size_t t = 0; t < types; t += columns_of(p->models[t])) {
+		/*
+		 * An unknown model is an error only if get_values() has to
+		 * decode it.
+		 */
+		p->models[t] = dec_u8(&in);
+		section_skip(&in);
+		firsts[sections++] = (uint16_t)t;
+	}
+	while (sections) {
+		size_t t = firsts[--sections];
+
+		p->needed[t] = value_is_needed(p, q, t,
+					       columns_of(p->models[t]), types);
+	}
+}
+
+/*
+ * Decode the section in c->column into the column of sample type t and, if the
+ * section has two columns, into the next one.
+ */
+static bool get_values(struct colgroup_coder *c, const struct dictionary *d,
+		       const struct colgroup_request *q,
+		       enum column_model model, struct colgroup *g, size_t t)
+{
+	struct dec in = dec_init(buf_bytes(&c->column));
+	struct span span = value_span_of(g, q->begin);
+	int64_t *v = g->values.v + t * g->keys.count;
+
+	switch (model) {
+	case MODEL_SELF:
+		return get_self(&in, &span, v);
+	case MODEL_DELTA:
+		return get_delta(c, d, &in, &span, v);
+	case MODEL_PERIOD:
+		return t && get_period(&in, &span, v - g->keys.count, v);
+	case MODEL_UNSAMPLED:
+		return t + 1 < g->types && get_unsampled(c, d, &in, &span, v);
+	}
+	return false;
+}
+
+/* Sections that are not needed are skipped without decompressing them. */
+/*
+ * Decode the wanted columns of values into g, whose rows and keys are decoded
+ * already. The values must be next in `in`. ERR_CORRUPT: the group is damaged;
+ * ERR_TOOBIG: a section is too large.
+ */
+NODISCARD static int colgroup_get_values(struct colgroup_coder *c,
+					 const struct dictionary *d,
+					 const struct colgroup_request *q,
+					 struct dec *in, struct colgroup *g,
+					 struct err *err)
+{
+	struct plan plan = { 0 };
+
+	g->values.count = 0;
+	vec_reserve(&g->values, g->types * g->keys.count + 1);
+	g->values.count = g->types * g->keys.count;
+	make_plan(&plan, q, *in, g->types);
+	for (size_t t = 0; t < g->types;) {
+		enum column_model model = dec_u8(in);
+		int rc;
+
+		if (!plan.needed[t]) {
+			section_skip(in);
+		} else {
+			rc = section_get(c->zstd, in, &c->column, err);
+			if (rc)
+				return rc;
+			if (!get_values(c, d, q, model, g, t))
+				return colgroup_damaged(
+					err, "invalid column of values");
+		}
+		t += columns_of(model);
+	}
+	return 0;
+}
 
 /*
  * Number of columns in the head (the section with a few numbers for each
@@ -12,7 +424,8 @@
  */
 #define HEAD_FIELDS 7
 
-int colgroup_damaged(struct err *err, const char *what)
+/* Return ERR_CORRUPT with a message; `what` says which part is damaged. */
+NODISCARD static int colgroup_damaged(struct err *err, const char *what)
 {
 	return err_set(err, ERR_CORRUPT, "the columns are damaged: %s", what);
 }

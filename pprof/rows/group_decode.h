@@ -24,9 +24,6 @@ NODISCARD int colgroup_decode(struct colgroup_coder *c,
 /* The number of sample types of a stored group; 0 if it is damaged. */
 size_t colgroup_types(struct colgroup_coder *c, struct bytes stored);
 
-/* Return ERR_CORRUPT with a message; `what` says which part is damaged. */
-NODISCARD int colgroup_damaged(struct err *err, const char *what);
-
 /* Return the number of samples in rows 0 to end - 1. */
 size_t colgroup_count_samples(const struct colgroup *g, size_t end);
 

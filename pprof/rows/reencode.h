@@ -58,18 +58,4 @@ NODISCARD int replay_row(struct replay *r, const struct dictionary *d,
 			 const struct row *row, size_t max, struct buf *out,
 			 struct err *err);
 
-/*
- * Write the start of a message in the given field at p, and return the address
- * at which its content begins. The caller passes this address to
- * reencode_message_end().
- */
-uint8_t *reencode_message_begin(uint8_t *p, unsigned field);
-
-/*
- * Complete a message whose content is between `start` and p: write its length
- * in front of the content, which moves if the length takes more than one byte.
- * Returns the new end. There must be room for VARINT_MAX - 1 more bytes.
- */
-uint8_t *reencode_message_end(uint8_t *start, uint8_t *p);
-
 #endif

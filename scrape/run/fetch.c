@@ -3,7 +3,6 @@
  * One scrape: the request, the check of the answer, storing the profile, and
  * the new health of the target.
  */
-#include "scrape/run/fetch.h"
 
 #include <stdio.h>
 

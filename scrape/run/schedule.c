@@ -4,13 +4,11 @@
  * scheduled scrapes, requested scrapes and type updates, and waits for sockets
  * with epoll through the HTTP client.
  */
-#include "scrape/run/schedule.h"
 
 #include "base/mutex.h"
 #include "scrape/run/scraper.h"
 
 #include "base/mem.h"
-#include "scrape/run/fetch.h"
 #include "scrape/run/on_demand.h"
 #include "scrape/run/type_update.h"
 

@@ -10,9 +10,7 @@
 
 #include "base/mem.h"
 #include "scrape/run/on_demand.h"
-#include "scrape/run/schedule.h"
 #include "scrape/run/scraper.h"
-#include "scrape/run/target_gauges.h"
 #include "scrape/run/target_pools.h"
 #include "scrape/run/type_cost.h"
 #include "scrape/run/type_update.h"

@@ -117,4 +117,30 @@ struct snapshot {
 	struct target_set *set;
 };
 
+/*
+ * Start the scrape of a target that is already marked as running and was due at
+ * due_ms. `ask` is NULL for a scheduled scrape. Otherwise `ask` is a request of
+ * scrape_now(): the outcome of the scrape ends the request, and the scraper's
+ * reference to the request is dropped. The outcome also becomes the health of
+ * the target, except that a failure leaves the health unchanged if `ask` is
+ * set.
+ */
+void fetch_start(struct scraper *s, struct target *t, int64_t due_ms,
+		 struct scrape_request *ask);
+
+/*
+ * The body of the loop's thread; runs until scraper.stopping is set. The
+ * argument is the struct scraper; returns NULL.
+ */
+void *schedule_run(void *scraper);
+
+/* Free the heap and drop its references on targets. */
+void schedule_free(struct scraper *s);
+
+/*
+ * Free the list of jobs that have a gauge. The gauges themselves are set by
+ * scrape_update_metrics() of scrape.h.
+ */
+void target_gauges_free(struct scraper *s);
+
 #endif

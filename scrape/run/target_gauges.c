@@ -3,7 +3,6 @@
  * The gauge of targets by job and health, for alerts. It has three values for
  * each job, however many targets there are.
  */
-#include "scrape/run/target_gauges.h"
 
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Heartbeats: what they say of a window, and when there is none. */
-#include "bpf/collect/heartbeat.h"
 #include "bpf/collect/profile_writer.h"
 #include "bpf/kernel/cpu_times.h"
 #include "pprof/proto/decode.h"

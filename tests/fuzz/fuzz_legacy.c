@@ -10,7 +10,7 @@
 #include "pprof/proto/decode.h"
 #include "pprof/proto/encode.h"
 #include "pprof/report/report.h"
-#include "pprof/report/report_traces.h"
+#include "pprof/report/report_forms.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

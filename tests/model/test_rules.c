@@ -4,7 +4,6 @@
  * their keys mean, and their limits.
  */
 #include "model/relabel.h"
-#include "model/relabel_config.h"
 #include "tests/check.h"
 
 TestSuite(rules, .timeout = 20);

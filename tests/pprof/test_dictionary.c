@@ -7,7 +7,7 @@
  */
 #include "pprof/dictionary/dict_decode.h"
 #include "pprof/dictionary/dict_encode.h"
-#include "pprof/dictionary/intern_mappings.h"
+#include "pprof/dictionary/intern.h"
 #include "pprof/dictionary/layout.h"
 #include "pprof/dictionary/section.h"
 #include "pprof/proto/fields.h"

@@ -11,7 +11,7 @@
 #include "pprof/proto/encode.h"
 #include "pprof/report/flame.h"
 #include "pprof/report/report.h"
-#include "pprof/report/report_folded.h"
+#include "pprof/report/report_forms.h"
 
 #define ROOM ((size_t)64 * MIB)
 

@@ -3,7 +3,7 @@
  * The rows of a group: the sampled counts behind heap estimates, groups that
  * are stored and decoded, and profiles that are written again from rows.
  */
-#include "pprof/dictionary/intern_mappings.h"
+#include "pprof/dictionary/intern.h"
 #include "pprof/dictionary/layout.h"
 #include "pprof/proto/decode.h"
 #include "pprof/proto/encode.h"

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "scrape/run/fetch.h"
 #include "scrape/run/on_demand.h"
+#include "scrape/run/scraper.h"
 #include "tests/check.h"
 
 enum {

@@ -4,7 +4,7 @@
  * the bytes and the time that profile types take.
  */
 #include "model/regex.h"
-#include "scrape/run/target_gauges.h"
+#include "scrape/run/scraper.h"
 #include "scrape/run/type_cost.h"
 #include "tests/scrape/fetches.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of the access checks: rate, host, credentials, scopes and origin. */
 #include "tests/web/exchanges.h"
-#include "web/auth/auth_session.h"
+#include "web/auth/auth.h"
 #include "web/guard/hosts.h"
 #include "web/http/access.h"
 

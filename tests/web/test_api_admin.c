@@ -8,10 +8,7 @@
 #include "base/vec.h"
 #include "tests/web/site.h"
 #include "tsdb/maintain/snapshot.h"
-#include "web/api/api_admin.h"
-#include "web/api/api_export.h"
-#include "web/api/api_labels.h"
-#include "web/api/api_range.h"
+#include "web/api/api.h"
 
 TestSuite(api_admin, .timeout = 60);
 

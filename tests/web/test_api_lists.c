@@ -4,9 +4,7 @@
  * timelines.
  */
 #include "tests/web/site.h"
-#include "web/api/api_export.h"
-#include "web/api/api_labels.h"
-#include "web/api/api_range.h"
+#include "web/api/api.h"
 
 TestSuite(api_lists, .timeout = 60);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/v1/query: stored profiles, merges, differences, and their headers. */
 #include "tests/web/site.h"
-#include "web/api/api_query.h"
+#include "web/api/api.h"
 
 TestSuite(api_query, .timeout = 60);
 

@@ -5,8 +5,7 @@
 #include <limits.h>
 
 #include "tests/web/site.h"
-#include "web/api/api_profile.h"
-#include "web/api/api_status.h"
+#include "web/api/api.h"
 #include "web/pages/page.h"
 #include "web/web.h"
 

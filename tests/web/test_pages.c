@@ -5,7 +5,6 @@
  */
 #include "tests/web/site.h"
 #include "web/pages/page.h"
-#include "web/pages/page_report.h"
 
 TestSuite(pages, .timeout = 60);
 

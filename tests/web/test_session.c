@@ -4,8 +4,8 @@
  */
 #include "base/mem.h"
 #include "tests/web/guarded.h"
-#include "web/auth/auth_private.h"
-#include "web/auth/auth_session.h"
+#include "web/auth/auth.h"
+#include "web/auth/auth_password.h"
 
 TestSuite(session, .timeout = 60);
 

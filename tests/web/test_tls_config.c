@@ -15,7 +15,7 @@
 #include "tests/check.h"
 #include "tests/tempdir.h"
 #include "web/auth/auth.h"
-#include "web/auth/tls_config.h"
+#include "web/auth/web_config.h"
 
 TestSuite(tls_config, .timeout = 60);
 

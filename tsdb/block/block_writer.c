@@ -6,9 +6,72 @@
 #include "base/crc32c.h"
 #include "base/enc.h"
 #include "base/fs.h"
+#include "base/vec.h"
 #include "model/codec.h"
-#include "tsdb/block/block_writer_private.h"
 #include "tsdb/io/record.h"
+
+/*
+ * A values file of the block that is being written. `live` is the number of its
+ * bytes that belong to chunks of the block and their tables.
+ */
+struct values_file {
+	uint64_t size;
+	uint64_t live;
+	uint32_t crc;
+};
+
+/*
+ * A chunk whose metadata is not written yet, because its stripe has not ended.
+ */
+struct waiting {
+	size_t at; /* offset of its encoded metadata in `fronts` */
+	size_t len;
+	struct chunk_place place;
+	uint8_t codec;
+	size_t chunk; /* the caller's number of the chunk */
+	/* Times of its first and last profile. */
+	int64_t min;
+	int64_t max;
+};
+
+/*
+ * Where a table is. Its bytes have been counted as live, because a chunk of the
+ * block uses it.
+ */
+struct live_table {
+	uint32_t file;
+	uint64_t offset;
+};
+
+/* A block that is being written. */
+struct block_writer {
+	const struct block_env *env;
+	char *path; /* temporary directory */
+	bool published;
+	struct meta meta;
+
+	/*
+	 * The values file being written; values.file is NULL if there is none.
+	 */
+	struct outfile values;
+	uint32_t current; /* number of the values file being written */
+	struct values_file *files;
+	size_t file_count;
+	size_t file_cap;
+
+	struct outfile chunks;
+	uint32_t segment; /* number of the chunk file, from 1; 0: none yet */
+	struct buf scratch;
+	struct index_writer *index;
+
+	/*
+	 * The current stripe. Its chunks and its table are in one values file.
+	 */
+	bool in_stripe;
+	VEC(struct waiting) waiting;
+	VEC(struct live_table) tables;
+	struct buf fronts; /* encoded metadata of `waiting`, without places */
+};
 
 /*
  * Number of bytes copied at once from file to file, and maximum number of
@@ -113,7 +176,11 @@ static uint32_t new_number(struct block_writer *w)
  * The size and the checksum of the file are known only now;
  * block_writer_finish() writes them to meta.json.
  */
-int close_values(struct block_writer *w, struct err *err)
+/*
+ * Finish the values file being written, if any, and note its size and checksum.
+ * ERR_NOSPACE, ERR_IO: it is not durable.
+ */
+NODISCARD static int close_values(struct block_writer *w, struct err *err)
 {
 	struct values_file *f;
 	int rc;
@@ -149,7 +216,11 @@ static int begin_values(struct block_writer *w, struct err *err)
 	return 0;
 }
 
-int close_chunks(struct block_writer *w, struct err *err)
+/*
+ * Finish the chunk file being written, if any, and list it in meta.json.
+ * ERR_NOSPACE, ERR_IO: it is not durable.
+ */
+NODISCARD static int close_chunks(struct block_writer *w, struct err *err)
 {
 	char name[META_NAME_MAX];
 	struct meta_file *f;
@@ -452,4 +523,105 @@ int block_writer_index(struct block_writer *w, uint32_t symbols, uint64_t bytes,
 
 	*out = w->index;
 	return rc;
+}
+
+/*
+ * Finishing a block: write its index and meta.json, fsync everything, and
+ * rename the directory to its final name. The public functions are declared in
+ * block_writer.h.
+ */
+
+/* Write the rest of the index and list the file in meta.json. */
+static int finish_index(struct block_writer *w, struct err *err)
+{
+	struct meta_file *f = meta_add_file(&w->meta, "index");
+
+	return index_writer_finish(w->index, &f->size, &f->crc, err);
+}
+
+/*
+ * Add the values files to the list of files in meta.json, in the order of their
+ * numbers.
+ */
+static void name_values(struct block_writer *w)
+{
+	for (size_t i = 0; i < w->file_count; i++) {
+		char name[META_NAME_MAX];
+		struct meta_file *f;
+
+		snprintf(name, sizeof(name), "values/%06zu", i + 1);
+		f = meta_add_file(&w->meta, name);
+		f->size = w->files[i].size;
+		f->crc = w->files[i].crc;
+		f->live = w->files[i].live;
+	}
+}
+
+/* Write meta.json, the last file: it lists the checksums of all others. */
+static int block_writer_write_meta(struct block_writer *w, struct err *err)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/meta.json", w->path);
+	struct outfile out = { 0 };
+	struct buf text = { 0 };
+	int rc = outfile_open(&out, w->env->fs, path, err);
+
+	meta_encode(&w->meta, &text);
+	if (!rc) {
+		outfile_add(&out, buf_bytes(&text));
+		rc = outfile_finish(&out, err);
+	}
+	outfile_close(&out);
+	buf_fini(&text);
+	return rc;
+}
+
+/* Make the names of all files durable, before the block gets its final name. */
+static int sync_dirs(struct block_writer *w, struct err *err)
+{
+	CLEANUP(mem_freep) char *chunks = mem_printf("%s/chunks", w->path);
+	CLEANUP(mem_freep) char *values = mem_printf("%s/values", w->path);
+	struct fs *fs = w->env->fs;
+	int rc = fs_sync_dir(fs, chunks, err);
+
+	if (!rc)
+		rc = fs_sync_dir(fs, values, err);
+	return rc ? rc : fs_sync_dir(fs, w->path, err);
+}
+
+int block_writer_finish(struct block_writer *w, struct err *err)
+{
+	int rc = finish_index(w, err);
+
+	if (!rc)
+		rc = close_chunks(w, err);
+	if (!rc)
+		rc = close_values(w, err);
+	name_values(w);
+	if (!rc)
+		rc = block_writer_write_meta(w, err);
+	return rc ? rc : sync_dirs(w, err);
+}
+
+int block_writer_publish(struct block_writer *w, struct block *b,
+			 struct err *err)
+{
+	CLEANUP(mem_freep)
+	char *to = block_path(w->env, &w->meta.ulid, "");
+	int rc = fs_rename(w->env->fs, w->path, to, err);
+
+	if (rc)
+		return rc;
+	rc = fs_sync_dir(w->env->fs, w->env->dir, err);
+	/*
+	 * If the sync failed, the block is complete, but its name may not be
+	 * durable. The rename is undone and the error returned, so that the
+	 * caller keeps the parts from which the block was made. If undoing
+	 * fails too, the block stays and counts as published.
+	 */
+	w->published = !rc || fs_rename(w->env->fs, to, w->path, NULL);
+	if (rc)
+		return rc;
+	mem_free(b->path);
+	b->path = TAKE(to);
+	return 0;
 }

@@ -1,11 +1,260 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/compact/rewriter.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
-#include "tsdb/compact/rewriter_copy.h"
-#include "tsdb/compact/rewriter_private.h"
-#include "tsdb/compact/rewriter_slots.h"
+#include "base/vec.h"
+#include "tsdb/block/values.h"
+#include "tsdb/chunk/chunk_writer.h"
+
+#define SLOTS 16 /* maximum number of decoded chunks in memory */
+
+#define SLOT_BYTES (32 * MIB) /* maximum bytes of the values in all slots */
+
+#define NO_SOURCE SIZE_MAX /* value of slot.source in an empty slot */
+
+/*
+ * A chunk of the current series, and the place (a part and the number of the
+ * series in the part) from which the chunk comes.
+ */
+struct source {
+	struct chunk group;
+	/* Index in rewriter.places; a lower index is an older part. */
+	uint32_t place;
+};
+
+/* A decoded chunk, cached while overlapping chunks are merged. */
+struct slot {
+	/* Index of the chunk in rewriter.sources, or NO_SOURCE. */
+	size_t source;
+	uint64_t used; /* rewriter.tick when the slot was last used */
+	struct chunk_meta meta;
+	int64_t totals[TYPES_MAX * CHUNK_PROFILES_MAX];
+	struct bytes typeset;
+	struct values values;
+	/* Error of the profiles of the chunk that could not be read. */
+	struct err why;
+};
+
+/* A profile of one of the overlapping chunks that are being merged. */
+struct item {
+	int64_t ms;
+	uint32_t source;
+	uint16_t index; /* number of the profile in its chunk */
+};
+
+/*
+ * The decision whether one values file of a source block is linked into the new
+ * block.
+ */
+struct file_plan {
+	bool seen; /* whether the decision was made */
+	/* Whether to link the file instead of copying its chunks. */
+	bool link;
+	uint32_t number; /* number of the linked file in the new block */
+};
+
+/*
+ * A dictionary table of an old block that was copied into the new block: its
+ * old file and offset, and its new place. Chunks that use the table are copied
+ * with it.
+ */
+struct copied {
+	const struct file *from;
+	uint64_t offset;
+	struct chunk_table to; /* place of the table in the new block */
+};
+
+/*
+ * The state of the rewriter: first the members for the whole block, then the
+ * members for the current series.
+ */
+struct rewriter {
+	struct rewriter_options o;
+	struct block_writer *w;
+	struct chunk_writer *chunk_writer;
+	struct values_reader reader;
+	/* Compressed bytes of the chunk under construction. */
+	struct buf stored;
+	struct buf next; /* uncompressed bytes of the profile to be added */
+	/* files[part][number of a values file]: whether the file is linked. */
+	struct file_plan **files;
+	struct index_chunk *chunks;
+	size_t chunk_count;
+	size_t chunk_cap;
+	/* Tables that were copied in the current stripe. */
+	VEC(struct copied) copied;
+	/* Table of the chunk that was transcoded last. */
+	struct table_ref *adopted;
+
+	/* The places of the series that is being written. */
+	const struct merged_place *places;
+	size_t place_count;
+	/* For each place, the chunks and tombstones of the series. */
+	struct chunks *groups;
+	struct source *sources;
+	size_t source_count;
+	size_t source_cap;
+	/* Profiles of the overlapping chunks that are being merged. */
+	struct item *items;
+	size_t item_count;
+	size_t item_cap;
+	struct slot slots[SLOTS];
+	uint64_t tick; /* incremented at each use of a slot */
+};
+
+static struct part part_of(const struct rewriter *r, size_t source);
+
+static int take_group(struct rewriter *r, size_t source, struct err *err);
+
+static bool may_take(const struct rewriter *r, size_t source);
+
+/*
+ * The slots of a rewriter are a small cache of decoded chunks, which is used
+ * while chunks that overlap are merged.
+ */
+
+/*
+ * The number of bytes allocated for the values of all slots, whether the slots
+ * are in use or not.
+ */
+static size_t held_bytes(const struct rewriter *r)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < SLOTS; i++)
+		sum += r->slots[i].values.bytes.cap;
+	return sum;
+}
+
+/* Marks a slot as empty and frees its values. */
+static void slot_free(struct slot *s)
+{
+	buf_fini(&s->values.bytes);
+	s->source = NO_SOURCE;
+	s->used = 0;
+}
+
+/*
+ * Return the least recently used slot. If the slots hold too much memory, all
+ * slots are emptied first. This simple way to keep the bound is enough, because
+ * overlapping chunks of that size are rare.
+ */
+static struct slot *oldest_slot(struct rewriter *r)
+{
+	struct slot *oldest = &r->slots[0];
+
+	for (size_t i = 1; i < SLOTS; i++) {
+		if (r->slots[i].used < oldest->used)
+			oldest = &r->slots[i];
+	}
+	if (held_bytes(r) > SLOT_BYTES) {
+		for (size_t i = 0; i < SLOTS; i++)
+			slot_free(&r->slots[i]);
+	}
+	oldest->source = NO_SOURCE;
+	return oldest;
+}
+
+/*
+ * Empties all slots. Slot 0 keeps its buffer, because most chunks overlap no
+ * other chunk and need only one slot.
+ */
+static void slots_reset(struct rewriter *r)
+{
+	r->slots[0].source = NO_SOURCE;
+	r->slots[0].used = 0;
+	for (size_t i = 1; i < SLOTS; i++)
+		slot_free(&r->slots[i]);
+}
+
+/*
+ * Returns whether a failed read with the error code `rc` is worth a retry: it
+ * was an I/O error, or it found damage that may have happened on the way from
+ * the disk.
+ */
+static bool may_pass(int rc)
+{
+	return rc == ERR_IO || rc == ERR_CORRUPT;
+}
+
+/*
+ * Returns whether the profiles of a failed read are given up, so that the block
+ * is written without them. Damaged profiles are always given up; after an I/O
+ * error profiles are given up only with the option `salvage`.
+ */
+static bool is_loss(const struct rewriter *r, int rc)
+{
+	return rc == ERR_CORRUPT || (rc == ERR_IO && r->o.salvage);
+}
+
+/*
+ * Decode the values of a chunk, with one retry because a read error may be
+ * transient.
+ */
+static int load_values(struct rewriter *r, struct slot *s, size_t source)
+{
+	struct part p = part_of(r, source);
+	int rc = values_all(&r->reader, p, &s->meta, &s->values, &s->why);
+
+	return may_pass(rc) ? values_all(&r->reader, p, &s->meta, &s->values,
+					 &s->why) :
+			      rc;
+}
+
+/*
+ * Reads the chunk metadata and type set of a chunk into the slot, with one
+ * retry. ERR_CORRUPT, ERR_IO: the metadata cannot be read.
+ */
+NODISCARD static int rewriter_load_meta(struct rewriter *r, struct slot *s,
+					size_t source, struct err *err)
+{
+	struct chunk_source from = part_source(part_of(r, source));
+	const struct chunk *g = &r->sources[source].group;
+	int rc = chunk_read_meta(&from, g, &s->meta, &s->typeset, err);
+
+	return may_pass(rc) ?
+		       chunk_read_meta(&from, g, &s->meta, &s->typeset, err) :
+		       rc;
+}
+
+/*
+ * Sets *out to the slot that holds chunk number `source`, decoded; loads the
+ * chunk if no slot has it. The slot is valid until the next call. If a profile
+ * of the chunk could not be read, the element of values.ok for the profile is
+ * false. Returns the error of a failed read, unless is_loss() is true for the
+ * error.
+ */
+NODISCARD static int slot_of(struct rewriter *r, size_t source,
+			     struct slot **out, struct err *err)
+{
+	struct slot *s = NULL;
+	int rc;
+
+	for (size_t i = 0; i < SLOTS; i++) {
+		if (r->slots[i].source == source)
+			s = &r->slots[i];
+	}
+	if (!s) {
+		s = oldest_slot(r);
+		memset(s->values.ok, 0, sizeof(s->values.ok));
+		rc = rewriter_load_meta(r, s, source, &s->why);
+		if (!rc)
+			rc = load_values(r, s, source);
+		/*
+		 * If the failed read counts as a loss, values.ok is false for
+		 * all profiles of the slot, and the caller reports each of
+		 * these profiles.
+		 */
+		if (rc && !is_loss(r, rc))
+			return err_set(err, rc, "%s", s->why.msg);
+		s->source = source;
+	}
+	s->used = ++r->tick;
+	*out = s;
+	return 0;
+}
 
 /*
  * For each block, r->files has an array that tells for each values file of the
@@ -62,12 +311,17 @@ const struct index_chunk *rewriter_chunks(const struct rewriter *r,
 	return r->chunks;
 }
 
-struct part part_of(const struct rewriter *r, size_t source)
+/* Returns the part that chunk number `source` comes from; borrowed. */
+static struct part part_of(const struct rewriter *r, size_t source)
 {
 	return r->o.parts[r->places[r->sources[source].place].part];
 }
 
-size_t new_chunk(struct rewriter *r)
+/*
+ * Returns the number of a new entry in r->chunks. Its contents are set when the
+ * stripe ends, because the place of the stripe's table is not known before.
+ */
+static size_t new_chunk(struct rewriter *r)
 {
 	r->chunks = mem_grow(r->chunks, r->chunk_count, &r->chunk_cap,
 			     sizeof(*r->chunks));
@@ -127,7 +381,11 @@ int rewriter_end_target(struct rewriter *r, struct err *err)
  * A stripe is ended before the end of its target when its table or its list of
  * chunks grows too large (docs/decisions.md, 46).
  */
-int end_full_stripe(struct rewriter *r, struct err *err)
+/*
+ * Ends the stripe if its table or its memory has grown too large. Errors as
+ * rewriter_series().
+ */
+NODISCARD static int end_full_stripe(struct rewriter *r, struct err *err)
 {
 	return chunk_writer_is_stripe_full(r->chunk_writer) ||
 			       block_writer_is_full(r->w) ?
@@ -239,7 +497,14 @@ static int rewriter_by_time(const void *a, const void *b)
 	return x->source < y->source ? -1 : x->source > y->source;
 }
 
-int encode_groups(struct rewriter *r, size_t from, size_t to, struct err *err)
+/*
+ * Encodes again the chunks r->sources[from] to r->sources[to - 1]: either
+ * chunks that overlap, or a single chunk. They must be sorted by age: of two
+ * profiles at the same time, the profile in the first chunk is kept. Errors as
+ * rewriter_series().
+ */
+NODISCARD static int encode_groups(struct rewriter *r, size_t from, size_t to,
+				   struct err *err)
 {
 	int64_t last = INT64_MIN;
 	int rc = 0;
@@ -394,4 +659,198 @@ int rewriter_series(struct rewriter *r, const struct merged_place *places,
 		chunks_fini(&r->groups[i]);
 	mem_free(r->groups);
 	return rc;
+}
+
+/*
+ * Takes over a stored chunk, which means to put it into the new block without
+ * restoring its profiles: by a link to its file, by a copy of its bytes, or by
+ * a translation of its columns to the table of the new stripe.
+ */
+
+/*
+ * Decide, once for each values file of a block, whether it is linked. A file is
+ * linked if it is large and at least half of it is still in use; the chunks of
+ * other files are copied, which joins small files and frees unused space
+ * (docs/decisions.md, 19).
+ */
+static int plan_file(struct rewriter *r, uint32_t part, uint32_t number,
+		     struct file_plan **out, struct err *err)
+{
+	const struct block *b = r->o.parts[part].block;
+	struct file_plan *plan;
+	const struct meta_file *f;
+	char name[META_NAME_MAX];
+
+	if (!block_values(b, number))
+		return err_set(
+			err, ERR_CORRUPT,
+			"%s/values/%06u is missing or could not be opened",
+			b->path, number);
+	*out = plan = &r->files[part][number];
+	if (plan->seen)
+		return 0;
+	snprintf(name, sizeof(name), "values/%06u", number);
+	f = meta_file(&b->meta, name);
+	plan->seen = true;
+	plan->link = f && f->size >= r->o.link_min && f->live >= f->size / 2;
+	return plan->link ?
+		       block_writer_link(r->w, b, number, &plan->number, err) :
+		       0;
+}
+
+/*
+ * `from` is a file of another block, and *place is the place of a dictionary
+ * table in this file. Set *place to the place of the table's copy in the new
+ * block. The table is copied with the first chunk that needs it.
+ */
+static int copy_table(struct rewriter *r, const struct file *from,
+		      struct chunk_table *place, struct err *err)
+{
+	struct chunk_place at = { .offset = place->offset,
+				  .len = place->len,
+				  .crc = place->crc };
+	struct bytes stored = { 0 };
+	int rc;
+
+	for (size_t i = 0; i < r->copied.count; i++) {
+		const struct copied *c = &r->copied.v[i];
+
+		if (c->from == from && c->offset == place->offset) {
+			*place = c->to;
+			return 0;
+		}
+	}
+	rc = values_stored(&r->reader, from, &at, &stored, err);
+	if (!rc)
+		rc = block_writer_table(r->w, stored, place, err);
+	if (!rc)
+		*vec_add(&r->copied) = (struct copied){ .from = from,
+							.offset = at.offset,
+							.to = *place };
+	return rc;
+}
+
+/*
+ * Transcode a chunk of columns to the dictionary of the current stripe, so that
+ * what both stripes have in common is stored once (docs/decisions.md, 53).
+ * ERR_UNSUPPORTED: the chunk cannot be transcoded; the caller copies it with
+ * its table.
+ */
+static int adopt_group(struct rewriter *r, struct part p, struct slot *s,
+		       struct err *err)
+{
+	struct table_ref *table = NULL;
+	struct bytes stored = { 0 };
+	int rc = values_table(&r->reader, p, &s->meta, &table, err);
+
+	if (rc)
+		return rc;
+	if (!table)
+		return err_set(err, ERR_UNSUPPORTED, "the chunk has no table");
+	rc = values_stored(&r->reader, part_values(p, &s->meta), &s->meta.place,
+			   &stored, err);
+	buf_reset(&r->stored);
+	if (!rc) {
+		rc = chunk_writer_adopt(r->chunk_writer, &s->meta, table->table,
+					stored, &r->stored, err);
+		/*
+		 * The chunk writer borrows this table from now on, so a
+		 * reference is kept. It no longer uses the previous table.
+		 */
+		table_unref(r->adopted);
+		r->adopted = table_ref(table);
+	}
+	if (!rc)
+		rc = block_writer_group(r->w, &s->meta, buf_bytes(&r->stored),
+					s->typeset, new_chunk(r), err);
+	return rc;
+}
+
+/* Copy the stored bytes of a chunk, and its table, unchanged. */
+static int copy_group(struct rewriter *r, struct part p, struct slot *s,
+		      struct err *err)
+{
+	const struct file *from = part_values(p, &s->meta);
+	struct bytes stored = { 0 };
+	int rc = 0;
+
+	if (s->meta.place.table.len)
+		rc = copy_table(r, from, &s->meta.place.table, err);
+	if (!rc)
+		rc = values_stored(&r->reader, from, &s->meta.place, &stored,
+				   err);
+	return rc ? rc :
+		    block_writer_group(r->w, &s->meta, stored, s->typeset,
+				       new_chunk(r), err);
+}
+
+/*
+ * Takes over chunk number `source` of the current series into the new block. If
+ * the chunk turns out to be damaged, its profiles are encoded one by one
+ * instead. Errors as rewriter_series().
+ */
+NODISCARD static int take_group(struct rewriter *r, size_t source,
+				struct err *err)
+{
+	struct part p = part_of(r, source);
+	uint32_t part = r->places[r->sources[source].place].part;
+	/*
+	 * Slot 0 is used only as memory for the metadata, and stays marked as
+	 * empty.
+	 */
+	struct slot *s = &r->slots[0];
+	struct file_plan *plan = NULL;
+	int rc;
+
+	slot_free(s);
+	rc = rewriter_load_meta(r, s, source, err);
+	if (!rc)
+		rc = plan_file(r, part, s->meta.place.file, &plan, err);
+	/*
+	 * Encode the profiles one by one instead: this logs labels and time of
+	 * each lost profile.
+	 */
+	if (may_pass(rc))
+		return encode_groups(r, source, source + 1, err);
+	if (rc)
+		return rc;
+	if (plan && plan->link) {
+		s->meta.place.file = plan->number;
+		block_writer_linked(r->w, &s->meta, s->typeset, new_chunk(r));
+		return end_full_stripe(r, err);
+	}
+	rc = adopt_group(r, p, s, err);
+	if (rc == ERR_UNSUPPORTED)
+		rc = copy_group(r, p, s, err);
+	/*
+	 * Encode the profiles one by one instead: this saves the intact
+	 * profiles.
+	 */
+	if (may_pass(rc))
+		return encode_groups(r, source, source + 1, err);
+	return rc ? rc : end_full_stripe(r, err);
+}
+
+/*
+ * Chunks of heads belong to no stripe and are always encoded again. Chunks with
+ * deleted profiles are encoded again, too, to leave out these profiles.
+ */
+/*
+ * Returns whether a chunk may be taken over: it must come from a block, the
+ * option `reencode` must be off, and no tombstone interval may overlap the
+ * chunk.
+ */
+static bool may_take(const struct rewriter *r, size_t source)
+{
+	const struct source *s = &r->sources[source];
+	const struct chunks *g = &r->groups[s->place];
+
+	if (r->o.reencode || part_of(r, source).head)
+		return false;
+	for (size_t i = 0; i < g->gap_count; i++) {
+		if (g->gaps[i].from <= s->group.last &&
+		    g->gaps[i].to >= s->group.first)
+			return false;
+	}
+	return true;
 }

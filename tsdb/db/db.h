@@ -176,4 +176,10 @@ struct tsdb {
 	struct worker maintenance;
 };
 
+/*
+ * Registers all counters of the database, and stores pointers to them in
+ * db->metrics and db->env.
+ */
+void db_register_metrics(struct tsdb *db);
+
 #endif

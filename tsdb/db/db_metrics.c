@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tsdb/db/db_metrics.h"
+/*
+ * This file registers the metrics of the storage engine when a database is
+ * opened.
+ */
+#include "tsdb/db/db.h"
 
 #include "base/mem.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tsdb/maintain/compaction.h"
+/*
+ * Compaction merges the blocks that the planner picks.
+ */
+#include "tsdb/maintain/maintenance.h"
 
 #include <stdlib.h>
 

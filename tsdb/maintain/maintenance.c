@@ -6,9 +6,6 @@
 #include "base/mem.h"
 #include "base/mutex.h"
 #include "tsdb/db/worker.h"
-#include "tsdb/maintain/compaction.h"
-#include "tsdb/maintain/readmission.h"
-#include "tsdb/maintain/retention.h"
 #include "tsdb/maintain/sealing.h"
 #include "tsdb/wal/wal_unread.h"
 

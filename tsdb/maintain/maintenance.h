@@ -18,4 +18,27 @@
  */
 NODISCARD int db_maintain(struct tsdb *db, bool seal_all, struct err *err);
 
+/*
+ * Runs the next compaction that the planner asks for. Returns 1 after a
+ * compaction, and 0 if there is nothing to compact. Returns ERR_NOSPACE when
+ * the disk has too little free space. Other errors as rewrite_blocks().
+ */
+NODISCARD int compact_next(struct tsdb *db, struct err *err)
+	REQUIRES(db->job_mu);
+
+/*
+ * Tries everything that was set aside, at most every five minutes, or always if `all`
+ * is set. What the disk still cannot read stays for the next time, and is no
+ * error. Returns 0 when done. ERR_NOSPACE, ERR_LIMIT, ERR_IO: profiles cannot
+ * be stored now; the rest is tried again later.
+ */
+NODISCARD int readmit_next(struct tsdb *db, bool all, struct err *err);
+
+/*
+ * Removes the next part that retention selects. Returns 1 after a removal, 0 if
+ * no part is selected, or an error if the part could not be removed.
+ */
+NODISCARD int retain_next(struct tsdb *db, struct err *err)
+	REQUIRES(db->job_mu);
+
 #endif

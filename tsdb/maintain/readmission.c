@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tsdb/maintain/readmission.h"
+/*
+ * Readmission: takes back what the disk could not read. Heads and blocks that it
+ * could not read at startup are opened. What was set aside (*.unread) is taken
+ * once the disk reads all of it: the profiles of a WAL segment are appended
+ * again, and a head block or block becomes a new block; profiles that are stored
+ * already are not stored twice. Only then are the files removed.
+ *
+ * A profile that was deleted after its file had been set aside comes back.
+ */
+#include "tsdb/maintain/maintenance.h"
 
 #include <string.h>
 

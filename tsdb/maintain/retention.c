@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tsdb/maintain/retention.h"
+/*
+ * Retention removes the parts that are too old, or that make the database too
+ * large. It does not trust a system clock that has jumped (docs/decisions.md,
+ * 86).
+ */
+#include "tsdb/maintain/maintenance.h"
 
 #include "base/mem.h"
 #include "base/mutex.h"

@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "tsdb/db/append.h"
 #include "tsdb/db/db.h"
-#include "tsdb/db/db_metrics.h"
 #include "tsdb/db/flush_policy.h"
 #include "tsdb/db/loading.h"
 #include "tsdb/db/worker.h"

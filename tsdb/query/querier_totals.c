@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tsdb/query/querier_totals.h"
-
+/*
+ * Collects the totals of many profiles from chunk metadata, without reading the
+ * bytes of the profiles. The public functions that querier_totals.c defines are
+ * declared in tsdb/query/querier.h.
+ */
 #include <stdlib.h>
 
 #include "base/dec.h"

@@ -39,6 +39,7 @@ struct verify {
 };
 
 struct block;
+
 struct head;
 
 /* Verifies an open block. Problems are reported and counted in *v. */

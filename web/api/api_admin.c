@@ -3,7 +3,7 @@
  * POST /api/v1/admin/tsdb/…: requests that change storage. They are refused
  * unless a command-line flag enables them.
  */
-#include "web/api/api_admin.h"
+#include "web/api/api.h"
 
 #include <stdio.h>
 #include <sys/random.h>

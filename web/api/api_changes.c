@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "web/api/api_changes.h"
+/*
+ * Handler of /api/v1/changes: when programs changed in a time range.
+ */
+#include "web/api/api.h"
 
 #include "query/history/changes.h"
 #include "web/api/envelope.h"

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "web/api/api_compare.h"
+/*
+ * /api/v1/query?mode=diff&report=compare: the functions that differ between two
+ * sides, with error bars.
+ */
+#include "web/api/api.h"
 
 #include <stdlib.h>
 

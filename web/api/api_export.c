@@ -5,7 +5,7 @@
  * sent. So the needed memory does not depend on the archive's size, and no
  * worker thread waits for a slow client (docs/decisions.md, 41).
  */
-#include "web/api/api_export.h"
+#include "web/api/api.h"
 
 #include <inttypes.h>
 

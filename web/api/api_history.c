@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "web/api/api_history.h"
+/*
+ * Handler of /api/v1/history: the weight of functions over time.
+ */
+#include "web/api/api.h"
 
 #include "pprof/filter/tagroot.h"
 #include "query/history/history.h"

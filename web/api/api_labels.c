@@ -3,7 +3,7 @@
  * /api/v1/series, labels, label/NAME/values and profile_types: lists of stored
  * series, labels and profile types.
  */
-#include "web/api/api_labels.h"
+#include "web/api/api.h"
 
 #include "model/selector.h"
 #include "model/types.h"

@@ -3,14 +3,13 @@
  * POST /api/v1/targets/profile: scrape one target now, outside its schedule,
  * and answer with the profile.
  */
-#include "web/api/api_profile.h"
+#include "web/api/api.h"
 
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "model/selector.h"
-#include "web/api/api_query.h"
 #include "web/api/context.h"
 #include "web/api/envelope.h"
 

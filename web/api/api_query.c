@@ -3,7 +3,7 @@
  * /api/v1/query: one profile as it was stored, or a report. A report shows one
  * profile, many profiles merged, or the difference between two merges.
  */
-#include "web/api/api_query.h"
+#include "web/api/api.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +14,6 @@
 #include "pprof/proto/scan.h"
 #include "query/merge/query_merge.h"
 #include "web/api/answer_report.h"
-#include "web/api/api_compare.h"
 #include "web/api/envelope.h"
 
 #define GZIP_LEVEL 6

@@ -4,7 +4,7 @@
  * the totals of each profile. With a time step, the answer has one total per
  * step instead.
  */
-#include "web/api/api_range.h"
+#include "web/api/api.h"
 
 #include <inttypes.h>
 #include <math.h>

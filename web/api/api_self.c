@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "web/api/api_self.h"
+/*
+ * Profiles of everprof itself, under the paths of Go programs, so that everprof
+ * can scrape itself like any other target.
+ */
+#include "web/api/api.h"
 
 #include "base/clock.h"
 #include "web/api/context.h"

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "web/api/api_session.h"
+/*
+ * Handlers for the sessions of browsers: they show who is signed in, sign a
+ * user in, and sign a user out.
+ */
+#include "web/api/api.h"
 
 #include "web/api/context.h"
 #include "web/api/envelope.h"
-#include "web/auth/auth_session.h"
+#include "web/auth/auth.h"
 #include "web/auth/sessions.h"
 
 void api_session(void *ctx, struct request *r, struct answer *a)

@@ -3,7 +3,7 @@
  * /api/v1/targets and /api/v1/status/…: the state of targets and server as
  * JSON. Endpoints that Prometheus also has use its format.
  */
-#include "web/api/api_status.h"
+#include "web/api/api.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "web/api/api_write.h"
+/*
+ * The API of remote write: POST /api/v1/write, which passes the requests of
+ * senders to the receiver (docs/format/remote-write.md), and the status of
+ * remote write.
+ */
+#include "web/api/api.h"
 
 #include "base/units.h"
 #include "web/api/context.h"

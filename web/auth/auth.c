@@ -6,12 +6,139 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/mutex.h"
 #include "base/vec.h"
 #include "web/auth/auth_password.h"
-#include "web/auth/auth_private.h"
-#include "web/auth/auth_session.h"
+
+/*
+ * Begin, check and end the sessions of users who signed in with a browser. The
+ * list of sessions is in sessions.h; docs/security.md says when they end.
+ */
+
+enum {
+	SESSION_BYTES = AUTH_SESSION_LEN / 2
+};
+
+static int64_t session_seconds(void)
+{
+	return clock_mono_ns() / 1000000000;
+}
+
+/* Find a user by name, or NULL; the caller holds the lock. */
+static const struct web_user *auth_find_user(const struct auth *a,
+					     const char *name)
+{
+	for (size_t i = 0; i < a->config.user_count; i++) {
+		if (str_is(a->config.users[i].name, name))
+			return &a->config.users[i];
+	}
+	return NULL;
+}
+
+/* Find a token by name, or NULL. */
+static const struct web_token *find_token(const struct auth *a,
+					  const char *name)
+{
+	for (size_t i = 0; i < a->config.token_count; i++) {
+		if (str_is(a->config.tokens[i].name, name))
+			return &a->config.tokens[i];
+	}
+	return NULL;
+}
+
+/*
+ * Get the scopes of a user or token, and a digest of the user's or token's
+ * secret. Returns false if the configuration does not contain this user or
+ * token any more.
+ */
+static bool session_proof(const struct auth *a, const char *name, bool is_token,
+			  uint8_t proof[DIGEST_SHA256_SIZE], unsigned *scopes)
+{
+	const struct web_token *t = is_token ? find_token(a, name) : NULL;
+	const struct web_user *u = is_token ? NULL : auth_find_user(a, name);
+
+	if (!t && !u)
+		return false;
+	digest_sha256(bytes_of(t ? t->token : u->hash), proof);
+	*scopes = t ? t->scopes : u->scopes;
+	return true;
+}
+
+/*
+ * Check the session of a request. Returns AUTH_GRANTED, with the scopes of the
+ * current configuration, or AUTH_REFUSED. The caller holds the lock.
+ */
+static enum auth_verdict auth_check_session(struct auth *a, const char *text,
+					    struct identity *out)
+{
+	struct session *x =
+		sessions_find(&a->sessions, text, session_seconds());
+	uint8_t proof[DIGEST_SHA256_SIZE];
+	unsigned scopes;
+
+	if (!x)
+		return AUTH_REFUSED;
+	if (!session_proof(a, x->name, x->is_token, proof, &scopes) ||
+	    !auth_is_same(proof, x->proof, sizeof(proof))) {
+		sessions_remove(&a->sessions, x);
+		return AUTH_REFUSED;
+	}
+	auth_grant(out, str_of(x->name), scopes);
+	out->is_token = x->is_token;
+	out->in_session = true;
+	return AUTH_GRANTED;
+}
+
+/* Write random bytes as hexadecimal digits. */
+static void session_make_text(char out[AUTH_SESSION_LEN + 1])
+{
+	uint8_t bytes[SESSION_BYTES];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+		abort(); /* without randomness a session would be no secret */
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		(void)snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+	explicit_bzero(bytes, sizeof(bytes));
+}
+
+int auth_begin_session(struct auth *a, const struct identity *who,
+		       char out[AUTH_SESSION_LEN + 1], struct err *err)
+{
+	uint8_t proof[DIGEST_SHA256_SIZE];
+	struct session *x;
+	unsigned scopes;
+	int rc = 0;
+
+	if (who->in_session)
+		return err_set(err, ERR_INVALID, "you are signed in already");
+	mutex_lock(&a->mu);
+	if (!session_proof(a, who->name, who->is_token, proof, &scopes)) {
+		rc = err_set(
+			err, ERR_INVALID,
+			"this server does not require authentication, so there is no session to begin");
+	} else {
+		session_make_text(out);
+		x = sessions_add(&a->sessions, who->name, who->is_token,
+				 session_seconds());
+		digest_sha256(bytes_of(str_of(out)), x->digest);
+		memcpy(x->proof, proof, sizeof(proof));
+	}
+	mutex_unlock(&a->mu);
+	return rc;
+}
+
+void auth_end_session(struct auth *a, const char *text)
+{
+	struct session *x;
+
+	mutex_lock(&a->mu);
+	x = sessions_find(&a->sessions, text, session_seconds());
+	if (x)
+		sessions_remove(&a->sessions, x);
+	mutex_unlock(&a->mu);
+}
 
 /*
  * limit on requests that verify a password at the same time; it keeps clients
@@ -219,21 +346,6 @@ const char *auth_exposure(struct auth *a)
 		       "--web.config.file has no tls_server_config";
 	mutex_unlock(&a->mu);
 	return what;
-}
-
-void auth_grant(struct identity *out, struct str name, unsigned scopes)
-{
-	snprintf(out->name, sizeof(out->name), "%.*s", STR_ARG(name));
-	out->scopes = scopes;
-}
-
-const struct web_user *auth_find_user(const struct auth *a, const char *name)
-{
-	for (size_t i = 0; i < a->config.user_count; i++) {
-		if (str_is(a->config.users[i].name, name))
-			return &a->config.users[i];
-	}
-	return NULL;
 }
 
 /*

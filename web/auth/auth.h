@@ -149,4 +149,17 @@ void auth_headers(struct auth *a,
 		  void (*fn)(void *ctx, const char *name, const char *value),
 		  void *ctx);
 
+/*
+ * Begin a session of a sender who was granted access, and write its text. The
+ * session has the scopes that the user or token has in the configuration at any
+ * time; it ends when their secret changes. ERR_INVALID: nobody has to sign in,
+ * or the sender is in a session already.
+ */
+NODISCARD int auth_begin_session(struct auth *a, const struct identity *who,
+				 char out[AUTH_SESSION_LEN + 1],
+				 struct err *err);
+
+/* End the session of this text, if there is one. */
+void auth_end_session(struct auth *a, const char *text);
+
 #endif

@@ -4,12 +4,12 @@
 #include <crypt.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <sys/random.h>
 
 #include "base/digest.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "web/auth/auth_private.h"
 
 bool auth_is_same(const void *a, const void *b, size_t n)
 {
@@ -20,6 +20,12 @@ bool auth_is_same(const void *a, const void *b, size_t n)
 	for (size_t i = 0; i < n; i++)
 		differ |= x[i] ^ y[i];
 	return !differ;
+}
+
+void auth_grant(struct identity *out, struct str name, unsigned scopes)
+{
+	snprintf(out->name, sizeof(out->name), "%.*s", STR_ARG(name));
+	out->scopes = scopes;
 }
 
 enum auth_verdict auth_check_token(const struct auth *a, const char *token,

@@ -1,15 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Check passwords and tokens without a timing side channel, and recognise the
- * passwords that bcrypt has verified before.
+ * Passwords and tokens: the state of authentication, and the comparison of
+ * secrets without a timing side channel. Passwords that bcrypt has verified are
+ * recognised by a keyed digest. Only the files of authentication use this.
  *
- * Ownership: borrows its inputs.
- * Threads: any; auth_is_known() with mu held.
+ * Ownership: auth_free() frees struct auth; arguments are borrowed.
+ * Threads: any; `mu` and `hashing` of struct auth guard its members.
  */
 #ifndef WEB_AUTH_AUTH_PASSWORD_H
 #define WEB_AUTH_AUTH_PASSWORD_H
 
-#include "web/auth/auth_private.h"
+#include <stdatomic.h>
+
+#include "base/digest.h"
+#include "base/mutex.h"
+#include "base/vec.h"
+#include "web/auth/auth.h"
+#include "web/auth/sessions.h"
+#include "web/auth/web_config.h"
+
+#define KNOWN_MAX 256 /* how many verified passwords are remembered */
+
+#define SECRET_SIZE 32
+#define HASH_LEN    60 /* length of a bcrypt hash in bytes */
+
+/*
+ * A verified password, represented by a digest of the server's secret, the user
+ * name, the password and the password's bcrypt hash.
+ */
+struct known {
+	uint8_t digest[DIGEST_SHA256_SIZE];
+};
+
+/*
+ * The state of authentication. `mu` guards the configuration and the verified
+ * passwords.
+ */
+struct auth {
+	const struct log *log;
+	char *path; /* web configuration file; NULL: no authentication */
+	struct mutex mu;
+	struct web_config config; /* written by auth_refresh() alone */
+	/* error of the last attempt to load the configuration; empty: none */
+	struct err failed;
+	VEC(char *) limited; /* users whose scopes were ever limited */
+	struct known known[KNOWN_MAX];
+	/*
+	 * number of passwords remembered since the configuration was loaded;
+	 * when `known` is full, a new password overwrites the oldest
+	 */
+	size_t known_count;
+	struct sessions sessions; /* of users who signed in */
+	/* key of the digests, chosen at random by each process */
+	uint8_t secret[SECRET_SIZE];
+	struct mutex hashing; /* held while a password is hashed */
+	/* number of requests that hold or wait for `hashing` */
+	_Atomic int waiting;
+};
+
+/* Fill in the name and the scopes of a user or token. */
+void auth_grant(struct identity *out, struct str name, unsigned scopes);
 
 /*
  * Compare n bytes. The time depends only on n, so timing does not reveal how

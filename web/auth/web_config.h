@@ -155,4 +155,10 @@ bool web_config_is_stale(const struct web_config *c);
 struct str read_file(struct web_config *c, const struct yaml_node *n,
 		     struct str file);
 
+/* Whether a client without a certificate is refused. */
+bool needs_certificate(const struct web_tls *t);
+
+/* Whether a client's certificate is verified against client_ca. */
+bool verifies_certificate(const struct web_tls *t);
+
 #endif

@@ -59,4 +59,14 @@ void page_index(void *ctx, struct request *r, struct answer *a);
 /* GET /targets: the active and the dropped targets. */
 void page_targets(void *ctx, struct request *r, struct answer *a);
 
+/* Write the page; the handler of its route. */
+void page_remote_write(void *ctx, struct request *r, struct answer *a);
+
+/*
+ * GET /report: show the profiles that the parameters select. Without parameters
+ * the page has only the form. An error appears below the form, where the user
+ * can correct the parameters.
+ */
+void page_report(void *ctx, struct request *r, struct answer *a);
+
 #endif

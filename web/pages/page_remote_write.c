@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "web/pages/page_remote_write.h"
-
+/*
+ * The page /remote_write: the receivers that this instance sends to, and what
+ * this instance has received itself.
+ */
 #include <inttypes.h>
 
 #include "base/xml.h"

@@ -3,7 +3,6 @@
  * /report: the flame graph and the table of functions. They show one profile,
  * all profiles in a range merged, or the difference between two ranges.
  */
-#include "web/pages/page_report.h"
 
 #include <inttypes.h>
 #include <stdio.h>

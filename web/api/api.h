@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The handlers of the API, one for each route of routes.c (docs/api.md).
+ *
+ * Ownership: they borrow request and answer.
+ * Threads: any pool thread.
+ */
+#ifndef WEB_API_API_H
+#define WEB_API_API_H
+
+#include "query/merge/report_request.h"
+#include "web/api/context.h"
+#include "web/http/route.h"
+
+/* Answer with changes (query/history/changes.h). */
+void api_changes(void *ctx, struct request *r, struct answer *a);
+
+/*
+ * Write the comparison to the answer. Returns ERR_* of the merge and the report;
+ * the caller then writes the error to the answer.
+ */
+NODISCARD int api_compare(struct web *w, struct request *r, struct answer *a,
+			  const struct report_request *query, struct err *err);
+
+/*
+ * Start an export; its body is streamed after the handler has returned. If the
+ * export cannot start, the answer is the error as JSON. A later error closes
+ * the connection.
+ */
+void api_export(void *ctx, struct request *r, struct answer *a);
+
+/* Answer with a history (query/history/history.h). */
+void api_history(void *ctx, struct request *r, struct answer *a);
+
+/* GET /api/v1/series: the labels of all series that match[] selects. */
+void api_series(void *ctx, struct request *r, struct answer *a);
+
+/* GET /api/v1/labels: the names of all labels. */
+void api_labels(void *ctx, struct request *r, struct answer *a);
+
+/* GET /api/v1/label/NAME/values: all values of one label. */
+void api_label_values(void *ctx, struct request *r, struct answer *a);
+
+/* GET /api/v1/profile_types: profile types with their sample types. */
+void api_profile_types(void *ctx, struct request *r, struct answer *a);
+
+/*
+ * Scrape the target that the selector `query` matches, store the profile, and
+ * answer as /api/v1/query does. Blocks a pool thread until the target has
+ * answered or the deadline has passed.
+ */
+void api_targets_profile(void *ctx, struct request *r, struct answer *a);
+
+/*
+ * Answer a query. Errors are answered as JSON, but as plain text to go tool
+ * pprof, because it shows the body of an error to its user.
+ */
+void api_query(void *ctx, struct request *r, struct answer *a);
+
+/*
+ * GET /api/v1/query_range: list the times of profiles. With totals=1, the
+ * totals of each profile are listed as well. With function=…, only profiles
+ * that contain the function are listed. With step=…, the answer is a timeline
+ * (one total per time step) instead.
+ */
+void api_query_range(void *ctx, struct request *r, struct answer *a);
+
+/*
+ * POST /api/v1/write: stores the profiles of the body. Status 204 when all are
+ * durable.
+ */
+void api_write(void *ctx, struct request *r, struct answer *a);
+
+/*
+ * GET /api/v1/status/remote_write: how far sending to each receiver has got,
+ * and what this server has received.
+ */
+void api_status_remote_write(void *ctx, struct request *r, struct answer *a);
+
+/*
+ * POST …/delete_series: hide the profiles that match any of the match[]
+ * selectors within a time range. Their space is freed later. Answers 204, or
+ * 400 for a bad parameter.
+ */
+void api_admin_delete(void *ctx, struct request *r, struct answer *a);
+
+/*
+ * POST …/clean_tombstones: rewrite blocks to free the space of deleted
+ * profiles. Answers 204 when all blocks are rewritten.
+ */
+void api_admin_clean(void *ctx, struct request *r, struct answer *a);
+
+/*
+ * POST …/confirm_clock: the user confirms that the system clock is right
+ * although it jumped, so that retention by time follows it again. Answers 204.
+ */
+void api_admin_confirm_clock(void *ctx, struct request *r, struct answer *a);
+
+/*
+ * POST …/snapshot: make a snapshot and answer with its name. skip_head=true
+ * leaves out head blocks.
+ */
+void api_admin_snapshot(void *ctx, struct request *r, struct answer *a);
+
+/* GET /debug/pprof/: a page that lists the profiles. */
+void api_self_list(void *ctx, struct request *r, struct answer *a);
+
+/* GET /debug/pprof/heap: which functions hold memory. */
+void api_self_heap(void *ctx, struct request *r, struct answer *a);
+
+/* GET /debug/pprof/profile: a CPU profile of the next seconds. */
+void api_self_profile(void *ctx, struct request *r, struct answer *a);
+
+/* GET /api/v1/session: who sends the request, and whether by a session. */
+void api_session(void *ctx, struct request *r, struct answer *a);
+
+/*
+ * POST /api/v1/session/begin: begin a session. The request carries valid
+ * credentials; the answer sets a cookie that replaces them in later requests.
+ */
+void api_session_begin(void *ctx, struct request *r, struct answer *a);
+
+/* POST /api/v1/session/end: end the session that the cookie names. */
+void api_session_end(void *ctx, struct request *r, struct answer *a);
+
+/*
+ * GET /api/v1/targets: all targets, with their health. The parameter `state`
+ * restricts the list to "active" or "dropped" targets.
+ */
+void api_targets(void *ctx, struct request *r, struct answer *a);
+
+/* GET …/config: the configuration in use, without secrets. */
+void api_status_config(void *ctx, struct request *r, struct answer *a);
+
+/* GET …/flags: the command-line flags. */
+void api_status_flags(void *ctx, struct request *r, struct answer *a);
+
+/* GET …/buildinfo: version, revision and compiler. */
+void api_status_buildinfo(void *ctx, struct request *r, struct answer *a);
+
+/* GET …/runtimeinfo: start time, working directory, retention. */
+void api_status_runtimeinfo(void *ctx, struct request *r, struct answer *a);
+
+/* GET …/queries: the queries that are running (running_json()). */
+void api_status_queries(void *ctx, struct request *r, struct answer *a);
+
+/*
+ * GET …/tsdb: counts and sizes of heads, blocks and the WAL, and which types,
+ * labels and values have the most series.
+ */
+void api_status_tsdb(void *ctx, struct request *r, struct answer *a);
+
+#endif
