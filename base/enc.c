@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/enc.h"
 
-void put_be32(uint8_t *p, uint32_t v)
+void enc_put_be32(uint8_t *p, uint32_t v)
 {
 	v = __builtin_bswap32(v);
 	memcpy(p, &v, sizeof(v));
 }
 
-void put_be64(uint8_t *p, uint64_t v)
+void enc_put_be64(uint8_t *p, uint64_t v)
 {
 	v = __builtin_bswap64(v);
 	memcpy(p, &v, sizeof(v));
@@ -26,7 +26,7 @@ void enc_be32(struct buf *b, uint32_t v)
 {
 	uint8_t bytes[4];
 
-	put_be32(bytes, v);
+	enc_put_be32(bytes, v);
 	buf_add(b, bytes, sizeof(bytes));
 }
 
@@ -34,7 +34,7 @@ void enc_be64(struct buf *b, uint64_t v)
 {
 	uint8_t bytes[8];
 
-	put_be64(bytes, v);
+	enc_put_be64(bytes, v);
 	buf_add(b, bytes, sizeof(bytes));
 }
 

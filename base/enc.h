@@ -41,9 +41,9 @@ void enc_str(struct buf *b, struct str s);
 void enc_pad(struct buf *b, size_t align);
 
 /* Store a 32-bit big-endian integer at p, which need not be aligned. */
-void put_be32(uint8_t *p, uint32_t v);
+void enc_put_be32(uint8_t *p, uint32_t v);
 
 /* Store a 64-bit big-endian integer at p, which need not be aligned. */
-void put_be64(uint8_t *p, uint64_t v);
+void enc_put_be64(uint8_t *p, uint64_t v);
 
 #endif

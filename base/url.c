@@ -27,7 +27,7 @@ void url_add_param(struct buf *url, const char *name, struct str value)
 	url_escape(value, url);
 }
 
-void form_add_field(struct buf *form, const char *name, struct str value)
+void url_add_field(struct buf *form, const char *name, struct str value)
 {
 	buf_printf(form, "%s%s=", form->len ? "&" : "", name);
 	url_escape(value, form);

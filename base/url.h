@@ -25,7 +25,7 @@ void url_add_param(struct buf *url, const char *name, struct str value);
  * Append a field to a form (application/x-www-form-urlencoded), with "&" before
  * all fields but the first. `name` is written as it is; the value is encoded.
  */
-void form_add_field(struct buf *form, const char *name, struct str value);
+void url_add_field(struct buf *form, const char *name, struct str value);
 
 /*
  * Whether every "%" in s begins an escape and no byte, escaped or not, is NUL.

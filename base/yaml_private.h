@@ -40,14 +40,14 @@ struct yaml_node *yaml_fail(struct yaml_builder *b, yaml_mark_t mark,
  * Compares keys of a map; a table_same_fn. `ctx` is the map's node, `number`
  * the index of a key in the map's items, `key` a struct str.
  */
-bool same_key(const void *ctx, uint32_t number, const void *key);
+bool yaml_same_key(const void *ctx, uint32_t number, const void *key);
 
 /*
  * Return n as a mutable node. Decoders see the tree as constant, but mark nodes
  * as secret or ignored; this is safe, because the tree is never in read-only
  * memory.
  */
-struct yaml_node *own_node(const struct yaml_node *n);
+struct yaml_node *yaml_own_node(const struct yaml_node *n);
 
 /*
  * Replace each merge key of map n ("<<: *anchor") by the pairs of the map, or
@@ -58,6 +58,6 @@ struct yaml_node *own_node(const struct yaml_node *n);
 struct yaml_node *yaml_merge_apply(struct yaml_builder *b, struct yaml_node *n);
 
 /* Whether a map has a merge key, so that it needs yaml_merge_apply(). */
-bool has_merge_key(const struct yaml_node *map);
+bool yaml_has_merge_key(const struct yaml_node *map);
 
 #endif

@@ -33,20 +33,6 @@ void yaml_text(struct yaml *y, const struct yaml_node *n, void *str_field)
 	*(struct str *)str_field = yaml_is_null(n) ? str_of("") : n->text;
 }
 
-/*
- * The union converts a pointer to const into a pointer to non-const without a
- * cast.
- */
-struct yaml_node *own_node(const struct yaml_node *n)
-{
-	union {
-		const struct yaml_node *seen;
-		struct yaml_node *own;
-	} node = { .seen = n };
-
-	return node.own;
-}
-
 /* Append the variable that a reference "${NAME}" names; return its length. */
 static size_t add_variable(struct yaml *y, const struct yaml_node *n,
 			   const char *reference, struct buf *out)
@@ -83,7 +69,7 @@ void yaml_env_text(struct yaml *y, const struct yaml_node *n, void *str_field)
 
 void yaml_secret(struct yaml *y, const struct yaml_node *n, void *str_field)
 {
-	own_node(n)->secret = true;
+	yaml_own_node(n)->secret = true;
 	yaml_text(y, n, str_field);
 }
 
@@ -243,15 +229,6 @@ void yaml_duration(struct yaml *y, const struct yaml_node *n, void *int64_field)
 void yaml_size(struct yaml *y, const struct yaml_node *n, void *int64_field)
 {
 	with_unit(y, n, int64_field, size_parse);
-}
-
-/* A quoted scalar is text, not null, whatever it contains. */
-bool yaml_is_null(const struct yaml_node *n)
-{
-	return !n || (n->kind == YAML_SCALAR && !n->quoted &&
-		      (!n->text.len || str_is(n->text, "~") ||
-		       str_is(n->text, "null") || str_is(n->text, "Null") ||
-		       str_is(n->text, "NULL")));
 }
 
 /* The recursion is bounded by YAML_DEPTH_MAX. */

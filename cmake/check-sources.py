@@ -5,6 +5,9 @@
 - every header says its purpose, and has the words Ownership and Threads;
 - messages are printed by cmd/cli/console.h alone, which escapes control characters;
 - no function name is defined twice, and none is a single word;
+- the name of a function that other files use begins with a noun: of its file, of
+  a type, of its room or of its module;
+- no two sources of a room call each other both ways, but those listed below;
 - unit tests use only those of Criterion's macros that the stand-in for
   ThreadSanitizer (tests/inproc) has, too.
 
@@ -21,8 +24,27 @@ import sys
 FOLDER_HINT = 40
 LINES_HINT = 800
 MESSAGES = {'cmd/cli/console.c', 'base/mem.c'}
-FUNCTION = re.compile(r'^(?!static_assert|typedef|#|\s|\}|//|/\*)[A-Za-z_][\w\s\*]*?'
+FUNCTION = re.compile(r'^(?!static_assert|typedef|#|\s|\}|//|/\*)([A-Za-z_][\w\s\*]*?)'
                       r'(?:PRINTF\([^)]*\)\s*)?\b(\w+)\([^;{}]*\)\s*\n\{', re.M)
+TYPE = re.compile(r'^(?:struct|enum|union) (\w+)\s*\{', re.M)
+# Nouns of files that are about several.
+NOUNS = {
+    'base/units.c': {'duration', 'size', 'time'},
+    'cmd/serve/write_endpoint.c': {'sender'},
+}
+# What the modules' main struct is called in names.
+SHORT = {'tsdb': {'db'}, 'cmd': {'cmd'}}
+CIRCLES = {
+    # A sample goes to an interval, whose end adds the waits of sampled threads.
+    ('bpf/collect/collector_samples.c', 'bpf/collect/collector_window.c'),
+    # A token of OAuth 2.0 is asked for with a request, which may need a token.
+    ('client/transfer/http_config.c', 'client/transfer/oauth2.c'),
+    ('client/transfer/oauth2.c', 'client/transfer/transfer.c'),
+    # A comparison is two merges, which pass it the series.
+    ('query/merge/query_compare.c', 'query/merge/query_merge.c'),
+    # A segment that cannot be opened is marked, and marks are files of segments.
+    ('tsdb/wal/wal_mark.c', 'tsdb/wal/wal_segment.c'),
+}
 
 
 def sources(root):
@@ -61,6 +83,38 @@ def check_header(path, text, complain):
             complain(path, f'does not say "{word}"')
 
 
+def has_noun(name, path, types):
+    """Whether a name begins with a noun that tells where it is defined."""
+    parts = path.split('/')
+    words, stem = name.split('_'), os.path.basename(path).split('.')[0]
+    first = words[0]
+    if first in {parts[0], parts[-2]} | SHORT.get(parts[0], set()) | NOUNS.get(path, set()):
+        return True
+    if any(word.startswith(first.rstrip('s')) and len(first) > 2 for word in stem.split('_')) or name.startswith(stem):
+        return True
+    return any('_'.join(words[:n]) in types for n in range(1, len(words) + 1))
+
+
+def check_names(exported, types, complain):
+    for path, names in exported.items():
+        for name in sorted(names):
+            if name != 'main' and not has_noun(name, path, types):
+                complain(path, f'{name}() does not begin with a noun of its file')
+
+
+def check_circles(exported, code, complain):
+    """Sources of a room that call each other: neither can be read without the other."""
+    where = {name: path for path, names in exported.items() for name in names}
+    calls = {path: {where[w] for w in set(re.findall(r'\w+', code[path])) if where.get(w, path) != path}
+             for path in exported}
+    found = {(a, b) for a in calls for b in calls[a]
+             if a < b and a in calls.get(b, ()) and os.path.dirname(a) == os.path.dirname(b)}
+    for a, b in sorted(found - CIRCLES):
+        complain(a, f'calls {b}, which calls it')
+    for a, b in sorted(CIRCLES - found):
+        complain(a, f'and {b} are listed as a circle, and are none')
+
+
 def check_unit_tests(root, complain):
     """A macro that the stand-in lacks would fail only in the last build of a test run."""
     stand_in = os.path.join(root, 'tests/inproc/criterion/criterion.h')
@@ -75,7 +129,8 @@ def check_unit_tests(root, complain):
 def main():
     root = sys.argv[1] if len(sys.argv) > 1 else '.'
     files = set(sources(root))
-    bad, defined = [], collections.defaultdict(list)
+    bad, defined, types = [], collections.defaultdict(list), set()
+    exported, code = {}, {}
 
     def complain(path, what):
         bad.append(f'{path}: {what}')
@@ -88,8 +143,15 @@ def main():
             check_header(path, text, complain)
         if path.endswith('.c') and '"everprof: ' in text and path not in MESSAGES:
             complain(path, 'prints a message itself, not by cmd/cli/console.h')
-        for name in FUNCTION.findall(without_comments(text)):
+        code[path] = without_comments(text)
+        types.update(TYPE.findall(code[path]))
+        found = FUNCTION.findall(code[path])
+        for _, name in found:
             defined[name].append(path)
+        if path.endswith('.c') and not path.endswith('.bpf.c'):
+            exported[path] = {name for before, name in found if 'static' not in before}
+    check_names(exported, types, complain)
+    check_circles(exported, code, complain)
     for name, where in sorted(defined.items()):
         if len(set(where)) > 1:
             complain(where[0], f'{name}() is defined in {", ".join(where[1:])}, too')

@@ -58,7 +58,8 @@ static void decode_entries(struct yaml *y, const struct yaml_node *key,
 		memcpy(all, out->v, out->count * sizeof(*out->v));
 	out->v = all;
 	for (size_t i = 0; i < value->count; i++)
-		all[out->count++] = sd_entry_decode(y, value->items[i], kind);
+		all[out->count++] =
+			discovery_entry_decode(y, value->items[i], kind);
 }
 
 /* Reports a kind that cannot be in a scrape job. Returns whether it can. */

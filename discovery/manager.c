@@ -211,7 +211,7 @@ static void provider_drop(struct provider *p)
 {
 	p->kind->close(p);
 	target_groups_list_fini(&p->found);
-	sd_entry_free(p->owned);
+	discovery_entry_free(p->owned);
 	mem_free(p);
 }
 
@@ -239,7 +239,7 @@ static struct provider *take_provider(struct discovery *d,
 	p->kind = c->kind;
 	p->call_ns = INT64_MAX;
 	p->line = c->entry->line;
-	p->owned = sd_entry_copy(c);
+	p->owned = discovery_entry_copy(c);
 	p->config = p->owned->config;
 	p->client = d->client;
 	p->user_agent = d->o.user_agent;

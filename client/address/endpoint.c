@@ -156,12 +156,12 @@ char *endpoint_without_user(const char *url)
 	return out ? out : mem_strdup(strchr(url, '@') ? "a URL" : url);
 }
 
-bool http_url_has_secret(struct str url)
+bool endpoint_url_has_secret(struct str url)
 {
 	return memchr(url.ptr, '@', url.len) || memchr(url.ptr, '?', url.len);
 }
 
-char *http_url_shown(const char *url)
+char *endpoint_url_shown(const char *url)
 {
 	CURLU *u = endpoint_parse(url, 0);
 	char *query = u ? endpoint_get(u, CURLUPART_QUERY, 0) : NULL;
@@ -175,8 +175,8 @@ char *http_url_shown(const char *url)
 	if (bare)
 		out = mem_printf("%s%s", bare, query ? "?…" : "");
 	else
-		out = mem_strdup(http_url_has_secret(str_of(url)) ? "a URL" :
-								    url);
+		out = mem_strdup(
+			endpoint_url_has_secret(str_of(url)) ? "a URL" : url);
 	mem_forget(query);
 	mem_free(bare);
 	curl_url_cleanup(u);

@@ -72,12 +72,12 @@ NODISCARD int endpoint_proxy(const char *text, char **out, struct err *err);
  * answers: without user, password and fragment, and with "?…" in place of the
  * query. The caller owns the text.
  */
-char *http_url_shown(const char *url);
+char *endpoint_url_shown(const char *url);
 
 /*
- * Whether a URL has a part that http_url_shown() leaves out. The parts are not
+ * Whether a URL has a part that endpoint_url_shown() leaves out. The parts are not
  * parsed: an "@" or "?" anywhere counts.
  */
-bool http_url_has_secret(struct str url);
+bool endpoint_url_has_secret(struct str url);
 
 #endif

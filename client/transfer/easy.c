@@ -376,7 +376,7 @@ char *easy_location_shown(const struct transfer *t)
 {
 	CLEANUP(mem_freep) char *location = easy_location(t);
 
-	return location ? http_url_shown(location) : NULL;
+	return location ? endpoint_url_shown(location) : NULL;
 }
 
 /*

@@ -45,7 +45,7 @@ NODISCARD int easy_check_headers(const struct transfer *t, struct err *err);
 void easy_set_config(struct transfer *t);
 
 /*
- * Returns the URL to which a redirect response points, as http_url_shown(); NULL
+ * Returns the URL to which a redirect response points, as endpoint_url_shown(); NULL
  * if there is none. The caller owns the text.
  */
 char *easy_location_shown(const struct transfer *t);

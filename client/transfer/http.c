@@ -197,7 +197,7 @@ static void http_resume(struct http_client *c)
 
 /*
  * Ends transfers that failed before libcurl received them. They do not end in
- * http_start(), so that a callback never runs inside of the call that started
+ * transfer_start(), so that a callback never runs inside of the call that started
  * its request.
  */
 static void end_failed(struct http_client *c)
@@ -486,7 +486,7 @@ void http_get(const struct http_request *request, struct http_response *r)
 		return;
 	one.done = http_keep;
 	one.ctx = r;
-	http_start(c, &one);
+	transfer_start(c, &one);
 	while (http_running(c)) {
 		http_poll(c, request->waiting ? 200 : 1000);
 		if (request->waiting)

@@ -78,7 +78,7 @@ struct http_config;
 struct networks;
 
 /*
- * A request. http_start() copies all strings, so all pointers are borrowed for
+ * A request. transfer_start() copies all strings, so all pointers are borrowed for
  * the call only, except `ctx`, `sink_ctx` and `body`.
  */
 struct http_request {
@@ -191,7 +191,7 @@ void http_client_free(struct http_client *c);
  * Starts a request. Every failure, even a malformed URL (ERR_INVALID), is
  * reported through r->done, which a later http_poll() calls.
  */
-void http_start(struct http_client *c, const struct http_request *r);
+void transfer_start(struct http_client *c, const struct http_request *r);
 
 /* Waits for events, at most `timeout_ms`, and processes them. */
 void http_poll(struct http_client *c, int64_t timeout_ms);

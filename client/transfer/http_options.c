@@ -254,7 +254,7 @@ static void http_options_decode_url(struct yaml *y, const struct yaml_node *n,
 				    const char *const *schemes, struct str *url)
 {
 	/* A password or a token in a URL is hidden like any other secret. */
-	if (n->kind == YAML_SCALAR && http_url_has_secret(n->text))
+	if (n->kind == YAML_SCALAR && endpoint_url_has_secret(n->text))
 		yaml_secret(y, n, url);
 	else
 		yaml_text(y, n, url);

@@ -291,7 +291,7 @@ static char *oauth2_needs_escape(const char *text)
 }
 
 /*
- * Starts a request for a token. http_start() copies all strings, so this
+ * Starts a request for a token. transfer_start() copies all strings, so this
  * function wipes its strings that contain the secret.
  */
 static void oauth2_fetch(struct oauth2 *o)
@@ -319,7 +319,7 @@ static void oauth2_fetch(struct oauth2 *o)
 		r.password = secret;
 	}
 	r.post = buf_cstr(&form);
-	http_start(o->client, &r);
+	transfer_start(o->client, &r);
 	buf_forget(&form);
 	mem_free(id);
 	mem_forget(secret);

@@ -114,7 +114,7 @@ static void handle_drop(struct transfer *t)
 
 /*
  * Marks a transfer as failed. The next http_poll() ends the transfer, so that
- * no callback runs inside of http_start().
+ * no callback runs inside of transfer_start().
  */
 static void transfer_fail(struct transfer *t, const struct err *err)
 {
@@ -310,7 +310,7 @@ static struct transfer *transfer_new(struct http_client *c,
  * The configuration's files are loaded here, before every request, so that a
  * changed password file needs no reload of the configuration.
  */
-void http_start(struct http_client *c, const struct http_request *r)
+void transfer_start(struct http_client *c, const struct http_request *r)
 {
 	struct transfer *t = transfer_new(c, r);
 	struct err err;
@@ -400,7 +400,7 @@ static void transfer_free(struct transfer *t)
 static bool sent_secret(const struct transfer *t)
 {
 	return t->has_secret || t->username || t->token ||
-	       (t->redirects && http_url_has_secret(str_of(t->url))) ||
+	       (t->redirects && endpoint_url_has_secret(str_of(t->url))) ||
 	       (t->proxy && strchr(t->proxy, '@')) ||
 	       (t->config && (t->config->auth || t->config->headers.count ||
 			      t->config->proxy_headers.count));
@@ -420,7 +420,7 @@ static void note_said(struct transfer *t)
 static void note_redirect(struct transfer *t)
 {
 	struct err *err = &t->response.err;
-	CLEANUP(mem_freep) char *shown = http_url_shown(t->url);
+	CLEANUP(mem_freep) char *shown = endpoint_url_shown(t->url);
 
 	err_wrap(err, err->code, "redirected to %s", shown);
 }

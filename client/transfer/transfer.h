@@ -122,7 +122,7 @@ struct http_client {
 
 /*
  * Ends a transfer with libcurl's result: reports the result to the caller of
- * http_start() and frees the transfer.
+ * transfer_start() and frees the transfer.
  */
 void transfer_end(struct transfer *t, CURLcode result);
 

@@ -20,14 +20,73 @@
 #include "client/address/endpoint.h"
 #include "client/transfer/http_config.h"
 #include "client/transfer/http_status.h"
+#include "cmd/cli/cmd.h"
 #include "cmd/cli/console.h"
 #include "cmd/cli/database.h"
 #include "cmd/cli/http_file.h"
-#include "cmd/cli/query_json.h"
 #include "cmd/cli/symbols_helper.h"
 #include "cmd/cli/version.h"
+#include "model/labels.h"
 #include "pprof/columns/columns.h"
 #include "web/local.h"
+
+/*
+ * Answers of the API in JSON, for the query commands.
+ */
+
+int query_ask(struct query *q, json_t **root, json_t **data, struct err *err)
+{
+	struct http_response r;
+	json_t *warning;
+	size_t i;
+	int rc = query_fetch(q, &r, err);
+
+	*root = NULL;
+	if (!rc)
+		*root = json_loadb((char *)r.body.ptr, r.body.len,
+				   JSON_ALLOW_NUL, NULL);
+	if (!rc && !*root)
+		rc = err_set(err, ERR_INVALID, "the response is not JSON");
+	buf_fini(&r.body);
+	if (rc)
+		return rc;
+	*data = json_object_get(*root, "data");
+	json_array_foreach(json_object_get(*root, "warnings"), i, warning)
+		console_say("warning: %s", json_string_value(warning));
+	return 0;
+}
+
+int query_finish(struct query *q, json_t *root, int rc, const struct err *err)
+{
+	json_decref(root);
+	query_fini(q);
+	return rc ? cmd_fail(err) : 0;
+}
+
+/* Append a JSON object of labels as a selector, heap{job="app"}. */
+static void query_labels_text(json_t *labels, struct buf *out)
+{
+	struct labels_builder b = { 0 };
+	struct labels *ls = NULL;
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(labels, name, value)
+		labels_set(&b, str_of(name), str_of(json_string_value(value)));
+	if (!labels_build(&b, &ls, NULL))
+		labels_text(ls, out);
+	labels_unref(ls);
+	labels_builder_fini(&b);
+}
+
+void query_print_labels(json_t *labels)
+{
+	struct buf text = { 0 };
+
+	query_labels_text(labels, &text);
+	console_text(stdout, str_from(buf_bytes(&text)));
+	buf_fini(&text);
+}
 
 #define ANSWER_MAX (1024 * MIB) /* maximum bytes of a response body */
 
@@ -126,7 +185,7 @@ static bool api_client_take_body(void *ctx, struct bytes b)
 static int tell_unauthorized(const struct query *q, const struct http_config *c,
 			     struct err *err)
 {
-	CLEANUP(mem_freep) char *shown = http_url_shown(q->server);
+	CLEANUP(mem_freep) char *shown = endpoint_url_shown(q->server);
 
 	if (strchr(q->server, '@') || (c && c->auth != HTTP_AUTH_NONE))
 		return err_set(
@@ -166,7 +225,7 @@ static int api_error(struct bytes body, long status, struct err *err)
 static int tell_transport(const struct query *q, const struct http_response *r,
 			  struct err *err)
 {
-	CLEANUP(mem_freep) char *shown = http_url_shown(q->server);
+	CLEANUP(mem_freep) char *shown = endpoint_url_shown(q->server);
 	const char *hint = "";
 
 	if (strstr(r->err.msg, "onnect") && !strstr(r->err.msg, "SSL"))
@@ -190,7 +249,7 @@ static int tell_transport(const struct query *q, const struct http_response *r,
 static int check_server(const struct query *q, const struct http_response *r,
 			struct err *err)
 {
-	CLEANUP(mem_freep) char *shown = http_url_shown(q->server);
+	CLEANUP(mem_freep) char *shown = endpoint_url_shown(q->server);
 
 	if (http_response_header(r, "X-Everprof-Version").len)
 		return 0;
@@ -235,7 +294,7 @@ static int fetch_local(struct query *q, struct http_response *r,
 	struct web_options web = { .db = dir.db,
 				   .query_memory = q->memory,
 				   .query_timeout_ms = q->timeout_ms,
-				   .symbolizer = program_symbolizer_new(
+				   .symbolizer = symbols_helper_new(
 					   q->symbols_path, false),
 				   .version = EVERPROF_VERSION,
 				   .log = &dir.log,
@@ -279,7 +338,7 @@ static int check_way(const struct query *q, struct err *err)
 static int fetch_remote(struct query *q, struct http_config *config,
 			struct http_response *r, struct err *err)
 {
-	CLEANUP(mem_freep) char *shown = http_url_shown(q->server);
+	CLEANUP(mem_freep) char *shown = endpoint_url_shown(q->server);
 	struct progress p = { .q = q,
 			      .shown_server = shown,
 			      .started_ns = clock_mono_ns() };

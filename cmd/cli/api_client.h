@@ -16,6 +16,8 @@
 #ifndef CMD_CLI_API_CLIENT_H
 #define CMD_CLI_API_CLIENT_H
 
+#include <jansson.h>
+
 #include "client/transfer/http.h"
 #include "cmd/cli/flags.h"
 #include "cmd/cli/symbols_helper.h"
@@ -114,5 +116,22 @@ NODISCARD int query_fetch(struct query *q, struct http_response *r,
  */
 NODISCARD int query_check_server(const struct query *from,
 				 struct http_config *config, struct err *err);
+
+/*
+ * Send the request and return the member "data" of the answer, which lives as
+ * long as *root. The caller calls json_decref(*root) in any case. Warnings of
+ * the API are printed.
+ */
+NODISCARD int query_ask(struct query *q, json_t **root, json_t **data,
+			struct err *err);
+
+/*
+ * Release the request and the answer, report the error if there is one, and
+ * return the exit code.
+ */
+int query_finish(struct query *q, json_t *root, int rc, const struct err *err);
+
+/* Print a JSON object of labels as a selector. */
+void query_print_labels(json_t *labels);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/cli/symbols_helper.h"
 
-struct symbolizer *program_symbolizer_new(const char *debug_dir,
-					  bool public_only)
+struct symbolizer *symbols_helper_new(const char *debug_dir, bool public_only)
 {
 	static char program[] = "/proc/self/exe";
 	static char command[] = SYMBOLS_HELPER;

@@ -26,7 +26,6 @@
  * As symbolizer_new(), with this program as the file helper and, if `public_only`,
  * as the opener.
  */
-struct symbolizer *program_symbolizer_new(const char *debug_dir,
-					  bool public_only);
+struct symbolizer *symbols_helper_new(const char *debug_dir, bool public_only);
 
 #endif

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/cli/api_client.h"
 #include "cmd/cli/console.h"
 #include "cmd/cli/output.h"
-#include "cmd/cli/query_json.h"
 #include "cmd/query/compare_files.h"
 #include "cmd/query/compare_gate.h"
 #include "cmd/query/compare_print.h"

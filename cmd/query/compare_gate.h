@@ -9,7 +9,7 @@
 #ifndef CMD_QUERY_COMPARE_GATE_H
 #define CMD_QUERY_COMPARE_GATE_H
 
-#include "cmd/cli/query_json.h"
+#include "cmd/cli/api_client.h"
 
 #include "base/buf.h"
 #include "model/regex.h"

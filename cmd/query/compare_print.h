@@ -9,7 +9,7 @@
 #ifndef CMD_QUERY_COMPARE_PRINT_H
 #define CMD_QUERY_COMPARE_PRINT_H
 
-#include "cmd/cli/query_json.h"
+#include "cmd/cli/api_client.h"
 
 #include "base/buf.h"
 

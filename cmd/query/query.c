@@ -14,7 +14,6 @@
 #include "cmd/cli/api_client.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/cli/console.h"
-#include "cmd/cli/query_json.h"
 
 /*
  * Report on stderr that the result is empty, because an empty output might look

@@ -7,9 +7,9 @@
 
 #include "base/mem.h"
 #include "base/units.h"
+#include "cmd/cli/api_client.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/cli/console.h"
-#include "cmd/cli/query_json.h"
 #include "cmd/query/query_fetch.h"
 #include "pprof/profile/measure.h"
 

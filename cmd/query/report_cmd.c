@@ -77,7 +77,7 @@ static int report_cmd_symbolize(const struct fetch *j, struct pprof *p,
 	struct arena arena = { 0 };
 	const char *warnings[4];
 	struct symbolize s = {
-		.symbolizer = program_symbolizer_new(j->symbols_path, false),
+		.symbolizer = symbols_helper_new(j->symbols_path, false),
 		.deadline_ns = clock_mono_ns() + SYMBOLIZE_NS,
 	};
 	int rc = profile_symbolize(&s, p, err);

@@ -38,7 +38,7 @@ struct self_profiler *self_profiler_new(const char *debug_dir)
 	struct self_profiler *p = mem_new(struct self_profiler);
 
 	p->debug_dir = debug_dir;
-	p->symbolizer = program_symbolizer_new(debug_dir, false);
+	p->symbolizer = symbols_helper_new(debug_dir, false);
 	mutex_init(&p->mu);
 	clock_cond_init(&p->wake);
 	return p;

@@ -318,7 +318,7 @@ static int serve_start(struct serve *s, int64_t sync_ms, struct err *err)
 		s->profiler = self_profiler_new(s->f.symbols_path);
 		if (s->f.symbolize && !s->agent)
 			s->symbolizer =
-				program_symbolizer_new(s->f.symbols_path, true);
+				symbols_helper_new(s->f.symbols_path, true);
 		rc = start_scraper(s, err);
 	}
 	if (!rc)

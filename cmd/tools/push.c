@@ -175,7 +175,8 @@ static int is_settled(struct push *p, uint64_t key, bool *out, struct err *err)
  */
 static int name_server(const struct push *p, int rc, struct err *err)
 {
-	CLEANUP(mem_freep) char *shown = http_url_shown(p->flags.server.server);
+	CLEANUP(mem_freep)
+	char *shown = endpoint_url_shown(p->flags.server.server);
 	const struct err was = *err;
 
 	if (rc == ERR_INVALID &&

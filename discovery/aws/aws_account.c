@@ -251,17 +251,17 @@ static void write_sts(const struct aws_account *a, const char *action,
 	else
 		buf_printf(&q->url, "https://sts.%s.%s/", a->plan.region,
 			   aws_domain(str_of(a->plan.region)));
-	form_add_field(&q->body, "Action", str_of(action));
-	form_add_field(&q->body, "Version", str_of(STS_VERSION));
+	url_add_field(&q->body, "Action", str_of(action));
+	url_add_field(&q->body, "Version", str_of(STS_VERSION));
 }
 
 /* Adds a role to a form. */
 static void write_role(const struct aws_role *role, struct buf *form)
 {
-	form_add_field(form, "RoleArn", str_of(role->arn));
-	form_add_field(form, "RoleSessionName", str_of(role->session));
+	url_add_field(form, "RoleArn", str_of(role->arn));
+	url_add_field(form, "RoleSessionName", str_of(role->session));
 	if (role->external_id)
-		form_add_field(form, "ExternalId", str_of(role->external_id));
+		url_add_field(form, "ExternalId", str_of(role->external_id));
 }
 
 static int ask_web(struct aws_account *a, struct rest_request *q,
@@ -275,7 +275,7 @@ static int ask_web(struct aws_account *a, struct rest_request *q,
 	a->step = AWS_ASKS_WEB;
 	write_sts(a, "AssumeRoleWithWebIdentity", q);
 	write_role(&a->plan.web, &q->body);
-	form_add_field(&q->body, "WebIdentityToken", str_of(token));
+	url_add_field(&q->body, "WebIdentityToken", str_of(token));
 	mem_forget(token);
 	return 0;
 }

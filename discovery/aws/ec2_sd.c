@@ -269,8 +269,8 @@ static void map_reservation(struct rest_run *r, const struct yaml_node *item)
 /* Writes the form of a request. */
 static void write_action(struct buf *out, const char *action)
 {
-	form_add_field(out, "Action", str_of(action));
-	form_add_field(out, "Version", str_of(EC2_VERSION));
+	url_add_field(out, "Action", str_of(action));
+	url_add_field(out, "Version", str_of(EC2_VERSION));
 }
 
 /* Zones are asked for until they are known, as Prometheus does. */
@@ -293,10 +293,10 @@ static void write_filter_fields(struct buf *out, const struct yaml_node *filter,
 	char name[64];
 
 	snprintf(name, sizeof(name), "Filter.%zu.Name", n);
-	form_add_field(out, name, doc_text(filter, "name"));
+	url_add_field(out, name, doc_text(filter, "name"));
 	for (size_t i = 0; i < doc_count(values); i++) {
 		snprintf(name, sizeof(name), "Filter.%zu.Value.%zu", n, i + 1);
-		form_add_field(out, name, doc_text(doc_item(values, i), ""));
+		url_add_field(out, name, doc_text(doc_item(values, i), ""));
 	}
 }
 

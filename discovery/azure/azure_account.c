@@ -108,9 +108,9 @@ static void write_login(const struct azure_account *a, struct str tenant,
 	buf_str(&q->url, cloud->login);
 	url_escape(tenant, &q->url);
 	buf_str(&q->url, "/oauth2/v2.0/token");
-	form_add_field(&q->body, "grant_type", str_of("client_credentials"));
-	form_add_field(&q->body, "client_id", client);
-	form_add_field(&q->body, "scope", str_of(scope));
+	url_add_field(&q->body, "grant_type", str_of("client_credentials"));
+	url_add_field(&q->body, "client_id", client);
+	url_add_field(&q->body, "scope", str_of(scope));
 	mem_free(scope);
 }
 
@@ -119,7 +119,7 @@ static void ask_by_secret(const struct azure_account *a, struct str tenant,
 			  struct rest_request *q)
 {
 	write_login(a, tenant, client, q);
-	form_add_field(&q->body, "client_secret", secret);
+	url_add_field(&q->body, "client_secret", secret);
 }
 
 /* Writes a request with the token that a file has, read anew each time. */
@@ -133,9 +133,8 @@ static int ask_by_token_file(const struct azure_account *a, struct str tenant,
 	if (rc)
 		return rc;
 	write_login(a, tenant, client, q);
-	form_add_field(&q->body, "client_assertion_type",
-		       str_of(JWT_ASSERTION));
-	form_add_field(&q->body, "client_assertion", str_of(token));
+	url_add_field(&q->body, "client_assertion_type", str_of(JWT_ASSERTION));
+	url_add_field(&q->body, "client_assertion", str_of(token));
 	mem_forget(token);
 	return 0;
 }

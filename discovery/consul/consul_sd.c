@@ -85,7 +85,7 @@ static void consul_send(struct provider *p, const char *url, http_done_fn done,
 
 	if (c->socket.len)
 		r.unix_socket = c->socket.ptr;
-	http_start(p->client, &r);
+	transfer_start(p->client, &r);
 }
 
 /* Writes the parameters that the queries of all watches have. */
@@ -440,7 +440,7 @@ static void *consul_open(struct provider *p)
 
 	s->http = http_config_new(&c->base.http);
 	s->shown = c->socket.len ? mem_strndup(c->socket) :
-				   http_url_shown(c->url.ptr);
+				   endpoint_url_shown(c->url.ptr);
 	if (c->token.len)
 		s->token =
 			mem_printf("X-Consul-Token: %.*s", STR_ARG(c->token));

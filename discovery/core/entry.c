@@ -24,9 +24,9 @@ static void entry_set_key(struct yaml *y, const struct yaml_node *entry,
 	buf_fini(&key);
 }
 
-struct discovery_config *sd_entry_decode(struct yaml *y,
-					 const struct yaml_node *entry,
-					 const struct provider_kind *kind)
+struct discovery_config *
+discovery_entry_decode(struct yaml *y, const struct yaml_node *entry,
+		       const struct provider_kind *kind)
 {
 	struct discovery_config *c = arena_alloc(&y->arena, kind->config_size);
 	char what[64];
@@ -56,17 +56,18 @@ struct discovery_config *sd_entry_decode(struct yaml *y,
  * The nodes of the entry are copied and decoded again, so that no kind needs
  * code that copies its own keys.
  */
-struct owned_entry *sd_entry_copy(const struct discovery_config *c)
+struct owned_entry *discovery_entry_copy(const struct discovery_config *c)
 {
 	struct owned_entry *e = mem_new(struct owned_entry);
 
 	e->file = mem_strdup(c->file);
 	yaml_begin(&e->y, e->file);
-	e->config = sd_entry_decode(&e->y, yaml_copy(&e->y, c->entry), c->kind);
+	e->config = discovery_entry_decode(&e->y, yaml_copy(&e->y, c->entry),
+					   c->kind);
 	return e;
 }
 
-void sd_entry_free(struct owned_entry *e)
+void discovery_entry_free(struct owned_entry *e)
 {
 	if (!e)
 		return;

@@ -3,7 +3,7 @@
  * One entry of <name>_sd_configs: how it is decoded, and copies that outlive the
  * configuration file's document.
  *
- * Ownership: sd_entry_decode() returns memory of the document; an owned entry has a
+ * Ownership: discovery_entry_decode() returns memory of the document; an owned entry has a
  * document of its own.
  * Threads: one thread at a time; immutable once decoded.
  */
@@ -21,14 +21,14 @@ struct owned_entry {
 };
 
 /* Decodes an entry of a kind. Mistakes are reported to `y`. */
-struct discovery_config *sd_entry_decode(struct yaml *y,
-					 const struct yaml_node *entry,
-					 const struct provider_kind *kind);
+struct discovery_config *
+discovery_entry_decode(struct yaml *y, const struct yaml_node *entry,
+		       const struct provider_kind *kind);
 
 /* Returns a copy of an entry without mistakes; the caller owns it. */
-struct owned_entry *sd_entry_copy(const struct discovery_config *c);
+struct owned_entry *discovery_entry_copy(const struct discovery_config *c);
 
 /* Frees a copy. NULL is a no-op. */
-void sd_entry_free(struct owned_entry *e);
+void discovery_entry_free(struct owned_entry *e);
 
 #endif

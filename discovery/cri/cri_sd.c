@@ -51,19 +51,19 @@ static void cri_call(struct provider *p, const char *url, struct bytes body,
 	static const char *const headers[] = { "Content-Type: application/grpc",
 					       "TE: trailers", NULL };
 
-	http_start(p->client,
-		   &(struct http_request){ .url = url,
-					   .timeout_ms = CALL_MS,
-					   .max_body = MESSAGE_MAX,
-					   .user_agent = p->user_agent,
-					   .unix_socket =
-						   cri_config_of(p)->socket.ptr,
-					   .headers = headers,
-					   .body = body,
-					   .is_http2 = true,
-					   .keep_headers = true,
-					   .done = done,
-					   .ctx = p });
+	transfer_start(p->client,
+		       &(struct http_request){
+			       .url = url,
+			       .timeout_ms = CALL_MS,
+			       .max_body = MESSAGE_MAX,
+			       .user_agent = p->user_agent,
+			       .unix_socket = cri_config_of(p)->socket.ptr,
+			       .headers = headers,
+			       .body = body,
+			       .is_http2 = true,
+			       .keep_headers = true,
+			       .done = done,
+			       .ctx = p });
 }
 
 /* Ends a refresh that has failed. */

@@ -104,8 +104,8 @@ static int write_jwt(const struct yaml_node *key, struct str url,
 		      err);
 	buf_byte(&jwt, '.');
 	base64_encode_url(buf_bytes(&signature), &jwt);
-	form_add_field(form, "grant_type", str_of(JWT_GRANT));
-	form_add_field(form, "assertion", str_from(buf_bytes(&jwt)));
+	url_add_field(form, "grant_type", str_of(JWT_GRANT));
+	url_add_field(form, "assertion", str_from(buf_bytes(&jwt)));
 	buf_forget(&jwt);
 	buf_fini(&signature);
 	return rc;
@@ -114,10 +114,10 @@ static int write_jwt(const struct yaml_node *key, struct str url,
 /* Writes the form by which a user asks for a token. */
 static void write_refresh(const struct yaml_node *key, struct buf *form)
 {
-	form_add_field(form, "grant_type", str_of("refresh_token"));
-	form_add_field(form, "client_id", doc_text(key, "client_id"));
-	form_add_field(form, "client_secret", doc_text(key, "client_secret"));
-	form_add_field(form, "refresh_token", doc_text(key, "refresh_token"));
+	url_add_field(form, "grant_type", str_of("refresh_token"));
+	url_add_field(form, "client_id", doc_text(key, "client_id"));
+	url_add_field(form, "client_secret", doc_text(key, "client_secret"));
+	url_add_field(form, "refresh_token", doc_text(key, "refresh_token"));
 }
 
 /* Writes the request that the contents of a credentials file lead to. */

@@ -20,7 +20,7 @@
 /* The data of an HTTP provider. */
 struct http_source {
 	char *url;
-	char *shown; /* as http_url_shown() */
+	char *shown; /* as endpoint_url_shown() */
 	char *label; /* the label __meta_url: url without user and password */
 	char *interval; /* header line with the refresh interval */
 	struct http_config *config;
@@ -40,7 +40,7 @@ static void *source_open(struct provider *p)
 	struct http_source *s = mem_new(struct http_source);
 
 	s->url = mem_strndup(c->url);
-	s->shown = http_url_shown(s->url);
+	s->shown = endpoint_url_shown(s->url);
 	s->label = endpoint_without_user(s->url);
 	s->config = http_config_new(&c->base.http);
 	s->interval = mem_printf("X-Prometheus-Refresh-Interval-Seconds: %g",
@@ -135,15 +135,15 @@ static void source_refresh(struct provider *p)
 				  .max_body = YAML_TEXT_MAX,
 				  .user_agent = p->user_agent,
 				  .headers = headers,
-				  .has_secret =
-					  http_url_has_secret(str_of(s->url)),
+				  .has_secret = endpoint_url_has_secret(
+					  str_of(s->url)),
 				  .done = http_sd_on_answer,
 				  .ctx = p };
 
 	if (s->running)
 		return;
 	s->running = true;
-	http_start(p->client, &r);
+	transfer_start(p->client, &r);
 }
 
 /* Cancels the request before freeing what its callback uses. */

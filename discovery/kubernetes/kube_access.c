@@ -60,7 +60,7 @@ struct kube_access *kube_access_new(struct provider *p, struct str api_server,
 	} else if (api_server.len) {
 		a->origin = KUBE_CONFIGURED;
 		a->url = mem_strndup(api_server);
-		a->shown = http_url_shown(a->url);
+		a->shown = endpoint_url_shown(a->url);
 		a->http = http_config_new(&p->config->http);
 	} else {
 		a->shown = mem_strdup("the cluster of this pod");

@@ -484,7 +484,7 @@ static void watch_send(struct kube_watch *w, const struct kube_login *login)
 		r.timeout_ms = kube_url_add_watch(w, &url) + WATCH_MORE_MS;
 	kube_url_add_selectors(w, &url);
 	r.url = buf_cstr(&url);
-	http_start(p->client, &r);
+	transfer_start(p->client, &r);
 	buf_fini(&url);
 }
 

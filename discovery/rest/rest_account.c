@@ -82,7 +82,7 @@ static int account_start(struct rest_account *a, struct rest_request *q,
 	if (timeout_ms > a->p->config->refresh_ms)
 		timeout_ms = a->p->config->refresh_ms;
 	mem_free(a->shown);
-	a->shown = http_url_shown(buf_cstr(&q->url));
+	a->shown = endpoint_url_shown(buf_cstr(&q->url));
 	q->has_secret = true;
 	rest_request_start(q, a->p, a->http, timeout_ms, account_on_answer, a);
 	return REST_ACCOUNT_PENDING;

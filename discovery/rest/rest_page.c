@@ -57,7 +57,7 @@ static void add_page(const struct rest_step *step, struct rest_request *q,
 		     struct str page)
 {
 	if (step->body)
-		form_add_field(&q->body, step->page_param, page);
+		url_add_field(&q->body, step->page_param, page);
 	else
 		url_add_param(&q->url, step->page_param, page);
 }

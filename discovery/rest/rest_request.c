@@ -45,5 +45,5 @@ void rest_request_start(struct rest_request *q, struct provider *p,
 		r.unix_socket = c->socket.ptr;
 	*vec_add(&q->headers) = NULL;
 	r.headers = (const char *const *)q->headers.v;
-	http_start(p->client, &r);
+	transfer_start(p->client, &r);
 }

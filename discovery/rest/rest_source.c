@@ -377,7 +377,7 @@ static void show_server(struct rest_source *s, const struct rest_run *r)
 	if (str_eq(r->server, r->config->server))
 		return;
 	mem_free(s->shown);
-	s->shown = http_url_shown(r->server.ptr);
+	s->shown = endpoint_url_shown(r->server.ptr);
 }
 
 /* Starts the requests of a refresh, when the credentials are there. */
@@ -429,7 +429,7 @@ static char *source_name(const struct provider *p, const struct rest_config *c)
 {
 	if (c->socket.len)
 		return mem_strndup(c->socket);
-	return c->server.len ? http_url_shown(c->server.ptr) :
+	return c->server.len ? endpoint_url_shown(c->server.ptr) :
 			       mem_strdup(p->kind->name);
 }
 

@@ -286,11 +286,11 @@ static uint32_t meet_key(struct columns_sum *s, uint32_t key)
 static bool has_types(const struct dictionary *d, const struct row *row)
 {
 	enum dialect dialect;
-	struct shape_walk w = shape_walk(d, row->shape, &dialect);
+	struct layout_walk_shape w = layout_walk_shape(d, row->shape, &dialect);
 	struct shape_op op;
 	size_t n = 0;
 
-	while (shape_next(&w, &op))
+	while (layout_next_shape(&w, &op))
 		n += op.field == PROFILE_SAMPLE_TYPE;
 	return n == row->types;
 }
@@ -300,7 +300,7 @@ static void sum_rows_begin(struct columns_sum *s, const struct dictionary *d,
 			   const struct row *row)
 {
 	struct pprof *p = &s->p;
-	struct shape_walk w;
+	struct layout_walk_shape w;
 	struct shape_op op;
 	enum dialect dialect;
 
@@ -321,8 +321,8 @@ static void sum_rows_begin(struct columns_sum *s, const struct dictionary *d,
 	vec_borrow(&p->lines, &d->lines);
 	vec_borrow(&p->labels, &d->labels);
 	vec_borrow(&p->label_sets, &d->label_sets);
-	w = shape_walk(d, row->shape, &dialect);
-	while (shape_next(&w, &op))
+	w = layout_walk_shape(d, row->shape, &dialect);
+	while (layout_next_shape(&w, &op))
 		take_header(p, &op);
 	p->time_ns = row->time_ns;
 	p->period = row->period;

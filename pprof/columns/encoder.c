@@ -101,7 +101,8 @@ static size_t dialect_distance_between(size_t a, size_t b)
 static int write_as(struct codec_encoder *e, struct bytes raw, struct row *row,
 		    struct err *err)
 {
-	int rc = shape_read(raw, e->dialect, e->intern, &row->shape, err);
+	int rc =
+		layout_read_shape(raw, e->dialect, e->intern, &row->shape, err);
 
 	buf_reset(&e->replayed);
 	return rc ? rc :

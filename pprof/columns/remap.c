@@ -151,12 +151,13 @@ static uint32_t map_layout(struct remap *r, uint32_t layout)
 static uint32_t find_shape(struct remap *r, uint32_t shape)
 {
 	enum dialect dialect;
-	struct shape_walk w = shape_walk(r->from, shape, &dialect);
+	struct layout_walk_shape w =
+		layout_walk_shape(r->from, shape, &dialect);
 	struct shape_op op;
 
 	r->words.count = 0;
 	*vec_add(&r->words) = dialect;
-	while (shape_next(&w, &op)) {
+	while (layout_next_shape(&w, &op)) {
 		*vec_add(&r->words) = op.field;
 		if (op.field == PROFILE_COMMENT)
 			*vec_add(&r->words) = (uint32_t)op.count;
@@ -164,7 +165,7 @@ static uint32_t find_shape(struct remap *r, uint32_t shape)
 			uint32_t text = 0;
 
 			/*
-			 * Cannot fail, because shape_valid() has checked the
+			 * Cannot fail, because layout_valid_shape() has checked the
 			 * text numbers.
 			 */
 			(void)intern_string(r->to, op.operands[i], &text);

@@ -204,7 +204,7 @@ static void get_layouts(struct decoder *e)
 
 /*
  * Read the shapes (layout.h). Each shape is validated here, so that
- * shape_next() need not check anything.
+ * layout_next_shape() need not check anything.
  */
 static void get_shapes(struct decoder *e)
 {
@@ -218,8 +218,9 @@ static void get_shapes(struct decoder *e)
 		for (uint32_t i = 0; i < r->count && !is_bad(e); i++)
 			*vec_add(&d->words) =
 				get_below(e, STREAM_RUNS, UINT32_MAX);
-		if (is_bad(e) || !shape_valid(d->words.v + r->first, r->count,
-					      e->counts.strings))
+		if (is_bad(e) ||
+		    !layout_valid_shape(d->words.v + r->first, r->count,
+					e->counts.strings))
 			e->bad = true;
 	}
 }

@@ -35,18 +35,20 @@ static int layout_read_operands(uint32_t field)
 	}
 }
 
-struct shape_walk shape_walk(const struct dictionary *d, uint32_t shape,
-			     enum dialect *dialect)
+struct layout_walk_shape layout_walk_shape(const struct dictionary *d,
+					   uint32_t shape,
+					   enum dialect *dialect)
 {
 	struct pprof_run r = d->shapes.v[shape];
 	const uint32_t *words = d->words.v + r.first;
 
 	*dialect = words[0];
-	return (struct shape_walk){ .pos = words + 1, .end = words + r.count };
+	return (struct layout_walk_shape){ .pos = words + 1,
+					   .end = words + r.count };
 }
 
-/* Checks no bounds, because shape_valid() has checked all of them. */
-bool shape_next(struct shape_walk *w, struct shape_op *out)
+/* Checks no bounds, because layout_valid_shape() has checked all of them. */
+bool layout_next_shape(struct layout_walk_shape *w, struct shape_op *out)
 {
 	if (w->pos == w->end)
 		return false;
@@ -59,7 +61,7 @@ bool shape_next(struct shape_walk *w, struct shape_op *out)
 	return true;
 }
 
-bool shape_valid(const uint32_t *words, size_t n, size_t strings)
+bool layout_valid_shape(const uint32_t *words, size_t n, size_t strings)
 {
 	size_t i = 1;
 
@@ -225,8 +227,8 @@ static uint64_t row_of(const struct reader *r, uint64_t number)
  * The shape is validated like a stored shape, but without a limit on the
  * numbers of its texts, because intern_string() gives only valid ones.
  */
-int shape_read(struct bytes raw, enum dialect dialect, struct intern *in,
-	       uint32_t *out, struct err *err)
+int layout_read_shape(struct bytes raw, enum dialect dialect, struct intern *in,
+		      uint32_t *out, struct err *err)
 {
 	struct reader r = { .in = in, .inlined = dialect == DIALECT_GO };
 	struct wire w = wire_init(raw);
@@ -241,7 +243,7 @@ int shape_read(struct bytes raw, enum dialect dialect, struct intern *in,
 		last = f.number;
 	}
 	r.bad = r.bad || w.bad ||
-		!shape_valid(r.words.v, r.words.count, UINT32_MAX);
+		!layout_valid_shape(r.words.v, r.words.count, UINT32_MAX);
 	if (!r.bad)
 		*out = intern_shape(in, r.words.v, (uint32_t)r.words.count);
 	vec_fini(&r.words);

@@ -46,31 +46,33 @@ struct shape_op {
 	size_t count;
 };
 
-/* An iterator over a shape that shape_valid() has accepted. */
-struct shape_walk {
+/* An iterator over a shape that layout_valid_shape() has accepted. */
+struct layout_walk_shape {
 	const uint32_t *pos;
 	const uint32_t *end;
 };
 
 /* Start to iterate over a shape, and store its dialect in `*dialect`. */
-struct shape_walk shape_walk(const struct dictionary *d, uint32_t shape,
-			     enum dialect *dialect);
+struct layout_walk_shape layout_walk_shape(const struct dictionary *d,
+					   uint32_t shape,
+					   enum dialect *dialect);
 
 /* Get the next operation of the shape; returns false at its end. */
-bool shape_next(struct shape_walk *w, struct shape_op *out);
+bool layout_next_shape(struct layout_walk_shape *w, struct shape_op *out);
 
 /*
  * Whether n words are a well-formed shape, and the number of each of its texts
  * is less than `strings`.
  */
-bool shape_valid(const uint32_t *words, size_t n, size_t strings);
+bool layout_valid_shape(const uint32_t *words, size_t n, size_t strings);
 
 /*
  * Find or add the shape of the profile `raw`, on the assumption that the
  * profile is in the given dialect, and store the shape's number in `*out`.
  * ERR_UNSUPPORTED: the shape is too long, or a field has an unexpected type.
  */
-NODISCARD int shape_read(struct bytes raw, enum dialect dialect,
-			 struct intern *in, uint32_t *out, struct err *err);
+NODISCARD int layout_read_shape(struct bytes raw, enum dialect dialect,
+				struct intern *in, uint32_t *out,
+				struct err *err);
 
 #endif

@@ -113,9 +113,6 @@ NODISCARD int graph_init(struct graph *g, const struct pprof *p,
 /* Free the memory of a graph, also of one whose graph_init() failed. */
 void graph_fini(struct graph *g);
 
-/* Memory that the graph holds, in bytes, without profile and nodes. */
-size_t graph_memory(const struct graph *g);
-
 /*
  * Divide `v` by `div`, or return `v` when `div` is 0, as it is in reports that
  * show no means.
@@ -133,30 +130,5 @@ static inline int64_t graph_abs(int64_t v)
 {
 	return v < 0 ? (int64_t) - (uint64_t)v : v;
 }
-
-/*
- * Compute all weights, edges and the list of shown nodes again, from only the
- * nodes that are marked in `kept` (indexed by node; NULL: all). ERR_LIMIT,
- * ERR_TIMEOUT.
- */
-NODISCARD int graph_weigh(struct graph *g, const struct graph_options *o,
-			  const bool *kept, struct err *err);
-
-/*
- * Drop edges that only clutter a drawing: residual edges (graph.h) whose callee
- * can also be reached from the caller by other edges. The nodes' lists of edges
- * must be built and sorted before this call, and rebuilt after it. ERR_LIMIT,
- * ERR_TIMEOUT.
- */
-NODISCARD int graph_drop_redundant_edges(struct graph *g,
-					 const struct limits *limits,
-					 struct err *err);
-
-/*
- * Apply node_fraction, edge_fraction and node_count of the options, and sort
- * g->shown. ERR_LIMIT, ERR_TIMEOUT.
- */
-NODISCARD int graph_trim(struct graph *g, const struct graph_options *o,
-			 struct err *err);
 
 #endif

@@ -43,7 +43,7 @@ struct replay {
 	const struct dictionary *d;
 	const struct row *row;
 	enum dialect dialect;
-	struct shape_walk walk;
+	struct layout_walk_shape walk;
 	size_t written; /* number of functions that have been written */
 	/*
 	 * For each mapping of the dictionary: its start address in the profile.
@@ -366,11 +366,11 @@ static void reencode_comments(struct replay *r, const struct shape_op *op)
  */
 static void reencode_strings(struct replay *r)
 {
-	struct shape_walk rest = r->walk;
+	struct layout_walk_shape rest = r->walk;
 	const struct numbering *n = &r->strings;
 	struct shape_op op;
 
-	while (shape_next(&rest, &op)) {
+	while (layout_next_shape(&rest, &op)) {
 		for (size_t i = 0; i < op.count; i++)
 			reencode_string_id(r, op.operands[i]);
 	}
@@ -705,8 +705,8 @@ int replay_row(struct replay *r, const struct dictionary *d,
 	/* In every string table, string 0 is the empty string. */
 	reencode_id(&r->strings, 0);
 	place_mappings(r);
-	r->walk = shape_walk(d, row->shape, &r->dialect);
-	while (shape_next(&r->walk, &op) && !reencode_is_full(r))
+	r->walk = layout_walk_shape(d, row->shape, &r->dialect);
+	while (layout_next_shape(&r->walk, &op) && !reencode_is_full(r))
 		write_op(r, &op);
 	if (reencode_is_full(r))
 		return err_set(err, ERR_TOOBIG,

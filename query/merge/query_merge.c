@@ -7,9 +7,11 @@
 #include "base/units.h"
 #include "pprof/columns/columns_sum.h"
 #include "query/merge/profile_adder.h"
+#include "query/merge/query_compare.h"
 #include "query/merge/row_run.h"
 #include "query/select/absence.h"
 #include "query/select/coverage.h"
+#include "query/select/total_filter.h"
 
 void query_merge_init(struct query_merge *g, struct tsdb *db,
 		      struct query_work *work,
@@ -164,7 +166,7 @@ int query_merge_run(struct query_merge *g, const struct query_spec *s,
 	querier_on_spend(q, query_merge_spend_fetch, g);
 	rc = querier_select(q, s->selector.matchers, s->selector.count, s->from,
 			    s->to, err);
-	coverage_drop_beats(q, s->selector.matchers, s->selector.count);
+	query_drop_beats(q, s->selector.matchers, s->selector.count);
 	if (!rc)
 		rc = query_merge_account(g, q, err);
 	if (rc) {
@@ -259,4 +261,56 @@ size_t query_merge_warnings(const struct query_merge *g, struct arena *arena,
 			"%zu profiles could not be read and are left out; the first error: %s",
 			g->damaged, g->damage.msg);
 	return n;
+}
+
+/*
+ * Add all profiles of a series. Means are computed for each series: divide before
+ * the next series is added.
+ */
+static int add_whole(struct query_merge *g, struct querier *q, size_t series,
+		     const struct totals_view *t, struct err *err)
+{
+	size_t count;
+	int rc = query_add_rows(g, q, series, t, &count, err);
+
+	if (!rc)
+		merge_average(g->merge, count);
+	return rc;
+}
+
+int query_add_series(struct query_merge *g, struct querier *q, size_t series,
+		     const struct query_spec *side, struct err *err)
+{
+	struct totals_view t = { 0 };
+	struct total_rows rows = { 0 };
+	size_t all;
+	const struct coverage_node *node = NULL;
+	int rc = 0;
+
+	if (g->has_looked)
+		rc = looked_time_find(&g->looked, querier_labels(q, series),
+				      &node, err);
+	if (!rc)
+		rc = querier_totals(q, series, side->from, side->to, &t, err);
+	all = rc ? 0 : t.count;
+	if (!rc)
+		rc = total_filter_reduce(&side->totals, g->work, &t, &rows,
+					 err);
+	if (!rc && t.count && g->has_looked)
+		rc = looked_time_add(&g->looked, node, &t, g->o->sample_index,
+				     g->types, err);
+	if (!rc && t.count) {
+		g->series++;
+		query_label_samples(g, querier_labels(q, series));
+	}
+	/*
+	 * For the progress, profiles that the filter leaves out count as read.
+	 */
+	query_count(g->work, 0, all - (rc ? all : t.count));
+	if (!rc && t.count)
+		rc = g->compare ?
+			     query_compare_add(g->compare, q, series, &t, err) :
+			     add_whole(g, q, series, &t, err);
+	total_rows_fini(&rows);
+	return rc;
 }

@@ -135,4 +135,14 @@ struct limits query_merge_limits(struct query_merge *g);
 size_t query_merge_warnings(const struct query_merge *g, struct arena *arena,
 			    const char **out, size_t max);
 
+/*
+ * Add the profiles of one series within the time range of `side`. A deadline
+ * that passes after the first profile sets g->late and is no error. Returns
+ * ERR_TIMEOUT, ERR_CLOSED or ERR_LIMIT when the query's limits are exceeded,
+ * ERR_INVALID for an unknown sample_index, and the errors of the querier.
+ */
+NODISCARD int query_add_series(struct query_merge *g, struct querier *q,
+			       size_t series, const struct query_spec *side,
+			       struct err *err);
+
 #endif

@@ -22,30 +22,6 @@ static const struct {
 	{ COLLECTED_OFF_CPU, COLLECTED_OFF_CPU_BEATS },
 };
 
-/* Whether a series has heartbeats of the collector. For querier_keep(). */
-static bool coverage_is_no_beat(void *ctx UNUSED, const struct labels *ls)
-{
-	struct str name = labels_get(ls, str_of(LABEL_NAME));
-
-	if (!str_is(labels_get(ls, str_of("job")), COLLECTED_JOB))
-		return true;
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		if (str_is(name, kinds[i].beats))
-			return false;
-	}
-	return true;
-}
-
-void coverage_drop_beats(struct querier *q, const struct matcher *v,
-			 size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (str_is(v[i].name, LABEL_NAME))
-			return;
-	}
-	querier_keep(q, coverage_is_no_beat, NULL);
-}
-
 void coverage_init(struct coverage *c, struct tsdb *db, struct query_work *work,
 		   int64_t from, int64_t to)
 {

@@ -106,12 +106,4 @@ int64_t coverage_held(const struct coverage_node *n, int64_t to,
 /* Whether a time is before all heartbeats of the range. */
 bool coverage_is_later(const struct coverage_node *n, int64_t ms);
 
-/*
- * Drop the heartbeats from a selection by these matchers, unless one of them is
- * about the name of the series: heartbeats repeat what the other series of the
- * collector say.
- */
-void coverage_drop_beats(struct querier *q, const struct matcher *v,
-			 size_t count);
-
 #endif

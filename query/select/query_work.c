@@ -2,7 +2,7 @@
 #include "query/select/query_work.h"
 
 #include "base/clock.h"
-#include "query/select/coverage.h"
+#include "model/collected.h"
 #include "tsdb/query/querier.h"
 
 /* Publish in the progress how much memory the query holds. */
@@ -117,13 +117,32 @@ void query_open(struct query_work *w, struct tsdb *db, struct querier **q)
 }
 
 /* NOLINTNEXTLINE(readability-function-size): as querier_select() */
+/* Whether a series has no heartbeats of the collector. For querier_keep(). */
+static bool query_is_no_beat(void *ctx UNUSED, const struct labels *ls)
+{
+	struct str name = labels_get(ls, str_of(LABEL_NAME));
+
+	return !str_is(labels_get(ls, str_of("job")), COLLECTED_JOB) ||
+	       (!str_is(name, COLLECTED_CPU_BEATS) &&
+		!str_is(name, COLLECTED_OFF_CPU_BEATS));
+}
+
+void query_drop_beats(struct querier *q, const struct matcher *v, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (str_is(v[i].name, LABEL_NAME))
+			return;
+	}
+	querier_keep(q, query_is_no_beat, NULL);
+}
+
 int query_select(struct query_work *w, struct querier *q,
 		 const struct matcher *v, size_t count, int64_t from,
 		 int64_t to, struct err *err)
 {
 	int rc = querier_select(q, v, count, from, to, err);
 
-	coverage_drop_beats(q, v, count);
+	query_drop_beats(q, v, count);
 	return rc ? rc : query_take(w, (int64_t)querier_memory(q), err);
 }
 

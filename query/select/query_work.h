@@ -91,7 +91,7 @@ void query_open(struct query_work *w, struct tsdb *db, struct querier **q);
 /*
  * Select series, and take the memory that the selection uses. Heartbeats are not
  * selected unless a matcher is about the name of the series
- * (coverage_drop_beats()). Errors as for querier_select() and query_take().
+ * (query_drop_beats()). Errors as for querier_select() and query_take().
  */
 NODISCARD int query_select(struct query_work *w, struct querier *q,
 			   const struct matcher *v, size_t count, int64_t from,
@@ -101,5 +101,12 @@ NODISCARD int query_select(struct query_work *w, struct querier *q,
 NODISCARD int query_select_all(struct query_work *w, struct querier *q,
 			       const struct matcher *v, size_t count,
 			       int64_t from, int64_t to, struct err *err);
+
+/*
+ * Drop the heartbeats from a selection by these matchers, unless one of them is
+ * about the name of the series: heartbeats repeat what the other series of the
+ * collector say.
+ */
+void query_drop_beats(struct querier *q, const struct matcher *v, size_t count);
 
 #endif

@@ -57,7 +57,7 @@ void pusher_free(struct pusher *p)
 {
 	if (!p)
 		return;
-	queued_samples_free(p->first);
+	queued_sample_free_all(p->first);
 	write_client_free(p->client);
 	buf_fini(&p->labels);
 	mem_free(p);
@@ -181,7 +181,7 @@ static int push_halves(struct pusher *p, struct batch *b, struct err *err)
 	b->count -= b->count / 2;
 	if (!rc)
 		rc = push_batch(p, b, err);
-	queued_samples_free(first.first);
+	queued_sample_free_all(first.first);
 	return rc;
 }
 
@@ -217,7 +217,7 @@ static int push_some(struct pusher *p, struct err *err)
 	p->count -= b.count;
 	p->bytes -= batch_bytes(&b);
 	rc = push_batch(p, &b, err);
-	queued_samples_free(b.first);
+	queued_sample_free_all(b.first);
 	return rc;
 }
 

@@ -174,7 +174,7 @@ static void copy_config(struct queue *q, const struct remote_write_config *c)
 		headers[i] = arena_strndup(&q->texts, str_of(c->headers[i]));
 	headers[c->header_count] = NULL;
 	q->config.headers = headers;
-	q->shown = http_url_shown(q->config.url.ptr);
+	q->shown = endpoint_url_shown(q->config.url.ptr);
 	q->http = http_config_new(&c->http);
 }
 
@@ -216,16 +216,6 @@ void queue_set_rules(struct queue *q, const struct remote_write_config *config,
 					  .external_count = external_count };
 	series_cache_clear(q->series);
 	mutex_unlock(&q->rules_mu);
-}
-
-bool queue_is_stopping(struct queue *q)
-{
-	bool stopping;
-
-	mutex_lock(&q->mu);
-	stopping = q->stopping;
-	mutex_unlock(&q->mu);
-	return stopping;
 }
 
 void queue_stop(struct queue *q)
@@ -328,16 +318,6 @@ void queue_finish(struct queue *q, struct queued_sample *list,
 	metric_set(q->metrics.newest_sent, q->sent_ms / 1000);
 	pthread_cond_broadcast(&q->room);
 	mutex_unlock(&q->mu);
-}
-
-uint64_t queue_position(struct queue *q)
-{
-	uint64_t position;
-
-	mutex_lock(&q->mu);
-	position = q->window.acked.position;
-	mutex_unlock(&q->mu);
-	return position;
 }
 
 uint64_t queue_synced(struct queue *q)

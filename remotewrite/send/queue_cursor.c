@@ -223,3 +223,23 @@ bool queue_sync_cursor(struct queue *q)
 		set_synced(q, state.acked);
 	return moved;
 }
+
+uint64_t queue_position(struct queue *q)
+{
+	uint64_t position;
+
+	mutex_lock(&q->mu);
+	position = q->window.acked.position;
+	mutex_unlock(&q->mu);
+	return position;
+}
+
+bool queue_is_stopping(struct queue *q)
+{
+	bool stopping;
+
+	mutex_lock(&q->mu);
+	stopping = q->stopping;
+	mutex_unlock(&q->mu);
+	return stopping;
+}

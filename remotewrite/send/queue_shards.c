@@ -54,7 +54,7 @@ static void end_shard(struct shard *s)
 	pthread_cond_signal(&s->wake);
 	mutex_unlock(&s->q->mu);
 	pthread_join(s->thread, NULL);
-	queued_samples_free(s->first);
+	queued_sample_free_all(s->first);
 	write_client_free(s->client);
 	pthread_cond_destroy(&s->wake);
 }

@@ -441,7 +441,7 @@ static void send_batch(struct shard *s, struct batch b)
 		finish_refused(s, &b);
 	} else {
 		/* The queue stops: they are sent again after the next start. */
-		queued_samples_free(b.first);
+		queued_sample_free_all(b.first);
 	}
 }
 

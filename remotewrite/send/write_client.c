@@ -158,12 +158,12 @@ static void send_body(struct write_client *c, const char *const *headers,
 					.body = buf_bytes(&c->body),
 					.headers = headers,
 					.keep_headers = true,
-					.has_secret = http_url_has_secret(
+					.has_secret = endpoint_url_has_secret(
 						str_of(c->o.url)),
 					.done = write_client_on_answer,
 					.ctx = a };
 
-	http_start(c->http, &r);
+	transfer_start(c->http, &r);
 	while (!a->done && !stops(ctx))
 		http_poll(c->http, 1000);
 	if (a->done)

@@ -26,7 +26,7 @@ size_t queued_sample_size(const struct queued_sample *i)
 	return sizeof(*i) + i->sample.labels.len + i->sample.body.len;
 }
 
-void queued_samples_free(struct queued_sample *list)
+void queued_sample_free_all(struct queued_sample *list)
 {
 	while (list) {
 		struct queued_sample *next = list->next;

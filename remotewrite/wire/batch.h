@@ -36,7 +36,7 @@ struct queued_sample *queued_sample_new(const struct logged_sample *s,
 size_t queued_sample_size(const struct queued_sample *i);
 
 /* Frees all samples of a list. */
-void queued_samples_free(struct queued_sample *list);
+void queued_sample_free_all(struct queued_sample *list);
 
 /* Returns the bytes of all profiles of a batch, decompressed. */
 size_t batch_bytes(const struct batch *b);

@@ -209,5 +209,5 @@ void fetch_start(struct scraper *s, struct target *t, int64_t due_ms,
 	j->started_ns = clock_mono_ns();
 	j->sample_ms =
 		target_sample_ms(due_ms, j->started_ms, t->spec.interval_ms);
-	http_start(s->client, &r);
+	transfer_start(s->client, &r);
 }

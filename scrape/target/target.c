@@ -67,9 +67,9 @@ char *target_url_shown(const struct target_spec *s)
 	CLEANUP(mem_freep) char *shown = NULL;
 
 	if (!query || target_spec_has_secret(s))
-		return http_url_shown(s->url);
+		return endpoint_url_shown(s->url);
 	bare = mem_printf("%.*s", (int)(query - s->url), s->url);
-	shown = http_url_shown(bare);
+	shown = endpoint_url_shown(bare);
 	return mem_printf("%s%s", shown, query);
 }
 

@@ -100,7 +100,7 @@ bool target_spec_eq(const struct target_spec *a, const struct target_spec *b);
 bool target_spec_has_secret(const struct target_spec *s);
 
 /*
- * The URL for logs, pages and answers, as http_url_shown() makes it, but with
+ * The URL for logs, pages and answers, as endpoint_url_shown() makes it, but with
  * the parameter that everprof sets. The caller owns the text.
  */
 char *target_url_shown(const struct target_spec *s);

@@ -339,8 +339,8 @@ Test(encodings, integers_are_written_with_the_largest_byte_first)
 	enc_be64(&b, 0x0708090a0b0c0d0e);
 	cr_expect(
 		!strcmp(hex_of(b.ptr, b.len), "0102030405060708090a0b0c0d0e"));
-	put_be32(at, 0x01020304);
-	put_be64(at + 5, 0x05060708090a0b0c);
+	enc_put_be32(at, 0x01020304);
+	enc_put_be64(at + 5, 0x05060708090a0b0c);
 	cr_expect(!strcmp(hex_of(at, 4), "01020304"));
 	cr_expect(!strcmp(hex_of(at + 5, 8), "05060708090a0b0c"));
 	buf_fini(&b);

@@ -197,7 +197,7 @@ Test(endpoint, a_shown_url_has_no_secret)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		cr_expect(is_text(http_url_shown(cases[i][0]), cases[i][1]),
+		cr_expect(is_text(endpoint_url_shown(cases[i][0]), cases[i][1]),
 			  "\"%s\"", cases[i][0]);
 }
 

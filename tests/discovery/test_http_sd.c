@@ -28,7 +28,7 @@ static struct {
 	void *ctx;
 } sent;
 
-void http_start(struct http_client *c, const struct http_request *r)
+void transfer_start(struct http_client *c, const struct http_request *r)
 {
 	(void)c;
 	sent.started++;

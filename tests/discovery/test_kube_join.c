@@ -56,8 +56,8 @@ Test(kube_join, memory_is_limited)
 	yaml_parse(
 		&y, "test",
 		bytes_of(str_of("{role: pod, attach_metadata: {node: true}}")));
-	c = (const struct kube_config *)sd_entry_decode(&y, y.root,
-							&provider_kubernetes);
+	c = (const struct kube_config *)discovery_entry_decode(
+		&y, y.root, &provider_kubernetes);
 	cr_assert(!y.error_count);
 	kube_stores_init(&s);
 	cr_expect(!put(&s, KUBE_NODE, NODE));

@@ -191,9 +191,9 @@ static void apply(struct stage *s, const char *const *jobs, size_t count)
 				   "{source: 3}]")));
 	for (size_t i = 0; i < count; i++) {
 		for (const char *p = jobs[i]; *p; p++)
-			lists[i][list[i].count++] =
-				sd_entry_decode(&y, y.root->items[*p - '0'],
-						&puppet_kinds[*p % 2]);
+			lists[i][list[i].count++] = discovery_entry_decode(
+				&y, y.root->items[*p - '0'],
+				&puppet_kinds[*p % 2]);
 		list[i].v = lists[i];
 		v[i] = (struct discovery_job){ str_of(names + i * 2),
 					       &list[i] };

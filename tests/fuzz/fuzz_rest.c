@@ -60,7 +60,7 @@ static struct {
 	size_t next;
 } waiting;
 
-void http_start(struct http_client *c UNUSED, const struct http_request *r)
+void transfer_start(struct http_client *c UNUSED, const struct http_request *r)
 {
 	*vec_add(&waiting.v) = *r;
 }
@@ -129,7 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	p.kind = entries[data[0]].kind;
 	p.failures = metrics_counter(metrics, "failures", "", NULL);
 	yaml_parse(&y, "fuzz", bytes_of(str_of(entries[data[0]].text)));
-	p.config = sd_entry_decode(&y, y.root, p.kind);
+	p.config = discovery_entry_decode(&y, y.root, p.kind);
 	if (y.error_count)
 		__builtin_trap();
 	waiting.v.count = 0;

@@ -24,6 +24,9 @@ PLANTED = [
     ('query/select/lonely.h', '#ifndef X_H\n#define X_H\n#endif', 'does not say what it is for'),
     ('query/select/lonely.h', '/*\n * Does something for a test of the check.\n * Threads: any.\n */\n', 'does not say "Ownership"'),
     ('query/select/lonely.h', '/*\n * Does something for a test of the check.\n * Ownership: none.\n */\n', 'does not say "Threads"'),
+    ('tsdb/io/blob.c', 'int make_nothing(void)\n{\n\treturn 0;\n}\n', 'make_nothing() does not begin with a noun of its file'),
+    ('tsdb/io/record.c', 'int record_number(void)\n{\n\treturn 1;\n}\n'
+     '#define NEXT record_file_write', 'calls tsdb/io/record_file.c, which calls it'),
     ('tests/check.h', 'cr_expect_str_eq(a, b);', 'cr_expect_str_eq is not in tests/inproc'),
 ]
 

@@ -220,13 +220,13 @@ Test(dictionary, shapes_are_checked_word_by_word)
 	uint32_t *many = mem_zalloc(SHAPE_WORDS_MAX + 1, sizeof(*many));
 
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
-		cr_expect(shape_valid(table[i].words, table[i].count, 10) ==
-				  table[i].want,
+		cr_expect(layout_valid_shape(table[i].words, table[i].count,
+					     10) == table[i].want,
 			  "%s", table[i].name);
 	for (size_t i = 1; i <= SHAPE_WORDS_MAX; i++)
 		many[i] = PROFILE_SAMPLE;
-	cr_expect(shape_valid(many, SHAPE_WORDS_MAX, 10));
-	cr_expect(!shape_valid(many, SHAPE_WORDS_MAX + 1, 10));
+	cr_expect(layout_valid_shape(many, SHAPE_WORDS_MAX, 10));
+	cr_expect(!layout_valid_shape(many, SHAPE_WORDS_MAX + 1, 10));
 	mem_free(many);
 }
 
@@ -243,16 +243,17 @@ static void expect_shape(const char *what, const char *raw, size_t len,
 	dict_init(&d);
 	in = intern_new(&d);
 	intern_begin(in, &p);
-	rc = shape_read((struct bytes){ (const uint8_t *)raw, len }, dialect,
-			in, &shape, NULL);
+	rc = layout_read_shape((struct bytes){ (const uint8_t *)raw, len },
+			       dialect, in, &shape, NULL);
 	cr_expect(rc == (want ? 0 : ERR_UNSUPPORTED), "%s", what);
 	if (!rc && want) {
 		enum dialect told;
-		struct shape_walk w = shape_walk(&d, shape, &told);
+		struct layout_walk_shape w =
+			layout_walk_shape(&d, shape, &told);
 		struct shape_op op;
 
 		cr_expect(told == dialect);
-		while (shape_next(&w, &op)) {
+		while (layout_next_shape(&w, &op)) {
 			buf_printf(&got, "%u", op.field);
 			for (size_t i = 0; i < op.count; i++)
 				buf_printf(&got, ",%u", op.operands[i]);

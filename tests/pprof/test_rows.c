@@ -155,8 +155,8 @@ static void add_row(struct stored_group *s, struct intern *in, size_t i,
 	row->layout = intern_layout(in);
 	for (size_t k = 0; k < p->samples.count; k++)
 		*vec_add(&s->g.keys) = intern_key(in, k, 0);
-	cr_assert(!shape_read(buf_bytes(&s->raw[i]), DIALECT_PPROF, in,
-			      &row->shape, NULL));
+	cr_assert(!layout_read_shape(buf_bytes(&s->raw[i]), DIALECT_PPROF, in,
+				     &row->shape, NULL));
 	s->g.count++;
 	s->g.types = p->types.count;
 	decoder_free(d);

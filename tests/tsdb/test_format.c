@@ -608,7 +608,7 @@ Test(format, newer_format_version_is_refused_with_advice)
 		struct bytes covered = { b.ptr + copy, 28 };
 
 		b.ptr[copy + 4] = 2;
-		put_be32(b.ptr + copy + 28, crc32c_extend(0, covered));
+		enc_put_be32(b.ptr + copy + 28, crc32c_extend(0, covered));
 	}
 	cr_expect(file_header_decode(buf_bytes(&b), MAGIC_SEGMENT, &h, &err) ==
 		  ERR_UNSUPPORTED);

@@ -131,7 +131,8 @@ Test(record, salts_differ)
 	uint64_t a = 0;
 	uint64_t b = 0;
 
-	cr_expect(!salt_make(&a, NULL) && !salt_make(&b, NULL) && a != b);
+	cr_expect(!record_make_salt(&a, NULL) && !record_make_salt(&b, NULL) &&
+		  a != b);
 }
 
 /*
@@ -279,7 +280,7 @@ static void claim(struct buf *out, uint32_t head_len, uint32_t body_len,
 		buf_byte(&covered, 'h');
 	}
 	at = out->ptr + 28;
-	put_be32(at, crc32c_extend(0, buf_bytes(&covered)));
+	enc_put_be32(at, crc32c_extend(0, buf_bytes(&covered)));
 	buf_fini(&covered);
 }
 

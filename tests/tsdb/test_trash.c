@@ -192,17 +192,17 @@ Test(trash, files_set_aside_replace_none_that_were_before)
 		FILE *f = fopen(path, "w");
 
 		cr_assert(f && !fclose(f));
-		cr_expect(!rename_aside(NULL, path, ASIDE_DAMAGED, NULL));
+		cr_expect(!trash_rename_aside(NULL, path, ASIDE_DAMAGED, NULL));
 		cr_expect(!is_there(s, "log"));
 	}
 	cr_expect(is_there(s, "log.damaged"));
 	cr_expect(is_there(s, "log.damaged-2"));
 	cr_expect(is_there(s, "log.damaged-3"));
 	cr_expect(!is_there(s, "log.damaged-1"));
-	cr_expect(!rename_aside(NULL, s->name[0], ASIDE_DAMAGED, NULL),
+	cr_expect(!trash_rename_aside(NULL, s->name[0], ASIDE_DAMAGED, NULL),
 		  "a directory, too");
 	cr_expect(is_there(s, "a.damaged/file"));
-	cr_expect(rename_aside(NULL, path, ASIDE_DAMAGED, NULL) ==
+	cr_expect(trash_rename_aside(NULL, path, ASIDE_DAMAGED, NULL) ==
 		  ERR_NOTFOUND);
 	scene_free(s);
 }
@@ -219,13 +219,13 @@ Test(trash, too_many_files_set_aside_are_an_error)
 			 i);
 		cr_assert(!mkdir(path, 0700));
 	}
-	cr_expect(rename_aside(NULL, s->name[0], ASIDE_DAMAGED, &err) ==
+	cr_expect(trash_rename_aside(NULL, s->name[0], ASIDE_DAMAGED, &err) ==
 		  ERR_EXISTS);
 	cr_expect(strstr(err.msg, s->name[0]) != NULL, "%s", err.msg);
 	cr_expect(is_there(s, "a"));
 	snprintf(path, sizeof(path), "%s.damaged-7", s->name[0]);
 	cr_assert(!rmdir(path));
-	cr_expect(!rename_aside(NULL, s->name[0], ASIDE_DAMAGED, NULL),
+	cr_expect(!trash_rename_aside(NULL, s->name[0], ASIDE_DAMAGED, NULL),
 		  "a gap is used");
 	cr_expect(is_there(s, "a.damaged-7/file"));
 	scene_free(s);
@@ -246,8 +246,8 @@ Test(trash, a_name_is_only_used_when_it_is_certainly_free)
 		struct scene *s = scene_new();
 
 		hook_arm(&s->hook, cases[i].op, "", EIO, 1);
-		cr_expect(rename_aside(&s->hook.fs, s->name[0], ASIDE_DAMAGED,
-				       NULL) == ERR_IO,
+		cr_expect(trash_rename_aside(&s->hook.fs, s->name[0],
+					     ASIDE_DAMAGED, NULL) == ERR_IO,
 			  "op %d", cases[i].op);
 		cr_expect(is_there(s, cases[i].there), "op %d", cases[i].op);
 		scene_free(s);

@@ -465,8 +465,8 @@ Test(routes, text_in_headers_is_cut_and_has_no_controls)
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		cr_expect(check_str(
-			str_of(header_text(&arena, str_of(cases[i].text),
-					   cases[i].max)),
+			str_of(answer_header_text(&arena, str_of(cases[i].text),
+						  cases[i].max)),
 			cases[i].want));
 	arena_fini(&arena);
 }

@@ -244,9 +244,10 @@ Test(tls_config, names_of_client_auth_are_those_of_go)
 		parse_good(&f, &c, text);
 		cr_expect(c.tls.client_auth == cases[i].auth, "%s",
 			  cases[i].name);
-		cr_expect(needs_certificate(&c.tls) == cases[i].needs, "%s",
-			  cases[i].name);
-		cr_expect(verifies_certificate(&c.tls) == cases[i].verifies,
+		cr_expect(web_config_needs_certificate(&c.tls) ==
+				  cases[i].needs,
+			  "%s", cases[i].name);
+		cr_expect(web_config_verifies(&c.tls) == cases[i].verifies,
 			  "%s", cases[i].name);
 		cr_expect(!!c.tls.trust == cases[i].ca, "%s", cases[i].name);
 		web_config_fini(&c);

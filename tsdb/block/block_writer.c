@@ -200,7 +200,7 @@ static int begin_values(struct block_writer *w, struct err *err)
 {
 	struct file_header h = { .magic = MAGIC_BLOCK_VALUES };
 	CLEANUP(mem_freep) char *path = NULL;
-	int rc = salt_make(&h.salt, err);
+	int rc = record_make_salt(&h.salt, err);
 
 	if (rc)
 		return rc;
@@ -247,7 +247,7 @@ static int begin_chunks(struct block_writer *w, struct err *err)
 
 	if (rc)
 		return rc;
-	put_be32(header, CHUNK_MAGIC);
+	enc_put_be32(header, CHUNK_MAGIC);
 	header[4] = 1; /* format version */
 	outfile_add(&w->chunks, (struct bytes){ header, sizeof(header) });
 	return 0;
@@ -418,7 +418,7 @@ static int block_writer_write_chunk(struct block_writer *w,
 	outfile_add(&w->chunks, buf_bytes(&len));
 	buf_fini(&len);
 	outfile_add(&w->chunks, buf_bytes(b));
-	put_be32(crc, crc32c_extend(0, buf_bytes(b)));
+	enc_put_be32(crc, crc32c_extend(0, buf_bytes(b)));
 	outfile_add(&w->chunks, (struct bytes){ crc, sizeof(crc) });
 	return 0;
 }

@@ -175,7 +175,7 @@ static int append_make_room(struct tsdb *db, struct err *err)
 	}
 	if (atomic_load(&db->quit))
 		return is_closing(err);
-	await_round(db, &db->flush);
+	worker_await_round(db, &db->flush);
 	if (unflushed_exceed(db, UNFLUSHED_MAX + UNFLUSHED_MAX / 4))
 		return err_set(
 			err, ERR_LIMIT,
@@ -285,14 +285,14 @@ static int append_after_sealing(struct tsdb *db, const struct sample *s,
 	       clock_mono_ns() < until) {
 		if (atomic_load(&db->quit))
 			return is_closing(err);
-		await_round(db, &db->maintenance);
+		worker_await_round(db, &db->maintenance);
 		rc = append_try(db, s, lsn, err);
 		/*
 		 * Maintenance may have found nothing to do and returned at
 		 * once: pause, instead of trying again without a break.
 		 */
 		if (rc == ERR_LIMIT)
-			pause_for(db, RETRY_MS);
+			worker_pause_for(db, RETRY_MS);
 	}
 	return rc;
 }

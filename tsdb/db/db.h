@@ -147,7 +147,7 @@ struct tsdb {
 	size_t failed_cap;
 	struct state state;
 	int64_t saved_ns;      /* when the retention clock was last saved */
-	int64_t readmitted_ns; /* see readmit_next(); 0: not yet */
+	int64_t readmitted_ns; /* see readmission_next(); 0: not yet */
 	bool clock_doubted;    /* a doubt about the clock has been logged */
 	/*
 	 * For how many ms the time of day has been in doubt; 0: it is trusted.

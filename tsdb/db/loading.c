@@ -11,7 +11,7 @@
 #include "tsdb/head/head_open.h"
 #include "tsdb/wal/wal_unread.h"
 
-bool ends_with(const char *s, const char *end)
+bool loading_ends_with(const char *s, const char *end)
 {
 	size_t n = strlen(s);
 	size_t m = strlen(end);
@@ -54,7 +54,7 @@ static int loading_set_aside(struct tsdb *db, const char *dir, const char *name,
 		LOG_FIELDS(log_text("directory", path), log_err(err)));
 	return db->o.read_only ?
 		       0 :
-		       rename_aside(db->o.fs, path, ASIDE_DAMAGED, err);
+		       trash_rename_aside(db->o.fs, path, ASIDE_DAMAGED, err);
 }
 
 /* Whether a directory's name is this ULID. */
@@ -218,7 +218,7 @@ static int drop_part(struct tsdb *db, struct part p, const struct block *by,
 	return 0;
 }
 
-int drop_replaced(struct tsdb *db, struct err *err)
+int loading_drop_replaced(struct tsdb *db, struct err *err)
 {
 	size_t count;
 	struct part *v = db_parts(db, &count);
@@ -234,7 +234,7 @@ int drop_replaced(struct tsdb *db, struct err *err)
 	return rc;
 }
 
-int load_blocks(struct tsdb *db, struct err *err)
+int loading_load_blocks(struct tsdb *db, struct err *err)
 {
 	struct name_list l = { 0 };
 	int rc = fs_list(db->o.fs, db->path, &l, err);
@@ -244,8 +244,8 @@ int load_blocks(struct tsdb *db, struct err *err)
 	for (size_t i = 0; i < l.count && !rc; i++) {
 		struct ulid u;
 
-		if (ends_with(l.names[i], BLOCK_TMP_SUFFIX) ||
-		    ends_with(l.names[i], BLOCK_DELETE_SUFFIX))
+		if (loading_ends_with(l.names[i], BLOCK_TMP_SUFFIX) ||
+		    loading_ends_with(l.names[i], BLOCK_DELETE_SUFFIX))
 			rc = db->o.read_only ? 0 :
 					       remove_leftover(db, db->path,
 							       l.names[i], err);
@@ -296,7 +296,7 @@ static int load_head(struct tsdb *db, const char *name, bool late,
 	return rc == ERR_NOTFOUND ? 0 : rc;
 }
 
-int load_heads(struct tsdb *db, struct err *err)
+int loading_load_heads(struct tsdb *db, struct err *err)
 {
 	struct name_list l = { 0 };
 	int rc = fs_list(db->o.fs, db->env.dir, &l, err);
@@ -306,7 +306,7 @@ int load_heads(struct tsdb *db, struct err *err)
 	for (size_t i = 0; i < l.count && !rc; i++) {
 		const char *name = l.names[i];
 
-		if (ends_with(name, HEAD_DELETE_SUFFIX))
+		if (loading_ends_with(name, HEAD_DELETE_SUFFIX))
 			rc = db->o.read_only ? 0 :
 					       remove_leftover(db, db->env.dir,
 							       name, err);
@@ -369,7 +369,7 @@ int loading_retry(struct tsdb *db, struct err *err)
 		mem_free(d->name);
 	}
 	atomic_store(&db->unread_count, kept);
-	return kept < count ? drop_replaced(db, err) : 0;
+	return kept < count ? loading_drop_replaced(db, err) : 0;
 }
 
 void loading_forget(struct tsdb *db)
@@ -379,7 +379,7 @@ void loading_forget(struct tsdb *db)
 	mem_free(db->unread);
 }
 
-void clean_snapshots(struct tsdb *db)
+void loading_clean_snapshots(struct tsdb *db)
 {
 	CLEANUP(mem_freep) char *dir = mem_printf("%s/snapshots", db->path);
 	struct name_list l = { 0 };
@@ -391,7 +391,7 @@ void clean_snapshots(struct tsdb *db)
 		CLEANUP(mem_freep)
 		char *path = mem_printf("%s/%s", dir, l.names[i]);
 
-		if (ends_with(path, ".tmp"))
+		if (loading_ends_with(path, ".tmp"))
 			trash_add_hidden(&db->trash, path);
 	}
 	name_list_fini(&l);

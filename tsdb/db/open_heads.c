@@ -9,7 +9,7 @@
  * matches is the right generation. One of which the disk cannot read all cannot
  * say what it has, and nothing may be written to it.
  */
-struct head *find_head(const struct tsdb *db, int64_t start, uint64_t lsn)
+struct head *open_heads_find(const struct tsdb *db, int64_t start, uint64_t lsn)
 {
 	struct head *found = NULL;
 

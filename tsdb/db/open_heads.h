@@ -17,7 +17,8 @@
  * after another), the one with the greatest opening LSN that is not above
  * `lsn`. NULL: there is none.
  */
-struct head *find_head(const struct tsdb *db, int64_t start, uint64_t lsn);
+struct head *open_heads_find(const struct tsdb *db, int64_t start,
+			     uint64_t lsn);
 
 /*
  * Creates a head without files for this window, adds it to the view, and

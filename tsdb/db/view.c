@@ -160,8 +160,8 @@ int db_set_aside(struct tsdb *db, const struct part *parts, size_t count,
 			"some profiles of a head block or block could not be read; the others are in a new block, and the directory is kept as *" ASIDE_UNREAD,
 			LOG_FIELDS(
 				log_text("directory", view_path_of(parts[i]))));
-		rc = rename_aside(db->o.fs, view_path_of(parts[i]),
-				  ASIDE_UNREAD, err);
+		rc = trash_rename_aside(db->o.fs, view_path_of(parts[i]),
+					ASIDE_UNREAD, err);
 		db->set_aside += !rc;
 	}
 	db_replace(db, parts, count, child);

@@ -41,7 +41,7 @@ NODISCARD int db_supersede(struct tsdb *db, const struct part *parts,
  * Replaces `parts`, which could not be read completely, by `child`, the block
  * made from what could be read (NULL: by nothing). The directories of the parts
  * are renamed, not removed, so that an operator can look at them. Errors as
- * rename_aside().
+ * trash_rename_aside().
  */
 NODISCARD int db_set_aside(struct tsdb *db, const struct part *parts,
 			   size_t count, struct block *child, struct err *err);

@@ -12,7 +12,7 @@
 
 /* Minimum time between rounds after a failure, in nanoseconds. */
 #define BACKOFF_NS 1000000000LL
-#define STALL_MS   10000 /* maximum time in ms that await_round() waits */
+#define STALL_MS   10000 /* maximum time in ms that worker_await_round() waits */
 #define JOB_POLL   5     /* how often db_begin_job_within() tries, in ms */
 
 void db_wake(struct tsdb *db, struct worker *w)
@@ -29,7 +29,7 @@ static struct timespec in_ms(int64_t ms)
 	return clock_mono_at(clock_mono_ns() + ms * 1000000);
 }
 
-void await_round(struct tsdb *db, struct worker *w)
+void worker_await_round(struct tsdb *db, struct worker *w)
 {
 	struct timespec until = in_ms(STALL_MS);
 	uint64_t round;
@@ -48,7 +48,7 @@ void await_round(struct tsdb *db, struct worker *w)
 	mutex_unlock(&db->loop_mu);
 }
 
-void pause_for(struct tsdb *db, int64_t ms)
+void worker_pause_for(struct tsdb *db, int64_t ms)
 {
 	struct timespec until = in_ms(ms);
 	int rc = 0;
@@ -95,7 +95,7 @@ void worker_loop(struct tsdb *db, struct worker *w, int64_t tick,
 		int rc = 0;
 
 		if (pause > 0)
-			pause_for(db, pause);
+			worker_pause_for(db, pause);
 		mutex_lock(&db->loop_mu);
 		while (!rc && !db->stopping && !w->woken)
 			rc = mutex_wait_until(&db->loop_mu, &db->wake, &until);
@@ -118,7 +118,7 @@ void worker_loop(struct tsdb *db, struct worker *w, int64_t tick,
 	}
 }
 
-void start_worker(struct worker *w, void *(*run)(void *), struct tsdb *db)
+void worker_start(struct worker *w, void *(*run)(void *), struct tsdb *db)
 {
 	w->running = true;
 	if (pthread_create(&w->thread, NULL, run, db))

@@ -18,10 +18,10 @@
  * call. Returns early after 10 seconds, at shutdown, or if the worker is not
  * running.
  */
-void await_round(struct tsdb *db, struct worker *w);
+void worker_await_round(struct tsdb *db, struct worker *w);
 
 /* Waits for `ms` milliseconds, or until the database shuts down. */
-void pause_for(struct tsdb *db, int64_t ms);
+void worker_pause_for(struct tsdb *db, int64_t ms);
 
 /*
  * The main function of a worker thread: calls `fn` every `tick` milliseconds
@@ -32,7 +32,7 @@ void worker_loop(struct tsdb *db, struct worker *w, int64_t tick,
 		 int (*fn)(struct tsdb *db));
 
 /* Starts the thread of a worker; aborts the process if that fails. */
-void start_worker(struct worker *w, void *(*run)(void *), struct tsdb *db);
+void worker_start(struct worker *w, void *(*run)(void *), struct tsdb *db);
 
 /*
  * Asks a compaction under way to stop, and takes the job lock, which

@@ -9,8 +9,8 @@
 #include "tsdb/chunk/chunk_writer.h"
 #include "tsdb/io/record.h"
 #include "tsdb/wal/body.h"
+#include "tsdb/wal/wal_mark.h"
 #include "tsdb/wal/wal_segment.h"
-#include "tsdb/wal/wal_unread.h"
 
 #define LEVEL        3 /* zstd level; low, as sealing compresses again */
 #define BATCH_VALUES (4 * MIB)
@@ -586,7 +586,7 @@ int flush_range(struct flusher *f, struct head *r, uint64_t lsn, uint64_t upto,
 	int rc = flush_mend(r, err);
 
 	if (!rc)
-		rc = wal_unread_settle(f->wal, err);
+		rc = wal_mark_settle(f->wal, err);
 	if (rc)
 		return rc;
 	/* Only a flush needs the chunk writer's large buffers. */

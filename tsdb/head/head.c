@@ -14,6 +14,9 @@
 #include "tsdb/io/record.h"
 #include "tsdb/wal/wal.h"
 
+/* Largest size of the first record of a log, in bytes. */
+#define SELF_RECORD_MAX 96
+
 struct head *head_new(struct head_env *env, const char *path)
 {
 	struct head *r = mem_new(struct head);
@@ -90,7 +93,7 @@ static int make_file(const struct head *r, const char *name,
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", r->path, name);
 	struct buf front = { 0 };
-	int rc = salt_make(&h->salt, err);
+	int rc = record_make_salt(&h->salt, err);
 
 	if (rc)
 		return rc;
@@ -497,4 +500,23 @@ uint64_t head_highest_lsn(struct head *r)
 	}
 	mutex_unlock(&r->mu);
 	return highest;
+}
+
+/*
+ * Size of one of the head's files; 0 if the file is missing. On other errors
+ * UINT64_MAX, so that the head is not treated as empty.
+ */
+static uint64_t head_file_size_of(const struct head *r, const char *name)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", r->path, name);
+	uint64_t size = 0;
+	int rc = fs_size(r->env->fs, path, &size, NULL);
+
+	return rc && rc != ERR_NOTFOUND ? UINT64_MAX : size;
+}
+
+bool head_is_stillborn(const struct head *r)
+{
+	return head_file_size_of(r, "values") <= FILE_HEADER &&
+	       head_file_size_of(r, "groups") <= FILE_HEADER + SELF_RECORD_MAX;
 }

@@ -252,4 +252,10 @@ void head_drop_typesets(struct head *r, uint32_t first);
 /* Number of the type set that is equal to `typeset`; UINT32_MAX: none. */
 uint32_t head_typeset_number(struct head *r, struct bytes typeset);
 
+/*
+ * Whether the head's files are too short to hold a profile, because the
+ * creation of the head was cut short.
+ */
+bool head_is_stillborn(const struct head *r);
+
 #endif

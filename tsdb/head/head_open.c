@@ -15,9 +15,6 @@
 #include "tsdb/io/record.h"
 #include "tsdb/io/trash.h"
 
-/* Largest size of the first record of a log, in bytes. */
-#define SELF_RECORD_MAX 96
-
 /* State while one log is read. */
 struct load {
 	struct head *r;
@@ -343,25 +340,6 @@ static int open_all(struct head *r, struct err *err)
 }
 
 /*
- * Size of one of the head's files; 0 if the file is missing. On other errors
- * UINT64_MAX, so that the head is not treated as empty.
- */
-static uint64_t head_file_size_of(const struct head *r, const char *name)
-{
-	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", r->path, name);
-	uint64_t size = 0;
-	int rc = fs_size(r->env->fs, path, &size, NULL);
-
-	return rc && rc != ERR_NOTFOUND ? UINT64_MAX : size;
-}
-
-bool head_is_stillborn(const struct head *r)
-{
-	return head_file_size_of(r, "values") <= FILE_HEADER &&
-	       head_file_size_of(r, "groups") <= FILE_HEADER + SELF_RECORD_MAX;
-}
-
-/*
  * Parse a directory name, "<start>.<lsn>": the start of the window in decimal,
  * and the opening LSN as 16 hexadecimal digits. The suffix of a head that was
  * set aside may follow.
@@ -375,7 +353,7 @@ static bool parse_name(const char *name, struct head *r)
 	if (dot == name || *dot != '.')
 		return false;
 	r->lsn = strtoull(dot + 1, &end, 16);
-	return end == dot + 17 && (!*end || aside_is_name(end));
+	return end == dot + 17 && (!*end || trash_is_aside_name(end));
 }
 
 int head_open(struct head_env *env, const char *name, struct head **out,

@@ -19,12 +19,6 @@
 NODISCARD int head_load(struct head *r, struct bytes file, struct err *err);
 
 /*
- * Whether the head's files are too short to hold a profile, because the
- * creation of the head was cut short.
- */
-bool head_is_stillborn(const struct head *r);
-
-/*
  * Open the head in the directory `name` and cut off torn ends (records and
  * values cut short by a crash), unless the database is read-only. The caller
  * owns *out. ERR_NOTFOUND: `name` is not the name of a head, or the creation of

@@ -183,8 +183,8 @@ static int read_table(struct index *ix, struct err *err)
 {
 	struct buf scratch = { 0 };
 	struct bytes content = { 0 };
-	int rc = section_view(ix->blob, ix->toc.postings_table, &scratch,
-			      &content, err);
+	int rc = symbols_view_section(ix->blob, ix->toc.postings_table,
+				      &scratch, &content, err);
 
 	if (!rc && !read_names(ix, content, ix->toc.postings_table + 4))
 		rc = index_report_damage(ix, ix->toc.postings_table, err);
@@ -203,7 +203,7 @@ NODISCARD static int list_view(const struct index *ix, uint64_t at,
 			       uint32_t *count, struct err *err)
 {
 	struct bytes content = { 0 };
-	int rc = section_view(ix->blob, at, scratch, &content, err);
+	int rc = symbols_view_section(ix->blob, at, scratch, &content, err);
 
 	if (rc)
 		return rc;

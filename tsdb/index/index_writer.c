@@ -106,8 +106,8 @@ static void put_list(struct index_writer *w, struct buf *b, uint32_t count)
 {
 	struct bytes content;
 
-	put_be32(b->ptr, count * 4 + 4);
-	put_be32(b->ptr + 4, count);
+	enc_put_be32(b->ptr, count * 4 + 4);
+	enc_put_be32(b->ptr + 4, count);
 	outfile_add(&w->file, buf_bytes(b));
 	content = (struct bytes){ .ptr = b->ptr + 4, .len = b->len - 4 };
 	index_add_crc(w, crc32c_extend(0, content));
@@ -250,7 +250,7 @@ static void index_add_crc(struct index_writer *w, uint32_t crc)
 {
 	uint8_t b[4];
 
-	put_be32(b, crc);
+	enc_put_be32(b, crc);
 	outfile_add(&w->file, (struct bytes){ .ptr = b, .len = sizeof(b) });
 }
 
@@ -476,8 +476,8 @@ static int put_tables(struct index_writer *w, const struct blob *blob,
 	if (rc)
 		return rc;
 	w->toc.label_table = w->file.size;
-	put_be32(front, 4);
-	put_be32(front + 4, 0);
+	enc_put_be32(front, 4);
+	enc_put_be32(front + 4, 0);
 	outfile_add(&w->file, b);
 	index_add_crc(w, crc32c_extend(0, count));
 	w->toc.postings_table = w->file.size;
@@ -487,8 +487,8 @@ static int put_tables(struct index_writer *w, const struct blob *blob,
 			     "%s: the index has too many labels",
 			     file_path(w->file.file));
 	if (!rc) {
-		put_be32(front, (uint32_t)len);
-		put_be32(front + 4, (uint32_t)w->list_count + 1);
+		enc_put_be32(front, (uint32_t)len);
+		enc_put_be32(front + 4, (uint32_t)w->list_count + 1);
 		outfile_add(&w->file, b);
 		crc = crc32c_extend(0, count);
 		rc = walk_table(w, &s, &again, &crc, err);

@@ -16,8 +16,9 @@ static int symbols_report_damage(const struct blob *blob, uint64_t at,
 }
 
 /* Reads the content together with the checksum after it. */
-int section_view(const struct blob *blob, uint64_t offset, struct buf *scratch,
-		 struct bytes *content, struct err *err)
+int symbols_view_section(const struct blob *blob, uint64_t offset,
+			 struct buf *scratch, struct bytes *content,
+			 struct err *err)
 {
 	struct bytes b = { 0 };
 	struct dec d;
@@ -48,7 +49,7 @@ int symbols_open(const struct blob *blob, uint64_t offset, struct symbols *out,
 	struct bytes content = { 0 };
 	struct dec d;
 	size_t cap = 0;
-	int rc = section_view(blob, offset, &scratch, &content, err);
+	int rc = symbols_view_section(blob, offset, &scratch, &content, err);
 
 	if (!rc) {
 		d = dec_init(content);

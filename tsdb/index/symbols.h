@@ -62,8 +62,8 @@ void symbols_iter_fini(struct symbols_iter *it);
  * form. ERR_CORRUPT: the checksum differs, or the section extends beyond the
  * end of the file. ERR_IO: the disk could not read it.
  */
-NODISCARD int section_view(const struct blob *blob, uint64_t offset,
-			   struct buf *scratch, struct bytes *content,
-			   struct err *err);
+NODISCARD int symbols_view_section(const struct blob *blob, uint64_t offset,
+				   struct buf *scratch, struct bytes *content,
+				   struct err *err);
 
 #endif

@@ -12,7 +12,7 @@
 /* Length in bytes of each of the two copies of a file's header. */
 #define HEADER_COPY 32
 
-int salt_make(uint64_t *salt, struct err *err)
+int record_make_salt(uint64_t *salt, struct err *err)
 {
 	if (getrandom(salt, sizeof(*salt), 0) == sizeof(*salt))
 		return 0;
@@ -106,7 +106,7 @@ static uint32_t head_crc(uint64_t salt, struct bytes fixed, struct bytes head)
 	uint8_t seed[8];
 	uint32_t crc;
 
-	put_be64(seed, salt);
+	enc_put_be64(seed, salt);
 	crc = crc32c_extend(0,
 			    (struct bytes){ .ptr = seed, .len = sizeof(seed) });
 	return crc32c_extend(crc32c_extend(crc, fixed), head);

@@ -5,7 +5,7 @@
  * docs/format/common.md.
  *
  * Ownership: decoded records borrow from the bytes that were parsed.
- * Threads: any; the functions are pure, except salt_make().
+ * Threads: any; the functions are pure, except record_make_salt().
  */
 #ifndef TSDB_IO_RECORD_H
 #define TSDB_IO_RECORD_H
@@ -49,7 +49,7 @@ struct file_header {
 };
 
 /* Make a random salt for a file. ERR_IO: the system has no random bytes. */
-NODISCARD int salt_make(uint64_t *salt, struct err *err);
+NODISCARD int record_make_salt(uint64_t *salt, struct err *err);
 
 /* Append both copies of the header, FILE_HEADER bytes, to `out`. */
 void file_header_encode(const struct file_header *h, struct buf *out);

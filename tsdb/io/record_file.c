@@ -64,7 +64,7 @@ int record_file_write(struct fs *fs, const char *dir, const char *name,
 	CLEANUP(mem_freep) char *tmp = mem_printf("%s.tmp", path);
 	struct buf bytes = { 0 };
 	uint64_t salt = 0;
-	int rc = salt_make(&salt, err);
+	int rc = record_make_salt(&salt, err);
 
 	if (rc)
 		return rc;

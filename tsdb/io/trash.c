@@ -115,8 +115,8 @@ void trash_fini(struct trash *t)
 	*t = (struct trash){ 0 };
 }
 
-int rename_aside(struct fs *fs, const char *path, const char *suffix,
-		 struct err *err)
+int trash_rename_aside(struct fs *fs, const char *path, const char *suffix,
+		       struct err *err)
 {
 	CLEANUP(mem_freep) char *parent = trash_parent_of(path);
 	int rc = ERR_EXISTS;
@@ -143,7 +143,7 @@ int rename_aside(struct fs *fs, const char *path, const char *suffix,
 	return rc ? rc : fs_sync_dir(fs, parent, err);
 }
 
-bool aside_is_name(const char *name)
+bool trash_is_aside_name(const char *name)
 {
 	return strstr(name, ASIDE_DAMAGED) || strstr(name, ASIDE_UNREAD);
 }

@@ -3,7 +3,7 @@
  * Trash: a list of directories that must be removed. The removal is retried
  * until every directory is gone (docs/decisions.md, 22). Otherwise a head whose
  * removal failed would reappear at the next startup, even after the block that
- * was made from it has been removed. rename_aside() handles the opposite case:
+ * was made from it has been removed. trash_rename_aside() handles the opposite case:
  * files that cannot be read and must be kept.
  *
  * Ownership: trash_fini() frees the list; paths are copied.
@@ -63,10 +63,10 @@ void trash_fini(struct trash *t);
  * <path><suffix>-2, -3, … if that name is taken. ERR_EXISTS: too many names are
  * taken. Otherwise the error of the rename or of the directory's fsync.
  */
-NODISCARD int rename_aside(struct fs *fs, const char *path, const char *suffix,
-			   struct err *err);
+NODISCARD int trash_rename_aside(struct fs *fs, const char *path,
+				 const char *suffix, struct err *err);
 
 /* Whether a name is that of something that was set aside. */
-bool aside_is_name(const char *name);
+bool trash_is_aside_name(const char *name);
 
 #endif

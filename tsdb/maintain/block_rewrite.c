@@ -8,14 +8,14 @@
 #include "tsdb/db/view.h"
 #include "tsdb/db/worker.h"
 
-/* Default of link_min(), in bytes: links to smaller files gain little. */
+/* Default of block_rewrite_link_min(), in bytes: links to smaller files gain little. */
 #define LINK_MIN (8ull * MIB)
 
 /*
  * Whether the disk has twice `bytes` free. Twice, because `bytes` is an
  * estimate that may be too low.
  */
-bool has_room(struct tsdb *db, uint64_t bytes)
+bool block_rewrite_has_room(struct tsdb *db, uint64_t bytes)
 {
 	uint64_t total = 0;
 	uint64_t available = 0;
@@ -24,8 +24,8 @@ bool has_room(struct tsdb *db, uint64_t bytes)
 	       available / 2 >= bytes;
 }
 
-int replace_parts(struct tsdb *db, const struct part *v, size_t count,
-		  struct block *b, bool aside, struct err *err)
+int block_rewrite_replace(struct tsdb *db, const struct part *v, size_t count,
+			  struct block *b, bool aside, struct err *err)
 {
 	if (aside)
 		return db_set_aside(db, v, count, b, err);
@@ -80,7 +80,7 @@ static bool block_rewrite_is_stopped(int rc)
 	return rc == ERR_CLOSED || rc == ERR_TIMEOUT;
 }
 
-uint64_t link_min(const struct tsdb *db)
+uint64_t block_rewrite_link_min(const struct tsdb *db)
 {
 	return db->o.link_min ? (uint64_t)db->o.link_min : LINK_MIN;
 }
@@ -94,7 +94,7 @@ int rewrite_blocks(struct tsdb *db, const struct part *v, size_t count,
 				.count = count,
 				.ulid = ulid_new(clock_ms(db->o.clock)),
 				.reencode = how->reencode,
-				.link_min = link_min(db),
+				.link_min = block_rewrite_link_min(db),
 				.salvage = how->salvage,
 				.loss = loss,
 				.damaged = db->metrics.damaged,
@@ -117,11 +117,11 @@ int rewrite_blocks(struct tsdb *db, const struct part *v, size_t count,
 	/* Old blocks with unreadable data are set aside, not removed. */
 	for (size_t i = 0; i < count && !aside; i++)
 		aside = part_is_unread(v[i]);
-	return replace_parts(db, v, count, b, aside || loss->unread > unread,
-			     err);
+	return block_rewrite_replace(db, v, count, b,
+				     aside || loss->unread > unread, err);
 }
 
-struct plan_block describe_block(const struct tsdb *db, struct block *b)
+struct plan_block block_rewrite_describe(const struct tsdb *db, struct block *b)
 {
 	struct tombstones *t = block_tombstones(b);
 	struct plan_block p = { .min_ms = b->meta.min_ms,

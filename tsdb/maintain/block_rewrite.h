@@ -50,7 +50,7 @@ struct rewritten {
  * Returns whether the disk has twice `bytes` free. Twice, because `bytes` is an
  * estimate that may be too low.
  */
-bool has_room(struct tsdb *db, uint64_t bytes);
+bool block_rewrite_has_room(struct tsdb *db, uint64_t bytes);
 
 /*
  * Replaces parts, in the view and on disk, by the new block b that has their
@@ -59,15 +59,15 @@ bool has_room(struct tsdb *db, uint64_t bytes);
  * failed to return some of their data. Errors as db_supersede(), db_retire(),
  * db_set_aside().
  */
-NODISCARD int replace_parts(struct tsdb *db, const struct part *v, size_t count,
-			    struct block *b, bool aside, struct err *err)
-	REQUIRES(db->job_mu);
+NODISCARD int block_rewrite_replace(struct tsdb *db, const struct part *v,
+				    size_t count, struct block *b, bool aside,
+				    struct err *err) REQUIRES(db->job_mu);
 
 /*
  * Returns the minimum size in bytes of a values file that is linked into a new
  * block. The chunks of smaller files are copied.
  */
-uint64_t link_min(const struct tsdb *db);
+uint64_t block_rewrite_link_min(const struct tsdb *db);
 
 /*
  * Merges blocks into one new block, which replaces them. Losses are added to
@@ -81,7 +81,8 @@ NODISCARD int rewrite_blocks(struct tsdb *db, const struct part *v,
 	REQUIRES(db->job_mu);
 
 /* Returns the properties of a block that the planner uses. */
-struct plan_block describe_block(const struct tsdb *db, struct block *b);
+struct plan_block block_rewrite_describe(const struct tsdb *db,
+					 struct block *b);
 
 /*
  * Returns references to all blocks in the planner's order: by min_ms, then by

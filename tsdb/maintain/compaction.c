@@ -73,7 +73,8 @@ static uint64_t compaction_written_bytes(const struct tsdb *db,
 		for (size_t k = 0; k < m->file_count; k++) {
 			const struct meta_file *f = &m->files[k];
 
-			if (all || !f->live || f->size < link_min(db) ||
+			if (all || !f->live ||
+			    f->size < block_rewrite_link_min(db) ||
 			    f->live < f->size / 2)
 				sum += f->size;
 		}
@@ -94,7 +95,7 @@ static int compact_picked(struct tsdb *db, const struct part *v,
 		parts[i] = v[picked[i]];
 	sort_by_age(parts, n);
 	bytes = compaction_written_bytes(db, parts, n);
-	if (has_room(db, bytes))
+	if (block_rewrite_has_room(db, bytes))
 		rc = compact_blocks(db, parts, n, err);
 	else
 		rc = err_set(
@@ -106,7 +107,7 @@ static int compact_picked(struct tsdb *db, const struct part *v,
 }
 
 /* This function collects the input of the planner, which decides. */
-int compact_next(struct tsdb *db, struct err *err)
+int compaction_next(struct tsdb *db, struct err *err)
 {
 	struct plan_levels levels = plan_levels(
 		db->o.retention_ms, (uint64_t)db->o.retention_bytes);
@@ -118,7 +119,7 @@ int compact_next(struct tsdb *db, struct err *err)
 	int rc = 0;
 
 	for (size_t i = 0; i < count; i++)
-		plan[i] = describe_block(db, v[i].block);
+		plan[i] = block_rewrite_describe(db, v[i].block);
 	n = plan_compaction(&levels, plan, count, picked);
 	if (n)
 		rc = compact_picked(db, v, picked, n, err);

@@ -7,7 +7,7 @@
 #include "base/mutex.h"
 #include "tsdb/db/worker.h"
 #include "tsdb/maintain/sealing.h"
-#include "tsdb/wal/wal_unread.h"
+#include "tsdb/wal/wal_mark.h"
 
 /* Largest number of calls of next() for one kind of job in one round. */
 #define ROUND_JOBS 1000
@@ -19,7 +19,7 @@
 struct job {
 	const char *name;
 	int (*next)(struct tsdb *db, bool all, struct err *err);
-	/* It makes blocks, and so must wait for wal_unread_settle(). */
+	/* It makes blocks, and so must wait for wal_mark_settle(). */
 	bool makes_blocks;
 };
 
@@ -35,18 +35,18 @@ static void maintenance_yield(const struct tsdb *db)
 		usleep(5000);
 }
 
-/* Adapts retain_next() to struct job. */
+/* Adapts retention_next() to struct job. */
 static int retain_job(struct tsdb *db, bool all UNUSED, struct err *err)
 	REQUIRES(db->job_mu)
 {
-	return retain_next(db, err);
+	return retention_next(db, err);
 }
 
-/* Adapts compact_next() to struct job. */
+/* Adapts compaction_next() to struct job. */
 static int compact_job(struct tsdb *db, bool all UNUSED, struct err *err)
 	REQUIRES(db->job_mu)
 {
-	return compact_next(db, err);
+	return compaction_next(db, err);
 }
 
 /*
@@ -55,9 +55,9 @@ static int compact_job(struct tsdb *db, bool all UNUSED, struct err *err)
  */
 static const struct job jobs[] = {
 	{ .name = "retention", .next = retain_job },
-	{ .name = "seal", .next = seal_next, .makes_blocks = true },
+	{ .name = "seal", .next = sealing_next, .makes_blocks = true },
 	{ .name = "compaction", .next = compact_job, .makes_blocks = true },
-	{ .name = "readmission", .next = readmit_next },
+	{ .name = "readmission", .next = readmission_next },
 };
 
 int db_maintain(struct tsdb *db, bool seal_all, struct err *err)
@@ -75,7 +75,7 @@ int db_maintain(struct tsdb *db, bool seal_all, struct err *err)
 		int rc = 1;
 
 		if (jobs[i].makes_blocks)
-			rc = wal_unread_settle(db->wal, &why) ?: 1;
+			rc = wal_mark_settle(db->wal, &why) ?: 1;
 		for (int n = 0; rc == 1 && n < ROUND_JOBS; n++) {
 			/*
 			 * The lock is released after each piece of work, so

@@ -23,7 +23,7 @@ NODISCARD int db_maintain(struct tsdb *db, bool seal_all, struct err *err);
  * compaction, and 0 if there is nothing to compact. Returns ERR_NOSPACE when
  * the disk has too little free space. Other errors as rewrite_blocks().
  */
-NODISCARD int compact_next(struct tsdb *db, struct err *err)
+NODISCARD int compaction_next(struct tsdb *db, struct err *err)
 	REQUIRES(db->job_mu);
 
 /*
@@ -32,13 +32,13 @@ NODISCARD int compact_next(struct tsdb *db, struct err *err)
  * error. Returns 0 when done. ERR_NOSPACE, ERR_LIMIT, ERR_IO: profiles cannot
  * be stored now; the rest is tried again later.
  */
-NODISCARD int readmit_next(struct tsdb *db, bool all, struct err *err);
+NODISCARD int readmission_next(struct tsdb *db, bool all, struct err *err);
 
 /*
  * Removes the next part that retention selects. Returns 1 after a removal, 0 if
  * no part is selected, or an error if the part could not be removed.
  */
-NODISCARD int retain_next(struct tsdb *db, struct err *err)
+NODISCARD int retention_next(struct tsdb *db, struct err *err)
 	REQUIRES(db->job_mu);
 
 #endif

@@ -22,6 +22,7 @@
 #include "tsdb/db/view.h"
 #include "tsdb/head/head_open.h"
 #include "tsdb/head/window.h"
+#include "tsdb/wal/wal_aside.h"
 #include "tsdb/wal/wal_unread.h"
 
 #define INTERVAL_NS (5 * CLOCK_MINUTE_NS)
@@ -78,7 +79,8 @@ static int readmit_part(struct readmission *m, struct part part,
 	if (b)
 		db_replace(db, NULL, 0, b);
 	if (m->damaged)
-		return rename_aside(db->o.fs, m->path, ASIDE_DAMAGED, err);
+		return trash_rename_aside(db->o.fs, m->path, ASIDE_DAMAGED,
+					  err);
 	trash_add(&db->trash, m->path,
 		  part.head ? HEAD_DELETE_SUFFIX : BLOCK_DELETE_SUFFIX);
 	return 0;
@@ -132,7 +134,7 @@ static int readmit_folder(struct tsdb *db, const struct readmission_place *p,
 		struct readmission m = { .db = db, .path = path };
 
 		/* The file `state` was replaced; only an operator can decide. */
-		if (!wal_unread_is_name(l.names[i]) ||
+		if (!wal_aside_is_unread(l.names[i]) ||
 		    !strncmp(l.names[i], "state", 5))
 			continue;
 		rc = p->readmit(&m, err);
@@ -144,7 +146,7 @@ static int readmit_folder(struct tsdb *db, const struct readmission_place *p,
 	return rc == ERR_NOTFOUND ? 0 : rc;
 }
 
-int readmit_next(struct tsdb *db, bool all, struct err *err)
+int readmission_next(struct tsdb *db, bool all, struct err *err)
 {
 	static const struct readmission_place places[] = {
 		{ "/ranges", readmit_head },

@@ -43,7 +43,7 @@ static int remove_part(struct tsdb *db, struct part p, struct err *err)
 	if (!p.head)
 		return db_retire(db, &p, 1, err);
 	if (!sealing_close_head(db, p.head))
-		return remove_empty(db, p.head, err);
+		return sealing_remove_empty(db, p.head, err);
 	/*
 	 * No flush may run now: it would not find the WAL segments that are
 	 * removed here.
@@ -131,7 +131,7 @@ static uint64_t retention_held_bytes(struct tsdb *db)
 	return held < max ? held : max;
 }
 
-int retain_next(struct tsdb *db, struct err *err)
+int retention_next(struct tsdb *db, struct err *err)
 {
 	struct plan_retention p = {
 		.now_ms = retention_now(db),

@@ -24,7 +24,7 @@ bool sealing_close_head(struct tsdb *db, struct head *r)
 	return r->closed;
 }
 
-int remove_empty(struct tsdb *db, struct head *r, struct err *err)
+int sealing_remove_empty(struct tsdb *db, struct head *r, struct err *err)
 {
 	CLEANUP(mem_freep)
 	char *gone = mem_printf("%s" HEAD_DELETE_SUFFIX, r->path);
@@ -93,7 +93,7 @@ static int sealing_seal(struct tsdb *db, struct head *r, struct err *err)
 	int rc;
 
 	if (!sealing_close_head(db, r))
-		return remove_empty(db, r, err);
+		return sealing_remove_empty(db, r, err);
 	rc = db_flush_head(db, r, err);
 	if (!rc)
 		rc = sealing_write(db, &c, r, &b, err);
@@ -104,8 +104,8 @@ static int sealing_seal(struct tsdb *db, struct head *r, struct err *err)
 	 * Heads with unreadable files are kept, so that they can be read on
 	 * another machine.
 	 */
-	rc = replace_parts(db, &part, 1, b, part_is_unread(part) || loss.unread,
-			   err);
+	rc = block_rewrite_replace(db, &part, 1, b,
+				   part_is_unread(part) || loss.unread, err);
 	return rc ? rc : db_drop_wal(db, err);
 }
 
@@ -125,7 +125,7 @@ static struct plan_head sealing_describe_range(const struct tsdb *db,
 	return p;
 }
 
-int seal_next(struct tsdb *db, bool all, struct err *err)
+int sealing_next(struct tsdb *db, bool all, struct err *err)
 {
 	struct plan_bounds bounds = { .now_ms = clock_ms(db->o.clock),
 				      .series = (uint64_t)db->o.max_series,
@@ -141,7 +141,7 @@ int seal_next(struct tsdb *db, bool all, struct err *err)
 	for (size_t i = 0; i < count; i++)
 		plan[i] = sealing_describe_range(db, v[i].head);
 	pick = plan_seal(&bounds, plan, count);
-	if (pick != PLAN_NONE && !has_room(db, plan[pick].bytes))
+	if (pick != PLAN_NONE && !block_rewrite_has_room(db, plan[pick].bytes))
 		rc = err_set(
 			err, ERR_NOSPACE,
 			"sealing waits until %llu bytes of disk space are free (twice the size of the head block)",

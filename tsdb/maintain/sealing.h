@@ -25,8 +25,8 @@ bool sealing_close_head(struct tsdb *db, struct head *r);
  * before an append can create a head of that name again. Returns ERR_IO when
  * the rename failed.
  */
-NODISCARD int remove_empty(struct tsdb *db, struct head *r, struct err *err)
-	REQUIRES(db->job_mu);
+NODISCARD int sealing_remove_empty(struct tsdb *db, struct head *r,
+				   struct err *err) REQUIRES(db->job_mu);
 
 /*
  * Seals the next head that the planner selects (any head if `all` is set).
@@ -34,7 +34,7 @@ NODISCARD int remove_empty(struct tsdb *db, struct head *r, struct err *err)
  * while sealing waits for free disk space. Other errors as db_flush_head() and
  * compactor_run(). After an error the head is tried again later.
  */
-NODISCARD int seal_next(struct tsdb *db, bool all, struct err *err)
+NODISCARD int sealing_next(struct tsdb *db, bool all, struct err *err)
 	REQUIRES(db->job_mu);
 
 /*

@@ -24,9 +24,9 @@ static bool is_ours(const char *name)
 		if (!strcmp(name, names[i]))
 			return true;
 	}
-	return ulid_parse(str_of(name), &u) || aside_is_name(name) ||
-	       ends_with(name, BLOCK_TMP_SUFFIX) ||
-	       ends_with(name, BLOCK_DELETE_SUFFIX);
+	return ulid_parse(str_of(name), &u) || trash_is_aside_name(name) ||
+	       loading_ends_with(name, BLOCK_TMP_SUFFIX) ||
+	       loading_ends_with(name, BLOCK_DELETE_SUFFIX);
 }
 
 /*

@@ -12,8 +12,8 @@
 #include "tsdb/db/view.h"
 #include "tsdb/io/dirlock.h"
 #include "tsdb/open/data_dir.h"
+#include "tsdb/wal/wal_mark.h"
 #include "tsdb/wal/wal_replay.h"
-#include "tsdb/wal/wal_unread.h"
 
 /*
  * Whether a block contains the profile of a WAL record, or contained the
@@ -88,7 +88,7 @@ static int make_recovery_range(struct tsdb *db, const struct segment_entry *e,
 static struct head *head_of(struct tsdb *db, const struct labels *ls,
 			    const struct segment_entry *e)
 {
-	struct head *r = find_head(db, window_start(e->ms), e->lsn);
+	struct head *r = open_heads_find(db, window_start(e->ms), e->lsn);
 	struct err err;
 
 	if (r || is_accounted_for(db, ls, e))
@@ -112,7 +112,7 @@ static struct head *head_of(struct tsdb *db, const struct labels *ls,
 			LOG_FIELDS(log_int("segment", (int64_t)(e->lsn >> 32)),
 				   log_int("time", e->ms), log_err(&err)));
 		if (wal_mark_unread(db->wal, e->lsn, NULL)) {
-			/* wal_unread_settle() tries again. */
+			/* wal_mark_settle() tries again. */
 		}
 		return NULL;
 	}
@@ -270,7 +270,7 @@ static void state_keep_unread(const struct tsdb *db)
 	CLEANUP(mem_freep) char *path = mem_printf("%s/state", db->path);
 	struct err err;
 
-	if (rename_aside(db->o.fs, path, ASIDE_UNREAD, &err))
+	if (trash_rename_aside(db->o.fs, path, ASIDE_UNREAD, &err))
 		log_event(
 			db->o.log, LOG_ERROR,
 			"cannot rename the state file, which the disk cannot read; it will be replaced",
@@ -345,11 +345,11 @@ int db_load(struct tsdb *db, struct err *err)
 	if (!rc && !db->o.read_only)
 		rc = fs_sync_dir(db->o.fs, db->path, err);
 	if (!rc)
-		rc = load_heads(db, err);
+		rc = loading_load_heads(db, err);
 	if (!rc)
-		rc = load_blocks(db, err);
+		rc = loading_load_blocks(db, err);
 	if (!rc)
-		rc = drop_replaced(db, err);
+		rc = loading_drop_replaced(db, err);
 	if (!rc)
 		close_generations(db);
 	if (!rc)
@@ -361,7 +361,7 @@ int db_load(struct tsdb *db, struct err *err)
 		return rc;
 	/* A recovered head may be an earlier generation of its window. */
 	close_generations(db);
-	clean_snapshots(db);
+	loading_clean_snapshots(db);
 	if (begin_clock(db, state_unread, err))
 		log_event(
 			db->o.log, LOG_WARN,

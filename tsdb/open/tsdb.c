@@ -167,9 +167,9 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 		 * disk is full.
 		 */
 		ballast_make(&db->ballast);
-		start_worker(&db->flush, flush_run, db);
+		worker_start(&db->flush, flush_run, db);
 		if (o->maintain_ms >= 0)
-			start_worker(&db->maintenance, maintenance_run, db);
+			worker_start(&db->maintenance, maintenance_run, db);
 	}
 	*out = db;
 	return 0;

@@ -5,7 +5,6 @@
 
 #include "model/types.h"
 #include "tsdb/db/view.h"
-#include "tsdb/query/querier_fetch.h"
 #include "tsdb/query/querier_private.h"
 #include "tsdb/wal/wal_segment.h"
 
@@ -20,14 +19,14 @@ uint64_t querier_lost_count(const struct querier *q)
 }
 
 /* The first error is kept, because it is usually the cause of later errors. */
-void note_lost(struct querier *q, uint64_t count, const struct err *why)
+void querier_note_lost(struct querier *q, uint64_t count, const struct err *why)
 {
 	if (!q->lost)
 		q->lost_why = *why;
 	q->lost += count;
 }
 
-int note_failed(struct querier *q, int rc, const struct err *why)
+int querier_note_failed(struct querier *q, int rc, const struct err *why)
 {
 	if ((rc == ERR_CORRUPT || rc == ERR_IO) && !q->failed++ && why)
 		q->failed_why = *why;
@@ -58,7 +57,7 @@ static void querier_note_unread(struct querier *q)
 		return;
 	(void)err_set(&why, ERR_IO,
 		      "the disk cannot read %zu head blocks or blocks", count);
-	note_lost(q, count, &why);
+	querier_note_lost(q, count, &why);
 }
 
 /*
@@ -79,7 +78,7 @@ void querier_open(struct tsdb *db, const struct limits *limits,
 	*out = q;
 }
 
-void close_cursor(struct cursor *c)
+void querier_close_cursor(struct cursor *c)
 {
 	chunks_fini(&c->groups);
 	c->open = false;
@@ -88,7 +87,7 @@ void close_cursor(struct cursor *c)
 /* Drop the selection and what was derived from it. */
 static void forget_hits(struct querier *q)
 {
-	close_cursor(&q->cursor);
+	querier_close_cursor(&q->cursor);
 	for (size_t i = 0; i < q->count; i++)
 		labels_unref(q->hits[i].labels);
 	q->count = 0;
@@ -211,7 +210,7 @@ static int querier_skip_unreadable(struct querier *q, int rc,
 		return 0;
 	if (rc != ERR_CORRUPT && rc != ERR_IO)
 		return err_set(err, rc, "%s", why->msg);
-	note_lost(q, 1, why);
+	querier_note_lost(q, 1, why);
 	return 0;
 }
 
@@ -252,7 +251,7 @@ void querier_keep(struct querier *q,
 {
 	size_t kept = 0;
 
-	close_cursor(&q->cursor);
+	querier_close_cursor(&q->cursor);
 	for (size_t i = 0; i < q->count; i++) {
 		if (keep(ctx, q->hits[i].labels))
 			q->hits[kept++] = q->hits[i];
@@ -297,7 +296,7 @@ int querier_texts(struct querier *q, struct str name, int64_t from, int64_t to,
 			continue;
 		/* If one part is unreadable, the other parts still answer. */
 		if (part_texts(q->parts[i], name, texts_reader_take, &r, &why))
-			note_lost(q, 1, &why);
+			querier_note_lost(q, 1, &why);
 	}
 	return r.rc ? err_set(err, r.rc, "%s", r.err.msg) : 0;
 }
@@ -371,7 +370,7 @@ int querier_times(struct querier *q, size_t i, int64_t from, int64_t to,
 					err);
 	}
 	if (q->times.lost)
-		note_lost(q, q->times.lost, &q->times.why);
+		querier_note_lost(q, q->times.lost, &q->times.why);
 	if (rc)
 		return rc;
 	querier_order(&q->times);
@@ -449,5 +448,35 @@ int querier_newest_types(struct querier *q, size_t i, struct buf *out,
 	if (!rc)
 		buf_add(out, typeset.ptr, typeset.len);
 	wal_segment_unref(f.hit.segment);
+	return rc;
+}
+
+/*
+ * The search continues after a part that cannot be read, because a later part
+ * may have the profile, too.
+ */
+int querier_lookup(struct querier *q, size_t i, int64_t ms, struct wal *wal,
+		   struct found *f, struct err *err)
+{
+	int rc = err_set(
+		err, ERR_NOTFOUND,
+		"it was deleted, or removed by retention, while it was being read");
+	const struct place *at;
+
+	for (uint32_t n = q->hits[i].first; n != NONE && rc; n = at->next) {
+		struct err why = { 0 };
+		int failed;
+
+		at = &q->places[n];
+		f->part = q->parts[at->part];
+		if (part_min(f->part) > ms || part_max(f->part) < ms)
+			continue;
+		failed = part_lookup(f->part, at->series, ms, wal, &f->hit,
+				     &why);
+		if (!failed)
+			return 0;
+		if (failed != ERR_NOTFOUND)
+			rc = err_set(err, failed, "%s", why.msg);
+	}
 	return rc;
 }

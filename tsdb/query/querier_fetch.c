@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tsdb/query/querier_fetch.h"
+/*
+ * Fetches single profiles: by a lookup in the index, or with a cursor over the
+ * chunks of a block.
+ */
 
 #include "base/dec.h"
 #include "base/units.h"
@@ -187,36 +190,6 @@ static int fetch_flushed(struct querier *q, struct part part,
 }
 
 /*
- * The search continues after a part that cannot be read, because a later part
- * may have the profile, too.
- */
-int querier_lookup(struct querier *q, size_t i, int64_t ms, struct wal *wal,
-		   struct found *f, struct err *err)
-{
-	int rc = err_set(
-		err, ERR_NOTFOUND,
-		"it was deleted, or removed by retention, while it was being read");
-	const struct place *at;
-
-	for (uint32_t n = q->hits[i].first; n != NONE && rc; n = at->next) {
-		struct err why = { 0 };
-		int failed;
-
-		at = &q->places[n];
-		f->part = q->parts[at->part];
-		if (part_min(f->part) > ms || part_max(f->part) < ms)
-			continue;
-		failed = part_lookup(f->part, at->series, ms, wal, &f->hit,
-				     &why);
-		if (!failed)
-			return 0;
-		if (failed != ERR_NOTFOUND)
-			rc = err_set(err, failed, "%s", why.msg);
-	}
-	return rc;
-}
-
-/*
  * Record a failed fetch, and put the time and the labels of the profile before
  * the message. Errors that are not about the profile are left alone, such as
  * ERR_LIMIT. Returns rc.
@@ -229,13 +202,13 @@ static int name_failed(struct querier *q, size_t i, int64_t ms, int rc,
 
 	if (!err || (rc != ERR_CORRUPT && rc != ERR_IO && rc != ERR_NOTFOUND &&
 		     rc != ERR_TOOBIG))
-		return note_failed(q, rc, err);
+		return querier_note_failed(q, rc, err);
 	labels_text(q->hits[i].labels, &labels);
 	time_format(ms, time);
 	err_wrap(err, rc, "the profile at %s of %.100s", time,
 		 buf_cstr(&labels));
 	buf_fini(&labels);
-	return note_failed(q, rc, err);
+	return querier_note_failed(q, rc, err);
 }
 
 int querier_fetch(struct querier *q, size_t i, int64_t ms, struct profile *out,
@@ -288,7 +261,7 @@ static int move_cursor(struct querier *q, size_t i, uint32_t place,
 
 	if (c->open && c->hit == i && c->place == place)
 		return 0;
-	close_cursor(c);
+	querier_close_cursor(c);
 	c->open = true;
 	c->hit = i;
 	c->place = place;

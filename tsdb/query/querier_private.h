@@ -109,16 +109,17 @@ struct querier {
 };
 
 /* Records that an answer lacks `count` parts, chunks or profiles. */
-void note_lost(struct querier *q, uint64_t count, const struct err *why);
+void querier_note_lost(struct querier *q, uint64_t count,
+		       const struct err *why);
 
 /*
  * Records, if rc is ERR_CORRUPT or ERR_IO, that a requested profile could not
  * be read. Returns rc.
  */
-int note_failed(struct querier *q, int rc, const struct err *why);
+int querier_note_failed(struct querier *q, int rc, const struct err *why);
 
 /* Closes the cursor and frees its list of chunks. */
-void close_cursor(struct cursor *c);
+void querier_close_cursor(struct cursor *c);
 
 /*
  * Calls the querier's `spend` function, if there is one, before `bytes` more
@@ -127,5 +128,21 @@ void close_cursor(struct cursor *c);
  */
 NODISCARD int querier_spend_bytes(struct querier *q, size_t bytes,
 				  struct err *err);
+
+/* Where a profile was found. */
+struct found {
+	struct part part;
+	struct part_hit hit;
+};
+
+/*
+ * Finds the profile of series i at exactly the time ms, in the oldest part that
+ * has it. If the profile is unflushed and `wal` is not NULL, f->hit.segment is
+ * set to its WAL segment, with a reference that the caller releases.
+ * ERR_NOTFOUND: no part has the profile. ERR_CORRUPT, ERR_IO: a part that may
+ * have it cannot be read.
+ */
+NODISCARD int querier_lookup(struct querier *q, size_t i, int64_t ms,
+			     struct wal *wal, struct found *f, struct err *err);
 
 #endif

@@ -8,7 +8,6 @@
 
 #include "base/dec.h"
 #include "model/types.h"
-#include "tsdb/query/querier_fetch.h"
 #include "tsdb/query/querier_private.h"
 #include "tsdb/wal/wal_segment.h"
 
@@ -105,7 +104,7 @@ static int add_flushed(struct querier *q, const struct place *at, int64_t from,
 		 */
 		if (rc == ERR_CORRUPT || rc == ERR_IO) {
 			s.source.damaged(s.source.ctx, &s.groups.v[i], &why);
-			note_lost(q, 1, &why);
+			querier_note_lost(q, 1, &why);
 			rc = 0;
 		} else if (rc) {
 			rc = err_set(err, rc, "%s", why.msg);
@@ -187,7 +186,7 @@ static int add_one_unflushed(struct querier *q, size_t i, int64_t ms,
 	wal_segment_unref(f.hit.segment);
 	/* If one record is unreadable, the other records are still read. */
 	if (rc == ERR_CORRUPT || rc == ERR_IO)
-		note_lost(q, 1, &why);
+		querier_note_lost(q, 1, &why);
 	else if (rc && rc != ERR_NOTFOUND)
 		return err_set(err, rc, "%s", why.msg);
 	return 0;

@@ -78,7 +78,7 @@ int tsdb_repair(struct tsdb *db, struct tsdb_repair *out, struct err *err)
 /* Whether the block contains profiles that were deleted. */
 static bool has_tombstones(const struct tsdb *db, struct block *b)
 {
-	return describe_block(db, b).tombstones > 0;
+	return block_rewrite_describe(db, b).tombstones > 0;
 }
 
 int tsdb_clean_tombstones(struct tsdb *db, const struct limits *limits,

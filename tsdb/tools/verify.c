@@ -484,7 +484,7 @@ static int verify_blocks(struct verify *v, const char *dir,
 
 		if (ulid_parse(str_of(l.names[i]), &u))
 			verify_block(v, &env, path);
-		else if (aside_is_name(l.names[i]))
+		else if (trash_is_aside_name(l.names[i]))
 			verify_report(
 				v, path,
 				"was set aside because it could not be read");
@@ -517,7 +517,7 @@ static void verify_heads(struct verify *v, const char *dir,
 		CLEANUP(mem_freep)
 		char *at = mem_printf("%s/%s", path, l.names[i]);
 
-		if (aside_is_name(l.names[i]))
+		if (trash_is_aside_name(l.names[i]))
 			verify_report(
 				v, at,
 				"was set aside because it could not be read");
@@ -563,7 +563,7 @@ static void verify_wal(struct verify *v, const char *dir, bool live)
 		CLEANUP(mem_freep)
 		char *at = mem_printf("%s/%s", path, l.names[i]);
 
-		if (aside_is_name(l.names[i]))
+		if (trash_is_aside_name(l.names[i]))
 			verify_report(
 				v, at,
 				"was set aside because it could not be read completely");

@@ -195,8 +195,8 @@ static uint32_t footer_crc(uint64_t salt, uint64_t offset)
 {
 	uint8_t covered[16];
 
-	put_be64(covered, salt);
-	put_be64(covered + 8, offset);
+	enc_put_be64(covered, salt);
+	enc_put_be64(covered + 8, offset);
 	return crc32c_extend(
 		0, (struct bytes){ .ptr = covered, .len = sizeof(covered) });
 }

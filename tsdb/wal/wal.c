@@ -12,18 +12,10 @@
 #include "tsdb/wal/wal_aside.h"
 #include "tsdb/wal/wal_held.h"
 #include "tsdb/wal/wal_log.h"
+#include "tsdb/wal/wal_mark.h"
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_replay.h"
 #include "tsdb/wal/wal_segment.h"
-#include "tsdb/wal/wal_unread.h"
-
-void wal_note_kept(struct wal *w, uint64_t number)
-{
-	mutex_lock(&w->mu);
-	if (number < w->lowest)
-		w->lowest = number;
-	mutex_unlock(&w->mu);
-}
 
 /* Put the segments, which were opened from the last one on, in order. */
 static void wal_reverse_segments(struct wal *w)
@@ -62,7 +54,7 @@ static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 		number = segment_aside_number(l.names[i]);
 		if (number > aside)
 			aside = number;
-		if (wal_unread_is_name(l.names[i]))
+		if (wal_aside_is_unread(l.names[i]))
 			wal_note_kept(w, number);
 		wal_aside_note_name(w, l.names[i]);
 	}
@@ -236,7 +228,7 @@ static void close_current(struct wal *w)
 	 */
 	if (wal_sync(w, w->end, NULL) || current_failed(w))
 		return;
-	write_directory(w, w->current, &w->directory, (uint32_t)w->end);
+	wal_write_directory(w, w->current, &w->directory, (uint32_t)w->end);
 	if (file_sync(w->current->file, NULL)) {
 		/* The next startup scans the segment instead. */
 	}
@@ -249,7 +241,7 @@ void wal_close(struct wal *w)
 		return;
 	if (w->current)
 		close_current(w);
-	if (wal_unread_settle(w, NULL)) {
+	if (wal_mark_settle(w, NULL)) {
 		/* The next start reads these segments again. */
 	}
 	vec_fini(&w->unmarked);
@@ -325,9 +317,9 @@ int wal_roll(struct wal *w, struct err *err)
 			LOG_FIELDS(log_err(&why)));
 	mutex_unlock(&w->mu);
 	if (!current_failed(w))
-		write_directory(w, old, &w->directory, (uint32_t)end);
+		wal_write_directory(w, old, &w->directory, (uint32_t)end);
 	segment_dir_fini(&w->directory);
-	make_current(w, s);
+	wal_begin_segment(w, s);
 	return 0;
 }
 
@@ -444,30 +436,6 @@ int wal_append_resend(struct wal *w, const struct sample *s, struct err *err)
 	return rc;
 }
 
-uint64_t wal_end(struct wal *w)
-{
-	uint64_t end;
-
-	mutex_lock(&w->mu);
-	end = w->end;
-	mutex_unlock(&w->mu);
-	return end;
-}
-
-/*
- * Find the segment that contains `lsn`; NULL if it has been removed. The search
- * begins with the newest segment, which most callers need.
- */
-static struct wal_segment *wal_find_locked(const struct wal *w, uint64_t lsn)
-	REQUIRES(w->mu)
-{
-	for (size_t i = w->count; i--;) {
-		if (w->segments[i]->number == lsn >> 32)
-			return w->segments[i];
-	}
-	return NULL;
-}
-
 static int wal_tell_failed(const struct wal_segment *s, struct err *err)
 {
 	return err_set(
@@ -530,30 +498,6 @@ bool wal_may_be_lost(struct wal *w, uint64_t lsn)
 	return lost;
 }
 
-struct wal_segment *wal_segment(struct wal *w, uint64_t lsn)
-{
-	struct wal_segment *found;
-
-	mutex_lock(&w->mu);
-	found = wal_find_locked(w, lsn);
-	if (found)
-		atomic_fetch_add(&found->refs, 1);
-	mutex_unlock(&w->mu);
-	return found;
-}
-
-uint64_t wal_begin(struct wal *w)
-{
-	uint64_t lowest;
-
-	mutex_lock(&w->mu);
-	lowest = w->count && w->segments[0]->number < w->lowest ?
-			 w->segments[0]->number :
-			 w->lowest;
-	mutex_unlock(&w->mu);
-	return lowest == UINT64_MAX ? w->end : lowest << 32;
-}
-
 uint64_t wal_corruptions(const struct wal *w)
 {
 	return (uint64_t)metric_get(w->corruptions);
@@ -568,4 +512,75 @@ uint64_t wal_bytes(struct wal *w)
 		sum += w->segments[i]->size;
 	mutex_unlock(&w->mu);
 	return sum;
+}
+
+/*
+ * Set the size of a segment under the lock, because other threads read the size
+ * in wal_bytes().
+ */
+static void set_size(struct wal *w, struct wal_segment *s, uint64_t size)
+{
+	mutex_lock(&w->mu);
+	s->size = size;
+	mutex_unlock(&w->mu);
+}
+
+/*
+ * Cut off a directory that could not be written completely, and mark the
+ * segment, so that it is flushed soon and the next startup need not scan it.
+ */
+static void leave_unsealed(struct wal *w, struct wal_segment *s, uint64_t end,
+			   const struct err *err)
+{
+	if (file_truncate(s->file, end, NULL)) {
+		/* Harmless: the next startup cuts the directory off. */
+	}
+	mutex_lock(&w->mu);
+	s->unsealed = true;
+	mutex_unlock(&w->mu);
+	log_event(
+		w->o.log, LOG_WARN,
+		"cannot seal a WAL segment; no profile is lost, and the segment is flushed early",
+		LOG_FIELDS(log_text("file", file_path(s->file)), log_err(err)));
+}
+
+void wal_write_directory(struct wal *w, struct wal_segment *s,
+			 const struct segment_dir *directory, uint64_t end)
+{
+	struct buf out = { 0 };
+	struct err err;
+	int rc = 0;
+
+	segment_dir_encode(directory, s->salt, s->number << 32 | end, &out);
+	if (s->size > end)
+		rc = file_truncate(s->file, end, &err);
+	if (!rc)
+		rc = file_write(s->file, end, buf_bytes(&out), &err);
+	if (!rc)
+		set_size(w, s, end + out.len);
+	else
+		leave_unsealed(w, s, end, &err);
+	buf_fini(&out);
+}
+
+void wal_begin_segment(struct wal *w, struct wal_segment *s)
+{
+	mutex_lock(&w->mu);
+	segment_push(w, s);
+	w->current = s;
+	w->end = s->number << 32 | FILE_HEADER;
+	w->tail.segment = s->number;
+	w->tail.first = 0;
+	w->tail.next = w->next_number;
+	mutex_unlock(&w->mu);
+}
+
+int wal_replay_begin(struct wal *w, struct err *err)
+{
+	struct wal_segment *s = NULL;
+	int rc = segment_create(w, w->next, w->replayed_end, &s, err);
+
+	if (!rc && s)
+		wal_begin_segment(w, s);
+	return rc;
 }

@@ -21,6 +21,7 @@
 #include "tsdb/wal/segment_format.h"
 
 struct wal;
+
 struct wal_segment;
 
 /*
@@ -121,12 +122,6 @@ NODISCARD int wal_sync_range(struct wal *w, uint64_t from, uint64_t lsn,
 bool wal_may_be_lost(struct wal *w, uint64_t lsn);
 
 /*
- * The segment that holds `lsn`, with a reference that the caller releases with
- * wal_segment_unref(). NULL if the segment has been removed.
- */
-struct wal_segment *wal_segment(struct wal *w, uint64_t lsn);
-
-/*
  * LSN at which the oldest segment begins. Segments that are kept because they
  * cannot be read are taken into account.
  */
@@ -137,5 +132,11 @@ uint64_t wal_corruptions(const struct wal *w);
 
 /* Total size of all segments in bytes. */
 uint64_t wal_bytes(struct wal *w);
+
+/*
+ * The segment that holds `lsn`, with a reference that the caller releases with
+ * wal_segment_unref(). NULL if the segment has been removed.
+ */
+struct wal_segment *wal_segment(struct wal *w, uint64_t lsn);
 
 #endif

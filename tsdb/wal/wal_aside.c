@@ -5,6 +5,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/mutex.h"
+#include "tsdb/io/trash.h"
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_segment.h"
 #include "tsdb/wal/wal_unread.h"
@@ -37,7 +38,7 @@ void wal_aside_note_name(struct wal *w, const char *name)
 {
 	uint64_t number = segment_aside_number(name);
 
-	if (number && wal_unread_is_name(name))
+	if (number && wal_aside_is_unread(name))
 		wal_aside_set(w, number, false);
 	else if (number && strstr(name, ASIDE_RETURNED))
 		wal_aside_set(w, number, true);
@@ -134,4 +135,15 @@ void wal_aside_forget(struct wal *w, uint64_t before)
 			/* An empty file; the next start tries again. */
 		}
 	}
+}
+
+bool wal_aside_is_unread(const char *name)
+{
+	const char *at = strstr(name, ASIDE_UNREAD);
+
+	if (!at)
+		return false;
+	at += strlen(ASIDE_UNREAD);
+	return !*at ||
+	       (*at == '-' && strspn(at + 1, "0123456789") == strlen(at + 1));
 }

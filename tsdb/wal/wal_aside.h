@@ -42,4 +42,7 @@ bool wal_aside_between(struct wal *w, uint64_t from, uint64_t to);
  */
 void wal_aside_forget(struct wal *w, uint64_t before);
 
+/* Whether a name is that of something unread; *.unread, *.unread-2, … */
+bool wal_aside_is_unread(const char *name);
+
 #endif

@@ -25,8 +25,8 @@ char *wal_held_path(const struct wal *w, uint64_t number)
 }
 
 /* Log that a held segment could not be removed. */
-static void held_log_removal(const struct wal *w, const char *path,
-			     const struct err *err)
+void wal_held_log_removal(const struct wal *w, const char *path,
+			  const struct err *err)
 {
 	log_event(
 		w->o.log, LOG_WARN,
@@ -71,12 +71,12 @@ static int held_open_one(struct wal *w, const char *name, uint64_t number,
 
 	if (is_superfluous(w, number)) {
 		if (fs_unlink(w->o.fs, path, err))
-			held_log_removal(w, path, err);
+			wal_held_log_removal(w, path, err);
 		return 0;
 	}
 	rc = segment_open_read(w, path, number, &s, err);
 	if (rc) {
-		tell_left_alone(w, number, path, err);
+		segment_tell_left_alone(w, number, path, err);
 		return 0;
 	}
 	mutex_lock(&w->mu);
@@ -180,14 +180,11 @@ static struct wal_segment *take_sent(struct wal *w, uint64_t position)
 	return s;
 }
 
-void wal_keep(struct wal *w, uint64_t position)
+void wal_held_drop(struct wal *w, uint64_t position)
 {
 	struct wal_segment *s;
 	struct err err;
 
-	mutex_lock(&w->mu);
-	w->keep = position;
-	mutex_unlock(&w->mu);
 	while ((s = take_sent(w, position))) {
 		CLEANUP(mem_freep)
 		char *path = wal_held_path(w, s->number);
@@ -199,12 +196,9 @@ void wal_keep(struct wal *w, uint64_t position)
 		 * so it is not in the directory of held segments.
 		 */
 		if (rc && rc != ERR_NOTFOUND)
-			held_log_removal(w, path, &err);
+			wal_held_log_removal(w, path, &err);
 		wal_segment_unref(s);
 	}
-	if (w->o.no_heads && position >> 32 &&
-	    wal_drop(w, (position >> 32) - 1, &err))
-		held_log_removal(w, w->dir, &err);
 }
 
 uint64_t wal_held_bytes(struct wal *w)

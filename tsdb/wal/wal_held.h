@@ -43,14 +43,14 @@ bool wal_held_take_locked(struct wal *w, struct wal_segment *s) REQUIRES(w->mu);
 NODISCARD int wal_held_link(struct wal *w, const struct wal_segment *s,
 			    struct err *err);
 
-/*
- * Implements sample_log.keep: remove the held segments that are before
- * `position`. A log without heads (wal_options.no_heads) removes its other
- * segments before `position`, too.
- */
-void wal_keep(struct wal *w, uint64_t position);
-
 /* Return the size of all held segments in bytes. */
 uint64_t wal_held_bytes(struct wal *w);
+
+/* Remove the held segments that lie before a position, which is sent. */
+void wal_held_drop(struct wal *w, uint64_t position);
+
+/* Log that a file of held segments could not be removed. */
+void wal_held_log_removal(const struct wal *w, const char *path,
+			  const struct err *err);
 
 #endif

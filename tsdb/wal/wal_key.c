@@ -39,7 +39,7 @@ static int wal_key_make_key(struct wal_key *k, struct fs *fs, const char *dir,
 	CLEANUP(mem_freep) char *tmp = mem_printf("%s.tmp", path);
 	struct file_header h = { .magic = MAGIC_KEY };
 	struct buf bytes = { 0 };
-	int rc = salt_make(&h.salt, err);
+	int rc = record_make_salt(&h.salt, err);
 
 	if (rc)
 		return rc;
@@ -81,9 +81,9 @@ int wal_key_salt(const struct wal_key *k, uint64_t segment, uint64_t *out,
 	uint8_t seed[16];
 
 	if (!k->known)
-		return salt_make(out, err);
-	put_be64(seed, k->value);
-	put_be64(seed + 8, segment);
+		return record_make_salt(out, err);
+	enc_put_be64(seed, k->value);
+	enc_put_be64(seed + 8, segment);
 	*out = hash_bytes((struct bytes){ .ptr = seed, .len = sizeof(seed) });
 	return 0;
 }

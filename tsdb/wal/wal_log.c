@@ -7,9 +7,10 @@
 #include "base/mutex.h"
 #include "tsdb/wal/wal_aside.h"
 #include "tsdb/wal/wal_held.h"
+#include "tsdb/wal/wal_mark.h"
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_segment.h"
-#include "tsdb/wal/wal_unread.h"
+#include "tsdb/wal/wal_trim.h"
 
 #define READ_PAGE 4096ull /* bytes that a disk reads or fails to read at once */
 
@@ -300,7 +301,7 @@ static int wal_log_pass(struct wal *w, uint64_t *position, uint64_t number,
 {
 	bool aside = wal_aside_between(w, *position >> 32, number);
 
-	if (aside && wal_unread_settle(w, err))
+	if (aside && wal_mark_settle(w, err))
 		return ERR_IO;
 	*position = number << 32;
 	return aside ? err_set(err, ERR_NOTFOUND,

@@ -83,7 +83,7 @@ static int wal_numbers_make(struct wal *w, struct err *err)
 	CLEANUP(mem_freep) char *path = mem_printf("%s/" NUMBERS_FILE, w->dir);
 	CLEANUP(mem_freep) char *tmp = mem_printf("%s.tmp", path);
 	struct buf bytes = { 0 };
-	int rc = salt_make(&w->noted.salt, err);
+	int rc = record_make_salt(&w->noted.salt, err);
 
 	wal_numbers_file_bytes(w, &bytes);
 	if (!rc)

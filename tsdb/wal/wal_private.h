@@ -164,17 +164,38 @@ struct wal {
 };
 
 /*
- * Note that a segment with this number is kept on disk, although it is not in
- * the list of segments; wal_begin() takes it into account.
- */
-void wal_note_kept(struct wal *w, uint64_t number);
-
-/*
  * Create a new segment, make it current, and sync and seal the old one. On
  * failure (ERR_NOSPACE, ERR_IO) nothing has changed. If only the sync of the
  * old segment fails, this is logged and recorded in the segment, and the call
  * succeeds. Only the appender may call it.
  */
 NODISCARD int wal_roll(struct wal *w, struct err *err);
+
+/*
+ * Write a segment's directory at offset `end`, after the records. The records
+ * must be durable already. Startup trusts the directory, so a crash must not
+ * lose a record that the directory lists (docs/decisions.md, 55). The directory
+ * itself is not synced: without it, the next startup scans the segment. A
+ * failure is logged and marks the segment as unsealed, so that it is flushed
+ * soon.
+ */
+void wal_write_directory(struct wal *w, struct wal_segment *s,
+			 const struct segment_dir *directory, uint64_t end);
+
+/*
+ * Append s to the list of segments, and make s the current segment, which takes
+ * appends. The list takes over the caller's reference.
+ */
+void wal_begin_segment(struct wal *w, struct wal_segment *s);
+
+/*
+ * Create the first segment of this process. ERR_NOSPACE and other errors: the
+ * log has no current segment yet, and wal_append() tries again.
+ */
+NODISCARD int wal_replay_begin(struct wal *w, struct err *err);
+
+/* The segment with a number that the log has open; NULL: none. */
+struct wal_segment *wal_mark_find_locked(const struct wal *w, uint64_t number)
+	REQUIRES(w->mu);
 
 #endif

@@ -7,9 +7,9 @@
 #include "base/mutex.h"
 #include "base/units.h"
 #include "tsdb/wal/wal_aside.h"
+#include "tsdb/wal/wal_mark.h"
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_segment.h"
-#include "tsdb/wal/wal_unread.h"
 
 /*
  * State of the replay of one segment. `directory` collects the profiles that
@@ -156,7 +156,7 @@ static void wal_replay_report_unread(void *ctx, uint64_t offset, uint64_t len)
 
 	r->segment->unread = true;
 	if (wal_mark_unread(r->w, r->segment->number << 32, NULL)) {
-		/* wal_unread_settle() tries again. */
+		/* wal_mark_settle() tries again. */
 	}
 	metric_add(r->w->corruptions, 1);
 	log_event(
@@ -309,55 +309,6 @@ static int replay_directory(struct replay *r, struct err *err)
 }
 
 /*
- * Set the size of a segment under the lock, because other threads read the size
- * in wal_bytes().
- */
-static void set_size(struct wal *w, struct wal_segment *s, uint64_t size)
-{
-	mutex_lock(&w->mu);
-	s->size = size;
-	mutex_unlock(&w->mu);
-}
-
-/*
- * Cut off a directory that could not be written completely, and mark the
- * segment, so that it is flushed soon and the next startup need not scan it.
- */
-static void leave_unsealed(struct wal *w, struct wal_segment *s, uint64_t end,
-			   const struct err *err)
-{
-	if (file_truncate(s->file, end, NULL)) {
-		/* Harmless: the next startup cuts the directory off. */
-	}
-	mutex_lock(&w->mu);
-	s->unsealed = true;
-	mutex_unlock(&w->mu);
-	log_event(
-		w->o.log, LOG_WARN,
-		"cannot seal a WAL segment; no profile is lost, and the segment is flushed early",
-		LOG_FIELDS(log_text("file", file_path(s->file)), log_err(err)));
-}
-
-void write_directory(struct wal *w, struct wal_segment *s,
-		     const struct segment_dir *directory, uint64_t end)
-{
-	struct buf out = { 0 };
-	struct err err;
-	int rc = 0;
-
-	segment_dir_encode(directory, s->salt, s->number << 32 | end, &out);
-	if (s->size > end)
-		rc = file_truncate(s->file, end, &err);
-	if (!rc)
-		rc = file_write(s->file, end, buf_bytes(&out), &err);
-	if (!rc)
-		set_size(w, s, end + out.len);
-	else
-		leave_unsealed(w, s, end, &err);
-	buf_fini(&out);
-}
-
-/*
  * Make the records that a scan found durable. If the sync fails, the segment is
  * marked as failed, and all its records count as not durable.
  */
@@ -397,31 +348,9 @@ static int replay_segment(struct replay *r, struct err *err)
 		 * again.
 		 */
 		if (!r->segment->failed && !r->segment->unread)
-			write_directory(w, r->segment, &r->directory, end);
+			wal_write_directory(w, r->segment, &r->directory, end);
 	}
 	segment_dir_fini(&r->directory);
-	return rc;
-}
-
-void make_current(struct wal *w, struct wal_segment *s)
-{
-	mutex_lock(&w->mu);
-	push_segment(w, s);
-	w->current = s;
-	w->end = s->number << 32 | FILE_HEADER;
-	w->tail.segment = s->number;
-	w->tail.first = 0;
-	w->tail.next = w->next_number;
-	mutex_unlock(&w->mu);
-}
-
-int wal_replay_begin(struct wal *w, struct err *err)
-{
-	struct wal_segment *s = NULL;
-	int rc = segment_create(w, w->next, w->replayed_end, &s, err);
-
-	if (!rc && s)
-		make_current(w, s);
 	return rc;
 }
 
@@ -439,7 +368,7 @@ static void leave_alone(struct wal *w, size_t i, const struct err *err)
 	memmove(w->segments + i, w->segments + i + 1,
 		(w->count - i) * sizeof(struct wal_segment *));
 	if (is_known || wal_segment_set_aside(w, s->file, NULL))
-		tell_left_alone(w, s->number, file_path(s->file), err);
+		segment_tell_left_alone(w, s->number, file_path(s->file), err);
 	wal_segment_unref(s);
 }
 

@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "tsdb/io/trash.h"
 #include "tsdb/wal/wal_key.h"
+#include "tsdb/wal/wal_mark.h"
 #include "tsdb/wal/wal_private.h"
-#include "tsdb/wal/wal_unread.h"
 
 /*
  * The number that a file name begins with, if `after` follows it. Else 0. A file
@@ -50,7 +50,7 @@ void wal_segment_unref(struct wal_segment *s)
 	mem_free(s);
 }
 
-void push_segment(struct wal *w, struct wal_segment *s)
+void segment_push(struct wal *w, struct wal_segment *s)
 {
 	w->segments = mem_grow(w->segments, w->count, &w->cap,
 			       sizeof(struct wal_segment *));
@@ -125,9 +125,9 @@ int wal_segment_set_aside(struct wal *w, struct file *f, struct err *err)
 		w->o.log, LOG_ERROR,
 		"a WAL segment has lost its contents; its profiles are lost unless they were flushed before; it is renamed to *" ASIDE_DAMAGED,
 		LOG_FIELDS(log_text("file", file_path(f))));
-	return w->o.read_only ?
-		       0 :
-		       rename_aside(w->o.fs, file_path(f), ASIDE_DAMAGED, err);
+	return w->o.read_only ? 0 :
+				trash_rename_aside(w->o.fs, file_path(f),
+						   ASIDE_DAMAGED, err);
 }
 
 /*
@@ -146,8 +146,8 @@ static int drop_stillborn(struct wal *w, struct file *f, uint64_t size,
 	return w->o.read_only ? 0 : fs_unlink(w->o.fs, file_path(f), err);
 }
 
-void tell_left_alone(struct wal *w, uint64_t number, const char *path,
-		     const struct err *err)
+void segment_tell_left_alone(struct wal *w, uint64_t number, const char *path,
+			     const struct err *err)
 {
 	wal_note_kept(w, number);
 	metric_add(w->corruptions, 1);
@@ -156,7 +156,7 @@ void tell_left_alone(struct wal *w, uint64_t number, const char *path,
 		"cannot read a WAL segment; its file is kept, but its profiles that were not flushed are missing",
 		LOG_FIELDS(log_text("file", path), log_err(err)));
 	if (err->code == ERR_IO && wal_mark_unread(w, number << 32, NULL)) {
-		/* wal_unread_settle() tries again. */
+		/* wal_mark_settle() tries again. */
 	}
 }
 
@@ -243,14 +243,14 @@ int segment_open(struct wal *w, uint64_t number, uint32_t *end, struct err *err)
 	}
 	s->file = TAKE(f);
 	if (!rc) {
-		push_segment(w, s);
+		segment_push(w, s);
 		return 0;
 	}
 	wal_segment_unref(s);
 	if (rc != ERR_CORRUPT && rc != ERR_IO)
 		return err_wrap(err, rc, "%s", path);
 	/* Without the salt, no record can be verified. */
-	tell_left_alone(w, number, path, err);
+	segment_tell_left_alone(w, number, path, err);
 	return 0;
 }
 
@@ -384,4 +384,60 @@ int wal_segment_head(const struct wal_segment *s, uint64_t lsn, uint32_t len,
 	if (!rc)
 		rc = segment_profile_decode(&r, out, err);
 	return rc == ERR_CORRUPT ? damaged_at(s, lsn, rc, err) : rc;
+}
+
+/*
+ * Find the segment that contains `lsn`; NULL if it has been removed. The search
+ * begins with the newest segment, which most callers need.
+ */
+struct wal_segment *wal_find_locked(const struct wal *w, uint64_t lsn)
+	REQUIRES(w->mu)
+{
+	for (size_t i = w->count; i--;) {
+		if (w->segments[i]->number == lsn >> 32)
+			return w->segments[i];
+	}
+	return NULL;
+}
+
+struct wal_segment *wal_segment(struct wal *w, uint64_t lsn)
+{
+	struct wal_segment *found;
+
+	mutex_lock(&w->mu);
+	found = wal_find_locked(w, lsn);
+	if (found)
+		atomic_fetch_add(&found->refs, 1);
+	mutex_unlock(&w->mu);
+	return found;
+}
+
+uint64_t wal_begin(struct wal *w)
+{
+	uint64_t lowest;
+
+	mutex_lock(&w->mu);
+	lowest = w->count && w->segments[0]->number < w->lowest ?
+			 w->segments[0]->number :
+			 w->lowest;
+	mutex_unlock(&w->mu);
+	return lowest == UINT64_MAX ? w->end : lowest << 32;
+}
+
+uint64_t wal_end(struct wal *w)
+{
+	uint64_t end;
+
+	mutex_lock(&w->mu);
+	end = w->end;
+	mutex_unlock(&w->mu);
+	return end;
+}
+
+void wal_note_kept(struct wal *w, uint64_t number)
+{
+	mutex_lock(&w->mu);
+	if (number < w->lowest)
+		w->lowest = number;
+	mutex_unlock(&w->mu);
 }

@@ -33,7 +33,7 @@ char *segment_path(const struct wal *w, uint64_t number, const char *suffix);
  * Append s to the log's list of segments, which takes over the caller's
  * reference. The caller holds `mu`, or is the only thread.
  */
-void push_segment(struct wal *w, struct wal_segment *s);
+void segment_push(struct wal *w, struct wal_segment *s);
 
 /*
  * Create the file of a new segment after one whose records end at the offset
@@ -54,8 +54,8 @@ NODISCARD int wal_segment_set_aside(struct wal *w, struct file *f,
  * segment is not in the list of segments, so its file is never removed.
  * wal_begin() takes the segment into account.
  */
-void tell_left_alone(struct wal *w, uint64_t number, const char *path,
-		     const struct err *err);
+void segment_tell_left_alone(struct wal *w, uint64_t number, const char *path,
+			     const struct err *err);
 
 /*
  * Open an existing segment and add it to the list. *end is the offset after the
@@ -118,5 +118,14 @@ NODISCARD int wal_segment_body(const struct wal_segment *s,
 NODISCARD int wal_segment_head(const struct wal_segment *s, uint64_t lsn,
 			       uint32_t len, struct buf *buf,
 			       struct segment_profile *out, struct err *err);
+
+/* The segment that has a position, or NULL; the caller holds `mu`. */
+struct wal_segment *wal_find_locked(const struct wal *w, uint64_t lsn);
+
+/*
+ * Note that a segment with this number is kept on disk, although it is not in
+ * the list of segments; wal_begin() takes it into account.
+ */
+void wal_note_kept(struct wal *w, uint64_t number);
 
 #endif

@@ -8,10 +8,10 @@
 #include "base/mutex.h"
 #include "tsdb/wal/wal_aside.h"
 #include "tsdb/wal/wal_held.h"
+#include "tsdb/wal/wal_mark.h"
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_replay.h"
 #include "tsdb/wal/wal_segment.h"
-#include "tsdb/wal/wal_unread.h"
 
 uint64_t wal_overdue(struct wal *w, uint64_t budget)
 {
@@ -113,7 +113,7 @@ int wal_drop(struct wal *w, uint64_t upto, struct err *err)
 {
 	uint64_t last = wal_last_to_drop(w, upto);
 	/* What could not be read must have its second name by then. */
-	int rc = wal_unread_settle(w, err);
+	int rc = wal_mark_settle(w, err);
 
 	if (!rc)
 		rc = wal_numbers_drop(w, last, err);
@@ -143,4 +143,17 @@ int wal_drop(struct wal *w, uint64_t upto, struct err *err)
 	if (!rc)
 		wal_forget_asides(w);
 	return rc;
+}
+
+void wal_keep(struct wal *w, uint64_t position)
+{
+	struct err err;
+
+	mutex_lock(&w->mu);
+	w->keep = position;
+	mutex_unlock(&w->mu);
+	wal_held_drop(w, position);
+	if (w->o.no_heads && position >> 32 &&
+	    wal_drop(w, (position >> 32) - 1, &err))
+		wal_held_log_removal(w, w->dir, &err);
 }

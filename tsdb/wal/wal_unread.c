@@ -12,19 +12,9 @@
 #include "tsdb/wal/wal_aside.h"
 #include "tsdb/wal/wal_held.h"
 #include "tsdb/wal/wal_log.h"
+#include "tsdb/wal/wal_mark.h"
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_segment.h"
-
-bool wal_unread_is_name(const char *name)
-{
-	const char *at = strstr(name, ASIDE_UNREAD);
-
-	if (!at)
-		return false;
-	at += strlen(ASIDE_UNREAD);
-	return !*at ||
-	       (*at == '-' && strspn(at + 1, "0123456789") == strlen(at + 1));
-}
 
 /* The state of a visit of an unread segment. */
 struct unread_visit {
@@ -100,144 +90,6 @@ static int wal_unread_visit(struct wal *w, const struct wal_segment *s,
 	return rc;
 }
 
-/* The segment with a number that the log has open; NULL: none. */
-static struct wal_segment *wal_unread_find_locked(const struct wal *w,
-						  uint64_t number)
-	REQUIRES(w->mu)
-{
-	for (size_t i = 0; i < w->count; i++) {
-		if (w->segments[i]->number == number)
-			return w->segments[i];
-	}
-	for (size_t i = 0; i < w->held_count; i++) {
-		if (w->held[i]->number == number)
-			return w->held[i];
-	}
-	return NULL;
-}
-
-/*
- * Give the file of a segment the name *.unread as well, durably. If that name
- * is taken, it is this file's: numbers are not used twice. A file that is gone
- * cannot be kept, and is no error.
- */
-static int wal_unread_link(struct wal *w, uint64_t number, struct err *err)
-{
-	CLEANUP(mem_freep) char *to = segment_path(w, number, ASIDE_UNREAD);
-	CLEANUP(mem_freep) char *from = segment_path(w, number, "");
-	CLEANUP(mem_freep) char *held = wal_held_path(w, number);
-	int rc = fs_link(w->o.fs, from, to, err);
-
-	if (rc == ERR_NOTFOUND)
-		rc = fs_link(w->o.fs, held, to, err);
-	if (rc == ERR_NOTFOUND || rc == ERR_EXISTS)
-		rc = 0;
-	return rc ? rc : fs_sync_dir(w->o.fs, w->dir, err);
-}
-
-/* Remove the other names of a segment that the log does not have open. */
-static void wal_unread_hide(struct wal *w, uint64_t number)
-{
-	CLEANUP(mem_freep) char *path = segment_path(w, number, "");
-	CLEANUP(mem_freep) char *held = wal_held_path(w, number);
-
-	if (fs_unlink(w->o.fs, path, NULL) || fs_unlink(w->o.fs, held, NULL)) {
-		/* Harmless: the next start reads the segment again. */
-	}
-}
-
-/* Note a segment whose mark could not be made durable. */
-static void wal_unread_postpone_locked(struct wal *w, uint64_t number)
-	REQUIRES(w->mu)
-{
-	for (size_t i = 0; i < w->unmarked.count; i++) {
-		if (w->unmarked.v[i] == number)
-			return;
-	}
-	*vec_add(&w->unmarked) = number;
-}
-
-static void wal_unread_report_mark(const struct wal *w, uint64_t number)
-{
-	log_event(
-		w->o.log, LOG_ERROR,
-		"the disk cannot read parts of a WAL segment; its file is kept as *" ASIDE_UNREAD
-		", and read again later",
-		LOG_FIELDS(log_text("dir", w->dir),
-			   log_int("segment", (int64_t)number)));
-}
-
-/* Make the mark of segment `number` durable, if it is not yet. */
-static int wal_unread_mark_number(struct wal *w, uint64_t number,
-				  struct err *err) REQUIRES(w->unread_mu)
-{
-	struct wal_segment *s;
-	bool open;
-	int rc;
-
-	mutex_lock(&w->mu);
-	s = wal_unread_find_locked(w, number);
-	open = s != NULL;
-	if (s)
-		s->unread = true;
-	if (s && s->kept) {
-		mutex_unlock(&w->mu);
-		return 0;
-	}
-	mutex_unlock(&w->mu);
-	rc = wal_unread_link(w, number, err);
-	mutex_lock(&w->mu);
-	/* It may have been removed from the list meanwhile. */
-	s = wal_unread_find_locked(w, number);
-	if (rc)
-		wal_unread_postpone_locked(w, number);
-	else if (s)
-		s->kept = true;
-	mutex_unlock(&w->mu);
-	if (!rc && !open)
-		wal_unread_hide(w, number);
-	if (!rc)
-		wal_unread_report_mark(w, number);
-	return rc;
-}
-
-int wal_mark_unread(struct wal *w, uint64_t lsn, struct err *err)
-{
-	int rc;
-
-	if (w->o.read_only)
-		return 0;
-	wal_note_kept(w, lsn >> 32);
-	wal_aside_note(w, lsn >> 32);
-	mutex_lock(&w->unread_mu);
-	rc = wal_unread_mark_number(w, lsn >> 32, err);
-	mutex_unlock(&w->unread_mu);
-	return rc;
-}
-
-int wal_unread_settle(struct wal *w, struct err *err)
-{
-	int rc = 0;
-
-	mutex_lock(&w->unread_mu);
-	while (!rc) {
-		uint64_t number = 0;
-
-		mutex_lock(&w->mu);
-		if (w->unmarked.count)
-			number = w->unmarked.v[--w->unmarked.count];
-		mutex_unlock(&w->mu);
-		if (!number)
-			break;
-		rc = wal_unread_mark_number(w, number, err);
-	}
-	mutex_unlock(&w->unread_mu);
-	return rc ? err_wrap(
-			    err, rc,
-			    "a WAL segment that the disk cannot read cannot be marked yet, so nothing is flushed") :
-		    0;
-}
-
 /*
  * Begin to take a segment: a mark from now on means that something could not be
  * read again.
@@ -247,7 +99,7 @@ static void wal_unread_begin(struct wal *w, uint64_t number)
 	struct wal_segment *s;
 
 	mutex_lock(&w->mu);
-	s = wal_unread_find_locked(w, number);
+	s = wal_mark_find_locked(w, number);
 	if (s)
 		s->kept = false;
 	mutex_unlock(&w->mu);
@@ -266,13 +118,14 @@ static int wal_unread_end(struct wal *w, uint64_t number, const char *path,
 
 	mutex_lock(&w->unread_mu);
 	mutex_lock(&w->mu);
-	s = wal_unread_find_locked(w, number);
+	s = wal_mark_find_locked(w, number);
 	again = s && s->kept;
 	mutex_unlock(&w->mu);
 	if (!again)
 		rc = wal_aside_return(w, number, err);
 	if (!again && !rc)
-		rc = damaged ? rename_aside(w->o.fs, path, ASIDE_DAMAGED, err) :
+		rc = damaged ? trash_rename_aside(w->o.fs, path, ASIDE_DAMAGED,
+						  err) :
 			       fs_unlink(w->o.fs, path, err);
 	mutex_unlock(&w->unread_mu);
 	return rc;
@@ -355,7 +208,7 @@ int wal_unread_take_all(struct wal *w, const struct wal_unread_taker *taker,
 		char *path = mem_printf("%s/%s", w->dir, l.names[i]);
 
 		/* The current segment may have half a record at its end. */
-		if (!wal_unread_is_name(l.names[i]) ||
+		if (!wal_aside_is_unread(l.names[i]) ||
 		    segment_aside_number(l.names[i]) == current)
 			continue;
 		rc = wal_unread_take(w, path, taker, err);

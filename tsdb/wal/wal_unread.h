@@ -37,9 +37,6 @@ struct wal_unread_taker {
 	const _Atomic int *quit;
 };
 
-/* Whether a name is that of something unread; *.unread, *.unread-2, … */
-bool wal_unread_is_name(const char *name);
-
 /*
  * Take the profiles of the unread segment at `path`, make the log durable, and
  * remove the file; if some records are damaged, rename it to *.damaged. ERR_IO:
@@ -58,22 +55,6 @@ NODISCARD int wal_unread_take(struct wal *w, const char *path,
 NODISCARD int wal_unread_take_all(struct wal *w,
 				  const struct wal_unread_taker *taker,
 				  struct err *err);
-
-/*
- * Mark the segment of the record at `lsn`: the record could not be read, or is
- * stored nowhere else. If the log does not have the segment open, the name
- * *.unread becomes its only one. An error: the mark is not durable, so the
- * caller may not yet write that it has passed the record. The log remembers it
- * for wal_unread_settle().
- */
-NODISCARD int wal_mark_unread(struct wal *w, uint64_t lsn, struct err *err);
-
-/*
- * Try again to make marks durable. An error: some are not yet. Then nothing may
- * be flushed and no block be made, because their LSNs might include those of
- * profiles that only such a segment has.
- */
-NODISCARD int wal_unread_settle(struct wal *w, struct err *err);
 
 /* Whether such an error is about one file, so that others may be well. */
 bool wal_unread_is_of_one(int rc);

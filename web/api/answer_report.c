@@ -55,8 +55,8 @@ static const char *join_warnings(const struct writing *w)
 
 	for (size_t i = 0; i < w->warning_count; i++)
 		buf_printf(&all, "%s%s", i ? "; " : "", w->warnings[i]);
-	text = header_text(&w->request->arena, str_from(buf_bytes(&all)),
-			   HEADER_TEXT_MAX);
+	text = answer_header_text(&w->request->arena, str_from(buf_bytes(&all)),
+				  HEADER_TEXT_MAX);
 	buf_fini(&all);
 	return text;
 }

@@ -93,7 +93,7 @@ static struct str tls_config_take(struct web_config *c,
 	if (text.len && file.len)
 		yaml_error(&c->yaml, n, "set either %s or %s_file, not both",
 			   name, name);
-	return file.len ? read_file(c, n, file) : text;
+	return file.len ? web_config_read_file(c, n, file) : text;
 }
 
 /* Check that the settings are consistent, and that gnutls accepts them. */
@@ -191,13 +191,13 @@ static void decode_tls(struct yaml *y, const struct yaml_node *n, void *field)
 		check_tls(c, n);
 }
 
-bool needs_certificate(const struct web_tls *t)
+bool web_config_needs_certificate(const struct web_tls *t)
 {
 	return t->client_auth == WEB_CLIENT_ANY ||
 	       t->client_auth == WEB_CLIENT_VERIFIED;
 }
 
-bool verifies_certificate(const struct web_tls *t)
+bool web_config_verifies(const struct web_tls *t)
 {
 	return t->client_auth == WEB_CLIENT_VERIFIED_IF_GIVEN ||
 	       t->client_auth == WEB_CLIENT_VERIFIED;
@@ -362,8 +362,8 @@ static void note_file(struct web_config *c, struct web_file f)
 	c->files[c->file_count++] = f;
 }
 
-struct str read_file(struct web_config *c, const struct yaml_node *n,
-		     struct str file)
+struct str web_config_read_file(struct web_config *c, const struct yaml_node *n,
+				struct str file)
 {
 	struct buf text = buf_init(FILE_MAX);
 	struct yaml *y = &c->yaml;
@@ -405,7 +405,7 @@ static void decode_token(struct yaml *y, const struct yaml_node *n,
 	if (e.file.len && e.token.token.len)
 		yaml_error(y, n, "set either token or token_file, not both");
 	else if (e.file.len)
-		e.token.token = str_trim(read_file(c, n, e.file));
+		e.token.token = str_trim(web_config_read_file(c, n, e.file));
 	if (!e.token.name.len)
 		yaml_error(
 			y, n,
@@ -603,8 +603,9 @@ bool web_config_has_auth(const struct web_config *c)
 static bool asks_less(const struct web_tls *old, const struct web_tls *next)
 {
 	return (old->cert.len && !next->cert.len) ||
-	       (needs_certificate(old) && !needs_certificate(next)) ||
-	       (verifies_certificate(old) && !verifies_certificate(next)) ||
+	       (web_config_needs_certificate(old) &&
+		!web_config_needs_certificate(next)) ||
+	       (web_config_verifies(old) && !web_config_verifies(next)) ||
 	       (old->san_count && !next->san_count);
 }
 

@@ -152,13 +152,13 @@ bool web_config_is_stale(const struct web_config *c);
  * web_config_is_stale(). The returned text is in the arena. On failure an error
  * at node `n` is added to c->yaml, and the result is empty.
  */
-struct str read_file(struct web_config *c, const struct yaml_node *n,
-		     struct str file);
+struct str web_config_read_file(struct web_config *c, const struct yaml_node *n,
+				struct str file);
 
 /* Whether a client without a certificate is refused. */
-bool needs_certificate(const struct web_tls *t);
+bool web_config_needs_certificate(const struct web_tls *t);
 
 /* Whether a client's certificate is verified against client_ca. */
-bool verifies_certificate(const struct web_tls *t);
+bool web_config_verifies(const struct web_tls *t);
 
 #endif

@@ -17,7 +17,7 @@ void answer_header(struct answer *a, const char *name, const char *value)
 	a->headers[a->header_count++].value = value;
 }
 
-char *header_text(struct arena *arena, struct str text, size_t max)
+char *answer_header_text(struct arena *arena, struct str text, size_t max)
 {
 	static const char cut[] = "…";
 	struct str part = text.len <= max ? text :

@@ -99,7 +99,7 @@ struct answer {
  * Set a header. The value replaces the value of an earlier call with the same
  * name. An answer has at most ANSWER_HEADERS_MAX headers. `name` is a constant;
  * `value` is a constant or in the request's arena. A value with text from
- * outside, such as names in profiles, is made by header_text() first.
+ * outside, such as names in profiles, is made by answer_header_text() first.
  */
 void answer_header(struct answer *a, const char *name, const char *value);
 
@@ -110,7 +110,7 @@ void answer_header(struct answer *a, const char *name, const char *value);
  * an answer share 32 KiB with those of the request; if they do not fit, the
  * connection ends without an answer. The result is in the arena.
  */
-char *header_text(struct arena *arena, struct str text, size_t max);
+char *answer_header_text(struct arena *arena, struct str text, size_t max);
 
 /* A function that handles a request. All routes of a table share one `ctx`. */
 typedef void (*handler_fn)(void *ctx, struct request *r, struct answer *a);
