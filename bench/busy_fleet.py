@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fill a folder with the profiles of a busy fleet, for everprof bench storage
+"""Fill a folder with the profiles of a busy fleet, for everprof-bench storage
 and the scripts beside this one.
 
 Eleven Go programs of Debian 12 run in two instances each and are kept busy

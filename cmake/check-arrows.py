@@ -59,6 +59,8 @@ THIRD_PARTY = {
     'zstd.h': {'base/zstd.c'},
     'sanitizer/asan_interface.h': {'base/arena.c'},
 }
+# Entry points of programs, which are in no module's library.
+PROGRAMS = {'cmd/main.c', 'bench/bench.c'}
 BANNED = re.compile(
     r'\b(strcpy|strcat|sprintf|strncpy|strtok|atoi|atol|gmtime|localtime|'
     r'vsprintf|gets)\s*\(')
@@ -196,7 +198,7 @@ def main():
                 complain(path, f'the name stands in {names[name]} too')
             # cmake/Bpf.cmake compiles what runs in the kernel.
             if name.endswith('.c') and stem not in m['SOURCES'] \
-                    and path != 'cmd/main.c' and not name.endswith('.bpf.c'):
+                    and path not in PROGRAMS and not name.endswith('.bpf.c'):
                 complain(path, 'is not in CMakeLists.txt')
             check_file(mods, root, path, complain)
             rooms.check(path, complain)

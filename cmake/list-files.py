@@ -73,8 +73,7 @@ def rows_of(root, module, names):
     others = list(other_files(root, module, listed))
     if module == 'web':
         others += ui_files(root)
-    if module == 'cmd':
-        others.append('main.c')
+    others += {'cmd': ['main.c'], 'bench': ['bench.c']}.get(module, [])
     for name in others:
         yield os.path.dirname(name), os.path.basename(name), f'{module}/{name}'
 

@@ -1,213 +1,115 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entry point: settings of the process, and finding the command. */
-#include <malloc.h>
-#include <poll.h>
-#include <signal.h>
+/* Entry point of everprof, with the table of its commands. */
+#include <assert.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "base/suggest.h"
-#include "cmd/cli/cmd.h"
-#include "cmd/cli/commands.h"
+#include "base/bytes.h"
 #include "cmd/cli/console.h"
-#include "cmd/cli/symbols_helper.h"
-#include "cmd/serve/ebpf.h"
+#include "cmd/program.h"
 
 /*
- * List the commands of a group, or all commands if `group` is NULL. Returns
- * their number.
+ * Commands of a group (those with the same first word) are adjacent, because
+ * completions begin a group at its first command.
  */
-static int main_list_commands(FILE *out, const char *group)
-{
-	int n = 0;
+static const struct command main_commands[] = {
+	{ NULL, "serve", cmd_serve,
+	  "start the server: scrape, store and serve profiles" },
+	{ NULL, "agent", cmd_agent,
+	  "scrape, and send the profiles to a central server" },
+	{ "check", "config", cmd_check_config, "check configuration files" },
+	{ "check", "relabel", cmd_check_relabel,
+	  "show how relabelling changes a target" },
+	{ "check", "web-config", cmd_check_web_config,
+	  "check files for --web.config.file" },
+	{ "check", "selector", cmd_check_selector,
+	  "check the syntax of a selector" },
+	{ "check", "health", cmd_check_health,
+	  "ask a server whether it is healthy" },
+	{ "query", "labels", cmd_query_labels,
+	  "list label names, or the values of a label" },
+	{ "query", "series", cmd_query_series, "list series" },
+	{ "query", "range", cmd_query_range,
+	  "list series and the times of their profiles" },
+	{ "query", "profile", cmd_query_profile,
+	  "fetch a profile, or a report on it" },
+	{ "query", "top", cmd_query_top,
+	  "list the functions with the highest values" },
+	{ "query", "diff", cmd_query_diff,
+	  "compare two time ranges or selectors" },
+	{ "query", "flamegraph", cmd_query_flamegraph, "draw a flame graph" },
+	{ "query", "history", cmd_query_history, "show functions over time" },
+	{ "query", "running", cmd_query_running,
+	  "list the queries that the server is running" },
+	{ "query", "export", cmd_query_export,
+	  "write all profiles of a time range to a tar" },
+	{ "query", "delete", cmd_query_delete,
+	  "count profiles, and delete them with --yes" },
+	{ NULL, "compare", cmd_compare,
+	  "tell which functions changed by more than noise" },
+	{ NULL, "report", cmd_report, "merge pprof files and report on them" },
+	{ NULL, "record", cmd_record,
+	  "profile this machine, a process or a command with eBPF" },
+	{ NULL, "push", cmd_push,
+	  "send a data directory or pprof files to a server" },
+	{ "tsdb", "import", cmd_tsdb_import,
+	  "import pprof files into a data directory" },
+	{ "tsdb", "dump", cmd_tsdb_dump,
+	  "list or extract the profiles of a data directory" },
+	{ "tsdb", "list", cmd_tsdb_list, "list blocks and head blocks" },
+	{ "tsdb", "stats", cmd_tsdb_stats,
+	  "show disk usage by label, codec and section" },
+	{ "tsdb", "recode", cmd_tsdb_recode,
+	  "rewrite older blocks with the columns codec" },
+	{ "tsdb", "verify", cmd_tsdb_verify,
+	  "check every byte of a data directory" },
+	{ "tsdb", "repair", cmd_tsdb_repair,
+	  "repair a damaged data directory" },
+	{ "tsdb", "confirm-clock", cmd_tsdb_confirm_clock,
+	  "confirm the system clock after a jump" },
+	{ "tsdb", "snapshot", cmd_tsdb_snapshot,
+	  "create a snapshot with hard links" },
+	{ NULL, "completion", cmd_completion,
+	  "print the completion script of a shell" },
+	{ NULL, "man", cmd_man, "print the manual page" },
+	{ NULL, "version", cmd_version, "print the version" },
+};
 
-	for (size_t i = 0; i < command_count; i++) {
-		char name[32];
-
-		if (group && (!commands[i].group ||
-			      strcmp(commands[i].group, group) != 0))
-			continue;
-		n++;
-		command_name(&commands[i], name);
-		fprintf(out, "  %-18s %s\n", name, commands[i].help);
-	}
-	return n;
-}
+static_assert(ARRAY_SIZE(main_commands) <= COMMANDS_MAX, "more commands");
 
 /*
- * Whether an argument is --help or -h; "help" is accepted too, because many
- * programs have it.
+ * "everprof bench" runs the program of the benchmarks, which is beside this one
+ * where it was built, and is not installed.
  */
-static bool asks_for_help(const char *arg)
+static int main_bench(char **argv)
 {
-	return !strcmp(arg, "--help") || !strcmp(arg, "-h") ||
-	       !strcmp(arg, "help");
-}
+	char path[4096];
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 16);
+	char *name = len < 0 ? NULL : memrchr(path, '/', (size_t)len);
 
-static void main_print_help(FILE *out)
-{
-	fprintf(out,
-		"everprof is a continuous-profiling database: it scrapes pprof endpoints, stores every\n"
-		"profile, and finds profiles by label selector and time.\n"
-		"\n"
-		"usage: everprof COMMAND [ARGUMENTS] [FLAGS]\n"
-		"\n"
-		"Commands:\n");
-	main_list_commands(out, NULL);
-	fprintf(out,
-		"\n"
-		"everprof COMMAND --help describes a command and its flags.\n"
-		"To start a server: everprof serve --config.file=everprof.yaml\n");
-}
-
-static bool is_group(const char *word)
-{
-	for (size_t i = 0; i < command_count; i++) {
-		if (commands[i].group && !strcmp(commands[i].group, word))
-			return true;
+	if (name) {
+		memcpy(name + 1, "everprof-bench", sizeof("everprof-bench"));
+		execv(path, argv);
 	}
-	return false;
-}
-
-/* Report an unknown command, with the most similar command name. */
-static int unknown_command(int argc, char **argv)
-{
-	static char names[COMMANDS_MAX][32];
-	struct suggestion s = { 0 };
-	char typed[128];
-	bool two = argc > 1 && is_group(argv[0]);
-
-	snprintf(typed, sizeof(typed), "%s%s%s", argv[0], argc > 1 ? " " : "",
-		 argc > 1 ? argv[1] : "");
-	for (size_t i = 0; i < command_count; i++) {
-		command_name(&commands[i], names[i]);
-		suggest_nearest(&s, str_of(typed), names[i]);
-		/*
-		 * Compare the first word alone, too: the second may be an
-		 * argument of a mistyped command, as in "serv file".
-		 */
-		if (!two)
-			suggest_nearest(&s, str_of(argv[0]), names[i]);
-		if (!two && commands[i].group)
-			suggest_nearest(&s, str_of(argv[0]), commands[i].group);
-	}
-	if (s.best)
-		console_say("unknown command \"%s\": did you mean everprof %s?",
-			    two ? typed : argv[0], s.best);
-	else
-		console_say(
-			"unknown command \"%s\"; everprof --help lists all commands",
-			two ? typed : argv[0]);
-	if (two && !s.best)
-		main_list_commands(stderr, argv[0]);
+	console_say(
+		"benchmarks are a program of their own, everprof-bench, which is not installed: ./dev build makes it in build/release");
 	return 2;
-}
-
-/* Find the command by its one or two words and run it. */
-static int main_run(int argc, char **argv)
-{
-	for (size_t i = 0; i < command_count; i++) {
-		const struct command *c = &commands[i];
-		int words = c->group ? 2 : 1;
-
-		if (argc < words || strcmp(argv[words - 1], c->name) != 0 ||
-		    (c->group && strcmp(argv[0], c->group) != 0))
-			continue;
-		return c->run(argc - words, argv + words);
-	}
-	/*
-	 * The name of a group without a second word, or with --help: list the
-	 * group's commands.
-	 */
-	if (argc == 1 || asks_for_help(argv[1])) {
-		if (main_list_commands(argc == 1 ? stderr : stdout, argv[0]))
-			return argc == 1 ? 2 : 0;
-	}
-	return unknown_command(argc, argv);
-}
-
-/* "help COMMAND" means "COMMAND --help". */
-static int main_help(int argc, char **argv)
-{
-	static char flag[] = "--help";
-
-	for (int i = 1; i < argc; i++)
-		argv[i - 1] = argv[i];
-	argv[argc - 1] = flag;
-	return main_run(argc, argv);
-}
-
-/* Whether standard output is a pipe or socket that nobody reads any more. */
-static bool main_output_is_unread(void)
-{
-	struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
-
-	return poll(&p, 1, 0) == 1 && p.revents & POLLERR;
-}
-
-/*
- * Report a failed write of standard output, such as to a full disk, which would
- * otherwise look like success. If the reader has closed the pipe, as head does,
- * nothing has failed: end silently by SIGPIPE, like other programs.
- */
-static int main_finish(int code)
-{
-	struct err err;
-
-	if (!fflush(stdout) && !ferror(stdout))
-		return code;
-	err_sys(&err, "cannot write to standard output");
-	if (main_output_is_unread()) {
-		signal(SIGPIPE, SIG_DFL);
-		raise(SIGPIPE);
-	}
-	return code ? code : cmd_fail(&err);
 }
 
 int main(int argc, char **argv)
 {
-	/*
-	 * Buffers of at least this size get memory mappings of their own, which
-	 * are returned to the system when the buffers are freed. If the size is
-	 * not set, glibc raises it whenever such a buffer is freed, and would
-	 * then keep the memory of the largest profile (docs/decisions.md, 30).
-	 */
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no thread runs yet */
-	mallopt(M_MMAP_THRESHOLD, 1024 * 1024);
-	/*
-	 * All threads share one heap: a heap for each thread would keep the
-	 * memory of the thread's largest query (docs/decisions.md, 54). Up to 4
-	 * MiB of free memory stay at the end of the heap: to return all of it
-	 * would cost a query a tenth of its time in page faults.
-	 */
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no thread runs yet */
-	mallopt(M_ARENA_MAX, 1);
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no thread runs yet */
-	mallopt(M_TRIM_THRESHOLD, 4 * 1024 * 1024);
-	/*
-	 * Writing to a closed pipe or beyond RLIMIT_FSIZE makes write() fail
-	 * instead of ending the process.
-	 */
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
-	if (argc < 2) {
-		main_print_help(stderr);
-		return 2;
-	}
-	if (asks_for_help(argv[1]) && argc > 2 && !asks_for_help(argv[2]))
-		return main_finish(main_help(argc - 1, argv + 1));
-	if (asks_for_help(argv[1])) {
-		main_print_help(stdout);
-		return main_finish(0);
-	}
-	if (!strcmp(argv[1], EBPF_HELPER))
-		return ebpf_help();
-	if (!strcmp(argv[1], EBPF_PROCESS_HELPER))
-		return ebpf_help_processes();
-	if (!strcmp(argv[1], SYMBOLS_HELPER))
-		return symbolizer_help();
-	if (!strcmp(argv[1], SYMBOLS_OPENER))
-		return symbolizer_help_open();
-	if (!strcmp(argv[1], "--version"))
-		return main_finish(cmd_version(0, argv));
-	return main_finish(main_run(argc - 1, argv + 1));
+	static const struct program everprof = {
+		.name = "everprof",
+		.about =
+			"everprof is a continuous-profiling database: it scrapes pprof endpoints, stores every\n"
+			"profile, and finds profiles by label selector and time.\n",
+		.hint = "To start a server: everprof serve --config.file=everprof.yaml\n",
+		.commands = main_commands,
+		.count = ARRAY_SIZE(main_commands),
+	};
+
+	if (argc > 1 && !strcmp(argv[1], "bench"))
+		return main_bench(argv + 1);
+	return program_run(&everprof, argc, argv);
 }

@@ -78,7 +78,7 @@ soak_series() { # many series stay within 256 MiB, and a start within a second
   for flags in "--series=100000 --profiles=500000" "--series=1000 --profiles=1000000" \
     "--series=360000 --profiles=1440000 --lifetime=4" "--series=1000000 --profiles=2000000"; do
     # shellcheck disable=SC2086
-    out=$(build/release/everprof bench series $flags) || failed=$((failed + 1))
+    out=$(build/release/everprof-bench series $flags) || failed=$((failed + 1))
     echo "$flags"
     echo "$out"
     awk '/^memory/ && $3 >= 256 { bad = 1 } /^open/ && $2 >= 1000 { bad = 1 } END { exit bad }' \

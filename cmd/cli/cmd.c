@@ -10,6 +10,8 @@
 #include "cmd/cli/version.h"
 #include "pprof/report/report.h"
 
+const char *cmd_program = "everprof";
+
 /*
  * The name of the positional argument with the index `n`. The names are the
  * words in capitals of the usage line. The result is valid until the next call.
@@ -49,7 +51,7 @@ static void print_help(const struct usage *u, const struct flag *flags)
 	struct buf text = { 0 };
 
 	cmd_usage_text(u, &text);
-	printf("usage: everprof %s\n\n%s\n\n", u->line, buf_cstr(&text));
+	printf("usage: %s %s\n\n%s\n\n", cmd_program, u->line, buf_cstr(&text));
 	buf_fini(&text);
 	flags_help(stdout, flags);
 }
@@ -75,7 +77,7 @@ int cmd_begin(const struct usage *u, const struct flag *flags, int *argc,
 
 	if (flags_parse(flags, argc, argv, &help, &err)) {
 		console_say("%s", err.msg);
-		fprintf(stderr, "usage: everprof %s\n", u->line);
+		fprintf(stderr, "usage: %s %s\n", cmd_program, u->line);
 		return 2;
 	}
 	if (help) {
@@ -92,7 +94,8 @@ int cmd_begin(const struct usage *u, const struct flag *flags, int *argc,
 		else
 			console_say("%s is missing",
 				    missing_argument(u, *argc));
-		fprintf(stderr, "usage: everprof %s   (see --help)\n", u->line);
+		fprintf(stderr, "usage: %s %s   (see --help)\n", cmd_program,
+			u->line);
 		return 2;
 	}
 	return -1;

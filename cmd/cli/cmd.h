@@ -120,21 +120,6 @@ int cmd_tsdb_confirm_clock(int argc, char **argv);
 /* Make a copy of a data directory with hard links. */
 int cmd_tsdb_snapshot(int argc, char **argv);
 
-/* Measure the columns codec over a folder of profiles. */
-int cmd_bench_columns(int argc, char **argv);
-
-/* Measure merging profiles. */
-int cmd_bench_merge(int argc, char **argv);
-
-/* Measure what the eBPF collector costs on this machine. */
-int cmd_bench_ebpf(int argc, char **argv);
-
-/* Measure the cost of many series. */
-int cmd_bench_series(int argc, char **argv);
-
-/* Measure storage over a folder of profiles. */
-int cmd_bench_storage(int argc, char **argv);
-
 /* Print the completion script of a shell. */
 int cmd_completion(int argc, char **argv);
 
@@ -144,10 +129,13 @@ int cmd_man(int argc, char **argv);
 /* Print version and revision. */
 int cmd_version(int argc, char **argv);
 
+/* The name of this program, for usage lines and messages. Set by program_run(). */
+extern const char *cmd_program;
+
 /* The usage of a command, for --help and messages. */
 struct usage {
 	/*
-	 * `line` is printed after "usage: everprof "; `text` is the description
+	 * `line` is printed after "usage: " and the name of the program; `text` is the description
 	 * of the command.
 	 */
 	const char *line;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of all commands; main(), the manual page and the completions are
- * made from it.
+ * The table of the program's commands; program.c finds commands in it, and the
+ * manual page and the completions describe what it lists, so that none of them
+ * can be stale (docs/decisions.md, 100).
  *
- * Ownership: the table is constant.
+ * Ownership: the table is borrowed, and constant.
  * Threads: commands_describe() before other threads start; the table may be
  * read by any thread.
  */
@@ -27,11 +28,11 @@ struct command {
 };
 
 /*
- * All commands; the commands of a group (with the same first word) are
- * adjacent.
+ * All commands of this program, from its table; the commands of a group (with
+ * the same first word) are adjacent. Set by program_run().
  */
-extern const struct command commands[];
-extern const size_t command_count;
+extern const struct command *commands;
+extern size_t command_count;
 
 /* Write the words of a command as they are typed, such as "query top". */
 void command_name(const struct command *c, char out[32]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * everprof bench storage: appends a folder of profiles to a new database, then
+ * everprof-bench storage: appends a folder of profiles to a new database, then
  * flushes, seals, reopens and reads it, and prints the cost of each phase and a
  * yardstick to compare it with (the speed of zstd on this machine). Errors end
  * the process.
@@ -20,9 +20,10 @@
 #include "base/file.h"
 #include "base/file_slurp.h"
 #include "base/mem.h"
-#include "cmd/bench_input.h"
-#include "cmd/bench_read.h"
-#include "cmd/bench_state.h"
+#include "bench/bench.h"
+#include "bench/bench_input.h"
+#include "bench/bench_read.h"
+#include "bench/bench_state.h"
 #include "cmd/cli/process_memory.h"
 #include "cmd/tools/source.h"
 #include "pprof/columns/columns.h"
@@ -301,7 +302,7 @@ static void bench_storage_fill(struct bench *b, const char *path, int64_t bytes)
 	tsdb_close(b->db);
 }
 
-int cmd_bench_storage(int argc, char **argv)
+int bench_storage(int argc, char **argv)
 {
 	struct bench b = { .instances = 1, .repeat = 1, .step_ms = 15000 };
 	struct source_visitor v = { .wants = bench_want_all,
@@ -326,7 +327,7 @@ int cmd_bench_storage(int argc, char **argv)
 		{ 0 },
 	};
 	static const struct usage u = {
-		"bench storage FOLDER [FLAGS]",
+		"storage FOLDER [FLAGS]",
 		"Append a folder of profiles (<program>/<type>/<unix ms>.pb.gz, or tars of these) to a\n"
 		"database in /var/tmp; then seal, compact, list, fetch, read and open it. Print the cost\n"
 		"of each step, and the speed of the machine to compare with.",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * everprof bench series: the cost of many series. Profiles of 2 KB with label
+ * everprof-bench series: the cost of many series. Profiles of 2 KB with label
  * sets of 8 labels and about 200 bytes are appended, 200 for each second of a
  * simulated clock, while head blocks are flushed and sealed as by `everprof
  * serve`. Then the database is opened again, and times are listed.
@@ -14,7 +14,8 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "cmd/bench_state.h"
+#include "bench/bench.h"
+#include "bench/bench_state.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/cli/process_memory.h"
 #include "model/types.h"
@@ -303,7 +304,7 @@ static void make_typeset(struct series_bench *b)
 	typeset_encode(&t, &b->typeset);
 }
 
-int cmd_bench_series(int argc, char **argv)
+int bench_series(int argc, char **argv)
 {
 	struct series_bench b = { .series = 100000,
 				  .profiles = 300000,
@@ -318,7 +319,7 @@ int cmd_bench_series(int argc, char **argv)
 		{ 0 },
 	};
 	static const struct usage u = {
-		"bench series [FLAGS]",
+		"series [FLAGS]",
 		"Append small profiles of many series to a database in /var/tmp, as serve would over\n"
 		"hours. Print memory use, start-up time and the time of listings.",
 		0, 0

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reading side of `everprof bench storage`. Times are CPU times, except for
+ * The reading side of `everprof-bench storage`. Times are CPU times, except for
  * the latency of single fetches, so that other load does not matter.
  */
-#include "cmd/bench_read.h"
+#include "bench/bench_read.h"
 
 #include <ftw.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "cmd/bench_state.h"
+#include "bench/bench_state.h"
 #include "tsdb/query/querier.h"
 
 #define FETCHES  2000 /* number of fetches that measure the latency */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * everprof bench columns: encodes the profiles of a folder with the columns
+ * everprof-bench columns: encodes the profiles of a folder with the columns
  * codec and prints for each series how the profiles were encoded, and their
  * size compared with gzip as scraped and with zstd in chunks. It checks that
  * decoding restores each profile byte for byte.
@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "base/zstd.h"
+#include "bench/bench.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/cli/console.h"
 #include "cmd/tools/source.h"
@@ -345,7 +346,7 @@ static int bench_columns_run(struct columns_bench *b, const char *path,
 	return 0;
 }
 
-int cmd_bench_columns(int argc, char **argv)
+int bench_columns(int argc, char **argv)
 {
 	int64_t every = 1;
 	const struct flag flags[] = {
@@ -354,7 +355,7 @@ int cmd_bench_columns(int argc, char **argv)
 		{ 0 },
 	};
 	static const struct usage u = {
-		"bench columns FOLDER",
+		"columns FOLDER",
 		"Encode the profiles of a folder of tars with the columns codec, one stripe for each\n"
 		"job, and verify that decoding restores them. For each series, print how profiles were\n"
 		"encoded, bytes per profile, the ratio to gzip, and megabytes per CPU second of zstd,\n"

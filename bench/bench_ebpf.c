@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * everprof bench ebpf: what the eBPF collector costs on this machine, beside a
+ * everprof-bench ebpf: what the eBPF collector costs on this machine, beside a
  * program that burns CPU with a stack of a known depth.
  */
 #include <inttypes.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "bench/bench.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/cli/process_memory.h"
 #include "cmd/serve/ebpf.h"
@@ -132,7 +133,7 @@ static int ebpf_bench_run(struct ebpf_bench *b, struct err *err)
 	return 0;
 }
 
-int cmd_bench_ebpf(int argc, char **argv)
+int bench_ebpf(int argc, char **argv)
 {
 	struct ebpf_bench b = { .hz = COLLECTOR_HZ,
 				.duration_ms = 30000,
@@ -147,7 +148,7 @@ int cmd_bench_ebpf(int argc, char **argv)
 		{ 0 },
 	};
 	static const struct usage u = {
-		"bench ebpf [FLAGS]",
+		"ebpf [FLAGS]",
 		"Profile this machine, beside a program that burns CPU, and print what it costs: the\n"
 		"time of the BPF program, CPU and memory. Needs the permissions of everprof record.",
 		0, 0

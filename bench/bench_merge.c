@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * everprof bench merge: how fast profiles are decompressed and merged, and how
+ * everprof-bench merge: how fast profiles are decompressed and merged, and how
  * much memory that takes. All profiles of a type are merged, first of one
  * program, then of all programs.
  */
@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "base/zstd.h"
+#include "bench/bench.h"
 #include "cmd/cli/cmd.h"
 #include "cmd/cli/console.h"
 #include "cmd/tools/source.h"
@@ -226,11 +227,11 @@ static int bench_merge_run(struct merge_bench *b, const char *path,
 	return rc;
 }
 
-int cmd_bench_merge(int argc, char **argv)
+int bench_merge(int argc, char **argv)
 {
 	static const struct flag none[] = { { 0 } };
 	static const struct usage u = {
-		"bench merge FOLDER",
+		"merge FOLDER",
 		"Merge the profiles of a folder of tars. Print profiles and megabytes per CPU second,\n"
 		"and the memory that merging took.",
 		1, 1

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reading side of `everprof bench storage`: listing, fetching, and reading
+ * The reading side of `everprof-bench storage`: listing, fetching, and reading
  * everything.
  *
  * Ownership: as in struct bench; querier and buffers live for one call.
  * Threads: one thread.
  */
-#ifndef CMD_BENCH_READ_H
-#define CMD_BENCH_READ_H
+#ifndef BENCH_BENCH_READ_H
+#define BENCH_BENCH_READ_H
 
-#include "cmd/bench_state.h"
+#include "bench/bench_state.h"
 
 /*
  * Print the speed of a phase that took `ns` nanoseconds of CPU time and

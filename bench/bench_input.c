@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The input of `everprof bench storage`: loading profiles, giving them evenly
+ * The input of `everprof-bench storage`: loading profiles, giving them evenly
  * spaced times, the yardstick (the speed of zstd), and appending. Errors end
  * the process.
  */
-#include "cmd/bench_input.h"
+#include "bench/bench_input.h"
 
 #include <ftw.h>
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/zstd.h"
-#include "cmd/bench_state.h"
+#include "bench/bench_state.h"
 #include "cmd/cli/console.h"
 #include "cmd/tools/source.h"
 

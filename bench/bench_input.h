@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The input of `everprof bench storage`: all profiles of a folder in memory,
+ * The input of `everprof-bench storage`: all profiles of a folder in memory,
  * the yardstick (the speed of zstd on these profiles), and appending them.
  *
  * Ownership: struct bench owns the input.
  * Threads: one thread.
  */
-#ifndef CMD_BENCH_INPUT_H
-#define CMD_BENCH_INPUT_H
+#ifndef BENCH_BENCH_INPUT_H
+#define BENCH_BENCH_INPUT_H
 
-#include "cmd/bench_state.h"
+#include "bench/bench_state.h"
 #include "cmd/tools/source.h"
 
 /* source_visitor.wants: take each file whose name is a time. */

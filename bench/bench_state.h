@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state that the files of `everprof bench storage` share.
+ * The state that the files of `everprof-bench storage` share.
  *
  * Ownership: the command owns the state, and ends the process on an error.
  * Threads: one thread, except for the thread that samples memory.
  */
-#ifndef CMD_BENCH_STATE_H
-#define CMD_BENCH_STATE_H
+#ifndef BENCH_BENCH_STATE_H
+#define BENCH_BENCH_STATE_H
 
 #include <pthread.h>
 #include <stdatomic.h>
