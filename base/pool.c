@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/mutex.h"
+#include "base/thread.h"
 
 /* A queued task: a worker calls fn(ctx, number of the worker). */
 struct task {
@@ -161,7 +162,6 @@ static void *worker_run(void *arg)
 	struct worker *w = arg;
 	struct pool *p = w->pool;
 
-	pthread_setname_np(pthread_self(), p->name);
 	for (;;) {
 		struct pool_group *g = NULL;
 		struct task *t;
@@ -197,13 +197,8 @@ struct pool *pool_start(const char *name, unsigned threads, size_t max)
 	pthread_cond_init(&p->work, NULL);
 	for (unsigned i = 0; i < threads; i++) {
 		p->workers[i] = (struct worker){ .pool = p, .number = i };
-		if (pthread_create(&p->workers[i].thread, NULL, worker_run,
-				   &p->workers[i]))
-			/*
-			 * No further thread can be started: end the process, as
-			 * when memory is exhausted.
-			 */
-			abort();
+		p->workers[i].thread =
+			thread_start(p->name, worker_run, &p->workers[i]);
 	}
 	return p;
 }

@@ -20,6 +20,7 @@
 #include "base/file.h"
 #include "base/file_slurp.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "bench/bench.h"
 #include "bench/bench_input.h"
 #include "bench/bench_read.h"
@@ -166,8 +167,7 @@ static void begin_sampling(struct bench *b)
 {
 	atomic_store(&b->peak_kb, 0);
 	atomic_store(&b->sampling, true);
-	if (pthread_create(&b->sampler, NULL, sample_memory, b))
-		abort();
+	b->sampler = thread_start("bench-memory", sample_memory, b);
 }
 
 /*

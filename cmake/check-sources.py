@@ -23,7 +23,7 @@ import sys
 
 FOLDER_HINT = 40
 LINES_HINT = 800
-MESSAGES = {'cmd/cli/console.c', 'base/mem.c'}
+MESSAGES = {'cmd/cli/console.c', 'base/mem.c', 'base/thread.c'}
 FUNCTION = re.compile(r'^(?!static_assert|typedef|#|\s|\}|//|/\*)([A-Za-z_][\w\s\*]*?)'
                       r'(?:PRINTF\([^)]*\)\s*)?\b(\w+)\([^;{}]*\)\s*\n\{', re.M)
 TYPE = re.compile(r'^(?:struct|enum|union) (\w+)\s*\{', re.M)

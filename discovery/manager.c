@@ -8,6 +8,7 @@
 #include "base/ingest_limiter.h"
 #include "base/mem.h"
 #include "base/mutex.h"
+#include "base/thread.h"
 #include "discovery/core/entry.h"
 
 #define WAIT_MS_MAX 10000 /* maximum wait of the loop in ms */
@@ -189,7 +190,6 @@ static void *loop_run(void *arg)
 	struct discovery *d = arg;
 	int64_t wait;
 
-	pthread_setname_np(pthread_self(), "discovery");
 	mutex_lock(&d->mu);
 	while (!atomic_load(&d->stopping)) {
 		wait = http_next_ms(d->client, refresh_due(d));
@@ -400,8 +400,7 @@ int discovery_start(const struct discovery_options *o, struct discovery **out,
 				"the memory for answers to service discovery");
 	http_client_refuse(d->client, o->refused);
 	d->running = true;
-	if (pthread_create(&d->loop, NULL, loop_run, d))
-		abort(); /* fatal, as when memory is exhausted */
+	d->loop = thread_start("discovery", loop_run, d);
 	*out = d;
 	return 0;
 }

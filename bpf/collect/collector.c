@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/thread.h"
 #include "bpf/collect/collector_private.h"
 #include "bpf/collect/collector_samples.h"
 #include "bpf/collect/collector_window.h"
@@ -419,7 +420,6 @@ static void *collector_run(void *collector)
 {
 	struct collector *c = collector;
 
-	pthread_setname_np(pthread_self(), "ebpf-collector");
 	collector_list_waits(c);
 	do
 		collector_turn(c);
@@ -557,8 +557,7 @@ int collector_start(const struct collector_options *o, struct collector **out,
 		return rc;
 	}
 	collector_begin(c);
-	if (pthread_create(&c->thread, NULL, collector_run, c))
-		abort(); /* like a lack of memory, this ends everprof */
+	c->thread = thread_start("ebpf-collector", collector_run, c);
 	*out = c;
 	return 0;
 }

@@ -60,7 +60,6 @@ static void *elf_queue_run(void *queue)
 {
 	struct elf_queue *q = queue;
 
-	pthread_setname_np(pthread_self(), "ebpf-files");
 	while (elf_queue_wait(q)) {
 		elf_queue_read(q);
 		mutex_lock(&q->t.mu);
@@ -82,7 +81,7 @@ struct elf_queue *elf_queue_open(char *const *helper_argv,
 
 	q->helpers.files = file_helper_new(helper_argv);
 	q->helpers.processes = file_helper_new(process_argv);
-	reading_thread_start(&q->t, elf_queue_run, q);
+	reading_thread_start(&q->t, "ebpf-files", elf_queue_run, q);
 	return q;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/thread.h"
 #include "bpf/collect/frame_names.h"
 #include "model/collected.h"
 
@@ -203,7 +204,6 @@ static void *writer_run(void *writer)
 	struct sample_window *window;
 	struct err err;
 
-	pthread_setname_np(pthread_self(), "ebpf-profiles");
 	frame_names_init(&w->names,
 			 &(struct frame_names_options){
 				 .helper_argv = w->o.helper_argv,
@@ -234,8 +234,7 @@ profile_writer_open(const struct profile_writer_options *o)
 	w->o = *o;
 	mutex_init(&w->mu);
 	clock_cond_init(&w->wake);
-	if (pthread_create(&w->thread, NULL, writer_run, w))
-		abort(); /* like a lack of memory, this ends everprof */
+	w->thread = thread_start("ebpf-profiles", writer_run, w);
 	return w;
 }
 

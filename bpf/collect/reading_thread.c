@@ -6,15 +6,17 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 
-void reading_thread_start(struct reading_thread *t, void *(*run)(void *),
-			  void *ctx)
+void reading_thread_start(struct reading_thread *t, const char *name,
+			  void *(*run)(void *), void *ctx)
 {
 	mutex_init(&t->mu);
 	clock_cond_init(&t->wake);
 	t->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (t->fd < 0 || pthread_create(&t->thread, NULL, run, ctx))
+	if (t->fd < 0)
 		abort(); /* like a lack of memory, this ends everprof */
+	t->thread = thread_start(name, run, ctx);
 }
 
 void reading_thread_stop(struct reading_thread *t)

@@ -20,8 +20,8 @@ struct reading_thread {
 };
 
 /* Start a thread that calls run(ctx), which returns when `stopping` is set. */
-void reading_thread_start(struct reading_thread *t, void *(*run)(void *),
-			  void *ctx);
+void reading_thread_start(struct reading_thread *t, const char *name,
+			  void *(*run)(void *), void *ctx);
 
 /* Set `stopping`, and wait until the thread has ended. */
 void reading_thread_stop(struct reading_thread *t);

@@ -212,7 +212,6 @@ static void *scan_queue_run(void *queue)
 	struct scan_user *u;
 	bool all;
 
-	pthread_setname_np(pthread_self(), "ebpf-scan");
 	while (scan_queue_wait(q, &all)) {
 		if (all)
 			scan_queue_list(q);
@@ -230,7 +229,7 @@ struct scan_queue *scan_queue_open(char *const *helper_argv,
 
 	q->ranges = ranges;
 	q->reader = file_helper_new(helper_argv);
-	reading_thread_start(&q->t, scan_queue_run, q);
+	reading_thread_start(&q->t, "ebpf-scan", scan_queue_run, q);
 	return q;
 }
 

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "base/vec.h"
 #include "base/yaml_json.h"
 #include "discovery/rest/document.h"
@@ -121,7 +122,6 @@ static void *plugin_wait(void *arg)
 {
 	pid_t *pid = arg;
 
-	pthread_setname_np(pthread_self(), "plugin");
 	while (waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	atomic_fetch_sub(&unkillable, 1);
@@ -137,7 +137,6 @@ static void *plugin_wait(void *arg)
 static void plugin_reap(const struct exec_plugin *x)
 {
 	struct pollfd ended = { .fd = x->process, .events = POLLIN };
-	pthread_t thread;
 	pid_t *pid;
 
 	kill(-x->pid, SIGKILL);
@@ -152,9 +151,7 @@ static void plugin_reap(const struct exec_plugin *x)
 	atomic_fetch_add(&unkillable, 1);
 	pid = mem_new(pid_t);
 	*pid = x->pid;
-	if (pthread_create(&thread, NULL, plugin_wait, pid))
-		abort(); /* fatal, as when memory is exhausted */
-	pthread_detach(thread);
+	pthread_detach(thread_start("plugin", plugin_wait, pid));
 }
 
 /* Ends a run with an error. */

@@ -6,6 +6,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "base/units.h"
 #include "client/address/endpoint.h"
 #include "remotewrite/send/queue_cursor.h"
@@ -155,8 +156,8 @@ static int start_threads(struct queue *q, struct err *err)
 			       sizeof(*q->shards));
 	q->wanted_shards = (size_t)q->config.queue.min_shards;
 	rc = queue_set_shards(q, q->wanted_shards, err);
-	if (!rc && pthread_create(&q->reader, NULL, queue_read, q))
-		abort(); /* like a lack of memory, this ends everprof */
+	if (!rc)
+		q->reader = thread_start("write-reader", queue_read, q);
 	return rc;
 }
 

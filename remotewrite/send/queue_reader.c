@@ -567,7 +567,6 @@ void *queue_read(void *queue)
 	r.before_ms = q->window.acked.ms;
 	r.clock = q->clock;
 	mutex_unlock(&q->mu);
-	pthread_setname_np(pthread_self(), "write-reader");
 	while (!queue_is_stopping(q)) {
 		uint64_t from = r.position;
 		struct err err;

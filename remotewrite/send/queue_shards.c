@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/thread.h"
 #include "remotewrite/send/shard.h"
 
 #define SECOND_NS 1000000000LL
@@ -41,8 +42,7 @@ static int start_shard(struct queue *q, struct shard *s, struct err *err)
 	if (rc)
 		return rc;
 	clock_cond_init(&s->wake);
-	if (pthread_create(&s->thread, NULL, shard_run, s))
-		abort(); /* like a lack of memory, this ends everprof */
+	s->thread = thread_start("write-shard", shard_run, s);
 	return 0;
 }
 

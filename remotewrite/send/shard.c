@@ -461,7 +461,6 @@ void *shard_run(void *shard)
 	struct shard *s = shard;
 	struct batch b;
 
-	pthread_setname_np(pthread_self(), "write-shard");
 	while ((b = take_batch(s)).count) {
 		int64_t began = clock_mono_ns();
 

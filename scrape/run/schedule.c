@@ -232,7 +232,6 @@ void *schedule_run(void *scraper)
 {
 	struct scraper *s = scraper;
 
-	pthread_setname_np(pthread_self(), "scrape");
 	while (!atomic_load(&s->stopping)) {
 		int64_t wait;
 		int64_t regroup;

@@ -5,6 +5,7 @@
  */
 #include "scrape/run/scrape.h"
 #include "base/mutex.h"
+#include "base/thread.h"
 
 #include <stdlib.h>
 
@@ -132,9 +133,7 @@ int scrape_start(const struct scrape_options *o, struct scraper **out,
 			       ingest_limiter_large_profile_mu(o->limiter));
 	s->workers = pool_start("scrape-worker", SCRAPE_WORKERS, QUEUE_MAX);
 	s->running = true;
-	/* Nothing works without the loop, so abort as when memory runs out. */
-	if (pthread_create(&s->loop, NULL, schedule_run, s))
-		abort();
+	s->loop = thread_start("scrape", schedule_run, s);
 	*out = s;
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/mutex.h"
+#include "base/thread.h"
 
 /* Minimum time between rounds after a failure, in nanoseconds. */
 #define BACKOFF_NS 1000000000LL
@@ -118,15 +119,11 @@ void worker_loop(struct tsdb *db, struct worker *w, int64_t tick,
 	}
 }
 
-void worker_start(struct worker *w, void *(*run)(void *), struct tsdb *db)
+void worker_start(struct worker *w, const char *name, void *(*run)(void *),
+		  struct tsdb *db)
 {
 	w->running = true;
-	if (pthread_create(&w->thread, NULL, run, db))
-		/*
-		 * The system has no resources for a thread at start-up. This is
-		 * treated like a failed memory allocation.
-		 */
-		abort();
+	w->thread = thread_start(name, run, db);
 }
 
 /*

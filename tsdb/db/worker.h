@@ -32,7 +32,8 @@ void worker_loop(struct tsdb *db, struct worker *w, int64_t tick,
 		 int (*fn)(struct tsdb *db));
 
 /* Starts the thread of a worker; aborts the process if that fails. */
-void worker_start(struct worker *w, void *(*run)(void *), struct tsdb *db);
+void worker_start(struct worker *w, const char *name, void *(*run)(void *),
+		  struct tsdb *db);
 
 /*
  * Asks a compaction under way to stop, and takes the job lock, which

@@ -7,6 +7,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/mutex.h"
+#include "base/thread.h"
 #include "base/units.h"
 #include "model/types.h"
 #include "tsdb/io/dirlock.h"
@@ -127,7 +128,6 @@ static void *agent_store_run(void *arg)
 	struct agent_store *s = arg;
 	struct err err;
 
-	pthread_setname_np(pthread_self(), "agent-sync");
 	mutex_lock(&s->sync_mu);
 	while (!s->stopping) {
 		int64_t every_ms = s->o.sync_ms < 0 ? SYNC_MS : s->o.sync_ms;
@@ -232,8 +232,7 @@ static int64_t agent_store_size_by_disk(const struct agent_store *s)
 static void start_syncer(struct agent_store *s)
 {
 	s->syncing = true;
-	if (pthread_create(&s->syncer, NULL, agent_store_run, s))
-		abort(); /* like a lack of memory, this ends everprof */
+	s->syncer = thread_start("agent-sync", agent_store_run, s);
 }
 
 int agent_store_open(const struct agent_store_options *o,

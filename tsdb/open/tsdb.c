@@ -54,7 +54,6 @@ static void *flush_run(void *arg)
 {
 	struct tsdb *db = arg;
 
-	pthread_setname_np(pthread_self(), "tsdb-flush");
 	worker_loop(db, &db->flush, db->o.sync_ms > 0 ? db->o.sync_ms : SYNC_MS,
 		    flush_round);
 	return NULL;
@@ -65,7 +64,6 @@ static void *maintenance_run(void *arg)
 {
 	struct tsdb *db = arg;
 
-	pthread_setname_np(pthread_self(), "tsdb-maintain");
 	worker_loop(db, &db->maintenance,
 		    db->o.maintain_ms > 0 ? db->o.maintain_ms : MAINTAIN_MS,
 		    maintenance_round);
@@ -167,9 +165,10 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 		 * disk is full.
 		 */
 		ballast_make(&db->ballast);
-		worker_start(&db->flush, flush_run, db);
+		worker_start(&db->flush, "tsdb-flush", flush_run, db);
 		if (o->maintain_ms >= 0)
-			worker_start(&db->maintenance, maintenance_run, db);
+			worker_start(&db->maintenance, "tsdb-maintain",
+				     maintenance_run, db);
 	}
 	*out = db;
 	return 0;

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/mutex.h"
+#include "base/thread.h"
 #include "base/url.h"
 #include "web/http/access.h"
 #include "web/http/dispatch.h"
@@ -112,7 +113,6 @@ static void *server_sweep(void *arg)
 	unsigned tick = 0;
 	struct timespec at;
 
-	pthread_setname_np(pthread_self(), "web-sweep");
 	mutex_lock(&s->mu);
 	while (s->sweeping) {
 		at = clock_mono_at(clock_mono_ns() + TICK_NS);
@@ -279,8 +279,7 @@ static void start_guards(struct server *s)
 	mutex_init(&s->mu);
 	clock_cond_init(&s->stop);
 	s->sweeping = true;
-	if (pthread_create(&s->sweeper, NULL, server_sweep, s))
-		abort(); /* like a lack of memory, this ends everprof */
+	s->sweeper = thread_start("web-sweep", server_sweep, s);
 }
 
 /*
