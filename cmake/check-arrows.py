@@ -9,6 +9,7 @@
   rooms. Files at the module's root are above all rooms;
 - a third-party header is included by the files listed below alone, so that
   each library has one place that knows it;
+- the rooms of the web UI, listed in UI below, import only from lower rooms;
 - every DEPENDS and PUBLIC is used: the lists say no more than there is;
 - file names are unique in the tree; every header and source is in its module,
   in its sub-folders too; no source that git has is left out.
@@ -59,6 +60,8 @@ THIRD_PARTY = {
     'zstd.h': {'base/zstd.c'},
     'sanitizer/asan_interface.h': {'base/arena.c'},
 }
+# The rooms of web/ui, from the lowest to the highest.
+UI = ['api', 'model', 'draw', 'state', 'parts', 'charts', 'views', 'pages']
 # Entry points of programs, which are in no module's library.
 PROGRAMS = {'cmd/main.c', 'bench/bench.c'}
 BANNED = re.compile(
@@ -165,6 +168,16 @@ def check_file(mods, root, path, complain):
             complain(path, f'{bad}(): base/mem.h has its own')
 
 
+def check_ui(root, complain):
+    for number, room in enumerate(UI):
+        folder = os.path.join(root, 'web/ui', room)
+        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+            text = open(os.path.join(folder, name), encoding='utf-8').read()
+            for to in re.findall(r"from '\.\./(\w+)/[^']+'", text):
+                if to not in UI or UI.index(to) > number:
+                    complain(f'web/ui/{room}/{name}', f'imports from {to}, which is a higher room')
+
+
 def sources_below(root, folder):
     """Sources and headers of a module, in its sub-folders too."""
     found = []
@@ -203,6 +216,7 @@ def main():
             check_file(mods, root, path, complain)
             rooms.check(path, complain)
             seen.add(path)
+    check_ui(root, complain)
     check_permissions(mods, complain)
     for path in in_git(root, mods) - seen:
         complain(path, 'is in git, and was not looked at')

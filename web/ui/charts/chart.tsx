@@ -4,16 +4,16 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { Line } from '../api/answer.ts';
 import { token } from '../draw/theme.ts';
+import { colorCount, dashes, lineStyles } from '../model/linestyle.ts';
+import { shortName } from '../model/package.ts';
 import { withLabels } from '../model/selector.ts';
 import { type ChartData, chartData, type ChartLine, isUnsure, type Kind, unitOf, unsureSteps } from '../model/series.ts';
-import { shortName } from '../model/package.ts';
-import { colorCount, dashes, lineStyles } from '../model/linestyle.ts';
 import { formatTime, parseTime } from '../model/time.ts';
 import { formatAxis } from '../model/unit.ts';
-import type { Context } from '../pages/app.tsx';
-import type { State } from '../state/state.ts';
 import { shownType } from '../parts/hooks.ts';
 import { type Place, Tip } from '../parts/tip.tsx';
+import type { Context } from '../state/context.ts';
+import type { State } from '../state/state.ts';
 
 /** The colours of lines, from the style sheet's tokens. */
 export function lineColors(): string[] {

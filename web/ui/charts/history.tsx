@@ -3,7 +3,7 @@
 import { useMemo } from 'preact/hooks';
 import type { HistoryAnswer } from '../api/answer.ts';
 import { chartData, historyLines } from '../model/series.ts';
-import type { Context } from '../pages/app.tsx';
+import type { Context } from '../state/context.ts';
 import { chartRange } from '../state/requests.ts';
 import { Chart } from './chart.tsx';
 

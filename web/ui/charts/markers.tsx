@@ -5,8 +5,8 @@ import { useState } from 'preact/hooks';
 import type { Change } from '../api/answer.ts';
 import { anyOf, parseSelector, withMatcher } from '../model/selector.ts';
 import { formatClock, parseTime } from '../model/time.ts';
-import type { Context } from '../pages/app.tsx';
 import { Popup } from '../parts/popup.tsx';
+import type { Context } from '../state/context.ts';
 import type { State } from '../state/state.ts';
 
 /** Build IDs are long; their beginnings tell them apart. */

@@ -4,8 +4,8 @@ import { useState } from 'preact/hooks';
 import { profilesBetween } from '../api/client.ts';
 import { narrow, pointsOf } from '../model/points.ts';
 import { typeOf } from '../model/series.ts';
-import type { Context } from '../pages/app.tsx';
 import { shownType } from '../parts/hooks.ts';
+import type { Context } from '../state/context.ts';
 import type { State } from '../state/state.ts';
 
 /** What shows the heaviest profile of a range; null: there is none. */

@@ -4,16 +4,16 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { Line } from '../api/answer.ts';
+import { lineStyles } from '../model/linestyle.ts';
 import { narrow, type Point, pointGroup, pointGroups, pointsOf } from '../model/points.ts';
 import { titleOf, typeOf, unitOf } from '../model/series.ts';
 import { formatTime } from '../model/time.ts';
 import { formatAxis } from '../model/unit.ts';
-import type { Context } from '../pages/app.tsx';
-import { chartRange } from '../state/requests.ts';
-import { lineStyles } from '../model/linestyle.ts';
-import { Legend, lineColors, plotOptions, usePlot } from './chart.tsx';
 import { shownType } from '../parts/hooks.ts';
 import { type Place, Tip } from '../parts/tip.tsx';
+import type { Context } from '../state/context.ts';
+import { chartRange } from '../state/requests.ts';
+import { Legend, lineColors, plotOptions, usePlot } from './chart.tsx';
 
 /** Points nearer than this to the pointer are meant, in pixels. */
 const reach = 14;

@@ -4,20 +4,20 @@
 import { useEffect, useMemo } from 'preact/hooks';
 import type { CompareAnswer, FlameAnswer, Line } from '../api/answer.ts';
 import { profilesBetween } from '../api/client.ts';
+import { Chart } from '../charts/chart.tsx';
 import { renamedByVersion } from '../model/compared.ts';
 import { chartData, halvesOf, isUneven } from '../model/series.ts';
 import { formatTime, isRelative, parseTime } from '../model/time.ts';
-import { totalText } from '../views/chips.tsx';
-import { Chart } from '../charts/chart.tsx';
 import { Clock } from '../parts/clock.tsx';
 import { comparedBy, shownKind, shownType, shownUnit } from '../parts/hooks.ts';
 import { Frame } from '../parts/notice.tsx';
 import { Query, SelectorText, useFirstType } from '../parts/query.tsx';
-import { Views } from '../views/views.tsx';
-import { viewKey } from '../state/requests.ts';
+import type { Context } from '../state/context.ts';
 import { hasBase, noBase, sideA, sideB } from '../state/reducer.ts';
+import { viewKey } from '../state/requests.ts';
 import type { Side as Profiles } from '../state/state.ts';
-import type { Context } from './app.tsx';
+import { totalText } from '../views/chips.tsx';
+import { Views } from '../views/views.tsx';
 
 /** What one side is: its range, or one profile, and totals if they are limited. */
 function sideText(side: Profiles, now: number, utc: boolean, unit: string): string {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Explore: what the fleet did over time, and what the profiles of a range say.
 import type { ProfileType } from '../api/answer.ts';
+import { Upper } from '../charts/upper.tsx';
 import { Clock } from '../parts/clock.tsx';
 import { Frame } from '../parts/notice.tsx';
 import { Query, useFirstType } from '../parts/query.tsx';
-import { Upper } from '../charts/upper.tsx';
+import type { Context } from '../state/context.ts';
 import { Views } from '../views/views.tsx';
-import type { Context } from './app.tsx';
 
 /** The smallest configuration that collects something. */
 const smallest = `scrape_configs:

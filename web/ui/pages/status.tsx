@@ -5,7 +5,7 @@ import type { Count, Runtime, RunningQuery, Tsdb } from '../api/answer.ts';
 import { formatTime } from '../model/time.ts';
 import { formatValue } from '../model/unit.ts';
 import { Frame } from '../parts/notice.tsx';
-import type { Context } from './app.tsx';
+import type { Context } from '../state/context.ts';
 
 /** What the sizes of the storage are of; a size with another name is shown by this name. */
 const sizes: Record<string, string> = {

@@ -11,7 +11,7 @@ import { formatClock } from '../model/time.ts';
 import { formatShare } from '../model/unit.ts';
 import { Frame, retryOf } from '../parts/notice.tsx';
 import { friendlyName, shortType } from '../parts/query.tsx';
-import type { Context } from './app.tsx';
+import type { Context } from '../state/context.ts';
 import { unfiltered } from '../state/state.ts';
 
 /** Rows of a job that are shown at first. */

@@ -2,7 +2,7 @@
 // The time range: presets, one range back and forth, refresh.
 import { useState } from 'preact/hooks';
 import { formatTime, isRelative, parseTime } from '../model/time.ts';
-import type { Context } from '../pages/app.tsx';
+import type { Context } from '../state/context.ts';
 import { Popup } from './popup.tsx';
 
 const presets: [string, string][] = [

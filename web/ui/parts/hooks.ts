@@ -2,13 +2,13 @@
 // Hooks and functions that several parts share: the size of an element, the
 // theme, the keys of the page, the shown sample type and unit, and labels.
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
-import { storeChoice, storedChoice } from '../api/storage.ts';
+import type { Line } from '../api/answer.ts';
 import type { Loader } from '../api/loader.ts';
+import { storeChoice, storedChoice } from '../api/storage.ts';
 import { dark, light, type Palette } from '../draw/palette.ts';
 import { isDark } from '../draw/theme.ts';
-import type { Line } from '../api/answer.ts';
 import { type Kind, kindOf } from '../model/series.ts';
-import type { Context } from '../pages/app.tsx';
+import type { Context } from '../state/context.ts';
 import { askedScale, viewKey } from '../state/requests.ts';
 
 export interface Size {

@@ -4,7 +4,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ask } from '../api/client.ts';
 import { anyOf, withMatcher } from '../model/selector.ts';
-import type { Context } from '../pages/app.tsx';
+import type { Context } from '../state/context.ts';
 import { Popup } from './popup.tsx';
 
 /** How many names or values are listed. */

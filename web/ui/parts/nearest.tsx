@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Line } from '../api/answer.ts';
 import { profilesBetween } from '../api/client.ts';
 import { formatTime, parseTime, withShownTimes } from '../model/time.ts';
-import type { Context } from '../pages/app.tsx';
+import type { Context } from '../state/context.ts';
 import { sideA, sideB } from '../state/reducer.ts';
 
 const hour = 3600e3;

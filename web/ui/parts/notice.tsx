@@ -5,7 +5,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { RunningQuery } from '../api/answer.ts';
 import { ask, type Problem } from '../api/client.ts';
 import { withShownTimes } from '../model/time.ts';
-import type { Context } from '../pages/app.tsx';
+import type { Context } from '../state/context.ts';
 
 /** A failure in the words of the server. */
 export function FailureBox({ text, utc, children }: { text: string; utc: boolean; children?: ComponentChildren }) {

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { ProfileType } from '../api/answer.ts';
 import { formatSelector, parseSelector, withoutMatcher } from '../model/selector.ts';
 import { groupedBy } from '../model/series.ts';
-import type { Context } from '../pages/app.tsx';
+import type { Context } from '../state/context.ts';
 import { shownType } from './hooks.ts';
 import { AddMatcher } from './matcher.tsx';
 

@@ -4,7 +4,7 @@
 // kept.
 import { useState } from 'preact/hooks';
 import { signIn } from '../api/client.ts';
-import type { Context } from '../pages/app.tsx';
+import type { Context } from '../state/context.ts';
 
 export function SignIn({ refresh }: Context) {
   const [token, setToken] = useState(false);

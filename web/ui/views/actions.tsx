@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Actions on a function, such as focus and hide: the buttons and keys that
 // every view offers for it.
-import type { Context } from '../pages/app.tsx';
+import { lettersOn } from '../parts/hooks.ts';
+import type { Context } from '../state/context.ts';
 import { exactly } from '../state/reducer.ts';
 import type { State } from '../state/state.ts';
-import { lettersOn } from '../parts/hooks.ts';
 
 type Does = (name: string, s: State) => Partial<State>;
 

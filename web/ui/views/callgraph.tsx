@@ -5,9 +5,9 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { GraphAnswer } from '../api/answer.ts';
 import { arrowPath, type Drawing, layoutGraph } from '../model/callgraph.ts';
 import { matcher } from '../model/search.ts';
-import type { Context } from '../pages/app.tsx';
 import { useSize } from '../parts/hooks.ts';
 import { FailureBox } from '../parts/notice.tsx';
+import type { Context } from '../state/context.ts';
 import { Actions, functionKeys } from './actions.tsx';
 
 /** What one step of the zoom changes, and the limits of the zoom. */

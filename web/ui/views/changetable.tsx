@@ -3,7 +3,7 @@
 // first, and the rest is grey.
 import type { CompareAnswer, ComparedRow, ComparedValue } from '../api/answer.ts';
 import { barAxis, barOf, changeText, comparedRows, comparedText, doubtText, partText, totalText, valueOf, verdictText } from '../model/compared.ts';
-import type { Context } from '../pages/app.tsx';
+import type { Context } from '../state/context.ts';
 import { type Picking, RowList } from './rowlist.tsx';
 
 const barWidth = 100;

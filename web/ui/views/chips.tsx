@@ -2,8 +2,8 @@
 // The filters: chips above the view, each with a button that removes it.
 import { formatTime, parseTime } from '../model/time.ts';
 import { formatValue } from '../model/unit.ts';
-import type { Context } from '../pages/app.tsx';
 import { shownUnit } from '../parts/hooks.ts';
+import type { Context } from '../state/context.ts';
 import { listFilters } from '../state/reducer.ts';
 import type { State } from '../state/state.ts';
 

@@ -3,7 +3,7 @@
 import type { TopAnswer, TopRow } from '../api/answer.ts';
 import { matcher } from '../model/search.ts';
 import { formatChange, formatScaled } from '../model/unit.ts';
-import type { Context } from '../pages/app.tsx';
+import type { Context } from '../state/context.ts';
 import { type Picking, RowList } from './rowlist.tsx';
 
 /** Rows whose own or whole value changed, the largest change first. */

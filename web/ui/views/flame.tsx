@@ -6,19 +6,19 @@ import { isOther, rowHeight } from '../draw/flame.ts';
 import { changesOf, colorsOf } from '../draw/palette.ts';
 import { changeText, doubtText, partText } from '../model/compared.ts';
 import { namesOf, search } from '../model/search.ts';
-import { findHash, hashText, layout, nextNode, nodeAt, pathTo, type Tree } from '../model/tree.ts';
 import type { Kind } from '../model/series.ts';
+import { findHash, hashText, layout, nextNode, nodeAt, pathTo, type Tree } from '../model/tree.ts';
 import { formatChange, formatScaled, formatShare } from '../model/unit.ts';
-import type { Context } from '../pages/app.tsx';
+import { comparedBy, shownKind, usePalette } from '../parts/hooks.ts';
+import { type Place, Tip } from '../parts/tip.tsx';
+import type { Context } from '../state/context.ts';
+import { isNarrowed } from '../state/requests.ts';
+import type { State } from '../state/state.ts';
 import { Actions, functionKeys } from './actions.tsx';
 import { FlameCanvas } from './flamecanvas.tsx';
 import { FlameTree } from './flametree.tsx';
 import { Groups } from './groups.tsx';
 import type { Picking } from './rowlist.tsx';
-import { comparedBy, shownKind, usePalette } from '../parts/hooks.ts';
-import { type Place, Tip } from '../parts/tip.tsx';
-import { isNarrowed } from '../state/requests.ts';
-import type { State } from '../state/state.ts';
 
 /** The values of a node: of a comparison, those of both sides. */
 function Values({ tree, node, scaled }: { tree: Tree; node: number; scaled: boolean }) {

@@ -5,7 +5,7 @@ import type { FlameAnswer, Line } from '../api/answer.ts';
 import { withMatcher } from '../model/selector.ts';
 import { kindOf, typeOf } from '../model/series.ts';
 import { formatChange, formatScaled, formatShare } from '../model/unit.ts';
-import type { Context } from '../pages/app.tsx';
+import type { Context } from '../state/context.ts';
 
 export interface Group {
   /** Value of the label, "" if it is absent; undefined: groups that are too small to be listed. */

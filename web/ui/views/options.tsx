@@ -2,11 +2,11 @@
 // The choices that are rarely needed: filters that have no button elsewhere,
 // and how boxes are ordered and coloured.
 import { useState } from 'preact/hooks';
-import type { Context } from '../pages/app.tsx';
-import { type ListFilter, listFilters } from '../state/reducer.ts';
-import type { State } from '../state/state.ts';
 import { labelNames } from '../parts/hooks.ts';
 import { Popup } from '../parts/popup.tsx';
+import type { Context } from '../state/context.ts';
+import { type ListFilter, listFilters } from '../state/reducer.ts';
+import type { State } from '../state/state.ts';
 
 type TextKey = ListFilter | 'show_from' | 'prune_from' | 'tagfocus' | 'tagignore';
 

@@ -4,9 +4,9 @@
 // the arrow keys, and acted on.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Context } from '../pages/app.tsx';
-import { Actions, functionKeys } from './actions.tsx';
 import { useSize } from '../parts/hooks.ts';
+import type { Context } from '../state/context.ts';
+import { Actions, functionKeys } from './actions.tsx';
 
 const rowHeight = 28;
 

@@ -2,7 +2,7 @@
 // One function between its callers and what it calls, over all its stacks.
 import { useMemo } from 'preact/hooks';
 import type { FlameAnswer } from '../api/answer.ts';
-import type { Context } from '../pages/app.tsx';
+import type { Context } from '../state/context.ts';
 import { Flame } from './flame.tsx';
 
 /** The graph without the box of the total, which is as wide as that of the one function. */

@@ -4,13 +4,13 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { base, fetchPath, urlOf } from '../api/client.ts';
 import { curlCommand, pprofCommand } from '../model/command.ts';
 import { parseTime } from '../model/time.ts';
-import type { Context } from '../pages/app.tsx';
-import { reportRequest, viewRequest } from '../state/requests.ts';
-import type { State } from '../state/state.ts';
-import { encode, pathOf } from '../state/url.ts';
 import { usePageKeys } from '../parts/hooks.ts';
 import { FailureBox } from '../parts/notice.tsx';
 import { Popup } from '../parts/popup.tsx';
+import type { Context } from '../state/context.ts';
+import { reportRequest, viewRequest } from '../state/requests.ts';
+import type { State } from '../state/state.ts';
+import { encode, pathOf } from '../state/url.ts';
 
 /** A link longer than this is cut off by some programs. */
 const longLink = 6000;

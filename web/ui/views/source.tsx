@@ -2,7 +2,7 @@
 // The source lines of one function, with their weights.
 import type { SourceAnswer } from '../api/answer.ts';
 import { formatScaled, formatShare } from '../model/unit.ts';
-import type { Context } from '../pages/app.tsx';
+import type { Context } from '../state/context.ts';
 
 /** How heavy a line is among those of its function, as a class. */
 function heatOf(value: number, most: number): string {

@@ -3,7 +3,7 @@
 import type { TopAnswer, TopRow } from '../api/answer.ts';
 import { matcher } from '../model/search.ts';
 import { formatScaled, formatShare } from '../model/unit.ts';
-import type { Context } from '../pages/app.tsx';
+import type { Context } from '../state/context.ts';
 import { type Picking, RowList } from './rowlist.tsx';
 
 type Column = 'name' | 'flat' | 'cum';

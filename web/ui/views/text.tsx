@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports that are texts, as pprof prints them.
-import type { Context } from '../pages/app.tsx';
+import type { Context } from '../state/context.ts';
 import type { State } from '../state/state.ts';
 
 const reports: [State['text'], string][] = [['tree', 'callers and callees'], ['traces', 'every sample']];

@@ -5,10 +5,10 @@ import { useState } from 'preact/hooks';
 import type { Session } from '../api/answer.ts';
 import { base, signOut } from '../api/client.ts';
 import { type Choice, chooseTheme, storedTheme } from '../draw/theme.ts';
-import type { Context } from '../pages/app.tsx';
-import { Keys } from './keys.tsx';
+import type { Context } from '../state/context.ts';
 import type { Page } from '../state/state.ts';
 import { pathOf } from '../state/url.ts';
+import { Keys } from './keys.tsx';
 
 const pages: [Page, string][] = [['explore', 'Explore'], ['compare', 'Compare'], ['targets', 'Targets'], ['status', 'Status']];
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of all keys, and the switch that turns letters off.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Context } from '../pages/app.tsx';
+import { lettersOn, switchLetters, usePageKeys } from '../parts/hooks.ts';
+import type { Context } from '../state/context.ts';
 import { functionActions } from '../views/actions.tsx';
-import { lettersOn, switchLetters, usePageKeys } from './hooks.ts';
 import { views } from '../views/views.tsx';
 
 const all: [string, string][] = [
