@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads: starting one with a name.
+ * Starting a thread that has a name.
  *
  * Ownership: the argument is the thread's as its function says.
  * Threads: any.

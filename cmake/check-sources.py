@@ -3,6 +3,7 @@
 """Hold the sources to the rules of their form:
 
 - every header says its purpose, and has the words Ownership and Threads;
+- comments name only sources that there are;
 - messages are printed by cmd/cli/console.h alone, which escapes control characters;
 - no function name is defined twice, and none is a single word;
 - the name of a function that other files use begins with a noun: of its file, of
@@ -34,6 +35,8 @@ NOUNS = {
 }
 # What the modules' main struct is called in names.
 SHORT = {'tsdb': {'db'}, 'cmd': {'cmd'}}
+# Sources of other programs that comments cite.
+FOREIGN = {'prof_data.c'}
 CIRCLES = {
     # A sample goes to an interval, whose end adds the waits of sampled threads.
     ('bpf/collect/collector_samples.c', 'bpf/collect/collector_window.c'),
@@ -115,6 +118,13 @@ def check_circles(exported, code, complain):
         complain(a, f'and {b} are listed as a circle, and are none')
 
 
+def check_comments(path, text, names, complain):
+    for comment in re.findall(r'/\*.*?\*/', text, re.S):
+        for name in re.findall(r'(?<![\w./<*-])([a-z][a-z0-9_]+\.[ch])\b(?!\w|\.\w)', comment):
+            if name not in names and name not in FOREIGN:
+                complain(path, f'a comment names {name}, which does not exist')
+
+
 def check_unit_tests(root, complain):
     """A macro that the stand-in lacks would fail only in the last build of a test run."""
     stand_in = os.path.join(root, 'tests/inproc/criterion/criterion.h')
@@ -137,8 +147,10 @@ def main():
 
     print_hints(root, files)
     check_unit_tests(root, complain)
+    names = {os.path.basename(f) for f in files}
     for path in sorted(files):
         text = open(os.path.join(root, path), encoding='utf-8').read()
+        check_comments(path, text, names, complain)
         if path.endswith('.h'):
             check_header(path, text, complain)
         if path.endswith('.c') and '"everprof: ' in text and path not in MESSAGES:

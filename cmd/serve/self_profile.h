@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Profiles of this process: for /debug/pprof/profile by the eBPF collector, which
- * looks at this process alone; for /debug/pprof/heap see self_heap.h.
+ * looks at this process alone; for /debug/pprof/heap by sampled allocations
+ * (base/mem_profile.h). Both have the mappings of the process.
  *
  * Ownership: a self profiler is freed after the web server has stopped.
  * Threads: any; one CPU profile at a time.
@@ -30,7 +31,7 @@ void self_profiler_free(struct self_profiler *p);
 struct web_profiler self_profile_endpoint(struct self_profiler *p);
 
 /*
- * Append the profile as gzip'd profile.proto. Functions have names as far as the
+ * Append the heap profile as gzip'd profile.proto. Functions have names as far as the
  * symbolizer finds them until the deadline (ns of clock_mono_ns()).
  * ERR_UNSUPPORTED: allocations are not sampled.
  */

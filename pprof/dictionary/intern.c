@@ -387,7 +387,7 @@ static uint32_t intern_location(struct intern *in, uint32_t i)
 /*
  * Return the dictionary's number for location i of the current profile; add the
  * location if it is new. Its mapping must be in the dictionary already
- * (intern_mappings.h).
+ * (intern_mappings()).
  */
 static uint32_t intern_map_location(struct intern *in, uint32_t i)
 {

@@ -59,7 +59,7 @@ static int compact_blocks(struct tsdb *db, const struct part *v, size_t count,
 /*
  * Estimate how many bytes a compaction writes: the size of all files that it
  * does not link. The condition for linking must agree with the rewriter's
- * (rewriter_copy.c).
+ * (rewriter.c).
  */
 static uint64_t compaction_written_bytes(const struct tsdb *db,
 					 const struct part *v, size_t count)
