@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Labels that all objects of Kubernetes have in common, and the names of labels
- * by which one object is found from another.
+ * Labels that all objects of Kubernetes have in common, the names of labels by
+ * which one object is found from another, and the mapping of each kind of object
+ * to labels and targets.
  *
  * Source: prometheus.io/docs/prometheus/latest/configuration/configuration,
  * kubernetes_sd_config.

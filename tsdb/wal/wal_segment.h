@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One segment file of the WAL: create it, open it, and read records from it.
+ * The segments of the WAL: create a file, open it, read records from it, and find
+ * the segment of a position.
  *
  * Ownership: reference counted; wal_segment_unref() releases a reference.
  * Threads: reading: any. Creating and opening: one thread at a time.
