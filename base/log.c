@@ -101,9 +101,8 @@ void log_event(const struct log *log, enum log_level level, const char *msg,
 	b.max += 2; /* two more bytes, so that the end of the line fits */
 	buf_str(&b, log->json ? "}\n" : "\n");
 	/* A single write() keeps lines of several threads apart. */
-	if (write(log->fd, b.ptr, b.len) < 0) {
-		/* There is nowhere to report that the log cannot be written. */
-	}
+	/* There is nowhere to report that the log cannot be written. */
+	(void)!write(log->fd, b.ptr, b.len);
 	buf_fini(&b);
 }
 

@@ -307,9 +307,8 @@ static void http_dispatch(struct http_client *c, const struct epoll_event *e)
 		 * Reset the eventfd. The value does not matter, and neither
 		 * does a failure: the loop is awake.
 		 */
-		if (read(c->wake, &count, sizeof(count)) < 0) {
-			/* Already reset by an earlier event. */
-		}
+		/* Already reset by an earlier event. */
+		(void)!read(c->wake, &count, sizeof(count));
 		return;
 	}
 	if (call_watch(c, e))
@@ -396,11 +395,8 @@ void http_wake(struct http_client *c)
 {
 	uint64_t one = 1;
 
-	if (write(c->wake, &one, sizeof(one)) < 0) {
-		/*
-		 * The eventfd's counter is full: a wake-up is already pending.
-		 */
-	}
+	/* The eventfd's counter is full: a wake-up is already pending. */
+	(void)!write(c->wake, &one, sizeof(one));
 }
 
 void http_client_set_limiter(struct http_client *c, struct ingest_limiter *in,

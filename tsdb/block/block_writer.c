@@ -134,9 +134,9 @@ void block_writer_free(struct block_writer *w)
 	outfile_close(&w->values);
 	outfile_close(&w->chunks);
 	index_writer_free(w->index);
-	if (!w->published && fs_remove_dir(w->env->fs, w->path, NULL)) {
+	if (!w->published)
 		/* The next startup removes the directory. */
-	}
+		(void)!fs_remove_dir(w->env->fs, w->path, NULL);
 	meta_fini(&w->meta);
 	buf_fini(&w->scratch);
 	vec_fini(&w->waiting);

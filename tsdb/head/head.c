@@ -158,11 +158,8 @@ int head_create(struct head_env *env, int64_t start, uint64_t lsn,
 		return rc;
 	}
 	if (rc) {
-		if (fs_remove_dir(env->fs, path, NULL)) {
-			/*
-			 * The directory is removed when the database is opened.
-			 */
-		}
+		/* The directory is removed when the database is opened. */
+		(void)!fs_remove_dir(env->fs, path, NULL);
 		head_unref(r);
 		return rc;
 	}

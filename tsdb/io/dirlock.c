@@ -78,10 +78,9 @@ int dirlock_take(const char *dir, struct dirlock **out, struct err *err)
 	 * the same, so that a server that starts on a full disk can answer
 	 * queries (docs/decisions.md, 15).
 	 */
-	if (ftruncate(l->file, 0) < 0 ||
-	    dprintf(l->file, "%d\n", getpid()) < 0) {
-		/* Other processes then report "pid 0". */
-	}
+	if (!ftruncate(l->file, 0))
+		/* If it fails, other processes report "pid 0". */
+		(void)!dprintf(l->file, "%d\n", getpid());
 	*out = l;
 	return 0;
 }

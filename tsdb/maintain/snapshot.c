@@ -222,12 +222,12 @@ int tsdb_snapshot(struct tsdb *db, const char *name, bool ranges,
 		 * Remove a failed snapshot. If that fails, the next startup
 		 * removes it.
 		 */
-		if (rc && fs_remove_dir(db->o.fs, tmp, NULL)) {
+		if (rc)
 			/*
-			 * The caller receives the error of the snapshot, not
-			 * the error of removing it.
+			 * The caller receives the error of the snapshot, not the
+			 * error of removing it.
 			 */
-		}
+			(void)!fs_remove_dir(db->o.fs, tmp, NULL);
 	}
 	db_end_job(db);
 	return rc;

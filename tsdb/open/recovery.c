@@ -111,9 +111,8 @@ static struct head *head_of(struct tsdb *db, const struct labels *ls,
 			"cannot create a head block for profiles of the WAL; their WAL segment is kept, and they are appended again later",
 			LOG_FIELDS(log_int("segment", (int64_t)(e->lsn >> 32)),
 				   log_int("time", e->ms), log_err(&err)));
-		if (wal_mark_unread(db->wal, e->lsn, NULL)) {
-			/* wal_mark_settle() tries again. */
-		}
+		/* wal_mark_settle() tries again. */
+		(void)!wal_mark_unread(db->wal, e->lsn, NULL);
 		return NULL;
 	}
 	r->recovery = true;

@@ -229,9 +229,8 @@ static void close_current(struct wal *w)
 	if (wal_sync(w, w->end, NULL) || current_failed(w))
 		return;
 	wal_write_directory(w, w->current, &w->directory, (uint32_t)w->end);
-	if (file_sync(w->current->file, NULL)) {
-		/* The next startup scans the segment instead. */
-	}
+	/* The next startup scans the segment instead. */
+	(void)!file_sync(w->current->file, NULL);
 	wal_numbers_stop(w);
 }
 
@@ -241,9 +240,8 @@ void wal_close(struct wal *w)
 		return;
 	if (w->current)
 		close_current(w);
-	if (wal_mark_settle(w, NULL)) {
-		/* The next start reads these segments again. */
-	}
+	/* The next start reads these segments again. */
+	(void)!wal_mark_settle(w, NULL);
 	vec_fini(&w->unmarked);
 	vec_fini(&w->asides);
 	for (size_t i = 0; i < w->count; i++)
@@ -532,9 +530,8 @@ static void set_size(struct wal *w, struct wal_segment *s, uint64_t size)
 static void leave_unsealed(struct wal *w, struct wal_segment *s, uint64_t end,
 			   const struct err *err)
 {
-	if (file_truncate(s->file, end, NULL)) {
-		/* Harmless: the next startup cuts the directory off. */
-	}
+	/* Harmless: the next startup cuts the directory off. */
+	(void)!file_truncate(s->file, end, NULL);
 	mutex_lock(&w->mu);
 	s->unsealed = true;
 	mutex_unlock(&w->mu);

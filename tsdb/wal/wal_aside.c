@@ -131,9 +131,8 @@ void wal_aside_forget(struct wal *w, uint64_t before)
 		CLEANUP(mem_freep)
 		char *path = segment_path(w, number, ASIDE_RETURNED);
 
-		if (fs_unlink(w->o.fs, path, NULL)) {
-			/* An empty file; the next start tries again. */
-		}
+		/* An empty file; the next start tries again. */
+		(void)!fs_unlink(w->o.fs, path, NULL);
 	}
 }
 

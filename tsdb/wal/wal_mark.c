@@ -48,9 +48,9 @@ static void wal_mark_hide(struct wal *w, uint64_t number)
 	CLEANUP(mem_freep) char *path = segment_path(w, number, "");
 	CLEANUP(mem_freep) char *held = wal_held_path(w, number);
 
-	if (fs_unlink(w->o.fs, path, NULL) || fs_unlink(w->o.fs, held, NULL)) {
-		/* Harmless: the next start reads the segment again. */
-	}
+	/* What stays is harmless: the next start reads the segment again. */
+	if (!fs_unlink(w->o.fs, path, NULL))
+		(void)!fs_unlink(w->o.fs, held, NULL);
 }
 
 /* Note a segment whose mark could not be made durable. */

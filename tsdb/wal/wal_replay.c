@@ -155,9 +155,8 @@ static void wal_replay_report_unread(void *ctx, uint64_t offset, uint64_t len)
 	struct replay *r = ctx;
 
 	r->segment->unread = true;
-	if (wal_mark_unread(r->w, r->segment->number << 32, NULL)) {
-		/* wal_mark_settle() tries again. */
-	}
+	/* wal_mark_settle() tries again. */
+	(void)!wal_mark_unread(r->w, r->segment->number << 32, NULL);
 	metric_add(r->w->corruptions, 1);
 	log_event(
 		r->w->o.log, LOG_ERROR,

@@ -109,9 +109,8 @@ int segment_create(struct wal *w, uint64_t number, uint32_t before,
 		rc = fs_sync_dir(w->o.fs, w->dir, err);
 	if (rc) {
 		file_close(f);
-		if (fs_unlink(w->o.fs, path, NULL)) {
-			/* The next startup removes the empty segment. */
-		}
+		/* The next startup removes the empty segment. */
+		(void)!fs_unlink(w->o.fs, path, NULL);
 		return rc;
 	}
 	*out = segment_new(number, h.salt, f, FILE_HEADER);
@@ -155,9 +154,9 @@ void segment_tell_left_alone(struct wal *w, uint64_t number, const char *path,
 		w->o.log, LOG_ERROR,
 		"cannot read a WAL segment; its file is kept, but its profiles that were not flushed are missing",
 		LOG_FIELDS(log_text("file", path), log_err(err)));
-	if (err->code == ERR_IO && wal_mark_unread(w, number << 32, NULL)) {
+	if (err->code == ERR_IO)
 		/* wal_mark_settle() tries again. */
-	}
+		(void)!wal_mark_unread(w, number << 32, NULL);
 }
 
 /*
