@@ -3,7 +3,7 @@
 """Hold the sources to the rules of their form:
 
 - every header says its purpose, and has the words Ownership and Threads;
-- comments name only sources that there are;
+- comments name only sources that there are, and no two stand in a row;
 - messages are printed by cmd/cli/console.h alone, which escapes control characters;
 - no function name is defined twice, and none is a single word;
 - the name of a function that other files use begins with a noun: of its file, of
@@ -119,6 +119,9 @@ def check_circles(exported, code, complain):
 
 
 def check_comments(path, text, names, complain):
+    for first in re.findall(r'^(/\*(?:(?!\*/).)*\*/)\n/\*(?! NOLINT)', text, re.S | re.M):
+        if 'SPDX' not in first:
+            complain(path, f'two comments in a row: "{" ".join(first.split())[:60]}…"')
     for comment in re.findall(r'/\*.*?\*/', text, re.S):
         for name in re.findall(r'(?<![\w./<*-])([a-z][a-z0-9_]+\.[ch])\b(?!\w|\.\w)', comment):
             if name not in names and name not in FOREIGN:

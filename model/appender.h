@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Appender: the only interface by which profiles enter storage. The scraper,
- * the import and the receiver of remote write store profiles through it.
+ * the import, the receiver of remote write and the eBPF service store profiles
+ * through it.
  *
  * Ownership: the implementation owns the appender; samples are borrowed for the
  * call.

@@ -11,8 +11,6 @@
 #include "client/transfer/http_status.h"
 #include "discovery/rest/document.h"
 
-static void kube_session_recover(const struct kube_session *s);
-
 /*
  * The URLs of the lists and watches of a resource of Kubernetes.
  *
@@ -174,6 +172,20 @@ static void watch_fail(struct kube_watch *w, const struct err *err)
 	provider_failed(w->s->p, kube_access_shown(w->s->access), &named);
 	w->is_failing = true;
 	watch_pause(w);
+}
+
+/* Reports that nothing fails any more, if that is so. */
+static void kube_session_recover(const struct kube_session *s)
+{
+	if (!*s->p->failure.source || s->is_lacking)
+		return;
+	for (size_t i = 0; i < s->watches.count; i++) {
+		const struct kube_watch *w = s->watches.v[i];
+
+		if (w->is_failing || w->is_refusing)
+			return;
+	}
+	provider_recovered(s->p);
 }
 
 /* Notes that a request has succeeded. */
@@ -574,20 +586,6 @@ void kube_session_wake(struct kube_session *s)
 {
 	for (size_t i = 0; i < s->watches.count; i++)
 		s->watches.v[i]->wants_login = false;
-}
-
-/* Reports that nothing fails any more, if that is so. */
-static void kube_session_recover(const struct kube_session *s)
-{
-	if (!*s->p->failure.source || s->is_lacking)
-		return;
-	for (size_t i = 0; i < s->watches.count; i++) {
-		const struct kube_watch *w = s->watches.v[i];
-
-		if (w->is_failing || w->is_refusing)
-			return;
-	}
-	provider_recovered(s->p);
 }
 
 bool kube_session_is_synced(const struct kube_session *s)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A watch of a Kubernetes discovery: it lists the objects of a resource, page
+ * The watches of a Kubernetes discovery, and the session that has them all. A
+ * watch lists the objects of a resource, page
  * by page, and then gets each change from the API server. The objects go to the
  * stores, one at a time.
  *

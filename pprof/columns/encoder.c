@@ -67,12 +67,8 @@ struct codec_encoder {
 	struct columns_counts added;
 };
 
-static int encoder_refuse(struct err *err, const char *why);
-
-static void columns_adopt_end(struct codec_encoder *e);
-
 /*
- * Finds the dialect in which a profile was written. To test a dialect, the
+ * Dialects: finds the one in which a profile was written. To test a dialect, the
  * encoder makes a replay: it writes the profile again from the columns. In the
  * right dialect the replay equals the profile, or is so similar that a small
  * patch restores the profile.
@@ -108,6 +104,16 @@ static int write_as(struct codec_encoder *e, struct bytes raw, struct row *row,
 	return rc ? rc :
 		    replay_row(e->replay, &e->table.d, row, 2 * raw.len + MIB,
 			       &e->replayed, err);
+}
+
+/*
+ * Return ERR_UNSUPPORTED with a message that says why. A refused group is no
+ * failure: storage then uses another codec.
+ */
+NODISCARD static int encoder_refuse(struct err *err, const char *why)
+{
+	return err_set(err, ERR_UNSUPPORTED,
+		       "cannot store the profiles as columns: %s", why);
 }
 
 /*
@@ -184,15 +190,14 @@ static int try_all(struct codec_encoder *e, struct bytes raw, struct row *row,
 }
 
 /*
- * If the last profile needed a patch, only the dialect of that profile is
- * tried, because this profile most likely has the same writer.
- */
-/*
  * Find the dialect of the profile `raw` and set row->shape; the other members
  * of `*row` are set already. Appends a patch (the bytes by which the profile
  * differs from its replay) to the group if there is a difference, and stores
  * the length of the patch in `*patch`, 0 without a patch. ERR_UNSUPPORTED: no
  * dialect is close enough.
+ *
+ * If the last profile needed a patch, only the dialect of that profile is
+ * tried, because this profile most likely has the same writer.
  */
 NODISCARD static int encoder_find_dialect(struct codec_encoder *e,
 					  struct bytes raw, struct row *row,
@@ -268,6 +273,19 @@ struct codec_encoder *columns_encoder_new(int level)
 	return e;
 }
 
+/*
+ * Forget the old table of the group that was adopted last, and free the
+ * translation from it.
+ *
+ * Must also be called before the interner is used for anything but adopting.
+ */
+static void columns_adopt_end(struct codec_encoder *e)
+{
+	remap_free(e->remap);
+	e->remap = NULL;
+	e->remapped = NULL;
+}
+
 void columns_encoder_free(struct codec_encoder *e)
 {
 	if (!e)
@@ -303,8 +321,10 @@ columns_encoder_counts(const struct codec_encoder *e)
 	return &e->counts;
 }
 
-/* Counts the hash tables, too, because DICT_FULL and DICT_MAX limit memory. */
-/* Memory of the stripe's dictionary with its hash tables, in bytes. */
+/*
+ * Memory of the stripe's dictionary with its hash tables, in bytes: DICT_FULL
+ * and DICT_MAX limit memory.
+ */
 static size_t encoder_dict_size(const struct codec_encoder *e)
 {
 	return dict_memory(&e->table.d) + intern_memory(e->intern);
@@ -313,14 +333,6 @@ static size_t encoder_dict_size(const struct codec_encoder *e)
 bool columns_encoder_is_full(const struct codec_encoder *e)
 {
 	return encoder_dict_size(e) > DICT_FULL;
-}
-
-/* A refused group is not a failure: storage then uses another codec. */
-/* Return ERR_UNSUPPORTED with a message that says why. */
-NODISCARD static int encoder_refuse(struct err *err, const char *why)
-{
-	return err_set(err, ERR_UNSUPPORTED,
-		       "cannot store the profiles as columns: %s", why);
 }
 
 /*
@@ -576,10 +588,9 @@ static bool is_worth(struct codec_encoder *e, const struct dict_mark *from,
 }
 
 /*
- * Large buffers are freed; otherwise the encoder would keep the memory of one
- * large group.
+ * Free workspace that has become large; otherwise the encoder would keep the
+ * memory of one large group.
  */
-/* Free workspace that has become large. */
 static void encoder_trim(struct codec_encoder *e)
 {
 	if (e->replayed.cap > BUFFER_KEEP)
@@ -697,27 +708,10 @@ int columns_encoder_finish(struct codec_encoder *e, struct buf *out,
 }
 
 /*
- * Moves a stored group to the current stripe of an encoder, without rebuilding
- * its profiles: numbers in the dictionary of the group's old stripe are
+ * Adopting: a stored group moves to the current stripe, without rebuilding its
+ * profiles: numbers in the dictionary of the group's old stripe are
  * replaced by numbers in the current dictionary.
  */
-
-/*
- * Maximum memory of the stripe's dictionary, in bytes, as in columns_encode().
- */
-#define DICT_MAX ((size_t)16 * MIB)
-
-/* Must also be called before the interner is used for anything but adopting. */
-/*
- * Forget the old table of the group that was adopted last, and free the
- * translation from it.
- */
-static void columns_adopt_end(struct codec_encoder *e)
-{
-	remap_free(e->remap);
-	e->remap = NULL;
-	e->remapped = NULL;
-}
 
 /*
  * Make e->remap translate from the table `from`. The translation is kept for

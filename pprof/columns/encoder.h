@@ -57,7 +57,7 @@ void columns_encoder_take_all(struct codec_encoder *e);
 /*
  * Encode a stored group again, with the table of the current stripe, and append
  * it to `out`. The old table must stay open until a group with another old
- * table is adopted, columns_adopt_end() is called, or the encoder is freed.
+ * table is adopted, a group is encoded, or the stripe or the encoder ends.
  * ERR_CORRUPT: the group is damaged; ERR_UNSUPPORTED: the current table would
  * become too large, or the old table has too many mappings.
  */

@@ -3,10 +3,6 @@
 
 #include "base/hash.h"
 
-static uint64_t intern_hash(const void *p, size_t size);
-
-static uint32_t intern_text(struct intern *in, uint32_t i);
-
 /*
  * Finds or adds mappings, layouts (the mappings of a profile with their load
  * addresses) and shapes (the dialect of a profile and the order of its fields,
@@ -23,6 +19,12 @@ static bool intern_same_mapping(const void *ctx, uint32_t i, const void *key)
 	return a->size == b->size && a->offset == b->offset &&
 	       a->file == b->file && a->build_id == b->build_id &&
 	       a->twin == b->twin;
+}
+
+/* Hash of a block of memory, for the hash tables of the interner. */
+static uint64_t intern_hash(const void *p, size_t size)
+{
+	return hash_key((struct bytes){ .ptr = p, .len = size });
 }
 
 /* Hash of a mapping, for the hash table of mappings. */
@@ -73,6 +75,23 @@ static void set_bound(struct intern *in, uint32_t mapping)
 }
 
 /*
+ * Find or add string i of the current profile, which must exist, and return its
+ * number in the dictionary.
+ *
+ * Strings are mapped on demand, so that only the strings that are used enter
+ * the dictionary, in the order of their use.
+ */
+static uint32_t intern_text(struct intern *in, uint32_t i)
+{
+	uint32_t *to = &in->string_map.to.v[i];
+
+	if (*to == PPROF_NONE)
+		*to = strtab_intern_next(&in->d->strings, pprof_str(in->src, i),
+					 &in->next_string);
+	return *to;
+}
+
+/*
  * Find or add one mapping of the profile in the dictionary. Equal mappings of a
  * profile become different mappings of the dictionary, with different twin
  * numbers, because each location refers to one of the equal mappings.
@@ -102,8 +121,10 @@ static void bind_mapping(struct intern *in, size_t i)
 	};
 }
 
-/* Compares the elements as bytes, so they must have no padding. */
-/* Whether run i equals `key`, a struct run_key. `ctx` is not used. */
+/*
+ * Whether run i equals `key`, a struct run_key. `ctx` is not used. Compares the
+ * elements as bytes, so they must have no padding.
+ */
 static bool intern_same_run(const void *ctx UNUSED, uint32_t i, const void *key)
 {
 	const struct run_key *k = key;
@@ -457,30 +478,6 @@ void intern_begin(struct intern *in, const struct pprof *p)
 	placemap_reset(&in->function_map, p->functions.count);
 	placemap_reset(&in->location_map, p->locations.count);
 	in->bindings.count = 0;
-}
-
-/* Hash of a block of memory, for the hash tables of the interner. */
-static uint64_t intern_hash(const void *p, size_t size)
-{
-	return hash_key((struct bytes){ .ptr = p, .len = size });
-}
-
-/*
- * Strings are mapped on demand, so that only the strings that are used enter
- * the dictionary, in the order of their use.
- */
-/*
- * Find or add string i of the current profile, which must exist, and return its
- * number in the dictionary.
- */
-static uint32_t intern_text(struct intern *in, uint32_t i)
-{
-	uint32_t *to = &in->string_map.to.v[i];
-
-	if (*to == PPROF_NONE)
-		*to = strtab_intern_next(&in->d->strings, pprof_str(in->src, i),
-					 &in->next_string);
-	return *to;
 }
 
 bool intern_string(struct intern *in, uint64_t i, uint32_t *out)

@@ -5,8 +5,6 @@
 #include "pprof/dictionary/section.h"
 #include "pprof/rows/group.h"
 
-static int colgroup_damaged(struct err *err, const char *what);
-
 /*
  * Decodes the values of a group of profiles. Format: docs/format/columns.md.
  */
@@ -381,11 +379,18 @@ static bool get_values(struct colgroup_coder *c, const struct dictionary *d,
 	return false;
 }
 
-/* Sections that are not needed are skipped without decompressing them. */
+/* Return ERR_CORRUPT with a message; `what` says which part is damaged. */
+NODISCARD static int colgroup_damaged(struct err *err, const char *what)
+{
+	return err_set(err, ERR_CORRUPT, "the columns are damaged: %s", what);
+}
+
 /*
  * Decode the wanted columns of values into g, whose rows and keys are decoded
  * already. The values must be next in `in`. ERR_CORRUPT: the group is damaged;
  * ERR_TOOBIG: a section is too large.
+ *
+ * Sections that are not needed are skipped without decompressing them.
  */
 NODISCARD static int colgroup_get_values(struct colgroup_coder *c,
 					 const struct dictionary *d,
@@ -423,12 +428,6 @@ NODISCARD static int colgroup_get_values(struct colgroup_coder *c,
  * profile), see set_head_field().
  */
 #define HEAD_FIELDS 7
-
-/* Return ERR_CORRUPT with a message; `what` says which part is damaged. */
-NODISCARD static int colgroup_damaged(struct err *err, const char *what)
-{
-	return err_set(err, ERR_CORRUPT, "the columns are damaged: %s", what);
-}
 
 /*
  * Read a column of the head, which is stored as differences (order 1) or, from

@@ -137,10 +137,6 @@ static inline void reencode_wrote(struct replay *r, const uint8_t *end)
 	r->out->len = (size_t)(end - r->out->ptr);
 }
 
-static uint8_t *reencode_message_begin(uint8_t *p, unsigned field);
-
-static uint8_t *reencode_message_end(uint8_t *start, uint8_t *p);
-
 /*
  * Writes all fields of a profile except samples to the output of a replay
  * (reencode.h: a profile written again from the columns), as the profile's
@@ -148,17 +144,49 @@ static uint8_t *reencode_message_end(uint8_t *start, uint8_t *p);
  * `over` is set.
  */
 
-/* The rules are in docs/format/columns.md, "Dialects". */
-/* Whether the dialect packs `count` repeated numbers into one field. */
+/*
+ * Whether the dialect packs `count` repeated numbers into one field. The rules
+ * are in docs/format/columns.md, "Dialects".
+ */
 static bool reencode_is_packed(const struct replay *r, size_t count)
 {
 	return r->dialect == DIALECT_PROTO ? count > 0 : count > 2;
 }
 
-/* Go's runtime also writes a type or unit with string id 0; others do not. */
+/*
+ * Write the start of a message in the given field at p, and return the address
+ * at which its content begins. The caller passes this address to
+ * reencode_message_end().
+ *
+ * Reserves one byte for the length.
+ */
+static uint8_t *reencode_message_begin(uint8_t *p, unsigned field)
+{
+	*p = (uint8_t)(field << 3 | WIRE_BYTES);
+	return p + 2;
+}
+
+/*
+ * Complete a message whose content is between `start` and p: write its length
+ * in front of the content, which moves if the length takes more than one byte.
+ * Returns the new end. There must be room for VARINT_MAX - 1 more bytes.
+ */
+static uint8_t *reencode_message_end(uint8_t *start, uint8_t *p)
+{
+	size_t len = (size_t)(p - start);
+	size_t more = wire_varint_len(len) - 1;
+
+	if (more)
+		memmove(start + more, start, len);
+	reencode_put_varint(start - 1, len);
+	return p + more;
+}
+
 /*
  * Write a message of type ValueType as the given field: texts[0] is the text
  * number of its type, texts[1] of its unit.
+ *
+ * Go's runtime also writes a type or unit with string id 0; others do not.
  */
 static void reencode_value_type(struct replay *r, unsigned field,
 				const uint32_t *texts)
@@ -209,8 +237,10 @@ static void write_mapping(struct replay *r, const struct dict_binding *b,
 	reencode_wrote(r, reencode_message_end(start, p));
 }
 
-/* The ids of mappings are 1, 2, …, in the order of the layout. */
-/* Write the mappings of the row's profile, as listed in its layout. */
+/*
+ * Write the mappings of the row's profile, in the order of its layout, with the
+ * ids 1, 2, …
+ */
 static void reencode_mappings(struct replay *r)
 {
 	struct pprof_run layout = r->d->layouts.v[r->row->layout];
@@ -242,10 +272,11 @@ static void write_function(struct replay *r, uint32_t place, uint32_t id)
 }
 
 /*
+ * Write the functions that were given an id since the last call.
+ *
  * Continues with function r->written, because in Go's dialect the new functions
  * are written after each location.
  */
-/* Write the functions that were given an id since the last call. */
 static void reencode_functions(struct replay *r)
 {
 	const struct numbering *n = &r->functions;
@@ -273,11 +304,12 @@ static uint8_t *reencode_put_line(struct replay *r, uint8_t *p,
 	return reencode_message_end(start, p);
 }
 
-/* The dialects differ in the position of the mapping among the fields. */
 /*
  * Write the location with the index `place` in the dictionary; `id` is its id
  * in the profile. Functions to which the location refers get ids if they have
  * none.
+ *
+ * The dialects differ in the position of the mapping among the fields.
  */
 static void reencode_location(struct replay *r, uint32_t place, uint32_t id)
 {
@@ -311,9 +343,9 @@ static void reencode_location(struct replay *r, uint32_t place, uint32_t id)
 }
 
 /*
- * Writes only the locations to which samples refer, in the order of their ids.
+ * Write the locations that have an id, which are those that samples refer to,
+ * in the order of their ids.
  */
-/* Write all locations of the dictionary that have an id. */
 static void reencode_locations(struct replay *r)
 {
 	const struct numbering *n = &r->locations;
@@ -323,10 +355,9 @@ static void reencode_locations(struct replay *r)
 }
 
 /*
- * Writers leave out a number that is 0, except in the fields for which the
- * caller sets `always`.
+ * Write a field with a number; a 0 is left out, as writers do, unless `always`
+ * is set.
  */
-/* Write a field with a number; a 0 is left out unless `always` is set. */
 static void reencode_number(struct replay *r, unsigned field, uint64_t v,
 			    bool always)
 {
@@ -336,8 +367,10 @@ static void reencode_number(struct replay *r, unsigned field, uint64_t v,
 		reencode_wrote(r, reencode_put_number(p, field, v));
 }
 
-/* A comment is written as the id of a string. */
-/* Write the comments of an operation (a field of the shape, layout.h). */
+/*
+ * Write the comments of an operation (a field of the shape, layout.h), each as
+ * the id of a string.
+ */
 static void reencode_comments(struct replay *r, const struct shape_op *op)
 {
 	bool packed = reencode_is_packed(r, op->count);
@@ -358,11 +391,9 @@ static void reencode_comments(struct replay *r, const struct shape_op *op)
 }
 
 /*
- * Writes the string table. It precedes fields that refer to strings, so ids are
- * assigned first to the strings of those fields, in the order of the fields.
- */
-/*
  * Write the string table. It includes strings to which only later fields refer.
+ * It precedes fields that refer to strings, so ids are assigned first to the
+ * strings of those fields, in the order of the fields.
  */
 static void reencode_strings(struct replay *r)
 {
@@ -440,35 +471,6 @@ static void numbering_reset(struct numbering *n, size_t count)
 	for (size_t i = 0; i < n->ordered.count; i++)
 		n->ids[n->ordered.v[i]] = 0;
 	n->ordered.count = 0;
-}
-
-/* Reserves one byte for the length. */
-/*
- * Write the start of a message in the given field at p, and return the address
- * at which its content begins. The caller passes this address to
- * reencode_message_end().
- */
-static uint8_t *reencode_message_begin(uint8_t *p, unsigned field)
-{
-	*p = (uint8_t)(field << 3 | WIRE_BYTES);
-	return p + 2;
-}
-
-/* Moves the content if the length takes more than one byte. */
-/*
- * Complete a message whose content is between `start` and p: write its length
- * in front of the content, which moves if the length takes more than one byte.
- * Returns the new end. There must be room for VARINT_MAX - 1 more bytes.
- */
-static uint8_t *reencode_message_end(uint8_t *start, uint8_t *p)
-{
-	size_t len = (size_t)(p - start);
-	size_t more = wire_varint_len(len) - 1;
-
-	if (more)
-		memmove(start + more, start, len);
-	reencode_put_varint(start - 1, len);
-	return p + more;
 }
 
 /* Append one label of a sample. */

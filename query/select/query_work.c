@@ -116,7 +116,6 @@ void query_open(struct query_work *w, struct tsdb *db, struct querier **q)
 	querier_open(db, &limits, q);
 }
 
-/* NOLINTNEXTLINE(readability-function-size): as querier_select() */
 /* Whether a series has no heartbeats of the collector. For querier_keep(). */
 static bool query_is_no_beat(void *ctx UNUSED, const struct labels *ls)
 {
@@ -136,6 +135,7 @@ void query_drop_beats(struct querier *q, const struct matcher *v, size_t count)
 	querier_keep(q, query_is_no_beat, NULL);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): as querier_select() */
 int query_select(struct query_work *w, struct querier *q,
 		 const struct matcher *v, size_t count, int64_t from,
 		 int64_t to, struct err *err)

@@ -232,7 +232,6 @@ Test(process_groups, rules_drop_processes_and_make_series_of_one)
 	yaml_fini(&y);
 }
 
-/* Numbers of groups that no process has are used again. */
 /* Rules can make names of labels of values, which nobody can check before. */
 Test(process_groups, rules_do_not_change_the_name_of_the_machine)
 {

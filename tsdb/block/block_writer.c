@@ -173,12 +173,11 @@ static uint32_t new_number(struct block_writer *w)
 }
 
 /*
- * The size and the checksum of the file are known only now;
- * block_writer_finish() writes them to meta.json.
- */
-/*
  * Finish the values file being written, if any, and note its size and checksum.
  * ERR_NOSPACE, ERR_IO: it is not durable.
+ *
+ * The size and the checksum of the file are known only now;
+ * block_writer_finish() writes them to meta.json.
  */
 NODISCARD static int close_values(struct block_writer *w, struct err *err)
 {

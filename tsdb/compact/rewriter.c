@@ -104,11 +104,25 @@ struct rewriter {
 	uint64_t tick; /* incremented at each use of a slot */
 };
 
-static struct part part_of(const struct rewriter *r, size_t source);
+/*
+ * Returns whether a failed read with the error code `rc` is worth a retry: it
+ * was an I/O error, or it found damage that may have happened on the way from
+ * the disk.
+ */
+static bool may_pass(int rc)
+{
+	return rc == ERR_IO || rc == ERR_CORRUPT;
+}
 
-static int take_group(struct rewriter *r, size_t source, struct err *err);
-
-static bool may_take(const struct rewriter *r, size_t source);
+/*
+ * Returns whether the profiles of a failed read are given up, so that the block
+ * is written without them. Damaged profiles are always given up; after an I/O
+ * error profiles are given up only with the option `salvage`.
+ */
+static bool is_loss(const struct rewriter *r, int rc)
+{
+	return rc == ERR_CORRUPT || (rc == ERR_IO && r->o.salvage);
+}
 
 /*
  * The slots of a rewriter are a small cache of decoded chunks, which is used
@@ -169,24 +183,10 @@ static void slots_reset(struct rewriter *r)
 		slot_free(&r->slots[i]);
 }
 
-/*
- * Returns whether a failed read with the error code `rc` is worth a retry: it
- * was an I/O error, or it found damage that may have happened on the way from
- * the disk.
- */
-static bool may_pass(int rc)
+/* Returns the part that chunk number `source` comes from; borrowed. */
+static struct part part_of(const struct rewriter *r, size_t source)
 {
-	return rc == ERR_IO || rc == ERR_CORRUPT;
-}
-
-/*
- * Returns whether the profiles of a failed read are given up, so that the block
- * is written without them. Damaged profiles are always given up; after an I/O
- * error profiles are given up only with the option `salvage`.
- */
-static bool is_loss(const struct rewriter *r, int rc)
-{
-	return rc == ERR_CORRUPT || (rc == ERR_IO && r->o.salvage);
+	return r->o.parts[r->places[r->sources[source].place].part];
 }
 
 /*
@@ -311,12 +311,6 @@ const struct index_chunk *rewriter_chunks(const struct rewriter *r,
 	return r->chunks;
 }
 
-/* Returns the part that chunk number `source` comes from; borrowed. */
-static struct part part_of(const struct rewriter *r, size_t source)
-{
-	return r->o.parts[r->places[r->sources[source].place].part];
-}
-
 /*
  * Returns the number of a new entry in r->chunks. Its contents are set when the
  * stripe ends, because the place of the stripe's table is not known before.
@@ -378,11 +372,8 @@ int rewriter_end_target(struct rewriter *r, struct err *err)
 }
 
 /*
- * A stripe is ended before the end of its target when its table or its list of
- * chunks grows too large (docs/decisions.md, 46).
- */
-/*
- * Ends the stripe if its table or its memory has grown too large. Errors as
+ * End the stripe before the end of its target if its table or its list of
+ * chunks has grown too large (docs/decisions.md, 46). Errors as
  * rewriter_series().
  */
 NODISCARD static int end_full_stripe(struct rewriter *r, struct err *err)
@@ -540,131 +531,9 @@ NODISCARD static int encode_groups(struct rewriter *r, size_t from, size_t to,
 }
 
 /*
- * Sort chunks by the time of their first profile; if the times are equal, the
- * chunk of the older part comes first.
- */
-static int by_first(const void *a, const void *b)
-{
-	const struct source *x = a;
-	const struct source *y = b;
-
-	if (x->group.first != y->group.first)
-		return x->group.first < y->group.first ? -1 : 1;
-	if (x->place != y->place)
-		return x->place < y->place ? -1 : 1;
-	return x->group.at < y->group.at ? -1 : x->group.at > y->group.at;
-}
-
-/*
- * Sort chunks only by the age of their part, as encode_groups() needs them: of
- * two profiles at the same time, it keeps the profile of the first chunk.
- */
-static int by_age(const void *a, const void *b)
-{
-	const struct source *x = a;
-	const struct source *y = b;
-
-	if (x->place != y->place)
-		return x->place < y->place ? -1 : 1;
-	return x->group.at < y->group.at ? -1 : x->group.at > y->group.at;
-}
-
-/* List the chunks of the series in all parts, sorted by time. */
-static int rewriter_collect(struct rewriter *r, struct err *err)
-{
-	int rc = 0;
-
-	r->source_count = 0;
-	for (uint32_t i = 0; i < r->place_count && !rc; i++) {
-		const struct merged_place *p = &r->places[i];
-		struct chunks *g = &r->groups[i];
-
-		rc = part_groups(r->o.parts[p->part], p->series, INT64_MIN,
-				 INT64_MAX, g, err);
-		for (size_t k = 0; k < g->count; k++) {
-			r->sources = mem_grow(r->sources, r->source_count,
-					      &r->source_cap,
-					      sizeof(*r->sources));
-			r->sources[r->source_count++] =
-				(struct source){ g->v[k], i };
-		}
-	}
-	if (r->source_count)
-		qsort(r->sources, r->source_count, sizeof(*r->sources),
-		      by_first);
-	return rc;
-}
-
-/*
- * Chunks that overlap form a cluster. Returns the index after the last chunk of
- * the cluster that begins with chunk `from`.
- */
-static size_t cluster_end(const struct rewriter *r, size_t from)
-{
-	int64_t last = r->sources[from].group.last;
-	size_t to = from + 1;
-
-	while (to < r->source_count && r->sources[to].group.first <= last) {
-		if (r->sources[to].group.last > last)
-			last = r->sources[to].group.last;
-		to++;
-	}
-	return to;
-}
-
-/*
- * Write the chunks of a series. A chunk that overlaps no other chunk is copied
- * or linked without decoding, if possible. All other chunks are encoded again.
- */
-static int rewriter_write_groups(struct rewriter *r, struct err *err)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < r->source_count && !rc;) {
-		size_t to = cluster_end(r, i);
-
-		if (to == i + 1 && may_take(r, i)) {
-			/*
-			 * Write the chunk under construction first, to keep
-			 * chunks in order of time.
-			 */
-			rc = rewriter_close_group(r, err);
-			if (!rc)
-				rc = take_group(r, i, err);
-		} else {
-			qsort(r->sources + i, to - i, sizeof(*r->sources),
-			      by_age);
-			rc = encode_groups(r, i, to, err);
-		}
-		i = to;
-	}
-	return rc ? rc : rewriter_close_group(r, err);
-}
-
-int rewriter_series(struct rewriter *r, const struct merged_place *places,
-		    size_t count, struct err *err)
-{
-	int rc;
-
-	r->places = places;
-	r->place_count = count;
-	chunk_writer_begin_series(r->chunk_writer);
-	r->groups = mem_zalloc(count, sizeof(*r->groups));
-	rc = rewriter_collect(r, err);
-	if (!rc)
-		rc = rewriter_write_groups(r, err);
-	if (rc)
-		chunk_writer_reset(r->chunk_writer);
-	for (size_t i = 0; i < count; i++)
-		chunks_fini(&r->groups[i]);
-	mem_free(r->groups);
-	return rc;
-}
-
-/*
- * Takes over a stored chunk, which means to put it into the new block without
- * restoring its profiles: by a link to its file, by a copy of its bytes, or by
- * a translation of its columns to the table of the new stripe.
+ * Taking over chunks: they are put into the new block without restoring
+ * profiles, by copying, by linking their values file, or by translation to the
+ * table of the current stripe.
  */
 
 /*
@@ -832,13 +701,89 @@ NODISCARD static int take_group(struct rewriter *r, size_t source,
 }
 
 /*
- * Chunks of heads belong to no stripe and are always encoded again. Chunks with
- * deleted profiles are encoded again, too, to leave out these profiles.
+ * Series: their chunks are collected, sorted, and taken over or encoded again.
  */
+
+/*
+ * Sort chunks by the time of their first profile; if the times are equal, the
+ * chunk of the older part comes first.
+ */
+static int by_first(const void *a, const void *b)
+{
+	const struct source *x = a;
+	const struct source *y = b;
+
+	if (x->group.first != y->group.first)
+		return x->group.first < y->group.first ? -1 : 1;
+	if (x->place != y->place)
+		return x->place < y->place ? -1 : 1;
+	return x->group.at < y->group.at ? -1 : x->group.at > y->group.at;
+}
+
+/*
+ * Sort chunks only by the age of their part, as encode_groups() needs them: of
+ * two profiles at the same time, it keeps the profile of the first chunk.
+ */
+static int by_age(const void *a, const void *b)
+{
+	const struct source *x = a;
+	const struct source *y = b;
+
+	if (x->place != y->place)
+		return x->place < y->place ? -1 : 1;
+	return x->group.at < y->group.at ? -1 : x->group.at > y->group.at;
+}
+
+/* List the chunks of the series in all parts, sorted by time. */
+static int rewriter_collect(struct rewriter *r, struct err *err)
+{
+	int rc = 0;
+
+	r->source_count = 0;
+	for (uint32_t i = 0; i < r->place_count && !rc; i++) {
+		const struct merged_place *p = &r->places[i];
+		struct chunks *g = &r->groups[i];
+
+		rc = part_groups(r->o.parts[p->part], p->series, INT64_MIN,
+				 INT64_MAX, g, err);
+		for (size_t k = 0; k < g->count; k++) {
+			r->sources = mem_grow(r->sources, r->source_count,
+					      &r->source_cap,
+					      sizeof(*r->sources));
+			r->sources[r->source_count++] =
+				(struct source){ g->v[k], i };
+		}
+	}
+	if (r->source_count)
+		qsort(r->sources, r->source_count, sizeof(*r->sources),
+		      by_first);
+	return rc;
+}
+
+/*
+ * Chunks that overlap form a cluster. Returns the index after the last chunk of
+ * the cluster that begins with chunk `from`.
+ */
+static size_t cluster_end(const struct rewriter *r, size_t from)
+{
+	int64_t last = r->sources[from].group.last;
+	size_t to = from + 1;
+
+	while (to < r->source_count && r->sources[to].group.first <= last) {
+		if (r->sources[to].group.last > last)
+			last = r->sources[to].group.last;
+		to++;
+	}
+	return to;
+}
+
 /*
  * Returns whether a chunk may be taken over: it must come from a block, the
  * option `reencode` must be off, and no tombstone interval may overlap the
  * chunk.
+ *
+ * Chunks of heads belong to no stripe and are always encoded again. Chunks with
+ * deleted profiles are encoded again, too, to leave out these profiles.
  */
 static bool may_take(const struct rewriter *r, size_t source)
 {
@@ -853,4 +798,53 @@ static bool may_take(const struct rewriter *r, size_t source)
 			return false;
 	}
 	return true;
+}
+
+/*
+ * Write the chunks of a series. A chunk that overlaps no other chunk is copied
+ * or linked without decoding, if possible. All other chunks are encoded again.
+ */
+static int rewriter_write_groups(struct rewriter *r, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < r->source_count && !rc;) {
+		size_t to = cluster_end(r, i);
+
+		if (to == i + 1 && may_take(r, i)) {
+			/*
+			 * Write the chunk under construction first, to keep
+			 * chunks in order of time.
+			 */
+			rc = rewriter_close_group(r, err);
+			if (!rc)
+				rc = take_group(r, i, err);
+		} else {
+			qsort(r->sources + i, to - i, sizeof(*r->sources),
+			      by_age);
+			rc = encode_groups(r, i, to, err);
+		}
+		i = to;
+	}
+	return rc ? rc : rewriter_close_group(r, err);
+}
+
+int rewriter_series(struct rewriter *r, const struct merged_place *places,
+		    size_t count, struct err *err)
+{
+	int rc;
+
+	r->places = places;
+	r->place_count = count;
+	chunk_writer_begin_series(r->chunk_writer);
+	r->groups = mem_zalloc(count, sizeof(*r->groups));
+	rc = rewriter_collect(r, err);
+	if (!rc)
+		rc = rewriter_write_groups(r, err);
+	if (rc)
+		chunk_writer_reset(r->chunk_writer);
+	for (size_t i = 0; i < count; i++)
+		chunks_fini(&r->groups[i]);
+	mem_free(r->groups);
+	return rc;
 }

@@ -111,12 +111,11 @@ static int read_toc(struct index *ix, struct err *err)
 }
 
 /*
- * Each entry begins with the number of its strings, which is always 2: a label
- * name and a label value.
- */
-/*
  * Decode the next entry of the postings offset table. Its texts borrow from the
  * bytes that d decodes. Damage sets d->bad.
+ *
+ * Each entry begins with the number of its strings, which is always 2: a label
+ * name and a label value.
  */
 static struct table_entry entry_decode(struct dec *d)
 {
@@ -192,11 +191,12 @@ static int read_table(struct index *ix, struct err *err)
 	return rc;
 }
 
-/* A list is damaged if its count does not agree with its length. */
 /*
  * Read and verify the list of series references at offset `at`. *ids is set to
  * a decoder at the first reference and borrows from `scratch`; *count is set to
  * the number of references. ERR_CORRUPT, ERR_IO.
+ *
+ * A list is damaged if its count does not agree with its length.
  */
 NODISCARD static int list_view(const struct index *ix, uint64_t at,
 			       struct buf *scratch, struct dec *ids,
@@ -569,13 +569,12 @@ static int find_row(const struct index *ix, const struct name *n,
 }
 
 /*
- * find_row() finds the row by its first value; here the entries in the row are
- * searched one after another.
- */
-/*
  * Find the offset of the list of series that have this label value.
  * ERR_NOTFOUND: no series has the label value; `err` is not set. ERR_CORRUPT,
  * ERR_IO: the index cannot be read.
+ *
+ * find_row() finds the row by its first value; here the entries in the row are
+ * searched one after another.
  */
 NODISCARD static int find_list(const struct index *ix, struct str name,
 			       struct str value, uint64_t *list,

@@ -55,8 +55,6 @@ struct index_writer {
 	size_t list_cap;
 };
 
-static void index_add_crc(struct index_writer *w, uint32_t crc);
-
 /*
  * Writes the postings lists of an index (for each label, the series that have
  * it), in batches of label names.
@@ -95,6 +93,15 @@ static int walk_next(struct walk *k, struct err *err)
 	rc = index_entry(k->blob, k->at, &k->series, &k->at, err);
 	k->at = (k->at + mask) & ~mask;
 	return rc ? rc : 1;
+}
+
+/* Write the CRC that ends a section or entry. */
+static void index_add_crc(struct index_writer *w, uint32_t crc)
+{
+	uint8_t b[4];
+
+	enc_put_be32(b, crc);
+	outfile_add(&w->file, (struct bytes){ .ptr = b, .len = sizeof(b) });
 }
 
 /*
@@ -243,15 +250,6 @@ NODISCARD static int index_put_postings(struct index_writer *w,
 		i = last + 1;
 	}
 	return rc;
-}
-
-/* Write the CRC that ends a section or entry. */
-static void index_add_crc(struct index_writer *w, uint32_t crc)
-{
-	uint8_t b[4];
-
-	enc_put_be32(b, crc);
-	outfile_add(&w->file, (struct bytes){ .ptr = b, .len = sizeof(b) });
 }
 
 int index_writer_new(struct fs *fs, const char *path, uint32_t symbols,

@@ -301,8 +301,10 @@ int querier_texts(struct querier *q, struct str name, int64_t from, int64_t to,
 	return r.rc ? err_set(err, r.rc, "%s", r.err.msg) : 0;
 }
 
-/* An estimate, which counts only the memory that grows with the query. */
-/* It is asked for each profile, so it takes the same time for any selection. */
+/*
+ * An estimate, which counts only the memory that grows with the query. It is
+ * asked for each profile, so it takes the same time for any selection.
+ */
 size_t querier_memory(const struct querier *q)
 {
 	return q->cap * sizeof(*q->hits) + q->place_cap * sizeof(*q->places) +

@@ -29,6 +29,9 @@
 
 #define RECORD_MAX (1024 * MIB) /* largest WAL record, in bytes */
 
+/* Value of a chunk's encoding byte that means byte slices. */
+#define ENCODING_BYTES 1
+
 /*
  * A series of the head, to which WAL records and head chunks refer by the
  * number `ref`.
@@ -72,16 +75,9 @@ struct conprof_chunk {
 	struct bytes data;
 };
 
-/* Reports damage in the current file to the visitor. */
-void PRINTF(2, 3) conprof_report_damage(struct walk *w, const char *fmt, ...);
-
-/*
- * A walk reads a conprof data directory once. This file also reads chunks,
- * because blocks and the head have them in the same format: Prometheus' chunk
- * of times, then the compressed values.
- */
-
-void PRINTF(2, 3) conprof_report_damage(struct walk *w, const char *fmt, ...)
+/* Report damage in the current file to the visitor. */
+static void PRINTF(2, 3)
+	conprof_report_damage(struct walk *w, const char *fmt, ...)
 {
 	char what[400];
 	struct err err;
@@ -95,7 +91,7 @@ void PRINTF(2, 3) conprof_report_damage(struct walk *w, const char *fmt, ...)
 }
 
 /*
- * Reports to the visitor that the profiles of a series in the time range [from,
+ * Report to the visitor that the profiles of a series in the time range [from,
  * to] are damaged.
  */
 static void conprof_report_loss(struct walk *w, struct labels *ls, int64_t from,
@@ -110,6 +106,11 @@ static void conprof_report_loss(struct walk *w, struct labels *ls, int64_t from,
 			      buf_cstr(&text), from, to);
 	buf_fini(&text);
 }
+
+/*
+ * Chunks, which blocks and the head have in the same format: Prometheus' chunk of
+ * times, then the compressed values.
+ */
 
 /* Whether a tombstone hides the profile at time `ms`. */
 static bool is_hidden(const struct chunks *gaps, int64_t ms)
@@ -187,7 +188,7 @@ static int visit_values(struct walk *w, const struct conprof_chunk *c,
 }
 
 /*
- * Visits the profiles of a chunk that are wanted and not hidden by tombstones.
+ * Visit the profiles of a chunk that are wanted and not hidden by tombstones.
  * The chunk's format is: u16 count | u32 length of times | u32 length of values
  * | times | one zstd frame of values. Damage is reported to the visitor.
  * Returns the first error of the visitor.
@@ -218,12 +219,11 @@ NODISCARD static int visit_chunk(struct walk *w, const struct conprof_chunk *c,
 }
 
 /*
- * Reads the head of a conprof data directory: its write-ahead log (WAL) and the
+ * The head of a conprof data directory: its write-ahead log (WAL) and the
  * files of its memory-mapped chunks.
  */
 
-#define HEAD_MAGIC     0x0130BC91u /* first bytes of a file of head chunks */
-#define ENCODING_BYTES 1
+#define HEAD_MAGIC 0x0130BC91u /* first bytes of a file of head chunks */
 /*
  * The WAL consists of pages of this size in bytes. A record is stored as one or
  * more fragments, each within one page.
@@ -603,8 +603,7 @@ NODISCARD static int walk_head(struct walk *w, const char *dir, struct err *err)
 	return rc;
 }
 
-/* Value of a chunk's encoding byte that means byte slices. */
-#define ENCODING_BYTES 1
+/* Blocks. */
 
 /*
  * Find the chunk at offset `at` of a file and set *data to its data. Format:

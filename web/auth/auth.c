@@ -13,7 +13,7 @@
 #include "web/auth/auth_password.h"
 
 /*
- * Begin, check and end the sessions of users who signed in with a browser. The
+ * Sessions of users who signed in with a browser: begin, check, end. The
  * list of sessions is in sessions.h; docs/security.md says when they end.
  */
 
@@ -21,6 +21,7 @@ enum {
 	SESSION_BYTES = AUTH_SESSION_LEN / 2
 };
 
+/* The clock of sessions. */
 static int64_t session_seconds(void)
 {
 	return clock_mono_ns() / 1000000000;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Passwords and tokens: the state of authentication, and the comparison of
- * secrets without a timing side channel. Passwords that bcrypt has verified are
+ * The state of authentication, and the comparison of passwords and tokens without a timing side channel. Passwords that bcrypt has verified are
  * recognised by a keyed digest. Only the files of authentication use this.
  *
  * Ownership: auth_free() frees struct auth; arguments are borrowed.

@@ -131,12 +131,11 @@ static void check_tls(struct web_config *c, const struct yaml_node *n)
 }
 
 /*
- * Prometheus' settings for ciphers and curves are accepted with a warning and
- * ignored: the server always offers only safe ciphers and curves.
- */
-/*
  * Decode the section into `field`, a struct web_config. Certificates and keys
  * are loaded and checked; mistakes are reported as errors of `y`.
+ *
+ * Prometheus' settings for ciphers and curves are accepted with a warning and
+ * ignored: the server always offers only safe ciphers and curves.
  */
 static void decode_tls(struct yaml *y, const struct yaml_node *n, void *field)
 {
