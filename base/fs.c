@@ -109,7 +109,7 @@ int fs_space(const char *path, uint64_t *total, uint64_t *available,
 	return 0;
 }
 
-/* Calls lstat(), which describes a symbolic link itself and not its target. */
+/* Call lstat(), which describes a symbolic link itself and not its target. */
 static int stat_path(struct fs *fs, const char *path, struct stat *st,
 		     struct err *err)
 {

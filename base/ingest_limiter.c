@@ -91,7 +91,7 @@ struct mutex *ingest_limiter_large_profile_mu(struct ingest_limiter *in)
 }
 
 /*
- * Tells the waiting bodies, through the callback, that there may be room again.
+ * Tell the waiting bodies, through the callback, that there may be room again.
  */
 static void ingest_limiter_notify(struct ingest_limiter *in)
 {
@@ -108,7 +108,7 @@ void ingest_limiter_free(struct ingest_limiter *in)
 	mem_free(in);
 }
 
-/* Adds n bytes, which may be negative, to what a body holds. */
+/* Add n bytes, which may be negative, to what a body holds. */
 static void ingest_limiter_add(struct ingest_limiter *in,
 			       struct ingest_share *s, int64_t n)
 	REQUIRES(in->mu)
@@ -125,7 +125,7 @@ static void ingest_limiter_add(struct ingest_limiter *in,
 	}
 }
 
-/* Returns the memory of a share to the limiter. The caller holds the mutex. */
+/* Return the memory of a share to the limiter. The caller holds the mutex. */
 static void ingest_limiter_give(struct ingest_limiter *in,
 				struct ingest_share *s) REQUIRES(in->mu)
 {
@@ -136,7 +136,7 @@ static void ingest_limiter_give(struct ingest_limiter *in,
 }
 
 /*
- * Decides whether a share may be raised to `size` bytes, which include the
+ * Decide whether a share may be raised to `size` bytes, which include the
  * memory that it holds already. The caller holds the mutex.
  */
 static enum ingest_verdict ingest_limiter_ask(struct ingest_limiter *in,
@@ -158,7 +158,7 @@ static enum ingest_verdict ingest_limiter_ask(struct ingest_limiter *in,
 }
 
 /*
- * Raises a share to `size` bytes; returns false if there is no room. The caller
+ * Raise a share to `size` bytes; return false if there is no room. The caller
  * holds the mutex.
  */
 static bool ingest_limiter_grow(struct ingest_limiter *in,

@@ -64,7 +64,7 @@ struct ingest_share {
 };
 
 /*
- * Creates a limiter. `memory` is the whole budget in bytes and should be at
+ * Create a limiter. `memory` is the whole budget in bytes and should be at
  * least four times INGEST_SMALL. Twice `largest`, the size of the largest body,
  * is set aside: once for the slot, and once for unpacking the body in the slot.
  * The rest, but at least a quarter of `memory`, is the shared budget. The slot
@@ -73,7 +73,7 @@ struct ingest_share {
 struct ingest_limiter *ingest_limiter_new(int64_t memory, int64_t largest);
 
 /*
- * Sets the callback room(ctx), which the limiter calls from any thread after a
+ * Set the callback room(ctx), which the limiter calls from any thread after a
  * body has returned memory. A limiter has one callback at most; it must be set
  * before the limiter is used.
  */
@@ -81,17 +81,17 @@ void ingest_limiter_set_room(struct ingest_limiter *in, void (*room)(void *ctx),
 			     void *ctx);
 
 /*
- * Returns the lock that a thread must hold while it decompresses a large
+ * Return the lock that a thread must hold while it decompresses a large
  * profile, so that only one such profile is in memory at a time; see
  * unpacker_share() in pprof/proto/unpack.h.
  */
 struct mutex *ingest_limiter_large_profile_mu(struct ingest_limiter *in);
 
-/* Frees a limiter. NULL is a no-op. */
+/* Free a limiter. NULL is a no-op. */
 void ingest_limiter_free(struct ingest_limiter *in);
 
 /*
- * Raises the share `s` of a body to `size` bytes in total. Returns false and
+ * Raise the share `s` of a body to `size` bytes in total. Returns false and
  * leaves the share unchanged if there is no room now; the body then has to wait
  * until room() is called.
  */
@@ -99,17 +99,17 @@ NODISCARD bool ingest_limiter_take(struct ingest_limiter *in,
 				   struct ingest_share *s, int64_t size);
 
 /*
- * Returns whether ingest_limiter_take() would succeed now. Takes nothing, so
+ * Return whether ingest_limiter_take() would succeed now. Takes nothing, so
  * that the result may be outdated at once.
  */
 bool ingest_limiter_has_room(struct ingest_limiter *in,
 			     const struct ingest_share *s, int64_t size);
 
-/* Returns all memory of the share to the limiter. */
+/* Return all memory of the share to the limiter. */
 void ingest_limiter_release(struct ingest_share *s);
 
 /*
- * Returns the number of bytes that all bodies hold now, in the shared budget
+ * Return the number of bytes that all bodies hold now, in the shared budget
  * and in the slots.
  */
 int64_t ingest_limiter_held(struct ingest_limiter *in);
@@ -137,7 +137,7 @@ struct ingest_state {
 	bool slot_free;  /* whether the slot for such a body is free */
 };
 
-/* Decides whether a body may hold `size` bytes in total. Pure function. */
+/* Decide whether a body may hold `size` bytes in total. Pure function. */
 enum ingest_verdict ingest_decide(const struct ingest_state *s, int64_t size);
 
 #endif

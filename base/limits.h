@@ -25,7 +25,7 @@ struct limits {
 };
 
 /*
- * Asks to take `bytes` more bytes of memory. ERR_LIMIT: no memory is left;
+ * Ask to take `bytes` more bytes of memory. ERR_LIMIT: no memory is left;
  * ERR_TIMEOUT: the deadline has passed.
  */
 NODISCARD static inline int limits_spend(const struct limits *e, size_t bytes,
@@ -53,7 +53,7 @@ struct growth_meter {
 #define REGEX_WORK  ((size_t)256)
 
 /*
- * Accounts for one round of a loop, and asks the limits if LIMITS_WORK or
+ * Account for one round of a loop, and ask the limits if LIMITS_WORK or
  * LIMITS_STEP was reached. `work` is the work of this round, in units of which
  * each takes a bounded time (a sample counts as many units as it has frames).
  * `memory` is the current size of the loop's data, in bytes. Errors as for

@@ -11,7 +11,7 @@
 #include <pthread.h>
 
 /*
- * Starts a thread that runs run(arg). `name` is what ps and debuggers show, at
+ * Start a thread that runs run(arg). `name` is what ps and debuggers show, at
  * most 15 bytes of static text. If the system has no resources for a thread,
  * this ends everprof with a message, as when memory is exhausted: nothing works
  * without its threads.

@@ -22,7 +22,7 @@ uint64_t wire_varint_slow(struct wire *w)
 }
 
 /*
- * Consumes and returns the next n bytes of the input. If fewer are left, sets
+ * Consume and return the next n bytes of the input. If fewer are left, sets
  * `bad` and returns an empty range. n comes from the input and may be any
  * 64-bit number.
  */

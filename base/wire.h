@@ -44,18 +44,18 @@ struct wire_field {
 	struct bytes bytes;
 };
 
-/* Returns a reader of the message in b, which is borrowed. */
+/* Return a reader of the message in b, which is borrowed. */
 static inline struct wire wire_init(struct bytes b)
 {
 	return (struct wire){ .pos = b.ptr,
 			      .end = b.len ? b.ptr + b.len : b.ptr };
 }
 
-/* Implements wire_varint() for varints of any length. */
+/* Implement wire_varint() for varints of any length. */
 uint64_t wire_varint_slow(struct wire *w);
 
 /*
- * Reads a varint. Returns 0 and sets `bad` if the varint is truncated or longer
+ * Read a varint. Returns 0 and sets `bad` if the varint is truncated or longer
  * than 10 bytes. Varints of one or two bytes are read inline.
  */
 static inline uint64_t wire_varint(struct wire *w)
@@ -74,19 +74,19 @@ static inline uint64_t wire_varint(struct wire *w)
 }
 
 /*
- * Implements wire_next() for all fields, not only for those that its fast path
+ * Implement wire_next() for all fields, not only for those that its fast path
  * handles.
  */
 bool wire_next_slow(struct wire *w, struct wire_field *out);
 
-/* Returns the length of v as a varint, in bytes. */
+/* Return the length of v as a varint, in bytes. */
 static inline size_t wire_varint_len(uint64_t v)
 {
 	return 1 + (v ? (size_t)(63 - __builtin_clzll(v)) / 7 : 0);
 }
 
 /*
- * Reads the next field into *out. Returns false at the end of the message and
+ * Read the next field into *out. Returns false at the end of the message and
  * at an error; `bad` tells these two apart.
  */
 static inline bool wire_next(struct wire *w, struct wire_field *out)
@@ -114,7 +114,7 @@ static inline bool wire_next(struct wire *w, struct wire_field *out)
 }
 
 /*
- * Reads the next field if it is a varint with a key of one byte and a value of
+ * Read the next field if it is a varint with a key of one byte and a value of
  * one or two bytes. Returns false for any other field, and leaves the position
  * unchanged for wire_next(). Most fields of locations, lines and functions are
  * of this kind; reading them here avoids filling a struct in memory.

@@ -201,7 +201,7 @@ void yaml_decode(struct yaml *y, const struct yaml_node *map, const char *what,
 		 const struct yaml_field *fields, void *out);
 
 /*
- * Decodes a key that is not in a table of fields into the struct at `out`.
+ * Decode a key that is not in a table of fields into the struct at `out`.
  * Returns false, without a message, if it does not know the key either.
  */
 typedef bool (*yaml_other_fn)(struct yaml *y, const struct yaml_node *key,

@@ -37,7 +37,7 @@ struct yaml_node *yaml_fail(struct yaml_builder *b, yaml_mark_t mark,
 			    const char *text);
 
 /*
- * Compares keys of a map; a table_same_fn. `ctx` is the map's node, `number`
+ * Compare keys of a map; a table_same_fn. `ctx` is the map's node, `number`
  * the index of a key in the map's items, `key` a struct str.
  */
 bool yaml_same_key(const void *ctx, uint32_t number, const void *key);

@@ -3,6 +3,7 @@
 """Hold the sources to the rules of their form:
 
 - every header says its purpose, and has the words Ownership and Threads;
+- comments of functions are imperative ("Return …");
 - comments name only sources that there are, and no two stand in a row;
 - messages are printed by cmd/cli/console.h alone, which escapes control characters;
 - no function name is defined twice, and none is a single word;
@@ -35,6 +36,8 @@ NOUNS = {
 }
 # What the modules' main struct is called in names.
 SHORT = {'tsdb': {'db'}, 'cmd': {'cmd'}}
+THIRD_PERSON = ('Returns|Adds|Sets|Reads|Frees|Decodes|Appends|Writes|Takes|Checks|Makes|Removes|Parses|Starts|Reports|Creates|'
+                'Replaces|Ends|Calls|Finds|Copies|Sends|Begins|Logs|Opens|Applies|Waits|Stops|Drops|Counts|Closes')
 # Sources of other programs that comments cite.
 FOREIGN = {'prof_data.c'}
 CIRCLES = {
@@ -119,6 +122,8 @@ def check_circles(exported, code, complain):
 
 
 def check_comments(path, text, names, complain):
+    for verb in re.findall(rf'^/\*\s*(?:\n \* )?({THIRD_PERSON})\b(?:(?!\*/).)*\*/\n(?=[A-Za-z][^\n;={{}}]*\()', text, re.M | re.S):
+        complain(path, f'"{verb} …": comments of functions are imperative, as in "Return …"')
     for first in re.findall(r'^(/\*(?:(?!\*/).)*\*/)\n/\*(?! NOLINT)', text, re.S | re.M):
         if 'SPDX' not in first:
             complain(path, f'two comments in a row: "{" ".join(first.split())[:60]}…"')

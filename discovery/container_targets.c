@@ -9,7 +9,7 @@ struct container_labels {
 	VEC(struct label) v;
 };
 
-/* Returns whether a label belongs to a port. */
+/* Return whether a label belongs to a port. */
 static bool is_of_port(struct str name)
 {
 	static const char *const prefixes[] = {
@@ -23,7 +23,7 @@ static bool is_of_port(struct str name)
 	return false;
 }
 
-/* Adds the labels of a list. */
+/* Add the labels of a list. */
 static void labels_take(struct container_labels *l,
 			const struct label_list *from)
 {
@@ -38,7 +38,7 @@ static void labels_take(struct container_labels *l,
 	}
 }
 
-/* Returns the part of a text after its last slash: "containerd://<ID>". */
+/* Return the part of a text after its last slash: "containerd://<ID>". */
 static struct str after_slash(struct str text)
 {
 	const char *slash = memrchr(text.ptr, '/', text.len);
@@ -49,7 +49,7 @@ static struct str after_slash(struct str text)
 	return (struct str){ slash, (size_t)(text.ptr + text.len - slash) };
 }
 
-/* Returns the ID of a container; empty: there is none. */
+/* Return the ID of a container; empty: there is none. */
 static struct str labels_id(const struct container_labels *l)
 {
 	const char *wanted;
@@ -63,7 +63,7 @@ static struct str labels_id(const struct container_labels *l)
 	return str_of("");
 }
 
-/* Visits one target; `l` is memory for its labels. */
+/* Visit one target; `l` is memory for its labels. */
 static bool visit_target(struct container_labels *l,
 			 const struct target_group *g, size_t target,
 			 container_fn fn, void *ctx)

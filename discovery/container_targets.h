@@ -10,12 +10,12 @@
 
 #include "discovery/core/target_group.h"
 
-/* Takes a container. Returns false to end the visit. */
+/* Take a container. Returns false to end the visit. */
 typedef bool (*container_fn)(void *ctx, struct str id,
 			     const struct label *labels, size_t count);
 
 /*
- * Calls fn() for each target that has the ID of a container. The labels are
+ * Call fn() for each target that has the ID of a container. The labels are
  * those of the target that begin with "__meta_", without those of a port: a
  * container can have a target for each of its ports.
  */

@@ -14,7 +14,7 @@
 static const struct provider_kind *const kinds[] = { PROVIDER_KINDS(
 	KIND_ADDRESS) };
 
-/* Returns the kind whose configuration key is `key`, or NULL. */
+/* Return the kind whose configuration key is `key`, or NULL. */
 static const struct provider_kind *find_kind(struct str key)
 {
 	struct str name = { key.ptr, key.len - strlen(KEY_END) };
@@ -27,7 +27,7 @@ static const struct provider_kind *find_kind(struct str key)
 }
 
 /*
- * Reports a service discovery that does not exist, or that Prometheus has and
+ * Report a service discovery that does not exist, or that Prometheus has and
  * everprof does not.
  */
 static void tell_unknown(struct yaml *y, const struct yaml_node *key)
@@ -38,7 +38,7 @@ static void tell_unknown(struct yaml *y, const struct yaml_node *key)
 		STR_ARG(key->text));
 }
 
-/* Decodes the entries of a kind, and appends them. */
+/* Decode the entries of a kind, and append them. */
 static void decode_entries(struct yaml *y, const struct yaml_node *key,
 			   const struct provider_kind *kind,
 			   const struct yaml_node *value,
@@ -62,7 +62,7 @@ static void decode_entries(struct yaml *y, const struct yaml_node *key,
 			discovery_entry_decode(y, value->items[i], kind);
 }
 
-/* Reports a kind that cannot be in a scrape job. Returns whether it can. */
+/* Report a kind that cannot be in a scrape job. Returns whether it can. */
 static bool check_for_targets(struct yaml *y, const struct yaml_node *key,
 			      const struct provider_kind *kind)
 {
@@ -75,7 +75,7 @@ static bool check_for_targets(struct yaml *y, const struct yaml_node *key,
 	return kind && !kind->only_containers;
 }
 
-/* Reports a kind that cannot name containers. Returns whether it can. */
+/* Report a kind that cannot name containers. Returns whether it can. */
 static bool check_for_containers(struct yaml *y, const struct yaml_node *key,
 				 const struct provider_kind *kind)
 {
@@ -88,7 +88,7 @@ static bool check_for_containers(struct yaml *y, const struct yaml_node *key,
 	return false;
 }
 
-/* Decodes a key whose kind must pass a check; false: it is no such key. */
+/* Decode a key whose kind must pass a check; false: it is no such key. */
 static bool decode_key(struct yaml *y, const struct yaml_node *key,
 		       const struct yaml_node *value,
 		       bool (*check)(struct yaml *y,
@@ -146,7 +146,7 @@ struct entry_examined {
 	void *ctx;
 };
 
-/* Passes a mistake on, with the place of the entry. */
+/* Pass a mistake on, with the place of the entry. */
 static void entry_tell(void *ctx, const char *text)
 {
 	const struct entry_examined *e = ctx;

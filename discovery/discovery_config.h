@@ -20,7 +20,7 @@ struct discovery_configs {
 };
 
 /*
- * Decodes a key that ends in _sd_configs, and appends its entries to `out`.
+ * Decode a key that ends in _sd_configs, and append its entries to `out`.
  * Returns false if the key has another end. Errors, such as a service discovery
  * that does not exist, are reported to `y`.
  */
@@ -29,7 +29,7 @@ bool discovery_configs_decode(struct yaml *y, const struct yaml_node *key,
 			      struct discovery_configs *out);
 
 /*
- * Decodes such a key, as discovery_configs_decode() does, where discoveries
+ * Decode such a key, as discovery_configs_decode() does, where discoveries
  * serve to name containers: other kinds are errors.
  */
 bool discovery_containers_decode(struct yaml *y, const struct yaml_node *key,
@@ -37,13 +37,13 @@ bool discovery_containers_decode(struct yaml *y, const struct yaml_node *key,
 				 struct discovery_configs *out);
 
 /*
- * Returns the name of the label with the ID of a container, for kind number `i`
+ * Return the name of the label with the ID of a container, for kind number `i`
  * that has one; NULL: there are fewer.
  */
 const char *discovery_container_label(size_t i);
 
 /*
- * Reads the files that entries name, and calls tell() with each mistake found;
+ * Read the files that entries name, and call tell() with each mistake found;
  * for `everprof check config`.
  */
 void discovery_configs_examine(const struct discovery_configs *c,

@@ -49,7 +49,7 @@ struct discovery {
 	VEC(struct provider *) providers;
 };
 
-/* Returns how many targets a provider has found. */
+/* Return how many targets a provider has found. */
 static size_t count_targets(const struct provider *p)
 {
 	size_t targets = 0;
@@ -59,7 +59,7 @@ static size_t count_targets(const struct provider *p)
 	return targets;
 }
 
-/* Sets the gauge of discovered targets. */
+/* Set the gauge of discovered targets. */
 static void update_metrics(struct discovery *d)
 {
 	size_t targets = 0;
@@ -80,7 +80,7 @@ static void update_metrics(struct discovery *d)
  */
 
 /*
- * Returns whether each discovery of a job has reported a result (perhaps
+ * Return whether each discovery of a job has reported a result (perhaps
  * without targets) or a failure. Until then, the targets of the job are
  * incomplete.
  */
@@ -93,7 +93,7 @@ static bool is_told_of(const struct job *j)
 	return true;
 }
 
-/* Returns whether a job has to be reported. */
+/* Return whether a job has to be reported. */
 static bool has_news(const struct job *j)
 {
 	for (size_t i = 0; i < j->providers.count; i++) {
@@ -103,7 +103,7 @@ static bool has_news(const struct job *j)
 	return j->untold;
 }
 
-/* Reports a job: passes the groups of all of its discoveries to update(). */
+/* Report a job: passes the groups of all of its discoveries to update(). */
 static void manager_log(struct discovery *d, struct job *j)
 {
 	struct target_groups_list all = { 0 };
@@ -116,7 +116,7 @@ static void manager_log(struct discovery *d, struct job *j)
 }
 
 /*
- * Reports the jobs whose discoveries have changed. If another discovery of such
+ * Report the jobs whose discoveries have changed. If another discovery of such
  * a job has no first result yet, the job is not reported but marked as untold,
  * because the `changed` marks of the providers are cleared below.
  */
@@ -147,7 +147,7 @@ static int64_t pick_earlier(int64_t a, int64_t b)
 }
 
 /*
- * Refreshes the providers that are due, and makes the calls that they asked
+ * Refresh the providers that are due, and make the calls that they asked
  * for. Returns the milliseconds until the next provider is due, at most
  * WAIT_MS_MAX.
  */
@@ -206,7 +206,7 @@ static void *loop_run(void *arg)
 
 /* The functions below apply a configuration: they make jobs and providers. */
 
-/* Closes and frees a provider. */
+/* Close and free a provider. */
 static void provider_drop(struct provider *p)
 {
 	p->kind->close(p);
@@ -216,7 +216,7 @@ static void provider_drop(struct provider *p)
 }
 
 /*
- * Returns the provider of an entry and marks the provider as used; makes a
+ * Return the provider of an entry and mark the provider as used; make a
  * provider if none has the key of the entry. A new provider has due_ns 0 and is
  * refreshed at once.
  */
@@ -254,7 +254,7 @@ static struct provider *take_provider(struct discovery *d,
 	return p;
 }
 
-/* Returns the job with this name, or NULL. */
+/* Return the job with this name, or NULL. */
 static struct job *manager_find_job(struct job *const *jobs, size_t count,
 				    struct str name)
 {
@@ -265,7 +265,7 @@ static struct job *manager_find_job(struct job *const *jobs, size_t count,
 	return NULL;
 }
 
-/* Frees a job, but not its providers, which belong to the manager. */
+/* Free a job, but not its providers, which belong to the manager. */
 static void job_drop(struct job *j)
 {
 	vec_fini(&j->providers);
@@ -273,7 +273,7 @@ static void job_drop(struct job *j)
 	mem_free(j);
 }
 
-/* Makes a job from its configuration. */
+/* Make a job from its configuration. */
 static struct job *make_job(struct discovery *d, const struct discovery_job *c)
 {
 	const struct job *old =
@@ -294,7 +294,7 @@ static struct job *make_job(struct discovery *d, const struct discovery_job *c)
 	return j;
 }
 
-/* Drops the providers that no job uses any more. */
+/* Drop the providers that no job uses any more. */
 static void drop_unused(struct discovery *d)
 {
 	for (size_t i = d->providers.count; i-- > 0;) {
@@ -307,7 +307,7 @@ static void drop_unused(struct discovery *d)
 	}
 }
 
-/* Frees all jobs. */
+/* Free all jobs. */
 static void drop_jobs(struct discovery *d)
 {
 	for (size_t i = 0; i < d->job_count; i++)
@@ -339,7 +339,7 @@ void discovery_apply(struct discovery *d, const struct discovery_job *jobs,
 	http_wake(d->client);
 }
 
-/* Passes the state of a provider, as an entry of a job, to fn(). */
+/* Pass the state of a provider, as an entry of a job, to fn(). */
 static void visit_provider(const struct job *j, const struct provider *p,
 			   void (*fn)(void *ctx,
 				      const struct discovery_status *s),
@@ -373,7 +373,7 @@ void discovery_visit(struct discovery *d,
 	mutex_unlock(&d->mu);
 }
 
-/* Lets requests that wait for memory go on. */
+/* Let requests that wait for memory go on. */
 static void on_manager_room(void *ctx)
 {
 	struct discovery *d = ctx;

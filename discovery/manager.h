@@ -48,12 +48,12 @@ struct discovery_job {
 	const struct discovery_configs *configs;
 };
 
-/* Starts a manager without jobs. ERR_IO: the system has no descriptors left. */
+/* Start a manager without jobs. ERR_IO: the system has no descriptors left. */
 NODISCARD int discovery_start(const struct discovery_options *o,
 			      struct discovery **out, struct err *err);
 
 /*
- * Replaces all jobs. Providers that the new jobs have in common with the old
+ * Replace all jobs. Providers that the new jobs have in common with the old
  * ones continue undisturbed, with what they have found.
  */
 void discovery_apply(struct discovery *d, const struct discovery_job *jobs,
@@ -78,17 +78,17 @@ struct discovery_status {
 };
 
 /*
- * Calls fn() for each entry of each job, under the manager's mutex: fn() must
+ * Call fn() for each entry of each job, under the manager's mutex: fn() must
  * not call the manager. Any thread may call this function.
  */
 void discovery_visit(struct discovery *d,
 		     void (*fn)(void *ctx, const struct discovery_status *s),
 		     void *ctx);
 
-/* Stops the thread; update() is not called any more. NULL is a no-op. */
+/* Stop the thread; update() is not called any more. NULL is a no-op. */
 void discovery_stop(struct discovery *d);
 
-/* Stops the manager, if it is still running, and frees it. NULL is a no-op. */
+/* Stop the manager, if it is still running, and free it. NULL is a no-op. */
 void discovery_free(struct discovery *d);
 
 #endif

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 
 /*
- * Checks an encoding from an untrusted source once, so that iterators need not
+ * Check an encoding from an untrusted source once, so that iterators need not
  * check it again.
  */
 static int labels_check(struct bytes encoded, struct err *err)
@@ -57,7 +57,7 @@ static int labels_check(struct bytes encoded, struct err *err)
 }
 
 /*
- * Makes a label set with one reference from an encoding that is known to be
+ * Make a label set with one reference from an encoding that is known to be
  * valid.
  */
 static struct labels *labels_of(struct bytes encoded)
@@ -116,7 +116,7 @@ struct labels_iter labels_iter(const struct labels *ls)
 }
 
 /*
- * Reads a varint length without bounds checks: labels_check() has checked the
+ * Read a varint length without bounds checks: labels_check() has checked the
  * encoding.
  */
 static size_t checked_len(const uint8_t **pos)
@@ -136,7 +136,7 @@ static size_t checked_len(const uint8_t **pos)
 	}
 }
 
-/* Reads one string of an encoding that labels_check() has accepted. */
+/* Read one string of an encoding that labels_check() has accepted. */
 static struct str checked_str(const uint8_t **pos)
 {
 	size_t len = checked_len(pos);
@@ -207,7 +207,7 @@ void labels_json(const struct labels *ls, struct json *j)
 	json_end(j, '}');
 }
 
-/* Returns whether a name may stand in a selector without quotes. */
+/* Return whether a name may stand in a selector without quotes. */
 static bool is_identifier(struct str s)
 {
 	for (size_t i = 0; i < s.len; i++) {
@@ -269,7 +269,7 @@ static bool is_label_named(const void *ctx, uint32_t number, const void *key)
 }
 
 /*
- * Returns the label called `name`, or NULL. Most sets are small, so a scan will
+ * Return the label called `name`, or NULL. Most sets are small, so a scan will
  * do; but an object of Kubernetes can have tens of thousands of annotations.
  */
 static struct label *builder_find(const struct labels_builder *b,
@@ -289,7 +289,7 @@ static struct label *builder_find(const struct labels_builder *b,
 	return NULL;
 }
 
-/* Appends a label, and to the table as soon as there are many labels. */
+/* Append a label, and to the table as soon as there are many labels. */
 static struct label *builder_add(struct labels_builder *b, struct str name)
 {
 	struct label *at;
@@ -305,7 +305,7 @@ static struct label *builder_add(struct labels_builder *b, struct str name)
 }
 
 /*
- * Removes a label. The last label takes its place: order does not matter before
+ * Remove a label. The last label takes its place: order does not matter before
  * labels_build() sorts.
  */
 static void builder_remove(struct labels_builder *b, struct label *at)
@@ -370,7 +370,7 @@ int label_by_name(const void *a, const void *b)
 		       ((const struct label *)b)->name);
 }
 
-/* Checks one label of a builder before the label enters a set. */
+/* Check one label of a builder before the label enters a set. */
 static int labels_check_label(const struct label *l, struct err *err)
 {
 	if (!l->name.len)

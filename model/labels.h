@@ -44,7 +44,7 @@ struct label {
 	struct str value;
 };
 
-/* Compares two struct label by name, for qsort() and bsearch(). */
+/* Compare two struct label by name, for qsort() and bsearch(). */
 int label_by_name(const void *a, const void *b);
 
 /* A label set. `data` is its encoding: one block of memory without pointers. */
@@ -56,27 +56,27 @@ struct labels {
 };
 
 /*
- * Makes a set from its encoding. ERR_CORRUPT: the bytes are not a valid set
+ * Make a set from its encoding. ERR_CORRUPT: the bytes are not a valid set
  * (labels out of order, a limit exceeded, text that is not UTF-8). The caller
  * owns a reference to *out.
  */
 NODISCARD int labels_decode(struct bytes encoded, struct labels **out,
 			    struct err *err);
 
-/* Takes another reference and returns the set. */
+/* Take another reference and return the set. */
 struct labels *labels_ref(struct labels *ls);
 
-/* Drops a reference; the last one frees the set. NULL is a no-op. */
+/* Drop a reference; the last one frees the set. NULL is a no-op. */
 void labels_unref(struct labels *ls);
 
 /*
- * Returns the first 8 bytes of the SHA-256 digest of a set. Unlike `hash`, it is
+ * Return the first 8 bytes of the SHA-256 digest of a set. Unlike `hash`, it is
  * the same in each process, and nobody can choose two sets for which it is the
  * same without trying some 2^32.
  */
 uint64_t labels_digest(const struct labels *ls);
 
-/* Returns the encoding of a set, borrowed from the set. */
+/* Return the encoding of a set, borrowed from the set. */
 static inline struct bytes labels_bytes(const struct labels *ls)
 {
 	return (struct bytes){ .ptr = ls->data, .len = ls->len };
@@ -90,27 +90,27 @@ struct labels_iter {
 	uint32_t left;
 };
 
-/* Starts an iteration in name order. The set must outlive the iterator. */
+/* Start an iteration in name order. The set must outlive the iterator. */
 struct labels_iter labels_iter(const struct labels *ls);
 
-/* Stores the next label in *out; returns false at the end. */
+/* Store the next label in *out; return false at the end. */
 bool labels_next(struct labels_iter *it, struct label *out);
 
-/* Returns the value of a label, or the empty string if the set lacks it. */
+/* Return the value of a label, or the empty string if the set lacks it. */
 struct str labels_get(const struct labels *ls, struct str name);
 
 /*
- * Compares two sets as Prometheus does: the first label that differs decides,
+ * Compare two sets as Prometheus does: the first label that differs decides,
  * by its name or, if the names are equal, by its value. A prefix of a set sorts
  * before the set.
  */
 int labels_cmp(const struct labels *a, const struct labels *b);
 
-/* Writes a set as a JSON object: {"name":"value",…} */
+/* Write a set as a JSON object: {"name":"value",…} */
 void labels_json(const struct labels *ls, struct json *j);
 
 /*
- * Appends a set in the form of a selector that requires all of its labels, for
+ * Append a set in the form of a selector that requires all of its labels, for
  * example heap{job="app"}.
  */
 void labels_text(const struct labels *ls, struct buf *out);
@@ -129,21 +129,21 @@ struct labels_builder {
 };
 
 /*
- * Sets a label, replacing an earlier value. An empty value removes the label.
+ * Set a label, replacing an earlier value. An empty value removes the label.
  */
 void labels_set(struct labels_builder *b, struct str name, struct str value);
 
-/* Sets all labels of a label set. */
+/* Set all labels of a label set. */
 void labels_set_all(struct labels_builder *b, const struct labels *labels);
 
-/* Returns the value of a label, borrowed from the builder; empty if not set. */
+/* Return the value of a label, borrowed from the builder; empty if not set. */
 struct str labels_builder_get(const struct labels_builder *b, struct str name);
 
-/* Frees the builder's memory and leaves an empty builder. */
+/* Free the builder's memory and leave an empty builder. */
 void labels_builder_fini(struct labels_builder *b);
 
 /*
- * Makes a label set from the builder's labels; the caller owns a reference to
+ * Make a label set from the builder's labels; the caller owns a reference to
  * *out. Sorts the builder's labels, otherwise leaves the builder as it is.
  * ERR_INVALID: there is no label, text is not UTF-8, a name is empty, or a
  * limit is exceeded. ERR_DENIED: the reserved label LABEL_TENANT is set.

@@ -34,17 +34,17 @@ struct matcher {
 	struct regex *regex;
 };
 
-/* Returns whether a label value fulfils the matcher's condition. */
+/* Return whether a label value fulfils the matcher's condition. */
 bool matcher_matches(const struct matcher *m, struct str value);
 
 /*
- * Returns the work of trying the matcher on one value, in units of
+ * Return the work of trying the matcher on one value, in units of
  * limits_meter(): so much for a regular expression that the limits are asked
  * after each value, and little for comparing texts.
  */
 size_t matcher_work(const struct matcher *m);
 
-/* Returns whether a label set fulfils all `count` matchers. */
+/* Return whether a label set fulfils all `count` matchers. */
 bool matchers_match(const struct matcher *v, size_t count,
 		    const struct labels *ls);
 

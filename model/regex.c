@@ -66,20 +66,20 @@ struct regex {
 	pcre2_match_context *limits;
 };
 
-/* Returns whether a character has a meaning of its own in a pattern. */
+/* Return whether a character has a meaning of its own in a pattern. */
 static bool is_special(char c)
 {
 	return c && strchr("\\.+*?()|[]{}^$", c);
 }
 
-/* Compares two literals, for qsort() and bsearch(). */
+/* Compare two literals, for qsort() and bsearch(). */
 static int regex_by_text(const void *a, const void *b)
 {
 	return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
 /*
- * Sorts the literals, drops duplicates, and returns the number of those left.
+ * Sort the literals, drop duplicates, and return the number of those left.
  * An index finds the series of each literal, so that the memory for a pattern
  * such as a|a|a would otherwise be a multiple of that for all series.
  */
@@ -96,7 +96,7 @@ static size_t regex_distinct(struct str *v, size_t count)
 }
 
 /*
- * Splits a pattern such as a|b|c into its literals; returns false if the
+ * Split a pattern such as a|b|c into its literals; return false if the
  * pattern contains any other special character.
  */
 static bool find_literals(struct regex *r, size_t len)
@@ -117,7 +117,7 @@ static bool find_literals(struct regex *r, size_t len)
 }
 
 /*
- * Recognises a pattern such as abc.* (literal text, then ".*"), for which it is
+ * Recognise a pattern such as abc.* (literal text, then ".*"), for which it is
  * enough to compare prefixes.
  */
 static bool find_prefix(struct regex *r, size_t len)
@@ -134,7 +134,7 @@ static bool find_prefix(struct regex *r, size_t len)
 }
 
 /*
- * Compiles, with PCRE2, a pattern that the gate has rewritten. The options give
+ * Compile, with PCRE2, a pattern that the gate has rewritten. The options give
  * RE2's meaning: "$" matches only at the end of the text, and "." matches a
  * newline in a whole-value match (Prometheus) but not in a search (Go). PCRE2's
  * mode for invalid UTF-8 is off, see docs/decisions.md, 13.
@@ -178,7 +178,7 @@ static int regex_compile(struct regex *r, struct str pattern, size_t *at,
 }
 
 /*
- * Checks every pattern with the gate, then picks the cheapest way to match it.
+ * Check every pattern with the gate, then picks the cheapest way to match it.
  * PCRE2 compiles only patterns that need more than comparing literals or a
  * prefix.
  */
@@ -235,7 +235,7 @@ void regex_free(struct regex *r)
 	mem_free(r);
 }
 
-/* Returns whether the DFA matcher may use a workspace of `n` ints. */
+/* Return whether the DFA matcher may use a workspace of `n` ints. */
 static bool dfa_affords(size_t n, size_t len)
 {
 	size_t states = n / DFA_STATE_LEN;
@@ -244,7 +244,7 @@ static bool dfa_affords(size_t n, size_t len)
 }
 
 /*
- * Matches with PCRE2's DFA matcher, which does not backtrack. It is slower, but
+ * Match with PCRE2's DFA matcher, which does not backtrack. It is slower, but
  * its time and memory depend on the sizes of value and workspace alone. The
  * workspace grows on demand. Returns PCRE2's result; a negative one other than
  * PCRE2_ERROR_NOMATCH if the match would take too long.
@@ -272,7 +272,7 @@ static int dfa_match(const struct regex *r, struct str value)
 }
 
 /*
- * Matches with PCRE2's backtracking matcher, within the step limit. The limit
+ * Match with PCRE2's backtracking matcher, within the step limit. The limit
  * of a search is constant, see regex_compile().
  */
 static int backtracking_match(const struct regex *r, struct str value)
@@ -288,7 +288,7 @@ static int backtracking_match(const struct regex *r, struct str value)
 			   r->match, r->limits);
 }
 
-/* Matches with PCRE2, within the limits of both matchers. */
+/* Match with PCRE2, within the limits of both matchers. */
 static bool engine_matches(const struct regex *r, struct str value)
 {
 	int rc = backtracking_match(r, value);
@@ -304,14 +304,14 @@ static bool engine_matches(const struct regex *r, struct str value)
 	return rc >= 0;
 }
 
-/* Returns whether s contains `part`; the empty part is in every text. */
+/* Return whether s contains `part`; the empty part is in every text. */
 static bool regex_contains(struct str s, struct str part)
 {
 	return !part.len || (s.len && memmem(s.ptr, s.len, part.ptr, part.len));
 }
 
 /*
- * Searches a copy of `value` in which U+FFFD replaces each byte that is not
+ * Search a copy of `value` in which U+FFFD replaces each byte that is not
  * UTF-8. Go's regexp does the same, and PCRE2 must not see invalid UTF-8.
  */
 static bool mended_matches(const struct regex *r, struct str value)
@@ -362,7 +362,7 @@ bool regex_matches(const struct regex *r, struct str value)
 }
 
 /*
- * Stores the text of each capture group, using the offsets that PCRE2 reports;
+ * Store the text of each capture group, using the offsets that PCRE2 reports;
  * `count` is the result of pcre2_match().
  */
 static void read_groups(pcre2_match_data *m, int count, struct str value,

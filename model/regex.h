@@ -27,7 +27,7 @@ enum {
 struct regex;
 
 /*
- * Compiles a pattern that must match a whole value. ERR_INVALID: the pattern is
+ * Compile a pattern that must match a whole value. ERR_INVALID: the pattern is
  * refused, `err` says why, and *at (`at` may be NULL) receives the byte offset
  * of the error. The caller owns *out.
  */
@@ -35,7 +35,7 @@ NODISCARD int regex_new(struct str pattern, struct regex **out, size_t *at,
 			struct err *err);
 
 /*
- * Compiles a pattern that may match anywhere in a text, with the meaning of
+ * Compile a pattern that may match anywhere in a text, with the meaning of
  * Go's regexp.MatchString: "." does not match a newline, and a byte that is not
  * UTF-8 counts as U+FFFD. Used for pprof's options such as focus. Errors as for
  * regex_new().
@@ -44,32 +44,32 @@ NODISCARD int regex_new_search(struct str pattern, struct regex **out,
 			       size_t *at, struct err *err);
 
 /*
- * Compiles a pattern that may match anywhere in a text that need not be UTF-8:
+ * Compile a pattern that may match anywhere in a text that need not be UTF-8:
  * every byte counts as one character. Errors as for regex_new().
  */
 NODISCARD int regex_new_bytes(struct str pattern, struct regex **out,
 			      size_t *at, struct err *err);
 
-/* Frees a regex. NULL is a no-op. */
+/* Free a regex. NULL is a no-op. */
 void regex_free(struct regex *r);
 
 /*
- * Returns whether the regex matches: the whole value if regex_new() made the
+ * Return whether the regex matches: the whole value if regex_new() made the
  * regex, else any part of the value. A match that takes too many steps returns
  * false and is recorded for regex_gave_up().
  */
 bool regex_matches(const struct regex *r, struct str value);
 
-/* Returns whether any match of this regex ever exceeded its limits. */
+/* Return whether any match of this regex ever exceeded its limits. */
 bool regex_gave_up(const struct regex *r);
 
 /*
- * Returns whether a match may take long. False: the regex only compares texts.
+ * Return whether a match may take long. False: the regex only compares texts.
  */
 bool regex_is_costly(const struct regex *r);
 
 /*
- * Returns ERR_INVALID if a match of the regex ever exceeded its limits, because
+ * Return ERR_INVALID if a match of the regex ever exceeded its limits, because
  * the results then lack matches. Otherwise, and for a NULL regex, returns 0.
  * `name` tells the user, in the message, which regex is meant.
  */
@@ -77,7 +77,7 @@ NODISCARD int regex_check_steps(const struct regex *r, const char *name,
 				struct err *err);
 
 /*
- * Matches `value` and stores the text of up to `max` capture groups; group 0 is
+ * Match `value` and store the text of up to `max` capture groups; group 0 is
  * the whole match, and groups that did not take part are empty. Returns 1 for a
  * match, 0 for none, ERR_LIMIT if matching takes too many steps. The stored
  * texts point into `value`.
@@ -85,17 +85,17 @@ NODISCARD int regex_check_steps(const struct regex *r, const char *name,
 NODISCARD int regex_groups(const struct regex *r, struct str value,
 			   struct str *groups, size_t max);
 
-/* Returns the number of capture groups, not counting group 0. */
+/* Return the number of capture groups, not counting group 0. */
 size_t regex_group_count(const struct regex *r);
 
 /*
- * Returns the number of the capture group (?P<name>…), or 0 if there is none.
+ * Return the number of the capture group (?P<name>…), or 0 if there is none.
  */
 size_t regex_group_named(const struct regex *r, struct str name);
 
 /*
- * Stores the i-th literal of a pattern that is a list of literals (a|b|c, or a
- * single one) and returns true; returns false after the last literal, and for
+ * Store the i-th literal of a pattern that is a list of literals (a|b|c, or a
+ * single one) and return true; return false after the last literal, and for
  * every other pattern. The literals are sorted, without duplicates. A label
  * index looks these values up instead of scanning
  * all values of a label.

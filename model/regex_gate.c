@@ -9,7 +9,7 @@
 #define REPEAT_MAX 1000 /* RE2's limit on a product of nested {n,m} */
 #define DEPTH_MAX  1000 /* RE2's limit on the depth of nested groups */
 
-/* Reports an error at the current position and returns ERR_INVALID. */
+/* Report an error at the current position and return ERR_INVALID. */
 static int gate_refuse(struct gate *g, const char *why)
 {
 	if (g->err_at)
@@ -19,7 +19,7 @@ static int gate_refuse(struct gate *g, const char *why)
 }
 
 /*
- * Returns the byte `ahead` positions after the current one, or 0 beyond the end
+ * Return the byte `ahead` positions after the current one, or 0 beyond the end
  * of the pattern.
  */
 static char gate_peek(const struct gate *g, size_t ahead)
@@ -29,7 +29,7 @@ static char gate_peek(const struct gate *g, size_t ahead)
 	return g->in.ptr[g->at + ahead];
 }
 
-/* Copies n bytes of the pattern to the output unchanged. */
+/* Copy n bytes of the pattern to the output unchanged. */
 static void gate_copy(struct gate *g, size_t n)
 {
 	buf_add(&g->out, g->in.ptr + g->at, n);
@@ -62,7 +62,7 @@ static void gate_quoted(struct gate *g)
 }
 
 /*
- * Ends the current piece of the pattern (an element, such as a character or a
+ * End the current piece of the pattern (an element, such as a character or a
  * group, with its quantifiers), because "|", ")" or another piece follows. The
  * enclosing group keeps the largest product of repeat counts of its pieces.
  */
@@ -75,8 +75,8 @@ static void end_piece(struct gate *g)
 }
 
 /*
- * Returns the length of a repetition "{n}", "{n,}" or "{n,m}" at the current
- * position and stores the larger of its counts in *most. Returns 0 if the text
+ * Return the length of a repetition "{n}", "{n,}" or "{n,m}" at the current
+ * position and store the larger of its counts in *most. Returns 0 if the text
  * there is no repetition; RE2 then reads "{" as a literal character.
  */
 static size_t repeat_len(const struct gate *g, int64_t *most)
@@ -113,7 +113,7 @@ static size_t repeat_len(const struct gate *g, int64_t *most)
 }
 
 /*
- * Returns whether a quantifier begins `ahead` bytes after the current position.
+ * Return whether a quantifier begins `ahead` bytes after the current position.
  */
 static bool at_quantifier(const struct gate *g, size_t ahead)
 {
@@ -139,7 +139,7 @@ static void copy_assertion(struct gate *g, size_t n)
 }
 
 /*
- * Escapes a hyphen that follows a class such as \d inside of […], as in [\d-z]:
+ * Escape a hyphen that follows a class such as \d inside of […], as in [\d-z]:
  * for RE2 the hyphen is a character, but PCRE2 might refuse it as part of a
  * range.
  */
@@ -168,7 +168,7 @@ static void gate_octal(struct gate *g)
 }
 
 /*
- * Copies \p{…}, \P{…} or \x{…} whole, so that the brace does not count as a
+ * Copy \p{…}, \P{…} or \x{…} whole, so that the brace does not count as a
  * quantifier.
  */
 static int gate_braced(struct gate *g)
@@ -185,7 +185,7 @@ static int gate_braced(struct gate *g)
 }
 
 /*
- * Rewrites escapes that PCRE2 understands differently: in RE2, \v is the single
+ * Rewrite escapes that PCRE2 understands differently: in RE2, \v is the single
  * character vertical tab, and \s does not include it. Returns false if the
  * current escape is none of these.
  */
@@ -219,7 +219,7 @@ static bool gate_spelled(struct gate *g)
 }
 
 /*
- * Handles a backslash, inside and outside of a class […]. Escapes that RE2 does
+ * Handle a backslash, inside and outside of a class […]. Escapes that RE2 does
  * not know are refused; the strings below list the letters that it knows.
  */
 static int gate_escape(struct gate *g)
@@ -269,7 +269,7 @@ static int gate_escape(struct gate *g)
 }
 
 /*
- * Checks a group name that begins n bytes after the current position: RE2
+ * Check a group name that begins n bytes after the current position: RE2
  * allows letters, digits and underscores only.
  */
 static int gate_name(struct gate *g, size_t n)
@@ -286,7 +286,7 @@ static int gate_name(struct gate *g, size_t n)
 }
 
 /*
- * Handles "(" of a plain group and "(?" with flags or a name. Everything else
+ * Handle "(" of a plain group and "(?" with flags or a name. Everything else
  * after "(?", such as look-around and atomic groups, does not exist in RE2 and
  * is refused.
  */
@@ -314,7 +314,7 @@ static int gate_group(struct gate *g)
 	return 0;
 }
 
-/* Opens a group and starts to track the repetitions in it. */
+/* Open a group and start to track the repetitions in it. */
 static int open_group(struct gate *g)
 {
 	int rc = gate_group(g);
@@ -329,7 +329,7 @@ static int open_group(struct gate *g)
 }
 
 /*
- * Closes a group. Seen from outside, the group is one piece, whose product of
+ * Close a group. Seen from outside, the group is one piece, whose product of
  * repeat counts is the largest product found in the group.
  */
 static void gate_close_group(struct gate *g)
@@ -342,7 +342,7 @@ static void gate_close_group(struct gate *g)
 }
 
 /*
- * Handles * + ? and {n,m}. RE2 refuses a quantifier after a quantifier and
+ * Handle * + ? and {n,m}. RE2 refuses a quantifier after a quantifier and
  * repeat counts whose product, over nested groups, exceeds 1000.
  */
 static int gate_quantifier(struct gate *g)
@@ -383,7 +383,7 @@ static int gate_quantifier(struct gate *g)
 }
 
 /*
- * Begins a class such as [a-z]. A "]" directly after "[" or "[^" is an ordinary
+ * Begin a class such as [a-z]. A "]" directly after "[" or "[^" is an ordinary
  * character.
  */
 static int gate_open_class(struct gate *g)
@@ -400,7 +400,7 @@ static int gate_open_class(struct gate *g)
 }
 
 /*
- * Returns the length of "[:alpha:]" or "[:^alpha:]" at the current position; 0
+ * Return the length of "[:alpha:]" or "[:^alpha:]" at the current position; 0
  * if there is no such class.
  */
 static size_t posix_class_len(const struct gate *g)
@@ -416,7 +416,7 @@ static size_t posix_class_len(const struct gate *g)
 }
 
 /*
- * Handles one element of a class. A "[" that begins no POSIX class is escaped,
+ * Handle one element of a class. A "[" that begins no POSIX class is escaped,
  * because PCRE2 gives "[" other meanings than RE2.
  */
 static int gate_in_class(struct gate *g)
@@ -442,7 +442,7 @@ static int gate_in_class(struct gate *g)
 }
 
 /*
- * Handles the next element of the pattern. Any element but a quantifier ends
+ * Handle the next element of the pattern. Any element but a quantifier ends
  * the piece (an element with its quantifiers) before it.
  */
 static int gate_one(struct gate *g)

@@ -37,7 +37,7 @@ struct gate {
 };
 
 /*
- * Checks and rewrites the whole pattern. ERR_INVALID: RE2 would refuse the
+ * Check and rewrite the whole pattern. ERR_INVALID: RE2 would refuse the
  * pattern, or a limit is exceeded; err says why. Errors that PCRE2 detects as
  * well, such as a missing parenthesis, are left to PCRE2.
  */

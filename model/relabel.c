@@ -37,7 +37,7 @@ int relabel_run(const struct relabel_rules *rules, const char *but,
 }
 
 /*
- * Returns whether a byte may be part of a group name after "$". Bytes of
+ * Return whether a byte may be part of a group name after "$". Bytes of
  * non-ASCII characters count as letters.
  */
 static bool is_word(char c)
@@ -47,7 +47,7 @@ static bool is_word(char c)
 }
 
 /*
- * Takes a group name, NAME or {NAME}, from the front of *t, the text after a
+ * Take a group name, NAME or {NAME}, from the front of *t, the text after a
  * "$". Returns false and takes nothing if there is no name; the "$" is then an
  * ordinary character. The rules are those of Go's regexp.Expand.
  */
@@ -69,7 +69,7 @@ static bool take_name(struct str *t, struct str *name)
 }
 
 /*
- * Returns the number of the capture group with a given name or number, or
+ * Return the number of the capture group with a given name or number, or
  * SIZE_MAX if there is none.
  */
 static size_t group_number(const struct regex *regex, struct str name)
@@ -99,7 +99,7 @@ struct match {
 	size_t count;
 };
 
-/* Appends the text of a group; an unknown group expands to nothing. */
+/* Append the text of a group; an unknown group expands to nothing. */
 static void relabel_add_group(const struct match *m, struct str name,
 			      struct buf *out)
 {
@@ -109,7 +109,7 @@ static void relabel_add_group(const struct match *m, struct str name,
 		buf_add(out, m->groups[n].ptr, m->groups[n].len);
 }
 
-/* Expands $1, ${name} and $$ in the template t. */
+/* Expand $1, ${name} and $$ in the template t. */
 static void relabel_expand(const struct match *m, struct str t, struct buf *out)
 {
 	while (t.len) {
@@ -133,7 +133,7 @@ static void relabel_expand(const struct match *m, struct str t, struct buf *out)
 }
 
 /*
- * Matches `value`. If the regex matches, expands the rule's target_label into
+ * Match `value`. If the regex matches, expands the rule's target_label into
  * `target` and its replacement into `text`; otherwise both buffers are left
  * empty. ERR_LIMIT: the regex took too many steps, or an expansion exceeds its
  * buffer's maximum.
@@ -171,7 +171,7 @@ static int match_value(const struct relabel_rule *r, struct str value,
 		STR_ARG(r->pattern));
 }
 
-/* Returns whether an expanded template can be a label name. */
+/* Return whether an expanded template can be a label name. */
 static bool relabel_is_name(struct str s)
 {
 	return s.len && str_is_utf8(s);
@@ -230,7 +230,7 @@ static void locale_make(void)
 	unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
 
-/* Returns the upper-case or lower-case form of a character. */
+/* Return the upper-case or lower-case form of a character. */
 static wint_t change_case(wint_t c, bool upper)
 {
 	if (unicode)
@@ -240,7 +240,7 @@ static wint_t change_case(wint_t c, bool upper)
 	return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
 
-/* Decodes the character in the n bytes at p, which are valid UTF-8. */
+/* Decode the character in the n bytes at p, which are valid UTF-8. */
 static wint_t utf8_get(const char *p, size_t n)
 {
 	static const unsigned first[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
@@ -251,7 +251,7 @@ static wint_t utf8_get(const char *p, size_t n)
 	return c;
 }
 
-/* Appends a character in UTF-8. */
+/* Append a character in UTF-8. */
 static void utf8_put(struct buf *out, wint_t c)
 {
 	unsigned more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
@@ -288,7 +288,7 @@ static void set_case(const struct relabel_rule *r, struct str value,
 }
 
 /*
- * Returns a copy of the labels, sorted by name. The action "labelmap" must read
+ * Return a copy of the labels, sorted by name. The action "labelmap" must read
  * the labels as they were before it adds any, and in an order that does not
  * depend on earlier rules. The caller frees the copy; the builder still owns
  * the text.
@@ -329,7 +329,7 @@ static int relabel_labelmap(const struct relabel_rule *r,
 }
 
 /*
- * Removes the labels whose names match ("labeldrop") or do not match
+ * Remove the labels whose names match ("labeldrop") or do not match
  * ("labelkeep"). The loop runs backwards because labels_set() moves the last
  * label into the place of the removed one.
  */
@@ -343,7 +343,7 @@ static void remove_labels(const struct relabel_rule *r,
 }
 
 /*
- * Joins the values of the source labels with the separator; missing labels
+ * Join the values of the source labels with the separator; missing labels
  * count as empty.
  */
 static void join_sources(const struct relabel_rule *r,
@@ -359,7 +359,7 @@ static void join_sources(const struct relabel_rule *r,
 }
 
 /*
- * Performs the rule's action on the joined source value. Returns an enum
+ * Perform the rule's action on the joined source value. Returns an enum
  * relabel_result or an error. Actions that keep or drop return the result of a
  * comparison as it is: true equals RELABEL_KEPT, and false equals
  * RELABEL_DROPPED.

@@ -65,36 +65,36 @@ enum relabel_result {
 };
 
 /*
- * Decodes a list of rules into the struct relabel_rules at `field`. Errors are
+ * Decode a list of rules into the struct relabel_rules at `field`. Errors are
  * reported to y. This function is a yaml_fn.
  */
 void relabel_decode(struct yaml *y, const struct yaml_node *list, void *field);
 
-/* Frees the regexes of the rules. */
+/* Free the regexes of the rules. */
 void relabel_rules_fini(struct relabel_rules *rules);
 
 /*
- * Applies one rule to the labels in b. Returns an enum relabel_result, or
+ * Apply one rule to the labels in b. Returns an enum relabel_result, or
  * ERR_LIMIT if the regex took too many steps or a replacement became too long.
  */
 NODISCARD int relabel_apply(const struct relabel_rule *rule,
 			    struct labels_builder *b, struct err *err);
 
 /*
- * Returns whether the rule keeps or drops targets, and its decision depends on
+ * Return whether the rule keeps or drops targets, and its decision depends on
  * the value of the given label.
  */
 bool relabel_judges_by(const struct relabel_rule *rule, struct str label);
 
 /*
- * Returns whether the rule, by its own text, changes or removes the given label
+ * Return whether the rule, by its own text, changes or removes the given label
  * if a set of labels has it. Names of labels that a rule makes of values are not
  * known before it is applied.
  */
 bool relabel_changes(const struct relabel_rule *rule, struct str label);
 
 /*
- * Applies the rules in order and stops after a rule that drops the labels. *by
+ * Apply the rules in order and stop after a rule that drops the labels. *by
  * (`by` may be NULL) receives the index of the last rule that was reached.
  * Skips the rules for which relabel_judges_by() is true of the label `but`; if
  * `but` is NULL, skips none. Returns the same values as relabel_apply().
@@ -103,7 +103,7 @@ NODISCARD int relabel_run(const struct relabel_rules *rules, const char *but,
 			  struct labels_builder *b, size_t *by,
 			  struct err *err);
 
-/* Returns the name of an action as written in the configuration. */
+/* Return the name of an action as written in the configuration. */
 const char *relabel_action_name(enum relabel_action a);
 
 #endif

@@ -34,7 +34,7 @@ const char *relabel_action_name(enum relabel_action a)
 }
 
 /*
- * Decodes the key "action"; the case of its value is ignored, as in Prometheus.
+ * Decode the key "action"; the case of its value is ignored, as in Prometheus.
  */
 static void decode_action(struct yaml *y, const struct yaml_node *n,
 			  void *field)
@@ -54,7 +54,7 @@ static void decode_action(struct yaml *y, const struct yaml_node *n,
 			   STR_ARG(text));
 }
 
-/* Decodes the key "source_labels" into an array in the document's arena. */
+/* Decode the key "source_labels" into an array in the document's arena. */
 static void decode_sources(struct yaml *y, const struct yaml_node *n,
 			   void *field)
 {
@@ -78,7 +78,7 @@ static void decode_sources(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * Sets a text to "" if its key is present with the value null. Prometheus does
+ * Set a text to "" if its key is present with the value null. Prometheus does
  * the same; elsewhere in the configuration null selects the default.
  */
 static void empty_if_null(const struct yaml_node *map, const char *key,
@@ -90,7 +90,7 @@ static void empty_if_null(const struct yaml_node *map, const char *key,
 		*field = str_of("");
 }
 
-/* Returns whether an action requires the key "target_label". */
+/* Return whether an action requires the key "target_label". */
 static bool needs_target(enum relabel_action a)
 {
 	return a == RELABEL_REPLACE || a == RELABEL_HASHMOD ||
@@ -98,13 +98,13 @@ static bool needs_target(enum relabel_action a)
 	       a == RELABEL_KEEPEQUAL || a == RELABEL_DROPEQUAL;
 }
 
-/* Returns whether a key is present, even with an empty value. */
+/* Return whether a key is present, even with an empty value. */
 static bool relabel_is_given(const struct yaml_node *map, const char *key)
 {
 	return yaml_child(map, key) != NULL;
 }
 
-/* Reports an error for each key of the list `keys` that is present. */
+/* Report an error for each key of the list `keys` that is present. */
 static void refuse_keys(struct yaml *y, const struct yaml_node *map,
 			const struct relabel_rule *r, const char *const *keys)
 {
@@ -117,7 +117,7 @@ static void refuse_keys(struct yaml *y, const struct yaml_node *map,
 }
 
 /*
- * Refuses keys that have no effect with the rule's action, as Prometheus does:
+ * Refuse keys that have no effect with the rule's action, as Prometheus does:
  * they are usually a mistake.
  */
 static void check_keys(struct yaml *y, const struct yaml_node *map,
@@ -156,7 +156,7 @@ static void check_keys(struct yaml *y, const struct yaml_node *map,
 }
 
 /*
- * Checks a decoded rule as a whole and compiles its regex. Errors are reported
+ * Check a decoded rule as a whole and compile its regex. Errors are reported
  * at the key that causes them, or else at the rule.
  */
 static void check_rule(struct yaml *y, const struct yaml_node *map,
@@ -181,7 +181,7 @@ static void check_rule(struct yaml *y, const struct yaml_node *map,
 			   at);
 }
 
-/* Decodes one rule, starting from Prometheus' defaults. */
+/* Decode one rule, starting from Prometheus' defaults. */
 static void decode_rule(struct yaml *y, const struct yaml_node *n,
 			struct relabel_rule *r)
 {

@@ -20,7 +20,7 @@ static int fail_at(struct parser *p, size_t at, const char *fmt, ...)
 	PRINTF(3, 4);
 
 /*
- * Reports a parse error at byte `at`, whose position is written as LINE:COLUMN,
+ * Report a parse error at byte `at`, whose position is written as LINE:COLUMN,
  * in Prometheus' wording.
  */
 static int fail_at(struct parser *p, size_t at, const char *fmt, ...)
@@ -45,7 +45,7 @@ static int fail_at(struct parser *p, size_t at, const char *fmt, ...)
 }
 
 /*
- * Returns the next byte, or 0 at the end. The text may contain NUL bytes, too:
+ * Return the next byte, or 0 at the end. The text may contain NUL bytes, too:
  * to tell a NUL byte from the end, a caller compares p->at with the length.
  */
 static char selector_peek(const struct parser *p)
@@ -55,7 +55,7 @@ static char selector_peek(const struct parser *p)
 	return p->in.ptr[p->at];
 }
 
-/* Skips white space and comments, which begin with "#". */
+/* Skip white space and comments, which begin with "#". */
 static void skip_space(struct parser *p)
 {
 	for (;;) {
@@ -73,7 +73,7 @@ static void skip_space(struct parser *p)
 }
 
 /*
- * Skips white space, then takes the character c. Returns false if another
+ * Skip white space, then take the character c. Returns false if another
  * character comes next.
  */
 static bool selector_accept(struct parser *p, char c)
@@ -86,7 +86,7 @@ static bool selector_accept(struct parser *p, char c)
 }
 
 /*
- * Reads an identifier; the result is empty if there is none. Colons are allowed
+ * Read an identifier; the result is empty if there is none. Colons are allowed
  * in profile types, but not in label names.
  */
 static struct str selector_parse_identifier(struct parser *p, bool colons)
@@ -104,7 +104,7 @@ static struct str selector_parse_identifier(struct parser *p, bool colons)
 	return (struct str){ .ptr = p->in.ptr + start, .len = p->at - start };
 }
 
-/* Appends a Unicode character in UTF-8. */
+/* Append a Unicode character in UTF-8. */
 static void put_rune(struct buf *b, uint32_t r)
 {
 	if (r < 0x80) {
@@ -124,7 +124,7 @@ static void put_rune(struct buf *b, uint32_t r)
 	}
 }
 
-/* Reads the n digits, octal or hexadecimal, of a numeric escape. */
+/* Read the n digits, octal or hexadecimal, of a numeric escape. */
 static int number_escape(struct parser *p, unsigned n, unsigned base,
 			 uint32_t *out)
 {
@@ -148,7 +148,7 @@ static int number_escape(struct parser *p, unsigned n, unsigned base,
 }
 
 /*
- * Reads the escape after a backslash. The rules are those of Go's
+ * Read the escape after a backslash. The rules are those of Go's
  * strconv.UnquoteChar: \x and octal escapes are bytes, \u and \U are
  * characters.
  */
@@ -196,7 +196,7 @@ static int selector_escape(struct parser *p, char quote, struct buf *out)
 }
 
 /*
- * Reads a string up to its closing quote. Between backquotes there are no
+ * Read a string up to its closing quote. Between backquotes there are no
  * escapes, and newlines are allowed.
  */
 static int string_body(struct parser *p, char quote, struct buf *out)
@@ -222,7 +222,7 @@ static int string_body(struct parser *p, char quote, struct buf *out)
 	}
 }
 
-/* Returns whether a quoted string comes next, after optional white space. */
+/* Return whether a quoted string comes next, after optional white space. */
 static bool at_string(struct parser *p)
 {
 	skip_space(p);
@@ -231,7 +231,7 @@ static bool at_string(struct parser *p)
 }
 
 /*
- * Reads a quoted string into the selector's arena. \x escapes can produce any
+ * Read a quoted string into the selector's arena. \x escapes can produce any
  * bytes, so UTF-8 is checked on the result.
  */
 static int selector_get_string(struct parser *p, struct str *out)
@@ -250,7 +250,7 @@ static int selector_get_string(struct parser *p, struct str *out)
 }
 
 /*
- * Adds a matcher and compiles its regex. Errors of the regex are reported at
+ * Add a matcher and compile its regex. Errors of the regex are reported at
  * the offset `value_at` in the text.
  */
 static int selector_add(struct parser *p, enum matcher_op op, struct str name,
@@ -270,7 +270,7 @@ static int selector_add(struct parser *p, enum matcher_op op, struct str name,
 	return 0;
 }
 
-/* Adds the profile type as a matcher of __name__; it may be given only once. */
+/* Add the profile type as a matcher of __name__; it may be given only once. */
 static int set_name(struct parser *p, struct str name, size_t at)
 {
 	if (p->named)
@@ -279,7 +279,7 @@ static int set_name(struct parser *p, struct str name, size_t at)
 	return selector_add(p, MATCH_EQ, str_of(LABEL_NAME), name, at);
 }
 
-/* Reads one of = != =~ !~. */
+/* Read one of = != =~ !~. */
 static int selector_parse_operator(struct parser *p, enum matcher_op *op)
 {
 	skip_space(p);
@@ -300,7 +300,7 @@ static int selector_parse_operator(struct parser *p, enum matcher_op *op)
 	return fail_at(p, p->at, "expected one of = != =~ !~");
 }
 
-/* Fails at a label value without quotes, and shows it with quotes. */
+/* Fail at a label value without quotes, and show it with quotes. */
 static int selector_refuse_value(struct parser *p, struct str name)
 {
 	size_t end = p->at;
@@ -315,7 +315,7 @@ static int selector_refuse_value(struct parser *p, struct str name)
 }
 
 /*
- * Reads one element between braces: NAME OP "VALUE", or a quoted profile type
+ * Read one element between braces: NAME OP "VALUE", or a quoted profile type
  * alone.
  */
 static int selector_parse_matcher(struct parser *p)
@@ -357,7 +357,7 @@ static int selector_parse_matcher(struct parser *p)
 	return selector_add(p, op, name, value, at);
 }
 
-/* Reads the matchers after "{" up to "}"; a trailing comma is allowed. */
+/* Read the matchers after "{" up to "}"; a trailing comma is allowed. */
 static int selector_parse_braces(struct parser *p)
 {
 	while (!selector_accept(p, '}')) {
@@ -375,7 +375,7 @@ static int selector_parse_braces(struct parser *p)
 }
 
 /*
- * Refuses a selector whose matchers all accept the empty value: the selector
+ * Refuse a selector whose matchers all accept the empty value: the selector
  * would select series that have none of these labels.
  */
 static int selector_check(struct parser *p)
@@ -390,7 +390,7 @@ static int selector_check(struct parser *p)
 		       "at least one matcher must not match the empty value");
 }
 
-/* Parses [TYPE][{MATCHERS}] and requires that nothing follows. */
+/* Parse [TYPE][{MATCHERS}] and requires that nothing follows. */
 static int selector_parse_text(struct parser *p)
 {
 	struct str name;

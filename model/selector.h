@@ -31,13 +31,13 @@ struct selector {
 };
 
 /*
- * Parses a selector; the caller frees *out with selector_fini(). ERR_INVALID:
+ * Parse a selector; the caller frees *out with selector_fini(). ERR_INVALID:
  * the message is "1:7: parse error: …", with line and column counted from 1.
  */
 NODISCARD int selector_parse(struct str text, struct selector *out,
 			     struct err *err);
 
-/* Frees a selector; the zero value is allowed. */
+/* Free a selector; the zero value is allowed. */
 void selector_fini(struct selector *s);
 
 #endif

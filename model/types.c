@@ -4,14 +4,14 @@
 #include "base/dec.h"
 #include "base/enc.h"
 
-/* Appends a type and its unit. */
+/* Append a type and its unit. */
 static void value_type_encode(const struct value_type *v, struct buf *out)
 {
 	enc_str(out, v->type);
 	enc_str(out, v->unit);
 }
 
-/* Reads a type and its unit; the text is borrowed from the encoding. */
+/* Read a type and its unit; the text is borrowed from the encoding. */
 static struct value_type value_type_decode(struct dec *d)
 {
 	struct value_type v;
@@ -57,7 +57,7 @@ size_t typeset_count(struct bytes encoded)
 }
 
 /*
- * Reports an unknown sample type and lists the existing ones, in the words of
+ * Report an unknown sample type and list the existing ones, in the words of
  * `go tool pprof`.
  */
 static int no_such_type(const struct typeset *t, struct str name,
@@ -83,7 +83,7 @@ size_t typeset_default(const struct typeset *t)
 	return t->count - 1;
 }
 
-/* Finds a sample type by its position, counted from 0. */
+/* Find a sample type by its position, counted from 0. */
 static int index_by_number(const struct typeset *t, int64_t n, size_t *out,
 			   struct err *err)
 {

@@ -35,29 +35,29 @@ struct typeset {
 };
 
 /*
- * Appends the encoding of a type set to `out`; out->over is set if the encoding
+ * Append the encoding of a type set to `out`; out->over is set if the encoding
  * exceeds the buffer's maximum.
  */
 void typeset_encode(const struct typeset *t, struct buf *out);
 
-/* Decodes a type set. ERR_CORRUPT: the bytes are not an encoded type set. */
+/* Decode a type set. ERR_CORRUPT: the bytes are not an encoded type set. */
 NODISCARD int typeset_decode(struct bytes encoded, struct typeset *out,
 			     struct err *err);
 
 /*
- * Returns the number of sample types in an encoded type set without decoding
+ * Return the number of sample types in an encoded type set without decoding
  * the set; 0 if the encoding is damaged.
  */
 size_t typeset_count(struct bytes encoded);
 
 /*
- * Returns the index of the default type. If the default is not set or names no
+ * Return the index of the default type. If the default is not set or names no
  * type of the set, this is the last type, as in pprof. The set is not empty.
  */
 size_t typeset_default(const struct typeset *t);
 
 /*
- * Finds the sample type that pprof's option sample_index names: by its name, by
+ * Find the sample type that pprof's option sample_index names: by its name, by
  * a number counted from 0, or the default type for an empty name. *out receives
  * the type's index. ERR_INVALID: there is no such type; `err` lists the types.
  */

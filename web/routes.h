@@ -18,14 +18,14 @@
 extern const struct route web_routes[];
 
 /*
- * Returns the routes of a server with a database or, if `database` is false,
+ * Return the routes of a server with a database or, if `database` is false,
  * only the routes that need no database. The result is an array like
  * web_routes.
  */
 const struct route *web_routes_of(bool database);
 
 /*
- * Returns the pages and files of the web UI, which need no credentials, because
+ * Return the pages and files of the web UI, which need no credentials, because
  * they have no data; NULL if the program or this server has no web UI.
  */
 const struct route *web_pages_of(bool database);

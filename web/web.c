@@ -108,7 +108,7 @@ int web_start(const struct web_options *o, struct web **out, struct err *err)
 }
 
 /*
- * Listens for a moment, because nothing else shows reliably that the address is
+ * Listen for a moment, because nothing else shows reliably that the address is
  * free.
  */
 int web_check_address(const char *address, struct err *err)

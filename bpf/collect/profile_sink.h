@@ -11,7 +11,7 @@
 #include "model/labels.h"
 
 /*
- * Takes an uncompressed profile.proto. `ms` is when its interval began, since
+ * Take an uncompressed profile.proto. `ms` is when its interval began, since
  * the epoch. Returns 0; ERR_AGAIN: the profile is offered again later; or
  * another error: the profile is lost, and counted.
  */

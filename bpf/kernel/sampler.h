@@ -65,7 +65,7 @@ NODISCARD int sampler_process_set(struct sampler *s, uint32_t pid,
 /* Forget a process; it need not be known. */
 void sampler_process_remove(struct sampler *s, uint32_t pid);
 
-/* Receives a sample, which is borrowed. */
+/* Receive a sample, which is borrowed. */
 typedef void sampler_visit(void *ctx, const struct sample_record *record);
 
 /* Show all samples that have come, in their order on each CPU. */

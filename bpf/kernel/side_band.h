@@ -37,7 +37,7 @@ const int *side_band_fds(const struct side_band *s, size_t *count);
 /* Whether there are reports. Costs no system call. */
 bool side_band_is_ready(const struct side_band *s);
 
-/* Receives a report, which is borrowed. */
+/* Receive a report, which is borrowed. */
 typedef void side_band_visit(void *ctx, const struct side_band_record *r);
 
 /*

@@ -113,7 +113,7 @@ static int mounts_open(uint32_t pid, bool *of_root)
 	return fd;
 }
 
-/* Visits a mount. True: no other one is visited. */
+/* Visit a mount. True: no other one is visited. */
 typedef bool mount_visitor(const struct process_mount *mount, void *ctx);
 
 /*

@@ -30,7 +30,7 @@ struct cfa_program {
 };
 
 /*
- * Receives the rules from one address up to, and without, another one; calls
+ * Receive the rules from one address up to, and without, another one; call
  * come in the order of addresses.
  */
 typedef void cfa_visit(void *ctx, uint64_t from, uint64_t to,

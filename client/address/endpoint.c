@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 /*
- * Parses a URL; returns NULL if it is malformed. The caller frees the handle
+ * Parse a URL; return NULL if it is malformed. The caller frees the handle
  * with curl_url_cleanup().
  */
 static CURLU *endpoint_parse(const char *url, unsigned flags)
@@ -24,7 +24,7 @@ static CURLU *endpoint_parse(const char *url, unsigned flags)
 }
 
 /*
- * Returns a copy of one part of a parsed URL, to be freed with mem_free(), or
+ * Return a copy of one part of a parsed URL, to be freed with mem_free(), or
  * NULL if the URL lacks the part.
  */
 static char *endpoint_get(CURLU *u, CURLUPart part, unsigned flags)
@@ -85,7 +85,7 @@ char *endpoint_with_host(const char *url, const char *host)
 }
 
 /*
- * Returns whether a part of a URL contains an encoded NUL (%00). A NUL would
+ * Return whether a part of a URL contains an encoded NUL (%00). A NUL would
  * cut off the decoded C string.
  */
 static bool has_nul(CURLU *u, CURLUPart part)
@@ -98,7 +98,7 @@ static bool has_nul(CURLU *u, CURLUPart part)
 }
 
 /*
- * Returns the decoded user or password of a URL, or NULL. CURLU_URLDECODE is
+ * Return the decoded user or password of a URL, or NULL. CURLU_URLDECODE is
  * not used, because it refuses control characters. Intermediate copies are
  * wiped.
  */
@@ -116,7 +116,7 @@ static char *get_decoded(CURLU *u, CURLUPart part)
 }
 
 /*
- * Returns the URL without user and password, which are removed from `u` as
+ * Return the URL without user and password, which are removed from `u` as
  * well.
  */
 static char *without_user(CURLU *u)
@@ -190,7 +190,7 @@ static const char *const proxy_ports[][2] = { { "https", "443" },
 					      { "socks5h", "1080" } };
 
 /*
- * Returns the default port of a proxy's scheme, or NULL if no proxy uses the
+ * Return the default port of a proxy's scheme, or NULL if no proxy uses the
  * scheme.
  */
 static const char *proxy_port(const char *scheme)
@@ -203,7 +203,7 @@ static const char *proxy_port(const char *scheme)
 }
 
 /*
- * Completes a proxy's URL: adds the default port and replaces socks5 by
+ * Complete a proxy's URL: adds the default port and replaces socks5 by
  * socks5h. Returns false if no proxy uses the URL's scheme.
  */
 static bool complete_proxy(CURLU *u)
@@ -227,7 +227,7 @@ static bool complete_proxy(CURLU *u)
 }
 
 /*
- * Returns whether the parser found no user although the text contains an "@".
+ * Return whether the parser found no user although the text contains an "@".
  * This happens if a password contains an unescaped "/", "?" or "#": the parser
  * then treats the beginning of the password as a port and the rest as a path.
  */

@@ -21,32 +21,32 @@ enum endpoint_part {
 };
 
 /*
- * Returns a part of the URL, or NULL if the URL cannot be parsed or lacks the
+ * Return a part of the URL, or NULL if the URL cannot be parsed or lacks the
  * part. For a URL without a port, URL_PORT is the default port of the scheme.
  * The caller owns the text.
  */
 char *endpoint_part(const char *url, enum endpoint_part part);
 
 /*
- * Returns whether a part is equal in two URLs, ignoring case; false if either
+ * Return whether a part is equal in two URLs, ignoring case; false if either
  * URL lacks the part.
  */
 bool endpoint_same_part(const char *a, const char *b, enum endpoint_part part);
 
 /*
- * Returns whether two URLs have the same scheme, host and port, so that
+ * Return whether two URLs have the same scheme, host and port, so that
  * credentials for one URL may be sent to the other.
  */
 bool endpoint_same_origin(const char *a, const char *b);
 
 /*
- * Returns the URL with its host replaced, or NULL if the URL or the host is
+ * Return the URL with its host replaced, or NULL if the URL or the host is
  * malformed. The caller owns the text.
  */
 char *endpoint_with_host(const char *url, const char *host);
 
 /*
- * Returns the URL without user and password, and stores user and password,
+ * Return the URL without user and password, and store user and password,
  * percent-decoded, in *user and *password. The caller owns all three texts.
  * Returns NULL, with *user and *password set to NULL, if the URL has no user or
  * cannot be parsed. *password may hold a secret: free it with mem_forget().
@@ -54,21 +54,21 @@ char *endpoint_with_host(const char *url, const char *host);
 char *endpoint_split_user(const char *url, char **user, char **password);
 
 /*
- * Returns the URL without user and password; its query may still be a secret. A
+ * Return the URL without user and password; its query may still be a secret. A
  * URL that cannot be parsed becomes "a URL" if it contains an "@", because it
  * may then contain a password. The caller owns the text.
  */
 char *endpoint_without_user(const char *url);
 
 /*
- * Completes a proxy's URL with the scheme and port that Go would assume; the
+ * Complete a proxy's URL with the scheme and port that Go would assume; the
  * caller owns *out. ERR_INVALID: the text is not the URL of a proxy. The
  * message does not repeat the text, because it may contain a password.
  */
 NODISCARD int endpoint_proxy(const char *text, char **out, struct err *err);
 
 /*
- * Returns the URL without what may be a secret, for logs, metrics, pages and
+ * Return the URL without what may be a secret, for logs, metrics, pages and
  * answers: without user, password and fragment, and with "?…" in place of the
  * query. The caller owns the text.
  */

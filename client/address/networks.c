@@ -32,7 +32,7 @@ static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 static const uint8_t any[12];
 
 /*
- * Parses an address into 16 bytes; returns false if it is malformed. out->bits
+ * Parse an address into 16 bytes; return false if it is malformed. out->bits
  * is set to the bits that every address of the same family shares: 96 for IPv4
  * (the prefix ::ffff:0:0 that maps IPv4 addresses into IPv6), 0 for IPv6.
  */
@@ -54,7 +54,7 @@ static bool parse_address(struct str text, struct network *out)
 }
 
 /*
- * Parses ADDRESS or ADDRESS/BITS. Without BITS, the network contains only
+ * Parse ADDRESS or ADDRESS/BITS. Without BITS, the network contains only
  * ADDRESS.
  */
 static bool parse_network(struct str entry, struct network *out)

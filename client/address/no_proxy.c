@@ -27,7 +27,7 @@ struct place {
 };
 
 /*
- * Parses an address; the family of the result is 0 if the text is a name. An
+ * Parse an address; the family of the result is 0 if the text is a name. An
  * IPv4 address in IPv6 notation (::ffff:10.0.0.1) is treated as the IPv4
  * address, as in Go.
  */
@@ -48,7 +48,7 @@ static struct address address_of(const char *text)
 	return a;
 }
 
-/* Parses host, host:port, [v6], [v6]:port or a bare IPv6 address. */
+/* Parse host, host:port, [v6], [v6]:port or a bare IPv6 address. */
 static bool no_proxy_parse(struct str s, struct place *out)
 {
 	bool bracket = s.len && *s.ptr == '[';
@@ -79,7 +79,7 @@ static bool no_proxy_parse(struct str s, struct place *out)
 }
 
 /*
- * Returns HOST[:PORT] of a URL, without user and password. *port is set to the
+ * Return HOST[:PORT] of a URL, without user and password. *port is set to the
  * default port of the URL's scheme.
  */
 static struct str no_proxy_read_authority(const char *url, const char **port)
@@ -100,7 +100,7 @@ static struct str no_proxy_read_authority(const char *url, const char **port)
 }
 
 /*
- * Returns whether a host is the local machine, to which Go never connects
+ * Return whether a host is the local machine, to which Go never connects
  * through a proxy.
  */
 static bool is_loopback(const struct place *p)
@@ -115,7 +115,7 @@ static bool is_loopback(const struct place *p)
 }
 
 /*
- * Returns whether an address is in the network that an entry ADDRESS/BITS of
+ * Return whether an address is in the network that an entry ADDRESS/BITS of
  * the list describes; false for a malformed entry.
  */
 static bool in_network(const struct place *p, struct str entry)
@@ -138,7 +138,7 @@ static bool in_network(const struct place *p, struct str entry)
 }
 
 /*
- * Returns whether `host` is `domain` or a subdomain of it. A domain with a
+ * Return whether `host` is `domain` or a subdomain of it. A domain with a
  * leading dot covers only its subdomains.
  */
 static bool in_domain(const char *host, const char *domain)
@@ -155,7 +155,7 @@ static bool in_domain(const char *host, const char *domain)
 }
 
 /*
- * Returns whether one entry of the list covers a host and port. An entry with a
+ * Return whether one entry of the list covers a host and port. An entry with a
  * port covers only that port. An entry that is a name never covers an IP
  * address.
  */

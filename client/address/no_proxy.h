@@ -17,7 +17,7 @@
 
 #include <stdbool.h>
 
-/* Returns whether the comma-separated list exempts the URL from the proxy. */
+/* Return whether the comma-separated list exempts the URL from the proxy. */
 bool no_proxy_matches(const char *list, const char *url);
 
 #endif

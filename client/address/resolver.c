@@ -70,7 +70,7 @@ size_t resolver_names(const struct resolver *r)
 	return r->entries.count;
 }
 
-/* Returns the list of finished lookups and leaves an empty list. */
+/* Return the list of finished lookups and leave an empty list. */
 static struct lookup *take_done(struct shared *s)
 {
 	struct lookup *all;
@@ -83,7 +83,7 @@ static struct lookup *take_done(struct shared *s)
 }
 
 /*
- * Frees an entry. No lookup may be in progress for the entry (e->wanted is
+ * Free an entry. No lookup may be in progress for the entry (e->wanted is
  * false), except when the resolver itself is being freed: unfinished lookups
  * then no longer use their entries.
  */
@@ -121,7 +121,7 @@ void resolver_free(struct resolver *r)
 }
 
 /*
- * Returns the speed of a name. It changes only when the result of a lookup
+ * Return the speed of a name. It changes only when the result of a lookup
  * arrives, so it is constant while the entry waits in a queue or is being
  * looked up.
  */
@@ -131,7 +131,7 @@ static enum lookup_speed resolver_speed(const struct entry *e)
 }
 
 /*
- * Starts a detached thread for a lookup. The thread holds a reference to the
+ * Start a detached thread for a lookup. The thread holds a reference to the
  * shared state, so it does not have to be joined. Returns false if no thread
  * could be created.
  */
@@ -159,7 +159,7 @@ static bool resolver_begin(struct resolver *r, struct entry *e)
 	return true;
 }
 
-/* Queues a lookup of a name, unless there is one already. */
+/* Queue a lookup of a name, unless there is one already. */
 static void resolver_enqueue(struct resolver *r, struct entry *e)
 {
 	struct queue *q = &r->queues[resolver_speed(e)];
@@ -177,7 +177,7 @@ static void resolver_enqueue(struct resolver *r, struct entry *e)
 }
 
 /*
- * Returns whether the addresses of a name, fresh or stale, may be given to a
+ * Return whether the addresses of a name, fresh or stale, may be given to a
  * caller now.
  */
 static bool is_usable(const struct resolver *r, const struct entry *e)
@@ -189,7 +189,7 @@ static bool is_usable(const struct resolver *r, const struct entry *e)
 }
 
 /*
- * Starts queued lookups of hosts of one speed, as many as the limit of threads
+ * Start queued lookups of hosts of one speed, as many as the limit of threads
  * for this speed allows.
  */
 static void begin_queue(struct resolver *r, enum lookup_speed p)
@@ -212,7 +212,7 @@ static void begin_queue(struct resolver *r, enum lookup_speed p)
 	}
 }
 
-/* Starts queued lookups of all speeds. */
+/* Start queued lookups of all speeds. */
 static void begin_all(struct resolver *r)
 {
 	for (enum lookup_speed p = SPEED_FAST; p < SPEED_COUNT; p++)
@@ -228,7 +228,7 @@ static bool resolver_same_name(const void *ctx, uint32_t number,
 	return !strcmp(r->entries.v[number]->name, name);
 }
 
-/* Returns the entry of a name, or NULL. */
+/* Return the entry of a name, or NULL. */
 static struct entry *find_entry(const struct resolver *r, const char *name)
 {
 	uint64_t hash = hash_key(bytes_of(str_of(name)));
@@ -238,7 +238,7 @@ static struct entry *find_entry(const struct resolver *r, const char *name)
 }
 
 /*
- * Returns whether an entry must not be evicted: a lookup of it is queued or in
+ * Return whether an entry must not be evicted: a lookup of it is queued or in
  * progress, callers wait for it, or its answer can still be used.
  */
 static bool resolver_is_needed(const struct resolver *r, const struct entry *e)
@@ -248,7 +248,7 @@ static bool resolver_is_needed(const struct resolver *r, const struct entry *e)
 }
 
 /*
- * Evicts entry number `i`. The last entry moves to this index, so the hash
+ * Evict entry number `i`. The last entry moves to this index, so the hash
  * table is updated for both entries.
  */
 static void drop_entry(struct resolver *r, size_t i)
@@ -265,7 +265,7 @@ static void drop_entry(struct resolver *r, size_t i)
 }
 
 /*
- * Evicts all unneeded entries. Each call scans all entries, but the next call
+ * Evict all unneeded entries. Each call scans all entries, but the next call
  * follows only when their number has doubled, so the average cost for each
  * added name is constant.
  */
@@ -280,7 +280,7 @@ static void drop_entries(struct resolver *r)
 		r->names_max = NAMES_MIN;
 }
 
-/* Adds a name to the cache. */
+/* Add a name to the cache. */
 static struct entry *add_entry(struct resolver *r, const char *name)
 {
 	struct entry *e = mem_new(struct entry);
@@ -294,7 +294,7 @@ static struct entry *add_entry(struct resolver *r, const char *name)
 	return e;
 }
 
-/* Passes the result of the last lookup to a caller: addresses or the error. */
+/* Pass the result of the last lookup to a caller: addresses or the error. */
 static void resolver_answer(const struct entry *e, resolver_fn fn, void *ctx)
 {
 	struct err err;
@@ -309,7 +309,7 @@ static void resolver_answer(const struct entry *e, resolver_fn fn, void *ctx)
 }
 
 /*
- * Schedules a check for the time when the lookup of `e` becomes slow, because
+ * Schedule a check for the time when the lookup of `e` becomes slow, because
  * stale addresses of the name may be used from then on. The time is rounded to
  * a multiple of LOOK_NS, so that one check serves many lookups.
  */
@@ -355,7 +355,7 @@ void resolver_ask(struct resolver *r, const char *name, resolver_fn fn,
 	begin_all(r);
 }
 
-/* Removes only the callers. The lookup continues, and its answer is cached. */
+/* Remove only the callers. The lookup continues, and its answer is cached. */
 void resolver_forget(struct resolver *r, const char *name, const void *ctx)
 {
 	struct entry *e = find_entry(r, name);
@@ -367,7 +367,7 @@ void resolver_forget(struct resolver *r, const char *name, const void *ctx)
 }
 
 /*
- * Returns whether an error EAI_* says that the name does not exist. Stale
+ * Return whether an error EAI_* says that the name does not exist. Stale
  * addresses must not be used then, because they may belong to another host by
  * now.
  */
@@ -377,7 +377,7 @@ static bool is_gone(int failed)
 }
 
 /*
- * Stores the result of a lookup in the entry of the name. If the lookup failed,
+ * Store the result of a lookup in the entry of the name. If the lookup failed,
  * the old addresses are kept for as long as they may be used as stale
  * addresses.
  */
@@ -402,7 +402,7 @@ static void resolver_learn(struct resolver *r, struct lookup *l)
 }
 
 /*
- * Passes the answer to all callers that wait for a name. The callbacks may
+ * Pass the answer to all callers that wait for a name. The callbacks may
  * remove callers, but not add any.
  */
 static void resolver_log(struct entry *e)
@@ -414,7 +414,7 @@ static void resolver_log(struct entry *e)
 	}
 }
 
-/* Gives stale addresses to callers whose lookup has become slow. */
+/* Give stale addresses to callers whose lookup has become slow. */
 static void tell_late(struct resolver *r)
 {
 	if (!r->due_ns || r->now() < r->due_ns)

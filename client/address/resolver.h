@@ -28,13 +28,13 @@
 struct resolver;
 
 /*
- * Creates a resolver. wake(ctx) is called from the thread of a lookup when
+ * Create a resolver. wake(ctx) is called from the thread of a lookup when
  * resolver_poll() has work to do.
  */
 struct resolver *resolver_new(void (*wake)(void *ctx), void *ctx);
 
 /*
- * Frees a resolver without waiting for lookups in progress, which finish on
+ * Free a resolver without waiting for lookups in progress, which finish on
  * their own. Callbacks of pending requests are not called. NULL is a no-op.
  */
 void resolver_free(struct resolver *r);
@@ -48,7 +48,7 @@ typedef void (*resolver_fn)(void *ctx, const char *addresses,
 			    const struct err *err);
 
 /*
- * Looks up a name. `fn` is called exactly once, either before resolver_ask()
+ * Look up a name. `fn` is called exactly once, either before resolver_ask()
  * returns or later from resolver_poll(), unless resolver_forget() comes first.
  * The errors passed to `fn` are ERR_AGAIN (the lookup failed) and ERR_INVALID
  * (the name is too long).
@@ -56,23 +56,23 @@ typedef void (*resolver_fn)(void *ctx, const char *addresses,
 void resolver_ask(struct resolver *r, const char *name, resolver_fn fn,
 		  void *ctx);
 
-/* Withdraws the requests for a name that were made with this `ctx`. */
+/* Withdraw the requests for a name that were made with this `ctx`. */
 void resolver_forget(struct resolver *r, const char *name, const void *ctx);
 
-/* Returns the number of names in the cache. */
+/* Return the number of names in the cache. */
 size_t resolver_names(const struct resolver *r);
 
-/* Replaces the monotonic clock, in nanoseconds; for tests. */
+/* Replace the monotonic clock, in nanoseconds; for tests. */
 void resolver_set_now(struct resolver *r, int64_t (*now)(void));
 
 /*
- * Delivers answers that have arrived. Also delivers stale answers to callers
+ * Deliver answers that have arrived. Also delivers stale answers to callers
  * whose lookup is slow.
  */
 void resolver_poll(struct resolver *r);
 
 /*
- * Returns the time, on the monotonic clock, at which resolver_poll() must be
+ * Return the time, on the monotonic clock, at which resolver_poll() must be
  * called even if wake() was not called; 0 if there is no such time.
  */
 int64_t resolver_due_ns(const struct resolver *r);

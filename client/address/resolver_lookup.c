@@ -29,7 +29,7 @@ void lookup_free(struct lookup *l)
 	mem_free(l);
 }
 
-/* Appends an address in the form of CURLOPT_RESOLVE: IPv6 in brackets. */
+/* Append an address in the form of CURLOPT_RESOLVE: IPv6 in brackets. */
 static void add_address(struct buf *out, const void *address, bool six)
 {
 	const struct sockaddr_in6 *a6 = address;
@@ -44,7 +44,7 @@ static void add_address(struct buf *out, const void *address, bool six)
 }
 
 /*
- * Calls getaddrinfo(), which may block for as long as the name servers take.
+ * Call getaddrinfo(), which may block for as long as the name servers take.
  * AI_ADDRCONFIG leaves out address families that this machine cannot use.
  */
 static void look_up(struct lookup *l)
@@ -74,7 +74,7 @@ static void look_up(struct lookup *l)
 }
 
 /*
- * Calls the resolver's wake() while it holds the mutex, so that the resolver
+ * Call the resolver's wake() while it holds the mutex, so that the resolver
  * cannot be freed during the call.
  */
 void *lookup_run(void *arg)

@@ -12,13 +12,13 @@
 #include "client/address/resolver_private.h"
 
 /*
- * Drops a reference to the state that lookups share with the resolver. The last
+ * Drop a reference to the state that lookups share with the resolver. The last
  * reference frees the state.
  */
 void shared_unref(struct shared *s);
 
 /*
- * Frees a lookup, but neither the entry nor the shared state that it points to.
+ * Free a lookup, but neither the entry nor the shared state that it points to.
  */
 void lookup_free(struct lookup *l);
 

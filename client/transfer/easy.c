@@ -11,7 +11,7 @@
 #include "client/transfer/transfer.h"
 
 /*
- * Adds a header to a list and wipes the temporary copy, which may hold a
+ * Add a header to a list and wipe the temporary copy, which may hold a
  * secret.
  */
 static void easy_add_header(struct curl_slist **list, const char *name,
@@ -25,7 +25,7 @@ static void easy_add_header(struct curl_slist **list, const char *name,
 	mem_forget(line);
 }
 
-/* Adds all configured headers to a list. */
+/* Add all configured headers to a list. */
 static void add_headers(struct curl_slist **list,
 			const struct http_loaded_headers *h)
 {
@@ -35,7 +35,7 @@ static void add_headers(struct curl_slist **list,
 }
 
 /*
- * Passes a certificate or key to libcurl as text rather than by path. libcurl
+ * Pass a certificate or key to libcurl as text rather than by path. libcurl
  * reuses a connection only if the contents are equal, so new connections are
  * made after a file has changed (docs/decisions.md, 63).
  */
@@ -47,7 +47,7 @@ static void set_blob(CURL *e, CURLoption option, const struct http_loaded *l)
 		curl_easy_setopt(e, option, &blob);
 }
 
-/* Sets the lowest and the highest TLS version. */
+/* Set the lowest and the highest TLS version. */
 static void set_versions(CURL *e, const struct http_config *g)
 {
 	static const long least[] = {
@@ -76,7 +76,7 @@ static void set_versions(CURL *e, const struct http_config *g)
 }
 
 /*
- * Applies the option server_name. libcurl has no such option: for TLS it uses
+ * Apply the option server_name. libcurl has no such option: for TLS it uses
  * the host of the URL. This function therefore gives libcurl a URL with
  * server_name as its host, makes libcurl connect to the real host, and puts the
  * real host into the Host header.
@@ -133,7 +133,7 @@ int easy_socket_error(const struct transfer *t, struct err *err)
 	return err->code = ERR_AGAIN;
 }
 
-/* Sets certificates, TLS versions and verification. */
+/* Set certificates, TLS versions and verification. */
 static void set_tls(struct transfer *t, const struct http_config *g)
 {
 	CURL *e = t->easy;
@@ -156,7 +156,7 @@ static void set_tls(struct transfer *t, const struct http_config *g)
 }
 
 /*
- * Sets the proxy and, if the URL is https, the headers of the CONNECT request
+ * Set the proxy and, if the URL is https, the headers of the CONNECT request
  * to the proxy.
  */
 static void set_proxy(struct transfer *t, const struct http_config *g)
@@ -181,7 +181,7 @@ static void set_proxy(struct transfer *t, const struct http_config *g)
 		curl_easy_setopt(t->easy, CURLOPT_FORBID_REUSE, 1L);
 }
 
-/* Returns whether a host name is ASCII, so that it needs no IDNA conversion. */
+/* Return whether a host name is ASCII, so that it needs no IDNA conversion. */
 static bool is_ascii(const char *s)
 {
 	while (*s && !((unsigned char)*s & 0x80))
@@ -190,7 +190,7 @@ static bool is_ascii(const char *s)
 }
 
 /*
- * Returns whether a URL's host is an IP address; IPv6 addresses have brackets.
+ * Return whether a URL's host is an IP address; IPv6 addresses have brackets.
  */
 static bool easy_is_address(const char *host)
 {
@@ -239,7 +239,7 @@ int easy_route(struct transfer *t, struct err *err)
 	return 0;
 }
 
-/* Sets Basic authentication. */
+/* Set Basic authentication. */
 static void set_password(CURL *e, const char *username, const char *password)
 {
 	curl_easy_setopt(e, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
@@ -247,7 +247,7 @@ static void set_password(CURL *e, const char *username, const char *password)
 	curl_easy_setopt(e, CURLOPT_PASSWORD, password ? password : "");
 }
 
-/* Makes libcurl sign the request by AWS Signature Version 4. */
+/* Make libcurl sign the request by AWS Signature Version 4. */
 static void set_signature(struct transfer *t)
 {
 	char *provider = mem_printf("aws:amz:%s", t->aws_scope);
@@ -258,7 +258,7 @@ static void set_signature(struct transfer *t)
 	mem_free(provider);
 }
 
-/* Sets the authentication that the configuration asks for. */
+/* Set the authentication that the configuration asks for. */
 static void set_authorization(struct transfer *t, const struct http_config *g)
 {
 	if (g->auth == HTTP_AUTH_BASIC) {
@@ -276,7 +276,7 @@ static void set_authorization(struct transfer *t, const struct http_config *g)
 }
 
 /*
- * Adds credentials. Called only if no redirect has led to another scheme, host
+ * Add credentials. Called only if no redirect has led to another scheme, host
  * or port than the request's. As in Go, user and password of the URL take
  * precedence over configured ones, but an OAuth 2 token takes precedence over
  * both.
@@ -309,7 +309,7 @@ int easy_check_headers(const struct transfer *t, struct err *err)
 	return 0;
 }
 
-/* Returns whether a header cannot have a secret. */
+/* Return whether a header cannot have a secret. */
 static bool is_harmless(const char *header)
 {
 	return !strncasecmp(header, "Accept:", 7) ||
@@ -317,7 +317,7 @@ static bool is_harmless(const char *header)
 }
 
 /*
- * Adds the headers of the request itself. Some have tokens, which must not
+ * Add the headers of the request itself. Some have tokens, which must not
  * follow a redirect to another origin.
  */
 static void add_own_headers(struct transfer *t)
@@ -329,7 +329,7 @@ static void add_own_headers(struct transfer *t)
 }
 
 /*
- * Makes the request one of HTTP/2. libcurl 7.88 fails when it sends a second
+ * Make the request one of HTTP/2. libcurl 7.88 fails when it sends a second
  * request over such a connection ("Error in the HTTP2 framing layer").
  */
 static void set_http2(CURL *e)

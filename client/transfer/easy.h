@@ -12,20 +12,20 @@
 #include "client/transfer/transfer.h"
 
 /*
- * Returns a hint about the option that the user should check, or "" if there is
+ * Return a hint about the option that the user should check, or "" if there is
  * no hint. The caller appends the hint to `why`, the error message of the
  * CURLcode `result`.
  */
 const char *easy_hint(const struct transfer *t, int result, const char *why);
 
 /*
- * Sets *err for a socket that could not be connected, and returns ERR_AGAIN;
+ * Set *err for a socket that could not be connected, and return ERR_AGAIN;
  * libcurl's own message would name a host and a port.
  */
 int easy_socket_error(const struct transfer *t, struct err *err);
 
 /*
- * Sets the members `proxy`, `name` and `port` for the transfer's current URL.
+ * Set the members `proxy`, `name` and `port` for the transfer's current URL.
  * ERR_INVALID: the proxy's URL is malformed, or the host name is not ASCII.
  */
 NODISCARD int easy_route(struct transfer *t, struct err *err);
@@ -38,20 +38,20 @@ NODISCARD int easy_route(struct transfer *t, struct err *err);
 NODISCARD int easy_check_headers(const struct transfer *t, struct err *err);
 
 /*
- * Sets the options of libcurl's handle for the transfer's current URL, from the
+ * Set the options of libcurl's handle for the transfer's current URL, from the
  * transfer's configuration. Credentials are left out once a redirect has led to
  * another scheme, host or port than the request's.
  */
 void easy_set_config(struct transfer *t);
 
 /*
- * Returns the URL to which a redirect response points, as endpoint_url_shown(); NULL
+ * Return the URL to which a redirect response points, as endpoint_url_shown(); NULL
  * if there is none. The caller owns the text.
  */
 char *easy_location_shown(const struct transfer *t);
 
 /*
- * Returns the URL of the redirect that the transfer is to follow. NULL: the
+ * Return the URL of the redirect that the transfer is to follow. NULL: the
  * response is not a redirect, or the configuration does not allow redirects.
  * The caller owns the text.
  */

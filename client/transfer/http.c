@@ -22,7 +22,7 @@
 /* libcurl must be initialised once per process. */
 static pthread_once_t global_once = PTHREAD_ONCE_INIT;
 
-/* Initialises libcurl. It fails only for lack of memory. */
+/* Initialise libcurl. It fails only for lack of memory. */
 static void global_init(void)
 {
 	if (curl_global_init(CURL_GLOBAL_DEFAULT))
@@ -119,7 +119,7 @@ void http_client_refuse(struct http_client *c, const struct networks *n)
 }
 
 /*
- * Takes from libcurl the transfers that have ended. For each of them, follows
+ * Take from libcurl the transfers that have ended. For each of them, follows
  * the redirect in its response or reports the result.
  */
 static void http_collect(struct http_client *c)
@@ -140,7 +140,7 @@ static void http_collect(struct http_client *c)
 }
 
 /*
- * Returns the paused transfer to resume after `last`, or NULL. Transfers that
+ * Return the paused transfer to resume after `last`, or NULL. Transfers that
  * want less memory are resumed first, and older transfers first among those
  * that want the same amount. `last` is the transfer that was resumed last (NULL
  * at first), and `above` the number of bytes that it wanted.
@@ -167,7 +167,7 @@ static struct transfer *next_waiting(struct http_client *c, size_t above,
 	return best;
 }
 
-/* Resumes a paused transfer, for which the limiter has granted memory. */
+/* Resume a paused transfer, for which the limiter has granted memory. */
 static void go_on(struct transfer *t)
 {
 	t->wants = 0;
@@ -176,7 +176,7 @@ static void go_on(struct transfer *t)
 }
 
 /*
- * Resumes paused transfers, smallest first, for as long as the limiter has
+ * Resume paused transfers, smallest first, for as long as the limiter has
  * room. The first refusal ends the loop, because the limiter is unlikely to
  * accept a larger transfer. The remaining transfers are tried after the next
  * http_room().
@@ -196,7 +196,7 @@ static void http_resume(struct http_client *c)
 }
 
 /*
- * Ends transfers that failed before libcurl received them. They do not end in
+ * End transfers that failed before libcurl received them. They do not end in
  * transfer_start(), so that a callback never runs inside of the call that started
  * its request.
  */
@@ -244,7 +244,7 @@ void http_client_free(struct http_client *c)
 }
 
 /*
- * Returns the milliseconds until the time `moment_ns`, but at most `ms`. The
+ * Return the milliseconds until the time `moment_ns`, but at most `ms`. The
  * result is rounded up, so that the loop does not spin. If `moment_ns` is 0,
  * returns `ms`.
  */
@@ -259,7 +259,7 @@ static int64_t http_time_until(int64_t moment_ns, int64_t ms)
 }
 
 /*
- * Returns for how many milliseconds to wait for events: until `timeout_ms`,
+ * Return for how many milliseconds to wait for events: until `timeout_ms`,
  * libcurl's timer, the first deadline in waiting_ns or the resolver's next
  * check, whichever comes first.
  */
@@ -274,7 +274,7 @@ static int wait_ms(const struct http_client *c, int64_t timeout_ms)
 }
 
 /*
- * Calls the callback of a watched descriptor. Returns false if the descriptor
+ * Call the callback of a watched descriptor. Returns false if the descriptor
  * is not watched, which means that it is a socket of libcurl. The entry is
  * copied, because the callback may call http_unwatch().
  */
@@ -328,7 +328,7 @@ int64_t http_next_ms(const struct http_client *c, int64_t max_ms)
 }
 
 /*
- * Calls poll() on the epoll descriptor instead of epoll_wait(): no event is
+ * Call poll() on the epoll descriptor instead of epoll_wait(): no event is
  * consumed, so http_poll() finds all of them.
  */
 void http_wait(const struct http_client *c, int64_t ms)
@@ -438,7 +438,7 @@ static void http_keep(void *ctx, struct http_response *r)
 	r->headers = (struct buf){ 0 };
 }
 
-/* Returns the value of a header in a text of header lines, or "". */
+/* Return the value of a header in a text of header lines, or "". */
 static struct str http_find_header(struct str rest, const char *name)
 {
 	while (rest.len) {

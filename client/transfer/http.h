@@ -150,11 +150,11 @@ struct http_request {
 	void *sink_ctx; /* passed to `sink` and `waiting` */
 };
 
-/* Creates a client. ERR_IO: the system has no descriptors left. */
+/* Create a client. ERR_IO: the system has no descriptors left. */
 NODISCARD int http_client_new(struct http_client **out, struct err *err);
 
 /*
- * Sets the limiter that accounts for the memory of response bodies. If the
+ * Set the limiter that accounts for the memory of response bodies. If the
  * limiter has no room for a body, its transfer is paused (back-pressure on the
  * sender) until http_room() is called. `name` is the budget, for the message of
  * a request whose time ends while it is paused. Both are borrowed and must
@@ -164,7 +164,7 @@ void http_client_set_limiter(struct http_client *c, struct ingest_limiter *in,
 			     const char *name);
 
 /*
- * Makes connections to addresses in the networks `n` fail with ERR_DENIED. If
+ * Make connections to addresses in the networks `n` fail with ERR_DENIED. If
  * `n` is NULL, no address is refused. The address of each connection is
  * checked, so neither a host name nor a redirect can circumvent the check. For
  * a request through a proxy, only the proxy's address is checked. `n` is
@@ -173,27 +173,27 @@ void http_client_set_limiter(struct http_client *c, struct ingest_limiter *in,
 void http_client_refuse(struct http_client *c, const struct networks *n);
 
 /*
- * Tells the client that the limiter may have room again. Any thread may call
+ * Tell the client that the limiter may have room again. Any thread may call
  * it.
  */
 void http_room(struct http_client *c);
 
 /*
- * Returns how often a transfer was paused because the limiter had no room. Any
+ * Return how often a transfer was paused because the limiter had no room. Any
  * thread may call it.
  */
 uint64_t http_waits(const struct http_client *c);
 
-/* Frees a client; requests in flight end as ERR_CLOSED. NULL is a no-op. */
+/* Free a client; request in flight end as ERR_CLOSED. NULL is a no-op. */
 void http_client_free(struct http_client *c);
 
 /*
- * Starts a request. Every failure, even a malformed URL (ERR_INVALID), is
+ * Start a request. Every failure, even a malformed URL (ERR_INVALID), is
  * reported through r->done, which a later http_poll() calls.
  */
 void transfer_start(struct http_client *c, const struct http_request *r);
 
-/* Waits for events, at most `timeout_ms`, and processes them. */
+/* Wait for events, at most `timeout_ms`, and processes them. */
 void http_poll(struct http_client *c, int64_t timeout_ms);
 
 /* Events of a watched descriptor. */
@@ -209,7 +209,7 @@ enum http_event {
 typedef void (*http_watch_fn)(void *ctx, int fd, unsigned ready);
 
 /*
- * Watches a descriptor on the same loop as the requests: http_poll() calls fn()
+ * Watch a descriptor on the same loop as the requests: http_poll() calls fn()
  * whenever `fd` is ready for one of `events`, a sum of enum http_event, until
  * http_unwatch(). Watching a descriptor again replaces its events.
  */
@@ -217,44 +217,44 @@ void http_watch(struct http_client *c, int fd, unsigned events,
 		http_watch_fn fn, void *ctx);
 
 /*
- * Stops watching `fd`, if it is watched; the caller closes the descriptor.
+ * Stop watching `fd`, if it is watched; the caller closes the descriptor.
  */
 void http_unwatch(struct http_client *c, int fd);
 
 /*
- * Ends all requests with this `ctx` (NULL: all requests) as ERR_CLOSED. Their
+ * End all requests with this `ctx` (NULL: all requests) as ERR_CLOSED. Their
  * callbacks run before http_cancel() returns.
  */
 void http_cancel(struct http_client *c, const void *ctx);
 
 /*
- * Returns for how many milliseconds the loop may wait, at most `max_ms`. If a
+ * Return for how many milliseconds the loop may wait, at most `max_ms`. If a
  * lock guards the client, the loop can call this function under the lock,
  * release the lock during http_wait(), and lock again for http_poll(c, 0).
  */
 int64_t http_next_ms(const struct http_client *c, int64_t max_ms);
 
 /*
- * Waits until http_poll() has work, for at most `ms` milliseconds. May be
+ * Wait until http_poll() has work, for at most `ms` milliseconds. May be
  * called without the lock that guards the client, if there is one.
  */
 void http_wait(const struct http_client *c, int64_t ms);
 
 /*
- * Makes a waiting http_poll() or http_wait() return soon. Any thread may call
+ * Make a waiting http_poll() or http_wait() return soon. Any thread may call
  * it.
  */
 void http_wake(struct http_client *c);
 
 /*
- * Performs one request, a GET or a POST, with a client that exists only for
- * this call, and waits for its end. request->done and request->ctx are ignored.
+ * Perform one request, a GET or a POST, with a client that exists only for
+ * this call, and wait for its end. request->done and request->ctx are ignored.
  * The caller frees r->body and r->headers.
  */
 void http_get(const struct http_request *request, struct http_response *r);
 
 /*
- * Returns the value of a response header, borrowed from `r`; empty if the
+ * Return the value of a response header, borrowed from `r`; empty if the
  * response lacks it. Headers of informational responses before it (1xx) and of
  * redirects do not count. The request must have set `keep_headers`.
  */

@@ -12,14 +12,14 @@
 #define FILE_MAX MIB /* size limit of a configured file in bytes */
 
 /*
- * Copies a text; returns NULL, which means "not configured", for an empty text.
+ * Copy a text; return NULL, which means "not configured", for an empty text.
  */
 static char *dup_or_null(struct str s)
 {
 	return s.len ? mem_strndup(s) : NULL;
 }
 
-/* Frees the text and wipes it first, because it may be a secret. */
+/* Free the text and wipe it first, because it may be a secret. */
 static void http_config_forget(struct http_loaded *l)
 {
 	if (l->text)
@@ -45,7 +45,7 @@ void http_loaded_fini(struct http_loaded *l)
 }
 
 /*
- * Reads the file of a text if the file has changed. On an error the old text is
+ * Read the file of a text if the file has changed. On an error the old text is
  * kept, but the request that needed the text fails.
  */
 static int http_config_load_file(struct http_loaded *l, const char *what,
@@ -109,7 +109,7 @@ int http_loaded_line(struct http_loaded *l, const char *what, struct err *err)
 }
 
 /*
- * Copies decoded headers. http_config_load() reads the files of their values
+ * Copy decoded headers. http_config_load() reads the files of their values
  * later.
  */
 static void load_headers(struct http_loaded_headers *out,
@@ -124,7 +124,7 @@ static void load_headers(struct http_loaded_headers *out,
 	}
 }
 
-/* Frees headers and wipes their values. */
+/* Free headers and wipe their values. */
 static void free_headers(struct http_loaded_headers *l)
 {
 	for (size_t i = 0; i < l->count; i++) {
@@ -197,7 +197,7 @@ bool http_config_is(const struct http_config *c, const struct http_options *o)
 	return str_is(o->key, c->key);
 }
 
-/* Loads the values of headers that are configured as files. */
+/* Load the values of headers that are configured as files. */
 static int load_lines(struct http_loaded_headers *l, struct err *err)
 {
 	int rc = 0;
@@ -251,7 +251,7 @@ int http_config_try(const struct http_options *o, struct err *err)
 }
 
 /*
- * Returns the environment variable `a` (the name in capitals) or, if that is
+ * Return the environment variable `a` (the name in capitals) or, if that is
  * unset or empty, `b` (the name in lower case). curl and Go also look for both
  * names.
  */

@@ -73,28 +73,28 @@ struct http_config {
 };
 
 /*
- * Copies the options. No file is read before http_config_load(). The caller
+ * Copy the options. No file is read before http_config_load(). The caller
  * owns a reference.
  */
 struct http_config *http_config_new(const struct http_options *o);
 
-/* Takes another reference and returns `c`. */
+/* Take another reference and return `c`. */
 struct http_config *http_config_ref(struct http_config *c);
 
 /*
- * Drops a reference. The last reference frees `c` and wipes its secrets. NULL
+ * Drop a reference. The last reference frees `c` and wipes its secrets. NULL
  * is a no-op.
  */
 void http_config_unref(struct http_config *c);
 
 /*
- * Returns whether `c` was made from options with the same text as `o`, so that
+ * Return whether `c` was made from options with the same text as `o`, so that
  * `c` can be used for `o`.
  */
 bool http_config_is(const struct http_config *c, const struct http_options *o);
 
 /*
- * Reads the files that have changed. The error's message names the option and
+ * Read the files that have changed. The error's message names the option and
  * the file. ERR_TOOBIG: a file is too large. ERR_INVALID: the text of a header
  * has characters that a header cannot carry, or the CA is empty. Other codes
  * come from reading a file.
@@ -102,13 +102,13 @@ bool http_config_is(const struct http_config *c, const struct http_options *o);
 NODISCARD int http_config_load(struct http_config *c, struct err *err);
 
 /*
- * Reads all files that options name, and forgets them; for checks of a
+ * Read all files that options name, and forget them; for checks of a
  * configuration. Errors are those of http_config_load().
  */
 NODISCARD int http_config_try(const struct http_options *o, struct err *err);
 
 /*
- * Returns the URL of the proxy for a request to `url`, or NULL if no proxy is
+ * Return the URL of the proxy for a request to `url`, or NULL if no proxy is
  * to be used. The text is borrowed from `c` or from the environment.
  * environment(name) returns an environment variable: getenv(), except in tests.
  */
@@ -116,16 +116,16 @@ const char *http_config_proxy(const struct http_config *c, const char *url,
 			      char *(*environment)(const char *name));
 
 /*
- * Initializes a text from its configuration, without reading its file. For
+ * Initialize a text from its configuration, without reading its file. For
  * callers that hold a text outside of an http_config, such as oauth2.c.
  */
 void http_loaded_init(struct http_loaded *l, const struct http_text *t);
 
-/* Wipes a text from memory and frees it. */
+/* Wipe a text from memory and free it. */
 void http_loaded_fini(struct http_loaded *l);
 
 /*
- * Reads the file of a text if it has changed, and checks that the text is a
+ * Read the file of a text if it has changed, and check that the text is a
  * single line fit for a header. White space around the line is removed. `what`
  * names the option in messages. ERR_INVALID: the text has more than one line or
  * a control character. Other codes come from reading the file.

@@ -17,14 +17,14 @@ void http_options_init(struct http_options *o)
 				    .key = str_of("") };
 }
 
-/* Returns whether a text is configured, either directly or as a file. */
+/* Return whether a text is configured, either directly or as a file. */
 static bool http_options_is_set(const struct http_text *t)
 {
 	return t->text.len || t->file.len;
 }
 
 /*
- * Decodes the path of a file. A relative path is relative to the folder of the
+ * Decode the path of a file. A relative path is relative to the folder of the
  * configuration file.
  */
 static void http_options_decode_file(struct yaml *y, const struct yaml_node *n,
@@ -37,7 +37,7 @@ static void http_options_decode_file(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * Refuses a text that is given both directly and as a file. An empty text
+ * Refuse a text that is given both directly and as a file. An empty text
  * becomes no text.
  */
 static void http_options_check_one(struct yaml *y, const struct yaml_node *n,
@@ -52,7 +52,7 @@ static void http_options_check_one(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * Records how the client authenticates itself. Returns false and reports an
+ * Record how the client authenticates itself. Returns false and reports an
  * error if a way of authentication was recorded before.
  */
 static bool http_options_set_auth(struct yaml *y, const struct yaml_node *n,
@@ -155,7 +155,7 @@ void http_decode_bearer_file(struct yaml *y, const struct yaml_node *n,
 		o->credentials.file = file;
 }
 
-/* Decodes a TLS version. */
+/* Decode a TLS version. */
 static void http_options_decode_version(struct yaml *y,
 					const struct yaml_node *n, void *field)
 {
@@ -216,7 +216,7 @@ void http_decode_tls(struct yaml *y, const struct yaml_node *n, void *options)
 		yaml_error(y, n, "min_version is above max_version");
 }
 
-/* Returns whether a text starts with any text of a NULL-terminated list. */
+/* Return whether a text starts with any text of a NULL-terminated list. */
 static bool starts_with_any(struct str s, const char *const *starts)
 {
 	for (; *starts; starts++) {
@@ -226,7 +226,7 @@ static bool starts_with_any(struct str s, const char *const *starts)
 	return false;
 }
 
-/* Returns whether a URL has a host after "://". */
+/* Return whether a URL has a host after "://". */
 static bool has_host(struct str url)
 {
 	const char *host = memmem(url.ptr, url.len, "://", 3);
@@ -234,7 +234,7 @@ static bool has_host(struct str url)
 	return host && host + 3 < url.ptr + url.len && !strchr("/?#:", host[3]);
 }
 
-/* Adds the error that a URL has none of the given schemes. */
+/* Add the error that a URL has none of the given schemes. */
 static void add_scheme_error(struct yaml *y, const struct yaml_node *n,
 			     const char *const *schemes)
 {
@@ -247,7 +247,7 @@ static void add_scheme_error(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * Decodes a URL with one of the given schemes. A URL with an "@" may hold a
+ * Decode a URL with one of the given schemes. A URL with an "@" may hold a
  * password and is marked as a secret, so that it is not shown.
  */
 static void http_options_decode_url(struct yaml *y, const struct yaml_node *n,
@@ -293,7 +293,7 @@ void http_decode_proxy_url(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * Returns whether a header cannot be configured, because only the client itself
+ * Return whether a header cannot be configured, because only the client itself
  * may set it. The list is the same as in Prometheus.
  */
 static bool is_reserved(struct str name)
@@ -322,7 +322,7 @@ static bool is_reserved(struct str name)
 }
 
 /*
- * Returns whether a text is a token by RFC 9110 5.6.2 and therefore safe as the
+ * Return whether a text is a token by RFC 9110 5.6.2 and therefore safe as the
  * name of a header.
  */
 static bool is_header_name(struct str s)
@@ -337,7 +337,7 @@ static bool is_header_name(struct str s)
 }
 
 /*
- * Adds a header to a list in the configuration's arena and returns the header.
+ * Add a header to a list in the configuration's arena and return the header.
  * The array is copied each time, which is fast enough for the few headers in a
  * configuration.
  */
@@ -356,7 +356,7 @@ static struct http_header *http_options_add_header(struct yaml *y,
 }
 
 /*
- * Decodes a list of values into headers with the name `name`, one for each
+ * Decode a list of values into headers with the name `name`, one for each
  * value.
  */
 static void decode_values(struct yaml *y, const struct yaml_node *n,
@@ -370,7 +370,7 @@ static void decode_values(struct yaml *y, const struct yaml_node *n,
 		       &http_options_add_header(y, out, name)->value.text);
 }
 
-/* Decodes a map {name: [value, …]} into headers. */
+/* Decode a map {name: [value, …]} into headers. */
 static void decode_lists(struct yaml *y, const struct yaml_node *n,
 			 const char *what, yaml_fn decode,
 			 struct http_header_list *out)
@@ -396,7 +396,7 @@ void http_decode_proxy_headers(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * Decodes one entry of http_headers. The value of the header is given in the
+ * Decode one entry of http_headers. The value of the header is given in the
  * keys values, secrets and files, each a list. Values from files come last in
  * the result, independent of the order of the keys.
  */
@@ -450,7 +450,7 @@ void http_decode_headers(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * Sets o->key to the text of all options of the client in the section `map`, in
+ * Set o->key to the text of all options of the client in the section `map`, in
  * a fixed order, so that the order in the configuration file does not matter.
  */
 static void http_options_make_key(struct yaml *y, const struct yaml_node *map,
@@ -513,7 +513,7 @@ bool http_options_are_default(const struct http_options *o)
  * The configuration of OAuth 2 from YAML.
  */
 
-/* Decodes the list of OAuth 2 scopes. */
+/* Decode the list of OAuth 2 scopes. */
 static void http_options_decode_scopes(struct yaml *y,
 				       const struct yaml_node *n, void *field)
 {
@@ -538,7 +538,7 @@ void http_decode_url(struct yaml *y, const struct yaml_node *n, void *url)
 }
 
 /*
- * Decodes a map {name: value} of additional form fields. All of them are
+ * Decode a map {name: value} of additional form fields. All of them are
  * treated as secrets, because some servers expect credentials in them.
  */
 static void decode_endpoint_params(struct yaml *y, const struct yaml_node *n,
@@ -556,7 +556,7 @@ static void decode_endpoint_params(struct yaml *y, const struct yaml_node *n,
 				     ->value.text);
 }
 
-/* Requests for tokens have their own options for TLS and proxies. */
+/* Request for tokens have their own options for TLS and proxies. */
 void http_decode_oauth2(struct yaml *y, const struct yaml_node *n,
 			void *options)
 {

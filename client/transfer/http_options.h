@@ -17,59 +17,59 @@
 #include "base/yaml.h"
 
 /*
- * Decodes the section http_headers. Headers that the client sets itself, such
+ * Decode the section http_headers. Headers that the client sets itself, such
  * as Host, are refused.
  */
 void http_decode_headers(struct yaml *y, const struct yaml_node *n,
 			 void *options);
 
 /*
- * Decodes the section proxy_connect_header: headers for the CONNECT request to
+ * Decode the section proxy_connect_header: headers for the CONNECT request to
  * a proxy.
  */
 void http_decode_proxy_headers(struct yaml *y, const struct yaml_node *n,
 			       void *options);
 
 /*
- * Decodes the key proxy_url. Its scheme must be http, https, socks5 or socks5h.
+ * Decode the key proxy_url. Its scheme must be http, https, socks5 or socks5h.
  */
 void http_decode_proxy_url(struct yaml *y, const struct yaml_node *n,
 			   void *options);
 
 /*
- * Decodes the section tls_config, and checks that a certificate and its key are
+ * Decode the section tls_config, and check that a certificate and its key are
  * configured together.
  */
 void http_decode_tls(struct yaml *y, const struct yaml_node *n, void *options);
 
-/* Decodes the key bearer_token_file, an older form of credentials_file. */
+/* Decode the key bearer_token_file, an older form of credentials_file. */
 void http_decode_bearer_file(struct yaml *y, const struct yaml_node *n,
 			     void *options);
 
-/* Decodes the key bearer_token, an older form of authorization. */
+/* Decode the key bearer_token, an older form of authorization. */
 void http_decode_bearer(struct yaml *y, const struct yaml_node *n,
 			void *options);
 
 /*
- * Decodes the key authorization. The type Basic is refused, as in Prometheus.
+ * Decode the key authorization. The type Basic is refused, as in Prometheus.
  */
 void http_decode_authorization(struct yaml *y, const struct yaml_node *n,
 			       void *options);
 
 /*
- * Decodes the key basic_auth. This function and the decoders below have the
+ * Decode the key basic_auth. This function and the decoders below have the
  * signature of a yaml_fn, decode into the struct http_options that is passed as
  * `options`, and report errors to `y`.
  */
 void http_decode_basic_auth(struct yaml *y, const struct yaml_node *n,
 			    void *options);
 
-/* Decodes the section oauth2 and checks that its required keys are present. */
+/* Decode the section oauth2 and check that its required keys are present. */
 void http_decode_oauth2(struct yaml *y, const struct yaml_node *n,
 			void *options);
 
 /*
- * Decodes a URL of scheme http or https into a struct str. A URL with an "@",
+ * Decode a URL of scheme http or https into a struct str. A URL with an "@",
  * which may hold a password, is marked as a secret.
  */
 void http_decode_url(struct yaml *y, const struct yaml_node *n, void *url);
@@ -165,7 +165,7 @@ struct http_oauth2 {
 	struct http_options http; /* options of requests to token_url */
 };
 
-/* Sets the defaults; call it before the map of options is decoded. */
+/* Set the defaults; call it before the map of options is decoded. */
 void http_options_init(struct http_options *o);
 
 /*
@@ -220,13 +220,13 @@ void http_options_init(struct http_options *o);
 	}
 
 /*
- * Checks options that depend on each other, and sets o->key. To be called after
+ * Check options that depend on each other, and set o->key. To be called after
  * the section `map` was decoded.
  */
 void http_options_check(struct yaml *y, const struct yaml_node *map,
 			struct http_options *o);
 
-/* Returns whether all options have their defaults. */
+/* Return whether all options have their defaults. */
 bool http_options_are_default(const struct http_options *o);
 
 #endif

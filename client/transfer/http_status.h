@@ -11,13 +11,13 @@
 #include "client/transfer/http.h"
 
 /*
- * Returns the name of a status code, for example "Found" for 302; "" for a code
+ * Return the name of a status code, for example "Found" for 302; "" for a code
  * without a known name.
  */
 const char *http_status_text(long status);
 
 /*
- * Returns 0 for a response with status 200. If the request failed, returns the
+ * Return 0 for a response with status 200. If the request failed, returns the
  * error of the request. Any other status is ERR_INVALID, with a message for the
  * user.
  */

@@ -57,7 +57,7 @@ struct oauth2 {
 	VEC(struct waiter) waiters;
 };
 
-/* Appends NAME=VALUE to a form, with VALUE escaped. */
+/* Append NAME=VALUE to a form, with VALUE escaped. */
 static void add_field(struct buf *form, const char *name, struct str value)
 {
 	if (form->len)
@@ -67,7 +67,7 @@ static void add_field(struct buf *form, const char *name, struct str value)
 }
 
 /*
- * Returns the body of a request for a token, without the credentials.
+ * Return the body of a request for a token, without the credentials.
  * oauth2_fetch() adds the credentials.
  */
 static char *make_form(const struct http_oauth2 *a)
@@ -106,7 +106,7 @@ struct oauth2 *oauth2_new(const struct http_oauth2 *a)
 	return o;
 }
 
-/* Wipes the token from memory. */
+/* Wipe the token from memory. */
 static void drop_value(struct oauth2 *o)
 {
 	mem_forget(o->value);
@@ -142,7 +142,7 @@ void oauth2_forget(struct oauth2 *o, const void *ctx)
 }
 
 /*
- * Passes the token or the error to all waiting callers. A callback may ask for
+ * Pass the token or the error to all waiting callers. A callback may ask for
  * a token again or withdraw other callers, so each caller is removed from the
  * list before its callback runs.
  */
@@ -156,7 +156,7 @@ static void oauth2_log(struct oauth2 *o, const struct err *err)
 }
 
 /*
- * Returns for how many seconds a token may be used: expires_in, or LIFE_MAX_S
+ * Return for how many seconds a token may be used: expires_in, or LIFE_MAX_S
  * if the response has no valid expires_in. If a server refuses the token
  * earlier, oauth2_expire() drops it.
  */
@@ -172,7 +172,7 @@ static int64_t life_of(const struct yaml_node *root)
 }
 
 /*
- * Returns whether a text may be part of a header: it is not empty and contains
+ * Return whether a text may be part of a header: it is not empty and contains
  * neither blanks nor control characters.
  */
 static bool is_line(struct str s)
@@ -185,7 +185,7 @@ static bool is_line(struct str s)
 }
 
 /*
- * Returns the token type for the Authorization header. "bearer" is replaced by
+ * Return the token type for the Authorization header. "bearer" is replaced by
  * "Bearer", because some targets accept only the capitalized form.
  */
 static struct str type_of(const struct yaml_node *root)
@@ -198,7 +198,7 @@ static struct str type_of(const struct yaml_node *root)
 	return n->text;
 }
 
-/* Reads the token from a JSON response and replaces the old one. */
+/* Read the token from a JSON response and replace the old one. */
 static int take_token(struct oauth2 *o, struct bytes body, struct err *err)
 {
 	const struct yaml_node *token = NULL;
@@ -226,7 +226,7 @@ static int take_token(struct oauth2 *o, struct bytes body, struct err *err)
 static void oauth2_fetch(struct oauth2 *o);
 
 /*
- * Takes the token from the response of the token endpoint. Returns ERR_DENIED
+ * Take the token from the response of the token endpoint. Returns ERR_DENIED
  * for a status other than 200.
  */
 static int read_answer(struct oauth2 *o, const struct http_response *r,
@@ -276,7 +276,7 @@ static void oauth2_on_fetched(void *ctx, struct http_response *r)
 }
 
 /*
- * Returns a form-encoded copy of the client's id or secret. RFC 6749 2.3.1
+ * Return a form-encoded copy of the client's id or secret. RFC 6749 2.3.1
  * demands this encoding even in the Authorization header.
  */
 static char *oauth2_needs_escape(const char *text)
@@ -291,7 +291,7 @@ static char *oauth2_needs_escape(const char *text)
 }
 
 /*
- * Starts a request for a token. transfer_start() copies all strings, so this
+ * Start a request for a token. transfer_start() copies all strings, so this
  * function wipes its strings that contain the secret.
  */
 static void oauth2_fetch(struct oauth2 *o)

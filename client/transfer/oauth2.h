@@ -19,10 +19,10 @@
 
 struct oauth2;
 
-/* Creates a token source from decoded options. The options are copied. */
+/* Create a token source from decoded options. The options are copied. */
 struct oauth2 *oauth2_new(const struct http_oauth2 *a);
 
-/* Frees a token source and wipes its secrets. NULL is a no-op. */
+/* Free a token source and wipe its secrets. NULL is a no-op. */
 void oauth2_free(struct oauth2 *o);
 
 /*
@@ -32,7 +32,7 @@ void oauth2_free(struct oauth2 *o);
 typedef void (*oauth2_fn)(void *ctx, const char *value, const struct err *err);
 
 /*
- * Passes a token to `fn`. If there is a valid token, or if none can be fetched
+ * Pass a token to `fn`. If there is a valid token, or if none can be fetched
  * now, `fn` is called before oauth2_ask() returns; otherwise `fn` is called
  * when the fetch has ended. The client `c` performs the fetch, with the user
  * agent of the request `like`. `owner` is the configuration that contains `o`;
@@ -43,12 +43,12 @@ void oauth2_ask(struct oauth2 *o, struct http_config *owner,
 		oauth2_fn fn, void *ctx);
 
 /*
- * Withdraws the requests made with this `ctx`; their callbacks are not called.
+ * Withdraw the requests made with this `ctx`; their callbacks are not called.
  */
 void oauth2_forget(struct oauth2 *o, const void *ctx);
 
 /*
- * Drops the token because a server has refused it; the next oauth2_ask()
+ * Drop the token because a server has refused it; the next oauth2_ask()
  * fetches a new one.
  */
 void oauth2_expire(struct oauth2 *o);

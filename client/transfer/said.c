@@ -8,7 +8,7 @@
 /* Maximum size, in bytes, of a JSON body that is parsed. */
 #define JSON_MAX ((size_t)64 << 10)
 
-/* Copies the printable beginning of a text. */
+/* Copy the printable beginning of a text. */
 static void copy_printable(struct bytes text, char *out, size_t size)
 {
 	size_t n = 0;
@@ -20,7 +20,7 @@ static void copy_printable(struct bytes text, char *out, size_t size)
 	out[n] = 0;
 }
 
-/* Copies the member `error` of a JSON object. */
+/* Copy the member `error` of a JSON object. */
 static void copy_error(struct bytes body, char *out, size_t size)
 {
 	json_t *root = json_loadb((const char *)body.ptr, body.len, 0, NULL);

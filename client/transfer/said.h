@@ -12,7 +12,7 @@
 #include "base/buf.h"
 
 /*
- * Copies the error text of a response body to `out`, which has `size` bytes; ""
+ * Copy the error text of a response body to `out`, which has `size` bytes; ""
  * if the body has none. The copy ends before the first byte that is not
  * printable ASCII, because it is shown in logs and on pages.
  */

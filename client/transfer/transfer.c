@@ -18,7 +18,7 @@
 #define REDIRECTS_MAX 10
 
 /*
- * Returns the time in ms until the request's deadline. The result is at least
+ * Return the time in ms until the request's deadline. The result is at least
  * 1, because for libcurl 0 means no timeout.
  */
 static long left_ms(const struct transfer *t)
@@ -29,7 +29,7 @@ static long left_ms(const struct transfer *t)
 }
 
 /*
- * Opens the socket for an address that libcurl is about to connect to. libcurl
+ * Open the socket for an address that libcurl is about to connect to. libcurl
  * calls this for every connection, so refused networks are enforced here.
  */
 static curl_socket_t on_open(void *arg, curlsocktype purpose UNUSED,
@@ -45,14 +45,14 @@ static curl_socket_t on_open(void *arg, curlsocktype purpose UNUSED,
 	return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
 }
 
-/* Sets a binary body, which libcurl does not copy. */
+/* Set a binary body, which libcurl does not copy. */
 static void set_body(CURL *e, struct bytes body)
 {
 	curl_easy_setopt(e, CURLOPT_POSTFIELDS, body.ptr);
 	curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.len);
 }
 
-/* Sets all options of libcurl's new handle for the transfer's current URL. */
+/* Set all options of libcurl's new handle for the transfer's current URL. */
 static void set_options(struct transfer *t)
 {
 	CURL *e = t->easy;
@@ -92,7 +92,7 @@ static void set_options(struct transfer *t)
 }
 
 /*
- * Frees libcurl's handle and the lists that it refers to. Every redirect gets a
+ * Free libcurl's handle and the lists that it refers to. Every redirect gets a
  * new handle, so that no option of the previous URL remains.
  */
 static void handle_drop(struct transfer *t)
@@ -113,7 +113,7 @@ static void handle_drop(struct transfer *t)
 }
 
 /*
- * Marks a transfer as failed. The next http_poll() ends the transfer, so that
+ * Mark a transfer as failed. The next http_poll() ends the transfer, so that
  * no callback runs inside of transfer_start().
  */
 static void transfer_fail(struct transfer *t, const struct err *err)
@@ -125,7 +125,7 @@ static void transfer_fail(struct transfer *t, const struct err *err)
 }
 
 /*
- * Sets the loop's waiting_ns to the transfer's deadline, unless waiting_ns is
+ * Set the loop's waiting_ns to the transfer's deadline, unless waiting_ns is
  * already earlier. Called when the transfer waits for a token or an address,
  * because libcurl does not watch its deadline during this time.
  */
@@ -163,7 +163,7 @@ void transfers_expire(struct http_client *c)
 }
 
 /*
- * Hands the transfer to libcurl. `addresses` are the addresses of t->name, or
+ * Hand the transfer to libcurl. `addresses` are the addresses of t->name, or
  * NULL if t->name is NULL.
  */
 static void transfer_go_on(struct transfer *t, const char *addresses)
@@ -204,7 +204,7 @@ static void on_addresses(void *ctx, const char *addresses,
 }
 
 /*
- * Starts the transfer to its current URL: at first, and again after each
+ * Start the transfer to its current URL: at first, and again after each
  * redirect. Data of the previous response are dropped.
  */
 static void transfer_launch(struct transfer *t)
@@ -248,14 +248,14 @@ static void on_token(void *ctx, const char *value, const struct err *err)
 	transfer_launch(t);
 }
 
-/* Copies a text that may be NULL. */
+/* Copy a text that may be NULL. */
 static char *copy_of(const char *text)
 {
 	return text ? mem_strdup(text) : NULL;
 }
 
 /*
- * Sets t->url to the request's URL without user and password. User and password
+ * Set t->url to the request's URL without user and password. User and password
  * are meant only for the host in this URL and must not appear in a redirect or
  * a message (docs/decisions.md, 80).
  */
@@ -273,7 +273,7 @@ static void set_url(struct transfer *t, const struct http_request *r)
 }
 
 /*
- * Creates a transfer from a request, copies its strings and puts the transfer
+ * Create a transfer from a request, copy its strings and put the transfer
  * at the front of the client's list.
  */
 static struct transfer *transfer_new(struct http_client *c,
@@ -328,7 +328,7 @@ void transfer_start(struct http_client *c, const struct http_request *r)
 }
 
 /*
- * Translates libcurl's result to an error code and message. If a callback in
+ * Translate libcurl's result to an error code and message. If a callback in
  * this program has aborted the transfer, the callback's error is kept, because
  * libcurl knows only that a callback aborted.
  */
@@ -371,7 +371,7 @@ static void set_result(struct transfer *t, CURLcode result)
 	}
 }
 
-/* Frees a transfer and wipes its secrets. */
+/* Free a transfer and wipe its secrets. */
 static void transfer_free(struct transfer *t)
 {
 	handle_drop(t);
@@ -396,7 +396,7 @@ static void transfer_free(struct transfer *t)
 	mem_free(t);
 }
 
-/* Returns whether the request contained a secret that the server could echo. */
+/* Return whether the request contained a secret that the server could echo. */
 static bool sent_secret(const struct transfer *t)
 {
 	return t->has_secret || t->username || t->token ||
@@ -406,7 +406,7 @@ static bool sent_secret(const struct transfer *t)
 			      t->config->proxy_headers.count));
 }
 
-/* Sets response.said for an error response. */
+/* Set response.said for an error response. */
 static void note_said(struct transfer *t)
 {
 	struct http_response *r = &t->response;

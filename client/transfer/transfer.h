@@ -121,22 +121,22 @@ struct http_client {
 };
 
 /*
- * Ends a transfer with libcurl's result: reports the result to the caller of
+ * End a transfer with libcurl's result: reports the result to the caller of
  * transfer_start() and frees the transfer.
  */
 void transfer_end(struct transfer *t, CURLcode result);
 
-/* Ends a transfer as ERR_CLOSED and frees it. */
+/* End a transfer as ERR_CLOSED and free it. */
 void transfer_cancel(struct transfer *t);
 
 /*
- * Fails transfers whose deadline has passed while they waited for a token or an
+ * Fail transfers whose deadline has passed while they waited for a token or an
  * address. libcurl's timeout does not cover this time.
  */
 void transfers_expire(struct http_client *c);
 
 /*
- * Follows the redirect in the transfer's response. Returns false if the
+ * Follow the redirect in the transfer's response. Returns false if the
  * response is no redirect, or if there were too many redirects, in which case
  * the response has an error. The caller then has to end the transfer.
  */

@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 
-/* Returns the head of the list that has the transfers of a context. */
+/* Return the head of the list that has the transfers of a context. */
 static struct transfer **list_head(struct http_client *c, const void *ctx)
 {
 	struct bytes key = { (const uint8_t *)&ctx, sizeof(ctx) };

@@ -11,14 +11,14 @@
 
 #include "client/transfer/transfer.h"
 
-/* Adds a transfer, whose `client` and `ctx` are set, at the front. */
+/* Add a transfer, whose `client` and `ctx` are set, at the front. */
 void transfer_list_add(struct transfer *t);
 
-/* Removes a transfer. */
+/* Remove a transfer. */
 void transfer_list_remove(struct transfer *t);
 
 /*
- * Calls fn() for each transfer with a context; NULL: for all transfers. fn() may
+ * Call fn() for each transfer with a context; NULL: for all transfers. fn() may
  * remove its transfer, and add others, for which it is not called.
  */
 void transfer_list_visit(struct http_client *c, const void *ctx,

@@ -8,7 +8,7 @@
 #include "client/transfer/transfer.h"
 
 /*
- * Asks the limiter for the memory by which the body's buffer has to grow for
+ * Ask the limiter for the memory by which the body's buffer has to grow for
  * `n` more bytes. Returns false if the limiter refuses. The transfer then has
  * to be paused, which applies back-pressure to the sender through TCP;
  * http_resume() resumes the transfer.
@@ -54,7 +54,7 @@ size_t transfer_on_body(char *p, size_t size, size_t n, void *arg)
 }
 
 /*
- * Records a Content-Length. Returns false if it differs from the Content-Length
+ * Record a Content-Length. Returns false if it differs from the Content-Length
  * recorded before.
  */
 static bool note_length(struct transfer *t, struct str value)
@@ -70,7 +70,7 @@ static bool note_length(struct transfer *t, struct str value)
 }
 
 /*
- * Returns whether a response has two Content-Length headers that differ. A
+ * Return whether a response has two Content-Length headers that differ. A
  * proxy in between may use the first header, and libcurl the last one, so that
  * they see different responses (response smuggling).
  */
@@ -94,7 +94,7 @@ static bool is_ambiguous(struct transfer *t, struct str line)
 }
 
 /*
- * Stores a header line. Lines of responses before the last one are dropped, so
+ * Store a header line. Lines of responses before the last one are dropped, so
  * that nothing but the final answer can be taken for it.
  */
 static void transfer_keep_header(struct transfer *t, struct str line)

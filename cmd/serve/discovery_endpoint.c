@@ -7,7 +7,7 @@ struct each_discovery {
 	void *arg;
 };
 
-/* Passes the state of an entry to the web server. */
+/* Pass the state of an entry to the web server. */
 static void discovery_endpoint_show(void *ctx, const struct discovery_status *s)
 {
 	const struct each_discovery *e = ctx;
@@ -23,7 +23,7 @@ static void discovery_endpoint_show(void *ctx, const struct discovery_status *s)
 	e->fn(e->arg, &d);
 }
 
-/* Implements web_discoveries.each. */
+/* Implement web_discoveries.each. */
 static void discovery_endpoint_each(void *ctx,
 				    void (*fn)(void *arg,
 					       const struct web_discovery *d),

@@ -11,7 +11,7 @@
 #include "discovery/manager.h"
 #include "web/web.h"
 
-/* Returns what the web server shows of service discoveries. */
+/* Return what the web server shows of service discoveries. */
 struct web_discoveries discovery_endpoint(struct discovery *d);
 
 #endif

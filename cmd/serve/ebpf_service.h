@@ -44,7 +44,7 @@ void ebpf_service_apply(struct ebpf_service *s, const struct ebpf_config *c);
 void ebpf_service_name(struct ebpf_service *s,
 		       const struct target_groups_list *groups);
 
-/* Returns what the web server shows of the collector. */
+/* Return what the web server shows of the collector. */
 struct web_collector ebpf_service_endpoint(struct ebpf_service *s);
 
 /*

@@ -129,7 +129,7 @@ static int self_profile_collect(struct self_profiler *p, int64_t seconds,
 	return rc;
 }
 
-/* Implements web_profiler.profile. */
+/* Implement web_profiler.profile. */
 static int self_profile_run(void *ctx, int64_t seconds, struct buf *out,
 			    struct err *err)
 {
@@ -154,7 +154,7 @@ static int self_profile_run(void *ctx, int64_t seconds, struct buf *out,
 	return rc;
 }
 
-/* Implements web_profiler.heap. */
+/* Implement web_profiler.heap. */
 static int self_profile_heap(void *ctx, int64_t deadline_ns, struct buf *out,
 			     struct err *err)
 {

@@ -34,19 +34,19 @@ struct storage_options {
 };
 
 /*
- * Opens the storage, replays its WAL, and registers its metrics. Errors are
+ * Open the storage, replays its WAL, and register its metrics. Errors are
  * those of tsdb_open() or agent_store_open(), and of serve_flags_retention().
  */
 NODISCARD int storage_open(const struct storage_options *o, struct storage *out,
 			   struct err *err);
 
 /*
- * Announces that the program ends: appends that wait for room fail now, so that
+ * Announce that the program ends: appends that wait for room fail now, so that
  * the threads that append can end.
  */
 void storage_interrupt(struct storage *s);
 
-/* Closes the storage; a storage that is not open is ignored. */
+/* Close the storage; a storage that is not open is ignored. */
 void storage_close(struct storage *s);
 
 #endif

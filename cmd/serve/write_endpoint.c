@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/serve/write_endpoint.h"
 
-/* Implements web_writer.write. */
+/* Implement web_writer.write. */
 static int write_endpoint_write(void *ctx, const struct web_write *in,
 				size_t *stored, struct err *err)
 {
@@ -20,7 +20,7 @@ static int write_endpoint_write(void *ctx, const struct web_write *in,
 	return rc;
 }
 
-/* Implements web_writer.counts. */
+/* Implement web_writer.counts. */
 static struct web_writer_counts write_endpoint_counts(void *ctx)
 {
 	const struct receiver_counts c = receiver_counts_of(ctx);
@@ -47,7 +47,7 @@ struct each_queue {
 	void *arg;
 };
 
-/* Passes the state of a queue to the web server. */
+/* Pass the state of a queue to the web server. */
 static void sender_endpoint_show(void *ctx, const struct queue_status *s)
 {
 	const struct each_queue *e = ctx;
@@ -63,7 +63,7 @@ static void sender_endpoint_show(void *ctx, const struct queue_status *s)
 	e->fn(e->arg, &q);
 }
 
-/* Implements web_sender.each. */
+/* Implement web_sender.each. */
 static void sender_endpoint_each(
 	void *ctx, void (*fn)(void *arg, const struct web_queue *q), void *arg)
 {

@@ -13,13 +13,13 @@
 #include "web/web.h"
 
 /*
- * Returns what the web server needs of the receiver. `enabled` is false when
+ * Return what the web server needs of the receiver. `enabled` is false when
  * clients must not use it.
  */
 struct web_writer write_endpoint(struct receiver *r, bool enabled,
 				 struct ingest_limiter *limiter);
 
-/* Returns what the web server shows of the sender. */
+/* Return what the web server shows of the sender. */
 struct web_sender sender_endpoint(struct sender *s);
 
 #endif

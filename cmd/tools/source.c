@@ -20,7 +20,7 @@
 #define DEPTH_MAX 16 /* maximum depth of nested folders */
 
 /*
- * Returns the last component of a path that consists of the first *end bytes of
+ * Return the last component of a path that consists of the first *end bytes of
  * `path`. *end is moved to the start of the component, so that the next call
  * returns the one before it.
  */

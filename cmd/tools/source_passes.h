@@ -38,7 +38,7 @@ struct pass_visitor {
 };
 
 /*
- * Walks a source twice or more: first to collect the times of its profiles, then
+ * Walk a source twice or more: first to collect the times of its profiles, then
  * once for each pass. Returns the first error of a callback, or an error of
  * source_walk().
  */

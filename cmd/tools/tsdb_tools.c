@@ -179,7 +179,7 @@ static void print_problem(void *ctx UNUSED, const char *path, const char *what)
 }
 
 /*
- * Reads the files without opening the database, so a server may be using them.
+ * Read the files without opening the database, so a server may be using them.
  */
 int cmd_tsdb_verify(int argc, char **argv)
 {
@@ -340,7 +340,7 @@ int cmd_tsdb_recode(int argc, char **argv)
 /* everprof tsdb snapshot */
 
 /*
- * Fails with ERR_BUSY while a server is running, which holds the lock of the
+ * Fail with ERR_BUSY while a server is running, which holds the lock of the
  * directory. A server can make snapshots itself, through its API.
  */
 int cmd_tsdb_snapshot(int argc, char **argv)

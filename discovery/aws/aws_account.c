@@ -86,7 +86,7 @@ static void *aws_open(const struct rest_config *c)
 	return a;
 }
 
-/* Forgets all that was found, so that everything is looked up again. */
+/* Forget all that was found, so that everything is looked up again. */
 static void aws_forget(void *data)
 {
 	struct aws_account *a = data;
@@ -129,7 +129,7 @@ void aws_account_sign(struct aws_account *a, const char *service,
 				str_of(a->keys.token));
 }
 
-/* Writes a request to the metadata service. */
+/* Write a request to the metadata service. */
 static int write_metadata(struct aws_account *a, const char *path,
 			  struct rest_request *q, struct err *err)
 {
@@ -154,7 +154,7 @@ static int write_metadata(struct aws_account *a, const char *path,
 	return 0;
 }
 
-/* Writes a request for a session of the metadata service. */
+/* Write a request for a session of the metadata service. */
 static int ask_token(struct aws_account *a, struct rest_request *q,
 		     struct err *err)
 {
@@ -174,7 +174,7 @@ static int ask_region(struct aws_account *a, struct rest_request *q,
 			      q, err);
 }
 
-/* Writes the next request for the keys of the instance's role. */
+/* Write the next request for the keys of the instance's role. */
 static int ask_instance(struct aws_account *a, struct rest_request *q,
 			struct err *err)
 {
@@ -189,7 +189,7 @@ static int ask_instance(struct aws_account *a, struct rest_request *q,
 	return rc;
 }
 
-/* Returns whether an agent may be asked without encryption. */
+/* Return whether an agent may be asked without encryption. */
 static bool is_agent_url(const char *url)
 {
 	static const char *const hosts[] = {
@@ -205,7 +205,7 @@ static bool is_agent_url(const char *url)
 	return known;
 }
 
-/* Writes the request to the agent of the container. */
+/* Write the request to the agent of the container. */
 static int ask_container_agent(struct aws_account *a, struct rest_request *q,
 			       struct err *err)
 {
@@ -240,7 +240,7 @@ static int ask_container_agent(struct aws_account *a, struct rest_request *q,
 	return 0;
 }
 
-/* Begins a request to the security token service. */
+/* Begin a request to the security token service. */
 static void write_sts(const struct aws_account *a, const char *action,
 		      struct rest_request *q)
 {
@@ -255,7 +255,7 @@ static void write_sts(const struct aws_account *a, const char *action,
 	url_add_field(&q->body, "Version", str_of(STS_VERSION));
 }
 
-/* Adds a role to a form. */
+/* Add a role to a form. */
 static void write_role(const struct aws_role *role, struct buf *form)
 {
 	url_add_field(form, "RoleArn", str_of(role->arn));
@@ -280,7 +280,7 @@ static int ask_web(struct aws_account *a, struct rest_request *q,
 	return 0;
 }
 
-/* Writes the request for the next role of the plan. */
+/* Write the request for the next role of the plan. */
 static int ask_role(struct aws_account *a, struct rest_request *q)
 {
 	a->step = AWS_ASKS_ROLE;
@@ -290,7 +290,7 @@ static int ask_role(struct aws_account *a, struct rest_request *q)
 	return 0;
 }
 
-/* Writes the request for the first keys, unless the plan has them. */
+/* Write the request for the first keys, unless the plan has them. */
 static int ask_keys(struct aws_account *a, struct rest_request *q,
 		    struct err *err)
 {
@@ -346,7 +346,7 @@ static int aws_next(void *data, struct rest_request *q, struct err *err)
 }
 
 /*
- * Takes keys from an answer. The member with the session token has different
+ * Take keys from an answer. The member with the session token has different
  * names in different answers.
  */
 static int take_keys(struct aws_account *a, const struct yaml_node *n,
@@ -374,7 +374,7 @@ static int take_keys(struct aws_account *a, const struct yaml_node *n,
 }
 
 /*
- * Takes the session of the metadata service; an old service without sessions is
+ * Take the session of the metadata service; an old service without sessions is
  * asked without one.
  */
 static int take_session(struct aws_account *a, const struct http_response *r,
@@ -393,7 +393,7 @@ static int take_session(struct aws_account *a, const struct http_response *r,
 	return 0;
 }
 
-/* Takes the name of the instance's role: the first line. */
+/* Take the name of the instance's role: the first line. */
 static int take_role_name(struct aws_account *a, const struct http_response *r,
 			  struct err *err)
 {
@@ -410,7 +410,7 @@ static int take_role_name(struct aws_account *a, const struct http_response *r,
 	return 0;
 }
 
-/* Takes an answer in JSON or XML. */
+/* Take an answer in JSON or XML. */
 static int take_document(struct aws_account *a, const struct yaml_node *root,
 			 struct err *err)
 {
@@ -434,7 +434,7 @@ static int take_document(struct aws_account *a, const struct yaml_node *root,
 	}
 }
 
-/* Takes the end of the request under way. */
+/* Take the end of the request under way. */
 static int take_answer_of_step(struct aws_account *a,
 			       const struct http_response *r, struct err *err)
 {

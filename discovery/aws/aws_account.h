@@ -22,21 +22,21 @@ struct aws_account;
 /* The kind of account; the configuration must be a struct aws_config. */
 extern const struct rest_account_kind aws_account_kind;
 
-/* Returns the region. */
+/* Return the region. */
 const char *aws_account_region(const struct aws_account *a);
 
 /*
- * Makes a request one that is signed with the keys of the account, for a
+ * Make a request one that is signed with the keys of the account, for a
  * service such as "ec2".
  */
 void aws_account_sign(struct aws_account *a, const char *service,
 		      struct rest_request *q);
 
-/* Returns the domain of the AWS partition that a region belongs to. */
+/* Return the domain of the AWS partition that a region belongs to. */
 const char *aws_domain(struct str region);
 
 /*
- * Returns the URL that the environment has for a service; NULL: none.
+ * Return the URL that the environment has for a service; NULL: none.
  * `variable` is AWS_ENDPOINT_URL_<SERVICE>.
  */
 const char *aws_env_endpoint(const char *variable);

@@ -28,7 +28,7 @@ void aws_keys_fini(struct aws_keys *k)
 	*k = (struct aws_keys){ 0 };
 }
 
-/* Frees the texts of a role. */
+/* Free the texts of a role. */
 static void role_fini(struct aws_role *role)
 {
 	mem_free(role->arn);
@@ -48,13 +48,13 @@ void aws_plan_fini(struct aws_plan *plan)
 	*plan = (struct aws_plan){ 0 };
 }
 
-/* Returns an owned copy of a text; NULL for NULL. */
+/* Return an owned copy of a text; NULL for NULL. */
 static char *copy_text(const char *text)
 {
 	return text ? mem_strdup(text) : NULL;
 }
 
-/* Returns a role with copies of texts. */
+/* Return a role with copies of texts. */
 static struct aws_role role_of(const char *arn, const char *session,
 			       const char *external_id)
 {
@@ -65,7 +65,7 @@ static struct aws_role role_of(const char *arn, const char *session,
 	};
 }
 
-/* Takes keys from the environment, if it has them. */
+/* Take keys from the environment, if it has them. */
 static bool take_env_keys(struct aws_plan *plan)
 {
 	const char *id = env_find("AWS_ACCESS_KEY_ID");
@@ -84,7 +84,7 @@ static bool take_env_keys(struct aws_plan *plan)
 	return true;
 }
 
-/* Chooses the agent of the container, if there is one, or the instance. */
+/* Choose the agent of the container, if there is one, or the instance. */
 static void take_machine(struct aws_plan *plan)
 {
 	plan->source =
@@ -94,7 +94,7 @@ static void take_machine(struct aws_plan *plan)
 			AWS_METADATA;
 }
 
-/* Takes the source that credential_source of a profile names. */
+/* Take the source that credential_source of a profile names. */
 static int take_named(struct aws_plan *plan, const char *source,
 		      struct err *err)
 {
@@ -120,7 +120,7 @@ static int take_named(struct aws_plan *plan, const char *source,
 	return 0;
 }
 
-/* Takes the token file and the role of a web identity. */
+/* Take the token file and the role of a web identity. */
 static int take_web(struct aws_plan *plan, const char *file, const char *arn,
 		    const char *session, struct err *err)
 {
@@ -134,7 +134,7 @@ static int take_web(struct aws_plan *plan, const char *file, const char *arn,
 	return 0;
 }
 
-/* Takes the keys of a profile. */
+/* Take the keys of a profile. */
 static int take_profile_keys(struct aws_plan *plan, const struct aws_profile *p,
 			     struct err *err)
 {
@@ -155,7 +155,7 @@ static int take_profile_keys(struct aws_plan *plan, const struct aws_profile *p,
 static int take_profile(struct aws_plan *plan, const char *name, bool must,
 			unsigned depth, struct err *err);
 
-/* Takes the profile that a profile names as its source. */
+/* Take the profile that a profile names as its source. */
 static int take_source_profile(struct aws_plan *plan, const char *name,
 			       const struct aws_profile *p, unsigned depth,
 			       struct err *err)
@@ -173,7 +173,7 @@ static int take_source_profile(struct aws_plan *plan, const char *name,
 	return take_profile(plan, source, true, depth + 1, err);
 }
 
-/* Takes the first source of credentials that a profile has. */
+/* Take the first source of credentials that a profile has. */
 static int take_profile_source(struct aws_plan *plan, const char *name,
 			       const struct aws_profile *p, unsigned depth,
 			       struct err *err)
@@ -205,7 +205,7 @@ static int take_profile_source(struct aws_plan *plan, const char *name,
 	return 0;
 }
 
-/* Adds the role of a profile, unless its web identity was used for it. */
+/* Add the role of a profile, unless its web identity was used for it. */
 static int add_profile_role(struct aws_plan *plan, const struct aws_profile *p,
 			    struct err *err)
 {
@@ -230,7 +230,7 @@ static int add_profile_role(struct aws_plan *plan, const struct aws_profile *p,
 }
 
 /*
- * Takes a profile: its source of credentials, its role and its region. A
+ * Take a profile: its source of credentials, its role and its region. A
  * profile that must not exist, and does not, leaves the machine as the source.
  */
 static int take_profile(struct aws_plan *plan, const char *name, bool must,
@@ -253,7 +253,7 @@ static int take_profile(struct aws_plan *plan, const char *name, bool must,
 	return rc;
 }
 
-/* Takes the sources that the environment names, and then the profile. */
+/* Take the sources that the environment names, and then the profile. */
 static int take_environment(struct aws_plan *plan, const char *profile,
 			    struct err *err)
 {
@@ -269,7 +269,7 @@ static int take_environment(struct aws_plan *plan, const char *profile,
 }
 
 /*
- * Takes the region from the environment, or from the profile that it names. The
+ * Take the region from the environment, or from the profile that it names. The
  * profile is read for it even if its credentials are not needed.
  */
 static int find_region(struct aws_plan *plan, const char *profile,

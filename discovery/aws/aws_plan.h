@@ -60,21 +60,21 @@ struct aws_plan {
 };
 
 /*
- * Makes a plan. The caller calls aws_plan_fini() in every case. Errors: the
+ * Make a plan. The caller calls aws_plan_fini() in every case. Errors: the
  * environment or a profile is incomplete, or asks for a way to log in that is
  * not supported.
  */
 NODISCARD int aws_plan_make(struct aws_plan *plan, const struct aws_config *c,
 			    struct err *err);
 
-/* Frees the texts, and wipes them. */
+/* Free the texts, and wipe them. */
 void aws_plan_fini(struct aws_plan *plan);
 
-/* Copies keys; an empty or NULL token is none. */
+/* Copy keys; an empty or NULL token is none. */
 void aws_keys_set(struct aws_keys *k, struct str id, struct str secret,
 		  struct str token, int64_t renew_ms);
 
-/* Frees keys, and wipes them. */
+/* Free keys, and wipe them. */
 void aws_keys_fini(struct aws_keys *k);
 
 #endif

@@ -26,7 +26,7 @@ void aws_profile_fini(struct aws_profile *p)
 	vec_fini(&p->settings);
 }
 
-/* Adds a setting, unless the profile has it from the file before. */
+/* Add a setting, unless the profile has it from the file before. */
 static void profile_set(struct aws_profile *p, struct str key, struct str value)
 {
 	struct aws_setting s;
@@ -41,7 +41,7 @@ static void profile_set(struct aws_profile *p, struct str key, struct str value)
 }
 
 /*
- * Returns whether a line begins the section of a profile: "[name]", or
+ * Return whether a line begins the section of a profile: "[name]", or
  * "[<prefix>name]".
  */
 static bool is_section(struct str line, const char *prefix, const char *name)
@@ -58,7 +58,7 @@ static bool is_section(struct str line, const char *prefix, const char *name)
 	return str_is(str_trim(inner), name);
 }
 
-/* Cuts a comment off a value: it begins with a space and "#" or ";". */
+/* Cut a comment off a value: it begins with a space and "#" or ";". */
 static struct str cut_comment(struct str value)
 {
 	for (size_t i = 1; i < value.len; i++) {
@@ -97,7 +97,7 @@ void aws_profile_parse(struct aws_profile *p, struct str text,
 	}
 }
 
-/* Writes the path of a file: from the environment, or in the home folder. */
+/* Write the path of a file: from the environment, or in the home folder. */
 static char *profile_path(const char *variable, const char *standard)
 {
 	const char *path = env_find(variable);
@@ -108,7 +108,7 @@ static char *profile_path(const char *variable, const char *standard)
 	return home ? mem_printf("%s/%s", home, standard) : NULL;
 }
 
-/* Reads one file, if it exists; takes ownership of the path. */
+/* Read one file, if it exists; take ownership of the path. */
 static int profile_read_file(struct aws_profile *p, char *path,
 			     const char *prefix, const char *name,
 			     struct err *err)

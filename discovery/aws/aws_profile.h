@@ -28,7 +28,7 @@ struct aws_profile {
 };
 
 /*
- * Reads a profile from both files; the file with the credentials takes
+ * Read a profile from both files; the file with the credentials takes
  * precedence. A file that does not exist is like an empty one. The caller calls
  * aws_profile_fini() in every case. Errors: a file exists and cannot be read.
  */
@@ -36,16 +36,16 @@ NODISCARD int aws_profile_read(struct aws_profile *p, const char *name,
 			       struct err *err);
 
 /*
- * Adds the settings of one file's text. `prefix` stands before the names of
+ * Add the settings of one file's text. `prefix` stands before the names of
  * profiles other than "default" ("profile " in ~/.aws/config).
  */
 void aws_profile_parse(struct aws_profile *p, struct str text,
 		       const char *prefix, const char *name);
 
-/* Returns the value of a setting; NULL: it is absent or empty. */
+/* Return the value of a setting; NULL: it is absent or empty. */
 const char *aws_profile_get(const struct aws_profile *p, const char *key);
 
-/* Frees the settings, and wipes them. */
+/* Free the settings, and wipe them. */
 void aws_profile_fini(struct aws_profile *p);
 
 #endif

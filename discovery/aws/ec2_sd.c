@@ -59,7 +59,7 @@ struct ec2_zones {
 	VEC(struct ec2_zone) v;
 };
 
-/* Returns the ID of a zone; empty: it is not known. */
+/* Return the ID of a zone; empty: it is not known. */
 static struct str zone_id(const struct ec2_zones *zones, struct str name)
 {
 	for (size_t i = 0; zones && i < zones->v.count; i++) {
@@ -69,7 +69,7 @@ static struct str zone_id(const struct ec2_zones *zones, struct str name)
 	return str_of("");
 }
 
-/* Takes a zone of the answer. */
+/* Take a zone of the answer. */
 static void zone_take(struct rest_run *r, const struct yaml_node *item)
 {
 	struct ec2_zones *zones = *r->kept;
@@ -105,7 +105,7 @@ struct ec2_network {
 	size_t devices; /* number of the last device with one, plus one */
 };
 
-/* Returns whether a list of texts, each before a comma, has a text. */
+/* Return whether a list of texts, each before a comma, has a text. */
 static bool comma_list_has(struct str list, struct str text)
 {
 	while (list.len) {
@@ -115,14 +115,14 @@ static bool comma_list_has(struct str list, struct str text)
 	return false;
 }
 
-/* Appends a text and a comma. */
+/* Append a text and a comma. */
 static void list_add(struct buf *list, struct str text)
 {
 	buf_add(list, text.ptr, text.len);
 	buf_byte(list, ',');
 }
 
-/* Takes the IPv6 addresses of a network interface. */
+/* Take the IPv6 addresses of a network interface. */
 static void take_v6(struct ec2_network *n, const struct yaml_node *interface)
 {
 	const struct yaml_node *list =
@@ -147,7 +147,7 @@ static void take_v6(struct ec2_network *n, const struct yaml_node *interface)
 	}
 }
 
-/* Takes the network interfaces of an instance in a virtual private cloud. */
+/* Take the network interfaces of an instance in a virtual private cloud. */
 static void take_interfaces(struct ec2_network *n,
 			    const struct yaml_node *instance)
 {
@@ -166,7 +166,7 @@ static void take_interfaces(struct ec2_network *n,
 	}
 }
 
-/* Returns the IPv6 address by which an instance is reached. */
+/* Return the IPv6 address by which an instance is reached. */
 static struct str default_v6(const struct ec2_network *n)
 {
 	for (size_t i = 0; i < n->devices; i++) {
@@ -176,7 +176,7 @@ static struct str default_v6(const struct ec2_network *n)
 	return n->first_v6;
 }
 
-/* Adds a label with a list in which each text stands before a comma. */
+/* Add a label with a list in which each text stands before a comma. */
 static void add_comma_list(struct rest_run *r, const char *label,
 			   const struct buf *list)
 {
@@ -188,7 +188,7 @@ static void add_comma_list(struct rest_run *r, const char *label,
 	buf_fini(&text);
 }
 
-/* Adds the labels of the network of an instance. */
+/* Add the labels of the network of an instance. */
 static void add_network(struct rest_run *r, const struct ec2_network *n)
 {
 	struct buf primary = { 0 };
@@ -208,7 +208,7 @@ static void add_network(struct rest_run *r, const struct ec2_network *n)
 	buf_fini(&primary);
 }
 
-/* Adds the labels that come from several places of the answers. */
+/* Add the labels that come from several places of the answers. */
 static void add_places(struct rest_run *r, const struct yaml_node *instance)
 {
 	const struct yaml_node *tags = doc_find(instance, "tagSet.item");
@@ -266,7 +266,7 @@ static void map_reservation(struct rest_run *r, const struct yaml_node *item)
 				 doc_text(item, "ownerId"));
 }
 
-/* Writes the form of a request. */
+/* Write the form of a request. */
 static void write_action(struct buf *out, const char *action)
 {
 	url_add_field(out, "Action", str_of(action));
@@ -285,7 +285,7 @@ static void write_zones(struct rest_run *r UNUSED, struct buf *out)
 	write_action(out, "DescribeAvailabilityZones");
 }
 
-/* Writes one filter, which has the number `n`, from 1. */
+/* Write one filter, which has the number `n`, from 1. */
 static void write_filter_fields(struct buf *out, const struct yaml_node *filter,
 				size_t n)
 {
@@ -309,7 +309,7 @@ static void write_instances(struct rest_run *r, struct buf *out)
 		write_filter_fields(out, doc_item(c->filters, i), i + 1);
 }
 
-/* Sets the base URL, which depends on the region. */
+/* Set the base URL, which depends on the region. */
 static int ec2_begin(struct rest_run *r, struct err *err UNUSED)
 {
 	const char *url = aws_env_endpoint("AWS_ENDPOINT_URL_EC2");
@@ -376,7 +376,7 @@ static void ec2_init(struct discovery_config *base)
 	c->external_id = str_of("");
 }
 
-/* Decodes the key `filters`; each filter must have values. */
+/* Decode the key `filters`; each filter must have values. */
 static void decode_filters(struct yaml *y, const struct yaml_node *n,
 			   void *field)
 {

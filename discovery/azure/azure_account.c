@@ -98,7 +98,7 @@ static void azure_close(void *data)
 	mem_free(data);
 }
 
-/* Begins the request for a token of an application. */
+/* Begin the request for a token of an application. */
 static void write_login(const struct azure_account *a, struct str tenant,
 			struct str client, struct rest_request *q)
 {
@@ -122,7 +122,7 @@ static void ask_by_secret(const struct azure_account *a, struct str tenant,
 	url_add_field(&q->body, "client_secret", secret);
 }
 
-/* Writes a request with the token that a file has, read anew each time. */
+/* Write a request with the token that a file has, read anew each time. */
 static int ask_by_token_file(const struct azure_account *a, struct str tenant,
 			     struct str client, struct str path,
 			     struct rest_request *q, struct err *err)
@@ -140,7 +140,7 @@ static int ask_by_token_file(const struct azure_account *a, struct str tenant,
 }
 
 /*
- * Writes the request for the token of a managed identity: to App Service, if
+ * Write the request for the token of a managed identity: to App Service, if
  * the environment has its endpoint, else to the instance's metadata service.
  */
 static int ask_managed(const struct azure_account *a, struct str client,
@@ -174,7 +174,7 @@ static int ask_managed(const struct azure_account *a, struct str client,
 	return 0;
 }
 
-/* Writes the request for the token of a workload identity. */
+/* Write the request for the token of a workload identity. */
 static int ask_workload(const struct azure_account *a, struct rest_request *q,
 			struct err *err)
 {
@@ -189,7 +189,7 @@ static int ask_workload(const struct azure_account *a, struct rest_request *q,
 	return ask_by_token_file(a, tenant, client, path, q, err);
 }
 
-/* Writes the request by the first identity that the environment has. */
+/* Write the request by the first identity that the environment has. */
 static int ask_environment(const struct azure_account *a,
 			   struct rest_request *q, struct err *err)
 {

@@ -46,15 +46,15 @@ struct azure_config {
 /* The kind of account; its data begin with a struct bearer. */
 extern const struct rest_account_kind azure_account_kind;
 
-/* Decodes `environment`, into a struct azure_config. */
+/* Decode `environment`, into a struct azure_config. */
 void azure_decode_cloud(struct yaml *y, const struct yaml_node *n,
 			void *config);
 
-/* Decodes `authentication_method`, into a struct azure_config. */
+/* Decode `authentication_method`, into a struct azure_config. */
 void azure_decode_method(struct yaml *y, const struct yaml_node *n,
 			 void *config);
 
-/* Returns the cloud that is used unless another is configured. */
+/* Return the cloud that is used unless another is configured. */
 const struct azure_cloud *azure_public_cloud(void);
 
 #endif

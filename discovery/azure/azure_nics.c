@@ -28,7 +28,7 @@ static bool is_nic(const void *ctx, uint32_t number, const void *key)
 	return str_is(str_of(c->list.v[number].id), key);
 }
 
-/* Returns the hash of an ID in lower case. */
+/* Return the hash of an ID in lower case. */
 static uint64_t nic_hash(const char *id)
 {
 	return hash_key(bytes_of(str_of(id)));
@@ -44,7 +44,7 @@ const struct azure_nic *azure_nics_find(const struct azure_nics *c,
 	return n == TABLE_NONE ? NULL : &c->list.v[n];
 }
 
-/* Takes the state and the addresses of an interface. */
+/* Take the state and the addresses of an interface. */
 static void nic_take_answer(struct azure_nic *n, const struct yaml_node *answer)
 {
 	const struct yaml_node *all = doc_find(answer, "properties");

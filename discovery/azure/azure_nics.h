@@ -39,21 +39,21 @@ struct azure_nics {
 	struct table by_id;
 };
 
-/* Frees the interfaces. */
+/* Free the interfaces. */
 void azure_nics_fini(struct azure_nics *c);
 
-/* Returns the interface with this ID; NULL: it is not known. */
+/* Return the interface with this ID; NULL: it is not known. */
 const struct azure_nic *azure_nics_find(const struct azure_nics *c,
 					struct str id);
 
 /*
- * Adds an interface from an answer; `answer` is NULL if there is none, and the
+ * Add an interface from an answer; `answer` is NULL if there is none, and the
  * interface is then known to be missing. It is kept until `drop_ms`.
  */
 void azure_nics_add(struct azure_nics *c, struct str id,
 		    const struct yaml_node *answer, int64_t drop_ms);
 
-/* Drops the interfaces whose time has come. */
+/* Drop the interfaces whose time has come. */
 void azure_nics_expire(struct azure_nics *c, int64_t now_ms);
 
 #endif

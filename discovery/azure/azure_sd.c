@@ -71,7 +71,7 @@ static void azure_drop(void *kept)
 }
 
 /*
- * Returns the segment of a resource ID after the one with the name `before`;
+ * Return the segment of a resource ID after the one with the name `before`;
  * empty: there is none.
  */
 static struct str segment_after(struct str id, const char *before)
@@ -83,7 +83,7 @@ static struct str segment_after(struct str id, const char *before)
 	return str_of("");
 }
 
-/* Returns the last segment of a resource ID. */
+/* Return the last segment of a resource ID. */
 static struct str id_last_segment(struct str id)
 {
 	struct str last = id;
@@ -93,7 +93,7 @@ static struct str id_last_segment(struct str id)
 	return last;
 }
 
-/* Appends a path of literals and of segments that are encoded. */
+/* Append a path of literals and of segments that are encoded. */
 static void add_segment(struct buf *url, const char *literal,
 			struct str segment)
 {
@@ -101,7 +101,7 @@ static void add_segment(struct buf *url, const char *literal,
 	url_escape(segment, url);
 }
 
-/* Begins a path: the subscription, and the resource group, if any. */
+/* Begin a path: the subscription, and the resource group, if any. */
 static void begin_path(const struct rest_run *r, struct str group,
 		       struct buf *url)
 {
@@ -111,7 +111,7 @@ static void begin_path(const struct rest_run *r, struct str group,
 		add_segment(url, "/resourceGroups/", group);
 }
 
-/* Writes the path of the list of all resources of a type. */
+/* Write the path of the list of all resources of a type. */
 static bool write_list(struct rest_run *r, size_t i, const char *type,
 		       struct buf *out)
 {
@@ -131,7 +131,7 @@ static bool write_sets(struct rest_run *r, size_t i, struct buf *out)
 	return write_list(r, i, "virtualMachineScaleSets", out);
 }
 
-/* Returns the list of the network interfaces of a machine. */
+/* Return the list of the network interfaces of a machine. */
 static const struct yaml_node *interfaces_of(const struct yaml_node *machine)
 {
 	return doc_find(machine, "properties.networkProfile.networkInterfaces");
@@ -152,14 +152,14 @@ static bool write_set_machines(struct rest_run *r, size_t i, struct buf *out)
 	return true;
 }
 
-/* Returns the scale set of a machine of the step AZURE_SET_MACHINES. */
+/* Return the scale set of a machine of the step AZURE_SET_MACHINES. */
 static const struct yaml_node *set_of(const struct rest_run *r, size_t machine)
 {
 	return rest_item(r, AZURE_SETS,
 			 rest_item_url(r, AZURE_SET_MACHINES, machine));
 }
 
-/* Writes path and query of the URL of an interface; `set` may be NULL. */
+/* Write path and query of the URL of an interface; `set` may be NULL. */
 static char *write_nic_path(const struct rest_run *r, struct str id,
 			    const struct yaml_node *machine,
 			    const struct yaml_node *set)
@@ -190,7 +190,7 @@ static char *write_nic_path(const struct rest_run *r, struct str id,
 	return path;
 }
 
-/* Notes which interfaces of a machine must be asked for. */
+/* Note which interfaces of a machine must be asked for. */
 static void want_nics(struct rest_run *r, struct azure_kept *k,
 		      const struct yaml_node *machine,
 		      const struct yaml_node *set)
@@ -208,7 +208,7 @@ static void want_nics(struct rest_run *r, struct azure_kept *k,
 	}
 }
 
-/* Notes which interfaces must be asked for in this refresh. */
+/* Note which interfaces must be asked for in this refresh. */
 static struct azure_kept *want_all(struct rest_run *r)
 {
 	struct azure_kept *k = *r->kept;
@@ -252,7 +252,7 @@ static const struct field_row azure_labels[] = {
 };
 
 /*
- * Returns the interface with the addresses of a machine; NULL: the machine has
+ * Return the interface with the addresses of a machine; NULL: the machine has
  * no address, because it is not allocated or an interface is missing.
  */
 static const struct azure_nic *find_nic(const struct azure_kept *k,
@@ -273,7 +273,7 @@ static const struct azure_nic *find_nic(const struct azure_kept *k,
 	return NULL;
 }
 
-/* Makes the target of a machine; `set` is NULL unless it is of a scale set. */
+/* Make the target of a machine; `set` is NULL unless it is of a scale set. */
 static void map_machine(struct rest_run *r, const struct yaml_node *machine,
 			const struct yaml_node *set)
 {
@@ -295,7 +295,7 @@ static void map_machine(struct rest_run *r, const struct yaml_node *machine,
 }
 
 /*
- * Returns until when an interface is kept. The times are spread, so that not
+ * Return until when an interface is kept. The times are spread, so that not
  * all interfaces are asked for in one refresh.
  */
 static int64_t keep_until(const struct rest_run *r, struct str id)
@@ -307,7 +307,7 @@ static int64_t keep_until(const struct rest_run *r, struct str id)
 	       (int64_t)(hash_bytes(bytes_of(id)) % (uint64_t)more_ms);
 }
 
-/* Takes the answer to the request for an interface. */
+/* Take the answer to the request for an interface. */
 static void take_nic(struct rest_run *r, const struct yaml_node *item)
 {
 	struct azure_kept *k = *r->kept;
@@ -316,7 +316,7 @@ static void take_nic(struct rest_run *r, const struct yaml_node *item)
 	azure_nics_add(&k->nics, id, item, keep_until(r, id));
 }
 
-/* Notes that the other interfaces that were asked for are missing, for now. */
+/* Note that the other interfaces that were asked for are missing, for now. */
 static void note_missing(struct azure_kept *k)
 {
 	for (size_t i = 0; i < k->wanted.count; i++)
@@ -348,7 +348,7 @@ static const struct rest_step azure_steps[] = {
 	{ 0 },
 };
 
-/* Sets the base URL, which depends on the cloud. */
+/* Set the base URL, which depends on the cloud. */
 static int azure_begin(struct rest_run *r, struct err *err UNUSED)
 {
 	r->server = str_of(azure_config_of(r)->cloud->manager);

@@ -4,7 +4,7 @@
 #include "base/env.h"
 #include "discovery/rest/document.h"
 
-/* Decodes the map node_meta into a list of "key:value". */
+/* Decode the map node_meta into a list of "key:value". */
 static void decode_node_meta(struct yaml *y, const struct yaml_node *n,
 			     void *field)
 {
@@ -44,7 +44,7 @@ void consul_config_init(struct discovery_config *base)
 	c->socket = str_of("");
 }
 
-/* Returns whether a text begins with `prefix`, and cuts the prefix off. */
+/* Return whether a text begins with `prefix`, and cut the prefix off. */
 static bool cut_prefix(struct str *s, const char *prefix)
 {
 	if (!str_starts(*s, str_of(prefix)))
@@ -55,7 +55,7 @@ static bool cut_prefix(struct str *s, const char *prefix)
 }
 
 /*
- * Sets the base URL. The server can have a scheme, which then counts instead of
+ * Set the base URL. The server can have a scheme, which then counts instead of
  * the key `scheme`, and a path, which counts instead of path_prefix.
  */
 static void set_base_url(struct yaml *y, struct consul_config *c)
@@ -85,7 +85,7 @@ static void set_base_url(struct yaml *y, struct consul_config *c)
 				     STR_ARG(path)));
 }
 
-/* Takes the deprecated keys username and password as basic_auth. */
+/* Take the deprecated keys username and password as basic_auth. */
 static void take_password(struct yaml *y, const struct yaml_node *entry,
 			  struct consul_config *c)
 {
@@ -100,7 +100,7 @@ static void take_password(struct yaml *y, const struct yaml_node *entry,
 	c->base.http.password.text = c->password;
 }
 
-/* Returns a text, or the environment variable if the text is empty. */
+/* Return a text, or the environment variable if the text is empty. */
 static struct str or_variable(struct str text, const char *name)
 {
 	return text.len ? text : env_text(name);
@@ -134,7 +134,7 @@ void consul_config_check(struct yaml *y, const struct yaml_node *entry,
 	c->url = checked;
 }
 
-/* Returns whether a service of the catalog has all configured tags. */
+/* Return whether a service of the catalog has all configured tags. */
 static bool has_tags(const struct consul_config *c,
 		     const struct yaml_node *tags)
 {

@@ -41,14 +41,14 @@ struct consul_config {
 /* The keys of an entry. */
 extern const struct yaml_field consul_config_fields[];
 
-/* Sets the defaults. */
+/* Set the defaults. */
 void consul_config_init(struct discovery_config *base);
 
-/* Checks an entry, and sets its base URL. */
+/* Check an entry, and set its base URL. */
 void consul_config_check(struct yaml *y, const struct yaml_node *entry,
 			 struct discovery_config *base);
 
-/* Returns whether a service of the catalog, with these tags, is wanted. */
+/* Return whether a service of the catalog, with these tags, is wanted. */
 bool consul_config_wants(const struct consul_config *c, struct str service,
 			 const struct yaml_node *tags);
 

@@ -21,7 +21,7 @@ static const struct field_row consul_labels[] = {
 };
 
 /*
- * Returns the state of an instance: the worst of its checks. Maintenance is a
+ * Return the state of an instance: the worst of its checks. Maintenance is a
  * check with a reserved id. A check in an unknown state makes the state unknown.
  */
 static const char *aggregate_health(const struct yaml_node *checks)
@@ -51,7 +51,7 @@ static const char *aggregate_health(const struct yaml_node *checks)
 	return maintenance ? "maintenance" : states[worst];
 }
 
-/* Adds the target of an instance. */
+/* Add the target of an instance. */
 static void consul_add_instance(struct group_builder *b,
 				const struct yaml_node *instance,
 				struct str separator)

@@ -14,7 +14,7 @@
 #include "discovery/core/target_group.h"
 
 /*
- * Makes target groups of an answer; the caller owns a reference to *out.
+ * Make target groups of an answer; the caller owns a reference to *out.
  * ERR_INVALID: the answer is not a list in JSON. ERR_TOOBIG: it has too many
  * targets.
  */

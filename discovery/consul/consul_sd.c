@@ -57,7 +57,7 @@ static const struct consul_config *consul_config_of(const struct provider *p)
 	return (const struct consul_config *)p->config;
 }
 
-/* Appends a query parameter, unless its value is empty. */
+/* Append a query parameter, unless its value is empty. */
 static void consul_add_param(struct buf *url, const char *name,
 			     struct str value)
 {
@@ -65,7 +65,7 @@ static void consul_add_param(struct buf *url, const char *name,
 		url_add_param(url, name, value);
 }
 
-/* Sends a query. */
+/* Send a query. */
 static void consul_send(struct provider *p, const char *url, http_done_fn done,
 			void *ctx)
 {
@@ -88,7 +88,7 @@ static void consul_send(struct provider *p, const char *url, http_done_fn done,
 	transfer_start(p->client, &r);
 }
 
-/* Writes the parameters that the queries of all watches have. */
+/* Write the parameters that the queries of all watches have. */
 static void add_watch_params(const struct consul_watch *w, struct buf *url)
 {
 	const struct consul_config *c = consul_config_of(w->p);
@@ -112,7 +112,7 @@ static void add_watch_params(const struct consul_watch *w, struct buf *url)
 
 static void consul_on_answer(void *ctx, struct http_response *r);
 
-/* Starts the query of a watch. */
+/* Start the query of a watch. */
 static void ask_watch(struct consul_watch *w)
 {
 	struct buf url = { 0 };
@@ -128,14 +128,14 @@ static void ask_watch(struct consul_watch *w)
 	buf_fini(&url);
 }
 
-/* Starts the query of a watch, unless it is running or must wait. */
+/* Start the query of a watch, unless it is running or must wait. */
 static void ask_idle_watch(struct consul_watch *w)
 {
 	if (!w->running && clock_mono_ns() >= w->retry_ns)
 		ask_watch(w);
 }
 
-/* Begins to watch a service, unless it is watched already. */
+/* Begin to watch a service, unless it is watched already. */
 static void watch_service(struct provider *p, struct str service)
 {
 	struct consul_source *s = p->data;
@@ -149,14 +149,14 @@ static void watch_service(struct provider *p, struct str service)
 		w->wanted = true;
 }
 
-/* Lets the next report wait for more changes. */
+/* Let the next report wait for more changes. */
 static void consul_publish_later(struct consul_source *s)
 {
 	s->publish_ns = clock_mono_ns() + PUBLISH_MS * 1000000LL;
 }
 
 /*
- * Reports the targets of all services once all of them are known, and then at
+ * Report the targets of all services once all of them are known, and then at
  * most every PUBLISH_MS.
  */
 static void consul_publish_soon(struct provider *p)
@@ -170,7 +170,7 @@ static void consul_publish_soon(struct provider *p)
 		provider_call_within(p, PUBLISH_MS);
 }
 
-/* Starts some of the queries that are due. Returns whether others are left. */
+/* Start some of the queries that are due. Returns whether others are left. */
 static bool ask_some(struct consul_source *s)
 {
 	int started = 0;
@@ -189,7 +189,7 @@ static bool ask_some(struct consul_source *s)
 	return false;
 }
 
-/* Reports the targets of all services, unless some must be waited for. */
+/* Report the targets of all services, unless some must be waited for. */
 static void consul_publish(struct provider *p)
 {
 	struct consul_source *s = p->data;
@@ -225,7 +225,7 @@ static void consul_call(struct provider *p)
 				   0);
 }
 
-/* Stops watching the services that the catalog does not have any more. */
+/* Stop watching the services that the catalog does not have any more. */
 static void drop_unwanted(struct provider *p)
 {
 	struct consul_source *s = p->data;
@@ -241,7 +241,7 @@ static void drop_unwanted(struct provider *p)
 	}
 }
 
-/* Watches the services of the catalog's answer. */
+/* Watch the services of the catalog's answer. */
 static int take_catalog(struct provider *p, struct bytes text, struct err *err)
 {
 	const struct consul_config *c = consul_config_of(p);
@@ -275,7 +275,7 @@ static int take_catalog(struct provider *p, struct bytes text, struct err *err)
 	return rc;
 }
 
-/* Makes the targets of a service. */
+/* Make the targets of a service. */
 static int take_service(struct consul_watch *w, struct bytes text,
 			struct err *err)
 {
@@ -295,7 +295,7 @@ static int take_service(struct consul_watch *w, struct bytes text,
 	return 0;
 }
 
-/* Returns the index of an answer; 0: none. */
+/* Return the index of an answer; 0: none. */
 static uint64_t index_of(const struct http_response *r)
 {
 	struct str text = http_response_header(r, "X-Consul-Index");
@@ -305,7 +305,7 @@ static uint64_t index_of(const struct http_response *r)
 }
 
 /*
- * Uses the answer to a watch. An answer with the same index as the last one has
+ * Use the answer to a watch. An answer with the same index as the last one has
  * the same content.
  */
 static int take_answer(struct consul_watch *w, struct http_response *r,
@@ -356,7 +356,7 @@ static void consul_on_answer(void *ctx, struct http_response *r)
 	}
 }
 
-/* Starts the queries of all watches that are idle. */
+/* Start the queries of all watches that are idle. */
 static void ask_all(struct provider *p)
 {
 	const struct consul_config *c = consul_config_of(p);
@@ -406,7 +406,7 @@ static void on_agent(void *ctx, struct http_response *r)
 		ask_all(p);
 }
 
-/* Asks the agent for its data center. */
+/* Ask the agent for its data center. */
 static void ask_agent(struct provider *p)
 {
 	const struct consul_config *c = consul_config_of(p);

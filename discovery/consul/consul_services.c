@@ -4,13 +4,13 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* Returns the bytes of the targets of a service. */
+/* Return the bytes of the targets of a service. */
 static size_t service_bytes(const struct consul_watch *w)
 {
 	return w->groups ? w->groups->arena.used : 0;
 }
 
-/* Cancels the query of a watch, and frees the watch. */
+/* Cancel the query of a watch, and free the watch. */
 static void consul_watch_drop(struct consul_watch *w)
 {
 	http_cancel(w->p->client, w);
@@ -36,7 +36,7 @@ struct consul_watch *consul_services_find(const struct consul_services *s,
 	return n == TABLE_NONE ? NULL : s->v.v[n];
 }
 
-/* Returns the hash of the name of watch number `i`. */
+/* Return the hash of the name of watch number `i`. */
 static uint64_t watch_hash(const struct consul_services *s, size_t i)
 {
 	return hash_key(bytes_of(str_of(s->v.v[i]->service)));

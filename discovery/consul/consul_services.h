@@ -37,25 +37,25 @@ struct consul_services {
 	size_t bytes;         /* of the targets of all services */
 };
 
-/* Returns the watch of a service, or NULL. */
+/* Return the watch of a service, or NULL. */
 struct consul_watch *consul_services_find(const struct consul_services *s,
 					  struct str name);
 
 /*
- * Adds a watch, which is due, for a service that has none. NULL: there are
+ * Add a watch, which is due, for a service that has none. NULL: there are
  * CONSUL_SERVICES_MAX.
  */
 struct consul_watch *consul_services_add(struct consul_services *s,
 					 struct provider *p, struct str name);
 
 /*
- * Removes watch number `i`, and cancels its query; the last watch takes its
+ * Remove watch number `i`, and cancel its query; the last watch takes its
  * number.
  */
 void consul_services_remove(struct consul_services *s, size_t i);
 
 /*
- * Sets the targets of a service; takes over the reference. ERR_TOOBIG: the
+ * Set the targets of a service; take over the reference. ERR_TOOBIG: the
  * targets of all services would take more than TARGET_GROUPS_BYTES_MAX; those
  * that the service had stay.
  */
@@ -64,17 +64,17 @@ NODISCARD int consul_services_set(struct consul_services *s,
 				  struct target_groups *groups,
 				  struct err *err);
 
-/* Returns whether the last query of any service has failed. */
+/* Return whether the last query of any service has failed. */
 bool consul_services_are_failing(const struct consul_services *s);
 
-/* Returns whether each service has answered or failed. */
+/* Return whether each service has answered or failed. */
 bool consul_services_are_known(const struct consul_services *s);
 
-/* Adds the targets of all services to a list. */
+/* Add the targets of all services to a list. */
 void consul_services_share(const struct consul_services *s,
 			   struct target_groups_list *all);
 
-/* Cancels all queries and frees all watches. */
+/* Cancel all queries and free all watches. */
 void consul_services_fini(struct consul_services *s);
 
 #endif

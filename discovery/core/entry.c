@@ -10,7 +10,7 @@
 #define REFRESH_MAX_MS (24LL * 3600 * 1000)
 
 /*
- * Sets c->key to the name of the kind and the entry as text, so that only equal
+ * Set c->key to the name of the kind and the entry as text, so that only equal
  * entries have equal keys.
  */
 static void entry_set_key(struct yaml *y, const struct yaml_node *entry,

@@ -20,15 +20,15 @@ struct owned_entry {
 	struct discovery_config *config;
 };
 
-/* Decodes an entry of a kind. Mistakes are reported to `y`. */
+/* Decode an entry of a kind. Mistakes are reported to `y`. */
 struct discovery_config *
 discovery_entry_decode(struct yaml *y, const struct yaml_node *entry,
 		       const struct provider_kind *kind);
 
-/* Returns a copy of an entry without mistakes; the caller owns it. */
+/* Return a copy of an entry without mistakes; the caller owns it. */
 struct owned_entry *discovery_entry_copy(const struct discovery_config *c);
 
-/* Frees a copy. NULL is a no-op. */
+/* Free a copy. NULL is a no-op. */
 void discovery_entry_free(struct owned_entry *e);
 
 #endif

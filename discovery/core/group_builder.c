@@ -25,7 +25,7 @@ void group_builder_fini(struct group_builder *b)
 	buf_fini(&b->name);
 }
 
-/* Moves the labels that were collected to the arena of the groups. */
+/* Move the labels that were collected to the arena of the groups. */
 static struct label_list builder_take_labels(struct group_builder *b)
 {
 	struct label_list l = { .count = b->labels.count };
@@ -37,7 +37,7 @@ static struct label_list builder_take_labels(struct group_builder *b)
 	return l;
 }
 
-/* Ends the target that is open, or else the labels of the group. */
+/* End the target that is open, or else the labels of the group. */
 static void end_labels(struct group_builder *b)
 {
 	struct target_group *g = &b->list.v[b->list.count - 1];
@@ -59,7 +59,7 @@ static size_t volume_of(const struct label_list *l)
 	return bytes;
 }
 
-/* Ends the group that is open, if there is one. */
+/* End the group that is open, if there is one. */
 static void end_group(struct group_builder *b)
 {
 	struct target_group *g;
@@ -105,7 +105,7 @@ static bool same_name(const void *ctx, uint32_t number, const void *key)
 	return str_eq(b->names.v[number], *name);
 }
 
-/* Returns the copy of a name in the arena of the groups. */
+/* Return the copy of a name in the arena of the groups. */
 static struct str intern_name(struct group_builder *b, struct str name)
 {
 	uint64_t hash = hash_key(bytes_of(name));
@@ -119,7 +119,7 @@ static struct str intern_name(struct group_builder *b, struct str name)
 }
 
 /*
- * Adds a label, unless it cannot be kept. When the targets exceed the limit,
+ * Add a label, unless it cannot be kept. When the targets exceed the limit,
  * nothing more is stored.
  */
 static void builder_add_label(struct group_builder *b, struct str name,
@@ -143,7 +143,7 @@ void group_label(struct group_builder *b, const char *name, struct str value)
 }
 
 /*
- * Writes a name with characters that are not allowed replaced. A character of
+ * Write a name with characters that are not allowed replaced. A character of
  * several bytes is replaced by one _: only its first byte counts.
  */
 static void add_clean(struct buf *out, struct str name)

@@ -35,25 +35,25 @@ struct group_builder {
 	bool is_over; /* the targets exceed a limit */
 };
 
-/* Begins without groups. */
+/* Begin without groups. */
 void group_builder_init(struct group_builder *b);
 
-/* Frees everything that was not taken. */
+/* Free everything that was not taken. */
 void group_builder_fini(struct group_builder *b);
 
 /*
- * Begins a group. The labels that follow, up to group_target(), apply to all of
+ * Begin a group. The labels that follow, up to group_target(), apply to all of
  * its targets.
  */
 void group_begin(struct group_builder *b);
 
 /*
- * Begins a target of the group. The labels that follow belong to the target.
+ * Begin a target of the group. The labels that follow belong to the target.
  */
 void group_target(struct group_builder *b);
 
 /*
- * Returns whether the targets exceed the limits of target groups: then nothing
+ * Return whether the targets exceed the limits of target groups: then nothing
  * more is added. Loops over products, such as addresses and ports, end early,
  * because a small answer can have very large ones.
  */
@@ -62,21 +62,21 @@ static inline bool group_is_over(const struct group_builder *b)
 	return b->is_over;
 }
 
-/* Adds a label to the group or target that was begun last. */
+/* Add a label to the group or target that was begun last. */
 void group_label(struct group_builder *b, const char *name, struct str value);
 
 /*
- * Adds a label whose name is `prefix` followed by `name`, in which each
+ * Add a label whose name is `prefix` followed by `name`, in which each
  * character other than a letter, a digit or _ becomes _.
  */
 void group_label_of(struct group_builder *b, const char *prefix,
 		    struct str name, struct str value);
 
-/* Adds a label with a number as its value. */
+/* Add a label with a number as its value. */
 void group_label_int(struct group_builder *b, const char *name, int64_t value);
 
 /*
- * Adds the label __address__ of a host and a port; the host is written in
+ * Add the label __address__ of a host and a port; the host is written in
  * brackets if it is an IPv6 address. Port -1: the address is only the host.
  */
 void group_address(struct group_builder *b, struct str host, int64_t port);
@@ -86,7 +86,7 @@ NODISCARD int group_builder_check(const struct group_builder *b,
 				  struct err *err);
 
 /*
- * Returns the groups; the caller owns a reference, and the builder is empty
+ * Return the groups; the caller owns a reference, and the builder is empty
  * again. ERR_TOOBIG: the targets exceed the limits of target groups.
  */
 NODISCARD int group_builder_take(struct group_builder *b,

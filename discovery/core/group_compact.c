@@ -14,7 +14,7 @@ struct compaction {
 	char *text;          /* where the next value is copied to */
 };
 
-/* Finds the texts of a list in the pool, and counts what its copy needs. */
+/* Find the texts of a list in the pool, and count what its copy needs. */
 static void compaction_measure(struct compaction *c, const struct label_list *l)
 {
 	c->room += arena_room(l->count * sizeof(*l->v));
@@ -26,7 +26,7 @@ static void compaction_measure(struct compaction *c, const struct label_list *l)
 	}
 }
 
-/* Copies a list. */
+/* Copy a list. */
 static struct label_list compaction_copy(struct compaction *c,
 					 const struct label_list *l)
 {
@@ -47,7 +47,7 @@ static struct label_list compaction_copy(struct compaction *c,
 	return copy;
 }
 
-/* Copies a group. */
+/* Copy a group. */
 static void compaction_copy_group(struct compaction *c,
 				  const struct target_group *g,
 				  struct target_group *copy)

@@ -15,13 +15,13 @@
 #include "discovery/core/text_pool.h"
 
 /*
- * Returns a compact copy of groups without parts. The values of labels in `g`
+ * Return a compact copy of groups without parts. The values of labels in `g`
  * may become texts of the pool.
  */
 struct target_groups *target_groups_compact(struct target_groups *g,
 					    struct text_pool *texts);
 
-/* Returns whether groups without parts have the same labels and targets. */
+/* Return whether groups without parts have the same labels and targets. */
 bool target_groups_eq(const struct target_groups *a,
 		      const struct target_groups *b);
 

@@ -97,7 +97,7 @@ void provider_call_within(struct provider *p, int64_t ms)
 	p->call_ns = clock_mono_ns() + ms * 1000000;
 }
 
-/* Writes the keys of a target group in lower case. */
+/* Write the keys of a target group in lower case. */
 static void lower_keys(const struct yaml_node *group)
 {
 	for (size_t i = 0; group->kind == YAML_MAP && i < group->count;
@@ -112,7 +112,7 @@ static void lower_keys(const struct yaml_node *group)
 }
 
 /*
- * Decodes JSON as Go does: keys may be in any case, and null, which is what Go
+ * Decode JSON as Go does: keys may be in any case, and null, which is what Go
  * programs write for an empty list, is one.
  */
 static struct target_groups *decode_json(struct yaml *y,

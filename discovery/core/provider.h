@@ -152,53 +152,53 @@ struct provider {
 };
 
 /*
- * Reports the target groups that exist now; `p` takes a reference to each
+ * Report the target groups that exist now; `p` takes a reference to each
  * group.
  */
 void provider_found(struct provider *p,
 		    const struct target_groups_list *groups);
 
-/* Reports one element, as provider_found() does; takes the reference to it. */
+/* Report one element, as provider_found() does; take the reference to it. */
 void provider_found_one(struct provider *p, struct target_groups *g);
 
 /*
- * Reports that a refresh failed: counts, logs and remembers the error; `what`
+ * Report that a refresh failed: counts, logs and remembers the error; `what`
  * names the source. The target groups that were found before stay.
  */
 void provider_failed(struct provider *p, const char *what,
 		     const struct err *err);
 
 /*
- * Reports that a refresh has ended, whether it succeeded or failed. Failures
+ * Report that a refresh has ended, whether it succeeded or failed. Failures
  * from before its start are forgotten. For kinds whose refresh() asks all
  * sources again.
  */
 void provider_refreshed(struct provider *p);
 
 /*
- * Reports that no source fails any more. For kinds that watch their sources:
+ * Report that no source fails any more. For kinds that watch their sources:
  * each of them keeps which of its watches fail.
  */
 void provider_recovered(struct provider *p);
 
 /*
- * Logs that the source named `what` was read and how many targets it has; `g`
+ * Log that the source named `what` was read and how many targets it has; `g`
  * is NULL if the source is gone.
  */
 void provider_tell(const struct provider *p, const char *what,
 		   const struct target_groups *g);
 
-/* Makes the next refresh start at most `ms` milliseconds from now. */
+/* Make the next refresh start at most `ms` milliseconds from now. */
 void provider_refresh_within(struct provider *p, int64_t ms);
 
 /*
- * Calls p->kind->call() once, in `ms` milliseconds; replaces the time of an
+ * Call p->kind->call() once, in `ms` milliseconds; replace the time of an
  * earlier call of this function.
  */
 void provider_call_within(struct provider *p, int64_t ms);
 
 /*
- * Parses a text, JSON or YAML, as a list of target groups; the caller owns a
+ * Parse a text, JSON or YAML, as a list of target groups; the caller owns a
  * reference to *out. ERR_INVALID: err has the first mistake, and says whether
  * there are more.
  */

@@ -60,7 +60,7 @@ struct decoding {
 /* The functions below decode lists of target groups. */
 
 /*
- * Decodes the addresses of a group. Each becomes a target with one label,
+ * Decode the addresses of a group. Each becomes a target with one label,
  * __address__.
  */
 static void decode_targets(struct yaml *y, const struct yaml_node *n,
@@ -86,7 +86,7 @@ static void decode_targets(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * Checks a label as labels_build() would later, so that mistakes are reported
+ * Check a label as labels_build() would later, so that mistakes are reported
  * with their position.
  */
 static void target_group_check_label(struct yaml *y,
@@ -138,7 +138,7 @@ static void check_volume(struct yaml *y, const struct yaml_node *list,
 			TARGET_GROUPS_BYTES_MAX / MIB, VOLUME_LABELS_MAX);
 }
 
-/* Decodes the labels of a group. */
+/* Decode the labels of a group. */
 static void decode_labels(struct yaml *y, const struct yaml_node *n,
 			  void *field)
 {
@@ -173,7 +173,7 @@ static void decode_labels(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * Sets the label `meta`, which names the file or URL of the group. A label of
+ * Set the label `meta`, which names the file or URL of the group. A label of
  * that name in the group itself is replaced, so that a group cannot
  * forge its source.
  */
@@ -222,7 +222,7 @@ struct target_groups *target_groups_decode(struct yaml *y,
 }
 
 /*
- * Returns whether the text in brackets at the start of `t` is an IPv6 address;
+ * Return whether the text in brackets at the start of `t` is an IPv6 address;
  * *end is set to the text after the brackets.
  */
 static bool target_group_read_v6(struct str t, struct str *end)
@@ -240,7 +240,7 @@ static bool target_group_read_v6(struct str t, struct str *end)
 	return inet_pton(AF_INET6, text, bytes) == 1;
 }
 
-/* Returns whether `t` is ":" followed by a port. */
+/* Return whether `t` is ":" followed by a port. */
 static bool target_group_is_port(struct str t)
 {
 	int64_t number;

@@ -66,13 +66,13 @@ struct target_groups {
 /* Label with the URL from which the targets come. Its query may be a token. */
 #define TARGET_META_URL "__meta_url"
 
-/* Returns target groups without elements; the caller owns a reference. */
+/* Return target groups without elements; the caller owns a reference. */
 struct target_groups *target_groups_new(void);
 
-/* Takes a reference and returns `g`. */
+/* Take a reference and return `g`. */
 struct target_groups *target_groups_ref(struct target_groups *g);
 
-/* Drops a reference; the last one frees the groups. NULL is a no-op. */
+/* Drop a reference; the last one frees the groups. NULL is a no-op. */
 void target_groups_unref(struct target_groups *g);
 
 /*
@@ -85,11 +85,11 @@ struct target_groups_list {
 	size_t cap;
 };
 
-/* Appends the elements of another list, taking a reference to each. */
+/* Append the elements of another list, taking a reference to each. */
 void target_groups_share(struct target_groups_list *l,
 			 const struct target_groups_list *from);
 
-/* Drops the references and frees the list's memory. */
+/* Drop the references and free the list's memory. */
 void target_groups_list_fini(struct target_groups_list *l);
 
 /* A label that decoding adds to every group, such as the path of the file. */
@@ -99,7 +99,7 @@ struct group_meta {
 };
 
 /*
- * Decodes a list of {targets: [address, …], labels: {name: value, …}}; `what`
+ * Decode a list of {targets: [address, …], labels: {name: value, …}}; `what`
  * names the list in messages. Errors are reported to `y`, and the result is
  * then incomplete. `meta` may be NULL. The caller owns a reference.
  */
@@ -108,7 +108,7 @@ struct target_groups *target_groups_decode(struct yaml *y,
 					   const char *what,
 					   const struct group_meta *meta);
 
-/* Returns whether an address has the form host, host:port or [v6]:port. */
+/* Return whether an address has the form host, host:port or [v6]:port. */
 bool target_address_is_ok(struct str address);
 
 #endif

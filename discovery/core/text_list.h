@@ -17,10 +17,10 @@ struct text_list {
 	size_t count;
 };
 
-/* Decodes a list of texts into a struct text_list; a yaml_fn. */
+/* Decode a list of texts into a struct text_list; a yaml_fn. */
 void yaml_text_list(struct yaml *y, const struct yaml_node *n, void *field);
 
-/* Returns whether a list has a text. */
+/* Return whether a list has a text. */
 bool text_list_has(const struct text_list *l, struct str text);
 
 #endif

@@ -23,7 +23,7 @@ struct text_pool *text_pool_ref(struct text_pool *p)
 	return p;
 }
 
-/* Frees what is only needed to add texts. */
+/* Free what is only needed to add texts. */
 static void text_pool_close(struct text_pool *p)
 {
 	table_fini(&p->by_hash);

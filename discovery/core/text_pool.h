@@ -29,26 +29,26 @@ struct text_pool {
 	uint32_t *seen;
 };
 
-/* Returns an empty pool; the caller owns a reference. */
+/* Return an empty pool; the caller owns a reference. */
 struct text_pool *text_pool_new(void);
 
-/* Takes a reference and returns `p`. */
+/* Take a reference and return `p`. */
 struct text_pool *text_pool_ref(struct text_pool *p);
 
-/* Drops a reference; the last one frees the pool. NULL is a no-op. */
+/* Drop a reference; the last one frees the pool. NULL is a no-op. */
 void text_pool_unref(struct text_pool *p);
 
 /*
- * Replaces *p by a new pool if it is full. Nothing is added to a pool that was
+ * Replace *p by a new pool if it is full. Nothing is added to a pool that was
  * replaced.
  */
 void text_pool_renew(struct text_pool **p);
 
-/* Returns the pool's copy of a text, adding it if needed. */
+/* Return the pool's copy of a text, adding it if needed. */
 struct str text_pool_add(struct text_pool *p, struct str text);
 
 /*
- * Sets *text to the pool's copy if the text was asked for before, and is not
+ * Set *text to the pool's copy if the text was asked for before, and is not
  * long. Returns false, and leaves *text, if not: most such texts are used only
  * once.
  */

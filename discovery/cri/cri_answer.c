@@ -86,7 +86,7 @@ int cri_answer_check(const struct http_response *r, struct bytes *message,
 }
 
 /*
- * Finds the last field with a number that has bytes; empty: there is none, or
+ * Find the last field with a number that has bytes; empty: there is none, or
  * the message is malformed.
  */
 static struct bytes wire_find(struct bytes message, uint64_t number)
@@ -102,14 +102,14 @@ static struct bytes wire_find(struct bytes message, uint64_t number)
 	return found;
 }
 
-/* Adds a label with the text of a field. */
+/* Add a label with the text of a field. */
 static void add_field_label(struct group_builder *b, const char *name,
 			    struct bytes message, uint64_t number)
 {
 	group_label(b, name, str_from(wire_find(message, number)));
 }
 
-/* Adds the labels of a map. */
+/* Add the labels of a map. */
 static void add_map_labels(struct group_builder *b, const char *prefix,
 			   struct bytes message, uint64_t number)
 {
@@ -139,13 +139,13 @@ static bool is_pod(const void *ctx, uint32_t number, const void *key)
 			*(const struct bytes *)key);
 }
 
-/* Returns the number of a pod, or TABLE_NONE. */
+/* Return the number of a pod, or TABLE_NONE. */
 static uint32_t find_pod(const struct cri_pods *p, struct bytes id)
 {
 	return table_find(&p->by_id, hash_key(id), is_pod, p, &id);
 }
 
-/* Reads the list of pods. False: it is malformed. */
+/* Read the list of pods. False: it is malformed. */
 static bool read_pods(struct cri_pods *p, struct bytes answer)
 {
 	struct wire w = wire_init(answer);
@@ -164,7 +164,7 @@ static bool read_pods(struct cri_pods *p, struct bytes answer)
 	return !w.bad;
 }
 
-/* Adds the labels of a pod. */
+/* Add the labels of a pod. */
 static void add_pod(struct group_builder *b, struct bytes pod)
 {
 	struct bytes metadata = wire_find(pod, POD_METADATA);
@@ -176,7 +176,7 @@ static void add_pod(struct group_builder *b, struct bytes pod)
 	add_map_labels(b, META("pod_label_"), pod, POD_LABELS);
 }
 
-/* Makes the target of a container. It has no address that is known. */
+/* Make the target of a container. It has no address that is known. */
 static void map_cri_container(const struct cri_pods *pods,
 			      struct bytes container, struct group_builder *b)
 {

@@ -20,14 +20,14 @@ extern const struct bytes cri_list_pods;       /* all pods */
 extern const struct bytes cri_list_containers; /* containers that run */
 
 /*
- * Checks the end of a call, and takes the message of its answer, borrowed from
+ * Check the end of a call, and take the message of its answer, borrowed from
  * the response. Errors: the call has failed, or the runtime has refused it.
  */
 NODISCARD int cri_answer_check(const struct http_response *r,
 			       struct bytes *message, struct err *err);
 
 /*
- * Makes a target of each container, with the labels of its pod. `pods` and
+ * Make a target of each container, with the labels of its pod. `pods` and
  * `containers` are the messages of the two answers. ERR_CORRUPT: one of them is
  * no message.
  */

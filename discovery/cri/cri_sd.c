@@ -44,7 +44,7 @@ static void *cri_open(struct provider *p UNUSED)
 	return mem_new(struct cri_source);
 }
 
-/* Starts a call. */
+/* Start a call. */
 static void cri_call(struct provider *p, const char *url, struct bytes body,
 		     http_done_fn done)
 {
@@ -66,7 +66,7 @@ static void cri_call(struct provider *p, const char *url, struct bytes body,
 			       .ctx = p });
 }
 
-/* Ends a refresh that has failed. */
+/* End a refresh that has failed. */
 static void cri_fail(struct provider *p, const struct err *err)
 {
 	struct cri_source *s = p->data;
@@ -76,7 +76,7 @@ static void cri_fail(struct provider *p, const struct err *err)
 	provider_refreshed(p);
 }
 
-/* Reports the containers, unless they are the same as before. */
+/* Report the containers, unless they are the same as before. */
 static int cri_report(struct provider *p, struct bytes pods,
 		      struct bytes containers, struct err *err)
 {
@@ -168,7 +168,7 @@ static void cri_close(struct provider *p)
 	mem_free(s);
 }
 
-/* Decodes the key `endpoint`: unix:// and an absolute path. */
+/* Decode the key `endpoint`: unix:// and an absolute path. */
 static void cri_decode_endpoint(struct yaml *y, const struct yaml_node *n,
 				void *socket)
 {

@@ -94,7 +94,7 @@ void dns_client_free(struct dns_client *c)
 	mem_free(c);
 }
 
-/* Returns the error for a status of c-ares; 0: the name exists. */
+/* Return the error for a status of c-ares; 0: the name exists. */
 static int code_of(int status, struct err *err)
 {
 	switch (status) {

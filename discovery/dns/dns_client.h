@@ -19,7 +19,7 @@
 struct dns_client;
 
 /*
- * Receives the outcome of a query. `code` is 0: the name exists, and `response`
+ * Receive the outcome of a query. `code` is 0: the name exists, and `response`
  * is the whole message, perhaps without records; ERR_NOTFOUND: the name does
  * not exist; ERR_TIMEOUT, ERR_AGAIN, ERR_INVALID: no answer, and `err` says why;
  * ERR_CLOSED: the client was freed. It must not free the client.
@@ -28,25 +28,25 @@ typedef void (*dns_done_fn)(void *ctx, int code, struct bytes response,
 			    const struct err *err);
 
 /*
- * Creates a client. `servers` is a list "address:port,…"; NULL: the servers in
+ * Create a client. `servers` is a list "address:port,…"; NULL: the servers in
  * /etc/resolv.conf.
  */
 NODISCARD int dns_client_new(struct http_client *loop, const char *servers,
 			     struct dns_client **out, struct err *err);
 
-/* Frees a client; its queries end as ERR_CLOSED. NULL is a no-op. */
+/* Free a client; its queries end as ERR_CLOSED. NULL is a no-op. */
 void dns_client_free(struct dns_client *c);
 
-/* Starts a query; done() may be called before dns_client_ask() returns. */
+/* Start a query; done() may be called before dns_client_ask() returns. */
 void dns_client_ask(struct dns_client *c, const char *name, enum dns_type type,
 		    dns_done_fn done, void *ctx);
 
 /*
- * Returns in how many ms dns_client_expire() must be called; -1: not at all.
+ * Return in how many ms dns_client_expire() must be called; -1: not at all.
  */
 int64_t dns_client_next_ms(const struct dns_client *c);
 
-/* Repeats or ends queries whose time is over. */
+/* Repeat or end queries whose time is over. */
 void dns_client_expire(struct dns_client *c);
 
 #endif

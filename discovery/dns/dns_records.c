@@ -30,7 +30,7 @@ int dns_type_number(enum dns_type type)
 }
 
 /*
- * Writes an address as text. As in Prometheus, an IPv4 address that is mapped
+ * Write an address as text. As in Prometheus, an IPv4 address that is mapped
  * to IPv6 is written as an IPv4 address.
  */
 static bool read_address(ns_rr rr, struct dns_record *r)
@@ -48,7 +48,7 @@ static bool read_address(ns_rr rr, struct dns_record *r)
 	return inet_ntop(family, data, r->name, sizeof(r->name)) != NULL;
 }
 
-/* Writes the host name of a record as text, with a dot at its end. */
+/* Write the host name of a record as text, with a dot at its end. */
 static bool read_name(const ns_msg *m, ns_rr rr, struct dns_record *r)
 {
 	size_t at = types[r->type].name_at;
@@ -67,7 +67,7 @@ static bool read_name(const ns_msg *m, ns_rr rr, struct dns_record *r)
 	return true;
 }
 
-/* Reads a record. Returns 0 if its type makes no targets, -1 if it is bad. */
+/* Read a record. Returns 0 if its type makes no targets, -1 if it is bad. */
 static int read_record(const ns_msg *m, ns_rr rr, struct dns_record *r)
 {
 	if (ns_rr_class(rr) != ns_c_in)

@@ -38,11 +38,11 @@ struct dns_record {
 	char name[DNS_NAME_MAX];
 };
 
-/* Returns the number that stands for a type in a query. */
+/* Return the number that stands for a type in a query. */
 int dns_type_number(enum dns_type type);
 
 /*
- * Calls found() for each record of the answer section whose type makes targets;
+ * Call found() for each record of the answer section whose type makes targets;
  * other records are skipped. ERR_CORRUPT: the response is not valid.
  */
 NODISCARD int dns_records_visit(struct bytes response,

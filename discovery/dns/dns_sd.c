@@ -62,7 +62,7 @@ static void *dns_open(struct provider *p)
 	return s;
 }
 
-/* Reports the targets of all names. */
+/* Report the targets of all names. */
 static void dns_publish(struct provider *p, const struct dns_source *s)
 {
 	struct target_groups_list all = { 0 };
@@ -88,7 +88,7 @@ static int compare_records(const void *a, const void *b)
 	return order ? order : (int)x->type - (int)y->type;
 }
 
-/* Adds the target of a record. */
+/* Add the target of a record. */
 static void add_record(struct group_builder *b, const struct dns_record *r,
 		       const struct dns_name *n, int64_t port)
 {
@@ -126,7 +126,7 @@ static uint64_t hash_records(const struct dns_answer *a)
 	return hash;
 }
 
-/* Makes targets of the records of a name, unless these are the same as before. */
+/* Make targets of the records of a name, unless these are the same as before. */
 static int use_records(struct dns_source *s, struct dns_name *n,
 		       struct dns_answer *a, struct err *err)
 {
@@ -165,7 +165,7 @@ static void add_to_answer(void *answer, const struct dns_record *r)
 }
 
 /*
- * Ends the lookup of a name. The refresh ends with the last name; the client is
+ * End the lookup of a name. The refresh ends with the last name; the client is
  * freed later, because this is called by it.
  */
 static void end_name(struct dns_name *n)
@@ -213,7 +213,7 @@ static void dns_on_response(void *ctx, int code, struct bytes response,
 	end_name(n);
 }
 
-/* Asks for the next form of a name, or ends its lookup. */
+/* Ask for the next form of a name, or end its lookup. */
 static void ask_next(struct dns_name *n)
 {
 	struct dns_source *s = n->p->data;
@@ -231,7 +231,7 @@ static void ask_next(struct dns_name *n)
 	end_name(n);
 }
 
-/* Reads the search list and the name servers, which may have changed. */
+/* Read the search list and the name servers, which may have changed. */
 static int dns_prepare(struct provider *p, struct dns_source *s,
 		       struct err *err)
 {
@@ -247,7 +247,7 @@ static int dns_prepare(struct provider *p, struct dns_source *s,
 	return rc;
 }
 
-/* Calls dns_call() when c-ares must look at its timeouts. */
+/* Call dns_call() when c-ares must look at its timeouts. */
 static void set_timer(struct provider *p, const struct dns_source *s)
 {
 	int64_t ms = dns_client_next_ms(s->client);
@@ -256,7 +256,7 @@ static void set_timer(struct provider *p, const struct dns_source *s)
 		provider_call_within(p, ms);
 }
 
-/* Starts to look up all names. A lookup may end at once. */
+/* Start to look up all names. A lookup may end at once. */
 static void dns_refresh(struct provider *p)
 {
 	struct dns_source *s = p->data;
@@ -281,7 +281,7 @@ static void dns_refresh(struct provider *p)
 	set_timer(p, s);
 }
 
-/* Ends the refresh if all names have a result. */
+/* End the refresh if all names have a result. */
 static void dns_call(struct provider *p)
 {
 	struct dns_source *s = p->data;

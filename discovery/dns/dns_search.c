@@ -6,7 +6,7 @@
 #define NDOTS_MAX   15 /* the resolver's own bound, resolv.conf(5) */
 #define DOMAINS_MAX 64 /* search domains beyond this number are ignored */
 
-/* Removes and returns the first word of a line; empty: there is none. */
+/* Remove and return the first word of a line; empty: there is none. */
 static struct str take_word(struct str *line)
 {
 	struct str word;
@@ -23,7 +23,7 @@ static struct str take_word(struct str *line)
 	return word;
 }
 
-/* Removes all domains: the last line with domains counts. */
+/* Remove all domains: the last line with domains counts. */
 static void drop_domains(struct dns_search *s)
 {
 	for (size_t i = 0; i < s->domains.count; i++)
@@ -31,7 +31,7 @@ static void drop_domains(struct dns_search *s)
 	s->domains.count = 0;
 }
 
-/* Reads the value of an option "ndots:<number>". */
+/* Read the value of an option "ndots:<number>". */
 static void parse_option(struct str word, struct dns_search *s)
 {
 	static const char name[] = "ndots:";
@@ -46,7 +46,7 @@ static void parse_option(struct str word, struct dns_search *s)
 	s->ndots = n < NDOTS_MAX ? (unsigned)n : NDOTS_MAX;
 }
 
-/* Reads one line. */
+/* Read one line. */
 static void parse_line(struct str line, struct dns_search *s)
 {
 	struct str key = take_word(&line);
@@ -87,7 +87,7 @@ void dns_search_fini(struct dns_search *s)
 	vec_fini(&s->domains);
 }
 
-/* Returns a name below a domain, with a dot at its end. */
+/* Return a name below a domain, with a dot at its end. */
 static char *join_names(struct str name, struct str domain)
 {
 	const char *dot = str_ends(domain, ".") ? "" : ".";

@@ -22,14 +22,14 @@ struct dns_search {
 	unsigned ndots;
 };
 
-/* Reads the text of a file resolv.conf. The caller calls dns_search_fini(). */
+/* Read the text of a file resolv.conf. The caller calls dns_search_fini(). */
 void dns_search_parse(struct str text, struct dns_search *out);
 
-/* Frees the domains. */
+/* Free the domains. */
 void dns_search_fini(struct dns_search *s);
 
 /*
- * Returns the name to ask for as attempt number `i`, from 0, with a dot at its
+ * Return the name to ask for as attempt number `i`, from 0, with a dot at its
  * end. The caller owns it. NULL: there are no more.
  */
 char *dns_search_name(const struct dns_search *s, struct str name, size_t i);

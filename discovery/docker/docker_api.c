@@ -37,7 +37,7 @@ void docker_add_network(struct rest_run *r, const struct field_row *labels,
 }
 
 /*
- * Sets the base URL. A daemon on a Unix socket gets requests for the host
+ * Set the base URL. A daemon on a Unix socket gets requests for the host
  * "localhost".
  */
 void docker_decode_host(struct yaml *y, const struct yaml_node *n, void *field)
@@ -73,7 +73,7 @@ void docker_decode_host(struct yaml *y, const struct yaml_node *n, void *field)
 	http_decode_url(y, &http, &c->rest.server);
 }
 
-/* Returns whether an earlier entry of `filters` has the name of entry `i`. */
+/* Return whether an earlier entry of `filters` has the name of entry `i`. */
 static bool is_repeated(const struct yaml_node *list, size_t i)
 {
 	struct str name = doc_text(list->items[i], "name");
@@ -86,7 +86,7 @@ static bool is_repeated(const struct yaml_node *list, size_t i)
 }
 
 /*
- * Returns whether any entry with a name has values. Docker takes a filter
+ * Return whether any entry with a name has values. Docker takes a filter
  * without values as one that nothing passes, so it is not sent.
  */
 static bool has_values(const struct yaml_node *list, struct str name)
@@ -99,7 +99,7 @@ static bool has_values(const struct yaml_node *list, struct str name)
 	return false;
 }
 
-/* Writes the values of all entries with the name of entry `i`. */
+/* Write the values of all entries with the name of entry `i`. */
 static void write_filter(struct json *j, const struct yaml_node *list, size_t i)
 {
 	struct str name = doc_text(list->items[i], "name");

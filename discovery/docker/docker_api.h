@@ -45,30 +45,30 @@ enum {
 		"filters", docker_decode_filters, 0, NULL     \
 	}
 
-/* Writes the URL of the list of networks, for the step DOCKER_NETWORKS. */
+/* Write the URL of the list of networks, for the step DOCKER_NETWORKS. */
 bool docker_write_networks_url(struct rest_run *r, size_t i, struct buf *out);
 
 /*
- * Appends a path of the API to a URL, and the filters of the configuration.
+ * Append a path of the API to a URL, and the filters of the configuration.
  */
 void docker_write_url(struct rest_run *r, const char *path, bool filtered,
 		      struct buf *out);
 
-/* Adds the labels of the network with this ID, if it is known. */
+/* Add the labels of the network with this ID, if it is known. */
 void docker_add_network(struct rest_run *r, const struct field_row *labels,
 			struct str id);
 
-/* Decodes the key `host`, into a struct docker_config. */
+/* Decode the key `host`, into a struct docker_config. */
 void docker_decode_host(struct yaml *y, const struct yaml_node *n, void *field);
 
-/* Decodes the key `filters`, into a struct docker_config. */
+/* Decode the key `filters`, into a struct docker_config. */
 void docker_decode_filters(struct yaml *y, const struct yaml_node *n,
 			   void *field);
 
-/* Sets the defaults of a struct docker_config. */
+/* Set the defaults of a struct docker_config. */
 void docker_init(struct discovery_config *base);
 
-/* Checks an entry. */
+/* Check an entry. */
 void docker_check(struct yaml *y, const struct yaml_node *entry,
 		  struct discovery_config *base);
 

@@ -44,7 +44,7 @@ static const struct docker_config *docker_config_of(const struct rest_run *r)
 	return (const struct docker_config *)r->config;
 }
 
-/* Returns the address of a container in a network. */
+/* Return the address of a container in a network. */
 static struct str endpoint_ip(const struct yaml_node *endpoint)
 {
 	struct str v4 = doc_text(endpoint, "IPAddress");
@@ -53,7 +53,7 @@ static struct str endpoint_ip(const struct yaml_node *endpoint)
 }
 
 /*
- * Begins a target of a container in a network, with all labels but those of a
+ * Begin a target of a container in a network, with all labels but those of a
  * port.
  */
 static void begin_target(struct rest_run *r, const struct yaml_node *container,
@@ -66,7 +66,7 @@ static void begin_target(struct rest_run *r, const struct yaml_node *container,
 			   doc_text(endpoint, "NetworkID"));
 }
 
-/* Adds a target for a port, if its protocol is TCP. */
+/* Add a target for a port, if its protocol is TCP. */
 static bool docker_add_port(struct rest_run *r,
 			    const struct yaml_node *container,
 			    const struct yaml_node *endpoint,
@@ -89,7 +89,7 @@ static bool docker_add_port(struct rest_run *r,
 	return true;
 }
 
-/* Adds the targets of a container in one network. */
+/* Add the targets of a container in one network. */
 static void add_endpoint(struct rest_run *r, const struct yaml_node *container,
 			 const struct yaml_node *endpoint)
 {
@@ -110,7 +110,7 @@ static void add_endpoint(struct rest_run *r, const struct yaml_node *container,
 }
 
 /*
- * Returns the networks of a container. A container without networks can use
+ * Return the networks of a container. A container without networks can use
  * those of another container.
  */
 static const struct yaml_node *networks_of(struct rest_run *r,
@@ -134,7 +134,7 @@ static const struct yaml_node *networks_of(struct rest_run *r,
 	return NULL;
 }
 
-/* Returns the network whose name comes first, or NULL. */
+/* Return the network whose name comes first, or NULL. */
 static const struct yaml_node *first_network(const struct yaml_node *networks)
 {
 	const struct yaml_node *first = NULL;

@@ -80,7 +80,7 @@ static const struct field_row swarm_network_labels[] = {
 };
 
 /*
- * Writes the address of "10.0.0.7/24" in its usual form to `out`, of
+ * Write the address of "10.0.0.7/24" in its usual form to `out`, of
  * INET6_ADDRSTRLEN bytes. Returns false if the text is not an address with a
  * prefix.
  */
@@ -100,7 +100,7 @@ static bool read_cidr(struct str text, char *out)
 	       inet_ntop(family, bytes, out, INET6_ADDRSTRLEN);
 }
 
-/* Adds the labels of a service that roles services and tasks have. */
+/* Add the labels of a service that roles services and tasks have. */
 static void add_service(struct rest_run *r, const struct yaml_node *service)
 {
 	const char *mode = "";
@@ -115,7 +115,7 @@ static void add_service(struct rest_run *r, const struct yaml_node *service)
 	group_label(&r->b, META("service_mode"), str_of(mode));
 }
 
-/* Returns whether a port's protocol is TCP. */
+/* Return whether a port's protocol is TCP. */
 static bool is_tcp(const struct yaml_node *port)
 {
 	return str_is(doc_text(port, "Protocol"), "tcp");

@@ -3,7 +3,7 @@
 
 #include <strings.h>
 
-/* Returns whether a path has an extension, ignoring case. */
+/* Return whether a path has an extension, ignoring case. */
 static bool file_config_ends_with(struct str s, const char *end)
 {
 	size_t n = strlen(end);
@@ -12,7 +12,7 @@ static bool file_config_ends_with(struct str s, const char *end)
 }
 
 /*
- * Returns whether Prometheus would accept a path: it has a known extension, and
+ * Return whether Prometheus would accept a path: it has a known extension, and
  * no "*" before the last slash.
  */
 static bool is_pattern(struct str s)
@@ -28,7 +28,7 @@ static bool is_pattern(struct str s)
 }
 
 /*
- * Decodes the key "files"; its paths are relative to the folder of the
+ * Decode the key "files"; its paths are relative to the folder of the
  * configuration file.
  */
 static void file_config_decode_files(struct yaml *y, const struct yaml_node *n,

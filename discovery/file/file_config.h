@@ -20,7 +20,7 @@ struct file_config {
 /* The keys of an entry. */
 extern const struct yaml_field file_config_fields[];
 
-/* Reports an entry without files. */
+/* Report an entry without files. */
 void file_config_check(struct yaml *y, const struct yaml_node *entry,
 		       struct discovery_config *base);
 

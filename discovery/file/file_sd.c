@@ -59,7 +59,7 @@ struct files {
 };
 
 /*
- * Frees the members of a source, and drops its reference on the target groups.
+ * Free the members of a source, and drop its reference on the target groups.
  */
 static void source_fini(struct source *s)
 {
@@ -67,7 +67,7 @@ static void source_fini(struct source *s)
 	target_groups_unref(s->groups);
 }
 
-/* Returns the folder of a path; the caller owns it. */
+/* Return the folder of a path; the caller owns it. */
 static char *folder_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -79,7 +79,7 @@ static char *folder_of(const char *path)
 }
 
 /*
- * Watches the folders of all patterns. Called at every refresh, because a
+ * Watch the folders of all patterns. Called at every refresh, because a
  * folder may appear later; watching a folder again has no effect.
  */
 static void watch_folders(struct files *f)
@@ -98,7 +98,7 @@ static void watch_folders(struct files *f)
 }
 
 /*
- * Returns whether an event means that a file is complete. IN_CREATE does not:
+ * Return whether an event means that a file is complete. IN_CREATE does not:
  * the file may still be written, and another event follows when it is closed.
  * Callers must still heed IN_CREATE, because it is the only event for a new
  * link.
@@ -141,7 +141,7 @@ static void on_events(void *ctx, int fd UNUSED, unsigned ready UNUSED)
 }
 
 /*
- * Logs that inotify is not available, for example because its limit of
+ * Log that inotify is not available, for example because its limit of
  * instances is reached.
  */
 static void tell_unwatched(struct provider *p)
@@ -155,7 +155,7 @@ static void tell_unwatched(struct provider *p)
 		LOG_FIELDS(log_err(&err)));
 }
 
-/* Copies the patterns and begins to receive inotify events. */
+/* Copy the patterns and begin to receive inotify events. */
 static void *files_open(struct provider *p)
 {
 	const struct file_config *c = (const struct file_config *)p->config;
@@ -171,7 +171,7 @@ static void *files_open(struct provider *p)
 	return f;
 }
 
-/* Returns the struct source of a path; makes one if there is none. */
+/* Return the struct source of a path; make one if there is none. */
 static struct source *file_sd_find_source(struct files *f, const char *path)
 {
 	for (size_t i = 0; i < f->sources.count; i++) {
@@ -182,7 +182,7 @@ static struct source *file_sd_find_source(struct files *f, const char *path)
 	return &f->sources.v[f->sources.count - 1];
 }
 
-/* Returns whether a file is parsed as JSON; all others are YAML. */
+/* Return whether a file is parsed as JSON; all others are YAML. */
 static bool file_sd_is_json(const char *path)
 {
 	const char *dot = strrchr(path, '.');
@@ -190,7 +190,7 @@ static bool file_sd_is_json(const char *path)
 	return dot && (!strcmp(dot, ".json") || !strcmp(dot, ".JSON"));
 }
 
-/* Returns the bytes of the target groups of a source. */
+/* Return the bytes of the target groups of a source. */
 static size_t source_bytes(const struct source *s)
 {
 	return s->groups ? s->groups->arena.used : 0;
@@ -212,7 +212,7 @@ static int check_room(const struct files *f, const struct source *s,
 }
 
 /*
- * Reads a file, and replaces the target groups of the source if the text has
+ * Read a file, and replace the target groups of the source if the text has
  * changed. On errors the old groups stay. *changed is set to true if the groups
  * were replaced, and otherwise left unchanged.
  */
@@ -254,7 +254,7 @@ static int read_source(struct files *f, struct source *s, bool *changed,
 }
 
 /*
- * Warns about a missing file, but only until the provider has reported its
+ * Warn about a missing file, but only until the provider has reported its
  * first result: from then on files may come and go.
  */
 static void tell_absent(const struct provider *p, const char *files)
@@ -266,7 +266,7 @@ static void tell_absent(const struct provider *p, const char *files)
 }
 
 /*
- * Reads one file that matches a pattern. A file that exists but cannot be read
+ * Read one file that matches a pattern. A file that exists but cannot be read
  * or parsed is marked as found, so that it keeps its old target groups.
  */
 static void file_sd_add_item(struct provider *p, const char *path,
@@ -292,7 +292,7 @@ static void file_sd_add_item(struct provider *p, const char *path,
 }
 
 /*
- * Drops the sources whose files this refresh has not found. The other sources
+ * Drop the sources whose files this refresh has not found. The other sources
  * keep their order, because it determines the order of the targets.
  */
 static void forget_gone(struct provider *p, bool *changed)
@@ -328,7 +328,7 @@ static int on_folder(const char *path UNUSED, int error)
 }
 
 /*
- * Expands a pattern. A path without wildcards is returned even if no file
+ * Expand a pattern. A path without wildcards is returned even if no file
  * exists, so that read_source() reports a missing or unreadable file.
  */
 static int find_files(const char *pattern, glob_t *g)
@@ -347,7 +347,7 @@ static int find_files(const char *pattern, glob_t *g)
 }
 
 /*
- * Marks the files of all sources as found. Called when a pattern could not be
+ * Mark the files of all sources as found. Called when a pattern could not be
  * expanded, because it is then unknown which files are gone.
  */
 static void keep_all(struct files *f)
@@ -357,7 +357,7 @@ static void keep_all(struct files *f)
 }
 
 /*
- * Reads the files that match a pattern. Returns false if the pattern could not
+ * Read the files that match a pattern. Returns false if the pattern could not
  * be expanded.
  */
 static bool visit_pattern(struct provider *p, const char *pattern,
@@ -382,7 +382,7 @@ static bool visit_pattern(struct provider *p, const char *pattern,
 	return true;
 }
 
-/* Reports the target groups of all files to the manager. */
+/* Report the target groups of all files to the manager. */
 static void file_sd_publish(struct provider *p, struct files *f)
 {
 	struct target_groups_list all = { 0 };
@@ -421,7 +421,7 @@ static void files_refresh(struct provider *p)
 	provider_refreshed(p);
 }
 
-/* Stops watching and frees everything. */
+/* Stop watching and free everything. */
 static void files_close(struct provider *p)
 {
 	struct files *f = p->data;
@@ -439,7 +439,7 @@ static void files_close(struct provider *p)
 	mem_free(f);
 }
 
-/* Reads a file, and calls tell() with its first mistake, if there is one. */
+/* Read a file, and call tell() with its first mistake, if there is one. */
 static void check_file(const char *path,
 		       void (*tell)(void *ctx, const char *text), void *ctx)
 {
@@ -453,7 +453,7 @@ static void check_file(const char *path,
 	source_fini(&s);
 }
 
-/* Reads all files of an entry. */
+/* Read all files of an entry. */
 static void files_examine(const struct discovery_config *base,
 			  void (*tell)(void *ctx, const char *text), void *ctx)
 {

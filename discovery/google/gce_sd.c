@@ -33,7 +33,7 @@ static const struct field_row gce_labels[] = {
 	{ 0 },
 };
 
-/* Adds the labels of the items of the metadata and of all interfaces. */
+/* Add the labels of the items of the metadata and of all interfaces. */
 static void add_gce_items(struct rest_run *r, const struct yaml_node *instance)
 {
 	const struct yaml_node *interfaces =

@@ -40,7 +40,7 @@ static void google_close(void *data)
 	mem_free(data);
 }
 
-/* Appends a JSON object that is complete to a JWT. */
+/* Append a JSON object that is complete to a JWT. */
 static void add_jwt_part(struct buf *jwt, struct buf *part)
 {
 	base64_encode_url(buf_bytes(part), jwt);
@@ -88,7 +88,7 @@ static void add_jwt_claims(struct buf *jwt, const struct yaml_node *key,
 	add_jwt_part(jwt, &text);
 }
 
-/* Writes the form by which a service account asks for a token. */
+/* Write the form by which a service account asks for a token. */
 static int write_jwt(const struct yaml_node *key, struct str url,
 		     struct buf *form, struct err *err)
 {
@@ -111,7 +111,7 @@ static int write_jwt(const struct yaml_node *key, struct str url,
 	return rc;
 }
 
-/* Writes the form by which a user asks for a token. */
+/* Write the form by which a user asks for a token. */
 static void write_refresh(const struct yaml_node *key, struct buf *form)
 {
 	url_add_field(form, "grant_type", str_of("refresh_token"));
@@ -120,7 +120,7 @@ static void write_refresh(const struct yaml_node *key, struct buf *form)
 	url_add_field(form, "refresh_token", doc_text(key, "refresh_token"));
 }
 
-/* Writes the request that the contents of a credentials file lead to. */
+/* Write the request that the contents of a credentials file lead to. */
 static int write_key_request(const struct yaml_node *key,
 			     struct rest_request *q, struct err *err)
 {
@@ -141,7 +141,7 @@ static int write_key_request(const struct yaml_node *key,
 	return 0;
 }
 
-/* Reads a credentials file, and writes the request for a token. */
+/* Read a credentials file, and write the request for a token. */
 static int ask_by_key_file(const char *path, struct rest_request *q,
 			   struct err *err)
 {
@@ -163,7 +163,7 @@ static int ask_by_key_file(const char *path, struct rest_request *q,
 	return rc;
 }
 
-/* Writes the request to the metadata server of the instance. */
+/* Write the request to the metadata server of the instance. */
 static void ask_metadata(struct google_account *a, struct rest_request *q)
 {
 	const char *host = env_find("GCE_METADATA_HOST");

@@ -30,7 +30,7 @@ struct http_source {
 };
 
 /*
- * Copies the configuration. Requests carry the refresh interval in the same
+ * Copy the configuration. Requests carry the refresh interval in the same
  * header as Prometheus' requests.
  */
 static void *source_open(struct provider *p)
@@ -48,7 +48,7 @@ static void *source_open(struct provider *p)
 	return s;
 }
 
-/* Returns whether a content type is JSON, with or without parameters. */
+/* Return whether a content type is JSON, with or without parameters. */
 static bool http_sd_is_json(const char *type)
 {
 	static const char want[] = "application/json";
@@ -59,7 +59,7 @@ static bool http_sd_is_json(const char *type)
 }
 
 /*
- * Returns 0 for a response that Prometheus accepts: status 200 and JSON.
+ * Return 0 for a response that Prometheus accepts: status 200 and JSON.
  * Otherwise returns the error.
  */
 static int check_response(const struct http_response *r, struct err *err)
@@ -77,7 +77,7 @@ static int check_response(const struct http_response *r, struct err *err)
 }
 
 /*
- * Parses a body and reports its target groups. A body that equals the previous
+ * Parse a body and report its target groups. A body that equals the previous
  * one is not parsed again, so that it does not cause a new target set.
  */
 static int http_sd_take(struct provider *p, struct http_source *s,
@@ -121,7 +121,7 @@ static void http_sd_on_answer(void *ctx, struct http_response *r)
 }
 
 /*
- * Starts a request, unless the previous one is still in flight. The timeout is
+ * Start a request, unless the previous one is still in flight. The timeout is
  * the refresh interval.
  */
 static void source_refresh(struct provider *p)
@@ -146,7 +146,7 @@ static void source_refresh(struct provider *p)
 	transfer_start(p->client, &r);
 }
 
-/* Cancels the request before freeing what its callback uses. */
+/* Cancel the request before freeing what its callback uses. */
 static void source_close(struct provider *p)
 {
 	struct http_source *s = p->data;
@@ -160,7 +160,7 @@ static void source_close(struct provider *p)
 	mem_free(s);
 }
 
-/* Reports an entry without a URL. */
+/* Report an entry without a URL. */
 static void source_check(struct yaml *y, const struct yaml_node *entry,
 			 struct discovery_config *base)
 {

@@ -21,7 +21,7 @@ static const struct field_row endpoint_port_labels[] = {
 	{ 0 },
 };
 
-/* Adds the targets of addresses with one port. */
+/* Add the targets of addresses with one port. */
 static void endpoints_add_addresses(struct group_builder *b,
 				    const struct yaml_node *addresses,
 				    const struct yaml_node *port,
@@ -85,7 +85,7 @@ static const struct field_row slice_endpoint_labels[] = {
 	{ 0 },
 };
 
-/* Adds the targets of one endpoint with one port. */
+/* Add the targets of one endpoint with one port. */
 static void slice_add_endpoint(struct group_builder *b,
 			       const struct yaml_node *endpoint,
 			       const struct yaml_node *port)

@@ -7,7 +7,7 @@
 #include "discovery/kubeobject/kube_meta.h"
 #include "discovery/rest/document.h"
 
-/* Returns the text after the first part of a domain, with its dot. */
+/* Return the text after the first part of a domain, with its dot. */
 static struct str after_first_part(struct str domain)
 {
 	const char *dot = memchr(domain.ptr, '.', domain.len);
@@ -36,7 +36,7 @@ static bool tls_has(const struct tls_hosts *t, struct str host)
 			  &host) != TABLE_NONE;
 }
 
-/* Collects the hosts of all certificates. */
+/* Collect the hosts of all certificates. */
 static void tls_read(struct tls_hosts *t, const struct yaml_node *object)
 {
 	const struct yaml_node *list = doc_find(object, "spec.tls");
@@ -58,7 +58,7 @@ static void tls_read(struct tls_hosts *t, const struct yaml_node *object)
 }
 
 /*
- * Returns whether a certificate covers the host of a rule. The first part of
+ * Return whether a certificate covers the host of a rule. The first part of
  * its host can be *, which covers any first part.
  */
 static bool tls_covers(const struct tls_hosts *t, struct str host)
@@ -76,7 +76,7 @@ static bool tls_covers(const struct tls_hosts *t, struct str host)
 	return covers;
 }
 
-/* Adds the target of a path of a rule. */
+/* Add the target of a path of a rule. */
 static void ingress_add_path(struct group_builder *b, struct str host,
 			     struct str path, bool has_tls)
 {
@@ -89,7 +89,7 @@ static void ingress_add_path(struct group_builder *b, struct str host,
 		    str_of(has_tls ? "https" : "http"));
 }
 
-/* Adds the targets of a rule; a rule without paths is for the path /. */
+/* Add the targets of a rule; a rule without paths is for the path /. */
 static void ingress_add_rule(struct group_builder *b, const struct tls_hosts *t,
 			     const struct yaml_node *rule)
 {

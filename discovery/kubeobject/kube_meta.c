@@ -10,7 +10,7 @@ enum {
 };
 
 /*
- * Adds two labels for each key of an object: <prefix>_<what>_<key>, and
+ * Add two labels for each key of an object: <prefix>_<what>_<key>, and
  * <prefix>_<what>present_<key>.
  */
 static void kube_add_map(struct group_builder *b, const char *prefix,

@@ -31,41 +31,41 @@
 #define KUBE_FIRST_FAMILY "first_ip_family"
 
 /*
- * Adds the labels for name, labels and annotations of an object; `prefix` is
+ * Add the labels for name, labels and annotations of an object; `prefix` is
  * __meta_kubernetes_<kind>.
  */
 void kube_add_meta(struct group_builder *b, const char *prefix,
 		   const struct yaml_node *object);
 
-/* Adds the labels for labels and annotations of an object. */
+/* Add the labels for labels and annotations of an object. */
 void kube_add_maps(struct group_builder *b, const char *prefix,
 		   const struct yaml_node *object);
 
-/* Adds the label for the namespace of an object. */
+/* Add the label for the namespace of an object. */
 void kube_add_namespace(struct group_builder *b,
 			const struct yaml_node *object);
 
-/* Adds the labels for kind and name of the controller that owns an object. */
+/* Add the labels for kind and name of the controller that owns an object. */
 void kube_add_controller(struct group_builder *b,
 			 const struct yaml_node *object);
 
-/* Adds those of endpoints to the open group. */
+/* Add those of endpoints to the open group. */
 void kube_map_endpoints(struct group_builder *b,
 			const struct yaml_node *object);
 
-/* Adds those of an endpoint slice to the open group. */
+/* Add those of an endpoint slice to the open group. */
 void kube_map_slice(struct group_builder *b, const struct yaml_node *object);
 
-/* Adds them to the open group. */
+/* Add them to the open group. */
 void kube_map_ingress(struct group_builder *b, const struct yaml_node *object);
 
-/* Adds them to the open group. */
+/* Add them to the open group. */
 void kube_map_node(struct group_builder *b, const struct yaml_node *object);
 
-/* Adds them to the open group. */
+/* Add them to the open group. */
 void kube_map_pod(struct group_builder *b, const struct yaml_node *object);
 
-/* Adds them to the open group. */
+/* Add them to the open group. */
 void kube_map_service(struct group_builder *b, const struct yaml_node *object);
 
 #endif

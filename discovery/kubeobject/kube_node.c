@@ -7,7 +7,7 @@
 #include "discovery/kubeobject/kube_meta.h"
 #include "discovery/rest/document.h"
 
-/* Adds a label for each condition of a node, such as Ready. */
+/* Add a label for each condition of a node, such as Ready. */
 static void node_add_conditions(struct group_builder *b,
 				const struct yaml_node *object)
 {
@@ -30,7 +30,7 @@ static void node_add_conditions(struct group_builder *b,
 	buf_fini(&status);
 }
 
-/* Returns the address of a node by which it is scraped; empty: none. */
+/* Return the address of a node by which it is scraped; empty: none. */
 static struct str node_address(const struct yaml_node *object)
 {
 	static const char *const paths[] = {
@@ -51,7 +51,7 @@ static struct str node_address(const struct yaml_node *object)
 	return str_of("");
 }
 
-/* Adds a label for the first address of each type. */
+/* Add a label for the first address of each type. */
 static void node_add_addresses(struct group_builder *b,
 			       const struct yaml_node *object)
 {

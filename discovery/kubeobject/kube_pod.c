@@ -20,7 +20,7 @@ static const struct field_row pod_labels[] = {
 	{ 0 },
 };
 
-/* Adds the labels of a container, and of a port; port NULL: none. */
+/* Add the labels of a container, and of a port; port NULL: none. */
 static void pod_add_target(struct group_builder *b,
 			   const struct yaml_node *object, struct str id,
 			   const struct yaml_node *container,
@@ -47,7 +47,7 @@ static void pod_add_target(struct group_builder *b,
 	group_label(b, KUBE_CONTAINER_ID, id);
 }
 
-/* Returns the id of a container; empty: it has not started. */
+/* Return the id of a container; empty: it has not started. */
 static struct str pod_container_id(const struct yaml_node *statuses,
 				   struct str name)
 {
@@ -60,7 +60,7 @@ static struct str pod_container_id(const struct yaml_node *statuses,
 	return str_of("");
 }
 
-/* Adds the targets of a list of containers. */
+/* Add the targets of a list of containers. */
 static void pod_add_containers(struct group_builder *b,
 			       const struct yaml_node *object, bool init)
 {

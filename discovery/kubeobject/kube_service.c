@@ -15,7 +15,7 @@ static const struct field_row service_port_labels[] = {
 };
 
 /*
- * Adds the addresses of a load balancer, with commas in between; if the status
+ * Add the addresses of a load balancer, with commas in between; if the status
  * has none, the one that was asked for.
  */
 static void service_add_balancer(struct group_builder *b,
@@ -38,7 +38,7 @@ static void service_add_balancer(struct group_builder *b,
 	buf_fini(&text);
 }
 
-/* Adds the target of a port of a service. */
+/* Add the target of a port of a service. */
 static void service_add_port(struct group_builder *b,
 			     const struct yaml_node *object,
 			     const struct yaml_node *port)

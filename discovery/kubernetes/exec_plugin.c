@@ -41,7 +41,7 @@ struct exec_plugin {
 	int64_t deadline_ns;
 };
 
-/* Returns whether `v` has an entry for the name of "NAME=value". */
+/* Return whether `v` has an entry for the name of "NAME=value". */
 static bool env_has(char *const *v, size_t count, const char *entry)
 {
 	size_t len = strcspn(entry, "=") + 1;
@@ -53,7 +53,7 @@ static bool env_has(char *const *v, size_t count, const char *entry)
 	return false;
 }
 
-/* Starts the program in a process group of its own. */
+/* Start the program in a process group of its own. */
 static int plugin_spawn(struct exec_plugin *x,
 			const struct exec_plugin_config *c, int output,
 			struct err *err)
@@ -97,7 +97,7 @@ static int plugin_spawn(struct exec_plugin *x,
 			c->hint);
 }
 
-/* Frees a run. */
+/* Free a run. */
 static void plugin_free(struct exec_plugin *x)
 {
 	if (x->process >= 0) {
@@ -117,7 +117,7 @@ static void plugin_free(struct exec_plugin *x)
 /* The number of plugins that do not end although they were killed. */
 static atomic_int unkillable;
 
-/* Waits for the end of a plugin that could not be killed. */
+/* Wait for the end of a plugin that could not be killed. */
 static void *plugin_wait(void *arg)
 {
 	pid_t *pid = arg;
@@ -130,7 +130,7 @@ static void *plugin_wait(void *arg)
 }
 
 /*
- * Kills the plugin with its children, and takes its exit status. A plugin that
+ * Kill the plugin with its children, and take its exit status. A plugin that
  * runs as another user (sudo) or hangs in the kernel may not end: a thread then
  * waits for it, because a stop of everprof must not.
  */
@@ -154,7 +154,7 @@ static void plugin_reap(const struct exec_plugin *x)
 	pthread_detach(thread_start("plugin", plugin_wait, pid));
 }
 
-/* Ends a run with an error. */
+/* End a run with an error. */
 static void plugin_fail(struct exec_plugin *x, const struct err *err)
 {
 	exec_plugin_fn done = x->done;
@@ -167,7 +167,7 @@ static void plugin_fail(struct exec_plugin *x, const struct err *err)
 	done(ctx, NULL, &named);
 }
 
-/* Reads what the plugin has printed. Returns false at the end or an error. */
+/* Read what the plugin has printed. Returns false at the end or an error. */
 static bool plugin_read(struct exec_plugin *x)
 {
 	char chunk[4 * KIB];
@@ -301,7 +301,7 @@ void exec_plugin_cancel(struct exec_plugin *x)
 }
 
 /*
- * Reads a zone: Z, +hh:mm or -hh:mm, as seconds east of Greenwich. Returns false
+ * Read a zone: Z, +hh:mm or -hh:mm, as seconds east of Greenwich. Returns false
  * if it is not a zone.
  */
 static bool plugin_read_zone(const char *text, int64_t *seconds)
@@ -324,7 +324,7 @@ static bool plugin_read_zone(const char *text, int64_t *seconds)
 }
 
 /*
- * Reads a time such as 2026-01-31T12:00:00.5Z or …+01:00 as Unix time in ms.
+ * Read a time such as 2026-01-31T12:00:00.5Z or …+01:00 as Unix time in ms.
  * Returns false if it is not such a time.
  */
 static bool plugin_read_time(const char *text, int64_t *ms)
@@ -343,7 +343,7 @@ static bool plugin_read_time(const char *text, int64_t *ms)
 	return true;
 }
 
-/* Takes the members of a credential from its status. */
+/* Take the members of a credential from its status. */
 static int plugin_take_status(struct exec_credential *c,
 			      const struct yaml_node *status, struct err *err)
 {

@@ -48,7 +48,7 @@ typedef void (*exec_plugin_fn)(void *ctx, struct exec_credential *c,
 			       const struct err *err);
 
 /*
- * Starts a plugin. If there is an error, `done` is not called, and *out is
+ * Start a plugin. If there is an error, `done` is not called, and *out is
  * NULL.
  */
 NODISCARD int exec_plugin_start(struct http_client *client,
@@ -57,16 +57,16 @@ NODISCARD int exec_plugin_start(struct http_client *client,
 				struct exec_plugin **out, struct err *err);
 
 /*
- * Ends a plugin that has run for too long: done() is called with an error.
+ * End a plugin that has run for too long: done() is called with an error.
  * Returns for how many milliseconds the plugin may still run; 0: it has ended.
  */
 int64_t exec_plugin_expire(struct exec_plugin *x);
 
-/* Kills a plugin that is running; done() is not called. NULL is a no-op. */
+/* Kill a plugin that is running; done() is not called. NULL is a no-op. */
 void exec_plugin_cancel(struct exec_plugin *x);
 
 /*
- * Reads what a plugin has printed. On success the caller calls yaml_fini() for
+ * Read what a plugin has printed. On success the caller calls yaml_fini() for
  * c->y. ERR_INVALID: it is not a credential of this version.
  */
 NODISCARD int exec_credential_parse(struct bytes text, const char *api_version,

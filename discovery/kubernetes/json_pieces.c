@@ -32,7 +32,7 @@ static bool is_json_space(uint8_t c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Passes on the piece that was read. */
+/* Pass on the piece that was read. */
 static int json_end_piece(struct json_pieces *p, struct err *err)
 {
 	int rc = p->piece(p->ctx, str_from(buf_bytes(&p->key)),
@@ -47,7 +47,7 @@ static int json_end_piece(struct json_pieces *p, struct err *err)
 }
 
 /*
- * Looks at one byte of an object, an array or a string. Returns whether the
+ * Look at one byte of an object, an array or a string. Returns whether the
  * piece ends with it.
  */
 static bool json_piece_byte(struct json_pieces *p, uint8_t c)
@@ -68,14 +68,14 @@ static bool json_piece_byte(struct json_pieces *p, uint8_t c)
 	return false;
 }
 
-/* Returns whether a byte ends a number, true, false or null. */
+/* Return whether a byte ends a number, true, false or null. */
 static bool json_ends_word(uint8_t c)
 {
 	return c == ',' || c == ']' || c == '}' || is_json_space(c);
 }
 
 /*
- * Reads bytes of a piece. Returns how many belong to it, and sets *ended at its
+ * Read bytes of a piece. Returns how many belong to it, and sets *ended at its
  * end.
  */
 static size_t json_scan_piece(struct json_pieces *p, struct bytes text,
@@ -98,7 +98,7 @@ static size_t json_scan_piece(struct json_pieces *p, struct bytes text,
 	return text.len;
 }
 
-/* Begins a piece with its first byte, which is read again afterwards. */
+/* Begin a piece with its first byte, which is read again afterwards. */
 static void json_begin_piece(struct json_pieces *p, uint8_t c)
 {
 	p->in_piece = true;
@@ -110,7 +110,7 @@ static void json_begin_piece(struct json_pieces *p, uint8_t c)
 		(void)json_piece_byte(p, c);
 }
 
-/* Returns the state after a byte of the text outside of pieces; -1: invalid. */
+/* Return the state after a byte of the text outside of pieces; -1: invalid. */
 static int json_next_state(struct json_pieces *p, uint8_t c)
 {
 	switch (p->expects) {
@@ -131,7 +131,7 @@ static int json_next_state(struct json_pieces *p, uint8_t c)
 	}
 }
 
-/* Returns whether a byte begins a piece, instead of changing the state. */
+/* Return whether a byte begins a piece, instead of changing the state. */
 static bool json_begins_piece(const struct json_pieces *p, uint8_t c)
 {
 	if (p->expects == JSON_TOP)
@@ -142,7 +142,7 @@ static bool json_begins_piece(const struct json_pieces *p, uint8_t c)
 	return !json_ends_word(c) && c != ':';
 }
 
-/* Reads one byte outside of pieces. Returns false if it cannot stand there. */
+/* Read one byte outside of pieces. Returns false if it cannot stand there. */
 static bool json_outer_byte(struct json_pieces *p, uint8_t c)
 {
 	bool items = str_is(str_from(buf_bytes(&p->key)), ITEMS);

@@ -20,7 +20,7 @@
 #include "base/err.h"
 
 /*
- * Receives a piece. `key` is the name of the member; empty in a stream. An
+ * Receive a piece. `key` is the name of the member; empty in a stream. An
  * error ends the reading.
  */
 typedef int (*json_piece_fn)(void *ctx, struct str key, struct bytes piece,
@@ -57,22 +57,22 @@ struct json_pieces {
 	size_t depth; /* of objects and arrays in the piece */
 };
 
-/* Begins to read a list or a stream. */
+/* Begin to read a list or a stream. */
 void json_pieces_init(struct json_pieces *p, bool is_list, json_piece_fn piece,
 		      void *ctx);
 
-/* Frees the memory. */
+/* Free the memory. */
 void json_pieces_fini(struct json_pieces *p);
 
 /*
- * Reads the next part of the text. ERR_INVALID: the text is not a list or a
+ * Read the next part of the text. ERR_INVALID: the text is not a list or a
  * stream. ERR_TOOBIG: a piece is larger than YAML_TEXT_MAX. Other errors are
  * those of piece().
  */
 NODISCARD int json_pieces_feed(struct json_pieces *p, struct bytes text,
 			       struct err *err);
 
-/* Returns whether the text is complete; a stream may end after any object. */
+/* Return whether the text is complete; a stream may end after any object. */
 bool json_pieces_done(const struct json_pieces *p);
 
 #endif

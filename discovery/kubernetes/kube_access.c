@@ -68,7 +68,7 @@ struct kube_access *kube_access_new(struct provider *p, struct str api_server,
 	return a;
 }
 
-/* Forgets the client's options. */
+/* Forget the client's options. */
 static void access_forget(struct kube_access *a)
 {
 	http_config_unref(a->http);
@@ -76,7 +76,7 @@ static void access_forget(struct kube_access *a)
 	a->expires_ms = INT64_MAX;
 }
 
-/* Forgets the kubeconfig file. */
+/* Forget the kubeconfig file. */
 static void access_drop_file(struct kube_access *a)
 {
 	exec_plugin_cancel(a->plugin);
@@ -102,7 +102,7 @@ const char *kube_access_shown(const struct kube_access *a)
 	return a->shown;
 }
 
-/* Sets URL and options from the environment of a pod. */
+/* Set URL and options from the environment of a pod. */
 static int access_set_pod(struct kube_access *a, struct err *err)
 {
 	const char *host = env_find("KUBERNETES_SERVICE_HOST");
@@ -125,7 +125,7 @@ static int access_set_pod(struct kube_access *a, struct err *err)
 	return 0;
 }
 
-/* Sets the options with what a plugin has printed. */
+/* Set the options with what a plugin has printed. */
 static void access_take_credential(struct kube_access *a,
 				   const struct exec_credential *c)
 {
@@ -161,7 +161,7 @@ static void access_on_plugin(void *ctx, struct exec_credential *c,
 	a->ready(a->p);
 }
 
-/* Starts the plugin, unless it runs or has failed a moment ago. */
+/* Start the plugin, unless it runs or has failed a moment ago. */
 static int access_run_plugin(struct kube_access *a, struct err *err)
 {
 	int rc;
@@ -177,7 +177,7 @@ static int access_run_plugin(struct kube_access *a, struct err *err)
 	return rc ? rc : KUBE_ACCESS_PENDING;
 }
 
-/* Reads the kubeconfig file, if it has changed. */
+/* Read the kubeconfig file, if it has changed. */
 static int access_read_file(struct kube_access *a, struct err *err)
 {
 	struct file_stamp stamp = file_stamp(a->path);

@@ -34,7 +34,7 @@ struct kube_login {
 #define KUBE_ACCESS_PENDING 1
 
 /*
- * Makes an access. `api_server` and `kubeconfig` are borrowed; if both are
+ * Make an access. `api_server` and `kubeconfig` are borrowed; if both are
  * empty, the service account of the pod is used. ready() is called when a
  * credential plugin has ended, well or not, or was cancelled because the
  * kubeconfig file has changed.
@@ -43,11 +43,11 @@ struct kube_access *kube_access_new(struct provider *p, struct str api_server,
 				    struct str kubeconfig,
 				    void (*ready)(struct provider *p));
 
-/* Frees an access, and kills its plugin. NULL is a no-op. */
+/* Free an access, and kill its plugin. NULL is a no-op. */
 void kube_access_free(struct kube_access *a);
 
 /*
- * Returns 0 and how to log in, or KUBE_ACCESS_PENDING: ready() will be called.
+ * Return 0 and how to log in, or KUBE_ACCESS_PENDING: ready() will be called.
  * Errors: the kubeconfig file, the credential plugin or the environment of the
  * pod is not as it should be.
  */
@@ -61,16 +61,16 @@ NODISCARD int kube_access_get(struct kube_access *a, struct kube_login *login,
 void kube_access_reject(struct kube_access *a);
 
 /*
- * Kills a plugin that has run for too long. Returns for how many milliseconds a
+ * Kill a plugin that has run for too long. Returns for how many milliseconds a
  * plugin may still run; INT64_MAX: none is running.
  */
 int64_t kube_access_expire(struct kube_access *a);
 
-/* Returns the text for messages; borrowed. */
+/* Return the text for messages; borrowed. */
 const char *kube_access_shown(const struct kube_access *a);
 
 /*
- * Sets *out to the namespace of the pod that everprof runs in; the caller owns
+ * Set *out to the namespace of the pod that everprof runs in; the caller owns
  * the text. Errors: there is no such pod, or its namespace cannot be read.
  */
 NODISCARD int kube_own_namespace(char **out, struct err *err);

@@ -3,7 +3,7 @@
 
 #include "discovery/kubernetes/kube_selector.h"
 
-/* Decodes the section namespaces. */
+/* Decode the section namespaces. */
 static void kube_decode_namespaces(struct yaml *y, const struct yaml_node *n,
 				   void *field)
 {
@@ -18,7 +18,7 @@ static void kube_decode_namespaces(struct yaml *y, const struct yaml_node *n,
 	yaml_decode(y, n, "namespaces", fields, field);
 }
 
-/* Decodes the section attach_metadata. */
+/* Decode the section attach_metadata. */
 static void kube_decode_attach(struct yaml *y, const struct yaml_node *n,
 			       void *field)
 {
@@ -39,7 +39,7 @@ static void kube_decode_attach(struct yaml *y, const struct yaml_node *n,
 	yaml_decode(y, n, "attach_metadata", fields, field);
 }
 
-/* Returns the role with this name; KUBE_ROLES: there is none. */
+/* Return the role with this name; KUBE_ROLES: there is none. */
 static enum kube_resource_id kube_role_of(struct str name)
 {
 	size_t i = 0;
@@ -49,7 +49,7 @@ static enum kube_resource_id kube_role_of(struct str name)
 	return (enum kube_resource_id)i;
 }
 
-/* Checks the parts of a selector that do not depend on the role. */
+/* Check the parts of a selector that do not depend on the role. */
 static void kube_check_selector(struct yaml *y, const struct yaml_node *n,
 				const struct kube_selector *s)
 {
@@ -64,7 +64,7 @@ static void kube_check_selector(struct yaml *y, const struct yaml_node *n,
 			   STR_ARG(s->label));
 }
 
-/* Decodes the section selectors. */
+/* Decode the section selectors. */
 static void kube_decode_selectors(struct yaml *y, const struct yaml_node *n,
 				  void *field)
 {
@@ -112,7 +112,7 @@ void kube_config_init(struct discovery_config *base)
 	c->kubeconfig = str_of("");
 }
 
-/* Sets which resources are watched. */
+/* Set which resources are watched. */
 static void kube_set_wanted(struct kube_config *c)
 {
 	bool slices = c->role == KUBE_ENDPOINTS ||
@@ -128,7 +128,7 @@ static void kube_set_wanted(struct kube_config *c)
 	c->wants[KUBE_JOB] = pods && (c->attach_job || c->attach_cronjob);
 }
 
-/* Reports selectors for resources that the role does not watch. */
+/* Report selectors for resources that the role does not watch. */
 static void kube_check_selector_roles(struct yaml *y,
 				      const struct yaml_node *entry,
 				      const struct kube_config *c)
@@ -144,7 +144,7 @@ static void kube_check_selector_roles(struct yaml *y,
 	}
 }
 
-/* Checks how the API server is found. */
+/* Check how the API server is found. */
 static void kube_check_server(struct yaml *y, const struct yaml_node *entry,
 			      const struct kube_config *c)
 {

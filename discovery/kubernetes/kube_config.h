@@ -46,14 +46,14 @@ struct kube_config {
 /* The keys of an entry. */
 extern const struct yaml_field kube_config_fields[];
 
-/* Sets the defaults. */
+/* Set the defaults. */
 void kube_config_init(struct discovery_config *base);
 
-/* Checks an entry, and sets what follows from its keys. */
+/* Check an entry, and set what follows from its keys. */
 void kube_config_check(struct yaml *y, const struct yaml_node *entry,
 		       struct discovery_config *base);
 
-/* Reports a role whose targets have no ID of a container. */
+/* Report a role whose targets have no ID of a container. */
 void kube_config_check_containers(struct yaml *y, const struct yaml_node *entry,
 				  const struct discovery_config *base);
 

@@ -22,7 +22,7 @@ struct joining {
 	size_t lacking;      /* objects without the labels of others */
 };
 
-/* Returns whether an object has labels of others. */
+/* Return whether an object has labels of others. */
 static bool join_is_needed(const struct joining *j)
 {
 	for (size_t i = 1; i < j->p.v.count; i++) {
@@ -32,7 +32,7 @@ static bool join_is_needed(const struct joining *j)
 	return j->p.c->role == KUBE_POD && j->p.c->attach_job;
 }
 
-/* Returns whether groups were made of the parts that were found. */
+/* Return whether groups were made of the parts that were found. */
 static bool join_is_current(const struct joining *j,
 			    const struct target_groups *g)
 {
@@ -43,7 +43,7 @@ static bool join_is_current(const struct joining *j,
 	return g->part_count == j->p.v.count;
 }
 
-/* Returns a list in the arena, with `rest` after it. */
+/* Return a list in the arena, with `rest` after it. */
 static const struct label_list *join_link(struct joining *j, struct label *v,
 					  size_t count,
 					  const struct label_list *rest)
@@ -55,7 +55,7 @@ static const struct label_list *join_link(struct joining *j, struct label *v,
 }
 
 /*
- * Returns the labels of group number `n` of an object, with `rest` after them;
+ * Return the labels of group number `n` of an object, with `rest` after them;
  * only `rest` if there is no object.
  */
 static const struct label_list *join_object(struct joining *j,
@@ -68,7 +68,7 @@ static const struct label_list *join_object(struct joining *j,
 	return join_link(j, g->v[n].labels.v, g->v[n].labels.count, rest);
 }
 
-/* Returns the labels that others get of a node, with `rest` after them. */
+/* Return the labels that others get of a node, with `rest` after them. */
 static const struct label_list *join_node_labels(struct joining *j,
 						 const struct target_groups *g,
 						 const struct label_list *rest)
@@ -76,7 +76,7 @@ static const struct label_list *join_node_labels(struct joining *j,
 	return join_object(j, g, 1, rest);
 }
 
-/* Adds a label with a value that belongs to a part, unless it is empty. */
+/* Add a label with a value that belongs to a part, unless it is empty. */
 static void add_workload(struct label_list *l, const char *name,
 			 struct str value)
 {
@@ -84,7 +84,7 @@ static void add_workload(struct label_list *l, const char *name,
 		l->v[l->count++] = (struct label){ str_of(name), value };
 }
 
-/* Returns the name of the controller of an object, if it has this kind. */
+/* Return the name of the controller of an object, if it has this kind. */
 static struct str controller_name(const struct target_groups *g,
 				  const char *kind)
 {
@@ -94,7 +94,7 @@ static struct str controller_name(const struct target_groups *g,
 }
 
 /*
- * Returns the labels that targets get of a pod and its workload; `parts` are
+ * Return the labels that targets get of a pod and its workload; `parts` are
  * those of the pod.
  */
 static const struct label_list *join_pod(struct joining *j,
@@ -118,7 +118,7 @@ static const struct label_list *join_pod(struct joining *j,
 	return join_link(j, more.v, more.count, more.rest);
 }
 
-/* Returns the port of a target of endpoints; empty: none. */
+/* Return the port of a target of endpoints; empty: none. */
 static struct str target_port(const struct joining *j,
 			      const struct label_list *l)
 {
@@ -136,7 +136,7 @@ static struct str target_port(const struct joining *j,
 }
 
 /*
- * Returns the target of a pod that is the container with a port: its first port
+ * Return the target of a pod that is the container with a port: its first port
  * with this number, of the last such container. NULL: there is none.
  */
 static const struct label_list *find_container(const struct target_groups *pod,
@@ -158,7 +158,7 @@ static const struct label_list *find_container(const struct target_groups *pod,
 }
 
 /*
- * Returns the labels of a target of a pod, from number `first` and without the
+ * Return the labels of a target of a pod, from number `first` and without the
  * container's id, which is the last one.
  */
 static const struct label_list *join_container(struct joining *j,
@@ -173,7 +173,7 @@ static const struct label_list *join_container(struct joining *j,
 	return join_link(j, t->v + first, count - first, rest);
 }
 
-/* Returns the labels that a target of endpoints gets of its pod. */
+/* Return the labels that a target of endpoints gets of its pod. */
 static const struct label_list *
 join_target_pod(struct joining *j, const struct label_list *own,
 		struct target_groups *const *parts,
@@ -201,7 +201,7 @@ join_target_pod(struct joining *j, const struct label_list *own,
 	return join_link(j, protocol, 1, rest);
 }
 
-/* Adds a target of endpoints; `parts` are its pod and what belongs to that. */
+/* Add a target of endpoints; `parts` are its pod and what belongs to that. */
 static void join_target(struct joining *j, const struct label_list *own,
 			struct target_groups *const *parts)
 {
@@ -225,7 +225,7 @@ static int by_pod_and_port(const void *a, const void *b)
 }
 
 /*
- * Adds the ports of a pod that are not among those of the endpoints; `parts`
+ * Add the ports of a pod that are not among those of the endpoints; `parts`
  * are those of the pod.
  */
 static void join_other_ports(struct joining *j, struct target_groups *pod,
@@ -256,7 +256,7 @@ static bool join_same_pod(const void *ctx, uint32_t number, const void *key)
 	return parts[number] == key;
 }
 
-/* Returns whether part `n`, a pod, is not among the parts before. */
+/* Return whether part `n`, a pod, is not among the parts before. */
 static bool is_first_of_pod(struct table *pods,
 			    struct target_groups *const *parts, uint32_t n)
 {
@@ -269,7 +269,7 @@ static bool is_first_of_pod(struct table *pods,
 	return true;
 }
 
-/* Makes the targets of endpoints. */
+/* Make the targets of endpoints. */
 static void join_endpoints(struct joining *j, const struct target_group *own)
 {
 	struct target_groups *const *parts = j->p.v.v;
@@ -291,7 +291,7 @@ static void join_endpoints(struct joining *j, const struct target_group *own)
 	table_fini(&pods);
 }
 
-/* Makes the group of an object and its parts. */
+/* Make the group of an object and its parts. */
 static void join_group(struct joining *j, const struct target_group *own,
 		       struct target_groups *out)
 {
@@ -324,7 +324,7 @@ static void join_group(struct joining *j, const struct target_group *own,
 	out->targets = g->target_count;
 }
 
-/* Returns the bytes that joined groups need at most. */
+/* Return the bytes that joined groups need at most. */
 static size_t join_room(const struct joining *j)
 {
 	const size_t link = arena_room(sizeof(struct label_list));
@@ -344,7 +344,7 @@ static size_t join_room(const struct joining *j)
 	return bytes;
 }
 
-/* Makes joined groups of the parts that were found. */
+/* Make joined groups of the parts that were found. */
 static struct target_groups *join_make(struct joining *j,
 				       const struct target_groups *own)
 {
@@ -363,7 +363,7 @@ static struct target_groups *join_make(struct joining *j,
 }
 
 /*
- * Returns whether a slice is left out: a service with two IP families has a
+ * Return whether a slice is left out: a service with two IP families has a
  * slice for each, with the same pods, and only the first family counts.
  */
 static bool is_second_family(const struct joining *j)
@@ -381,7 +381,7 @@ static bool is_second_family(const struct joining *j)
 }
 
 /*
- * Returns whether a pod is left out: if nodes are selected, its node must be
+ * Return whether a pod is left out: if nodes are selected, its node must be
  * one of them.
  */
 static bool is_on_other_node(const struct joining *j)
@@ -391,7 +391,7 @@ static bool is_on_other_node(const struct joining *j)
 	       !j->p.v.v[PART_PODS + POD_NODE];
 }
 
-/* Makes the joined groups of an object again, if they are out of date. */
+/* Make the joined groups of an object again, if they are out of date. */
 static void join_renew(struct joining *j, struct kube_stores *s,
 		       struct kube_object *o)
 {
@@ -408,7 +408,7 @@ static void join_renew(struct joining *j, struct kube_stores *s,
 		kube_object_join(s, o, join_make(j, o->own));
 }
 
-/* Appends the groups of an object. */
+/* Append the groups of an object. */
 static void join_one(struct joining *j, struct kube_stores *s,
 		     struct kube_object *o, struct target_groups_list *out)
 {

@@ -18,7 +18,7 @@
 #include "discovery/kubernetes/kube_store.h"
 
 /*
- * Appends the target groups of all objects of the role, with references.
+ * Append the target groups of all objects of the role, with references.
  * Returns the number of objects that lack the labels of others, because these
  * would exceed the memory limit of the stores.
  */

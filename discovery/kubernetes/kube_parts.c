@@ -42,7 +42,7 @@ struct str kube_object_label(const struct target_groups *g, const char *name)
 	return g ? kube_list_label(&g->v[0].labels, name) : str_of("");
 }
 
-/* Finds another object of the namespace, if its resource is watched. */
+/* Find another object of the namespace, if its resource is watched. */
 static struct target_groups *parts_find(const struct kube_parts *p,
 					enum kube_resource_id id,
 					struct str name)
@@ -50,7 +50,7 @@ static struct target_groups *parts_find(const struct kube_parts *p,
 	return kube_store_find(p->s, id, p->namespace, name);
 }
 
-/* Finds a node. */
+/* Find a node. */
 static struct target_groups *parts_node(const struct kube_parts *p,
 					struct str name)
 {
@@ -59,7 +59,7 @@ static struct target_groups *parts_node(const struct kube_parts *p,
 	return kube_store_find(p->s, KUBE_NODE, str_of(""), name);
 }
 
-/* Adds the parts of a pod, apart from the pod itself. */
+/* Add the parts of a pod, apart from the pod itself. */
 static void parts_add_pod(struct kube_parts *p, const struct target_groups *pod,
 			  struct target_groups *node)
 {
@@ -76,7 +76,7 @@ static void parts_add_pod(struct kube_parts *p, const struct target_groups *pod,
 				  NULL;
 }
 
-/* Adds the pod and the node of a target of endpoints, and the pod's parts. */
+/* Add the pod and the node of a target of endpoints, and the pod's parts. */
 static void parts_add_target(struct kube_parts *p, const struct label_list *l)
 {
 	struct str kind = kube_list_label(l, p->names->kind);
@@ -92,7 +92,7 @@ static void parts_add_target(struct kube_parts *p, const struct label_list *l)
 	parts_add_pod(p, pod, parts_node(p, node));
 }
 
-/* Returns the name of the service of endpoints or of a slice. */
+/* Return the name of the service of endpoints or of a slice. */
 static struct str parts_service(const struct kube_parts *p,
 				const struct target_groups *own)
 {

@@ -52,17 +52,17 @@ struct kube_parts {
 	VEC(struct target_groups *) v;
 };
 
-/* Begins for objects of the role of a configuration. */
+/* Begin for objects of the role of a configuration. */
 void kube_parts_init(struct kube_parts *p, const struct kube_stores *s,
 		     const struct kube_config *c);
 
-/* Finds the parts of an object. */
+/* Find the parts of an object. */
 void kube_parts_find(struct kube_parts *p, struct target_groups *own);
 
-/* Returns the value of a label of a list; empty: none. */
+/* Return the value of a label of a list; empty: none. */
 struct str kube_list_label(const struct label_list *l, const char *name);
 
-/* Returns a label of the group of an object; empty: none, or no object. */
+/* Return a label of the group of an object; empty: none, or no object. */
 struct str kube_object_label(const struct target_groups *g, const char *name);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <ctype.h>
 
-/* Removes leading blanks. */
+/* Remove leading blanks. */
 static void selector_skip(struct str *s)
 {
 	while (s->len && isspace((unsigned char)*s->ptr)) {
@@ -12,7 +12,7 @@ static void selector_skip(struct str *s)
 	}
 }
 
-/* Removes `token` from the start of a text. Returns whether it was there. */
+/* Remove `token` from the start of a text. Returns whether it was there. */
 static bool selector_take(struct str *s, const char *token)
 {
 	selector_skip(s);
@@ -23,7 +23,7 @@ static bool selector_take(struct str *s, const char *token)
 	return true;
 }
 
-/* Removes a word from the start of a text, and returns it; empty: none. */
+/* Remove a word from the start of a text, and return it; empty: none. */
 static struct str selector_word(struct str *s)
 {
 	struct str word = { 0 };
@@ -42,7 +42,7 @@ static struct str selector_word(struct str *s)
 	return word;
 }
 
-/* Removes "(a, b)". Returns whether it was there. */
+/* Remove "(a, b)". Returns whether it was there. */
 static bool selector_take_set(struct str *s)
 {
 	if (!selector_take(s, "("))
@@ -53,7 +53,7 @@ static bool selector_take_set(struct str *s)
 	return selector_take(s, ")");
 }
 
-/* Removes what follows the key of a requirement. Returns whether it is valid. */
+/* Remove what follows the key of a requirement. Returns whether it is valid. */
 static bool selector_take_rest(struct str *s)
 {
 	static const char *const signs[] = { "==", "!=", "=", ">", "<" };
@@ -89,7 +89,7 @@ bool kube_is_label_selector(struct str text)
 }
 
 /*
- * Returns whether a text has an equals sign after its first byte. Within values,
+ * Return whether a text has an equals sign after its first byte. Within values,
  * a comma, an equals sign and a backslash follow a backslash.
  */
 static bool is_field_requirement(struct str text)

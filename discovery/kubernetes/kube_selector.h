@@ -15,13 +15,13 @@
 #include "base/bytes.h"
 
 /*
- * Returns whether a text is a label selector: requirements with commas between
+ * Return whether a text is a label selector: requirements with commas between
  * them, such as "tier=web,env in (a, b),!canary,cores>4".
  */
 bool kube_is_label_selector(struct str text);
 
 /*
- * Returns whether a text is a field selector: requirements with commas between
+ * Return whether a text is a field selector: requirements with commas between
  * them, such as "spec.nodeName=a,status.phase!=Failed".
  */
 bool kube_is_field_selector(struct str text);

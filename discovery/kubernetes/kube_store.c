@@ -29,13 +29,13 @@ void kube_object_join(struct kube_stores *s, struct kube_object *o,
 	o->joined = joined;
 }
 
-/* Returns the bytes that an object takes beside its groups. */
+/* Return the bytes that an object takes beside its groups. */
 static size_t kube_object_room(const char *key)
 {
 	return OBJECT_ROOM + strlen(key);
 }
 
-/* Frees what an object owns. */
+/* Free what an object owns. */
 static void kube_object_fini(struct kube_stores *s, struct kube_object *o)
 {
 	s->bytes -= o->own->arena.used + kube_object_room(o->key);
@@ -71,14 +71,14 @@ static uint64_t kube_key_hash(const char *key)
 	return hash_key(bytes_of(str_of(key)));
 }
 
-/* Returns the number of an object, or TABLE_NONE. */
+/* Return the number of an object, or TABLE_NONE. */
 static uint32_t kube_find_key(const struct kube_store *one, const char *key)
 {
 	return table_find(&one->by_key, kube_key_hash(key), kube_same_key, one,
 			  key);
 }
 
-/* Writes the key of an object. */
+/* Write the key of an object. */
 static void kube_write_key(struct buf *key, struct str namespace,
 			   struct str name)
 {
@@ -87,7 +87,7 @@ static void kube_write_key(struct buf *key, struct str namespace,
 	buf_add(key, name.ptr, name.len);
 }
 
-/* Removes object number `n`; the last object takes its number. */
+/* Remove object number `n`; the last object takes its number. */
 static void kube_remove_at(struct kube_stores *s, struct kube_store *one,
 			   uint32_t n)
 {
@@ -104,7 +104,7 @@ static void kube_remove_at(struct kube_stores *s, struct kube_store *one,
 	s->changed = true;
 }
 
-/* Makes the compact groups of an object; the caller owns *out. */
+/* Make the compact groups of an object; the caller owns *out. */
 static int kube_make_own(struct kube_stores *s, enum kube_resource_id id,
 			 const struct yaml_node *object,
 			 struct target_groups **out, struct err *err)
@@ -126,7 +126,7 @@ static int kube_make_own(struct kube_stores *s, enum kube_resource_id id,
 	return 0;
 }
 
-/* Gives an object new groups, unless they are equal to the old ones. */
+/* Give an object new groups, unless they are equal to the old ones. */
 static void kube_object_set(struct kube_stores *s, struct kube_object *o,
 			    struct target_groups *own)
 {
@@ -142,7 +142,7 @@ static void kube_object_set(struct kube_stores *s, struct kube_object *o,
 	s->changed = true;
 }
 
-/* Adds or replaces the object with this key. */
+/* Add or replace the object with this key. */
 static int kube_put_key(struct kube_stores *s, enum kube_resource_id id,
 			const char *key, struct target_groups *own,
 			uint32_t list, struct err *err)
@@ -211,7 +211,7 @@ void kube_store_remove(struct kube_stores *s, enum kube_resource_id id,
 	buf_fini(&key);
 }
 
-/* Returns whether a key is in a namespace; empty: all keys are. */
+/* Return whether a key is in a namespace; empty: all keys are. */
 static bool kube_key_is_in(const char *key, struct str namespace)
 {
 	return !namespace.len || (str_starts(str_of(key), namespace) &&

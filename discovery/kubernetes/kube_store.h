@@ -45,14 +45,14 @@ struct kube_stores {
 	bool changed;     /* since the owner cleared this mark */
 };
 
-/* Begins without objects. */
+/* Begin without objects. */
 void kube_stores_init(struct kube_stores *s);
 
-/* Frees all objects. */
+/* Free all objects. */
 void kube_stores_fini(struct kube_stores *s);
 
 /*
- * Adds or replaces an object. `list` is the number of the list in progress.
+ * Add or replace an object. `list` is the number of the list in progress.
  * ERR_INVALID: the object has no name. ERR_TOOBIG: the object has too many
  * targets, or all objects together exceed KUBE_BYTES_MAX; the object is then
  * removed.
@@ -61,22 +61,22 @@ NODISCARD int kube_store_put(struct kube_stores *s, enum kube_resource_id id,
 			     const struct yaml_node *object, uint32_t list,
 			     struct err *err);
 
-/* Removes an object, if it is known. */
+/* Remove an object, if it is known. */
 void kube_store_remove(struct kube_stores *s, enum kube_resource_id id,
 		       const struct yaml_node *object);
 
-/* Replaces the joined groups of an object; takes over the reference. */
+/* Replace the joined groups of an object; take over the reference. */
 void kube_object_join(struct kube_stores *s, struct kube_object *o,
 		      struct target_groups *joined);
 
 /*
- * Removes the objects of a namespace (empty: all objects) that list number
+ * Remove the objects of a namespace (empty: all objects) that list number
  * `list` did not have.
  */
 void kube_store_sweep(struct kube_stores *s, enum kube_resource_id id,
 		      struct str namespace, uint32_t list);
 
-/* Returns the groups of an object, or NULL; borrowed. */
+/* Return the groups of an object, or NULL; borrowed. */
 struct target_groups *kube_store_find(const struct kube_stores *s,
 				      enum kube_resource_id id,
 				      struct str namespace, struct str name);

@@ -20,7 +20,7 @@
 #define PAGE_SIZE     500
 #define WATCH_SECONDS 300 /* shortest time of a watch; the longest is twice */
 
-/* Adds the selectors of the configuration. */
+/* Add the selectors of the configuration. */
 static void kube_url_add_selectors(const struct kube_watch *w, struct buf *url)
 {
 	const struct kube_selector *s;
@@ -34,7 +34,7 @@ static void kube_url_add_selectors(const struct kube_watch *w, struct buf *url)
 		url_add_param(url, "fieldSelector", s->field);
 }
 
-/* Writes the URL of the resource of a watch. */
+/* Write the URL of the resource of a watch. */
 static void kube_url_write_path(const struct kube_watch *w, const char *server,
 				struct buf *url)
 {
@@ -49,7 +49,7 @@ static void kube_url_write_path(const struct kube_watch *w, const char *server,
 	buf_str(url, r->name);
 }
 
-/* Adds the parameters of a page of a list. */
+/* Add the parameters of a page of a list. */
 static void kube_url_add_list(const struct kube_watch *w, struct buf *url)
 {
 	char limit[16];
@@ -65,7 +65,7 @@ static void kube_url_add_list(const struct kube_watch *w, struct buf *url)
 }
 
 /*
- * Adds the parameters of a watch, and returns its length in ms. Watches do not
+ * Add the parameters of a watch, and return its length in ms. Watches do not
  * all end at the same time.
  */
 static int64_t kube_url_add_watch(const struct kube_watch *w, struct buf *url)
@@ -102,7 +102,7 @@ static int64_t kube_url_add_watch(const struct kube_watch *w, struct buf *url)
 /* a list with more pages is taken for one that never ends */
 #define PAGES_MAX 20000
 
-/* Returns a watch for a resource in a namespace; empty: in all of them. */
+/* Return a watch for a resource in a namespace; empty: in all of them. */
 static struct kube_watch *kube_watch_new(struct kube_session *s,
 					 enum kube_resource_id id,
 					 struct str namespace)
@@ -120,7 +120,7 @@ static struct kube_watch *kube_watch_new(struct kube_session *s,
 	return w;
 }
 
-/* Frees a watch, and cancels its request. */
+/* Free a watch, and cancel its request. */
 static void kube_watch_free(struct kube_watch *w)
 {
 	http_cancel(w->s->p->client, w);
@@ -133,20 +133,20 @@ static void kube_watch_free(struct kube_watch *w)
 	mem_free(w);
 }
 
-/* Makes the provider run the session soon. */
+/* Make the provider run the session soon. */
 static void watch_wake(struct kube_watch *w)
 {
 	provider_call_within(w->s->p, 0);
 }
 
-/* Replaces an owned text; empty: none. */
+/* Replace an owned text; empty: none. */
 static void watch_set(char **field, struct str text)
 {
 	mem_free(*field);
 	*field = text.len ? mem_strndup(text) : NULL;
 }
 
-/* Lets the watch wait, at first for a short time, then for longer. */
+/* Let the watch wait, at first for a short time, then for longer. */
 static void watch_pause(struct kube_watch *w)
 {
 	int64_t now = clock_mono_ns();
@@ -163,7 +163,7 @@ static void watch_pause(struct kube_watch *w)
 		w->pause_ms = PAUSE_MAX_MS;
 }
 
-/* Reports an error, and lets the watch wait. */
+/* Report an error, and let the watch wait. */
 static void watch_fail(struct kube_watch *w, const struct err *err)
 {
 	struct err named = *err;
@@ -174,7 +174,7 @@ static void watch_fail(struct kube_watch *w, const struct err *err)
 	watch_pause(w);
 }
 
-/* Reports that nothing fails any more, if that is so. */
+/* Report that nothing fails any more, if that is so. */
 static void kube_session_recover(const struct kube_session *s)
 {
 	if (!*s->p->failure.source || s->is_lacking)
@@ -188,7 +188,7 @@ static void kube_session_recover(const struct kube_session *s)
 	provider_recovered(s->p);
 }
 
-/* Notes that a request has succeeded. */
+/* Note that a request has succeeded. */
 static void watch_succeed(struct kube_watch *w)
 {
 	w->is_failing = false;
@@ -197,7 +197,7 @@ static void watch_succeed(struct kube_watch *w)
 
 /* The functions below read answers, piece by piece. */
 
-/* Takes an object of a list or of an event. */
+/* Take an object of a list or of an event. */
 static int watch_put(struct kube_watch *w, const struct yaml_node *object,
 		     struct err *err)
 {
@@ -211,7 +211,7 @@ static int watch_put(struct kube_watch *w, const struct yaml_node *object,
 }
 
 /*
- * Takes the data about a list: its version, and the token of the next page.
+ * Take the data about a list: its version, and the token of the next page.
  * ERR_INVALID: the list would not come to an end.
  */
 static int watch_take_list_meta(struct kube_watch *w,
@@ -231,7 +231,7 @@ static int watch_take_list_meta(struct kube_watch *w,
 		       PAGES_MAX);
 }
 
-/* Takes an event. An error event ends the watch. */
+/* Take an event. An error event ends the watch. */
 static int watch_take_event(struct kube_watch *w, const struct yaml_node *root,
 			    struct err *err)
 {
@@ -285,7 +285,7 @@ static int watch_on_piece(void *ctx, struct str key, struct bytes text,
 	return rc;
 }
 
-/* Receives the next part of an answer. */
+/* Receive the next part of an answer. */
 static bool watch_on_bytes(void *ctx, struct bytes b)
 {
 	struct kube_watch *w = ctx;
@@ -300,7 +300,7 @@ static bool watch_on_bytes(void *ctx, struct bytes b)
 
 /* The functions below decide what follows an answer. */
 
-/* Ends the list: removes what it did not have, and begins to watch. */
+/* End the list: removes what it did not have, and begins to watch. */
 static void list_end(struct kube_watch *w)
 {
 	if (!w->list_version) {
@@ -328,7 +328,7 @@ static void list_end(struct kube_watch *w)
 }
 
 /*
- * Returns whether a list that failed can be asked for in another way at once: a
+ * Return whether a list that failed can be asked for in another way at once: a
  * page that has expired as one page, and a version that the server does not
  * have, yet or any more, without one.
  */
@@ -349,7 +349,7 @@ static bool list_retry(struct kube_watch *w, long status)
 	return false;
 }
 
-/* Lets the watch wait as long as the server asks for. */
+/* Let the watch wait as long as the server asks for. */
 static void watch_obey(struct kube_watch *w, const struct http_response *r)
 {
 	struct str text = http_response_header(r, "Retry-After");
@@ -363,7 +363,7 @@ static void watch_obey(struct kube_watch *w, const struct http_response *r)
 }
 
 /*
- * Checks the status of an answer. The server's own words are not shown if the
+ * Check the status of an answer. The server's own words are not shown if the
  * request had credentials, so the message says what a refusal means.
  */
 static int watch_check(const struct http_response *r, struct err *err)
@@ -400,7 +400,7 @@ static void list_on_answer(struct kube_watch *w, const struct http_response *r)
 	}
 }
 
-/* Decides what follows a watch that the server has refused, or has ended. */
+/* Decide what follows a watch that the server has refused, or has ended. */
 static void watch_end(struct kube_watch *w, long status, const struct err *err)
 {
 	bool is_new = clock_mono_ns() - w->listed_ns < EXPIRED_NS;
@@ -471,7 +471,7 @@ static void watch_on_answer(void *ctx, struct http_response *r)
 
 /* The functions below start requests. */
 
-/* Sends the next request of a watch. */
+/* Send the next request of a watch. */
 static void watch_send(struct kube_watch *w, const struct kube_login *login)
 {
 	static const char *const headers[] = { "Accept: application/json",
@@ -500,7 +500,7 @@ static void watch_send(struct kube_watch *w, const struct kube_login *login)
 	buf_fini(&url);
 }
 
-/* Starts the next request of a watch. */
+/* Start the next request of a watch. */
 static void kube_watch_start(struct kube_watch *w)
 {
 	struct kube_login login;

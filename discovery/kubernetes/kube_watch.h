@@ -85,26 +85,26 @@ struct kube_session {
 	bool is_lacking;    /* objects lack the labels of others: no memory */
 };
 
-/* Begins a session without watches. */
+/* Begin a session without watches. */
 void kube_session_init(struct kube_session *s, struct provider *p);
 
-/* Ends all watches, and frees the stores. */
+/* End all watches, and free the stores. */
 void kube_session_fini(struct kube_session *s);
 
-/* Adds a watch for a resource in a namespace; empty: in all of them. */
+/* Add a watch for a resource in a namespace; empty: in all of them. */
 void kube_session_add(struct kube_session *s, enum kube_resource_id id,
 		      struct str namespace);
 
 /*
- * Starts the requests that are due. Returns for how many milliseconds no other
+ * Start the requests that are due. Returns for how many milliseconds no other
  * will be, or INT64_MAX.
  */
 int64_t kube_session_run(struct kube_session *s);
 
-/* Makes the watches that wait for credentials due. */
+/* Make the watches that wait for credentials due. */
 void kube_session_wake(struct kube_session *s);
 
-/* Returns whether each watch has listed its objects once. */
+/* Return whether each watch has listed its objects once. */
 bool kube_session_is_synced(const struct kube_session *s);
 
 #endif

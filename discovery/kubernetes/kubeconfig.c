@@ -10,7 +10,7 @@
 #define EXEC_V1      "client.authentication.k8s.io/v1"
 #define EXEC_V1BETA1 "client.authentication.k8s.io/v1beta1"
 
-/* Returns `member` of the entry of a list that has this name, or NULL. */
+/* Return `member` of the entry of a list that has this name, or NULL. */
 static const struct yaml_node *kubeconfig_entry(const struct kubeconfig *k,
 						const char *list,
 						const char *member,
@@ -28,7 +28,7 @@ static const struct yaml_node *kubeconfig_entry(const struct kubeconfig *k,
 }
 
 /*
- * Sets a text that is given as base64 in <key>-data, or as a path in <key>,
+ * Set a text that is given as base64 in <key>-data, or as a path in <key>,
  * which is relative to the folder of the file.
  */
 static int kubeconfig_text(struct kubeconfig *k, const struct yaml_node *n,
@@ -52,7 +52,7 @@ static int kubeconfig_text(struct kubeconfig *k, const struct yaml_node *n,
 	return 0;
 }
 
-/* Sets the options that the cluster decides. */
+/* Set the options that the cluster decides. */
 static int kubeconfig_set_cluster(struct kubeconfig *k,
 				  const struct yaml_node *cluster,
 				  struct err *err)
@@ -85,7 +85,7 @@ static int kubeconfig_set_cluster(struct kubeconfig *k,
 	return 0;
 }
 
-/* Adds a header, if its value is not empty. */
+/* Add a header, if its value is not empty. */
 static void kubeconfig_add_header(struct kubeconfig *k, const char *name,
 				  struct str value)
 {
@@ -103,7 +103,7 @@ static void kubeconfig_add_header(struct kubeconfig *k, const char *name,
 	l->count++;
 }
 
-/* Adds the headers by which a client acts as another user. */
+/* Add the headers by which a client acts as another user. */
 static void kubeconfig_impersonate(struct kubeconfig *k,
 				   const struct yaml_node *user)
 {
@@ -127,7 +127,7 @@ static void kubeconfig_impersonate(struct kubeconfig *k,
 	}
 }
 
-/* Writes the member `cluster` of KUBERNETES_EXEC_INFO. */
+/* Write the member `cluster` of KUBERNETES_EXEC_INFO. */
 static void kubeconfig_write_cluster(const struct yaml_node *cluster,
 				     struct json *j)
 {
@@ -152,7 +152,7 @@ static void kubeconfig_write_cluster(const struct yaml_node *cluster,
 	json_end(j, '}');
 }
 
-/* Returns the variable that tells a plugin what it is run for. */
+/* Return the variable that tells a plugin what it is run for. */
 static char *kubeconfig_exec_info(struct kubeconfig *k,
 				  const struct yaml_node *cluster)
 {
@@ -179,7 +179,7 @@ static char *kubeconfig_exec_info(struct kubeconfig *k,
 	return out;
 }
 
-/* Sets the arguments and the environment of a plugin. */
+/* Set the arguments and the environment of a plugin. */
 static void kubeconfig_set_call(struct kubeconfig *k,
 				const struct yaml_node *exec,
 				const struct yaml_node *cluster)
@@ -208,7 +208,7 @@ static void kubeconfig_set_call(struct kubeconfig *k,
 	}
 }
 
-/* Sets the plugin that prints the credentials. */
+/* Set the plugin that prints the credentials. */
 static int kubeconfig_set_exec(struct kubeconfig *k,
 			       const struct yaml_node *exec,
 			       const struct yaml_node *cluster, struct err *err)
@@ -242,7 +242,7 @@ static int kubeconfig_set_exec(struct kubeconfig *k,
 	return 0;
 }
 
-/* Sets the way to log in that the user has. */
+/* Set the way to log in that the user has. */
 static int kubeconfig_set_login(struct kubeconfig *k,
 				const struct yaml_node *user, struct err *err)
 {
@@ -269,7 +269,7 @@ static int kubeconfig_set_login(struct kubeconfig *k,
 	return 0;
 }
 
-/* Sets the options that the user decides. */
+/* Set the options that the user decides. */
 static int kubeconfig_set_user(struct kubeconfig *k,
 			       const struct yaml_node *user,
 			       const struct yaml_node *cluster, struct err *err)
@@ -301,7 +301,7 @@ static int kubeconfig_set_user(struct kubeconfig *k,
 	return kubeconfig_set_exec(k, exec, cluster, err);
 }
 
-/* Removes credentials, because they would be sent in plain text. */
+/* Remove credentials, because they would be sent in plain text. */
 static void kubeconfig_drop_login(struct kubeconfig *k)
 {
 	k->http.auth = HTTP_AUTH_NONE;
@@ -309,7 +309,7 @@ static void kubeconfig_drop_login(struct kubeconfig *k)
 	k->has_exec = false;
 }
 
-/* Sets everything from the current context. */
+/* Set everything from the current context. */
 static int kubeconfig_set(struct kubeconfig *k, struct err *err)
 {
 	struct str name = doc_text(k->y.root, "current-context");

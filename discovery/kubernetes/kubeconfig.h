@@ -24,7 +24,7 @@ struct kubeconfig {
 };
 
 /*
- * Reads a file. On success the caller calls kubeconfig_fini(). ERR_INVALID: it
+ * Read a file. On success the caller calls kubeconfig_fini(). ERR_INVALID: it
  * is not a kubeconfig file, names something that it does not have, or asks for
  * a way to log in that is not supported. Other errors come from reading it.
  */
@@ -32,12 +32,12 @@ NODISCARD int kubeconfig_read(struct kubeconfig *k, const char *path,
 			      struct err *err);
 
 /*
- * Reads a file and the files that it names, and forgets them; for checks of a
+ * Read a file and the files that it names, and forget them; for checks of a
  * configuration. Errors are those of kubeconfig_read() and http_config_load().
  */
 NODISCARD int kubeconfig_try(const char *path, struct err *err);
 
-/* Frees the texts. */
+/* Free the texts. */
 void kubeconfig_fini(struct kubeconfig *k);
 
 #endif

@@ -48,7 +48,7 @@ static void *kube_open(struct provider *p)
 	return s;
 }
 
-/* Adds the watches of a namespace. */
+/* Add the watches of a namespace. */
 static void kube_add_watches(struct kube_source *s, struct str namespace,
 			     bool namespaced)
 {
@@ -60,7 +60,7 @@ static void kube_add_watches(struct kube_source *s, struct str namespace,
 	}
 }
 
-/* Adds all watches. A namespace that is named twice is watched once. */
+/* Add all watches. A namespace that is named twice is watched once. */
 static int kube_start(struct kube_source *s, struct err *err)
 {
 	const struct kube_config *c = s->session.config;
@@ -90,7 +90,7 @@ static int kube_start(struct kube_source *s, struct err *err)
 	return 0;
 }
 
-/* Reports the targets. */
+/* Report the targets. */
 static void kube_publish(struct provider *p)
 {
 	struct kube_source *s = p->data;
@@ -118,7 +118,7 @@ static void kube_publish(struct provider *p)
 	s->is_told = true;
 }
 
-/* Reports changes that are due. Returns for how many ms none will be. */
+/* Report changes that are due. Returns for how many ms none will be. */
 static int64_t kube_publish_due(struct provider *p)
 {
 	struct kube_source *s = p->data;
@@ -161,7 +161,7 @@ static void kube_call(struct provider *p)
 		provider_call_within(p, left);
 }
 
-/* Starts the watches; later, nothing is to be done at fixed times. */
+/* Start the watches; later, nothing is to be done at fixed times. */
 static void kube_refresh(struct provider *p)
 {
 	struct kube_source *s = p->data;
@@ -184,7 +184,7 @@ static void kube_close(struct provider *p)
 	mem_free(s);
 }
 
-/* Reads the kubeconfig file, and the files that it names. */
+/* Read the kubeconfig file, and the files that it names. */
 static void kube_examine(const struct discovery_config *base,
 			 void (*tell)(void *ctx, const char *text), void *ctx)
 {

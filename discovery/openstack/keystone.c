@@ -39,7 +39,7 @@ static void keystone_close(void *data)
 	mem_free(k);
 }
 
-/* Returns a variable of the environment, or another one if it is absent. */
+/* Return a variable of the environment, or another one if it is absent. */
 static struct str stack_env(const char *name, const char *other)
 {
 	struct str value = env_text(name);
@@ -47,7 +47,7 @@ static struct str stack_env(const char *name, const char *other)
 	return value.len || !other ? value : env_text(other);
 }
 
-/* Returns the login of the environment. */
+/* Return the login of the environment. */
 static struct keystone_login login_of_environment(void)
 {
 	return (struct keystone_login){
@@ -69,21 +69,21 @@ static struct keystone_login login_of_environment(void)
 	};
 }
 
-/* Writes a key with a text. */
+/* Write a key with a text. */
 static void write_text(struct json *j, const char *key, struct str text)
 {
 	json_key(j, key);
 	json_str(j, text);
 }
 
-/* Begins the object at a key. */
+/* Begin the object at a key. */
 static void begin_object(struct json *j, const char *key)
 {
 	json_key(j, key);
 	json_begin(j, '{');
 }
 
-/* Writes the key `domain`. */
+/* Write the key `domain`. */
 static void write_domain(struct json *j, const struct keystone_login *l)
 {
 	begin_object(j, "domain");
@@ -94,7 +94,7 @@ static void write_domain(struct json *j, const struct keystone_login *l)
 	json_end(j, '}');
 }
 
-/* Writes the members that name the user: an ID, or a name and its domain. */
+/* Write the members that name the user: an ID, or a name and its domain. */
 static void write_user(struct json *j, const struct keystone_login *l)
 {
 	if (l->userid.len) {
@@ -130,7 +130,7 @@ static void write_credential(struct json *j, const struct keystone_login *l)
 	json_end(j, '}');
 }
 
-/* Writes the project that the token is for, if one is named. */
+/* Write the project that the token is for, if one is named. */
 static void write_scope(struct json *j, const struct keystone_login *l)
 {
 	if (!l->project_id.len && !l->project_name.len)
@@ -147,7 +147,7 @@ static void write_scope(struct json *j, const struct keystone_login *l)
 	json_end(j, '}');
 }
 
-/* Writes the body of the request for a token. */
+/* Write the body of the request for a token. */
 static void write_auth(struct buf *out, const struct keystone_login *l)
 {
 	bool by_password = l->password.len > 0;
@@ -172,7 +172,7 @@ static void write_auth(struct buf *out, const struct keystone_login *l)
 	json_end(&j, '}');
 }
 
-/* Checks that a login is complete. */
+/* Check that a login is complete. */
 static int check_login(const struct keystone_login *l, struct err *err)
 {
 	bool has_user = l->username.len || l->userid.len;
@@ -209,7 +209,7 @@ static int check_login(const struct keystone_login *l, struct err *err)
 	return 0;
 }
 
-/* Writes the URL for tokens; the version 3 of the API need not be named. */
+/* Write the URL for tokens; the version 3 of the API need not be named. */
 static int write_token_url(struct str endpoint, struct buf *out,
 			   struct err *err)
 {
@@ -247,7 +247,7 @@ static int keystone_next(void *data, struct rest_request *q, struct err *err)
 	return 0;
 }
 
-/* Takes the token, which is in a header, and its time. */
+/* Take the token, which is in a header, and its time. */
 static int keystone_take_token(struct keystone *k,
 			       const struct http_response *r,
 			       const struct yaml_node *root, struct err *err)
@@ -284,7 +284,7 @@ static int keystone_take(void *data, const struct http_response *r,
 	return rc;
 }
 
-/* Returns whether an endpoint of a service is the configured one. */
+/* Return whether an endpoint of a service is the configured one. */
 static bool is_wanted(const struct keystone *k, const struct yaml_node *e)
 {
 	struct str region = k->config->region;
@@ -294,7 +294,7 @@ static bool is_wanted(const struct keystone *k, const struct yaml_node *e)
 		str_eq(doc_text(e, "region_id"), region));
 }
 
-/* Finds the URL of a service among its endpoints. */
+/* Find the URL of a service among its endpoints. */
 static struct str find_endpoint(const struct keystone *k,
 				const struct yaml_node *service)
 {

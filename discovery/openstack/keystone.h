@@ -43,12 +43,12 @@ struct keystone_config {
 extern const struct rest_account_kind keystone_kind;
 
 /*
- * Returns the URL of a service ("compute"); empty: the catalog has none for the configured region and availability.
+ * Return the URL of a service ("compute"); empty: the catalog has none for the configured region and availability.
  */
 struct str keystone_service(const struct keystone *k, const char *service);
 
 /*
- * Replaces *out by the URL of a path of a service. `version` is the beginning of
+ * Replace *out by the URL of a path of a service. `version` is the beginning of
  * the path that the URL in the catalog may have or not. Returns true.
  */
 bool keystone_write_url(struct rest_run *r, const char *service,
@@ -58,7 +58,7 @@ bool keystone_write_url(struct rest_run *r, const char *service,
 NODISCARD int keystone_need(const struct rest_run *r, const char *service,
 			    struct err *err);
 
-/* Adds the token to a request: the function of a struct rest_table. */
+/* Add the token to a request: the function of a struct rest_table. */
 void keystone_prepare(struct rest_run *r, struct rest_request *q);
 
 #endif

@@ -89,14 +89,14 @@ static bool same_ip(const void *ctx, uint32_t number, const void *key)
 	return str_eq(f->list.v[number].ip, wanted->ip);
 }
 
-/* Returns the hash of a server and an address. */
+/* Return the hash of a server and an address. */
 static uint64_t address_hash(const struct floating_ip *f)
 {
 	return hash_key(bytes_of(f->server)) ^ hash_key(bytes_of(f->address))
 						       << 1;
 }
 
-/* Returns the floating IP of an address of a server; empty: it has none. */
+/* Return the floating IP of an address of a server; empty: it has none. */
 static struct str floating_of(const struct floating_ips *f, struct str server,
 			      struct str address)
 {
@@ -107,7 +107,7 @@ static struct str floating_of(const struct floating_ips *f, struct str server,
 	return n == TABLE_NONE ? str_of("") : f->list.v[n].ip;
 }
 
-/* Returns whether an address is a floating IP of a server. */
+/* Return whether an address is a floating IP of a server. */
 static bool is_floating(const struct floating_ips *f, struct str ip)
 {
 	const struct floating_ip key = { .ip = ip };
@@ -116,7 +116,7 @@ static bool is_floating(const struct floating_ips *f, struct str ip)
 			  &key) != TABLE_NONE;
 }
 
-/* Finds the floating IPs that lead to servers. */
+/* Find the floating IPs that lead to servers. */
 static void find_floating(struct rest_run *r, struct floating_ips *f)
 {
 	for (size_t i = 0; i < rest_count(r, STACK_FLOATING); i++) {
@@ -141,7 +141,7 @@ static void find_floating(struct rest_run *r, struct floating_ips *f)
 	}
 }
 
-/* Makes the target of one address of a server. */
+/* Make the target of one address of a server. */
 static void map_address(struct rest_run *r, const struct floating_ips *f,
 			const struct yaml_node *server, struct str pool,
 			struct str address)

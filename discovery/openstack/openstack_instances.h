@@ -29,7 +29,7 @@ struct openstack_config {
 /* The role `instance`. */
 extern const struct rest_table openstack_instance_table;
 
-/* Writes the URL of the list of floating IPs: the function of a step. */
+/* Write the URL of the list of floating IPs: the function of a step. */
 bool openstack_write_floating(struct rest_run *r, size_t i, struct buf *out);
 
 #endif

@@ -91,7 +91,7 @@ static const struct field_row balancer_labels[] = {
 	{ 0 },
 };
 
-/* Returns whether a listener belongs to a load balancer. */
+/* Return whether a listener belongs to a load balancer. */
 static bool listens_for(const struct yaml_node *listener, struct str balancer)
 {
 	const struct yaml_node *list = doc_find(listener, "loadbalancers");
@@ -103,7 +103,7 @@ static bool listens_for(const struct yaml_node *listener, struct str balancer)
 	return false;
 }
 
-/* Returns the first listener with metrics of a load balancer; NULL: none. */
+/* Return the first listener with metrics of a load balancer; NULL: none. */
 static const struct yaml_node *find_listener(const struct rest_run *r,
 					     struct str balancer)
 {
@@ -117,7 +117,7 @@ static const struct yaml_node *find_listener(const struct rest_run *r,
 	return NULL;
 }
 
-/* Adds the label with the tags, which has no separator at its ends. */
+/* Add the label with the tags, which has no separator at its ends. */
 static void add_tags(struct rest_run *r, const struct yaml_node *tags)
 {
 	struct buf text = { 0 };

@@ -12,7 +12,7 @@ bool bearer_is_fresh(const struct bearer *b)
 	return b->token && clock_ms(NULL) < b->renew_ms;
 }
 
-/* Takes the token of a document. */
+/* Take the token of a document. */
 static int bearer_set(struct bearer *b, const struct yaml_node *root,
 		      struct err *err)
 {

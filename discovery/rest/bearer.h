@@ -21,17 +21,17 @@ struct bearer {
 	int64_t renew_ms; /* when another is needed, in ms since the epoch */
 };
 
-/* Returns whether there is a token that can still be used. */
+/* Return whether there is a token that can still be used. */
 bool bearer_is_fresh(const struct bearer *b);
 
-/* Takes the token of an answer in JSON. */
+/* Take the token of an answer in JSON. */
 NODISCARD int bearer_take(struct bearer *b, const struct http_response *a,
 			  struct err *err);
 
-/* Forgets the token: the function of a struct rest_account_kind. */
+/* Forget the token: the function of a struct rest_account_kind. */
 void bearer_forget(void *data);
 
-/* Adds the token to a request: the function of a struct rest_table. */
+/* Add the token to a request: the function of a struct rest_table. */
 void bearer_prepare(struct rest_run *r, struct rest_request *q);
 
 #endif

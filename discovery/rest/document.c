@@ -27,7 +27,7 @@ struct str doc_key(const struct yaml_node *map, size_t i,
 	return map->items[2 * i]->text;
 }
 
-/* Returns the value of a key of an object, or NULL. */
+/* Return the value of a key of an object, or NULL. */
 static const struct yaml_node *doc_find_key(const struct yaml_node *n,
 					    struct str key)
 {
@@ -38,7 +38,7 @@ static const struct yaml_node *doc_find_key(const struct yaml_node *n,
 	return NULL;
 }
 
-/* Returns the text of a scalar; empty for anything else. */
+/* Return the text of a scalar; empty for anything else. */
 static struct str scalar_text(const struct yaml_node *n)
 {
 	bool is_text = n && n->kind == YAML_SCALAR && !yaml_is_null(n);
@@ -47,7 +47,7 @@ static struct str scalar_text(const struct yaml_node *n)
 }
 
 /*
- * Returns the first item of a list for which a condition holds: "key=value", or
+ * Return the first item of a list for which a condition holds: "key=value", or
  * the item's number.
  */
 static const struct yaml_node *find_item(const struct yaml_node *list,

@@ -17,28 +17,28 @@
 
 #include "base/yaml.h"
 
-/* Returns the node at a path; NULL: there is none, or it is null. */
+/* Return the node at a path; NULL: there is none, or it is null. */
 const struct yaml_node *doc_find(const struct yaml_node *n, const char *path);
 
-/* Returns the text of the scalar at a path; empty: there is none. */
+/* Return the text of the scalar at a path; empty: there is none. */
 struct str doc_text(const struct yaml_node *n, const char *path);
 
-/* Returns the number at a path; `absent` if there is none. */
+/* Return the number at a path; `absent` if there is none. */
 int64_t doc_int(const struct yaml_node *n, const char *path, int64_t absent);
 
-/* Returns whether the value at a path is true. */
+/* Return whether the value at a path is true. */
 bool doc_bool(const struct yaml_node *n, const char *path);
 
-/* Returns the number of items of a list; 0 for NULL. */
+/* Return the number of items of a list; 0 for NULL. */
 size_t doc_count(const struct yaml_node *list);
 
-/* Returns item number `i` of a list. */
+/* Return item number `i` of a list. */
 const struct yaml_node *doc_item(const struct yaml_node *list, size_t i);
 
-/* Returns the number of keys of an object; 0 for anything else. */
+/* Return the number of keys of an object; 0 for anything else. */
 size_t doc_keys(const struct yaml_node *map);
 
-/* Returns key number `i` of an object, and its value in *value. */
+/* Return key number `i` of an object, and its value in *value. */
 struct str doc_key(const struct yaml_node *map, size_t i,
 		   const struct yaml_node **value);
 

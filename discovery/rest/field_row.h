@@ -33,13 +33,13 @@ struct field_row {
 };
 
 /*
- * Adds the labels of a table to the group or target that was begun last.
+ * Add the labels of a table to the group or target that was begun last.
  * `separator` is for lists. Values that are absent or empty make no label.
  */
 void field_rows_add(struct group_builder *b, const struct field_row *rows,
 		    const struct yaml_node *item, struct str separator);
 
-/* Adds a label with the items of a list, as FIELD_LIST does. */
+/* Add a label with the items of a list, as FIELD_LIST does. */
 void field_list_add(struct group_builder *b, const char *label,
 		    const struct yaml_node *list, struct str separator);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "discovery/rest/filter_list.h"
 
-/* Checks that the values of a filter are a list of texts. */
+/* Check that the values of a filter are a list of texts. */
 static void check_filter_values(struct yaml *y, const struct yaml_node *n,
 				void *field UNUSED)
 {

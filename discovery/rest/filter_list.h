@@ -12,7 +12,7 @@
 #include "base/yaml.h"
 
 /*
- * Checks the value of `filters`, and reports mistakes to `y`. Returns whether
+ * Check the value of `filters`, and report mistakes to `y`. Returns whether
  * it is a list of maps that have a text `name`, and, if they have `values`, a
  * list of texts there.
  */

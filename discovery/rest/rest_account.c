@@ -67,7 +67,7 @@ void *rest_account_data(struct rest_account *a)
 
 static void account_on_answer(void *ctx, struct http_response *r);
 
-/* Starts a request. */
+/* Start a request. */
 static int account_start(struct rest_account *a, struct rest_request *q,
 			 struct err *err)
 {
@@ -88,7 +88,7 @@ static int account_start(struct rest_account *a, struct rest_request *q,
 	return REST_ACCOUNT_PENDING;
 }
 
-/* Asks the kind what is needed next, and starts that request. */
+/* Ask the kind what is needed next, and start that request. */
 static int account_go_on(struct rest_account *a, struct err *err)
 {
 	struct rest_request q = { 0 };
@@ -169,7 +169,7 @@ int rest_renewal(int64_t expires_ms, int64_t *renew_ms, struct err *err)
 	return 0;
 }
 
-/* Returns whether a text looks like a code, and not like a secret. */
+/* Return whether a text looks like a code, and not like a secret. */
 static bool is_code(struct str s)
 {
 	for (size_t i = 0; i < s.len; i++) {
@@ -182,7 +182,7 @@ static bool is_code(struct str s)
 	return s.len && s.len <= ERROR_CODE_MAX;
 }
 
-/* Returns the error code of an error answer; empty: it has none. */
+/* Return the error code of an error answer; empty: it has none. */
 static struct str find_code(const struct yaml_node *root)
 {
 	/*
@@ -203,7 +203,7 @@ static struct str find_code(const struct yaml_node *root)
 	return str_of("");
 }
 
-/* Parses an answer into *y. */
+/* Parse an answer into *y. */
 static void answer_read(const struct http_response *a, bool is_xml,
 			struct yaml *y)
 {

@@ -45,40 +45,40 @@ struct rest_account_kind {
 /* Called when credentials are there (`err` is NULL), or cannot be had. */
 typedef void (*rest_account_fn)(struct provider *p, const struct err *err);
 
-/* Makes an account for a provider. */
+/* Make an account for a provider. */
 struct rest_account *rest_account_new(struct provider *p,
 				      const struct rest_account_kind *kind);
 
-/* Frees an account, and cancels its request. NULL is a no-op. */
+/* Free an account, and cancel its request. NULL is a no-op. */
 void rest_account_free(struct rest_account *a);
 
 /*
- * Returns 0 if the credentials are there, or REST_ACCOUNT_PENDING: ready() will
+ * Return 0 if the credentials are there, or REST_ACCOUNT_PENDING: ready() will
  * be called. `http` has the configured options.
  */
 NODISCARD int rest_account_get(struct rest_account *a, struct http_config *http,
 			       rest_account_fn ready, struct err *err);
 
-/* Forgets the credentials, because an API has refused them. */
+/* Forget the credentials, because an API has refused them. */
 void rest_account_forget(struct rest_account *a);
 
-/* Returns the data that kind->open() made. */
+/* Return the data that kind->open() made. */
 void *rest_account_data(struct rest_account *a);
 
 /*
- * Reads a token from a file, without the white space around it; the caller owns
- * *out, and wipes it.
+ * Read a token from a file, without the white space around it; the caller owns
+ * *out, and wipe it.
  */
 NODISCARD int rest_token_read(const char *path, char **out, struct err *err);
 
 /*
- * Returns whether a text from a server can be sent in a header: it has no
+ * Return whether a text from a server can be sent in a header: it has no
  * control characters, which could begin another header.
  */
 bool rest_can_send(struct str text);
 
 /*
- * Returns when credentials that expire at a time should be renewed: some
+ * Return when credentials that expire at a time should be renewed: some
  * minutes before, or after half of a short life. Both in ms since the epoch.
  * ERR_INVALID: they have expired already.
  */
@@ -86,7 +86,7 @@ NODISCARD int rest_renewal(int64_t expires_ms, int64_t *renew_ms,
 			   struct err *err);
 
 /*
- * Checks that an answer has a status of success. If it has not, the message has
+ * Check that an answer has a status of success. If it has not, the message has
  * the error code of the answer, which all these APIs send, but no other text of
  * it, because a server could repeat a secret of the request.
  */
@@ -94,7 +94,7 @@ NODISCARD int rest_answer_check(const struct http_response *a, bool is_xml,
 				struct err *err);
 
 /*
- * Checks an answer as rest_answer_check() does, and parses it, as JSON or XML.
+ * Check an answer as rest_answer_check() does, and parse it, as JSON or XML.
  * On success the caller calls yaml_fini().
  */
 NODISCARD int rest_answer_parse(const struct http_response *a, bool is_xml,

@@ -21,21 +21,21 @@ struct rest_answer {
 	struct table by_key; /* items by the text at `index` */
 };
 
-/* Frees a page. */
+/* Free a page. */
 void rest_page_free(struct yaml *page);
 
 /*
- * Adds an item, which came from URL number `url`. `index` is the path of the
+ * Add an item, which came from URL number `url`. `index` is the path of the
  * text by which it is found; NULL: it is not. Of equal texts, the first counts.
  */
 void rest_answer_add(struct rest_answer *a, const struct yaml_node *item,
 		     size_t url, const char *index);
 
-/* Returns the item whose text at `index` is `key`; NULL: there is none. */
+/* Return the item whose text at `index` is `key`; NULL: there is none. */
 const struct yaml_node *rest_answer_find(const struct rest_answer *a,
 					 const char *index, struct str key);
 
-/* Frees the pages. */
+/* Free the pages. */
 void rest_answer_fini(struct rest_answer *a);
 
 #endif

@@ -15,7 +15,7 @@ void rest_init(struct discovery_config *base)
 		c->table = base->kind->rest[0];
 }
 
-/* Appends the names of all roles of a kind to `out`. */
+/* Append the names of all roles of a kind to `out`. */
 static void list_roles(const struct provider_kind *kind, struct buf *out)
 {
 	for (size_t i = 0; kind->rest[i]; i++)

@@ -32,20 +32,20 @@ struct rest_config {
 		"port", yaml_int, offsetof(struct rest_config, port), NULL \
 	}
 
-/* Sets the defaults of a struct rest_config. */
+/* Set the defaults of a struct rest_config. */
 void rest_init(struct discovery_config *base);
 
-/* Decodes the key `role`: the name of one of the tables of the kind. */
+/* Decode the key `role`: the name of one of the tables of the kind. */
 void rest_decode_role(struct yaml *y, const struct yaml_node *n, void *config);
 
 /*
- * Reports an error if an entry configures authentication, for a kind that gets
+ * Report an error if an entry configures authentication, for a kind that gets
  * its credentials in another way.
  */
 void rest_refuse_auth(struct yaml *y, const struct yaml_node *entry,
 		      const struct discovery_config *base);
 
-/* Checks the port and the role of an entry. */
+/* Check the port and the role of an entry. */
 void rest_check(struct yaml *y, const struct yaml_node *entry,
 		struct discovery_config *base);
 

@@ -27,7 +27,7 @@ bool rest_page_first(struct rest_run *r, struct rest_request *q)
 }
 
 /*
- * Writes the URL of the next page that an answer has. It must have the origin
+ * Write the URL of the next page that an answer has. It must have the origin
  * of the request, because requests carry credentials.
  */
 static int write_next_url(const struct rest_run *r, struct str next,
@@ -41,7 +41,7 @@ static int write_next_url(const struct rest_run *r, struct str next,
 		"the URL of the next page has another scheme, host or port");
 }
 
-/* Replaces the query of the URL of the request by that of the next page. */
+/* Replace the query of the URL of the request by that of the next page. */
 static void write_next_query(const struct rest_run *r, struct str next,
 			     struct buf *url)
 {
@@ -52,7 +52,7 @@ static void write_next_query(const struct rest_run *r, struct str next,
 		buf_add(url, query, (size_t)(next.ptr + next.len - query));
 }
 
-/* Adds the number or text of a page to a request. */
+/* Add the number or text of a page to a request. */
 static void add_page(const struct rest_step *step, struct rest_request *q,
 		     struct str page)
 {
@@ -62,7 +62,7 @@ static void add_page(const struct rest_step *step, struct rest_request *q,
 		url_add_param(&q->url, step->page_param, page);
 }
 
-/* Returns whether there is a page after this one. */
+/* Return whether there is a page after this one. */
 static bool has_next(const struct rest_run *r, const struct yaml_node *root)
 {
 	const struct rest_step *step = rest_step_of(r);

@@ -10,17 +10,17 @@
 
 #include "discovery/rest/rest_source.h"
 
-/* Returns the step in progress. */
+/* Return the step in progress. */
 const struct rest_step *rest_step_of(const struct rest_run *r);
 
 /*
- * Writes the request for the first page of URL r->url_number of the step in
+ * Write the request for the first page of URL r->url_number of the step in
  * progress. Returns false if the step has no more URLs.
  */
 bool rest_page_first(struct rest_run *r, struct rest_request *q);
 
 /*
- * Writes the request for the page after this one, whose answer is `root`; its
+ * Write the request for the page after this one, whose answer is `root`; its
  * URL stays empty if there is none. ERR_DENIED: the answer leads elsewhere.
  */
 NODISCARD int rest_page_next(struct rest_run *r, const struct yaml_node *root,

@@ -33,15 +33,15 @@ struct rest_request {
 	bool has_secret;
 };
 
-/* Frees the texts of a request, and wipes them. */
+/* Free the texts of a request, and wipe them. */
 void rest_request_fini(struct rest_request *q);
 
-/* Adds a header. */
+/* Add a header. */
 void rest_header_add(struct rest_request *q, const char *name,
 		     struct str value);
 
 /*
- * Starts a request; `http` has the configured options, and `done` is called
+ * Start a request; `http` has the configured options, and `done` is called
  * with `ctx` at its end. The request may be freed at once.
  */
 void rest_request_start(struct rest_request *q, struct provider *p,

@@ -33,14 +33,14 @@ static const struct rest_table *rest_table_of(const struct rest_run *r)
 	return r->config->table;
 }
 
-/* Returns whether the step in progress is the last one. */
+/* Return whether the step in progress is the last one. */
 static bool is_last(const struct rest_run *r)
 {
 	return !rest_step_of(r)[1].path && !rest_step_of(r)[1].url;
 }
 
 /*
- * Returns whether the items of the step in progress are kept, and not made into
+ * Return whether the items of the step in progress are kept, and not made into
  * targets at once.
  */
 static bool keeps_items(const struct rest_run *r)
@@ -72,7 +72,7 @@ const struct yaml_node *rest_lookup(struct rest_run *r, size_t step,
 				rest_table_of(r)->steps[step].index, key);
 }
 
-/* Makes one target of an item. */
+/* Make one target of an item. */
 static void rest_map_item(struct rest_run *r, const struct yaml_node *item)
 {
 	const struct rest_table *t = rest_table_of(r);
@@ -99,7 +99,7 @@ static void rest_run_free(struct rest_run *r)
 	mem_free(r);
 }
 
-/* Ends the refresh with an error. */
+/* End the refresh with an error. */
 static void rest_fail(struct rest_run *r, const struct err *err)
 {
 	struct provider *p = r->p;
@@ -112,7 +112,7 @@ static void rest_fail(struct rest_run *r, const struct err *err)
 }
 
 /*
- * Ends the refresh: reports the targets, unless all answers are the same as
+ * End the refresh: reports the targets, unless all answers are the same as
  * before.
  */
 static void rest_finish(struct rest_run *r)
@@ -150,7 +150,7 @@ static void rest_finish(struct rest_run *r)
 
 static void rest_send(struct rest_run *r, struct rest_request *q);
 
-/* Sends the next first page, of this step or of a later one, or finishes. */
+/* Send the next first page, of this step or of a later one, or finish. */
 static void rest_go_on(struct rest_run *r)
 {
 	struct rest_request q = { 0 };
@@ -169,7 +169,7 @@ static void rest_go_on(struct rest_run *r)
 	rest_request_fini(&q);
 }
 
-/* Takes one item: it is kept, becomes a target, or is taken by the step. */
+/* Take one item: it is kept, becomes a target, or is taken by the step. */
 static void take_item(struct rest_run *r, const struct yaml_node *item)
 {
 	if (rest_step_of(r)->take)
@@ -183,14 +183,14 @@ static void take_item(struct rest_run *r, const struct yaml_node *item)
 		rest_map_item(r, item);
 }
 
-/* Takes the items of a list. */
+/* Take the items of a list. */
 static void take_list(struct rest_run *r, const struct yaml_node *list)
 {
 	for (size_t i = 0; i < doc_count(list); i++)
 		take_item(r, doc_item(list, i));
 }
 
-/* Takes the items of a page. */
+/* Take the items of a page. */
 static void take_items(struct rest_run *r, const struct yaml_node *root)
 {
 	const char *path = rest_step_of(r)->items;
@@ -203,7 +203,7 @@ static void take_items(struct rest_run *r, const struct yaml_node *root)
 		take_list(r, doc_find(doc_item(root, i), path + strlen(EACH)));
 }
 
-/* Sends the request after a page: `next`, or the next first page. */
+/* Send the request after a page: `next`, or the next first page. */
 static void send_next(struct rest_run *r, struct rest_request *next)
 {
 	if (next->url.len) {
@@ -215,7 +215,7 @@ static void send_next(struct rest_run *r, struct rest_request *next)
 }
 
 /*
- * Takes the items of a page, and keeps the page if they are kept. The limit
+ * Take the items of a page, and keep the page if they are kept. The limit
  * counts memory and not text, because "[]," takes many times its length.
  */
 static int keep_page(struct rest_run *r, struct yaml *page, struct err *err)
@@ -250,7 +250,7 @@ static int check_progress(const struct rest_run *r, struct rest_request *next,
 		       "the next page of the answer is the same page again");
 }
 
-/* Parses a page, and sends the request after it. */
+/* Parse a page, and send the request after it. */
 static int take_page(struct rest_run *r, const struct http_response *a,
 		     struct err *err)
 {
@@ -278,7 +278,7 @@ static int take_page(struct rest_run *r, const struct http_response *a,
 }
 
 /*
- * Returns whether an API may have refused credentials, which can become invalid
+ * Return whether an API may have refused credentials, which can become invalid
  * before their time. EC2 says so with each of these statuses.
  */
 static bool is_refusal(const struct http_response *a)
@@ -287,7 +287,7 @@ static bool is_refusal(const struct http_response *a)
 	       (a->status == 400 || a->status == 401 || a->status == 403);
 }
 
-/* Returns whether a failure only means that there are no items. */
+/* Return whether a failure only means that there are no items. */
 static bool is_missing(const struct rest_run *r, const struct http_response *a)
 {
 	const struct rest_step *step = rest_step_of(r);
@@ -295,7 +295,7 @@ static bool is_missing(const struct rest_run *r, const struct http_response *a)
 	return step->is_optional || (!a->code && a->status == step->tolerated);
 }
 
-/* Goes on without the items of a request. */
+/* Go on without the items of a request. */
 static void rest_skip(struct rest_run *r, const struct err *err)
 {
 	struct rest_request none = { 0 };
@@ -308,7 +308,7 @@ static void rest_skip(struct rest_run *r, const struct err *err)
 	send_next(r, &none);
 }
 
-/* Takes the hash of an answer. */
+/* Take the hash of an answer. */
 static void add_hash(struct rest_run *r, uint64_t hash)
 {
 	r->is_repeated = rest_step_of(r)->paging == REST_UNTIL_EMPTY &&
@@ -342,7 +342,7 @@ static void rest_on_answer(void *ctx, struct http_response *a)
 	rest_fail(r, &err);
 }
 
-/* Sends a request with the headers of the table and of the run. */
+/* Send a request with the headers of the table and of the run. */
 static void rest_send(struct rest_run *r, struct rest_request *q)
 {
 	struct provider *p = r->p;
@@ -371,7 +371,7 @@ static void rest_send(struct rest_run *r, struct rest_request *q)
 			   p);
 }
 
-/* Shows a base URL that begin() has set. */
+/* Show a base URL that begin() has set. */
 static void show_server(struct rest_source *s, const struct rest_run *r)
 {
 	if (str_eq(r->server, r->config->server))
@@ -380,7 +380,7 @@ static void show_server(struct rest_source *s, const struct rest_run *r)
 	s->shown = endpoint_url_shown(r->server.ptr);
 }
 
-/* Starts the requests of a refresh, when the credentials are there. */
+/* Start the requests of a refresh, when the credentials are there. */
 static void rest_begin(struct provider *p, const struct err *failed)
 {
 	struct rest_source *s = p->data;
@@ -424,7 +424,7 @@ void rest_refresh(struct provider *p)
 		rest_begin(p, rc ? &err : NULL);
 }
 
-/* Returns the name of the source for messages. */
+/* Return the name of the source for messages. */
 static char *source_name(const struct provider *p, const struct rest_config *c)
 {
 	if (c->socket.len)

@@ -163,18 +163,18 @@ struct rest_run {
 	uint64_t hash; /* hash of all answers */
 };
 
-/* Returns the number of items of a step that are kept. */
+/* Return the number of items of a step that are kept. */
 size_t rest_count(const struct rest_run *r, size_t step);
 
-/* Returns item number `i` of a step; NULL: there are fewer. */
+/* Return item number `i` of a step; NULL: there are fewer. */
 const struct yaml_node *rest_item(const struct rest_run *r, size_t step,
 				  size_t i);
 
-/* Returns the number of the URL that an item came from; see rest_step.url. */
+/* Return the number of the URL that an item came from; see rest_step.url. */
 size_t rest_item_url(const struct rest_run *r, size_t step, size_t i);
 
 /*
- * Returns the item of a step whose text at step->index is `key`; NULL: none.
+ * Return the item of a step whose text at step->index is `key`; NULL: none.
  */
 const struct yaml_node *rest_lookup(struct rest_run *r, size_t step,
 				    struct str key);

@@ -32,7 +32,7 @@ struct xml_reader {
 	size_t nodes;
 };
 
-/* Reports an error and stops the parser. Only the first error counts. */
+/* Report an error and stop the parser. Only the first error counts. */
 static void xml_stop(struct xml_reader *r, const char *what)
 {
 	if (!r->y->error_count)
@@ -53,7 +53,7 @@ static struct yaml_node *xml_node_new(struct xml_reader *r, enum yaml_kind kind)
 	return n;
 }
 
-/* Returns a scalar with a copy of a text. */
+/* Return a scalar with a copy of a text. */
 static struct yaml_node *xml_scalar(struct xml_reader *r, struct str text)
 {
 	struct yaml_node *n = xml_node_new(r, YAML_SCALAR);
@@ -111,7 +111,7 @@ static int compare_children(const void *a, const void *b)
 		       (x->number > z->number) - (x->number < z->number);
 }
 
-/* Adds the first of the `count` children that have its name to a map. */
+/* Add the first of the `count` children that have its name to a map. */
 static size_t add_named(struct xml_reader *r, struct yaml_node *map,
 			const struct xml_child *c, size_t count)
 {
@@ -132,7 +132,7 @@ static size_t add_named(struct xml_reader *r, struct yaml_node *map,
 	return same;
 }
 
-/* Makes the node of an element that has children or attributes. */
+/* Make the node of an element that has children or attributes. */
 static struct yaml_node *make_map(struct xml_reader *r,
 				  const struct xml_element *e)
 {
@@ -147,7 +147,7 @@ static struct yaml_node *make_map(struct xml_reader *r,
 	return map;
 }
 
-/* Returns whether a text is only white space, as between elements. */
+/* Return whether a text is only white space, as between elements. */
 static bool is_blank(struct str s)
 {
 	for (size_t i = 0; i < s.len; i++) {

@@ -19,7 +19,7 @@
 #include "base/yaml.h"
 
 /*
- * Initialises *y and parses XML text into it, as yaml_parse_json() parses JSON.
+ * Initialise *y and parse XML text into it, as yaml_parse_json() parses JSON.
  * The caller calls yaml_fini() in every case.
  */
 void xml_parse(struct yaml *y, const char *file, struct bytes text);

@@ -25,13 +25,13 @@ static const struct field_row eureka_labels[] = {
 	{ 0 },
 };
 
-/* Returns the text of an element that may have attributes. */
+/* Return the text of an element that may have attributes. */
 static struct str element_text(const struct yaml_node *n)
 {
 	return doc_keys(n) ? doc_text(n, "#text") : doc_text(n, "");
 }
 
-/* Adds the labels of a port, if the instance has it. */
+/* Add the labels of a port, if the instance has it. */
 static void add_port(struct rest_run *r, const struct yaml_node *port,
 		     const char *label, const char *enabled_label)
 {
@@ -42,7 +42,7 @@ static void add_port(struct rest_run *r, const struct yaml_node *port,
 		    str_of(doc_bool(port, "@enabled") ? "true" : "false"));
 }
 
-/* Adds a label for each element of metadata, but not for attributes. */
+/* Add a label for each element of metadata, but not for attributes. */
 static void add_metadata(struct rest_run *r, const char *prefix,
 			 const struct yaml_node *map)
 {

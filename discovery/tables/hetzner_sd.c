@@ -55,7 +55,7 @@ static const struct field_row hcloud_location[] = {
 };
 
 /*
- * Returns a public address of a server. Prometheus writes "<nil>" if there is
+ * Return a public address of a server. Prometheus writes "<nil>" if there is
  * none, and relabelling rules look for this text.
  */
 static struct str public_address(const struct yaml_node *server,

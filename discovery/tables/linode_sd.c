@@ -58,7 +58,7 @@ struct linode_addresses {
 	struct buf ranges; /* IPv6 ranges, after separators */
 };
 
-/* Appends a separator and a text. */
+/* Append a separator and a text. */
 static void linode_append(const struct rest_run *r, struct buf *list,
 			  struct str text)
 {
@@ -66,7 +66,7 @@ static void linode_append(const struct rest_run *r, struct buf *list,
 	buf_add(list, text.ptr, text.len);
 }
 
-/* Finds the IPv4 addresses of an instance. */
+/* Find the IPv4 addresses of an instance. */
 static void find_v4(struct rest_run *r, const struct yaml_node *instance,
 		    struct linode_addresses *a)
 {
@@ -88,7 +88,7 @@ static void find_v4(struct rest_run *r, const struct yaml_node *instance,
 	}
 }
 
-/* Finds the IPv6 address of an instance, and the ranges routed to it. */
+/* Find the IPv6 address of an instance, and the ranges routed to it. */
 static void find_v6(struct rest_run *r, const struct yaml_node *instance,
 		    struct linode_addresses *a)
 {
@@ -111,7 +111,7 @@ static void find_v6(struct rest_run *r, const struct yaml_node *instance,
 	}
 }
 
-/* Adds the labels of an address and of its name; NULL: there is none. */
+/* Add the labels of an address and of its name; NULL: there is none. */
 static void add_linode_address(struct rest_run *r, const char *label,
 			       const char *name_label,
 			       const struct yaml_node *ip)
@@ -123,7 +123,7 @@ static void add_linode_address(struct rest_run *r, const char *label,
 		group_label(&r->b, name_label, name);
 }
 
-/* Adds the label of a list that begins with a separator, and frees the list. */
+/* Add the label of a list that begins with a separator, and free the list. */
 static void add_appended(struct rest_run *r, const char *label,
 			 struct buf *list)
 {
@@ -160,7 +160,7 @@ static void map_instance(struct rest_run *r, const struct yaml_node *instance)
 	add_appended(r, META("ipv6_ranges"), &a.ranges);
 }
 
-/* Sends the configured region as a filter. */
+/* Send the configured region as a filter. */
 static int linode_begin(struct rest_run *r, struct err *err UNUSED)
 {
 	const struct linode_config *c = (const struct linode_config *)r->config;

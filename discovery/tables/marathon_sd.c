@@ -31,7 +31,7 @@ struct app_ports {
 	bool container_net;           /* tasks have addresses of their own */
 };
 
-/* Takes the ports of a list of mappings or definitions. */
+/* Take the ports of a list of mappings or definitions. */
 static bool take_ports(struct app_ports *p, const struct yaml_node *list,
 		       const char *label, const char *number)
 {
@@ -45,7 +45,7 @@ static bool take_ports(struct app_ports *p, const struct yaml_node *list,
 	return true;
 }
 
-/* Finds the ports of an app; without any, those of its tasks are used. */
+/* Find the ports of an app; without any, those of its tasks are used. */
 static void find_ports(const struct yaml_node *app, struct app_ports *p)
 {
 	const char *mapped;
@@ -64,7 +64,7 @@ static void find_ports(const struct yaml_node *app, struct app_ports *p)
 }
 
 /*
- * Takes the ports of a task for an app that names none. All later tasks of the
+ * Take the ports of a task for an app that names none. All later tasks of the
  * app get these ports, too, as in Prometheus.
  */
 static void take_task_ports(struct app_ports *p, const struct yaml_node *task)
@@ -75,7 +75,7 @@ static void take_task_ports(struct app_ports *p, const struct yaml_node *task)
 		*vec_add(&p->numbers) = doc_int(doc_item(ports, i), "", 0);
 }
 
-/* Adds the target of a task at one of the app's ports. */
+/* Add the target of a task at one of the app's ports. */
 static void add_task_port(struct rest_run *r, const struct yaml_node *task,
 			  const struct app_ports *p, size_t i)
 {
@@ -124,7 +124,7 @@ static void map_app(struct rest_run *r, const struct yaml_node *app)
 	vec_fini(&p.numbers);
 }
 
-/* Adds the header with the token, which its file may have changed. */
+/* Add the header with the token, which its file may have changed. */
 static int add_token(struct rest_run *r, const struct marathon_config *c,
 		     struct err *err)
 {
@@ -144,7 +144,7 @@ static int add_token(struct rest_run *r, const struct marathon_config *c,
 	return rc;
 }
 
-/* Chooses one of the servers at random. */
+/* Choose one of the servers at random. */
 static int marathon_begin(struct rest_run *r, struct err *err)
 {
 	const struct marathon_config *c =

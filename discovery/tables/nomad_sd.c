@@ -31,7 +31,7 @@ static const struct field_row nomad_labels[] = {
 	{ 0 },
 };
 
-/* Appends the parameters that all requests have. */
+/* Append the parameters that all requests have. */
 static void nomad_add_params(const struct rest_run *r, struct buf *url)
 {
 	const struct nomad_config *c = (const struct nomad_config *)r->config;

@@ -35,7 +35,7 @@ static const struct field_row puppetdb_labels[] = {
 };
 
 /*
- * Appends a number as Prometheus writes it, whose numbers are all floating-point
+ * Append a number as Prometheus writes it, whose numbers are all floating-point
  * numbers: the shortest digits, with an exponent below 10^-4 and from 10^6 on.
  */
 static void add_number(struct buf *out, double v)
@@ -57,7 +57,7 @@ static void add_number(struct buf *out, double v)
 	buf_str(out, text);
 }
 
-/* Appends a scalar. Returns false for a value that is not one. */
+/* Append a scalar. Returns false for a value that is not one. */
 static bool add_scalar(struct buf *out, const struct yaml_node *n)
 {
 	double v;
@@ -71,7 +71,7 @@ static bool add_scalar(struct buf *out, const struct yaml_node *n)
 	return true;
 }
 
-/* Appends the items of a list with commas between them. */
+/* Append the items of a list with commas between them. */
 static void add_parameter_items(struct buf *out, const struct yaml_node *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
@@ -82,7 +82,7 @@ static void add_parameter_items(struct buf *out, const struct yaml_node *list)
 }
 
 /*
- * Adds the labels of parameters. An object in an object gives labels with both
+ * Add the labels of parameters. An object in an object gives labels with both
  * keys. The recursion is bounded by YAML_DEPTH_MAX.
  */
 static void add_parameters(struct rest_run *r, struct str prefix,
@@ -124,7 +124,7 @@ static void map_resource(struct rest_run *r, const struct yaml_node *resource)
 		add_parameters(r, str_of(""), doc_find(resource, "parameters"));
 }
 
-/* Writes the body with the query. */
+/* Write the body with the query. */
 static void puppetdb_body(struct rest_run *r, struct buf *out)
 {
 	const struct puppetdb_config *c =

@@ -255,7 +255,7 @@ static void tell_group(struct teller *t, size_t types)
 }
 
 /*
- * Decompresses only the head of a group. The number of sample types in it tells
+ * Decompress only the head of a group. The number of sample types in it tells
  * where the sections of values end.
  */
 static void columns_list_sections(struct bytes stored, bool is_table,

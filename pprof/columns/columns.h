@@ -60,12 +60,12 @@ struct columns_counts {
 	size_t patch_bytes;
 };
 
-/* Returns the statistics of an encoder of this codec, borrowed from it. */
+/* Return the statistics of an encoder of this codec, borrowed from it. */
 const struct columns_counts *
 columns_encoder_counts(const struct codec_encoder *e);
 
 /*
- * Returns the size in bytes that the stripe's table would have on disk if the
+ * Return the size in bytes that the stripe's table would have on disk if the
  * stripe ended now.
  */
 size_t columns_encoder_table_size(const struct codec_encoder *e);

@@ -19,10 +19,10 @@ struct pprof_binary {
 	struct str build_id;
 };
 
-/* Returns the binary of the profile in a row; empty if it has no mappings. */
+/* Return the binary of the profile in a row; empty if it has no mappings. */
 struct pprof_binary columns_binary(const struct codec_rows *rows, size_t row);
 
-/* Returns the binary of a decoded profile; empty if it has no mappings. */
+/* Return the binary of a decoded profile; empty if it has no mappings. */
 struct pprof_binary pprof_binary(const struct pprof *p);
 
 #endif

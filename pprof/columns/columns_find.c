@@ -34,7 +34,7 @@ struct columns_find {
 	struct growth_meter meter;
 };
 
-/* Borrows the regular expression. */
+/* Borrow the regular expression. */
 struct columns_find *columns_find_new(const struct regex *name,
 				      const struct limits *limits)
 {
@@ -168,7 +168,7 @@ int columns_find_row(struct columns_find *f, const struct codec_rows *rows,
 }
 
 /*
- * Sets *found to whether a sample has a frame in a function whose element in
+ * Set *found to whether a sample has a frame in a function whose element in
  * `named` is true. The locations are looked at only once, because any number of
  * stacks may contain them.
  */
@@ -198,7 +198,7 @@ static int find_named_frame(const struct pprof *p, const bool *named,
 	return rc;
 }
 
-/* Matches the name of each function once, not once for each frame. */
+/* Match the name of each function once, not once for each frame. */
 int pprof_has_function(const struct pprof *p, const struct regex *name,
 		       const struct limits *limits, bool *found,
 		       struct err *err)

@@ -16,21 +16,21 @@
 #include "pprof/columns/columns.h"
 
 /*
- * Creates a find: a search for functions whose names match the expression,
+ * Create a find: a search for functions whose names match the expression,
  * which is borrowed. The limits, which are copied, are asked while names are
  * matched and stacks are searched. The caller frees it with columns_find_free().
  */
 struct columns_find *columns_find_new(const struct regex *name,
 				      const struct limits *limits);
 
-/* Frees a find. NULL is a no-op. */
+/* Free a find. NULL is a no-op. */
 void columns_find_free(struct columns_find *f);
 
-/* Returns the memory of the find, in bytes. */
+/* Return the memory of the find, in bytes. */
 size_t columns_find_memory(const struct columns_find *f);
 
 /*
- * Sets *found to whether the given row has a sample with a matching function.
+ * Set *found to whether the given row has a sample with a matching function.
  * Each function name of a table is matched only once, at the first row that
  * uses the table. The table must stay open until this function has tested a row
  * of another table. Returns an error of the limits. After a match that takes too
@@ -41,7 +41,7 @@ NODISCARD int columns_find_row(struct columns_find *f,
 			       bool *found, struct err *err);
 
 /*
- * Sets *found to whether a decoded profile has a sample with a function whose
+ * Set *found to whether a decoded profile has a sample with a function whose
  * name matches. Returns an error of the limits. Also ends early when a match
  * takes too many steps, as columns_find_row() does.
  */

@@ -110,7 +110,7 @@ static int sum_rows_merge(struct columns_sum *s, struct merge *to,
 			      merge_add_sum(to, &s->p, s->ops, err);
 }
 
-/* Gives the borrowed arrays back, also after an error. */
+/* Give the borrowed arrays back, also after an error. */
 int columns_sum_flush(struct columns_sum *s, struct merge *to, struct err *err)
 {
 	int rc = sum_rows_merge(s, to, err);
@@ -431,7 +431,7 @@ static void sum_rows_add_row(struct columns_sum *s, const struct row *row,
 }
 
 /*
- * Refuses a row with a patch: without the patch, the columns do not give the
+ * Refuse a row with a patch: without the patch, the columns do not give the
  * original profile, and a patch can only be applied to a whole profile.
  */
 int columns_sum_add(struct columns_sum *s, const struct codec_rows *rows,

@@ -13,17 +13,17 @@
 
 #include "pprof/columns/columns.h"
 
-/* Creates a sum without rows. The caller frees it with columns_sum_free(). */
+/* Create a sum without rows. The caller frees it with columns_sum_free(). */
 struct columns_sum *columns_sum_new(void);
 
-/* Frees a sum; rows that were not flushed are lost. */
+/* Free a sum; rows that were not flushed are lost. */
 void columns_sum_free(struct columns_sum *s);
 
-/* Returns the memory of the sum, in bytes. */
+/* Return the memory of the sum, in bytes. */
 size_t columns_sum_memory(const struct columns_sum *s);
 
 /*
- * Merges the rows added so far into `to` and empties the sum. Must be called
+ * Merge the rows added so far into `to` and empty the sum. Must be called
  * before anything else is added to `to`, and before merge_average(),
  * merge_label() or merge_no_labels() is called on `to`. Errors as for
  * merge_add().
@@ -32,7 +32,7 @@ NODISCARD int columns_sum_flush(struct columns_sum *s, struct merge *to,
 				struct err *err);
 
 /*
- * Merges the rows added so far into `to`, like columns_sum_flush(), but stays
+ * Merge the rows added so far into `to`, like columns_sum_flush(), but stays
  * prepared for more rows of the same table, which are then added in less time. The
  * table must stay, and nothing else may be added to `to`, until columns_sum_flush()
  * or columns_sum_forget().
@@ -40,11 +40,11 @@ NODISCARD int columns_sum_flush(struct columns_sum *s, struct merge *to,
 NODISCARD int columns_sum_flush_part(struct columns_sum *s, struct merge *to,
 				     struct err *err);
 
-/* Empties the sum: rows that were not merged are dropped, after an error. */
+/* Empty the sum: rows that were not merged are dropped, after an error. */
 void columns_sum_forget(struct columns_sum *s);
 
 /*
- * Adds a row to the sum. If the sum cannot take this row together with the rows
+ * Add a row to the sum. If the sum cannot take this row together with the rows
  * that it already has, the earlier rows are flushed to `to` first. `ops` has
  * one operation for each sample type, as in merge_add(), but must not be NULL.
  * ERR_UNSUPPORTED: the row was not added and has to be decoded and merged as a

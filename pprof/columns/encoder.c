@@ -139,7 +139,7 @@ static int add_patch(struct codec_encoder *e, struct bytes raw, uint32_t *len,
 }
 
 /*
- * Returns 0 if replaying in e->dialect gives the profile's bytes, ERR_NOTFOUND
+ * Return 0 if replaying in e->dialect gives the profile's bytes, ERR_NOTFOUND
  * if it gives other bytes. Dialects are tested by writing, because a profile
  * does not name its dialect (docs/decisions.md, 49).
  */
@@ -661,7 +661,7 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 	return rc;
 }
 
-/* Encodes the same elements at the same level as columns_encoder_finish(). */
+/* Encode the same elements at the same level as columns_encoder_finish(). */
 size_t columns_encoder_table_size(const struct codec_encoder *e)
 {
 	return stored_size(e, &e->start, DICT_LEVEL);

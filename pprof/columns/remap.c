@@ -79,7 +79,7 @@ int remap_new(const struct dictionary *from, struct intern *to,
 	return 0;
 }
 
-/* Gives borrowed arrays back before pprof_fini(), which would free them. */
+/* Give borrowed arrays back before pprof_fini(), which would free them. */
 void remap_free(struct remap *r)
 {
 	if (!r)

@@ -38,7 +38,7 @@ enum dict_stream {
 	DICT_STREAMS
 };
 
-/* Returns the name of a stream, as it is printed in statistics of storage. */
+/* Return the name of a stream, as it is printed in statistics of storage. */
 const char *dict_stream_name(enum dict_stream s);
 
 /*

@@ -63,7 +63,7 @@ void dict_fini(struct dictionary *d)
 }
 
 /*
- * Counts allocated sizes, not used ones, because allocated memory is charged to
+ * Count allocated sizes, not used ones, because allocated memory is charged to
  * memory budgets.
  */
 size_t dict_memory(const struct dictionary *d)

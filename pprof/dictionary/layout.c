@@ -47,7 +47,7 @@ struct layout_walk_shape layout_walk_shape(const struct dictionary *d,
 					   .end = words + r.count };
 }
 
-/* Checks no bounds, because layout_valid_shape() has checked all of them. */
+/* Check no bounds, because layout_valid_shape() has checked all of them. */
 bool layout_next_shape(struct layout_walk_shape *w, struct shape_op *out)
 {
 	if (w->pos == w->end)
@@ -211,7 +211,7 @@ static bool is_row(uint64_t number)
 }
 
 /*
- * Returns the number of the field whose operation includes this field. In Go's
+ * Return the number of the field whose operation includes this field. In Go's
  * dialect, SAMPLE includes locations and functions, which are written between
  * samples.
  */

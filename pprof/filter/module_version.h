@@ -14,7 +14,7 @@
 #include "pprof/profile/profile.h"
 
 /*
- * Removes "/v2", "/v3" and so on from the paths in function names, also in those of
+ * Remove "/v2", "/v3" and so on from the paths in function names, also in those of
  * type arguments, and ".v2" from paths of gopkg.in, whose dot may be written "%2e".
  */
 void module_version_remove(struct pprof *p);

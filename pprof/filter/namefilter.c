@@ -24,7 +24,7 @@ struct patterns {
 };
 
 /*
- * Compiles `text`, the expression of the filter called `name`; an empty text
+ * Compile `text`, the expression of the filter called `name`; an empty text
  * leaves the pattern unset. ERR_INVALID: the expression is malformed.
  */
 static int pattern_init(struct pattern *x, const char *name, struct str text,
@@ -42,7 +42,7 @@ static int pattern_init(struct pattern *x, const char *name, struct str text,
 	return 0;
 }
 
-/* Frees a pattern, set or unset. */
+/* Free a pattern, set or unset. */
 static void pattern_fini(struct pattern *x)
 {
 	regex_free(x->regex);
@@ -50,7 +50,7 @@ static void pattern_fini(struct pattern *x)
 }
 
 /*
- * Compiles the expressions of the filter called `name`. ERR_INVALID: one of
+ * Compile the expressions of the filter called `name`. ERR_INVALID: one of
  * them is malformed; even then the patterns must be freed.
  */
 static int patterns_init(struct patterns *x, const char *name,
@@ -68,7 +68,7 @@ static int patterns_init(struct patterns *x, const char *name,
 	return rc;
 }
 
-/* Frees the patterns of a filter. */
+/* Free the patterns of a filter. */
 static void patterns_fini(struct patterns *x)
 {
 	for (size_t i = 0; i < x->count; i++)
@@ -83,7 +83,7 @@ struct any_of {
 };
 
 /*
- * Returns whether any of the patterns matches string s; false after an error.
+ * Return whether any of the patterns matches string s; false after an error.
  * Accounts for each search: one location may have any number of names.
  */
 static bool hits_string(struct any_of x, const struct pprof *p, uint32_t s)
@@ -101,7 +101,7 @@ static bool hits_string(struct any_of x, const struct pprof *p, uint32_t s)
 	return false;
 }
 
-/* Returns whether any pattern matches the function or the file of a line. */
+/* Return whether any pattern matches the function or the file of a line. */
 static bool hits_line(struct any_of x, const struct pprof *p,
 		      const struct pprof_line *l)
 {
@@ -111,7 +111,7 @@ static bool hits_line(struct any_of x, const struct pprof *p,
 }
 
 /*
- * Returns whether any pattern matches the file of the location's mapping: then
+ * Return whether any pattern matches the file of the location's mapping: then
  * all lines of the location count as matches.
  */
 static bool hits_mapping(struct any_of x, const struct pprof *p,
@@ -121,7 +121,7 @@ static bool hits_mapping(struct any_of x, const struct pprof *p,
 	       hits_string(x, p, p->mappings.v[l->mapping].file);
 }
 
-/* Returns whether any of the patterns matches any name of a location. */
+/* Return whether any of the patterns matches any name of a location. */
 static bool hits_location(struct any_of x, const struct pprof *p,
 			  const struct pprof_location *l)
 {
@@ -132,14 +132,14 @@ static bool hits_location(struct any_of x, const struct pprof *p,
 	return hits_mapping(x, p, l);
 }
 
-/* Returns all expressions of a filter. */
+/* Return all expressions of a filter. */
 static struct any_of all_of(const struct patterns *x, struct search_work *work)
 {
 	return (struct any_of){ x->v, x->count, work };
 }
 
 /*
- * Removes lines from a location: keeps the lines that match any pattern if
+ * Remove lines from a location: keeps the lines that match any pattern if
  * `hit` is true, and the lines that match none if `hit` is false.
  */
 static void keep_lines(struct any_of x, struct pprof *p,
@@ -177,7 +177,7 @@ struct name_patterns {
 	struct search_work work;
 };
 
-/* Applies the filters `ignore` and `focus` to a location. */
+/* Apply the filters `ignore` and `focus` to a location. */
 static uint16_t namefilter_judge(struct name_patterns *n, const struct pprof *p,
 				 const struct pprof_location *l)
 {
@@ -198,7 +198,7 @@ static uint16_t namefilter_judge(struct name_patterns *n, const struct pprof *p,
 }
 
 /*
- * Applies the filters `hide` and `show` to a location. Returns whether the
+ * Apply the filters `hide` and `show` to a location. Returns whether the
  * location is hidden, because the filters removed all its lines.
  */
 static bool hide_lines(struct name_patterns *n, struct pprof *p,
@@ -221,7 +221,7 @@ static bool hide_lines(struct name_patterns *n, struct pprof *p,
 }
 
 /*
- * Returns whether a stack is kept: for each of the `wanted` bits it has a
+ * Return whether a stack is kept: for each of the `wanted` bits it has a
  * location with that bit, and it has no IGNORED location. An empty stack is not
  * kept.
  */
@@ -235,7 +235,7 @@ static bool is_focused(const uint32_t *frames, uint32_t count,
 	return count && bits == wanted;
 }
 
-/* Removes hidden frames from a stack, in place. */
+/* Remove hidden frames from a stack, in place. */
 static void drop_frames(struct pprof *p, struct pprof_run *stack,
 			const bool *hidden)
 {
@@ -250,7 +250,7 @@ static void drop_frames(struct pprof *p, struct pprof_run *stack,
 }
 
 /*
- * Applies the filters to each location once; apply_names() combines the results
+ * Apply the filters to each location once; apply_names() combines the results
  * for each stack.
  */
 static int judge_locations(struct pprof *p, struct name_patterns *n,
@@ -266,7 +266,7 @@ static int judge_locations(struct pprof *p, struct name_patterns *n,
 }
 
 /*
- * Applies the filters `focus`, `ignore`, `hide` and `show`. Each location is
+ * Apply the filters `focus`, `ignore`, `hide` and `show`. Each location is
  * matched with `focus` before `hide` removes lines of the location.
  */
 static int apply_names(struct pprof *p, struct name_patterns *n)
@@ -295,7 +295,7 @@ static int apply_names(struct pprof *p, struct name_patterns *n)
 }
 
 /*
- * Removes from a location the callers of its outermost line that matches.
+ * Remove from a location the callers of its outermost line that matches.
  * Returns whether the location matches. If the file of the mapping matches, all
  * lines match: the outermost of them has no callers in the location, so nothing
  * is removed.
@@ -315,7 +315,7 @@ static bool cut_outside(struct any_of one, const struct pprof *p,
 }
 
 /*
- * Applies show_from: removes the callers of the outermost frame that matches,
+ * Apply show_from: removes the callers of the outermost frame that matches,
  * and the samples without a match. Returns whether anything matched.
  */
 static bool apply_show_from(struct pprof *p, struct name_patterns *n)
@@ -343,7 +343,7 @@ static bool apply_show_from(struct pprof *p, struct name_patterns *n)
 }
 
 /*
- * Adds the filter called `name` to *none unless the filter matched something.
+ * Add the filter called `name` to *none unless the filter matched something.
  */
 static void namefilter_list_unmatched(struct no_match *none, bool matched,
 				      const char *name)
@@ -352,14 +352,14 @@ static void namefilter_list_unmatched(struct no_match *none, bool matched,
 		none->names[none->count++] = name;
 }
 
-/* Lists a filter in *none if it is set but matched nothing. */
+/* List a filter in *none if it is set but matched nothing. */
 static void patterns_list_unmatched(struct no_match *none,
 				    const struct patterns *x)
 {
 	namefilter_list_unmatched(none, !x->count || x->met, x->name);
 }
 
-/* Lists in *none the filters that are set but matched nothing. */
+/* List in *none the filters that are set but matched nothing. */
 static void report_names(const struct name_patterns *n, struct no_match *none)
 {
 	patterns_list_unmatched(none, &n->focus);
@@ -369,7 +369,7 @@ static void report_names(const struct name_patterns *n, struct no_match *none)
 }
 
 /*
- * Compiles all expressions. ERR_INVALID: an expression is malformed; even then
+ * Compile all expressions. ERR_INVALID: an expression is malformed; even then
  * the patterns must be freed.
  */
 static int compile_names(struct name_patterns *n, const struct name_filter *f,

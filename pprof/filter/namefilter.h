@@ -46,7 +46,7 @@ struct no_match {
 };
 
 /*
- * Applies the filters to `p` and adds the filters that matched nothing to
+ * Apply the filters to `p` and add the filters that matched nothing to
  * *none. Samples without frames are removed even if no filter is set.
  * ERR_INVALID: an expression is malformed or takes too many steps, and the
  * message names the filter; ERR_LIMIT, ERR_TIMEOUT: as for limits_spend().

@@ -4,7 +4,7 @@
 #include "pprof/filter/search_work.h"
 
 /*
- * Returns the function name without a leading "." and without the arguments of
+ * Return the function name without a leading "." and without the arguments of
  * a C++ function; parentheses that belong to the name, as in "operator()", are
  * kept. The expressions in profiles are written for names in this form.
  */
@@ -45,7 +45,7 @@ struct pruner {
 };
 
 /*
- * Returns whether the expression matches. An expression that took too many
+ * Return whether the expression matches. An expression that took too many
  * steps is ignored from then on (docs/decisions.md, 45).
  */
 static bool prune_matches(const struct regex *r, struct str name)
@@ -54,7 +54,7 @@ static bool prune_matches(const struct regex *r, struct str name)
 }
 
 /*
- * Returns whether the function of a line is to be removed: its name matches the
+ * Return whether the function of a line is to be removed: its name matches the
  * expression `drop` but not `keep`. Accounts for the search: one location may
  * have any number of lines.
  */
@@ -84,8 +84,8 @@ enum prune {
 };
 
 /*
- * Finds the outermost line of a location whose function is to be pruned
- * (removed), and decides which part of the location is pruned. For PRUNE_BELOW,
+ * Find the outermost line of a location whose function is to be pruned
+ * (removed), and decide which part of the location is pruned. For PRUNE_BELOW,
  * removes that line and the lines that it called. The last line of a location
  * is the outermost.
  */
@@ -105,7 +105,7 @@ static enum prune prune_lines(struct pruner *x, const struct pprof *p,
 }
 
 /*
- * Removes the outermost pruned frame that has a caller which is not pruned, and
+ * Remove the outermost pruned frame that has a caller which is not pruned, and
  * all frames that it called, directly or not. As in pprof, a stack that
  * consists only of pruned frames is not changed.
  */
@@ -129,7 +129,7 @@ static void prune_stack(struct pprof *p, struct pprof_run *s,
 }
 
 /*
- * Decides once for each location which of its lines are pruned, then shortens
+ * Decide once for each location which of its lines are pruned, then shortens
  * the stacks.
  */
 static int prune_apply(struct pprof *p, struct pruner *x)
@@ -145,7 +145,7 @@ static int prune_apply(struct pprof *p, struct pruner *x)
 }
 
 /*
- * Compiles ^(text)$: the expressions of a profile match whole names. An empty
+ * Compile ^(text)$: the expressions of a profile match whole names. An empty
  * text leaves *out NULL.
  */
 static int prune_copy_whole(struct str text, struct regex **out)
@@ -178,7 +178,7 @@ int filter_uninteresting(struct pprof *p, const struct limits *limits,
 }
 
 /*
- * Removes the lines of a location that its innermost matching line called.
+ * Remove the lines of a location that its innermost matching line called.
  * Returns whether any line matches.
  */
 static bool cut_inside(struct pruner *x, const struct pprof *p,
@@ -195,7 +195,7 @@ static bool cut_inside(struct pruner *x, const struct pprof *p,
 }
 
 /*
- * Removes from every stack the frames that were called, directly or not, by the
+ * Remove from every stack the frames that were called, directly or not, by the
  * matching frame nearest to the leaf; stacks without a match are not changed.
  */
 static int prune_from(struct pprof *p, struct pruner *x)

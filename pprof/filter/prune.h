@@ -14,7 +14,7 @@
 #include "pprof/profile/profile.h"
 
 /*
- * Finds the frame nearest to the leaf whose function matches the pattern, and
+ * Find the frame nearest to the leaf whose function matches the pattern, and
  * removes all frames that it called, directly or indirectly; the found frame is
  * kept. An empty pattern removes nothing. ERR_INVALID: the pattern is malformed
  * or takes too many steps; ERR_LIMIT, ERR_TIMEOUT: as for limits_spend().
@@ -23,7 +23,7 @@ NODISCARD int filter_prune_from(struct pprof *p, struct str pattern,
 				const struct limits *limits, struct err *err);
 
 /*
- * Removes the frames that the profile itself calls uninteresting: all frames
+ * Remove the frames that the profile itself calls uninteresting: all frames
  * from the leaf up to the outermost function that drop_frames matches and
  * keep_frames does not. A function is removed only if one of its callers is
  * kept. An expression of the profile that is malformed or takes too many steps

@@ -11,7 +11,7 @@
 
 /* Units of numeric labels. */
 
-/* Records the units of the numeric labels of a label set. */
+/* Record the units of the numeric labels of a label set. */
 static void note_units(struct pprof *p, struct pprof_run set,
 		       struct tag_units *out)
 {
@@ -86,7 +86,7 @@ struct range {
 };
 
 /*
- * Parses [+-]digits[letters] at the start of *s and removes it from *s. Returns
+ * Parse [+-]digits[letters] at the start of *s and remove it from *s. Returns
  * false if there is no number.
  */
 static bool parse_bound(struct str *s, struct bound *out)
@@ -115,7 +115,7 @@ static bool parse_bound(struct str *s, struct bound *out)
 	return true;
 }
 
-/* Removes a colon from the start of *s; returns false if there is none. */
+/* Remove a colon from the start of *s; return false if there is none. */
 static bool skip_colon(struct str *s)
 {
 	if (!s->len || *s->ptr != ':')
@@ -126,7 +126,7 @@ static bool skip_colon(struct str *s)
 }
 
 /*
- * Parses "a", "a:", ":b" or "a:b". Returns false if s is not a range, or if the
+ * Parse "a", "a:", ":b" or "a:b". Returns false if s is not a range, or if the
  * units of a and b do not convert into each other: the caller then treats s as
  * a regular expression.
  */
@@ -161,7 +161,7 @@ static bool tagfilter_parse_range(struct str s, struct range *r)
 }
 
 /*
- * Returns whether a label's value is in the range, after conversion to the
+ * Return whether a label's value is in the range, after conversion to the
  * range's unit.
  */
 static bool in_range(const struct range *r, int64_t v, struct str unit)
@@ -187,7 +187,7 @@ struct matcher_of_tags {
 	VEC(struct regex *) patterns;
 };
 
-/* Frees the expressions of a matcher. */
+/* Free the expressions of a matcher. */
 static void matcher_fini(struct matcher_of_tags *m)
 {
 	for (size_t i = 0; i < m->patterns.count; i++)
@@ -196,7 +196,7 @@ static void matcher_fini(struct matcher_of_tags *m)
 }
 
 /*
- * Compiles expressions separated by commas. ERR_INVALID: an expression is
+ * Compile expressions separated by commas. ERR_INVALID: an expression is
  * malformed, or there are more than PATTERNS_MAX.
  */
 static int add_patterns(struct matcher_of_tags *m, struct str value,
@@ -226,7 +226,7 @@ static int add_patterns(struct matcher_of_tags *m, struct str value,
 }
 
 /*
- * Parses `text`, the filter of the option called `name`. The caller must call
+ * Parse `text`, the filter of the option called `name`. The caller must call
  * matcher_fini() even after an error.
  */
 static int matcher_init(struct matcher_of_tags *m, const char *name,
@@ -260,7 +260,7 @@ struct work {
 	struct search_work search;
 };
 
-/* Returns whether a numeric label of the set is in the range. */
+/* Return whether a numeric label of the set is in the range. */
 static bool range_matches(const struct matcher_of_tags *m, struct work *w,
 			  struct pprof_run set)
 {
@@ -282,7 +282,7 @@ static bool range_matches(const struct matcher_of_tags *m, struct work *w,
 }
 
 /*
- * Returns whether x matches a value of the matcher's key, or, without a key,
+ * Return whether x matches a value of the matcher's key, or, without a key,
  * the text "key:value" of any label.
  */
 static bool pattern_matches(const struct matcher_of_tags *m,
@@ -314,7 +314,7 @@ static bool pattern_matches(const struct matcher_of_tags *m,
 	return found;
 }
 
-/* Returns whether a label set matches the filter. */
+/* Return whether a label set matches the filter. */
 static bool set_matches(const struct matcher_of_tags *m, struct work *w,
 			struct pprof_run set)
 {
@@ -332,7 +332,7 @@ static bool set_matches(const struct matcher_of_tags *m, struct work *w,
 }
 
 /*
- * Keeps the samples that match if `wanted` is true, and the samples that do not
+ * Keep the samples that match if `wanted` is true, and the samples that do not
  * match if `wanted` is false. Each label set is matched only once. Sets *any if
  * any label set matches.
  */
@@ -354,7 +354,7 @@ static int tagfilter_apply(const struct matcher_of_tags *m, struct work *w,
 }
 
 /*
- * Parses and applies one filter, and adds it to w->none if it matched nothing.
+ * Parse and apply one filter, and add it to w->none if it matched nothing.
  */
 static int filter_one(struct work *w, const char *name, struct str text,
 		      bool wanted, struct err *err)
@@ -388,7 +388,7 @@ int filter_tags(struct pprof *p, const struct tag_filter *f,
 }
 
 /*
- * Removes labels from a set, in place: labels whose key does not match `show`,
+ * Remove labels from a set, in place: labels whose key does not match `show`,
  * and labels whose key matches `hide`. NULL: the filter is not set. The label
  * that marks the base of a diff stays, because everprof added it.
  */

@@ -26,16 +26,16 @@ struct tag_units {
 };
 
 /*
- * Fills *out with the units of p's labels. May add a string to p. The strings
+ * Fill *out with the units of p's labels. May add a string to p. The strings
  * of p must be interned: each text occurs once. The caller frees *out with
  * tag_units_fini().
  */
 void tag_units_find(struct pprof *p, struct tag_units *out);
 
-/* Frees the units and leaves them empty. */
+/* Free the units and leave them empty. */
 void tag_units_fini(struct tag_units *u);
 
-/* Returns the unit of a key as the index of a string, or PPROF_NONE. */
+/* Return the unit of a key as the index of a string, or PPROF_NONE. */
 static inline uint32_t tag_unit(const struct tag_units *u, uint32_t key)
 {
 	return key < u->count ? u->unit[key] : PPROF_NONE;
@@ -56,7 +56,7 @@ struct tag_filter {
 };
 
 /*
- * Applies the filters `focus` and `ignore`, which drop samples, and adds to
+ * Apply the filters `focus` and `ignore`, which drop samples, and add to
  * *none the filters that matched nothing. ERR_INVALID: an expression is
  * malformed or takes too many steps, and the message names the filter;
  * ERR_LIMIT, ERR_TIMEOUT: as for limits_spend().
@@ -66,7 +66,7 @@ NODISCARD int filter_tags(struct pprof *p, const struct tag_filter *f,
 			  const struct limits *limits, struct err *err);
 
 /*
- * Applies the filters `show` and `hide`, which drop labels. ERR_INVALID: an
+ * Apply the filters `show` and `hide`, which drop labels. ERR_INVALID: an
  * expression is malformed or takes too many steps; ERR_LIMIT, ERR_TIMEOUT: as for
  * limits_spend(). After an error, the caller must not use `p`.
  */

@@ -44,7 +44,7 @@ struct root_key {
 };
 
 /*
- * Returns the index of the location for a frame; the location is added if it is
+ * Return the index of the location for a frame; the location is added if it is
  * new. Equal frames share a location.
  */
 static uint32_t root_location(struct roots *x, struct root_key key)
@@ -70,7 +70,7 @@ static uint32_t root_location(struct roots *x, struct root_key key)
 }
 
 /*
- * Returns all values of a key in a label set, joined by commas, as a string of
+ * Return all values of a key in a label set, joined by commas, as a string of
  * the profile; the empty string if there are no values.
  */
 static uint32_t values_of(struct roots *x, struct pprof_run set, struct str key)
@@ -102,7 +102,7 @@ static uint32_t values_of(struct roots *x, struct pprof_run set, struct str key)
 }
 
 /*
- * Returns the number of the suffix for a label set. The suffix has one frame
+ * Return the number of the suffix for a label set. The suffix has one frame
  * for each key. The first key is outermost, so it is last in the suffix.
  */
 static uint32_t add_roots(struct roots *x, struct pprof_run set,
@@ -131,7 +131,7 @@ static uint32_t add_roots(struct roots *x, struct pprof_run set,
 }
 
 /*
- * Appends a new stack: the frames of the old stack, then the suffix, because
+ * Append a new stack: the frames of the old stack, then the suffix, because
  * stacks are stored from the leaf outwards.
  */
 static void append_stack(struct roots *x, struct rooted key)
@@ -153,7 +153,7 @@ static void append_stack(struct roots *x, struct rooted key)
 }
 
 /*
- * Returns the index of the new stack, which is added if it does not exist yet.
+ * Return the index of the new stack, which is added if it does not exist yet.
  * Samples with equal stacks and suffixes share a new stack.
  */
 static uint32_t rooted_stack(struct roots *x, struct rooted key)
@@ -168,7 +168,7 @@ static uint32_t rooted_stack(struct roots *x, struct rooted key)
 }
 
 /*
- * Gives every sample its new stack. The new stacks can have many times as many
+ * Give every sample its new stack. The new stacks can have many times as many
  * frames as the old stacks, and indexes of frames have only 32 bits, so the
  * number of frames and their memory are checked.
  */

@@ -17,14 +17,14 @@
 #define TAGROOT_KEYS_MAX 16
 
 /*
- * Checks a list of label keys separated by commas. ERR_INVALID: there are more
+ * Check a list of label keys separated by commas. ERR_INVALID: there are more
  * than TAGROOT_KEYS_MAX keys; `what` is the name of the option for the message.
  */
 NODISCARD int pprof_tagroot_check(struct str keys, const char *what,
 				  struct err *err);
 
 /*
- * Adds a frame for each key to the outer end of every stack. `keys` are label
+ * Add a frame for each key to the outer end of every stack. `keys` are label
  * keys, separated by commas; the first key becomes the outermost frame. A
  * sample that lacks a label gets a frame without a name instead. `unit` is the
  * unit in which numeric labels are shown. Sets `*found` to whether any sample

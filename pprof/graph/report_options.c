@@ -152,7 +152,7 @@ const struct report_option_help *report_option_list(void)
 }
 
 /*
- * Sets pprof's defaults. Where a number is -1, each report chooses its own
+ * Set pprof's defaults. Where a number is -1, each report chooses its own
  * default.
  */
 void report_options_init(struct report_options *o)
@@ -174,7 +174,7 @@ bool report_option_is_on(const struct report_options *o, size_t i)
 	       *(const bool *)((const char *)o + options[i].at);
 }
 
-/* Returns ERR_INVALID with a message that names the option and the value. */
+/* Return ERR_INVALID with a message that names the option and the value. */
 static int report_options_fail_expected(struct err *err, struct str name,
 					const char *what, struct str value)
 {
@@ -193,7 +193,7 @@ static bool any_of(struct str s, const char *const *words)
 }
 
 /*
- * Parses a switch. A switch without a value is on: "?trim" means "?trim=true".
+ * Parse a switch. A switch without a value is on: "?trim" means "?trim=true".
  */
 static bool parse_switch(struct str s, bool *out)
 {
@@ -206,7 +206,7 @@ static bool parse_switch(struct str s, bool *out)
 	return *out || any_of(s, off);
 }
 
-/* Parses a sort order: "flat" or "cum". Returns false for other texts. */
+/* Parse a sort order: "flat" or "cum". Returns false for other texts. */
 static bool parse_sort(struct str s, bool *cum)
 {
 	*cum = str_is(s, "cum");
@@ -214,7 +214,7 @@ static bool parse_sort(struct str s, bool *cum)
 }
 
 /*
- * Adds a value to an array, which ends at its first empty string; an empty
+ * Add a value to an array, which ends at its first empty string; an empty
  * value is ignored.
  */
 static int add_text(const struct option *o, struct str *texts, struct str name,

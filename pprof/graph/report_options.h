@@ -96,19 +96,19 @@ struct report_option_help {
 };
 
 /*
- * Returns all options that report_option() knows: a constant array that ends
+ * Return all options that report_option() knows: a constant array that ends
  * with an entry whose name is NULL.
  */
 const struct report_option_help *report_option_list(void);
 
-/* Sets all options to pprof's defaults. */
+/* Set all options to pprof's defaults. */
 void report_options_init(struct report_options *o);
 
-/* Returns whether option number i of the list is a switch that is on. */
+/* Return whether option number i of the list is a switch that is on. */
 bool report_option_is_on(const struct report_options *o, size_t i);
 
 /*
- * Sets an option by its name, which is spelled as in a URL or after "--" on the
+ * Set an option by its name, which is spelled as in a URL or after "--" on the
  * command line; if the option can be given several times, each value is added.
  * The value is borrowed. ERR_NOTFOUND: there is no such option; ERR_INVALID:
  * the value is wrong, and the message says how.
@@ -117,7 +117,7 @@ NODISCARD int report_option(struct report_options *o, struct str name,
 			    struct str value, struct err *err);
 
 /*
- * Returns whether the options remove samples, frames or labels, or turn labels
+ * Return whether the options remove samples, frames or labels, or turn labels
  * into frames.
  */
 bool report_options_filter(const struct report_options *o);

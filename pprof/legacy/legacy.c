@@ -78,7 +78,7 @@ static const char locks[] =
 	"(SpinLock::)?Unlock.*|(SpinLock::)?SlowUnlock.*|"
 	"(SpinLockHolder::)?~SpinLockHolder.*";
 
-/* Returns whether the profile's last sample type has this name. */
+/* Return whether the profile's last sample type has this name. */
 static bool last_type_is(const struct pprof *p, const char *type)
 {
 	return p->types.count &&
@@ -105,7 +105,7 @@ static void add_frame_info(struct pprof *p)
 }
 
 /*
- * Prepares the parser for the input `raw`. The previous profile is freed and
+ * Prepare the parser for the input `raw`. The previous profile is freed and
  * not only reset, because pprof_reset() would leave its interned strings in
  * memory.
  */

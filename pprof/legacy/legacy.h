@@ -24,22 +24,22 @@
 struct legacy;
 
 /*
- * Creates a parser that refuses profiles which would need more than `max` bytes
+ * Create a parser that refuses profiles which would need more than `max` bytes
  * of memory. The caller frees it with legacy_free().
  */
 struct legacy *legacy_new(size_t max);
 
-/* Frees a parser and its profile. NULL is a no-op. */
+/* Free a parser and its profile. NULL is a no-op. */
 void legacy_free(struct legacy *l);
 
-/* Returns the memory of the parser and its profile, in bytes. */
+/* Return the memory of the parser and its profile, in bytes. */
 size_t legacy_memory(const struct legacy *l);
 
-/* Changes the memory bound, in bytes, for the next profiles. */
+/* Change the memory bound, in bytes, for the next profiles. */
 void legacy_set_max(struct legacy *l, size_t max);
 
 /*
- * Tries all formats and stores the parsed profile in *out, owned by the parser.
+ * Try all formats and store the parsed profile in *out, owned by the parser.
  * ERR_UNSUPPORTED: the input is in none of the formats; ERR_INVALID: the input
  * is in one of the formats but malformed, and the message says how; ERR_LIMIT:
  * the profile needs more memory than allowed.

@@ -25,7 +25,7 @@ struct words {
 };
 
 /*
- * Reads a word. If fewer bytes are left, returns 0 and sets `ended`, which
+ * Read a word. If fewer bytes are left, returns 0 and sets `ended`, which
  * stays set, so that callers may check it once after several words.
  */
 static uint64_t next_word(struct words *w)
@@ -47,7 +47,7 @@ static uint64_t next_word(struct words *w)
 }
 
 /*
- * Reads the five words of the header: 0, 3, 0 (or 1: written by Java), the
+ * Read the five words of the header: 0, 3, 0 (or 1: written by Java), the
  * period in µs, 0. Returns false for other values: the input is then in another
  * format.
  */
@@ -64,7 +64,7 @@ static bool legacy_cpu_read_header(struct words *w, int64_t *period, bool *java)
 }
 
 /*
- * Reads samples. Each consists of words: a count, the number of addresses, and
+ * Read samples. Each consists of words: a count, the number of addresses, and
  * the addresses. A sample of the words 0, 1, 0 marks the end.
  */
 static int read_samples(struct legacy *l, struct words *w, size_t adjust)
@@ -98,7 +98,7 @@ static int read_samples(struct legacy *l, struct words *w, size_t adjust)
 }
 
 /*
- * Returns the index of the location that is the second frame, next to the leaf,
+ * Return the index of the location that is the second frame, next to the leaf,
  * of nearly all stacks: a frame of the profiler's signal handler. Returns
  * PPROF_NONE if there is no such location.
  */
@@ -124,7 +124,7 @@ static uint32_t common_second(const struct pprof *p)
 }
 
 /*
- * Removes the frames of the profiler's signal handler from all stacks, as pprof
+ * Remove the frames of the profiler's signal handler from all stacks, as pprof
  * does: these frames would hide the real caller of the leaf.
  */
 static void drop_handler(struct pprof *p)
@@ -146,7 +146,7 @@ static void drop_handler(struct pprof *p)
 }
 
 /*
- * Reads everything after the header: samples, then the memory map or, for Java,
+ * Read everything after the header: samples, then the memory map or, for Java,
  * the names of locations.
  */
 static int read_profile(struct legacy *l, struct words *w, int64_t period,
@@ -171,7 +171,7 @@ static int read_profile(struct legacy *l, struct words *w, int64_t period,
 }
 
 /*
- * Tries all combinations of word size and byte order: the header is valid in
+ * Try all combinations of word size and byte order: the header is valid in
  * only one of them.
  */
 int legacy_cpu(struct legacy *l)

@@ -18,7 +18,7 @@ struct java {
 };
 
 /*
- * Stores the current line in *line, trimmed, without consuming the line.
+ * Store the current line in *line, trimmed, without consuming the line.
  * Returns false if no complete line is left: pprof ignores a last line without
  * line end.
  */
@@ -34,14 +34,14 @@ static bool ended_line(struct legacy *l, struct str *line)
 	return true;
 }
 
-/* Consumes the current line. */
+/* Consume the current line. */
 static void skip_line(struct legacy *l)
 {
 	(void)str_cut(l->rest, '\n', &l->rest);
 }
 
 /*
- * Sets the two sample types; the second one has the unit `resolution`, the
+ * Set the two sample types; the second one has the unit `resolution`, the
  * value of an attribute. The text is copied because the input is not
  * NUL-terminated.
  */
@@ -57,7 +57,7 @@ static void java_types(struct legacy *l, const struct java *j,
 }
 
 /*
- * Handles one "name=value" of the header. ERR_UNSUPPORTED: an attribute that
+ * Handle one "name=value" of the header. ERR_UNSUPPORTED: an attribute that
  * this format does not have.
  */
 static int java_attribute(struct legacy *l, const struct java *j,
@@ -83,7 +83,7 @@ static int java_attribute(struct legacy *l, const struct java *j,
 	return 0;
 }
 
-/* Reads attributes up to the first line that is not an attribute. */
+/* Read attributes up to the first line that is not an attribute. */
 static int java_header(struct legacy *l, const struct java *j)
 {
 	struct str line;
@@ -103,7 +103,7 @@ static int java_header(struct legacy *l, const struct java *j)
 }
 
 /*
- * Adds one sample, given as the groups of RX_JAVA_SAMPLE: value, count,
+ * Add one sample, given as the groups of RX_JAVA_SAMPLE: value, count,
  * addresses. Heap values are corrected for sampling, contention values
  * multiplied by the sampling period.
  */
@@ -134,7 +134,7 @@ static int java_sample(struct legacy *l, const struct java *j,
 	return legacy_sample(l, values, SIZE_MAX, bytes);
 }
 
-/* Reads samples up to the first line that is not a sample. */
+/* Read samples up to the first line that is not a sample. */
 static int java_samples(struct legacy *l, const struct java *j)
 {
 	struct str line;
@@ -162,7 +162,7 @@ struct java_name {
 };
 
 /*
- * Parses "function (file:line)", "function (path of a library)", or a bare
+ * Parse "function (file:line)", "function (path of a library)", or a bare
  * name. A bare name that contains "generated stub/JIT" becomes STUB.
  */
 static struct java_name java_name(struct legacy *l, struct str text)
@@ -194,7 +194,7 @@ static bool legacy_java_same_name(const void *ctx, uint32_t i, const void *key)
 }
 
 /*
- * Returns the index of the function with this name; a new function is added. As
+ * Return the index of the function with this name; a new function is added. As
  * in pprof, equal names are one function, which has the file that came with the
  * name first.
  */
@@ -228,7 +228,7 @@ static bool legacy_java_same_address(const void *ctx, uint32_t i,
 }
 
 /*
- * Parses one line of the section of locations: an address and the function at
+ * Parse one line of the section of locations: an address and the function at
  * it, which becomes a line of the address's location. Addresses that no sample
  * uses are ignored.
  */

@@ -50,7 +50,7 @@ struct attributes {
 };
 
 /*
- * Appends s to `out`, with every $name replaced by the attribute's value. If
+ * Append s to `out`, with every $name replaced by the attribute's value. If
  * several names match, the attribute that was defined first is used.
  */
 static void legacy_maps_substitute(const struct attributes *a, struct str s,
@@ -77,7 +77,7 @@ static void legacy_maps_substitute(const struct attributes *a, struct str s,
 	}
 }
 
-/* Parses s, at most 16 digits, as a hexadecimal number. */
+/* Parse s, at most 16 digits, as a hexadecimal number. */
 static bool legacy_maps_read_hex(struct str s, uint64_t *out)
 {
 	char text[20];
@@ -92,7 +92,7 @@ static bool legacy_maps_read_hex(struct str s, uint64_t *out)
 }
 
 /*
- * Parses a line in the format of /proc/self/maps, or in the shorter form that
+ * Parse a line in the format of /proc/self/maps, or in the shorter form that
  * pprof also reads: addresses, permissions, file, offset, build id. Returns 1
  * if the line is an executable mapping, 0 if it is another mapping, which is to
  * be skipped, and -1 if it is no mapping.
@@ -131,7 +131,7 @@ static int parse_mapping(struct legacy *l, struct str line,
 }
 
 /*
- * Handles the current line of the map: a mapping, an attribute, or neither. A
+ * Handle the current line of the map: a mapping, an attribute, or neither. A
  * prefix that a logging library wrote in front of the line is removed.
  */
 static void read_line(struct legacy *l, struct attributes *a,
@@ -168,7 +168,7 @@ static void read_line(struct legacy *l, struct attributes *a,
 }
 
 /*
- * Returns whether mapping b begins where mapping a ends, so that both are parts
+ * Return whether mapping b begins where mapping a ends, so that both are parts
  * of one mapping. A file, build id or offset that is known for both mappings
  * must agree, too.
  */
@@ -186,7 +186,7 @@ static bool is_adjacent(const struct pprof_mapping *a,
 }
 
 /*
- * Joins consecutive mappings that are parts of one mapping, as pprof's
+ * Join consecutive mappings that are parts of one mapping, as pprof's
  * massageMappings() does.
  */
 static void join_adjacent(struct pprof *p)
@@ -210,7 +210,7 @@ static void join_adjacent(struct pprof *p)
 }
 
 /*
- * Returns whether the mapping can be the program itself: its file name is not
+ * Return whether the mapping can be the program itself: its file name is not
  * empty, and names neither a shared library nor a special region such as
  * [vdso].
  */
@@ -228,7 +228,7 @@ static bool is_main(struct legacy *l, const struct pprof_mapping *m)
 }
 
 /*
- * Moves the program's mapping to the front: readers of pprof profiles assume
+ * Move the program's mapping to the front: readers of pprof profiles assume
  * that the first mapping is the program.
  */
 static void put_main_first(struct legacy *l)
@@ -247,7 +247,7 @@ static void put_main_first(struct legacy *l)
 }
 
 /*
- * Corrects the first mapping as pprof does: a leading part that was remapped to
+ * Correct the first mapping as pprof does: a leading part that was remapped to
  * huge pages is removed, and if the program's first pages are missing from the
  * map, the program's mapping is extended down to the default load address.
  */
@@ -269,7 +269,7 @@ static void mend_first(struct legacy *l)
 }
 
 /*
- * Returns the index of the mapping that covers the address, or PPROF_NONE. May
+ * Return the index of the mapping that covers the address, or PPROF_NONE. May
  * extend a mapping to lower addresses so that it covers the address.
  */
 static uint32_t legacy_maps_find_mapping(struct legacy *l, uint64_t address)
@@ -300,7 +300,7 @@ static uint32_t legacy_maps_find_mapping(struct legacy *l, uint64_t address)
 }
 
 /*
- * Returns the index of the mapping of an address. Addresses that no mapping of
+ * Return the index of the mapping of an address. Addresses that no mapping of
  * the input covers share one additional mapping; *fake is its index, or
  * PPROF_NONE until it is added.
  */
@@ -319,7 +319,7 @@ static uint32_t mapping_of(struct legacy *l, uint64_t address, uint32_t *fake)
 }
 
 /*
- * Assigns mappings to the locations of one stack, and adds to *steps the number
+ * Assign mappings to the locations of one stack, and add to *steps the number
  * of mappings that addresses were compared with.
  */
 static void assign_stack(struct legacy *l, struct pprof_run s, uint32_t *fake,
@@ -339,7 +339,7 @@ static void assign_stack(struct legacy *l, struct pprof_run s, uint32_t *fake,
 }
 
 /*
- * Goes through the stacks, not through the table of locations: looking up the
+ * Go through the stacks, not through the table of locations: looking up the
  * mapping of a location may extend that mapping, and a location that no stack
  * contains any more must not have this effect. The bound on steps limits the
  * time that a hostile profile can take.

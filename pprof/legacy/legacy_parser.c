@@ -235,7 +235,7 @@ static bool legacy_same_address(const void *ctx, uint32_t i, const void *key)
 }
 
 /*
- * Returns the index of the location for an address. The location is added if no
+ * Return the index of the location for an address. The location is added if no
  * sample so far had this address.
  */
 static uint32_t place_of(struct legacy *l, uint64_t address)
@@ -255,7 +255,7 @@ static uint32_t place_of(struct legacy *l, uint64_t address)
 	return i;
 }
 
-/* Adds l->addresses as a stack; see legacy_sample() for `adjust`. */
+/* Add l->addresses as a stack; see legacy_sample() for `adjust`. */
 static void add_stack(struct legacy *l, size_t adjust)
 {
 	struct pprof *p = &l->p;
@@ -272,7 +272,7 @@ static void add_stack(struct legacy *l, size_t adjust)
 }
 
 /*
- * Adds the label set of a sample. It has the label "bytes" unless `bytes` is 0.
+ * Add the label set of a sample. It has the label "bytes" unless `bytes` is 0.
  */
 static void add_label(struct legacy *l, int64_t bytes)
 {

@@ -58,20 +58,20 @@ struct legacy {
 };
 
 /*
- * Reads the next line into l->line. Returns false, with an empty line, at the
+ * Read the next line into l->line. Returns false, with an empty line, at the
  * end of the input or if the line is too long; in the latter case l->over is
  * set.
  */
 bool legacy_next_line(struct legacy *l);
 
-/* Returns s without white space on both sides. */
+/* Return s without white space on both sides. */
 struct str legacy_trim(struct str s);
 
-/* Returns whether the line is empty or a comment ("#"). */
+/* Return whether the line is empty or a comment ("#"). */
 bool legacy_is_blank(struct str line);
 
 /*
- * Searches s with one of the expressions and stores up to `max` capture groups,
+ * Search s with one of the expressions and store up to `max` capture groups,
  * which borrow from s; group 0 is the whole match. Returns whether there is a
  * match; a search that takes too many steps counts as no match.
  */
@@ -79,50 +79,50 @@ bool legacy_match(struct legacy *l, enum legacy_regex rx, struct str s,
 		  struct str *groups, size_t max);
 
 /*
- * Parses s, all of it, as a signed number in the given base. With base 0 the
+ * Parse s, all of it, as a signed number in the given base. With base 0 the
  * number's prefix determines the base, as in Go. Returns false if s is no
  * number or does not fit.
  */
 bool legacy_int(struct str s, int base, int64_t *out);
 
 /*
- * Parses s as an unsigned number without sign or prefix. Returns false if it is
+ * Parse s as an unsigned number without sign or prefix. Returns false if it is
  * empty, has other characters, or overflows.
  */
 bool legacy_uint(struct str s, int base, uint64_t *out);
 
 /*
- * Returns whether s is one or more numbers " 0x…". s must have only the
+ * Return whether s is one or more numbers " 0x…". s must have only the
  * characters " x0-9a-f".
  */
 bool legacy_is_hex_list(struct str s);
 
 /*
- * Replaces l->addresses by all numbers "0x…" of s. ERR_INVALID: a number does
+ * Replace l->addresses by all numbers "0x…" of s. ERR_INVALID: a number does
  * not fit into 64 bits.
  */
 int legacy_hex(struct legacy *l, struct str s);
 
 /*
- * Records why the profile is malformed, unless a reason is known already, and
+ * Record why the profile is malformed, unless a reason is known already, and
  * returns ERR_INVALID. `why` is a static string.
  */
 int legacy_bad(struct legacy *l, const char *why);
 
-/* Returns ERR_UNSUPPORTED: the input is not in the format of this parser. */
+/* Return ERR_UNSUPPORTED: the input is not in the format of this parser. */
 int legacy_unknown(void);
 
 /* Building the profile. */
 
-/* Adds a sample type to the profile. */
+/* Add a sample type to the profile. */
 void legacy_type(struct legacy *l, const char *type, const char *unit);
 
-/* Sets period type and period of the profile. */
+/* Set period type and period of the profile. */
 void legacy_period(struct legacy *l, const char *type, const char *unit,
 		   int64_t period);
 
 /*
- * Adds a sample with the stack in l->addresses and one value for each sample
+ * Add a sample with the stack in l->addresses and one value for each sample
  * type. `adjust` is the number of frames, counted from the leaf, whose
  * addresses are not return addresses. All other addresses are reduced by 1, so
  * that they are within the call instruction. Unless `bytes` is 0, the sample
@@ -133,13 +133,13 @@ int legacy_sample(struct legacy *l, const int64_t *values, size_t adjust,
 		  int64_t bytes);
 
 /*
- * Removes the second frame of each stack if its address is that of the leaf,
+ * Remove the second frame of each stack if its address is that of the leaf,
  * reduced by 1 like every return address: some profilers record the leaf twice.
  */
 void legacy_drop_twin_leaves(struct legacy *l);
 
 /*
- * Corrects *count objects with a total of *size bytes for sampling: replaces
+ * Correct *count objects with a total of *size bytes for sampling: replaces
  * the sampled numbers by an estimate of the real ones. The larger an
  * allocation, the more likely it is sampled. `rate` is the mean number of bytes
  * between two samples. With a rate of 1 or less every allocation was sampled,
@@ -148,7 +148,7 @@ void legacy_drop_twin_leaves(struct legacy *l);
 void legacy_unsample(int64_t *count, int64_t *size, int64_t rate);
 
 /*
- * Parses a binary CPU profile, including one written by Java. ERR_UNSUPPORTED:
+ * Parse a binary CPU profile, including one written by Java. ERR_UNSUPPORTED:
  * the input has no header of this format, or its samples are malformed;
  * ERR_INVALID: a limit was hit, or the location names of a Java profile are
  * malformed.
@@ -156,47 +156,47 @@ void legacy_unsample(int64_t *count, int64_t *size, int64_t rate);
 int legacy_cpu(struct legacy *l);
 
 /*
- * Parses heap, growth and fragmentation profiles of tcmalloc, and Go's
+ * Parse heap, growth and fragmentation profiles of tcmalloc, and Go's
  * heap?debug=1.
  */
 int legacy_heap(struct legacy *l);
 
-/* Parses heap_v2, the heap profiles of jemalloc. */
+/* Parse heap_v2, the heap profiles of jemalloc. */
 int legacy_jemalloc(struct legacy *l);
 
-/* Parses Go's counts of stacks: goroutine?debug=1, threadcreate?debug=1. */
+/* Parse Go's counts of stacks: goroutine?debug=1, threadcreate?debug=1. */
 int legacy_count(struct legacy *l);
 
-/* Parses threadz: stacks of all threads. */
+/* Parse threadz: stacks of all threads. */
 int legacy_thread(struct legacy *l);
 
-/* Parses contentionz, and Go's mutex?debug=1 and block?debug=1. */
+/* Parse contentionz, and Go's mutex?debug=1 and block?debug=1. */
 int legacy_contention(struct legacy *l);
 
 /*
- * Parses the section that names the profile's addresses; `text` is the rest of
+ * Parse the section that names the profile's addresses; `text` is the rest of
  * the input after the samples. Java's CPU profiles end in such a section, too.
  * ERR_INVALID: an address does not fit into 64 bits.
  */
 int legacy_java_locations(struct legacy *l, struct str text);
 
 /*
- * Parses a heap or contention profile of Java. ERR_UNSUPPORTED: the input is in
+ * Parse a heap or contention profile of Java. ERR_UNSUPPORTED: the input is in
  * another format; ERR_INVALID: it is malformed.
  */
 int legacy_java(struct legacy *l);
 
-/* Returns whether the line begins the memory map. */
+/* Return whether the line begins the memory map. */
 bool legacy_is_map_start(struct str line);
 
 /*
- * Skips lines, from the current line on, until the memory map begins, then
+ * Skip lines, from the current line on, until the memory map begins, then
  * parses it as legacy_maps() does. Returns 0; a profile need not have a map.
  */
 int legacy_sections(struct legacy *l);
 
 /*
- * Gives each location of a stack the mapping that covers its address. Addresses
+ * Give each location of a stack the mapping that covers its address. Addresses
  * that no mapping covers share one mapping of the whole address space. Sets
  * l->over if there are so many mappings and locations that this would take too
  * long.
@@ -204,7 +204,7 @@ int legacy_sections(struct legacy *l);
 void legacy_assign_mappings(struct legacy *l);
 
 /*
- * Parses all lines after the current line as the memory map and assigns its
+ * Parse all lines after the current line as the memory map and assign its
  * mappings to the locations. Returns 0; a map that is too large sets l->over.
  */
 int legacy_maps(struct legacy *l);

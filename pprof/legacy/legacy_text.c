@@ -17,7 +17,7 @@ struct heap {
 };
 
 /*
- * Returns whether `alloc`, a count or size of the header, shows that all
+ * Return whether `alloc`, a count or size of the header, shows that all
  * allocations are recorded, freed memory included. Writers that record only the
  * memory in use repeat `inuse` as `alloc`, or write 0.
  */
@@ -27,7 +27,7 @@ static bool legacy_text_is_different(struct str alloc, struct str inuse)
 }
 
 /*
- * Parses the first line. The word after "@" names the kind of heap profile,
+ * Parse the first line. The word after "@" names the kind of heap profile,
  * which decides whether values are sampled and what the rate means.
  */
 static int heap_header(struct legacy *l, struct heap *h)
@@ -58,7 +58,7 @@ static int heap_header(struct legacy *l, struct heap *h)
 		       legacy_unknown();
 }
 
-/* Sets period and sample types of a heap profile. */
+/* Set period and sample types of a heap profile. */
 static void heap_types(struct legacy *l, const struct heap *h)
 {
 	legacy_period(l, "space", "bytes", h->rate);
@@ -74,7 +74,7 @@ static void heap_types(struct legacy *l, const struct heap *h)
 }
 
 /*
- * Parses a count and a size into out[0] and out[1], corrected for sampling, and
+ * Parse a count and a size into out[0] and out[1], corrected for sampling, and
  * sets *block to the mean size of an object in bytes, before the correction.
  * *block is unchanged if the count is 0.
  */
@@ -95,7 +95,7 @@ static int heap_values(struct legacy *l, const struct heap *h,
 	return 0;
 }
 
-/* Adds the sample of one line: "inuse: bytes [alloc: bytes] @ addresses". */
+/* Add the sample of one line: "inuse: bytes [alloc: bytes] @ addresses". */
 static int heap_sample(struct legacy *l, const struct heap *h, struct str line)
 {
 	struct str g[6];
@@ -146,7 +146,7 @@ int legacy_heap(struct legacy *l)
  */
 
 /*
- * Adds a sample for the line with the sum of all threads, "t*: …"; lines of
+ * Add a sample for the line with the sum of all threads, "t*: …"; lines of
  * single threads are ignored. l->addresses is the stack.
  */
 static int jemalloc_values(struct legacy *l, const struct heap *h,
@@ -169,7 +169,7 @@ static int jemalloc_values(struct legacy *l, const struct heap *h,
 	return rc ? rc : legacy_sample(l, values, 0, block);
 }
 
-/* Returns whether the text is "0". */
+/* Return whether the text is "0". */
 static bool is_zero(struct str s)
 {
 	return str_is(s, "0");
@@ -247,7 +247,7 @@ int legacy_count(struct legacy *l)
 /* Stacks of threads. */
 
 /*
- * Reads one thread's stack into l->addresses, and stops when l->line is the
+ * Read one thread's stack into l->addresses, and stop when l->line is the
  * header of the next thread. Sets *same if the text "same as previous thread"
  * stands in place of a stack.
  */
@@ -280,7 +280,7 @@ static int thread_stack(struct legacy *l, bool *same)
 }
 
 /*
- * Reads all threads. Each thread becomes a sample, but a thread with the text
+ * Read all threads. Each thread becomes a sample, but a thread with the text
  * "same as previous thread" only adds 1 to the previous sample.
  */
 static int read_threads(struct legacy *l)
@@ -342,7 +342,7 @@ struct contention {
 };
 
 /*
- * Parses the current line as an attribute. Returns 1 if it is not an attribute
+ * Parse the current line as an attribute. Returns 1 if it is not an attribute
  * but the first sample.
  */
 static int contention_attribute(struct legacy *l, struct contention *c)
@@ -371,7 +371,7 @@ static int contention_attribute(struct legacy *l, struct contention *c)
 }
 
 /*
- * Adds the sample of one line: "delay count @ addresses". If the sampling
+ * Add the sample of one line: "delay count @ addresses". If the sampling
  * period is known, multiplies the count by the period and, if delays are in
  * cycles, converts the delay to nanoseconds and multiplies the delay by the
  * period, too.
@@ -406,7 +406,7 @@ static int contention_sample(struct legacy *l, const struct contention *c,
 	return rc ? rc : legacy_sample(l, values, 0, 0);
 }
 
-/* Returns whether a contention profile begins with this line. */
+/* Return whether a contention profile begins with this line. */
 static bool is_contention(struct str line)
 {
 	return str_starts(line, str_of("--- contentionz ")) ||
@@ -414,7 +414,7 @@ static bool is_contention(struct str line)
 	       str_starts(line, str_of("--- contention:"));
 }
 
-/* Reads attributes up to the first sample, which becomes l->line. */
+/* Read attributes up to the first sample, which becomes l->line. */
 static int contention_header(struct legacy *l, struct contention *c)
 {
 	int rc = 0;

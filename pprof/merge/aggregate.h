@@ -31,14 +31,14 @@ enum value_kind {
 };
 
 /*
- * Parses the name of an aggregate; an empty string is AGGREGATE_AUTO.
+ * Parse the name of an aggregate; an empty string is AGGREGATE_AUTO.
  * ERR_INVALID: no aggregate has this name.
  */
 NODISCARD int aggregate_parse(struct str s, enum aggregate *out,
 			      struct err *err);
 
 /*
- * Returns the kind of a sample type. Profiles do not record the kind. It is
+ * Return the kind of a sample type. Profiles do not record the kind. It is
  * derived from the type's name, because Go's runtime, pprof and gperftools
  * always use the same names (docs/decisions.md, 34). `has_duration`: the
  * profile has a duration. Its counts then cover only that time, so they are
@@ -46,20 +46,20 @@ NODISCARD int aggregate_parse(struct str s, enum aggregate *out,
  */
 enum value_kind value_kind(struct str type, bool has_duration);
 
-/* Returns "flow", "counter" or "state", a static string. */
+/* Return "flow", "counter" or "state", a static string. */
 const char *value_kind_name(enum value_kind k);
 
 /*
- * Returns the aggregate for values of kind k: `asked`, or the default of the
+ * Return the aggregate for values of kind k: `asked`, or the default of the
  * kind if `asked` is AGGREGATE_AUTO. Never returns AGGREGATE_AUTO.
  */
 enum aggregate aggregate_of(enum aggregate asked, enum value_kind k);
 
-/* Returns whether flows are summed. */
+/* Return whether flows are summed. */
 bool aggregate_sums_flows(enum aggregate asked);
 
 /*
- * Returns whether any counter decreased from the earlier profile to the later
+ * Return whether any counter decreased from the earlier profile to the later
  * one, which means that the program restarted in between. `before` and `after`
  * are the totals of the two profiles. The arrays have `count` elements, one for
  * each sample type.

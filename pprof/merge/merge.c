@@ -79,7 +79,7 @@ static bool same_comment(const void *ctx, uint32_t i, const void *key)
 	return out->comments.v[i] == *(const uint32_t *)key;
 }
 
-/* Adds the comments that the result does not have yet. */
+/* Add the comments that the result does not have yet. */
 static void add_comments(struct merge *m, const struct pprof *p)
 {
 	struct pprof *out = &m->out;
@@ -97,7 +97,7 @@ static void add_comments(struct merge *m, const struct pprof *p)
 }
 
 /*
- * Combines the fields of Profile that are not tables, as pprof does: earliest
+ * Combine the fields of Profile that are not tables, as pprof does: earliest
  * time, sum of durations, longest period, and the first default type and
  * documentation URL that are set.
  */
@@ -138,7 +138,7 @@ static void merge_add_program(struct merge *m, const struct pprof *p)
 }
 
 /*
- * Starts adding p: clears the maps from the indexes of objects in p to their
+ * Start adding p: clears the maps from the indexes of objects in p to their
  * indexes in the result, or keeps what they say of the last sum.
  */
 static void merge_begin(struct merge *m, const struct pprof *p)
@@ -185,7 +185,7 @@ int merge_add(struct merge *m, const struct pprof *p, const enum merge_op *ops,
 }
 
 /*
- * Reserves memory for the objects of p, which is itself a merged profile. Most
+ * Reserve memory for the objects of p, which is itself a merged profile. Most
  * objects of p are new to the result, and the arrays of the result would be
  * copied many times if they grew step by step.
  */
@@ -203,7 +203,7 @@ static void merge_make_room(struct merge *m, const struct pprof *p)
 	table_reserve(&m->locations.table, p->locations.count);
 }
 
-/* Adds a sum; `more`: it is the last one, with other values. */
+/* Add a sum; `more`: it is the last one, with other values. */
 static int merge_add_values_of(struct merge *m, const struct pprof *p,
 			       const enum merge_op *ops, bool more,
 			       struct err *err)
@@ -232,7 +232,7 @@ int merge_add_more(struct merge *m, const struct pprof *p,
 }
 
 /*
- * Returns v / n, rounded half away from zero. long double (64 bits of mantissa
+ * Return v / n, rounded half away from zero. long double (64 bits of mantissa
  * on x86-64) holds every int64_t exactly.
  */
 static int64_t merge_divide(int64_t v, size_t n)
@@ -297,7 +297,7 @@ struct pprof *merge_number(struct merge *m, size_t type)
 	return out;
 }
 
-/* Returns whether the profile has a sample whose values are all 0. */
+/* Return whether the profile has a sample whose values are all 0. */
 static bool has_zero_sample(const struct pprof *p)
 {
 	for (size_t i = 0; i < p->samples.count; i++) {
@@ -308,7 +308,7 @@ static bool has_zero_sample(const struct pprof *p)
 }
 
 /*
- * Replaces the result by a merge of the result alone, which leaves out samples
+ * Replace the result by a merge of the result alone, which leaves out samples
  * whose values are all 0, and objects that only such samples referred to.
  */
 static void merge_compact(struct merge *m)
@@ -327,7 +327,7 @@ static void merge_compact(struct merge *m)
 }
 
 /*
- * Merges again until no sample is left whose values are all 0, as pprof does: a
+ * Merge again until no sample is left whose values are all 0, as pprof does: a
  * merge may join samples whose values cancel each other out.
  */
 struct pprof *merge_finish(struct merge *m)
@@ -337,7 +337,7 @@ struct pprof *merge_finish(struct merge *m)
 	return &m->out;
 }
 
-/* Scales p so that each sample type has the same total as in `to`. */
+/* Scale p so that each sample type has the same total as in `to`. */
 static void merge_normalize(struct pprof *p, const struct pprof *to)
 {
 	double ratios[TYPES_MAX];
@@ -355,7 +355,7 @@ static void merge_normalize(struct pprof *p, const struct pprof *to)
 	pprof_scale(p, ratios);
 }
 
-/* Scales p to another time. A state does not grow with the time. */
+/* Scale p to another time. A state does not grow with the time. */
 static void merge_scale_times(struct pprof *p, double factor)
 {
 	size_t width = p->types.count;

@@ -30,14 +30,14 @@ enum merge_op {
 	MERGE_SKIP,     /* ignored */
 };
 
-/* Creates an empty merge. The caller frees it with merge_free(). */
+/* Create an empty merge. The caller frees it with merge_free(). */
 struct merge *merge_new(void);
 
-/* Frees a merge and its result. NULL is a no-op. */
+/* Free a merge and its result. NULL is a no-op. */
 void merge_free(struct merge *m);
 
 /*
- * Adds a profile. `ops` has one operation for each sample type; NULL adds all
+ * Add a profile. `ops` has one operation for each sample type; NULL adds all
  * values. A sample is left out if its values are 0 in all types that are not
  * skipped. ERR_INVALID: the sample types or the period type do not match those
  * of the earlier profiles; the message names both, and nothing was added.
@@ -46,7 +46,7 @@ NODISCARD int merge_add(struct merge *m, const struct pprof *p,
 			const enum merge_op *ops, struct err *err);
 
 /*
- * Adds a profile that is itself a sum of profiles, like merge_add(), but keeps
+ * Add a profile that is itself a sum of profiles, like merge_add(), but keeps
  * samples whose values are all 0 because they cancelled out: these samples
  * still determine the order of samples in the result.
  */
@@ -54,7 +54,7 @@ NODISCARD int merge_add_sum(struct merge *m, const struct pprof *p,
 			    const enum merge_op *ops, struct err *err);
 
 /*
- * Adds such a sum again, with other values. It must be the profile of the last
+ * Add such a sum again, with other values. It must be the profile of the last
  * merge_add_sum() or merge_add_more(), without another one in between, and objects
  * may only have been appended to it. This takes less time, because the places of the
  * others in the result are known.
@@ -63,7 +63,7 @@ NODISCARD int merge_add_more(struct merge *m, const struct pprof *p,
 			     const enum merge_op *ops, struct err *err);
 
 /*
- * Ends a group of n profiles whose values are averaged: divides by n the values
+ * End a group of n profiles whose values are averaged: divides by n the values
  * that MERGE_AVERAGE has collected since the last call, rounds half away from
  * zero, and adds the quotients to the result.
  */
@@ -77,7 +77,7 @@ void merge_average(struct merge *m, size_t n);
 void merge_collect(struct merge *m);
 
 /*
- * Takes the values of one sample type that were collected since the last call:
+ * Take the values of one sample type that were collected since the last call:
  * divides them by n, rounding half away from zero, calls take() for each sample of
  * the result that then has a value other than 0, and drops the values of all types.
  */
@@ -86,7 +86,7 @@ void merge_collected(struct merge *m, size_t type, size_t n,
 		     void *ctx);
 
 /*
- * Returns the result of a merge that has collected all values, owned by the merge:
+ * Return the result of a merge that has collected all values, owned by the merge:
  * its only sample type is `type`, and the value of each sample is its number in
  * merge_collected() plus 1, so that what was collected can be found after filters
  * have removed samples. Nothing may be added afterwards.
@@ -94,33 +94,33 @@ void merge_collected(struct merge *m, size_t type, size_t n,
 struct pprof *merge_number(struct merge *m, size_t type);
 
 /*
- * Puts a text label with this key and value on all samples of the profiles
+ * Put a text label with this key and value on all samples of the profiles
  * added from now on, except for samples that already have a text label with
  * this key.
  */
 void merge_label(struct merge *m, struct str key, struct str value);
 
 /*
- * Ends the effect of merge_label(): profiles added from now on do not get these
+ * End the effect of merge_label(): profiles added from now on do not get these
  * labels. Profiles added before keep them.
  */
 void merge_no_labels(struct merge *m);
 
-/* Returns how many profiles were added. */
+/* Return how many profiles were added. */
 size_t merge_count(const struct merge *m);
 
 /*
- * Finds a sample type of the result, as pprof_type_index() does; something must
+ * Find a sample type of the result, as pprof_type_index() does; something must
  * have been added. ERR_INVALID: there is no such type.
  */
 NODISCARD int merge_type_index(const struct merge *m, struct str name,
 			       size_t *out, struct err *err);
 
-/* Returns the memory of the merge and its result, in bytes. */
+/* Return the memory of the merge and its result, in bytes. */
 size_t merge_memory(const struct merge *m);
 
 /*
- * Returns the result, owned by the merge. Samples whose values are all 0 are
+ * Return the result, owned by the merge. Samples whose values are all 0 are
  * removed, and with them the objects that only they referred to. Nothing may be
  * added afterwards.
  */
@@ -138,7 +138,7 @@ struct merge_diff_options {
 };
 
 /*
- * Subtracts `base` from `source`, as pprof's -base and -diff_base do, in the
+ * Subtract `base` from `source`, as pprof's -base and -diff_base do, in the
  * empty merge m. Stores the result in *out, which m owns. Both profiles must be
  * results of merges; they are changed. Errors as for merge_add().
  */

@@ -93,14 +93,14 @@ struct merge_key {
 	uint64_t hash; /* set if the lookup had to compute it */
 };
 
-/* Returns the hash of `size` bytes at `p`. */
+/* Return the hash of `size` bytes at `p`. */
 static inline uint64_t merge_hash(const void *p, size_t size)
 {
 	return hash_key((struct bytes){ .ptr = p, .len = size });
 }
 
 /*
- * Returns the array index of the result's object with key k, or TABLE_NONE.
+ * Return the array index of the result's object with key k, or TABLE_NONE.
  * `count` is the number of objects of this kind in the result. If the result is
  * TABLE_NONE, k->hash is set, which merge_index_add() needs.
  */
@@ -120,7 +120,7 @@ static inline uint32_t merge_index_find(const struct merge *m,
 }
 
 /*
- * Adds an object that merge_index_find() did not find; `place` is the array
+ * Add an object that merge_index_find() did not find; `place` is the array
  * index at which the caller appends the object to the result.
  */
 static inline void merge_index_add(struct merge_index *x,
@@ -131,19 +131,19 @@ static inline void merge_index_add(struct merge_index *x,
 }
 
 /*
- * Returns whether all `width` values of a row are 0, apart from the values of
+ * Return whether all `width` values of a row are 0, apart from the values of
  * sample types with MERGE_SKIP in `ops`. `ops` may be NULL: all values count.
  */
 bool merge_is_zero(const int64_t *v, size_t width, const enum merge_op *ops);
 
 /*
- * Adds the samples of m->src to the result. `ops` has one operation for each
+ * Add the samples of m->src to the result. `ops` has one operation for each
  * sample type; NULL adds all values.
  */
 void merge_add_samples(struct merge *m, const enum merge_op *ops);
 
 /*
- * Adds all samples of the source, which is a sum, also those whose values are 0.
+ * Add all samples of the source, which is a sum, also those whose values are 0.
  * Remembers their places in m->sample_map.
  */
 void merge_add_sum_samples(struct merge *m, const enum merge_op *ops);
@@ -157,19 +157,19 @@ void merge_add_sum_samples(struct merge *m, const enum merge_op *ops);
 void merge_common_units(struct merge *m, const struct pprof *p);
 
 /*
- * Returns the period of p in the unit of the result; converts the result's
+ * Return the period of p in the unit of the result; convert the result's
  * period first if p has the finer unit.
  */
 int64_t merge_common_period(struct merge *m, const struct pprof *p);
 
 /*
- * Copies the sample types, the period with its type, drop_frames and
+ * Copy the sample types, the period with its type, drop_frames and
  * keep_frames of the first profile to the empty result.
  */
 void merge_take_types(struct merge *m, const struct pprof *p);
 
 /*
- * Returns 0 if p can be added to the result. ERR_INVALID: the number of sample
+ * Return 0 if p can be added to the result. ERR_INVALID: the number of sample
  * types differs, or the name or kind of unit (bytes, times …) of a sample type
  * or of the period; the message names the types of both profiles.
  */
@@ -177,19 +177,19 @@ NODISCARD int merge_check_types(struct merge *m, const struct pprof *p,
 				struct err *err);
 
 /*
- * Returns the index that string i of m->src has in the result. A string that
+ * Return the index that string i of m->src has in the result. A string that
  * the result does not have is added.
  */
 uint32_t merge_map_string(struct merge *m, uint32_t i);
 
 /*
- * Returns the index that mapping i of m->src has in the result. A mapping that
+ * Return the index that mapping i of m->src has in the result. A mapping that
  * the result does not have is added.
  */
 uint32_t merge_map_mapping(struct merge *m, uint32_t i);
 
 /*
- * Returns the index that a stack of m->src has in the result. A stack that the
+ * Return the index that a stack of m->src has in the result. A stack that the
  * result does not have is added, with its locations.
  */
 uint32_t merge_map_stack(struct merge *m, const struct pprof_run *stack);

@@ -48,7 +48,7 @@ static void sort_labels(const struct pprof *p, struct pprof_label *v, size_t n)
 	mem_free(half);
 }
 
-/* Returns whether two labels of the result are equal. */
+/* Return whether two labels of the result are equal. */
 static bool same_label(const struct pprof_label *a, const struct pprof_label *b)
 {
 	return a->key == b->key && a->is_number == b->is_number &&
@@ -92,7 +92,7 @@ void merge_no_labels(struct merge *m)
 }
 
 /*
- * Adds the labels of merge_label() to m->labels, except labels whose key a text
+ * Add the labels of merge_label() to m->labels, except labels whose key a text
  * label of the sample has already.
  */
 static void add_extra(struct merge *m)
@@ -111,7 +111,7 @@ static void add_extra(struct merge *m)
 }
 
 /*
- * Returns the index that a label set of the source has in the result. A set
+ * Return the index that a label set of the source has in the result. A set
  * that the result does not have is added. The labels are sorted first, so that
  * sets which differ only in the order of labels are equal.
  */
@@ -161,7 +161,7 @@ static bool same_sample(const void *ctx, uint32_t i, const void *key)
 }
 
 /*
- * Returns the index that sample i of the source has in the result. A new sample
+ * Return the index that sample i of the source has in the result. A new sample
  * gets a row of zeroes as values.
  */
 static uint32_t map_sample(struct merge *m, size_t i)
@@ -185,7 +185,7 @@ static uint32_t map_sample(struct merge *m, size_t i)
 }
 
 /*
- * Converts a value to the unit of the result. If the units are equal, the value
+ * Convert a value to the unit of the result. If the units are equal, the value
  * is returned unchanged: converting it to double and back would lose digits.
  */
 static int64_t merge_scaled(const struct merge *m, size_t type, int64_t v)
@@ -196,7 +196,7 @@ static int64_t merge_scaled(const struct merge *m, size_t type, int64_t v)
 }
 
 /*
- * Adds a value to m->pending. m->pending is extended to one row for each sample of
+ * Add a value to m->pending. m->pending is extended to one row for each sample of
  * the result when a value first needs it, so that merges without MERGE_AVERAGE
  * need no memory for it.
  */
@@ -214,7 +214,7 @@ static void merge_add_pending(struct merge *m, uint32_t sample, size_t type,
 }
 
 /*
- * Applies the operations to one row of values. Sums wrap on overflow, as Go's
+ * Apply the operations to one row of values. Sums wrap on overflow, as Go's
  * do.
  */
 static void merge_add_values(struct merge *m, uint32_t sample,

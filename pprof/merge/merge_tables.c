@@ -37,7 +37,7 @@ struct mapping_key {
 };
 
 /*
- * Returns the key of a mapping; file and build_id are indexes of the result's
+ * Return the key of a mapping; file and build_id are indexes of the result's
  * strings.
  */
 static struct mapping_key mapping_key(const struct pprof_mapping *m,
@@ -63,7 +63,7 @@ static bool merge_same_mapping(const void *ctx, uint32_t i, const void *key)
 }
 
 /*
- * Returns the index in the result for mapping i of the source, which is not in
+ * Return the index in the result for mapping i of the source, which is not in
  * mapping_map yet. If several mappings are equal, the addresses of the first
  * are used in the result.
  */
@@ -108,7 +108,7 @@ static bool merge_same_function(const void *ctx, uint32_t i, const void *key)
 }
 
 /*
- * Returns the index in the result for function i of the source, which is not in
+ * Return the index in the result for function i of the source, which is not in
  * function_map yet.
  */
 static uint32_t add_function(struct merge *m, uint32_t i)
@@ -134,7 +134,7 @@ static uint32_t add_function(struct merge *m, uint32_t i)
 }
 
 /*
- * Returns the index in the result for function i of the source. Called only for
+ * Return the index in the result for function i of the source. Called only for
  * functions of used locations, so unused functions are never added.
  */
 static uint32_t merge_map_function(struct merge *m, uint32_t i)
@@ -146,14 +146,14 @@ static uint32_t merge_map_function(struct merge *m, uint32_t i)
 	return *to;
 }
 
-/* Returns the start address of a mapping of the result, 0 for PPROF_NONE. */
+/* Return the start address of a mapping of the result, 0 for PPROF_NONE. */
 static uint64_t mapping_start(const struct merge *m, uint32_t mapping)
 {
 	return mapping == PPROF_NONE ? 0 : m->out.mappings.v[mapping].start;
 }
 
 /*
- * Writes the first three numbers of a location's key. The address is relative
+ * Write the first three numbers of a location's key. The address is relative
  * to its mapping, because a binary may be loaded elsewhere in each process.
  */
 static void location_key(const struct merge *m, const struct pprof_location *l,
@@ -190,7 +190,7 @@ static bool merge_same_location(const void *ctx, uint32_t i, const void *key)
 }
 
 /*
- * Writes the key of a location to m->scratch. The key contains the indexes that
+ * Write the key of a location to m->scratch. The key contains the indexes that
  * the lines' functions have in the result, so this call adds these functions to
  * the result.
  */
@@ -212,7 +212,7 @@ static void write_key(struct merge *m, const struct pprof_location *new,
 	}
 }
 
-/* Appends the lines of a new location to the result. */
+/* Append the lines of a new location to the result. */
 static void add_lines(struct merge *m, struct pprof_run lines)
 {
 	for (uint32_t i = 0; i < lines.count; i++) {
@@ -224,7 +224,7 @@ static void add_lines(struct merge *m, struct pprof_run lines)
 }
 
 /*
- * Returns the index in the result for location i of the source, which is not in
+ * Return the index in the result for location i of the source, which is not in
  * location_map yet. The address is moved by the distance between the mapping's
  * start in the source and its start in the result.
  */
@@ -255,7 +255,7 @@ static uint32_t merge_add_location(struct merge *m, uint32_t i)
 	return (uint32_t)m->out.locations.count - 1;
 }
 
-/* Returns the index in the result for location i of the source. */
+/* Return the index in the result for location i of the source. */
 static inline uint32_t map_location(struct merge *m, uint32_t i)
 {
 	uint32_t *to = &m->location_map.to.v[i];

@@ -8,7 +8,7 @@
 #include "pprof/merge/merge_private.h"
 #include "pprof/profile/measure.h"
 
-/* Appends the sample types of a profile to `out`, for an error message. */
+/* Append the sample types of a profile to `out`, for an error message. */
 static void merge_describe(const struct pprof *p, struct buf *out)
 {
 	for (size_t i = 0; i < p->types.count; i++)
@@ -18,7 +18,7 @@ static void merge_describe(const struct pprof *p, struct buf *out)
 }
 
 /*
- * Returns ERR_INVALID with a message that names the sample types of the result
+ * Return ERR_INVALID with a message that names the sample types of the result
  * and of p.
  */
 static int merge_disagree(const struct merge *m, const struct pprof *p,
@@ -38,7 +38,7 @@ static int merge_disagree(const struct merge *m, const struct pprof *p,
 }
 
 /*
- * Returns whether values of two types can be added: their names are equal and
+ * Return whether values of two types can be added: their names are equal and
  * their units convert into each other. Values that were collected are with the
  * caller, and cannot be converted any more: then the units are equal.
  */
@@ -53,7 +53,7 @@ static bool merge_agrees(const struct merge *m, struct pprof_type a,
 		(!m->collects && measure_compatible(have, unit)));
 }
 
-/* Returns the factor that converts values from unit `from` to unit `to`. */
+/* Return the factor that converts values from unit `from` to unit `to`. */
 static double merge_ratio(struct str from, struct str to)
 {
 	struct str unit;
@@ -62,7 +62,7 @@ static double merge_ratio(struct str from, struct str to)
 }
 
 /*
- * Changes the unit of one sample type of the result to a finer one, and
+ * Change the unit of one sample type of the result to a finer one, and
  * converts the values. Sums of MERGE_AVERAGE are converted, too.
  */
 static void merge_refine(struct merge *m, size_t type, struct str unit)

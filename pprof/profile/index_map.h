@@ -20,7 +20,7 @@ struct place_map {
 	VEC(uint32_t) to;
 };
 
-/* Makes room for n entries and sets all of them to PPROF_NONE. */
+/* Make room for n entries and set all of them to PPROF_NONE. */
 static inline void placemap_reset(struct place_map *map, size_t n)
 {
 	if (map->to.cap < n) {
@@ -31,7 +31,7 @@ static inline void placemap_reset(struct place_map *map, size_t n)
 		memset(map->to.v, 0xff, n * sizeof(*map->to.v));
 }
 
-/* Makes room for n entries, of which the first `known` stay as they are. */
+/* Make room for n entries, of which the first `known` stay as they are. */
 static inline void placemap_extend(struct place_map *map, size_t known,
 				   size_t n)
 {

@@ -66,7 +66,7 @@ static const struct family families[] = {
 };
 
 /*
- * Returns the unit of the family with the spelling `name`, in any case and with
+ * Return the unit of the family with the spelling `name`, in any case and with
  * or without a plural s, or NULL. A name that does not fit into the buffer is
  * no unit: all spellings are shorter.
  */
@@ -93,7 +93,7 @@ static const struct unit *find_unit(const struct family *f, struct str name)
 }
 
 /*
- * Returns whether the text asks for a unit that suits the value, instead of
+ * Return whether the text asks for a unit that suits the value, instead of
  * naming a unit.
  */
 static bool is_auto(struct str unit)
@@ -102,7 +102,7 @@ static bool is_auto(struct str unit)
 }
 
 /*
- * Returns the largest unit in which v, given in the family's base unit, is at
+ * Return the largest unit in which v, given in the family's base unit, is at
  * least 1, or NULL if v is too small for all of them.
  */
 static const struct unit *measure_fitting(const struct family *f, double v)
@@ -117,7 +117,7 @@ static const struct unit *measure_fitting(const struct family *f, double v)
 }
 
 /*
- * Converts v from the family's base unit to unit `to`. If `to` is a unit of
+ * Convert v from the family's base unit to unit `to`. If `to` is a unit of
  * another family, the fallback unit is used instead, as in pprof.
  */
 static double measure_convert(const struct family *f, double v, struct str to,
@@ -131,7 +131,7 @@ static double measure_convert(const struct family *f, double v, struct str to,
 }
 
 /*
- * Returns whether values are printed without this unit, because it adds nothing
+ * Return whether values are printed without this unit, because it adds nothing
  * to the number ("count", for instance).
  */
 static bool is_dull(struct str unit)
@@ -141,7 +141,7 @@ static bool is_dull(struct str unit)
 }
 
 /*
- * Implements measure_scale() for v >= 0; choosing a unit by magnitude needs a
+ * Implement measure_scale() for v >= 0; choosing a unit by magnitude needs a
  * value without sign.
  */
 static double scale_positive(double v, struct str from, struct str to,

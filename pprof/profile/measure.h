@@ -14,7 +14,7 @@
 #include "base/buf.h"
 
 /*
- * Returns v converted from unit `from` to unit `to`, and sets *unit to the
+ * Return v converted from unit `from` to unit `to`, and set *unit to the
  * short name of the resulting unit, which is empty if printing it adds nothing
  * ("count", for instance). If `to` is "minimum" or "auto", converts to the
  * largest unit in which the absolute value is at least 1. *unit borrows from
@@ -24,32 +24,32 @@ double measure_scale(int64_t v, struct str from, struct str to,
 		     struct str *unit);
 
 /*
- * Appends to `out` the value that measure_scale() returns, with its unit and
+ * Append to `out` the value that measure_scale() returns, with its unit and
  * two decimals ("1.50MB"), or none if they are 0. Zero is printed as "0"
  * without a unit.
  */
 void measure_label(struct buf *out, int64_t v, struct str from, struct str to);
 
 /*
- * Appends the absolute value of v as a percentage of total, as in pprof's
+ * Append the absolute value of v as a percentage of total, as in pprof's
  * tables: "12.34%", padded to six characters.
  */
 void measure_percentage(struct buf *out, int64_t v, int64_t total);
 
 /*
- * Returns v truncated towards zero. Values outside of int64_t's range, and NaN,
+ * Return v truncated towards zero. Values outside of int64_t's range, and NaN,
  * give INT64_MIN, as in Go on amd64; C leaves that conversion undefined.
  */
 int64_t measure_integer(double v);
 
 /*
- * Returns whether values can be shown in this unit: it is a known unit, or one
+ * Return whether values can be shown in this unit: it is a known unit, or one
  * of the words that stand for no unit ("count", "minimum" …).
  */
 bool measure_is_unit(struct str unit);
 
 /*
- * Returns whether values of unit a can be added to values of unit b after
+ * Return whether values of unit a can be added to values of unit b after
  * conversion: the units are equal, or both are units of bytes, of time or of
  * GCUs.
  */

@@ -156,7 +156,7 @@ void pprof_scale_sum(int64_t *v, size_t count, size_t stride, double factor)
 }
 
 /*
- * Compacts samples and their rows of values in place. Stacks and label sets
+ * Compact samples and their rows of values in place. Stacks and label sets
  * that no sample refers to any more stay in their arrays.
  */
 void pprof_keep(struct pprof *p, const bool *stacks, const bool *label_sets)
@@ -180,7 +180,7 @@ void pprof_keep(struct pprof *p, const bool *stacks, const bool *label_sets)
 }
 
 /*
- * Returns whether label l belongs before a text label with this key: a label
+ * Return whether label l belongs before a text label with this key: a label
  * set has its text labels first, sorted by key, then its numeric labels.
  */
 static bool profile_is_before(const struct pprof *p,
@@ -190,7 +190,7 @@ static bool profile_is_before(const struct pprof *p,
 }
 
 /*
- * Appends a copy of a label set in which a text label has another value, or is
+ * Append a copy of a label set in which a text label has another value, or is
  * added. Strings are interned, so equal keys have equal indexes.
  */
 static struct pprof_run profile_labels_with(struct pprof *p,
@@ -242,7 +242,7 @@ bool pprof_label_is_base(const struct pprof *p, const struct pprof_label *l)
 	       str_is(pprof_str(p, l->str), PPROF_BASE_VALUE);
 }
 
-/* Returns whether a label set has the label of the base. */
+/* Return whether a label set has the label of the base. */
 static bool label_set_is_base(const struct pprof *p, struct pprof_run set)
 {
 	for (uint32_t i = 0; i < set.count; i++) {

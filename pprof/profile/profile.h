@@ -143,19 +143,19 @@ struct pprof {
 	bool several_builds;
 };
 
-/* Returns the string with index i, borrowed from the profile. */
+/* Return the string with index i, borrowed from the profile. */
 static inline struct str pprof_str(const struct pprof *p, uint32_t i)
 {
 	return strtab_get(&p->strings, i);
 }
 
-/* Returns the values of a sample, one for each sample type. */
+/* Return the values of a sample, one for each sample type. */
 static inline int64_t *pprof_values(const struct pprof *p, size_t sample)
 {
 	return p->values.v + sample * p->types.count;
 }
 
-/* Returns the stack of a sample: a run of p->frames, leaf first. */
+/* Return the stack of a sample: a run of p->frames, leaf first. */
 static inline const struct pprof_run *pprof_stack(const struct pprof *p,
 						  size_t sample)
 {
@@ -163,31 +163,31 @@ static inline const struct pprof_run *pprof_stack(const struct pprof *p,
 }
 
 /*
- * Notes the program of a profile that is merged into p, the first mapping of which
+ * Note the program of a profile that is merged into p, the first mapping of which
  * is that of the first profile; see several_programs.
  */
 void pprof_note_program(struct pprof *p, struct str file, struct str build_id);
 
 /*
- * Returns the last element of a path, borrowed, as Go's filepath.Base does,
+ * Return the last element of a path, borrowed, as Go's filepath.Base does,
  * except that the base name of an empty path is empty.
  */
 struct str pprof_base_name(struct str path);
 
 /*
- * Empties the profile but keeps the memory of its arrays. A zeroed profile must
+ * Empty the profile but keeps the memory of its arrays. A zeroed profile must
  * be reset before it is filled.
  */
 void pprof_reset(struct pprof *p);
 
-/* Frees the profile's arrays and leaves it zeroed. */
+/* Free the profile's arrays and leave it zeroed. */
 void pprof_fini(struct pprof *p);
 
-/* Returns the heap memory of the profile, in bytes. */
+/* Return the heap memory of the profile, in bytes. */
 size_t pprof_memory(const struct pprof *p);
 
 /*
- * Finds a sample type and stores its index in *out. As in pprof's option
+ * Find a sample type and store its index in *out. As in pprof's option
  * sample_index, `name` is the type's name, or the type's number counted from 0,
  * or empty for the default type. ERR_INVALID: there is no such type; the
  * message lists the types.
@@ -196,43 +196,43 @@ NODISCARD int pprof_type_index(const struct pprof *p, struct str name,
 			       size_t *out, struct err *err);
 
 /*
- * Multiplies the values of each sample type by ratios[type], rounding half away
+ * Multiply the values of each sample type by ratios[type], rounding half away
  * from zero, as pprof's ScaleN does. Unless all ratios are 1, drops the samples
  * in which the values of all types with a ratio other than 1 are 0 afterwards.
  */
 void pprof_scale(struct pprof *p, const double *ratios);
 
 /*
- * Multiplies `count` values, each `stride` after the one before, by a factor. What
+ * Multiply `count` values, each `stride` after the one before, by a factor. What
  * rounding takes from one is given to the next, so that their sum is right although
  * all may be small.
  */
 void pprof_scale_sum(int64_t *v, size_t count, size_t stride, double factor);
 
 /*
- * Keeps only the samples whose stack is marked in `stacks` and whose label set
+ * Keep only the samples whose stack is marked in `stacks` and whose label set
  * is marked in `label_sets`. NULL instead of an array marks everything.
  */
 void pprof_keep(struct pprof *p, const bool *stacks, const bool *label_sets);
 
 /*
- * Returns whether a label says that its samples belong to the base of a diff
+ * Return whether a label says that its samples belong to the base of a diff
  * that keeps both sides apart.
  */
 bool pprof_label_is_base(const struct pprof *p, const struct pprof_label *l);
 
 /*
- * Returns whether the profile is such a diff: whether any of its label sets has
+ * Return whether the profile is such a diff: whether any of its label sets has
  * the label of the base. Profiles have fewer label sets than samples, so
  * callers ask this before they check each sample.
  */
 bool pprof_has_base(const struct pprof *p);
 
-/* Returns whether a sample belongs to the base of a diff. */
+/* Return whether a sample belongs to the base of a diff. */
 bool pprof_sample_is_base(const struct pprof *p, size_t sample);
 
 /*
- * Puts a text label on every sample, and removes the sample's other text labels
+ * Put a text label on every sample, and remove the sample's other text labels
  * with this key. The profile's strings must be interned, as in the result of a
  * merge.
  */

@@ -45,7 +45,7 @@ uint32_t strtab_intern_next(struct strtab *t, struct str s, uint32_t *next)
 }
 
 /*
- * Removes strings from the end, so that the remaining ones keep their numbers.
+ * Remove strings from the end, so that the remaining ones keep their numbers.
  */
 void strtab_truncate(struct strtab *t, size_t count)
 {

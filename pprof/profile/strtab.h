@@ -24,34 +24,34 @@ struct strtab {
 };
 
 /*
- * Returns the number of s, which is copied into the table if it is not there
+ * Return the number of s, which is copied into the table if it is not there
  * yet. The first call also adds the empty string as number 0.
  */
 uint32_t strtab_intern(struct strtab *t, struct str s);
 
-/* Returns string number i, which must exist; borrowed from the table. */
+/* Return string number i, which must exist; borrowed from the table. */
 static inline struct str strtab_get(const struct strtab *t, uint32_t i)
 {
 	return t->strings.v[i];
 }
 
 /*
- * Interns s like strtab_intern(), for callers whose strings mostly come in the
+ * Intern s like strtab_intern(), for callers whose strings mostly come in the
  * order in which they were added before: string number *next is compared first,
  * which saves hashing when it matches. Sets *next to the number that follows s.
  */
 uint32_t strtab_intern_next(struct strtab *t, struct str s, uint32_t *next);
 
 /*
- * Removes all strings whose number is `count` or higher. Their memory is freed
+ * Remove all strings whose number is `count` or higher. Their memory is freed
  * only by strtab_fini().
  */
 void strtab_truncate(struct strtab *t, size_t count);
 
-/* Frees the table and every string that it interned. */
+/* Free the table and every string that it interned. */
 void strtab_fini(struct strtab *t);
 
-/* Returns the memory of the table and its interned strings, in bytes. */
+/* Return the memory of the table and its interned strings, in bytes. */
 size_t strtab_memory(const struct strtab *t);
 
 #endif

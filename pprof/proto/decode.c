@@ -41,7 +41,7 @@ struct decoder {
 };
 
 /*
- * Records why the profile is refused, unless a reason is known already, and
+ * Record why the profile is refused, unless a reason is known already, and
  * returns false. `why` is a static string.
  */
 static inline bool decode_refuse(struct decoder *d, const char *why)
@@ -52,7 +52,7 @@ static inline bool decode_refuse(struct decoder *d, const char *why)
 }
 
 /*
- * Returns whether an array may grow by one element of `size` bytes. The growth
+ * Return whether an array may grow by one element of `size` bytes. The growth
  * is added to the memory estimate before memory is allocated, so that a hostile
  * profile is refused in time.
  */
@@ -78,7 +78,7 @@ static inline bool decode_has_room(struct decoder *d, size_t count, size_t cap,
 		 NULL)
 
 /*
- * Returns whether an array may grow by n elements of `size` bytes. Like
+ * Return whether an array may grow by n elements of `size` bytes. Like
  * decode_has_room(), adds the growth to the memory estimate first.
  */
 static inline bool decode_reserve(struct decoder *d, size_t count, size_t cap,
@@ -93,7 +93,7 @@ static inline bool decode_reserve(struct decoder *d, size_t count, size_t cap,
 	return decode_refuse(d, "the profile takes too much memory");
 }
 
-/* Reads a number field. Refuses every wire type but varint, as pprof does. */
+/* Read a number field. Refuses every wire type but varint, as pprof does. */
 static inline bool decode_number(struct decoder *d, const struct wire_field *f,
 				 uint64_t *out)
 {
@@ -104,7 +104,7 @@ static inline bool decode_number(struct decoder *d, const struct wire_field *f,
 }
 
 /*
- * Starts reading the contents of a length-delimited field; refuses other wire
+ * Start reading the contents of a length-delimited field; refuse other wire
  * types.
  */
 static inline bool decode_message(struct decoder *d, const struct wire_field *f,
@@ -116,7 +116,7 @@ static inline bool decode_message(struct decoder *d, const struct wire_field *f,
 	return true;
 }
 
-/* Returns whether a message was read to its end without an error. */
+/* Return whether a message was read to its end without an error. */
 static inline bool decode_ended(struct decoder *d, const struct wire *w)
 {
 	return w->bad ? decode_refuse(d, "a field is damaged or truncated") :
@@ -124,7 +124,7 @@ static inline bool decode_ended(struct decoder *d, const struct wire *w)
 }
 
 /*
- * Records that string i is referred to and returns i. Returning only 32 bits is
+ * Record that string i is referred to and return i. Returning only 32 bits is
  * harmless: decode_strings() later compares all bits with the size of the
  * string table.
  */
@@ -136,7 +136,7 @@ static inline uint32_t decode_string_index(struct decoder *d, uint64_t i)
 }
 
 /*
- * Reads a message that has only number fields: field n (1 … count) is stored in
+ * Read a message that has only number fields: field n (1 … count) is stored in
  * v[n - 1]. If a field is repeated, its last value counts; other fields are
  * skipped. The caller must initialise v. Returns false if the profile is
  * refused.
@@ -175,7 +175,7 @@ bool decode_numbers(struct decoder *d, const struct wire_field *field,
 	}
 }
 
-/* Decodes a message ValueType. */
+/* Decode a message ValueType. */
 static bool decode_value_type(struct decoder *d, const struct wire_field *f,
 			      struct pprof_type *out)
 {
@@ -188,7 +188,7 @@ static bool decode_value_type(struct decoder *d, const struct wire_field *f,
 	return true;
 }
 
-/* Decodes a sample type. There are at most 256 (docs/decisions.md, 104). */
+/* Decode a sample type. There are at most 256 (docs/decisions.md, 104). */
 static bool decode_sample_type(struct decoder *d, const struct wire_field *f)
 {
 	struct pprof_type *t;
@@ -199,7 +199,7 @@ static bool decode_sample_type(struct decoder *d, const struct wire_field *f)
 	return t && decode_value_type(d, f, t);
 }
 
-/* Decodes a mapping; id 0 is reserved for "none". */
+/* Decode a mapping; id 0 is reserved for "none". */
 static bool decode_mapping(struct decoder *d, const struct wire_field *f)
 {
 	uint64_t v[MAPPING_FIELDS] = { 0 };
@@ -225,7 +225,7 @@ static bool decode_mapping(struct decoder *d, const struct wire_field *f)
 }
 
 /*
- * Decodes a function. The function's place (array index) is the number of
+ * Decode a function. The function's place (array index) is the number of
  * functions before it; id_index_add() assigns the same place to the id.
  */
 static bool decode_function(struct decoder *d, const struct wire_field *f)
@@ -248,7 +248,7 @@ static bool decode_function(struct decoder *d, const struct wire_field *f)
 }
 
 /*
- * Decodes a line of a location. The id of the function is kept until all
+ * Decode a line of a location. The id of the function is kept until all
  * functions are known.
  */
 static bool decode_line(struct decoder *d, const struct wire_field *f)
@@ -268,7 +268,7 @@ static bool decode_line(struct decoder *d, const struct wire_field *f)
 }
 
 /*
- * Decodes one field of a location. A line is added to the profile; a number is
+ * Decode one field of a location. A line is added to the profile; a number is
  * stored in v[field number].
  */
 static bool location_field(struct decoder *d, const struct wire_field *f,
@@ -282,7 +282,7 @@ static bool location_field(struct decoder *d, const struct wire_field *f,
 }
 
 /*
- * Decodes a location. Its lines are the slice that this call appends to the
+ * Decode a location. Its lines are the slice that this call appends to the
  * profile's lines. The id of its mapping is kept until all mappings are known.
  */
 static bool decode_location(struct decoder *d, const struct wire_field *field)
@@ -312,7 +312,7 @@ static bool decode_location(struct decoder *d, const struct wire_field *field)
 	return decode_ended(d, &w);
 }
 
-/* Adds a string, borrowed from the input. */
+/* Add a string, borrowed from the input. */
 static bool decode_string(struct decoder *d, const struct wire_field *f)
 {
 	struct str *s = decode_add(d, &d->p.strings.strings);
@@ -327,7 +327,7 @@ static bool decode_string(struct decoder *d, const struct wire_field *f)
 	return true;
 }
 
-/* Adds one comment, given as the index of a string. */
+/* Add one comment, given as the index of a string. */
 static bool decode_comment(struct decoder *d, uint64_t i)
 {
 	uint32_t *c = decode_add(d, &d->p.comments);
@@ -338,7 +338,7 @@ static bool decode_comment(struct decoder *d, uint64_t i)
 	return true;
 }
 
-/* Adds comments, packed or not. */
+/* Add comments, packed or not. */
 static bool decode_comments(struct decoder *d, const struct wire_field *f)
 {
 	struct wire w = { 0 };
@@ -354,7 +354,7 @@ static bool decode_comments(struct decoder *d, const struct wire_field *f)
 	return decode_ended(d, &w);
 }
 
-/* Decodes a field of the profile that is a single number. */
+/* Decode a field of the profile that is a single number. */
 static bool decode_scalar(struct decoder *d, const struct wire_field *f)
 {
 	struct pprof *p = &d->p;
@@ -397,7 +397,7 @@ static bool decode_scalar(struct decoder *d, const struct wire_field *f)
 }
 
 /*
- * Decodes one field of the profile. Samples are only checked for their wire
+ * Decode one field of the profile. Samples are only checked for their wire
  * type here: they need the complete tables.
  */
 static bool decode_table_field(struct decoder *d, const struct wire_field *f)
@@ -436,7 +436,7 @@ static bool decode_table_field(struct decoder *d, const struct wire_field *f)
 }
 
 /*
- * Stores the string indexes in the fields of Profile that are not tables
+ * Store the string indexes in the fields of Profile that are not tables
  * (drop_frames, keep_frames, default type, documentation URL, period type), and
  * records that these strings are referred to.
  */
@@ -452,7 +452,7 @@ static void decode_header(struct decoder *d)
 	p->period_type.unit = decode_string_index(d, d->header.period[1]);
 }
 
-/* Decodes everything but samples. Returns false if the profile is refused. */
+/* Decode everything but samples. Returns false if the profile is refused. */
 static bool decode_tables(struct decoder *d, struct bytes raw)
 {
 	struct wire w = wire_init(raw);
@@ -506,7 +506,7 @@ size_t decoder_memory(const struct decoder *d)
 }
 
 /*
- * Replaces ids by places (array indexes) once all tables are read: tables may
+ * Replace ids by places (array indexes) once all tables are read: tables may
  * have any order in the input, so an id may be used before it is defined. As in
  * pprof, a location with an unknown mapping id has no mapping.
  */
@@ -534,7 +534,7 @@ static bool decode_resolve(struct decoder *d)
 }
 
 /*
- * Adds one frame of an unpacked field to the current stack: a location, given
+ * Add one frame of an unpacked field to the current stack: a location, given
  * by its id.
  */
 static bool decode_frame(struct decoder *d, uint64_t id)
@@ -550,7 +550,7 @@ static bool decode_frame(struct decoder *d, uint64_t id)
 }
 
 /*
- * Adds the frames of a stack, packed or not. Packed fields are the bulk of most
+ * Add the frames of a stack, packed or not. Packed fields are the bulk of most
  * profiles. A field has at most as many varints as bytes, so memory for them is
  * reserved at once, and the loop needs no checks.
  */
@@ -579,7 +579,7 @@ static bool decode_frames(struct decoder *d, const struct wire_field *f)
 		decode_refuse(d, "a sample refers to a missing location"));
 }
 
-/* Adds one value of a sample. */
+/* Add one value of a sample. */
 static bool decode_value(struct decoder *d, uint64_t v)
 {
 	int64_t *out = decode_add(d, &d->p.values);
@@ -591,7 +591,7 @@ static bool decode_value(struct decoder *d, uint64_t v)
 }
 
 /*
- * Adds the values of a sample, packed or not; end_sample() checks their number.
+ * Add the values of a sample, packed or not; end_sample() checks their number.
  */
 static bool decode_sample_values(struct decoder *d, const struct wire_field *f)
 {
@@ -609,7 +609,7 @@ static bool decode_sample_values(struct decoder *d, const struct wire_field *f)
 }
 
 /*
- * Adds a label. As in pprof, a label with text and number is a text label, and
+ * Add a label. As in pprof, a label with text and number is a text label, and
  * a label with neither text nor unit and the number 0 is left out.
  */
 static bool decode_label(struct decoder *d, const struct wire_field *f)
@@ -636,7 +636,7 @@ static bool decode_label(struct decoder *d, const struct wire_field *f)
 	return true;
 }
 
-/* Decodes one field of a sample; unknown fields are skipped. */
+/* Decode one field of a sample; unknown fields are skipped. */
 static bool sample_field(struct decoder *d, const struct wire_field *f)
 {
 	switch (f->number) {
@@ -652,7 +652,7 @@ static bool sample_field(struct decoder *d, const struct wire_field *f)
 }
 
 /*
- * Completes a sample. Each sample has its own stack and label set; only merging
+ * Complete a sample. Each sample has its own stack and label set; only merging
  * joins equal ones. Refuses a sample that does not have exactly one value for
  * each sample type.
  */
@@ -682,7 +682,7 @@ static bool end_sample(struct decoder *d, struct pprof_run stack,
 }
 
 /*
- * Decodes a sample. The frames and labels that this call appends to the
+ * Decode a sample. The frames and labels that this call appends to the
  * profile's arrays are the sample's stack and label set.
  */
 static bool decode_sample(struct decoder *d, struct bytes b)
@@ -718,7 +718,7 @@ static bool decode_samples(struct decoder *d, struct bytes raw)
 }
 
 /*
- * Checks that the string table has the highest string index that is referred
+ * Check that the string table has the highest string index that is referred
  * to. Index 0 is always referred to, so the table must not be empty.
  */
 static bool decode_strings(struct decoder *d)
@@ -729,7 +729,7 @@ static bool decode_strings(struct decoder *d)
 	       decode_refuse(d, "a string index is out of range");
 }
 
-/* Discards the previous profile but keeps the memory of the arrays. */
+/* Discard the previous profile but keeps the memory of the arrays. */
 static void decode_reset(struct decoder *d)
 {
 	pprof_reset(&d->p);

@@ -19,22 +19,22 @@
 struct decoder;
 
 /*
- * Creates a decoder that refuses profiles which would need more than `max`
+ * Create a decoder that refuses profiles which would need more than `max`
  * bytes of memory. The caller frees it with decoder_free().
  */
 struct decoder *decoder_new(size_t max);
 
-/* Frees a decoder and its profile. NULL is a no-op. */
+/* Free a decoder and its profile. NULL is a no-op. */
 void decoder_free(struct decoder *d);
 
-/* Changes the memory bound, in bytes, for the next profiles. */
+/* Change the memory bound, in bytes, for the next profiles. */
 void decoder_set_max(struct decoder *d, size_t max);
 
-/* Returns the memory of the decoder and its profile, in bytes. */
+/* Return the memory of the decoder and its profile, in bytes. */
 size_t decoder_memory(const struct decoder *d);
 
 /*
- * Decodes decompressed bytes and stores the profile in `*out`. ERR_INVALID: the
+ * Decode decompressed bytes and store the profile in `*out`. ERR_INVALID: the
  * bytes are not a profile, and the message says why; ERR_LIMIT: the profile
  * needs more memory than allowed.
  */

@@ -21,7 +21,7 @@ struct encoder {
 };
 
 /*
- * Returns the new number of string i, and assigns one at the first use. The
+ * Return the new number of string i, and assign one at the first use. The
  * empty string is always 0.
  */
 static uint32_t encode_string(struct encoder *e, uint32_t i)
@@ -35,27 +35,27 @@ static uint32_t encode_string(struct encoder *e, uint32_t i)
 	return e->number[i];
 }
 
-/* Appends the key of a field: its number and wire type. */
+/* Append the key of a field: its number and wire type. */
 static void encode_tag(struct buf *b, unsigned field, enum wire_type type)
 {
 	enc_uvarint(b, field << 3 | type);
 }
 
-/* Appends a number field, even if it is 0. */
+/* Append a number field, even if it is 0. */
 static void encode_number(struct buf *b, unsigned field, uint64_t v)
 {
 	encode_tag(b, field, WIRE_VARINT);
 	enc_uvarint(b, v);
 }
 
-/* Appends a number field unless it is 0, which is the default. */
+/* Append a number field unless it is 0, which is the default. */
 static void encode_optional(struct buf *b, unsigned field, uint64_t v)
 {
 	if (v)
 		encode_number(b, field, v);
 }
 
-/* Appends a length-delimited field. */
+/* Append a length-delimited field. */
 static void encode_bytes(struct buf *b, unsigned field, struct bytes v)
 {
 	encode_tag(b, field, WIRE_BYTES);
@@ -63,7 +63,7 @@ static void encode_bytes(struct buf *b, unsigned field, struct bytes v)
 }
 
 /*
- * Appends the finished `message` to its parent `to` as a field, and empties the
+ * Append the finished `message` to its parent `to` as a field, and empty the
  * buffer of `message`.
  */
 static void encode_finish(struct buf *to, unsigned field, struct buf *message)
@@ -94,7 +94,7 @@ static void encode_finish(struct buf *to, unsigned field, struct buf *message)
 		}                                                   \
 	} while (0)
 
-/* Appends a message ValueType. */
+/* Append a message ValueType. */
 static void encode_value_type(struct encoder *e, unsigned field,
 			      struct pprof_type t)
 {
@@ -103,7 +103,7 @@ static void encode_value_type(struct encoder *e, unsigned field,
 	encode_finish(e->out, field, &e->message);
 }
 
-/* Appends a label to the sample being built. */
+/* Append a label to the sample being built. */
 static void encode_label(struct encoder *e, const struct pprof_label *l)
 {
 	struct buf *b = &e->inner;
@@ -118,7 +118,7 @@ static void encode_label(struct encoder *e, const struct pprof_label *l)
 	encode_finish(&e->message, SAMPLE_LABEL, b);
 }
 
-/* Appends a sample. The id of a location is its place + 1. */
+/* Append a sample. The id of a location is its place + 1. */
 static void encode_sample(struct encoder *e, size_t s)
 {
 	const struct pprof *p = e->p;
@@ -137,7 +137,7 @@ static void encode_sample(struct encoder *e, size_t s)
 }
 
 /*
- * Appends a mapping. Strings are numbered in field order before the array is
+ * Append a mapping. Strings are numbered in field order before the array is
  * initialised: C may evaluate initialisers in any order.
  */
 static void encode_mapping(struct encoder *e, size_t i)
@@ -163,7 +163,7 @@ static void encode_mapping(struct encoder *e, size_t i)
 	encode_finish(e->out, PROFILE_MAPPING, &e->message);
 }
 
-/* Appends a location with its lines. */
+/* Append a location with its lines. */
 static void encode_location(struct encoder *e, size_t i)
 {
 	const struct pprof_location *l = &e->p->locations.v[i];
@@ -189,7 +189,7 @@ static void encode_location(struct encoder *e, size_t i)
 }
 
 /*
- * Appends a function. As in encode_mapping(), the strings are numbered first.
+ * Append a function. As in encode_mapping(), the strings are numbered first.
  */
 static void encode_function(struct encoder *e, size_t i)
 {
@@ -211,7 +211,7 @@ static void encode_function(struct encoder *e, size_t i)
 }
 
 /*
- * Assigns numbers to the strings of the fields that encode_header() writes.
+ * Assign numbers to the strings of the fields that encode_header() writes.
  * These fields follow the string table, which must already contain their
  * strings.
  */
@@ -230,7 +230,7 @@ static void number_header(struct encoder *e)
 }
 
 /*
- * Appends the fields of Profile that come after the string table: drop_frames,
+ * Append the fields of Profile that come after the string table: drop_frames,
  * keep_frames, times, period, comments, default type, documentation URL.
  */
 static void encode_header(struct encoder *e)
@@ -255,7 +255,7 @@ static void encode_header(struct encoder *e)
 	encode_optional(out, PROFILE_DOC_URL, encode_string(e, p->doc_url));
 }
 
-/* Writes the messages in the same order as pprof's encoder. */
+/* Write the messages in the same order as pprof's encoder. */
 void pprof_encode(const struct pprof *p, struct buf *out)
 {
 	struct encoder e = { .p = p, .out = out };

@@ -16,7 +16,7 @@
 #include "pprof/profile/profile.h"
 
 /*
- * Appends the encoded profile to `out`, uncompressed. If the encoded profile
+ * Append the encoded profile to `out`, uncompressed. If the encoded profile
  * does not fit into the buffer's maximum size, out->over is set.
  */
 void pprof_encode(const struct pprof *p, struct buf *out);

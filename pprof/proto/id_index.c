@@ -28,7 +28,7 @@ void id_index_fini(struct id_index *m)
 }
 
 /*
- * Adds an entry to m->pairs, which is used only after an id was out of
+ * Add an entry to m->pairs, which is used only after an id was out of
  * sequence.
  */
 static void id_index_add_pair(struct id_index *m, uint64_t id, size_t place)
@@ -60,7 +60,7 @@ void id_index_add(struct id_index *m, uint64_t id)
 	m->count++;
 }
 
-/* Builds the array that is indexed by id. Returns false for a duplicate id. */
+/* Build the array that is indexed by id. Returns false for a duplicate id. */
 static bool seal_dense(struct id_index *m)
 {
 	size_t n = (size_t)m->max + 1;

@@ -38,31 +38,31 @@ struct id_index {
 };
 
 /*
- * Empties the map. Its memory is kept for the next profile, but freed if an
+ * Empty the map. Its memory is kept for the next profile, but freed if an
  * exceptionally large profile made it grow.
  */
 void id_index_reset(struct id_index *m);
 
-/* Frees the map's memory and leaves an empty map. */
+/* Free the map's memory and leave an empty map. */
 void id_index_fini(struct id_index *m);
 
-/* Records the id of the next place of the table; places count from 0. */
+/* Record the id of the next place of the table; places count from 0. */
 void id_index_add(struct id_index *m, uint64_t id);
 
 /*
- * Prepares the map for lookups; call once, after the last id_index_add() and
+ * Prepare the map for lookups; call once, after the last id_index_add() and
  * before the first id_index_find(). Returns false if two places have the same
  * id.
  */
 bool id_index_seal(struct id_index *m);
 
 /*
- * Implements id_index_find() for ids other than 1, 2, 3 …: returns the place of
+ * Implement id_index_find() for ids other than 1, 2, 3 …: returns the place of
  * id, or ID_INDEX_NONE.
  */
 uint32_t id_index_find_scattered(const struct id_index *m, uint64_t id);
 
-/* Returns the place of id, or ID_INDEX_NONE if the table does not have it. */
+/* Return the place of id, or ID_INDEX_NONE if the table does not have it. */
 static inline uint32_t id_index_find(const struct id_index *m, uint64_t id)
 {
 	if (m->scattered)
@@ -70,13 +70,13 @@ static inline uint32_t id_index_find(const struct id_index *m, uint64_t id)
 	return id - 1 < m->count ? (uint32_t)(id - 1) : ID_INDEX_NONE;
 }
 
-/* Returns whether the table has an entry with this id. */
+/* Return whether the table has an entry with this id. */
 static inline bool id_index_has(const struct id_index *m, uint64_t id)
 {
 	return id_index_find(m, id) != ID_INDEX_NONE;
 }
 
-/* Returns the heap memory of the map, in bytes. */
+/* Return the heap memory of the map, in bytes. */
 static inline size_t id_index_memory(const struct id_index *m)
 {
 	return vec_memory(&m->pairs) + m->places_cap * sizeof(*m->places);

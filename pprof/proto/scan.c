@@ -51,7 +51,7 @@ struct scanner {
 };
 
 /*
- * Records why the profile is refused, unless a reason is known already, and
+ * Record why the profile is refused, unless a reason is known already, and
  * returns false. `why` is a static string.
  */
 static inline bool scan_refuse(struct scanner *s, const char *why)
@@ -61,7 +61,7 @@ static inline bool scan_refuse(struct scanner *s, const char *why)
 	return false;
 }
 
-/* Reads a number field. Refuses every wire type but varint, as pprof does. */
+/* Read a number field. Refuses every wire type but varint, as pprof does. */
 static inline bool scan_number(struct scanner *s, const struct wire_field *f,
 			       uint64_t *out)
 {
@@ -72,7 +72,7 @@ static inline bool scan_number(struct scanner *s, const struct wire_field *f,
 }
 
 /*
- * Starts reading the contents of a length-delimited field; refuses other wire
+ * Start reading the contents of a length-delimited field; refuse other wire
  * types.
  */
 static inline bool scan_message(struct scanner *s, const struct wire_field *f,
@@ -84,7 +84,7 @@ static inline bool scan_message(struct scanner *s, const struct wire_field *f,
 	return true;
 }
 
-/* Returns whether a message was read to its end without an error. */
+/* Return whether a message was read to its end without an error. */
 static inline bool scan_ended(struct scanner *s, const struct wire *w)
 {
 	return w->bad ? scan_refuse(s, "a field is damaged or truncated") :
@@ -92,7 +92,7 @@ static inline bool scan_ended(struct scanner *s, const struct wire *w)
 }
 
 /*
- * Records that a string index is referred to; scan_strings() checks the highest
+ * Record that a string index is referred to; scan_strings() checks the highest
  * index.
  */
 static inline void scan_refer(struct scanner *s, uint64_t string)
@@ -102,7 +102,7 @@ static inline void scan_refer(struct scanner *s, uint64_t string)
 }
 
 /*
- * Reads a message that has only number fields: field n (1 … count) is stored in
+ * Read a message that has only number fields: field n (1 … count) is stored in
  * v[n - 1]. If a field is repeated, its last value counts; other fields are
  * skipped. The caller must initialise v. Returns false if the profile is
  * refused.
@@ -140,7 +140,7 @@ bool scan_numbers(struct scanner *s, const struct wire_field *field,
 	return scan_ended(s, &w);
 }
 
-/* Reads a message ValueType. */
+/* Read a message ValueType. */
 static bool scan_value_type(struct scanner *s, const struct wire_field *f,
 			    struct scan_type_names *out)
 {
@@ -152,7 +152,7 @@ static bool scan_value_type(struct scanner *s, const struct wire_field *f,
 	return true;
 }
 
-/* Adds a sample type. There are at most 256 (docs/decisions.md, 104). */
+/* Add a sample type. There are at most 256 (docs/decisions.md, 104). */
 static bool scan_sample_type(struct scanner *s, const struct wire_field *f)
 {
 	if (s->type_count == TYPES_MAX)
@@ -165,7 +165,7 @@ static bool scan_sample_type(struct scanner *s, const struct wire_field *f)
 	return true;
 }
 
-/* Checks a mapping: id, start, limit, offset, file, build id, four flags. */
+/* Check a mapping: id, start, limit, offset, file, build id, four flags. */
 static bool scan_mapping(struct scanner *s, const struct wire_field *f)
 {
 	uint64_t v[10] = { 0 };
@@ -180,7 +180,7 @@ static bool scan_mapping(struct scanner *s, const struct wire_field *f)
 	return true;
 }
 
-/* Checks a function: id, name, system name, file, start line. */
+/* Check a function: id, name, system name, file, start line. */
 static bool scan_function(struct scanner *s, const struct wire_field *f)
 {
 	uint64_t v[5] = { 0 };
@@ -197,7 +197,7 @@ static bool scan_function(struct scanner *s, const struct wire_field *f)
 }
 
 /*
- * Checks a line: function id, line, column. Functions may follow later in the
+ * Check a line: function id, line, column. Functions may follow later in the
  * input, so up to LINES_KEPT function ids are kept, which scan_seal() checks.
  */
 static bool scan_line(struct scanner *s, const struct wire_field *f)
@@ -225,7 +225,7 @@ static bool scan_line(struct scanner *s, const struct wire_field *f)
 }
 
 /*
- * Checks a location and its lines. In the second walk, when all tables are
+ * Check a location and its lines. In the second walk, when all tables are
  * read, checks only that the functions of lines exist. Returns false if the
  * profile is refused.
  */
@@ -257,7 +257,7 @@ static bool scan_location(struct scanner *s, const struct wire_field *field)
 	return id && scan_ended(s, &w);
 }
 
-/* Counts a string; the first one must be empty. */
+/* Count a string; the first one must be empty. */
 static bool scan_string(struct scanner *s, const struct wire_field *f)
 {
 	if (f->type != WIRE_BYTES)
@@ -268,7 +268,7 @@ static bool scan_string(struct scanner *s, const struct wire_field *f)
 	return true;
 }
 
-/* Checks comments, packed or not. */
+/* Check comments, packed or not. */
 static bool scan_comments(struct scanner *s, const struct wire_field *f)
 {
 	struct wire w = { 0 };
@@ -285,7 +285,7 @@ static bool scan_comments(struct scanner *s, const struct wire_field *f)
 }
 
 /*
- * Reads a field of the profile that is a single number. String indexes are kept
+ * Read a field of the profile that is a single number. String indexes are kept
  * until all fields are read. Then they are checked, and those that belong to
  * the scan's result are replaced by their strings.
  */
@@ -328,7 +328,7 @@ static bool scan_scalar(struct scanner *s, const struct wire_field *f)
 }
 
 /*
- * Checks one field of the profile. Samples are only checked for their wire type
+ * Check one field of the profile. Samples are only checked for their wire type
  * here: they need the complete tables.
  */
 static bool scan_table_field(struct scanner *s, const struct wire_field *f)
@@ -364,7 +364,7 @@ static bool scan_table_field(struct scanner *s, const struct wire_field *f)
 	}
 }
 
-/* Checks everything but samples. Returns false if the profile is refused. */
+/* Check everything but samples. Returns false if the profile is refused. */
 static bool scan_tables(struct scanner *s, struct bytes raw)
 {
 	struct wire w = wire_init(raw);
@@ -398,7 +398,7 @@ void scanner_free(struct scanner *s)
 }
 
 /*
- * Checks that ids are unique and that the functions of lines exist, once all
+ * Check that ids are unique and that the functions of lines exist, once all
  * tables are read.
  */
 static bool scan_seal(struct scanner *s)
@@ -420,14 +420,14 @@ static bool scan_seal(struct scanner *s)
 
 static const char NO_LOCATION[] = "a sample refers to a missing location";
 
-/* Checks that a location of a sample exists. */
+/* Check that a location of a sample exists. */
 static bool known_location(struct scanner *s, uint64_t id)
 {
 	return id_index_has(&s->locations, id) || scan_refuse(s, NO_LOCATION);
 }
 
 /*
- * Reads ids of locations from `w` as long as they have one or two bytes, and
+ * Read ids of locations from `w` as long as they have one or two bytes, and
  * leaves the last bytes to the caller. Returns whether all of them are from 1 to
  * the number of locations. Most of the time of a scan is spent here: eight bytes
  * are loaded at once, and the loop has no branch that depends on an id's length.
@@ -460,7 +460,7 @@ end:
 }
 
 /*
- * Checks that the locations in a sample's stack exist; the field is packed or
+ * Check that the locations in a sample's stack exist; the field is packed or
  * not.
  */
 static bool scan_locations(struct scanner *s, const struct wire_field *f)
@@ -483,7 +483,7 @@ static bool scan_locations(struct scanner *s, const struct wire_field *f)
 }
 
 /*
- * Adds value number *count of a sample to the total of its sample type, and
+ * Add value number *count of a sample to the total of its sample type, and
  * increments *count. Surplus values are only counted: scan_sample() refuses the
  * sample.
  */
@@ -495,7 +495,7 @@ static void scan_add_value(struct scanner *s, uint64_t v, size_t *count)
 	(*count)++;
 }
 
-/* Adds the values of a sample, packed or not. */
+/* Add the values of a sample, packed or not. */
 static bool scan_sample_values(struct scanner *s, const struct wire_field *f,
 			       size_t *count)
 {
@@ -513,7 +513,7 @@ static bool scan_sample_values(struct scanner *s, const struct wire_field *f,
 }
 
 /*
- * Checks a label: key, string, number, unit. As in pprof, a label with string
+ * Check a label: key, string, number, unit. As in pprof, a label with string
  * and number is a string label, whose unit is ignored.
  */
 static bool scan_label(struct scanner *s, const struct wire_field *f)
@@ -528,7 +528,7 @@ static bool scan_label(struct scanner *s, const struct wire_field *f)
 }
 
 /*
- * Checks a sample: its locations must exist, and it must have one value for
+ * Check a sample: its locations must exist, and it must have one value for
  * each sample type.
  */
 static bool scan_sample(struct scanner *s, struct bytes b)
@@ -579,7 +579,7 @@ static bool scan_samples(struct scanner *s, struct bytes raw)
 }
 
 /*
- * Checks that every string index that is referred to is in the table. Index 0
+ * Check that every string index that is referred to is in the table. Index 0
  * is always referred to, as the default of drop_frames and other fields, so the
  * table must not be empty.
  */
@@ -612,7 +612,7 @@ static int by_index(const void *a, const void *b)
 }
 
 /*
- * Fulfils all requests in one walk over the strings of the input. A scan keeps
+ * Fulfil all requests in one walk over the strings of the input. A scan keeps
  * no string table, because its result contains only a few strings.
  */
 static void find_strings(struct bytes raw, struct wanted *v, size_t count)
@@ -633,7 +633,7 @@ static void find_strings(struct bytes raw, struct wanted *v, size_t count)
 }
 
 /*
- * Stores the names of types and units in the result of the scan, borrowed from
+ * Store the names of types and units in the result of the scan, borrowed from
  * the input.
  */
 static void scan_resolve(struct scanner *s, struct bytes raw)
@@ -654,7 +654,7 @@ static void scan_resolve(struct scanner *s, struct bytes raw)
 }
 
 /*
- * Prepares for the next scan. The typeset in *out is large and is not cleared:
+ * Prepare for the next scan. The typeset in *out is large and is not cleared:
  * scan_resolve() sets the parts that are used.
  */
 static void scan_reset(struct scanner *s, struct scan *out)
@@ -696,7 +696,7 @@ static const char *other_format(struct bytes raw)
 	return NULL;
 }
 
-/* Fills *out from a profile that the legacy parser built. */
+/* Fill *out from a profile that the legacy parser built. */
 static void scan_describe(const struct pprof *p, struct scan *out)
 {
 	struct typeset *t = &out->types;
@@ -719,7 +719,7 @@ static void scan_describe(const struct pprof *p, struct scan *out)
 	}
 }
 
-/* Tries the legacy formats. ERR_UNSUPPORTED: the input is in none of them. */
+/* Try the legacy formats. ERR_UNSUPPORTED: the input is in none of them. */
 static int scan_legacy(struct scanner *s, struct bytes raw, struct scan *out,
 		       struct err *err)
 {

@@ -36,14 +36,14 @@ struct scan {
 	uint64_t hash; /* hash_bytes() of the scanned bytes */
 };
 
-/* Creates a scanner. The caller frees it with scanner_free(). */
+/* Create a scanner. The caller frees it with scanner_free(). */
 struct scanner *scanner_new(void);
 
-/* Frees a scanner. NULL is a no-op. */
+/* Free a scanner. NULL is a no-op. */
 void scanner_free(struct scanner *s);
 
 /*
- * Scans decompressed bytes and fills `*out`. ERR_INVALID: the bytes are no
+ * Scan decompressed bytes and fill `*out`. ERR_INVALID: the bytes are no
  * profile, and the message says why; ERR_LIMIT: a profile in a legacy format
  * needs too much memory.
  */

@@ -73,7 +73,7 @@ void unpacker_done(struct unpacker *u) NO_THREAD_ANALYSIS
 	u->is_large = false;
 }
 
-/* Returns ERR_TOOBIG with a message that names the flag that sets the limit. */
+/* Return ERR_TOOBIG with a message that names the flag that sets the limit. */
 static int unpack_too_big(const struct unpacker *u, struct err *err)
 {
 	return err_set(
@@ -83,7 +83,7 @@ static int unpack_too_big(const struct unpacker *u, struct err *err)
 }
 
 /*
- * Decompresses into u->raw, up to the buffer's maximum size. The first bytes
+ * Decompress into u->raw, up to the buffer's maximum size. The first bytes
  * tell the format: gzip, zlib, or zstd (which the profiler ddtrace sends).
  */
 static int decompress_into(struct unpacker *u, struct bytes body,
@@ -98,7 +98,7 @@ static int decompress_into(struct unpacker *u, struct bytes body,
 }
 
 /*
- * Decompresses again with the full limit, for a profile that did not fit into
+ * Decompress again with the full limit, for a profile that did not fit into
  * BUFFER_KEEP. The shared lock admits one large buffer at a time, which bounds
  * the memory of all unpackers together.
  */
@@ -114,7 +114,7 @@ static int decompress_large(struct unpacker *u, struct bytes body,
 }
 
 /*
- * Decompresses the body, and decides in which encoding the body is stored. A
+ * Decompress the body, and decide in which encoding the body is stored. A
  * small buffer is tried first: nearly all profiles fit into it, and it needs no
  * lock.
  */

@@ -26,17 +26,17 @@ struct unpacked {
 };
 
 /*
- * Creates an unpacker that refuses profiles of more than max_raw bytes,
+ * Create an unpacker that refuses profiles of more than max_raw bytes,
  * decompressed. The caller frees it with unpacker_free().
  */
 struct unpacker *unpacker_new(size_t max_raw);
 
-/* Frees an unpacker. NULL is a no-op. */
+/* Free an unpacker. NULL is a no-op. */
 void unpacker_free(struct unpacker *u);
 
 /*
- * Detects the compression by the first bytes of the body, not by file names or
- * headers; decompresses and scans the profile. ERR_INVALID: the body is no
+ * Detect the compression by the first bytes of the body, not by file names or
+ * headers; decompress and scan the profile. ERR_INVALID: the body is no
  * profile, and the message says why; ERR_TOOBIG: the profile, or the names of
  * its sample types, exceed a limit; ERR_LIMIT: a profile in a legacy format
  * needs too much memory.
@@ -45,7 +45,7 @@ NODISCARD int unpacker_run(struct unpacker *u, struct bytes body,
 			   struct unpacked *out, struct err *err);
 
 /*
- * Makes the unpacker use this lock, which several unpackers share, so that only
+ * Make the unpacker use this lock, which several unpackers share, so that only
  * one of them at a time decompresses more than 4 MiB. The unpacker holds the
  * lock while its decompressed profile is in use: until unpacker_done() is
  * called or the unpacker decompresses the next body.
@@ -53,13 +53,13 @@ NODISCARD int unpacker_run(struct unpacker *u, struct bytes body,
 void unpacker_share(struct unpacker *u, struct mutex *large_profile_mu);
 
 /*
- * Ends the use of the last result: frees a large buffer and releases the shared
+ * End the use of the last result: frees a large buffer and releases the shared
  * lock.
  */
 void unpacker_done(struct unpacker *u);
 
 /*
- * Fills the fields of `*out` that follow from the profile; labels and time are
+ * Fill the fields of `*out` that follow from the profile; labels and time are
  * left to the caller. The sample's body is the received one, or the
  * decompressed profile if u->encoding is BODY_PLAIN. `*out` points into `u` and
  * `body`.

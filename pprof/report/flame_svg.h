@@ -12,7 +12,7 @@
 #include "pprof/report/flame.h"
 
 /*
- * Appends the flame graph without its script: an <svg> element with the id
+ * Append the flame graph without its script: an <svg> element with the id
  * "flame".
  */
 void flame_svg(const struct report *r, const struct flame *f, struct buf *out);
@@ -24,7 +24,7 @@ void flame_svg(const struct report *r, const struct flame *f, struct buf *out);
 extern const char flame_script[];
 
 /*
- * Writes the report's flame graph as a separate SVG file that includes the
+ * Write the report's flame graph as a separate SVG file that includes the
  * script. ERR_TOOBIG: the file does not fit into `out`; ERR_LIMIT, ERR_TIMEOUT:
  * the report's limits refused to continue.
  */

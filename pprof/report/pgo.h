@@ -19,7 +19,7 @@
 #include "pprof/merge/merge.h"
 
 /*
- * Reduces p into the empty merge m, and stores the result in *out, which m
+ * Reduce p into the empty merge m, and store the result in *out, which m
  * owns. Changes p. ERR_INVALID: p is no CPU profile, or not of a Go program, or
  * the Go compiler would refuse it because functions have no start lines (docs/decisions.md, 44).
  */

@@ -16,7 +16,7 @@
 #include "pprof/report/report_state.h"
 
 /*
- * Prepares a report on p, which must be the result of a merge, where each
+ * Prepare a report on p, which must be the result of a merge, where each
  * string and stack occurs once. Applies the filters to p. ERR_INVALID: an
  * option is wrong, and the message names it; ERR_LIMIT, ERR_TIMEOUT: the
  * report's limits refused to continue. The caller calls report_fini() after
@@ -26,10 +26,10 @@ NODISCARD int report_init(struct report *r, enum report_kind kind,
 			  struct pprof *p, const struct report_options *o,
 			  struct err *err);
 
-/* Frees the report, but neither the profile nor the options. */
+/* Free the report, but neither the profile nor the options. */
 void report_fini(struct report *r);
 
-/* Returns the memory of the report, in bytes, without the profile. */
+/* Return the memory of the report, in bytes, without the profile. */
 size_t report_memory(const struct report *r);
 
 /*
@@ -58,16 +58,16 @@ struct report_type {
 };
 
 /*
- * Returns ERR_INVALID with a message that there is no report of this name,
+ * Return ERR_INVALID with a message that there is no report of this name,
  * followed by the names of the existing reports. `others` has further names
  * that the caller accepts.
  */
 int report_unknown(struct str name, const char *others, struct err *err);
 
-/* Appends the names of all reports to `out`, with a separator between them. */
+/* Append the names of all reports to `out`, with a separator between them. */
 void report_list_names(struct buf *out, const char *separator);
 
-/* Returns the report of this name, a constant, or NULL if there is none. */
+/* Return the report of this name, a constant, or NULL if there is none. */
 const struct report_type *report_find(struct str name);
 
 #endif

@@ -27,7 +27,7 @@ struct names {
 	struct texts *of; /* by node */
 };
 
-/* Sets all names to PPROF_NONE: all their bits are 1. */
+/* Set all names to PPROF_NONE: all their bits are 1. */
 static void names_init(struct names *n, const struct report *r)
 {
 	size_t size = (r->nodes.v.count + 1) * sizeof(*n->of);

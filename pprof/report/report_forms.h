@@ -33,7 +33,7 @@ int report_dot(struct report *r, struct buf *out, struct err *err);
 int report_svg(struct report *r, struct buf *out, struct err *err);
 
 /*
- * Writes the same graph as JSON: {"nodes":[{"name","file","flat","cum"}],
+ * Write the same graph as JSON: {"nodes":[{"name","file","flat","cum"}],
  * "edges":[{"from","to","weight","inline","residual"}]}, where from and to are
  * numbers of nodes. ERR_LIMIT, ERR_TIMEOUT.
  */
@@ -53,7 +53,7 @@ int report_folded(struct report *r, struct buf *out, struct err *err);
 int report_source(struct report *r, struct buf *out, struct err *err);
 
 /*
- * Writes the same as JSON: {"functions":[{"name","file","flat","cum","found",
+ * Write the same as JSON: {"functions":[{"name","file","flat","cum","found",
  * "lines":[{"line","flat","cum","text"}]}],"more":n}; "found" says whether the
  * text of the file was found. Errors as for report_source().
  */

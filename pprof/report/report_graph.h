@@ -11,7 +11,7 @@
 #include "pprof/report/report_state.h"
 
 /*
- * Fills `g` with the call graph, trimmed to the nodes and edges that the
+ * Fill `g` with the call graph, trimmed to the nodes and edges that the
  * report's options keep. Also sets the unit in which the report prints values.
  * ERR_LIMIT, ERR_TIMEOUT: the report's limits refused to continue.
  */

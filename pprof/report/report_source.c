@@ -164,7 +164,7 @@ static void print_column(const struct report *r, int64_t v, struct buf *out)
 }
 
 /*
- * Writes one line: as text or as JSON. `l` is NULL for a line without weight;
+ * Write one line: as text or as JSON. `l` is NULL for a line without weight;
  * `gap` says that lines before it are not shown.
  */
 typedef void (*source_line_fn)(const struct report *r, const struct line *l,
@@ -304,7 +304,7 @@ static int source_write_routine(struct listing *l, const struct routine *x,
 	return rc;
 }
 
-/* Returns how many functions are shown: as many as the option nodecount says. */
+/* Return how many functions are shown: as many as the option nodecount says. */
 static size_t routines_shown(const struct listing *l)
 {
 	int64_t max = l->r->o->node_count;

@@ -12,36 +12,36 @@
 
 #include "pprof/report/report_state.h"
 
-/* Returns v divided by the value of the option divide_by. */
+/* Return v divided by the value of the option divide_by. */
 int64_t report_divide(const struct report *r, int64_t v);
 
-/* Appends a value with its unit as the report prints it. */
+/* Append a value with its unit as the report prints it. */
 void report_value(const struct report *r, int64_t v, struct buf *out);
 
 /*
- * Appends a value as report_value() does, padded on the left to `width`
+ * Append a value as report_value() does, padded on the left to `width`
  * characters.
  */
 void report_value_column(const struct report *r, int64_t v, int width,
 			 struct buf *out);
 
 /*
- * Appends the five columns of pprof's tables: flat, flat%, sum%, cum, cum%.
+ * Append the five columns of pprof's tables: flat, flat%, sum%, cum, cum%.
  * Adds `flat` to `*sum`, the total of the flat values of all rows so far.
  */
 void report_weight_columns(const struct report *r, int64_t flat, int64_t cum,
 			   int64_t *sum, struct buf *out);
 
-/* Appends s, padded on the left to `width` characters (of UTF-8, not bytes). */
+/* Append s, padded on the left to `width` characters (of UTF-8, not bytes). */
 void report_pad(struct str s, int width, struct buf *out);
 
 /*
- * Appends the lines that describe the profile: "File: …", "Type: …" and so on.
+ * Append the lines that describe the profile: "File: …", "Type: …" and so on.
  */
 void report_profile_labels(const struct report *r, struct buf *out);
 
 /*
- * Appends the lines above the table of a graph: the profile, the filters, how
+ * Append the lines above the table of a graph: the profile, the filters, how
  * much of the total the shown nodes account for, and how many nodes were left
  * out. `full`: also writes how many edges were left out.
  */

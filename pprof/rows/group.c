@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/rows/group.h"
 
-/* Reserves memory, so that pointers into empty columns are valid. */
+/* Reserve memory, so that pointers into empty columns are valid. */
 void colgroup_reset(struct colgroup *g)
 {
 	g->count = 0;
@@ -45,7 +45,7 @@ void colgroup_link(struct colgroup *g)
 }
 
 /*
- * Patches are stored without gaps, so a patch begins at the sum of the lengths
+ * Patch are stored without gaps, so a patch begins at the sum of the lengths
  * of the patches before it.
  */
 struct bytes colgroup_patch(const struct colgroup *g, size_t row)
@@ -84,7 +84,7 @@ void colgroup_coder_free(struct colgroup_coder *c)
 }
 
 /*
- * Counts allocated sizes, not used ones, because allocated memory is charged to
+ * Count allocated sizes, not used ones, because allocated memory is charged to
  * the budget of queries.
  */
 size_t colgroup_coder_memory(const struct colgroup_coder *c)

@@ -703,7 +703,7 @@ int colgroup_decode(struct colgroup_coder *c, const struct dictionary *d,
 	return rc;
 }
 
-/* Decompresses only the head of the group, and reads only its first numbers. */
+/* Decompress only the head of the group, and read only its first numbers. */
 size_t colgroup_types(struct colgroup_coder *c, struct bytes stored)
 {
 	struct dec in = dec_init(stored);

@@ -84,7 +84,7 @@ static double exp_minus(double x)
 }
 
 /*
- * Returns 1 where Go's scaleHeapSample does not scale. Also returns 1 if size /
+ * Return 1 where Go's scaleHeapSample does not scale. Also returns 1 if size /
  * rate is large, because the computed scale would be exactly 1.
  */
 double unsample_scale(int64_t size, int64_t rate)
@@ -146,7 +146,7 @@ static double scale_of(struct unsample *u, int64_t size)
 	return k->scale;
 }
 
-/* Computes scale and object size of a label set and keeps them in u->rates. */
+/* Compute scale and object size of a label set and keep them in u->rates. */
 const struct unsample_rate *unsample_learn(struct unsample *u, uint32_t set)
 {
 	struct unsample_rate *r;

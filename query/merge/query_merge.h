@@ -123,7 +123,7 @@ NODISCARD int query_merge_subtract(struct query_merge *base, struct merge *both,
 				   struct pprof **p, struct err *err);
 
 /*
- * Returns the limits that a report about this merge must keep: the memory and
+ * Return the limits that a report about this merge must keep: the memory and
  * the deadline of the query. The result is valid as long as the merge.
  */
 struct limits query_merge_limits(struct query_merge *g);

@@ -58,7 +58,7 @@ struct label_spans {
 void label_spans_add(struct label_spans *s, struct labels *ls, struct str name,
 		     struct str value, int64_t first, int64_t last);
 
-/* Returns the memory of the spans, in bytes. */
+/* Return the memory of the spans, in bytes. */
 size_t label_spans_memory(const struct label_spans *s);
 
 /* Free the spans. */

@@ -70,13 +70,13 @@ void query_release(struct query_work *w);
 void query_count(struct query_work *w, size_t more, size_t done);
 
 /*
- * Returns ERR_CLOSED when everprof is stopping or the client has gone,
+ * Return ERR_CLOSED when everprof is stopping or the client has gone,
  * ERR_TIMEOUT after the deadline, else 0.
  */
 NODISCARD int query_check_deadline(const struct query_work *w, struct err *err);
 
 /*
- * Returns limits that check the deadline, and take memory for the query and for
+ * Return limits that check the deadline, and take memory for the query and for
  * the growth of its output. They borrow `w`.
  */
 struct limits query_limits(struct query_work *w);

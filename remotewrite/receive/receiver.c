@@ -100,7 +100,7 @@ struct receiver *receiver_new(const struct receiver_options *o)
 	return r;
 }
 
-/* Frees the tools of one thread. */
+/* Free the tools of one thread. */
 static void tools_free(struct receiver_tools *t)
 {
 	zstd_free(t->zstd);
@@ -140,7 +140,7 @@ size_t receiver_max_body(const struct receiver *r)
 	return max_message(r) + max_message(r) / 6 + 32;
 }
 
-/* Takes unused tools from the list, or makes new ones. */
+/* Take unused tools from the list, or make new ones. */
 static struct receiver_tools *tools_take(struct receiver *r)
 {
 	struct receiver_tools *t;
@@ -161,7 +161,7 @@ static struct receiver_tools *tools_take(struct receiver *r)
 	return t;
 }
 
-/* Puts tools back to the list. Large buffers are not kept. */
+/* Put tools back to the list. Large buffers are not kept. */
 static void tools_give(struct receiver *r, struct receiver_tools *t)
 {
 	unpacker_done(t->unpacker);
@@ -183,7 +183,7 @@ static bool is_temporary(int rc)
 }
 
 /*
- * Counts `n` samples of a series as refused, and adds the series, the time of
+ * Count `n` samples of a series as refused, and add the series, the time of
  * the sample (-1: all times) and the reason to the answer.
  */
 static void receiver_refuse(struct writing *w, struct labels *labels,
@@ -207,7 +207,7 @@ static void receiver_refuse(struct writing *w, struct labels *labels,
 }
 
 /*
- * Replaces an uncompressed body by a compressed one, if that is smaller: the
+ * Replace an uncompressed body by a compressed one, if that is smaller: the
  * WAL keeps bodies as they are appended.
  */
 static void receiver_pack(struct receiver_tools *t, struct sample *s)
@@ -222,7 +222,7 @@ static void receiver_pack(struct receiver_tools *t, struct sample *s)
 	s->body = buf_bytes(&t->packed);
 }
 
-/* Checks a profile and appends it. */
+/* Check a profile and append it. */
 static int append_sample(struct writing *w, struct labels *labels,
 			 const struct write_sample *sample, struct err *err)
 {
@@ -244,7 +244,7 @@ static int append_sample(struct writing *w, struct labels *labels,
 }
 
 /*
- * Appends the samples of one series. Returns an error only if it is temporary;
+ * Append the samples of one series. Returns an error only if it is temporary;
  * samples with other errors are refused, and the next ones are appended.
  */
 static int append_series(struct writing *w, struct write_series *s,
@@ -277,7 +277,7 @@ static int append_series(struct writing *w, struct write_series *s,
 	return rc;
 }
 
-/* Appends all samples of a checked message, and makes them durable. */
+/* Append all samples of a checked message, and make them durable. */
 static int append_message(struct writing *w, struct err *err)
 {
 	struct wire message = wire_init(buf_bytes(&w->t->message));
@@ -292,7 +292,7 @@ static int append_message(struct writing *w, struct err *err)
 	return rc;
 }
 
-/* Decompresses and checks the message, within the limits of memory. */
+/* Decompress and check the message, within the limits of memory. */
 static int receiver_decode(struct receiver *r, const struct write_input *in,
 			   struct receiver_tools *t,
 			   struct write_request_size *size, struct err *err)
@@ -320,7 +320,7 @@ static int receiver_decode(struct receiver *r, const struct write_input *in,
 	return write_request_check(buf_bytes(&t->message), size, err);
 }
 
-/* Sets the error of a request of which some samples were refused. */
+/* Set the error of a request of which some samples were refused. */
 static int some_refused(struct writing *w,
 			const struct write_request_size *size, struct err *err)
 {

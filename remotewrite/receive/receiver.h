@@ -58,20 +58,20 @@ struct receiver_counts {
 	uint64_t conflicts;
 };
 
-/* Creates a receiver; never fails. */
+/* Create a receiver; never fails. */
 struct receiver *receiver_new(const struct receiver_options *o);
 
-/* Frees a receiver that no thread uses any more. NULL is a no-op. */
+/* Free a receiver that no thread uses any more. NULL is a no-op. */
 void receiver_free(struct receiver *r);
 
-/* Returns what the receiver has counted. */
+/* Return what the receiver has counted. */
 struct receiver_counts receiver_counts_of(const struct receiver *r);
 
-/* Returns the largest body that can be a valid request, in bytes. */
+/* Return the largest body that can be a valid request, in bytes. */
 size_t receiver_max_body(const struct receiver *r);
 
 /*
- * Decodes a request and stores its profiles. Returns 0 when all of them are
+ * Decode a request and store its profiles. Returns 0 when all of them are
  * durable. A profile that is stored already, with the same labels, time and
  * bytes, counts as stored.
  *

@@ -28,7 +28,7 @@ static struct ack_entry *entry_at(const struct ack_window *w, uint64_t number)
 	return &w->v[number & (w->cap - 1)];
 }
 
-/* Doubles the ring. Entries keep their numbers. */
+/* Double the ring. Entries keep their numbers. */
 static void ack_window_grow(struct ack_window *w)
 {
 	struct ack_window bigger = *w;

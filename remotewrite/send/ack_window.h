@@ -29,31 +29,31 @@ struct ack_window {
 	struct log_place acked; /* before it, all is acknowledged */
 };
 
-/* Sets the place of an empty window. */
+/* Set the place of an empty window. */
 void ack_window_init(struct ack_window *w, struct log_place place);
 
-/* Frees the memory of a window. */
+/* Free the memory of a window. */
 void ack_window_fini(struct ack_window *w);
 
 /*
- * Adds the sample behind which the place is. Returns its number in the window,
+ * Add the sample behind which the place is. Returns its number in the window,
  * for ack_window_ack(). Positions must grow.
  */
 uint64_t ack_window_add(struct ack_window *w, struct log_place end);
 
 /*
- * Acknowledges a sample, once. Returns whether w->acked has moved.
+ * Acknowledge a sample, once. Returns whether w->acked has moved.
  */
 bool ack_window_ack(struct ack_window *w, uint64_t number);
 
 /*
- * Moves w->acked to `end`, behind samples that need no acknowledgement, if the
+ * Move w->acked to `end`, behind samples that need no acknowledgement, if the
  * window is empty. Otherwise it moves there when the samples of the window are
  * acknowledged.
  */
 void ack_window_pass(struct ack_window *w, struct log_place end);
 
-/* Returns the number of samples in the window. */
+/* Return the number of samples in the window. */
 static inline uint64_t ack_window_count(const struct ack_window *w)
 {
 	return w->next - w->first;

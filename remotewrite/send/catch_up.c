@@ -4,7 +4,7 @@
 /* Stored requests take more traffic: they must be faster by this factor. */
 #define GAIN_MIN 1.1
 
-/* Begins to measure one of the two ways. */
+/* Begin to measure one of the two ways. */
 static void catch_up_begin(struct catch_up *c, bool stored)
 {
 	c->stored = stored;

@@ -56,26 +56,26 @@ struct catch_up {
 };
 
 /*
- * Notes the size of the backlog. Above `begin` the queue catches up, until the
+ * Note the size of the backlog. Above `begin` the queue catches up, until the
  * backlog is much smaller; 0: never. Returns whether this changed `active`.
  */
 bool catch_up_measure(struct catch_up *c, uint64_t backlog, uint64_t begin);
 
-/* Returns whether requests have profiles as they are stored. */
+/* Return whether requests have profiles as they are stored. */
 bool catch_up_is_stored(const struct catch_up *c);
 
-/* Notes that a request was accepted; the next one may be of the other way. */
+/* Note that a request was accepted; the next one may be of the other way. */
 void catch_up_note(struct catch_up *c, bool stored, uint64_t bytes,
 		   int64_t now_ns);
 
 /*
- * Notes that a stored request did not arrive, perhaps because it was too large
+ * Note that a stored request did not arrive, perhaps because it was too large
  * for the network or a proxy. The next requests are packed. After each such
  * failure it takes twice as long until stored ones are tried again.
  */
 void catch_up_fail(struct catch_up *c);
 
-/* Notes that the receiver refuses stored profiles, but accepts packed ones. */
+/* Note that the receiver refuses stored profiles, but accepts packed ones. */
 void catch_up_refuse(struct catch_up *c);
 
 #endif

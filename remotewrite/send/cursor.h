@@ -44,7 +44,7 @@ struct cursor_state {
 };
 
 /*
- * Opens the cursor in the file `path`, or creates the file with the state
+ * Open the cursor in the file `path`, or create the file with the state
  * *state. On return *state is what the file states. If the file cannot be read,
  * or both slots are damaged, *damaged is set, nothing counts as acknowledged
  * (*state is zero), and the file is replaced; one that the disk cannot read is
@@ -56,18 +56,18 @@ NODISCARD int cursor_open(struct fs *fs, const char *path,
 			  struct cursor_state *state, bool *damaged,
 			  struct cursor **out, struct err *err);
 
-/* Closes a cursor; NULL is a no-op. */
+/* Close a cursor; NULL is a no-op. */
 void cursor_close(struct cursor *c);
 
-/* Writes a state. ERR_IO, ERR_NOSPACE: the file has the previous one. */
+/* Write a state. ERR_IO, ERR_NOSPACE: the file has the previous one. */
 NODISCARD int cursor_write(struct cursor *c, const struct cursor_state *state,
 			   struct err *err);
 
-/* Makes the last state durable. ERR_IO: the sync failed. */
+/* Make the last state durable. ERR_IO: the sync failed. */
 NODISCARD int cursor_sync(struct cursor *c, struct err *err);
 
 /*
- * Reads the state of a cursor file without changing it, from the file's bytes.
+ * Read the state of a cursor file without changing it, from the file's bytes.
  * ERR_CORRUPT: no slot is intact. ERR_UNSUPPORTED: a newer version wrote it.
  */
 NODISCARD int cursor_decode(struct bytes file, struct cursor_state *out,

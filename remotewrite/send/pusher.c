@@ -63,7 +63,7 @@ void pusher_free(struct pusher *p)
 	mem_free(p);
 }
 
-/* Sleeps until a time of the monotonic clock. */
+/* Sleep until a time of the monotonic clock. */
 static void sleep_until(int64_t ns)
 {
 	int64_t left = ns - clock_mono_ns();
@@ -81,7 +81,7 @@ static bool never_stops(void *ctx)
 	return false;
 }
 
-/* Builds the message of a batch. */
+/* Build the message of a batch. */
 static int build_request(struct pusher *p, const struct batch *b,
 			 struct err *err)
 {
@@ -93,7 +93,7 @@ static int build_request(struct pusher *p, const struct batch *b,
 	return rc;
 }
 
-/* Sends the message once, as soon as the rate allows. */
+/* Send the message once, as soon as the rate allows. */
 static void send_request(struct pusher *p, unsigned number, struct attempt *a)
 {
 	sleep_until(p->free_ns);
@@ -109,7 +109,7 @@ static void send_request(struct pusher *p, unsigned number, struct attempt *a)
 	p->o.sent(p->o.ctx, a->body_len);
 }
 
-/* Waits before the next attempt, unless there is none. */
+/* Wait before the next attempt, unless there is none. */
 static int wait_to_retry(struct pusher *p, const struct attempt *a,
 			 unsigned number, struct err *err)
 {
@@ -145,7 +145,7 @@ static bool is_hopeless(long status)
 	return status && status != 429 && status / 100 != 5;
 }
 
-/* Sends the message until its fate is known. */
+/* Send the message until its fate is known. */
 static int send_until_settled(struct pusher *p, const struct batch *b,
 			      struct attempt *a, enum retry_verdict *v,
 			      struct err *err)
@@ -171,7 +171,7 @@ static int send_until_settled(struct pusher *p, const struct batch *b,
 
 static int push_batch(struct pusher *p, struct batch *b, struct err *err);
 
-/* Sends a batch that is too large for the receiver in halves. */
+/* Send a batch that is too large for the receiver in halves. */
 /* NOLINTNEXTLINE(misc-no-recursion): see push_batch() */
 static int push_halves(struct pusher *p, struct batch *b, struct err *err)
 {
@@ -185,7 +185,7 @@ static int push_halves(struct pusher *p, struct batch *b, struct err *err)
 	return rc;
 }
 
-/* Sends a batch, and says what became of it. */
+/* Send a batch, and says what became of it. */
 /* NOLINTNEXTLINE(misc-no-recursion): the depth is the logarithm of the count */
 static int push_batch(struct pusher *p, struct batch *b, struct err *err)
 {
@@ -206,7 +206,7 @@ static int push_batch(struct pusher *p, struct batch *b, struct err *err)
 	return p->o.settled(p->o.ctx, b->count, refused, a.error, err);
 }
 
-/* Sends the first samples, as many as a request may have. */
+/* Send the first samples, as many as a request may have. */
 static int push_some(struct pusher *p, struct err *err)
 {
 	struct batch b = batch_cut(&p->first, REQUEST_SAMPLES, REQUEST_BYTES);
@@ -221,7 +221,7 @@ static int push_some(struct pusher *p, struct err *err)
 	return rc;
 }
 
-/* Copies a sample to the end of the list. */
+/* Copy a sample to the end of the list. */
 static void pusher_append(struct pusher *p, const struct sample *s)
 {
 	const struct logged_sample logged = { .ms = s->ms,

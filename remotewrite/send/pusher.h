@@ -43,22 +43,22 @@ struct pusher_options {
 	void *ctx;
 };
 
-/* Creates a pusher. ERR_IO: the system has no descriptors left. */
+/* Create a pusher. ERR_IO: the system has no descriptors left. */
 NODISCARD int pusher_new(const struct pusher_options *o, struct pusher **out,
 			 struct err *err);
 
-/* Frees a pusher; samples that are not settled are forgotten. NULL is a no-op. */
+/* Free a pusher; samples that are not settled are forgotten. NULL is a no-op. */
 void pusher_free(struct pusher *p);
 
 /*
- * Adds a sample, and sends a request when there is enough for one. Errors as
+ * Add a sample, and send a request when there is enough for one. Errors as
  * pusher_flush().
  */
 NODISCARD int pusher_add(struct pusher *p, const struct sample *s,
 			 struct err *err);
 
 /*
- * Sends all that was added, and returns when it is settled. ERR_INVALID: the
+ * Send all that was added, and return when it is settled. ERR_INVALID: the
  * receiver refuses all requests, for example because the credentials are wrong.
  * ERR_TIMEOUT: retry_ms have passed without success. ERR_CLOSED: the first
  * connection failed. ERR_CORRUPT: a sample is damaged. Errors of settled() are

@@ -35,7 +35,7 @@ static struct metric *queue_make_dropped(struct queue *q, const char *reason)
 		&labels);
 }
 
-/* Creates the gauges that show the configuration, as Prometheus has them. */
+/* Create the gauges that show the configuration, as Prometheus has them. */
 static void queue_make_settings(struct queue *q)
 {
 	const struct metric_labels labels = {
@@ -68,7 +68,7 @@ static void queue_make_settings(struct queue *q)
 			   rows[i].value);
 }
 
-/* Creates the metrics of a queue. */
+/* Create the metrics of a queue. */
 static void queue_make_metrics(struct queue *q)
 {
 	const struct metric_labels labels = {
@@ -118,7 +118,7 @@ static void queue_make_metrics(struct queue *q)
 }
 
 /*
- * Sets the gauges of a queue that has ended to 0. They stay in the output, and
+ * Set the gauges of a queue that has ended to 0. They stay in the output, and
  * a backlog that they show would be that of a receiver that is removed.
  */
 static void queue_clear_gauges(struct queue *q)
@@ -147,7 +147,7 @@ static uint64_t queue_backlog_max(const struct queue *q)
 	return max;
 }
 
-/* Starts the shards, then the thread that feeds them. */
+/* Start the shards, then the thread that feeds them. */
 static int start_threads(struct queue *q, struct err *err)
 {
 	int rc;
@@ -161,7 +161,7 @@ static int start_threads(struct queue *q, struct err *err)
 	return rc;
 }
 
-/* Copies the texts of the configuration that outlive a reload. */
+/* Copy the texts of the configuration that outlive a reload. */
 static void copy_config(struct queue *q, const struct remote_write_config *c)
 {
 	const char **headers =
@@ -276,7 +276,7 @@ static struct metric *metric_of(const struct queue *q, enum sample_fate fate)
 	}
 }
 
-/* Notes that a sample with this time was accepted. */
+/* Note that a sample with this time was accepted. */
 static void note_sent(struct queue *q, int64_t ms) REQUIRES(q->mu)
 {
 	q->sent_count++;
@@ -285,7 +285,7 @@ static void note_sent(struct queue *q, int64_t ms) REQUIRES(q->mu)
 		q->sent_ms = ms;
 }
 
-/* Notes that a sample is not on its way any more. */
+/* Note that a sample is not on its way any more. */
 static void route_leave(struct queue *q, const struct queued_sample *i)
 	REQUIRES(q->mu)
 {

@@ -40,7 +40,7 @@ struct queue_options {
 };
 
 /*
- * Starts a queue. Its cursor file is opened, or created. ERR_UNSUPPORTED: a
+ * Start a queue. Its cursor file is opened, or created. ERR_UNSUPPORTED: a
  * newer version wrote that file. ERR_IO: the system has no descriptors left.
  * The caller owns *out.
  */
@@ -50,31 +50,31 @@ NODISCARD int queue_start(const struct queue_options *o,
 			  struct queue **out, struct err *err);
 
 /*
- * Replaces the configuration by an equal one, before the old one is freed:
+ * Replace the configuration by an equal one, before the old one is freed:
  * its rules and the external labels are borrowed.
  */
 void queue_set_rules(struct queue *q, const struct remote_write_config *config,
 		     const struct label *external, size_t external_count);
 
-/* Stops a queue. NULL is a no-op. */
+/* Stop a queue. NULL is a no-op. */
 void queue_stop(struct queue *q);
 
-/* Stops a queue, and frees it. NULL is a no-op. */
+/* Stop a queue, and free it. NULL is a no-op. */
 void queue_free(struct queue *q);
 
 /*
- * Returns the position in the log up to which the queue has finished: it needs
+ * Return the position in the log up to which the queue has finished: it needs
  * no earlier samples. Any thread may call it.
  */
 uint64_t queue_position(struct queue *q);
 
 /*
- * Returns the position that the cursor file has durably; without a file, the
+ * Return the position that the cursor file has durably; without a file, the
  * position of the queue. Any thread may call it.
  */
 uint64_t queue_synced(struct queue *q);
 
-/* Fills *out; the texts are borrowed from the queue. */
+/* Fill *out; the texts are borrowed from the queue. */
 void queue_status(struct queue *q, struct queue_status *out);
 
 #endif

@@ -11,7 +11,7 @@ static char *cursor_path(const struct queue *q)
 	return mem_printf("%s/%s" CURSOR_SUFFIX, q->o.dir, q->config.name.ptr);
 }
 
-/* Opens or creates the file and its directory; see cursor_open(). */
+/* Open or create the file and its directory; see cursor_open(). */
 static int open_file(struct queue *q, struct cursor_state *state, bool *damaged,
 		     struct cursor **out, struct err *err)
 {
@@ -33,7 +33,7 @@ static bool is_new_receiver(const struct queue *q)
 	       fs_size(q->o.fs, path, &size, NULL) == ERR_NOTFOUND;
 }
 
-/* Logs that a queue has a new file. */
+/* Log that a queue has a new file. */
 static void report_new_receiver(const struct queue *q)
 {
 	log_event(
@@ -42,7 +42,7 @@ static void report_new_receiver(const struct queue *q)
 		LOG_FIELDS(log_text("remote_name", q->config.name.ptr)));
 }
 
-/* Logs an event about the cursor. */
+/* Log an event about the cursor. */
 static void report_cursor(const struct queue *q, const char *what,
 			  const struct err *err)
 {
@@ -79,7 +79,7 @@ static struct cursor_state new_state(const struct queue *q)
 	return s;
 }
 
-/* Logs that the log ends before what was acknowledged. */
+/* Log that the log ends before what was acknowledged. */
 static void report_shorter_log(const struct queue *q,
 			       const struct cursor_state *s)
 {
@@ -164,7 +164,7 @@ void queue_write_cursor(struct queue *q)
 			&err);
 }
 
-/* Makes the file that could not be opened before. */
+/* Make the file that could not be opened before. */
 static void make_cursor(struct queue *q)
 {
 	struct cursor_state state;
@@ -187,7 +187,7 @@ static void make_cursor(struct queue *q)
 		  LOG_FIELDS(log_text("remote_name", q->config.name.ptr)));
 }
 
-/* Sets the position that is durable. */
+/* Set the position that is durable. */
 static void set_synced(struct queue *q, uint64_t position)
 {
 	mutex_lock(&q->mu);

@@ -13,7 +13,7 @@
 #include "remotewrite/send/queue_private.h"
 
 /*
- * Opens or creates the cursor file, and begins the window at its position. A new
+ * Open or create the cursor file, and begin the window at its position. A new
  * queue begins at the end or the beginning of the log; one whose file is damaged
  * at the beginning. Called before the threads of the queue run.
  * ERR_UNSUPPORTED: a newer version wrote the file.
@@ -21,13 +21,13 @@
 NODISCARD int queue_open_cursor(struct queue *q, struct err *err);
 
 /*
- * Writes the position to the file after it has moved. The write is not synced:
+ * Write the position to the file after it has moved. The write is not synced:
  * queue_sync_cursor() follows.
  */
 void queue_write_cursor(struct queue *q) REQUIRES(q->mu);
 
 /*
- * Makes the position durable. Returns true if it has moved since the last call,
+ * Make the position durable. Returns true if it has moved since the last call,
  * and is durable or has no file: then the log need not keep what is before it.
  * Called by the reader alone.
  */

@@ -139,7 +139,7 @@ enum sample_fate {
 };
 
 /*
- * Acknowledges the samples of a list, counts them, and frees them. Whatever
+ * Acknowledge the samples of a list, count them, and free them. Whatever
  * their fate, they are not sent again.
  */
 void queue_finish(struct queue *q, struct queued_sample *list,

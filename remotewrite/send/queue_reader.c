@@ -52,7 +52,7 @@ static struct log_place reader_place(const struct reader *r)
 				   .ms = r->before_ms };
 }
 
-/* Moves the position of the queue behind what needs no acknowledgement. */
+/* Move the position of the queue behind what needs no acknowledgement. */
 static void reader_pass(struct reader *r)
 {
 	mutex_lock(&r->q->mu);
@@ -61,7 +61,7 @@ static void reader_pass(struct reader *r)
 	mutex_unlock(&r->q->mu);
 }
 
-/* Counts and logs samples that are missing before the one that was read. */
+/* Count and log samples that are missing before the one that was read. */
 static void report_loss(struct reader *r, uint64_t samples)
 {
 	int64_t now = r->sample.ms;
@@ -86,7 +86,7 @@ static void report_loss(struct reader *r, uint64_t samples)
 }
 
 /*
- * Takes the number of a sample that was read: the numbers between this one and
+ * Take the number of a sample that was read: the numbers between this one and
  * that of the sample before are lost.
  */
 static void reader_count(struct reader *r)
@@ -100,7 +100,7 @@ static void reader_count(struct reader *r)
 	r->damage.code = 0;
 }
 
-/* Counts a sample that was read, but cannot be sent. */
+/* Count a sample that was read, but cannot be sent. */
 static void report_unusable(struct reader *r, const struct err *err)
 {
 	char at[40];
@@ -145,7 +145,7 @@ struct skipped {
 	int64_t last_ms;
 };
 
-/* Reads on without bodies until the backlog is small enough. */
+/* Read on without bodies until the backlog is small enough. */
 static void skip_backlog(struct reader *r, uint64_t until_bytes,
 			 int64_t before_ms, struct skipped *out)
 {
@@ -174,7 +174,7 @@ static void skip_backlog(struct reader *r, uint64_t until_bytes,
 	}
 }
 
-/* Logs what max_backlog has dropped. */
+/* Log what max_backlog has dropped. */
 static void report_skipped(struct reader *r, const struct skipped *s)
 {
 	char from[40];
@@ -222,7 +222,7 @@ static int64_t reader_oldest(struct reader *r, int64_t limit_ms)
 }
 
 /*
- * Keeps the clock for the cursor. It is saved with each new position, and at
+ * Keep the clock for the cursor. It is saved with each new position, and at
  * least once a minute: after a stop, the queue must not trust just any time.
  */
 static void note_clock(struct reader *r)
@@ -236,7 +236,7 @@ static void note_clock(struct reader *r)
 	mutex_unlock(&r->q->mu);
 }
 
-/* Tells the shards to give up the samples with earlier times. */
+/* Tell the shards to give up the samples with earlier times. */
 static void set_drop_before(struct queue *q, int64_t ms)
 {
 	mutex_lock(&q->mu);
@@ -244,7 +244,7 @@ static void set_drop_before(struct queue *q, int64_t ms)
 	mutex_unlock(&q->mu);
 }
 
-/* Tells the shards to give up the samples before a position. */
+/* Tell the shards to give up the samples before a position. */
 static void give_up(struct queue *q, uint64_t position)
 {
 	mutex_lock(&q->mu);
@@ -322,7 +322,7 @@ static struct shard *route_shard(struct queue *q, size_t route) REQUIRES(q->mu)
 }
 
 /*
- * Adds a sample, behind which the reader is at `place`, to a shard and to the
+ * Add a sample, behind which the reader is at `place`, to a shard and to the
  * window of acknowledgements.
  */
 static void add_to_shard(struct queue *q, struct shard *s,
@@ -345,7 +345,7 @@ static void add_to_shard(struct queue *q, struct shard *s,
 }
 
 /*
- * Hands a sample to its shard if there is room, or waits for room for a moment.
+ * Hand a sample to its shard if there is room, or wait for room for a moment.
  * Returns whether the sample was handed over.
  */
 static bool try_hand_over(struct reader *r, struct queued_sample *i,
@@ -380,7 +380,7 @@ static void do_upkeep(struct reader *r)
 }
 
 /*
- * Hands a sample to its shard, as soon as there is room. Meanwhile max_backlog
+ * Hand a sample to its shard, as soon as there is room. Meanwhile max_backlog
  * may give the sample up.
  */
 static void hand_over(struct reader *r, struct queued_sample *i, uint64_t hash)
@@ -403,7 +403,7 @@ static bool is_too_old(struct reader *r)
 	return r->sample.ms < reader_oldest(r, r->q->config.queue.age_limit_ms);
 }
 
-/* Counts a sample that is too old to be sent; of such in a row, logs the first. */
+/* Count a sample that is too old to be sent; of such in a row, log the first. */
 static void reader_drop_old(struct reader *r)
 {
 	char at[40];
@@ -421,7 +421,7 @@ static void reader_drop_old(struct reader *r)
 	reader_pass(r);
 }
 
-/* Relabels the sample that was read, and hands it to its shard. */
+/* Relabel the sample that was read, and hand it to its shard. */
 static void take_sample(struct reader *r)
 {
 	struct queue *q = r->q;
@@ -475,7 +475,7 @@ static void end_backlog(struct reader *r)
 }
 
 /*
- * Waits for samples; what the log dropped at its end needs no acknowledgement.
+ * Wait for samples; what the log dropped at its end needs no acknowledgement.
  */
 static void wait_for_samples(struct reader *r)
 {
@@ -487,7 +487,7 @@ static void wait_for_samples(struct reader *r)
 	log->wait(log, r->position, WAIT_MS);
 }
 
-/* Waits for a while, unless the queue stops. */
+/* Wait for a while, unless the queue stops. */
 static void reader_pause(struct queue *q)
 {
 	struct timespec at = clock_mono_at(clock_mono_ns() + WAIT_MS * 1000000);
@@ -498,7 +498,7 @@ static void reader_pause(struct queue *q)
 	mutex_unlock(&q->mu);
 }
 
-/* Logs that the disk does not answer. */
+/* Log that the disk does not answer. */
 static void report_outage(const struct queue *q, const struct err *err)
 {
 	log_event(
@@ -508,7 +508,7 @@ static void report_outage(const struct queue *q, const struct err *err)
 			   log_err(err)));
 }
 
-/* Logs that a place of the log is passed over, and counts it. */
+/* Log that a place of the log is passed over, and count it. */
 static void report_passed_over(const struct queue *q, uint64_t from,
 			       const struct err *err)
 {
@@ -523,7 +523,7 @@ static void report_passed_over(const struct queue *q, uint64_t from,
 }
 
 /*
- * Waits for a disk that did not read a sample. After a longer outage, the
+ * Wait for a disk that did not read a sample. After a longer outage, the
  * sample is passed over; the log appends it again later.
  */
 static void wait_for_disk(struct reader *r, uint64_t from, struct err *err)
@@ -543,7 +543,7 @@ static void wait_for_disk(struct reader *r, uint64_t from, struct err *err)
 }
 
 /*
- * Passes a damaged place of the log, or one of which the samples come later
+ * Pass a damaged place of the log, or one of which the samples come later
  * (ERR_NOTFOUND). Which samples are lost is known with the next one.
  */
 static void pass_damage(struct reader *r, int rc, const struct err *err)

@@ -24,7 +24,7 @@ void shard_meter_add(struct shard_meter *m, size_t bytes)
 	m->sample_bytes += SIZE_WEIGHT * ((double)bytes - m->sample_bytes);
 }
 
-/* Starts a shard. It takes no samples before the count includes it. */
+/* Start a shard. It takes no samples before the count includes it. */
 static int start_shard(struct queue *q, struct shard *s, struct err *err)
 {
 	const struct write_client_options o = {
@@ -46,7 +46,7 @@ static int start_shard(struct queue *q, struct shard *s, struct err *err)
 	return 0;
 }
 
-/* Waits for the end of a shard, and frees it and the samples in it. */
+/* Wait for the end of a shard, and free it and the samples in it. */
 static void end_shard(struct shard *s)
 {
 	mutex_lock(&s->q->mu);
@@ -59,7 +59,7 @@ static void end_shard(struct shard *s)
 	pthread_cond_destroy(&s->wake);
 }
 
-/* Sets how many shards there are. */
+/* Set how many shards there are. */
 static void set_count(struct queue *q, size_t n)
 {
 	mutex_lock(&q->mu);
@@ -112,7 +112,7 @@ void queue_wake_shards(struct queue *q)
 	}
 }
 
-/* Adds what happened since the last measurement to the rates. */
+/* Add what happened since the last measurement to the rates. */
 static void meter_update(struct queue *q, struct shard_meter *m, int64_t now)
 	REQUIRES(q->mu)
 {
@@ -169,7 +169,7 @@ static size_t wanted_by_meter(struct queue *q, struct shard_meter *m,
 	return queue_needs_all(q, now) ? (size_t)q->config.queue.max_shards : n;
 }
 
-/* Logs that the queue begins or ends to catch up on a backlog. */
+/* Log that the queue begins or ends to catch up on a backlog. */
 static void report_catch_up(struct queue *q, bool active, uint64_t bytes)
 {
 	metric_set(q->metrics.catching_up, active);
@@ -204,7 +204,7 @@ static void want_all_shards(struct queue *q, struct shard_meter *m, int64_t now)
 	queue_wake_shards(q);
 }
 
-/* Measures once a second, and decides. */
+/* Measure once a second, and decide. */
 static void decide_shards(struct queue *q, struct shard_meter *m)
 {
 	int64_t now = clock_mono_ns();
@@ -242,7 +242,7 @@ static void decide_shards(struct queue *q, struct shard_meter *m)
 		report_catch_up(q, active, bytes);
 }
 
-/* Logs that fewer shards run than are wanted, and wants no more. */
+/* Log that fewer shards run than are wanted, and wants no more. */
 static void report_shards(struct queue *q, struct shard_meter *m,
 			  const struct err *err)
 {

@@ -29,22 +29,22 @@ struct shard_meter {
 	int64_t pause_ns; /* monotonic; the number of shards is not changed before */
 };
 
-/* Counts a sample that was read, with its compressed size. */
+/* Count a sample that was read, with its compressed size. */
 void shard_meter_add(struct shard_meter *m, size_t bytes);
 
 /*
- * Starts or ends shards until there are `n`, at most max_shards. No sample may
+ * Start or end shards until there are `n`, at most max_shards. No sample may
  * be on its way. ERR_IO: a shard could not be started; there are fewer.
  */
 NODISCARD int queue_set_shards(struct queue *q, size_t n, struct err *err);
 
 /*
- * Ends shards until there are at most `n`; their samples are freed without
+ * End shards until there are at most `n`; their samples are freed without
  * being acknowledged.
  */
 void queue_end_shards(struct queue *q, size_t n);
 
-/* Wakes all shards, also those that wait for a response. */
+/* Wake all shards, also those that wait for a response. */
 void queue_wake_shards(struct queue *q) REQUIRES(q->mu);
 
 /*

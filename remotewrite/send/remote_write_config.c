@@ -50,7 +50,7 @@ static bool is_header_text(struct str s)
 	return true;
 }
 
-/* Decodes the key headers, a map of names to values. */
+/* Decode the key headers, a map of names to values. */
 static void remote_write_decode_headers(struct yaml *y,
 					const struct yaml_node *n, void *config)
 {
@@ -81,7 +81,7 @@ static void remote_write_decode_headers(struct yaml *y,
 	}
 }
 
-/* Decodes the key compression: zstd or snappy. */
+/* Decode the key compression: zstd or snappy. */
 static void decode_compression(struct yaml *y, const struct yaml_node *n,
 			       void *field)
 {
@@ -95,7 +95,7 @@ static void decode_compression(struct yaml *y, const struct yaml_node *n,
 			   STR_ARG(s));
 }
 
-/* Decodes queue_config. */
+/* Decode queue_config. */
 static void decode_queue(struct yaml *y, const struct yaml_node *n, void *queue)
 {
 #define AT(member) offsetof(struct queue_config, member)
@@ -137,7 +137,7 @@ static void decode_queue(struct yaml *y, const struct yaml_node *n, void *queue)
 			"batch_send_deadline and min_backoff must be above 0, and max_backoff must be between min_backoff and 1d");
 }
 
-/* Decodes max_backlog. */
+/* Decode max_backlog. */
 static void decode_backlog(struct yaml *y, const struct yaml_node *n,
 			   void *config)
 {
@@ -174,7 +174,7 @@ static struct remote_write_config remote_write_defaults(void)
 	};
 }
 
-/* Sets the name, if none is configured, to digits that the URL determines. */
+/* Set the name, if none is configured, to digits that the URL determines. */
 static void remote_write_set_name(struct yaml *y, struct remote_write_config *c)
 {
 	char *name;
@@ -213,7 +213,7 @@ static bool has_path(struct str url)
 	return path && path[1];
 }
 
-/* Checks entry number `i` as a whole. */
+/* Check entry number `i` as a whole. */
 static void remote_write_check(struct yaml *y, const struct yaml_node *n,
 			       const struct remote_write_configs *all, size_t i)
 {
@@ -241,7 +241,7 @@ static void remote_write_check(struct yaml *y, const struct yaml_node *n,
 	}
 }
 
-/* Decodes one receiver. */
+/* Decode one receiver. */
 static void decode_entry(struct yaml *y, const struct yaml_node *n,
 			 struct remote_write_config *c)
 {

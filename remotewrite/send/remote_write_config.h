@@ -71,13 +71,13 @@ struct remote_write_configs {
 };
 
 /*
- * Decodes the list into the struct remote_write_configs at `field`. Errors are
+ * Decode the list into the struct remote_write_configs at `field`. Errors are
  * reported to y. This function is a yaml_fn.
  */
 void remote_write_decode(struct yaml *y, const struct yaml_node *n,
 			 void *field);
 
-/* Frees the relabelling rules. */
+/* Free the relabelling rules. */
 void remote_write_configs_fini(struct remote_write_configs *c);
 
 #endif

@@ -19,7 +19,7 @@ struct reshard_rate {
 	bool started;
 };
 
-/* Adds what happened in an interval to a rate. */
+/* Add what happened in an interval to a rate. */
 void reshard_rate_add(struct reshard_rate *r, double events, double seconds);
 
 /* Measurements of a queue. */
@@ -38,7 +38,7 @@ struct reshard_input {
 	double *desired; /* receives the number before bounds; may be NULL */
 };
 
-/* Returns the number of shards to use from now on. */
+/* Return the number of shards to use from now on. */
 unsigned reshard_decide(const struct reshard_input *in);
 
 #endif

@@ -37,11 +37,11 @@ struct retry_attempt {
 	size_t samples;
 };
 
-/* Returns what to do after an attempt. */
+/* Return what to do after an attempt. */
 enum retry_verdict retry_decide(const struct retry_attempt *a);
 
 /*
- * Returns the value of a header Retry-After (RFC 9110, 10.2.3) in ms: a number
+ * Return the value of a header Retry-After (RFC 9110, 10.2.3) in ms: a number
  * of seconds, or a date, of which `now_ms` is subtracted. 0: the header is
  * missing, malformed or in the past. At most an hour.
  */
@@ -54,7 +54,7 @@ struct retry_bounds {
 };
 
 /*
- * Returns how long to wait before attempt number `attempt` (from 1), in ms. The
+ * Return how long to wait before attempt number `attempt` (from 1), in ms. The
  * time doubles with each attempt up to the maximum. `random` is a random
  * number; it spreads the senders over the second half of the time, so that
  * those that failed together do not come back together.

@@ -50,7 +50,7 @@ static bool knows_all_queues(const struct sender *s) REQUIRES(s->mu)
 }
 
 /*
- * Tells the log what the slowest queue still needs. Called by a queue's thread
+ * Tell the log what the slowest queue still needs. Called by a queue's thread
  * whose position has moved, and after a change of the queues.
  */
 static void keep_log(void *ctx)
@@ -98,7 +98,7 @@ static size_t find_queue(const struct sender *s, struct str name)
 	return i;
 }
 
-/* Takes queue number `i` out of the list, and frees it. */
+/* Take queue number `i` out of the list, and free it. */
 static void remove_queue(struct sender *s, size_t i)
 {
 	struct member m;
@@ -123,7 +123,7 @@ static bool is_configured(const struct remote_write_configs *configs,
 	return false;
 }
 
-/* Removes the cursor of a queue that is no longer configured. */
+/* Remove the cursor of a queue that is no longer configured. */
 static void remove_cursor(struct sender *s, const char *name)
 {
 	CLEANUP(mem_freep)
@@ -145,7 +145,7 @@ static void remove_cursor(struct sender *s, const char *name)
 				   log_text("file", path)));
 }
 
-/* Removes the queues that are no longer configured. */
+/* Remove the queues that are no longer configured. */
 static void remove_others(struct sender *s,
 			  const struct remote_write_configs *configs)
 {
@@ -158,7 +158,7 @@ static void remove_others(struct sender *s,
 }
 
 /*
- * Removes the cursors of receivers that are not configured. Their queues ran in
+ * Remove the cursors of receivers that are not configured. Their queues ran in
  * this process, or in an earlier one with another configuration.
  */
 static void remove_cursors(struct sender *s,
@@ -198,7 +198,7 @@ static bool has_lost_cursors(struct sender *s)
 	return !any && s->o.log->holds(s->o.log);
 }
 
-/* Decides with which sample new queues begin. */
+/* Decide with which sample new queues begin. */
 static void find_begin(struct sender *s,
 		       const struct remote_write_configs *configs)
 {
@@ -213,7 +213,7 @@ static void find_begin(struct sender *s,
 		LOG_FIELDS(log_text("dir", s->o.dir)));
 }
 
-/* Starts a queue and adds it to the list. Returns whether it runs. */
+/* Start a queue and add it to the list. Returns whether it runs. */
 static bool add_queue(struct sender *s, const struct remote_write_config *c,
 		      const struct label *external, size_t count)
 {
@@ -249,7 +249,7 @@ static bool add_queue(struct sender *s, const struct remote_write_config *c,
 }
 
 /*
- * Keeps the queue of a configuration, replaces it, or adds it. Returns whether
+ * Keep the queue of a configuration, replace it, or add it. Returns whether
  * it runs.
  */
 static bool apply_one(struct sender *s, const struct remote_write_config *c,
@@ -267,7 +267,7 @@ static bool apply_one(struct sender *s, const struct remote_write_config *c,
 	return add_queue(s, c, external, count);
 }
 
-/* Notes whether the list of queues is being changed, and what it lacks. */
+/* Note whether the list of queues is being changed, and what it lacks. */
 static void set_applying(struct sender *s, bool applying, size_t missing)
 {
 	mutex_lock(&s->mu);

@@ -57,24 +57,24 @@ struct queue_status {
 	char last_error[512]; /* "": the last request was accepted */
 };
 
-/* Creates a sender without receivers; never fails. */
+/* Create a sender without receivers; never fails. */
 struct sender *sender_new(const struct sender_options *o);
 
 /*
- * Replaces the receivers. A queue whose configuration is the same goes on; a
+ * Replace the receivers. A queue whose configuration is the same goes on; a
  * removed one is stopped, and its cursor is removed. A queue that cannot be
  * started is logged, and tried again at the next call.
  */
 void sender_apply(struct sender *s, const struct remote_write_configs *configs,
 		  const struct label *external, size_t external_count);
 
-/* Stops all queues; NULL is a no-op. */
+/* Stop all queues; NULL is a no-op. */
 void sender_stop(struct sender *s);
 
-/* Stops the sender if it runs, and frees it; NULL is a no-op. */
+/* Stop the sender if it runs, and free it; NULL is a no-op. */
 void sender_free(struct sender *s);
 
-/* Calls fn with the state of each queue, in the order of the configuration. */
+/* Call fn with the state of each queue, in the order of the configuration. */
 void sender_each(struct sender *s,
 		 void (*fn)(void *ctx, const struct queue_status *q),
 		 void *ctx);

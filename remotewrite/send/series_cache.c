@@ -55,7 +55,7 @@ static bool series_cache_same(const void *ctx, uint32_t number, const void *key)
 	return str_eq(c->entries.v[number].from, *from);
 }
 
-/* Adds external labels and applies the rules. */
+/* Add external labels and apply the rules. */
 static int series_cache_relabel(struct labels *labels,
 				const struct series_rules *rules,
 				struct labels **out, struct err *err)
@@ -78,7 +78,7 @@ static int series_cache_relabel(struct labels *labels,
 	return rc;
 }
 
-/* Makes the entry of a series. */
+/* Make the entry of a series. */
 static int series_cache_make(struct series_cache *c, struct bytes encoded,
 			     const struct series_rules *rules, struct entry *e,
 			     struct err *err)

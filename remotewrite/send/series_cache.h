@@ -28,17 +28,17 @@ struct series_rules {
 
 struct series_cache;
 
-/* Creates a cache; never fails. */
+/* Create a cache; never fails. */
 struct series_cache *series_cache_new(void);
 
-/* Frees a cache; NULL is a no-op. */
+/* Free a cache; NULL is a no-op. */
 void series_cache_free(struct series_cache *c);
 
-/* Forgets all series, because the rules have changed. */
+/* Forget all series, because the rules have changed. */
 void series_cache_clear(struct series_cache *c);
 
 /*
- * Finds a series by its labels, as the log has them, or adds it: external
+ * Find a series by its labels, as the log has them, or add it: external
  * labels are added where a series lacks them, then the rules are applied. Sets
  * *out, which is valid until the next call. ERR_CORRUPT: the labels are
  * damaged. ERR_LIMIT, ERR_INVALID: a rule fails, or its result is not a label

@@ -25,7 +25,7 @@ static bool shard_is_ready(const struct shard *s, int64_t *at)
 	       s->first->number < s->q->due_before || clock_mono_ns() >= *at;
 }
 
-/* Waits until there is a batch to send. False: the shard ends. */
+/* Wait until there is a batch to send. False: the shard ends. */
 static bool wait_for_batch(struct shard *s) REQUIRES(s->q->mu)
 {
 	int64_t at = 0;
@@ -42,7 +42,7 @@ static bool wait_for_batch(struct shard *s) REQUIRES(s->q->mu)
 }
 
 /*
- * Takes the oldest samples out of the shard, up to the limits of a request, but
+ * Take the oldest samples out of the shard, up to the limits of a request, but
  * at least one. The count is 0 when the shard ends.
  */
 static struct batch take_batch(struct shard *s)
@@ -64,7 +64,7 @@ static struct batch take_batch(struct shard *s)
 	return b;
 }
 
-/* Logs a sample that is not sent, because the log has other bytes. */
+/* Log a sample that is not sent, because the log has other bytes. */
 static void shard_report_damage(struct shard *s, const struct queued_sample *i,
 				const struct err *err)
 {
@@ -76,7 +76,7 @@ static void shard_report_damage(struct shard *s, const struct queued_sample *i,
 }
 
 /*
- * Builds the message of a batch. Samples that are damaged leave the batch.
+ * Build the message of a batch. Samples that are damaged leave the batch.
  */
 static void build_message(struct shard *s, struct batch *b)
 {
@@ -112,7 +112,7 @@ static bool uses_zstd(struct queue *q)
 	return zstd;
 }
 
-/* Notes the outcome of an attempt for the status page and the API. */
+/* Note the outcome of an attempt for the status page and the API. */
 static void note_attempt(struct queue *q, const struct attempt *a)
 {
 	bool changed;
@@ -140,7 +140,7 @@ static void note_attempt(struct queue *q, const struct attempt *a)
 }
 
 /*
- * Takes the samples out of a batch that max_backlog has given up, because of
+ * Take the samples out of a batch that max_backlog has given up, because of
  * its size or of its age.
  */
 static struct batch take_given_up(struct queue *q, struct batch *b)
@@ -169,7 +169,7 @@ static struct batch take_given_up(struct queue *q, struct batch *b)
 	return out;
 }
 
-/* Formats the earliest and the latest time of a batch; samples have any order. */
+/* Format the earliest and the latest time of a batch; samples have any order. */
 static void batch_times(const struct batch *b, char from[40], char to[40])
 {
 	int64_t first = INT64_MAX;
@@ -183,7 +183,7 @@ static void batch_times(const struct batch *b, char from[40], char to[40])
 	time_format(last, to);
 }
 
-/* Logs samples that max_backlog has given up. */
+/* Log samples that max_backlog has given up. */
 static void report_given_up(struct shard *s, const struct batch *b)
 {
 	char from[40];
@@ -198,7 +198,7 @@ static void report_given_up(struct shard *s, const struct batch *b)
 			   log_text("from", from), log_text("to", to)));
 }
 
-/* Gives up samples of a batch. Returns whether there were any. */
+/* Give up samples of a batch. Returns whether there were any. */
 static bool shard_give_up(struct shard *s, struct batch *b)
 {
 	struct batch gone = take_given_up(s->q, b);
@@ -210,7 +210,7 @@ static bool shard_give_up(struct shard *s, struct batch *b)
 	return true;
 }
 
-/* Waits before the next attempt. False: the queue stops. */
+/* Wait before the next attempt. False: the queue stops. */
 static bool pause_before_retry(struct shard *s, const struct attempt *a,
 			       unsigned attempt)
 {
@@ -236,7 +236,7 @@ static bool pause_before_retry(struct shard *s, const struct attempt *a,
 	return !stopping;
 }
 
-/* Appends the labels of a sample, as they are sent, as a selector. */
+/* Append the labels of a sample, as they are sent, as a selector. */
 static void labels_of_sample(const struct queued_sample *i, struct buf *out)
 {
 	const struct write_series series = { .message = i->sample.labels };
@@ -248,7 +248,7 @@ static void labels_of_sample(const struct queued_sample *i, struct buf *out)
 }
 
 /*
- * Logs a batch of which the receiver will never accept some profiles, with its
+ * Log a batch of which the receiver will never accept some profiles, with its
  * first profile. The response does not say which they are.
  */
 static void report_refusal(struct shard *s, const struct batch *b,
@@ -273,7 +273,7 @@ static void report_refusal(struct shard *s, const struct batch *b,
 	buf_fini(&labels);
 }
 
-/* Stops the wait for a response; see write_client_send(). */
+/* Stop the wait for a response; see write_client_send(). */
 static bool shard_stops(void *ctx)
 {
 	return queue_is_stopping(ctx);
@@ -291,7 +291,7 @@ static bool next_is_stored(struct queue *q)
 }
 
 /*
- * Notes an attempt that failed for now. A receiver that was reached, and does
+ * Note an attempt that failed for now. A receiver that was reached, and does
  * not ask for time, may be one that only smaller requests get through to.
  */
 static void note_failure(struct shard *s, const struct batch *b,
@@ -308,7 +308,7 @@ static void note_failure(struct shard *s, const struct batch *b,
 }
 
 /*
- * Sends the message of a batch until its fate is known. Returns the verdict;
+ * Send the message of a batch until its fate is known. Returns the verdict;
  * RETRY_LATER: the queue stops, or the message has to be built again, because
  * samples were given up or profiles are not sent as they are stored any more.
  */
@@ -351,7 +351,7 @@ static enum retry_verdict send_message(struct shard *s, struct batch *b)
 	}
 }
 
-/* Builds the message of a batch, and sends it. */
+/* Build the message of a batch, and send it. */
 static enum retry_verdict build_and_send(struct shard *s, struct batch *b,
 					 bool stored)
 {
@@ -372,7 +372,7 @@ static enum retry_verdict build_and_send(struct shard *s, struct batch *b,
 }
 
 /*
- * Sends a batch decompressed that was refused with profiles as they are stored.
+ * Send a batch decompressed that was refused with profiles as they are stored.
  * If more of it is accepted now, the receiver does not know stored profiles, and
  * gets no more of them.
  */
@@ -393,7 +393,7 @@ static enum retry_verdict send_decompressed(struct shard *s, struct batch *b)
 }
 
 /*
- * Sends a batch without the samples that are damaged or given up. If all are,
+ * Send a batch without the samples that are damaged or given up. If all are,
  * the batch is empty, and counts as sent.
  */
 static enum retry_verdict send_rest(struct shard *s, struct batch *b)
@@ -410,7 +410,7 @@ static enum retry_verdict send_rest(struct shard *s, struct batch *b)
 }
 
 /*
- * Finishes a batch of which the receiver refused profiles. It has stored the
+ * Finish a batch of which the receiver refused profiles. It has stored the
  * others; only their number is known, not which ones they are.
  */
 static void finish_refused(struct shard *s, struct batch *b)
@@ -423,7 +423,7 @@ static void finish_refused(struct shard *s, struct batch *b)
 	queue_finish(s->q, b->first, FATE_FAILED);
 }
 
-/* Sends a batch; a batch that is too large for the receiver in halves. */
+/* Send a batch; a batch that is too large for the receiver in halves. */
 /* NOLINTNEXTLINE(misc-no-recursion): the depth is the logarithm of the count */
 static void send_batch(struct shard *s, struct batch b)
 {
@@ -445,7 +445,7 @@ static void send_batch(struct shard *s, struct batch b)
 	}
 }
 
-/* Counts a batch that took `ns`. */
+/* Count a batch that took `ns`. */
 static void end_batch(struct shard *s, int64_t ns)
 {
 	mutex_lock(&s->q->mu);

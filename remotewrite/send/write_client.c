@@ -96,7 +96,7 @@ int write_client_add(struct write_client *c, const struct logged_sample *s,
 	return rc;
 }
 
-/* Compresses the message, unless it is so compressed from the last attempt. */
+/* Compress the message, unless it is so compressed from the last attempt. */
 static void compress_message(struct write_client *c, bool zstd)
 {
 	if (c->compressed && c->compressed_zstd == zstd)
@@ -146,7 +146,7 @@ static void write_client_on_answer(void *ctx, struct http_response *r)
 		snprintf(a->error, sizeof(a->error), "%s", err.msg);
 }
 
-/* Sends the compressed message, and waits. */
+/* Send the compressed message, and wait. */
 static void send_body(struct write_client *c, const char *const *headers,
 		      bool (*stops)(void *ctx), void *ctx, struct attempt *a)
 {

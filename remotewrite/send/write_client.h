@@ -43,28 +43,28 @@ struct attempt {
 
 struct write_client;
 
-/* Creates a client. ERR_IO: the system has no descriptors left. */
+/* Create a client. ERR_IO: the system has no descriptors left. */
 NODISCARD int write_client_new(const struct write_client_options *o,
 			       struct write_client **out, struct err *err);
 
-/* Frees a client. NULL is a no-op. */
+/* Free a client. NULL is a no-op. */
 void write_client_free(struct write_client *c);
 
 /*
- * Begins a message. If `stored`, profiles are added as they are in the log,
+ * Begin a message. If `stored`, profiles are added as they are in the log,
  * otherwise decompressed. A buffer that has become large is freed.
  */
 void write_client_begin(struct write_client *c, bool stored);
 
 /*
- * Adds a sample, whose labels write_labels_encode() has made. ERR_CORRUPT: the
+ * Add a sample, whose labels write_labels_encode() has made. ERR_CORRUPT: the
  * body is damaged; the message is as before.
  */
 NODISCARD int write_client_add(struct write_client *c,
 			       const struct logged_sample *s, struct err *err);
 
 /*
- * Sends the message once, compressed with zstd or with snappy. It is compressed
+ * Send the message once, compressed with zstd or with snappy. It is compressed
  * again only if the compression is another than at the last attempt. `number`
  * counts the attempts with this message from 1. Once stops(ctx) returns true
  * the request is interrupted; it is called after write_client_wake(), and about
@@ -73,7 +73,7 @@ NODISCARD int write_client_add(struct write_client *c,
 void write_client_send(struct write_client *c, bool zstd, unsigned number,
 		       bool (*stops)(void *ctx), void *ctx, struct attempt *a);
 
-/* Makes a request that waits call stops(). */
+/* Make a request that waits call stops(). */
 void write_client_wake(struct write_client *c);
 
 #endif

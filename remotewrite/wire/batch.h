@@ -26,23 +26,23 @@ struct batch {
 };
 
 /*
- * Copies a sample with other labels, which write_labels_encode() has made. The
+ * Copy a sample with other labels, which write_labels_encode() has made. The
  * caller frees it by mem_free().
  */
 struct queued_sample *queued_sample_new(const struct logged_sample *s,
 					struct bytes labels);
 
-/* Returns the memory of a sample, in bytes. */
+/* Return the memory of a sample, in bytes. */
 size_t queued_sample_size(const struct queued_sample *i);
 
-/* Frees all samples of a list. */
+/* Free all samples of a list. */
 void queued_sample_free_all(struct queued_sample *list);
 
-/* Returns the bytes of all profiles of a batch, decompressed. */
+/* Return the bytes of all profiles of a batch, decompressed. */
 size_t batch_bytes(const struct batch *b);
 
 /*
- * Cuts the first samples off a list: as many as both limits allow, but one if
+ * Cut the first samples off a list: as many as both limits allow, but one if
  * there is one. `max_bytes` is for the profiles, decompressed.
  */
 struct batch batch_cut(struct queued_sample **list, size_t max_count,

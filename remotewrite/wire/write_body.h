@@ -20,7 +20,7 @@ enum write_compression {
 };
 
 /*
- * Decides by the headers Content-Type and Content-Encoding how the body is
+ * Decide by the headers Content-Type and Content-Encoding how the body is
  * compressed; a missing header is "". ERR_MEDIA: the type is not
  * application/x-protobuf (which a missing header stands for), or the encoding
  * is neither snappy nor zstd.
@@ -31,7 +31,7 @@ NODISCARD int write_body_compression(const char *content_type,
 				     struct err *err);
 
 /*
- * Returns the size of the message in bytes, as the body declares it.
+ * Return the size of the message in bytes, as the body declares it.
  * ERR_TOOBIG: the size exceeds `max`. ERR_INVALID: the body does not begin as
  * the compression prescribes, is not exactly one zstd frame, or declares no
  * size.
@@ -40,7 +40,7 @@ NODISCARD int write_body_size(enum write_compression c, struct bytes body,
 			      size_t max, size_t *size, struct err *err);
 
 /*
- * Decompresses the body and replaces the contents of `out`. `size` is the
+ * Decompress the body and replace the contents of `out`. `size` is the
  * result of write_body_size(). ERR_INVALID: the body is damaged, is not exactly
  * one block or frame, or has more bytes than declared.
  */
@@ -49,12 +49,12 @@ NODISCARD int write_body_decode(enum write_compression c, struct zstd *z,
 				struct err *err);
 
 /*
- * Appends the value of the header Content-Digest (RFC 9530) for a body.
+ * Append the value of the header Content-Digest (RFC 9530) for a body.
  */
 void write_body_digest(struct bytes body, struct buf *out);
 
 /*
- * Checks a body against the header Content-Digest, "" when it is missing. Only
+ * Check a body against the header Content-Digest, "" when it is missing. Only
  * its SHA-256 is looked at. ERR_AGAIN: these are not the bytes that the sender
  * has sent, because something on the way has changed them or cut them short.
  */

@@ -42,14 +42,14 @@ static size_t builder_field_size(size_t len)
 	return 1 + wire_varint_len(len) + len;
 }
 
-/* Appends the key and the length of a field whose `len` bytes follow. */
+/* Append the key and the length of a field whose `len` bytes follow. */
 static void builder_put_key(struct buf *out, uint8_t key, size_t len)
 {
 	buf_byte(out, key);
 	enc_uvarint(out, len);
 }
 
-/* Appends a text as a field. */
+/* Append a text as a field. */
 static void builder_put_text(struct buf *out, uint8_t key, struct str s)
 {
 	builder_put_key(out, key, s.len);
@@ -83,7 +83,7 @@ size_t write_sample_size(size_t labels_len, uint32_t raw_len, int64_t ms)
 		builder_field_size(builder_sample_size(raw_len, ms)));
 }
 
-/* Appends the decompressed profile to the message. */
+/* Append the decompressed profile to the message. */
 static int builder_put_profile(struct write_builder *b,
 			       const struct logged_sample *s,
 			       struct buf *message, struct err *err)
@@ -104,7 +104,7 @@ static int builder_put_profile(struct write_builder *b,
 	}
 }
 
-/* Appends the profile, and checks that it is the one that was received. */
+/* Append the profile, and check that it is the one that was received. */
 static int builder_put_checked(struct write_builder *b,
 			       const struct logged_sample *s,
 			       struct buf *message, struct err *err)
@@ -122,8 +122,8 @@ static int builder_put_checked(struct write_builder *b,
 }
 
 /*
- * Appends everything of a sample that is before the profile, which has `len`
- * bytes, and makes room for the rest.
+ * Append everything of a sample that is before the profile, which has `len`
+ * bytes, and make room for the rest.
  */
 static int builder_begin_sample(struct bytes labels,
 				const struct logged_sample *s, uint32_t len,

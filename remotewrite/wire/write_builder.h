@@ -17,23 +17,23 @@
 /* The decompressors of a builder. */
 struct write_builder;
 
-/* Creates a builder; never fails. The caller frees it. */
+/* Create a builder; never fails. The caller frees it. */
 struct write_builder *write_builder_new(void);
 
-/* Frees a builder. NULL is a no-op. */
+/* Free a builder. NULL is a no-op. */
 void write_builder_free(struct write_builder *b);
 
 /*
- * Appends the labels of a series to `out`, as the fields `labels` of a message
+ * Append the labels of a series to `out`, as the fields `labels` of a message
  * ProfileSeries.
  */
 void write_labels_encode(const struct labels *labels, struct buf *out);
 
-/* Returns by how many bytes a sample makes a message longer. */
+/* Return by how many bytes a sample makes a message longer. */
 size_t write_sample_size(size_t labels_len, uint32_t raw_len, int64_t ms);
 
 /*
- * Appends a sample to a message, as a series of its own. `labels` was made by
+ * Append a sample to a message, as a series of its own. `labels` was made by
  * write_labels_encode(). ERR_CORRUPT: the body is damaged. ERR_TOOBIG: the
  * message would exceed the maximum of `message`. After an error the message is
  * as before.

@@ -36,7 +36,7 @@ static const struct write_message sample_message = { "Sample",
 						       WIRE_VARINT } };
 
 /*
- * Reads the next field that is known, and skips unknown ones. Returns 1, or 0
+ * Read the next field that is known, and skip unknown ones. Returns 1, or 0
  * at the end of the message. ERR_INVALID: the message is malformed.
  */
 static int next_field(struct wire *w, const struct write_message *m,
@@ -59,7 +59,7 @@ static int next_field(struct wire *w, const struct write_message *m,
 			0;
 }
 
-/* Checks a message whose fields contain no further messages. */
+/* Check a message whose fields contain no further messages. */
 static int check_flat(struct bytes b, const struct write_message *m,
 		      struct err *err)
 {
@@ -73,7 +73,7 @@ static int check_flat(struct bytes b, const struct write_message *m,
 	return rc;
 }
 
-/* Checks a series and counts its samples. */
+/* Check a series and count its samples. */
 static int check_series(struct bytes b, struct write_request_size *size,
 			struct err *err)
 {
@@ -135,7 +135,7 @@ bool write_request_next(struct wire *w, struct write_series *out)
 	return false;
 }
 
-/* Decodes a Sample. Of a field that occurs more than once, the last counts. */
+/* Decode a Sample. Of a field that occurs more than once, the last counts. */
 static struct write_sample sample_of(struct bytes b)
 {
 	struct wire w = wire_init(b);
@@ -164,7 +164,7 @@ bool write_series_next(struct write_series *s, struct write_sample *out)
 	return false;
 }
 
-/* Decodes a Label. */
+/* Decode a Label. */
 static struct label label_of(struct bytes b)
 {
 	struct wire w = wire_init(b);
@@ -181,7 +181,7 @@ static struct label label_of(struct bytes b)
 }
 
 /*
- * Adds the labels of a series to the builder. A label with an empty value
+ * Add the labels of a series to the builder. A label with an empty value
  * counts as missing, as in Prometheus.
  */
 static int add_labels(const struct write_series *s, struct labels_builder *b,

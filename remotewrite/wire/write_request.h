@@ -41,7 +41,7 @@ struct write_sample {
 };
 
 /*
- * Checks the structure of a whole message: fields, wire types and lengths on
+ * Check the structure of a whole message: fields, wire types and lengths on
  * every level. ERR_INVALID: the message is malformed, has more than
  * WRITE_SAMPLES_MAX samples, or names a tenant, which everprof does not have.
  */
@@ -50,16 +50,16 @@ NODISCARD int write_request_check(struct bytes message,
 				  struct err *err);
 
 /*
- * Reads the next series of a message that write_request_check() has accepted.
+ * Read the next series of a message that write_request_check() has accepted.
  * `w` is initialised by wire_init(). Returns false at the end.
  */
 bool write_request_next(struct wire *w, struct write_series *out);
 
-/* Reads the next sample of a series. Returns false at the end. */
+/* Read the next sample of a series. Returns false at the end. */
 bool write_series_next(struct write_series *s, struct write_sample *out);
 
 /*
- * Makes the label set of a series; the caller owns a reference to *out.
+ * Make the label set of a series; the caller owns a reference to *out.
  * ERR_INVALID: a label occurs twice, __name__ is missing, or labels_build()
  * refuses the labels. ERR_DENIED: the label __tenant__ is reserved.
  */

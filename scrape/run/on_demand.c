@@ -30,7 +30,7 @@ void on_demand_end(struct scraper *s, struct scrape_request *a, int rc,
 }
 
 /*
- * Requests whose target is being scraped are skipped, because a target must not
+ * Request whose target is being scraped are skipped, because a target must not
  * be scraped twice at the same time.
  */
 struct scrape_request *on_demand_take(struct scraper *s)

@@ -71,7 +71,7 @@ static bool type_update_learn(struct type_update *f)
 }
 
 /*
- * Runs in a worker: apply the queued updates of profile types, and rebuild
+ * Run in a worker: apply the queued updates of profile types, and rebuild
  * the target sets if the types of any page have changed.
  */
 static void type_update_regroup(void *scraper, unsigned worker UNUSED)

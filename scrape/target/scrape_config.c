@@ -338,7 +338,7 @@ static void check_times(struct yaml *y, const struct yaml_node *n,
 	}
 }
 
-/* Decodes the service discoveries of a job. */
+/* Decode the service discoveries of a job. */
 static bool decode_discovery(struct yaml *y, const struct yaml_node *key,
 			     const struct yaml_node *value, void *job)
 {

@@ -27,6 +27,7 @@ PLANTED = [
     ('tsdb/io/blob.c', 'int make_nothing(void)\n{\n\treturn 0;\n}\n', 'make_nothing() does not begin with a noun of its file'),
     ('tsdb/io/record.c', 'int record_number(void)\n{\n\treturn 1;\n}\n'
      '#define NEXT record_file_write', 'calls tsdb/io/record_file.c, which calls it'),
+    ('tsdb/io/blob.c', '/*\n * Returns nothing.\n */\nint blob_none(void);', 'comments of functions are imperative'),
     ('tsdb/io/blob.c', '/* One. */\n/* Two. */\nstruct nothing;', 'two comments in a row'),
     ('tsdb/io/blob.c', '/* As in lonely.c. */', 'a comment names lonely.c, which does not exist'),
     ('tests/check.h', 'cr_expect_str_eq(a, b);', 'cr_expect_str_eq is not in tests/inproc'),

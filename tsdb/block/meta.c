@@ -398,7 +398,7 @@ static int decode_root(struct meta *m, const json_t *root, struct err *err)
 			    "a member of meta.json is missing or has the wrong type");
 }
 
-/* Reports a text whose checksum is missing or wrong. */
+/* Report a text whose checksum is missing or wrong. */
 static int meta_damage(struct bytes text, struct err *err)
 {
 	bool ours = text.len && memmem(text.ptr, text.len, "\"everprof\"", 10);

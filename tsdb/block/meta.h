@@ -121,7 +121,7 @@ void meta_encode(const struct meta *m, struct buf *out);
 NODISCARD int meta_decode(struct bytes text, struct meta *out, struct err *err);
 
 /*
- * Returns the log message for a damaged or missing file of a block. `name` is
+ * Return the log message for a damaged or missing file of a block. `name` is
  * the name of the file, and `rc` says what is wrong with it: ERR_NOTFOUND,
  * ERR_CORRUPT or ERR_IO.
  */

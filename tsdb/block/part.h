@@ -21,10 +21,10 @@ struct part {
 	struct block *block;
 };
 
-/* Takes a reference on the head or block, and returns p. */
+/* Take a reference on the head or block, and return p. */
 struct part part_ref(struct part p);
 
-/* Releases a reference taken by part_ref(). */
+/* Release a reference taken by part_ref(). */
 void part_unref(struct part p);
 
 /*
@@ -53,7 +53,7 @@ struct selection {
 };
 
 /*
- * Adds the numbers of the series that match the selection to `out`, which the
+ * Add the numbers of the series that match the selection to `out`, which the
  * caller frees. A block returns ERR_CORRUPT or ERR_IO if its index cannot be
  * read. Other errors are those of s->limits, and ERR_INVALID if a regular
  * expression takes too many steps.
@@ -62,21 +62,21 @@ NODISCARD int part_select(struct part p, const struct selection *s,
 			  struct postings *out, struct err *err);
 
 /*
- * Calls fn for each value of the label name `name`, or for each label name if
+ * Call fn for each value of the label name `name`, or for each label name if
  * `name` is empty. The texts are valid only during the call. ERR_CORRUPT, ERR_IO: the index of a block cannot be read.
  */
 NODISCARD int part_texts(struct part p, struct str name, index_text_fn fn,
 			 void *ctx, struct err *err);
 
 /*
- * Sets *out to the label set of a series; the caller owns the reference.
+ * Set *out to the label set of a series; the caller owns the reference.
  * ERR_CORRUPT, ERR_IO: the index of a block cannot be read.
  */
 NODISCARD int part_labels(struct part p, uint32_t series, struct labels **out,
 			  struct err *err);
 
 /*
- * Sets *series to the number of the series with exactly these labels.
+ * Set *series to the number of the series with exactly these labels.
  * ERR_NOTFOUND: the part has no such series. ERR_CORRUPT, ERR_IO: the index of
  * a block cannot be read.
  */
@@ -84,7 +84,7 @@ NODISCARD int part_find(struct part p, const struct labels *ls,
 			uint32_t *series, struct err *err);
 
 /*
- * Adds the times of the profiles of a series in [from, to] to `out`, without
+ * Add the times of the profiles of a series in [from, to] to `out`, without
  * profiles that are hidden by tombstones. Only chunk metadata is read, no
  * profile.
  */
@@ -92,7 +92,7 @@ NODISCARD int part_times(struct part p, uint32_t series, int64_t from,
 			 int64_t to, struct times *out, struct err *err);
 
 /*
- * Finds the profile of a series at exactly the time `ms`. ERR_NOTFOUND: there
+ * Find the profile of a series at exactly the time `ms`. ERR_NOTFOUND: there
  * is no such profile. If the profile is only in the WAL, out->segment is set to
  * its WAL segment, with a reference, so that the segment stays readable even if
  * a flush removes it. `wal` may be NULL if the bytes are not needed.
@@ -102,7 +102,7 @@ NODISCARD int part_lookup(struct part p, uint32_t series, int64_t ms,
 			  struct err *err);
 
 /*
- * Sets *out to the flushed chunks of a series that overlap [from, to], and the
+ * Set *out to the flushed chunks of a series that overlap [from, to], and the
  * tombstone intervals that hide parts of them. Unflushed profiles are not
  * included. The caller frees *out with chunks_fini().
  */
@@ -110,13 +110,13 @@ NODISCARD int part_groups(struct part p, uint32_t series, int64_t from,
 			  int64_t to, struct chunks *out, struct err *err);
 
 /*
- * Returns the functions that read the chunk metadata of this part. They borrow
+ * Return the functions that read the chunk metadata of this part. They borrow
  * the part.
  */
 struct chunk_source part_source(struct part p);
 
 /*
- * Returns the file with the values of a chunk, borrowed from the part; NULL if
+ * Return the file with the values of a chunk, borrowed from the part; NULL if
  * the block has no such file or could not open it.
  */
 const struct file *part_values(struct part p, const struct chunk_meta *h);

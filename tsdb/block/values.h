@@ -37,23 +37,23 @@ struct values_reader {
 	bool rows_types[TYPES_MAX];
 };
 
-/* Frees what the reader holds, and leaves it zeroed and ready for use. */
+/* Free what the reader holds, and leave it zeroed and ready for use. */
 void values_reader_fini(struct values_reader *r);
 
 /*
- * Returns how many bytes of memory the reader holds, without tables, which all
+ * Return how many bytes of memory the reader holds, without tables, which all
  * readers share.
  */
 size_t values_reader_memory(const struct values_reader *r);
 
 /*
- * Returns the codec with this id, or NULL if this build does not have it or the
+ * Return the codec with this id, or NULL if this build does not have it or the
  * part cannot contain it: heads are stored with zstd only.
  */
 const struct codec *values_codec(struct part p, uint8_t id);
 
 /*
- * Sets *out to the stored bytes of a chunk or table at `place`, valid until the
+ * Set *out to the stored bytes of a chunk or table at `place`, valid until the
  * reader's next call. ERR_CORRUPT: the checksum differs; *out is set
  * nevertheless. ERR_IO: the bytes cannot be read. ERR_TOOBIG: place->len is too
  * large for a buffer.
@@ -63,7 +63,7 @@ NODISCARD int values_stored(struct values_reader *r, const struct file *f,
 			    struct err *err);
 
 /*
- * Sets *out to the table of the chunk's stripe, or to NULL if the chunk has
+ * Set *out to the table of the chunk's stripe, or to NULL if the chunk has
  * none. The reference belongs to the reader; a caller that keeps the table
  * takes another reference with table_ref(). ERR_CORRUPT, ERR_IO: the table
  * cannot be read. ERR_UNSUPPORTED: the chunk's codec is not available.
@@ -73,7 +73,7 @@ NODISCARD int values_table(struct values_reader *r, struct part p,
 			   struct err *err);
 
 /*
- * Replaces the contents of `out` by profile number `index` of the chunk,
+ * Replace the contents of `out` by profile number `index` of the chunk,
  * verified against its hash. ERR_CORRUPT, ERR_IO: the profile is damaged or
  * cannot be read. ERR_UNSUPPORTED: the chunk's codec is not available.
  */
@@ -82,7 +82,7 @@ NODISCARD int values_one(struct values_reader *r, struct part p,
 			 struct buf *out, struct err *err);
 
 /*
- * Sets *out to the rows of a chunk (its profiles in the codec's own
+ * Set *out to the rows of a chunk (its profiles in the codec's own
  * representation, model/codec.h), valid until the next call. Sets *table to the
  * table to which the rows refer; the reference belongs to the reader, as in
  * values_table(). `types` says for each sample type of the chunk whether the
@@ -103,7 +103,7 @@ struct values {
 };
 
 /*
- * Replaces the contents of `out` by all profiles of a chunk. ERR_CORRUPT: some
+ * Replace the contents of `out` by all profiles of a chunk. ERR_CORRUPT: some
  * profiles are damaged; *err describes the damage, and out->ok says which
  * profiles are intact. ERR_IO: nothing was read. ERR_UNSUPPORTED: the codec is
  * not available.

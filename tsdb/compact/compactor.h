@@ -45,7 +45,7 @@ struct compaction {
 };
 
 /*
- * Writes and publishes a block with the flushed profiles of all parts that no
+ * Write and publishes a block with the flushed profiles of all parts that no
  * tombstone hides. If the block is to replace a head, the caller must first
  * close the head to appends, then flush it completely. *out is NULL if no
  * profile is left. On failure all new files are removed. ERR_CLOSED: cancelled; also

@@ -45,7 +45,7 @@ struct plan_levels {
 };
 
 /*
- * Returns the levels, whose spans are two hours times powers of three. A span
+ * Return the levels, whose spans are two hours times powers of three. A span
  * is at most a tenth of the retention time, and at most 31 days. The result's
  * bytes_max is a tenth of retention_bytes. For both parameters 0 means that
  * there is no retention.
@@ -53,7 +53,7 @@ struct plan_levels {
 struct plan_levels plan_levels(int64_t retention_ms, uint64_t retention_bytes);
 
 /*
- * Chooses the blocks to merge into one block, and writes their indices in `v`
+ * Choose the blocks to merge into one block, and write their indices in `v`
  * to `out`, which has room for `count` indices. Returns the number of indices
  * (0: nothing to do). `v` must be sorted by min_ms. Blocks that overlap come
  * first, then blocks that fill a level, then one block with many tombstones.
@@ -84,7 +84,7 @@ struct plan_bounds {
 };
 
 /*
- * Returns the index of the head to seal next, or PLAN_NONE. The first of these
+ * Return the index of the head to seal next, or PLAN_NONE. The first of these
  * rules that finds a head decides: (1) a head that is closed, or whose window
  * ended an hour ago and that has been idle for ten minutes; (2) if the heads
  * have too many series or bytes: the oldest head whose window is over, else the
@@ -109,7 +109,7 @@ struct plan_retention {
 	uint64_t bytes;       /* size of the whole database */
 };
 
-/* Returns the index of the item to remove next, or PLAN_NONE. */
+/* Return the index of the item to remove next, or PLAN_NONE. */
 int plan_removal(const struct plan_retention *p, const struct plan_item *v,
 		 size_t count);
 

@@ -105,7 +105,7 @@ struct rewriter {
 };
 
 /*
- * Returns whether a failed read with the error code `rc` is worth a retry: it
+ * Return whether a failed read with the error code `rc` is worth a retry: it
  * was an I/O error, or it found damage that may have happened on the way from
  * the disk.
  */
@@ -115,7 +115,7 @@ static bool may_pass(int rc)
 }
 
 /*
- * Returns whether the profiles of a failed read are given up, so that the block
+ * Return whether the profiles of a failed read are given up, so that the block
  * is written without them. Damaged profiles are always given up; after an I/O
  * error profiles are given up only with the option `salvage`.
  */
@@ -142,7 +142,7 @@ static size_t held_bytes(const struct rewriter *r)
 	return sum;
 }
 
-/* Marks a slot as empty and frees its values. */
+/* Mark a slot as empty and free its values. */
 static void slot_free(struct slot *s)
 {
 	buf_fini(&s->values.bytes);
@@ -172,7 +172,7 @@ static struct slot *oldest_slot(struct rewriter *r)
 }
 
 /*
- * Empties all slots. Slot 0 keeps its buffer, because most chunks overlap no
+ * Empty all slots. Slot 0 keeps its buffer, because most chunks overlap no
  * other chunk and need only one slot.
  */
 static void slots_reset(struct rewriter *r)
@@ -183,7 +183,7 @@ static void slots_reset(struct rewriter *r)
 		slot_free(&r->slots[i]);
 }
 
-/* Returns the part that chunk number `source` comes from; borrowed. */
+/* Return the part that chunk number `source` comes from; borrowed. */
 static struct part part_of(const struct rewriter *r, size_t source)
 {
 	return r->o.parts[r->places[r->sources[source].place].part];
@@ -204,7 +204,7 @@ static int load_values(struct rewriter *r, struct slot *s, size_t source)
 }
 
 /*
- * Reads the chunk metadata and type set of a chunk into the slot, with one
+ * Read the chunk metadata and type set of a chunk into the slot, with one
  * retry. ERR_CORRUPT, ERR_IO: the metadata cannot be read.
  */
 NODISCARD static int rewriter_load_meta(struct rewriter *r, struct slot *s,
@@ -220,7 +220,7 @@ NODISCARD static int rewriter_load_meta(struct rewriter *r, struct slot *s,
 }
 
 /*
- * Sets *out to the slot that holds chunk number `source`, decoded; loads the
+ * Set *out to the slot that holds chunk number `source`, decoded; load the
  * chunk if no slot has it. The slot is valid until the next call. If a profile
  * of the chunk could not be read, the element of values.ok for the profile is
  * false. Returns the error of a failed read, unless is_loss() is true for the
@@ -312,7 +312,7 @@ const struct index_chunk *rewriter_chunks(const struct rewriter *r,
 }
 
 /*
- * Returns the number of a new entry in r->chunks. Its contents are set when the
+ * Return the number of a new entry in r->chunks. Its contents are set when the
  * stripe ends, because the place of the stripe's table is not known before.
  */
 static size_t new_chunk(struct rewriter *r)
@@ -489,7 +489,7 @@ static int rewriter_by_time(const void *a, const void *b)
 }
 
 /*
- * Encodes again the chunks r->sources[from] to r->sources[to - 1]: either
+ * Encode again the chunks r->sources[from] to r->sources[to - 1]: either
  * chunks that overlap, or a single chunk. They must be sorted by age: of two
  * profiles at the same time, the profile in the first chunk is kept. Errors as
  * rewriter_series().
@@ -654,7 +654,7 @@ static int copy_group(struct rewriter *r, struct part p, struct slot *s,
 }
 
 /*
- * Takes over chunk number `source` of the current series into the new block. If
+ * Take over chunk number `source` of the current series into the new block. If
  * the chunk turns out to be damaged, its profiles are encoded one by one
  * instead. Errors as rewriter_series().
  */
@@ -778,7 +778,7 @@ static size_t cluster_end(const struct rewriter *r, size_t from)
 }
 
 /*
- * Returns whether a chunk may be taken over: it must come from a block, the
+ * Return whether a chunk may be taken over: it must come from a block, the
  * option `reencode` must be off, and no tombstone interval may overlap the
  * chunk.
  *

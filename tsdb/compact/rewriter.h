@@ -63,18 +63,18 @@ struct rewriter_options {
 struct rewriter;
 
 /*
- * Returns a rewriter for the given parts, which writes to w. The options are
+ * Return a rewriter for the given parts, which writes to w. The options are
  * copied, but the objects that their pointers refer to must outlive the
  * rewriter.
  */
 struct rewriter *rewriter_new(const struct rewriter_options *o,
 			      struct block_writer *w);
 
-/* Frees the rewriter; r may be NULL. */
+/* Free the rewriter; r may be NULL. */
 void rewriter_free(struct rewriter *r);
 
 /*
- * Writes the profiles of one series; `places` are the parts that have the
+ * Write the profiles of one series; `places` are the parts that have the
  * series, with its number in each. Appends the new chunks to the list of
  * rewriter_chunks(). ERR_IO, ERR_NOSPACE, ERR_CORRUPT: the block is unusable
  * and must be abandoned.
@@ -84,14 +84,14 @@ NODISCARD int rewriter_series(struct rewriter *r,
 			      struct err *err);
 
 /*
- * Ends the stripe after the last series of a target: writes the stripe's
+ * End the stripe after the last series of a target: writes the stripe's
  * dictionary table and completes the index entries of the stripe's chunks.
  * Errors as rewriter_series().
  */
 NODISCARD int rewriter_end_target(struct rewriter *r, struct err *err);
 
 /*
- * Returns the index entries of all chunks written so far. The array is valid
+ * Return the index entries of all chunks written so far. The array is valid
  * until more chunks are written. The entries of a stripe's chunks are set when
  * the stripe ends.
  */

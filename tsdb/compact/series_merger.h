@@ -52,25 +52,25 @@ struct series_merger {
 };
 
 /*
- * Fills an empty merger with the series of all parts. ERR_CORRUPT, ERR_IO: the
+ * Fill an empty merger with the series of all parts. ERR_CORRUPT, ERR_IO: the
  * index of a block cannot be read.
  */
 NODISCARD int series_merger_fill(struct series_merger *r,
 				 const struct part *parts, size_t count,
 				 struct err *err);
 
-/* Frees the lists, and leaves the merger empty. */
+/* Free the lists, and leave the merger empty. */
 void series_merger_fini(struct series_merger *r);
 
 /*
- * Returns the places of entry i, oldest part first, and sets *count to their
+ * Return the places of entry i, oldest part first, and set *count to their
  * number. The array is borrowed from the merger.
  */
 const struct merged_place *series_merger_places(const struct series_merger *r,
 						size_t i, size_t *count);
 
 /*
- * Returns the indices of all entries in stripe order: the series of one target
+ * Return the indices of all entries in stripe order: the series of one target
  * follow one another, in label order. The caller frees the array with
  * mem_free().
  */

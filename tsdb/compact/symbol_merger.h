@@ -16,34 +16,34 @@
 struct symbol_merger;
 
 /*
- * Merges the label texts of the parts and sets *out; the caller frees it with
+ * Merge the label texts of the parts and set *out; the caller frees it with
  * symbol_merger_free(). ERR_CORRUPT, ERR_IO: the symbols of a block cannot be
  * read.
  */
 NODISCARD int symbol_merger_new(const struct part *parts, size_t count,
 				struct symbol_merger **out, struct err *err);
 
-/* Frees the merger; l may be NULL. */
+/* Free the merger; l may be NULL. */
 void symbol_merger_free(struct symbol_merger *l);
 
-/* Returns the number of distinct symbols. */
+/* Return the number of distinct symbols. */
 uint32_t symbol_merger_count(const struct symbol_merger *l);
 
 /*
- * Returns the number of bytes that all symbols take in an index, each preceded
+ * Return the number of bytes that all symbols take in an index, each preceded
  * by its length as a uvarint.
  */
 uint64_t symbol_merger_bytes(const struct symbol_merger *l);
 
 /*
- * Writes all symbols in order to the index. ERR_CORRUPT, ERR_IO: the symbols of
+ * Write all symbols in order to the index. ERR_CORRUPT, ERR_IO: the symbols of
  * a block cannot be read.
  */
 NODISCARD int symbol_merger_write(struct symbol_merger *l,
 				  struct index_writer *w, struct err *err);
 
 /*
- * Sets out->pairs to the labels of a series of part number `part`, as numbers
+ * Set out->pairs to the labels of a series of part number `part`, as numbers
  * of merged symbols. The caller frees out. ERR_CORRUPT, ERR_IO: the index of
  * the block cannot be read, or names a symbol that does not exist.
  */

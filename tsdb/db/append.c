@@ -55,7 +55,7 @@ static struct part part_at(const struct tsdb *db, size_t i)
 }
 
 /*
- * Returns 1 if the sample's profile is stored already; 0 if the series has no
+ * Return 1 if the sample's profile is stored already; 0 if the series has no
  * profile at the sample's time; ERR_EXISTS if the series has a different
  * profile at that time. A part that cannot be read decides nothing: the profile
  * may then be stored twice, which does no harm, whereas a refused one is lost.

@@ -12,7 +12,7 @@
 #include "tsdb/db/db.h"
 
 /*
- * Implements appender.append (model/appender.h): appends a sample and sets *lsn
+ * Implement appender.append (model/appender.h): appends a sample and sets *lsn
  * to the position that a sync must reach to make it durable. If the profile is
  * already stored with the same bytes, nothing is written, and the call
  * succeeds. ERR_EXISTS: a different profile of the series is stored at that
@@ -42,7 +42,7 @@ NODISCARD int db_append_again(struct tsdb *db, const struct sample *s,
 			      bool resend, struct err *err);
 
 /*
- * Implements appender.sync: returns when all records before `lsn` are durable.
+ * Implement appender.sync: returns when all records before `lsn` are durable.
  * ERR_IO: a sync failed, and some of these records may be lost in a crash.
  */
 NODISCARD int db_sync(struct appender *a, uint64_t from, uint64_t lsn,

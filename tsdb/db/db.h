@@ -177,7 +177,7 @@ struct tsdb {
 };
 
 /*
- * Registers all counters of the database, and stores pointers to them in
+ * Register all counters of the database, and store pointers to them in
  * db->metrics and db->env.
  */
 void db_register_metrics(struct tsdb *db);

@@ -14,13 +14,13 @@
 #define UNFLUSHED_MAX 500000 /* unflushed profiles that force a flush */
 
 /*
- * Returns the WAL budget in bytes: the configured budget, or 512 MiB; but at
+ * Return the WAL budget in bytes: the configured budget, or 512 MiB; but at
  * most an eighth of the maximum size of the database (retention_bytes), and at
  * most an eighth of the disk.
  */
 uint64_t wal_budget(const struct tsdb_options *o);
 
-/* Returns whether more than `bound` profiles are unflushed. */
+/* Return whether more than `bound` profiles are unflushed. */
 bool unflushed_exceed(struct tsdb *db, int64_t bound);
 
 /*
@@ -31,25 +31,25 @@ bool unflushed_exceed(struct tsdb *db, int64_t bound);
 int flush_round(struct tsdb *db);
 
 /*
- * Returns the size of a WAL segment in bytes: the configured size, or an eighth
+ * Return the size of a WAL segment in bytes: the configured size, or an eighth
  * of the budget, but between 1 and 64 MiB.
  */
 uint64_t db_segment_size(const struct tsdb *db);
 
 /*
- * Moves all unflushed profiles of a head from the WAL into chunks of the head.
+ * Move all unflushed profiles of a head from the WAL into chunks of the head.
  * Takes flush_mu. ERR_NOSPACE, ERR_IO: some profiles are still only in the WAL.
  */
 NODISCARD int db_flush_head(struct tsdb *db, struct head *r, struct err *err);
 
 /*
- * Removes the WAL segments whose profiles are all stored in heads or blocks.
+ * Remove the WAL segments whose profiles are all stored in heads or blocks.
  * Errors as wal_drop().
  */
 NODISCARD int db_drop_wal(struct tsdb *db, struct err *err);
 
 /*
- * Returns a bound in bytes on the values of all open heads: 4 GiB, or a tenth
+ * Return a bound in bytes on the values of all open heads: 4 GiB, or a tenth
  * of the maximum size of the database if retention sets one. Beyond the bound,
  * heads are sealed early.
  */
@@ -62,7 +62,7 @@ uint64_t db_open_values_max(const struct tsdb *db);
 void db_no_space(struct tsdb *db);
 
 /*
- * Flushes all profiles in the WAL now; `err` may be NULL. ERR_IO, ERR_NOSPACE:
+ * Flush all profiles in the WAL now; `err` may be NULL. ERR_IO, ERR_NOSPACE:
  * some profiles are still only in the WAL, or a segment could not be removed.
  */
 NODISCARD int flush_everything(struct tsdb *db, struct err *err);

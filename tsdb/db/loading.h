@@ -12,11 +12,11 @@
 
 #include "tsdb/db/db.h"
 
-/* Returns whether the string `s` ends with the string `end`. */
+/* Return whether the string `s` ends with the string `end`. */
 bool loading_ends_with(const char *s, const char *end);
 
 /*
- * Opens all blocks and adds them to the view. Damaged blocks are set aside
+ * Open all blocks and add them to the view. Damaged blocks are set aside
  * (renamed), and unreadable ones are left out, for loading_retry(). Returns
  * ERR_IO when the directory cannot be listed, and ERR_UNSUPPORTED when a newer
  * version wrote a block.
@@ -24,29 +24,29 @@ bool loading_ends_with(const char *s, const char *end);
 NODISCARD int loading_load_blocks(struct tsdb *db, struct err *err);
 
 /*
- * Opens all heads and adds them to the view. Damaged heads are set aside,
+ * Open all heads and add them to the view. Damaged heads are set aside,
  * unreadable ones are left out. Errors as loading_load_blocks().
  */
 NODISCARD int loading_load_heads(struct tsdb *db, struct err *err);
 
 /*
- * Removes heads and blocks of which the view has a block that was made from
+ * Remove heads and blocks of which the view has a block that was made from
  * them. They exist when the last process was interrupted before it removed
  * them. Later the caller holds job_mu. Errors as db_supersede().
  */
 NODISCARD int loading_drop_replaced(struct tsdb *db, struct err *err);
 
 /*
- * Opens what the disk failed to read before, and logs what came of it. What it
+ * Open what the disk failed to read before, and log what came of it. What it
  * still fails to read is no error. The caller holds job_mu. Errors as
  * loading_drop_replaced().
  */
 NODISCARD int loading_retry(struct tsdb *db, struct err *err);
 
-/* Frees the list of what the disk failed to read. */
+/* Free the list of what the disk failed to read. */
 void loading_forget(struct tsdb *db);
 
-/* Moves unfinished snapshots of the last process to the trash. */
+/* Move unfinished snapshots of the last process to the trash. */
 void loading_clean_snapshots(struct tsdb *db);
 
 #endif

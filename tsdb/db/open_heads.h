@@ -12,7 +12,7 @@
 #include "tsdb/db/db.h"
 
 /*
- * Returns the head of the window starting at `start` (ms) that a WAL record
+ * Return the head of the window starting at `start` (ms) that a WAL record
  * with this LSN belongs to: of the window's generations (heads created one
  * after another), the one with the greatest opening LSN that is not above
  * `lsn`. NULL: there is none.
@@ -21,18 +21,18 @@ struct head *open_heads_find(const struct tsdb *db, int64_t start,
 			     uint64_t lsn);
 
 /*
- * Creates a head without files for this window, adds it to the view, and
+ * Create a head without files for this window, add it to the view, and
  * returns it. A read-only database uses it for WAL records without a head, for
  * which a writable database would create a head.
  */
 struct head *head_in_memory(struct tsdb *db, int64_t start);
 
-/* Returns the head of the window that takes samples, or NULL. */
+/* Return the head of the window that takes samples, or NULL. */
 struct head *db_open_head(const struct tsdb *db, int64_t start)
 	REQUIRES(db->append_mu);
 
 /*
- * Sets *out to the head of the window that takes samples; creates a head with
+ * Set *out to the head of the window that takes samples; create a head with
  * this opening LSN if there is none. ERR_LIMIT: too many heads are open.
  * ERR_IO, ERR_NOSPACE: the head cannot be created.
  */
@@ -41,7 +41,7 @@ NODISCARD int db_head_for(struct tsdb *db, int64_t start, uint64_t lsn,
 	REQUIRES(db->append_mu);
 
 /*
- * Returns the entry that a head keeps in memory for a profile that is only in
+ * Return the entry that a head keeps in memory for a profile that is only in
  * the WAL.
  */
 struct unflushed db_unflushed(const struct segment_entry *e);

@@ -42,14 +42,14 @@ struct state {
 	size_t span_cap;
 };
 
-/* Initializes an empty state for the database in dir; nothing is read yet. */
+/* Initialize an empty state for the database in dir; nothing is read yet. */
 void state_init(struct state *s, struct fs *fs, const char *dir);
 
-/* Frees the memory of s, and leaves it zeroed. */
+/* Free the memory of s, and leave it zeroed. */
 void state_fini(struct state *s);
 
 /*
- * Reads the state file. If it is missing or damaged, the state stays empty:
+ * Read the state file. If it is missing or damaged, the state stays empty:
  * removed profiles may then come back, which is better than losing other
  * profiles. A missing file is not an error. ERR_CORRUPT: the file is damaged.
  * ERR_IO: the disk cannot read it.
@@ -57,13 +57,13 @@ void state_fini(struct state *s);
 NODISCARD int state_load(struct state *s, struct err *err);
 
 /*
- * Replaces the state file, durably. ERR_IO, ERR_NOSPACE: the old file is still
+ * Replace the state file, durably. ERR_IO, ERR_NOSPACE: the old file is still
  * there.
  */
 NODISCARD int state_save(struct state *s, struct err *err);
 
 /*
- * Records, durably, that the profiles of a span are being removed on purpose.
+ * Record, durably, that the profiles of a span are being removed on purpose.
  * `oldest_lsn` is where the WAL begins now; spans entirely before it are
  * dropped. Errors as state_save().
  */
@@ -71,19 +71,19 @@ NODISCARD int state_retire(struct state *s, const struct retired_span *span,
 			   uint64_t oldest_lsn, struct err *err);
 
 /*
- * Returns whether the profile of a WAL record was removed on purpose. window_ms
+ * Return whether the profile of a WAL record was removed on purpose. window_ms
  * is the start of the profile's window.
  */
 bool state_is_retired(const struct state *s, int64_t window_ms, uint64_t lsn);
 
 /*
- * Appends the contents of the state file to *out. `salt`, a random number, is
+ * Append the contents of the state file to *out. `salt`, a random number, is
  * stored in the header and is part of the checksums.
  */
 void state_encode(const struct state *s, uint64_t salt, struct buf *out);
 
 /*
- * Sets s from the contents of a state file; s may be set in part on failure.
+ * Set s from the contents of a state file; s may be set in part on failure.
  * ERR_CORRUPT: damaged. ERR_UNSUPPORTED: written by a newer version.
  */
 NODISCARD int state_decode(struct state *s, struct bytes file, struct err *err);

@@ -14,13 +14,13 @@
 #include "tsdb/db/db.h"
 
 /*
- * Wakes a worker and waits until it has completed a round that began after the
+ * Wake a worker and wait until it has completed a round that began after the
  * call. Returns early after 10 seconds, at shutdown, or if the worker is not
  * running.
  */
 void worker_await_round(struct tsdb *db, struct worker *w);
 
-/* Waits for `ms` milliseconds, or until the database shuts down. */
+/* Wait for `ms` milliseconds, or until the database shuts down. */
 void worker_pause_for(struct tsdb *db, int64_t ms);
 
 /*
@@ -31,12 +31,12 @@ void worker_pause_for(struct tsdb *db, int64_t ms);
 void worker_loop(struct tsdb *db, struct worker *w, int64_t tick,
 		 int (*fn)(struct tsdb *db));
 
-/* Starts the thread of a worker; aborts the process if that fails. */
+/* Start the thread of a worker; aborts the process if that fails. */
 void worker_start(struct worker *w, const char *name, void *(*run)(void *),
 		  struct tsdb *db);
 
 /*
- * Asks a compaction under way to stop, and takes the job lock, which
+ * Ask a compaction under way to stop, and take the job lock, which
  * db_end_job() releases. A compaction does not stop if the one before it was
  * cancelled, so that frequent jobs cannot prevent every compaction.
  */
@@ -51,19 +51,19 @@ NODISCARD int db_begin_job_within(struct tsdb *db, const struct limits *limits,
 				  struct err *err) TRIES(0, db->job_mu);
 
 /*
- * Releases the job lock, and wakes maintenance to restart a compaction that was
+ * Release the job lock, and wake maintenance to restart a compaction that was
  * cancelled.
  */
 void db_end_job(struct tsdb *db) RELEASES(db->job_mu);
 
 /*
- * Logs the failure of a worker's job. The same message is logged at most once a
+ * Log the failure of a worker's job. The same message is logged at most once a
  * minute. Calls for one worker must not run concurrently.
  */
 void db_log_failure(struct tsdb *db, struct worker *w, const char *what,
 		    const struct err *err);
 
-/* Wakes a worker without waiting for it. */
+/* Wake a worker without waiting for it. */
 void db_wake(struct tsdb *db, struct worker *w);
 
 #endif

@@ -31,7 +31,7 @@ struct interner *interner_new(void)
 	return in;
 }
 
-/* Frees the label sets themselves, so none may be in use any more. */
+/* Free the label sets themselves, so none may be in use any more. */
 void interner_free(struct interner *in)
 {
 	if (!in)

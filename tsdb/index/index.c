@@ -241,7 +241,7 @@ static int read_all_list(struct index *ix, struct err *err)
 }
 
 /*
- * Verifies the parts of the file that are needed for as long as the index is
+ * Verify the parts of the file that are needed for as long as the index is
  * open. Series entries and the lists of single labels are verified whenever
  * they are read.
  */
@@ -290,7 +290,7 @@ uint32_t index_series_count(const struct index *ix)
 	return ix->series;
 }
 
-/* Reads 4 bytes, the i-th reference, directly from the list of all series. */
+/* Read 4 bytes, the i-th reference, directly from the list of all series. */
 int index_ref(const struct index *ix, uint32_t i, uint32_t *ref,
 	      struct err *err)
 {
@@ -411,7 +411,7 @@ int index_series(const struct index *ix, uint32_t ref, struct index_series *out,
 }
 
 /*
- * Encodes the label set as alternating names and values, which labels_decode()
+ * Encode the label set as alternating names and values, which labels_decode()
  * reads.
  */
 int index_labels(const struct index *ix, const struct index_series *s,

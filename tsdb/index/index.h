@@ -95,7 +95,7 @@ NODISCARD int index_select(const struct index *ix, const struct limits *limits,
 			   const struct matcher *v, size_t count,
 			   struct postings *out, struct err *err);
 
-/* Receives a label name or label value, which is valid during the call only. */
+/* Receive a label name or label value, which is valid during the call only. */
 typedef void (*index_text_fn)(void *ctx, struct str text);
 
 /* Call fn for each label name, in order. */

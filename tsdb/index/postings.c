@@ -20,7 +20,7 @@ void postings_add(struct postings *p, uint32_t number)
 }
 
 /*
- * Grows the array to the exact size, because most lists are filled by one call.
+ * Grow the array to the exact size, because most lists are filled by one call.
  */
 void postings_add_all(struct postings *p, const uint32_t *v, size_t count)
 {

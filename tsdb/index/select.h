@@ -27,7 +27,7 @@ struct value_trial {
 };
 
 /*
- * Sets *fits to whether the matcher's result for `value` is the wanted one.
+ * Set *fits to whether the matcher's result for `value` is the wanted one.
  * Returns an error of the limits.
  */
 NODISCARD int value_trial_run(struct value_trial *t, struct str value,

@@ -15,7 +15,7 @@ static int symbols_report_damage(const struct blob *blob, uint64_t at,
 		       blob_path(blob), (unsigned long long)at);
 }
 
-/* Reads the content together with the checksum after it. */
+/* Read the content together with the checksum after it. */
 int symbols_view_section(const struct blob *blob, uint64_t offset,
 			 struct buf *scratch, struct bytes *content,
 			 struct err *err)
@@ -40,7 +40,7 @@ int symbols_view_section(const struct blob *blob, uint64_t offset,
 		       symbols_report_damage(blob, offset, err);
 }
 
-/* Verifies the checksum, and notes where every 32nd symbol begins. */
+/* Verify the checksum, and note where every 32nd symbol begins. */
 int symbols_open(const struct blob *blob, uint64_t offset, struct symbols *out,
 		 struct err *err)
 {

@@ -48,7 +48,7 @@ struct symbols_iter {
 struct symbols_iter symbols_iter(const struct symbols *s);
 
 /*
- * Returns 1 and sets *out, valid until the next call; 0 at the end; or an error
+ * Return 1 and set *out, valid until the next call; 0 at the end; or an error
  * as for symbols_get().
  */
 int symbols_next(struct symbols_iter *it, struct str *out, struct err *err);

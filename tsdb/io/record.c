@@ -247,7 +247,7 @@ static void record_report(const struct record_iter *it, uint64_t from,
 }
 
 /*
- * Records begin at multiples of 8, so the search after damage takes steps of 8.
+ * Record begin at multiples of 8, so the search after damage takes steps of 8.
  * Other bytes are taken for a record only if they happen to contain the correct
  * position and the correct checksum.
  */

@@ -47,13 +47,13 @@ struct rewritten {
 };
 
 /*
- * Returns whether the disk has twice `bytes` free. Twice, because `bytes` is an
+ * Return whether the disk has twice `bytes` free. Twice, because `bytes` is an
  * estimate that may be too low.
  */
 bool block_rewrite_has_room(struct tsdb *db, uint64_t bytes);
 
 /*
- * Replaces parts, in the view and on disk, by the new block b that has their
+ * Replace parts, in the view and on disk, by the new block b that has their
  * profiles. b is NULL if none of the profiles is left. With `aside`, the
  * directories of the old parts are renamed, not removed: set it if the disk
  * failed to return some of their data. Errors as db_supersede(), db_retire(),
@@ -64,13 +64,13 @@ NODISCARD int block_rewrite_replace(struct tsdb *db, const struct part *v,
 				    struct err *err) REQUIRES(db->job_mu);
 
 /*
- * Returns the minimum size in bytes of a values file that is linked into a new
+ * Return the minimum size in bytes of a values file that is linked into a new
  * block. The chunks of smaller files are copied.
  */
 uint64_t block_rewrite_link_min(const struct tsdb *db);
 
 /*
- * Merges blocks into one new block, which replaces them. Losses are added to
+ * Merge blocks into one new block, which replaces them. Losses are added to
  * *loss. Returns ERR_CLOSED when cancelled, or an error of the limits. Other
  * errors as compactor_run(); the blocks then count as failed, and are not
  * compacted again until the next startup.
@@ -80,18 +80,18 @@ NODISCARD int rewrite_blocks(struct tsdb *db, const struct part *v,
 			     struct rewrite_loss *loss, struct err *err)
 	REQUIRES(db->job_mu);
 
-/* Returns the properties of a block that the planner uses. */
+/* Return the properties of a block that the planner uses. */
 struct plan_block block_rewrite_describe(const struct tsdb *db,
 					 struct block *b);
 
 /*
- * Returns references to all blocks in the planner's order: by min_ms, then by
+ * Return references to all blocks in the planner's order: by min_ms, then by
  * age. The caller frees the list with db_parts_free().
  */
 struct part *blocks_by_time(struct tsdb *db, size_t *count);
 
 /*
- * Rewrites each block that how->wanted() selects into a new block, and adds up
+ * Rewrite each block that how->wanted() selects into a new block, and add up
  * the results in *out. If a block fails, the error is logged, and the other
  * blocks are still rewritten; the first error is returned. Stops after
  * ERR_NOSPACE, after an error of the limits, and after ERR_CLOSED:

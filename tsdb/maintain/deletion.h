@@ -17,7 +17,7 @@
 struct tsdb;
 
 /*
- * Deletes the profiles in [from, to] (ms) of all series that the matchers match
+ * Delete the profiles in [from, to] (ms) of all series that the matchers match
  * (count 0: all series). Samples appended later are not affected. When 0 is
  * returned, the deletion is durable. On failure (ERR_IO, ERR_NOSPACE,
  * ERR_CORRUPT) some of the profiles may be deleted; the caller may simply try

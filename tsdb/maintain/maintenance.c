@@ -35,14 +35,14 @@ static void maintenance_yield(const struct tsdb *db)
 		usleep(5000);
 }
 
-/* Adapts retention_next() to struct job. */
+/* Adapt retention_next() to struct job. */
 static int retain_job(struct tsdb *db, bool all UNUSED, struct err *err)
 	REQUIRES(db->job_mu)
 {
 	return retention_next(db, err);
 }
 
-/* Adapts compaction_next() to struct job. */
+/* Adapt compaction_next() to struct job. */
 static int compact_job(struct tsdb *db, bool all UNUSED, struct err *err)
 	REQUIRES(db->job_mu)
 {

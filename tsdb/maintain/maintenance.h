@@ -12,14 +12,14 @@
 #include "tsdb/db/db.h"
 
 /*
- * Runs one round: applies retention, seals heads that are due (all heads if
+ * Run one round: applies retention, seals heads that are due (all heads if
  * seal_all is set), compacts. If a job fails, the error is logged, and the
  * other jobs still run; the first error is returned. err must not be NULL.
  */
 NODISCARD int db_maintain(struct tsdb *db, bool seal_all, struct err *err);
 
 /*
- * Runs the next compaction that the planner asks for. Returns 1 after a
+ * Run the next compaction that the planner asks for. Returns 1 after a
  * compaction, and 0 if there is nothing to compact. Returns ERR_NOSPACE when
  * the disk has too little free space. Other errors as rewrite_blocks().
  */
@@ -27,7 +27,7 @@ NODISCARD int compaction_next(struct tsdb *db, struct err *err)
 	REQUIRES(db->job_mu);
 
 /*
- * Tries everything that was set aside, at most every five minutes, or always if `all`
+ * Try everything that was set aside, at most every five minutes, or always if `all`
  * is set. What the disk still cannot read stays for the next time, and is no
  * error. Returns 0 when done. ERR_NOSPACE, ERR_LIMIT, ERR_IO: profiles cannot
  * be stored now; the rest is tried again later.
@@ -35,7 +35,7 @@ NODISCARD int compaction_next(struct tsdb *db, struct err *err)
 NODISCARD int readmission_next(struct tsdb *db, bool all, struct err *err);
 
 /*
- * Removes the next part that retention selects. Returns 1 after a removal, 0 if
+ * Remove the next part that retention selects. Returns 1 after a removal, 0 if
  * no part is selected, or an error if the part could not be removed.
  */
 NODISCARD int retention_next(struct tsdb *db, struct err *err)

@@ -12,7 +12,7 @@
 #include "tsdb/db/db.h"
 
 /*
- * Closes a head: new samples of its window then go to a new head, the next
+ * Close a head: new samples of its window then go to a new head, the next
  * generation. An empty head stays open, and false is returned. The reason is
  * that heads are named by window and opening LSN: nothing was appended to an
  * empty head, so the next generation could have the same opening LSN, and the
@@ -21,7 +21,7 @@
 bool sealing_close_head(struct tsdb *db, struct head *r);
 
 /*
- * Removes a head that is still empty. Its directory is renamed under append_mu,
+ * Remove a head that is still empty. Its directory is renamed under append_mu,
  * before an append can create a head of that name again. Returns ERR_IO when
  * the rename failed.
  */
@@ -29,7 +29,7 @@ NODISCARD int sealing_remove_empty(struct tsdb *db, struct head *r,
 				   struct err *err) REQUIRES(db->job_mu);
 
 /*
- * Seals the next head that the planner selects (any head if `all` is set).
+ * Seal the next head that the planner selects (any head if `all` is set).
  * Returns 1 after sealing a head, 0 if none is selected. Returns ERR_NOSPACE
  * while sealing waits for free disk space. Other errors as db_flush_head() and
  * compactor_run(). After an error the head is tried again later.
@@ -38,7 +38,7 @@ NODISCARD int sealing_next(struct tsdb *db, bool all, struct err *err)
 	REQUIRES(db->job_mu);
 
 /*
- * Seals the heads for which wanted() is true. Returns the first error; the
+ * Seal the heads for which wanted() is true. Returns the first error; the
  * other heads are sealed all the same.
  */
 NODISCARD int sealing_seal_some(struct tsdb *db,

@@ -16,7 +16,7 @@
 struct tsdb;
 
 /*
- * Makes a snapshot of everything that is stored now, in snapshots/NAME in the
+ * Make a snapshot of everything that is stored now, in snapshots/NAME in the
  * data directory. Open heads are included only if `ranges` is set. Returns
  * ERR_EXISTS when a snapshot of that name exists. Returns ERR_IO or ERR_NOSPACE
  * when the snapshot could not be written, ERR_CLOSED when tsdb_interrupt() was

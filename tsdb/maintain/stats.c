@@ -75,7 +75,7 @@ void tsdb_stats(struct tsdb *db, struct tsdb_stats *out)
 }
 
 /*
- * Adds the counters of three sources: heads and blocks, profiles that could not
+ * Add the counters of three sources: heads and blocks, profiles that could not
  * be read, and the WAL.
  */
 uint64_t tsdb_damage(struct tsdb *db)

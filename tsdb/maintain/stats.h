@@ -44,19 +44,19 @@ struct tsdb_stats {
 };
 
 /*
- * Returns the amount of damage found since startup: damaged parts of logs,
+ * Return the amount of damage found since startup: damaged parts of logs,
  * files and profiles. A torn log end after a power cut is not counted.
  */
 uint64_t tsdb_damage(struct tsdb *db);
 
 /*
- * Returns the number of WAL records whose profile should have been in a head or
+ * Return the number of WAL records whose profile should have been in a head or
  * block when the database was opened, but was not. Unless the database is
  * read-only, these profiles have been stored again.
  */
 uint64_t tsdb_recovered(struct tsdb *db);
 
-/* Sets *out to the current statistics. */
+/* Set *out to the current statistics. */
 void tsdb_stats(struct tsdb *db, struct tsdb_stats *out);
 
 #endif

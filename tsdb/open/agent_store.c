@@ -48,7 +48,7 @@ struct agent_store {
 	_Atomic int stopping; /* asked without the lock, too */
 };
 
-/* Implements appender.append. */
+/* Implement appender.append. */
 static int agent_store_append(struct appender *a, const struct sample *s,
 			      uint64_t *lsn, struct err *err)
 {
@@ -73,7 +73,7 @@ static int agent_store_append(struct appender *a, const struct sample *s,
 	return st->o.sync_ms < 0 ? wal_sync(st->wal, *lsn, err) : 0;
 }
 
-/* Implements appender.sync. */
+/* Implement appender.sync. */
 static int agent_store_sync(struct appender *a, uint64_t from, uint64_t lsn,
 			    struct err *err)
 {
@@ -156,7 +156,7 @@ static void ignore_entry(void *ctx UNUSED, const struct segment_entry *e UNUSED)
 {
 }
 
-/* Refuses the directory of a database, which contains a folder `ranges`. */
+/* Refuse the directory of a database, which contains a folder `ranges`. */
 static int check_no_database(struct agent_store *s, struct err *err)
 {
 	CLEANUP(mem_freep) char *ranges = mem_printf("%s/ranges", s->path);
@@ -172,7 +172,7 @@ static int check_no_database(struct agent_store *s, struct err *err)
 			    s->path);
 }
 
-/* Opens the directory and locks it. */
+/* Open the directory and lock it. */
 static int open_dir(struct agent_store *s, struct err *err)
 {
 	int rc = tsdb_check_dir(s->o.fs, s->path, true, err);
@@ -186,7 +186,7 @@ static int open_dir(struct agent_store *s, struct err *err)
 }
 
 /*
- * Opens the log. wal_replay() seals the segments of the last run, so that later
+ * Open the log. wal_replay() seals the segments of the last run, so that later
  * starts need not scan them.
  */
 static int open_log(struct agent_store *s, struct err *err)

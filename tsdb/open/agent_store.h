@@ -37,14 +37,14 @@ struct agent_store_options {
 };
 
 /*
- * Returns the default size of a segment on a disk of so many bytes: 16 MiB, or a
+ * Return the default size of a segment on a disk of so many bytes: 16 MiB, or a
  * 64th of the disk. The last segment is never removed, so on a small disk, it has
  * to be small beside the backlog that remote write keeps.
  */
 int64_t agent_store_segment_size(uint64_t disk);
 
 /*
- * Opens the store in the directory o->path, or creates it. ERR_BUSY: another
+ * Open the store in the directory o->path, or create it. ERR_BUSY: another
  * process uses the directory. ERR_INVALID: the directory contains a database,
  * or something else. ERR_UNSUPPORTED: a newer version wrote it. ERR_IO,
  * ERR_NOSPACE: it cannot be read or created.
@@ -52,21 +52,21 @@ int64_t agent_store_segment_size(uint64_t disk);
 NODISCARD int agent_store_open(const struct agent_store_options *o,
 			       struct agent_store **out, struct err *err);
 
-/* Makes everything durable and frees the store; NULL is a no-op. */
+/* Make everything durable and free the store; NULL is a no-op. */
 void agent_store_close(struct agent_store *s);
 
 /*
- * Returns the interface for appending, borrowed from the store. As in a
+ * Return the interface for appending, borrowed from the store. As in a
  * database, times before 1970 or more than ten minutes in the future are
  * refused. Old samples are accepted: the receiver of remote write decides
  * whether they are too old.
  */
 struct appender *agent_store_appender(struct agent_store *s);
 
-/* Returns the interface for reading, borrowed from the store. */
+/* Return the interface for reading, borrowed from the store. */
 struct sample_log *agent_store_log(struct agent_store *s);
 
-/* Returns the size of the log in bytes. */
+/* Return the size of the log in bytes. */
 uint64_t agent_store_bytes(struct agent_store *s);
 
 #endif

@@ -13,7 +13,7 @@
 #include "base/file.h"
 
 /*
- * Returns 0 if `path` is the data directory of a database or, with or_empty
+ * Return 0 if `path` is the data directory of a database or, with or_empty
  * set, is empty. Returns ERR_NOTFOUND when the directory does not exist,
  * ERR_INVALID when it contains something else, or is empty without or_empty,
  * and ERR_IO when it cannot be listed.

@@ -11,8 +11,8 @@
 #include "tsdb/db/db.h"
 
 /*
- * Locks the data directory (unless read-only), opens the WAL, heads and blocks,
- * replays the WAL and completes interrupted removals. Returns ERR_BUSY when
+ * Lock the data directory (unless read-only), open the WAL, heads and blocks,
+ * replays the WAL and complete interrupted removals. Returns ERR_BUSY when
  * another process holds the lock, ERR_INVALID when this is not a data
  * directory, ERR_UNSUPPORTED when a newer version wrote it, and ERR_IO when a
  * directory cannot be read or made. err must not be NULL.

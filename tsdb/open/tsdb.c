@@ -70,7 +70,7 @@ static void *maintenance_run(void *arg)
 	return NULL;
 }
 
-/* Wakes the appends that wait; they then check `interrupted` and `quit`. */
+/* Wake the appends that wait; they then check `interrupted` and `quit`. */
 void tsdb_interrupt(struct tsdb *db)
 {
 	mutex_lock(&db->loop_mu);

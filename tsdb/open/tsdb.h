@@ -19,7 +19,7 @@
 struct tsdb;
 
 /*
- * Opens the database in the directory o->path, or creates it. Returns ERR_BUSY
+ * Open the database in the directory o->path, or create it. Returns ERR_BUSY
  * when another process has it open, ERR_UNSUPPORTED when a newer version wrote
  * it, ERR_INVALID when the directory contains something else, ERR_IO when it
  * cannot be read, and ERR_NOTFOUND when it does not exist and may not be
@@ -29,39 +29,39 @@ NODISCARD int tsdb_open(const struct tsdb_options *o, struct tsdb **out,
 			struct err *err);
 
 /*
- * Stops the workers, makes everything durable and frees the database; NULL is a
+ * Stop the workers, make everything durable and free the database; NULL is a
  * no-op.
  */
 void tsdb_close(struct tsdb *db);
 
 /*
- * Announces that the process is about to end: appends that wait for room, or
+ * Announce that the process is about to end: appends that wait for room, or
  * would have to wait, and rewrites and snapshots that clients have asked for fail
  * with ERR_CLOSED. Returns at once; tsdb_close() stops the rest.
  */
 void tsdb_interrupt(struct tsdb *db);
 
 /*
- * Returns the interface for appending (model/appender.h), borrowed from the
+ * Return the interface for appending (model/appender.h), borrowed from the
  * database.
  */
 struct appender *tsdb_appender(struct tsdb *db);
 
 /*
- * Returns the interface for reading the durable samples in the order in which
+ * Return the interface for reading the durable samples in the order in which
  * they were appended (model/sample_log.h), borrowed from the database.
  */
 struct sample_log *tsdb_sample_log(struct tsdb *db);
 
 /*
- * Flushes the whole WAL into heads now; for tests and benchmarks. err may be
+ * Flush the whole WAL into heads now; for tests and benchmarks. err may be
  * NULL. Returns ERR_NOSPACE or ERR_IO when some profiles are still only in the
  * WAL.
  */
 NODISCARD int tsdb_flush(struct tsdb *db, struct err *err);
 
 /*
- * Runs one round of maintenance now: applies retention, seals heads, compacts
+ * Run one round of maintenance now: applies retention, seals heads, compacts
  * blocks. Seals the heads that are due, or all heads if seal_all is set. For
  * imports, tests and benchmarks. err may be NULL. If a job fails, the others
  * still run, and the first error is returned.

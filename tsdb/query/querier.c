@@ -215,7 +215,7 @@ static int querier_skip_unreadable(struct querier *q, int rc,
 }
 
 /*
- * Collects matching series part by part, merges series with equal labels, and
+ * Collect matching series part by part, merge series with equal labels, and
  * sorts the result.
  */
 int querier_select(struct querier *q, const struct matcher *v, size_t count,

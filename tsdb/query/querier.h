@@ -24,7 +24,7 @@ struct querier;
 struct table_ref;
 
 /*
- * Sets *out to a new querier, which holds references to all parts of the
+ * Set *out to a new querier, which holds references to all parts of the
  * current view. The querier copies the limits, and asks them whether it may
  * continue while it selects series; their context must live until its last
  * selection. NULL: there are no limits.
@@ -33,16 +33,16 @@ void querier_open(struct tsdb *db, const struct limits *limits,
 		  struct querier **out);
 
 /*
- * Closes a querier; NULL is a no-op. Damage that the querier found is counted
+ * Close a querier; NULL is a no-op. Damage that the querier found is counted
  * and logged at this point.
  */
 void querier_close(struct querier *q);
 
-/* Closes *q and sets it to NULL; for CLEANUP(). */
+/* Close *q and set it to NULL; for CLEANUP(). */
 void querier_closep(struct querier **q);
 
 /*
- * Selects the series that all matchers match and that may have a profile in
+ * Select the series that all matchers match and that may have a profile in
  * [from, to], in label order. Replaces the previous selection and frees its
  * label sets. Parts that cannot be read are left out; see querier_lost().
  * Returns an error of the limits, and ERR_INVALID if a regular expression takes
@@ -53,13 +53,13 @@ NODISCARD int querier_select(struct querier *q, const struct matcher *v,
 			     struct err *err);
 
 /*
- * Removes from the selection the series for whose label sets keep() is false.
+ * Remove from the selection the series for whose label sets keep() is false.
  */
 void querier_keep(struct querier *q,
 		  bool (*keep)(void *ctx, const struct labels *ls), void *ctx);
 
 /*
- * Returns the first error that made an answer incomplete, or NULL if all
+ * Return the first error that made an answer incomplete, or NULL if all
  * answers were complete. After an error, selections, lists of times and totals
  * may lack stored data. Errors of querier_fetch() are not included: its caller
  * receives them.
@@ -67,19 +67,19 @@ void querier_keep(struct querier *q,
 const struct err *querier_lost(const struct querier *q);
 
 /*
- * Returns the number of blocks, chunks and profiles that were missing in
+ * Return the number of blocks, chunks and profiles that were missing in
  * answers.
  */
 uint64_t querier_lost_count(const struct querier *q);
 
 /*
- * Returns the number of bytes that the selection uses, together with the data
+ * Return the number of bytes that the selection uses, together with the data
  * that is kept for later calls.
  */
 size_t querier_memory(const struct querier *q);
 
 /*
- * Calls fn for the values of a label, or, if `name` is empty, for the names of
+ * Call fn for the values of a label, or, if `name` is empty, for the names of
  * all labels. Only parts that overlap [from, to] are read. fn may receive a
  * text more than once, and also texts of series that have no profile in [from,
  * to]. Texts are valid only during the call of fn. The selection does not
@@ -89,11 +89,11 @@ NODISCARD int querier_texts(struct querier *q, struct str name, int64_t from,
 			    int64_t to, void (*fn)(void *ctx, struct str text),
 			    void *ctx, struct err *err);
 
-/* Returns the number of selected series. */
+/* Return the number of selected series. */
 size_t querier_count(const struct querier *q);
 
 /*
- * Returns the label set of selected series i, borrowed until the next
+ * Return the label set of selected series i, borrowed until the next
  * selection.
  */
 struct labels *querier_labels(const struct querier *q, size_t i);
@@ -105,7 +105,7 @@ struct times_view {
 };
 
 /*
- * Sets *out to the times of series i in [from, to], ascending and without
+ * Set *out to the times of series i in [from, to], ascending and without
  * duplicates, borrowed until the next call. Reads no values. Unreadable chunks
  * are left out; see querier_lost(). Returns ERR_CORRUPT or ERR_IO when an index
  * cannot be read.
@@ -125,12 +125,12 @@ struct profile {
 	struct buf raw;     /* uncompressed bytes, as received */
 };
 
-/* Frees the buffers of a profile. */
+/* Free the buffers of a profile. */
 void profile_fini(struct profile *p);
 
 /*
- * Replaces the contents of *out with the profile of series i at exactly the
- * time `ms`, and verifies its hash. Returns ERR_NOTFOUND when there is no such
+ * Replace the contents of *out with the profile of series i at exactly the
+ * time `ms`, and verify its hash. Returns ERR_NOTFOUND when there is no such
  * profile, ERR_CORRUPT when the profile is damaged on disk, ERR_IO when the
  * disk cannot be read, ERR_TOOBIG when the profile is larger than the maximum
  * of out->raw, ERR_UNSUPPORTED when it is stored with an unknown codec, and the
@@ -146,14 +146,14 @@ NODISCARD int querier_fetch(struct querier *q, size_t i, int64_t ms,
 typedef int (*querier_spend_fn)(void *ctx, size_t bytes, struct err *err);
 
 /*
- * Sets the function that the querier calls, from now on, before it reads the
+ * Set the function that the querier calls, from now on, before it reads the
  * bytes of a profile. The argument `bytes` of that function is the additional
  * memory that the querier and the profile will use.
  */
 void querier_on_spend(struct querier *q, querier_spend_fn spend, void *ctx);
 
 /*
- * Announces that profiles will be fetched series by series, oldest first. Each
+ * Announce that profiles will be fetched series by series, oldest first. Each
  * chunk is then decoded once and kept for the next fetch.
  */
 void querier_sequential(struct querier *q);
@@ -170,13 +170,13 @@ struct querier_row {
 };
 
 /*
- * Releases the table of a row. The rows still belong to the querier. A zeroed
+ * Release the table of a row. The rows still belong to the querier. A zeroed
  * row is a no-op.
  */
 void querier_row_fini(struct querier_row *r);
 
 /*
- * Sets *out to the row of the profile of series i at exactly the time `ms`, for
+ * Set *out to the row of the profile of series i at exactly the time `ms`, for
  * code that adds up columns (model/codec.h). The rows are valid until the next
  * call. Data that refers to the rows' table (a sum, a search) is valid until
  * the caller releases *out with querier_row_fini(). The caller may release it
@@ -189,11 +189,11 @@ NODISCARD int querier_rows(struct querier *q, size_t i, int64_t ms,
 			   const bool *types, struct querier_row *out,
 			   struct err *err);
 
-/* Frees the memory that is kept for the next fetch. */
+/* Free the memory that is kept for the next fetch. */
 void querier_trim(struct querier *q);
 
 /*
- * Sets *hash and *raw_len to the hash and the uncompressed size of the profile
+ * Set *hash and *raw_len to the hash and the uncompressed size of the profile
  * of series i at exactly the time `ms`, without reading its bytes. Errors as
  * querier_fetch().
  */
@@ -201,7 +201,7 @@ NODISCARD int querier_stat(struct querier *q, size_t i, int64_t ms,
 			   uint64_t *hash, uint32_t *raw_len, struct err *err);
 
 /*
- * Appends the encoded type set (model/types.h) of the newest profile of series
+ * Append the encoded type set (model/types.h) of the newest profile of series
  * i to *out. Reads no values. Returns ERR_NOTFOUND when the series has no
  * profiles, and ERR_CORRUPT or ERR_IO when it cannot be read.
  */
@@ -233,7 +233,7 @@ struct totals_view {
 };
 
 /*
- * Sets *out to the totals of the profiles of series i in [from, to], borrowed
+ * Set *out to the totals of the profiles of series i in [from, to], borrowed
  * until the next call. Reads no values. Unreadable chunks and records are left
  * out; see querier_lost(). Returns ERR_CORRUPT or ERR_IO when an index cannot
  * be read.

@@ -108,21 +108,21 @@ struct querier {
 	struct err failed_why;
 };
 
-/* Records that an answer lacks `count` parts, chunks or profiles. */
+/* Record that an answer lacks `count` parts, chunks or profiles. */
 void querier_note_lost(struct querier *q, uint64_t count,
 		       const struct err *why);
 
 /*
- * Records, if rc is ERR_CORRUPT or ERR_IO, that a requested profile could not
+ * Record, if rc is ERR_CORRUPT or ERR_IO, that a requested profile could not
  * be read. Returns rc.
  */
 int querier_note_failed(struct querier *q, int rc, const struct err *why);
 
-/* Closes the cursor and frees its list of chunks. */
+/* Close the cursor and free its list of chunks. */
 void querier_close_cursor(struct cursor *c);
 
 /*
- * Calls the querier's `spend` function, if there is one, before `bytes` more
+ * Call the querier's `spend` function, if there is one, before `bytes` more
  * bytes of memory are used. Returns the error of that function: the memory may
  * not be used then.
  */
@@ -136,7 +136,7 @@ struct found {
 };
 
 /*
- * Finds the profile of series i at exactly the time ms, in the oldest part that
+ * Find the profile of series i at exactly the time ms, in the oldest part that
  * has it. If the profile is unflushed and `wal` is not NULL, f->hit.segment is
  * set to its WAL segment, with a reference that the caller releases.
  * ERR_NOTFOUND: no part has the profile. ERR_CORRUPT, ERR_IO: a part that may

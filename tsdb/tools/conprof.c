@@ -476,7 +476,7 @@ static int walk_segment(struct walk *w, const char *path, struct err *err)
 }
 
 /*
- * Reads the WAL in `dir`: collects its series if w->names_only is set, else
+ * Read the WAL in `dir`: collects its series if w->names_only is set, else
  * visits its samples. With `checkpoints`, the segments in checkpoint folders
  * are read first, because their records are older than those of the other
  * segments. Damage is reported to the visitor. Returns the first error of the
@@ -582,7 +582,7 @@ static int walk_head_file(struct walk *w, const char *path, struct err *err)
 }
 
 /*
- * Visits the chunks in the files in `dir` (chunks_head/). The series must have
+ * Visit the chunks in the files in `dir` (chunks_head/). The series must have
  * been collected from the WAL before. Damage is reported to the visitor.
  * Returns the first error of the visitor.
  */

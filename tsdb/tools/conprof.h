@@ -40,11 +40,11 @@ struct conprof_visitor {
 	void *ctx;
 };
 
-/* Returns whether a directory looks like a conprof data directory. */
+/* Return whether a directory looks like a conprof data directory. */
 bool conprof_is_dir(const char *path);
 
 /*
- * Visits every profile in the data directory. Head chunks and the WAL may
+ * Visit every profile in the data directory. Head chunks and the WAL may
  * repeat profiles of blocks, so a profile may be visited twice. Damage is
  * reported to v->damaged() and does not end the walk. Returns the first error
  * of v->visit(), and ERR_IO when the directory cannot be listed.

@@ -115,7 +115,7 @@ struct counted {
 };
 
 /*
- * Adds one chunk to the counts. There is one function of this type for each
+ * Add one chunk to the counts. There is one function of this type for each
  * grouping: by label value, by codec, and by section (a named part of the bytes
  * that a codec stores).
  */

@@ -11,7 +11,7 @@
 #include "tsdb/open/tsdb.h"
 
 /*
- * Returns whether a path is a data directory of everprof: of a server, of an
+ * Return whether a path is a data directory of everprof: of a server, of an
  * agent, or a snapshot. A data directory of conprof does not count.
  */
 bool tsdb_is_dir(const char *path);
@@ -46,7 +46,7 @@ struct tsdb_label_stats {
 };
 
 /*
- * Calls fn for each part of the database, blocks first. `p` is valid only
+ * Call fn for each part of the database, blocks first. `p` is valid only
  * during the call of fn. Reads the chunk metadata of heads.
  */
 void tsdb_each_part(struct tsdb *db,
@@ -54,7 +54,7 @@ void tsdb_each_part(struct tsdb *db,
 		    void *ctx);
 
 /*
- * Calls fn for each value of a label, in byte order. Unflushed profiles are not
+ * Call fn for each value of a label, in byte order. Unflushed profiles are not
  * counted; damaged chunks are left out. Returns ERR_CORRUPT or ERR_IO when an
  * index cannot be read; fn is not called then.
  */
@@ -64,7 +64,7 @@ NODISCARD int tsdb_label_stats(struct tsdb *db, const char *label,
 			       void *ctx, struct err *err);
 
 /*
- * Calls fn for each codec in use ("zstd", "columns") and for the tables of a
+ * Call fn for each codec in use ("zstd", "columns") and for the tables of a
  * codec ("columns: tables"), in order; s->value is the name. For tables, only
  * stored_bytes is set. Errors as tsdb_label_stats().
  */
@@ -74,7 +74,7 @@ NODISCARD int tsdb_codec_stats(struct tsdb *db,
 			       void *ctx, struct err *err);
 
 /*
- * Calls fn for each section (one kind of data) in the stored bytes of codecs,
+ * Call fn for each section (one kind of data) in the stored bytes of codecs,
  * such as "columns: texts", in order; only stored_bytes is set. Errors as
  * tsdb_label_stats(), and ERR_IO when values cannot be read.
  */

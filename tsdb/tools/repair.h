@@ -34,7 +34,7 @@ typedef void (*tsdb_progress_fn)(void *ctx, const char *block, size_t i,
 				 size_t count);
 
 /*
- * Flushes the WAL, and rewrites each damaged head or block as a block with the
+ * Flush the WAL, and rewrite each damaged head or block as a block with the
  * profiles that are intact. Losses are logged and counted in *out. A block that cannot be rewritten is skipped; the
  * first such error is returned at the end. A full disk (ERR_NOSPACE) ends the
  * repair at once.
@@ -43,7 +43,7 @@ NODISCARD int tsdb_repair(struct tsdb *db, struct tsdb_repair *out,
 			  struct err *err);
 
 /*
- * Encodes again, oldest first, all blocks with chunks for which the columns
+ * Encode again, oldest first, all blocks with chunks for which the columns
  * codec was never tried. If the job is interrupted, the blocks that it has
  * finished stay as they are. progress may be NULL. *recoded is set to the
  * number of blocks rewritten. Errors as tsdb_repair().
@@ -52,7 +52,7 @@ NODISCARD int tsdb_recode(struct tsdb *db, tsdb_progress_fn progress, void *ctx,
 			  size_t *recoded, struct err *err);
 
 /*
- * Records that an operator confirmed the system time: retention by time uses
+ * Record that an operator confirmed the system time: retention by time uses
  * the system time again. Returns ERR_IO or ERR_NOSPACE when this cannot be
  * saved, and errors of the limits (NULL: none), which are asked while it waits
  * for other jobs.
@@ -61,7 +61,7 @@ NODISCARD int tsdb_confirm_clock(struct tsdb *db, const struct limits *limits,
 				 struct err *err);
 
 /*
- * Rewrites the blocks that have tombstones, leaving out the deleted profiles.
+ * Rewrite the blocks that have tombstones, leaving out the deleted profiles.
  * Errors as tsdb_repair(), those of the limits (NULL: none), and ERR_CLOSED when
  * tsdb_interrupt() was called meanwhile. Blocks that were rewritten stay so.
  */

@@ -30,7 +30,7 @@
 #define PIECE MIB /* number of bytes read at once */
 
 /*
- * Counts a problem in the file `path`, and reports it to the caller of the
+ * Count a problem in the file `path`, and report it to the caller of the
  * verification by v->found().
  */
 static void PRINTF(3, 4)
@@ -46,7 +46,7 @@ static void PRINTF(3, 4)
 	v->found(v->ctx, path, what);
 }
 
-/* Compares the checksum of a block's file with the checksum in meta.json. */
+/* Compare the checksum of a block's file with the checksum in meta.json. */
 static void verify_file(struct verify *v, const struct block *b,
 			const struct meta_file *f)
 {
@@ -204,7 +204,7 @@ static void verify_records(struct log_verify *l, struct bytes file,
 }
 
 /*
- * Verifies the header and all records of a log file. `magic` is the kind of
+ * Verify the header and all records of a log file. `magic` is the kind of
  * file. `live` says that a server may be writing to the file, so that an
  * incomplete end is no damage. `sealed` says that the file should end with a
  * segment directory (a list of the segment's profiles) and a footer. A missing
@@ -256,7 +256,7 @@ static void verify_log(struct verify *v, const char *path, uint32_t magic,
 }
 
 /*
- * Verifies the header and length of a head's values file, but not its chunks.
+ * Verify the header and length of a head's values file, but not its chunks.
  */
 static void verify_values(struct verify *v, const struct head *r, bool live)
 {
@@ -366,8 +366,8 @@ static void verify_part(struct verify *v, struct part part, const char *path)
 }
 
 /*
- * Compares the checksums of the block's files with meta.json, decodes all
- * chunks, and compares the numbers of series and profiles with meta.json.
+ * Compare the checksums of the block's files with meta.json, decode all
+ * chunks, and compare the numbers of series and profiles with meta.json.
  */
 void verify_open_block(struct verify *v, struct block *b)
 {

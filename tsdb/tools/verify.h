@@ -42,14 +42,14 @@ struct block;
 
 struct head;
 
-/* Verifies an open block. Problems are reported and counted in *v. */
+/* Verify an open block. Problems are reported and counted in *v. */
 void verify_open_block(struct verify *v, struct block *b);
 
-/* Verifies the profiles of an open head, as verify_open_block() does. */
+/* Verify the profiles of an open head, as verify_open_block() does. */
 void verify_open_head(struct verify *v, struct head *r);
 
 /*
- * Verifies the database in the directory `dir`. Problems are reported and
+ * Verify the database in the directory `dir`. Problems are reported and
  * counted in *v; they do not make the function fail. Returns ERR_NOTFOUND,
  * ERR_IO or ERR_INVALID when the directory cannot be read or is no data
  * directory.

@@ -70,7 +70,7 @@ static struct readable wal_log_find(struct wal *w, uint64_t position)
 	return r;
 }
 
-/* Implements sample_log.begin. */
+/* Implement sample_log.begin. */
 static uint64_t wal_log_begin(struct sample_log *l)
 {
 	struct wal *w = (struct wal *)l;
@@ -84,7 +84,7 @@ static uint64_t wal_log_begin(struct sample_log *l)
 	return number << 32;
 }
 
-/* Implements sample_log.end. */
+/* Implement sample_log.end. */
 static uint64_t wal_log_end(struct sample_log *l)
 {
 	struct wal *w = (struct wal *)l;
@@ -98,7 +98,7 @@ static uint64_t wal_log_end(struct sample_log *l)
 	return end;
 }
 
-/* Implements sample_log.next_number. */
+/* Implement sample_log.next_number. */
 static uint64_t wal_log_next_number(struct sample_log *l)
 {
 	struct wal *w = (struct wal *)l;
@@ -237,7 +237,7 @@ static int read_in_segment(const struct readable *r, uint64_t *position,
 	return rc;
 }
 
-/* Implements sample_log.skip. */
+/* Implement sample_log.skip. */
 static int wal_log_skip(struct sample_log *l, uint64_t *position,
 			struct err *err)
 {
@@ -310,7 +310,7 @@ static int wal_log_pass(struct wal *w, uint64_t *position, uint64_t number,
 		       0;
 }
 
-/* Implements sample_log.read. */
+/* Implement sample_log.read. */
 static int wal_log_read(struct sample_log *l, uint64_t *position,
 			bool with_body, struct buf *buf,
 			struct logged_sample *out, struct err *err)
@@ -341,7 +341,7 @@ static int wal_log_read(struct sample_log *l, uint64_t *position,
 	}
 }
 
-/* Implements sample_log.wait. */
+/* Implement sample_log.wait. */
 static void wal_log_wait(struct sample_log *l, uint64_t position,
 			 int64_t timeout_ms)
 {
@@ -370,7 +370,7 @@ static uint64_t bytes_from(const struct wal *w, const struct wal_segment *s,
 	return at < end ? end - at : 0;
 }
 
-/* Implements sample_log.bytes. */
+/* Implement sample_log.bytes. */
 static uint64_t wal_log_bytes(struct sample_log *l, uint64_t position)
 {
 	struct wal *w = (struct wal *)l;
@@ -385,13 +385,13 @@ static uint64_t wal_log_bytes(struct sample_log *l, uint64_t position)
 	return sum;
 }
 
-/* Implements sample_log.keep. */
+/* Implement sample_log.keep. */
 static void wal_log_keep(struct sample_log *l, uint64_t position)
 {
 	wal_keep((struct wal *)l, position);
 }
 
-/* Implements sample_log.holds. */
+/* Implement sample_log.holds. */
 static bool wal_log_holds(struct sample_log *l)
 {
 	struct wal *w = (struct wal *)l;

@@ -46,7 +46,7 @@ NODISCARD int wal_drop(struct wal *w, uint64_t upto, struct err *err);
 NODISCARD int wal_drop_sync(struct wal *w, struct err *err);
 
 /*
- * Implements sample_log.keep: remove the held segments that are before
+ * Implement sample_log.keep: remove the held segments that are before
  * `position`. A log without heads (wal_options.no_heads) removes its other
  * segments before `position`, too.
  */

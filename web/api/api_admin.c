@@ -23,7 +23,7 @@
 #define ADMIN_TIMEOUT_MAX_MS INT64_C(86400000)
 
 /*
- * Returns ERR_DENIED unless the admin API is enabled. ERR_DENIED becomes status
+ * Return ERR_DENIED unless the admin API is enabled. ERR_DENIED becomes status
  * 403, which tells clients not to retry (docs/decisions.md, 31).
  */
 static int check_enabled(const struct web *w, struct err *err)

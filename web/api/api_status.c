@@ -148,7 +148,7 @@ static int write_targets(struct target_writer *w, struct scraper *s,
 	return rc;
 }
 
-/* Returns the health of a service discovery, in the words of targets. */
+/* Return the health of a service discovery, in the words of targets. */
 static const char *discovery_health(const struct web_discovery *d)
 {
 	if (d->error)
@@ -183,7 +183,7 @@ static void write_discovery(void *ctx, const struct web_discovery *d)
 	json_end(j, '}');
 }
 
-/* Returns the health of a collector, in the words of targets. */
+/* Return the health of a collector, in the words of targets. */
 static const char *collector_health(const struct web_collector_state *c)
 {
 	if (c->error[0])

@@ -243,7 +243,7 @@ static bool has_fewer_limits(const struct auth *a,
 }
 
 /*
- * Returns ERR_DENIED when the new file would admit requests that the old file
+ * Return ERR_DENIED when the new file would admit requests that the old file
  * refused: the file may be empty or incomplete because it is still being
  * written. If the change is intended, a restart makes it take effect.
  */

@@ -83,7 +83,7 @@ bool auth_is_current(struct auth *a);
 bool auth_is_open(struct auth *a);
 
 /*
- * Returns what strangers in the network could do, as a sentence for a warning:
+ * Return what strangers in the network could do, as a sentence for a warning:
  * read all profiles, or intercept passwords. NULL if they can do neither.
  */
 const char *auth_exposure(struct auth *a);

@@ -338,7 +338,7 @@ struct token_entry {
 };
 
 /*
- * Returns a file's path and current stamp (modification time, size and inode).
+ * Return a file's path and current stamp (modification time, size and inode).
  * This is called before the file is read, so that web_config_is_stale() detects
  * a change that happens during the read.
  */

@@ -185,7 +185,7 @@ static bool reply_park(struct exchange *x, struct err *err)
 }
 
 /*
- * Runs on a worker thread: make the next piece of a stream, then resume the
+ * Run on a worker thread: make the next piece of a stream, then resume the
  * connection.
  */
 static void fill_chunk(void *ctx, unsigned worker UNUSED)

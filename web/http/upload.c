@@ -37,7 +37,7 @@ static bool client_waits(struct exchange *x)
 			     "100-continue");
 }
 
-/* Sets an error as the answer; the connection is closed after it. */
+/* Set an error as the answer; the connection is closed after it. */
 static bool upload_end(struct exchange *x, int code, const char *why)
 {
 	exchange_refuse(x, code, why);
@@ -45,7 +45,7 @@ static bool upload_end(struct exchange *x, int code, const char *why)
 	return true;
 }
 
-/* Refuses a body that is too large, or reads and drops it. */
+/* Refuse a body that is too large, or read and drop it. */
 static bool refuse_large(struct exchange *x, int64_t len)
 {
 	if (!client_waits(x) && len <= 4 * (int64_t)x->server->o.max_body) {
@@ -55,7 +55,7 @@ static bool refuse_large(struct exchange *x, int64_t len)
 	return upload_end(x, ERR_TOOBIG, "the request body is too large");
 }
 
-/* Refuses a body for which there is no memory, or reads and drops it. */
+/* Refuse a body for which there is no memory, or read and drop it. */
 static bool refuse_crowded(struct exchange *x, int64_t len)
 {
 	if (!client_waits(x) && len <= DROP_MAX) {

@@ -16,17 +16,17 @@
 bool upload_is(const struct exchange *x);
 
 /*
- * Takes memory for the body, and gives the client more time to send it. Returns
+ * Take memory for the body, and give the client more time to send it. Returns
  * whether the request is refused; in this case the answer is set, and the
  * connection is closed after it. If there is no memory for a small body, the
  * body is read and dropped instead, so that the client can read the answer.
  */
 bool upload_refuse(struct exchange *x);
 
-/* Appends a piece to the body. */
+/* Append a piece to the body. */
 void upload_add(struct exchange *x, const char *data, size_t len);
 
-/* Frees the body and returns its memory to the limiter. */
+/* Free the body and return its memory to the limiter. */
 void upload_free(struct exchange *x);
 
 #endif
