@@ -19,6 +19,7 @@ root = os.path.abspath(sys.argv[1])
 PROJECT = '''cmake_minimum_required(VERSION 3.25)
 project(checkout NONE)
 add_custom_target(everprof COMMAND ${CMAKE_COMMAND} -E echo ${PROJECT_SOURCE_DIR} > built)
+add_custom_target(everprof-bench)
 '''
 PRESETS = '''{"version": 3, "configurePresets": [
   {"name": "release", "binaryDir": "build/release"}, {"name": "asan", "binaryDir": "build/asan"}]}'''
