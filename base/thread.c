@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/thread.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 
-/* What a new thread is told. */
+/* The name of a new thread, and the function that it runs. */
 struct thread_begin {
 	const char *name;
 	void *(*run)(void *);
@@ -28,14 +28,13 @@ pthread_t thread_start(const char *name, void *(*run)(void *), void *arg)
 {
 	struct thread_begin *b = mem_new(struct thread_begin);
 	pthread_t thread;
-	int rc;
 
 	*b = (struct thread_begin){ name, run, arg };
-	rc = pthread_create(&thread, NULL, thread_run, b);
-	if (rc) {
+	errno = pthread_create(&thread, NULL, thread_run, b);
+	if (errno) {
 		fprintf(stderr,
-			"everprof: cannot start the thread %s: error %d; the limit on processes (ulimit -u, TasksMax) may be too low\n",
-			name, rc);
+			"everprof: cannot start the thread %s: %m; the limit on processes (ulimit -u, TasksMax) may be too low\n",
+			name);
 		abort();
 	}
 	return thread;

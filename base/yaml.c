@@ -45,12 +45,43 @@ static void yaml_merge_add_pair(struct merging *m, struct yaml_node *key,
 	m->map->items[m->map->count++] = value;
 }
 
+/*
+ * Compare keys of a map; a table_same_fn. `ctx` is the map's node, `number`
+ * the index of a key in the map's items, `key` a struct str.
+ */
+static bool yaml_same_key(const void *ctx, uint32_t number, const void *key)
+{
+	const struct yaml_node *map = ctx;
+
+	return str_eq(map->items[number]->text, *(const struct str *)key);
+}
+
 /* Whether the map being built has a key already. */
 static bool yaml_merge_has_key(const struct merging *m,
 			       const struct yaml_node *key)
 {
 	return table_find(&m->seen, hash_key(bytes_of(key->text)),
 			  yaml_same_key, m->map, &key->text) != TABLE_NONE;
+}
+
+/*
+ * Add a syntax error at a position, unless the parse has failed already, and
+ * mark the parse as failed. Returns NULL, so that callers write `return
+ * yaml_fail(...)`.
+ *
+ * libyaml counts lines and columns from 0. Only the first syntax error is
+ * reported: later errors are mostly consequences of the first.
+ */
+static struct yaml_node *yaml_fail(struct yaml_builder *b, yaml_mark_t mark,
+				   const char *text)
+{
+	struct yaml_node at = { .line = (unsigned)mark.line + 1,
+				.column = (unsigned)mark.column + 1 };
+
+	if (!b->failed)
+		yaml_error(b->y, &at, "%s", text);
+	b->failed = true;
+	return NULL;
 }
 
 /* Add the pairs of one map to which a merge key refers. */
@@ -78,11 +109,17 @@ static bool merge_from(struct yaml_builder *b, struct merging *m,
 }
 
 /*
+ * Replace each merge key of map n ("<<: *anchor") by the pairs of the map, or
+ * of the list of maps, to which the merge key refers; pairs whose key n already
+ * has are left out. Returns n. When a merge key refers to anything else, adds a
+ * syntax error and returns NULL.
+ *
  * The map's own pairs are added first, wherever the merge key is in the map,
  * because they take precedence. The array of items is then copied to the arena,
  * with its final size.
  */
-struct yaml_node *yaml_merge_apply(struct yaml_builder *b, struct yaml_node *n)
+static struct yaml_node *yaml_merge_apply(struct yaml_builder *b,
+					  struct yaml_node *n)
 {
 	struct yaml_node whole = *n;
 	struct merging m = { .map = &whole };
@@ -118,7 +155,8 @@ struct yaml_node *yaml_merge_apply(struct yaml_builder *b, struct yaml_node *n)
 	return good ? n : NULL;
 }
 
-bool yaml_has_merge_key(const struct yaml_node *map)
+/* Whether a map has a merge key, so that it needs yaml_merge_apply(). */
+static bool yaml_has_merge_key(const struct yaml_node *map)
 {
 	for (size_t i = 0; i < map->count; i += 2) {
 		if (is_merge_key(map->items[i]))
@@ -170,22 +208,6 @@ void yaml_warn(struct yaml *y, const struct yaml_node *at, const char *fmt, ...)
 	va_end(ap);
 	yaml_add_message(&y->warnings, y, at ? at->line : 0,
 			 at ? at->column : 0, text);
-}
-
-/*
- * libyaml counts lines and columns from 0. Only the first syntax error is
- * reported: later errors are mostly consequences of the first.
- */
-struct yaml_node *yaml_fail(struct yaml_builder *b, yaml_mark_t mark,
-			    const char *text)
-{
-	struct yaml_node at = { .line = (unsigned)mark.line + 1,
-				.column = (unsigned)mark.column + 1 };
-
-	if (!b->failed)
-		yaml_error(b->y, &at, "%s", text);
-	b->failed = true;
-	return NULL;
 }
 
 /*
@@ -296,13 +318,6 @@ static struct yaml_node *build_items(struct yaml_builder *b,
 	n->count = count;
 	mem_free(items);
 	return b->failed ? NULL : n;
-}
-
-bool yaml_same_key(const void *ctx, uint32_t number, const void *key)
-{
-	const struct yaml_node *map = ctx;
-
-	return str_eq(map->items[number]->text, *(const struct str *)key);
 }
 
 /*

@@ -29,35 +29,10 @@ struct yaml_builder {
 };
 
 /*
- * Add a syntax error at a position, unless the parse has failed already, and
- * mark the parse as failed. Returns NULL, so that callers write `return
- * yaml_fail(...)`.
- */
-struct yaml_node *yaml_fail(struct yaml_builder *b, yaml_mark_t mark,
-			    const char *text);
-
-/*
- * Compare keys of a map; a table_same_fn. `ctx` is the map's node, `number`
- * the index of a key in the map's items, `key` a struct str.
- */
-bool yaml_same_key(const void *ctx, uint32_t number, const void *key);
-
-/*
  * Return n as a mutable node. Decoders see the tree as constant, but mark nodes
  * as secret or ignored; this is safe, because the tree is never in read-only
  * memory.
  */
 struct yaml_node *yaml_own_node(const struct yaml_node *n);
-
-/*
- * Replace each merge key of map n ("<<: *anchor") by the pairs of the map, or
- * of the list of maps, to which the merge key refers; pairs whose key n already
- * has are left out. Returns n. When a merge key refers to anything else, adds a
- * syntax error and returns NULL.
- */
-struct yaml_node *yaml_merge_apply(struct yaml_builder *b, struct yaml_node *n);
-
-/* Whether a map has a merge key, so that it needs yaml_merge_apply(). */
-bool yaml_has_merge_key(const struct yaml_node *map);
 
 #endif

@@ -43,21 +43,19 @@ def check_tables(path):
 
 # The name of a source, as documents write it.
 SOURCE = re.compile(r'`([a-z]+/[\w./-]*\.(?:bpf\.c|c|h|tsx?|mjs|py|css|sh))`')
-
-
+# The name of a folder of a module.
 FOLDER = re.compile(r'`([a-z]+/[a-z/]+)/`')
-MODULES = ('base', 'model', 'symbols', 'client', 'discovery', 'pprof', 'bpf', 'tsdb', 'remotewrite', 'query', 'scrape',
-           'web', 'cmd', 'bench')
 
 
 def check_sources(path):
     """Complaints about sources that a document names, and that do not exist."""
+    modules = re.findall(r'^add_module\((\w+)', open('CMakeLists.txt').read(), re.M)
     for number, line in enumerate(open(path, encoding='utf-8'), 1):
         for name in SOURCE.findall(line):
             if not os.path.exists(name) and '/example_' not in name:
                 yield f'{path}:{number}: there is no {name}'
         for name in FOLDER.findall(line):
-            if name.split('/')[0] in MODULES and not os.path.isdir(name):
+            if name.split('/')[0] in modules and not os.path.isdir(name):
                 yield f'{path}:{number}: there is no folder {name}'
 
 

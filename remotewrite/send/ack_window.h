@@ -36,7 +36,7 @@ void ack_window_init(struct ack_window *w, struct log_place place);
 void ack_window_fini(struct ack_window *w);
 
 /*
- * Add the sample behind which the place is. Returns its number in the window,
+ * Add a sample that ends at the place `end`. Returns its number in the window,
  * for ack_window_ack(). Positions must grow.
  */
 uint64_t ack_window_add(struct ack_window *w, struct log_place end);

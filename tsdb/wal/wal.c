@@ -291,6 +291,22 @@ static int sync_segment_locked(struct wal *w, struct wal_segment *s,
 }
 
 /*
+ * Append s to the list of segments, and make s the current segment, which takes
+ * appends. The list takes over the caller's reference.
+ */
+static void wal_begin_segment(struct wal *w, struct wal_segment *s)
+{
+	mutex_lock(&w->mu);
+	segment_push(w, s);
+	w->current = s;
+	w->end = s->number << 32 | FILE_HEADER;
+	w->tail.segment = s->number;
+	w->tail.first = 0;
+	w->tail.next = w->next_number;
+	mutex_unlock(&w->mu);
+}
+
+/*
  * The new segment is created first, so that nothing changes if the disk has no
  * room for it.
  */
@@ -558,18 +574,6 @@ void wal_write_directory(struct wal *w, struct wal_segment *s,
 	else
 		leave_unsealed(w, s, end, &err);
 	buf_fini(&out);
-}
-
-void wal_begin_segment(struct wal *w, struct wal_segment *s)
-{
-	mutex_lock(&w->mu);
-	segment_push(w, s);
-	w->current = s;
-	w->end = s->number << 32 | FILE_HEADER;
-	w->tail.segment = s->number;
-	w->tail.first = 0;
-	w->tail.next = w->next_number;
-	mutex_unlock(&w->mu);
 }
 
 int wal_replay_begin(struct wal *w, struct err *err)

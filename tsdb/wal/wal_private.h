@@ -183,12 +183,6 @@ void wal_write_directory(struct wal *w, struct wal_segment *s,
 			 const struct segment_dir *directory, uint64_t end);
 
 /*
- * Append s to the list of segments, and make s the current segment, which takes
- * appends. The list takes over the caller's reference.
- */
-void wal_begin_segment(struct wal *w, struct wal_segment *s);
-
-/*
  * Create the first segment of this process. ERR_NOSPACE and other errors: the
  * log has no current segment yet, and wal_append() tries again.
  */

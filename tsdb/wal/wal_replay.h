@@ -4,8 +4,7 @@
  * by a crash), and seal the segments that are not sealed.
  *
  * Ownership: nothing is kept.
- * Threads: start-up only, before other threads exist; wal_write_directory(),
- * wal_begin_segment() and wal_replay_begin() also run in the appender.
+ * Threads: start-up only, before other threads exist.
  */
 #ifndef TSDB_WAL_WAL_REPLAY_H
 #define TSDB_WAL_WAL_REPLAY_H

@@ -8,6 +8,9 @@
 #include "base/mem.h"
 #include "web/auth/tls.h"
 
+/* Largest file that the configuration may name, in bytes. */
+#define FILE_MAX MIB
+
 /*
  * Decoder of tls_server_config, a section of the web configuration file.
  */
@@ -80,6 +83,54 @@ static void decode_sans(struct yaml *y, const struct yaml_node *n, void *field)
 		t->sans[t->san_count] = str_of("");
 		yaml_text(y, n->items[i], &t->sans[t->san_count++]);
 	}
+}
+
+/*
+ * Return a file's path and current stamp (modification time, size and inode).
+ * This is called before the file is read, so that web_config_is_stale() detects
+ * a change that happens during the read.
+ */
+static struct web_file web_config_look_at(const char *path)
+{
+	return (struct web_file){ path, file_stamp(path) };
+}
+
+/*
+ * Record a file that the configuration depends on, for web_config_is_stale().
+ */
+static void note_file(struct web_config *c, struct web_file f)
+{
+	struct web_file *more =
+		arena_array(&c->yaml.arena, struct web_file, c->file_count + 1);
+
+	if (c->file_count)
+		memcpy(more, c->files, c->file_count * sizeof(*more));
+	c->files = more;
+	c->files[c->file_count++] = f;
+}
+
+/*
+ * Read a file that the configuration names, and record the file for
+ * web_config_is_stale(). The returned text is in the arena. On failure an error
+ * at node `n` is added to c->yaml, and the result is empty.
+ */
+static struct str web_config_read_file(struct web_config *c,
+				       const struct yaml_node *n,
+				       struct str file)
+{
+	struct buf text = buf_init(FILE_MAX);
+	struct yaml *y = &c->yaml;
+	struct str path = arena_str(&y->arena, yaml_path(y, file));
+	struct str out = str_of("");
+	struct err err;
+
+	note_file(c, web_config_look_at(path.ptr));
+	if (file_slurp(path.ptr, &text, &err))
+		yaml_error(y, n, "%s", err.msg);
+	else
+		out = arena_str(&y->arena, str_from(buf_bytes(&text)));
+	buf_forget(&text);
+	return out;
 }
 
 /*
@@ -202,7 +253,6 @@ bool web_config_verifies(const struct web_tls *t)
 	       t->client_auth == WEB_CLIENT_VERIFIED;
 }
 
-#define FILE_MAX MIB
 /*
  * length of the shortest token in characters; shorter tokens are easy to guess
  */
@@ -336,48 +386,6 @@ struct token_entry {
 	struct web_token token;
 	struct str file;
 };
-
-/*
- * Return a file's path and current stamp (modification time, size and inode).
- * This is called before the file is read, so that web_config_is_stale() detects
- * a change that happens during the read.
- */
-static struct web_file web_config_look_at(const char *path)
-{
-	return (struct web_file){ path, file_stamp(path) };
-}
-
-/*
- * Record a file that the configuration depends on, for web_config_is_stale().
- */
-static void note_file(struct web_config *c, struct web_file f)
-{
-	struct web_file *more =
-		arena_array(&c->yaml.arena, struct web_file, c->file_count + 1);
-
-	if (c->file_count)
-		memcpy(more, c->files, c->file_count * sizeof(*more));
-	c->files = more;
-	c->files[c->file_count++] = f;
-}
-
-struct str web_config_read_file(struct web_config *c, const struct yaml_node *n,
-				struct str file)
-{
-	struct buf text = buf_init(FILE_MAX);
-	struct yaml *y = &c->yaml;
-	struct str path = arena_str(&y->arena, yaml_path(y, file));
-	struct str out = str_of("");
-	struct err err;
-
-	note_file(c, web_config_look_at(path.ptr));
-	if (file_slurp(path.ptr, &text, &err))
-		yaml_error(y, n, "%s", err.msg);
-	else
-		out = arena_str(&y->arena, str_from(buf_bytes(&text)));
-	buf_forget(&text);
-	return out;
-}
 
 /*
  * Decode one token. A token without a list of scopes has only the scope read.

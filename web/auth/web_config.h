@@ -147,14 +147,6 @@ const char *web_config_opens(const struct web_config *old,
 /* Whether any file that the configuration was read from has changed. */
 bool web_config_is_stale(const struct web_config *c);
 
-/*
- * Read a file that the configuration names, and record the file for
- * web_config_is_stale(). The returned text is in the arena. On failure an error
- * at node `n` is added to c->yaml, and the result is empty.
- */
-struct str web_config_read_file(struct web_config *c, const struct yaml_node *n,
-				struct str file);
-
 /* Whether a client without a certificate is refused. */
 bool web_config_needs_certificate(const struct web_tls *t);
 

@@ -3,6 +3,8 @@
  * The plain pages: / lists series and the times of their profiles, /targets
  * lists the targets. The server renders them; they contain no scripts.
  */
+#include "web/pages/page.h"
+
 #include <inttypes.h>
 
 #include "base/units.h"
@@ -11,7 +13,6 @@
 #include "model/selector.h"
 #include "query/select/string_set.h"
 #include "web/api/envelope.h"
-#include "web/pages/page.h"
 
 #define SERIES_SHOWN 200
 /* for each series, this many of its newest profiles are shown */
