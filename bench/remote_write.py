@@ -3,11 +3,10 @@
 """Drain the backlog of an agent to a central instance, in turn with
 `zstd -1 | socat` over the same bytes and the same loopback interface.
 
-usage: bench/remote_write.py CORPUS [EVERPROF] [MB] [RUNS] [SHARDS] [CATCH_UP]
+usage: bench/remote_write.py CORPUS [EVERPROF] [MB] [RUNS] [SHARDS]
        CORPUS: folders of <type>.tar, or of folders <type> as bench/busy_fleet.py makes them
        MB: size of the backlog in decompressed profiles, 1000 unless told
-       SHARDS: max_shards of the agent, 4 unless told
-       CATCH_UP: catch_up_backlog of the agent, 256MB unless told
+       SHARDS: shards of the agent, 1 unless told
 
 The profiles of a series follow one another in time: a corpus that is smaller
 than the backlog is repeated with later times. Prints, for each run, seconds and
@@ -27,12 +26,10 @@ import time
 from usage import arguments
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../tests/integration'))
-os.environ['EVERPROF'] = sys.argv[2] if len(sys.argv) > 2 else 'build/release/everprof'
+os.environ.setdefault('EVERPROF', 'build/release/everprof')
 import harness  # noqa: E402
 from write_client import request, snappy, write  # noqa: E402
 
-SHARDS = int(sys.argv[5]) if len(sys.argv) > 5 else 4
-CATCH_UP = sys.argv[6] if len(sys.argv) > 6 else '256MB'
 BATCH = 8 << 20  # bytes of profiles in a request that fills the agent
 
 
@@ -85,14 +82,14 @@ def cpu_seconds(p):
 
 class Agent(harness.Everprof):
     """An agent that sends to a port, and takes what this script sends."""
-    def __init__(self, d, central_port):
+    def __init__(self, d, central_port, shards=1):
         self.data, self.port = f'{d}/data', harness.free_port()
         self.url = f'http://127.0.0.1:{self.port}'
         config = f'{d}/everprof.yaml'
         os.makedirs(d, exist_ok=True)
         with open(config, 'w') as f:
             f.write(f'remote_write:\n- url: http://127.0.0.1:{central_port}/api/v1/write\n'
-                    f'  name: central\n  queue_config: {{max_shards: {SHARDS}, catch_up_backlog: {CATCH_UP}}}\n')
+                    f'  name: central\n  queue_config: {{shards: {shards}}}\n')
         harness.Process.__init__(self, [
             harness.BINARY, 'agent', f'--config.file={config}', f'--storage.agent.path={self.data}',
             f'--web.listen-address=127.0.0.1:{self.port}', '--web.enable-remote-write-receiver'],
@@ -117,21 +114,20 @@ def fill(agent, profiles, raw_file):
     return count, size, zipped
 
 
-def drain(filled, d, count):
+def drain(filled, d, count, shards):
     """Starts both, until everything is sent. Returns the figures of the run."""
     shutil.copytree(filled, f'{d}/agent/data')
     os.sync()  # what the copy has left to write is not a part of the drain
     central = harness.Everprof(f'{d}/central', '', ['--web.enable-remote-write-receiver'])
     central.ready()
     started, before = time.monotonic(), cpu_seconds(central)
-    agent = Agent(f'{d}/agent', central.port)
-    memory, shards = 0, 0
+    agent = Agent(f'{d}/agent', central.port, shards)
+    memory = 0
     while agent.metric('everprof_remote_storage_samples_total') != count:
         memory = max(memory, agent.memory())
-        shards = max(shards, agent.metric('everprof_remote_storage_shards'))
         time.sleep(0.05)
     out = {'seconds': time.monotonic() - started, 'agent CPU s': cpu_seconds(agent),
-           'central CPU s': cpu_seconds(central) - before, 'RssAnon MiB': memory, 'shards': shards,
+           'central CPU s': cpu_seconds(central) - before, 'RssAnon MiB': memory,
            'wire MB': agent.metric('everprof_remote_storage_bytes_total') / 1e6}
     agent.finish()
     central.finish()
@@ -161,23 +157,24 @@ def show(name, figures):
 
 
 def main():
-    corpus = arguments(__doc__, 1, 6)[0]
-    size = int(float(sys.argv[3]) * 1e6) if len(sys.argv) > 3 else 10 ** 9
-    runs = int(sys.argv[4]) if len(sys.argv) > 4 else 3
+    given = arguments(__doc__, 1, 5)
+    corpus, harness.BINARY, size, runs, shards = given + ['build/release/everprof', '1000', '3', '1'][len(given) - 1:]
+    size = int(float(size) * 1e6)
     ratios = []
     with tempfile.TemporaryDirectory(dir=os.environ.get('TMPDIR', '/tmp')) as d:
         agent = Agent(f'{d}/fill', harness.free_port())
         count, raw, zipped = fill(agent, plan(corpus, size), f'{d}/raw')
         agent.finish()
         print(f'{count} profiles, {raw / 1e6:.0f} MB, {zipped / 1e6:.0f} MB as scraped in gzip')
-        for _ in range(runs):
+        for _ in range(int(runs)):
             theirs = pipe(f'{d}/raw', f'{d}/received')
             show('zstd|socat', theirs)
-            ours = drain(f'{d}/fill/data', d, count)
+            ours = drain(f'{d}/fill/data', d, count, int(shards))
             show('everprof', ours)
             ratios.append(theirs['seconds'] / ours['seconds'])
             print(f'{"":10} speed of everprof: {ratios[-1]:.2f} of the pipe; '
                   f'{ours["wire MB"] * 1e6 / zipped:.3f} of gzip on the wire', flush=True)
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -27,7 +27,6 @@ struct pusher {
 	size_t count;
 	size_t bytes; /* of the profiles, decompressed */
 	struct buf labels;
-	bool snappy;      /* the receiver has refused zstd */
 	bool reached;     /* there has been a connection to the receiver */
 	int64_t begun_ns; /* when the first attempt of the message was begun */
 	int64_t free_ns;  /* when `rate` allows the next request */
@@ -39,6 +38,7 @@ int pusher_new(const struct pusher_options *o, struct pusher **out,
 	const struct write_client_options client = {
 		.url = o->url,
 		.http = o->http,
+		.zstd = true,
 		.user_agent = o->user_agent,
 		.timeout_ms = o->timeout_ms,
 	};
@@ -87,7 +87,7 @@ static int build_request(struct pusher *p, const struct batch *b,
 {
 	int rc = 0;
 
-	write_client_begin(p->client, false);
+	write_client_begin(p->client);
 	for (const struct queued_sample *i = b->first; i && !rc; i = i->next)
 		rc = write_client_add(p->client, &i->sample, err);
 	return rc;
@@ -101,7 +101,7 @@ static void send_request(struct pusher *p, unsigned number, struct attempt *a)
 	if (number == 1)
 		p->begun_ns = clock_mono_ns();
 	p->free_ns = clock_mono_ns();
-	write_client_send(p->client, !p->snappy, number, never_stops, NULL, a);
+	write_client_send(p->client, number, never_stops, NULL, a);
 	p->reached |= a->connected;
 	if (p->o.rate)
 		p->free_ns += (int64_t)((double)a->body_len /
@@ -155,11 +155,8 @@ static int send_until_settled(struct pusher *p, const struct batch *b,
 	for (unsigned number = 1; !rc; number++) {
 		send_request(p, number, a);
 		*v = retry_decide(&(struct retry_attempt){
-			a->status, !p->snappy, a->judged, a->written,
-			b->count });
-		if (*v == RETRY_SNAPPY)
-			p->snappy = true;
-		else if (*v == RETRY_LATER && is_hopeless(a->status))
+			a->status, a->judged, a->written, b->count });
+		if (*v == RETRY_LATER && is_hopeless(a->status))
 			rc = err_set(err, ERR_INVALID, "%s", a->error);
 		else if (*v == RETRY_LATER)
 			rc = wait_to_retry(p, a, number, err);

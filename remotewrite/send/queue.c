@@ -48,12 +48,6 @@ static void queue_make_settings(struct queue *q)
 		const char *help;
 		int64_t value;
 	} rows[] = {
-		{ "everprof_remote_storage_shards_min",
-		  "Minimum number of shards (min_shards of the configuration).",
-		  c->min_shards },
-		{ "everprof_remote_storage_shards_max",
-		  "Maximum number of shards (max_shards of the configuration).",
-		  c->max_shards },
 		{ "everprof_remote_storage_shard_capacity",
 		  "Maximum number of profiles that wait in a shard (capacity of the configuration).",
 		  c->capacity },
@@ -91,20 +85,14 @@ static void queue_make_metrics(struct queue *q)
 	     "Profiles that were read from the WAL and are not acknowledged by the receiver yet.");
 	MAKE(gauge, shards, "everprof_remote_storage_shards",
 	     "Number of shards, the threads that send profiles to the receiver.");
-	MAKE(gauge, shards_desired, "everprof_remote_storage_shards_desired",
-	     "Number of shards that would be needed to send profiles as fast as they are stored, before min_shards and max_shards are applied.");
 	MAKE(gauge, backlog, "everprof_remote_storage_backlog_bytes",
 	     "Bytes of the WAL that the receiver has not acknowledged yet.");
 	MAKE(counter, passed_over,
 	     "everprof_remote_storage_places_unread_total",
 	     "Places of the WAL that were passed over because the disk could not read them for some minutes; their profiles are sent when it can.");
-	MAKE(gauge, catching_up, "everprof_remote_storage_catching_up",
-	     "Whether the queue catches up on a large backlog: it then uses all shards, and may send profiles as they are stored.");
 	MAKE(gauge, newest_sent,
 	     "everprof_remote_storage_queue_highest_sent_timestamp_seconds",
 	     "Time of the newest profile that the receiver has accepted, in seconds since the Unix epoch.");
-	/* The queue may replace one that caught up. */
-	metric_set(q->metrics.catching_up, 0);
 	q->metrics.duration = metrics_histogram(
 		q->o.metrics,
 		"everprof_remote_storage_sent_batch_duration_seconds",
@@ -125,9 +113,7 @@ static void queue_clear_gauges(struct queue *q)
 {
 	metric_set(q->metrics.pending, 0);
 	metric_set(q->metrics.shards, 0);
-	metric_set(q->metrics.shards_desired, 0);
 	metric_set(q->metrics.backlog, 0);
-	metric_set(q->metrics.catching_up, 0);
 }
 
 /*
@@ -150,12 +136,8 @@ static uint64_t queue_backlog_max(const struct queue *q)
 /* Start the shards, then the thread that feeds them. */
 static int start_threads(struct queue *q, struct err *err)
 {
-	int rc;
+	int rc = queue_start_shards(q, err);
 
-	q->shards = mem_zalloc((size_t)q->config.queue.max_shards,
-			       sizeof(*q->shards));
-	q->wanted_shards = (size_t)q->config.queue.min_shards;
-	rc = queue_set_shards(q, q->wanted_shards, err);
 	if (!rc)
 		q->reader = thread_start("write-reader", queue_read, q);
 	return rc;
@@ -233,10 +215,10 @@ void queue_stop(struct queue *q)
 	mutex_unlock(&q->mu);
 	if (stopped)
 		return;
-	/* The reader changes the number of shards, so it ends first. */
+	/* The reader hands samples to the shards, so it ends first. */
 	if (q->reader)
 		pthread_join(q->reader, NULL);
-	queue_end_shards(q, 0);
+	queue_end_shards(q);
 	queue_clear_gauges(q);
 	if (q->cursor)
 		/* An older position is harmless. */
@@ -248,7 +230,6 @@ void queue_free(struct queue *q)
 	if (!q)
 		return;
 	queue_stop(q);
-	mem_free(q->shards);
 	cursor_close(q->cursor);
 	ack_window_fini(&q->window);
 	series_cache_free(q->series);
@@ -279,20 +260,8 @@ static struct metric *metric_of(const struct queue *q, enum sample_fate fate)
 /* Note that a sample with this time was accepted. */
 static void note_sent(struct queue *q, int64_t ms) REQUIRES(q->mu)
 {
-	q->sent_count++;
-	q->answered_ns = clock_mono_ns();
 	if (ms > q->sent_ms)
 		q->sent_ms = ms;
-}
-
-/* Note that a sample is not on its way any more. */
-static void route_leave(struct queue *q, const struct queued_sample *i)
-	REQUIRES(q->mu)
-{
-	struct route *r = &q->routes[i->route];
-
-	r->samples--;
-	q->shards[r->shard].load -= i->sample.raw_len;
 }
 
 void queue_finish(struct queue *q, struct queued_sample *list,
@@ -309,7 +278,6 @@ void queue_finish(struct queue *q, struct queued_sample *list,
 			note_sent(q, list->sample.ms);
 		moved |= ack_window_ack(&q->window, list->number);
 		q->held_bytes -= queued_sample_size(list);
-		route_leave(q, list);
 		mem_free(list);
 		list = next;
 	}

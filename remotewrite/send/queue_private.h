@@ -17,7 +17,6 @@
 #include "base/vec.h"
 #include "client/transfer/http_config.h"
 #include "remotewrite/send/ack_window.h"
-#include "remotewrite/send/catch_up.h"
 #include "remotewrite/send/cursor.h"
 #include "remotewrite/send/queue.h"
 #include "remotewrite/send/series_cache.h"
@@ -30,18 +29,6 @@
  * shards send what they have.
  */
 #define HELD_MAX ((size_t)12 << 20)
-
-/* Number of routes; the hash of a series decides which one it takes. */
-#define ROUTES 256
-
-/*
- * A route: some series, whose samples go to the same shard as long as one of
- * them is on its way, so that the samples of a series stay in order.
- */
-struct route {
-	size_t samples; /* on their way */
-	size_t shard;   /* valid while there are samples */
-};
 
 /* The counters of a queue, under Prometheus' names. */
 struct queue_metrics {
@@ -57,9 +44,7 @@ struct queue_metrics {
 	struct metric *raw_bytes;
 	struct metric *pending;
 	struct metric *shards;
-	struct metric *shards_desired;
 	struct metric *backlog;
-	struct metric *catching_up;
 	struct metric *newest_sent;
 	struct histogram *duration;
 };
@@ -70,15 +55,12 @@ struct shard {
 	pthread_t thread;
 	struct write_client *client;
 	size_t written; /* samples of the last request that are durable */
-	bool stored;    /* the last request has profiles as they are stored */
 	/* The members below are guarded by the queue's mu. */
 	pthread_cond_t wake;
 	struct queued_sample *first;
 	struct queued_sample *last;
 	size_t count;
 	size_t bytes; /* of the profiles that wait, decompressed */
-	size_t load;  /* the same, with the profiles that are being sent */
-	bool ended;   /* the shard is not needed any more */
 };
 
 struct queue {
@@ -91,8 +73,12 @@ struct queue {
 	uint64_t backlog_max; /* size of a backlog that is kept; 0: no limit */
 	struct queue_metrics metrics;
 	pthread_t reader;
-	struct shard *shards; /* room for max_shards; see queue_shards.h */
-	struct route routes[ROUTES]; /* guarded by mu */
+	/*
+	 * The shards that run: as many as the configuration says while the
+	 * reader runs.
+	 */
+	struct shard *shards;
+	size_t shard_count;
 
 	/* Guards the rules, which a reload replaces. */
 	struct mutex rules_mu;
@@ -108,21 +94,9 @@ struct queue {
 	bool unsynced;   /* the cursor file has a state that is not durable */
 	uint64_t synced; /* the position that is durable; see queue_synced() */
 	bool stopping;
-	/*
-	 * Shards that run, and how many there should be. While they differ,
-	 * samples are sent at once and no new ones are handed over. Only the
-	 * reader changes the count, when no sample is on its way.
-	 */
-	size_t shard_count;
-	size_t wanted_shards;
-	size_t sending;      /* shards that have a batch */
-	int64_t busy_ns;     /* time that shards spent sending, in total */
-	uint64_t sent_count; /* samples that were accepted */
-	int64_t answered_ns; /* when samples were accepted last; monotonic */
-	bool snappy;         /* the receiver has refused zstd */
-	size_t held_bytes;   /* memory of all samples on their way */
-	uint64_t due_before; /* samples with lower numbers wait no longer */
-	struct catch_up catch_up;
+	size_t sending;         /* shards that have a batch */
+	size_t held_bytes;      /* memory of all samples on their way */
+	uint64_t due_before;    /* samples with lower numbers wait no longer */
 	uint64_t drop_until;    /* samples before this position are given up */
 	int64_t drop_before_ms; /* and those with an earlier time */
 	int64_t sent_ms;

@@ -26,7 +26,6 @@ struct reader {
 		position; /* in the log; behind the last sample that was read */
 	struct buf buf;
 	struct logged_sample sample;
-	struct shard_meter meter;
 	int64_t saved_ns;   /* when the cursor was made durable last */
 	int64_t checked_ns; /* when max_backlog was checked last */
 	bool skipped;       /* max_backlog has dropped samples */
@@ -118,8 +117,7 @@ static void report_unusable(struct reader *r, const struct err *err)
 static bool is_full(const struct queue *q, const struct shard *s)
 	REQUIRES(q->mu)
 {
-	return q->wanted_shards != q->shard_count ||
-	       s->count >= (size_t)q->config.queue.capacity ||
+	return s->count >= (size_t)q->config.queue.capacity ||
 	       (q->held_bytes > HELD_MAX && ack_window_count(&q->window));
 }
 
@@ -296,31 +294,6 @@ static void limit_backlog(struct reader *r)
 					     queue_position(q), r->position));
 }
 
-/* The shard with the fewest bytes to send. */
-static size_t lightest_shard(const struct queue *q) REQUIRES(q->mu)
-{
-	size_t best = 0;
-
-	for (size_t i = 1; i < q->shard_count; i++) {
-		if (q->shards[i].load < q->shards[best].load)
-			best = i;
-	}
-	return best;
-}
-
-/*
- * The shard for the next sample of a route: that of the samples before it, as
- * long as they are on their way.
- */
-static struct shard *route_shard(struct queue *q, size_t route) REQUIRES(q->mu)
-{
-	struct route *r = &q->routes[route];
-
-	if (!r->samples)
-		r->shard = lightest_shard(q);
-	return &q->shards[r->shard];
-}
-
 /*
  * Add a sample, behind which the reader is at `place`, to a shard and to the
  * window of acknowledgements.
@@ -331,7 +304,6 @@ static void add_to_shard(struct queue *q, struct shard *s,
 {
 	i->number = ack_window_add(&q->window, place);
 	q->held_bytes += queued_sample_size(i);
-	q->routes[i->route].samples++;
 	if (s->last)
 		s->last->next = i;
 	else
@@ -339,7 +311,6 @@ static void add_to_shard(struct queue *q, struct shard *s,
 	s->last = i;
 	s->count++;
 	s->bytes += i->sample.raw_len;
-	s->load += i->sample.raw_len;
 	metric_set(q->metrics.pending, (int64_t)ack_window_count(&q->window));
 	pthread_cond_signal(&s->wake);
 }
@@ -353,12 +324,11 @@ static bool try_hand_over(struct reader *r, struct queued_sample *i,
 {
 	struct queue *q = r->q;
 	struct timespec at = clock_mono_at(clock_mono_ns() + WAIT_MS * 1000000);
-	struct shard *s;
+	/* All samples of a series go to one shard, which keeps their order. */
+	struct shard *s = &q->shards[hash % q->shard_count];
 	bool full;
 
 	mutex_lock(&q->mu);
-	i->route = hash % ROUTES;
-	s = route_shard(q, i->route);
 	full = is_full(q, s);
 	if (full) {
 		/* The shards send what they have; see shard_is_ready(). */
@@ -376,7 +346,6 @@ static void do_upkeep(struct reader *r)
 {
 	save_position(r);
 	limit_backlog(r);
-	queue_reshard(r->q, &r->meter);
 }
 
 /*
@@ -452,7 +421,6 @@ static void take_sample(struct reader *r)
 		return;
 	}
 	r->run_bytes += r->sample.raw_len;
-	shard_meter_add(&r->meter, r->sample.body.len);
 	hand_over(r, i, to.hash);
 }
 

@@ -12,6 +12,7 @@
 /* Reasons in the warnings about keys of Prometheus that are ignored. */
 #define NOT_FOR_PROFILES "it does not apply to profiles"
 #define ALWAYS_RETRIED   "status 429 is always retried"
+#define SHARDS_FIXED     "the number of shards does not change: set shards"
 
 #define DAY_MS (24LL * 3600 * 1000)
 
@@ -101,15 +102,15 @@ static void decode_queue(struct yaml *y, const struct yaml_node *n, void *queue)
 #define AT(member) offsetof(struct queue_config, member)
 	static const struct yaml_field fields[] = {
 		{ "capacity", yaml_int, AT(capacity), NULL },
-		{ "max_shards", yaml_int, AT(max_shards), NULL },
-		{ "min_shards", yaml_int, AT(min_shards), NULL },
+		{ "shards", yaml_int, AT(shards), NULL },
 		{ "max_samples_per_send", yaml_int, AT(max_samples), NULL },
 		{ "max_bytes_per_send", yaml_size, AT(max_bytes), NULL },
 		{ "batch_send_deadline", yaml_duration, AT(deadline_ms), NULL },
 		{ "min_backoff", yaml_duration, AT(min_backoff_ms), NULL },
 		{ "max_backoff", yaml_duration, AT(max_backoff_ms), NULL },
 		{ "sample_age_limit", yaml_duration, AT(age_limit_ms), NULL },
-		{ "catch_up_backlog", yaml_size, AT(catch_up_bytes), NULL },
+		{ "max_shards", NULL, 0, SHARDS_FIXED },
+		{ "min_shards", NULL, 0, SHARDS_FIXED },
 		{ "retry_on_http_429", NULL, 0, ALWAYS_RETRIED },
 		{ 0 },
 	};
@@ -117,12 +118,8 @@ static void decode_queue(struct yaml *y, const struct yaml_node *n, void *queue)
 	struct queue_config *q = queue;
 
 	yaml_decode(y, n, "queue_config", fields, q);
-	if (q->max_shards < 1 || q->max_shards > SHARDS_MAX ||
-	    q->min_shards < 1 || q->min_shards > q->max_shards)
-		yaml_error(
-			y, n,
-			"min_shards and max_shards must be between 1 and %d, and min_shards must not exceed max_shards",
-			SHARDS_MAX);
+	if (q->shards < 1 || q->shards > SHARDS_MAX)
+		yaml_error(y, n, "shards must be between 1 and %d", SHARDS_MAX);
 	if (q->capacity < 1 || q->max_samples < 1)
 		yaml_error(
 			y, n,
@@ -161,14 +158,12 @@ static struct remote_write_config remote_write_defaults(void)
 		.url = str_of(""),
 		.name = str_of(""),
 		.queue = { .capacity = 2500,
-			   .max_shards = 4,
-			   .min_shards = 1,
+			   .shards = 1,
 			   .max_samples = 2000,
 			   .max_bytes = 4 * MIB,
 			   .deadline_ms = 5000,
 			   .min_backoff_ms = 30,
-			   .max_backoff_ms = 5000,
-			   .catch_up_bytes = 256 * MIB },
+			   .max_backoff_ms = 5000 },
 		.backlog_bytes = REMOTE_WRITE_BACKLOG_BY_DISK,
 		.backlog_ms = 7 * DAY_MS,
 	};

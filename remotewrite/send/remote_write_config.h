@@ -23,8 +23,7 @@
 /* The section queue_config. */
 struct queue_config {
 	int64_t capacity; /* samples that may wait for one shard */
-	int64_t max_shards;
-	int64_t min_shards;
+	int64_t shards;   /* threads that send; each has some of the series */
 	int64_t max_samples; /* samples in a request */
 	int64_t max_bytes;   /* bytes in a request, decompressed */
 	/* time after which a request is sent although it is not full */
@@ -32,8 +31,6 @@ struct queue_config {
 	int64_t min_backoff_ms;
 	int64_t max_backoff_ms;
 	int64_t age_limit_ms; /* older samples are dropped; 0: no limit */
-	/* a larger backlog is sent as it is stored, if that is faster; 0: never */
-	int64_t catch_up_bytes;
 };
 
 /*
@@ -47,7 +44,7 @@ struct remote_write_config {
 	struct str url;
 	struct str name; /* unique; by default made from the URL */
 	int64_t timeout_ms;
-	bool zstd; /* whether zstd is tried before snappy */
+	bool zstd; /* requests are compressed with zstd, not with snappy */
 	struct http_options http;
 	/* the key `headers`: texts "Name: value" */
 	const char **headers;

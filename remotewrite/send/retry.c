@@ -13,8 +13,6 @@ enum retry_verdict retry_decide(const struct retry_attempt *a)
 	if (a->status / 100 == 2)
 		return a->judged && a->written >= a->samples ? RETRY_SENT :
 							       RETRY_LATER;
-	if (a->status == 415 && a->zstd)
-		return RETRY_SNAPPY;
 	if (a->status == 413)
 		return a->samples > 1 ? RETRY_SPLIT : RETRY_DROP;
 	if (a->status == 400 && a->judged)

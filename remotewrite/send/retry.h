@@ -17,17 +17,15 @@
 
 /* The decision about a batch. */
 enum retry_verdict {
-	RETRY_SENT,   /* a receiver says that it is stored */
-	RETRY_LATER,  /* the failure can end: send it again */
-	RETRY_SNAPPY, /* the receiver lacks zstd: send it again with snappy */
-	RETRY_SPLIT,  /* it is too large: send it again in two halves */
-	RETRY_DROP    /* it will never be accepted */
+	RETRY_SENT,  /* a receiver says that it is stored */
+	RETRY_LATER, /* the failure can end: send it again */
+	RETRY_SPLIT, /* it is too large: send it again in two halves */
+	RETRY_DROP   /* it will never be accepted */
 };
 
 /* The outcome of an attempt. */
 struct retry_attempt {
 	long status; /* the HTTP status; 0: no response arrived */
-	bool zstd;   /* the body was compressed with zstd */
 	/*
 	 * whether the response has X-Everprof-Samples-Written: the receiver has
 	 * looked at the samples

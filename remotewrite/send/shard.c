@@ -18,8 +18,7 @@ static bool shard_is_ready(const struct shard *s, int64_t *at)
 	if (!s->first)
 		return false;
 	*at = s->first->queued_ns + c->deadline_ms * 1000000;
-	return s->q->wanted_shards != s->q->shard_count ||
-	       s->count >= (size_t)c->max_samples ||
+	return s->count >= (size_t)c->max_samples ||
 	       s->bytes >= (size_t)c->max_bytes ||
 	       (s->q->held_bytes > HELD_MAX && !s->q->sending) ||
 	       s->first->number < s->q->due_before || clock_mono_ns() >= *at;
@@ -30,7 +29,7 @@ static bool wait_for_batch(struct shard *s) REQUIRES(s->q->mu)
 {
 	int64_t at = 0;
 
-	while (!s->q->stopping && !s->ended && !shard_is_ready(s, &at)) {
+	while (!s->q->stopping && !shard_is_ready(s, &at)) {
 		struct timespec t = clock_mono_at(at);
 
 		if (s->first)
@@ -38,7 +37,7 @@ static bool wait_for_batch(struct shard *s) REQUIRES(s->q->mu)
 		else
 			mutex_wait(&s->q->mu, &s->wake);
 	}
-	return !s->q->stopping && !s->ended;
+	return !s->q->stopping;
 }
 
 /*
@@ -83,7 +82,7 @@ static void build_message(struct shard *s, struct batch *b)
 	struct queued_sample **at = &b->first;
 	struct queued_sample *bad = NULL;
 
-	write_client_begin(s->client, s->stored);
+	write_client_begin(s->client);
 	while (*at) {
 		struct queued_sample *i = *at;
 		struct err err;
@@ -99,17 +98,6 @@ static void build_message(struct shard *s, struct batch *b)
 		bad = i;
 	}
 	queue_finish(s->q, bad, FATE_DAMAGED);
-}
-
-/* Whether the receiver takes zstd, as far as is known. */
-static bool uses_zstd(struct queue *q)
-{
-	bool zstd;
-
-	mutex_lock(&q->mu);
-	zstd = q->config.zstd && !q->snappy;
-	mutex_unlock(&q->mu);
-	return zstd;
 }
 
 /* Note the outcome of an attempt for the status page and the API. */
@@ -279,63 +267,28 @@ static bool shard_stops(void *ctx)
 	return queue_is_stopping(ctx);
 }
 
-/* Whether the next request of the queue has profiles as they are stored. */
-static bool next_is_stored(struct queue *q)
-{
-	bool stored;
-
-	mutex_lock(&q->mu);
-	stored = catch_up_is_stored(&q->catch_up);
-	mutex_unlock(&q->mu);
-	return stored;
-}
-
-/*
- * Note an attempt that failed for now. A receiver that was reached, and does
- * not ask for time, may be one that only smaller requests get through to.
- */
-static void note_failure(struct shard *s, const struct batch *b,
-			 const struct attempt *a)
-{
-	struct queue *q = s->q;
-
-	metric_add(q->metrics.retried, (int64_t)b->count);
-	if (!s->stored || !a->connected || a->status == 429 || a->status == 503)
-		return;
-	mutex_lock(&q->mu);
-	catch_up_fail(&q->catch_up);
-	mutex_unlock(&q->mu);
-}
-
 /*
  * Send the message of a batch until its fate is known. Returns the verdict;
  * RETRY_LATER: the queue stops, or the message has to be built again, because
- * samples were given up or profiles are not sent as they are stored any more.
+ * samples were given up.
  */
 static enum retry_verdict send_message(struct shard *s, struct batch *b)
 {
 	struct queue *q = s->q;
 
 	for (unsigned attempt = 1;; attempt++) {
-		bool zstd = uses_zstd(q);
 		struct attempt a;
 		enum retry_verdict v;
 
-		write_client_send(s->client, zstd, attempt, shard_stops, q, &a);
+		write_client_send(s->client, attempt, shard_stops, q, &a);
 		histogram_observe(q->metrics.duration, a.took_ns);
 		v = retry_decide(&(struct retry_attempt){
-			a.status, zstd, a.judged, a.written, b->count });
+			a.status, a.judged, a.written, b->count });
 		if (!a.done || queue_is_stopping(q))
 			return v == RETRY_SENT ? RETRY_SENT : RETRY_LATER;
 		note_attempt(q, &a);
-		if (v == RETRY_SNAPPY) {
-			mutex_lock(&q->mu);
-			q->snappy = true;
-			mutex_unlock(&q->mu);
-			continue;
-		}
 		s->written = a.written < b->count ? a.written : 0;
-		if (v == RETRY_DROP && !s->stored)
+		if (v == RETRY_DROP)
 			report_refusal(s, b, &a);
 		if (v == RETRY_SENT) {
 			metric_add(q->metrics.bytes, (int64_t)a.body_len);
@@ -344,52 +297,10 @@ static enum retry_verdict send_message(struct shard *s, struct batch *b)
 		}
 		if (v != RETRY_LATER)
 			return v;
-		note_failure(s, b, &a);
-		if (!pause_before_retry(s, &a, attempt) ||
-		    shard_give_up(s, b) || (s->stored && !next_is_stored(q)))
+		metric_add(q->metrics.retried, (int64_t)b->count);
+		if (!pause_before_retry(s, &a, attempt) || shard_give_up(s, b))
 			return v;
 	}
-}
-
-/* Build the message of a batch, and send it. */
-static enum retry_verdict build_and_send(struct shard *s, struct batch *b,
-					 bool stored)
-{
-	struct queue *q = s->q;
-	enum retry_verdict v;
-
-	s->stored = stored;
-	build_message(s, b);
-	if (!b->count)
-		return RETRY_SENT;
-	v = send_message(s, b);
-	if (v != RETRY_SENT)
-		return v;
-	mutex_lock(&q->mu);
-	catch_up_note(&q->catch_up, s->stored, batch_bytes(b), clock_mono_ns());
-	mutex_unlock(&q->mu);
-	return v;
-}
-
-/*
- * Send a batch decompressed that was refused with profiles as they are stored.
- * If more of it is accepted now, the receiver does not know stored profiles, and
- * gets no more of them.
- */
-static enum retry_verdict send_decompressed(struct shard *s, struct batch *b)
-{
-	struct queue *q = s->q;
-	size_t written = s->written;
-	enum retry_verdict v;
-
-	metric_add(q->metrics.retried, (int64_t)b->count);
-	v = build_and_send(s, b, false);
-	if (v == RETRY_SENT || (v == RETRY_DROP && s->written > written)) {
-		mutex_lock(&q->mu);
-		catch_up_refuse(&q->catch_up);
-		mutex_unlock(&q->mu);
-	}
-	return v;
 }
 
 /*
@@ -402,9 +313,8 @@ static enum retry_verdict send_rest(struct shard *s, struct batch *b)
 
 	(void)shard_give_up(s, b);
 	do {
-		v = build_and_send(s, b, next_is_stored(s->q));
-		if (v == RETRY_DROP && s->stored)
-			v = send_decompressed(s, b);
+		build_message(s, b);
+		v = b->count ? send_message(s, b) : RETRY_SENT;
 	} while (v == RETRY_LATER && !queue_is_stopping(s->q));
 	return v;
 }
@@ -445,11 +355,10 @@ static void send_batch(struct shard *s, struct batch b)
 	}
 }
 
-/* Count a batch that took `ns`. */
-static void end_batch(struct shard *s, int64_t ns)
+/* Note that the shard has no batch any more. */
+static void end_batch(struct shard *s)
 {
 	mutex_lock(&s->q->mu);
-	s->q->busy_ns += ns;
 	s->q->sending--;
 	/* The reader wakes other shards if this one was the last to send. */
 	pthread_cond_broadcast(&s->q->room);
@@ -462,10 +371,8 @@ void *shard_run(void *shard)
 	struct batch b;
 
 	while ((b = take_batch(s)).count) {
-		int64_t began = clock_mono_ns();
-
 		send_batch(s, b);
-		end_batch(s, clock_mono_ns() - began);
+		end_batch(s);
 	}
 	return NULL;
 }

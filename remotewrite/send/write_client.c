@@ -18,9 +18,6 @@
 /* Level of zstd for requests; see docs/decisions.md, 123. */
 #define ZSTD_LEVEL 3
 
-/* Level for requests of profiles that are compressed already. */
-#define STORED_LEVEL (-5)
-
 /* Largest body of a response that is read, in bytes. */
 #define ANSWER_MAX (64 * KIB)
 
@@ -34,11 +31,8 @@ struct write_client {
 	struct zstd *zstd;
 	struct buf message;
 	size_t samples;    /* in the message */
-	bool stored;       /* the message has profiles as they are in the log */
-	struct buf body;   /* the message, compressed, if `compressed` */
+	struct buf body;   /* the message, compressed */
 	struct buf digest; /* the header line with the digest of the body */
-	bool compressed;
-	bool compressed_zstd; /* with zstd, not with snappy */
 };
 
 int write_client_new(const struct write_client_options *o,
@@ -72,7 +66,7 @@ void write_client_free(struct write_client *c)
 	mem_free(c);
 }
 
-void write_client_begin(struct write_client *c, bool stored)
+void write_client_begin(struct write_client *c)
 {
 	if (c->message.cap > KEEP)
 		buf_fini(&c->message);
@@ -80,35 +74,25 @@ void write_client_begin(struct write_client *c, bool stored)
 		buf_fini(&c->body);
 	buf_reset(&c->message);
 	c->samples = 0;
-	c->stored = stored;
-	c->compressed = false;
 }
 
 int write_client_add(struct write_client *c, const struct logged_sample *s,
 		     struct err *err)
 {
-	int rc = c->stored ? write_builder_add_stored(s->labels, s, &c->message,
-						      err) :
-			     write_builder_add(c->builder, s->labels, s,
-					       &c->message, err);
+	int rc = write_builder_add(c->builder, s->labels, s, &c->message, err);
 
 	c->samples += !rc;
 	return rc;
 }
 
-/* Compress the message, unless it is so compressed from the last attempt. */
-static void compress_message(struct write_client *c, bool zstd)
+/* Compress the message, and compute the digest of the result. */
+static void compress_message(struct write_client *c)
 {
-	if (c->compressed && c->compressed_zstd == zstd)
-		return;
-	c->compressed = true;
-	c->compressed_zstd = zstd;
 	buf_reset(&c->body);
-	if (zstd)
+	if (c->o.zstd)
 		/* With an empty prefix, the window covers the whole message. */
-		zstd_compress_after(
-			c->zstd, c->stored ? STORED_LEVEL : ZSTD_LEVEL,
-			(struct bytes){ 0 }, buf_bytes(&c->message), &c->body);
+		zstd_compress_after(c->zstd, ZSTD_LEVEL, (struct bytes){ 0 },
+				    buf_bytes(&c->message), &c->body);
 	else
 		snappy_add_block(buf_bytes(&c->message), &c->body);
 	buf_reset(&c->digest);
@@ -127,9 +111,9 @@ static void write_client_on_answer(void *ctx, struct http_response *r)
 	a->done = true;
 	/* The status counts even if the body was too large to be read. */
 	a->status = r->code && r->code != ERR_TOOBIG ? 0 : r->status;
-	a->connected = r->connected;
 	snprintf(text, sizeof(text), "%.*s",
 		 STR_ARG(http_response_header(r, "Retry-After")));
+	a->connected = r->connected;
 	a->retry_after_ms = retry_after_ms(text, clock_ms(NULL));
 	a->judged = str_to_i64(
 		http_response_header(r, "X-Everprof-Samples-Written"),
@@ -172,7 +156,7 @@ static void send_body(struct write_client *c, const char *const *headers,
 	a->done = false;
 }
 
-void write_client_send(struct write_client *c, bool zstd, unsigned number,
+void write_client_send(struct write_client *c, unsigned number,
 		       bool (*stops)(void *ctx), void *ctx, struct attempt *a)
 {
 	const char **headers =
@@ -181,11 +165,12 @@ void write_client_send(struct write_client *c, bool zstd, unsigned number,
 	char retry[40];
 	size_t n = 0;
 
-	compress_message(c, zstd);
+	if (number == 1)
+		compress_message(c);
 	snprintf(retry, sizeof(retry), "Retry-Attempt: %u", number - 1);
 	headers[n++] = "Content-Type: application/x-protobuf";
-	headers[n++] = zstd ? "Content-Encoding: zstd" :
-			      "Content-Encoding: snappy";
+	headers[n++] = c->o.zstd ? "Content-Encoding: zstd" :
+				   "Content-Encoding: snappy";
 	headers[n++] = buf_cstr(&c->digest);
 	headers[n++] = "X-Everprof-Remote-Write-Version: 0.1.0";
 	if (number > 1)

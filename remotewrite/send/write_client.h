@@ -19,7 +19,8 @@ struct http_config;
 /* Options of a client. */
 struct write_client_options {
 	const char *url;
-	struct http_config *http;   /* may be NULL */
+	struct http_config *http; /* may be NULL */
+	bool zstd; /* requests are compressed with zstd, not with snappy */
 	const char *const *headers; /* "Name: value" */
 	size_t header_count;
 	const char *user_agent;
@@ -50,11 +51,8 @@ NODISCARD int write_client_new(const struct write_client_options *o,
 /* Free a client. NULL is a no-op. */
 void write_client_free(struct write_client *c);
 
-/*
- * Begin a message. If `stored`, profiles are added as they are in the log,
- * otherwise decompressed. A buffer that has become large is freed.
- */
-void write_client_begin(struct write_client *c, bool stored);
+/* Begin a message. A buffer that has become large is freed. */
+void write_client_begin(struct write_client *c);
 
 /*
  * Add a sample, whose labels write_labels_encode() has made. ERR_CORRUPT: the
@@ -64,13 +62,11 @@ NODISCARD int write_client_add(struct write_client *c,
 			       const struct logged_sample *s, struct err *err);
 
 /*
- * Send the message once, compressed with zstd or with snappy. It is compressed
- * again only if the compression is another than at the last attempt. `number`
- * counts the attempts with this message from 1. Once stops(ctx) returns true
- * the request is interrupted; it is called after write_client_wake(), and about
- * once a second.
+ * Send the message once. `number` counts the attempts with this message from 1;
+ * the first one compresses it. Once stops(ctx) returns true the request is
+ * interrupted; it is called after write_client_wake(), and about once a second.
  */
-void write_client_send(struct write_client *c, bool zstd, unsigned number,
+void write_client_send(struct write_client *c, unsigned number,
 		       bool (*stops)(void *ctx), void *ctx, struct attempt *a);
 
 /* Make a request that waits call stops(). */

@@ -15,7 +15,6 @@ struct queued_sample {
 	struct logged_sample sample; /* with the labels as they are sent */
 	uint64_t number; /* number in the window of a queue; see ack_window.h */
 	int64_t queued_ns; /* when it was made; monotonic */
-	size_t route;      /* of a queue; see queue_private.h */
 	struct queued_sample *next;
 };
 

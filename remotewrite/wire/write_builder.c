@@ -121,33 +121,31 @@ static int builder_put_checked(struct write_builder *b,
 	return rc;
 }
 
-/*
- * Append everything of a sample that is before the profile, which has `len`
- * bytes, and make room for the rest.
- */
+/* Append everything of a sample that is before the profile. */
 static int builder_begin_sample(struct bytes labels,
-				const struct logged_sample *s, uint32_t len,
+				const struct logged_sample *s,
 				struct buf *message, struct err *err)
 {
-	size_t size = builder_sample_size(len, s->ms);
+	size_t size = builder_sample_size(s->raw_len, s->ms);
 
 	/*
 	 * Make room for the whole sample, and a little more: libdeflate needs
 	 * one byte behind the data.
 	 */
 	if (!buf_reserve(message,
-			 write_sample_size(labels.len, len, s->ms) + 8)) {
+			 write_sample_size(labels.len, s->raw_len, s->ms) +
+				 8)) {
 		message->over = false;
 		return err_set(
 			err, ERR_TOOBIG,
 			"the profile has %u bytes; the request has no room for it",
-			len);
+			s->raw_len);
 	}
 	builder_put_key(message, KEY_1_BYTES,
 			labels.len + builder_field_size(size));
 	buf_add(message, labels.ptr, labels.len);
 	builder_put_key(message, KEY_2_BYTES, size);
-	builder_put_key(message, KEY_1_BYTES, len);
+	builder_put_key(message, KEY_1_BYTES, s->raw_len);
 	return 0;
 }
 
@@ -156,7 +154,7 @@ int write_builder_add(struct write_builder *b, struct bytes labels,
 		      struct err *err)
 {
 	size_t before = message->len;
-	int rc = builder_begin_sample(labels, s, s->raw_len, message, err);
+	int rc = builder_begin_sample(labels, s, message, err);
 
 	if (rc)
 		return rc;
@@ -166,19 +164,6 @@ int write_builder_add(struct write_builder *b, struct bytes labels,
 		message->over = false;
 		return rc == ERR_TOOBIG ? ERR_CORRUPT : rc;
 	}
-	builder_put_key(message, KEY_2_VARINT, (size_t)s->ms);
-	return 0;
-}
-
-int write_builder_add_stored(struct bytes labels, const struct logged_sample *s,
-			     struct buf *message, struct err *err)
-{
-	int rc = builder_begin_sample(labels, s, (uint32_t)s->body.len, message,
-				      err);
-
-	if (rc)
-		return rc;
-	buf_add(message, s->body.ptr, s->body.len);
 	builder_put_key(message, KEY_2_VARINT, (size_t)s->ms);
 	return 0;
 }

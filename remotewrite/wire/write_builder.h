@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Builds the message WriteRequest (docs/format/remote-write.md). A profile is
- * decompressed into its place in the message, and not copied after that; or it
- * is added as it is stored.
+ * decompressed into its place in the message, and not copied after that.
  *
  * Ownership: the message is the caller's buffer. Encoded labels are bytes that
  * the caller keeps.
@@ -41,13 +40,5 @@ size_t write_sample_size(size_t labels_len, uint32_t raw_len, int64_t ms);
 NODISCARD int write_builder_add(struct write_builder *b, struct bytes labels,
 				const struct logged_sample *s,
 				struct buf *message, struct err *err);
-
-/*
- * The same, but the message gets the body as it is in the log, compressed or
- * not. The body is not checked: the receiver does that.
- */
-NODISCARD int write_builder_add_stored(struct bytes labels,
-				       const struct logged_sample *s,
-				       struct buf *message, struct err *err);
 
 #endif

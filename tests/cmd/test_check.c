@@ -113,6 +113,11 @@ Test(check, a_configuration_is_judged_by_its_exit_code)
 		{ "a: [", 1, "", "c.yml:" },
 		{ "rule_files: [x]\n", 0, ": 0 jobs, no errors\n",
 		  "c.yml:1:1: warning: rule_files is ignored" },
+		{ "remote_write: [{url: 'http://x/w', queue_config: "
+		  "{max_shards: 2}}]\n",
+		  0, ": 0 jobs, no errors\n",
+		  "c.yml:1:51: warning: max_shards is ignored: the number of "
+		  "shards does not change: set shards" },
 		{ "global: 5\nscrape_confgs: []\n", 1, "",
 		  "c.yml:1:9: global must be a map" },
 		{ "global: 5\nscrape_confgs: []\n", 1, "",
@@ -260,8 +265,11 @@ Test(check, sections_that_would_have_no_effect_are_refused)
 		{ "remote_write: [{url: 'http://x', headers: {Host: a}}]",
 		  "the header Host is set by everprof itself" },
 		{ "remote_write: [{url: 'http://x', queue_config: "
-		  "{min_shards: 3, max_shards: 2}}]",
-		  "min_shards and max_shards must be" },
+		  "{shards: 201}}]",
+		  "shards must be between 1 and 200" },
+		{ "remote_write: [{url: 'http://x', queue_config: "
+		  "{shards: 0}}]",
+		  "shards must be between 1 and 200" },
 		{ "remote_write: [{url: 'http://x', queue_config: "
 		  "{max_bytes_per_send: 1}}]",
 		  "max_bytes_per_send must be" },

@@ -36,7 +36,7 @@ class WritableAgent(Agent):
         super().__init__(d, f'global: {{external_labels: {{agent: a1}}}}\nremote_write:\n'
                          f'- url: {url}/api/v1/write\n  name: c\n  remote_timeout: 2s\n'
                          '  queue_config: {batch_send_deadline: 100ms, max_backoff: 500ms, '
-                         'capacity: 500, max_samples_per_send: 100, max_shards: 2}\n', address)
+                         'capacity: 500, max_samples_per_send: 100, shards: 2}\n', address)
 
     def start(self):
         Process.__init__(self, [*self.wrap, BINARY, 'agent', f'--config.file={self.d}/everprof.yaml',
