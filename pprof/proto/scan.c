@@ -4,16 +4,17 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "base/wire.h"
 #include "pprof/legacy/legacy.h"
-#include "pprof/proto/fields.h"
-#include "pprof/proto/id_index.h"
+#include "pprof/proto/proto_reader.h"
 
 /*
  * Largest number of lines whose function ids are kept until all functions are
  * known. If a profile has more lines, its locations are read a second time.
  */
 #define LINES_KEPT MIB
+
+/* Memory bound, in bytes, of the parser of legacy formats. */
+#define LEGACY_MEMORY (256 * MIB)
 
 /* A value type: the string indexes of its name and unit. */
 struct scan_type_names {
@@ -23,407 +24,64 @@ struct scan_type_names {
 
 /* The state of a scanner. */
 struct scanner {
-	struct id_index mappings; /* the ids that exist, one map per table */
-	struct id_index functions;
-	struct id_index locations;
+	struct proto_reader reader;
+	struct scan_type_names types[TYPES_MAX];
 	uint64_t *line_functions; /* function ids that lines refer to */
 	size_t line_count;
 	size_t line_cap;
-	bool sealed;     /* whether all tables are read */
-	bool lines_left; /* whether there are more lines than LINES_KEPT */
-	uint64_t string_count;
-	uint64_t max_string; /* highest string index referred to */
-
-	struct scan_type_names types[TYPES_MAX];
-	size_t type_count;
-	struct scan_type_names period_type;
-	uint64_t default_type;
-	/*
-	 * String indexes of drop_frames, keep_frames and doc_url, each at its
-	 * field number.
-	 */
-	uint64_t lone[PROFILE_DOC_URL + 1];
-
-	const char *why;       /* the first reason to refuse the profile */
-	bool concatenated;     /* whether the input has several profiles */
 	struct legacy *legacy; /* parser of legacy formats; NULL until needed */
 	struct scan *out;
 };
 
-/*
- * Record why the profile is refused, unless a reason is known already, and
- * returns false. `why` is a static string.
- */
-static inline bool scan_refuse(struct scanner *s, const char *why)
+static bool scan_type(void *ctx, uint64_t type, uint64_t unit)
 {
-	if (!s->why)
-		s->why = why;
-	return false;
-}
+	struct scanner *s = ctx;
 
-/* Read a number field. Refuses every wire type but varint, as pprof does. */
-static inline bool scan_number(struct scanner *s, const struct wire_field *f,
-			       uint64_t *out)
-{
-	if (f->type != WIRE_VARINT)
-		return scan_refuse(s, "a field has the wrong wire type");
-	*out = f->value;
+	s->types[s->reader.type_count - 1] =
+		(struct scan_type_names){ type, unit };
 	return true;
 }
 
 /*
- * Start reading the contents of a length-delimited field; refuse other wire
- * types.
+ * Check the function of a line. Functions may follow later in the input, so up
+ * to LINES_KEPT function ids are kept, which scan_sealed() checks.
  */
-static inline bool scan_message(struct scanner *s, const struct wire_field *f,
-				struct wire *out)
+static bool scan_line(void *ctx, const uint64_t v[LINE_FIELDS])
 {
-	if (f->type != WIRE_BYTES)
-		return scan_refuse(s, "a field has the wrong wire type");
-	*out = wire_init(f->bytes);
-	return true;
-}
+	struct scanner *s = ctx;
 
-/* Return whether a message was read to its end without an error. */
-static inline bool scan_ended(struct scanner *s, const struct wire *w)
-{
-	return w->bad ? scan_refuse(s, "a field is damaged or truncated") :
-			true;
-}
-
-/*
- * Record that a string index is referred to; scan_strings() checks the highest
- * index.
- */
-static inline void scan_refer(struct scanner *s, uint64_t string)
-{
-	if (string > s->max_string)
-		s->max_string = string;
-}
-
-/*
- * Read a message that has only number fields: field n (1 … count) is stored in
- * v[n - 1]. If a field is repeated, its last value counts; other fields are
- * skipped. The caller must initialise v. Returns false if the profile is
- * refused.
- */
-bool scan_numbers(struct scanner *s, const struct wire_field *field,
-		  uint64_t *v, size_t count);
-
-/*
- * Checks the tables of a profile: types, mappings, locations, functions,
- * strings. Samples are checked in scan.c.
- */
-
-bool scan_numbers(struct scanner *s, const struct wire_field *field,
-		  uint64_t *v, size_t count)
-{
-	struct wire_field f;
-	struct wire w = { 0 };
-	uint64_t number;
-	uint64_t value;
-
-	if (!scan_message(s, field, &w))
-		return false;
-	for (;;) {
-		if (wire_next_small(&w, &number, &value)) {
-			if (number - 1 < count)
-				v[number - 1] = value;
-			continue;
-		}
-		if (!wire_next(&w, &f))
-			break;
-		if (f.number - 1 < count &&
-		    !scan_number(s, &f, &v[f.number - 1]))
-			return false;
-	}
-	return scan_ended(s, &w);
-}
-
-/* Read a message ValueType. */
-static bool scan_value_type(struct scanner *s, const struct wire_field *f,
-			    struct scan_type_names *out)
-{
-	uint64_t v[2] = { 0 };
-
-	if (!scan_numbers(s, f, v, ARRAY_SIZE(v)))
-		return false;
-	*out = (struct scan_type_names){ .type = v[0], .unit = v[1] };
-	return true;
-}
-
-/* Add a sample type. There are at most 256 (docs/decisions.md, 104). */
-static bool scan_sample_type(struct scanner *s, const struct wire_field *f)
-{
-	if (s->type_count == TYPES_MAX)
-		return scan_refuse(s, "more than 256 sample types");
-	if (!scan_value_type(s, f, &s->types[s->type_count]))
-		return false;
-	scan_refer(s, s->types[s->type_count].type);
-	scan_refer(s, s->types[s->type_count].unit);
-	s->type_count++;
-	return true;
-}
-
-/* Check a mapping: id, start, limit, offset, file, build id, four flags. */
-static bool scan_mapping(struct scanner *s, const struct wire_field *f)
-{
-	uint64_t v[10] = { 0 };
-
-	if (!scan_numbers(s, f, v, ARRAY_SIZE(v)))
-		return false;
-	if (!v[0])
-		return scan_refuse(s, "a mapping has the reserved id 0");
-	scan_refer(s, v[4]);
-	scan_refer(s, v[5]);
-	id_index_add(&s->mappings, v[0]);
-	return true;
-}
-
-/* Check a function: id, name, system name, file, start line. */
-static bool scan_function(struct scanner *s, const struct wire_field *f)
-{
-	uint64_t v[5] = { 0 };
-
-	if (!scan_numbers(s, f, v, ARRAY_SIZE(v)))
-		return false;
-	if (!v[0])
-		return scan_refuse(s, "a function has the reserved id 0");
-	scan_refer(s, v[1]);
-	scan_refer(s, v[2]);
-	scan_refer(s, v[3]);
-	id_index_add(&s->functions, v[0]);
-	return true;
-}
-
-/*
- * Check a line: function id, line, column. Functions may follow later in the
- * input, so up to LINES_KEPT function ids are kept, which scan_seal() checks.
- */
-static bool scan_line(struct scanner *s, const struct wire_field *f)
-{
-	uint64_t v[3] = { 0 };
-
-	if (!scan_numbers(s, f, v, ARRAY_SIZE(v)))
-		return false;
-	if (!v[0])
-		return scan_refuse(s, "a line of a location has no function");
-	/*
-	 * In the second walk all functions are known: check the line at once.
-	 */
-	if (s->sealed)
-		return id_index_has(&s->functions, v[0]) ||
-		       scan_refuse(s, "a line refers to a missing function");
+	if (s->reader.sealed)
+		return id_index_has(&s->reader.functions, v[LINE_FUNCTION]) ||
+		       proto_reader_refuse_line(&s->reader);
 	if (s->line_count == LINES_KEPT) {
-		s->lines_left = true;
+		s->reader.lines_again = true;
 		return true;
 	}
 	s->line_functions = mem_grow(s->line_functions, s->line_count,
 				     &s->line_cap, sizeof(uint64_t));
-	s->line_functions[s->line_count++] = v[0];
+	s->line_functions[s->line_count++] = v[LINE_FUNCTION];
 	return true;
 }
 
-/*
- * Check a location and its lines. In the second walk, when all tables are
- * read, checks only that the functions of lines exist. Returns false if the
- * profile is refused.
- */
-static bool scan_location(struct scanner *s, const struct wire_field *field)
+/* Check that the functions of the lines exist that were kept. */
+static bool scan_sealed(void *ctx)
 {
-	struct wire_field f;
-	uint64_t ignored;
-	uint64_t id = 0;
-	struct wire w = { 0 };
+	struct scanner *s = ctx;
 
-	if (!scan_message(s, field, &w))
-		return false;
-	while (wire_next(&w, &f)) {
-		bool ok = true;
-
-		if (f.number == 1)
-			ok = scan_number(s, &f, &id);
-		else if (f.number == 4)
-			ok = scan_line(s, &f);
-		else if (f.number == 2 || f.number == 3 || f.number == 5)
-			ok = scan_number(s, &f, &ignored);
-		if (!ok)
-			return false;
-	}
-	if (!id)
-		scan_refuse(s, "a location has the reserved id 0");
-	if (!s->sealed)
-		id_index_add(&s->locations, id);
-	return id && scan_ended(s, &w);
-}
-
-/* Count a string; the first one must be empty. */
-static bool scan_string(struct scanner *s, const struct wire_field *f)
-{
-	if (f->type != WIRE_BYTES)
-		return scan_refuse(s, "a field has the wrong wire type");
-	if (!s->string_count && f->bytes.len)
-		return scan_refuse(s, "string_table[0] is not empty");
-	s->string_count++;
-	return true;
-}
-
-/* Check comments, packed or not. */
-static bool scan_comments(struct scanner *s, const struct wire_field *f)
-{
-	struct wire w = { 0 };
-
-	if (f->type == WIRE_VARINT) {
-		scan_refer(s, f->value);
-		return true;
-	}
-	if (!scan_message(s, f, &w))
-		return false;
-	while (w.pos < w.end)
-		scan_refer(s, wire_varint(&w));
-	return scan_ended(s, &w);
-}
-
-/*
- * Read a field of the profile that is a single number. String indexes are kept
- * until all fields are read. Then they are checked, and those that belong to
- * the scan's result are replaced by their strings.
- */
-static bool scan_scalar(struct scanner *s, const struct wire_field *f)
-{
-	uint64_t v = 0;
-
-	if (!scan_number(s, f, &v))
-		return false;
-	switch (f->number) {
-	case PROFILE_TIME:
-		/*
-		 * A second time stamp shows that the input is two concatenated
-		 * profiles, which pprof refuses.
-		 */
-		if (s->out->time_ns) {
-			s->concatenated = true;
-			return scan_refuse(s, "concatenated profiles");
-		}
-		s->out->time_ns = (int64_t)v;
-		break;
-	case PROFILE_DURATION:
-		s->out->duration_ns = (int64_t)v;
-		break;
-	case PROFILE_PERIOD:
-		s->out->period = (int64_t)v;
-		break;
-	case PROFILE_DEFAULT_TYPE:
-		s->default_type = v;
-		break;
-	default:
-		/*
-		 * If a field is repeated, its last value counts, so the string
-		 * index is checked at the end.
-		 */
-		s->lone[f->number] = v;
-		break;
-	}
-	return true;
-}
-
-/*
- * Check one field of the profile. Samples are only checked for their wire type
- * here: they need the complete tables.
- */
-static bool scan_table_field(struct scanner *s, const struct wire_field *f)
-{
-	switch (f->number) {
-	case PROFILE_SAMPLE_TYPE:
-		return scan_sample_type(s, f);
-	case PROFILE_SAMPLE:
-		return f->type == WIRE_BYTES ||
-		       scan_refuse(s, "a field has the wrong wire type");
-	case PROFILE_MAPPING:
-		return scan_mapping(s, f);
-	case PROFILE_LOCATION:
-		return scan_location(s, f);
-	case PROFILE_FUNCTION:
-		return scan_function(s, f);
-	case PROFILE_STRING:
-		return scan_string(s, f);
-	case PROFILE_PERIOD_TYPE:
-		return scan_value_type(s, f, &s->period_type);
-	case PROFILE_COMMENT:
-		return scan_comments(s, f);
-	case PROFILE_DROP_FRAMES:
-	case PROFILE_KEEP_FRAMES:
-	case PROFILE_TIME:
-	case PROFILE_DURATION:
-	case PROFILE_PERIOD:
-	case PROFILE_DEFAULT_TYPE:
-	case PROFILE_DOC_URL:
-		return scan_scalar(s, f);
-	default:
-		return true;
-	}
-}
-
-/* Check everything but samples. Returns false if the profile is refused. */
-static bool scan_tables(struct scanner *s, struct bytes raw)
-{
-	struct wire w = wire_init(raw);
-	struct wire_field f;
-
-	while (wire_next(&w, &f)) {
-		if (!scan_table_field(s, &f))
-			return false;
-	}
-	return scan_ended(s, &w);
-}
-
-/* Memory bound, in bytes, of the parser of legacy formats. */
-#define LEGACY_MEMORY (256 * MIB)
-
-struct scanner *scanner_new(void)
-{
-	return mem_new(struct scanner);
-}
-
-void scanner_free(struct scanner *s)
-{
-	if (!s)
-		return;
-	id_index_fini(&s->mappings);
-	id_index_fini(&s->functions);
-	id_index_fini(&s->locations);
-	mem_free(s->line_functions);
-	legacy_free(s->legacy);
-	mem_free(s);
-}
-
-/*
- * Check that ids are unique and that the functions of lines exist, once all
- * tables are read.
- */
-static bool scan_seal(struct scanner *s)
-{
-	if (!id_index_seal(&s->mappings))
-		return scan_refuse(s, "two mappings have the same id");
-	if (!id_index_seal(&s->functions))
-		return scan_refuse(s, "two functions have the same id");
-	if (!id_index_seal(&s->locations))
-		return scan_refuse(s, "two locations have the same id");
 	for (size_t i = 0; i < s->line_count; i++) {
-		if (!id_index_has(&s->functions, s->line_functions[i]))
-			return scan_refuse(
-				s, "a line refers to a missing function");
+		if (!id_index_has(&s->reader.functions, s->line_functions[i]))
+			return proto_reader_refuse_line(&s->reader);
 	}
-	s->sealed = true;
 	return true;
 }
-
-static const char NO_LOCATION[] = "a sample refers to a missing location";
 
 /* Check that a location of a sample exists. */
-static bool known_location(struct scanner *s, uint64_t id)
+static bool scan_frame(void *ctx, uint64_t id)
 {
-	return id_index_has(&s->locations, id) || scan_refuse(s, NO_LOCATION);
+	struct scanner *s = ctx;
+
+	return id_index_has(&s->reader.locations, id) ||
+	       proto_reader_refuse_location(&s->reader);
 }
 
 /*
@@ -432,10 +90,10 @@ static bool known_location(struct scanner *s, uint64_t id)
  * the number of locations. Most of the time of a scan is spent here: eight bytes
  * are loaded at once, and the loop has no branch that depends on an id's length.
  */
-static bool scan_short_ids(const struct scanner *s, struct wire *w)
+static bool scan_short_ids(const struct id_index *locations, struct wire *w)
 {
 	const uint8_t *p = w->pos;
-	uint64_t count = s->locations.count;
+	uint64_t count = locations->count;
 	uint64_t missing = 0;
 
 	while (w->end - p >= 8) {
@@ -459,141 +117,68 @@ end:
 	return !missing;
 }
 
-/*
- * Check that the locations in a sample's stack exist; the field is packed or
- * not.
- */
-static bool scan_locations(struct scanner *s, const struct wire_field *f)
+/* Check that the locations of a sample exist. */
+static bool scan_frames(void *ctx, struct wire *ids)
 {
-	struct wire w = { 0 };
+	struct scanner *s = ctx;
+	const struct id_index *locations = &s->reader.locations;
 
-	if (f->type == WIRE_VARINT)
-		return known_location(s, f->value);
-	if (!scan_message(s, f, &w))
-		return false;
-	if (!s->locations.scattered && !scan_short_ids(s, &w))
-		return scan_refuse(s, NO_LOCATION);
-	while (w.pos < w.end) {
-		uint64_t id = wire_varint(&w);
+	if (!locations->scattered && !scan_short_ids(locations, ids))
+		return proto_reader_refuse_location(&s->reader);
+	while (ids->pos < ids->end) {
+		uint64_t id = wire_varint(ids);
 
-		if (w.bad || !known_location(s, id))
+		if (ids->bad)
 			break;
+		if (!id_index_has(locations, id))
+			return proto_reader_refuse_location(&s->reader);
 	}
-	return scan_ended(s, &w) && !s->why;
+	return proto_reader_ended(&s->reader, ids);
 }
 
-/*
- * Add value number *count of a sample to the total of its sample type, and
- * increments *count. Surplus values are only counted: scan_sample() refuses the
- * sample.
- */
-static void scan_add_value(struct scanner *s, uint64_t v, size_t *count)
+/* Add a value to the total of its sample type. */
+static bool scan_value(void *ctx, size_t i, uint64_t value)
 {
-	if (*count < s->type_count)
-		s->out->totals[*count] =
-			(int64_t)((uint64_t)s->out->totals[*count] + v);
-	(*count)++;
-}
+	struct scanner *s = ctx;
 
-/* Add the values of a sample, packed or not. */
-static bool scan_sample_values(struct scanner *s, const struct wire_field *f,
-			       size_t *count)
-{
-	struct wire w = { 0 };
-
-	if (f->type == WIRE_VARINT) {
-		scan_add_value(s, f->value, count);
-		return true;
-	}
-	if (!scan_message(s, f, &w))
-		return false;
-	while (w.pos < w.end)
-		scan_add_value(s, wire_varint(&w), count);
-	return scan_ended(s, &w);
-}
-
-/*
- * Check a label: key, string, number, unit. As in pprof, a label with string
- * and number is a string label, whose unit is ignored.
- */
-static bool scan_label(struct scanner *s, const struct wire_field *f)
-{
-	uint64_t v[4] = { 0 };
-
-	if (!scan_numbers(s, f, v, ARRAY_SIZE(v)))
-		return false;
-	scan_refer(s, v[0]);
-	scan_refer(s, v[1] ? v[1] : v[3]);
+	s->out->totals[i] = wrap_add(s->out->totals[i], (int64_t)value);
 	return true;
 }
 
-/*
- * Check a sample: its locations must exist, and it must have one value for
- * each sample type.
- */
-static bool scan_sample(struct scanner *s, struct bytes b)
+static bool scan_sample(void *ctx)
 {
-	struct wire w = wire_init(b);
-	struct wire_field f;
-	size_t count = 0;
+	struct scanner *s = ctx;
 
-	while (wire_next(&w, &f)) {
-		bool ok = true;
-
-		if (f.number == 1)
-			ok = scan_locations(s, &f);
-		else if (f.number == 2)
-			ok = scan_sample_values(s, &f, &count);
-		else if (f.number == 3)
-			ok = scan_label(s, &f);
-		if (!ok)
-			return false;
-	}
-	if (count != s->type_count || !s->type_count)
-		return scan_refuse(
-			s,
-			s->type_count ?
-				"a sample does not have one value for each sample type" :
-				"the profile has samples but no sample types");
 	s->out->sample_count++;
-	return scan_ended(s, &w);
-}
-
-/*
- * Second walk over the input, when all tables are read: checks samples, and the
- * lines that scan_line() could not keep.
- */
-static bool scan_samples(struct scanner *s, struct bytes raw)
-{
-	struct wire w = wire_init(raw);
-	struct wire_field f = { 0 };
-
-	while (wire_next(&w, &f)) {
-		if (f.number == PROFILE_SAMPLE && !scan_sample(s, f.bytes))
-			return false;
-		if (f.number == PROFILE_LOCATION && s->lines_left &&
-		    !scan_location(s, &f))
-			return false;
-	}
 	return true;
 }
 
-/*
- * Check that every string index that is referred to is in the table. Index 0
- * is always referred to, as the default of drop_frames and other fields, so the
- * table must not be empty.
- */
-static bool scan_strings(struct scanner *s)
+struct scanner *scanner_new(void)
 {
-	scan_refer(s, s->default_type);
-	scan_refer(s, s->period_type.type);
-	scan_refer(s, s->period_type.unit);
-	for (size_t i = 0; i < ARRAY_SIZE(s->lone); i++)
-		scan_refer(s, s->lone[i]);
-	return s->max_string < s->string_count ||
-	       scan_refuse(s, s->string_count ?
-				      "a string index is out of range" :
-				      "the string table is missing");
+	static const struct proto_parts parts = {
+		.type = scan_type,
+		.line = scan_line,
+		.sealed = scan_sealed,
+		.frame = scan_frame,
+		.frames = scan_frames,
+		.value = scan_value,
+		.sample = scan_sample,
+	};
+	struct scanner *s = mem_new(struct scanner);
+
+	s->reader.parts = &parts;
+	s->reader.ctx = s;
+	return s;
+}
+
+void scanner_free(struct scanner *s)
+{
+	if (!s)
+		return;
+	proto_reader_fini(&s->reader);
+	mem_free(s->line_functions);
+	legacy_free(s->legacy);
+	mem_free(s);
 }
 
 /* A request to store string number `i` in `*out`. */
@@ -639,46 +224,19 @@ static void find_strings(struct bytes raw, struct wanted *v, size_t count)
 static void scan_resolve(struct scanner *s, struct bytes raw)
 {
 	struct wanted v[2 * TYPES_MAX + 3];
+	const struct proto_header *h = &s->reader.header;
 	struct typeset *t = &s->out->types;
 	size_t n = 0;
 
-	t->count = s->type_count;
+	t->count = s->reader.type_count;
 	for (size_t i = 0; i < t->count; i++) {
 		v[n++] = (struct wanted){ s->types[i].type, &t->types[i].type };
 		v[n++] = (struct wanted){ s->types[i].unit, &t->types[i].unit };
 	}
-	v[n++] = (struct wanted){ s->default_type, &t->default_type };
-	v[n++] = (struct wanted){ s->period_type.type, &t->period.type };
-	v[n++] = (struct wanted){ s->period_type.unit, &t->period.unit };
+	v[n++] = (struct wanted){ h->default_type, &t->default_type };
+	v[n++] = (struct wanted){ h->period_type[0], &t->period.type };
+	v[n++] = (struct wanted){ h->period_type[1], &t->period.unit };
 	find_strings(raw, v, n);
-}
-
-/*
- * Prepare for the next scan. The typeset in *out is large and is not cleared:
- * scan_resolve() sets the parts that are used.
- */
-static void scan_reset(struct scanner *s, struct scan *out)
-{
-	id_index_reset(&s->mappings);
-	id_index_reset(&s->functions);
-	id_index_reset(&s->locations);
-	s->line_count = 0;
-	s->string_count = 0;
-	s->max_string = 0;
-	s->type_count = 0;
-	s->period_type = (struct scan_type_names){ 0 };
-	s->default_type = 0;
-	memset(s->lone, 0, sizeof(s->lone));
-	s->lines_left = false;
-	s->sealed = false;
-	s->concatenated = false;
-	s->why = NULL;
-	s->out = out;
-	memset(out->totals, 0, sizeof(out->totals));
-	out->sample_count = 0;
-	out->time_ns = 0;
-	out->duration_ns = 0;
-	out->period = 0;
 }
 
 /*
@@ -736,6 +294,18 @@ static int scan_legacy(struct scanner *s, struct bytes raw, struct scan *out,
 	return rc;
 }
 
+/*
+ * Prepare for the next scan. The typeset in *out is large and is not cleared:
+ * scan_resolve() sets the parts that are used.
+ */
+static void scan_reset(struct scanner *s, struct scan *out)
+{
+	s->line_count = 0;
+	s->out = out;
+	memset(out->totals, 0, sizeof(out->totals));
+	out->sample_count = 0;
+}
+
 int scanner_run(struct scanner *s, struct bytes raw, struct scan *out,
 		struct err *err)
 {
@@ -745,18 +315,20 @@ int scanner_run(struct scanner *s, struct bytes raw, struct scan *out,
 	scan_reset(s, out);
 	if (!raw.len)
 		return err_set(err, ERR_INVALID, "not a profile: no data");
-	if (scan_tables(s, raw) && scan_seal(s) && scan_samples(s, raw) &&
-	    scan_strings(s)) {
+	if (proto_reader_run(&s->reader, raw)) {
+		out->time_ns = s->reader.header.time_ns;
+		out->duration_ns = s->reader.header.duration_ns;
+		out->period = s->reader.header.period;
 		scan_resolve(s, raw);
 		out->hash = hash_bytes(raw);
 		return 0;
 	}
-	if (!s->concatenated) {
+	if (!s->reader.concatenated) {
 		rc = scan_legacy(s, raw, out, err);
 		if (rc != ERR_UNSUPPORTED)
 			return rc;
 	}
 	other = other_format(raw);
 	return err_set(err, ERR_INVALID, "not a profile: %s",
-		       other ? other : s->why);
+		       other ? other : s->reader.why);
 }
