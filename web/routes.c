@@ -109,7 +109,7 @@ static void api_status_routes(void *ctx, struct request *r, struct answer *a);
  * web_routes_of().
  */
 const struct route web_routes[] = {
-	{ "/report", page_report, ROUTE_READ, SCOPE_READ },
+	{ "/profiles", page_index, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/query_range", api_query_range, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/query", api_query, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/changes", api_changes, ROUTE_READ, SCOPE_READ },

@@ -307,7 +307,12 @@ static struct str find_endpoint(const struct keystone *k,
 	return str_of("");
 }
 
-struct str keystone_service(const struct keystone *k, const char *service)
+/*
+ * The URL of a service ("compute"); empty: the catalog has none for the
+ * configured region and availability.
+ */
+static struct str keystone_service(const struct keystone *k,
+				   const char *service)
 {
 	const struct yaml_node *catalog =
 		doc_find(k->answer.root, "token.catalog");

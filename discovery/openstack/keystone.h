@@ -43,11 +43,6 @@ struct keystone_config {
 extern const struct rest_account_kind keystone_kind;
 
 /*
- * Return the URL of a service ("compute"); empty: the catalog has none for the configured region and availability.
- */
-struct str keystone_service(const struct keystone *k, const char *service);
-
-/*
  * Replace *out by the URL of a path of a service. `version` is the beginning of
  * the path that the URL in the catalog may have or not. Returns true.
  */

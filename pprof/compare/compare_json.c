@@ -12,7 +12,8 @@ static const char *const names[] = {
 	[COMPARE_LEVEL] = "level",
 };
 
-const char *compare_by_name(enum compare_by by)
+/* The name of what is compared: share, rate or level; a constant. */
+static const char *compare_by_name(enum compare_by by)
 {
 	return names[by];
 }

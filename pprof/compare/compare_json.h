@@ -24,9 +24,6 @@ struct compare_head {
 	const struct limits *limits;
 };
 
-/* Return the name of what is compared: share, rate or level; a constant. */
-const char *compare_by_name(enum compare_by by);
-
 /*
  * Parse such a name. ERR_INVALID: there is no such name.
  */

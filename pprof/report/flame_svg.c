@@ -21,7 +21,7 @@
 /*
  * The script of the SVG: a click on a frame zooms in, a double click zooms out.
  */
-const char flame_script[] =
+static const char flame_script[] =
 	"(function(){"
 	"var svg=document.getElementById('flame');if(!svg)return;"
 	"var W=1200,G=[].slice.call(svg.querySelectorAll('g.f'));"
@@ -283,7 +283,9 @@ static void print_heading(const struct report *r, const struct flame *f,
 			WIDTH - 3);
 }
 
-void flame_svg(const struct report *r, const struct flame *f, struct buf *out)
+/* Write the <svg> element. Its script comes last, after the boxes. */
+static void flame_svg_print(const struct report *r, const struct flame *f,
+			    struct buf *out)
 {
 	uint32_t height = TOP + (depth_shown(f) + 1) * ROW + 4;
 
@@ -296,7 +298,8 @@ void flame_svg(const struct report *r, const struct flame *f, struct buf *out)
 		WIDTH, height);
 	print_heading(r, f, out);
 	print_frames(r, f, out);
-	buf_str(out, "</svg>\n");
+	buf_printf(out, "<script><![CDATA[%s]]></script>\n</svg>\n",
+		   flame_script);
 }
 
 int report_flamegraph_svg(struct report *r, struct buf *out, struct err *err)
@@ -308,15 +311,7 @@ int report_flamegraph_svg(struct report *r, struct buf *out, struct err *err)
 		flame_fini(&f);
 		return rc;
 	}
-	flame_svg(r, &f, out);
-	/*
-	 * The script must be inside the <svg> element: remove the end tag
-	 * first.
-	 */
-	if (!out->over)
-		out->len -= strlen("</svg>\n");
-	buf_printf(out, "<script><![CDATA[%s]]></script>\n</svg>\n",
-		   flame_script);
+	flame_svg_print(r, &f, out);
 	flame_fini(&f);
 	return report_size(out, err);
 }

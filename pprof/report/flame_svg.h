@@ -12,18 +12,6 @@
 #include "pprof/report/flame.h"
 
 /*
- * Append the flame graph without its script: an <svg> element with the id
- * "flame".
- */
-void flame_svg(const struct report *r, const struct flame *f, struct buf *out);
-
-/*
- * The JavaScript that makes clicks zoom. In a document, it must come after the
- * <svg> element.
- */
-extern const char flame_script[];
-
-/*
  * Write the report's flame graph as a separate SVG file that includes the
  * script. ERR_TOOBIG: the file does not fit into `out`; ERR_LIMIT, ERR_TIMEOUT:
  * the report's limits refused to continue.

@@ -199,6 +199,12 @@ static int report_check_steps(const struct report *r, struct err *err)
 	return rc;
 }
 
+/* The memory of the report, in bytes, without the profile. */
+static size_t report_memory(const struct report *r)
+{
+	return nodes_memory(&r->nodes) + r->units.count * sizeof(uint32_t);
+}
+
 int report_init(struct report *r, enum report_kind kind, struct pprof *p,
 		const struct report_options *o, struct err *err)
 {
@@ -254,9 +260,4 @@ void report_fini(struct report *r)
 {
 	nodes_fini(&r->nodes);
 	tag_units_fini(&r->units);
-}
-
-size_t report_memory(const struct report *r)
-{
-	return nodes_memory(&r->nodes) + r->units.count * sizeof(uint32_t);
 }

@@ -29,9 +29,6 @@ NODISCARD int report_init(struct report *r, enum report_kind kind,
 /* Free the report, but neither the profile nor the options. */
 void report_fini(struct report *r);
 
-/* Return the memory of the report, in bytes, without the profile. */
-size_t report_memory(const struct report *r);
-
 /*
  * A kind of report with its name. The report can be written as a document, as
  * JSON, or as both.

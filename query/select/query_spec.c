@@ -86,14 +86,6 @@ static void spec_set_window(struct query_spec *s)
 	s->to = later ? spec_saturate(s->time, SEARCH_MS) : s->time;
 }
 
-void query_spec_at(struct query_spec *s, int64_t ms)
-{
-	s->merged = false;
-	s->match = MATCH_NEAREST;
-	s->time = ms;
-	spec_set_window(s);
-}
-
 /*
  * Whether a query without the parameter `mode` is a merge. It is a merge if
  * both ends of a range are given, and no `time` (docs/decisions.md, 94).

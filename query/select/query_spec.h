@@ -51,9 +51,6 @@ NODISCARD int query_spec_parse(struct query_spec *s, const struct params *p,
 /* Free the selector. */
 void query_spec_fini(struct query_spec *s);
 
-/* Make the spec select the single profile nearest to the time `ms`. */
-void query_spec_at(struct query_spec *s, int64_t ms);
-
 /*
  * Find the profile nearest to the spec's time in the series that q has
  * selected. If profiles of two series are equally near, the profile of the

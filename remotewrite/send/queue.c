@@ -201,20 +201,14 @@ void queue_set_rules(struct queue *q, const struct remote_write_config *config,
 	mutex_unlock(&q->rules_mu);
 }
 
-void queue_stop(struct queue *q)
+/* Interrupt requests, and wait for the threads of the queue. */
+static void queue_stop(struct queue *q)
 {
-	bool stopped;
-
-	if (!q)
-		return;
 	mutex_lock(&q->mu);
-	stopped = q->stopping;
 	q->stopping = true;
 	pthread_cond_broadcast(&q->room);
 	queue_wake_shards(q);
 	mutex_unlock(&q->mu);
-	if (stopped)
-		return;
 	/* The reader hands samples to the shards, so it ends first. */
 	if (q->reader)
 		pthread_join(q->reader, NULL);

@@ -8,7 +8,7 @@
  * configuration is copied, except the rules, see queue_set_rules().
  * Threads: one thread starts, changes and stops a queue; queue_status() may be
  * called from any thread.
- * Shutdown: queue_stop() interrupts requests and joins the threads; what was
+ * Shutdown: queue_free() interrupts requests and joins the threads; what was
  * not acknowledged is sent again after the next start.
  */
 #ifndef REMOTEWRITE_SEND_QUEUE_H
@@ -56,10 +56,7 @@ NODISCARD int queue_start(const struct queue_options *o,
 void queue_set_rules(struct queue *q, const struct remote_write_config *config,
 		     const struct label *external, size_t external_count);
 
-/* Stop a queue. NULL is a no-op. */
-void queue_stop(struct queue *q);
-
-/* Stop a queue, and free it. NULL is a no-op. */
+/* Stop a queue that runs, and free it. NULL is a no-op. */
 void queue_free(struct queue *q);
 
 /*

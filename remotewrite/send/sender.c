@@ -294,19 +294,10 @@ void sender_apply(struct sender *s, const struct remote_write_configs *configs,
 	mutex_unlock(&s->apply_mu);
 }
 
-void sender_stop(struct sender *s)
-{
-	if (!s)
-		return;
-	for (size_t i = 0; i < s->queues.count; i++)
-		queue_stop(s->queues.v[i].q);
-}
-
 void sender_free(struct sender *s)
 {
 	if (!s)
 		return;
-	sender_stop(s);
 	while (s->queues.count)
 		remove_queue(s, s->queues.count - 1);
 	vec_fini(&s->queues);

@@ -10,7 +10,7 @@
  *
  * Ownership: sender_free() frees a sender. Options are borrowed. The
  * configuration of sender_apply() must live until the next call.
- * Threads: sender_new(), sender_apply(), sender_stop() and sender_free() from
+ * Threads: sender_new(), sender_apply() and sender_free() from
  * one thread at a time; sender_each() from any thread.
  */
 #ifndef REMOTEWRITE_SEND_SENDER_H
@@ -67,9 +67,6 @@ struct sender *sender_new(const struct sender_options *o);
  */
 void sender_apply(struct sender *s, const struct remote_write_configs *configs,
 		  const struct label *external, size_t external_count);
-
-/* Stop all queues; NULL is a no-op. */
-void sender_stop(struct sender *s);
 
 /* Stop the sender if it runs, and free it; NULL is a no-op. */
 void sender_free(struct sender *s);

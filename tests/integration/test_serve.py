@@ -388,20 +388,6 @@ def pages_are_the_web_ui_and_its_files_are_there(d):
 
 
 @suite.test
-def reports_on_pages_have_working_links(d):
-    import html
-    import re
-    e, target = started(d)
-    report = e.get('/report', query='heap{job="t"}', time='now').body.decode()
-    assert '<svg' in report, report[-500:]
-    download = re.findall(r'<a href="(/api/v1/query[^"]*)"', report)[0]
-    assert e.get(html.unescape(download)).body[:2] == b'\x1f\x8b'
-    evil = e.get('/report', query='<script>alert(1)</script>', time='now').body.decode()
-    assert '<script>' not in evil and 'parse error' in evil
-    target.stop()
-
-
-@suite.test
 def go_tool_pprof_reads_the_url(d):
     port = free_port()
     Process([LEAKAPP, f'127.0.0.1:{port}'], os.path.join(d, 'leakapp.log'))

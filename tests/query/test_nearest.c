@@ -156,13 +156,15 @@ Test(nearest, a_search_ends_at_the_deadline_and_when_everprof_stops)
 {
 	_Atomic int64_t stop = 0;
 	struct store *s = two_series();
-	struct query_spec spec = { .match = MATCH_NEAREST };
+	struct query_spec spec = { .match = MATCH_NEAREST,
+				   .time = store_at(20),
+				   .from = store_at(15),
+				   .to = store_at(25) };
 	struct look l;
 	struct err err;
 	size_t series;
 	int64_t ms;
 
-	query_spec_at(&spec, store_at(20));
 	look_open(&l, s, "cpu");
 	l.work.deadline_ns = 1;
 	cr_expect(query_nearest(&spec, &l.work, l.q, &series, &ms, &err) ==
@@ -177,7 +179,10 @@ Test(nearest, a_search_ends_at_the_deadline_and_when_everprof_stops)
 Test(nearest, damage_is_told_instead_of_not_found)
 {
 	struct store *s = two_series();
-	struct query_spec spec = { .match = MATCH_NEAREST };
+	struct query_spec spec = { .match = MATCH_NEAREST,
+				   .time = store_at(20),
+				   .from = store_at(15),
+				   .to = store_at(25) };
 	struct look l;
 	struct err err = { .msg = "" };
 	size_t series;
@@ -186,7 +191,6 @@ Test(nearest, damage_is_told_instead_of_not_found)
 	cr_assert(!tsdb_maintain(s->db, true, NULL));
 	store_damage_chunks(s);
 	store_reopen(s);
-	query_spec_at(&spec, store_at(20));
 	look_open(&l, s, "cpu");
 	cr_expect(querier_count(l.q) == 3);
 	cr_expect(query_nearest(&spec, &l.work, l.q, &series, &ms, &err) ==

@@ -55,6 +55,16 @@ static int side_range(struct side *x, int64_t from, int64_t to)
 	return query_merge_run(&x->merge, &x->spec, &x->err);
 }
 
+/* Select the one profile at a time. */
+static void side_at(struct side *x, int64_t ms)
+{
+	x->spec.match = MATCH_EXACT;
+	x->spec.merged = false;
+	x->spec.time = ms;
+	x->spec.from = ms;
+	x->spec.to = ms;
+}
+
 static void side_expect(struct side *x, const char *want)
 {
 	struct pprof *p = NULL;
@@ -258,7 +268,11 @@ Test(query_merge, a_single_profile_keeps_its_labels_and_time)
 	struct side x = { .o = { .group_by = str_of("job") } };
 
 	side_open(&x, s, "cpu");
-	query_spec_at(&x.spec, store_at(2) + 7);
+	x.spec.match = MATCH_NEAREST;
+	x.spec.merged = false;
+	x.spec.time = store_at(2) + 7;
+	x.spec.from = store_at(0);
+	x.spec.to = store_at(4);
 	cr_assert(!query_merge_run(&x.merge, &x.spec, &x.err), "%s", x.err.msg);
 	cr_expect(x.merge.ms == store_at(2) && x.merge.profiles == 1);
 	cr_expect(x.merge.series == 1);
@@ -268,7 +282,7 @@ Test(query_merge, a_single_profile_keeps_its_labels_and_time)
 
 	/* A single profile of a counter is shown as it is. */
 	side_open(&x, s, "heap");
-	query_spec_at(&x.spec, store_at(1));
+	side_at(&x, store_at(1));
 	cr_assert(!query_merge_run(&x.merge, &x.spec, &x.err));
 	side_expect(&x, "f{job:a}=1");
 	side_close(&x);
@@ -281,12 +295,12 @@ Test(query_merge, a_single_profile_that_is_damaged_or_missing_is_an_error)
 	struct side x = { .merge = { .late = false } };
 
 	side_open(&x, s, "cpu{job=\"b\"}");
-	query_spec_at(&x.spec, store_at(4));
+	side_at(&x, store_at(4));
 	cr_expect(query_merge_run(&x.merge, &x.spec, &x.err) == ERR_CORRUPT);
 	cr_expect(x.err.msg[0]);
 	side_close(&x);
 	side_open(&x, s, "cpu{job=\"b\"}");
-	query_spec_at(&x.spec, store_at(50));
+	side_at(&x, store_at(50));
 	cr_expect(query_merge_run(&x.merge, &x.spec, &x.err) == ERR_NOTFOUND);
 	side_close(&x);
 	store_close(s);

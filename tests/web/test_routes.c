@@ -96,7 +96,7 @@ static void end_web(struct web *w)
  */
 static const struct route expected[] = {
 	{ "/", NULL, ROUTE_READ, READ },
-	{ "/report", NULL, ROUTE_READ, READ },
+	{ "/profiles", NULL, ROUTE_READ, READ },
 	{ "/targets", NULL, ROUTE_READ, READ },
 	{ "/remote_write", NULL, ROUTE_READ, READ },
 	/* Probes of orchestrators have no credentials. */

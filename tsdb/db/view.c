@@ -47,13 +47,6 @@ static void add_block_locked(struct tsdb *db, struct block *b)
 	db->blocks[at] = b;
 }
 
-void db_add_block(struct tsdb *db, struct block *b)
-{
-	mutex_lock(&db->view_mu);
-	add_block_locked(db, b);
-	mutex_unlock(&db->view_mu);
-}
-
 /* Whether `parts` contains the part `p`. */
 static bool is_among(const struct part *parts, size_t count, struct part p)
 {

@@ -14,9 +14,6 @@
 /* Add a head; the view takes over the caller's reference. */
 void db_add_head(struct tsdb *db, struct head *r);
 
-/* Add a block; the view takes over the caller's reference. */
-void db_add_block(struct tsdb *db, struct block *b);
-
 /*
  * Replace `parts` in the view by the block `b` (NULL: by nothing) in one step,
  * and releases the view's references to the parts. The view takes over the

@@ -144,8 +144,16 @@ static void wal_unread_report_damage(const struct wal *w, const char *path,
 			   log_int("profiles_found", (int64_t)v->found)));
 }
 
-int wal_unread_take(struct wal *w, const char *path,
-		    const struct wal_unread_taker *taker, struct err *err)
+/*
+ * Take the profiles of the unread segment at `path`, make the log durable, and
+ * remove the file; if some records are damaged, rename it to *.damaged. ERR_IO:
+ * the disk still cannot read all of it; what it reads is taken if it is more
+ * than before, and if that takes no more than a minute. ERR_CLOSED; errors of
+ * the taker. The file stays then.
+ */
+static int wal_unread_take(struct wal *w, const char *path,
+			   const struct wal_unread_taker *taker,
+			   struct err *err)
 {
 	struct unread_visit v = {
 		.taker = taker, .until_ns = clock_mono_ns() + CLOCK_MINUTE_NS

@@ -9,8 +9,7 @@
  * duplicates. The segment itself is used and removed as every other one.
  *
  * Ownership: nothing is kept.
- * Threads: wal_unread_take() and wal_unread_take_all() one thread at a time, the
- * others any. No other lock is needed.
+ * Threads: wal_unread_take_all() one thread at a time, the others any. No other lock is needed.
  */
 #ifndef TSDB_WAL_WAL_UNREAD_H
 #define TSDB_WAL_WAL_UNREAD_H
@@ -36,17 +35,6 @@ struct wal_unread_taker {
 	 */
 	const _Atomic int *quit;
 };
-
-/*
- * Take the profiles of the unread segment at `path`, make the log durable, and
- * remove the file; if some records are damaged, rename it to *.damaged. ERR_IO:
- * the disk still cannot read all of it; what it reads is taken if it is more
- * than before, and if that takes no more than a minute. ERR_CLOSED; errors of
- * the taker. The file stays then.
- */
-NODISCARD int wal_unread_take(struct wal *w, const char *path,
-			      const struct wal_unread_taker *taker,
-			      struct err *err);
 
 /*
  * Take all unread segments, and log what came of each. Returns the first error

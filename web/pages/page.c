@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plain pages: / lists series and the times of their profiles, /targets
- * lists the targets. The server renders them; they contain no scripts.
+ * The plain pages: /profiles lists series and the times of their profiles, with
+ * links to reports and downloads; /targets lists the targets. The server renders
+ * them; they contain no scripts.
  */
 #include "web/pages/page.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/units.h"
 #include "base/url.h"
@@ -35,16 +37,15 @@ static const char head[] =
 	"label{display:flex;flex-direction:column;font-size:.8em;color:#5b6775}"
 	"input,select,button{font:inherit;padding:.3em .5em;"
 	"border:1px solid #b9c2cc;border-radius:4px;background:#fff}"
-	"input[name=selector],input[name=query]{width:26em;"
-	"font-family:monospace}"
-	"table.top{font-size:.9em;margin:.7em 0}td.n{text-align:right;"
-	"white-space:nowrap;font-variant-numeric:tabular-nums}"
+	"input[name=query]{width:26em;font-family:monospace}"
+	"td.n{text-align:right;white-space:nowrap;"
+	"font-variant-numeric:tabular-nums}"
 	"button{background:#2866c7;color:#fff;border-color:#2866c7}"
 	"section{background:#fff;border:1px solid #dde2e8;border-radius:6px;"
 	"padding:.6em .9em;margin:.7em 0}"
 	"code{font:13px/1.5 monospace;word-break:break-all}"
 	".times{font:13px/1.7 monospace;margin-top:.4em}"
-	".times a{margin-right:.9em;white-space:nowrap}"
+	".times span{margin-right:1.2em;white-space:nowrap}"
 	".error{background:#fdecea;border-color:#f3b6b0}"
 	".note{color:#5b6775}"
 	"table{border-collapse:collapse;background:#fff;width:100%}"
@@ -54,7 +55,7 @@ static const char head[] =
 	"</style><header><b>everprof</b>";
 
 /* The links of a server without the web UI, which has only plain pages. */
-static const char plain_links[] = "<a href='/'>Profiles</a>"
+static const char plain_links[] = "<a href='/profiles'>Profiles</a>"
 				  "<a href='/targets'>Targets</a>"
 				  "<a href='/remote_write'>Remote write</a>"
 				  "<a href='/metrics'>Metrics</a>";
@@ -65,24 +66,18 @@ static const char ui_links[] = "<a href='/'>Explore</a>"
 			       "<a href='/targets'>Targets</a>"
 			       "<a href='/status'>Status</a>";
 
-/*
- * The Content-Security-Policy of all pages. It forbids scripts and loading
- * anything, so that a name from a profile cannot act as a script. For a page
- * that has a script, page_begin() allows this script.
- */
-#define POLICY                                            \
-	"default-src 'none'; style-src 'unsafe-inline'; " \
-	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-
-void page_begin(struct answer *a, struct request *r, const char *nonce)
+void page_begin(struct answer *a, const struct request *r)
 {
 	a->status = 200;
 	a->content_type = "text/html; charset=utf-8";
+	/*
+	 * Scripts and loading anything are forbidden, so that a name from a
+	 * profile cannot act as a script.
+	 */
 	answer_header(a, "Content-Security-Policy",
-		      nonce ? arena_printf(&r->arena,
-					   POLICY "; script-src 'nonce-%s'",
-					   nonce) :
-			      POLICY);
+		      "default-src 'none'; style-src 'unsafe-inline'; "
+		      "form-action 'self'; base-uri 'none'; "
+		      "frame-ancestors 'none'");
 	answer_header(a, "Referrer-Policy", "no-referrer");
 	buf_str(&a->body, head);
 	buf_str(&a->body, r->has_ui ? ui_links : plain_links);
@@ -98,10 +93,10 @@ static struct str param_or(const struct request *r, const char *name,
 	return params_find(&r->params, name, &s) ? s : str_of(fallback);
 }
 
-/* The parameters of the form on the start page, parsed. */
+/* The parameters of the form of /profiles, parsed. */
 struct view {
 	struct str type;
-	struct str selector;
+	struct str query;
 	struct selector parsed;
 	int64_t from;
 	int64_t to;
@@ -113,9 +108,9 @@ static int view_parse(const struct request *r, struct view *v, struct err *err)
 	int rc = 0;
 
 	v->type = param_or(r, "type", "");
-	v->selector = str_trim(param_or(r, "selector", ""));
-	if (v->selector.len && !str_is(v->selector, "{}"))
-		rc = params_selector("selector", v->selector, &v->parsed, err);
+	v->query = str_trim(param_or(r, "query", ""));
+	if (v->query.len && !str_is(v->query, "{}"))
+		rc = params_selector("query", v->query, &v->parsed, err);
 	if (!rc)
 		rc = params_range(&r->params, r->params.now_ms - 3600000,
 				  r->params.now_ms, &v->from, &v->to, err);
@@ -127,8 +122,12 @@ void page_end(struct answer *a)
 	buf_str(&a->body, "</main></html>");
 }
 
-void page_field(struct answer *a, const struct request *r, const char *label,
-		const char *name, const char *fallback)
+/*
+ * Write a labelled input: <label>…<input name=…>. Its value is the request's
+ * parameter of this name, or `fallback` when the parameter is missing.
+ */
+static void put_field(struct answer *a, const struct request *r,
+		      const char *label, const char *name, const char *fallback)
 {
 	struct buf *b = &a->body;
 
@@ -137,18 +136,8 @@ void page_field(struct answer *a, const struct request *r, const char *label,
 	buf_str(b, "\"></label>");
 }
 
-void page_hidden(struct answer *a, const struct request *r, const char *name)
-{
-	struct str s = param_or(r, name, "");
-
-	if (!s.len)
-		return;
-	buf_printf(&a->body, "<input type=hidden name=%s value=\"", name);
-	xml_escape(&a->body, s);
-	buf_str(&a->body, "\">");
-}
-
-void page_option(struct buf *b, struct str name, bool chosen)
+/* Write an option of a select element. */
+static void put_option(struct buf *b, struct str name, bool chosen)
 {
 	buf_printf(b, "<option%s>", chosen ? " selected" : "");
 	xml_escape(b, name);
@@ -172,50 +161,63 @@ static void page_write_form(struct web *w, const struct request *r,
 	struct string_set types = { 0 };
 	struct querier *q;
 
-	buf_str(b, "<form><label>Profile type<select name=type>"
-		   "<option value=''>any</option>");
+	buf_str(b,
+		"<form action='/profiles'><label>Profile type<select name=type>"
+		"<option value=''>any</option>");
 	query_open(&a->work, w->o.db, &q);
 	/* If time runs out, the list is incomplete, and the page says why. */
 	(void)!querier_texts(q, str_of(LABEL_NAME), INT64_MIN, INT64_MAX,
 			     add_type, &types, NULL);
 	string_set_sort(&types);
 	for (size_t i = 0; i < types.count && i < TYPES_SHOWN; i++)
-		page_option(b, types.v[i].text,
-			    str_eq(types.v[i].text, v->type));
+		put_option(b, types.v[i].text,
+			   str_eq(types.v[i].text, v->type));
 	buf_str(b, "</select></label>");
-	page_field(a, r, "Selector, such as {job=\"app\"}", "selector", "");
-	page_field(a, r, "From", "from", "now-1h");
-	page_field(a, r, "To", "to", "now");
+	put_field(a, r, "Selector, such as {job=\"app\"}", "query", "");
+	put_field(a, r, "From", "from", "now-1h");
+	put_field(a, r, "To", "to", "now");
 	buf_str(b, "<button>Show</button></form>");
 	string_set_fini(&types);
 	querier_close(q);
 }
 
-/*
- * Write the beginning of a link to /report, up to the selector of a series. The
- * caller adds the time and the text of the link.
- */
-static void report_link(struct buf *b, struct labels *labels)
+/* Write a link to a report of the API. `when` has the parameters of the time. */
+static void report_link(struct buf *b, struct str selector, const char *when,
+			const char *report, const char *text)
 {
-	struct buf selector = { 0 };
-
-	labels_text(labels, &selector);
-	buf_str(b, "<a href=\"/report?query=");
-	url_escape(str_from(buf_bytes(&selector)), b);
-	buf_fini(&selector);
+	buf_str(b, "<a href=\"/api/v1/query?query=");
+	url_escape(selector, b);
+	buf_printf(b, "&amp;%s&amp;report=%s\">%s</a> ", when, report, text);
 }
 
-/* Write a link to the report of one profile. */
-static void profile_link(struct buf *b, struct labels *labels, int64_t ms)
+/* Write links to the flame graph of one profile, and to its bytes. */
+static void profile_links(struct buf *b, struct str selector, int64_t ms)
 {
-	char when[40];
+	char when[80];
+	char time[40];
+	char text[40];
 
-	time_format(ms, when);
-	report_link(b, labels);
-	buf_printf(b,
-		   "&amp;time=%" PRId64 "\" title=\"%" PRId64
-		   "\">%.10s %.12s</a>",
-		   ms, ms, when, when + 11);
+	time_format(ms, time);
+	snprintf(text, sizeof(text), "%.10s %.12s", time, time + 11);
+	snprintf(when, sizeof(when), "time=%" PRId64 "&amp;match=exact", ms);
+	buf_printf(b, "<span title=\"%" PRId64 "\">", ms);
+	report_link(b, selector, when, "flamegraph&amp;format=text", text);
+	report_link(b, selector, when, "raw", "download");
+	buf_str(b, "</span>");
+}
+
+/* Write links to reports of all profiles of a series in the range. */
+static void series_links(struct buf *b, struct str selector,
+			 const struct view *v)
+{
+	char when[80];
+
+	snprintf(when, sizeof(when), "from=%" PRId64 "&amp;to=%" PRId64,
+		 v->from, v->to);
+	report_link(b, selector, when, "flamegraph&amp;format=text",
+		    "Flame graph of all");
+	report_link(b, selector, when, "top&amp;format=text", "functions");
+	report_link(b, selector, when, "proto", "download");
 }
 
 /* Write one series with links to its newest profiles. */
@@ -224,21 +226,19 @@ static void series_section(struct buf *b, struct labels *labels,
 {
 	struct buf selector = { 0 };
 	size_t shown = t->count < TIMES_SHOWN ? t->count : TIMES_SHOWN;
+	struct str text;
 
 	labels_text(labels, &selector);
+	text = str_from(buf_bytes(&selector));
 	buf_str(b, "<section><code>");
-	xml_escape_text(b, str_from(buf_bytes(&selector)));
+	xml_escape_text(b, text);
 	buf_printf(b, "</code> <span class=note>%zu profiles%s</span> ",
 		   t->count,
 		   shown < t->count ? ", only the newest are shown" : "");
-	report_link(b, labels);
-	buf_printf(b,
-		   "&amp;from=%" PRId64 "&amp;to=%" PRId64
-		   "\">Flame graph of all</a>",
-		   v->from, v->to);
+	series_links(b, text, v);
 	buf_str(b, "<div class=times>");
 	for (size_t i = 0; i < shown; i++)
-		profile_link(b, labels, t->ms[t->count - 1 - i]);
+		profile_links(b, text, t->ms[t->count - 1 - i]);
 	buf_str(b, "</div></section>");
 	buf_fini(&selector);
 }
@@ -281,7 +281,11 @@ static int page_write_sections(const struct view *v, struct querier *q,
 	return rc;
 }
 
-void page_error(struct answer *a, const struct err *err)
+/*
+ * Show an error within a page, and set the HTTP status to the status for the
+ * error.
+ */
+static void put_error(struct answer *a, const struct err *err)
 {
 	(void)answer_status(a, err);
 	buf_str(&a->body, "<section class=error>");
@@ -299,8 +303,8 @@ void page_missing(struct request *r, struct answer *a)
 		answer_error(a, &err);
 		return;
 	}
-	page_begin(a, r, NULL);
-	page_error(a, &err);
+	page_begin(a, r);
+	put_error(a, &err);
 	page_end(a);
 }
 
@@ -314,7 +318,7 @@ void page_index(void *ctx, struct request *r, struct answer *a)
 	struct err err;
 	int rc = view_parse(r, &v, &err);
 
-	page_begin(a, r, NULL);
+	page_begin(a, r);
 	/*
 	 * Write the form even if the parameters are wrong, so that the user can
 	 * correct them.
@@ -338,7 +342,7 @@ void page_index(void *ctx, struct request *r, struct answer *a)
 		querier_close(q);
 	}
 	if (rc)
-		page_error(a, &err);
+		put_error(a, &err);
 	page_end(a);
 	selector_fini(&v.parsed);
 }
@@ -481,7 +485,7 @@ void page_targets(void *ctx, struct request *r, struct answer *a)
 	struct err err;
 	int rc;
 
-	page_begin(a, r, NULL);
+	page_begin(a, r);
 	put_failing(&a->body, &w->o.discoveries);
 	buf_str(&a->body, "<table><tr><th>Target<th>Labels<th>Health"
 			  "<th>Last scrape<th>Duration<th>Next<th>Last error");
@@ -496,6 +500,6 @@ void page_targets(void *ctx, struct request *r, struct answer *a)
 		buf_str(&a->body, "</table>");
 	}
 	if (rc)
-		page_error(a, &err);
+		put_error(a, &err);
 	page_end(a);
 }

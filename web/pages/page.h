@@ -11,13 +11,8 @@
 
 #include "web/api/context.h"
 
-/*
- * Begin a page: status, headers, and everything above the content. `nonce` is a
- * random value in the request's arena that allows the page's only script: both
- * the script and the Content-Security-Policy carry it. NULL: the page has no
- * script.
- */
-void page_begin(struct answer *a, struct request *r, const char *nonce);
+/* Begin a page: status, headers, and everything above the content. */
+void page_begin(struct answer *a, const struct request *r);
 
 /* Write a time; 0 is "never". */
 void page_time(struct buf *b, int64_t ms);
@@ -25,35 +20,12 @@ void page_time(struct buf *b, int64_t ms);
 /* End a page. */
 void page_end(struct answer *a);
 
-/*
- * Write a labelled input: <label>…<input name=…>. The value of the input is the
- * request's parameter with the input's name, or `fallback` when the parameter
- * is missing.
- */
-void page_field(struct answer *a, const struct request *r, const char *label,
-		const char *name, const char *fallback);
-
-/*
- * Write the request's parameter `name`, if given, as a hidden input. Submitting
- * the form then keeps this parameter, although the form does not show it.
- */
-void page_hidden(struct answer *a, const struct request *r, const char *name);
-
-/*
- * Write an option of a select element; `chosen` makes it the selected option.
- */
-void page_option(struct buf *b, struct str name, bool chosen);
-
-/*
- * Show an error within a page, and set the HTTP status to the status for the
- * error.
- */
-void page_error(struct answer *a, const struct err *err);
-
 /* Answer 404, with a page for a browser, else as JSON. */
 void page_missing(struct request *r, struct answer *a);
 
-/* GET /: a search form, and below it the series and times that match it. */
+/*
+ * GET /profiles: a search form, and below it the series and times that match it.
+ */
 void page_index(void *ctx, struct request *r, struct answer *a);
 
 /* GET /targets: the active and the dropped targets. */
@@ -61,12 +33,5 @@ void page_targets(void *ctx, struct request *r, struct answer *a);
 
 /* Write the page; the handler of its route. */
 void page_remote_write(void *ctx, struct request *r, struct answer *a);
-
-/*
- * GET /report: show the profiles that the parameters select. Without parameters
- * the page has only the form. An error appears below the form, where the user
- * can correct the parameters.
- */
-void page_report(void *ctx, struct request *r, struct answer *a);
 
 #endif

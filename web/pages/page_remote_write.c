@@ -57,7 +57,7 @@ void page_remote_write(void *ctx, struct request *r, struct answer *a)
 
 	if (w->o.sender.each)
 		w->o.sender.each(w->o.sender.ctx, receiver_row, &rows);
-	page_begin(a, r, NULL);
+	page_begin(a, r);
 	buf_str(&a->body, "<h2>Receivers</h2>");
 	if (rows.len) {
 		buf_str(&a->body,
