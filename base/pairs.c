@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/pairs.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 /* Initial number of slots, a power of two. */
@@ -13,7 +14,7 @@
  */
 static size_t pairs_home_of(uint64_t key)
 {
-	uint64_t h = key * 0x9e3779b97f4a7c15u;
+	uint64_t h = hash_number(key);
 
 	h = (h ^ h >> 32) * 0xd6e8feb86659fd93u;
 	return (size_t)(h ^ h >> 32);

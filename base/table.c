@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 /* Initial number of slots, a power of two. */
@@ -31,7 +32,7 @@ static uint64_t table_make_pair(uint64_t hash, uint32_t number)
  */
 static uint64_t table_home_of(uint64_t hash)
 {
-	return (hash >> 32) * 0x9e3779b97f4a7c15u >> 20;
+	return hash_number(hash >> 32) >> 20;
 }
 
 /*

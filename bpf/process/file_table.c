@@ -18,8 +18,7 @@ struct file_name {
 static uint64_t file_name_hash(const struct file_name *name)
 {
 	return hash_key(bytes_of(name->path)) ^
-	       hash_key(name->identity.bytes) * 31 ^
-	       name->uid * 0x9e3779b97f4a7c15ULL;
+	       hash_key(name->identity.bytes) * 31 ^ hash_number(name->uid);
 }
 
 static struct file_name file_name_of(const struct mapped_file *f)

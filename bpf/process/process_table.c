@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/hash.h"
 #include "bpf/process/elf_reader.h"
 #include "bpf/process/maps_line.h"
 
@@ -21,7 +22,7 @@ enum {
 static uint64_t process_hash(uint32_t pid)
 {
 	/* The multiplier of Fibonacci hashing. */
-	return pid * 0x9e3779b97f4a7c15ULL;
+	return hash_number(pid);
 }
 
 /* For table_find(). */

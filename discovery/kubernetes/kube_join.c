@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "discovery/kubeobject/kube_meta.h"
 #include "discovery/kubernetes/kube_parts.h"
@@ -260,7 +261,7 @@ static bool join_same_pod(const void *ctx, uint32_t number, const void *key)
 static bool is_first_of_pod(struct table *pods,
 			    struct target_groups *const *parts, uint32_t n)
 {
-	uint64_t hash = (uint64_t)(uintptr_t)parts[n] * 0x9e3779b97f4a7c15ULL;
+	uint64_t hash = hash_number((uint64_t)(uintptr_t)parts[n]);
 
 	if (!parts[n] || table_find(pods, hash, join_same_pod, parts,
 				    parts[n]) != TABLE_NONE)

@@ -7,9 +7,6 @@
 #include "client/transfer/http_config.h"
 #include "discovery/rest/rest_page.h"
 
-/* An odd number that spreads the bits of a hash (2^64 by the golden ratio). */
-#define HASH_PRIME 0x9e3779b97f4a7c15ULL
-
 /* The start of rest_step.items for the lists in all items of an answer. */
 #define EACH "*."
 
@@ -314,7 +311,7 @@ static void add_hash(struct rest_run *r, uint64_t hash)
 	r->is_repeated = rest_step_of(r)->paging == REST_UNTIL_EMPTY &&
 			 r->page > 1 && hash == r->page_hash;
 	r->page_hash = hash;
-	r->hash = (r->hash ^ hash) * HASH_PRIME;
+	r->hash = hash_number(r->hash ^ hash);
 }
 
 /*

@@ -6,6 +6,8 @@
 
 #include "pprof/legacy/legacy_parser.h"
 
+#include "base/hash.h"
+
 /*
  * Mean number of bytes between two heap samples, the constant that pprof uses:
  * the format does not state the number.
@@ -203,7 +205,7 @@ static uint32_t function_of(struct legacy *l, struct table *index,
 {
 	struct pprof *p = &l->p;
 	uint32_t name = strtab_intern(&p->strings, n->function);
-	uint64_t hash = ((uint64_t)name + 1) * 0x9e3779b97f4a7c15u;
+	uint64_t hash = hash_number((uint64_t)name + 1);
 	uint32_t i = table_find(index, hash, legacy_java_same_name, l, &name);
 
 	if (i != TABLE_NONE)
@@ -245,7 +247,7 @@ static int name_location(struct legacy *l, struct table *functions,
 		return 0;
 	if (!legacy_uint(g[1], 16, &address))
 		return legacy_bad(l, "an address is too large");
-	place = table_find(&l->places, address * 0x9e3779b97f4a7c15u,
+	place = table_find(&l->places, hash_number(address),
 			   legacy_java_same_address, l, &address);
 	if (place == TABLE_NONE)
 		return 0; /* no sample uses the address */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "pprof/profile/measure.h"
 
 /* A line of this many bytes is too long, as for pprof (Go's bufio.Scanner). */
@@ -240,7 +241,7 @@ static bool legacy_same_address(const void *ctx, uint32_t i, const void *key)
  */
 static uint32_t place_of(struct legacy *l, uint64_t address)
 {
-	uint64_t hash = address * 0x9e3779b97f4a7c15u;
+	uint64_t hash = hash_number(address);
 	uint32_t i =
 		table_find(&l->places, hash, legacy_same_address, l, &address);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/rows/heap_unscale.h"
 
+#include "base/hash.h"
+
 #include <float.h>
 #include <math.h>
 
@@ -136,7 +138,7 @@ static double scale_of(struct unsample *u, int64_t size)
 	if (!u->known)
 		u->known = mem_zalloc(UNSAMPLE_SCALES, sizeof(*u->known));
 	/* Multiplicative hashing: the top bits of the product are the index. */
-	k = &u->known[(uint64_t)size * 0x9e3779b97f4a7c15u >> UNSAMPLE_SHIFT];
+	k = &u->known[hash_number((uint64_t)size) >> UNSAMPLE_SHIFT];
 	if (k->scale == 0 || k->size != size || k->period != u->period)
 		*k = (struct unsample_known){
 			.size = size,

@@ -5,6 +5,7 @@
 
 #include "base/crc32c.h"
 #include "base/enc.h"
+#include "base/hash.h"
 #include "base/table.h"
 #include "base/vec.h"
 #include "tsdb/index/index.h"
@@ -334,7 +335,7 @@ static bool index_writer_same_name(const void *ctx, uint32_t number,
  */
 static void count_name(struct index_writer *w, uint32_t symbol)
 {
-	uint64_t hash = symbol * 0x9e3779b97f4a7c15u;
+	uint64_t hash = hash_number(symbol);
 	uint32_t n = table_find(&w->names_index, hash, index_writer_same_name,
 				w, &symbol);
 

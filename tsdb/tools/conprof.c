@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/file_slurp.h"
 #include "base/fs.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/snappy.h"
 #include "base/table.h"
@@ -246,7 +247,7 @@ static bool same_ref(const void *ctx, uint32_t number, const void *key)
  */
 static uint64_t ref_hash(uint64_t ref)
 {
-	return ref * 0x9e3779b97f4a7c15u;
+	return hash_number(ref);
 }
 
 /*
