@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "discovery/rest/rest_account.h"
-#include "tests/discovery/fake_http.h"
+#include "tests/support/fake_http.h"
 
 struct fake_account {
 	const struct rest_account_kind *kind;

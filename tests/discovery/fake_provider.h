@@ -12,7 +12,7 @@
 #include "base/metrics.h"
 #include "discovery/core/entry.h"
 #include "discovery/core/provider.h"
-#include "tests/discovery/fake_http.h"
+#include "tests/support/fake_http.h"
 
 struct fake_provider {
 	struct provider p;

@@ -6,8 +6,8 @@
  * Ownership: fake_http_end() frees the requests.
  * Threads: one thread.
  */
-#ifndef TESTS_DISCOVERY_FAKE_HTTP_H
-#define TESTS_DISCOVERY_FAKE_HTTP_H
+#ifndef TESTS_SUPPORT_FAKE_HTTP_H
+#define TESTS_SUPPORT_FAKE_HTTP_H
 
 #include "base/mem.h"
 #include "base/vec.h"
@@ -53,7 +53,8 @@ void transfer_start(struct http_client *c UNUSED, const struct http_request *r)
 void http_cancel(struct http_client *c UNUSED, const void *ctx)
 {
 	for (size_t i = fake_http.next; i < fake_http.v.count; i++)
-		fake_http.v.v[i].is_cancelled |= fake_http.v.v[i].r.ctx == ctx;
+		fake_http.v.v[i].is_cancelled |= !ctx ||
+						 fake_http.v.v[i].r.ctx == ctx;
 }
 
 /* Return a header of the answer that is being given; empty: it has none. */
@@ -101,7 +102,7 @@ static void fake_http_answer_with(long status, const char *headers,
 	cr_assert(fake_http.next < fake_http.v.count, "no request waits");
 	q = fake_http.v.v[fake_http.next++].r;
 	fake_http.headers = headers;
-	buf_str(&r.body, body);
+	buf_str(&r.body, body ? body : "");
 	if (q.sink && status == 200) {
 		if (!q.sink(q.sink_ctx, buf_bytes(&r.body)))
 			r.code = err_set(&r.err, ERR_IO, "aborted");
