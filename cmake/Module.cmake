@@ -62,6 +62,13 @@ function(add_unit_test module unit)
     SKIP_REGULAR_EXPRESSION "${ALL_SKIPPED}")
 endfunction()
 
+# add_unit_tests(<module> <unit>...): several that need nothing else.
+function(add_unit_tests module)
+  foreach(unit ${ARGN})
+    add_unit_test(${module} ${unit})
+  endforeach()
+endfunction()
+
 # add_fuzzer(<module> <unit> [<corpus>...]): libFuzzer with -DFUZZ=ON, else a
 # replay of its own inputs and of the others' that are named.
 function(add_fuzzer module unit)

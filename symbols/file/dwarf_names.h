@@ -41,7 +41,8 @@ void dwarf_names_close(struct dwarf_names *n);
 
 /*
  * Find the functions at an address, the innermost one first. Returns their
- * number; 0: no function is known there.
+ * number; 0: no function is known there. If there is no room for all, the
+ * innermost ones are left out, which are inlined.
  */
 size_t dwarf_names_find(struct dwarf_names *n, uint64_t address,
 			struct dwarf_frame *out, size_t max);
