@@ -425,3 +425,33 @@ Test(collector_samples, a_process_that_cannot_be_read_is_known_by_its_thread)
 	cr_expect(check_str(only_exe(&f), "worker"));
 	end(&f);
 }
+
+Test(collector_samples, a_series_without_room_is_lost_and_not_forgotten)
+{
+	struct fixture f;
+	char name[16];
+
+	begin(&f, false);
+	for (int i = 0; i < PROCESS_GROUPS_MAX; i++) {
+		snprintf(name, sizeof(name), "p%d", i);
+		cr_assert(process_groups_find(
+				  &f.c.groups,
+				  &(struct process_facts){
+					  .pid = 1,
+					  .exe = str_of(name),
+					  .name = str_of(name),
+					  .cgroup = str_of("/"),
+					  .cmdline = str_of("") },
+				  PROCESS_NO_GROUP) != PROCESS_NO_GROUP);
+	}
+	take(&f, now_ns());
+	collector_take_held(&f.c, HELD_SAMPLES_MS + 1);
+	cr_expect(f.c.stats.groups_full == 1);
+	cr_expect(f.c.window->account.lost[WINDOW_CPU] == 1);
+	cr_expect(!f.c.window->account.dropped, "no rule drops it");
+	/* The next sample counts, too: the process is not ignored. */
+	take(&f, now_ns());
+	collector_take_held(&f.c, 2 * (HELD_SAMPLES_MS + 1));
+	cr_expect(f.c.stats.groups_full == 2);
+	end(&f);
+}
