@@ -16,8 +16,8 @@ enum {
 	/* How often samples are read, if nothing else happens. */
 	TURN_MS = 200,
 	/*
-	 * The statistics are of the last second, because each counter is a
-	 * system call. Names of containers are taken over as often.
+	 * The statistics are updated once a second, because each counter costs
+	 * a system call; names of containers are taken over as often.
 	 */
 	COUNT_MS = 1000,
 	/* Reports of processes that come within this time are read together. */
@@ -89,8 +89,8 @@ static bool collector_reads_file(struct collector *c, uint64_t now)
 
 /*
  * Take over what the queue has read, and let it read the next file. Processes
- * are published with what was learned now and then, also while one file takes
- * long; but at once if the kernel must not read a table any more.
+ * are published from time to time with what was learned, also while one file
+ * takes long; at once if the kernel must not read a table any more.
  */
 static void collector_read_files(struct collector *c, uint64_t now)
 {
@@ -135,7 +135,7 @@ static void collector_measure(struct collector *c)
 				  (uint64_t)clock_mono_ns() / 1000000);
 }
 
-/* Of samples and reports, many are taken in the time that the clock takes. */
+/* Not at each sample: asking the clock takes longer than many of them. */
 static void collector_step(struct collector *c)
 {
 	if (++c->steps % MEASURE_STEPS == 0)
@@ -145,7 +145,7 @@ static void collector_step(struct collector *c)
 /* Take over what was read of code that a process has compiled. */
 static void collector_take_jit(struct collector *c, struct jit_process *j)
 {
-	/* A window that has the facts leaves them to the next one. */
+	/* The facts go to the first window that needs them. */
 	if (c->closing)
 		sample_window_take_process(c->closing, j);
 	sample_window_take_process(c->window, j);

@@ -14,8 +14,8 @@
 
 enum {
 	/*
-	 * For how long a program starts: its mappings are being reported and
-	 * published.
+	 * For this time, a program counts as starting: its mappings are being
+	 * reported and published.
 	 */
 	STARTING_NS = 3000000,
 };
@@ -287,7 +287,7 @@ static bool sample_add(struct collector *c, const struct sample_record *r,
 	return true;
 }
 
-/* Whether samples of this process are wanted, as far as its number says. */
+/* Whether samples of this process are wanted, if only one process is. */
 static bool sample_is_wanted(struct collector *c, const struct sample_header *h)
 {
 	const struct process *p;
@@ -351,7 +351,7 @@ static uint32_t sample_share(struct collector *c, uint32_t pid)
 				 process_table_uid(&c->processes, pid));
 }
 
-/* Take a sample, when what is not known of its process has been read. */
+/* Take a sample, or hold it until what is not known of its process was read. */
 static void sample_take(struct collector *c, const struct sample_record *r,
 			const struct window_input *in)
 {
@@ -403,7 +403,10 @@ static void sample_take_wait(struct collector *c, const struct sample_header *h)
 {
 	struct sample_record *r;
 
-	/* Windows that have no room get the part of the wait that is their own. */
+	/*
+	 * Make room first: a window that is handed over gets its part of the
+	 * wait.
+	 */
 	(void)sample_has_room(c);
 	r = waiting_threads_take(&c->waiting, h->tid, h->since);
 	if (!r)

@@ -136,7 +136,10 @@ static void collector_end_window(struct collector *c, int64_t at_ns,
 	for (int kind = 0; kind < WINDOW_KINDS; kind++) {
 		int64_t lost = now->lost[kind] - before->lost[kind];
 
-		/* Two counters of the kernel are not read at one moment. */
+		/*
+		 * The two counters of the kernel were not read at the same
+		 * moment.
+		 */
 		a->lost[kind] += lost > 0 ? lost : 0;
 	}
 	/* After the last one, there are no samples. */

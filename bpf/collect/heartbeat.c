@@ -39,7 +39,7 @@ static struct heartbeat_samples heartbeat_count(const struct sample_window *w,
 	};
 }
 
-/* Whether so few samples are lost that the rest counts for all. */
+/* Whether few enough samples are lost for the rest to stand for all. */
 static bool heartbeat_is_due(const struct heartbeat_samples *s)
 {
 	int64_t all = (int64_t)s->kept.count + s->dropped + s->lost;

@@ -17,7 +17,7 @@
 enum {
 	/* Samples that are held at once; further ones do not wait. */
 	HELD_SAMPLES_MAX = 1024,
-	/* Of these, so many at most are of one user other than root … */
+	/* Of these, at most this many are of one user other than root … */
 	HELD_SAMPLES_USER_MAX = HELD_SAMPLES_MAX / 4,
 	/* … and of one process. */
 	HELD_SAMPLES_PROCESS_MAX = 16,

@@ -39,7 +39,7 @@ static unsigned name_budget_user(const struct name_budget *b, uint32_t uid)
 	return i < NAME_BUDGET_USERS ? i : NAME_BUDGET_USERS - 1;
 }
 
-/* What a user has spent in this window. */
+/* Return the time that a user has spent in this window. */
 static int64_t name_budget_spent(const struct name_budget *b, uint32_t uid)
 {
 	unsigned i = name_budget_user(b, uid);
@@ -89,7 +89,7 @@ void name_budget_spend(struct name_budget *b, uint64_t file, uint32_t uid,
 {
 	unsigned i = name_budget_user(b, uid);
 
-	/* A file that had little time is not to blame. */
+	/* A file that was given little time is not slow. */
 	if (late && now - began >= b->window_ms * MS / 4)
 		name_budget_pause(b, file, now);
 	if (i == b->user_count) {

@@ -49,8 +49,9 @@ struct scan_queue {
 };
 
 /*
- * Return the user of a process. A user who is new has spent what the others have
- * at least: other numbers would be a way to be first all the time.
+ * Return the user of a process. A new user begins with the least time that
+ * another one has spent: otherwise somebody with many numbers would always come
+ * first.
  */
 static struct scan_user *scan_user_of(struct scan_queue *q, uint32_t pid)
 {
@@ -159,7 +160,7 @@ static bool scan_queue_wait(struct scan_queue *q, bool *all)
 	struct scan_wishes wishes;
 	bool open;
 
-	/* What they have spent counts only while somebody waits. */
+	/* Times count only while somebody waits. */
 	if (idle)
 		scan_queue_forget_users(q);
 	mutex_lock(&q->t.mu);
@@ -170,7 +171,7 @@ static bool scan_queue_wait(struct scan_queue *q, bool *all)
 		mutex_wait(&q->t.mu, &q->t.wake);
 	}
 	q->working = true;
-	/* Rounds that do not end in time would otherwise add up. */
+	/* Otherwise, rounds that do not end in time would add up. */
 	*all = q->all_wanted && !q->of_all;
 	if (*all)
 		q->all_wanted = false;

@@ -25,7 +25,7 @@ static uint32_t waiting_place(const struct waiting_threads *w, uint32_t tid)
 	return table_find(&w->by_tid, tid_hash(tid), tid_same, w, &tid);
 }
 
-/* Count a thread of a user, or one less. */
+/* Count one more thread of a user, or one less. */
 static void waiting_count(struct waiting_threads *w, uint32_t uid, bool more)
 {
 	uint32_t by = more ? 1 : UINT32_MAX;

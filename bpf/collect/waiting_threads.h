@@ -16,9 +16,9 @@
 enum {
 	/* Largest number of threads; a record has about 500 bytes. */
 	WAITING_THREADS_MAX = 16 << 10,
-	/* Of these, so many at most are of one user other than root … */
+	/* Of these, at most this many are of one user other than root … */
 	WAITING_THREADS_USER_MAX = WAITING_THREADS_MAX / 2,
-	/* … and so many of all users other than root. */
+	/* … and this many of all users other than root together. */
 	WAITING_THREADS_USERS_MAX = WAITING_THREADS_MAX / 8 * 7,
 	/* Number of users that are told apart; the others share their part. */
 	WAITING_THREADS_USERS = 251,

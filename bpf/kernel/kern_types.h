@@ -33,8 +33,8 @@ struct task_struct {
 #define PF_EXITING 0x00000004
 
 /*
- * The number of a helper function is there if the kernel has the function. libbpf
- * ignores what follows three underscores.
+ * The enum has the number of a helper function if the kernel has the function.
+ * libbpf ignores what follows three underscores.
  */
 enum bpf_func_id___probe {
 	BPF_FUNC_task_pt_regs___probe = 175,

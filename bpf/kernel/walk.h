@@ -55,11 +55,13 @@ struct walk {
 	__u32 mapping;  /* number of the last frame's mapping, plus 1; or 0 */
 	__u32 switches; /* how often it went to another stack */
 	/*
-	 * The ip of the last frame is the beginning of a function: nobody has
-	 * called there, but somebody has stored this "return address".
+	 * The ip of the last frame is the beginning of a function: no call
+	 * returns there; somebody has stored this address as a return address.
 	 */
 	__u32 entry;
-	/* Code that has no unwind table was taken to keep frame pointers. */
+	/*
+	 * Code without an unwind table was taken for code with frame pointers.
+	 */
 	__u32 guessed;
 	__u64 registers[WALK_REGISTERS];
 };

@@ -58,8 +58,9 @@ bool address_pool_is_full(const struct address_pool *pool);
 /*
  * Add a range that is not empty, and cut what it overlaps. False: there is no
  * room. If the process has too many ranges, what is overlapped is cut all the
- * same, and of a range that would be cut into two, only the first part remains.
- * If the pool is full, the address space is empty then: it would be wrong.
+ * same; of a range that would be cut into two, only the first part remains. If
+ * the pool is full, the address space becomes empty, because it could not be
+ * kept right.
  */
 NODISCARD bool address_space_map(struct address_pool *pool,
 				 struct address_space *a,

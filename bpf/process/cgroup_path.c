@@ -20,7 +20,7 @@ static struct str container_find(struct str element)
 	return (struct str){ 0 };
 }
 
-/* Slices group units; they are none themselves. */
+/* A slice groups units; it is not a unit itself. */
 static bool element_is_unit(struct str element)
 {
 	return str_ends(element, ".service") || str_ends(element, ".scope") ||

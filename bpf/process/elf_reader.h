@@ -40,8 +40,8 @@ struct wanted_file {
 	const char *path;
 	struct file_identity identity;
 	/*
-	 * When its facts are known: the state that it had. If that is still its
-	 * state, it is only opened.
+	 * If its facts are known, the state that the file had then. A file that
+	 * still has this state is opened, but not read again.
 	 */
 	struct file_state known;
 };
@@ -66,7 +66,7 @@ struct elf_read {
 	int fd;                 /* the open file, or -1; the caller closes it */
 	uint32_t owner;         /* the user to whom the file belongs */
 	struct file_state state;
-	bool unchanged; /* there are no facts: they are those that are known */
+	bool unchanged; /* no facts were read, because those that are known still hold */
 };
 
 /*

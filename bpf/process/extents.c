@@ -43,7 +43,7 @@ static void extents_merge(struct extents *e, struct extent extent)
 		*vec_insert(&e->free, at) = extent;
 }
 
-/* Make those free whose time has come. */
+/* Make the extents free whose delay is over. */
 static void extents_settle(struct extents *e, uint64_t now)
 {
 	size_t n = 0;

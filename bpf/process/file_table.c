@@ -269,8 +269,9 @@ static void mapped_file_revive(struct file_table *t, uint32_t number,
 }
 
 /*
- * Return the number of a file that is new, or was not read yet. It will be opened
- * by this process, which is alive. Whose is it now?
+ * Return the number of a file that is new, or was not read yet. It is opened as
+ * the user of this process, who is asked for now, because the process may have
+ * changed its user.
  */
 static uint32_t file_table_ask(struct file_table *t, struct file_name *name,
 			       struct process_uid *asker, uint32_t pid)
@@ -304,7 +305,7 @@ uint32_t file_table_get(struct file_table *t, struct str path,
 	return number;
 }
 
-/* Half of what the users have spent is forgotten, every ten seconds. */
+/* Halve the time that each user has spent, every ten seconds. */
 static void file_table_fade(struct file_table *t, uint64_t now)
 {
 	if (now < t->faded_at + FILE_FADE_MS)
@@ -326,7 +327,7 @@ uint32_t file_table_next(struct file_table *t, uint64_t now)
 	number = u->unread.list.v[--u->unread.list.count];
 	f = &t->files.v[number];
 	f->state = MAPPED_PENDING;
-	/* A table that found no room is needed again. */
+	/* Ask for a table again that found no room. */
 	f->is_known = f->table != TABLE_STORE_NONE &&
 		      !table_store_at(t->store, f->table)->crowded_out;
 	t->asked_at = now;

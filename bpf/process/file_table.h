@@ -22,7 +22,9 @@
 #include "bpf/process/table_store.h"
 #include "bpf/process/user_ranges.h"
 
-/* Stands for no file. It would make the constants below unsigned. */
+/*
+ * No file. It is not in the enum below, whose constants it would make unsigned.
+ */
 enum {
 	FILE_NONE = UINT32_MAX
 };
@@ -31,11 +33,12 @@ enum {
 	/* Largest number of files; 200 bytes each, and the path. */
 	FILE_TABLE_MAX = 64 << 10,
 	/*
-	 * The processes of one user, other than root, have at most so many, and
-	 * so have all processes that end before they are looked at.
+	 * The processes of one user other than root have at most this many
+	 * files; and so have, together, all processes that end before their
+	 * user is known.
 	 */
 	FILE_USER_MAX = FILE_TABLE_MAX / 4,
-	/* All users other than root leave so much room for root. */
+	/* All users other than root together leave this much room for root. */
 	FILE_ROOT_RESERVE = FILE_TABLE_MAX / 8,
 	/* Number of users that are told apart; the others share an entry. */
 	FILE_USERS = 64,
@@ -99,7 +102,10 @@ struct mapped_file {
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	size_t build_id_len;
 	struct file_state opened_as; /* its state when it was read */
-	/* When it is pending: all is known of the file in that state. */
+	/*
+	 * While it is pending: if the file still has this state, all is known
+	 * of it.
+	 */
 	bool is_known;
 };
 
@@ -114,7 +120,8 @@ struct file_user {
 	uint32_t files;
 	uint32_t open;   /* files that stay open */
 	uint32_t unused; /* files that no process has */
-	uint64_t spent;  /* reading its files took so long; it fades away */
+	uint64_t
+		spent; /* how long reading its files took; it is halved from time to time */
 	struct file_numbers unread; /* files to be read, the newest last */
 };
 
@@ -131,7 +138,7 @@ struct file_table {
 	uint64_t refused;                   /* files that found no room */
 	struct file_user users[FILE_USERS]; /* root in front */
 	unsigned user_count;
-	uint64_t faded_at; /* when half of what they have spent was forgotten */
+	uint64_t faded_at; /* when the times of all users were halved last */
 	uint64_t asked_at; /* when the file that is pending was asked for */
 };
 

@@ -35,7 +35,10 @@ static bool process_file_is(const struct stat *st, struct bytes inode)
 	return same;
 }
 
-/* Whether the user neither reads all files nor owns a file with a list. */
+/*
+ * Whether an access control list may keep the user from the file: it cannot if
+ * the user may read all files, or owns this one.
+ */
 static bool process_file_is_unsure(int place, const struct stat *st,
 				   const struct process_user *u)
 {
@@ -145,8 +148,8 @@ static int process_file_open_place(int place, struct file_search *s,
 }
 
 /*
- * Whether a process still has its user. What its root means is the affair of
- * that user: it may have begun as another one, and made namespaces since.
+ * Whether a process still has its user. If not, it may have another root by
+ * now: it can have begun as another user, and made namespaces since.
  */
 static bool process_file_has_user(uint32_t pid, const struct process_user *u)
 {

@@ -18,8 +18,8 @@
 #include "bpf/process/process_user.h"
 
 /*
- * What tells a mapped file from others that are at its path. A build ID may have
- * the length of the other kind.
+ * How a mapped file is told from another file at its path: by a build ID, or by
+ * device and inode. Both may have the same length.
  */
 struct file_identity {
 	bool is_build_id;   /* else a device and an inode; empty: any file */

@@ -72,7 +72,10 @@ static bool process_publish_less(struct process_table *t, struct process *p)
 	for (uint32_t i = e.first; i < e.first + e.count; i++) {
 		struct sampler_mapping *m = &t->mappings[i];
 
-		/* The kernel reads it meanwhile; either value will do. */
+		/*
+		 * The kernel may read it meanwhile; both values are right for
+		 * it.
+		 */
 		if (m->pages && !process_has_table(t, p, m))
 			__atomic_store_n(&m->pages, 0, __ATOMIC_RELAXED);
 	}

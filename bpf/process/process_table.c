@@ -104,8 +104,9 @@ static void process_forget(struct process_table *t, uint32_t number)
 }
 
 /*
- * Whether a process gives way to others, now that the hand of a clock comes by:
- * those that are not sampled do, and those that have more than their share.
+ * Whether a process gives way to others when the hand of the clock (the
+ * replacement algorithm) reaches it: those that were not sampled since the last
+ * time do, and those that have more than their share.
  */
 static bool process_gives_way(struct process *p, uint64_t now)
 {
@@ -512,7 +513,7 @@ void process_table_scan(struct process_table *t, uint32_t pid,
 		return;
 	p = process_get(t, pid, now);
 	/*
-	 * The text is of the program before. Everything that the process has
+	 * The text is about the program that ran before; what the process has
 	 * mapped since was reported.
 	 */
 	if (!p || p->began_ns >= read_ns)
@@ -587,7 +588,10 @@ void process_table_publish(struct process_table *t, uint64_t now)
 	for (size_t i = 0; i < t->work.count; i++) {
 		struct process *p = &t->processes.v[t->work.v[i]];
 
-		/* Its place was used again, and is in the list again. */
+		/*
+		 * Its place was used for another process, which is in the list,
+		 * too.
+		 */
 		if (!p->listed)
 			continue;
 		p->listed = false;

@@ -49,7 +49,10 @@ enum {
 	PROCESS_NAME_MAX = 16,
 };
 
-/* Stands for no group. It would make the constants above unsigned. */
+/*
+ * No group. It is not in the enum above, whose constants it would make
+ * unsigned.
+ */
 enum {
 	PROCESS_NO_GROUP = UINT32_MAX
 };
@@ -86,8 +89,8 @@ struct process {
 	bool changed;   /* since it was published */
 	bool corrected; /* what was published, since it changed last */
 	bool listed;    /* in the list of processes that need work */
-	bool sampled;   /* since the hand of the table came by last */
-	bool ignored;   /* until it runs another program */
+	bool sampled; /* sampled since the hand of the table reached it last */
+	bool ignored; /* until it runs another program */
 	bool ended;
 	uint64_t ended_at;
 };

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Stands for the user of a process of which nobody knows whose it was. */
+/* The user of a process that has ended before its user was asked for. */
 #define PROCESS_UID_GONE UINT32_MAX
 
 struct process_uid {

@@ -135,7 +135,7 @@ void process_user_fini(struct process_user *u)
 }
 
 /*
- * Whether all who the user may be have the right `bit`: of nobody, it is not
+ * Whether the user has the right `bit`, whoever it is: of nobody, it is not
  * known whether the file is its own, or which groups it has.
  */
 static bool process_user_may_as_other(const struct process_user *u,

@@ -17,9 +17,10 @@
 
 enum {
 	/*
-	 * So much is read of the status of a process: it has room for some
-	 * hundred groups. A user has no rights by further ones, and none as
-	 * another to a file whose group lacks them: it may be a further one.
+	 * How much is read of the status of a process, in bytes: it has room
+	 * for some hundred groups. The groups behind them count against the
+	 * user: they give no rights, and where a group has fewer rights than
+	 * all others, the user may be in it.
 	 */
 	PROCESS_USER_STATUS_MAX = 8 << 10,
 };

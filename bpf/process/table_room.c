@@ -51,7 +51,7 @@ static bool table_room_find_until(const struct table_room *r, uint32_t count,
 	return r->capacity - begin >= count;
 }
 
-/* Let the first neighbours stay that need not go. */
+/* Drop neighbours at the front that need not go. */
 static void table_room_shrink(const struct table_room *r, uint32_t count,
 			      size_t *first, size_t end)
 {
@@ -70,7 +70,8 @@ bool table_room_find(struct table_room *r, uint32_t count, size_t *first,
 		     size_t *end)
 {
 	uint64_t low = 0;
-	uint64_t high = UINT64_MAX; /* the earliest time that is known to do */
+	uint64_t high =
+		UINT64_MAX; /* the earliest time that is known to be enough */
 
 	if (r->parts.count)
 		qsort(r->parts.v, r->parts.count, sizeof(*r->parts.v),

@@ -48,7 +48,10 @@ struct cfa_run {
 	void *ctx;
 };
 
-/* Return the rule of a register, or a rule that nobody reads. */
+/*
+ * Return where the rule of a register is kept; `other` for registers whose
+ * rules are not kept.
+ */
 static struct register_rule *cfa_run_rule(const struct cfa_run *r,
 					  struct cfa_rules *rules, uint64_t reg,
 					  struct register_rule *other)

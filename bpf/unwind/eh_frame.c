@@ -30,8 +30,8 @@ static size_t eh_position(const struct eh_reader *r, const struct dec *d)
 }
 
 /*
- * Read what an entry is, and where its CIE is. In .eh_frame, the CIE is so far
- * before the field; in .debug_frame, the field has its position.
+ * Read what an entry is, and where its CIE is. In .eh_frame the field is the
+ * distance back to the CIE; in .debug_frame it is the position of the CIE.
  */
 static void eh_entry_identify(const struct eh_reader *r, struct eh_entry *e,
 			      bool wide)
@@ -95,8 +95,10 @@ static uint64_t eh_number(struct dec *d, uint8_t encoding)
 	}
 }
 
-/* Read an address; others than absolute ones and those relative to their own
- * position are not used for functions. */
+/*
+ * Read an address. For functions, only absolute addresses and those relative to
+ * their own position are used.
+ */
 static uint64_t eh_address(const struct eh_reader *r, struct dec *d,
 			   uint8_t encoding)
 {
@@ -213,7 +215,7 @@ static bool eh_function_read(const struct eh_reader *r, struct dec *d,
 	uint64_t size;
 
 	out->start = eh_address(r, d, r->encoding);
-	/* Sizes have the format of addresses, but are relative to nothing. */
+	/* A size has the format of an address, but is never relative. */
 	size = eh_number(d, r->encoding);
 	if (r->augmented)
 		dec_str(d);

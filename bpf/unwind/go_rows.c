@@ -93,7 +93,10 @@ static void go_rows_visit(void *ctx, const struct go_code *c)
 	struct unwind_row row = go_row_of(g, c);
 	uint64_t from = c->from;
 
-	/* The address before that to which a handler returns is looked up. */
+	/*
+	 * The unwinder looks up the address before the one to which a handler
+	 * returns.
+	 */
 	if (row.kind == UNWIND_SIGNAL && from)
 		from--;
 	row.pc = (uint32_t)from;
@@ -106,7 +109,7 @@ static void go_rows_visit(void *ctx, const struct go_code *c)
 		*vec_add(&g->rows) = row;
 }
 
-/* Append a row of the table, but for those in the code of Go. */
+/* Append a row of the table, unless it is in the code of Go. */
 static void go_rows_merge(struct unwind_table *t, struct go_rows *g,
 			  uint32_t end)
 {

@@ -30,8 +30,8 @@ static uint64_t row_register(const struct unwind_row *row)
 }
 
 /*
- * Whether a row's CFA is in a register that functions preserve. `fp` says where
- * it is saved only if the rule of rbp does not need it.
+ * Whether a row's CFA is in a register that functions preserve. A row that
+ * leaves rbp alone can say in `fp` where that register is saved.
  */
 static bool row_is_wanted(const struct unwind_row *row)
 {

@@ -7,12 +7,12 @@
 
 enum {
 	/*
-	 * Rows that are at most so many bytes apart are in one run. A smaller
-	 * distance makes more runs, a larger one makes more patterns; of
+	 * Rows are in one run if they are at most this many bytes apart. A
+	 * smaller distance makes more runs, a larger one more patterns; of the
 	 * distances from 2 to 64, those from 4 to 8 make the smallest packs.
 	 */
 	PACK_DISTANCE_MAX = 6,
-	/* So many runs, or more, begin in a page, on average. */
+	/* On average, at least this many runs begin in a page. */
 	PACK_PAGE_RUNS = 8,
 };
 
@@ -102,7 +102,7 @@ static uint32_t packing_pages(struct packing *p, struct buf *out)
 	uint32_t pages;
 	uint32_t run = 0;
 
-	/* Two pages, of 2 GiB each, have all addresses: this ends. */
+	/* The loop ends: two pages of 2 GiB have all addresses. */
 	while (span >> head.steps > runs / PACK_PAGE_RUNS + 1)
 		head.steps++;
 	pages = (span >> head.steps) + 1;

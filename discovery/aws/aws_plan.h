@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How credentials for AWS are to be got, as the configuration, the environment
- * and the shared files say, in the order of precedence of AWS' libraries.
+ * Where the credentials for AWS come from: the configuration, the environment or
+ * the shared files, in the order of precedence of AWS' libraries.
  *
  * Source: docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html.
  *

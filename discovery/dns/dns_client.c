@@ -118,7 +118,7 @@ static int code_of(int status, struct err *err)
 	}
 }
 
-/* Called by c-ares at the end of a query. The type is given by c-ares. */
+/* Called by c-ares, which prescribes the types, at the end of a query. */
 static void dns_on_answer(void *arg, int status, int timeouts UNUSED,
 			  unsigned char *data, /* NOLINT */
 			  int len)

@@ -49,23 +49,23 @@ void kube_add_namespace(struct group_builder *b,
 void kube_add_controller(struct group_builder *b,
 			 const struct yaml_node *object);
 
-/* Add those of endpoints to the open group. */
+/* Add the labels and targets of endpoints to the open group. */
 void kube_map_endpoints(struct group_builder *b,
 			const struct yaml_node *object);
 
-/* Add those of an endpoint slice to the open group. */
+/* Add the labels and targets of an endpoint slice to the open group. */
 void kube_map_slice(struct group_builder *b, const struct yaml_node *object);
 
-/* Add them to the open group. */
+/* Add the labels and targets of an ingress to the open group. */
 void kube_map_ingress(struct group_builder *b, const struct yaml_node *object);
 
-/* Add them to the open group. */
+/* Add the labels and targets of a node to the open group. */
 void kube_map_node(struct group_builder *b, const struct yaml_node *object);
 
-/* Add them to the open group. */
+/* Add the labels and targets of a pod to the open group. */
 void kube_map_pod(struct group_builder *b, const struct yaml_node *object);
 
-/* Add them to the open group. */
+/* Add the labels and targets of a service to the open group. */
 void kube_map_service(struct group_builder *b, const struct yaml_node *object);
 
 #endif

@@ -300,7 +300,7 @@ static bool watch_on_bytes(void *ctx, struct bytes b)
 
 /* The functions below decide what follows an answer. */
 
-/* End the list: removes what it did not have, and begins to watch. */
+/* End the list: remove the objects that it did not have, and begin to watch. */
 static void list_end(struct kube_watch *w)
 {
 	if (!w->list_version) {
@@ -328,9 +328,9 @@ static void list_end(struct kube_watch *w)
 }
 
 /*
- * Return whether a list that failed can be asked for in another way at once: a
- * page that has expired as one page, and a version that the server does not
- * have, yet or any more, without one.
+ * Return whether a list that failed can be requested again at once in another
+ * way: without pages if a page has expired, and without a version if the server
+ * no longer has the version, or does not have it yet.
  */
 static bool list_retry(struct kube_watch *w, long status)
 {
@@ -363,8 +363,8 @@ static void watch_obey(struct kube_watch *w, const struct http_response *r)
 }
 
 /*
- * Check the status of an answer. The server's own words are not shown if the
- * request had credentials, so the message says what a refusal means.
+ * Check the status of an answer. The message of the server is not shown if the
+ * request had credentials, so our message explains the refusal.
  */
 static int watch_check(const struct http_response *r, struct err *err)
 {

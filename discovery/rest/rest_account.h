@@ -66,8 +66,8 @@ void rest_account_forget(struct rest_account *a);
 void *rest_account_data(struct rest_account *a);
 
 /*
- * Read a token from a file, without the white space around it; the caller owns
- * *out, and wipe it.
+ * Read a token from a file, without the white space around it. The caller owns
+ * *out, and wipes it.
  */
 NODISCARD int rest_token_read(const char *path, char **out, struct err *err);
 

@@ -182,7 +182,7 @@ static int push_halves(struct pusher *p, struct batch *b, struct err *err)
 	return rc;
 }
 
-/* Send a batch, and says what became of it. */
+/* Send a batch, and report the outcome for its samples. */
 /* NOLINTNEXTLINE(misc-no-recursion): the depth is the logarithm of the count */
 static int push_batch(struct pusher *p, struct batch *b, struct err *err)
 {

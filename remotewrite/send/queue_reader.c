@@ -341,7 +341,7 @@ static bool try_hand_over(struct reader *r, struct queued_sample *i,
 	return !full;
 }
 
-/* Does what is due from time to time, however long the reader waits. */
+/* Do what is due from time to time, however long the reader waits. */
 static void do_upkeep(struct reader *r)
 {
 	save_position(r);

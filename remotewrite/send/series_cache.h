@@ -16,7 +16,7 @@
 struct sent_series {
 	/* the labels, encoded for a message; empty: the series is not sent */
 	struct bytes labels;
-	uint64_t hash; /* of the labels; the route follows from it */
+	uint64_t hash; /* of the labels; it decides the shard */
 };
 
 /* The labels and rules that make the labels of a sent series. Borrowed. */

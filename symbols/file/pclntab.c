@@ -190,8 +190,8 @@ static bool pclntab_entry_read(const struct pclntab *t, uint64_t number,
 }
 
 /*
- * A list of values: each step adds to the value, which begins with -1, and says
- * for how many bytes of code it holds.
+ * A list of values. The value begins with -1. Each step adds a number to it,
+ * and has the number of bytes of code that have this value.
  */
 struct pclntab_steps {
 	struct dec d;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sandbox: a process gives up what it does not need to read files that are open
- * already.
+ * Sandbox: a process gives up all rights except those that it needs to read files
+ * that are already open.
  *
  * Ownership: none.
  * Threads: before any other thread is started.
