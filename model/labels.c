@@ -67,7 +67,7 @@ static struct labels *labels_of(struct bytes encoded)
 	atomic_init(&ls->refs, 1);
 	ls->len = (uint32_t)encoded.len;
 	ls->hash = hash_key(encoded);
-	memcpy(ls->data, encoded.ptr, encoded.len);
+	bytes_copy(ls->data, encoded);
 	return ls;
 }
 

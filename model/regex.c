@@ -427,7 +427,7 @@ size_t regex_group_named(const struct regex *r, struct str name)
 
 	if (!r->code || name.len > GROUP_NAME_MAX)
 		return 0;
-	memcpy(text, name.ptr, name.len);
+	bytes_copy(text, bytes_of(name));
 	text[name.len] = 0;
 	n = pcre2_substring_number_from_name(r->code, (PCRE2_SPTR)text);
 	return n > 0 ? (size_t)n : 0;

@@ -413,7 +413,7 @@ static void reencode_strings(struct replay *r)
 			return;
 		*p++ = PROFILE_STRING << 3 | WIRE_BYTES;
 		p = reencode_put_varint(p, s.len);
-		memcpy(p, s.ptr, s.len);
+		bytes_copy(p, bytes_of(s));
 		reencode_wrote(r, p + s.len);
 	}
 }

@@ -13,10 +13,10 @@ struct queued_sample *queued_sample_new(const struct logged_sample *s,
 
 	*i = (struct queued_sample){ .sample = *s,
 				     .queued_ns = clock_mono_ns() };
-	memcpy(at, labels.ptr, labels.len);
+	bytes_copy(at, labels);
 	i->sample.labels = (struct bytes){ .ptr = at, .len = labels.len };
 	at += labels.len;
-	memcpy(at, s->body.ptr, s->body.len);
+	bytes_copy(at, s->body);
 	i->sample.body = (struct bytes){ .ptr = at, .len = s->body.len };
 	return i;
 }
