@@ -434,15 +434,15 @@ Test(collector_samples, a_series_without_room_is_lost_and_not_forgotten)
 	begin(&f, false);
 	for (int i = 0; i < PROCESS_GROUPS_MAX; i++) {
 		snprintf(name, sizeof(name), "p%d", i);
-		cr_assert(process_groups_find(
-				  &f.c.groups,
-				  &(struct process_facts){
-					  .pid = 1,
-					  .exe = str_of(name),
-					  .name = str_of(name),
-					  .cgroup = str_of("/"),
-					  .cmdline = str_of("") },
-				  PROCESS_NO_GROUP) != PROCESS_NO_GROUP);
+		cr_assert(process_groups_find(&f.c.groups,
+					      &(struct process_facts){
+						      .pid = 1,
+						      .exe = str_of(name),
+						      .name = str_of(name),
+						      .cgroup = str_of("/"),
+						      .cmdline = str_of("") },
+					      PROCESS_NO_GROUP) !=
+			  PROCESS_NO_GROUP);
 	}
 	take(&f, now_ns());
 	collector_take_held(&f.c, HELD_SAMPLES_MS + 1);
