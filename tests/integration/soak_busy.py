@@ -7,7 +7,6 @@ the CPU time of everprof. Needs root, g++, Go and Firefox.
 EVERPROF_MINUTES (60): how long.
 EVERPROF_LOAD (cxx,go,browser,short,sleepers): what runs beside everprof."""
 import os
-import shutil
 import signal
 import subprocess
 import threading

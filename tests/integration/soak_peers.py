@@ -13,7 +13,7 @@ import subprocess
 
 import sd_peer
 from certs import Authority
-from harness import BINARY, ROOT, Everprof, Process, Suite, free_port, run, wait_until
+from harness import BINARY, ROOT, Everprof, Process, Suite, free_port, wait_until
 from sd_peer import NOT_SCRAPED, request, wait_ready, wait_same
 
 suite = Suite()

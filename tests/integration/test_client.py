@@ -8,7 +8,6 @@ import os
 import shutil
 import socket
 import threading
-import time
 import urllib.parse
 
 from certs import Authority

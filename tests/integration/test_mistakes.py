@@ -254,8 +254,8 @@ def queries_without_matches_explain_why(d):
             ('heap{job=~"n.*e"}', 'no series has job=~"n.*e"\n'),
             # Each label is there, or may be absent: there is nothing to say.
             ('heap{job!="etcd",joob=""}', 'Z\n')):
-        for time in ('--time=now', '--from=now-1h'):
-            text = refused('query', 'top', selector, time, server)
+        for flag in ('--time=now', '--from=now-1h'):
+            text = refused('query', 'top', selector, flag, server)
             assert text.startswith('everprof: no profile matches this selector ') and text.endswith(why), text
     # The flag that was typed is named, not the parameter that it becomes.
     says(refused('query', 'diff', 'heap', '--base-from=2x', '--base-to=now', server),

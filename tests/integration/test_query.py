@@ -5,7 +5,6 @@ profiles; beside Debian's go tool pprof where that has an answer."""
 import gzip
 import html
 import io
-import json
 import os
 import re
 import shutil
@@ -13,7 +12,7 @@ import subprocess
 import tarfile
 import time
 
-from harness import (BINARY, ROOT, Everprof, Server, Suite, field, heap_job, run, send, varint,
+from harness import (BINARY, Everprof, Server, Suite, field, heap_job, run, send, varint,
                      wait_until)
 from pprof_peer import ENV, PPROF, as_of, out, unpack
 from query_data import ALL, TAR, corpus, served

@@ -12,7 +12,7 @@ import time
 from harness import (ROOT, SLOW, Everprof, Server, Suite, field, heap_job, packed, profile,
                      send, varint, wait_until)
 from users import basic, bearer, hashed, rewrite
-from write_client import HEADERS, label, push, request, sample, series, snappy, write
+from write_client import label, push, request, sample, snappy, write
 
 suite = Suite()
 RECEIVE = ['--web.enable-remote-write-receiver']
